@@ -1,0 +1,37 @@
+#include "runtime/core/shape.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace wick {
+
+Result<size_t> checked_bytes(const Shape& shape, int bits) {
+  bool empty = false;
+  for (int64_t d : shape) {
+    if (d < 0) return error(Code::kShapeMismatch, "negative dimension in %s", to_text(shape).text);
+    empty = empty || d == 0;
+  }
+  if (empty) return size_t{0};
+  uint64_t total = static_cast<uint64_t>(bits);
+  for (int64_t d : shape) {
+    if (__builtin_mul_overflow(total, static_cast<uint64_t>(d), &total) || total > (uint64_t{1} << 62)) {
+      return error(Code::kShapeMismatch, "shape %s is too large", to_text(shape).text);
+    }
+  }
+  return static_cast<size_t>((total + 7) / 8);
+}
+
+ShapeText to_text(const Shape& shape) {
+  ShapeText t;
+  size_t at = 0;
+  t.text[at++] = '[';
+  for (int i = 0; i < shape.rank(); ++i) {
+    at += static_cast<size_t>(
+        snprintf(t.text + at, sizeof(t.text) - at, i == 0 ? "%" PRId64 : ",%" PRId64, shape[i]));
+  }
+  t.text[at++] = ']';
+  t.text[at] = '\0';
+  return t;
+}
+
+}  // namespace wick

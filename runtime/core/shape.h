@@ -1,0 +1,84 @@
+// Shape: up to 8 dimensions, inline. BasicShape<Dim> so that one shape rule serves int64 (runtime,
+// trainer) and symbolic dimensions (graph).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "runtime/core/span.h"
+#include "runtime/core/status.h"
+
+namespace wick {
+
+constexpr int kMaxRank = 8;
+
+template <class Dim>
+class BasicShape {
+ public:
+  constexpr BasicShape() = default;
+  constexpr BasicShape(std::initializer_list<Dim> dims) {
+    for (const Dim& d : dims) {
+      if (rank_ < kMaxRank) dims_[rank_++] = d;
+    }
+  }
+  constexpr explicit BasicShape(Span<const Dim> dims) {
+    for (const Dim& d : dims) {
+      if (rank_ < kMaxRank) dims_[rank_++] = d;
+    }
+  }
+  constexpr int rank() const { return rank_; }
+  // The caller has checked rank <= kMaxRank at the border; more are dropped.
+  constexpr void set_rank(int rank) { rank_ = rank > kMaxRank ? kMaxRank : rank; }
+  constexpr void push_back(Dim d) {
+    if (rank_ < kMaxRank) dims_[rank_++] = d;
+  }
+  constexpr Dim& operator[](int i) { return dims_[i]; }
+  constexpr const Dim& operator[](int i) const { return dims_[i]; }
+  constexpr const Dim* begin() const { return dims_; }
+  constexpr const Dim* end() const { return dims_ + rank_; }
+  constexpr Span<const Dim> dims() const { return {dims_, static_cast<size_t>(rank_)}; }
+  friend constexpr bool operator==(const BasicShape& a, const BasicShape& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i) {
+      if (!(a.dims_[i] == b.dims_[i])) return false;
+    }
+    return true;
+  }
+
+ private:
+  Dim dims_[kMaxRank] = {};
+  int rank_ = 0;
+};
+
+using Shape = BasicShape<int64_t>;
+using Strides = BasicShape<int64_t>;  // in elements
+
+// 1 for rank 0. Dims are >= 0 and the product was checked to fit (checked_bytes) where the shape was made.
+constexpr int64_t numel(const Shape& s) {
+  int64_t n = 1;
+  for (int64_t d : s) n *= d;
+  return n;
+}
+
+constexpr Strides contiguous_strides(const Shape& s) {
+  Strides st;
+  st.set_rank(s.rank());
+  int64_t step = 1;
+  for (int i = s.rank() - 1; i >= 0; --i) {
+    st[i] = step;
+    step *= s[i] > 0 ? s[i] : 1;
+  }
+  return st;
+}
+
+// Bytes of a contiguous tensor of `bits` per element; fails on a negative dim or when it exceeds 2^62.
+Result<size_t> checked_bytes(const Shape& shape, int bits);
+
+// "[2,3]" into a fixed buffer, for messages.
+struct ShapeText {
+  char text[176];
+};
+ShapeText to_text(const Shape& shape);
+
+}  // namespace wick

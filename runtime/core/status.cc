@@ -1,0 +1,60 @@
+#include "runtime/core/status.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace wick {
+namespace {
+
+constexpr size_t kMessageBytes = 512;
+thread_local char g_message[kMessageBytes];
+
+void format_into(char* buffer, const char* format, va_list args) {
+  int n = vsnprintf(buffer, kMessageBytes, format, args);
+  if (n >= static_cast<int>(kMessageBytes)) memcpy(buffer + kMessageBytes - 4, "...", 4);
+  if (n < 0) buffer[0] = '\0';
+}
+
+}  // namespace
+
+const char* code_name(Code code) {
+  switch (code) {
+    case Code::kOk: return "ok";
+    case Code::kInvalidArgument: return "invalid argument";
+    case Code::kShapeMismatch: return "shape mismatch";
+    case Code::kTypeMismatch: return "type mismatch";
+    case Code::kNotFound: return "not found";
+    case Code::kUnsupported: return "unsupported";
+    case Code::kInvalidProgram: return "invalid program";
+    case Code::kBudgetExceeded: return "budget exceeded";
+    case Code::kOutOfMemory: return "out of memory";
+    case Code::kIo: return "i/o error";
+    case Code::kDevice: return "device error";
+    case Code::kDeadline: return "deadline passed";
+    case Code::kInternal: return "internal error";
+  }
+  return "unknown code";
+}
+
+Status error(Code code, const char* format, ...) {
+  // The arguments may point into the old message (annotate), so format beside it first.
+  char local[kMessageBytes];
+  va_list args;
+  va_start(args, format);
+  format_into(local, format, args);
+  va_end(args);
+  memcpy(g_message, local, kMessageBytes);
+  return Status(code, g_message);
+}
+
+Status annotate(Status status, const char* format, ...) {
+  if (status.ok()) return status;
+  char prefix[kMessageBytes];
+  va_list args;
+  va_start(args, format);
+  format_into(prefix, format, args);
+  va_end(args);
+  return error(status.code(), "%s%s", prefix, status.message());
+}
+
+}  // namespace wick

@@ -1,0 +1,95 @@
+// Status and Result: how everything below the line reports failure. No exceptions, no allocation.
+#pragma once
+
+#include <cstdarg>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace wick {
+
+// Grouped by cause, stable: the values are part of the C ABI (append only).
+enum class Code : uint8_t {
+  kOk = 0,
+  kInvalidArgument = 1,  // the caller's value is wrong (name, rank, null pointer)
+  kShapeMismatch = 2,    // shapes do not fit the op or the program's signature
+  kTypeMismatch = 3,     // dtypes do not fit
+  kNotFound = 4,         // no such input, output, entry point, file
+  kUnsupported = 5,      // valid, but no kernel / feature in this build
+  kInvalidProgram = 6,   // the file breaks the format's rules
+  kBudgetExceeded = 7,   // max_ram, max_file
+  kOutOfMemory = 8,      // the Allocator said no
+  kIo = 9,               // open, read, map
+  kDevice = 10,          // accelerator lost or failing
+  kDeadline = 11,        // the deadline passed
+  kInternal = 12,        // a bug in Wick: please report
+};
+
+const char* code_name(Code code);
+
+// A code and, on failure, a text. The text is either a literal or lives in a buffer of the calling
+// thread that the next failing call on that thread overwrites: read it or copy it before going on.
+class [[nodiscard]] Status {
+ public:
+  constexpr Status() = default;
+  constexpr Status(Code code, const char* literal) : message_(literal), code_(code) {}
+  constexpr bool ok() const { return code_ == Code::kOk; }
+  constexpr Code code() const { return code_; }
+  constexpr const char* message() const { return message_; }
+
+ private:
+  const char* message_ = "";
+  Code code_ = Code::kOk;
+};
+
+// printf-formats into this thread's message buffer (512 bytes, cut with "..." beyond).
+Status error(Code code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// Prefixes an error's text with where it happened ("node 12 (conv1, Conv): "). Ok stays ok.
+Status annotate(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(Status status) : status_(status) {}  // NOLINT: implicit by design
+  Result(T value) : has_(true) { new (&value_) T(std::move(value)); }  // NOLINT
+  Result(Result&& other) noexcept : status_(other.status_), has_(other.has_) {
+    if (has_) new (&value_) T(std::move(other.value_));
+  }
+  Result& operator=(Result&&) = delete;
+  ~Result() {
+    if (has_) value_.~T();
+  }
+  bool ok() const { return has_; }
+  Status status() const { return status_; }
+  T& value() { return value_; }
+  const T& value() const { return value_; }
+  T* operator->() { return &value_; }
+  T& operator*() { return value_; }
+
+ private:
+  Status status_;
+  union {
+    T value_;
+  };
+  bool has_ = false;
+};
+
+}  // namespace wick
+
+#define WICK_CONCAT_INNER(a, b) a##b
+#define WICK_CONCAT(a, b) WICK_CONCAT_INNER(a, b)
+
+// Returns from the enclosing function when `expr` (a Status) failed.
+#define WICK_TRY(expr)                                \
+  do {                                                \
+    if (::wick::Status wick_s_ = (expr); !wick_s_.ok()) return wick_s_; \
+  } while (false)
+
+// WICK_ASSIGN(auto x, fallible()): declares x from a Result or returns its Status.
+#define WICK_ASSIGN(decl, expr) WICK_ASSIGN_IMPL(WICK_CONCAT(wick_r_, __LINE__), decl, expr)
+#define WICK_ASSIGN_IMPL(tmp, decl, expr) \
+  auto tmp = (expr);                      \
+  if (!tmp.ok()) return tmp.status();     \
+  decl = std::move(tmp.value())

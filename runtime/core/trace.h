@@ -1,0 +1,30 @@
+// TraceHook: how a session, the interpreter and the trainer report each op they run.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/core/span.h"
+#include "runtime/core/tensor_view.h"
+
+namespace wick {
+
+struct TraceEvent {
+  const char* op;      // op name
+  const char* node;    // the node's name, or ""
+  const char* kernel;  // kernel row's name
+  const char* backend;  // "cpu", "vulkan"
+  int64_t index;        // step number
+  uint64_t begin_ns, end_ns;  // steady clock
+  Span<const TensorView> in;
+  Span<const TensorView> out;
+};
+
+class TraceHook {
+ public:
+  virtual void on_op(const TraceEvent& event) = 0;
+
+ protected:
+  ~TraceHook() = default;
+};
+
+}  // namespace wick
