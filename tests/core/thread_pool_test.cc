@@ -1,0 +1,156 @@
+#include "runtime/core/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cfenv>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace wick {
+namespace {
+
+struct PoolHandle {
+  explicit PoolHandle(int threads) {
+    auto r = ThreadPool::create(default_allocator(), threads);
+    EXPECT_TRUE(r.ok());
+    pool = r.ok() ? r.value() : nullptr;
+  }
+  ~PoolHandle() { ThreadPool::destroy(pool); }
+  ThreadPool* pool = nullptr;
+};
+
+// Fails the n-th allocation and counts what is alive.
+class FailingAllocator final : public Allocator {
+ public:
+  explicit FailingAllocator(int fail_at) : fail_at_(fail_at) {}
+  void* allocate(size_t bytes, size_t align) override {
+    if (count_++ == fail_at_) return nullptr;
+    ++alive;
+    return default_allocator().allocate(bytes, align);
+  }
+  void deallocate(void* p, size_t bytes, size_t align) override {
+    if (p != nullptr) --alive;
+    default_allocator().deallocate(p, bytes, align);
+  }
+  int alive = 0;
+  int calls() const { return count_; }
+
+ private:
+  int fail_at_;
+  int count_ = 0;
+};
+
+TEST(ThreadPool, EveryTaskRunsOnceForAnyThreadCount) {
+  for (int threads : {1, 2, 3, 7}) {
+    PoolHandle h(threads);
+    EXPECT_EQ(h.pool->threads(), threads);
+    for (int64_t tasks : {0, 1, 2, 5, 64, 1000}) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(tasks));
+      std::atomic<bool> bad_worker{false};
+      h.pool->run(tasks, [&](int64_t task, int worker) {
+        hits[static_cast<size_t>(task)]++;
+        if (worker < 0 || worker >= threads) bad_worker = true;
+      });
+      for (auto& hit : hits) EXPECT_EQ(hit.load(), 1);
+      EXPECT_FALSE(bad_worker.load());
+    }
+  }
+}
+
+TEST(ThreadPool, ManyShortJobsSeeTheirOwnData) {
+  PoolHandle h(3);
+  for (int round = 0; round < 3000; ++round) {
+    int64_t values[4] = {};
+    h.pool->run(4, [&](int64_t task, int) { values[task] = round * 10 + task; });
+    for (int64_t i = 0; i < 4; ++i) ASSERT_EQ(values[i], round * 10 + i);
+  }
+}
+
+TEST(ThreadPool, WorkersSleepAndWake) {
+  PoolHandle h(2);
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than the spin
+    std::atomic<int> sum{0};
+    h.pool->run(16, [&](int64_t task, int) { sum += static_cast<int>(task); });
+    ASSERT_EQ(sum.load(), 120);
+  }
+}
+
+TEST(ThreadPool, NestedRunsInline) {
+  PoolHandle h(3);
+  std::atomic<int> inner{0};
+  h.pool->run(6, [&](int64_t, int) {
+    auto id = std::this_thread::get_id();
+    h.pool->run(5, [&](int64_t, int worker) {
+      EXPECT_EQ(worker, 0);
+      EXPECT_EQ(std::this_thread::get_id(), id);
+      inner++;
+    });
+  });
+  EXPECT_EQ(inner.load(), 30);
+}
+
+TEST(ThreadPool, ConcurrentCallersAllFinish) {
+  PoolHandle h(2);
+  std::atomic<int> sum{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 3; ++c) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) h.pool->run(8, [&](int64_t, int) { sum++; });
+    });
+  }
+  for (auto& t : callers) t.join();
+  EXPECT_EQ(sum.load(), 3 * 200 * 8);
+}
+
+TEST(ThreadPool, RefusesBadCountsAndSurvivesFailedAllocation) {
+  EXPECT_EQ(ThreadPool::create(default_allocator(), 0).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ThreadPool::create(default_allocator(), -3).status().code(), Code::kInvalidArgument);
+  for (int n = 0;; ++n) {
+    FailingAllocator allocator(n);
+    auto r = ThreadPool::create(allocator, 3);
+    if (r.ok()) {
+      ThreadPool::destroy(r.value());
+      EXPECT_EQ(allocator.alive, 0);
+      EXPECT_LT(allocator.calls(), n + 1);
+      break;
+    }
+    EXPECT_EQ(r.status().code(), Code::kOutOfMemory);
+    EXPECT_EQ(allocator.alive, 0);
+    ASSERT_LT(n, 16);
+  }
+}
+
+TEST(FloatModeScope, SetsNearestAndRestores) {
+  volatile float one = 1.0f, tiny = 0x1p-26f;  // volatile: added at run time
+  ASSERT_EQ(fesetround(FE_UPWARD), 0);
+  EXPECT_GT(one + tiny, 1.0f);
+  {
+    FloatModeScope scope;
+    EXPECT_EQ(one + tiny, 1.0f);
+  }
+  EXPECT_GT(one + tiny, 1.0f);
+  fesetround(FE_TONEAREST);
+}
+
+TEST(FloatModeScope, KeepsSubnormals) {
+#if defined(__SSE__)
+  volatile float small = 0x1p-126f, half = 0.5f;
+  unsigned saved = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(saved | 0x8040);
+  EXPECT_EQ(small * half, 0.0f);
+  {
+    FloatModeScope scope;
+    EXPECT_EQ(small * half, 0x1p-127f);
+  }
+  EXPECT_EQ(__builtin_ia32_stmxcsr() & 0x8040u, 0x8040u);
+  __builtin_ia32_ldmxcsr(saved);
+#else
+  GTEST_SKIP() << "needs x86";
+#endif
+}
+
+}  // namespace
+}  // namespace wick
