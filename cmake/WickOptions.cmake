@@ -1,0 +1,8 @@
+# Every option of the project. The runtime's own (WICK_VULKAN, WICK_SANITIZE ...) are declared in
+# runtime/cmake/WickFlags.cmake, because runtime/ also builds alone.
+
+option(WICK_BUILD_TRAINER "Build the training engine (Wick::trainer)" ON)
+option(WICK_BUILD_COMPILE "Build graph, quantize and exporter (Wick::compile); needs protobuf and onnx" ON)
+option(WICK_BUILD_TOOLS "Build the wick command" ON)
+option(WICK_BUILD_TESTS "Build the tests; needs GoogleTest" ON)
+option(WICK_BUILD_BENCH "Build the benchmarks; needs Google Benchmark" ON)

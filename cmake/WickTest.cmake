@@ -1,0 +1,22 @@
+# wick_test(NAME SOURCES a.cc ... LIBS ...): GoogleTest sources of the room NAME. Calls with the same
+# NAME add to one executable (test_NAME), so that few binaries are linked; each is one ctest test.
+function(wick_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "wick_test(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  set(target test_${name})
+  if(NOT TARGET ${target})
+    find_package(GTest REQUIRED)
+    add_executable(${target})
+    wick_flags(${target})
+    target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
+    target_compile_definitions(${target} PRIVATE
+      WICK_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WICK_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    set(results ${PROJECT_BINARY_DIR}/test-results)
+    add_test(NAME ${name} COMMAND ${target} --gtest_brief=1 --gtest_output=xml:${results}/${name}.xml)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gtest)
+  endif()
+  target_sources(${target} PRIVATE ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE ${arg_LIBS})
+endfunction()

@@ -1,0 +1,62 @@
+# Options of the runtime and the compile flags of the whole tree. Lives in runtime/ so that the folder
+# builds alone; the top-level project includes it too.
+include_guard(GLOBAL)
+
+option(WICK_VULKAN "Build the Vulkan backend (needs vulkan headers and glslc)" ON)
+option(WICK_BUILD_SHARED "Also build the shared runtime library" ON)
+option(WICK_WERROR "Warnings are errors" ON)
+option(WICK_CCACHE "Use ccache when it is installed" ON)
+option(WICK_MOLD "Link with mold when it is installed" ON)
+set(WICK_SANITIZE "" CACHE STRING "Value of -fsanitize=, e.g. address, undefined, thread (empty: none)")
+
+get_property(wick_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(NOT wick_multi_config AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(WICK_CCACHE_PROGRAM ccache)
+  mark_as_advanced(WICK_CCACHE_PROGRAM)
+  if(WICK_CCACHE_PROGRAM)
+    set(CMAKE_C_COMPILER_LAUNCHER ${WICK_CCACHE_PROGRAM})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${WICK_CCACHE_PROGRAM})
+  endif()
+endif()
+
+set(wick_link_flags -Wl,--gc-sections)
+if(WICK_MOLD AND NOT CMAKE_CROSSCOMPILING)
+  find_program(WICK_MOLD_PROGRAM mold)
+  mark_as_advanced(WICK_MOLD_PROGRAM)
+  if(WICK_MOLD_PROGRAM)
+    list(APPEND wick_link_flags -fuse-ld=mold)
+  endif()
+endif()
+
+# The flags every target of the tree is built with. -ffp-contract=off is part of the numeric contract:
+# the compiler must not fuse what the source does not.
+set(wick_compile_flags -Wall -Wextra -ffp-contract=off -ffunction-sections -fdata-sections)
+if(WICK_WERROR)
+  list(APPEND wick_compile_flags -Werror)
+endif()
+if(WICK_SANITIZE)
+  list(APPEND wick_compile_flags -fsanitize=${WICK_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  list(APPEND wick_link_flags -fsanitize=${WICK_SANITIZE})
+  # vptr checks need RTTI, which the runtime is built without.
+  if(WICK_SANITIZE MATCHES "undefined")
+    list(APPEND wick_compile_flags -fno-sanitize=vptr)
+  endif()
+endif()
+
+function(wick_flags target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE ${wick_compile_flags})
+  target_link_options(${target} PRIVATE ${wick_link_flags})
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    C_STANDARD 11
+    C_VISIBILITY_PRESET hidden
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON)
+endfunction()

@@ -1,0 +1,47 @@
+# What the runtime's folders need: third-party headers and the two ways a folder adds code.
+include_guard(GLOBAL)
+
+# Header-only dependencies. Both may come from another machine's /usr/include when cross-compiling: the
+# toolchain file points at a folder of links (targets/aarch64).
+find_path(WICK_HWY_INCLUDE_DIR hwy/highway.h REQUIRED)
+find_path(WICK_FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
+find_program(WICK_FLATC flatc REQUIRED)
+mark_as_advanced(WICK_HWY_INCLUDE_DIR WICK_FLATBUFFERS_INCLUDE_DIR WICK_FLATC)
+
+get_filename_component(WICK_RUNTIME_DIR ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
+get_filename_component(WICK_ROOT_DIR ${WICK_RUNTIME_DIR}/.. ABSOLUTE)
+set(WICK_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
+
+# Flags and include paths of runtime code: no exceptions, no RTTI.
+function(wick_runtime_target target)
+  wick_flags(${target})
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
+  # Segments and weights are 64-byte aligned inside the file.
+  target_compile_definitions(${target} PUBLIC FLATBUFFERS_MAX_ALIGNMENT=64)
+  target_include_directories(${target}
+    PUBLIC
+      $<BUILD_INTERFACE:${WICK_ROOT_DIR}>
+      $<BUILD_INTERFACE:${WICK_RUNTIME_DIR}/include>
+      $<BUILD_INTERFACE:${WICK_GENERATED_DIR}>)
+  target_include_directories(${target} SYSTEM
+    PUBLIC
+      $<BUILD_INTERFACE:${WICK_HWY_INCLUDE_DIR}>
+      $<BUILD_INTERFACE:${WICK_FLATBUFFERS_INCLUDE_DIR}>)
+endfunction()
+
+# wick_flatbuffer(TARGET program.fbs): generates <folder>/program_generated.h, included by its path from
+# the repository's root. Generated at build time because the header pins the library's version.
+function(wick_flatbuffer target schema)
+  get_filename_component(stem ${schema} NAME_WE)
+  file(RELATIVE_PATH folder ${WICK_ROOT_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set(out_dir ${WICK_GENERATED_DIR}/${folder})
+  set(header ${out_dir}/${stem}_generated.h)
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${WICK_FLATC} --cpp --scoped-enums --gen-mutable=false -o ${out_dir}
+      ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
+    DEPENDS ${schema}
+    COMMENT "flatc ${folder}/${schema}"
+    VERBATIM)
+  target_sources(${target} PRIVATE ${header})
+endfunction()
