@@ -1,0 +1,93 @@
+// Target selection for Highway's dynamic dispatch. Highway is used through its headers only: this
+// file defines the few functions they need, so that nothing links libhwy (a .so in Debian).
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+#include "hwy/targets.h"
+#include "runtime/kernels/simd.h"
+
+namespace hwy {
+namespace {
+
+constinit std::atomic<int64_t> g_disabled{0};
+constinit std::atomic<int64_t> g_forced{0};
+constinit ChosenTarget g_chosen;
+
+int64_t detect_targets() {
+  int64_t targets = HWY_STATIC_TARGET;
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+#define WICK_CPU_HAS(name) (__builtin_cpu_supports(name) != 0)
+  const bool sse4 = WICK_CPU_HAS("sse4.2") && WICK_CPU_HAS("aes") && WICK_CPU_HAS("pclmul");
+  const bool avx2 = sse4 && WICK_CPU_HAS("avx2") && WICK_CPU_HAS("fma") && WICK_CPU_HAS("bmi") &&
+                    WICK_CPU_HAS("bmi2") && WICK_CPU_HAS("f16c");
+  const bool avx3 = avx2 && WICK_CPU_HAS("avx512f") && WICK_CPU_HAS("avx512vl") &&
+                    WICK_CPU_HAS("avx512dq") && WICK_CPU_HAS("avx512bw");
+  const bool avx3_dl = avx3 && WICK_CPU_HAS("avx512vnni") && WICK_CPU_HAS("avx512vbmi") &&
+                       WICK_CPU_HAS("avx512vbmi2") && WICK_CPU_HAS("avx512bitalg") &&
+                       WICK_CPU_HAS("avx512vpopcntdq") && WICK_CPU_HAS("vaes") &&
+                       WICK_CPU_HAS("vpclmulqdq") && WICK_CPU_HAS("gfni");
+#undef WICK_CPU_HAS
+  if (sse4) targets |= HWY_SSSE3;
+  if (sse4) targets |= HWY_SSE4;
+  if (avx2) targets |= HWY_AVX2;
+  if (avx3) targets |= HWY_AVX3;
+  if (avx3_dl) targets |= HWY_AVX3_DL;
+#else
+  targets |= HWY_TARGETS & HWY_NEON;  // part of the baseline wherever it is compiled
+#endif
+  return targets & HWY_TARGETS;
+}
+
+}  // namespace
+
+int64_t SupportedTargets() {
+  static constinit std::atomic<int64_t> detected{0};
+  int64_t all = detected.load(std::memory_order_relaxed);
+  if (all == 0) {
+    all = detect_targets();
+    detected.store(all, std::memory_order_relaxed);
+  }
+  if (int64_t forced = g_forced.load()) all &= forced;
+  all &= ~g_disabled.load();
+  return all != 0 ? all : HWY_STATIC_TARGET;
+}
+
+void DisableTargets(int64_t disabled_targets) {
+  g_disabled.store(disabled_targets);
+  GetChosenTarget().Update(SupportedTargets());
+}
+
+void SetSupportedTargetsForTest(int64_t targets) {
+  g_forced.store(targets);
+  GetChosenTarget().Update(SupportedTargets());
+}
+
+ChosenTarget& GetChosenTarget() { return g_chosen; }
+
+void Abort(const char* file, int line, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "%s:%d: ", file, line);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  abort();
+}
+
+}  // namespace hwy
+
+namespace wick {
+
+int64_t simd_targets() { return hwy::SupportedTargets() & HWY_TARGETS; }
+
+void force_simd_targets(int64_t targets) { hwy::SetSupportedTargetsForTest(targets); }
+
+const char* simd_target_name(int64_t target) { return hwy::TargetName(target); }
+
+bool simd_target_has_fma(int64_t target) {
+  return (target & (HWY_SSSE3 | HWY_SSE4 | HWY_EMU128)) == 0;
+}
+
+}  // namespace wick
