@@ -19,6 +19,9 @@ function(wick_runtime_target target)
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
   # Segments and weights are 64-byte aligned inside the file.
   target_compile_definitions(${target} PUBLIC FLATBUFFERS_MAX_ALIGNMENT=64)
+  # The dispatch tables of every file must name the same targets: AVX3_DL is asked for, SSSE3 is not
+  # worth its code.
+  target_compile_definitions(${target} PUBLIC HWY_WANT_AVX3_DL HWY_DISABLED_TARGETS=HWY_SSSE3)
   target_include_directories(${target}
     PUBLIC
       $<BUILD_INTERFACE:${WICK_ROOT_DIR}>
