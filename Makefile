@@ -1,0 +1,34 @@
+# Thin: every target is a script under tools/scripts. JOBS limits parallel compilation.
+ifdef JOBS
+export WICK_JOBS := $(JOBS)
+endif
+
+.PHONY: all setup demo test test-full check bench size clean
+
+all:  ## build the release preset
+	@tools/scripts/build.sh
+
+setup:  ## install the Debian packages that are missing, and ONNX Runtime into build/ort
+	@tools/scripts/setup.sh
+	@tools/scripts/setup_ort.sh || true
+
+demo:  ## train, export and compare every path; writes build/demo/report.json
+	@tools/scripts/demo.sh
+
+test:  ## build and run the fixed subset (under 15 minutes)
+	@tools/scripts/test.sh
+
+test-full:  ## everything, in resumable parts: make test-full [PARTS="asan math"]
+	@tools/scripts/test_full.sh $(PARTS)
+
+check:  ## format, static analysis, include arrows, docs
+	@tools/scripts/check.sh
+
+bench:  ## ratios against the peers; see docs
+	@tools/scripts/bench.sh
+
+size:  ## JSON lines {"what", "bytes"}
+	@tools/scripts/size.sh
+
+clean:
+	rm -rf build

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Holds the arrows of docs/architecture.md: reads every #include of a tree and reports the upward ones.
+
+usage: check_includes.py [ROOT]      exit 0: all arrows hold; 1: one line per violation
+"""
+
+import os
+import re
+import sys
+
+# What each room may include, besides itself. Longest prefix wins; a room listed here sees only these.
+CORE, OPS, KERNELS = "runtime/core", "runtime/ops", "runtime/kernels"
+PROGRAM, PLAN, BACKEND, EXEC = "runtime/program", "runtime/plan", "runtime/backend", "runtime/exec"
+PUBLIC = "runtime/include"  # wick/runtime.h, wick/wick.h
+BASE = [CORE, OPS, KERNELS]
+EVERYTHING = ["*"]
+SEES = {
+    CORE: [],
+    OPS: [CORE],
+    KERNELS: [CORE, OPS],
+    PROGRAM: [CORE, OPS],
+    PLAN: [CORE, OPS],
+    BACKEND: [CORE, OPS, KERNELS, PROGRAM, PLAN],
+    "runtime/backend/cpu": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
+    "runtime/backend/vulkan": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
+    EXEC: [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, "runtime/backend/cpu", PUBLIC],
+    PUBLIC: [CORE, OPS, EXEC, BACKEND, PROGRAM, PLAN],
+    "graph": BASE,
+    "trainer": BASE,
+    "quantize": BASE + ["graph"],
+    "quantize/qat": BASE + ["graph", "quantize", "trainer"],
+    "exporter": BASE + [PROGRAM, PLAN, PUBLIC, "graph"],
+    "exporter/capture": BASE + [PROGRAM, PLAN, "graph", "exporter", "trainer"],
+    "exporter/include": BASE + [PROGRAM, PLAN, PUBLIC, "graph", "quantize", "exporter",
+                                "exporter/capture", "quantize/qat", "trainer"],
+    "tools": EVERYTHING,
+    "tests": EVERYTHING,
+    "targets": EVERYTHING,
+    "bench": EVERYTHING,
+    "examples": EVERYTHING,
+}
+
+# Third-party headers by first path element, and the rooms that may name them (tools, tests, targets,
+# bench and examples may always).
+THIRD_PARTY = {
+    "hwy": [KERNELS, "trainer/kernels"],
+    "flatbuffers": [PROGRAM, "exporter/program"],
+    "vulkan": ["runtime/backend/vulkan"],
+    "google": ["exporter/onnx"],
+    "onnx": ["exporter/onnx"],
+    "fmt": ["graph", "trainer", "quantize", "exporter"],
+    "nlohmann": ["graph", "trainer", "quantize", "exporter"],
+    "zlib.h": ["trainer/data"],
+    "archive.h": ["trainer/data"],
+    "png.h": ["trainer/data"],
+    "stb": ["trainer/data"],
+    "CLI": [],
+}
+
+# The runtime ships to devices: nothing that throws, allocates on its own or drags in a stream.
+RUNTIME_FORBIDDEN = set(
+    "any chrono condition_variable deque exception filesystem format forward_list fstream "
+    "functional future iomanip iostream istream list locale map memory_resource mutex ostream "
+    "queue random regex semaphore set shared_mutex sstream stack stdexcept stop_token streambuf string "
+    "thread typeinfo unordered_map unordered_set vector".split())
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+SOURCE = re.compile(r"\.(h|cc|cpp|c|def|inc)$")
+SKIP_FOLDERS = {".git", "build", "docs"}
+
+
+def room_of(path):
+    """The longest room that holds `path` ("" if none does)."""
+    best = ""
+    for room in SEES:
+        if (path == room or path.startswith(room + "/")) and len(room) > len(best):
+            best = room
+    return best
+
+
+def allowed(room, target):
+    sees = SEES[room]
+    return sees == EVERYTHING or target == room or target in sees
+
+
+def resolve(root, path, include):
+    """Repository path of a quoted include, or None. Public headers are found through include/."""
+    candidates = [include]
+    candidates += [f"{room}/include/{include}" for room in ("runtime", "trainer", "exporter")]
+    for candidate in candidates:
+        if os.path.isfile(os.path.join(root, candidate)):
+            return candidate
+    stem = re.match(r"(.*)_generated\.h$", include)
+    if stem and os.path.isfile(os.path.join(root, stem.group(1) + ".fbs")):
+        return include
+    stem = re.match(r"(.*)\.pb\.h$", include)
+    if stem and os.path.isfile(os.path.join(root, stem.group(1) + ".proto")):
+        return include
+    if re.match(r"runtime/backend/vulkan/shaders/", include):  # embedded SPIR-V, made at build time
+        return include
+    return None
+
+
+def check_file(root, path):
+    room = room_of(path)
+    if not room:
+        return []
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+        text = f.read()
+    problems = []
+    for match in INCLUDE.finditer(text):
+        kind, include = match.groups()
+        where = f"{path}:{text.count(chr(10), 0, match.start(2)) + 1}"
+        if SEES[room] == EVERYTHING:
+            continue
+        top = include.split("/")[0]
+        if top in THIRD_PARTY:
+            homes = THIRD_PARTY[top]
+            if not any(path.startswith(home + "/") for home in homes):
+                problems.append(f"{where}: {room} may not include <{include}>; its place is "
+                                f"{', '.join(homes) or 'tools/'}")
+            continue
+        target = resolve(root, path, include)
+        if target is None:
+            if kind == '"':
+                problems.append(f'{where}: "{include}" is not a file of this repository '
+                                "(paths start at its root)")
+            elif room.startswith("runtime") and include in RUNTIME_FORBIDDEN:
+                problems.append(f"{where}: runtime may not include <{include}> (no containers, streams, "
+                                "threads or throwing types below the line)")
+            continue
+        target_room = room_of(target)
+        if not allowed(room, target_room):
+            sees = ", ".join(SEES[room]) or "nothing"
+            problems.append(f'{where}: upward include of "{include}": {room} sees {sees}, not {target_room}')
+    return problems
+
+
+def check_tree(root):
+    problems, files = [], 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(d for d in folders
+                            if d not in SKIP_FOLDERS and not d.startswith((".", "build")))
+        for name in sorted(names):
+            if SOURCE.search(name):
+                files += 1
+                problems += check_file(root, os.path.relpath(os.path.join(folder, name), root))
+    return problems, files
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
+    problems, files = check_tree(os.path.abspath(root))
+    for problem in problems:
+        print(problem)
+    print(f"{files} files read, {len(problems)} includes against the arrows")
+    return 1 if problems or files == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

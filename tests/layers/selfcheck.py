@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Plants one violation at a time in a scratch tree and requires check_includes.py to name it; the same
+tree without the violation must pass."""
+
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+import check_includes  # noqa: E402
+
+CLEAN = {
+    "runtime/core/status.h": "#include <cstdint>\n",
+    "runtime/ops/rules.h": '#include "runtime/core/status.h"\n',
+    "runtime/kernels/gemm.h": '#include <hwy/highway.h>\n#include "runtime/ops/rules.h"\n',
+    "runtime/program/program.fbs": "",
+    "runtime/program/loader.cc": '#include "runtime/program/program_generated.h"\n',
+    "runtime/backend/backend.h": '#include "runtime/kernels/gemm.h"\n',
+    "runtime/backend/cpu/cpu.h": '#include "runtime/backend/backend.h"\n',
+    "runtime/exec/session.h": '#include "runtime/backend/cpu/cpu.h"\n',
+    "runtime/include/wick/runtime.h": '#include "runtime/core/status.h"\n',
+    "graph/ir/graph.h": '#include <vector>\n#include "runtime/ops/rules.h"\n',
+    "trainer/tensor/tensor.h": '#include <string>\n#include "runtime/core/status.h"\n',
+    "exporter/capture/capture.h": '#include "trainer/tensor/tensor.h"\n#include "graph/ir/graph.h"\n',
+    "tools/wick/main.cc": '#include <CLI/CLI.hpp>\n#include "wick/runtime.h"\n',
+}
+
+PLANTED = [
+    ("runtime/core/bad.h", '#include "runtime/ops/rules.h"\n', "upward include"),
+    ("runtime/ops/bad.h", '#include "runtime/kernels/gemm.h"\n', "upward include"),
+    ("runtime/kernels/bad.h", '#include "runtime/exec/session.h"\n', "upward include"),
+    ("runtime/plan/bad.h", '  #  include "runtime/backend/backend.h"\n', "upward include"),
+    ("runtime/exec/bad.cc", '#include "graph/ir/graph.h"\n', "upward include"),
+    ("trainer/tensor/bad.h", '#include "graph/ir/graph.h"\n', "upward include"),
+    ("graph/ir/bad.h", '#include "trainer/tensor/tensor.h"\n', "upward include"),
+    ("exporter/onnx/bad.h", '#include "trainer/tensor/tensor.h"\n', "upward include"),
+    ("graph/ir/bad2.h", '#include "runtime/exec/session.h"\n', "upward include"),
+    ("graph/ir/bad3.h", '#include "wick/runtime.h"\n', "upward include"),
+    ("runtime/core/bad.cc", "#include <vector>\n", "may not include <vector>"),
+    ("trainer/tensor/bad.cc", "#include <onnx/checker.h>\n", "may not include <onnx/checker.h>"),
+    ("runtime/core/bad2.h", '#include "status.h"\n', "not a file of this repository"),
+]
+
+
+def write(root, files):
+    for path, text in files.items():
+        full = os.path.join(root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as root:
+        write(root, CLEAN)
+        problems, files = check_includes.check_tree(root)
+        if problems or files != len(CLEAN) - 1:  # the .fbs is not a source
+            print("the clean tree was refused:", problems, files)
+            failed += 1
+        for path, text, wanted in PLANTED:
+            write(root, {path: text})
+            problems, _ = check_includes.check_tree(root)
+            os.remove(os.path.join(root, path))
+            if len(problems) != 1 or wanted not in problems[0] or not problems[0].startswith(path + ":1:"):
+                print(f"planted in {path}: {text.strip()}: wanted one '{wanted}', got {problems}")
+                failed += 1
+    print(f"{1 + len(PLANTED) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Runs an ONNX model in ONNX Runtime: the oracle beside Wick. Needs tools/scripts/setup_ort.sh (it
+re-executes itself with build/ort's Python).
+
+  ort_run.py model.onnx --input x.npy [--input name=y.npy ...] -o DIR   writes DIR/<output>.npy
+  ort_run.py model.onnx --input x.npy --bench [--threads N] [--seconds S]
+                     one JSON line: {"median_ms", "p95_ms", "runs", "load_ms", "threads", "batch"}
+
+Exit codes: 0 done, 1 the model failed (the reason on stderr), 3 onnxruntime is not installed.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+VENV = os.path.join(os.environ.get("WICK_ORT_VENV", os.path.join(ROOT, "build", "ort", "venv")))
+
+
+def reexec():
+    python = os.path.join(VENV, "bin", "python")
+    if os.path.abspath(sys.prefix) != os.path.abspath(VENV) and os.path.exists(python):
+        os.execv(python, [python] + sys.argv)
+
+
+def feeds_of(session, given):
+    import numpy as np
+    declared = session.get_inputs()
+    if len(given) > len(declared):
+        raise ValueError(f"{len(given)} inputs given, the model has {len(declared)}")
+    feeds = {}
+    for i, text in enumerate(given):
+        name, _, path = text.rpartition("=") if not os.path.exists(text) else ("", "", text)
+        feeds[name or declared[i].name] = np.load(path)
+    return feeds
+
+
+def bench(session, feeds, seconds):
+    """Inputs and outputs bound once, so that Python's part of a run is about a microsecond."""
+    import onnxruntime as ort
+    binding = session.io_binding()
+    values = [(name, ort.OrtValue.ortvalue_from_numpy(array)) for name, array in feeds.items()]
+    for name, value in values:
+        binding.bind_ortvalue_input(name, value)
+    for name, array in zip([o.name for o in session.get_outputs()], session.run(None, feeds)):
+        binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+    run, now = session._sess.run_with_iobinding, time.perf_counter
+    io = binding._iobinding
+    for _ in range(10):
+        run(io, None)
+    times, end = [], now() + seconds
+    while True:
+        start = now()
+        run(io, None)
+        stop = now()
+        times.append(stop - start)
+        if stop >= end:
+            break
+    times.sort()
+    return {"median_ms": times[len(times) // 2] * 1e3, "p95_ms": times[len(times) * 95 // 100] * 1e3,
+            "runs": len(times)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE.npy")
+    parser.add_argument("-o", "--out", metavar="DIR")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=0,
+                        help="run in slices of this many rows (0: the whole input at once)")
+    parser.add_argument("--bench", action="store_true")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    args = parser.parse_args()
+    reexec()
+    try:
+        import numpy as np
+        import onnxruntime as ort
+    except ImportError as e:
+        print(f"ort_run: {e}; run tools/scripts/setup_ort.sh", file=sys.stderr)
+        return 3
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = args.threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        start = time.perf_counter()
+        session = ort.InferenceSession(args.model, options, providers=["CPUExecutionProvider"])
+        load_ms = (time.perf_counter() - start) * 1e3
+        feeds = feeds_of(session, args.input)
+        rows = next(iter(feeds.values())).shape[0] if feeds else 0
+        if args.bench:
+            report = bench(session, feeds, args.seconds)
+            report.update(load_ms=load_ms, threads=args.threads, batch=rows, version=ort.__version__)
+            print(json.dumps(report))
+            return 0
+        step = args.batch or max(rows, 1)
+        parts = []
+        for first in range(0, max(rows, 1), step):
+            part = feeds if step >= rows else {n: a[first:first + step] for n, a in feeds.items()}
+            parts.append(session.run(None, part))
+        if args.out:
+            os.makedirs(args.out, exist_ok=True)
+        for i, declared in enumerate(session.get_outputs()):
+            value = parts[0][i] if len(parts) == 1 else np.concatenate([p[i] for p in parts])
+            print(f"{declared.name} {value.dtype} {list(value.shape)}")
+            if args.out:
+                np.save(os.path.join(args.out, declared.name.replace("/", "_") + ".npy"), value)
+    except Exception as e:  # ONNX Runtime's own exception types share no base
+        print(f"ort_run: {e}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
