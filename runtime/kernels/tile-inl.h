@@ -1,0 +1,236 @@
+// Bodies of tile.h, included once per SIMD target.
+#if defined(WICK_KERNELS_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WICK_KERNELS_TILE_INL_H_
+#undef WICK_KERNELS_TILE_INL_H_
+#else
+#define WICK_KERNELS_TILE_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "runtime/kernels/tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using TileTag = hn::ScalableTag<float>;
+using TileVec = hn::Vec<TileTag>;
+
+constexpr int kLanes = static_cast<int>(HWY_LANES(float));
+// Rows x 3 accumulators, 3 vectors and a broadcast must fit the registers: 32 of them on AVX-512 and
+// aarch64, 16 elsewhere.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_ARCH_ARM_A64
+constexpr int kMr = 8;
+#else
+constexpr int kMr = 4;
+#endif
+constexpr int kNv = 3;
+
+enum class Walk { kStep, kRowTable, kVecTable };
+
+// Hides a value from the loop optimizer, which would otherwise carry eight pointers instead of one
+// index.
+#define WICK_OPAQUE(x) asm("" : "+r"(x))
+
+// Rows beyond row_count repeat the last row: they read and write the same values again, which costs
+// less than a body for each count.
+template <Walk kWalk, int kRows, int kVecs>
+HWY_NOINLINE void tile_body(const TileArgs& t) {
+  const TileTag d;
+  const int last = t.row_count - 1;
+  // The last vector may be partial in `out`; it never is in `vec`.
+  const int tail = t.cols - (kVecs - 1) * kLanes;
+  const auto mask = hn::FirstN(d, static_cast<size_t>(tail));
+
+  TileVec acc[kRows][kVecs];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Zero(d);
+  }
+  if (t.resume) {
+    const float* out = t.out;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+      for (int v = 0; v + 1 < kVecs; ++v) acc[r][v] = hn::LoadU(d, out + v * kLanes);
+      acc[r][kVecs - 1] = hn::MaskedLoad(mask, d, out + (kVecs - 1) * kLanes);
+      out += r < last ? t.out_step : 0;
+    }
+  }
+
+  const float* row[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    row[r] = t.rows[HWY_MIN(r, last)];
+    WICK_OPAQUE(row[r]);
+  }
+  const float* vec = t.vec;
+  const int32_t* offset = kWalk == Walk::kRowTable ? t.row_offset : t.vec_offset;
+  const int64_t row_step = t.row_step;
+  const int64_t vec_step = t.vec_step;
+  int64_t at = 0;
+  for (int64_t k = t.k; k > 0; --k) {
+    const float* v_at = vec;
+    if (kWalk == Walk::kVecTable) v_at = vec + *offset++;
+    if (kWalk == Walk::kRowTable) at = *offset++;
+    WICK_OPAQUE(at);
+    TileVec b[kVecs];
+#pragma GCC unroll 3
+    for (int v = 0; v < kVecs; ++v) b[v] = hn::LoadU(d, v_at + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const TileVec a = hn::Set(d, row[r][at]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::MulAdd(a, b[v], acc[r][v]);
+    }
+    if (kWalk != Walk::kVecTable) vec += vec_step;
+    if (kWalk != Walk::kRowTable) at += row_step;
+  }
+
+  float* out = t.out;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v + 1 < kVecs; ++v) hn::StoreU(acc[r][v], d, out + v * kLanes);
+    hn::BlendedStore(acc[r][kVecs - 1], mask, d, out + (kVecs - 1) * kLanes);
+    out += r < last ? t.out_step : 0;
+  }
+}
+
+template <Walk kWalk, int kRows>
+HWY_INLINE void tile_cols(const TileArgs& t) {
+  if (t.cols > 2 * kLanes) return tile_body<kWalk, kRows, 3>(t);
+  if (t.cols > kLanes) return tile_body<kWalk, kRows, 2>(t);
+  return tile_body<kWalk, kRows, 1>(t);
+}
+
+template <Walk kWalk>
+void tile_any(const TileArgs& t) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_ARCH_ARM_A64
+  if (t.row_count > 6) return tile_cols<kWalk, 8>(t);
+  if (t.row_count > 4) return tile_cols<kWalk, 6>(t);
+#endif
+  if (t.row_count > 2) return tile_cols<kWalk, 4>(t);
+  if (t.row_count > 1) return tile_cols<kWalk, 2>(t);
+  return tile_cols<kWalk, 1>(t);
+}
+
+// One vector through the epilogue; the optional pieces were loaded by the caller.
+HWY_INLINE TileVec activate(const TileTag d, const Epilogue& e, TileVec y) {
+  if (e.act == Epilogue::Act::kRelu) {
+    // NaN stays NaN and -0 becomes +0: max as the contract orders it
+    const TileVec zero = hn::Zero(d);
+    return hn::IfThenElse(hn::Le(y, zero), zero, y);
+  }
+  if (e.act == Epilogue::Act::kClamp) {
+    const TileVec lo = hn::Set(d, e.lo), hi = hn::Set(d, e.hi);
+    y = hn::IfThenElse(hn::Lt(y, lo), lo, y);
+    return hn::IfThenElse(hn::Gt(y, hi), hi, y);
+  }
+  return y;
+}
+
+template <bool kByRow>
+HWY_INLINE TileVec epilogue_vec(const TileTag d, const Epilogue& e, int64_t channel, size_t n,
+                                const float* residual, TileVec y) {
+  const auto load = [&](const float* p) HWY_ATTR {
+    if (kByRow) return hn::Set(d, p[channel]);
+    if (n == static_cast<size_t>(kLanes)) return hn::LoadU(d, p + channel);
+    return hn::MaskedLoad(hn::FirstN(d, n), d, p + channel);
+  };
+  if (e.bias != nullptr) y = hn::Add(y, load(e.bias));
+  if (e.scale != nullptr) y = hn::MulAdd(y, load(e.scale), load(e.shift));
+  if (residual != nullptr) {
+    y = hn::Add(y, n == static_cast<size_t>(kLanes)
+                       ? hn::LoadU(d, residual)
+                       : hn::MaskedLoad(hn::FirstN(d, n), d, residual));
+  }
+  return activate(d, e, y);
+}
+
+template <bool kByRow>
+HWY_INLINE void finish_rows(const Epilogue& e, int64_t channel0, float* out, int64_t out_step,
+                            int64_t rows, int64_t cols) {
+  const TileTag d;
+  for (int64_t r = 0; r < rows; ++r) {
+    float* y = out + r * out_step;
+    const float* residual = e.residual == nullptr ? nullptr : e.residual + r * e.residual_step;
+    int64_t c = 0;
+    for (; c + kLanes <= cols; c += kLanes) {
+      hn::StoreU(epilogue_vec<kByRow>(d, e, channel0 + (kByRow ? r : c), kLanes,
+                                      residual == nullptr ? nullptr : residual + c,
+                                      hn::LoadU(d, y + c)),
+                 d, y + c);
+    }
+    if (c < cols) {
+      const auto n = static_cast<size_t>(cols - c);
+      const auto mask = hn::FirstN(d, n);
+      hn::BlendedStore(epilogue_vec<kByRow>(d, e, channel0 + (kByRow ? r : c), n,
+                                            residual == nullptr ? nullptr : residual + c,
+                                            hn::MaskedLoad(mask, d, y + c)),
+                       mask, d, y + c);
+    }
+  }
+}
+
+void finish(const Epilogue& e, int64_t channel0, float* out, int64_t out_step, int64_t rows,
+            int64_t cols) {
+  if (e.channel_is_row) {
+    finish_rows<true>(e, channel0, out, out_step, rows, cols);
+  } else {
+    finish_rows<false>(e, channel0, out, out_step, rows, cols);
+  }
+}
+
+void transpose(const float* HWY_RESTRICT src, int64_t src_step, float* HWY_RESTRICT dst,
+               int64_t dst_step, int64_t rows, int64_t cols) {
+  int64_t r = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> d;
+  const hn::RepartitionToWide<decltype(d)> d64;
+  for (; r + 4 <= rows; r += 4) {
+    const float* s = src + r * src_step;
+    float* o = dst + r;
+    int64_t c = 0;
+    for (; c + 4 <= cols; c += 4, s += 4, o += 4 * dst_step) {
+      const auto v0 = hn::LoadU(d, s), v1 = hn::LoadU(d, s + src_step);
+      const auto v2 = hn::LoadU(d, s + 2 * src_step), v3 = hn::LoadU(d, s + 3 * src_step);
+      const auto a = hn::BitCast(d64, hn::InterleaveLower(d, v0, v1));
+      const auto b = hn::BitCast(d64, hn::InterleaveLower(d, v2, v3));
+      const auto e = hn::BitCast(d64, hn::InterleaveUpper(d, v0, v1));
+      const auto f = hn::BitCast(d64, hn::InterleaveUpper(d, v2, v3));
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, a, b)), d, o);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, a, b)), d, o + dst_step);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, e, f)), d, o + 2 * dst_step);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, e, f)), d, o + 3 * dst_step);
+    }
+    for (; c < cols; ++c, ++s, o += dst_step) {
+      for (int i = 0; i < 4; ++i) o[i] = s[i * src_step];
+    }
+  }
+#endif
+  for (; r < rows; ++r) {
+    for (int64_t c = 0; c < cols; ++c) dst[c * dst_step + r] = src[r * src_step + c];
+  }
+}
+
+const TileKernels* tile_set() {
+  static constexpr TileKernels kSet = {kLanes,
+                                       kMr,
+                                       kNv * kLanes,
+                                       &tile_any<Walk::kStep>,
+                                       &tile_any<Walk::kRowTable>,
+                                       &tile_any<Walk::kVecTable>,
+                                       &finish,
+                                       &transpose};
+  return &kSet;
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+HWY_AFTER_NAMESPACE();
+
+#endif  // WICK_KERNELS_TILE_INL_H_
