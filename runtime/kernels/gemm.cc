@@ -105,7 +105,7 @@ class Product {
       v = {b_scratch_, t_.nr * depth, t_.nr};
       if (direct) {
         const int64_t whole = cols / t_.nr;
-        rows(j, whole * t_.nr, k, depth, {b, t_.nr, g_.b_row});
+        if (whole > 0) rows(j, whole * t_.nr, k, depth, {b, t_.nr, g_.b_row});
         v.base += whole * v.panel_step;
         j += whole * t_.nr;
         cols -= whole * t_.nr;

@@ -27,6 +27,41 @@ constexpr int kMr = 4;
 #endif
 constexpr int kNv = 3;
 
+// Highway's one-lane fallback multiplies and adds in two roundings; the contract wants one.
+template <class V>
+HWY_INLINE V fused_mul_add(V a, V b, V c) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(__builtin_fmaf(a.raw, b.raw, c.raw));
+#else
+  return hn::MulAdd(a, b, c);
+#endif
+}
+
+// Where the CPU has no masked moves, Highway's MaskedLoad may read whole vectors and its BlendedStore
+// rewrites a neighbour's elements; partial vectors go through memory of our own there.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+constexpr bool kHaveMaskedMoves = true;
+#else
+constexpr bool kHaveMaskedMoves = false;
+#endif
+
+// The first n lanes, the rest zero; touches no memory beyond them.
+HWY_INLINE TileVec load_n(const TileTag d, const float* p, int n) {
+  if (n == kLanes) return hn::LoadU(d, p);
+  if (kHaveMaskedMoves) return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
+  HWY_ALIGN float lanes[kLanes] = {};
+  for (int i = 0; i < n; ++i) lanes[i] = p[i];
+  return hn::Load(d, lanes);
+}
+
+HWY_INLINE void store_n(TileVec v, const TileTag d, float* p, int n) {
+  if (n == kLanes) return hn::StoreU(v, d, p);
+  if (kHaveMaskedMoves) return hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, p);
+  HWY_ALIGN float lanes[kLanes];
+  hn::Store(v, d, lanes);
+  for (int i = 0; i < n; ++i) p[i] = lanes[i];
+}
+
 enum class Walk { kStep, kRowTable, kVecTable };
 
 // Hides a value from the loop optimizer, which would otherwise carry eight pointers instead of one
@@ -39,9 +74,8 @@ template <Walk kWalk, int kRows, int kVecs>
 HWY_NOINLINE void tile_body(const TileArgs& t) {
   const TileTag d;
   const int last = t.row_count - 1;
-  // The last vector may be partial in `out`; it never is in `vec`.
-  const int tail = t.cols - (kVecs - 1) * kLanes;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(tail));
+  // The last vector may be partial in `out` (whole without masked moves); it never is in `vec`.
+  const auto mask = hn::FirstN(d, static_cast<size_t>(t.cols - (kVecs - 1) * kLanes));
 
   TileVec acc[kRows][kVecs];
 #pragma GCC unroll 8
@@ -55,7 +89,8 @@ HWY_NOINLINE void tile_body(const TileArgs& t) {
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
       for (int v = 0; v + 1 < kVecs; ++v) acc[r][v] = hn::LoadU(d, out + v * kLanes);
-      acc[r][kVecs - 1] = hn::MaskedLoad(mask, d, out + (kVecs - 1) * kLanes);
+      const float* end = out + (kVecs - 1) * kLanes;
+      acc[r][kVecs - 1] = kHaveMaskedMoves ? hn::MaskedLoad(mask, d, end) : hn::LoadU(d, end);
       out += r < last ? t.out_step : 0;
     }
   }
@@ -83,7 +118,7 @@ HWY_NOINLINE void tile_body(const TileArgs& t) {
     for (int r = 0; r < kRows; ++r) {
       const TileVec a = hn::Set(d, row[r][at]);
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::MulAdd(a, b[v], acc[r][v]);
+      for (int v = 0; v < kVecs; ++v) acc[r][v] = fused_mul_add(a, b[v], acc[r][v]);
     }
     if (kWalk != Walk::kVecTable) vec += vec_step;
     if (kWalk != Walk::kRowTable) at += row_step;
@@ -94,7 +129,12 @@ HWY_NOINLINE void tile_body(const TileArgs& t) {
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
     for (int v = 0; v + 1 < kVecs; ++v) hn::StoreU(acc[r][v], d, out + v * kLanes);
-    hn::BlendedStore(acc[r][kVecs - 1], mask, d, out + (kVecs - 1) * kLanes);
+    float* end = out + (kVecs - 1) * kLanes;
+    if (kHaveMaskedMoves) {
+      hn::BlendedStore(acc[r][kVecs - 1], mask, d, end);
+    } else {
+      hn::StoreU(acc[r][kVecs - 1], d, end);
+    }
     out += r < last ? t.out_step : 0;
   }
 }
@@ -107,7 +147,7 @@ HWY_INLINE void tile_cols(const TileArgs& t) {
 }
 
 template <Walk kWalk>
-void tile_any(const TileArgs& t) {
+HWY_INLINE void tile_rows(const TileArgs& t) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_ARCH_ARM_A64
   if (t.row_count > 6) return tile_cols<kWalk, 8>(t);
   if (t.row_count > 4) return tile_cols<kWalk, 6>(t);
@@ -115,6 +155,25 @@ void tile_any(const TileArgs& t) {
   if (t.row_count > 2) return tile_cols<kWalk, 4>(t);
   if (t.row_count > 1) return tile_cols<kWalk, 2>(t);
   return tile_cols<kWalk, 1>(t);
+}
+
+template <Walk kWalk>
+void tile_any(const TileArgs& t) {
+  if (kHaveMaskedMoves || t.cols % kLanes == 0) return tile_rows<kWalk>(t);
+  HWY_ALIGN float whole[kMr * kNv * kLanes] = {};
+  TileArgs inner = t;
+  inner.out = whole;
+  inner.out_step = kNv * kLanes;
+  inner.cols = (t.cols / kLanes + 1) * kLanes;
+  if (t.resume) {
+    for (int r = 0; r < t.row_count; ++r) {
+      for (int c = 0; c < t.cols; ++c) whole[r * inner.out_step + c] = t.out[r * t.out_step + c];
+    }
+  }
+  tile_rows<kWalk>(inner);
+  for (int r = 0; r < t.row_count; ++r) {
+    for (int c = 0; c < t.cols; ++c) t.out[r * t.out_step + c] = whole[r * inner.out_step + c];
+  }
 }
 
 // One vector through the epilogue; the optional pieces were loaded by the caller.
@@ -133,20 +192,15 @@ HWY_INLINE TileVec activate(const TileTag d, const Epilogue& e, TileVec y) {
 }
 
 template <bool kByRow>
-HWY_INLINE TileVec epilogue_vec(const TileTag d, const Epilogue& e, int64_t channel, size_t n,
+HWY_INLINE TileVec epilogue_vec(const TileTag d, const Epilogue& e, int64_t channel, int n,
                                 const float* residual, TileVec y) {
   const auto load = [&](const float* p) HWY_ATTR {
     if (kByRow) return hn::Set(d, p[channel]);
-    if (n == static_cast<size_t>(kLanes)) return hn::LoadU(d, p + channel);
-    return hn::MaskedLoad(hn::FirstN(d, n), d, p + channel);
+    return load_n(d, p + channel, n);
   };
   if (e.bias != nullptr) y = hn::Add(y, load(e.bias));
-  if (e.scale != nullptr) y = hn::MulAdd(y, load(e.scale), load(e.shift));
-  if (residual != nullptr) {
-    y = hn::Add(y, n == static_cast<size_t>(kLanes)
-                       ? hn::LoadU(d, residual)
-                       : hn::MaskedLoad(hn::FirstN(d, n), d, residual));
-  }
+  if (e.scale != nullptr) y = fused_mul_add(y, load(e.scale), load(e.shift));
+  if (residual != nullptr) y = hn::Add(y, load_n(d, residual, n));
   return activate(d, e, y);
 }
 
@@ -165,12 +219,11 @@ HWY_INLINE void finish_rows(const Epilogue& e, int64_t channel0, float* out, int
                  d, y + c);
     }
     if (c < cols) {
-      const auto n = static_cast<size_t>(cols - c);
-      const auto mask = hn::FirstN(d, n);
-      hn::BlendedStore(epilogue_vec<kByRow>(d, e, channel0 + (kByRow ? r : c), n,
-                                            residual == nullptr ? nullptr : residual + c,
-                                            hn::MaskedLoad(mask, d, y + c)),
-                       mask, d, y + c);
+      const int n = static_cast<int>(cols - c);
+      store_n(epilogue_vec<kByRow>(d, e, channel0 + (kByRow ? r : c), n,
+                                   residual == nullptr ? nullptr : residual + c,
+                                   load_n(d, y + c, n)),
+              d, y + c, n);
     }
   }
 }

@@ -1,5 +1,7 @@
 #include "runtime/kernels/gemm.h"
 
+#include <algorithm>
+
 #include "runtime/kernels/simd.h"
 #include "tests/kernels/kernel_test_util.h"
 
