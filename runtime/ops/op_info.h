@@ -1,0 +1,57 @@
+// OpInfo: what every layer knows of an op without its kernels.
+#pragma once
+
+#include "runtime/core/tensor_view.h"
+#include "runtime/ops/attrs.h"
+#include "runtime/ops/op_id.h"
+
+namespace wick {
+
+struct OpInfo {
+  OpId id;
+  const char* name;
+  const AttrType* attrs;
+  uint8_t min_inputs;
+  uint8_t max_inputs;  // 255: as many as the call has
+  uint8_t outputs;     // 255: as many as the call has
+  OpRole role;
+};
+
+// All rows of ops.def in id order.
+Span<const OpInfo> all_ops();
+// Null for an unknown id / name.
+const OpInfo* find_op(OpId id);
+const OpInfo* find_op(const char* name);
+
+// The one record of a call: eager, tape entry, graph node and program step say it alike.
+// Outputs' views are allocated by the caller; absent optional inputs have dtype kNone.
+struct OpCall {
+  OpId op = OpId::kNone;
+  const void* attrs = nullptr;  // the op's attribute struct
+  Span<const TensorView> in;
+  Span<TensorView> out;
+};
+
+// An attribute struct of any op, by value.
+struct AnyAttrs {
+  alignas(8) char bytes[kMaxAttrBytes] = {};
+  const void* get() const { return bytes; }
+  void* get() { return bytes; }
+  template <class A>
+  static AnyAttrs of(const A& a) {
+    static_assert(sizeof(A) <= kMaxAttrBytes, "raise kMaxAttrBytes");
+    AnyAttrs any;
+    new (any.bytes) A(a);
+    return any;
+  }
+  template <class A>
+  const A& as() const {
+    return *reinterpret_cast<const A*>(bytes);
+  }
+  template <class A>
+  A& as() {
+    return *reinterpret_cast<A*>(bytes);
+  }
+};
+
+}  // namespace wick

@@ -1,0 +1,148 @@
+// Shared by the rule families. Included by one .cc per Dim.
+#pragma once
+
+#include "runtime/ops/rule.h"
+
+namespace wick::rules {
+
+template <class D>
+Status shapes_differ(const char* what, const BasicShape<D>& a, const BasicShape<D>& b) {
+  return error(Code::kShapeMismatch, "%s: %s and %s", what, to_text(a).text, to_text(b).text);
+}
+
+// Numpy broadcasting of a and b. Where symbols leave it open, the known or larger side is taken: the int64 rule
+// checks again when sizes are known.
+template <class D>
+Status broadcast(const BasicShape<D>& a, const BasicShape<D>& b, BasicShape<D>* out) {
+  int rank = a.rank() > b.rank() ? a.rank() : b.rank();
+  BasicShape<D> result;
+  result.set_rank(rank);
+  for (int i = 0; i < rank; ++i) {
+    int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
+    D da = ia < 0 ? D(1) : a[ia], db = ib < 0 ? D(1) : b[ib];
+    if (dim_equal(da, D(1)) == Tri::kYes) {
+      result[i] = db;
+    } else if (dim_equal(db, D(1)) == Tri::kYes || dim_equal(da, db) == Tri::kYes) {
+      result[i] = da;
+    } else if (dim_known(da) && dim_known(db)) {
+      return shapes_differ("shapes do not broadcast", a, b);
+    } else {
+      result[i] = dim_known(da) ? da : dim_known(db) ? db : dim_max(da, db);
+    }
+  }
+  *out = result;
+  return {};
+}
+
+template <class D>
+Status need_rank(const ValueInfo<D>& v, int lo, int hi, const char* name) {
+  if (v.rank() >= lo && v.rank() <= hi) return {};
+  if (lo == hi) return error(Code::kShapeMismatch, "%s must have rank %d, got %s", name, lo, to_text(v.shape).text);
+  return error(Code::kShapeMismatch, "%s must have rank %d to %d, got %s", name, lo, hi, to_text(v.shape).text);
+}
+
+template <class D>
+Status same_dtype(RuleCtx<D>& c) {
+  for (size_t i = 1; i < c.in.size(); ++i) {
+    if (c.in[i].present() && c.in[i].dtype != c.in[0].dtype) {
+      return error(Code::kTypeMismatch, "inputs must have one dtype, got %s and %s", dtype_name(c.in[0].dtype),
+                   dtype_name(c.in[i].dtype));
+    }
+  }
+  return {};
+}
+
+inline bool is_number(DType t) { return is_float(t) || is_int(t); }
+
+template <class D>
+Status need_float(const ValueInfo<D>& v) {
+  if (is_float(v.dtype)) return {};
+  return error(Code::kTypeMismatch, "needs a floating-point tensor, got %s", dtype_name(v.dtype));
+}
+template <class D>
+Status need_number(const ValueInfo<D>& v) {
+  if (is_number(v.dtype)) return {};
+  return error(Code::kTypeMismatch, "needs a numeric tensor, got %s", dtype_name(v.dtype));
+}
+template <class D>
+Status need_bool(const ValueInfo<D>& v) {
+  if (v.dtype == DType::kBool) return {};
+  return error(Code::kTypeMismatch, "needs a bool tensor, got %s", dtype_name(v.dtype));
+}
+
+template <class D>
+void set_out(RuleCtx<D>& c, size_t i, DType dtype, const BasicShape<D>& shape) {
+  c.out[i].dtype = dtype;
+  c.out[i].shape = shape;
+}
+
+inline Result<int> normalize_axis(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) {
+    return error(Code::kInvalidArgument, "axis %lld out of range for rank %d", static_cast<long long>(axis), rank);
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+// Product of the dims [from, to).
+template <class D>
+D product(const BasicShape<D>& s, int from, int to) {
+  D p(1);
+  for (int i = from; i < to; ++i) p = p * s[i];
+  return p;
+}
+
+// The integers an op reads as `name`: optional input `i` where present (its values must be known), else `attr`.
+// kCapacity entries at most.
+template <class D, int N>
+struct DimArgs {
+  D values[N] = {};
+  int count = 0;
+  bool given = false;  // by input or non-empty attribute
+};
+template <class D, int N, class List>
+Status read_dims(const RuleCtx<D>& c, size_t i, const List& attr, const char* name, DimArgs<D, N>* out) {
+  if (c.has(i)) {
+    const ValueInfo<D>& v = c.in[i];
+    if (!is_int(v.dtype)) {
+      return error(Code::kTypeMismatch, "%s must be an integer tensor, got %s", name, dtype_name(v.dtype));
+    }
+    if (v.rank() > 1) return error(Code::kShapeMismatch, "%s must have rank 1, got rank %d", name, v.rank());
+    if (v.elements == nullptr && !(v.rank() == 1 && dim_equal(v.shape[0], D(0)) == Tri::kYes)) {
+      return Status(Code::kNotFound, kNeedsValue);
+    }
+    if (v.element_count > N) {
+      return error(Code::kInvalidArgument, "%s has %lld entries, at most %d are allowed", name,
+                   static_cast<long long>(v.element_count), N);
+    }
+    for (const D& d : v.values()) out->values[out->count++] = d;
+    out->given = true;
+    return {};
+  }
+  for (int64_t d : attr.span()) out->values[out->count++] = D(d);
+  out->given = out->count > 0;
+  return {};
+}
+
+// Axes as a mask over `rank`, from input i or the attribute. Values must be known numbers.
+struct AxisMask {
+  bool set[kMaxRank] = {};
+  int list[kMaxRank] = {};  // in the order given, normalised
+  int count = 0;
+  bool given = false;
+};
+template <class D, class List>
+Status read_axes(const RuleCtx<D>& c, size_t i, const List& attr, int rank, AxisMask* out) {
+  DimArgs<D, kMaxRank> args;
+  WICK_TRY(read_dims(c, i, attr, "axes", &args));
+  out->given = args.given;
+  for (int k = 0; k < args.count; ++k) {
+    if (!dim_known(args.values[k])) return Status(Code::kNotFound, kNeedsValue);
+    WICK_ASSIGN(int axis, normalize_axis(dim_value(args.values[k]), rank));
+    if (out->set[axis]) return error(Code::kInvalidArgument, "axis %d is given twice", axis);
+    out->set[axis] = true;
+    out->list[out->count++] = axis;
+  }
+  return {};
+}
+
+}  // namespace wick::rules

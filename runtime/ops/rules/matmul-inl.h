@@ -1,0 +1,83 @@
+#pragma once
+
+#include "runtime/ops/rules/common-inl.h"
+
+namespace wick::rules {
+
+// numpy.matmul: rank 1 operands are a row / a column whose dim is dropped again.
+template <class D>
+Status matmul(RuleCtx<D>& c) {
+  WICK_TRY(need_number(c.in[0]));
+  WICK_TRY(same_dtype(c));
+  const auto &a = c.in[0].shape, &b = c.in[1].shape;
+  if (a.rank() == 0 || b.rank() == 0) return shapes_differ("operands must have rank 1 or more", a, b);
+  D ka = a[a.rank() - 1], kb = b[b.rank() == 1 ? 0 : b.rank() - 2];
+  if (dim_equal(ka, kb) == Tri::kNo) {
+    return error(Code::kShapeMismatch, "inner dimensions differ: %s x %s", to_text(a).text, to_text(b).text);
+  }
+  BasicShape<D> batch_a, batch_b, out;
+  for (int i = 0; i + 2 < a.rank(); ++i) batch_a.push_back(a[i]);
+  for (int i = 0; i + 2 < b.rank(); ++i) batch_b.push_back(b[i]);
+  WICK_TRY(broadcast(batch_a, batch_b, &out));
+  if (a.rank() > 1) out.push_back(a[a.rank() - 2]);
+  if (b.rank() > 1) out.push_back(b[b.rank() - 1]);
+  set_out(c, 0, c.in[0].dtype, out);
+  return {};
+}
+
+template <class D>
+Status need_vector(const RuleCtx<D>& c, size_t i, const D& extent, const char* name) {
+  if (!c.has(i)) return {};
+  if (c.in[i].rank() == 1 && dim_equal(c.in[i].shape[0], extent) != Tri::kNo) return {};
+  BasicShape<D> want{extent};
+  return error(Code::kShapeMismatch, "%s must be %s, got %s", name, to_text(want).text, to_text(c.in[i].shape).text);
+}
+
+template <class D>
+Status linear(RuleCtx<D>& c) {
+  WICK_TRY(need_float(c.in[0]));
+  WICK_TRY(same_dtype(c));
+  const auto &x = c.in[0].shape, &w = c.in[1].shape;
+  WICK_TRY(need_rank(c.in[0], 1, kMaxRank, "input"));
+  WICK_TRY(need_rank(c.in[1], 2, 2, "weight"));
+  if (dim_equal(x[x.rank() - 1], w[1]) == Tri::kNo) {
+    return error(Code::kShapeMismatch, "last input dimension differs from in_features: input %s, weight %s",
+                 to_text(x).text, to_text(w).text);
+  }
+  WICK_TRY(need_vector(c, 2, w[0], "bias"));
+  auto out = x;
+  out[x.rank() - 1] = w[0];
+  set_out(c, 0, c.in[0].dtype, out);
+  return {};
+}
+
+// Inputs 3, 4, 5 of a fused op: scale[channels], shift[channels], residual like the output.
+template <class D>
+Status check_epilogue(RuleCtx<D>& c, const D& channels) {
+  if (c.has(3) != c.has(4)) return Status(Code::kInvalidArgument, "scale and shift come together");
+  WICK_TRY(need_vector(c, 3, channels, "scale"));
+  WICK_TRY(need_vector(c, 4, channels, "shift"));
+  if (c.has(5)) {
+    const auto &r = c.in[5].shape, &o = c.out[0].shape;
+    bool same = r.rank() == o.rank();
+    for (int i = 0; same && i < r.rank(); ++i) same = dim_equal(r[i], o[i]) != Tri::kNo;
+    if (!same) return shapes_differ("residual must have the output's shape", r, o);
+  }
+  return {};
+}
+
+inline Status check_activation(const EpilogueAttrs& e) {
+  if (e.activation < 0 || e.activation > static_cast<int64_t>(Activation::kGeluTanh)) {
+    return error(Code::kInvalidArgument, "unknown activation %lld", static_cast<long long>(e.activation));
+  }
+  return {};
+}
+
+template <class D>
+Status fused_linear(RuleCtx<D>& c) {
+  WICK_TRY(linear(c));
+  WICK_TRY(check_activation(c.template as<EpilogueAttrs>()));
+  return check_epilogue(c, c.in[1].shape[0]);
+}
+
+}  // namespace wick::rules

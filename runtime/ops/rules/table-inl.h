@@ -1,0 +1,37 @@
+// The rule table for one Dim, derived from ops.def: an op without a rule does not compile.
+#pragma once
+
+#include "runtime/ops/rules/conv-inl.h"
+#include "runtime/ops/rules/elementwise-inl.h"
+#include "runtime/ops/rules/layout-inl.h"
+#include "runtime/ops/rules/matmul-inl.h"
+#include "runtime/ops/rules/norm-inl.h"
+#include "runtime/ops/rules/reduce-inl.h"
+
+namespace wick::rules {
+
+template <class D>
+Status infer(RuleCtx<D>& c) {
+  const OpInfo* info = find_op(c.op);
+  if (info == nullptr) return error(Code::kUnsupported, "unknown op id %d", static_cast<int>(c.op));
+  if (c.in.size() < info->min_inputs || (info->max_inputs != 255 && c.in.size() > info->max_inputs)) {
+    return error(Code::kInvalidArgument, "takes %d to %d inputs, got %zu", info->min_inputs, info->max_inputs,
+                 c.in.size());
+  }
+  if (info->outputs != 255 && c.out.size() != info->outputs) {
+    return error(Code::kInvalidArgument, "has %d outputs, got %zu", info->outputs, c.out.size());
+  }
+  for (size_t i = 0; i < info->min_inputs; ++i) {
+    if (!c.in[i].present()) return error(Code::kInvalidArgument, "input %zu is required", i);
+  }
+  switch (c.op) {
+    case OpId::kNone: break;
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  case OpId::k##Name: return rule<D>(c);
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+  }
+  return Status(Code::kInternal, "op without a rule");
+}
+
+}  // namespace wick::rules
