@@ -1,6 +1,8 @@
 // f32 elementary functions on Highway vectors, out of fma, mul, add, div, sqrt and integer steps only:
 // the same bits on every target with a fused multiply-add and in math_scalar.h. The algorithms are in
 // math_*_body-inl.h, written once over the vocabulary below; docs/numerics.md has the measured bounds.
+#include <cmath>
+
 #include "hwy/highway.h"
 #include "runtime/kernels/math_rem_pio2.h"
 
@@ -47,8 +49,13 @@ HWY_INLINE F operator+(F a, F b) { return F(hn::Add(a.v, b.v)); }
 HWY_INLINE F operator-(F a, F b) { return F(hn::Sub(a.v, b.v)); }
 HWY_INLINE F operator*(F a, F b) { return F(hn::Mul(a.v, b.v)); }
 HWY_INLINE F operator/(F a, F b) { return F(hn::Div(a.v, b.v)); }
+#if HWY_TARGET == HWY_SCALAR  // its MulAdd is not fused
+HWY_INLINE F fma(F a, F b, F c) { return F(hn::Set(DF(), std::fma(a.v.raw, b.v.raw, c.v.raw))); }
+HWY_INLINE F nfma(F a, F b, F c) { return F(hn::Set(DF(), std::fma(-a.v.raw, b.v.raw, c.v.raw))); }
+#else
 HWY_INLINE F fma(F a, F b, F c) { return F(hn::MulAdd(a.v, b.v, c.v)); }
 HWY_INLINE F nfma(F a, F b, F c) { return F(hn::NegMulAdd(a.v, b.v, c.v)); }
+#endif
 HWY_INLINE F sqrt(F a) { return F(hn::Sqrt(a.v)); }
 
 HWY_INLINE Mask operator<(F a, F b) { return {hn::Lt(a.v, b.v)}; }

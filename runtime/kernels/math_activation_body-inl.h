@@ -38,7 +38,8 @@ WICK_MATH_FN F times_sigmoid(F x, ScaledPair e) {
   Mask negative = x < F(0);
   Pair n = two_product(x, select(negative, e.p.hi, F(1)));
   F q = divide(n.hi, select(negative, fma(x, e.p.lo, n.lo), F(0)), d);
-  return select(negative, scale(q, e.k), select(x == F(kInf), x, q));
+  Mask kept = (x == F(kInf)) | (x == F(0));  // inf and -0
+  return select(negative, scale(q, e.k), select(kept, x, q));
 }
 
 WICK_MATH_FN F silu(F x) {
@@ -69,7 +70,7 @@ WICK_MATH_FN F gelu(F x) {
   F left = scale(fma(c, tail.hi, c * tail.lo), e.k);
   F right = nfma(x, scale(tail.hi + tail.lo, e.k), x);
   F r = select(x < F(0), left, right);
-  return select(x == F(kInf), x, r);
+  return select((x == F(kInf)) | (x == F(0)), x, r);  // inf and -0
 }
 
 // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) = x sigmoid(2 u)

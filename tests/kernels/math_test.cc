@@ -66,8 +66,9 @@ TEST_P(Math, IsWithinItsBound) {
   }
 }
 
-// Without fused steps an error-free product degrades to its rounded value: each of the at most four such
-// products that reach a result adds up to one ulp and Horner steps round twice.
+// Without fused steps an error-free product is only a rounded one. That costs an ulp or two, except in gelu's
+// tail: there the exponent, up to 150 in base 2, is rounded to f32, half an ulp of which is 2^-17, or
+// 2^-17 ln2 2^24 = 89 ulp of the result; fewer than three such roundings meet.
 TEST_P(Math, UnfusedTargetsStayClose) {
   const MathRow& row = math_row(id());
   const std::vector<float> x = sample(131071);
@@ -147,7 +148,7 @@ TEST(MathPow, BoundAndBits) {
   for (size_t i = 0; i < x.size(); ++i) {
     double e = ulp_error(want[i], pow_oracle(x[i], y[i]));
     worst = std::fmax(worst, e);
-    ASSERT_LE(e, 2.0) << "pow(" << x[i] << ", " << y[i] << ") = " << want[i];
+    ASSERT_LE(e, 1.0) << "pow(" << x[i] << ", " << y[i] << ") = " << want[i];
   }
   EXPECT_GT(worst, 0.5);  // the comparison saw rounding at all
   RecordProperty("worst_ulp", std::to_string(worst));
