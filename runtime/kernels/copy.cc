@@ -1,0 +1,111 @@
+#include "runtime/kernels/copy.h"
+
+#include <cstring>
+
+namespace wick {
+namespace {
+
+struct Loop {
+  int64_t extent, src, dst;  // strides in elements
+};
+
+// Merges dims that are contiguous in both; drops dims of extent 1. Returns the number of loops, outermost first.
+int coalesce(const TensorView& src, const TensorView& dst, Loop* loops) {
+  int n = 0;
+  for (int i = 0; i < src.rank(); ++i) {
+    if (src.shape[i] == 1) continue;
+    Loop next{src.shape[i], src.strides[i], dst.strides[i]};
+    if (n > 0 && loops[n - 1].src == next.src * next.extent && loops[n - 1].dst == next.dst * next.extent) {
+      loops[n - 1] = {loops[n - 1].extent * next.extent, next.src, next.dst};
+    } else {
+      loops[n++] = next;
+    }
+  }
+  return n;
+}
+
+struct Bytes16 {
+  uint64_t a, b;
+};
+
+template <class T>
+void copy_line(const T* src, T* dst, int64_t n, int64_t src_step, int64_t dst_step) {
+  if (src_step == 1 && dst_step == 1) {
+    memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
+  } else if (src_step == 0 && dst_step == 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[0];
+  } else {
+    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = src[i * src_step];
+  }
+}
+
+// A transpose reads or writes across lines: blocks of 16 keep both sides' lines in L1.
+template <class T>
+void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner) {
+  constexpr int64_t kBlock = 16;
+  if (inner.src == 1 || inner.src == 0 || outer.src != 1) {
+    for (int64_t i = 0; i < outer.extent; ++i) {
+      copy_line(src + i * outer.src, dst + i * outer.dst, inner.extent, inner.src, inner.dst);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < outer.extent; i += kBlock) {
+    int64_t rows = outer.extent - i < kBlock ? outer.extent - i : kBlock;
+    for (int64_t j = 0; j < inner.extent; j += kBlock) {
+      int64_t cols = inner.extent - j < kBlock ? inner.extent - j : kBlock;
+      for (int64_t r = 0; r < rows; ++r) {
+        const T* from = src + (i + r) * outer.src + j * inner.src;
+        T* to = dst + (i + r) * outer.dst + j * inner.dst;
+        for (int64_t c = 0; c < cols; ++c) to[c * inner.dst] = from[c * inner.src];
+      }
+    }
+  }
+}
+
+template <class T>
+void copy_loops(const T* src, T* dst, const Loop* loops, int n) {
+  if (n == 0) {
+    *dst = *src;
+  } else if (n == 1) {
+    copy_line(src, dst, loops[0].extent, loops[0].src, loops[0].dst);
+  } else if (n == 2) {
+    copy_plane(src, dst, loops[0], loops[1]);
+  } else {
+    for (int64_t i = 0; i < loops[0].extent; ++i) {
+      copy_loops(src + i * loops[0].src, dst + i * loops[0].dst, loops + 1, n - 1);
+    }
+  }
+}
+
+template <class T>
+void copy_as(const TensorView& src, const TensorView& dst) {
+  Loop loops[kMaxRank];
+  int n = coalesce(src, dst, loops);
+  copy_loops(static_cast<const T*>(src.data), static_cast<T*>(dst.data), loops, n);
+}
+
+}  // namespace
+
+void copy_strided(const TensorView& src, const TensorView& dst) {
+  if (src.numel() == 0) return;
+  switch (dtype_size(src.dtype)) {
+    case 1: return copy_as<uint8_t>(src, dst);
+    case 2: return copy_as<uint16_t>(src, dst);
+    case 4: return copy_as<uint32_t>(src, dst);
+    case 8: return copy_as<uint64_t>(src, dst);
+    case 16: return copy_as<Bytes16>(src, dst);
+    default: return;
+  }
+}
+
+TensorView slice_view(const TensorView& v, int axis, int64_t start, int64_t step, int64_t count) {
+  TensorView out = v;
+  if (v.data != nullptr && count > 0) {
+    out.data = static_cast<char*>(v.data) + start * v.strides[axis] * static_cast<int64_t>(dtype_size(v.dtype));
+  }
+  out.shape[axis] = count;
+  out.strides[axis] = v.strides[axis] * step;
+  return out;
+}
+
+}  // namespace wick

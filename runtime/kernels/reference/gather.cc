@@ -1,0 +1,142 @@
+// Gather, GatherElements, ScatterElements. Indices may be negative (from the end); out of range is an error, and
+// the check runs before anything is written.
+#include "runtime/kernels/copy.h"
+#include "runtime/kernels/kernel_set.h"
+
+namespace wick {
+namespace {
+
+int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+
+int64_t index_at(const TensorView& v, int64_t offset) {
+  return v.dtype == DType::kI32 ? v.as<int32_t>()[offset] : v.as<int64_t>()[offset];
+}
+
+Status check_indices(const TensorView& indices, int64_t extent) {
+  for (int64_t i = 0, n = indices.numel(); i < n; ++i) {
+    int64_t at = index_at(indices, i);
+    if (at < -extent || at >= extent) {
+      return error(Code::kInvalidArgument, "index %lld is out of range for an axis of %lld",
+                   static_cast<long long>(at), static_cast<long long>(extent));
+    }
+  }
+  return {};
+}
+
+Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, in[0].rank());
+  int64_t extent = in[0].shape[axis];
+  WICK_TRY(check_indices(in[1], extent));
+  // out[outer, j, inner] = x[outer, index[j], inner]
+  TensorView x = in[0];
+  Shape flat;
+  int64_t outer = 1, inner = 1, count = in[1].numel();
+  for (int i = 0; i < axis; ++i) outer *= x.shape[i];
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.shape[i];
+  auto line = static_cast<size_t>(inner) * dtype_size(x.dtype);
+  const char* from = static_cast<const char*>(x.data);
+  char* to = static_cast<char*>(out[0].data);
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t j = 0; j < count; ++j, to += line) {
+      int64_t at = index_at(in[1], j);
+      if (at < 0) at += extent;
+      if (line != 0) __builtin_memcpy(to, from + static_cast<size_t>(o * extent + at) * line, line);
+    }
+  }
+  return {};
+}
+
+// Calls f(offset in indices, offset in x) for every index position, in row-major order; all contiguous.
+template <class F>
+void each_element(const TensorView& x, const TensorView& indices, int axis, F&& f) {
+  int64_t n = indices.numel(), at[kMaxRank] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t offset = 0;
+    for (int d = 0; d < x.rank(); ++d) {
+      int64_t index = at[d];
+      if (d == axis) {
+        index = index_at(indices, i);
+        if (index < 0) index += x.shape[d];
+      }
+      offset += index * x.strides[d];
+    }
+    f(i, offset);
+    for (int d = x.rank() - 1; d >= 0 && ++at[d] == indices.shape[d]; --d) at[d] = 0;
+  }
+}
+
+template <class T>
+Status gather_elements_as(Span<const TensorView> in, Span<TensorView> out, int axis) {
+  each_element(in[0], in[1], axis, [&](int64_t i, int64_t from) { out[0].as<T>()[i] = in[0].as<T>()[from]; });
+  return {};
+}
+
+Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, in[0].rank());
+  WICK_TRY(check_indices(in[1], in[0].shape[axis]));
+  switch (dtype_size(in[0].dtype)) {
+    case 1: return gather_elements_as<uint8_t>(in, out, axis);
+    case 2: return gather_elements_as<uint16_t>(in, out, axis);
+    case 4: return gather_elements_as<uint32_t>(in, out, axis);
+    default: return gather_elements_as<uint64_t>(in, out, axis);
+  }
+}
+
+// NaN propagates and +0 > -0, as everywhere in max and min.
+template <class T>
+T combine(T old, T update, ScatterReduction how) {
+  switch (how) {
+    case ScatterReduction::kNone: return update;
+    case ScatterReduction::kAdd: return static_cast<T>(old + update);
+    case ScatterReduction::kMul: return static_cast<T>(old * update);
+    case ScatterReduction::kMax:
+      if (old != old) return old;
+      return update != update || update > old || (update == old && !__builtin_signbit(static_cast<double>(update)))
+                 ? update
+                 : old;
+    case ScatterReduction::kMin:
+      if (old != old) return old;
+      return update != update || update < old || (update == old && __builtin_signbit(static_cast<double>(update)))
+                 ? update
+                 : old;
+  }
+  return update;
+}
+
+// Updates apply in row-major order of the indices (the contract's "input order").
+template <class T>
+Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  const auto& a = *static_cast<const ScatterAttrs*>(attrs);
+  int axis = axis_of(a.axis, in[0].rank());
+  WICK_TRY(check_indices(in[1], in[0].shape[axis]));
+  if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
+  auto how = static_cast<ScatterReduction>(a.reduction);
+  T* y = out[0].as<T>();
+  each_element(out[0], in[1], axis,
+               [&](int64_t i, int64_t to) { y[to] = combine(y[to], in[2].as<T>()[i], how); });
+  return {};
+}
+
+bool match_move(const KernelQuery& q) {
+  size_t size = dtype_size(q.in[0].dtype);
+  return size == 1 || size == 2 || size == 4 || size == 8;
+}
+template <class T>
+bool match_dtype(const KernelQuery& q) {
+  return q.in[0].dtype == dtype_of<T>;
+}
+
+}  // namespace
+
+WICK_REF_ROWS(Gather, {"gather.any", kContiguous, match_move, nullptr, nullptr, run_gather});
+WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, nullptr, nullptr, run_gather_elements});
+WICK_REF_ROWS(ScatterElements,
+              {"scatter_elements.f32", kInPlace, match_dtype<float>, nullptr, nullptr, run_scatter<float>},
+              {"scatter_elements.f64", kInPlace, match_dtype<double>, nullptr, nullptr, run_scatter<double>},
+              {"scatter_elements.i64", kInPlace, match_dtype<int64_t>, nullptr, nullptr, run_scatter<int64_t>},
+              {"scatter_elements.i32", kInPlace, match_dtype<int32_t>, nullptr, nullptr, run_scatter<int32_t>});
+WICK_NO_CPU_ROWS(Gather);
+WICK_NO_CPU_ROWS(GatherElements);
+WICK_NO_CPU_ROWS(ScatterElements);
+
+}  // namespace wick

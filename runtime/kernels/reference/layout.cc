@@ -1,0 +1,207 @@
+// Ops that move elements and compute nothing: one row serves every dtype of whole bytes.
+#include <bit>
+
+#include "runtime/core/half.h"
+#include "runtime/kernels/copy.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/ops/rules/layout-inl.h"
+
+namespace wick {
+namespace {
+
+bool match(const KernelQuery& q) {
+  size_t size = dtype_size(q.in[0].dtype);
+  return (size & (size - 1)) == 0 && size != 0 && size <= 16 && q.in[0].dtype != DType::kString;
+}
+
+// The shape is the output's; the elements keep their order.
+Status run_reshape(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  copy_strided(in[0], TensorView(out[0].data, in[0].dtype, in[0].shape));
+  return {};
+}
+
+Status run_transpose(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  const auto& perm = static_cast<const TransposeAttrs*>(attrs)->perm;
+  TensorView x = in[0];
+  for (int i = 0; i < x.rank(); ++i) {
+    int from = perm.empty() ? x.rank() - 1 - i : static_cast<int>(perm[i]);
+    x.shape[i] = in[0].shape[from];
+    x.strides[i] = in[0].strides[from];
+  }
+  copy_strided(x, out[0]);
+  return {};
+}
+
+Status run_expand(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  TensorView x(in[0].data, in[0].dtype, out[0].shape);
+  int lead = out[0].rank() - in[0].rank();
+  for (int i = 0; i < out[0].rank(); ++i) {
+    bool spread = i < lead || in[0].shape[i - lead] == 1;
+    x.strides[i] = spread ? 0 : in[0].strides[i - lead];
+  }
+  copy_strided(x, out[0]);
+  return {};
+}
+
+int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+
+Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, out[0].rank());
+  int64_t at = 0;
+  for (const TensorView& x : in) {
+    copy_strided(x, slice_view(out[0], axis, at, 1, x.shape[axis]));
+    at += x.shape[axis];
+  }
+  return {};
+}
+
+Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  int axis = axis_of(static_cast<const SplitAttrs*>(attrs)->axis, in[0].rank());
+  int64_t at = 0;
+  for (TensorView& y : out) {
+    copy_strided(slice_view(in[0], axis, at, 1, y.shape[axis]), y);
+    at += y.shape[axis];
+  }
+  return {};
+}
+
+int64_t int_at(const TensorView& v, int64_t i) {
+  if (v.dtype == DType::kI32) return v.as<int32_t>()[i * (v.rank() == 0 ? 1 : v.strides[v.rank() - 1])];
+  return v.as<int64_t>()[i * (v.rank() == 0 ? 1 : v.strides[v.rank() - 1])];
+}
+
+// Entry i of an optional integer input, else of the attribute list.
+struct IntArg {
+  const TensorView* input;
+  Span<const int64_t> attr;
+  int64_t count() const { return input != nullptr ? input->numel() : static_cast<int64_t>(attr.size()); }
+  int64_t operator[](int64_t i) const { return input != nullptr ? int_at(*input, i) : attr[static_cast<size_t>(i)]; }
+};
+IntArg int_arg(Span<const TensorView> in, size_t i, Span<const int64_t> attr) {
+  return {i < in.size() && in[i].present() ? &in[i] : nullptr, attr};
+}
+
+Status run_slice(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  const auto& a = *static_cast<const SliceAttrs*>(attrs);
+  IntArg starts = int_arg(in, 1, a.starts.span()), ends = int_arg(in, 2, a.ends.span());
+  IntArg axes = int_arg(in, 3, a.axes.span()), steps = int_arg(in, 4, a.steps.span());
+  TensorView x = in[0];
+  for (int64_t i = 0; i < starts.count(); ++i) {
+    int axis = axes.count() > 0 ? axis_of(axes[i], x.rank()) : static_cast<int>(i);
+    auto r = rules::resolve_slice(in[0].shape[axis], starts[i], ends[i], steps.count() > 0 ? steps[i] : 1);
+    x = slice_view(x, axis, r.start, r.step, r.count);
+  }
+  if (!(x.shape == out[0].shape)) return Status(Code::kShapeMismatch, "slice bounds changed after planning");
+  copy_strided(x, out[0]);
+  return {};
+}
+
+// Source index of output position i on an axis padded by `before`; -1: the constant.
+int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
+  int64_t at = i - before;
+  if (at >= 0 && at < extent) return at;
+  if (mode == PadMode::kEdge) return at < 0 ? 0 : extent - 1;
+  if (mode == PadMode::kWrap) return ((at % extent) + extent) % extent;
+  if (mode == PadMode::kReflect) {
+    if (extent == 1) return 0;
+    int64_t period = 2 * (extent - 1);
+    at = ((at % period) + period) % period;
+    return at < extent ? at : period - at;
+  }
+  return -1;
+}
+
+template <class T>
+void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, PadMode mode, T value, int axis,
+              int64_t from, int64_t to) {
+  if (axis == x.rank()) {
+    y.as<T>()[to] = from < 0 ? value : x.as<T>()[from];
+    return;
+  }
+  for (int64_t i = 0; i < y.shape[axis]; ++i) {
+    int64_t source = from < 0 ? -1 : pad_source(i, before[axis], x.shape[axis], mode);
+    pad_fill(x, y, before, mode, value, axis + 1, source < 0 ? -1 : from + source * x.strides[axis],
+             to + i * y.strides[axis]);
+  }
+}
+
+template <class T>
+T float_value(double v, DType dtype) {
+  if constexpr (sizeof(T) == 4) {
+    if (dtype == DType::kF32) return std::bit_cast<T>(static_cast<float>(v));
+  } else if constexpr (sizeof(T) == 8) {
+    if (dtype == DType::kF64) return std::bit_cast<T>(v);
+  } else if constexpr (sizeof(T) == 2) {
+    if (dtype == DType::kF16) return Half(static_cast<float>(v)).bits;
+    if (dtype == DType::kBF16) return BFloat16(static_cast<float>(v)).bits;
+  }
+  return static_cast<T>(static_cast<int64_t>(v));
+}
+
+template <class T>
+Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a) {
+  int64_t before[kMaxRank] = {};
+  IntArg pads = int_arg(in, 1, a.pads.span()), axes = int_arg(in, 3, a.axes.span());
+  int64_t n = axes.count() > 0 ? axes.count() : in[0].rank();
+  for (int64_t i = 0; i < n; ++i) before[axes.count() > 0 ? axis_of(axes[i], in[0].rank()) : i] = pads[i];
+  bool given = in.size() > 2 && in[2].present() && in[2].numel() > 0;
+  T value = given ? *in[2].as<T>() : float_value<T>(a.value, in[0].dtype);
+  auto mode = static_cast<PadMode>(a.mode);
+  if (mode != PadMode::kConstant && in[0].numel() == 0 && out[0].numel() != 0) {
+    return Status(Code::kShapeMismatch, "cannot reflect, repeat or wrap an empty tensor");
+  }
+  if (out[0].numel() != 0) pad_fill<T>(in[0], out[0], before, mode, value, 0, 0, 0);
+  return {};
+}
+
+Status run_pad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  const auto& a = *static_cast<const PadAttrs*>(attrs);
+  switch (dtype_size(in[0].dtype)) {
+    case 1: return pad_as<uint8_t>(in, out, a);
+    case 2: return pad_as<uint16_t>(in, out, a);
+    case 4: return pad_as<uint32_t>(in, out, a);
+    case 8: return pad_as<uint64_t>(in, out, a);
+    default: return error(Code::kUnsupported, "pad of %s", dtype_name(in[0].dtype));
+  }
+}
+
+Status run_shape(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  int64_t start = static_cast<const ShapeOpAttrs*>(attrs)->start, rank = in[0].rank();
+  start = start < 0 ? start + rank : start;
+  start = start < 0 ? 0 : start;
+  for (int64_t i = 0; i < out[0].numel(); ++i) out[0].as<int64_t>()[i] = in[0].shape[static_cast<int>(start + i)];
+  return {};
+}
+
+bool match_pad(const KernelQuery& q) { return match(q) && dtype_size(q.in[0].dtype) <= 8; }
+bool match_any(const KernelQuery&) { return true; }
+
+}  // namespace
+
+WICK_REF_ROWS(Identity, {"identity.any", kStridedInputs | kInPlace, match, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Reshape, {"reshape.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Flatten, {"flatten.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Squeeze, {"squeeze.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Unsqueeze, {"unsqueeze.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Transpose, {"transpose.any", kStridedInputs, match, nullptr, nullptr, run_transpose});
+WICK_REF_ROWS(Expand, {"expand.any", kStridedInputs, match, nullptr, nullptr, run_expand});
+WICK_REF_ROWS(Concat, {"concat.any", kStridedInputs, match, nullptr, nullptr, run_concat});
+WICK_REF_ROWS(Split, {"split.any", kStridedInputs, match, nullptr, nullptr, run_split});
+WICK_REF_ROWS(Slice, {"slice.any", kStridedInputs, match, nullptr, nullptr, run_slice});
+WICK_REF_ROWS(Pad, {"pad.any", kStridedInputs, match_pad, nullptr, nullptr, run_pad});
+WICK_REF_ROWS(Shape, {"shape.any", kStridedInputs, match_any, nullptr, nullptr, run_shape});
+
+WICK_NO_CPU_ROWS(Identity);
+WICK_NO_CPU_ROWS(Reshape);
+WICK_NO_CPU_ROWS(Flatten);
+WICK_NO_CPU_ROWS(Squeeze);
+WICK_NO_CPU_ROWS(Unsqueeze);
+WICK_NO_CPU_ROWS(Transpose);
+WICK_NO_CPU_ROWS(Expand);
+WICK_NO_CPU_ROWS(Concat);
+WICK_NO_CPU_ROWS(Split);
+WICK_NO_CPU_ROWS(Slice);
+WICK_NO_CPU_ROWS(Pad);
+WICK_NO_CPU_ROWS(Shape);
+
+}  // namespace wick
