@@ -174,7 +174,8 @@ class Product {
   void finish(const TileArgs& args, int64_t i, int64_t col) {
     Epilogue e = g_.epilogue;
     if (e.residual != nullptr) e.residual += i * e.residual_step + col;
-    t_.finish(e, e.channel_is_row ? i : col, args.out, args.out_step, args.row_count, args.cols);
+    t_.finish(e, e.channel == Epilogue::Channel::kRow ? i : col, args.out, args.out_step, args.out,
+              args.out_step, args.row_count, args.cols);
   }
 
  public:
@@ -224,7 +225,7 @@ void gemm(const TileKernels& kernels, const Gemm& g, float* scratch, ThreadPool*
     for (int64_t i = 0; i < g.m; ++i) {
       memset(g.c + i * g.c_row, 0, sizeof(float) * static_cast<size_t>(g.n));
     }
-    kernels.finish(g.epilogue, 0, g.c, g.c_row, g.m, g.n);
+    kernels.finish(g.epilogue, 0, g.c, g.c_row, g.c, g.c_row, g.m, g.n);
     return;
   }
   Product(kernels, g, scratch, pool).run();

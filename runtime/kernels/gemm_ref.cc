@@ -20,7 +20,9 @@ void finish_ref(const Epilogue& e, int64_t channel0, float* out, int64_t out_ste
                 int64_t cols) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < cols; ++c) {
-      const int64_t channel = channel0 + (e.channel_is_row ? r : c);
+      const int64_t channel = channel0 + (e.channel == Epilogue::Channel::kRow      ? r
+                                          : e.channel == Epilogue::Channel::kColumn ? c
+                                                                                    : 0);
       float y = out[r * out_step + c];
       if (e.bias != nullptr) y = y + e.bias[channel];
       if (e.scale != nullptr) y = std::fma(y, e.scale[channel], e.shift[channel]);

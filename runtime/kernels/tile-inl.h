@@ -191,12 +191,11 @@ HWY_INLINE TileVec activate(const TileTag d, const Epilogue& e, TileVec y) {
   return y;
 }
 
-template <bool kByRow>
+template <bool kByColumn>
 HWY_INLINE TileVec epilogue_vec(const TileTag d, const Epilogue& e, int64_t channel, int n,
                                 const float* residual, TileVec y) {
   const auto load = [&](const float* p) HWY_ATTR {
-    if (kByRow) return hn::Set(d, p[channel]);
-    return load_n(d, p + channel, n);
+    return kByColumn ? load_n(d, p + channel, n) : hn::Set(d, p[channel]);
   };
   if (e.bias != nullptr) y = hn::Add(y, load(e.bias));
   if (e.scale != nullptr) y = fused_mul_add(y, load(e.scale), load(e.shift));
@@ -204,36 +203,57 @@ HWY_INLINE TileVec epilogue_vec(const TileTag d, const Epilogue& e, int64_t chan
   return activate(d, e, y);
 }
 
-template <bool kByRow>
-HWY_INLINE void finish_rows(const Epilogue& e, int64_t channel0, float* out, int64_t out_step,
-                            int64_t rows, int64_t cols) {
+template <bool kByColumn>
+HWY_INLINE void finish_row(const Epilogue& e, int64_t channel, const float* src, float* dst,
+                           const float* residual, int64_t cols) {
   const TileTag d;
-  for (int64_t r = 0; r < rows; ++r) {
-    float* y = out + r * out_step;
+  for (int64_t c = 0; c < cols; c += kLanes) {
+    const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
+    const float* r = residual == nullptr ? nullptr : residual + c;
+    const TileVec y = load_n(d, src + c, n);
+    store_n(epilogue_vec<kByColumn>(d, e, channel + (kByColumn ? c : 0), n, r, y), d, dst + c, n);
+  }
+}
+
+void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step, float* dst,
+            int64_t dst_step, int64_t rows, int64_t cols) {
+  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
     const float* residual = e.residual == nullptr ? nullptr : e.residual + r * e.residual_step;
-    int64_t c = 0;
-    for (; c + kLanes <= cols; c += kLanes) {
-      hn::StoreU(epilogue_vec<kByRow>(d, e, channel0 + (kByRow ? r : c), kLanes,
-                                      residual == nullptr ? nullptr : residual + c,
-                                      hn::LoadU(d, y + c)),
-                 d, y + c);
-    }
-    if (c < cols) {
-      const int n = static_cast<int>(cols - c);
-      store_n(epilogue_vec<kByRow>(d, e, channel0 + (kByRow ? r : c), n,
-                                   residual == nullptr ? nullptr : residual + c,
-                                   load_n(d, y + c, n)),
-              d, y + c, n);
+    if (e.channel == Epilogue::Channel::kColumn) {
+      finish_row<true>(e, channel0, src, dst, residual, cols);
+    } else {
+      const int64_t channel = channel0 + (e.channel == Epilogue::Channel::kRow ? r : 0);
+      finish_row<false>(e, channel, src, dst, residual, cols);
     }
   }
 }
 
-void finish(const Epilogue& e, int64_t channel0, float* out, int64_t out_step, int64_t rows,
-            int64_t cols) {
-  if (e.channel_is_row) {
-    finish_rows<true>(e, channel0, out, out_step, rows, cols);
-  } else {
-    finish_rows<false>(e, channel0, out, out_step, rows, cols);
+// Four independent sums, so that the FMA's latency is hidden.
+void taps(const float* x, const int32_t* offset, const float* w, int64_t n, float* out,
+          int64_t count) {
+  const TileTag d;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    TileVec s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (int64_t t = 0; t < n; ++t) {
+      const TileVec wt = hn::Set(d, w[t]);
+      const float* p = x + offset[t] + i;
+      s0 = fused_mul_add(wt, hn::LoadU(d, p), s0);
+      s1 = fused_mul_add(wt, hn::LoadU(d, p + kLanes), s1);
+      s2 = fused_mul_add(wt, hn::LoadU(d, p + 2 * kLanes), s2);
+      s3 = fused_mul_add(wt, hn::LoadU(d, p + 3 * kLanes), s3);
+    }
+    hn::StoreU(s0, d, out + i);
+    hn::StoreU(s1, d, out + i + kLanes);
+    hn::StoreU(s2, d, out + i + 2 * kLanes);
+    hn::StoreU(s3, d, out + i + 3 * kLanes);
+  }
+  for (; i < count; i += kLanes) {
+    TileVec sum = hn::Zero(d);
+    for (int64_t t = 0; t < n; ++t) {
+      sum = fused_mul_add(hn::Set(d, w[t]), hn::LoadU(d, x + offset[t] + i), sum);
+    }
+    hn::StoreU(sum, d, out + i);
   }
 }
 
@@ -277,7 +297,8 @@ const TileKernels* tile_set() {
                                        &tile_any<Walk::kRowTable>,
                                        &tile_any<Walk::kVecTable>,
                                        &finish,
-                                       &transpose};
+                                       &transpose,
+                                       &taps};
   return &kSet;
 }
 

@@ -29,15 +29,15 @@ struct TileArgs {
 };
 
 // What follows the sum, in the order of the fields; each step is skipped when its pointer is null.
-// A "channel" is a row of the region or a column of it.
 struct Epilogue {
+  enum class Channel : uint8_t { kRow, kColumn, kWhole };  // kWhole: the region is of one channel
   enum class Act : uint8_t { kNone, kRelu, kClamp };  // kClamp: relu6 and friends
   const float* bias = nullptr;   // by channel: y + bias
   const float* scale = nullptr;  // by channel: fma(y, scale, shift)
   const float* shift = nullptr;
   const float* residual = nullptr;  // laid out like the region: y + residual
   int64_t residual_step = 0;
-  bool channel_is_row = false;
+  Channel channel = Channel::kColumn;
   Act act = Act::kNone;
   float lo = 0, hi = 0;
 
@@ -54,12 +54,16 @@ struct TileKernels {
   void (*tile)(const TileArgs&);
   void (*tile_row_table)(const TileArgs&);
   void (*tile_vec_table)(const TileArgs&);
-  // The epilogue over a region whose first channel is `channel0`.
-  void (*finish)(const Epilogue&, int64_t channel0, float* out, int64_t out_step, int64_t rows,
-                 int64_t cols);
+  // dst = epilogue(src) over a region whose first channel is `channel0`; dst may be src.
+  void (*finish)(const Epilogue&, int64_t channel0, const float* src, int64_t src_step, float* dst,
+                 int64_t dst_step, int64_t rows, int64_t cols);
   // dst[c * dst_step + r] = src[r * src_step + c]
   void (*transpose)(const float* src, int64_t src_step, float* dst, int64_t dst_step, int64_t rows,
                     int64_t cols);
+  // out[i] = sum over t ascending of fma(w[t], x[offset[t] + i], sum), i in [0, count); x is readable
+  // and out writable up to the next multiple of `lanes`.
+  void (*taps)(const float* x, const int32_t* offset, const float* w, int64_t taps, float* out,
+               int64_t count);
 };
 
 // The best target's set (see simd.h); fetched once, at plan time.

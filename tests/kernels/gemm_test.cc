@@ -42,7 +42,7 @@ class GemmData {
       Epilogue& e = g_.epilogue;
       e.bias = bias_.data(), e.scale = scale_.data(), e.shift = shift_.data();
       e.residual = residual_.data(), e.residual_step = c.n;
-      e.channel_is_row = c.channel_is_row;
+      e.channel = c.channel_is_row ? Epilogue::Channel::kRow : Epilogue::Channel::kColumn;
       e.act = c.n % 2 == 0 ? Epilogue::Act::kRelu : Epilogue::Act::kClamp;
       e.lo = -0.25f, e.hi = 0.5f;
     }

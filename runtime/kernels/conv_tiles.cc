@@ -1,0 +1,238 @@
+#include "runtime/kernels/conv_tiles.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wick {
+namespace {
+
+constexpr int64_t kPixelChunk = 384;    // flattened pixels kept in L1 while the channels pass
+constexpr int64_t kChannelChunk = 128;  // pixels that share a pass over a panel of weights
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+Epilogue region(const ConvTiles& c, int64_t channel, int64_t row, int64_t col) {
+  Epilogue e = c.epilogue;
+  if (e.residual != nullptr) {
+    e.residual += channel * c.out_channel + row * c.out_row + col * c.out_col;
+  }
+  return e;
+}
+
+// How a plane is cut: `chunks` pieces of it times `splits` pieces of the channels.
+struct Cut {
+  int64_t chunk, chunks, split, splits;
+};
+
+Cut cut(const ConvTiles& c, int wanted) {
+  const TileKernels& t = *c.kernels;
+  Cut r;
+  int64_t units;
+  if (c.by_channel) {
+    const int64_t pixels = c.rows * c.cols;
+    // Even chunks: 196 pixels are 2 x 98 rather than 128 + 68.
+    r.chunk = round_up(ceil_div(pixels, ceil_div(pixels, kChannelChunk)), t.mr);
+    r.chunks = ceil_div(pixels, r.chunk);
+    units = ceil_div(c.channels, conv_panel_cols(t, c.channels));
+  } else {
+    r.chunk = std::clamp<int64_t>(kPixelChunk / c.x_row, 1, c.rows);
+    r.chunks = ceil_div(c.rows, r.chunk);
+    units = ceil_div(c.channels, t.mr);
+  }
+  const int64_t splits = r.chunks >= 2 * wanted ? 1 : std::min<int64_t>(units, wanted);
+  r.split = ceil_div(units, splits);
+  r.splits = ceil_div(units, r.split);
+  return r;
+}
+
+void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, int64_t block1,
+                 float* scratch) {
+  const TileKernels& t = *c.kernels;
+  const int64_t begin = row0 * c.x_row;
+  const int64_t count = (row1 - row0 - 1) * c.x_row + c.cols;
+  // Without dropped columns a tile is written where it belongs.
+  const bool in_place = c.x_row == c.cols && c.out_row == c.cols && c.out_col == 1;
+  const int64_t flat_step = round_up(kPixelChunk + c.x_row, t.nr);
+  const int64_t whole = c.x_has_slack ? count : count / t.lanes * t.lanes;
+  float* tail = scratch + t.mr * flat_step;
+  if (whole < count) {  // the last vector would read past the image: bring it here
+    for (int64_t k = 0; k < c.k; ++k) {
+      memcpy(tail + k * t.lanes, c.x + begin + whole + c.offset[k],
+             sizeof(float) * static_cast<size_t>(count - whole));
+    }
+  }
+  TileArgs args = {};
+  args.k = c.k;
+  args.row_step = t.mr;
+  args.vec_step = t.lanes;
+  args.vec_offset = c.offset;
+  for (int64_t b = block0; b < block1; ++b) {
+    const int64_t channel = b * t.mr;
+    args.row_count = static_cast<int>(std::min<int64_t>(t.mr, c.channels - channel));
+    for (int r = 0; r < t.mr; ++r) args.rows[r] = c.weights + channel * c.k + r;
+    float* flat = in_place ? c.out + channel * c.out_channel + row0 * c.out_row : scratch;
+    args.out_step = in_place ? c.out_channel : flat_step;
+    for (int64_t q = 0; q < whole; q += t.nr) {
+      args.cols = static_cast<int>(std::min<int64_t>(t.nr, whole - q));
+      args.vec = c.x + begin + q;
+      args.out = flat + q;
+      t.tile_vec_table(args);
+    }
+    if (whole < count) {
+      args.cols = static_cast<int>(count - whole);
+      args.vec = tail;
+      args.out = flat + whole;
+      t.tile(args);
+    }
+    if (in_place) {
+      if (!c.epilogue.empty()) {
+        Epilogue e = region(c, channel, row0, 0);
+        e.channel = Epilogue::Channel::kRow;
+        e.residual_step = c.out_channel;
+        t.finish(e, channel, flat, c.out_channel, flat, c.out_channel, args.row_count, count);
+      }
+      continue;
+    }
+    for (int64_t r = 0; r < args.row_count; ++r) {
+      float* out = c.out + (channel + r) * c.out_channel + row0 * c.out_row;
+      const float* from = flat + r * flat_step;
+      if (c.out_col == 1) {
+        Epilogue e = region(c, channel + r, row0, 0);
+        e.channel = Epilogue::Channel::kWhole;
+        e.residual_step = c.out_row;
+        t.finish(e, channel + r, from, c.x_row, out, c.out_row, row1 - row0, c.cols);
+      } else {
+        for (int64_t i = 0; i < row1 - row0; ++i) {
+          for (int64_t j = 0; j < c.cols; ++j) out[i * c.out_row + j * c.out_col] = from[i * c.x_row + j];
+        }
+      }
+    }
+  }
+}
+
+void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t panel0, int64_t panel1,
+                   float* tile) {
+  const TileKernels& t = *c.kernels;
+  const int64_t panel_cols = conv_panel_cols(t, c.channels);
+  const bool contiguous = c.out_col == 1 && c.out_row == c.cols;
+  TileArgs args = {};
+  args.k = c.k;
+  args.row_offset = c.offset;
+  args.vec_step = panel_cols;
+  args.out = tile;
+  args.out_step = panel_cols;
+  for (int64_t p = panel0; p < panel1; ++p) {
+    const int64_t channel = p * panel_cols;
+    const int64_t channels = std::min(panel_cols, c.channels - channel);
+    args.vec = c.weights + channel * c.k;
+    args.cols = static_cast<int>(round_up(channels, t.lanes));
+    float* out = c.out + channel * c.out_channel;
+    int64_t i = pixel0 / c.cols;
+    int64_t j = pixel0 % c.cols;
+    for (int64_t pixel = pixel0; pixel < pixel1; pixel += t.mr) {
+      args.row_count = static_cast<int>(std::min<int64_t>(t.mr, pixel1 - pixel));
+      int64_t to[kMaxTileRows];
+      for (int r = 0; r < args.row_count; ++r) {
+        args.rows[r] = c.x + i * c.x_row + j * c.x_col;
+        to[r] = i * c.out_row + j * c.out_col;
+        if (++j == c.cols) j = 0, ++i;
+      }
+      t.tile_row_table(args);
+      if (contiguous) {
+        t.transpose(tile, panel_cols, out + pixel, c.out_channel, args.row_count, channels);
+      } else {
+        for (int64_t n = 0; n < channels; ++n) {
+          for (int r = 0; r < args.row_count; ++r) {
+            out[n * c.out_channel + to[r]] = tile[r * panel_cols + n];
+          }
+        }
+      }
+    }
+    if (!c.epilogue.empty()) {  // forward only: the output is contiguous
+      Epilogue e = region(c, channel, 0, pixel0);
+      e.channel = Epilogue::Channel::kRow;
+      e.residual_step = c.out_channel;
+      t.finish(e, channel, out + pixel0, c.out_channel, out + pixel0, c.out_channel, channels,
+               pixel1 - pixel0);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t conv_panel_cols(const TileKernels& kernels, int64_t channels) {
+  const int64_t vectors = ceil_div(channels, kernels.lanes);
+  const int64_t panels = ceil_div(vectors, kernels.nr / kernels.lanes);
+  return ceil_div(vectors, panels) * kernels.lanes;
+}
+
+size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t channels, int64_t k) {
+  const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
+  return static_cast<size_t>(round_up(round_up(channels, unit) * k, 16));
+}
+
+void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w, int64_t w_channel,
+                       const int32_t* tap, int64_t channels, int64_t k, float* packed) {
+  const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
+  const bool dense = k > 0 && tap[k - 1] == k - 1;  // taps ascend from 0
+  for (int64_t c = 0; c < channels; c += unit, packed += unit * k) {
+    const int64_t n = std::min(unit, channels - c);
+    const float* from = w + c * w_channel;
+    if (dense) {
+      kernels.transpose(from, w_channel, packed, unit, n, k);
+    } else {
+      for (int64_t i = 0; i < k; ++i) {
+        for (int64_t r = 0; r < n; ++r) packed[i * unit + r] = from[r * w_channel + tap[i]];
+      }
+    }
+    if (n < unit) {
+      const size_t pad = sizeof(float) * static_cast<size_t>(unit - n);
+      for (int64_t i = 0; i < k; ++i) memset(packed + i * unit + n, 0, pad);
+    }
+  }
+}
+
+int64_t conv_tile_tasks(const ConvTiles& c, int wanted) {
+  const Cut r = cut(c, wanted);
+  return r.chunks * r.splits;
+}
+
+size_t conv_tile_scratch_floats(const ConvTiles& c) {
+  const TileKernels& t = *c.kernels;
+  if (c.by_channel) return static_cast<size_t>(round_up(t.mr * t.nr, 16));
+  return static_cast<size_t>(
+      round_up(t.mr * round_up(kPixelChunk + c.x_row, t.nr) + c.k * t.lanes, 16));
+}
+
+void conv_tile_run(const ConvTiles& c, int wanted, int64_t task, float* scratch) {
+  const Cut r = cut(c, wanted);
+  const int64_t chunk = task / r.splits * r.chunk;
+  const int64_t unit = task % r.splits * r.split;
+  if (c.by_channel) {
+    const int64_t panels = ceil_div(c.channels, conv_panel_cols(*c.kernels, c.channels));
+    channel_tiles(c, chunk, std::min(c.rows * c.cols, chunk + r.chunk), unit,
+                  std::min(panels, unit + r.split), scratch);
+  } else {
+    const int64_t blocks = ceil_div(c.channels, c.kernels->mr);
+    pixel_tiles(c, chunk, std::min(c.rows, chunk + r.chunk), unit, std::min(blocks, unit + r.split),
+                scratch);
+  }
+}
+
+bool conv_prefers_channels(const TileKernels& kernels, int64_t channels, int64_t k, int64_t rows,
+                           int64_t cols, int64_t x_row) {
+  // The share of the multiply-adds that is not padding, for each way; channel tiles also pay for the
+  // transposed store, about as much as 6 steps of k.
+  const auto share = [](int64_t n, int64_t unit) {
+    return static_cast<double>(n) / static_cast<double>(round_up(n, unit));
+  };
+  const double flat = static_cast<double>(round_up((rows - 1) * x_row + cols, kernels.lanes));
+  const double by_pixel =
+      static_cast<double>(rows * cols) / flat * share(channels, channels < 8 ? 2 : kernels.mr);
+  const double by_channel = share(rows * cols, 2) * share(channels, kernels.lanes) *
+                            static_cast<double>(k) / static_cast<double>(k + 6);
+  return by_channel > by_pixel;
+}
+
+}  // namespace wick
