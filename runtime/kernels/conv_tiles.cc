@@ -175,11 +175,10 @@ size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t c
 void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w, int64_t w_channel,
                        const int32_t* tap, int64_t channels, int64_t k, float* packed) {
   const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
-  const bool dense = k > 0 && tap[k - 1] == k - 1;  // taps ascend from 0
-  for (int64_t c = 0; c < channels; c += unit, packed += unit * k) {
+    for (int64_t c = 0; c < channels; c += unit, packed += unit * k) {
     const int64_t n = std::min(unit, channels - c);
     const float* from = w + c * w_channel;
-    if (dense) {
+    if (tap == nullptr) {
       kernels.transpose(from, w_channel, packed, unit, n, k);
     } else {
       for (int64_t i = 0; i < k; ++i) {

@@ -37,7 +37,7 @@ struct ConvTiles {
 // Columns of a panel of channel tiles: vectors spread evenly over the panels.
 int64_t conv_panel_cols(const TileKernels& kernels, int64_t channels);
 size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t channels, int64_t k);
-// w(c, k) lies at w[c * w_channel + tap[k]].
+// weight(c, k) lies at w[c * w_channel + tap[k]]; without a table, at w[c * w_channel + k].
 void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w, int64_t w_channel,
                        const int32_t* tap, int64_t channels, int64_t k, float* packed);
 

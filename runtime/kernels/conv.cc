@@ -1,0 +1,275 @@
+#include "runtime/kernels/conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wick {
+namespace {
+
+constexpr int64_t kSlack = 64;             // floats: no vector is longer
+constexpr int64_t kDepthwiseChunk = 2048;  // flattened outputs that pass through L1 at a time
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+size_t bytes(int64_t floats) { return sizeof(float) * static_cast<size_t>(floats); }
+
+int64_t image_floats(const ConvPlan& p) {
+  if (!p.padded) return 0;
+  const int64_t channels = p.path == ConvPlan::Path::kDepthwise ? 1 : p.shape.ic;
+  return round_up(channels * p.image.channel_floats() + kSlack, 16);
+}
+
+int64_t table_floats(const ConvPlan& p) { return round_up(p.k, 16); }
+
+// What group g of an image looks like to the tiles.
+ConvTiles group_tiles(const TileKernels& t, const ConvPlan& p, int64_t g, const float* image,
+                      const int32_t* offset, const float* packed, float* y, const Epilogue& epilogue) {
+  const ConvShape& s = p.shape;
+  ConvTiles c;
+  c.kernels = &t;
+  c.by_channel = p.path == ConvPlan::Path::kChannels;
+  c.x = image + g * s.group_in() * p.image.channel_floats();
+  c.x_has_slack = p.padded;
+  c.x_row = c.by_channel ? s.stride_h * p.image.cols : p.image.cols;
+  c.x_col = c.by_channel ? s.stride_w : 1;
+  c.offset = offset;
+  c.k = p.k;
+  c.weights = packed == nullptr ? nullptr
+                                : packed + g * static_cast<int64_t>(conv_weight_floats(
+                                                   t, c.by_channel, s.group_out(), p.k));
+  c.channels = s.group_out();
+  c.rows = s.oh;
+  c.cols = s.ow;
+  c.out = y + g * s.group_out() * s.oh * s.ow;
+  c.out_channel = s.oh * s.ow;
+  c.out_row = s.ow;
+  c.epilogue = epilogue;
+  const int64_t channel = g * s.group_out();
+  if (epilogue.bias != nullptr) c.epilogue.bias += channel;
+  if (epilogue.scale != nullptr) c.epilogue.scale += channel, c.epilogue.shift += channel;
+  if (epilogue.residual != nullptr) c.epilogue.residual += channel * c.out_channel;
+  return c;
+}
+
+void fill_offsets(const ConvPlan& p, int32_t* offset) {
+  const ConvShape& s = p.shape;
+  for (int64_t c = 0; c < s.group_in(); ++c) {
+    for (int64_t i = 0; i < s.kh; ++i) {
+      for (int64_t j = 0; j < s.kw; ++j) {
+        *offset++ = static_cast<int32_t>(c * p.image.channel_floats() +
+                                         p.image.at(i * s.dilation_h, j * s.dilation_w));
+      }
+    }
+  }
+}
+
+void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, const float* w, float* y,
+                       const Epilogue& epilogue, int64_t group, const int32_t* offset, float* scratch) {
+  const ConvShape& s = p.shape;
+  float* flat = scratch + image_floats(p);
+  pad_channel(p.image, x, s.h, s.w, s.pad_top, s.pad_left, scratch);
+  const int64_t wide = p.image.cols;
+  const int64_t chunk = std::clamp<int64_t>(kDepthwiseChunk / wide, 1, s.oh);
+  for (int64_t o = 0; o < s.group_out(); ++o) {
+    const int64_t channel = group * s.group_out() + o;
+    float* out = y + o * s.oh * s.ow;
+    Epilogue e = epilogue;
+    e.channel = Epilogue::Channel::kWhole;
+    e.residual_step = s.ow;
+    for (int64_t r = 0; r < s.oh; r += chunk) {
+      const int64_t rows = std::min(chunk, s.oh - r);
+      t.taps(scratch + r * wide, offset, w + channel * p.k, p.k, flat, (rows - 1) * wide + s.ow);
+      if (epilogue.residual != nullptr) {
+        e.residual = epilogue.residual + (channel * s.oh + r) * s.ow;
+      }
+      t.finish(e, channel, flat, wide, out + r * s.ow, s.ow, rows, s.ow);
+    }
+  }
+}
+
+int64_t task_scratch_floats(const TileKernels& t, const ConvPlan& p) {
+  if (p.path == ConvPlan::Path::kDepthwise) {
+    return image_floats(p) + round_up(kDepthwiseChunk + p.image.cols + kSlack, 16);
+  }
+  const ConvTiles c = group_tiles(t, p, 0, nullptr, nullptr, nullptr, nullptr, {});
+  return static_cast<int64_t>(conv_tile_scratch_floats(c)) + (p.by_image ? image_floats(p) : 0);
+}
+
+void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const float* w, float* y,
+               const Epilogue& epilogue, const int32_t* offset, float* scratch, ThreadPool* pool) {
+  const ConvShape& s = p.shape;
+  const int64_t total = s.n * s.groups;
+  const int64_t tasks = std::min<int64_t>(total, pool == nullptr ? 1 : 4 * pool->threads());
+  const int64_t per_task = task_scratch_floats(t, p);
+  const int64_t plane = s.oh * s.ow;
+  parallel_for(pool, tasks, [&](int64_t task, int worker) {
+    for (int64_t i = task * total / tasks; i < (task + 1) * total / tasks; ++i) {
+      Epilogue e = epilogue;
+      if (e.residual != nullptr) e.residual += i / s.groups * s.oc * plane;
+      depthwise_channel(t, p, x + i * s.h * s.w, w, y + i * s.group_out() * plane, e, i % s.groups, offset,
+                        scratch + worker * per_task);
+    }
+  });
+}
+
+}  // namespace
+
+void pad_channel(const PaddedImage& image, const float* x, int64_t h, int64_t w, int64_t pad_top,
+                 int64_t pad_left, float* out) {
+  for (int64_t ph = 0; ph < image.split_h; ++ph) {
+    for (int64_t pw = 0; pw < image.split_w; ++pw) {
+      // Columns [lo, hi) of this plane lie inside the input.
+      const int64_t shift = pad_left - pw;
+      const int64_t lo = std::clamp<int64_t>(ceil_div(std::max<int64_t>(shift, 0), image.split_w), 0, image.cols);
+      const int64_t hi = std::clamp<int64_t>(ceil_div(std::max<int64_t>(w + shift, 0), image.split_w), lo, image.cols);
+      for (int64_t r = 0; r < image.rows; ++r, out += image.cols) {
+        const int64_t row = r * image.split_h + ph - pad_top;
+        if (row < 0 || row >= h) {
+          memset(out, 0, bytes(image.cols));
+          continue;
+        }
+        const float* from = x + row * w - shift;
+        for (int64_t c = 0; c < lo; ++c) out[c] = 0;
+        if (image.split_w == 1) {
+          memcpy(out + lo, from + lo, bytes(hi - lo));
+        } else if (image.split_w == 2) {
+          for (int64_t c = lo; c < hi; ++c) out[c] = from[2 * c];
+        } else {
+          for (int64_t c = lo; c < hi; ++c) out[c] = from[image.split_w * c];
+        }
+        for (int64_t c = hi; c < image.cols; ++c) out[c] = 0;
+      }
+    }
+  }
+}
+
+bool conv_supported(const ConvShape& s) {
+  constexpr double kMax = 2e9;
+  const double rows = static_cast<double>(s.oh * s.stride_h + s.kh * s.dilation_h + s.stride_h);
+  const double cols = static_cast<double>(s.ow * s.stride_w + s.kw * s.dilation_w + s.stride_w);
+  return static_cast<double>(s.group_in()) * rows * cols < kMax &&
+         static_cast<double>(s.group_in()) * static_cast<double>(s.h * s.w) < kMax && s.group_in() > 0;
+}
+
+ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& s, int threads) {
+  const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
+  ConvPlan::Path path = ConvPlan::Path::kPixels;
+  if (s.group_in() == 1 && s.group_out() < 4 && s.groups > 1) {
+    path = ConvPlan::Path::kDepthwise;
+  } else if (conv_prefers_channels(kernels, s.group_out(), s.group_in() * s.taps(), s.oh, s.ow,
+                                   ceil_div(span_w, s.stride_w))) {
+    path = ConvPlan::Path::kChannels;
+  }
+  return conv_plan_for(s, threads, path);
+}
+
+ConvPlan conv_plan_for(const ConvShape& s, int threads, ConvPlan::Path path) {
+  ConvPlan p;
+  p.shape = s;
+  p.path = path;
+  p.k = s.group_in() * s.taps();
+  const int64_t span_h = (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1;
+  const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
+  const bool inside = s.pad_top == 0 && s.pad_left == 0 && span_h <= s.h && span_w <= s.w;
+  const bool split = p.path != ConvPlan::Path::kChannels;
+  p.padded = p.path == ConvPlan::Path::kDepthwise || !inside ||
+             (split && (s.stride_h != 1 || s.stride_w != 1));
+  if (p.padded) {
+    p.image.split_h = split ? s.stride_h : 1;
+    p.image.split_w = split ? s.stride_w : 1;
+    p.image.rows = ceil_div(span_h, p.image.split_h);
+    p.image.cols = ceil_div(span_w, p.image.split_w);
+  } else {
+    p.image.rows = s.h;
+    p.image.cols = s.w;
+  }
+  p.by_image = s.n >= threads && (threads == 1 || s.n % threads == 0 || s.n >= 4 * threads);
+  return p;
+}
+
+size_t conv_packed_bytes(const TileKernels& kernels, const ConvPlan& p) {
+  const ConvShape& s = p.shape;
+  if (p.path == ConvPlan::Path::kDepthwise) return bytes(s.oc * p.k);
+  const bool by_channel = p.path == ConvPlan::Path::kChannels;
+  return sizeof(float) * conv_weight_floats(kernels, by_channel, s.group_out(), p.k) *
+         static_cast<size_t>(s.groups);
+}
+
+void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, float* packed) {
+  const ConvShape& s = p.shape;
+  if (p.path == ConvPlan::Path::kDepthwise) {
+    memcpy(packed, w, bytes(s.oc * p.k));
+    return;
+  }
+  const bool by_channel = p.path == ConvPlan::Path::kChannels;
+  const size_t step = conv_weight_floats(kernels, by_channel, s.group_out(), p.k);
+  for (int64_t g = 0; g < s.groups; ++g, packed += step) {
+    conv_pack_weights(kernels, by_channel, w + g * s.group_out() * p.k, p.k, nullptr, s.group_out(), p.k,
+                      packed);
+  }
+}
+
+size_t conv_scratch_bytes(const TileKernels& kernels, const ConvPlan& p, int threads) {
+  int64_t floats = table_floats(p) + threads * task_scratch_floats(kernels, p);
+  if (!p.by_image && p.path != ConvPlan::Path::kDepthwise) floats += image_floats(p);
+  return bytes(floats);
+}
+
+void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const float* packed, float* y,
+          const Epilogue& epilogue, float* scratch, ThreadPool* pool) {
+  const ConvShape& s = p.shape;
+  if (s.n * s.oc * s.oh * s.ow == 0) return;
+  auto* offset = reinterpret_cast<int32_t*>(scratch);
+  fill_offsets(p, offset);
+  scratch += table_floats(p);
+  if (p.path == ConvPlan::Path::kDepthwise) {
+    depthwise(kernels, p, x, packed, y, epilogue, offset, scratch, pool);
+    return;
+  }
+  const int threads = pool == nullptr ? 1 : pool->threads();
+  const int64_t in_floats = s.ic * s.h * s.w;
+  const int64_t out_floats = s.oc * s.oh * s.ow;
+  const int64_t per_task = task_scratch_floats(kernels, p);
+  const auto pad = [&](int64_t n, int64_t c, float* to) {
+    pad_channel(p.image, x + n * in_floats + c * s.h * s.w, s.h, s.w, s.pad_top, s.pad_left,
+                to + c * p.image.channel_floats());
+  };
+  const auto tiles = [&](int64_t n, int64_t g, const float* image) {
+    Epilogue e = epilogue;
+    if (e.residual != nullptr) e.residual += n * out_floats;
+    return group_tiles(kernels, p, g, p.padded ? image : x + n * in_floats, offset, packed,
+                       y + n * out_floats, e);
+  };
+  if (p.by_image) {
+    parallel_for(pool, s.n, [&](int64_t n, int worker) {
+      float* image = scratch + worker * per_task;
+      if (p.padded) {
+        for (int64_t c = 0; c < s.ic; ++c) pad(n, c, image);
+      }
+      for (int64_t g = 0; g < s.groups; ++g) {
+        const ConvTiles c = tiles(n, g, image);
+        const int64_t tasks = conv_tile_tasks(c, 1);
+        for (int64_t task = 0; task < tasks; ++task) conv_tile_run(c, 1, task, image + image_floats(p));
+      }
+    });
+    return;
+  }
+  float* image = scratch;
+  scratch += image_floats(p);
+  for (int64_t n = 0; n < s.n; ++n) {
+    if (p.padded) {
+      const int64_t parts = s.ic * p.image.channel_floats() < 16384 ? 1 : std::min<int64_t>(s.ic, threads);
+      parallel_for(pool, parts, [&](int64_t part, int) {
+        for (int64_t c = part * s.ic / parts; c < (part + 1) * s.ic / parts; ++c) pad(n, c, image);
+      });
+    }
+    const int wanted = static_cast<int>(ceil_div(threads, s.groups));
+    const int64_t per_group = conv_tile_tasks(tiles(n, 0, image), wanted);
+    parallel_for(pool, per_group * s.groups, [&](int64_t task, int worker) {
+      conv_tile_run(tiles(n, task / per_group, image), wanted, task % per_group,
+                    scratch + worker * per_task);
+    });
+  }
+}
+
+}  // namespace wick
