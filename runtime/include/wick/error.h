@@ -1,0 +1,52 @@
+// wick::Error: how everything above the runtime (trainer, graph, exporter, quantize, tools) reports
+// failure. Header only; the runtime itself never includes it.
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/core/status.h"
+
+namespace wick {
+
+// what() reads "[matmul] inner dimensions differ: [2,3] x [4,5] (train.cpp:41)".
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& text, Code code = Code::kInvalidArgument)
+      : std::runtime_error(text), code_(code) {}
+  Code code() const { return code_; }
+
+ private:
+  Code code_;
+};
+
+// "train.cpp:41": the file's last path element, so that messages do not depend on where a tree was
+// built.
+inline std::string to_text(const std::source_location& where) {
+  std::string file = where.file_name();
+  size_t slash = file.find_last_of("/\\");
+  if (slash != std::string::npos) file.erase(0, slash + 1);
+  return file + ":" + std::to_string(where.line());
+}
+
+// `op` first, the cause, the caller's line.
+[[noreturn]] inline void throw_error(
+    const std::string& op, const std::string& message,
+    const std::source_location& where = std::source_location::current(),
+    Code code = Code::kInvalidArgument) {
+  throw Error("[" + op + "] " + message + " (" + to_text(where) + ")", code);
+}
+
+[[noreturn]] inline void throw_status(
+    const std::string& op, Status status,
+    const std::source_location& where = std::source_location::current()) {
+  throw_error(op, status.message(), where, status.code());
+}
+
+inline void check_status(const std::string& op, Status status,
+                         const std::source_location& where = std::source_location::current()) {
+  if (!status.ok()) throw_status(op, status, where);
+}
+
+}  // namespace wick
