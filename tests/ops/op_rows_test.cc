@@ -1,0 +1,134 @@
+// The properties every op has, run from its test row alone.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/kernels/simd.h"
+#include "tests/ops/rows.h"
+#include "tests/ops/sets.h"
+#include "tests/ops/values.h"
+
+namespace wick::test {
+namespace {
+
+constexpr const TestRow* kRows[] = {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) &kTest_##Name,
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+
+class OpRows : public testing::TestWithParam<const TestRow*> {
+ protected:
+  const TestRow& row() const { return *GetParam(); }
+  std::vector<Sample> samples() const { return row().samples(); }
+};
+
+std::string row_name(const testing::TestParamInfo<const TestRow*>& info) { return find_op(info.param->op)->name; }
+
+// Element i of a broadcast input.
+double broadcast_at(const Value& v, const Shape& out, int64_t i) {
+  TensorView in = v.view();
+  int64_t offset = 0;
+  for (int d = out.rank() - 1; d >= 0; --d) {
+    int64_t index = i % out[d];
+    i /= out[d];
+    int at = d - (out.rank() - in.rank());
+    if (at >= 0 && in.shape[at] != 1) offset += index * in.strides[at];
+  }
+  return v.at(offset);
+}
+
+// "" when every element is within bound * 2^-24 of its own magnitude (elementwise) or of the largest of the tensor.
+std::string off_by(const Value& got, const Value& want, double bound, bool own_magnitude) {
+  TensorView g = got.view(), w = want.view();
+  if (!(g.shape == w.shape)) return fmt::format("{} vs {}", to_text(g.shape).text, to_text(w.shape).text);
+  double largest = 0;
+  for (int64_t i = 0; i < w.numel(); ++i) {
+    if (std::isfinite(want.at(i))) largest = std::fmax(largest, std::fabs(want.at(i)));
+  }
+  for (int64_t i = 0; i < w.numel(); ++i) {
+    double a = got.at(i), b = want.at(i);
+    if (g.dtype == DType::kF32) b = std::fabs(b) > 3.4028235677973366e38 ? std::copysign(INFINITY, b) : b;
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    double room = bound * 0x1p-24 * (own_magnitude ? std::fabs(b) : largest) + 0x1p-149 * bound;
+    if (!is_float(g.dtype) || !(std::fabs(a - b) <= room)) {
+      return fmt::format("element {}: {:.9g}, expected {:.9g}, allowed difference {:.3g}", i, a, b,
+                         is_float(g.dtype) ? room : 0.0);
+    }
+  }
+  return "";
+}
+
+TEST_P(OpRows, ReferenceAgreesWithDoubleOracle) {
+  for (const Sample& s : samples()) {
+    SCOPED_TRACE(s.name);
+    std::vector<Value> got, want;
+    auto in = make_inputs(s);
+    Status status = run_op(row().op, s.attrs.get(), in, s.outputs, reference_sets(), nullptr, &got);
+    ASSERT_TRUE(status.ok()) << status.message();
+    if (row().oracle != nullptr) {
+      Value w(got[0].view().dtype == DType::kF32 ? DType::kF64 : got[0].view().dtype, got[0].view().shape);
+      for (int64_t i = 0; i < w.view().numel(); ++i) {
+        double args[3] = {};
+        for (size_t k = 0; k < in.size(); ++k) args[k] = broadcast_at(in[k], w.view().shape, i);
+        w.set(i, row().oracle(args));
+      }
+      want.push_back(w);
+    } else {
+      status = run_op(row().op, s.attrs.get(), make_inputs(s, DType::kF64), s.outputs, reference_sets(), nullptr, &want);
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+    for (size_t k = 0; k < want.size(); ++k) {
+      EXPECT_EQ(off_by(got[k], want[k], row().bound, row().oracle != nullptr), "") << "output " << k;
+    }
+  }
+}
+
+TEST_P(OpRows, EverySimdTargetHasTheReferenceBits) {
+  for (const Sample& s : samples()) {
+    std::vector<Value> want;
+    ASSERT_TRUE(run_op(row().op, s.attrs.get(), make_inputs(s), s.outputs, reference_sets(), nullptr, &want).ok());
+    for_each_simd_target([&](int64_t target) {
+      for (size_t offset : {size_t{0}, size_t{4}}) {
+        SCOPED_TRACE(fmt::format("{} {} offset {}", s.name, simd_target_name(target), offset));
+        std::vector<Value> got;
+        std::string kernel;
+        Status status = run_op(row().op, s.attrs.get(), make_inputs(s, DType::kF32, offset), s.outputs, cpu_sets(),
+                               nullptr, &got, &kernel, offset);
+        ASSERT_TRUE(status.ok()) << status.message();
+        for (size_t k = 0; k < want.size(); ++k) {
+          if (simd_target_has_fma(target)) {
+            EXPECT_EQ(bits_differ(want[k].view(), got[k].view()), "") << kernel;
+          } else {  // P3
+            EXPECT_EQ(off_by(got[k], want[k], 4 * row().bound + 4, false), "") << kernel;
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST_P(OpRows, ThreadsDoNotChangeBits) {
+  for (int threads : {2, 3}) {
+    auto pool = ThreadPool::create(default_allocator(), threads);
+    ASSERT_TRUE(pool.ok());
+    for (const Sample& s : samples()) {
+      SCOPED_TRACE(s.name);
+      std::vector<Value> one, many;
+      auto in = make_inputs(s);
+      ASSERT_TRUE(run_op(row().op, s.attrs.get(), in, s.outputs, cpu_sets(), nullptr, &one).ok());
+      ASSERT_TRUE(run_op(row().op, s.attrs.get(), in, s.outputs, cpu_sets(), *pool, &many).ok());
+      for (size_t k = 0; k < one.size(); ++k) EXPECT_EQ(bits_differ(one[k].view(), many[k].view()), "");
+    }
+    ThreadPool::destroy(*pool);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OpRows, testing::ValuesIn(kRows), row_name);
+
+}  // namespace
+
+Span<const TestRow* const> all_test_rows() { return kRows; }
+
+}  // namespace wick::test

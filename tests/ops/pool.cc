@@ -1,0 +1,41 @@
+#include "tests/ops/rows.h"
+
+namespace wick::test {
+namespace {
+
+struct Case {
+  const char* name;
+  Shape x, y;
+  PoolAttrs attrs;
+};
+std::vector<Case> cases() {
+  return {{"2x2", {2, 3, 6, 8}, {2, 3, 3, 4}, {{2, 2}, {2, 2}, {}, {}, 0, 0}},
+          {"3x3s2p1", {1, 4, 9, 7}, {1, 4, 5, 4}, {{3, 3}, {2, 2}, {}, {1, 1, 1, 1}, 0, 0}},
+          {"ceil", {1, 2, 6, 6}, {1, 2, 3, 3}, {{3, 3}, {2, 2}, {}, {}, 1, 0}},
+          {"ceil_pad", {1, 2, 5, 6}, {1, 2, 3, 4}, {{3, 3}, {2, 2}, {}, {1, 1, 1, 1}, 1, 1}},
+          {"include_pad", {1, 2, 5, 5}, {1, 2, 5, 5}, {{3, 3}, {1, 1}, {}, {1, 1, 1, 1}, 0, 1}},
+          {"asymmetric", {1, 2, 5, 6}, {1, 2, 5, 4}, {{2, 3}, {1, 2}, {}, {1, 0, 0, 2}, 0, 0}},
+          {"dilated", {1, 1, 7, 7}, {1, 1, 5, 5}, {{2, 2}, {1, 1}, {2, 2}, {}, 0, 0}},
+          {"1d", {2, 2, 11}, {2, 2, 5}, {{3}, {2}, {}, {}, 0, 0}},
+          {"lenet", {1, 32, 28, 28}, {1, 32, 14, 14}, {{2, 2}, {2, 2}, {}, {}, 0, 0}},
+          {"batch0", {0, 2, 6, 6}, {0, 2, 3, 3}, {{2, 2}, {2, 2}, {}, {}, 0, 0}}};
+}
+std::vector<Sample> forward(const char* op) {
+  std::vector<Sample> s;
+  for (auto& c : cases()) s.push_back(sample(std::string(op) + "/" + c.name, {f32(c.x)}, c.attrs));
+  return s;
+}
+std::vector<Sample> backward(const char* op) {
+  std::vector<Sample> s;
+  for (auto& c : cases()) s.push_back(sample(std::string(op) + "/" + c.name, {f32(c.y), f32(c.x)}, c.attrs));
+  return s;
+}
+
+}  // namespace
+
+WICK_TEST_ROW(MaxPool, [] { return forward("MaxPool"); }, nullptr, 1);
+WICK_TEST_ROW(AveragePool, [] { return forward("AveragePool"); }, nullptr, 16);
+WICK_TEST_ROW(MaxPoolGrad, [] { return backward("MaxPoolGrad"); }, nullptr, 16);
+WICK_TEST_ROW(AveragePoolGrad, [] { return backward("AveragePoolGrad"); }, nullptr, 16);
+
+}  // namespace wick::test

@@ -1,0 +1,161 @@
+#include "tests/ops/values.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "runtime/core/half.h"
+#include "runtime/kernels/copy.h"
+#include "runtime/ops/rule.h"
+
+namespace wick::test {
+namespace {
+
+uint64_t mix(uint64_t x) {  // splitmix64
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+struct AlignedDelete {
+  void operator()(char* p) const { std::free(p); }
+};
+
+}  // namespace
+
+Value::Value(DType dtype, const Shape& shape, size_t offset_bytes) {
+  TensorView v(nullptr, dtype, shape);
+  size_t bytes = (v.nbytes() + offset_bytes + 127) / 64 * 64;
+  auto* p = static_cast<char*>(std::aligned_alloc(64, bytes));
+  std::memset(p, 0xA5, bytes);  // what a kernel forgets to write shows
+  bytes_ = std::shared_ptr<char[]>(p, AlignedDelete());
+  v.data = p + offset_bytes;
+  view_ = v;
+}
+
+double Value::at(int64_t i) const {
+  const void* p = view_.data;
+  switch (view_.dtype) {
+    case DType::kF32: return static_cast<const float*>(p)[i];
+    case DType::kF64: return static_cast<const double*>(p)[i];
+    case DType::kI64: return static_cast<double>(static_cast<const int64_t*>(p)[i]);
+    case DType::kI32: return static_cast<const int32_t*>(p)[i];
+    case DType::kI16: return static_cast<const int16_t*>(p)[i];
+    case DType::kI8: return static_cast<const int8_t*>(p)[i];
+    case DType::kU8: return static_cast<const uint8_t*>(p)[i];
+    case DType::kBool: return static_cast<const uint8_t*>(p)[i];
+    case DType::kF16: return static_cast<float>(static_cast<const Half*>(p)[i]);
+    case DType::kBF16: return static_cast<float>(static_cast<const BFloat16*>(p)[i]);
+    default: return 0;
+  }
+}
+
+void Value::set(int64_t i, double v) {
+  void* p = view_.data;
+  switch (view_.dtype) {
+    case DType::kF32: static_cast<float*>(p)[i] = static_cast<float>(v); break;
+    case DType::kF64: static_cast<double*>(p)[i] = v; break;
+    case DType::kI64: static_cast<int64_t*>(p)[i] = static_cast<int64_t>(v); break;
+    case DType::kI32: static_cast<int32_t*>(p)[i] = static_cast<int32_t>(v); break;
+    case DType::kI16: static_cast<int16_t*>(p)[i] = static_cast<int16_t>(v); break;
+    case DType::kI8: static_cast<int8_t*>(p)[i] = static_cast<int8_t>(v); break;
+    case DType::kU8: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(v); break;
+    case DType::kBool: static_cast<uint8_t*>(p)[i] = v > 0; break;
+    case DType::kF16: static_cast<Half*>(p)[i] = Half(static_cast<float>(v)); break;
+    case DType::kBF16: static_cast<BFloat16*>(p)[i] = BFloat16(static_cast<float>(v)); break;
+    default: break;
+  }
+}
+
+std::vector<Value> make_inputs(const Sample& sample, DType as, size_t offset_bytes) {
+  std::vector<Value> values;
+  uint64_t seed = std::hash<std::string>()(sample.name);
+  for (size_t k = 0; k < sample.in.size(); ++k) {
+    const Input& spec = sample.in[k];
+    if (spec.dtype == DType::kNone) {
+      values.emplace_back();
+      continue;
+    }
+    Value v(spec.dtype == DType::kF32 ? as : spec.dtype, spec.shape, offset_bytes);
+    for (int64_t i = 0, n = v.view().numel(); i < n; ++i) {
+      double u = static_cast<double>(mix(seed + k * 1000003 + static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
+      double x = spec.lo + u * (spec.hi - spec.lo);
+      if (!spec.values.empty()) x = spec.values[static_cast<size_t>(i)];
+      // every dtype of one sample holds the same numbers: f32 values in f64 too
+      if (spec.dtype == DType::kF32) x = static_cast<float>(x);
+      if (spec.values.empty() && (is_int(spec.dtype) || spec.dtype == DType::kBool)) x = std::floor(x);
+      v.set(i, x);
+    }
+    values.push_back(v);
+  }
+  return values;
+}
+
+std::vector<TensorView> views(const std::vector<Value>& values) {
+  std::vector<TensorView> out;
+  for (const Value& v : values) out.push_back(v.view());
+  return out;
+}
+
+Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outputs,
+              Span<const KernelSet* const> sets, ThreadPool* pool, std::vector<Value>* out, std::string* kernel,
+              size_t offset_bytes) {
+  std::vector<ValueInfo<int64_t>> infos, outs(static_cast<size_t>(outputs));
+  std::vector<std::vector<int64_t>> elements(in.size());
+  for (size_t k = 0; k < in.size(); ++k) {
+    TensorView v = in[k].view();
+    ValueInfo<int64_t> info{v.dtype, v.shape, nullptr, 0};
+    if (v.present() && is_int(v.dtype) && v.numel() <= 64) {
+      for (int64_t i = 0; i < v.numel(); ++i) elements[k].push_back(static_cast<int64_t>(in[k].at(i)));
+      elements[k].push_back(0);  // never an empty (null) array
+      info.elements = elements[k].data();
+      info.element_count = v.numel();
+    }
+    infos.push_back(info);
+  }
+  RuleCtx<int64_t> rule{op, attrs, infos, outs};
+  WICK_TRY(infer_shapes(rule));
+  out->clear();
+  for (auto& o : outs) out->emplace_back(o.dtype, o.shape, offset_bytes);
+  auto in_views = views(in), out_views = views(*out);
+  KernelQuery query{op, attrs, in_views, out_views, pool == nullptr ? 1 : pool->threads()};
+  const KernelRow* row = find_kernel(sets, query);
+  if (row == nullptr) return error(Code::kUnsupported, "no kernel");
+  if (kernel != nullptr) *kernel = row->name;
+  KernelPlan plan;
+  if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
+  std::unique_ptr<char, void (*)(void*)> scratch(
+      static_cast<char*>(std::aligned_alloc(64, (plan.scratch_bytes + 127) / 64 * 64)), std::free);
+  KernelCtx ctx;
+  ctx.pool = pool;
+  ctx.scratch = scratch.get();
+  ctx.plan = &plan;
+  return row->run(ctx, in_views, out_views, attrs);
+}
+
+std::string bits_differ(const TensorView& a, const TensorView& b) {
+  if (a.dtype != b.dtype || !(a.shape == b.shape)) {
+    return fmt::format("{}{} vs {}{}", dtype_name(a.dtype), to_text(a.shape).text, dtype_name(b.dtype),
+                       to_text(b.shape).text);
+  }
+  size_t size = dtype_size(a.dtype);
+  const char *pa = static_cast<const char*>(a.data), *pb = static_cast<const char*>(b.data);
+  for (int64_t i = 0, n = a.numel(); i < n; ++i, pa += size, pb += size) {
+    if (std::memcmp(pa, pb, size) == 0) continue;
+    double x = 0, y = 0;
+    if (a.dtype == DType::kF32) {
+      x = *reinterpret_cast<const float*>(pa);
+      y = *reinterpret_cast<const float*>(pb);
+    } else if (a.dtype == DType::kF64) {
+      x = *reinterpret_cast<const double*>(pa);
+      y = *reinterpret_cast<const double*>(pb);
+    }
+    if (std::isnan(x) && std::isnan(y)) continue;
+    return fmt::format("element {} of {}: {:a} vs {:a}", i, n, x, y);
+  }
+  return "";
+}
+
+}  // namespace wick::test
