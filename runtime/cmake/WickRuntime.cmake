@@ -20,8 +20,14 @@ function(wick_runtime_target target)
   # Segments and weights are 64-byte aligned inside the file.
   target_compile_definitions(${target} PUBLIC FLATBUFFERS_MAX_ALIGNMENT=64)
   # The dispatch tables of every file must name the same targets: AVX3_DL is asked for, SSSE3 is not
-  # worth its code.
-  target_compile_definitions(${target} PUBLIC HWY_WANT_AVX3_DL HWY_DISABLED_TARGETS=HWY_SSSE3)
+  # worth its code. SVE vectors have no size, so tiles cannot be arrays of them: NEON serves aarch64.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(disabled "(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+  else()
+    set(disabled HWY_SSSE3)
+  endif()
+  target_compile_definitions(${target} PUBLIC
+    $<BUILD_INTERFACE:HWY_WANT_AVX3_DL> $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>)
   target_include_directories(${target}
     PUBLIC
       $<BUILD_INTERFACE:${WICK_ROOT_DIR}>

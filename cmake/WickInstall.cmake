@@ -1,0 +1,61 @@
+# install() and the find_package(Wick) package. Headers keep the paths they have in the tree, below
+# include/wick: "runtime/core/status.h" and "wick/runtime.h" alike.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(wick_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/wick)
+set(wick_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Wick)
+
+# wick_install(COMPONENT ROOMS folder... TARGETS target...): exported as Wick::<name without wick_>.
+function(wick_install component)
+  cmake_parse_arguments(arg "" "" "ROOMS;TARGETS" ${ARGN})
+  foreach(target IN LISTS arg_TARGETS)
+    string(REGEX REPLACE "^wick_" "" name ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+    get_target_property(type ${target} TYPE)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+      target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${wick_include_dir}>)
+    endif()
+  endforeach()
+  install(TARGETS ${arg_TARGETS} EXPORT wick-${component}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
+  install(EXPORT wick-${component} FILE Wick-${component}.cmake NAMESPACE Wick::
+    DESTINATION ${wick_package_dir} COMPONENT ${component})
+  foreach(room IN LISTS arg_ROOMS)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION ${wick_include_dir}
+      COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*.def"
+      PATTERN "*-inl.h" EXCLUDE
+      PATTERN "CMakeFiles" EXCLUDE
+      PATTERN "include" EXCLUDE)
+    if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/include)
+      install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/include/ DESTINATION ${wick_include_dir}
+        COMPONENT ${component} FILES_MATCHING PATTERN "*.h")
+    endif()
+  endforeach()
+endfunction()
+
+set(runtime_targets wick_runtime)
+foreach(target wick_runtime_shared wick_vulkan)
+  if(TARGET ${target})
+    list(APPEND runtime_targets ${target})
+  endif()
+endforeach()
+wick_install(runtime ROOMS runtime TARGETS ${runtime_targets})
+if(WICK_BUILD_TRAINER)
+  wick_install(trainer ROOMS trainer TARGETS wick_trainer)
+endif()
+if(WICK_BUILD_COMPILE)
+  wick_install(compile ROOMS graph quantize exporter
+    TARGETS wick_graph wick_quantize wick_exporter wick_compile)
+endif()
+
+# Packages that find_package(Wick) must find again for a static link.
+set(WICK_TRAINER_DEPENDENCIES "ZLIB")
+set(WICK_COMPILE_DEPENDENCIES "Protobuf;ONNX")
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/WickConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/WickConfig.cmake INSTALL_DESTINATION ${wick_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/WickConfig.cmake ${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
+  DESTINATION ${wick_package_dir} COMPONENT runtime)
