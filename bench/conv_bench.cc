@@ -58,7 +58,7 @@ void bench(const Row& r, ThreadPool* pool) {
   Buffer y(floats(s.n * s.oc * s.oh * s.ow)), bias(floats(s.oc));
   Epilogue e;
   e.bias = bias.data;
-  e.act = Epilogue::Act::kRelu;
+  e.act = Activation::kRelu;
   const double gflop = 2e-9 * static_cast<double>(s.n * s.oc * s.oh * s.ow * s.group_in() * s.taps());
   printf("%-18s", r.name);
   const ConvPlan best = conv_plan(t, s, pool->threads());

@@ -1,15 +1,24 @@
 #include <cmath>
 
 #include "runtime/kernels/gemm.h"
+#include "runtime/kernels/math_scalar.h"
 
 namespace wick {
 namespace {
 
 float activate(const Epilogue& e, float y) {
+  using scalar_math::F;
   switch (e.act) {
-    case Epilogue::Act::kNone: return y;
-    case Epilogue::Act::kRelu: return y <= 0 ? 0.0f : y;  // NaN passes
-    case Epilogue::Act::kClamp: return y < e.lo ? e.lo : y > e.hi ? e.hi : y;
+    case Activation::kNone: return y;
+    case Activation::kRelu: return y <= 0 ? 0.0f : y;  // NaN passes
+    case Activation::kClip: return y < e.alpha ? e.alpha : y > e.beta ? e.beta : y;
+    case Activation::kLeakyRelu: return y < 0 ? y * e.alpha : y;
+    case Activation::kSigmoid: return scalar_math::sigmoid(F(y)).v;
+    case Activation::kTanh: return scalar_math::tanh(F(y)).v;
+    case Activation::kSilu: return scalar_math::silu(F(y)).v;
+    case Activation::kHardSwish: break;  // no fused kernel
+    case Activation::kGeluErf: return scalar_math::gelu(F(y)).v;
+    case Activation::kGeluTanh: return scalar_math::gelu_tanh(F(y)).v;
   }
   return y;
 }

@@ -7,6 +7,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "runtime/kernels/math-inl.h"
 #include "runtime/kernels/tile.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -176,19 +177,45 @@ void tile_any(const TileArgs& t) {
   }
 }
 
-// One vector through the epilogue; the optional pieces were loaded by the caller.
+// The activations that are a step or two; the others take a pass of their own.
 HWY_INLINE TileVec activate(const TileTag d, const Epilogue& e, TileVec y) {
-  if (e.act == Epilogue::Act::kRelu) {
-    // NaN stays NaN and -0 becomes +0: max as the contract orders it
-    const TileVec zero = hn::Zero(d);
-    return hn::IfThenElse(hn::Le(y, zero), zero, y);
+  const TileVec zero = hn::Zero(d), alpha = hn::Set(d, e.alpha), beta = hn::Set(d, e.beta);
+  switch (e.act) {
+    case Activation::kRelu: return hn::IfThenElse(hn::Le(y, zero), zero, y);  // NaN passes
+    case Activation::kClip:
+      y = hn::IfThenElse(hn::Lt(y, alpha), alpha, y);
+      return hn::IfThenElse(hn::Gt(y, beta), beta, y);
+    case Activation::kLeakyRelu: return hn::IfThenElse(hn::Lt(y, zero), hn::Mul(y, alpha), y);
+    default: return y;
   }
-  if (e.act == Epilogue::Act::kClamp) {
-    const TileVec lo = hn::Set(d, e.lo), hi = hn::Set(d, e.hi);
-    y = hn::IfThenElse(hn::Lt(y, lo), lo, y);
-    return hn::IfThenElse(hn::Gt(y, hi), hi, y);
+}
+
+template <class Fn>
+HWY_NOINLINE void map_rows(float* y, int64_t step, int64_t rows, int64_t cols, Fn fn) {
+  const TileTag d;
+  for (int64_t r = 0; r < rows; ++r, y += step) {
+    for (int64_t c = 0; c < cols; c += kLanes) {
+      const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
+      store_n(fn(simd_math::F(load_n(d, y + c, n))).v, d, y + c, n);
+    }
   }
-  return y;
+}
+
+void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t cols) {
+  using simd_math::F;
+  switch (act) {
+    case Activation::kSigmoid:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::sigmoid(x); });
+    case Activation::kTanh:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::tanh(x); });
+    case Activation::kSilu:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::silu(x); });
+    case Activation::kGeluErf:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
+    case Activation::kGeluTanh:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu_tanh(x); });
+    default: return;
+  }
 }
 
 template <bool kByColumn>
@@ -217,6 +244,7 @@ HWY_INLINE void finish_row(const Epilogue& e, int64_t channel, const float* src,
 
 void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step, float* dst,
             int64_t dst_step, int64_t rows, int64_t cols) {
+  float* const first = dst;
   for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
     const float* residual = e.residual == nullptr ? nullptr : e.residual + r * e.residual_step;
     if (e.channel == Epilogue::Channel::kColumn) {
@@ -226,6 +254,7 @@ void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_s
       finish_row<false>(e, channel, src, dst, residual, cols);
     }
   }
+  if (e.act >= Activation::kSigmoid) activate_rows(e.act, first, dst_step, rows, cols);
 }
 
 // Four independent sums, so that the FMA's latency is hidden.

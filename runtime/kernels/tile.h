@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "runtime/ops/attrs.h"
+
 namespace wick {
 
 constexpr int kMaxTileRows = 8;
@@ -31,18 +33,17 @@ struct TileArgs {
 // What follows the sum, in the order of the fields; each step is skipped when its pointer is null.
 struct Epilogue {
   enum class Channel : uint8_t { kRow, kColumn, kWhole };  // kWhole: the region is of one channel
-  enum class Act : uint8_t { kNone, kRelu, kClamp };  // kClamp: relu6 and friends
   const float* bias = nullptr;   // by channel: y + bias
   const float* scale = nullptr;  // by channel: fma(y, scale, shift)
   const float* shift = nullptr;
   const float* residual = nullptr;  // laid out like the region: y + residual
   int64_t residual_step = 0;
   Channel channel = Channel::kColumn;
-  Act act = Act::kNone;
-  float lo = 0, hi = 0;
+  Activation act = Activation::kNone;
+  float alpha = 0, beta = 0;  // kClip's bounds; kLeakyRelu's slope
 
   bool empty() const {
-    return bias == nullptr && scale == nullptr && residual == nullptr && act == Act::kNone;
+    return bias == nullptr && scale == nullptr && residual == nullptr && act == Activation::kNone;
   }
 };
 

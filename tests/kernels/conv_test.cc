@@ -32,7 +32,7 @@ void check(const ConvShape& s, bool with_epilogue = false) {
   Epilogue e;
   if (with_epilogue) {
     e.bias = bias.data(), e.scale = scale.data(), e.shift = shift.data(), e.residual = residual.data();
-    e.act = Epilogue::Act::kRelu;
+    e.act = Activation::kRelu;
   }
   std::vector<float> expected(static_cast<size_t>(out));
   conv_ref(s, x.data(), w.data(), expected.data(), e);

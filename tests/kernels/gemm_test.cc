@@ -43,8 +43,8 @@ class GemmData {
       e.bias = bias_.data(), e.scale = scale_.data(), e.shift = shift_.data();
       e.residual = residual_.data(), e.residual_step = c.n;
       e.channel = c.channel_is_row ? Epilogue::Channel::kRow : Epilogue::Channel::kColumn;
-      e.act = c.n % 2 == 0 ? Epilogue::Act::kRelu : Epilogue::Act::kClamp;
-      e.lo = -0.25f, e.hi = 0.5f;
+      e.act = c.n % 2 == 0 ? Activation::kRelu : Activation::kClip;
+      e.alpha = -0.25f, e.beta = 0.5f;
     }
   }
 
@@ -172,9 +172,9 @@ TEST(Gemm, SpecialValues) {
   Gemm g;
   g.m = 9, g.n = 50, g.k = 6, g.a = a.data(), g.a_row = 6, g.a_col = 1;
   g.b = b.data(), g.b_row = 50, g.b_col = 1, g.c_row = 50;
-  for (auto act : {Epilogue::Act::kNone, Epilogue::Act::kRelu, Epilogue::Act::kClamp}) {
+  for (auto act : {Activation::kNone, Activation::kRelu, Activation::kClip}) {
     g.epilogue.act = act;
-    g.epilogue.hi = 6;
+    g.epilogue.beta = 6;
     std::vector<float> expected(9 * 50), got(9 * 50);
     g.c = expected.data();
     gemm_ref(g);

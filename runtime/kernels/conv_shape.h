@@ -1,0 +1,27 @@
+// A conv call as a ConvShape.
+#pragma once
+
+#include "runtime/kernels/conv.h"
+#include "runtime/ops/attrs.h"
+
+namespace wick {
+
+// One or two spatial dims; a one-dimensional conv is one row high.
+inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& a) {
+  ConvShape s;
+  const int spatial = x.rank() - 2;
+  s.n = x[0], s.ic = x[1], s.oc = w[0], s.groups = a.group;
+  s.w = x[spatial + 1], s.kw = w[spatial + 1], s.ow = y[spatial + 1];
+  s.stride_w = a.strides.at_or(spatial - 1, 1);
+  s.dilation_w = a.dilations.at_or(spatial - 1, 1);
+  s.pad_left = a.pads.at_or(spatial - 1, 0);
+  if (spatial == 2) {
+    s.h = x[2], s.kh = w[2], s.oh = y[2];
+    s.stride_h = a.strides.at_or(0, 1);
+    s.dilation_h = a.dilations.at_or(0, 1);
+    s.pad_top = a.pads.at_or(0, 0);
+  }
+  return s;
+}
+
+}  // namespace wick

@@ -1,0 +1,38 @@
+// The optional inputs of Linear, Conv and their fused forms, as an Epilogue.
+#pragma once
+
+#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/tile.h"
+
+namespace wick {
+
+inline const float* optional_input(Span<const TensorView> in, size_t i) {
+  return i < in.size() && in[i].present() ? in[i].as<float>() : nullptr;
+}
+
+// Inputs 2 to 5: bias, scale, shift, residual. `attrs` is null for the unfused ops.
+inline Epilogue make_epilogue(Span<const TensorView> in, const EpilogueAttrs* attrs) {
+  Epilogue e;
+  e.bias = optional_input(in, 2);
+  if (attrs == nullptr) return e;
+  e.scale = optional_input(in, 3);
+  e.shift = optional_input(in, 4);
+  e.residual = optional_input(in, 5);
+  e.act = static_cast<Activation>(attrs->activation);
+  e.alpha = static_cast<float>(attrs->alpha);
+  e.beta = static_cast<float>(attrs->beta);
+  return e;
+}
+
+// HardSwish is left to the reference row, which runs the ops one after another.
+inline bool activation_is_fused(const EpilogueAttrs& attrs) {
+  return static_cast<Activation>(attrs.activation) != Activation::kHardSwish;
+}
+
+// Ids of packed-weight layouts: a kind and the unit that the target's registers decide.
+enum class PackedKind : uint32_t { kGemmPanels = 1, kConvPixels = 2, kConvChannels = 3, kDepthwise = 4 };
+constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
+  return static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);
+}
+
+}  // namespace wick

@@ -1,0 +1,188 @@
+// Rows of MatMul, Linear and FusedLinear over gemm.h.
+#include <algorithm>
+
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/kernel_set.h"
+
+namespace wick {
+namespace {
+
+// A batch of products: operands by strides, the batch dims of the output, 0 strides where broadcast.
+struct Batched {
+  int64_t m, n, k;
+  int64_t a_row, a_col, b_row, b_col;
+  int batch_rank = 0;
+  int64_t dims[kMaxRank], a_step[kMaxRank], b_step[kMaxRank];
+  int64_t batches = 1;
+};
+
+Batched batched(const TensorView& a, const TensorView& b) {
+  Batched r;
+  const int ra = a.rank(), rb = b.rank();
+  r.k = a.dim(ra - 1);
+  r.a_col = a.strides[ra - 1];
+  r.m = ra > 1 ? a.dim(ra - 2) : 1;
+  r.a_row = ra > 1 ? a.strides[ra - 2] : 0;
+  r.n = rb > 1 ? b.dim(rb - 1) : 1;
+  r.b_col = rb > 1 ? b.strides[rb - 1] : 0;
+  r.b_row = b.strides[rb > 1 ? rb - 2 : 0];
+  const int ba = std::max(0, ra - 2), bb = std::max(0, rb - 2);
+  r.batch_rank = std::max(ba, bb);
+  for (int i = 0; i < r.batch_rank; ++i) {
+    const int ia = i - (r.batch_rank - ba), ib = i - (r.batch_rank - bb);
+    const int64_t da = ia >= 0 ? a.dim(ia) : 1, db = ib >= 0 ? b.dim(ib) : 1;
+    r.dims[i] = da == 1 ? db : da;
+    r.a_step[i] = da == 1 ? 0 : a.strides[ia];
+    r.b_step[i] = db == 1 ? 0 : b.strides[ib];
+    r.batches *= r.dims[i];
+  }
+  // One matrix B for all: the batch dims of A are more rows, when they lie one after another.
+  bool rows_only = r.batch_rank > 0 && r.m > 0;
+  int64_t step = r.a_row * r.m;
+  for (int i = r.batch_rank - 1; i >= 0; --i) {
+    rows_only = rows_only && (r.dims[i] == 1 || (r.b_step[i] == 0 && r.a_step[i] == step));
+    step *= r.dims[i];
+  }
+  if (rows_only) {
+    r.m *= r.batches;
+    r.batches = 1;
+    r.batch_rank = 0;
+  }
+  return r;
+}
+
+bool by_batch(const Batched& r, int threads) { return r.batches >= threads && r.batches > 1; }
+
+// Lanes lie across columns: a single column is computed as a single row of the transposed product.
+Gemm product(const Batched& r, const float* a, const float* b, float* c) {
+  Gemm g;
+  g.m = r.m, g.n = r.n, g.k = r.k;
+  g.a = a, g.a_row = r.a_row, g.a_col = r.a_col;
+  g.b = b, g.b_row = r.b_row, g.b_col = r.b_col;
+  g.c = c, g.c_row = r.n;
+  if (r.n == 1 && r.m > 1) {
+    std::swap(g.m, g.n);
+    std::swap(g.a, g.b);
+    g.a_row = 0, g.a_col = r.b_row;
+    g.b_row = r.a_col, g.b_col = r.a_row;
+    g.c_row = g.n;
+  }
+  return g;
+}
+
+bool matmul_match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
+
+Status matmul_plan(const KernelQuery& q, KernelPlan* p) {
+  const TileKernels& t = tile_kernels();
+  const Batched r = batched(q.in[0], q.in[1]);
+  const Gemm g = product(r, nullptr, nullptr, nullptr);
+  p->fn[0] = &t;
+  p->ints[0] = q.threads;
+  const int inner = by_batch(r, q.threads) ? 1 : q.threads;
+  const size_t one = (gemm_scratch_bytes(t, g.m, g.n, g.k, false, inner) + 63) / 64 * 64;
+  p->scratch_bytes = one * static_cast<size_t>(inner == 1 ? q.threads : 1);
+  if (q.in[1].rank() == 2 && g.n == r.n && r.batches == 1) {
+    p->packs[0] = {1, packed_layout(PackedKind::kGemmPanels, t.nr), gemm_packed_b_bytes(t, g.k, g.n)};
+  }
+  return {};
+}
+
+Status matmul_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
+  const auto& t = *static_cast<const TileKernels*>(p.fn[0]);
+  const TensorView& b = q.in[1];
+  gemm_pack_b(t, b.as<float>(), b.strides[0], b.strides[1], b.dim(0), b.dim(1), static_cast<float*>(dst));
+  return {};
+}
+
+Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
+  const int threads = static_cast<int>(ctx.plan->ints[0]);
+  const Batched r = batched(in[0], in[1]);
+  auto* scratch = static_cast<float*>(ctx.scratch);
+  const auto one = [&](int64_t batch, float* own, ThreadPool* pool) {
+    const float* a = in[0].as<float>();
+    const float* b = in[1].as<float>();
+    int64_t rest = batch;
+    for (int i = r.batch_rank - 1; i >= 0; --i) {
+      a += rest % r.dims[i] * r.a_step[i];
+      b += rest % r.dims[i] * r.b_step[i];
+      rest /= r.dims[i];
+    }
+    Gemm g = product(r, a, b, out[0].as<float>() + batch * r.m * r.n);
+    if (r.batches == 1) g.packed_b = static_cast<const float*>(ctx.packed[0]);
+    gemm(t, g, own, pool);
+  };
+  if (by_batch(r, threads)) {
+    const Gemm g = product(r, nullptr, nullptr, nullptr);
+    const size_t step = (gemm_scratch_bytes(t, g.m, g.n, g.k, false, 1) + 63) / 64 * 16;
+    parallel_for(ctx.pool, r.batches, [&](int64_t batch, int worker) {
+      one(batch, scratch + static_cast<size_t>(worker) * step, nullptr);
+    });
+  } else {
+    for (int64_t batch = 0; batch < r.batches; ++batch) one(batch, scratch, ctx.pool);
+  }
+  return {};
+}
+
+bool linear_match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
+bool fused_linear_match(const KernelQuery& q) {
+  return q.in[0].dtype == DType::kF32 && activation_is_fused(q.as<EpilogueAttrs>());
+}
+
+Gemm linear_product(const TensorView& x, const TensorView& w) {
+  Gemm g;
+  g.n = w.dim(0);
+  g.k = w.dim(1);
+  g.m = 1;
+  for (int i = 0; i + 1 < x.rank(); ++i) g.m *= x.dim(i);
+  g.a = x.as<float>(), g.a_row = g.k, g.a_col = 1;
+  g.b = w.as<float>(), g.b_row = 1, g.b_col = g.k;
+  g.c_row = g.n;
+  return g;
+}
+
+Status linear_plan(const KernelQuery& q, KernelPlan* p) {
+  const TileKernels& t = tile_kernels();
+  const Gemm g = linear_product(q.in[0], q.in[1]);
+  p->fn[0] = &t;
+  p->scratch_bytes = gemm_scratch_bytes(t, g.m, g.n, g.k, false, q.threads);
+  p->packs[0] = {1, packed_layout(PackedKind::kGemmPanels, t.nr), gemm_packed_b_bytes(t, g.k, g.n)};
+  return {};
+}
+
+Status linear_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
+  const auto& t = *static_cast<const TileKernels*>(p.fn[0]);
+  const TensorView& w = q.in[1];
+  gemm_pack_b(t, w.as<float>(), 1, w.dim(1), w.dim(1), w.dim(0), static_cast<float*>(dst));
+  return {};
+}
+
+Status run_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                  const EpilogueAttrs* attrs) {
+  Gemm g = linear_product(in[0], in[1]);
+  g.packed_b = static_cast<const float*>(ctx.packed[0]);
+  g.c = out[0].as<float>();
+  g.epilogue = make_epilogue(in, attrs);
+  g.epilogue.residual_step = g.n;
+  gemm(*static_cast<const TileKernels*>(ctx.plan->fn[0]), g, static_cast<float*>(ctx.scratch), ctx.pool);
+  return {};
+}
+
+Status linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  return run_linear(ctx, in, out, nullptr);
+}
+Status fused_linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                        const void* attrs) {
+  return run_linear(ctx, in, out, static_cast<const EpilogueAttrs*>(attrs));
+}
+
+}  // namespace
+
+WICK_CPU_ROWS(MatMul,
+              {"matmul.f32.simd", kStridedInputs, matmul_match, matmul_plan, matmul_pack, matmul_run});
+WICK_CPU_ROWS(Linear, {"linear.f32.simd", kContiguous, linear_match, linear_plan, linear_pack, linear_run});
+WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, fused_linear_match, linear_plan,
+                            linear_pack, fused_linear_run});
+
+}  // namespace wick

@@ -1,0 +1,99 @@
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reference/real.h"
+
+namespace wick {
+namespace {
+
+using namespace reference;
+
+template <class T>
+T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t k) {
+  if constexpr (std::is_integral_v<T>) {
+    uint64_t sum = 0;  // wraps
+    for (int64_t i = 0; i < k; ++i) {
+      sum += static_cast<uint64_t>(a[i * a_step]) * static_cast<uint64_t>(b[i * b_step]);
+    }
+    return static_cast<T>(sum);
+  } else {
+    Real<T> sum = 0;
+    for (int64_t i = 0; i < k; ++i) sum = std::fma(load(a[i * a_step]), load(b[i * b_step]), sum);
+    return static_cast<T>(sum);
+  }
+}
+
+template <class T>
+Status matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  const TensorView &a = in[0], &b = in[1];
+  const int ra = a.rank(), rb = b.rank(), ro = out[0].rank();
+  const bool rows = ra > 1, cols = rb > 1;
+  const int batch_rank = ro - (rows ? 1 : 0) - (cols ? 1 : 0);
+  const int64_t k = a.dim(ra - 1);
+  const int64_t b_step = b.strides[cols ? rb - 2 : 0];
+  T* y = out[0].as<T>();
+  for (int64_t i = 0, n = out[0].numel(); i < n; ++i) {
+    const T *pa = a.as<T>(), *pb = b.as<T>();
+    int64_t rest = i;
+    for (int d = ro - 1; d >= 0; --d) {
+      const int64_t at = rest % out[0].dim(d);
+      rest /= out[0].dim(d);
+      if (d >= batch_rank) {  // the row of A or the column of B
+        if (cols && d == ro - 1) {
+          pb += at * b.strides[rb - 1];
+        } else {
+          pa += at * a.strides[ra - 2];
+        }
+        continue;
+      }
+      const int da = d - (batch_rank - (ra - 2)), db = d - (batch_rank - (rb - 2));
+      if (ra > 2 && da >= 0 && a.dim(da) != 1) pa += at * a.strides[da];
+      if (rb > 2 && db >= 0 && b.dim(db) != 1) pb += at * b.strides[db];
+    }
+    y[i] = dot(pa, a.strides[ra - 1], pb, b_step, k);
+  }
+  return {};
+}
+
+template <class T>
+Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAttrs* attrs) {
+  const Tail<T> tail(in, attrs);
+  const int64_t n = in[1].dim(0), k = in[1].dim(1);
+  const T *x = in[0].as<T>(), *w = in[1].as<T>();
+  T* y = out[0].as<T>();
+  for (int64_t i = 0, total = out[0].numel(); i < total; ++i) {
+    Real<T> sum = 0;
+    for (int64_t j = 0; j < k; ++j) sum = std::fma(load(x[i / n * k + j]), load(w[i % n * k + j]), sum);
+    y[i] = tail(sum, i % n, i);
+  }
+  return {};
+}
+
+template <class T>
+Status plain_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  return linear<T>(in, out, nullptr);
+}
+template <class T>
+Status fused_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  return linear<T>(in, out, static_cast<const EpilogueAttrs*>(attrs));
+}
+
+}  // namespace
+
+#define WICK_MATMUL_ROW(T, text) \
+  { "matmul." text ".ref", kStridedInputs, match<T>, nullptr, nullptr, matmul<T> }
+#define WICK_LINEAR_ROW(T, text) \
+  { "linear." text ".ref", kContiguous, match<T>, nullptr, nullptr, plain_linear<T> }
+#define WICK_FUSED_ROW(T, text) \
+  { "fused_linear." text ".ref", kContiguous, match<T>, nullptr, nullptr, fused_linear<T> }
+
+WICK_REF_ROWS(MatMul, WICK_MATMUL_ROW(float, "f32"), WICK_MATMUL_ROW(double, "f64"),
+              WICK_MATMUL_ROW(Half, "f16"), WICK_MATMUL_ROW(BFloat16, "bf16"),
+              WICK_MATMUL_ROW(int8_t, "i8"), WICK_MATMUL_ROW(uint8_t, "u8"),
+              WICK_MATMUL_ROW(int16_t, "i16"), WICK_MATMUL_ROW(uint16_t, "u16"),
+              WICK_MATMUL_ROW(int32_t, "i32"), WICK_MATMUL_ROW(uint32_t, "u32"),
+              WICK_MATMUL_ROW(int64_t, "i64"), WICK_MATMUL_ROW(uint64_t, "u64"));
+WICK_REF_ROWS(Linear, WICK_LINEAR_ROW(float, "f32"), WICK_LINEAR_ROW(double, "f64"),
+              WICK_LINEAR_ROW(Half, "f16"), WICK_LINEAR_ROW(BFloat16, "bf16"));
+WICK_REF_ROWS(FusedLinear, WICK_FUSED_ROW(float, "f32"), WICK_FUSED_ROW(double, "f64"),
+              WICK_FUSED_ROW(Half, "f16"), WICK_FUSED_ROW(BFloat16, "bf16"));
+
+}  // namespace wick

@@ -1,0 +1,87 @@
+// What the reference loops of matmul and conv compute in: f16 and bf16 load to f32 and round once at the end.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "runtime/core/half.h"
+#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/math_scalar.h"
+
+namespace wick::reference {
+
+template <class T>
+using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+template <class T>
+Real<T> load(const T& v) {
+  return static_cast<Real<T>>(v);
+}
+
+template <class T>
+bool match(const KernelQuery& q) {
+  return q.in[0].dtype == dtype_of<T>;
+}
+
+// f64 may use libm; f32 is the contract's own functions.
+inline double activate(const EpilogueAttrs& e, double y) {
+  constexpr double kHalfRoot = 0.70710678118654752440, kTanhScale = 0.79788456080286535588;
+  switch (static_cast<Activation>(e.activation)) {
+    case Activation::kNone: return y;
+    case Activation::kRelu: return y <= 0 ? 0.0 : y;
+    case Activation::kClip: return y < e.alpha ? e.alpha : y > e.beta ? e.beta : y;
+    case Activation::kLeakyRelu: return y < 0 ? y * e.alpha : y;
+    case Activation::kSigmoid: return 1 / (1 + std::exp(-y));
+    case Activation::kTanh: return std::tanh(y);
+    case Activation::kSilu: return y / (1 + std::exp(-y));
+    case Activation::kHardSwish: return y * std::fmin(std::fmax(y + 3, 0.0), 6.0) / 6;
+    case Activation::kGeluErf: return 0.5 * y * (1 + std::erf(y * kHalfRoot));
+    case Activation::kGeluTanh: return 0.5 * y * (1 + std::tanh(kTanhScale * (y + 0.044715 * y * y * y)));
+  }
+  return y;
+}
+
+inline float activate(const EpilogueAttrs& e, float y) {
+  using scalar_math::F;
+  const auto alpha = static_cast<float>(e.alpha), beta = static_cast<float>(e.beta);
+  switch (static_cast<Activation>(e.activation)) {
+    case Activation::kNone: return y;
+    case Activation::kRelu: return y <= 0 ? 0.0f : y;  // NaN passes
+    case Activation::kClip: return y < alpha ? alpha : y > beta ? beta : y;
+    case Activation::kLeakyRelu: return y < 0 ? y * alpha : y;
+    case Activation::kSigmoid: return scalar_math::sigmoid(F(y)).v;
+    case Activation::kTanh: return scalar_math::tanh(F(y)).v;
+    case Activation::kSilu: return scalar_math::silu(F(y)).v;
+    case Activation::kHardSwish: {
+      const float up = y + 3;
+      return y * (up < 0 ? 0.0f : up > 6 ? 6.0f : up) / 6;
+    }
+    case Activation::kGeluErf: return scalar_math::gelu(F(y)).v;
+    case Activation::kGeluTanh: return scalar_math::gelu_tanh(F(y)).v;
+  }
+  return y;
+}
+
+// The optional inputs 2 to 5 of Linear, Conv and their fused forms, in the contract's order.
+template <class T>
+struct Tail {
+  const T *bias = nullptr, *scale = nullptr, *shift = nullptr, *residual = nullptr;
+  const EpilogueAttrs* attrs = nullptr;
+
+  Tail(Span<const TensorView> in, const EpilogueAttrs* a) : attrs(a) {
+    const auto at = [&](size_t i) -> const T* {
+      return i < in.size() && in[i].present() ? in[i].as<T>() : nullptr;
+    };
+    bias = at(2);
+    if (attrs != nullptr) scale = at(3), shift = at(4), residual = at(5);
+  }
+  T operator()(Real<T> y, int64_t channel, int64_t element) const {
+    if (bias != nullptr) y = y + load(bias[channel]);
+    if (scale != nullptr) y = std::fma(y, load(scale[channel]), load(shift[channel]));
+    if (residual != nullptr) y = y + load(residual[element]);
+    return static_cast<T>(attrs == nullptr ? y : activate(*attrs, y));
+  }
+};
+
+}  // namespace wick::reference
