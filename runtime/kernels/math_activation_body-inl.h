@@ -102,3 +102,16 @@ WICK_MATH_FN F mish(F x) {
   F r = c * divide(top, select(negative, z - (top - F(2)), n.lo), d);
   return select(negative, scale(r, e.k), r);
 }
+
+// -- piecewise linear activations; NaN stays NaN, a result of zero is +0 where the cut is at zero
+
+WICK_MATH_FN F relu(F x) { return select(x <= F(0), F(0), x); }
+WICK_MATH_FN F leaky_relu(F x, F alpha) { return select(x < F(0), x * alpha, x); }
+// min(max(x, lo), hi) with NaN kept
+WICK_MATH_FN F clip(F x, F lo, F hi) {
+  F r = select(x <= lo, lo, x);
+  return select(r >= hi, hi, r);
+}
+WICK_MATH_FN F hard_sigmoid(F x, F alpha, F beta) { return clip(fma(alpha, x, beta), F(0), F(1)); }
+WICK_MATH_FN F hard_swish(F x) { return x * hard_sigmoid(x, F(0x1.555556p-3f), F(0.5f)); }
+WICK_MATH_FN F elu(F x, F alpha) { return select(x < F(0), alpha * expm1(x), x); }

@@ -1,0 +1,81 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/binary.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_set.h"
+
+#ifndef WICK_KERNELS_BINARY_KIND_
+#define WICK_KERNELS_BINARY_KIND_
+namespace wick {
+using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z, size_t n);
+// In the order of WICK_BINARY_BODIES.
+enum class BinaryKind { kAdd, kSub, kMul, kDiv, kPow, kMax, kMin };
+}  // namespace wick
+#endif
+
+#include "runtime/kernels/binary-inl.h"
+
+#if HWY_ONCE
+namespace wick {
+namespace {
+
+HWY_EXPORT(binary_body);
+
+bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32 && q.in[1].dtype == DType::kF32; }
+
+template <BinaryKind kind>
+Status plan(const KernelQuery&, KernelPlan* p) {
+  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(binary_body)(kind));
+  return {};
+}
+
+constexpr int64_t kGather = 256;  // elements of a strided row copied at a time
+
+// x itself where its step is 0 or 1, else a copy of n elements.
+const float* dense(const float* x, int64_t step, int64_t n, float* buffer) {
+  if (step == 0 || step == 1) return x;
+  for (int64_t i = 0; i < n; ++i) buffer[i] = x[i * step];
+  return buffer;
+}
+
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  auto body = reinterpret_cast<BinaryBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const float* x = in[0].as<float>();
+  const float* y = in[1].as<float>();
+  float* z = out[0].as<float>();
+  ElementLoop<2> loop(out[0], in.data());
+  const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
+  const bool direct = (sx == 0 || sx == 1) && (sy == 0 || sy == 1);
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const float* px = x + offset[0];
+    const float* py = y + offset[1];
+    if (direct) {
+      body(px, sx == 0, py, sy == 0, z + at, static_cast<size_t>(n));
+      return;
+    }
+    float bx[kGather], by[kGather];
+    for (int64_t i = 0; i < n; i += kGather) {
+      int64_t len = n - i < kGather ? n - i : kGather;
+      body(dense(px + i * sx, sx, len, bx), sx == 0, dense(py + i * sy, sy, len, by), sy == 0, z + at + i,
+           static_cast<size_t>(len));
+    }
+  });
+  return {};
+}
+
+}  // namespace
+
+// In place only means x's own buffer, where x has the output's shape and every element is read before it is written.
+#define WICK_BINARY_ROW(Name, text) \
+  WICK_CPU_ROWS(Name, {text ".f32.simd", kStridedInputs | kInPlace, match, plan<BinaryKind::k##Name>, nullptr, run})
+WICK_BINARY_ROW(Add, "add");
+WICK_BINARY_ROW(Sub, "sub");
+WICK_BINARY_ROW(Mul, "mul");
+WICK_BINARY_ROW(Div, "div");
+WICK_BINARY_ROW(Pow, "pow");
+WICK_BINARY_ROW(Max, "max");
+WICK_BINARY_ROW(Min, "min");
+
+}  // namespace wick
+#endif

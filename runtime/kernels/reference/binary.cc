@@ -1,0 +1,301 @@
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "runtime/core/half.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/math_scalar.h"
+
+namespace wick {
+namespace {
+
+template <class T>
+inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+// What a value of T is computed in.
+template <class T>
+using Compute = std::conditional_t<kIs16<T>, float, T>;
+
+template <class T>
+bool match(const KernelQuery& q) {
+  return q.in[0].dtype == dtype_of<T>;
+}
+template <class T>
+bool match_where(const KernelQuery& q) {
+  return q.in[1].dtype == dtype_of<T>;
+}
+
+// f(z, x, y) for each element; steps of 0 and 1 get loops of their own.
+template <class X, class Y, class Z, class Fn>
+Status zip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, Fn f) {
+  const X* x = in[0].as<X>();
+  const Y* y = in[1].as<Y>();
+  Z* z = out[0].as<Z>();
+  ElementLoop<2> loop(out[0], in.data());
+  const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const X* px = x + offset[0];
+    const Y* py = y + offset[1];
+    Z* pz = z + at;
+    if (sx == 1 && sy == 1) {
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i], py[i]);
+    } else if (sx == 1 && sy == 0) {
+      const Y v = py[0];
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i], v);
+    } else {
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i * sx], py[i * sy]);
+    }
+  });
+  return {};
+}
+
+template <class Op, class T>
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  return zip<T, T, T>(ctx, in, out, [](T x, T y) {
+    return static_cast<T>(Op::f(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
+  });
+}
+template <class Op, class T>
+Status run_compare(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  return zip<T, T, bool>(ctx, in, out, [](T x, T y) {
+    return Op::f(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y));
+  });
+}
+
+// Integers wrap: the arithmetic is done unsigned, at least 32 bits wide.
+template <class T>
+using Wide = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int32_t, T>>;
+
+#define WICK_ARITHMETIC(Name, op)                                                           \
+  struct Name##Op {                                                                         \
+    template <class T>                                                                      \
+    static T f(T x, T y) {                                                                  \
+      if constexpr (std::is_floating_point_v<T>) return x op y;                             \
+      else return static_cast<T>(static_cast<Wide<T>>(x) op static_cast<Wide<T>>(y));       \
+    }                                                                                       \
+  };
+WICK_ARITHMETIC(Add, +)
+WICK_ARITHMETIC(Sub, -)
+WICK_ARITHMETIC(Mul, *)
+
+// Integers: towards zero; x / 0 = 0 and lowest / -1 wraps (neither may trap).
+struct DivOp {
+  template <class T>
+  static T f(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return x / y;
+    } else {
+      if (y == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        if (y == -1) return static_cast<T>(Wide<T>(0) - static_cast<Wide<T>>(x));
+      }
+      return static_cast<T>(x / y);
+    }
+  }
+};
+// NaN wins, +0 > -0.
+struct MaxOp {
+  template <class T>
+  static T f(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (x == y) return std::signbit(x) ? y : x;
+      return x > y || x != x ? x : y;
+    } else {
+      return x > y ? x : y;
+    }
+  }
+};
+struct MinOp {
+  template <class T>
+  static T f(T x, T y) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (x == y) return std::signbit(x) ? x : y;
+      return x < y || x != x ? x : y;
+    } else {
+      return x < y ? x : y;
+    }
+  }
+};
+
+#define WICK_COMPARE(Name, op)      \
+  struct Name##Op {                 \
+    template <class T>              \
+    static bool f(T x, T y) {       \
+      return x op y;                \
+    }                               \
+  };
+WICK_COMPARE(Equal, ==)
+WICK_COMPARE(Less, <)
+WICK_COMPARE(LessOrEqual, <=)
+WICK_COMPARE(Greater, >)
+WICK_COMPARE(GreaterOrEqual, >=)
+WICK_COMPARE(Xor, !=)
+struct AndOp {
+  static bool f(bool x, bool y) { return x && y; }
+};
+struct OrOp {
+  static bool f(bool x, bool y) { return x || y; }
+};
+
+float power(float x, float y) { return scalar_math::pow(scalar_math::F(x), scalar_math::F(y)).v; }
+double power(double x, double y) { return std::pow(x, y); }
+// By squaring, wrapping; a negative exponent gives the integer part of the true result (0 for 0).
+template <class T>
+T integer_power(T x, int64_t y) {
+  if (y < 0) {
+    if (x == 1) return 1;
+    if constexpr (std::is_signed_v<T>) {
+      if (x == -1) return y % 2 == 0 ? 1 : -1;
+    }
+    return 0;
+  }
+  Wide<T> base = static_cast<Wide<T>>(x), result = 1;
+  for (; y != 0; y >>= 1, base *= base) {
+    if ((y & 1) != 0) result *= base;
+  }
+  return static_cast<T>(result);
+}
+
+// x^y with the exponent's own dtype; the result has the base's.
+template <class T, class E>
+T mixed_power(T x, E y) {
+  if constexpr (std::is_floating_point_v<Compute<T>>) {
+    return static_cast<T>(power(static_cast<Compute<T>>(x), static_cast<Compute<T>>(static_cast<Compute<E>>(y))));
+  } else if constexpr (std::is_integral_v<E>) {
+    if constexpr (std::is_same_v<E, uint64_t>) {
+      // Squares modulo 2^n repeat: an exponent beyond 2^63 acts like one with the same low bits and still >= 64.
+      return integer_power(x, static_cast<int64_t>((y & INT64_MAX) | (y >> 63 << 62)));
+    } else {
+      return integer_power(x, static_cast<int64_t>(y));
+    }
+  } else {
+    double r = std::pow(static_cast<double>(x), static_cast<double>(static_cast<Compute<E>>(y)));
+    constexpr double kTop = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    if (!(r > static_cast<double>(std::numeric_limits<T>::lowest()))) return r == r ? std::numeric_limits<T>::lowest() : T(0);
+    return r >= kTop ? std::numeric_limits<T>::max() : static_cast<T>(r);
+  }
+}
+
+#define WICK_NUMBER_TYPES(X)                                                                    \
+  X(float) X(double) X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) \
+  X(uint16_t) X(uint32_t) X(uint64_t)
+
+template <class T>
+Status run_pow(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  switch (in[1].dtype) {
+#define X(E) \
+  case dtype_of<E>: return zip<T, E, T>(ctx, in, out, [](T x, E y) { return mixed_power<T, E>(x, y); });
+    WICK_NUMBER_TYPES(X)
+#undef X
+    default: break;
+  }
+  return error(Code::kUnsupported, "no power with an exponent of %s", dtype_name(in[1].dtype));
+}
+
+template <class T>
+Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  const uint8_t* c = in[0].as<uint8_t>();
+  const T* x = in[1].as<T>();
+  const T* y = in[2].as<T>();
+  T* z = out[0].as<T>();
+  ElementLoop<3> loop(out[0], in.data());
+  const int last = loop.rank - 1;
+  const int64_t sc = loop.stride[0][last], sx = loop.stride[1][last], sy = loop.stride[2][last];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const uint8_t* pc = c + offset[0];
+    const T* px = x + offset[1];
+    const T* py = y + offset[2];
+    if (sc == 1 && sx == 1 && sy == 1) {
+      for (int64_t i = 0; i < n; ++i) z[at + i] = pc[i] != 0 ? px[i] : py[i];
+    } else if (sc == 1 && sx == 1 && sy == 0) {
+      const T other = py[0];
+      for (int64_t i = 0; i < n; ++i) z[at + i] = pc[i] != 0 ? px[i] : other;
+    } else {
+      for (int64_t i = 0; i < n; ++i) z[at + i] = pc[i * sc] != 0 ? px[i * sx] : py[i * sy];
+    }
+  });
+  return {};
+}
+
+constexpr uint32_t kFlags = kStridedInputs | kInPlace;
+
+}  // namespace
+
+#define WICK_ROW(text, T, flags, match_function, function) \
+  { text, flags, match_function<T>, nullptr, nullptr, function }
+#define WICK_NUMBER_ROWS(text, flags, m, R)                                                              \
+  WICK_ROW(text ".f32.ref", float, flags, m, R(float)), WICK_ROW(text ".f64.ref", double, flags, m, R(double)), \
+      WICK_ROW(text ".f16.ref", Half, flags, m, R(Half)),                                                \
+      WICK_ROW(text ".bf16.ref", BFloat16, flags, m, R(BFloat16)),                                       \
+      WICK_ROW(text ".i8.ref", int8_t, flags, m, R(int8_t)),                                             \
+      WICK_ROW(text ".i16.ref", int16_t, flags, m, R(int16_t)),                                          \
+      WICK_ROW(text ".i32.ref", int32_t, flags, m, R(int32_t)),                                          \
+      WICK_ROW(text ".i64.ref", int64_t, flags, m, R(int64_t)),                                          \
+      WICK_ROW(text ".u8.ref", uint8_t, flags, m, R(uint8_t)),                                           \
+      WICK_ROW(text ".u16.ref", uint16_t, flags, m, R(uint16_t)),                                        \
+      WICK_ROW(text ".u32.ref", uint32_t, flags, m, R(uint32_t)),                                        \
+      WICK_ROW(text ".u64.ref", uint64_t, flags, m, R(uint64_t))
+#define WICK_BOOL_ROW(text, flags, m, R) WICK_ROW(text ".bool.ref", bool, flags, m, R(bool))
+
+#define R(T) (run<AddOp, T>)
+WICK_REF_ROWS(Add, WICK_NUMBER_ROWS("add", kFlags, match, R));
+#undef R
+#define R(T) (run<SubOp, T>)
+WICK_REF_ROWS(Sub, WICK_NUMBER_ROWS("sub", kFlags, match, R));
+#undef R
+#define R(T) (run<MulOp, T>)
+WICK_REF_ROWS(Mul, WICK_NUMBER_ROWS("mul", kFlags, match, R));
+#undef R
+#define R(T) (run<DivOp, T>)
+WICK_REF_ROWS(Div, WICK_NUMBER_ROWS("div", kFlags, match, R));
+#undef R
+#define R(T) (run<MaxOp, T>)
+WICK_REF_ROWS(Max, WICK_NUMBER_ROWS("max", kFlags, match, R));
+#undef R
+#define R(T) (run<MinOp, T>)
+WICK_REF_ROWS(Min, WICK_NUMBER_ROWS("min", kFlags, match, R));
+#undef R
+#define R(T) (run_pow<T>)
+WICK_REF_ROWS(Pow, WICK_NUMBER_ROWS("pow", kFlags, match, R));
+#undef R
+#define R(T) (run_compare<EqualOp, T>)
+WICK_REF_ROWS(Equal, WICK_NUMBER_ROWS("equal", kStridedInputs, match, R), WICK_BOOL_ROW("equal", kStridedInputs, match, R));
+#undef R
+#define R(T) (run_compare<LessOp, T>)
+WICK_REF_ROWS(Less, WICK_NUMBER_ROWS("less", kStridedInputs, match, R));
+#undef R
+#define R(T) (run_compare<LessOrEqualOp, T>)
+WICK_REF_ROWS(LessOrEqual, WICK_NUMBER_ROWS("less_or_equal", kStridedInputs, match, R));
+#undef R
+#define R(T) (run_compare<GreaterOp, T>)
+WICK_REF_ROWS(Greater, WICK_NUMBER_ROWS("greater", kStridedInputs, match, R));
+#undef R
+#define R(T) (run_compare<GreaterOrEqualOp, T>)
+WICK_REF_ROWS(GreaterOrEqual, WICK_NUMBER_ROWS("greater_or_equal", kStridedInputs, match, R));
+#undef R
+#define R(T) (run_compare<AndOp, T>)
+WICK_REF_ROWS(And, WICK_BOOL_ROW("and", kFlags, match, R));
+#undef R
+#define R(T) (run_compare<OrOp, T>)
+WICK_REF_ROWS(Or, WICK_BOOL_ROW("or", kFlags, match, R));
+#undef R
+#define R(T) (run_compare<XorOp, T>)
+WICK_REF_ROWS(Xor, WICK_BOOL_ROW("xor", kFlags, match, R));
+#undef R
+#define R(T) (run_where<T>)
+WICK_REF_ROWS(Where, WICK_NUMBER_ROWS("where", kStridedInputs, match_where, R),
+              WICK_BOOL_ROW("where", kStridedInputs, match_where, R));
+#undef R
+
+// Plain loops that the compiler vectorizes.
+WICK_NO_CPU_ROWS(Equal);
+WICK_NO_CPU_ROWS(Less);
+WICK_NO_CPU_ROWS(LessOrEqual);
+WICK_NO_CPU_ROWS(Greater);
+WICK_NO_CPU_ROWS(GreaterOrEqual);
+WICK_NO_CPU_ROWS(And);
+WICK_NO_CPU_ROWS(Or);
+WICK_NO_CPU_ROWS(Xor);
+WICK_NO_CPU_ROWS(Where);
+
+}  // namespace wick

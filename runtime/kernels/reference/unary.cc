@@ -1,0 +1,261 @@
+#include <cmath>
+#include <type_traits>
+
+#include "runtime/core/half.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/math_scalar.h"
+
+namespace wick {
+namespace {
+
+using scalar_math::F;
+
+template <class T>
+inline constexpr bool kIsFloat = std::is_floating_point_v<T>;
+template <class T>
+inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <class T>
+bool match(const KernelQuery& q) {
+  return q.in[0].dtype == dtype_of<T>;
+}
+
+struct Params {
+  double a = 0, b = 0;
+};
+
+// f(x, params) in T; 16-bit floats compute in f32 and round once.
+template <class Op, class T>
+T apply(T x, const Params& p) {
+  if constexpr (kIs16<T>) {
+    return T(Op::f(static_cast<float>(x), p));
+  } else {
+    return static_cast<T>(Op::f(x, p));
+  }
+}
+
+template <class Op, class T>
+Status run_with(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const Params& p) {
+  const T* x = in[0].as<T>();
+  T* y = out[0].as<T>();
+  ElementLoop<1> loop(out[0], &in[0]);
+  const int64_t step = loop.stride[0][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    for (int64_t i = 0; i < n; ++i) y[at + i] = apply<Op>(x[offset[0] + i * step], p);
+  });
+  return {};
+}
+
+template <class Op, class T>
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  return run_with<Op, T>(ctx, in, out, Op::params(attrs));
+}
+
+struct NoParams {
+  static Params params(const void*) { return {}; }
+};
+
+#define WICK_REF_OP(Name, f32, f64)                                                     \
+  struct Name##Op : NoParams {                                                          \
+    static float f(float v, const Params&) { return f32; }                              \
+    static double f(double v, const Params&) { return f64; }                            \
+  };
+#define WICK_REF_MATH(Name, function) \
+  WICK_REF_OP(Name, scalar_math::function(F(v)).v, std::function(v))
+
+WICK_REF_MATH(Tanh, tanh)
+WICK_REF_MATH(Exp, exp)
+WICK_REF_MATH(Log, log)
+WICK_REF_MATH(Erf, erf)
+WICK_REF_MATH(Sin, sin)
+WICK_REF_MATH(Cos, cos)
+WICK_REF_MATH(Tan, tan)
+WICK_REF_MATH(Asin, asin)
+WICK_REF_MATH(Acos, acos)
+WICK_REF_MATH(Atan, atan)
+WICK_REF_MATH(Sinh, sinh)
+WICK_REF_MATH(Cosh, cosh)
+WICK_REF_MATH(Asinh, asinh)
+WICK_REF_MATH(Acosh, acosh)
+WICK_REF_MATH(Atanh, atanh)
+WICK_REF_OP(Sigmoid, scalar_math::sigmoid(F(v)).v, 1 / (1 + std::exp(-v)))
+WICK_REF_OP(Silu, scalar_math::silu(F(v)).v, v / (1 + std::exp(-v)))
+WICK_REF_OP(Softplus, scalar_math::softplus(F(v)).v,
+            std::isnan(v) ? v : std::fmax(v, 0.0) + std::log1p(std::exp(-std::fabs(v))))
+WICK_REF_OP(Sqrt, std::sqrt(v), std::sqrt(v))
+WICK_REF_OP(Reciprocal, 1 / v, 1 / v)
+WICK_REF_OP(Floor, std::floor(v), std::floor(v))
+WICK_REF_OP(Ceil, std::ceil(v), std::ceil(v))
+WICK_REF_OP(Round, std::nearbyint(v), std::nearbyint(v))
+
+template <class T>
+T clip_to(T x, T lo, T hi) {
+  T r = x <= lo ? lo : x;
+  return r >= hi ? hi : r;
+}
+
+struct HardSwishOp : NoParams {
+  static float f(float v, const Params&) {
+    return v * clip_to(std::fma(0x1.555556p-3f, v, 0.5f), 0.0f, 1.0f);
+  }
+  static double f(double v, const Params&) { return v * clip_to(std::fma(1.0 / 6, v, 0.5), 0.0, 1.0); }
+};
+struct HardSigmoidOp {
+  static Params params(const void* attrs) {
+    auto* a = static_cast<const HardSigmoidAttrs*>(attrs);
+    return {a->alpha, a->beta};
+  }
+  template <class T>
+  static T f(T v, const Params& p) {
+    return clip_to(std::fma(static_cast<T>(p.a), v, static_cast<T>(p.b)), T(0), T(1));
+  }
+};
+struct LeakyReluOp {
+  static Params params(const void* attrs) { return {static_cast<const LeakyReluAttrs*>(attrs)->alpha}; }
+  template <class T>
+  static T f(T v, const Params& p) {
+    return v < 0 ? v * static_cast<T>(p.a) : v;
+  }
+};
+struct EluOp {
+  static Params params(const void* attrs) { return {static_cast<const EluAttrs*>(attrs)->alpha}; }
+  static float f(float v, const Params& p) {
+    return v < 0 ? static_cast<float>(p.a) * scalar_math::expm1(F(v)).v : v;
+  }
+  static double f(double v, const Params& p) { return v < 0 ? p.a * std::expm1(v) : v; }
+};
+struct GeluOp {
+  static Params params(const void* attrs) {
+    return {static_cast<double>(static_cast<const GeluAttrs*>(attrs)->tanh)};
+  }
+  static float f(float v, const Params& p) {
+    return p.a != 0 ? scalar_math::gelu_tanh(F(v)).v : scalar_math::gelu(F(v)).v;
+  }
+  static double f(double v, const Params& p) {
+    if (p.a == 0) return 0.5 * v * std::erfc(-v * M_SQRT1_2);
+    double u = std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
+    return v / (1 + std::exp(-2 * u));
+  }
+};
+struct NegOp : NoParams {
+  template <class T>
+  static T f(T v, const Params&) {
+    if constexpr (kIsFloat<T>) return -v;
+    else return static_cast<T>(std::make_unsigned_t<T>(0) - static_cast<std::make_unsigned_t<T>>(v));
+  }
+};
+struct AbsOp : NoParams {
+  template <class T>
+  static T f(T v, const Params& p) {
+    if constexpr (kIsFloat<T>) return std::fabs(v);
+    else if constexpr (std::is_signed_v<T>) return v < 0 ? NegOp::f(v, p) : v;
+    else return v;
+  }
+};
+struct SignOp : NoParams {
+  template <class T>
+  static T f(T v, const Params&) {
+    if (v == 0) return T(0);
+    if constexpr (std::is_signed_v<T>) {
+      if (v < 0) return static_cast<T>(-1);
+      return v > 0 ? T(1) : v;  // NaN
+    } else {
+      return T(1);
+    }
+  }
+};
+struct NotOp : NoParams {
+  static bool f(bool v, const Params&) { return !v; }
+};
+
+// The bounds in T, so that int64 keeps all its digits; infinite attributes mean none.
+template <class T>
+Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  using C = std::conditional_t<kIs16<T>, float, T>;
+  using Limits = std::numeric_limits<C>;
+  auto* a = static_cast<const ClipAttrs*>(attrs);
+  auto bound = [](double v) {
+    if constexpr (kIsFloat<C>) return static_cast<C>(v);
+    else return v <= static_cast<double>(Limits::lowest()) ? Limits::lowest()
+             : v >= static_cast<double>(Limits::max())     ? Limits::max()
+                                                           : static_cast<C>(v);
+  };
+  C lo = bound(a->min), hi = bound(a->max);
+  if (in.size() > 1 && in[1].present()) lo = static_cast<C>(*in[1].as<T>());
+  if (in.size() > 2 && in[2].present()) hi = static_cast<C>(*in[2].as<T>());
+  const T* x = in[0].as<T>();
+  T* y = out[0].as<T>();
+  ElementLoop<1> loop(out[0], &in[0]);
+  const int64_t step = loop.stride[0][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    for (int64_t i = 0; i < n; ++i) {
+      y[at + i] = static_cast<T>(clip_to(static_cast<C>(x[offset[0] + i * step]), lo, hi));
+    }
+  });
+  return {};
+}
+
+constexpr uint32_t kFlags = kStridedInputs | kInPlace;
+
+}  // namespace
+
+#define WICK_ROW(text, T, function) \
+  { text, kFlags, match<T>, nullptr, nullptr, function }
+#define WICK_FLOAT_ROWS(text, Op)                                                          \
+  WICK_ROW(text ".f32.ref", float, (run<Op, float>)),                                      \
+      WICK_ROW(text ".f64.ref", double, (run<Op, double>)),                                \
+      WICK_ROW(text ".f16.ref", Half, (run<Op, Half>)),                                    \
+      WICK_ROW(text ".bf16.ref", BFloat16, (run<Op, BFloat16>))
+#define WICK_INT_ROWS(text, Op)                                                            \
+  WICK_ROW(text ".i8.ref", int8_t, (run<Op, int8_t>)), WICK_ROW(text ".i16.ref", int16_t, (run<Op, int16_t>)), \
+      WICK_ROW(text ".i32.ref", int32_t, (run<Op, int32_t>)),                              \
+      WICK_ROW(text ".i64.ref", int64_t, (run<Op, int64_t>)),                              \
+      WICK_ROW(text ".u8.ref", uint8_t, (run<Op, uint8_t>)),                               \
+      WICK_ROW(text ".u16.ref", uint16_t, (run<Op, uint16_t>)),                            \
+      WICK_ROW(text ".u32.ref", uint32_t, (run<Op, uint32_t>)),                            \
+      WICK_ROW(text ".u64.ref", uint64_t, (run<Op, uint64_t>))
+
+#define WICK_FLOAT_OP(Name, text) WICK_REF_ROWS(Name, WICK_FLOAT_ROWS(text, Name##Op))
+WICK_FLOAT_OP(LeakyRelu, "leaky_relu");
+WICK_FLOAT_OP(Elu, "elu");
+WICK_FLOAT_OP(Sigmoid, "sigmoid");
+WICK_FLOAT_OP(Tanh, "tanh");
+WICK_FLOAT_OP(Gelu, "gelu");
+WICK_FLOAT_OP(Silu, "silu");
+WICK_FLOAT_OP(HardSwish, "hard_swish");
+WICK_FLOAT_OP(HardSigmoid, "hard_sigmoid");
+WICK_FLOAT_OP(Softplus, "softplus");
+WICK_FLOAT_OP(Exp, "exp");
+WICK_FLOAT_OP(Log, "log");
+WICK_FLOAT_OP(Sqrt, "sqrt");
+WICK_FLOAT_OP(Reciprocal, "reciprocal");
+WICK_FLOAT_OP(Erf, "erf");
+WICK_FLOAT_OP(Sin, "sin");
+WICK_FLOAT_OP(Cos, "cos");
+WICK_FLOAT_OP(Tan, "tan");
+WICK_FLOAT_OP(Asin, "asin");
+WICK_FLOAT_OP(Acos, "acos");
+WICK_FLOAT_OP(Atan, "atan");
+WICK_FLOAT_OP(Sinh, "sinh");
+WICK_FLOAT_OP(Cosh, "cosh");
+WICK_FLOAT_OP(Asinh, "asinh");
+WICK_FLOAT_OP(Acosh, "acosh");
+WICK_FLOAT_OP(Atanh, "atanh");
+WICK_FLOAT_OP(Floor, "floor");
+WICK_FLOAT_OP(Ceil, "ceil");
+WICK_FLOAT_OP(Round, "round");
+WICK_REF_ROWS(Neg, WICK_FLOAT_ROWS("neg", NegOp), WICK_INT_ROWS("neg", NegOp));
+WICK_REF_ROWS(Abs, WICK_FLOAT_ROWS("abs", AbsOp), WICK_INT_ROWS("abs", AbsOp));
+WICK_REF_ROWS(Sign, WICK_FLOAT_ROWS("sign", SignOp), WICK_INT_ROWS("sign", SignOp));
+WICK_REF_ROWS(Not, WICK_ROW("not.bool.ref", bool, (run<NotOp, bool>)));
+WICK_NO_CPU_ROWS(Not);
+WICK_REF_ROWS(Clip, WICK_ROW("clip.f32.ref", float, run_clip<float>), WICK_ROW("clip.f64.ref", double, run_clip<double>),
+              WICK_ROW("clip.f16.ref", Half, run_clip<Half>), WICK_ROW("clip.bf16.ref", BFloat16, run_clip<BFloat16>),
+              WICK_ROW("clip.i8.ref", int8_t, run_clip<int8_t>), WICK_ROW("clip.i16.ref", int16_t, run_clip<int16_t>),
+              WICK_ROW("clip.i32.ref", int32_t, run_clip<int32_t>), WICK_ROW("clip.i64.ref", int64_t, run_clip<int64_t>),
+              WICK_ROW("clip.u8.ref", uint8_t, run_clip<uint8_t>), WICK_ROW("clip.u16.ref", uint16_t, run_clip<uint16_t>),
+              WICK_ROW("clip.u32.ref", uint32_t, run_clip<uint32_t>),
+              WICK_ROW("clip.u64.ref", uint64_t, run_clip<uint64_t>));
+
+}  // namespace wick
