@@ -113,5 +113,6 @@ WICK_MATH_FN F clip(F x, F lo, F hi) {
   return select(r >= hi, hi, r);
 }
 WICK_MATH_FN F hard_sigmoid(F x, F alpha, F beta) { return clip(fma(alpha, x, beta), F(0), F(1)); }
-WICK_MATH_FN F hard_swish(F x) { return x * hard_sigmoid(x, F(0x1.555556p-3f), F(0.5f)); }
+// x + 3 is exact near the zero at -3
+WICK_MATH_FN F hard_swish(F x) { return x * (clip(x + F(3), F(0), F(6)) * F(0x1.555556p-3f)); }
 WICK_MATH_FN F elu(F x, F alpha) { return select(x < F(0), alpha * expm1(x), x); }

@@ -96,10 +96,10 @@ T clip_to(T x, T lo, T hi) {
 }
 
 struct HardSwishOp : NoParams {
-  static float f(float v, const Params&) {
-    return v * clip_to(std::fma(0x1.555556p-3f, v, 0.5f), 0.0f, 1.0f);
+  template <class T>
+  static T f(T v, const Params&) {
+    return v * (clip_to(v + 3, T(0), T(6)) * (T(1) / 6));
   }
-  static double f(double v, const Params&) { return v * clip_to(std::fma(1.0 / 6, v, 0.5), 0.0, 1.0); }
 };
 struct HardSigmoidOp {
   static Params params(const void* attrs) {
