@@ -1,0 +1,81 @@
+// Backend: who runs a part of a program. A session cuts its steps into partitions, each the longest run of
+// consecutive steps that a backend supports; what none of the given backends supports runs on the CPU.
+// Values that cross a partition's border are in host memory; inside, a backend keeps them where it likes.
+#pragma once
+
+#include "runtime/core/owned.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/core/trace.h"
+#include "runtime/kernels/kernel.h"
+#include "runtime/program/program.h"
+
+namespace wick {
+
+// A value with its shape bound.
+struct PlanValue {
+  const char* name = "";
+  DType dtype = DType::kNone;  // kNone: not a value of this plan
+  Shape shape;
+  const void* data = nullptr;            // known now and for ever (a constant, or computed at bind); else null
+  Span<const PackedDef> packed;          // packed forms the file brings for a constant
+  uint32_t constant = kNoIndex;          // index in Program::constants(): a key for caches of uploads
+};
+
+struct PlanStep {
+  const NodeDef* node = nullptr;
+  // Ids into the plan's values; kNoIndex: an absent optional input.
+  Span<const uint32_t> in, out;
+  bool alias = false;    // output 0 is input 0's bytes under another shape, and already in place on the host
+  bool in_place = false;  // output 0 shares input 0's host buffer, which nobody reads later
+};
+
+struct PartitionSpec {
+  Span<const PlanValue> values;  // of the whole plan, by id; lives as long as the partition
+  Span<const PlanStep> steps;    // this partition's, in order; lives as long as the partition
+  Span<const uint32_t> inputs;   // values that come in from outside; constants are not among them
+  Span<const uint32_t> outputs;  // values that someone outside reads
+  int threads = 1;
+};
+
+// Lent to a partition for one run.
+struct RunCtx {
+  Span<const TensorView> values;  // host views by value id, contiguous; set at least for inputs and outputs
+  ThreadPool* pool = nullptr;
+  void* scratch = nullptr;   // Partition::scratch_bytes()
+  TraceHook* trace = nullptr;
+  uint64_t deadline_ns = 0;  // steady clock; 0: none. Checked between steps
+};
+
+// Steps compiled for one binding of shapes. run() never allocates host memory.
+class Partition {
+ public:
+  // Reads the inputs' views, writes the outputs' views; returns when they are in host memory.
+  virtual Status run(const RunCtx& ctx) = 0;
+  virtual size_t scratch_bytes() const { return 0; }  // host scratch, 64-byte aligned
+  virtual size_t held_bytes() const { return 0; }     // memory it holds itself (packed or uploaded weights)
+  virtual void free() = 0;                            // the object is gone afterwards
+
+  static void destroy(Partition* p) { p->free(); }  // for Owned
+
+ protected:
+  ~Partition() = default;
+};
+
+class Backend {
+ public:
+  virtual const char* name() const = 0;
+  // True when compile() will take a step with these dtypes, attributes and shapes. `data` is set for constants.
+  virtual bool supports(const KernelQuery& query) = 0;
+  // Chooses kernels, packs or uploads constants, records commands. Fails with a Status, leaving nothing behind.
+  virtual Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) = 0;
+  // True: values inside a partition need host buffers too (the CPU works in the session's arena).
+  virtual bool in_host_memory() const { return false; }
+
+ protected:
+  ~Backend() = default;
+};
+
+// steady clock, ns
+uint64_t now_ns();
+
+}  // namespace wick

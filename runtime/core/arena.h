@@ -1,0 +1,93 @@
+// Arena: bump allocation for plain data that lives and dies together, under a byte limit.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "runtime/core/allocator.h"
+#include "runtime/core/span.h"
+#include "runtime/core/status.h"
+
+namespace wick {
+
+class Arena {
+ public:
+  explicit Arena(Allocator& allocator, size_t limit = SIZE_MAX) : allocator_(&allocator), limit_(limit) {}
+  Arena(Arena&& o) noexcept : allocator_(o.allocator_), limit_(o.limit_), used_(o.used_), first_(o.first_), at_(o.at_) {
+    o.first_ = o.at_ = nullptr;
+  }
+  Arena& operator=(Arena&&) = delete;
+  Arena(const Arena&) = delete;
+  ~Arena() {
+    while (first_ != nullptr) {
+      Block* next = first_->next;
+      allocator_->deallocate(first_, first_->bytes, kAlignment);
+      first_ = next;
+    }
+  }
+
+  // Uninitialised, 64-byte aligned for align up to 64. Fails on the limit (kBudgetExceeded) or the allocator.
+  Result<void*> allocate(size_t bytes, size_t align) {
+    if (bytes > limit_ - used_) {
+      return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use", bytes, used_, limit_);
+    }
+    for (;;) {
+      if (at_ != nullptr) {
+        size_t begin = (at_->used + align - 1) & ~(align - 1);
+        if (begin <= at_->bytes && bytes <= at_->bytes - begin) {
+          at_->used = begin + bytes;
+          used_ += bytes;
+          return static_cast<void*>(reinterpret_cast<char*>(at_) + begin);
+        }
+        if (at_->next != nullptr) {  // a block kept by clear()
+          at_ = at_->next;
+          continue;
+        }
+      }
+      WICK_TRY(grow(bytes + kHeader));
+    }
+  }
+  template <class T>
+  Result<Span<T>> array(size_t n) {
+    static_assert(std::is_trivially_destructible_v<T>, "an arena runs no destructors");
+    if (n > SIZE_MAX / sizeof(T)) return Status(Code::kOutOfMemory, "array size overflows");
+    WICK_ASSIGN(void* p, allocate(n * sizeof(T), alignof(T)));
+    T* t = static_cast<T*>(p);
+    for (size_t i = 0; i < n; ++i) new (t + i) T();
+    return Span<T>{t, n};
+  }
+  // Forgets everything, keeps the blocks: what fitted once fits again without an allocation.
+  void clear() {
+    for (Block* b = first_; b != nullptr; b = b->next) b->used = kHeader;
+    at_ = first_;
+    used_ = 0;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  struct Block {
+    Block* next;
+    size_t bytes, used;
+  };
+  static constexpr size_t kHeader = kAlignment;
+  static_assert(sizeof(Block) <= kHeader);
+
+  Status grow(size_t least) {
+    size_t bytes = at_ == nullptr ? 4096 : at_->bytes * 2;
+    if (bytes > (size_t{1} << 20)) bytes = size_t{1} << 20;
+    if (bytes < least) bytes = (least + kAlignment - 1) & ~(kAlignment - 1);
+    auto* block = static_cast<Block*>(allocator_->allocate(bytes, kAlignment));
+    if (block == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
+    *block = {nullptr, bytes, kHeader};
+    (at_ == nullptr ? first_ : at_->next) = block;
+    at_ = block;
+    return {};
+  }
+
+  Allocator* allocator_;
+  size_t limit_, used_ = 0;
+  Block* first_ = nullptr;
+  Block* at_ = nullptr;
+};
+
+}  // namespace wick

@@ -1,0 +1,85 @@
+// Session: a program's entry point, ready to run for one caller at a time. Opening one resolves kernels, plans
+// memory and packs weights; run() then is a loop over steps that never allocates.
+#pragma once
+
+#include "runtime/backend/backend.h"
+#include "runtime/program/program.h"
+
+namespace wick {
+
+// The extent of a symbolic dimension ("batch", 32).
+struct DimBinding {
+  const char* symbol;
+  int64_t extent;
+};
+
+struct SessionOptions {
+  const char* entry = nullptr;     // null: the first
+  int threads = 0;                 // 0: as many as the process may use
+  Allocator* allocator = nullptr;  // null: default_allocator(); must outlive the session
+  // Asked in order; empty: {&kCpuKernels, &kReferenceKernels}.
+  Span<const KernelSet* const> kernels;
+  Backend* backend = nullptr;      // asked before the CPU; must outlive the session
+  Span<const DimBinding> max_dims;  // plan for these at once; later bindings up to them reuse the memory
+  uint64_t max_ram = uint64_t{1} << 33;  // bytes the session may hold: arena, scratch, packed weights
+  TraceHook* trace = nullptr;
+};
+
+struct RunOptions {
+  uint64_t timeout_ns = 0;  // 0: none. Checked between steps: kDeadline, outputs untouched
+};
+
+// A tensor the caller gives by name.
+struct NamedView {
+  const char* name;
+  TensorView view;
+};
+
+// An input or output as the program declares it: dims() has symbols where sizes are free.
+struct PortInfo {
+  const char* name;
+  DType dtype;
+  bool unranked;
+  Span<const DimDef> dims;
+};
+
+class Session {
+ public:
+  // `program` must outlive the session.
+  static Result<Owned<Session>> create(const Program& program, const SessionOptions& options = {});
+  static void destroy(Session* session);
+
+  size_t input_count() const;
+  size_t output_count() const;
+  PortInfo input(size_t i) const;
+  PortInfo output(size_t i) const;
+  int find_input(const char* name) const;   // -1: none
+  int find_output(const char* name) const;  // -1: none
+
+  // Plans for these input shapes, in input order. May allocate. Inputs whose values decide a shape are planned at
+  // the first run. On error the earlier binding is gone and the session must be bound again.
+  Status bind(Span<const Shape> shapes);
+  // After a binding: the shape an output will have.
+  Result<Shape> output_shape(size_t i) const;
+
+  // `inputs`: every input, in order, contiguous; shapes that differ from the binding's bind again first (that may
+  // allocate; equal shapes never do). `outputs`: one view an output; where data is null the session sets it to its
+  // own memory, valid until the next run or bind; else shape and dtype must be right and the result is copied there.
+  // On error outputs are untouched.
+  Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options = {});
+  // The same by name, in any order; outputs may be some of all.
+  Status run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options = {});
+
+  size_t step_count() const;
+  size_t arena_bytes() const;   // planned memory of the present binding
+  size_t packed_bytes() const;  // weights packed or uploaded by backends
+  int threads() const;
+
+ private:
+  struct Impl;
+  Session() = default;
+  ~Session() = default;
+  Impl* impl_ = nullptr;
+};
+
+}  // namespace wick

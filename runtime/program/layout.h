@@ -1,0 +1,45 @@
+// Where things are in a .wick file: shared by the writer and the loader. README.md beside this has the rules.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace wick {
+
+static_assert(std::endian::native == std::endian::little, "a .wick file is read in place: little-endian only");
+
+constexpr char kFileMagic[8] = {'W', 'I', 'C', 'K', 'P', 'R', 'G', '\n'};
+constexpr uint32_t kFileVersion = 1;
+constexpr size_t kSegmentAlignment = 64;  // of the segments' area, every segment and every buffer in it
+constexpr uint32_t kNoIndex = 0xFFFFFFFF;  // absent input, no constant, no state
+constexpr uint16_t kFirstCustomOp = 0x8000;
+
+// What a reader must understand to run the file. A reader refuses a bit it does not know.
+enum Feature : uint64_t {
+  kFeatureRegions = 1 << 0,    // nested regions
+  kFeatureState = 1 << 1,      // state buffers
+  kFeatureNonTensor = 1 << 2,  // sequences, optionals, maps, strings
+  kFeatureCustomOps = 1 << 3,
+  kFeatureGrowing = 1 << 4,
+};
+constexpr uint64_t kKnownFeatures =
+    kFeatureRegions | kFeatureState | kFeatureNonTensor | kFeatureCustomOps | kFeatureGrowing;
+
+// The file's first 64 bytes. Then the flatbuffer (table_offset, a multiple of 64), then the segments.
+struct FileHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t header_bytes;       // 64
+  uint64_t required_features;  // Feature bits: checked before anything else is read
+  uint64_t table_offset;
+  uint64_t table_bytes;
+  uint64_t segments_offset;  // a multiple of 64; == file_bytes when there are none
+  uint64_t segments_bytes;
+  uint64_t file_bytes;  // a longer or shorter file was cut or mixed up
+};
+static_assert(sizeof(FileHeader) == 64);
+
+constexpr uint64_t align_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace wick
