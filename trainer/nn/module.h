@@ -1,0 +1,92 @@
+// nn::Module: a tree of modules, their parameters and buffers, under PyTorch's state_dict names.
+//
+//   struct Net : nn::Module {
+//     nn::Child<nn::Linear> fc1{this, "fc1", 784, 128};
+//     nn::Child<nn::Linear> fc2{this, "fc2", 128, 10};
+//     Tensor forward(const Arg& x) override { return fc2(relu(fc1(x))); }
+//   };
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/tensor/tensor.h"
+
+namespace wick::nn {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+class Module {
+ public:
+  Module() = default;
+  Module(Module&&) = default;
+  Module& operator=(Module&&) = default;
+  virtual ~Module() = default;
+
+  // Runs forward with this module's name pushed on the thread's module path.
+  Tensor operator()(const Arg& x) {
+    ModuleScope scope(name_);
+    return forward(x);
+  }
+  virtual Tensor forward(const Arg& x);
+
+  // Parameters only, depth first in the order of registration.
+  std::vector<Tensor> parameters() const;
+  NamedTensors named_parameters() const;
+  NamedTensors named_buffers() const;
+  // Parameters, then buffers, of each module before its children: PyTorch's order and names.
+  NamedTensors state_dict() const;
+  // Copies values in. Missing and unexpected names and wrong shapes are reported all at once.
+  void load_state_dict(const NamedTensors& state, Where where = Where::current());
+
+  // Dropout and batch norm behave differently in the two modes.
+  void train(bool on = true);
+  void eval() { train(false); }
+  bool training() const { return training_; }
+  void zero_grad();
+  void to(DType dtype);  // floating-point parameters and buffers
+  void requires_grad_(bool on = true);
+
+  const std::string& name() const { return name_; }
+  const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& children() const {
+    return children_;
+  }
+  void register_module(const std::string& name, std::shared_ptr<Module> module);
+
+ protected:
+  // Both return the handle to keep as a member. An undefined tensor registers nothing (bias =
+  // false).
+  Tensor register_parameter(const std::string& name, const Tensor& value);
+  Tensor register_buffer(const std::string& name, const Tensor& value);
+
+ private:
+  void check_name(const std::string& name) const;
+  template <class F>
+  void visit(const std::string& prefix, const F& f) const;
+
+  std::string name_;  // given by the parent
+  bool training_ = true;
+  NamedTensors parameters_, buffers_;
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
+};
+
+// A submodule as a member: registers itself with the parent, so that its name is written once.
+template <class M>
+class Child {
+ public:
+  template <class... Args>
+  Child(Module* parent, const std::string& name, Args&&... args)
+      : module_(std::make_shared<M>(std::forward<Args>(args)...)) {
+    parent->register_module(name, module_);
+  }
+  Tensor operator()(const Arg& x) const { return (*module_)(x); }
+  M* operator->() const { return module_.get(); }
+  M& operator*() const { return *module_; }
+
+ private:
+  std::shared_ptr<M> module_;
+};
+
+}  // namespace wick::nn

@@ -1,0 +1,53 @@
+// Philox 4x32-10 (Salmon et al., SC 2011): random numbers as a pure function of (seed, stream,
+// counter), so that any worker can make any part of a stream and a resumed run continues exactly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+// Four 32-bit words of block `counter` of stream `stream`.
+constexpr std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t counter) {
+  uint32_t c[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32),
+                   static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
+  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    uint64_t a = uint64_t{0xD2511F53} * c[0], b = uint64_t{0xCD9E8D57} * c[2];
+    uint32_t n0 = static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0,
+             n2 = static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1;
+    c[1] = static_cast<uint32_t>(b);
+    c[3] = static_cast<uint32_t>(a);
+    c[0] = n0;
+    c[2] = n2;
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return {c[0], c[1], c[2], c[3]};
+}
+
+// A position in a stream; every call that draws moves it. Save both numbers to resume.
+struct Generator {
+  uint64_t seed = 0;
+  uint64_t stream = 0;  // the next call's; each call uses one whole stream
+};
+
+// Of the process; used where no generator is given. Not for concurrent use.
+Generator& default_generator();
+inline void manual_seed(uint64_t seed) { default_generator() = {seed, 0}; }
+
+// Uniform in [0, 1): 24 bits (float32), 53 bits (float64).
+Tensor rand(const Shape& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
+            Where where = Where::current());
+Tensor uniform(const Shape& shape, double lo, double hi, DType dtype = DType::kF32,
+               Generator& g = default_generator(), Where where = Where::current());
+// Normal by Box-Muller.
+Tensor randn(const Shape& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
+             Where where = Where::current());
+Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g = default_generator(),
+               Where where = Where::current());
+Tensor randperm(int64_t n, Generator& g = default_generator(), Where where = Where::current());
+
+}  // namespace wick

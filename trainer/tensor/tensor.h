@@ -1,0 +1,234 @@
+// Tensor: a handle (storage, offset, shape, strides, dtype, autograd meta). Copying a Tensor copies
+// the handle. Names and behaviour follow PyTorch.
+#pragma once
+
+#include <cstring>
+#include <initializer_list>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "runtime/core/tensor_view.h"
+#include "runtime/include/wick/error.h"
+#include "trainer/tensor/intrusive.h"
+#include "trainer/tensor/storage.h"
+#include "trainer/tensor/tracer.h"
+
+namespace wick {
+
+class Node;
+class Tensor;
+using Where = std::source_location;
+
+// A C++ number beside a tensor: takes the tensor's dtype unless its category is higher (PyTorch's
+// rule).
+struct Scalar {
+  double value = 0;
+  int64_t int_value = 0;
+  bool integral = false;
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Scalar(T v)  // NOLINT: implicit by design
+      : value(static_cast<double>(v)),
+        int_value(static_cast<int64_t>(v)),
+        integral(std::is_integral_v<T>) {}
+};
+
+class TensorImpl final : public Counted {
+ public:
+  TensorImpl();
+  ~TensorImpl();
+
+  IntrusivePtr<Storage> storage;
+  TensorView view;  // data points into storage
+  uint64_t id;      // never reused within a process
+  // autograd
+  bool requires_grad = false;  // true also for results of recorded ops
+  uint32_t output_nr = 0;      // which output of grad_fn this is
+  IntrusivePtr<Node> grad_fn;  // null: a leaf
+  IntrusivePtr<TensorImpl> grad;
+  std::string name;
+};
+
+class Tensor {
+ public:
+  Tensor() = default;  // undefined
+  explicit Tensor(IntrusivePtr<TensorImpl> impl) : impl_(std::move(impl)) {}
+
+  bool defined() const { return static_cast<bool>(impl_); }
+  TensorImpl* impl() const { return impl_.get(); }
+  const IntrusivePtr<TensorImpl>& handle() const { return impl_; }
+  uint64_t id() const { return impl_ ? impl_->id : 0; }
+  bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
+
+  // -- what it is
+  DType dtype() const { return impl_->view.dtype; }
+  int rank() const { return impl_->view.rank(); }
+  int dim() const { return rank(); }
+  // A traced tensor's sizes are not numbers to compute with where a dimension is dynamic: the
+  // tracer may refuse.
+  const Shape& shape(Where where = Where::current()) const;
+  int64_t size(int dim, Where where = Where::current()) const;  // negative counts from the end
+  int64_t numel(Where where = Where::current()) const;
+  const Strides& strides() const { return impl_->view.strides; }
+  bool is_contiguous() const { return impl_->view.contiguous(); }
+  // Untraced access for the layers below the public ops. An undefined tensor is a view of dtype
+  // kNone.
+  TensorView raw() const { return impl_ ? impl_->view : TensorView(); }
+  const Shape& raw_shape() const { return impl_->view.shape; }
+  Storage& storage() const { return *impl_->storage; }
+  uint32_t version() const { return impl_->storage->version(); }
+
+  // -- host access; dtype must be T's and the tensor contiguous
+  template <class T>
+  const T* data(Where where = Where::current()) const {
+    check_access("data", dtype_of<T>, where, false);
+    return static_cast<const T*>(impl_->view.data);
+  }
+  template <class T>
+  T* mutable_data(Where where = Where::current()) const {  // raises the version
+    check_access("mutable_data", dtype_of<T>, where, true);
+    return static_cast<T*>(impl_->view.data);
+  }
+  // The one element of a tensor, converted.
+  double item(Where where = Where::current()) const;
+  int64_t item_int(Where where = Where::current()) const;
+  template <class T>
+  std::vector<T> to_vector(Where where = Where::current()) const;  // any strides; dtype must be T's
+  std::string to_string(Where where = Where::current()) const;
+
+  // -- autograd
+  bool requires_grad() const { return impl_ && impl_->requires_grad; }
+  const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
+  bool is_leaf() const { return !impl_->grad_fn; }
+  Tensor grad() const { return impl_->grad ? Tensor(impl_->grad) : Tensor(); }
+  void set_grad(const Tensor& g) const { impl_->grad = g.impl_; }
+  // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves.
+  void backward(const Tensor& gradient = Tensor(), bool retain_graph = false,
+                bool create_graph = false, Where where = Where::current()) const;
+  Tensor detach() const;  // shares the bytes, not the history
+  Tensor named(std::string name) const;
+  const std::string& name() const { return impl_->name; }
+
+  // -- views: share the bytes, differentiable
+  Tensor view(const Shape& shape,
+              Where where = Where::current()) const;  // refuses what would need a copy
+  Tensor reshape(const Shape& shape, Where where = Where::current()) const;
+  Tensor transpose(int a, int b, Where where = Where::current()) const;
+  Tensor permute(std::initializer_list<int64_t> axes, Where where = Where::current()) const;
+  Tensor t(Where where = Where::current()) const;
+  Tensor select(int dim, int64_t index, Where where = Where::current()) const;
+  Tensor slice(int dim, int64_t start, int64_t end, int64_t step = 1,
+               Where where = Where::current()) const;
+  Tensor narrow(int dim, int64_t start, int64_t length, Where where = Where::current()) const;
+  Tensor expand(const Shape& shape, Where where = Where::current()) const;  // -1 keeps a dimension
+  Tensor squeeze(Where where = Where::current()) const;
+  Tensor squeeze(int dim, Where where = Where::current()) const;
+  Tensor unsqueeze(int dim, Where where = Where::current()) const;
+  Tensor flatten(int start_dim = 0, int end_dim = -1, Where where = Where::current()) const;
+
+  // -- copies
+  Tensor contiguous(Where where = Where::current()) const;  // itself when it is
+  Tensor clone(Where where = Where::current()) const;
+  Tensor to(DType dtype, Where where = Where::current()) const;  // itself when it is
+
+  // -- reductions and the rest of PyTorch's methods are free functions (trainer/tensor/ops.h); the
+  // common ones:
+  Tensor sum(Where where = Where::current()) const;
+  Tensor mean(Where where = Where::current()) const;
+
+  // -- in place: refused while autograd would have to record it (use no_grad)
+  const Tensor& zero_(Where where = Where::current()) const;
+  const Tensor& fill_(Scalar value, Where where = Where::current()) const;
+  const Tensor& copy_(const Tensor& source,
+                      Where where = Where::current()) const;  // broadcasts and casts
+  const Tensor& add_(const Tensor& other, Scalar alpha = 1, Where where = Where::current()) const;
+  const Tensor& mul_(const Tensor& other, Where where = Where::current()) const;
+  const Tensor& mul_(Scalar value, Where where = Where::current()) const;
+
+  // Takes over another tensor's bytes, shape and dtype; keeps identity, name and requires_grad
+  // (module.to()).
+  void set_data(const Tensor& other) const;
+
+ private:
+  void check_access(const char* what, DType dtype, const Where& where, bool write) const;
+
+  IntrusivePtr<TensorImpl> impl_;
+};
+
+// A tensor with the line it was passed at: public ops take it, so that errors name the user's line.
+struct Arg {
+  Arg(const Tensor& t, Where w = Where::current())
+      : tensor(t), where(w) {}  // NOLINT: implicit by design
+  const Tensor& tensor;
+  Where where;
+};
+
+// -- making tensors (dtype: float32 unless said)
+Tensor empty(const Shape& shape, DType dtype = DType::kF32, Where where = Where::current());
+Tensor zeros(const Shape& shape, DType dtype = DType::kF32, Where where = Where::current());
+Tensor ones(const Shape& shape, DType dtype = DType::kF32, Where where = Where::current());
+Tensor full(const Shape& shape, Scalar value, DType dtype = DType::kF32,
+            Where where = Where::current());
+Tensor arange(int64_t end, DType dtype = DType::kI64, Where where = Where::current());
+Tensor arange(int64_t start, int64_t end, int64_t step = 1, DType dtype = DType::kI64,
+              Where where = Where::current());
+Tensor eye(int64_t n, DType dtype = DType::kF32, Where where = Where::current());
+inline Tensor zeros_like(const Tensor& t) { return zeros(t.raw_shape(), t.dtype()); }
+inline Tensor ones_like(const Tensor& t) { return ones(t.raw_shape(), t.dtype()); }
+inline Tensor empty_like(const Tensor& t) { return empty(t.raw_shape(), t.dtype()); }
+inline Tensor full_like(const Tensor& t, Scalar value) {
+  return full(t.raw_shape(), value, t.dtype());
+}
+// Copies contiguous host memory.
+Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where = Where::current());
+// tensor({1.f, 2.f}), tensor({{1., 2.}, {3., 4.}}); the dtype is T's.
+template <class T>
+Tensor tensor(std::initializer_list<T> values, Where where = Where::current()) {
+  std::vector<T> v(values);
+  return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+}
+template <class T>
+Tensor tensor(std::initializer_list<std::initializer_list<T>> rows,
+              Where where = Where::current()) {
+  std::vector<T> v;
+  for (const auto& row : rows) {
+    if (row.size() != rows.begin()->size()) throw_error("tensor", "rows differ in length", where);
+    v.insert(v.end(), row.begin(), row.end());
+  }
+  return from_blob(v.data(),
+                   Shape{static_cast<int64_t>(rows.size()),
+                         rows.size() == 0 ? 0 : static_cast<int64_t>(rows.begin()->size())},
+                   dtype_of<T>, where);
+}
+template <class T>
+Tensor tensor(const std::vector<T>& v, Where where = Where::current()) {
+  return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector(Where where) const {
+  Tensor c = detach().contiguous(where);
+  const T* p = c.data<T>(where);
+  return std::vector<T>(p, p + impl_->view.numel());
+}
+
+// -- the thread's gradient mode
+bool grad_enabled();
+class GradMode {
+ public:
+  explicit GradMode(bool on);
+  ~GradMode();
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool saved_;
+};
+// { NoGrad guard; ... }: ops inside are not recorded.
+class NoGrad : GradMode {
+ public:
+  NoGrad() : GradMode(false) {}
+};
+
+}  // namespace wick

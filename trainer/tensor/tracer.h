@@ -1,0 +1,73 @@
+// Tracer: sees every op that goes through the door. Graph capture is one; it is how a model's
+// forward becomes a graph without a second description of it.
+#pragma once
+
+#include <source_location>
+#include <string>
+
+#include "runtime/ops/op_info.h"
+
+namespace wick {
+
+class Tensor;
+
+// One executed call. Absent optional inputs are undefined tensors. Views are calls too (Reshape,
+// Slice ...).
+struct TracedCall {
+  OpId op;
+  const void* attrs;  // the op's attribute struct
+  Span<const Tensor* const> in;
+  Span<const Tensor> out;
+  const std::source_location& where;  // the user's line
+};
+
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  // After the op ran. Tensors are identified by Tensor::id(); keep a handle for as long as an id is
+  // used.
+  virtual void on_call(const TracedCall& call) = 0;
+  // Before the value is read on the host: item(), data<T>(), printing. Throw Error to refuse.
+  virtual void on_read(const Tensor& tensor, const char* what,
+                       const std::source_location& where) = 0;
+  // Before a dimension is read as a number; dim -1: the whole shape. Throw Error to refuse.
+  virtual void on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) = 0;
+  // Before an in-place write through `tensor` (fill_, copy_, add_ ...). Throw Error to refuse.
+  virtual void on_write(const Tensor& tensor, const char* what,
+                        const std::source_location& where) = 0;
+};
+
+// This thread's tracer, or null.
+Tracer* active_tracer();
+
+// Makes `tracer` this thread's for as long as it lives; null switches tracing off.
+class TracerScope {
+ public:
+  explicit TracerScope(Tracer* tracer);
+  ~TracerScope();
+  TracerScope(const TracerScope&) = delete;
+  TracerScope& operator=(const TracerScope&) = delete;
+
+ private:
+  Tracer* saved_;
+};
+
+// Where in the model this thread is: "layer1.0.conv1", "" outside of modules.
+std::string module_path();
+
+// Pushed by nn::Module around its forward. `name` must outlive the scope; "" adds nothing to the
+// path.
+class ModuleScope {
+ public:
+  explicit ModuleScope(const std::string& name);
+  ~ModuleScope();
+  ModuleScope(const ModuleScope&) = delete;
+  ModuleScope& operator=(const ModuleScope&) = delete;
+
+ private:
+  friend std::string module_path();
+  const std::string* name_;
+  ModuleScope* outer_;
+};
+
+}  // namespace wick
