@@ -1,0 +1,136 @@
+#include "trainer/kernels/conv_grad.h"
+
+#include "runtime/kernels/simd.h"
+#include "tests/kernels/kernel_test_util.h"
+#include "trainer/kernels/kernel_set.h"
+
+namespace wick {
+namespace {
+
+using test::NanBuffer;
+using test::Random;
+using test::random_floats;
+using test::same_bits;
+
+struct Case {
+  int64_t n, ic, h, w, oc, kernel, stride, pad, dilation = 1, groups = 1;
+};
+
+class ConvGradTest {
+ public:
+  explicit ConvGradTest(const Case& c) : random_(static_cast<uint64_t>(c.n + c.ic * 77 + c.h * 3 + c.oc)) {
+    s_.n = c.n, s_.ic = c.ic, s_.h = c.h, s_.w = c.w, s_.oc = c.oc, s_.kh = s_.kw = c.kernel;
+    s_.stride_h = s_.stride_w = c.stride, s_.dilation_h = s_.dilation_w = c.dilation;
+    s_.pad_top = s_.pad_left = c.pad, s_.groups = c.groups;
+    s_.oh = (c.h + 2 * c.pad - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
+    s_.ow = (c.w + 2 * c.pad - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
+    x_ = random_floats(random_, s_.n * s_.ic * s_.h * s_.w);
+    dy_ = random_floats(random_, s_.n * s_.oc * s_.oh * s_.ow);
+    w_ = random_floats(random_, s_.oc * s_.group_in() * s_.taps());
+    attrs_.conv.strides = {c.stride, c.stride};
+    attrs_.conv.dilations = {c.dilation, c.dilation};
+    attrs_.conv.pads = {c.pad, c.pad, c.pad, c.pad};
+    attrs_.conv.group = c.groups;
+  }
+
+  void check() {
+    const std::vector<float> dx = reference(OpId::kConvInputGrad), dw = reference(OpId::kConvWeightGrad);
+    auto pool = ThreadPool::create(default_allocator(), 3);
+    ASSERT_TRUE(pool.ok());
+    for_each_simd_target([&](int64_t target) {
+      const TileKernels& t = tile_kernels();
+      for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), pool.value()}) {
+        const int threads = p == nullptr ? 1 : p->threads();
+        SCOPED_TRACE(::testing::Message()
+                     << simd_target_name(target) << " threads " << threads << " x " << s_.n << "," << s_.ic
+                     << "," << s_.h << "," << s_.w << " w " << s_.oc << "," << s_.kh << " stride "
+                     << s_.stride_h << " pad " << s_.pad_top << " dilation " << s_.dilation_h << " groups "
+                     << s_.groups);
+        std::vector<float> got(dx.size(), -7.0f);
+        NanBuffer scratch(conv_input_grad_scratch_bytes(t, s_, threads));
+        conv_input_grad(t, s_, dy_.data(), w_.data(), got.data(), scratch.data(), threads, p);
+        compare(target, got, dx, s_.group_out() * s_.taps());
+        std::vector<float> got_w(dw.size(), -7.0f);
+        NanBuffer scratch_w(conv_weight_grad_scratch_bytes(t, s_, threads));
+        conv_weight_grad(t, s_, x_.data(), dy_.data(), got_w.data(), scratch_w.data(), threads, p);
+        compare(target, got_w, dw, s_.n * s_.oh * s_.ow);
+      }
+    });
+    ThreadPool::destroy(pool.value());
+  }
+
+ private:
+  static void compare(int64_t target, const std::vector<float>& got, const std::vector<float>& want, int64_t k) {
+    if (simd_target_has_fma(target)) {
+      EXPECT_TRUE(same_bits(got, want));
+    } else {
+      EXPECT_TRUE(test::close_without_fma(got, want, k, 2.0f));
+    }
+  }
+
+  std::vector<float> reference(OpId op) {
+    const Shape x{s_.n, s_.ic, s_.h, s_.w}, w{s_.oc, s_.group_in(), s_.kh, s_.kw}, y{s_.n, s_.oc, s_.oh, s_.ow};
+    const bool input = op == OpId::kConvInputGrad;
+    std::vector<float> out(input ? x_.size() : w_.size());
+    const TensorView in[2] = {input ? TensorView(dy_.data(), DType::kF32, y) : TensorView(x_.data(), DType::kF32, x),
+                              input ? TensorView(w_.data(), DType::kF32, w) : TensorView(dy_.data(), DType::kF32, y)};
+    TensorView result[1] = {TensorView(out.data(), DType::kF32, input ? x : w)};
+    KernelQuery q;
+    q.op = op, q.attrs = &attrs_, q.in = in, q.out = result;
+    const KernelSet* sets[] = {&kTrainReferenceKernels};
+    const KernelRow* row = find_kernel(sets, q);
+    if (row == nullptr) {
+      ADD_FAILURE() << "no reference row";
+      return out;
+    }
+    EXPECT_TRUE(row->run(KernelCtx(), in, result, &attrs_).ok());
+    return out;
+  }
+
+  Random random_;
+  ConvShape s_;
+  ConvGradAttrs attrs_;
+  std::vector<float> x_, dy_, w_;
+};
+
+void check(const Case& c) { ConvGradTest(c).check(); }
+
+TEST(ConvGrad, LeNet) {
+  check({.n = 3, .ic = 1, .h = 28, .w = 28, .oc = 32, .kernel = 3, .stride = 1, .pad = 1});
+  check({.n = 5, .ic = 9, .h = 14, .w = 14, .oc = 20, .kernel = 3, .stride = 1, .pad = 1});
+}
+
+TEST(ConvGrad, MoreImagesThanSlices) {
+  check({.n = 37, .ic = 2, .h = 5, .w = 6, .oc = 3, .kernel = 3, .stride = 1, .pad = 1});
+}
+
+TEST(ConvGrad, StridesPadsDilations) {
+  for (int64_t kernel : {1, 2, 3, 5}) {
+    for (int64_t stride : {1, 2, 3}) {
+      for (int64_t pad : {0, 1, 2}) {
+        for (int64_t dilation : {1, 2}) {
+          check({.n = 2, .ic = 3, .h = 11, .w = 13, .oc = 5, .kernel = kernel, .stride = stride, .pad = pad,
+                 .dilation = dilation});
+        }
+      }
+    }
+  }
+  check({.n = 1, .ic = 40, .h = 9, .w = 9, .oc = 50, .kernel = 1, .stride = 2, .pad = 0});
+  check({.n = 1, .ic = 3, .h = 9, .w = 9, .oc = 4, .kernel = 2, .stride = 3, .pad = 0});
+}
+
+TEST(ConvGrad, Groups) {
+  check({.n = 2, .ic = 6, .h = 9, .w = 9, .oc = 8, .kernel = 3, .stride = 1, .pad = 1, .groups = 2});
+  check({.n = 2, .ic = 6, .h = 9, .w = 8, .oc = 6, .kernel = 3, .stride = 2, .pad = 1, .groups = 6});
+}
+
+TEST(ConvGrad, PixelsBeyondOneChunk) {
+  check({.n = 2, .ic = 3, .h = 40, .w = 30, .oc = 60, .kernel = 3, .stride = 1, .pad = 1});
+}
+
+TEST(ConvGrad, EmptyBatch) {
+  check({.n = 0, .ic = 2, .h = 4, .w = 4, .oc = 3, .kernel = 3, .stride = 1, .pad = 1});
+}
+
+}  // namespace
+}  // namespace wick
