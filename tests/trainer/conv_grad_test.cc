@@ -76,14 +76,14 @@ class ConvGradTest {
                               input ? TensorView(w_.data(), DType::kF32, w) : TensorView(dy_.data(), DType::kF32, y)};
     TensorView result[1] = {TensorView(out.data(), DType::kF32, input ? x : w)};
     KernelQuery q;
-    q.op = op, q.attrs = &attrs_, q.in = in, q.out = result;
+    q.op = op, q.attrs = &attrs_, q.in = Span<const TensorView>(in), q.out = Span<const TensorView>(result);
     const KernelSet* sets[] = {&kTrainReferenceKernels};
     const KernelRow* row = find_kernel(sets, q);
     if (row == nullptr) {
       ADD_FAILURE() << "no reference row";
       return out;
     }
-    EXPECT_TRUE(row->run(KernelCtx(), in, result, &attrs_).ok());
+    EXPECT_TRUE(row->run(KernelCtx(), Span<const TensorView>(in), Span<TensorView>(result), &attrs_).ok());
     return out;
   }
 
