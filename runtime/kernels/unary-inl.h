@@ -36,7 +36,7 @@ HWY_INLINE F sign(F x) {
   return simd_math::select(x == F(0.0f), F(0.0f), simd_math::select(x == x, one, x));
 }
 
-// X(kind, value of v under parameters a and b)
+// X(kind, value of v under parameters a and b). CopySign: rounding to zero keeps its sign on every target.
 #define WICK_UNARY_BODIES(X)                     \
   X(LeakyRelu, simd_math::leaky_relu(v, F(a)))   \
   X(Elu, simd_math::elu(v, F(a)))                \
@@ -66,9 +66,9 @@ HWY_INLINE F sign(F x) {
   X(Atanh, simd_math::atanh(v))                  \
   X(Neg, -v)                                     \
   X(Abs, simd_math::abs(v))                      \
-  X(Floor, F(hn::Floor(v.v)))                    \
-  X(Ceil, F(hn::Ceil(v.v)))                      \
-  X(Round, F(hn::Round(v.v)))                    \
+  X(Floor, F(hn::CopySign(hn::Floor(v.v), v.v)))                  \
+  X(Ceil, F(hn::CopySign(hn::Ceil(v.v), v.v)))                    \
+  X(Round, F(hn::CopySign(hn::Round(v.v), v.v)))                  \
   X(Sign, sign(v))                               \
   X(Clip, simd_math::clip(v, F(a), F(b)))
 

@@ -1,0 +1,116 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/reduce.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reduce-inl.h"
+
+#ifndef WICK_KERNELS_REDUCE_KIND_
+#define WICK_KERNELS_REDUCE_KIND_
+namespace wick {
+enum class ReduceKind { kSum, kMean, kMax, kMin };
+using ReduceBody = void (*)(const float* x, const ReduceShape& s, int64_t begin, int64_t end, float* y);
+}  // namespace wick
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace wick {
+namespace HWY_NAMESPACE {
+
+// Outputs [begin, end). Either the reduced dims end in contiguous runs, or the kept dims do.
+template <ReduceKind kind>
+void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t end, float* y) {
+  constexpr bool kIsSum = kind == ReduceKind::kSum || kind == ReduceKind::kMean;
+  constexpr bool kLargest = kind == ReduceKind::kMax;
+  const bool columns = s.reduced == 1 && s.reduced_stride[0] != 1 && s.kept > 0 && s.kept_stride[s.kept - 1] == 1;
+  for (int64_t o = begin; o < end;) {
+    const float* p = x + s.offset(o);
+    if (columns) {
+      int64_t width = s.kept_dim[s.kept - 1];
+      int64_t n = width - o % width < end - o ? width - o % width : end - o;
+      if constexpr (kIsSum) {
+        reduce::sum_columns(p, s.count, s.reduced_stride[0], n, y + o);
+      } else {
+        reduce::extreme_columns<kLargest>(p, s.count, s.reduced_stride[0], n, y + o);
+      }
+      o += n;
+      continue;
+    }
+    if constexpr (kIsSum) {
+      reduce::VectorSum sum;
+      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR { sum.add(p + offset, n); });
+      y[o] = sum.finish();
+    } else {
+      float best = kLargest ? -__builtin_huge_valf() : __builtin_huge_valf();
+      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR {
+        best = reduce::extreme_of<kLargest>(best, p + offset, n);
+      });
+      y[o] = best;
+    }
+    ++o;
+  }
+  if constexpr (kind == ReduceKind::kMean) {
+    for (int64_t o = begin; o < end; ++o) y[o] /= static_cast<float>(s.count);
+  }
+}
+
+static ReduceBody find_reduce(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum: return reduce_body<ReduceKind::kSum>;
+    case ReduceKind::kMean: return reduce_body<ReduceKind::kMean>;
+    case ReduceKind::kMax: return reduce_body<ReduceKind::kMax>;
+    case ReduceKind::kMin: return reduce_body<ReduceKind::kMin>;
+  }
+  return nullptr;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace wick {
+namespace {
+
+HWY_EXPORT(find_reduce);
+
+// The layouts reduce_body knows; the reference rows have the rest, and axes whose values are not known yet.
+bool simple(const ReduceShape& s) {
+  if (s.reduced == 0) return true;
+  if (s.reduced_stride[s.reduced - 1] == 1) return true;
+  return s.reduced == 1 && s.kept > 0 && s.kept_stride[s.kept - 1] == 1;
+}
+
+bool match(const KernelQuery& q) {
+  if (q.in[0].dtype != DType::kF32) return false;
+  if (q.in.size() > 1 && q.in[1].present() && q.in[1].data == nullptr) return false;
+  return simple(reduce_shape(q.in, q.as<ReduceAttrs>()));
+}
+
+template <ReduceKind kind>
+Status plan(const KernelQuery&, KernelPlan* p) {
+  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_reduce)(kind));
+  return {};
+}
+
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  auto body = reinterpret_cast<ReduceBody>(const_cast<void*>(ctx.plan->fn[0]));
+  ReduceShape s = reduce_shape(in, *static_cast<const ReduceAttrs*>(attrs));
+  const float* x = in[0].as<float>();
+  float* y = out[0].as<float>();
+  parallel_items(ctx.pool, s.outputs, s.count, [&](int64_t begin, int64_t end) { body(x, s, begin, end, y); });
+  return {};
+}
+
+}  // namespace
+
+#define WICK_REDUCE_ROW(Name, text, kind) \
+  WICK_CPU_ROWS(Name, {text ".f32.simd", kStridedInputs, match, plan<ReduceKind::kind>, nullptr, run})
+WICK_REDUCE_ROW(ReduceSum, "reduce_sum", kSum);
+WICK_REDUCE_ROW(ReduceMean, "reduce_mean", kMean);
+WICK_REDUCE_ROW(ReduceMax, "reduce_max", kMax);
+WICK_REDUCE_ROW(ReduceMin, "reduce_min", kMin);
+
+}  // namespace wick
+#endif
