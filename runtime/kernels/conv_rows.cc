@@ -18,9 +18,6 @@ ConvShape shape_of(const KernelQuery& q) {
 bool match(const KernelQuery& q) {
   return q.in[0].dtype == DType::kF32 && q.in[0].rank() <= 4 && conv_supported(shape_of(q));
 }
-bool fused_match(const KernelQuery& q) {
-  return match(q) && activation_is_fused(q.as<FusedConvAttrs>().epilogue);
-}
 
 size_t round_up_64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -76,6 +73,6 @@ Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
 }  // namespace
 
 WICK_CPU_ROWS(Conv, {"conv.f32.simd", kContiguous, match, plan, pack, run});
-WICK_CPU_ROWS(FusedConv, {"fused_conv.f32.simd", kContiguous, fused_match, plan, pack, fused_run});
+WICK_CPU_ROWS(FusedConv, {"fused_conv.f32.simd", kContiguous, match, plan, pack, fused_run});
 
 }  // namespace wick

@@ -24,11 +24,6 @@ inline Epilogue make_epilogue(Span<const TensorView> in, const EpilogueAttrs* at
   return e;
 }
 
-// HardSwish is left to the reference row, which runs the ops one after another.
-inline bool activation_is_fused(const EpilogueAttrs& attrs) {
-  return static_cast<Activation>(attrs.activation) != Activation::kHardSwish;
-}
-
 // Ids of packed-weight layouts: a kind and the unit that the target's registers decide.
 enum class PackedKind : uint32_t { kGemmPanels = 1, kConvPixels = 2, kConvChannels = 3, kDepthwise = 4 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {

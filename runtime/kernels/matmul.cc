@@ -126,9 +126,6 @@ Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 }
 
 bool linear_match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
-bool fused_linear_match(const KernelQuery& q) {
-  return q.in[0].dtype == DType::kF32 && activation_is_fused(q.as<EpilogueAttrs>());
-}
 
 Gemm linear_product(const TensorView& x, const TensorView& w) {
   Gemm g;
@@ -182,7 +179,7 @@ Status fused_linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
 WICK_CPU_ROWS(MatMul,
               {"matmul.f32.simd", kStridedInputs, matmul_match, matmul_plan, matmul_pack, matmul_run});
 WICK_CPU_ROWS(Linear, {"linear.f32.simd", kContiguous, linear_match, linear_plan, linear_pack, linear_run});
-WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, fused_linear_match, linear_plan,
+WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, linear_match, linear_plan,
                             linear_pack, fused_linear_run});
 
 }  // namespace wick

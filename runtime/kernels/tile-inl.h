@@ -178,14 +178,12 @@ void tile_any(const TileArgs& t) {
 }
 
 // The activations that are a step or two; the others take a pass of their own.
-HWY_INLINE TileVec activate(const TileTag d, const Epilogue& e, TileVec y) {
-  const TileVec zero = hn::Zero(d), alpha = hn::Set(d, e.alpha), beta = hn::Set(d, e.beta);
+HWY_INLINE TileVec activate(const Epilogue& e, TileVec y) {
+  using simd_math::F;
   switch (e.act) {
-    case Activation::kRelu: return hn::IfThenElse(hn::Le(y, zero), zero, y);  // NaN passes
-    case Activation::kClip:
-      y = hn::IfThenElse(hn::Lt(y, alpha), alpha, y);
-      return hn::IfThenElse(hn::Gt(y, beta), beta, y);
-    case Activation::kLeakyRelu: return hn::IfThenElse(hn::Lt(y, zero), hn::Mul(y, alpha), y);
+    case Activation::kRelu: return simd_math::relu(F(y)).v;
+    case Activation::kClip: return simd_math::clip(F(y), F(e.alpha), F(e.beta)).v;
+    case Activation::kLeakyRelu: return simd_math::leaky_relu(F(y), F(e.alpha)).v;
     default: return y;
   }
 }
@@ -210,6 +208,8 @@ void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::tanh(x); });
     case Activation::kSilu:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::silu(x); });
+    case Activation::kHardSwish:
+      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::hard_swish(x); });
     case Activation::kGeluErf:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
     case Activation::kGeluTanh:
@@ -227,7 +227,7 @@ HWY_INLINE TileVec epilogue_vec(const TileTag d, const Epilogue& e, int64_t chan
   if (e.bias != nullptr) y = hn::Add(y, load(e.bias));
   if (e.scale != nullptr) y = fused_mul_add(y, load(e.scale), load(e.shift));
   if (residual != nullptr) y = hn::Add(y, load_n(d, residual, n));
-  return activate(d, e, y);
+  return activate(e, y);
 }
 
 template <bool kByColumn>

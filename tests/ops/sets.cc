@@ -1,9 +1,11 @@
 #include "tests/ops/sets.h"
 
+#include "trainer/kernels/kernel_set.h"
+
 namespace wick::test {
 namespace {
-constexpr const KernelSet* kReference[] = {&kReferenceKernels};
-constexpr const KernelSet* kCpu[] = {&kCpuKernels, &kReferenceKernels};
+constexpr const KernelSet* kReference[] = {&kReferenceKernels, &kTrainReferenceKernels};
+constexpr const KernelSet* kCpu[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels, &kTrainReferenceKernels};
 }  // namespace
 Span<const KernelSet* const> reference_sets() { return kReference; }
 Span<const KernelSet* const> cpu_sets() { return kCpu; }

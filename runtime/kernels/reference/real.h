@@ -24,43 +24,44 @@ bool match(const KernelQuery& q) {
   return q.in[0].dtype == dtype_of<T>;
 }
 
-// f64 may use libm; f32 is the contract's own functions.
+// The unfused ops' arithmetic: f64 may use libm, f32 is the contract's own functions.
 inline double activate(const EpilogueAttrs& e, double y) {
   constexpr double kHalfRoot = 0.70710678118654752440, kTanhScale = 0.79788456080286535588;
+  const auto clip = [](double x, double lo, double hi) {
+    const double r = x <= lo ? lo : x;
+    return r >= hi ? hi : r;
+  };
   switch (static_cast<Activation>(e.activation)) {
     case Activation::kNone: return y;
     case Activation::kRelu: return y <= 0 ? 0.0 : y;
-    case Activation::kClip: return y < e.alpha ? e.alpha : y > e.beta ? e.beta : y;
+    case Activation::kClip: return clip(y, e.alpha, e.beta);
     case Activation::kLeakyRelu: return y < 0 ? y * e.alpha : y;
     case Activation::kSigmoid: return 1 / (1 + std::exp(-y));
     case Activation::kTanh: return std::tanh(y);
     case Activation::kSilu: return y / (1 + std::exp(-y));
-    case Activation::kHardSwish: return y * std::fmin(std::fmax(y + 3, 0.0), 6.0) / 6;
-    case Activation::kGeluErf: return 0.5 * y * (1 + std::erf(y * kHalfRoot));
-    case Activation::kGeluTanh: return 0.5 * y * (1 + std::tanh(kTanhScale * (y + 0.044715 * y * y * y)));
+    case Activation::kHardSwish: return y * (clip(y + 3, 0, 6) * (1.0 / 6));
+    case Activation::kGeluErf: return 0.5 * y * std::erfc(-y * kHalfRoot);
+    case Activation::kGeluTanh: return y / (1 + std::exp(-2 * kTanhScale * (y + 0.044715 * y * y * y)));
   }
   return y;
 }
 
-inline float activate(const EpilogueAttrs& e, float y) {
+inline float activate(const EpilogueAttrs& e, float x) {
   using scalar_math::F;
-  const auto alpha = static_cast<float>(e.alpha), beta = static_cast<float>(e.beta);
+  const F y(x), alpha(static_cast<float>(e.alpha)), beta(static_cast<float>(e.beta));
   switch (static_cast<Activation>(e.activation)) {
-    case Activation::kNone: return y;
-    case Activation::kRelu: return y <= 0 ? 0.0f : y;  // NaN passes
-    case Activation::kClip: return y < alpha ? alpha : y > beta ? beta : y;
-    case Activation::kLeakyRelu: return y < 0 ? y * alpha : y;
-    case Activation::kSigmoid: return scalar_math::sigmoid(F(y)).v;
-    case Activation::kTanh: return scalar_math::tanh(F(y)).v;
-    case Activation::kSilu: return scalar_math::silu(F(y)).v;
-    case Activation::kHardSwish: {
-      const float up = y + 3;
-      return y * (up < 0 ? 0.0f : up > 6 ? 6.0f : up) / 6;
-    }
-    case Activation::kGeluErf: return scalar_math::gelu(F(y)).v;
-    case Activation::kGeluTanh: return scalar_math::gelu_tanh(F(y)).v;
+    case Activation::kNone: return x;
+    case Activation::kRelu: return scalar_math::relu(y).v;
+    case Activation::kClip: return scalar_math::clip(y, alpha, beta).v;
+    case Activation::kLeakyRelu: return scalar_math::leaky_relu(y, alpha).v;
+    case Activation::kSigmoid: return scalar_math::sigmoid(y).v;
+    case Activation::kTanh: return scalar_math::tanh(y).v;
+    case Activation::kSilu: return scalar_math::silu(y).v;
+    case Activation::kHardSwish: return scalar_math::hard_swish(y).v;
+    case Activation::kGeluErf: return scalar_math::gelu(y).v;
+    case Activation::kGeluTanh: return scalar_math::gelu_tanh(y).v;
   }
-  return y;
+  return x;
 }
 
 // The optional inputs 2 to 5 of Linear, Conv and their fused forms, in the contract's order.
