@@ -1,0 +1,48 @@
+#include "runtime/backend/vulkan/ctx/arena.h"
+
+namespace wick::vulkan {
+namespace {
+
+uint64_t align_up(uint64_t n) {
+  return (n + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
+}
+
+bool live_together(const ArenaItem& a, const ArenaItem& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+}  // namespace
+
+Result<uint64_t> plan_arena(Array<ArenaItem>& items) {
+  Array<uint32_t> order(items.allocator());
+  WICK_TRY(order.resize(items.size()));
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    // Insertion keeps equal sizes in their own order: the plan depends on nothing but its input.
+    uint32_t at = i;
+    for (; at > 0 && items[order[at - 1]].bytes < items[i].bytes; --at) order[at] = order[at - 1];
+    order[at] = i;
+  }
+  uint64_t size = 0;
+  for (uint32_t placed = 0; placed < order.size(); ++placed) {
+    ArenaItem& item = items[order[placed]];
+    uint64_t bytes = align_up(item.bytes);
+    uint64_t offset = 0;
+    // Every move is past a neighbour that stays, so this ends after at most `placed` rounds.
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (uint32_t k = 0; k < placed; ++k) {
+        const ArenaItem& other = items[order[k]];
+        uint64_t other_end = other.offset + align_up(other.bytes);
+        if (live_together(item, other) && offset < other_end && other.offset < offset + bytes) {
+          offset = other_end;
+          moved = true;
+        }
+      }
+    }
+    item.offset = offset;
+    if (offset + bytes > size) size = offset + bytes;
+  }
+  return size;
+}
+
+}  // namespace wick::vulkan

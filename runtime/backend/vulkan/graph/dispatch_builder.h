@@ -1,0 +1,48 @@
+// Helpers the lowerings share.
+#pragma once
+
+#include <bit>
+
+#include "runtime/backend/vulkan/graph/lower.h"
+#include "runtime/backend/vulkan/shaders/constants.inc"
+
+namespace wick::vulkan {
+
+constexpr int64_t kMaxElements = int64_t{1} << 30;  // shaders index with 32 bits, strides included
+
+inline void add_spec(Dispatch& d, uint32_t v) { d.spec[d.spec_count++] = v; }
+inline void add_push(Dispatch& d, uint32_t v) { d.push[d.push_words++] = v; }
+inline void add_push(Dispatch& d, int64_t v) { add_push(d, static_cast<uint32_t>(v)); }
+inline void add_push(Dispatch& d, float v) { add_push(d, std::bit_cast<uint32_t>(v)); }
+inline void add_operand(Dispatch& d, int index) {
+  d.operand[d.operands++] = static_cast<int16_t>(index);
+}
+constexpr int out_operand(int i) { return ~i; }
+
+// Every device offers 65535 groups a dimension; flat shaders loop when that is not enough.
+constexpr uint32_t kMaxGroups = 65535;
+inline uint32_t groups_for(int64_t n, int64_t each) {
+  int64_t groups = (n + each - 1) / each;
+  return groups > kMaxGroups ? kMaxGroups : static_cast<uint32_t>(groups);
+}
+inline Dispatch flat_dispatch(ShaderId shader, int64_t n) {
+  Dispatch d;
+  d.shader = shader;
+  d.groups[0] = groups_for(n, WICK_FLAT_SIZE);
+  return d;
+}
+
+inline Status unsupported(const char* why) { return Status(Code::kUnsupported, why); }
+
+// The WICK_FN_ number of an epilogue's Activation; kUnsupported for those without a shader.
+Result<uint32_t> activation_function(int64_t activation);
+
+// A family's lowering: sets out, or kUnsupported.
+Status lower_elementwise(const OpCall& call, Lowered& out);
+Status lower_matmul(const OpCall& call, Lowered& out);
+Status lower_conv(const OpCall& call, Lowered& out);
+Status lower_pool(const OpCall& call, Lowered& out);
+Status lower_norm(const OpCall& call, Lowered& out);
+Status lower_layout(const OpCall& call, Lowered& out);
+
+}  // namespace wick::vulkan

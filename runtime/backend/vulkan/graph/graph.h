@@ -1,0 +1,92 @@
+// VulkanGraph: op calls over device tensors, planned into one arena and recorded into one command
+// buffer. Use: add tensors and calls, finish() once, then run() as often as wanted (one caller at a
+// time).
+#pragma once
+
+#include "runtime/backend/vulkan/ctx/arena.h"
+#include "runtime/backend/vulkan/graph/lower.h"
+
+namespace wick::vulkan {
+
+using TensorId = uint32_t;
+constexpr TensorId kNoTensor = UINT32_MAX;  // an absent optional input
+
+class VulkanGraph {
+ public:
+  // The context must outlive the graph.
+  explicit VulkanGraph(Context& context);
+  ~VulkanGraph() = default;
+  VulkanGraph(const VulkanGraph&) = delete;
+  VulkanGraph& operator=(const VulkanGraph&) = delete;
+
+  Result<TensorId> add_input(DType dtype, const Shape& shape);
+  // `data` is read by finish(), not before and not after.
+  Result<TensorId> add_constant(DType dtype, const Shape& shape, const void* data);
+  Result<TensorId> add_temporary(DType dtype, const Shape& shape);
+  // Calls come in the order they are to take effect. kUnsupported when there is no shader: nothing
+  // was added.
+  Status add_call(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out);
+  // Marks a tensor as one run() hands back; its index in run()'s outputs is the count of earlier
+  // calls.
+  Status add_output(TensorId id);
+
+  // Plans, uploads constants, records.
+  Status finish();
+
+  // Contiguous host tensors, in the order of add_input / add_output. Allocates nothing.
+  Status run(Span<const void* const> inputs, Span<void* const> outputs);
+
+  uint64_t arena_bytes() const { return arena_.bytes(); }
+  uint64_t constant_bytes() const { return constants_.bytes(); }
+  size_t dispatches() const { return nodes_.size(); }
+  size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
+
+ private:
+  enum class Role : uint8_t { kInput, kConstant, kTemporary };
+  struct Tensor {
+    DType dtype = DType::kNone;
+    Shape shape;
+    Role role = Role::kTemporary;
+    bool is_output = false;
+    TensorId root = 0;  // itself, or the tensor whose bytes it shares
+    const void* data = nullptr;
+    uint64_t bytes = 0;
+    int64_t first = 0, last = -1;  // dispatches between which it is live
+    uint64_t offset = 0;           // in the arena or among the constants
+  };
+  struct Node {
+    Dispatch dispatch;
+    TensorId tensor[kMaxBindings] = {};
+  };
+  struct Region {
+    VkBuffer buffer;
+    uint64_t offset, bytes;
+  };
+  class Hazards;
+
+  Result<TensorId> add_tensor(DType dtype, const Shape& shape, Role role, const void* data);
+  TensorView view_of(TensorId id) const;
+  Region region_of(TensorId id) const;
+  Status plan_memory();
+  Status create_buffers();
+  Status upload_constants();
+  Status write_descriptors();
+  Status record();
+  Status record_dispatches();
+
+  Context& context_;
+  Array<Tensor> tensors_;
+  Array<Node> nodes_;
+  Array<TensorId> inputs_, outputs_;
+  Array<VkDescriptorSet> sets_;
+  uint64_t arena_need_ = 0, constant_need_ = 0;
+  Buffer constants_, arena_, upload_, readback_;
+  Array<uint64_t> upload_offsets_, readback_offsets_;
+  UniqueDescriptorPool descriptors_;
+  CommandBuffer commands_;
+  Fence fence_;
+  size_t barriers_ = 0;
+  bool ready_ = false;
+};
+
+}  // namespace wick::vulkan

@@ -1,0 +1,93 @@
+#include "runtime/backend/vulkan/graph/lower.h"
+
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+
+namespace wick::vulkan {
+namespace {
+
+using LowerFunction = Status (*)(const OpCall&, Lowered&);
+
+LowerFunction family_of(OpId op) {
+  switch (op) {
+    case OpId::kMatMul:
+    case OpId::kLinear:
+    case OpId::kFusedLinear:
+      return lower_matmul;
+    case OpId::kConv:
+    case OpId::kFusedConv:
+      return lower_conv;
+    case OpId::kMaxPool:
+    case OpId::kAveragePool:
+      return lower_pool;
+    case OpId::kSoftmax:
+    case OpId::kLogSoftmax:
+    case OpId::kBatchNorm:
+      return lower_norm;
+    case OpId::kIdentity:
+    case OpId::kReshape:
+    case OpId::kFlatten:
+    case OpId::kSqueeze:
+    case OpId::kUnsqueeze:
+    case OpId::kTranspose:
+    case OpId::kExpand:
+    case OpId::kConcat:
+      return lower_layout;
+    default:
+      return lower_elementwise;
+  }
+}
+
+bool is_layout(OpId op) { return family_of(op) == lower_layout; }
+
+}  // namespace
+
+Result<uint32_t> activation_function(int64_t activation) {
+  switch (static_cast<Activation>(activation)) {
+    case Activation::kNone:
+      return uint32_t{WICK_FN_NONE};
+    case Activation::kRelu:
+      return uint32_t{WICK_FN_RELU};
+    case Activation::kClip:
+      return uint32_t{WICK_FN_CLIP};
+    case Activation::kLeakyRelu:
+      return uint32_t{WICK_FN_LEAKY_RELU};
+    case Activation::kSigmoid:
+      return uint32_t{WICK_FN_SIGMOID};
+    case Activation::kTanh:
+      return uint32_t{WICK_FN_TANH};
+    case Activation::kSilu:
+      return uint32_t{WICK_FN_SILU};
+    case Activation::kHardSwish:
+      return uint32_t{WICK_FN_HARD_SWISH};
+    case Activation::kGeluTanh:
+      return uint32_t{WICK_FN_GELU_TANH};
+    default:
+      return unsupported("no shader for this activation");
+  }
+}
+
+Status lower(const OpCall& call, Lowered& out) {
+  out.alias = false;
+  out.dispatches.clear();
+  bool layout = is_layout(call.op);
+  for (size_t i = 0; i < call.in.size(); ++i) {
+    const TensorView& view = call.in[i];
+    // A layout op's later inputs (shape, axes) are consumed by the shape rule, not by the device.
+    if (!view.present() || (layout && i > 0 && call.op != OpId::kConcat)) continue;
+    if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
+    if (view.numel() == 0) return unsupported("an empty input");
+    if (layout ? dtype_size(view.dtype) != 4 : view.dtype != DType::kF32) {
+      return unsupported("no shader for this dtype");
+    }
+  }
+  for (const TensorView& view : call.out) {
+    if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
+    if (layout ? dtype_size(view.dtype) != 4 : view.dtype != DType::kF32) {
+      return unsupported("no shader for this dtype");
+    }
+    if (view.numel() == 0) return unsupported("an empty output");
+  }
+  return family_of(call.op)(call, out);
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,35 @@
+// Lowering: what an op call is on the device, as dispatches. Pure: no device is needed to ask.
+#pragma once
+
+#include "runtime/backend/vulkan/ctx/context.h"
+#include "runtime/ops/op_info.h"
+
+namespace wick::vulkan {
+
+// One shader run over the tensors of a call.
+struct Dispatch {
+  ShaderId shader = ShaderId::kCount;
+  uint32_t spec_count = 0;
+  uint32_t spec[kMaxSpecConstants] = {};
+  uint32_t push_words = 0;
+  uint32_t push[kMaxPushBytes / 4] = {};
+  uint32_t groups[3] = {1, 1, 1};
+  // Binding i sees input operand[i] when >= 0, output ~operand[i] when negative. Outputs are only
+  // written.
+  int16_t operand[kMaxBindings] = {};
+  uint32_t operands = 0;
+};
+
+struct Lowered {
+  explicit Lowered(Allocator& allocator) : dispatches(allocator) {}
+  // The output is the first input's bytes under another shape; nothing is run.
+  bool alias = false;
+  Array<Dispatch> dispatches;
+};
+
+// kUnsupported, with the reason, when the call must be run by another backend. Views carry dtype
+// and shape; their data pointers and strides are not looked at: device tensors are contiguous.
+// Shapes have been through the op's shape rule.
+Status lower(const OpCall& call, Lowered& out);
+
+}  // namespace wick::vulkan

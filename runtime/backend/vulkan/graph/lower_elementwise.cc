@@ -1,0 +1,148 @@
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+
+namespace wick::vulkan {
+namespace {
+
+struct Unary {
+  uint32_t function = WICK_FN_NONE;
+  float alpha = 0, beta = 0;
+};
+
+template <class A>
+const A& attrs_of(const OpCall& call) {
+  return *static_cast<const A*>(call.attrs);
+}
+
+Result<Unary> unary_of(const OpCall& call) {
+  auto plain = [](uint32_t function) { return Unary{function, 0, 0}; };
+  switch (call.op) {
+    case OpId::kRelu:
+      return plain(WICK_FN_RELU);
+    case OpId::kLeakyRelu:
+      return Unary{WICK_FN_LEAKY_RELU, static_cast<float>(attrs_of<LeakyReluAttrs>(call).alpha), 0};
+    case OpId::kSigmoid:
+      return plain(WICK_FN_SIGMOID);
+    case OpId::kTanh:
+      return plain(WICK_FN_TANH);
+    case OpId::kGelu:
+      if (attrs_of<GeluAttrs>(call).tanh == 0) return unsupported("no shader for gelu's erf form");
+      return plain(WICK_FN_GELU_TANH);
+    case OpId::kSilu:
+      return plain(WICK_FN_SILU);
+    case OpId::kHardSwish:
+      return plain(WICK_FN_HARD_SWISH);
+    case OpId::kHardSigmoid: {
+      const auto& a = attrs_of<HardSigmoidAttrs>(call);
+      return Unary{WICK_FN_HARD_SIGMOID, static_cast<float>(a.alpha), static_cast<float>(a.beta)};
+    }
+    case OpId::kExp:
+      return plain(WICK_FN_EXP);
+    case OpId::kLog:
+      return plain(WICK_FN_LOG);
+    case OpId::kSqrt:
+      return plain(WICK_FN_SQRT);
+    case OpId::kReciprocal:
+      return plain(WICK_FN_RECIPROCAL);
+    case OpId::kNeg:
+      return plain(WICK_FN_NEG);
+    case OpId::kAbs:
+      return plain(WICK_FN_ABS);
+    case OpId::kFloor:
+      return plain(WICK_FN_FLOOR);
+    case OpId::kCeil:
+      return plain(WICK_FN_CEIL);
+    case OpId::kRound:
+      return plain(WICK_FN_ROUND);
+    case OpId::kSign:
+      return plain(WICK_FN_SIGN);
+    case OpId::kClip: {
+      for (size_t i = 1; i < call.in.size(); ++i) {
+        if (call.in[i].present()) return unsupported("no shader for clip with computed bounds");
+      }
+      const auto& a = attrs_of<ClipAttrs>(call);
+      return Unary{WICK_FN_CLIP, static_cast<float>(a.min), static_cast<float>(a.max)};
+    }
+    default:
+      return unsupported("no shader for this op");
+  }
+}
+
+int binary_of(OpId op) {
+  switch (op) {
+    case OpId::kAdd:
+      return WICK_BINARY_ADD;
+    case OpId::kSub:
+      return WICK_BINARY_SUB;
+    case OpId::kMul:
+      return WICK_BINARY_MUL;
+    case OpId::kDiv:
+      return WICK_BINARY_DIV;
+    case OpId::kMax:
+      return WICK_BINARY_MAX;
+    case OpId::kMin:
+      return WICK_BINARY_MIN;
+    default:
+      return -1;
+  }
+}
+
+// The operand's strides along the result's dims, 0 where it is broadcast.
+void broadcast_strides(const Shape& shape, const Shape& result, int64_t* strides) {
+  Strides own = contiguous_strides(shape);
+  int lead = result.rank() - shape.rank();
+  for (int d = 0; d < result.rank(); ++d) {
+    strides[d] = d < lead || shape[d - lead] == 1 ? 0 : own[d - lead];
+  }
+}
+
+Status lower_binary(const OpCall& call, int function, Lowered& out) {
+  const Shape& y = call.out[0].shape;
+  int64_t a[kMaxRank] = {}, b[kMaxRank] = {};
+  broadcast_strides(call.in[0].shape, y, a);
+  broadcast_strides(call.in[1].shape, y, b);
+  // Merge a dim into the one before it where both operands step through the two as through one.
+  int64_t dims[kMaxRank] = {1};
+  int64_t sa[kMaxRank] = {}, sb[kMaxRank] = {};
+  int rank = 0;
+  for (int d = 0; d < y.rank(); ++d) {
+    if (y[d] == 1) continue;
+    if (rank > 0 && sa[rank - 1] == a[d] * y[d] && sb[rank - 1] == b[d] * y[d]) {
+      dims[rank - 1] *= y[d];
+      sa[rank - 1] = a[d];
+      sb[rank - 1] = b[d];
+      continue;
+    }
+    dims[rank] = y[d];
+    sa[rank] = a[d];
+    sb[rank] = b[d];
+    ++rank;
+  }
+  Dispatch d = flat_dispatch(ShaderId::k_binary_f32, call.out[0].numel());
+  add_spec(d, static_cast<uint32_t>(function));
+  add_spec(d, static_cast<uint32_t>(rank));
+  add_push(d, call.out[0].numel());
+  for (int64_t v : dims) add_push(d, v);
+  for (int64_t v : sa) add_push(d, v);
+  for (int64_t v : sb) add_push(d, v);
+  add_operand(d, 0);
+  add_operand(d, 1);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace
+
+Status lower_elementwise(const OpCall& call, Lowered& out) {
+  if (int function = binary_of(call.op); function >= 0) return lower_binary(call, function, out);
+  WICK_ASSIGN(Unary unary, unary_of(call));
+  Dispatch d = flat_dispatch(ShaderId::k_unary_f32, call.out[0].numel());
+  add_spec(d, unary.function);
+  add_push(d, call.out[0].numel());
+  add_push(d, unary.alpha);
+  add_push(d, unary.beta);
+  add_operand(d, 0);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan

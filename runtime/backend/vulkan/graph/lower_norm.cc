@@ -1,0 +1,44 @@
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+
+namespace wick::vulkan {
+namespace {
+
+int64_t product(const Shape& s, int from, int to) {
+  int64_t n = 1;
+  for (int i = from; i < to; ++i) n *= s[i];
+  return n;
+}
+
+}  // namespace
+
+Status lower_norm(const OpCall& call, Lowered& out) {
+  const Shape& x = call.in[0].shape;
+  if (call.op == OpId::kBatchNorm) {
+    Dispatch d = flat_dispatch(ShaderId::k_batch_norm_f32, call.out[0].numel());
+    add_push(d, call.out[0].numel());
+    add_push(d, x[1]);
+    add_push(d, product(x, 2, x.rank()));
+    add_push(d, static_cast<float>(static_cast<const BatchNormAttrs*>(call.attrs)->epsilon));
+    for (int i = 0; i < 5; ++i) add_operand(d, i);
+    add_operand(d, out_operand(0));
+    return out.dispatches.push_back(d);
+  }
+  int64_t axis = static_cast<const AxisAttrs*>(call.attrs)->axis;
+  if (axis < 0) axis += x.rank();
+  if (x.rank() == 0) return unsupported("a softmax of a scalar");
+  int at = static_cast<int>(axis);
+  int64_t inner = product(x, at + 1, x.rank());
+  int64_t rows = product(x, 0, at) * inner;
+  Dispatch d;
+  d.shader = ShaderId::k_softmax_f32;
+  d.groups[0] = groups_for(rows, WICK_SOFTMAX_ROWS);
+  add_spec(d, call.op == OpId::kLogSoftmax ? 1 : 0);
+  add_push(d, rows);
+  add_push(d, x[at]);
+  add_push(d, inner);
+  add_operand(d, 0);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan

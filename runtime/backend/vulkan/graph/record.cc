@@ -1,0 +1,176 @@
+#include <cstring>
+
+#include "runtime/backend/vulkan/graph/graph.h"
+
+namespace wick::vulkan {
+
+// What was read and written since the last barrier. Two accesses conflict when they touch the same
+// bytes and one writes: arena memory is reused, so this is asked of bytes, not of tensors.
+class VulkanGraph::Hazards {
+ public:
+  explicit Hazards(Allocator& allocator) : reads_(allocator), writes_(allocator) {}
+  bool conflicts(const Region& r, bool write) const {
+    return touches(writes_, r) || (write && touches(reads_, r));
+  }
+  Status add(const Region& r, bool write) {
+    return write ? writes_.push_back(r) : reads_.push_back(r);
+  }
+  void clear() {
+    reads_.clear();
+    writes_.clear();
+  }
+
+ private:
+  static bool touches(const Array<Region>& regions, const Region& r) {
+    for (const Region& other : regions) {
+      if (other.buffer == r.buffer && other.offset < r.offset + r.bytes &&
+          r.offset < other.offset + other.bytes) {
+        return true;
+      }
+    }
+    return false;
+  }
+  Array<Region> reads_, writes_;
+};
+
+VulkanGraph::Region VulkanGraph::region_of(TensorId id) const {
+  const Tensor& t = tensors_[id];
+  const Tensor& root = tensors_[t.root];
+  const Buffer& buffer = root.role == Role::kConstant ? constants_ : arena_;
+  return {buffer.handle(), root.offset, t.bytes};
+}
+
+Status VulkanGraph::write_descriptors() {
+  if (nodes_.empty()) return {};
+  const Device& device = context_.device();
+  uint32_t bindings = 0;
+  Array<VkDescriptorSetLayout> layouts(context_.allocator());
+  for (const Node& node : nodes_) {
+    bindings += node.dispatch.operands;
+    WICK_ASSIGN(VkDescriptorSetLayout layout, context_.set_layout(node.dispatch.operands));
+    WICK_TRY(layouts.push_back(layout));
+  }
+  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, bindings};
+  VkDescriptorPoolCreateInfo pool = {};
+  pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+  pool.maxSets = static_cast<uint32_t>(nodes_.size());
+  pool.poolSizeCount = 1;
+  pool.pPoolSizes = &size;
+  WICK_TRY(descriptors_.create(device, &Api::CreateDescriptorPool, pool, "vkCreateDescriptorPool"));
+  WICK_TRY(sets_.resize(nodes_.size()));
+  VkDescriptorSetAllocateInfo allocate = {};
+  allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+  allocate.descriptorPool = descriptors_.get();
+  allocate.descriptorSetCount = static_cast<uint32_t>(nodes_.size());
+  allocate.pSetLayouts = layouts.data();
+  WICK_TRY(check(device.api().AllocateDescriptorSets(device.handle(), &allocate, sets_.data()),
+                 "vkAllocateDescriptorSets"));
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    VkDescriptorBufferInfo buffers[kMaxBindings] = {};
+    VkWriteDescriptorSet writes[kMaxBindings] = {};
+    uint32_t count = nodes_[i].dispatch.operands;
+    for (uint32_t k = 0; k < count; ++k) {
+      Region r = region_of(nodes_[i].tensor[k]);
+      buffers[k] = {r.buffer, r.offset, r.bytes};
+      writes[k].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+      writes[k].dstSet = sets_[i];
+      writes[k].dstBinding = k;
+      writes[k].descriptorCount = 1;
+      writes[k].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+      writes[k].pBufferInfo = &buffers[k];
+    }
+    device.api().UpdateDescriptorSets(device.handle(), count, writes, 0, nullptr);
+  }
+  return {};
+}
+
+Status VulkanGraph::record_dispatches() {
+  Hazards hazards(context_.allocator());
+  barriers_ = 0;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    const Dispatch& d = node.dispatch;
+    bool conflict = false;
+    for (uint32_t k = 0; k < d.operands; ++k) {
+      conflict = conflict || hazards.conflicts(region_of(node.tensor[k]), d.operand[k] < 0);
+    }
+    if (conflict) {
+      commands_.barrier(kShaderAccess, kShaderAccess);
+      hazards.clear();
+      ++barriers_;
+    }
+    for (uint32_t k = 0; k < d.operands; ++k) {
+      WICK_TRY(hazards.add(region_of(node.tensor[k]), d.operand[k] < 0));
+    }
+    WICK_ASSIGN(PipelineRef pipeline, context_.pipeline(d.shader, {d.spec, d.spec_count}));
+    commands_.dispatch(pipeline, sets_[i], {d.push, d.push_words}, d.groups);
+  }
+  return {};
+}
+
+Status VulkanGraph::record() {
+  const Device& device = context_.device();
+  WICK_TRY(commands_.create(device));
+  WICK_TRY(fence_.create(device));
+  if (context_.force_staging()) {
+    constexpr uint32_t kNan = 0x7fc00000;
+    WICK_TRY(commands_.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
+    commands_.fill(arena_, 0, arena_.bytes() / 4 * 4, kNan);
+    commands_.barrier(kCopyAccess, kCopyAccess);
+    commands_.barrier(kCopyAccess, kShaderAccess);
+    WICK_TRY(commands_.end());
+    WICK_TRY(context_.run(commands_, fence_));
+  }
+  WICK_TRY(commands_.begin(0));
+  if (!context_.unified()) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const Tensor& t = tensors_[inputs_[i]];
+      if (t.bytes > 0) commands_.copy(upload_, upload_offsets_[i], arena_, t.offset, t.bytes);
+    }
+    commands_.barrier(kCopyAccess, kShaderAccess);
+  }
+  WICK_TRY(record_dispatches());
+  if (context_.unified()) {
+    commands_.barrier(kShaderAccess, kHostRead);
+  } else {
+    // An output may be an input's bytes, untouched by any shader.
+    commands_.barrier(
+        {kShaderAccess.stages | kCopyAccess.stages, kShaderAccess.access | kCopyAccess.access},
+        kCopyAccess);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const Tensor& t = tensors_[outputs_[i]];
+      const Tensor& root = tensors_[t.root];
+      const Buffer& from = root.role == Role::kConstant ? constants_ : arena_;
+      if (t.bytes > 0) commands_.copy(from, root.offset, readback_, readback_offsets_[i], t.bytes);
+    }
+    commands_.barrier(kCopyAccess, kHostRead);
+  }
+  return commands_.end();
+}
+
+Status VulkanGraph::run(Span<const void* const> inputs, Span<void* const> outputs) {
+  if (!ready_) return Status(Code::kInternal, "the graph is not finished");
+  if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
+    return error(Code::kInvalidArgument,
+                 "the graph has %zu inputs and %zu outputs, given %zu and %zu", inputs_.size(),
+                 outputs_.size(), inputs.size(), outputs.size());
+  }
+  bool unified = context_.unified();
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Tensor& t = tensors_[inputs_[i]];
+    std::byte* to = unified ? arena_.mapped() + t.offset : upload_.mapped() + upload_offsets_[i];
+    if (t.bytes > 0) memcpy(to, inputs[i], t.bytes);
+  }
+  WICK_TRY(context_.run(commands_, fence_));
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Tensor& t = tensors_[outputs_[i]];
+    const Tensor& root = tensors_[t.root];
+    const Buffer& direct = root.role == Role::kConstant ? constants_ : arena_;
+    const std::byte* from =
+        unified ? direct.mapped() + root.offset : readback_.mapped() + readback_offsets_[i];
+    if (t.bytes > 0) memcpy(outputs[i], from, t.bytes);
+  }
+  return {};
+}
+
+}  // namespace wick::vulkan

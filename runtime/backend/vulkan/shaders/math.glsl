@@ -1,0 +1,119 @@
+// f32 elementary functions out of add, mul and integer steps, which Vulkan rounds correctly: their error is the
+// same on every device, unlike that of the built-in ones. `precise` keeps drivers from reassociating: x - n * high
+// - n * low would become x - n * (high + low).
+
+bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
+
+// 2^n for n in [-126, 127].
+float pow2i(int n) { return uintBitsToFloat(uint(n + 127) << 23); }
+
+// ln2 in two parts; the first has 9 bits, so n * kLn2High is exact.
+const float kLn2High = 0.693359375;
+const float kLn2Low = -2.12194440e-4;
+
+float exp_f32(float x) {
+  if (is_nan(x)) return x;
+  if (x > 88.72284) return uintBitsToFloat(0x7f800000u);
+  if (x < -103.98) return 0.0;
+  float n = roundEven(x * 1.44269504);
+  precise float r = x - n * kLn2High;
+  r = r - n * kLn2Low;
+  precise float p = 1.9875691500e-4;
+  p = p * r + 1.3981999507e-3;
+  p = p * r + 8.3334519073e-3;
+  p = p * r + 4.1665795894e-2;
+  p = p * r + 1.6666665459e-1;
+  p = p * r + 5.0000001201e-1;
+  precise float y = (p * (r * r) + r) + 1.0;
+  int i = int(n);
+  int half_n = i / 2;  // in two steps: 2^n alone may be out of range where the product is not
+  return y * pow2i(half_n) * pow2i(i - half_n);
+}
+
+float log_f32(float x) {
+  if (is_nan(x) || x < 0.0) return uintBitsToFloat(0x7fc00000u);
+  if (x == 0.0) return uintBitsToFloat(0xff800000u);
+  uint bits = floatBitsToUint(x);
+  if (bits == 0x7f800000u) return x;
+  int e = 0;
+  if (bits < 0x00800000u) {
+    bits = floatBitsToUint(x * 8388608.0);
+    e = -23;
+  }
+  e += int(bits >> 23) - 126;
+  float m = uintBitsToFloat((bits & 0x007fffffu) | 0x3f000000u);  // [0.5, 1)
+  if (m < 0.707106781) {
+    e -= 1;
+    m = m + m;
+  }
+  m = m - 1.0;
+  precise float z = m * m;
+  precise float p = 7.0376836292e-2;
+  p = p * m - 1.1514610310e-1;
+  p = p * m + 1.1676998740e-1;
+  p = p * m - 1.2420140846e-1;
+  p = p * m + 1.4249322787e-1;
+  p = p * m - 1.6668057665e-1;
+  p = p * m + 2.0000714765e-1;
+  p = p * m - 2.4999993993e-1;
+  p = p * m + 3.3333331174e-1;
+  precise float y = m * (z * p);
+  float fe = float(e);
+  y = y + fe * kLn2Low;
+  y = y - 0.5 * z;
+  precise float result = (m + y) + fe * kLn2High;
+  return result;
+}
+
+float silu_f32(float x) {
+  // x / (1 + exp(-x)) would be inf / inf
+  return x < -1e4 ? 0.0 : x / (1.0 + exp_f32(-x));
+}
+
+float sigmoid_f32(float x) { return 1.0 / (1.0 + exp_f32(-x)); }
+
+float tanh_f32(float x) {
+  float a = abs(x);
+  if (a < 0.625) {
+    float z = x * x;
+    precise float p = -5.70498872745e-3;
+    p = p * z + 2.06390887954e-2;
+    p = p * z - 5.37397155531e-2;
+    p = p * z + 1.33314422036e-1;
+    p = p * z - 3.33332819422e-1;
+    return p * z * x + x;
+  }
+  float t = 1.0 - 2.0 / (exp_f32(a + a) + 1.0);
+  return is_nan(x) ? x : (x < 0.0 ? -t : t);
+}
+
+float clip_f32(float x, float low, float high) {
+  // NaN stays: both comparisons are false.
+  return x < low ? low : (x > high ? high : x);
+}
+
+float apply(uint fn, float x, float alpha, float beta) {
+  switch (fn) {
+    case WICK_FN_RELU: return (x > 0.0 || is_nan(x)) ? x : 0.0;
+    case WICK_FN_CLIP: return is_nan(x) ? x : clip_f32(x, alpha, beta);
+    case WICK_FN_LEAKY_RELU: return x < 0.0 ? x * alpha : x;
+    case WICK_FN_SIGMOID: return sigmoid_f32(x);
+    case WICK_FN_TANH: return tanh_f32(x);
+    case WICK_FN_SILU: return silu_f32(x);
+    case WICK_FN_HARD_SWISH: return x * clip_f32(x * (1.0 / 6.0) + 0.5, 0.0, 1.0);
+    case WICK_FN_HARD_SIGMOID: return clip_f32(alpha * x + beta, 0.0, 1.0);
+    case WICK_FN_EXP: return exp_f32(x);
+    case WICK_FN_LOG: return log_f32(x);
+    case WICK_FN_SQRT: return sqrt(x);
+    case WICK_FN_RECIPROCAL: return 1.0 / x;
+    case WICK_FN_NEG: return -x;
+    case WICK_FN_ABS: return abs(x);
+    case WICK_FN_FLOOR: return floor(x);
+    case WICK_FN_CEIL: return ceil(x);
+    case WICK_FN_ROUND: return roundEven(x);
+    case WICK_FN_SIGN: return is_nan(x) ? x : (x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : 0.0));
+    case WICK_FN_GELU_TANH:
+      return 0.5 * x * (1.0 + tanh_f32(0.797884561 * (x + 0.044715 * (x * x * x))));
+    default: return x;
+  }
+}

@@ -1,0 +1,103 @@
+// The Vulkan functions Wick calls, in one table filled at run time: nothing links to libvulkan, and
+// a table can be wrapped (fault injection, tracing) in one place.
+#pragma once
+
+#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
+#endif
+#include <vulkan/vulkan.h>
+
+#include "runtime/core/status.h"
+
+namespace wick::vulkan {
+
+#define WICK_VK_GLOBAL_FUNCTIONS(X) \
+  X(CreateInstance)                 \
+  X(EnumerateInstanceVersion)
+
+#define WICK_VK_INSTANCE_FUNCTIONS(X)       \
+  X(DestroyInstance)                        \
+  X(EnumeratePhysicalDevices)               \
+  X(GetPhysicalDeviceProperties2)           \
+  X(GetPhysicalDeviceMemoryProperties)      \
+  X(GetPhysicalDeviceQueueFamilyProperties) \
+  X(CreateDevice)                           \
+  X(GetDeviceProcAddr)
+
+#define WICK_VK_DEVICE_FUNCTIONS(X) \
+  X(DestroyDevice)                  \
+  X(GetDeviceQueue)                 \
+  X(CreateBuffer)                   \
+  X(DestroyBuffer)                  \
+  X(GetBufferMemoryRequirements)    \
+  X(AllocateMemory)                 \
+  X(FreeMemory)                     \
+  X(BindBufferMemory)               \
+  X(MapMemory)                      \
+  X(CreateShaderModule)             \
+  X(DestroyShaderModule)            \
+  X(CreatePipelineCache)            \
+  X(DestroyPipelineCache)           \
+  X(CreateDescriptorSetLayout)      \
+  X(DestroyDescriptorSetLayout)     \
+  X(CreatePipelineLayout)           \
+  X(DestroyPipelineLayout)          \
+  X(CreateComputePipelines)         \
+  X(DestroyPipeline)                \
+  X(CreateDescriptorPool)           \
+  X(DestroyDescriptorPool)          \
+  X(AllocateDescriptorSets)         \
+  X(UpdateDescriptorSets)           \
+  X(CreateCommandPool)              \
+  X(DestroyCommandPool)             \
+  X(AllocateCommandBuffers)         \
+  X(ResetCommandPool)               \
+  X(BeginCommandBuffer)             \
+  X(EndCommandBuffer)               \
+  X(CmdBindPipeline)                \
+  X(CmdBindDescriptorSets)          \
+  X(CmdPushConstants)               \
+  X(CmdDispatch)                    \
+  X(CmdPipelineBarrier)             \
+  X(CmdCopyBuffer)                  \
+  X(CmdFillBuffer)                  \
+  X(CreateFence)                    \
+  X(DestroyFence)                   \
+  X(ResetFences)                    \
+  X(WaitForFences)                  \
+  X(QueueSubmit)                    \
+  X(DeviceWaitIdle)
+
+struct Api {
+  PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
+#define X(name) PFN_vk##name name = nullptr;
+  WICK_VK_GLOBAL_FUNCTIONS(X)
+  WICK_VK_INSTANCE_FUNCTIONS(X)
+  WICK_VK_DEVICE_FUNCTIONS(X)
+#undef X
+};
+
+// The loader library, held open as long as any function of it may be called.
+class Library {
+ public:
+  Library() = default;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library();
+  // kDevice when there is no loader on this machine. `name` null: the platform's usual name.
+  Status open(const char* name, Api& api);
+
+ private:
+  void* handle_ = nullptr;
+};
+
+Status load_instance_functions(VkInstance instance, Api& api);
+Status load_device_functions(VkDevice device, Api& api);
+
+// "VK_ERROR_DEVICE_LOST" for messages.
+const char* result_name(VkResult result);
+
+// kOutOfMemory for Vulkan's memory errors, kDevice for every other failure.
+Status check(VkResult result, const char* what);
+
+}  // namespace wick::vulkan

@@ -1,0 +1,85 @@
+#include "runtime/backend/vulkan/vk/command.h"
+
+namespace wick::vulkan {
+
+Status CommandBuffer::create(const Device& device) {
+  device_ = &device;
+  buffer_ = VK_NULL_HANDLE;
+  VkCommandPoolCreateInfo pool = {};
+  pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  pool.queueFamilyIndex = device.info().queue_family;
+  WICK_TRY(pool_.create(device, &Api::CreateCommandPool, pool, "vkCreateCommandPool"));
+  VkCommandBufferAllocateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  info.commandPool = pool_.get();
+  info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  info.commandBufferCount = 1;
+  return check(device.api().AllocateCommandBuffers(device.handle(), &info, &buffer_),
+               "vkAllocateCommandBuffers");
+}
+
+Status CommandBuffer::begin(VkCommandBufferUsageFlags usage) {
+  WICK_TRY(check(device_->api().ResetCommandPool(device_->handle(), pool_.get(), 0),
+                 "vkResetCommandPool"));
+  VkCommandBufferBeginInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  info.flags = usage;
+  return check(device_->api().BeginCommandBuffer(buffer_, &info), "vkBeginCommandBuffer");
+}
+
+Status CommandBuffer::end() {
+  return check(device_->api().EndCommandBuffer(buffer_), "vkEndCommandBuffer");
+}
+
+void CommandBuffer::dispatch(const PipelineRef& pipeline, VkDescriptorSet set,
+                             Span<const uint32_t> push, const uint32_t groups[3]) {
+  const Api& api = device_->api();
+  api.CmdBindPipeline(buffer_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
+  api.CmdBindDescriptorSets(buffer_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set, 0,
+                            nullptr);
+  if (!push.empty()) {
+    api.CmdPushConstants(buffer_, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                         static_cast<uint32_t>(push.size_bytes()), push.data());
+  }
+  api.CmdDispatch(buffer_, groups[0], groups[1], groups[2]);
+}
+
+void CommandBuffer::copy(const Buffer& from, uint64_t from_offset, const Buffer& to,
+                         uint64_t to_offset, uint64_t bytes) {
+  VkBufferCopy region = {from_offset, to_offset, bytes};
+  device_->api().CmdCopyBuffer(buffer_, from.handle(), to.handle(), 1, &region);
+}
+
+void CommandBuffer::fill(const Buffer& to, uint64_t offset, uint64_t bytes, uint32_t word) {
+  device_->api().CmdFillBuffer(buffer_, to.handle(), offset, bytes, word);
+}
+
+void CommandBuffer::barrier(const Access& before, const Access& after) {
+  VkMemoryBarrier barrier = {};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = before.access;
+  barrier.dstAccessMask = after.access;
+  device_->api().CmdPipelineBarrier(buffer_, before.stages, after.stages, 0, 1, &barrier, 0,
+                                    nullptr, 0, nullptr);
+}
+
+Status Fence::create(const Device& device) {
+  device_ = &device;
+  VkFenceCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  return fence_.create(device, &Api::CreateFence, info, "vkCreateFence");
+}
+
+Status Fence::reset() {
+  VkFence fence = fence_.get();
+  return check(device_->api().ResetFences(device_->handle(), 1, &fence), "vkResetFences");
+}
+
+Status Fence::wait(uint64_t timeout_ns) {
+  VkFence fence = fence_.get();
+  VkResult r = device_->api().WaitForFences(device_->handle(), 1, &fence, VK_TRUE, timeout_ns);
+  if (r == VK_TIMEOUT) return Status(Code::kDeadline, "the Vulkan device did not finish in time");
+  return check(r, "vkWaitForFences");
+}
+
+}  // namespace wick::vulkan

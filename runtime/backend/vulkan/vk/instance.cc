@@ -1,0 +1,193 @@
+#include "runtime/backend/vulkan/vk/instance.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace wick::vulkan {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool contains_ignoring_case(const char* text, const char* part) {
+  for (; *text != '\0'; ++text) {
+    size_t i = 0;
+    while (part[i] != '\0' && lower(text[i]) == lower(part[i])) ++i;
+    if (part[i] == '\0') return true;
+  }
+  return false;
+}
+
+int rank_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return 4;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return 3;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return 2;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+Status choose_queue_family(const Api& api, Allocator& allocator, DeviceInfo& info) {
+  uint32_t count = 0;
+  api.GetPhysicalDeviceQueueFamilyProperties(info.handle, &count, nullptr);
+  Array<VkQueueFamilyProperties> families(allocator);
+  WICK_TRY(families.resize(count));
+  api.GetPhysicalDeviceQueueFamilyProperties(info.handle, &count, families.data());
+  bool dedicated = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    VkQueueFlags flags = families[i].queueFlags;
+    if ((flags & VK_QUEUE_COMPUTE_BIT) == 0 || families[i].queueCount == 0) continue;
+    bool alone = (flags & VK_QUEUE_GRAPHICS_BIT) == 0;
+    if (info.has_compute && (dedicated || !alone)) continue;
+    info.has_compute = true;
+    info.queue_family = i;
+    dedicated = alone;
+  }
+  return {};
+}
+
+void read_properties(const Api& api, DeviceInfo& info) {
+  VkPhysicalDeviceMaintenance3Properties maintenance = {};
+  maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
+  VkPhysicalDeviceProperties2 properties = {};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &maintenance;
+  api.GetPhysicalDeviceProperties2(info.handle, &properties);
+  info.type = properties.properties.deviceType;
+  info.api_version = properties.properties.apiVersion;
+  info.limits = properties.properties.limits;
+  info.max_allocation_bytes = maintenance.maxMemoryAllocationSize;
+  memcpy(info.name, properties.properties.deviceName, sizeof(info.name));
+  info.name[sizeof(info.name) - 1] = '\0';
+  api.GetPhysicalDeviceMemoryProperties(info.handle, &info.memory);
+  for (uint32_t i = 0; i < info.memory.memoryHeapCount; ++i) {
+    const VkMemoryHeap& heap = info.memory.memoryHeaps[i];
+    if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 && heap.size > info.local_bytes) {
+      info.local_bytes = heap.size;
+    }
+  }
+}
+
+}  // namespace
+
+const char* why_unusable(const DeviceInfo& device) {
+  if (device.api_version < VK_API_VERSION_1_1) return "it is older than Vulkan 1.1";
+  if (!device.has_compute) return "it has no compute queue";
+  if (device.limits.maxPerStageDescriptorStorageBuffers < 7)
+    return "a shader sees fewer than 7 buffers";
+  if (device.limits.maxComputeWorkGroupInvocations < 128)
+    return "its work groups are smaller than 128";
+  if (device.limits.maxPushConstantsSize < 128)
+    return "it has less than 128 bytes of push constants";
+  return "";
+}
+
+const char* device_type_name(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete gpu";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated gpu";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual gpu";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "cpu";
+    default:
+      return "other";
+  }
+}
+
+Result<size_t> choose_device(Span<const DeviceInfo> devices, const char* selector) {
+  if (devices.empty()) return Status(Code::kDevice, "no Vulkan device");
+  if (selector != nullptr && selector[0] != '\0') {
+    size_t index = devices.size();
+    char* end = nullptr;
+    unsigned long number = strtoul(selector, &end, 10);
+    bool is_number = selector[0] >= '0' && selector[0] <= '9' && *end == '\0';
+    if (is_number) {
+      if (number < devices.size()) index = number;
+    } else {
+      for (size_t i = devices.size(); i-- > 0;) {
+        if (contains_ignoring_case(devices[i].name, selector)) index = i;
+      }
+    }
+    if (index == devices.size()) {
+      return error(Code::kNotFound, "no Vulkan device \"%s\" among %zu (device 0 is \"%s\")",
+                   selector, devices.size(), devices[0].name);
+    }
+    const char* reason = why_unusable(devices[index]);
+    if (reason[0] != '\0') {
+      return error(Code::kDevice, "Vulkan device \"%s\" cannot be used: %s", devices[index].name,
+                   reason);
+    }
+    return index;
+  }
+  size_t best = devices.size();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (why_unusable(devices[i])[0] != '\0') continue;
+    if (best == devices.size()) {
+      best = i;
+      continue;
+    }
+    int a = rank_of(devices[i].type);
+    int b = rank_of(devices[best].type);
+    if (a > b || (a == b && devices[i].local_bytes > devices[best].local_bytes)) best = i;
+  }
+  if (best == devices.size()) {
+    return error(Code::kDevice, "no usable Vulkan device (\"%s\": %s)", devices[0].name,
+                 why_unusable(devices[0]));
+  }
+  return best;
+}
+
+Instance::~Instance() {
+  if (instance_ != VK_NULL_HANDLE && api_.DestroyInstance != nullptr) {
+    api_.DestroyInstance(instance_, nullptr);
+  }
+}
+
+Status Instance::open(const char* library) {
+  WICK_TRY(library_.open(library, api_));
+  uint32_t version = 0;
+  WICK_TRY(check(api_.EnumerateInstanceVersion(&version), "vkEnumerateInstanceVersion"));
+  if (version < VK_API_VERSION_1_1)
+    return Status(Code::kDevice, "the Vulkan loader is older than 1.1");
+  VkApplicationInfo application = {};
+  application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+  application.pApplicationName = "wick";
+  application.apiVersion = VK_API_VERSION_1_1;
+  VkInstanceCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+  info.pApplicationInfo = &application;
+  WICK_TRY(check(api_.CreateInstance(&info, nullptr, &instance_), "vkCreateInstance"));
+  return load_instance_functions(instance_, api_);
+}
+
+Status Instance::devices(Array<DeviceInfo>& out) const {
+  uint32_t count = 0;
+  WICK_TRY(check(api_.EnumeratePhysicalDevices(instance_, &count, nullptr),
+                 "vkEnumeratePhysicalDevices"));
+  Array<VkPhysicalDevice> handles(out.allocator());
+  WICK_TRY(handles.resize(count));
+  if (count > 0) {
+    // VK_INCOMPLETE means a device appeared in between: the ones we have will do.
+    VkResult r = api_.EnumeratePhysicalDevices(instance_, &count, handles.data());
+    if (r != VK_INCOMPLETE) WICK_TRY(check(r, "vkEnumeratePhysicalDevices"));
+  }
+  out.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    DeviceInfo info;
+    info.handle = handles[i];
+    read_properties(api_, info);
+    WICK_TRY(choose_queue_family(api_, out.allocator(), info));
+    WICK_TRY(out.push_back(info));
+  }
+  return {};
+}
+
+}  // namespace wick::vulkan

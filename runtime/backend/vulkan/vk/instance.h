@@ -1,0 +1,51 @@
+// Instance: the loader, the Vulkan instance, and the devices it offers, best first by
+// choose_device.
+#pragma once
+
+#include "runtime/backend/vulkan/vk/api.h"
+#include "runtime/core/array.h"
+
+namespace wick::vulkan {
+
+struct DeviceInfo {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+  char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE] = {};
+  uint32_t api_version = 0;
+  uint32_t queue_family = 0;  // one with compute; without graphics where there is such
+  bool has_compute = false;
+  uint64_t local_bytes = 0;           // the largest device-local heap
+  uint64_t max_allocation_bytes = 0;  // of one vkAllocateMemory
+  VkPhysicalDeviceLimits limits = {};
+  VkPhysicalDeviceMemoryProperties memory = {};
+};
+
+// What every shader of ours takes for granted; empty when the device will do, else why not.
+const char* why_unusable(const DeviceInfo& device);
+
+// `selector`: null or "" for the best usable device (discrete, integrated, virtual, CPU; then
+// memory), a decimal index into `devices`, or a part of a name (case-insensitive).
+Result<size_t> choose_device(Span<const DeviceInfo> devices, const char* selector);
+
+// "gpu", "integrated gpu", "cpu" ...
+const char* device_type_name(VkPhysicalDeviceType type);
+
+class Instance {
+ public:
+  Instance() = default;
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+  ~Instance();
+
+  // `library` null: the platform's loader.
+  Status open(const char* library = nullptr);
+  Status devices(Array<DeviceInfo>& out) const;
+  const Api& api() const { return api_; }
+
+ private:
+  Library library_;
+  Api api_;
+  VkInstance instance_ = VK_NULL_HANDLE;
+};
+
+}  // namespace wick::vulkan

@@ -1,0 +1,228 @@
+#include "tests/vulkan/bounds.h"
+
+#include <cfloat>
+#include <cmath>
+
+#include "tests/ops/sets.h"
+
+namespace wick::test {
+namespace {
+
+constexpr double kU = 0x1p-24;
+
+// exp_f32: the reduced argument is off by at most 0.5 u (one rounding of n * ln2 low, one of the
+// difference), the polynomial and its two additions by 2.5 u, the scaling is exact.
+constexpr double kExp = 4;
+constexpr double kDiv = 5;  // 2.5 ulp
+// 1 / (1 + e): e's error, the addition's 1 u, the division's.
+constexpr double kSigmoid = kExp + 1 + kDiv;
+// Below 0.625 a polynomial, 3 u. Above, 1 - 2 / (e + 1): the quotient is below 0.446 there and the
+// result above 0.555: 0.446 / 0.555 * (kExp + 1 + kDiv) + 1.
+constexpr double kTanh = 9.1;
+constexpr double kLog = 4;
+// 1 / inversesqrt: 2 ulp and a division.
+constexpr double kSqrt = 9;
+
+struct Error {
+  double relative;      // units of u of |y|
+  double absolute = 0;  // units of u
+};
+
+// Of y = f(x), x exact.
+Error unary_error(OpId op, const void* attrs, double x) {
+  double a = std::fabs(x);
+  switch (op) {
+    case OpId::kSigmoid:
+      return {kSigmoid};
+    case OpId::kSilu:
+      return {kExp + 1 + kDiv};
+    case OpId::kTanh:
+      return {kTanh};
+    case OpId::kExp:
+      return {kExp};
+    case OpId::kLog:
+      return {kLog};
+    case OpId::kSqrt:
+      return {kSqrt};
+    case OpId::kReciprocal:
+      return {kDiv};
+    case OpId::kLeakyRelu:
+      return {1};
+    // clip(x / 6 + 0.5): a constant off by 1 u, a product, a sum; then the product with x.
+    case OpId::kHardSwish:
+      return {1, a < 3.001 ? a * (3 * a / 6 + 1) : 0};
+    case OpId::kHardSigmoid: {
+      const auto& h = *static_cast<const HardSigmoidAttrs*>(attrs);
+      return {1, 2 * std::fabs(h.alpha * x) + std::fabs(h.beta)};
+    }
+    // tanh form: its argument is off by 7 u relative, times |z| (1 - tanh(z)^2) <= 0.448; tanh
+    // itself, 1 + t, and the products.
+    case OpId::kGelu:
+      return {2, a / 2 * (kTanh + 7 * 0.448 + 2)};
+    default:
+      return {0};  // exact: relu, clip, neg, abs, rounding, sign
+  }
+}
+
+Error activation_error(const EpilogueAttrs& e, double y, double* slope) {
+  *slope = 1;
+  double a = std::fabs(y);
+  switch (static_cast<Activation>(e.activation)) {
+    case Activation::kLeakyRelu:
+      return {1};
+    case Activation::kSigmoid:
+      *slope = 0.25;
+      return {kSigmoid};
+    case Activation::kTanh:
+      return {kTanh};
+    case Activation::kSilu:
+      *slope = 1.1;
+      return {kExp + 1 + kDiv};
+    case Activation::kHardSwish:
+      *slope = 1.5;
+      return {1, a * (a / 2 + 1) + 3};
+    case Activation::kGeluTanh:
+      *slope = 1.13;
+      return {2, (a + 0.2) / 2 * (kTanh + 7 * 0.448 + 2)};
+    default:
+      return {0};
+  }
+}
+
+Value absolute(const Value& v) {
+  if (!v.view().present()) return v;
+  Value out(v.view().dtype, v.view().shape);
+  for (int64_t i = 0; i < v.view().numel(); ++i) out.set(i, std::fabs(v.at(i)));
+  return out;
+}
+
+// A chain of `depth` fma and up to four more steps: each rounds a partial sum that is at most the
+// same expression over absolute values.
+std::vector<double> contraction(OpId op, const void* attrs, const std::vector<Value>& in,
+                                const Value& want) {
+  EpilogueAttrs epilogue;
+  AnyAttrs plain = {};
+  Shape w = in[1].view().shape;
+  double depth = static_cast<double>(in[0].view().shape[in[0].view().rank() - 1]);
+  if (op == OpId::kConv || op == OpId::kFusedConv) depth = static_cast<double>(numel(w) / w[0]);
+  if (op == OpId::kFusedConv) {
+    FusedConvAttrs a = *static_cast<const FusedConvAttrs*>(attrs);
+    epilogue = a.epilogue;
+    a.epilogue = {};
+    plain = AnyAttrs::of(a);
+    attrs = plain.get();
+  } else if (op == OpId::kFusedLinear) {
+    epilogue = *static_cast<const EpilogueAttrs*>(attrs);
+    plain = AnyAttrs::of(EpilogueAttrs{});
+    attrs = plain.get();
+  }
+  std::vector<Value> magnitude, sizes;
+  for (const Value& v : in) sizes.push_back(absolute(v));
+  if (!run_op(op, attrs, sizes, 1, reference_sets(), nullptr, &magnitude).ok()) std::abort();
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    double slope = 1, y = want.at(i);
+    Error e = activation_error(epilogue, y, &slope);
+    bounds.push_back(kU *
+                     (slope * (depth + static_cast<double>(in.size()) - 2) * magnitude[0].at(i) +
+                      e.relative * std::fabs(y) + e.absolute));
+  }
+  return bounds;
+}
+
+std::vector<double> softmax(OpId op, const void* attrs, const Value& x, const Value& want) {
+  Shape s = x.view().shape;
+  int64_t axis = static_cast<const AxisAttrs*>(attrs)->axis;
+  if (axis < 0) axis += s.rank();
+  int64_t inner = 1, len = s[static_cast<int>(axis)];
+  for (int d = static_cast<int>(axis) + 1; d < s.rank(); ++d) inner *= s[d];
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    int64_t base = i / (inner * len) * inner * len + i % inner;
+    double best = -INFINITY, total = 0, weighted = 0;
+    for (int64_t k = 0; k < len; ++k) best = std::fmax(best, x.at(base + k * inner));
+    for (int64_t k = 0; k < len; ++k) {
+      double d = best - x.at(base + k * inner);
+      total += std::exp(-d);
+      weighted += std::exp(-d) * (d + kExp);  // x - max is off by u d, which exp makes relative
+    }
+    double d = best - x.at(i),
+           steps = static_cast<double>((len + 15) / 16) + 4 + static_cast<double>(len / 4096);
+    double sum_error = weighted / total + steps;  // relative, units of u
+    double y = std::fabs(want.at(i));
+    bounds.push_back(kU * (op == OpId::kSoftmax ? y * (d + kExp + sum_error + kDiv)
+                                                : d + sum_error + kLog * std::log(total) + y));
+  }
+  return bounds;
+}
+
+std::vector<double> average(const void* attrs, const std::vector<Value>& in, const Value& want) {
+  const auto& pool = *static_cast<const PoolAttrs*>(attrs);
+  double taps = 1;
+  for (int64_t k : pool.kernel_shape.span()) taps *= static_cast<double>(k);
+  std::vector<Value> magnitude;
+  if (!run_op(OpId::kAveragePool, attrs, {absolute(in[0])}, 1, reference_sets(), nullptr,
+              &magnitude)
+           .ok()) {
+    std::abort();
+  }
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    bounds.push_back(kU * ((taps - 1) * magnitude[0].at(i) + kDiv * std::fabs(want.at(i))));
+  }
+  return bounds;
+}
+
+// scale = gamma / sqrt(var + eps): half the sum's 1 u, the root, the division; shift = beta - mean
+// * scale.
+std::vector<double> batch_norm(const void* attrs, const std::vector<Value>& in, const Value& want) {
+  constexpr double kScale = 0.5 + kSqrt + kDiv;
+  double epsilon = static_cast<const BatchNormAttrs*>(attrs)->epsilon;
+  Shape s = in[0].view().shape;
+  int64_t inner = numel(s) / (s[0] * s[1]);
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    int64_t c = i / inner % s[1];
+    double scale = std::fabs(in[1].at(c)) / std::sqrt(in[4].at(c) + epsilon);
+    double shift = std::fabs(in[3].at(c)) * scale;
+    bounds.push_back(kU * (kScale * scale * std::fabs(in[0].at(i)) + kScale * shift + shift +
+                           std::fabs(in[2].at(c)) + std::fabs(want.at(i))));
+  }
+  return bounds;
+}
+
+}  // namespace
+
+std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
+                                  const Value& want) {
+  switch (op) {
+    case OpId::kMatMul:
+    case OpId::kLinear:
+    case OpId::kFusedLinear:
+    case OpId::kConv:
+    case OpId::kFusedConv:
+      return contraction(op, attrs, in, want);
+    case OpId::kSoftmax:
+    case OpId::kLogSoftmax:
+      return softmax(op, attrs, in[0], want);
+    case OpId::kAveragePool:
+      return average(attrs, in, want);
+    case OpId::kBatchNorm:
+      return batch_norm(attrs, in, want);
+    default:
+      break;
+  }
+  bool rounded = op == OpId::kAdd || op == OpId::kSub || op == OpId::kMul;
+  bool unary = in.size() == 1 && in[0].view().numel() == want.view().numel();
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    Error e{rounded ? 1.0 : op == OpId::kDiv ? kDiv : 0.0};
+    if (unary) e = unary_error(op, attrs, in[0].at(i));
+    double y = std::fabs(want.at(i));
+    bounds.push_back(
+        e.relative == 0 && e.absolute == 0 ? 0 : kU * (e.relative * y + e.absolute) + FLT_MIN);
+  }
+  return bounds;
+}
+
+}  // namespace wick::test

@@ -1,0 +1,48 @@
+#include "tests/vulkan/device.h"
+
+#include <cstdio>
+#include <string>
+
+namespace wick::test {
+namespace {
+
+struct Contexts {
+  vulkan::Context* plain = nullptr;
+  vulkan::Context* staged = nullptr;
+  std::string reason;
+
+  Contexts() {
+    vulkan::ContextOptions options;
+    auto made = vulkan::Context::create(default_allocator(), options);
+    if (!made.ok()) {
+      reason = made.status().message();
+      return;
+    }
+    plain = made.value();
+    options.force_staging = true;
+    auto staging = vulkan::Context::create(default_allocator(), options);
+    if (!staging.ok()) std::abort();  // the same device, opened a moment ago
+    staged = staging.value();
+    std::printf("Vulkan device: %s (%s)\n", plain->device().info().name,
+                vulkan::device_type_name(plain->device().info().type));
+  }
+  ~Contexts() {
+    vulkan::Context::destroy(plain);
+    vulkan::Context::destroy(staged);
+  }
+};
+
+Contexts& contexts() {
+  static Contexts all;
+  return all;
+}
+
+}  // namespace
+
+vulkan::Context* shared_context(bool force_staging) {
+  return force_staging ? contexts().staged : contexts().plain;
+}
+
+const char* no_device_reason() { return contexts().reason.c_str(); }
+
+}  // namespace wick::test

@@ -1,0 +1,182 @@
+// Every op's test row on the device, against the f64 oracle, within a derived bound (P3).
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+
+#include "runtime/backend/vulkan/graph/graph.h"
+#include "tests/ops/rows.h"
+#include "tests/ops/sets.h"
+#include "tests/vulkan/bounds.h"
+#include "tests/vulkan/device.h"
+
+namespace wick::test {
+namespace {
+
+using vulkan::Lowered;
+using vulkan::TensorId;
+using vulkan::VulkanGraph;
+
+constexpr const TestRow* kRows[] = {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) &kTest_##Name,
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+
+// Ops the backend promises to run itself; the others may be left to the CPU.
+constexpr OpId kPromised[] = {
+    OpId::kIdentity,   OpId::kRelu,    OpId::kLeakyRelu,   OpId::kSigmoid,     OpId::kTanh,
+    OpId::kGelu,       OpId::kSilu,    OpId::kHardSwish,   OpId::kHardSigmoid, OpId::kExp,
+    OpId::kLog,        OpId::kSqrt,    OpId::kReciprocal,  OpId::kNeg,         OpId::kAbs,
+    OpId::kFloor,      OpId::kCeil,    OpId::kRound,       OpId::kSign,        OpId::kClip,
+    OpId::kAdd,        OpId::kSub,     OpId::kMul,         OpId::kDiv,         OpId::kMax,
+    OpId::kMin,        OpId::kMatMul,  OpId::kLinear,      OpId::kFusedLinear, OpId::kConv,
+    OpId::kFusedConv,  OpId::kMaxPool, OpId::kAveragePool, OpId::kBatchNorm,   OpId::kSoftmax,
+    OpId::kLogSoftmax, OpId::kReshape, OpId::kFlatten,     OpId::kSqueeze,     OpId::kUnsqueeze,
+    OpId::kTranspose,  OpId::kExpand,  OpId::kConcat};
+
+double element_of(const Value& v, const Shape& out, int64_t i) {
+  TensorView in = v.view();
+  int64_t offset = 0;
+  for (int d = out.rank() - 1; d >= 0; --d) {
+    int64_t index = i % out[d];
+    i /= out[d];
+    int at = d - (out.rank() - in.rank());
+    if (at >= 0 && in.shape[at] != 1) offset += index * in.strides[at];
+  }
+  return v.at(offset);
+}
+
+// The f64 result, from the row's oracle or else the f64 reference kernel.
+Status oracle(const TestRow& row, const Sample& s, const std::vector<Value>& in,
+              std::vector<Value>* want) {
+  Status status = run_op(row.op, s.attrs.get(), in, s.outputs, reference_sets(), nullptr, want);
+  if (row.oracle == nullptr || !status.ok()) return status;
+  Value& w = (*want)[0];
+  for (int64_t i = 0; i < w.view().numel(); ++i) {
+    double args[3] = {};
+    for (size_t k = 0; k < in.size(); ++k) args[k] = element_of(in[k], w.view().shape, i);
+    w.set(i, row.oracle(args));
+  }
+  return {};
+}
+
+Status run_on_device(vulkan::Context& context, const TestRow& row, const Sample& s,
+                     const std::vector<Value>& in, bool constants, std::vector<Value>& out) {
+  VulkanGraph graph(context);
+  std::vector<TensorId> in_ids, out_ids;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (size_t k = 0; k < in.size(); ++k) {
+    TensorView v = in[k].view();
+    if (!v.present()) {
+      in_ids.push_back(vulkan::kNoTensor);
+    } else if (constants && k > 0) {
+      WICK_ASSIGN(TensorId id, graph.add_constant(v.dtype, v.shape, v.data));
+      in_ids.push_back(id);
+    } else {
+      WICK_ASSIGN(TensorId id, graph.add_input(v.dtype, v.shape));
+      in_ids.push_back(id);
+      inputs.push_back(v.data);
+    }
+  }
+  for (const Value& v : out) {
+    WICK_ASSIGN(TensorId id, graph.add_temporary(v.view().dtype, v.view().shape));
+    out_ids.push_back(id);
+    outputs.push_back(v.view().data);
+  }
+  WICK_TRY(graph.add_call(row.op, s.attrs.get(), in_ids, out_ids));
+  for (TensorId id : out_ids) WICK_TRY(graph.add_output(id));
+  WICK_TRY(graph.finish());
+  return graph.run(inputs, outputs);
+}
+
+bool subnormal(double v) { return v != 0 && std::fabs(v) < FLT_MIN; }
+
+struct Worst {
+  double ratio = 0;
+  std::string text = "exact";
+};
+
+// "" when every element is within its bound; keeps the worst ratio seen.
+std::string compare(const Sample& s, const Value& got, const Value& want,
+                    const std::vector<Value>& in, const std::vector<double>& bounds, Worst* worst) {
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    double a = got.at(i), b = want.at(i), bound = bounds[static_cast<size_t>(i)];
+    b = std::fabs(b) > FLT_MAX ? std::copysign(INFINITY, b) : b;
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    // A device may read a subnormal as zero: nothing is promised of it.
+    if (in.size() == 1 && in[0].view().numel() == want.view().numel() && subnormal(in[0].at(i)))
+      continue;
+    if (got.view().dtype == DType::kF32 && static_cast<float>(b) == static_cast<float>(a)) continue;
+    double ratio = bound > 0 ? std::fabs(a - b) / bound : INFINITY;
+    std::string text =
+        fmt::format("{} element {}: {:.9g}, exact {:.9g}, bound {:.3g}", s.name, i, a, b, bound);
+    if (!(ratio <= 1)) return text;
+    if (ratio > worst->ratio) *worst = {ratio, fmt::format("{:.3f} ({})", ratio, text)};
+  }
+  return "";
+}
+
+TEST(VulkanRows, WithinBoundsOfTheDoubleOracle) {
+  WICK_NEED_DEVICE();
+  int on_device = 0, left = 0;
+  double overall = 0;
+  for (const TestRow* row : kRows) {
+    const char* name = find_op(row->op)->name;
+    Worst worst;
+    int ran = 0, unknown = 0;
+    for (const Sample& s : row->samples()) {
+      SCOPED_TRACE(s.name);
+      auto in = make_inputs(s);
+      auto exact_in = make_inputs(s, DType::kF64);
+      std::vector<Value> want, got;
+      if (!oracle(*row, s, exact_in, &want).ok()) {
+        ++unknown;
+        continue;
+      }
+      for (const Value& w : want) {
+        got.emplace_back(w.view().dtype == DType::kF64 ? DType::kF32 : w.view().dtype,
+                         w.view().shape);
+      }
+      Status status = run_on_device(*shared_context(true), *row, s, in, true, got);
+      if (status.code() == Code::kUnsupported) {
+        ++left;
+        continue;
+      }
+      ASSERT_TRUE(status.ok()) << status.message();
+      ++ran;
+      for (size_t k = 0; k < want.size(); ++k) {
+        auto bounds = vulkan_bounds(row->op, s.attrs.get(), exact_in, want[k]);
+        EXPECT_EQ(compare(s, got[k], want[k], exact_in, bounds, &worst), "");
+      }
+      // The same shaders on the same numbers: where tensors lie must not matter.
+      std::vector<Value> direct;
+      for (const Value& g : got) direct.emplace_back(g.view().dtype, g.view().shape);
+      status = run_on_device(*shared_context(false), *row, s, in, false, direct);
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (size_t k = 0; k < got.size(); ++k)
+        EXPECT_EQ(bits_differ(got[k].view(), direct[k].view()), "");
+    }
+    on_device += ran;
+    overall = std::fmax(overall, worst.ratio);
+    if (ran > 0)
+      fmt::print("{:<12} {:3} samples, worst observed / bound: {}\n", name, ran, worst.text);
+    bool promised = false;
+    for (OpId op : kPromised) promised = promised || op == row->op;
+    if (unknown > 0) {
+      fmt::print("{:<12} {:3} samples without a reference kernel\n", name, unknown);
+      continue;
+    }
+    EXPECT_EQ(promised, ran > 0) << name
+                                 << (promised ? " was not run on the device"
+                                              : ": add it to kPromised");
+  }
+  fmt::print("{} samples on the device, {} left to the CPU; worst observed / bound {:.3f}\n",
+             on_device, left, overall);
+  EXPECT_GE(overall, 1.0 / 50) << "the bounds are too loose to mean anything";
+}
+
+}  // namespace
+}  // namespace wick::test
