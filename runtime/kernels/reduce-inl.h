@@ -72,7 +72,7 @@ class VectorSum {
   int64_t in_block_ = 0;
 };
 
-[[maybe_unused]] static float sum(const float* x, int64_t n) {
+inline float sum(const float* x, int64_t n) {
   VectorSum s;
   s.add(x, n);
   return s.finish();
@@ -80,7 +80,7 @@ class VectorSum {
 
 // The same sequence order for each of `cols` neighbouring outputs, vectors running across them: the sequence
 // of output j is x[r * stride + j].
-static void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t cols, float* y) {
+inline void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t cols, float* y) {
   const D16 d;
   int64_t j = 0;
   for (; j + kWidth <= cols; j += kWidth) {

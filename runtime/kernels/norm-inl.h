@@ -1,0 +1,103 @@
+// SIMD bodies of batch norm, softmax and log_softmax, once per target.
+#if defined(WICK_KERNELS_NORM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WICK_KERNELS_NORM_INL_H_
+#undef WICK_KERNELS_NORM_INL_H_
+#else
+#define WICK_KERNELS_NORM_INL_H_
+#endif
+
+#include "runtime/kernels/math-inl.h"
+#include "runtime/kernels/reduce-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick {
+namespace HWY_NAMESPACE {
+namespace norm {
+
+using simd_math::DF;
+using simd_math::F;
+using simd_math::fma;
+
+// f over n elements; the tail through a padded copy.
+template <class Fn>
+HWY_INLINE void map(const float* x, float* y, int64_t n, Fn f) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(F(hn::LoadU(d, x + i))).v, d, y + i);
+  if (i < n) {
+    HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
+    for (int64_t j = i; j < n; ++j) buffer[j - i] = x[j];
+    hn::Store(f(F(hn::Load(d, buffer))).v, d, buffer);
+    for (int64_t j = i; j < n; ++j) y[j] = buffer[j - i];
+  }
+}
+
+// Rows [begin, end) of [N * C, inner]; scale and shift are per channel.
+static void scale_shift(const float* x, const float* scale, const float* shift, int64_t channels, int64_t inner,
+                        int64_t begin, int64_t end, float* y) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (inner == 1) {  // vectors run over channels
+    for (int64_t r = begin; r < end;) {
+      int64_t c = r % channels;
+      int64_t n = channels - c < end - r ? channels - c : end - r;
+      int64_t i = 0;
+      for (; i + lanes <= n; i += lanes) {
+        F v = fma(F(hn::LoadU(d, x + r + i)), F(hn::LoadU(d, scale + c + i)), F(hn::LoadU(d, shift + c + i)));
+        hn::StoreU(v.v, d, y + r + i);
+      }
+      for (; i < n; ++i) {
+        F v = fma(F(x[r + i]), F(scale[c + i]), F(shift[c + i]));
+        y[r + i] = hn::GetLane(v.v);
+      }
+      r += n;
+    }
+    return;
+  }
+  for (int64_t r = begin; r < end; ++r) {
+    const F s(scale[r % channels]), t(shift[r % channels]);
+    map(x + r * inner, y + r * inner, inner, [s, t](F v) HWY_ATTR { return fma(v, s, t); });
+  }
+}
+
+template <bool log_form>
+static void softmax_rows(const float* x, int64_t n, int64_t begin, int64_t end, float* y) {
+  for (int64_t r = begin; r < end; ++r) {
+    const float* p = x + r * n;
+    float* q = y + r * n;
+    const F largest(reduce::extreme_of<true>(-__builtin_huge_valf(), p, n));
+    map(p, q, n, [largest](F v) HWY_ATTR { return simd_math::exp(v - largest); });
+    const F total(reduce::sum(q, n));
+    if (log_form) {
+      const F log_total = simd_math::log(total);
+      map(p, q, n, [largest, log_total](F v) HWY_ATTR { return (v - largest) - log_total; });
+    } else {
+      map(q, q, n, [total](F v) HWY_ATTR { return v / total; });
+    }
+  }
+}
+
+// scale = gamma / sqrt(var + eps), shift = fma(-mean, scale, beta)
+static void fold(const float* gamma, const float* beta, const float* mean, const float* var, float epsilon,
+                 int64_t n, float* scale, float* shift) {
+  for (int64_t i = 0; i < n; ++i) {
+    F s = F(gamma[i]) / simd_math::sqrt(F(var[i]) + F(epsilon));
+    scale[i] = hn::GetLane(s.v);
+    shift[i] = hn::GetLane(simd_math::nfma(F(mean[i]), s, F(beta[i])).v);
+  }
+}
+
+}  // namespace norm
+
+static ScaleShiftBody find_scale_shift() { return norm::scale_shift; }
+static FoldBody find_fold() { return norm::fold; }
+static SoftmaxBody find_softmax(bool log_form) {
+  return log_form ? norm::softmax_rows<true> : norm::softmax_rows<false>;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+HWY_AFTER_NAMESPACE();
+
+#endif

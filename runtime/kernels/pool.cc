@@ -1,0 +1,47 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pool.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/pool.h"
+
+#ifndef WICK_KERNELS_POOL_BODY_
+#define WICK_KERNELS_POOL_BODY_
+namespace wick {
+using PoolBody = void (*)(const float* x, const PoolShape& s, int64_t begin, int64_t end, float* y);
+}  // namespace wick
+#endif
+
+#include "runtime/kernels/pool-inl.h"
+
+#if HWY_ONCE
+namespace wick {
+namespace {
+
+HWY_EXPORT(find_pool);
+
+bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
+
+template <bool average>
+Status plan(const KernelQuery&, KernelPlan* p) {
+  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_pool)(average));
+  return {};
+}
+
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+  auto body = reinterpret_cast<PoolBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
+  parallel_items(ctx.pool, s.planes, s.cost(), [&](int64_t begin, int64_t end) {
+    body(in[0].as<float>(), s, begin, end, out[0].as<float>());
+  });
+  return {};
+}
+
+}  // namespace
+
+WICK_CPU_ROWS(MaxPool, {"max_pool.f32.simd", kContiguous, match, plan<false>, nullptr, run});
+WICK_CPU_ROWS(AveragePool, {"average_pool.f32.simd", kContiguous, match, plan<true>, nullptr, run});
+
+}  // namespace wick
+#endif
