@@ -1,0 +1,161 @@
+// dw[o][k] = sum over pixels of x[k at pixel] * dy[o][pixel]: a register tile has weights' taps as rows
+// and output channels as lanes, and walks the pixels by a table of offsets into the padded input.
+#include <algorithm>
+#include <cstring>
+
+#include "trainer/kernels/conv_grad.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kPixelChunk = 256;  // of grad_output, transposed at a time: stays in L2 while the taps pass
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+class WeightGrad {
+ public:
+  WeightGrad(const TileKernels& t, const ConvShape& s, int threads) : t_(t), s_(s), threads_(threads) {
+    const int64_t span_h = (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1;
+    const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
+    padded_ = s.pad_top != 0 || s.pad_left != 0 || span_h > s.h || span_w > s.w;
+    image_.rows = padded_ ? span_h : s.h;
+    image_.cols = padded_ ? span_w : s.w;
+    k_ = s.group_in() * s.taps();
+    panel_cols_ = conv_panel_cols(t, s.group_out());
+    panels_ = ceil_div(s.group_out(), panel_cols_);
+    wide_ = panels_ * panel_cols_;
+    slices_ = conv_weight_grad_slices(s.n, s.oc * k_);
+    // Tasks beyond the slices share the taps; each then prepares its own copy of the images.
+    const int64_t more = ceil_div(2 * threads, slices_ * s.groups);
+    parts_ = threads == 1 ? 1 : std::min(more, ceil_div(k_, int64_t{t.mr}));
+    part_rows_ = round_up(ceil_div(k_, parts_), t.mr);
+    image_floats_ = padded_ ? round_up(s.group_in() * image_.channel_floats(), 16) : 0;
+    chunk_ = std::min<int64_t>(kPixelChunk, s.oh * s.ow);
+    partial_floats_ = round_up(k_ * wide_, 16);
+    table_floats_ = round_up(s.oh * s.ow, 16);
+  }
+
+  size_t scratch_bytes() const {
+    return sizeof(float) * static_cast<size_t>(table_floats_ + slices_ * s_.groups * partial_floats_ +
+                                               threads_ * worker_floats());
+  }
+
+  void run(const float* x, const float* dy, float* dw, float* scratch, ThreadPool* pool) {
+    pixel_ = reinterpret_cast<int32_t*>(scratch);
+    partials_ = scratch + table_floats_;
+    float* workers = partials_ + slices_ * s_.groups * partial_floats_;
+    for (int64_t i = 0; i < s_.oh; ++i) {
+      for (int64_t j = 0; j < s_.ow; ++j) {
+        pixel_[i * s_.ow + j] = static_cast<int32_t>(i * s_.stride_h * image_.cols + j * s_.stride_w);
+      }
+    }
+    parallel_for(pool, slices_ * s_.groups * parts_, [&](int64_t task, int worker) {
+      slice(x, dy, task / parts_ / s_.groups, task / parts_ % s_.groups, task % parts_,
+            workers + worker * worker_floats());
+    });
+    // Rows of taps are independent: add the slices in order, then turn [k][o] into [o][k].
+    const int64_t rows = std::max<int64_t>(t_.mr, 8192 / wide_);
+    const int64_t blocks = ceil_div(k_, rows);
+    parallel_for(pool, s_.groups * blocks, [&](int64_t task, int) {
+      const int64_t g = task / blocks, k = task % blocks * rows;
+      combine(g, k, std::min(k_, k + rows), dw + g * s_.group_out() * k_);
+    });
+  }
+
+ private:
+  int64_t worker_floats() const { return image_floats_ + round_up(chunk_ * wide_, 16); }
+  float* partial(int64_t slice, int64_t g) { return partials_ + (slice * s_.groups + g) * partial_floats_; }
+
+  void slice(const float* x, const float* dy, int64_t slice, int64_t g, int64_t part, float* own) {
+    const int64_t k0 = part * part_rows_, k1 = std::min(k_, k0 + part_rows_);
+    if (k0 >= k1) return;
+    const int64_t c0 = k0 / s_.taps(), c1 = ceil_div(k1, s_.taps());
+    const int64_t plane = s_.oh * s_.ow;
+    float* sums = partial(slice, g);
+    float* turned = own + image_floats_;
+    bool resume = false;
+    for (int64_t n = slice_begin(slice, slices_, s_.n); n < slice_begin(slice + 1, slices_, s_.n); ++n) {
+      const float* image = x + (n * s_.ic + g * s_.group_in()) * s_.h * s_.w;
+      if (padded_) {
+        for (int64_t c = c0; c < c1; ++c) {
+          pad_channel(image_, image + c * s_.h * s_.w, s_.h, s_.w, s_.pad_top, s_.pad_left,
+                      own + c * image_.channel_floats());
+        }
+        image = own;
+      }
+      const float* grad = dy + (n * s_.oc + g * s_.group_out()) * plane;
+      for (int64_t p = 0; p < plane; p += chunk_) {
+        const int64_t pixels = std::min(chunk_, plane - p);
+        for (int64_t o = 0; o < s_.group_out(); o += panel_cols_) {
+          t_.transpose(grad + o * plane + p, plane, turned + o * chunk_, panel_cols_,
+                       std::min(panel_cols_, s_.group_out() - o), pixels);
+        }
+        tiles(image, turned, p, pixels, k0, k1, resume, sums);
+        resume = true;
+      }
+    }
+    if (!resume) {
+      for (int64_t k = k0; k < k1; ++k) memset(sums + k * wide_, 0, sizeof(float) * static_cast<size_t>(wide_));
+    }
+  }
+
+  void tiles(const float* image, const float* turned, int64_t pixel, int64_t pixels, int64_t k0, int64_t k1,
+             bool resume, float* sums) {
+    TileArgs args = {};
+    args.k = pixels;
+    args.row_offset = pixel_ + pixel;
+    args.vec_step = panel_cols_;
+    args.out_step = wide_;
+    args.resume = resume;
+    for (int64_t o = 0; o < s_.group_out(); o += panel_cols_) {
+      args.vec = turned + o * chunk_;
+      args.cols = static_cast<int>(std::min(panel_cols_, s_.group_out() - o));
+      for (int64_t k = k0; k < k1; k += t_.mr) {
+        args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, k1 - k));
+        for (int r = 0; r < args.row_count; ++r) {
+          const int64_t c = (k + r) / s_.taps(), tap = (k + r) % s_.taps();
+          args.rows[r] = image + c * image_.channel_floats() +
+                         image_.at(tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w);
+        }
+        args.out = sums + k * wide_ + o;
+        t_.tile_row_table(args);
+      }
+    }
+  }
+
+  void combine(int64_t g, int64_t k0, int64_t k1, float* dw) {
+    float* sum = partial(0, g) + k0 * wide_;
+    for (int64_t slice = 1; slice < slices_; ++slice) {
+      const float* more = partial(slice, g) + k0 * wide_;
+      for (int64_t k = 0; k < k1 - k0; ++k) {
+        for (int64_t o = 0; o < s_.group_out(); ++o) sum[k * wide_ + o] += more[k * wide_ + o];
+      }
+    }
+    t_.transpose(sum, wide_, dw + k0, k_, k1 - k0, s_.group_out());
+  }
+
+  const TileKernels& t_;
+  const ConvShape& s_;
+  int threads_;
+  bool padded_ = false;
+  PaddedImage image_;
+  int64_t k_ = 0, panel_cols_ = 0, panels_ = 0, wide_ = 0;
+  int64_t slices_ = 1, parts_ = 1, part_rows_ = 0, chunk_ = 1;
+  int64_t image_floats_ = 0, partial_floats_ = 0, table_floats_ = 0;
+  int32_t* pixel_ = nullptr;
+  float* partials_ = nullptr;
+};
+
+}  // namespace
+
+size_t conv_weight_grad_scratch_bytes(const TileKernels& kernels, const ConvShape& s, int threads) {
+  return WeightGrad(kernels, s, threads).scratch_bytes();
+}
+
+void conv_weight_grad(const TileKernels& kernels, const ConvShape& s, const float* x, const float* dy,
+                      float* dw, float* scratch, int threads, ThreadPool* pool) {
+  WeightGrad(kernels, s, threads).run(x, dy, dw, scratch, pool);
+}
+
+}  // namespace wick

@@ -1,0 +1,23 @@
+// The rows of the training ops (role kTrain), named as runtime/kernels/kernel_set.h names the others.
+#pragma once
+
+#include "runtime/kernels/kernel_set.h"
+
+namespace wick {
+
+#define WICK_ROWS_kInfer(Name)
+#define WICK_ROWS_kTrain(Name)                                              \
+  extern const Span<const KernelRow> kRefRows_##Name __attribute__((weak)); \
+  extern const Span<const KernelRow> kCpuRows_##Name __attribute__((weak));
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_ROWS_##Role(Name)
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+#undef WICK_ROWS_kInfer
+#undef WICK_ROWS_kTrain
+
+// Plain loops in contract order, and the SIMD rows. The trainer asks
+// {&kCpuKernels, &kTrainKernels, &kReferenceKernels, &kTrainReferenceKernels}.
+extern const KernelSet kTrainReferenceKernels;
+extern const KernelSet kTrainKernels;
+
+}  // namespace wick
