@@ -1,0 +1,263 @@
+#include "graph/ir/graph.h"
+
+#include <algorithm>
+
+#include "graph/ir/infer.h"
+#include "wick/error.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kMaxElements = 64;  // of a tensor whose values shapes may depend on
+
+}  // namespace
+
+SymDim Graph::symbol(const std::string& name, int64_t min, int64_t max) {
+  if (min < 0 || max < min) throw Error("dimension " + name + " has empty bounds");
+  for (const SymbolInfo& s : symbols_) {
+    if (s.name != name) continue;
+    if (s.min != min || s.max != max) throw Error("dimension " + name + " has two different bounds");
+    return SymDim::symbol(name, min, max);
+  }
+  symbols_.push_back({name, min, max});
+  return SymDim::symbol(name, min, max);
+}
+
+SymDim Graph::fresh_symbol(int64_t min) {
+  while (true) {
+    std::string fresh(1, 'd');
+    fresh += std::to_string(fresh_++);
+    bool taken = std::any_of(symbols_.begin(), symbols_.end(),
+                             [&](const SymbolInfo& s) { return s.name == fresh; });
+    if (!taken) return symbol(fresh, min, INT32_MAX);
+  }
+}
+
+ValueId Graph::add_input(const std::string& input_name, DType dtype, const SymShape& shape) {
+  Value v;
+  v.kind = ValueKind::kInput;
+  v.dtype = dtype;
+  v.ranked = true;
+  v.shape = shape;
+  v.name = input_name;
+  values_.push_back(std::move(v));
+  inputs_.push_back(static_cast<ValueId>(values_.size()) - 1);
+  return inputs_.back();
+}
+
+ValueId Graph::add_constant(HostTensor tensor, const std::string& constant_name, bool parameter) {
+  Value v;
+  v.kind = ValueKind::kConstant;
+  v.dtype = tensor.dtype();
+  v.ranked = true;
+  v.shape = to_symbolic(tensor.shape());
+  v.name = constant_name;
+  v.parameter = parameter;
+  bool ints = tensor.dtype() == DType::kI64 || tensor.dtype() == DType::kI32;
+  if (ints && tensor.shape().rank() <= 1 && tensor.numel() <= kMaxElements) {
+    v.has_elements = true;
+    for (int64_t i : int_values(tensor)) v.elements.emplace_back(i);
+  }
+  v.constant = std::move(tensor);
+  values_.push_back(std::move(v));
+  return static_cast<ValueId>(values_.size()) - 1;
+}
+
+NodeId Graph::add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs, int outputs,
+                       const std::string& node_name) {
+  const OpInfo* info = find_op(op);
+  if (info == nullptr) throw Error("unknown op id " + std::to_string(static_cast<int>(op)));
+  while (!inputs.empty() && inputs.back() == kNoValue) inputs.pop_back();
+  Node n;
+  n.op = op;
+  n.attrs = attrs;
+  n.inputs = std::move(inputs);
+  n.name = node_name;
+  for (ValueId v : n.inputs) {
+    if (v != kNoValue && (v < 0 || static_cast<size_t>(v) >= values_.size())) {
+      throw Error("[" + std::string(info->name) + "] reads value " + std::to_string(v) +
+                  ", which does not exist");
+    }
+  }
+  auto id = static_cast<NodeId>(nodes_.size());
+  int count = info->outputs == 255 ? outputs : info->outputs;
+  size_t first = values_.size();
+  for (int i = 0; i < count; ++i) {
+    Value v;
+    v.producer = id;
+    v.output = i;
+    n.outputs.push_back(static_cast<ValueId>(values_.size()));
+    values_.push_back(std::move(v));
+  }
+  nodes_.push_back(std::move(n));
+  try {
+    infer(id);
+  } catch (...) {
+    nodes_.pop_back();
+    values_.resize(first);
+    throw;
+  }
+  return id;
+}
+
+void Graph::add_output(const std::string& output_name, ValueId id) {
+  outputs_.push_back({output_name, id});
+}
+
+void Graph::infer(NodeId id) {
+  const Node& n = node(id);
+  const OpInfo* info = find_op(n.op);
+  std::vector<ValueInfo<SymDim>> in(n.inputs.size()), out(n.outputs.size());
+  std::vector<DType> dtypes(n.inputs.size(), DType::kNone);
+  bool ranked = true;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (n.inputs[i] == kNoValue) continue;
+    const Value& v = value(n.inputs[i]);
+    ranked = ranked && v.ranked;
+    dtypes[i] = in[i].dtype = v.dtype;
+    in[i].shape = v.shape;
+    if (v.has_elements) {
+      // A rank-1 tensor of no elements still needs an address.
+      static const SymDim kNothing;
+      in[i].elements = v.elements.empty() ? &kNothing : v.elements.data();
+      in[i].element_count = static_cast<int64_t>(v.elements.size());
+    }
+  }
+  bool known = false;
+  try {
+    known = ranked && infer_symbolic(n.op, n.attrs.get(), in, out);
+  } catch (const Error& e) {
+    throw Error("[" + std::string(info->name) + "] " + e.what() +
+                (n.name.empty() ? "" : " in " + n.name) +
+                (n.source.file.empty() ? "" : " (" + n.source.text() + ")"));
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    Value& v = value(n.outputs[i]);
+    v.dtype = known ? out[i].dtype : dtype_without_shape(n.op, n.attrs.get(), dtypes);
+    v.ranked = known;
+    v.shape = known ? out[i].shape : SymShape();
+    v.has_elements = false;
+    v.elements.clear();
+  }
+  if (n.outputs.size() == 1) {
+    std::vector<SymDim> elements;
+    if (known && out[0].elements != nullptr && out[0].element_count <= kMaxElements &&
+        (out[0].dtype == DType::kI64 || out[0].dtype == DType::kI32)) {
+      elements.assign(out[0].elements, out[0].elements + out[0].element_count);
+      value(n.outputs[0]).has_elements = true;
+      value(n.outputs[0]).elements = std::move(elements);
+    } else if (known && compute_elements(*this, n, &elements)) {
+      value(n.outputs[0]).has_elements = true;
+      value(n.outputs[0]).elements = std::move(elements);
+    }
+  }
+}
+
+std::vector<std::vector<NodeId>> Graph::users() const {
+  std::vector<std::vector<NodeId>> result(values_.size());
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].removed()) continue;
+    for (ValueId v : nodes_[i].inputs) {
+      if (v != kNoValue) result[static_cast<size_t>(v)].push_back(static_cast<NodeId>(i));
+    }
+  }
+  return result;
+}
+
+bool Graph::is_output(ValueId id) const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const GraphOutput& o) { return o.value == id; });
+}
+
+void Graph::replace_all(ValueId from, ValueId to) {
+  for (Node& n : nodes_) std::replace(n.inputs.begin(), n.inputs.end(), from, to);
+  for (GraphOutput& o : outputs_) {
+    if (o.value == from) o.value = to;
+  }
+}
+
+void Graph::remove_node(NodeId id) {
+  Node& n = node(id);
+  n.op = OpId::kNone;
+  n.inputs.clear();
+}
+
+void Graph::sort_nodes() {
+  std::vector<int> state(nodes_.size(), 0);  // 0 new, 1 open, 2 done
+  std::vector<NodeId> order, stack;
+  for (size_t root = 0; root < nodes_.size(); ++root) {
+    if (nodes_[root].removed()) continue;
+    stack.push_back(static_cast<NodeId>(root));
+    while (!stack.empty()) {
+      NodeId id = stack.back();
+      auto at = static_cast<size_t>(id);
+      if (state[at] == 2) {
+        stack.pop_back();
+        continue;
+      }
+      bool ready = true;
+      for (ValueId v : nodes_[at].inputs) {
+        if (v == kNoValue || value(v).kind != ValueKind::kNode) continue;
+        NodeId p = value(v).producer;
+        if (state[static_cast<size_t>(p)] == 2) continue;
+        if (state[static_cast<size_t>(p)] == 1) throw Error("the graph has a cycle through " + node_text(*this, p));
+        ready = false;
+        stack.push_back(p);
+      }
+      if (ready) {
+        state[at] = 2;
+        order.push_back(id);
+        stack.pop_back();
+      } else {
+        state[at] = 1;
+      }
+    }
+  }
+  std::vector<Node> sorted;
+  for (NodeId id : order) {
+    for (ValueId v : node(id).outputs) value(v).producer = static_cast<NodeId>(sorted.size());
+    sorted.push_back(std::move(node(id)));
+  }
+  nodes_ = std::move(sorted);
+}
+
+void Graph::compact() {
+  sort_nodes();
+  std::vector<bool> used(values_.size(), false);
+  for (ValueId v : inputs_) used[static_cast<size_t>(v)] = true;
+  for (const GraphOutput& o : outputs_) used[static_cast<size_t>(o.value)] = true;
+  for (const Node& n : nodes_) {
+    for (ValueId v : n.inputs) {
+      if (v != kNoValue) used[static_cast<size_t>(v)] = true;
+    }
+    for (ValueId v : n.outputs) used[static_cast<size_t>(v)] = true;
+  }
+  std::vector<ValueId> to(values_.size(), kNoValue);
+  std::vector<Value> kept;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (!used[i]) continue;
+    to[i] = static_cast<ValueId>(kept.size());
+    kept.push_back(std::move(values_[i]));
+  }
+  values_ = std::move(kept);
+  auto renumber = [&](ValueId& v) {
+    if (v != kNoValue) v = to[static_cast<size_t>(v)];
+  };
+  std::for_each(inputs_.begin(), inputs_.end(), renumber);
+  for (GraphOutput& o : outputs_) renumber(o.value);
+  for (Node& n : nodes_) {
+    std::for_each(n.inputs.begin(), n.inputs.end(), renumber);
+    std::for_each(n.outputs.begin(), n.outputs.end(), renumber);
+  }
+}
+
+std::string node_text(const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
+  const OpInfo* info = find_op(n.op);
+  std::string s = info == nullptr ? "removed node" : info->name;
+  s += n.name.empty() ? " #" + std::to_string(id) : " " + n.name;
+  if (!n.source.file.empty()) s += " (" + n.source.text() + ")";
+  return s;
+}
+
+}  // namespace wick

@@ -1,0 +1,61 @@
+// HostTensor: a contiguous tensor on the host that owns its bytes. Copies share them; nobody writes through a
+// shared one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/core/tensor_view.h"
+
+namespace wick {
+
+class HostTensor {
+ public:
+  HostTensor() = default;
+  // Zero-filled, 64-byte aligned. Throws Error when the shape is unsound or there is no memory.
+  HostTensor(DType dtype, const Shape& shape);
+  // Copies `bytes` (which must be exactly the tensor's).
+  HostTensor(DType dtype, const Shape& shape, const void* data, size_t bytes);
+
+  template <class T>
+  static HostTensor of(const Shape& shape, const std::vector<T>& values) {
+    return HostTensor(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
+  }
+  // Rank 1 int64.
+  static HostTensor ints(Span<const int64_t> values);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  bool present() const { return dtype_ != DType::kNone; }
+  int64_t numel() const { return wick::numel(shape_); }
+  size_t nbytes() const { return bytes_; }
+  void* data() { return data_.get(); }
+  const void* data() const { return data_.get(); }
+  template <class T>
+  T* as() {
+    return static_cast<T*>(data());
+  }
+  template <class T>
+  const T* as() const {
+    return static_cast<const T*>(data());
+  }
+  TensorView view() const { return {data_.get(), dtype_, shape_}; }
+  // The same bytes under another shape of as many elements.
+  HostTensor reshaped(const Shape& shape) const;
+
+ private:
+  DType dtype_ = DType::kNone;
+  Shape shape_;
+  size_t bytes_ = 0;
+  std::shared_ptr<char> data_;
+};
+
+// The integers of an int32 / int64 tensor.
+std::vector<int64_t> int_values(const HostTensor& t);
+// Equal dtype, shape and bits, every NaN counting as one value.
+bool same_bits(const HostTensor& a, const HostTensor& b);
+// The value of a floating-point or integer tensor's element as a double; bool is 0 or 1.
+double element_as_double(const HostTensor& t, int64_t index);
+
+}  // namespace wick

@@ -1,0 +1,137 @@
+#include "graph/ir/infer.h"
+
+#include <algorithm>
+
+#include "runtime/ops/rules/table-inl.h"
+#include "wick/error.h"
+
+namespace wick {
+
+bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in,
+                    Span<ValueInfo<SymDim>> out) {
+  RuleCtx<SymDim> ctx{op, attrs, in, out};
+  Status s = rules::infer<SymDim>(ctx);
+  if (!s.ok() && s.code() == Code::kNotFound) return false;
+  if (!s.ok()) throw Error(s.message());
+  for (const ValueInfo<SymDim>& v : out) {
+    if (!is_static(v.shape)) continue;
+    auto bytes = checked_bytes(to_static(v.shape), dtype_bits(v.dtype));
+    if (!bytes.ok()) throw Error(bytes.status().message());
+  }
+  return true;
+}
+
+DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in) {
+  switch (op) {
+    case OpId::kEqual:
+    case OpId::kLess:
+    case OpId::kLessOrEqual:
+    case OpId::kGreater:
+    case OpId::kGreaterOrEqual: return DType::kBool;
+    case OpId::kArgMax:
+    case OpId::kArgMin:
+    case OpId::kShape: return DType::kI64;
+    case OpId::kCast: return static_cast<DType>(static_cast<const CastAttrs*>(attrs)->to);
+    case OpId::kWhere: return in[1];
+    default: return in.empty() ? DType::kNone : in[0];
+  }
+}
+
+namespace {
+
+const std::vector<SymDim>* elements_of(const Graph& g, const Node& n, size_t i) {
+  if (i >= n.inputs.size() || n.inputs[i] == kNoValue) return nullptr;
+  const Value& v = g.value(n.inputs[i]);
+  return v.has_elements ? &v.elements : nullptr;
+}
+
+bool binary_elements(OpId op, const SymDim& a, const SymDim& b, SymDim* out) {
+  switch (op) {
+    case OpId::kAdd: *out = a + b; return true;
+    case OpId::kSub: *out = a - b; return true;
+    case OpId::kMul: *out = a * b; return true;
+    case OpId::kMax: *out = dim_max(a, b); return true;
+    case OpId::kMin: *out = dim_min(a, b); return true;
+    case OpId::kDiv:
+      // integer division truncates: equal to floor only where nothing is negative
+      if (!b.known() || b.constant() <= 0 || a.min() < 0) return false;
+      *out = dim_floor_div(a, b.constant());
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
+  const Value& result = g.value(n.outputs[0]);
+  bool ints = result.dtype == DType::kI64 || result.dtype == DType::kI32;
+  if (!ints || result.shape.rank() > 1) return false;
+  const auto* a = elements_of(g, n, 0);
+  const auto* b = elements_of(g, n, 1);
+  switch (n.op) {
+    case OpId::kIdentity:
+    case OpId::kSqueeze:
+    case OpId::kUnsqueeze:
+    case OpId::kReshape:
+    case OpId::kFlatten:
+    case OpId::kExpand:
+      if (a == nullptr || !is_static(result.shape) ||
+          static_cast<int64_t>(a->size()) != numel(to_static(result.shape))) {
+        return false;
+      }
+      *out = *a;
+      return true;
+    case OpId::kCast:
+      if (a == nullptr || result.dtype != DType::kI64) return false;  // int32 might not hold it
+      *out = *a;
+      return true;
+    case OpId::kConcat:
+      for (size_t i = 0; i < n.inputs.size(); ++i) {
+        const auto* e = elements_of(g, n, i);
+        if (e == nullptr || out->size() + e->size() > 64) return false;
+        out->insert(out->end(), e->begin(), e->end());
+      }
+      return true;
+    case OpId::kGather:
+      if (a == nullptr || b == nullptr) return false;
+      for (const SymDim& index : *b) {
+        if (!index.known()) return false;
+        auto size = static_cast<int64_t>(a->size());
+        int64_t i = index.constant() < 0 ? index.constant() + size : index.constant();
+        if (i < 0 || i >= size) throw Error("[Gather] index " + index.text() + " out of range");
+        out->push_back((*a)[static_cast<size_t>(i)]);
+      }
+      return true;
+    case OpId::kSlice: {
+      if (a == nullptr || n.inputs.size() > 1) return false;  // shapes of inputs are folded to attributes
+      const auto& s = n.attrs.as<SliceAttrs>();
+      if (s.starts.count != 1) return false;
+      auto r = rules::resolve_slice(static_cast<int64_t>(a->size()), s.starts[0], s.ends[0],
+                                    s.steps.at_or(0, 1));
+      for (int64_t i = 0; i < r.count; ++i) out->push_back((*a)[static_cast<size_t>(r.start + i * r.step)]);
+      return true;
+    }
+    case OpId::kAdd:
+    case OpId::kSub:
+    case OpId::kMul:
+    case OpId::kDiv:
+    case OpId::kMax:
+    case OpId::kMin: {
+      if (a == nullptr || b == nullptr || a->empty() || b->empty()) return false;
+      size_t size = std::max(a->size(), b->size());
+      if ((a->size() != size && a->size() != 1) || (b->size() != size && b->size() != 1)) return false;
+      for (size_t i = 0; i < size; ++i) {
+        SymDim d;
+        if (!binary_elements(n.op, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i], &d)) {
+          return false;
+        }
+        out->push_back(d);
+      }
+      return true;
+    }
+    default: return false;
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,90 @@
+// SymDim: a dimension that may depend on symbols. A canonical polynomial over symbols and opaque atoms (floor
+// division, max), so that equal sizes compare equal whichever way they were computed. The dim_* vocabulary of
+// runtime/ops/rule.h is overloaded for it: one shape rule serves numbers and symbols.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/ops/rule.h"
+
+namespace wick {
+
+class SymDim;
+
+// A symbol, or an expression that a polynomial cannot say. Equal texts mean equal atoms.
+struct SymAtom;
+using SymAtomRef = std::shared_ptr<const SymAtom>;
+
+struct SymTerm {
+  int64_t coefficient = 0;
+  std::vector<SymAtomRef> factors;  // sorted by text, not empty
+};
+
+class SymDim {
+ public:
+  SymDim(int64_t value = 0) : constant_(value) {}  // NOLINT: numbers are dimensions
+
+  // A symbol with inclusive bounds. Two symbols of one name in one graph are the same dimension.
+  static SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
+
+  bool known() const { return terms_ == nullptr; }
+  int64_t constant() const { return constant_; }  // the value when known()
+  const std::vector<SymTerm>& terms() const;
+
+  // Inclusive, saturated to int64.
+  int64_t min() const;
+  int64_t max() const;
+
+  std::string text() const;
+  // Replaces every symbol; throws Error when `lookup` returns a negative number for one.
+  int64_t evaluate(const std::function<int64_t(const std::string&)>& lookup) const;
+  // Calls visit(name, min, max) for every symbol, atoms' insides included.
+  void each_symbol(const std::function<void(const std::string&, int64_t, int64_t)>& visit) const;
+
+  friend SymDim operator+(const SymDim& a, const SymDim& b);
+  friend SymDim operator-(const SymDim& a, const SymDim& b);
+  friend SymDim operator*(const SymDim& a, const SymDim& b);
+  friend bool operator==(const SymDim& a, const SymDim& b);
+  friend SymDim dim_floor_div(const SymDim& a, int64_t b);
+  friend SymDim dim_max(const SymDim& a, const SymDim& b);
+
+ private:
+  static SymDim make(int64_t constant, std::vector<SymTerm> terms);
+  static SymDim of_atom(SymAtomRef atom);
+
+  int64_t constant_ = 0;
+  std::shared_ptr<const std::vector<SymTerm>> terms_;  // null: a number
+};
+
+struct SymAtom {
+  enum class Kind { kSymbol, kFloorDiv, kMax } kind;
+  std::string text;
+  int64_t min, max;
+  SymDim a, b;  // kFloorDiv: a / b (b a number > 0); kMax: max(a, b)
+};
+
+using SymShape = BasicShape<SymDim>;
+
+inline bool dim_known(const SymDim& d) { return d.known(); }
+inline int64_t dim_value(const SymDim& d) { return d.constant(); }
+Tri dim_equal(const SymDim& a, const SymDim& b);
+SymDim dim_floor_div(const SymDim& a, int64_t b);
+SymDim dim_max(const SymDim& a, const SymDim& b);
+inline SymDim dim_min(const SymDim& a, const SymDim& b) { return a + b - dim_max(a, b); }
+
+ShapeText to_text(const SymShape& shape);
+std::string shape_text(const SymShape& shape);
+
+bool is_static(const SymShape& shape);
+// All dims must be known.
+Shape to_static(const SymShape& shape);
+SymShape to_symbolic(const Shape& shape);
+
+// Reads what SymDim::text() wrote. Symbols are looked up by name. Throws Error on anything else.
+SymDim parse_dim(const std::string& text, const std::function<SymDim(const std::string&)>& symbol);
+
+}  // namespace wick
