@@ -5,7 +5,7 @@
 #include "graph/ir/infer.h"
 #include "wick/error.h"
 
-namespace wick {
+namespace wick::ir {
 namespace {
 
 constexpr int64_t kMaxElements = 64;  // of a tensor whose values shapes may depend on
@@ -35,7 +35,7 @@ SymDim Graph::fresh_symbol(int64_t min) {
 
 ValueId Graph::add_input(const std::string& input_name, DType dtype, const SymShape& shape) {
   Value v;
-  v.kind = ValueKind::kInput;
+  v.origin = ValueOrigin::kInput;
   v.dtype = dtype;
   v.ranked = true;
   v.shape = shape;
@@ -47,7 +47,7 @@ ValueId Graph::add_input(const std::string& input_name, DType dtype, const SymSh
 
 ValueId Graph::add_constant(HostTensor tensor, const std::string& constant_name, bool parameter) {
   Value v;
-  v.kind = ValueKind::kConstant;
+  v.origin = ValueOrigin::kConstant;
   v.dtype = tensor.dtype();
   v.ranked = true;
   v.shape = to_symbolic(tensor.shape());
@@ -197,7 +197,7 @@ void Graph::sort_nodes() {
       }
       bool ready = true;
       for (ValueId v : nodes_[at].inputs) {
-        if (v == kNoValue || value(v).kind != ValueKind::kNode) continue;
+        if (v == kNoValue || value(v).origin != ValueOrigin::kNode) continue;
         NodeId p = value(v).producer;
         if (state[static_cast<size_t>(p)] == 2) continue;
         if (state[static_cast<size_t>(p)] == 1) throw Error("the graph has a cycle through " + node_text(*this, p));
@@ -260,4 +260,4 @@ std::string node_text(const Graph& graph, NodeId id) {
   return s;
 }
 
-}  // namespace wick
+}  // namespace wick::ir

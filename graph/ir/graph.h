@@ -10,7 +10,7 @@
 #include "graph/ir/sym_dim.h"
 #include "runtime/ops/op_info.h"
 
-namespace wick {
+namespace wick::ir {
 
 using ValueId = int32_t;
 using NodeId = int32_t;
@@ -22,10 +22,10 @@ struct SourceLine {
   std::string text() const { return file.empty() ? "" : file + ":" + std::to_string(line); }
 };
 
-enum class ValueKind : uint8_t { kInput, kConstant, kNode };
+enum class ValueOrigin : uint8_t { kInput, kConstant, kNode };
 
 struct Value {
-  ValueKind kind = ValueKind::kNode;
+  ValueOrigin origin = ValueOrigin::kNode;
   DType dtype = DType::kNone;
   bool ranked = false;  // false: not even the rank is known before running
   SymShape shape;       // meaningful when ranked
@@ -101,7 +101,7 @@ class Graph {
   const std::vector<GraphOutput>& outputs() const { return outputs_; }
   std::vector<GraphOutput>& outputs() { return outputs_; }
   bool is_constant(ValueId id) const {
-    return id != kNoValue && value(id).kind == ValueKind::kConstant;
+    return id != kNoValue && value(id).origin == ValueOrigin::kConstant;
   }
 
   // For each value, the nodes that read it, in order (a node twice when it reads it twice).
@@ -141,4 +141,4 @@ std::string node_text(const Graph& graph, NodeId id);
 std::string print(const Graph& graph, bool weights = false);
 Graph parse_graph(const std::string& text);
 
-}  // namespace wick
+}  // namespace wick::ir

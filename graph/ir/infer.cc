@@ -5,7 +5,7 @@
 #include "runtime/ops/rules/table-inl.h"
 #include "wick/error.h"
 
-namespace wick {
+namespace wick::ir {
 
 bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in,
                     Span<ValueInfo<SymDim>> out) {
@@ -134,4 +134,4 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
   }
 }
 
-}  // namespace wick
+}  // namespace wick::ir

@@ -3,7 +3,7 @@
 
 #include "graph/ir/graph.h"
 
-namespace wick {
+namespace wick::ir {
 
 // One rule call over symbols. `out` has its size set. Throws Error (no op name in the text) when the rule refuses;
 // false when a shape depends on a value not known yet: dtypes are set then, shapes are not.
@@ -17,4 +17,4 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in);
 // when they cannot be known.
 bool compute_elements(const Graph& graph, const Node& node, std::vector<SymDim>* out);
 
-}  // namespace wick
+}  // namespace wick::ir

@@ -230,8 +230,12 @@ void SymDim::each_symbol(
 
 std::string shape_text(const SymShape& shape) {
   std::string s = "[";
-  for (int i = 0; i < shape.rank(); ++i) s += (i == 0 ? "" : ",") + shape[i].text();
-  return s + "]";
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i != 0) s += ',';
+    s += shape[i].text();
+  }
+  s += ']';
+  return s;
 }
 
 ShapeText to_text(const SymShape& shape) {

@@ -3,7 +3,7 @@
 #include "graph/ir/graph.h"
 #include "wick/error.h"
 
-namespace wick {
+namespace wick::ir {
 
 std::vector<std::string> verify_problems(const Graph& g) {
   std::vector<std::string> problems;
@@ -13,7 +13,7 @@ std::vector<std::string> verify_problems(const Graph& g) {
 
   std::set<std::string> names;
   for (ValueId v : g.inputs()) {
-    if (!exists(v) || g.value(v).kind != ValueKind::kInput) {
+    if (!exists(v) || g.value(v).origin != ValueOrigin::kInput) {
       bad("input list names value " + std::to_string(v) + ", which is no input");
       continue;
     }
@@ -24,13 +24,13 @@ std::vector<std::string> verify_problems(const Graph& g) {
   std::vector<bool> defined(static_cast<size_t>(count), false);
   for (ValueId v = 0; v < count; ++v) {
     const Value& value = g.value(v);
-    if (value.kind == ValueKind::kConstant) {
+    if (value.origin == ValueOrigin::kConstant) {
       if (value.constant.dtype() != value.dtype || !is_static(value.shape) ||
           !(to_static(value.shape) == value.constant.shape())) {
         bad("constant %" + std::to_string(v) + " \"" + value.name + "\" differs from its type");
       }
     }
-    if (value.kind != ValueKind::kNode) defined[static_cast<size_t>(v)] = true;
+    if (value.origin != ValueOrigin::kNode) defined[static_cast<size_t>(v)] = true;
   }
   for (size_t i = 0; i < g.node_count(); ++i) {
     auto id = static_cast<NodeId>(i);
@@ -66,7 +66,7 @@ std::vector<std::string> verify_problems(const Graph& g) {
         continue;
       }
       const Value& value = g.value(v);
-      if (value.kind != ValueKind::kNode || value.producer != id ||
+      if (value.origin != ValueOrigin::kNode || value.producer != id ||
           value.output != static_cast<int>(k)) {
         bad(where + ": %" + std::to_string(v) + " does not name it as its producer");
       }
@@ -128,4 +128,4 @@ void verify(const Graph& graph, const std::string& when) {
   throw Error(text);
 }
 
-}  // namespace wick
+}  // namespace wick::ir
