@@ -47,10 +47,13 @@ function(wick_flatbuffer target schema)
   set(out_dir ${WICK_GENERATED_DIR}/${folder})
   set(header ${out_dir}/${stem}_generated.h)
   add_custom_command(OUTPUT ${header}
-    COMMAND ${WICK_FLATC} --cpp --scoped-enums --gen-mutable=false -o ${out_dir}
+    COMMAND ${WICK_FLATC} --cpp --scoped-enums -o ${out_dir}
       ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
     DEPENDS ${schema}
     COMMENT "flatc ${folder}/${schema}"
     VERBATIM)
-  target_sources(${target} PRIVATE ${header})
+  # The target may be another folder's, where the rule above is not known by the file's name.
+  string(MAKE_C_IDENTIFIER ${folder}_${stem}_flatbuffer rule)
+  add_custom_target(${rule} DEPENDS ${header})
+  add_dependencies(${target} ${rule})
 endfunction()

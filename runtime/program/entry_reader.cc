@@ -1,0 +1,262 @@
+// Entry points: values, regions, nodes in definition order.
+#include "runtime/program/reader.h"
+
+namespace wick {
+namespace {
+
+constexpr int kMaxRegionDepth = 8;
+
+template <class V>
+uint32_t count(const V* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+const char* text(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
+
+template <class T>
+Span<const T> in_place(const flatbuffers::Vector<T>* v) {
+  return v == nullptr ? Span<const T>{} : Span<const T>{v->data(), v->size()};
+}
+
+// The values of attribute kinds in the file are those of attrs.h.
+static_assert(static_cast<int>(fbs::AttrKind::Int) == static_cast<int>(AttrKind::kInt));
+static_assert(static_cast<int>(fbs::AttrKind::Float) == static_cast<int>(AttrKind::kFloat));
+static_assert(static_cast<int>(fbs::AttrKind::Ints) == static_cast<int>(AttrKind::kInts));
+
+}  // namespace
+
+Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
+  def->name = text(v.name());
+  if (v.kind() > fbs::ValueKind::MAX) return error(Code::kInvalidProgram, "unknown kind %d", static_cast<int>(v.kind()));
+  def->kind = static_cast<ValueKind>(v.kind());
+  if (v.dtype() == 0 || v.dtype() >= kDTypeCount) return error(Code::kInvalidProgram, "unknown dtype %u", v.dtype());
+  def->dtype = static_cast<DType>(v.dtype());
+  if (def->kind != ValueKind::kTensor || def->dtype == DType::kString) {
+    WICK_TRY(need_feature(kFeatureNonTensor, "values that are not tensors of numbers"));
+  }
+  def->unranked = v.unranked();
+  uint32_t rank = count(v.dims());
+  if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most 8", rank);
+  if (def->unranked && rank != 0) return Status(Code::kInvalidProgram, "unranked, but has dimensions");
+  WICK_ASSIGN(auto dims, p_.arena_.array<DimDef>(rank));
+  Shape fixed;
+  for (uint32_t i = 0; i < rank; ++i) {
+    const fbs::Dim& d = *v.dims()->Get(i);
+    if (d.symbol() > p_.symbols_.size()) return error(Code::kInvalidProgram, "there is no symbol %u", d.symbol());
+    if (d.value() < 0 || (d.symbol() != 0 && d.value() != 0) || d.reserved() != 0) {
+      return error(Code::kInvalidProgram, "dimension %u is not sound", i);
+    }
+    dims[i] = {d.value(), static_cast<int32_t>(d.symbol()) - 1};
+    fixed.push_back(d.symbol() == 0 ? d.value() : 1);
+  }
+  if (!checked_bytes(fixed, dtype_bits(def->dtype)).ok()) {
+    return error(Code::kInvalidProgram, "shape %s is too large", to_text(fixed).text);
+  }
+  def->dims = dims;
+  def->constant = v.constant();
+  def->state = v.state();
+  auto same_as = [&](DType dtype, const Shape& shape) {
+    bool same = def->kind == ValueKind::kTensor && !def->unranked && def->dtype == dtype && fixed == shape;
+    for (const DimDef& d : dims) same = same && d.symbol < 0;
+    return same;
+  };
+  if (def->constant != kNoIndex) {
+    if (def->constant >= p_.constants_.size()) {
+      return error(Code::kInvalidProgram, "there is no constant %u", def->constant);
+    }
+    const TensorView& view = p_.constants_[def->constant].view;
+    if (def->state != kNoIndex || !same_as(view.dtype, view.shape)) {
+      return error(Code::kInvalidProgram, "it does not have the type of its constant %u", def->constant);
+    }
+  }
+  if (def->state != kNoIndex) {
+    if (def->state >= p_.states_.size()) return error(Code::kInvalidProgram, "there is no state %u", def->state);
+    if (!same_as(p_.states_[def->state].dtype, p_.states_[def->state].shape)) {
+      return error(Code::kInvalidProgram, "it does not have the type of its state %u", def->state);
+    }
+  }
+  if (const fbs::Quantization* q = v.quantization(); q != nullptr) {
+    WICK_ASSIGN(auto quant, p_.arena_.array<QuantDef>(1));
+    quant[0] = {in_place(q->scales()), in_place(q->zero_points()), q->axis(), q->block()};
+    for (float s : quant[0].scales) {
+      if (!(s > 0 && s <= 3.402823466e38f)) return Status(Code::kInvalidProgram, "a scale must be finite and > 0");
+    }
+    if (quant[0].scales.empty() || q->axis() < -1 || q->axis() >= static_cast<int32_t>(rank) ||
+        (!quant[0].zero_points.empty() && quant[0].zero_points.size() != quant[0].scales.size())) {
+      return Status(Code::kInvalidProgram, "its quantization is not sound");
+    }
+    def->quant = &quant[0];
+  }
+  return {};
+}
+
+Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void* attrs) {
+  info.attrs->init(attrs);
+  uint64_t seen = 0;
+  for (uint32_t i = 0; i < count(node.attrs()); ++i) {
+    const fbs::Attr& a = *node.attrs()->Get(i);
+    const AttrField* field = nullptr;
+    for (const AttrField& f : info.attrs->fields) {
+      if (f.id == a.field()) field = &f;
+    }
+    if (field == nullptr) {
+      return error(Code::kUnsupported, "attribute field %u is unknown to this build's %s", a.field(), info.name);
+    }
+    auto bit = uint64_t{1} << (field - info.attrs->fields.data());
+    if ((seen & bit) != 0) return error(Code::kInvalidProgram, "attribute %s is given twice", field->name);
+    seen |= bit;
+    if (static_cast<int>(a.kind()) != static_cast<int>(field->kind)) {
+      return error(Code::kInvalidProgram, "attribute %s has kind %d, not %d", field->name, static_cast<int>(a.kind()),
+                   static_cast<int>(field->kind));
+    }
+    switch (field->kind) {
+      case AttrKind::kInt: attr_int(*field, attrs) = a.i(); break;
+      case AttrKind::kFloat: attr_float(*field, attrs) = a.f(); break;
+      case AttrKind::kInts:
+        if (!set_attr_ints(*field, attrs, in_place(a.ints()))) {
+          return error(Code::kInvalidProgram, "attribute %s has %u entries, at most %u", field->name, count(a.ints()),
+                       field->capacity);
+        }
+        break;
+    }
+  }
+  return {};
+}
+
+Status ProgramReader::read_node(const fbs::Node& node, NodeDef* def) {
+  def->op = static_cast<OpId>(node.op());
+  def->inputs = in_place(node.inputs());
+  def->outputs = in_place(node.outputs());
+  if (node.op() >= kFirstCustomOp) return {};  // its attributes are its owner's
+  const OpInfo* info = find_op(def->op);       // known: refuse_unknown_ops
+  def->info = info;
+  size_t in = def->inputs.size(), out = def->outputs.size();
+  if (in < info->min_inputs || (info->max_inputs != 255 && in > info->max_inputs) || in > 65535) {
+    return error(Code::kInvalidProgram, "takes %d to %d inputs, has %zu", info->min_inputs, info->max_inputs, in);
+  }
+  if (out == 0 || (info->outputs != 255 && out != info->outputs) || out > 65535) {
+    return error(Code::kInvalidProgram, "has %zu outputs, should have %d", out, info->outputs);
+  }
+  for (size_t i = 0; i < info->min_inputs; ++i) {
+    if (def->inputs[i] == kNoIndex) return error(Code::kInvalidProgram, "input %zu is required", i);
+  }
+  WICK_ASSIGN(void* attrs, p_.arena_.allocate(info->attrs->size, 8));
+  WICK_TRY(read_attrs(node, *info, attrs));
+  def->attrs = attrs;
+  return {};
+}
+
+// Bodies of control flow are read where their node stands, so that they see exactly what was defined before it.
+Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
+                                  Span<uint8_t> defined, Span<uint8_t> region_seen) {
+  if (index >= count(entry.regions())) return error(Code::kInvalidProgram, "there is no region %u", index);
+  if (region_seen[index] != 0) return error(Code::kInvalidProgram, "region %u is used twice", index);
+  if (depth > kMaxRegionDepth) return error(Code::kInvalidProgram, "regions nest deeper than %d", kMaxRegionDepth);
+  region_seen[index] = 1;
+  const fbs::Region& region = *entry.regions()->Get(index);
+  auto& out = const_cast<RegionDef&>(def->regions[index]);
+  out.inputs = in_place(region.inputs());
+  out.outputs = in_place(region.outputs());
+
+  auto define = [&](uint32_t id, const char* what, size_t i) -> Status {
+    if (id >= defined.size()) return error(Code::kInvalidProgram, "%s %zu: there is no value %u", what, i, id);
+    if (defined[id] != 0) return error(Code::kInvalidProgram, "%s %zu: value %u is defined twice", what, i, id);
+    defined[id] = 1;
+    return {};
+  };
+  auto use = [&](uint32_t id, const char* what, size_t i) -> Status {
+    if (id >= defined.size()) return error(Code::kInvalidProgram, "%s %zu: there is no value %u", what, i, id);
+    if (defined[id] == 0) return error(Code::kInvalidProgram, "%s %zu: value %u is used before it is defined", what, i, id);
+    return {};
+  };
+  for (size_t i = 0; i < out.inputs.size(); ++i) WICK_TRY(define(out.inputs[i], "region input", i));
+  WICK_ASSIGN(auto nodes, p_.arena_.array<NodeDef>(count(region.nodes())));
+  for (uint32_t n = 0; n < nodes.size(); ++n) {
+    const fbs::Node& node = *region.nodes()->Get(n);
+    NodeDef& to = nodes[n];
+    to.name = text(node.name());
+    auto read_one = [&]() -> Status {
+      WICK_TRY(read_node(node, &to));
+      for (size_t i = 0; i < to.inputs.size(); ++i) {
+        if (to.inputs[i] != kNoIndex) WICK_TRY(use(to.inputs[i], "input", i));
+      }
+      for (uint32_t a = 0; a < count(node.attrs()); ++a) {
+        const fbs::Attr& attr = *node.attrs()->Get(a);
+        if (attr.kind() != fbs::AttrKind::Region) continue;
+        WICK_TRY(need_feature(kFeatureRegions, "nested regions"));
+        if (attr.i() < 0 || attr.i() >= count(entry.regions())) {
+          return error(Code::kInvalidProgram, "there is no region %lld", static_cast<long long>(attr.i()));
+        }
+        WICK_TRY(read_region(entry, static_cast<uint32_t>(attr.i()), depth + 1, def, defined, region_seen));
+      }
+      for (size_t i = 0; i < to.outputs.size(); ++i) WICK_TRY(define(to.outputs[i], "output", i));
+      return {};
+    };
+    WICK_TRY(annotate(read_one(), "node %u (%.40s, %s): ", n, to.name,
+                      node.op() >= kFirstCustomOp ? "custom" : find_op(static_cast<OpId>(node.op()))->name));
+  }
+  for (size_t i = 0; i < out.outputs.size(); ++i) WICK_TRY(use(out.outputs[i], "region output", i));
+  out.nodes = nodes;
+  if (depth > 0) {  // what a nested region defines nobody outside sees
+    for (uint32_t id : out.inputs) defined[id] = 2;
+    for (const NodeDef& node : nodes) {
+      for (uint32_t id : node.outputs) defined[id] = 2;
+    }
+  }
+  return {};
+}
+
+Status ProgramReader::check_ports(const EntryDef& entry, Span<const uint32_t> ids, const char* what) {
+  // An entry's signature is looked up by name. Quadratic, so bounded.
+  if (ids.size() > 4096) return error(Code::kInvalidProgram, "%zu %ss, at most 4096", ids.size(), what);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const char* name = entry.values[ids[i]].name;
+    if (name[0] == '\0') return error(Code::kInvalidProgram, "%s %zu has no name", what, i);
+    for (size_t j = 0; j < i; ++j) {
+      if (strcmp(entry.values[ids[j]].name, name) == 0) {
+        return error(Code::kInvalidProgram, "two %ss are named %.60s", what, name);
+      }
+    }
+  }
+  return {};
+}
+
+Status ProgramReader::read_entry(const fbs::Entry& table, EntryDef* entry) {
+  entry->name = text(table.name());
+  entry->growing = table.growing();
+  if (entry->growing) WICK_TRY(need_feature(kFeatureGrowing, "unbounded sizes"));
+  if (count(table.regions()) == 0) return Status(Code::kInvalidProgram, "it has no body");
+  WICK_ASSIGN(auto values, p_.arena_.array<ValueDef>(count(table.values())));
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const fbs::Value& v = *table.values()->Get(i);
+    WICK_TRY(annotate(read_value(v, &values[i]), "value %u (%.40s): ", i, text(v.name())));
+  }
+  entry->values = values;
+  WICK_ASSIGN(auto regions, p_.arena_.array<RegionDef>(count(table.regions())));
+  entry->regions = regions;
+  WICK_ASSIGN(auto defined, p_.arena_.array<uint8_t>(values.size()));
+  WICK_ASSIGN(auto region_seen, p_.arena_.array<uint8_t>(regions.size()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    defined[i] = values[i].constant != kNoIndex || values[i].state != kNoIndex ? 1 : 0;
+  }
+  WICK_TRY(read_region(table, 0, 0, entry, defined, region_seen));
+  for (size_t i = 0; i < regions.size(); ++i) {
+    if (region_seen[i] == 0) return error(Code::kInvalidProgram, "no node uses region %zu", i);
+  }
+  WICK_TRY(check_ports(*entry, entry->body().inputs, "input"));
+  WICK_TRY(check_ports(*entry, entry->body().outputs, "output"));
+  if (count(table.state_updates()) != 0) {
+    WICK_ASSIGN(auto updates, p_.arena_.array<StateUpdateDef>(count(table.state_updates())));
+    for (uint32_t i = 0; i < updates.size(); ++i) {
+      updates[i] = {table.state_updates()->Get(i)->state(), table.state_updates()->Get(i)->value()};
+      if (updates[i].state >= p_.states_.size() || updates[i].value >= values.size() ||
+          defined[updates[i].value] != 1 || values[updates[i].value].dtype != p_.states_[updates[i].state].dtype) {
+        return error(Code::kInvalidProgram, "state update %u is not sound", i);
+      }
+    }
+    entry->state_updates = updates;
+  }
+  return {};
+}
+
+}  // namespace wick

@@ -1,0 +1,108 @@
+#include "runtime/program/program.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/program/reader.h"
+
+namespace wick {
+namespace {
+
+// Read only, whole. Empty files and what is not a regular file are errors.
+Result<Span<const uint8_t>> map_file(const char* path, uint64_t max_file) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return error(errno == ENOENT ? Code::kNotFound : Code::kIo, "cannot open %s: %s", path, strerror(errno));
+  struct stat st;
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    close(fd);
+    return error(Code::kIo, "%s is not a regular file", path);
+  }
+  auto size = static_cast<uint64_t>(st.st_size);
+  if (size > max_file || size > SIZE_MAX) {
+    close(fd);
+    return error(Code::kBudgetExceeded, "%s has %llu bytes, max_file is %llu", path,
+                 static_cast<unsigned long long>(size), static_cast<unsigned long long>(max_file));
+  }
+  if (size == 0) {
+    close(fd);
+    return error(Code::kInvalidProgram, "%s is empty", path);
+  }
+  void* p = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  int reason = errno;
+  close(fd);
+  if (p == MAP_FAILED) return error(Code::kIo, "cannot map %s: %s", path, strerror(reason));
+  return Span<const uint8_t>{static_cast<const uint8_t*>(p), size};
+}
+
+}  // namespace
+
+Result<Owned<Program>> Program::load(Span<const uint8_t> bytes, const LoadOptions& options) {
+  Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
+  if (bytes.size() > options.max_file) {
+    return error(Code::kBudgetExceeded, "%zu bytes, max_file is %llu", bytes.size(),
+                 static_cast<unsigned long long>(options.max_file));
+  }
+  void* memory = allocator.allocate(sizeof(Program), alignof(Program));
+  if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a program");
+  Owned<Program> program(new (memory) Program(allocator, options.max_ram));
+  program->bytes_ = bytes;
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kSegmentAlignment != 0) {
+    if (bytes.size() > options.max_ram) return Status(Code::kBudgetExceeded, "max_ram: an unaligned file must be copied");
+    void* copy = allocator.allocate(bytes.size(), kSegmentAlignment);
+    if (copy == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes.size());
+    memcpy(copy, bytes.data(), bytes.size());
+    program->bytes_ = {static_cast<const uint8_t*>(copy), bytes.size()};
+    program->copied_ = true;
+  }
+  WICK_TRY(ProgramReader(*program, options).read(program->bytes_));
+  return program;
+}
+
+Result<Owned<Program>> Program::load(const char* path, const LoadOptions& options) {
+  if (path == nullptr) return Status(Code::kInvalidArgument, "path is null");
+  WICK_ASSIGN(auto bytes, map_file(path, options.max_file));
+  auto program = load(bytes, options);
+  if (program.ok()) {
+    (*program)->mapped_ = true;
+    return program;
+  }
+  munmap(const_cast<uint8_t*>(bytes.data()), bytes.size());
+  return annotate(program.status(), "%s: ", path);
+}
+
+Program::~Program() {
+  if (mapped_) munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+  if (copied_) allocator_->deallocate(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), kSegmentAlignment);
+}
+
+void Program::destroy(Program* program) {
+  if (program == nullptr) return;
+  Allocator* allocator = program->allocator_;
+  program->~Program();
+  allocator->deallocate(program, sizeof(Program), alignof(Program));
+}
+
+const EntryDef* Program::find_entry(const char* name) const {
+  for (const EntryDef& entry : entries_) {
+    if (strcmp(entry.name, name) == 0) return &entry;
+  }
+  return nullptr;
+}
+
+const char* Program::find_metadata(const char* key) const {
+  for (const KeyValueDef& kv : metadata_) {
+    if (strcmp(kv.key, key) == 0) return kv.value;
+  }
+  return nullptr;
+}
+
+uint64_t Program::weight_bytes() const {
+  uint64_t total = 0;
+  for (const ConstantDef& c : constants_) total += c.view.nbytes();
+  return total;
+}
+
+}  // namespace wick

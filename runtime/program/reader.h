@@ -1,0 +1,43 @@
+// ProgramReader: from bytes nobody trusts to a Program everybody may. Every index, offset, size and order is checked
+// here, once; what comes after (planning, kernels) relies on it.
+#pragma once
+
+#include "runtime/program/program.h"
+#include "runtime/program/program_generated.h"
+
+namespace wick {
+
+class ProgramReader {
+ public:
+  ProgramReader(Program& program, const LoadOptions& options) : p_(program), options_(options) {}
+  // `bytes`: 64-byte aligned, of at most max_file.
+  Status read(Span<const uint8_t> bytes);
+
+ private:
+  Status read_header(Span<const uint8_t> bytes);
+  Status read_symbols();
+  Status read_segments();
+  Status read_constants();
+  Status read_states();
+  Status read_texts();
+  Status refuse_unknown_ops();
+
+  Status read_entry(const fbs::Entry& table, EntryDef* entry);
+  Status read_value(const fbs::Value& table, ValueDef* value);
+  Status read_region(const fbs::Entry& table, uint32_t index, int depth, EntryDef* entry, Span<uint8_t> defined,
+                     Span<uint8_t> region_seen);
+  Status read_node(const fbs::Node& table, NodeDef* node);
+  Status read_attrs(const fbs::Node& table, const OpInfo& info, void* attrs);
+  Status check_ports(const EntryDef& entry, Span<const uint32_t> ids, const char* what);
+  Status read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes);
+  Status read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype, Shape* shape, size_t* bytes);
+  Status need_feature(uint64_t feature, const char* what);
+
+  Program& p_;
+  const LoadOptions& options_;
+  FileHeader header_ = {};
+  const fbs::Program* root_ = nullptr;
+  const uint8_t* segments_ = nullptr;
+};
+
+}  // namespace wick
