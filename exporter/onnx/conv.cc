@@ -1,0 +1,129 @@
+// Conv and pooling: windows over spatial dims.
+#include "exporter/onnx/read.h"
+#include "exporter/onnx/write.h"
+
+namespace wick::onnx {
+namespace {
+
+// Pads from `pads` or `auto_pad`. SAME needs the spatial sizes known; the odd one goes to the end (UPPER) or the begin.
+std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const std::vector<int64_t>& kernel,
+                                 const std::vector<int64_t>& strides, const std::vector<int64_t>& dilations) {
+  std::string how = c.attr_string("auto_pad", "NOTSET");
+  if (how == "NOTSET" || how.empty()) return c.attr_ints("pads");
+  if (how == "VALID") return {};
+  if (how != "SAME_UPPER" && how != "SAME_LOWER") c.fail("unknown auto_pad '" + how + "'");
+  size_t spatial = kernel.size();
+  std::vector<int64_t> pads(2 * spatial);
+  for (size_t i = 0; i < spatial; ++i) {
+    const SymDim& extent = c.g.value(x).shape[static_cast<int>(2 + i)];
+    int64_t stride = strides.empty() ? 1 : strides[i], reach = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
+    if (!extent.known() && stride != 1) c.fail("auto_pad " + how + " with a stride needs a known size");
+    int64_t in = extent.known() ? extent.constant() : 0;
+    int64_t total = stride == 1 ? reach - 1 : std::max<int64_t>(((in + stride - 1) / stride - 1) * stride + reach - in, 0);
+    pads[i] = how == "SAME_UPPER" ? total / 2 : total - total / 2;
+    pads[i + spatial] = total - pads[i];
+  }
+  return pads;
+}
+
+void check_ints(ReadCtx& c, const std::vector<int64_t>& v, size_t spatial, const char* name) {
+  if (!v.empty() && v.size() != spatial) c.fail(std::string(name) + " does not fit the spatial rank");
+}
+
+void read_conv(ReadCtx& c) {
+  ValueId x = c.in(0), w = c.in(1);
+  int rank = c.rank(x);
+  if (rank < 3 || rank > 5 || c.rank(w) != rank) c.fail("needs 1 to 3 spatial dims in input and weight");
+  auto spatial = static_cast<size_t>(rank - 2);
+  std::vector<int64_t> strides = c.attr_ints("strides"), dilations = c.attr_ints("dilations"), kernel;
+  check_ints(c, strides, spatial, "strides");
+  check_ints(c, dilations, spatial, "dilations");
+  for (size_t i = 0; i < spatial; ++i) {
+    const SymDim& k = c.g.value(w).shape[static_cast<int>(2 + i)];
+    kernel.push_back(k.known() ? k.constant() : 1);
+  }
+  ConvAttrs a;
+  c.fill(a.strides, strides, "strides");
+  c.fill(a.dilations, dilations, "dilations");
+  c.fill(a.pads, window_pads(c, x, kernel, strides, dilations), "pads");
+  a.group = c.attr_int("group", 1);
+  c.set(0, c.emit(OpId::kConv, a, {x, w, c.optional(2)}));
+}
+
+template <OpId op>
+void read_pool(ReadCtx& c) {
+  ValueId x = c.in(0);
+  if (c.wants(1)) c.fail("the Indices output is not supported");
+  if (c.attr_int("storage_order", 0) != 0) c.fail("storage_order 1 is not supported");
+  std::vector<int64_t> kernel = c.attr_ints("kernel_shape"), strides = c.attr_ints("strides"),
+                       dilations = c.attr_ints("dilations");
+  if (c.rank(x) < 3 || c.rank(x) > 5 || kernel.size() + 2 != static_cast<size_t>(c.rank(x))) {
+    c.fail("needs 1 to 3 spatial dims and a kernel_shape of as many");
+  }
+  check_ints(c, strides, kernel.size(), "strides");
+  check_ints(c, dilations, kernel.size(), "dilations");
+  PoolAttrs a;
+  c.fill(a.kernel_shape, kernel, "kernel_shape");
+  c.fill(a.strides, strides, "strides");
+  c.fill(a.dilations, dilations, "dilations");
+  c.fill(a.pads, window_pads(c, x, kernel, strides, dilations), "pads");
+  a.ceil_mode = c.attr_int("ceil_mode", 0);
+  a.count_include_pad = c.attr_int("count_include_pad", 0);
+  c.set(0, c.emit(op, a, {x}));
+}
+
+template <OpId op>
+void read_global_pool(ReadCtx& c) {
+  ValueId x = c.in(0);
+  ReduceAttrs a;
+  for (int i = 2; i < c.rank(x); ++i) a.axes.values[a.axes.count++] = i;
+  if (a.axes.empty()) return c.set(0, c.emit(OpId::kIdentity, {x}));
+  c.set(0, c.emit(op, a, {x}));
+}
+
+constexpr ReadRow kRows[] = {
+    {"Conv", read_conv},
+    {"MaxPool", read_pool<OpId::kMaxPool>},
+    {"AveragePool", read_pool<OpId::kAveragePool>},
+    {"GlobalAveragePool", read_global_pool<OpId::kReduceMean>},
+    {"GlobalMaxPool", read_global_pool<OpId::kReduceMax>},
+};
+
+template <class List>
+void set_list(NodeProto& n, const char* name, const List& list) {
+  if (!list.empty()) set_ints(n, name, list.span());
+}
+
+NodeProto& write_pool(WriteCtx& c, const char* op) {
+  const auto& a = c.as<PoolAttrs>();
+  NodeProto& n = c.same(op);
+  set_list(n, "kernel_shape", a.kernel_shape);
+  set_list(n, "strides", a.strides);
+  set_list(n, "pads", a.pads);
+  if (a.ceil_mode != 0) set_int(n, "ceil_mode", 1);
+  return n;
+}
+
+}  // namespace
+
+Span<const ReadRow> conv_rows() { return kRows; }
+
+WICK_ONNX_ROW(Conv, [](WriteCtx& c) {
+  const auto& a = c.as<ConvAttrs>();
+  NodeProto& n = c.same("Conv");
+  set_list(n, "strides", a.strides);
+  set_list(n, "dilations", a.dilations);
+  set_list(n, "pads", a.pads);
+  if (a.group != 1) set_int(n, "group", a.group);
+});
+WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) { set_list(write_pool(c, "MaxPool"), "dilations", c.as<PoolAttrs>().dilations); });
+WICK_ONNX_ROW(AveragePool, [](WriteCtx& c) {
+  const auto& a = c.as<PoolAttrs>();
+  for (int64_t d : a.dilations.span()) {
+    if (d != 1) c.fail("AveragePool has no dilations before opset 19");
+  }
+  NodeProto& n = write_pool(c, "AveragePool");
+  if (a.count_include_pad != 0) set_int(n, "count_include_pad", 1);
+});
+
+}  // namespace wick::onnx

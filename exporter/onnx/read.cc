@@ -1,0 +1,120 @@
+#include "exporter/onnx/read.h"
+
+#include <fmt/format.h>
+
+#include "exporter/onnx/tensor.h"
+#include "runtime/core/half.h"
+#include "runtime/include/wick/error.h"
+
+namespace wick::onnx {
+
+void ReadCtx::fail(const std::string& why) const {
+  throw Error(fmt::format("{} '{}': {}", node.op_type(), node.name().empty() && outputs() > 0 ? node.output(0) : node.name(),
+                          why),
+              Code::kUnsupported);
+}
+
+ValueId ReadCtx::optional(int i) const {
+  if (!has(i)) return kNoValue;
+  auto found = values_.find(node.input(i));
+  if (found == values_.end()) fail(fmt::format("input '{}' is not defined before it", node.input(i)));
+  return found->second;
+}
+
+ValueId ReadCtx::in(int i) const {
+  if (!has(i)) fail(fmt::format("input {} is required", i));
+  return optional(i);
+}
+
+std::vector<ValueId> ReadCtx::all_inputs() const {
+  std::vector<ValueId> ids;
+  for (int i = 0; i < inputs(); ++i) ids.push_back(in(i));
+  return ids;
+}
+
+const AttributeProto* ReadCtx::attr(const std::string& name) const {
+  for (const auto& a : node.attribute()) {
+    if (a.name() == name) return &a;
+  }
+  return nullptr;
+}
+int64_t ReadCtx::attr_int(const std::string& name, int64_t fallback) const {
+  const auto* a = attr(name);
+  return a != nullptr ? a->i() : fallback;
+}
+double ReadCtx::attr_float(const std::string& name, double fallback) const {
+  const auto* a = attr(name);
+  return a != nullptr ? static_cast<double>(a->f()) : fallback;
+}
+std::string ReadCtx::attr_string(const std::string& name, const std::string& fallback) const {
+  const auto* a = attr(name);
+  return a != nullptr ? a->s() : fallback;
+}
+std::vector<int64_t> ReadCtx::attr_ints(const std::string& name) const {
+  const auto* a = attr(name);
+  if (a == nullptr) return {};
+  return {a->ints().begin(), a->ints().end()};
+}
+HostTensor ReadCtx::attr_tensor(const std::string& name) const {
+  const auto* a = attr(name);
+  return a != nullptr ? decode(a->t(), folder_) : HostTensor();
+}
+
+void ReadCtx::set(int i, ValueId value) {
+  if (!wants(i)) return;
+  const std::string& name = node.output(i);
+  if (!values_.emplace(name, value).second) fail(fmt::format("output '{}' is defined twice", name));
+  if (g.value(value).name.empty()) g.value(value).name = name;
+}
+
+int ReadCtx::rank(ValueId v) const {
+  if (!g.value(v).ranked) fail("the rank of its input must be known");
+  return g.value(v).shape.rank();
+}
+
+ValueId ReadCtx::scalar(ValueId like, double value) {
+  DType t = dtype(like);
+  HostTensor c(t, Shape{});
+  switch (t) {
+    case DType::kF32: *c.as<float>() = static_cast<float>(value); break;
+    case DType::kF64: *c.as<double>() = value; break;
+    case DType::kF16: *c.as<Half>() = Half(static_cast<float>(value)); break;
+    case DType::kBF16: *c.as<BFloat16>() = BFloat16(static_cast<float>(value)); break;
+    case DType::kI64:
+    case DType::kU64: *c.as<int64_t>() = static_cast<int64_t>(value); break;
+    case DType::kI32:
+    case DType::kU32: *c.as<int32_t>() = static_cast<int32_t>(value); break;
+    case DType::kI16:
+    case DType::kU16: *c.as<int16_t>() = static_cast<int16_t>(value); break;
+    case DType::kI8:
+    case DType::kU8: *c.as<int8_t>() = static_cast<int8_t>(value); break;
+    case DType::kBool: *c.as<uint8_t>() = value != 0 ? 1 : 0; break;
+    default: fail(fmt::format("does not work on {}", dtype_name(t)));
+  }
+  return g.add_constant(c);
+}
+
+ValueId ReadCtx::int_constant(const std::vector<int64_t>& values) { return g.add_constant(HostTensor::ints(values)); }
+
+std::optional<std::vector<int64_t>> ReadCtx::known_ints(ValueId v) const {
+  const Value& value = g.value(v);
+  if (value.origin == ValueOrigin::kConstant && is_int(value.dtype)) return int_values(value.constant);
+  if (!value.has_elements) return std::nullopt;
+  std::vector<int64_t> ints;
+  for (const SymDim& d : value.elements) {
+    if (!d.known()) return std::nullopt;
+    ints.push_back(d.constant());
+  }
+  return ints;
+}
+
+const ReadRow* find_read_row(const std::string& op_type) {
+  for (auto rows : {unary_rows(), binary_rows(), matmul_rows(), conv_rows(), norm_rows(), reduce_rows(), layout_rows()}) {
+    for (const ReadRow& row : rows) {
+      if (op_type == row.op_type) return &row;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace wick::onnx

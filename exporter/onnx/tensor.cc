@@ -1,0 +1,151 @@
+#include "exporter/onnx/tensor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/include/wick/error.h"
+
+namespace wick::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  throw Error(fmt::format("ONNX tensor '{}': {}", name, why), Code::kInvalidProgram);
+}
+
+struct External {
+  std::string location;
+  uint64_t offset = 0, length = 0;
+  bool has_length = false;
+};
+
+uint64_t number(const std::string& name, const std::string& text) {
+  uint64_t value = 0;
+  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size()) refuse(name, "'" + text + "' is not a number");
+  return value;
+}
+
+std::string read_external(const TensorProto& proto, const std::string& folder, size_t bytes) {
+  External e;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") e.location = entry.value();
+    if (entry.key() == "offset") e.offset = number(proto.name(), entry.value());
+    if (entry.key() == "length") {
+      e.length = number(proto.name(), entry.value());
+      e.has_length = true;
+    }
+  }
+  if (folder.empty()) refuse(proto.name(), "its data is in another file, and the model has no folder");
+  fs::path relative(e.location);
+  if (e.location.empty() || relative.is_absolute()) refuse(proto.name(), "external data needs a relative path");
+  std::error_code failed;
+  fs::path base = fs::canonical(folder, failed);
+  fs::path file = failed ? fs::path() : fs::canonical(base / relative, failed);
+  if (failed) refuse(proto.name(), fmt::format("cannot open '{}': {}", e.location, failed.message()));
+  auto [inside, rest] = std::mismatch(base.begin(), base.end(), file.begin(), file.end());
+  (void)rest;
+  if (inside != base.end()) refuse(proto.name(), fmt::format("'{}' lies outside the model's folder", e.location));
+  if (e.has_length && e.length != bytes) {
+    refuse(proto.name(), fmt::format("external data has {} bytes, the shape needs {}", e.length, bytes));
+  }
+  uint64_t size = fs::file_size(file, failed);
+  if (failed || e.offset > size || bytes > size - e.offset) {
+    refuse(proto.name(), fmt::format("'{}' is too short for {} bytes at {}", e.location, bytes, e.offset));
+  }
+  std::string data(bytes, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(e.offset));
+  if (!in.read(data.data(), static_cast<std::streamsize>(bytes))) refuse(proto.name(), "cannot read " + e.location);
+  return data;
+}
+
+template <class To, class List>
+HostTensor from_list(const TensorProto& proto, DType dtype, const Shape& shape, const List& list, int64_t expected) {
+  if (list.size() != expected) {
+    refuse(proto.name(), fmt::format("{} values for shape {}", list.size(), to_text(shape).text));
+  }
+  HostTensor t(dtype, shape);
+  To* out = t.as<To>();
+  for (int i = 0; i < list.size(); ++i) out[i] = static_cast<To>(list[i]);
+  return t;
+}
+
+}  // namespace
+
+DType dtype_of_onnx(int32_t data_type, const std::string& what) {
+  if (data_type <= 0 || data_type >= kDTypeCount) {
+    throw Error(fmt::format("{} has the unknown ONNX data type {}", what, data_type), Code::kUnsupported);
+  }
+  return static_cast<DType>(data_type);
+}
+
+HostTensor decode(const TensorProto& proto, const std::string& folder) {
+  DType dtype = dtype_of_onnx(proto.data_type(), "ONNX tensor '" + proto.name() + "'");
+  if (dtype == DType::kString) {
+    throw Error("ONNX tensor '" + proto.name() + "' holds strings, which are not supported", Code::kUnsupported);
+  }
+  if (proto.dims_size() > kMaxRank) refuse(proto.name(), fmt::format("rank {} exceeds 8", proto.dims_size()));
+  Shape shape;
+  for (int64_t d : proto.dims()) shape.push_back(d);
+  auto bytes = checked_bytes(shape, dtype_bits(dtype));
+  if (!bytes.ok()) refuse(proto.name(), bytes.status().message());
+
+  if (proto.data_location() == TensorProto::EXTERNAL) {
+    std::string data = read_external(proto, folder, *bytes);
+    return HostTensor(dtype, shape, data.data(), data.size());
+  }
+  if (proto.has_raw_data()) {
+    if (proto.raw_data().size() != *bytes) {
+      refuse(proto.name(), fmt::format("{} bytes of raw_data, shape {} of {} needs {}", proto.raw_data().size(),
+                                       to_text(shape).text, dtype_name(dtype), *bytes));
+    }
+    return HostTensor(dtype, shape, proto.raw_data().data(), *bytes);
+  }
+  int64_t n = numel(shape);
+  switch (dtype) {
+    case DType::kF32: return from_list<float>(proto, dtype, shape, proto.float_data(), n);
+    case DType::kC64: return from_list<float>(proto, dtype, shape, proto.float_data(), 2 * n);
+    case DType::kF64: return from_list<double>(proto, dtype, shape, proto.double_data(), n);
+    case DType::kC128: return from_list<double>(proto, dtype, shape, proto.double_data(), 2 * n);
+    case DType::kI64: return from_list<int64_t>(proto, dtype, shape, proto.int64_data(), n);
+    case DType::kU64: return from_list<uint64_t>(proto, dtype, shape, proto.uint64_data(), n);
+    case DType::kU32: return from_list<uint32_t>(proto, dtype, shape, proto.uint64_data(), n);
+    case DType::kI32: return from_list<int32_t>(proto, dtype, shape, proto.int32_data(), n);
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kF16:
+    case DType::kBF16: return from_list<uint16_t>(proto, dtype, shape, proto.int32_data(), n);
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0: return from_list<uint8_t>(proto, dtype, shape, proto.int32_data(), n);
+    case DType::kU4:
+    case DType::kI4:
+    case DType::kF4E2M1:
+    case DType::kU2:
+    case DType::kI2:
+      return from_list<uint8_t>(proto, dtype, shape, proto.int32_data(), static_cast<int64_t>(*bytes));
+    default: refuse(proto.name(), "no data");
+  }
+}
+
+TensorProto encode(const HostTensor& tensor, const std::string& name) {
+  TensorProto proto;
+  proto.set_name(name);
+  proto.set_data_type(static_cast<int32_t>(tensor.dtype()));
+  for (int64_t d : tensor.shape()) proto.add_dims(d);
+  proto.set_raw_data(tensor.data(), tensor.nbytes());
+  return proto;
+}
+
+}  // namespace wick::onnx

@@ -1,0 +1,21 @@
+// ONNX TensorProto <-> HostTensor.
+#pragma once
+
+#include <string>
+
+#include "graph/ir/host_tensor.h"
+#include "wick_onnx.pb.h"
+
+namespace wick::onnx {
+
+// Every encoding of the specification: raw_data, the typed lists, external data. External files must lie inside
+// `folder` (no absolute path, no "..", no symlink out); an empty folder refuses them. Throws Error.
+HostTensor decode(const TensorProto& proto, const std::string& folder);
+
+// raw_data, little-endian.
+TensorProto encode(const HostTensor& tensor, const std::string& name);
+
+// Maps a data_type; throws Error when Wick has no such dtype.
+DType dtype_of_onnx(int32_t data_type, const std::string& what);
+
+}  // namespace wick::onnx

@@ -1,0 +1,207 @@
+#include <cmath>
+
+#include "exporter/onnx/read.h"
+#include "exporter/onnx/write.h"
+
+namespace wick::onnx {
+namespace {
+
+template <OpId op>
+void read_plain(ReadCtx& c) {
+  c.set(0, c.emit(op, {c.in(0)}));
+}
+
+void read_leaky_relu(ReadCtx& c) {
+  c.set(0, c.emit(OpId::kLeakyRelu, LeakyReluAttrs{c.attr_float("alpha", 0.01f)}, {c.in(0)}));
+}
+void read_elu(ReadCtx& c) { c.set(0, c.emit(OpId::kElu, EluAttrs{c.attr_float("alpha", 1)}, {c.in(0)})); }
+void read_hard_sigmoid(ReadCtx& c) {
+  HardSigmoidAttrs a{c.attr_float("alpha", 0.2f), c.attr_float("beta", 0.5)};
+  c.set(0, c.emit(OpId::kHardSigmoid, a, {c.in(0)}));
+}
+void read_gelu(ReadCtx& c) {
+  std::string how = c.attr_string("approximate", "none");
+  if (how != "none" && how != "tanh") c.fail("unknown approximate '" + how + "'");
+  c.set(0, c.emit(OpId::kGelu, GeluAttrs{how == "tanh"}, {c.in(0)}));
+}
+void read_swish(ReadCtx& c) {  // x * sigmoid(alpha * x)
+  double alpha = c.attr_float("alpha", 1);
+  if (alpha == 1) return c.set(0, c.emit(OpId::kSilu, {c.in(0)}));
+  ValueId x = c.in(0);
+  ValueId gate = c.emit(OpId::kSigmoid, {c.emit(OpId::kMul, {x, c.scalar(x, alpha)})});
+  c.set(0, c.emit(OpId::kMul, {x, gate}));
+}
+void read_clip(ReadCtx& c) {
+  if (c.opset < 11) {
+    ClipAttrs a{c.attr_float("min", -INFINITY), c.attr_float("max", INFINITY)};
+    return c.set(0, c.emit(OpId::kClip, a, {c.in(0)}));
+  }
+  c.set(0, c.emit(OpId::kClip, ClipAttrs{}, {c.in(0), c.optional(1), c.optional(2)}));
+}
+void read_cast_to(ReadCtx& c, int64_t to) { c.set(0, c.emit(OpId::kCast, CastAttrs{to}, {c.in(0)})); }
+void read_cast(ReadCtx& c) {
+  if (c.attr("to") == nullptr) c.fail("attribute 'to' is required");
+  if (c.opset < 6) c.fail("the string form of 'to' (opset < 6) is not supported");
+  read_cast_to(c, c.attr_int("to", 1));
+}
+void read_cast_like(ReadCtx& c) { read_cast_to(c, static_cast<int64_t>(c.dtype(c.in(1)))); }
+
+// Functions that are short compositions.
+void read_mish(ReadCtx& c) {
+  ValueId x = c.in(0);
+  c.set(0, c.emit(OpId::kMul, {x, c.emit(OpId::kTanh, {c.emit(OpId::kSoftplus, {x})})}));
+}
+void read_softsign(ReadCtx& c) {
+  ValueId x = c.in(0);
+  ValueId below = c.emit(OpId::kAdd, {c.emit(OpId::kAbs, {x}), c.scalar(x, 1)});
+  c.set(0, c.emit(OpId::kDiv, {x, below}));
+}
+void read_selu(ReadCtx& c) {
+  double alpha = c.attr_float("alpha", 1.67326319217681884765625f), gamma = c.attr_float("gamma", 1.05070102214813232421875f);
+  ValueId x = c.emit(OpId::kElu, EluAttrs{alpha}, {c.in(0)});
+  c.set(0, c.emit(OpId::kMul, {x, c.scalar(x, gamma)}));
+}
+void read_celu(ReadCtx& c) {  // alpha * elu(x / alpha)
+  double alpha = c.attr_float("alpha", 1);
+  ValueId x = c.in(0), a = c.scalar(x, alpha);
+  ValueId inner = c.emit(OpId::kElu, EluAttrs{1}, {c.emit(OpId::kDiv, {x, a})});
+  c.set(0, c.emit(OpId::kMul, {inner, a}));
+}
+void read_thresholded_relu(ReadCtx& c) {
+  ValueId x = c.in(0), alpha = c.scalar(x, c.attr_float("alpha", 1));
+  c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kGreater, {x, alpha}), x, c.scalar(x, 0)}));
+}
+void read_shrink(ReadCtx& c) {
+  ValueId x = c.in(0);
+  double lambd = c.attr_float("lambd", 0.5);
+  ValueId bias = c.scalar(x, c.attr_float("bias", 0));
+  ValueId up = c.emit(OpId::kWhere, {c.emit(OpId::kGreater, {x, c.scalar(x, lambd)}), c.emit(OpId::kSub, {x, bias}),
+                                     c.scalar(x, 0)});
+  c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, -lambd)}), c.emit(OpId::kAdd, {x, bias}), up}));
+}
+void read_prelu(ReadCtx& c) {
+  ValueId x = c.in(0), slope = c.in(1);
+  ValueId below = c.emit(OpId::kMul, {x, slope});
+  c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, 0)}), below, x}));
+}
+void read_is_nan(ReadCtx& c) { c.set(0, c.emit(OpId::kNot, {c.emit(OpId::kEqual, {c.in(0), c.in(0)})})); }
+void read_is_inf(ReadCtx& c) {
+  ValueId x = c.in(0);
+  bool up = c.attr_int("detect_positive", 1) != 0, down = c.attr_int("detect_negative", 1) != 0;
+  if (up && down) return c.set(0, c.emit(OpId::kEqual, {c.emit(OpId::kAbs, {x}), c.scalar(x, INFINITY)}));
+  if (!up && !down) {
+    ValueId same = c.emit(OpId::kEqual, {x, x});
+    return c.set(0, c.emit(OpId::kXor, {same, same}));
+  }
+  c.set(0, c.emit(OpId::kEqual, {x, c.scalar(x, up ? INFINITY : -INFINITY)}));
+}
+void read_dropout(ReadCtx& c) {  // inference: the identity, with a mask of ones where one is asked for
+  ValueId x = c.in(0);
+  if (c.has(2)) {
+    auto training = c.g.value(c.in(2));
+    if (training.origin != ValueOrigin::kConstant || *training.constant.as<uint8_t>() != 0) {
+      c.fail("training_mode must be a constant false");
+    }
+  }
+  c.set(0, c.emit(OpId::kIdentity, {x}));
+  if (c.wants(1)) {
+    HostTensor yes(DType::kBool, Shape{});
+    *yes.as<uint8_t>() = 1;
+    ValueId shape = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
+    c.set(1, c.emit(OpId::kExpand, ShapeAttrs{}, {c.g.add_constant(yes), shape}));
+  }
+}
+
+constexpr ReadRow kRows[] = {
+    {"Identity", read_plain<OpId::kIdentity>}, {"Relu", read_plain<OpId::kRelu>}, {"LeakyRelu", read_leaky_relu},
+    {"Elu", read_elu}, {"Sigmoid", read_plain<OpId::kSigmoid>}, {"Tanh", read_plain<OpId::kTanh>}, {"Gelu", read_gelu},
+    {"Swish", read_swish}, {"HardSwish", read_plain<OpId::kHardSwish>}, {"HardSigmoid", read_hard_sigmoid},
+    {"Softplus", read_plain<OpId::kSoftplus>}, {"Exp", read_plain<OpId::kExp>}, {"Log", read_plain<OpId::kLog>},
+    {"Sqrt", read_plain<OpId::kSqrt>}, {"Reciprocal", read_plain<OpId::kReciprocal>}, {"Erf", read_plain<OpId::kErf>},
+    {"Sin", read_plain<OpId::kSin>}, {"Cos", read_plain<OpId::kCos>}, {"Tan", read_plain<OpId::kTan>},
+    {"Asin", read_plain<OpId::kAsin>}, {"Acos", read_plain<OpId::kAcos>}, {"Atan", read_plain<OpId::kAtan>},
+    {"Sinh", read_plain<OpId::kSinh>}, {"Cosh", read_plain<OpId::kCosh>}, {"Asinh", read_plain<OpId::kAsinh>},
+    {"Acosh", read_plain<OpId::kAcosh>}, {"Atanh", read_plain<OpId::kAtanh>}, {"Neg", read_plain<OpId::kNeg>},
+    {"Abs", read_plain<OpId::kAbs>}, {"Floor", read_plain<OpId::kFloor>}, {"Ceil", read_plain<OpId::kCeil>},
+    {"Round", read_plain<OpId::kRound>}, {"Sign", read_plain<OpId::kSign>}, {"Not", read_plain<OpId::kNot>},
+    {"Clip", read_clip}, {"Cast", read_cast}, {"CastLike", read_cast_like}, {"Mish", read_mish},
+    {"Softsign", read_softsign}, {"Selu", read_selu}, {"Celu", read_celu}, {"ThresholdedRelu", read_thresholded_relu},
+    {"Shrink", read_shrink}, {"PRelu", read_prelu}, {"IsNaN", read_is_nan}, {"IsInf", read_is_inf},
+    {"Dropout", read_dropout},
+};
+
+}  // namespace
+
+Span<const ReadRow> unary_rows() { return kRows; }
+
+WICK_ONNX_PLAIN(Identity);
+WICK_ONNX_PLAIN(Relu);
+WICK_ONNX_PLAIN(Sigmoid);
+WICK_ONNX_PLAIN(Tanh);
+WICK_ONNX_PLAIN(HardSwish);
+WICK_ONNX_PLAIN(Softplus);
+WICK_ONNX_PLAIN(Exp);
+WICK_ONNX_PLAIN(Log);
+WICK_ONNX_PLAIN(Sqrt);
+WICK_ONNX_PLAIN(Reciprocal);
+WICK_ONNX_PLAIN(Erf);
+WICK_ONNX_PLAIN(Sin);
+WICK_ONNX_PLAIN(Cos);
+WICK_ONNX_PLAIN(Tan);
+WICK_ONNX_PLAIN(Asin);
+WICK_ONNX_PLAIN(Acos);
+WICK_ONNX_PLAIN(Atan);
+WICK_ONNX_PLAIN(Sinh);
+WICK_ONNX_PLAIN(Cosh);
+WICK_ONNX_PLAIN(Asinh);
+WICK_ONNX_PLAIN(Acosh);
+WICK_ONNX_PLAIN(Atanh);
+WICK_ONNX_PLAIN(Neg);
+WICK_ONNX_PLAIN(Abs);
+WICK_ONNX_PLAIN(Floor);
+WICK_ONNX_PLAIN(Ceil);
+WICK_ONNX_PLAIN(Round);
+WICK_ONNX_PLAIN(Sign);
+WICK_ONNX_PLAIN(Not);
+WICK_ONNX_ROW(LeakyRelu, [](WriteCtx& c) { set_float(c.same("LeakyRelu"), "alpha", c.as<LeakyReluAttrs>().alpha); });
+WICK_ONNX_ROW(Elu, [](WriteCtx& c) { set_float(c.same("Elu"), "alpha", c.as<EluAttrs>().alpha); });
+WICK_ONNX_ROW(HardSigmoid, [](WriteCtx& c) {
+  NodeProto& n = c.same("HardSigmoid");
+  set_float(n, "alpha", c.as<HardSigmoidAttrs>().alpha);
+  set_float(n, "beta", c.as<HardSigmoidAttrs>().beta);
+});
+// Opset 17 has neither Gelu (20) nor Swish (24): their definitions are written out.
+WICK_ONNX_ROW(Silu, [](WriteCtx& c) {
+  std::string gate = c.fresh();
+  c.add("Sigmoid", {c.in(0)}, {gate});
+  c.add("Mul", {c.in(0), gate}, {c.out(0)});
+});
+WICK_ONNX_ROW(Gelu, [](WriteCtx& c) {
+  DType t = c.g.value(c.node.inputs[0]).dtype;
+  std::string x = c.in(0), inner = c.fresh(), curve = c.fresh(), half = c.fresh(), plus = c.fresh();
+  if (c.as<GeluAttrs>().tanh != 0) {  // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    std::string square = c.fresh(), cube = c.fresh(), scaled = c.fresh(), sum = c.fresh();
+    c.add("Mul", {x, x}, {square});
+    c.add("Mul", {square, x}, {cube});
+    c.add("Mul", {cube, c.scalar(t, 0.044715)}, {scaled});
+    c.add("Add", {x, scaled}, {sum});
+    c.add("Mul", {sum, c.scalar(t, 0.79788456080286535588)}, {inner});
+    c.add("Tanh", {inner}, {curve});
+  } else {
+    c.add("Mul", {x, c.scalar(t, 0.70710678118654752440)}, {inner});
+    c.add("Erf", {inner}, {curve});
+  }
+  c.add("Add", {curve, c.scalar(t, 1)}, {plus});
+  c.add("Mul", {x, c.scalar(t, 0.5)}, {half});
+  c.add("Mul", {half, plus}, {c.out(0)});
+});
+WICK_ONNX_ROW(Clip, [](WriteCtx& c) {
+  const auto& a = c.as<ClipAttrs>();
+  DType t = c.g.value(c.node.inputs[0]).dtype;
+  std::string lo = c.has(1) ? c.in(1) : std::isinf(a.min) ? "" : c.scalar(t, a.min);
+  std::string hi = c.has(2) ? c.in(2) : std::isinf(a.max) ? "" : c.scalar(t, a.max);
+  c.add("Clip", {c.in(0), lo, hi}, {c.out(0)});
+});
+WICK_ONNX_ROW(Cast, [](WriteCtx& c) { set_int(c.same("Cast"), "to", c.as<CastAttrs>().to); });
+
+}  // namespace wick::onnx

@@ -1,0 +1,116 @@
+#include "exporter/onnx/write.h"
+
+#include <fmt/format.h>
+
+#include "exporter/onnx/tensor.h"
+#include "runtime/core/half.h"
+#include "runtime/include/wick/error.h"
+
+namespace wick::onnx {
+namespace {
+
+AttributeProto& add_attr(NodeProto& node, const std::string& name, AttributeProto::AttributeType type) {
+  AttributeProto& a = *node.add_attribute();
+  a.set_name(name);
+  a.set_type(type);
+  return a;
+}
+
+constexpr const WriteRow* kRows[] = {
+#define WICK_WRITE_kInfer(Name) &kOnnx_##Name,
+#define WICK_WRITE_kTrain(Name)
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_WRITE_##Role(Name)
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+
+}  // namespace
+
+void set_int(NodeProto& node, const std::string& name, int64_t value) {
+  add_attr(node, name, AttributeProto::INT).set_i(value);
+}
+void set_float(NodeProto& node, const std::string& name, double value) {
+  add_attr(node, name, AttributeProto::FLOAT).set_f(static_cast<float>(value));
+}
+void set_string(NodeProto& node, const std::string& name, const std::string& value) {
+  add_attr(node, name, AttributeProto::STRING).set_s(value);
+}
+void set_ints(NodeProto& node, const std::string& name, Span<const int64_t> values) {
+  AttributeProto& a = add_attr(node, name, AttributeProto::INTS);
+  for (int64_t v : values) a.add_ints(v);
+}
+
+std::string WriteCtx::in(size_t i) const {
+  return has(i) ? names_[static_cast<size_t>(node.inputs[i])] : std::string();
+}
+std::string WriteCtx::out(size_t i) const { return names_[static_cast<size_t>(node.outputs[i])]; }
+
+int WriteCtx::rank(size_t i) const {
+  const Value& v = g.value(node.inputs[i]);
+  if (!v.ranked) fail("the rank of its input is not known");
+  return v.shape.rank();
+}
+
+NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::string>& in,
+                         const std::vector<std::string>& out) {
+  NodeProto& n = *out_.add_node();
+  n.set_op_type(op_type);
+  if (!node.name.empty()) n.set_name(node.name);
+  size_t used = in.size();
+  while (used > 0 && in[used - 1].empty()) --used;
+  for (size_t i = 0; i < used; ++i) n.add_input(in[i]);
+  for (const auto& name : out) n.add_output(name);
+  return n;
+}
+
+NodeProto& WriteCtx::same(const std::string& op_type) {
+  std::vector<std::string> inputs, outputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(in(i));
+  for (size_t i = 0; i < node.outputs.size(); ++i) outputs.push_back(out(i));
+  return add(op_type, inputs, outputs);
+}
+
+std::string WriteCtx::fresh() { return fmt::format("wick_{}", (*fresh_)++); }
+
+std::string WriteCtx::ints(Span<const int64_t> values) {
+  std::string name = fresh();
+  *out_.add_initializer() = encode(HostTensor::ints(values), name);
+  return name;
+}
+
+std::string WriteCtx::scalar(DType dtype, double value) {
+  HostTensor t(dtype, Shape{});
+  switch (dtype) {
+    case DType::kF32: *t.as<float>() = static_cast<float>(value); break;
+    case DType::kF64: *t.as<double>() = value; break;
+    case DType::kF16: *t.as<Half>() = Half(static_cast<float>(value)); break;
+    case DType::kBF16: *t.as<BFloat16>() = BFloat16(static_cast<float>(value)); break;
+    case DType::kI64: *t.as<int64_t>() = static_cast<int64_t>(value); break;
+    case DType::kI32: *t.as<int32_t>() = static_cast<int32_t>(value); break;
+    case DType::kI8: *t.as<int8_t>() = static_cast<int8_t>(value); break;
+    case DType::kU8: *t.as<uint8_t>() = static_cast<uint8_t>(value); break;
+    default: fail(fmt::format("no scalar of {}", dtype_name(dtype)));
+  }
+  std::string name = fresh();
+  *out_.add_initializer() = encode(t, name);
+  return name;
+}
+
+std::string WriteCtx::ints_input(size_t i, Span<const int64_t> fallback) {
+  if (has(i)) return in(i);
+  return fallback.empty() ? std::string() : ints(fallback);
+}
+
+void WriteCtx::fail(const std::string& why) const {
+  throw Error(fmt::format("cannot write {} '{}' as ONNX: {}", find_op(node.op)->name, node.name, why),
+              Code::kUnsupported);
+}
+
+const WriteRow* find_write_row(OpId op) {
+  for (const WriteRow* row : kRows) {
+    if (row->op == op) return row;
+  }
+  return nullptr;
+}
+
+}  // namespace wick::onnx

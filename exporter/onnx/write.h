@@ -1,0 +1,75 @@
+// Writing one graph node as ONNX (opset 17). One row an op of role kInfer: kOnnx_<Name>; a missing one does not link.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/ir/graph.h"
+#include "wick_onnx.pb.h"
+
+namespace wick::onnx {
+
+using namespace ir;  // the graph is what this room speaks about
+
+constexpr int64_t kWriteOpset = 17;
+
+class WriteCtx {
+ public:
+  WriteCtx(const Graph& graph, const Node& node, GraphProto& out, const std::vector<std::string>& names, int* fresh)
+      : g(graph), node(node), out_(out), names_(names), fresh_(fresh) {}
+  const Graph& g;
+  const Node& node;
+
+  template <class A>
+  const A& as() const {
+    return node.attrs.as<A>();
+  }
+  std::string in(size_t i) const;  // "" when absent
+  std::string out(size_t i) const;
+  bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
+  int rank(size_t i) const;  // of input i; throws when unknown
+
+  // One ONNX node; names of tensors in and out.
+  NodeProto& add(const std::string& op_type, const std::vector<std::string>& in, const std::vector<std::string>& out);
+  // The node with the graph node's own inputs and outputs.
+  NodeProto& same(const std::string& op_type);
+  std::string fresh();  // a tensor name nobody has
+  std::string ints(Span<const int64_t> values);        // an int64 initializer
+  std::string scalar(DType dtype, double value);
+  // The name of optional input i, else of an initializer with `fallback`, else "" when that is empty.
+  std::string ints_input(size_t i, Span<const int64_t> fallback);
+  [[noreturn]] void fail(const std::string& why) const;
+
+ private:
+  GraphProto& out_;
+  const std::vector<std::string>& names_;
+  int* fresh_;
+};
+
+void set_int(NodeProto& node, const std::string& name, int64_t value);
+void set_float(NodeProto& node, const std::string& name, double value);
+void set_string(NodeProto& node, const std::string& name, const std::string& value);
+void set_ints(NodeProto& node, const std::string& name, Span<const int64_t> values);
+
+struct WriteRow {
+  OpId op;
+  void (*write)(WriteCtx&);
+};
+
+#define WICK_WRITE_kInfer(Name) extern const WriteRow kOnnx_##Name;
+#define WICK_WRITE_kTrain(Name)
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_WRITE_##Role(Name)
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+#undef WICK_WRITE_kInfer
+#undef WICK_WRITE_kTrain
+
+// In a family file.
+#define WICK_ONNX_ROW(Name, ...) constinit const WriteRow kOnnx_##Name = {OpId::k##Name, __VA_ARGS__}
+// Same op_type, no attributes.
+#define WICK_ONNX_PLAIN(Name) WICK_ONNX_ROW(Name, [](WriteCtx& c) { c.same(#Name); })
+
+// Null for ops of role kTrain.
+const WriteRow* find_write_row(OpId op);
+
+}  // namespace wick::onnx
