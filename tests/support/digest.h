@@ -1,5 +1,6 @@
-// Digests by which two builds of Wick (x86, aarch64 under qemu) are compared bit for bit: a test named
-// *Digest* prints one line per result, tests/aarch64/run.sh runs it on both and compares the lines.
+// Digests by which two builds of Wick (x86, aarch64 under qemu) are compared bit for bit: a test
+// named *Digest* prints one line per result, tests/aarch64/run.sh runs it on both and compares the
+// lines.
 #pragma once
 
 #include <bit>

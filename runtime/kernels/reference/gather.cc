@@ -29,7 +29,6 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   WICK_TRY(check_indices(in[1], extent));
   // out[outer, j, inner] = x[outer, index[j], inner]
   TensorView x = in[0];
-  Shape flat;
   int64_t outer = 1, inner = 1, count = in[1].numel();
   for (int i = 0; i < axis; ++i) outer *= x.shape[i];
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.shape[i];

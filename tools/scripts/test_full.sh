@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Everything, in parts of under an hour: test_full.sh [--list] [PART...]. A part that passed is kept as
+# build/full/PART.ok with the tree's state and skipped until the tree changes, so a run that was cut off
+# goes on where it stopped. Each part closes with its own "N passed, N failed", the run with the sum.
+#
+# A part is a preset and a ctest selection; wick_full(PART ...) in a tests/ CMakeLists adds to one.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+
+parts=(subset asan ubsan tsan attack seeds math full sabotage)
+run_part() {
+  case $1 in
+    subset) tools/scripts/test.sh ;;
+    # Threads are what TSan looks at; the scripts test no code of their own.
+    asan | ubsan) tools/scripts/test.sh --preset "$1" -- -LE 'full|script' ;;
+    tsan) TSAN_OPTIONS=halt_on_error=1 tools/scripts/test.sh --preset tsan -- -LE 'full|script' ;;
+    attack) tools/scripts/test.sh --preset attack -- -L '^attack$' ;;
+    seeds | math | full) tools/scripts/test.sh -- -L "^$1\$" -L '^full$' ;;
+    sabotage) tools/scripts/sabotage.sh ;;
+    *) echo "no part $1 (parts: ${parts[*]})"; echo "0 passed, 1 failed"; return 1 ;;
+  esac
+}
+
+[ "${1:-}" = --list ] && { printf '%s\n' "${parts[@]}"; exit 0; }
+[ $# -gt 0 ] && parts=("$@")
+mkdir -p build/full
+state=$( (git rev-parse HEAD; git diff HEAD) 2>/dev/null | sha256sum | cut -c1-16)
+passed=0 failed=0 skipped=()
+for part in "${parts[@]}"; do
+  stamp=build/full/$part.ok log=build/full/$part.log
+  if [ "$(head -1 "$stamp" 2>/dev/null)" = "$state" ]; then
+    echo "== $part: passed before, tree unchanged"
+  else
+    echo "== $part"
+    start=$SECONDS
+    run_part "$part" 2>&1 | tee "$log"
+    code=${PIPESTATUS[0]}
+    echo "== $part took $((SECONDS - start)) s"
+    rm -f "$stamp"
+    [ "$code" = 0 ] && { echo "$state"; grep -E ' skipped: |^[0-9]+ passed, ' "$log" | tail -20; } >"$stamp"
+  fi
+  closing=$(grep -hE '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
+  read -r p _ f _ <<<"${closing:-0 passed, 1 failed}"
+  passed=$((passed + p)) failed=$((failed + f))
+  while read -r line; do skipped+=("$part: $line"); done < <(grep -hE '^[0-9]+ skipped: ' "$log")
+done
+for line in "${skipped[@]}"; do echo "$line"; done
+[ ${#skipped[@]} -gt 0 ] || echo "0 skipped"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

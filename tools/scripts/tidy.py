@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the sources of a build: tidy.py BUILD_DIR [--jobs N] [FILES...]
+
+A file that was clean is not looked at again until it, a header of this repository that it includes
+(however deep) or .clang-tidy changes: build/check/tidy holds a stamp for each such state.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOMS = ("runtime/", "graph/", "trainer/", "exporter/", "quantize/", "tools/", "tests/", "bench/")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+# Files clang-tidy-16 cannot read, with the reason.
+UNREADABLE = {
+    "runtime/kernels/hwy_targets.cc": "its __builtin_cpu_supports lacks names that g++ knows",
+}
+PLACES = ("", "runtime/include/", "trainer/include/", "exporter/include/")
+
+
+def closure(path, seen):
+    """Adds `path` and the repository's files it includes to `seen` (path -> content)."""
+    if path in seen or not os.path.isfile(os.path.join(ROOT, path)):
+        return
+    with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as f:
+        seen[path] = f.read()
+    for name in INCLUDE.findall(seen[path]):
+        for place in PLACES:
+            closure(place + name, seen)
+
+
+def state_of(path, config):
+    seen = {}
+    closure(path, seen)
+    digest = hashlib.sha256(config)
+    for name in sorted(seen):
+        digest.update(name.encode() + b"\0" + seen[name].encode() + b"\0")
+    return digest.hexdigest()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--tool", default="clang-tidy-16")
+    parser.add_argument("files", nargs="*")
+    args = parser.parse_args()
+
+    with open(os.path.join(args.build, "compile_commands.json"), encoding="utf-8") as f:
+        commands = [os.path.relpath(entry["file"], ROOT) for entry in json.load(f)]
+    files = sorted({f for f in commands if f.startswith(ROOMS) and f not in UNREADABLE})
+    if args.files:
+        files = [f for f in files if f in set(args.files)]
+    with open(os.path.join(ROOT, ".clang-tidy"), "rb") as f:
+        config = f.read()
+    stamps = os.path.join(ROOT, "build", "check", "tidy")
+    os.makedirs(stamps, exist_ok=True)
+
+    def check(path):
+        stamp = os.path.join(stamps, state_of(path, config))
+        if os.path.exists(stamp):
+            return path, True, ""
+        done = subprocess.run([args.tool, "-p", args.build, "--quiet", os.path.join(ROOT, path)],
+                              capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            with open(stamp, "w", encoding="utf-8") as f:
+                f.write(path + "\n")
+        return path, done.returncode == 0, done.stdout + ("" if done.returncode == 0 else done.stderr)
+
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for path, ok, output in pool.map(check, files):
+            if not ok:
+                bad += 1
+                print(f"clang-tidy: {path}\n{output}")
+    print(f"clang-tidy: {len(files)} files, {bad} with findings")
+    return 1 if bad or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
