@@ -52,7 +52,8 @@ HWY_INLINE void zip_steps(const float* x, const float* y, float* z, size_t n, Fn
   }
 }
 template <class Fn>
-HWY_INLINE void zip(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z, size_t n, Fn f) {
+HWY_INLINE void zip(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z,
+                    size_t n, Fn f) {
   if (repeat_x && repeat_y) {
     zip_steps<0, 0>(x, y, z, n, f);
   } else if (repeat_x) {
@@ -65,19 +66,19 @@ HWY_INLINE void zip(const float* x, bool repeat_x, const float* y, bool repeat_y
 }
 
 // X(kind, value of f(p, q))
-#define WICK_BINARY_BODIES(X) \
-  X(Add, p + q)               \
-  X(Sub, p - q)               \
-  X(Mul, p * q)               \
-  X(Div, p / q)               \
+#define WICK_BINARY_BODIES(X)  \
+  X(Add, p + q)                \
+  X(Sub, p - q)                \
+  X(Mul, p* q)                 \
+  X(Div, p / q)                \
   X(Pow, simd_math::pow(p, q)) \
-  X(Max, max_of(p, q))        \
+  X(Max, max_of(p, q))         \
   X(Min, min_of(p, q))
 
-#define X(kind, value)                                                                              \
-  static void body_##kind(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z,   \
-                          size_t n) {                                                               \
-    zip(x, repeat_x, y, repeat_y, z, n, [](F p, F q) HWY_ATTR { return value; });                   \
+#define X(kind, value)                                                                            \
+  static void body_##kind(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z, \
+                          size_t n) {                                                             \
+    zip(x, repeat_x, y, repeat_y, z, n, [](F p, F q) HWY_ATTR { return value; });                 \
   }
 WICK_BINARY_BODIES(X)
 #undef X

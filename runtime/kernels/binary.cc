@@ -8,7 +8,8 @@
 #ifndef WICK_KERNELS_BINARY_KIND_
 #define WICK_KERNELS_BINARY_KIND_
 namespace wick {
-using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z, size_t n);
+using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z,
+                            size_t n);
 // In the order of WICK_BINARY_BODIES.
 enum class BinaryKind { kAdd, kSub, kMul, kDiv, kPow, kMax, kMin };
 }  // namespace wick
@@ -22,7 +23,9 @@ namespace {
 
 HWY_EXPORT(binary_body);
 
-bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32 && q.in[1].dtype == DType::kF32; }
+bool match(const KernelQuery& q) {
+  return q.in[0].dtype == DType::kF32 && q.in[1].dtype == DType::kF32;
+}
 
 template <BinaryKind kind>
 Status plan(const KernelQuery&, KernelPlan* p) {
@@ -57,8 +60,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     float bx[kGather], by[kGather];
     for (int64_t i = 0; i < n; i += kGather) {
       int64_t len = n - i < kGather ? n - i : kGather;
-      body(dense(px + i * sx, sx, len, bx), sx == 0, dense(py + i * sy, sy, len, by), sy == 0, z + at + i,
-           static_cast<size_t>(len));
+      body(dense(px + i * sx, sx, len, bx), sx == 0, dense(py + i * sy, sy, len, by), sy == 0,
+           z + at + i, static_cast<size_t>(len));
     }
   });
   return {};
@@ -66,9 +69,11 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 }  // namespace
 
-// In place only means x's own buffer, where x has the output's shape and every element is read before it is written.
-#define WICK_BINARY_ROW(Name, text) \
-  WICK_CPU_ROWS(Name, {text ".f32.simd", kStridedInputs | kInPlace, match, plan<BinaryKind::k##Name>, nullptr, run})
+// In place only means x's own buffer, where x has the output's shape and every element is read
+// before it is written.
+#define WICK_BINARY_ROW(Name, text)                                        \
+  WICK_CPU_ROWS(Name, {text ".f32.simd", kStridedInputs | kInPlace, match, \
+                       plan<BinaryKind::k##Name>, nullptr, run})
 WICK_BINARY_ROW(Add, "add");
 WICK_BINARY_ROW(Sub, "sub");
 WICK_BINARY_ROW(Mul, "mul");

@@ -1,5 +1,5 @@
-// The loop nest behind elementwise kernels: broadcasting and strides folded into as few dims as possible,
-// cut into tasks by a constant number of elements.
+// The loop nest behind elementwise kernels: broadcasting and strides folded into as few dims as
+// possible, cut into tasks by a constant number of elements.
 #pragma once
 
 #include "runtime/core/tensor_view.h"
@@ -7,7 +7,8 @@
 
 namespace wick {
 
-constexpr int64_t kElementGrain = 1 << 15;  // elements a task: a constant, whatever the thread count
+constexpr int64_t kElementGrain = 1
+                                  << 15;  // elements a task: a constant, whatever the thread count
 
 // Strides of N inputs over the dims of a contiguous output.
 template <int N>
@@ -36,8 +37,8 @@ struct ElementLoop {
     if (rank == 0) dim[rank++] = 1;
   }
 
-  // f(begin, n, offsets): n consecutive outputs from `begin`, all in one innermost row; input k's first
-  // element is at offsets[k] and its step is stride[k][rank - 1].
+  // f(begin, n, offsets): n consecutive outputs from `begin`, all in one innermost row; input k's
+  // first element is at offsets[k] and its step is stride[k][rank - 1].
   template <class F>
   void rows(int64_t begin, int64_t end, F&& f) const {
     if (begin >= end) return;

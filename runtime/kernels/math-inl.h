@@ -1,6 +1,7 @@
-// f32 elementary functions on Highway vectors, out of fma, mul, add, div, sqrt and integer steps only:
-// the same bits on every target with a fused multiply-add and in math_scalar.h. The algorithms are in
-// math_*_body-inl.h, written once over the vocabulary below; docs/numerics.md has the measured bounds.
+// f32 elementary functions on Highway vectors, out of fma, mul, add, div, sqrt and integer steps
+// only: the same bits on every target with a fused multiply-add and in math_scalar.h. The
+// algorithms are in math_*_body-inl.h, written once over the vocabulary below; docs/numerics.md has
+// the measured bounds.
 #include <cmath>
 
 #include "hwy/highway.h"
@@ -109,10 +110,10 @@ HWY_INLINE void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
   quadrant = I(hn::Load(DI(), quadrants));
 }
 
+#include "runtime/kernels/math_activation_body-inl.h"
 #include "runtime/kernels/math_exp_body-inl.h"
 #include "runtime/kernels/math_log_body-inl.h"
 #include "runtime/kernels/math_trig_body-inl.h"
-#include "runtime/kernels/math_activation_body-inl.h"
 
 #undef WICK_MATH_FN
 

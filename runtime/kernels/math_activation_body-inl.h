@@ -29,8 +29,8 @@ WICK_MATH_FN F softplus(F x) {
   return select(is_nan(x), F(kNaN), r);
 }
 
-// x * sigmoid(u) where e^-|u| = (p.hi + p.lo) * 2^k and u has the sign of x. For x < 0 the scaling by 2^k
-// comes last, so that the tail runs down through the subnormals.
+// x * sigmoid(u) where e^-|u| = (p.hi + p.lo) * 2^k and u has the sign of x. For x < 0 the scaling
+// by 2^k comes last, so that the tail runs down through the subnormals.
 WICK_MATH_FN F times_sigmoid(F x, ScaledPair e) {
   F z = scale(e.p.hi, e.k);
   Pair d = fast_two_sum(F(1), z);
@@ -49,8 +49,8 @@ WICK_MATH_FN F silu(F x) {
 
 // x Phi(x) = x erfc(-x / sqrt(2)) / 2
 WICK_MATH_FN F gelu(F x) {
-  // Phi(-a) = e^(-a^2/2) g(a) with the exponent in two floats; g = erfcx(a / sqrt(2)) / 2 is a polynomial
-  // in t = 1 / (1 + 0.3 a).
+  // Phi(-a) = e^(-a^2/2) g(a) with the exponent in two floats; g = erfcx(a / sqrt(2)) / 2 is a
+  // polynomial in t = 1 / (1 + 0.3 a).
   F a = clamp(abs(x), 0.0f, 14.6f);
   Pair a2 = two_product(a, a);
   F hi = a2.hi * F(-0x1.715476p-1f);
@@ -61,9 +61,9 @@ WICK_MATH_FN F gelu(F x) {
   F t = F(1) / d;
   F t_lo = t * nfma(t, fma(F(0.3f), a, F(1) - d), nfma(t, d, F(1)));
   F slope = poly(t, 1.405f, -0.3186f, 0.1969f);  // of g by t, to a few percent
-  F g = t * poly(t, -0x1.5223b2p-6f, 0x1.ccdaa4p-4f, -0x1.d3bd1p-3f, 0x1.893aa2p-3f,
-                 -0x1.4609d4p-4f, 0x1.8a39cap-4f, 0x1.40f6a6p-4f, 0x1.c38c7cp-4f, 0x1.e9c36cp-4f,
-                 0x1.ea3cap-4f);
+  F g =
+      t * poly(t, -0x1.5223b2p-6f, 0x1.ccdaa4p-4f, -0x1.d3bd1p-3f, 0x1.893aa2p-3f, -0x1.4609d4p-4f,
+               0x1.8a39cap-4f, 0x1.40f6a6p-4f, 0x1.c38c7cp-4f, 0x1.e9c36cp-4f, 0x1.ea3cap-4f);
   Pair tail = two_product(e.p.hi, g);
   tail.lo = tail.lo + fma(e.p.lo, g, e.p.hi * (t_lo * slope));
   F c = clamp(x, -14.6f, kInf);

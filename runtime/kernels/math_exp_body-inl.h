@@ -177,8 +177,8 @@ WICK_MATH_FN HalfExps half_exps(F a) {
 WICK_MATH_FN F sinh(F x) {
   F a = abs(x);
   F a2 = a * a;
-  F small = fma(a * a2,
-                poly(a2, 0x1.76771ep-19f, 0x1.a01c22p-13f, 0x1.1110eap-7f, 0x1.555556p-3f), a);
+  F small =
+      fma(a * a2, poly(a2, 0x1.76771ep-19f, 0x1.a01c22p-13f, 0x1.1110eap-7f, 0x1.555556p-3f), a);
   HalfExps h = half_exps(a);
   Pair d = fast_two_sum(h.up, -h.down);
   F big = select(d.hi > F(0x1.fffffep127f), d.hi, d.hi + (d.lo + h.up_lo));

@@ -17,7 +17,8 @@ WICK_MATH_FN Split split(F a) {
   return {m, select(subnormal, k - I(24), k)};
 }
 
-// log(2^extra * (a + lo)) as an unevaluated sum |hi| > |lo|, for finite a > 0; `lo_over_a` is lo / a.
+// log(2^extra * (a + lo)) as an unevaluated sum |hi| > |lo|, for finite a > 0; `lo_over_a` is lo /
+// a.
 WICK_MATH_FN Pair log_pair(F a, F lo_over_a, F extra) {
   Split s = split(a);
   F f = s.m - F(1);
@@ -71,8 +72,8 @@ WICK_MATH_FN Pair log2_pair(F a) {
   t3.lo = t3.lo + fma(t, t2.lo, t_lo * t2.hi);
   Pair third = two_product(t3.hi, F(0x1.555556p-2f));
   third.lo = third.lo + fma(t3.hi, F(-0x1.555556p-27f), t3.lo * F(0x1.555556p-2f));
-  F rest = t3.hi * t2.hi *
-           poly(t2.hi, 0x1.8fedc6p-4f, 0x1.c644a6p-4f, 0x1.2493acp-3f, 0x1.999998p-3f);
+  F rest =
+      t3.hi * t2.hi * poly(t2.hi, 0x1.8fedc6p-4f, 0x1.c644a6p-4f, 0x1.2493acp-3f, 0x1.999998p-3f);
   Pair at = fast_two_sum(t, third.hi);
   at = fast_two_sum(at.hi, at.lo + (t_lo + (third.lo + rest)));
   Pair l = two_product(at.hi, F(0x1.715476p1f));

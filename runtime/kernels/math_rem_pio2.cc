@@ -6,8 +6,8 @@
 namespace wick {
 namespace {
 
-// 2/pi in binary, 32 bits a word, the first word worth 2^-32. A float's exponent reaches 2^104 (times a
-// 24-bit integer), and 64 more bits are wanted after the ones that fall out: 7 words.
+// 2/pi in binary, 32 bits a word, the first word worth 2^-32. A float's exponent reaches 2^104
+// (times a 24-bit integer), and 64 more bits are wanted after the ones that fall out: 7 words.
 constexpr uint32_t kTwoOverPi[] = {0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0,
                                    0xDB629599, 0x3C439041, 0xFE5163AB, 0xDEBBC561};
 
@@ -36,9 +36,9 @@ void rem_pio2_one(float x, float* hi, float* lo, int32_t* quadrant) {
   uint64_t m = (u & 0x7FFFFF) | 0x800000;
   int e = biased - 150;  // |x| = m * 2^e
 
-  // |x| * 2/pi = m * (bits of 2/pi) * 2^e. Keep the bits worth 2^1 .. 2^-94 after the multiplication by
-  // 2^e: anything above is a multiple of 4 quadrants. The product of a 24-bit m with the window's
-  // 96 bits, modulo 2^96, is the answer with an error below 2^-70.
+  // |x| * 2/pi = m * (bits of 2/pi) * 2^e. Keep the bits worth 2^1 .. 2^-94 after the
+  // multiplication by 2^e: anything above is a multiple of 4 quadrants. The product of a 24-bit m
+  // with the window's 96 bits, modulo 2^96, is the answer with an error below 2^-70.
   int start = e - 2;
   uint64_t w0 = two_over_pi_bits(start);
   uint64_t w1 = two_over_pi_bits(start + 32);
@@ -50,7 +50,8 @@ void rem_pio2_one(float x, float* hi, float* lo, int32_t* quadrant) {
   uint64_t below = p2 & 0xFFFFFFFF;
 
   uint32_t q = static_cast<uint32_t>(top >> 62);
-  // The fraction in units of 2^-64, rounded to nearest quadrant: as a signed number it is in [-1/2, 1/2).
+  // The fraction in units of 2^-64, rounded to nearest quadrant: as a signed number it is in [-1/2,
+  // 1/2).
   uint64_t fraction = (top << 2) | (below >> 30);
   if ((fraction >> 63) != 0) ++q;
   double r = static_cast<double>(static_cast<int64_t>(fraction)) * 0x1.921fb54442d18p-64;

@@ -84,8 +84,8 @@ WICK_MATH_FN F atan(F x) {
   F z = select(big, F(-1) / a, a);
   F z2 = z * z;
   F p = z * z2 *
-        poly(z2, -0x1.d5a1aap-10f, 0x1.6551e2p-7f, -0x1.fe7d24p-6f, 0x1.da9c2ep-5f,
-             -0x1.5825f2p-4f, 0x1.c0946cp-4f, -0x1.24211ap-3f, 0x1.9991ecp-3f, -0x1.55553ep-2f);
+        poly(z2, -0x1.d5a1aap-10f, 0x1.6551e2p-7f, -0x1.fe7d24p-6f, 0x1.da9c2ep-5f, -0x1.5825f2p-4f,
+             0x1.c0946cp-4f, -0x1.24211ap-3f, 0x1.9991ecp-3f, -0x1.55553ep-2f);
   Pair s = fast_two_sum(select(big, F(kPio2Hi), F(0)), z);
   F r = s.hi + (s.lo + (p + select(big, F(kPio2Mid), F(0))));
   return with_sign(r, sign_of(x));

@@ -34,8 +34,8 @@ HWY_INLINE void map(const float* x, float* y, int64_t n, Fn f) {
 }
 
 // Rows [begin, end) of [N * C, inner]; scale and shift are per channel.
-static void scale_shift(const float* x, const float* scale, const float* shift, int64_t channels, int64_t inner,
-                        int64_t begin, int64_t end, float* y) {
+static void scale_shift(const float* x, const float* scale, const float* shift, int64_t channels,
+                        int64_t inner, int64_t begin, int64_t end, float* y) {
   const DF d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   if (inner == 1) {  // vectors run over channels
@@ -44,7 +44,8 @@ static void scale_shift(const float* x, const float* scale, const float* shift, 
       int64_t n = channels - c < end - r ? channels - c : end - r;
       int64_t i = 0;
       for (; i + lanes <= n; i += lanes) {
-        F v = fma(F(hn::LoadU(d, x + r + i)), F(hn::LoadU(d, scale + c + i)), F(hn::LoadU(d, shift + c + i)));
+        F v = fma(F(hn::LoadU(d, x + r + i)), F(hn::LoadU(d, scale + c + i)),
+                  F(hn::LoadU(d, shift + c + i)));
         hn::StoreU(v.v, d, y + r + i);
       }
       for (; i < n; ++i) {
@@ -79,8 +80,8 @@ static void softmax_rows(const float* x, int64_t n, int64_t begin, int64_t end, 
 }
 
 // scale = gamma / sqrt(var + eps), shift = fma(-mean, scale, beta)
-static void fold(const float* gamma, const float* beta, const float* mean, const float* var, float epsilon,
-                 int64_t n, float* scale, float* shift) {
+static void fold(const float* gamma, const float* beta, const float* mean, const float* var,
+                 float epsilon, int64_t n, float* scale, float* shift) {
   for (int64_t i = 0; i < n; ++i) {
     F s = F(gamma[i]) / simd_math::sqrt(F(var[i]) + F(epsilon));
     scale[i] = hn::GetLane(s.v);

@@ -8,10 +8,11 @@
 #ifndef WICK_KERNELS_NORM_BODIES_
 #define WICK_KERNELS_NORM_BODIES_
 namespace wick {
-using ScaleShiftBody = void (*)(const float* x, const float* scale, const float* shift, int64_t channels,
-                                int64_t inner, int64_t begin, int64_t end, float* y);
-using FoldBody = void (*)(const float* gamma, const float* beta, const float* mean, const float* var,
-                          float epsilon, int64_t n, float* scale, float* shift);
+using ScaleShiftBody = void (*)(const float* x, const float* scale, const float* shift,
+                                int64_t channels, int64_t inner, int64_t begin, int64_t end,
+                                float* y);
+using FoldBody = void (*)(const float* gamma, const float* beta, const float* mean,
+                          const float* var, float epsilon, int64_t n, float* scale, float* shift);
 using SoftmaxBody = void (*)(const float* x, int64_t n, int64_t begin, int64_t end, float* y);
 }  // namespace wick
 #endif
@@ -35,7 +36,8 @@ Status plan_batch_norm(const KernelQuery& q, KernelPlan* p) {
   return {};
 }
 
-Status run_batch_norm(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_batch_norm(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                      const void* attrs) {
   auto apply = reinterpret_cast<ScaleShiftBody>(const_cast<void*>(ctx.plan->fn[0]));
   auto fold = reinterpret_cast<FoldBody>(const_cast<void*>(ctx.plan->fn[1]));
   const int64_t channels = in[0].shape[1];
@@ -44,7 +46,8 @@ Status run_batch_norm(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   float* scale = static_cast<float*>(ctx.scratch);
   float* shift = scale + channels;
   fold(in[1].as<float>(), in[2].as<float>(), in[3].as<float>(), in[4].as<float>(),
-       static_cast<float>(static_cast<const BatchNormAttrs*>(attrs)->epsilon), channels, scale, shift);
+       static_cast<float>(static_cast<const BatchNormAttrs*>(attrs)->epsilon), channels, scale,
+       shift);
   parallel_items(ctx.pool, in[0].shape[0] * channels, inner, [&](int64_t begin, int64_t end) {
     apply(in[0].as<float>(), scale, shift, channels, inner, begin, end, out[0].as<float>());
   });
@@ -71,7 +74,8 @@ Status plan_softmax(const KernelQuery& q, KernelPlan* p) {
   return {};
 }
 
-Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void*) {
   auto body = reinterpret_cast<SoftmaxBody>(const_cast<void*>(ctx.plan->fn[0]));
   const int64_t n = in[0].shape[static_cast<int>(ctx.plan->ints[0])];
   const int64_t rows = n == 0 ? 0 : in[0].numel() / n;
@@ -83,10 +87,12 @@ Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
 
 }  // namespace
 
-WICK_CPU_ROWS(BatchNorm, {"batch_norm.f32.simd", kInPlace, match_f32, plan_batch_norm, nullptr, run_batch_norm});
-WICK_CPU_ROWS(Softmax, {"softmax.f32.simd", kContiguous, match_softmax, plan_softmax<false>, nullptr, run_softmax});
-WICK_CPU_ROWS(LogSoftmax,
-              {"log_softmax.f32.simd", kContiguous, match_softmax, plan_softmax<true>, nullptr, run_softmax});
+WICK_CPU_ROWS(BatchNorm, {"batch_norm.f32.simd", kInPlace, match_f32, plan_batch_norm, nullptr,
+                          run_batch_norm});
+WICK_CPU_ROWS(Softmax, {"softmax.f32.simd", kContiguous, match_softmax, plan_softmax<false>,
+                        nullptr, run_softmax});
+WICK_CPU_ROWS(LogSoftmax, {"log_softmax.f32.simd", kContiguous, match_softmax, plan_softmax<true>,
+                           nullptr, run_softmax});
 
 }  // namespace wick
 #endif

@@ -43,9 +43,9 @@ HWY_INLINE hn::Vec<D> load_stepped(D d, const float* x) {
 
 // One output row whose windows lie inside the input along the last dim: outputs [begin, end).
 struct Row {
-  const float* x;     // where the first window of the row would begin, padding included
-  int64_t readable;   // elements from x to the end of the plane's row
-  int64_t rows[2];    // window positions along the two outer dims
+  const float* x;    // where the first window of the row would begin, padding included
+  int64_t readable;  // elements from x to the end of the plane's row
+  int64_t rows[2];   // window positions along the two outer dims
   int64_t row_step[2], kernel, dilation, stride;
   float divisor;
 };
@@ -87,7 +87,8 @@ HWY_INLINE int64_t row_outputs(const Row& r, int64_t begin, int64_t end, float* 
 }
 
 template <bool average>
-HWY_INLINE float one_output(const PoolShape& s, const float* x, const PoolShape::Range* ranges, const int64_t* o) {
+HWY_INLINE float one_output(const PoolShape& s, const float* x, const PoolShape::Range* ranges,
+                            const int64_t* o) {
   float acc = average ? 0.0f : -__builtin_huge_valf();
   for_each_position(s, ranges, o, [&](int64_t i) HWY_ATTR {
     acc = average ? acc + x[i] : reduce::extreme_one<true>(acc, x[i]);
@@ -97,7 +98,8 @@ HWY_INLINE float one_output(const PoolShape& s, const float* x, const PoolShape:
 
 // One output row; o[2] is free.
 template <bool average>
-HWY_INLINE void pool_row(const PoolShape& s, const float* x, PoolShape::Range* ranges, int64_t* o, float* y) {
+HWY_INLINE void pool_row(const PoolShape& s, const float* x, PoolShape::Range* ranges, int64_t* o,
+                         float* y) {
   // Outputs [lo, hi) have their whole window on the input.
   const int64_t reach = (s.kernel[2] - 1) * s.dilation[2];
   int64_t lo = (s.pad_begin[2] + s.stride[2] - 1) / s.stride[2];
@@ -130,7 +132,8 @@ HWY_INLINE void pool_row(const PoolShape& s, const float* x, PoolShape::Range* r
     r.dilation = s.dilation[2];
     r.stride = s.stride[2];
     r.divisor = static_cast<float>(s.divisor(ranges, o));
-    begin = s.stride[2] == 1 ? row_outputs<average, 1>(r, lo, hi, y) : row_outputs<average, 2>(r, lo, hi, y);
+    begin = s.stride[2] == 1 ? row_outputs<average, 1>(r, lo, hi, y)
+                             : row_outputs<average, 2>(r, lo, hi, y);
   }
   scalar_until(s.out[2]);
 }
@@ -153,7 +156,9 @@ static void pool_planes(const float* x, const PoolShape& s, int64_t begin, int64
 
 }  // namespace pool
 
-static PoolBody find_pool(bool average) { return average ? pool::pool_planes<true> : pool::pool_planes<false>; }
+static PoolBody find_pool(bool average) {
+  return average ? pool::pool_planes<true> : pool::pool_planes<false>;
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick

@@ -1,10 +1,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/pool.cc"
+#include "runtime/kernels/pool.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/pool.h"
 
 #ifndef WICK_KERNELS_POOL_BODY_
 #define WICK_KERNELS_POOL_BODY_
@@ -29,7 +29,8 @@ Status plan(const KernelQuery&, KernelPlan* p) {
   return {};
 }
 
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
   auto body = reinterpret_cast<PoolBody>(const_cast<void*>(ctx.plan->fn[0]));
   const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
   parallel_items(ctx.pool, s.planes, s.cost(), [&](int64_t begin, int64_t end) {

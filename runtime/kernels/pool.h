@@ -28,8 +28,8 @@ struct PoolShape {
     if (end > kernel[d]) end = kernel[d];
     return {begin, end < begin ? begin : end};
   }
-  // Positions that fall on the input or its padding. With ceil_mode the last window may hang over even that, and
-  // what hangs over never counts.
+  // Positions that fall on the input or its padding. With ceil_mode the last window may hang over
+  // even that, and what hangs over never counts.
   int64_t padded(int d, int64_t o) const {
     const int64_t room = in[d] + pad_end[d] - (o * stride[d] - pad_begin[d]);
     const int64_t n = room <= 0 ? 0 : (room + dilation[d] - 1) / dilation[d];
@@ -38,7 +38,8 @@ struct PoolShape {
   // What an average divides by; >= 1.
   int64_t divisor(const Range* ranges, const int64_t* o) const {
     int64_t n = 1;
-    for (int d = 0; d < 3; ++d) n *= include_pad ? padded(d, o[d]) : ranges[d].end - ranges[d].begin;
+    for (int d = 0; d < 3; ++d)
+      n *= include_pad ? padded(d, o[d]) : ranges[d].end - ranges[d].begin;
     return n < 1 ? 1 : n;
   }
 };
@@ -81,13 +82,16 @@ void for_each_window(const PoolShape& s, F&& f) {
 
 // f(index within the input plane) for each valid position of a window, row-major.
 template <class F>
-void for_each_position(const PoolShape& s, const PoolShape::Range* ranges, const int64_t* o, F&& f) {
+void for_each_position(const PoolShape& s, const PoolShape::Range* ranges, const int64_t* o,
+                       F&& f) {
   int64_t start[3];
   for (int d = 0; d < 3; ++d) start[d] = o[d] * s.stride[d] - s.pad_begin[d];
   for (int64_t k0 = ranges[0].begin; k0 < ranges[0].end; ++k0) {
     for (int64_t k1 = ranges[1].begin; k1 < ranges[1].end; ++k1) {
-      const int64_t row = ((start[0] + k0 * s.dilation[0]) * s.in[1] + start[1] + k1 * s.dilation[1]) * s.in[2];
-      for (int64_t k2 = ranges[2].begin; k2 < ranges[2].end; ++k2) f(row + start[2] + k2 * s.dilation[2]);
+      const int64_t row =
+          ((start[0] + k0 * s.dilation[0]) * s.in[1] + start[1] + k1 * s.dilation[1]) * s.in[2];
+      for (int64_t k2 = ranges[2].begin; k2 < ranges[2].end; ++k2)
+        f(row + start[2] + k2 * s.dilation[2]);
     }
   }
 }

@@ -20,7 +20,8 @@ using V16 = hn::Vec<D16>;
 constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(D16()));
 constexpr int64_t kVectors = kSumLanes / kWidth;  // that make the 16 logical lanes
 
-// The vector form of LaneSum. step(acc, i) and step_one(acc, i) add element i.. of a run to its lane(s).
+// The vector form of LaneSum. step(acc, i) and step_one(acc, i) add element i.. of a run to its
+// lane(s).
 class VectorSum {
  public:
   template <class Step, class StepOne>
@@ -78,8 +79,8 @@ inline float sum(const float* x, int64_t n) {
   return s.finish();
 }
 
-// The same sequence order for each of `cols` neighbouring outputs, vectors running across them: the sequence
-// of output j is x[r * stride + j].
+// The same sequence order for each of `cols` neighbouring outputs, vectors running across them: the
+// sequence of output j is x[r * stride + j].
 inline void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t cols, float* y) {
   const D16 d;
   int64_t j = 0;
@@ -92,7 +93,8 @@ inline void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t co
       const float* p = x + begin * stride + j;
       int64_t r = begin;
       for (; r + kSumLanes <= end; r += kSumLanes) {
-        for (int l = 0; l < kSumLanes; ++l, p += stride) lanes[l] = hn::Add(lanes[l], hn::LoadU(d, p));
+        for (int l = 0; l < kSumLanes; ++l, p += stride)
+          lanes[l] = hn::Add(lanes[l], hn::LoadU(d, p));
       }
       for (int l = 0; r < end; ++l, ++r, p += stride) lanes[l] = hn::Add(lanes[l], hn::LoadU(d, p));
       for (int width = kSumLanes / 2; width > 0; width /= 2) {
@@ -146,7 +148,8 @@ static void extreme_columns(const float* x, int64_t rows, int64_t stride, int64_
   int64_t j = 0;
   for (; j + kWidth <= cols; j += kWidth) {
     V16 acc = hn::Set(d, kStart);
-    for (int64_t r = 0; r < rows; ++r) acc = extreme<largest>(acc, hn::LoadU(d, x + r * stride + j));
+    for (int64_t r = 0; r < rows; ++r)
+      acc = extreme<largest>(acc, hn::LoadU(d, x + r * stride + j));
     hn::StoreU(acc, d, y + j);
   }
   for (; j < cols; ++j) {

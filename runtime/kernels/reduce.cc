@@ -10,7 +10,8 @@
 #define WICK_KERNELS_REDUCE_KIND_
 namespace wick {
 enum class ReduceKind { kSum, kMean, kMax, kMin };
-using ReduceBody = void (*)(const float* x, const ReduceShape& s, int64_t begin, int64_t end, float* y);
+using ReduceBody = void (*)(const float* x, const ReduceShape& s, int64_t begin, int64_t end,
+                            float* y);
 }  // namespace wick
 #endif
 
@@ -23,7 +24,8 @@ template <ReduceKind kind>
 void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t end, float* y) {
   constexpr bool kIsSum = kind == ReduceKind::kSum || kind == ReduceKind::kMean;
   constexpr bool kLargest = kind == ReduceKind::kMax;
-  const bool columns = s.reduced == 1 && s.reduced_stride[0] != 1 && s.kept > 0 && s.kept_stride[s.kept - 1] == 1;
+  const bool columns =
+      s.reduced == 1 && s.reduced_stride[0] != 1 && s.kept > 0 && s.kept_stride[s.kept - 1] == 1;
   for (int64_t o = begin; o < end;) {
     const float* p = x + s.offset(o);
     if (columns) {
@@ -43,9 +45,8 @@ void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t en
       y[o] = sum.finish();
     } else {
       float best = kLargest ? -__builtin_huge_valf() : __builtin_huge_valf();
-      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR {
-        best = reduce::extreme_of<kLargest>(best, p + offset, n);
-      });
+      s.runs([&](int64_t offset, int64_t n, int64_t)
+                 HWY_ATTR { best = reduce::extreme_of<kLargest>(best, p + offset, n); });
       y[o] = best;
     }
     ++o;
@@ -57,10 +58,14 @@ void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t en
 
 static ReduceBody find_reduce(ReduceKind kind) {
   switch (kind) {
-    case ReduceKind::kSum: return reduce_body<ReduceKind::kSum>;
-    case ReduceKind::kMean: return reduce_body<ReduceKind::kMean>;
-    case ReduceKind::kMax: return reduce_body<ReduceKind::kMax>;
-    case ReduceKind::kMin: return reduce_body<ReduceKind::kMin>;
+    case ReduceKind::kSum:
+      return reduce_body<ReduceKind::kSum>;
+    case ReduceKind::kMean:
+      return reduce_body<ReduceKind::kMean>;
+    case ReduceKind::kMax:
+      return reduce_body<ReduceKind::kMax>;
+    case ReduceKind::kMin:
+      return reduce_body<ReduceKind::kMin>;
   }
   return nullptr;
 }
@@ -75,7 +80,8 @@ namespace {
 
 HWY_EXPORT(find_reduce);
 
-// The layouts reduce_body knows; the reference rows have the rest, and axes whose values are not known yet.
+// The layouts reduce_body knows; the reference rows have the rest, and axes whose values are not
+// known yet.
 bool simple(const ReduceShape& s) {
   if (s.reduced == 0) return true;
   if (s.reduced_stride[s.reduced - 1] == 1) return true;
@@ -94,19 +100,22 @@ Status plan(const KernelQuery&, KernelPlan* p) {
   return {};
 }
 
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
   auto body = reinterpret_cast<ReduceBody>(const_cast<void*>(ctx.plan->fn[0]));
   ReduceShape s = reduce_shape(in, *static_cast<const ReduceAttrs*>(attrs));
   const float* x = in[0].as<float>();
   float* y = out[0].as<float>();
-  parallel_items(ctx.pool, s.outputs, s.count, [&](int64_t begin, int64_t end) { body(x, s, begin, end, y); });
+  parallel_items(ctx.pool, s.outputs, s.count,
+                 [&](int64_t begin, int64_t end) { body(x, s, begin, end, y); });
   return {};
 }
 
 }  // namespace
 
 #define WICK_REDUCE_ROW(Name, text, kind) \
-  WICK_CPU_ROWS(Name, {text ".f32.simd", kStridedInputs, match, plan<ReduceKind::kind>, nullptr, run})
+  WICK_CPU_ROWS(Name,                     \
+                {text ".f32.simd", kStridedInputs, match, plan<ReduceKind::kind>, nullptr, run})
 WICK_REDUCE_ROW(ReduceSum, "reduce_sum", kSum);
 WICK_REDUCE_ROW(ReduceMean, "reduce_mean", kMean);
 WICK_REDUCE_ROW(ReduceMax, "reduce_max", kMax);

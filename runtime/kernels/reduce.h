@@ -1,6 +1,8 @@
 // The order of sums (numeric contract), and the geometry of a reduction.
 #pragma once
 
+#include <cmath>
+
 #include "runtime/core/tensor_view.h"
 #include "runtime/ops/attrs.h"
 
@@ -9,8 +11,8 @@ namespace wick {
 constexpr int kSumLanes = 16;
 constexpr int64_t kSumBlock = 4096;  // elements: a multiple of kSumLanes
 
-// Element i of a block goes to lane i mod 16; at a block's end lanes are combined by halving (8, 4, 2, 1)
-// and added to the total, blocks in order.
+// Element i of a block goes to lane i mod 16; at a block's end lanes are combined by halving (8, 4,
+// 2, 1) and added to the total, blocks in order.
 template <class T>
 inline void halve_lanes(T* lanes) {
   for (int width = kSumLanes / 2; width > 0; width /= 2) {
@@ -24,6 +26,12 @@ class LaneSum {
   void add(T v) {
     T& lane = lanes_[in_block_ % kSumLanes];
     lane = static_cast<T>(lane + v);
+    if (++in_block_ == kSumBlock) flush();
+  }
+  // Adds a * b with one rounding.
+  void add_product(T a, T b) {
+    T& lane = lanes_[in_block_ % kSumLanes];
+    lane = std::fma(a, b, lane);
     if (++in_block_ == kSumBlock) flush();
   }
   T finish() {
@@ -43,7 +51,8 @@ class LaneSum {
   int64_t in_block_ = 0;
 };
 
-// Kept and reduced dims of x, neighbours merged. The sequence of an output is row-major over the reduced dims.
+// Kept and reduced dims of x, neighbours merged. The sequence of an output is row-major over the
+// reduced dims.
 struct ReduceShape {
   int64_t outputs = 1, count = 1;  // count: elements of each output's sequence
   int kept = 0, reduced = 0;
@@ -59,7 +68,8 @@ struct ReduceShape {
     }
     return at;
   }
-  // f(offset, n, stride) for each innermost run of an output's sequence, in order; offsets are relative.
+  // f(offset, n, stride) for each innermost run of an output's sequence, in order; offsets are
+  // relative.
   template <class F>
   void runs(F&& f) const {
     if (count == 0) return;

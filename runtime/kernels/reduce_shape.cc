@@ -33,7 +33,8 @@ ReduceShape reduce_shape(Span<const TensorView> in, const ReduceAttrs& attrs) {
   };
   if (in.size() > 1 && in[1].present()) {
     const int64_t* axes = in[1].as<int64_t>();
-    for (int64_t i = 0, n = in[1].numel(); i < n; ++i) mark(axes[i * (in[1].rank() > 0 ? in[1].strides[0] : 0)]);
+    for (int64_t i = 0, n = in[1].numel(); i < n; ++i)
+      mark(axes[i * (in[1].rank() > 0 ? in[1].strides[0] : 0)]);
   } else {
     for (int64_t axis : attrs.axes.span()) mark(axis);
   }

@@ -11,9 +11,39 @@ namespace wick {
 using UnaryBody = void (*)(const float* x, float* y, size_t n, float a, float b);
 // In the order of WICK_UNARY_BODIES.
 enum class UnaryKind {
-  kLeakyRelu, kElu, kSigmoid, kTanh, kGeluErf, kGeluTanh, kSilu, kHardSwish, kHardSigmoid,
-  kSoftplus, kExp, kLog, kSqrt, kReciprocal, kErf, kSin, kCos, kTan, kAsin, kAcos, kAtan, kSinh,
-  kCosh, kAsinh, kAcosh, kAtanh, kNeg, kAbs, kFloor, kCeil, kRound, kSign, kClip,
+  kLeakyRelu,
+  kElu,
+  kSigmoid,
+  kTanh,
+  kGeluErf,
+  kGeluTanh,
+  kSilu,
+  kHardSwish,
+  kHardSigmoid,
+  kSoftplus,
+  kExp,
+  kLog,
+  kSqrt,
+  kReciprocal,
+  kErf,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kNeg,
+  kAbs,
+  kFloor,
+  kCeil,
+  kRound,
+  kSign,
+  kClip,
 };
 }  // namespace wick
 #endif
@@ -58,7 +88,8 @@ void run_body(const KernelCtx& ctx, const TensorView& in, const TensorView& out,
 }
 
 template <GetParams get>
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
   Params p = get(attrs);
   run_body(ctx, in[0], out[0], static_cast<float>(p.a), static_cast<float>(p.b));
   return {};
@@ -77,13 +108,15 @@ Params hard_sigmoid(const void* attrs) {
   return {UnaryKind::kHardSigmoid, a->alpha, a->beta};
 }
 Params gelu(const void* attrs) {
-  return {static_cast<const GeluAttrs*>(attrs)->tanh != 0 ? UnaryKind::kGeluTanh : UnaryKind::kGeluErf};
+  return {static_cast<const GeluAttrs*>(attrs)->tanh != 0 ? UnaryKind::kGeluTanh
+                                                          : UnaryKind::kGeluErf};
 }
 Params clip(const void* attrs) {
   auto* a = static_cast<const ClipAttrs*>(attrs);
   return {UnaryKind::kClip, a->min, a->max};
 }
-Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                const void* attrs) {
   Params p = clip(attrs);
   float lo = static_cast<float>(p.a), hi = static_cast<float>(p.b);
   if (in.size() > 1 && in[1].present()) lo = *in[1].as<float>();
@@ -103,8 +136,8 @@ constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 WICK_CPU_ROWS(LeakyRelu, {"leaky_relu.f32.simd", kFlags, match,
                           plan<with_alpha<UnaryKind::kLeakyRelu, LeakyReluAttrs>>, nullptr,
                           run<with_alpha<UnaryKind::kLeakyRelu, LeakyReluAttrs>>});
-WICK_CPU_ROWS(Elu, {"elu.f32.simd", kFlags, match, plan<with_alpha<UnaryKind::kElu, EluAttrs>>, nullptr,
-                    run<with_alpha<UnaryKind::kElu, EluAttrs>>});
+WICK_CPU_ROWS(Elu, {"elu.f32.simd", kFlags, match, plan<with_alpha<UnaryKind::kElu, EluAttrs>>,
+                    nullptr, run<with_alpha<UnaryKind::kElu, EluAttrs>>});
 WICK_UNARY_ROW(HardSigmoid, "hard_sigmoid", hard_sigmoid);
 WICK_UNARY_ROW(Gelu, "gelu", gelu);
 WICK_CPU_ROWS(Clip, {"clip.f32.simd", kFlags, match, plan<clip>, nullptr, run_clip});

@@ -1,4 +1,5 @@
-// The unary elementary functions over all 2^32 inputs (or every STRIDE-th): worst error in ulp and where.
+// The unary elementary functions over all 2^32 inputs (or every STRIDE-th): worst error in ulp and
+// where.
 //   math_exhaustive [--stride N] [--threads N] [--state FILE] [name ...]
 // A function whose line is already in FILE is skipped, so an interrupted run goes on where it was.
 // Exit status 1 when a bound is exceeded.
@@ -28,7 +29,8 @@ Worst scan(const MathRow& row, ArrayFn f, uint64_t begin, uint64_t end, uint64_t
   Worst worst;
   for (uint64_t at = begin; at < end;) {
     size_t n = 0;
-    for (; n < kChunk && at < end; ++n, at += stride) x[n] = std::bit_cast<float>(static_cast<uint32_t>(at));
+    for (; n < kChunk && at < end; ++n, at += stride)
+      x[n] = std::bit_cast<float>(static_cast<uint32_t>(at));
     f(x, y, n);
     for (size_t i = 0; i < n; ++i) {
       double e = ulp_error(y[i], row.oracle(x[i]));
@@ -80,8 +82,9 @@ int run(int argc, char** argv) {
     bool ok = worst.ulp <= row.bound;
     failed += !ok;
     char line[160];
-    std::snprintf(line, sizeof line, "%-10s %.4f ulp (bound %.1f) at %a (%.9g), got %.9g%s\n", row.name, worst.ulp,
-                  row.bound, worst.x, worst.x, worst.got, ok ? "" : "  EXCEEDED");
+    std::snprintf(line, sizeof line, "%-10s %.4f ulp (bound %.1f) at %a (%.9g), got %.9g%s\n",
+                  row.name, worst.ulp, row.bound, worst.x, worst.x, worst.got,
+                  ok ? "" : "  EXCEEDED");
     std::fputs(line, stdout);
     std::fflush(stdout);
     if (!state.empty() && ok) std::ofstream(state, std::ios::app) << line;

@@ -27,7 +27,7 @@ HWY_INLINE void map(const float* x, float* y, size_t n, Fn f) {
   }
 }
 
-#define X(name, bound, unfused)                                                        \
+#define X(name, bound, unfused)                                               \
   void array_##name(const float* x, float* y, size_t n) {                     \
     map(x, y, n, [](simd_math::F v) HWY_ATTR { return simd_math::name(v); }); \
   }
@@ -47,10 +47,12 @@ void array_pow(const float* x, const float* y, float* z, size_t n) {
 test::ArrayFn find_math(test::MathId id) {
   switch (id) {
 #define X(name, bound, unfused) \
-  case test::MathId::k_##name: return array_##name;
+  case test::MathId::k_##name:  \
+    return array_##name;
     WICK_MATH_UNARY(X)
 #undef X
-    case test::MathId::kCount: break;
+    case test::MathId::kCount:
+      break;
   }
   return nullptr;
 }

@@ -48,8 +48,8 @@ double oracle_mish(double x) {
   return std::isnan(x) ? x : x * std::tanh(oracle_softplus(x));
 }
 
-#define X(name, bound, unfused)                                                             \
-  void scalar_##name(const float* x, float* y, size_t n) {                         \
+#define X(name, bound, unfused)                                                      \
+  void scalar_##name(const float* x, float* y, size_t n) {                           \
     for (size_t i = 0; i < n; ++i) y[i] = scalar_math::name(scalar_math::F(x[i])).v; \
   }
 WICK_MATH_UNARY(X)
@@ -75,14 +75,16 @@ void scalar_pow(const float* x, const float* y, float* z, size_t n) {
 
 double ulp_error(float got, double exact) {
   constexpr double kWrong = std::numeric_limits<double>::infinity();
-  if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) && std::isnan(got) ? 0 : kWrong;
+  if (std::isnan(exact) || std::isnan(got))
+    return std::isnan(exact) && std::isnan(got) ? 0 : kWrong;
   if (std::isinf(exact)) return got == exact ? 0 : kWrong;
   if (exact == 0) return got == 0 && std::signbit(got) == std::signbit(exact) ? 0 : kWrong;
   if (std::signbit(got) != std::signbit(exact)) return kWrong;
   // An infinite answer counts as 2^128, the value rounding would have given with a larger exponent.
   double value = std::isinf(got) ? std::copysign(0x1p128, got) : static_cast<double>(got);
   int exponent = std::ilogb(exact);
-  if (exponent > 127) return std::isinf(got) ? 0 : (exact > 0 ? 0x1p128 - value : 0x1p128 + value) * 0x1p-104;
+  if (exponent > 127)
+    return std::isinf(got) ? 0 : (exact > 0 ? 0x1p128 - value : 0x1p128 + value) * 0x1p-104;
   if (exponent < -126) exponent = -126;
   return std::fabs(value - exact) * std::ldexp(1.0, 23 - exponent);
 }

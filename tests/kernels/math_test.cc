@@ -14,14 +14,39 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-uint32_t canonical_bits(float f) { return std::isnan(f) ? 0x7FC00000u : std::bit_cast<uint32_t>(f); }
+uint32_t canonical_bits(float f) {
+  return std::isnan(f) ? 0x7FC00000u : std::bit_cast<uint32_t>(f);
+}
 
-// Every stride-th bit pattern, in whole multiples of 64, plus the values where functions change branch.
+// Every stride-th bit pattern, in whole multiples of 64, plus the values where functions change
+// branch.
 std::vector<float> sample(uint64_t stride) {
   std::vector<float> x;
-  for (float v : {0.0f, 0.25f, 0.5f, 0.625f, 0.9f, 1.0f, 2.0f, 0.785398f, 88.72284f, 87.33655f, 103.97208f, 126.0f,
-                  128.0f, 149.5f, 4.0f, 14.2f, 65536.0f, 16384.0f, 0x1p24f, 0x1p-126f, 0x1p-149f, 0x1p-20f, kInf,
-                  std::numeric_limits<float>::max(), std::numeric_limits<float>::quiet_NaN()}) {
+  for (float v : {0.0f,
+                  0.25f,
+                  0.5f,
+                  0.625f,
+                  0.9f,
+                  1.0f,
+                  2.0f,
+                  0.785398f,
+                  88.72284f,
+                  87.33655f,
+                  103.97208f,
+                  126.0f,
+                  128.0f,
+                  149.5f,
+                  4.0f,
+                  14.2f,
+                  65536.0f,
+                  16384.0f,
+                  0x1p24f,
+                  0x1p-126f,
+                  0x1p-149f,
+                  0x1p-20f,
+                  kInf,
+                  std::numeric_limits<float>::max(),
+                  std::numeric_limits<float>::quiet_NaN()}) {
     for (float s : {v, -v}) {
       x.push_back(s);
       x.push_back(std::nextafter(s, kInf));
@@ -49,8 +74,8 @@ TEST_P(Math, EveryFusedTargetGivesTheReferencesBits) {
     simd_math(id())(x.data(), got.data(), x.size());
     for (size_t i = 0; i < x.size(); ++i) {
       ASSERT_EQ(canonical_bits(got[i]), canonical_bits(want[i]))
-          << math_row(id()).name << "(" << x[i] << ") on " << simd_target_name(target) << ": " << got[i]
-          << ", reference " << want[i];
+          << math_row(id()).name << "(" << x[i] << ") on " << simd_target_name(target) << ": "
+          << got[i] << ", reference " << want[i];
     }
   });
 }
@@ -62,13 +87,14 @@ TEST_P(Math, IsWithinItsBound) {
   simd_math(id())(x.data(), y.data(), x.size());
   for (size_t i = 0; i < x.size(); ++i) {
     double e = ulp_error(y[i], row.oracle(x[i]));
-    ASSERT_LE(e, row.bound) << row.name << "(" << x[i] << ") = " << y[i] << ", exactly " << row.oracle(x[i]);
+    ASSERT_LE(e, row.bound) << row.name << "(" << x[i] << ") = " << y[i] << ", exactly "
+                            << row.oracle(x[i]);
   }
 }
 
-// Without fused steps an error-free product is only a rounded one. That costs an ulp or two, except in gelu's
-// tail: there the exponent, up to 150 in base 2, is rounded to f32, half an ulp of which is 2^-17, or
-// 2^-17 ln2 2^24 = 89 ulp of the result; fewer than three such roundings meet.
+// Without fused steps an error-free product is only a rounded one. That costs an ulp or two, except
+// in gelu's tail: there the exponent, up to 150 in base 2, is rounded to f32, half an ulp of which
+// is 2^-17, or 2^-17 ln2 2^24 = 89 ulp of the result; fewer than three such roundings meet.
 TEST_P(Math, UnfusedTargetsStayClose) {
   const MathRow& row = math_row(id());
   const std::vector<float> x = sample(131071);
@@ -107,7 +133,9 @@ TEST_P(Math, TailsAndOffsetsChangeNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Math, testing::Range(0, static_cast<int>(MathId::kCount)),
-                         [](const auto& info) { return math_row(static_cast<MathId>(info.param)).name; });
+                         [](const auto& info) {
+                           return math_row(static_cast<MathId>(info.param)).name;
+                         });
 
 TEST(MathPow, BoundAndBits) {
   std::vector<float> x, y;
@@ -120,7 +148,8 @@ TEST(MathPow, BoundAndBits) {
       power = std::bit_cast<float>(random_bits());
     } else {  // finite results: |y log2 x| < 150
       base = std::bit_cast<float>(random_bits() & 0x7FFFFFFF);
-      if (i % 4 == 2) base = 1.0f + static_cast<float>(static_cast<int32_t>(random_bits())) * 0x1p-34f;
+      if (i % 4 == 2)
+        base = 1.0f + static_cast<float>(static_cast<int32_t>(random_bits())) * 0x1p-34f;
       float limit = static_cast<float>(150 / std::log2(static_cast<double>(base)));
       power = limit * (static_cast<float>(random_bits() >> 8) * 0x1p-23f - 1.0f);
       if (i % 4 == 3) power = std::rint(power);
@@ -129,8 +158,21 @@ TEST(MathPow, BoundAndBits) {
     x.push_back(base);
     y.push_back(power);
   }
-  const float edges[] = {0.0f, 1.0f, 0.5f, 2.0f, 3.0f, 1e-45f, 1e38f, 0x1p24f, 0x1.000002p24f, 16777215.0f, 2.5f, kInf,
-                         std::numeric_limits<float>::quiet_NaN(), 0.99999994f, 1.0000001f};
+  const float edges[] = {0.0f,
+                         1.0f,
+                         0.5f,
+                         2.0f,
+                         3.0f,
+                         1e-45f,
+                         1e38f,
+                         0x1p24f,
+                         0x1.000002p24f,
+                         16777215.0f,
+                         2.5f,
+                         kInf,
+                         std::numeric_limits<float>::quiet_NaN(),
+                         0.99999994f,
+                         1.0000001f};
   for (float a : edges) {
     for (float b : edges) {
       for (float sa : {a, -a}) {

@@ -56,7 +56,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   });
 }
 template <class Op, class T>
-Status run_compare(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+Status run_compare(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void*) {
   return zip<T, T, bool>(ctx, in, out, [](T x, T y) {
     return Op::f(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y));
   });
@@ -66,13 +67,15 @@ Status run_compare(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
 template <class T>
 using Wide = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int32_t, T>>;
 
-#define WICK_ARITHMETIC(Name, op)                                                           \
-  struct Name##Op {                                                                         \
-    template <class T>                                                                      \
-    static T f(T x, T y) {                                                                  \
-      if constexpr (std::is_floating_point_v<T>) return x op y;                             \
-      else return static_cast<T>(static_cast<Wide<T>>(x) op static_cast<Wide<T>>(y));       \
-    }                                                                                       \
+#define WICK_ARITHMETIC(Name, op)                                                  \
+  struct Name##Op {                                                                \
+    template <class T>                                                             \
+    static T f(T x, T y) {                                                         \
+      if constexpr (std::is_floating_point_v<T>)                                   \
+        return x op y;                                                             \
+      else                                                                         \
+        return static_cast<T>(static_cast<Wide<T>>(x) op static_cast<Wide<T>>(y)); \
+    }                                                                              \
   };
 WICK_ARITHMETIC(Add, +)
 WICK_ARITHMETIC(Sub, -)
@@ -117,12 +120,12 @@ struct MinOp {
   }
 };
 
-#define WICK_COMPARE(Name, op)      \
-  struct Name##Op {                 \
-    template <class T>              \
-    static bool f(T x, T y) {       \
-      return x op y;                \
-    }                               \
+#define WICK_COMPARE(Name, op) \
+  struct Name##Op {            \
+    template <class T>         \
+    static bool f(T x, T y) {  \
+      return x op y;           \
+    }                          \
   };
 WICK_COMPARE(Equal, ==)
 WICK_COMPARE(Less, <)
@@ -160,10 +163,12 @@ T integer_power(T x, int64_t y) {
 template <class T, class E>
 T mixed_power(T x, E y) {
   if constexpr (std::is_floating_point_v<Compute<T>>) {
-    return static_cast<T>(power(static_cast<Compute<T>>(x), static_cast<Compute<T>>(static_cast<Compute<E>>(y))));
+    return static_cast<T>(
+        power(static_cast<Compute<T>>(x), static_cast<Compute<T>>(static_cast<Compute<E>>(y))));
   } else if constexpr (std::is_integral_v<E>) {
     if constexpr (std::is_same_v<E, uint64_t>) {
-      // Squares modulo 2^n repeat: an exponent beyond 2^63 acts like one with the same low bits and still >= 64.
+      // Squares modulo 2^n repeat: an exponent beyond 2^63 acts like one with the same low bits and
+      // still >= 64.
       return integer_power(x, static_cast<int64_t>((y & INT64_MAX) | (y >> 63 << 62)));
     } else {
       return integer_power(x, static_cast<int64_t>(y));
@@ -171,29 +176,34 @@ T mixed_power(T x, E y) {
   } else {
     double r = std::pow(static_cast<double>(x), static_cast<double>(static_cast<Compute<E>>(y)));
     constexpr double kTop = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
-    if (!(r > static_cast<double>(std::numeric_limits<T>::lowest()))) return r == r ? std::numeric_limits<T>::lowest() : T(0);
+    if (!(r > static_cast<double>(std::numeric_limits<T>::lowest())))
+      return r == r ? std::numeric_limits<T>::lowest() : T(0);
     return r >= kTop ? std::numeric_limits<T>::max() : static_cast<T>(r);
   }
 }
 
-#define WICK_NUMBER_TYPES(X)                                                                    \
-  X(float) X(double) X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) \
-  X(uint16_t) X(uint32_t) X(uint64_t)
+#define WICK_NUMBER_TYPES(X)                                                                      \
+  X(float)                                                                                        \
+  X(double) X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) X(uint16_t) \
+      X(uint32_t) X(uint64_t)
 
 template <class T>
 Status run_pow(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   switch (in[1].dtype) {
-#define X(E) \
-  case dtype_of<E>: return zip<T, E, T>(ctx, in, out, [](T x, E y) { return mixed_power<T, E>(x, y); });
+#define X(E)        \
+  case dtype_of<E>: \
+    return zip<T, E, T>(ctx, in, out, [](T x, E y) { return mixed_power<T, E>(x, y); });
     WICK_NUMBER_TYPES(X)
 #undef X
-    default: break;
+    default:
+      break;
   }
   return error(Code::kUnsupported, "no power with an exponent of %s", dtype_name(in[1].dtype));
 }
 
 template <class T>
-Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                 const void*) {
   const uint8_t* c = in[0].as<uint8_t>();
   const T* x = in[1].as<T>();
   const T* y = in[2].as<T>();
@@ -223,17 +233,18 @@ constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 
 #define WICK_ROW(text, T, flags, match_function, function) \
   { text, flags, match_function<T>, nullptr, nullptr, function }
-#define WICK_NUMBER_ROWS(text, flags, m, R)                                                              \
-  WICK_ROW(text ".f32.ref", float, flags, m, R(float)), WICK_ROW(text ".f64.ref", double, flags, m, R(double)), \
-      WICK_ROW(text ".f16.ref", Half, flags, m, R(Half)),                                                \
-      WICK_ROW(text ".bf16.ref", BFloat16, flags, m, R(BFloat16)),                                       \
-      WICK_ROW(text ".i8.ref", int8_t, flags, m, R(int8_t)),                                             \
-      WICK_ROW(text ".i16.ref", int16_t, flags, m, R(int16_t)),                                          \
-      WICK_ROW(text ".i32.ref", int32_t, flags, m, R(int32_t)),                                          \
-      WICK_ROW(text ".i64.ref", int64_t, flags, m, R(int64_t)),                                          \
-      WICK_ROW(text ".u8.ref", uint8_t, flags, m, R(uint8_t)),                                           \
-      WICK_ROW(text ".u16.ref", uint16_t, flags, m, R(uint16_t)),                                        \
-      WICK_ROW(text ".u32.ref", uint32_t, flags, m, R(uint32_t)),                                        \
+#define WICK_NUMBER_ROWS(text, flags, m, R)                        \
+  WICK_ROW(text ".f32.ref", float, flags, m, R(float)),            \
+      WICK_ROW(text ".f64.ref", double, flags, m, R(double)),      \
+      WICK_ROW(text ".f16.ref", Half, flags, m, R(Half)),          \
+      WICK_ROW(text ".bf16.ref", BFloat16, flags, m, R(BFloat16)), \
+      WICK_ROW(text ".i8.ref", int8_t, flags, m, R(int8_t)),       \
+      WICK_ROW(text ".i16.ref", int16_t, flags, m, R(int16_t)),    \
+      WICK_ROW(text ".i32.ref", int32_t, flags, m, R(int32_t)),    \
+      WICK_ROW(text ".i64.ref", int64_t, flags, m, R(int64_t)),    \
+      WICK_ROW(text ".u8.ref", uint8_t, flags, m, R(uint8_t)),     \
+      WICK_ROW(text ".u16.ref", uint16_t, flags, m, R(uint16_t)),  \
+      WICK_ROW(text ".u32.ref", uint32_t, flags, m, R(uint32_t)),  \
       WICK_ROW(text ".u64.ref", uint64_t, flags, m, R(uint64_t))
 #define WICK_BOOL_ROW(text, flags, m, R) WICK_ROW(text ".bool.ref", bool, flags, m, R(bool))
 
@@ -259,7 +270,8 @@ WICK_REF_ROWS(Min, WICK_NUMBER_ROWS("min", kFlags, match, R));
 WICK_REF_ROWS(Pow, WICK_NUMBER_ROWS("pow", kFlags, match, R));
 #undef R
 #define R(T) (run_compare<EqualOp, T>)
-WICK_REF_ROWS(Equal, WICK_NUMBER_ROWS("equal", kStridedInputs, match, R), WICK_BOOL_ROW("equal", kStridedInputs, match, R));
+WICK_REF_ROWS(Equal, WICK_NUMBER_ROWS("equal", kStridedInputs, match, R),
+              WICK_BOOL_ROW("equal", kStridedInputs, match, R));
 #undef R
 #define R(T) (run_compare<LessOp, T>)
 WICK_REF_ROWS(Less, WICK_NUMBER_ROWS("less", kStridedInputs, match, R));

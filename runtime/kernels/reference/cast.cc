@@ -23,7 +23,8 @@ float to_float_odd(double d) {
   return std::bit_cast<float>(u | 1);
 }
 
-// Floats to integers: towards zero, saturating, NaN -> 0. Integers to narrower ones: wrap. To bool: != 0.
+// Floats to integers: towards zero, saturating, NaN -> 0. Integers to narrower ones: wrap. To bool:
+// != 0.
 template <class To, class From>
 To convert(From v) {
   if constexpr (kIs16<From>) {
@@ -31,8 +32,10 @@ To convert(From v) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return v != 0;
   } else if constexpr (kIs16<To>) {
-    if constexpr (std::is_same_v<From, float>) return To(v);
-    else return To(to_float_odd(static_cast<double>(v)));
+    if constexpr (std::is_same_v<From, float>)
+      return To(v);
+    else
+      return To(to_float_odd(static_cast<double>(v)));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     using Limits = std::numeric_limits<To>;
     // max + 1 is a power of two, hence exact in every float type
@@ -60,18 +63,22 @@ void cast(ThreadPool* pool, const TensorView& in, const TensorView& out) {
   });
 }
 
-#define WICK_CAST_TYPES(X)                                                                    \
-  X(float) X(double) X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) \
-  X(uint16_t) X(uint32_t) X(uint64_t) X(bool)
+#define WICK_CAST_TYPES(X)                                                                        \
+  X(float)                                                                                        \
+  X(double) X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) X(uint16_t) \
+      X(uint32_t) X(uint64_t) X(bool)
 
 template <class From>
 bool cast_from(ThreadPool* pool, const TensorView& in, const TensorView& out) {
   switch (out.dtype) {
-#define X(To) \
-  case dtype_of<To>: cast<From, To>(pool, in, out); return true;
+#define X(To)                      \
+  case dtype_of<To>:               \
+    cast<From, To>(pool, in, out); \
+    return true;
     WICK_CAST_TYPES(X)
 #undef X
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -85,15 +92,17 @@ bool match(const KernelQuery& q) { return castable(q.in[0].dtype) && castable(q.
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   switch (in[0].dtype) {
-#define X(From)                                            \
-  case dtype_of<From>:                                     \
+#define X(From)                                              \
+  case dtype_of<From>:                                       \
     if (cast_from<From>(ctx.pool, in[0], out[0])) return {}; \
     break;
     WICK_CAST_TYPES(X)
 #undef X
-    default: break;
+    default:
+      break;
   }
-  return error(Code::kUnsupported, "no cast from %s to %s", dtype_name(in[0].dtype), dtype_name(out[0].dtype));
+  return error(Code::kUnsupported, "no cast from %s to %s", dtype_name(in[0].dtype),
+               dtype_name(out[0].dtype));
 }
 
 }  // namespace

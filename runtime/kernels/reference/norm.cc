@@ -12,7 +12,8 @@ namespace wick {
 namespace {
 
 template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+using Compute =
+    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
 template <class T>
 bool match(const KernelQuery& q) {
@@ -21,7 +22,8 @@ bool match(const KernelQuery& q) {
 
 // y = fma(x, scale, shift); scale = gamma / sqrt(var + eps), shift = fma(-mean, scale, beta)
 template <class T>
-Status batch_norm(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status batch_norm(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                  const void* attrs) {
   using C = Compute<T>;
   const C epsilon = static_cast<C>(static_cast<const BatchNormAttrs*>(attrs)->epsilon);
   const T* x = in[0].as<T>();
@@ -34,7 +36,8 @@ Status batch_norm(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
     C scale = channel(1) / std::sqrt(channel(4) + epsilon);
     C shift = std::fma(-channel(3), scale, channel(2));
     for (int64_t i = 0; i < inner; ++i) {
-      y[row * inner + i] = static_cast<T>(std::fma(static_cast<C>(x[row * inner + i]), scale, shift));
+      y[row * inner + i] =
+          static_cast<T>(std::fma(static_cast<C>(x[row * inner + i]), scale, shift));
     }
   }
   return {};
@@ -45,10 +48,11 @@ double exp_of(double x) { return std::exp(x); }
 float log_of(float x) { return scalar_math::log(scalar_math::F(x)).v; }
 double log_of(double x) { return std::log(x); }
 
-// With m the largest of the row: e^(x - m) / sum, or (x - m) - log(sum). The sum is over the rounded
-// exponentials, in the contract's order.
+// With m the largest of the row: e^(x - m) / sum, or (x - m) - log(sum). The sum is over the
+// rounded exponentials, in the contract's order.
 template <class T, bool log_form>
-Status softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+               const void* attrs) {
   using C = Compute<T>;
   const TensorView& x = in[0];
   int64_t axis = static_cast<const AxisAttrs*>(attrs)->axis;
@@ -85,7 +89,7 @@ Status softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
 
 #define WICK_ROW(text, T, function) \
   { text, kContiguous, match<T>, nullptr, nullptr, function }
-#define WICK_FLOAT_ROWS(text, R)                                                             \
+#define WICK_FLOAT_ROWS(text, R)                                                            \
   WICK_ROW(text ".f32.ref", float, R(float)), WICK_ROW(text ".f64.ref", double, R(double)), \
       WICK_ROW(text ".f16.ref", Half, R(Half)), WICK_ROW(text ".bf16.ref", BFloat16, R(BFloat16))
 

@@ -12,7 +12,8 @@ namespace wick {
 namespace {
 
 template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+using Compute =
+    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
 template <class T>
 bool match(const KernelQuery& q) {
@@ -31,7 +32,8 @@ C larger(C a, C b) {
 }
 
 template <class T>
-Status max_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status max_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                const void* attrs) {
   using C = Compute<T>;
   using Limits = std::numeric_limits<C>;
   const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
@@ -41,7 +43,8 @@ Status max_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
       T* y = out[0].as<T>() + p * s.out_size();
       for_each_window(s, [&](int64_t at, const PoolShape::Range* ranges, const int64_t* o) {
         C best = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-        for_each_position(s, ranges, o, [&](int64_t i) { best = larger(best, static_cast<C>(x[i])); });
+        for_each_position(s, ranges, o,
+                          [&](int64_t i) { best = larger(best, static_cast<C>(x[i])); });
         y[at] = static_cast<T>(best);
       });
     }
@@ -51,7 +54,8 @@ Status max_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 
 // The window's sum from +0 in row-major order, then divided by the count.
 template <class T>
-Status average_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status average_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                    const void* attrs) {
   using C = Compute<T>;
   const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
   parallel_items(ctx.pool, s.planes, s.cost(), [&](int64_t begin, int64_t end) {
@@ -72,13 +76,16 @@ Status average_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Tensor
 
 #define WICK_ROW(text, T, function) \
   { text, kContiguous, match<T>, nullptr, nullptr, function<T> }
-#define WICK_FLOAT_ROWS(text, function)                                                        \
-  WICK_ROW(text ".f32.ref", float, function), WICK_ROW(text ".f64.ref", double, function),    \
+#define WICK_FLOAT_ROWS(text, function)                                                    \
+  WICK_ROW(text ".f32.ref", float, function), WICK_ROW(text ".f64.ref", double, function), \
       WICK_ROW(text ".f16.ref", Half, function), WICK_ROW(text ".bf16.ref", BFloat16, function)
 
-WICK_REF_ROWS(MaxPool, WICK_FLOAT_ROWS("max_pool", max_pool), WICK_ROW("max_pool.i8.ref", int8_t, max_pool),
-              WICK_ROW("max_pool.u8.ref", uint8_t, max_pool), WICK_ROW("max_pool.i16.ref", int16_t, max_pool),
-              WICK_ROW("max_pool.i32.ref", int32_t, max_pool), WICK_ROW("max_pool.i64.ref", int64_t, max_pool));
+WICK_REF_ROWS(MaxPool, WICK_FLOAT_ROWS("max_pool", max_pool),
+              WICK_ROW("max_pool.i8.ref", int8_t, max_pool),
+              WICK_ROW("max_pool.u8.ref", uint8_t, max_pool),
+              WICK_ROW("max_pool.i16.ref", int16_t, max_pool),
+              WICK_ROW("max_pool.i32.ref", int32_t, max_pool),
+              WICK_ROW("max_pool.i64.ref", int64_t, max_pool));
 WICK_REF_ROWS(AveragePool, WICK_FLOAT_ROWS("average_pool", average_pool));
 
 }  // namespace wick

@@ -71,7 +71,9 @@ struct MeanOp {
   static T f(const T* x, const ReduceShape& s) {
     if constexpr (std::is_integral_v<T>) {
       using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-      return s.count == 0 ? T(0) : static_cast<T>(static_cast<Wide>(sum(x, s)) / static_cast<Wide>(s.count));
+      return s.count == 0
+                 ? T(0)
+                 : static_cast<T>(static_cast<Wide>(sum(x, s)) / static_cast<Wide>(s.count));
     } else {
       return static_cast<T>(sum(x, s) / static_cast<Compute<T>>(s.count));
     }
@@ -98,7 +100,8 @@ struct ProdOp {
     reset();
     s.runs([&](int64_t offset, int64_t n, int64_t stride) {
       for (int64_t i = 0; i < n; ++i) {
-        lanes[in_block % kSumLanes] *= static_cast<A>(static_cast<Compute<T>>(x[offset + i * stride]));
+        lanes[in_block % kSumLanes] *=
+            static_cast<A>(static_cast<Compute<T>>(x[offset + i * stride]));
         if (++in_block == kSumBlock) flush();
       }
     });
@@ -125,7 +128,8 @@ struct ExtremeOp {
 };
 
 template <class Op, class T>
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
   ReduceShape s = reduce_shape(in, *static_cast<const ReduceAttrs*>(attrs));
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
@@ -136,7 +140,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 }
 
 template <class T, bool largest>
-Status run_arg(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_arg(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+               const void* attrs) {
   using C = Compute<T>;
   auto* a = static_cast<const ArgAttrs*>(attrs);
   const TensorView& x = in[0];
@@ -168,13 +173,16 @@ Status run_arg(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
 
 #define WICK_ROW(text, T, function) \
   { text, kStridedInputs, match<T>, nullptr, nullptr, function }
-#define WICK_NUMBER_ROWS(text, R)                                                            \
-  WICK_ROW(text ".f32.ref", float, R(float)), WICK_ROW(text ".f64.ref", double, R(double)), \
+#define WICK_NUMBER_ROWS(text, R)                                                                  \
+  WICK_ROW(text ".f32.ref", float, R(float)), WICK_ROW(text ".f64.ref", double, R(double)),        \
       WICK_ROW(text ".f16.ref", Half, R(Half)), WICK_ROW(text ".bf16.ref", BFloat16, R(BFloat16)), \
       WICK_ROW(text ".i8.ref", int8_t, R(int8_t)), WICK_ROW(text ".i16.ref", int16_t, R(int16_t)), \
-      WICK_ROW(text ".i32.ref", int32_t, R(int32_t)), WICK_ROW(text ".i64.ref", int64_t, R(int64_t)), \
-      WICK_ROW(text ".u8.ref", uint8_t, R(uint8_t)), WICK_ROW(text ".u16.ref", uint16_t, R(uint16_t)), \
-      WICK_ROW(text ".u32.ref", uint32_t, R(uint32_t)), WICK_ROW(text ".u64.ref", uint64_t, R(uint64_t))
+      WICK_ROW(text ".i32.ref", int32_t, R(int32_t)),                                              \
+      WICK_ROW(text ".i64.ref", int64_t, R(int64_t)),                                              \
+      WICK_ROW(text ".u8.ref", uint8_t, R(uint8_t)),                                               \
+      WICK_ROW(text ".u16.ref", uint16_t, R(uint16_t)),                                            \
+      WICK_ROW(text ".u32.ref", uint32_t, R(uint32_t)),                                            \
+      WICK_ROW(text ".u64.ref", uint64_t, R(uint64_t))
 
 #define R(T) (run<SumOp, T>)
 WICK_REF_ROWS(ReduceSum, WICK_NUMBER_ROWS("reduce_sum", R));
@@ -186,10 +194,12 @@ WICK_REF_ROWS(ReduceMean, WICK_NUMBER_ROWS("reduce_mean", R));
 WICK_REF_ROWS(ReduceProd, WICK_NUMBER_ROWS("reduce_prod", R));
 #undef R
 #define R(T) (run<ExtremeOp<true>, T>)
-WICK_REF_ROWS(ReduceMax, WICK_NUMBER_ROWS("reduce_max", R), WICK_ROW("reduce_max.bool.ref", bool, R(bool)));
+WICK_REF_ROWS(ReduceMax, WICK_NUMBER_ROWS("reduce_max", R),
+              WICK_ROW("reduce_max.bool.ref", bool, R(bool)));
 #undef R
 #define R(T) (run<ExtremeOp<false>, T>)
-WICK_REF_ROWS(ReduceMin, WICK_NUMBER_ROWS("reduce_min", R), WICK_ROW("reduce_min.bool.ref", bool, R(bool)));
+WICK_REF_ROWS(ReduceMin, WICK_NUMBER_ROWS("reduce_min", R),
+              WICK_ROW("reduce_min.bool.ref", bool, R(bool)));
 #undef R
 #define R(T) (run_arg<T, true>)
 WICK_REF_ROWS(ArgMax, WICK_NUMBER_ROWS("arg_max", R));

@@ -36,7 +36,8 @@ T apply(T x, const Params& p) {
 }
 
 template <class Op, class T>
-Status run_with(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const Params& p) {
+Status run_with(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                const Params& p) {
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
   ElementLoop<1> loop(out[0], &in[0]);
@@ -48,7 +49,8 @@ Status run_with(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 }
 
 template <class Op, class T>
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
   return run_with<Op, T>(ctx, in, out, Op::params(attrs));
 }
 
@@ -56,10 +58,10 @@ struct NoParams {
   static Params params(const void*) { return {}; }
 };
 
-#define WICK_REF_OP(Name, f32, f64)                                                     \
-  struct Name##Op : NoParams {                                                          \
-    static float f(float v, const Params&) { return f32; }                              \
-    static double f(double v, const Params&) { return f64; }                            \
+#define WICK_REF_OP(Name, f32, f64)                          \
+  struct Name##Op : NoParams {                               \
+    static float f(float v, const Params&) { return f32; }   \
+    static double f(double v, const Params&) { return f64; } \
   };
 #define WICK_REF_MATH(Name, function) \
   WICK_REF_OP(Name, scalar_math::function(F(v)).v, std::function(v))
@@ -112,7 +114,9 @@ struct HardSigmoidOp {
   }
 };
 struct LeakyReluOp {
-  static Params params(const void* attrs) { return {static_cast<const LeakyReluAttrs*>(attrs)->alpha}; }
+  static Params params(const void* attrs) {
+    return {static_cast<const LeakyReluAttrs*>(attrs)->alpha};
+  }
   template <class T>
   static T f(T v, const Params& p) {
     return v < 0 ? v * static_cast<T>(p.a) : v;
@@ -141,16 +145,21 @@ struct GeluOp {
 struct NegOp : NoParams {
   template <class T>
   static T f(T v, const Params&) {
-    if constexpr (kIsFloat<T>) return -v;
-    else return static_cast<T>(std::make_unsigned_t<T>(0) - static_cast<std::make_unsigned_t<T>>(v));
+    if constexpr (kIsFloat<T>)
+      return -v;
+    else
+      return static_cast<T>(std::make_unsigned_t<T>(0) - static_cast<std::make_unsigned_t<T>>(v));
   }
 };
 struct AbsOp : NoParams {
   template <class T>
   static T f(T v, const Params& p) {
-    if constexpr (kIsFloat<T>) return std::fabs(v);
-    else if constexpr (std::is_signed_v<T>) return v < 0 ? NegOp::f(v, p) : v;
-    else return v;
+    if constexpr (kIsFloat<T>)
+      return std::fabs(v);
+    else if constexpr (std::is_signed_v<T>)
+      return v < 0 ? NegOp::f(v, p) : v;
+    else
+      return v;
   }
 };
 struct SignOp : NoParams {
@@ -171,15 +180,18 @@ struct NotOp : NoParams {
 
 // The bounds in T, so that int64 keeps all its digits; infinite attributes mean none.
 template <class T>
-Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                const void* attrs) {
   using C = std::conditional_t<kIs16<T>, float, T>;
   using Limits = std::numeric_limits<C>;
   auto* a = static_cast<const ClipAttrs*>(attrs);
   auto bound = [](double v) {
-    if constexpr (kIsFloat<C>) return static_cast<C>(v);
-    else return v <= static_cast<double>(Limits::lowest()) ? Limits::lowest()
-             : v >= static_cast<double>(Limits::max())     ? Limits::max()
-                                                           : static_cast<C>(v);
+    if constexpr (kIsFloat<C>)
+      return static_cast<C>(v);
+    else
+      return v <= static_cast<double>(Limits::lowest()) ? Limits::lowest()
+             : v >= static_cast<double>(Limits::max())  ? Limits::max()
+                                                        : static_cast<C>(v);
   };
   C lo = bound(a->min), hi = bound(a->max);
   if (in.size() > 1 && in[1].present()) lo = static_cast<C>(*in[1].as<T>());
@@ -202,18 +214,19 @@ constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 
 #define WICK_ROW(text, T, function) \
   { text, kFlags, match<T>, nullptr, nullptr, function }
-#define WICK_FLOAT_ROWS(text, Op)                                                          \
-  WICK_ROW(text ".f32.ref", float, (run<Op, float>)),                                      \
-      WICK_ROW(text ".f64.ref", double, (run<Op, double>)),                                \
-      WICK_ROW(text ".f16.ref", Half, (run<Op, Half>)),                                    \
+#define WICK_FLOAT_ROWS(text, Op)                           \
+  WICK_ROW(text ".f32.ref", float, (run<Op, float>)),       \
+      WICK_ROW(text ".f64.ref", double, (run<Op, double>)), \
+      WICK_ROW(text ".f16.ref", Half, (run<Op, Half>)),     \
       WICK_ROW(text ".bf16.ref", BFloat16, (run<Op, BFloat16>))
-#define WICK_INT_ROWS(text, Op)                                                            \
-  WICK_ROW(text ".i8.ref", int8_t, (run<Op, int8_t>)), WICK_ROW(text ".i16.ref", int16_t, (run<Op, int16_t>)), \
-      WICK_ROW(text ".i32.ref", int32_t, (run<Op, int32_t>)),                              \
-      WICK_ROW(text ".i64.ref", int64_t, (run<Op, int64_t>)),                              \
-      WICK_ROW(text ".u8.ref", uint8_t, (run<Op, uint8_t>)),                               \
-      WICK_ROW(text ".u16.ref", uint16_t, (run<Op, uint16_t>)),                            \
-      WICK_ROW(text ".u32.ref", uint32_t, (run<Op, uint32_t>)),                            \
+#define WICK_INT_ROWS(text, Op)                                 \
+  WICK_ROW(text ".i8.ref", int8_t, (run<Op, int8_t>)),          \
+      WICK_ROW(text ".i16.ref", int16_t, (run<Op, int16_t>)),   \
+      WICK_ROW(text ".i32.ref", int32_t, (run<Op, int32_t>)),   \
+      WICK_ROW(text ".i64.ref", int64_t, (run<Op, int64_t>)),   \
+      WICK_ROW(text ".u8.ref", uint8_t, (run<Op, uint8_t>)),    \
+      WICK_ROW(text ".u16.ref", uint16_t, (run<Op, uint16_t>)), \
+      WICK_ROW(text ".u32.ref", uint32_t, (run<Op, uint32_t>)), \
       WICK_ROW(text ".u64.ref", uint64_t, (run<Op, uint64_t>))
 
 #define WICK_FLOAT_OP(Name, text) WICK_REF_ROWS(Name, WICK_FLOAT_ROWS(text, Name##Op))
@@ -250,11 +263,16 @@ WICK_REF_ROWS(Abs, WICK_FLOAT_ROWS("abs", AbsOp), WICK_INT_ROWS("abs", AbsOp));
 WICK_REF_ROWS(Sign, WICK_FLOAT_ROWS("sign", SignOp), WICK_INT_ROWS("sign", SignOp));
 WICK_REF_ROWS(Not, WICK_ROW("not.bool.ref", bool, (run<NotOp, bool>)));
 WICK_NO_CPU_ROWS(Not);
-WICK_REF_ROWS(Clip, WICK_ROW("clip.f32.ref", float, run_clip<float>), WICK_ROW("clip.f64.ref", double, run_clip<double>),
-              WICK_ROW("clip.f16.ref", Half, run_clip<Half>), WICK_ROW("clip.bf16.ref", BFloat16, run_clip<BFloat16>),
-              WICK_ROW("clip.i8.ref", int8_t, run_clip<int8_t>), WICK_ROW("clip.i16.ref", int16_t, run_clip<int16_t>),
-              WICK_ROW("clip.i32.ref", int32_t, run_clip<int32_t>), WICK_ROW("clip.i64.ref", int64_t, run_clip<int64_t>),
-              WICK_ROW("clip.u8.ref", uint8_t, run_clip<uint8_t>), WICK_ROW("clip.u16.ref", uint16_t, run_clip<uint16_t>),
+WICK_REF_ROWS(Clip, WICK_ROW("clip.f32.ref", float, run_clip<float>),
+              WICK_ROW("clip.f64.ref", double, run_clip<double>),
+              WICK_ROW("clip.f16.ref", Half, run_clip<Half>),
+              WICK_ROW("clip.bf16.ref", BFloat16, run_clip<BFloat16>),
+              WICK_ROW("clip.i8.ref", int8_t, run_clip<int8_t>),
+              WICK_ROW("clip.i16.ref", int16_t, run_clip<int16_t>),
+              WICK_ROW("clip.i32.ref", int32_t, run_clip<int32_t>),
+              WICK_ROW("clip.i64.ref", int64_t, run_clip<int64_t>),
+              WICK_ROW("clip.u8.ref", uint8_t, run_clip<uint8_t>),
+              WICK_ROW("clip.u16.ref", uint16_t, run_clip<uint16_t>),
               WICK_ROW("clip.u32.ref", uint32_t, run_clip<uint32_t>),
               WICK_ROW("clip.u64.ref", uint64_t, run_clip<uint64_t>));
 
