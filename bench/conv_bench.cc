@@ -1,4 +1,5 @@
-// f32 convolutions at batch 1 (and LeNet's at 64): GFLOP/s and the share of a large matrix product's.
+// f32 convolutions at batch 1 (LeNet's at 64 too), each way of cutting them (* the one chosen), and
+// the gradients of training.
 //   conv_bench [threads]
 #include <algorithm>
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "runtime/kernels/conv.h"
+#include "trainer/kernels/conv_grad.h"
 
 namespace {
 
@@ -34,6 +36,13 @@ constexpr Row kRows[] = {
     {"depthwise 112", 1, 32, 112, 32, 3, 1, 1, 32},  {"depthwise 112/2", 1, 96, 112, 96, 3, 2, 1, 96},
     {"depthwise 28", 1, 192, 28, 192, 3, 1, 1, 192}, {"depthwise 14", 1, 384, 14, 384, 3, 1, 1, 384},
     {"depthwise 7", 1, 960, 7, 960, 3, 1, 1, 960},
+};
+
+constexpr Row kGradientRows[] = {
+    {"lenet conv1 b64", 64, 1, 28, 32, 3, 1, 1, 1},
+    {"lenet conv2 b64", 64, 32, 14, 64, 3, 1, 1, 1},
+    {"resnet 8 b32", 32, 128, 8, 128, 3, 1, 1, 1},
+    {"resnet 16/2 b32", 32, 64, 16, 128, 3, 2, 1, 1},
 };
 
 struct Buffer {
@@ -87,11 +96,45 @@ void bench(const Row& r, ThreadPool* pool) {
   fflush(stdout);
 }
 
+// LeNet's training convolutions: both gradients.
+void bench_gradients(const Row& r, ThreadPool* pool) {
+  ConvShape s;
+  s.n = r.n, s.ic = r.ic, s.h = s.w = r.hw, s.oc = r.oc, s.kh = s.kw = r.kernel;
+  s.stride_h = s.stride_w = r.stride, s.pad_top = s.pad_left = r.pad, s.groups = r.groups;
+  s.oh = s.ow = (r.hw + 2 * r.pad - r.kernel) / r.stride + 1;
+  const TileKernels& t = tile_kernels();
+  const int threads = pool->threads();
+  const auto floats = [](int64_t n) { return static_cast<size_t>(n) * 4; };
+  Buffer x(floats(s.n * s.ic * s.h * s.w)), w(floats(s.oc * s.group_in() * s.taps()));
+  Buffer y(floats(s.n * s.oc * s.oh * s.ow));
+  Buffer a(conv_input_grad_scratch_bytes(t, s, threads)), b(conv_weight_grad_scratch_bytes(t, s, threads));
+  const double gflop = 2e-9 * static_cast<double>(s.n * s.oc * s.oh * s.ow * s.group_in() * s.taps());
+  printf("%-18s", r.name);
+  for (int which = 0; which < 2; ++which) {
+    std::vector<double> times;
+    for (int round = 0; round < 9; ++round) {
+      const double begin = now();
+      if (which == 0) {
+        conv_input_grad(t, s, y.data, w.data, x.data, a.data, threads, pool);
+      } else {
+        conv_weight_grad(t, s, x.data, y.data, w.data, b.data, threads, pool);
+      }
+      times.push_back(now() - begin);
+    }
+    std::sort(times.begin(), times.end());
+    printf("   %-12s %9.2f us %7.2f GFLOP/s", which == 0 ? "input grad" : "weight grad", times[4] * 1e6,
+           gflop / times[4]);
+  }
+  printf("\n");
+  fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   auto pool = ThreadPool::create(default_allocator(), argc > 1 ? atoi(argv[1]) : 1);
   if (!pool.ok()) return 1;
   for (const Row& r : kRows) bench(r, pool.value());
+  for (const Row& r : kGradientRows) bench_gradients(r, pool.value());
   ThreadPool::destroy(pool.value());
 }

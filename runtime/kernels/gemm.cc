@@ -7,10 +7,13 @@ namespace wick {
 namespace {
 
 // Block sizes decide speed only: a later block of k resumes from the sums that the earlier one stored.
-constexpr int64_t kBlockK = 512;
-constexpr int64_t kBlockM = 192;   // kBlockM x kBlockK of A stays in L2 beside a panel of B
+constexpr int64_t kBlockK = 1024;
+constexpr int64_t kBlockM = 96;    // kBlockM x kBlockK of A stays in L2 beside a panel of B
 constexpr int64_t kBlockN = 2016;  // a multiple of every target's nr
-constexpr int64_t kDirectM = 8;    // up to here B is used once or so: packing it does not pay
+constexpr int64_t kDirectM = 256;  // up to here B is used too few times for packing to pay
+constexpr int64_t kDirectFarM = 64;  // the same for rows of B that lie pages apart
+constexpr int64_t kDirectK = 128;  // few enough rows of B to keep their pages in the TLB
+constexpr int64_t kStreamM = 8, kStreamK = 16;  // B comes from memory: as many rows as prefetchers follow
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -72,7 +75,11 @@ class Product {
   Product(const TileKernels& kernels, const Gemm& g, float* scratch, ThreadPool* pool)
       : t_(kernels), g_(g), pool_(pool), threads_(pool == nullptr ? 1 : pool->threads()) {
     block_n_ = std::min(kBlockN, round_up(g.n, t_.nr));
-    block_k_ = std::min(kBlockK, g.k);
+    const bool far = g.b_row >= 1024;
+    direct_ = g.packed_b == nullptr && g.b_col == 1 && g.m <= (far ? kDirectFarM : kDirectM);
+    int64_t most = kBlockK;
+    if (direct_ && far) most = g.m <= kStreamM ? kStreamK : kDirectK;
+    block_k_ = ceil_div(g.k, ceil_div(g.k, most));
     b_scratch_ = scratch;
     a_scratch_ = scratch + (g.packed_b != nullptr ? 0 : round_up(block_n_ * block_k_, 16));
   }
@@ -95,15 +102,14 @@ class Product {
       v = {g_.packed_b + j / t_.nr * g_.k * t_.nr + k * t_.nr, g_.k * t_.nr, t_.nr};
     } else {
       const float* b = g_.b + k * g_.b_row + j * g_.b_col;
-      const bool direct = g_.m <= kDirectM && g_.b_col == 1;
       parallel_for(pool_, panels, [&](int64_t p, int) {
         const int64_t n = std::min<int64_t>(t_.nr, cols - p * t_.nr);
-        if (direct && n == t_.nr) return;
+        if (direct_ && n == t_.nr) return;
         pack_panel(t_, b + p * t_.nr * g_.b_col, g_.b_row, g_.b_col, depth, n,
                    b_scratch_ + p * t_.nr * depth);
       });
       v = {b_scratch_, t_.nr * depth, t_.nr};
-      if (direct) {
+      if (direct_) {
         const int64_t whole = cols / t_.nr;
         if (whole > 0) rows(j, whole * t_.nr, k, depth, {b, t_.nr, g_.b_row});
         v.base += whole * v.panel_step;
@@ -165,6 +171,10 @@ class Product {
         args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, i1 - i));
         for (int r = 0; r < t_.mr; ++r) args.rows[r] = from + r * row;
         args.out = g_.c + i * g_.c_row + col;
+        // The next tile's outputs come from far away; fetch them while this one computes.
+        for (int64_t r = i + t_.mr; r < std::min(i1, i + 2 * t_.mr); ++r) {
+          for (int64_t c = col; c < col + args.cols; c += 16) __builtin_prefetch(g_.c + r * g_.c_row + c, 1);
+        }
         t_.tile(args);
         if (last) finish(args, i, col);
       }
@@ -193,6 +203,7 @@ class Product {
   int64_t block_n_;
   int64_t block_k_;
   bool pack_a_ = false;
+  bool direct_ = false;
 };
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST(Gemm, EverySmallSize) {
 }
 
 TEST(Gemm, BlocksOfKResumeWithTheSameBits) {
-  for (int64_t k : {511, 512, 513, 1025}) {
+  for (int64_t k : {1023, 1024, 1025, 2100}) {
     check({.m = 11, .n = 50, .k = k});
     check({.m = 3, .n = 70, .k = k, .epilogue = true});
   }
@@ -131,6 +131,9 @@ TEST(Gemm, BlocksOfKResumeWithTheSameBits) {
 TEST(Gemm, BlocksOfRowsAndColumns) {
   check({.m = 401, .n = 260, .k = 20});
   check({.m = 9, .n = 2100, .k = 5});
+  check({.m = 5, .n = 1100, .k = 40});  // the streaming depth
+  check({.m = 60, .n = 1100, .k = 300});
+  check({.m = 270, .n = 60, .k = 40});
   check({.m = 200, .n = 300, .k = 530, .a_transposed = true, .epilogue = true});
 }
 
