@@ -5,15 +5,16 @@
 
 namespace wick::vulkan {
 
-VulkanGraph::VulkanGraph(Context& context)
+VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
     : context_(context),
-      tensors_(context.allocator()),
-      nodes_(context.allocator()),
-      inputs_(context.allocator()),
-      outputs_(context.allocator()),
-      sets_(context.allocator()),
-      upload_offsets_(context.allocator()),
-      readback_offsets_(context.allocator()) {}
+      allocator_(allocator),
+      tensors_(allocator),
+      nodes_(allocator),
+      inputs_(allocator),
+      outputs_(allocator),
+      sets_(allocator),
+      upload_offsets_(allocator),
+      readback_offsets_(allocator) {}
 
 Result<TensorId> VulkanGraph::add_tensor(DType dtype, const Shape& shape, Role role,
                                          const void* data) {
@@ -56,7 +57,7 @@ TensorView VulkanGraph::view_of(TensorId id) const {
 
 Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in,
                              Span<const TensorId> out) {
-  Array<TensorView> views(context_.allocator());
+  Array<TensorView> views(allocator_);
   WICK_TRY(views.reserve(in.size() + out.size()));
   for (TensorId id : in) WICK_TRY(views.push_back(view_of(id)));
   for (TensorId id : out) WICK_TRY(views.push_back(view_of(id)));
@@ -65,7 +66,7 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
   call.attrs = attrs;
   call.in = {views.data(), in.size()};
   call.out = {views.data() + in.size(), out.size()};
-  Lowered lowered(context_.allocator());
+  Lowered lowered(allocator_);
   WICK_TRY(lower(call, lowered));
   if (lowered.alias) {
     tensors_[out[0]].root = tensors_[in[0]].root;
@@ -118,8 +119,8 @@ Status VulkanGraph::plan_memory() {
   }
   for (TensorId id : outputs_) tensors_[tensors_[id].root].last = end;
 
-  Array<ArenaItem> items(context_.allocator());
-  Array<TensorId> owners(context_.allocator());
+  Array<ArenaItem> items(allocator_);
+  Array<TensorId> owners(allocator_);
   constant_need_ = 0;
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     Tensor& t = tensors_[id];
@@ -159,7 +160,7 @@ Status VulkanGraph::create_buffers() {
 }
 
 Status VulkanGraph::upload_constants() {
-  Array<Context::Upload> pieces(context_.allocator());
+  Array<Context::Upload> pieces(allocator_);
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     const Tensor& t = tensors_[id];
     if (t.role != Role::kConstant || t.root != id || t.bytes == 0) continue;

@@ -13,8 +13,8 @@ constexpr TensorId kNoTensor = UINT32_MAX;  // an absent optional input
 
 class VulkanGraph {
  public:
-  // The context must outlive the graph.
-  explicit VulkanGraph(Context& context);
+  // Both must outlive the graph.
+  VulkanGraph(Context& context, Allocator& allocator);
   ~VulkanGraph() = default;
   VulkanGraph(const VulkanGraph&) = delete;
   VulkanGraph& operator=(const VulkanGraph&) = delete;
@@ -36,8 +36,11 @@ class VulkanGraph {
   // Contiguous host tensors, in the order of add_input / add_output. Allocates nothing.
   Status run(Span<const void* const> inputs, Span<void* const> outputs);
 
+  // Device memory and staging, in bytes.
+  uint64_t held_bytes() const {
+    return constants_.bytes() + arena_.bytes() + upload_.bytes() + readback_.bytes();
+  }
   uint64_t arena_bytes() const { return arena_.bytes(); }
-  uint64_t constant_bytes() const { return constants_.bytes(); }
   size_t dispatches() const { return nodes_.size(); }
   size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
 
@@ -75,6 +78,7 @@ class VulkanGraph {
   Status record_dispatches();
 
   Context& context_;
+  Allocator& allocator_;
   Array<Tensor> tensors_;
   Array<Node> nodes_;
   Array<TensorId> inputs_, outputs_;

@@ -66,14 +66,17 @@ Result<uint32_t> activation_function(int64_t activation) {
   }
 }
 
+bool reads_input(OpId op, size_t input) {
+  return input == 0 || op == OpId::kConcat || !is_layout(op);
+}
+
 Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
   bool layout = is_layout(call.op);
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];
-    // A layout op's later inputs (shape, axes) are consumed by the shape rule, not by the device.
-    if (!view.present() || (layout && i > 0 && call.op != OpId::kConcat)) continue;
+    if (!view.present() || !reads_input(call.op, i)) continue;
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
     if (view.numel() == 0) return unsupported("an empty input");
     if (layout ? dtype_size(view.dtype) != 4 : view.dtype != DType::kF32) {

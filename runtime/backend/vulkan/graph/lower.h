@@ -32,4 +32,7 @@ struct Lowered {
 // Shapes have been through the op's shape rule.
 Status lower(const OpCall& call, Lowered& out);
 
+// False for the inputs that only the shape rule looks at (a Reshape's shape, a Squeeze's axes).
+bool reads_input(OpId op, size_t input);
+
 }  // namespace wick::vulkan

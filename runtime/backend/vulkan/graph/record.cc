@@ -44,7 +44,7 @@ Status VulkanGraph::write_descriptors() {
   if (nodes_.empty()) return {};
   const Device& device = context_.device();
   uint32_t bindings = 0;
-  Array<VkDescriptorSetLayout> layouts(context_.allocator());
+  Array<VkDescriptorSetLayout> layouts(allocator_);
   for (const Node& node : nodes_) {
     bindings += node.dispatch.operands;
     WICK_ASSIGN(VkDescriptorSetLayout layout, context_.set_layout(node.dispatch.operands));
@@ -85,7 +85,7 @@ Status VulkanGraph::write_descriptors() {
 }
 
 Status VulkanGraph::record_dispatches() {
-  Hazards hazards(context_.allocator());
+  Hazards hazards(allocator_);
   barriers_ = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];

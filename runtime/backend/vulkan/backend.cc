@@ -1,0 +1,188 @@
+#include "runtime/backend/vulkan/backend.h"
+
+#include <new>
+
+#include "runtime/backend/vulkan/graph/graph.h"
+
+namespace wick {
+
+using vulkan::Context;
+using vulkan::kNoTensor;
+using vulkan::TensorId;
+using vulkan::VulkanGraph;
+
+namespace {
+
+class VulkanPartition final : public Partition {
+ public:
+  VulkanPartition(Context& context, Allocator& allocator)
+      : allocator_(allocator),
+        graph_(context, allocator),
+        inputs_(allocator),
+        outputs_(allocator),
+        from_(allocator),
+        to_(allocator) {}
+
+  Status build(const PartitionSpec& spec);
+  Status run(const RunCtx& ctx) override;
+  size_t held_bytes() const override { return static_cast<size_t>(graph_.held_bytes()); }
+  void free() override {
+    Allocator& allocator = allocator_;
+    this->~VulkanPartition();
+    allocator.deallocate(this, sizeof(VulkanPartition), alignof(VulkanPartition));
+  }
+
+ private:
+  ~VulkanPartition() = default;
+  Result<TensorId> tensor_of(const PartitionSpec& spec, uint32_t value, Array<TensorId>& tensors);
+  Status add_step(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
+
+  Allocator& allocator_;
+  VulkanGraph graph_;
+  Array<uint32_t> inputs_, outputs_;  // value ids in the graph's order
+  Array<const void*> from_;
+  Array<void*> to_;
+};
+
+bool contains(Span<const uint32_t> ids, uint32_t id) {
+  for (uint32_t other : ids) {
+    if (other == id) return true;
+  }
+  return false;
+}
+
+// Made when a step first names the value: what the device never reads (a Reshape's shape) is never
+// uploaded.
+Result<TensorId> VulkanPartition::tensor_of(const PartitionSpec& spec, uint32_t value,
+                                            Array<TensorId>& tensors) {
+  if (value == kNoIndex) return kNoTensor;
+  if (tensors[value] != kNoTensor) return tensors[value];
+  const PlanValue& v = spec.values[value];
+  if (v.data != nullptr) {
+    WICK_ASSIGN(tensors[value], graph_.add_constant(v.dtype, v.shape, v.data));
+  } else if (contains(spec.inputs, value)) {
+    WICK_ASSIGN(tensors[value], graph_.add_input(v.dtype, v.shape));
+    WICK_TRY(inputs_.push_back(value));
+  } else {
+    WICK_ASSIGN(tensors[value], graph_.add_temporary(v.dtype, v.shape));
+  }
+  return tensors[value];
+}
+
+Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step,
+                                 Array<TensorId>& tensors) {
+  Array<TensorId> ids(allocator_);
+  WICK_TRY(ids.reserve(step.in.size() + step.out.size()));
+  for (size_t i = 0; i < step.in.size(); ++i) {
+    bool read = vulkan::reads_input(step.node->op, i);
+    WICK_ASSIGN(TensorId id, tensor_of(spec, read ? step.in[i] : kNoIndex, tensors));
+    WICK_TRY(ids.push_back(id));
+  }
+  for (uint32_t value : step.out) {
+    WICK_ASSIGN(TensorId id, tensor_of(spec, value, tensors));
+    WICK_TRY(ids.push_back(id));
+  }
+  return graph_.add_call(step.node->op, step.node->attrs, {ids.data(), step.in.size()},
+                         {ids.data() + step.in.size(), step.out.size()});
+}
+
+Status VulkanPartition::build(const PartitionSpec& spec) {
+  Array<TensorId> tensors(allocator_);
+  WICK_TRY(tensors.reserve(spec.values.size()));
+  for (size_t i = 0; i < spec.values.size(); ++i) WICK_TRY(tensors.push_back(kNoTensor));
+  for (const PlanStep& step : spec.steps) {
+    Status s = add_step(spec, step, tensors);
+    WICK_TRY(annotate(s, "node %s (%s): ", step.node->name, find_op(step.node->op)->name));
+  }
+  for (uint32_t value : spec.outputs) {
+    WICK_ASSIGN(TensorId id, tensor_of(spec, value, tensors));
+    WICK_TRY(graph_.add_output(id));
+    WICK_TRY(outputs_.push_back(value));
+  }
+  WICK_TRY(from_.resize(inputs_.size()));
+  WICK_TRY(to_.resize(outputs_.size()));
+  return graph_.finish();
+}
+
+Status VulkanPartition::run(const RunCtx& ctx) {
+  uint64_t begin = ctx.deadline_ns != 0 || ctx.trace != nullptr ? now_ns() : 0;
+  if (ctx.deadline_ns != 0 && begin > ctx.deadline_ns) {
+    return Status(Code::kDeadline, "the deadline passed before the Vulkan device was asked");
+  }
+  for (size_t i = 0; i < inputs_.size(); ++i) from_[i] = ctx.values[inputs_[i]].data;
+  for (size_t i = 0; i < outputs_.size(); ++i) to_[i] = ctx.values[outputs_[i]].data;
+  WICK_TRY(graph_.run(from_, to_));
+  if (ctx.trace != nullptr) {
+    // One event for the whole command buffer: the steps inside it have no host times.
+    TraceEvent event = {};
+    event.op = "partition";
+    event.node = "";
+    event.kernel = "command buffer";
+    event.backend = "vulkan";
+    event.begin_ns = begin;
+    event.end_ns = now_ns();
+    ctx.trace->on_op(event);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
+                                                   const VulkanOptions& options) {
+  vulkan::ContextOptions context_options;
+  context_options.device = options.device;
+  context_options.force_staging = options.force_staging;
+  WICK_ASSIGN(Context * context, Context::create(allocator, context_options));
+  void* memory = allocator.allocate(sizeof(VulkanBackend), alignof(VulkanBackend));
+  if (memory == nullptr) {
+    Context::destroy(context);
+    return Status(Code::kOutOfMemory, "no memory for the Vulkan backend");
+  }
+  return Owned<VulkanBackend>(new (memory) VulkanBackend(allocator, context));
+}
+
+void VulkanBackend::destroy(VulkanBackend* backend) {
+  if (backend == nullptr) return;
+  Allocator& allocator = backend->allocator_;
+  Context::destroy(backend->context_);
+  backend->~VulkanBackend();
+  allocator.deallocate(backend, sizeof(VulkanBackend), alignof(VulkanBackend));
+}
+
+const char* VulkanBackend::device_name() const { return context_->device().info().name; }
+const char* VulkanBackend::device_type() const {
+  return vulkan::device_type_name(context_->device().info().type);
+}
+
+bool VulkanBackend::supports(const KernelQuery& query) {
+  constexpr size_t kMaxOutputs = 8;
+  if (query.out.size() > kMaxOutputs) return false;
+  uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
+  TensorView out[kMaxOutputs];
+  for (size_t i = 0; i < query.out.size(); ++i) {
+    out[i] = query.out[i];
+    if (out[i].nbytes() > limit) return false;
+  }
+  for (const TensorView& view : query.in) {
+    if (view.present() && view.nbytes() > limit) return false;
+  }
+  OpCall call;
+  call.op = query.op;
+  call.attrs = query.attrs;
+  call.in = query.in;
+  call.out = {out, query.out.size()};
+  vulkan::Lowered lowered(allocator_);
+  return vulkan::lower(call, lowered).ok();
+}
+
+Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec& spec, Allocator& allocator) {
+  void* memory = allocator.allocate(sizeof(VulkanPartition), alignof(VulkanPartition));
+  if (memory == nullptr) return Status(Code::kOutOfMemory, "no memory for a Vulkan partition");
+  auto* partition = new (memory) VulkanPartition(*context_, allocator);
+  Owned<Partition> owned(partition);
+  WICK_TRY(partition->build(spec));
+  return owned;
+}
+
+}  // namespace wick

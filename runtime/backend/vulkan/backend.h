@@ -1,0 +1,49 @@
+// The Vulkan backend: opens the system's Vulkan loader at run time and runs f32 steps on a device;
+// the session gives every step it has no shader for to the CPU. Vulkan floats keep a derived bound
+// (P3), not the CPU's bits.
+#pragma once
+
+#include "runtime/backend/backend.h"
+
+namespace wick {
+
+namespace vulkan {
+class Context;
+}
+
+struct VulkanOptions {
+  // Index or part of a name (any case). Null or "": the environment's WICK_VULKAN_DEVICE, else the
+  // best device.
+  const char* device = nullptr;
+  // Copies through staging buffers even where host and device share memory. For tests: slower, same
+  // results.
+  bool force_staging = false;
+};
+
+class VulkanBackend final : public Backend {
+ public:
+  // Fails with one line to show the user: kUnsupported in a build without Vulkan; kDevice without a
+  // loader or a usable device; kNotFound when no device is the one asked for. The caller then runs
+  // on the CPU alone.
+  static Result<Owned<VulkanBackend>> create(Allocator& allocator,
+                                             const VulkanOptions& options = {});
+  static void destroy(VulkanBackend* backend);  // after every session that used it
+
+  const char* device_name() const;
+  // "discrete gpu", "integrated gpu", "virtual gpu", "cpu", "other"
+  const char* device_type() const;
+
+  const char* name() const override { return "vulkan"; }
+  bool supports(const KernelQuery& query) override;
+  Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) override;
+
+ private:
+  VulkanBackend(Allocator& allocator, vulkan::Context* context)
+      : allocator_(allocator), context_(context) {}
+  ~VulkanBackend() = default;
+
+  Allocator& allocator_;
+  vulkan::Context* context_;
+};
+
+}  // namespace wick
