@@ -76,10 +76,13 @@ inline void rem_pio2_exact(F x, F& hi, F& lo, I& quadrant) {
   rem_pio2_large(&x.v, &hi.v, &lo.v, &quadrant.v, 1);
 }
 
-#include "runtime/kernels/math_activation_body-inl.h"
+// Each builds on those before it.
+// clang-format off
 #include "runtime/kernels/math_exp_body-inl.h"
 #include "runtime/kernels/math_log_body-inl.h"
 #include "runtime/kernels/math_trig_body-inl.h"
+#include "runtime/kernels/math_activation_body-inl.h"
+// clang-format on
 
 #undef WICK_MATH_FN
 
