@@ -21,7 +21,7 @@ template <class D>
 HWY_INLINE hn::Vec<D> max_of(D d, hn::Vec<D> a, hn::Vec<D> b) {
   const hn::RebindToSigned<D> di;
   hn::Vec<D> zeros = hn::BitCast(d, hn::And(hn::BitCast(di, a), hn::BitCast(di, b)));
-  hn::Vec<D> r = hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::Ne(a, a)), a, b);
+  hn::Vec<D> r = hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
   return hn::IfThenElse(hn::Eq(a, b), zeros, r);
 }
 

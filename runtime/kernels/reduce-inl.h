@@ -118,7 +118,7 @@ HWY_INLINE V16 extreme(V16 a, V16 b) {
   auto ia = hn::BitCast(di, a), ib = hn::BitCast(di, b);
   V16 zeros = hn::BitCast(D16(), largest ? hn::And(ia, ib) : hn::Or(ia, ib));
   auto wins = largest ? hn::Gt(a, b) : hn::Lt(a, b);
-  V16 r = hn::IfThenElse(hn::Or(wins, hn::Ne(a, a)), a, b);
+  V16 r = hn::IfThenElse(hn::Or(wins, hn::IsNaN(a)), a, b);
   return hn::IfThenElse(hn::Eq(a, b), zeros, r);
 }
 template <bool largest>

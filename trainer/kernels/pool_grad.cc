@@ -39,7 +39,7 @@ HWY_INLINE int64_t vector_windows(const float* grad, const float* top, const flo
     V share[4] = {g, zero, zero, zero};
     V best = x[0];
     for (int k = 1; k < 4; ++k) {
-      auto wins = hn::Or(hn::Gt(x[k], best), hn::And(hn::Ne(x[k], x[k]), hn::Eq(best, best)));
+      auto wins = hn::Or(hn::Gt(x[k], best), hn::And(hn::IsNaN(x[k]), hn::Eq(best, best)));
       best = hn::IfThenElse(wins, x[k], best);
       for (int j = 0; j < k; ++j) share[j] = hn::IfThenElse(wins, zero, share[j]);
       share[k] = hn::IfThenElse(wins, g, zero);
