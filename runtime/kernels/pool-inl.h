@@ -25,20 +25,15 @@ HWY_INLINE hn::Vec<D> max_of(D d, hn::Vec<D> a, hn::Vec<D> b) {
   return hn::IfThenElse(hn::Eq(a, b), zeros, r);
 }
 
-// x[0], x[step], ... for step 1 or 2. Step 2 reads 2 * lanes elements.
-template <int step, class D>
-HWY_INLINE hn::Vec<D> load_stepped(D d, const float* x) {
-  if constexpr (step == 1) {
-    return hn::LoadU(d, x);
-  } else {
+// x[0], x[2], ... and x[1], x[3], ...; reads 2 * lanes elements.
+template <class D>
+HWY_INLINE void load_pairs(D d, const float* x, hn::Vec<D>& even, hn::Vec<D>& odd) {
 #if HWY_TARGET == HWY_SCALAR
-    return hn::LoadU(d, x);
+  even = hn::LoadU(d, x);
+  odd = hn::LoadU(d, x + 1);
 #else
-    hn::Vec<D> even, odd;
-    hn::LoadInterleaved2(d, x, even, odd);
-    return even;
+  hn::LoadInterleaved2(d, x, even, odd);
 #endif
-  }
 }
 
 // One output row whose windows lie inside the input along the last dim: outputs [begin, end).
@@ -50,32 +45,63 @@ struct Row {
   float divisor;
 };
 
+template <bool average, class D>
+HWY_INLINE hn::Vec<D> combine(D d, hn::Vec<D> acc, hn::Vec<D> v) {
+  if constexpr (average) {
+    return hn::Add(acc, v);
+  } else {
+    return max_of(d, acc, v);
+  }
+}
+
+template <bool average, int step, class D>
+HWY_INLINE void vector_output(D d, const Row& r, int64_t o, float* y) {
+  hn::Vec<D> acc = hn::Set(d, average ? 0.0f : -__builtin_huge_valf());
+  for (int64_t k0 = 0; k0 < r.rows[0]; ++k0) {
+    for (int64_t k1 = 0; k1 < r.rows[1]; ++k1) {
+      const float* p = r.x + k0 * r.row_step[0] + k1 * r.row_step[1] + o * step;
+      int64_t k2 = 0;
+      if constexpr (step == 2) {
+        hn::Vec<D> even, odd;
+        if (r.dilation == 1) {
+          for (; k2 + 2 <= r.kernel; k2 += 2) {
+            load_pairs(d, p + k2, even, odd);
+            acc = combine<average>(d, combine<average>(d, acc, even), odd);
+          }
+        }
+        for (; k2 < r.kernel; ++k2) {
+          load_pairs(d, p + k2 * r.dilation, even, odd);
+          acc = combine<average>(d, acc, even);
+        }
+      } else {
+        for (; k2 < r.kernel; ++k2)
+          acc = combine<average>(d, acc, hn::LoadU(d, p + k2 * r.dilation));
+      }
+    }
+  }
+  if constexpr (average) acc = hn::Div(acc, hn::Set(d, r.divisor));
+  hn::StoreU(acc, d, y + o);
+}
+
+// As many of the outputs [begin, end) as vectors of `width` can do; returns where they stop. The
+// last vector may overlap the one before: an output is the same whichever lane computes it.
 template <bool average, int step, size_t width>
 HWY_INLINE int64_t vector_outputs(const Row& r, int64_t begin, int64_t end, float* y) {
   const Tag<width> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto start = hn::Set(d, average ? 0.0f : -__builtin_huge_valf());
-  int64_t o = begin;
-  for (; o + lanes <= end; o += lanes) {
-    if (step == 2 && o * 2 + (r.kernel - 1) * r.dilation + 2 * lanes > r.readable) break;
-    auto acc = start;
-    for (int64_t k0 = 0; k0 < r.rows[0]; ++k0) {
-      for (int64_t k1 = 0; k1 < r.rows[1]; ++k1) {
-        const float* p = r.x + k0 * r.row_step[0] + k1 * r.row_step[1] + o * step;
-        for (int64_t k2 = 0; k2 < r.kernel; ++k2) {
-          auto v = load_stepped<step>(d, p + k2 * r.dilation);
-          if constexpr (average) {
-            acc = hn::Add(acc, v);
-          } else {
-            acc = max_of(d, acc, v);
-          }
-        }
-      }
-    }
-    if constexpr (average) acc = hn::Div(acc, hn::Set(d, r.divisor));
-    hn::StoreU(acc, d, y + o);
+  if (step == 2) {
+    // The last load of a window row begins at its last pair, or at its last element where that has
+    // no partner.
+    const int64_t last =
+        r.dilation == 1 && r.kernel % 2 == 0 ? r.kernel - 2 : (r.kernel - 1) * r.dilation;
+    const int64_t limit = (r.readable - last) / 2;  // outputs whose loads stay in the plane
+    if (end > limit) end = limit;
   }
-  return o;
+  if (end - begin < lanes) return begin;
+  int64_t o = begin;
+  for (; o + lanes <= end; o += lanes) vector_output<average, step>(d, r, o, y);
+  if (o < end) vector_output<average, step>(d, r, end - lanes, y);
+  return end;
 }
 
 template <bool average, int step>
@@ -84,6 +110,22 @@ HWY_INLINE int64_t row_outputs(const Row& r, int64_t begin, int64_t end, float* 
   if constexpr (hn::MaxLanes(Tag<16>()) > 8) o = vector_outputs<average, step, 8>(r, o, end, y);
   if constexpr (hn::MaxLanes(Tag<16>()) > 4) o = vector_outputs<average, step, 4>(r, o, end, y);
   return o;
+}
+
+// One output whose window row lies on the input.
+template <bool average>
+HWY_INLINE float inner_output(const Row& r, int64_t o) {
+  float acc = average ? 0.0f : -__builtin_huge_valf();
+  for (int64_t k0 = 0; k0 < r.rows[0]; ++k0) {
+    for (int64_t k1 = 0; k1 < r.rows[1]; ++k1) {
+      const float* p = r.x + k0 * r.row_step[0] + k1 * r.row_step[1] + o * r.stride;
+      for (int64_t k2 = 0; k2 < r.kernel; ++k2) {
+        const float v = p[k2 * r.dilation];
+        acc = average ? acc + v : reduce::extreme_one<true>(acc, v);
+      }
+    }
+  }
+  return average ? acc / r.divisor : acc;
 }
 
 template <bool average>
@@ -107,35 +149,38 @@ HWY_INLINE void pool_row(const PoolShape& s, const float* x, PoolShape::Range* r
   int64_t hi = last < 0 ? 0 : last / s.stride[2] + 1;
   if (hi > s.out[2]) hi = s.out[2];
   if (lo > hi) lo = hi;
-  const bool vector = s.stride[2] <= 2 && hi > lo && HWY_TARGET != HWY_SCALAR;
   int64_t begin = 0;
-  auto scalar_until = [&](int64_t end) HWY_ATTR {
+  auto edge_until = [&](int64_t end) HWY_ATTR {
     for (o[2] = begin; o[2] < end; ++o[2]) {
       ranges[2] = s.valid(2, o[2]);
       y[o[2]] = one_output<average>(s, x, ranges, o);
     }
   };
-  if (vector) {
-    scalar_until(lo);
+  edge_until(lo);
+  if (lo < hi) {
     o[2] = lo;
     ranges[2] = {0, s.kernel[2]};
     Row r;
     const int64_t at0 = o[0] * s.stride[0] - s.pad_begin[0] + ranges[0].begin * s.dilation[0];
     const int64_t at1 = o[1] * s.stride[1] - s.pad_begin[1] + ranges[1].begin * s.dilation[1];
-    r.x = x + (at0 * s.in[1] + at1) * s.in[2] - s.pad_begin[2];
-    r.readable = s.in[2] + s.pad_begin[2];
+    const int64_t first = (at0 * s.in[1] + at1) * s.in[2] - s.pad_begin[2];
+    r.x = x + first;
     r.rows[0] = ranges[0].end - ranges[0].begin;
     r.rows[1] = ranges[1].end - ranges[1].begin;
     r.row_step[0] = s.dilation[0] * s.in[1] * s.in[2];
     r.row_step[1] = s.dilation[1] * s.in[2];
+    r.readable =
+        s.in_size() - first - (r.rows[0] - 1) * r.row_step[0] - (r.rows[1] - 1) * r.row_step[1];
     r.kernel = s.kernel[2];
     r.dilation = s.dilation[2];
     r.stride = s.stride[2];
     r.divisor = static_cast<float>(s.divisor(ranges, o));
-    begin = s.stride[2] == 1 ? row_outputs<average, 1>(r, lo, hi, y)
-                             : row_outputs<average, 2>(r, lo, hi, y);
+    begin = lo;
+    if (HWY_TARGET != HWY_SCALAR && r.stride == 1) begin = row_outputs<average, 1>(r, lo, hi, y);
+    if (HWY_TARGET != HWY_SCALAR && r.stride == 2) begin = row_outputs<average, 2>(r, lo, hi, y);
+    for (; begin < hi; ++begin) y[begin] = inner_output<average>(r, begin);
   }
-  scalar_until(s.out[2]);
+  edge_until(s.out[2]);
 }
 
 template <bool average>

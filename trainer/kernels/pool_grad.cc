@@ -31,7 +31,11 @@ HWY_INLINE int64_t vector_windows(const float* grad, const float* top, const flo
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const V zero = hn::Zero(d);
-  for (; o + lanes <= n; o += lanes) {
+  if (n - o < lanes) return o;
+  // The last vector may overlap the one before: what a window's elements get does not depend on the
+  // lane.
+  for (; o < n; o += lanes) {
+    if (o + lanes > n) o = n - lanes;
     V x[4];
     hn::LoadInterleaved2(d, top + 2 * o, x[0], x[1]);
     hn::LoadInterleaved2(d, bottom + 2 * o, x[2], x[3]);
@@ -49,7 +53,7 @@ HWY_INLINE int64_t vector_windows(const float* grad, const float* top, const flo
     hn::StoreInterleaved2(share[0], share[1], d, result_top + 2 * o);
     hn::StoreInterleaved2(share[2], share[3], d, result_bottom + 2 * o);
   }
-  return o;
+  return n;
 }
 #endif
 
@@ -68,6 +72,9 @@ static void max_2x2(const float* grad, const float* x, const PoolShape& s, int64
       int64_t o = 0;
 #if HWY_TARGET != HWY_SCALAR
       o = vector_windows<16>(g, top, bottom, o, n, to_top, to_bottom);
+      if constexpr (hn::MaxLanes(hn::CappedTag<float, 16>()) > 8) {
+        o = vector_windows<8>(g, top, bottom, o, n, to_top, to_bottom);
+      }
       if constexpr (hn::MaxLanes(hn::CappedTag<float, 16>()) > 4) {
         o = vector_windows<4>(g, top, bottom, o, n, to_top, to_bottom);
       }
