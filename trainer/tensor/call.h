@@ -49,8 +49,4 @@ class ReferenceKernelsScope {
   bool saved_;
 };
 
-// Kernels of the train-role rows (trainer/kernels): the SIMD rows, and the plain loops.
-extern const KernelSet kTrainKernels;
-extern const KernelSet kTrainReferenceKernels;
-
 }  // namespace wick

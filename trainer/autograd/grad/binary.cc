@@ -1,0 +1,66 @@
+#include "trainer/autograd/grad/common.h"
+
+namespace wick {
+namespace {
+
+void set(GradCtx& c, size_t i, const Tensor& g) { c.set(i, sum_to(g, c.in_shape(i))); }
+
+// Max and Min: a tie shares the gradient, as in PyTorch.
+void extremum(GradCtx& c, Tensor (*wins)(const Arg&, const Arg&)) {
+  Tensor a = c.in(0), b = c.in(1), zero = zero_like(c.g());
+  Tensor shared = where(eq(a, b), c.g() * 0.5, zero);
+  if (c.needs(0)) set(c, 0, where(wins(a, b), c.g(), shared));
+  if (c.needs(1)) set(c, 1, where(wins(b, a), c.g(), shared));
+}
+
+}  // namespace
+
+WICK_GRAD(Add, 0, 0, 0, [](GradCtx& c) {
+  if (c.needs(0)) set(c, 0, c.g());
+  if (c.needs(1)) set(c, 1, c.g());
+});
+WICK_GRAD(Sub, 0, 0, 0, [](GradCtx& c) {
+  if (c.needs(0)) set(c, 0, c.g());
+  if (c.needs(1)) set(c, 1, neg(c.g()));
+});
+WICK_GRAD(Mul, 3, 0, 0, [](GradCtx& c) {
+  if (c.needs(0)) set(c, 0, c.g() * c.in(1));
+  if (c.needs(1)) set(c, 1, c.g() * c.in(0));
+});
+WICK_GRAD(Div, 2, 1, 0, [](GradCtx& c) {
+  Tensor scaled = c.g() / c.in(1);
+  if (c.needs(0)) set(c, 0, scaled);
+  if (c.needs(1)) set(c, 1, -(scaled * c.out()));
+});
+WICK_GRAD(Pow, 3, 1, 0, [](GradCtx& c) {
+  Tensor a = c.in(0), b = c.in(1);
+  if (c.needs(0)) {
+    // b = 0 makes a constant, also at a = 0 where a^(b - 1) is infinite
+    Tensor slope = b.to(a.dtype()) * pow(a, b - 1);
+    set(c, 0, where(eq(b, 0), zero_like(c.g()), c.g() * slope));
+  }
+  if (c.needs(1)) {
+    Tensor positive = gt(a, 0);
+    Tensor log_a = log(where(positive, a, full({}, 1, a.dtype())));
+    set(c, 1, (c.g() * c.out() * log_a).to(c.in_dtype(1)));
+  }
+});
+WICK_GRAD(Max, 3, 0, 0, [](GradCtx& c) { extremum(c, gt); });
+WICK_GRAD(Min, 3, 0, 0, [](GradCtx& c) { extremum(c, lt); });
+
+WICK_NONDIFF(Equal);
+WICK_NONDIFF(Less);
+WICK_NONDIFF(LessOrEqual);
+WICK_NONDIFF(Greater);
+WICK_NONDIFF(GreaterOrEqual);
+WICK_NONDIFF(And);
+WICK_NONDIFF(Or);
+WICK_NONDIFF(Xor);
+
+WICK_GRAD(Where, 1, 0, 1, [](GradCtx& c) {
+  Tensor zero = zero_like(c.g());
+  if (c.needs(1)) set(c, 1, where(c.in(0), c.g(), zero));
+  if (c.needs(2)) set(c, 2, where(c.in(0), zero, c.g()));
+});
+
+}  // namespace wick

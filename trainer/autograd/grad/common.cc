@@ -1,0 +1,31 @@
+#include "trainer/autograd/grad/common.h"
+
+namespace wick {
+
+void grad_through(GradCtx& c,
+                  const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& meaning) {
+  bool higher = grad_enabled();
+  std::vector<Tensor> in(c.inputs()), wanted;
+  std::vector<size_t> places;
+  GradMode on(true);
+  for (size_t i = 0; i < c.inputs(); ++i) {
+    if (!c.has(i)) continue;
+    in[i] = c.in(i);
+    if (!c.needs(i)) continue;
+    // A handle of this computation's own: for higher orders a recorded view, so that the results'
+    // history reaches x.
+    in[i] = higher ? in[i].reshape(in[i].raw_shape()) : in[i].detach().requires_grad_();
+    wanted.push_back(in[i]);
+    places.push_back(i);
+  }
+  std::vector<Tensor> all = meaning(in), outputs, grads;
+  for (size_t i = 0; i < c.outputs(); ++i) {
+    if (!c.g(i).defined() || !all[i].requires_grad()) continue;
+    outputs.push_back(all[i]);
+    grads.push_back(c.g(i));
+  }
+  auto results = grad(outputs, wanted, grads, higher, higher, true);
+  for (size_t i = 0; i < places.size(); ++i) c.set(places[i], results[i]);
+}
+
+}  // namespace wick

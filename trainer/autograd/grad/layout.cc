@@ -1,0 +1,128 @@
+#include "runtime/ops/rules/layout-inl.h"
+#include "trainer/autograd/grad/common.h"
+#include "trainer/tensor/call.h"
+
+namespace wick {
+namespace {
+
+void back_to_shape(GradCtx& c) { c.set(0, c.g().reshape(c.in_shape(0))); }
+
+int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+
+Tensor zeros_of(const GradCtx& c, size_t i) { return zeros(c.in_shape(i), c.in_dtype(i)); }
+
+// The slice's gradient put back into zeros of `extent` along one axis.
+Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRange& r) {
+  if (r.step == 1) {
+    PadAttrs p;
+    p.pads.count = 2 * g.rank();
+    p.pads.values[axis] = r.count == 0 ? 0 : r.start;
+    p.pads.values[g.rank() + axis] = extent - p.pads.values[axis] - r.count;
+    return call(OpId::kPad, p, {g});
+  }
+  Shape full_shape = g.raw_shape(), line;
+  full_shape[axis] = extent;
+  for (int i = 0; i < g.rank(); ++i) line.push_back(i == axis ? r.count : 1);
+  Tensor index =
+      arange(r.start, r.start + r.count * r.step, r.step).reshape(line).expand(g.raw_shape());
+  return scatter_add(zeros(full_shape, g.dtype()), axis, index, g);
+}
+
+[[noreturn]] void no_gradient(const char* op, const char* what) {
+  throw Error(std::string("[") + op + "] no gradient " + what, Code::kUnsupported);
+}
+
+}  // namespace
+
+WICK_GRAD(Reshape, 0, 0, 2, back_to_shape);
+WICK_GRAD(Flatten, 0, 0, 0, back_to_shape);
+WICK_GRAD(Squeeze, 0, 0, 2, back_to_shape);
+WICK_GRAD(Unsqueeze, 0, 0, 2, back_to_shape);
+
+WICK_GRAD(Transpose, 0, 0, 0, [](GradCtx& c) {
+  const auto& perm = c.attrs<TransposeAttrs>().perm;
+  TransposeAttrs inverse;
+  inverse.perm.count = perm.count;
+  for (int64_t i = 0; i < perm.count; ++i) inverse.perm.values[perm[i]] = i;
+  c.set(0, call(OpId::kTranspose, inverse, {c.g()}));
+});
+
+WICK_GRAD(Expand, 0, 0, 2, [](GradCtx& c) { c.set(0, sum_to(c.g(), c.in_shape(0))); });
+
+WICK_GRAD(Concat, 0, 0, 0, [](GradCtx& c) {
+  int axis = axis_of(c.attrs<AxisAttrs>().axis, c.g().rank());
+  int64_t at = 0;
+  for (size_t i = 0; i < c.inputs(); ++i) {
+    int64_t n = c.in_shape(i)[axis];
+    if (c.needs(i)) c.set(i, c.g().slice(axis, at, at + n));
+    at += n;
+  }
+});
+
+WICK_GRAD(Split, 0, 0, 2, [](GradCtx& c) {
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < c.outputs(); ++i) {
+    parts.push_back(c.g(i).defined() ? c.g(i) : zeros(c.out_shape(i), c.in_dtype(0)));
+  }
+  c.set(0, cat(parts, static_cast<int>(c.attrs<SplitAttrs>().axis)));
+});
+
+WICK_GRAD(Slice, 0, 0, 30, [](GradCtx& c) {
+  if (c.inputs() > 1) no_gradient("slice", "when the bounds are inputs");
+  const auto& a = c.attrs<SliceAttrs>();
+  const Shape& x = c.in_shape(0);
+  Tensor g = c.g();
+  for (int64_t i = 0; i < a.starts.count; ++i) {
+    int axis = axis_of(a.axes.at_or(i, i), x.rank());
+    g = unslice(g, axis, x[axis],
+                rules::resolve_slice(x[axis], a.starts[i], a.ends[i], a.steps.at_or(i, 1)));
+  }
+  c.set(0, g);
+});
+
+WICK_GRAD(Pad, 0, 0, 14, [](GradCtx& c) {
+  PadAttrs a = c.attrs<PadAttrs>();
+  if (a.mode != static_cast<int64_t>(PadMode::kConstant))
+    no_gradient("pad", "for modes other than constant");
+  if (c.has(1) || c.has(3)) no_gradient("pad", "when pads or axes are inputs");
+  for (int64_t& p : a.pads.values) p = -p;
+  a.value = 0;
+  c.set(0, call(OpId::kPad, a, {c.g()}));
+});
+
+WICK_NONDIFF(Shape);
+
+WICK_GRAD(Gather, 2, 0, 2, [](GradCtx& c) {
+  const Shape& x = c.in_shape(0);
+  int axis = axis_of(c.attrs<AxisAttrs>().axis, x.rank());
+  int64_t n = numel(c.in_shape(1));
+  Shape flat = x, line;
+  flat[axis] = n;
+  for (int i = 0; i < x.rank(); ++i) line.push_back(i == axis ? n : 1);
+  Tensor index = c.in(1).reshape(line).expand(flat);
+  c.set(0, scatter_add(zeros_of(c, 0), axis, index, c.g().reshape(flat)));
+});
+
+WICK_GRAD(GatherElements, 2, 0, 2, [](GradCtx& c) {
+  c.set(0,
+        scatter_add(zeros_of(c, 0), static_cast<int>(c.attrs<AxisAttrs>().axis), c.in(1), c.g()));
+});
+
+// x, indices, updates
+WICK_GRAD(ScatterElements, 2, 0, 2, [](GradCtx& c) {
+  const auto& a = c.attrs<ScatterAttrs>();
+  auto reduction = static_cast<ScatterReduction>(a.reduction);
+  if (reduction != ScatterReduction::kNone && reduction != ScatterReduction::kAdd) {
+    no_gradient("scatter", "for reductions other than none and add");
+  }
+  Tensor index = c.in(1);
+  if (c.needs(0)) {
+    bool add = reduction == ScatterReduction::kAdd;
+    c.set(0, add ? c.g()
+                 : call(OpId::kScatterElements, a,
+                        {c.g(), index, zeros(index.raw_shape(), c.in_dtype(0))}));
+  }
+  if (c.needs(2)) c.set(2, gather(c.g(), static_cast<int>(a.axis), index));
+});
+
+}  // namespace wick

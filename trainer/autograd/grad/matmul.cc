@@ -1,0 +1,44 @@
+#include "trainer/autograd/grad/common.h"
+#include "trainer/autograd/grad/epilogue.h"
+
+namespace wick {
+
+// Vectors are a row (left) and a column (right) whose dim the result lacks.
+WICK_GRAD(MatMul, 3, 0, 0, [](GradCtx& c) {
+  Tensor a = c.in(0), b = c.in(1), g = c.g();
+  bool row = a.rank() == 1, column = b.rank() == 1;
+  if (row) a = a.unsqueeze(0);
+  if (column) b = b.unsqueeze(1);
+  if (column) g = g.unsqueeze(-1);
+  if (row) g = g.unsqueeze(-2);
+  if (c.needs(0)) {
+    Tensor ga = matmul(g, b.transpose(-2, -1));
+    c.set(0, sum_to(ga, a.raw_shape()).reshape(c.in_shape(0)));
+  }
+  if (c.needs(1)) {
+    Tensor gb = matmul(a.transpose(-2, -1), g);
+    c.set(1, sum_to(gb, b.raw_shape()).reshape(c.in_shape(1)));
+  }
+});
+
+static Tensor rows(const Tensor& t) {
+  if (t.rank() == 2) return t;
+  int64_t width = t.raw_shape()[t.rank() - 1];
+  return t.reshape({width == 0 ? 0 : t.raw().numel() / width, width});
+}
+
+WICK_GRAD(Linear, 3, 0, 0, [](GradCtx& c) {
+  Tensor g = c.g();
+  if (c.needs(0)) c.set(0, matmul(g, c.in(1)));
+  if (c.needs(1)) c.set(1, matmul(rows(g).t(), rows(c.in(0))));
+  if (c.has(2) && c.needs(2)) c.set(2, sum(rows(g), {0}));
+});
+
+WICK_GRAD(FusedLinear, 63, 0, 0, [](GradCtx& c) {
+  grad_through(c, [&](const std::vector<Tensor>& in) {
+    Tensor y = linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor());
+    return std::vector<Tensor>{unfused_epilogue(y, in, -1, c.attrs<EpilogueAttrs>())};
+  });
+});
+
+}  // namespace wick

@@ -1,0 +1,85 @@
+#include "trainer/autograd/grad/common.h"
+#include "trainer/tensor/call.h"
+
+namespace wick {
+namespace {
+
+// Per-channel values laid along dim 1 of a tensor of rank `rank`.
+Tensor along(const Tensor& v, int rank) {
+  Shape s;
+  for (int i = 0; i < rank; ++i) s.push_back(1);
+  s[1] = v.raw().numel();
+  return v.reshape(s);
+}
+Tensor per_channel(const Tensor& t) {
+  Dims dims{0};
+  for (int i = 2; i < t.rank(); ++i) dims.values[dims.count++] = i;
+  return sum(t, dims);
+}
+
+// BatchNormGrad in other ops.
+std::vector<Tensor> batch_norm_grad(const std::vector<Tensor>& in, double eps) {
+  const Tensor &g = in[0], &x = in[1], &gamma = in[2], &mean = in[3], &var = in[4];
+  int rank = x.rank();
+  double n = static_cast<double>(x.raw().numel() / x.raw_shape()[1]);
+  Tensor inv = reciprocal(sqrt(var + eps));
+  Tensor centred = x - along(mean, rank);
+  Tensor normal = centred * along(inv, rank);
+  Tensor sum_g = per_channel(g), sum_gx = per_channel(g * normal);
+  Tensor inner = g - along(sum_g * (1 / n), rank) - normal * along(sum_gx * (1 / n), rank);
+  return {inner * along(gamma * inv, rank), sum_gx, sum_g};
+}
+
+}  // namespace
+
+WICK_GRAD(BatchNorm, 29, 0, 0, [](GradCtx& c) {
+  Tensor g = c.g(), x = c.in(0), gamma = c.in(1);
+  int rank = x.rank();
+  Tensor inv = reciprocal(sqrt(c.in(4) + c.attrs<BatchNormAttrs>().epsilon));
+  if (c.needs(0)) c.set(0, g * along(gamma * inv, rank));
+  if (c.needs(2)) c.set(2, per_channel(g));
+  if (c.needs(3)) c.set(3, -(per_channel(g) * gamma * inv));
+  if (!c.needs(1) && !c.needs(4)) return;
+  Tensor spread = per_channel(g * (x - along(c.in(3), rank)));
+  if (c.needs(1)) c.set(1, spread * inv);
+  if (c.needs(4)) c.set(4, spread * gamma * inv * inv * inv * -0.5);
+});
+
+WICK_GRAD(BatchNormTrain, 3, 6, 0, [](GradCtx& c) {
+  Tensor x = c.in(0), mean = c.out(1), var = c.out(2), gx;
+  int rank = x.rank();
+  if (c.g(0).defined()) {
+    BatchNormAttrs a = c.attrs<BatchNormAttrs>();
+    Tensor gamma = c.in(1), out[3];
+    const Tensor* in[] = {&c.g(0), &x, &gamma, &mean, &var};
+    call(OpId::kBatchNormGrad, &a, in, out, Where::current());
+    gx = out[0];
+    c.set(1, out[1]);
+    c.set(2, out[2]);
+  }
+  // The statistics as results of their own.
+  double n = static_cast<double>(x.raw().numel() / x.raw_shape()[1]);
+  auto add_term = [&](const Tensor& t) { gx = gx.defined() ? gx + t : t; };
+  if (c.g(1).defined()) add_term((along(c.g(1), rank) * (1 / n)).expand(x.raw_shape()));
+  if (c.g(2).defined()) add_term((x - along(mean, rank)) * along(c.g(2) * (2 / n), rank));
+  c.set(0, gx);
+});
+
+WICK_GRAD(BatchNormGrad, 31, 0, 0, [](GradCtx& c) {
+  grad_through(c, [&](const std::vector<Tensor>& in) {
+    return batch_norm_grad(in, c.attrs<BatchNormAttrs>().epsilon);
+  });
+});
+
+WICK_GRAD(Softmax, 0, 1, 0, [](GradCtx& c) {
+  Tensor y = c.out(), gy = c.g() * y;
+  if (y.rank() == 0) return c.set(0, zeros_like(y));
+  c.set(0, gy - y * sum(gy, {c.attrs<AxisAttrs>().axis}, true));
+});
+WICK_GRAD(LogSoftmax, 0, 1, 0, [](GradCtx& c) {
+  Tensor y = c.out(), g = c.g();
+  if (y.rank() == 0) return c.set(0, zeros_like(y));
+  c.set(0, g - exp(y) * sum(g, {c.attrs<AxisAttrs>().axis}, true));
+});
+
+}  // namespace wick

@@ -1,0 +1,71 @@
+#include "trainer/autograd/grad/common.h"
+
+namespace wick {
+namespace {
+
+bool reduces(const GradCtx& c, int dim) {
+  const auto& a = c.attrs<ReduceAttrs>();
+  if (c.has(1)) throw Error("[reduce] no gradient when the axes are an input", Code::kUnsupported);
+  if (a.axes.empty()) return a.noop_with_empty_axes == 0;
+  for (int64_t axis : a.axes.span()) {
+    if ((axis < 0 ? axis + c.in_shape(0).rank() : axis) == dim) return true;
+  }
+  return false;
+}
+
+// The input's shape with 1 where reduced.
+Shape kept(const GradCtx& c) {
+  Shape s = c.in_shape(0);
+  for (int i = 0; i < s.rank(); ++i) s[i] = reduces(c, i) ? 1 : s[i];
+  return s;
+}
+int64_t count(const GradCtx& c) {
+  int64_t n = 1;
+  for (int i = 0; i < c.in_shape(0).rank(); ++i) n *= reduces(c, i) ? c.in_shape(0)[i] : 1;
+  return n;
+}
+
+// Equal maxima share the gradient, as PyTorch's amax.
+void extremum(GradCtx& c) {
+  Shape s = kept(c);
+  Tensor x = c.in(0);
+  Tensor hit = eq(x, c.out().detach().reshape(s)).to(x.dtype());
+  Dims dims;
+  for (int i = 0; i < s.rank(); ++i) {
+    if (reduces(c, i)) dims.values[dims.count++] = i;
+  }
+  if (dims.empty()) return c.set(0, c.g());
+  c.set(0, hit * (c.g().reshape(s) / sum(hit, dims, true)));
+}
+
+}  // namespace
+
+WICK_GRAD(ReduceSum, 0, 0, 2,
+          [](GradCtx& c) { c.set(0, c.g().reshape(kept(c)).expand(c.in_shape(0))); });
+WICK_GRAD(ReduceMean, 0, 0, 2, [](GradCtx& c) {
+  Tensor g = c.g().reshape(kept(c)) * (1.0 / static_cast<double>(count(c)));
+  c.set(0, g.expand(c.in_shape(0)));
+});
+WICK_GRAD(ReduceMax, 1, 1, 2, extremum);
+WICK_GRAD(ReduceMin, 1, 1, 2, extremum);
+// The product of the others; a zero's own gradient is that of the rest, and two zeros leave none.
+WICK_GRAD(ReduceProd, 1, 0, 2, [](GradCtx& c) {
+  Tensor x = c.in(0);
+  Shape s = kept(c);
+  Dims dims;
+  for (int i = 0; i < s.rank(); ++i) {
+    if (reduces(c, i)) dims.values[dims.count++] = i;
+  }
+  if (dims.empty()) return c.set(0, c.g());
+  Tensor is_zero = eq(x, 0), one = full({}, 1, x.dtype()), none = zero_like(x);
+  Tensor safe = where(is_zero, one, x);
+  Tensor rest = prod(safe, dims, true);
+  Tensor zeros_here = sum(is_zero.to(x.dtype()), dims, true);
+  Tensor of_zero = where(eq(zeros_here, 1), rest, none),
+         of_other = where(eq(zeros_here, 0), rest, none);
+  c.set(0, c.g().reshape(s) * where(is_zero, of_zero, of_other / safe));
+});
+WICK_NONDIFF(ArgMax);
+WICK_NONDIFF(ArgMin);
+
+}  // namespace wick

@@ -1,0 +1,69 @@
+// One gradient row an op of ops.def: a formula over ops, or an explicit NonDiff. A missing row does
+// not link.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/ops/op_info.h"
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+class Node;
+
+// What a formula sees. Its ops go through the door: with create_graph they are recorded, so higher
+// orders come free.
+class GradCtx {
+ public:
+  GradCtx(Node& node, Span<const Tensor> grads, Span<Tensor> results)
+      : node_(node), grads_(grads), results_(results) {}
+
+  template <class A>
+  const A& attrs() const {
+    return *static_cast<const A*>(raw_attrs());
+  }
+  const void* raw_attrs() const;
+  size_t inputs() const { return results_.size(); }
+  bool needs(size_t i) const;      // whether input i wants a gradient
+  Tensor in(size_t i) const;       // saved forward input; the row must list it in saves_in
+  Tensor out(size_t i = 0) const;  // saved forward output; the row must list it in saves_out
+  bool has(size_t i) const;        // whether optional input i was given
+  const Shape& in_shape(size_t i) const;
+  const Shape& out_shape(size_t i) const;
+  DType in_dtype(size_t i) const;
+  // Gradient of output i; undefined when nothing flowed into it (a single-output op always has
+  // one).
+  const Tensor& g(size_t i = 0) const { return grads_[i]; }
+  size_t outputs() const { return grads_.size(); }
+  // The gradient of input i; kept only where needed.
+  void set(size_t i, Tensor gradient) { results_[i] = std::move(gradient); }
+
+ private:
+  Node& node_;
+  Span<const Tensor> grads_;
+  Span<Tensor> results_;
+};
+
+struct GradRow {
+  void (*formula)(GradCtx&);  // null: not differentiable
+  uint32_t saves_in;          // bit i: input i (bit 31: all from 31 on) is kept
+  uint32_t saves_out;
+  uint32_t nondiff_in;  // bit i: input i never gets a gradient (indices, shapes)
+};
+
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  extern const GradRow kGrad_##Name;
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+
+const GradRow& grad_row(OpId op);
+
+// In a family file: WICK_GRAD(Name, saves_in, saves_out, nondiff_in, [](GradCtx& c) { ... });
+#define WICK_GRAD(Name, saves_in, saves_out, nondiff_in, ...) \
+  constinit const GradRow kGrad_##Name = {__VA_ARGS__, saves_in, saves_out, nondiff_in}
+#define WICK_NONDIFF(Name) constinit const GradRow kGrad_##Name = {nullptr, 0, 0, 0}
+
+// Sum of `g` over the dims that broadcasting spread, back to `shape`.
+Tensor sum_to(const Tensor& g, const Shape& shape);
+
+}  // namespace wick

@@ -1,0 +1,117 @@
+#include <cmath>
+#include <cstdio>
+
+#include "trainer/autograd/autograd.h"
+#include "trainer/tensor/ops.h"
+#include "trainer/tensor/philox.h"
+
+namespace wick {
+namespace {
+
+using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+// sum over outputs of <output, weights>, as a number. The weights make every element of the
+// Jacobian count.
+double project(const std::vector<Tensor>& outputs, const std::vector<Tensor>& weights) {
+  double total = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    auto y = outputs[i].to_vector<double>(), w = weights[i].to_vector<double>();
+    for (size_t k = 0; k < y.size(); ++k) total += y[k] * w[k];
+  }
+  return total;
+}
+
+std::vector<Tensor> differentiable(const std::vector<Tensor>& outputs) {
+  std::vector<Tensor> kept;
+  for (const Tensor& t : outputs) {
+    if (t.dtype() == DType::kF64) kept.push_back(t);
+  }
+  return kept;
+}
+
+GradcheckResult check(const Function& f, const std::vector<Tensor>& given,
+                      const GradcheckOptions& o, const Where& where) {
+  std::vector<Tensor> x;
+  for (const Tensor& t : given) {
+    Tensor c = t.detach().clone();
+    if (c.dtype() == DType::kF64) c.requires_grad_();
+    x.push_back(c);
+  }
+  auto y = differentiable(f(x));
+  Generator g{42, 0};
+  std::vector<Tensor> weights, wanted;
+  std::vector<Tensor> recorded, recorded_weights;
+  for (const Tensor& t : y) {
+    weights.push_back(uniform(t.raw_shape(), 0.5, 1.5, DType::kF64, g));
+    if (!t.requires_grad()) continue;
+    recorded.push_back(t);
+    recorded_weights.push_back(weights.back());
+  }
+  for (const Tensor& t : x) {
+    if (t.requires_grad()) wanted.push_back(t);
+  }
+  if (recorded.empty()) throw_error("gradcheck", "no output depends on a float64 input", where);
+  auto analytic = grad(recorded, wanted, recorded_weights, false, false, true, where);
+
+  GradcheckResult result;
+  size_t slot = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!x[i].requires_grad()) continue;
+    Tensor a = analytic[slot++];
+    auto gradient =
+        a.defined() ? a.to_vector<double>() : std::vector<double>(x[i].raw().numel(), 0.0);
+    NoGrad guard;
+    for (size_t k = 0; k < gradient.size(); ++k) {
+      double at = x[i].data<double>()[k];
+      x[i].mutable_data<double>()[k] = at + o.eps;
+      double up = project(differentiable(f(x)), weights);
+      x[i].mutable_data<double>()[k] = at - o.eps;
+      double down = project(differentiable(f(x)), weights);
+      x[i].mutable_data<double>()[k] = at;
+      double numeric = (up - down) / (2 * o.eps);
+      double off = std::fabs(gradient[k] - numeric) / (o.atol + o.rtol * std::fabs(numeric));
+      if (!(off <= result.worst)) result.worst = off;
+      if (off <= 1 || !result.ok) continue;
+      result.ok = false;
+      char text[200];
+      snprintf(text, sizeof text, "input %zu, element %zu: gradient %.12g, finite difference %.12g",
+               i, k, gradient[k], numeric);
+      result.message = text;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+GradcheckResult gradcheck(const Function& f, const std::vector<Tensor>& inputs,
+                          const GradcheckOptions& o, Where where) {
+  GradMode on(true);
+  GradcheckResult first = check(f, inputs, o, where);
+  if (!first.ok || !o.second_order) return first;
+  // The gradient itself, as a function of the same inputs.
+  Function gradient = [&](const std::vector<Tensor>& x) {
+    GradMode recording(true);
+    std::vector<Tensor> outputs, wanted;
+    std::vector<Tensor> in = x;
+    for (Tensor& t : in) {
+      if (t.dtype() != DType::kF64) continue;
+      if (!t.requires_grad()) t = t.detach().requires_grad_();
+      wanted.push_back(t);
+    }
+    for (const Tensor& t : differentiable(f(in))) {
+      if (t.requires_grad()) outputs.push_back(mul(t, t).sum());
+    }
+    std::vector<Tensor> kept;
+    for (const Tensor& t : grad(outputs, wanted, {}, true, true, true)) {
+      if (t.defined()) kept.push_back(t);
+    }
+    return kept;
+  };
+  GradcheckResult second = check(gradient, inputs, o, where);
+  if (!second.ok) second.message = "second order: " + second.message;
+  second.worst = std::max(first.worst, second.worst);
+  return second;
+}
+
+}  // namespace wick

@@ -1,0 +1,197 @@
+#include "trainer/tensor/call.h"
+
+#include <cctype>
+#include <chrono>
+#include <memory>
+
+#include "runtime/kernels/copy.h"
+#include "runtime/ops/rule.h"
+#include "trainer/autograd/node.h"
+#include "trainer/kernels/kernel_set.h"
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/view_rule.h"
+
+namespace wick {
+namespace {
+
+constexpr size_t kInline = 6;  // tensors of a call kept on the stack
+
+// One buffer a thread, grown to the largest request: kernels of one thread never run at the same
+// time.
+void* scratch(size_t bytes) {
+  thread_local IntrusivePtr<Storage> buffer;
+  if (bytes == 0) return nullptr;
+  if (!buffer || buffer->bytes() < bytes) {
+    buffer = {};
+    buffer = Storage::create(bytes);
+  }
+  return buffer->data();
+}
+
+const KernelRow* choose(const KernelQuery& query) {
+  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
+                                               &kTrainReferenceKernels};
+  static constexpr const KernelSet* kPlain[] = {&kReferenceKernels, &kTrainReferenceKernels};
+  return modes().reference ? find_kernel(kPlain, query) : find_kernel(kFast, query);
+}
+
+[[noreturn]] void no_kernel(const KernelQuery& q, const Where& where) {
+  std::string types;
+  for (const TensorView& v : q.in)
+    types += std::string(types.empty() ? "" : ", ") + dtype_name(v.dtype);
+  throw_error(display_name(q.op), "no kernel for (" + types + ")", where, Code::kUnsupported);
+}
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, const Where& where) {
+  KernelPlan plan;
+  if (row.plan != nullptr) check_status(display_name(q.op), row.plan(q, &plan), where);
+  KernelCtx ctx;
+  ctx.pool = thread_pool();
+  ctx.scratch = scratch(plan.scratch_bytes);
+  ctx.plan = &plan;
+  TraceHook* hook = modes().trace_hook;
+  uint64_t begin = hook != nullptr ? now_ns() : 0;
+  if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok())
+    throw_status(display_name(q.op), s, where);
+  if (hook == nullptr) return;
+  std::string path = module_path();
+  hook->on_op({find_op(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
+               now_ns(), q.in, out});
+}
+
+}  // namespace
+
+std::string display_name(OpId op) {
+  switch (op) {
+    case OpId::kMatMul:
+      return "matmul";
+    case OpId::kConv:
+      return "conv2d";
+    case OpId::kMaxPool:
+      return "max_pool2d";
+    case OpId::kAveragePool:
+      return "avg_pool2d";
+    case OpId::kBatchNormTrain:
+      return "batch_norm";
+    case OpId::kReduceSum:
+      return "sum";
+    case OpId::kReduceMean:
+      return "mean";
+    case OpId::kReduceMax:
+      return "amax";
+    case OpId::kReduceMin:
+      return "amin";
+    case OpId::kReduceProd:
+      return "prod";
+    case OpId::kArgMax:
+      return "argmax";
+    case OpId::kArgMin:
+      return "argmin";
+    case OpId::kTranspose:
+      return "permute";
+    case OpId::kConcat:
+      return "cat";
+    case OpId::kGather:
+      return "index_select";
+    case OpId::kGatherElements:
+      return "gather";
+    case OpId::kHardSwish:
+      return "hardswish";
+    case OpId::kHardSigmoid:
+      return "hardsigmoid";
+    case OpId::kClip:
+      return "clamp";
+    default:
+      break;
+  }
+  const OpInfo* info = find_op(op);
+  if (info == nullptr) return "op " + std::to_string(static_cast<int>(op));
+  std::string name;
+  for (const char* p = info->name; *p != 0; ++p) {
+    if (isupper(static_cast<unsigned char>(*p)) && !name.empty()) name += '_';
+    name += static_cast<char>(tolower(static_cast<unsigned char>(*p)));
+  }
+  return name;
+}
+
+bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
+                const Where& where, bool in_place) {
+  KernelQuery q{op, attrs, in, out, num_threads()};
+  const KernelRow* row = choose(q);
+  if (row == nullptr) no_kernel(q, where);
+  if (in_place && (row->flags & kInPlace) == 0) return false;
+  if ((row->flags & kStridedInputs) == 0) {
+    bool dense = true;
+    for (const TensorView& v : in) dense = dense && (!v.present() || v.contiguous());
+    if (!dense) {
+      SmallVector<TensorView, kInline> views(in.size());
+      SmallVector<Tensor, kInline> copies(in.size());
+      for (size_t i = 0; i < in.size(); ++i) {
+        views[i] = in[i];
+        if (!in[i].present() || in[i].contiguous()) continue;
+        copies[i] = new_tensor(in[i].shape, in[i].dtype);
+        views[i] = copies[i].raw();
+        copy_strided(in[i], views[i]);
+      }
+      q.in = views;
+      run_row(*row, q, out, where);
+      return true;
+    }
+  }
+  run_row(*row, q, out, where);
+  return true;
+}
+
+void accumulate(const Tensor& a, const Tensor& b) {
+  TensorView in[2] = {a.raw(), b.raw()}, out[1] = {a.raw()};
+  if (run_kernel(OpId::kAdd, nullptr, in, out, Where::current(), true)) return;
+  Tensor sum = new_tensor(a.raw_shape(), a.dtype());
+  out[0] = sum.raw();
+  run_kernel(OpId::kAdd, nullptr, in, out, Where::current());
+  memcpy(a.raw().data, sum.raw().data, sum.raw().nbytes());
+}
+
+void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
+          const Where& where) {
+  SmallVector<ValueInfo<int64_t>, kInline> in_info(in.size());
+  SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
+  SmallVector<TensorView, kInline> in_views(in.size());
+  bool needs_grad = false;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i] == nullptr || !in[i]->defined()) continue;
+    const TensorView& v = in_views[i] = in[i]->impl()->view;
+    in_info[i].dtype = v.dtype;
+    in_info[i].shape = v.shape;
+    if (v.dtype == DType::kI64 && v.rank() <= 1 && v.contiguous() && v.numel() <= 64) {
+      in_info[i].elements = v.as<int64_t>();
+      in_info[i].element_count = v.numel();
+    }
+    needs_grad = needs_grad || in[i]->impl()->requires_grad;
+  }
+  RuleCtx<int64_t> ctx{op, attrs, in_info, out_info};
+  if (Status s = infer_shapes(ctx); !s.ok()) throw_status(display_name(op), s, where);
+
+  TensorView as_view;
+  if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {
+    out[0] = alias(*in[0], as_view);
+  } else {
+    SmallVector<TensorView, 3> out_views(out.size());
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = new_tensor(out_info[i].shape, out_info[i].dtype);
+      out_views[i] = out[i].raw();
+    }
+    run_kernel(op, attrs, in_views, out_views, where);
+    for (size_t i = 0; i < out.size(); ++i) out[i].impl()->view.shape = out_views[i].shape;
+  }
+  if (needs_grad && grad_enabled()) record(op, attrs, in, out, where);
+  if (Tracer* tracer = active_tracer()) tracer->on_call({op, attrs, in, out, where});
+}
+
+}  // namespace wick

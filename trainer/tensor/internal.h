@@ -1,0 +1,29 @@
+// Shared by the files of trainer/tensor and trainer/autograd; not public.
+#pragma once
+
+#include "trainer/tensor/call.h"
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+// Fresh contiguous storage, contents undefined. The shape's byte count is checked here.
+Tensor new_tensor(const Shape& shape, DType dtype);
+// Another handle on the same bytes.
+Tensor alias(const Tensor& base, const TensorView& view);
+
+// Chooses and runs the kernel of a call whose outputs are allocated. No tape, no tracer.
+// `in_place`: output 0 should be input 0; false is returned, and nothing done, when the kernel
+// cannot.
+bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
+                const Where& where, bool in_place = false);
+
+// What errors call an op: the public function's name.
+std::string display_name(OpId op);
+
+// a += b on the bytes, where nobody else can see a. Same shape and dtype, both contiguous.
+void accumulate(const Tensor& a, const Tensor& b);
+
+inline Shape to_shape(Span<const int64_t> dims) { return Shape(dims); }
+int wrap_dim(const char* op, int64_t dim, int rank, const Where& where);
+
+}  // namespace wick

@@ -1,0 +1,72 @@
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/ops.h"
+
+namespace wick {
+namespace {
+
+Tensor cat_pointers(Span<const Tensor* const> in, int dim, const Where& where) {
+  if (in.empty()) throw_error("cat", "needs at least one tensor", where);
+  AxisAttrs a{dim};
+  Tensor out;
+  call(OpId::kConcat, &a, in, {&out, 1}, where);
+  return out;
+}
+
+}  // namespace
+
+Tensor cat(std::initializer_list<Arg> tensors, int dim) {
+  std::vector<const Tensor*> in;
+  for (const Arg& a : tensors) in.push_back(&a.tensor);
+  return cat_pointers(in, dim, tensors.size() > 0 ? tensors.begin()->where : Where::current());
+}
+Tensor cat(const std::vector<Tensor>& tensors, int dim, Where where) {
+  std::vector<const Tensor*> in;
+  for (const Tensor& t : tensors) in.push_back(&t);
+  return cat_pointers(in, dim, where);
+}
+Tensor stack(const std::vector<Tensor>& tensors, int dim, Where where) {
+  std::vector<Tensor> raised;
+  for (const Tensor& t : tensors) raised.push_back(t.unsqueeze(dim, where));
+  return cat(raised, dim, where);
+}
+
+std::vector<Tensor> split(const Arg& x, int64_t split_size, int dim) {
+  int d = wrap_dim("split", dim, x.tensor.rank(), x.where);
+  int64_t n = x.tensor.raw_shape()[d];
+  if (split_size < 1) throw_error("split", "split_size must be >= 1", x.where);
+  std::vector<Tensor> parts;
+  for (int64_t at = 0; at < n; at += split_size) {
+    parts.push_back(x.tensor.slice(d, at, std::min(n, at + split_size), 1, x.where));
+  }
+  return parts;
+}
+
+Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, double value) {
+  int rank = x.tensor.rank(), dims = static_cast<int>(pads.size() / 2);
+  if (pads.size() % 2 != 0 || dims > rank) {
+    throw_error("pad", "needs two values a dimension, at most " + std::to_string(2 * rank),
+                x.where);
+  }
+  PadAttrs a;
+  a.value = value;
+  a.pads.count = 2 * rank;
+  const int64_t* p = pads.begin();
+  for (int i = 0; i < dims; ++i) {
+    a.pads.values[rank - 1 - i] = p[2 * i];
+    a.pads.values[2 * rank - 1 - i] = p[2 * i + 1];
+  }
+  return call(OpId::kPad, a, {x});
+}
+
+Tensor gather(const Arg& x, int dim, const Arg& index) {
+  return call(OpId::kGatherElements, AxisAttrs{dim}, {x, index});
+}
+Tensor index_select(const Arg& x, int dim, const Arg& index) {
+  return call(OpId::kGather, AxisAttrs{dim}, {x, index});
+}
+Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source) {
+  return call(OpId::kScatterElements,
+              ScatterAttrs{dim, static_cast<int64_t>(ScatterReduction::kAdd)}, {x, index, source});
+}
+
+}  // namespace wick

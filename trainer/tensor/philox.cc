@@ -1,0 +1,115 @@
+#include "trainer/tensor/philox.h"
+
+#include <cmath>
+
+#include "trainer/tensor/internal.h"
+
+namespace wick {
+namespace {
+
+constinit Generator g_default;
+
+void need_float(const char* op, DType t, const Where& where) {
+  if (t == DType::kF32 || t == DType::kF64) return;
+  throw_error(op, std::string("makes float32 or float64, not ") + dtype_name(t), where,
+              Code::kTypeMismatch);
+}
+
+float unit_float(uint32_t w) { return static_cast<float>(w >> 8) * 0x1p-24f; }
+double unit_double(uint32_t hi, uint32_t lo) {
+  return static_cast<double>((uint64_t{hi} << 32 | lo) >> 11) * 0x1p-53;
+}
+
+// f(i, words): element i of n, from word i mod 4 (float32) or the word pair i mod 2 (float64) of
+// its block.
+template <class F>
+void fill_f32(int64_t n, const Generator& g, const F& f) {
+  for (int64_t i = 0; i < n; i += 4) {
+    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i / 4));
+    for (int64_t k = 0; k < 4 && i + k < n; ++k) f(i + k, unit_float(w[static_cast<size_t>(k)]));
+  }
+}
+template <class F>
+void fill_f64(int64_t n, const Generator& g, const F& f) {
+  for (int64_t i = 0; i < n; i += 2) {
+    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i / 2));
+    f(i, unit_double(w[0], w[1]));
+    if (i + 1 < n) f(i + 1, unit_double(w[2], w[3]));
+  }
+}
+
+// An integer in [0, range) without bias worth naming: 64 random bits scaled by range.
+uint64_t scaled(uint32_t hi, uint32_t lo, uint64_t range) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(uint64_t{hi} << 32 | lo) * range) >>
+                               64);
+}
+
+}  // namespace
+
+Generator& default_generator() { return g_default; }
+
+Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator& g, Where where) {
+  need_float("uniform", dtype, where);
+  Tensor t = new_tensor(shape, dtype);
+  int64_t n = t.raw().numel();
+  if (dtype == DType::kF32) {
+    auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
+    fill_f32(n, g, [&, p = t.raw().as<float>()](int64_t i, float u) { p[i] = base + width * u; });
+  } else {
+    fill_f64(n, g,
+             [&, p = t.raw().as<double>()](int64_t i, double u) { p[i] = lo + (hi - lo) * u; });
+  }
+  ++g.stream;
+  return t;
+}
+Tensor rand(const Shape& shape, DType dtype, Generator& g, Where where) {
+  return uniform(shape, 0, 1, dtype, g, where);
+}
+
+Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
+  need_float("randn", dtype, where);
+  Tensor t = new_tensor(shape, dtype);
+  int64_t n = t.raw().numel();
+  // One block makes two numbers; in double whatever the dtype, so that float32 is float64's
+  // rounding.
+  for (int64_t i = 0; i < n; i += 2) {
+    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i / 2));
+    double radius = std::sqrt(-2 * std::log(1 - unit_double(w[0], w[1])));
+    double angle = 2 * M_PI * unit_double(w[2], w[3]);
+    double pair[2] = {radius * std::cos(angle), radius * std::sin(angle)};
+    for (int64_t k = 0; k < 2 && i + k < n; ++k) {
+      if (dtype == DType::kF32) {
+        t.raw().as<float>()[i + k] = static_cast<float>(pair[k]);
+      } else {
+        t.raw().as<double>()[i + k] = pair[k];
+      }
+    }
+  }
+  ++g.stream;
+  return t;
+}
+
+Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g, Where where) {
+  if (high <= low) throw_error("randint", "needs low < high", where);
+  Tensor t = new_tensor(shape, DType::kI64);
+  for (int64_t i = 0, n = t.raw().numel(); i < n; ++i) {
+    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i));
+    t.raw().as<int64_t>()[i] =
+        low + static_cast<int64_t>(scaled(w[0], w[1], static_cast<uint64_t>(high - low)));
+  }
+  ++g.stream;
+  return t;
+}
+
+Tensor randperm(int64_t n, Generator& g, Where where) {
+  Tensor t = arange(n, DType::kI64, where);
+  int64_t* p = t.raw().as<int64_t>();
+  for (int64_t i = n - 1; i > 0; --i) {
+    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i));
+    std::swap(p[i], p[scaled(w[0], w[1], static_cast<uint64_t>(i + 1))]);
+  }
+  ++g.stream;
+  return t;
+}
+
+}  // namespace wick

@@ -1,0 +1,203 @@
+#include "trainer/tensor/tensor.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+
+#include "runtime/core/half.h"
+#include "runtime/kernels/copy.h"
+#include "trainer/autograd/node.h"
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/ops.h"
+
+namespace wick {
+namespace {
+
+std::atomic<uint64_t> g_next_id{1};
+
+double read_element(const TensorView& v, int64_t i) {
+  switch (v.dtype) {
+    case DType::kF32:
+      return static_cast<double>(v.as<float>()[i]);
+    case DType::kF64:
+      return v.as<double>()[i];
+    case DType::kF16:
+      return static_cast<double>(static_cast<float>(v.as<Half>()[i]));
+    case DType::kBF16:
+      return static_cast<double>(static_cast<float>(v.as<BFloat16>()[i]));
+    case DType::kI64:
+      return static_cast<double>(v.as<int64_t>()[i]);
+    case DType::kI32:
+      return v.as<int32_t>()[i];
+    case DType::kI16:
+      return v.as<int16_t>()[i];
+    case DType::kI8:
+      return v.as<int8_t>()[i];
+    case DType::kU64:
+      return static_cast<double>(v.as<uint64_t>()[i]);
+    case DType::kU32:
+      return v.as<uint32_t>()[i];
+    case DType::kU16:
+      return v.as<uint16_t>()[i];
+    case DType::kU8:
+      return v.as<uint8_t>()[i];
+    case DType::kBool:
+      return v.as<bool>()[i] ? 1 : 0;
+    default:
+      return std::nan("");
+  }
+}
+
+void print(const TensorView& v, int dim, int64_t offset, std::string* out) {
+  if (dim == v.rank()) {
+    char text[32];
+    snprintf(text, sizeof text, is_float(v.dtype) ? "%.6g" : "%.0f", read_element(v, offset));
+    *out += text;
+    return;
+  }
+  *out += '[';
+  constexpr int64_t kEdge = 6;  // elements shown at either end of a long dimension
+  for (int64_t i = 0; i < v.shape[dim]; ++i) {
+    if (i > 0) *out += ", ";
+    if (v.shape[dim] > 2 * kEdge && i == kEdge) {
+      *out += "...";
+      i = v.shape[dim] - kEdge - 1;
+      continue;
+    }
+    print(v, dim + 1, offset + i * v.strides[dim], out);
+  }
+  *out += ']';
+}
+
+}  // namespace
+
+TensorImpl::TensorImpl() : id(g_next_id.fetch_add(1, std::memory_order_relaxed)) {}
+TensorImpl::~TensorImpl() = default;
+
+Tensor new_tensor(const Shape& shape, DType dtype) {
+  auto bytes = checked_bytes(shape, dtype_bits(dtype));
+  if (!bytes.ok())
+    throw Error(std::string("[empty] ") + bytes.status().message(), bytes.status().code());
+  IntrusivePtr<TensorImpl> impl(new TensorImpl);
+  impl->storage = Storage::create(*bytes);
+  impl->view = TensorView(impl->storage->data(), dtype, shape);
+  return Tensor(std::move(impl));
+}
+
+Tensor alias(const Tensor& base, const TensorView& view) {
+  IntrusivePtr<TensorImpl> impl(new TensorImpl);
+  impl->storage = base.impl()->storage;
+  impl->view = view;
+  return Tensor(std::move(impl));
+}
+
+int wrap_dim(const char* op, int64_t dim, int rank, const Where& where) {
+  if (dim < -rank || dim >= rank) {
+    throw_error(op, "dim " + std::to_string(dim) + " out of range for rank " + std::to_string(rank),
+                where);
+  }
+  return static_cast<int>(dim < 0 ? dim + rank : dim);
+}
+
+const Shape& Tensor::shape(Where where) const {
+  if (Tracer* t = active_tracer()) t->on_shape_read(*this, -1, where);
+  return impl_->view.shape;
+}
+int64_t Tensor::size(int dim, Where where) const {
+  int d = wrap_dim("size", dim, rank(), where);
+  if (Tracer* t = active_tracer()) t->on_shape_read(*this, d, where);
+  return impl_->view.shape[d];
+}
+int64_t Tensor::numel(Where where) const {
+  if (Tracer* t = active_tracer()) t->on_shape_read(*this, -1, where);
+  return impl_->view.numel();
+}
+
+void Tensor::check_access(const char* what, DType want, const Where& where, bool write) const {
+  if (!defined()) throw_error(what, "the tensor is undefined", where);
+  if (dtype() != want) {
+    throw_error(what,
+                std::string("the tensor is ") + dtype_name(dtype()) + ", not " + dtype_name(want),
+                where, Code::kTypeMismatch);
+  }
+  if (!is_contiguous())
+    throw_error(what, "the tensor is not contiguous: call contiguous() first", where);
+  if (Tracer* t = active_tracer()) {
+    if (write) {
+      t->on_write(*this, what, where);
+    } else {
+      t->on_read(*this, what, where);
+    }
+  }
+  if (write) impl_->storage->bump_version();
+}
+
+double Tensor::item(Where where) const {
+  if (!defined()) throw_error("item", "the tensor is undefined", where);
+  if (impl_->view.numel() != 1) {
+    throw_error("item", std::string("needs exactly one element, got ") + to_text(raw_shape()).text,
+                where, Code::kShapeMismatch);
+  }
+  if (Tracer* t = active_tracer()) t->on_read(*this, "item", where);
+  return read_element(impl_->view, 0);
+}
+int64_t Tensor::item_int(Where where) const {
+  double v = item(where);
+  if (dtype() == DType::kI64) return impl_->view.as<int64_t>()[0];
+  return static_cast<int64_t>(v);
+}
+
+std::string Tensor::to_string(Where where) const {
+  if (!defined()) return "undefined";
+  if (Tracer* t = active_tracer()) t->on_read(*this, "to_string", where);
+  std::string text;
+  print(impl_->view, 0, 0, &text);
+  return text + " " + dtype_name(dtype()) + to_text(raw_shape()).text;
+}
+
+const Tensor& Tensor::requires_grad_(bool on, Where where) const {
+  if (!is_leaf())
+    throw_error("requires_grad_", "only a leaf's can be set; use detach() first", where);
+  if (on && !is_float(dtype())) {
+    throw_error("requires_grad_",
+                std::string("needs a floating-point tensor, got ") + dtype_name(dtype()), where,
+                Code::kTypeMismatch);
+  }
+  impl_->requires_grad = on;
+  return *this;
+}
+
+Tensor Tensor::detach() const {
+  Tensor t = alias(*this, impl_->view);
+  t.impl_->name = impl_->name;
+  // For a tracer the two are one value.
+  if (Tracer* tracer = active_tracer()) {
+    const Tensor* in[] = {this};
+    tracer->on_call({OpId::kIdentity, nullptr, in, {&t, 1}, Where::current()});
+  }
+  return t;
+}
+
+Tensor Tensor::named(std::string name) const {
+  impl_->name = std::move(name);
+  return *this;
+}
+
+void Tensor::set_data(const Tensor& other) const {
+  impl_->storage = other.impl_->storage;
+  impl_->view = other.impl_->view;
+  impl_->grad = {};
+}
+
+Tensor Tensor::contiguous(Where where) const { return is_contiguous() ? *this : clone(where); }
+Tensor Tensor::clone(Where where) const {
+  return call(OpId::kIdentity, NoAttrs{}, {{*this, where}});
+}
+Tensor Tensor::to(DType dtype, Where where) const {
+  if (dtype == this->dtype()) return *this;
+  return call(OpId::kCast, CastAttrs{static_cast<int64_t>(dtype)}, {{*this, where}});
+}
+Tensor Tensor::sum(Where where) const { return wick::sum({*this, where}); }
+Tensor Tensor::mean(Where where) const { return wick::mean({*this, where}); }
+
+}  // namespace wick

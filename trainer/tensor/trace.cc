@@ -1,0 +1,29 @@
+#include "trainer/tensor/tracer.h"
+
+namespace wick {
+namespace {
+
+thread_local Tracer* g_tracer = nullptr;
+thread_local ModuleScope* g_scope = nullptr;
+
+}  // namespace
+
+Tracer* active_tracer() { return g_tracer; }
+TracerScope::TracerScope(Tracer* tracer) : saved_(g_tracer) { g_tracer = tracer; }
+TracerScope::~TracerScope() { g_tracer = saved_; }
+
+ModuleScope::ModuleScope(const std::string& name) : name_(&name), outer_(g_scope) {
+  g_scope = this;
+}
+ModuleScope::~ModuleScope() { g_scope = outer_; }
+
+std::string module_path() {
+  std::string path;
+  for (ModuleScope* s = g_scope; s != nullptr; s = s->outer_) {
+    if (s->name_->empty()) continue;
+    path = path.empty() ? *s->name_ : *s->name_ + "." + path;
+  }
+  return path;
+}
+
+}  // namespace wick
