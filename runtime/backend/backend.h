@@ -3,6 +3,7 @@
 // Values that cross a partition's border are in host memory; inside, a backend keeps them where it likes.
 #pragma once
 
+#include "runtime/backend/pack_cache.h"
 #include "runtime/core/owned.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/core/trace.h"
@@ -34,7 +35,9 @@ struct PartitionSpec {
   Span<const PlanStep> steps;    // this partition's, in order; lives as long as the partition
   Span<const uint32_t> inputs;   // values that come in from outside; constants are not among them
   Span<const uint32_t> outputs;  // values that someone outside reads
+  size_t first_step = 0;         // number of steps[0] within the plan, for traces
   int threads = 1;
+  PackCache* cache = nullptr;    // may be null
 };
 
 // Lent to a partition for one run.

@@ -1,0 +1,246 @@
+// Binding, second half: which backend runs which steps, and where values live.
+#include <cstdio>
+
+#include "runtime/exec/session_impl.h"
+
+namespace wick {
+namespace {
+
+bool is_alias_op(OpId op) {
+  switch (op) {
+    case OpId::kIdentity:
+    case OpId::kReshape:
+    case OpId::kFlatten:
+    case OpId::kSqueeze:
+    case OpId::kUnsqueeze: return true;
+    default: return false;
+  }
+}
+
+// Where a value's bytes are.
+enum class Home : uint8_t { kNowhere, kInput, kBuffer };
+
+// Union-find over values that share one buffer.
+uint32_t root_of(Span<uint32_t> parent, uint32_t v) {
+  while (parent[v] != v) v = parent[v] = parent[parent[v]];
+  return v;
+}
+
+}  // namespace
+
+Status Session::Impl::query_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {
+  for (size_t i = 0; i < step.in.size(); ++i) {
+    if (step.in[i] == kNoIndex) continue;
+    const PlanValue& v = values[step.in[i]];
+    in[i] = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
+  }
+  for (size_t i = 0; i < step.out.size(); ++i) {
+    const PlanValue& v = values[step.out[i]];
+    out[i] = TensorView(nullptr, v.dtype, v.shape);
+  }
+  return {};
+}
+
+// Marks aliases and in-place candidates, cuts the steps into partitions; reports every step nobody can run at once.
+Status Session::Impl::choose_backends() {
+  WICK_ASSIGN(partitions, bind_arena.array<BoundPartition>(steps.size()));
+  size_t cuts = 0, missing = 0, at = 0;
+  char list[400];
+  list[0] = '\0';
+  for (size_t s = 0; s < steps.size(); ++s) {
+    PlanStep& step = steps[s];
+    WICK_ASSIGN(auto in, bind_arena.array<TensorView>(step.in.size()));
+    WICK_ASSIGN(auto out, bind_arena.array<TensorView>(step.out.size()));
+    WICK_TRY(query_of(step, in, out));
+    KernelQuery query{step.node->op, step.node->attrs, in, out, threads};
+    Backend* who = &cpu;
+    if (backend != nullptr && backend->supports(query)) {
+      who = backend;
+    } else if (is_alias_op(step.node->op) && values[step.in[0]].data == nullptr) {
+      step.alias = true;
+    } else if (const KernelRow* row = find_kernel(sets, query); row == nullptr) {
+      ++missing;
+      if (at + 120 < sizeof(list)) {
+        at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)", at == 0 ? "" : ", ",
+                                           step.node->info->name, dtype_name(in[0].dtype), step.node->name));
+      }
+    } else {
+      step.in_place = (row->flags & kInPlace) != 0 && in[0].dtype == out[0].dtype && in[0].shape == out[0].shape;
+    }
+    if (cuts == 0 || partitions[cuts - 1].backend != who) {
+      partitions[cuts++] = {who, static_cast<uint32_t>(s), 0, nullptr};
+    }
+    ++partitions[cuts - 1].count;
+  }
+  partitions = partitions.subspan(0, cuts);
+  if (missing == 0) return {};
+  return error(Code::kUnsupported, "%zu steps have no kernel: %s", missing, list);
+}
+
+// Live ranges are counted in steps. A device partition reads and writes host memory at any time of its run, so
+// there a range covers the whole partition.
+Status Session::Impl::place() {
+  size_t n = values.size();
+  WICK_ASSIGN(auto parent, bind_arena.array<uint32_t>(n));
+  WICK_ASSIGN(auto home, bind_arena.array<Home>(n));
+  WICK_ASSIGN(auto ranges, bind_arena.array<BufferRequest>(n));
+  WICK_ASSIGN(auto input_of, bind_arena.array<uint32_t>(n));
+  for (uint32_t v = 0; v < n; ++v) parent[v] = v;
+  auto ports = entry.body().inputs;
+  for (uint32_t i = 0; i < ports.size(); ++i) {
+    if (values[ports[i]].data != nullptr) continue;
+    home[ports[i]] = Home::kInput;
+    input_of[ports[i]] = i;
+  }
+
+  // who needs a value on the host, until when
+  auto use = [&](uint32_t v, int32_t when) {
+    uint32_t r = root_of(parent, v);
+    if (ranges[r].last < when) ranges[r].last = when;
+  };
+  auto end = static_cast<int32_t>(steps.size());
+  WICK_ASSIGN(auto maker, bind_arena.array<uint32_t>(n));  // partition + 1
+  for (uint32_t p = 0; p < partitions.size(); ++p) {
+    const BoundPartition& part = partitions[p];
+    bool host = part.backend->in_host_memory();
+    for (uint32_t s = part.first; s < part.first + part.count; ++s) {
+      PlanStep& step = steps[s];
+      auto first = static_cast<int32_t>(host ? s : part.first);
+      auto last = static_cast<int32_t>(host ? s : part.first + part.count - 1);
+      for (uint32_t v : step.in) {
+        if (v == kNoIndex || values[v].data != nullptr) continue;
+        use(v, last);
+        // made by a device and read elsewhere: it needs a place on the host
+        if (home[v] == Home::kNowhere && maker[v] != p + 1) home[v] = Home::kBuffer;
+      }
+      for (uint32_t v : step.out) {
+        maker[v] = p + 1;
+        home[v] = host ? Home::kBuffer : Home::kNowhere;
+        ranges[v] = {0, first, last};
+      }
+      if (step.alias) {
+        uint32_t r = root_of(parent, step.in[0]);
+        parent[step.out[0]] = r;
+      }
+    }
+  }
+  for (uint32_t v : entry.body().outputs) {
+    if (values[v].data != nullptr) continue;
+    use(v, end);
+    uint32_t r = root_of(parent, v);
+    if (home[r] == Home::kNowhere) home[r] = Home::kBuffer;
+  }
+  // In place: output 0 takes the buffer over when this step is its last reader, and reads it once.
+  for (uint32_t s = 0; s < steps.size(); ++s) {
+    PlanStep& step = steps[s];
+    if (!step.in_place) continue;
+    step.in_place = false;
+    if (values[step.in[0]].data != nullptr) continue;
+    uint32_t from = root_of(parent, step.in[0]), to = root_of(parent, step.out[0]);
+    bool once = true;
+    for (size_t i = 1; i < step.in.size(); ++i) {
+      once = once && (step.in[i] == kNoIndex || root_of(parent, step.in[i]) != from);
+    }
+    if (!once || home[from] != Home::kBuffer || ranges[from].last != static_cast<int32_t>(s)) continue;
+    parent[to] = from;
+    ranges[from].last = ranges[to].last;
+    step.in_place = true;
+  }
+
+  for (uint32_t v = 0; v < n; ++v) {
+    if (parent[v] != v || home[v] != Home::kBuffer || values[v].data != nullptr) continue;
+    ranges[v].bytes = TensorView(nullptr, values[v].dtype, values[v].shape).nbytes();
+    if (ranges[v].bytes == 0) ranges[v].bytes = 1;  // an empty tensor still has an address
+  }
+  WICK_ASSIGN(auto offsets, bind_arena.array<size_t>(n));
+  WICK_TRY(plan_memory(ranges, offsets, &planned_bytes, bind_allocator));
+#ifndef NDEBUG
+  WICK_TRY(verify_memory(ranges, offsets, planned_bytes));
+#endif
+  WICK_TRY(reserve_memory(planned_bytes));
+
+  WICK_ASSIGN(views, bind_arena.array<TensorView>(n));
+  WICK_ASSIGN(input_uses, bind_arena.array<InputUse>(n));
+  size_t uses = 0;
+  for (uint32_t v = 0; v < n; ++v) {
+    const PlanValue& value = values[v];
+    if (value.dtype == DType::kNone) continue;
+    views[v] = TensorView(const_cast<void*>(value.data), value.dtype, value.shape);
+    if (value.data != nullptr) continue;
+    uint32_t r = root_of(parent, v);
+    if (home[r] == Home::kInput) input_uses[uses++] = {v, input_of[r]};
+    if (home[r] == Home::kBuffer) views[v].data = static_cast<char*>(memory) + offsets[r];
+  }
+  input_uses = input_uses.subspan(0, uses);
+  return {};
+}
+
+// Moves nothing: called before any view points into the memory, or with room to spare.
+Status Session::Impl::reserve_memory(size_t bytes) {
+  size_t held = bind_arena.used() + cache.bytes();
+  if (bytes > max_ram || held > max_ram - bytes) {
+    return error(Code::kBudgetExceeded, "max_ram: the session needs %zu bytes, %zu are allowed", bytes + held, max_ram);
+  }
+  if (bytes <= memory_bytes) return {};
+  allocator.deallocate(memory, memory_bytes, kAlignment);
+  memory_bytes = 0;
+  memory = allocator.allocate(bytes, kAlignment);
+  if (memory == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
+  memory_bytes = bytes;
+  return {};
+}
+
+Status Session::Impl::compile() {
+  size_t n = values.size();
+  WICK_ASSIGN(auto read_outside, bind_arena.array<uint8_t>(n));
+  WICK_ASSIGN(auto maker, bind_arena.array<uint32_t>(n));  // partition + 1; 0: an input or a constant
+  for (uint32_t p = 0; p < partitions.size(); ++p) {
+    for (const PlanStep& step : steps.subspan(partitions[p].first, partitions[p].count)) {
+      for (uint32_t v : step.in) {
+        if (v != kNoIndex && maker[v] != p + 1) read_outside[v] = 1;
+      }
+      for (uint32_t v : step.out) maker[v] = p + 1;
+    }
+  }
+  for (uint32_t v : entry.body().outputs) read_outside[v] = 1;
+
+  size_t scratch = 0;
+  WICK_ASSIGN(auto listed, bind_arena.array<uint32_t>(n));  // partition + 1 that has it among its inputs
+  for (uint32_t p = 0; p < partitions.size(); ++p) {
+    BoundPartition& part = partitions[p];
+    PartitionSpec spec;
+    spec.values = values;
+    spec.steps = steps.subspan(part.first, part.count);
+    spec.first_step = part.first;
+    spec.threads = threads;
+    spec.cache = &cache;
+    Array<uint32_t> in(bind_allocator), out(bind_allocator);
+    for (const PlanStep& step : spec.steps) {
+      for (uint32_t v : step.in) {
+        if (v == kNoIndex || values[v].data != nullptr || maker[v] == p + 1 || listed[v] == p + 1) continue;
+        listed[v] = p + 1;
+        WICK_TRY(in.push_back(v));
+      }
+      for (uint32_t v : step.out) {
+        if (read_outside[v] != 0) WICK_TRY(out.push_back(v));
+      }
+    }
+    spec.inputs = {in.data(), in.size()};  // their memory stays until the arena is cleared
+    spec.outputs = {out.data(), out.size()};
+    WICK_ASSIGN(auto compiled, part.backend->compile(spec, bind_allocator));
+    part.compiled = compiled.release();
+    if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();
+  }
+  // Scratch lies behind the buffers; the memory may move, so the views are moved with it.
+  scratch_offset = align_up(planned_bytes, kAlignment);
+  auto* before = static_cast<char*>(memory);
+  WICK_TRY(reserve_memory(scratch_offset + scratch));
+  auto* after = static_cast<char*>(memory);
+  for (uint32_t v = 0; v < n && before != after; ++v) {
+    auto* p = static_cast<char*>(views[v].data);
+    if (p != nullptr && values[v].data == nullptr) views[v].data = after + (p - before);
+  }
+  return {};
+}
+
+}  // namespace wick

@@ -1,0 +1,275 @@
+#include "runtime/exec/session.h"
+
+#include <sched.h>
+
+#include "runtime/exec/session_impl.h"
+
+namespace wick {
+namespace {
+
+int usable_cpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  int n = CPU_COUNT(&set);
+  return n < 1 ? 1 : n;
+}
+
+// What the format can say and this session cannot run yet.
+Status check_runnable(const EntryDef& entry) {
+  if (!entry.state_updates.empty()) return Status(Code::kUnsupported, "state buffers are not supported by sessions");
+  for (const ValueDef& v : entry.values) {
+    if (v.state != kNoIndex) return Status(Code::kUnsupported, "state buffers are not supported by sessions");
+    if (v.kind != ValueKind::kTensor || v.dtype == DType::kString) {
+      return error(Code::kUnsupported, "value %.60s is not a tensor of numbers", v.name);
+    }
+  }
+  for (const NodeDef& node : entry.body().nodes) {
+    if (node.info == nullptr) {
+      return error(Code::kUnsupported, "node %.60s: custom op %d has no kernel", node.name, static_cast<int>(node.op));
+    }
+  }
+  return {};
+}
+
+PortInfo port(const EntryDef& entry, uint32_t id) {
+  const ValueDef& v = entry.values[id];
+  return {v.name, v.dtype, v.unranked, v.dims};
+}
+
+int find_port(const EntryDef& entry, Span<const uint32_t> ids, const char* name) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (strcmp(entry.values[ids[i]].name, name) == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// "x, mask": what a wrong name should have been.
+struct NameList {
+  char text[256];
+};
+NameList names_of(const EntryDef& entry, Span<const uint32_t> ids) {
+  NameList list;
+  list.text[0] = '\0';
+  size_t at = 0;
+  for (uint32_t id : ids) {
+    const char* name = entry.values[id].name;
+    size_t n = strlen(name);
+    if (at + n + 3 > sizeof(list.text)) break;
+    if (at != 0) {
+      memcpy(list.text + at, ", ", 2);
+      at += 2;
+    }
+    memcpy(list.text + at, name, n + 1);
+    at += n;
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<Owned<Session>> Session::create(const Program& program, const SessionOptions& options) {
+  const EntryDef* entry = options.entry == nullptr ? &program.entries()[0] : program.find_entry(options.entry);
+  if (entry == nullptr) return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
+  WICK_TRY(check_runnable(*entry));
+  if (options.threads < 0 || options.threads > 4096) {
+    return error(Code::kInvalidArgument, "%d threads", options.threads);
+  }
+  Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
+  constexpr size_t kBytes = sizeof(Session) + sizeof(Impl);
+  static_assert(sizeof(Session) % alignof(Impl) == 0 || alignof(Impl) <= alignof(Session));
+  void* memory = allocator.allocate(kBytes, alignof(Impl));
+  if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a session");
+  auto* session = new (memory) Session();
+  auto* impl = new (static_cast<char*>(memory) + sizeof(Session)) Impl(program, *entry, options, allocator);
+  session->impl_ = impl;
+  Owned<Session> owned(session);
+
+  if (options.kernels.empty()) {
+    WICK_TRY(impl->sets.push_back(&kCpuKernels));
+    WICK_TRY(impl->sets.push_back(&kReferenceKernels));
+  }
+  for (const KernelSet* set : options.kernels) WICK_TRY(impl->sets.push_back(set));
+  impl->cpu = CpuBackend(impl->sets);
+  impl->threads = options.threads == 0 ? usable_cpus() : options.threads;
+  WICK_ASSIGN(impl->pool, ThreadPool::create(allocator, impl->threads));
+  WICK_TRY(impl->needs_value.resize(entry->body().inputs.size()));
+
+  // Bound right away where every size is known.
+  Array<Shape> shapes(allocator);
+  bool known = true;
+  for (const DimBinding& d : options.max_dims) {
+    bool found = false;
+    for (const SymbolDef& s : program.symbols()) found = found || strcmp(s.name, d.symbol) == 0;
+    if (!found) return error(Code::kNotFound, "the program has no symbolic dimension %.60s", d.symbol);
+  }
+  for (uint32_t id : entry->body().inputs) {
+    const ValueDef& v = entry->values[id];
+    Shape shape;
+    known = known && !v.unranked;
+    for (const DimDef& dim : v.dims) {
+      int64_t extent = dim.value;
+      if (dim.symbol >= 0) {
+        extent = -1;
+        for (const DimBinding& d : options.max_dims) {
+          if (strcmp(d.symbol, program.symbols()[static_cast<size_t>(dim.symbol)].name) == 0) extent = d.extent;
+        }
+      }
+      known = known && extent >= 0;
+      shape.push_back(extent);
+    }
+    WICK_TRY(shapes.push_back(shape));
+  }
+  if (known) WICK_TRY(impl->bind(shapes, {}));
+  return owned;
+}
+
+void Session::destroy(Session* session) {
+  if (session == nullptr) return;
+  Impl* impl = session->impl_;
+  Allocator& allocator = impl->allocator;
+  impl->unbind();
+  ThreadPool::destroy(impl->pool);
+  allocator.deallocate(impl->memory, impl->memory_bytes, kAlignment);
+  impl->~Impl();
+  session->~Session();
+  allocator.deallocate(session, sizeof(Session) + sizeof(Impl), alignof(Impl));
+}
+
+size_t Session::input_count() const { return impl_->entry.body().inputs.size(); }
+size_t Session::output_count() const { return impl_->entry.body().outputs.size(); }
+PortInfo Session::input(size_t i) const { return port(impl_->entry, impl_->entry.body().inputs[i]); }
+PortInfo Session::output(size_t i) const { return port(impl_->entry, impl_->entry.body().outputs[i]); }
+int Session::find_input(const char* name) const { return find_port(impl_->entry, impl_->entry.body().inputs, name); }
+int Session::find_output(const char* name) const { return find_port(impl_->entry, impl_->entry.body().outputs, name); }
+size_t Session::step_count() const { return impl_->steps.size(); }
+size_t Session::arena_bytes() const { return impl_->planned_bytes; }
+int Session::threads() const { return impl_->threads; }
+
+size_t Session::packed_bytes() const {
+  size_t total = impl_->cache.bytes();
+  for (const BoundPartition& p : impl_->partitions) {
+    if (p.compiled != nullptr) total += p.compiled->held_bytes();
+  }
+  return total;
+}
+
+Status Session::bind(Span<const Shape> shapes) { return impl_->bind(shapes, {}); }
+
+Result<Shape> Session::output_shape(size_t i) const {
+  if (i >= output_count()) return error(Code::kInvalidArgument, "there is no output %zu", i);
+  if (!impl_->bound) return Status(Code::kInvalidArgument, "the session is not bound to shapes yet");
+  return impl_->values[impl_->entry.body().outputs[i]].shape;
+}
+
+Status Session::Impl::check_run(Span<const TensorView> inputs, Span<TensorView> outputs) {
+  auto in = entry.body().inputs, out = entry.body().outputs;
+  if (inputs.size() != in.size()) {
+    return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu: %s", inputs.size(), in.size(),
+                 names_of(entry, in).text);
+  }
+  if (outputs.size() != out.size()) {
+    return error(Code::kInvalidArgument, "%zu outputs given, the program has %zu: %s", outputs.size(), out.size(),
+                 names_of(entry, out).text);
+  }
+  for (size_t i = 0; i < in.size(); ++i) {
+    const ValueDef& def = entry.values[in[i]];
+    const TensorView& v = inputs[i];
+    if (v.dtype != def.dtype) {
+      return error(Code::kTypeMismatch, "input %.60s is %s, the program takes %s", def.name, dtype_name(v.dtype),
+                   dtype_name(def.dtype));
+    }
+    auto bytes = checked_bytes(v.shape, dtype_bits(v.dtype));
+    if (!bytes.ok()) return annotate(bytes.status(), "input %.60s: ", def.name);
+    if (*bytes != 0 && v.data == nullptr) return error(Code::kInvalidArgument, "input %.60s has no data", def.name);
+    size_t align = dtype_size(v.dtype) > 1 ? (dtype_size(v.dtype) > 8 ? 8 : dtype_size(v.dtype)) : 1;
+    if (!v.contiguous() || reinterpret_cast<uintptr_t>(v.data) % align != 0) {
+      return error(Code::kInvalidArgument, "input %.60s must be contiguous and aligned to its elements", def.name);
+    }
+  }
+  return {};
+}
+
+Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options) {
+  WICK_TRY(check_run(inputs, outputs));
+  bool same = bound;
+  for (size_t i = 0; same && i < inputs.size(); ++i) same = inputs[i].shape == shapes[i];
+  if (!same || given_changed(inputs)) {
+    Array<Shape> wanted(allocator);
+    WICK_TRY(wanted.reserve(inputs.size()));
+    for (const TensorView& v : inputs) WICK_TRY(wanted.push_back(v.shape));
+    FloatModeScope mode;
+    WICK_TRY(bind(wanted, inputs));
+  }
+  auto out = entry.body().outputs;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const TensorView& have = views[out[i]];
+    if (outputs[i].data == nullptr) continue;
+    if (outputs[i].dtype != have.dtype) {
+      return error(Code::kTypeMismatch, "output %.60s is %s, the buffer given is %s", entry.values[out[i]].name,
+                   dtype_name(have.dtype), dtype_name(outputs[i].dtype));
+    }
+    if (!(outputs[i].shape == have.shape) || !outputs[i].contiguous()) {
+      return error(Code::kShapeMismatch, "output %.60s has shape %s, the buffer given %s (it must be contiguous)",
+                   entry.values[out[i]].name, to_text(have.shape).text, to_text(outputs[i].shape).text);
+    }
+  }
+
+  FloatModeScope mode;
+  for (const InputUse& use : input_uses) views[use.value].data = inputs[use.input].data;
+  RunCtx ctx;
+  ctx.values = views;
+  ctx.pool = pool;
+  ctx.scratch = static_cast<char*>(memory) + scratch_offset;
+  ctx.trace = trace;
+  ctx.deadline_ns = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
+  for (const BoundPartition& part : partitions) {
+    if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns) return Status(Code::kDeadline, "the deadline passed");
+    WICK_TRY(part.compiled->run(ctx));
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    const TensorView& from = views[out[i]];
+    if (outputs[i].data == nullptr) {
+      outputs[i] = from;
+    } else if (from.nbytes() != 0) {
+      memmove(outputs[i].data, from.data, from.nbytes());
+    }
+  }
+  return {};
+}
+
+Status Session::run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options) {
+  return impl_->run(inputs, outputs, options);
+}
+
+Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options) {
+  constexpr size_t kMaxNamed = 64;  // more go by position
+  TensorView in[kMaxNamed], out[kMaxNamed];
+  if (input_count() > kMaxNamed || output_count() > kMaxNamed) {
+    return Status(Code::kInvalidArgument, "more than 64 inputs or outputs: run by position");
+  }
+  for (const NamedView& v : inputs) {
+    int i = find_input(v.name);
+    if (i < 0) {
+      return error(Code::kNotFound, "no input is named %.60s; there are: %s", v.name,
+                   names_of(impl_->entry, impl_->entry.body().inputs).text);
+    }
+    if (in[i].present()) return error(Code::kInvalidArgument, "input %.60s is given twice", v.name);
+    in[i] = v.view;
+  }
+  for (size_t i = 0; i < input_count(); ++i) {
+    if (!in[i].present()) return error(Code::kInvalidArgument, "input %.60s is missing", input(i).name);
+  }
+  for (const NamedView& v : outputs) {
+    int i = find_output(v.name);
+    if (i < 0) {
+      return error(Code::kNotFound, "no output is named %.60s; there are: %s", v.name,
+                   names_of(impl_->entry, impl_->entry.body().outputs).text);
+    }
+    out[i] = v.view;
+  }
+  WICK_TRY(impl_->run({in, input_count()}, {out, output_count()}, options));
+  for (NamedView& v : outputs) v.view = out[find_output(v.name)];
+  return {};
+}
+
+}  // namespace wick
