@@ -1,4 +1,5 @@
-// Our SGEMM against oneDNN's in one run: both sides take turns, the ratio is the median of the rounds.
+// Our SGEMM against oneDNN's in one run: both sides take turns, the ratio is the median of the
+// rounds.
 //   gemm_bench [threads] [m n k ...]     (set OMP_NUM_THREADS to the same number for oneDNN)
 #include <algorithm>
 #include <chrono>
@@ -71,7 +72,8 @@ void bench(wick::ThreadPool* pool, int64_t m, int64_t n, int64_t k, bool prepack
     others.push_back(seconds(repeat, theirs));
     ratios.push_back(others.back() / mine.back());
   }
-  const double gflop = 2e-9 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double gflop =
+      2e-9 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   printf("%5ld x %5ld x %5ld %s T=%d  wick %8.2f GFLOP/s (best %8.2f)", m, n, k,
          prepacked ? "packed" : "      ", pool->threads(), gflop / median(mine),
          gflop / *std::min_element(mine.begin(), mine.end()));

@@ -51,8 +51,8 @@ bool spin(Done done) {
 
 // A job is open from the moment its fields are written until the caller has found no task left. A
 // worker counts itself in (`inside`) before it looks at `open`, and the caller leaves only when the
-// job is closed and nobody is inside: so no worker can touch a job that has ended, and a worker that
-// wakes late costs the caller nothing.
+// job is closed and nobody is inside: so no worker can touch a job that has ended, and a worker
+// that wakes late costs the caller nothing.
 struct ThreadPool::Impl {
   struct Worker {
     Impl* impl;
@@ -173,7 +173,8 @@ struct ThreadPool::Impl {
 
 Result<ThreadPool*> ThreadPool::create(Allocator& allocator, int threads) {
   if (threads < 1 || threads > kMaxThreads) {
-    return error(Code::kInvalidArgument, "threads must be in [1, %d], got %d", kMaxThreads, threads);
+    return error(Code::kInvalidArgument, "threads must be in [1, %d], got %d", kMaxThreads,
+                 threads);
   }
   void* memory = allocator.allocate(sizeof(ThreadPool), alignof(ThreadPool));
   if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate the thread pool");
@@ -235,7 +236,8 @@ void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> 
 
 #if defined(__x86_64__) || defined(__SSE__)
 namespace {
-constexpr unsigned kModeBits = 0x8000 | 0x6000 | 0x0040;  // flush to zero, rounding, denormals are zero
+constexpr unsigned kModeBits =
+    0x8000 | 0x6000 | 0x0040;  // flush to zero, rounding, denormals are zero
 }  // namespace
 
 FloatModeScope::FloatModeScope() : saved_(_mm_getcsr()) {

@@ -23,7 +23,8 @@ int64_t table_floats(const ConvPlan& p) { return round_up(p.k, 16); }
 
 // What group g of an image looks like to the tiles.
 ConvTiles group_tiles(const TileKernels& t, const ConvPlan& p, int64_t g, const float* image,
-                      const int32_t* offset, const float* packed, float* y, const Epilogue& epilogue) {
+                      const int32_t* offset, const float* packed, float* y,
+                      const Epilogue& epilogue) {
   const ConvShape& s = p.shape;
   ConvTiles c;
   c.kernels = &t;
@@ -63,8 +64,9 @@ void fill_offsets(const ConvPlan& p, int32_t* offset) {
   }
 }
 
-void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, const float* w, float* y,
-                       const Epilogue& epilogue, int64_t group, const int32_t* offset, float* scratch) {
+void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, const float* w,
+                       float* y, const Epilogue& epilogue, int64_t group, const int32_t* offset,
+                       float* scratch) {
   const ConvShape& s = p.shape;
   float* flat = scratch + image_floats(p);
   pad_channel(p.image, x, s.h, s.w, s.pad_top, s.pad_left, scratch);
@@ -106,8 +108,8 @@ void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const fl
     for (int64_t i = task * total / tasks; i < (task + 1) * total / tasks; ++i) {
       Epilogue e = epilogue;
       if (e.residual != nullptr) e.residual += i / s.groups * s.oc * plane;
-      depthwise_channel(t, p, x + i * s.h * s.w, w, y + i * s.group_out() * plane, e, i % s.groups, offset,
-                        scratch + worker * per_task);
+      depthwise_channel(t, p, x + i * s.h * s.w, w, y + i * s.group_out() * plane, e, i % s.groups,
+                        offset, scratch + worker * per_task);
     }
   });
 }
@@ -120,8 +122,10 @@ void pad_channel(const PaddedImage& image, const float* x, int64_t h, int64_t w,
     for (int64_t pw = 0; pw < image.split_w; ++pw) {
       // Columns [lo, hi) of this plane lie inside the input.
       const int64_t shift = pad_left - pw;
-      const int64_t lo = std::clamp<int64_t>(ceil_div(std::max<int64_t>(shift, 0), image.split_w), 0, image.cols);
-      const int64_t hi = std::clamp<int64_t>(ceil_div(std::max<int64_t>(w + shift, 0), image.split_w), lo, image.cols);
+      const int64_t lo =
+          std::clamp<int64_t>(ceil_div(std::max<int64_t>(shift, 0), image.split_w), 0, image.cols);
+      const int64_t hi = std::clamp<int64_t>(
+          ceil_div(std::max<int64_t>(w + shift, 0), image.split_w), lo, image.cols);
       for (int64_t r = 0; r < image.rows; ++r, out += image.cols) {
         const int64_t row = r * image.split_h + ph - pad_top;
         if (row < 0 || row >= h) {
@@ -148,7 +152,8 @@ bool conv_supported(const ConvShape& s) {
   const double rows = static_cast<double>(s.oh * s.stride_h + s.kh * s.dilation_h + s.stride_h);
   const double cols = static_cast<double>(s.ow * s.stride_w + s.kw * s.dilation_w + s.stride_w);
   return static_cast<double>(s.group_in()) * rows * cols < kMax &&
-         static_cast<double>(s.group_in()) * static_cast<double>(s.h * s.w) < kMax && s.group_in() > 0;
+         static_cast<double>(s.group_in()) * static_cast<double>(s.h * s.w) < kMax &&
+         s.group_in() > 0;
 }
 
 ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& s, int threads) {
@@ -204,8 +209,8 @@ void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, fl
   const bool by_channel = p.path == ConvPlan::Path::kChannels;
   const size_t step = conv_weight_floats(kernels, by_channel, s.group_out(), p.k);
   for (int64_t g = 0; g < s.groups; ++g, packed += step) {
-    conv_pack_weights(kernels, by_channel, w + g * s.group_out() * p.k, p.k, nullptr, s.group_out(), p.k,
-                      packed);
+    conv_pack_weights(kernels, by_channel, w + g * s.group_out() * p.k, p.k, nullptr, s.group_out(),
+                      p.k, packed);
   }
 }
 
@@ -215,8 +220,8 @@ size_t conv_scratch_bytes(const TileKernels& kernels, const ConvPlan& p, int thr
   return bytes(floats);
 }
 
-void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const float* packed, float* y,
-          const Epilogue& epilogue, float* scratch, ThreadPool* pool) {
+void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const float* packed,
+          float* y, const Epilogue& epilogue, float* scratch, ThreadPool* pool) {
   const ConvShape& s = p.shape;
   if (s.n * s.oc * s.oh * s.ow == 0) return;
   auto* offset = reinterpret_cast<int32_t*>(scratch);
@@ -249,7 +254,8 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
       for (int64_t g = 0; g < s.groups; ++g) {
         const ConvTiles c = tiles(n, g, image);
         const int64_t tasks = conv_tile_tasks(c, 1);
-        for (int64_t task = 0; task < tasks; ++task) conv_tile_run(c, 1, task, image + image_floats(p));
+        for (int64_t task = 0; task < tasks; ++task)
+          conv_tile_run(c, 1, task, image + image_floats(p));
       }
     });
     return;
@@ -258,7 +264,8 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
   scratch += image_floats(p);
   for (int64_t n = 0; n < s.n; ++n) {
     if (p.padded) {
-      const int64_t parts = s.ic * p.image.channel_floats() < 16384 ? 1 : std::min<int64_t>(s.ic, threads);
+      const int64_t parts =
+          s.ic * p.image.channel_floats() < 16384 ? 1 : std::min<int64_t>(s.ic, threads);
       parallel_for(pool, parts, [&](int64_t part, int) {
         for (int64_t c = part * s.ic / parts; c < (part + 1) * s.ic / parts; ++c) pad(n, c, image);
       });

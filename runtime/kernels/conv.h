@@ -1,6 +1,6 @@
-// f32 convolution over two spatial dims, NCHW in and out. The order of the numeric contract: per output
-// one FMA for each (input channel, kh, kw) in the weights' own order, from +0; a padded tap is a real
-// fma(w, 0, sum); then the epilogue.
+// f32 convolution over two spatial dims, NCHW in and out. The order of the numeric contract: per
+// output one FMA for each (input channel, kh, kw) in the weights' own order, from +0; a padded tap
+// is a real fma(w, 0, sum); then the epilogue.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 namespace wick {
 
 struct ConvShape {
-  int64_t n = 1, ic = 1, h = 1, w = 1;   // input
-  int64_t oc = 1, oh = 1, ow = 1;        // output
+  int64_t n = 1, ic = 1, h = 1, w = 1;  // input
+  int64_t oc = 1, oh = 1, ow = 1;       // output
   int64_t kh = 1, kw = 1;
   int64_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-  int64_t pad_top = 0, pad_left = 0;     // the others follow from the output size
+  int64_t pad_top = 0, pad_left = 0;  // the others follow from the output size
   int64_t groups = 1;
 
   int64_t group_in() const { return ic / groups; }
@@ -22,8 +22,8 @@ struct ConvShape {
   int64_t taps() const { return kh * kw; }
 };
 
-// An image with its padding written out, each channel as split_h x split_w planes of every split-th row
-// and column: with split = stride, neighbouring outputs read neighbouring elements.
+// An image with its padding written out, each channel as split_h x split_w planes of every split-th
+// row and column: with split = stride, neighbouring outputs read neighbouring elements.
 struct PaddedImage {
   int64_t split_h = 1, split_w = 1;
   int64_t rows = 0, cols = 0;  // of one plane
@@ -39,28 +39,31 @@ struct ConvPlan {
   enum class Path : uint8_t { kPixels, kChannels, kDepthwise };
   ConvShape shape;
   Path path = Path::kPixels;
-  bool padded = true;      // false: the input is read where it lies
-  bool by_image = false;   // tasks are whole images
+  bool padded = true;     // false: the input is read where it lies
+  bool by_image = false;  // tasks are whole images
   PaddedImage image;
-  int64_t k = 0;           // taps of one output
+  int64_t k = 0;  // taps of one output
 };
 
 // False when a size does not fit the 32-bit offset tables.
 bool conv_supported(const ConvShape& s);
 ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& s, int threads);
-ConvPlan conv_plan_for(const ConvShape& s, int threads, ConvPlan::Path path);  // a path of one's own
+ConvPlan conv_plan_for(const ConvShape& s, int threads,
+                       ConvPlan::Path path);  // a path of one's own
 size_t conv_packed_bytes(const TileKernels& kernels, const ConvPlan& plan);
 void conv_pack(const TileKernels& kernels, const ConvPlan& plan, const float* w, float* packed);
 size_t conv_scratch_bytes(const TileKernels& kernels, const ConvPlan& plan, int threads);
-// `packed` is conv_pack's; the residual of the epilogue is laid out like y; scratch is 64-byte aligned.
-void conv(const TileKernels& kernels, const ConvPlan& plan, const float* x, const float* packed, float* y,
-          const Epilogue& epilogue, float* scratch, ThreadPool* pool);
+// `packed` is conv_pack's; the residual of the epilogue is laid out like y; scratch is 64-byte
+// aligned.
+void conv(const TileKernels& kernels, const ConvPlan& plan, const float* x, const float* packed,
+          float* y, const Epilogue& epilogue, float* scratch, ThreadPool* pool);
 
 // One channel, h x w, into its padded form; what lies outside is zero.
 void pad_channel(const PaddedImage& image, const float* x, int64_t h, int64_t w, int64_t pad_top,
                  int64_t pad_left, float* out);
 
 // The same by plain loops with std::fma.
-void conv_ref(const ConvShape& s, const float* x, const float* w, float* y, const Epilogue& epilogue);
+void conv_ref(const ConvShape& s, const float* x, const float* w, float* y,
+              const Epilogue& epilogue);
 
 }  // namespace wick

@@ -5,7 +5,8 @@
 
 namespace wick {
 
-void conv_ref(const ConvShape& s, const float* x, const float* w, float* y, const Epilogue& epilogue) {
+void conv_ref(const ConvShape& s, const float* x, const float* w, float* y,
+              const Epilogue& epilogue) {
   const int64_t plane = s.oh * s.ow;
   for (int64_t n = 0; n < s.n; ++n) {
     for (int64_t o = 0; o < s.oc; ++o) {

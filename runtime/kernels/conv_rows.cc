@@ -61,7 +61,8 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   return {};
 }
 
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
   return run_conv(ctx, in, out, *static_cast<const ConvAttrs*>(attrs), nullptr);
 }
 Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

@@ -104,15 +104,16 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
         t.finish(e, channel + r, from, c.x_row, out, c.out_row, row1 - row0, c.cols);
       } else {
         for (int64_t i = 0; i < row1 - row0; ++i) {
-          for (int64_t j = 0; j < c.cols; ++j) out[i * c.out_row + j * c.out_col] = from[i * c.x_row + j];
+          for (int64_t j = 0; j < c.cols; ++j)
+            out[i * c.out_row + j * c.out_col] = from[i * c.x_row + j];
         }
       }
     }
   }
 }
 
-void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t panel0, int64_t panel1,
-                   float* tile) {
+void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t panel0,
+                   int64_t panel1, float* tile) {
   const TileKernels& t = *c.kernels;
   const int64_t panel_cols = conv_panel_cols(t, c.channels);
   const bool contiguous = c.out_col == 1 && c.out_row == c.cols;
@@ -167,15 +168,17 @@ int64_t conv_panel_cols(const TileKernels& kernels, int64_t channels) {
   return ceil_div(vectors, panels) * kernels.lanes;
 }
 
-size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t channels, int64_t k) {
+size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t channels,
+                          int64_t k) {
   const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
   return static_cast<size_t>(round_up(round_up(channels, unit) * k, 16));
 }
 
-void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w, int64_t w_channel,
-                       const int32_t* tap, int64_t channels, int64_t k, float* packed) {
+void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w,
+                       int64_t w_channel, const int32_t* tap, int64_t channels, int64_t k,
+                       float* packed) {
   const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
-    for (int64_t c = 0; c < channels; c += unit, packed += unit * k) {
+  for (int64_t c = 0; c < channels; c += unit, packed += unit * k) {
     const int64_t n = std::min(unit, channels - c);
     const float* from = w + c * w_channel;
     if (tap == nullptr) {
@@ -221,8 +224,8 @@ void conv_tile_run(const ConvTiles& c, int wanted, int64_t task, float* scratch)
 
 bool conv_prefers_channels(const TileKernels& kernels, int64_t channels, int64_t k, int64_t rows,
                            int64_t cols, int64_t x_row) {
-  // The share of the multiply-adds that is not padding, for each way; channel tiles also pay for the
-  // transposed store, about as much as 6 steps of k.
+  // The share of the multiply-adds that is not padding, for each way; channel tiles also pay for
+  // the transposed store, about as much as 6 steps of k.
   const auto share = [](int64_t n, int64_t unit) {
     return static_cast<double>(n) / static_cast<double>(round_up(n, unit));
   };

@@ -1,9 +1,12 @@
 // The two ways a convolution is cut into register tiles. Forward and input gradient share them.
 //
-//   pixel tiles    rows = output channels, lanes = output pixels. The image lies as planes in which a
-//                  step of one output pixel is a step of one element, so a vector of pixels is one load
-//                  at `offset[k]`; between two output rows lie columns that are computed and dropped.
-//   channel tiles  rows = output pixels (any step between them), lanes = output channels from packed
+//   pixel tiles    rows = output channels, lanes = output pixels. The image lies as planes in which
+//   a
+//                  step of one output pixel is a step of one element, so a vector of pixels is one
+//                  load at `offset[k]`; between two output rows lie columns that are computed and
+//                  dropped.
+//   channel tiles  rows = output pixels (any step between them), lanes = output channels from
+//   packed
 //                  weights; the tile is transposed on its way out.
 //
 // Either one gives the contract's bits; which is faster depends on the shape.
@@ -20,9 +23,9 @@ namespace wick {
 // weight(c, k) * x[offset[k] + i * x_row + j * x_col]).
 struct ConvTiles {
   const TileKernels* kernels = nullptr;
-  bool by_channel = false;    // channel tiles
+  bool by_channel = false;  // channel tiles
   const float* x = nullptr;
-  bool x_has_slack = false;   // readable for one tile of lanes beyond the last pixel
+  bool x_has_slack = false;      // readable for one tile of lanes beyond the last pixel
   int64_t x_row = 0, x_col = 0;  // pixel tiles need x_col == 1
   const int32_t* offset = nullptr;
   int64_t k = 0;
@@ -31,15 +34,16 @@ struct ConvTiles {
   int64_t rows = 0, cols = 0;  // output pixels
   float* out = nullptr;
   int64_t out_channel = 0, out_row = 0, out_col = 1;
-  Epilogue epilogue;    // its pointers are those of this group's first channel and of `out`
+  Epilogue epilogue;  // its pointers are those of this group's first channel and of `out`
 };
 
 // Columns of a panel of channel tiles: vectors spread evenly over the panels.
 int64_t conv_panel_cols(const TileKernels& kernels, int64_t channels);
 size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t channels, int64_t k);
 // weight(c, k) lies at w[c * w_channel + tap[k]]; without a table, at w[c * w_channel + k].
-void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w, int64_t w_channel,
-                       const int32_t* tap, int64_t channels, int64_t k, float* packed);
+void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w,
+                       int64_t w_channel, const int32_t* tap, int64_t channels, int64_t k,
+                       float* packed);
 
 // Independent pieces of the work, at least `wanted` of them where the shape allows.
 int64_t conv_tile_tasks(const ConvTiles& c, int wanted);

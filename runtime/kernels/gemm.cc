@@ -6,14 +6,16 @@
 namespace wick {
 namespace {
 
-// Block sizes decide speed only: a later block of k resumes from the sums that the earlier one stored.
+// Block sizes decide speed only: a later block of k resumes from the sums that the earlier one
+// stored.
 constexpr int64_t kBlockK = 1024;
-constexpr int64_t kBlockM = 96;    // kBlockM x kBlockK of A stays in L2 beside a panel of B
-constexpr int64_t kBlockN = 2016;  // a multiple of every target's nr
-constexpr int64_t kDirectM = 256;  // up to here B is used too few times for packing to pay
+constexpr int64_t kBlockM = 96;      // kBlockM x kBlockK of A stays in L2 beside a panel of B
+constexpr int64_t kBlockN = 2016;    // a multiple of every target's nr
+constexpr int64_t kDirectM = 256;    // up to here B is used too few times for packing to pay
 constexpr int64_t kDirectFarM = 64;  // the same for rows of B that lie pages apart
-constexpr int64_t kDirectK = 128;  // few enough rows of B to keep their pages in the TLB
-constexpr int64_t kStreamM = 8, kStreamK = 16;  // B comes from memory: as many rows as prefetchers follow
+constexpr int64_t kDirectK = 128;    // few enough rows of B to keep their pages in the TLB
+constexpr int64_t kStreamM = 8,
+                  kStreamK = 16;  // B comes from memory: as many rows as prefetchers follow
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -85,8 +87,8 @@ class Product {
   }
 
   void run() {
-    // For rows in order, walking A as it lies costs nothing; strided k, or rows that fall on the same
-    // cache sets, are copied once per block.
+    // For rows in order, walking A as it lies costs nothing; strided k, or rows that fall on the
+    // same cache sets, are copied once per block.
     pack_a_ = g_.m > t_.mr && g_.n > 4 * t_.nr && (g_.a_col != 1 || g_.a_row % 256 == 0);
     for (int64_t j = 0; j < g_.n; j += block_n_) {
       const int64_t cols = std::min(block_n_, g_.n - j);
@@ -120,7 +122,8 @@ class Product {
     if (cols > 0) rows(j, cols, k, depth, v);
   }
 
-  // All rows of a block of columns. Tasks are blocks of rows; when there are few, blocks of panels too.
+  // All rows of a block of columns. Tasks are blocks of rows; when there are few, blocks of panels
+  // too.
   void rows(int64_t j, int64_t cols, int64_t k, int64_t depth, const Vectors& v) {
     const int64_t panels = ceil_div(cols, t_.nr);
     const int64_t row_tiles = ceil_div(g_.m, t_.mr);
@@ -173,7 +176,8 @@ class Product {
         args.out = g_.c + i * g_.c_row + col;
         // The next tile's outputs come from far away; fetch them while this one computes.
         for (int64_t r = i + t_.mr; r < std::min(i1, i + 2 * t_.mr); ++r) {
-          for (int64_t c = col; c < col + args.cols; c += 16) __builtin_prefetch(g_.c + r * g_.c_row + c, 1);
+          for (int64_t c = col; c < col + args.cols; c += 16)
+            __builtin_prefetch(g_.c + r * g_.c_row + c, 1);
         }
         t_.tile(args);
         if (last) finish(args, i, col);
@@ -212,8 +216,8 @@ size_t gemm_packed_b_bytes(const TileKernels& kernels, int64_t k, int64_t n) {
   return sizeof(float) * static_cast<size_t>(round_up(n, kernels.nr) * k);
 }
 
-void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col, int64_t k,
-                 int64_t n, float* packed, ThreadPool* pool) {
+void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col,
+                 int64_t k, int64_t n, float* packed, ThreadPool* pool) {
   parallel_for(pool, ceil_div(n, kernels.nr), [&](int64_t p, int) {
     const int64_t j = p * kernels.nr;
     pack_panel(kernels, b + j * b_col, b_row, b_col, k, std::min<int64_t>(kernels.nr, n - j),
@@ -221,8 +225,8 @@ void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int6
   });
 }
 
-size_t gemm_scratch_bytes(const TileKernels& kernels, int64_t m, int64_t n, int64_t k, bool packed_b,
-                          int threads) {
+size_t gemm_scratch_bytes(const TileKernels& kernels, int64_t m, int64_t n, int64_t k,
+                          bool packed_b, int threads) {
   const int64_t block_k = std::min(kBlockK, k);
   int64_t floats = 0;
   if (!packed_b) floats += round_up(std::min(kBlockN, round_up(n, kernels.nr)) * block_k, 16);

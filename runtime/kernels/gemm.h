@@ -1,6 +1,6 @@
-// f32 matrix product, packed, blocked and threaded. The order of the numeric contract: per output one
-// FMA for each k, ascending, from +0, then the epilogue. Bits do not depend on block sizes, on the
-// number of threads or on packing.
+// f32 matrix product, packed, blocked and threaded. The order of the numeric contract: per output
+// one FMA for each k, ascending, from +0, then the epilogue. Bits do not depend on block sizes, on
+// the number of threads or on packing.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace wick {
 
-// c[i][j] = epilogue(sum over k of a[i][k] * b[k][j]). A and B by strides in elements (transposed and
-// strided operands need no copy); C's columns are contiguous.
+// c[i][j] = epilogue(sum over k of a[i][k] * b[k][j]). A and B by strides in elements (transposed
+// and strided operands need no copy); C's columns are contiguous.
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
@@ -26,12 +26,12 @@ struct Gemm {
 
 // Panels of nr columns: [panel][k][nr], the last one filled up with zeros.
 size_t gemm_packed_b_bytes(const TileKernels& kernels, int64_t k, int64_t n);
-void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col, int64_t k,
-                 int64_t n, float* packed, ThreadPool* pool = nullptr);
+void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col,
+                 int64_t k, int64_t n, float* packed, ThreadPool* pool = nullptr);
 
 // Upper bound for any operand strides; `threads` is the pool's. 64-byte aligned scratch.
-size_t gemm_scratch_bytes(const TileKernels& kernels, int64_t m, int64_t n, int64_t k, bool packed_b,
-                          int threads);
+size_t gemm_scratch_bytes(const TileKernels& kernels, int64_t m, int64_t n, int64_t k,
+                          bool packed_b, int threads);
 
 void gemm(const TileKernels& kernels, const Gemm& g, float* scratch, ThreadPool* pool);
 

@@ -8,7 +8,8 @@
 namespace wick {
 namespace {
 
-// A batch of products: operands by strides, the batch dims of the output, 0 strides where broadcast.
+// A batch of products: operands by strides, the batch dims of the output, 0 strides where
+// broadcast.
 struct Batched {
   int64_t m, n, k;
   int64_t a_row, a_col, b_row, b_col;
@@ -83,7 +84,8 @@ Status matmul_plan(const KernelQuery& q, KernelPlan* p) {
   const size_t one = (gemm_scratch_bytes(t, g.m, g.n, g.k, false, inner) + 63) / 64 * 64;
   p->scratch_bytes = one * static_cast<size_t>(inner == 1 ? q.threads : 1);
   if (q.in[1].rank() == 2 && g.n == r.n && r.batches == 1) {
-    p->packs[0] = {1, packed_layout(PackedKind::kGemmPanels, t.nr), gemm_packed_b_bytes(t, g.k, g.n)};
+    p->packs[0] = {1, packed_layout(PackedKind::kGemmPanels, t.nr),
+                   gemm_packed_b_bytes(t, g.k, g.n)};
   }
   return {};
 }
@@ -91,11 +93,13 @@ Status matmul_plan(const KernelQuery& q, KernelPlan* p) {
 Status matmul_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   const auto& t = *static_cast<const TileKernels*>(p.fn[0]);
   const TensorView& b = q.in[1];
-  gemm_pack_b(t, b.as<float>(), b.strides[0], b.strides[1], b.dim(0), b.dim(1), static_cast<float*>(dst));
+  gemm_pack_b(t, b.as<float>(), b.strides[0], b.strides[1], b.dim(0), b.dim(1),
+              static_cast<float*>(dst));
   return {};
 }
 
-Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                  const void*) {
   const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
   const int threads = static_cast<int>(ctx.plan->ints[0]);
   const Batched r = batched(in[0], in[1]);
@@ -162,11 +166,13 @@ Status run_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   g.c = out[0].as<float>();
   g.epilogue = make_epilogue(in, attrs);
   g.epilogue.residual_step = g.n;
-  gemm(*static_cast<const TileKernels*>(ctx.plan->fn[0]), g, static_cast<float*>(ctx.scratch), ctx.pool);
+  gemm(*static_cast<const TileKernels*>(ctx.plan->fn[0]), g, static_cast<float*>(ctx.scratch),
+       ctx.pool);
   return {};
 }
 
-Status linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+Status linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                  const void*) {
   return run_linear(ctx, in, out, nullptr);
 }
 Status fused_linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
@@ -176,9 +182,10 @@ Status fused_linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
 
 }  // namespace
 
-WICK_CPU_ROWS(MatMul,
-              {"matmul.f32.simd", kStridedInputs, matmul_match, matmul_plan, matmul_pack, matmul_run});
-WICK_CPU_ROWS(Linear, {"linear.f32.simd", kContiguous, linear_match, linear_plan, linear_pack, linear_run});
+WICK_CPU_ROWS(MatMul, {"matmul.f32.simd", kStridedInputs, matmul_match, matmul_plan, matmul_pack,
+                       matmul_run});
+WICK_CPU_ROWS(Linear,
+              {"linear.f32.simd", kContiguous, linear_match, linear_plan, linear_pack, linear_run});
 WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, linear_match, linear_plan,
                             linear_pack, fused_linear_run});
 

@@ -15,7 +15,8 @@ void force_simd_targets(int64_t targets);
 
 const char* simd_target_name(int64_t target);
 
-// Targets with a fused multiply-add promise the same bits as the reference (P2 of the numeric contract).
+// Targets with a fused multiply-add promise the same bits as the reference (P2 of the numeric
+// contract).
 bool simd_target_has_fma(int64_t target);
 
 // f(target) once for each available target, with only that one chosen meanwhile.

@@ -1,10 +1,11 @@
-// The inner loops of f32 matmul and convolution: a small tile of outputs kept in registers while k runs.
+// The inner loops of f32 matmul and convolution: a small tile of outputs kept in registers while k
+// runs.
 //
 //   out[r][c] = sum over k ascending of fma(row operand r at k, vector operand at k [c], sum)
 //
-// Lanes lie across c, never across k, so every FMA target gives the same bits. The row operand is read
-// as broadcasts through one pointer a row; the vector operand as whole vectors. Either one may be
-// addressed by a table of offsets over k, which is how convolution needs no im2col copy.
+// Lanes lie across c, never across k, so every FMA target gives the same bits. The row operand is
+// read as broadcasts through one pointer a row; the vector operand as whole vectors. Either one may
+// be addressed by a table of offsets over k, which is how convolution needs no im2col copy.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +20,22 @@ struct TileArgs {
   const float* rows[kMaxTileRows];  // row_count valid ones
   const float* vec;                 // readable up to `cols` rounded up to whole vectors, at each k
   float* out;
-  int64_t row_step;        // from k to k + 1, in elements
+  int64_t row_step;  // from k to k + 1, in elements
   int64_t vec_step;
-  int64_t out_step;        // from row to row
+  int64_t out_step;           // from row to row
   const int32_t* row_offset;  // by k; replaces row_step in tile_row_table
   const int32_t* vec_offset;  // by k; replaces vec_step in tile_vec_table
   int64_t k;
-  int row_count;           // 1 .. mr
-  int cols;                // 1 .. nr
-  bool resume;             // start from what `out` holds (an earlier block of k), not from +0
+  int row_count;  // 1 .. mr
+  int cols;       // 1 .. nr
+  bool resume;    // start from what `out` holds (an earlier block of k), not from +0
 };
 
 // What follows the sum, in the order of the fields; each step is skipped when its pointer is null.
 struct Epilogue {
   enum class Channel : uint8_t { kRow, kColumn, kWhole };  // kWhole: the region is of one channel
-  const float* bias = nullptr;   // by channel: y + bias
-  const float* scale = nullptr;  // by channel: fma(y, scale, shift)
+  const float* bias = nullptr;                             // by channel: y + bias
+  const float* scale = nullptr;                            // by channel: fma(y, scale, shift)
   const float* shift = nullptr;
   const float* residual = nullptr;  // laid out like the region: y + residual
   int64_t residual_step = 0;
@@ -61,8 +62,8 @@ struct TileKernels {
   // dst[c * dst_step + r] = src[r * src_step + c]
   void (*transpose)(const float* src, int64_t src_step, float* dst, int64_t dst_step, int64_t rows,
                     int64_t cols);
-  // out[i] = sum over t ascending of fma(w[t], x[offset[t] + i], sum), i in [0, count); x is readable
-  // and out writable up to the next multiple of `lanes`.
+  // out[i] = sum over t ascending of fma(w[t], x[offset[t] + i], sum), i in [0, count); x is
+  // readable and out writable up to the next multiple of `lanes`.
   void (*taps)(const float* x, const int32_t* offset, const float* w, int64_t taps, float* out,
                int64_t count);
 };

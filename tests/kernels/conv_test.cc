@@ -11,8 +11,8 @@ using test::Random;
 using test::random_floats;
 using test::same_bits;
 
-ConvShape make(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t kernel, int64_t stride,
-               int64_t pad, int64_t dilation = 1, int64_t groups = 1) {
+ConvShape make(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t kernel,
+               int64_t stride, int64_t pad, int64_t dilation = 1, int64_t groups = 1) {
   ConvShape s;
   s.n = n, s.ic = ic, s.h = h, s.w = w, s.oc = oc, s.kh = s.kw = kernel;
   s.stride_h = s.stride_w = stride, s.dilation_h = s.dilation_w = dilation;
@@ -31,7 +31,8 @@ void check(const ConvShape& s, bool with_epilogue = false) {
   const auto shift = random_floats(random, s.oc), residual = random_floats(random, out);
   Epilogue e;
   if (with_epilogue) {
-    e.bias = bias.data(), e.scale = scale.data(), e.shift = shift.data(), e.residual = residual.data();
+    e.bias = bias.data(), e.scale = scale.data(), e.shift = shift.data(),
+    e.residual = residual.data();
     e.act = Activation::kRelu;
   }
   std::vector<float> expected(static_cast<size_t>(out));
@@ -61,8 +62,8 @@ void check(const ConvShape& s, bool with_epilogue = false) {
           SCOPED_TRACE(::testing::Message()
                        << simd_target_name(target) << " path " << static_cast<int>(plan.path)
                        << " threads " << threads << " by image " << by_image << ": x " << s.n << ","
-                       << s.ic << "," << s.h << "," << s.w << " w " << s.oc << "," << s.kh << "," << s.kw
-                       << " stride " << s.stride_h << " pad " << s.pad_top << " dilation "
+                       << s.ic << "," << s.h << "," << s.w << " w " << s.oc << "," << s.kh << ","
+                       << s.kw << " stride " << s.stride_h << " pad " << s.pad_top << " dilation "
                        << s.dilation_h << " groups " << s.groups);
           if (simd_target_has_fma(target)) {
             ASSERT_TRUE(same_bits(got, expected));

@@ -66,14 +66,16 @@ class GemmData {
       g.packed_b = panels.data();
       g.b = nullptr;
     }
-    NanBuffer scratch(gemm_scratch_bytes(t, g.m, g.n, g.k, packed, pool == nullptr ? 1 : pool->threads()));
+    NanBuffer scratch(
+        gemm_scratch_bytes(t, g.m, g.n, g.k, packed, pool == nullptr ? 1 : pool->threads()));
     gemm(t, g, scratch.data(), pool);
     return c;
   }
 
  private:
   std::vector<float> fresh_c() {
-    return std::vector<float>(static_cast<size_t>(std::max<int64_t>(1, g_.m * g_.c_row)), kUntouched);
+    return std::vector<float>(static_cast<size_t>(std::max<int64_t>(1, g_.m * g_.c_row)),
+                              kUntouched);
   }
   std::vector<float> place(int64_t rows, int64_t cols, bool transposed, int64_t gap, int64_t* row,
                            int64_t* col) {
@@ -141,7 +143,13 @@ TEST(Gemm, TransposedStridedAndGapped) {
   for (bool ta : {false, true}) {
     for (bool tb : {false, true}) {
       check({.m = 21, .n = 53, .k = 37, .a_transposed = ta, .b_transposed = tb});
-      check({.m = 21, .n = 253, .k = 37, .a_transposed = ta, .b_transposed = tb, .a_gap = 3, .b_gap = 5,
+      check({.m = 21,
+             .n = 253,
+             .k = 37,
+             .a_transposed = ta,
+             .b_transposed = tb,
+             .a_gap = 3,
+             .b_gap = 5,
              .c_gap = 7});
       check({.m = 10, .n = 253, .k = 12, .a_transposed = ta, .b_transposed = tb, .column_step = 2});
       check({.m = 2, .n = 53, .k = 12, .a_transposed = ta, .b_transposed = tb, .column_step = 3});
@@ -167,7 +175,8 @@ TEST(Gemm, EmptySizes) {
 
 TEST(Gemm, SpecialValues) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  const float specials[] = {0.0f, -0.0f, kInf, -kInf, std::nanf(""), 0x1p-149f, -0x1p-130f, 0x1p127f};
+  const float specials[] = {0.0f,          -0.0f,     kInf,       -kInf,
+                            std::nanf(""), 0x1p-149f, -0x1p-130f, 0x1p127f};
   std::vector<float> a(9 * 6), b(6 * 50);
   Random random(5);
   for (float& x : a) x = specials[random.below(8)];

@@ -57,7 +57,8 @@ class NanBuffer {
 };
 
 // Equal bits, every NaN alike; says where the first difference is.
-inline ::testing::AssertionResult same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+inline ::testing::AssertionResult same_bits(const std::vector<float>& a,
+                                            const std::vector<float>& b) {
   if (a.size() != b.size()) return ::testing::AssertionFailure() << "sizes differ";
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
@@ -69,7 +70,8 @@ inline ::testing::AssertionResult same_bits(const std::vector<float>& a, const s
   return ::testing::AssertionSuccess();
 }
 
-// For targets without FMA (P3): |a - b| <= (k + 2) eps * sum of |terms|, the terms being at most `term`.
+// For targets without FMA (P3): |a - b| <= (k + 2) eps * sum of |terms|, the terms being at most
+// `term`.
 inline ::testing::AssertionResult close_without_fma(const std::vector<float>& a,
                                                     const std::vector<float>& b, int64_t k,
                                                     float term) {

@@ -18,7 +18,8 @@ struct Case {
 
 class ConvGradTest {
  public:
-  explicit ConvGradTest(const Case& c) : random_(static_cast<uint64_t>(c.n + c.ic * 77 + c.h * 3 + c.oc)) {
+  explicit ConvGradTest(const Case& c)
+      : random_(static_cast<uint64_t>(c.n + c.ic * 77 + c.h * 3 + c.oc)) {
     s_.n = c.n, s_.ic = c.ic, s_.h = c.h, s_.w = c.w, s_.oc = c.oc, s_.kh = s_.kw = c.kernel;
     s_.stride_h = s_.stride_w = c.stride, s_.dilation_h = s_.dilation_w = c.dilation;
     s_.pad_top = s_.pad_left = c.pad, s_.groups = c.groups;
@@ -34,7 +35,8 @@ class ConvGradTest {
   }
 
   void check() {
-    const std::vector<float> dx = reference(OpId::kConvInputGrad), dw = reference(OpId::kConvWeightGrad);
+    const std::vector<float> dx = reference(OpId::kConvInputGrad),
+                             dw = reference(OpId::kConvWeightGrad);
     auto pool = ThreadPool::create(default_allocator(), 3);
     ASSERT_TRUE(pool.ok());
     for_each_simd_target([&](int64_t target) {
@@ -42,10 +44,10 @@ class ConvGradTest {
       for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), pool.value()}) {
         const int threads = p == nullptr ? 1 : p->threads();
         SCOPED_TRACE(::testing::Message()
-                     << simd_target_name(target) << " threads " << threads << " x " << s_.n << "," << s_.ic
-                     << "," << s_.h << "," << s_.w << " w " << s_.oc << "," << s_.kh << " stride "
-                     << s_.stride_h << " pad " << s_.pad_top << " dilation " << s_.dilation_h << " groups "
-                     << s_.groups);
+                     << simd_target_name(target) << " threads " << threads << " x " << s_.n << ","
+                     << s_.ic << "," << s_.h << "," << s_.w << " w " << s_.oc << "," << s_.kh
+                     << " stride " << s_.stride_h << " pad " << s_.pad_top << " dilation "
+                     << s_.dilation_h << " groups " << s_.groups);
         std::vector<float> got(dx.size(), -7.0f);
         NanBuffer scratch(conv_input_grad_scratch_bytes(t, s_, threads));
         conv_input_grad(t, s_, dy_.data(), w_.data(), got.data(), scratch.data(), threads, p);
@@ -60,7 +62,8 @@ class ConvGradTest {
   }
 
  private:
-  static void compare(int64_t target, const std::vector<float>& got, const std::vector<float>& want, int64_t k) {
+  static void compare(int64_t target, const std::vector<float>& got, const std::vector<float>& want,
+                      int64_t k) {
     if (simd_target_has_fma(target)) {
       EXPECT_TRUE(same_bits(got, want));
     } else {
@@ -69,21 +72,25 @@ class ConvGradTest {
   }
 
   std::vector<float> reference(OpId op) {
-    const Shape x{s_.n, s_.ic, s_.h, s_.w}, w{s_.oc, s_.group_in(), s_.kh, s_.kw}, y{s_.n, s_.oc, s_.oh, s_.ow};
+    const Shape x{s_.n, s_.ic, s_.h, s_.w}, w{s_.oc, s_.group_in(), s_.kh, s_.kw},
+        y{s_.n, s_.oc, s_.oh, s_.ow};
     const bool input = op == OpId::kConvInputGrad;
     std::vector<float> out(input ? x_.size() : w_.size());
-    const TensorView in[2] = {input ? TensorView(dy_.data(), DType::kF32, y) : TensorView(x_.data(), DType::kF32, x),
-                              input ? TensorView(w_.data(), DType::kF32, w) : TensorView(dy_.data(), DType::kF32, y)};
+    const TensorView in[2] = {
+        input ? TensorView(dy_.data(), DType::kF32, y) : TensorView(x_.data(), DType::kF32, x),
+        input ? TensorView(w_.data(), DType::kF32, w) : TensorView(dy_.data(), DType::kF32, y)};
     TensorView result[1] = {TensorView(out.data(), DType::kF32, input ? x : w)};
     KernelQuery q;
-    q.op = op, q.attrs = &attrs_, q.in = Span<const TensorView>(in), q.out = Span<const TensorView>(result);
+    q.op = op, q.attrs = &attrs_, q.in = Span<const TensorView>(in),
+    q.out = Span<const TensorView>(result);
     const KernelSet* sets[] = {&kTrainReferenceKernels};
     const KernelRow* row = find_kernel(sets, q);
     if (row == nullptr) {
       ADD_FAILURE() << "no reference row";
       return out;
     }
-    EXPECT_TRUE(row->run(KernelCtx(), Span<const TensorView>(in), Span<TensorView>(result), &attrs_).ok());
+    EXPECT_TRUE(
+        row->run(KernelCtx(), Span<const TensorView>(in), Span<TensorView>(result), &attrs_).ok());
     return out;
   }
 
@@ -109,7 +116,14 @@ TEST(ConvGrad, StridesPadsDilations) {
     for (int64_t stride : {1, 2, 3}) {
       for (int64_t pad : {0, 1, 2}) {
         for (int64_t dilation : {1, 2}) {
-          check({.n = 2, .ic = 3, .h = 11, .w = 13, .oc = 5, .kernel = kernel, .stride = stride, .pad = pad,
+          check({.n = 2,
+                 .ic = 3,
+                 .h = 11,
+                 .w = 13,
+                 .oc = 5,
+                 .kernel = kernel,
+                 .stride = stride,
+                 .pad = pad,
                  .dilation = dilation});
         }
       }
@@ -120,8 +134,10 @@ TEST(ConvGrad, StridesPadsDilations) {
 }
 
 TEST(ConvGrad, Groups) {
-  check({.n = 2, .ic = 6, .h = 9, .w = 9, .oc = 8, .kernel = 3, .stride = 1, .pad = 1, .groups = 2});
-  check({.n = 2, .ic = 6, .h = 9, .w = 8, .oc = 6, .kernel = 3, .stride = 2, .pad = 1, .groups = 6});
+  check(
+      {.n = 2, .ic = 6, .h = 9, .w = 9, .oc = 8, .kernel = 3, .stride = 1, .pad = 1, .groups = 2});
+  check(
+      {.n = 2, .ic = 6, .h = 9, .w = 8, .oc = 6, .kernel = 3, .stride = 2, .pad = 1, .groups = 6});
 }
 
 TEST(ConvGrad, PixelsBeyondOneChunk) {

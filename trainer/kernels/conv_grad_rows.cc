@@ -7,21 +7,24 @@ namespace wick {
 namespace {
 
 // dy, w -> dx
-ConvShape input_grad_shape(Span<const TensorView> in, Span<const TensorView> out, const void* attrs) {
+ConvShape input_grad_shape(Span<const TensorView> in, Span<const TensorView> out,
+                           const void* attrs) {
   const auto& a = *static_cast<const ConvGradAttrs*>(attrs);
   return conv_shape(out[0].shape, in[1].shape, in[0].shape, a.conv);
 }
 // x, dy -> dw
-ConvShape weight_grad_shape(Span<const TensorView> in, Span<const TensorView> out, const void* attrs) {
+ConvShape weight_grad_shape(Span<const TensorView> in, Span<const TensorView> out,
+                            const void* attrs) {
   const auto& a = *static_cast<const ConvGradAttrs*>(attrs);
   return conv_shape(in[0].shape, out[0].shape, in[1].shape, a.conv);
 }
 
 // Both also walk grad_output by 32-bit offsets.
 bool fits(const KernelQuery& q, const ConvShape& s) {
-  const double margin = static_cast<double>((s.oh + s.h + s.kh * s.dilation_h) *
-                                            (s.ow + s.w + s.kw * s.dilation_w));
-  return q.in[0].rank() <= 4 && conv_supported(s) && static_cast<double>(s.group_out()) * margin < 2e9 &&
+  const double margin =
+      static_cast<double>((s.oh + s.h + s.kh * s.dilation_h) * (s.ow + s.w + s.kw * s.dilation_w));
+  return q.in[0].rank() <= 4 && conv_supported(s) &&
+         static_cast<double>(s.group_out()) * margin < 2e9 &&
          static_cast<double>(s.oc * s.group_in() * s.taps()) < 2e9;
 }
 
@@ -38,25 +41,29 @@ Status input_plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   p->fn[0] = &t;
   p->ints[0] = q.threads;
-  p->scratch_bytes = conv_input_grad_scratch_bytes(t, input_grad_shape(q.in, q.out, q.attrs), q.threads);
+  p->scratch_bytes =
+      conv_input_grad_scratch_bytes(t, input_grad_shape(q.in, q.out, q.attrs), q.threads);
   return {};
 }
 Status weight_plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   p->fn[0] = &t;
   p->ints[0] = q.threads;
-  p->scratch_bytes = conv_weight_grad_scratch_bytes(t, weight_grad_shape(q.in, q.out, q.attrs), q.threads);
+  p->scratch_bytes =
+      conv_weight_grad_scratch_bytes(t, weight_grad_shape(q.in, q.out, q.attrs), q.threads);
   return {};
 }
 
-Status input_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status input_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                 const void* attrs) {
   const ConvShape s = input_grad_shape(in, out, attrs);
   conv_input_grad(*static_cast<const TileKernels*>(ctx.plan->fn[0]), s, in[0].as<float>(),
                   in[1].as<float>(), out[0].as<float>(), static_cast<float*>(ctx.scratch),
                   static_cast<int>(ctx.plan->ints[0]), ctx.pool);
   return {};
 }
-Status weight_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status weight_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                  const void* attrs) {
   const ConvShape s = weight_grad_shape(in, out, attrs);
   conv_weight_grad(*static_cast<const TileKernels*>(ctx.plan->fn[0]), s, in[0].as<float>(),
                    in[1].as<float>(), out[0].as<float>(), static_cast<float*>(ctx.scratch),
@@ -66,9 +73,9 @@ Status weight_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 
 }  // namespace
 
-WICK_CPU_ROWS(ConvInputGrad,
-              {"conv_input_grad.f32.simd", kContiguous, input_match, input_plan, nullptr, input_run});
-WICK_CPU_ROWS(ConvWeightGrad,
-              {"conv_weight_grad.f32.simd", kContiguous, weight_match, weight_plan, nullptr, weight_run});
+WICK_CPU_ROWS(ConvInputGrad, {"conv_input_grad.f32.simd", kContiguous, input_match, input_plan,
+                              nullptr, input_run});
+WICK_CPU_ROWS(ConvWeightGrad, {"conv_weight_grad.f32.simd", kContiguous, weight_match, weight_plan,
+                               nullptr, weight_run});
 
 }  // namespace wick

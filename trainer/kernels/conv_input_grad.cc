@@ -1,5 +1,6 @@
-// The gradient of the input is itself a convolution: of grad_output, with the weights' input channels as
-// outputs. A stride cuts the input into phases that each see a subset of the taps at stride 1.
+// The gradient of the input is itself a convolution: of grad_output, with the weights' input
+// channels as outputs. A stride cuts the input into phases that each see a subset of the taps at
+// stride 1.
 #include <algorithm>
 #include <cstring>
 
@@ -12,14 +13,17 @@ constexpr int64_t kSlack = 64;
 
 int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-// The taps of one dim that reach position `phase` (mod stride), and by how many outputs they are shifted.
+// The taps of one dim that reach position `phase` (mod stride), and by how many outputs they are
+// shifted.
 struct Axis {
   int64_t size, out, kernel, stride, dilation, pad;
 
   bool reaches(int64_t phase, int64_t tap) const {
     return (phase + pad - tap * dilation) % stride == 0;
   }
-  int64_t shift(int64_t phase, int64_t tap) const { return (phase + pad - tap * dilation) / stride; }
+  int64_t shift(int64_t phase, int64_t tap) const {
+    return (phase + pad - tap * dilation) / stride;
+  }
   int64_t phases() const { return std::min(stride, size); }
   int64_t count(int64_t phase) const { return (size - phase + stride - 1) / stride; }
   int64_t taps(int64_t phase) const {
@@ -51,7 +55,8 @@ class InputGrad {
 
   size_t scratch_bytes() const {
     const int64_t workers = threads_ * (tile_ + (by_image_ ? image_floats_ : 0));
-    return sizeof(float) * static_cast<size_t>(2 * table_ + weights_ + workers + (by_image_ ? 0 : image_floats_));
+    return sizeof(float) *
+           static_cast<size_t>(2 * table_ + weights_ + workers + (by_image_ ? 0 : image_floats_));
   }
 
   void run(const float* dy, const float* w, float* dx, float* scratch, ThreadPool* pool) {
@@ -68,9 +73,10 @@ class InputGrad {
                     image + c * image_.channel_floats());
       }
     };
-    const auto work = [&](int64_t n, int64_t unit, const float* image, int wanted, int64_t task, float* own) {
-      conv_tile_run(tiles(unit / s_.groups, unit % s_.groups, image, dx + n * s_.ic * s_.h * s_.w), wanted,
-                    task, own);
+    const auto work = [&](int64_t n, int64_t unit, const float* image, int wanted, int64_t task,
+                          float* own) {
+      conv_tile_run(tiles(unit / s_.groups, unit % s_.groups, image, dx + n * s_.ic * s_.h * s_.w),
+                    wanted, task, own);
     };
     if (by_image_) {
       parallel_for(pool, s_.n, [&](int64_t n, int worker) {
@@ -86,9 +92,10 @@ class InputGrad {
     for (int64_t n = 0; n < s_.n; ++n) {
       pad(n, scratch);
       for (int64_t u = 0; u < phases() * s_.groups; ++u) {
-        parallel_for(pool, conv_tile_tasks(tiles(u / s_.groups), threads_), [&](int64_t i, int worker) {
-          work(n, u, scratch, threads_, i, scratch + image_floats_ + worker * tile_);
-        });
+        parallel_for(pool, conv_tile_tasks(tiles(u / s_.groups), threads_),
+                     [&](int64_t i, int worker) {
+                       work(n, u, scratch, threads_, i, scratch + image_floats_ + worker * tile_);
+                     });
       }
     }
   }
@@ -116,7 +123,8 @@ class InputGrad {
     return static_cast<int64_t>(conv_weight_floats(t_, c.by_channel, c.channels, c.k));
   }
 
-  ConvTiles tiles(int64_t p, int64_t g = 0, const float* image = nullptr, float* dx = nullptr) const {
+  ConvTiles tiles(int64_t p, int64_t g = 0, const float* image = nullptr,
+                  float* dx = nullptr) const {
     ConvTiles c;
     c.kernels = &t_;
     c.channels = s_.group_in();
@@ -170,8 +178,8 @@ class InputGrad {
     for (int64_t p = 0; p < phases(); ++p) {
       const ConvTiles c = tiles(p);
       for (int64_t g = 0; g < s_.groups; ++g, to += weight_floats(c)) {
-        conv_pack_weights(t_, c.by_channel, w + g * s_.group_out() * s_.group_in() * s_.taps(), s_.taps(),
-                          tap_ + table, c.channels, c.k, to);
+        conv_pack_weights(t_, c.by_channel, w + g * s_.group_out() * s_.group_in() * s_.taps(),
+                          s_.taps(), tap_ + table, c.channels, c.k, to);
       }
       table += round_up(c.k, 16);
     }
@@ -196,8 +204,8 @@ size_t conv_input_grad_scratch_bytes(const TileKernels& kernels, const ConvShape
   return InputGrad(kernels, s, threads).scratch_bytes();
 }
 
-void conv_input_grad(const TileKernels& kernels, const ConvShape& s, const float* dy, const float* w,
-                     float* dx, float* scratch, int threads, ThreadPool* pool) {
+void conv_input_grad(const TileKernels& kernels, const ConvShape& s, const float* dy,
+                     const float* w, float* dx, float* scratch, int threads, ThreadPool* pool) {
   if (s.n * s.ic * s.h * s.w == 0) return;
   InputGrad(kernels, s, threads).run(dy, w, dx, scratch, pool);
 }

@@ -1,5 +1,6 @@
-// dw[o][k] = sum over pixels of x[k at pixel] * dy[o][pixel]: a register tile has weights' taps as rows
-// and output channels as lanes, and walks the pixels by a table of offsets into the padded input.
+// dw[o][k] = sum over pixels of x[k at pixel] * dy[o][pixel]: a register tile has weights' taps as
+// rows and output channels as lanes, and walks the pixels by a table of offsets into the padded
+// input.
 #include <algorithm>
 #include <cstring>
 
@@ -8,14 +9,16 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kPixelChunk = 256;  // of grad_output, transposed at a time: stays in L2 while the taps pass
+constexpr int64_t kPixelChunk =
+    256;  // of grad_output, transposed at a time: stays in L2 while the taps pass
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 class WeightGrad {
  public:
-  WeightGrad(const TileKernels& t, const ConvShape& s, int threads) : t_(t), s_(s), threads_(threads) {
+  WeightGrad(const TileKernels& t, const ConvShape& s, int threads)
+      : t_(t), s_(s), threads_(threads) {
     const int64_t span_h = (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1;
     const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
     padded_ = s.pad_top != 0 || s.pad_left != 0 || span_h > s.h || span_w > s.w;
@@ -37,8 +40,9 @@ class WeightGrad {
   }
 
   size_t scratch_bytes() const {
-    return sizeof(float) * static_cast<size_t>(table_floats_ + slices_ * s_.groups * partial_floats_ +
-                                               threads_ * worker_floats());
+    return sizeof(float) *
+           static_cast<size_t>(table_floats_ + slices_ * s_.groups * partial_floats_ +
+                               threads_ * worker_floats());
   }
 
   void run(const float* x, const float* dy, float* dw, float* scratch, ThreadPool* pool) {
@@ -47,7 +51,8 @@ class WeightGrad {
     float* workers = partials_ + slices_ * s_.groups * partial_floats_;
     for (int64_t i = 0; i < s_.oh; ++i) {
       for (int64_t j = 0; j < s_.ow; ++j) {
-        pixel_[i * s_.ow + j] = static_cast<int32_t>(i * s_.stride_h * image_.cols + j * s_.stride_w);
+        pixel_[i * s_.ow + j] =
+            static_cast<int32_t>(i * s_.stride_h * image_.cols + j * s_.stride_w);
       }
     }
     parallel_for(pool, slices_ * s_.groups * parts_, [&](int64_t task, int worker) {
@@ -65,7 +70,9 @@ class WeightGrad {
 
  private:
   int64_t worker_floats() const { return image_floats_ + round_up(chunk_ * wide_, 16); }
-  float* partial(int64_t slice, int64_t g) { return partials_ + (slice * s_.groups + g) * partial_floats_; }
+  float* partial(int64_t slice, int64_t g) {
+    return partials_ + (slice * s_.groups + g) * partial_floats_;
+  }
 
   void slice(const float* x, const float* dy, int64_t slice, int64_t g, int64_t part, float* own) {
     const int64_t k0 = part * part_rows_, k1 = std::min(k_, k0 + part_rows_);
@@ -75,7 +82,8 @@ class WeightGrad {
     float* sums = partial(slice, g);
     float* turned = own + image_floats_;
     bool resume = false;
-    for (int64_t n = slice_begin(slice, slices_, s_.n); n < slice_begin(slice + 1, slices_, s_.n); ++n) {
+    for (int64_t n = slice_begin(slice, slices_, s_.n); n < slice_begin(slice + 1, slices_, s_.n);
+         ++n) {
       const float* image = x + (n * s_.ic + g * s_.group_in()) * s_.h * s_.w;
       if (padded_) {
         for (int64_t c = c0; c < c1; ++c) {
@@ -96,12 +104,13 @@ class WeightGrad {
       }
     }
     if (!resume) {
-      for (int64_t k = k0; k < k1; ++k) memset(sums + k * wide_, 0, sizeof(float) * static_cast<size_t>(wide_));
+      for (int64_t k = k0; k < k1; ++k)
+        memset(sums + k * wide_, 0, sizeof(float) * static_cast<size_t>(wide_));
     }
   }
 
-  void tiles(const float* image, const float* turned, int64_t pixel, int64_t pixels, int64_t k0, int64_t k1,
-             bool resume, float* sums) {
+  void tiles(const float* image, const float* turned, int64_t pixel, int64_t pixels, int64_t k0,
+             int64_t k1, bool resume, float* sums) {
     TileArgs args = {};
     args.k = pixels;
     args.row_offset = pixel_ + pixel;
@@ -153,8 +162,8 @@ size_t conv_weight_grad_scratch_bytes(const TileKernels& kernels, const ConvShap
   return WeightGrad(kernels, s, threads).scratch_bytes();
 }
 
-void conv_weight_grad(const TileKernels& kernels, const ConvShape& s, const float* x, const float* dy,
-                      float* dw, float* scratch, int threads, ThreadPool* pool) {
+void conv_weight_grad(const TileKernels& kernels, const ConvShape& s, const float* x,
+                      const float* dy, float* dw, float* scratch, int threads, ThreadPool* pool) {
   WeightGrad(kernels, s, threads).run(x, dy, dw, scratch, pool);
 }
 

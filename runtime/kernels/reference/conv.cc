@@ -26,7 +26,8 @@ Window window(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& a
 }
 
 template <class T>
-Status conv(Span<const TensorView> in, Span<TensorView> out, const ConvAttrs& a, const EpilogueAttrs* e) {
+Status conv(Span<const TensorView> in, Span<TensorView> out, const ConvAttrs& a,
+            const EpilogueAttrs* e) {
   const Tail<T> tail(in, e);
   const Shape &x = in[0].shape, &w = in[1].shape, &y = out[0].shape;
   const Window n = window(x, w, y, a);
@@ -48,8 +49,10 @@ Status conv(Span<const TensorView> in, Span<TensorView> out, const ConvAttrs& a,
                 const int64_t d = at[0] * n.stride[0] - n.pad[0] + i * n.dilation[0];
                 const int64_t r = at[1] * n.stride[1] - n.pad[1] + j * n.dilation[1];
                 const int64_t q = at[2] * n.stride[2] - n.pad[2] + k * n.dilation[2];
-                const bool inside = d >= 0 && d < n.in[0] && r >= 0 && r < n.in[1] && q >= 0 && q < n.in[2];
-                const Real<T> v = inside ? load(from[((c * n.in[0] + d) * n.in[1] + r) * n.in[2] + q]) : 0;
+                const bool inside =
+                    d >= 0 && d < n.in[0] && r >= 0 && r < n.in[1] && q >= 0 && q < n.in[2];
+                const Real<T> v =
+                    inside ? load(from[((c * n.in[0] + d) * n.in[1] + r) * n.in[2] + q]) : 0;
                 sum = std::fma(load(*weight), v, sum);
               }
             }
@@ -79,8 +82,8 @@ Status fused(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, 
 #define WICK_FUSED_ROW(T, text) \
   { "fused_conv." text ".ref", kContiguous, match<T>, nullptr, nullptr, fused<T> }
 
-WICK_REF_ROWS(Conv, WICK_CONV_ROW(float, "f32"), WICK_CONV_ROW(double, "f64"), WICK_CONV_ROW(Half, "f16"),
-              WICK_CONV_ROW(BFloat16, "bf16"));
+WICK_REF_ROWS(Conv, WICK_CONV_ROW(float, "f32"), WICK_CONV_ROW(double, "f64"),
+              WICK_CONV_ROW(Half, "f16"), WICK_CONV_ROW(BFloat16, "bf16"));
 WICK_REF_ROWS(FusedConv, WICK_FUSED_ROW(float, "f32"), WICK_FUSED_ROW(double, "f64"),
               WICK_FUSED_ROW(Half, "f16"), WICK_FUSED_ROW(BFloat16, "bf16"));
 

@@ -61,18 +61,21 @@ Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAtt
   T* y = out[0].as<T>();
   for (int64_t i = 0, total = out[0].numel(); i < total; ++i) {
     Real<T> sum = 0;
-    for (int64_t j = 0; j < k; ++j) sum = std::fma(load(x[i / n * k + j]), load(w[i % n * k + j]), sum);
+    for (int64_t j = 0; j < k; ++j)
+      sum = std::fma(load(x[i / n * k + j]), load(w[i % n * k + j]), sum);
     y[i] = tail(sum, i % n, i);
   }
   return {};
 }
 
 template <class T>
-Status plain_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
+Status plain_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                    const void*) {
   return linear<T>(in, out, nullptr);
 }
 template <class T>
-Status fused_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status fused_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                    const void* attrs) {
   return linear<T>(in, out, static_cast<const EpilogueAttrs*>(attrs));
 }
 

@@ -1,4 +1,5 @@
-// What the reference loops of matmul and conv compute in: f16 and bf16 load to f32 and round once at the end.
+// What the reference loops of matmul and conv compute in: f16 and bf16 load to f32 and round once
+// at the end.
 #pragma once
 
 #include <cmath>
@@ -41,7 +42,8 @@ inline double activate(const EpilogueAttrs& e, double y) {
     case Activation::kSilu: return y / (1 + std::exp(-y));
     case Activation::kHardSwish: return y * (clip(y + 3, 0, 6) * (1.0 / 6));
     case Activation::kGeluErf: return 0.5 * y * std::erfc(-y * kHalfRoot);
-    case Activation::kGeluTanh: return y / (1 + std::exp(-2 * kTanhScale * (y + 0.044715 * y * y * y)));
+    case Activation::kGeluTanh:
+      return y / (1 + std::exp(-2 * kTanhScale * (y + 0.044715 * y * y * y)));
   }
   return y;
 }

@@ -1,6 +1,6 @@
 // Gradients of convolution over one to three spatial dims, plain loops in the order of conv_grad.h.
-#include "runtime/kernels/reference/real.h"
 #include "trainer/kernels/conv_grad.h"
+#include "runtime/kernels/reference/real.h"
 #include "trainer/kernels/kernel_set.h"
 
 namespace wick {
@@ -20,7 +20,8 @@ struct Window {
     for (int i = 0; i < spatial; ++i) {
       const int d = 3 - spatial + i;
       in[d] = x[2 + i], kernel[d] = w[2 + i], out[d] = y[2 + i];
-      stride[d] = a.strides.at_or(i, 1), dilation[d] = a.dilations.at_or(i, 1), pad[d] = a.pads.at_or(i, 0);
+      stride[d] = a.strides.at_or(i, 1), dilation[d] = a.dilations.at_or(i, 1),
+      pad[d] = a.pads.at_or(i, 0);
     }
   }
   static int64_t volume(const int64_t* v) { return v[0] * v[1] * v[2]; }
@@ -37,9 +38,12 @@ struct Window {
 };
 
 template <class T>
-Status input_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
-  const Window c(out[0].shape, in[1].shape, in[0].shape, static_cast<const ConvGradAttrs*>(attrs)->conv);
-  const int64_t pixels = Window::volume(c.in), taps = Window::volume(c.kernel), grads = Window::volume(c.out);
+Status input_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                  const void* attrs) {
+  const Window c(out[0].shape, in[1].shape, in[0].shape,
+                 static_cast<const ConvGradAttrs*>(attrs)->conv);
+  const int64_t pixels = Window::volume(c.in), taps = Window::volume(c.kernel),
+                grads = Window::volume(c.out);
   const T *dy = in[0].as<T>(), *w = in[1].as<T>();
   T* dx = out[0].as<T>();
   for (int64_t e = 0; e < c.n * c.ic * pixels; ++e) {
@@ -68,9 +72,12 @@ Status input_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
 }
 
 template <class T>
-Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
-  const Window c(in[0].shape, out[0].shape, in[1].shape, static_cast<const ConvGradAttrs*>(attrs)->conv);
-  const int64_t pixels = Window::volume(c.in), taps = Window::volume(c.kernel), grads = Window::volume(c.out);
+Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                   const void* attrs) {
+  const Window c(in[0].shape, out[0].shape, in[1].shape,
+                 static_cast<const ConvGradAttrs*>(attrs)->conv);
+  const int64_t pixels = Window::volume(c.in), taps = Window::volume(c.kernel),
+                grads = Window::volume(c.out);
   const int64_t weights = c.oc * c.group_in * taps;
   const int64_t slices = conv_weight_grad_slices(c.n, weights);
   const T *x = in[0].as<T>(), *dy = in[1].as<T>();
@@ -83,10 +90,12 @@ Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
     Real<T> total = 0;
     for (int64_t slice = 0; slice < slices; ++slice) {
       Real<T> sum = 0;
-      for (int64_t n = slice_begin(slice, slices, c.n); n < slice_begin(slice + 1, slices, c.n); ++n) {
+      for (int64_t n = slice_begin(slice, slices, c.n); n < slice_begin(slice + 1, slices, c.n);
+           ++n) {
         for (int64_t p = 0; p < grads; ++p) {
           Window::unpack(p, c.out, at);
-          for (int d = 0; d < 3; ++d) from[d] = at[d] * c.stride[d] - c.pad[d] + tap[d] * c.dilation[d];
+          for (int d = 0; d < 3; ++d)
+            from[d] = at[d] * c.stride[d] - c.pad[d] + tap[d] * c.dilation[d];
           const int64_t i = Window::index(from, c.in);
           const Real<T> v = i < 0 ? 0 : load(x[(n * c.ic + channel) * pixels + i]);
           sum = std::fma(v, load(dy[(n * c.oc + o) * grads + p]), sum);
