@@ -6,7 +6,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/write.h"
-#include "exporter/onnx/file.h"
+#include "exporter/file.h"
 #include "runtime/include/wick/error.h"
 
 namespace wick {

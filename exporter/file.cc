@@ -1,4 +1,4 @@
-#include "exporter/onnx/file.h"
+#include "exporter/file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

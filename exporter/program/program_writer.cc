@@ -1,0 +1,226 @@
+#include "exporter/program/program_writer.h"
+
+#include <flatbuffers/flatbuffers.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+
+#include "exporter/file.h"
+#include "runtime/program/program_generated.h"
+#include "runtime/include/wick/error.h"
+#include "runtime/program/sha256.h"
+
+namespace wick {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+template <class T>
+using Offsets = std::vector<Offset<T>>;
+
+void check_writable(const ir::Graph& g) {
+  std::string list;
+  for (const ir::Node& node : g.nodes()) {
+    if (node.removed()) continue;
+    const OpInfo* op = find_op(node.op);
+    if (op->role == OpRole::kTrain) list += fmt::format("\n  {} '{}' ({})", op->name, node.name, node.source.text());
+  }
+  if (!list.empty()) {
+    throw Error("these nodes belong to training and cannot be in a program (was the module in eval mode?):" + list,
+                Code::kUnsupported);
+  }
+}
+
+std::array<uint8_t, 32> sha256(Span<const uint8_t> bytes) {
+  std::array<uint8_t, 32> digest;
+  Sha256 hash;
+  hash.update(bytes);
+  hash.finish(digest.data());
+  return digest;
+}
+
+class Writer {
+ public:
+  Writer(const ir::Graph& graph, const ProgramInfo& info) : g_(graph), info_(info) {}
+
+  std::vector<uint8_t> write() {
+    check_writable(g_);
+    for (size_t i = 0; i < g_.symbols().size(); ++i) symbols_[g_.symbols()[i].name] = static_cast<uint32_t>(i + 1);
+    add_constants();
+    auto entry = make_entry();
+    auto digest = sha256(segment_);
+    Offsets<fbs::Segment> segments;
+    if (!segment_.empty()) {
+      segments.push_back(fbs::CreateSegment(b_, 0, segment_.size(), b_.CreateVector(digest.data(), digest.size())));
+    }
+    Offsets<fbs::Symbol> symbols;
+    for (const auto& s : g_.symbols()) symbols.push_back(fbs::CreateSymbol(b_, b_.CreateString(s.name), s.min, s.max));
+    std::vector<Offset<flatbuffers::String>> labels;
+    for (const auto& label : g_.labels) labels.push_back(b_.CreateString(label));
+    Offsets<fbs::KeyValue> metadata;
+    for (const auto& [key, value] : g_.metadata) {
+      metadata.push_back(fbs::CreateKeyValue(b_, b_.CreateString(key), b_.CreateString(value)));
+    }
+    auto provenance = fbs::CreateProvenance(b_, b_.CreateString(WICK_VERSION), b_.CreateVector(digest.data(), digest.size()),
+                                            info_.seed, static_cast<fbs::Numerics>(info_.numerics),
+                                            b_.CreateString(info_.source));
+    auto symbol_list = b_.CreateVector(symbols);
+    auto segment_list = b_.CreateVector(segments);
+    auto constant_list = b_.CreateVector(constants_);
+    auto entry_list = b_.CreateVector(&entry, 1);
+    auto label_list = b_.CreateVector(labels);
+    auto metadata_list = b_.CreateVector(metadata);
+    fbs::ProgramBuilder program(b_);
+    program.add_symbols(symbol_list);
+    program.add_segments(segment_list);
+    program.add_constants(constant_list);
+    program.add_entries(entry_list);
+    program.add_labels(label_list);
+    program.add_metadata(metadata_list);
+    program.add_provenance(provenance);
+    fbs::FinishProgramBuffer(b_, program.Finish());
+    return assemble();
+  }
+
+ private:
+  // Constants lie in one segment, each at a multiple of 64.
+  void add_constants() {
+    constant_of_.assign(g_.value_count(), kNoIndex);
+    for (size_t i = 0; i < g_.value_count(); ++i) {
+      const ir::Value& v = g_.value(static_cast<ir::ValueId>(i));
+      if (v.origin != ir::ValueOrigin::kConstant) continue;
+      segment_.resize(align_up(segment_.size(), kSegmentAlignment));
+      uint64_t at = segment_.size();
+      auto* bytes = static_cast<const uint8_t*>(v.constant.data());
+      segment_.insert(segment_.end(), bytes, bytes + v.constant.nbytes());
+      std::vector<int64_t> dims(v.constant.shape().begin(), v.constant.shape().end());
+      constant_of_[i] = static_cast<uint32_t>(constants_.size());
+      constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(v.name), static_cast<uint8_t>(v.dtype),
+                                               b_.CreateVector(dims),
+                                               fbs::CreateBuffer(b_, 0, at, v.constant.nbytes())));
+    }
+    segment_.resize(align_up(segment_.size(), kSegmentAlignment));
+  }
+
+  // A dim that is an expression has no place in the file; the session computes it again. The value is unranked then.
+  Offset<fbs::Value> make_value(size_t i) {
+    const ir::Value& v = g_.value(static_cast<ir::ValueId>(i));
+    std::vector<fbs::Dim> dims;
+    bool ranked = v.ranked;
+    for (int k = 0; ranked && k < v.shape.rank(); ++k) {
+      const SymDim& d = v.shape[k];
+      auto symbol = d.known() ? symbols_.end() : symbols_.find(d.text());
+      if (d.known()) {
+        dims.emplace_back(d.constant(), 0, 0);
+      } else if (symbol != symbols_.end()) {
+        dims.emplace_back(0, symbol->second, 0);
+      } else {
+        ranked = false;
+      }
+    }
+    if (!ranked) dims.clear();
+    auto name = b_.CreateString(v.name);
+    auto list = b_.CreateVectorOfStructs(dims);
+    return fbs::CreateValue(b_, name, fbs::ValueKind::Tensor, static_cast<uint8_t>(v.dtype), !ranked, list, constant_of_[i]);
+  }
+
+  Offset<fbs::Node> make_node(const ir::Node& node) {
+    const OpInfo& op = *find_op(node.op);
+    Offsets<fbs::Attr> attrs;
+    for (const AttrField& f : op.attrs->fields) {
+      if (attr_is_default(*op.attrs, f, node.attrs.get())) continue;
+      Offset<flatbuffers::Vector<int64_t>> ints;
+      int64_t i = 0;
+      double d = 0;
+      AnyAttrs attrs_copy = node.attrs;
+      if (f.kind == AttrKind::kInts) {
+        auto list = attr_ints(f, node.attrs.get());
+        ints = b_.CreateVector(list.data(), list.size());
+      } else if (f.kind == AttrKind::kInt) {
+        i = attr_int(f, attrs_copy.get());
+      } else {
+        d = attr_float(f, attrs_copy.get());
+      }
+      attrs.push_back(fbs::CreateAttr(b_, f.id, static_cast<fbs::AttrKind>(f.kind), i, d, ints));
+    }
+    std::vector<uint32_t> in, out;
+    for (ir::ValueId id : node.inputs) in.push_back(id == ir::kNoValue ? kNoIndex : static_cast<uint32_t>(id));
+    for (ir::ValueId id : node.outputs) out.push_back(static_cast<uint32_t>(id));
+    auto in_list = b_.CreateVector(in), out_list = b_.CreateVector(out);
+    auto attr_list = b_.CreateVector(attrs);
+    auto name = b_.CreateString(node.name);
+    return fbs::CreateNode(b_, static_cast<uint16_t>(node.op), 1, in_list, out_list, attr_list, name);
+  }
+
+  Offset<fbs::Entry> make_entry() {
+    std::vector<uint32_t> inputs, outputs;
+    for (ir::ValueId id : g_.inputs()) inputs.push_back(static_cast<uint32_t>(id));
+    Offsets<fbs::Value> values;
+    for (const auto& out : g_.outputs()) outputs.push_back(static_cast<uint32_t>(out.value));
+    for (size_t i = 0; i < g_.value_count(); ++i) values.push_back(make_value(i));
+    Offsets<fbs::Node> nodes;
+    for (const ir::Node& node : g_.nodes()) {
+      if (!node.removed()) nodes.push_back(make_node(node));
+    }
+    auto region = fbs::CreateRegion(b_, b_.CreateVector(inputs), b_.CreateVector(outputs), b_.CreateVector(nodes));
+    auto value_list = b_.CreateVector(values);
+    auto region_list = b_.CreateVector(&region, 1);
+    return fbs::CreateEntry(b_, b_.CreateString("main"), value_list, region_list);
+  }
+
+  std::vector<uint8_t> assemble() const {
+    FileHeader header = {};
+    memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
+    header.version = kFileVersion;
+    header.header_bytes = sizeof(FileHeader);
+    header.table_offset = sizeof(FileHeader);
+    header.table_bytes = b_.GetSize();
+    header.segments_offset = align_up(header.table_offset + header.table_bytes, kSegmentAlignment);
+    header.segments_bytes = segment_.size();
+    header.file_bytes = header.segments_offset + header.segments_bytes;
+    std::vector<uint8_t> file(header.file_bytes);
+    memcpy(file.data(), &header, sizeof(header));
+    memcpy(file.data() + header.table_offset, b_.GetBufferPointer(), header.table_bytes);
+    if (!segment_.empty()) memcpy(file.data() + header.segments_offset, segment_.data(), segment_.size());
+    return file;
+  }
+
+  const ir::Graph& g_;
+  const ProgramInfo& info_;
+  FlatBufferBuilder b_;
+  std::map<std::string, uint32_t> symbols_;
+  std::vector<uint8_t> segment_;
+  Offsets<fbs::Constant> constants_;
+  std::vector<uint32_t> constant_of_;
+};
+
+// The graph with what a program needs: no holes, and every output its own node's value under the output's name.
+ir::Graph prepared(const ir::Graph& graph) {
+  ir::Graph g = graph;
+  g.compact();
+  std::map<ir::ValueId, int> seen;
+  for (size_t k = 0; k < g.outputs().size(); ++k) {
+    ir::ValueId id = g.outputs()[k].value;
+    if (g.value(id).origin != ir::ValueOrigin::kNode || seen[id]++ > 0) {
+      ir::ValueId copy = g.emit(OpId::kIdentity, {id}, g.outputs()[k].name);
+      g.outputs()[k].value = copy;
+    }
+    g.value(g.outputs()[k].value).name = g.outputs()[k].name;
+  }
+  return g;
+}
+
+}  // namespace
+
+std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info) {
+  ir::Graph g = prepared(graph);
+  return Writer(g, info).write();
+}
+
+void write_program(const ir::Graph& graph, const std::string& path, const ProgramInfo& info) {
+  write_file_atomically(path, program_bytes(graph, info));
+}
+
+}  // namespace wick
