@@ -1,12 +1,13 @@
 // The unary elementary functions over all 2^32 inputs (or every STRIDE-th): worst error in ulp and
 // where.
 //   math_exhaustive [--stride N] [--threads N] [--state FILE] [name ...]
-// A function whose line is already in FILE is skipped, so an interrupted run goes on where it was.
-// Exit status 1 when a bound is exceeded.
+// A function whose line is already in FILE is skipped, so an interrupted run goes on where it was;
+// a FILE older than this program is dropped. Exit status 1 when a bound is exceeded.
 #include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -59,6 +60,11 @@ int run(int argc, char** argv) {
   }
   if (stride == 0 || threads == 0) return 2;
   if (!state.empty()) {
+    std::error_code missing;
+    auto written = std::filesystem::last_write_time(state, missing);
+    if (!missing && written < std::filesystem::last_write_time(argv[0])) {
+      std::filesystem::remove(state);
+    }
     std::ifstream in(state);
     for (std::string name, rest; in >> name && std::getline(in, rest);) done.insert(name);
   }
@@ -79,7 +85,7 @@ int run(int argc, char** argv) {
     for (const Worst& w : part) {
       if (w.ulp > worst.ulp) worst = w;
     }
-    bool ok = worst.ulp <= row.bound;
+    const bool ok = worst.ulp <= row.bound;
     failed += !ok;
     char line[160];
     std::snprintf(line, sizeof line, "%-10s %.4f ulp (bound %.1f) at %a (%.9g), got %.9g%s\n",
