@@ -28,29 +28,42 @@ struct Error {
   double absolute = 0;  // units of u
 };
 
+// erfc of z: the fit, 2 u (1.2e-7), nine steps on t that the exponential makes relative (values
+// below 1.5, 1 u each, and t's own 6 u times the polynomial's slope, below 1.6), z * z twice
+// rounded, exp itself, the product.
+double erfc_relative(double z) { return 2 + 9 * 1.5 + 6 * 1.6 + 2 * z * z + kExp + 1; }
+
+// gelu, erf form: x times half of erfc on one side, times 1 - half of erfc on the other; |x| /
+// sqrt(2) is off by 1.5 u, which changes erfc by its logarithmic slope, at most 2 z (z + 1).
+Error gelu_error(double x) {
+  double z = std::fabs(x) / std::sqrt(2.0);
+  double tail = 0.5 * std::erfc(z) * std::fabs(x);
+  return {2, tail * (erfc_relative(z) + 1.5 * 2 * z * (z + 1))};
+}
+
+// The largest over all x, for where x is not known.
+Error gelu_error_anywhere() {
+  Error worst{2};
+  for (double x = -10; x <= 10; x += 0.01)
+    worst.absolute = std::fmax(worst.absolute, gelu_error(x).absolute);
+  return worst;
+}
+
 // Of y = f(x), x exact.
 Error unary_error(OpId op, const void* attrs, double x) {
   double a = std::fabs(x);
   switch (op) {
-    case OpId::kSigmoid:
-      return {kSigmoid};
-    case OpId::kSilu:
-      return {kExp + 1 + kDiv};
-    case OpId::kTanh:
-      return {kTanh};
-    case OpId::kExp:
-      return {kExp};
-    case OpId::kLog:
-      return {kLog};
-    case OpId::kSqrt:
-      return {kSqrt};
-    case OpId::kReciprocal:
-      return {kDiv};
-    case OpId::kLeakyRelu:
-      return {1};
+    case OpId::kSigmoid: return {kSigmoid};
+    case OpId::kSilu: return {kExp + 1 + kDiv};
+    case OpId::kTanh: return {kTanh};
+    case OpId::kExp: return {kExp};
+    case OpId::kLog: return {kLog};
+    case OpId::kSqrt: return {kSqrt};
+    case OpId::kReciprocal: return {kDiv};
+    case OpId::kLeakyRelu: return {1};
+    case OpId::kErf: return a < 0.5 ? Error{4} : Error{1, std::erfc(a) * erfc_relative(a)};
     // clip(x / 6 + 0.5): a constant off by 1 u, a product, a sum; then the product with x.
-    case OpId::kHardSwish:
-      return {1, a < 3.001 ? a * (3 * a / 6 + 1) : 0};
+    case OpId::kHardSwish: return {1, a < 3.001 ? a * (3 * a / 6 + 1) : 0};
     case OpId::kHardSigmoid: {
       const auto& h = *static_cast<const HardSigmoidAttrs*>(attrs);
       return {1, 2 * std::fabs(h.alpha * x) + std::fabs(h.beta)};
@@ -58,9 +71,9 @@ Error unary_error(OpId op, const void* attrs, double x) {
     // tanh form: its argument is off by 7 u relative, times |z| (1 - tanh(z)^2) <= 0.448; tanh
     // itself, 1 + t, and the products.
     case OpId::kGelu:
+      if (static_cast<const GeluAttrs*>(attrs)->tanh == 0) return gelu_error(x);
       return {2, a / 2 * (kTanh + 7 * 0.448 + 2)};
-    default:
-      return {0};  // exact: relu, clip, neg, abs, rounding, sign
+    default: return {0};  // exact: relu, clip, neg, abs, rounding, sign
   }
 }
 
@@ -68,24 +81,14 @@ Error activation_error(const EpilogueAttrs& e, double y, double* slope) {
   *slope = 1;
   double a = std::fabs(y);
   switch (static_cast<Activation>(e.activation)) {
-    case Activation::kLeakyRelu:
-      return {1};
-    case Activation::kSigmoid:
-      *slope = 0.25;
-      return {kSigmoid};
-    case Activation::kTanh:
-      return {kTanh};
-    case Activation::kSilu:
-      *slope = 1.1;
-      return {kExp + 1 + kDiv};
-    case Activation::kHardSwish:
-      *slope = 1.5;
-      return {1, a * (a / 2 + 1) + 3};
-    case Activation::kGeluTanh:
-      *slope = 1.13;
-      return {2, (a + 0.2) / 2 * (kTanh + 7 * 0.448 + 2)};
-    default:
-      return {0};
+    case Activation::kLeakyRelu: return {1};
+    case Activation::kSigmoid: *slope = 0.25; return {kSigmoid};
+    case Activation::kTanh: return {kTanh};
+    case Activation::kSilu: *slope = 1.1; return {kExp + 1 + kDiv};
+    case Activation::kHardSwish: *slope = 1.5; return {1, a * (a / 2 + 1) + 3};
+    case Activation::kGeluErf: *slope = 1.13; return gelu_error_anywhere();
+    case Activation::kGeluTanh: *slope = 1.13; return {2, (a + 0.2) / 2 * (kTanh + 7 * 0.448 + 2)};
+    default: return {0};
   }
 }
 
@@ -200,17 +203,12 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kLinear:
     case OpId::kFusedLinear:
     case OpId::kConv:
-    case OpId::kFusedConv:
-      return contraction(op, attrs, in, want);
+    case OpId::kFusedConv: return contraction(op, attrs, in, want);
     case OpId::kSoftmax:
-    case OpId::kLogSoftmax:
-      return softmax(op, attrs, in[0], want);
-    case OpId::kAveragePool:
-      return average(attrs, in, want);
-    case OpId::kBatchNorm:
-      return batch_norm(attrs, in, want);
-    default:
-      break;
+    case OpId::kLogSoftmax: return softmax(op, attrs, in[0], want);
+    case OpId::kAveragePool: return average(attrs, in, want);
+    case OpId::kBatchNorm: return batch_norm(attrs, in, want);
+    default: break;
   }
   bool rounded = op == OpId::kAdd || op == OpId::kSub || op == OpId::kMul;
   bool unary = in.size() == 1 && in[0].view().numel() == want.view().numel();

@@ -26,15 +26,15 @@ constexpr const TestRow* kRows[] = {
 
 // Ops the backend promises to run itself; the others may be left to the CPU.
 constexpr OpId kPromised[] = {
-    OpId::kIdentity,   OpId::kRelu,    OpId::kLeakyRelu,   OpId::kSigmoid,     OpId::kTanh,
-    OpId::kGelu,       OpId::kSilu,    OpId::kHardSwish,   OpId::kHardSigmoid, OpId::kExp,
-    OpId::kLog,        OpId::kSqrt,    OpId::kReciprocal,  OpId::kNeg,         OpId::kAbs,
-    OpId::kFloor,      OpId::kCeil,    OpId::kRound,       OpId::kSign,        OpId::kClip,
-    OpId::kAdd,        OpId::kSub,     OpId::kMul,         OpId::kDiv,         OpId::kMax,
-    OpId::kMin,        OpId::kMatMul,  OpId::kLinear,      OpId::kFusedLinear, OpId::kConv,
-    OpId::kFusedConv,  OpId::kMaxPool, OpId::kAveragePool, OpId::kBatchNorm,   OpId::kSoftmax,
-    OpId::kLogSoftmax, OpId::kReshape, OpId::kFlatten,     OpId::kSqueeze,     OpId::kUnsqueeze,
-    OpId::kTranspose,  OpId::kExpand,  OpId::kConcat};
+    OpId::kIdentity,  OpId::kRelu,       OpId::kLeakyRelu,  OpId::kSigmoid,     OpId::kTanh,
+    OpId::kGelu,      OpId::kSilu,       OpId::kHardSwish,  OpId::kHardSigmoid, OpId::kExp,
+    OpId::kLog,       OpId::kSqrt,       OpId::kReciprocal, OpId::kErf,         OpId::kNeg,
+    OpId::kAbs,       OpId::kFloor,      OpId::kCeil,       OpId::kRound,       OpId::kSign,
+    OpId::kClip,      OpId::kAdd,        OpId::kSub,        OpId::kMul,         OpId::kDiv,
+    OpId::kMax,       OpId::kMin,        OpId::kMatMul,     OpId::kLinear,      OpId::kFusedLinear,
+    OpId::kConv,      OpId::kFusedConv,  OpId::kMaxPool,    OpId::kAveragePool, OpId::kBatchNorm,
+    OpId::kSoftmax,   OpId::kLogSoftmax, OpId::kReshape,    OpId::kFlatten,     OpId::kSqueeze,
+    OpId::kUnsqueeze, OpId::kTranspose,  OpId::kExpand,     OpId::kConcat};
 
 double element_of(const Value& v, const Shape& out, int64_t i) {
   TensorView in = v.view();

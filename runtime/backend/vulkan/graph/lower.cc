@@ -11,18 +11,14 @@ LowerFunction family_of(OpId op) {
   switch (op) {
     case OpId::kMatMul:
     case OpId::kLinear:
-    case OpId::kFusedLinear:
-      return lower_matmul;
+    case OpId::kFusedLinear: return lower_matmul;
     case OpId::kConv:
-    case OpId::kFusedConv:
-      return lower_conv;
+    case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
-    case OpId::kAveragePool:
-      return lower_pool;
+    case OpId::kAveragePool: return lower_pool;
     case OpId::kSoftmax:
     case OpId::kLogSoftmax:
-    case OpId::kBatchNorm:
-      return lower_norm;
+    case OpId::kBatchNorm: return lower_norm;
     case OpId::kIdentity:
     case OpId::kReshape:
     case OpId::kFlatten:
@@ -30,10 +26,8 @@ LowerFunction family_of(OpId op) {
     case OpId::kUnsqueeze:
     case OpId::kTranspose:
     case OpId::kExpand:
-    case OpId::kConcat:
-      return lower_layout;
-    default:
-      return lower_elementwise;
+    case OpId::kConcat: return lower_layout;
+    default: return lower_elementwise;
   }
 }
 
@@ -43,26 +37,17 @@ bool is_layout(OpId op) { return family_of(op) == lower_layout; }
 
 Result<uint32_t> activation_function(int64_t activation) {
   switch (static_cast<Activation>(activation)) {
-    case Activation::kNone:
-      return uint32_t{WICK_FN_NONE};
-    case Activation::kRelu:
-      return uint32_t{WICK_FN_RELU};
-    case Activation::kClip:
-      return uint32_t{WICK_FN_CLIP};
-    case Activation::kLeakyRelu:
-      return uint32_t{WICK_FN_LEAKY_RELU};
-    case Activation::kSigmoid:
-      return uint32_t{WICK_FN_SIGMOID};
-    case Activation::kTanh:
-      return uint32_t{WICK_FN_TANH};
-    case Activation::kSilu:
-      return uint32_t{WICK_FN_SILU};
-    case Activation::kHardSwish:
-      return uint32_t{WICK_FN_HARD_SWISH};
-    case Activation::kGeluTanh:
-      return uint32_t{WICK_FN_GELU_TANH};
-    default:
-      return unsupported("no shader for this activation");
+    case Activation::kNone: return uint32_t{WICK_FN_NONE};
+    case Activation::kRelu: return uint32_t{WICK_FN_RELU};
+    case Activation::kClip: return uint32_t{WICK_FN_CLIP};
+    case Activation::kLeakyRelu: return uint32_t{WICK_FN_LEAKY_RELU};
+    case Activation::kSigmoid: return uint32_t{WICK_FN_SIGMOID};
+    case Activation::kTanh: return uint32_t{WICK_FN_TANH};
+    case Activation::kSilu: return uint32_t{WICK_FN_SILU};
+    case Activation::kHardSwish: return uint32_t{WICK_FN_HARD_SWISH};
+    case Activation::kGeluTanh: return uint32_t{WICK_FN_GELU_TANH};
+    case Activation::kGeluErf: return uint32_t{WICK_FN_GELU_ERF};
+    default: return unsupported("no shader for this activation");
   }
 }
 

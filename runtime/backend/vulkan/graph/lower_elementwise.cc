@@ -16,45 +16,30 @@ const A& attrs_of(const OpCall& call) {
 Result<Unary> unary_of(const OpCall& call) {
   auto plain = [](uint32_t function) { return Unary{function, 0, 0}; };
   switch (call.op) {
-    case OpId::kRelu:
-      return plain(WICK_FN_RELU);
+    case OpId::kRelu: return plain(WICK_FN_RELU);
     case OpId::kLeakyRelu:
       return Unary{WICK_FN_LEAKY_RELU, static_cast<float>(attrs_of<LeakyReluAttrs>(call).alpha), 0};
-    case OpId::kSigmoid:
-      return plain(WICK_FN_SIGMOID);
-    case OpId::kTanh:
-      return plain(WICK_FN_TANH);
+    case OpId::kSigmoid: return plain(WICK_FN_SIGMOID);
+    case OpId::kTanh: return plain(WICK_FN_TANH);
     case OpId::kGelu:
-      if (attrs_of<GeluAttrs>(call).tanh == 0) return unsupported("no shader for gelu's erf form");
-      return plain(WICK_FN_GELU_TANH);
-    case OpId::kSilu:
-      return plain(WICK_FN_SILU);
-    case OpId::kHardSwish:
-      return plain(WICK_FN_HARD_SWISH);
+      return plain(attrs_of<GeluAttrs>(call).tanh == 0 ? WICK_FN_GELU_ERF : WICK_FN_GELU_TANH);
+    case OpId::kErf: return plain(WICK_FN_ERF);
+    case OpId::kSilu: return plain(WICK_FN_SILU);
+    case OpId::kHardSwish: return plain(WICK_FN_HARD_SWISH);
     case OpId::kHardSigmoid: {
       const auto& a = attrs_of<HardSigmoidAttrs>(call);
       return Unary{WICK_FN_HARD_SIGMOID, static_cast<float>(a.alpha), static_cast<float>(a.beta)};
     }
-    case OpId::kExp:
-      return plain(WICK_FN_EXP);
-    case OpId::kLog:
-      return plain(WICK_FN_LOG);
-    case OpId::kSqrt:
-      return plain(WICK_FN_SQRT);
-    case OpId::kReciprocal:
-      return plain(WICK_FN_RECIPROCAL);
-    case OpId::kNeg:
-      return plain(WICK_FN_NEG);
-    case OpId::kAbs:
-      return plain(WICK_FN_ABS);
-    case OpId::kFloor:
-      return plain(WICK_FN_FLOOR);
-    case OpId::kCeil:
-      return plain(WICK_FN_CEIL);
-    case OpId::kRound:
-      return plain(WICK_FN_ROUND);
-    case OpId::kSign:
-      return plain(WICK_FN_SIGN);
+    case OpId::kExp: return plain(WICK_FN_EXP);
+    case OpId::kLog: return plain(WICK_FN_LOG);
+    case OpId::kSqrt: return plain(WICK_FN_SQRT);
+    case OpId::kReciprocal: return plain(WICK_FN_RECIPROCAL);
+    case OpId::kNeg: return plain(WICK_FN_NEG);
+    case OpId::kAbs: return plain(WICK_FN_ABS);
+    case OpId::kFloor: return plain(WICK_FN_FLOOR);
+    case OpId::kCeil: return plain(WICK_FN_CEIL);
+    case OpId::kRound: return plain(WICK_FN_ROUND);
+    case OpId::kSign: return plain(WICK_FN_SIGN);
     case OpId::kClip: {
       for (size_t i = 1; i < call.in.size(); ++i) {
         if (call.in[i].present()) return unsupported("no shader for clip with computed bounds");
@@ -62,27 +47,19 @@ Result<Unary> unary_of(const OpCall& call) {
       const auto& a = attrs_of<ClipAttrs>(call);
       return Unary{WICK_FN_CLIP, static_cast<float>(a.min), static_cast<float>(a.max)};
     }
-    default:
-      return unsupported("no shader for this op");
+    default: return unsupported("no shader for this op");
   }
 }
 
 int binary_of(OpId op) {
   switch (op) {
-    case OpId::kAdd:
-      return WICK_BINARY_ADD;
-    case OpId::kSub:
-      return WICK_BINARY_SUB;
-    case OpId::kMul:
-      return WICK_BINARY_MUL;
-    case OpId::kDiv:
-      return WICK_BINARY_DIV;
-    case OpId::kMax:
-      return WICK_BINARY_MAX;
-    case OpId::kMin:
-      return WICK_BINARY_MIN;
-    default:
-      return -1;
+    case OpId::kAdd: return WICK_BINARY_ADD;
+    case OpId::kSub: return WICK_BINARY_SUB;
+    case OpId::kMul: return WICK_BINARY_MUL;
+    case OpId::kDiv: return WICK_BINARY_DIV;
+    case OpId::kMax: return WICK_BINARY_MAX;
+    case OpId::kMin: return WICK_BINARY_MIN;
+    default: return -1;
   }
 }
 
