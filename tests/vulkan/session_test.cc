@@ -1,0 +1,129 @@
+// A Session on the device: steps without a shader run on the CPU in between, other batches bind
+// again.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/exec/session.h"
+#include "tests/program/program_builder.h"
+#include "tests/vulkan/device.h"
+
+namespace wick::test {
+namespace {
+
+class CountingAllocator final : public Allocator {
+ public:
+  void* allocate(size_t bytes, size_t align) override {
+    ++allocations;
+    ++live;
+    return default_allocator().allocate(bytes, align);
+  }
+  void deallocate(void* p, size_t bytes, size_t align) override {
+    live -= p != nullptr;
+    default_allocator().deallocate(p, bytes, align);
+  }
+  int64_t allocations = 0, live = 0;
+};
+
+class CountingTrace final : public TraceHook {
+ public:
+  void on_op(const TraceEvent& event) override {
+    bool vulkan = std::string(event.backend) == "vulkan";
+    device += vulkan;
+    cpu += !vulkan;
+  }
+  int device = 0, cpu = 0;
+};
+
+std::vector<float> numbers(size_t n, float scale) {
+  std::vector<float> v(n);
+  for (size_t i = 0; i < n; ++i) v[i] = scale * (static_cast<float>((i * 37 + 11) % 64) / 32 - 1);
+  return v;
+}
+
+// conv, pool, flatten | sinh, which has no shader | linear, softmax; the flattened value is an
+// output too.
+std::vector<uint8_t> mixed_program() {
+  ProgramBuilder p;
+  p.symbol("batch", 1, 64);
+  auto x = p.value("x", DType::kF32, {kSym, 1, 8, 8});
+  auto w1 = p.constant<float>("w1", {16, 1, 3, 3}, numbers(144, 0.5f));
+  auto b1 = p.constant<float>("b1", {16}, numbers(16, 0.1f));
+  auto w2 = p.constant<float>("w2", {10, 256}, numbers(2560, 0.2f));
+  auto h = p.value("h", DType::kF32, {kSym, 16, 8, 8});
+  auto q = p.value("q", DType::kF32, {kSym, 16, 4, 4});
+  auto f = p.value("f", DType::kF32, {kSym, 256});
+  auto s = p.value("s", DType::kF32, {kSym, 256});
+  auto l = p.value("l", DType::kF32, {kSym, 10});
+  auto y = p.value("y", DType::kF32, {kSym, 10});
+  ConvAttrs same;
+  same.pads = {1, 1, 1, 1};
+  PoolAttrs half;
+  half.kernel_shape = {2, 2};
+  half.strides = {2, 2};
+  p.node(OpId::kConv, {x, w1, b1}, {h}, same, "conv");
+  p.node(OpId::kMaxPool, {h}, {q}, half, "pool");
+  p.node(OpId::kFlatten, {q}, {f}, AxisAttrs{1}, "flatten");
+  p.node(OpId::kSinh, {f}, {s}, NoAttrs{}, "sinh");
+  p.node(OpId::kLinear, {s, w2}, {l}, NoAttrs{}, "fc");
+  p.node(OpId::kSoftmax, {l}, {y}, AxisAttrs{-1}, "softmax");
+  p.entry("main", {x}, {y, f});
+  return p.finish();
+}
+
+TEST(VulkanSession, MixedWithTheCpuOverSeveralBatches) {
+  WICK_NEED_DEVICE();
+  auto file = mixed_program();
+  auto bytes = aligned_copy(file);
+  auto program = Program::load(Span<const uint8_t>(bytes.get(), file.size()));
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto cpu = Session::create(**program);
+  ASSERT_TRUE(cpu.ok()) << cpu.status().message();
+  for (bool staging : {false, true}) {
+    CountingAllocator allocator;
+    {
+      VulkanOptions vulkan;
+      vulkan.force_staging = staging;
+      auto backend = VulkanBackend::create(allocator, vulkan);
+      ASSERT_TRUE(backend.ok()) << backend.status().message();
+      CountingTrace trace;
+      SessionOptions options;
+      options.allocator = &allocator;
+      options.backend = backend->get();
+      options.trace = &trace;
+      options.threads = 1;
+      auto session = Session::create(**program, options);
+      ASSERT_TRUE(session.ok()) << session.status().message();
+      for (int64_t batch : {2, 5, 1, 2}) {
+        auto n = static_cast<size_t>(batch);
+        auto x = numbers(n * 64, 1);
+        TensorView in(x.data(), DType::kF32, {batch, 1, 8, 8});
+        std::vector<float> want_y(n * 10), want_f(n * 256), got_y(n * 10), got_f(n * 256);
+        TensorView want[] = {TensorView(want_y.data(), DType::kF32, {batch, 10}),
+                             TensorView(want_f.data(), DType::kF32, {batch, 256})};
+        TensorView got[] = {TensorView(got_y.data(), DType::kF32, {batch, 10}),
+                            TensorView(got_f.data(), DType::kF32, {batch, 256})};
+        Status s = (*cpu)->run(Span<const TensorView>(&in, 1), want);
+        ASSERT_TRUE(s.ok()) << s.message();
+        s = (*session)->run(Span<const TensorView>(&in, 1), got);
+        ASSERT_TRUE(s.ok()) << s.message();
+        for (size_t i = 0; i < want_f.size(); ++i) ASSERT_NEAR(got_f[i], want_f[i], 1e-5) << i;
+        for (size_t i = 0; i < want_y.size(); ++i) ASSERT_NEAR(got_y[i], want_y[i], 1e-5) << i;
+        // The same shapes again: nothing is allocated.
+        int64_t before = allocator.allocations;
+        trace.device = trace.cpu = 0;
+        s = (*session)->run(Span<const TensorView>(&in, 1), got);
+        ASSERT_TRUE(s.ok()) << s.message();
+        EXPECT_EQ(allocator.allocations, before);
+        EXPECT_EQ(trace.device, 2);  // before and after sinh
+        EXPECT_EQ(trace.cpu, 1);
+      }
+    }
+    EXPECT_EQ(allocator.live, 0);
+  }
+}
+
+}  // namespace
+}  // namespace wick::test
