@@ -14,26 +14,16 @@ Tensor unfused_epilogue(Tensor y, const std::vector<Tensor>& in, int channel,
   if (given(3)) y = y * along(in[3]) + along(in[4]);
   if (given(5)) y = y + in[5];
   switch (static_cast<Activation>(e.activation)) {
-    case Activation::kNone:
-      return y;
-    case Activation::kRelu:
-      return relu(y);
-    case Activation::kClip:
-      return clamp(y, e.alpha, e.beta);
-    case Activation::kLeakyRelu:
-      return leaky_relu(y, e.alpha);
-    case Activation::kSigmoid:
-      return sigmoid(y);
-    case Activation::kTanh:
-      return tanh(y);
-    case Activation::kSilu:
-      return silu(y);
-    case Activation::kHardSwish:
-      return hardswish(y);
-    case Activation::kGeluErf:
-      return gelu(y, false);
-    case Activation::kGeluTanh:
-      return gelu(y, true);
+    case Activation::kNone: return y;
+    case Activation::kRelu: return relu(y);
+    case Activation::kClip: return clamp(y, e.alpha, e.beta);
+    case Activation::kLeakyRelu: return leaky_relu(y, e.alpha);
+    case Activation::kSigmoid: return sigmoid(y);
+    case Activation::kTanh: return tanh(y);
+    case Activation::kSilu: return silu(y);
+    case Activation::kHardSwish: return hardswish(y);
+    case Activation::kGeluErf: return gelu(y, false);
+    case Activation::kGeluTanh: return gelu(y, true);
   }
   throw Error("[fused] unknown activation", Code::kInternal);
 }

@@ -32,7 +32,7 @@ std::vector<Tensor> batch_norm_grad(const std::vector<Tensor>& in, double eps) {
 
 }  // namespace
 
-WICK_GRAD(BatchNorm, 29, 0, 0, [](GradCtx& c) {
+WICK_GRAD(BatchNorm, 27, 0, 0, [](GradCtx& c) {
   Tensor g = c.g(), x = c.in(0), gamma = c.in(1);
   int rank = x.rank();
   Tensor inv = reciprocal(sqrt(c.in(4) + c.attrs<BatchNormAttrs>().epsilon));
