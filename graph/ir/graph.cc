@@ -134,8 +134,10 @@ void Graph::infer(NodeId id) {
   for (size_t i = 0; i < out.size(); ++i) {
     Value& v = value(n.outputs[i]);
     v.dtype = known ? out[i].dtype : dtype_without_shape(n.op, n.attrs.get(), dtypes);
-    v.ranked = known;
-    v.shape = known ? out[i].shape : SymShape();
+    if (known || !v.declared) {
+      v.ranked = known;
+      v.shape = known ? out[i].shape : SymShape();
+    }
     v.has_elements = false;
     v.elements.clear();
   }

@@ -29,6 +29,7 @@ struct Value {
   DType dtype = DType::kNone;
   bool ranked = false;  // false: not even the rank is known before running
   SymShape shape;       // meaningful when ranked
+  bool declared = false;  // shape is what a file declares; the rule cannot tell it ahead of running
   std::string name;     // may be empty; inputs and outputs always have one
   NodeId producer = -1;  // kNode
   int output = 0;        // which of the producer's outputs
