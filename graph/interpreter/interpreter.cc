@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wick/error.h"
+#include "runtime/include/wick/error.h"
 
 namespace wick::ir {
 namespace {

@@ -1,0 +1,164 @@
+// Conv | Linear, then batch norm, residual add, activation: one FusedConv | FusedLinear whose epilogue does the same
+// arithmetic in the same order. Exact: weights are not touched.
+#include <cmath>
+#include <optional>
+
+#include "graph/rewrite/pass.h"
+
+namespace wick::ir {
+namespace {
+
+struct Match {
+  NodeId head;                // Conv or Linear
+  std::vector<NodeId> chain;  // every node that goes away, head included
+  ValueId scale = kNoValue, shift = kNoValue, residual = kNoValue;
+  EpilogueAttrs epilogue;
+  ValueId result;             // what the last node of the chain makes
+};
+
+class Fuser {
+ public:
+  explicit Fuser(Graph& g) : g_(g), users_(g.users()) {}
+
+  bool run() {
+    bool changed = false;
+    size_t count = g_.node_count();
+    for (size_t i = 0; i < count; ++i) {
+      auto id = static_cast<NodeId>(i);
+      OpId op = g_.node(id).op;
+      if (op != OpId::kConv && op != OpId::kLinear) continue;
+      Match m = match(id);
+      if (m.chain.size() < 2) continue;
+      apply(m);
+      users_ = g_.users();
+      changed = true;
+    }
+    if (changed) g_.compact();
+    return changed;
+  }
+
+ private:
+  // The one reader of a value that nobody else sees.
+  NodeId only_user(ValueId v) const {
+    const auto& users = users_[static_cast<size_t>(v)];
+    return users.size() == 1 && !g_.is_output(v) ? users[0] : -1;
+  }
+
+  Match match(NodeId head) {
+    Match m;
+    m.head = head;
+    m.chain = {head};
+    m.result = g_.node(head).outputs[0];
+    match_batch_norm(m);
+    match_residual(m);
+    match_activation(m);
+    return m;
+  }
+
+  void take(Match& m, NodeId id) {
+    m.chain.push_back(id);
+    m.result = g_.node(id).outputs[0];
+  }
+
+  void match_batch_norm(Match& m) {
+    NodeId id = only_user(m.result);
+    if (id < 0 || g_.node(id).op != OpId::kBatchNorm || g_.node(id).inputs[0] != m.result) return;
+    const Node& n = g_.node(id);
+    // Linear's channels are its last axis, batch norm's the second
+    if (!g_.value(m.result).ranked) return;
+    if (g_.node(m.head).op == OpId::kLinear && g_.value(m.result).shape.rank() != 2) return;
+    for (size_t i = 1; i < 5; ++i) {
+      if (!g_.is_constant(n.inputs[i]) || g_.value(n.inputs[i]).dtype != DType::kF32) return;
+    }
+    const HostTensor gamma = g_.value(n.inputs[1]).constant, beta = g_.value(n.inputs[2]).constant,
+                     mean = g_.value(n.inputs[3]).constant, var = g_.value(n.inputs[4]).constant;
+    auto eps = static_cast<float>(n.attrs.as<BatchNormAttrs>().epsilon);
+    HostTensor scale(DType::kF32, gamma.shape()), shift(DType::kF32, gamma.shape());
+    for (int64_t i = 0; i < gamma.numel(); ++i) {  // the contract's own formula, see docs/numerics
+      scale.as<float>()[i] = gamma.as<float>()[i] / std::sqrt(var.as<float>()[i] + eps);
+      shift.as<float>()[i] = std::fma(-mean.as<float>()[i], scale.as<float>()[i], beta.as<float>()[i]);
+    }
+    m.scale = g_.add_constant(std::move(scale), g_.value(n.inputs[1]).name + ".scale");
+    m.shift = g_.add_constant(std::move(shift), g_.value(n.inputs[1]).name + ".shift");
+    users_.resize(g_.value_count());
+    take(m, id);
+  }
+
+  void match_residual(Match& m) {
+    NodeId id = only_user(m.result);
+    if (id < 0 || g_.node(id).op != OpId::kAdd) return;
+    const Node& n = g_.node(id);
+    ValueId other = n.inputs[0] == m.result ? n.inputs[1] : n.inputs[0];
+    if (other == m.result) return;
+    const Value &a = g_.value(m.result), &b = g_.value(other);
+    if (!a.ranked || !b.ranked || b.declared || a.shape.rank() != b.shape.rank()) return;
+    for (int i = 0; i < a.shape.rank(); ++i) {
+      if (dim_equal(a.shape[i], b.shape[i]) != Tri::kYes) return;
+    }
+    m.residual = other;
+    take(m, id);
+  }
+
+  std::optional<EpilogueAttrs> activation_of(const Node& n) {
+    auto kind = [](Activation a, double alpha = 0, double beta = 0) {
+      return EpilogueAttrs{static_cast<int64_t>(a), alpha, beta};
+    };
+    switch (n.op) {
+      case OpId::kRelu: return kind(Activation::kRelu);
+      case OpId::kLeakyRelu: return kind(Activation::kLeakyRelu, n.attrs.as<LeakyReluAttrs>().alpha);
+      case OpId::kSigmoid: return kind(Activation::kSigmoid);
+      case OpId::kTanh: return kind(Activation::kTanh);
+      case OpId::kSilu: return kind(Activation::kSilu);
+      case OpId::kHardSwish: return kind(Activation::kHardSwish);
+      case OpId::kGelu:
+        return kind(n.attrs.as<GeluAttrs>().tanh != 0 ? Activation::kGeluTanh : Activation::kGeluErf);
+      case OpId::kClip: {
+        double bounds[2] = {n.attrs.as<ClipAttrs>().min, n.attrs.as<ClipAttrs>().max};
+        for (size_t i = 1; i < n.inputs.size(); ++i) {
+          if (n.inputs[i] == kNoValue) continue;
+          if (!g_.is_constant(n.inputs[i]) || g_.value(n.inputs[i]).constant.numel() != 1) return std::nullopt;
+          bounds[i - 1] = element_as_double(g_.value(n.inputs[i]).constant, 0);
+        }
+        return kind(Activation::kClip, bounds[0], bounds[1]);
+      }
+      default: return std::nullopt;
+    }
+  }
+
+  void match_activation(Match& m) {
+    NodeId id = only_user(m.result);
+    if (id < 0 || g_.node(id).inputs[0] != m.result) return;
+    if (auto e = activation_of(g_.node(id))) {
+      m.epilogue = *e;
+      take(m, id);
+    }
+  }
+
+  void apply(const Match& m) {
+    const Node head = g_.node(m.head);
+    ValueId bias = head.inputs.size() > 2 ? head.inputs[2] : kNoValue;
+    std::vector<ValueId> inputs = {head.inputs[0], head.inputs[1], bias, m.scale, m.shift, m.residual};
+    NodeId fused = 0;
+    if (head.op == OpId::kConv) {
+      FusedConvAttrs a{head.attrs.as<ConvAttrs>(), m.epilogue};
+      fused = g_.add_node(OpId::kFusedConv, AnyAttrs::of(a), inputs, 1, head.name);
+    } else {
+      fused = g_.add_node(OpId::kFusedLinear, AnyAttrs::of(m.epilogue), inputs, 1, head.name);
+    }
+    g_.node(fused).module = head.module;
+    g_.node(fused).source = head.source;
+    ValueId made = g_.node(fused).outputs[0];
+    g_.value(made).name = g_.value(m.result).name;
+    g_.replace_all(m.result, made);
+    for (NodeId id : m.chain) g_.remove_node(id);
+  }
+
+  Graph& g_;
+  std::vector<std::vector<NodeId>> users_;
+};
+
+}  // namespace
+
+bool fuse_epilogues(Graph& g) { return Fuser(g).run(); }
+
+}  // namespace wick::ir

@@ -1,0 +1,42 @@
+#include "graph/rewrite/pass.h"
+
+#include <algorithm>
+
+#include "runtime/include/wick/error.h"
+
+namespace wick::ir {
+
+const char* numerics_name(Numerics n) {
+  switch (n) {
+    case Numerics::kExact: return "exact";
+    case Numerics::kReassociates: return "reassociates";
+    case Numerics::kApproximates: return "approximates";
+  }
+  return "invalid";
+}
+
+PassReport run_passes(Graph& graph, Span<const Pass> passes) {
+  PassReport report;
+  for (const Pass& pass : passes) {
+    if (!pass.run(graph)) continue;
+    verify(graph, std::string("after the pass ") + pass.name);
+    report.numerics = std::max(report.numerics, pass.numerics);
+    report.changed.emplace_back(pass.name);
+  }
+  return report;
+}
+
+PassReport optimize(Graph& graph) {
+  constexpr Pass kRound[] = {kDecompose, kFold, kCse, kLayout, kFuse, kDce};
+  constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
+  PassReport all;
+  for (int i = 0; i < kMaxRounds; ++i) {
+    PassReport round = run_passes(graph, kRound);
+    all.numerics = std::max(all.numerics, round.numerics);
+    all.changed.insert(all.changed.end(), round.changed.begin(), round.changed.end());
+    if (round.changed.empty()) break;
+  }
+  return all;
+}
+
+}  // namespace wick::ir

@@ -1,0 +1,52 @@
+// Passes: named rewrites of a graph, each with the promise about numbers it keeps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/ir/graph.h"
+
+namespace wick::ir {
+
+// Ordered: a later one promises less.
+enum class Numerics : uint8_t {
+  kExact = 0,         // the same bits
+  kReassociates = 1,  // the same real number, rounded elsewhere
+  kApproximates = 2,  // another function, close by
+};
+const char* numerics_name(Numerics n);
+
+struct Pass {
+  const char* name;
+  Numerics numerics;
+  // True when the graph changed.
+  bool (*run)(Graph&);
+};
+
+struct PassReport {
+  Numerics numerics = Numerics::kExact;  // the strongest promise left: only passes that changed something count
+  std::vector<std::string> changed;      // their names, in order
+};
+
+// Runs the passes in order, verifying after each; throws Error naming the pass that broke the graph.
+PassReport run_passes(Graph& graph, Span<const Pass> passes);
+
+// decompose, fold, cse, layout, fuse, dce: all exact, to a fixed point.
+PassReport optimize(Graph& graph);
+
+// -- the passes
+bool decompose(Graph& graph);       // ops with a simpler exact form
+bool fold_constants(Graph& graph);  // nodes of constants, run by the interpreter on the reference kernels
+bool share_common(Graph& graph);    // equal nodes on equal inputs become one
+bool cancel_layout(Graph& graph);   // transposes and reshapes that undo each other
+bool fuse_epilogues(Graph& graph);  // Conv | Linear + BatchNorm + Add + activation -> FusedConv | FusedLinear
+bool remove_dead(Graph& graph);     // nodes nobody reads; renumbers
+
+inline constexpr Pass kDecompose = {"decompose", Numerics::kExact, decompose};
+inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};
+inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};
+inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
+inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
+inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
+
+}  // namespace wick::ir
