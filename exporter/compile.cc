@@ -1,0 +1,26 @@
+#include "exporter/include/wick/compile.h"
+
+#include <algorithm>
+
+namespace wick {
+namespace {
+
+ProgramInfo optimize_for(ir::Graph* graph, ProgramInfo info) {
+  ir::PassReport report = ir::optimize(*graph);
+  info.numerics = std::max(info.numerics, static_cast<NumericsClass>(report.numerics));
+  return info;
+}
+
+}  // namespace
+
+std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info) {
+  info = optimize_for(&graph, std::move(info));
+  return program_bytes(graph, info);
+}
+
+void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info) {
+  info = optimize_for(&graph, std::move(info));
+  write_program(graph, path, info);
+}
+
+}  // namespace wick
