@@ -6,57 +6,17 @@
 
 #include <thread>
 
-#include "tests/program/program_builder.h"
+#include "tests/runtime/programs.h"
 
 namespace wick {
 namespace {
 
 using test::kSym;
+using test::load;
+using test::mlp;
+using test::open;
 using test::ProgramBuilder;
 using ::testing::HasSubstr;
-
-struct Loaded {
-  test::AlignedBytes bytes{nullptr, {0}};
-  Owned<Program> program;
-};
-
-Loaded load(const std::vector<uint8_t>& file) {
-  Loaded l;
-  l.bytes = test::aligned_copy(file);
-  auto r = Program::load(Span<const uint8_t>(l.bytes.get(), file.size()));
-  EXPECT_TRUE(r.ok()) << r.status().message();
-  if (r.ok()) l.program = std::move(*r);
-  return l;
-}
-
-Owned<Session> open(const Program& program, const SessionOptions& options = {}) {
-  auto r = Session::create(program, options);
-  EXPECT_TRUE(r.ok()) << r.status().message();
-  return r.ok() ? std::move(*r) : Owned<Session>();
-}
-
-// relu(x W + b) with a symbolic batch, flattened and back: a matmul, an alias, in-place steps.
-std::vector<uint8_t> mlp() {
-  ProgramBuilder p;
-  p.symbol("batch", 1, 64);
-  auto x = p.value("x", DType::kF32, {kSym, 3});
-  auto w = p.constant<float>("w", {3, 2}, {1, 2, 3, 4, 5, 6});
-  auto b = p.constant<float>("b", {2}, {-30, 0.5f});
-  auto shape = p.constant<int64_t>("shape", {1}, {-1});
-  auto h = p.value("h", DType::kF32, {kSym, 2});
-  auto s = p.value("s", DType::kF32, {kSym, 2});
-  auto r = p.value("r", DType::kF32, {kSym, 2});
-  auto y = p.value("y", DType::kF32, {}, kNoIndex, kNoIndex, 0, true);
-  p.node(OpId::kMatMul, {x, w}, {h}, NoAttrs{}, "mm");
-  p.node(OpId::kAdd, {h, b}, {s}, NoAttrs{}, "bias");
-  p.node(OpId::kRelu, {s}, {r}, NoAttrs{}, "act");
-  p.node(OpId::kReshape, {r, shape}, {y}, ReshapeAttrs{}, "flat");
-  p.entry("main", {x}, {y, r});
-  p.label("cat");
-  p.label("dog");
-  p.metadata("author", "me");
-  return p.finish();
-}
 
 TEST(Session, RunsAndRebindsForAnotherBatch) {
   auto l = load(mlp());
@@ -80,6 +40,238 @@ TEST(Session, RunsAndRebindsForAnotherBatch) {
   EXPECT_STREQ(l.program->labels()[1], "dog");
   EXPECT_STREQ(l.program->find_metadata("author"), "me");
   EXPECT_EQ(l.program->provenance().seed, 7u);
+}
+
+// Shape -> Gather -> Concat -> Reshape: evaluated when bound, so that only the reshape is left, and that is an alias.
+TEST(Session, ShapeArithmeticIsDoneWhenBound) {
+  ProgramBuilder p;
+  p.symbol("n");
+  auto x = p.value("x", DType::kF32, {kSym, 2, 3});
+  auto s = p.value("s", DType::kI64, {3});
+  auto zero = p.constant<int64_t>("zero", {1}, {0});
+  auto rest = p.constant<int64_t>("rest", {1}, {-1});
+  auto n = p.value("n0", DType::kI64, {1});
+  auto to = p.value("to", DType::kI64, {2});
+  auto y = p.value("y", DType::kF32, {kSym, 6});
+  p.node(OpId::kShape, {x}, {s}, ShapeOpAttrs{});
+  p.node(OpId::kGather, {s, zero}, {n}, AxisAttrs{0});
+  p.node(OpId::kConcat, {n, rest}, {to}, AxisAttrs{0});
+  p.node(OpId::kReshape, {x, to}, {y}, ReshapeAttrs{});
+  p.entry("main", {x}, {y});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  std::vector<float> data(24);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i);
+  TensorView in(data.data(), DType::kF32, {4, 2, 3}), out;
+  Status st = session->run(Span<const TensorView>(&in, 1), Span<TensorView>(&out, 1));
+  ASSERT_TRUE(st.ok()) << st.message();
+  EXPECT_EQ(session->step_count(), 1u);
+  EXPECT_EQ(session->arena_bytes(), 0u);
+  EXPECT_EQ(out.shape, (Shape{4, 6}));
+  EXPECT_EQ(out.data, data.data()) << "a view of the input";
+}
+
+// ONNX tests give axes and shapes as run-time inputs: the session plans for their values, and again when they change.
+TEST(Session, ShapeGivenAsAnInput) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {6});
+  auto to = p.value("to", DType::kI64, {2});
+  auto y = p.value("y", DType::kF32, {}, kNoIndex, kNoIndex, 0, true);
+  auto z = p.value("z", DType::kF32, {}, kNoIndex, kNoIndex, 0, true);
+  p.node(OpId::kReshape, {x, to}, {y}, ReshapeAttrs{});
+  p.node(OpId::kRelu, {y}, {z});
+  p.entry("main", {x, to}, {z});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  EXPECT_FALSE(session->output_shape(0).ok()) << "not known before the values are";
+  float data[6] = {-1, 2, -3, 4, -5, 6};
+  for (Shape shape : {Shape{2, 3}, Shape{3, 2}, Shape{3, 2}, Shape{1, 6}}) {
+    int64_t dims[2] = {shape[0], shape[1]};
+    TensorView in[2] = {TensorView(data, DType::kF32, {6}), TensorView(dims, DType::kI64, {2})}, out;
+    Status s = session->run(Span<const TensorView>(in), Span<TensorView>(&out, 1));
+    ASSERT_TRUE(s.ok()) << s.message();
+    EXPECT_EQ(out.shape, shape);
+    EXPECT_EQ(out.as<float>()[5], 6);
+    EXPECT_EQ(out.as<float>()[4], 0);
+  }
+  int64_t wrong[2] = {4, 2};
+  TensorView in[2] = {TensorView(data, DType::kF32, {6}), TensorView(wrong, DType::kI64, {2})}, out;
+  Status s = session->run(Span<const TensorView>(in), Span<TensorView>(&out, 1));
+  EXPECT_EQ(s.code(), Code::kShapeMismatch);
+  EXPECT_THAT(s.message(), HasSubstr("Reshape"));
+  EXPECT_EQ(out.data, nullptr);
+}
+
+// In place must not destroy what someone still reads: x feeds two relus and the output.
+TEST(Session, InPlaceOnlyForTheLastReader) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {8});
+  auto one = p.constant<float>("one", {1}, {1});
+  auto a = p.value("a", DType::kF32, {8});
+  auto b = p.value("b", DType::kF32, {8});
+  auto c = p.value("c", DType::kF32, {8});
+  p.node(OpId::kAdd, {x, one}, {a});
+  p.node(OpId::kRelu, {a}, {b});
+  p.node(OpId::kAdd, {b, a}, {c});
+  p.entry("main", {x}, {c, x});
+  auto l = load(p.finish());
+  auto session = open(*l.program);
+  float data[8] = {-4, -3, -2, -1, 0, 1, 2, 3};
+  TensorView in(data, DType::kF32, {8}), out[2];
+  ASSERT_TRUE(session->run(Span<const TensorView>(&in, 1), out).ok());
+  for (int i = 0; i < 8; ++i) {
+    float v = data[i] + 1;
+    EXPECT_EQ(out[0].as<float>()[i], (v > 0 ? v : 0) + v);
+  }
+  EXPECT_EQ(out[1].data, data);
+}
+
+TEST(Session, ErrorsSayWhatAndWhere) {
+  auto l = load(mlp());
+  auto session = open(*l.program);
+  float x[6] = {}, y[4] = {7, 7, 7, 7};
+  auto run = [&](TensorView in, TensorView out) {
+    TensorView outs[2] = {out, TensorView()};
+    return session->run(Span<const TensorView>(&in, 1), outs);
+  };
+  TensorView good(x, DType::kF32, {2, 3}), result(y, DType::kF32, {4});
+  EXPECT_STREQ(run(TensorView(x, DType::kF32, {3, 2}), result).message(),
+               "input x: dimension 1 of [3,2] should be 3");
+  EXPECT_STREQ(run(TensorView(x, DType::kF32, {6}), result).message(), "input x: [6] has rank 1, the program says 2");
+  EXPECT_STREQ(run(TensorView(x, DType::kI32, {2, 3}), result).message(), "input x is int32, the program takes float32");
+  EXPECT_STREQ(run(TensorView(nullptr, DType::kF32, {2, 3}), result).message(), "input x has no data");
+  EXPECT_STREQ(run(TensorView(x, DType::kF32, {65, 3}), result).message(),
+               "input x: batch is 65, allowed are 1 to 64");
+  EXPECT_STREQ(run(TensorView(x, DType::kF32, {2, 3}, {1, 2}), result).message(),
+               "input x must be contiguous and aligned to its elements");
+  Status s = run(good, TensorView(y, DType::kF32, {2, 2}));
+  EXPECT_STREQ(s.message(), "output y has shape [4], the buffer given [2,2] (it must be contiguous)");
+  EXPECT_EQ(s.code(), Code::kShapeMismatch);
+  EXPECT_EQ(run(good, TensorView(y, DType::kF64, {4})).code(), Code::kTypeMismatch);
+  for (float v : y) EXPECT_EQ(v, 7) << "outputs are untouched on error";
+
+  NamedView in{"image", good}, out{"y", result};
+  s = session->run(Span<const NamedView>(&in, 1), Span<NamedView>(&out, 1));
+  EXPECT_STREQ(s.message(), "no input is named image; there are: x");
+  in.name = "x";
+  out.name = "logits";
+  s = session->run(Span<const NamedView>(&in, 1), Span<NamedView>(&out, 1));
+  EXPECT_STREQ(s.message(), "no output is named logits; there are: y, r");
+  out.name = "y";
+  s = session->run(Span<const NamedView>(&in, 1), Span<NamedView>(&out, 1));
+  EXPECT_TRUE(s.ok()) << s.message();
+  EXPECT_EQ(y[1], 0.5f);
+
+  RunOptions late;
+  late.timeout_ns = 1;
+  TensorView outs[2];
+  EXPECT_EQ(session->run(Span<const TensorView>(&good, 1), outs, late).code(), Code::kDeadline);
+  SessionOptions options;
+  options.entry = "train";
+  EXPECT_STREQ(Session::create(*l.program, options).status().message(), "there is no entry point train");
+}
+
+TEST(Session, EveryFailingAllocationIsAStatusAndNothingLeaks) {
+  auto file = mlp();
+  auto bytes = test::aligned_copy(file);
+  std::vector<float> x(30, 1.0f);
+  bool done = false;
+  int64_t failures = 0;
+  for (int64_t n = 0; !done; ++n) {
+    ASSERT_LT(n, 1000);
+    test::CountingAllocator allocator(n);
+    auto all = [&]() -> Status {
+      LoadOptions lo;
+      lo.allocator = &allocator;
+      WICK_ASSIGN(auto program, Program::load(Span<const uint8_t>(bytes.get(), file.size()), lo));
+      SessionOptions so;
+      so.allocator = &allocator;
+      so.threads = 2;
+      WICK_ASSIGN(auto session, Session::create(*program, so));
+      for (int64_t batch : {2, 10}) {
+        TensorView in(x.data(), DType::kF32, {batch, 3}), out[2];
+        WICK_TRY(session->run(Span<const TensorView>(&in, 1), out));
+      }
+      return {};
+    };
+    Status s = all();
+    done = s.ok();
+    if (!done) {
+      ++failures;
+      EXPECT_EQ(s.code(), Code::kOutOfMemory) << n << ": " << s.message();
+    }
+    EXPECT_EQ(allocator.alive, 0) << "allocation " << n;
+  }
+  EXPECT_GT(failures, 8);
+}
+
+TEST(Session, RunsAndSmallerBindingsAllocateNothing) {
+  auto l = load(mlp());
+  test::CountingAllocator allocator;
+  SessionOptions options;
+  options.allocator = &allocator;
+  options.threads = 2;
+  DimBinding most{"batch", 10};
+  options.max_dims = {&most, 1};
+  auto session = open(*l.program, options);
+  int64_t after_open = allocator.calls;
+  std::vector<float> x(30, 1.0f);
+  TensorView out[2];
+  for (int64_t batch : {10, 10, 10}) {
+    TensorView in(x.data(), DType::kF32, {batch, 3});
+    ASSERT_TRUE(session->run(Span<const TensorView>(&in, 1), out).ok());
+  }
+  EXPECT_EQ(allocator.calls, after_open);
+  EXPECT_GT(after_open, 3);
+}
+
+TEST(Session, MaxRamIsABudget) {
+  auto l = load(mlp());
+  SessionOptions options;
+  options.max_ram = 2048;
+  options.threads = 1;
+  std::vector<float> x(192);
+  TensorView in(x.data(), DType::kF32, {64, 3}), out[2];
+  auto session = Session::create(*l.program, options);
+  Status s = session.ok() ? (*session)->run(Span<const TensorView>(&in, 1), out) : session.status();
+  EXPECT_EQ(s.code(), Code::kBudgetExceeded) << s.message();
+  EXPECT_THAT(s.message(), HasSubstr("max_ram"));
+}
+
+TEST(Session, TwoSessionsOfOneProgramAtOnce) {
+  auto l = load(mlp());
+  auto work = [&](float scale) {
+    SessionOptions options;
+    options.threads = 2;
+    auto session = open(*l.program, options);
+    for (int i = 0; i < 200; ++i) {
+      float x[6] = {scale, 0, 0, 0, 0, 0};
+      TensorView in(x, DType::kF32, {2, 3}), out[2];
+      ASSERT_TRUE(session->run(Span<const TensorView>(&in, 1), out).ok());
+      EXPECT_EQ(out[0].as<float>()[1], scale * 2 + 0.5f);
+    }
+  };
+  std::thread other([&] { work(3); });
+  work(5);
+  other.join();
+}
+
+class CountingTrace final : public TraceHook {
+ public:
+  void on_op(const TraceEvent& e) override { text += std::string(e.node) + ":" + e.op + ":" + e.backend + " "; }
+  std::string text;
+};
+
+TEST(Session, TraceNamesEveryStepThatRan) {
+  auto l = load(mlp());
+  CountingTrace trace;
+  SessionOptions options;
+  options.trace = &trace;
+  auto session = open(*l.program, options);
+  float x[3] = {};
+  TensorView in(x, DType::kF32, {1, 3}), out[2];
+  ASSERT_TRUE(session->run(Span<const TensorView>(&in, 1), out).ok());
+  EXPECT_EQ(trace.text, "mm:MatMul:cpu bias:Add:cpu act:Relu:cpu ");
 }
 
 }  // namespace

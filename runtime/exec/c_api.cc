@@ -1,0 +1,287 @@
+// The C ABI over Program and Session.
+#include <cstdio>
+
+#include "runtime/exec/session.h"
+#include "wick/wick.h"
+
+using namespace wick;  // NOLINT: this file only translates
+
+namespace {
+
+constexpr char kVersion[] = "0.1.0";
+
+thread_local char t_error[512];
+
+class CAllocator final : public Allocator {
+ public:
+  explicit CAllocator(const wick_allocator& a) : a_(a) {}
+  bool given() const { return a_.allocate != nullptr && a_.deallocate != nullptr; }
+  void* allocate(size_t bytes, size_t align) override {
+    return given() ? a_.allocate(a_.user, bytes, align) : default_allocator().allocate(bytes, align);
+  }
+  void deallocate(void* p, size_t bytes, size_t align) override {
+    if (p == nullptr) return;
+    given() ? a_.deallocate(a_.user, p, bytes, align) : default_allocator().deallocate(p, bytes, align);
+  }
+
+ private:
+  wick_allocator a_;
+};
+
+struct Log {
+  wick_log_fn fn = nullptr;
+  void* user = nullptr;
+};
+
+int fail(const Status& status, const Log& log) {
+  if (status.ok()) return WICK_OK;
+  snprintf(t_error, sizeof(t_error), "%s", status.message());
+  if (log.fn != nullptr) log.fn(log.user, static_cast<int>(status.code()), t_error);
+  return static_cast<int>(status.code());
+}
+
+// A caller built against an older header has a shorter struct; the fields it lacks are zero.
+template <class T>
+T options_of(const T* given) {
+  T full = {};
+  if (given != nullptr && given->size <= sizeof(T)) {
+    memcpy(&full, given, given->size);
+  } else if (given != nullptr) {
+    full = *given;
+  }
+  full.size = sizeof(T);
+  return full;
+}
+
+bool to_view(const wick_tensor& t, TensorView* view) {
+  if (t.rank < 0 || t.rank > kMaxRank || t.dtype <= 0 || t.dtype >= kDTypeCount) return false;
+  *view = TensorView(t.data, static_cast<DType>(t.dtype), Shape(Span<const int64_t>(t.dims, static_cast<size_t>(t.rank))));
+  return true;
+}
+
+void to_tensor(const TensorView& view, wick_tensor* t) {
+  *t = {};
+  t->data = view.data;
+  t->dtype = static_cast<int32_t>(view.dtype);
+  t->rank = view.rank();
+  for (int i = 0; i < view.rank(); ++i) t->dims[i] = view.shape[i];
+}
+
+}  // namespace
+
+struct wick_program {
+  explicit wick_program(const wick_load_options& o) : allocator(o.allocator), log{o.log, o.log_user} {}
+  CAllocator allocator;
+  Log log;
+  Owned<Program> program;
+};
+
+struct wick_session {
+  wick_session(const wick_allocator& a, const wick_program& p) : allocator(a), program(p), views(allocator) {}
+  CAllocator allocator;
+  const wick_program& program;
+  Array<TensorView> views;  // inputs, then outputs: room for a run, made once
+  Owned<Session> session;
+};
+
+namespace {
+
+template <class Load>
+int load_with(const wick_load_options* given, wick_program** out, Load load) {
+  wick_load_options o = options_of(given);
+  Log log{o.log, o.log_user};
+  if (out == nullptr) return fail(Status(Code::kInvalidArgument, "program is null"), log);
+  CAllocator allocator(o.allocator);
+  void* memory = allocator.allocate(sizeof(wick_program), alignof(wick_program));
+  if (memory == nullptr) return fail(Status(Code::kOutOfMemory, "cannot allocate a program"), log);
+  auto* p = new (memory) wick_program(o);
+  LoadOptions options;
+  options.allocator = &p->allocator;
+  if (o.max_file != 0) options.max_file = o.max_file;
+  if (o.max_ram != 0) options.max_ram = o.max_ram;
+  options.verify_digests = o.verify_digests != 0;
+  auto loaded = load(options);
+  if (!loaded.ok()) {
+    int code = fail(loaded.status(), log);
+    wick_program_free(p);
+    return code;
+  }
+  p->program = std::move(*loaded);
+  *out = p;
+  return WICK_OK;
+}
+
+int fill_port(const wick_session* s, const PortInfo& info, wick_port* port) {
+  *port = {};
+  port->name = info.name;
+  port->dtype = static_cast<int32_t>(info.dtype);
+  port->rank = info.unranked ? -1 : static_cast<int32_t>(info.dims.size());
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    bool free = info.dims[d].symbol >= 0;
+    port->dims[d] = free ? -1 : info.dims[d].value;
+    if (free) port->symbols[d] = s->program.program->symbols()[static_cast<size_t>(info.dims[d].symbol)].name;
+  }
+  return WICK_OK;
+}
+
+Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, TensorView* views) {
+  if (n != 0 && tensors == nullptr) return error(Code::kInvalidArgument, "%ss is null", what);
+  for (size_t i = 0; i < n; ++i) {
+    if (!to_view(tensors[i], &views[i])) {
+      return error(Code::kInvalidArgument, "%s %zu: rank %d or dtype %d is out of range", what, i, tensors[i].rank,
+                   tensors[i].dtype);
+    }
+  }
+  return {};
+}
+
+Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
+  if (inputs == s->session->input_count() && outputs == s->session->output_count()) return {};
+  return error(Code::kInvalidArgument, "%zu inputs and %zu outputs given, the program has %zu and %zu", inputs, outputs,
+               s->session->input_count(), s->session->output_count());
+}
+
+}  // namespace
+
+const char* wick_version(void) { return kVersion; }
+const char* wick_last_error(void) { return t_error; }
+const char* wick_code_name(int code) {
+  return code < 0 || code > WICK_INTERNAL ? "unknown code" : code_name(static_cast<Code>(code));
+}
+const char* wick_dtype_name(int dtype) {
+  return dtype <= 0 || dtype >= kDTypeCount ? "invalid" : dtype_name(static_cast<DType>(dtype));
+}
+size_t wick_dtype_size(int dtype) {
+  return dtype <= 0 || dtype >= kDTypeCount ? 0 : dtype_size(static_cast<DType>(dtype));
+}
+
+int wick_program_load(const char* path, const wick_load_options* options, wick_program** program) {
+  return load_with(options, program, [&](const LoadOptions& o) { return Program::load(path, o); });
+}
+int wick_program_load_memory(const void* data, size_t bytes, const wick_load_options* options, wick_program** program) {
+  return load_with(options, program, [&](const LoadOptions& o) {
+    return Program::load(Span<const uint8_t>(static_cast<const uint8_t*>(data), data == nullptr ? 0 : bytes), o);
+  });
+}
+void wick_program_free(wick_program* p) {
+  if (p == nullptr) return;
+  p->program.reset();
+  CAllocator allocator = p->allocator;
+  p->~wick_program();
+  allocator.deallocate(p, sizeof(wick_program), alignof(wick_program));
+}
+size_t wick_program_entry_count(const wick_program* p) { return p->program->entries().size(); }
+const char* wick_program_entry_name(const wick_program* p, size_t i) {
+  return i < p->program->entries().size() ? p->program->entries()[i].name : nullptr;
+}
+size_t wick_program_label_count(const wick_program* p) { return p->program->labels().size(); }
+const char* wick_program_label(const wick_program* p, size_t i) {
+  return i < p->program->labels().size() ? p->program->labels()[i] : nullptr;
+}
+const char* wick_program_metadata(const wick_program* p, const char* key) {
+  return key == nullptr ? nullptr : p->program->find_metadata(key);
+}
+
+int wick_session_create(const wick_program* program, const wick_session_options* given, wick_session** out) {
+  if (program == nullptr || out == nullptr) return fail(Status(Code::kInvalidArgument, "a null pointer"), {});
+  wick_session_options o = options_of(given);
+  CAllocator own(o.allocator);
+  // The program's allocator by its functions, so that a session never depends on where the handle lies.
+  wick_allocator through = {const_cast<CAllocator*>(&program->allocator),
+                            [](void* a, size_t n, size_t align) { return static_cast<CAllocator*>(a)->allocate(n, align); },
+                            [](void* a, void* p, size_t n, size_t align) {
+                              static_cast<CAllocator*>(a)->deallocate(p, n, align);
+                            }};
+  CAllocator allocator(own.given() ? o.allocator : through);
+  void* memory = allocator.allocate(sizeof(wick_session), alignof(wick_session));
+  if (memory == nullptr) return fail(Status(Code::kOutOfMemory, "cannot allocate a session"), program->log);
+  auto* s = new (memory) wick_session(own.given() ? o.allocator : through, *program);
+  auto open = [&]() -> Status {
+    SessionOptions options;
+    options.allocator = &s->allocator;
+    options.entry = o.entry;
+    options.threads = o.threads;
+    if (o.max_ram != 0) options.max_ram = o.max_ram;
+    Array<DimBinding> dims(s->allocator);
+    for (size_t i = 0; i < o.max_dim_count; ++i) {
+      WICK_TRY(dims.push_back({o.max_dims[i].symbol, o.max_dims[i].extent}));
+    }
+    options.max_dims = {dims.data(), dims.size()};
+    WICK_ASSIGN(s->session, Session::create(*program->program, options));
+    return s->views.resize(s->session->input_count() + s->session->output_count());
+  };
+  if (int code = fail(open(), program->log); code != WICK_OK) {
+    wick_session_free(s);
+    return code;
+  }
+  *out = s;
+  return WICK_OK;
+}
+void wick_session_free(wick_session* s) {
+  if (s == nullptr) return;
+  s->session.reset();
+  CAllocator allocator = s->allocator;
+  s->~wick_session();
+  allocator.deallocate(s, sizeof(wick_session), alignof(wick_session));
+}
+size_t wick_session_input_count(const wick_session* s) { return s->session->input_count(); }
+size_t wick_session_output_count(const wick_session* s) { return s->session->output_count(); }
+int wick_session_input(const wick_session* s, size_t i, wick_port* port) {
+  if (port == nullptr || i >= s->session->input_count()) {
+    return fail(error(Code::kInvalidArgument, "there is no input %zu", i), s->program.log);
+  }
+  return fill_port(s, s->session->input(i), port);
+}
+int wick_session_output(const wick_session* s, size_t i, wick_port* port) {
+  if (port == nullptr || i >= s->session->output_count()) {
+    return fail(error(Code::kInvalidArgument, "there is no output %zu", i), s->program.log);
+  }
+  return fill_port(s, s->session->output(i), port);
+}
+int wick_session_find_input(const wick_session* s, const char* name) {
+  return name == nullptr ? -1 : s->session->find_input(name);
+}
+int wick_session_find_output(const wick_session* s, const char* name) {
+  return name == nullptr ? -1 : s->session->find_output(name);
+}
+int wick_session_bind(wick_session* s, const wick_tensor* inputs, size_t n) {
+  auto bind = [&]() -> Status {
+    WICK_TRY(check_count(s, n, s->session->output_count()));
+    WICK_TRY(read_tensors(inputs, n, "input", s->views.data()));
+    Array<Shape> shapes(s->allocator);
+    for (size_t i = 0; i < n; ++i) WICK_TRY(shapes.push_back(s->views[i].shape));
+    return s->session->bind(shapes);
+  };
+  return fail(bind(), s->program.log);
+}
+int wick_session_output_shape(const wick_session* s, size_t i, wick_tensor* tensor) {
+  auto shape = s->session->output_shape(i);
+  if (!shape.ok()) return fail(shape.status(), s->program.log);
+  if (tensor == nullptr) return fail(Status(Code::kInvalidArgument, "shape is null"), s->program.log);
+  to_tensor(TensorView(nullptr, s->session->output(i).dtype, *shape), tensor);
+  return WICK_OK;
+}
+int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_count, wick_tensor* outputs,
+                     size_t output_count, const wick_run_options* given) {
+  auto run = [&]() -> Status {
+    wick_run_options o = options_of(given);
+    WICK_TRY(check_count(s, input_count, output_count));
+    TensorView* in = s->views.data();
+    TensorView* out = in + input_count;
+    WICK_TRY(read_tensors(inputs, input_count, "input", in));
+    for (size_t i = 0; i < output_count; ++i) {
+      out[i] = TensorView();
+      if (outputs != nullptr && outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
+    }
+    if (outputs == nullptr && output_count != 0) return Status(Code::kInvalidArgument, "outputs is null");
+    RunOptions options;
+    options.timeout_ns = o.timeout_ns;
+    WICK_TRY(s->session->run(Span<const TensorView>(in, input_count), Span<TensorView>(out, output_count), options));
+    for (size_t i = 0; i < output_count; ++i) {
+      if (outputs[i].data == nullptr) to_tensor(out[i], &outputs[i]);
+    }
+    return {};
+  };
+  return fail(run(), s->program.log);
+}
+size_t wick_session_memory(const wick_session* s) { return s->session->arena_bytes() + s->session->packed_bytes(); }

@@ -1,0 +1,81 @@
+// The C ABI from a C program (a process of its own) and its corners from here.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "tests/runtime/programs.h"
+#include "wick/wick.h"
+
+namespace wick {
+namespace {
+
+std::string write_model() {
+  std::string path = ::testing::TempDir() + "/wick_c_abi.wick";
+  auto file = test::mlp();
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  return path;
+}
+
+TEST(CAbi, ACProgramLoadsRunsAndReadsErrors) {
+  std::string path = write_model();
+  FILE* pipe = popen((std::string(WICK_C_PROGRAM) + " " + path + " 2>&1").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  char line[512];
+  while (fgets(line, sizeof(line), pipe) != nullptr) text += line;
+  EXPECT_EQ(pclose(pipe), 0);
+  // x = 1..6: rows (1,2,3), (4,5,6) times [[1,2],[3,4],[5,6]] = (22,28), (49,64); bias (-30, 0.5); relu
+  EXPECT_EQ(text,
+            "x[2]: 0 28.5 19 64.5\n"
+            "labels: 2, cat\n"
+            "shape mismatch: input x: dimension 1 of [2,4] should be 3\n"
+            "logged: 1\n");
+}
+
+TEST(CAbi, AllocatorsOlderStructsAndNulls) {
+  std::string path = write_model();
+  static int64_t alive;
+  alive = 0;
+  wick_load_options options = WICK_INIT(wick_load_options);
+  options.allocator.allocate = [](void*, size_t n, size_t align) {
+    ++alive;
+    return default_allocator().allocate(n, align);
+  };
+  options.allocator.deallocate = [](void*, void* p, size_t n, size_t align) {
+    --alive;
+    default_allocator().deallocate(p, n, align);
+  };
+  wick_program* program = nullptr;
+  ASSERT_EQ(wick_program_load(path.c_str(), &options, &program), WICK_OK) << wick_last_error();
+  wick_session* session = nullptr;
+  ASSERT_EQ(wick_session_create(program, nullptr, &session), WICK_OK) << wick_last_error();
+  EXPECT_GT(alive, 2);
+  EXPECT_EQ(wick_session_run(session, nullptr, 0, nullptr, 0, nullptr), WICK_INVALID_ARGUMENT);
+  EXPECT_STREQ(wick_last_error(), "0 inputs and 0 outputs given, the program has 1 and 2");
+  wick_tensor bad = {};
+  bad.rank = 99;
+  wick_tensor outs[2] = {};
+  EXPECT_EQ(wick_session_run(session, &bad, 1, outs, 2, nullptr), WICK_INVALID_ARGUMENT);
+  wick_port port;
+  ASSERT_EQ(wick_session_input(session, 0, &port), WICK_OK);
+  EXPECT_EQ(port.dims[0], -1);
+  EXPECT_STREQ(port.symbols[0], "batch");
+  EXPECT_EQ(wick_session_find_output(session, "r"), 1);
+  wick_session_free(session);
+  wick_program_free(program);
+  EXPECT_EQ(alive, 0);
+
+  wick_load_options old = WICK_INIT(wick_load_options);
+  old.size = offsetof(wick_load_options, max_file);  // a caller that knows only the allocator
+  old.max_file = 1;                                  // beyond its struct: must not be read
+  ASSERT_EQ(wick_program_load(path.c_str(), &old, &program), WICK_OK) << wick_last_error();
+  wick_program_free(program);
+  EXPECT_EQ(wick_program_load("/nowhere/m.wick", nullptr, &program), WICK_NOT_FOUND);
+  EXPECT_EQ(wick_program_load(nullptr, nullptr, &program), WICK_INVALID_ARGUMENT);
+  wick_program_free(nullptr);
+  wick_session_free(nullptr);
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Holds the runtime library's borders: the shared library exports exactly the C ABI, and the code needs no
+operator new, no exceptions and no RTTI.
+
+usage: check_symbols.py LIB.so LIB.a SYMBOLS.txt
+"""
+
+import re
+import subprocess
+import sys
+
+# operator new/delete, throwing, catching, RTTI: what the runtime does without.
+FORBIDDEN = re.compile(r"^(_Zn[wa]|_Zd[la]|__cxa_(throw|rethrow|allocate_exception|begin_catch|guard)|__gxx_personality"
+                       r"|_ZTI|__dynamic_cast|_ZSt\d+__throw|_Unwind_Resume)")
+
+
+def names(args):
+    out = subprocess.run(["nm", *args], capture_output=True, text=True, check=True).stdout
+    return [line.split()[-1].split("@")[0] for line in out.splitlines() if len(line.split()) >= 2]
+
+
+def main():
+    shared, archive, listed = sys.argv[1:4]
+    passed = failed = 0
+    with open(listed, encoding="utf-8") as f:
+        want = set(f.read().split())
+    got = set(names(["-D", "--defined-only", shared]))
+    for name in sorted(got ^ want):
+        print(f"{name}: " + ("exported, but not listed" if name in got else "listed, but not exported"))
+        failed += 1
+    passed += len(got & want)
+    bad = sorted({n for n in names(["--undefined-only", archive]) + names(["-D", "--undefined-only", shared])
+                  if FORBIDDEN.match(n)})
+    for name in bad:
+        print(f"{name}: the runtime may not need it")
+    passed, failed = passed + (not bad), failed + len(bad)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

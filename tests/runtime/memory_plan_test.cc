@@ -1,0 +1,61 @@
+#include "runtime/plan/memory_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace wick {
+namespace {
+
+TEST(MemoryPlan, ReusesWhatIsNoLongerLive) {
+  // a chain: at any time two buffers of 1000 live
+  std::vector<BufferRequest> r;
+  for (int i = 0; i < 10; ++i) r.push_back({1000, i, i + 1});
+  std::vector<size_t> at(r.size());
+  size_t total = 0;
+  ASSERT_TRUE(plan_memory(r, at, &total, default_allocator()).ok());
+  EXPECT_EQ(total, 2 * 1024u);
+  EXPECT_TRUE(verify_memory(r, at, total).ok());
+}
+
+TEST(MemoryPlan, RandomPlansHoldAndStayNearTheLowerBound) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<BufferRequest> r;
+    int steps = 1 + static_cast<int>(random() % 40);
+    for (int i = 0; i < 60; ++i) {
+      int first = static_cast<int>(random() % steps), last = first + static_cast<int>(random() % 6);
+      r.push_back({random() % 5000, first, last});
+    }
+    std::vector<size_t> at(r.size());
+    size_t total = 0, peak = 0, sum = 0;
+    ASSERT_TRUE(plan_memory(r, at, &total, default_allocator()).ok());
+    Status s = verify_memory(r, at, total);
+    ASSERT_TRUE(s.ok()) << s.message();
+    for (int t = 0; t < steps + 6; ++t) {
+      size_t live = 0;
+      for (const auto& b : r) live += b.first <= t && t <= b.last ? (b.bytes + 63) / 64 * 64 : 0;
+      peak = std::max(peak, live);
+    }
+    for (const auto& b : r) sum += (b.bytes + 63) / 64 * 64;
+    EXPECT_GE(total, peak);
+    EXPECT_LE(total, std::min(sum, peak * 2));
+  }
+}
+
+TEST(MemoryPlan, TheVerifierFindsAPlantedOverlap) {
+  std::vector<BufferRequest> r = {{256, 0, 2}, {256, 2, 3}, {256, 3, 4}};
+  std::vector<size_t> good = {0, 256, 0};
+  EXPECT_TRUE(verify_memory(r, good, 512).ok());
+  std::vector<size_t> overlap = {0, 192, 512};
+  EXPECT_STREQ(verify_memory(r, overlap, 768).message(), "memory plan: buffers 0 and 1 live at once and overlap");
+  std::vector<size_t> beyond = {0, 256, 320};
+  EXPECT_EQ(verify_memory(r, beyond, 512).code(), Code::kInternal);
+  std::vector<size_t> crooked = {0, 288, 0};
+  EXPECT_EQ(verify_memory(r, crooked, 1024).code(), Code::kInternal);
+}
+
+}  // namespace
+}  // namespace wick
