@@ -1,0 +1,170 @@
+// What the loader accepts, and what it says when it does not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/program/attack_wick.h"
+
+namespace wick {
+namespace {
+
+using test::every_feature;
+using test::ProgramBuilder;
+using ::testing::HasSubstr;
+
+Status load_status(const std::vector<uint8_t>& file, const LoadOptions& options = {}) {
+  auto bytes = test::aligned_copy(file);
+  return Program::load(Span<const uint8_t>(bytes.get(), file.size()), options).status();
+}
+
+// One relu from x to y; `change` may spoil the rest.
+struct Relu {
+  ProgramBuilder p;
+  uint32_t x = p.value("x", DType::kF32, {2});
+  uint32_t y = p.value("y", DType::kF32, {2});
+};
+
+TEST(Loader, ReadsEveryFeature) {
+  auto file = every_feature();
+  EXPECT_LE(file.size(), 4096u);
+  auto l = test::load(file);
+  ASSERT_TRUE(l.program);
+  const Program& p = *l.program;
+  ASSERT_EQ(p.entries().size(), 2u);
+  EXPECT_EQ(p.symbols()[0].max, 8);
+  EXPECT_EQ(p.constants()[0].packed[0].layout, 3u);
+  EXPECT_EQ(p.constants()[0].packed[0].bytes, 72u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(p.constants()[0].view.data) % 64, 0u);
+  const NodeDef& conv = p.entries()[0].body().nodes[0];
+  EXPECT_EQ(static_cast<const ConvAttrs*>(conv.attrs)->pads.count, 4);
+  EXPECT_EQ(static_cast<const ConvAttrs*>(conv.attrs)->group, 1) << "an omitted field has its default";
+  EXPECT_EQ(p.entries()[0].values[conv.outputs[0]].quant->zero_points[0], 3);
+  EXPECT_EQ(p.entries()[1].state_updates.size(), 1u);
+  EXPECT_TRUE(p.entries()[1].growing);
+  SessionOptions step;
+  step.entry = "step";
+  EXPECT_STREQ(Session::create(p, step).status().message(),
+               "state buffers are not supported by sessions");
+  EXPECT_TRUE(test::open_and_run(file));
+}
+
+TEST(Loader, ListsEveryUnknownOpAtOnce) {
+  Relu r;
+  auto z = r.p.value("z", DType::kF32, {2});
+  r.p.node_raw(9999, {r.x}, {r.y}, {});
+  r.p.node_raw(82, {r.x, r.x}, {z}, {});  // MaxPoolGrad
+  r.p.node_raw(2, {r.x}, {r.p.value("v", DType::kF32, {2})}, {}, "", 7);
+  r.p.node_raw(9999, {r.x}, {r.p.value("w", DType::kF32, {2})}, {});
+  r.p.entry("main", {r.x}, {r.y});
+  Status s = load_status(r.p.finish());
+  EXPECT_EQ(s.code(), Code::kUnsupported);
+  EXPECT_STREQ(s.message(),
+               "3 ops of the file cannot run in this build: 9999 (unknown), 82 (a training op), 2 (of a newer version)");
+}
+
+TEST(Loader, SaysWhatAndWhere) {
+  auto text = [](auto&& build, uint64_t features = 0) {
+    Relu r;
+    build(r);
+    r.p.entry("main", {r.x}, {r.y});
+    static std::string kept;
+    kept = load_status(r.p.finish(features)).message();
+    return kept;
+  };
+  EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kRelu, {r.x}, {r.y}); }), "");
+  EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kRelu, {r.y}, {r.y}, NoAttrs{}, "n0"); }),
+            "entry 0 (main): node 0 (n0, Relu): input 0: value 1 is used before it is defined");
+  EXPECT_EQ(text([](Relu& r) {
+              r.p.node(OpId::kRelu, {r.x}, {r.y});
+              r.p.node(OpId::kRelu, {r.x}, {r.y});
+            }),
+            "entry 0 (main): node 1 (, Relu): output 0: value 1 is defined twice");
+  EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kRelu, {77}, {r.y}); }),
+            "entry 0 (main): node 0 (, Relu): input 0: there is no value 77");
+  EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kRelu, {r.x, r.x}, {r.y}); }),
+            "entry 0 (main): node 0 (, Relu): takes 1 to 1 inputs, has 2");
+  EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kAdd, {r.x, kNoIndex}, {r.y}); }),
+            "entry 0 (main): node 0 (, Add): input 1 is required");
+  EXPECT_EQ(text([](Relu& r) {
+              r.p.node_raw(3, {r.x}, {r.y}, {fbs::CreateAttr(r.p.fb(), 9, fbs::AttrKind::Float)});
+            }),
+            "entry 0 (main): node 0 (, LeakyRelu): attribute field 9 is unknown to this build's LeakyRelu");
+  EXPECT_EQ(text([](Relu& r) {
+              r.p.node_raw(3, {r.x}, {r.y}, {fbs::CreateAttr(r.p.fb(), 1, fbs::AttrKind::Int)});
+            }),
+            "entry 0 (main): node 0 (, LeakyRelu): attribute alpha has kind 1, not 2");
+  EXPECT_THAT(text([](Relu& r) {
+                r.p.node(OpId::kRelu, {r.x}, {r.y});
+                r.p.state("s", DType::kF32, {1}, kNoIndex);
+              }),
+              HasSubstr("state buffers but does not declare it"));
+  EXPECT_THAT(text([](Relu& r) {
+                r.p.node(OpId::kRelu, {r.x}, {r.y});
+                r.p.value("huge", DType::kF32, {INT64_MAX, INT64_MAX});
+              }),
+              HasSubstr("too large"));
+}
+
+TEST(Loader, HeaderErrors) {
+  auto file = every_feature();
+  const std::vector<uint8_t> cut(file.begin(), file.begin() + 500);
+  EXPECT_THAT(load_status(cut).message(), HasSubstr("cut or mixed up"));
+  EXPECT_THAT(load_status({}).message(), HasSubstr("0 bytes"));
+  auto other = file;
+  other[0] = 'P';
+  EXPECT_THAT(load_status(other).message(), HasSubstr("not a .wick file"));
+  other = file;
+  other[8] = 2;
+  EXPECT_THAT(load_status(other).message(), HasSubstr("format version 2, this build reads up to 1"));
+  other = file;
+  other[20] = 1;
+  EXPECT_THAT(load_status(other).message(), HasSubstr("features this build lacks (mask 0x100000000)"));
+}
+
+TEST(Loader, DigestsAndBudgets) {
+  auto file = every_feature();
+  LoadOptions options;
+  options.verify_digests = true;
+  EXPECT_TRUE(load_status(file, options).ok());
+  file[file.size() - 1] ^= 1;
+  EXPECT_THAT(load_status(file, options).message(), HasSubstr("do not have the sha256"));
+  options.verify_digests = false;
+  EXPECT_TRUE(load_status(file, options).ok());
+  options.max_file = 100;
+  EXPECT_EQ(load_status(file, options).code(), Code::kBudgetExceeded);
+  options.max_file = 1 << 20;
+  options.max_ram = 512;
+  EXPECT_EQ(load_status(file, options).code(), Code::kBudgetExceeded);
+}
+
+TEST(Loader, FilesAreMappedAndMissingOnesNamed) {
+  EXPECT_THAT(Program::load("/nowhere/m.wick").status().message(), HasSubstr("cannot open /nowhere/m.wick"));
+  EXPECT_THAT(Program::load("/").status().message(), HasSubstr("not a regular file"));
+  auto file = every_feature();
+  std::string path = ::testing::TempDir() + "/wick_loader.wick";
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  auto program = Program::load(path.c_str());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ((*program)->file_bytes(), file.size());
+}
+
+TEST(Loader, Sha256IsTheStandards) {
+  Sha256 sha;
+  uint8_t d[32];
+  const char* text = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+  for (const char* c = text; *c != 0; ++c) sha.update({reinterpret_cast<const uint8_t*>(c), 1});
+  sha.finish(d);
+  const uint8_t want[8] = {0x24, 0x8d, 0x6a, 0x61, 0xd2, 0x06, 0x38, 0xb8};
+  EXPECT_EQ(memcmp(d, want, 8), 0);
+}
+
+TEST(Attack, TruncationsAndFiveValuesOfEveryByte) {
+  auto count = test::attack(every_feature(), 5, test::open_and_run);
+  EXPECT_GT(count.cases, 15000);
+  EXPECT_GT(count.accepted, 100) << "changed weights and names still run";
+  EXPECT_LT(count.accepted, count.cases / 2);
+}
+
+}  // namespace
+}  // namespace wick
