@@ -95,11 +95,13 @@ def resolve(root, path, include):
     stem = re.match(r"(.*)_generated\.h$", include)
     if stem and os.path.isfile(os.path.join(root, stem.group(1) + ".fbs")):
         return include
-    stem = re.match(r"(.*)\.pb\.h$", include)
-    if stem and os.path.isfile(os.path.join(root, stem.group(1) + ".proto")):
-        return include
-    if re.match(r"runtime/backend/vulkan/shaders/", include):  # embedded SPIR-V, made at build time
-        return include
+    # Made at build time by the folder's own CMakeLists (x.pb.h from x.proto, embedded shaders).
+    listing = os.path.join(root, os.path.dirname(path), "CMakeLists.txt")
+    if "/" not in include and os.path.isfile(listing):
+        with open(listing, encoding="utf-8") as f:
+            text = f.read()
+        if include in text or include.replace(".pb.h", ".proto") in text:
+            return os.path.join(os.path.dirname(path), include)
     return None
 
 
