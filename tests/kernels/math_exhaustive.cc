@@ -68,6 +68,16 @@ int run(int argc, char** argv) {
     std::ifstream in(state);
     for (std::string name, rest; in >> name && std::getline(in, rest);) done.insert(name);
   }
+  for (const std::string& name : wanted) {
+    bool known = false;
+    for (int id = 0; id < static_cast<int>(MathId::kCount); ++id) {
+      known = known || name == math_row(static_cast<MathId>(id)).name;
+    }
+    if (!known) {
+      std::fprintf(stderr, "no function named %s\n", name.c_str());
+      return 2;
+    }
+  }
   int failed = 0;
   for (int id = 0; id < static_cast<int>(MathId::kCount); ++id) {
     const MathRow& row = math_row(static_cast<MathId>(id));
