@@ -215,13 +215,21 @@ Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
     const uint8_t* pc = c + offset[0];
     const T* px = x + offset[1];
     const T* py = y + offset[2];
+    T* pz = z + at;
+    // Both sides are read before the choice: a load under a condition would keep the loop scalar.
     if (sc == 1 && sx == 1 && sy == 1) {
-      for (int64_t i = 0; i < n; ++i) z[at + i] = pc[i] != 0 ? px[i] : py[i];
+      for (int64_t i = 0; i < n; ++i) {
+        const T a = px[i], b = py[i];
+        pz[i] = pc[i] != 0 ? a : b;
+      }
     } else if (sc == 1 && sx == 1 && sy == 0) {
       const T other = py[0];
-      for (int64_t i = 0; i < n; ++i) z[at + i] = pc[i] != 0 ? px[i] : other;
+      for (int64_t i = 0; i < n; ++i) {
+        const T a = px[i];
+        pz[i] = pc[i] != 0 ? a : other;
+      }
     } else {
-      for (int64_t i = 0; i < n; ++i) z[at + i] = pc[i * sc] != 0 ? px[i * sx] : py[i * sy];
+      for (int64_t i = 0; i < n; ++i) pz[i] = pc[i * sc] != 0 ? px[i * sx] : py[i * sy];
     }
   });
   return {};
