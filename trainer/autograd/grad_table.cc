@@ -1,6 +1,7 @@
 #include "trainer/autograd/grad_table.h"
 
 #include "trainer/autograd/node.h"
+#include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick {
@@ -38,7 +39,7 @@ DType GradCtx::in_dtype(size_t i) const { return node_.in[i].dtype; }
 static Tensor unpack(const Node& node, const SavedTensor& saved, const char* role, size_t i) {
   if (saved.tensor.defined() && saved.tensor.version() != saved.version) {
     const std::string& name = saved.tensor.name();
-    throw_error(find_op(node.op)->name,
+    throw_error(display_name(node.op),
                 std::string("its saved ") + role + " " + std::to_string(i) +
                     (name.empty() ? "" : " ('" + name + "')") + " " +
                     to_text(saved.tensor.raw_shape()).text +

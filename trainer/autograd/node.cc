@@ -11,12 +11,9 @@ namespace {
 std::atomic<uint64_t> g_sequence{1};
 
 // A long chain of nodes must not be freed by recursion: nodes wait here for the outermost
-// destructor.
-struct Graveyard {
-  std::vector<IntrusivePtr<Node>> nodes;
-  bool draining = false;
-};
-thread_local Graveyard g_graveyard;
+// destructor, which owns the list (a pointer, so that nothing is destroyed at thread exit before
+// the last tensor).
+thread_local std::vector<IntrusivePtr<Node>>* g_waiting = nullptr;
 
 void save(const Tensor& t, bool strip_history, SavedTensor* slot) {
   slot->tensor = strip_history ? alias(t, t.raw()) : t;
@@ -29,19 +26,20 @@ bool in_mask(uint32_t mask, size_t i) { return (mask >> (i < 31 ? i : 31) & 1) !
 
 // Nodes are kept alive through both edges and saved inputs, so the edges go first.
 Node::~Node() {
-  Graveyard& yard = g_graveyard;
+  std::vector<IntrusivePtr<Node>> own;
+  bool outermost = g_waiting == nullptr;
+  if (outermost) g_waiting = &own;
   for (Edge& e : edges) {
-    if (e.node) yard.nodes.push_back(std::move(e.node));
+    if (e.node) g_waiting->push_back(std::move(e.node));
   }
   saved_in.clear();
   saved_out.clear();
-  if (yard.draining) return;
-  yard.draining = true;
-  while (!yard.nodes.empty()) {
-    IntrusivePtr<Node> next = std::move(yard.nodes.back());
-    yard.nodes.pop_back();
+  if (!outermost) return;
+  while (!own.empty()) {
+    IntrusivePtr<Node> next = std::move(own.back());
+    own.pop_back();
   }
-  yard.draining = false;
+  g_waiting = nullptr;
 }
 
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
