@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Ratios against the peers: bench.sh [gemm] [train]; nothing named: all. Both sides run in turn, because
+# absolute times drift. The peers' scripts are read from $WICK_SHARED/peers (default ../shared); a peer that
+# is not installed is left out. WICK_ROUNDS (default 3), WICK_BENCH_BUILD (default: build/release, built first).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD
+peers=${WICK_SHARED:-$root/../shared}/peers
+rounds=${WICK_ROUNDS:-3}
+build=${WICK_BENCH_BUILD:-}
+if [ -z "$build" ]; then
+  tools/scripts/build.sh release >&2
+  build=$root/build/release
+fi
+
+median() { sort -g | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "" }'; }
+step_ms() { sed -nE 's/.*step median +([0-9.]+) ms.*/\1/p'; }
+
+gemm() {
+  echo "== gemm: f32, against oneDNN where it is installed"
+  OMP_NUM_THREADS=1 "$build/bench/gemm_bench"
+}
+
+# PyTorch with its BLAS told the machine's vector width: out of the box Debian's runs Haswell kernels.
+torch_step() { # THREADS
+  (cd "$peers" &&
+    LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp OPENBLAS_CORETYPE=SKYLAKEX \
+      OMP_NUM_THREADS=$1 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 train_bench.py "$1" lenet)
+}
+
+train() {
+  echo "== train: LeNet, batch 64, SGD with momentum, ms a step; tuned PyTorch beside it"
+  local torch=yes threads round
+  if [ ! -f "$peers/train_bench.py" ] || ! /usr/bin/python3 -c 'import torch, torchvision' 2>/dev/null; then
+    echo "SKIP: PyTorch (python3-torch, python3-torchvision) or $peers/train_bench.py is not here"
+    torch=
+  fi
+  for threads in 1 2; do
+    local ours=() theirs=()
+    for ((round = 0; round < rounds; ++round)); do
+      ours+=("$("$build/bench/lenet_train_bench" "$threads" | step_ms)")
+      [ -z "$torch" ] || theirs+=("$(torch_step "$threads" | step_ms)")
+    done
+    local a b=
+    a=$(printf '%s\n' "${ours[@]}" | median)
+    [ -z "$torch" ] || b=$(printf '%s\n' "${theirs[@]}" | median)
+    awk -v t="$threads" -v a="$a" -v b="$b" -v runs="${ours[*]} | ${theirs[*]-}" 'BEGIN {
+      if (b == "") printf "threads %d: wick %.2f\n", t, a
+      else printf "threads %d: wick %.2f, torch %.2f, torch / wick %.2f   (runs: %s)\n", t, a, b, b / a, runs
+    }'
+  done
+}
+
+parts=("$@")
+[ $# -gt 0 ] || parts=(gemm train)
+for part in "${parts[@]}"; do
+  case $part in
+    gemm | train) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train" >&2 && exit 2 ;;
+  esac
+done
