@@ -10,6 +10,9 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#ifdef WICK_WITH_TRAINER
+#include "exporter/capture/capture.h"
+#endif
 
 namespace wick {
 
