@@ -82,7 +82,7 @@ std::string type_text(const Value& v) {
   return s;
 }
 
-std::string id_text(ValueId v) {
+std::string value_text(ValueId v) {
   if (v == kNoValue) return "_";
   std::string s(1, '%');
   s += std::to_string(v);
@@ -93,9 +93,23 @@ std::string id_text(ValueId v) {
 
 std::string print(const Graph& g, bool weights) {
   std::ostringstream out;
+  std::vector<ValueId> place(g.value_count(), kNoValue);
+  ValueId next = 0;
+  for (ValueId v : g.inputs()) place[static_cast<size_t>(v)] = next++;
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    if (g.value(static_cast<ValueId>(i)).origin == ValueOrigin::kConstant) place[i] = next++;
+  }
+  for (const Node& n : g.nodes()) {
+    for (ValueId v : n.outputs) {
+      if (!n.removed()) place[static_cast<size_t>(v)] = next++;
+    }
+  }
+  auto id_text = [&](ValueId v) {
+    return value_text(v == kNoValue ? kNoValue : place[static_cast<size_t>(v)]);
+  };
   out << "graph " << quote(g.name) << "\n";
   for (const SymbolInfo& s : g.symbols()) out << "dim " << s.name << " " << s.min << " " << s.max << "\n";
-  // Ids in the text are places in it: inputs, then each value where it is first needed.
+  // Ids in the text are places in it, so that it reads back the same.
   for (ValueId v : g.inputs()) {
     out << "input " << id_text(v) << " " << quote(g.value(v).name) << " " << type_text(g.value(v)) << "\n";
   }
@@ -194,7 +208,7 @@ class Parser {
   ValueId lookup(int64_t id) {
     if (id < 0) return kNoValue;
     auto at = ids_.find(id);
-    if (at == ids_.end()) fail(id_text(static_cast<ValueId>(id)) + " is not made before");
+    if (at == ids_.end()) fail(value_text(static_cast<ValueId>(id)) + " is not made before");
     return at->second;
   }
   DType dtype() {
