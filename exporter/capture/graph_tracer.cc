@@ -93,8 +93,11 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what, const std::sou
 void GraphTracer::on_shape_read(const Tensor&, int, const std::source_location&) {}
 
 void GraphTracer::on_write(const Tensor& tensor, const char* what, const std::source_location& where) {
-  bool traced = values_.count(tensor.id()) != 0 || parameters_.count(tensor.id()) != 0;
-  if (!traced) return;  // a fresh tensor is filled: it becomes a constant when an op reads it
+  if (auto p = parameters_.find(tensor.id()); p != parameters_.end()) {
+    throw_error("capture", fmt::format("{} updates {}: call eval() on the module first", what, p->second), where,
+                Code::kUnsupported);
+  }
+  if (values_.count(tensor.id()) == 0) return;  // a fresh tensor is filled: it becomes a constant when an op reads it
   throw_error("capture", fmt::format("{} writes in place to a traced tensor: use the form that returns a new one", what),
               where, Code::kUnsupported);
 }

@@ -1,0 +1,152 @@
+#include "exporter/capture/capture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exporter/capture/graph_tracer.h"
+#include "graph/interpreter/interpreter.h"
+#include "graph/rewrite/pass.h"
+#include "trainer/nn/layers.h"
+#include "trainer/nn/models.h"
+#include "trainer/tensor/ops.h"
+
+namespace wick {
+namespace {
+
+using testing::HasSubstr;
+
+Tensor images(int64_t n, const Shape& rest) {
+  Shape shape{n};
+  for (int64_t d : rest) shape.push_back(d);
+  HostTensor t(DType::kF32, shape);
+  for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = static_cast<float>((i * 37) % 101) / 50.0f - 1;
+  return from_blob(t.data(), shape, DType::kF32);
+}
+
+CaptureInput batched(const Tensor& example) { return {"x", example, {{0, "batch"}}, {}}; }
+
+std::string refusal(nn::Module& module, const Tensor& example) {
+  try {
+    capture(module, {batched(example)});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// The trainer's eval, the interpreter on plain loops, and the optimised graph on the SIMD kernels: one set of bits.
+class Models : public testing::TestWithParam<const char*> {};
+
+TEST_P(Models, EvalEqualsInterpreterAtEveryBatch) {
+  auto model = nn::make_model(GetParam());
+  model->eval();
+  ir::Graph graph = capture(*model, {batched(images(2, {1, 28, 28}))}, {"logits", {"a", "b"}});
+  EXPECT_EQ(shape_text(graph.value(graph.outputs()[0].value).shape), "[batch,10]");
+  EXPECT_EQ(graph.outputs()[0].name, "logits");
+  EXPECT_EQ(graph.labels.size(), 2u);
+  ir::Graph optimized = graph;
+  ir::optimize(optimized);
+  EXPECT_LT(optimized.node_count(), graph.node_count());
+  for (int64_t n : {1, 5}) {
+    Tensor x = images(n, {1, 28, 28});
+    HostTensor want = host_copy((*model)(x)), in = host_copy(x);
+    EXPECT_TRUE(same_bits(ir::run(graph, {&in, 1})[0], want)) << n;
+    ir::InterpreterOptions simd;
+    simd.kernels = {&kCpuKernels, &kReferenceKernels};
+    EXPECT_TRUE(same_bits(ir::run(optimized, {&in, 1}, simd)[0], want)) << n;
+  }
+}
+
+TEST_P(Models, ParametersEnterByName) {
+  auto model = nn::make_model(GetParam());
+  model->eval();
+  ir::Graph graph = capture(*model, {batched(images(2, {1, 28, 28}))});
+  std::map<std::string, HostTensor> constants;
+  for (size_t v = 0; v < graph.value_count(); ++v) {
+    const ir::Value& value = graph.value(static_cast<ir::ValueId>(v));
+    if (value.parameter) constants[value.name] = value.constant;
+  }
+  for (const Tensor& p : model->parameters()) EXPECT_TRUE(p.defined());
+  for (const auto& [name, tensor] : model->named_parameters()) {
+    ASSERT_EQ(constants.count(name), 1u) << name;
+    EXPECT_TRUE(same_bits(constants[name], host_copy(tensor))) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Trained, Models, testing::Values("lenet", "mlp", "resnet8"));
+
+TEST(Capture, NodesKnowTheirModule) {
+  auto model = nn::lenet();
+  model->eval();
+  ir::Graph graph = capture(*model, {batched(images(2, {1, 28, 28}))});
+  EXPECT_EQ(graph.nodes()[0].op, OpId::kConv);
+  EXPECT_EQ(graph.nodes()[0].module, "0");
+  EXPECT_THAT(graph.nodes()[0].source.text(), HasSubstr(".cc:"));
+}
+
+TEST(Capture, BytesInNormalizedAsTheDataIs) {
+  auto model = nn::mlp();
+  model->eval();
+  CaptureInput in = batched(images(2, {1, 28, 28}));
+  in.normalization = {{255.0f, {0.2860f}, {0.3530f}}};
+  ir::Graph graph = capture(*model, {in});
+  HostTensor bytes(DType::kU8, Shape{3, 1, 28, 28}), floats(DType::kF32, Shape{3, 1, 28, 28});
+  for (int64_t i = 0; i < bytes.numel(); ++i) {
+    bytes.as<uint8_t>()[i] = static_cast<uint8_t>(i * 7);
+    floats.as<float>()[i] = (static_cast<float>(bytes.as<uint8_t>()[i]) / 255.0f - 0.2860f) / 0.3530f;
+  }
+  HostTensor want = host_copy((*model)(from_blob(floats.data(), floats.shape(), DType::kF32)));
+  EXPECT_TRUE(same_bits(ir::run(graph, {&bytes, 1})[0], want));
+}
+
+TEST(Capture, TrainingModeIsRefused) {
+  auto model = nn::resnet8();
+  EXPECT_THAT(refusal(*model, images(2, {1, 28, 28})), HasSubstr("call eval() on the module first"));
+}
+
+struct ReadsData : nn::Module {
+  Tensor forward(const Arg& x) override { return mul(x, full(Shape{}, sum(x).item())); }
+};
+TEST(Capture, ReadingDataNamesTheLine) {
+  ReadsData m;
+  EXPECT_THAT(refusal(m, images(2, {3})), testing::AllOf(HasSubstr("item reads"), HasSubstr("capture_test.cc:")));
+}
+
+struct BakesSize : nn::Module {
+  Tensor forward(const Arg& x) override { return x.tensor.reshape({x.tensor.size(0) * 3}); }
+};
+TEST(Capture, BakedSizeNamesAttributeAndLine) {
+  BakesSize m;
+  EXPECT_THAT(refusal(m, images(2, {3})), testing::AllOf(HasSubstr("baked"), HasSubstr("capture_test.cc:")));
+}
+
+struct BranchesOnSize : nn::Module {
+  Tensor forward(const Arg& x) override { return x.tensor.size(0) > 3 ? relu(x) : sigmoid(x); }
+};
+TEST(Capture, BranchOnSizeIsFound) {
+  BranchesOnSize m;
+  EXPECT_THAT(refusal(m, images(2, {3})), HasSubstr("control flow depends on data or on a dynamic size"));
+}
+
+struct BakesTensor : nn::Module {
+  Tensor forward(const Arg& x) override { return mul(x, full(Shape{1}, x.tensor.size(0))); }
+};
+TEST(Capture, TensorMadeFromASizeIsFound) {
+  BakesTensor m;
+  EXPECT_THAT(refusal(m, images(2, {3})), HasSubstr("input 1 is baked in"));
+}
+
+struct WritesInPlace : nn::Module {
+  Tensor forward(const Arg& x) override {
+    Tensor y = relu(x);
+    y.mul_(2);
+    return y;
+  }
+};
+TEST(Capture, InPlaceWriteIsRefusedWithTheLine) {
+  WritesInPlace m;
+  EXPECT_THAT(refusal(m, images(2, {3})), testing::AllOf(HasSubstr("in place"), HasSubstr("capture_test.cc:")));
+}
+
+}  // namespace
+}  // namespace wick
