@@ -1,4 +1,5 @@
-// Answers worked out by hand, for what a row's double oracle shares with its kernel: geometry, bounds, order.
+// Answers worked out by hand, for what a row's double oracle shares with its kernel: geometry,
+// bounds, order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +22,8 @@ void expect(OpId op, const Sample& s, const Shape& shape, const Doubles& want) {
   for (Span<const KernelSet* const> sets : {reference_sets(), cpu_sets()}) {
     std::vector<Value> got;
     std::string kernel;
-    Status status = run_op(op, s.attrs.get(), make_inputs(s), s.outputs, sets, nullptr, &got, &kernel);
+    Status status =
+        run_op(op, s.attrs.get(), make_inputs(s), s.outputs, sets, nullptr, &got, &kernel);
     ASSERT_TRUE(status.ok()) << status.message();
     SCOPED_TRACE(kernel);
     ASSERT_TRUE(got[0].view().shape == shape) << to_text(got[0].view().shape).text;
@@ -38,7 +40,8 @@ void expect(OpId op, const Sample& s, const Shape& shape, const Doubles& want) {
 
 std::string error_of(OpId op, const Sample& s) {
   std::vector<Value> got;
-  Status status = run_op(op, s.attrs.get(), make_inputs(s), s.outputs, reference_sets(), nullptr, &got);
+  Status status =
+      run_op(op, s.attrs.get(), make_inputs(s), s.outputs, reference_sets(), nullptr, &got);
   return status.ok() ? "" : status.message();
 }
 
@@ -51,7 +54,8 @@ PoolAttrs window(int64_t size, int64_t stride, int64_t pad, bool ceil_mode) {
   return a;
 }
 
-// x = 1 .. 16 as 4x4. Windows of 3, stride 2, hang over the edge by one: what hangs over never counts.
+// x = 1 .. 16 as 4x4. Windows of 3, stride 2, hang over the edge by one: what hangs over never
+// counts.
 TEST(KnownValues, AveragePoolCeilMode) {
   Doubles x;
   for (int i = 1; i <= 16; ++i) x.push_back(i);
@@ -59,7 +63,8 @@ TEST(KnownValues, AveragePoolCeilMode) {
   Doubles want = {6, 7.5, 12, 13.5};
   expect(OpId::kAveragePool, sample("ceil", {given({1, 1, 4, 4}, x)}, a), {1, 1, 2, 2}, want);
   a.count_include_pad = 1;
-  expect(OpId::kAveragePool, sample("ceil, pads count", {given({1, 1, 4, 4}, x)}, a), {1, 1, 2, 2}, want);
+  expect(OpId::kAveragePool, sample("ceil, pads count", {given({1, 1, 4, 4}, x)}, a), {1, 1, 2, 2},
+         want);
   a.ceil_mode = 0;
   expect(OpId::kAveragePool, sample("floor", {given({1, 1, 4, 4}, x)}, a), {1, 1, 1, 1}, {6});
 }
@@ -77,8 +82,10 @@ TEST(KnownValues, AveragePoolCountsPads) {
 // A last window that would start in the right padding is dropped.
 TEST(KnownValues, MaxPoolCeilModeDropsWindowsInThePadding) {
   Doubles x = {1, 2, 3, 4};
-  expect(OpId::kMaxPool, sample("1", {given({1, 1, 2, 2}, x)}, window(1, 2, 0, true)), {1, 1, 1, 1}, {1});
-  expect(OpId::kMaxPool, sample("2", {given({1, 1, 2, 2}, x)}, window(2, 3, 1, true)), {1, 1, 1, 1}, {1});
+  expect(OpId::kMaxPool, sample("1", {given({1, 1, 2, 2}, x)}, window(1, 2, 0, true)), {1, 1, 1, 1},
+         {1});
+  expect(OpId::kMaxPool, sample("2", {given({1, 1, 2, 2}, x)}, window(2, 3, 1, true)), {1, 1, 1, 1},
+         {1});
 }
 
 TEST(KnownValues, ConvSwapsNothing) {
@@ -86,33 +93,50 @@ TEST(KnownValues, ConvSwapsNothing) {
   a.strides = {2, 1};
   a.pads = {0, 1, 0, 0};
   Doubles x = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  expect(OpId::kConv, sample("strides", {given({1, 1, 3, 3}, x), given({1, 1, 1, 2}, {10, 1})}, a), {1, 1, 2, 3},
-         {1, 12, 23, 7, 78, 89});
+  expect(OpId::kConv, sample("strides", {given({1, 1, 3, 3}, x), given({1, 1, 1, 2}, {10, 1})}, a),
+         {1, 1, 2, 3}, {1, 12, 23, 7, 78, 89});
+}
+
+// A padded tap is a multiply-add with 0 on every kernel: an infinite weight there makes a NaN.
+TEST(KnownValues, ConvMultipliesPaddedTaps) {
+  ConvAttrs a;
+  a.pads = {0, 1, 0, 0};
+  expect(OpId::kConv,
+         sample("inf", {given({1, 1, 1, 1}, {1}), given({1, 1, 1, 2}, {INFINITY, 1})}, a),
+         {1, 1, 1, 1}, {NAN});
 }
 
 TEST(KnownValues, SoftmaxOfLargeValues) {
-  expect(OpId::kSoftmax, sample("large", {given({1, 2}, {1000, 1000})}, AxisAttrs{1}), {1, 2}, {0.5, 0.5});
-  expect(OpId::kSoftmax, sample("columns", {given({2, 2}, {-2000, 3000, -2000, -3000})}, AxisAttrs{0}), {2, 2},
+  expect(OpId::kSoftmax, sample("large", {given({1, 2}, {1000, 1000})}, AxisAttrs{1}), {1, 2},
+         {0.5, 0.5});
+  expect(OpId::kSoftmax,
+         sample("columns", {given({2, 2}, {-2000, 3000, -2000, -3000})}, AxisAttrs{0}), {2, 2},
          {0.5, 1, 0.5, 0});
-  expect(OpId::kLogSoftmax, sample("log", {given({1, 2}, {500, -500})}, AxisAttrs{1}), {1, 2}, {0, -1000});
+  expect(OpId::kLogSoftmax, sample("log", {given({1, 2}, {500, -500})}, AxisAttrs{1}), {1, 2},
+         {0, -1000});
 }
 
 TEST(KnownValues, SliceBackwards) {
   Doubles x = {0, 1, 2, 3, 4, 5};
   constexpr int64_t kLow = std::numeric_limits<int64_t>::min();
-  expect(OpId::kSlice, sample("all", {given({6}, x)}, SliceAttrs{{-1}, {kLow}, {0}, {-1}}), {6}, {5, 4, 3, 2, 1, 0});
-  expect(OpId::kSlice, sample("steps", {given({6}, x)}, SliceAttrs{{4}, {-6}, {0}, {-2}}), {2}, {4, 2});
-  expect(OpId::kSlice, sample("rows", {given({2, 3}, x)}, SliceAttrs{{1, 2}, {-3, 0}, {0, 1}, {-1, -1}}), {2, 2},
+  expect(OpId::kSlice, sample("all", {given({6}, x)}, SliceAttrs{{-1}, {kLow}, {0}, {-1}}), {6},
+         {5, 4, 3, 2, 1, 0});
+  expect(OpId::kSlice, sample("steps", {given({6}, x)}, SliceAttrs{{4}, {-6}, {0}, {-2}}), {2},
+         {4, 2});
+  expect(OpId::kSlice,
+         sample("rows", {given({2, 3}, x)}, SliceAttrs{{1, 2}, {-3, 0}, {0, 1}, {-1, -1}}), {2, 2},
          {5, 4, 2, 1});
 }
 
 TEST(KnownValues, TransposeAndConcat) {
   Doubles x = {1, 2, 3, 4, 5, 6};
-  expect(OpId::kTranspose, sample("2d", {given({2, 3}, x)}, TransposeAttrs{{1, 0}}), {3, 2}, {1, 4, 2, 5, 3, 6});
-  expect(OpId::kTranspose, sample("cycle", {given({1, 2, 3}, x)}, TransposeAttrs{{2, 0, 1}}), {3, 1, 2},
+  expect(OpId::kTranspose, sample("2d", {given({2, 3}, x)}, TransposeAttrs{{1, 0}}), {3, 2},
          {1, 4, 2, 5, 3, 6});
-  expect(OpId::kConcat, sample("columns", {given({2, 1}, {1, 2}), given({2, 2}, {3, 4, 5, 6})}, AxisAttrs{1}), {2, 3},
-         {1, 3, 4, 2, 5, 6});
+  expect(OpId::kTranspose, sample("cycle", {given({1, 2, 3}, x)}, TransposeAttrs{{2, 0, 1}}),
+         {3, 1, 2}, {1, 4, 2, 5, 3, 6});
+  expect(OpId::kConcat,
+         sample("columns", {given({2, 1}, {1, 2}), given({2, 2}, {3, 4, 5, 6})}, AxisAttrs{1}),
+         {2, 3}, {1, 3, 4, 2, 5, 6});
 }
 
 TEST(KnownValues, ArgMaxFirstAndLast) {
@@ -123,22 +147,26 @@ TEST(KnownValues, ArgMaxFirstAndLast) {
 
 TEST(KnownValues, IndicesFromTheEndAndOutOfRange) {
   Doubles x = {10, 20, 30};
-  expect(OpId::kGather, sample("end", {given({3}, x), ints({-1, 0, -3})}, AxisAttrs{0}), {3}, {30, 10, 10});
+  expect(OpId::kGather, sample("end", {given({3}, x), ints({-1, 0, -3})}, AxisAttrs{0}), {3},
+         {30, 10, 10});
   for (double bad : {3.0, -4.0}) {
-    EXPECT_NE(error_of(OpId::kGather, sample("bad", {given({3}, x), ints({bad})}, AxisAttrs{0})).find("out of range"),
+    EXPECT_NE(error_of(OpId::kGather, sample("bad", {given({3}, x), ints({bad})}, AxisAttrs{0}))
+                  .find("out of range"),
               std::string::npos)
         << bad;
   }
 }
 
 TEST(KnownValues, ScatterAddsInInputOrder) {
-  // (1e8 + 1) - 1e8 is 0 in float32, (1e8 - 1e8) + 1 is 1
-  Sample s = sample("order", {given({1}, {0}), ints({0, 0, 0}), given({3}, {1e8, 1, -1e8})}, ScatterAttrs{0, 1});
-  expect(OpId::kScatterElements, s, {1}, {0});
+  // (1e8 - 1e8) + 1 is 1 in float32, (1 - 1e8) + 1e8 is 0
+  Sample s = sample("order", {given({1}, {0}), ints({0, 0, 0}), given({3}, {1e8, -1e8, 1})},
+                    ScatterAttrs{0, 1});
+  expect(OpId::kScatterElements, s, {1}, {1});
 }
 
 TEST(KnownValues, RoundIsHalfToEven) {
-  expect(OpId::kRound, sample("ties", {given({6}, {0.5, 1.5, 2.5, -0.5, -1.5, -2.5})}), {6}, {0, 2, 2, 0, -2, -2});
+  expect(OpId::kRound, sample("ties", {given({6}, {0.5, 1.5, 2.5, -0.5, -1.5, -2.5})}), {6},
+         {0, 2, 2, 0, -2, -2});
 }
 
 }  // namespace

@@ -106,6 +106,34 @@ TEST(Loader, SaysWhatAndWhere) {
               HasSubstr("too large"));
 }
 
+TEST(Loader, AttributesAreGivenOnce) {
+  Relu r;
+  auto alpha = [&](float v) { return fbs::CreateAttr(r.p.fb(), 1, fbs::AttrKind::Float, 0, v); };
+  std::vector<flatbuffers::Offset<fbs::Attr>> twice = {alpha(0.1f), alpha(0.2f)};
+  r.p.node_raw(3, {r.x}, {r.y}, twice);
+  r.p.entry("main", {r.x}, {r.y});
+  EXPECT_STREQ(load_status(r.p.finish()).message(),
+               "entry 0 (main): node 0 (, LeakyRelu): attribute alpha is given twice");
+}
+
+TEST(Loader, SegmentsAndBuffersLieInside) {
+  auto spoiled = [](auto&& table_of, uint16_t field) {
+    ProgramBuilder p;
+    p.constant("c", {2}, std::vector<float>{1, 2});
+    auto file = p.finish();
+    const fbs::Program* root = fbs::GetProgram(file.data() + sizeof(FileHeader));
+    auto* table = reinterpret_cast<flatbuffers::Table*>(const_cast<void*>(static_cast<const void*>(table_of(*root))));
+    EXPECT_TRUE(table->SetField<uint64_t>(field, 64, 0));  // the file has 8
+    static std::string kept;
+    kept = load_status(file).message();
+    return kept;
+  };
+  EXPECT_THAT(spoiled([](const fbs::Program& p) { return p.segments()->Get(0); }, fbs::Segment::VT_BYTES),
+              HasSubstr("segment 0 lies outside the file"));
+  EXPECT_THAT(spoiled([](const fbs::Program& p) { return p.constants()->Get(0)->raw(); }, fbs::Buffer::VT_BYTES),
+              HasSubstr("lie outside segment 0"));
+}
+
 TEST(Loader, HeaderErrors) {
   auto file = every_feature();
   const std::vector<uint8_t> cut(file.begin(), file.begin() + 500);
