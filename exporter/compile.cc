@@ -1,4 +1,4 @@
-#include "exporter/include/wick/compile.h"
+#include "wick/compile.h"
 
 #include <algorithm>
 

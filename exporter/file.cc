@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 

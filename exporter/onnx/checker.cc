@@ -3,7 +3,7 @@
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::onnx {
 

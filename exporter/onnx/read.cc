@@ -4,7 +4,7 @@
 
 #include "exporter/onnx/tensor.h"
 #include "runtime/core/half.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::onnx {
 

@@ -7,7 +7,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/tensor.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace onnx {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::onnx {
 namespace {

@@ -7,7 +7,7 @@
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/write.h"
 #include "exporter/file.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace onnx {

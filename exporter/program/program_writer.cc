@@ -9,7 +9,7 @@
 
 #include "exporter/file.h"
 #include "runtime/program/program_generated.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "runtime/program/sha256.h"
 
 namespace wick {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/infer.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::ir {
 namespace {

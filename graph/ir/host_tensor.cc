@@ -6,7 +6,7 @@
 
 #include "runtime/core/allocator.h"
 #include "runtime/core/half.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 

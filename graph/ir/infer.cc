@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops/rules/table-inl.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::ir {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {

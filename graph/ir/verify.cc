@@ -1,7 +1,7 @@
 #include <set>
 
 #include "graph/ir/graph.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::ir {
 

@@ -4,7 +4,7 @@
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::ir {
 

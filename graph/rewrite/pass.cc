@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::ir {
 

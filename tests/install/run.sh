@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the build into a stage, builds the projects below against it as a user would, and runs them:
-# run.sh consumer (a program on Wick::runtime, found by find_package and by add_subdirectory(runtime)),
+# run.sh consumer (a program a component, by find_package, and Wick::runtime by add_subdirectory),
 # run.sh own_model (examples/own_model against Wick::trainer, Wick::compile and Wick::runtime).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,8 +30,12 @@ build_and_run() { # SOURCE NAME cmake arguments...
 
 case $what in
   consumer)
-    build_and_run tests/install/consumer consumer-package -DCMAKE_PREFIX_PATH="$stage"
-    build_and_run tests/install/consumer consumer-subdirectory -DWICK_RUNTIME_DIR="$PWD/runtime"
+    components=$(cd "$stage"/lib*/cmake/Wick 2>/dev/null || cd "$stage"/lib*/*/cmake/Wick
+      for c in runtime trainer compile; do [ -f "Wick-$c.cmake" ] && printf '%s;' "$c"; done)
+    build_and_run tests/install/consumer consumer-package -DCMAKE_PREFIX_PATH="$stage" \
+      "-DWICK_COMPONENTS=${components%;}"
+    build_and_run tests/install/consumer consumer-subdirectory -DWICK_RUNTIME_DIR="$PWD/runtime" \
+      -DWICK_COMPONENTS=runtime
     ;;
   own_model)
     build_and_run examples/own_model own_model -DCMAKE_PREFIX_PATH="$stage"

@@ -37,6 +37,7 @@ PLANTED = [
     ("exporter/onnx/bad.h", '#include "trainer/tensor/tensor.h"\n', "upward include"),
     ("graph/ir/bad2.h", '#include "runtime/exec/session.h"\n', "upward include"),
     ("graph/ir/bad3.h", '#include "wick/runtime.h"\n', "upward include"),
+    ("runtime/exec/bad2.cc", '#include "runtime/include/wick/runtime.h"\n', 'write "wick/runtime.h"'),
     ("runtime/core/bad.cc", "#include <vector>\n", "may not include <vector>"),
     ("trainer/tensor/bad.cc", "#include <onnx/checker.h>\n", "may not include <onnx/checker.h>"),
     ("runtime/core/bad2.h", '#include "status.h"\n', "not a file of this repository"),

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/core/allocator.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {

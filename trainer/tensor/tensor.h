@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/core/tensor_view.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "trainer/tensor/intrusive.h"
 #include "trainer/tensor/storage.h"
 #include "trainer/tensor/tracer.h"

@@ -1,7 +1,7 @@
 // Wick's training engine: tensors, autograd, modules. PyTorch's names where PyTorch has them.
 #pragma once
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "trainer/autograd/autograd.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models.h"
