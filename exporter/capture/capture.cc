@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "exporter/capture/graph_tracer.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "graph/ir/graph.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::ir {
 namespace {

@@ -6,7 +6,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::ir {
 namespace {
