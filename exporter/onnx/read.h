@@ -82,6 +82,8 @@ Span<const ReadRow> conv_rows();
 Span<const ReadRow> norm_rows();
 Span<const ReadRow> reduce_rows();
 Span<const ReadRow> layout_rows();
+Span<const ReadRow> generate_rows();
+Span<const ReadRow> function_rows();
 
 // Null: not supported.
 const ReadRow* find_read_row(const std::string& op_type);

@@ -1,0 +1,146 @@
+// Operators whose meaning is a short formula over other ops.
+#include "exporter/onnx/compose.h"
+
+namespace wick::onnx {
+namespace {
+
+ValueId mul(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kMul, {a, b}); }
+ValueId add(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kAdd, {a, b}); }
+ValueId sub(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kSub, {a, b}); }
+ValueId div(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kDiv, {a, b}); }
+ValueId root(ReadCtx& c, ValueId a) { return c.emit(OpId::kSqrt, {a}); }
+
+std::vector<int64_t> range(int from, int to) {
+  std::vector<int64_t> v;
+  for (int i = from; i < to; ++i) v.push_back(i);
+  return v;
+}
+
+struct Moments {
+  ValueId centered, inverse;
+};
+
+Moments standardize(ReadCtx& c, ValueId x, const std::vector<int64_t>& axes, double epsilon) {
+  ValueId mean = reduce(c, OpId::kReduceMean, x, axes, true);
+  ValueId d = sub(c, x, mean);
+  ValueId var = reduce(c, OpId::kReduceMean, mul(c, d, d), axes, true);
+  ValueId inverse = c.emit(OpId::kReciprocal, {root(c, add(c, var, c.scalar(x, epsilon)))});
+  return {d, inverse};
+}
+
+// scale and bias, one a channel, stand at axis 1 of a tensor of this rank
+ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
+  return rank > 2 ? unsqueeze(c, v, range(1, rank - 1)) : v;
+}
+
+void group_norm(ReadCtx& c) {
+  DType dtype = c.dtype(c.in(0));
+  ValueId x = dtype == DType::kF64 ? c.in(0) : cast(c, c.in(0), DType::kF32);
+  int64_t groups = c.attr_int("num_groups", 0);
+  int rank = c.rank(x);
+  if (groups < 1 || rank < 2) c.fail("num_groups must be >= 1 and the rank >= 2");
+  ValueId grouped = reshape(c, x, {0, groups, -1});
+  Moments m = standardize(c, grouped, {2}, c.attr_float("epsilon", 1e-5f));
+  ValueId normal = mul(c, m.centered, m.inverse);
+  ValueId scale = cast(c, c.in(1), c.dtype(x)), bias = cast(c, c.in(2), c.dtype(x));
+  if (c.opset < 21) {  // one scale a group
+    ValueId y = add(c, mul(c, normal, unsqueeze(c, scale, {1})), unsqueeze(c, bias, {1}));
+    return c.set(0, cast(c, reshape_like(c, y, x), dtype));
+  }
+  ValueId y = mul(c, reshape_like(c, normal, x), per_channel(c, scale, rank));
+  c.set(0, cast(c, add(c, y, per_channel(c, bias, rank)), dtype));
+}
+
+void lrn(ReadCtx& c) {
+  ValueId x = c.in(0);
+  int64_t size = c.attr_int("size", 0);
+  double alpha = c.attr_float("alpha", 1e-4f), beta = c.attr_float("beta", 0.75), bias = c.attr_float("bias", 1);
+  if (size < 1 || size > 1 << 16 || c.rank(x) < 3) c.fail("size must be >= 1 and the rank >= 3");
+  // A window along channels: they become a spatial axis of one-channel images.
+  ValueId square = unsqueeze(c, reshape(c, mul(c, x, x), {0, 0, -1}), {1});
+  PoolAttrs a;
+  a.kernel_shape = {size, 1};
+  a.pads = {(size - 1) / 2, 0, size - 1 - (size - 1) / 2, 0};
+  a.count_include_pad = 1;
+  ValueId mean = reshape_like(c, c.emit(OpId::kAveragePool, a, {square}), x);
+  ValueId base = add(c, mul(c, mean, c.scalar(x, alpha)), c.scalar(x, bias));
+  c.set(0, div(c, x, c.emit(OpId::kPow, {base, c.scalar(x, beta)})));
+}
+
+void global_lp(ReadCtx& c) {
+  ValueId x = c.in(0);
+  double p = static_cast<double>(c.attr_int("p", 2));
+  ValueId power = c.emit(OpId::kPow, {c.emit(OpId::kAbs, {x}), c.scalar(x, p)});
+  ValueId sum = reduce(c, OpId::kReduceSum, power, range(2, c.rank(x)), true);
+  c.set(0, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}));
+}
+
+// fmod = 1: the sign of the dividend, x - trunc(x / y) * y. Else the divisor's, from integer division.
+void mod(ReadCtx& c) {
+  ValueId x = c.in(0), y = c.in(1);
+  bool fmod = c.attr_int("fmod", 0) != 0;
+  bool floating = is_float(c.dtype(x));
+  if (floating && !fmod) c.fail("needs fmod = 1 for floating-point types");
+  auto sub = [&](ValueId a, ValueId b) { return c.emit(OpId::kSub, {a, b}); };
+  auto mul = [&](ValueId a, ValueId b) { return c.emit(OpId::kMul, {a, b}); };
+  ValueId q = c.emit(OpId::kDiv, {x, y});
+  if (floating) {
+    ValueId whole = mul(c.emit(OpId::kSign, {q}), c.emit(OpId::kFloor, {c.emit(OpId::kAbs, {q})}));
+    return c.set(0, sub(x, mul(whole, y)));
+  }
+  ValueId rest = sub(x, mul(q, y));  // integer division truncates: the dividend's sign
+  if (fmod || is_unsigned_int(c.dtype(x))) return c.set(0, rest);
+  ValueId zero = c.scalar(x, 0);
+  ValueId differ = c.emit(OpId::kXor, {c.emit(OpId::kLess, {rest, zero}), c.emit(OpId::kLess, {y, zero})});
+  ValueId nonzero = c.emit(OpId::kNot, {c.emit(OpId::kEqual, {rest, zero})});
+  c.set(0, c.emit(OpId::kWhere,
+               {c.emit(OpId::kAnd, {differ, nonzero}), c.emit(OpId::kAdd, {rest, y}), rest}));
+}
+
+void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {
+  std::string reduction = c.attr_string("reduction", "mean");
+  if (reduction != "mean" && reduction != "sum" && reduction != "none") c.fail("reduction " + reduction + " is unknown");
+  bool ignores = (c.attr("ignore_index") != nullptr);
+  int64_t ignore = c.attr_int("ignore_index", 0);
+  target = cast(c, target, DType::kI64);
+  ValueId zero = int_scalar(c, 0);
+  ValueId skipped = kNoValue, index = target;
+  if (ignores) {
+    skipped = c.emit(OpId::kEqual, {target, c.g.add_constant(HostTensor(DType::kI64, Shape{}, &ignore, 8))});
+    index = c.emit(OpId::kWhere, {skipped, zero, target});
+  }
+  ValueId picked = c.emit(OpId::kGatherElements, AxisAttrs{1}, {log_prob, unsqueeze(c, index, {1})});
+  ValueId loss = c.emit(OpId::kNeg, {c.emit(OpId::kSqueeze, AxesAttrs{{1}}, {picked})});
+  ValueId each = kNoValue;  // the weight of each target; none: 1
+  if (weight != kNoValue) each = c.emit(OpId::kGather, AxisAttrs{0}, {weight, index});
+  if (ignores) {
+    ValueId nothing = c.scalar(loss, 0);
+    if (each == kNoValue) each = c.emit(OpId::kWhere, {skipped, nothing, c.scalar(loss, 1)});
+    else each = c.emit(OpId::kWhere, {skipped, nothing, each});
+  }
+  if (each != kNoValue) loss = c.emit(OpId::kMul, {loss, each});
+  if (reduction == "none") return c.set(0, loss);
+  if (reduction == "sum") return c.set(0, c.emit(OpId::kReduceSum, ReduceAttrs{{}, 0, 0}, {loss}));
+  if (each == kNoValue) return c.set(0, c.emit(OpId::kReduceMean, ReduceAttrs{{}, 0, 0}, {loss}));
+  ValueId total = c.emit(OpId::kReduceSum, ReduceAttrs{{}, 0, 0}, {loss});
+  c.set(0, c.emit(OpId::kDiv, {total, c.emit(OpId::kReduceSum, ReduceAttrs{{}, 0, 0}, {each})}));
+}
+
+void nll(ReadCtx& c) { finish(c, c.in(0), c.in(1), c.optional(2)); }
+
+void softmax_cross_entropy(ReadCtx& c) {
+  ValueId log_prob = c.emit(OpId::kLogSoftmax, AxisAttrs{1}, {c.in(0)});
+  finish(c, log_prob, c.in(1), c.optional(2));
+  c.set(1, log_prob);
+}
+
+constexpr ReadRow kRows[] = {
+    {"GroupNormalization", group_norm}, {"LRN", lrn}, {"GlobalLpPool", global_lp}, {"Mod", mod},
+    {"NegativeLogLikelihoodLoss", nll}, {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
+};
+
+}  // namespace
+
+Span<const ReadRow> function_rows() { return kRows; }
+
+}  // namespace wick::onnx
