@@ -114,6 +114,20 @@ void eye_like(ReadCtx& c) {
 }
 
 void range(ReadCtx& c) {
+  auto from = c.known_ints(c.in(0)), to = c.known_ints(c.in(1)), by = c.known_ints(c.in(2));
+  bool known = from && to && by && from->size() == 1 && to->size() == 1 && by->size() == 1;
+  if (known && c.dtype(c.in(0)) == DType::kI64) {  // sizes of other values, as shapes give them
+    int64_t step = (*by)[0];
+    if (step == 0) c.fail("delta must not be 0");
+    std::vector<int64_t> values;
+    int64_t v = (*from)[0];
+    while (step > 0 ? v < (*to)[0] : v > (*to)[0]) {
+      if (values.size() >= static_cast<size_t>(kMaxGenerated)) c.fail("the range is endless or too long");
+      values.push_back(v);
+      if (__builtin_add_overflow(v, step, &v)) break;
+    }
+    return c.set(0, c.int_constant(values));
+  }
   for (size_t i = 0; i < 3; ++i) {
     if (c.g.value(c.in(i)).origin != ValueOrigin::kConstant) c.fail("start, limit and delta must be constants");
   }

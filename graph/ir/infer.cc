@@ -86,6 +86,20 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
       if (a == nullptr || result.dtype != DType::kI64) return false;  // int32 might not hold it
       *out = *a;
       return true;
+    case OpId::kNeg:
+      if (a == nullptr) return false;
+      for (const SymDim& d : *a) out->push_back(SymDim(0) - d);
+      return true;
+    case OpId::kReduceProd: {
+      // of a whole vector: the only reduction a rank-1 value has, unless empty axes mean none
+      if (a == nullptr || g.value(n.inputs[0]).shape.rank() != 1) return false;
+      const auto& r = n.attrs.as<ReduceAttrs>();
+      if (n.inputs.size() > 1 || (r.axes.empty() && r.noop_with_empty_axes != 0)) return false;
+      SymDim product(1);
+      for (const SymDim& d : *a) product = product * d;
+      out->push_back(product);
+      return true;
+    }
     case OpId::kConcat:
       for (size_t i = 0; i < n.inputs.size(); ++i) {
         const auto* e = elements_of(g, n, i);
