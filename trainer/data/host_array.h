@@ -1,0 +1,35 @@
+// HostArray: what a file of numbers holds, before anything becomes a Tensor. Needs only runtime/core,
+// so that tools can read and write arrays without the training engine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/core/dtype.h"
+#include "runtime/core/shape.h"
+#include "runtime/core/tensor_view.h"
+
+namespace wick::data {
+
+struct HostArray {
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::vector<uint8_t> bytes;  // row-major, the machine's byte order
+
+  int64_t numel() const { return wick::numel(shape); }
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+  TensorView view() { return TensorView(bytes.data(), dtype, shape); }
+};
+
+// What a reader may allocate for one array unless the caller says otherwise. A header that asks for
+// more is refused before anything is allocated.
+constexpr uint64_t kDefaultArrayBudget = uint64_t{4} << 30;
+
+}  // namespace wick::data
