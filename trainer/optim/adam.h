@@ -1,0 +1,56 @@
+// Adam and AdamW (torch.optim).
+#pragma once
+
+#include "trainer/optim/group_optimizer.h"
+
+namespace wick::optim {
+
+struct AdamOptions {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  bool amsgrad = false;
+  bool maximize = false;
+
+  template <class F>
+  void fields(F&& f) {
+    f("lr", lr), f("beta1", beta1), f("beta2", beta2), f("eps", eps);
+    f("weight_decay", weight_decay), f("amsgrad", amsgrad), f("maximize", maximize);
+  }
+  void check(const char* op, const Where& where) const;
+};
+struct AdamWOptions : AdamOptions {
+  AdamWOptions() { weight_decay = 1e-2; }
+  AdamWOptions(const AdamOptions& o) : AdamOptions(o) {}  // NOLINT: implicit by design
+};
+
+// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= lr / (1 - beta1^t) *
+// m / (sqrt(v) / sqrt(1 - beta2^t) + eps). Weight decay goes into g (Adam), or shrinks p by
+// 1 - lr weight_decay first (AdamW).
+template <bool kDecoupled>
+struct AdamRule {
+  using Options = std::conditional_t<kDecoupled, AdamWOptions, AdamOptions>;
+  static constexpr const char* kName = kDecoupled ? "adamw" : "adam";
+  static std::vector<const char*> buffers(const AdamOptions& o) {
+    if (o.amsgrad) return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
+    return {"exp_avg", "exp_avg_sq"};
+  }
+  template <class T>
+  static void update(const AdamOptions& o, int64_t step, T* p, const T* g, T* const* buffers,
+                     int64_t begin, int64_t end);
+};
+extern template class GroupOptimizer<AdamOptions, AdamRule<false>>;
+extern template class GroupOptimizer<AdamWOptions, AdamRule<true>>;
+
+class Adam : public GroupOptimizer<AdamOptions, AdamRule<false>> {
+ public:
+  using GroupOptimizer::GroupOptimizer;
+};
+class AdamW : public GroupOptimizer<AdamWOptions, AdamRule<true>> {
+ public:
+  using GroupOptimizer::GroupOptimizer;
+};
+
+}  // namespace wick::optim

@@ -1,0 +1,186 @@
+// What SGD and Adam share: groups with options O, state tensors a parameter, the state dict.
+//
+// O lists its fields once, fields(f) calling f(name, member) for each. K, the rule, has
+//   static constexpr const char* kName;                      "sgd"
+//   static std::vector<const char*> buffers(const O&);       names of the state tensors
+//   template <class T> static void update(const O&, int64_t step, T* p, const T* g, T* const* buffers,
+//                                         int64_t begin, int64_t end);
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/core/thread_pool.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/tensor/call.h"
+
+namespace wick::optim {
+
+template <class O>
+struct Group {
+  std::vector<Tensor> params;
+  O options;
+};
+
+template <class O, class K>
+class GroupOptimizer : public Optimizer {
+ public:
+  explicit GroupOptimizer(std::vector<Tensor> params, const O& options = O(),
+                          Where where = Where::current())
+      : GroupOptimizer({Group<O>{std::move(params), options}}, where) {}
+  explicit GroupOptimizer(std::vector<Group<O>> groups, Where where = Where::current())
+      : groups_(std::move(groups)) {
+    std::vector<uint64_t> seen;
+    for (const Group<O>& group : groups_) {
+      group.options.check(K::kName, where);
+      for (const Tensor& p : group.params) {
+        if (!p.defined() || (p.dtype() != DType::kF32 && p.dtype() != DType::kF64)) {
+          throw_error(K::kName, "parameters must be float32 or float64", where);
+        }
+        if (!p.is_leaf()) throw_error(K::kName, "can only optimize leaf tensors", where);
+        if (std::find(seen.begin(), seen.end(), p.id()) != seen.end()) {
+          throw_error(K::kName, "a parameter appears twice", where);
+        }
+        seen.push_back(p.id());
+      }
+    }
+    if (seen.empty()) throw_error(K::kName, "no parameters", where);
+    state_.resize(seen.size());
+  }
+
+  void step() override {
+    NoGrad guard;
+    size_t index = 0;
+    for (const Group<O>& group : groups_) {
+      for (const Tensor& p : group.params) step_one(group.options, p, state_[index++]);
+    }
+  }
+
+  int groups() const override { return static_cast<int>(groups_.size()); }
+  double lr(int group = 0) const override { return groups_.at(static_cast<size_t>(group)).options.lr; }
+  void set_lr(int group, double lr) override { groups_.at(static_cast<size_t>(group)).options.lr = lr; }
+  O& options(int group = 0) { return groups_.at(static_cast<size_t>(group)).options; }
+
+  OptimizerState state_dict() const override {
+    OptimizerState out;
+    nlohmann::json steps = nlohmann::json::array(), groups = nlohmann::json::array();
+    for (size_t i = 0; i < state_.size(); ++i) {
+      steps.push_back(state_[i].step);
+      for (const auto& [name, tensor] : state_[i].buffers) {
+        out.tensors.emplace_back("state." + std::to_string(i) + "." + name, tensor);
+      }
+    }
+    for (const Group<O>& group : groups_) {
+      nlohmann::json fields = {{"params", group.params.size()}};
+      const_cast<O&>(group.options).fields([&](const char* name, auto& value) { fields[name] = value; });
+      groups.push_back(fields);
+    }
+    out.settings = nlohmann::json{{"optimizer", K::kName}, {"steps", steps}, {"groups", groups}}.dump();
+    return out;
+  }
+
+  void load_state_dict(const OptimizerState& state, Where where = Where::current()) override {
+    std::vector<State> loaded(state_.size());
+    std::vector<Group<O>> groups = groups_;
+    try {
+      nlohmann::json settings = nlohmann::json::parse(state.settings);
+      if (settings.at("optimizer") != K::kName) {
+        throw_error(K::kName, "the state is of " + settings.at("optimizer").get<std::string>(), where);
+      }
+      if (settings.at("steps").size() != loaded.size() || settings.at("groups").size() != groups.size()) {
+        throw_error(K::kName, "the state has " + std::to_string(settings.at("steps").size()) +
+                                  " parameters in " + std::to_string(settings.at("groups").size()) +
+                                  " groups, the optimizer " + std::to_string(loaded.size()) + " in " +
+                                  std::to_string(groups.size()), where);
+      }
+      for (size_t i = 0; i < loaded.size(); ++i) settings["steps"].at(i).get_to(loaded[i].step);
+      for (size_t i = 0; i < groups.size(); ++i) {
+        const nlohmann::json& fields = settings["groups"].at(i);
+        if (fields.at("params") != groups[i].params.size()) {
+          throw_error(K::kName, "group " + std::to_string(i) + " has " +
+                                    std::to_string(groups[i].params.size()) + " parameters, the state " +
+                                    fields.at("params").dump(), where);
+        }
+        groups[i].options.fields([&](const char* name, auto& value) { fields.at(name).get_to(value); });
+      }
+    } catch (const nlohmann::json::exception& e) {
+      throw_error(K::kName, std::string("damaged optimizer state: ") + e.what(), where);
+    }
+    std::map<std::string, Tensor> named(state.tensors.begin(), state.tensors.end());
+    size_t used = 0, index = 0;
+    for (const Group<O>& group : groups) {
+      for (const Tensor& p : group.params) {
+        State& s = loaded[index];
+        if (s.step > 0) {
+          for (const char* name : K::buffers(group.options)) {
+            std::string key = "state." + std::to_string(index) + "." + name;
+            auto it = named.find(key);
+            if (it == named.end()) throw_error(K::kName, "the state lacks " + key, where);
+            if (it->second.dtype() != p.dtype() || !(it->second.raw_shape() == p.raw_shape())) {
+              throw_error(K::kName, key + " is " + dtype_name(it->second.dtype()) +
+                                        to_text(it->second.raw_shape()).text + ", the parameter " +
+                                        dtype_name(p.dtype()) + to_text(p.raw_shape()).text, where);
+            }
+            s.buffers.emplace_back(name, it->second.clone());
+            ++used;
+          }
+        }
+        ++index;
+      }
+    }
+    if (used != named.size()) throw_error(K::kName, "the state has tensors no parameter owns", where);
+    state_ = std::move(loaded);
+    groups_ = std::move(groups);
+  }
+
+ protected:
+  const std::vector<Tensor>& group_params(int group) const override {
+    return groups_[static_cast<size_t>(group)].params;
+  }
+
+ private:
+  struct State {
+    int64_t step = 0;
+    nn::NamedTensors buffers;
+  };
+
+  void step_one(const O& options, const Tensor& p, State& state) {
+    Tensor g = p.grad();
+    if (!g.defined()) return;
+    if (g.dtype() != p.dtype() || !(g.raw_shape() == p.raw_shape())) {
+      throw Error(std::string("[") + K::kName + "] gradient " + dtype_name(g.dtype()) +
+                  to_text(g.raw_shape()).text + " of a parameter " + dtype_name(p.dtype()) +
+                  to_text(p.raw_shape()).text);
+    }
+    g = g.contiguous();
+    if (state.buffers.empty()) {
+      for (const char* name : K::buffers(options)) state.buffers.emplace_back(name, zeros_like(p));
+    }
+    ++state.step;
+    p.dtype() == DType::kF32 ? run<float>(options, p, g, state) : run<double>(options, p, g, state);
+  }
+
+  template <class T>
+  void run(const O& options, const Tensor& p, const Tensor& g, State& state) {
+    // Elementwise, so that how it is cut changes no bit.
+    constexpr int64_t kChunk = 1 << 15;
+    T* buffers[4] = {};
+    for (size_t i = 0; i < state.buffers.size(); ++i) {
+      buffers[i] = state.buffers[i].second.template mutable_data<T>();
+    }
+    T* to = p.template mutable_data<T>();
+    const T* from = g.template data<T>();
+    int64_t n = p.raw().numel(), step = state.step;
+    parallel_for(thread_pool(), (n + kChunk - 1) / kChunk, [&](int64_t task, int) {
+      K::template update<T>(options, step, to, from, buffers, task * kChunk,
+                            std::min(n, (task + 1) * kChunk));
+    });
+  }
+
+  std::vector<Group<O>> groups_;
+  std::vector<State> state_;
+};
+
+}  // namespace wick::optim
