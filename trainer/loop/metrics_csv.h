@@ -1,0 +1,29 @@
+// metrics.csv: a line an epoch. A resumed run drops the lines of epochs it will train again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace wick::loop {
+
+struct EpochMetrics {
+  int64_t epoch = 0;  // from 1
+  int64_t step = 0;
+  double lr = 0, train_loss = 0, train_accuracy = 0;
+  bool validated = false;
+  double val_loss = 0, val_accuracy = 0;
+  double items_per_second = 0, seconds = 0;
+};
+
+class MetricsCsv {
+ public:
+  // Keeps the lines of epochs <= keep_epochs of an older file (0: starts anew). An empty path writes
+  // nothing.
+  MetricsCsv(std::string path, int64_t keep_epochs);
+  void append(const EpochMetrics& m);
+
+ private:
+  std::string path_;
+};
+
+}  // namespace wick::loop
