@@ -6,8 +6,8 @@
 
 namespace wick {
 
-// Writes go to a temporary file in the same folder; commit() makes it durable (fsync) and renames it
-// over `path`. Destroyed without commit, the temporary file is removed and `path` is as it was.
+// Writes go to a temporary file in the same folder; commit() makes it durable (fsync) and renames
+// it over `path`. Destroyed without commit, the temporary file is removed and `path` is as it was.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

@@ -22,11 +22,11 @@ struct TypeName {
   DType dtype;
   const char* text;
 };
-constexpr TypeName kTypes[] = {
-    {DType::kF64, "F64"}, {DType::kF32, "F32"}, {DType::kF16, "F16"}, {DType::kBF16, "BF16"},
-    {DType::kI64, "I64"}, {DType::kI32, "I32"}, {DType::kI16, "I16"}, {DType::kI8, "I8"},
-    {DType::kU64, "U64"}, {DType::kU32, "U32"}, {DType::kU16, "U16"}, {DType::kU8, "U8"},
-    {DType::kBool, "BOOL"}};
+constexpr TypeName kTypes[] = {{DType::kF64, "F64"},   {DType::kF32, "F32"}, {DType::kF16, "F16"},
+                               {DType::kBF16, "BF16"}, {DType::kI64, "I64"}, {DType::kI32, "I32"},
+                               {DType::kI16, "I16"},   {DType::kI8, "I8"},   {DType::kU64, "U64"},
+                               {DType::kU32, "U32"},   {DType::kU16, "U16"}, {DType::kU8, "U8"},
+                               {DType::kBool, "BOOL"}};
 // The format's own limit.
 constexpr uint64_t kMaxHeader = 100'000'000;
 constexpr const char* kMetadata = "__metadata__";
@@ -58,7 +58,8 @@ class Reader {
     uint64_t length = 0;
     for (int i = 7; i >= 0; --i) length = length << 8 | raw[i];
     if (length > kMaxHeader || length > size_ - 8) {
-      fail("a header of " + std::to_string(length) + " bytes in a file of " + std::to_string(size_));
+      fail("a header of " + std::to_string(length) + " bytes in a file of " +
+           std::to_string(size_));
     }
     std::string text(static_cast<size_t>(length), '\0');
     read(text.data(), text.size());
@@ -134,8 +135,9 @@ class Reader {
     Entry e;
     e.name = name;
     if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") ||
-        !value.contains("data_offsets") || !value["dtype"].is_string() || !value["shape"].is_array() ||
-        !value["data_offsets"].is_array() || value["data_offsets"].size() != 2) {
+        !value.contains("data_offsets") || !value["dtype"].is_string() ||
+        !value["shape"].is_array() || !value["data_offsets"].is_array() ||
+        value["data_offsets"].size() != 2) {
       fail("tensor '" + name + "' needs dtype, shape and data_offsets");
     }
     auto dtype = value["dtype"].get<std::string>();
@@ -143,7 +145,8 @@ class Reader {
       if (dtype == t.text) e.dtype = t.dtype;
     }
     if (e.dtype == DType::kNone) fail("tensor '" + name + "' has the unsupported dtype " + dtype);
-    if (value["shape"].size() > static_cast<size_t>(kMaxRank)) fail("tensor '" + name + "' has too many dimensions");
+    if (value["shape"].size() > static_cast<size_t>(kMaxRank))
+      fail("tensor '" + name + "' has too many dimensions");
     for (const Json& d : value["shape"]) {
       if (!d.is_number_unsigned() || d.get<uint64_t>() > INT64_MAX) {
         fail("tensor '" + name + "' has a dimension that is no size");
@@ -203,7 +206,8 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
   for (const auto& [name, tensor] : sorted) {
     uint64_t end = at + tensor.raw().nbytes();
     std::vector<int64_t> shape(tensor.raw_shape().begin(), tensor.raw_shape().end());
-    header[name] = {{"dtype", type_text(name, tensor.dtype())}, {"shape", shape}, {"data_offsets", {at, end}}};
+    header[name] = {
+        {"dtype", type_text(name, tensor.dtype())}, {"shape", shape}, {"data_offsets", {at, end}}};
     at = end;
   }
   std::string text = header.dump();

@@ -1,5 +1,5 @@
-// safetensors: eight bytes of header length, a JSON header, the tensors' bytes. What PyTorch's world
-// reads and writes; names are those of state_dict().
+// safetensors: eight bytes of header length, a JSON header, the tensors' bytes. What PyTorch's
+// world reads and writes; names are those of state_dict().
 #pragma once
 
 #include <map>

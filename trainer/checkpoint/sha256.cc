@@ -72,7 +72,8 @@ std::string Sha256::hex() {
   uint64_t bits = total_ * 8;
   uint8_t pad[72] = {0x80};
   size_t n = (held_ < 56 ? 56 : 120) - held_;
-  for (int i = 0; i < 8; ++i) pad[n + static_cast<size_t>(i)] = static_cast<uint8_t>(bits >> (56 - 8 * i));
+  for (int i = 0; i < 8; ++i)
+    pad[n + static_cast<size_t>(i)] = static_cast<uint8_t>(bits >> (56 - 8 * i));
   update(pad, n + 8);
   std::string out;
   for (uint32_t word : h_) {

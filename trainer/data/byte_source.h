@@ -1,5 +1,5 @@
-// ByteSource: reads a file front to back, plain or gzip (told by its content), with the file's name in
-// every error.
+// ByteSource: reads a file front to back, plain or gzip (told by its content), with the file's name
+// in every error.
 #pragma once
 
 #include <cstdint>

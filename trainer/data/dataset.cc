@@ -46,8 +46,7 @@ Batch Dataset::get_batch(Span<const int64_t> indices) const {
     for (size_t f = 0; f < item.size(); ++f) {
       Tensor field = item[f].contiguous();
       TensorView to = batch[f].raw();
-      if (field.dtype() != to.dtype ||
-          !(with_rows(field.raw_shape(), to.shape[0]) == to.shape)) {
+      if (field.dtype() != to.dtype || !(with_rows(field.raw_shape(), to.shape[0]) == to.shape)) {
         throw Error(at + "field " + std::to_string(f) + " is " + dtype_name(field.dtype()) +
                     to_text(field.raw_shape()).text + ", which does not stack with the batch " +
                     dtype_name(to.dtype) + to_text(to.shape).text);

@@ -1,5 +1,5 @@
-// Dataset: numbered items, each a few tensors. Read by several threads at once: get() must be const in
-// deed.
+// Dataset: numbered items, each a few tensors. Read by several threads at once: get() must be const
+// in deed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// HostArray: what a file of numbers holds, before anything becomes a Tensor. Needs only runtime/core,
-// so that tools can read and write arrays without the training engine.
+// HostArray: what a file of numbers holds, before anything becomes a Tensor. Needs only
+// runtime/core, so that tools can read and write arrays without the training engine.
 #pragma once
 
 #include <cstdint>

@@ -41,8 +41,8 @@ HostArray read_idx(const std::string& path, uint64_t budget) {
   }
   Result<size_t> bytes = checked_bytes(array.shape, dtype_bits(array.dtype));
   if (!bytes.ok() || *bytes > budget) {
-    source.fail("shape " + std::string(to_text(array.shape).text) + " needs more than the budget of " +
-                std::to_string(budget) + " bytes");
+    source.fail("shape " + std::string(to_text(array.shape).text) +
+                " needs more than the budget of " + std::to_string(budget) + " bytes");
   }
   source.read_exact(array.bytes, *bytes, "data");
   source.expect_end();

@@ -28,7 +28,11 @@ constexpr KnownData kKnown[] = {
      {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
       "Ankle boot"}},
     {"mnist", nullptr, "put its four IDX files into a folder", {255.0f, 0.1307f, 0.3081f}, kDigits},
-    {"tinydigits", nullptr, "put its four IDX files into a folder", {16.0f, 0.3053f, 0.3760f}, kDigits},
+    {"tinydigits",
+     nullptr,
+     "put its four IDX files into a folder",
+     {16.0f, 0.3053f, 0.3760f},
+     kDigits},
 };
 
 // The file `stem` or `stem.gz`; empty when neither is there.
@@ -50,7 +54,8 @@ struct Files {
   }
 };
 Files find_files(const fs::path& folder) {
-  return {{find_file(folder, {"train-images-idx3-ubyte"}), find_file(folder, {"train-labels-idx1-ubyte"}),
+  return {{find_file(folder, {"train-images-idx3-ubyte"}),
+           find_file(folder, {"train-labels-idx1-ubyte"}),
            find_file(folder, {"t10k-images-idx3-ubyte", "test-images-idx3-ubyte"}),
            find_file(folder, {"t10k-labels-idx1-ubyte", "test-labels-idx1-ubyte"})}};
 }

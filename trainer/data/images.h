@@ -11,8 +11,8 @@
 
 namespace wick::data {
 
-// A byte x becomes ((x / divisor) - mean) / std, three f32 operations in that order: an exported model
-// that carries the normalisation repeats them bit for bit.
+// A byte x becomes ((x / divisor) - mean) / std, three f32 operations in that order: an exported
+// model that carries the normalisation repeats them bit for bit.
 struct Normalization {
   float divisor = 255.0f;
   float mean = 0.0f;
@@ -20,7 +20,8 @@ struct Normalization {
 };
 float normalize(uint8_t x, const Normalization& n);
 
-// Items {float32 [1, H, W], int64 label}. The images stay bytes; a batch is normalised as it is made.
+// Items {float32 [1, H, W], int64 label}. The images stay bytes; a batch is normalised as it is
+// made.
 class ImageDataset : public Dataset {
  public:
   // images: u8 [N, H, W], labels: u8 [N], each below `classes`.
@@ -46,8 +47,9 @@ struct ImageData {
   std::shared_ptr<ImageDataset> train, test;
 };
 
-// "fashion-mnist", "mnist", "tinydigits", or a folder with {train,t10k|test}-{images-idx3,labels-idx1}
-// -ubyte[.gz]. A missing one is an error that says where it was looked for and what to install.
+// "fashion-mnist", "mnist", "tinydigits", or a folder with
+// {train,t10k|test}-{images-idx3,labels-idx1} -ubyte[.gz]. A missing one is an error that says
+// where it was looked for and what to install.
 ImageData open_images(const std::string& name_or_folder);
 std::vector<std::string> image_data_names();
 

@@ -32,8 +32,8 @@ std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch)
     return uint64_t{words[static_cast<size_t>(left)]} << 32 | words[static_cast<size_t>(left) + 1];
   };
   for (uint64_t i = order.size(); i > 1; --i) {
-    // 64 random bits over i: values above the last multiple of i are drawn again, so that no place is
-    // likelier than another.
+    // 64 random bits over i: values above the last multiple of i are drawn again, so that no place
+    // is likelier than another.
     uint64_t limit = UINT64_MAX - UINT64_MAX % i, x;
     do {
       x = draw();
@@ -43,8 +43,8 @@ std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch)
   return order;
 }
 
-// Workers take batch numbers in turn and put what they made into a ring; the number of a batch, never
-// the worker, decides its content and its place.
+// Workers take batch numbers in turn and put what they made into a ring; the number of a batch,
+// never the worker, decides its content and its place.
 struct DataLoader::Pipeline {
   struct Slot {
     bool ready = false;
@@ -158,8 +158,8 @@ Batch DataLoader::make(const std::vector<int64_t>& order, LoaderPosition at) con
   int64_t first = at.batch * options_.batch_size;
   int64_t count = std::min(options_.batch_size, static_cast<int64_t>(order.size()) - first);
   auto where = [&] {
-    return "[data_loader] epoch " + std::to_string(at.epoch) + ", batch " + std::to_string(at.batch) +
-           ": ";
+    return "[data_loader] epoch " + std::to_string(at.epoch) + ", batch " +
+           std::to_string(at.batch) + ": ";
   };
   try {
     return dataset_->get_batch({order.data() + first, static_cast<size_t>(count)});

@@ -14,10 +14,10 @@ struct TypeName {
   const char* text;  // without the byte-order mark
   DType dtype;
 };
-constexpr TypeName kTypes[] = {
-    {"b1", DType::kBool}, {"u1", DType::kU8},  {"i1", DType::kI8},  {"u2", DType::kU16},
-    {"i2", DType::kI16},  {"u4", DType::kU32}, {"i4", DType::kI32}, {"u8", DType::kU64},
-    {"i8", DType::kI64},  {"f2", DType::kF16}, {"f4", DType::kF32}, {"f8", DType::kF64}};
+constexpr TypeName kTypes[] = {{"b1", DType::kBool}, {"u1", DType::kU8},  {"i1", DType::kI8},
+                               {"u2", DType::kU16},  {"i2", DType::kI16}, {"u4", DType::kU32},
+                               {"i4", DType::kI32},  {"u8", DType::kU64}, {"i8", DType::kI64},
+                               {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64}};
 constexpr uint32_t kMaxHeader = 1 << 16;
 
 // The header is a Python dict literal with three known keys. Reads just that form.
@@ -131,7 +131,8 @@ HostArray read_npy(const std::string& path, uint64_t budget) {
   }
   uint8_t raw[4] = {};
   source.read_exact(raw, magic[6] == 1 ? 2 : 4, "header length");
-  uint32_t length = raw[0] | uint32_t{raw[1]} << 8 | uint32_t{raw[2]} << 16 | uint32_t{raw[3]} << 24;
+  uint32_t length =
+      raw[0] | uint32_t{raw[1]} << 8 | uint32_t{raw[2]} << 16 | uint32_t{raw[3]} << 24;
   if (length > kMaxHeader) source.fail("a header of " + std::to_string(length) + " bytes");
   std::string header(length, '\0');
   source.read_exact(header.data(), length, "header");
@@ -150,8 +151,8 @@ HostArray read_npy(const std::string& path, uint64_t budget) {
   }
   Result<size_t> bytes = checked_bytes(array.shape, dtype_bits(array.dtype));
   if (!bytes.ok() || *bytes > budget) {
-    source.fail("shape " + std::string(to_text(array.shape).text) + " needs more than the budget of " +
-                std::to_string(budget) + " bytes");
+    source.fail("shape " + std::string(to_text(array.shape).text) +
+                " needs more than the budget of " + std::to_string(budget) + " bytes");
   }
   source.read_exact(array.bytes, *bytes, "data");
   source.expect_end();
@@ -177,13 +178,23 @@ void write_npy(const std::string& path, const TensorView& array) {
   std::string header = std::string("{'descr': '") + (dtype_size(array.dtype) == 1 ? '|' : '<') +
                        type + "', 'fortran_order': False, 'shape': (";
   for (int i = 0; i < array.rank(); ++i) {
-    header += std::to_string(array.dim(i)) + (i + 1 < array.rank() ? ", " : array.rank() == 1 ? "," : "");
+    header += std::to_string(array.dim(i)) + (i + 1 < array.rank() ? ", "
+                                              : array.rank() == 1  ? ","
+                                                                   : "");
   }
   header += "), }";
   header.append(63 - (10 + header.size()) % 64, ' ');  // data starts at a multiple of 64
   header += '\n';
   auto length = static_cast<uint16_t>(header.size());
-  char prefix[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(length & 0xff),
+  char prefix[10] = {'\x93',
+                     'N',
+                     'U',
+                     'M',
+                     'P',
+                     'Y',
+                     1,
+                     0,
+                     static_cast<char>(length & 0xff),
                      static_cast<char>(length >> 8)};
   AtomicFile file(path);
   file.write(prefix, sizeof(prefix));

@@ -1,4 +1,5 @@
-// NPY, numpy's array file: versions 1.0 to 3.0, little-endian and native types, C and Fortran order.
+// NPY, numpy's array file: versions 1.0 to 3.0, little-endian and native types, C and Fortran
+// order.
 #pragma once
 
 #include <string>

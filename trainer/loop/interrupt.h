@@ -3,8 +3,8 @@
 
 namespace wick::loop {
 
-// While it lives, the first SIGINT only sets a flag; a second one has its usual effect. One at a time
-// in a process; restores the former handler.
+// While it lives, the first SIGINT only sets a flag; a second one has its usual effect. One at a
+// time in a process; restores the former handler.
 class InterruptScope {
  public:
   InterruptScope();

@@ -17,8 +17,8 @@ struct EpochMetrics {
 
 class MetricsCsv {
  public:
-  // Keeps the lines of epochs <= keep_epochs of an older file (0: starts anew). An empty path writes
-  // nothing.
+  // Keeps the lines of epochs <= keep_epochs of an older file (0: starts anew). An empty path
+  // writes nothing.
   MetricsCsv(std::string path, int64_t keep_epochs);
   void append(const EpochMetrics& m);
 

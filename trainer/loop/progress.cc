@@ -21,8 +21,7 @@ std::string progress_text(const ProgressState& s, double rate, bool bar) {
   if (bar) {
     constexpr int64_t kWidth = 24;
     int64_t full = s.batches > 0 ? s.batch * kWidth / s.batches : kWidth;
-    text += "[" + std::string(static_cast<size_t>(full), '=') +
-            std::string(static_cast<size_t>(kWidth - full), ' ') + "]  ";
+    text += fmt::format("[{:=<{}}{:<{}}]  ", "", full, "", kWidth - full);
   }
   text += fmt::format("{}/{}  loss {:.4f}  acc {:.2f}%  {:.0f} img/s", s.batch, s.batches, s.loss,
                       100 * s.accuracy, rate);
@@ -50,7 +49,8 @@ double Progress::items_per_second(const ProgressState& state) const {
 void Progress::update(const ProgressState& state) {
   if (out_ == nullptr) return;
   Clock::time_point now = Clock::now();
-  if (now - shown_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10))) return;
+  if (now - shown_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10)))
+    return;
   shown_ = now;
   std::string text = progress_text(state, items_per_second(state), terminal_);
   std::fprintf(out_, terminal_ ? "\r%s\033[K" : "%s\n", text.c_str());

@@ -85,8 +85,8 @@ void take_saved(TrainConfig& config, const Where& where) {
       auto given = value;
       saved.at(name).get_to(value);
       if (given != decltype(given){} && given != value) {
-        differ += std::string(differ.empty() ? "" : ", ") + name + " (saved " +
-                  saved[name].dump() + ")";
+        differ +=
+            std::string(differ.empty() ? "" : ", ") + name + " (saved " + saved[name].dump() + ")";
       }
     });
     if (!differ.empty()) {
@@ -172,9 +172,10 @@ TrainResult run_training(const TrainConfig& given, Where where) {
       write_file_atomically(file_in(config.out, "config.json"), description.dump(2) + "\n");
     }
   }
-  Trainer trainer(*model, *optimizer,
-                  [](const Tensor& output, const Tensor& target) { return cross_entropy(output, target); },
-                  &schedule);
+  Trainer trainer(
+      *model, *optimizer,
+      [](const Tensor& output, const Tensor& target) { return cross_entropy(output, target); },
+      &schedule);
   TrainResult result;
   result.fit = trainer.fit(train, &test, options, where);
   result.config = config;
@@ -191,8 +192,10 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   }
   if (trained.file.empty()) {
     throw_error("train",
-                folder + " holds no trained model (no best.safetensors, no last.safetensors); make one "
-                         "with wick train --out " + folder,
+                folder +
+                    " holds no trained model (no best.safetensors, no last.safetensors); make one "
+                    "with wick train --out " +
+                    folder,
                 where, Code::kNotFound);
   }
   Safetensors file = load_safetensors(trained.file);

@@ -28,7 +28,8 @@ std::string in_folder(const std::string& folder, const char* name) {
 
 }  // namespace
 
-// Sums over the current epoch are part of the state: a resumed epoch reports what an unbroken one does.
+// Sums over the current epoch are part of the state: a resumed epoch reports what an unbroken one
+// does.
 struct Trainer::Run {
   int64_t epoch = 0, step = 0;
   double loss_sum = 0;
@@ -97,19 +98,18 @@ Tensor Trainer::train_step(const data::Batch& batch, Tensor& output) {
 void Trainer::save(const Run& run, const FitOptions& options, const data::DataLoader& train) const {
   nn::NamedTensors tensors = model_.state_dict();
   optim::OptimizerState state = optimizer_.state_dict();
-  for (const auto& [name, tensor] : state.tensors) tensors.emplace_back(kOptimizerPrefix + name, tensor);
+  for (const auto& [name, tensor] : state.tensors)
+    tensors.emplace_back(kOptimizerPrefix + name, tensor);
   Json json;
   const_cast<Run&>(run).fields([&](const char* name, auto& value) { json["run"][name] = value; });
   json["optimizer"] = state.settings;
   json["schedule"] = schedule_ != nullptr ? schedule_->last_step() : -1;
   json["generator"] = {default_generator().seed, default_generator().stream};
-  json["loader"] = {{"epoch", train.position().epoch},
-                    {"batch", train.position().batch},
-                    {"items", train.dataset().size()},
-                    {"batch_size", train.options().batch_size},
-                    {"shuffle", train.options().shuffle},
-                    {"seed", train.options().seed},
-                    {"drop_last", train.options().drop_last}};
+  json["loader"] = {
+      {"epoch", train.position().epoch},       {"batch", train.position().batch},
+      {"items", train.dataset().size()},       {"batch_size", train.options().batch_size},
+      {"shuffle", train.options().shuffle},    {"seed", train.options().seed},
+      {"drop_last", train.options().drop_last}};
   json["epochs"] = options.epochs;
   std::map<std::string, std::string> metadata = options.metadata;
   metadata["format"] = "pt";
@@ -117,7 +117,8 @@ void Trainer::save(const Run& run, const FitOptions& options, const data::DataLo
   save_safetensors(in_folder(options.out, "last.safetensors"), tensors, metadata);
 }
 
-void Trainer::load(Run& run, const FitOptions& options, data::DataLoader& train, const Where& where) {
+void Trainer::load(Run& run, const FitOptions& options, data::DataLoader& train,
+                   const Where& where) {
   std::string path = in_folder(options.out, "last.safetensors");
   if (!std::filesystem::exists(path)) {
     throw_error("trainer", "nothing to resume: no " + path, where, Code::kNotFound);
@@ -141,7 +142,8 @@ void Trainer::load(Run& run, const FitOptions& options, data::DataLoader& train,
     const Json& loader = json.at("loader");
     if (loader.at("items") != train.dataset().size() ||
         loader.at("batch_size") != train.options().batch_size ||
-        loader.at("shuffle") != train.options().shuffle || loader.at("seed") != train.options().seed ||
+        loader.at("shuffle") != train.options().shuffle ||
+        loader.at("seed") != train.options().seed ||
         loader.at("drop_last") != train.options().drop_last) {
       throw_error("trainer", "the saved run read its data differently: " + loader.dump(), where);
     }
@@ -169,8 +171,8 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     std::error_code error;
     std::filesystem::create_directories(options.out, error);
     if (error) {
-      throw_error("trainer", "cannot make the folder " + options.out + ": " + error.message(), where,
-                  Code::kIo);
+      throw_error("trainer", "cannot make the folder " + options.out + ": " + error.message(),
+                  where, Code::kIo);
     }
   }
   if (options.resume) load(run, options, train, where);
@@ -193,10 +195,11 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
       double loss = train_step(batch, output).item();
       int64_t n = batch[0].raw_shape()[0];
       if (!std::isfinite(loss)) {
-        throw_error("trainer",
-                    fmt::format("the loss is {} at epoch {}, step {} (lr {}); a smaller lr may help",
-                                loss, run.epoch + 1, run.step + 1, optimizer_.lr()),
-                    where);
+        throw_error(
+            "trainer",
+            fmt::format("the loss is {} at epoch {}, step {} (lr {}); a smaller lr may help", loss,
+                        run.epoch + 1, run.step + 1, optimizer_.lr()),
+            where);
       }
       ++run.step;
       run.loss_sum += loss * static_cast<double>(n);

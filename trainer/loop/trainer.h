@@ -1,5 +1,5 @@
-// Trainer: the loop around model, optimizer, schedule and loaders. It saves what a later run needs to
-// go on as if nothing had happened, to the bit.
+// Trainer: the loop around model, optimizer, schedule and loaders. It saves what a later run needs
+// to go on as if nothing had happened, to the bit.
 #pragma once
 
 #include <cstdio>
@@ -21,13 +21,13 @@ struct FitOptions {
   // last.safetensors (everything, each epoch), best.safetensors (weights of the best validation
   // accuracy), metrics.csv. Empty: nothing is written.
   std::string out;
-  bool resume = false;              // goes on from out/last.safetensors
-  int64_t save_every_steps = 0;     // also within an epoch; 0: not
-  std::string resume_command;       // shown after Ctrl-C
+  bool resume = false;                          // goes on from out/last.safetensors
+  int64_t save_every_steps = 0;                 // also within an epoch; 0: not
+  std::string resume_command;                   // shown after Ctrl-C
   std::map<std::string, std::string> metadata;  // kept in both files
-  std::FILE* progress = nullptr;    // null: silent
-  bool handle_interrupt = true;     // Ctrl-C saves and returns
-  std::function<void(int64_t step)> on_step;  // after each optimizer step (and save)
+  std::FILE* progress = nullptr;                // null: silent
+  bool handle_interrupt = true;                 // Ctrl-C saves and returns
+  std::function<void(int64_t step)> on_step;    // after each optimizer step (and save)
 };
 
 struct EvalResult {
@@ -37,7 +37,7 @@ struct EvalResult {
 
 struct FitResult {
   bool interrupted = false;
-  int64_t epochs = 0, steps = 0;  // done in all
+  int64_t epochs = 0, steps = 0;              // done in all
   double train_loss = 0, train_accuracy = 0;  // of the last epoch
   EvalResult validation;
   double best_accuracy = 0;
@@ -71,7 +71,8 @@ class Trainer {
   optim::LrScheduler* schedule_;
 };
 
-// Rows of logits [N, C] whose largest value is at target[n] (int64); the first of equal ones counts.
+// Rows of logits [N, C] whose largest value is at target[n] (int64); the first of equal ones
+// counts.
 int64_t count_correct(const Tensor& logits, const Tensor& target);
 
 }  // namespace wick::loop

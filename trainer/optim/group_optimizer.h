@@ -3,7 +3,8 @@
 // O lists its fields once, fields(f) calling f(name, member) for each. K, the rule, has
 //   static constexpr const char* kName;                      "sgd"
 //   static std::vector<const char*> buffers(const O&);       names of the state tensors
-//   template <class T> static void update(const O&, int64_t step, T* p, const T* g, T* const* buffers,
+//   template <class T> static void update(const O&, int64_t step, T* p, const T* g, T* const*
+//   buffers,
 //                                         int64_t begin, int64_t end);
 #pragma once
 
@@ -59,8 +60,12 @@ class GroupOptimizer : public Optimizer {
   }
 
   int groups() const override { return static_cast<int>(groups_.size()); }
-  double lr(int group = 0) const override { return groups_.at(static_cast<size_t>(group)).options.lr; }
-  void set_lr(int group, double lr) override { groups_.at(static_cast<size_t>(group)).options.lr = lr; }
+  double lr(int group = 0) const override {
+    return groups_.at(static_cast<size_t>(group)).options.lr;
+  }
+  void set_lr(int group, double lr) override {
+    groups_.at(static_cast<size_t>(group)).options.lr = lr;
+  }
   O& options(int group = 0) { return groups_.at(static_cast<size_t>(group)).options; }
 
   OptimizerState state_dict() const override {
@@ -74,10 +79,13 @@ class GroupOptimizer : public Optimizer {
     }
     for (const Group<O>& group : groups_) {
       nlohmann::json fields = {{"params", group.params.size()}};
-      const_cast<O&>(group.options).fields([&](const char* name, auto& value) { fields[name] = value; });
+      const_cast<O&>(group.options).fields([&](const char* name, auto& value) {
+        fields[name] = value;
+      });
       groups.push_back(fields);
     }
-    out.settings = nlohmann::json{{"optimizer", K::kName}, {"steps", steps}, {"groups", groups}}.dump();
+    out.settings =
+        nlohmann::json{{"optimizer", K::kName}, {"steps", steps}, {"groups", groups}}.dump();
     return out;
   }
 
@@ -87,23 +95,30 @@ class GroupOptimizer : public Optimizer {
     try {
       nlohmann::json settings = nlohmann::json::parse(state.settings);
       if (settings.at("optimizer") != K::kName) {
-        throw_error(K::kName, "the state is of " + settings.at("optimizer").get<std::string>(), where);
+        throw_error(K::kName, "the state is of " + settings.at("optimizer").get<std::string>(),
+                    where);
       }
-      if (settings.at("steps").size() != loaded.size() || settings.at("groups").size() != groups.size()) {
-        throw_error(K::kName, "the state has " + std::to_string(settings.at("steps").size()) +
-                                  " parameters in " + std::to_string(settings.at("groups").size()) +
-                                  " groups, the optimizer " + std::to_string(loaded.size()) + " in " +
-                                  std::to_string(groups.size()), where);
+      if (settings.at("steps").size() != loaded.size() ||
+          settings.at("groups").size() != groups.size()) {
+        throw_error(K::kName,
+                    "the state has " + std::to_string(settings.at("steps").size()) +
+                        " parameters in " + std::to_string(settings.at("groups").size()) +
+                        " groups, the optimizer " + std::to_string(loaded.size()) + " in " +
+                        std::to_string(groups.size()),
+                    where);
       }
       for (size_t i = 0; i < loaded.size(); ++i) settings["steps"].at(i).get_to(loaded[i].step);
       for (size_t i = 0; i < groups.size(); ++i) {
         const nlohmann::json& fields = settings["groups"].at(i);
         if (fields.at("params") != groups[i].params.size()) {
-          throw_error(K::kName, "group " + std::to_string(i) + " has " +
-                                    std::to_string(groups[i].params.size()) + " parameters, the state " +
-                                    fields.at("params").dump(), where);
+          throw_error(K::kName,
+                      "group " + std::to_string(i) + " has " +
+                          std::to_string(groups[i].params.size()) + " parameters, the state " +
+                          fields.at("params").dump(),
+                      where);
         }
-        groups[i].options.fields([&](const char* name, auto& value) { fields.at(name).get_to(value); });
+        groups[i].options.fields(
+            [&](const char* name, auto& value) { fields.at(name).get_to(value); });
       }
     } catch (const nlohmann::json::exception& e) {
       throw_error(K::kName, std::string("damaged optimizer state: ") + e.what(), where);
@@ -119,9 +134,11 @@ class GroupOptimizer : public Optimizer {
             auto it = named.find(key);
             if (it == named.end()) throw_error(K::kName, "the state lacks " + key, where);
             if (it->second.dtype() != p.dtype() || !(it->second.raw_shape() == p.raw_shape())) {
-              throw_error(K::kName, key + " is " + dtype_name(it->second.dtype()) +
-                                        to_text(it->second.raw_shape()).text + ", the parameter " +
-                                        dtype_name(p.dtype()) + to_text(p.raw_shape()).text, where);
+              throw_error(K::kName,
+                          key + " is " + dtype_name(it->second.dtype()) +
+                              to_text(it->second.raw_shape()).text + ", the parameter " +
+                              dtype_name(p.dtype()) + to_text(p.raw_shape()).text,
+                          where);
             }
             s.buffers.emplace_back(name, it->second.clone());
             ++used;
@@ -130,7 +147,8 @@ class GroupOptimizer : public Optimizer {
         ++index;
       }
     }
-    if (used != named.size()) throw_error(K::kName, "the state has tensors no parameter owns", where);
+    if (used != named.size())
+      throw_error(K::kName, "the state has tensors no parameter owns", where);
     state_ = std::move(loaded);
     groups_ = std::move(groups);
   }

@@ -27,8 +27,9 @@ class LrScheduler {
   int64_t last_step_ = 0;
 };
 
-// eta_min + (base - eta_min) (1 + cos(pi t / t_max)) / 2. With warmup, the first `warmup` steps rise
-// linearly to base (base / warmup, 2 base / warmup ...) and the cosine runs over the rest of t_max.
+// eta_min + (base - eta_min) (1 + cos(pi t / t_max)) / 2. With warmup, the first `warmup` steps
+// rise linearly to base (base / warmup, 2 base / warmup ...) and the cosine runs over the rest of
+// t_max.
 class CosineAnnealingLR : public LrScheduler {
  public:
   CosineAnnealingLR(Optimizer& optimizer, int64_t t_max, double eta_min = 0, int64_t warmup = 0,

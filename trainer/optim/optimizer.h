@@ -11,8 +11,8 @@
 namespace wick::optim {
 
 // What step() remembers and what it was set to. Tensors are named "state.3.momentum_buffer" (the
-// parameter's number over all groups); `settings` is JSON: steps taken by each parameter, options of
-// each group.
+// parameter's number over all groups); `settings` is JSON: steps taken by each parameter, options
+// of each group.
 struct OptimizerState {
   nn::NamedTensors tensors;
   std::string settings;

@@ -27,8 +27,8 @@ struct SgdRule {
     if (o.momentum == 0) return {};
     return {"momentum_buffer"};
   }
-  // g += weight_decay p; b = g at first, then momentum b + (1 - dampening) g; p -= lr (g, b, or with
-  // nesterov g + momentum b)
+  // g += weight_decay p; b = g at first, then momentum b + (1 - dampening) g; p -= lr (g, b, or
+  // with nesterov g + momentum b)
   template <class T>
   static void update(const SgdOptions& o, int64_t step, T* p, const T* g, T* const* buffers,
                      int64_t begin, int64_t end);
