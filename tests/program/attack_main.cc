@@ -1,5 +1,5 @@
 // attack_wick [FILE.wick] [VALUES]: the attack on a file, or on the built-in one that uses every feature; VALUES
-// other values of every byte (255: all). For the sanitizer builds of the full test run.
+// other values of every byte (255: all).
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
