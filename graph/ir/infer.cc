@@ -14,8 +14,9 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
   if (!s.ok() && s.code() == Code::kNotFound) return false;
   if (!s.ok()) throw Error(s.message());
   for (const ValueInfo<SymDim>& v : out) {
-    if (!is_static(v.shape)) continue;
-    auto bytes = checked_bytes(to_static(v.shape), dtype_bits(v.dtype));
+    Shape least;  // what is known must be sound whatever the symbols are
+    for (const SymDim& d : v.shape) least.push_back(d.known() ? d.constant() : 1);
+    auto bytes = checked_bytes(least, dtype_bits(v.dtype));
     if (!bytes.ok()) throw Error(bytes.status().message());
   }
   return true;

@@ -1,0 +1,187 @@
+#include "exporter/onnx/onnx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <filesystem>
+#include <fstream>
+
+#include "exporter/capture/graph_tracer.h"
+#include "tests/exporter/attack_onnx.h"
+#include "trainer/nn/models.h"
+
+namespace wick {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+Tensor images(int64_t n) {
+  HostTensor t(DType::kF32, Shape{n, 1, 28, 28});
+  for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = static_cast<float>((i * 53) % 97) / 40.0f - 1;
+  return from_blob(t.data(), t.shape(), DType::kF32);
+}
+
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+fs::path fresh_folder(const char* name) {
+  fs::path p = fs::path(WICK_BINARY_DIR) / "test-work" / name;
+  fs::remove_all(p);
+  fs::create_directories(p);
+  return p;
+}
+std::string contents(const fs::path& p) {
+  std::ifstream in(p, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+ir::Graph captured(const char* name, const std::shared_ptr<nn::Module>& model) {
+  model->eval();
+  return capture(*model, {{"image", images(2), {{0, "batch"}}, {}}}, {std::string("logits_") + name, {"a", "b c"}});
+}
+
+class Paths : public testing::TestWithParam<const char*> {};
+
+// Trainer eval == ONNX through Wick == .wick in a session, at one and two threads, at batch 1 and 5.
+TEST_P(Paths, GiveTheTrainersBits) {
+  auto model = nn::make_model(GetParam());
+  ir::Graph graph = captured(GetParam(), model);
+  ir::Graph back = import_onnx_bytes(onnx_bytes(graph));
+  EXPECT_EQ(back.labels, graph.labels);
+  EXPECT_EQ(back.outputs()[0].name, graph.outputs()[0].name);
+  for (const ir::Graph& g : {graph, back}) {
+    std::vector<uint8_t> bytes = compile_program(g);
+    auto program = Program::load(Span<const uint8_t>(bytes));
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    for (int threads : {1, 2}) {
+      SessionOptions options;
+      options.threads = threads;
+      auto session = Session::create(**program, options);
+      ASSERT_TRUE(session.ok()) << session.status().message();
+      EXPECT_STREQ((*session)->input(0).name, "image");
+      for (int64_t n : {1, 5}) {
+        Tensor x = images(n);
+        HostTensor in = host_copy(x), want = host_copy((*model)(x)), got(want.dtype(), want.shape());
+        TensorView in_view = in.view(), out_view = got.view();
+        Status s = (*session)->run({&in_view, 1}, {&out_view, 1});
+        ASSERT_TRUE(s.ok()) << s.message();
+        EXPECT_TRUE(same_bits(got, want)) << threads << " threads, batch " << n;
+      }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Trained, Paths, testing::Values("lenet", "mlp", "resnet8"));
+
+std::vector<uint8_t> bytes_of(const onnx::ModelProto& model) {
+  std::string s = model.SerializeAsString();
+  return {s.begin(), s.end()};
+}
+onnx::ModelProto parsed_feature_model() {
+  std::vector<uint8_t> file = test::every_onnx_feature();
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromArray(file.data(), static_cast<int>(file.size())));
+  return model;
+}
+
+TEST(Onnx, UnknownOperatorsAreListedAllAtOnce) {
+  onnx::ModelProto model = parsed_feature_model();
+  model.mutable_graph()->mutable_node(1)->set_op_type("Frobnicate");
+  model.mutable_graph()->mutable_node(3)->set_op_type("Twiddle");
+  std::string text = error_of([&] { import_onnx_bytes(bytes_of(model)); });
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("Frobnicate"), HasSubstr("n_BatchNormalization"), HasSubstr("Twiddle"),
+                                   HasSubstr("n_Clip")));
+}
+
+TEST(Onnx, SoftmaxBeforeOpset13SeesTwoDimensions) {
+  onnx::ModelProto model;
+  model.set_ir_version(6);
+  model.add_opset_import()->set_version(11);
+  auto* g = model.mutable_graph();
+  auto describe = [](onnx::ValueInfoProto* v, const char* name) {
+    v->set_name(name);
+    v->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+    for (int d : {2, 3, 4}) v->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
+  };
+  describe(g->add_input(), "x");
+  describe(g->add_output(), "y");
+  auto* n = g->add_node();
+  n->set_op_type("Softmax");
+  n->add_input("x");
+  n->add_output("y");
+  ir::Graph graph = import_onnx_bytes(bytes_of(model));
+  HostTensor x(DType::kF32, Shape{2, 3, 4});  // zeros: every element of a row gets an equal share
+  HostTensor y = ir::run(graph, {&x, 1})[0];
+  EXPECT_EQ(to_text(y.shape()).text, std::string("[2,3,4]"));
+  EXPECT_FLOAT_EQ(y.as<float>()[0], 1.0f / 12);  // axis 1 of opset 11: rows of 12, not of 3
+}
+
+TEST(Onnx, ExternalDataStaysInTheModelsFolder) {
+  fs::path folder = fresh_folder("external");
+  fs::create_directories(folder / "model");
+  std::ofstream(folder / "secret.bin") << std::string(8, 'x');
+  onnx::ModelProto model = parsed_feature_model();
+  auto& g = *model.mutable_graph();
+  for (auto& t : *g.mutable_initializer()) {
+    if (t.name() != "bias") continue;
+    t.clear_raw_data();
+    t.set_data_location(onnx::TensorProto::EXTERNAL);
+    auto* e = t.add_external_data();
+    e->set_key("location");
+    e->set_value("../secret.bin");
+  }
+  std::ofstream(folder / "model" / "m.onnx", std::ios::binary) << model.SerializeAsString();
+  EXPECT_THAT(error_of([&] { import_onnx((folder / "model" / "m.onnx").string()); }), HasSubstr("secret.bin"));
+  for (auto& t : *g.mutable_initializer()) {
+    if (t.name() == "bias") t.mutable_external_data(0)->set_value("inside.bin");
+  }
+  std::ofstream(folder / "model" / "inside.bin") << std::string(8, '\0');
+  std::ofstream(folder / "model" / "m.onnx", std::ios::binary) << model.SerializeAsString();
+  EXPECT_EQ(import_onnx((folder / "model" / "m.onnx").string()).outputs().size(), 2u);
+  EXPECT_NE(error_of([&] { import_onnx_bytes(bytes_of(model)); }), "no error");
+}
+
+// A write that fails leaves the old file as it was and nothing beside it.
+TEST(Files, FailedSaveKeepsTheOldFile) {
+  fs::path folder = fresh_folder("save");
+  ir::Graph graph = captured("mlp", nn::mlp());
+  fs::path file = folder / "m.onnx";
+  export_onnx(graph, file.string());
+  std::string before = contents(file);
+  ASSERT_FALSE(before.empty());
+  ir::Graph broken = graph;
+  broken.outputs()[0].name.clear();
+  EXPECT_THROW(export_onnx(broken, file.string()), Error);
+  EXPECT_THROW(export_wick(graph, (folder / "none" / "m.wick").string()), Error);
+  EXPECT_EQ(contents(file), before);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+}
+
+TEST(Files, TrainingOpsAreRefusedByName) {
+  ir::Graph g;
+  ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3)});
+  ir::ValueId c = g.add_constant(HostTensor(DType::kF32, Shape{3}));
+  ir::NodeId n = g.add_node(OpId::kBatchNormTrain, AnyAttrs::of(BatchNormAttrs{}), {x, c, c}, 3, "bn1");
+  g.add_output("y", g.node(n).outputs[0]);
+  EXPECT_THAT(error_of([&] { program_bytes(g); }), testing::AllOf(HasSubstr("BatchNormTrain"), HasSubstr("bn1")));
+  EXPECT_THAT(error_of([&] { onnx_bytes(g); }), HasSubstr("BatchNormTrain"));
+}
+
+TEST(Attack, EveryCutAndFiveValuesAByte) {
+  std::vector<uint8_t> file = test::every_onnx_feature();
+  ASSERT_LE(file.size(), 4096u);
+  ASSERT_TRUE(test::compile_and_run(file)) << error_of([&] { compile_program(import_onnx_bytes(file)); });
+  auto count = test::attack(file, 5, test::compile_and_run);
+  EXPECT_EQ(count.cases, static_cast<int64_t>(file.size() * 6));
+  EXPECT_GT(count.accepted, 0);
+  EXPECT_LT(count.accepted, count.cases);
+}
+
+}  // namespace
+}  // namespace wick
