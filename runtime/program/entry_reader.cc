@@ -38,6 +38,7 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
   uint32_t rank = count(v.dims());
   if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most 8", rank);
   if (def->unranked && rank != 0) return Status(Code::kInvalidProgram, "unranked, but has dimensions");
+  WICK_TRY(check_aligned(v.dims()));
   WICK_ASSIGN(auto dims, p_.arena_.array<DimDef>(rank));
   Shape fixed;
   for (uint32_t i = 0; i < rank; ++i) {
@@ -76,6 +77,7 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
     }
   }
   if (const fbs::Quantization* q = v.quantization(); q != nullptr) {
+    WICK_TRY(check_aligned(q->zero_points()));
     WICK_ASSIGN(auto quant, p_.arena_.array<QuantDef>(1));
     quant[0] = {in_place(q->scales()), in_place(q->zero_points()), q->axis(), q->block()};
     for (float s : quant[0].scales) {
@@ -113,6 +115,7 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
       case AttrKind::kInt: attr_int(*field, attrs) = a.i(); break;
       case AttrKind::kFloat: attr_float(*field, attrs) = a.f(); break;
       case AttrKind::kInts:
+        WICK_TRY(check_aligned(a.ints()));
         if (!set_attr_ints(*field, attrs, in_place(a.ints()))) {
           return error(Code::kInvalidProgram, "attribute %s has %u entries, at most %u", field->name, count(a.ints()),
                        field->capacity);

@@ -7,6 +7,14 @@
 
 namespace wick {
 
+// The verifier checks where a vector's length lies, not that 8-byte elements behind it are aligned.
+template <class V>
+Status check_aligned(const V* vector) {
+  if (vector == nullptr || vector->size() == 0) return {};
+  if (reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0) return {};
+  return Status(Code::kInvalidProgram, "a list of 8-byte elements is not aligned");
+}
+
 class ProgramReader {
  public:
   ProgramReader(Program& program, const LoadOptions& options) : p_(program), options_(options) {}

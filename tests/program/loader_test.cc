@@ -135,6 +135,18 @@ TEST(Loader, SegmentsAndBuffersLieInside) {
               HasSubstr("lie outside segment 0"));
 }
 
+TEST(Loader, BytesOutsideTheirSegment) {
+  for (uint64_t shift : {uint64_t{64}, uint64_t{8}, ~uint64_t{63}}) {
+    Relu r;
+    r.p.shift = shift;
+    r.p.constant("w", {20}, std::vector<float>(20));
+    r.p.node(OpId::kRelu, {r.x}, {r.y});
+    r.p.entry("main", {r.x}, {r.y});
+    EXPECT_STREQ(load_status(r.p.finish()).message(),
+                 "constant 0 (w): its bytes lie outside segment 0 or off the alignment");
+  }
+}
+
 TEST(Loader, HeaderErrors) {
   auto file = every_feature();
   const std::vector<uint8_t> cut(file.begin(), file.begin() + 500);

@@ -114,6 +114,8 @@ class ProgramBuilder {
   }
   flatbuffers::FlatBufferBuilder& fb() { return b_; }
 
+  uint64_t shift = 0;  // added to the offsets of the buffers that follow: to lie about where they are
+
   std::vector<uint8_t> finish(uint64_t features = 0) {
     uint8_t digest[32];
     Sha256 sha;
@@ -149,7 +151,7 @@ class ProgramBuilder {
     size_t at = segment_.size();
     segment_.resize(at + bytes);
     if (bytes != 0) memcpy(segment_.data() + at, data, bytes);
-    return fbs::CreateBuffer(b_, 0, at, bytes, layout);
+    return fbs::CreateBuffer(b_, 0, at + shift, bytes, layout);
   }
   flatbuffers::Offset<fbs::Attr> attr(const AttrField& f, const void* attrs) {
     const char* at = static_cast<const char*>(attrs) + f.offset;
