@@ -6,6 +6,7 @@ namespace wick {
 namespace {
 
 ProgramInfo optimize_for(ir::Graph* graph, ProgramInfo info) {
+  ir::verify(*graph, "before compiling");
   ir::PassReport report = ir::optimize(*graph);
   info.numerics = std::max(info.numerics, static_cast<NumericsClass>(report.numerics));
   return info;

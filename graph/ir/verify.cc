@@ -5,6 +5,13 @@
 
 namespace wick::ir {
 
+namespace {
+
+// Programs and the C interface hold names as C strings.
+bool nameless(const std::string& name) { return name.empty() || name.find('\0') != std::string::npos; }
+
+}  // namespace
+
 std::vector<std::string> verify_problems(const Graph& g) {
   std::vector<std::string> problems;
   auto bad = [&](const std::string& text) { problems.push_back(text); };
@@ -17,7 +24,7 @@ std::vector<std::string> verify_problems(const Graph& g) {
       bad("input list names value " + std::to_string(v) + ", which is no input");
       continue;
     }
-    if (g.value(v).name.empty() || !names.insert(g.value(v).name).second) {
+    if (nameless(g.value(v).name) || !names.insert(g.value(v).name).second) {
       bad("input \"" + g.value(v).name + "\" is unnamed or named twice");
     }
   }
@@ -76,7 +83,7 @@ std::vector<std::string> verify_problems(const Graph& g) {
   }
   std::set<std::string> output_names;
   for (const GraphOutput& o : g.outputs()) {
-    if (o.name.empty() || !output_names.insert(o.name).second) {
+    if (nameless(o.name) || !output_names.insert(o.name).second) {
       bad("output \"" + o.name + "\" is unnamed or named twice");
     }
     if (!exists(o.value) || !defined[static_cast<size_t>(o.value)]) {
