@@ -194,11 +194,16 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   bool same = bound;
   for (size_t i = 0; same && i < inputs.size(); ++i) same = inputs[i].shape == shapes[i];
   if (!same || given_changed(inputs)) {
-    Array<Shape> wanted(allocator);
-    WICK_TRY(wanted.reserve(inputs.size()));
-    for (const TensorView& v : inputs) WICK_TRY(wanted.push_back(v.shape));
+    Shape few[16];
+    Array<Shape> many(allocator);
+    Span<Shape> wanted{few, 16};
+    if (inputs.size() > wanted.size()) {
+      WICK_TRY(many.resize(inputs.size()));
+      wanted = many;
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].shape;
     FloatModeScope mode;
-    WICK_TRY(bind(wanted, inputs));
+    WICK_TRY(bind(wanted.subspan(0, inputs.size()), inputs));
   }
   auto out = entry.body().outputs;
   for (size_t i = 0; i < out.size(); ++i) {

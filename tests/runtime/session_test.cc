@@ -216,9 +216,8 @@ TEST(Session, RunsAndSmallerBindingsAllocateNothing) {
   auto session = open(*l.program, options);
   int64_t after_open = allocator.calls;
   std::vector<float> x(30, 1.0f);
-  TensorView out[2];
-  for (int64_t batch : {10, 10, 10}) {
-    TensorView in(x.data(), DType::kF32, {batch, 3});
+  for (int64_t batch : {10, 10, 3, 1, 7, 10}) {
+    TensorView in(x.data(), DType::kF32, {batch, 3}), out[2];
     ASSERT_TRUE(session->run(Span<const TensorView>(&in, 1), out).ok());
   }
   EXPECT_EQ(allocator.calls, after_open);
