@@ -3,7 +3,7 @@ ifdef JOBS
 export WICK_JOBS := $(JOBS)
 endif
 
-.PHONY: all setup demo test test-full check bench size clean
+.PHONY: all setup demo test test-full check format bench size clean
 
 all:  ## build the release preset
 	@tools/scripts/build.sh
@@ -23,6 +23,9 @@ test-full:  ## everything, in resumable parts: make test-full [PARTS="asan math"
 
 check:  ## format, static analysis, include arrows, docs
 	@tools/scripts/check.sh
+
+format:  ## clang-format every source in place
+	@git ls-files -z '*.h' '*.cc' '*.c' '*.cpp' | xargs -0 clang-format-16 -i
 
 bench:  ## ratios against the peers; see docs
 	@tools/scripts/bench.sh
