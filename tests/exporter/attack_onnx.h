@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exporter/include/wick/compile.h"
+#include "wick/compile.h"
 #include "runtime/exec/session.h"
 #include "tests/program/attack.h"
 #include "wick/error.h"

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick::data {
 

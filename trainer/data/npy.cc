@@ -3,7 +3,7 @@
 #include <cctype>
 #include <cstring>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "trainer/checkpoint/atomic_file.h"
 #include "trainer/data/byte_source.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "trainer/checkpoint/atomic_file.h"
 
 namespace wick::loop {
