@@ -41,7 +41,8 @@ void write_file_atomically(const std::string& path, Span<const uint8_t> bytes) {
   }
   if (close(file) != 0) fail("close");
   if (rename(temporary.c_str(), path.c_str()) != 0) fail("replace");
-  // the rename itself must reach the disk; a folder that cannot be opened for that is no reason to fail
+  // the rename itself must reach the disk; a folder that cannot be opened for that is no reason to
+  // fail
   std::string folder = std::filesystem::path(path).parent_path().string();
   int dir = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir >= 0) {

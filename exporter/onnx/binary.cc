@@ -40,13 +40,24 @@ void read_mean(ReadCtx& c) {
 void read_where(ReadCtx& c) { c.set(0, c.emit(OpId::kWhere, {c.in(0), c.in(1), c.in(2)})); }
 
 constexpr ReadRow kRows[] = {
-    {"Add", read_binary<OpId::kAdd>}, {"Sub", read_binary<OpId::kSub>}, {"Mul", read_binary<OpId::kMul>},
-    {"Div", read_binary<OpId::kDiv>}, {"Pow", read_binary<OpId::kPow>}, {"Max", read_fold<OpId::kMax>},
-    {"Min", read_fold<OpId::kMin>}, {"Sum", read_fold<OpId::kAdd>}, {"Mean", read_mean},
-    {"Equal", read_binary<OpId::kEqual>}, {"Less", read_binary<OpId::kLess>},
-    {"LessOrEqual", read_binary<OpId::kLessOrEqual>}, {"Greater", read_binary<OpId::kGreater>},
-    {"GreaterOrEqual", read_binary<OpId::kGreaterOrEqual>}, {"And", read_binary<OpId::kAnd>},
-    {"Or", read_binary<OpId::kOr>}, {"Xor", read_binary<OpId::kXor>}, {"Where", read_where},
+    {"Add", read_binary<OpId::kAdd>},
+    {"Sub", read_binary<OpId::kSub>},
+    {"Mul", read_binary<OpId::kMul>},
+    {"Div", read_binary<OpId::kDiv>},
+    {"Pow", read_binary<OpId::kPow>},
+    {"Max", read_fold<OpId::kMax>},
+    {"Min", read_fold<OpId::kMin>},
+    {"Sum", read_fold<OpId::kAdd>},
+    {"Mean", read_mean},
+    {"Equal", read_binary<OpId::kEqual>},
+    {"Less", read_binary<OpId::kLess>},
+    {"LessOrEqual", read_binary<OpId::kLessOrEqual>},
+    {"Greater", read_binary<OpId::kGreater>},
+    {"GreaterOrEqual", read_binary<OpId::kGreaterOrEqual>},
+    {"And", read_binary<OpId::kAnd>},
+    {"Or", read_binary<OpId::kOr>},
+    {"Xor", read_binary<OpId::kXor>},
+    {"Where", read_where},
 };
 
 }  // namespace

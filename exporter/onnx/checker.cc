@@ -9,7 +9,8 @@ namespace wick::onnx {
 
 void check(const std::string& bytes) {
   ::onnx::ModelProto model;
-  if (!model.ParseFromString(bytes)) throw Error("ONNX checker: the written model cannot be read back", Code::kInternal);
+  if (!model.ParseFromString(bytes))
+    throw Error("ONNX checker: the written model cannot be read back", Code::kInternal);
   try {
     ::onnx::checker::check_model(model);
   } catch (const std::exception& e) {

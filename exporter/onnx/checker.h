@@ -1,4 +1,5 @@
-// libonnx's checker on serialized bytes. Its own translation unit: libonnx's headers and ours never meet.
+// libonnx's checker on serialized bytes. Its own translation unit: libonnx's headers and ours never
+// meet.
 #pragma once
 
 #include <string>

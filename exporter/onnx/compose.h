@@ -11,7 +11,9 @@ ValueId unsqueeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes);
 ValueId reshape(ReadCtx& c, ValueId v, const std::vector<int64_t>& shape);
 ValueId reshape_to(ReadCtx& c, ValueId v, ValueId shape);
 ValueId shape_of(ReadCtx& c, ValueId v);
-inline ValueId reshape_like(ReadCtx& c, ValueId v, ValueId like) { return reshape_to(c, v, shape_of(c, like)); }
+inline ValueId reshape_like(ReadCtx& c, ValueId v, ValueId like) {
+  return reshape_to(c, v, shape_of(c, like));
+}
 ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes, bool keepdims);
 const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is unknown
 int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised

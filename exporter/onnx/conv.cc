@@ -5,9 +5,11 @@
 namespace wick::onnx {
 namespace {
 
-// Pads from `pads` or `auto_pad`. SAME needs the spatial sizes known; the odd one goes to the end (UPPER) or the begin.
+// Pads from `pads` or `auto_pad`. SAME needs the spatial sizes known; the odd one goes to the end
+// (UPPER) or the begin.
 std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const std::vector<int64_t>& kernel,
-                                 const std::vector<int64_t>& strides, const std::vector<int64_t>& dilations) {
+                                 const std::vector<int64_t>& strides,
+                                 const std::vector<int64_t>& dilations) {
   std::string how = c.attr_string("auto_pad", "NOTSET");
   if (how == "NOTSET" || how.empty()) return c.attr_ints("pads");
   if (how == "VALID") return {};
@@ -16,10 +18,14 @@ std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const std::vector<int64_
   std::vector<int64_t> pads(2 * spatial);
   for (size_t i = 0; i < spatial; ++i) {
     const SymDim& extent = c.g.value(x).shape[static_cast<int>(2 + i)];
-    int64_t stride = strides.empty() ? 1 : strides[i], reach = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
-    if (!extent.known() && stride != 1) c.fail("auto_pad " + how + " with a stride needs a known size");
+    int64_t stride = strides.empty() ? 1 : strides[i],
+            reach = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
+    if (!extent.known() && stride != 1)
+      c.fail("auto_pad " + how + " with a stride needs a known size");
     int64_t in = extent.known() ? extent.constant() : 0;
-    int64_t total = stride == 1 ? reach - 1 : std::max<int64_t>(((in + stride - 1) / stride - 1) * stride + reach - in, 0);
+    int64_t total =
+        stride == 1 ? reach - 1
+                    : std::max<int64_t>(((in + stride - 1) / stride - 1) * stride + reach - in, 0);
     pads[i] = how == "SAME_UPPER" ? total / 2 : total - total / 2;
     pads[i + spatial] = total - pads[i];
   }
@@ -27,15 +33,18 @@ std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const std::vector<int64_
 }
 
 void check_ints(ReadCtx& c, const std::vector<int64_t>& v, size_t spatial, const char* name) {
-  if (!v.empty() && v.size() != spatial) c.fail(std::string(name) + " does not fit the spatial rank");
+  if (!v.empty() && v.size() != spatial)
+    c.fail(std::string(name) + " does not fit the spatial rank");
 }
 
 void read_conv(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(1);
   int rank = c.rank(x);
-  if (rank < 3 || rank > 5 || c.rank(w) != rank) c.fail("needs 1 to 3 spatial dims in input and weight");
+  if (rank < 3 || rank > 5 || c.rank(w) != rank)
+    c.fail("needs 1 to 3 spatial dims in input and weight");
   auto spatial = static_cast<size_t>(rank - 2);
-  std::vector<int64_t> strides = c.attr_ints("strides"), dilations = c.attr_ints("dilations"), kernel;
+  std::vector<int64_t> strides = c.attr_ints("strides"), dilations = c.attr_ints("dilations"),
+                       kernel;
   check_ints(c, strides, spatial, "strides");
   check_ints(c, dilations, spatial, "dilations");
   for (size_t i = 0; i < spatial; ++i) {
@@ -116,7 +125,9 @@ WICK_ONNX_ROW(Conv, [](WriteCtx& c) {
   set_list(n, "pads", a.pads);
   if (a.group != 1) set_int(n, "group", a.group);
 });
-WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) { set_list(write_pool(c, "MaxPool"), "dilations", c.as<PoolAttrs>().dilations); });
+WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) {
+  set_list(write_pool(c, "MaxPool"), "dilations", c.as<PoolAttrs>().dilations);
+});
 WICK_ONNX_ROW(AveragePool, [](WriteCtx& c) {
   const auto& a = c.as<PoolAttrs>();
   for (int64_t d : a.dilations.span()) {

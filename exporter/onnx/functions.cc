@@ -54,7 +54,8 @@ void group_norm(ReadCtx& c) {
 void lrn(ReadCtx& c) {
   ValueId x = c.in(0);
   int64_t size = c.attr_int("size", 0);
-  double alpha = c.attr_float("alpha", 1e-4f), beta = c.attr_float("beta", 0.75), bias = c.attr_float("bias", 1);
+  double alpha = c.attr_float("alpha", 1e-4f), beta = c.attr_float("beta", 0.75),
+         bias = c.attr_float("bias", 1);
   if (size < 1 || size > 1 << 16 || c.rank(x) < 3) c.fail("size must be >= 1 and the rank >= 3");
   // A window along channels: they become a spatial axis of one-channel images.
   ValueId square = unsqueeze(c, reshape(c, mul(c, x, x), {0, 0, -1}), {1});
@@ -75,7 +76,8 @@ void global_lp(ReadCtx& c) {
   c.set(0, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}));
 }
 
-// fmod = 1: the sign of the dividend, x - trunc(x / y) * y. Else the divisor's, from integer division.
+// fmod = 1: the sign of the dividend, x - trunc(x / y) * y. Else the divisor's, from integer
+// division.
 void mod(ReadCtx& c) {
   ValueId x = c.in(0), y = c.in(1);
   bool fmod = c.attr_int("fmod", 0) != 0;
@@ -91,32 +93,38 @@ void mod(ReadCtx& c) {
   ValueId rest = sub(x, mul(q, y));  // integer division truncates: the dividend's sign
   if (fmod || is_unsigned_int(c.dtype(x))) return c.set(0, rest);
   ValueId zero = c.scalar(x, 0);
-  ValueId differ = c.emit(OpId::kXor, {c.emit(OpId::kLess, {rest, zero}), c.emit(OpId::kLess, {y, zero})});
+  ValueId differ =
+      c.emit(OpId::kXor, {c.emit(OpId::kLess, {rest, zero}), c.emit(OpId::kLess, {y, zero})});
   ValueId nonzero = c.emit(OpId::kNot, {c.emit(OpId::kEqual, {rest, zero})});
   c.set(0, c.emit(OpId::kWhere,
-               {c.emit(OpId::kAnd, {differ, nonzero}), c.emit(OpId::kAdd, {rest, y}), rest}));
+                  {c.emit(OpId::kAnd, {differ, nonzero}), c.emit(OpId::kAdd, {rest, y}), rest}));
 }
 
 void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {
   std::string reduction = c.attr_string("reduction", "mean");
-  if (reduction != "mean" && reduction != "sum" && reduction != "none") c.fail("reduction " + reduction + " is unknown");
+  if (reduction != "mean" && reduction != "sum" && reduction != "none")
+    c.fail("reduction " + reduction + " is unknown");
   bool ignores = (c.attr("ignore_index") != nullptr);
   int64_t ignore = c.attr_int("ignore_index", 0);
   target = cast(c, target, DType::kI64);
   ValueId zero = int_scalar(c, 0);
   ValueId skipped = kNoValue, index = target;
   if (ignores) {
-    skipped = c.emit(OpId::kEqual, {target, c.g.add_constant(HostTensor(DType::kI64, Shape{}, &ignore, 8))});
+    skipped = c.emit(OpId::kEqual,
+                     {target, c.g.add_constant(HostTensor(DType::kI64, Shape{}, &ignore, 8))});
     index = c.emit(OpId::kWhere, {skipped, zero, target});
   }
-  ValueId picked = c.emit(OpId::kGatherElements, AxisAttrs{1}, {log_prob, unsqueeze(c, index, {1})});
+  ValueId picked =
+      c.emit(OpId::kGatherElements, AxisAttrs{1}, {log_prob, unsqueeze(c, index, {1})});
   ValueId loss = c.emit(OpId::kNeg, {c.emit(OpId::kSqueeze, AxesAttrs{{1}}, {picked})});
   ValueId each = kNoValue;  // the weight of each target; none: 1
   if (weight != kNoValue) each = c.emit(OpId::kGather, AxisAttrs{0}, {weight, index});
   if (ignores) {
     ValueId nothing = c.scalar(loss, 0);
-    if (each == kNoValue) each = c.emit(OpId::kWhere, {skipped, nothing, c.scalar(loss, 1)});
-    else each = c.emit(OpId::kWhere, {skipped, nothing, each});
+    if (each == kNoValue)
+      each = c.emit(OpId::kWhere, {skipped, nothing, c.scalar(loss, 1)});
+    else
+      each = c.emit(OpId::kWhere, {skipped, nothing, each});
   }
   if (each != kNoValue) loss = c.emit(OpId::kMul, {loss, each});
   if (reduction == "none") return c.set(0, loss);
@@ -135,7 +143,8 @@ void softmax_cross_entropy(ReadCtx& c) {
 }
 
 constexpr ReadRow kRows[] = {
-    {"GroupNormalization", group_norm}, {"LRN", lrn}, {"GlobalLpPool", global_lp}, {"Mod", mod},
+    {"GroupNormalization", group_norm}, {"LRN", lrn},
+    {"GlobalLpPool", global_lp},        {"Mod", mod},
     {"NegativeLogLikelihoodLoss", nll}, {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
 };
 

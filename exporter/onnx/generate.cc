@@ -16,7 +16,8 @@ HostTensor index_grid(ReadCtx& c, int64_t rows, int64_t columns, bool along_rows
     c.fail("the matrix is too large to be written down as a constant");
   }
   HostTensor t(DType::kI64, Shape{rows, columns});
-  for (int64_t i = 0; i < rows * columns; ++i) t.as<int64_t>()[i] = along_rows ? i / columns : i % columns;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    t.as<int64_t>()[i] = along_rows ? i / columns : i % columns;
   return t;
 }
 
@@ -45,8 +46,10 @@ void tile(ReadCtx& c) {
   std::vector<int64_t> places;
   for (int i = 0; i < rank; ++i) places.push_back(2 * i);
   ValueId extents = shape_of(c, x);
-  ValueId pairs = c.emit(OpId::kConcat, AxisAttrs{1}, {unsqueeze(c, repeats, {1}), unsqueeze(c, extents, {1})});
-  ValueId wide = c.emit(OpId::kExpand, ShapeAttrs{}, {unsqueeze(c, x, places), reshape(c, pairs, {-1})});
+  ValueId pairs =
+      c.emit(OpId::kConcat, AxisAttrs{1}, {unsqueeze(c, repeats, {1}), unsqueeze(c, extents, {1})});
+  ValueId wide =
+      c.emit(OpId::kExpand, ShapeAttrs{}, {unsqueeze(c, x, places), reshape(c, pairs, {-1})});
   c.set(0, reshape_to(c, wide, c.emit(OpId::kMul, {repeats, extents})));
 }
 
@@ -102,10 +105,12 @@ void trilu(ReadCtx& c) {
 
 void eye_like(ReadCtx& c) {
   ValueId x = c.in(0);
-  DType dtype = (c.attr("dtype") != nullptr) ? static_cast<DType>(c.attr_int("dtype", 1)) : c.dtype(x);
+  DType dtype =
+      (c.attr("dtype") != nullptr) ? static_cast<DType>(c.attr_int("dtype", 1)) : c.dtype(x);
   int64_t k = c.attr_int("k", 0);
   Matrix m = matrix_of(c, x);
-  HostTensor row = index_grid(c, m.rows, m.columns, true), column = index_grid(c, m.rows, m.columns, false);
+  HostTensor row = index_grid(c, m.rows, m.columns, true),
+             column = index_grid(c, m.rows, m.columns, false);
   HostTensor eye(DType::kBool, row.shape());
   for (int64_t i = 0; i < row.numel(); ++i) {
     eye.as<uint8_t>()[i] = column.as<int64_t>()[i] - row.as<int64_t>()[i] == k ? 1 : 0;
@@ -122,20 +127,23 @@ void range(ReadCtx& c) {
     std::vector<int64_t> values;
     int64_t v = (*from)[0];
     while (step > 0 ? v < (*to)[0] : v > (*to)[0]) {
-      if (values.size() >= static_cast<size_t>(kMaxGenerated)) c.fail("the range is endless or too long");
+      if (values.size() >= static_cast<size_t>(kMaxGenerated))
+        c.fail("the range is endless or too long");
       values.push_back(v);
       if (__builtin_add_overflow(v, step, &v)) break;
     }
     return c.set(0, c.int_constant(values));
   }
   for (size_t i = 0; i < 3; ++i) {
-    if (c.g.value(c.in(i)).origin != ValueOrigin::kConstant) c.fail("start, limit and delta must be constants");
+    if (c.g.value(c.in(i)).origin != ValueOrigin::kConstant)
+      c.fail("start, limit and delta must be constants");
   }
   double start = element_as_double(c.g.value(c.in(0)).constant.reshaped(Shape{}), 0);
   double limit = element_as_double(c.g.value(c.in(1)).constant.reshaped(Shape{}), 0);
   double delta = element_as_double(c.g.value(c.in(2)).constant.reshaped(Shape{}), 0);
   double count = delta == 0 ? -1 : __builtin_ceil((limit - start) / delta);
-  if (!(count <= static_cast<double>(kMaxGenerated)) || delta == 0) c.fail("the range is endless or too long");
+  if (!(count <= static_cast<double>(kMaxGenerated)) || delta == 0)
+    c.fail("the range is endless or too long");
   DType dtype = c.dtype(c.in(0));
   ValueId index = iota(c, count < 0 ? 0 : static_cast<int64_t>(count), dtype);
   c.set(0, c.emit(OpId::kAdd, {c.in(0), c.emit(OpId::kMul, {index, c.in(2)})}));
@@ -144,7 +152,8 @@ void range(ReadCtx& c) {
 // depth must be known: it is a size. values = [off, on]
 void one_hot(ReadCtx& c) {
   const Value& d = c.g.value(c.in(1));
-  if (d.origin != ValueOrigin::kConstant || d.constant.numel() != 1) c.fail("depth must be a constant");
+  if (d.origin != ValueOrigin::kConstant || d.constant.numel() != 1)
+    c.fail("depth must be a constant");
   auto depth = static_cast<int64_t>(element_as_double(d.constant, 0));
   ValueId indices = cast(c, c.in(0), DType::kI64);
   int rank = c.rank(indices) + 1;
@@ -183,8 +192,10 @@ void hardmax(ReadCtx& c) {
 }
 
 constexpr ReadRow kRows[] = {
-    {"Tile", tile},     {"CenterCropPad", center_crop_pad}, {"Trilu", trilu},     {"EyeLike", eye_like},
-    {"Range", range},   {"OneHot", one_hot},                {"Hardmax", hardmax},
+    {"Tile", tile},       {"CenterCropPad", center_crop_pad},
+    {"Trilu", trilu},     {"EyeLike", eye_like},
+    {"Range", range},     {"OneHot", one_hot},
+    {"Hardmax", hardmax},
 };
 
 }  // namespace

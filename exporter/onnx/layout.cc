@@ -27,7 +27,9 @@ void read_reshape(ReadCtx& c) {
   ValueId shape = list_or_input(c, 1, "shape", a.shape);
   c.set(0, c.emit(OpId::kReshape, a, {c.in(0), shape}));
 }
-void read_flatten(ReadCtx& c) { c.set(0, c.emit(OpId::kFlatten, AxisAttrs{c.attr_int("axis", 1)}, {c.in(0)})); }
+void read_flatten(ReadCtx& c) {
+  c.set(0, c.emit(OpId::kFlatten, AxisAttrs{c.attr_int("axis", 1)}, {c.in(0)}));
+}
 template <OpId op>
 void read_squeeze(ReadCtx& c) {
   AxesAttrs a;
@@ -51,7 +53,8 @@ void read_split(ReadCtx& c) {
   SplitAttrs a;
   a.axis = c.attr_int("axis", 0);
   ValueId sizes = list_or_input(c, 1, "split", a.sizes);
-  NodeId id = c.g.add_node(OpId::kSplit, AnyAttrs::of(a), {c.in(0), sizes}, c.outputs(), c.node.name());
+  NodeId id =
+      c.g.add_node(OpId::kSplit, AnyAttrs::of(a), {c.in(0), sizes}, c.outputs(), c.node.name());
   for (int i = 0; i < c.outputs(); ++i) c.set(i, c.g.node(id).outputs[static_cast<size_t>(i)]);
 }
 void read_slice(ReadCtx& c) {
@@ -66,8 +69,10 @@ void read_slice(ReadCtx& c) {
 void read_pad(ReadCtx& c) {
   PadAttrs a;
   std::string mode = c.attr_string("mode", "constant");
-  static const std::map<std::string, PadMode> kModes = {{"constant", PadMode::kConstant}, {"reflect", PadMode::kReflect},
-                                                        {"edge", PadMode::kEdge}, {"wrap", PadMode::kWrap}};
+  static const std::map<std::string, PadMode> kModes = {{"constant", PadMode::kConstant},
+                                                        {"reflect", PadMode::kReflect},
+                                                        {"edge", PadMode::kEdge},
+                                                        {"wrap", PadMode::kWrap}};
   auto found = kModes.find(mode);
   if (found == kModes.end()) c.fail("unknown mode '" + mode + "'");
   a.mode = static_cast<int64_t>(found->second);
@@ -91,7 +96,8 @@ void read_gather(ReadCtx& c) {
   c.set(0, c.emit(op, AxisAttrs{c.attr_int("axis", 0)}, {c.in(0), c.in(1)}));
 }
 void read_scatter(ReadCtx& c) {
-  static const std::map<std::string, int64_t> kHow = {{"none", 0}, {"add", 1}, {"mul", 2}, {"max", 3}, {"min", 4}};
+  static const std::map<std::string, int64_t> kHow = {
+      {"none", 0}, {"add", 1}, {"mul", 2}, {"max", 3}, {"min", 4}};
   auto found = kHow.find(c.attr_string("reduction", "none"));
   if (found == kHow.end()) c.fail("unknown reduction");
   ScatterAttrs a{c.attr_int("axis", 0), found->second};
@@ -117,7 +123,8 @@ void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
   HostTensor value = c.attr_tensor("value");
   if (!value.present()) value = HostTensor::of<float>({}, {0.0f});
   if (value.numel() != 1) c.fail("value must have one element");
-  c.set(0, c.emit(OpId::kExpand, ShapeAttrs{}, {c.g.add_constant(value.reshaped(Shape{})), c.in(0)}));
+  c.set(0,
+        c.emit(OpId::kExpand, ShapeAttrs{}, {c.g.add_constant(value.reshaped(Shape{})), c.in(0)}));
 }
 
 // Sizes of a value whose dims are all numbers; fails otherwise.
@@ -140,10 +147,12 @@ void read_depth_to_space(ReadCtx& c) {
   ValueId x = c.in(0);
   auto d = known_shape(c, x);
   int64_t b = c.attr_int("blocksize", 0);
-  if (d.size() != 4 || b < 1 || d[1] % (b * b) != 0) c.fail("needs [N, C, H, W] with C a multiple of blocksize^2");
+  if (d.size() != 4 || b < 1 || d[1] % (b * b) != 0)
+    c.fail("needs [N, C, H, W] with C a multiple of blocksize^2");
   bool crd = c.attr_string("mode", "DCR") == "CRD";
   int64_t channels = d[1] / (b * b);
-  ValueId y = crd ? reshape_to(c, x, {d[0], channels, b, b, d[2], d[3]}) : reshape_to(c, x, {d[0], b, b, channels, d[2], d[3]});
+  ValueId y = crd ? reshape_to(c, x, {d[0], channels, b, b, d[2], d[3]})
+                  : reshape_to(c, x, {d[0], b, b, channels, d[2], d[3]});
   TransposeAttrs t = crd ? TransposeAttrs{{0, 1, 4, 2, 5, 3}} : TransposeAttrs{{0, 3, 4, 1, 5, 2}};
   c.set(0, reshape_to(c, c.emit(OpId::kTranspose, t, {y}), {d[0], channels, d[2] * b, d[3] * b}));
 }
@@ -151,19 +160,33 @@ void read_space_to_depth(ReadCtx& c) {
   ValueId x = c.in(0);
   auto d = known_shape(c, x);
   int64_t b = c.attr_int("blocksize", 0);
-  if (d.size() != 4 || b < 1 || d[2] % b != 0 || d[3] % b != 0) c.fail("needs [N, C, H, W] with H, W multiples of blocksize");
+  if (d.size() != 4 || b < 1 || d[2] % b != 0 || d[3] % b != 0)
+    c.fail("needs [N, C, H, W] with H, W multiples of blocksize");
   ValueId y = reshape_to(c, x, {d[0], d[1], d[2] / b, b, d[3] / b, b});
   y = c.emit(OpId::kTranspose, TransposeAttrs{{0, 3, 5, 1, 2, 4}}, {y});
   c.set(0, reshape_to(c, y, {d[0], d[1] * b * b, d[2] / b, d[3] / b}));
 }
 
 constexpr ReadRow kRows[] = {
-    {"Reshape", read_reshape}, {"Flatten", read_flatten}, {"Squeeze", read_squeeze<OpId::kSqueeze>},
-    {"Unsqueeze", read_squeeze<OpId::kUnsqueeze>}, {"Transpose", read_transpose}, {"Expand", read_expand},
-    {"Concat", read_concat}, {"Split", read_split}, {"Slice", read_slice}, {"Pad", read_pad}, {"Shape", read_shape},
-    {"Size", read_size}, {"Gather", read_gather<OpId::kGather>}, {"GatherElements", read_gather<OpId::kGatherElements>},
-    {"ScatterElements", read_scatter}, {"Scatter", read_scatter}, {"Constant", read_constant},
-    {"ConstantOfShape", read_constant_of_shape}, {"DepthToSpace", read_depth_to_space},
+    {"Reshape", read_reshape},
+    {"Flatten", read_flatten},
+    {"Squeeze", read_squeeze<OpId::kSqueeze>},
+    {"Unsqueeze", read_squeeze<OpId::kUnsqueeze>},
+    {"Transpose", read_transpose},
+    {"Expand", read_expand},
+    {"Concat", read_concat},
+    {"Split", read_split},
+    {"Slice", read_slice},
+    {"Pad", read_pad},
+    {"Shape", read_shape},
+    {"Size", read_size},
+    {"Gather", read_gather<OpId::kGather>},
+    {"GatherElements", read_gather<OpId::kGatherElements>},
+    {"ScatterElements", read_scatter},
+    {"Scatter", read_scatter},
+    {"Constant", read_constant},
+    {"ConstantOfShape", read_constant_of_shape},
+    {"DepthToSpace", read_depth_to_space},
     {"SpaceToDepth", read_space_to_depth},
 };
 
@@ -173,24 +196,29 @@ Span<const ReadRow> layout_rows() { return kRows; }
 
 WICK_ONNX_ROW(Reshape, [](WriteCtx& c) {
   const auto& a = c.as<ReshapeAttrs>();
-  NodeProto& n = c.add("Reshape", {c.in(0), c.has(1) ? c.in(1) : c.ints(a.shape.span())}, {c.out(0)});
+  NodeProto& n =
+      c.add("Reshape", {c.in(0), c.has(1) ? c.in(1) : c.ints(a.shape.span())}, {c.out(0)});
   if (a.allowzero != 0) set_int(n, "allowzero", 1);
 });
-WICK_ONNX_ROW(Flatten, [](WriteCtx& c) { set_int(c.same("Flatten"), "axis", c.as<AxisAttrs>().axis); });
+WICK_ONNX_ROW(Flatten,
+              [](WriteCtx& c) { set_int(c.same("Flatten"), "axis", c.as<AxisAttrs>().axis); });
 WICK_ONNX_ROW(Squeeze, [](WriteCtx& c) {
   c.add("Squeeze", {c.in(0), c.ints_input(1, c.as<AxesAttrs>().axes.span())}, {c.out(0)});
 });
 WICK_ONNX_ROW(Unsqueeze, [](WriteCtx& c) {
-  c.add("Unsqueeze", {c.in(0), c.has(1) ? c.in(1) : c.ints(c.as<AxesAttrs>().axes.span())}, {c.out(0)});
+  c.add("Unsqueeze", {c.in(0), c.has(1) ? c.in(1) : c.ints(c.as<AxesAttrs>().axes.span())},
+        {c.out(0)});
 });
 WICK_ONNX_ROW(Transpose, [](WriteCtx& c) {
   NodeProto& n = c.same("Transpose");
   if (!c.as<TransposeAttrs>().perm.empty()) set_ints(n, "perm", c.as<TransposeAttrs>().perm.span());
 });
 WICK_ONNX_ROW(Expand, [](WriteCtx& c) {
-  c.add("Expand", {c.in(0), c.has(1) ? c.in(1) : c.ints(c.as<ShapeAttrs>().shape.span())}, {c.out(0)});
+  c.add("Expand", {c.in(0), c.has(1) ? c.in(1) : c.ints(c.as<ShapeAttrs>().shape.span())},
+        {c.out(0)});
 });
-WICK_ONNX_ROW(Concat, [](WriteCtx& c) { set_int(c.same("Concat"), "axis", c.as<AxisAttrs>().axis); });
+WICK_ONNX_ROW(Concat,
+              [](WriteCtx& c) { set_int(c.same("Concat"), "axis", c.as<AxisAttrs>().axis); });
 WICK_ONNX_ROW(Split, [](WriteCtx& c) {
   const auto& a = c.as<SplitAttrs>();
   std::vector<std::string> outs;
@@ -198,7 +226,8 @@ WICK_ONNX_ROW(Split, [](WriteCtx& c) {
   std::string sizes = c.ints_input(1, a.sizes.span());
   if (sizes.empty()) {  // opset 17 splits evenly only when the axis divides
     const Value& x = c.g.value(c.node.inputs[0]);
-    int64_t axis = a.axis < 0 ? a.axis + c.rank(0) : a.axis, parts = static_cast<int64_t>(outs.size());
+    int64_t axis = a.axis < 0 ? a.axis + c.rank(0) : a.axis,
+            parts = static_cast<int64_t>(outs.size());
     const SymDim& extent = x.shape[static_cast<int>(axis)];
     if (extent.known() && extent.constant() % parts != 0) {
       std::vector<int64_t> each(outs.size(), (extent.constant() + parts - 1) / parts);
@@ -210,8 +239,11 @@ WICK_ONNX_ROW(Split, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Slice, [](WriteCtx& c) {
   const auto& a = c.as<SliceAttrs>();
-  std::string starts = c.has(1) ? c.in(1) : c.ints(a.starts.span()), ends = c.has(2) ? c.in(2) : c.ints(a.ends.span());
-  c.add("Slice", {c.in(0), starts, ends, c.ints_input(3, a.axes.span()), c.ints_input(4, a.steps.span())}, {c.out(0)});
+  std::string starts = c.has(1) ? c.in(1) : c.ints(a.starts.span()),
+              ends = c.has(2) ? c.in(2) : c.ints(a.ends.span());
+  c.add("Slice",
+        {c.in(0), starts, ends, c.ints_input(3, a.axes.span()), c.ints_input(4, a.steps.span())},
+        {c.out(0)});
 });
 WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
   const auto& a = c.as<PadAttrs>();
@@ -230,8 +262,11 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
     }
   }
   const char* kModes[] = {"constant", "reflect", "edge"};
-  std::string value = c.has(2) ? c.in(2) : a.value != 0 ? c.scalar(c.g.value(c.node.inputs[0]).dtype, a.value) : "";
-  NodeProto& n = c.add("Pad", {c.in(0), c.has(1) ? c.in(1) : c.ints(pads.span()), value}, {c.out(0)});
+  std::string value = c.has(2)       ? c.in(2)
+                      : a.value != 0 ? c.scalar(c.g.value(c.node.inputs[0]).dtype, a.value)
+                                     : "";
+  NodeProto& n =
+      c.add("Pad", {c.in(0), c.has(1) ? c.in(1) : c.ints(pads.span()), value}, {c.out(0)});
   set_string(n, "mode", kModes[a.mode]);
 });
 WICK_ONNX_ROW(Shape, [](WriteCtx& c) {
@@ -240,8 +275,11 @@ WICK_ONNX_ROW(Shape, [](WriteCtx& c) {
   if (a.start != 0) set_int(n, "start", a.start);
   if (a.end != INT64_MAX) set_int(n, "end", a.end);
 });
-WICK_ONNX_ROW(Gather, [](WriteCtx& c) { set_int(c.same("Gather"), "axis", c.as<AxisAttrs>().axis); });
-WICK_ONNX_ROW(GatherElements, [](WriteCtx& c) { set_int(c.same("GatherElements"), "axis", c.as<AxisAttrs>().axis); });
+WICK_ONNX_ROW(Gather,
+              [](WriteCtx& c) { set_int(c.same("Gather"), "axis", c.as<AxisAttrs>().axis); });
+WICK_ONNX_ROW(GatherElements, [](WriteCtx& c) {
+  set_int(c.same("GatherElements"), "axis", c.as<AxisAttrs>().axis);
+});
 WICK_ONNX_ROW(ScatterElements, [](WriteCtx& c) {
   const auto& a = c.as<ScatterAttrs>();
   const char* kHow[] = {"none", "add", "mul"};

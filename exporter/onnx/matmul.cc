@@ -6,7 +6,9 @@ namespace {
 
 void read_matmul(ReadCtx& c) { c.set(0, c.emit(OpId::kMatMul, {c.in(0), c.in(1)})); }
 
-ValueId transposed(ReadCtx& c, ValueId x) { return c.emit(OpId::kTranspose, TransposeAttrs{{1, 0}}, {x}); }
+ValueId transposed(ReadCtx& c, ValueId x) {
+  return c.emit(OpId::kTranspose, TransposeAttrs{{1, 0}}, {x});
+}
 
 // True when `bias` is a vector of as many elements as the weight has rows.
 bool is_bias(ReadCtx& c, ValueId bias, const SymDim& rows) {
@@ -14,7 +16,8 @@ bool is_bias(ReadCtx& c, ValueId bias, const SymDim& rows) {
   return b.ranked && b.shape.rank() == 1 && dim_equal(b.shape[0], rows) == Tri::kYes;
 }
 
-// Y = alpha op(A) op(B) + beta C. What PyTorch exports for a linear layer (transB, no scaling) is Linear.
+// Y = alpha op(A) op(B) + beta C. What PyTorch exports for a linear layer (transB, no scaling) is
+// Linear.
 void read_gemm(ReadCtx& c) {
   ValueId a = c.in(0), b = c.in(1), bias = c.optional(2);
   double alpha = c.attr_float("alpha", 1), beta = c.attr_float("beta", 1);
@@ -35,7 +38,9 @@ void read_gemm(ReadCtx& c) {
 
 constexpr ReadRow kRows[] = {{"MatMul", read_matmul}, {"Gemm", read_gemm}};
 
-void fused(WriteCtx& c) { c.fail("fused ops have no ONNX form; export the graph before it is fused"); }
+void fused(WriteCtx& c) {
+  c.fail("fused ops have no ONNX form; export the graph before it is fused");
+}
 
 }  // namespace
 

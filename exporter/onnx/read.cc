@@ -9,15 +9,16 @@
 namespace wick::onnx {
 
 void ReadCtx::fail(const std::string& why) const {
-  throw Error(fmt::format("{} '{}': {}", node.op_type(), node.name().empty() && outputs() > 0 ? node.output(0) : node.name(),
-                          why),
+  throw Error(fmt::format("{} '{}': {}", node.op_type(),
+                          node.name().empty() && outputs() > 0 ? node.output(0) : node.name(), why),
               Code::kUnsupported);
 }
 
 ValueId ReadCtx::optional(int i) const {
   if (!has(i)) return kNoValue;
   auto found = values_.find(node.input(i));
-  if (found == values_.end()) fail(fmt::format("input '{}' is not defined before it", node.input(i)));
+  if (found == values_.end())
+    fail(fmt::format("input '{}' is not defined before it", node.input(i)));
   return found->second;
 }
 
@@ -94,11 +95,14 @@ ValueId ReadCtx::scalar(ValueId like, double value) {
   return g.add_constant(c);
 }
 
-ValueId ReadCtx::int_constant(const std::vector<int64_t>& values) { return g.add_constant(HostTensor::ints(values)); }
+ValueId ReadCtx::int_constant(const std::vector<int64_t>& values) {
+  return g.add_constant(HostTensor::ints(values));
+}
 
 std::optional<std::vector<int64_t>> ReadCtx::known_ints(ValueId v) const {
   const Value& value = g.value(v);
-  if (value.origin == ValueOrigin::kConstant && is_int(value.dtype)) return int_values(value.constant);
+  if (value.origin == ValueOrigin::kConstant && is_int(value.dtype))
+    return int_values(value.constant);
   if (!value.has_elements) return std::nullopt;
   std::vector<int64_t> ints;
   for (const SymDim& d : value.elements) {
@@ -109,8 +113,8 @@ std::optional<std::vector<int64_t>> ReadCtx::known_ints(ValueId v) const {
 }
 
 const ReadRow* find_read_row(const std::string& op_type) {
-  for (auto rows : {unary_rows(), binary_rows(), matmul_rows(), conv_rows(), norm_rows(), reduce_rows(), layout_rows(),
-                    generate_rows(), function_rows()}) {
+  for (auto rows : {unary_rows(), binary_rows(), matmul_rows(), conv_rows(), norm_rows(),
+                    reduce_rows(), layout_rows(), generate_rows(), function_rows()}) {
     for (const ReadRow& row : rows) {
       if (op_type == row.op_type) return &row;
     }

@@ -1,5 +1,5 @@
-// Reading one ONNX node into the graph. A family file lists its rows (op_type -> function); semantics that changed
-// over opsets end here: the graph has one meaning per op.
+// Reading one ONNX node into the graph. A family file lists its rows (op_type -> function);
+// semantics that changed over opsets end here: the graph has one meaning per op.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ using namespace ir;  // the graph is what this room speaks about
 
 class ReadCtx {
  public:
-  ReadCtx(Graph& graph, const NodeProto& node, int64_t opset, std::map<std::string, ValueId>& values,
-          const std::string& folder)
+  ReadCtx(Graph& graph, const NodeProto& node, int64_t opset,
+          std::map<std::string, ValueId>& values, const std::string& folder)
       : g(graph), node(node), opset(opset), values_(values), folder_(folder) {}
 
   Graph& g;
@@ -60,7 +60,8 @@ class ReadCtx {
   // Copies a list attribute into an attribute struct's IntList; fails when it is too long.
   template <class List>
   void fill(List& list, const std::vector<int64_t>& values, const char* name) const {
-    if (values.size() > static_cast<size_t>(List::kCapacity)) fail(std::string(name) + " is too long");
+    if (values.size() > static_cast<size_t>(List::kCapacity))
+      fail(std::string(name) + " is too long");
     list = List(Span<const int64_t>(values));
   }
 

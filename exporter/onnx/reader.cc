@@ -18,7 +18,9 @@ constexpr size_t kMaxNodes = 1u << 20;
 
 bool default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-[[noreturn]] void invalid(const std::string& why) { throw Error("ONNX model: " + why, Code::kInvalidProgram); }
+[[noreturn]] void invalid(const std::string& why) {
+  throw Error("ONNX model: " + why, Code::kInvalidProgram);
+}
 
 int64_t opset_of(const ModelProto& model) {
   int64_t opset = model.opset_import_size() == 0 ? 1 : 0;
@@ -26,7 +28,9 @@ int64_t opset_of(const ModelProto& model) {
     if (default_domain(entry.domain())) opset = entry.version();
   }
   if (opset < 1 || opset > kNewestOpset) {
-    throw Error(fmt::format("ONNX model: opset {} is not supported (1 to {} are)", opset, kNewestOpset), Code::kUnsupported);
+    throw Error(
+        fmt::format("ONNX model: opset {} is not supported (1 to {} are)", opset, kNewestOpset),
+        Code::kUnsupported);
   }
   return opset;
 }
@@ -37,15 +41,20 @@ void check_supported(const GraphProto& graph) {
   int count = 0;
   for (const auto& node : graph.node()) {
     const char* why = nullptr;
-    if (!default_domain(node.domain())) why = "its domain is not supported";
-    else if (find_read_row(node.op_type()) == nullptr) why = "the operator is not supported";
+    if (!default_domain(node.domain()))
+      why = "its domain is not supported";
+    else if (find_read_row(node.op_type()) == nullptr)
+      why = "the operator is not supported";
     if (why == nullptr) continue;
-    std::string name = !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : "?";
+    std::string name = !node.name().empty()     ? node.name()
+                       : node.output_size() > 0 ? node.output(0)
+                                                : "?";
     std::string domain = node.domain().empty() ? "" : node.domain() + "::";
     if (++count <= 50) list += fmt::format("\n  {}{} '{}': {}", domain, node.op_type(), name, why);
   }
   if (count == 0) return;
-  throw Error(fmt::format("{} node(s) of the ONNX model cannot be read:{}{}\nReplace them before exporting, or cut the "
+  throw Error(fmt::format("{} node(s) of the ONNX model cannot be read:{}{}\nReplace them before "
+                          "exporting, or cut the "
                           "model where they begin; `wick ops` lists what there is.",
                           count, list, count > 50 ? "\n  ..." : ""),
               Code::kUnsupported);
@@ -53,17 +62,22 @@ void check_supported(const GraphProto& graph) {
 
 void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, ValueId>& values) {
   if (!info.type().has_tensor_type()) {
-    throw Error(fmt::format("ONNX model: input '{}' is not a tensor (sequences, maps and optionals are not supported)",
-                            info.name()), Code::kUnsupported);
+    throw Error(fmt::format("ONNX model: input '{}' is not a tensor (sequences, maps and optionals "
+                            "are not supported)",
+                            info.name()),
+                Code::kUnsupported);
   }
   const auto& type = info.type().tensor_type();
   DType dtype = dtype_of_onnx(type.elem_type(), "input '" + info.name() + "'");
-  if (dtype == DType::kString) throw Error("ONNX model: input '" + info.name() + "' holds strings", Code::kUnsupported);
+  if (dtype == DType::kString)
+    throw Error("ONNX model: input '" + info.name() + "' holds strings", Code::kUnsupported);
   SymShape shape;
-  if (type.shape().dim_size() > kMaxRank) invalid(fmt::format("input '{}' has a rank over 8", info.name()));
+  if (type.shape().dim_size() > kMaxRank)
+    invalid(fmt::format("input '{}' has a rank over 8", info.name()));
   for (const auto& dim : type.shape().dim()) {
     if (dim.has_dim_value()) {
-      if (dim.dim_value() < 0) invalid(fmt::format("input '{}' has a negative dimension", info.name()));
+      if (dim.dim_value() < 0)
+        invalid(fmt::format("input '{}' has a negative dimension", info.name()));
       shape.push_back(SymDim(dim.dim_value()));
     } else if (!dim.dim_param().empty()) {
       shape.push_back(g.symbol(dim.dim_param(), 0));
@@ -73,7 +87,8 @@ void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, Value
   }
   ValueId id = g.add_input(info.name(), dtype, shape);
   if (!type.has_shape()) g.value(id).ranked = false;
-  if (!values.emplace(info.name(), id).second) invalid(fmt::format("'{}' is defined twice", info.name()));
+  if (!values.emplace(info.name(), id).second)
+    invalid(fmt::format("'{}' is defined twice", info.name()));
 }
 
 Graph read(const ModelProto& model, const std::string& folder) {
@@ -82,7 +97,8 @@ Graph read(const ModelProto& model, const std::string& folder) {
   const GraphProto& proto = model.graph();
   int64_t opset = opset_of(model);
   check_supported(proto);
-  if (proto.sparse_initializer_size() > 0) throw Error("ONNX model: sparse initializers are not supported", Code::kUnsupported);
+  if (proto.sparse_initializer_size() > 0)
+    throw Error("ONNX model: sparse initializers are not supported", Code::kUnsupported);
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
@@ -103,7 +119,8 @@ Graph read(const ModelProto& model, const std::string& folder) {
   for (const auto& tensor : proto.initializer()) {
     if (tensor.name().empty()) invalid("an initializer has no name");
     ValueId id = g.add_constant(decode(tensor, folder), tensor.name(), true);
-    if (!values.emplace(tensor.name(), id).second) invalid(fmt::format("'{}' is defined twice", tensor.name()));
+    if (!values.emplace(tensor.name(), id).second)
+      invalid(fmt::format("'{}' is defined twice", tensor.name()));
   }
   // Before IR 4 initializers stand among the inputs too: as defaults, which we take as constants.
   for (const auto& info : proto.input()) {
@@ -115,7 +132,9 @@ Graph read(const ModelProto& model, const std::string& folder) {
       find_read_row(node.op_type())->read(c);
     } catch (const Error& e) {
       std::string what = e.what();
-      std::string name = !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : "?";
+      std::string name = !node.name().empty()     ? node.name()
+                         : node.output_size() > 0 ? node.output(0)
+                                                  : "?";
       if (what.find("'" + name + "'") != std::string::npos) throw;
       throw Error(fmt::format("{} '{}': {}", node.op_type(), name, what), e.code());
     }
@@ -139,7 +158,8 @@ Graph read(const ModelProto& model, const std::string& folder) {
 
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder) {
   onnx::ModelProto model;
-  if (bytes.size() > static_cast<size_t>(INT32_MAX)) onnx::invalid("over 2 GB in one file; use external data");
+  if (bytes.size() > static_cast<size_t>(INT32_MAX))
+    onnx::invalid("over 2 GB in one file; use external data");
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     onnx::invalid("the file is damaged, or is not an ONNX model (protobuf cannot read it)");
   }
@@ -152,7 +172,8 @@ ir::Graph import_onnx(const std::string& path) {
   std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   std::string folder = std::filesystem::path(path).parent_path().string();
   try {
-    return import_onnx_bytes({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, folder.empty() ? "." : folder);
+    return import_onnx_bytes({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
+                             folder.empty() ? "." : folder);
   } catch (const Error& e) {
     throw Error(path + ": " + e.what(), e.code());
   }

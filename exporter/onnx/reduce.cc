@@ -24,14 +24,19 @@ Axes read_axes(ReadCtx& c) {
   c.fill(a.attrs.axes, axes, "axes");
   return a;
 }
-ValueId reduce(ReadCtx& c, OpId op, const Axes& a, ValueId x) { return c.emit(op, a.attrs, {x, a.input}); }
+ValueId reduce(ReadCtx& c, OpId op, const Axes& a, ValueId x) {
+  return c.emit(op, a.attrs, {x, a.input});
+}
 
-// With no axes and noop_with_empty_axes a reduction is the identity, but its elementwise part still applies.
+// With no axes and noop_with_empty_axes a reduction is the identity, but its elementwise part still
+// applies.
 template <OpId op>
 void read_plain(ReadCtx& c) {
   c.set(0, reduce(c, op, read_axes(c), c.in(0)));
 }
-void read_l1(ReadCtx& c) { c.set(0, reduce(c, OpId::kReduceSum, read_axes(c), c.emit(OpId::kAbs, {c.in(0)}))); }
+void read_l1(ReadCtx& c) {
+  c.set(0, reduce(c, OpId::kReduceSum, read_axes(c), c.emit(OpId::kAbs, {c.in(0)})));
+}
 ValueId sum_square(ReadCtx& c) {
   ValueId x = c.in(0);
   return reduce(c, OpId::kReduceSum, read_axes(c), c.emit(OpId::kMul, {x, x}));
@@ -46,7 +51,9 @@ void set_as(ReadCtx& c, ValueId y, DType dtype) {
   if (c.dtype(y) != dtype) y = c.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(dtype)}, {y});
   c.set(0, y);
 }
-void read_l2(ReadCtx& c) { set_as(c, c.emit(OpId::kSqrt, {as_float(c, sum_square(c))}), c.dtype(c.in(0))); }
+void read_l2(ReadCtx& c) {
+  set_as(c, c.emit(OpId::kSqrt, {as_float(c, sum_square(c))}), c.dtype(c.in(0)));
+}
 void read_log_sum(ReadCtx& c) {
   ValueId s = reduce(c, OpId::kReduceSum, read_axes(c), c.in(0));
   set_as(c, c.emit(OpId::kLog, {as_float(c, s)}), c.dtype(c.in(0)));
@@ -55,7 +62,8 @@ void read_log_sum_exp(ReadCtx& c) {  // shifted by the largest element: no overf
   ValueId x = as_float(c, c.in(0));
   Axes a = read_axes(c), keep = a;
   keep.attrs.keepdims = 1;
-  ValueId shifted = c.emit(OpId::kExp, {c.emit(OpId::kSub, {x, reduce(c, OpId::kReduceMax, keep, x)})});
+  ValueId shifted =
+      c.emit(OpId::kExp, {c.emit(OpId::kSub, {x, reduce(c, OpId::kReduceMax, keep, x)})});
   ValueId sum = c.emit(OpId::kLog, {reduce(c, OpId::kReduceSum, a, shifted)});
   set_as(c, c.emit(OpId::kAdd, {sum, reduce(c, OpId::kReduceMax, a, x)}), c.dtype(c.in(0)));
 }
@@ -66,11 +74,18 @@ void read_arg(ReadCtx& c) {
 }
 
 constexpr ReadRow kRows[] = {
-    {"ReduceSum", read_plain<OpId::kReduceSum>}, {"ReduceMean", read_plain<OpId::kReduceMean>},
-    {"ReduceMax", read_plain<OpId::kReduceMax>}, {"ReduceMin", read_plain<OpId::kReduceMin>},
-    {"ReduceProd", read_plain<OpId::kReduceProd>}, {"ReduceL1", read_l1}, {"ReduceL2", read_l2},
-    {"ReduceSumSquare", read_sum_square}, {"ReduceLogSum", read_log_sum}, {"ReduceLogSumExp", read_log_sum_exp},
-    {"ArgMax", read_arg<OpId::kArgMax>}, {"ArgMin", read_arg<OpId::kArgMin>},
+    {"ReduceSum", read_plain<OpId::kReduceSum>},
+    {"ReduceMean", read_plain<OpId::kReduceMean>},
+    {"ReduceMax", read_plain<OpId::kReduceMax>},
+    {"ReduceMin", read_plain<OpId::kReduceMin>},
+    {"ReduceProd", read_plain<OpId::kReduceProd>},
+    {"ReduceL1", read_l1},
+    {"ReduceL2", read_l2},
+    {"ReduceSumSquare", read_sum_square},
+    {"ReduceLogSum", read_log_sum},
+    {"ReduceLogSumExp", read_log_sum_exp},
+    {"ArgMax", read_arg<OpId::kArgMax>},
+    {"ArgMin", read_arg<OpId::kArgMin>},
 };
 
 // Opset 17: ReduceSum takes its axes as an input, the others as an attribute.

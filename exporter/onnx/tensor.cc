@@ -27,7 +27,8 @@ struct External {
 uint64_t number(const std::string& name, const std::string& text) {
   uint64_t value = 0;
   auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size()) refuse(name, "'" + text + "' is not a number");
+  if (failed != std::errc() || end != text.data() + text.size())
+    refuse(name, "'" + text + "' is not a number");
   return value;
 }
 
@@ -41,32 +42,40 @@ std::string read_external(const TensorProto& proto, const std::string& folder, s
       e.has_length = true;
     }
   }
-  if (folder.empty()) refuse(proto.name(), "its data is in another file, and the model has no folder");
+  if (folder.empty())
+    refuse(proto.name(), "its data is in another file, and the model has no folder");
   fs::path relative(e.location);
-  if (e.location.empty() || relative.is_absolute()) refuse(proto.name(), "external data needs a relative path");
+  if (e.location.empty() || relative.is_absolute())
+    refuse(proto.name(), "external data needs a relative path");
   std::error_code failed;
   fs::path base = fs::canonical(folder, failed);
   fs::path file = failed ? fs::path() : fs::canonical(base / relative, failed);
-  if (failed) refuse(proto.name(), fmt::format("cannot open '{}': {}", e.location, failed.message()));
+  if (failed)
+    refuse(proto.name(), fmt::format("cannot open '{}': {}", e.location, failed.message()));
   auto [inside, rest] = std::mismatch(base.begin(), base.end(), file.begin(), file.end());
   (void)rest;
-  if (inside != base.end()) refuse(proto.name(), fmt::format("'{}' lies outside the model's folder", e.location));
+  if (inside != base.end())
+    refuse(proto.name(), fmt::format("'{}' lies outside the model's folder", e.location));
   if (e.has_length && e.length != bytes) {
-    refuse(proto.name(), fmt::format("external data has {} bytes, the shape needs {}", e.length, bytes));
+    refuse(proto.name(),
+           fmt::format("external data has {} bytes, the shape needs {}", e.length, bytes));
   }
   uint64_t size = fs::file_size(file, failed);
   if (failed || e.offset > size || bytes > size - e.offset) {
-    refuse(proto.name(), fmt::format("'{}' is too short for {} bytes at {}", e.location, bytes, e.offset));
+    refuse(proto.name(),
+           fmt::format("'{}' is too short for {} bytes at {}", e.location, bytes, e.offset));
   }
   std::string data(bytes, '\0');
   std::ifstream in(file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(e.offset));
-  if (!in.read(data.data(), static_cast<std::streamsize>(bytes))) refuse(proto.name(), "cannot read " + e.location);
+  if (!in.read(data.data(), static_cast<std::streamsize>(bytes)))
+    refuse(proto.name(), "cannot read " + e.location);
   return data;
 }
 
 template <class To, class List>
-HostTensor from_list(const TensorProto& proto, DType dtype, const Shape& shape, const List& list, int64_t expected) {
+HostTensor from_list(const TensorProto& proto, DType dtype, const Shape& shape, const List& list,
+                     int64_t expected) {
   if (list.size() != expected) {
     refuse(proto.name(), fmt::format("{} values for shape {}", list.size(), to_text(shape).text));
   }
@@ -80,7 +89,8 @@ HostTensor from_list(const TensorProto& proto, DType dtype, const Shape& shape, 
 
 DType dtype_of_onnx(int32_t data_type, const std::string& what) {
   if (data_type <= 0 || data_type >= kDTypeCount) {
-    throw Error(fmt::format("{} has the unknown ONNX data type {}", what, data_type), Code::kUnsupported);
+    throw Error(fmt::format("{} has the unknown ONNX data type {}", what, data_type),
+                Code::kUnsupported);
   }
   return static_cast<DType>(data_type);
 }
@@ -88,9 +98,11 @@ DType dtype_of_onnx(int32_t data_type, const std::string& what) {
 HostTensor decode(const TensorProto& proto, const std::string& folder) {
   DType dtype = dtype_of_onnx(proto.data_type(), "ONNX tensor '" + proto.name() + "'");
   if (dtype == DType::kString) {
-    throw Error("ONNX tensor '" + proto.name() + "' holds strings, which are not supported", Code::kUnsupported);
+    throw Error("ONNX tensor '" + proto.name() + "' holds strings, which are not supported",
+                Code::kUnsupported);
   }
-  if (proto.dims_size() > kMaxRank) refuse(proto.name(), fmt::format("rank {} exceeds 8", proto.dims_size()));
+  if (proto.dims_size() > kMaxRank)
+    refuse(proto.name(), fmt::format("rank {} exceeds 8", proto.dims_size()));
   Shape shape;
   for (int64_t d : proto.dims()) shape.push_back(d);
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
@@ -102,8 +114,9 @@ HostTensor decode(const TensorProto& proto, const std::string& folder) {
   }
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() != *bytes) {
-      refuse(proto.name(), fmt::format("{} bytes of raw_data, shape {} of {} needs {}", proto.raw_data().size(),
-                                       to_text(shape).text, dtype_name(dtype), *bytes));
+      refuse(proto.name(),
+             fmt::format("{} bytes of raw_data, shape {} of {} needs {}", proto.raw_data().size(),
+                         to_text(shape).text, dtype_name(dtype), *bytes));
     }
     return HostTensor(dtype, shape, proto.raw_data().data(), *bytes);
   }
@@ -134,7 +147,8 @@ HostTensor decode(const TensorProto& proto, const std::string& folder) {
     case DType::kF4E2M1:
     case DType::kU2:
     case DType::kI2:
-      return from_list<uint8_t>(proto, dtype, shape, proto.int32_data(), static_cast<int64_t>(*bytes));
+      return from_list<uint8_t>(proto, dtype, shape, proto.int32_data(),
+                                static_cast<int64_t>(*bytes));
     default: refuse(proto.name(), "no data");
   }
 }

@@ -8,8 +8,9 @@
 
 namespace wick::onnx {
 
-// Every encoding of the specification: raw_data, the typed lists, external data. External files must lie inside
-// `folder` (no absolute path, no "..", no symlink out); an empty folder refuses them. Throws Error.
+// Every encoding of the specification: raw_data, the typed lists, external data. External files
+// must lie inside `folder` (no absolute path, no "..", no symlink out); an empty folder refuses
+// them. Throws Error.
 HostTensor decode(const TensorProto& proto, const std::string& folder);
 
 // raw_data, little-endian.

@@ -14,7 +14,9 @@ void read_plain(ReadCtx& c) {
 void read_leaky_relu(ReadCtx& c) {
   c.set(0, c.emit(OpId::kLeakyRelu, LeakyReluAttrs{c.attr_float("alpha", 0.01f)}, {c.in(0)}));
 }
-void read_elu(ReadCtx& c) { c.set(0, c.emit(OpId::kElu, EluAttrs{c.attr_float("alpha", 1)}, {c.in(0)})); }
+void read_elu(ReadCtx& c) {
+  c.set(0, c.emit(OpId::kElu, EluAttrs{c.attr_float("alpha", 1)}, {c.in(0)}));
+}
 void read_hard_sigmoid(ReadCtx& c) {
   HardSigmoidAttrs a{c.attr_float("alpha", 0.2f), c.attr_float("beta", 0.5)};
   c.set(0, c.emit(OpId::kHardSigmoid, a, {c.in(0)}));
@@ -38,7 +40,9 @@ void read_clip(ReadCtx& c) {
   }
   c.set(0, c.emit(OpId::kClip, ClipAttrs{}, {c.in(0), c.optional(1), c.optional(2)}));
 }
-void read_cast_to(ReadCtx& c, int64_t to) { c.set(0, c.emit(OpId::kCast, CastAttrs{to}, {c.in(0)})); }
+void read_cast_to(ReadCtx& c, int64_t to) {
+  c.set(0, c.emit(OpId::kCast, CastAttrs{to}, {c.in(0)}));
+}
 void read_cast(ReadCtx& c) {
   if (c.attr("to") == nullptr) c.fail("attribute 'to' is required");
   if (c.opset < 6) c.fail("the string form of 'to' (opset < 6) is not supported");
@@ -57,7 +61,8 @@ void read_softsign(ReadCtx& c) {
   c.set(0, c.emit(OpId::kDiv, {x, below}));
 }
 void read_selu(ReadCtx& c) {
-  double alpha = c.attr_float("alpha", 1.67326319217681884765625f), gamma = c.attr_float("gamma", 1.05070102214813232421875f);
+  double alpha = c.attr_float("alpha", 1.67326319217681884765625f),
+         gamma = c.attr_float("gamma", 1.05070102214813232421875f);
   ValueId x = c.emit(OpId::kElu, EluAttrs{alpha}, {c.in(0)});
   c.set(0, c.emit(OpId::kMul, {x, c.scalar(x, gamma)}));
 }
@@ -75,27 +80,32 @@ void read_shrink(ReadCtx& c) {
   ValueId x = c.in(0);
   double lambd = c.attr_float("lambd", 0.5);
   ValueId bias = c.scalar(x, c.attr_float("bias", 0));
-  ValueId up = c.emit(OpId::kWhere, {c.emit(OpId::kGreater, {x, c.scalar(x, lambd)}), c.emit(OpId::kSub, {x, bias}),
-                                     c.scalar(x, 0)});
-  c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, -lambd)}), c.emit(OpId::kAdd, {x, bias}), up}));
+  ValueId up = c.emit(OpId::kWhere, {c.emit(OpId::kGreater, {x, c.scalar(x, lambd)}),
+                                     c.emit(OpId::kSub, {x, bias}), c.scalar(x, 0)});
+  c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, -lambd)}),
+                                 c.emit(OpId::kAdd, {x, bias}), up}));
 }
 void read_prelu(ReadCtx& c) {
   ValueId x = c.in(0), slope = c.in(1);
   ValueId below = c.emit(OpId::kMul, {x, slope});
   c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, 0)}), below, x}));
 }
-void read_is_nan(ReadCtx& c) { c.set(0, c.emit(OpId::kNot, {c.emit(OpId::kEqual, {c.in(0), c.in(0)})})); }
+void read_is_nan(ReadCtx& c) {
+  c.set(0, c.emit(OpId::kNot, {c.emit(OpId::kEqual, {c.in(0), c.in(0)})}));
+}
 void read_is_inf(ReadCtx& c) {
   ValueId x = c.in(0);
   bool up = c.attr_int("detect_positive", 1) != 0, down = c.attr_int("detect_negative", 1) != 0;
-  if (up && down) return c.set(0, c.emit(OpId::kEqual, {c.emit(OpId::kAbs, {x}), c.scalar(x, INFINITY)}));
+  if (up && down)
+    return c.set(0, c.emit(OpId::kEqual, {c.emit(OpId::kAbs, {x}), c.scalar(x, INFINITY)}));
   if (!up && !down) {
     ValueId same = c.emit(OpId::kEqual, {x, x});
     return c.set(0, c.emit(OpId::kXor, {same, same}));
   }
   c.set(0, c.emit(OpId::kEqual, {x, c.scalar(x, up ? INFINITY : -INFINITY)}));
 }
-void read_dropout(ReadCtx& c) {  // inference: the identity, with a mask of ones where one is asked for
+void read_dropout(
+    ReadCtx& c) {  // inference: the identity, with a mask of ones where one is asked for
   ValueId x = c.in(0);
   if (c.has(2)) {
     auto training = c.g.value(c.in(2));
@@ -113,20 +123,52 @@ void read_dropout(ReadCtx& c) {  // inference: the identity, with a mask of ones
 }
 
 constexpr ReadRow kRows[] = {
-    {"Identity", read_plain<OpId::kIdentity>}, {"Relu", read_plain<OpId::kRelu>}, {"LeakyRelu", read_leaky_relu},
-    {"Elu", read_elu}, {"Sigmoid", read_plain<OpId::kSigmoid>}, {"Tanh", read_plain<OpId::kTanh>}, {"Gelu", read_gelu},
-    {"Swish", read_swish}, {"HardSwish", read_plain<OpId::kHardSwish>}, {"HardSigmoid", read_hard_sigmoid},
-    {"Softplus", read_plain<OpId::kSoftplus>}, {"Exp", read_plain<OpId::kExp>}, {"Log", read_plain<OpId::kLog>},
-    {"Sqrt", read_plain<OpId::kSqrt>}, {"Reciprocal", read_plain<OpId::kReciprocal>}, {"Erf", read_plain<OpId::kErf>},
-    {"Sin", read_plain<OpId::kSin>}, {"Cos", read_plain<OpId::kCos>}, {"Tan", read_plain<OpId::kTan>},
-    {"Asin", read_plain<OpId::kAsin>}, {"Acos", read_plain<OpId::kAcos>}, {"Atan", read_plain<OpId::kAtan>},
-    {"Sinh", read_plain<OpId::kSinh>}, {"Cosh", read_plain<OpId::kCosh>}, {"Asinh", read_plain<OpId::kAsinh>},
-    {"Acosh", read_plain<OpId::kAcosh>}, {"Atanh", read_plain<OpId::kAtanh>}, {"Neg", read_plain<OpId::kNeg>},
-    {"Abs", read_plain<OpId::kAbs>}, {"Floor", read_plain<OpId::kFloor>}, {"Ceil", read_plain<OpId::kCeil>},
-    {"Round", read_plain<OpId::kRound>}, {"Sign", read_plain<OpId::kSign>}, {"Not", read_plain<OpId::kNot>},
-    {"Clip", read_clip}, {"Cast", read_cast}, {"CastLike", read_cast_like}, {"Mish", read_mish},
-    {"Softsign", read_softsign}, {"Selu", read_selu}, {"Celu", read_celu}, {"ThresholdedRelu", read_thresholded_relu},
-    {"Shrink", read_shrink}, {"PRelu", read_prelu}, {"IsNaN", read_is_nan}, {"IsInf", read_is_inf},
+    {"Identity", read_plain<OpId::kIdentity>},
+    {"Relu", read_plain<OpId::kRelu>},
+    {"LeakyRelu", read_leaky_relu},
+    {"Elu", read_elu},
+    {"Sigmoid", read_plain<OpId::kSigmoid>},
+    {"Tanh", read_plain<OpId::kTanh>},
+    {"Gelu", read_gelu},
+    {"Swish", read_swish},
+    {"HardSwish", read_plain<OpId::kHardSwish>},
+    {"HardSigmoid", read_hard_sigmoid},
+    {"Softplus", read_plain<OpId::kSoftplus>},
+    {"Exp", read_plain<OpId::kExp>},
+    {"Log", read_plain<OpId::kLog>},
+    {"Sqrt", read_plain<OpId::kSqrt>},
+    {"Reciprocal", read_plain<OpId::kReciprocal>},
+    {"Erf", read_plain<OpId::kErf>},
+    {"Sin", read_plain<OpId::kSin>},
+    {"Cos", read_plain<OpId::kCos>},
+    {"Tan", read_plain<OpId::kTan>},
+    {"Asin", read_plain<OpId::kAsin>},
+    {"Acos", read_plain<OpId::kAcos>},
+    {"Atan", read_plain<OpId::kAtan>},
+    {"Sinh", read_plain<OpId::kSinh>},
+    {"Cosh", read_plain<OpId::kCosh>},
+    {"Asinh", read_plain<OpId::kAsinh>},
+    {"Acosh", read_plain<OpId::kAcosh>},
+    {"Atanh", read_plain<OpId::kAtanh>},
+    {"Neg", read_plain<OpId::kNeg>},
+    {"Abs", read_plain<OpId::kAbs>},
+    {"Floor", read_plain<OpId::kFloor>},
+    {"Ceil", read_plain<OpId::kCeil>},
+    {"Round", read_plain<OpId::kRound>},
+    {"Sign", read_plain<OpId::kSign>},
+    {"Not", read_plain<OpId::kNot>},
+    {"Clip", read_clip},
+    {"Cast", read_cast},
+    {"CastLike", read_cast_like},
+    {"Mish", read_mish},
+    {"Softsign", read_softsign},
+    {"Selu", read_selu},
+    {"Celu", read_celu},
+    {"ThresholdedRelu", read_thresholded_relu},
+    {"Shrink", read_shrink},
+    {"PRelu", read_prelu},
+    {"IsNaN", read_is_nan},
+    {"IsInf", read_is_inf},
     {"Dropout", read_dropout},
 };
 
@@ -163,7 +205,9 @@ WICK_ONNX_PLAIN(Ceil);
 WICK_ONNX_PLAIN(Round);
 WICK_ONNX_PLAIN(Sign);
 WICK_ONNX_PLAIN(Not);
-WICK_ONNX_ROW(LeakyRelu, [](WriteCtx& c) { set_float(c.same("LeakyRelu"), "alpha", c.as<LeakyReluAttrs>().alpha); });
+WICK_ONNX_ROW(LeakyRelu, [](WriteCtx& c) {
+  set_float(c.same("LeakyRelu"), "alpha", c.as<LeakyReluAttrs>().alpha);
+});
 WICK_ONNX_ROW(Elu, [](WriteCtx& c) { set_float(c.same("Elu"), "alpha", c.as<EluAttrs>().alpha); });
 WICK_ONNX_ROW(HardSigmoid, [](WriteCtx& c) {
   NodeProto& n = c.same("HardSigmoid");

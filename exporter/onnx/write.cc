@@ -9,7 +9,8 @@
 namespace wick::onnx {
 namespace {
 
-AttributeProto& add_attr(NodeProto& node, const std::string& name, AttributeProto::AttributeType type) {
+AttributeProto& add_attr(NodeProto& node, const std::string& name,
+                         AttributeProto::AttributeType type) {
   AttributeProto& a = *node.add_attribute();
   a.set_name(name);
   a.set_type(type);
@@ -102,8 +103,9 @@ std::string WriteCtx::ints_input(size_t i, Span<const int64_t> fallback) {
 }
 
 void WriteCtx::fail(const std::string& why) const {
-  throw Error(fmt::format("cannot write {} '{}' as ONNX: {}", find_op(node.op)->name, node.name, why),
-              Code::kUnsupported);
+  throw Error(
+      fmt::format("cannot write {} '{}' as ONNX: {}", find_op(node.op)->name, node.name, why),
+      Code::kUnsupported);
 }
 
 const WriteRow* find_write_row(OpId op) {

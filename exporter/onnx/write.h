@@ -1,4 +1,5 @@
-// Writing one graph node as ONNX (opset 17). One row an op of role kInfer: kOnnx_<Name>; a missing one does not link.
+// Writing one graph node as ONNX (opset 17). One row an op of role kInfer: kOnnx_<Name>; a missing
+// one does not link.
 #pragma once
 
 #include <string>
@@ -15,7 +16,8 @@ constexpr int64_t kWriteOpset = 17;
 
 class WriteCtx {
  public:
-  WriteCtx(const Graph& graph, const Node& node, GraphProto& out, const std::vector<std::string>& names, int* fresh)
+  WriteCtx(const Graph& graph, const Node& node, GraphProto& out,
+           const std::vector<std::string>& names, int* fresh)
       : g(graph), node(node), out_(out), names_(names), fresh_(fresh) {}
   const Graph& g;
   const Node& node;
@@ -30,13 +32,15 @@ class WriteCtx {
   int rank(size_t i) const;  // of input i; throws when unknown
 
   // One ONNX node; names of tensors in and out.
-  NodeProto& add(const std::string& op_type, const std::vector<std::string>& in, const std::vector<std::string>& out);
+  NodeProto& add(const std::string& op_type, const std::vector<std::string>& in,
+                 const std::vector<std::string>& out);
   // The node with the graph node's own inputs and outputs.
   NodeProto& same(const std::string& op_type);
-  std::string fresh();  // a tensor name nobody has
-  std::string ints(Span<const int64_t> values);        // an int64 initializer
+  std::string fresh();                           // a tensor name nobody has
+  std::string ints(Span<const int64_t> values);  // an int64 initializer
   std::string scalar(DType dtype, double value);
-  // The name of optional input i, else of an initializer with `fallback`, else "" when that is empty.
+  // The name of optional input i, else of an initializer with `fallback`, else "" when that is
+  // empty.
   std::string ints_input(size_t i, Span<const int64_t> fallback);
   [[noreturn]] void fail(const std::string& why) const;
 
@@ -65,7 +69,8 @@ struct WriteRow {
 #undef WICK_WRITE_kTrain
 
 // In a family file.
-#define WICK_ONNX_ROW(Name, ...) constinit const WriteRow kOnnx_##Name = {OpId::k##Name, __VA_ARGS__}
+#define WICK_ONNX_ROW(Name, ...) \
+  constinit const WriteRow kOnnx_##Name = {OpId::k##Name, __VA_ARGS__}
 // Same op_type, no attributes.
 #define WICK_ONNX_PLAIN(Name) WICK_ONNX_ROW(Name, [](WriteCtx& c) { c.same(#Name); })
 

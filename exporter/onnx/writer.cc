@@ -2,11 +2,11 @@
 
 #include <set>
 
+#include "exporter/file.h"
 #include "exporter/onnx/checker.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/write.h"
-#include "exporter/file.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -27,7 +27,8 @@ void set_type(ValueInfoProto& info, const Value& value) {
   }
 }
 
-// A unique tensor name for every value: inputs and parameters keep theirs, an output's value gets the output's.
+// A unique tensor name for every value: inputs and parameters keep theirs, an output's value gets
+// the output's.
 std::vector<std::string> name_values(const Graph& g) {
   std::vector<std::string> names(g.value_count());
   std::set<std::string> taken;
@@ -41,9 +42,11 @@ std::vector<std::string> name_values(const Graph& g) {
     if (g.value(out.value).origin == ValueOrigin::kNode) take(out.value, out.name);
     taken.insert(out.name);
   }
-  for (size_t i = 0; i < names.size(); ++i) take(static_cast<ValueId>(i), g.value(static_cast<ValueId>(i)).name);
+  for (size_t i = 0; i < names.size(); ++i)
+    take(static_cast<ValueId>(i), g.value(static_cast<ValueId>(i)).name);
   for (size_t i = 0; i < names.size(); ++i) {
-    for (int k = 0; names[i].empty(); ++k) take(static_cast<ValueId>(i), fmt::format("v{}{}", i, k == 0 ? "" : fmt::format("_{}", k)));
+    for (int k = 0; names[i].empty(); ++k)
+      take(static_cast<ValueId>(i), fmt::format("v{}{}", i, k == 0 ? "" : fmt::format("_{}", k)));
   }
   return names;
 }
@@ -52,12 +55,15 @@ void check_writable(const Graph& g) {
   std::string list;
   for (const Node& node : g.nodes()) {
     if (!node.removed() && find_write_row(node.op) == nullptr) {
-      list += fmt::format("\n  {} '{}' ({})", find_op(node.op)->name, node.name, node.source.text());
+      list +=
+          fmt::format("\n  {} '{}' ({})", find_op(node.op)->name, node.name, node.source.text());
     }
   }
   if (!list.empty()) {
-    throw Error("these nodes belong to training and have no ONNX form (was the module in eval mode?):" + list,
-                Code::kUnsupported);
+    throw Error(
+        "these nodes belong to training and have no ONNX form (was the module in eval mode?):" +
+            list,
+        Code::kUnsupported);
   }
 }
 
@@ -87,7 +93,8 @@ ModelProto write(const Graph& g) {
   for (const auto& o : g.outputs()) used[static_cast<size_t>(o.value)] = true;
   for (size_t i = 0; i < names.size(); ++i) {
     const Value& v = g.value(static_cast<ValueId>(i));
-    if (v.origin == ValueOrigin::kConstant && used[i]) *out.add_initializer() = encode(v.constant, names[i]);
+    if (v.origin == ValueOrigin::kConstant && used[i])
+      *out.add_initializer() = encode(v.constant, names[i]);
   }
   int fresh = 0;
   for (const Node& node : g.nodes()) {
@@ -128,6 +135,8 @@ std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
   return {bytes.begin(), bytes.end()};
 }
 
-void export_onnx(const ir::Graph& graph, const std::string& path) { write_file_atomically(path, onnx_bytes(graph)); }
+void export_onnx(const ir::Graph& graph, const std::string& path) {
+  write_file_atomically(path, onnx_bytes(graph));
+}
 
 }  // namespace wick

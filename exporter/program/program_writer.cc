@@ -9,8 +9,8 @@
 
 #include "exporter/file.h"
 #include "runtime/program/program_generated.h"
-#include "wick/error.h"
 #include "runtime/program/sha256.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {
@@ -25,11 +25,15 @@ void check_writable(const ir::Graph& g) {
   for (const ir::Node& node : g.nodes()) {
     if (node.removed()) continue;
     const OpInfo* op = find_op(node.op);
-    if (op->role == OpRole::kTrain) list += fmt::format("\n  {} '{}' ({})", op->name, node.name, node.source.text());
+    if (op->role == OpRole::kTrain)
+      list += fmt::format("\n  {} '{}' ({})", op->name, node.name, node.source.text());
   }
   if (!list.empty()) {
-    throw Error("these nodes belong to training and cannot be in a program (was the module in eval mode?):" + list,
-                Code::kUnsupported);
+    throw Error(
+        "these nodes belong to training and cannot be in a program (was the module in eval "
+        "mode?):" +
+            list,
+        Code::kUnsupported);
   }
 }
 
@@ -47,25 +51,28 @@ class Writer {
 
   std::vector<uint8_t> write() {
     check_writable(g_);
-    for (size_t i = 0; i < g_.symbols().size(); ++i) symbols_[g_.symbols()[i].name] = static_cast<uint32_t>(i + 1);
+    for (size_t i = 0; i < g_.symbols().size(); ++i)
+      symbols_[g_.symbols()[i].name] = static_cast<uint32_t>(i + 1);
     add_constants();
     auto entry = make_entry();
     auto digest = sha256(segment_);
     Offsets<fbs::Segment> segments;
     if (!segment_.empty()) {
-      segments.push_back(fbs::CreateSegment(b_, 0, segment_.size(), b_.CreateVector(digest.data(), digest.size())));
+      segments.push_back(fbs::CreateSegment(b_, 0, segment_.size(),
+                                            b_.CreateVector(digest.data(), digest.size())));
     }
     Offsets<fbs::Symbol> symbols;
-    for (const auto& s : g_.symbols()) symbols.push_back(fbs::CreateSymbol(b_, b_.CreateString(s.name), s.min, s.max));
+    for (const auto& s : g_.symbols())
+      symbols.push_back(fbs::CreateSymbol(b_, b_.CreateString(s.name), s.min, s.max));
     std::vector<Offset<flatbuffers::String>> labels;
     for (const auto& label : g_.labels) labels.push_back(b_.CreateString(label));
     Offsets<fbs::KeyValue> metadata;
     for (const auto& [key, value] : g_.metadata) {
       metadata.push_back(fbs::CreateKeyValue(b_, b_.CreateString(key), b_.CreateString(value)));
     }
-    auto provenance = fbs::CreateProvenance(b_, b_.CreateString(WICK_VERSION), b_.CreateVector(digest.data(), digest.size()),
-                                            info_.seed, static_cast<fbs::Numerics>(info_.numerics),
-                                            b_.CreateString(info_.source));
+    auto provenance = fbs::CreateProvenance(
+        b_, b_.CreateString(WICK_VERSION), b_.CreateVector(digest.data(), digest.size()),
+        info_.seed, static_cast<fbs::Numerics>(info_.numerics), b_.CreateString(info_.source));
     auto symbol_list = b_.CreateVector(symbols);
     auto segment_list = b_.CreateVector(segments);
     auto constant_list = b_.CreateVector(constants_);
@@ -97,14 +104,15 @@ class Writer {
       segment_.insert(segment_.end(), bytes, bytes + v.constant.nbytes());
       std::vector<int64_t> dims(v.constant.shape().begin(), v.constant.shape().end());
       constant_of_[i] = static_cast<uint32_t>(constants_.size());
-      constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(v.name), static_cast<uint8_t>(v.dtype),
-                                               b_.CreateVector(dims),
+      constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(v.name),
+                                               static_cast<uint8_t>(v.dtype), b_.CreateVector(dims),
                                                fbs::CreateBuffer(b_, 0, at, v.constant.nbytes())));
     }
     segment_.resize(align_up(segment_.size(), kSegmentAlignment));
   }
 
-  // A dim that is an expression has no place in the file; the session computes it again. The value is unranked then.
+  // A dim that is an expression has no place in the file; the session computes it again. The value
+  // is unranked then.
   Offset<fbs::Value> make_value(size_t i) {
     const ir::Value& v = g_.value(static_cast<ir::ValueId>(i));
     std::vector<fbs::Dim> dims;
@@ -123,7 +131,8 @@ class Writer {
     if (!ranked) dims.clear();
     auto name = b_.CreateString(v.name);
     auto list = b_.CreateVectorOfStructs(dims);
-    return fbs::CreateValue(b_, name, fbs::ValueKind::Tensor, static_cast<uint8_t>(v.dtype), !ranked, list, constant_of_[i]);
+    return fbs::CreateValue(b_, name, fbs::ValueKind::Tensor, static_cast<uint8_t>(v.dtype),
+                            !ranked, list, constant_of_[i]);
   }
 
   Offset<fbs::Node> make_node(const ir::Node& node) {
@@ -146,12 +155,14 @@ class Writer {
       attrs.push_back(fbs::CreateAttr(b_, f.id, static_cast<fbs::AttrKind>(f.kind), i, d, ints));
     }
     std::vector<uint32_t> in, out;
-    for (ir::ValueId id : node.inputs) in.push_back(id == ir::kNoValue ? kNoIndex : static_cast<uint32_t>(id));
+    for (ir::ValueId id : node.inputs)
+      in.push_back(id == ir::kNoValue ? kNoIndex : static_cast<uint32_t>(id));
     for (ir::ValueId id : node.outputs) out.push_back(static_cast<uint32_t>(id));
     auto in_list = b_.CreateVector(in), out_list = b_.CreateVector(out);
     auto attr_list = b_.CreateVector(attrs);
     auto name = b_.CreateString(node.name);
-    return fbs::CreateNode(b_, static_cast<uint16_t>(node.op), 1, in_list, out_list, attr_list, name);
+    return fbs::CreateNode(b_, static_cast<uint16_t>(node.op), 1, in_list, out_list, attr_list,
+                           name);
   }
 
   Offset<fbs::Entry> make_entry() {
@@ -164,7 +175,8 @@ class Writer {
     for (const ir::Node& node : g_.nodes()) {
       if (!node.removed()) nodes.push_back(make_node(node));
     }
-    auto region = fbs::CreateRegion(b_, b_.CreateVector(inputs), b_.CreateVector(outputs), b_.CreateVector(nodes));
+    auto region = fbs::CreateRegion(b_, b_.CreateVector(inputs), b_.CreateVector(outputs),
+                                    b_.CreateVector(nodes));
     auto value_list = b_.CreateVector(values);
     auto region_list = b_.CreateVector(&region, 1);
     return fbs::CreateEntry(b_, b_.CreateString("main"), value_list, region_list);
@@ -183,7 +195,8 @@ class Writer {
     std::vector<uint8_t> file(header.file_bytes);
     memcpy(file.data(), &header, sizeof(header));
     memcpy(file.data() + header.table_offset, b_.GetBufferPointer(), header.table_bytes);
-    if (!segment_.empty()) memcpy(file.data() + header.segments_offset, segment_.data(), segment_.size());
+    if (!segment_.empty())
+      memcpy(file.data() + header.segments_offset, segment_.data(), segment_.size());
     return file;
   }
 
@@ -196,7 +209,8 @@ class Writer {
   std::vector<uint32_t> constant_of_;
 };
 
-// The graph with what a program needs: no holes, and every output its own node's value under the output's name.
+// The graph with what a program needs: no holes, and every output its own node's value under the
+// output's name.
 ir::Graph prepared(const ir::Graph& graph) {
   ir::Graph g = graph;
   g.compact();

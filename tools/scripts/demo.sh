@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The main job: train LeNet on Fashion-MNIST, export it, run it every way, and show that the bits agree.
+# A second run reuses the trained model (remove build/demo to train again).
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root"
+tools/scripts/setup.sh
+tools/scripts/setup_ort.sh || true
+tools/scripts/build.sh release wick
+wick=build/release/tools/wick/wick
+run=build/demo/lenet
+epochs=${WICK_DEMO_EPOCHS:-4}
+seed=${WICK_DEMO_SEED:-0}
+if [ ! -f "$run/done" ]; then
+  rm -rf "$run"
+  "$wick" train lenet --data fashion-mnist --epochs "$epochs" --seed "$seed" --threads "$(nproc)" --out "$run"
+  touch "$run/done"
+fi
+"$wick" prove "$run" --out build/demo

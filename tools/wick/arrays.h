@@ -1,0 +1,23 @@
+// .npy files as tensors, and what commands print of tensors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/ir/host_tensor.h"
+#include "runtime/exec/session.h"
+
+namespace wick::tool {
+
+HostTensor read_array(const std::string& path);
+void write_array(const std::string& path, const HostTensor& tensor);
+// "[name=]file.npy" for each input, put in the session's order; what is missing or unknown is said.
+std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
+                                     const std::vector<std::string>& given);
+// A tensor name as a file name.
+std::string file_name(const std::string& tensor_name);
+// The label of the first row's largest element; "" when the program has no labels that fit.
+std::string top_label(const Program& program, const HostTensor& output);
+std::string preview(const HostTensor& tensor);
+
+}  // namespace wick::tool

@@ -1,0 +1,136 @@
+// wick bench: latency percentiles, throughput, memory, load time.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <sstream>
+
+#include "runtime/include/wick/error.h"
+#include "tools/wick/command.h"
+#include "tools/wick/model.h"
+
+namespace wick::tool {
+namespace {
+
+struct BenchCommand {
+  std::string model, backend = "cpu", batches = "1";
+  int threads = 1;
+  double seconds = 2;
+  bool json = false, split = false;
+};
+
+class SplitTrace final : public TraceHook {
+ public:
+  void on_op(const TraceEvent& e) override { ns[e.op] += e.end_ns - e.begin_ns; }
+  std::map<std::string, uint64_t> ns;
+};
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Symbols take `batch`; values are the same on every machine.
+std::vector<HostTensor> make_inputs(const Session& session, int64_t batch) {
+  std::vector<HostTensor> inputs;
+  for (size_t i = 0; i < session.input_count(); ++i) {
+    PortInfo port = session.input(i);
+    if (port.unranked)
+      throw Error(fmt::format("input '{}' has no rank; bench needs one", port.name));
+    Shape shape;
+    for (const DimDef& d : port.dims) shape.push_back(d.symbol >= 0 ? batch : d.value);
+    HostTensor t(port.dtype, shape);
+    for (int64_t k = 0; k < t.numel(); ++k) {
+      if (port.dtype == DType::kF32) t.as<float>()[k] = static_cast<float>(k % 17) / 17 - 0.5f;
+      if (port.dtype == DType::kI64) t.as<int64_t>()[k] = k % 7;
+      if (port.dtype == DType::kU8) t.as<uint8_t>()[k] = static_cast<uint8_t>(k % 251);
+    }
+    inputs.push_back(t);
+  }
+  return inputs;
+}
+
+void bench(const BenchCommand& c) {
+  Model model = Model::open(c.model);
+  auto document = nlohmann::json::array();
+  std::stringstream list(c.batches);
+  for (std::string item; std::getline(list, item, ',');) {
+    int64_t batch = std::stoll(item);
+    SplitTrace trace;
+    double begin = now_s();
+    Runner runner(model, {c.backend, c.threads, false, c.split ? &trace : nullptr});
+    std::vector<HostTensor> inputs = make_inputs(runner.session(), batch);
+    std::vector<TensorView> in;
+    for (const HostTensor& t : inputs) in.push_back(t.view());
+    std::vector<TensorView> out(runner.session().output_count());
+    check(runner.session().run(in, out), "run");
+    double first_ms = (now_s() - begin) * 1e3;
+    for (int i = 0; i < 5; ++i) check(runner.session().run(in, out), "run");
+    trace.ns.clear();
+    std::vector<double> times;
+    for (double end = now_s() + c.seconds; now_s() < end || times.size() < 10;) {
+      // the session's own memory each time: outputs are not copied
+      for (TensorView& v : out) v = TensorView();
+      double t = now_s();
+      check(runner.session().run(in, out), "run");
+      times.push_back((now_s() - t) * 1e3);
+    }
+    std::sort(times.begin(), times.end());
+    auto at = [&](double q) {
+      return times[std::min(times.size() - 1,
+                            static_cast<size_t>(q * static_cast<double>(times.size())))];
+    };
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    nlohmann::json row = {{"batch", batch},
+                          {"threads", runner.session().threads()},
+                          {"backend", c.backend},
+                          {"p50_ms", at(0.5)},
+                          {"p95_ms", at(0.95)},
+                          {"p99_ms", at(0.99)},
+                          {"runs", times.size()},
+                          {"items_per_s", static_cast<double>(batch) / at(0.5) * 1e3},
+                          {"load_ms", model.load_ms()},
+                          {"first_run_ms", first_ms},
+                          {"peak_rss_mb", static_cast<double>(usage.ru_maxrss) / 1024},
+                          {"arena_bytes", runner.session().arena_bytes()}};
+    for (const auto& [op, ns] : trace.ns)
+      row["split_ms"][op] = static_cast<double>(ns) / 1e6 / static_cast<double>(times.size());
+    document.push_back(row);
+    if (c.json) continue;
+    fmt::print(
+        "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
+        "{:.2f} ms, first run "
+        "{:.2f} ms, peak RSS {:.1f} MB, {} runs)\n",
+        batch, runner.session().threads(), c.backend, at(0.5), at(0.95), at(0.99),
+        row["items_per_s"].get<double>(), model.load_ms(), first_ms,
+        row["peak_rss_mb"].get<double>(), times.size());
+    if (c.split) {
+      for (const auto& [op, ns] : trace.ns) {
+        fmt::print("  {:<18} {:.4f} ms\n", op, row["split_ms"][op].get<double>());
+      }
+    }
+  }
+  if (c.json) print_json(document);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto c = std::make_shared<BenchCommand>();
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure latency, throughput, memory and load time");
+  command->add_option("model", c->model, "model.wick or model.onnx")->required();
+  command->add_option("--batch", c->batches, "batch sizes: 1,8,32");
+  command->add_option("--threads", c->threads, "0: as many as there are");
+  command->add_option("--backend", c->backend, "cpu or vulkan")
+      ->check(CLI::IsMember({"cpu", "vulkan"}));
+  command->add_option("--seconds", c->seconds, "per batch size");
+  command->add_flag("--split", c->split, "time by op");
+  command->add_flag("--json", c->json, "print JSON");
+  command->footer("Example:\n  wick bench model.wick --threads 2 --batch 1,8,32");
+  command->callback([c] { bench(*c); });
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,49 @@
+// wick convert: ONNX <-> .wick without training.
+#include <fmt/format.h>
+
+#include "exporter/onnx/onnx.h"
+#include "exporter/program/program_writer.h"
+#include "runtime/include/wick/error.h"
+#include "tools/wick/command.h"
+#include "tools/wick/model.h"
+
+namespace wick::tool {
+namespace {
+
+struct ConvertCommand {
+  std::string model, out;
+};
+
+bool ends_with(const std::string& s, const std::string& end) {
+  return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
+}
+
+void convert(const ConvertCommand& c) {
+  if (is_wick_file(c.model))
+    throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
+  ir::Graph graph = import_onnx(c.model);
+  if (ends_with(c.out, ".onnx")) {
+    export_onnx(graph, c.out);
+  } else if (ends_with(c.out, ".wick")) {
+    ir::PassReport report = ir::optimize(graph);
+    write_program(graph, c.out,
+                  {.source = c.model, .numerics = static_cast<NumericsClass>(report.numerics)});
+  } else {
+    throw Error("-o must end in .wick or .onnx, got '" + c.out + "'");
+  }
+  fmt::print("{}\n", c.out);
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  auto c = std::make_shared<ConvertCommand>();
+  CLI::App* command =
+      app.add_subcommand("convert", "Convert an ONNX model to .wick (or to opset 17 ONNX)");
+  command->add_option("model", c->model, "model.onnx")->required();
+  command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
+  command->footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");
+  command->callback([c] { convert(*c); });
+}
+
+}  // namespace wick::tool

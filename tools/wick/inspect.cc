@@ -1,0 +1,105 @@
+// wick inspect: what is in a model file.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "tools/wick/command.h"
+#include "tools/wick/model.h"
+
+namespace wick::tool {
+namespace {
+
+struct InspectCommand {
+  std::string model;
+  bool json = false;
+};
+
+const char* numerics_text(NumericsClass n) {
+  return n == NumericsClass::kExact          ? "exact"
+         : n == NumericsClass::kReassociates ? "reassociates"
+                                             : "approximates";
+}
+
+std::string hex(Span<const uint8_t> bytes) {
+  std::string text;
+  for (uint8_t b : bytes) text += fmt::format("{:02x}", b);
+  return text;
+}
+
+nlohmann::json ports(const Program& program, Span<const uint32_t> ids) {
+  auto list = nlohmann::json::array();
+  const EntryDef& entry = program.entries()[0];
+  for (uint32_t id : ids) {
+    const ValueDef& v = entry.values[id];
+    PortInfo port{v.name, v.dtype, v.unranked, v.dims};
+    list.push_back(
+        {{"name", v.name}, {"dtype", dtype_name(v.dtype)}, {"shape", dims_text(program, port)}});
+  }
+  return list;
+}
+
+void inspect(const InspectCommand& c) {
+  Model model = Model::open(c.model);
+  const Program& p = model.program();
+  const EntryDef& entry = p.entries()[0];
+  std::map<std::string, int> ops;
+  auto nodes = nlohmann::json::array();
+  for (const NodeDef& n : entry.body().nodes) {
+    ops[n.info != nullptr ? n.info->name : "custom"]++;
+    nodes.push_back({{"op", n.info != nullptr ? n.info->name : "custom"}, {"name", n.name}});
+  }
+  uint64_t parameters = 0;
+  for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());
+  nlohmann::json doc = {{"file_bytes", model.file_bytes()},
+                        {"weight_bytes", p.weight_bytes()},
+                        {"constant_elements", parameters},
+                        {"inputs", ports(p, entry.body().inputs)},
+                        {"outputs", ports(p, entry.body().outputs)},
+                        {"nodes", nodes},
+                        {"ops", ops},
+                        {"growing", entry.growing},
+                        {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
+                        {"provenance",
+                         {{"wick_version", p.provenance().wick_version},
+                          {"source", p.provenance().source},
+                          {"seed", p.provenance().seed},
+                          {"numerics", numerics_text(p.provenance().numerics)},
+                          {"weights_sha256", hex(p.provenance().weights_sha256)}}}};
+  for (const KeyValueDef& kv : p.metadata()) doc["metadata"][kv.key] = kv.value;
+  if (c.json) return print_json(doc);
+  fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
+             p.weight_bytes(), parameters,
+             model.graph() ? " (ONNX, shown as Wick compiles it)" : "");
+  for (const char* kind : {"inputs", "outputs"}) {
+    for (const auto& port : doc[kind]) {
+      fmt::print("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
+                 port["name"].get<std::string>(), port["dtype"].get<std::string>(),
+                 port["shape"].get<std::string>());
+    }
+  }
+  fmt::print("  nodes   {}:", nodes.size());
+  for (const auto& [op, n] : ops) fmt::print(" {} x{}", op, n);
+  fmt::print("\n  made by wick {} from {}, seed {}, numerics {}\n  weights sha256 {}\n",
+             p.provenance().wick_version, p.provenance().source, p.provenance().seed,
+             numerics_text(p.provenance().numerics), hex(p.provenance().weights_sha256));
+  if (entry.growing)
+    fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
+  if (!p.labels().empty()) {
+    fmt::print("  labels  ");
+    for (const char* label : p.labels()) fmt::print("{}; ", label);
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto c = std::make_shared<InspectCommand>();
+  CLI::App* command = app.add_subcommand("inspect", "Show what is in a .wick or ONNX file");
+  command->add_option("model", c->model, "model.wick or model.onnx")->required();
+  command->add_flag("--json", c->json, "print JSON");
+  command->footer("Example:\n  wick inspect model.wick");
+  command->callback([c] { inspect(*c); });
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,117 @@
+#include "tools/wick/model.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "exporter/onnx/onnx.h"
+#include "exporter/program/program_writer.h"
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/include/wick/error.h"
+#include "runtime/program/layout.h"
+
+namespace wick::tool {
+namespace {
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+void check(Status status, const std::string& what) {
+  if (!status.ok()) throw Error(what + ": " + status.message(), status.code());
+}
+
+void AlignedDelete::operator()(uint8_t* p) const { std::free(p); }
+
+bool is_wick_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(fmt::format("cannot open '{}': {}", path, strerror(errno)), Code::kIo);
+  char magic[sizeof(kFileMagic)] = {};
+  in.read(magic, sizeof(magic));
+  return memcmp(magic, kFileMagic, sizeof(magic)) == 0;
+}
+
+void Model::load(std::vector<uint8_t> bytes) {
+  size_t size = (bytes.size() + 63) / 64 * 64;
+  bytes_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, size)));
+  if (bytes_ == nullptr) throw Error("out of memory", Code::kOutOfMemory);
+  memcpy(bytes_.get(), bytes.data(), bytes.size());
+  program_ =
+      take(Program::load(Span<const uint8_t>(bytes_.get(), bytes.size())), "the compiled program");
+}
+
+Model Model::open(const std::string& path) {
+  double begin = now_ms();
+  Model m;
+  if (is_wick_file(path)) {
+    m.program_ = take(Program::load(path.c_str()), path);
+    m.file_bytes_ = m.program_->file_bytes();
+  } else {
+    m.graph_ = import_onnx(path);
+    ir::Graph optimized = *m.graph_;
+    ir::optimize(optimized);
+    m.load(program_bytes(optimized, {.source = path}));
+    std::ifstream in(path, std::ios::binary | std::ios::ate);
+    m.file_bytes_ = static_cast<uint64_t>(in.tellg());
+  }
+  m.load_ms_ = now_ms() - begin;
+  return m;
+}
+
+Model Model::from_graph(const ir::Graph& graph, bool optimize) {
+  Model m;
+  ir::Graph g = graph;
+  if (optimize) ir::optimize(g);
+  m.load(program_bytes(g));
+  m.file_bytes_ = m.program_->file_bytes();
+  return m;
+}
+
+struct Runner::BackendHolder {
+  Owned<VulkanBackend> vulkan;
+};
+
+Runner::Runner(const Model& model, const RunnerOptions& options)
+    : backend_(std::make_shared<BackendHolder>()) {
+  static const KernelSet* const kReference[] = {&kReferenceKernels};
+  SessionOptions o;
+  o.threads = options.threads;
+  o.trace = options.trace;
+  if (options.reference) o.kernels = kReference;
+  if (options.backend == "vulkan") {
+    backend_->vulkan = take(VulkanBackend::create(default_allocator()), "vulkan");
+    o.backend = backend_->vulkan.get();
+  } else if (options.backend != "cpu") {
+    throw Error(fmt::format("unknown backend '{}': cpu or vulkan", options.backend));
+  }
+  session_ = take(Session::create(model.program(), o), "session");
+}
+
+std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {
+  std::vector<TensorView> in;
+  for (const HostTensor& t : inputs) in.push_back(t.view());
+  std::vector<TensorView> out(session_->output_count());
+  check(session_->run(in, out), "run");
+  std::vector<HostTensor> results;
+  for (const TensorView& v : out) results.emplace_back(v.dtype, v.shape, v.data, v.nbytes());
+  return results;
+}
+
+std::string dims_text(const Program& program, const PortInfo& port) {
+  if (port.unranked) return "[?]";
+  std::string text = "[";
+  for (const DimDef& d : port.dims) {
+    if (text.size() > 1) text += ",";
+    text += d.symbol >= 0 ? std::string(program.symbols()[static_cast<size_t>(d.symbol)].name)
+                          : std::to_string(d.value);
+  }
+  return text + "]";
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,77 @@
+// A model as the commands see it: a .wick or an ONNX file, opened as a program and a session.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/ir/graph.h"
+#include "graph/rewrite/pass.h"
+#include "runtime/backend/backend.h"
+#include "runtime/exec/session.h"
+#include "runtime/program/program.h"
+
+namespace wick::tool {
+
+// Throws Error with the status's text behind `what`.
+void check(Status status, const std::string& what);
+template <class T>
+T take(Result<T> result, const std::string& what) {
+  check(result.status(), what);
+  return std::move(result.value());
+}
+
+struct AlignedDelete {
+  void operator()(uint8_t* p) const;
+};
+
+class Model {
+ public:
+  // By the file's content, not its name: .wick is mapped, ONNX is read, optimised by exact passes
+  // and compiled.
+  static Model open(const std::string& path);
+  static Model from_graph(const ir::Graph& graph, bool optimize);
+
+  const Program& program() const { return *program_; }
+  // The graph as the ONNX file says it; nothing for .wick.
+  const std::optional<ir::Graph>& graph() const { return graph_; }
+  uint64_t file_bytes() const { return file_bytes_; }
+  double load_ms() const { return load_ms_; }
+
+ private:
+  void load(std::vector<uint8_t> bytes);
+
+  std::unique_ptr<uint8_t, AlignedDelete> bytes_;  // of a program made in memory; must outlive it
+  Owned<Program> program_;
+  std::optional<ir::Graph> graph_;
+  uint64_t file_bytes_ = 0;
+  double load_ms_ = 0;
+};
+
+bool is_wick_file(const std::string& path);
+
+struct RunnerOptions {
+  std::string backend = "cpu";  // or "vulkan"
+  int threads = 0;
+  bool reference = false;  // the reference kernels only
+  TraceHook* trace = nullptr;
+};
+
+// A session with its backend. Throws when the backend is asked for and not there.
+class Runner {
+ public:
+  Runner(const Model& model, const RunnerOptions& options);
+  Session& session() { return *session_; }
+  // Copies the outputs out.
+  std::vector<HostTensor> run(Span<const HostTensor> inputs);
+
+ private:
+  struct BackendHolder;
+  std::shared_ptr<BackendHolder> backend_;
+  Owned<Session> session_;
+};
+
+std::string dims_text(const Program& program, const PortInfo& port);
+
+}  // namespace wick::tool

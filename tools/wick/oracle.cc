@@ -1,0 +1,109 @@
+#include "tools/wick/oracle.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "runtime/include/wick/error.h"
+#include "tools/wick/arrays.h"
+
+namespace wick::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string script() {
+  const char* given = std::getenv("WICK_ORT_RUN");
+  return given != nullptr ? given : WICK_SCRIPTS_DIR "/ort_run.py";
+}
+
+std::string shell_quote(const std::string& text) {
+  std::string q = "'";
+  for (char c : text) q += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return q + "'";
+}
+
+struct Finished {
+  int code;
+  std::string out;
+};
+Finished shell(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw Error("cannot start a process");
+  Finished f;
+  std::array<char, 4096> buffer;
+  for (size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    f.out.append(buffer.data(), n);
+  int status = pclose(pipe);
+  f.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return f;
+}
+
+// A folder of its own, gone at the end.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "wick-oracle-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw Error("cannot make a temporary folder", Code::kIo);
+    path = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  fs::path path;
+};
+
+std::string command(const std::string& model, const std::string& rest) {
+  return fmt::format("python3 {} {} {} 2>&1", shell_quote(script()), shell_quote(model), rest);
+}
+
+}  // namespace
+
+std::optional<std::string> onnxruntime_missing() {
+  if (!fs::exists(script())) return "tools/scripts/ort_run.py is not there";
+  Finished f = shell(fmt::format("python3 {} /nonexistent.onnx 2>&1", shell_quote(script())));
+  if (f.code == 3 || f.code == 127) return "onnxruntime not installed (make setup tries to)";
+  return std::nullopt;
+}
+
+std::vector<HostTensor> run_onnxruntime(const std::string& model,
+                                        const std::vector<std::string>& input_names,
+                                        Span<const HostTensor> inputs,
+                                        const std::vector<std::string>& output_names) {
+  if (auto why = onnxruntime_missing()) throw Error(*why, Code::kNotFound);
+  Scratch scratch;
+  std::string rest;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    fs::path file = scratch.path / fmt::format("in{}.npy", i);
+    write_array(file.string(), inputs[i]);
+    rest += fmt::format("--input {} ", shell_quote(input_names[i] + "=" + file.string()));
+  }
+  Finished f = shell(command(model, rest + "-o " + shell_quote(scratch.path.string())));
+  if (f.code != 0) throw Error(fmt::format("ONNX Runtime: {}", f.out));
+  std::vector<HostTensor> outputs;
+  for (const std::string& name : output_names) {
+    std::string file = name;
+    for (char& c : file) c = c == '/' ? '_' : c;
+    outputs.push_back(read_array((scratch.path / (file + ".npy")).string()));
+  }
+  return outputs;
+}
+
+double bench_onnxruntime(const std::string& model, const HostTensor& input, int threads,
+                         double seconds) {
+  Scratch scratch;
+  std::string file = (scratch.path / "in.npy").string();
+  write_array(file, input);
+  Finished f = shell(command(model, fmt::format("--input {} --bench --threads {} --seconds {}",
+                                                shell_quote(file), threads, seconds)));
+  if (f.code != 0) throw Error(fmt::format("ONNX Runtime: {}", f.out));
+  return nlohmann::json::parse(f.out.substr(f.out.find('{'))).at("median_ms").get<double>();
+}
+
+}  // namespace wick::tool

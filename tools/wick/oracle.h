@@ -1,0 +1,23 @@
+// ONNX Runtime as an oracle: a process of its own (tools/scripts/ort_run.py), never linked.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/ir/host_tensor.h"
+
+namespace wick::tool {
+
+// Why it cannot be used here; nothing when it can.
+std::optional<std::string> onnxruntime_missing();
+// Throws Error when it is missing, or refuses the model.
+std::vector<HostTensor> run_onnxruntime(const std::string& model,
+                                        const std::vector<std::string>& input_names,
+                                        Span<const HostTensor> inputs,
+                                        const std::vector<std::string>& output_names);
+// Median latency in ms of one run.
+double bench_onnxruntime(const std::string& model, const HostTensor& input, int threads,
+                         double seconds);
+
+}  // namespace wick::tool

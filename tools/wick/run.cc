@@ -1,0 +1,81 @@
+// wick run: one inference on .npy files.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
+#include "runtime/include/wick/error.h"
+#include "tools/wick/arrays.h"
+#include "tools/wick/command.h"
+#include "tools/wick/model.h"
+
+namespace wick::tool {
+namespace {
+
+struct RunCommand {
+  std::string model, out, backend = "cpu";
+  std::vector<std::string> inputs;
+  int threads = 0;
+  bool trace = false, json = false;
+};
+
+class PrintTrace final : public TraceHook {
+ public:
+  void on_op(const TraceEvent& e) override {
+    std::string shapes;
+    for (const TensorView& v : e.in)
+      shapes += (shapes.empty() ? "" : " ") + std::string(to_text(v.shape).text);
+    fmt::print(stderr, "{:>4} {:<16} {:<28} {:>9.1f} us  {} ({})\n", e.index, e.op, e.kernel,
+               static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
+  }
+};
+
+void run(const RunCommand& c) {
+  Model model = Model::open(c.model);
+  PrintTrace trace;
+  Runner runner(model, {c.backend, c.threads, false, c.trace ? &trace : nullptr});
+  std::vector<HostTensor> inputs = named_arrays(runner.session(), model.program(), c.inputs);
+  std::vector<HostTensor> outputs = runner.run(inputs);
+  if (!c.out.empty()) std::filesystem::create_directories(c.out);
+  auto document = nlohmann::json::array();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const char* name = runner.session().output(i).name;
+    std::string file =
+        c.out.empty() ? "" : (std::filesystem::path(c.out) / (file_name(name) + ".npy")).string();
+    if (!file.empty()) write_array(file, outputs[i]);
+    document.push_back(
+        {{"name", name},
+         {"dtype", dtype_name(outputs[i].dtype())},
+         {"shape", std::vector<int64_t>(outputs[i].shape().begin(), outputs[i].shape().end())},
+         {"file", file},
+         {"label", top_label(model.program(), outputs[i])}});
+    if (!c.json) {
+      fmt::print("{} {}{}{}{}\n", name, dtype_name(outputs[i].dtype()),
+                 to_text(outputs[i].shape()).text, file.empty() ? "" : " -> " + file,
+                 top_label(model.program(), outputs[i]).empty()
+                     ? ""
+                     : "  first row: " + top_label(model.program(), outputs[i]));
+      if (file.empty()) fmt::print("  {}\n", preview(outputs[i]));
+    }
+  }
+  if (c.json) print_json(document);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto c = std::make_shared<RunCommand>();
+  CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
+  command->add_option("model", c->model, "model.wick or model.onnx")->required();
+  command->add_option("--input,-i", c->inputs, "[name=]array.npy, one an input")->required();
+  command->add_option("-o,--out", c->out, "folder for the outputs, one .npy each");
+  command->add_option("--backend", c->backend, "cpu or vulkan")
+      ->check(CLI::IsMember({"cpu", "vulkan"}));
+  command->add_option("--threads", c->threads, "0: as many as there are");
+  command->add_flag("--trace", c->trace, "print each step as it ran");
+  command->add_flag("--json", c->json, "print JSON");
+  command->footer("Example:\n  wick run model.wick --input image.npy -o results");
+  command->callback([c] { run(*c); });
+}
+
+}  // namespace wick::tool

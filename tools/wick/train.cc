@@ -1,0 +1,76 @@
+// wick train: a known model on known images.
+#include <fmt/format.h>
+
+#include "tools/wick/command.h"
+#include "trainer/loop/recipes.h"
+#include "trainer/nn/models.h"
+
+namespace wick::tool {
+namespace {
+
+struct TrainCommand {
+  loop::TrainConfig config;
+  bool json = false, quiet = false;
+};
+
+void train(TrainCommand c) {
+  if (c.config.out.empty()) c.config.out = fmt::format("runs/{}", c.config.model);
+  c.config.progress = c.quiet ? nullptr : stderr;
+  c.config.resume_command = fmt::format("wick train {} --data {} --out {} --resume", c.config.model,
+                                        c.config.data, c.config.out);
+  loop::TrainResult r = loop::run_training(c.config);
+  if (c.json) {
+    return print_json({{"model", r.config.model},
+                       {"data", r.config.data},
+                       {"out", r.config.out},
+                       {"epochs", r.fit.epochs},
+                       {"steps", r.fit.steps},
+                       {"seed", r.config.seed},
+                       {"parameters", r.parameters},
+                       {"test_accuracy", r.fit.validation.accuracy},
+                       {"test_loss", r.fit.validation.loss},
+                       {"best_accuracy", r.fit.best_accuracy},
+                       {"best_epoch", r.fit.best_epoch},
+                       {"images_per_second", r.fit.items_per_second},
+                       {"weights_sha256", r.fit.weights_sha256},
+                       {"interrupted", r.fit.interrupted}});
+  }
+  fmt::print(
+      "{} on {}: test accuracy {:.2f} % (best {:.2f} % in epoch {}), {} parameters, {:.0f} "
+      "img/s\nweights sha256 {}\n{}\n",
+      r.config.model, r.config.data, r.fit.validation.accuracy * 100, r.fit.best_accuracy * 100,
+      r.fit.best_epoch, r.parameters, r.fit.items_per_second, r.fit.weights_sha256, r.config.out);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto c = std::make_shared<TrainCommand>();
+  c->config.model = "lenet";
+  c->config.data = "fashion-mnist";
+  CLI::App* command = app.add_subcommand("train", "Train lenet, mlp or resnet8 on labelled images");
+  command->add_option("model", c->config.model, "lenet, mlp or resnet8")
+      ->check(CLI::IsMember(nn::model_names()));
+  command->add_option("--data", c->config.data,
+                      "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
+  command->add_option("--epochs", c->config.epochs, "0: the recipe's");
+  command->add_option("--batch", c->config.batch, "0: the recipe's");
+  command->add_option("--lr", c->config.lr, "0: the recipe's");
+  command->add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
+  command->add_option("--threads", c->config.threads, "changes nothing in the result");
+  command->add_option("--workers", c->config.workers,
+                      "loader threads; change nothing in the result");
+  command->add_option("--save-every", c->config.save_every_steps,
+                      "steps; 0: after each epoch only");
+  command->add_option("-o,--out", c->config.out,
+                      "folder for checkpoints and metrics.csv; default runs/MODEL");
+  command->add_flag("--resume", c->config.resume,
+                    "go on from the folder's last checkpoint, to the bit");
+  command->add_flag("--quiet", c->quiet, "no progress");
+  command->add_flag("--json", c->json, "print the result as JSON");
+  command->footer(
+      "Example:\n  wick train lenet --data fashion-mnist --epochs 3 --seed 1 --threads 2");
+  command->callback([c] { train(*c); });
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,45 @@
+#include "tools/wick/trained.h"
+
+#include <fmt/format.h>
+
+#include "exporter/capture/capture.h"
+#include "runtime/include/wick/error.h"
+#include "trainer/tensor/ops.h"
+
+namespace wick::tool {
+
+Tensor ImageModel::forward(const Arg& image) {
+  Tensor x = image.tensor.to(DType::kF32) / normalization_.divisor;
+  return (*model_)((x - normalization_.mean) / normalization_.std);
+}
+
+Trained open_trained(const std::string& folder) {
+  loop::TrainedModel loaded = loop::load_trained(folder);
+  Trained t;
+  t.model = loaded.config.model;
+  t.data = loaded.config.data;
+  t.seed = loaded.config.seed;
+  t.input_shape = loaded.input_shape;
+  t.normalization = loaded.normalization;
+  t.classes = loaded.classes;
+  t.plain = loaded.module;
+  t.module = std::make_shared<ImageModel>(loaded.module, loaded.normalization);
+  t.module->eval();
+  return t;
+}
+
+ir::Graph capture_trained(const Trained& t) {
+  Shape example{2};
+  for (int64_t d : t.input_shape) example.push_back(d);
+  CaptureInput input{"image",
+                     zeros(example),
+                     {{0, "batch"}},
+                     {{t.normalization.divisor, {t.normalization.mean}, {t.normalization.std}}}};
+  ir::Graph graph = capture(*t.plain, {input}, {"logits", t.classes});
+  graph.name = t.model;
+  graph.metadata["wick.model"] = t.model;
+  graph.metadata["wick.data"] = t.data;
+  return graph;
+}
+
+}  // namespace wick::tool

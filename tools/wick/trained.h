@@ -1,0 +1,45 @@
+// A training run's folder as a model to export: uint8 images in, normalisation and class labels
+// inside.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/ir/graph.h"
+#include "trainer/loop/recipes.h"
+
+namespace wick::tool {
+
+// The trained module behind its own input normalisation: bytes [N, 1, H, W] -> logits.
+class ImageModel : public nn::Module {
+ public:
+  ImageModel(std::shared_ptr<nn::Module> model, const data::Normalization& n)
+      : normalization_(n), model_(std::move(model)) {
+    register_module("model", model_);
+  }
+  Tensor forward(const Arg& image) override;
+
+ private:
+  data::Normalization normalization_;
+  std::shared_ptr<nn::Module> model_;
+};
+
+struct Trained {
+  std::string model;  // "lenet"
+  std::string data;   // "fashion-mnist"
+  uint64_t seed = 0;
+  Shape input_shape;  // [1, height, width]
+  data::Normalization normalization;
+  std::vector<std::string> classes;
+  std::shared_ptr<nn::Module> plain;   // takes normalised floats; in eval mode
+  std::shared_ptr<ImageModel> module;  // takes bytes
+};
+
+// The best (else the last) checkpoint of a run. Throws Error when the folder is not one.
+Trained open_trained(const std::string& folder);
+
+// Captured with a symbolic batch; labels and what the run was go into the graph.
+ir::Graph capture_trained(const Trained& trained);
+
+}  // namespace wick::tool
