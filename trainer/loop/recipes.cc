@@ -25,7 +25,7 @@ struct Recipe {
   double warmup;  // epochs
 };
 constexpr Recipe kRecipes[] = {
-    {"lenet", false, 0.05, 5e-4, 64, 5, 0.25},
+    {"lenet", false, 0.05, 5e-4, 64, 3, 0.25},
     {"mlp", true, 1e-3, 0, 128, 8, 0.25},
     {"resnet8", false, 0.1, 5e-4, 128, 5, 0.5},
 };
