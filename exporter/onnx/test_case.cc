@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "exporter/onnx/tensor.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {
