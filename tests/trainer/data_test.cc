@@ -102,6 +102,9 @@ TEST_F(DataFiles, IdxHeadersThatLie) {
                                 "abc",
                                 11)),
               HasSubstr("cut short: 3 of"));
+  std::string four = write("four", head + "abcd");
+  EXPECT_THAT(error_of([&] { data::read_idx(four, 3); }), HasSubstr("budget of 3 bytes"));
+  EXPECT_EQ(data::read_idx(four, 4).bytes.size(), 4u);
   EXPECT_THAT(error_of([&] { data::read_idx(path("none")); }), HasSubstr("cannot open"));
 }
 
@@ -120,6 +123,7 @@ TEST_F(DataFiles, NpyRoundTripAndFortran) {
   data::HostArray f = data::read_npy(write("f.npy", file));
   EXPECT_THAT(std::vector<int32_t>(f.as<int32_t>(), f.as<int32_t>() + 6),
               ::testing::ElementsAre(0, 1, 2, 10, 11, 12));
+  EXPECT_THAT(error_of([&] { data::read_npy(path("f.npy"), 23); }), HasSubstr("budget of 23"));
   for (size_t n = 0; n < file.size(); ++n) {  // every truncation is an error, none a crash
     std::string p = write("t.npy", file.substr(0, n));
     EXPECT_THROW(data::read_npy(p), Error) << n;

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "wick/error.h"
 #include "trainer/checkpoint/atomic_file.h"
+#include "wick/error.h"
 
 namespace wick::loop {
 

@@ -57,11 +57,9 @@ void Progress::update(const ProgressState& state) {
   std::fflush(out_);
 }
 
-void Progress::end_epoch(const ProgressState& state, const std::string& tail) {
-  if (out_ == nullptr) return;
-  std::string text = progress_text(state, items_per_second(state), terminal_) + tail;
-  std::fprintf(out_, terminal_ ? "\r%s\033[K\n" : "%s\n", text.c_str());
-  std::fflush(out_);
+void Progress::end_epoch(const ProgressState& state, double items_per_second,
+                         const std::string& tail) {
+  line(progress_text(state, items_per_second, terminal_) + tail);
 }
 
 void Progress::line(const std::string& text) {

@@ -24,8 +24,8 @@ class Progress {
   void start_epoch();
   // Redraws at most ten times a second on a terminal; elsewhere a line every ten seconds.
   void update(const ProgressState& state);
-  // Ends the line.
-  void end_epoch(const ProgressState& state, const std::string& tail);
+  // Ends the line; the rate is given, validation since then does not slow it.
+  void end_epoch(const ProgressState& state, double items_per_second, const std::string& tail);
   void line(const std::string& text);
   double items_per_second(const ProgressState& state) const;
   double seconds() const;  // since start_epoch

@@ -264,7 +264,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     metrics.append(m);
     if (!options.out.empty()) save(run, options, train);
     shown.items_left = 0;
-    progress.end_epoch(shown, tail);
+    progress.end_epoch(shown, m.items_per_second, tail);
   }
   result.epochs = run.epoch;
   result.steps = run.step;
