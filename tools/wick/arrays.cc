@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/model.h"
 #include "trainer/data/npy.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 

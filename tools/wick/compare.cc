@@ -5,7 +5,7 @@
 #include <map>
 
 #include "graph/interpreter/interpreter.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/difference.h"

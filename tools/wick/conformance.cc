@@ -10,7 +10,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/test_case.h"
 #include "exporter/program/program_writer.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 

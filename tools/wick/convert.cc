@@ -3,7 +3,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 

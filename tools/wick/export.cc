@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "exporter/include/wick/compile.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
 

@@ -9,7 +9,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "runtime/backend/vulkan/backend.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "runtime/program/layout.h"
 
 namespace wick::tool {

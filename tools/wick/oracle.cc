@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/arrays.h"
 
 namespace wick::tool {

@@ -5,15 +5,16 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "exporter/include/wick/compile.h"
-#include "runtime/include/wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/difference.h"
 #include "tools/wick/model.h"
 #include "tools/wick/oracle.h"
 #include "tools/wick/trained.h"
 #include "trainer/tensor/call.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {
@@ -59,15 +60,26 @@ TestSet open_test_set(const std::string& name, int64_t limit) {
 
 // Logits [N, classes] of any path that maps a batch of images to logits.
 using Path = std::function<HostTensor(const HostTensor&)>;
-HostTensor over_all(const TestSet& set, int64_t batch, const Path& path) {
+HostTensor over_all(const TestSet& set, int64_t batch, const Path& path, int workers = 1) {
   HostTensor all;
-  for (int64_t at = 0; at < set.size(); at += batch) {
-    int64_t n = std::min(batch, set.size() - at);
-    HostTensor out = path(set.slice(at, n));
-    int64_t classes = out.shape()[1];
-    if (!all.present()) all = HostTensor(DType::kF32, {set.size(), classes});
-    std::copy_n(out.as<float>(), n * classes, all.as<float>() + at * classes);
+  auto slices = [&](int64_t first, int64_t step) {
+    for (int64_t at = first * batch; at < set.size(); at += step * batch) {
+      HostTensor out = path(set.slice(at, std::min(batch, set.size() - at)));
+      int64_t classes = out.shape()[1];
+      if (!all.present()) all = HostTensor(DType::kF32, {set.size(), classes});
+      std::copy_n(out.as<float>(), out.numel(), all.as<float>() + at * classes);
+    }
+  };
+  if (workers == 1) {
+    slices(0, 1);
+    return all;
   }
+  // The first slice alone: it makes `all`. The path must be safe to call from several threads.
+  HostTensor first = path(set.slice(0, 1));
+  all = HostTensor(DType::kF32, {set.size(), first.shape()[1]});
+  std::vector<std::thread> threads;
+  for (int w = 0; w < workers; ++w) threads.emplace_back([&, w] { slices(w, workers); });
+  for (auto& t : threads) t.join();
   return all;
 }
 
@@ -128,7 +140,7 @@ class Prover {
         [&](const HostTensor& x) {
           return ir::run(graph, {&x, 1})[0];
         },
-        false);
+        false, 2);
     Model program = Model::open(wick);
     add_session("wick_cpu", program, {"cpu", 2, false, nullptr}, true, 128);
     variant("wick_cpu", program, {"cpu", 1, false, nullptr}, 1);
@@ -160,12 +172,13 @@ class Prover {
     return [&runner](const HostTensor& x) { return runner.run({&x, 1})[0]; };
   }
 
-  void add(const std::string& name, bool bits, int64_t batch, const Path& path, bool timed = true) {
+  void add(const std::string& name, bool bits, int64_t batch, const Path& path, bool timed = true,
+           int workers = 1) {
     Row row;
     row.name = name;
     row.promises_bits = bits;
     double begin = now_ms();
-    row.logits = over_all(set_, batch, path);
+    row.logits = over_all(set_, batch, path, workers);
     fmt::print(stderr, "  {:<14} {} images in {:.1f} s\n", name, set_.size(),
                (now_ms() - begin) / 1e3);
     if (timed) row.latency_ms = latency(path, set_.slice(0, 1));

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"

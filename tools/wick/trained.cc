@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporter/capture/capture.h"
-#include "runtime/include/wick/error.h"
+#include "wick/error.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::tool {
