@@ -36,6 +36,11 @@ void SgdRule::update(const SgdOptions& o, int64_t step, T* __restrict__ p,
   }
 }
 
+// Named, or a call inlined above leaves no symbol for the other users of the header.
+template void SgdRule::update<float>(const SgdOptions&, int64_t, float*, const float*,
+                                     float* const*, int64_t, int64_t);
+template void SgdRule::update<double>(const SgdOptions&, int64_t, double*, const double*,
+                                      double* const*, int64_t, int64_t);
 template class GroupOptimizer<SgdOptions, SgdRule>;
 
 }  // namespace wick::optim
