@@ -1,5 +1,5 @@
-// HostTensor: a contiguous tensor on the host that owns its bytes. Copies share them; nobody writes through a
-// shared one.
+// HostTensor: a contiguous tensor on the host that owns its bytes. Copies share them; nobody writes
+// through a shared one.
 #pragma once
 
 #include <memory>

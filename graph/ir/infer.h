@@ -1,20 +1,22 @@
-// The op rules over SymDim, and the values of small integer tensors (shapes) computed ahead of running.
+// The op rules over SymDim, and the values of small integer tensors (shapes) computed ahead of
+// running.
 #pragma once
 
 #include "graph/ir/graph.h"
 
 namespace wick::ir {
 
-// One rule call over symbols. `out` has its size set. Throws Error (no op name in the text) when the rule refuses;
-// false when a shape depends on a value not known yet: dtypes are set then, shapes are not.
+// One rule call over symbols. `out` has its size set. Throws Error (no op name in the text) when
+// the rule refuses; false when a shape depends on a value not known yet: dtypes are set then,
+// shapes are not.
 bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in,
                     Span<ValueInfo<SymDim>> out);
 
 // The dtype an op's output has whatever the shapes; for values whose rank is unknown.
 DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in);
 
-// Elements of output 0 of a shape-computing node (Shape, Gather, Concat, Add ...) from its inputs' elements. False
-// when they cannot be known.
+// Elements of output 0 of a shape-computing node (Shape, Gather, Concat, Add ...) from its inputs'
+// elements. False when they cannot be known.
 bool compute_elements(const Graph& graph, const Node& node, std::vector<SymDim>* out);
 
 }  // namespace wick::ir

@@ -1,6 +1,7 @@
-// SymDim: a dimension that may depend on symbols. A canonical polynomial over symbols and opaque atoms (floor
-// division, max), so that equal sizes compare equal whichever way they were computed. The dim_* vocabulary of
-// runtime/ops/rule.h is overloaded for it: one shape rule serves numbers and symbols.
+// SymDim: a dimension that may depend on symbols. A canonical polynomial over symbols and opaque
+// atoms (floor division, max), so that equal sizes compare equal whichever way they were computed.
+// The dim_* vocabulary of runtime/ops/rule.h is overloaded for it: one shape rule serves numbers
+// and symbols.
 #pragma once
 
 #include <cstdint>

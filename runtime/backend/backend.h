@@ -1,6 +1,7 @@
-// Backend: who runs a part of a program. A session cuts its steps into partitions, each the longest run of
-// consecutive steps that a backend supports; what none of the given backends supports runs on the CPU.
-// Values that cross a partition's border are in host memory; inside, a backend keeps them where it likes.
+// Backend: who runs a part of a program. A session cuts its steps into partitions, each the longest
+// run of consecutive steps that a backend supports; what none of the given backends supports runs
+// on the CPU. Values that cross a partition's border are in host memory; inside, a backend keeps
+// them where it likes.
 #pragma once
 
 #include "runtime/backend/pack_cache.h"
@@ -17,16 +18,18 @@ struct PlanValue {
   const char* name = "";
   DType dtype = DType::kNone;  // kNone: not a value of this plan
   Shape shape;
-  const void* data = nullptr;            // known now and for ever (a constant, or computed at bind); else null
-  Span<const PackedDef> packed;          // packed forms the file brings for a constant
-  uint32_t constant = kNoIndex;          // index in Program::constants(): a key for caches of uploads
+  const void* data =
+      nullptr;  // known now and for ever (a constant, or computed at bind); else null
+  Span<const PackedDef> packed;  // packed forms the file brings for a constant
+  uint32_t constant = kNoIndex;  // index in Program::constants(): a key for caches of uploads
 };
 
 struct PlanStep {
   const NodeDef* node = nullptr;
   // Ids into the plan's values; kNoIndex: an absent optional input.
   Span<const uint32_t> in, out;
-  bool alias = false;    // output 0 is input 0's bytes under another shape, and already in place on the host
+  bool alias =
+      false;  // output 0 is input 0's bytes under another shape, and already in place on the host
   bool in_place = false;  // output 0 shares input 0's host buffer, which nobody reads later
 };
 
@@ -37,14 +40,15 @@ struct PartitionSpec {
   Span<const uint32_t> outputs;  // values that someone outside reads
   size_t first_step = 0;         // number of steps[0] within the plan, for traces
   int threads = 1;
-  PackCache* cache = nullptr;    // may be null
+  PackCache* cache = nullptr;  // may be null
 };
 
 // Lent to a partition for one run.
 struct RunCtx {
-  Span<const TensorView> values;  // host views by value id, contiguous; set at least for inputs and outputs
+  Span<const TensorView>
+      values;  // host views by value id, contiguous; set at least for inputs and outputs
   ThreadPool* pool = nullptr;
-  void* scratch = nullptr;   // Partition::scratch_bytes()
+  void* scratch = nullptr;  // Partition::scratch_bytes()
   TraceHook* trace = nullptr;
   uint64_t deadline_ns = 0;  // steady clock; 0: none. Checked between steps
 };
@@ -55,8 +59,10 @@ class Partition {
   // Reads the inputs' views, writes the outputs' views; returns when they are in host memory.
   virtual Status run(const RunCtx& ctx) = 0;
   virtual size_t scratch_bytes() const { return 0; }  // host scratch, 64-byte aligned
-  virtual size_t held_bytes() const { return 0; }     // memory it holds itself (packed or uploaded weights)
-  virtual void free() = 0;                            // the object is gone afterwards
+  virtual size_t held_bytes() const {
+    return 0;
+  }                         // memory it holds itself (packed or uploaded weights)
+  virtual void free() = 0;  // the object is gone afterwards
 
   static void destroy(Partition* p) { p->free(); }  // for Owned
 
@@ -67,9 +73,11 @@ class Partition {
 class Backend {
  public:
   virtual const char* name() const = 0;
-  // True when compile() will take a step with these dtypes, attributes and shapes. `data` is set for constants.
+  // True when compile() will take a step with these dtypes, attributes and shapes. `data` is set
+  // for constants.
   virtual bool supports(const KernelQuery& query) = 0;
-  // Chooses kernels, packs or uploads constants, records commands. Fails with a Status, leaving nothing behind.
+  // Chooses kernels, packs or uploads constants, records commands. Fails with a Status, leaving
+  // nothing behind.
   virtual Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) = 0;
   // True: values inside a partition need host buffers too (the CPU works in the session's arena).
   virtual bool in_host_memory() const { return false; }

@@ -12,9 +12,9 @@ class PackCache {
   PackCache(Allocator& allocator, size_t limit) : arena_(allocator, limit), entries_(allocator) {}
 
   struct Key {
-    uint32_t constant;      // index in Program::constants()
-    const KernelRow* row;   // whose pack() wrote it
-    uint32_t layout;        // not 0: what an id means never varies with shapes or threads
+    uint32_t constant;     // index in Program::constants()
+    const KernelRow* row;  // whose pack() wrote it
+    uint32_t layout;       // not 0: what an id means never varies with shapes or threads
     size_t bytes;
     bool operator==(const Key&) const = default;
   };

@@ -9,9 +9,11 @@ constexpr size_t kAlignment = 64;  // of every tensor, arena and packed weight
 
 class Allocator {
  public:
-  // Null when there is no memory. `align` is a power of two; bytes may be 0 (then any non-null or null is fine).
+  // Null when there is no memory. `align` is a power of two; bytes may be 0 (then any non-null or
+  // null is fine).
   virtual void* allocate(size_t bytes, size_t align) = 0;
-  // `bytes` and `align` are those of the allocate call; null is ignored. Must be callable from any thread.
+  // `bytes` and `align` are those of the allocate call; null is ignored. Must be callable from any
+  // thread.
   virtual void deallocate(void* p, size_t bytes, size_t align) = 0;
 
  protected:

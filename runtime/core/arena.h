@@ -12,8 +12,10 @@ namespace wick {
 
 class Arena {
  public:
-  explicit Arena(Allocator& allocator, size_t limit = SIZE_MAX) : allocator_(&allocator), limit_(limit) {}
-  Arena(Arena&& o) noexcept : allocator_(o.allocator_), limit_(o.limit_), used_(o.used_), first_(o.first_), at_(o.at_) {
+  explicit Arena(Allocator& allocator, size_t limit = SIZE_MAX)
+      : allocator_(&allocator), limit_(limit) {}
+  Arena(Arena&& o) noexcept
+      : allocator_(o.allocator_), limit_(o.limit_), used_(o.used_), first_(o.first_), at_(o.at_) {
     o.first_ = o.at_ = nullptr;
   }
   Arena& operator=(Arena&&) = delete;
@@ -26,10 +28,12 @@ class Arena {
     }
   }
 
-  // Uninitialised, 64-byte aligned for align up to 64. Fails on the limit (kBudgetExceeded) or the allocator.
+  // Uninitialised, 64-byte aligned for align up to 64. Fails on the limit (kBudgetExceeded) or the
+  // allocator.
   Result<void*> allocate(size_t bytes, size_t align) {
     if (bytes > limit_ - used_) {
-      return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use", bytes, used_, limit_);
+      return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use",
+                   bytes, used_, limit_);
     }
     for (;;) {
       if (at_ != nullptr) {

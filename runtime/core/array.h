@@ -80,7 +80,9 @@ class Array {
   Allocator& allocator() const { return *allocator_; }
 
  private:
-  static constexpr size_t align() { return alignof(T) < sizeof(void*) ? sizeof(void*) : alignof(T); }
+  static constexpr size_t align() {
+    return alignof(T) < sizeof(void*) ? sizeof(void*) : alignof(T);
+  }
   void free_all() {
     clear();
     if (data_ != nullptr) allocator_->deallocate(data_, capacity_ * sizeof(T), align());

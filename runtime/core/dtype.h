@@ -7,32 +7,32 @@
 namespace wick {
 
 // X(name, ONNX value, bits, text name as PyTorch prints it where PyTorch has it)
-#define WICK_DTYPES(X)              \
-  X(F32, 1, 32, "float32")          \
-  X(U8, 2, 8, "uint8")              \
-  X(I8, 3, 8, "int8")               \
-  X(U16, 4, 16, "uint16")           \
-  X(I16, 5, 16, "int16")            \
-  X(I32, 6, 32, "int32")            \
-  X(I64, 7, 64, "int64")            \
-  X(String, 8, 128, "string")       \
-  X(Bool, 9, 8, "bool")             \
-  X(F16, 10, 16, "float16")         \
-  X(F64, 11, 64, "float64")         \
-  X(U32, 12, 32, "uint32")          \
-  X(U64, 13, 64, "uint64")          \
-  X(C64, 14, 64, "complex64")       \
-  X(C128, 15, 128, "complex128")    \
-  X(BF16, 16, 16, "bfloat16")       \
+#define WICK_DTYPES(X)                    \
+  X(F32, 1, 32, "float32")                \
+  X(U8, 2, 8, "uint8")                    \
+  X(I8, 3, 8, "int8")                     \
+  X(U16, 4, 16, "uint16")                 \
+  X(I16, 5, 16, "int16")                  \
+  X(I32, 6, 32, "int32")                  \
+  X(I64, 7, 64, "int64")                  \
+  X(String, 8, 128, "string")             \
+  X(Bool, 9, 8, "bool")                   \
+  X(F16, 10, 16, "float16")               \
+  X(F64, 11, 64, "float64")               \
+  X(U32, 12, 32, "uint32")                \
+  X(U64, 13, 64, "uint64")                \
+  X(C64, 14, 64, "complex64")             \
+  X(C128, 15, 128, "complex128")          \
+  X(BF16, 16, 16, "bfloat16")             \
   X(F8E4M3FN, 17, 8, "float8_e4m3fn")     \
   X(F8E4M3FNUZ, 18, 8, "float8_e4m3fnuz") \
   X(F8E5M2, 19, 8, "float8_e5m2")         \
   X(F8E5M2FNUZ, 20, 8, "float8_e5m2fnuz") \
-  X(U4, 21, 4, "uint4")             \
-  X(I4, 22, 4, "int4")              \
-  X(F4E2M1, 23, 4, "float4_e2m1")   \
-  X(F8E8M0, 24, 8, "float8_e8m0fnu") \
-  X(U2, 25, 2, "uint2")             \
+  X(U4, 21, 4, "uint4")                   \
+  X(I4, 22, 4, "int4")                    \
+  X(F4E2M1, 23, 4, "float4_e2m1")         \
+  X(F8E8M0, 24, 8, "float8_e8m0fnu")      \
+  X(U2, 25, 2, "uint2")                   \
   X(I2, 26, 2, "int2")
 
 enum class DType : uint8_t {
@@ -86,18 +86,31 @@ struct BFloat16;
 // dtype_of<float> == DType::kF32, ...
 template <class T>
 inline constexpr DType dtype_of = DType::kNone;
-template <> inline constexpr DType dtype_of<float> = DType::kF32;
-template <> inline constexpr DType dtype_of<double> = DType::kF64;
-template <> inline constexpr DType dtype_of<uint8_t> = DType::kU8;
-template <> inline constexpr DType dtype_of<int8_t> = DType::kI8;
-template <> inline constexpr DType dtype_of<uint16_t> = DType::kU16;
-template <> inline constexpr DType dtype_of<int16_t> = DType::kI16;
-template <> inline constexpr DType dtype_of<uint32_t> = DType::kU32;
-template <> inline constexpr DType dtype_of<int32_t> = DType::kI32;
-template <> inline constexpr DType dtype_of<uint64_t> = DType::kU64;
-template <> inline constexpr DType dtype_of<int64_t> = DType::kI64;
-template <> inline constexpr DType dtype_of<bool> = DType::kBool;
-template <> inline constexpr DType dtype_of<Half> = DType::kF16;
-template <> inline constexpr DType dtype_of<BFloat16> = DType::kBF16;
+template <>
+inline constexpr DType dtype_of<float> = DType::kF32;
+template <>
+inline constexpr DType dtype_of<double> = DType::kF64;
+template <>
+inline constexpr DType dtype_of<uint8_t> = DType::kU8;
+template <>
+inline constexpr DType dtype_of<int8_t> = DType::kI8;
+template <>
+inline constexpr DType dtype_of<uint16_t> = DType::kU16;
+template <>
+inline constexpr DType dtype_of<int16_t> = DType::kI16;
+template <>
+inline constexpr DType dtype_of<uint32_t> = DType::kU32;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::kI32;
+template <>
+inline constexpr DType dtype_of<uint64_t> = DType::kU64;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::kI64;
+template <>
+inline constexpr DType dtype_of<bool> = DType::kBool;
+template <>
+inline constexpr DType dtype_of<Half> = DType::kF16;
+template <>
+inline constexpr DType dtype_of<BFloat16> = DType::kBF16;
 
 }  // namespace wick

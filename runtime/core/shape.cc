@@ -14,7 +14,8 @@ Result<size_t> checked_bytes(const Shape& shape, int bits) {
   if (empty) return size_t{0};
   uint64_t total = static_cast<uint64_t>(bits);
   for (int64_t d : shape) {
-    if (__builtin_mul_overflow(total, static_cast<uint64_t>(d), &total) || total > (uint64_t{1} << 62)) {
+    if (__builtin_mul_overflow(total, static_cast<uint64_t>(d), &total) ||
+        total > (uint64_t{1} << 62)) {
       return error(Code::kShapeMismatch, "shape %s is too large", to_text(shape).text);
     }
   }

@@ -54,7 +54,8 @@ class BasicShape {
 using Shape = BasicShape<int64_t>;
 using Strides = BasicShape<int64_t>;  // in elements
 
-// 1 for rank 0. Dims are >= 0 and the product was checked to fit (checked_bytes) where the shape was made.
+// 1 for rank 0. Dims are >= 0 and the product was checked to fit (checked_bytes) where the shape
+// was made.
 constexpr int64_t numel(const Shape& s) {
   int64_t n = 1;
   for (int64_t d : s) n *= d;
@@ -72,7 +73,8 @@ constexpr Strides contiguous_strides(const Shape& s) {
   return st;
 }
 
-// Bytes of a contiguous tensor of `bits` per element; fails on a negative dim or when it exceeds 2^62.
+// Bytes of a contiguous tensor of `bits` per element; fails on a negative dim or when it exceeds
+// 2^62.
 Result<size_t> checked_bytes(const Shape& shape, int bits);
 
 // "[2,3]" into a fixed buffer, for messages.

@@ -52,7 +52,7 @@ Status annotate(Status status, const char* format, ...) __attribute__((format(pr
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(Status status) : status_(status) {}  // NOLINT: implicit by design
+  Result(Status status) : status_(status) {}                           // NOLINT: implicit by design
   Result(T value) : has_(true) { new (&value_) T(std::move(value)); }  // NOLINT
   Result(Result&& other) noexcept : status_(other.status_), has_(other.has_) {
     if (has_) new (&value_) T(std::move(other.value_));
@@ -82,8 +82,8 @@ class [[nodiscard]] Result {
 #define WICK_CONCAT(a, b) WICK_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` (a Status) failed.
-#define WICK_TRY(expr)                                \
-  do {                                                \
+#define WICK_TRY(expr)                                                  \
+  do {                                                                  \
     if (::wick::Status wick_s_ = (expr); !wick_s_.ok()) return wick_s_; \
   } while (false)
 

@@ -7,7 +7,7 @@
 namespace wick {
 
 struct TensorView {
-  void* data = nullptr;  // element (0, ..., 0); null while planning, and for empty tensors
+  void* data = nullptr;        // element (0, ..., 0); null while planning, and for empty tensors
   DType dtype = DType::kNone;  // kNone: an absent optional tensor
   Shape shape;
   Strides strides;  // in elements; 0 where broadcast; may be negative

@@ -1,5 +1,5 @@
-// A fixed set of pthreads that run numbered tasks. Determinism is the caller's: what a task computes
-// depends on its number only, never on the worker or on how many there are.
+// A fixed set of pthreads that run numbered tasks. Determinism is the caller's: what a task
+// computes depends on its number only, never on the worker or on how many there are.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  // Runs f(task, worker) for task in [0, tasks), worker in [0, threads()). Returns when all are done.
-  // One caller at a time: concurrent callers run their tasks inline (same results). Not reentrant:
-  // a task that calls run() has it executed inline. Never allocates.
+  // Runs f(task, worker) for task in [0, tasks), worker in [0, threads()). Returns when all are
+  // done. One caller at a time: concurrent callers run their tasks inline (same results). Not
+  // reentrant: a task that calls run() has it executed inline. Never allocates.
   void run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f);
 
  private:
@@ -40,8 +40,8 @@ inline void parallel_for(ThreadPool* pool, int64_t tasks, FunctionRef<void(int64
   pool->run(tasks, f);
 }
 
-// Round-to-nearest, no flush-to-zero, for as long as it lives; restores the caller's mode. The numeric
-// contract needs it on every thread that runs kernels (the pool's workers hold one).
+// Round-to-nearest, no flush-to-zero, for as long as it lives; restores the caller's mode. The
+// numeric contract needs it on every thread that runs kernels (the pool's workers hold one).
 class FloatModeScope {
  public:
   FloatModeScope();

@@ -9,11 +9,11 @@
 namespace wick {
 
 struct TraceEvent {
-  const char* op;      // op name
-  const char* node;    // the node's name, or ""
-  const char* kernel;  // kernel row's name
-  const char* backend;  // "cpu", "vulkan"
-  int64_t index;        // step number
+  const char* op;             // op name
+  const char* node;           // the node's name, or ""
+  const char* kernel;         // kernel row's name
+  const char* backend;        // "cpu", "vulkan"
+  int64_t index;              // step number
   uint64_t begin_ns, end_ns;  // steady clock
   Span<const TensorView> in;
   Span<const TensorView> out;

@@ -1,5 +1,5 @@
-// Binding, first half: shapes. Walks the body once, runs the shape rules, and evaluates right away what is known
-// (Shape -> Gather -> Concat -> Reshape chains never reach run()).
+// Binding, first half: shapes. Walks the body once, runs the shape rules, and evaluates right away
+// what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()).
 #include <cinttypes>
 
 #include "runtime/exec/session_impl.h"
@@ -33,7 +33,8 @@ void Session::Impl::unbind() {
 Status Session::Impl::check_inputs(Span<const Shape> given_shapes) {
   auto ports = entry.body().inputs;
   if (given_shapes.size() != ports.size()) {
-    return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu", given_shapes.size(), ports.size());
+    return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu",
+                 given_shapes.size(), ports.size());
   }
   for (size_t i = 0; i < ports.size(); ++i) {
     const ValueDef& v = entry.values[ports[i]];
@@ -42,24 +43,26 @@ Status Session::Impl::check_inputs(Span<const Shape> given_shapes) {
     if (!bytes.ok()) return annotate(bytes.status(), "input %.60s: ", v.name);
     if (v.unranked) continue;
     if (static_cast<size_t>(s.rank()) != v.dims.size()) {
-      return error(Code::kShapeMismatch, "input %.60s: %s has rank %d, the program says %zu", v.name, to_text(s).text,
-                   s.rank(), v.dims.size());
+      return error(Code::kShapeMismatch, "input %.60s: %s has rank %d, the program says %zu",
+                   v.name, to_text(s).text, s.rank(), v.dims.size());
     }
     for (int d = 0; d < s.rank(); ++d) {
       const DimDef& dim = v.dims[static_cast<size_t>(d)];
       if (dim.symbol < 0) {
         if (s[d] == dim.value) continue;
-        return error(Code::kShapeMismatch, "input %.60s: dimension %d of %s should be %" PRId64, v.name, d,
-                     to_text(s).text, dim.value);
+        return error(Code::kShapeMismatch, "input %.60s: dimension %d of %s should be %" PRId64,
+                     v.name, d, to_text(s).text, dim.value);
       }
       const SymbolDef& symbol = program.symbols()[static_cast<size_t>(dim.symbol)];
       int64_t& extent = symbols[static_cast<size_t>(dim.symbol)];
       if (s[d] < symbol.min || s[d] > symbol.max) {
-        return error(Code::kShapeMismatch, "input %.60s: %.40s is %" PRId64 ", allowed are %" PRId64 " to %" PRId64,
+        return error(Code::kShapeMismatch,
+                     "input %.60s: %.40s is %" PRId64 ", allowed are %" PRId64 " to %" PRId64,
                      v.name, symbol.name, s[d], symbol.min, symbol.max);
       }
       if (extent >= 0 && extent != s[d]) {
-        return error(Code::kShapeMismatch, "input %.60s: %.40s is %" PRId64 " here and %" PRId64 " in another input",
+        return error(Code::kShapeMismatch,
+                     "input %.60s: %.40s is %" PRId64 " here and %" PRId64 " in another input",
                      v.name, symbol.name, s[d], extent);
       }
       extent = s[d];
@@ -71,7 +74,8 @@ Status Session::Impl::check_inputs(Span<const Shape> given_shapes) {
 // The integers of a known small int value, as the rules read them.
 Status Session::Impl::read_elements(uint32_t value, ValueInfo<int64_t>* info) {
   const PlanValue& v = values[value];
-  if (v.data == nullptr || !is_int(v.dtype) || v.shape.rank() > 1 || numel(v.shape) > kMaxElements) return {};
+  if (v.data == nullptr || !is_int(v.dtype) || v.shape.rank() > 1 || numel(v.shape) > kMaxElements)
+    return {};
   auto n = static_cast<size_t>(numel(v.shape));
   info->element_count = static_cast<int64_t>(n);
   if (v.dtype == DType::kI64) {
@@ -106,7 +110,8 @@ Status Session::Impl::write_elements(uint32_t value, const ValueInfo<int64_t>& i
 Status Session::Impl::check_declared(uint32_t value) {
   const ValueDef& def = entry.values[value];
   const PlanValue& v = values[value];
-  bool fits = def.dtype == v.dtype && (def.unranked || def.dims.size() == static_cast<size_t>(v.shape.rank()));
+  bool fits = def.dtype == v.dtype &&
+              (def.unranked || def.dims.size() == static_cast<size_t>(v.shape.rank()));
   for (size_t d = 0; fits && !def.unranked && d < def.dims.size(); ++d) {
     const DimDef& dim = def.dims[d];
     int64_t extent = v.shape[static_cast<int>(d)];
@@ -117,8 +122,9 @@ Status Session::Impl::check_declared(uint32_t value) {
     }
   }
   if (fits) return {};
-  return error(Code::kInvalidProgram, "value %u (%.60s) comes out as %s %s, which is not what the program declares",
-               value, def.name, dtype_name(v.dtype), to_text(v.shape).text);
+  return error(Code::kInvalidProgram,
+               "value %u (%.60s) comes out as %s %s, which is not what the program declares", value,
+               def.name, dtype_name(v.dtype), to_text(v.shape).text);
 }
 
 Status Session::Impl::evaluate(const NodeDef& node) {
@@ -199,7 +205,8 @@ Status Session::Impl::infer_node(const NodeDef& node, bool* live) {
     v.shape = out[i].shape;
     WICK_TRY(check_declared(node.outputs[i]));
     bytes += TensorView(nullptr, v.dtype, v.shape).nbytes();
-    bool has = out[i].elements != nullptr && v.dtype == DType::kI64 && out[i].element_count == numel(v.shape);
+    bool has = out[i].elements != nullptr && v.dtype == DType::kI64 &&
+               out[i].element_count == numel(v.shape);
     all_elements = all_elements && has;
     if (has) WICK_TRY(write_elements(node.outputs[i], out[i]));
   }
@@ -218,7 +225,8 @@ Status Session::Impl::infer(Span<const TensorView> inputs, bool* again) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (entry.values[i].constant == kNoIndex) continue;
     const ConstantDef& c = program.constants()[entry.values[i].constant];
-    values[i] = {entry.values[i].name, c.view.dtype, c.view.shape, c.view.data, c.packed, entry.values[i].constant};
+    values[i] = {entry.values[i].name, c.view.dtype, c.view.shape,
+                 c.view.data,          c.packed,     entry.values[i].constant};
   }
   for (size_t i = 0; i < body.inputs.size(); ++i) {
     PlanValue& v = values[body.inputs[i]];
@@ -250,7 +258,8 @@ Status Session::Impl::infer(Span<const TensorView> inputs, bool* again) {
           return {};
         }
       }
-      s = error(Code::kUnsupported, "%s, and that value is too large or not computed from the inputs", s.message());
+      s = error(Code::kUnsupported,
+                "%s, and that value is too large or not computed from the inputs", s.message());
     }
     WICK_TRY(annotate(s, "node %.60s (%s): ", node.name, op_name(node)));
     if (live) steps[count++] = {&node, node.inputs, node.outputs, false, false};

@@ -1,5 +1,5 @@
-// Session: a program's entry point, ready to run for one caller at a time. Opening one resolves kernels, plans
-// memory and packs weights; run() then is a loop over steps that never allocates.
+// Session: a program's entry point, ready to run for one caller at a time. Opening one resolves
+// kernels, plans memory and packs weights; run() then is a loop over steps that never allocates.
 #pragma once
 
 #include "runtime/backend/backend.h"
@@ -19,9 +19,11 @@ struct SessionOptions {
   Allocator* allocator = nullptr;  // null: default_allocator(); must outlive the session
   // Asked in order; empty: {&kCpuKernels, &kReferenceKernels}.
   Span<const KernelSet* const> kernels;
-  Backend* backend = nullptr;      // asked before the CPU; must outlive the session
-  Span<const DimBinding> max_dims;  // plan for these at once; later bindings up to them reuse the memory
-  uint64_t max_ram = uint64_t{1} << 33;  // bytes the session may hold: arena, scratch, packed weights
+  Backend* backend = nullptr;  // asked before the CPU; must outlive the session
+  Span<const DimBinding>
+      max_dims;  // plan for these at once; later bindings up to them reuse the memory
+  uint64_t max_ram =
+      uint64_t{1} << 33;  // bytes the session may hold: arena, scratch, packed weights
   TraceHook* trace = nullptr;
 };
 
@@ -56,17 +58,19 @@ class Session {
   int find_input(const char* name) const;   // -1: none
   int find_output(const char* name) const;  // -1: none
 
-  // Plans for these input shapes, in input order. May allocate. Inputs whose values decide a shape are planned at
-  // the first run. On error the earlier binding is gone and the session must be bound again.
+  // Plans for these input shapes, in input order. May allocate. Inputs whose values decide a shape
+  // are planned at the first run. On error the earlier binding is gone and the session must be
+  // bound again.
   Status bind(Span<const Shape> shapes);
   // After a binding: the shape an output will have.
   Result<Shape> output_shape(size_t i) const;
 
-  // `inputs`: every input, in order, contiguous; shapes that differ from the binding's bind again first (that may
-  // allocate; equal shapes never do). `outputs`: one view an output; where data is null the session sets it to its
-  // own memory, valid until the next run or bind; else shape and dtype must be right and the result is copied there.
-  // On error outputs are untouched.
-  Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options = {});
+  // `inputs`: every input, in order, contiguous; shapes that differ from the binding's bind again
+  // first (that may allocate; equal shapes never do). `outputs`: one view an output; where data is
+  // null the session sets it to its own memory, valid until the next run or bind; else shape and
+  // dtype must be right and the result is copied there. On error outputs are untouched.
+  Status run(Span<const TensorView> inputs, Span<TensorView> outputs,
+             const RunOptions& options = {});
   // The same by name, in any order; outputs may be some of all.
   Status run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options = {});
 

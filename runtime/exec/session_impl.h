@@ -1,5 +1,5 @@
-// What a Session holds. A binding (everything that depends on shapes) lives in one arena that the next binding
-// reuses, so that shapes up to the largest seen cost no allocation.
+// What a Session holds. A binding (everything that depends on shapes) lives in one arena that the
+// next binding reuses, so that shapes up to the largest seen cost no allocation.
 #pragma once
 
 #include "runtime/backend/cpu/cpu_backend.h"
@@ -37,9 +37,19 @@ struct InputUse {
 
 struct Session::Impl {
   Impl(const Program& p, const EntryDef& e, const SessionOptions& o, Allocator& a)
-      : program(p), entry(e), allocator(a), max_ram(o.max_ram < SIZE_MAX ? static_cast<size_t>(o.max_ram) : SIZE_MAX),
-        backend(o.backend), trace(o.trace), sets(a), cpu({}), cache(a, max_ram), bind_arena(a, max_ram),
-        bind_allocator(bind_arena), needs_value(a), given(a) {}
+      : program(p),
+        entry(e),
+        allocator(a),
+        max_ram(o.max_ram < SIZE_MAX ? static_cast<size_t>(o.max_ram) : SIZE_MAX),
+        backend(o.backend),
+        trace(o.trace),
+        sets(a),
+        cpu({}),
+        cache(a, max_ram),
+        bind_arena(a, max_ram),
+        bind_allocator(bind_arena),
+        needs_value(a),
+        given(a) {}
   ~Impl() { unbind(); }
 
   // -- for life
@@ -59,7 +69,8 @@ struct Session::Impl {
   Array<uint8_t> needs_value;  // by input: its values decide a shape
   void* memory = nullptr;      // planned buffers, then scratch; grows, never shrinks
   size_t memory_bytes = 0;
-  Array<uint8_t> given;  // the values of needs_value inputs that the binding used, one after the other
+  Array<uint8_t>
+      given;  // the values of needs_value inputs that the binding used, one after the other
 
   // -- of the present binding; spans lie in bind_arena
   bool bound = false;

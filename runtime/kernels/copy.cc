@@ -9,13 +9,15 @@ struct Loop {
   int64_t extent, src, dst;  // strides in elements
 };
 
-// Merges dims that are contiguous in both; drops dims of extent 1. Returns the number of loops, outermost first.
+// Merges dims that are contiguous in both; drops dims of extent 1. Returns the number of loops,
+// outermost first.
 int coalesce(const TensorView& src, const TensorView& dst, Loop* loops) {
   int n = 0;
   for (int i = 0; i < src.rank(); ++i) {
     if (src.shape[i] == 1) continue;
     Loop next{src.shape[i], src.strides[i], dst.strides[i]};
-    if (n > 0 && loops[n - 1].src == next.src * next.extent && loops[n - 1].dst == next.dst * next.extent) {
+    if (n > 0 && loops[n - 1].src == next.src * next.extent &&
+        loops[n - 1].dst == next.dst * next.extent) {
       loops[n - 1] = {loops[n - 1].extent * next.extent, next.src, next.dst};
     } else {
       loops[n++] = next;
@@ -101,7 +103,8 @@ void copy_strided(const TensorView& src, const TensorView& dst) {
 TensorView slice_view(const TensorView& v, int axis, int64_t start, int64_t step, int64_t count) {
   TensorView out = v;
   if (v.data != nullptr && count > 0) {
-    out.data = static_cast<char*>(v.data) + start * v.strides[axis] * static_cast<int64_t>(dtype_size(v.dtype));
+    out.data = static_cast<char*>(v.data) +
+               start * v.strides[axis] * static_cast<int64_t>(dtype_size(v.dtype));
   }
   out.shape[axis] = count;
   out.strides[axis] = v.strides[axis] * step;

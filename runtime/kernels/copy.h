@@ -5,11 +5,12 @@
 
 namespace wick {
 
-// dst[i] = src[i] for all indices. Same shape and dtype (whole-byte elements of 1 to 16 bytes); any strides, 0 and
-// negative included in src. The two must not overlap.
+// dst[i] = src[i] for all indices. Same shape and dtype (whole-byte elements of 1 to 16 bytes); any
+// strides, 0 and negative included in src. The two must not overlap.
 void copy_strided(const TensorView& src, const TensorView& dst);
 
-// The view of `v` over [start, start + count * step) of one axis; step may be negative. No bounds check.
+// The view of `v` over [start, start + count * step) of one axis; step may be negative. No bounds
+// check.
 TensorView slice_view(const TensorView& v, int axis, int64_t start, int64_t step, int64_t count);
 
 }  // namespace wick

@@ -1,7 +1,9 @@
-// Kernel rows: how every layer (eager trainer, interpreter, session, tests, benches) finds and runs a kernel.
+// Kernel rows: how every layer (eager trainer, interpreter, session, tests, benches) finds and runs
+// a kernel.
 //
-// A kernel is a pure function on TensorViews. The caller allocates outputs and scratch; a kernel never allocates,
-// keeps no state, and touches nothing but its outputs and scratch. What it needs is decided once, in plan().
+// A kernel is a pure function on TensorViews. The caller allocates outputs and scratch; a kernel
+// never allocates, keeps no state, and touches nothing but its outputs and scratch. What it needs
+// is decided once, in plan().
 #pragma once
 
 #include "runtime/core/tensor_view.h"
@@ -10,8 +12,8 @@
 
 namespace wick {
 
-// What is known when a kernel is chosen. Views carry dtype, shape and strides; `data` is set only for constants
-// (so that packing can be offered) and at eager calls.
+// What is known when a kernel is chosen. Views carry dtype, shape and strides; `data` is set only
+// for constants (so that packing can be offered) and at eager calls.
 struct KernelQuery {
   OpId op = OpId::kNone;
   const void* attrs = nullptr;
@@ -27,12 +29,14 @@ struct KernelQuery {
 
 constexpr int kMaxPacked = 2;
 
-// plan()'s answer; plain data, kept by the caller for as long as it runs the kernel with these shapes.
+// plan()'s answer; plain data, kept by the caller for as long as it runs the kernel with these
+// shapes.
 struct KernelPlan {
   size_t scratch_bytes = 0;  // 64-byte aligned scratch, contents undefined at entry
   struct Pack {
-    int input = -1;        // which input may be packed once, if it is a constant
-    uint32_t layout = 0;   // packed-weight layout id (files may carry weights already packed so); 0: none
+    int input = -1;  // which input may be packed once, if it is a constant
+    uint32_t layout =
+        0;  // packed-weight layout id (files may carry weights already packed so); 0: none
     size_t bytes = 0;
   };
   Pack packs[kMaxPacked];
@@ -45,8 +49,8 @@ struct KernelCtx {
   ThreadPool* pool = nullptr;  // null: one thread
   void* scratch = nullptr;     // plan->scratch_bytes
   const KernelPlan* plan = nullptr;
-  // packed[i]: the packed form of plan->packs[i].input, or null when that input is not constant (then pack on the
-  // fly into scratch, which was sized for it).
+  // packed[i]: the packed form of plan->packs[i].input, or null when that input is not constant
+  // (then pack on the fly into scratch, which was sized for it).
   const void* packed[kMaxPacked] = {};
 };
 
@@ -59,14 +63,17 @@ enum KernelFlags : uint32_t {
 struct KernelRow {
   const char* name;  // "relu.f32.simd": op, dtype, set; shown by traces and `wick ops`
   uint32_t flags;
-  // True when the row handles these dtypes, attributes and shapes. Shapes already passed the op's rule.
+  // True when the row handles these dtypes, attributes and shapes. Shapes already passed the op's
+  // rule.
   bool (*match)(const KernelQuery&);
   // Null: no scratch, nothing to choose.
   Status (*plan)(const KernelQuery&, KernelPlan*);
   // Null: nothing to pack. Writes plan.packs[slot].bytes to dst.
   Status (*pack)(const KernelQuery&, const KernelPlan&, int slot, void* dst);
-  // attrs: the op's struct. Outputs never overlap inputs, except that under kInPlace output 0 may be input 0.
-  Status (*run)(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs);
+  // attrs: the op's struct. Outputs never overlap inputs, except that under kInPlace output 0 may
+  // be input 0.
+  Status (*run)(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                const void* attrs);
 };
 
 // All kernels a set has for one op; the first that matches wins.
@@ -75,13 +82,15 @@ struct KernelEntry {
   const Span<const KernelRow>* rows;  // a pointer, so that a table of entries is a constant
 };
 
-// An explicit list, ordered by op id. A selective build is a set with fewer entries: what nobody lists the linker drops.
+// An explicit list, ordered by op id. A selective build is a set with fewer entries: what nobody
+// lists the linker drops.
 struct KernelSet {
   const char* name;
   Span<const KernelEntry> entries;
 };
 
-// Plain loops in contract order (std::fma): the contract as code. Every op of role kInfer, all its dtypes.
+// Plain loops in contract order (std::fma): the contract as code. Every op of role kInfer, all its
+// dtypes.
 extern const KernelSet kReferenceKernels;
 // The SIMD rows. Sessions and the trainer ask {&kCpuKernels, &kReferenceKernels} in this order.
 extern const KernelSet kCpuKernels;

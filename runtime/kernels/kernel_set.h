@@ -1,6 +1,7 @@
 // The rows each family file defines, named after ops.def: a missing one does not link.
 //   kRefRows_Relu   reference/<family>.cc: plain loops, every dtype of the op
-//   kCpuRows_Relu   <family>.cc: the SIMD rows; WICK_NO_CPU_ROWS(Relu) says that the reference loops serve
+//   kCpuRows_Relu   <family>.cc: the SIMD rows; WICK_NO_CPU_ROWS(Relu) says that the reference
+//   loops serve
 #pragma once
 
 #include "runtime/kernels/kernel.h"

@@ -58,14 +58,10 @@ void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t en
 
 static ReduceBody find_reduce(ReduceKind kind) {
   switch (kind) {
-    case ReduceKind::kSum:
-      return reduce_body<ReduceKind::kSum>;
-    case ReduceKind::kMean:
-      return reduce_body<ReduceKind::kMean>;
-    case ReduceKind::kMax:
-      return reduce_body<ReduceKind::kMax>;
-    case ReduceKind::kMin:
-      return reduce_body<ReduceKind::kMin>;
+    case ReduceKind::kSum: return reduce_body<ReduceKind::kSum>;
+    case ReduceKind::kMean: return reduce_body<ReduceKind::kMean>;
+    case ReduceKind::kMax: return reduce_body<ReduceKind::kMax>;
+    case ReduceKind::kMin: return reduce_body<ReduceKind::kMin>;
   }
   return nullptr;
 }

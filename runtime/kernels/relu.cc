@@ -16,7 +16,8 @@ namespace {
 
 HWY_EXPORT(relu_body);
 
-constexpr int64_t kGrain = 1 << 15;  // elements a task: constant, so that slices never depend on the thread count
+constexpr int64_t kGrain =
+    1 << 15;  // elements a task: constant, so that slices never depend on the thread count
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 

@@ -1,5 +1,5 @@
-// Attribute structs. Each lists its fields once (WICK_ATTR_FIELDS below the struct); reading, writing, printing
-// and comparing come from that list, so a new op never edits the file format.
+// Attribute structs. Each lists its fields once (WICK_ATTR_FIELDS below the struct); reading,
+// writing, printing and comparing come from that list, so a new op never edits the file format.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace wick {
 
-// Up to N integers, inline. Layout (count, then values) is what AttrField::capacity readers rely on.
+// Up to N integers, inline. Layout (count, then values) is what AttrField::capacity readers rely
+// on.
 template <int N>
 struct IntList {
   int64_t count = 0;
@@ -34,7 +35,9 @@ struct IntList {
   static constexpr int kCapacity = N;
   constexpr int64_t operator[](int64_t i) const { return values[i]; }
   // values[i], or `fallback` when the list is empty (an omitted ONNX attribute)
-  constexpr int64_t at_or(int64_t i, int64_t fallback) const { return count == 0 ? fallback : values[i]; }
+  constexpr int64_t at_or(int64_t i, int64_t fallback) const {
+    return count == 0 ? fallback : values[i];
+  }
   constexpr Span<const int64_t> span() const { return {values, static_cast<size_t>(count)}; }
   constexpr bool empty() const { return count == 0; }
 };
@@ -74,19 +77,19 @@ constexpr uint16_t attr_capacity() {
   return 0;
 }
 
-#define WICK_FIELD(Struct, id, member)                                       \
-  ::wick::AttrField {                                                        \
-    #member, id, ::wick::kAttrKindOf<decltype(Struct::member)>,              \
-        static_cast<uint16_t>(offsetof(Struct, member)),                     \
-        ::wick::attr_capacity<decltype(Struct::member)>()                    \
+#define WICK_FIELD(Struct, id, member)                          \
+  ::wick::AttrField {                                           \
+    #member, id, ::wick::kAttrKindOf<decltype(Struct::member)>, \
+        static_cast<uint16_t>(offsetof(Struct, member)),        \
+        ::wick::attr_capacity<decltype(Struct::member)>()       \
   }
-#define WICK_ATTR_FIELDS(Struct, ...)                                        \
-  template <>                                                                \
-  struct AttrFields<Struct> {                                                \
-    static constexpr AttrField kFields[] = {__VA_ARGS__};                    \
-    static constexpr AttrType kType = {#Struct, sizeof(Struct), kFields,     \
-                                       [](void* p) { new (p) Struct(); }};   \
-  };                                                                         \
+#define WICK_ATTR_FIELDS(Struct, ...)                                      \
+  template <>                                                              \
+  struct AttrFields<Struct> {                                              \
+    static constexpr AttrField kFields[] = {__VA_ARGS__};                  \
+    static constexpr AttrType kType = {#Struct, sizeof(Struct), kFields,   \
+                                       [](void* p) { new (p) Struct(); }}; \
+  };                                                                       \
   static_assert(std::is_trivially_copyable_v<Struct> && alignof(Struct) <= 8)
 
 struct NoAttrs {};
@@ -95,17 +98,26 @@ struct AttrFields<NoAttrs> {
   static constexpr AttrType kType = {"NoAttrs", 0, {}, [](void*) {}};
 };
 
-struct LeakyReluAttrs { double alpha = 0.01; };
+struct LeakyReluAttrs {
+  double alpha = 0.01;
+};
 WICK_ATTR_FIELDS(LeakyReluAttrs, WICK_FIELD(LeakyReluAttrs, 1, alpha));
 
-struct EluAttrs { double alpha = 1.0; };
+struct EluAttrs {
+  double alpha = 1.0;
+};
 WICK_ATTR_FIELDS(EluAttrs, WICK_FIELD(EluAttrs, 1, alpha));
 
-struct GeluAttrs { int64_t tanh = 0; };  // 0: erf form, 1: tanh approximation
+struct GeluAttrs {
+  int64_t tanh = 0;
+};  // 0: erf form, 1: tanh approximation
 WICK_ATTR_FIELDS(GeluAttrs, WICK_FIELD(GeluAttrs, 1, tanh));
 
-struct HardSigmoidAttrs { double alpha = 0.2, beta = 0.5; };
-WICK_ATTR_FIELDS(HardSigmoidAttrs, WICK_FIELD(HardSigmoidAttrs, 1, alpha), WICK_FIELD(HardSigmoidAttrs, 2, beta));
+struct HardSigmoidAttrs {
+  double alpha = 0.2, beta = 0.5;
+};
+WICK_ATTR_FIELDS(HardSigmoidAttrs, WICK_FIELD(HardSigmoidAttrs, 1, alpha),
+                 WICK_FIELD(HardSigmoidAttrs, 2, beta));
 
 struct ClipAttrs {
   double min = -__builtin_inf();
@@ -113,21 +125,31 @@ struct ClipAttrs {
 };
 WICK_ATTR_FIELDS(ClipAttrs, WICK_FIELD(ClipAttrs, 1, min), WICK_FIELD(ClipAttrs, 2, max));
 
-struct CastAttrs { int64_t to = static_cast<int64_t>(DType::kF32); };  // a DType
+struct CastAttrs {
+  int64_t to = static_cast<int64_t>(DType::kF32);
+};  // a DType
 WICK_ATTR_FIELDS(CastAttrs, WICK_FIELD(CastAttrs, 1, to));
 
 // What a fused epilogue applies last. Values are in files: append only.
 enum class Activation : int64_t {
-  kNone = 0, kRelu = 1, kClip = 2 /* to [alpha, beta] */, kLeakyRelu = 3 /* alpha */, kSigmoid = 4, kTanh = 5,
-  kSilu = 6, kHardSwish = 7, kGeluErf = 8, kGeluTanh = 9,
+  kNone = 0,
+  kRelu = 1,
+  kClip = 2 /* to [alpha, beta] */,
+  kLeakyRelu = 3 /* alpha */,
+  kSigmoid = 4,
+  kTanh = 5,
+  kSilu = 6,
+  kHardSwish = 7,
+  kGeluErf = 8,
+  kGeluTanh = 9,
 };
 
 struct EpilogueAttrs {
   int64_t activation = 0;  // an Activation
   double alpha = 0, beta = 0;
 };
-WICK_ATTR_FIELDS(EpilogueAttrs, WICK_FIELD(EpilogueAttrs, 1, activation), WICK_FIELD(EpilogueAttrs, 2, alpha),
-                 WICK_FIELD(EpilogueAttrs, 3, beta));
+WICK_ATTR_FIELDS(EpilogueAttrs, WICK_FIELD(EpilogueAttrs, 1, activation),
+                 WICK_FIELD(EpilogueAttrs, 2, alpha), WICK_FIELD(EpilogueAttrs, 3, beta));
 
 // Spatial lists have one entry a spatial dim (1 to 3); empty means all ones (pads: zeros).
 struct ConvAttrs {
@@ -142,11 +164,11 @@ struct FusedConvAttrs {
   ConvAttrs conv;
   EpilogueAttrs epilogue;
 };
-#define WICK_NESTED(Struct, id, outer, Inner, member)                          \
-  ::wick::AttrField {                                                          \
-    #member, id, ::wick::kAttrKindOf<decltype(Inner::member)>,                 \
+#define WICK_NESTED(Struct, id, outer, Inner, member)                             \
+  ::wick::AttrField {                                                             \
+    #member, id, ::wick::kAttrKindOf<decltype(Inner::member)>,                    \
         static_cast<uint16_t>(offsetof(Struct, outer) + offsetof(Inner, member)), \
-        ::wick::attr_capacity<decltype(Inner::member)>()                       \
+        ::wick::attr_capacity<decltype(Inner::member)>()                          \
   }
 WICK_ATTR_FIELDS(FusedConvAttrs, WICK_NESTED(FusedConvAttrs, 1, conv, ConvAttrs, strides),
                  WICK_NESTED(FusedConvAttrs, 2, conv, ConvAttrs, dilations),
@@ -158,12 +180,14 @@ WICK_ATTR_FIELDS(FusedConvAttrs, WICK_NESTED(FusedConvAttrs, 1, conv, ConvAttrs,
 
 struct ConvGradAttrs {
   ConvAttrs conv;
-  IntList<3> spatial;  // of the result: x's spatial size (ConvInputGrad), the kernel size (ConvWeightGrad)
+  IntList<3>
+      spatial;  // of the result: x's spatial size (ConvInputGrad), the kernel size (ConvWeightGrad)
 };
 WICK_ATTR_FIELDS(ConvGradAttrs, WICK_NESTED(ConvGradAttrs, 1, conv, ConvAttrs, strides),
                  WICK_NESTED(ConvGradAttrs, 2, conv, ConvAttrs, dilations),
                  WICK_NESTED(ConvGradAttrs, 3, conv, ConvAttrs, pads),
-                 WICK_NESTED(ConvGradAttrs, 4, conv, ConvAttrs, group), WICK_FIELD(ConvGradAttrs, 5, spatial));
+                 WICK_NESTED(ConvGradAttrs, 4, conv, ConvAttrs, group),
+                 WICK_FIELD(ConvGradAttrs, 5, spatial));
 
 struct PoolAttrs {
   IntList<3> kernel_shape;  // required; its length is the spatial rank
@@ -172,17 +196,24 @@ struct PoolAttrs {
   int64_t ceil_mode = 0;
   int64_t count_include_pad = 0;  // AveragePool
 };
-WICK_ATTR_FIELDS(PoolAttrs, WICK_FIELD(PoolAttrs, 1, kernel_shape), WICK_FIELD(PoolAttrs, 2, strides),
-                 WICK_FIELD(PoolAttrs, 3, dilations), WICK_FIELD(PoolAttrs, 4, pads),
-                 WICK_FIELD(PoolAttrs, 5, ceil_mode), WICK_FIELD(PoolAttrs, 6, count_include_pad));
+WICK_ATTR_FIELDS(PoolAttrs, WICK_FIELD(PoolAttrs, 1, kernel_shape),
+                 WICK_FIELD(PoolAttrs, 2, strides), WICK_FIELD(PoolAttrs, 3, dilations),
+                 WICK_FIELD(PoolAttrs, 4, pads), WICK_FIELD(PoolAttrs, 5, ceil_mode),
+                 WICK_FIELD(PoolAttrs, 6, count_include_pad));
 
-struct BatchNormAttrs { double epsilon = 1e-5; };
+struct BatchNormAttrs {
+  double epsilon = 1e-5;
+};
 WICK_ATTR_FIELDS(BatchNormAttrs, WICK_FIELD(BatchNormAttrs, 1, epsilon));
 
-struct AxisAttrs { int64_t axis = -1; };  // negative counts from the end
+struct AxisAttrs {
+  int64_t axis = -1;
+};  // negative counts from the end
 WICK_ATTR_FIELDS(AxisAttrs, WICK_FIELD(AxisAttrs, 1, axis));
 
-struct AxesAttrs { DimList axes; };  // empty: Squeeze drops every 1
+struct AxesAttrs {
+  DimList axes;
+};  // empty: Squeeze drops every 1
 WICK_ATTR_FIELDS(AxesAttrs, WICK_FIELD(AxesAttrs, 1, axes));
 
 struct ReduceAttrs {
@@ -190,10 +221,13 @@ struct ReduceAttrs {
   int64_t keepdims = 1;
   int64_t noop_with_empty_axes = 0;
 };
-WICK_ATTR_FIELDS(ReduceAttrs, WICK_FIELD(ReduceAttrs, 1, axes), WICK_FIELD(ReduceAttrs, 2, keepdims),
+WICK_ATTR_FIELDS(ReduceAttrs, WICK_FIELD(ReduceAttrs, 1, axes),
+                 WICK_FIELD(ReduceAttrs, 2, keepdims),
                  WICK_FIELD(ReduceAttrs, 3, noop_with_empty_axes));
 
-struct ArgAttrs { int64_t axis = 0, keepdims = 1, select_last_index = 0; };
+struct ArgAttrs {
+  int64_t axis = 0, keepdims = 1, select_last_index = 0;
+};
 WICK_ATTR_FIELDS(ArgAttrs, WICK_FIELD(ArgAttrs, 1, axis), WICK_FIELD(ArgAttrs, 2, keepdims),
                  WICK_FIELD(ArgAttrs, 3, select_last_index));
 
@@ -201,23 +235,30 @@ struct ReshapeAttrs {
   DimList shape;  // -1: the rest; 0: copied from x at this place unless allowzero
   int64_t allowzero = 0;
 };
-WICK_ATTR_FIELDS(ReshapeAttrs, WICK_FIELD(ReshapeAttrs, 1, shape), WICK_FIELD(ReshapeAttrs, 2, allowzero));
+WICK_ATTR_FIELDS(ReshapeAttrs, WICK_FIELD(ReshapeAttrs, 1, shape),
+                 WICK_FIELD(ReshapeAttrs, 2, allowzero));
 
-struct TransposeAttrs { DimList perm; };  // empty: reversed
+struct TransposeAttrs {
+  DimList perm;
+};  // empty: reversed
 WICK_ATTR_FIELDS(TransposeAttrs, WICK_FIELD(TransposeAttrs, 1, perm));
 
-struct ShapeAttrs { DimList shape; };
+struct ShapeAttrs {
+  DimList shape;
+};
 WICK_ATTR_FIELDS(ShapeAttrs, WICK_FIELD(ShapeAttrs, 1, shape));
 
 struct SplitAttrs {
   int64_t axis = 0;
-  IntList<64> sizes;       // empty: equal parts, the last smaller
+  IntList<64> sizes;        // empty: equal parts, the last smaller
   int64_t num_outputs = 0;  // 0: as many as the call has
 };
 WICK_ATTR_FIELDS(SplitAttrs, WICK_FIELD(SplitAttrs, 1, axis), WICK_FIELD(SplitAttrs, 2, sizes),
                  WICK_FIELD(SplitAttrs, 3, num_outputs));
 
-struct SliceAttrs { DimList starts, ends, axes, steps; };
+struct SliceAttrs {
+  DimList starts, ends, axes, steps;
+};
 WICK_ATTR_FIELDS(SliceAttrs, WICK_FIELD(SliceAttrs, 1, starts), WICK_FIELD(SliceAttrs, 2, ends),
                  WICK_FIELD(SliceAttrs, 3, axes), WICK_FIELD(SliceAttrs, 4, steps));
 
@@ -228,15 +269,21 @@ struct PadAttrs {
   double value = 0;
   DimList axes;  // empty: all
 };
-WICK_ATTR_FIELDS(PadAttrs, WICK_FIELD(PadAttrs, 1, pads), WICK_FIELD(PadAttrs, 2, mode), WICK_FIELD(PadAttrs, 3, value),
-                 WICK_FIELD(PadAttrs, 4, axes));
+WICK_ATTR_FIELDS(PadAttrs, WICK_FIELD(PadAttrs, 1, pads), WICK_FIELD(PadAttrs, 2, mode),
+                 WICK_FIELD(PadAttrs, 3, value), WICK_FIELD(PadAttrs, 4, axes));
 
-struct ShapeOpAttrs { int64_t start = 0, end = INT64_MAX; };
-WICK_ATTR_FIELDS(ShapeOpAttrs, WICK_FIELD(ShapeOpAttrs, 1, start), WICK_FIELD(ShapeOpAttrs, 2, end));
+struct ShapeOpAttrs {
+  int64_t start = 0, end = INT64_MAX;
+};
+WICK_ATTR_FIELDS(ShapeOpAttrs, WICK_FIELD(ShapeOpAttrs, 1, start),
+                 WICK_FIELD(ShapeOpAttrs, 2, end));
 
 enum class ScatterReduction : int64_t { kNone = 0, kAdd = 1, kMul = 2, kMax = 3, kMin = 4 };
-struct ScatterAttrs { int64_t axis = 0, reduction = 0; };
-WICK_ATTR_FIELDS(ScatterAttrs, WICK_FIELD(ScatterAttrs, 1, axis), WICK_FIELD(ScatterAttrs, 2, reduction));
+struct ScatterAttrs {
+  int64_t axis = 0, reduction = 0;
+};
+WICK_ATTR_FIELDS(ScatterAttrs, WICK_FIELD(ScatterAttrs, 1, axis),
+                 WICK_FIELD(ScatterAttrs, 2, reduction));
 
 // Biggest attribute struct: what a by-value holder of any attributes needs.
 constexpr size_t kMaxAttrBytes = 544;

@@ -4,8 +4,9 @@
 
 namespace wick {
 
-// Compiled with -fwrapv: a hostile file may hold any int64 as a dimension, so sums and products may wrap inside a
-// rule. A wrapped result is caught here: no shape leaves unless its byte count is sound.
+// Compiled with -fwrapv: a hostile file may hold any int64 as a dimension, so sums and products may
+// wrap inside a rule. A wrapped result is caught here: no shape leaves unless its byte count is
+// sound.
 Status infer_shapes(RuleCtx<int64_t>& ctx) {
   WICK_TRY(rules::infer<int64_t>(ctx));
   for (const ValueInfo<int64_t>& v : ctx.out) {

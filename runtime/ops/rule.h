@@ -1,4 +1,5 @@
-// Shape and dtype rules: one per op, written once over Dim (int64_t here; a symbolic expression in graph/).
+// Shape and dtype rules: one per op, written once over Dim (int64_t here; a symbolic expression in
+// graph/).
 #pragma once
 
 #include "runtime/core/shape.h"
@@ -13,11 +14,14 @@ enum class Tri : uint8_t { kNo, kYes, kUnknown };
 inline bool dim_known(int64_t) { return true; }
 inline int64_t dim_value(int64_t d) { return d; }
 inline Tri dim_equal(int64_t a, int64_t b) { return a == b ? Tri::kYes : Tri::kNo; }
-inline int64_t dim_floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }  // b > 0
+inline int64_t dim_floor_div(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}  // b > 0
 inline int64_t dim_max(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t dim_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// What a rule knows of a value. `elements`: the integers of a small known int tensor (a shape, axes), else null.
+// What a rule knows of a value. `elements`: the integers of a small known int tensor (a shape,
+// axes), else null.
 template <class Dim>
 struct ValueInfo {
   DType dtype = DType::kNone;
@@ -48,12 +52,12 @@ struct RuleCtx {
 template <class Dim>
 using Rule = Status (*)(RuleCtx<Dim>&);
 
-// The row's rule, after checking the arity. Sets every output's dtype and shape. Error texts carry no op name:
-// each caller prefixes the op and its own idea of where.
+// The row's rule, after checking the arity. Sets every output's dtype and shape. Error texts carry
+// no op name: each caller prefixes the op and its own idea of where.
 Status infer_shapes(RuleCtx<int64_t>& ctx);
 
-// A rule needs the values of an input that is not known yet (kNotFound with this text): the runtime plans such a
-// step once its input has run.
+// A rule needs the values of an input that is not known yet (kNotFound with this text): the runtime
+// plans such a step once its input has run.
 inline constexpr char kNeedsValue[] = "the shape depends on the value of an input";
 
 }  // namespace wick

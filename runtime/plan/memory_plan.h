@@ -1,4 +1,5 @@
-// Memory planning: buffers with live ranges get offsets in one arena so that no two that live together overlap.
+// Memory planning: buffers with live ranges get offsets in one arena so that no two that live
+// together overlap.
 #pragma once
 
 #include "runtime/core/allocator.h"
@@ -14,12 +15,15 @@ struct BufferRequest {
   int32_t first = 0, last = 0;
 };
 
-// Largest first, each at the lowest gap that holds it (best fit by height). Offsets are multiples of kAlignment.
-// offsets.size() == requests.size(). Scratch memory comes from `allocator` and is returned.
-Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total, Allocator& allocator);
+// Largest first, each at the lowest gap that holds it (best fit by height). Offsets are multiples
+// of kAlignment. offsets.size() == requests.size(). Scratch memory comes from `allocator` and is
+// returned.
+Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total,
+                   Allocator& allocator);
 
-// The planner's judge, written apart from it: kInternal naming the two buffers when two that live together overlap,
-// or one that is misaligned or beyond `total`. Run in debug builds and by the tests.
+// The planner's judge, written apart from it: kInternal naming the two buffers when two that live
+// together overlap, or one that is misaligned or beyond `total`. Run in debug builds and by the
+// tests.
 Status verify_memory(Span<const BufferRequest> requests, Span<const size_t> offsets, size_t total);
 
 }  // namespace wick

@@ -1,4 +1,5 @@
-// Where things are in a .wick file: shared by the writer and the loader. README.md beside this has the rules.
+// Where things are in a .wick file: shared by the writer and the loader. README.md beside this has
+// the rules.
 #pragma once
 
 #include <bit>
@@ -7,11 +8,13 @@
 
 namespace wick {
 
-static_assert(std::endian::native == std::endian::little, "a .wick file is read in place: little-endian only");
+static_assert(std::endian::native == std::endian::little,
+              "a .wick file is read in place: little-endian only");
 
 constexpr char kFileMagic[8] = {'W', 'I', 'C', 'K', 'P', 'R', 'G', '\n'};
 constexpr uint32_t kFileVersion = 1;
-constexpr size_t kSegmentAlignment = 64;  // of the segments' area, every segment and every buffer in it
+constexpr size_t kSegmentAlignment =
+    64;  // of the segments' area, every segment and every buffer in it
 constexpr uint32_t kNoIndex = 0xFFFFFFFF;  // absent input, no constant, no state
 constexpr uint16_t kFirstCustomOp = 0x8000;
 
@@ -26,7 +29,8 @@ enum Feature : uint64_t {
 constexpr uint64_t kKnownFeatures =
     kFeatureRegions | kFeatureState | kFeatureNonTensor | kFeatureCustomOps | kFeatureGrowing;
 
-// The file's first 64 bytes. Then the flatbuffer (table_offset, a multiple of 64), then the segments.
+// The file's first 64 bytes. Then the flatbuffer (table_offset, a multiple of 64), then the
+// segments.
 struct FileHeader {
   char magic[8];
   uint32_t version;

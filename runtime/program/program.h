@@ -1,5 +1,6 @@
-// Program: a loaded, checked, immutable model. Weights are read in place from the mapped file or the caller's
-// buffer; everything else is decoded once into plain structs. Any number of sessions may share one, from any threads.
+// Program: a loaded, checked, immutable model. Weights are read in place from the mapped file or
+// the caller's buffer; everything else is decoded once into plain structs. Any number of sessions
+// may share one, from any threads.
 #pragma once
 
 #include "runtime/core/arena.h"
@@ -115,7 +116,8 @@ class Program {
  public:
   // Maps the file. It must not change while the program lives.
   static Result<Owned<Program>> load(const char* path, const LoadOptions& options = {});
-  // Reads in place: the bytes must outlive the program, 64-byte aligned (else they are copied once).
+  // Reads in place: the bytes must outlive the program, 64-byte aligned (else they are copied
+  // once).
   static Result<Owned<Program>> load(Span<const uint8_t> bytes, const LoadOptions& options = {});
   static void destroy(Program* program);
 
@@ -135,7 +137,8 @@ class Program {
  private:
   friend class ProgramReader;
   explicit Program(Allocator& allocator, uint64_t max_ram)
-      : allocator_(&allocator), arena_(allocator, max_ram < SIZE_MAX ? static_cast<size_t>(max_ram) : SIZE_MAX) {}
+      : allocator_(&allocator),
+        arena_(allocator, max_ram < SIZE_MAX ? static_cast<size_t>(max_ram) : SIZE_MAX) {}
   ~Program();
 
   Allocator* allocator_;

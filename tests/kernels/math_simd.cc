@@ -47,12 +47,10 @@ void array_pow(const float* x, const float* y, float* z, size_t n) {
 test::ArrayFn find_math(test::MathId id) {
   switch (id) {
 #define X(name, bound, unfused) \
-  case test::MathId::k_##name:  \
-    return array_##name;
+  case test::MathId::k_##name: return array_##name;
     WICK_MATH_UNARY(X)
 #undef X
-    case test::MathId::kCount:
-      break;
+    case test::MathId::kCount: break;
   }
   return nullptr;
 }

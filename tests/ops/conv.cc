@@ -30,7 +30,8 @@ int64_t outer_extent(const Case& c, int i) {
   int n = c.x.rank() - 2;
   int64_t reach = (c.w[2 + i] - 1) * c.attrs.dilations.at_or(i, 1) + 1;
   return (c.x[2 + i] + c.attrs.pads.at_or(i, 0) + c.attrs.pads.at_or(i + n, 0) - reach) /
-             c.attrs.strides.at_or(i, 1) + 1;
+             c.attrs.strides.at_or(i, 1) +
+         1;
 }
 Shape output_of(const Case& c) {
   Shape s{c.x[0], c.w[0]};
@@ -45,43 +46,57 @@ IntList<3> spatial_of(const Shape& s) {
 
 }  // namespace
 
-WICK_TEST_ROW(Conv, [] {
-  std::vector<Sample> s;
-  for (auto& c : cases()) {
-    s.push_back(sample(std::string("Conv/") + c.name, {f32(c.x), f32(c.w), f32({c.w[0]})}, c.attrs));
-    s.push_back(sample(std::string("Conv/no_bias/") + c.name, {f32(c.x), f32(c.w)}, c.attrs));
-  }
-  return s;
-}, nullptr, 64);
-WICK_TEST_ROW(FusedConv, [] {
-  std::vector<Sample> s;
-  int k = 0;
-  for (auto& c : cases()) {
-    FusedConvAttrs a{c.attrs, {k % 10, k % 10 == 2 ? 0.0 : 0.1, 6.0}};
-    std::vector<Input> in = {f32(c.x), f32(c.w), f32({c.w[0]}), f32({c.w[0]}), f32({c.w[0]}), f32(output_of(c))};
-    if (k % 2 == 1) in[5] = Input::absent();
-    if (k % 3 == 1) in[3] = in[4] = Input::absent();
-    if (k % 4 == 3) in[2] = Input::absent();
-    s.push_back(sample(std::string("FusedConv/") + c.name, in, a));
-    ++k;
-  }
-  return s;
-}, nullptr, 128);
-WICK_TEST_ROW(ConvInputGrad, [] {
-  std::vector<Sample> s;
-  for (auto& c : cases()) {
-    s.push_back(sample(std::string("ConvInputGrad/") + c.name, {f32(output_of(c)), f32(c.w)},
-                       ConvGradAttrs{c.attrs, spatial_of(c.x)}));
-  }
-  return s;
-}, nullptr, 64);
-WICK_TEST_ROW(ConvWeightGrad, [] {
-  std::vector<Sample> s;
-  for (auto& c : cases()) {
-    s.push_back(sample(std::string("ConvWeightGrad/") + c.name, {f32(c.x), f32(output_of(c))},
-                       ConvGradAttrs{c.attrs, spatial_of(c.w)}));
-  }
-  return s;
-}, nullptr, 256);
+WICK_TEST_ROW(
+    Conv,
+    [] {
+      std::vector<Sample> s;
+      for (auto& c : cases()) {
+        s.push_back(
+            sample(std::string("Conv/") + c.name, {f32(c.x), f32(c.w), f32({c.w[0]})}, c.attrs));
+        s.push_back(sample(std::string("Conv/no_bias/") + c.name, {f32(c.x), f32(c.w)}, c.attrs));
+      }
+      return s;
+    },
+    nullptr, 64);
+WICK_TEST_ROW(
+    FusedConv,
+    [] {
+      std::vector<Sample> s;
+      int k = 0;
+      for (auto& c : cases()) {
+        FusedConvAttrs a{c.attrs, {k % 10, k % 10 == 2 ? 0.0 : 0.1, 6.0}};
+        std::vector<Input> in = {f32(c.x),      f32(c.w),      f32({c.w[0]}),
+                                 f32({c.w[0]}), f32({c.w[0]}), f32(output_of(c))};
+        if (k % 2 == 1) in[5] = Input::absent();
+        if (k % 3 == 1) in[3] = in[4] = Input::absent();
+        if (k % 4 == 3) in[2] = Input::absent();
+        s.push_back(sample(std::string("FusedConv/") + c.name, in, a));
+        ++k;
+      }
+      return s;
+    },
+    nullptr, 128);
+WICK_TEST_ROW(
+    ConvInputGrad,
+    [] {
+      std::vector<Sample> s;
+      for (auto& c : cases()) {
+        s.push_back(sample(std::string("ConvInputGrad/") + c.name, {f32(output_of(c)), f32(c.w)},
+                           ConvGradAttrs{c.attrs, spatial_of(c.x)}));
+      }
+      return s;
+    },
+    nullptr, 64);
+WICK_TEST_ROW(
+    ConvWeightGrad,
+    [] {
+      std::vector<Sample> s;
+      for (auto& c : cases()) {
+        s.push_back(sample(std::string("ConvWeightGrad/") + c.name, {f32(c.x), f32(output_of(c))},
+                           ConvGradAttrs{c.attrs, spatial_of(c.w)}));
+      }
+      return s;
+    },
+    nullptr, 256);
 
 }  // namespace wick::test

@@ -1,6 +1,6 @@
-// Test rows: one per op of ops.def (kTest_<Name>; a missing one does not link). From a row alone run: rule, reference
-// against a double oracle, every SIMD target against the reference by bits, threads, misalignment, gradients, and the
-// round trips through each format.
+// Test rows: one per op of ops.def (kTest_<Name>; a missing one does not link). From a row alone
+// run: rule, reference against a double oracle, every SIMD target against the reference by bits,
+// threads, misalignment, gradients, and the round trips through each format.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,15 @@ namespace wick::test {
 struct Input {
   DType dtype = DType::kF32;
   Shape shape;
-  double lo = -2, hi = 2;       // range of the random values; integers are whole
-  std::vector<double> values;   // when given: exactly these
+  double lo = -2, hi = 2;      // range of the random values; integers are whole
+  std::vector<double> values;  // when given: exactly these
   static Input absent() { return {DType::kNone, {}, 0, 0, {}}; }
 };
 inline Input f32(Shape s, double lo = -2, double hi = 2) { return {DType::kF32, s, lo, hi, {}}; }
 inline Input of(DType t, Shape s, double lo = -2, double hi = 2) { return {t, s, lo, hi, {}}; }
-inline Input ints(std::vector<double> v) { return {DType::kI64, {static_cast<int64_t>(v.size())}, 0, 0, v}; }
+inline Input ints(std::vector<double> v) {
+  return {DType::kI64, {static_cast<int64_t>(v.size())}, 0, 0, v};
+}
 
 struct Sample {
   std::string name;
@@ -41,7 +43,8 @@ struct TestRow {
   std::vector<Sample> (*samples)();
   // f64 oracle of an elementwise op, from libm; null: the op's f64 reference row serves.
   double (*oracle)(const double* in) = nullptr;
-  // Allowed error of the f32 reference in units of 2^-24, relative to the largest magnitude of the output.
+  // Allowed error of the f32 reference in units of 2^-24, relative to the largest magnitude of the
+  // output.
   double bound = 4;
 };
 

@@ -24,7 +24,9 @@ class OpRows : public testing::TestWithParam<const TestRow*> {
   std::vector<Sample> samples() const { return row().samples(); }
 };
 
-std::string row_name(const testing::TestParamInfo<const TestRow*>& info) { return find_op(info.param->op)->name; }
+std::string row_name(const testing::TestParamInfo<const TestRow*>& info) {
+  return find_op(info.param->op)->name;
+}
 
 // Element i of a broadcast input.
 double broadcast_at(const Value& v, const Shape& out, int64_t i) {
@@ -39,17 +41,20 @@ double broadcast_at(const Value& v, const Shape& out, int64_t i) {
   return v.at(offset);
 }
 
-// "" when every element is within bound * 2^-24 of its own magnitude (elementwise) or of the largest of the tensor.
+// "" when every element is within bound * 2^-24 of its own magnitude (elementwise) or of the
+// largest of the tensor.
 std::string off_by(const Value& got, const Value& want, double bound, bool own_magnitude) {
   TensorView g = got.view(), w = want.view();
-  if (!(g.shape == w.shape)) return fmt::format("{} vs {}", to_text(g.shape).text, to_text(w.shape).text);
+  if (!(g.shape == w.shape))
+    return fmt::format("{} vs {}", to_text(g.shape).text, to_text(w.shape).text);
   double largest = 0;
   for (int64_t i = 0; i < w.numel(); ++i) {
     if (std::isfinite(want.at(i))) largest = std::fmax(largest, std::fabs(want.at(i)));
   }
   for (int64_t i = 0; i < w.numel(); ++i) {
     double a = got.at(i), b = want.at(i);
-    if (g.dtype == DType::kF32) b = std::fabs(b) > 3.4028235677973366e38 ? std::copysign(INFINITY, b) : b;
+    if (g.dtype == DType::kF32)
+      b = std::fabs(b) > 3.4028235677973366e38 ? std::copysign(INFINITY, b) : b;
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     double room = bound * 0x1p-24 * (own_magnitude ? std::fabs(b) : largest) + 0x1p-149 * bound;
     if (!is_float(g.dtype) || !(std::fabs(a - b) <= room)) {
@@ -68,7 +73,8 @@ TEST_P(OpRows, ReferenceAgreesWithDoubleOracle) {
     Status status = run_op(row().op, s.attrs.get(), in, s.outputs, reference_sets(), nullptr, &got);
     ASSERT_TRUE(status.ok()) << status.message();
     if (row().oracle != nullptr) {
-      Value w(got[0].view().dtype == DType::kF32 ? DType::kF64 : got[0].view().dtype, got[0].view().shape);
+      Value w(got[0].view().dtype == DType::kF32 ? DType::kF64 : got[0].view().dtype,
+              got[0].view().shape);
       for (int64_t i = 0; i < w.view().numel(); ++i) {
         double args[3] = {};
         for (size_t k = 0; k < in.size(); ++k) args[k] = broadcast_at(in[k], w.view().shape, i);
@@ -76,11 +82,13 @@ TEST_P(OpRows, ReferenceAgreesWithDoubleOracle) {
       }
       want.push_back(w);
     } else {
-      status = run_op(row().op, s.attrs.get(), make_inputs(s, DType::kF64), s.outputs, reference_sets(), nullptr, &want);
+      status = run_op(row().op, s.attrs.get(), make_inputs(s, DType::kF64), s.outputs,
+                      reference_sets(), nullptr, &want);
       ASSERT_TRUE(status.ok()) << status.message();
     }
     for (size_t k = 0; k < want.size(); ++k) {
-      EXPECT_EQ(off_by(got[k], want[k], row().bound, row().oracle != nullptr), "") << "output " << k;
+      EXPECT_EQ(off_by(got[k], want[k], row().bound, row().oracle != nullptr), "")
+          << "output " << k;
     }
   }
 }
@@ -88,14 +96,16 @@ TEST_P(OpRows, ReferenceAgreesWithDoubleOracle) {
 TEST_P(OpRows, EverySimdTargetHasTheReferenceBits) {
   for (const Sample& s : samples()) {
     std::vector<Value> want;
-    ASSERT_TRUE(run_op(row().op, s.attrs.get(), make_inputs(s), s.outputs, reference_sets(), nullptr, &want).ok());
+    ASSERT_TRUE(
+        run_op(row().op, s.attrs.get(), make_inputs(s), s.outputs, reference_sets(), nullptr, &want)
+            .ok());
     for_each_simd_target([&](int64_t target) {
       for (size_t offset : {size_t{0}, size_t{4}}) {
         SCOPED_TRACE(fmt::format("{} {} offset {}", s.name, simd_target_name(target), offset));
         std::vector<Value> got;
         std::string kernel;
-        Status status = run_op(row().op, s.attrs.get(), make_inputs(s, DType::kF32, offset), s.outputs, cpu_sets(),
-                               nullptr, &got, &kernel, offset);
+        Status status = run_op(row().op, s.attrs.get(), make_inputs(s, DType::kF32, offset),
+                               s.outputs, cpu_sets(), nullptr, &got, &kernel, offset);
         ASSERT_TRUE(status.ok()) << status.message();
         for (size_t k = 0; k < want.size(); ++k) {
           if (simd_target_has_fma(target)) {
@@ -119,7 +129,8 @@ TEST_P(OpRows, ThreadsDoNotChangeBits) {
       auto in = make_inputs(s);
       ASSERT_TRUE(run_op(row().op, s.attrs.get(), in, s.outputs, cpu_sets(), nullptr, &one).ok());
       ASSERT_TRUE(run_op(row().op, s.attrs.get(), in, s.outputs, cpu_sets(), *pool, &many).ok());
-      for (size_t k = 0; k < one.size(); ++k) EXPECT_EQ(bits_differ(one[k].view(), many[k].view()), "");
+      for (size_t k = 0; k < one.size(); ++k)
+        EXPECT_EQ(bits_differ(one[k].view(), many[k].view()), "");
     }
     ThreadPool::destroy(*pool);
   }

@@ -29,26 +29,34 @@ std::vector<Sample> forward(const char* op) {
 }
 std::vector<Sample> backward(const char* op) {
   std::vector<Sample> s;
-  for (auto& c : cases()) s.push_back(sample(std::string(op) + "/" + c.name, {f32(c.y), f32(c.x)}, c.attrs));
+  for (auto& c : cases())
+    s.push_back(sample(std::string(op) + "/" + c.name, {f32(c.y), f32(c.x)}, c.attrs));
   return s;
 }
 
 }  // namespace
 
-WICK_TEST_ROW(MaxPool, [] { return forward("MaxPool"); }, nullptr, 1);
-WICK_TEST_ROW(AveragePool, [] { return forward("AveragePool"); }, nullptr, 16);
+WICK_TEST_ROW(
+    MaxPool, [] { return forward("MaxPool"); }, nullptr, 1);
+WICK_TEST_ROW(
+    AveragePool, [] { return forward("AveragePool"); }, nullptr, 16);
 // Ties, zeros of both signs and NaN: the gradient goes to the window's first largest element.
 Sample first_wins() {
   const double kinds[] = {1, 1, -0.0, 0.0, NAN, 2, -1, NAN, 0.0, -0.0, NAN};
   Input x = f32({1, 1, 4, 42});
   for (int i = 0; i < 4 * 42; ++i) x.values.push_back(kinds[(i * 7 + i / 42) % 11]);
-  return sample("MaxPoolGrad/first_wins", {f32({1, 1, 2, 21}), x}, PoolAttrs{{2, 2}, {2, 2}, {}, {}, 0, 0});
+  return sample("MaxPoolGrad/first_wins", {f32({1, 1, 2, 21}), x},
+                PoolAttrs{{2, 2}, {2, 2}, {}, {}, 0, 0});
 }
-WICK_TEST_ROW(MaxPoolGrad, [] {
-  auto s = backward("MaxPoolGrad");
-  s.push_back(first_wins());
-  return s;
-}, nullptr, 16);
-WICK_TEST_ROW(AveragePoolGrad, [] { return backward("AveragePoolGrad"); }, nullptr, 16);
+WICK_TEST_ROW(
+    MaxPoolGrad,
+    [] {
+      auto s = backward("MaxPoolGrad");
+      s.push_back(first_wins());
+      return s;
+    },
+    nullptr, 16);
+WICK_TEST_ROW(
+    AveragePoolGrad, [] { return backward("AveragePoolGrad"); }, nullptr, 16);
 
 }  // namespace wick::test

@@ -28,19 +28,27 @@ std::vector<Sample> with_empty(const char* op) {
 }
 std::vector<Sample> args(const char* op) {
   std::string n = op;
-  return {sample(n + "/last", {f32({6, 37})}, ArgAttrs{-1, 0, 0}), sample(n + "/first", {f32({6, 7})}, ArgAttrs{0, 1, 0}),
+  return {sample(n + "/last", {f32({6, 37})}, ArgAttrs{-1, 0, 0}),
+          sample(n + "/first", {f32({6, 7})}, ArgAttrs{0, 1, 0}),
           sample(n + "/ties", {of(DType::kI32, {5, 9}, 0, 2)}, ArgAttrs{1, 0, 0}),
           sample(n + "/ties_last", {of(DType::kI32, {5, 9}, 0, 2)}, ArgAttrs{1, 0, 1})};
 }
 
 }  // namespace
 
-WICK_TEST_ROW(ReduceSum, [] { return with_empty("ReduceSum"); }, nullptr, 64);
-WICK_TEST_ROW(ReduceMean, [] { return with_long("ReduceMean"); }, nullptr, 64);
-WICK_TEST_ROW(ReduceMax, [] { return with_long("ReduceMax"); }, nullptr, 1);
-WICK_TEST_ROW(ReduceMin, [] { return with_long("ReduceMin"); }, nullptr, 1);
-WICK_TEST_ROW(ReduceProd, [] { return reductions("ReduceProd", 0.7, 1.3); }, nullptr, 256);
-WICK_TEST_ROW(ArgMax, [] { return args("ArgMax"); }, nullptr, 1);
-WICK_TEST_ROW(ArgMin, [] { return args("ArgMin"); }, nullptr, 1);
+WICK_TEST_ROW(
+    ReduceSum, [] { return with_empty("ReduceSum"); }, nullptr, 64);
+WICK_TEST_ROW(
+    ReduceMean, [] { return with_long("ReduceMean"); }, nullptr, 64);
+WICK_TEST_ROW(
+    ReduceMax, [] { return with_long("ReduceMax"); }, nullptr, 1);
+WICK_TEST_ROW(
+    ReduceMin, [] { return with_long("ReduceMin"); }, nullptr, 1);
+WICK_TEST_ROW(
+    ReduceProd, [] { return reductions("ReduceProd", 0.7, 1.3); }, nullptr, 256);
+WICK_TEST_ROW(
+    ArgMax, [] { return args("ArgMax"); }, nullptr, 1);
+WICK_TEST_ROW(
+    ArgMin, [] { return args("ArgMin"); }, nullptr, 1);
 
 }  // namespace wick::test

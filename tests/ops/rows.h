@@ -5,7 +5,8 @@
 
 namespace wick::test {
 
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) extern const TestRow kTest_##Name;
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  extern const TestRow kTest_##Name;
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 

@@ -5,7 +5,8 @@
 namespace wick::test {
 namespace {
 constexpr const KernelSet* kReference[] = {&kReferenceKernels, &kTrainReferenceKernels};
-constexpr const KernelSet* kCpu[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels, &kTrainReferenceKernels};
+constexpr const KernelSet* kCpu[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
+                                     &kTrainReferenceKernels};
 }  // namespace
 Span<const KernelSet* const> reference_sets() { return kReference; }
 Span<const KernelSet* const> cpu_sets() { return kCpu; }

@@ -80,12 +80,14 @@ std::vector<Value> make_inputs(const Sample& sample, DType as, size_t offset_byt
     }
     Value v(spec.dtype == DType::kF32 ? as : spec.dtype, spec.shape, offset_bytes);
     for (int64_t i = 0, n = v.view().numel(); i < n; ++i) {
-      double u = static_cast<double>(mix(seed + k * 1000003 + static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
+      double u =
+          static_cast<double>(mix(seed + k * 1000003 + static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
       double x = spec.lo + u * (spec.hi - spec.lo);
       if (!spec.values.empty()) x = spec.values[static_cast<size_t>(i)];
       // every dtype of one sample holds the same numbers: f32 values in f64 too
       if (spec.dtype == DType::kF32) x = static_cast<float>(x);
-      if (spec.values.empty() && (is_int(spec.dtype) || spec.dtype == DType::kBool)) x = std::floor(x);
+      if (spec.values.empty() && (is_int(spec.dtype) || spec.dtype == DType::kBool))
+        x = std::floor(x);
       v.set(i, x);
     }
     values.push_back(v);
@@ -100,15 +102,16 @@ std::vector<TensorView> views(const std::vector<Value>& values) {
 }
 
 Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outputs,
-              Span<const KernelSet* const> sets, ThreadPool* pool, std::vector<Value>* out, std::string* kernel,
-              size_t offset_bytes) {
+              Span<const KernelSet* const> sets, ThreadPool* pool, std::vector<Value>* out,
+              std::string* kernel, size_t offset_bytes) {
   std::vector<ValueInfo<int64_t>> infos, outs(static_cast<size_t>(outputs));
   std::vector<std::vector<int64_t>> elements(in.size());
   for (size_t k = 0; k < in.size(); ++k) {
     TensorView v = in[k].view();
     ValueInfo<int64_t> info{v.dtype, v.shape, nullptr, 0};
     if (v.present() && is_int(v.dtype) && v.numel() <= 64) {
-      for (int64_t i = 0; i < v.numel(); ++i) elements[k].push_back(static_cast<int64_t>(in[k].at(i)));
+      for (int64_t i = 0; i < v.numel(); ++i)
+        elements[k].push_back(static_cast<int64_t>(in[k].at(i)));
       elements[k].push_back(0);  // never an empty (null) array
       info.elements = elements[k].data();
       info.element_count = v.numel();
@@ -137,8 +140,8 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
 
 std::string bits_differ(const TensorView& a, const TensorView& b) {
   if (a.dtype != b.dtype || !(a.shape == b.shape)) {
-    return fmt::format("{}{} vs {}{}", dtype_name(a.dtype), to_text(a.shape).text, dtype_name(b.dtype),
-                       to_text(b.shape).text);
+    return fmt::format("{}{} vs {}{}", dtype_name(a.dtype), to_text(a.shape).text,
+                       dtype_name(b.dtype), to_text(b.shape).text);
   }
   size_t size = dtype_size(a.dtype);
   const char *pa = static_cast<const char*>(a.data), *pb = static_cast<const char*>(b.data);

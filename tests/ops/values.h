@@ -25,10 +25,12 @@ class Value {
 };
 
 // The sample's inputs; `as` replaces f32 (kF64 for oracles and gradients).
-std::vector<Value> make_inputs(const Sample& sample, DType as = DType::kF32, size_t offset_bytes = 0);
+std::vector<Value> make_inputs(const Sample& sample, DType as = DType::kF32,
+                               size_t offset_bytes = 0);
 std::vector<TensorView> views(const std::vector<Value>& values);
 
-// Rule, then the first kernel of the sets that matches, then run. `*kernel` (optional) gets the row's name.
+// Rule, then the first kernel of the sets that matches, then run. `*kernel` (optional) gets the
+// row's name.
 Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outputs,
               Span<const KernelSet* const> sets, ThreadPool* pool, std::vector<Value>* out,
               std::string* kernel = nullptr, size_t offset_bytes = 0);

@@ -1,4 +1,5 @@
-// The rows of the training ops (role kTrain), named as runtime/kernels/kernel_set.h names the others.
+// The rows of the training ops (role kTrain), named as runtime/kernels/kernel_set.h names the
+// others.
 #pragma once
 
 #include "runtime/kernels/kernel_set.h"

@@ -70,46 +70,26 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
 
 std::string display_name(OpId op) {
   switch (op) {
-    case OpId::kMatMul:
-      return "matmul";
-    case OpId::kConv:
-      return "conv2d";
-    case OpId::kMaxPool:
-      return "max_pool2d";
-    case OpId::kAveragePool:
-      return "avg_pool2d";
-    case OpId::kBatchNormTrain:
-      return "batch_norm";
-    case OpId::kReduceSum:
-      return "sum";
-    case OpId::kReduceMean:
-      return "mean";
-    case OpId::kReduceMax:
-      return "amax";
-    case OpId::kReduceMin:
-      return "amin";
-    case OpId::kReduceProd:
-      return "prod";
-    case OpId::kArgMax:
-      return "argmax";
-    case OpId::kArgMin:
-      return "argmin";
-    case OpId::kTranspose:
-      return "permute";
-    case OpId::kConcat:
-      return "cat";
-    case OpId::kGather:
-      return "index_select";
-    case OpId::kGatherElements:
-      return "gather";
-    case OpId::kHardSwish:
-      return "hardswish";
-    case OpId::kHardSigmoid:
-      return "hardsigmoid";
-    case OpId::kClip:
-      return "clamp";
-    default:
-      break;
+    case OpId::kMatMul: return "matmul";
+    case OpId::kConv: return "conv2d";
+    case OpId::kMaxPool: return "max_pool2d";
+    case OpId::kAveragePool: return "avg_pool2d";
+    case OpId::kBatchNormTrain: return "batch_norm";
+    case OpId::kReduceSum: return "sum";
+    case OpId::kReduceMean: return "mean";
+    case OpId::kReduceMax: return "amax";
+    case OpId::kReduceMin: return "amin";
+    case OpId::kReduceProd: return "prod";
+    case OpId::kArgMax: return "argmax";
+    case OpId::kArgMin: return "argmin";
+    case OpId::kTranspose: return "permute";
+    case OpId::kConcat: return "cat";
+    case OpId::kGather: return "index_select";
+    case OpId::kGatherElements: return "gather";
+    case OpId::kHardSwish: return "hardswish";
+    case OpId::kHardSigmoid: return "hardsigmoid";
+    case OpId::kClip: return "clamp";
+    default: break;
   }
   const OpInfo* info = find_op(op);
   if (info == nullptr) return "op " + std::to_string(static_cast<int>(op));

@@ -8,32 +8,19 @@ namespace {
 template <class F>
 void with_type(DType t, const char* op, const Where& where, const F& f) {
   switch (t) {
-    case DType::kF32:
-      return f(float());
-    case DType::kF64:
-      return f(double());
-    case DType::kF16:
-      return f(Half());
-    case DType::kBF16:
-      return f(BFloat16());
-    case DType::kI64:
-      return f(int64_t());
-    case DType::kI32:
-      return f(int32_t());
-    case DType::kI16:
-      return f(int16_t());
-    case DType::kI8:
-      return f(int8_t());
-    case DType::kU64:
-      return f(uint64_t());
-    case DType::kU32:
-      return f(uint32_t());
-    case DType::kU16:
-      return f(uint16_t());
-    case DType::kU8:
-      return f(uint8_t());
-    case DType::kBool:
-      return f(bool());
+    case DType::kF32: return f(float());
+    case DType::kF64: return f(double());
+    case DType::kF16: return f(Half());
+    case DType::kBF16: return f(BFloat16());
+    case DType::kI64: return f(int64_t());
+    case DType::kI32: return f(int32_t());
+    case DType::kI16: return f(int16_t());
+    case DType::kI8: return f(int8_t());
+    case DType::kU64: return f(uint64_t());
+    case DType::kU32: return f(uint32_t());
+    case DType::kU16: return f(uint16_t());
+    case DType::kU8: return f(uint8_t());
+    case DType::kBool: return f(bool());
     default:
       throw_error(op, std::string("cannot make a tensor of ") + dtype_name(t), where,
                   Code::kTypeMismatch);

@@ -17,34 +17,20 @@ std::atomic<uint64_t> g_next_id{1};
 
 double read_element(const TensorView& v, int64_t i) {
   switch (v.dtype) {
-    case DType::kF32:
-      return static_cast<double>(v.as<float>()[i]);
-    case DType::kF64:
-      return v.as<double>()[i];
-    case DType::kF16:
-      return static_cast<double>(static_cast<float>(v.as<Half>()[i]));
-    case DType::kBF16:
-      return static_cast<double>(static_cast<float>(v.as<BFloat16>()[i]));
-    case DType::kI64:
-      return static_cast<double>(v.as<int64_t>()[i]);
-    case DType::kI32:
-      return v.as<int32_t>()[i];
-    case DType::kI16:
-      return v.as<int16_t>()[i];
-    case DType::kI8:
-      return v.as<int8_t>()[i];
-    case DType::kU64:
-      return static_cast<double>(v.as<uint64_t>()[i]);
-    case DType::kU32:
-      return v.as<uint32_t>()[i];
-    case DType::kU16:
-      return v.as<uint16_t>()[i];
-    case DType::kU8:
-      return v.as<uint8_t>()[i];
-    case DType::kBool:
-      return v.as<bool>()[i] ? 1 : 0;
-    default:
-      return std::nan("");
+    case DType::kF32: return static_cast<double>(v.as<float>()[i]);
+    case DType::kF64: return v.as<double>()[i];
+    case DType::kF16: return static_cast<double>(static_cast<float>(v.as<Half>()[i]));
+    case DType::kBF16: return static_cast<double>(static_cast<float>(v.as<BFloat16>()[i]));
+    case DType::kI64: return static_cast<double>(v.as<int64_t>()[i]);
+    case DType::kI32: return v.as<int32_t>()[i];
+    case DType::kI16: return v.as<int16_t>()[i];
+    case DType::kI8: return v.as<int8_t>()[i];
+    case DType::kU64: return static_cast<double>(v.as<uint64_t>()[i]);
+    case DType::kU32: return v.as<uint32_t>()[i];
+    case DType::kU16: return v.as<uint16_t>()[i];
+    case DType::kU8: return v.as<uint8_t>()[i];
+    case DType::kBool: return v.as<bool>()[i] ? 1 : 0;
+    default: return std::nan("");
   }
 }
 

@@ -73,8 +73,7 @@ bool view_rule(OpId op, const void* attrs, Span<const TensorView> in, const Shap
       }
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -17,7 +17,8 @@ struct CpuStep {
 
 class CpuPartition final : public Partition {
  public:
-  CpuPartition(Allocator& allocator, const PartitionSpec& spec) : allocator_(allocator), spec_(spec), arena_(allocator) {}
+  CpuPartition(Allocator& allocator, const PartitionSpec& spec)
+      : allocator_(allocator), spec_(spec), arena_(allocator) {}
 
   Status compile(Span<const KernelSet* const> sets);
   Status run(const RunCtx& ctx) override;
@@ -59,7 +60,8 @@ Status CpuPartition::pack(const KernelQuery& query, CpuStep& step, const PlanSte
     PackCache::Key key{value.constant, step.row, want.layout, want.bytes};
     if (step.packed[slot] == nullptr && shared) step.packed[slot] = spec_.cache->find(key);
     if (step.packed[slot] != nullptr) continue;
-    WICK_ASSIGN(void* dst, shared ? spec_.cache->allocate(want.bytes) : arena_.allocate(want.bytes, kAlignment));
+    WICK_ASSIGN(void* dst, shared ? spec_.cache->allocate(want.bytes)
+                                  : arena_.allocate(want.bytes, kAlignment));
     WICK_TRY(step.row->pack(query, step.plan, slot, dst));
     if (shared) WICK_TRY(spec_.cache->keep(key, dst));
     step.packed[slot] = dst;
@@ -88,7 +90,8 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
   KernelQuery query{from.node->op, from.node->attrs, in, out, spec_.threads};
   step.row = find_kernel(sets, query);
   if (step.row == nullptr) {
-    return error(Code::kUnsupported, "no kernel for %s", in.empty() ? "no input" : dtype_name(in[0].dtype));
+    return error(Code::kUnsupported, "no kernel for %s",
+                 in.empty() ? "no input" : dtype_name(in[0].dtype));
   }
   if (step.row->plan != nullptr) WICK_TRY(step.row->plan(query, &step.plan));
   if (step.plan.scratch_bytes > scratch_) scratch_ = step.plan.scratch_bytes;
@@ -112,7 +115,8 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
   }
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
   KernelCtx kernel{ctx.pool, ctx.scratch, &step.plan, {step.packed[0], step.packed[1]}};
-  return step.row->run(kernel, {step.in, from.in.size()}, {step.out, from.out.size()}, from.node->attrs);
+  return step.row->run(kernel, {step.in, from.in.size()}, {step.out, from.out.size()},
+                       from.node->attrs);
 }
 
 Status CpuPartition::run(const RunCtx& ctx) {
@@ -121,13 +125,21 @@ Status CpuPartition::run(const RunCtx& ctx) {
     if (step.row == nullptr) continue;
     const PlanStep& from = spec_.steps[i];
     if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns) {
-      return error(Code::kDeadline, "the deadline passed before node %.60s (%s)", from.node->name, text_of(*from.node));
+      return error(Code::kDeadline, "the deadline passed before node %.60s (%s)", from.node->name,
+                   text_of(*from.node));
     }
     uint64_t begin = ctx.trace != nullptr ? now_ns() : 0;
     WICK_TRY(annotate(run_step(ctx, i), "node %.60s (%s): ", from.node->name, text_of(*from.node)));
     if (ctx.trace != nullptr) {
-      ctx.trace->on_op({text_of(*from.node), from.node->name, step.row->name, "cpu", static_cast<int64_t>(spec_.first_step + i), begin,
-                        now_ns(), {step.in, from.in.size()}, {step.out, from.out.size()}});
+      ctx.trace->on_op({text_of(*from.node),
+                        from.node->name,
+                        step.row->name,
+                        "cpu",
+                        static_cast<int64_t>(spec_.first_step + i),
+                        begin,
+                        now_ns(),
+                        {step.in, from.in.size()},
+                        {step.out, from.out.size()}});
     }
   }
   return {};

@@ -63,22 +63,20 @@ void cast(ThreadPool* pool, const TensorView& in, const TensorView& out) {
   });
 }
 
-#define WICK_CAST_TYPES(X)                                                                        \
-  X(float)                                                                                        \
-  X(double) X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) X(uint16_t) \
+#define WICK_CAST_TYPES(X)                                                              \
+  X(float)                                                                              \
+  X(double)                                                                             \
+  X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) X(uint16_t) \
       X(uint32_t) X(uint64_t) X(bool)
 
 template <class From>
 bool cast_from(ThreadPool* pool, const TensorView& in, const TensorView& out) {
   switch (out.dtype) {
-#define X(To)                      \
-  case dtype_of<To>:               \
-    cast<From, To>(pool, in, out); \
-    return true;
+#define X(To) \
+  case dtype_of<To>: cast<From, To>(pool, in, out); return true;
     WICK_CAST_TYPES(X)
 #undef X
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -98,8 +96,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     break;
     WICK_CAST_TYPES(X)
 #undef X
-    default:
-      break;
+    default: break;
   }
   return error(Code::kUnsupported, "no cast from %s to %s", dtype_name(in[0].dtype),
                dtype_name(out[0].dtype));

@@ -1,5 +1,5 @@
-// Gather, GatherElements, ScatterElements. Indices may be negative (from the end); out of range is an error, and
-// the check runs before anything is written.
+// Gather, GatherElements, ScatterElements. Indices may be negative (from the end); out of range is
+// an error, and the check runs before anything is written.
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/kernel_set.h"
 
@@ -23,7 +23,8 @@ Status check_indices(const TensorView& indices, int64_t extent) {
   return {};
 }
 
-Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                  const void* attrs) {
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, in[0].rank());
   int64_t extent = in[0].shape[axis];
   WICK_TRY(check_indices(in[1], extent));
@@ -45,7 +46,8 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   return {};
 }
 
-// Calls f(offset in indices, offset in x) for every index position, in row-major order; all contiguous.
+// Calls f(offset in indices, offset in x) for every index position, in row-major order; all
+// contiguous.
 template <class F>
 void each_element(const TensorView& x, const TensorView& indices, int axis, F&& f) {
   int64_t n = indices.numel(), at[kMaxRank] = {};
@@ -66,11 +68,13 @@ void each_element(const TensorView& x, const TensorView& indices, int axis, F&& 
 
 template <class T>
 Status gather_elements_as(Span<const TensorView> in, Span<TensorView> out, int axis) {
-  each_element(in[0], in[1], axis, [&](int64_t i, int64_t from) { out[0].as<T>()[i] = in[0].as<T>()[from]; });
+  each_element(in[0], in[1], axis,
+               [&](int64_t i, int64_t from) { out[0].as<T>()[i] = in[0].as<T>()[from]; });
   return {};
 }
 
-Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                           const void* attrs) {
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, in[0].rank());
   WICK_TRY(check_indices(in[1], in[0].shape[axis]));
   switch (dtype_size(in[0].dtype)) {
@@ -90,12 +94,14 @@ T combine(T old, T update, ScatterReduction how) {
     case ScatterReduction::kMul: return static_cast<T>(old * update);
     case ScatterReduction::kMax:
       if (old != old) return old;
-      return update != update || update > old || (update == old && !__builtin_signbit(static_cast<double>(update)))
+      return update != update || update > old ||
+                     (update == old && !__builtin_signbit(static_cast<double>(update)))
                  ? update
                  : old;
     case ScatterReduction::kMin:
       if (old != old) return old;
-      return update != update || update < old || (update == old && __builtin_signbit(static_cast<double>(update)))
+      return update != update || update < old ||
+                     (update == old && __builtin_signbit(static_cast<double>(update)))
                  ? update
                  : old;
   }
@@ -104,7 +110,8 @@ T combine(T old, T update, ScatterReduction how) {
 
 // Updates apply in row-major order of the indices (the contract's "input order").
 template <class T>
-Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                   const void* attrs) {
   const auto& a = *static_cast<const ScatterAttrs*>(attrs);
   int axis = axis_of(a.axis, in[0].rank());
   WICK_TRY(check_indices(in[1], in[0].shape[axis]));
@@ -128,12 +135,17 @@ bool match_dtype(const KernelQuery& q) {
 }  // namespace
 
 WICK_REF_ROWS(Gather, {"gather.any", kContiguous, match_move, nullptr, nullptr, run_gather});
-WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, nullptr, nullptr, run_gather_elements});
+WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, nullptr, nullptr,
+                               run_gather_elements});
 WICK_REF_ROWS(ScatterElements,
-              {"scatter_elements.f32", kInPlace, match_dtype<float>, nullptr, nullptr, run_scatter<float>},
-              {"scatter_elements.f64", kInPlace, match_dtype<double>, nullptr, nullptr, run_scatter<double>},
-              {"scatter_elements.i64", kInPlace, match_dtype<int64_t>, nullptr, nullptr, run_scatter<int64_t>},
-              {"scatter_elements.i32", kInPlace, match_dtype<int32_t>, nullptr, nullptr, run_scatter<int32_t>});
+              {"scatter_elements.f32", kInPlace, match_dtype<float>, nullptr, nullptr,
+               run_scatter<float>},
+              {"scatter_elements.f64", kInPlace, match_dtype<double>, nullptr, nullptr,
+               run_scatter<double>},
+              {"scatter_elements.i64", kInPlace, match_dtype<int64_t>, nullptr, nullptr,
+               run_scatter<int64_t>},
+              {"scatter_elements.i32", kInPlace, match_dtype<int32_t>, nullptr, nullptr,
+               run_scatter<int32_t>});
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
 WICK_NO_CPU_ROWS(ScatterElements);

@@ -20,7 +20,8 @@ Status run_reshape(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   return {};
 }
 
-Status run_transpose(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_transpose(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                     const void* attrs) {
   const auto& perm = static_cast<const TransposeAttrs*>(attrs)->perm;
   TensorView x = in[0];
   for (int i = 0; i < x.rank(); ++i) {
@@ -45,7 +46,8 @@ Status run_expand(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
 
 int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
-Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                  const void* attrs) {
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, out[0].rank());
   int64_t at = 0;
   for (const TensorView& x : in) {
@@ -55,7 +57,8 @@ Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   return {};
 }
 
-Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                 const void* attrs) {
   int axis = axis_of(static_cast<const SplitAttrs*>(attrs)->axis, in[0].rank());
   int64_t at = 0;
   for (TensorView& y : out) {
@@ -66,7 +69,8 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
 }
 
 int64_t int_at(const TensorView& v, int64_t i) {
-  if (v.dtype == DType::kI32) return v.as<int32_t>()[i * (v.rank() == 0 ? 1 : v.strides[v.rank() - 1])];
+  if (v.dtype == DType::kI32)
+    return v.as<int32_t>()[i * (v.rank() == 0 ? 1 : v.strides[v.rank() - 1])];
   return v.as<int64_t>()[i * (v.rank() == 0 ? 1 : v.strides[v.rank() - 1])];
 }
 
@@ -74,24 +78,31 @@ int64_t int_at(const TensorView& v, int64_t i) {
 struct IntArg {
   const TensorView* input;
   Span<const int64_t> attr;
-  int64_t count() const { return input != nullptr ? input->numel() : static_cast<int64_t>(attr.size()); }
-  int64_t operator[](int64_t i) const { return input != nullptr ? int_at(*input, i) : attr[static_cast<size_t>(i)]; }
+  int64_t count() const {
+    return input != nullptr ? input->numel() : static_cast<int64_t>(attr.size());
+  }
+  int64_t operator[](int64_t i) const {
+    return input != nullptr ? int_at(*input, i) : attr[static_cast<size_t>(i)];
+  }
 };
 IntArg int_arg(Span<const TensorView> in, size_t i, Span<const int64_t> attr) {
   return {i < in.size() && in[i].present() ? &in[i] : nullptr, attr};
 }
 
-Status run_slice(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_slice(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                 const void* attrs) {
   const auto& a = *static_cast<const SliceAttrs*>(attrs);
   IntArg starts = int_arg(in, 1, a.starts.span()), ends = int_arg(in, 2, a.ends.span());
   IntArg axes = int_arg(in, 3, a.axes.span()), steps = int_arg(in, 4, a.steps.span());
   TensorView x = in[0];
   for (int64_t i = 0; i < starts.count(); ++i) {
     int axis = axes.count() > 0 ? axis_of(axes[i], x.rank()) : static_cast<int>(i);
-    auto r = rules::resolve_slice(in[0].shape[axis], starts[i], ends[i], steps.count() > 0 ? steps[i] : 1);
+    auto r = rules::resolve_slice(in[0].shape[axis], starts[i], ends[i],
+                                  steps.count() > 0 ? steps[i] : 1);
     x = slice_view(x, axis, r.start, r.step, r.count);
   }
-  if (!(x.shape == out[0].shape)) return Status(Code::kShapeMismatch, "slice bounds changed after planning");
+  if (!(x.shape == out[0].shape))
+    return Status(Code::kShapeMismatch, "slice bounds changed after planning");
   copy_strided(x, out[0]);
   return {};
 }
@@ -112,8 +123,8 @@ int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
 }
 
 template <class T>
-void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, PadMode mode, T value, int axis,
-              int64_t from, int64_t to) {
+void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, PadMode mode,
+              T value, int axis, int64_t from, int64_t to) {
   if (axis == x.rank()) {
     y.as<T>()[to] = from < 0 ? value : x.as<T>()[from];
     return;
@@ -143,7 +154,8 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
   int64_t before[kMaxRank] = {};
   IntArg pads = int_arg(in, 1, a.pads.span()), axes = int_arg(in, 3, a.axes.span());
   int64_t n = axes.count() > 0 ? axes.count() : in[0].rank();
-  for (int64_t i = 0; i < n; ++i) before[axes.count() > 0 ? axis_of(axes[i], in[0].rank()) : i] = pads[i];
+  for (int64_t i = 0; i < n; ++i)
+    before[axes.count() > 0 ? axis_of(axes[i], in[0].rank()) : i] = pads[i];
   bool given = in.size() > 2 && in[2].present() && in[2].numel() > 0;
   T value = given ? *in[2].as<T>() : float_value<T>(a.value, in[0].dtype);
   auto mode = static_cast<PadMode>(a.mode);
@@ -154,7 +166,8 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
   return {};
 }
 
-Status run_pad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_pad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+               const void* attrs) {
   const auto& a = *static_cast<const PadAttrs*>(attrs);
   switch (dtype_size(in[0].dtype)) {
     case 1: return pad_as<uint8_t>(in, out, a);
@@ -165,11 +178,13 @@ Status run_pad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out
   }
 }
 
-Status run_shape(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void* attrs) {
+Status run_shape(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                 const void* attrs) {
   int64_t start = static_cast<const ShapeOpAttrs*>(attrs)->start, rank = in[0].rank();
   start = start < 0 ? start + rank : start;
   start = start < 0 ? 0 : start;
-  for (int64_t i = 0; i < out[0].numel(); ++i) out[0].as<int64_t>()[i] = in[0].shape[static_cast<int>(start + i)];
+  for (int64_t i = 0; i < out[0].numel(); ++i)
+    out[0].as<int64_t>()[i] = in[0].shape[static_cast<int>(start + i)];
   return {};
 }
 
@@ -178,7 +193,8 @@ bool match_any(const KernelQuery&) { return true; }
 
 }  // namespace
 
-WICK_REF_ROWS(Identity, {"identity.any", kStridedInputs | kInPlace, match, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Identity,
+              {"identity.any", kStridedInputs | kInPlace, match, nullptr, nullptr, run_reshape});
 WICK_REF_ROWS(Reshape, {"reshape.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
 WICK_REF_ROWS(Flatten, {"flatten.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
 WICK_REF_ROWS(Squeeze, {"squeeze.any", kStridedInputs, match, nullptr, nullptr, run_reshape});

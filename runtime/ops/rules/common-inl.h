@@ -10,8 +10,8 @@ Status shapes_differ(const char* what, const BasicShape<D>& a, const BasicShape<
   return error(Code::kShapeMismatch, "%s: %s and %s", what, to_text(a).text, to_text(b).text);
 }
 
-// Numpy broadcasting of a and b. Where symbols leave it open, the known or larger side is taken: the int64 rule
-// checks again when sizes are known.
+// Numpy broadcasting of a and b. Where symbols leave it open, the known or larger side is taken:
+// the int64 rule checks again when sizes are known.
 template <class D>
 Status broadcast(const BasicShape<D>& a, const BasicShape<D>& b, BasicShape<D>* out) {
   int rank = a.rank() > b.rank() ? a.rank() : b.rank();
@@ -37,16 +37,19 @@ Status broadcast(const BasicShape<D>& a, const BasicShape<D>& b, BasicShape<D>* 
 template <class D>
 Status need_rank(const ValueInfo<D>& v, int lo, int hi, const char* name) {
   if (v.rank() >= lo && v.rank() <= hi) return {};
-  if (lo == hi) return error(Code::kShapeMismatch, "%s must have rank %d, got %s", name, lo, to_text(v.shape).text);
-  return error(Code::kShapeMismatch, "%s must have rank %d to %d, got %s", name, lo, hi, to_text(v.shape).text);
+  if (lo == hi)
+    return error(Code::kShapeMismatch, "%s must have rank %d, got %s", name, lo,
+                 to_text(v.shape).text);
+  return error(Code::kShapeMismatch, "%s must have rank %d to %d, got %s", name, lo, hi,
+               to_text(v.shape).text);
 }
 
 template <class D>
 Status same_dtype(RuleCtx<D>& c) {
   for (size_t i = 1; i < c.in.size(); ++i) {
     if (c.in[i].present() && c.in[i].dtype != c.in[0].dtype) {
-      return error(Code::kTypeMismatch, "inputs must have one dtype, got %s and %s", dtype_name(c.in[0].dtype),
-                   dtype_name(c.in[i].dtype));
+      return error(Code::kTypeMismatch, "inputs must have one dtype, got %s and %s",
+                   dtype_name(c.in[0].dtype), dtype_name(c.in[i].dtype));
     }
   }
   return {};
@@ -78,7 +81,8 @@ void set_out(RuleCtx<D>& c, size_t i, DType dtype, const BasicShape<D>& shape) {
 
 inline Result<int> normalize_axis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    return error(Code::kInvalidArgument, "axis %lld out of range for rank %d", static_cast<long long>(axis), rank);
+    return error(Code::kInvalidArgument, "axis %lld out of range for rank %d",
+                 static_cast<long long>(axis), rank);
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -91,8 +95,8 @@ D product(const BasicShape<D>& s, int from, int to) {
   return p;
 }
 
-// The integers an op reads as `name`: optional input `i` where present (its values must be known), else `attr`.
-// kCapacity entries at most.
+// The integers an op reads as `name`: optional input `i` where present (its values must be known),
+// else `attr`. kCapacity entries at most.
 template <class D, int N>
 struct DimArgs {
   D values[N] = {};
@@ -100,13 +104,16 @@ struct DimArgs {
   bool given = false;  // by input or non-empty attribute
 };
 template <class D, int N, class List>
-Status read_dims(const RuleCtx<D>& c, size_t i, const List& attr, const char* name, DimArgs<D, N>* out) {
+Status read_dims(const RuleCtx<D>& c, size_t i, const List& attr, const char* name,
+                 DimArgs<D, N>* out) {
   if (c.has(i)) {
     const ValueInfo<D>& v = c.in[i];
     if (!is_int(v.dtype)) {
-      return error(Code::kTypeMismatch, "%s must be an integer tensor, got %s", name, dtype_name(v.dtype));
+      return error(Code::kTypeMismatch, "%s must be an integer tensor, got %s", name,
+                   dtype_name(v.dtype));
     }
-    if (v.rank() > 1) return error(Code::kShapeMismatch, "%s must have rank 1, got rank %d", name, v.rank());
+    if (v.rank() > 1)
+      return error(Code::kShapeMismatch, "%s must have rank 1, got rank %d", name, v.rank());
     if (v.elements == nullptr && !(v.rank() == 1 && dim_equal(v.shape[0], D(0)) == Tri::kYes)) {
       return Status(Code::kNotFound, kNeedsValue);
     }

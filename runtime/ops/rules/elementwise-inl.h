@@ -34,8 +34,10 @@ Status clip(RuleCtx<D>& c) {
   WICK_TRY(need_number(c.in[0]));
   WICK_TRY(same_dtype(c));
   for (size_t i = 1; i < 3; ++i) {
-    if (c.has(i) && c.in[i].rank() != 0 && !(c.in[i].rank() == 1 && dim_equal(c.in[i].shape[0], D(1)) != Tri::kNo)) {
-      return error(Code::kShapeMismatch, "bounds must be scalars, got %s", to_text(c.in[i].shape).text);
+    if (c.has(i) && c.in[i].rank() != 0 &&
+        !(c.in[i].rank() == 1 && dim_equal(c.in[i].shape[0], D(1)) != Tri::kNo)) {
+      return error(Code::kShapeMismatch, "bounds must be scalars, got %s",
+                   to_text(c.in[i].shape).text);
     }
   }
   set_out(c, 0, c.in[0].dtype, c.in[0].shape);
@@ -45,7 +47,8 @@ template <class D>
 Status cast(RuleCtx<D>& c) {
   int64_t to = c.template as<CastAttrs>().to;
   auto castable = [](DType t) { return is_number(t) || t == DType::kBool; };
-  if (to <= 0 || to >= kDTypeCount || !castable(static_cast<DType>(to)) || !castable(c.in[0].dtype)) {
+  if (to <= 0 || to >= kDTypeCount || !castable(static_cast<DType>(to)) ||
+      !castable(c.in[0].dtype)) {
     return error(Code::kTypeMismatch, "cannot cast %s to dtype %lld", dtype_name(c.in[0].dtype),
                  static_cast<long long>(to));
   }
@@ -92,8 +95,8 @@ template <class D>
 Status where(RuleCtx<D>& c) {
   WICK_TRY(need_bool(c.in[0]));
   if (c.in[1].dtype != c.in[2].dtype) {
-    return error(Code::kTypeMismatch, "both choices must have one dtype, got %s and %s", dtype_name(c.in[1].dtype),
-                 dtype_name(c.in[2].dtype));
+    return error(Code::kTypeMismatch, "both choices must have one dtype, got %s and %s",
+                 dtype_name(c.in[1].dtype), dtype_name(c.in[2].dtype));
   }
   BasicShape<D> choice, shape;
   WICK_TRY(broadcast(c.in[1].shape, c.in[2].shape, &choice));

@@ -10,10 +10,12 @@ Status matmul(RuleCtx<D>& c) {
   WICK_TRY(need_number(c.in[0]));
   WICK_TRY(same_dtype(c));
   const auto &a = c.in[0].shape, &b = c.in[1].shape;
-  if (a.rank() == 0 || b.rank() == 0) return shapes_differ("operands must have rank 1 or more", a, b);
+  if (a.rank() == 0 || b.rank() == 0)
+    return shapes_differ("operands must have rank 1 or more", a, b);
   D ka = a[a.rank() - 1], kb = b[b.rank() == 1 ? 0 : b.rank() - 2];
   if (dim_equal(ka, kb) == Tri::kNo) {
-    return error(Code::kShapeMismatch, "inner dimensions differ: %s x %s", to_text(a).text, to_text(b).text);
+    return error(Code::kShapeMismatch, "inner dimensions differ: %s x %s", to_text(a).text,
+                 to_text(b).text);
   }
   BasicShape<D> batch_a, batch_b, out;
   for (int i = 0; i + 2 < a.rank(); ++i) batch_a.push_back(a[i]);
@@ -30,7 +32,8 @@ Status need_vector(const RuleCtx<D>& c, size_t i, const D& extent, const char* n
   if (!c.has(i)) return {};
   if (c.in[i].rank() == 1 && dim_equal(c.in[i].shape[0], extent) != Tri::kNo) return {};
   BasicShape<D> want{extent};
-  return error(Code::kShapeMismatch, "%s must be %s, got %s", name, to_text(want).text, to_text(c.in[i].shape).text);
+  return error(Code::kShapeMismatch, "%s must be %s, got %s", name, to_text(want).text,
+               to_text(c.in[i].shape).text);
 }
 
 template <class D>
@@ -41,7 +44,8 @@ Status linear(RuleCtx<D>& c) {
   WICK_TRY(need_rank(c.in[0], 1, kMaxRank, "input"));
   WICK_TRY(need_rank(c.in[1], 2, 2, "weight"));
   if (dim_equal(x[x.rank() - 1], w[1]) == Tri::kNo) {
-    return error(Code::kShapeMismatch, "last input dimension differs from in_features: input %s, weight %s",
+    return error(Code::kShapeMismatch,
+                 "last input dimension differs from in_features: input %s, weight %s",
                  to_text(x).text, to_text(w).text);
   }
   WICK_TRY(need_vector(c, 2, w[0], "bias"));
@@ -68,7 +72,8 @@ Status check_epilogue(RuleCtx<D>& c, const D& channels) {
 
 inline Status check_activation(const EpilogueAttrs& e) {
   if (e.activation < 0 || e.activation > static_cast<int64_t>(Activation::kGeluTanh)) {
-    return error(Code::kInvalidArgument, "unknown activation %lld", static_cast<long long>(e.activation));
+    return error(Code::kInvalidArgument, "unknown activation %lld",
+                 static_cast<long long>(e.activation));
   }
   return {};
 }

@@ -9,7 +9,8 @@ Status check_channels(RuleCtx<D>& c, size_t x, size_t first) {
   WICK_TRY(need_float(c.in[x]));
   WICK_TRY(same_dtype(c));
   WICK_TRY(need_rank(c.in[x], 2, kMaxRank, "input"));
-  for (size_t i = first; i < c.in.size(); ++i) WICK_TRY(need_vector(c, i, c.in[x].shape[1], "per-channel input"));
+  for (size_t i = first; i < c.in.size(); ++i)
+    WICK_TRY(need_vector(c, i, c.in[x].shape[1], "per-channel input"));
   return {};
 }
 template <class D>

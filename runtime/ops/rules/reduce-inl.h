@@ -41,7 +41,8 @@ Status arg_reduce(RuleCtx<D>& c) {
   WICK_TRY(need_number(c.in[0]));
   WICK_ASSIGN(int axis, normalize_axis(a.axis, x.rank()));
   if (dim_equal(x[axis], D(0)) == Tri::kYes) {
-    return error(Code::kShapeMismatch, "axis %d of %s is empty: there is no largest element", axis, to_text(x).text);
+    return error(Code::kShapeMismatch, "axis %d of %s is empty: there is no largest element", axis,
+                 to_text(x).text);
   }
   BasicShape<D> out;
   for (int i = 0; i < x.rank(); ++i) {

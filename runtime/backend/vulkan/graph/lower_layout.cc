@@ -63,15 +63,10 @@ Status lower_concat(const OpCall& call, Lowered& out) {
 
 Status lower_layout(const OpCall& call, Lowered& out) {
   switch (call.op) {
-    case OpId::kTranspose:
-      return lower_transpose(call, out);
-    case OpId::kExpand:
-      return lower_expand(call, out);
-    case OpId::kConcat:
-      return lower_concat(call, out);
-    default:
-      out.alias = true;
-      return {};
+    case OpId::kTranspose: return lower_transpose(call, out);
+    case OpId::kExpand: return lower_expand(call, out);
+    case OpId::kConcat: return lower_concat(call, out);
+    default: out.alias = true; return {};
   }
 }
 

@@ -81,8 +81,7 @@ Status load_device_functions(VkDevice device, Api& api) {
 const char* result_name(VkResult result) {
   switch (result) {
 #define X(name) \
-  case name:    \
-    return #name;
+  case name: return #name;
     X(VK_SUCCESS)
     X(VK_NOT_READY)
     X(VK_TIMEOUT)
@@ -101,8 +100,7 @@ const char* result_name(VkResult result) {
     X(VK_ERROR_OUT_OF_POOL_MEMORY)
     X(VK_ERROR_UNKNOWN)
 #undef X
-    default:
-      return "unknown VkResult";
+    default: return "unknown VkResult";
   }
 }
 
