@@ -20,16 +20,18 @@ const CaptureInput& check_input(const CaptureInput& in) {
       throw Error(fmt::format("[capture] input \"{}\" has no dimension {}", in.name, d.dim));
     }
   }
-  if (in.normalization.size() > 1) throw Error("[capture] input \"" + in.name + "\" is normalized twice");
+  if (in.normalization.size() > 1)
+    throw Error("[capture] input \"" + in.name + "\" is normalized twice");
   if (!in.normalization.empty() && in.example.dtype() != DType::kF32) {
-    throw Error("[capture] input \"" + in.name + "\": normalization makes float32, the example is " +
+    throw Error("[capture] input \"" + in.name +
+                "\": normalization makes float32, the example is " +
                 dtype_name(in.example.dtype()));
   }
   return in;
 }
 
-// Other data, and another size along every dynamic dimension. Integers keep to values the example has: they may be
-// indices.
+// Other data, and another size along every dynamic dimension. Integers keep to values the example
+// has: they may be indices.
 Tensor other_example(const CaptureInput& in) {
   Shape shape = in.example.raw_shape();
   for (const DynamicDim& d : in.dynamic) {
@@ -41,14 +43,18 @@ Tensor other_example(const CaptureInput& in) {
   for (int64_t i = 0; i < to.numel() && from.numel() > 0; ++i) {
     // a stride coprime to most sizes: data differ even where the shapes do not
     int64_t source = (i * 7 + 3) % from.numel();
-    memcpy(to.as<char>() + static_cast<size_t>(i) * size, from.as<char>() + static_cast<size_t>(source) * size, size);
-    if (to.dtype() == DType::kF32) to.as<float>()[i] = to.as<float>()[i] * 0.75f + 0.0625f * static_cast<float>(i % 13);
-    if (to.dtype() == DType::kF64) to.as<double>()[i] = to.as<double>()[i] * 0.75 + 0.0625 * static_cast<double>(i % 13);
+    memcpy(to.as<char>() + static_cast<size_t>(i) * size,
+           from.as<char>() + static_cast<size_t>(source) * size, size);
+    if (to.dtype() == DType::kF32)
+      to.as<float>()[i] = to.as<float>()[i] * 0.75f + 0.0625f * static_cast<float>(i % 13);
+    if (to.dtype() == DType::kF64)
+      to.as<double>()[i] = to.as<double>()[i] * 0.75 + 0.0625 * static_cast<double>(i % 13);
   }
   return from_blob(to.data(), shape, to.dtype());
 }
 
-ir::ValueId channel_constant(ir::Graph& g, const std::vector<float>& values, int rank, const std::string& name) {
+ir::ValueId channel_constant(ir::Graph& g, const std::vector<float>& values, int rank,
+                             const std::string& name) {
   Shape shape;
   if (values.size() > 1) {
     shape.push_back(static_cast<int64_t>(values.size()));
@@ -64,13 +70,16 @@ ir::ValueId add_input(ir::Graph& g, const CaptureInput& in) {
   const InputNormalization& n = in.normalization[0];
   ir::ValueId x = g.add_input(in.name, DType::kU8, shape);
   x = g.emit(OpId::kCast, CastAttrs{}, {x}, in.name + ".cast");
-  x = g.emit(OpId::kDiv, {x, channel_constant(g, {n.divisor}, shape.rank(), in.name + ".divisor")}, in.name + ".scale");
-  x = g.emit(OpId::kSub, {x, channel_constant(g, n.mean, shape.rank(), in.name + ".mean")}, in.name + ".center");
-  return g.emit(OpId::kDiv, {x, channel_constant(g, n.std, shape.rank(), in.name + ".std")}, in.name + ".spread");
+  x = g.emit(OpId::kDiv, {x, channel_constant(g, {n.divisor}, shape.rank(), in.name + ".divisor")},
+             in.name + ".scale");
+  x = g.emit(OpId::kSub, {x, channel_constant(g, n.mean, shape.rank(), in.name + ".mean")},
+             in.name + ".center");
+  return g.emit(OpId::kDiv, {x, channel_constant(g, n.std, shape.rank(), in.name + ".std")},
+                in.name + ".spread");
 }
 
-ir::Graph trace(nn::Module& module, const std::vector<CaptureInput>& inputs, const std::vector<Tensor>& examples,
-                const CaptureOptions& options) {
+ir::Graph trace(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                const std::vector<Tensor>& examples, const CaptureOptions& options) {
   if (inputs.size() != 1) throw Error("[capture] a module's forward takes one tensor");
   ir::Graph g;
   GraphTracer tracer(g);
@@ -109,38 +118,42 @@ void compare(const ir::Graph& a, const ir::Graph& b) {
   for (size_t i = 0; i < common; ++i) {
     const ir::Node &x = a.nodes()[i], &y = b.nodes()[i];
     if (x.op != y.op || x.source.text() != y.source.text() || x.inputs.size() != y.inputs.size()) {
-      throw Error("[capture] control flow depends on data or on a dynamic size: " + where(x) + " in one run, " +
-                  where(y) + " in another");
+      throw Error("[capture] control flow depends on data or on a dynamic size: " + where(x) +
+                  " in one run, " + where(y) + " in another");
     }
     for (const AttrField& f : find_op(x.op)->attrs->fields) {
       std::string was = field_text(f, x.attrs), now = field_text(f, y.attrs);
       if (was == now) continue;
-      throw Error(fmt::format("[capture] {}: {} is baked in, it was {} and {} for two inputs", where(x), f.name, was, now));
+      throw Error(fmt::format("[capture] {}: {} is baked in, it was {} and {} for two inputs",
+                              where(x), f.name, was, now));
     }
     for (size_t k = 0; k < x.inputs.size(); ++k) {
       ir::ValueId v = x.inputs[k], w = y.inputs[k];
       bool constant = a.is_constant(v);
       if (constant != b.is_constant(w) || (v == ir::kNoValue) != (w == ir::kNoValue) || v != w) {
-        throw Error(fmt::format("[capture] {}: input {} comes from different places for two inputs", where(x), k));
+        throw Error(fmt::format("[capture] {}: input {} comes from different places for two inputs",
+                                where(x), k));
       }
       if (!constant || a.value(v).parameter) continue;
       if (!same_bits(a.value(v).constant, b.value(w).constant)) {
-        throw Error(fmt::format(
-            "[capture] {}: input {} is baked in, a tensor computed from data or from a dynamic size outside of the ops",
-            where(x), k));
+        throw Error(
+            fmt::format("[capture] {}: input {} is baked in, a tensor computed from data or from a "
+                        "dynamic size outside of the ops",
+                        where(x), k));
       }
     }
   }
   if (a.node_count() != b.node_count()) {
     const ir::Graph& longer = a.node_count() > b.node_count() ? a : b;
-    throw Error("[capture] control flow depends on data or on a dynamic size: " + where(longer.nodes()[common]) +
-                " runs for one input and not for another");
+    throw Error("[capture] control flow depends on data or on a dynamic size: " +
+                where(longer.nodes()[common]) + " runs for one input and not for another");
   }
 }
 
 }  // namespace
 
-ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureOptions& options) {
+ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                  const CaptureOptions& options) {
   std::vector<Tensor> first, second;
   for (const CaptureInput& in : inputs) {
     first.push_back(check_input(in).example);

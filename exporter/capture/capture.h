@@ -1,4 +1,5 @@
-// A module's forward -> Graph, by running it twice and watching the one door that every op goes through.
+// A module's forward -> Graph, by running it twice and watching the one door that every op goes
+// through.
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@ struct DynamicDim {
   int64_t min = 1, max = 1 << 20;
 };
 
-// How bytes become the model's floats: (x / divisor - mean) / std, three f32 operations in this order; mean and std
-// one value, or one a channel. The graph then takes the bytes.
+// How bytes become the model's floats: (x / divisor - mean) / std, three f32 operations in this
+// order; mean and std one value, or one a channel. The graph then takes the bytes.
 struct InputNormalization {
   float divisor = 255;
   std::vector<float> mean = {0};
@@ -27,7 +28,8 @@ struct CaptureInput {
   std::string name;
   Tensor example;
   std::vector<DynamicDim> dynamic;
-  std::vector<InputNormalization> normalization;  // none or one; example is what forward sees, floats [N, C, ...]
+  // none or one; example is what forward sees, floats [N, C, ...]
+  std::vector<InputNormalization> normalization;
 };
 
 struct CaptureOptions {
@@ -35,9 +37,11 @@ struct CaptureOptions {
   std::vector<std::string> labels;
 };
 
-// The module must be in eval mode. What forward bakes in - a number read from a tensor, a size of a dynamic
-// dimension, a branch on either - is an Error with the op and the user's file:line: the two runs differ in data and
-// in the size of every dynamic dimension, and their graphs must be the same.
-ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureOptions& options = {});
+// The module must be in eval mode. What forward bakes in - a number read from a tensor, a size of a
+// dynamic dimension, a branch on either - is an Error with the op and the user's file:line: the two
+// runs differ in data and in the size of every dynamic dimension, and their graphs must be the
+// same.
+ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                  const CaptureOptions& options = {});
 
 }  // namespace wick

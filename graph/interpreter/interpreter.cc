@@ -7,7 +7,8 @@
 namespace wick::ir {
 namespace {
 
-constexpr int64_t kMaxShapeValues = 64;  // more integers than any op reads as a shape, axes or sizes
+// more integers than any op reads as a shape, axes or sizes
+constexpr int64_t kMaxShapeValues = 64;
 
 void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
   if (inputs.size() != g.inputs().size()) {
@@ -25,7 +26,8 @@ void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
       int64_t n = inputs[i].shape()[d];
       if (dim.known()) {
         fits = dim.constant() == n;
-      } else if (dim.constant() == 0 && dim.terms().size() == 1 && dim.terms()[0].factors.size() == 1) {
+      } else if (dim.constant() == 0 && dim.terms().size() == 1 &&
+                 dim.terms()[0].factors.size() == 1) {
         auto [at, fresh] = sizes.emplace(dim.text(), n);
         if (!fresh && at->second != n) {
           throw Error("dimension " + dim.text() + " is " + std::to_string(at->second) + " and " +
@@ -80,8 +82,9 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   KernelQuery query{op, attrs, in_views, out_views, 1};
   const KernelRow* row = find_kernel(options.kernels, query);
   if (row == nullptr) {
-    throw Error("no kernel for " + std::string(inputs.empty() ? "no input" : dtype_name(inputs[0].dtype())),
-                Code::kUnsupported);
+    throw Error(
+        "no kernel for " + std::string(inputs.empty() ? "no input" : dtype_name(inputs[0].dtype())),
+        Code::kUnsupported);
   }
   KernelPlan plan;
   if (row->plan != nullptr) {
@@ -120,18 +123,22 @@ std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
     const Node& n = g.node(id);
     if (n.removed()) continue;
     std::vector<HostTensor> in, out;
-    for (ValueId v : n.inputs) in.push_back(v == kNoValue ? HostTensor() : values[static_cast<size_t>(v)]);
+    for (ValueId v : n.inputs)
+      in.push_back(v == kNoValue ? HostTensor() : values[static_cast<size_t>(v)]);
     try {
       InterpreterOptions left = options;
       left.max_bytes = options.max_bytes - std::min(options.max_bytes, alive);
       out = run_node(n.op, n.attrs.get(), in, n.outputs.size(), left);
     } catch (const Error& e) {
-      throw Error("[" + std::string(find_op(n.op)->name) + "] " + e.what() + " in " + node_text(g, id), e.code());
+      throw Error(
+          "[" + std::string(find_op(n.op)->name) + "] " + e.what() + " in " + node_text(g, id),
+          e.code());
     }
     if (options.after_node) options.after_node(id, out);
     for (size_t k = 0; k < out.size(); ++k) {
       alive += out[k].nbytes();
-      if (readers[static_cast<size_t>(n.outputs[k])] > 0) values[static_cast<size_t>(n.outputs[k])] = out[k];
+      if (readers[static_cast<size_t>(n.outputs[k])] > 0)
+        values[static_cast<size_t>(n.outputs[k])] = out[k];
     }
     for (ValueId v : n.inputs) {
       if (v == kNoValue || --readers[static_cast<size_t>(v)] > 0) continue;

@@ -1,5 +1,6 @@
-// Runs a graph node by node on the kernel sets given, allocating as it goes: the reference every other path is
-// compared with, and the evaluator of constant folding. No planning, no packing, one thread.
+// Runs a graph node by node on the kernel sets given, allocating as it goes: the reference every
+// other path is compared with, and the evaluator of constant folding. No planning, no packing, one
+// thread.
 #pragma once
 
 #include <functional>
@@ -19,12 +20,13 @@ struct InterpreterOptions {
   std::function<void(NodeId, Span<const HostTensor>)> after_node;
 };
 
-// Inputs in the graph's order. Throws Error: a dtype or shape that does not fit, no kernel, a kernel's refusal.
+// Inputs in the graph's order. Throws Error: a dtype or shape that does not fit, no kernel, a
+// kernel's refusal.
 std::vector<HostTensor> run(const Graph& graph, Span<const HostTensor> inputs,
                             const InterpreterOptions& options = {});
 
 // One node on concrete inputs (absent ones have dtype kNone).
-std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTensor> inputs, size_t outputs,
-                                 const InterpreterOptions& options = {});
+std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTensor> inputs,
+                                 size_t outputs, const InterpreterOptions& options = {});
 
 }  // namespace wick::ir

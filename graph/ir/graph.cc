@@ -16,7 +16,8 @@ SymDim Graph::symbol(const std::string& name, int64_t min, int64_t max) {
   if (min < 0 || max < min) throw Error("dimension " + name + " has empty bounds");
   for (const SymbolInfo& s : symbols_) {
     if (s.name != name) continue;
-    if (s.min != min || s.max != max) throw Error("dimension " + name + " has two different bounds");
+    if (s.min != min || s.max != max)
+      throw Error("dimension " + name + " has two different bounds");
     return SymDim::symbol(name, min, max);
   }
   symbols_.push_back({name, min, max});
@@ -202,7 +203,8 @@ void Graph::sort_nodes() {
         if (v == kNoValue || value(v).origin != ValueOrigin::kNode) continue;
         NodeId p = value(v).producer;
         if (state[static_cast<size_t>(p)] == 2) continue;
-        if (state[static_cast<size_t>(p)] == 1) throw Error("the graph has a cycle through " + node_text(*this, p));
+        if (state[static_cast<size_t>(p)] == 1)
+          throw Error("the graph has a cycle through " + node_text(*this, p));
         ready = false;
         stack.push_back(p);
       }

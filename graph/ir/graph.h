@@ -1,5 +1,6 @@
-// Graph: the host-side IR. SSA values and nodes by integer id, a constant pool, symbolic dimensions with bounds.
-// Nodes stand in topological order. Removed nodes leave holes that compact() closes; ids stay valid until then.
+// Graph: the host-side IR. SSA values and nodes by integer id, a constant pool, symbolic dimensions
+// with bounds. Nodes stand in topological order. Removed nodes leave holes that compact() closes;
+// ids stay valid until then.
 #pragma once
 
 #include <map>
@@ -27,13 +28,13 @@ enum class ValueOrigin : uint8_t { kInput, kConstant, kNode };
 struct Value {
   ValueOrigin origin = ValueOrigin::kNode;
   DType dtype = DType::kNone;
-  bool ranked = false;  // false: not even the rank is known before running
-  SymShape shape;       // meaningful when ranked
+  bool ranked = false;    // false: not even the rank is known before running
+  SymShape shape;         // meaningful when ranked
   bool declared = false;  // shape is what a file declares; the rule cannot tell it ahead of running
-  std::string name;     // may be empty; inputs and outputs always have one
-  NodeId producer = -1;  // kNode
-  int output = 0;        // which of the producer's outputs
-  HostTensor constant;   // kConstant
+  std::string name;       // may be empty; inputs and outputs always have one
+  NodeId producer = -1;   // kNode
+  int output = 0;         // which of the producer's outputs
+  HostTensor constant;    // kConstant
   // kConstant: name is a key of the state_dict, so that weights can be found and replaced
   bool parameter = false;
   // The integers of a small int64 value that describes shapes, known ahead of running.
@@ -44,7 +45,7 @@ struct Value {
 struct Node {
   OpId op = OpId::kNone;  // kNone: removed
   AnyAttrs attrs;
-  std::vector<ValueId> inputs;   // kNoValue where an optional input is absent
+  std::vector<ValueId> inputs;  // kNoValue where an optional input is absent
   std::vector<ValueId> outputs;
   std::string name;
   std::string module;  // path of the module that made it: "features.0"
@@ -65,7 +66,7 @@ struct SymbolInfo {
 class Graph {
  public:
   std::string name = "main";
-  std::vector<std::string> labels;               // class names of the first output, if it classifies
+  std::vector<std::string> labels;  // class names of the first output, if it classifies
   std::map<std::string, std::string> metadata;
 
   // Declares a symbol, or finds it again; throws Error when its bounds differ.
@@ -76,8 +77,8 @@ class Graph {
 
   ValueId add_input(const std::string& name, DType dtype, const SymShape& shape);
   ValueId add_constant(HostTensor tensor, const std::string& name = "", bool parameter = false);
-  // Appends a node whose outputs' types come from the op's rule. `outputs` is needed only for ops with as many
-  // outputs as the call has. Throws Error, the op's name first, when the rule refuses.
+  // Appends a node whose outputs' types come from the op's rule. `outputs` is needed only for ops
+  // with as many outputs as the call has. Throws Error, the op's name first, when the rule refuses.
   NodeId add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs, int outputs = 1,
                   const std::string& name = "");
   void add_output(const std::string& name, ValueId value);
@@ -138,7 +139,8 @@ void verify(const Graph& graph, const std::string& when = "");
 // The op's name and the node's for messages: "Conv conv1 (train.cpp:41)".
 std::string node_text(const Graph& graph, NodeId id);
 
-// Text form. With `weights` constants are written in full, and parse_graph(print(g)) prints the same.
+// Text form. With `weights` constants are written in full, and parse_graph(print(g)) prints the
+// same.
 std::string print(const Graph& graph, bool weights = false);
 Graph parse_graph(const std::string& text);
 

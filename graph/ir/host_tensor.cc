@@ -14,7 +14,8 @@ HostTensor::HostTensor(DType dtype, const Shape& shape) : dtype_(dtype), shape_(
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
   if (!bytes.ok()) throw Error(bytes.status().message());
   bytes_ = bytes.value();
-  size_t padded = (bytes_ + kAlignment) / kAlignment * kAlignment;  // never 0, room for whole vectors
+  // never 0, room for whole vectors
+  size_t padded = (bytes_ + kAlignment) / kAlignment * kAlignment;
   auto* p = static_cast<char*>(aligned_alloc(kAlignment, padded));
   if (p == nullptr) throw Error("no memory for a tensor of " + std::to_string(bytes_) + " bytes");
   memset(p, 0, padded);

@@ -119,12 +119,14 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
       }
       return true;
     case OpId::kSlice: {
-      if (a == nullptr || n.inputs.size() > 1) return false;  // shapes of inputs are folded to attributes
+      if (a == nullptr || n.inputs.size() > 1)
+        return false;  // shapes of inputs are folded to attributes
       const auto& s = n.attrs.as<SliceAttrs>();
       if (s.starts.count != 1) return false;
       auto r = rules::resolve_slice(static_cast<int64_t>(a->size()), s.starts[0], s.ends[0],
                                     s.steps.at_or(0, 1));
-      for (int64_t i = 0; i < r.count; ++i) out->push_back((*a)[static_cast<size_t>(r.start + i * r.step)]);
+      for (int64_t i = 0; i < r.count; ++i)
+        out->push_back((*a)[static_cast<size_t>(r.start + i * r.step)]);
       return true;
     }
     case OpId::kAdd:
@@ -135,10 +137,12 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
     case OpId::kMin: {
       if (a == nullptr || b == nullptr || a->empty() || b->empty()) return false;
       size_t size = std::max(a->size(), b->size());
-      if ((a->size() != size && a->size() != 1) || (b->size() != size && b->size() != 1)) return false;
+      if ((a->size() != size && a->size() != 1) || (b->size() != size && b->size() != 1))
+        return false;
       for (size_t i = 0; i < size; ++i) {
         SymDim d;
-        if (!binary_elements(n.op, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i], &d)) {
+        if (!binary_elements(n.op, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i],
+                             &d)) {
           return false;
         }
         out->push_back(d);

@@ -105,8 +105,10 @@ SymDim operator*(const SymDim& a, const SymDim& b) {
     throw Error("a symbolic dimension has more than 64 terms");
   }
   std::vector<SymTerm> terms;
-  for (const SymTerm& t : a.terms()) terms.push_back({wrap_mul(t.coefficient, b.constant_), t.factors});
-  for (const SymTerm& t : b.terms()) terms.push_back({wrap_mul(t.coefficient, a.constant_), t.factors});
+  for (const SymTerm& t : a.terms())
+    terms.push_back({wrap_mul(t.coefficient, b.constant_), t.factors});
+  for (const SymTerm& t : b.terms())
+    terms.push_back({wrap_mul(t.coefficient, a.constant_), t.factors});
   for (const SymTerm& x : a.terms()) {
     for (const SymTerm& y : b.terms()) {
       SymTerm t{wrap_mul(x.coefficient, y.coefficient), x.factors};
@@ -137,7 +139,8 @@ Tri dim_equal(const SymDim& a, const SymDim& b) {
   return r.min > 0 || r.max < 0 ? Tri::kNo : Tri::kUnknown;
 }
 
-// floor((b*q + r) / b) = q + floor(r / b): what divides leaves the atom, so that one quotient has one form.
+// floor((b*q + r) / b) = q + floor(r / b): what divides leaves the atom, so that one quotient has
+// one form.
 SymDim dim_floor_div(const SymDim& a, int64_t b) {
   if (b <= 0) throw Error("a dimension is divided by a number below 1");
   if (a.known()) return SymDim(dim_floor_div(a.constant_, b));
@@ -266,7 +269,8 @@ SymShape to_symbolic(const Shape& shape) {
 
 namespace {
 
-// sum := ['-'] product {('+'|'-') product}; product := factor {'*' factor}; factor := number | name | f(sum,sum)
+// sum := ['-'] product {('+'|'-') product}; product := factor {'*' factor}; factor := number | name
+// | f(sum,sum)
 class DimParser {
  public:
   DimParser(const std::string& text, const std::function<SymDim(const std::string&)>& symbol)

@@ -108,16 +108,18 @@ std::string print(const Graph& g, bool weights) {
     return value_text(v == kNoValue ? kNoValue : place[static_cast<size_t>(v)]);
   };
   out << "graph " << quote(g.name) << "\n";
-  for (const SymbolInfo& s : g.symbols()) out << "dim " << s.name << " " << s.min << " " << s.max << "\n";
+  for (const SymbolInfo& s : g.symbols())
+    out << "dim " << s.name << " " << s.min << " " << s.max << "\n";
   // Ids in the text are places in it, so that it reads back the same.
   for (ValueId v : g.inputs()) {
-    out << "input " << id_text(v) << " " << quote(g.value(v).name) << " " << type_text(g.value(v)) << "\n";
+    out << "input " << id_text(v) << " " << quote(g.value(v).name) << " " << type_text(g.value(v))
+        << "\n";
   }
   for (size_t i = 0; i < g.value_count(); ++i) {
     const Value& v = g.value(static_cast<ValueId>(i));
     if (v.origin != ValueOrigin::kConstant) continue;
-    out << "const " << id_text(static_cast<ValueId>(i)) << " " << quote(v.name) << (v.parameter ? " param " : " ")
-        << type_text(v);
+    out << "const " << id_text(static_cast<ValueId>(i)) << " " << quote(v.name)
+        << (v.parameter ? " param " : " ") << type_text(v);
     if (weights) out << " = " << hex(v.constant);
     out << "\n";
   }
@@ -125,14 +127,17 @@ std::string print(const Graph& g, bool weights) {
     if (n.removed()) continue;
     for (size_t k = 0; k < n.outputs.size(); ++k) {
       const Value& v = g.value(n.outputs[k]);
-      out << (k == 0 ? "" : ", ") << id_text(n.outputs[k]) << " " << quote(v.name) << " " << type_text(v);
+      out << (k == 0 ? "" : ", ") << id_text(n.outputs[k]) << " " << quote(v.name) << " "
+          << type_text(v);
     }
     out << " = " << find_op(n.op)->name << "(";
-    for (size_t k = 0; k < n.inputs.size(); ++k) out << (k == 0 ? "" : ", ") << id_text(n.inputs[k]);
-    out << ") {" << attrs_text(n) << "} " << quote(n.name) << " module " << quote(n.module) << " at "
-        << quote(n.source.file) << ":" << n.source.line << "\n";
+    for (size_t k = 0; k < n.inputs.size(); ++k)
+      out << (k == 0 ? "" : ", ") << id_text(n.inputs[k]);
+    out << ") {" << attrs_text(n) << "} " << quote(n.name) << " module " << quote(n.module)
+        << " at " << quote(n.source.file) << ":" << n.source.line << "\n";
   }
-  for (const GraphOutput& o : g.outputs()) out << "output " << quote(o.name) << " " << id_text(o.value) << "\n";
+  for (const GraphOutput& o : g.outputs())
+    out << "output " << quote(o.name) << " " << id_text(o.value) << "\n";
   for (const std::string& l : g.labels) out << "label " << quote(l) << "\n";
   for (const auto& [k, v] : g.metadata) out << "meta " << quote(k) << " " << quote(v) << "\n";
   return out.str();
@@ -243,7 +248,8 @@ class Parser {
         dim += c;
       }
     }
-    if (!dim.empty()) t.shape.push_back(parse_dim(dim, [&](const std::string& s) { return symbol(s); }));
+    if (!dim.empty())
+      t.shape.push_back(parse_dim(dim, [&](const std::string& s) { return symbol(s); }));
     expect("]");
     t.declared = eat("declared");
     return t;
@@ -287,7 +293,8 @@ class Parser {
     std::string name = quoted();
     bool parameter = eat("param ");
     Type t = type();
-    if (!eat("=")) fail("a constant without its bytes cannot be read back: print the graph with weights");
+    if (!eat("="))
+      fail("a constant without its bytes cannot be read back: print the graph with weights");
     HostTensor tensor(t.dtype, to_static(t.shape));
     std::string bytes = until("\n");
     if (bytes == "empty") bytes.clear();
@@ -298,7 +305,8 @@ class Parser {
       fail("not a hexadecimal digit");
     };
     for (size_t i = 0; i < tensor.nbytes(); ++i) {
-      tensor.as<uint8_t>()[i] = static_cast<uint8_t>(digit(bytes[2 * i]) * 16 + digit(bytes[2 * i + 1]));
+      tensor.as<uint8_t>()[i] =
+          static_cast<uint8_t>(digit(bytes[2 * i]) * 16 + digit(bytes[2 * i + 1]));
     }
     ids_[id] = g_.add_constant(std::move(tensor), name, parameter);
   }

@@ -8,7 +8,9 @@ namespace wick::ir {
 namespace {
 
 // Programs and the C interface hold names as C strings.
-bool nameless(const std::string& name) { return name.empty() || name.find('\0') != std::string::npos; }
+bool nameless(const std::string& name) {
+  return name.empty() || name.find('\0') != std::string::npos;
+}
 
 }  // namespace
 
@@ -56,7 +58,8 @@ std::vector<std::string> verify_problems(const Graph& g) {
     for (size_t k = 0; k < n.inputs.size(); ++k) {
       ValueId v = n.inputs[k];
       if (v == kNoValue) {
-        if (k < info->min_inputs) bad(where + ": required input " + std::to_string(k) + " is absent");
+        if (k < info->min_inputs)
+          bad(where + ": required input " + std::to_string(k) + " is absent");
       } else if (!exists(v)) {
         bad(where + ": reads value " + std::to_string(v) + ", which does not exist");
       } else if (!defined[static_cast<size_t>(v)]) {
@@ -77,7 +80,8 @@ std::vector<std::string> verify_problems(const Graph& g) {
           value.output != static_cast<int>(k)) {
         bad(where + ": %" + std::to_string(v) + " does not name it as its producer");
       }
-      if (defined[static_cast<size_t>(v)]) bad(where + ": %" + std::to_string(v) + " is made twice");
+      if (defined[static_cast<size_t>(v)])
+        bad(where + ": %" + std::to_string(v) + " is made twice");
       defined[static_cast<size_t>(v)] = true;
     }
   }
@@ -93,8 +97,8 @@ std::vector<std::string> verify_problems(const Graph& g) {
   if (g.outputs().empty()) bad("the graph has no output");
   if (!problems.empty()) return problems;
 
-  // Types: what is stored must be what the rules say now. A shape may be known better than the rule knows (an
-  // ONNX file declares it), never differently.
+  // Types: what is stored must be what the rules say now. A shape may be known better than the rule
+  // knows (an ONNX file declares it), never differently.
   Graph copy = g;
   for (size_t i = 0; i < g.node_count(); ++i) {
     auto id = static_cast<NodeId>(i);

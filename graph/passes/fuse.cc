@@ -1,5 +1,5 @@
-// Conv | Linear, then batch norm, residual add, activation: one FusedConv | FusedLinear whose epilogue does the same
-// arithmetic in the same order. Exact: weights are not touched.
+// Conv | Linear, then batch norm, residual add, activation: one FusedConv | FusedLinear whose
+// epilogue does the same arithmetic in the same order. Exact: weights are not touched.
 #include <cmath>
 #include <optional>
 
@@ -13,7 +13,7 @@ struct Match {
   std::vector<NodeId> chain;  // every node that goes away, head included
   ValueId scale = kNoValue, shift = kNoValue, residual = kNoValue;
   EpilogueAttrs epilogue;
-  ValueId result;             // what the last node of the chain makes
+  ValueId result;  // what the last node of the chain makes
 };
 
 class Fuser {
@@ -76,7 +76,8 @@ class Fuser {
     HostTensor scale(DType::kF32, gamma.shape()), shift(DType::kF32, gamma.shape());
     for (int64_t i = 0; i < gamma.numel(); ++i) {  // the contract's own formula, see docs/numerics
       scale.as<float>()[i] = gamma.as<float>()[i] / std::sqrt(var.as<float>()[i] + eps);
-      shift.as<float>()[i] = std::fma(-mean.as<float>()[i], scale.as<float>()[i], beta.as<float>()[i]);
+      shift.as<float>()[i] =
+          std::fma(-mean.as<float>()[i], scale.as<float>()[i], beta.as<float>()[i]);
     }
     m.scale = g_.add_constant(std::move(scale), g_.value(n.inputs[1]).name + ".scale");
     m.shift = g_.add_constant(std::move(shift), g_.value(n.inputs[1]).name + ".shift");
@@ -105,18 +106,21 @@ class Fuser {
     };
     switch (n.op) {
       case OpId::kRelu: return kind(Activation::kRelu);
-      case OpId::kLeakyRelu: return kind(Activation::kLeakyRelu, n.attrs.as<LeakyReluAttrs>().alpha);
+      case OpId::kLeakyRelu:
+        return kind(Activation::kLeakyRelu, n.attrs.as<LeakyReluAttrs>().alpha);
       case OpId::kSigmoid: return kind(Activation::kSigmoid);
       case OpId::kTanh: return kind(Activation::kTanh);
       case OpId::kSilu: return kind(Activation::kSilu);
       case OpId::kHardSwish: return kind(Activation::kHardSwish);
       case OpId::kGelu:
-        return kind(n.attrs.as<GeluAttrs>().tanh != 0 ? Activation::kGeluTanh : Activation::kGeluErf);
+        return kind(n.attrs.as<GeluAttrs>().tanh != 0 ? Activation::kGeluTanh
+                                                      : Activation::kGeluErf);
       case OpId::kClip: {
         double bounds[2] = {n.attrs.as<ClipAttrs>().min, n.attrs.as<ClipAttrs>().max};
         for (size_t i = 1; i < n.inputs.size(); ++i) {
           if (n.inputs[i] == kNoValue) continue;
-          if (!g_.is_constant(n.inputs[i]) || g_.value(n.inputs[i]).constant.numel() != 1) return std::nullopt;
+          if (!g_.is_constant(n.inputs[i]) || g_.value(n.inputs[i]).constant.numel() != 1)
+            return std::nullopt;
           bounds[i - 1] = element_as_double(g_.value(n.inputs[i]).constant, 0);
         }
         return kind(Activation::kClip, bounds[0], bounds[1]);
@@ -137,7 +141,8 @@ class Fuser {
   void apply(const Match& m) {
     const Node head = g_.node(m.head);
     ValueId bias = head.inputs.size() > 2 ? head.inputs[2] : kNoValue;
-    std::vector<ValueId> inputs = {head.inputs[0], head.inputs[1], bias, m.scale, m.shift, m.residual};
+    std::vector<ValueId> inputs = {head.inputs[0], head.inputs[1], bias,
+                                   m.scale,        m.shift,        m.residual};
     NodeId fused = 0;
     if (head.op == OpId::kConv) {
       FusedConvAttrs a{head.attrs.as<ConvAttrs>(), m.epilogue};

@@ -1,4 +1,5 @@
-// Transposes and reshapes that undo each other, and transposes of matrix weights that Linear takes as they are.
+// Transposes and reshapes that undo each other, and transposes of matrix weights that Linear takes
+// as they are.
 #include "graph/rewrite/pass.h"
 
 namespace wick::ir {
@@ -14,7 +15,8 @@ DimList full_perm(const Graph& g, const Node& n) {
   const auto& perm = n.attrs.as<TransposeAttrs>().perm;
   if (!perm.empty()) return perm;
   DimList reversed;
-  for (int i = g.value(n.inputs[0]).shape.rank() - 1; i >= 0; --i) reversed.values[reversed.count++] = i;
+  for (int i = g.value(n.inputs[0]).shape.rank() - 1; i >= 0; --i)
+    reversed.values[reversed.count++] = i;
   return reversed;
 }
 bool is_identity(const DimList& perm) {
@@ -25,18 +27,21 @@ bool is_identity(const DimList& perm) {
 }
 bool same_shape(const Graph& g, ValueId a, ValueId b) {
   const Value &x = g.value(a), &y = g.value(b);
-  if (!x.ranked || !y.ranked || x.declared || y.declared || x.shape.rank() != y.shape.rank()) return false;
+  if (!x.ranked || !y.ranked || x.declared || y.declared || x.shape.rank() != y.shape.rank())
+    return false;
   for (int i = 0; i < x.shape.rank(); ++i) {
     if (dim_equal(x.shape[i], y.shape[i]) != Tri::kYes) return false;
   }
   return true;
 }
 bool moves_nothing(OpId op) {
-  return op == OpId::kReshape || op == OpId::kFlatten || op == OpId::kSqueeze || op == OpId::kUnsqueeze;
+  return op == OpId::kReshape || op == OpId::kFlatten || op == OpId::kSqueeze ||
+         op == OpId::kUnsqueeze;
 }
 // The result of `n` may be read as `to` instead.
 bool replaceable(const Graph& g, const Node& n, ValueId to) {
-  return !g.is_output(n.outputs[0]) || (g.value(to).origin == ValueOrigin::kNode && !g.is_output(to));
+  return !g.is_output(n.outputs[0]) ||
+         (g.value(to).origin == ValueOrigin::kNode && !g.is_output(to));
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ bool fold_elements(Graph& g, Node& n) {
   Shape shape = v.shape.rank() == 0 ? Shape{} : Shape{static_cast<int64_t>(values.size())};
   if (numel(shape) != static_cast<int64_t>(values.size())) return false;
   ValueId from = n.outputs[0];
-  ValueId c = g.add_constant(HostTensor(DType::kI64, shape, values.data(), values.size() * sizeof(int64_t)));
+  ValueId c = g.add_constant(
+      HostTensor(DType::kI64, shape, values.data(), values.size() * sizeof(int64_t)));
   g.replace_all(from, c);
   return true;
 }

@@ -24,23 +24,27 @@ struct Pass {
 };
 
 struct PassReport {
-  Numerics numerics = Numerics::kExact;  // the strongest promise left: only passes that changed something count
-  std::vector<std::string> changed;      // their names, in order
+  // the strongest promise left: only passes that changed something count
+  Numerics numerics = Numerics::kExact;
+  std::vector<std::string> changed;  // their names, in order
 };
 
-// Runs the passes in order, verifying after each; throws Error naming the pass that broke the graph.
+// Runs the passes in order, verifying after each; throws Error naming the pass that broke the
+// graph.
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
 // decompose, fold, cse, layout, fuse, dce: all exact, to a fixed point.
 PassReport optimize(Graph& graph);
 
 // -- the passes
-bool decompose(Graph& graph);       // ops with a simpler exact form
-bool fold_constants(Graph& graph);  // nodes of constants, run by the interpreter on the reference kernels
-bool share_common(Graph& graph);    // equal nodes on equal inputs become one
-bool cancel_layout(Graph& graph);   // transposes and reshapes that undo each other
-bool fuse_epilogues(Graph& graph);  // Conv | Linear + BatchNorm + Add + activation -> FusedConv | FusedLinear
-bool remove_dead(Graph& graph);     // nodes nobody reads; renumbers
+bool decompose(Graph& graph);  // ops with a simpler exact form
+// nodes of constants, run by the interpreter on the reference kernels
+bool fold_constants(Graph& graph);
+bool share_common(Graph& graph);   // equal nodes on equal inputs become one
+bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each other
+// Conv | Linear + BatchNorm + Add + activation -> FusedConv | FusedLinear
+bool fuse_epilogues(Graph& graph);
+bool remove_dead(Graph& graph);  // nodes nobody reads; renumbers
 
 inline constexpr Pass kDecompose = {"decompose", Numerics::kExact, decompose};
 inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};

@@ -11,12 +11,15 @@ struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
   explicit BFloat16(float f) : bits(from_float(f)) {}
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  explicit operator float() const {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
 
  private:
   static uint16_t from_float(float f) {
     uint32_t u = std::bit_cast<uint32_t>(f);
-    if ((u & 0x7FFFFFFF) > 0x7F800000) return static_cast<uint16_t>((u >> 16) | 0x40);  // quiet the NaN
+    if ((u & 0x7FFFFFFF) > 0x7F800000)
+      return static_cast<uint16_t>((u >> 16) | 0x40);  // quiet the NaN
     return static_cast<uint16_t>((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
   }
 };
@@ -33,7 +36,8 @@ struct Half {
     uint32_t exponent = (h >> 10) & 0x1F;
     uint32_t mantissa = h & 0x3FF;
     if (exponent == 0x1F) return std::bit_cast<float>(sign | 0x7F800000 | (mantissa << 13));
-    if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+    if (exponent != 0)
+      return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
     // subnormal: mantissa * 2^-24 is exact in f32
     float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));

@@ -17,11 +17,13 @@ class CAllocator final : public Allocator {
   explicit CAllocator(const wick_allocator& a) : a_(a) {}
   bool given() const { return a_.allocate != nullptr && a_.deallocate != nullptr; }
   void* allocate(size_t bytes, size_t align) override {
-    return given() ? a_.allocate(a_.user, bytes, align) : default_allocator().allocate(bytes, align);
+    return given() ? a_.allocate(a_.user, bytes, align)
+                   : default_allocator().allocate(bytes, align);
   }
   void deallocate(void* p, size_t bytes, size_t align) override {
     if (p == nullptr) return;
-    given() ? a_.deallocate(a_.user, p, bytes, align) : default_allocator().deallocate(p, bytes, align);
+    given() ? a_.deallocate(a_.user, p, bytes, align)
+            : default_allocator().deallocate(p, bytes, align);
   }
 
  private:
@@ -55,7 +57,8 @@ T options_of(const T* given) {
 
 bool to_view(const wick_tensor& t, TensorView* view) {
   if (t.rank < 0 || t.rank > kMaxRank || t.dtype <= 0 || t.dtype >= kDTypeCount) return false;
-  *view = TensorView(t.data, static_cast<DType>(t.dtype), Shape(Span<const int64_t>(t.dims, static_cast<size_t>(t.rank))));
+  *view = TensorView(t.data, static_cast<DType>(t.dtype),
+                     Shape(Span<const int64_t>(t.dims, static_cast<size_t>(t.rank))));
   return true;
 }
 
@@ -70,14 +73,16 @@ void to_tensor(const TensorView& view, wick_tensor* t) {
 }  // namespace
 
 struct wick_program {
-  explicit wick_program(const wick_load_options& o) : allocator(o.allocator), log{o.log, o.log_user} {}
+  explicit wick_program(const wick_load_options& o)
+      : allocator(o.allocator), log{o.log, o.log_user} {}
   CAllocator allocator;
   Log log;
   Owned<Program> program;
 };
 
 struct wick_session {
-  wick_session(const wick_allocator& a, const wick_program& p) : allocator(a), program(p), views(allocator) {}
+  wick_session(const wick_allocator& a, const wick_program& p)
+      : allocator(a), program(p), views(allocator) {}
   CAllocator allocator;
   const wick_program& program;
   Array<TensorView> views;  // inputs, then outputs: room for a run, made once
@@ -119,7 +124,9 @@ int fill_port(const wick_session* s, const PortInfo& info, wick_port* port) {
   for (size_t d = 0; d < info.dims.size(); ++d) {
     bool free = info.dims[d].symbol >= 0;
     port->dims[d] = free ? -1 : info.dims[d].value;
-    if (free) port->symbols[d] = s->program.program->symbols()[static_cast<size_t>(info.dims[d].symbol)].name;
+    if (free)
+      port->symbols[d] =
+          s->program.program->symbols()[static_cast<size_t>(info.dims[d].symbol)].name;
   }
   return WICK_OK;
 }
@@ -128,8 +135,8 @@ Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, Tens
   if (n != 0 && tensors == nullptr) return error(Code::kInvalidArgument, "%ss is null", what);
   for (size_t i = 0; i < n; ++i) {
     if (!to_view(tensors[i], &views[i])) {
-      return error(Code::kInvalidArgument, "%s %zu: rank %d or dtype %d is out of range", what, i, tensors[i].rank,
-                   tensors[i].dtype);
+      return error(Code::kInvalidArgument, "%s %zu: rank %d or dtype %d is out of range", what, i,
+                   tensors[i].rank, tensors[i].dtype);
     }
   }
   return {};
@@ -137,7 +144,8 @@ Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, Tens
 
 Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
   if (inputs == s->session->input_count() && outputs == s->session->output_count()) return {};
-  return error(Code::kInvalidArgument, "%zu inputs and %zu outputs given, the program has %zu and %zu", inputs, outputs,
+  return error(Code::kInvalidArgument,
+               "%zu inputs and %zu outputs given, the program has %zu and %zu", inputs, outputs,
                s->session->input_count(), s->session->output_count());
 }
 
@@ -158,9 +166,11 @@ size_t wick_dtype_size(int dtype) {
 int wick_program_load(const char* path, const wick_load_options* options, wick_program** program) {
   return load_with(options, program, [&](const LoadOptions& o) { return Program::load(path, o); });
 }
-int wick_program_load_memory(const void* data, size_t bytes, const wick_load_options* options, wick_program** program) {
+int wick_program_load_memory(const void* data, size_t bytes, const wick_load_options* options,
+                             wick_program** program) {
   return load_with(options, program, [&](const LoadOptions& o) {
-    return Program::load(Span<const uint8_t>(static_cast<const uint8_t*>(data), data == nullptr ? 0 : bytes), o);
+    return Program::load(
+        Span<const uint8_t>(static_cast<const uint8_t*>(data), data == nullptr ? 0 : bytes), o);
   });
 }
 void wick_program_free(wick_program* p) {
@@ -182,19 +192,25 @@ const char* wick_program_metadata(const wick_program* p, const char* key) {
   return key == nullptr ? nullptr : p->program->find_metadata(key);
 }
 
-int wick_session_create(const wick_program* program, const wick_session_options* given, wick_session** out) {
-  if (program == nullptr || out == nullptr) return fail(Status(Code::kInvalidArgument, "a null pointer"), {});
+int wick_session_create(const wick_program* program, const wick_session_options* given,
+                        wick_session** out) {
+  if (program == nullptr || out == nullptr)
+    return fail(Status(Code::kInvalidArgument, "a null pointer"), {});
   wick_session_options o = options_of(given);
   CAllocator own(o.allocator);
-  // The program's allocator by its functions, so that a session never depends on where the handle lies.
+  // The program's allocator by its functions, so that a session never depends on where the handle
+  // lies.
   wick_allocator through = {const_cast<CAllocator*>(&program->allocator),
-                            [](void* a, size_t n, size_t align) { return static_cast<CAllocator*>(a)->allocate(n, align); },
+                            [](void* a, size_t n, size_t align) {
+                              return static_cast<CAllocator*>(a)->allocate(n, align);
+                            },
                             [](void* a, void* p, size_t n, size_t align) {
                               static_cast<CAllocator*>(a)->deallocate(p, n, align);
                             }};
   CAllocator allocator(own.given() ? o.allocator : through);
   void* memory = allocator.allocate(sizeof(wick_session), alignof(wick_session));
-  if (memory == nullptr) return fail(Status(Code::kOutOfMemory, "cannot allocate a session"), program->log);
+  if (memory == nullptr)
+    return fail(Status(Code::kOutOfMemory, "cannot allocate a session"), program->log);
   auto* s = new (memory) wick_session(own.given() ? o.allocator : through, *program);
   auto open = [&]() -> Status {
     SessionOptions options;
@@ -257,12 +273,13 @@ int wick_session_bind(wick_session* s, const wick_tensor* inputs, size_t n) {
 int wick_session_output_shape(const wick_session* s, size_t i, wick_tensor* tensor) {
   auto shape = s->session->output_shape(i);
   if (!shape.ok()) return fail(shape.status(), s->program.log);
-  if (tensor == nullptr) return fail(Status(Code::kInvalidArgument, "shape is null"), s->program.log);
+  if (tensor == nullptr)
+    return fail(Status(Code::kInvalidArgument, "shape is null"), s->program.log);
   to_tensor(TensorView(nullptr, s->session->output(i).dtype, *shape), tensor);
   return WICK_OK;
 }
-int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_count, wick_tensor* outputs,
-                     size_t output_count, const wick_run_options* given) {
+int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_count,
+                     wick_tensor* outputs, size_t output_count, const wick_run_options* given) {
   auto run = [&]() -> Status {
     wick_run_options o = options_of(given);
     WICK_TRY(check_count(s, input_count, output_count));
@@ -271,12 +288,15 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
     WICK_TRY(read_tensors(inputs, input_count, "input", in));
     for (size_t i = 0; i < output_count; ++i) {
       out[i] = TensorView();
-      if (outputs != nullptr && outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
+      if (outputs != nullptr && outputs[i].data != nullptr)
+        WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
     }
-    if (outputs == nullptr && output_count != 0) return Status(Code::kInvalidArgument, "outputs is null");
+    if (outputs == nullptr && output_count != 0)
+      return Status(Code::kInvalidArgument, "outputs is null");
     RunOptions options;
     options.timeout_ns = o.timeout_ns;
-    WICK_TRY(s->session->run(Span<const TensorView>(in, input_count), Span<TensorView>(out, output_count), options));
+    WICK_TRY(s->session->run(Span<const TensorView>(in, input_count),
+                             Span<TensorView>(out, output_count), options));
     for (size_t i = 0; i < output_count; ++i) {
       if (outputs[i].data == nullptr) to_tensor(out[i], &outputs[i]);
     }
@@ -284,4 +304,6 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
   };
   return fail(run(), s->program.log);
 }
-size_t wick_session_memory(const wick_session* s) { return s->session->arena_bytes() + s->session->packed_bytes(); }
+size_t wick_session_memory(const wick_session* s) {
+  return s->session->arena_bytes() + s->session->packed_bytes();
+}

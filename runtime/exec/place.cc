@@ -28,7 +28,8 @@ uint32_t root_of(Span<uint32_t> parent, uint32_t v) {
 
 }  // namespace
 
-Status Session::Impl::query_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {
+Status Session::Impl::query_of(const PlanStep& step, Span<TensorView> in,
+                               Span<TensorView> out) const {
   for (size_t i = 0; i < step.in.size(); ++i) {
     if (step.in[i] == kNoIndex) continue;
     const PlanValue& v = values[step.in[i]];
@@ -41,7 +42,8 @@ Status Session::Impl::query_of(const PlanStep& step, Span<TensorView> in, Span<T
   return {};
 }
 
-// Marks aliases and in-place candidates, cuts the steps into partitions; reports every step nobody can run at once.
+// Marks aliases and in-place candidates, cuts the steps into partitions; reports every step nobody
+// can run at once.
 Status Session::Impl::choose_backends() {
   WICK_ASSIGN(partitions, bind_arena.array<BoundPartition>(steps.size()));
   size_t cuts = 0, missing = 0, at = 0;
@@ -61,11 +63,13 @@ Status Session::Impl::choose_backends() {
     } else if (const KernelRow* row = find_kernel(sets, query); row == nullptr) {
       ++missing;
       if (at + 120 < sizeof(list)) {
-        at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)", at == 0 ? "" : ", ",
-                                           step.node->info->name, dtype_name(in[0].dtype), step.node->name));
+        at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
+                                           at == 0 ? "" : ", ", step.node->info->name,
+                                           dtype_name(in[0].dtype), step.node->name));
       }
     } else {
-      step.in_place = (row->flags & kInPlace) != 0 && in[0].dtype == out[0].dtype && in[0].shape == out[0].shape;
+      step.in_place = (row->flags & kInPlace) != 0 && in[0].dtype == out[0].dtype &&
+                      in[0].shape == out[0].shape;
     }
     if (cuts == 0 || partitions[cuts - 1].backend != who) {
       partitions[cuts++] = {who, static_cast<uint32_t>(s), 0, nullptr};
@@ -77,8 +81,8 @@ Status Session::Impl::choose_backends() {
   return error(Code::kUnsupported, "%zu steps have no kernel: %s", missing, list);
 }
 
-// Live ranges are counted in steps. A device partition reads and writes host memory at any time of its run, so
-// there a range covers the whole partition.
+// Live ranges are counted in steps. A device partition reads and writes host memory at any time of
+// its run, so there a range covers the whole partition.
 Status Session::Impl::place() {
   size_t n = values.size();
   WICK_ASSIGN(auto parent, bind_arena.array<uint32_t>(n));
@@ -141,7 +145,8 @@ Status Session::Impl::place() {
     for (size_t i = 1; i < step.in.size(); ++i) {
       once = once && (step.in[i] == kNoIndex || root_of(parent, step.in[i]) != from);
     }
-    if (!once || home[from] != Home::kBuffer || ranges[from].last != static_cast<int32_t>(s)) continue;
+    if (!once || home[from] != Home::kBuffer || ranges[from].last != static_cast<int32_t>(s))
+      continue;
     parent[to] = from;
     ranges[from].last = ranges[to].last;
     step.in_place = true;
@@ -179,7 +184,8 @@ Status Session::Impl::place() {
 Status Session::Impl::reserve_memory(size_t bytes) {
   size_t held = bind_arena.used() + cache.bytes();
   if (bytes > max_ram || held > max_ram - bytes) {
-    return error(Code::kBudgetExceeded, "max_ram: the session needs %zu bytes, %zu are allowed", bytes + held, max_ram);
+    return error(Code::kBudgetExceeded, "max_ram: the session needs %zu bytes, %zu are allowed",
+                 bytes + held, max_ram);
   }
   if (bytes <= memory_bytes) return {};
   allocator.deallocate(memory, memory_bytes, kAlignment);
@@ -193,7 +199,8 @@ Status Session::Impl::reserve_memory(size_t bytes) {
 Status Session::Impl::compile() {
   size_t n = values.size();
   WICK_ASSIGN(auto read_outside, bind_arena.array<uint8_t>(n));
-  WICK_ASSIGN(auto maker, bind_arena.array<uint32_t>(n));  // partition + 1; 0: an input or a constant
+  // partition + 1; 0: an input or a constant
+  WICK_ASSIGN(auto maker, bind_arena.array<uint32_t>(n));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     for (const PlanStep& step : steps.subspan(partitions[p].first, partitions[p].count)) {
       for (uint32_t v : step.in) {
@@ -205,7 +212,8 @@ Status Session::Impl::compile() {
   for (uint32_t v : entry.body().outputs) read_outside[v] = 1;
 
   size_t scratch = 0;
-  WICK_ASSIGN(auto listed, bind_arena.array<uint32_t>(n));  // partition + 1 that has it among its inputs
+  // partition + 1 that has it among its inputs
+  WICK_ASSIGN(auto listed, bind_arena.array<uint32_t>(n));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     BoundPartition& part = partitions[p];
     PartitionSpec spec;
@@ -217,7 +225,8 @@ Status Session::Impl::compile() {
     Array<uint32_t> in(bind_allocator), out(bind_allocator);
     for (const PlanStep& step : spec.steps) {
       for (uint32_t v : step.in) {
-        if (v == kNoIndex || values[v].data != nullptr || maker[v] == p + 1 || listed[v] == p + 1) continue;
+        if (v == kNoIndex || values[v].data != nullptr || maker[v] == p + 1 || listed[v] == p + 1)
+          continue;
         listed[v] = p + 1;
         WICK_TRY(in.push_back(v));
       }

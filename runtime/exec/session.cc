@@ -16,16 +16,19 @@ int usable_cpus() {
 
 // What the format can say and this session cannot run yet.
 Status check_runnable(const EntryDef& entry) {
-  if (!entry.state_updates.empty()) return Status(Code::kUnsupported, "state buffers are not supported by sessions");
+  if (!entry.state_updates.empty())
+    return Status(Code::kUnsupported, "state buffers are not supported by sessions");
   for (const ValueDef& v : entry.values) {
-    if (v.state != kNoIndex) return Status(Code::kUnsupported, "state buffers are not supported by sessions");
+    if (v.state != kNoIndex)
+      return Status(Code::kUnsupported, "state buffers are not supported by sessions");
     if (v.kind != ValueKind::kTensor || v.dtype == DType::kString) {
       return error(Code::kUnsupported, "value %.60s is not a tensor of numbers", v.name);
     }
   }
   for (const NodeDef& node : entry.body().nodes) {
     if (node.info == nullptr) {
-      return error(Code::kUnsupported, "node %.60s: custom op %d has no kernel", node.name, static_cast<int>(node.op));
+      return error(Code::kUnsupported, "node %.60s: custom op %d has no kernel", node.name,
+                   static_cast<int>(node.op));
     }
   }
   return {};
@@ -68,8 +71,10 @@ NameList names_of(const EntryDef& entry, Span<const uint32_t> ids) {
 }  // namespace
 
 Result<Owned<Session>> Session::create(const Program& program, const SessionOptions& options) {
-  const EntryDef* entry = options.entry == nullptr ? &program.entries()[0] : program.find_entry(options.entry);
-  if (entry == nullptr) return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
+  const EntryDef* entry =
+      options.entry == nullptr ? &program.entries()[0] : program.find_entry(options.entry);
+  if (entry == nullptr)
+    return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
   WICK_TRY(check_runnable(*entry));
   if (options.threads < 0 || options.threads > 4096) {
     return error(Code::kInvalidArgument, "%d threads", options.threads);
@@ -80,7 +85,8 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   void* memory = allocator.allocate(kBytes, alignof(Impl));
   if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a session");
   auto* session = new (memory) Session();
-  auto* impl = new (static_cast<char*>(memory) + sizeof(Session)) Impl(program, *entry, options, allocator);
+  auto* impl =
+      new (static_cast<char*>(memory) + sizeof(Session)) Impl(program, *entry, options, allocator);
   session->impl_ = impl;
   Owned<Session> owned(session);
 
@@ -100,7 +106,8 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   for (const DimBinding& d : options.max_dims) {
     bool found = false;
     for (const SymbolDef& s : program.symbols()) found = found || strcmp(s.name, d.symbol) == 0;
-    if (!found) return error(Code::kNotFound, "the program has no symbolic dimension %.60s", d.symbol);
+    if (!found)
+      return error(Code::kNotFound, "the program has no symbolic dimension %.60s", d.symbol);
   }
   for (uint32_t id : entry->body().inputs) {
     const ValueDef& v = entry->values[id];
@@ -111,7 +118,8 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
       if (dim.symbol >= 0) {
         extent = -1;
         for (const DimBinding& d : options.max_dims) {
-          if (strcmp(d.symbol, program.symbols()[static_cast<size_t>(dim.symbol)].name) == 0) extent = d.extent;
+          if (strcmp(d.symbol, program.symbols()[static_cast<size_t>(dim.symbol)].name) == 0)
+            extent = d.extent;
         }
       }
       known = known && extent >= 0;
@@ -137,10 +145,18 @@ void Session::destroy(Session* session) {
 
 size_t Session::input_count() const { return impl_->entry.body().inputs.size(); }
 size_t Session::output_count() const { return impl_->entry.body().outputs.size(); }
-PortInfo Session::input(size_t i) const { return port(impl_->entry, impl_->entry.body().inputs[i]); }
-PortInfo Session::output(size_t i) const { return port(impl_->entry, impl_->entry.body().outputs[i]); }
-int Session::find_input(const char* name) const { return find_port(impl_->entry, impl_->entry.body().inputs, name); }
-int Session::find_output(const char* name) const { return find_port(impl_->entry, impl_->entry.body().outputs, name); }
+PortInfo Session::input(size_t i) const {
+  return port(impl_->entry, impl_->entry.body().inputs[i]);
+}
+PortInfo Session::output(size_t i) const {
+  return port(impl_->entry, impl_->entry.body().outputs[i]);
+}
+int Session::find_input(const char* name) const {
+  return find_port(impl_->entry, impl_->entry.body().inputs, name);
+}
+int Session::find_output(const char* name) const {
+  return find_port(impl_->entry, impl_->entry.body().outputs, name);
+}
 size_t Session::step_count() const { return impl_->steps.size(); }
 size_t Session::arena_bytes() const { return impl_->planned_bytes; }
 int Session::threads() const { return impl_->threads; }
@@ -157,39 +173,44 @@ Status Session::bind(Span<const Shape> shapes) { return impl_->bind(shapes, {});
 
 Result<Shape> Session::output_shape(size_t i) const {
   if (i >= output_count()) return error(Code::kInvalidArgument, "there is no output %zu", i);
-  if (!impl_->bound) return Status(Code::kInvalidArgument, "the session is not bound to shapes yet");
+  if (!impl_->bound)
+    return Status(Code::kInvalidArgument, "the session is not bound to shapes yet");
   return impl_->values[impl_->entry.body().outputs[i]].shape;
 }
 
 Status Session::Impl::check_run(Span<const TensorView> inputs, Span<TensorView> outputs) {
   auto in = entry.body().inputs, out = entry.body().outputs;
   if (inputs.size() != in.size()) {
-    return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu: %s", inputs.size(), in.size(),
-                 names_of(entry, in).text);
+    return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu: %s",
+                 inputs.size(), in.size(), names_of(entry, in).text);
   }
   if (outputs.size() != out.size()) {
-    return error(Code::kInvalidArgument, "%zu outputs given, the program has %zu: %s", outputs.size(), out.size(),
-                 names_of(entry, out).text);
+    return error(Code::kInvalidArgument, "%zu outputs given, the program has %zu: %s",
+                 outputs.size(), out.size(), names_of(entry, out).text);
   }
   for (size_t i = 0; i < in.size(); ++i) {
     const ValueDef& def = entry.values[in[i]];
     const TensorView& v = inputs[i];
     if (v.dtype != def.dtype) {
-      return error(Code::kTypeMismatch, "input %.60s is %s, the program takes %s", def.name, dtype_name(v.dtype),
-                   dtype_name(def.dtype));
+      return error(Code::kTypeMismatch, "input %.60s is %s, the program takes %s", def.name,
+                   dtype_name(v.dtype), dtype_name(def.dtype));
     }
     auto bytes = checked_bytes(v.shape, dtype_bits(v.dtype));
     if (!bytes.ok()) return annotate(bytes.status(), "input %.60s: ", def.name);
-    if (*bytes != 0 && v.data == nullptr) return error(Code::kInvalidArgument, "input %.60s has no data", def.name);
-    size_t align = dtype_size(v.dtype) > 1 ? (dtype_size(v.dtype) > 8 ? 8 : dtype_size(v.dtype)) : 1;
+    if (*bytes != 0 && v.data == nullptr)
+      return error(Code::kInvalidArgument, "input %.60s has no data", def.name);
+    size_t align =
+        dtype_size(v.dtype) > 1 ? (dtype_size(v.dtype) > 8 ? 8 : dtype_size(v.dtype)) : 1;
     if (!v.contiguous() || reinterpret_cast<uintptr_t>(v.data) % align != 0) {
-      return error(Code::kInvalidArgument, "input %.60s must be contiguous and aligned to its elements", def.name);
+      return error(Code::kInvalidArgument,
+                   "input %.60s must be contiguous and aligned to its elements", def.name);
     }
   }
   return {};
 }
 
-Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options) {
+Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> outputs,
+                          const RunOptions& options) {
   WICK_TRY(check_run(inputs, outputs));
   bool same = bound;
   for (size_t i = 0; same && i < inputs.size(); ++i) same = inputs[i].shape == shapes[i];
@@ -210,12 +231,14 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
     const TensorView& have = views[out[i]];
     if (outputs[i].data == nullptr) continue;
     if (outputs[i].dtype != have.dtype) {
-      return error(Code::kTypeMismatch, "output %.60s is %s, the buffer given is %s", entry.values[out[i]].name,
-                   dtype_name(have.dtype), dtype_name(outputs[i].dtype));
+      return error(Code::kTypeMismatch, "output %.60s is %s, the buffer given is %s",
+                   entry.values[out[i]].name, dtype_name(have.dtype), dtype_name(outputs[i].dtype));
     }
     if (!(outputs[i].shape == have.shape) || !outputs[i].contiguous()) {
-      return error(Code::kShapeMismatch, "output %.60s has shape %s, the buffer given %s (it must be contiguous)",
-                   entry.values[out[i]].name, to_text(have.shape).text, to_text(outputs[i].shape).text);
+      return error(Code::kShapeMismatch,
+                   "output %.60s has shape %s, the buffer given %s (it must be contiguous)",
+                   entry.values[out[i]].name, to_text(have.shape).text,
+                   to_text(outputs[i].shape).text);
     }
   }
 
@@ -228,7 +251,8 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   ctx.trace = trace;
   ctx.deadline_ns = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
   for (const BoundPartition& part : partitions) {
-    if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns) return Status(Code::kDeadline, "the deadline passed");
+    if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
+      return Status(Code::kDeadline, "the deadline passed");
     WICK_TRY(part.compiled->run(ctx));
   }
   for (size_t i = 0; i < out.size(); ++i) {
@@ -242,11 +266,13 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   return {};
 }
 
-Status Session::run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options) {
+Status Session::run(Span<const TensorView> inputs, Span<TensorView> outputs,
+                    const RunOptions& options) {
   return impl_->run(inputs, outputs, options);
 }
 
-Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options) {
+Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
+                    const RunOptions& options) {
   constexpr size_t kMaxNamed = 64;  // more go by position
   TensorView in[kMaxNamed], out[kMaxNamed];
   if (input_count() > kMaxNamed || output_count() > kMaxNamed) {
@@ -262,7 +288,8 @@ Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs, const
     in[i] = v.view;
   }
   for (size_t i = 0; i < input_count(); ++i) {
-    if (!in[i].present()) return error(Code::kInvalidArgument, "input %.60s is missing", input(i).name);
+    if (!in[i].present())
+      return error(Code::kInvalidArgument, "input %.60s is missing", input(i).name);
   }
   for (const NamedView& v : outputs) {
     int i = find_output(v.name);

@@ -5,18 +5,24 @@
 namespace wick {
 namespace {
 
-// Beyond this many buffers the quadratic search gives way to one place each: hostile files must not buy hours.
+// Beyond this many buffers the quadratic search gives way to one place each: hostile files must not
+// buy hours.
 constexpr size_t kMaxSearched = 16384;
 
 size_t rounded(size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
 
-bool overlap_in_time(const BufferRequest& a, const BufferRequest& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap_in_time(const BufferRequest& a, const BufferRequest& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
-Status too_large() { return Status(Code::kBudgetExceeded, "the planned memory exceeds the address space"); }
+Status too_large() {
+  return Status(Code::kBudgetExceeded, "the planned memory exceeds the address space");
+}
 
 }  // namespace
 
-Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total, Allocator& allocator) {
+Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total,
+                   Allocator& allocator) {
   *total = 0;
   Array<uint32_t> order(allocator), placed(allocator);  // placed: by rising offset
   for (uint32_t i = 0; i < requests.size(); ++i) {
@@ -36,7 +42,8 @@ Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, siz
     if (placed.size() < kMaxSearched) {
       for (uint32_t other : placed) {
         if (!overlap_in_time(r, requests[other])) continue;
-        if (offsets[other] > end && offsets[other] - end >= bytes && offsets[other] - end < best_gap) {
+        if (offsets[other] > end && offsets[other] - end >= bytes &&
+            offsets[other] - end < best_gap) {
           best_gap = offsets[other] - end;
           at = end;
           found = true;

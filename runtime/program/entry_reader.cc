@@ -27,9 +27,11 @@ static_assert(static_cast<int>(fbs::AttrKind::Ints) == static_cast<int>(AttrKind
 
 Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
   def->name = text(v.name());
-  if (v.kind() > fbs::ValueKind::MAX) return error(Code::kInvalidProgram, "unknown kind %d", static_cast<int>(v.kind()));
+  if (v.kind() > fbs::ValueKind::MAX)
+    return error(Code::kInvalidProgram, "unknown kind %d", static_cast<int>(v.kind()));
   def->kind = static_cast<ValueKind>(v.kind());
-  if (v.dtype() == 0 || v.dtype() >= kDTypeCount) return error(Code::kInvalidProgram, "unknown dtype %u", v.dtype());
+  if (v.dtype() == 0 || v.dtype() >= kDTypeCount)
+    return error(Code::kInvalidProgram, "unknown dtype %u", v.dtype());
   def->dtype = static_cast<DType>(v.dtype());
   if (def->kind != ValueKind::kTensor || def->dtype == DType::kString) {
     WICK_TRY(need_feature(kFeatureNonTensor, "values that are not tensors of numbers"));
@@ -37,13 +39,15 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
   def->unranked = v.unranked();
   uint32_t rank = count(v.dims());
   if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most 8", rank);
-  if (def->unranked && rank != 0) return Status(Code::kInvalidProgram, "unranked, but has dimensions");
+  if (def->unranked && rank != 0)
+    return Status(Code::kInvalidProgram, "unranked, but has dimensions");
   WICK_TRY(check_aligned(v.dims()));
   WICK_ASSIGN(auto dims, p_.arena_.array<DimDef>(rank));
   Shape fixed;
   for (uint32_t i = 0; i < rank; ++i) {
     const fbs::Dim& d = *v.dims()->Get(i);
-    if (d.symbol() > p_.symbols_.size()) return error(Code::kInvalidProgram, "there is no symbol %u", d.symbol());
+    if (d.symbol() > p_.symbols_.size())
+      return error(Code::kInvalidProgram, "there is no symbol %u", d.symbol());
     if (d.value() < 0 || (d.symbol() != 0 && d.value() != 0) || d.reserved() != 0) {
       return error(Code::kInvalidProgram, "dimension %u is not sound", i);
     }
@@ -57,7 +61,8 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
   def->constant = v.constant();
   def->state = v.state();
   auto same_as = [&](DType dtype, const Shape& shape) {
-    bool same = def->kind == ValueKind::kTensor && !def->unranked && def->dtype == dtype && fixed == shape;
+    bool same =
+        def->kind == ValueKind::kTensor && !def->unranked && def->dtype == dtype && fixed == shape;
     for (const DimDef& d : dims) same = same && d.symbol < 0;
     return same;
   };
@@ -67,11 +72,13 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
     }
     const TensorView& view = p_.constants_[def->constant].view;
     if (def->state != kNoIndex || !same_as(view.dtype, view.shape)) {
-      return error(Code::kInvalidProgram, "it does not have the type of its constant %u", def->constant);
+      return error(Code::kInvalidProgram, "it does not have the type of its constant %u",
+                   def->constant);
     }
   }
   if (def->state != kNoIndex) {
-    if (def->state >= p_.states_.size()) return error(Code::kInvalidProgram, "there is no state %u", def->state);
+    if (def->state >= p_.states_.size())
+      return error(Code::kInvalidProgram, "there is no state %u", def->state);
     if (!same_as(p_.states_[def->state].dtype, p_.states_[def->state].shape)) {
       return error(Code::kInvalidProgram, "it does not have the type of its state %u", def->state);
     }
@@ -81,7 +88,8 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
     WICK_ASSIGN(auto quant, p_.arena_.array<QuantDef>(1));
     quant[0] = {in_place(q->scales()), in_place(q->zero_points()), q->axis(), q->block()};
     for (float s : quant[0].scales) {
-      if (!(s > 0 && s <= 3.402823466e38f)) return Status(Code::kInvalidProgram, "a scale must be finite and > 0");
+      if (!(s > 0 && s <= 3.402823466e38f))
+        return Status(Code::kInvalidProgram, "a scale must be finite and > 0");
     }
     if (quant[0].scales.empty() || q->axis() < -1 || q->axis() >= static_cast<int32_t>(rank) ||
         (!quant[0].zero_points.empty() && quant[0].zero_points.size() != quant[0].scales.size())) {
@@ -102,14 +110,16 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
       if (f.id == a.field()) field = &f;
     }
     if (field == nullptr) {
-      return error(Code::kUnsupported, "attribute field %u is unknown to this build's %s", a.field(), info.name);
+      return error(Code::kUnsupported, "attribute field %u is unknown to this build's %s",
+                   a.field(), info.name);
     }
     auto bit = uint64_t{1} << (field - info.attrs->fields.data());
-    if ((seen & bit) != 0) return error(Code::kInvalidProgram, "attribute %s is given twice", field->name);
+    if ((seen & bit) != 0)
+      return error(Code::kInvalidProgram, "attribute %s is given twice", field->name);
     seen |= bit;
     if (static_cast<int>(a.kind()) != static_cast<int>(field->kind)) {
-      return error(Code::kInvalidProgram, "attribute %s has kind %d, not %d", field->name, static_cast<int>(a.kind()),
-                   static_cast<int>(field->kind));
+      return error(Code::kInvalidProgram, "attribute %s has kind %d, not %d", field->name,
+                   static_cast<int>(a.kind()), static_cast<int>(field->kind));
     }
     switch (field->kind) {
       case AttrKind::kInt: attr_int(*field, attrs) = a.i(); break;
@@ -117,8 +127,8 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
       case AttrKind::kInts:
         WICK_TRY(check_aligned(a.ints()));
         if (!set_attr_ints(*field, attrs, in_place(a.ints()))) {
-          return error(Code::kInvalidProgram, "attribute %s has %u entries, at most %u", field->name, count(a.ints()),
-                       field->capacity);
+          return error(Code::kInvalidProgram, "attribute %s has %u entries, at most %u",
+                       field->name, count(a.ints()), field->capacity);
         }
         break;
     }
@@ -135,7 +145,8 @@ Status ProgramReader::read_node(const fbs::Node& node, NodeDef* def) {
   def->info = info;
   size_t in = def->inputs.size(), out = def->outputs.size();
   if (in < info->min_inputs || (info->max_inputs != 255 && in > info->max_inputs) || in > 65535) {
-    return error(Code::kInvalidProgram, "takes %d to %d inputs, has %zu", info->min_inputs, info->max_inputs, in);
+    return error(Code::kInvalidProgram, "takes %d to %d inputs, has %zu", info->min_inputs,
+                 info->max_inputs, in);
   }
   if (out == 0 || (info->outputs != 255 && out != info->outputs) || out > 65535) {
     return error(Code::kInvalidProgram, "has %zu outputs, should have %d", out, info->outputs);
@@ -149,12 +160,16 @@ Status ProgramReader::read_node(const fbs::Node& node, NodeDef* def) {
   return {};
 }
 
-// Bodies of control flow are read where their node stands, so that they see exactly what was defined before it.
+// Bodies of control flow are read where their node stands, so that they see exactly what was
+// defined before it.
 Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
                                   Span<uint8_t> defined, Span<uint8_t> region_seen) {
-  if (index >= count(entry.regions())) return error(Code::kInvalidProgram, "there is no region %u", index);
-  if (region_seen[index] != 0) return error(Code::kInvalidProgram, "region %u is used twice", index);
-  if (depth > kMaxRegionDepth) return error(Code::kInvalidProgram, "regions nest deeper than %d", kMaxRegionDepth);
+  if (index >= count(entry.regions()))
+    return error(Code::kInvalidProgram, "there is no region %u", index);
+  if (region_seen[index] != 0)
+    return error(Code::kInvalidProgram, "region %u is used twice", index);
+  if (depth > kMaxRegionDepth)
+    return error(Code::kInvalidProgram, "regions nest deeper than %d", kMaxRegionDepth);
   region_seen[index] = 1;
   const fbs::Region& region = *entry.regions()->Get(index);
   auto& out = const_cast<RegionDef&>(def->regions[index]);
@@ -162,14 +177,19 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
   out.outputs = in_place(region.outputs());
 
   auto define = [&](uint32_t id, const char* what, size_t i) -> Status {
-    if (id >= defined.size()) return error(Code::kInvalidProgram, "%s %zu: there is no value %u", what, i, id);
-    if (defined[id] != 0) return error(Code::kInvalidProgram, "%s %zu: value %u is defined twice", what, i, id);
+    if (id >= defined.size())
+      return error(Code::kInvalidProgram, "%s %zu: there is no value %u", what, i, id);
+    if (defined[id] != 0)
+      return error(Code::kInvalidProgram, "%s %zu: value %u is defined twice", what, i, id);
     defined[id] = 1;
     return {};
   };
   auto use = [&](uint32_t id, const char* what, size_t i) -> Status {
-    if (id >= defined.size()) return error(Code::kInvalidProgram, "%s %zu: there is no value %u", what, i, id);
-    if (defined[id] == 0) return error(Code::kInvalidProgram, "%s %zu: value %u is used before it is defined", what, i, id);
+    if (id >= defined.size())
+      return error(Code::kInvalidProgram, "%s %zu: there is no value %u", what, i, id);
+    if (defined[id] == 0)
+      return error(Code::kInvalidProgram, "%s %zu: value %u is used before it is defined", what, i,
+                   id);
     return {};
   };
   for (size_t i = 0; i < out.inputs.size(); ++i) WICK_TRY(define(out.inputs[i], "region input", i));
@@ -188,15 +208,18 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
         if (attr.kind() != fbs::AttrKind::Region) continue;
         WICK_TRY(need_feature(kFeatureRegions, "nested regions"));
         if (attr.i() < 0 || attr.i() >= count(entry.regions())) {
-          return error(Code::kInvalidProgram, "there is no region %lld", static_cast<long long>(attr.i()));
+          return error(Code::kInvalidProgram, "there is no region %lld",
+                       static_cast<long long>(attr.i()));
         }
-        WICK_TRY(read_region(entry, static_cast<uint32_t>(attr.i()), depth + 1, def, defined, region_seen));
+        WICK_TRY(read_region(entry, static_cast<uint32_t>(attr.i()), depth + 1, def, defined,
+                             region_seen));
       }
       for (size_t i = 0; i < to.outputs.size(); ++i) WICK_TRY(define(to.outputs[i], "output", i));
       return {};
     };
-    WICK_TRY(annotate(read_one(), "node %u (%.40s, %s): ", n, to.name,
-                      node.op() >= kFirstCustomOp ? "custom" : find_op(static_cast<OpId>(node.op()))->name));
+    WICK_TRY(annotate(
+        read_one(), "node %u (%.40s, %s): ", n, to.name,
+        node.op() >= kFirstCustomOp ? "custom" : find_op(static_cast<OpId>(node.op()))->name));
   }
   for (size_t i = 0; i < out.outputs.size(); ++i) WICK_TRY(use(out.outputs[i], "region output", i));
   out.nodes = nodes;
@@ -209,9 +232,11 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
   return {};
 }
 
-Status ProgramReader::check_ports(const EntryDef& entry, Span<const uint32_t> ids, const char* what) {
+Status ProgramReader::check_ports(const EntryDef& entry, Span<const uint32_t> ids,
+                                  const char* what) {
   // An entry's signature is looked up by name. Quadratic, so bounded.
-  if (ids.size() > 4096) return error(Code::kInvalidProgram, "%zu %ss, at most 4096", ids.size(), what);
+  if (ids.size() > 4096)
+    return error(Code::kInvalidProgram, "%zu %ss, at most 4096", ids.size(), what);
   for (size_t i = 0; i < ids.size(); ++i) {
     const char* name = entry.values[ids[i]].name;
     if (name[0] == '\0') return error(Code::kInvalidProgram, "%s %zu has no name", what, i);
@@ -253,7 +278,8 @@ Status ProgramReader::read_entry(const fbs::Entry& table, EntryDef* entry) {
     for (uint32_t i = 0; i < updates.size(); ++i) {
       updates[i] = {table.state_updates()->Get(i)->state(), table.state_updates()->Get(i)->value()};
       if (updates[i].state >= p_.states_.size() || updates[i].value >= values.size() ||
-          defined[updates[i].value] != 1 || values[updates[i].value].dtype != p_.states_[updates[i].state].dtype) {
+          defined[updates[i].value] != 1 ||
+          values[updates[i].value].dtype != p_.states_[updates[i].state].dtype) {
         return error(Code::kInvalidProgram, "state update %u is not sound", i);
       }
     }

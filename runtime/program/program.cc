@@ -1,10 +1,10 @@
 #include "runtime/program/program.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
 
 #include "runtime/program/reader.h"
 
@@ -14,7 +14,9 @@ namespace {
 // Read only, whole. Empty files and what is not a regular file are errors.
 Result<Span<const uint8_t>> map_file(const char* path, uint64_t max_file) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return error(errno == ENOENT ? Code::kNotFound : Code::kIo, "cannot open %s: %s", path, strerror(errno));
+  if (fd < 0)
+    return error(errno == ENOENT ? Code::kNotFound : Code::kIo, "cannot open %s: %s", path,
+                 strerror(errno));
   struct stat st;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
     close(fd);
@@ -50,9 +52,11 @@ Result<Owned<Program>> Program::load(Span<const uint8_t> bytes, const LoadOption
   Owned<Program> program(new (memory) Program(allocator, options.max_ram));
   program->bytes_ = bytes;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kSegmentAlignment != 0) {
-    if (bytes.size() > options.max_ram) return Status(Code::kBudgetExceeded, "max_ram: an unaligned file must be copied");
+    if (bytes.size() > options.max_ram)
+      return Status(Code::kBudgetExceeded, "max_ram: an unaligned file must be copied");
     void* copy = allocator.allocate(bytes.size(), kSegmentAlignment);
-    if (copy == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes.size());
+    if (copy == nullptr)
+      return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes.size());
     memcpy(copy, bytes.data(), bytes.size());
     program->bytes_ = {static_cast<const uint8_t*>(copy), bytes.size()};
     program->copied_ = true;
@@ -75,7 +79,8 @@ Result<Owned<Program>> Program::load(const char* path, const LoadOptions& option
 
 Program::~Program() {
   if (mapped_) munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
-  if (copied_) allocator_->deallocate(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), kSegmentAlignment);
+  if (copied_)
+    allocator_->deallocate(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), kSegmentAlignment);
 }
 
 void Program::destroy(Program* program) {

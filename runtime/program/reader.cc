@@ -7,8 +7,9 @@
 namespace wick {
 namespace {
 
-constexpr uint32_t kMaxDepth = 16;        // of the flatbuffer's tables
-constexpr uint32_t kMaxTables = 4000000;  // bounds the verifier's time on tables that share children
+constexpr uint32_t kMaxDepth = 16;  // of the flatbuffer's tables
+// bounds the verifier's time on tables that share children
+constexpr uint32_t kMaxTables = 4000000;
 
 template <class V>
 uint32_t count(const V* vector) {
@@ -23,36 +24,40 @@ bool valid_dtype(uint8_t t) { return t > 0 && t < kDTypeCount; }
 
 Status ProgramReader::need_feature(uint64_t feature, const char* what) {
   if ((header_.required_features & feature) != 0) return {};
-  return error(Code::kInvalidProgram, "the file uses %s but does not declare it in required_features", what);
+  return error(Code::kInvalidProgram,
+               "the file uses %s but does not declare it in required_features", what);
 }
 
 Status ProgramReader::read_header(Span<const uint8_t> bytes) {
   if (bytes.size() < sizeof(FileHeader)) {
-    return error(Code::kInvalidProgram, "not a .wick file: %zu bytes, the header alone has 64", bytes.size());
+    return error(Code::kInvalidProgram, "not a .wick file: %zu bytes, the header alone has 64",
+                 bytes.size());
   }
   memcpy(&header_, bytes.data(), sizeof(header_));
   const FileHeader& h = header_;
   if (memcmp(h.magic, kFileMagic, sizeof(kFileMagic)) != 0) {
-    return Status(Code::kInvalidProgram, "not a .wick file: the first 8 bytes are not its signature");
+    return Status(Code::kInvalidProgram,
+                  "not a .wick file: the first 8 bytes are not its signature");
   }
   if (h.version == 0 || h.version > kFileVersion) {
-    return error(Code::kUnsupported, "the file has format version %u, this build reads up to %u", h.version,
-                 kFileVersion);
+    return error(Code::kUnsupported, "the file has format version %u, this build reads up to %u",
+                 h.version, kFileVersion);
   }
   if (uint64_t unknown = h.required_features & ~kKnownFeatures; unknown != 0) {
     return error(Code::kUnsupported, "the file needs features this build lacks (mask 0x%llx)",
                  static_cast<unsigned long long>(unknown));
   }
   if (h.file_bytes != bytes.size()) {
-    return error(Code::kInvalidProgram, "the file has %zu bytes, its header says %llu: cut or mixed up", bytes.size(),
+    return error(Code::kInvalidProgram,
+                 "the file has %zu bytes, its header says %llu: cut or mixed up", bytes.size(),
                  static_cast<unsigned long long>(h.file_bytes));
   }
   auto inside = [&](uint64_t offset, uint64_t size) {
-    return offset >= sizeof(FileHeader) && offset <= h.file_bytes && size <= h.file_bytes - offset &&
-           offset % kSegmentAlignment == 0;
+    return offset >= sizeof(FileHeader) && offset <= h.file_bytes &&
+           size <= h.file_bytes - offset && offset % kSegmentAlignment == 0;
   };
-  if (h.header_bytes != sizeof(FileHeader) || !inside(h.table_offset, h.table_bytes) || h.table_bytes < 16 ||
-      h.table_bytes >= FLATBUFFERS_MAX_BUFFER_SIZE) {
+  if (h.header_bytes != sizeof(FileHeader) || !inside(h.table_offset, h.table_bytes) ||
+      h.table_bytes < 16 || h.table_bytes >= FLATBUFFERS_MAX_BUFFER_SIZE) {
     return Status(Code::kInvalidProgram, "the header's place of the table is not sound");
   }
   if (h.segments_bytes != 0 && !inside(h.segments_offset, h.segments_bytes)) {
@@ -78,7 +83,8 @@ Status ProgramReader::read(Span<const uint8_t> bytes) {
   WICK_TRY(read_states());
   WICK_TRY(read_texts());
 
-  if (count(root_->entries()) == 0) return Status(Code::kInvalidProgram, "the file has no entry point");
+  if (count(root_->entries()) == 0)
+    return Status(Code::kInvalidProgram, "the file has no entry point");
   WICK_ASSIGN(auto entries, p_.arena_.array<EntryDef>(count(root_->entries())));
   for (uint32_t i = 0; i < entries.size(); ++i) {
     const fbs::Entry& entry = *root_->entries()->Get(i);
@@ -119,7 +125,8 @@ Status ProgramReader::refuse_unknown_ops() {
       for (uint32_t n = 0; n < count(nodes); ++n) {
         const fbs::Node& node = *nodes->Get(n);
         if (node.op() >= kFirstCustomOp) {
-          if (node.op() - uint32_t{kFirstCustomOp} >= count(root_->custom_ops())) add(node, "custom, undeclared");
+          if (node.op() - uint32_t{kFirstCustomOp} >= count(root_->custom_ops()))
+            add(node, "custom, undeclared");
           continue;
         }
         const OpInfo* info = find_op(static_cast<OpId>(node.op()));
@@ -143,8 +150,9 @@ Status ProgramReader::read_symbols() {
     const fbs::Symbol& s = *root_->symbols()->Get(i);
     symbols[i] = {text(s.name()), s.min(), s.max()};
     if (s.min() < 0 || s.max() < s.min()) {
-      return error(Code::kInvalidProgram, "symbol %u (%.40s): its bounds are %lld to %lld", i, symbols[i].name,
-                   static_cast<long long>(s.min()), static_cast<long long>(s.max()));
+      return error(Code::kInvalidProgram, "symbol %u (%.40s): its bounds are %lld to %lld", i,
+                   symbols[i].name, static_cast<long long>(s.min()),
+                   static_cast<long long>(s.max()));
     }
   }
   p_.symbols_ = symbols;
@@ -156,10 +164,12 @@ Status ProgramReader::read_segments() {
     const fbs::Segment& s = *root_->segments()->Get(i);
     if (s.offset() % kSegmentAlignment != 0 || s.offset() > header_.segments_bytes ||
         s.bytes() > header_.segments_bytes - s.offset()) {
-      return error(Code::kInvalidProgram, "segment %u lies outside the file or off its alignment", i);
+      return error(Code::kInvalidProgram, "segment %u lies outside the file or off its alignment",
+                   i);
     }
     if (count(s.sha256()) != 0 && count(s.sha256()) != 32) {
-      return error(Code::kInvalidProgram, "segment %u: a sha256 has 32 bytes, not %u", i, count(s.sha256()));
+      return error(Code::kInvalidProgram, "segment %u: a sha256 has 32 bytes, not %u", i,
+                   count(s.sha256()));
     }
     if (options_.verify_digests && count(s.sha256()) == 32) {
       Sha256 sha;
@@ -167,7 +177,8 @@ Status ProgramReader::read_segments() {
       if (s.bytes() != 0) sha.update({segments_ + s.offset(), static_cast<size_t>(s.bytes())});
       sha.finish(digest);
       if (memcmp(digest, s.sha256()->data(), 32) != 0) {
-        return error(Code::kInvalidProgram, "segment %u: its bytes do not have the sha256 in the file", i);
+        return error(Code::kInvalidProgram,
+                     "segment %u: its bytes do not have the sha256 in the file", i);
       }
     }
   }
@@ -181,14 +192,17 @@ Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>*
   const fbs::Segment& s = *root_->segments()->Get(table.segment());
   if (table.offset() % kSegmentAlignment != 0 || table.offset() > s.bytes() ||
       table.bytes() > s.bytes() - table.offset()) {
-    return error(Code::kInvalidProgram, "its bytes lie outside segment %u or off the alignment", table.segment());
+    return error(Code::kInvalidProgram, "its bytes lie outside segment %u or off the alignment",
+                 table.segment());
   }
   *bytes = {segments_ + s.offset() + table.offset(), static_cast<size_t>(table.bytes())};
   return {};
 }
 
-Status ProgramReader::read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype, Shape* shape, size_t* bytes) {
-  if (count(dims) > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most 8", count(dims));
+Status ProgramReader::read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype,
+                                 Shape* shape, size_t* bytes) {
+  if (count(dims) > kMaxRank)
+    return error(Code::kInvalidProgram, "rank %u, at most 8", count(dims));
   WICK_TRY(check_aligned(dims));
   for (uint32_t i = 0; i < count(dims); ++i) shape->push_back(dims->Get(i));
   auto size = checked_bytes(*shape, dtype_bits(dtype));
@@ -214,8 +228,9 @@ Status ProgramReader::read_constants() {
       Span<const uint8_t> raw;
       WICK_TRY(read_buffer(*c.raw(), &raw));
       if (raw.size() != bytes || c.raw()->layout() != 0) {
-        return error(Code::kInvalidProgram, "%s %s takes %zu raw bytes, the file has %zu (layout %u)",
-                     dtype_name(dtype), to_text(shape).text, bytes, raw.size(), c.raw()->layout());
+        return error(Code::kInvalidProgram,
+                     "%s %s takes %zu raw bytes, the file has %zu (layout %u)", dtype_name(dtype),
+                     to_text(shape).text, bytes, raw.size(), c.raw()->layout());
       }
       if (dtype == DType::kBool) {
         for (uint8_t b : raw) {
@@ -228,7 +243,8 @@ Status ProgramReader::read_constants() {
       for (uint32_t k = 0; k < packed.size(); ++k) {
         Span<const uint8_t> form;
         WICK_TRY(read_buffer(*c.packed()->Get(k), &form));
-        if (c.packed()->Get(k)->layout() == 0) return Status(Code::kInvalidProgram, "a packed form without a layout");
+        if (c.packed()->Get(k)->layout() == 0)
+          return Status(Code::kInvalidProgram, "a packed form without a layout");
         packed[k] = {c.packed()->Get(k)->layout(), form.data(), form.size()};
       }
       def.packed = packed;
@@ -254,11 +270,13 @@ Status ProgramReader::read_states() {
     }
     def.dtype = static_cast<DType>(s.dtype());
     size_t bytes = 0;
-    WICK_TRY(annotate(read_shape(s.dims(), def.dtype, &def.shape, &bytes), "state %u (%.40s): ", i, def.name));
+    WICK_TRY(annotate(read_shape(s.dims(), def.dtype, &def.shape, &bytes), "state %u (%.40s): ", i,
+                      def.name));
     if (def.init == kNoIndex) continue;
     if (def.init >= p_.constants_.size() || p_.constants_[def.init].view.dtype != def.dtype ||
         !(p_.constants_[def.init].view.shape == def.shape)) {
-      return error(Code::kInvalidProgram, "state %u (%.40s): its initial value does not fit", i, def.name);
+      return error(Code::kInvalidProgram, "state %u (%.40s): its initial value does not fit", i,
+                   def.name);
     }
   }
   p_.states_ = states;
@@ -271,7 +289,8 @@ Status ProgramReader::read_texts() {
   p_.labels_ = {labels.data(), labels.size()};
   WICK_ASSIGN(auto metadata, p_.arena_.array<KeyValueDef>(count(root_->metadata())));
   for (uint32_t i = 0; i < metadata.size(); ++i) {
-    metadata[i] = {text(root_->metadata()->Get(i)->key()), text(root_->metadata()->Get(i)->value())};
+    metadata[i] = {text(root_->metadata()->Get(i)->key()),
+                   text(root_->metadata()->Get(i)->value())};
   }
   p_.metadata_ = metadata;
   if (const fbs::Provenance* from = root_->provenance(); from != nullptr) {
@@ -285,7 +304,8 @@ Status ProgramReader::read_texts() {
     if (from->weights_sha256() != nullptr) {
       to.weights_sha256 = {from->weights_sha256()->data(), from->weights_sha256()->size()};
     }
-    if (from->numerics() > fbs::Numerics::MAX) return Status(Code::kInvalidProgram, "provenance: unknown numerics");
+    if (from->numerics() > fbs::Numerics::MAX)
+      return Status(Code::kInvalidProgram, "provenance: unknown numerics");
     to.numerics = static_cast<NumericsClass>(from->numerics());
   }
   return {};

@@ -1,5 +1,5 @@
-// ProgramReader: from bytes nobody trusts to a Program everybody may. Every index, offset, size and order is checked
-// here, once; what comes after (planning, kernels) relies on it.
+// ProgramReader: from bytes nobody trusts to a Program everybody may. Every index, offset, size and
+// order is checked here, once; what comes after (planning, kernels) relies on it.
 #pragma once
 
 #include "runtime/program/program.h"
@@ -32,13 +32,14 @@ class ProgramReader {
 
   Status read_entry(const fbs::Entry& table, EntryDef* entry);
   Status read_value(const fbs::Value& table, ValueDef* value);
-  Status read_region(const fbs::Entry& table, uint32_t index, int depth, EntryDef* entry, Span<uint8_t> defined,
-                     Span<uint8_t> region_seen);
+  Status read_region(const fbs::Entry& table, uint32_t index, int depth, EntryDef* entry,
+                     Span<uint8_t> defined, Span<uint8_t> region_seen);
   Status read_node(const fbs::Node& table, NodeDef* node);
   Status read_attrs(const fbs::Node& table, const OpInfo& info, void* attrs);
   Status check_ports(const EntryDef& entry, Span<const uint32_t> ids, const char* what);
   Status read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes);
-  Status read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype, Shape* shape, size_t* bytes);
+  Status read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype, Shape* shape,
+                    size_t* bytes);
   Status need_feature(uint64_t feature, const char* what);
 
   Program& p_;

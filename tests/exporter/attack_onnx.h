@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "wick/compile.h"
 #include "runtime/exec/session.h"
 #include "tests/program/attack.h"
+#include "wick/compile.h"
 #include "wick/error.h"
 #include "wick_onnx.pb.h"
 
@@ -46,8 +46,8 @@ inline bool compile_and_run(const std::vector<uint8_t>& file) {
   return (*session)->run(in, out, run).ok();
 }
 
-// At most 4 KB: every message and field the reader looks at, typed and raw data, attributes of every kind, symbols,
-// metadata, an initializer that is an input too, optional inputs left out.
+// At most 4 KB: every message and field the reader looks at, typed and raw data, attributes of
+// every kind, symbols, metadata, an initializer that is an input too, optional inputs left out.
 inline std::vector<uint8_t> every_onnx_feature() {
   using namespace wick::onnx;  // NOLINT: the messages
   ModelProto model;
@@ -65,8 +65,10 @@ inline std::vector<uint8_t> every_onnx_feature() {
     v->mutable_type()->mutable_tensor_type()->set_elem_type(type);
     auto* shape = v->mutable_type()->mutable_tensor_type()->mutable_shape();
     for (int d : dims) {
-      if (d < 0) shape->add_dim()->set_dim_param("batch");
-      else shape->add_dim()->set_dim_value(d);
+      if (d < 0)
+        shape->add_dim()->set_dim_param("batch");
+      else
+        shape->add_dim()->set_dim_value(d);
     }
   };
   value(g.add_input(), "x", 1, {-1, 2, 4, 4});
@@ -93,7 +95,8 @@ inline std::vector<uint8_t> every_onnx_feature() {
   shape->add_int64_data(-1);
   TensorProto* axes = tensor("axes", 7, {1});
   axes->set_raw_data(std::string("\1\0\0\0\0\0\0\0", 8));
-  auto node = [&](const char* op, std::initializer_list<const char*> in, std::initializer_list<const char*> out) {
+  auto node = [&](const char* op, std::initializer_list<const char*> in,
+                  std::initializer_list<const char*> out) {
     NodeProto* n = g.add_node();
     n->set_op_type(op);
     n->set_name(std::string("n_") + op);
@@ -117,7 +120,8 @@ inline std::vector<uint8_t> every_onnx_feature() {
   ints(conv, "pads", {1, 1, 1, 1});
   ints(conv, "strides", {1, 1});
   integer(conv, "group", 1);
-  auto* epsilon = node("BatchNormalization", {"c", "gamma", "beta", "mean", "var"}, {"b"})->add_attribute();
+  auto* epsilon =
+      node("BatchNormalization", {"c", "gamma", "beta", "mean", "var"}, {"b"})->add_attribute();
   epsilon->set_name("epsilon");
   epsilon->set_type(AttributeProto::FLOAT);
   epsilon->set_f(1e-3f);

@@ -19,7 +19,8 @@ Tensor images(int64_t n, const Shape& rest) {
   Shape shape{n};
   for (int64_t d : rest) shape.push_back(d);
   HostTensor t(DType::kF32, shape);
-  for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = static_cast<float>((i * 37) % 101) / 50.0f - 1;
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.as<float>()[i] = static_cast<float>((i * 37) % 101) / 50.0f - 1;
   return from_blob(t.data(), shape, DType::kF32);
 }
 
@@ -34,7 +35,8 @@ std::string refusal(nn::Module& module, const Tensor& example) {
   return "no error";
 }
 
-// The trainer's eval, the interpreter on plain loops, and the optimised graph on the SIMD kernels: one set of bits.
+// The trainer's eval, the interpreter on plain loops, and the optimised graph on the SIMD kernels:
+// one set of bits.
 class Models : public testing::TestWithParam<const char*> {};
 
 TEST_P(Models, EvalEqualsInterpreterAtEveryBatch) {
@@ -93,7 +95,8 @@ TEST(Capture, BytesInNormalizedAsTheDataIs) {
   HostTensor bytes(DType::kU8, Shape{3, 1, 28, 28}), floats(DType::kF32, Shape{3, 1, 28, 28});
   for (int64_t i = 0; i < bytes.numel(); ++i) {
     bytes.as<uint8_t>()[i] = static_cast<uint8_t>(i * 7);
-    floats.as<float>()[i] = (static_cast<float>(bytes.as<uint8_t>()[i]) / 255.0f - 0.2860f) / 0.3530f;
+    floats.as<float>()[i] =
+        (static_cast<float>(bytes.as<uint8_t>()[i]) / 255.0f - 0.2860f) / 0.3530f;
   }
   HostTensor want = host_copy((*model)(from_blob(floats.data(), floats.shape(), DType::kF32)));
   EXPECT_TRUE(same_bits(ir::run(graph, {&bytes, 1})[0], want));
@@ -101,7 +104,8 @@ TEST(Capture, BytesInNormalizedAsTheDataIs) {
 
 TEST(Capture, TrainingModeIsRefused) {
   auto model = nn::resnet8();
-  EXPECT_THAT(refusal(*model, images(2, {1, 28, 28})), HasSubstr("call eval() on the module first"));
+  EXPECT_THAT(refusal(*model, images(2, {1, 28, 28})),
+              HasSubstr("call eval() on the module first"));
 }
 
 struct ReadsData : nn::Module {
@@ -109,7 +113,8 @@ struct ReadsData : nn::Module {
 };
 TEST(Capture, ReadingDataNamesTheLine) {
   ReadsData m;
-  EXPECT_THAT(refusal(m, images(2, {3})), testing::AllOf(HasSubstr("item reads"), HasSubstr("capture_test.cc:")));
+  EXPECT_THAT(refusal(m, images(2, {3})),
+              testing::AllOf(HasSubstr("item reads"), HasSubstr("capture_test.cc:")));
 }
 
 struct BakesSize : nn::Module {
@@ -117,7 +122,8 @@ struct BakesSize : nn::Module {
 };
 TEST(Capture, BakedSizeNamesAttributeAndLine) {
   BakesSize m;
-  EXPECT_THAT(refusal(m, images(2, {3})), testing::AllOf(HasSubstr("baked"), HasSubstr("capture_test.cc:")));
+  EXPECT_THAT(refusal(m, images(2, {3})),
+              testing::AllOf(HasSubstr("baked"), HasSubstr("capture_test.cc:")));
 }
 
 struct BranchesOnSize : nn::Module {
@@ -125,7 +131,8 @@ struct BranchesOnSize : nn::Module {
 };
 TEST(Capture, BranchOnSizeIsFound) {
   BranchesOnSize m;
-  EXPECT_THAT(refusal(m, images(2, {3})), HasSubstr("control flow depends on data or on a dynamic size"));
+  EXPECT_THAT(refusal(m, images(2, {3})),
+              HasSubstr("control flow depends on data or on a dynamic size"));
 }
 
 struct BakesTensor : nn::Module {
@@ -145,7 +152,8 @@ struct WritesInPlace : nn::Module {
 };
 TEST(Capture, InPlaceWriteIsRefusedWithTheLine) {
   WritesInPlace m;
-  EXPECT_THAT(refusal(m, images(2, {3})), testing::AllOf(HasSubstr("in place"), HasSubstr("capture_test.cc:")));
+  EXPECT_THAT(refusal(m, images(2, {3})),
+              testing::AllOf(HasSubstr("in place"), HasSubstr("capture_test.cc:")));
 }
 
 }  // namespace

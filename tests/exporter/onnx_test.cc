@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 Tensor images(int64_t n) {
   HostTensor t(DType::kF32, Shape{n, 1, 28, 28});
-  for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = static_cast<float>((i * 53) % 97) / 40.0f - 1;
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.as<float>()[i] = static_cast<float>((i * 53) % 97) / 40.0f - 1;
   return from_blob(t.data(), t.shape(), DType::kF32);
 }
 
@@ -45,12 +46,14 @@ std::string contents(const fs::path& p) {
 
 ir::Graph captured(const char* name, const std::shared_ptr<nn::Module>& model) {
   model->eval();
-  return capture(*model, {{"image", images(2), {{0, "batch"}}, {}}}, {std::string("logits_") + name, {"a", "b c"}});
+  return capture(*model, {{"image", images(2), {{0, "batch"}}, {}}},
+                 {std::string("logits_") + name, {"a", "b c"}});
 }
 
 class Paths : public testing::TestWithParam<const char*> {};
 
-// Trainer eval == ONNX through Wick == .wick in a session, at one and two threads, at batch 1 and 5.
+// Trainer eval == ONNX through Wick == .wick in a session, at one and two threads, at batch 1
+// and 5.
 TEST_P(Paths, GiveTheTrainersBits) {
   auto model = nn::make_model(GetParam());
   ir::Graph graph = captured(GetParam(), model);
@@ -69,7 +72,8 @@ TEST_P(Paths, GiveTheTrainersBits) {
       EXPECT_STREQ((*session)->input(0).name, "image");
       for (int64_t n : {1, 5}) {
         Tensor x = images(n);
-        HostTensor in = host_copy(x), want = host_copy((*model)(x)), got(want.dtype(), want.shape());
+        HostTensor in = host_copy(x), want = host_copy((*model)(x)),
+                   got(want.dtype(), want.shape());
         TensorView in_view = in.view(), out_view = got.view();
         Status s = (*session)->run({&in_view, 1}, {&out_view, 1});
         ASSERT_TRUE(s.ok()) << s.message();
@@ -96,8 +100,8 @@ TEST(Onnx, UnknownOperatorsAreListedAllAtOnce) {
   model.mutable_graph()->mutable_node(1)->set_op_type("Frobnicate");
   model.mutable_graph()->mutable_node(3)->set_op_type("Twiddle");
   std::string text = error_of([&] { import_onnx_bytes(bytes_of(model)); });
-  EXPECT_THAT(text, testing::AllOf(HasSubstr("Frobnicate"), HasSubstr("n_BatchNormalization"), HasSubstr("Twiddle"),
-                                   HasSubstr("n_Clip")));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("Frobnicate"), HasSubstr("n_BatchNormalization"),
+                                   HasSubstr("Twiddle"), HasSubstr("n_Clip")));
 }
 
 TEST(Onnx, SoftmaxBeforeOpset13SeesTwoDimensions) {
@@ -108,7 +112,8 @@ TEST(Onnx, SoftmaxBeforeOpset13SeesTwoDimensions) {
   auto describe = [](onnx::ValueInfoProto* v, const char* name) {
     v->set_name(name);
     v->mutable_type()->mutable_tensor_type()->set_elem_type(1);
-    for (int d : {2, 3, 4}) v->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
+    for (int d : {2, 3, 4})
+      v->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
   };
   describe(g->add_input(), "x");
   describe(g->add_output(), "y");
@@ -138,7 +143,8 @@ TEST(Onnx, ExternalDataStaysInTheModelsFolder) {
     e->set_value("../secret.bin");
   }
   std::ofstream(folder / "model" / "m.onnx", std::ios::binary) << model.SerializeAsString();
-  EXPECT_THAT(error_of([&] { import_onnx((folder / "model" / "m.onnx").string()); }), HasSubstr("secret.bin"));
+  EXPECT_THAT(error_of([&] { import_onnx((folder / "model" / "m.onnx").string()); }),
+              HasSubstr("secret.bin"));
   for (auto& t : *g.mutable_initializer()) {
     if (t.name() == "bias") t.mutable_external_data(0)->set_value("inside.bin");
   }
@@ -168,9 +174,11 @@ TEST(Files, TrainingOpsAreRefusedByName) {
   ir::Graph g;
   ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3)});
   ir::ValueId c = g.add_constant(HostTensor(DType::kF32, Shape{3}));
-  ir::NodeId n = g.add_node(OpId::kBatchNormTrain, AnyAttrs::of(BatchNormAttrs{}), {x, c, c}, 3, "bn1");
+  ir::NodeId n =
+      g.add_node(OpId::kBatchNormTrain, AnyAttrs::of(BatchNormAttrs{}), {x, c, c}, 3, "bn1");
   g.add_output("y", g.node(n).outputs[0]);
-  EXPECT_THAT(error_of([&] { program_bytes(g); }), testing::AllOf(HasSubstr("BatchNormTrain"), HasSubstr("bn1")));
+  EXPECT_THAT(error_of([&] { program_bytes(g); }),
+              testing::AllOf(HasSubstr("BatchNormTrain"), HasSubstr("bn1")));
   EXPECT_THAT(error_of([&] { onnx_bytes(g); }), HasSubstr("BatchNormTrain"));
 }
 
@@ -178,7 +186,8 @@ TEST(Files, TrainingOpsAreRefusedByName) {
 TEST(Attack, EveryCutAndOtherValuesOfEveryByte) {
   std::vector<uint8_t> file = test::every_onnx_feature();
   ASSERT_LE(file.size(), 4096u);
-  ASSERT_TRUE(test::compile_and_run(file)) << error_of([&] { compile_program(import_onnx_bytes(file)); });
+  ASSERT_TRUE(test::compile_and_run(file))
+      << error_of([&] { compile_program(import_onnx_bytes(file)); });
   int values = getenv("WICK_TEST_FULL") != nullptr ? 255 : 5;
   auto count = test::attack(file, values, test::compile_and_run);
   EXPECT_EQ(count.cases, static_cast<int64_t>(file.size()) * (values + 1));

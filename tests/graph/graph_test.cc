@@ -15,7 +15,8 @@ using testing::HasSubstr;
 
 HostTensor floats(const Shape& shape, float first = -1, float step = 0.37f) {
   HostTensor t(DType::kF32, shape);
-  for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = first + step * static_cast<float>(i % 11);
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.as<float>()[i] = first + step * static_cast<float>(i % 11);
   return t;
 }
 
@@ -54,11 +55,13 @@ TEST(SymDim, OneSizeHasOneForm) {
 TEST(SymDim, TextReadsBack) {
   SymDim n = SymDim::symbol("n"), m = SymDim::symbol("m_1");
   auto symbol = [](const std::string& name) { return SymDim::symbol(name); };
-  for (const SymDim& d : {SymDim(0), SymDim(-3), n, n * -2 + 5, n * m * 3 - m, dim_floor_div(n + m, 2) - 1,
-                          dim_max(n, m * 2) + dim_floor_div(dim_max(n, m), 3)}) {
+  for (const SymDim& d :
+       {SymDim(0), SymDim(-3), n, n * -2 + 5, n * m * 3 - m, dim_floor_div(n + m, 2) - 1,
+        dim_max(n, m * 2) + dim_floor_div(dim_max(n, m), 3)}) {
     EXPECT_EQ(parse_dim(d.text(), symbol), d) << d.text();
   }
-  for (const char* bad : {"", "n+", "floor(n,0)", "floor(n,m)", "min(n,m)", "n)", "(n)", "99999999999999999999"}) {
+  for (const char* bad :
+       {"", "n+", "floor(n,0)", "floor(n,m)", "min(n,m)", "n)", "(n)", "99999999999999999999"}) {
     EXPECT_THROW(parse_dim(bad, symbol), Error) << bad;
   }
 }
@@ -82,7 +85,8 @@ Graph conv_net(bool residual) {
   ConvAttrs a;
   a.pads = {1, 1, 1, 1};
   ValueId y = g.emit(OpId::kConv, a, {x, w, b}, "conv");
-  ValueId gamma = g.add_constant(floats({3}, 0.7f), "bn.weight", true), beta = g.add_constant(floats({3}, -0.2f));
+  ValueId gamma = g.add_constant(floats({3}, 0.7f), "bn.weight", true),
+          beta = g.add_constant(floats({3}, -0.2f));
   ValueId mean = g.add_constant(floats({3}, 0.1f)), var = g.add_constant(floats({3}, 0.9f));
   y = g.emit(OpId::kBatchNorm, BatchNormAttrs{}, {y, gamma, beta, mean, var}, "bn");
   if (residual) y = g.emit(OpId::kAdd, {x, y}, "add");
@@ -141,7 +145,10 @@ TEST(Graph, TextReadsBack) {
 TEST(Interpreter, RefusesWhatDoesNotFit) {
   Graph g = conv_net(false);
   HostTensor wrong = floats({2, 3, 8, 7});
-  EXPECT_THAT(error_of([&] { run(g, {&wrong, 1}); }), HasSubstr("takes float32[batch,3,8,8], got float32[2,3,8,7]"));
+  EXPECT_THAT(error_of([&] {
+                run(g, {&wrong, 1});
+              }),
+              HasSubstr("takes float32[batch,3,8,8], got float32[2,3,8,7]"));
   HostTensor big = floats({65, 3, 8, 8});
   EXPECT_THAT(error_of([&] { run(g, {&big, 1}); }), HasSubstr("[65,3,8,8]"));
   InterpreterOptions small;
@@ -171,7 +178,8 @@ TEST(Passes, FusingKeepsTheBits) {
     EXPECT_EQ(report.numerics, Numerics::kExact);
     EXPECT_EQ(count(fused, OpId::kFusedConv), 1u);
     EXPECT_EQ(count(fused, OpId::kFusedLinear), 1u);
-    EXPECT_EQ(count(fused, OpId::kBatchNorm) + count(fused, OpId::kRelu) + count(fused, OpId::kAdd), 0u);
+    EXPECT_EQ(count(fused, OpId::kBatchNorm) + count(fused, OpId::kRelu) + count(fused, OpId::kAdd),
+              0u);
     HostTensor x = floats({3, 3, 8, 8}, -2, 0.43f);
     HostTensor want = run(g, {&x, 1})[0];
     InterpreterOptions simd;
@@ -247,7 +255,8 @@ TEST(Passes, TheWeakestPassDecidesThePromise) {
   Graph g = conv_net(false);
   Pass passes[] = {{"a", Numerics::kExact, [](Graph&) { return true; }},
                    {"b", Numerics::kReassociates, [](Graph&) { return true; }},
-                   {"c", Numerics::kApproximates, [](Graph&) { return false; }}};  // changed nothing: does not count
+                   {"c", Numerics::kApproximates,
+                    [](Graph&) { return false; }}};  // changed nothing: does not count
   EXPECT_EQ(run_passes(g, passes).numerics, Numerics::kReassociates);
 }
 

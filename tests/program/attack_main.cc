@@ -1,5 +1,5 @@
-// attack_wick [FILE.wick] [VALUES]: the attack on a file, or on the built-in one that uses every feature; VALUES
-// other values of every byte (255: all).
+// attack_wick [FILE.wick] [VALUES]: the attack on a file, or on the built-in one that uses every
+// feature; VALUES other values of every byte (255: all).
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -23,8 +23,8 @@ int main(int argc, char** argv) {
   bool sound = wick::test::open_and_run(file);
   auto count = wick::test::attack(file, values, wick::test::open_and_run);
   bool bad = !sound || ::testing::Test::HasFailure();
-  printf("%zu bytes, %lld cases, %lld still ran\n", file.size(), static_cast<long long>(count.cases),
-         static_cast<long long>(count.accepted));
+  printf("%zu bytes, %lld cases, %lld still ran\n", file.size(),
+         static_cast<long long>(count.cases), static_cast<long long>(count.accepted));
   printf("%lld passed, %d failed\n", static_cast<long long>(bad ? 0 : count.cases), bad ? 1 : 0);
   return bad ? 1 : 0;
 }

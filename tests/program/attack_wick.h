@@ -37,7 +37,8 @@ inline bool open_and_run(const std::vector<uint8_t>& file) {
         PortInfo port = (*session)->input(i);
         Shape shape;
         for (const DimDef& d : port.dims) {
-          int64_t least = d.symbol < 0 ? 0 : (*program)->symbols()[static_cast<size_t>(d.symbol)].min;
+          int64_t least =
+              d.symbol < 0 ? 0 : (*program)->symbols()[static_cast<size_t>(d.symbol)].min;
           shape.push_back(d.symbol < 0 ? d.value : std::max<int64_t>(2, least));
         }
         auto size = checked_bytes(shape, dtype_bits(port.dtype));
@@ -51,7 +52,8 @@ inline bool open_and_run(const std::vector<uint8_t>& file) {
       ran = (fits && (*session)->run(in, out, ro).ok()) || ran;
     }
   }
-  // loading, arena and bound memory each stay within max_ram; 64 KiB for handles and the program itself
+  // loading, arena and bound memory each stay within max_ram; 64 KiB for handles and the program
+  // itself
   EXPECT_LE(allocator.peak, 4 * kAttackRam + 65536 + file.size());
   EXPECT_EQ(allocator.alive, 0);
   return ran;

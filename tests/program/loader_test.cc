@@ -39,7 +39,8 @@ TEST(Loader, ReadsEveryFeature) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(p.constants()[0].view.data) % 64, 0u);
   const NodeDef& conv = p.entries()[0].body().nodes[0];
   EXPECT_EQ(static_cast<const ConvAttrs*>(conv.attrs)->pads.count, 4);
-  EXPECT_EQ(static_cast<const ConvAttrs*>(conv.attrs)->group, 1) << "an omitted field has its default";
+  EXPECT_EQ(static_cast<const ConvAttrs*>(conv.attrs)->group, 1)
+      << "an omitted field has its default";
   EXPECT_EQ(p.entries()[0].values[conv.outputs[0]].quant->zero_points[0], 3);
   EXPECT_EQ(p.entries()[1].state_updates.size(), 1u);
   EXPECT_TRUE(p.entries()[1].growing);
@@ -61,7 +62,8 @@ TEST(Loader, ListsEveryUnknownOpAtOnce) {
   Status s = load_status(r.p.finish());
   EXPECT_EQ(s.code(), Code::kUnsupported);
   EXPECT_STREQ(s.message(),
-               "3 ops of the file cannot run in this build: 9999 (unknown), 82 (a training op), 2 (of a newer version)");
+               "3 ops of the file cannot run in this build: 9999 (unknown), 82 (a training op), 2 "
+               "(of a newer version)");
 }
 
 TEST(Loader, SaysWhatAndWhere) {
@@ -83,14 +85,19 @@ TEST(Loader, SaysWhatAndWhere) {
             "entry 0 (main): node 1 (, Relu): output 0: value 1 is defined twice");
   EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kRelu, {77}, {r.y}); }),
             "entry 0 (main): node 0 (, Relu): input 0: there is no value 77");
-  EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kRelu, {r.x, r.x}, {r.y}); }),
+  EXPECT_EQ(text([](Relu& r) {
+              r.p.node(OpId::kRelu, {r.x, r.x}, {r.y});
+            }),
             "entry 0 (main): node 0 (, Relu): takes 1 to 1 inputs, has 2");
-  EXPECT_EQ(text([](Relu& r) { r.p.node(OpId::kAdd, {r.x, kNoIndex}, {r.y}); }),
+  EXPECT_EQ(text([](Relu& r) {
+              r.p.node(OpId::kAdd, {r.x, kNoIndex}, {r.y});
+            }),
             "entry 0 (main): node 0 (, Add): input 1 is required");
   EXPECT_EQ(text([](Relu& r) {
               r.p.node_raw(3, {r.x}, {r.y}, {fbs::CreateAttr(r.p.fb(), 9, fbs::AttrKind::Float)});
             }),
-            "entry 0 (main): node 0 (, LeakyRelu): attribute field 9 is unknown to this build's LeakyRelu");
+            "entry 0 (main): node 0 (, LeakyRelu): attribute field 9 is unknown to this build's "
+            "LeakyRelu");
   EXPECT_EQ(text([](Relu& r) {
               r.p.node_raw(3, {r.x}, {r.y}, {fbs::CreateAttr(r.p.fb(), 1, fbs::AttrKind::Int)});
             }),
@@ -123,15 +130,18 @@ TEST(Loader, SegmentsAndBuffersLieInside) {
     p.constant("c", {2}, std::vector<float>{1, 2});
     auto file = p.finish();
     const fbs::Program* root = fbs::GetProgram(file.data() + sizeof(FileHeader));
-    auto* table = reinterpret_cast<flatbuffers::Table*>(const_cast<void*>(static_cast<const void*>(table_of(*root))));
+    auto* table = reinterpret_cast<flatbuffers::Table*>(
+        const_cast<void*>(static_cast<const void*>(table_of(*root))));
     EXPECT_TRUE(table->SetField<uint64_t>(field, 64, 0));  // the file has 8
     static std::string kept;
     kept = load_status(file).message();
     return kept;
   };
-  EXPECT_THAT(spoiled([](const fbs::Program& p) { return p.segments()->Get(0); }, fbs::Segment::VT_BYTES),
-              HasSubstr("segment 0 lies outside the file"));
-  EXPECT_THAT(spoiled([](const fbs::Program& p) { return p.constants()->Get(0)->raw(); }, fbs::Buffer::VT_BYTES),
+  EXPECT_THAT(
+      spoiled([](const fbs::Program& p) { return p.segments()->Get(0); }, fbs::Segment::VT_BYTES),
+      HasSubstr("segment 0 lies outside the file"));
+  EXPECT_THAT(spoiled([](const fbs::Program& p) { return p.constants()->Get(0)->raw(); },
+                      fbs::Buffer::VT_BYTES),
               HasSubstr("lie outside segment 0"));
 }
 
@@ -157,10 +167,12 @@ TEST(Loader, HeaderErrors) {
   EXPECT_THAT(load_status(other).message(), HasSubstr("not a .wick file"));
   other = file;
   other[8] = 2;
-  EXPECT_THAT(load_status(other).message(), HasSubstr("format version 2, this build reads up to 1"));
+  EXPECT_THAT(load_status(other).message(),
+              HasSubstr("format version 2, this build reads up to 1"));
   other = file;
   other[20] = 1;
-  EXPECT_THAT(load_status(other).message(), HasSubstr("features this build lacks (mask 0x100000000)"));
+  EXPECT_THAT(load_status(other).message(),
+              HasSubstr("features this build lacks (mask 0x100000000)"));
 }
 
 TEST(Loader, DigestsAndBudgets) {
@@ -180,11 +192,13 @@ TEST(Loader, DigestsAndBudgets) {
 }
 
 TEST(Loader, FilesAreMappedAndMissingOnesNamed) {
-  EXPECT_THAT(Program::load("/nowhere/m.wick").status().message(), HasSubstr("cannot open /nowhere/m.wick"));
+  EXPECT_THAT(Program::load("/nowhere/m.wick").status().message(),
+              HasSubstr("cannot open /nowhere/m.wick"));
   EXPECT_THAT(Program::load("/").status().message(), HasSubstr("not a regular file"));
   auto file = every_feature();
   std::string path = ::testing::TempDir() + "/wick_loader.wick";
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
   auto program = Program::load(path.c_str());
   ASSERT_TRUE(program.ok()) << program.status().message();
   EXPECT_EQ((*program)->file_bytes(), file.size());
@@ -217,7 +231,8 @@ TEST(Golden, Version1LoadsAndRuns) {
 
 // Five values a byte; all 255 in the full test run.
 TEST(Attack, TruncationsAndOtherValuesOfEveryByte) {
-  auto count = test::attack(every_feature(), getenv("WICK_TEST_FULL") != nullptr ? 255 : 5, test::open_and_run);
+  auto count = test::attack(every_feature(), getenv("WICK_TEST_FULL") != nullptr ? 255 : 5,
+                            test::open_and_run);
   EXPECT_GT(count.cases, 15000);
   EXPECT_GT(count.accepted, 100) << "changed weights and names still run";
   EXPECT_LT(count.accepted, count.cases / 2);

@@ -1,4 +1,5 @@
-// Writes .wick files for the tests, straight over the generated flatbuffers code: able to say wrong things too.
+// Writes .wick files for the tests, straight over the generated flatbuffers code: able to say wrong
+// things too.
 #pragma once
 
 #include <cstring>
@@ -35,10 +36,12 @@ class ProgramBuilder {
   void symbol(const char* name, int64_t min = 0, int64_t max = INT64_MAX) {
     symbols_.push_back(fbs::CreateSymbol(b_, b_.CreateString(name), min, max));
   }
-  uint32_t value(const char* name, DType dtype, const std::vector<int64_t>& dims, uint32_t constant = kNoIndex,
-                 uint32_t state = kNoIndex, flatbuffers::Offset<fbs::Quantization> quant = 0, bool unranked = false) {
+  uint32_t value(const char* name, DType dtype, const std::vector<int64_t>& dims,
+                 uint32_t constant = kNoIndex, uint32_t state = kNoIndex,
+                 flatbuffers::Offset<fbs::Quantization> quant = 0, bool unranked = false) {
     std::vector<fbs::Dim> list;
-    for (int64_t d : dims) list.emplace_back(d <= kSym ? 0 : d, d <= kSym ? static_cast<uint32_t>(kSym - d + 1) : 0, 0);
+    for (int64_t d : dims)
+      list.emplace_back(d <= kSym ? 0 : d, d <= kSym ? static_cast<uint32_t>(kSym - d + 1) : 0, 0);
     auto name_offset = b_.CreateString(name);
     auto dims_offset = b_.CreateVectorOfStructs(list);
     fbs::ValueBuilder v(b_);
@@ -54,28 +57,32 @@ class ProgramBuilder {
   }
   // Adds the bytes to the segment and a value for them.
   template <class T>
-  uint32_t constant(const char* name, const std::vector<int64_t>& dims, const std::vector<T>& data) {
+  uint32_t constant(const char* name, const std::vector<int64_t>& dims,
+                    const std::vector<T>& data) {
     return value(name, dtype_of<T>, dims, constant_only(name, dims, data));
   }
   template <class T>
-  uint32_t constant_only(const char* name, const std::vector<int64_t>& dims, const std::vector<T>& data,
-                         uint32_t packed_layout = 0, DType dtype = dtype_of<T>) {
+  uint32_t constant_only(const char* name, const std::vector<int64_t>& dims,
+                         const std::vector<T>& data, uint32_t packed_layout = 0,
+                         DType dtype = dtype_of<T>) {
     auto raw = buffer(data.data(), data.size() * sizeof(T), 0);
     std::vector<flatbuffers::Offset<fbs::Buffer>> packed;
-    if (packed_layout != 0) packed.push_back(buffer(data.data(), data.size() * sizeof(T), packed_layout));
+    if (packed_layout != 0)
+      packed.push_back(buffer(data.data(), data.size() * sizeof(T), packed_layout));
     constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(name), static_cast<uint8_t>(dtype),
                                              b_.CreateVector(dims), raw, b_.CreateVector(packed)));
     return static_cast<uint32_t>(constants_.size() - 1);
   }
   uint32_t state(const char* name, DType dtype, const std::vector<int64_t>& dims, uint32_t init) {
-    states_.push_back(fbs::CreateState(b_, b_.CreateString(name), static_cast<uint8_t>(dtype), b_.CreateVector(dims), init));
+    states_.push_back(fbs::CreateState(b_, b_.CreateString(name), static_cast<uint8_t>(dtype),
+                                       b_.CreateVector(dims), init));
     return static_cast<uint32_t>(states_.size() - 1);
   }
   void state_update(uint32_t state, uint32_t value) { updates_.emplace_back(state, value); }
 
   template <class A = NoAttrs>
-  void node(OpId op, const std::vector<uint32_t>& in, const std::vector<uint32_t>& out, const A& attrs = {},
-            const char* name = "") {
+  void node(OpId op, const std::vector<uint32_t>& in, const std::vector<uint32_t>& out,
+            const A& attrs = {}, const char* name = "") {
     std::vector<flatbuffers::Offset<fbs::Attr>> list;
     const AttrType& type = AttrFields<A>::kType;
     for (const AttrField& f : type.fields) {
@@ -84,18 +91,21 @@ class ProgramBuilder {
     node_raw(static_cast<uint16_t>(op), in, out, list, name);
   }
   void node_raw(uint16_t op, const std::vector<uint32_t>& in, const std::vector<uint32_t>& out,
-                const std::vector<flatbuffers::Offset<fbs::Attr>>& attrs, const char* name = "", uint16_t version = 1) {
-    nodes_.push_back(fbs::CreateNode(b_, op, version, b_.CreateVector(in), b_.CreateVector(out), b_.CreateVector(attrs),
-                                     b_.CreateString(name)));
+                const std::vector<flatbuffers::Offset<fbs::Attr>>& attrs, const char* name = "",
+                uint16_t version = 1) {
+    nodes_.push_back(fbs::CreateNode(b_, op, version, b_.CreateVector(in), b_.CreateVector(out),
+                                     b_.CreateVector(attrs), b_.CreateString(name)));
   }
   // Ends the nodes so far as a region; the body must be the last one and becomes region 0.
   void region(const std::vector<uint32_t>& in, const std::vector<uint32_t>& out, bool body = true) {
-    auto r = fbs::CreateRegion(b_, b_.CreateVector(in), b_.CreateVector(out), b_.CreateVector(nodes_));
+    auto r =
+        fbs::CreateRegion(b_, b_.CreateVector(in), b_.CreateVector(out), b_.CreateVector(nodes_));
     regions_.insert(body ? regions_.begin() : regions_.end(), r);
     nodes_.clear();
   }
   void end_entry(const char* name, bool growing = false) {
-    entries_.push_back(fbs::CreateEntry(b_, b_.CreateString(name), b_.CreateVector(values_), b_.CreateVector(regions_),
+    entries_.push_back(fbs::CreateEntry(b_, b_.CreateString(name), b_.CreateVector(values_),
+                                        b_.CreateVector(regions_),
                                         b_.CreateVectorOfStructs(updates_), growing));
     values_.clear();
     regions_.clear();
@@ -114,7 +124,8 @@ class ProgramBuilder {
   }
   flatbuffers::FlatBufferBuilder& fb() { return b_; }
 
-  uint64_t shift = 0;  // added to the offsets of the buffers that follow: to lie about where they are
+  // added to the offsets of the buffers that follow: to lie about where they are
+  uint64_t shift = 0;
 
   std::vector<uint8_t> finish(uint64_t features = 0) {
     uint8_t digest[32];
@@ -122,11 +133,13 @@ class ProgramBuilder {
     sha.update(segment_);
     sha.finish(digest);
     auto segment = fbs::CreateSegment(b_, 0, segment_.size(), b_.CreateVector(digest, 32));
-    auto provenance = fbs::CreateProvenance(b_, b_.CreateString("0.1.0"), b_.CreateVector(digest, 32), 7,
-                                            fbs::Numerics::Exact, b_.CreateString("test"));
-    auto root = fbs::CreateProgram(b_, b_.CreateVector(symbols_), b_.CreateVector(&segment, 1), b_.CreateVector(constants_),
-                                   b_.CreateVector(states_), b_.CreateVector(entries_), b_.CreateVector(custom_),
-                                   b_.CreateVector(labels_), b_.CreateVector(metadata_), provenance);
+    auto provenance =
+        fbs::CreateProvenance(b_, b_.CreateString("0.1.0"), b_.CreateVector(digest, 32), 7,
+                              fbs::Numerics::Exact, b_.CreateString("test"));
+    auto root = fbs::CreateProgram(
+        b_, b_.CreateVector(symbols_), b_.CreateVector(&segment, 1), b_.CreateVector(constants_),
+        b_.CreateVector(states_), b_.CreateVector(entries_), b_.CreateVector(custom_),
+        b_.CreateVector(labels_), b_.CreateVector(metadata_), provenance);
     fbs::FinishProgramBuffer(b_, root);
     FileHeader h = {};
     memcpy(h.magic, kFileMagic, sizeof(kFileMagic));
@@ -141,7 +154,8 @@ class ProgramBuilder {
     std::vector<uint8_t> file(h.file_bytes);
     memcpy(file.data(), &h, sizeof(h));
     memcpy(file.data() + h.table_offset, b_.GetBufferPointer(), h.table_bytes);
-    if (!segment_.empty()) memcpy(file.data() + h.segments_offset, segment_.data(), segment_.size());
+    if (!segment_.empty())
+      memcpy(file.data() + h.segments_offset, segment_.data(), segment_.size());
     return file;
   }
 

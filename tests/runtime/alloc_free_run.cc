@@ -1,10 +1,10 @@
-// Counts every malloc, calloc, realloc, aligned_alloc and mmap of the process while sessions run: there must be none.
-// A program of its own, because it replaces them.
-#include <cerrno>
-#include <cstdio>
+// Counts every malloc, calloc, realloc, aligned_alloc and mmap of the process while sessions run:
+// there must be none. A program of its own, because it replaces them.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstdio>
 
 #include <atomic>
 
@@ -50,7 +50,8 @@ int main() {
       ok = session->run(wick::Span<const wick::TensorView>(&in, 1), out).ok();
     }
     long during = g_calls - before;
-    printf("%d threads: %ld allocations to open, %ld in 1000 runs\n", threads, before - before_open, during);
+    printf("%d threads: %ld allocations to open, %ld in 1000 runs\n", threads, before - before_open,
+           during);
     // the first figure shows that the counter counts
     (ok && during == 0 && before > before_open ? passed : failed)++;
   }

@@ -50,7 +50,8 @@ TEST(MemoryPlan, TheVerifierFindsAPlantedOverlap) {
   std::vector<size_t> good = {0, 256, 0};
   EXPECT_TRUE(verify_memory(r, good, 512).ok());
   std::vector<size_t> overlap = {0, 192, 512};
-  EXPECT_STREQ(verify_memory(r, overlap, 768).message(), "memory plan: buffers 0 and 1 live at once and overlap");
+  EXPECT_STREQ(verify_memory(r, overlap, 768).message(),
+               "memory plan: buffers 0 and 1 live at once and overlap");
   std::vector<size_t> beyond = {0, 256, 320};
   EXPECT_EQ(verify_memory(r, beyond, 512).code(), Code::kInternal);
   std::vector<size_t> crooked = {0, 288, 0};

@@ -53,7 +53,8 @@ inline std::vector<uint8_t> mlp() {
   return p.finish();
 }
 
-// Fails the n-th allocation (from 0; -1: none), counts what is alive, and the most bytes that ever were.
+// Fails the n-th allocation (from 0; -1: none), counts what is alive, and the most bytes that ever
+// were.
 class CountingAllocator final : public Allocator {
  public:
   explicit CountingAllocator(int64_t fail_at = -1) : fail_at_(fail_at) {}

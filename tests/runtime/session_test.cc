@@ -42,7 +42,8 @@ TEST(Session, RunsAndRebindsForAnotherBatch) {
   EXPECT_EQ(l.program->provenance().seed, 7u);
 }
 
-// Shape -> Gather -> Concat -> Reshape: evaluated when bound, so that only the reshape is left, and that is an alias.
+// Shape -> Gather -> Concat -> Reshape: evaluated when bound, so that only the reshape is left, and
+// that is an alias.
 TEST(Session, ShapeArithmeticIsDoneWhenBound) {
   ProgramBuilder p;
   p.symbol("n");
@@ -71,7 +72,8 @@ TEST(Session, ShapeArithmeticIsDoneWhenBound) {
   EXPECT_EQ(out.data, data.data()) << "a view of the input";
 }
 
-// ONNX tests give axes and shapes as run-time inputs: the session plans for their values, and again when they change.
+// ONNX tests give axes and shapes as run-time inputs: the session plans for their values, and again
+// when they change.
 TEST(Session, ShapeGivenAsAnInput) {
   ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {6});
@@ -87,7 +89,8 @@ TEST(Session, ShapeGivenAsAnInput) {
   float data[6] = {-1, 2, -3, 4, -5, 6};
   for (Shape shape : {Shape{2, 3}, Shape{3, 2}, Shape{3, 2}, Shape{1, 6}}) {
     int64_t dims[2] = {shape[0], shape[1]};
-    TensorView in[2] = {TensorView(data, DType::kF32, {6}), TensorView(dims, DType::kI64, {2})}, out;
+    TensorView in[2] = {TensorView(data, DType::kF32, {6}), TensorView(dims, DType::kI64, {2})},
+               out;
     Status s = session->run(Span<const TensorView>(in), Span<TensorView>(&out, 1));
     ASSERT_TRUE(s.ok()) << s.message();
     EXPECT_EQ(out.shape, shape);
@@ -137,15 +140,19 @@ TEST(Session, ErrorsSayWhatAndWhere) {
   TensorView good(x, DType::kF32, {2, 3}), result(y, DType::kF32, {4});
   EXPECT_STREQ(run(TensorView(x, DType::kF32, {3, 2}), result).message(),
                "input x: dimension 1 of [3,2] should be 3");
-  EXPECT_STREQ(run(TensorView(x, DType::kF32, {6}), result).message(), "input x: [6] has rank 1, the program says 2");
-  EXPECT_STREQ(run(TensorView(x, DType::kI32, {2, 3}), result).message(), "input x is int32, the program takes float32");
-  EXPECT_STREQ(run(TensorView(nullptr, DType::kF32, {2, 3}), result).message(), "input x has no data");
+  EXPECT_STREQ(run(TensorView(x, DType::kF32, {6}), result).message(),
+               "input x: [6] has rank 1, the program says 2");
+  EXPECT_STREQ(run(TensorView(x, DType::kI32, {2, 3}), result).message(),
+               "input x is int32, the program takes float32");
+  EXPECT_STREQ(run(TensorView(nullptr, DType::kF32, {2, 3}), result).message(),
+               "input x has no data");
   EXPECT_STREQ(run(TensorView(x, DType::kF32, {65, 3}), result).message(),
                "input x: batch is 65, allowed are 1 to 64");
   EXPECT_STREQ(run(TensorView(x, DType::kF32, {2, 3}, {1, 2}), result).message(),
                "input x must be contiguous and aligned to its elements");
   Status s = run(good, TensorView(y, DType::kF32, {2, 2}));
-  EXPECT_STREQ(s.message(), "output y has shape [4], the buffer given [2,2] (it must be contiguous)");
+  EXPECT_STREQ(s.message(),
+               "output y has shape [4], the buffer given [2,2] (it must be contiguous)");
   EXPECT_EQ(s.code(), Code::kShapeMismatch);
   EXPECT_EQ(run(good, TensorView(y, DType::kF64, {4})).code(), Code::kTypeMismatch);
   for (float v : y) EXPECT_EQ(v, 7) << "outputs are untouched on error";
@@ -168,7 +175,8 @@ TEST(Session, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(session->run(Span<const TensorView>(&good, 1), outs, late).code(), Code::kDeadline);
   SessionOptions options;
   options.entry = "train";
-  EXPECT_STREQ(Session::create(*l.program, options).status().message(), "there is no entry point train");
+  EXPECT_STREQ(Session::create(*l.program, options).status().message(),
+               "there is no entry point train");
 }
 
 TEST(Session, EveryFailingAllocationIsAStatusAndNothingLeaks) {
@@ -257,7 +265,9 @@ TEST(Session, TwoSessionsOfOneProgramAtOnce) {
 
 class CountingTrace final : public TraceHook {
  public:
-  void on_op(const TraceEvent& e) override { text += std::string(e.node) + ":" + e.op + ":" + e.backend + " "; }
+  void on_op(const TraceEvent& e) override {
+    text += std::string(e.node) + ":" + e.op + ":" + e.backend + " ";
+  }
   std::string text;
 };
 

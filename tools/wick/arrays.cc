@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "wick/error.h"
 #include "tools/wick/model.h"
 #include "trainer/data/npy.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 

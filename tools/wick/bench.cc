@@ -7,9 +7,9 @@
 #include <map>
 #include <sstream>
 
-#include "wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {

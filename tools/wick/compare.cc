@@ -5,12 +5,12 @@
 #include <map>
 
 #include "graph/interpreter/interpreter.h"
-#include "wick/error.h"
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/difference.h"
 #include "tools/wick/model.h"
 #include "tools/wick/oracle.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
-#include "wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "exporter/include/wick/compile.h"
-#include "wick/error.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {

@@ -9,8 +9,8 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "runtime/backend/vulkan/backend.h"
-#include "wick/error.h"
 #include "runtime/program/layout.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "wick/error.h"
 #include "tools/wick/arrays.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <map>
 
-#include "wick/error.h"
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "exporter/capture/capture.h"
-#include "wick/error.h"
 #include "trainer/tensor/ops.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 

@@ -3,9 +3,9 @@
 #include <cctype>
 #include <cstring>
 
-#include "wick/error.h"
 #include "trainer/checkpoint/atomic_file.h"
 #include "trainer/data/byte_source.h"
+#include "wick/error.h"
 
 namespace wick::data {
 namespace {

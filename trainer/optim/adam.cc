@@ -59,13 +59,13 @@ void AdamRule<kDecoupled>::update(const AdamOptions& o, int64_t step, T* __restr
 
 // Named, because a caller may have inlined the optimizer's loop but not these.
 template void AdamRule<false>::update(const AdamOptions&, int64_t, float*, const float*,
-                                    float* const*, int64_t, int64_t);
+                                      float* const*, int64_t, int64_t);
 template void AdamRule<false>::update(const AdamOptions&, int64_t, double*, const double*,
-                                    double* const*, int64_t, int64_t);
+                                      double* const*, int64_t, int64_t);
 template void AdamRule<true>::update(const AdamOptions&, int64_t, float*, const float*,
-                                    float* const*, int64_t, int64_t);
+                                     float* const*, int64_t, int64_t);
 template void AdamRule<true>::update(const AdamOptions&, int64_t, double*, const double*,
-                                    double* const*, int64_t, int64_t);
+                                     double* const*, int64_t, int64_t);
 template class GroupOptimizer<AdamOptions, AdamRule<false>>;
 template class GroupOptimizer<AdamWOptions, AdamRule<true>>;
 

@@ -54,15 +54,35 @@ Tensor logical_not(const Arg& a);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
 
 // -- elementwise
-#define WICK_UNARY_OPS(X)                                                                       \
-  X(relu, Relu)                                                                                 \
-  X(sigmoid, Sigmoid)                                                                           \
-  X(tanh, Tanh)                                                                                 \
-  X(silu, Silu) X(hardswish, HardSwish) X(softplus, Softplus) X(exp, Exp) X(log, Log)           \
-      X(sqrt, Sqrt) X(reciprocal, Reciprocal) X(erf, Erf) X(sin, Sin) X(cos, Cos) X(tan, Tan)   \
-          X(asin, Asin) X(acos, Acos) X(atan, Atan) X(sinh, Sinh) X(cosh, Cosh) X(asinh, Asinh) \
-              X(acosh, Acosh) X(atanh, Atanh) X(neg, Neg) X(abs, Abs) X(floor, Floor)           \
-                  X(ceil, Ceil) X(round, Round) X(sign, Sign)
+#define WICK_UNARY_OPS(X)   \
+  X(relu, Relu)             \
+  X(sigmoid, Sigmoid)       \
+  X(tanh, Tanh)             \
+  X(silu, Silu)             \
+  X(hardswish, HardSwish)   \
+  X(softplus, Softplus)     \
+  X(exp, Exp)               \
+  X(log, Log)               \
+  X(sqrt, Sqrt)             \
+  X(reciprocal, Reciprocal) \
+  X(erf, Erf)               \
+  X(sin, Sin)               \
+  X(cos, Cos)               \
+  X(tan, Tan)               \
+  X(asin, Asin)             \
+  X(acos, Acos)             \
+  X(atan, Atan)             \
+  X(sinh, Sinh)             \
+  X(cosh, Cosh)             \
+  X(asinh, Asinh)           \
+  X(acosh, Acosh)           \
+  X(atanh, Atanh)           \
+  X(neg, Neg)               \
+  X(abs, Abs)               \
+  X(floor, Floor)           \
+  X(ceil, Ceil)             \
+  X(round, Round)           \
+  X(sign, Sign)
 #define X(function, Name) Tensor function(const Arg& x);
 WICK_UNARY_OPS(X)
 #undef X

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "runtime/core/tensor_view.h"
-#include "wick/error.h"
 #include "trainer/tensor/intrusive.h"
 #include "trainer/tensor/storage.h"
 #include "trainer/tensor/tracer.h"
+#include "wick/error.h"
 
 namespace wick {
 

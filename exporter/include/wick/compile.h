@@ -16,8 +16,8 @@
 
 namespace wick {
 
-// Optimises a copy by exact passes, then writes it: what `wick run model.onnx` loads. The promise that the passes
-// leave is recorded.
+// Optimises a copy by exact passes, then writes it: what `wick run model.onnx` loads. The promise
+// that the passes leave is recorded.
 std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {});
 void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info = {});
 

@@ -1,12 +1,11 @@
-/* Wick's runtime in C: load a .wick file, open a session, run it. The stable interface: functions and struct
- * fields are only ever appended.
+/* Wick's runtime in C: load a .wick file, open a session, run it. The stable interface: functions
+ * and struct fields are only ever appended.
  *
- * Errors: a function that can fail returns WICK_OK (0) or a wick_code; wick_last_error() then has the text, per
- * thread, until the next failing call on that thread. Outputs are untouched on error.
- * Structs: set `size` to sizeof the struct (WICK_INIT does) and the rest to zero or to your values; a newer
- * library takes an older, shorter struct.
- * Threads: a program may be used from any number of threads and sessions at once; a session by one at a time.
- * A program must outlive its sessions.
+ * Errors: a function that can fail returns WICK_OK (0) or a wick_code; wick_last_error() then has
+ * the text, per thread, until the next failing call on that thread. Outputs are untouched on error.
+ * Structs: set `size` to sizeof the struct (WICK_INIT does) and the rest to zero or to your values;
+ * a newer library takes an older, shorter struct. Threads: a program may be used from any number of
+ * threads and sessions at once; a session by one at a time. A program must outlive its sessions.
  */
 #ifndef WICK_WICK_H_
 #define WICK_WICK_H_
@@ -26,9 +25,15 @@ extern "C" {
 
 #define WICK_MAX_RANK 8
 #ifdef __cplusplus
-#define WICK_INIT(type) ([] { type wick_t = {}; wick_t.size = sizeof(type); return wick_t; }())
+#define WICK_INIT(type)         \
+  ([] {                         \
+    type wick_t = {};           \
+    wick_t.size = sizeof(type); \
+    return wick_t;              \
+  }())
 #else
-#define WICK_INIT(type) {.size = sizeof(type)}
+#define WICK_INIT(type) \
+  { .size = sizeof(type) }
 #endif
 
 typedef enum wick_code {
@@ -48,8 +53,17 @@ typedef enum wick_code {
 } wick_code;
 
 /* Element types have ONNX's numbers; the common ones by name. */
-enum { WICK_FLOAT32 = 1, WICK_UINT8 = 2, WICK_INT8 = 3, WICK_INT32 = 6, WICK_INT64 = 7, WICK_BOOL = 9,
-       WICK_FLOAT16 = 10, WICK_FLOAT64 = 11, WICK_BFLOAT16 = 16 };
+enum {
+  WICK_FLOAT32 = 1,
+  WICK_UINT8 = 2,
+  WICK_INT8 = 3,
+  WICK_INT32 = 6,
+  WICK_INT64 = 7,
+  WICK_BOOL = 9,
+  WICK_FLOAT16 = 10,
+  WICK_FLOAT64 = 11,
+  WICK_BFLOAT16 = 16
+};
 
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
@@ -117,16 +131,19 @@ WICK_API const char* wick_dtype_name(int dtype);
 WICK_API size_t wick_dtype_size(int dtype); /* bytes; 0: sub-byte or unknown */
 
 /* `options` may be null everywhere. */
-WICK_API int wick_program_load(const char* path, const wick_load_options* options, wick_program** program);
+WICK_API int wick_program_load(const char* path, const wick_load_options* options,
+                               wick_program** program);
 /* The bytes must outlive the program; 64-byte aligned they are not copied. */
-WICK_API int wick_program_load_memory(const void* data, size_t bytes, const wick_load_options* options,
-                                      wick_program** program);
+WICK_API int wick_program_load_memory(const void* data, size_t bytes,
+                                      const wick_load_options* options, wick_program** program);
 WICK_API void wick_program_free(wick_program* program);
 WICK_API size_t wick_program_entry_count(const wick_program* program);
 WICK_API const char* wick_program_entry_name(const wick_program* program, size_t i);
 WICK_API size_t wick_program_label_count(const wick_program* program);
-WICK_API const char* wick_program_label(const wick_program* program, size_t i); /* null: out of range */
-WICK_API const char* wick_program_metadata(const wick_program* program, const char* key); /* null: none */
+WICK_API const char* wick_program_label(const wick_program* program,
+                                        size_t i); /* null: out of range */
+WICK_API const char* wick_program_metadata(const wick_program* program,
+                                           const char* key); /* null: none */
 
 WICK_API int wick_session_create(const wick_program* program, const wick_session_options* options,
                                  wick_session** session);
@@ -137,14 +154,19 @@ WICK_API int wick_session_input(const wick_session* session, size_t i, wick_port
 WICK_API int wick_session_output(const wick_session* session, size_t i, wick_port* port);
 WICK_API int wick_session_find_input(const wick_session* session, const char* name);  /* -1: none */
 WICK_API int wick_session_find_output(const wick_session* session, const char* name); /* -1: none */
-/* Plans for the shapes of these inputs (data is not read). Running with other shapes plans again. */
-WICK_API int wick_session_bind(wick_session* session, const wick_tensor* inputs, size_t input_count);
+/* Plans for the shapes of these inputs (data is not read). Running with other shapes plans again.
+ */
+WICK_API int wick_session_bind(wick_session* session, const wick_tensor* inputs,
+                               size_t input_count);
 WICK_API int wick_session_output_shape(const wick_session* session, size_t i, wick_tensor* shape);
-/* Every input and output, in order. An output with null data is set to the session's own memory, valid until the
- * next run or bind; otherwise its dtype and dims must be right and the result is copied there. */
+/* Every input and output, in order. An output with null data is set to the session's own memory,
+ * valid until the next run or bind; otherwise its dtype and dims must be right and the result is
+ * copied there. */
 WICK_API int wick_session_run(wick_session* session, const wick_tensor* inputs, size_t input_count,
-                              wick_tensor* outputs, size_t output_count, const wick_run_options* options);
-WICK_API size_t wick_session_memory(const wick_session* session); /* bytes: planned memory and packed weights */
+                              wick_tensor* outputs, size_t output_count,
+                              const wick_run_options* options);
+WICK_API size_t
+wick_session_memory(const wick_session* session); /* bytes: planned memory and packed weights */
 
 #ifdef __cplusplus
 }

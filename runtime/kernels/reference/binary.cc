@@ -182,10 +182,19 @@ T mixed_power(T x, E y) {
   }
 }
 
-#define WICK_NUMBER_TYPES(X)                                                                      \
-  X(float)                                                                                        \
-  X(double) X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) X(uint16_t) \
-      X(uint32_t) X(uint64_t)
+#define WICK_NUMBER_TYPES(X) \
+  X(float)                   \
+  X(double)                  \
+  X(Half)                    \
+  X(BFloat16)                \
+  X(int8_t)                  \
+  X(int16_t)                 \
+  X(int32_t)                 \
+  X(int64_t)                 \
+  X(uint8_t)                 \
+  X(uint16_t)                \
+  X(uint32_t)                \
+  X(uint64_t)
 
 template <class T>
 Status run_pow(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
@@ -195,8 +204,7 @@ Status run_pow(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
     return zip<T, E, T>(ctx, in, out, [](T x, E y) { return mixed_power<T, E>(x, y); });
     WICK_NUMBER_TYPES(X)
 #undef X
-    default:
-      break;
+    default: break;
   }
   return error(Code::kUnsupported, "no power with an exponent of %s", dtype_name(in[1].dtype));
 }

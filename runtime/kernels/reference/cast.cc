@@ -63,11 +63,20 @@ void cast(ThreadPool* pool, const TensorView& in, const TensorView& out) {
   });
 }
 
-#define WICK_CAST_TYPES(X)                                                              \
-  X(float)                                                                              \
-  X(double)                                                                             \
-  X(Half) X(BFloat16) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(uint8_t) X(uint16_t) \
-      X(uint32_t) X(uint64_t) X(bool)
+#define WICK_CAST_TYPES(X) \
+  X(float)                 \
+  X(double)                \
+  X(Half)                  \
+  X(BFloat16)              \
+  X(int8_t)                \
+  X(int16_t)               \
+  X(int32_t)               \
+  X(int64_t)               \
+  X(uint8_t)               \
+  X(uint16_t)              \
+  X(uint32_t)              \
+  X(uint64_t)              \
+  X(bool)
 
 template <class From>
 bool cast_from(ThreadPool* pool, const TensorView& in, const TensorView& out) {

@@ -4,8 +4,8 @@
 
 namespace wick::rules {
 
-inline Status check_window_lists(Span<const int64_t> strides, Span<const int64_t> dilations, Span<const int64_t> pads,
-                                 int spatial) {
+inline Status check_window_lists(Span<const int64_t> strides, Span<const int64_t> dilations,
+                                 Span<const int64_t> pads, int spatial) {
   auto bad = [&](Span<const int64_t> list, size_t n, int64_t lo) {
     if (!list.empty() && list.size() != n) return true;
     for (int64_t v : list) {
@@ -14,25 +14,31 @@ inline Status check_window_lists(Span<const int64_t> strides, Span<const int64_t
     return false;
   };
   auto n = static_cast<size_t>(spatial);
-  if (bad(strides, n, 1)) return error(Code::kInvalidArgument, "strides must be %d values >= 1", spatial);
-  if (bad(dilations, n, 1)) return error(Code::kInvalidArgument, "dilations must be %d values >= 1", spatial);
-  if (bad(pads, 2 * n, 0)) return error(Code::kInvalidArgument, "pads must be %d values >= 0", 2 * spatial);
+  if (bad(strides, n, 1))
+    return error(Code::kInvalidArgument, "strides must be %d values >= 1", spatial);
+  if (bad(dilations, n, 1))
+    return error(Code::kInvalidArgument, "dilations must be %d values >= 1", spatial);
+  if (bad(pads, 2 * n, 0))
+    return error(Code::kInvalidArgument, "pads must be %d values >= 0", 2 * spatial);
   return {};
 }
 
 // Output extent of a window over one spatial dim; an error when the window does not fit.
 template <class D>
-Status window_extent(const D& in, const D& kernel, int64_t stride, int64_t dilation, int64_t pad_begin,
-                     int64_t pad_end, bool ceil_mode, D* out) {
+Status window_extent(const D& in, const D& kernel, int64_t stride, int64_t dilation,
+                     int64_t pad_begin, int64_t pad_end, bool ceil_mode, D* out) {
   D span = (kernel - D(1)) * D(dilation) + D(1);
   D room = in + D(pad_begin + pad_end) - span;
   if (dim_known(room) && dim_value(room) < 0) {
-    return error(Code::kShapeMismatch, "the window (%lld with its dilation) is larger than the padded input (%lld)",
-                 static_cast<long long>(dim_value(span)), static_cast<long long>(dim_value(room + span)));
+    return error(Code::kShapeMismatch,
+                 "the window (%lld with its dilation) is larger than the padded input (%lld)",
+                 static_cast<long long>(dim_value(span)),
+                 static_cast<long long>(dim_value(room + span)));
   }
   D steps = ceil_mode ? dim_floor_div(room + D(stride - 1), stride) : dim_floor_div(room, stride);
   *out = steps + D(1);
-  // A window that starts beyond the input and its left padding is dropped (PyTorch; ONNX from opset 19).
+  // A window that starts beyond the input and its left padding is dropped (PyTorch; ONNX from opset
+  // 19).
   if (ceil_mode && dim_known(*out) && dim_known(in) &&
       (dim_value(*out) - 1) * stride >= dim_value(in) + pad_begin) {
     *out = *out - D(1);
@@ -50,17 +56,18 @@ Status conv_shape(RuleCtx<D>& c, const ConvAttrs& a, BasicShape<D>* out) {
   if (w.rank() != x.rank()) return shapes_differ("input and weight must have the same rank", x, w);
   WICK_TRY(check_window_lists(a.strides.span(), a.dilations.span(), a.pads.span(), spatial));
   if (a.group < 1) return Status(Code::kInvalidArgument, "group must be >= 1");
-  if (dim_equal(x[1], w[1] * D(a.group)) == Tri::kNo || (dim_known(w[0]) && dim_value(w[0]) % a.group != 0)) {
-    return error(Code::kShapeMismatch, "channels differ: input %s, weight %s, group %lld", to_text(x).text,
-                 to_text(w).text, static_cast<long long>(a.group));
+  if (dim_equal(x[1], w[1] * D(a.group)) == Tri::kNo ||
+      (dim_known(w[0]) && dim_value(w[0]) % a.group != 0)) {
+    return error(Code::kShapeMismatch, "channels differ: input %s, weight %s, group %lld",
+                 to_text(x).text, to_text(w).text, static_cast<long long>(a.group));
   }
   WICK_TRY(need_vector(c, 2, w[0], "bias"));
   *out = BasicShape<D>{x[0], w[0]};
   for (int i = 0; i < spatial; ++i) {
     D extent(0);
     if (dim_known(w[2 + i]) && dim_value(w[2 + i]) < 1) return shapes_differ("empty kernel", x, w);
-    WICK_TRY(window_extent(x[2 + i], w[2 + i], a.strides.at_or(i, 1), a.dilations.at_or(i, 1), a.pads.at_or(i, 0),
-                           a.pads.at_or(i + spatial, 0), false, &extent));
+    WICK_TRY(window_extent(x[2 + i], w[2 + i], a.strides.at_or(i, 1), a.dilations.at_or(i, 1),
+                           a.pads.at_or(i, 0), a.pads.at_or(i + spatial, 0), false, &extent));
     out->push_back(extent);
   }
   return {};
@@ -84,13 +91,15 @@ Status fused_conv(RuleCtx<D>& c) {
   return check_epilogue(c, c.in[1].shape[0]);
 }
 
-// The two gradients trust that grad_output came from a conv of these attributes; ranks and channels are checked.
+// The two gradients trust that grad_output came from a conv of these attributes; ranks and channels
+// are checked.
 template <class D>
 Status conv_input_grad(RuleCtx<D>& c) {
   const auto& a = c.template as<ConvGradAttrs>();
   const auto &g = c.in[0].shape, &w = c.in[1].shape;
   WICK_TRY(same_dtype(c));
-  if (g.rank() != w.rank() || a.spatial.count != g.rank() - 2 || dim_equal(g[1], w[0]) == Tri::kNo) {
+  if (g.rank() != w.rank() || a.spatial.count != g.rank() - 2 ||
+      dim_equal(g[1], w[0]) == Tri::kNo) {
     return shapes_differ("grad_output and weight do not fit", g, w);
   }
   BasicShape<D> out{g[0], w[1] * D(a.conv.group)};
@@ -103,7 +112,8 @@ Status conv_weight_grad(RuleCtx<D>& c) {
   const auto& a = c.template as<ConvGradAttrs>();
   const auto &x = c.in[0].shape, &g = c.in[1].shape;
   WICK_TRY(same_dtype(c));
-  if (g.rank() != x.rank() || a.spatial.count != g.rank() - 2 || dim_equal(g[0], x[0]) == Tri::kNo) {
+  if (g.rank() != x.rank() || a.spatial.count != g.rank() - 2 ||
+      dim_equal(g[0], x[0]) == Tri::kNo) {
     return shapes_differ("input and grad_output do not fit", x, g);
   }
   BasicShape<D> out{g[1], dim_floor_div(x[1], a.conv.group)};
@@ -122,19 +132,21 @@ Status pool(RuleCtx<D>& c) {
   int spatial = x.rank() - 2;
   WICK_TRY(check_window_lists(a.strides.span(), a.dilations.span(), a.pads.span(), spatial));
   if (a.kernel_shape.count != spatial) {
-    return error(Code::kInvalidArgument, "kernel_shape needs %d values for input %s", spatial, to_text(x).text);
+    return error(Code::kInvalidArgument, "kernel_shape needs %d values for input %s", spatial,
+                 to_text(x).text);
   }
   BasicShape<D> out{x[0], x[1]};
   for (int i = 0; i < spatial; ++i) {
-    int64_t k = a.kernel_shape[i], pad_begin = a.pads.at_or(i, 0), pad_end = a.pads.at_or(i + spatial, 0);
+    int64_t k = a.kernel_shape[i], pad_begin = a.pads.at_or(i, 0),
+            pad_end = a.pads.at_or(i + spatial, 0);
     int64_t reach = (k - 1) * a.dilations.at_or(i, 1) + 1;
     if (k < 1 || k > INT32_MAX) return Status(Code::kInvalidArgument, "kernel_shape must be >= 1");
     if (pad_begin >= reach || pad_end >= reach) {
       return Status(Code::kInvalidArgument, "pads must be smaller than the window");
     }
     D extent(0);
-    WICK_TRY(window_extent(x[2 + i], D(k), a.strides.at_or(i, 1), a.dilations.at_or(i, 1), pad_begin, pad_end,
-                           a.ceil_mode != 0, &extent));
+    WICK_TRY(window_extent(x[2 + i], D(k), a.strides.at_or(i, 1), a.dilations.at_or(i, 1),
+                           pad_begin, pad_end, a.ceil_mode != 0, &extent));
     out.push_back(extent);
   }
   set_out(c, 0, c.in[0].dtype, out);

@@ -15,11 +15,13 @@ Status reshape(RuleCtx<D>& c) {
   for (int i = 0; i < want.count; ++i) {
     D d = want.values[i];
     if (dim_known(d) && dim_value(d) == -1) {
-      if (inferred >= 0) return Status(Code::kInvalidArgument, "only one dimension of shape may be -1");
+      if (inferred >= 0)
+        return Status(Code::kInvalidArgument, "only one dimension of shape may be -1");
       inferred = i;
       d = D(1);
     } else if (dim_known(d) && dim_value(d) == 0 && a.allowzero == 0) {
-      if (i >= x.rank()) return error(Code::kInvalidArgument, "shape copies dimension %d of %s", i, to_text(x).text);
+      if (i >= x.rank())
+        return error(Code::kInvalidArgument, "shape copies dimension %d of %s", i, to_text(x).text);
       d = x[i];
     } else if (dim_known(d) && dim_value(d) < 0) {
       return error(Code::kInvalidArgument, "shape has a negative dimension: %s", to_text(out).text);
@@ -34,7 +36,8 @@ Status reshape(RuleCtx<D>& c) {
       if (i == inferred) continue;
       bool cancelled = false;
       for (int j = 0; j < x.rank() && !cancelled; ++j) {
-        if (!used[j] && dim_equal(out[i], x[j]) == Tri::kYes && dim_equal(x[j], D(0)) != Tri::kYes) {
+        if (!used[j] && dim_equal(out[i], x[j]) == Tri::kYes &&
+            dim_equal(x[j], D(0)) != Tri::kYes) {
           used[j] = cancelled = true;
         }
       }
@@ -44,14 +47,17 @@ Status reshape(RuleCtx<D>& c) {
       if (!used[j]) total = total * x[j];
     }
     if (dim_known(rest) && dim_value(rest) == 0) {
-      return error(Code::kShapeMismatch, "cannot infer -1 next to an empty dimension for input %s", to_text(x).text);
+      return error(Code::kShapeMismatch, "cannot infer -1 next to an empty dimension for input %s",
+                   to_text(x).text);
     }
     if (!dim_known(rest)) {
-      return error(Code::kShapeMismatch, "cannot infer -1 for input %s: the rest is symbolic", to_text(x).text);
+      return error(Code::kShapeMismatch, "cannot infer -1 for input %s: the rest is symbolic",
+                   to_text(x).text);
     }
     out[inferred] = dim_floor_div(total, dim_value(rest));
     if (dim_equal(out[inferred] * rest, total) == Tri::kNo) {
-      return error(Code::kShapeMismatch, "%s does not divide into the shape given (-1 would not be whole)",
+      return error(Code::kShapeMismatch,
+                   "%s does not divide into the shape given (-1 would not be whole)",
                    to_text(x).text);
     }
   } else if (dim_equal(product(out, 0, out.rank()), product(x, 0, x.rank())) == Tri::kNo) {
@@ -66,7 +72,8 @@ Status flatten(RuleCtx<D>& c) {
   const auto& x = c.in[0].shape;
   int64_t axis = c.template as<AxisAttrs>().axis;
   if (axis < 0) axis += x.rank();
-  if (axis < 0 || axis > x.rank()) return error(Code::kInvalidArgument, "axis out of range for rank %d", x.rank());
+  if (axis < 0 || axis > x.rank())
+    return error(Code::kInvalidArgument, "axis out of range for rank %d", x.rank());
   int at = static_cast<int>(axis);
   set_out(c, 0, c.in[0].dtype, BasicShape<D>{product(x, 0, at), product(x, at, x.rank())});
   return {};
@@ -83,7 +90,8 @@ Status squeeze(RuleCtx<D>& c) {
     if (!drop) {
       out.push_back(x[i]);
     } else if (dim_equal(x[i], D(1)) == Tri::kNo) {
-      return error(Code::kShapeMismatch, "cannot squeeze axis %d of %s: it is not 1", i, to_text(x).text);
+      return error(Code::kShapeMismatch, "cannot squeeze axis %d of %s: it is not 1", i,
+                   to_text(x).text);
     }
   }
   set_out(c, 0, c.in[0].dtype, out);
@@ -96,7 +104,8 @@ Status unsqueeze(RuleCtx<D>& c) {
   DimArgs<D, kMaxRank> args;
   WICK_TRY(read_dims(c, 1, c.template as<AxesAttrs>().axes, "axes", &args));
   int rank = x.rank() + args.count;
-  if (rank > kMaxRank) return error(Code::kShapeMismatch, "the result would have rank %d, at most 8", rank);
+  if (rank > kMaxRank)
+    return error(Code::kShapeMismatch, "the result would have rank %d, at most 8", rank);
   bool added[kMaxRank] = {};
   for (int k = 0; k < args.count; ++k) {
     if (!dim_known(args.values[k])) return Status(Code::kNotFound, kNeedsValue);
@@ -123,11 +132,15 @@ Status transpose(RuleCtx<D>& c) {
     bool ok = a.perm.count == x.rank();
     for (int64_t p : a.perm.span()) {
       ok = ok && p >= 0 && p < x.rank() && !seen[p];
-      if (!ok) return error(Code::kInvalidArgument, "perm is not a permutation of %s's axes", to_text(x).text);
+      if (!ok)
+        return error(Code::kInvalidArgument, "perm is not a permutation of %s's axes",
+                     to_text(x).text);
       seen[p] = true;
       out.push_back(x[static_cast<int>(p)]);
     }
-    if (!ok) return error(Code::kInvalidArgument, "perm is not a permutation of %s's axes", to_text(x).text);
+    if (!ok)
+      return error(Code::kInvalidArgument, "perm is not a permutation of %s's axes",
+                   to_text(x).text);
   }
   set_out(c, 0, c.in[0].dtype, out);
   return {};
@@ -179,7 +192,8 @@ Status split(RuleCtx<D>& c) {
   auto parts = static_cast<int64_t>(c.out.size());
   if (parts == 0) return Status(Code::kInvalidArgument, "split needs at least one output");
   if (sizes.given && sizes.count != parts) {
-    return error(Code::kInvalidArgument, "%d sizes for %lld outputs", sizes.count, static_cast<long long>(parts));
+    return error(Code::kInvalidArgument, "%d sizes for %lld outputs", sizes.count,
+                 static_cast<long long>(parts));
   }
   D left = x[axis];
   D chunk = dim_floor_div(x[axis] + D(parts - 1), parts);
@@ -187,14 +201,15 @@ Status split(RuleCtx<D>& c) {
     auto out = x;
     out[axis] = sizes.given ? sizes.values[i] : (i + 1 == parts ? left : chunk);
     if (dim_known(out[axis]) && dim_value(out[axis]) < 0) {
-      return error(Code::kShapeMismatch, "axis %d of %s does not split into %lld parts", axis, to_text(x).text,
-                   static_cast<long long>(parts));
+      return error(Code::kShapeMismatch, "axis %d of %s does not split into %lld parts", axis,
+                   to_text(x).text, static_cast<long long>(parts));
     }
     left = left - out[axis];
     set_out(c, static_cast<size_t>(i), c.in[0].dtype, out);
   }
   if (sizes.given && dim_equal(left, D(0)) == Tri::kNo) {
-    return error(Code::kShapeMismatch, "sizes do not add up to axis %d of %s", axis, to_text(x).text);
+    return error(Code::kShapeMismatch, "sizes do not add up to axis %d of %s", axis,
+                 to_text(x).text);
   }
   return {};
 }
@@ -216,9 +231,11 @@ inline SliceRange resolve_slice(int64_t extent, int64_t start, int64_t end, int6
   start = clamp(start, -1, extent - 1);
   end = clamp(end, -1, extent - 1);
   // -(step + 1) never overflows, unlike -step
-  return {start, step, start > end ? static_cast<int64_t>(static_cast<uint64_t>(start - end - 1) /
-                                                          (static_cast<uint64_t>(-(step + 1)) + 1)) + 1
-                                   : 0};
+  return {start, step,
+          start > end ? static_cast<int64_t>(static_cast<uint64_t>(start - end - 1) /
+                                             (static_cast<uint64_t>(-(step + 1)) + 1)) +
+                            1
+                      : 0};
 }
 
 template <class D>
@@ -238,19 +255,24 @@ Status slice(RuleCtx<D>& c) {
   for (int i = 0; i < starts.count; ++i) {
     int axis = axes.given ? axes.list[i] : i;
     D step = steps.given ? steps.values[i] : D(1);
-    if (!dim_known(starts.values[i]) || !dim_known(step)) return Status(Code::kNotFound, kNeedsValue);
+    if (!dim_known(starts.values[i]) || !dim_known(step))
+      return Status(Code::kNotFound, kNeedsValue);
     if (dim_value(step) == 0) return Status(Code::kInvalidArgument, "step must not be 0");
     int64_t start = dim_value(starts.values[i]);
     if (dim_known(out[axis]) && dim_known(ends.values[i])) {
-      out[axis] = D(resolve_slice(dim_value(out[axis]), start, dim_value(ends.values[i]), dim_value(step)).count);
+      out[axis] =
+          D(resolve_slice(dim_value(out[axis]), start, dim_value(ends.values[i]), dim_value(step))
+                .count);
     } else if (dim_value(step) == 1 && start == 0 &&
                (dim_equal(ends.values[i], out[axis]) == Tri::kYes ||
                 (dim_known(ends.values[i]) && dim_value(ends.values[i]) >= INT32_MAX))) {
       // the whole of a symbolic axis
-    } else if (dim_value(step) == 1 && start >= 0 && dim_known(ends.values[i]) && dim_value(ends.values[i]) >= INT32_MAX) {
+    } else if (dim_value(step) == 1 && start >= 0 && dim_known(ends.values[i]) &&
+               dim_value(ends.values[i]) >= INT32_MAX) {
       out[axis] = dim_max(out[axis] - D(start), D(0));
     } else {
-      return error(Code::kShapeMismatch, "cannot slice the symbolic axis %d of %s with these bounds", axis,
+      return error(Code::kShapeMismatch,
+                   "cannot slice the symbolic axis %d of %s with these bounds", axis,
                    to_text(c.in[0].shape).text);
     }
   }
@@ -275,8 +297,8 @@ Status pad(RuleCtx<D>& c) {
                  to_text(out).text, pads.count);
   }
   if (c.has(2) && c.in[2].dtype != c.in[0].dtype) {
-    return error(Code::kTypeMismatch, "the pad value is %s, the input %s", dtype_name(c.in[2].dtype),
-                 dtype_name(c.in[0].dtype));
+    return error(Code::kTypeMismatch, "the pad value is %s, the input %s",
+                 dtype_name(c.in[2].dtype), dtype_name(c.in[0].dtype));
   }
   for (int i = 0; i < n; ++i) {
     int axis = axes.given ? axes.list[i] : i;
@@ -290,12 +312,16 @@ Status pad(RuleCtx<D>& c) {
   return {};
 }
 
-// The value itself (a tensor of x's dims) is filled in by whoever evaluates shapes ahead: see shape_range.
+// The value itself (a tensor of x's dims) is filled in by whoever evaluates shapes ahead: see
+// shape_range.
 template <class D>
 Status shape_of(RuleCtx<D>& c) {
   const auto& a = c.template as<ShapeOpAttrs>();
   int64_t rank = c.in[0].rank();
-  auto clamp = [&](int64_t v) { v = v < 0 ? v + rank : v; return v < 0 ? 0 : v > rank ? rank : v; };
+  auto clamp = [&](int64_t v) {
+    v = v < 0 ? v + rank : v;
+    return v < 0 ? 0 : v > rank ? rank : v;
+  };
   int64_t start = clamp(a.start), end = clamp(a.end);
   set_out(c, 0, DType::kI64, BasicShape<D>{D(end > start ? end - start : 0)});
   c.out[0].elements = c.in[0].shape.begin() + start;
@@ -307,10 +333,12 @@ template <class D>
 Status gather(RuleCtx<D>& c) {
   const auto &x = c.in[0].shape, &indices = c.in[1].shape;
   if (c.in[1].dtype != DType::kI64 && c.in[1].dtype != DType::kI32) {
-    return error(Code::kTypeMismatch, "indices must be int32 or int64, got %s", dtype_name(c.in[1].dtype));
+    return error(Code::kTypeMismatch, "indices must be int32 or int64, got %s",
+                 dtype_name(c.in[1].dtype));
   }
   WICK_ASSIGN(int axis, normalize_axis(c.template as<AxisAttrs>().axis, x.rank()));
-  if (x.rank() - 1 + indices.rank() > kMaxRank) return shapes_differ("the result would exceed rank 8", x, indices);
+  if (x.rank() - 1 + indices.rank() > kMaxRank)
+    return shapes_differ("the result would exceed rank 8", x, indices);
   BasicShape<D> out;
   for (int i = 0; i < axis; ++i) out.push_back(x[i]);
   for (const D& d : indices) out.push_back(d);
@@ -323,12 +351,15 @@ template <class D>
 Status check_elements(RuleCtx<D>& c, int64_t axis_attr) {
   const auto &x = c.in[0].shape, &indices = c.in[1].shape;
   if (c.in[1].dtype != DType::kI64 && c.in[1].dtype != DType::kI32) {
-    return error(Code::kTypeMismatch, "indices must be int32 or int64, got %s", dtype_name(c.in[1].dtype));
+    return error(Code::kTypeMismatch, "indices must be int32 or int64, got %s",
+                 dtype_name(c.in[1].dtype));
   }
-  if (x.rank() != indices.rank()) return shapes_differ("input and indices must have the same rank", x, indices);
+  if (x.rank() != indices.rank())
+    return shapes_differ("input and indices must have the same rank", x, indices);
   WICK_ASSIGN(int axis, normalize_axis(axis_attr, x.rank()));
   for (int i = 0; i < x.rank(); ++i) {
-    if (i != axis && dim_known(x[i]) && dim_known(indices[i]) && dim_value(indices[i]) > dim_value(x[i])) {
+    if (i != axis && dim_known(x[i]) && dim_known(indices[i]) &&
+        dim_value(indices[i]) > dim_value(x[i])) {
       return shapes_differ("indices reach outside the input", x, indices);
     }
   }
@@ -352,7 +383,8 @@ Status scatter_elements(RuleCtx<D>& c) {
                  dtype_name(c.in[0].dtype));
   }
   for (int i = 0; i < c.in[1].rank(); ++i) {
-    if (c.in[2].rank() != c.in[1].rank() || dim_equal(c.in[1].shape[i], c.in[2].shape[i]) == Tri::kNo) {
+    if (c.in[2].rank() != c.in[1].rank() ||
+        dim_equal(c.in[1].shape[i], c.in[2].shape[i]) == Tri::kNo) {
       return shapes_differ("indices and updates must have one shape", c.in[1].shape, c.in[2].shape);
     }
   }

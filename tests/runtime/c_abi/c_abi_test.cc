@@ -13,7 +13,8 @@ namespace {
 std::string write_model() {
   std::string path = ::testing::TempDir() + "/wick_c_abi.wick";
   auto file = test::mlp();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
   return path;
 }
 
@@ -25,7 +26,8 @@ TEST(CAbi, ACProgramLoadsRunsAndReadsErrors) {
   char line[512];
   while (fgets(line, sizeof(line), pipe) != nullptr) text += line;
   EXPECT_EQ(pclose(pipe), 0);
-  // x = 1..6: rows (1,2,3), (4,5,6) times [[1,2],[3,4],[5,6]] = (22,28), (49,64); bias (-30, 0.5); relu
+  // x = 1..6: rows (1,2,3), (4,5,6) times [[1,2],[3,4],[5,6]] = (22,28), (49,64); bias (-30, 0.5);
+  // relu
   EXPECT_EQ(text,
             "x[2]: 0 28.5 19 64.5\n"
             "labels: 2, cat\n"

@@ -1,5 +1,5 @@
-/* A user's program in C: run_model FILE.wick loads, runs on 1, 2, 3 ... and prints the outputs. Its test compares
- * what it prints. */
+/* A user's program in C: run_model FILE.wick loads, runs on 1, 2, 3 ... and prints the outputs. Its
+ * test compares what it prints. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 // Wick's training engine: tensors, autograd, modules. PyTorch's names where PyTorch has them.
 #pragma once
 
-#include "wick/error.h"
 #include "trainer/autograd/autograd.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models.h"
@@ -9,3 +8,4 @@
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/tensor/tensor.h"
+#include "wick/error.h"
