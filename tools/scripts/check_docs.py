@@ -1,20 +1,37 @@
 #!/usr/bin/env python3
 """Holds the pages to the tree: every relative link and #anchor in README and docs/ resolves, every
 path in backticks that starts with a folder of the repository exists, every `make NAME` is a target,
-and every test that docs/features.md names exists."""
+every `Suite.Case` of a known suite is a test, docs/features.md has every id once and names tests
+that exist, a code block below `<!-- FILE -->` is that file, and the lines of a public header's
+example stand in the file that it names.
+
+usage: check_docs.py [ROOT]      exit 0: all hold; 1: one line per problem
+"""
 
 import glob
 import os
 import re
-import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+)\s*,\s*(\w+)")
+CTEST = re.compile(r"(?:wick_(?:script_)?test\(|add_test\(NAME )(\w+)")
+# A code block that is a file of the tree, built by a test: <!-- tests/docs/x.cc --> and the block.
+COPY = re.compile(r"^<!-- ([\w./-]+) -->\n```\w*\n(.*?)^```", re.M | re.S)
+# An example in a header: "Example (tests/docs/x.cc):", and the comment's lines indented by three.
+EXAMPLE = re.compile(r"Example\s+(?://|\*)?\s*\(([\w./-]+)\):\n((?:(?://| \*)(?:   .*)?\n)+)")
+PUBLIC = ("runtime/include/wick/*.h", "trainer/include/wick/*.h", "exporter/include/wick/*.h")
 FOLDERS = ("runtime/", "graph/", "trainer/", "exporter/", "quantize/", "targets/", "tools/", "tests/",
            "bench/", "examples/", "docs/", "cmake/")
+
+STATES = ("works", "part", "not yet", "out")
+# The ids of docs/features.md: a prefix, a range, and what follows it.
+FEATURES = """S01-26 T01-25 M01-02 M03a M03b M04a M04b M05a M05b M05c M05d M06a M06b M07-09
+    P1-01-10 P1-p1-5 P2-01-10 P2-p1 P2-p2 P2-p4-6 P3-01-10 P3-p1 P3-p2 P3-p5 P3-p6 P4-01-09 P4-p1..p6
+    P5-01-08 P5-p1 P5-p2 P5-p3 P5-p6 P6-01-04 P6-p1-6 P7-01-08 P7-p1..p6 P8-01-07 P8-p1-6 P9-01-07
+    P9-p1..p5 P10-01-02 P10-p K1-11"""
 
 
 def anchors(text):
@@ -22,23 +39,41 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def tests_in(path):
+    """Names by which a page may name a test of this file: Suite.Case, or a ctest name."""
+    text = read(path)
+    if path.endswith("CMakeLists.txt"):
+        return set(CTEST.findall(text))
+    return {f"{suite}.{case}" for suite, case in TEST.findall(text)}
+
+
 def known_tests():
-    """Names by which features.md may name a test: Suite.Case, Suite, a ctest name."""
     names = set()
-    files = subprocess.run(["git", "-C", ROOT, "ls-files", "tests", "bench", "examples"],
-                           capture_output=True, text=True, check=True).stdout.split()
-    for path in files:
-        if path.endswith((".cc", ".cpp", ".h")):
-            with open(os.path.join(ROOT, path), encoding="utf-8") as f:
-                for suite, case in TEST.findall(f.read()):
-                    names.update((suite, f"{suite}.{case}"))
-        elif path.endswith("CMakeLists.txt"):
-            with open(os.path.join(ROOT, path), encoding="utf-8") as f:
-                names.update(re.findall(r"wick_(?:script_)?test\((\w+)", f.read()))
+    for folder, _, files in os.walk(os.path.join(ROOT, "tests")):
+        for name in files:
+            if name.endswith((".cc", ".h")):
+                names |= tests_in(os.path.relpath(os.path.join(folder, name), ROOT))
     return names
 
 
-def check_page(path, targets):
+def feature_ids():
+    ids = []
+    for item in FEATURES.split():
+        span = re.fullmatch(r"(.*?)(\d+)-(\d+)", item)
+        if not span:
+            ids.append(item)
+            continue
+        prefix, first, last = span.groups()
+        ids += [f"{prefix}{i:0{len(first)}d}" for i in range(int(first), int(last) + 1)]
+    return ids
+
+
+def check_page(path, targets, tests):
     problems = []
     with open(path, encoding="utf-8") as f:
         text = f.read()
@@ -59,40 +94,99 @@ def check_page(path, targets):
         if code.startswith(FOLDERS) and re.fullmatch(r"[\w./-]+", code) and not code.startswith("docs/features"):
             if not os.path.exists(os.path.join(ROOT, code)):
                 problems.append(f"{page}: `{code}` does not exist")
+    suites = {name.split(".")[0] for name in tests}
+    for code in CODE.findall(prose):
+        if re.fullmatch(r"\w+\.\w+", code) and code.split(".")[0] in suites and code not in tests:
+            problems.append(f"{page}: no test `{code}`")
+    for name, block in COPY.findall(text):
+        if not os.path.exists(os.path.join(ROOT, name)):
+            problems.append(f"{page}: {name} does not exist")
+        elif read(name) != block:
+            problems.append(f"{page}: the code block below <!-- {name} --> is not that file")
     for name in re.findall(r"\bmake ([a-z][a-z-]*)", " ".join(CODE.findall(text) + re.findall(r"```.*?```", text, re.S))):
         if name not in targets:
             problems.append(f"{page}: `make {name}` is not a target")
     return problems
 
 
-def check_features(path, names):
-    """Rows `| id | works / not yet / out | ... | tests |`: one that works names its tests in backticks."""
+def check_header(path):
+    problems, found = [], EXAMPLE.findall(read(path))
+    for name, block in found:
+        if not os.path.exists(os.path.join(ROOT, name)):
+            problems.append(f"{path}: {name} does not exist")
+            continue
+        lines = iter([line.strip() for line in read(name).split("\n")])
+        for line in block.split("\n"):
+            line = line[2:].strip()
+            if line and line not in lines:  # "in" walks the iterator: the order must be the file's
+                problems.append(f"{path}: its example has a line that {name} lacks: {line}")
+                break
+    return problems if found or path.endswith("error.h") else [f"{path}: no example"]
+
+
+def check_shown(place, shown):
+    """`file`, or `file: Suite.Case, Suite.Case`; a ctest name where the file is a CMakeLists.txt."""
     problems = []
-    with open(path, encoding="utf-8") as f:
-        for number, line in enumerate(f, 1):
-            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            if not line.startswith("|") or not any(cell == "works" for cell in cells[:-1]):
-                continue
-            shown = CODE.findall(cells[-1])
-            if not shown:
-                problems.append(f"docs/features.md:{number}: names no test")
-            for name in shown:
-                if name not in names and not os.path.exists(os.path.join(ROOT, name)):
-                    problems.append(f"docs/features.md:{number}: no test or file `{name}`")
+    for text in shown:
+        path, _, names = text.partition(": ")
+        if not os.path.isfile(os.path.join(ROOT, path)):
+            problems.append(f"{place}: no file `{path}`")
+            continue
+        there = tests_in(path) if names else set()
+        problems += [f"{place}: no test `{name}` in {path}" for name in names.split(", ")
+                     if name and name not in there]
+    return problems
+
+
+def check_features(path):
+    """Rows `| id | what | state | tests |`; one that works, or works in part, names its tests."""
+    problems, ids, counts = [], [], dict.fromkeys(STATES, 0)
+    text = read(path)
+    for number, line in enumerate(text.split("\n"), 1):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or cells[0] in ("id", "---"):
+            continue
+        place = f"{path}:{number}"
+        if len(cells) != 4:
+            problems.append(f"{place}: {len(cells)} cells, not 4")
+            continue
+        ids.append(cells[0])
+        state = cells[2].split(":")[0]
+        if state not in STATES:
+            problems.append(f"{place}: state `{state}` is none of {', '.join(STATES)}")
+            continue
+        counts[state] += 1
+        if state in ("part", "out") and ":" not in cells[2]:
+            problems.append(f"{place}: `{state}` without a reason")
+        shown = CODE.findall(cells[3])
+        if state in ("works", "part") and not shown:
+            problems.append(f"{place}: names no test")
+        problems += check_shown(place, shown)
+    expected = feature_ids()
+    problems += [f"{path}: row {i} is missing" for i in expected if i not in ids]
+    problems += [f"{path}: row {i} is none of the list's" for i in ids if i not in expected]
+    problems += [f"{path}: row {i} twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
+    now = "Now: {works} work, {part} in part, {not yet} not yet, {out} out.".format(**counts)
+    if now not in text:
+        problems.append(f"{path}: the count should read: {now}")
     return problems
 
 
 def main():
-    with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as f:
-        targets = set(re.findall(r"^([a-z][a-z-]*):", f.read(), re.M))
+    global ROOT
+    if len(sys.argv) > 1:
+        ROOT = os.path.abspath(sys.argv[1])
+    targets = set(re.findall(r"^([a-z][a-z-]*):", read("Makefile"), re.M))
+    tests = known_tests()
     pages = [os.path.join(ROOT, "README.md")]
     pages += sorted(glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True))
     problems = []
     for page in pages:
-        problems += check_page(page, targets)
-    features = os.path.join(ROOT, "docs", "features.md")
-    if os.path.exists(features):
-        problems += check_features(features, known_tests())
+        problems += check_page(page, targets, tests)
+    for pattern in PUBLIC:
+        for header in sorted(glob.glob(os.path.join(ROOT, pattern))):
+            problems += check_header(os.path.relpath(header, ROOT))
+    problems += check_features("docs/features.md")
     for problem in problems:
         print(problem)
     print(f"docs: {len(pages)} pages, {len(problems)} problems")

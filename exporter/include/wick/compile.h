@@ -1,8 +1,16 @@
-// Wick's compiler in C++: capture a model, read and write ONNX, optimise, write .wick.
+// Wick's compiler in C++: capture a module, read and write ONNX, optimise, write .wick. Example
+// (tests/docs/readme_train.cc):
 //
-//   wick::ir::Graph g = wick::capture(model, {{"image", example, {{0, "batch"}}}});
-//   wick::export_onnx(g, "model.onnx");
-//   wick::export_wick(g, "model.wick");
+//   net.eval();
+//   export_wick(capture(net, {{"image", zeros({1, 1, 28, 28}), {{0, "batch"}}, {}}}), "net.wick");
+//
+// Everything here throws wick::Error; what a user must fix as a list (operators that cannot be
+// read, training ops) is reported all at once.
+//
+//   capture      a module in eval mode -> graph (exporter/capture/capture.h)
+//   import_onnx  an ONNX file -> graph; export_onnx the way back (exporter/onnx/onnx.h)
+//   ir::optimize, ir::run, ir::print   passes, interpreter, text (graph/)
+//   export_wick  graph -> .wick; compile_program the same in memory
 #pragma once
 
 #include "exporter/onnx/onnx.h"
@@ -16,9 +24,14 @@
 
 namespace wick {
 
-// Optimises a copy by exact passes, then writes it: what `wick run model.onnx` loads. The promise
-// that the passes leave is recorded.
+// Optimises a copy by exact passes, then makes the program: what `wick run model.onnx` loads. The
+// bytes are for Program::load, which takes them without a copy when they are 64-byte aligned. The
+// weakest promise of the passes that changed something is recorded; a weaker one in `info` stays.
+// Throws Error when a node belongs to training (all such nodes are listed) or the graph is unsound.
 std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {});
+
+// The same into a file, which is replaced as a whole: on an error (kIo: a full disk, a missing
+// folder) an older file of that name is as it was.
 void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info = {});
 
 }  // namespace wick

@@ -1,15 +1,22 @@
-// Wick's runtime in C++: load a .wick file, open a session, run it. No exceptions; errors are
-// Status / Result.
+// Wick's runtime in C++: load a .wick file, open a session, run it. Example
+// (tests/docs/readme_run.cc):
 //
-//   auto program = wick::Program::load("model.wick");
-//   if (!program.ok()) { puts(program.status().message()); return 1; }
+//   auto program = wick::Program::load("net.wick");
+//   if (!program.ok()) return std::puts(program.status().message()), 1;
 //   auto session = wick::Session::create(**program);
-//   float image[784], logits[10];
-//   wick::TensorView in(image, wick::DType::kF32, {1, 1, 28, 28}), out(logits, wick::DType::kF32,
-//   {1, 10}); wick::Status s = (*session)->run({&in, 1}, {&out, 1});
+//   if (!session.ok()) return std::puts(session.status().message()), 1;
+//   float image[784] = {}, logits[10];
+//   wick::TensorView in(image, wick::DType::kF32, {1, 1, 28, 28});
+//   wick::TensorView out(logits, wick::DType::kF32, {1, 10});
+//   wick::Status s = (*session)->run({&in, 1}, {&out, 1});
+//   if (!s.ok()) return std::puts(s.message()), 1;
+//
+// No exceptions: what can fail returns a Status or a Result (runtime/core/status.h), whose text is
+// valid until the next failing call of the thread. Shapes and strides are in elements, sizes in
+// bytes. run() never allocates for the shapes it is bound to (runtime/exec/session.h).
 //
 // Threads: a Program may be shared by any number of threads and sessions; a Session serves one
-// caller at a time.
+// caller at a time. A Program must outlive its sessions, an Allocator both.
 #pragma once
 
 #include "runtime/exec/session.h"

@@ -1,11 +1,28 @@
 /* Wick's runtime in C: load a .wick file, open a session, run it. The stable interface: functions
- * and struct fields are only ever appended.
+ * and struct fields are only ever appended. Example (tests/docs/run_c.c):
+ *
+ *   float image[784] = {0}, logits[10];
+ *   wick_tensor in = {image, WICK_FLOAT32, 4, {1, 1, 28, 28}};
+ *   wick_tensor out = {logits, WICK_FLOAT32, 2, {1, 10}};
+ *   wick_program* program = NULL;
+ *   wick_session* session = NULL;
+ *   int code = wick_program_load("net.wick", NULL, &program);
+ *   if (code == WICK_OK) code = wick_session_create(program, NULL, &session);
+ *   if (code == WICK_OK) code = wick_session_run(session, &in, 1, &out, 1, NULL);
+ *   if (code != WICK_OK) fprintf(stderr, "%s: %s\n", wick_code_name(code), wick_last_error());
+ *   wick_session_free(session);
+ *   wick_program_free(program);
  *
  * Errors: a function that can fail returns WICK_OK (0) or a wick_code; wick_last_error() then has
  * the text, per thread, until the next failing call on that thread. Outputs are untouched on error.
+ * Handles: must not be null, except where a function frees them; a null out pointer is
+ * WICK_INVALID_ARGUMENT.
+ * Strings: returned ones are the library's and live as long as the program (names, labels,
+ * metadata) or for ever (version, code and dtype names).
  * Structs: set `size` to sizeof the struct (WICK_INIT does) and the rest to zero or to your values;
- * a newer library takes an older, shorter struct. Threads: a program may be used from any number of
- * threads and sessions at once; a session by one at a time. A program must outlive its sessions.
+ * a newer library takes an older, shorter struct.
+ * Threads: a program may be used from any number of threads and sessions at once; a session by one
+ * at a time. A program must outlive its sessions.
  */
 #ifndef WICK_WICK_H_
 #define WICK_WICK_H_
@@ -36,20 +53,21 @@ extern "C" {
   { .size = sizeof(type) }
 #endif
 
+/* By cause. Values are never changed. */
 typedef enum wick_code {
   WICK_OK = 0,
-  WICK_INVALID_ARGUMENT = 1,
-  WICK_SHAPE_MISMATCH = 2,
-  WICK_TYPE_MISMATCH = 3,
-  WICK_NOT_FOUND = 4,
-  WICK_UNSUPPORTED = 5,
-  WICK_INVALID_PROGRAM = 6,
-  WICK_BUDGET_EXCEEDED = 7,
-  WICK_OUT_OF_MEMORY = 8,
-  WICK_IO = 9,
-  WICK_DEVICE = 10,
-  WICK_DEADLINE = 11,
-  WICK_INTERNAL = 12
+  WICK_INVALID_ARGUMENT = 1, /* a name, rank, count or null pointer of the caller's */
+  WICK_SHAPE_MISMATCH = 2,   /* shapes do not fit the program's */
+  WICK_TYPE_MISMATCH = 3,    /* dtypes do not fit */
+  WICK_NOT_FOUND = 4,        /* no such file, entry point, symbol */
+  WICK_UNSUPPORTED = 5,      /* valid, but no kernel or feature in this build */
+  WICK_INVALID_PROGRAM = 6,  /* the file breaks the format's rules */
+  WICK_BUDGET_EXCEEDED = 7,  /* max_file, max_ram */
+  WICK_OUT_OF_MEMORY = 8,    /* the allocator said no */
+  WICK_IO = 9,               /* open, read, map */
+  WICK_DEVICE = 10,          /* accelerator */
+  WICK_DEADLINE = 11,        /* timeout_ns passed */
+  WICK_INTERNAL = 12         /* a bug in Wick: please report */
 } wick_code;
 
 /* Element types have ONNX's numbers; the common ones by name. */
@@ -68,25 +86,28 @@ enum {
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
 
-/* Null functions: malloc and free. Called from any thread; `align` is a power of two. */
+/* Null functions: malloc and free. Called from any thread; `align` is a power of two, in bytes, and
+ * deallocate gets the values that allocate got. A null return is WICK_OUT_OF_MEMORY. */
 typedef struct wick_allocator {
   void* user;
   void* (*allocate)(void* user, size_t bytes, size_t align);
   void (*deallocate)(void* user, void* p, size_t bytes, size_t align);
 } wick_allocator;
 
+/* `message` is valid during the call only. */
 typedef void (*wick_log_fn)(void* user, int code, const char* message);
 
 typedef struct wick_load_options {
   size_t size;
   wick_allocator allocator;
-  uint64_t max_file; /* bytes; 0: the default */
-  uint64_t max_ram;  /* bytes; 0: the default */
-  int verify_digests;
-  wick_log_fn log; /* gets every error of this program and its sessions; may be null */
+  uint64_t max_file;  /* bytes of the file; 0: 2^40 */
+  uint64_t max_ram;   /* bytes of decoded structure, weights not counted; 0: 2^33 */
+  int verify_digests; /* not 0: reads every weight and compares its SHA-256 */
+  wick_log_fn log;    /* gets every error of this program and its sessions; may be null */
   void* log_user;
 } wick_load_options;
 
+/* The extent of a symbolic dimension: {"batch", 32}. */
 typedef struct wick_dim_binding {
   const char* symbol;
   int64_t extent;
@@ -97,17 +118,18 @@ typedef struct wick_session_options {
   wick_allocator allocator; /* null functions: the program's */
   const char* entry;        /* null: the first */
   int threads;              /* 0: as many as the process may use */
-  uint64_t max_ram;         /* bytes; 0: the default */
-  const wick_dim_binding* max_dims;
+  uint64_t max_ram;         /* bytes of arena, scratch and packed weights; 0: 2^33 */
+  const wick_dim_binding*
+      max_dims; /* plan for these now: sizes up to them allocate nothing later */
   size_t max_dim_count;
 } wick_session_options;
 
 typedef struct wick_run_options {
   size_t size;
-  uint64_t timeout_ns; /* 0: none */
+  uint64_t timeout_ns; /* from the call; checked between steps. 0: none */
 } wick_run_options;
 
-/* Row-major without gaps. */
+/* Row-major without gaps; data aligned to its elements. rank 0: a scalar. */
 typedef struct wick_tensor {
   void* data;
   int32_t dtype;
@@ -124,49 +146,69 @@ typedef struct wick_port {
   const char* symbols[WICK_MAX_RANK];
 } wick_port;
 
+/* "0.1.0" */
 WICK_API const char* wick_version(void);
+/* Of the calling thread's last failing call; "" before the first. */
 WICK_API const char* wick_last_error(void);
+/* "shape mismatch"; "unknown code" for any other number. */
 WICK_API const char* wick_code_name(int code);
+/* "float32"; "invalid" for any other number. */
 WICK_API const char* wick_dtype_name(int dtype);
 WICK_API size_t wick_dtype_size(int dtype); /* bytes; 0: sub-byte or unknown */
 
-/* `options` may be null everywhere. */
+/* `options` may be null everywhere.
+ *
+ * Maps the file, which must not change while the program lives, and checks all of it.
+ * WICK_NOT_FOUND, WICK_IO, WICK_INVALID_PROGRAM, WICK_UNSUPPORTED (unknown ops, all listed),
+ * WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
 WICK_API int wick_program_load(const char* path, const wick_load_options* options,
                                wick_program** program);
-/* The bytes must outlive the program; 64-byte aligned they are not copied. */
+/* The same from memory. The bytes must outlive the program; they are not copied when they are
+ * 64-byte aligned. */
 WICK_API int wick_program_load_memory(const void* data, size_t bytes,
                                       const wick_load_options* options, wick_program** program);
+/* After its sessions; null is fine. */
 WICK_API void wick_program_free(wick_program* program);
+/* At least one. A name is null when i is out of range. */
 WICK_API size_t wick_program_entry_count(const wick_program* program);
 WICK_API const char* wick_program_entry_name(const wick_program* program, size_t i);
+/* Class labels, in the order of the classifying output's last dimension; 0 when there are none. A
+ * label is null when i is out of range. */
 WICK_API size_t wick_program_label_count(const wick_program* program);
-WICK_API const char* wick_program_label(const wick_program* program,
-                                        size_t i); /* null: out of range */
-WICK_API const char* wick_program_metadata(const wick_program* program,
-                                           const char* key); /* null: none */
+WICK_API const char* wick_program_label(const wick_program* program, size_t i);
+/* Null when there is no such key. */
+WICK_API const char* wick_program_metadata(const wick_program* program, const char* key);
 
+/* Chooses kernels and, when every size is known (from the program or from max_dims), plans memory
+ * and packs weights; else the first run does. WICK_NOT_FOUND (entry, symbol), WICK_UNSUPPORTED
+ * (steps without a kernel, all listed), WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
 WICK_API int wick_session_create(const wick_program* program, const wick_session_options* options,
                                  wick_session** session);
+/* Null is fine. */
 WICK_API void wick_session_free(wick_session* session);
 WICK_API size_t wick_session_input_count(const wick_session* session);
 WICK_API size_t wick_session_output_count(const wick_session* session);
+/* Fills *port as the program declares it. WICK_INVALID_ARGUMENT when i is out of range. */
 WICK_API int wick_session_input(const wick_session* session, size_t i, wick_port* port);
 WICK_API int wick_session_output(const wick_session* session, size_t i, wick_port* port);
-WICK_API int wick_session_find_input(const wick_session* session, const char* name);  /* -1: none */
-WICK_API int wick_session_find_output(const wick_session* session, const char* name); /* -1: none */
-/* Plans for the shapes of these inputs (data is not read). Running with other shapes plans again.
- */
+/* An index for the functions here; -1 when there is no such name. */
+WICK_API int wick_session_find_input(const wick_session* session, const char* name);
+WICK_API int wick_session_find_output(const wick_session* session, const char* name);
+/* Plans for the shapes of these inputs, all of them, in order (data is not read). May allocate.
+ * WICK_SHAPE_MISMATCH, WICK_UNSUPPORTED, WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
 WICK_API int wick_session_bind(wick_session* session, const wick_tensor* inputs,
                                size_t input_count);
+/* After a binding: dtype, rank and dims of output i, data null. WICK_INVALID_ARGUMENT before. */
 WICK_API int wick_session_output_shape(const wick_session* session, size_t i, wick_tensor* shape);
-/* Every input and output, in order. An output with null data is set to the session's own memory,
- * valid until the next run or bind; otherwise its dtype and dims must be right and the result is
- * copied there. */
+/* Every input and output, in order. Other shapes than the binding's plan again first; the same ones
+ * never allocate. An output with null data is set to the session's own memory, valid until the next
+ * run or bind; otherwise its dtype and dims must be right and the result is copied there.
+ * WICK_INVALID_ARGUMENT, WICK_SHAPE_MISMATCH, WICK_TYPE_MISMATCH, WICK_DEADLINE, a kernel's own. */
 WICK_API int wick_session_run(wick_session* session, const wick_tensor* inputs, size_t input_count,
                               wick_tensor* outputs, size_t output_count,
                               const wick_run_options* options);
-WICK_API size_t
-wick_session_memory(const wick_session* session); /* bytes: planned memory and packed weights */
+/* Bytes of planned memory and packed weights. */
+WICK_API size_t wick_session_memory(const wick_session* session);
 
 #ifdef __cplusplus
 }
