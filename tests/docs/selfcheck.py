@@ -17,6 +17,8 @@ FAULTS = [
     ("docs/runtime.md", "](vulkan.md)", "](opengl.md)", "no such file"),
     ("docs/testing.md", "`make test-full`", "`make test-half`", "is not a target"),
     ("docs/exporter.md", "`Paths.GiveTheTrainersBits`", "`Paths.GiveOtherBits`", "no test"),
+    ("docs/tools.md", "**bench**", "**benchmark**", "no command **bench**"),
+    ("docs/tools.md", "`--save-every`", "`--save`", "no option --save-every"),
     ("docs/features.md", "| K11 |", "| K12 |", "row K11 is missing"),
     ("docs/features.md", "| S02 |", "| S01 |", "row S01 twice"),
     ("docs/features.md", "| works |", "| done |", "is none of"),

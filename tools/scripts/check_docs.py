@@ -2,8 +2,8 @@
 """Holds the pages to the tree: every relative link and #anchor in README and docs/ resolves, every
 path in backticks that starts with a folder of the repository exists, every `make NAME` is a target,
 every `Suite.Case` of a known suite is a test, docs/features.md has every id once and names tests
-that exist, a code block below `<!-- FILE -->` is that file, and the lines of a public header's
-example stand in the file that it names.
+that exist, docs/tools.md has every command and option, a code block below `<!-- FILE -->` is that
+file, and the lines of a public header's example stand in the file that it names.
 
 usage: check_docs.py [ROOT]      exit 0: all hold; 1: one line per problem
 """
@@ -124,6 +124,19 @@ def check_header(path):
     return problems if found or path.endswith("error.h") else [f"{path}: no example"]
 
 
+def check_tools(page):
+    """Every command of wick and every long option of it stands in the page."""
+    problems, text = [], read(page)
+    for command in re.findall(r"^void add_(\w+)\(", read("tools/wick/command.h"), re.M):
+        if f"**{command}**" not in text:
+            problems.append(f"{page}: no command **{command}**")
+    for path in sorted(glob.glob(os.path.join(ROOT, "tools/wick/*.cc"))):
+        for names in re.findall(r'add_(?:option|flag)\(\s*"([^"]+)"', read(path)):
+            problems += [f"{page}: no option {name} ({os.path.basename(path)})" for name in names.split(",")
+                         if name.startswith("--") and not re.search(re.escape(name) + r"(?![\w-])", text)]
+    return problems
+
+
 def check_shown(place, shown):
     """`file`, or `file: Suite.Case, Suite.Case`; a ctest name where the file is a CMakeLists.txt."""
     problems = []
@@ -186,6 +199,7 @@ def main():
     for pattern in PUBLIC:
         for header in sorted(glob.glob(os.path.join(ROOT, pattern))):
             problems += check_header(os.path.relpath(header, ROOT))
+    problems += check_tools("docs/tools.md")
     problems += check_features("docs/features.md")
     for problem in problems:
         print(problem)
