@@ -37,7 +37,7 @@ struct NamedView {
   TensorView view;
 };
 
-// An input or output as the program declares it: dims() has symbols where sizes are free.
+// An input or output as the program declares it: dims have symbols where sizes are free.
 struct PortInfo {
   const char* name;
   DType dtype;
@@ -47,7 +47,7 @@ struct PortInfo {
 
 class Session {
  public:
-  // `program` must outlive the session.
+  // `program` must outlive it. kUnsupported lists every step without a kernel; kNotFound: entry.
   static Result<Owned<Session>> create(const Program& program, const SessionOptions& options = {});
   static void destroy(Session* session);
 
@@ -59,10 +59,10 @@ class Session {
   int find_output(const char* name) const;  // -1: none
 
   // Plans for these input shapes, in input order. May allocate. Inputs whose values decide a shape
-  // are planned at the first run. On error the earlier binding is gone and the session must be
-  // bound again.
+  // are planned at the first run. On error the earlier binding is gone; the next bind or run plans
+  // anew. kShapeMismatch, kUnsupported, kBudgetExceeded, kOutOfMemory.
   Status bind(Span<const Shape> shapes);
-  // After a binding: the shape an output will have.
+  // After a binding: the shape an output will have. kInvalidArgument before, or out of range.
   Result<Shape> output_shape(size_t i) const;
 
   // `inputs`: every input, in order, contiguous; shapes that differ from the binding's bind again

@@ -18,7 +18,7 @@ Tensor mul(const Arg& a, const Arg& b);
 Tensor div(const Arg& a, const Arg& b);  // integers become float32
 Tensor pow(const Arg& a, const Arg& b);
 Tensor pow(const Arg& a, Scalar b);
-Tensor maximum(const Arg& a, const Arg& b);
+Tensor maximum(const Arg& a, const Arg& b);  // NaN wins, +0 > -0
 Tensor minimum(const Arg& a, const Arg& b);
 Tensor operator+(const Arg& a, const Arg& b);
 Tensor operator-(const Arg& a, const Arg& b);
@@ -50,10 +50,10 @@ Tensor ge(const Arg& a, Scalar b);
 Tensor logical_and(const Arg& a, const Arg& b);
 Tensor logical_or(const Arg& a, const Arg& b);
 Tensor logical_xor(const Arg& a, const Arg& b);
-Tensor logical_not(const Arg& a);
-Tensor where(const Arg& condition, const Arg& a, const Arg& b);
+Tensor logical_not(const Arg& a);                                // other dtypes: not 0 is true
+Tensor where(const Arg& condition, const Arg& a, const Arg& b);  // a bool and two; all broadcast
 
-// -- elementwise
+// -- elementwise: x's shape and dtype. Floats; relu, erf, neg, abs, sign, clamp take integers too
 #define WICK_UNARY_OPS(X)   \
   X(relu, Relu)             \
   X(sigmoid, Sigmoid)       \
@@ -94,7 +94,7 @@ Tensor relu6(const Arg& x);
 Tensor clamp(const Arg& x, double min, double max);
 Tensor square(const Arg& x);
 
-// -- matrices
+// -- matrices: a[..., m, k] x b[..., k, n] of one dtype; a vector is a row (a) or a column (b)
 Tensor matmul(const Arg& a, const Arg& b);
 // x[..., in] weight[out, in] + bias[out]
 Tensor linear(const Arg& x, const Arg& weight, const Tensor& bias = Tensor());
@@ -106,9 +106,9 @@ struct Pair {
   Pair(int64_t h_, int64_t w_) : h(h_), w(w_) {}
 };
 Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), Pair stride = 1,
-              Pair padding = 0, Pair dilation = 1, int64_t groups = 1);
+              Pair padding = 0, Pair dilation = 1, int64_t groups = 1);  // weight[O,C/groups,h,w]
 Tensor max_pool2d(const Arg& x, Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0,
-                  Pair dilation = 1, bool ceil_mode = false);
+                  Pair dilation = 1, bool ceil_mode = false);  // stride {}: the kernel's size
 Tensor avg_pool2d(const Arg& x, Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0,
                   bool ceil_mode = false, bool count_include_pad = true);
 // Output size 1 (the global average); other sizes are refused.
@@ -119,31 +119,31 @@ Tensor adaptive_avg_pool2d(const Arg& x, Pair output_size);
 // without history.
 Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var,
                   const Tensor& weight, const Tensor& bias, bool training = false,
-                  double momentum = 0.1, double eps = 1e-5);
-Tensor softmax(const Arg& x, int dim);
+                  double momentum = 0.1, double eps = 1e-5);  // x[N, C, ...], the others [C]
+Tensor softmax(const Arg& x, int dim);                        // floats
 Tensor log_softmax(const Arg& x, int dim);
-Tensor dropout(const Arg& x, double p = 0.5, bool training = true);
+Tensor dropout(const Arg& x, double p = 0.5, bool training = true);  // p in [0, 1)
 
-// -- reductions; empty dims: all
-Tensor sum(const Arg& x, Dims dims = {}, bool keepdim = false);
-Tensor mean(const Arg& x, Dims dims = {}, bool keepdim = false);
+// -- reductions; empty dims: all. Negative dims count from the end, as everywhere
+Tensor sum(const Arg& x, Dims dims = {}, bool keepdim = false);   // integers: in int64
+Tensor mean(const Arg& x, Dims dims = {}, bool keepdim = false);  // floats
 Tensor amax(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor amin(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor prod(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor max(const Arg& x);
 Tensor min(const Arg& x);
-Tensor argmax(const Arg& x, int dim, bool keepdim = false);
+Tensor argmax(const Arg& x, int dim, bool keepdim = false);  // int64; the first of equal ones
 Tensor argmin(const Arg& x, int dim, bool keepdim = false);
 
 // -- layout
-Tensor cat(std::initializer_list<Arg> tensors, int dim = 0);
+Tensor cat(std::initializer_list<Arg> tensors, int dim = 0);  // one dtype, sizes differ in dim only
 Tensor cat(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
 Tensor stack(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
-std::vector<Tensor> split(const Arg& x, int64_t split_size, int dim = 0);
+std::vector<Tensor> split(const Arg& x, int64_t split_size, int dim = 0);  // views
 // pads: PyTorch's order, last dimension first: {left, right, top, bottom ...}
 Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, double value = 0);
-Tensor gather(const Arg& x, int dim, const Arg& index);        // GatherElements
-Tensor index_select(const Arg& x, int dim, const Arg& index);  // Gather
+Tensor gather(const Arg& x, int dim, const Arg& index);        // GatherElements; int32/64, x's rank
+Tensor index_select(const Arg& x, int dim, const Arg& index);  // Gather; int32/64, any rank
 Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source);
 
 // -- losses
