@@ -2,24 +2,15 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick {
 namespace {
 
-template <class T>
-inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-// What a value of T is computed in.
-template <class T>
-using Compute = std::conditional_t<kIs16<T>, float, T>;
+using namespace reference;
 
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
 template <class T>
 bool match_where(const KernelQuery& q) {
   return q.in[1].dtype == dtype_of<T>;
@@ -182,24 +173,10 @@ T mixed_power(T x, E y) {
   }
 }
 
-#define WICK_NUMBER_TYPES(X) \
-  X(float)                   \
-  X(double)                  \
-  X(Half)                    \
-  X(BFloat16)                \
-  X(int8_t)                  \
-  X(int16_t)                 \
-  X(int32_t)                 \
-  X(int64_t)                 \
-  X(uint8_t)                 \
-  X(uint16_t)                \
-  X(uint32_t)                \
-  X(uint64_t)
-
 template <class T>
 Status run_pow(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   switch (in[1].dtype) {
-#define X(E)        \
+#define X(E, name)  \
   case dtype_of<E>: \
     return zip<T, E, T>(ctx, in, out, [](T x, E y) { return mixed_power<T, E>(x, y); });
     WICK_NUMBER_TYPES(X)
@@ -247,73 +224,27 @@ constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 
 }  // namespace
 
-#define WICK_ROW(text, T, flags, match_function, function) \
-  { text, flags, match_function<T>, nullptr, nullptr, function }
-#define WICK_NUMBER_ROWS(text, flags, m, R)                        \
-  WICK_ROW(text ".f32.ref", float, flags, m, R(float)),            \
-      WICK_ROW(text ".f64.ref", double, flags, m, R(double)),      \
-      WICK_ROW(text ".f16.ref", Half, flags, m, R(Half)),          \
-      WICK_ROW(text ".bf16.ref", BFloat16, flags, m, R(BFloat16)), \
-      WICK_ROW(text ".i8.ref", int8_t, flags, m, R(int8_t)),       \
-      WICK_ROW(text ".i16.ref", int16_t, flags, m, R(int16_t)),    \
-      WICK_ROW(text ".i32.ref", int32_t, flags, m, R(int32_t)),    \
-      WICK_ROW(text ".i64.ref", int64_t, flags, m, R(int64_t)),    \
-      WICK_ROW(text ".u8.ref", uint8_t, flags, m, R(uint8_t)),     \
-      WICK_ROW(text ".u16.ref", uint16_t, flags, m, R(uint16_t)),  \
-      WICK_ROW(text ".u32.ref", uint32_t, flags, m, R(uint32_t)),  \
-      WICK_ROW(text ".u64.ref", uint64_t, flags, m, R(uint64_t))
-#define WICK_BOOL_ROW(text, flags, m, R) WICK_ROW(text ".bool.ref", bool, flags, m, R(bool))
-
-#define R(T) (run<AddOp, T>)
-WICK_REF_ROWS(Add, WICK_NUMBER_ROWS("add", kFlags, match, R));
-#undef R
-#define R(T) (run<SubOp, T>)
-WICK_REF_ROWS(Sub, WICK_NUMBER_ROWS("sub", kFlags, match, R));
-#undef R
-#define R(T) (run<MulOp, T>)
-WICK_REF_ROWS(Mul, WICK_NUMBER_ROWS("mul", kFlags, match, R));
-#undef R
-#define R(T) (run<DivOp, T>)
-WICK_REF_ROWS(Div, WICK_NUMBER_ROWS("div", kFlags, match, R));
-#undef R
-#define R(T) (run<MaxOp, T>)
-WICK_REF_ROWS(Max, WICK_NUMBER_ROWS("max", kFlags, match, R));
-#undef R
-#define R(T) (run<MinOp, T>)
-WICK_REF_ROWS(Min, WICK_NUMBER_ROWS("min", kFlags, match, R));
-#undef R
-#define R(T) (run_pow<T>)
-WICK_REF_ROWS(Pow, WICK_NUMBER_ROWS("pow", kFlags, match, R));
-#undef R
-#define R(T) (run_compare<EqualOp, T>)
-WICK_REF_ROWS(Equal, WICK_NUMBER_ROWS("equal", kStridedInputs, match, R),
-              WICK_BOOL_ROW("equal", kStridedInputs, match, R));
-#undef R
-#define R(T) (run_compare<LessOp, T>)
-WICK_REF_ROWS(Less, WICK_NUMBER_ROWS("less", kStridedInputs, match, R));
-#undef R
-#define R(T) (run_compare<LessOrEqualOp, T>)
-WICK_REF_ROWS(LessOrEqual, WICK_NUMBER_ROWS("less_or_equal", kStridedInputs, match, R));
-#undef R
-#define R(T) (run_compare<GreaterOp, T>)
-WICK_REF_ROWS(Greater, WICK_NUMBER_ROWS("greater", kStridedInputs, match, R));
-#undef R
-#define R(T) (run_compare<GreaterOrEqualOp, T>)
-WICK_REF_ROWS(GreaterOrEqual, WICK_NUMBER_ROWS("greater_or_equal", kStridedInputs, match, R));
-#undef R
-#define R(T) (run_compare<AndOp, T>)
-WICK_REF_ROWS(And, WICK_BOOL_ROW("and", kFlags, match, R));
-#undef R
-#define R(T) (run_compare<OrOp, T>)
-WICK_REF_ROWS(Or, WICK_BOOL_ROW("or", kFlags, match, R));
-#undef R
-#define R(T) (run_compare<XorOp, T>)
-WICK_REF_ROWS(Xor, WICK_BOOL_ROW("xor", kFlags, match, R));
-#undef R
-#define R(T) (run_where<T>)
-WICK_REF_ROWS(Where, WICK_NUMBER_ROWS("where", kStridedInputs, match_where, R),
-              WICK_BOOL_ROW("where", kStridedInputs, match_where, R));
-#undef R
+WICK_REF_ROWS(Add, WICK_NUMBER_ROWS("add", kFlags, match<T>, run<AddOp, T>));
+WICK_REF_ROWS(Sub, WICK_NUMBER_ROWS("sub", kFlags, match<T>, run<SubOp, T>));
+WICK_REF_ROWS(Mul, WICK_NUMBER_ROWS("mul", kFlags, match<T>, run<MulOp, T>));
+WICK_REF_ROWS(Div, WICK_NUMBER_ROWS("div", kFlags, match<T>, run<DivOp, T>));
+WICK_REF_ROWS(Max, WICK_NUMBER_ROWS("max", kFlags, match<T>, run<MaxOp, T>));
+WICK_REF_ROWS(Min, WICK_NUMBER_ROWS("min", kFlags, match<T>, run<MinOp, T>));
+WICK_REF_ROWS(Pow, WICK_NUMBER_ROWS("pow", kFlags, match<T>, run_pow<T>));
+WICK_REF_ROWS(Equal, WICK_NUMBER_ROWS("equal", kStridedInputs, match<T>, run_compare<EqualOp, T>),
+              WICK_BOOL_ROW("equal", kStridedInputs, match<T>, run_compare<EqualOp, T>));
+WICK_REF_ROWS(Less, WICK_NUMBER_ROWS("less", kStridedInputs, match<T>, run_compare<LessOp, T>));
+WICK_REF_ROWS(LessOrEqual, WICK_NUMBER_ROWS("less_or_equal", kStridedInputs, match<T>,
+                                            run_compare<LessOrEqualOp, T>));
+WICK_REF_ROWS(Greater,
+              WICK_NUMBER_ROWS("greater", kStridedInputs, match<T>, run_compare<GreaterOp, T>));
+WICK_REF_ROWS(GreaterOrEqual, WICK_NUMBER_ROWS("greater_or_equal", kStridedInputs, match<T>,
+                                               run_compare<GreaterOrEqualOp, T>));
+WICK_REF_ROWS(And, WICK_BOOL_ROW("and", kFlags, match<T>, run_compare<AndOp, T>));
+WICK_REF_ROWS(Or, WICK_BOOL_ROW("or", kFlags, match<T>, run_compare<OrOp, T>));
+WICK_REF_ROWS(Xor, WICK_BOOL_ROW("xor", kFlags, match<T>, run_compare<XorOp, T>));
+WICK_REF_ROWS(Where, WICK_NUMBER_ROWS("where", kStridedInputs, match_where<T>, run_where<T>),
+              WICK_BOOL_ROW("where", kStridedInputs, match_where<T>, run_where<T>));
 
 // Plain loops that the compiler vectorizes.
 WICK_NO_CPU_ROWS(Equal);

@@ -3,9 +3,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick {
 namespace {
@@ -63,25 +62,12 @@ void cast(ThreadPool* pool, const TensorView& in, const TensorView& out) {
   });
 }
 
-#define WICK_CAST_TYPES(X) \
-  X(float)                 \
-  X(double)                \
-  X(Half)                  \
-  X(BFloat16)              \
-  X(int8_t)                \
-  X(int16_t)               \
-  X(int32_t)               \
-  X(int64_t)               \
-  X(uint8_t)               \
-  X(uint16_t)              \
-  X(uint32_t)              \
-  X(uint64_t)              \
-  X(bool)
+#define WICK_CAST_TYPES(X) WICK_NUMBER_TYPES(X) X(bool, "bool")
 
 template <class From>
 bool cast_from(ThreadPool* pool, const TensorView& in, const TensorView& out) {
   switch (out.dtype) {
-#define X(To) \
+#define X(To, name) \
   case dtype_of<To>: cast<From, To>(pool, in, out); return true;
     WICK_CAST_TYPES(X)
 #undef X
@@ -90,7 +76,7 @@ bool cast_from(ThreadPool* pool, const TensorView& in, const TensorView& out) {
 }
 
 bool castable(DType t) {
-#define X(T) t == dtype_of<T> ||
+#define X(T, name) t == dtype_of<T> ||
   return WICK_CAST_TYPES(X) false;
 #undef X
 }
@@ -99,7 +85,7 @@ bool match(const KernelQuery& q) { return castable(q.in[0].dtype) && castable(q.
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   switch (in[0].dtype) {
-#define X(From)                                              \
+#define X(From, name)                                        \
   case dtype_of<From>:                                       \
     if (cast_from<From>(ctx.pool, in[0], out[0])) return {}; \
     break;

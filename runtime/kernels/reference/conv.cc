@@ -1,5 +1,4 @@
 // Convolution over one to three spatial dims, plain loops in contract order.
-#include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reference/real.h"
 
 namespace wick {
@@ -77,14 +76,7 @@ Status fused(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, 
 
 }  // namespace
 
-#define WICK_CONV_ROW(T, text) \
-  { "conv." text ".ref", kContiguous, match<T>, nullptr, nullptr, plain<T> }
-#define WICK_FUSED_ROW(T, text) \
-  { "fused_conv." text ".ref", kContiguous, match<T>, nullptr, nullptr, fused<T> }
-
-WICK_REF_ROWS(Conv, WICK_CONV_ROW(float, "f32"), WICK_CONV_ROW(double, "f64"),
-              WICK_CONV_ROW(Half, "f16"), WICK_CONV_ROW(BFloat16, "bf16"));
-WICK_REF_ROWS(FusedConv, WICK_FUSED_ROW(float, "f32"), WICK_FUSED_ROW(double, "f64"),
-              WICK_FUSED_ROW(Half, "f16"), WICK_FUSED_ROW(BFloat16, "bf16"));
+WICK_REF_ROWS(Conv, WICK_FLOAT_ROWS("conv", kContiguous, match<T>, plain<T>));
+WICK_REF_ROWS(FusedConv, WICK_FLOAT_ROWS("fused_conv", kContiguous, match<T>, fused<T>));
 
 }  // namespace wick

@@ -1,10 +1,12 @@
 // Gather, GatherElements, ScatterElements. Indices may be negative (from the end); out of range is
 // an error, and the check runs before anything is written.
 #include "runtime/kernels/copy.h"
-#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick {
 namespace {
+
+using namespace reference;
 
 int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
@@ -127,10 +129,6 @@ bool match_move(const KernelQuery& q) {
   size_t size = dtype_size(q.in[0].dtype);
   return size == 1 || size == 2 || size == 4 || size == 8;
 }
-template <class T>
-bool match_dtype(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
 
 }  // namespace
 
@@ -138,14 +136,10 @@ WICK_REF_ROWS(Gather, {"gather.any", kContiguous, match_move, nullptr, nullptr, 
 WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, nullptr, nullptr,
                                run_gather_elements});
 WICK_REF_ROWS(ScatterElements,
-              {"scatter_elements.f32", kInPlace, match_dtype<float>, nullptr, nullptr,
-               run_scatter<float>},
-              {"scatter_elements.f64", kInPlace, match_dtype<double>, nullptr, nullptr,
-               run_scatter<double>},
-              {"scatter_elements.i64", kInPlace, match_dtype<int64_t>, nullptr, nullptr,
-               run_scatter<int64_t>},
-              {"scatter_elements.i32", kInPlace, match_dtype<int32_t>, nullptr, nullptr,
-               run_scatter<int32_t>});
+              WICK_REF_ROW(float, "f32", "scatter_elements", kInPlace, match<T>, run_scatter<T>),
+              WICK_REF_ROW(double, "f64", "scatter_elements", kInPlace, match<T>, run_scatter<T>),
+              WICK_REF_ROW(int64_t, "i64", "scatter_elements", kInPlace, match<T>, run_scatter<T>),
+              WICK_REF_ROW(int32_t, "i32", "scatter_elements", kInPlace, match<T>, run_scatter<T>));
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
 WICK_NO_CPU_ROWS(ScatterElements);

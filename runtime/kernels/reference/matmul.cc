@@ -1,4 +1,3 @@
-#include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reference/real.h"
 
 namespace wick {
@@ -81,22 +80,8 @@ Status fused_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView
 
 }  // namespace
 
-#define WICK_MATMUL_ROW(T, text) \
-  { "matmul." text ".ref", kStridedInputs, match<T>, nullptr, nullptr, matmul<T> }
-#define WICK_LINEAR_ROW(T, text) \
-  { "linear." text ".ref", kContiguous, match<T>, nullptr, nullptr, plain_linear<T> }
-#define WICK_FUSED_ROW(T, text) \
-  { "fused_linear." text ".ref", kContiguous, match<T>, nullptr, nullptr, fused_linear<T> }
-
-WICK_REF_ROWS(MatMul, WICK_MATMUL_ROW(float, "f32"), WICK_MATMUL_ROW(double, "f64"),
-              WICK_MATMUL_ROW(Half, "f16"), WICK_MATMUL_ROW(BFloat16, "bf16"),
-              WICK_MATMUL_ROW(int8_t, "i8"), WICK_MATMUL_ROW(uint8_t, "u8"),
-              WICK_MATMUL_ROW(int16_t, "i16"), WICK_MATMUL_ROW(uint16_t, "u16"),
-              WICK_MATMUL_ROW(int32_t, "i32"), WICK_MATMUL_ROW(uint32_t, "u32"),
-              WICK_MATMUL_ROW(int64_t, "i64"), WICK_MATMUL_ROW(uint64_t, "u64"));
-WICK_REF_ROWS(Linear, WICK_LINEAR_ROW(float, "f32"), WICK_LINEAR_ROW(double, "f64"),
-              WICK_LINEAR_ROW(Half, "f16"), WICK_LINEAR_ROW(BFloat16, "bf16"));
-WICK_REF_ROWS(FusedLinear, WICK_FUSED_ROW(float, "f32"), WICK_FUSED_ROW(double, "f64"),
-              WICK_FUSED_ROW(Half, "f16"), WICK_FUSED_ROW(BFloat16, "bf16"));
+WICK_REF_ROWS(MatMul, WICK_NUMBER_ROWS("matmul", kStridedInputs, match<T>, matmul<T>));
+WICK_REF_ROWS(Linear, WICK_FLOAT_ROWS("linear", kContiguous, match<T>, plain_linear<T>));
+WICK_REF_ROWS(FusedLinear, WICK_FLOAT_ROWS("fused_linear", kContiguous, match<T>, fused_linear<T>));
 
 }  // namespace wick

@@ -2,23 +2,15 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick {
 namespace {
 
-template <class T>
-using Compute =
-    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
+using namespace reference;
 
 // y = fma(x, scale, shift); scale = gamma / sqrt(var + eps), shift = fma(-mean, scale, beta)
 template <class T>
@@ -87,20 +79,8 @@ Status softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
 
 }  // namespace
 
-#define WICK_ROW(text, T, function) \
-  { text, kContiguous, match<T>, nullptr, nullptr, function }
-#define WICK_FLOAT_ROWS(text, R)                                                            \
-  WICK_ROW(text ".f32.ref", float, R(float)), WICK_ROW(text ".f64.ref", double, R(double)), \
-      WICK_ROW(text ".f16.ref", Half, R(Half)), WICK_ROW(text ".bf16.ref", BFloat16, R(BFloat16))
-
-#define R(T) (batch_norm<T>)
-WICK_REF_ROWS(BatchNorm, WICK_FLOAT_ROWS("batch_norm", R));
-#undef R
-#define R(T) (softmax<T, false>)
-WICK_REF_ROWS(Softmax, WICK_FLOAT_ROWS("softmax", R));
-#undef R
-#define R(T) (softmax<T, true>)
-WICK_REF_ROWS(LogSoftmax, WICK_FLOAT_ROWS("log_softmax", R));
-#undef R
+WICK_REF_ROWS(BatchNorm, WICK_FLOAT_ROWS("batch_norm", kContiguous, match<T>, batch_norm<T>));
+WICK_REF_ROWS(Softmax, WICK_FLOAT_ROWS("softmax", kContiguous, match<T>, softmax<T, false>));
+WICK_REF_ROWS(LogSoftmax, WICK_FLOAT_ROWS("log_softmax", kContiguous, match<T>, softmax<T, true>));
 
 }  // namespace wick

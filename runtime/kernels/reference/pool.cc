@@ -1,24 +1,16 @@
 #include "runtime/kernels/pool.h"
+#include "runtime/kernels/reference/rows.h"
 
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_set.h"
 
 namespace wick {
 namespace {
 
-template <class T>
-using Compute =
-    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
+using namespace reference;
 
 // NaN wins, +0 > -0.
 template <class C>
@@ -74,18 +66,12 @@ Status average_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Tensor
 
 }  // namespace
 
-#define WICK_ROW(text, T, function) \
-  { text, kContiguous, match<T>, nullptr, nullptr, function<T> }
-#define WICK_FLOAT_ROWS(text, function)                                                    \
-  WICK_ROW(text ".f32.ref", float, function), WICK_ROW(text ".f64.ref", double, function), \
-      WICK_ROW(text ".f16.ref", Half, function), WICK_ROW(text ".bf16.ref", BFloat16, function)
-
-WICK_REF_ROWS(MaxPool, WICK_FLOAT_ROWS("max_pool", max_pool),
-              WICK_ROW("max_pool.i8.ref", int8_t, max_pool),
-              WICK_ROW("max_pool.u8.ref", uint8_t, max_pool),
-              WICK_ROW("max_pool.i16.ref", int16_t, max_pool),
-              WICK_ROW("max_pool.i32.ref", int32_t, max_pool),
-              WICK_ROW("max_pool.i64.ref", int64_t, max_pool));
-WICK_REF_ROWS(AveragePool, WICK_FLOAT_ROWS("average_pool", average_pool));
+WICK_REF_ROWS(MaxPool, WICK_FLOAT_ROWS("max_pool", kContiguous, match<T>, max_pool<T>),
+              WICK_REF_ROW(int8_t, "i8", "max_pool", kContiguous, match<T>, max_pool<T>),
+              WICK_REF_ROW(uint8_t, "u8", "max_pool", kContiguous, match<T>, max_pool<T>),
+              WICK_REF_ROW(int16_t, "i16", "max_pool", kContiguous, match<T>, max_pool<T>),
+              WICK_REF_ROW(int32_t, "i32", "max_pool", kContiguous, match<T>, max_pool<T>),
+              WICK_REF_ROW(int64_t, "i64", "max_pool", kContiguous, match<T>, max_pool<T>));
+WICK_REF_ROWS(AveragePool, WICK_FLOAT_ROWS("average_pool", kContiguous, match<T>, average_pool<T>));
 
 }  // namespace wick

@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "runtime/core/half.h"
-#include "runtime/kernels/kernel.h"
 #include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick::reference {
 
@@ -18,11 +17,6 @@ using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
 template <class T>
 Real<T> load(const T& v) {
   return static_cast<Real<T>>(v);
-}
-
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
 }
 
 // The unfused ops' arithmetic: f64 may use libm, f32 is the contract's own functions.

@@ -2,18 +2,15 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick {
 namespace {
 
-template <class T>
-inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-template <class T>
-using Compute = std::conditional_t<kIs16<T>, float, T>;
+using namespace reference;
+
 // Integers accumulate unsigned, so that overflow wraps.
 template <class T, bool integer = std::is_integral_v<T>>
 struct AccumulatorOf {
@@ -25,11 +22,6 @@ struct AccumulatorOf<T, true> {
 };
 template <class T>
 using Accumulator = typename AccumulatorOf<T>::Type;
-
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
 
 // NaN wins, +0 > -0.
 template <class T>
@@ -171,42 +163,19 @@ Status run_arg(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
 
 }  // namespace
 
-#define WICK_ROW(text, T, function) \
-  { text, kStridedInputs, match<T>, nullptr, nullptr, function }
-#define WICK_NUMBER_ROWS(text, R)                                                                  \
-  WICK_ROW(text ".f32.ref", float, R(float)), WICK_ROW(text ".f64.ref", double, R(double)),        \
-      WICK_ROW(text ".f16.ref", Half, R(Half)), WICK_ROW(text ".bf16.ref", BFloat16, R(BFloat16)), \
-      WICK_ROW(text ".i8.ref", int8_t, R(int8_t)), WICK_ROW(text ".i16.ref", int16_t, R(int16_t)), \
-      WICK_ROW(text ".i32.ref", int32_t, R(int32_t)),                                              \
-      WICK_ROW(text ".i64.ref", int64_t, R(int64_t)),                                              \
-      WICK_ROW(text ".u8.ref", uint8_t, R(uint8_t)),                                               \
-      WICK_ROW(text ".u16.ref", uint16_t, R(uint16_t)),                                            \
-      WICK_ROW(text ".u32.ref", uint32_t, R(uint32_t)),                                            \
-      WICK_ROW(text ".u64.ref", uint64_t, R(uint64_t))
-
-#define R(T) (run<SumOp, T>)
-WICK_REF_ROWS(ReduceSum, WICK_NUMBER_ROWS("reduce_sum", R));
-#undef R
-#define R(T) (run<MeanOp, T>)
-WICK_REF_ROWS(ReduceMean, WICK_NUMBER_ROWS("reduce_mean", R));
-#undef R
-#define R(T) (run<ProdOp, T>)
-WICK_REF_ROWS(ReduceProd, WICK_NUMBER_ROWS("reduce_prod", R));
-#undef R
-#define R(T) (run<ExtremeOp<true>, T>)
-WICK_REF_ROWS(ReduceMax, WICK_NUMBER_ROWS("reduce_max", R),
-              WICK_ROW("reduce_max.bool.ref", bool, R(bool)));
-#undef R
-#define R(T) (run<ExtremeOp<false>, T>)
-WICK_REF_ROWS(ReduceMin, WICK_NUMBER_ROWS("reduce_min", R),
-              WICK_ROW("reduce_min.bool.ref", bool, R(bool)));
-#undef R
-#define R(T) (run_arg<T, true>)
-WICK_REF_ROWS(ArgMax, WICK_NUMBER_ROWS("arg_max", R));
-#undef R
-#define R(T) (run_arg<T, false>)
-WICK_REF_ROWS(ArgMin, WICK_NUMBER_ROWS("arg_min", R));
-#undef R
+WICK_REF_ROWS(ReduceSum, WICK_NUMBER_ROWS("reduce_sum", kStridedInputs, match<T>, run<SumOp, T>));
+WICK_REF_ROWS(ReduceMean,
+              WICK_NUMBER_ROWS("reduce_mean", kStridedInputs, match<T>, run<MeanOp, T>));
+WICK_REF_ROWS(ReduceProd,
+              WICK_NUMBER_ROWS("reduce_prod", kStridedInputs, match<T>, run<ProdOp, T>));
+WICK_REF_ROWS(ReduceMax,
+              WICK_NUMBER_ROWS("reduce_max", kStridedInputs, match<T>, run<ExtremeOp<true>, T>),
+              WICK_BOOL_ROW("reduce_max", kStridedInputs, match<T>, run<ExtremeOp<true>, T>));
+WICK_REF_ROWS(ReduceMin,
+              WICK_NUMBER_ROWS("reduce_min", kStridedInputs, match<T>, run<ExtremeOp<false>, T>),
+              WICK_BOOL_ROW("reduce_min", kStridedInputs, match<T>, run<ExtremeOp<false>, T>));
+WICK_REF_ROWS(ArgMax, WICK_NUMBER_ROWS("arg_max", kStridedInputs, match<T>, run_arg<T, true>));
+WICK_REF_ROWS(ArgMin, WICK_NUMBER_ROWS("arg_min", kStridedInputs, match<T>, run_arg<T, false>));
 
 WICK_NO_CPU_ROWS(ReduceProd);
 WICK_NO_CPU_ROWS(ArgMax);

@@ -1,7 +1,9 @@
-#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick {
 namespace {
+
+using namespace reference;
 
 // NaN stays NaN; -0 becomes +0 (max(x, +0) with +0 > -0).
 template <class T>
@@ -12,14 +14,9 @@ Status run(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, co
   return {};
 }
 
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
-
 }  // namespace
 
-WICK_REF_ROWS(Relu, {"relu.f32.ref", kInPlace, match<float>, nullptr, nullptr, run<float>},
-              {"relu.f64.ref", kInPlace, match<double>, nullptr, nullptr, run<double>});
+WICK_REF_ROWS(Relu, WICK_REF_ROW(float, "f32", "relu", kInPlace, match<T>, run<T>),
+              WICK_REF_ROW(double, "f64", "relu", kInPlace, match<T>, run<T>));
 
 }  // namespace wick

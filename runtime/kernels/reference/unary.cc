@@ -1,25 +1,19 @@
 #include <cmath>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/reference/rows.h"
 
 namespace wick {
 namespace {
+
+using namespace reference;
 
 using scalar_math::F;
 
 template <class T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T>;
-template <class T>
-inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
 
 struct Params {
   double a = 0, b = 0;
@@ -212,24 +206,8 @@ constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 
 }  // namespace
 
-#define WICK_ROW(text, T, function) \
-  { text, kFlags, match<T>, nullptr, nullptr, function }
-#define WICK_FLOAT_ROWS(text, Op)                           \
-  WICK_ROW(text ".f32.ref", float, (run<Op, float>)),       \
-      WICK_ROW(text ".f64.ref", double, (run<Op, double>)), \
-      WICK_ROW(text ".f16.ref", Half, (run<Op, Half>)),     \
-      WICK_ROW(text ".bf16.ref", BFloat16, (run<Op, BFloat16>))
-#define WICK_INT_ROWS(text, Op)                                 \
-  WICK_ROW(text ".i8.ref", int8_t, (run<Op, int8_t>)),          \
-      WICK_ROW(text ".i16.ref", int16_t, (run<Op, int16_t>)),   \
-      WICK_ROW(text ".i32.ref", int32_t, (run<Op, int32_t>)),   \
-      WICK_ROW(text ".i64.ref", int64_t, (run<Op, int64_t>)),   \
-      WICK_ROW(text ".u8.ref", uint8_t, (run<Op, uint8_t>)),    \
-      WICK_ROW(text ".u16.ref", uint16_t, (run<Op, uint16_t>)), \
-      WICK_ROW(text ".u32.ref", uint32_t, (run<Op, uint32_t>)), \
-      WICK_ROW(text ".u64.ref", uint64_t, (run<Op, uint64_t>))
-
-#define WICK_FLOAT_OP(Name, text) WICK_REF_ROWS(Name, WICK_FLOAT_ROWS(text, Name##Op))
+#define WICK_FLOAT_OP(Name, text) \
+  WICK_REF_ROWS(Name, WICK_FLOAT_ROWS(text, kFlags, match<T>, run<Name##Op, T>))
 WICK_FLOAT_OP(LeakyRelu, "leaky_relu");
 WICK_FLOAT_OP(Elu, "elu");
 WICK_FLOAT_OP(Sigmoid, "sigmoid");
@@ -258,22 +236,14 @@ WICK_FLOAT_OP(Atanh, "atanh");
 WICK_FLOAT_OP(Floor, "floor");
 WICK_FLOAT_OP(Ceil, "ceil");
 WICK_FLOAT_OP(Round, "round");
-WICK_REF_ROWS(Neg, WICK_FLOAT_ROWS("neg", NegOp), WICK_INT_ROWS("neg", NegOp));
-WICK_REF_ROWS(Abs, WICK_FLOAT_ROWS("abs", AbsOp), WICK_INT_ROWS("abs", AbsOp));
-WICK_REF_ROWS(Sign, WICK_FLOAT_ROWS("sign", SignOp), WICK_INT_ROWS("sign", SignOp));
-WICK_REF_ROWS(Not, WICK_ROW("not.bool.ref", bool, (run<NotOp, bool>)));
+WICK_REF_ROWS(Neg, WICK_FLOAT_ROWS("neg", kFlags, match<T>, run<NegOp, T>),
+              WICK_INT_ROWS("neg", kFlags, match<T>, run<NegOp, T>));
+WICK_REF_ROWS(Abs, WICK_FLOAT_ROWS("abs", kFlags, match<T>, run<AbsOp, T>),
+              WICK_INT_ROWS("abs", kFlags, match<T>, run<AbsOp, T>));
+WICK_REF_ROWS(Sign, WICK_FLOAT_ROWS("sign", kFlags, match<T>, run<SignOp, T>),
+              WICK_INT_ROWS("sign", kFlags, match<T>, run<SignOp, T>));
+WICK_REF_ROWS(Not, WICK_BOOL_ROW("not", kFlags, match<T>, run<NotOp, T>));
 WICK_NO_CPU_ROWS(Not);
-WICK_REF_ROWS(Clip, WICK_ROW("clip.f32.ref", float, run_clip<float>),
-              WICK_ROW("clip.f64.ref", double, run_clip<double>),
-              WICK_ROW("clip.f16.ref", Half, run_clip<Half>),
-              WICK_ROW("clip.bf16.ref", BFloat16, run_clip<BFloat16>),
-              WICK_ROW("clip.i8.ref", int8_t, run_clip<int8_t>),
-              WICK_ROW("clip.i16.ref", int16_t, run_clip<int16_t>),
-              WICK_ROW("clip.i32.ref", int32_t, run_clip<int32_t>),
-              WICK_ROW("clip.i64.ref", int64_t, run_clip<int64_t>),
-              WICK_ROW("clip.u8.ref", uint8_t, run_clip<uint8_t>),
-              WICK_ROW("clip.u16.ref", uint16_t, run_clip<uint16_t>),
-              WICK_ROW("clip.u32.ref", uint32_t, run_clip<uint32_t>),
-              WICK_ROW("clip.u64.ref", uint64_t, run_clip<uint64_t>));
+WICK_REF_ROWS(Clip, WICK_NUMBER_ROWS("clip", kFlags, match<T>, run_clip<T>));
 
 }  // namespace wick

@@ -1,22 +1,15 @@
 #include <cmath>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reference/rows.h"
 #include "trainer/kernels/kernel_set.h"
 
 namespace wick {
 namespace {
 
-template <class T>
-using Compute =
-    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
+using namespace reference;
 
 // [N, C, inner]; a channel's sequence runs over n, then over the inner elements.
 struct Channels {
@@ -101,12 +94,7 @@ Status grad(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> ou
 
 }  // namespace
 
-#define WICK_ROW(text, T, function) \
-  { text, kContiguous, match<T>, nullptr, nullptr, function<T> }
-#define WICK_FLOAT_ROWS(text, function)                                                    \
-  WICK_ROW(text ".f32.ref", float, function), WICK_ROW(text ".f64.ref", double, function), \
-      WICK_ROW(text ".f16.ref", Half, function), WICK_ROW(text ".bf16.ref", BFloat16, function)
-WICK_REF_ROWS(BatchNormTrain, WICK_FLOAT_ROWS("batch_norm_train", train));
-WICK_REF_ROWS(BatchNormGrad, WICK_FLOAT_ROWS("batch_norm_grad", grad));
+WICK_REF_ROWS(BatchNormTrain, WICK_FLOAT_ROWS("batch_norm_train", kContiguous, match<T>, train<T>));
+WICK_REF_ROWS(BatchNormGrad, WICK_FLOAT_ROWS("batch_norm_grad", kContiguous, match<T>, grad<T>));
 
 }  // namespace wick

@@ -110,14 +110,9 @@ Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
 
 }  // namespace
 
-#define WICK_INPUT_ROW(T, text) \
-  { "conv_input_grad." text ".ref", kContiguous, match<T>, nullptr, nullptr, input_grad<T> }
-#define WICK_WEIGHT_ROW(T, text) \
-  { "conv_weight_grad." text ".ref", kContiguous, match<T>, nullptr, nullptr, weight_grad<T> }
-
-WICK_REF_ROWS(ConvInputGrad, WICK_INPUT_ROW(float, "f32"), WICK_INPUT_ROW(double, "f64"),
-              WICK_INPUT_ROW(Half, "f16"), WICK_INPUT_ROW(BFloat16, "bf16"));
-WICK_REF_ROWS(ConvWeightGrad, WICK_WEIGHT_ROW(float, "f32"), WICK_WEIGHT_ROW(double, "f64"),
-              WICK_WEIGHT_ROW(Half, "f16"), WICK_WEIGHT_ROW(BFloat16, "bf16"));
+WICK_REF_ROWS(ConvInputGrad,
+              WICK_FLOAT_ROWS("conv_input_grad", kContiguous, match<T>, input_grad<T>));
+WICK_REF_ROWS(ConvWeightGrad,
+              WICK_FLOAT_ROWS("conv_weight_grad", kContiguous, match<T>, weight_grad<T>));
 
 }  // namespace wick

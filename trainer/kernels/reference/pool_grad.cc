@@ -1,22 +1,15 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "runtime/core/half.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/pool.h"
+#include "runtime/kernels/reference/rows.h"
 #include "trainer/kernels/kernel_set.h"
 
 namespace wick {
 namespace {
 
-template <class T>
-using Compute =
-    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-template <class T>
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == dtype_of<T>;
-}
+using namespace reference;
 
 template <class T>
 void add_to(T& slot, Compute<T> v) {
@@ -78,13 +71,10 @@ Status average_pool_grad(const KernelCtx& ctx, Span<const TensorView> in, Span<T
 
 }  // namespace
 
-#define WICK_ROW(text, T, function) \
-  { text, kContiguous, match<T>, nullptr, nullptr, function<T> }
-#define WICK_FLOAT_ROWS(text, function)                                                    \
-  WICK_ROW(text ".f32.ref", float, function), WICK_ROW(text ".f64.ref", double, function), \
-      WICK_ROW(text ".f16.ref", Half, function), WICK_ROW(text ".bf16.ref", BFloat16, function)
-WICK_REF_ROWS(MaxPoolGrad, WICK_FLOAT_ROWS("max_pool_grad", max_pool_grad));
-WICK_REF_ROWS(AveragePoolGrad, WICK_FLOAT_ROWS("average_pool_grad", average_pool_grad));
+WICK_REF_ROWS(MaxPoolGrad,
+              WICK_FLOAT_ROWS("max_pool_grad", kContiguous, match<T>, max_pool_grad<T>));
+WICK_REF_ROWS(AveragePoolGrad,
+              WICK_FLOAT_ROWS("average_pool_grad", kContiguous, match<T>, average_pool_grad<T>));
 WICK_NO_CPU_ROWS(AveragePoolGrad);
 
 }  // namespace wick

@@ -1,0 +1,51 @@
+// What the reference families share: the type a value is computed in, and one row a dtype.
+#pragma once
+
+#include <type_traits>
+
+#include "runtime/core/half.h"
+#include "runtime/kernels/kernel_set.h"
+
+namespace wick::reference {
+
+template <class T>
+inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+// f16 and bf16 load to f32 and round once at the end.
+template <class T>
+using Compute = std::conditional_t<kIs16<T>, float, T>;
+
+template <class T>
+bool match(const KernelQuery& q) {
+  return q.in[0].dtype == dtype_of<T>;
+}
+
+}  // namespace wick::reference
+
+// X(type, "name") for each dtype of a class.
+#define WICK_FLOAT_TYPES(X) X(float, "f32") X(double, "f64") X(Half, "f16") X(BFloat16, "bf16")
+#define WICK_INT_TYPES(X)                                                                    \
+  X(int8_t, "i8")                                                                            \
+  X(int16_t, "i16")                                                                          \
+  X(int32_t, "i32") X(int64_t, "i64") X(uint8_t, "u8") X(uint16_t, "u16") X(uint32_t, "u32") \
+      X(uint64_t, "u64")
+#define WICK_NUMBER_TYPES(X) WICK_FLOAT_TYPES(X) WICK_INT_TYPES(X)
+
+// Rows of an op, for WICK_REF_ROWS: one named text.<dtype>.ref a dtype. The last two arguments are
+// written in terms of T, the dtype's type:
+//   WICK_REF_ROWS(Add, WICK_NUMBER_ROWS("add", kInPlace, match<T>, run<AddOp, T>));
+// A match with a comma in it goes in parentheses.
+#define WICK_REF_ROW(Type, dtype, text, flags, match_function, ...)                                \
+  [] {                                                                                             \
+    using T = Type;                                                                                \
+    return KernelRow{text "." dtype ".ref", flags, match_function, nullptr, nullptr, __VA_ARGS__}; \
+  }()
+#define WICK_BOOL_ROW(...) WICK_REF_ROW(bool, "bool", __VA_ARGS__)
+#define WICK_FLOAT_ROWS(...)                                                         \
+  WICK_REF_ROW(float, "f32", __VA_ARGS__), WICK_REF_ROW(double, "f64", __VA_ARGS__), \
+      WICK_REF_ROW(Half, "f16", __VA_ARGS__), WICK_REF_ROW(BFloat16, "bf16", __VA_ARGS__)
+#define WICK_INT_ROWS(...)                                                                  \
+  WICK_REF_ROW(int8_t, "i8", __VA_ARGS__), WICK_REF_ROW(int16_t, "i16", __VA_ARGS__),       \
+      WICK_REF_ROW(int32_t, "i32", __VA_ARGS__), WICK_REF_ROW(int64_t, "i64", __VA_ARGS__), \
+      WICK_REF_ROW(uint8_t, "u8", __VA_ARGS__), WICK_REF_ROW(uint16_t, "u16", __VA_ARGS__), \
+      WICK_REF_ROW(uint32_t, "u32", __VA_ARGS__), WICK_REF_ROW(uint64_t, "u64", __VA_ARGS__)
+#define WICK_NUMBER_ROWS(...) WICK_FLOAT_ROWS(__VA_ARGS__), WICK_INT_ROWS(__VA_ARGS__)
