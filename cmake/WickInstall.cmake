@@ -13,11 +13,12 @@ function(wick_install component)
     string(REGEX REPLACE "^wick_" "" name ${target})
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
     get_target_property(type ${target} TYPE)
-    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    if(NOT type MATCHES "INTERFACE_LIBRARY|EXECUTABLE")
       target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${wick_include_dir}>)
     endif()
   endforeach()
   install(TARGETS ${arg_TARGETS} EXPORT wick-${component}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
   install(EXPORT wick-${component} FILE Wick-${component}.cmake NAMESPACE Wick::
@@ -36,7 +37,7 @@ function(wick_install component)
 endfunction()
 
 set(runtime_targets wick_runtime)
-foreach(target wick_runtime_shared wick_vulkan)
+foreach(target wick_runtime_shared wick_vulkan wick_select_ops)
   if(TARGET ${target})
     list(APPEND runtime_targets ${target})
   endif()
@@ -54,8 +55,10 @@ endif()
 set(WICK_TRAINER_DEPENDENCIES "ZLIB")
 set(WICK_COMPILE_DEPENDENCIES "Protobuf;ONNX;fmt")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/WickConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/WickConfig.cmake INSTALL_DESTINATION ${wick_package_dir})
+  ${PROJECT_BINARY_DIR}/WickConfig.cmake INSTALL_DESTINATION ${wick_package_dir}
+  PATH_VARS wick_include_dir)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/WickConfig.cmake ${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/runtime/cmake/WickSelectedOps.cmake
   DESTINATION ${wick_package_dir} COMPONENT runtime)

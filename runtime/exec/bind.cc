@@ -142,7 +142,10 @@ Status Session::Impl::evaluate(const NodeDef& node) {
   }
   KernelQuery query{node.op, node.attrs, in, out, 1};
   const KernelRow* row = find_kernel(sets, query);
-  if (row == nullptr) return error(Code::kUnsupported, "no kernel for %s", dtype_name(in[0].dtype));
+  if (row == nullptr) {
+    return error(Code::kUnsupported, "no kernel for %s%s", dtype_name(in[0].dtype),
+                 why_missing(sets));
+  }
   KernelPlan plan;
   if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
   KernelCtx ctx;

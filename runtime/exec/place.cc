@@ -78,7 +78,8 @@ Status Session::Impl::choose_backends() {
   }
   partitions = partitions.subspan(0, cuts);
   if (missing == 0) return {};
-  return error(Code::kUnsupported, "%zu steps have no kernel: %s", missing, list);
+  return error(Code::kUnsupported, "%zu steps have no kernel: %s%s", missing, list,
+               why_missing(sets));
 }
 
 // Live ranges are counted in steps. A device partition reads and writes host memory at any time of

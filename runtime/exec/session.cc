@@ -90,11 +90,9 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   session->impl_ = impl;
   Owned<Session> owned(session);
 
-  if (options.kernels.empty()) {
-    WICK_TRY(impl->sets.push_back(&kCpuKernels));
-    WICK_TRY(impl->sets.push_back(&kReferenceKernels));
+  for (const KernelSet* set : options.kernels.empty() ? default_kernels() : options.kernels) {
+    WICK_TRY(impl->sets.push_back(set));
   }
-  for (const KernelSet* set : options.kernels) WICK_TRY(impl->sets.push_back(set));
   impl->cpu = CpuBackend(impl->sets);
   impl->threads = options.threads == 0 ? usable_cpus() : options.threads;
   WICK_ASSIGN(impl->pool, ThreadPool::create(allocator, impl->threads));

@@ -17,7 +17,7 @@ struct SessionOptions {
   const char* entry = nullptr;     // null: the first
   int threads = 0;                 // 0: as many as the process may use
   Allocator* allocator = nullptr;  // null: default_allocator(); must outlive the session
-  // Asked in order; empty: {&kCpuKernels, &kReferenceKernels}.
+  // Asked in order; empty: default_kernels().
   Span<const KernelSet* const> kernels;
   Backend* backend = nullptr;  // asked before the CPU; must outlive the session
   Span<const DimBinding>

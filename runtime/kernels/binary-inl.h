@@ -65,16 +65,6 @@ HWY_INLINE void zip(const float* x, bool repeat_x, const float* y, bool repeat_y
   }
 }
 
-// X(kind, value of f(p, q))
-#define WICK_BINARY_BODIES(X)  \
-  X(Add, p + q)                \
-  X(Sub, p - q)                \
-  X(Mul, p* q)                 \
-  X(Div, p / q)                \
-  X(Pow, simd_math::pow(p, q)) \
-  X(Max, max_of(p, q))         \
-  X(Min, min_of(p, q))
-
 #define X(kind, value)                                                                            \
   static void body_##kind(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z, \
                           size_t n) {                                                             \
@@ -85,16 +75,10 @@ WICK_BINARY_BODIES(X)
 
 }  // namespace binary
 
-static BinaryBody binary_body(BinaryKind kind) {
-  static constexpr BinaryBody kBodies[] = {
-#define X(kind, value) binary::body_##kind,
-      WICK_BINARY_BODIES(X)
+#define X(kind, value) \
+  static BinaryBody find_##kind() { return binary::body_##kind; }
+WICK_BINARY_BODIES(X)
 #undef X
-  };
-  return kBodies[static_cast<int>(kind)];
-}
-
-#undef WICK_BINARY_BODIES
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick

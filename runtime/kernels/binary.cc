@@ -5,14 +5,21 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 
-#ifndef WICK_KERNELS_BINARY_KIND_
-#define WICK_KERNELS_BINARY_KIND_
+#ifndef WICK_KERNELS_BINARY_BODY_
+#define WICK_KERNELS_BINARY_BODY_
 namespace wick {
 using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z,
                             size_t n);
-// In the order of WICK_BINARY_BODIES.
-enum class BinaryKind { kAdd, kSub, kMul, kDiv, kPow, kMax, kMin };
 }  // namespace wick
+// X(kind, value of f(p, q))
+#define WICK_BINARY_BODIES(X)  \
+  X(Add, p + q)                \
+  X(Sub, p - q)                \
+  X(Mul, p* q)                 \
+  X(Div, p / q)                \
+  X(Pow, simd_math::pow(p, q)) \
+  X(Max, max_of(p, q))         \
+  X(Min, min_of(p, q))
 #endif
 
 #include "runtime/kernels/binary-inl.h"
@@ -21,17 +28,19 @@ enum class BinaryKind { kAdd, kSub, kMul, kDiv, kPow, kMax, kMin };
 namespace wick {
 namespace {
 
-HWY_EXPORT(binary_body);
-
 bool match(const KernelQuery& q) {
   return q.in[0].dtype == DType::kF32 && q.in[1].dtype == DType::kF32;
 }
 
-template <BinaryKind kind>
-Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(binary_body)(kind));
-  return {};
-}
+// A table and a plan function an op: a program links the bodies of its own ops only.
+#define X(Name, value)                                                             \
+  HWY_EXPORT(find_##Name);                                                         \
+  Status plan_##Name(const KernelQuery&, KernelPlan* p) {                          \
+    p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_##Name)()); \
+    return {};                                                                     \
+  }
+WICK_BINARY_BODIES(X)
+#undef X
 
 constexpr int64_t kGather = 256;  // elements of a strided row copied at a time
 
@@ -71,9 +80,9 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 // In place only means x's own buffer, where x has the output's shape and every element is read
 // before it is written.
-#define WICK_BINARY_ROW(Name, text)                                        \
-  WICK_CPU_ROWS(Name, {text ".f32.simd", kStridedInputs | kInPlace, match, \
-                       plan<BinaryKind::k##Name>, nullptr, run})
+#define WICK_BINARY_ROW(Name, text) \
+  WICK_CPU_ROWS(Name,               \
+                {text ".f32.simd", kStridedInputs | kInPlace, match, plan_##Name, nullptr, run})
 WICK_BINARY_ROW(Add, "add");
 WICK_BINARY_ROW(Sub, "sub");
 WICK_BINARY_ROW(Mul, "mul");

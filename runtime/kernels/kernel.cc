@@ -22,4 +22,13 @@ const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuer
   return nullptr;
 }
 
+const char* why_missing(Span<const KernelSet* const> sets) {
+  for (const KernelSet* set : sets) {
+    if (set->selected) {
+      return ": not selected, this program has only the kernels of its wick_selected_ops()";
+    }
+  }
+  return "";
+}
+
 }  // namespace wick

@@ -87,6 +87,7 @@ struct KernelEntry {
 struct KernelSet {
   const char* name;
   Span<const KernelEntry> entries;
+  bool selected = false;  // made by wick_selected_ops: the library may have more than it lists
 };
 
 // Plain loops in contract order (std::fma): the contract as code. Every op of role kInfer, all its
@@ -95,7 +96,15 @@ extern const KernelSet kReferenceKernels;
 // The SIMD rows. Sessions and the trainer ask {&kCpuKernels, &kReferenceKernels} in this order.
 extern const KernelSet kCpuKernels;
 
+// What sessions use when given no sets: {&kCpuKernels, &kReferenceKernels}. A program that is
+// linked statically may define it anew (wick_selected_ops does); the library's own, and every
+// kernel that only it names, then stay out.
+Span<const KernelSet* const> default_kernels();
+
 // The first matching row over the sets in order; null when none has it.
 const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& query);
+
+// The rest of an error about a kernel that was not found: why, where the sets are a selection.
+const char* why_missing(Span<const KernelSet* const> sets);
 
 }  // namespace wick

@@ -201,9 +201,8 @@ static void pool_planes(const float* x, const PoolShape& s, int64_t begin, int64
 
 }  // namespace pool
 
-static PoolBody find_pool(bool average) {
-  return average ? pool::pool_planes<true> : pool::pool_planes<false>;
-}
+static PoolBody find_max_pool() { return pool::pool_planes<false>; }
+static PoolBody find_average_pool() { return pool::pool_planes<true>; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick

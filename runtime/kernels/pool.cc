@@ -19,13 +19,17 @@ using PoolBody = void (*)(const float* x, const PoolShape& s, int64_t begin, int
 namespace wick {
 namespace {
 
-HWY_EXPORT(find_pool);
+HWY_EXPORT(find_max_pool);
+HWY_EXPORT(find_average_pool);
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
-template <bool average>
-Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_pool)(average));
+Status plan_max(const KernelQuery&, KernelPlan* p) {
+  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_max_pool)());
+  return {};
+}
+Status plan_average(const KernelQuery&, KernelPlan* p) {
+  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_average_pool)());
   return {};
 }
 
@@ -41,8 +45,9 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 }  // namespace
 
-WICK_CPU_ROWS(MaxPool, {"max_pool.f32.simd", kContiguous, match, plan<false>, nullptr, run});
-WICK_CPU_ROWS(AveragePool, {"average_pool.f32.simd", kContiguous, match, plan<true>, nullptr, run});
+WICK_CPU_ROWS(MaxPool, {"max_pool.f32.simd", kContiguous, match, plan_max, nullptr, run});
+WICK_CPU_ROWS(AveragePool,
+              {"average_pool.f32.simd", kContiguous, match, plan_average, nullptr, run});
 
 }  // namespace wick
 #endif

@@ -5,47 +5,47 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 
-#ifndef WICK_KERNELS_UNARY_KIND_
-#define WICK_KERNELS_UNARY_KIND_
+#ifndef WICK_KERNELS_UNARY_BODY_
+#define WICK_KERNELS_UNARY_BODY_
 namespace wick {
 using UnaryBody = void (*)(const float* x, float* y, size_t n, float a, float b);
-// In the order of WICK_UNARY_BODIES.
-enum class UnaryKind {
-  kLeakyRelu,
-  kElu,
-  kSigmoid,
-  kTanh,
-  kGeluErf,
-  kGeluTanh,
-  kSilu,
-  kHardSwish,
-  kHardSigmoid,
-  kSoftplus,
-  kExp,
-  kLog,
-  kSqrt,
-  kReciprocal,
-  kErf,
-  kSin,
-  kCos,
-  kTan,
-  kAsin,
-  kAcos,
-  kAtan,
-  kSinh,
-  kCosh,
-  kAsinh,
-  kAcosh,
-  kAtanh,
-  kNeg,
-  kAbs,
-  kFloor,
-  kCeil,
-  kRound,
-  kSign,
-  kClip,
-};
 }  // namespace wick
+// X(kind, value of v under parameters a and b). CopySign: rounding to zero keeps its sign on every
+// target.
+#define WICK_UNARY_BODIES(X)                             \
+  X(LeakyRelu, simd_math::leaky_relu(v, F(a)))           \
+  X(Elu, simd_math::elu(v, F(a)))                        \
+  X(Sigmoid, simd_math::sigmoid(v))                      \
+  X(Tanh, simd_math::tanh(v))                            \
+  X(GeluErf, simd_math::gelu(v))                         \
+  X(GeluTanh, simd_math::gelu_tanh(v))                   \
+  X(Silu, simd_math::silu(v))                            \
+  X(HardSwish, simd_math::hard_swish(v))                 \
+  X(HardSigmoid, simd_math::hard_sigmoid(v, F(a), F(b))) \
+  X(Softplus, simd_math::softplus(v))                    \
+  X(Exp, simd_math::exp(v))                              \
+  X(Log, simd_math::log(v))                              \
+  X(Sqrt, simd_math::sqrt(v))                            \
+  X(Reciprocal, F(1.0f) / v)                             \
+  X(Erf, simd_math::erf(v))                              \
+  X(Sin, simd_math::sin(v))                              \
+  X(Cos, simd_math::cos(v))                              \
+  X(Tan, simd_math::tan(v))                              \
+  X(Asin, simd_math::asin(v))                            \
+  X(Acos, simd_math::acos(v))                            \
+  X(Atan, simd_math::atan(v))                            \
+  X(Sinh, simd_math::sinh(v))                            \
+  X(Cosh, simd_math::cosh(v))                            \
+  X(Asinh, simd_math::asinh(v))                          \
+  X(Acosh, simd_math::acosh(v))                          \
+  X(Atanh, simd_math::atanh(v))                          \
+  X(Neg, -v)                                             \
+  X(Abs, simd_math::abs(v))                              \
+  X(Floor, F(hn::CopySign(hn::Floor(v.v), v.v)))         \
+  X(Ceil, F(hn::CopySign(hn::Ceil(v.v), v.v)))           \
+  X(Round, F(hn::CopySign(hn::Round(v.v), v.v)))         \
+  X(Sign, sign(v))                                       \
+  X(Clip, simd_math::clip(v, F(a), F(b)))
 #endif
 
 #include "runtime/kernels/unary-inl.h"
@@ -54,20 +54,26 @@ enum class UnaryKind {
 namespace wick {
 namespace {
 
-HWY_EXPORT(unary_body);
-
+// The two parameters of a body, from the attributes.
 struct Params {
-  UnaryKind kind;
   double a = 0, b = 0;
 };
 using GetParams = Params (*)(const void* attrs);
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
-template <GetParams get>
-Status plan(const KernelQuery& q, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(unary_body)(get(q.attrs).kind));
-  return {};
+// A table and a plan function an op: a program links the bodies of its own ops only.
+#define X(Name, value)                                                             \
+  HWY_EXPORT(find_##Name);                                                         \
+  Status plan_##Name(const KernelQuery&, KernelPlan* p) {                          \
+    p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_##Name)()); \
+    return {};                                                                     \
+  }
+WICK_UNARY_BODIES(X)
+#undef X
+
+Status plan_Gelu(const KernelQuery& q, KernelPlan* p) {
+  return q.as<GeluAttrs>().tanh != 0 ? plan_GeluTanh(q, p) : plan_GeluErf(q, p);
 }
 
 void run_body(const KernelCtx& ctx, const TensorView& in, const TensorView& out, float a, float b) {
@@ -95,25 +101,18 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
-template <UnaryKind kind>
-Params plain(const void*) {
-  return {kind};
-}
-template <UnaryKind kind, class A>
+Params plain(const void*) { return {}; }
+template <class A>
 Params with_alpha(const void* attrs) {
-  return {kind, static_cast<const A*>(attrs)->alpha};
+  return {static_cast<const A*>(attrs)->alpha};
 }
 Params hard_sigmoid(const void* attrs) {
   auto* a = static_cast<const HardSigmoidAttrs*>(attrs);
-  return {UnaryKind::kHardSigmoid, a->alpha, a->beta};
-}
-Params gelu(const void* attrs) {
-  return {static_cast<const GeluAttrs*>(attrs)->tanh != 0 ? UnaryKind::kGeluTanh
-                                                          : UnaryKind::kGeluErf};
+  return {a->alpha, a->beta};
 }
 Params clip(const void* attrs) {
   auto* a = static_cast<const ClipAttrs*>(attrs);
-  return {UnaryKind::kClip, a->min, a->max};
+  return {a->min, a->max};
 }
 Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {
@@ -130,17 +129,14 @@ constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 }  // namespace
 
 #define WICK_UNARY_ROW(Name, text, get) \
-  WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan<get>, nullptr, run<get>})
-#define WICK_PLAIN_ROW(Name, text) WICK_UNARY_ROW(Name, text, plain<UnaryKind::k##Name>)
+  WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan_##Name, nullptr, run<get>})
+#define WICK_PLAIN_ROW(Name, text) WICK_UNARY_ROW(Name, text, plain)
 
-WICK_CPU_ROWS(LeakyRelu, {"leaky_relu.f32.simd", kFlags, match,
-                          plan<with_alpha<UnaryKind::kLeakyRelu, LeakyReluAttrs>>, nullptr,
-                          run<with_alpha<UnaryKind::kLeakyRelu, LeakyReluAttrs>>});
-WICK_CPU_ROWS(Elu, {"elu.f32.simd", kFlags, match, plan<with_alpha<UnaryKind::kElu, EluAttrs>>,
-                    nullptr, run<with_alpha<UnaryKind::kElu, EluAttrs>>});
+WICK_UNARY_ROW(LeakyRelu, "leaky_relu", with_alpha<LeakyReluAttrs>);
+WICK_UNARY_ROW(Elu, "elu", with_alpha<EluAttrs>);
 WICK_UNARY_ROW(HardSigmoid, "hard_sigmoid", hard_sigmoid);
-WICK_UNARY_ROW(Gelu, "gelu", gelu);
-WICK_CPU_ROWS(Clip, {"clip.f32.simd", kFlags, match, plan<clip>, nullptr, run_clip});
+WICK_PLAIN_ROW(Gelu, "gelu");
+WICK_CPU_ROWS(Clip, {"clip.f32.simd", kFlags, match, plan_Clip, nullptr, run_clip});
 WICK_PLAIN_ROW(Sigmoid, "sigmoid");
 WICK_PLAIN_ROW(Tanh, "tanh");
 WICK_PLAIN_ROW(Silu, "silu");

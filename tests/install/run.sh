@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the build into a stage, builds the projects below against it as a user would, and runs them:
 # run.sh consumer (a program a component, by find_package, and Wick::runtime by add_subdirectory),
-# run.sh own_model (examples/own_model against Wick::trainer, Wick::compile and Wick::runtime).
+# run.sh examples (examples/own_model against Wick::trainer, Wick::compile and Wick::runtime;
+# examples/lenet_static with wick_selected_ops).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 native=$(cd "${WICK_BUILD:?the build folder}" && pwd)
@@ -37,8 +38,9 @@ case $what in
     build_and_run tests/install/consumer consumer-subdirectory -DWICK_RUNTIME_DIR="$PWD/runtime" \
       -DWICK_COMPONENTS=runtime
     ;;
-  own_model)
+  examples)
     build_and_run examples/own_model own_model -DCMAKE_PREFIX_PATH="$stage"
+    build_and_run examples/lenet_static lenet_static -DCMAKE_PREFIX_PATH="$stage"
     ;;
   *)
     echo "unknown: $what"

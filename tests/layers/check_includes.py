@@ -25,6 +25,7 @@ SEES = {
     "runtime/backend/cpu": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
     "runtime/backend/vulkan": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
     EXEC: [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, "runtime/backend/cpu", PUBLIC],
+    "runtime/select": [CORE, OPS, KERNELS, PROGRAM, BACKEND, EXEC, PUBLIC],  # a program for the machine that builds
     PUBLIC: [CORE, OPS, EXEC, BACKEND, PROGRAM, PLAN],
     ERROR: [CORE],
     "graph": BASE,

@@ -1,5 +1,6 @@
-// Counts every malloc, calloc, realloc, aligned_alloc and mmap of the process while sessions run:
-// there must be none. A program of its own, because it replaces them.
+// alloc_free_run [MODEL.wick...]: counts what running a session allocates, through the session's
+// Allocator and as every malloc, calloc, realloc, aligned_alloc and mmap of the process: there must
+// be nothing. A program of its own, because it replaces those functions.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,28 +34,101 @@ void* mmap(void* at, size_t n, int prot, int flags, int fd, off_t offset) {
 }
 }
 
-int main() {
-  auto l = wick::test::load(wick::test::mlp());
-  int failed = 0, passed = 0;
-  for (int threads : {1, 2}) {
-    wick::SessionOptions options;
-    options.threads = threads;
-    long before_open = g_calls;
-    auto session = wick::test::open(*l.program, options);
-    float x[192] = {};
-    wick::TensorView in(x, wick::DType::kF32, {64, 3}), out[2];
-    bool ok = session->bind(wick::Span<const wick::Shape>(&in.shape, 1)).ok();
-    long before = g_calls;
-    for (int i = 0; ok && i < 1000; ++i) {
-      out[0] = out[1] = wick::TensorView();
-      ok = session->run(wick::Span<const wick::TensorView>(&in, 1), out).ok();
-    }
-    long during = g_calls - before;
-    printf("%d threads: %ld allocations to open, %ld in 1000 runs\n", threads, before - before_open,
-           during);
-    // the first figure shows that the counter counts
-    (ok && during == 0 && before > before_open ? passed : failed)++;
+namespace {
+
+using wick::Shape;
+using wick::Span;
+using wick::TensorView;
+
+// Every allocation since the last call: of the session through its Allocator, and of the process.
+struct Counts {
+  long own, process;
+};
+struct Counter {
+  wick::test::CountingAllocator allocator;
+  long calls = 0, process = 0;
+  Counts take() {
+    Counts c{static_cast<long>(allocator.calls) - calls, g_calls - process};
+    calls = static_cast<long>(allocator.calls);
+    process = g_calls;
+    return c;
   }
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed;
+};
+
+int g_passed = 0, g_failed = 0;
+void expect(bool ok, const char* what, int threads, Counts c) {
+  ++(ok ? g_passed : g_failed);
+  printf("%-6s %s, %d threads: %ld by the allocator, %ld by malloc and mmap\n",
+         ok ? "ok" : "FAILED", what, threads, c.own, c.process);
+}
+
+Shape shape_of(const wick::PortInfo& port, int64_t batch) {
+  Shape s;
+  for (const wick::DimDef& d : port.dims) s.push_back(d.symbol >= 0 ? batch : d.value);
+  return s;
+}
+
+// Opens, binds for the larger batch, then runs: nothing may be allocated at either size. Opening
+// must count on both sides, and so must a batch beyond the binding: else the counters would prove
+// nothing.
+void count(const wick::Program& program, int threads) {
+  constexpr int kRuns = 200;
+  Counter counter;
+  counter.take();
+  wick::SessionOptions options;
+  options.threads = threads;
+  options.allocator = &counter.allocator;
+  auto session = wick::test::open(program, options);
+  const Shape small = shape_of(session->input(0), 3), large = shape_of(session->input(0), 8);
+  const Shape beyond = shape_of(session->input(0), 32);
+  void* data = calloc(static_cast<size_t>(wick::numel(beyond)), 8);
+  const wick::DType dtype = session->input(0).dtype;
+  TensorView outputs[4];
+  auto run = [&](const Shape& shape, int n) {
+    TensorView in(data, dtype, shape);
+    for (int i = 0; i < n; ++i) {
+      for (TensorView& v : outputs) v = TensorView();
+      if (!session->run(Span<const TensorView>(&in, 1), {outputs, session->output_count()}).ok()) {
+        return false;
+      }
+    }
+    return true;
+  };
+  bool ok = session->bind(Span<const Shape>(&large, 1)).ok();
+  Counts c = counter.take();
+  expect(ok && c.own > 0 && c.process > 0, "opening allocates", threads, c);
+
+  ok = run(large, kRuns);
+  c = counter.take();
+  expect(ok && c.own == 0 && c.process == 0, "runs at the bound size", threads, c);
+  ok = run(small, 1);  // binds again, within what it holds
+  counter.take();
+  ok = ok && run(small, kRuns);
+  c = counter.take();
+  expect(ok && c.own == 0 && c.process == 0, "runs at a smaller size", threads, c);
+
+  ok = run(beyond, 1);
+  c = counter.take();
+  expect(ok && c.own > 0 && c.process > 0, "a size beyond the binding allocates", threads, c);
+  free(data);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static char text[1 << 14];
+  setvbuf(stdout, text, _IOFBF, sizeof(text));  // printf would count too
+  auto mlp = wick::test::load(wick::test::mlp());
+  for (int threads : {1, 2}) count(*mlp.program, threads);
+  for (int i = 1; i < argc; ++i) {
+    auto program = wick::Program::load(argv[i]);
+    if (!program.ok()) {
+      ++g_failed;
+      printf("FAILED %s\n", program.status().message());
+      continue;
+    }
+    for (int threads : {1, 2}) count(**program, threads);
+  }
+  printf("%d passed, %d failed\n", g_passed, g_failed);
+  return g_failed;
 }

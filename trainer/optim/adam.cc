@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "trainer/optim/group_state-inl.h"
+
 namespace wick::optim {
 namespace {
 

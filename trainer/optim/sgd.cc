@@ -1,4 +1,5 @@
 #include "trainer/optim/sgd.h"
+#include "trainer/optim/group_state-inl.h"
 
 namespace wick::optim {
 

@@ -90,8 +90,8 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
   KernelQuery query{from.node->op, from.node->attrs, in, out, spec_.threads};
   step.row = find_kernel(sets, query);
   if (step.row == nullptr) {
-    return error(Code::kUnsupported, "no kernel for %s",
-                 in.empty() ? "no input" : dtype_name(in[0].dtype));
+    return error(Code::kUnsupported, "no kernel for %s%s",
+                 in.empty() ? "no input" : dtype_name(in[0].dtype), why_missing(sets));
   }
   if (step.row->plan != nullptr) WICK_TRY(step.row->plan(query, &step.plan));
   if (step.plan.scratch_bytes > scratch_) scratch_ = step.plan.scratch_bytes;

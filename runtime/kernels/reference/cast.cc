@@ -9,8 +9,7 @@
 namespace wick {
 namespace {
 
-template <class T>
-inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+using reference::kIs16;
 
 // Rounds to odd: a following rounding to a shorter format is then the correct single rounding.
 float to_float_odd(double d) {
@@ -46,33 +45,86 @@ To convert(From v) {
   }
 }
 
-template <class From, class To>
-void cast(ThreadPool* pool, const TensorView& in, const TensorView& out) {
-  const From* x = in.as<From>();
-  To* y = out.as<To>();
-  ElementLoop<1> loop(out, &in);
-  const int64_t step = loop.stride[0][loop.rank - 1];
-  loop.parallel_rows(pool, [&](int64_t at, int64_t n, const int64_t* offset) {
-    const From* row = x + offset[0];
-    if (step == 1) {
-      for (int64_t i = 0; i < n; ++i) y[at + i] = convert<To>(row[i]);
-    } else {
-      for (int64_t i = 0; i < n; ++i) y[at + i] = convert<To>(row[i * step]);
-    }
-  });
-}
+// Every pair of types by a loop of its own would be half a megabyte of code. The pairs models use
+// have one; the others go through the type that holds both without loss, a block at a time.
+#define WICK_DIRECT_CASTS(X) \
+  X(uint8_t, float)          \
+  X(int8_t, float)           \
+  X(int32_t, float)          \
+  X(int64_t, float)          \
+  X(bool, float)             \
+  X(double, float)           \
+  X(Half, float)             \
+  X(BFloat16, float)         \
+  X(float, uint8_t)          \
+  X(float, int8_t)           \
+  X(float, int32_t)          \
+  X(float, int64_t)          \
+  X(float, bool)             \
+  X(float, double) X(float, Half) X(float, BFloat16) X(int32_t, int64_t) X(int64_t, int32_t)
 
 #define WICK_CAST_TYPES(X) WICK_NUMBER_TYPES(X) X(bool, "bool")
 
-template <class From>
-bool cast_from(ThreadPool* pool, const TensorView& in, const TensorView& out) {
-  switch (out.dtype) {
-#define X(To, name) \
-  case dtype_of<To>: cast<From, To>(pool, in, out); return true;
+constexpr int64_t kBlock = 512;
+
+template <class T>
+using Wide = std::conditional_t<std::is_floating_point_v<T> || kIs16<T>, double,
+                                std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
+enum class WideKind { kReal, kSigned, kUnsigned };
+template <class T>
+constexpr WideKind kWideKind = std::is_same_v<Wide<T>, double>    ? WideKind::kReal
+                               : std::is_same_v<Wide<T>, int64_t> ? WideKind::kSigned
+                                                                  : WideKind::kUnsigned;
+
+// Both read `from`, a step apart (store: one), and write n elements.
+using CastLoop = void (*)(const void* from, int64_t step, int64_t n, void* to);
+
+template <class From, class To>
+void direct(const void* from, int64_t step, int64_t n, void* to) {
+  const From* x = static_cast<const From*>(from);
+  To* y = static_cast<To*>(to);
+  if (step == 1) {
+    for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i * step]);
+  }
+}
+
+CastLoop find_direct(DType from, DType to) {
+#define X(From, To) \
+  if (from == dtype_of<From> && to == dtype_of<To>) return direct<From, To>;
+  WICK_DIRECT_CASTS(X)
+#undef X
+  return nullptr;
+}
+
+struct Widen {
+  CastLoop loop;
+  WideKind kind;
+};
+Widen find_widen(DType from) {
+  switch (from) {
+#define X(T, name) \
+  case dtype_of<T>: return {direct<T, Wide<T>>, kWideKind<T>};
     WICK_CAST_TYPES(X)
 #undef X
-    default: return false;
+    default: return {};
   }
+}
+
+template <class W>
+CastLoop find_narrow_from(DType to) {
+  switch (to) {
+#define X(T, name) \
+  case dtype_of<T>: return direct<W, T>;
+    WICK_CAST_TYPES(X)
+#undef X
+    default: return nullptr;
+  }
+}
+CastLoop find_narrow(WideKind kind, DType to) {
+  if (kind == WideKind::kReal) return find_narrow_from<double>(to);
+  return kind == WideKind::kSigned ? find_narrow_from<int64_t>(to) : find_narrow_from<uint64_t>(to);
 }
 
 bool castable(DType t) {
@@ -84,17 +136,27 @@ bool castable(DType t) {
 bool match(const KernelQuery& q) { return castable(q.in[0].dtype) && castable(q.out[0].dtype); }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  switch (in[0].dtype) {
-#define X(From, name)                                        \
-  case dtype_of<From>:                                       \
-    if (cast_from<From>(ctx.pool, in[0], out[0])) return {}; \
-    break;
-    WICK_CAST_TYPES(X)
-#undef X
-    default: break;
-  }
-  return error(Code::kUnsupported, "no cast from %s to %s", dtype_name(in[0].dtype),
-               dtype_name(out[0].dtype));
+  const auto* x = in[0].as<char>();
+  auto* y = out[0].as<char>();
+  const auto x_size = static_cast<int64_t>(dtype_size(in[0].dtype));
+  const auto y_size = static_cast<int64_t>(dtype_size(out[0].dtype));
+  const CastLoop one = find_direct(in[0].dtype, out[0].dtype);
+  const Widen widen = find_widen(in[0].dtype);
+  const CastLoop narrow = find_narrow(widen.kind, out[0].dtype);
+  ElementLoop<1> loop(out[0], &in[0]);
+  const int64_t step = loop.stride[0][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const char* row = x + offset[0] * x_size;
+    char* to = y + at * y_size;
+    if (one != nullptr) return one(row, step, n, to);
+    alignas(8) char wide[kBlock * 8];
+    for (int64_t i = 0; i < n; i += kBlock) {
+      const int64_t count = n - i < kBlock ? n - i : kBlock;
+      widen.loop(row + i * step * x_size, step, count, wide);
+      narrow(wide, 1, count, to + i * y_size);
+    }
+  });
+  return {};
 }
 
 }  // namespace

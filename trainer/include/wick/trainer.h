@@ -1,4 +1,5 @@
-// Wick's training engine: tensors, autograd, modules. PyTorch's names where PyTorch has them.
+// Wick's training engine: tensors, autograd, modules, optimizers, data, the training loop.
+// PyTorch's names where PyTorch has them.
 // Example (tests/docs/readme_train.cc):
 //
 //   struct Net : nn::Module {
@@ -7,14 +8,22 @@
 //     Tensor forward(const Arg& x) override { return fc2(relu(fc1(x.tensor.flatten(1)))); }
 //   };
 //
-// Everything throws wick::Error: the op first, both shapes, your line. Optimizers, data,
-// checkpoints and the loop have headers of their own: trainer/optim/sgd.h, trainer/optim/adam.h,
-// trainer/data/loader.h, trainer/checkpoint/safetensors.h, trainer/loop/trainer.h.
+// Everything throws wick::Error: the op first, both shapes, your line. A whole project, training
+// loop included: examples/own_model.
 #pragma once
 
 #include "trainer/autograd/autograd.h"
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/images.h"
+#include "trainer/data/loader.h"
+#include "trainer/data/npy.h"
+#include "trainer/loop/trainer.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models.h"
+#include "trainer/optim/adam.h"
+#include "trainer/optim/lr_scheduler.h"
+#include "trainer/optim/sgd.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"

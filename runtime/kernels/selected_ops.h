@@ -1,0 +1,65 @@
+// A program's own kernel sets, of the ops it selects. Written by wick_selected_ops (CMake) as
+//
+//   #define WICK_SELECTED_OPS(X) X(FusedConv, kSimd) X(Cast, kReference) X(Softmax, kAny)
+//   #include "runtime/kernels/selected_ops.h"
+//
+// into one source file of the program, which defines default_kernels() there: every kernel nobody
+// lists is dropped at a static link.
+#ifndef WICK_SELECTED_OPS
+#error "define WICK_SELECTED_OPS(X) first: see the top of this file"
+#endif
+
+#include "runtime/kernels/kernel_set.h"
+
+namespace wick {
+namespace selected_ops {
+namespace {
+
+enum Sets : unsigned { kSimd = 1, kReference = 2, kAny = kSimd | kReference };
+
+struct Choice {
+  OpId op;
+  Sets sets;
+};
+constexpr Choice kChoices[] = {
+#define X(Name, sets) {OpId::k##Name, sets},
+    WICK_SELECTED_OPS(X)
+#undef X
+};
+
+constexpr bool has(OpId op, Sets set) {
+  for (const Choice& c : kChoices) {
+    if (c.op == op && (c.sets & set) != 0) return true;
+  }
+  return false;
+}
+
+// Constants: an op that is not selected leaves a null pointer and no trace of its rows.
+#define WICK_ENTRY_kTrain(Rows, Name, set)
+#define WICK_ENTRY_kInfer(Rows, Name, set) \
+  {OpId::k##Name, has(OpId::k##Name, set) ? &Rows##Name : nullptr},
+constexpr KernelEntry kSimdEntries[] = {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  WICK_ENTRY_##Role(kCpuRows_, Name, kSimd)
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+constexpr KernelEntry kReferenceEntries[] = {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  WICK_ENTRY_##Role(kRefRows_, Name, kReference)
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+#undef WICK_ENTRY_kTrain
+#undef WICK_ENTRY_kInfer
+
+constexpr KernelSet kSimdSet = {"selected", kSimdEntries, true};
+constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries, true};
+constexpr const KernelSet* kSets[] = {&kSimdSet, &kReferenceSet};
+
+}  // namespace
+}  // namespace selected_ops
+
+Span<const KernelSet* const> default_kernels() { return selected_ops::kSets; }
+
+}  // namespace wick

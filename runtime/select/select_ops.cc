@@ -1,0 +1,155 @@
+// wick_select_ops MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]: the kernels that running
+// these models takes, printed as a list, or written as the source file that links no others.
+//
+// A model is opened for a few sizes of its symbolic dimensions; per step it is seen whether the
+// SIMD rows serve it or the reference rows must. Steps that never reach a backend (evaluated while
+// binding, or only planned once values are known) get both.
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/core/array.h"
+#include "runtime/kernels/kernel.h"
+#include "wick/runtime.h"
+
+namespace wick {
+namespace {
+
+enum Sets : uint8_t { kNone = 0, kSimd = 1, kReference = 2, kAny = 3 };
+constexpr size_t kOpIds = 1 << 16;
+Sets g_chosen[kOpIds];
+
+void add(OpId op, Sets sets) {
+  Sets& s = g_chosen[static_cast<size_t>(op)];
+  s = static_cast<Sets>(s | sets);
+}
+
+// Takes no step, notes every one it is asked about.
+class Recorder final : public Backend {
+ public:
+  const char* name() const override { return "recorder"; }
+  bool supports(const KernelQuery& query) override {
+    static constexpr const KernelSet* kSimdOnly[] = {&kCpuKernels};
+    add(query.op, find_kernel(kSimdOnly, query) != nullptr ? kSimd : kReference);
+    return false;
+  }
+  Result<Owned<Partition>> compile(const PartitionSpec&, Allocator&) override {
+    return Status(Code::kInternal, "the recorder takes no steps");
+  }
+};
+
+// Opens one entry with every symbol at `extent`, or its nearest allowed one.
+Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
+                 Recorder& recorder) {
+  Array<DimBinding> dims(default_allocator());
+  for (const SymbolDef& s : program.symbols()) {
+    int64_t n = extent < s.min ? s.min : extent > s.max ? s.max : extent;
+    WICK_TRY(dims.push_back({s.name, n}));
+  }
+  SessionOptions options;
+  options.entry = entry.name;
+  options.threads = 1;
+  options.backend = &recorder;
+  options.max_dims = dims;
+  return Session::create(program, options).status();
+}
+
+Status select(const char* path) {
+  auto loaded = Program::load(path);
+  if (!loaded.ok()) return loaded.status();
+  const Program& program = **loaded;
+  for (const EntryDef& entry : program.entries()) {
+    Recorder recorder;
+    bool opened = false;
+    Status last;
+    for (int64_t extent : {1, 2, 5, 16, 128}) {
+      last = try_sizes(program, entry, extent, recorder);
+      opened = opened || last.ok();
+    }
+    if (!opened) return annotate(last, "%s: entry %.60s: ", path, entry.name);
+    for (const RegionDef& region : entry.regions) {
+      for (const NodeDef& node : region.nodes) {
+        if (g_chosen[static_cast<size_t>(node.op)] == kNone) add(node.op, kAny);
+      }
+    }
+  }
+  return {};
+}
+
+const char* kSetNames[] = {"", "kSimd", "kReference", "kAny"};
+const char* kSuffixes[] = {"", ":simd", ":reference", ""};
+
+bool add_op(const char* text) {
+  char name[64];
+  const char* colon = strchr(text, ':');
+  size_t n = colon == nullptr ? strlen(text) : static_cast<size_t>(colon - text);
+  if (n >= sizeof(name)) return false;
+  memcpy(name, text, n);
+  name[n] = '\0';
+  Sets sets = colon == nullptr                   ? kAny
+              : strcmp(colon, ":simd") == 0      ? kSimd
+              : strcmp(colon, ":reference") == 0 ? kReference
+                                                 : kNone;
+  const OpInfo* info = find_op(name);
+  if (info == nullptr || info->role != OpRole::kInfer || sets == kNone) return false;
+  add(info->id, sets);
+  return true;
+}
+
+bool write_source(const char* path) {
+  FILE* f = fopen(path, "w");
+  if (f == nullptr) return false;
+  fprintf(f, "// Written by wick_select_ops.\n#define WICK_SELECTED_OPS(X)");
+  for (const OpInfo& op : all_ops()) {
+    Sets s = g_chosen[static_cast<size_t>(op.id)];
+    if (s != kNone) fprintf(f, " \\\n  X(%s, %s)", op.name, kSetNames[s]);
+  }
+  fprintf(f, "\n#include \"runtime/kernels/selected_ops.h\"\n");
+  bool ok = ferror(f) == 0;
+  return (fclose(f) == 0) && ok;
+}
+
+int run(int argc, char** argv) {
+  const char* out = nullptr;
+  int given = 0;
+  for (int i = 1; i < argc; ++i) {
+    size_t n = strlen(argv[i]);
+    if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
+      out = argv[++i];
+      continue;
+    }
+    ++given;
+    if (n > 5 && strcmp(argv[i] + n - 5, ".wick") == 0) {
+      Status s = select(argv[i]);
+      if (s.ok()) continue;
+      fprintf(stderr, "wick_select_ops: %s\n", s.message());
+      return 1;
+    }
+    if (!add_op(argv[i])) {
+      fprintf(stderr,
+              "wick_select_ops: %s is neither a .wick file nor an op, OP:simd or OP:reference "
+              "(wick ops lists them)\n",
+              argv[i]);
+      return 1;
+    }
+  }
+  if (given == 0) {
+    fprintf(stderr,
+            "usage: wick_select_ops MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]\n");
+    return 2;
+  }
+  if (out != nullptr) {
+    if (write_source(out)) return 0;
+    fprintf(stderr, "wick_select_ops: cannot write %s\n", out);
+    return 1;
+  }
+  for (const OpInfo& op : all_ops()) {
+    Sets s = g_chosen[static_cast<size_t>(op.id)];
+    if (s != kNone) printf("%s%s\n", op.name, kSuffixes[s]);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace wick
+
+int main(int argc, char** argv) { return wick::run(argc, argv); }
