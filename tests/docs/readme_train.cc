@@ -1,8 +1,5 @@
 #include <cstdio>
 
-#include "trainer/data/images.h"
-#include "trainer/loop/trainer.h"
-#include "trainer/optim/adam.h"
 #include "wick/compile.h"
 #include "wick/trainer.h"
 
