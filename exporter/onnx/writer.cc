@@ -2,11 +2,11 @@
 
 #include <set>
 
-#include "exporter/file.h"
 #include "exporter/onnx/checker.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/write.h"
+#include "runtime/core/atomic_file.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -136,7 +136,8 @@ std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
 }
 
 void export_onnx(const ir::Graph& graph, const std::string& path) {
-  write_file_atomically(path, onnx_bytes(graph));
+  std::vector<uint8_t> bytes = onnx_bytes(graph);
+  check_status(write_file_atomically(path.c_str(), bytes.data(), bytes.size()));
 }
 
 }  // namespace wick

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <map>
 
-#include "exporter/file.h"
+#include "runtime/core/atomic_file.h"
+#include "runtime/core/sha256.h"
 #include "runtime/program/program_generated.h"
-#include "runtime/program/sha256.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -57,7 +57,7 @@ class Writer {
     auto entry = make_entry();
     auto digest = sha256(segment_);
     Offsets<fbs::Segment> segments;
-    if (!segment_.empty()) {
+    if (!constants_.empty()) {  // also when each of them is empty: they name their segment
       segments.push_back(fbs::CreateSegment(b_, 0, segment_.size(),
                                             b_.CreateVector(digest.data(), digest.size())));
     }
@@ -234,7 +234,8 @@ std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& in
 }
 
 void write_program(const ir::Graph& graph, const std::string& path, const ProgramInfo& info) {
-  write_file_atomically(path, program_bytes(graph, info));
+  std::vector<uint8_t> bytes = program_bytes(graph, info);
+  check_status(write_file_atomically(path.c_str(), bytes.data(), bytes.size()));
 }
 
 }  // namespace wick

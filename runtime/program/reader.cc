@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "runtime/program/sha256.h"
+#include "runtime/core/sha256.h"
 
 namespace wick {
 namespace {

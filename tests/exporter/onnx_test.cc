@@ -170,6 +170,22 @@ TEST(Files, FailedSaveKeepsTheOldFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
 }
 
+// Constants without elements still name a segment, which must then be there.
+TEST(Files, ProgramsWhoseConstantsAreAllEmpty) {
+  ir::Graph g;
+  ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3)});
+  ir::ValueId none = g.add_constant(HostTensor(DType::kF32, Shape{2, 0}), "none");
+  AxisAttrs along;
+  along.axis = 1;
+  g.add_output("y", g.emit(OpId::kConcat, along, {x, none}));
+  std::vector<uint8_t> bytes = program_bytes(g);
+  LoadOptions options;
+  options.verify_digests = true;
+  auto program = Program::load(Span<const uint8_t>(bytes), options);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ((*program)->constants()[0].view.shape, (Shape{2, 0}));
+}
+
 TEST(Files, TrainingOpsAreRefusedByName) {
   ir::Graph g;
   ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3)});

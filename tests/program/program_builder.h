@@ -11,7 +11,7 @@
 #include "runtime/ops/op_info.h"
 #include "runtime/program/layout.h"
 #include "runtime/program/program_generated.h"
-#include "runtime/program/sha256.h"
+#include "runtime/core/sha256.h"
 
 namespace wick::test {
 

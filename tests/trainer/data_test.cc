@@ -15,7 +15,6 @@
 #include <numeric>
 
 #include "trainer/checkpoint/safetensors.h"
-#include "trainer/checkpoint/sha256.h"
 #include "trainer/data/idx.h"
 #include "trainer/data/images.h"
 #include "trainer/data/loader.h"
@@ -313,14 +312,6 @@ TEST(Optim, CosineWithWarmup) {
         t < 4 ? 0.5 * (t + 1) : 0.5 + 0.75 * (1 + std::cos(std::numbers::pi * (t - 4) / 10));
     EXPECT_NEAR(sgd.lr(), want, 1e-15) << t;
   }
-}
-
-TEST(Sha256, KnownDigests) {  // FIPS 180-4's examples
-  EXPECT_EQ(sha256_hex("abc", 3),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  Sha256 sha;
-  for (int i = 0; i < 1000; ++i) sha.update(std::string(1000, 'a').data(), 1000);
-  EXPECT_EQ(sha.hex(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 using Checkpoint = Folder;

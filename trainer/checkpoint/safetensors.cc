@@ -10,8 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "trainer/checkpoint/atomic_file.h"
-#include "trainer/checkpoint/sha256.h"
+#include "runtime/core/atomic_file.h"
+#include "runtime/core/sha256.h"
+#include "wick/error.h"
 
 namespace wick {
 namespace {
@@ -214,11 +215,13 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
   text.append((8 - text.size() % 8) % 8, ' ');
   uint8_t length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<uint8_t>(uint64_t{text.size()} >> (8 * i));
-  AtomicFile file(path);
-  file.write(length, 8);
-  file.write(text.data(), text.size());
-  for (const auto& [name, tensor] : sorted) file.write(tensor.raw().data, tensor.raw().nbytes());
-  file.commit();
+  AtomicFile file;
+  check_status(file.open(path.c_str()));
+  check_status(file.write(length, 8));
+  check_status(file.write(text.data(), text.size()));
+  for (const auto& [name, tensor] : sorted)
+    check_status(file.write(tensor.raw().data, tensor.raw().nbytes()));
+  check_status(file.commit());
 }
 
 std::string state_sha256(const nn::NamedTensors& state) {
@@ -227,10 +230,10 @@ std::string state_sha256(const nn::NamedTensors& state) {
   for (const auto& [name, tensor] : sorted) {
     Tensor t = tensor.detach().contiguous();
     std::string head = name + '\0' + dtype_name(t.dtype()) + to_text(t.raw_shape()).text + '\0';
-    sha.update(head.data(), head.size());
-    sha.update(t.raw().data, t.raw().nbytes());
+    sha.update({reinterpret_cast<const uint8_t*>(head.data()), head.size()});
+    sha.update({static_cast<const uint8_t*>(t.raw().data), t.raw().nbytes()});
   }
-  return sha.hex();
+  return sha.finish_text().text;
 }
 
 }  // namespace wick

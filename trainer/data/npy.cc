@@ -3,7 +3,7 @@
 #include <cctype>
 #include <cstring>
 
-#include "trainer/checkpoint/atomic_file.h"
+#include "runtime/core/atomic_file.h"
 #include "trainer/data/byte_source.h"
 #include "wick/error.h"
 
@@ -196,11 +196,12 @@ void write_npy(const std::string& path, const TensorView& array) {
                      0,
                      static_cast<char>(length & 0xff),
                      static_cast<char>(length >> 8)};
-  AtomicFile file(path);
-  file.write(prefix, sizeof(prefix));
-  file.write(header.data(), header.size());
-  file.write(array.data, array.nbytes());
-  file.commit();
+  AtomicFile file;
+  check_status(file.open(path.c_str()));
+  check_status(file.write(prefix, sizeof(prefix)));
+  check_status(file.write(header.data(), header.size()));
+  check_status(file.write(array.data, array.nbytes()));
+  check_status(file.commit());
 }
 
 }  // namespace wick::data

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "trainer/checkpoint/atomic_file.h"
+#include "runtime/core/atomic_file.h"
 #include "wick/error.h"
 
 namespace wick::loop {
@@ -23,7 +23,7 @@ MetricsCsv::MetricsCsv(std::string path, int64_t keep_epochs) : path_(std::move(
       text += row + "\n";
     }
   }
-  write_file_atomically(path_, text);
+  check_status(write_file_atomically(path_.c_str(), text.data(), text.size()));
 }
 
 void MetricsCsv::append(const EpochMetrics& m) {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "trainer/checkpoint/atomic_file.h"
+#include "runtime/core/atomic_file.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/nn/models.h"
 #include "trainer/optim/adam.h"
@@ -169,7 +169,8 @@ TrainResult run_training(const TrainConfig& given, Where where) {
     std::error_code ignored;  // fit() reports a folder that cannot be made
     if (std::filesystem::create_directories(config.out, ignored) ||
         std::filesystem::is_directory(config.out)) {
-      write_file_atomically(file_in(config.out, "config.json"), description.dump(2) + "\n");
+      std::string file = file_in(config.out, "config.json"), text = description.dump(2) + "\n";
+      check_status(write_file_atomically(file.c_str(), text.data(), text.size()));
     }
   }
   Trainer trainer(

@@ -49,4 +49,9 @@ inline void check_status(const std::string& op, Status status,
   if (!status.ok()) throw_status(op, status, where);
 }
 
+// For failures that no line of the user's code explains: a full disk, a folder that is not there.
+inline void check_status(Status status) {
+  if (!status.ok()) throw Error(status.message(), status.code());
+}
+
 }  // namespace wick

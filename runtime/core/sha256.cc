@@ -1,4 +1,4 @@
-#include "runtime/program/sha256.h"
+#include "runtime/core/sha256.h"
 
 #include <bit>
 #include <cstring>
@@ -6,6 +6,7 @@
 namespace wick {
 namespace {
 
+// The fractional parts of the cube roots of the first 64 primes.
 constexpr uint32_t kRound[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -68,6 +69,15 @@ void Sha256::finish(uint8_t* digest) {
   for (int i = 0; i < 8; ++i) length[i] = static_cast<uint8_t>(bits >> (56 - 8 * i));
   update(length);
   for (int i = 0; i < 32; ++i) digest[i] = static_cast<uint8_t>(h_[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+Sha256Text Sha256::finish_text() {
+  uint8_t digest[32];
+  finish(digest);
+  Sha256Text hex{};
+  for (int i = 0; i < 64; ++i)
+    hex.text[i] = "0123456789abcdef"[digest[i / 2] >> (i % 2 == 0 ? 4 : 0) & 15];
+  return hex;
 }
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for segment digests and provenance.
+// SHA-256 (FIPS 180-4), for segment digests, provenance and naming weights; nothing here is secret.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,16 @@
 
 namespace wick {
 
+struct Sha256Text {
+  char text[65];  // 64 hexadecimal digits and a zero
+};
+
 class Sha256 {
  public:
   void update(Span<const uint8_t> bytes);
-  // Ends the message; writes 32 bytes. Start a new object for the next one.
+  // Each ends the message; start a new object for the next one. finish() writes 32 bytes.
   void finish(uint8_t* digest);
+  Sha256Text finish_text();
 
  private:
   void block(const uint8_t* p);

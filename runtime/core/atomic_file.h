@@ -1,0 +1,38 @@
+// AtomicFile: a file that is either the old one or the whole new one, whatever happens in between.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/core/status.h"
+
+namespace wick {
+
+// Writes go to a temporary file in the same folder; commit() makes it durable (fsync) and renames
+// it over the path. After an error, or destroyed without commit(), the temporary file is gone and
+// what was at the path is as it was.
+class AtomicFile {
+ public:
+  AtomicFile() = default;
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // Once per object. `path` must outlive it.
+  Status open(const char* path);
+  Status write(const void* bytes, size_t n);
+  Status commit();
+
+ private:
+  Status fail(const char* what, int cause);
+  void discard();
+
+  static constexpr size_t kMaxPath = 4096;
+  const char* path_ = nullptr;
+  int fd_ = -1;
+  char temporary_[kMaxPath] = "";
+};
+
+// All of it in one call.
+Status write_file_atomically(const char* path, const void* bytes, size_t n);
+
+}  // namespace wick

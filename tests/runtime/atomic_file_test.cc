@@ -1,0 +1,131 @@
+// A save that fails, in every way a disk offers: the old file stays, and nothing beside it.
+#include "runtime/core/atomic_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "tests/support/small_disk.h"
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class AtomicFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "wick_atomic_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    path_ = folder_ + "/file";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  Status save(const std::string& bytes) const {
+    return write_file_atomically(path_.c_str(), bytes.data(), bytes.size());
+  }
+  std::string contents() const {
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  int64_t files() const {
+    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+  }
+  std::string folder_, path_;
+};
+
+TEST_F(AtomicFiles, ReplacesTheWholeFile) {
+  ASSERT_TRUE(save(std::string(5000, 'a')).ok());
+  ASSERT_TRUE(save("new").ok());
+  EXPECT_EQ(contents(), "new");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFiles, WithoutCommitNothingHappened) {
+  ASSERT_TRUE(save("old").ok());
+  {
+    AtomicFile file;
+    ASSERT_TRUE(file.open(path_.c_str()).ok());
+    ASSERT_TRUE(file.write("half", 4).ok());
+    EXPECT_EQ(contents(), "old");
+    EXPECT_EQ(files(), 2);
+  }
+  EXPECT_EQ(contents(), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFiles, ErrorsSayWhatAndWhy) {
+  path_ = folder_ + "/none/file";
+  Status s = save("x");
+  EXPECT_EQ(s.code(), Code::kIo);
+  EXPECT_THAT(s.message(), AllOf(HasSubstr("cannot create"), HasSubstr(path_),
+                                 HasSubstr("No such file or directory")));
+  path_ = folder_ + "/taken";
+  fs::create_directories(path_ + "/by_a_folder");
+  s = save("x");
+  EXPECT_EQ(s.code(), Code::kIo);
+  EXPECT_THAT(s.message(), HasSubstr("cannot replace " + path_));
+  EXPECT_EQ(files(), 1);
+  path_ = folder_ + "/" + std::string(5000, 'x');
+  EXPECT_THAT(save("x").message(), HasSubstr("cannot create"));
+}
+
+// Each writer has a temporary file of its own: the result is the whole of one of them.
+TEST_F(AtomicFiles, TwoThreadsOnOnePath) {
+  std::vector<std::thread> threads;
+  for (char c : {'a', 'b'}) {
+    threads.emplace_back([this, c] {
+      for (int i = 0; i < 20; ++i) EXPECT_TRUE(save(std::string(100000, c)).ok());
+    });
+  }
+  for (auto& t : threads) t.join();
+  std::string all = contents();
+  ASSERT_EQ(all.size(), 100000u);
+  EXPECT_EQ(all.find_first_not_of(all[0]), std::string::npos);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFiles, FullDiskKeepsTheOldFile) {
+  bool done = test::on_small_disk(folder_, 64 << 10, [&] {
+    std::string old(30000, 'o');
+    EXPECT_TRUE(save(old).ok());
+    Status s = save(std::string(50000, 'n'));  // fits the disk, but not beside the old file
+    EXPECT_EQ(s.code(), Code::kIo);
+    EXPECT_THAT(s.message(), AllOf(HasSubstr("cannot write " + path_),
+                                   HasSubstr("No space left on device"), HasSubstr("unchanged")));
+    EXPECT_EQ(contents(), old);
+    EXPECT_EQ(files(), 1);
+  });
+  if (!done) GTEST_SKIP() << WICK_NO_SMALL_DISK;
+}
+
+// The same by a limit on the size of files, which needs no rights: write() is cut short, then
+// fails.
+TEST_F(AtomicFiles, FileSizeLimitKeepsTheOldFile) {
+  ASSERT_TRUE(save("old").ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  Status s = save(std::string(10000, 'n'));
+  std::string text = s.message();
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(s.code(), Code::kIo);
+  EXPECT_THAT(text, AllOf(HasSubstr("cannot write " + path_), HasSubstr("File too large")));
+  EXPECT_EQ(contents(), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+}  // namespace
+}  // namespace wick
