@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# ONNX's node tests in three modes against the checked-in list of what passes; see expected.txt.
+# The tests are data of $WICK_SHARED (../shared), unpacked once into the build folder.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+shared=${WICK_SHARED:-../shared}
+archive=$shared/onnx/onnx-node-tests-dev.tar.xz
+list=$shared/onnx/dev_tests.txt
+if [ ! -f "$archive" ] || [ ! -f "$list" ]; then
+  echo "SKIP: no shared data folder ($archive; set WICK_SHARED)"
+  exit 77
+fi
+wick=${WICK_BUILD:?the build folder}/tools/wick/wick
+tests=$WICK_BUILD/test-work/onnx-node
+if [ ! -f "$tests/unpacked" ] || [ "$archive" -nt "$tests/unpacked" ]; then
+  rm -rf "$tests"
+  mkdir -p "$tests"
+  python3 -m tarfile -e "$archive" "$tests" >/dev/null && touch "$tests/unpacked" || {
+    echo "cannot unpack $archive"
+    exit 1
+  }
+fi
+
+# The bar under the list: it must not shrink below this by being brought up to date.
+bar=300
+passed=0 failed=0
+for mode in dyn const flat; do
+  out=$("$wick" conformance "$tests/node" --list "$list" --mode $mode --expect tests/conformance/expected.txt)
+  code=$?
+  echo "$out"
+  count=$(sed -nE 's/^([0-9]+) of [0-9]+ pass .*/\1/p' <<<"$out")
+  if [ $code -eq 0 ] && [ "${count:-0}" -ge $bar ]; then
+    passed=$((passed + 1))
+  else
+    [ "${count:-0}" -ge $bar ] || echo "mode $mode: ${count:-none} pass, at least $bar must"
+    failed=$((failed + 1))
+  fi
+done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
