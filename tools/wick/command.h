@@ -1,7 +1,7 @@
 // The commands of `wick`. Each adds its subcommand and its options; the callback does the work.
 //
 // Exit codes: 0 done; 1 the work failed (an unreadable file, an unsupported op ...); 2 wrong usage;
-// 3 the comparison or conformance found differences.
+// 3 the comparison or conformance found differences; 130 Ctrl-C, and the work so far is saved.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,9 +13,18 @@ namespace wick::tool {
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 constexpr int kDiffers = 3;
+constexpr int kInterrupted = 130;  // as a shell reports a program that SIGINT ended
 
 // Thrown by a command whose work was done and whose answer is "no".
 struct Differs {};
+// Thrown by a command that Ctrl-C ended and that has saved what a later run needs.
+struct Interrupted {};
+
+// An option's value that only the command itself can judge: exit kUsage.
+[[noreturn]] void wrong_usage(const std::string& option, const std::string& why);
+bool ends_with(const std::string& text, const std::string& end);
+// One word of a shell's command line.
+std::string shell_quote(const std::string& text);
 
 void add_train(CLI::App& app);
 void add_export(CLI::App& app);
@@ -30,5 +39,7 @@ void add_prove(CLI::App& app);
 
 // Prints the document to stdout (--json).
 void print_json(const nlohmann::json& document);
+// Replaces the file at once; throws Error with the reason.
+void write_text(const std::string& path, const std::string& text);
 
 }  // namespace wick::tool

@@ -70,7 +70,7 @@ std::string first_difference(const ir::Graph& a, const ir::Graph& b,
 
 void compare(const CompareCommand& c) {
   if (c.b.empty() == c.against.empty())
-    throw Error("compare needs a second model or --against onnxruntime");
+    wrong_usage("b", "compare needs a second model or --against onnxruntime, one of them");
   Model a = Model::open(c.a);
   Runner run_a(a, {c.backend_a, 0, false, nullptr});
   std::vector<HostTensor> inputs = c.data.empty()

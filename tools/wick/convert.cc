@@ -12,26 +12,26 @@ namespace {
 
 struct ConvertCommand {
   std::string model, out;
+  bool json = false;
 };
 
-bool ends_with(const std::string& s, const std::string& end) {
-  return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
-}
-
 void convert(const ConvertCommand& c) {
+  if (!ends_with(c.out, ".onnx") && !ends_with(c.out, ".wick"))
+    wrong_usage("--out", "must end in .wick or .onnx, got '" + c.out + "'");
   if (is_wick_file(c.model))
     throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
   ir::Graph graph = import_onnx(c.model);
   if (ends_with(c.out, ".onnx")) {
     export_onnx(graph, c.out);
-  } else if (ends_with(c.out, ".wick")) {
+  } else {
     ir::PassReport report = ir::optimize(graph);
     write_program(graph, c.out,
                   {.source = c.model, .numerics = static_cast<NumericsClass>(report.numerics)});
-  } else {
-    throw Error("-o must end in .wick or .onnx, got '" + c.out + "'");
   }
-  fmt::print("{}\n", c.out);
+  if (c.json)
+    print_json({{"file", c.out}, {"source", c.model}});
+  else
+    fmt::print("{}\n", c.out);
 }
 
 }  // namespace
@@ -42,6 +42,7 @@ void add_convert(CLI::App& app) {
       app.add_subcommand("convert", "Convert an ONNX model to .wick (or to opset 17 ONNX)");
   command->add_option("model", c->model, "model.onnx")->required();
   command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
+  command->add_flag("--json", c->json, "print what was written as JSON");
   command->footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");
   command->callback([c] { convert(*c); });
 }

@@ -4,7 +4,6 @@
 #include "exporter/include/wick/compile.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
-#include "wick/error.h"
 
 namespace wick::tool {
 namespace {
@@ -12,20 +11,23 @@ namespace {
 struct ExportCommand {
   std::string folder;
   std::vector<std::string> out;
+  bool json = false;
 };
 
-bool ends_with(const std::string& s, const std::string& end) {
-  return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
-}
-
 void run_export(const ExportCommand& c) {
+  for (const std::string& out : c.out) {  // before any is written
+    if (!ends_with(out, ".onnx") && !ends_with(out, ".wick"))
+      wrong_usage("--out", "must end in .onnx or .wick, got '" + out + "'");
+  }
   Trained trained = open_trained(c.folder);
   ir::Graph graph = capture_trained(trained);
+  auto files = nlohmann::json::array();
   for (const std::string& out : c.out) {
     if (ends_with(out, ".onnx")) {
       export_onnx(graph, out);
-      fmt::print("{}: ONNX opset 17, checked by libonnx\n", out);
-    } else if (ends_with(out, ".wick")) {
+      files.push_back({{"file", out}, {"format", "onnx"}, {"opset", 17}});
+      if (!c.json) fmt::print("{}: ONNX opset 17, checked by libonnx\n", out);
+    } else {
       ir::Graph optimized = graph;
       ir::PassReport report = ir::optimize(optimized);
       write_program(
@@ -33,12 +35,17 @@ void run_export(const ExportCommand& c) {
           {.seed = trained.seed, .numerics = static_cast<NumericsClass>(report.numerics)});
       std::string passes;
       for (const auto& name : report.changed) passes += (passes.empty() ? "" : ", ") + name;
-      fmt::print("{}: numerics {} (passes that changed it: {})\n", out,
-                 ir::numerics_name(report.numerics), passes);
-    } else {
-      throw Error("-o must end in .onnx or .wick, got '" + out + "'");
+      files.push_back({{"file", out},
+                       {"format", "wick"},
+                       {"numerics", ir::numerics_name(report.numerics)},
+                       {"passes", report.changed}});
+      if (!c.json) {
+        fmt::print("{}: numerics {} (passes that changed it: {})\n", out,
+                   ir::numerics_name(report.numerics), passes);
+      }
     }
   }
+  if (c.json) print_json(files);
 }
 
 }  // namespace
@@ -49,6 +56,7 @@ void add_export(CLI::App& app) {
   command->add_option("run", c->folder, "folder that wick train wrote")->required();
   command->add_option("-o,--out", c->out, "model.onnx or model.wick; more than one is fine")
       ->required();
+  command->add_flag("--json", c->json, "print what was written as JSON");
   command->footer("Example:\n  wick export runs/lenet -o lenet.onnx -o lenet.wick");
   command->callback([c] { run_export(*c); });
 }

@@ -1,15 +1,69 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
+#include "runtime/core/atomic_file.h"
 #include "tools/wick/command.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 
 void print_json(const nlohmann::json& document) { fmt::print("{}\n", document.dump(2)); }
 
+void wrong_usage(const std::string& option, const std::string& why) {
+  throw CLI::ValidationError(option, why);
+}
+
+bool ends_with(const std::string& text, const std::string& end) { return text.ends_with(end); }
+
+std::string shell_quote(const std::string& text) {
+  auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::strchr("._-/=+:,@%", c) != nullptr;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string q = "'";
+  for (char c : text) q += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return q + "'";
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
+}
+
 }  // namespace wick::tool
+
+namespace {
+
+// CLI11 takes a mistyped word for a missing one or for another option's value: name it first.
+void check_words(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2) return;
+  const std::string first = argv[1];
+  const CLI::App* command = nullptr;
+  std::string known;
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    known += " " + sub->get_name();
+    if (sub->get_name() == first) command = sub;
+  }
+  if (command == nullptr && first[0] != '-') {
+    throw CLI::ValidationError("'" + first + "' is no command; there are:" + known);
+  }
+  if (command == nullptr) return;
+  for (int i = 2; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--") return;
+    if (!word.starts_with("--")) continue;
+    word = word.substr(0, word.find('='));
+    if (command->get_option_no_throw(word) == nullptr)
+      throw CLI::ValidationError("'" + word + "' is no option of wick " + first);
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace wick::tool;
@@ -27,6 +81,7 @@ int main(int argc, char** argv) {
   add_conformance(app);
   add_prove(app);
   try {
+    check_words(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
     return app.exit(done);
@@ -35,6 +90,8 @@ int main(int argc, char** argv) {
     return kUsage;
   } catch (const Differs&) {
     return kDiffers;
+  } catch (const Interrupted&) {
+    return kInterrupted;
   } catch (const std::exception& failed) {
     fmt::print(stderr, "wick: {}\n", failed.what());
     return kFailed;

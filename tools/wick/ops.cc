@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/kernel.h"
 #include "tools/wick/command.h"
+#include "trainer/kernels/kernel_set.h"
 
 namespace wick::tool {
 namespace {
@@ -12,11 +13,14 @@ struct OpsOptions {
   bool json = false;
 };
 
-std::vector<std::string> kernel_names(const KernelSet& set, OpId op) {
+// Of the runtime's set and of the training ops' own.
+std::vector<std::string> kernel_names(const KernelSet& infer, const KernelSet& train, OpId op) {
   std::vector<std::string> names;
-  for (const KernelEntry& entry : set.entries) {
-    if (entry.op != op || entry.rows == nullptr) continue;
-    for (const KernelRow& row : *entry.rows) names.push_back(row.name);
+  for (const KernelSet* set : {&infer, &train}) {
+    for (const KernelEntry& entry : set->entries) {
+      if (entry.op != op || entry.rows == nullptr) continue;
+      for (const KernelRow& row : *entry.rows) names.push_back(row.name);
+    }
   }
   return names;
 }
@@ -32,12 +36,13 @@ void ops(const OpsOptions& options) {
     if (lower(op.name).find(lower(options.search)) == std::string::npos) continue;
     auto attributes = nlohmann::json::array();
     for (const AttrField& field : op.attrs->fields) attributes.push_back(field.name);
-    document.push_back({{"id", static_cast<int>(op.id)},
-                        {"name", op.name},
-                        {"role", op.role == OpRole::kInfer ? "infer" : "train"},
-                        {"attributes", attributes},
-                        {"reference", kernel_names(kReferenceKernels, op.id)},
-                        {"simd", kernel_names(kCpuKernels, op.id)}});
+    document.push_back(
+        {{"id", static_cast<int>(op.id)},
+         {"name", op.name},
+         {"role", op.role == OpRole::kInfer ? "infer" : "train"},
+         {"attributes", attributes},
+         {"reference", kernel_names(kReferenceKernels, kTrainReferenceKernels, op.id)},
+         {"simd", kernel_names(kCpuKernels, kTrainKernels, op.id)}});
   }
   if (options.json) return print_json(document);
   fmt::print("{:<18} {:>4}  {:<6} {}\n", "op", "id", "role", "kernels");

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/wick/arrays.h"
+#include "tools/wick/command.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -19,12 +20,6 @@ namespace fs = std::filesystem;
 std::string script() {
   const char* given = std::getenv("WICK_ORT_RUN");
   return given != nullptr ? given : WICK_SCRIPTS_DIR "/ort_run.py";
-}
-
-std::string shell_quote(const std::string& text) {
-  std::string q = "'";
-  for (char c : text) q += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return q + "'";
 }
 
 struct Finished {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "exporter/include/wick/compile.h"
@@ -24,6 +23,7 @@ namespace fs = std::filesystem;
 struct ProveCommand {
   std::string folder, out, data;
   int64_t limit = 0;
+  bool json = false;
 };
 
 double now_ms() {
@@ -118,7 +118,9 @@ class Prover {
   Prover(const ProveCommand& c)
       : trained_(open_trained(c.folder)),
         set_(open_test_set(c.data.empty() ? trained_.data : c.data, c.limit)),
-        out_(c.out) {
+        out_(c.out),
+        json_(c.json),
+        table_(c.json ? stderr : stdout) {
     fs::create_directories(out_);
   }
 
@@ -204,7 +206,8 @@ class Prover {
   void same(const std::string& what, const HostTensor& logits) {
     Difference d = difference(logits, rows_[0].logits);
     variants_[what] = d.bits;
-    if (!d.bits) fmt::print("DIFFERS: {} from the trainer's batch of 128: {}\n", what, d.text());
+    if (!d.bits)
+      fmt::print(table_, "DIFFERS: {} from the trainer's batch of 128: {}\n", what, d.text());
   }
   void variant(const std::string& name, const Model& model, const RunnerOptions& options,
                int64_t batch) {
@@ -243,6 +246,7 @@ class Prover {
       if (ta == tb) continue;
       ++count;
       fmt::print(
+          table_,
           "{}: image {} is class {} (logit {:.9g}), the trainer says {} ({:.9g} against {:.9g})\n",
           row.name, i, tb, static_cast<double>(b[tb]), ta, static_cast<double>(a[ta]),
           static_cast<double>(a[tb]));
@@ -255,11 +259,11 @@ class Prover {
         {"model", trained_.model}, {"images", set_.size()}, {"variants_bits_equal", variants_}};
     bool good =
         std::all_of(variants_.begin(), variants_.end(), [](const auto& v) { return v.second; });
-    fmt::print("\n{:<14} {:>9} {:>8} {:>12} {:>10} {:>12}  {}\n", "path", "accuracy", "max ulp",
-               "max relative", "bytes", "latency ms", "agreement with the trainer");
+    fmt::print(table_, "\n{:<14} {:>9} {:>8} {:>12} {:>10} {:>12}  {}\n", "path", "accuracy",
+               "max ulp", "max relative", "bytes", "latency ms", "agreement with the trainer");
     for (const Row& row : rows_) {
       if (!row.present) {
-        fmt::print("{:<14} {:>9}  {}\n", row.name, "-", row.note);
+        fmt::print(table_, "{:<14} {:>9}  {}\n", row.name, "-", row.note);
         report["absent"][row.name] = row.note;
         continue;
       }
@@ -275,23 +279,27 @@ class Prover {
       if (row.name == "onnxruntime") report["onnxruntime_max_rel_error"] = d.max_rel;
       good = good && (!row.promises_bits || d.bits) &&
              (row.name != "onnxruntime" || d.max_rel <= 1e-5);
-      fmt::print("{:<14} {:>8.2f}% {:>8} {:>12.3g} {:>10} {:>12}  {}\n", row.name, right * 100,
-                 d.max_ulp, d.max_rel, row.bytes != 0 ? std::to_string(row.bytes) : "-",
+      fmt::print(table_, "{:<14} {:>8.2f}% {:>8} {:>12.3g} {:>10} {:>12}  {}\n", row.name,
+                 right * 100, d.max_ulp, d.max_rel,
+                 row.bytes != 0 ? std::to_string(row.bytes) : "-",
                  row.latency_ms >= 0 ? fmt::format("{:.4f}", row.latency_ms) : "-",
                  d.bits ? "bits equal" : d.text());
     }
-    fmt::print("\nbits over thread counts and batch sizes:");
+    fmt::print(table_, "\nbits over thread counts and batch sizes:");
     for (const auto& [what, equal] : variants_)
-      fmt::print(" {} {};", what, equal ? "equal" : "DIFFER");
+      fmt::print(table_, " {} {};", what, equal ? "equal" : "DIFFER");
     std::string file = (fs::path(out_) / "report.json").string();
-    std::ofstream(file) << report.dump(2) << "\n";
-    fmt::print("\n{}\n", file);
+    write_text(file, report.dump(2) + "\n");
+    fmt::print(table_, "\n{}\n", file);
+    if (json_) print_json(report);
     return good;
   }
 
   Trained trained_;
   TestSet set_;
   std::string out_;
+  bool json_;
+  std::FILE* table_;  // stdout, unless that is for the JSON document
   std::vector<Row> rows_;
   std::map<std::string, bool> variants_;
 };
@@ -307,6 +315,7 @@ void add_prove(CLI::App& app) {
   command->add_option("-o,--out", c->out, "folder for the models and report.json")->required();
   command->add_option("--data", c->data, "the run's own by default");
   command->add_option("--limit", c->limit, "only the first N images");
+  command->add_flag("--json", c->json, "print the report to stdout, the table to stderr");
   command->footer("Example:\n  wick prove runs/lenet -o build/demo");
   command->callback([c] {
     if (!Prover(*c).run()) throw Differs{};

@@ -1,6 +1,7 @@
 // wick run: one inference on .npy files.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -19,23 +20,48 @@ struct RunCommand {
   bool trace = false, json = false;
 };
 
-class PrintTrace final : public TraceHook {
+// Counts what each backend ran and prints the steps if asked to.
+class StepTrace final : public TraceHook {
  public:
+  explicit StepTrace(bool print) : print_(print) {}
+
   void on_op(const TraceEvent& e) override {
+    ++steps_;
+    if (std::strcmp(e.backend, "cpu") == 0) ++on_cpu_[e.op];
+    if (!print_) return;
     std::string shapes;
     for (const TensorView& v : e.in)
       shapes += (shapes.empty() ? "" : " ") + std::string(to_text(v.shape).text);
-    fmt::print(stderr, "{:>4} {:<16} {:<28} {:>9.1f} us  {} ({})\n", e.index, e.op, e.kernel,
-               static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
+    fmt::print(stderr, "{:>4} {:<7} {:<16} {:<28} {:>9.1f} us  {} ({})\n", e.index, e.backend, e.op,
+               e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
   }
+
+  // "vulkan ran 9 of 10 steps; not on it, so on the CPU: Sinh (1)"
+  std::string split(const std::string& backend) const {
+    int cpu = 0;
+    std::string ops;
+    for (const auto& [op, count] : on_cpu_) {
+      cpu += count;
+      ops += fmt::format("{}{} ({})", ops.empty() ? "" : ", ", op, count);
+    }
+    std::string text = fmt::format("{} ran {} of {} steps", backend, steps_ - cpu, steps_);
+    return cpu == 0 ? text : text + "; not on it, so on the CPU: " + ops;
+  }
+
+ private:
+  bool print_;
+  int steps_ = 0;
+  std::map<std::string, int> on_cpu_;
 };
 
 void run(const RunCommand& c) {
   Model model = Model::open(c.model);
-  PrintTrace trace;
-  Runner runner(model, {c.backend, c.threads, false, c.trace ? &trace : nullptr});
+  StepTrace trace(c.trace);
+  bool traced = c.trace || c.backend != "cpu";
+  Runner runner(model, {c.backend, c.threads, false, traced ? &trace : nullptr});
   std::vector<HostTensor> inputs = named_arrays(runner.session(), model.program(), c.inputs);
   std::vector<HostTensor> outputs = runner.run(inputs);
+  if (c.backend != "cpu") fmt::print(stderr, "{}\n", trace.split(c.backend));
   if (!c.out.empty()) std::filesystem::create_directories(c.out);
   auto document = nlohmann::json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {

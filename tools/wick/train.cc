@@ -16,25 +16,34 @@ struct TrainCommand {
 void train(TrainCommand c) {
   if (c.config.out.empty()) c.config.out = fmt::format("runs/{}", c.config.model);
   c.config.progress = c.quiet ? nullptr : stderr;
-  c.config.resume_command = fmt::format("wick train {} --data {} --out {} --resume", c.config.model,
-                                        c.config.data, c.config.out);
+  std::string& resume = c.config.resume_command;
+  resume = fmt::format("wick train {} --data {} --out {} --resume", c.config.model,
+                       shell_quote(c.config.data), shell_quote(c.config.out));
+  if (c.config.threads != 1) resume += fmt::format(" --threads {}", c.config.threads);
+  if (c.config.save_every_steps != 0)
+    resume += fmt::format(" --save-every {}", c.config.save_every_steps);
   loop::TrainResult r = loop::run_training(c.config);
   if (c.json) {
-    return print_json({{"model", r.config.model},
-                       {"data", r.config.data},
-                       {"out", r.config.out},
-                       {"epochs", r.fit.epochs},
-                       {"steps", r.fit.steps},
-                       {"seed", r.config.seed},
-                       {"parameters", r.parameters},
-                       {"test_accuracy", r.fit.validation.accuracy},
-                       {"test_loss", r.fit.validation.loss},
-                       {"best_accuracy", r.fit.best_accuracy},
-                       {"best_epoch", r.fit.best_epoch},
-                       {"images_per_second", r.fit.items_per_second},
-                       {"weights_sha256", r.fit.weights_sha256},
-                       {"interrupted", r.fit.interrupted}});
+    print_json({{"model", r.config.model},
+                {"data", r.config.data},
+                {"out", r.config.out},
+                {"epochs", r.fit.epochs},
+                {"steps", r.fit.steps},
+                {"seed", r.config.seed},
+                {"parameters", r.parameters},
+                {"test_accuracy", r.fit.validation.accuracy},
+                {"test_loss", r.fit.validation.loss},
+                {"best_accuracy", r.fit.best_accuracy},
+                {"best_epoch", r.fit.best_epoch},
+                {"images_per_second", r.fit.items_per_second},
+                {"weights_sha256", r.fit.weights_sha256},
+                {"interrupted", r.fit.interrupted}});
   }
+  if (r.fit.interrupted) {
+    if (c.quiet) fmt::print(stderr, "interrupted and saved; to go on: {}\n", resume);
+    throw Interrupted{};
+  }
+  if (c.json) return;
   fmt::print(
       "{} on {}: test accuracy {:.2f} % (best {:.2f} % in epoch {}), {} parameters, {:.0f} "
       "img/s\nweights sha256 {}\n{}\n",

@@ -1,0 +1,271 @@
+// Each command on a model trained a moment ago: what it prints, what it writes, how it exits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+#include <set>
+
+#include "exporter/include/wick/compile.h"
+#include "tests/tools/command_line.h"
+#include "trainer/data/npy.h"
+#include "wick/error.h"
+
+namespace wick::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kCommands = {"train", "export",  "convert", "run",         "compare",
+                                            "bench", "inspect", "ops",     "conformance", "prove"};
+
+TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
+  Ran all = wick({"--help"});
+  EXPECT_EQ(all.code, 0);
+  for (const std::string& command : kCommands) {
+    EXPECT_THAT(all.out, ContainsRegex("\n  " + command + " "));
+    Ran help = wick({command, "--help"});
+    EXPECT_EQ(help.code, 0);
+    size_t at = help.out.find("Example:\n");
+    ASSERT_NE(at, std::string::npos) << command;
+    std::string options = help.out.substr(0, at), example = help.out.substr(at);
+    EXPECT_THAT(example, HasSubstr("  wick " + command + " "));
+    EXPECT_THAT(options, HasSubstr("--json"));
+    static const std::regex kOption(" (--?[a-z][a-z-]*)");
+    for (std::sregex_iterator it(example.begin(), example.end(), kOption), end; it != end; ++it)
+      EXPECT_THAT(options, HasSubstr((*it)[1].str())) << command;
+  }
+  // A command that is not in the list above has no test here.
+  std::string listed = all.out.substr(all.out.find("Subcommands:"));
+  size_t lines = 0;
+  for (size_t at = 0; (at = listed.find("\n  ", at)) != std::string::npos; ++at) ++lines;
+  EXPECT_EQ(lines, kCommands.size()) << listed;
+  EXPECT_THAT(wick({"--version"}).out, ContainsRegex("^[0-9]+\\.[0-9]+\\.[0-9]+\n$"));
+}
+
+TEST(Train, ReportsAsJson) {
+  const nlohmann::json& r = trained_run().report;
+  EXPECT_EQ(r.at("model"), "mlp");
+  EXPECT_EQ(r.at("epochs"), 1);
+  EXPECT_EQ(r.at("steps"), 10);
+  EXPECT_EQ(r.at("interrupted"), false);
+  EXPECT_GT(r.at("test_accuracy"), 0.3);  // chance is 0.1
+  EXPECT_EQ(r.at("weights_sha256").get<std::string>().size(), 64u);
+  EXPECT_THAT(names_in(trained_run().run),
+              ::testing::UnorderedElementsAre("config.json", "metrics.csv", "best.safetensors",
+                                              "last.safetensors"));
+}
+
+TEST(Export, BothFormatsAndJson) {
+  std::string folder = scratch() + "/exported";
+  fs::create_directories(folder);
+  Ran r = wick(
+      {"export", trained_run().run, "-o", folder + "/a.onnx", "-o", folder + "/a.wick", "--json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  nlohmann::json files = parse_json(r.out);
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].at("file"), folder + "/a.onnx");
+  EXPECT_EQ(files[0].at("opset"), 17);
+  EXPECT_EQ(files[1].at("numerics"), "exact");
+  // The same run gives the same bytes.
+  EXPECT_EQ(read_file(folder + "/a.onnx"), read_file(trained_run().onnx));
+  EXPECT_EQ(read_file(folder + "/a.wick"), read_file(trained_run().wick));
+}
+
+TEST(Run, OnnxAndWickAndConvertedGiveTheSameBytes) {
+  const TrainedRun& t = trained_run();
+  std::string converted = scratch() + "/converted.wick", image = scratch() + "/images.npy";
+  Ran c = wick({"convert", t.onnx, "-o", converted, "--json"});
+  EXPECT_EQ(c.code, 0) << c.err;
+  EXPECT_EQ(parse_json(c.out).at("file"), converted);
+  write_npy_u8(image, {3, 1, 28, 28});
+  std::string first;
+  for (const std::string& model : {t.wick, t.onnx, converted}) {
+    std::string out = scratch() + "/out";
+    fs::remove_all(out);
+    Ran r = wick({"run", model, "--input", "image=" + image, "-o", out, "--json"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    nlohmann::json outputs = parse_json(r.out);
+    ASSERT_EQ(outputs.size(), 1u);
+    EXPECT_EQ(outputs[0].at("name"), "logits");
+    EXPECT_EQ(outputs[0].at("shape"), nlohmann::json({3, 10}));
+    EXPECT_THAT(outputs[0].at("label").get<std::string>(), ContainsRegex("^[0-9]$"));
+    EXPECT_EQ(outputs[0].at("file"), out + "/logits.npy");
+    std::string bytes = read_file(out + "/logits.npy");
+    EXPECT_EQ(bytes.size(), 128u + 3 * 10 * 4);
+    if (first.empty()) first = bytes;
+    EXPECT_EQ(bytes, first) << model;
+  }
+  Ran plain = wick({"run", t.wick, "-i", image, "--trace"});
+  EXPECT_THAT(plain.out, AllOf(HasSubstr("logits float32[3,10]"), HasSubstr("first row: ")));
+  EXPECT_THAT(plain.err, ContainsRegex("cpu +FusedLinear"));
+}
+
+TEST(Run, VulkanSaysWhatTheCpuRan) {
+  std::string model = scratch() + "/sinh.onnx", x = scratch() + "/x.npy";
+  export_onnx(small_graph(0, OpId::kSinh), model);
+  write_npy_f32(x, {5, 3});
+  Ran cpu = wick({"run", model, "-i", x, "-o", scratch() + "/on_cpu"});
+  ASSERT_EQ(cpu.code, 0) << cpu.err;
+  Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "-o", scratch() + "/on_vulkan"});
+  if (r.code == 1) {  // said, not silently run elsewhere
+    EXPECT_THAT(r.err, HasSubstr("wick: vulkan: "));
+    GTEST_SKIP() << "no Vulkan device";
+  }
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "vulkan ran 2 of 3 steps; not on it, so on the CPU: Sinh (1)\n");
+  data::HostArray a = data::read_npy(scratch() + "/on_cpu/y.npy"),
+                  b = data::read_npy(scratch() + "/on_vulkan/y.npy");
+  ASSERT_EQ(a.bytes.size(), b.bytes.size());
+  for (size_t i = 0; i < a.bytes.size() / 4; ++i) {
+    float p, q;
+    memcpy(&p, a.bytes.data() + 4 * i, 4);
+    memcpy(&q, b.bytes.data() + 4 * i, 4);
+    // two sums of four and of three products of numbers below 2, in any order
+    EXPECT_NEAR(p, q, 1e-5f) << i;
+  }
+}
+
+TEST(Compare, EqualModels) {
+  const TrainedRun& t = trained_run();
+  Ran r = wick({"compare", t.wick, t.onnx});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "logits [4,10]: bits equal\n");
+  nlohmann::json j = parse_json(wick({"compare", t.wick, t.onnx, "--json", "--batch", "2"}).out);
+  EXPECT_EQ(j.at("within_tolerance"), true);
+  EXPECT_EQ(j.at("first_different_node"), "");
+  EXPECT_EQ(j.at("outputs")[0].at("bits_equal"), true);
+  EXPECT_EQ(j.at("outputs")[0].at("max_ulp"), 0);
+}
+
+TEST(Compare, OtherWeightsNameTheFirstNodeThatDiffers) {
+  std::string a = scratch() + "/a.onnx", b = scratch() + "/b.onnx";
+  export_onnx(small_graph(), a);
+  export_onnx(small_graph(0.25f), b);
+  Ran r = wick({"compare", a, b});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, ContainsRegex("^y \\[4,2\\]: max ulp [0-9]+, max relative [0-9.e-]+ \\(worst "
+                                   "element [0-9]+: .* vs .*\\)\n"));
+  // The first MatMul and the Relu agree; only the second MatMul has other weights.
+  EXPECT_THAT(r.out, ContainsRegex("first node that differs: MatMul .*second"));
+  EXPECT_EQ(wick({"compare", a, b, "--tolerance", "10"}).code, 0);
+  Ran json = wick({"compare", a, b, "--json"});
+  EXPECT_EQ(json.code, 3);
+  EXPECT_THAT(parse_json(json.out).at("first_different_node").get<std::string>(),
+              HasSubstr("MatMul"));
+}
+
+TEST(Bench, JsonOfEachBatchSize) {
+  Ran r = wick(
+      {"bench", trained_run().wick, "--batch", "1,3", "--seconds", "0.02", "--split", "--json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  nlohmann::json rows = parse_json(r.out);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].at("batch"), 3);
+  for (const auto& row : rows) {
+    EXPECT_GT(row.at("p50_ms"), 0);
+    EXPECT_GE(row.at("p95_ms"), row.at("p50_ms"));
+    EXPECT_GE(row.at("p99_ms"), row.at("p95_ms"));
+    EXPECT_GE(row.at("runs"), 10);
+    for (const char* key : {"items_per_s", "load_ms", "first_run_ms", "peak_rss_mb"})
+      EXPECT_GT(row.at(key), 0) << key;
+    EXPECT_TRUE(row.at("split_ms").contains("FusedLinear")) << row;
+  }
+}
+
+TEST(Inspect, ShowsPortsOpsAndProvenance) {
+  Ran text = wick({"inspect", trained_run().wick});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(ContainsRegex("input +image uint8\\[batch,1,28,28\\]"),
+                              ContainsRegex("output +logits float32\\[batch,10\\]"),
+                              HasSubstr("numerics exact")));
+  nlohmann::json j = parse_json(wick({"inspect", trained_run().wick, "--json"}).out);
+  EXPECT_EQ(j.at("inputs")[0].at("name"), "image");
+  EXPECT_EQ(j.at("labels").size(), 10u);
+  EXPECT_EQ(j.at("growing"), false);
+  EXPECT_EQ(j.at("provenance").at("weights_sha256").get<std::string>().size(), 64u);
+  EXPECT_EQ(j.at("metadata").at("wick.model"), "mlp");
+}
+
+TEST(Ops, ListsAndSearches) {
+  nlohmann::json all = parse_json(wick({"ops", "--json"}).out);
+  std::set<std::string> names;
+  for (const auto& op : all) {
+    names.insert(op.at("name").get<std::string>());
+    EXPECT_FALSE(op.at("reference").empty()) << op;
+  }
+  EXPECT_EQ(names.size(), all.size());
+  EXPECT_EQ(names.count("Relu"), 1u);
+  Ran conv = wick({"ops", "--search", "conv"});
+  EXPECT_THAT(conv.out, AllOf(HasSubstr("FusedConv"), ::testing::Not(HasSubstr("Relu"))));
+}
+
+TEST(Prove, EveryPathOnTheFirstImages) {
+  std::string out = scratch() + "/proof";
+  Ran r = wick({"prove", trained_run().run, "-o", out, "--limit", "20", "--json"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  nlohmann::json report = parse_json(r.out);
+  EXPECT_EQ(parse_json(read_file(out + "/report.json")), report);
+  EXPECT_EQ(report.at("images"), 20);
+  for (const char* path : {"trainer", "interpreter", "wick_cpu", "onnx_wick"}) {
+    EXPECT_EQ(report.at("bits_equal").at(path), true) << path;
+    EXPECT_EQ(report.at("accuracy").at(path), report.at("accuracy").at("trainer")) << path;
+  }
+  for (const auto& [what, equal] : report.at("variants_bits_equal").items())
+    EXPECT_EQ(equal, true) << what;
+  EXPECT_THAT(r.err, HasSubstr("agreement with the trainer"));
+  EXPECT_EQ(read_file(out + "/mlp.wick"), read_file(trained_run().wick));
+}
+
+// One case that passes and one that fails, against lists that say otherwise.
+TEST(Conformance, ExpectationsAreHeldByName) {
+  std::string cases = scratch() + "/cases", expected = scratch() + "/expected.txt",
+              list = scratch() + "/list.txt";
+  for (const char* name : {"good", "bad"}) {
+    std::string folder = cases + "/" + name + "/test_data_set_0";
+    fs::create_directories(folder);
+    export_onnx(small_graph(), cases + "/" + name + "/model.onnx");
+    // TensorProto of f32[1,3]: dims, data_type, raw_data of zeros; MatMul and Relu keep them zero
+    auto tensor = [](char columns, char value) {
+      return std::string("\x08\x01\x08") + columns + "\x10\x01\x4a" +
+             static_cast<char>(columns * 4) + std::string(static_cast<size_t>(columns) * 4, value);
+    };
+    write_file(folder + "/input_0.pb", tensor(3, '\0'));
+    write_file(folder + "/output_0.pb", tensor(2, std::string(name) == "good" ? '\0' : '\x3f'));
+  }
+  Ran r = wick({"conformance", cases, "--write-expect", expected, "--json", scratch() + "/c.json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "1 of 2 pass (dyn, cpu)\n");
+  nlohmann::json report = parse_json(read_file(scratch() + "/c.json"));
+  EXPECT_EQ(report.at("passing"), nlohmann::json({"good"}));
+  EXPECT_THAT(report.at("failures").at("bad").get<std::string>(), HasSubstr("expected 0.7"));
+  EXPECT_THAT(read_file(expected), HasSubstr("\ngood dyn\n"));
+  EXPECT_EQ(wick({"conformance", cases, "--expect", expected}).code, 0);
+  // Another mode adds to the list and takes nothing from it.
+  EXPECT_EQ(wick({"conformance", cases, "--mode", "flat", "--write-expect", expected}).code, 0);
+  EXPECT_THAT(read_file(expected), HasSubstr("\ngood dyn flat\n"));
+
+  write_file(expected, "bad dyn\n");
+  Ran wrong = wick({"conformance", cases, "--expect", expected});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_THAT(wrong.out, AllOf(HasSubstr("unexpected pass: good\n"),
+                               HasSubstr("unexpected failure: bad: output 0: element 0"),
+                               HasSubstr("2 results differ from " + expected + " in mode dyn"),
+                               HasSubstr("--write-expect " + expected)));
+  write_file(expected, "good dyn\ngone dyn\n");
+  Ran gone = wick({"conformance", cases, "--expect", expected});
+  EXPECT_EQ(gone.code, 3);
+  EXPECT_THAT(
+      gone.out,
+      HasSubstr(
+          "expected to pass, but not among the tests (if it is gone, remove its line): gone\n"));
+  write_file(list, "# two\ngood\nmissing\n");
+  EXPECT_THAT(wick({"conformance", cases, "--list", list, "-v"}).out,
+              AllOf(HasSubstr("1 of 2 pass"), HasSubstr("FAIL missing: cannot open")));
+}
+
+}  // namespace
+}  // namespace wick::test

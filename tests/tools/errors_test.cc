@@ -1,0 +1,228 @@
+// What a user does wrong, and what the command says: the whole of stderr and the exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "exporter/include/wick/compile.h"
+#include "tests/support/small_disk.h"
+#include "tests/tools/command_line.h"
+#include "wick/error.h"
+#include "wick_onnx.pb.h"
+
+namespace wick::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+// Failed work: exit 1, one message on stderr that starts with the program's name, no output.
+std::string failure(const std::vector<std::string>& arguments) {
+  Ran r = wick(arguments);
+  EXPECT_EQ(r.code, 1) << "signal " << r.signal;
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(r.err.rfind("wick: ", 0), 0u) << r.err;
+  return r.err;
+}
+std::string misuse(const std::vector<std::string>& arguments) {
+  Ran r = wick(arguments);
+  EXPECT_EQ(r.code, 2) << "signal " << r.signal;
+  EXPECT_EQ(r.out, "");
+  EXPECT_THAT(r.err, HasSubstr("Run with --help for more information."));
+  return r.err;
+}
+
+TEST(Usage, MistakesExitTwoAndNameTheOption) {
+  EXPECT_THAT(misuse({}), HasSubstr("A subcommand is required"));
+  EXPECT_THAT(misuse({"trian"}), HasSubstr("'trian' is no command; there are: train export"));
+  EXPECT_THAT(misuse({"train", "vgg"}), AllOf(HasSubstr("vgg"), HasSubstr("lenet")));
+  EXPECT_THAT(misuse({"train", "--epoch", "3"}), HasSubstr("'--epoch' is no option of wick train"));
+  EXPECT_THAT(misuse({"run", "m.wick"}), HasSubstr("--input is required"));
+  EXPECT_THAT(misuse({"run", "m.wick", "-i", "x.npy", "--backend", "cuda"}),
+              AllOf(HasSubstr("cuda"), HasSubstr("vulkan")));
+  EXPECT_THAT(misuse({"compare", "a.onnx"}), HasSubstr("a second model or --against onnxruntime"));
+  EXPECT_THAT(misuse({"export", "run", "-o", "m.pt"}),
+              HasSubstr("must end in .onnx or .wick, got 'm.pt'"));
+  EXPECT_THAT(misuse({"convert", "m.onnx", "-o", "m.tflite"}), HasSubstr("got 'm.tflite'"));
+  EXPECT_THAT(misuse({"conformance", "d", "--mode", "static"}), HasSubstr("static"));
+}
+
+TEST(Missing, DataSaysWhereItWasLookedForAndWhatToDo) {
+  std::string none = scratch() + "/none";
+  EXPECT_EQ(failure({"train", "mlp", "--data", none, "--out", scratch() + "/x"}),
+            "wick: [data] no folder " + none +
+                " and no data set of that name; known: fashion-mnist, mnist, tinydigits. "
+                "Fashion-MNIST: apt install dataset-fashion-mnist, then --data fashion-mnist\n");
+  EXPECT_THAT(
+      failure({"train", "mlp", "--data", "mnist", "--out", scratch() + "/x"}),
+      AllOf(HasSubstr("[data] mnist not found (looked in "), HasSubstr(none + "/data/mnist"),
+            HasSubstr("or set WICK_DATA"), HasSubstr("or give --data DIR")));
+  std::string half = scratch() + "/half";
+  fs::create_directories(half);
+  write_file(half + "/train-images-idx3-ubyte", "");
+  EXPECT_EQ(failure({"train", "mlp", "--data", half, "--out", scratch() + "/x"}),
+            "wick: [data] " + half +
+                " lacks train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte "
+                "(each also with .gz)\n");
+  EXPECT_FALSE(fs::exists(scratch() + "/x")) << "a run's folder was made before its data was found";
+}
+
+TEST(Missing, FilesAreNamed) {
+  std::string none = scratch() + "/none.wick", wick_file = trained_run().wick;
+  for (const std::vector<std::string>& c :
+       std::vector<std::vector<std::string>>{{"run", none, "-i", "x.npy"},
+                                             {"compare", none, wick_file},
+                                             {"compare", wick_file, none},
+                                             {"bench", none},
+                                             {"inspect", none},
+                                             {"convert", none, "-o", scratch() + "/m.wick"}}) {
+    EXPECT_EQ(failure(c), "wick: cannot open '" + none + "': No such file or directory\n") << c[0];
+  }
+  EXPECT_THAT(failure({"run", wick_file, "-i", scratch() + "/none.npy"}),
+              AllOf(HasSubstr(scratch() + "/none.npy"), HasSubstr("No such file")));
+  EXPECT_THAT(failure({"export", scratch() + "/none", "-o", scratch() + "/m.wick"}),
+              AllOf(HasSubstr("/none holds no trained model"), HasSubstr("wick train --out")));
+  EXPECT_THAT(failure({"prove", scratch() + "/none", "-o", scratch() + "/p"}),
+              HasSubstr("holds no trained model"));
+  EXPECT_THAT(failure({"conformance", scratch() + "/none"}), HasSubstr("is not a folder"));
+  EXPECT_THAT(failure({"train", "mlp", "--data", trained_run().images, "--out", scratch() + "/new",
+                       "--resume"}),
+              HasSubstr("/new/last.safetensors"));
+}
+
+TEST(Onnx, EveryUnknownOperatorIsListed) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  auto* other = model.add_opset_import();
+  other->set_domain("com.example");
+  other->set_version(1);
+  auto* g = model.mutable_graph();
+  auto describe = [](onnx::ValueInfoProto* v, const char* name) {
+    v->set_name(name);
+    v->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+    v->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(2);
+  };
+  describe(g->add_input(), "x");
+  describe(g->add_output(), "d");
+  auto node = [g](const char* type, const char* name, const char* in, const char* out,
+                  const char* domain) {
+    auto* n = g->add_node();
+    n->set_op_type(type);
+    n->set_name(name);
+    n->set_domain(domain);
+    n->add_input(in);
+    n->add_output(out);
+  };
+  node("Relu", "known", "x", "a", "");
+  node("Frobnicate", "one", "a", "b", "");
+  node("Twiddle", "two", "b", "c", "com.example");
+  node("Frobnicate", "", "c", "d", "");
+  std::string path = scratch() + "/unknown.onnx";
+  write_file(path, model.SerializeAsString());
+  std::string said =
+      "wick: " + path +
+      ": 3 node(s) of the ONNX model cannot be read:\n"
+      "  Frobnicate 'one': the operator is not supported\n"
+      "  com.example::Twiddle 'two': its domain is not supported\n"
+      "  Frobnicate 'd': the operator is not supported\n"
+      "Replace them before exporting, or cut the model where they begin; `wick ops` lists what "
+      "there "
+      "is.\n";
+  EXPECT_EQ(failure({"run", path, "-i", "x.npy"}), said);
+  EXPECT_EQ(failure({"inspect", path}), said);
+  EXPECT_EQ(failure({"convert", path, "-o", scratch() + "/u.wick"}), said);
+  EXPECT_FALSE(fs::exists(scratch() + "/u.wick"));
+}
+
+TEST(Inputs, WrongShapesAndTypesSayWhatIsExpected) {
+  std::string model = trained_run().wick, a = scratch() + "/a.npy";
+  auto said = [&](const std::vector<int>& shape) {
+    write_npy_u8(a, shape);
+    return failure({"run", model, "-i", a});
+  };
+  EXPECT_EQ(said({1, 28, 28}),
+            "wick: run: input image: [1,28,28] has rank 3, the program says 4\n");
+  EXPECT_EQ(said({2, 1, 28, 27}),
+            "wick: run: input image: dimension 3 of [2,1,28,27] should be 28\n");
+  EXPECT_EQ(said({0, 1, 28, 28}), "wick: run: input image: batch is 0, allowed are 1 to 1048576\n");
+  write_npy_f32(a, {1, 1, 28, 28});
+  EXPECT_EQ(failure({"run", model, "-i", a}),
+            "wick: run: input image is float32, the program takes uint8\n");
+  write_npy_u8(a, {1, 1, 28, 28});
+  EXPECT_EQ(failure({"run", model, "-i", "picture=" + a}),
+            "wick: there is no input for 'picture=" + a + "'; the model's inputs: image\n");
+  EXPECT_THAT(failure({"run", model, "-i", a, "-i", a}), HasSubstr("the model's inputs: image"));
+  write_file(a, "no array");
+  EXPECT_THAT(failure({"run", model, "-i", a}), AllOf(HasSubstr(a), HasSubstr("not an NPY file")));
+}
+
+TEST(Files, DamagedModelsAreErrors) {
+  std::string bytes = read_file(trained_run().wick), path = scratch() + "/damaged.wick";
+  write_file(path, bytes.substr(0, bytes.size() / 2));
+  EXPECT_THAT(failure({"inspect", path}), HasSubstr(path));
+  write_file(path, "text\n");
+  EXPECT_THAT(failure({"inspect", path}), HasSubstr("ONNX"));
+  write_file(path, "");
+  EXPECT_THAT(failure({"inspect", path}), HasSubstr(path));
+  EXPECT_EQ(failure({"convert", trained_run().wick, "-o", scratch() + "/m.onnx"}),
+            "wick: " + trained_run().wick +
+                " is a .wick file already: only ONNX models can be converted\n");
+}
+
+// Every command that writes a model or an array, on a disk that is full: the old file stays.
+TEST(FullDisk, ExportsKeepTheOldFiles) {
+  const TrainedRun& t = trained_run();
+  std::string disk = scratch() + "/disk", x = scratch() + "/batch.npy";
+  fs::create_directories(disk);
+  write_npy_u8(x, {512, 1, 28, 28});
+  std::string small = scratch() + "/small.onnx";
+  export_onnx(small_graph(), small);
+  // The mlp's weights are over two megabytes.
+  bool done = on_small_disk(disk, 64 << 10, [&] {
+    fs::copy_file(small, disk + "/m.onnx");
+    std::string old = read_file(small), npy(3000, 'n');
+    write_file(disk + "/m.wick", old);
+    write_file(disk + "/logits.npy", npy);
+    write_file(disk + "/filler", std::string(36 << 10, 'x'));
+    for (const char* name : {"m.onnx", "m.wick"}) {
+      std::string file = disk + "/" + name;
+      std::string said = "wick: cannot write " + file +
+                         ": No space left on device; an older file of this name is unchanged\n";
+      EXPECT_EQ(failure({"export", t.run, "-o", file}), said);
+      EXPECT_EQ(failure({"convert", t.onnx, "-o", file}), said);
+      EXPECT_EQ(read_file(file), old) << name;
+    }
+    Ran r = wick({"run", t.wick, "-i", x, "-o", disk});  // 20 KB of logits
+    EXPECT_EQ(r.code, 1);
+    EXPECT_THAT(r.err, HasSubstr("cannot write " + disk + "/logits.npy: No space left on device"));
+    EXPECT_EQ(read_file(disk + "/logits.npy"), npy);
+    EXPECT_THAT(names_in(disk),
+                ::testing::UnorderedElementsAre("m.onnx", "m.wick", "logits.npy", "filler"));
+  });
+  if (!done) GTEST_SKIP() << WICK_NO_SMALL_DISK;
+}
+
+// Needs no rights: the shell's limit on the size of a file stops the write in its middle.
+TEST(FullDisk, ALimitOnFileSizesKeepsTheOldFiles) {
+  const TrainedRun& t = trained_run();
+  std::string folder = scratch() + "/limited";
+  fs::create_directories(folder);
+  for (const char* name : {"m.onnx", "m.wick"}) {
+    std::string file = folder + "/" + name;
+    write_file(file, "old");
+    // dash counts blocks of 512 bytes; the signal that comes with the limit is ignored
+    Ran r = shell("trap '' XFSZ; ulimit -f 128; wick export " + t.run + " -o " + file);
+    EXPECT_EQ(r.code, 1);
+    EXPECT_EQ(r.err, "wick: cannot write " + file +
+                         ": File too large; an older file of this name is unchanged\n");
+    EXPECT_EQ(read_file(file), "old");
+  }
+  EXPECT_EQ(names_in(folder).size(), 2u);
+}
+
+}  // namespace
+}  // namespace wick::test
