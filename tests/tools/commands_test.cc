@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<std::string> kCommands = {"train", "export",  "convert", "run",         "compare",
                                             "bench", "inspect", "ops",     "conformance", "prove"};
@@ -156,6 +157,34 @@ TEST(Compare, OtherWeightsNameTheFirstNodeThatDiffers) {
   EXPECT_EQ(json.code, 3);
   EXPECT_THAT(parse_json(json.out).at("first_different_node").get<std::string>(),
               HasSubstr("MatMul"));
+}
+
+TEST(Compare, NamesTheNodeAcrossFormats) {
+  std::string a = scratch() + "/across_a.onnx", b = scratch() + "/across_b.onnx",
+              compiled = scratch() + "/across_a.wick";
+  export_onnx(small_graph(), a);
+  export_onnx(small_graph(0.25f), b);
+  ASSERT_EQ(wick({"convert", a, "-o", compiled}).code, 0);
+  Ran r = wick({"compare", compiled, b});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, ContainsRegex("first node that differs: MatMul .*second"));
+  Ran refused = wick({"compare", compiled, "--against", "onnxruntime"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("ONNX Runtime takes the ONNX file"));
+}
+
+TEST(Compare, NamesTheNodeThatOnnxRuntimeAnswersOtherwise) {
+  const TrainedRun& t = trained_run();
+  Ran r = wick({"compare", t.onnx, "--against", "onnxruntime"});
+  if (r.code == 1 && r.err.find("not installed") != std::string::npos)
+    GTEST_SKIP() << "onnxruntime not installed";
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, Not(HasSubstr("first node")));
+  // Sums in another order: some node's bits differ, never those of the input's cast.
+  Ran exact = wick({"compare", t.onnx, "--against", "onnxruntime", "--tolerance", "0"});
+  EXPECT_EQ(exact.code, 3) << exact.err;
+  EXPECT_THAT(exact.out, ContainsRegex("first node that differs: "));
+  EXPECT_THAT(exact.out, Not(HasSubstr("differs: Cast")));
 }
 
 TEST(Bench, JsonOfEachBatchSize) {

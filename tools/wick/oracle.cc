@@ -10,6 +10,7 @@
 
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
+#include "tools/wick/scratch_folder.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -38,22 +39,6 @@ Finished shell(const std::string& command) {
   return f;
 }
 
-// A folder of its own, gone at the end.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "wick-oracle-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw Error("cannot make a temporary folder", Code::kIo);
-    path = pattern;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-};
-
 std::string command(const std::string& model, const std::string& rest) {
   return fmt::format("python3 {} {} {} 2>&1", shell_quote(script()), shell_quote(model), rest);
 }
@@ -72,28 +57,28 @@ std::vector<HostTensor> run_onnxruntime(const std::string& model,
                                         Span<const HostTensor> inputs,
                                         const std::vector<std::string>& output_names) {
   if (auto why = onnxruntime_missing()) throw Error(*why, Code::kNotFound);
-  Scratch scratch;
+  ScratchFolder scratch;
   std::string rest;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    fs::path file = scratch.path / fmt::format("in{}.npy", i);
-    write_array(file.string(), inputs[i]);
-    rest += fmt::format("--input {} ", shell_quote(input_names[i] + "=" + file.string()));
+    std::string file = scratch.file(fmt::format("in{}.npy", i));
+    write_array(file, inputs[i]);
+    rest += fmt::format("--input {} ", shell_quote(input_names[i] + "=" + file));
   }
-  Finished f = shell(command(model, rest + "-o " + shell_quote(scratch.path.string())));
+  Finished f = shell(command(model, rest + "-o " + shell_quote(scratch.path())));
   if (f.code != 0) throw Error(fmt::format("ONNX Runtime: {}", f.out));
   std::vector<HostTensor> outputs;
   for (const std::string& name : output_names) {
     std::string file = name;
     for (char& c : file) c = c == '/' ? '_' : c;
-    outputs.push_back(read_array((scratch.path / (file + ".npy")).string()));
+    outputs.push_back(read_array(scratch.file(file + ".npy")));
   }
   return outputs;
 }
 
 double bench_onnxruntime(const std::string& model, const HostTensor& input, int threads,
                          double seconds) {
-  Scratch scratch;
-  std::string file = (scratch.path / "in.npy").string();
+  ScratchFolder scratch;
+  std::string file = scratch.file("in.npy");
   write_array(file, input);
   Finished f = shell(command(model, fmt::format("--input {} --bench --threads {} --seconds {}",
                                                 shell_quote(file), threads, seconds)));
