@@ -31,7 +31,7 @@ Data get_data() {
     for (int64_t i = 0; i < n; ++i) {
       bool stands = label.data<int64_t>()[i] == 1;
       for (int64_t k = 0, line = at.data<int64_t>()[i]; k < 28; ++k) {
-        x.mutable_data<float>()[i * 784 + (stands ? k * 28 + line : line * 28 + k)] += 0.5f;
+        x.mutable_data<float>()[i * 784 + (stands ? k * 28 + line : line * 28 + k)] += 1.0f;
       }
     }
     return wick::data::Batch{x, label};
