@@ -76,7 +76,7 @@ constexpr WideKind kWideKind = std::is_same_v<Wide<T>, double>    ? WideKind::kR
                                : std::is_same_v<Wide<T>, int64_t> ? WideKind::kSigned
                                                                   : WideKind::kUnsigned;
 
-// Both read `from`, a step apart (store: one), and write n elements.
+// Reads n elements `step` apart, writes them one after the other.
 using CastLoop = void (*)(const void* from, int64_t step, int64_t n, void* to);
 
 template <class From, class To>
@@ -88,6 +88,18 @@ void direct(const void* from, int64_t step, int64_t n, void* to) {
   } else {
     for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i * step]);
   }
+}
+
+template <class From>
+void widen(const void* from, int64_t step, int64_t n, void* to) {
+  const From* x = static_cast<const From*>(from);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<Wide<From>*>(to)[i] = convert<Wide<From>>(x[i * step]);
+}
+template <class W, class To>
+void narrow(const void* from, int64_t, int64_t n, void* to) {
+  const W* x = static_cast<const W*>(from);
+  for (int64_t i = 0; i < n; ++i) static_cast<To*>(to)[i] = convert<To>(x[i]);
 }
 
 CastLoop find_direct(DType from, DType to) {
@@ -105,7 +117,7 @@ struct Widen {
 Widen find_widen(DType from) {
   switch (from) {
 #define X(T, name) \
-  case dtype_of<T>: return {direct<T, Wide<T>>, kWideKind<T>};
+  case dtype_of<T>: return {widen<T>, kWideKind<T>};
     WICK_CAST_TYPES(X)
 #undef X
     default: return {};
@@ -116,7 +128,7 @@ template <class W>
 CastLoop find_narrow_from(DType to) {
   switch (to) {
 #define X(T, name) \
-  case dtype_of<T>: return direct<W, T>;
+  case dtype_of<T>: return narrow<W, T>;
     WICK_CAST_TYPES(X)
 #undef X
     default: return nullptr;
@@ -141,8 +153,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const auto x_size = static_cast<int64_t>(dtype_size(in[0].dtype));
   const auto y_size = static_cast<int64_t>(dtype_size(out[0].dtype));
   const CastLoop one = find_direct(in[0].dtype, out[0].dtype);
-  const Widen widen = find_widen(in[0].dtype);
-  const CastLoop narrow = find_narrow(widen.kind, out[0].dtype);
+  const Widen first = find_widen(in[0].dtype);
+  const CastLoop second = find_narrow(first.kind, out[0].dtype);
   ElementLoop<1> loop(out[0], &in[0]);
   const int64_t step = loop.stride[0][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
@@ -152,8 +164,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     alignas(8) char wide[kBlock * 8];
     for (int64_t i = 0; i < n; i += kBlock) {
       const int64_t count = n - i < kBlock ? n - i : kBlock;
-      widen.loop(row + i * step * x_size, step, count, wide);
-      narrow(wide, 1, count, to + i * y_size);
+      first.loop(row + i * step * x_size, step, count, wide);
+      second(wide, 1, count, to + i * y_size);
     }
   });
   return {};
