@@ -4,7 +4,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/math_scalar.h"
-#include "runtime/kernels/reference/rows.h"
+#include "runtime/kernels/reference/widest.h"
 
 namespace wick {
 namespace {
@@ -173,17 +173,41 @@ T mixed_power(T x, E y) {
   }
 }
 
+template <class T, class E>
+void powers(const T* x, int64_t step, const E* y, int64_t n, T* z) {
+  for (int64_t i = 0; i < n; ++i) z[i] = mixed_power<T, E>(x[i * step], y[i]);
+}
+
 template <class T>
 Status run_pow(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  switch (in[1].dtype) {
-#define X(E, name)  \
-  case dtype_of<E>: \
-    return zip<T, E, T>(ctx, in, out, [](T x, E y) { return mixed_power<T, E>(x, y); });
-    WICK_NUMBER_TYPES(X)
-#undef X
-    default: break;
+  if (in[1].dtype == dtype_of<T>) {
+    return zip<T, T, T>(ctx, in, out, [](T x, T y) { return mixed_power<T, T>(x, y); });
   }
-  return error(Code::kUnsupported, "no power with an exponent of %s", dtype_name(in[1].dtype));
+  const Widen widen = reference::find_widen(in[1].dtype);
+  if (widen.loop == nullptr) {
+    return error(Code::kUnsupported, "no power with an exponent of %s", dtype_name(in[1].dtype));
+  }
+  const T* x = in[0].as<T>();
+  const char* y = in[1].as<char>();
+  T* z = out[0].as<T>();
+  const auto size = static_cast<int64_t>(dtype_size(in[1].dtype));
+  ElementLoop<2> loop(out[0], in.data());
+  const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    WidestBlock wide;
+    for (int64_t i = 0; i < n; i += kWidestBlock) {
+      const int64_t count = n - i < kWidestBlock ? n - i : kWidestBlock;
+      widen.loop(y + (offset[1] + i * sy) * size, sy, count, &wide);
+      const T* px = x + offset[0] + i * sx;
+      T* pz = z + at + i;
+      switch (widen.kind) {
+        case Widen::Kind::kReal: powers(px, sx, wide.as<double>(), count, pz); break;
+        case Widen::Kind::kSigned: powers(px, sx, wide.as<int64_t>(), count, pz); break;
+        case Widen::Kind::kUnsigned: powers(px, sx, wide.as<uint64_t>(), count, pz); break;
+      }
+    }
+  });
+  return {};
 }
 
 template <class T>

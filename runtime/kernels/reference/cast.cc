@@ -4,12 +4,12 @@
 #include <type_traits>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/reference/rows.h"
+#include "runtime/kernels/reference/widest.h"
 
 namespace wick {
 namespace {
 
-using reference::kIs16;
+using namespace reference;
 
 // Rounds to odd: a following rounding to a shorter format is then the correct single rounding.
 float to_float_odd(double d) {
@@ -65,17 +65,6 @@ To convert(From v) {
 
 #define WICK_CAST_TYPES(X) WICK_NUMBER_TYPES(X) X(bool, "bool")
 
-constexpr int64_t kBlock = 512;
-
-template <class T>
-using Wide = std::conditional_t<std::is_floating_point_v<T> || kIs16<T>, double,
-                                std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
-enum class WideKind { kReal, kSigned, kUnsigned };
-template <class T>
-constexpr WideKind kWideKind = std::is_same_v<Wide<T>, double>    ? WideKind::kReal
-                               : std::is_same_v<Wide<T>, int64_t> ? WideKind::kSigned
-                                                                  : WideKind::kUnsigned;
-
 // Reads n elements `step` apart, writes them one after the other.
 using CastLoop = void (*)(const void* from, int64_t step, int64_t n, void* to);
 
@@ -91,10 +80,10 @@ void direct(const void* from, int64_t step, int64_t n, void* to) {
 }
 
 template <class From>
-void widen(const void* from, int64_t step, int64_t n, void* to) {
+void widen(const void* from, int64_t step, int64_t n, WidestBlock* to) {
+  using W = Widest<From>;
   const From* x = static_cast<const From*>(from);
-  for (int64_t i = 0; i < n; ++i)
-    static_cast<Wide<From>*>(to)[i] = convert<Wide<From>>(x[i * step]);
+  for (int64_t i = 0; i < n; ++i) reinterpret_cast<W*>(to->bytes)[i] = convert<W>(x[i * step]);
 }
 template <class W, class To>
 void narrow(const void* from, int64_t, int64_t n, void* to) {
@@ -110,20 +99,6 @@ CastLoop find_direct(DType from, DType to) {
   return nullptr;
 }
 
-struct Widen {
-  CastLoop loop;
-  WideKind kind;
-};
-Widen find_widen(DType from) {
-  switch (from) {
-#define X(T, name) \
-  case dtype_of<T>: return {widen<T>, kWideKind<T>};
-    WICK_CAST_TYPES(X)
-#undef X
-    default: return {};
-  }
-}
-
 template <class W>
 CastLoop find_narrow_from(DType to) {
   switch (to) {
@@ -134,9 +109,10 @@ CastLoop find_narrow_from(DType to) {
     default: return nullptr;
   }
 }
-CastLoop find_narrow(WideKind kind, DType to) {
-  if (kind == WideKind::kReal) return find_narrow_from<double>(to);
-  return kind == WideKind::kSigned ? find_narrow_from<int64_t>(to) : find_narrow_from<uint64_t>(to);
+CastLoop find_narrow(Widen::Kind kind, DType to) {
+  if (kind == Widen::Kind::kReal) return find_narrow_from<double>(to);
+  return kind == Widen::Kind::kSigned ? find_narrow_from<int64_t>(to)
+                                      : find_narrow_from<uint64_t>(to);
 }
 
 bool castable(DType t) {
@@ -161,17 +137,30 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     const char* row = x + offset[0] * x_size;
     char* to = y + at * y_size;
     if (one != nullptr) return one(row, step, n, to);
-    alignas(8) char wide[kBlock * 8];
-    for (int64_t i = 0; i < n; i += kBlock) {
-      const int64_t count = n - i < kBlock ? n - i : kBlock;
-      first.loop(row + i * step * x_size, step, count, wide);
-      second(wide, 1, count, to + i * y_size);
+    WidestBlock wide;
+    for (int64_t i = 0; i < n; i += kWidestBlock) {
+      const int64_t count = n - i < kWidestBlock ? n - i : kWidestBlock;
+      first.loop(row + i * step * x_size, step, count, &wide);
+      second(wide.bytes, 1, count, to + i * y_size);
     }
   });
   return {};
 }
 
 }  // namespace
+
+Widen reference::find_widen(DType from) {
+  switch (from) {
+#define X(T, name)                                                                \
+  case dtype_of<T>:                                                               \
+    return {widen<T>, std::is_same_v<Widest<T>, double>    ? Widen::Kind::kReal   \
+                      : std::is_same_v<Widest<T>, int64_t> ? Widen::Kind::kSigned \
+                                                           : Widen::Kind::kUnsigned};
+    WICK_CAST_TYPES(X)
+#undef X
+    default: return {};
+  }
+}
 
 WICK_REF_ROWS(Cast, {"cast.any.ref", kStridedInputs, match, nullptr, nullptr, run});
 WICK_NO_CPU_ROWS(Cast);

@@ -1,12 +1,13 @@
-// Cast between every two types, rows longer than a block and strided, against long double (which
-// holds every value of every type): one rounding to floats, saturation from floats to integers,
-// wrapping between integers.
+// Ops between every two types. Cast: rows longer than a block and strided, against long double
+// (which holds every value of every type): one rounding to floats, saturation from floats to
+// integers, wrapping between integers.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "runtime/core/half.h"
 #include "runtime/kernels/kernel.h"
@@ -119,6 +120,52 @@ void check_all() {
 TEST(Cast, EveryPairOfTypes) {
   check_all<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
             uint32_t, uint64_t, bool>();
+}
+
+// An exponent of any dtype gives what the same number in the base's own dtype gives.
+template <class T, class E>
+void check_power(int64_t step) {
+  constexpr int64_t kCount = 1300;
+  std::vector<T> x(kCount), own(kCount), got(kCount), want(kCount);
+  std::vector<E> y(static_cast<size_t>(kCount * step));
+  for (int64_t i = 0; i < kCount; ++i) {
+    const auto k = static_cast<size_t>(i);
+    x[k] = static_cast<T>(static_cast<float>(i % 6));
+    own[k] = static_cast<T>(static_cast<float>(i % 7 % 4));
+    y[k * static_cast<size_t>(step)] = static_cast<E>(static_cast<float>(i % 7 % 4));
+  }
+  Shape shape{kCount};
+  Strides strides = contiguous_strides(shape);
+  strides[0] = step;
+  TensorView base(x.data(), dtype_of<T>, shape);
+  auto run = [&](TensorView exponent, std::vector<T>& z) {
+    TensorView in[2] = {base, exponent}, out(z.data(), dtype_of<T>, shape);
+    static constexpr const KernelSet* kReference[] = {&kReferenceKernels};
+    KernelQuery query{OpId::kPow, nullptr, {in, 2}, {&out, 1}, 1};
+    const KernelRow* row = find_kernel(kReference, query);
+    ASSERT_NE(row, nullptr);
+    ASSERT_TRUE(row->run(KernelCtx(), {in, 2}, {&out, 1}, nullptr).ok());
+  };
+  run(TensorView(own.data(), dtype_of<T>, shape), want);
+  run(TensorView(y.data(), dtype_of<E>, shape, strides), got);
+  EXPECT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(T)), 0)
+      << dtype_name(dtype_of<T>) << " to the power of " << dtype_name(dtype_of<E>) << ", step "
+      << step;
+}
+
+template <class T, class... E>
+void check_powers_of() {
+  (check_power<T, E>(1), ...);
+  (check_power<T, E>(2), ...);
+}
+template <class... T>
+void check_powers() {
+  (check_powers_of<T, T...>(), ...);
+}
+
+TEST(Pow, EveryPairOfTypes) {
+  check_powers<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+               uint32_t, uint64_t>();
 }
 
 }  // namespace
