@@ -13,6 +13,31 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 size_t bytes(int64_t floats) { return sizeof(float) * static_cast<size_t>(floats); }
 
+// Rows of a few floats, where a call to memcpy costs more than the copy.
+void copy_floats(const float* from, int64_t n, float* to) {
+  constexpr int64_t kStep = 4;
+  constexpr size_t kStepBytes = sizeof(float) * kStep;
+  if (n < kStep || n > 64) {
+    memcpy(to, from, bytes(n));
+    return;
+  }
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) memcpy(to + i, from + i, kStepBytes);
+  if (i < n) memcpy(to + n - kStep, from + n - kStep, kStepBytes);
+}
+
+// Zeroes row[0, lo) and row[hi, cols); may zero what lies between.
+void zero_edges(float* row, int64_t lo, int64_t hi, int64_t cols) {
+  constexpr int64_t kEdge = 4;
+  if (cols >= kEdge && lo <= kEdge && cols - hi <= kEdge) {
+    memset(row, 0, sizeof(float) * kEdge);
+    memset(row + cols - kEdge, 0, sizeof(float) * kEdge);
+  } else {
+    memset(row, 0, bytes(lo));
+    memset(row + hi, 0, bytes(cols - hi));
+  }
+}
+
 int64_t image_floats(const ConvPlan& p) {
   if (!p.padded) return 0;
   const int64_t channels = p.path == ConvPlan::Path::kDepthwise ? 1 : p.shape.ic;
@@ -54,14 +79,14 @@ ConvTiles group_tiles(const TileKernels& t, const ConvPlan& p, int64_t g, const 
 
 void fill_offsets(const ConvPlan& p, int32_t* offset) {
   const ConvShape& s = p.shape;
-  for (int64_t c = 0; c < s.group_in(); ++c) {
-    for (int64_t i = 0; i < s.kh; ++i) {
-      for (int64_t j = 0; j < s.kw; ++j) {
-        *offset++ = static_cast<int32_t>(c * p.image.channel_floats() +
-                                         p.image.at(i * s.dilation_h, j * s.dilation_w));
-      }
+  const int64_t taps = s.taps();
+  for (int64_t i = 0; i < s.kh; ++i) {
+    for (int64_t j = 0; j < s.kw; ++j) {
+      offset[i * s.kw + j] = static_cast<int32_t>(p.image.at(i * s.dilation_h, j * s.dilation_w));
     }
   }
+  const auto channel = static_cast<int32_t>(p.image.channel_floats());
+  for (int64_t t = taps; t < s.group_in() * taps; ++t) offset[t] = offset[t - taps] + channel;
 }
 
 void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, const float* w,
@@ -132,16 +157,15 @@ void pad_channel(const PaddedImage& image, const float* x, int64_t h, int64_t w,
           memset(out, 0, bytes(image.cols));
           continue;
         }
-        const float* from = x + row * w - shift;
-        for (int64_t c = 0; c < lo; ++c) out[c] = 0;
+        zero_edges(out, lo, hi, image.cols);
+        const float* from = x + row * w;
         if (image.split_w == 1) {
-          memcpy(out + lo, from + lo, bytes(hi - lo));
+          copy_floats(from + lo - shift, hi - lo, out + lo);
         } else if (image.split_w == 2) {
-          for (int64_t c = lo; c < hi; ++c) out[c] = from[2 * c];
+          for (int64_t c = lo; c < hi; ++c) out[c] = from[2 * c - shift];
         } else {
-          for (int64_t c = lo; c < hi; ++c) out[c] = from[image.split_w * c];
+          for (int64_t c = lo; c < hi; ++c) out[c] = from[image.split_w * c - shift];
         }
-        for (int64_t c = hi; c < image.cols; ++c) out[c] = 0;
       }
     }
   }

@@ -165,6 +165,20 @@ class Product {
     args.out_step = g_.c_row;
     args.resume = k > 0;
     const bool last = k + depth == g_.k && !g_.epilogue.empty();
+    if (i1 - i0 == 1) {
+      args.row_count = 1;
+      args.rows[0] = a;
+      for (int64_t p = p0; p < p1; p += kRowPanels) {
+        const int64_t col = j + p * t_.nr;
+        const int64_t end = j + std::min(cols, std::min(p1, p + kRowPanels) * t_.nr);
+        args.vec = v.base + p * v.panel_step;
+        args.cols = static_cast<int>(end - col);
+        args.out = g_.c + i0 * g_.c_row + col;
+        t_.row(args, v.panel_step);
+        if (last) finish(args, i0, col);
+      }
+      return;
+    }
     for (int64_t p = p0; p < p1; ++p) {
       const int64_t col = j + p * t_.nr;
       args.vec = v.base + p * v.panel_step;

@@ -177,6 +177,51 @@ void tile_any(const TileArgs& t) {
   }
 }
 
+// One row over kVecs vectors of up to three panels side by side: more sums than a tile of one row
+// has, because each step of k waits for the one before.
+template <int kVecs>
+HWY_NOINLINE void row_body(const TileArgs& t, int64_t panel_step) {
+  const TileTag d;
+  const int rest = t.cols - (kVecs - 1) * kLanes;
+  TileVec acc[kVecs];
+#pragma GCC unroll 9
+  for (int v = 0; v + 1 < kVecs; ++v) {
+    acc[v] = t.resume ? hn::LoadU(d, t.out + v * kLanes) : hn::Zero(d);
+  }
+  acc[kVecs - 1] = t.resume ? load_n(d, t.out + (kVecs - 1) * kLanes, rest) : hn::Zero(d);
+  const float* row = t.rows[0];
+  const float* vec = t.vec;
+  const int64_t row_step = t.row_step;
+  const int64_t vec_step = t.vec_step;
+  for (int64_t k = t.k; k > 0; --k) {
+    const TileVec a = hn::Set(d, *row);
+#pragma GCC unroll 9
+    for (int v = 0; v < kVecs; ++v) {
+      const float* from = vec + v / kNv * panel_step + v % kNv * kLanes;
+      acc[v] = fused_mul_add(a, hn::LoadU(d, from), acc[v]);
+    }
+    row += row_step;
+    vec += vec_step;
+  }
+#pragma GCC unroll 9
+  for (int v = 0; v + 1 < kVecs; ++v) hn::StoreU(acc[v], d, t.out + v * kLanes);
+  store_n(acc[kVecs - 1], d, t.out + (kVecs - 1) * kLanes, rest);
+}
+
+void row_of_panels(const TileArgs& t, int64_t panel_step) {
+  switch ((t.cols + kLanes - 1) / kLanes) {
+    case 1: return row_body<1>(t, panel_step);
+    case 2: return row_body<2>(t, panel_step);
+    case 3: return row_body<3>(t, panel_step);
+    case 4: return row_body<4>(t, panel_step);
+    case 5: return row_body<5>(t, panel_step);
+    case 6: return row_body<6>(t, panel_step);
+    case 7: return row_body<7>(t, panel_step);
+    case 8: return row_body<8>(t, panel_step);
+    default: return row_body<9>(t, panel_step);
+  }
+}
+
 // The activations that are a step or two; the others take a pass of their own.
 HWY_INLINE TileVec activate(const Epilogue& e, TileVec y) {
   using simd_math::F;
@@ -218,43 +263,76 @@ void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t
   }
 }
 
-template <bool kByColumn>
-HWY_INLINE TileVec epilogue_vec(const TileTag d, const Epilogue& e, int64_t channel, int n,
-                                const float* residual, TileVec y) {
-  const auto load = [&](const float* p) HWY_ATTR {
-    return kByColumn ? load_n(d, p + channel, n) : hn::Set(d, p[channel]);
-  };
-  if (e.bias != nullptr) y = hn::Add(y, load(e.bias));
-  if (e.scale != nullptr) y = fused_mul_add(y, load(e.scale), load(e.shift));
-  if (residual != nullptr) y = hn::Add(y, load_n(d, residual, n));
-  return activate(e, y);
+// Rows whose lanes are different channels.
+void finish_columns(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step,
+                    float* dst, int64_t dst_step, int64_t rows, int64_t cols) {
+  const TileTag d;
+  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
+    for (int64_t c = 0; c < cols; c += kLanes) {
+      const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
+      const int64_t at = channel0 + c;
+      TileVec y = load_n(d, src + c, n);
+      if (e.bias != nullptr) y = hn::Add(y, load_n(d, e.bias + at, n));
+      if (e.scale != nullptr) {
+        y = fused_mul_add(y, load_n(d, e.scale + at, n), load_n(d, e.shift + at, n));
+      }
+      if (e.residual != nullptr) {
+        y = hn::Add(y, load_n(d, e.residual + r * e.residual_step + c, n));
+      }
+      store_n(activate(e, y), d, dst + c, n);
+    }
+  }
 }
 
-template <bool kByColumn>
-HWY_INLINE void finish_row(const Epilogue& e, int64_t channel, const float* src, float* dst,
-                           const float* residual, int64_t cols) {
+// Rows of one channel each, or all of one channel.
+template <Activation kAct, bool kResidual>
+void finish_rows(const Epilogue& e, int64_t channel, const float* src, int64_t src_step, float* dst,
+                 int64_t dst_step, int64_t rows, int64_t cols) {
   const TileTag d;
-  for (int64_t c = 0; c < cols; c += kLanes) {
-    const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
-    const float* r = residual == nullptr ? nullptr : residual + c;
-    const TileVec y = load_n(d, src + c, n);
-    store_n(epilogue_vec<kByColumn>(d, e, channel + (kByColumn ? c : 0), n, r, y), d, dst + c, n);
+  Epilogue fixed;  // its activation a constant, for activate() to fold
+  fixed.act = kAct;
+  fixed.alpha = e.alpha;
+  fixed.beta = e.beta;
+  const bool scaled = e.scale != nullptr;
+  const int64_t whole = cols / kLanes * kLanes;
+  const int rest = static_cast<int>(cols - whole);
+  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
+    // y + -0 is y, whatever y.
+    const TileVec bias = hn::Set(d, e.bias == nullptr ? -0.0f : e.bias[channel]);
+    const TileVec scale = hn::Set(d, scaled ? e.scale[channel] : 0.0f);
+    const TileVec shift = hn::Set(d, scaled ? e.shift[channel] : 0.0f);
+    const auto value = [&](int64_t c, int n) HWY_ATTR {
+      TileVec y = hn::Add(load_n(d, src + c, n), bias);
+      if (scaled) y = fused_mul_add(y, scale, shift);
+      if (kResidual) y = hn::Add(y, load_n(d, e.residual + r * e.residual_step + c, n));
+      return activate(fixed, y);
+    };
+    for (int64_t c = 0; c < whole; c += kLanes) hn::StoreU(value(c, kLanes), d, dst + c);
+    if (rest != 0) store_n(value(whole, rest), d, dst + whole, rest);
+    if (e.channel == Epilogue::Channel::kRow) ++channel;
+  }
+}
+
+using FinishRows = void (*)(const Epilogue&, int64_t, const float*, int64_t, float*, int64_t,
+                            int64_t, int64_t);
+template <bool kResidual>
+FinishRows finish_rows_of(Activation act) {
+  switch (act) {
+    case Activation::kRelu: return finish_rows<Activation::kRelu, kResidual>;
+    case Activation::kClip: return finish_rows<Activation::kClip, kResidual>;
+    case Activation::kLeakyRelu: return finish_rows<Activation::kLeakyRelu, kResidual>;
+    default: return finish_rows<Activation::kNone, kResidual>;
   }
 }
 
 void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step, float* dst,
             int64_t dst_step, int64_t rows, int64_t cols) {
-  float* const first = dst;
-  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
-    const float* residual = e.residual == nullptr ? nullptr : e.residual + r * e.residual_step;
-    if (e.channel == Epilogue::Channel::kColumn) {
-      finish_row<true>(e, channel0, src, dst, residual, cols);
-    } else {
-      const int64_t channel = channel0 + (e.channel == Epilogue::Channel::kRow ? r : 0);
-      finish_row<false>(e, channel, src, dst, residual, cols);
-    }
+  FinishRows body = finish_columns;
+  if (e.channel != Epilogue::Channel::kColumn) {
+    body = e.residual == nullptr ? finish_rows_of<false>(e.act) : finish_rows_of<true>(e.act);
   }
-  if (e.act >= Activation::kSigmoid) activate_rows(e.act, first, dst_step, rows, cols);
+  body(e, channel0, src, src_step, dst, dst_step, rows, cols);
+  if (e.act >= Activation::kSigmoid) activate_rows(e.act, dst, dst_step, rows, cols);
 }
 
 // Four independent sums, so that the FMA's latency is hidden.
@@ -327,7 +405,8 @@ const TileKernels* tile_set() {
                                        &tile_any<Walk::kVecTable>,
                                        &finish,
                                        &transpose,
-                                       &taps};
+                                       &taps,
+                                       &row_of_panels};
   return &kSet;
 }
 

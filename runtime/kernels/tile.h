@@ -15,6 +15,7 @@
 namespace wick {
 
 constexpr int kMaxTileRows = 8;
+constexpr int kRowPanels = 3;
 
 struct TileArgs {
   const float* rows[kMaxTileRows];  // row_count valid ones
@@ -66,6 +67,9 @@ struct TileKernels {
   // readable and out writable up to the next multiple of `lanes`.
   void (*taps)(const float* x, const int32_t* offset, const float* w, int64_t taps, float* out,
                int64_t count);
+  // `tile` for one row and up to kRowPanels * nr columns, which lie in panels of nr columns that
+  // many elements apart.
+  void (*row)(const TileArgs&, int64_t panel_step);
 };
 
 // The best target's set (see simd.h); fetched once, at plan time.

@@ -21,10 +21,31 @@ struct BenchCommand {
   bool json = false, split = false;
 };
 
+// By op, the sum over its steps of each step's median: one preempted run does not colour a split.
 class SplitTrace final : public TraceHook {
  public:
-  void on_op(const TraceEvent& e) override { ns[e.op] += e.end_ns - e.begin_ns; }
-  std::map<std::string, uint64_t> ns;
+  void on_op(const TraceEvent& e) override {
+    Step& step = steps_[e.index];
+    step.op = e.op;
+    step.ns.push_back(e.end_ns - e.begin_ns);
+  }
+  void clear() { steps_.clear(); }
+  std::map<std::string, double> ms() {
+    std::map<std::string, double> sums;
+    for (auto& [index, step] : steps_) {
+      auto middle = step.ns.begin() + static_cast<ptrdiff_t>(step.ns.size() / 2);
+      std::nth_element(step.ns.begin(), middle, step.ns.end());
+      sums[step.op] += static_cast<double>(*middle) / 1e6;
+    }
+    return sums;
+  }
+
+ private:
+  struct Step {
+    std::string op;
+    std::vector<uint64_t> ns;
+  };
+  std::map<int64_t, Step> steps_;
 };
 
 double now_s() {
@@ -67,7 +88,7 @@ void bench(const BenchCommand& c) {
     check(runner.session().run(in, out), "run");
     double first_ms = (now_s() - begin) * 1e3;
     for (int i = 0; i < 5; ++i) check(runner.session().run(in, out), "run");
-    trace.ns.clear();
+    trace.clear();
     std::vector<double> times;
     for (double end = now_s() + c.seconds; now_s() < end || times.size() < 10;) {
       // the session's own memory each time: outputs are not copied
@@ -95,8 +116,8 @@ void bench(const BenchCommand& c) {
                           {"first_run_ms", first_ms},
                           {"peak_rss_mb", static_cast<double>(usage.ru_maxrss) / 1024},
                           {"arena_bytes", runner.session().arena_bytes()}};
-    for (const auto& [op, ns] : trace.ns)
-      row["split_ms"][op] = static_cast<double>(ns) / 1e6 / static_cast<double>(times.size());
+    const std::map<std::string, double> split = trace.ms();
+    for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
     document.push_back(row);
     if (c.json) continue;
     fmt::print(
@@ -106,11 +127,7 @@ void bench(const BenchCommand& c) {
         batch, runner.session().threads(), c.backend, at(0.5), at(0.95), at(0.99),
         row["items_per_s"].get<double>(), model.load_ms(), first_ms,
         row["peak_rss_mb"].get<double>(), times.size());
-    if (c.split) {
-      for (const auto& [op, ns] : trace.ns) {
-        fmt::print("  {:<18} {:.4f} ms\n", op, row["split_ms"][op].get<double>());
-      }
-    }
+    for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
   }
   if (c.json) print_json(document);
 }
