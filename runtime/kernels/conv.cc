@@ -13,31 +13,6 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 size_t bytes(int64_t floats) { return sizeof(float) * static_cast<size_t>(floats); }
 
-// Rows of a few floats, where a call to memcpy costs more than the copy.
-void copy_floats(const float* from, int64_t n, float* to) {
-  constexpr int64_t kStep = 4;
-  constexpr size_t kStepBytes = sizeof(float) * kStep;
-  if (n < kStep || n > 64) {
-    memcpy(to, from, bytes(n));
-    return;
-  }
-  int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) memcpy(to + i, from + i, kStepBytes);
-  if (i < n) memcpy(to + n - kStep, from + n - kStep, kStepBytes);
-}
-
-// Zeroes row[0, lo) and row[hi, cols); may zero what lies between.
-void zero_edges(float* row, int64_t lo, int64_t hi, int64_t cols) {
-  constexpr int64_t kEdge = 4;
-  if (cols >= kEdge && lo <= kEdge && cols - hi <= kEdge) {
-    memset(row, 0, sizeof(float) * kEdge);
-    memset(row + cols - kEdge, 0, sizeof(float) * kEdge);
-  } else {
-    memset(row, 0, bytes(lo));
-    memset(row + hi, 0, bytes(cols - hi));
-  }
-}
-
 int64_t image_floats(const ConvPlan& p) {
   if (!p.padded) return 0;
   const int64_t channels = p.path == ConvPlan::Path::kDepthwise ? 1 : p.shape.ic;
@@ -94,7 +69,7 @@ void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, 
                        float* scratch) {
   const ConvShape& s = p.shape;
   float* flat = scratch + image_floats(p);
-  pad_channel(p.image, x, s.h, s.w, s.pad_top, s.pad_left, scratch);
+  pad_channel(t, p.image, x, s.h, s.w, s.pad_top, s.pad_left, scratch);
   const int64_t wide = p.image.cols;
   const int64_t chunk = std::clamp<int64_t>(kDepthwiseChunk / wide, 1, s.oh);
   for (int64_t o = 0; o < s.group_out(); ++o) {
@@ -141,31 +116,40 @@ void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const fl
 
 }  // namespace
 
-void pad_channel(const PaddedImage& image, const float* x, int64_t h, int64_t w, int64_t pad_top,
-                 int64_t pad_left, float* out) {
+void pad_channel(const TileKernels& kernels, const PaddedImage& image, const float* x, int64_t h,
+                 int64_t w, int64_t pad_top, int64_t pad_left, float* out) {
   for (int64_t ph = 0; ph < image.split_h; ++ph) {
-    for (int64_t pw = 0; pw < image.split_w; ++pw) {
-      // Columns [lo, hi) of this plane lie inside the input.
+    // Rows [top, bottom) of these planes lie inside the input.
+    const int64_t down = pad_top - ph;
+    const int64_t top =
+        std::clamp<int64_t>(ceil_div(std::max<int64_t>(down, 0), image.split_h), 0, image.rows);
+    const int64_t bottom = std::clamp<int64_t>(
+        ceil_div(std::max<int64_t>(h + down, 0), image.split_h), top, image.rows);
+    for (int64_t pw = 0; pw < image.split_w; ++pw, out += image.rows * image.cols) {
+      // And columns [lo, hi).
       const int64_t shift = pad_left - pw;
       const int64_t lo =
           std::clamp<int64_t>(ceil_div(std::max<int64_t>(shift, 0), image.split_w), 0, image.cols);
       const int64_t hi = std::clamp<int64_t>(
           ceil_div(std::max<int64_t>(w + shift, 0), image.split_w), lo, image.cols);
-      for (int64_t r = 0; r < image.rows; ++r, out += image.cols) {
-        const int64_t row = r * image.split_h + ph - pad_top;
-        if (row < 0 || row >= h) {
-          memset(out, 0, bytes(image.cols));
-          continue;
-        }
-        zero_edges(out, lo, hi, image.cols);
-        const float* from = x + row * w;
-        if (image.split_w == 1) {
-          copy_floats(from + lo - shift, hi - lo, out + lo);
-        } else if (image.split_w == 2) {
-          for (int64_t c = lo; c < hi; ++c) out[c] = from[2 * c - shift];
+      memset(out, 0, bytes(top * image.cols));
+      memset(out + bottom * image.cols, 0, bytes((image.rows - bottom) * image.cols));
+      if (top == bottom) continue;
+      const float* from = x + (top * image.split_h - down) * w;
+      float* to = out + top * image.cols;
+      if (image.split_w == 1 && lo < hi) {
+        kernels.pad_rows(from + lo - shift, image.split_h * w, bottom - top, lo, hi, image.cols,
+                         to);
+        continue;
+      }
+      for (int64_t r = top; r < bottom; ++r, from += image.split_h * w, to += image.cols) {
+        memset(to, 0, bytes(lo));
+        if (image.split_w == 2) {
+          for (int64_t c = lo; c < hi; ++c) to[c] = from[2 * c - shift];
         } else {
-          for (int64_t c = lo; c < hi; ++c) out[c] = from[image.split_w * c - shift];
+          for (int64_t c = lo; c < hi; ++c) to[c] = from[image.split_w * c - shift];
         }
+        memset(to + hi, 0, bytes(image.cols - hi));
       }
     }
   }
@@ -260,8 +244,8 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
   const int64_t out_floats = s.oc * s.oh * s.ow;
   const int64_t per_task = task_scratch_floats(kernels, p);
   const auto pad = [&](int64_t n, int64_t c, float* to) {
-    pad_channel(p.image, x + n * in_floats + c * s.h * s.w, s.h, s.w, s.pad_top, s.pad_left,
-                to + c * p.image.channel_floats());
+    pad_channel(kernels, p.image, x + n * in_floats + c * s.h * s.w, s.h, s.w, s.pad_top,
+                s.pad_left, to + c * p.image.channel_floats());
   };
   const auto tiles = [&](int64_t n, int64_t g, const float* image) {
     Epilogue e = epilogue;

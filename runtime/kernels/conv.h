@@ -59,8 +59,8 @@ void conv(const TileKernels& kernels, const ConvPlan& plan, const float* x, cons
           float* y, const Epilogue& epilogue, float* scratch, ThreadPool* pool);
 
 // One channel, h x w, into its padded form; what lies outside is zero.
-void pad_channel(const PaddedImage& image, const float* x, int64_t h, int64_t w, int64_t pad_top,
-                 int64_t pad_left, float* out);
+void pad_channel(const TileKernels& kernels, const PaddedImage& image, const float* x, int64_t h,
+                 int64_t w, int64_t pad_top, int64_t pad_left, float* out);
 
 // The same by plain loops with std::fma.
 void conv_ref(const ConvShape& s, const float* x, const float* w, float* y,

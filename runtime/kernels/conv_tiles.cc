@@ -46,6 +46,46 @@ Cut cut(const ConvTiles& c, int wanted) {
   return r;
 }
 
+bool is_clip(Activation act) {
+  return act == Activation::kNone || act == Activation::kRelu || act == Activation::kClip;
+}
+
+// Pixel tiles that stop at the end of each output row need no pass over what they wrote, but fill
+// their last vector less well. In multiply-adds of a vector:
+bool rows_are_faster(const ConvTiles& c) {
+  constexpr int64_t kTile = 6, kPass = 5;  // a tile's start and end, by row; the pass, by vector
+  const TileKernels& t = *c.kernels;
+  const int64_t row = ceil_div(c.cols, t.lanes), flat = (c.rows - 1) * c.x_row + c.cols;
+  const int64_t by_row = c.rows * (row * c.k + ceil_div(c.cols, t.nr) * kTile);
+  const int64_t at_once =
+      ceil_div(flat, t.lanes) * c.k + ceil_div(flat, t.nr) * kTile + c.rows * row * kPass;
+  return c.x_has_slack && by_row < at_once;
+}
+
+void pixel_rows(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, int64_t block1) {
+  const TileKernels& t = *c.kernels;
+  TileArgs args = {};
+  args.k = c.k;
+  args.row_step = t.mr;
+  args.vec_offset = c.offset;
+  args.out_step = c.out_channel;
+  for (int64_t b = block0; b < block1; ++b) {
+    const int64_t channel = b * t.mr;
+    args.row_count = static_cast<int>(std::min<int64_t>(t.mr, c.channels - channel));
+    for (int r = 0; r < t.mr; ++r) args.rows[r] = c.weights + channel * c.k + r;
+    for (int64_t i = row0; i < row1; ++i) {
+      for (int64_t q = 0; q < c.cols; q += t.nr) {
+        args.cols = static_cast<int>(std::min<int64_t>(t.nr, c.cols - q));
+        args.vec = c.x + i * c.x_row + q;
+        args.out = c.out + channel * c.out_channel + i * c.out_row + q;
+        Epilogue e = region(c, channel, i, q);
+        e.residual_step = c.out_channel;
+        t.tile_finish(args, e, channel);
+      }
+    }
+  }
+}
+
 void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, int64_t block1,
                  float* scratch) {
   const TileKernels& t = *c.kernels;
@@ -53,6 +93,11 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
   const int64_t count = (row1 - row0 - 1) * c.x_row + c.cols;
   // Without dropped columns a tile is written where it belongs.
   const bool in_place = c.x_row == c.cols && c.out_row == c.cols && c.out_col == 1;
+  const bool clips = c.out_col == 1 && is_clip(c.epilogue.act);
+  if (!in_place && clips && rows_are_faster(c)) {
+    return pixel_rows(c, row0, row1, block0, block1);
+  }
+  const bool finishes = in_place && clips && !c.epilogue.empty();
   const int64_t flat_step = round_up(kPixelChunk + c.x_row, t.nr);
   const int64_t whole = c.x_has_slack ? count : count / t.lanes * t.lanes;
   float* tail = scratch + t.mr * flat_step;
@@ -77,7 +122,13 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
       args.cols = static_cast<int>(std::min<int64_t>(t.nr, whole - q));
       args.vec = c.x + begin + q;
       args.out = flat + q;
-      t.tile_vec_table(args);
+      if (finishes) {
+        Epilogue e = region(c, channel, row0, q);
+        e.residual_step = c.out_channel;
+        t.tile_finish(args, e, channel);
+      } else {
+        t.tile_vec_table(args);
+      }
     }
     if (whole < count) {
       args.cols = static_cast<int>(count - whole);
@@ -86,11 +137,13 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
       t.tile(args);
     }
     if (in_place) {
-      if (!c.epilogue.empty()) {
-        Epilogue e = region(c, channel, row0, 0);
+      const int64_t done = finishes ? whole : 0;
+      if (done < count && !c.epilogue.empty()) {
+        Epilogue e = region(c, channel, row0, done);
         e.channel = Epilogue::Channel::kRow;
         e.residual_step = c.out_channel;
-        t.finish(e, channel, flat, c.out_channel, flat, c.out_channel, args.row_count, count);
+        t.finish(e, channel, flat + done, c.out_channel, flat + done, c.out_channel,
+                 args.row_count, count - done);
       }
       continue;
     }

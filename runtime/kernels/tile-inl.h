@@ -6,6 +6,8 @@
 #define WICK_KERNELS_TILE_INL_H_
 #endif
 
+#include <cstring>
+
 #include "hwy/highway.h"
 #include "runtime/kernels/math-inl.h"
 #include "runtime/kernels/tile.h"
@@ -69,10 +71,17 @@ enum class Walk { kStep, kRowTable, kVecTable };
 // index.
 #define WICK_OPAQUE(x) asm("" : "+r"(x))
 
+// What a clip cuts below; at -infinity it changes nothing, NaN included.
+HWY_INLINE float lower_bound(const Epilogue& e) {
+  if (e.act == Activation::kRelu) return 0.0f;
+  return e.act == Activation::kClip ? e.alpha : -__builtin_huge_valf();
+}
+
 // Rows beyond row_count repeat the last row: they read and write the same values again, which costs
 // less than a body for each count.
-template <Walk kWalk, int kRows, int kVecs>
-HWY_NOINLINE void tile_body(const TileArgs& t) {
+template <Walk kWalk, int kRows, int kVecs, bool kFinish = false>
+HWY_NOINLINE void tile_body(const TileArgs& t, [[maybe_unused]] const Epilogue* e = nullptr,
+                            [[maybe_unused]] int64_t channel0 = 0) {
   const TileTag d;
   const int last = t.row_count - 1;
   // The last vector may be partial in `out` (whole without masked moves); it never is in `vec`.
@@ -123,6 +132,47 @@ HWY_NOINLINE void tile_body(const TileArgs& t) {
     }
     if (kWalk != Walk::kVecTable) vec += vec_step;
     if (kWalk != Walk::kRowTable) at += row_step;
+  }
+
+  if constexpr (kFinish) {
+    const bool scaled = e->scale != nullptr;
+    const float* residual = e->residual;
+    const bool below = e->act == Activation::kClip;
+    const TileVec low = hn::Set(d, lower_bound(*e)), high = hn::Set(d, e->beta);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const int64_t channel = channel0 + HWY_MIN(r, last);
+      // y + -0 is y, whatever y.
+      const TileVec bias = hn::Set(d, e->bias == nullptr ? -0.0f : e->bias[channel]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Add(acc[r][v], bias);
+      if (scaled) {
+        const TileVec scale = hn::Set(d, e->scale[channel]), shift = hn::Set(d, e->shift[channel]);
+#pragma GCC unroll 3
+        for (int v = 0; v < kVecs; ++v) acc[r][v] = fused_mul_add(acc[r][v], scale, shift);
+      }
+      if (residual != nullptr) {
+#pragma GCC unroll 3
+        for (int v = 0; v + 1 < kVecs; ++v) {
+          acc[r][v] = hn::Add(acc[r][v], hn::LoadU(d, residual + v * kLanes));
+        }
+        const float* end = residual + (kVecs - 1) * kLanes;
+        const TileVec part = kHaveMaskedMoves ? hn::MaskedLoad(mask, d, end) : hn::LoadU(d, end);
+        acc[r][kVecs - 1] = hn::Add(acc[r][kVecs - 1], part);
+        residual += r < last ? e->residual_step : 0;
+      }
+      // clip, of which relu and no activation at all are the first half
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) {
+        acc[r][v] = hn::IfThenElse(hn::Le(acc[r][v], low), low, acc[r][v]);
+      }
+      if (below) {
+#pragma GCC unroll 3
+        for (int v = 0; v < kVecs; ++v) {
+          acc[r][v] = hn::IfThenElse(hn::Ge(acc[r][v], high), high, acc[r][v]);
+        }
+      }
+    }
   }
 
   float* out = t.out;
@@ -335,6 +385,51 @@ void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_s
   if (e.act >= Activation::kSigmoid) activate_rows(e.act, dst, dst_step, rows, cols);
 }
 
+void tile_finish(const TileArgs& t, const Epilogue& e, int64_t channel0) {
+  if (!kHaveMaskedMoves && t.cols % kLanes != 0) {
+    tile_any<Walk::kVecTable>(t);
+    Epilogue by_row = e;
+    by_row.channel = Epilogue::Channel::kRow;
+    finish(by_row, channel0, t.out, t.out_step, t.out, t.out_step, t.row_count, t.cols);
+  } else if (t.cols > 2 * kLanes) {
+    tile_body<Walk::kVecTable, kMr, 3, true>(t, &e, channel0);
+  } else if (t.cols > kLanes) {
+    tile_body<Walk::kVecTable, kMr, 2, true>(t, &e, channel0);
+  } else {
+    tile_body<Walk::kVecTable, kMr, 1, true>(t, &e, channel0);
+  }
+}
+
+void pad_rows(const float* from, int64_t from_step, int64_t rows, int64_t lo, int64_t hi,
+              int64_t cols, float* to) {
+  if (!kHaveMaskedMoves) {
+    for (int64_t r = 0; r < rows; ++r, from += from_step, to += cols) {
+      for (int64_t c = 0; c < lo; ++c) to[c] = 0;
+      memcpy(to + lo, from, sizeof(float) * static_cast<size_t>(hi - lo));
+      for (int64_t c = hi; c < cols; ++c) to[c] = 0;
+    }
+    return;
+  }
+  const TileTag d;
+  const auto lanes_until = [&](int64_t n) HWY_ATTR {
+    return hn::FirstN(d, static_cast<size_t>(HWY_MIN(HWY_MAX(n, int64_t{0}), int64_t{kLanes})));
+  };
+  for (int64_t c = 0; c < cols; c += kLanes) {
+    const auto inside = hn::And(lanes_until(hi - c), hn::Not(lanes_until(lo - c)));
+    const auto kept = lanes_until(cols - c);
+    // The vector may begin before `from`, where no lane is loaded: not a pointer C++ knows.
+    uintptr_t at = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(c - lo) * 4;
+    for (int64_t r = 0; r < rows; ++r, at += static_cast<uintptr_t>(from_step) * 4) {
+      const TileVec v = hn::MaskedLoad(inside, d, reinterpret_cast<const float*>(at));
+      if (cols - c >= kLanes) {
+        hn::StoreU(v, d, to + r * cols + c);
+      } else {
+        hn::BlendedStore(v, kept, d, to + r * cols + c);
+      }
+    }
+  }
+}
+
 // Four independent sums, so that the FMA's latency is hidden.
 void taps(const float* x, const int32_t* offset, const float* w, int64_t n, float* out,
           int64_t count) {
@@ -406,7 +501,9 @@ const TileKernels* tile_set() {
                                        &finish,
                                        &transpose,
                                        &taps,
-                                       &row_of_panels};
+                                       &row_of_panels,
+                                       &tile_finish,
+                                       &pad_rows};
   return &kSet;
 }
 
