@@ -20,6 +20,11 @@ constexpr int64_t kStreamM = 8,
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
+// Columns that the last, not full panel of packed B takes.
+int64_t tail_width(const TileKernels& kernels, int64_t n) {
+  return round_up(n % kernels.nr, kernels.lanes);
+}
+
 // Panel by panel of A: [k][mr]. Rows beyond `rows` are left out; the tile repeats the last one.
 void pack_a(const TileKernels& kernels, const float* a, int64_t a_row, int64_t a_col, int64_t rows,
             int64_t k, float* packed) {
@@ -42,8 +47,7 @@ void pack_a(const TileKernels& kernels, const float* a, int64_t a_row, int64_t a
 
 // One panel of B, [k][nr], zero beyond `cols`.
 void pack_panel(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col, int64_t k,
-                int64_t cols, float* packed) {
-  const int64_t nr = kernels.nr;
+                int64_t cols, int64_t nr, float* packed) {
   const size_t bytes = sizeof(float) * static_cast<size_t>(cols);
   const size_t pad = sizeof(float) * static_cast<size_t>(nr - cols);
   if (b_col == 1) {
@@ -70,6 +74,13 @@ struct Vectors {
   const float* base;
   int64_t panel_step;  // from panel to panel
   int64_t k_step;
+  int64_t tail_step;  // k_step of a panel that is not full
+  int64_t k0;         // where k begins in the panels
+
+  int64_t step(bool full) const { return full ? k_step : tail_step; }
+  const float* panel(int64_t p, bool full) const {
+    return base + p * panel_step + k0 * step(full);
+  }
 };
 
 class Product {
@@ -101,19 +112,19 @@ class Product {
     const int64_t panels = ceil_div(cols, t_.nr);
     Vectors v;
     if (g_.packed_b != nullptr) {
-      v = {g_.packed_b + j / t_.nr * g_.k * t_.nr + k * t_.nr, g_.k * t_.nr, t_.nr};
+      v = {g_.packed_b + j / t_.nr * g_.k * t_.nr, g_.k * t_.nr, t_.nr, tail_width(t_, g_.n), k};
     } else {
       const float* b = g_.b + k * g_.b_row + j * g_.b_col;
       parallel_for(pool_, panels, [&](int64_t p, int) {
         const int64_t n = std::min<int64_t>(t_.nr, cols - p * t_.nr);
         if (direct_ && n == t_.nr) return;
-        pack_panel(t_, b + p * t_.nr * g_.b_col, g_.b_row, g_.b_col, depth, n,
+        pack_panel(t_, b + p * t_.nr * g_.b_col, g_.b_row, g_.b_col, depth, n, t_.nr,
                    b_scratch_ + p * t_.nr * depth);
       });
-      v = {b_scratch_, t_.nr * depth, t_.nr};
+      v = {b_scratch_, t_.nr * depth, t_.nr, t_.nr, 0};
       if (direct_) {
         const int64_t whole = cols / t_.nr;
-        if (whole > 0) rows(j, whole * t_.nr, k, depth, {b, t_.nr, g_.b_row});
+        if (whole > 0) rows(j, whole * t_.nr, k, depth, {b, t_.nr, g_.b_row, g_.b_row, 0});
         v.base += whole * v.panel_step;
         j += whole * t_.nr;
         cols -= whole * t_.nr;
@@ -171,18 +182,22 @@ class Product {
       for (int64_t p = p0; p < p1; p += kRowPanels) {
         const int64_t col = j + p * t_.nr;
         const int64_t end = j + std::min(cols, std::min(p1, p + kRowPanels) * t_.nr);
-        args.vec = v.base + p * v.panel_step;
+        const int64_t end_panel = ceil_div(end - j, t_.nr) - 1;
+        const bool full = (end - j) % t_.nr == 0;
+        args.vec = v.panel(p, full || p < end_panel);
         args.cols = static_cast<int>(end - col);
         args.out = g_.c + i0 * g_.c_row + col;
-        t_.row(args, v.panel_step);
+        t_.row(args, v.panel_step, v.panel(end_panel, full), v.step(full));
         if (last) finish(args, i0, col);
       }
       return;
     }
     for (int64_t p = p0; p < p1; ++p) {
       const int64_t col = j + p * t_.nr;
-      args.vec = v.base + p * v.panel_step;
       args.cols = static_cast<int>(std::min<int64_t>(t_.nr, cols - p * t_.nr));
+      const bool full = args.cols == t_.nr;
+      args.vec = v.panel(p, full);
+      args.vec_step = v.step(full);
       const float* from = a;
       for (int64_t i = i0; i < i1; i += t_.mr, from += tile_step) {
         args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, i1 - i));
@@ -227,15 +242,16 @@ class Product {
 }  // namespace
 
 size_t gemm_packed_b_bytes(const TileKernels& kernels, int64_t k, int64_t n) {
-  return sizeof(float) * static_cast<size_t>(round_up(n, kernels.nr) * k);
+  return sizeof(float) * static_cast<size_t>(round_up(n, kernels.lanes) * k);
 }
 
 void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col,
                  int64_t k, int64_t n, float* packed, ThreadPool* pool) {
   parallel_for(pool, ceil_div(n, kernels.nr), [&](int64_t p, int) {
     const int64_t j = p * kernels.nr;
-    pack_panel(kernels, b + j * b_col, b_row, b_col, k, std::min<int64_t>(kernels.nr, n - j),
-               packed + j * k);
+    const bool full = n - j >= kernels.nr;
+    pack_panel(kernels, b + j * b_col, b_row, b_col, k, full ? kernels.nr : n - j,
+               full ? kernels.nr : tail_width(kernels, n), packed + j * k);
   });
 }
 

@@ -24,7 +24,8 @@ struct Gemm {
   Epilogue epilogue;
 };
 
-// Panels of nr columns: [panel][k][nr], the last one filled up with zeros.
+// Panels of nr columns: [panel][k][nr], the last one as narrow as whole vectors allow and filled up
+// with zeros.
 size_t gemm_packed_b_bytes(const TileKernels& kernels, int64_t k, int64_t n);
 void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col,
                  int64_t k, int64_t n, float* packed, ThreadPool* pool = nullptr);

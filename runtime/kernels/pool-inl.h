@@ -259,21 +259,43 @@ HWY_INLINE bool is_max_2x2(const PoolShape& s) {
   return plain && s.stride[0] == 1;
 }
 
+// n outputs, 2 n elements of both rows.
 template <class D>
 HWY_INLINE void max_2x2_vector(D d, const float* x, int64_t row, int64_t n, float* y) {
-  hn::Vec<D> a, b, c, e;
-  load_pairs(d, x, 2 * n, a, b);
-  load_pairs(d, x + row, 2 * n, c, e);
-  Window<false, D> w(d);
-  w.value = hn::Max(hn::Max(a, b), hn::Max(c, e));
-  w.bits = hn::And(hn::And(a, b), hn::And(c, e));
-  w.nan = hn::Or(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Or(hn::IsNaN(c), hn::IsNaN(e)));
-  const hn::Vec<D> v = w.result(1.0f);
-  if (n == static_cast<int64_t>(hn::Lanes(d))) {
+#if HWY_TARGET != HWY_SCALAR
+  const hn::RebindToSigned<D> di;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto low = [&](const float* p) HWY_ATTR { return hn::BitCast(di, load_part(d, p, 2 * n)); };
+  const auto high = [&](const float* p) HWY_ATTR {
+    if (2 * n <= lanes) return hn::Zero(di);
+    return hn::BitCast(di, load_part(d, p + lanes, 2 * n - lanes));
+  };
+  const auto a = low(x), b = high(x), c = low(x + row), e = high(x + row);
+  const auto any = hn::Or(hn::Or(a, b), hn::Or(c, e));
+  hn::Vec<D> v;
+  if (hn::AllFalse(di, hn::Lt(any, hn::Zero(di)))) {
+    // No sign bit, as after relu: floats are ordered as their bits are, NaN above all.
+    const auto lo = hn::BitCast(d, hn::Max(a, c)), hi = hn::BitCast(d, hn::Max(b, e));
+    v = hn::BitCast(d, hn::Max(hn::BitCast(di, hn::ConcatEven(d, hi, lo)),
+                               hn::BitCast(di, hn::ConcatOdd(d, hi, lo))));
+  } else {
+    Window<false, D> w(d);
+    for (const bool first : {true, false}) {
+      const auto lo = hn::BitCast(d, first ? a : c), hi = hn::BitCast(d, first ? b : e);
+      w.add(hn::ConcatEven(d, hi, lo));
+      w.add(hn::ConcatOdd(d, hi, lo));
+    }
+    v = w.result(1.0f);
+  }
+  if (n == lanes) {
     hn::StoreU(v, d, y);
   } else {
     hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, y);
   }
+#else
+  static_cast<void>(d), static_cast<void>(x), static_cast<void>(row), static_cast<void>(n),
+      static_cast<void>(y);
+#endif
 }
 
 // Where parts of vectors are cheap.

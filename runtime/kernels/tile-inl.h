@@ -230,7 +230,8 @@ void tile_any(const TileArgs& t) {
 // One row over kVecs vectors of up to three panels side by side: more sums than a tile of one row
 // has, because each step of k waits for the one before.
 template <int kVecs>
-HWY_NOINLINE void row_body(const TileArgs& t, int64_t panel_step) {
+HWY_NOINLINE void row_body(const TileArgs& t, int64_t panel_step, const float* last,
+                           int64_t last_step) {
   const TileTag d;
   const int rest = t.cols - (kVecs - 1) * kLanes;
   TileVec acc[kVecs];
@@ -247,28 +248,30 @@ HWY_NOINLINE void row_body(const TileArgs& t, int64_t panel_step) {
     const TileVec a = hn::Set(d, *row);
 #pragma GCC unroll 9
     for (int v = 0; v < kVecs; ++v) {
-      const float* from = vec + v / kNv * panel_step + v % kNv * kLanes;
+      const float* panel = v / kNv == (kVecs - 1) / kNv ? last : vec + v / kNv * panel_step;
+      const float* from = panel + v % kNv * kLanes;
       acc[v] = fused_mul_add(a, hn::LoadU(d, from), acc[v]);
     }
     row += row_step;
     vec += vec_step;
+    last += last_step;
   }
 #pragma GCC unroll 9
   for (int v = 0; v + 1 < kVecs; ++v) hn::StoreU(acc[v], d, t.out + v * kLanes);
   store_n(acc[kVecs - 1], d, t.out + (kVecs - 1) * kLanes, rest);
 }
 
-void row_of_panels(const TileArgs& t, int64_t panel_step) {
+void row_of_panels(const TileArgs& t, int64_t panel_step, const float* last, int64_t last_step) {
   switch ((t.cols + kLanes - 1) / kLanes) {
-    case 1: return row_body<1>(t, panel_step);
-    case 2: return row_body<2>(t, panel_step);
-    case 3: return row_body<3>(t, panel_step);
-    case 4: return row_body<4>(t, panel_step);
-    case 5: return row_body<5>(t, panel_step);
-    case 6: return row_body<6>(t, panel_step);
-    case 7: return row_body<7>(t, panel_step);
-    case 8: return row_body<8>(t, panel_step);
-    default: return row_body<9>(t, panel_step);
+    case 1: return row_body<1>(t, panel_step, last, last_step);
+    case 2: return row_body<2>(t, panel_step, last, last_step);
+    case 3: return row_body<3>(t, panel_step, last, last_step);
+    case 4: return row_body<4>(t, panel_step, last, last_step);
+    case 5: return row_body<5>(t, panel_step, last, last_step);
+    case 6: return row_body<6>(t, panel_step, last, last_step);
+    case 7: return row_body<7>(t, panel_step, last, last_step);
+    case 8: return row_body<8>(t, panel_step, last, last_step);
+    default: return row_body<9>(t, panel_step, last, last_step);
   }
 }
 

@@ -68,8 +68,8 @@ struct TileKernels {
   void (*taps)(const float* x, const int32_t* offset, const float* w, int64_t taps, float* out,
                int64_t count);
   // `tile` for one row and up to kRowPanels * nr columns, which lie in panels of nr columns that
-  // many elements apart.
-  void (*row)(const TileArgs&, int64_t panel_step);
+  // many elements apart; the last one, perhaps narrower, at `last`, with a step over k of its own.
+  void (*row)(const TileArgs&, int64_t panel_step, const float* last, int64_t last_step);
   // tile_vec_table and the epilogue in one: row r is channel0 + r's, and e.residual lies as `out`.
   // Activations up to kClip.
   void (*tile_finish)(const TileArgs&, const Epilogue& e, int64_t channel0);
