@@ -142,8 +142,8 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
         Epilogue e = region(c, channel, row0, done);
         e.channel = Epilogue::Channel::kRow;
         e.residual_step = c.out_channel;
-        t.finish(e, channel, flat + done, c.out_channel, flat + done, c.out_channel,
-                 args.row_count, count - done);
+        t.finish(e, channel, flat + done, c.out_channel, flat + done, c.out_channel, args.row_count,
+                 count - done);
       }
       continue;
     }

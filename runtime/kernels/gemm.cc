@@ -78,9 +78,7 @@ struct Vectors {
   int64_t k0;         // where k begins in the panels
 
   int64_t step(bool full) const { return full ? k_step : tail_step; }
-  const float* panel(int64_t p, bool full) const {
-    return base + p * panel_step + k0 * step(full);
-  }
+  const float* panel(int64_t p, bool full) const { return base + p * panel_step + k0 * step(full); }
 };
 
 class Product {

@@ -22,7 +22,12 @@ ConvShape make(int64_t n, int64_t ic, int64_t h, int64_t w, int64_t oc, int64_t 
   return s;
 }
 
-void check(const ConvShape& s, bool with_epilogue = false) {
+struct Parts {
+  bool bias = false, scale = false, residual = false;
+  Activation act = Activation::kNone;
+};
+
+void check(const ConvShape& s, const Parts& parts) {
   Random random(static_cast<uint64_t>(s.n + 7 * s.ic + 31 * s.h + 101 * s.w + 1009 * s.oc + s.kh));
   const auto x = random_floats(random, s.n * s.ic * s.h * s.w);
   const auto w = random_floats(random, s.oc * s.group_in() * s.taps());
@@ -30,11 +35,12 @@ void check(const ConvShape& s, bool with_epilogue = false) {
   const auto bias = random_floats(random, s.oc), scale = random_floats(random, s.oc);
   const auto shift = random_floats(random, s.oc), residual = random_floats(random, out);
   Epilogue e;
-  if (with_epilogue) {
-    e.bias = bias.data(), e.scale = scale.data(), e.shift = shift.data(),
-    e.residual = residual.data();
-    e.act = Activation::kRelu;
-  }
+  if (parts.bias) e.bias = bias.data();
+  if (parts.scale) e.scale = scale.data(), e.shift = shift.data();
+  if (parts.residual) e.residual = residual.data();
+  e.act = parts.act;
+  e.alpha = parts.act == Activation::kClip ? -0.5f : 0.1f;
+  e.beta = 0.75f;
   std::vector<float> expected(static_cast<size_t>(out));
   conv_ref(s, x.data(), w.data(), expected.data(), e);
   auto pool = ThreadPool::create(default_allocator(), 3);
@@ -75,6 +81,26 @@ void check(const ConvShape& s, bool with_epilogue = false) {
     }
   });
   ThreadPool::destroy(pool.value());
+}
+
+void check(const ConvShape& s, bool with_epilogue = false) {
+  check(s, with_epilogue ? Parts{true, true, true, Activation::kRelu} : Parts{});
+}
+
+// Tiles that finish in registers, in place, by rows of a few vectors, over a flattened image and by
+// channels, and the pass after them.
+TEST(Conv, EveryEpilogue) {
+  for (Activation act : {Activation::kNone, Activation::kRelu, Activation::kClip,
+                         Activation::kLeakyRelu, Activation::kSigmoid}) {
+    for (int mask = 0; mask < 8; ++mask) {
+      const Parts parts = {(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0, act};
+      check(make(1, 1, 9, 28, 11, 3, 1, 1), parts);
+      check(make(1, 3, 7, 7, 11, 1, 1, 0), parts);
+      check(make(1, 2, 5, 7, 5, 3, 1, 1), parts);
+      check(make(1, 12, 6, 6, 33, 3, 2, 1), parts);
+      check(make(1, 3, 9, 20, 3, 3, 1, 1, 1, 3), parts);
+    }
+  }
 }
 
 TEST(Conv, LeNet) {

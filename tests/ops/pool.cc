@@ -34,10 +34,36 @@ std::vector<Sample> backward(const char* op) {
   return s;
 }
 
+// Zeros of both signs, NaN and infinities in every place of a 2x2 window, rows of every length up
+// to more than two vectors; `sign`: without a sign bit anywhere, as after relu.
+std::vector<Sample> special_max() {
+  const double kinds[] = {0.0, -0.0, NAN, 1, -1, INFINITY, -INFINITY, 2, -0.0, -2, -3};
+  std::vector<Sample> samples;
+  for (const bool sign : {false, true}) {
+    for (int width : {1, 3, 7, 8, 14, 16, 21, 40}) {
+      Input x = f32({3, 2, 4, 2 * width + width % 2});
+      const int n = 24 * (2 * width + width % 2);
+      for (int i = 0; i < n; ++i) {
+        const double v = kinds[(i * 7 + i / 3) % 11];
+        x.values.push_back(sign || std::isnan(v) ? std::fabs(v) : v);
+      }
+      samples.push_back(sample("MaxPool/special" + std::to_string(width) + (sign ? "+" : ""), {x},
+                               PoolAttrs{{2, 2}, {2, 2}, {}, {}, 0, 0}));
+    }
+  }
+  return samples;
+}
+
 }  // namespace
 
 WICK_TEST_ROW(
-    MaxPool, [] { return forward("MaxPool"); }, nullptr, 1);
+    MaxPool,
+    [] {
+      auto s = forward("MaxPool");
+      for (Sample& more : special_max()) s.push_back(more);
+      return s;
+    },
+    nullptr, 1);
 WICK_TEST_ROW(
     AveragePool, [] { return forward("AveragePool"); }, nullptr, 16);
 // Ties, zeros of both signs and NaN: the gradient goes to the window's first largest element.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ratios against the peers: bench.sh [gemm] [train]; nothing named: all. Both sides run in turn, because
+# Ratios against the peers: bench.sh [gemm] [train] [infer]; nothing named: all. Both sides run in turn, because
 # absolute times drift. The peers' scripts are read from $WICK_SHARED/peers (default ../shared); a peer that
 # is not installed is left out. WICK_ROUNDS (default 3), WICK_BENCH_BUILD (default: build/release, built first).
 set -euo pipefail
@@ -51,11 +51,36 @@ train() {
   done
 }
 
+# The peers' export.py writes its models once; LeNet is the demo's where `make demo` has run.
+infer() {
+  echo "== infer: batch 1 and more, against ONNX Runtime; ratio = its time / Wick's"
+  local models=$root/build/bench/models log=$root/build/bench/export.log lenet=$root/build/demo/lenet.onnx
+  mkdir -p "$models"
+  if [ ! -f "$models/resnet18.onnx" ]; then
+    if [ ! -f "$peers/export.py" ]; then
+      echo "SKIP: the models: $peers/export.py is not here (WICK_SHARED)"
+    elif ! /usr/bin/python3 -c 'import torch, torchvision, onnx' 2>/dev/null; then
+      echo "SKIP: the models: PyTorch (python3-torch, python3-torchvision, python3-onnx) is not here"
+    elif ! PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$peers/export.py" "$models" >"$log" 2>&1; then
+      echo "SKIP: the models: export.py failed, see $log"
+    fi
+  fi
+  [ -n "${WICK_ORT_VENV:-}" ] || tools/scripts/setup_ort.sh >&2 || true
+  local more=()
+  if [ -f "$lenet" ]; then
+    more=(--lenet "$lenet")
+  else
+    echo "SKIP: LeNet at batches 8 and 32: build/demo/lenet.onnx is not here (make demo)"
+  fi
+  python3 tools/scripts/bench_infer.py --wick "$build/tools/wick/wick" --models "$models" \
+    --rounds "$rounds" "${more[@]}"
+}
+
 parts=("$@")
-[ $# -gt 0 ] || parts=(gemm train)
+[ $# -gt 0 ] || parts=(gemm train infer)
 for part in "${parts[@]}"; do
   case $part in
-    gemm | train) "$part" ;;
-    *) echo "bench.sh: no part '$part'; there are: gemm train" >&2 && exit 2 ;;
+    gemm | train | infer) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train infer" >&2 && exit 2 ;;
   esac
 done

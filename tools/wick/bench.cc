@@ -107,6 +107,7 @@ void bench(const BenchCommand& c) {
     nlohmann::json row = {{"batch", batch},
                           {"threads", runner.session().threads()},
                           {"backend", c.backend},
+                          {"min_ms", times.front()},
                           {"p50_ms", at(0.5)},
                           {"p95_ms", at(0.95)},
                           {"p99_ms", at(0.99)},
