@@ -10,6 +10,10 @@ constexpr int64_t kSlack = 64;             // floats: no vector is longer
 constexpr int64_t kDepthwiseChunk = 2048;  // flattened outputs that pass through L1 at a time
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// ceil_div for the splits of images: small channels would feel the divisions.
+int64_t split_ceil(int64_t a, int64_t b) {
+  return b == 1 ? a : b == 2 ? (a + 1) / 2 : ceil_div(a, b);
+}
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 size_t bytes(int64_t floats) { return sizeof(float) * static_cast<size_t>(floats); }
 
@@ -122,35 +126,24 @@ void pad_channel(const TileKernels& kernels, const PaddedImage& image, const flo
     // Rows [top, bottom) of these planes lie inside the input.
     const int64_t down = pad_top - ph;
     const int64_t top =
-        std::clamp<int64_t>(ceil_div(std::max<int64_t>(down, 0), image.split_h), 0, image.rows);
+        std::clamp<int64_t>(split_ceil(std::max<int64_t>(down, 0), image.split_h), 0, image.rows);
     const int64_t bottom = std::clamp<int64_t>(
-        ceil_div(std::max<int64_t>(h + down, 0), image.split_h), top, image.rows);
+        split_ceil(std::max<int64_t>(h + down, 0), image.split_h), top, image.rows);
     for (int64_t pw = 0; pw < image.split_w; ++pw, out += image.rows * image.cols) {
       // And columns [lo, hi).
       const int64_t shift = pad_left - pw;
-      const int64_t lo =
-          std::clamp<int64_t>(ceil_div(std::max<int64_t>(shift, 0), image.split_w), 0, image.cols);
+      const int64_t lo = std::clamp<int64_t>(split_ceil(std::max<int64_t>(shift, 0), image.split_w),
+                                             0, image.cols);
       const int64_t hi = std::clamp<int64_t>(
-          ceil_div(std::max<int64_t>(w + shift, 0), image.split_w), lo, image.cols);
+          split_ceil(std::max<int64_t>(w + shift, 0), image.split_w), lo, image.cols);
       memset(out, 0, bytes(top * image.cols));
       memset(out + bottom * image.cols, 0, bytes((image.rows - bottom) * image.cols));
       if (top == bottom) continue;
       const float* from = x + (top * image.split_h - down) * w;
       float* to = out + top * image.cols;
-      if (image.split_w == 1 && lo < hi) {
-        kernels.pad_rows(from + lo - shift, image.split_h * w, bottom - top, lo, hi, image.cols,
-                         to);
-        continue;
-      }
-      for (int64_t r = top; r < bottom; ++r, from += image.split_h * w, to += image.cols) {
-        memset(to, 0, bytes(lo));
-        if (image.split_w == 2) {
-          for (int64_t c = lo; c < hi; ++c) to[c] = from[2 * c - shift];
-        } else {
-          for (int64_t c = lo; c < hi; ++c) to[c] = from[image.split_w * c - shift];
-        }
-        memset(to + hi, 0, bytes(image.cols - hi));
-      }
+      const int64_t skipped = lo < hi ? lo * image.split_w - shift : 0;
+      kernels.pad_rows(from + skipped, image.split_h * w, image.split_w, bottom - top, lo, hi,
+                       image.cols, to);
     }
   }
 }

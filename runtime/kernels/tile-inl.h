@@ -6,8 +6,6 @@
 #define WICK_KERNELS_TILE_INL_H_
 #endif
 
-#include <cstring>
-
 #include "hwy/highway.h"
 #include "runtime/kernels/math-inl.h"
 #include "runtime/kernels/tile.h"
@@ -403,27 +401,42 @@ void tile_finish(const TileArgs& t, const Epilogue& e, int64_t channel0) {
   }
 }
 
-void pad_rows(const float* from, int64_t from_step, int64_t rows, int64_t lo, int64_t hi,
-              int64_t cols, float* to) {
-  if (!kHaveMaskedMoves) {
+// Lanes [begin, end) of a vector; both may lie outside it.
+HWY_INLINE hn::Mask<TileTag> lanes_between(const TileTag d, int64_t begin, int64_t end) {
+  const auto until = [&](int64_t n) HWY_ATTR {
+    return hn::FirstN(d, static_cast<size_t>(HWY_MIN(HWY_MAX(n, int64_t{0}), int64_t{kLanes})));
+  };
+  return hn::And(until(end), hn::Not(until(begin)));
+}
+
+void pad_rows(const float* from, int64_t from_step, int64_t step, int64_t rows, int64_t lo,
+              int64_t hi, int64_t cols, float* to) {
+  if (!kHaveMaskedMoves || step > 2) {
     for (int64_t r = 0; r < rows; ++r, from += from_step, to += cols) {
       for (int64_t c = 0; c < lo; ++c) to[c] = 0;
-      memcpy(to + lo, from, sizeof(float) * static_cast<size_t>(hi - lo));
+      for (int64_t c = lo; c < hi; ++c) to[c] = from[(c - lo) * step];
       for (int64_t c = hi; c < cols; ++c) to[c] = 0;
     }
     return;
   }
+#if HWY_TARGET != HWY_SCALAR
   const TileTag d;
-  const auto lanes_until = [&](int64_t n) HWY_ATTR {
-    return hn::FirstN(d, static_cast<size_t>(HWY_MIN(HWY_MAX(n, int64_t{0}), int64_t{kLanes})));
-  };
   for (int64_t c = 0; c < cols; c += kLanes) {
-    const auto inside = hn::And(lanes_until(hi - c), hn::Not(lanes_until(lo - c)));
-    const auto kept = lanes_until(cols - c);
+    // Of the elements from column c's on, those of columns [lo, hi); between two columns of step 2
+    // lies one that is not wanted.
+    const int64_t begin = (lo - c) * step, end = (hi - c) * step - (step - 1);
+    const auto first = lanes_between(d, begin, end);
+    const auto second = lanes_between(d, begin - kLanes, end - kLanes);
+    const auto kept = lanes_between(d, 0, cols - c);
     // The vector may begin before `from`, where no lane is loaded: not a pointer C++ knows.
-    uintptr_t at = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(c - lo) * 4;
+    uintptr_t at = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>((c - lo) * step) * 4;
     for (int64_t r = 0; r < rows; ++r, at += static_cast<uintptr_t>(from_step) * 4) {
-      const TileVec v = hn::MaskedLoad(inside, d, reinterpret_cast<const float*>(at));
+      const auto* p = reinterpret_cast<const float*>(at);
+      TileVec v = hn::MaskedLoad(first, d, p);
+      if (step == 2) {
+        p = reinterpret_cast<const float*>(at + kLanes * sizeof(float));
+        v = hn::ConcatEven(d, hn::MaskedLoad(second, d, p), v);
+      }
       if (cols - c >= kLanes) {
         hn::StoreU(v, d, to + r * cols + c);
       } else {
@@ -431,6 +444,7 @@ void pad_rows(const float* from, int64_t from_step, int64_t rows, int64_t lo, in
       }
     }
   }
+#endif
 }
 
 // Four independent sums, so that the FMA's latency is hidden.

@@ -73,10 +73,10 @@ struct TileKernels {
   // tile_vec_table and the epilogue in one: row r is channel0 + r's, and e.residual lies as `out`.
   // Activations up to kClip.
   void (*tile_finish)(const TileArgs&, const Epilogue& e, int64_t channel0);
-  // Rows of a padded image: to[r][lo .. hi) = from[r], zero beside it. Rows of `to` are `cols`
-  // long, those of `from` from_step apart.
-  void (*pad_rows)(const float* from, int64_t from_step, int64_t rows, int64_t lo, int64_t hi,
-                   int64_t cols, float* to);
+  // Rows of a padded image: to[r][c] = from[r][(c - lo) * step] for c in [lo, hi), zero beside it.
+  // Rows of `to` are `cols` long, those of `from` from_step apart.
+  void (*pad_rows)(const float* from, int64_t from_step, int64_t step, int64_t rows, int64_t lo,
+                   int64_t hi, int64_t cols, float* to);
 };
 
 // The best target's set (see simd.h); fetched once, at plan time.
