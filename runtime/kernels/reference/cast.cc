@@ -131,6 +131,10 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const CastLoop one = find_direct(in[0].dtype, out[0].dtype);
   const Widen first = find_widen(in[0].dtype);
   const CastLoop second = find_narrow(first.kind, out[0].dtype);
+  if (first.loop == nullptr || second == nullptr) {
+    return error(Code::kUnsupported, "no cast from %s to %s", dtype_name(in[0].dtype),
+                 dtype_name(out[0].dtype));
+  }
   ElementLoop<1> loop(out[0], &in[0]);
   const int64_t step = loop.stride[0][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
