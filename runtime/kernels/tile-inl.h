@@ -63,6 +63,9 @@ HWY_INLINE void store_n(TileVec v, const TileTag d, float* p, int n) {
   for (int i = 0; i < n; ++i) p[i] = lanes[i];
 }
 
+// Targets that only old machines choose have fewer bodies: they are weight in every program.
+constexpr bool kFewBodies = HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_SSE4;
+
 enum class Walk { kStep, kRowTable, kVecTable };
 
 // Hides a value from the loop optimizer, which would otherwise carry eight pointers instead of one
@@ -202,7 +205,7 @@ HWY_INLINE void tile_rows(const TileArgs& t) {
   if (t.row_count > 4) return tile_cols<kWalk, 6>(t);
 #endif
   if (t.row_count > 2) return tile_cols<kWalk, 4>(t);
-  if (t.row_count > 1) return tile_cols<kWalk, 2>(t);
+  if (t.row_count > 1) return tile_cols < kWalk, kFewBodies ? 4 : 2 > (t);
   return tile_cols<kWalk, 1>(t);
 }
 
@@ -260,16 +263,22 @@ HWY_NOINLINE void row_body(const TileArgs& t, int64_t panel_step, const float* l
 }
 
 void row_of_panels(const TileArgs& t, int64_t panel_step, const float* last, int64_t last_step) {
-  switch ((t.cols + kLanes - 1) / kLanes) {
-    case 1: return row_body<1>(t, panel_step, last, last_step);
-    case 2: return row_body<2>(t, panel_step, last, last_step);
-    case 3: return row_body<3>(t, panel_step, last, last_step);
-    case 4: return row_body<4>(t, panel_step, last, last_step);
-    case 5: return row_body<5>(t, panel_step, last, last_step);
-    case 6: return row_body<6>(t, panel_step, last, last_step);
-    case 7: return row_body<7>(t, panel_step, last, last_step);
-    case 8: return row_body<8>(t, panel_step, last, last_step);
-    default: return row_body<9>(t, panel_step, last, last_step);
+  if constexpr (!kFewBodies) {
+    switch ((t.cols + kLanes - 1) / kLanes) {
+      case 7: return row_body<7>(t, panel_step, last, last_step);
+      case 8: return row_body<8>(t, panel_step, last, last_step);
+      case 9: return row_body<9>(t, panel_step, last, last_step);
+      default: break;
+    }
+  }
+  TileArgs one = t;
+  for (int col = 0; col < t.cols; col += kNv * kLanes) {
+    const bool at_end = col + kNv * kLanes >= t.cols;
+    one.cols = HWY_MIN(kNv * kLanes, t.cols - col);
+    one.vec = at_end ? last : t.vec + col / (kNv * kLanes) * panel_step;
+    one.vec_step = at_end ? last_step : t.vec_step;
+    one.out = t.out + col;
+    tile_any<Walk::kStep>(one);
   }
 }
 
@@ -336,15 +345,12 @@ void finish_columns(const Epilogue& e, int64_t channel0, const float* src, int64
 }
 
 // Rows of one channel each, or all of one channel.
-template <Activation kAct, bool kResidual>
 void finish_rows(const Epilogue& e, int64_t channel, const float* src, int64_t src_step, float* dst,
                  int64_t dst_step, int64_t rows, int64_t cols) {
   const TileTag d;
-  Epilogue fixed;  // its activation a constant, for activate() to fold
-  fixed.act = kAct;
-  fixed.alpha = e.alpha;
-  fixed.beta = e.beta;
-  const bool scaled = e.scale != nullptr;
+  const bool scaled = e.scale != nullptr, leaky = e.act == Activation::kLeakyRelu;
+  const bool above = e.act == Activation::kClip;
+  const TileVec low = hn::Set(d, lower_bound(e)), high = hn::Set(d, e.beta);
   const int64_t whole = cols / kLanes * kLanes;
   const int rest = static_cast<int>(cols - whole);
   for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
@@ -352,11 +358,14 @@ void finish_rows(const Epilogue& e, int64_t channel, const float* src, int64_t s
     const TileVec bias = hn::Set(d, e.bias == nullptr ? -0.0f : e.bias[channel]);
     const TileVec scale = hn::Set(d, scaled ? e.scale[channel] : 0.0f);
     const TileVec shift = hn::Set(d, scaled ? e.shift[channel] : 0.0f);
+    const float* residual = e.residual == nullptr ? nullptr : e.residual + r * e.residual_step;
     const auto value = [&](int64_t c, int n) HWY_ATTR {
       TileVec y = hn::Add(load_n(d, src + c, n), bias);
       if (scaled) y = fused_mul_add(y, scale, shift);
-      if (kResidual) y = hn::Add(y, load_n(d, e.residual + r * e.residual_step + c, n));
-      return activate(fixed, y);
+      if (residual != nullptr) y = hn::Add(y, load_n(d, residual + c, n));
+      if (leaky) return activate(e, y);
+      y = hn::IfThenElse(hn::Le(y, low), low, y);
+      return above ? hn::IfThenElse(hn::Ge(y, high), high, y) : y;
     };
     for (int64_t c = 0; c < whole; c += kLanes) hn::StoreU(value(c, kLanes), d, dst + c);
     if (rest != 0) store_n(value(whole, rest), d, dst + whole, rest);
@@ -364,41 +373,26 @@ void finish_rows(const Epilogue& e, int64_t channel, const float* src, int64_t s
   }
 }
 
-using FinishRows = void (*)(const Epilogue&, int64_t, const float*, int64_t, float*, int64_t,
-                            int64_t, int64_t);
-template <bool kResidual>
-FinishRows finish_rows_of(Activation act) {
-  switch (act) {
-    case Activation::kRelu: return finish_rows<Activation::kRelu, kResidual>;
-    case Activation::kClip: return finish_rows<Activation::kClip, kResidual>;
-    case Activation::kLeakyRelu: return finish_rows<Activation::kLeakyRelu, kResidual>;
-    default: return finish_rows<Activation::kNone, kResidual>;
-  }
-}
-
 void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step, float* dst,
             int64_t dst_step, int64_t rows, int64_t cols) {
-  FinishRows body = finish_columns;
-  if (e.channel != Epilogue::Channel::kColumn) {
-    body = e.residual == nullptr ? finish_rows_of<false>(e.act) : finish_rows_of<true>(e.act);
-  }
+  const auto body = e.channel == Epilogue::Channel::kColumn ? finish_columns : finish_rows;
   body(e, channel0, src, src_step, dst, dst_step, rows, cols);
   if (e.act >= Activation::kSigmoid) activate_rows(e.act, dst, dst_step, rows, cols);
 }
 
 void tile_finish(const TileArgs& t, const Epilogue& e, int64_t channel0) {
-  if (!kHaveMaskedMoves && t.cols % kLanes != 0) {
-    tile_any<Walk::kVecTable>(t);
-    Epilogue by_row = e;
-    by_row.channel = Epilogue::Channel::kRow;
-    finish(by_row, channel0, t.out, t.out_step, t.out, t.out_step, t.row_count, t.cols);
-  } else if (t.cols > 2 * kLanes) {
-    tile_body<Walk::kVecTable, kMr, 3, true>(t, &e, channel0);
-  } else if (t.cols > kLanes) {
-    tile_body<Walk::kVecTable, kMr, 2, true>(t, &e, channel0);
-  } else {
-    tile_body<Walk::kVecTable, kMr, 1, true>(t, &e, channel0);
+  if constexpr (!kFewBodies) {
+    if (kHaveMaskedMoves || t.cols % kLanes == 0) {
+      constexpr Walk kWalk = Walk::kVecTable;
+      if (t.cols > 2 * kLanes) return tile_body<kWalk, kMr, 3, true>(t, &e, channel0);
+      if (t.cols > kLanes) return tile_body<kWalk, kMr, 2, true>(t, &e, channel0);
+      return tile_body<kWalk, kMr, 1, true>(t, &e, channel0);
+    }
   }
+  tile_any<Walk::kVecTable>(t);
+  Epilogue by_row = e;
+  by_row.channel = Epilogue::Channel::kRow;
+  finish(by_row, channel0, t.out, t.out_step, t.out, t.out_step, t.row_count, t.cols);
 }
 
 // Lanes [begin, end) of a vector; both may lie outside it.
