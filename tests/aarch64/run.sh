@@ -39,5 +39,16 @@ for program in "$cross"/tests/*/test_*; do
     diff <(echo "$here") <(echo "$there") | head -20
   fi
 done
+# LeNet: one file, 256 images, the same bits on both machines and on each SIMD target of them.
+model=$native/examples/lenet_static/lenet.wick
+here=$("$native/tests/aarch64/lenet_digest" "$model") &&
+  there=$(qemu-aarch64 -L /usr/aarch64-linux-gnu "$cross/tests/aarch64/lenet_digest" "$model")
+if [ $? = 0 ] && [ "$here" = "$there" ]; then
+  echo "$here (x86 and aarch64)"
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1))
+  echo "FAILED: LeNet's logits: x86 '$here', aarch64 '$there'"
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

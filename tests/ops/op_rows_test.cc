@@ -8,6 +8,7 @@
 #include "tests/ops/rows.h"
 #include "tests/ops/sets.h"
 #include "tests/ops/values.h"
+#include "tests/support/digest.h"
 
 namespace wick::test {
 namespace {
@@ -134,6 +135,28 @@ TEST_P(OpRows, ThreadsDoNotChangeBits) {
     }
     ThreadPool::destroy(*pool);
   }
+}
+
+// One line an op: its f32 and integer outputs, which every target with FMA must give (P2). f64 and
+// the 16-bit floats promise nothing across machines.
+TEST_P(OpRows, Digest) {
+  uint64_t hash = kDigestSeed;
+  for (const Sample& s : samples()) {
+    std::vector<Value> got;
+    Status status =
+        run_op(row().op, s.attrs.get(), make_inputs(s), s.outputs, cpu_sets(), nullptr, &got);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (const Value& v : got) {
+      TensorView t = v.view();
+      if (t.dtype == DType::kF32) {
+        hash = digest(t.as<float>(), t.numel(), hash);
+      } else if (!is_float(t.dtype)) {
+        hash = digest_bytes(t.data, t.nbytes(), hash);
+      }
+    }
+  }
+  EXPECT_NE(hash, kDigestSeed) << "no f32 or integer output";
+  print_digest(find_op(row().op)->name, hash);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OpRows, testing::ValuesIn(kRows), row_name);

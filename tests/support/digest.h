@@ -1,23 +1,32 @@
 // Digests by which two builds of Wick (x86, aarch64 under qemu) are compared bit for bit: a test
-// named *Digest* prints one line per result, tests/aarch64/run.sh runs it on both and compares the
-// lines.
+// (or a program) named *Digest* prints one line per result, tests/aarch64/run.sh runs it on both
+// and compares the lines.
 #pragma once
 
 #include <bit>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 
 namespace wick::test {
 
-// FNV-1a over the values' bits, every NaN taken as one.
-inline uint64_t digest(const float* values, int64_t count) {
-  uint64_t hash = 14695981039346656037u;
+// FNV-1a; every NaN is taken as one. Start from kDigestSeed and feed tensor after tensor.
+inline constexpr uint64_t kDigestSeed = 14695981039346656037u;
+
+inline uint64_t digest_bytes(const void* data, size_t count, uint64_t hash = kDigestSeed) {
+  const auto* p = static_cast<const unsigned char*>(data);
+  for (size_t i = 0; i < count; ++i) hash = (hash ^ p[i]) * 1099511628211u;
+  return hash;
+}
+
+inline uint64_t digest(const float* values, int64_t count, uint64_t hash = kDigestSeed) {
   for (int64_t i = 0; i < count; ++i) {
     uint32_t bits = values[i] != values[i] ? 0x7FC00000u : std::bit_cast<uint32_t>(values[i]);
-    for (int shift = 0; shift < 32; shift += 8) {
-      hash = (hash ^ ((bits >> shift) & 0xFF)) * 1099511628211u;
-    }
+    const unsigned char bytes[] = {
+        static_cast<unsigned char>(bits), static_cast<unsigned char>(bits >> 8),
+        static_cast<unsigned char>(bits >> 16), static_cast<unsigned char>(bits >> 24)};
+    hash = digest_bytes(bytes, 4, hash);
   }
   return hash;
 }

@@ -1,7 +1,9 @@
 // Tensors, views, dtypes, in-place writes and the texts of errors.
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
+#include <cstring>
 
 #include "wick/trainer.h"
 
@@ -114,6 +116,22 @@ TEST(Tensor, InPlaceIsRefusedWhereItWouldBeRecorded) {
                "use NoGrad");
   plain.copy_(w.detach());
   EXPECT_EQ(plain.to_vector<float>(), (Floats{2, 2}));
+}
+
+// As a session does: the mode the caller left the processor in changes no bit, and stays.
+TEST(Tensor, FloatModeOfTheCallerChangesNothing) {
+  manual_seed(3);
+  Tensor x = randn({3, 70}), w = randn({9, 70});
+  auto both = [&] { return std::vector{linear(x, w), exp(x), sum(x * 0.1, {1})}; };
+  std::vector<Tensor> want = both();
+  fesetround(FE_UPWARD);
+  std::vector<Tensor> got = both();
+  int mode = fegetround();
+  fesetround(FE_TONEAREST);
+  EXPECT_EQ(mode, FE_UPWARD);
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(memcmp(want[i].data<float>(), got[i].data<float>(), want[i].raw().nbytes()), 0) << i;
+  }
 }
 
 TEST(Tensor, LossesMatchTheirFormulas) {

@@ -58,6 +58,7 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   ctx.plan = &plan;
   TraceHook* hook = modes().trace_hook;
   uint64_t begin = hook != nullptr ? now_ns() : 0;
+  FloatModeScope mode;  // as the pool's workers hold it
   if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok())
     throw_status(display_name(q.op), s, where);
   if (hook == nullptr) return;
