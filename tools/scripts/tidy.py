@@ -21,6 +21,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 UNREADABLE = {
     "runtime/kernels/hwy_targets.cc": "its __builtin_cpu_supports lacks names that g++ knows",
 }
+# Flags of g++ that clang refuses.
+GNU_ONLY = re.compile(r" -fvect-cost-model=\S+")
 PLACES = ("", "runtime/include/", "trainer/include/", "exporter/include/")
 
 
@@ -53,7 +55,8 @@ def main():
     args = parser.parse_args()
 
     with open(os.path.join(args.build, "compile_commands.json"), encoding="utf-8") as f:
-        commands = [os.path.relpath(entry["file"], ROOT) for entry in json.load(f)]
+        entries = json.load(f)
+    commands = [os.path.relpath(entry["file"], ROOT) for entry in entries]
     files = sorted({f for f in commands if f.startswith(ROOMS) and f not in UNREADABLE})
     if args.files:
         files = [f for f in files if f in set(args.files)]
@@ -61,12 +64,16 @@ def main():
         config = f.read()
     stamps = os.path.join(ROOT, "build", "check", "tidy")
     os.makedirs(stamps, exist_ok=True)
+    for entry in entries:
+        entry["command"] = GNU_ONLY.sub("", entry["command"])
+    with open(os.path.join(stamps, "compile_commands.json"), "w", encoding="utf-8") as f:
+        json.dump(entries, f)
 
     def check(path):
         stamp = os.path.join(stamps, state_of(path, config))
         if os.path.exists(stamp):
             return path, True, ""
-        done = subprocess.run([args.tool, "-p", args.build, "--quiet", os.path.join(ROOT, path)],
+        done = subprocess.run([args.tool, "-p", stamps, "--quiet", os.path.join(ROOT, path)],
                               capture_output=True, text=True, check=False)
         if done.returncode == 0:
             with open(stamp, "w", encoding="utf-8") as f:

@@ -9,7 +9,12 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using reference::find_widen;
+using reference::kIs16;
+using reference::kWidestBlock;
+using reference::Widen;
+using reference::Widest;
+using reference::WidestBlock;
 
 // Rounds to odd: a following rounding to a shorter format is then the correct single rounding.
 float to_float_odd(double d) {
