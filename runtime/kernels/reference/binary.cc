@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what this folder shares
 
 template <class T>
 bool match_where(const KernelQuery& q) {
@@ -143,7 +143,7 @@ T integer_power(T x, int64_t y) {
     }
     return 0;
   }
-  Wide<T> base = static_cast<Wide<T>>(x), result = 1;
+  Wide<T> base = static_cast<Wide<T>>(x), result = 1;  // NOLINT: the sign is to be extended
   for (; y != 0; y >>= 1, base *= base) {
     if ((y & 1) != 0) result *= base;
   }
@@ -166,7 +166,7 @@ T mixed_power(T x, E y) {
     }
   } else {
     double r = std::pow(static_cast<double>(x), static_cast<double>(static_cast<Compute<E>>(y)));
-    constexpr double kTop = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    constexpr double kTop = static_cast<double>((std::numeric_limits<T>::max() >> 1) + 1) * 2;
     if (!(r > static_cast<double>(std::numeric_limits<T>::lowest())))
       return r == r ? std::numeric_limits<T>::lowest() : T(0);
     return r >= kTop ? std::numeric_limits<T>::max() : static_cast<T>(r);

@@ -42,7 +42,7 @@ To convert(From v) {
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     using Limits = std::numeric_limits<To>;
     // max + 1 is a power of two, hence exact in every float type
-    constexpr From kTop = static_cast<From>(Limits::max() / 2 + 1) * 2;
+    constexpr From kTop = static_cast<From>((Limits::max() >> 1) + 1) * 2;
     if (!(v > static_cast<From>(Limits::lowest()))) return v == v ? Limits::lowest() : To(0);
     return v >= kTop ? Limits::max() : static_cast<To>(v);
   } else {

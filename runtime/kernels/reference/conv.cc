@@ -4,7 +4,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what this folder shares
 
 // The last `spatial` of three dims are the call's; the ones before are 1.
 struct Window {

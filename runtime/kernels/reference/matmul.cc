@@ -3,7 +3,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what this folder shares
 
 template <class T>
 T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t k) {

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what this folder shares
 
 // y = fma(x, scale, shift); scale = gamma / sqrt(var + eps), shift = fma(-mean, scale, beta)
 template <class T>

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what this folder shares
 
 // NaN wins, +0 > -0.
 template <class C>

@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what this folder shares
 
 // Integers accumulate unsigned, so that overflow wraps.
 template <class T, bool integer = std::is_integral_v<T>>

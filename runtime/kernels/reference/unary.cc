@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what this folder shares
 
 using scalar_math::F;
 
