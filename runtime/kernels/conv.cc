@@ -73,7 +73,7 @@ void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, 
                        float* scratch) {
   const ConvShape& s = p.shape;
   float* flat = scratch + image_floats(p);
-  pad_channel(t, p.image, x, s.h, s.w, s.pad_top, s.pad_left, scratch);
+  pad_channels(t, p.image, x, 1, s.h, s.w, s.pad_top, s.pad_left, scratch);
   const int64_t wide = p.image.cols;
   const int64_t chunk = std::clamp<int64_t>(kDepthwiseChunk / wide, 1, s.oh);
   for (int64_t o = 0; o < s.group_out(); ++o) {
@@ -120,8 +120,9 @@ void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const fl
 
 }  // namespace
 
-void pad_channel(const TileKernels& kernels, const PaddedImage& image, const float* x, int64_t h,
-                 int64_t w, int64_t pad_top, int64_t pad_left, float* out) {
+void pad_channels(const TileKernels& kernels, const PaddedImage& image, const float* x,
+                  int64_t channels, int64_t h, int64_t w, int64_t pad_top, int64_t pad_left,
+                  float* out) {
   for (int64_t ph = 0; ph < image.split_h; ++ph) {
     // Rows [top, bottom) of these planes lie inside the input.
     const int64_t down = pad_top - ph;
@@ -136,14 +137,15 @@ void pad_channel(const TileKernels& kernels, const PaddedImage& image, const flo
                                              0, image.cols);
       const int64_t hi = std::clamp<int64_t>(
           split_ceil(std::max<int64_t>(w + shift, 0), image.split_w), lo, image.cols);
-      memset(out, 0, bytes(top * image.cols));
-      memset(out + bottom * image.cols, 0, bytes((image.rows - bottom) * image.cols));
-      if (top == bottom) continue;
-      const float* from = x + (top * image.split_h - down) * w;
-      float* to = out + top * image.cols;
+      const int64_t first = top < bottom ? (top * image.split_h - down) * w : 0;
       const int64_t skipped = lo < hi ? lo * image.split_w - shift : 0;
-      kernels.pad_rows(from + skipped, image.split_h * w, image.split_w, bottom - top, lo, hi,
-                       image.cols, to);
+      for (int64_t c = 0; c < channels; ++c) {
+        float* plane = out + c * image.channel_floats();
+        memset(plane, 0, bytes(top * image.cols));
+        memset(plane + bottom * image.cols, 0, bytes((image.rows - bottom) * image.cols));
+        kernels.pad_rows(x + c * h * w + first + skipped, image.split_h * w, image.split_w,
+                         bottom - top, lo, hi, image.cols, plane + top * image.cols);
+      }
     }
   }
 }
@@ -236,9 +238,9 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
   const int64_t in_floats = s.ic * s.h * s.w;
   const int64_t out_floats = s.oc * s.oh * s.ow;
   const int64_t per_task = task_scratch_floats(kernels, p);
-  const auto pad = [&](int64_t n, int64_t c, float* to) {
-    pad_channel(kernels, p.image, x + n * in_floats + c * s.h * s.w, s.h, s.w, s.pad_top,
-                s.pad_left, to + c * p.image.channel_floats());
+  const auto pad = [&](int64_t n, int64_t c0, int64_t c1, float* to) {
+    pad_channels(kernels, p.image, x + n * in_floats + c0 * s.h * s.w, c1 - c0, s.h, s.w, s.pad_top,
+                 s.pad_left, to + c0 * p.image.channel_floats());
   };
   const auto tiles = [&](int64_t n, int64_t g, const float* image) {
     Epilogue e = epilogue;
@@ -249,9 +251,7 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
   if (p.by_image) {
     parallel_for(pool, s.n, [&](int64_t n, int worker) {
       float* image = scratch + worker * per_task;
-      if (p.padded) {
-        for (int64_t c = 0; c < s.ic; ++c) pad(n, c, image);
-      }
+      if (p.padded) pad(n, 0, s.ic, image);
       for (int64_t g = 0; g < s.groups; ++g) {
         const ConvTiles c = tiles(n, g, image);
         const int64_t tasks = conv_tile_tasks(c, 1);
@@ -268,7 +268,7 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
       const int64_t parts =
           s.ic * p.image.channel_floats() < 16384 ? 1 : std::min<int64_t>(s.ic, threads);
       parallel_for(pool, parts, [&](int64_t part, int) {
-        for (int64_t c = part * s.ic / parts; c < (part + 1) * s.ic / parts; ++c) pad(n, c, image);
+        pad(n, part * s.ic / parts, (part + 1) * s.ic / parts, image);
       });
     }
     const int wanted = static_cast<int>(ceil_div(threads, s.groups));

@@ -58,9 +58,10 @@ size_t conv_scratch_bytes(const TileKernels& kernels, const ConvPlan& plan, int 
 void conv(const TileKernels& kernels, const ConvPlan& plan, const float* x, const float* packed,
           float* y, const Epilogue& epilogue, float* scratch, ThreadPool* pool);
 
-// One channel, h x w, into its padded form; what lies outside is zero.
-void pad_channel(const TileKernels& kernels, const PaddedImage& image, const float* x, int64_t h,
-                 int64_t w, int64_t pad_top, int64_t pad_left, float* out);
+// Channels of h x w, one after another, into their padded form; what lies outside is zero.
+void pad_channels(const TileKernels& kernels, const PaddedImage& image, const float* x,
+                  int64_t channels, int64_t h, int64_t w, int64_t pad_top, int64_t pad_left,
+                  float* out);
 
 // The same by plain loops with std::fma.
 void conv_ref(const ConvShape& s, const float* x, const float* w, float* y,

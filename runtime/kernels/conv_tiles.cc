@@ -184,13 +184,18 @@ void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t p
     float* out = c.out + channel * c.out_channel;
     int64_t i = pixel0 / c.cols;
     int64_t j = pixel0 % c.cols;
+    int64_t at = i * c.x_row + j * c.x_col;
     for (int64_t pixel = pixel0; pixel < pixel1; pixel += t.mr) {
       args.row_count = static_cast<int>(std::min<int64_t>(t.mr, pixel1 - pixel));
       int64_t to[kMaxTileRows];
       for (int r = 0; r < args.row_count; ++r) {
-        args.rows[r] = c.x + i * c.x_row + j * c.x_col;
-        to[r] = i * c.out_row + j * c.out_col;
-        if (++j == c.cols) j = 0, ++i;
+        args.rows[r] = c.x + at;
+        if (!contiguous) to[r] = i * c.out_row + j * c.out_col;
+        at += c.x_col;
+        if (++j == c.cols) {
+          j = 0, ++i;
+          at = i * c.x_row;
+        }
       }
       t.tile_row_table(args);
       if (contiguous) {

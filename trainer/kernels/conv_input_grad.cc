@@ -69,8 +69,8 @@ class InputGrad {
     const auto pad = [&](int64_t n, float* image) {
       const int64_t plane = s_.oh * s_.ow;
       for (int64_t c = 0; c < s_.oc; ++c) {
-        pad_channel(t_, image_, dy + (n * s_.oc + c) * plane, s_.oh, s_.ow, top_, left_,
-                    image + c * image_.channel_floats());
+        pad_channels(t_, image_, dy + (n * s_.oc + c) * plane, 1, s_.oh, s_.ow, top_, left_,
+                     image + c * image_.channel_floats());
       }
     };
     const auto work = [&](int64_t n, int64_t unit, const float* image, int wanted, int64_t task,

@@ -87,8 +87,8 @@ class WeightGrad {
       const float* image = x + (n * s_.ic + g * s_.group_in()) * s_.h * s_.w;
       if (padded_) {
         for (int64_t c = c0; c < c1; ++c) {
-          pad_channel(t_, image_, image + c * s_.h * s_.w, s_.h, s_.w, s_.pad_top, s_.pad_left,
-                      own + c * image_.channel_floats());
+          pad_channels(t_, image_, image + c * s_.h * s_.w, 1, s_.h, s_.w, s_.pad_top, s_.pad_left,
+                       own + c * image_.channel_floats());
         }
         image = own;
       }
