@@ -18,7 +18,7 @@ demo:  ## train, export and compare every path; writes build/demo/report.json
 test:  ## build and run the fixed subset (under 15 minutes)
 	@tools/scripts/test.sh
 
-test-full:  ## everything, in resumable parts: make test-full [PARTS="asan math"]
+test-full:  ## everything, in resumable parts: make test-full [PARTS="sanitize math"]
 	@tools/scripts/test_full.sh $(PARTS)
 
 check:  ## format, static analysis, include arrows, docs

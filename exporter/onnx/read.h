@@ -12,7 +12,7 @@
 
 namespace wick::onnx {
 
-using namespace ir;  // the graph is what this room speaks about
+using namespace ir;  // NOLINT: the graph is what this room speaks about
 
 class ReadCtx {
  public:

@@ -10,7 +10,7 @@
 
 namespace wick::onnx {
 
-using namespace ir;  // the graph is what this room speaks about
+using namespace ir;  // NOLINT: the graph is what this room speaks about
 
 constexpr int64_t kWriteOpset = 17;
 

@@ -81,7 +81,7 @@ class Graph {
   // with as many outputs as the call has. Throws Error, the op's name first, when the rule refuses.
   NodeId add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs, int outputs = 1,
                   const std::string& name = "");
-  void add_output(const std::string& name, ValueId value);
+  void add_output(const std::string& output_name, ValueId id);
 
   // Convenience: the first output of a new node.
   template <class A>

@@ -26,6 +26,9 @@ function(wick_runtime_target target)
   else()
     set(disabled HWY_SSSE3)
   endif()
+  if(WICK_SANITIZE STREQUAL "thread") # reads threads, not lanes: one target besides the baseline
+    set(disabled "(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
+  endif()
   target_compile_definitions(${target} PUBLIC
     $<BUILD_INTERFACE:HWY_WANT_AVX3_DL> $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>)
   target_include_directories(${target}

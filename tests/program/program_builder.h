@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "runtime/core/allocator.h"
+#include "runtime/core/sha256.h"
 #include "runtime/ops/op_info.h"
 #include "runtime/program/layout.h"
 #include "runtime/program/program_generated.h"
-#include "runtime/core/sha256.h"
 
 namespace wick::test {
 

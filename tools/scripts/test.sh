@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up, builds a preset and runs its tests: test.sh [--preset NAME] [-- ctest arguments].
-# The last line is "N passed, N failed"; the exit code agrees with it.
+# The last line is "N passed, N failed"; the exit code agrees with it. WICK_TARGETS: build only these.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
@@ -17,7 +17,8 @@ closed() { # a failure before any test ran still closes in the agreed form
 }
 tools/scripts/setup.sh || closed "set-up failed"
 tools/scripts/setup_ort.sh || true # said by the script; its tests skip
-tools/scripts/build.sh "$preset" || closed "build failed"
+read -ra targets <<<"${WICK_TARGETS:-}"
+tools/scripts/build.sh "$preset" "${targets[@]}" || closed "build failed"
 
 rm -rf "$build/test-results"
 junit=$build/test-results/ctest.xml

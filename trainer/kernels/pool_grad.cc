@@ -86,7 +86,9 @@ static void max_2x2(const float* grad, const float* x, const PoolShape& s, int64
           if (takes_over(v[k], v[at])) at = k;
         }
         to_top[2 * o] = to_top[2 * o + 1] = to_bottom[2 * o] = to_bottom[2 * o + 1] = 0.0f;
-        (at < 2 ? to_top : to_bottom)[2 * o + at % 2] += g[o];
+        // A name for the row: (c ? a : b)[i] += x is miscompiled by g++ 12 under UBSan.
+        float* winner = at < 2 ? to_top : to_bottom;
+        winner[2 * o + at % 2] += g[o];
       }
       for (int64_t i = 2 * n; i < width; ++i) to_top[i] = to_bottom[i] = 0.0f;
     }

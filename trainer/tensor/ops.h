@@ -103,7 +103,7 @@ Tensor linear(const Arg& x, const Arg& weight, const Tensor& bias = Tensor());
 struct Pair {
   int64_t h, w;
   Pair(int64_t both) : h(both), w(both) {}  // NOLINT: implicit by design
-  Pair(int64_t h_, int64_t w_) : h(h_), w(w_) {}
+  Pair(int64_t h, int64_t w) : h(h), w(w) {}
 };
 Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), Pair stride = 1,
               Pair padding = 0, Pair dilation = 1, int64_t groups = 1);  // weight[O,C/groups,h,w]

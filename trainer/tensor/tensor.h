@@ -158,8 +158,8 @@ class Tensor {
 
 // A tensor with the line it was passed at: public ops take it, so that errors name the user's line.
 struct Arg {
-  Arg(const Tensor& t, Where w = Where::current())
-      : tensor(t), where(w) {}  // NOLINT: implicit by design
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit by design
+  Arg(const Tensor& t, Where w = Where::current()) : tensor(t), where(w) {}
   const Tensor& tensor;
   Where where;
 };

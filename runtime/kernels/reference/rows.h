@@ -23,11 +23,15 @@ bool match(const KernelQuery& q) {
 
 // X(type, "name") for each dtype of a class.
 #define WICK_FLOAT_TYPES(X) X(float, "f32") X(double, "f64") X(Half, "f16") X(BFloat16, "bf16")
-#define WICK_INT_TYPES(X)                                                                    \
-  X(int8_t, "i8")                                                                            \
-  X(int16_t, "i16")                                                                          \
-  X(int32_t, "i32") X(int64_t, "i64") X(uint8_t, "u8") X(uint16_t, "u16") X(uint32_t, "u32") \
-      X(uint64_t, "u64")
+#define WICK_INT_TYPES(X) \
+  X(int8_t, "i8")         \
+  X(int16_t, "i16")       \
+  X(int32_t, "i32")       \
+  X(int64_t, "i64")       \
+  X(uint8_t, "u8")        \
+  X(uint16_t, "u16")      \
+  X(uint32_t, "u32")      \
+  X(uint64_t, "u64")
 #define WICK_NUMBER_TYPES(X) WICK_FLOAT_TYPES(X) WICK_INT_TYPES(X)
 
 // Rows of an op, for WICK_REF_ROWS: one named text.<dtype>.ref a dtype. The last two arguments are

@@ -77,9 +77,9 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
     Node node;
     node.dispatch = d;
     for (uint32_t i = 0; i < d.operands; ++i) {
-      int16_t operand = d.operand[i];
+      const int operand = d.operand[i], output = ~operand;
       node.tensor[i] =
-          operand >= 0 ? in[static_cast<size_t>(operand)] : out[static_cast<size_t>(~operand)];
+          operand >= 0 ? in[static_cast<size_t>(operand)] : out[static_cast<size_t>(output)];
     }
     WICK_TRY(nodes_.push_back(node));
   }
