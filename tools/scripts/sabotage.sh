@@ -62,7 +62,7 @@ stopped() {
 }
 
 sync_tree
-cmake -S "$tree" --preset release -DWICK_BUILD_BENCH=OFF -DWICK_BUILD_TOOLS=OFF -DWICK_BUILD_SHARED=OFF \
+cmake -S "$tree" --preset release -DWICK_BUILD_BENCH=OFF -DWICK_BUILD_SHARED=OFF \
   >"$work/configure.log" 2>&1 || { tail -20 "$work/configure.log"; stopped "cmake failed"; }
 mapfile -t programs < <(for p in "${paths[@]}"; do header "$p" | cut -d' ' -f1; done | sort -u)
 [ ${#programs[@]} -gt 0 ] || stopped "no patches"
