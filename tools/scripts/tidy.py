@@ -40,10 +40,23 @@ def closure(path, seen):
             closure(place + name, seen)
 
 
-def state_of(path, config):
+def config_of(path):
+    """The .clang-tidy files that hold for a source: its folder's and those above it."""
+    text = ""
+    while True:
+        path = os.path.dirname(path)
+        name = os.path.join(ROOT, path, ".clang-tidy")
+        if os.path.isfile(name):
+            with open(name, encoding="utf-8") as f:
+                text += f.read()
+        if path == "":
+            return text
+
+
+def state_of(path):
     seen = {}
     closure(path, seen)
-    digest = hashlib.sha256(config)
+    digest = hashlib.sha256(config_of(path).encode())
     for name in sorted(seen):
         digest.update(name.encode() + b"\0" + seen[name].encode() + b"\0")
     return digest.hexdigest()
@@ -65,12 +78,6 @@ def main():
     files = sorted({f for f in commands if f.startswith(rooms) and f not in UNREADABLE})
     if args.files:
         files = [f for f in files if f in set(args.files)]
-    config = b""
-    for room in ("",) + ROOMS + TESTS:
-        path = os.path.join(ROOT, room, ".clang-tidy")
-        if os.path.isfile(path):
-            with open(path, "rb") as f:
-                config += f.read()
     own = "^" + re.escape(ROOT) + "/(" + "|".join(room.rstrip("/") for room in ROOMS + TESTS) + ")/.*\\.h$"
     stamps = os.path.join(ROOT, "build", "check", "tidy")
     os.makedirs(stamps, exist_ok=True)
@@ -81,7 +88,7 @@ def main():
     start, looked = time.monotonic(), []
 
     def check(path):
-        stamp = os.path.join(stamps, state_of(path, config))
+        stamp = os.path.join(stamps, state_of(path))
         if os.path.exists(stamp):
             return path, True, ""
         looked.append(path)
