@@ -425,10 +425,10 @@ void pad_rows(const float* from, int64_t from_step, int64_t step, int64_t rows, 
     // The vector may begin before `from`, where no lane is loaded: not a pointer C++ knows.
     uintptr_t at = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>((c - lo) * step) * 4;
     for (int64_t r = 0; r < rows; ++r, at += static_cast<uintptr_t>(from_step) * 4) {
-      const auto* p = reinterpret_cast<const float*>(at);
+      const auto* p = reinterpret_cast<const float*>(at);  // NOLINT(performance-no-int-to-ptr)
       TileVec v = hn::MaskedLoad(first, d, p);
       if (step == 2) {
-        p = reinterpret_cast<const float*>(at + kLanes * sizeof(float));
+        p = reinterpret_cast<const float*>(at + kLanes * sizeof(float));  // NOLINT(*-int-to-ptr)
         v = hn::ConcatEven(d, hn::MaskedLoad(second, d, p), v);
       }
       if (cols - c >= kLanes) {

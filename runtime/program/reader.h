@@ -31,11 +31,11 @@ class ProgramReader {
   Status refuse_unknown_ops();
 
   Status read_entry(const fbs::Entry& table, EntryDef* entry);
-  Status read_value(const fbs::Value& table, ValueDef* value);
-  Status read_region(const fbs::Entry& table, uint32_t index, int depth, EntryDef* entry,
+  Status read_value(const fbs::Value& v, ValueDef* def);
+  Status read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
                      Span<uint8_t> defined, Span<uint8_t> region_seen);
-  Status read_node(const fbs::Node& table, NodeDef* node);
-  Status read_attrs(const fbs::Node& table, const OpInfo& info, void* attrs);
+  Status read_node(const fbs::Node& node, NodeDef* def);
+  Status read_attrs(const fbs::Node& node, const OpInfo& info, void* attrs);
   Status check_ports(const EntryDef& entry, Span<const uint32_t> ids, const char* what);
   Status read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes);
   Status read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype, Shape* shape,
