@@ -77,6 +77,21 @@ TEST(Autograd, HigherOrders) {
             std::string::npos);
 }
 
+TEST(Autograd, AnInputAskedForTwiceIsGivenTwice) {
+  Tensor x = tensor({2.f, 3.f}).requires_grad_();
+  Tensor inner = x * 1;
+  std::vector<Tensor> g = grad({sum(inner * inner)}, {x, inner, x, inner});
+  ASSERT_EQ(g.size(), 4u);
+  for (const Tensor& t : g) EXPECT_EQ(t.to_vector<float>(), (Floats{4, 6}));
+}
+
+TEST(Autograd, GradientThatIsAViewOfGradIsAddedAsItWas) {
+  Tensor x = zeros({2, 2}).requires_grad_();
+  (x + 0).backward(tensor({{1.f, 2.f}, {3.f, 4.f}}));
+  x.view({2, 2}).backward(x.grad().t());
+  EXPECT_EQ(x.grad().to_vector<float>(), (Floats{2, 5, 5, 8}));
+}
+
 TEST(Autograd, SavedTensorModifiedInPlaceIsFound) {
   Tensor x = ones({2}).requires_grad_(), w = ones({2}).named("w");
   Tensor y = sum(x * w);

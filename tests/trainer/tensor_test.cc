@@ -118,6 +118,30 @@ TEST(Tensor, InPlaceIsRefusedWhereItWouldBeRecorded) {
   EXPECT_EQ(plain.to_vector<float>(), (Floats{2, 2}));
 }
 
+// Views of one storage: what is written must not be read again as an operand.
+TEST(Tensor, InPlaceOnOverlappingViewsGivesTheOutOfPlaceResult) {
+  Tensor start = arange(0, 100, 1, DType::kF32) + 1;
+  auto same = [&](auto view, auto other) {
+    Tensor x = start.clone(), y = start.clone();
+    std::vector<float> sum = (view(x) + other(x)).template to_vector<float>();
+    std::vector<float> product = (view(x) * other(x)).template to_vector<float>();
+    view(x).add_(other(x));
+    EXPECT_EQ(view(x).template to_vector<float>(), sum);
+    view(y).mul_(other(y));
+    EXPECT_EQ(view(y).template to_vector<float>(), product);
+  };
+  auto all = [](const Tensor& x) { return x; };
+  auto low = [](const Tensor& x) { return x.slice(0, 0, 99); };
+  auto high = [](const Tensor& x) { return x.slice(0, 1, 100); };
+  auto square = [](const Tensor& x) { return x.reshape({10, 10}); };
+  auto turned = [](const Tensor& x) { return x.reshape({10, 10}).t(); };
+  same(high, low);
+  same(low, high);
+  same(square, turned);
+  same(turned, square);
+  same(all, all);
+}
+
 // As a session does: the mode the caller left the processor in changes no bit, and stays.
 TEST(Tensor, FloatModeOfTheCallerChangesNothing) {
   manual_seed(3);

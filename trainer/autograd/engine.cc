@@ -48,7 +48,7 @@ struct Run {
   bool retain_graph = false, create_graph = false;
   bool to_leaves = true;  // add to .grad
   // grad(): where the gradients of chosen tensors are collected
-  std::unordered_map<const TensorImpl*, size_t> leaf_slots;
+  std::unordered_map<const TensorImpl*, std::vector<size_t>> leaf_slots;
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> node_slots;
   std::vector<Tensor> collected;
 
@@ -59,7 +59,7 @@ struct Run {
     } else if (to_leaves) {
       add_to_leaf(edge.leaf.get(), std::move(g), create_graph);
     } else if (auto it = leaf_slots.find(edge.leaf.get()); it != leaf_slots.end()) {
-      add_into(&collected[it->second], std::move(g), create_graph);
+      for (size_t slot : it->second) add_into(&collected[slot], g, create_graph);
     }
   }
   void execute(std::vector<std::pair<Edge, Tensor>> roots);
@@ -240,7 +240,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
     if (e.node) {
       run.node_slots[e.node.get()].emplace_back(e.nr, i);
     } else {
-      run.leaf_slots[e.leaf.get()] = i;
+      run.leaf_slots[e.leaf.get()].push_back(i);
     }
   }
   std::vector<std::pair<Edge, Tensor>> roots;

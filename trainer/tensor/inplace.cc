@@ -26,14 +26,15 @@ void before_write(const Tensor& t, const Tensor* source, const char* what, const
   t.storage().bump_version();
 }
 
-// op(a, b) into a's bytes.
+// op(a, b) into a's bytes. Views of one storage may overlap: those get a result of its own first,
+// as the kernel would read what it has just written.
 void binary_into(OpId op, const Tensor& a, const Tensor& b, const char* what, const Where& where) {
   NoGrad guard;
   TracerScope untraced(nullptr);
   Tensor other = b.to(a.dtype(), where);
   if (a.is_contiguous()) {
     TensorView in[2] = {a.raw(), other.raw()}, out[1] = {a.raw()};
-    if (other.raw_shape() == a.raw_shape() && other.raw().data != a.raw().data &&
+    if (other.raw_shape() == a.raw_shape() && other.impl()->storage != a.impl()->storage &&
         run_kernel(op, nullptr, in, out, where, true)) {
       return;
     }
