@@ -16,6 +16,7 @@ class PackCache {
     const KernelRow* row;  // whose pack() wrote it
     uint32_t layout;       // not 0: what an id means never varies with shapes or threads
     size_t bytes;
+    int64_t variant;  // KernelPlan::Pack's
     bool operator==(const Key&) const = default;
   };
   const void* find(const Key& key) const {

@@ -34,7 +34,9 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const PackedKind kind = c.path == ConvPlan::Path::kDepthwise ? PackedKind::kDepthwise
                           : by_channel                         ? PackedKind::kConvChannels
                                                                : PackedKind::kConvPixels;
-  p->packs[0] = {1, packed_layout(kind, unit), weights};
+  // Panels are of one group's outputs: the same weights in other groups are other panels.
+  const bool one_form = c.path == ConvPlan::Path::kDepthwise || c.shape.groups == 1;
+  p->packs[0] = {1, packed_layout(kind, unit), weights, one_form ? 0 : c.shape.groups};
   return {};
 }
 

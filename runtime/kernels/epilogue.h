@@ -26,10 +26,11 @@ inline Epilogue make_epilogue(Span<const TensorView> in, const EpilogueAttrs* at
 
 // Ids of packed-weight layouts: a kind and the unit that the target's registers decide.
 enum class PackedKind : uint32_t {
-  kGemmPanels = 1,
+  kGemmPanels = 1,  // of Linear's weight, [outputs, inputs]
   kConvPixels = 2,
   kConvChannels = 3,
-  kDepthwise = 4
+  kDepthwise = 4,
+  kMatMulPanels = 5  // of MatMul's, [inputs, outputs]: as many bytes, other ones
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

@@ -38,6 +38,10 @@ struct KernelPlan {
     uint32_t layout =
         0;  // packed-weight layout id (files may carry weights already packed so); 0: none
     size_t bytes = 0;
+    // What the form depends on beyond the layout and the constant itself (its shape included): a
+    // number of the kernel's own, so that one constant read in two ways is packed twice. Forms in
+    // files are of variant 0.
+    int64_t variant = 0;
   };
   Pack packs[kMaxPacked];
   // For the kernel's own use: function pointers of the SIMD target chosen now, block counts ...

@@ -84,7 +84,7 @@ Status matmul_plan(const KernelQuery& q, KernelPlan* p) {
   const size_t one = (gemm_scratch_bytes(t, g.m, g.n, g.k, false, inner) + 63) / 64 * 64;
   p->scratch_bytes = one * static_cast<size_t>(inner == 1 ? q.threads : 1);
   if (q.in[1].rank() == 2 && g.n == r.n && r.batches == 1) {
-    p->packs[0] = {1, packed_layout(PackedKind::kGemmPanels, t.nr),
+    p->packs[0] = {1, packed_layout(PackedKind::kMatMulPanels, t.nr),
                    gemm_packed_b_bytes(t, g.k, g.n)};
   }
   return {};

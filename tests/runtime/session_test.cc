@@ -283,5 +283,36 @@ TEST(Session, TraceNamesEveryStepThatRan) {
   EXPECT_EQ(trace.text, "mm:MatMul:cpu bias:Add:cpu act:Relu:cpu ");
 }
 
+// Panels are of one group's outputs: whichever Conv packs first must not serve the other.
+TEST(Session, ConvsOfDifferentGroupsShareAConstant) {
+  std::vector<float> weights(12 * 2 * 3 * 3), x1(2 * 8 * 8), x2(4 * 8 * 8);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 23) / 7 - 1;
+  for (size_t i = 0; i < x1.size(); ++i) x1[i] = static_cast<float>(i % 19) / 9 - 1;
+  for (size_t i = 0; i < x2.size(); ++i) x2[i] = static_cast<float>(i % 17) / 5 - 2;
+  ProgramBuilder p;
+  auto a = p.value("a", DType::kF32, {1, 2, 8, 8});
+  auto b = p.value("b", DType::kF32, {1, 4, 8, 8});
+  auto w = p.constant("w", {12, 2, 3, 3}, weights);
+  auto ya = p.value("ya", DType::kF32, {1, 12, 6, 6});
+  auto yb = p.value("yb", DType::kF32, {1, 12, 6, 6});
+  ConvAttrs halves;
+  halves.group = 2;
+  p.node(OpId::kConv, {a, w}, {ya}, ConvAttrs{});
+  p.node(OpId::kConv, {b, w}, {yb}, halves);
+  p.entry("main", {a, b}, {ya, yb});
+  auto l = load(p.finish());
+  SessionOptions plain;
+  const KernelSet* reference[] = {&kReferenceKernels};
+  plain.kernels = reference;
+  auto fast = open(*l.program), slow = open(*l.program, plain);
+  TensorView in[2] = {TensorView(x1.data(), DType::kF32, {1, 2, 8, 8}),
+                      TensorView(x2.data(), DType::kF32, {1, 4, 8, 8})};
+  TensorView got[2], want[2];
+  ASSERT_TRUE(fast->run(Span<const TensorView>(in), got).ok());
+  ASSERT_TRUE(slow->run(Span<const TensorView>(in), want).ok());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(memcmp(got[i].data, want[i].data, want[i].nbytes()), 0) << "group " << i + 1;
+}
+
 }  // namespace
 }  // namespace wick

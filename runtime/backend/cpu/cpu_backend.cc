@@ -54,10 +54,11 @@ Status CpuPartition::pack(const KernelQuery& query, CpuStep& step, const PlanSte
     const PlanValue& value = spec_.values[from.in[want.input]];
     if (value.data == nullptr) continue;
     for (const PackedDef& form : value.packed) {
-      if (form.layout == want.layout && form.bytes == want.bytes) step.packed[slot] = form.data;
+      if (want.variant == 0 && form.layout == want.layout && form.bytes == want.bytes)
+        step.packed[slot] = form.data;
     }
     bool shared = spec_.cache != nullptr && value.constant != kNoIndex && want.layout != 0;
-    PackCache::Key key{value.constant, step.row, want.layout, want.bytes};
+    PackCache::Key key{value.constant, step.row, want.layout, want.bytes, want.variant};
     if (step.packed[slot] == nullptr && shared) step.packed[slot] = spec_.cache->find(key);
     if (step.packed[slot] != nullptr) continue;
     WICK_ASSIGN(void* dst, shared ? spec_.cache->allocate(want.bytes)
