@@ -294,6 +294,7 @@ bool Session::Impl::given_changed(Span<const TensorView> inputs) const {
 }
 
 Status Session::Impl::bind(Span<const Shape> given_shapes, Span<const TensorView> inputs) {
+  FloatModeScope mode;  // ops are evaluated here too, in whatever mode the caller is in
   // given_shapes may lie in the arena that unbind() clears
   Shape local[16];
   Array<Shape> many(allocator);

@@ -221,7 +221,6 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
       wanted = many;
     }
     for (size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].shape;
-    FloatModeScope mode;
     WICK_TRY(bind(wanted.subspan(0, inputs.size()), inputs));
   }
   auto out = entry.body().outputs;

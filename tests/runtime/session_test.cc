@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <thread>
 
 #include "tests/runtime/programs.h"
@@ -312,6 +313,34 @@ TEST(Session, ConvsOfDifferentGroupsShareAConstant) {
   ASSERT_TRUE(slow->run(Span<const TensorView>(in), want).ok());
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(memcmp(got[i].data, want[i].data, want[i].nbytes()), 0) << "group " << i + 1;
+}
+
+// What is evaluated when bound has the bits of what runs, whatever mode the caller is in.
+TEST(Session, BindingIgnoresTheCallersRoundingMode) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {1});
+  auto one = p.constant<float>("one", {1}, {1});
+  auto three = p.constant<float>("three", {1}, {3});
+  auto third = p.value("third", DType::kF32, {1});
+  auto y = p.value("y", DType::kF32, {1});
+  p.node(OpId::kDiv, {one, three}, {third});
+  p.node(OpId::kMul, {x, third}, {y});
+  p.entry("main", {x}, {y});
+  auto l = load(p.finish());
+  const int saved = fegetround();
+  for (int mode : {FE_TONEAREST, FE_DOWNWARD}) {
+    float data[1] = {1};
+    TensorView in(data, DType::kF32, {1}), out;
+    fesetround(mode);
+    auto session = open(*l.program);  // every size is known: bound here
+    Status s = session->run(Span<const TensorView>(&in, 1), Span<TensorView>(&out, 1));
+    const int after = fegetround();
+    fesetround(saved);
+    ASSERT_TRUE(s.ok()) << s.message();
+    EXPECT_EQ(session->step_count(), 1u) << "the quotient is not evaluated when bound";
+    EXPECT_EQ(out.as<float>()[0], 0x1.555556p-2f) << "mode " << mode;
+    EXPECT_EQ(after, mode);
+  }
 }
 
 }  // namespace
