@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "exporter/include/wick/compile.h"
 #include "tests/support/small_disk.h"
@@ -48,6 +49,67 @@ TEST(Usage, MistakesExitTwoAndNameTheOption) {
               HasSubstr("must end in .onnx or .wick, got 'm.pt'"));
   EXPECT_THAT(misuse({"convert", "m.onnx", "-o", "m.tflite"}), HasSubstr("got 'm.tflite'"));
   EXPECT_THAT(misuse({"conformance", "d", "--mode", "static"}), HasSubstr("static"));
+}
+
+TEST(Usage, ValuesOutOfRangeExitTwo) {
+  for (const std::vector<std::string>& c :
+       std::vector<std::vector<std::string>>{{"bench", "m.wick", "--batch", "0"},
+                                             {"bench", "m.wick", "--batch", "1,x"},
+                                             {"bench", "m.wick", "--batch", "-8"},
+                                             {"bench", "m.wick", "--threads", "-1"},
+                                             {"bench", "m.wick", "--seconds", "0"},
+                                             {"bench", "m.wick", "--seconds", "inf"},
+                                             {"bench", "m.wick", "--seconds", "nan"},
+                                             {"run", "m.wick", "-i", "x.npy", "--threads", "-1"},
+                                             {"compare", "a.wick", "b.wick", "--batch", "0"},
+                                             {"compare", "a.wick", "b.wick", "--tolerance", "-1"},
+                                             {"compare", "a.wick", "b.wick", "--tolerance", "nan"},
+                                             {"train", "mlp", "--epochs", "-1"},
+                                             {"train", "mlp", "--batch", "-1"},
+                                             {"train", "mlp", "--save-every", "-1"},
+                                             {"prove", "run", "-o", "out", "--limit", "-1"}}) {
+    std::string option = c[c.size() - 2];
+    EXPECT_THAT(misuse(c), ContainsRegex(option + ".*: must be a .*number .*, got '"));
+  }
+}
+
+// Sizes that nobody gave an array for: only what the model takes.
+TEST(Usage, SizesThatTheModelDoesNotTakeAreRefused) {
+  std::string fixed = scratch() + "/fixed.onnx", two = scratch() + "/two_sizes.onnx";
+  auto relu = [](const std::string& path, const std::function<SymShape(ir::Graph&)>& shape) {
+    ir::Graph g;
+    g.add_output("y", g.emit(OpId::kRelu, {g.add_input("x", DType::kF32, shape(g))}, "relu"));
+    export_onnx(g, path);
+  };
+  relu(fixed, [](ir::Graph&) { return SymShape{2, 3}; });
+  relu(two, [](ir::Graph& g) { return SymShape{g.symbol("rows"), g.symbol("columns")}; });
+  auto with = [](const std::string& command, const std::string& model,
+                 std::vector<std::string> more) {
+    std::vector<std::string> all = {command, model, "--json"};
+    if (command == "compare") all.push_back(model);
+    if (command == "bench") all.insert(all.end(), {"--seconds", "0.01"});
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  for (const char* c : {"bench", "compare"}) {
+    EXPECT_THAT(misuse(with(c, fixed, {"--batch", "8"})),
+                HasSubstr("--batch: the model's sizes are fixed: input x is [2,3], which is a "
+                          "batch of 2, not 8"));
+    EXPECT_EQ(wick(with(c, fixed, {"--batch", "2"})).code, 0);
+    EXPECT_EQ(wick(with(c, fixed, {})).code, 0);
+    EXPECT_THAT(misuse(with(c, two, {"--batch", "8"})),
+                HasSubstr("--dim: input x [rows,columns] needs a size for 'columns': --dim "
+                          "columns=N"));
+    EXPECT_THAT(misuse(with(c, two, {"--dim", "lines=8"})),
+                HasSubstr("the model has no size named 'lines'; it has: rows columns"));
+    EXPECT_THAT(misuse(with(c, two, {"--dim", "columns=x"})), HasSubstr("must be NAME=N"));
+    EXPECT_EQ(wick(with(c, two, {"--batch", "8", "--dim", "columns=5"})).code, 0);
+  }
+  // Items a second are of the rows that ran.
+  nlohmann::json rows = parse_json(wick(with("bench", fixed, {})).out);
+  EXPECT_EQ(rows[0].at("batch"), 2);
+  rows = parse_json(wick(with("bench", two, {"--dim", "rows=7", "--dim", "columns=5"})).out);
+  EXPECT_EQ(rows[0].at("batch"), 7);
 }
 
 TEST(Missing, DataSaysWhereItWasLookedForAndWhatToDo) {

@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <sstream>
+#include <optional>
 
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "tools/wick/sample_inputs.h"
 #include "wick/error.h"
 
 namespace wick::tool {
 namespace {
 
 struct BenchCommand {
-  std::string model, backend = "cpu", batches = "1";
+  std::string model, backend = "cpu";
+  std::vector<int64_t> batches;
+  std::vector<std::string> dims;
   int threads = 1;
   double seconds = 2;
   bool json = false, split = false;
@@ -52,36 +55,17 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Symbols take `batch`; values are the same on every machine.
-std::vector<HostTensor> make_inputs(const Session& session, int64_t batch) {
-  std::vector<HostTensor> inputs;
-  for (size_t i = 0; i < session.input_count(); ++i) {
-    PortInfo port = session.input(i);
-    if (port.unranked)
-      throw Error(fmt::format("input '{}' has no rank; bench needs one", port.name));
-    Shape shape;
-    for (const DimDef& d : port.dims) shape.push_back(d.symbol >= 0 ? batch : d.value);
-    HostTensor t(port.dtype, shape);
-    for (int64_t k = 0; k < t.numel(); ++k) {
-      if (port.dtype == DType::kF32) t.as<float>()[k] = static_cast<float>(k % 17) / 17 - 0.5f;
-      if (port.dtype == DType::kI64) t.as<int64_t>()[k] = k % 7;
-      if (port.dtype == DType::kU8) t.as<uint8_t>()[k] = static_cast<uint8_t>(k % 251);
-    }
-    inputs.push_back(t);
-  }
-  return inputs;
-}
-
 void bench(const BenchCommand& c) {
   Model model = Model::open(c.model);
   auto document = nlohmann::json::array();
-  std::stringstream list(c.batches);
-  for (std::string item; std::getline(list, item, ',');) {
-    int64_t batch = std::stoll(item);
+  std::vector<std::optional<int64_t>> batches(c.batches.begin(), c.batches.end());
+  if (batches.empty()) batches.push_back(std::nullopt);
+  for (std::optional<int64_t> wanted : batches) {
     SplitTrace trace;
     double begin = now_s();
     Runner runner(model, {c.backend, c.threads, false, c.split ? &trace : nullptr});
-    std::vector<HostTensor> inputs = make_inputs(runner.session(), batch);
+    const auto [inputs, batch] =
+        sample_inputs(runner.session(), model.program(), {.batch = wanted, .named = c.dims});
     std::vector<TensorView> in;
     for (const HostTensor& t : inputs) in.push_back(t.view());
     std::vector<TensorView> out(runner.session().output_count());
@@ -140,11 +124,16 @@ void add_bench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("bench", "Measure latency, throughput, memory and load time");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
-  command->add_option("--batch", c->batches, "batch sizes: 1,8,32");
-  command->add_option("--threads", c->threads, "0: as many as there are");
+  command->add_option("--batch", c->batches, "batch sizes: 1,8,32; 1 where the model has a choice")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(at_least(1));
+  command->add_option("--dim", c->dims, "NAME=N: a size that is not the batch")
+      ->allow_extra_args(false);
+  command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
-  command->add_option("--seconds", c->seconds, "per batch size");
+  command->add_option("--seconds", c->seconds, "per batch size")->check(above_zero());
   command->add_flag("--split", c->split, "time by op");
   command->add_flag("--json", c->json, "print JSON");
   command->footer("Example:\n  wick bench model.wick --threads 2 --batch 1,8,32");

@@ -22,6 +22,10 @@ struct Interrupted {};
 
 // An option's value that only the command itself can judge: exit kUsage.
 [[noreturn]] void wrong_usage(const std::string& option, const std::string& why);
+// Ranges of options' values; out of them is wrong usage.
+CLI::Validator at_least(int64_t least);  // integers
+CLI::Validator above_zero();             // numbers, finite as they stand
+CLI::Validator not_negative();
 bool ends_with(const std::string& text, const std::string& end);
 // One word of a shell's command line.
 std::string shell_quote(const std::string& text);

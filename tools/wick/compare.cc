@@ -1,12 +1,15 @@
 // wick compare: two models on the same inputs, output by output, and the first node that differs.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/difference.h"
 #include "tools/wick/model.h"
 #include "tools/wick/node_trace.h"
 #include "tools/wick/oracle.h"
+#include "tools/wick/sample_inputs.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -14,33 +17,11 @@ namespace {
 
 struct CompareCommand {
   std::string a, b, against, backend_a = "cpu", backend_b = "cpu";
-  std::vector<std::string> data;
-  int64_t batch = 4;
+  std::vector<std::string> data, dims;
+  std::optional<int64_t> batch;
   double tolerance = 1e-5;
   bool json = false;
 };
-
-// Pseudo-random inputs when no data is given: symbols take `batch`.
-std::vector<HostTensor> sample_inputs(const Session& session, int64_t batch) {
-  std::vector<HostTensor> inputs;
-  uint64_t state = 1;
-  for (size_t i = 0; i < session.input_count(); ++i) {
-    PortInfo port = session.input(i);
-    if (port.unranked) throw Error(fmt::format("input '{}' has no rank: give --data", port.name));
-    Shape shape;
-    for (const DimDef& d : port.dims) shape.push_back(d.symbol >= 0 ? batch : d.value);
-    HostTensor t(port.dtype, shape);
-    for (int64_t k = 0; k < t.numel(); ++k) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      auto u = static_cast<float>(state >> 40) * 0x1p-24f;
-      if (port.dtype == DType::kF32) t.as<float>()[k] = u * 2 - 1;
-      if (port.dtype == DType::kU8) t.as<uint8_t>()[k] = static_cast<uint8_t>(u * 256);
-      if (port.dtype == DType::kI64) t.as<int64_t>()[k] = static_cast<int64_t>(u * 4);
-    }
-    inputs.push_back(t);
-  }
-  return inputs;
-}
 
 void compare(const CompareCommand& c) {
   if (c.b.empty() == c.against.empty())
@@ -50,9 +31,9 @@ void compare(const CompareCommand& c) {
     throw Error(c.a + " is a .wick file; ONNX Runtime takes the ONNX file it was made of");
   NodeTrace nodes_a, nodes_b;
   Runner run_a(a, {c.backend_a, 0, false, &nodes_a});
-  std::vector<HostTensor> inputs = c.data.empty()
-                                       ? sample_inputs(run_a.session(), c.batch)
-                                       : named_arrays(run_a.session(), a.program(), c.data);
+  std::vector<HostTensor> inputs =
+      c.data.empty() ? sample_inputs(run_a.session(), a.program(), {c.batch, 4, c.dims}).inputs
+                     : named_arrays(run_a.session(), a.program(), c.data);
   std::vector<HostTensor> out_a = run_a.run(inputs), out_b;
   if (!c.against.empty()) {
     std::vector<std::string> names, outputs;
@@ -108,11 +89,17 @@ void add_compare(CLI::App& app) {
       ->check(CLI::IsMember({"onnxruntime"}));
   command->add_option("--data,--input", c->data,
                       "[name=]array.npy, one an input; else pseudo-random inputs");
-  command->add_option("--batch", c->batch, "of pseudo-random inputs");
+  command
+      ->add_option("--batch", c->batch, "of pseudo-random inputs; 4 where the model has a choice")
+      ->check(at_least(1));
+  command->add_option("--dim", c->dims, "NAME=N: a size that is not the batch")
+      ->allow_extra_args(false);
   command->add_option("--backend-a", c->backend_a)->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_option("--backend-b", c->backend_b)->check(CLI::IsMember({"cpu", "vulkan"}));
-  command->add_option("--tolerance", c->tolerance,
-                      "largest difference over the largest output; beyond it exit 3");
+  command
+      ->add_option("--tolerance", c->tolerance,
+                   "largest difference over the largest output; beyond it exit 3")
+      ->check(not_negative());
   command->add_flag("--json", c->json, "print JSON");
   command->footer(
       "Example:\n  wick compare model.wick model.onnx\n  wick compare model.onnx --against "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -16,6 +17,38 @@ void print_json(const nlohmann::json& document) { fmt::print("{}\n", document.du
 
 void wrong_usage(const std::string& option, const std::string& why) {
   throw CLI::ValidationError(option, why);
+}
+
+namespace {
+
+// CLI::Range takes NaN, and infinity for the largest double.
+CLI::Validator finite(bool (*inside)(double), const char* range) {
+  return CLI::Validator(
+      [inside, range](const std::string& text) {
+        double value = 0;
+        bool number = CLI::detail::lexical_cast(text, value);
+        if (number && std::isfinite(value) && inside(value)) return std::string();
+        return fmt::format("must be a number {}, got '{}'", range, text);
+      },
+      std::string("NUMBER ") + range);
+}
+
+}  // namespace
+
+CLI::Validator at_least(int64_t least) {
+  return CLI::Validator(
+      [least](const std::string& text) {
+        int64_t value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= least) return std::string();
+        return fmt::format("must be a whole number of at least {}, got '{}'", least, text);
+      },
+      fmt::format(">= {}", least));
+}
+CLI::Validator above_zero() {
+  return finite([](double v) { return v > 0; }, "> 0");
+}
+CLI::Validator not_negative() {
+  return finite([](double v) { return v >= 0; }, ">= 0");
 }
 
 bool ends_with(const std::string& text, const std::string& end) { return text.ends_with(end); }

@@ -314,7 +314,7 @@ void add_prove(CLI::App& app) {
   command->add_option("run", c->folder, "folder that wick train wrote")->required();
   command->add_option("-o,--out", c->out, "folder for the models and report.json")->required();
   command->add_option("--data", c->data, "the run's own by default");
-  command->add_option("--limit", c->limit, "only the first N images");
+  command->add_option("--limit", c->limit, "only the first N images")->check(at_least(0));
   command->add_flag("--json", c->json, "print the report to stdout, the table to stderr");
   command->footer("Example:\n  wick prove runs/lenet -o build/demo");
   command->callback([c] {

@@ -97,7 +97,7 @@ void add_run(CLI::App& app) {
   command->add_option("-o,--out", c->out, "folder for the outputs, one .npy each");
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
-  command->add_option("--threads", c->threads, "0: as many as there are");
+  command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
   command->add_flag("--trace", c->trace, "print each step as it ran");
   command->add_flag("--json", c->json, "print JSON");
   command->footer("Example:\n  wick run model.wick --input image.npy -o results");

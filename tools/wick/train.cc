@@ -62,15 +62,17 @@ void add_train(CLI::App& app) {
       ->check(CLI::IsMember(nn::model_names()));
   command->add_option("--data", c->config.data,
                       "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
-  command->add_option("--epochs", c->config.epochs, "0: the recipe's");
-  command->add_option("--batch", c->config.batch, "0: the recipe's");
-  command->add_option("--lr", c->config.lr, "0: the recipe's");
+  command->add_option("--epochs", c->config.epochs, "0: the recipe's")->check(at_least(0));
+  command->add_option("--batch", c->config.batch, "0: the recipe's")->check(at_least(0));
+  command->add_option("--lr", c->config.lr, "0: the recipe's")->check(not_negative());
   command->add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
-  command->add_option("--threads", c->config.threads, "changes nothing in the result");
-  command->add_option("--workers", c->config.workers,
-                      "loader threads; change nothing in the result");
-  command->add_option("--save-every", c->config.save_every_steps,
-                      "steps; 0: after each epoch only");
+  command->add_option("--threads", c->config.threads, "changes nothing in the result")
+      ->check(at_least(0));
+  command
+      ->add_option("--workers", c->config.workers, "loader threads; change nothing in the result")
+      ->check(at_least(0));
+  command->add_option("--save-every", c->config.save_every_steps, "steps; 0: after each epoch only")
+      ->check(at_least(0));
   command->add_option("-o,--out", c->config.out,
                       "folder for checkpoints and metrics.csv; default runs/MODEL");
   command->add_flag("--resume", c->config.resume,
