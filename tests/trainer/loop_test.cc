@@ -140,6 +140,20 @@ TEST_F(TrainLoop, InterruptSavesAndGoesOn) {
   EXPECT_EQ(train(s).weights_sha256, whole.weights_sha256);
 }
 
+TEST_F(TrainLoop, FinishedRunResumedIsMeasuredAgain) {
+  RunOptions s;
+  s.out = folder_;
+  FitResult whole = train(s);
+  s.resume = true;
+  FitResult again = train(s);
+  EXPECT_EQ(again.steps, whole.steps);
+  EXPECT_EQ(again.validation.items, 203);
+  EXPECT_EQ(again.validation.accuracy, whole.validation.accuracy);
+  EXPECT_EQ(again.validation.loss, whole.validation.loss);
+  EXPECT_EQ(again.weights_sha256, whole.weights_sha256);
+  EXPECT_EQ(epochs_logged().size(), 7u);
+}
+
 TEST_F(TrainLoop, NothingToResumeSaysSo) {
   RunOptions s;
   s.out = folder_;

@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 template <class F>
 std::string error_of(F f) {
@@ -154,18 +155,47 @@ TEST_F(Recipes, KilledAndResumedToTheSameDigest) {
   EXPECT_EQ(first, 13);
 }
 
+// A folder used again: nothing of the old run may pass for the new one's.
+TEST_F(Recipes, FreshRunTakesNothingOfAnEarlierOne) {
+  TrainConfig c = config();
+  c.epochs = 1;
+  c.out = out_;
+  run_training(c);
+  fs::copy_file(out_ + "/best.safetensors", root_ + "/old_best");
+  c.seed = 8;
+  c.save_every_steps = 4;
+  int64_t stop_at = 3;  // before the first save
+  c.on_step = [&](int64_t step) {
+    if (step == stop_at) throw Error("stop");
+  };
+  EXPECT_EQ(error_of([&] { run_training(c); }), "stop");
+  EXPECT_THAT(error_of([&] { load_trained(out_); }), HasSubstr("holds no trained model"));
+  stop_at = 5;
+  EXPECT_EQ(error_of([&] { run_training(c); }), "stop");
+  EXPECT_EQ(load_trained(out_).file, out_ + "/last.safetensors");
+  EXPECT_EQ(load_trained(out_).config.seed, 8u);
+  fs::copy_file(root_ + "/old_best", out_ + "/best.safetensors");
+  EXPECT_THAT(error_of([&] { load_trained(out_); }),
+              AllOf(HasSubstr("best.safetensors and last.safetensors are of different runs"),
+                    HasSubstr("remove")));
+}
+
 TEST_F(Recipes, WhatCannotBeResumedSaysWhy) {
   TrainConfig c = config();
   c.epochs = 1;
   c.out = out_;
   run_training(c);
   c.resume = true;
-  c.epochs = 0;
   c.batch = 16;
-  c.seed = 9;
+  c.seed = 0;  // said, though it is the default
   EXPECT_THAT(error_of([&] { run_training(c); }),
               AllOf(HasSubstr("cannot resume " + out_), HasSubstr("batch (saved 32)"),
-                    HasSubstr("seed (saved 7)")));
+                    HasSubstr("seed (saved 7)"), Not(HasSubstr("epochs"))));
+  c = TrainConfig();
+  c.out = out_;
+  c.resume = true;
+  c.epochs = 0;  // the recipe's: 8
+  EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("with another epochs (saved 1)"));
   c.out.clear();
   EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("resume needs the folder of the run"));
 }
@@ -188,7 +218,7 @@ TEST_F(Recipes, WrongModelsAndDataAreNamed) {
   c = config();
   c.data = root_ + "/nowhere";
   EXPECT_THAT(error_of([&] { run_training(c); }),
-              AllOf(HasSubstr("no folder " + c.data), HasSubstr("apt install")));
+              AllOf(HasSubstr("no folder " + *c.data), HasSubstr("apt install")));
   std::string small = root_ + "/small";
   fs::create_directories(small);
   for (const char* part : {"train", "t10k"}) {

@@ -14,11 +14,13 @@ struct TrainCommand {
 };
 
 void train(TrainCommand c) {
-  if (c.config.out.empty()) c.config.out = fmt::format("runs/{}", c.config.model);
+  if (c.config.out.empty()) c.config.out = "runs/" + c.config.model.value_or("lenet");
   c.config.progress = c.quiet ? nullptr : stderr;
   std::string& resume = c.config.resume_command;
-  resume = fmt::format("wick train {} --data {} --out {} --resume", c.config.model,
-                       shell_quote(c.config.data), shell_quote(c.config.out));
+  resume = "wick train";
+  if (c.config.model) resume += " " + *c.config.model;
+  if (c.config.data) resume += " --data " + shell_quote(*c.config.data);
+  resume += " --out " + shell_quote(c.config.out) + " --resume";
   if (c.config.threads != 1) resume += fmt::format(" --threads {}", c.config.threads);
   if (c.config.save_every_steps != 0)
     resume += fmt::format(" --save-every {}", c.config.save_every_steps);
@@ -44,19 +46,19 @@ void train(TrainCommand c) {
     throw Interrupted{};
   }
   if (c.json) return;
+  std::string rate;  // none when the run was already at its end
+  if (r.fit.items_per_second > 0) rate = fmt::format(", {:.0f} img/s", r.fit.items_per_second);
   fmt::print(
-      "{} on {}: test accuracy {:.2f} % (best {:.2f} % in epoch {}), {} parameters, {:.0f} "
-      "img/s\nweights sha256 {}\n{}\n",
+      "{} on {}: test accuracy {:.2f} % (best {:.2f} % in epoch {}), {} parameters{}\n"
+      "weights sha256 {}\n{}\n",
       r.config.model, r.config.data, r.fit.validation.accuracy * 100, r.fit.best_accuracy * 100,
-      r.fit.best_epoch, r.parameters, r.fit.items_per_second, r.fit.weights_sha256, r.config.out);
+      r.fit.best_epoch, r.parameters, rate, r.fit.weights_sha256, r.config.out);
 }
 
 }  // namespace
 
 void add_train(CLI::App& app) {
   auto c = std::make_shared<TrainCommand>();
-  c->config.model = "lenet";
-  c->config.data = "fashion-mnist";
   CLI::App* command = app.add_subcommand("train", "Train lenet, mlp or resnet8 on labelled images");
   command->add_option("model", c->config.model, "lenet, mlp or resnet8")
       ->check(CLI::IsMember(nn::model_names()));

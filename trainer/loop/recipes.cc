@@ -31,10 +31,13 @@ constexpr Recipe kRecipes[] = {
 };
 
 const Recipe& recipe_of(const std::string& model) {
+  std::string known;
   for (const Recipe& r : kRecipes) {
     if (model == r.model) return r;
+    known += std::string(known.empty() ? "" : ", ") + r.model;
   }
-  throw Error("[train] no recipe for the model '" + model + "'", Code::kNotFound);
+  throw Error("[train] no recipe for the model '" + model + "'; there are " + known,
+              Code::kNotFound);
 }
 
 template <class C, class F>
@@ -43,9 +46,14 @@ void config_fields(C& c, F&& f) {
   f("lr", c.lr), f("seed", c.seed);
 }
 
-Json describe(const TrainConfig& config, const data::ImageData& images) {
+Json fields_of(const RunConfig& config) {
   Json json;
   config_fields(config, [&](const char* name, const auto& value) { json[name] = value; });
+  return json;
+}
+
+Json describe(const RunConfig& config, const data::ImageData& images) {
+  Json json = fields_of(config);
   json["classes"] = images.classes;
   json["input"] = {{"divisor", images.normalization.divisor},
                    {"mean", images.normalization.mean},
@@ -58,8 +66,8 @@ std::string file_in(const std::string& folder, const char* name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-TrainConfig config_of(const Json& json) {
-  TrainConfig config;
+RunConfig config_of(const Json& json) {
+  RunConfig config;
   config_fields(config, [&](const char* name, auto& value) { json.at(name).get_to(value); });
   return config;
 }
@@ -74,27 +82,38 @@ Json parse_config(const Safetensors& file, const std::string& path) {
   }
 }
 
+// `config` with what the caller says in place of its own.
+RunConfig with(RunConfig config, const TrainConfig& given) {
+  auto take = [](auto& field, const auto& said) {
+    if (said) field = *said;
+  };
+  take(config.model, given.model), take(config.data, given.data);
+  take(config.epochs, given.epochs), take(config.batch, given.batch);
+  take(config.lr, given.lr), take(config.seed, given.seed);
+  const Recipe& recipe = recipe_of(config.model);
+  if (config.epochs == 0) config.epochs = recipe.epochs;
+  if (config.batch == 0) config.batch = recipe.batch;
+  if (config.lr == 0) config.lr = recipe.lr;
+  return config;
+}
+
 // The saved run decides; what the caller also says must not contradict it.
-void take_saved(TrainConfig& config, const Where& where) {
-  std::string path = file_in(config.out, "last.safetensors");
-  Json saved;
+RunConfig resumed(const TrainConfig& given, const Where& where) {
+  std::string path = file_in(given.out, "last.safetensors");
+  RunConfig config;
   try {
-    saved = parse_config(load_safetensors(path), path);
-    std::string differ;
-    config_fields(config, [&](const char* name, auto& value) {
-      auto given = value;
-      saved.at(name).get_to(value);
-      if (given != decltype(given){} && given != value) {
-        differ +=
-            std::string(differ.empty() ? "" : ", ") + name + " (saved " + saved[name].dump() + ")";
-      }
-    });
-    if (!differ.empty()) {
-      throw_error("train", "cannot resume " + config.out + " with another " + differ, where);
-    }
+    config = config_of(parse_config(load_safetensors(path), path));
   } catch (const Json::exception& e) {
     throw_error("train", path + ": damaged config: " + e.what(), where);
   }
+  std::string differ;
+  Json saved = fields_of(config), said = fields_of(with(config, given));
+  for (const auto& [name, value] : saved.items()) {
+    if (said[name] == value) continue;
+    differ += std::string(differ.empty() ? "" : ", ") + name + " (saved " + value.dump() + ")";
+  }
+  if (differ.empty()) return config;
+  throw_error("train", "cannot resume " + given.out + " with another " + differ, where);
 }
 
 void check_fits(const std::string& model, const data::ImageData& images, const Where& where) {
@@ -110,22 +129,17 @@ void check_fits(const std::string& model, const data::ImageData& images, const W
 }  // namespace
 
 TrainResult run_training(const TrainConfig& given, Where where) {
-  TrainConfig config = given;
-  if (config.resume) {
-    if (config.out.empty()) throw_error("train", "resume needs the folder of the run", where);
-    take_saved(config, where);
+  if (given.resume && given.out.empty()) {
+    throw_error("train", "resume needs the folder of the run", where);
   }
-  if (config.model.empty()) config.model = "lenet";
-  if (config.data.empty()) config.data = "fashion-mnist";
+  RunConfig config = given.resume ? resumed(given, where) : with(RunConfig(), given);
+  config.out = given.out;
   manual_seed(config.seed);
   std::shared_ptr<nn::Module> model = nn::make_model(config.model, where);
   const Recipe& recipe = recipe_of(config.model);
-  if (config.epochs == 0) config.epochs = recipe.epochs;
-  if (config.batch == 0) config.batch = recipe.batch;
-  if (config.lr == 0) config.lr = recipe.lr;
   data::ImageData images = data::open_images(config.data);
   check_fits(config.model, images, where);
-  set_num_threads(config.threads);
+  set_num_threads(given.threads);
 
   std::unique_ptr<optim::Optimizer> optimizer;
   if (recipe.adam) {
@@ -145,11 +159,11 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   reading.batch_size = config.batch;
   reading.shuffle = true;
   reading.seed = config.seed;
-  reading.workers = config.workers;
+  reading.workers = given.workers;
   data::DataLoader train(images.train, reading, where);
   data::LoaderOptions testing;
   testing.batch_size = 250;
-  testing.workers = config.workers;
+  testing.workers = given.workers;
   data::DataLoader test(images.test, testing, where);
   int64_t steps = config.epochs * train.batches();
   auto warmup = static_cast<int64_t>(recipe.warmup * static_cast<double>(train.batches()));
@@ -158,11 +172,11 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   FitOptions options;
   options.epochs = config.epochs;
   options.out = config.out;
-  options.resume = config.resume;
-  options.save_every_steps = config.save_every_steps;
-  options.resume_command = config.resume_command;
-  options.progress = config.progress;
-  options.on_step = config.on_step;
+  options.resume = given.resume;
+  options.save_every_steps = given.save_every_steps;
+  options.resume_command = given.resume_command;
+  options.progress = given.progress;
+  options.on_step = given.on_step;
   Json description = describe(config, images);
   options.metadata[kConfigKey] = description.dump();
   if (!config.out.empty()) {
@@ -201,6 +215,15 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   }
   Safetensors file = load_safetensors(trained.file);
   Json json = parse_config(file, trained.file);
+  std::string last = file_in(folder, "last.safetensors");
+  if (trained.file != last && std::filesystem::exists(last) &&
+      parse_config(load_safetensors(last), last) != json) {
+    throw_error("train",
+                folder +
+                    ": best.safetensors and last.safetensors are of different runs (their "
+                    "wick.config differs); remove the one that is not wanted",
+                where);
+  }
   try {
     trained.config = config_of(json);
     trained.config.out = folder;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,27 @@
 
 namespace wick::loop {
 
-// Zero and empty mean: the recipe's own value (or, resuming, the saved run's).
-struct TrainConfig {
-  std::string model;  // nn::model_names(); default "lenet"
-  std::string data;   // data::open_images(); default "fashion-mnist"
+// What a run is, with every value filled in: kept in its checkpoints.
+struct RunConfig {
+  std::string model = "lenet";         // nn::model_names()
+  std::string data = "fashion-mnist";  // data::open_images()
   int64_t epochs = 0;
   int64_t batch = 0;
   double lr = 0;
-  uint64_t seed = 0;  // of initial weights, shuffling and dropout; a resumed run keeps its own
-  std::string out;    // empty: nothing is kept
+  uint64_t seed = 0;  // of initial weights, shuffling and dropout
+  std::string out;
+};
+
+// What is asked for. A value left out is the default, or, resuming, the saved run's; one that is
+// given must then equal the saved run's.
+struct TrainConfig {
+  std::optional<std::string> model;  // "lenet"
+  std::optional<std::string> data;   // "fashion-mnist"
+  std::optional<int64_t> epochs;     // the recipe's; so is 0
+  std::optional<int64_t> batch;      // the recipe's; so is 0
+  std::optional<double> lr;          // the recipe's; so is 0
+  std::optional<uint64_t> seed;      // 0
+  std::string out;                   // empty: nothing is kept
   bool resume = false;
 
   // Change nothing in the result.
@@ -34,7 +47,7 @@ struct TrainConfig {
 
 struct TrainResult {
   FitResult fit;
-  TrainConfig config;  // with every value filled in
+  RunConfig config;
   int64_t parameters = 0;
 };
 
@@ -42,7 +55,7 @@ TrainResult run_training(const TrainConfig& config, Where where = Where::current
 
 struct TrainedModel {
   std::shared_ptr<nn::Module> module;  // in eval mode
-  TrainConfig config;
+  RunConfig config;
   std::vector<std::string> classes;
   data::Normalization normalization;  // from bytes to the module's input
   Shape input_shape;                  // of one item: [1, height, width]
@@ -51,6 +64,7 @@ struct TrainedModel {
 };
 
 // From a folder run_training() wrote: best.safetensors, or last.safetensors where that is missing.
+// Refuses a folder whose two files are of different runs.
 TrainedModel load_trained(const std::string& folder, Where where = Where::current());
 
 }  // namespace wick::loop

@@ -26,6 +26,21 @@ std::string in_folder(const std::string& folder, const char* name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
+// An earlier run's files, which would otherwise pass for those of the run that starts here until it
+// has written its own.
+void remove_run(const std::string& folder, const Where& where) {
+  for (const char* name : {"best.safetensors", "last.safetensors", "metrics.csv"}) {
+    std::error_code error;
+    std::filesystem::remove(in_folder(folder, name), error);
+    if (error) {
+      throw_error(
+          "trainer",
+          "cannot remove the earlier run's " + in_folder(folder, name) + ": " + error.message(),
+          where, Code::kIo);
+    }
+  }
+}
+
 }  // namespace
 
 // Sums over the current epoch are part of the state: a resumed epoch reports what an unbroken one
@@ -175,13 +190,25 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
                   where, Code::kIo);
     }
   }
-  if (options.resume) load(run, options, train, where);
+  if (options.resume) {
+    load(run, options, train, where);
+  } else if (!options.out.empty()) {
+    remove_run(options.out, where);
+  }
   MetricsCsv metrics(options.out.empty() ? "" : in_folder(options.out, "metrics.csv"), run.epoch);
   Progress progress(options.progress);
   std::optional<InterruptScope> interrupt;
   if (options.handle_interrupt) interrupt.emplace();
 
   FitResult result;
+  if (run.epoch >= options.epochs) {
+    progress.line(
+        fmt::format("nothing left to train: {} of {} epochs are done", run.epoch, options.epochs));
+    if (validation != nullptr) {
+      validation->seek({0, 0});
+      result.validation = evaluate(*validation);
+    }
+  }
   model_.train();
   while (run.epoch < options.epochs && !result.interrupted) {
     progress.start_epoch();

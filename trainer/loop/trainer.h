@@ -19,7 +19,8 @@ using Loss = std::function<Tensor(const Tensor& output, const Tensor& target)>;
 struct FitOptions {
   int64_t epochs = 1;
   // last.safetensors (everything, each epoch), best.safetensors (weights of the best validation
-  // accuracy), metrics.csv. Empty: nothing is written.
+  // accuracy), metrics.csv. Empty: nothing is written. Without resume the folder's former ones are
+  // removed first.
   std::string out;
   bool resume = false;                          // goes on from out/last.safetensors
   int64_t save_every_steps = 0;                 // also within an epoch; 0: not
