@@ -11,15 +11,17 @@ Result<size_t> checked_bytes(const Shape& shape, int bits) {
     if (d < 0) return error(Code::kShapeMismatch, "negative dimension in %s", to_text(shape).text);
     empty = empty || d == 0;
   }
-  if (empty) return size_t{0};
-  uint64_t total = static_cast<uint64_t>(bits);
+  // The other dims of an empty tensor must fit all the same: strides and partial products are made
+  // of them.
+  uint64_t total = bits > 0 ? static_cast<uint64_t>(bits) : 1;
   for (int64_t d : shape) {
+    if (d == 0) continue;
     if (__builtin_mul_overflow(total, static_cast<uint64_t>(d), &total) ||
         total > (uint64_t{1} << 62)) {
       return error(Code::kShapeMismatch, "shape %s is too large", to_text(shape).text);
     }
   }
-  return static_cast<size_t>((total + 7) / 8);
+  return empty || bits == 0 ? size_t{0} : static_cast<size_t>((total + 7) / 8);
 }
 
 ShapeText to_text(const Shape& shape) {

@@ -15,7 +15,11 @@ struct PoolShape {
 
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
-  int64_t cost() const { return out_size() * kernel[0] * kernel[1] * kernel[2]; }
+  int64_t cost() const {  // the rule bounds the window, not its product with the output
+    int64_t total;
+    const bool over = __builtin_mul_overflow(out_size(), kernel[0] * kernel[1] * kernel[2], &total);
+    return over ? INT64_MAX : total;
+  }
 
   // Window positions k in [begin, end) of output o along dim d fall on the input.
   struct Range {

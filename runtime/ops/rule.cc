@@ -4,9 +4,9 @@
 
 namespace wick {
 
-// Compiled with -fwrapv: a hostile file may hold any int64 as a dimension, so sums and products may
-// wrap inside a rule. A wrapped result is caught here: no shape leaves unless its byte count is
-// sound.
+// A hostile file may hold any int64 as a dimension or an attribute. A rule takes sums and products
+// of them by dim_add and dim_mul, which saturate; no shape leaves unless its byte count is sound.
+// (Compiled with -fwrapv: a sum that only an error text or a comparison reads may still wrap.)
 Status infer_shapes(RuleCtx<int64_t>& ctx) {
   WICK_TRY(rules::infer<int64_t>(ctx));
   for (const ValueInfo<int64_t>& v : ctx.out) {

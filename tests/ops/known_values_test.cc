@@ -169,5 +169,44 @@ TEST(KnownValues, RoundIsHalfToEven) {
          {0, 2, 2, 0, -2, -2});
 }
 
+// Attributes a file may hold: what does not fit is an error, never a small shape or divisor.
+TEST(KnownValues, WhatDoesNotFitInt64IsAnError) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  const Input x = given({3}, {1, 2, 3}), image = given({1, 1, 1, 1, 1}, {4});
+  PadAttrs pads;
+  pads.pads = {kMax, kMax};  // 3 + 2 (2^63 - 1) is 1 in 64 bits
+  EXPECT_NE(error_of(OpId::kPad, sample("pad", {x}, pads)), "");
+  PoolAttrs pool;
+  pool.kernel_shape = {1 << 21, 1 << 21, 1 << 21};
+  pool.pads = {(1 << 21) - 1, (1 << 21) - 1, (1 << 21) - 1, 0, 0, 0};
+  pool.count_include_pad = 1;
+  EXPECT_NE(error_of(OpId::kAveragePool, sample("2^63 positions", {image}, pool)), "");
+  pool.kernel_shape = {kMax, 1, 1};
+  EXPECT_NE(error_of(OpId::kAveragePool, sample("kernel", {image}, pool)), "");
+  const int64_t large = int64_t{1} << 40;
+  EXPECT_NE(error_of(OpId::kExpand,
+                     sample("empty, and 2^80", {given({1}, {1})}, ShapeAttrs{{large, large, 0}})),
+            "");
+  ConvAttrs conv;
+  conv.group = 0x5555555555555556;  // 3 of them are 2 in 64 bits
+  const Input channels = given({1, 2, 1}, {1, 2}), none = given({0, 3, 1}, {});
+  EXPECT_NE(error_of(OpId::kConv, sample("group", {channels, none}, conv)), "");
+}
+
+TEST(KnownValues, SliceByTheLargestSteps) {
+  const Input x = given({2, 3}, {1, 2, 3, 4, 5, 6});
+  for (int64_t step : {std::numeric_limits<int64_t>::max(), int64_t{4}, int64_t{1} << 62}) {
+    SliceAttrs a;
+    a.starts = {0, 1};
+    a.ends = {2, 3};
+    a.steps = {step, step};
+    expect(OpId::kSlice, sample("up", {x}, a), {1, 1}, {2});
+    a.starts = {1, 2};
+    a.ends = {-3, -4};
+    a.steps = {-step, std::numeric_limits<int64_t>::min()};
+    expect(OpId::kSlice, sample("down", {x}, a), {1, 1}, {6});
+  }
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -5,6 +5,26 @@
 
 namespace wick::rules {
 
+// Sums and products of numbers that a file may hold. Saturated: what does not fit is too large for
+// any shape (checked_bytes), and stays so.
+inline int64_t dim_add(int64_t a, int64_t b) {
+  int64_t sum;
+  return !__builtin_add_overflow(a, b, &sum) ? sum : b > 0 ? INT64_MAX : INT64_MIN;
+}
+inline int64_t dim_mul(int64_t a, int64_t b) {
+  int64_t product;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+template <class D>
+D dim_add(const D& a, const D& b) {
+  return dim_known(a) && dim_known(b) ? D(dim_add(dim_value(a), dim_value(b))) : a + b;
+}
+template <class D>
+D dim_mul(const D& a, const D& b) {
+  return dim_known(a) && dim_known(b) ? D(dim_mul(dim_value(a), dim_value(b))) : a * b;
+}
+
 template <class D>
 Status shapes_differ(const char* what, const BasicShape<D>& a, const BasicShape<D>& b) {
   return error(Code::kShapeMismatch, "%s: %s and %s", what, to_text(a).text, to_text(b).text);

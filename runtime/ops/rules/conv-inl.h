@@ -27,7 +27,7 @@ inline Status check_window_lists(Span<const int64_t> strides, Span<const int64_t
 template <class D>
 Status window_extent(const D& in, const D& kernel, int64_t stride, int64_t dilation,
                      int64_t pad_begin, int64_t pad_end, bool ceil_mode, D* out) {
-  D span = (kernel - D(1)) * D(dilation) + D(1);
+  D span = dim_add(dim_mul(kernel - D(1), D(dilation)), D(1));
   D room = in + D(pad_begin + pad_end) - span;
   if (dim_known(room) && dim_value(room) < 0) {
     return error(Code::kShapeMismatch,
@@ -56,7 +56,7 @@ Status conv_shape(RuleCtx<D>& c, const ConvAttrs& a, BasicShape<D>* out) {
   if (w.rank() != x.rank()) return shapes_differ("input and weight must have the same rank", x, w);
   WICK_TRY(check_window_lists(a.strides.span(), a.dilations.span(), a.pads.span(), spatial));
   if (a.group < 1) return Status(Code::kInvalidArgument, "group must be >= 1");
-  if (dim_equal(x[1], w[1] * D(a.group)) == Tri::kNo ||
+  if (dim_equal(x[1], dim_mul(w[1], D(a.group))) == Tri::kNo ||
       (dim_known(w[0]) && dim_value(w[0]) % a.group != 0)) {
     return error(Code::kShapeMismatch, "channels differ: input %s, weight %s, group %lld",
                  to_text(x).text, to_text(w).text, static_cast<long long>(a.group));
@@ -102,7 +102,7 @@ Status conv_input_grad(RuleCtx<D>& c) {
       dim_equal(g[1], w[0]) == Tri::kNo) {
     return shapes_differ("grad_output and weight do not fit", g, w);
   }
-  BasicShape<D> out{g[0], w[1] * D(a.conv.group)};
+  BasicShape<D> out{g[0], dim_mul(w[1], D(a.conv.group))};
   for (int64_t s : a.spatial.span()) out.push_back(D(s));
   set_out(c, 0, c.in[0].dtype, out);
   return {};
@@ -122,6 +122,9 @@ Status conv_weight_grad(RuleCtx<D>& c) {
   return {};
 }
 
+// What an average divides by when the pads count: exact in every type that divides.
+constexpr int64_t kMaxWindow = int64_t{1} << 53;
+
 template <class D>
 Status pool(RuleCtx<D>& c) {
   const auto& a = c.template as<PoolAttrs>();
@@ -136,11 +139,16 @@ Status pool(RuleCtx<D>& c) {
                  to_text(x).text);
   }
   BasicShape<D> out{x[0], x[1]};
+  int64_t positions = 1;
   for (int i = 0; i < spatial; ++i) {
     int64_t k = a.kernel_shape[i], pad_begin = a.pads.at_or(i, 0),
             pad_end = a.pads.at_or(i + spatial, 0);
-    int64_t reach = (k - 1) * a.dilations.at_or(i, 1) + 1;
-    if (k < 1 || k > INT32_MAX) return Status(Code::kInvalidArgument, "kernel_shape must be >= 1");
+    if (k < 1 || k > INT32_MAX)
+      return Status(Code::kInvalidArgument, "kernel_shape must be 1 to 2^31 - 1");
+    positions = dim_mul(positions, k);
+    if (positions > kMaxWindow)
+      return Status(Code::kInvalidArgument, "the window has more than 2^53 positions");
+    const int64_t reach = (k - 1) * a.dilations.at_or(i, 1) + 1;
     if (pad_begin >= reach || pad_end >= reach) {
       return Status(Code::kInvalidArgument, "pads must be smaller than the window");
     }

@@ -172,7 +172,7 @@ Status concat(RuleCtx<D>& c) {
     if (s.rank() != out.rank()) return shapes_differ("ranks differ", c.in[0].shape, s);
     for (int d = 0; d < out.rank(); ++d) {
       if (d == axis) {
-        out[d] = out[d] + s[d];
+        out[d] = dim_add(out[d], s[d]);
       } else if (dim_equal(out[d], s[d]) == Tri::kNo) {
         return shapes_differ("shapes differ outside the axis", c.in[0].shape, s);
       }
@@ -205,6 +205,10 @@ Status split(RuleCtx<D>& c) {
                    to_text(x).text, static_cast<long long>(parts));
     }
     left = left - out[axis];
+    if (sizes.given && dim_known(left) && dim_value(left) < 0) {
+      return error(Code::kShapeMismatch, "sizes add up to more than axis %d of %s", axis,
+                   to_text(x).text);
+    }
     set_out(c, static_cast<size_t>(i), c.in[0].dtype, out);
   }
   if (sizes.given && dim_equal(left, D(0)) == Tri::kNo) {
@@ -219,7 +223,7 @@ struct SliceRange {
   int64_t start = 0, step = 1, count = 0;
 };
 // ONNX's clamping for a known extent. step != 0.
-inline SliceRange resolve_slice(int64_t extent, int64_t start, int64_t end, int64_t step) {
+inline SliceRange clamp_slice(int64_t extent, int64_t start, int64_t end, int64_t step) {
   auto clamp = [](int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; };
   if (start < 0) start = start < -extent ? -1 : start + extent;
   if (end < 0) end = end < -extent ? -1 : end + extent;
@@ -236,6 +240,14 @@ inline SliceRange resolve_slice(int64_t extent, int64_t start, int64_t end, int6
                                              (static_cast<uint64_t>(-(step + 1)) + 1)) +
                             1
                       : 0};
+}
+
+// A step that is never taken comes out as 1: step and start are then no more than the axis holds.
+inline SliceRange resolve_slice(int64_t extent, int64_t start, int64_t end, int64_t step) {
+  SliceRange r = clamp_slice(extent, start, end, step);
+  if (r.count < 2) r.step = 1;
+  if (r.count == 0) r.start = 0;
+  return r;
 }
 
 template <class D>
@@ -280,6 +292,8 @@ Status slice(RuleCtx<D>& c) {
   return {};
 }
 
+constexpr int64_t kMaxPad = int64_t{1} << 60;  // the sum of an extent and two pads fits
+
 template <class D>
 Status pad(RuleCtx<D>& c) {
   const auto& a = c.template as<PadAttrs>();
@@ -302,7 +316,13 @@ Status pad(RuleCtx<D>& c) {
   }
   for (int i = 0; i < n; ++i) {
     int axis = axes.given ? axes.list[i] : i;
-    out[axis] = out[axis] + pads.values[i] + pads.values[i + n];
+    for (const D& p : {pads.values[i], pads.values[i + n]}) {
+      if (dim_known(p) && (dim_value(p) > kMaxPad || dim_value(p) < -kMaxPad)) {
+        return error(Code::kInvalidArgument, "pads of axis %d are out of range: %lld", axis,
+                     static_cast<long long>(dim_value(p)));
+      }
+    }
+    out[axis] = dim_add(dim_add(out[axis], pads.values[i]), pads.values[i + n]);
     if (dim_known(out[axis]) && dim_value(out[axis]) < 0) {
       return error(Code::kShapeMismatch, "pads remove more than axis %d of %s holds", axis,
                    to_text(c.in[0].shape).text);
