@@ -76,20 +76,18 @@ void global_lp(ReadCtx& c) {
   c.set(0, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}));
 }
 
-// fmod = 1: the sign of the dividend, x - trunc(x / y) * y. Else the divisor's, from integer
-// division.
+// From integer division. fmod = 1: the sign of the dividend, else the divisor's. C's fmod of floats
+// is exact, and a rounded quotient cannot give it: fmod(1e10, 3) is 1.
 void mod(ReadCtx& c) {
   ValueId x = c.in(0), y = c.in(1);
   bool fmod = c.attr_int("fmod", 0) != 0;
-  bool floating = is_float(c.dtype(x));
-  if (floating && !fmod) c.fail("needs fmod = 1 for floating-point types");
+  if (is_float(c.dtype(x))) {
+    c.fail(fmod ? "fmod of floating-point tensors is not implemented"
+                : "needs fmod = 1 for floating-point types");
+  }
   auto sub = [&](ValueId a, ValueId b) { return c.emit(OpId::kSub, {a, b}); };
   auto mul = [&](ValueId a, ValueId b) { return c.emit(OpId::kMul, {a, b}); };
   ValueId q = c.emit(OpId::kDiv, {x, y});
-  if (floating) {
-    ValueId whole = mul(c.emit(OpId::kSign, {q}), c.emit(OpId::kFloor, {c.emit(OpId::kAbs, {q})}));
-    return c.set(0, sub(x, mul(whole, y)));
-  }
   ValueId rest = sub(x, mul(q, y));  // integer division truncates: the dividend's sign
   if (fmod || is_unsigned_int(c.dtype(x))) return c.set(0, rest);
   ValueId zero = c.scalar(x, 0);

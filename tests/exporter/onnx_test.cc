@@ -128,6 +128,37 @@ TEST(Onnx, SoftmaxBeforeOpset13SeesTwoDimensions) {
   EXPECT_FLOAT_EQ(y.as<float>()[0], 1.0f / 12);  // axis 1 of opset 11: rows of 12, not of 3
 }
 
+// A quotient in floats cannot give C's fmod: better no answer than a near one.
+TEST(Onnx, FmodIsOfIntegersOnly) {
+  for (int type : {1, 10, 11, 7}) {  // float, float16, double, int64
+    onnx::ModelProto model;
+    model.set_ir_version(8);
+    model.add_opset_import()->set_version(13);
+    auto* g = model.mutable_graph();
+    for (auto* v : {g->add_input(), g->add_input(), g->add_output()}) {
+      v->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+      v->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(2);
+    }
+    g->mutable_input(0)->set_name("x");
+    g->mutable_input(1)->set_name("y");
+    g->mutable_output(0)->set_name("z");
+    auto* n = g->add_node();
+    n->set_op_type("Mod");
+    n->add_input("x");
+    n->add_input("y");
+    n->add_output("z");
+    auto* a = n->add_attribute();
+    a->set_name("fmod");
+    a->set_type(onnx::AttributeProto::INT);
+    a->set_i(1);
+    std::string text = error_of([&] { import_onnx_bytes(bytes_of(model)); });
+    if (type == 7)
+      EXPECT_EQ(text, "no error");
+    else
+      EXPECT_THAT(text, HasSubstr("Mod 'z': fmod of floating-point tensors is not implemented"));
+  }
+}
+
 TEST(Onnx, ExternalDataStaysInTheModelsFolder) {
   fs::path folder = fresh_folder("external");
   fs::create_directories(folder / "model");
