@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what the references share
 
 // [N, C, inner]; a channel's sequence runs over n, then over the inner elements.
 struct Channels {

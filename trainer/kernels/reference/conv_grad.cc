@@ -6,7 +6,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what the references share
 
 // The last dims are the call's; the ones before are 1.
 struct Window {

@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-using namespace reference;
+using namespace reference;  // NOLINT: what the references share
 
 template <class T>
 void add_to(T& slot, Compute<T> v) {
