@@ -117,6 +117,7 @@ ModelProto write(const Graph& g) {
   std::string labels;
   for (const auto& label : g.labels) labels += label + "\n";
   auto metadata = g.metadata;
+  metadata["wick.version"] = WICK_VERSION;
   if (!labels.empty()) metadata["wick.labels"] = labels;
   for (const auto& [key, value] : metadata) {
     auto& entry = *model.add_metadata_props();

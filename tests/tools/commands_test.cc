@@ -10,6 +10,7 @@
 #include "tests/tools/command_line.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
+#include "wick_onnx.pb.h"
 
 namespace wick::test {
 namespace {
@@ -107,6 +108,40 @@ TEST(Run, OnnxAndWickAndConvertedGiveTheSameBytes) {
   EXPECT_THAT(plain.err, ContainsRegex("cpu +FusedLinear"));
 }
 
+TEST(Run, JsonHoldsTheValuesThatAreNotWritten) {
+  std::string model = scratch() + "/small.onnx", x = scratch() + "/values.npy";
+  export_onnx(small_graph(), model);
+  write_npy_f32(x, {7, 3});
+  nlohmann::json shown = parse_json(wick({"run", model, "-i", x, "--json"}).out);
+  std::string out = scratch() + "/values";
+  nlohmann::json kept = parse_json(wick({"run", model, "-i", x, "-o", out, "--json"}).out);
+  EXPECT_FALSE(kept[0].contains("values"));
+  data::HostArray y = data::read_npy(out + "/y.npy");
+  ASSERT_EQ(shown[0].at("values").size(), 10u);  // of 14
+  for (size_t i = 0; i < 10; ++i) {
+    float value;
+    memcpy(&value, y.bytes.data() + 4 * i, 4);
+    EXPECT_EQ(shown[0].at("values")[i].get<float>(), value) << i;
+  }
+}
+
+// No input at all, and two outputs whose names are the same once they are file names.
+TEST(Run, OutputsKeepApartAndInputsAreNotAskedForWhereThereAreNone) {
+  ir::Graph g;
+  std::vector<float> values = {1, 2};
+  ir::ValueId k = g.add_constant(HostTensor(DType::kF32, {2}, values.data(), 8), "k", true);
+  g.add_output("a/b", g.emit(OpId::kExp, {k}, "one"));
+  g.add_output("a_b", g.emit(OpId::kNeg, {k}, "two"));
+  std::string model = scratch() + "/clash.onnx", out = scratch() + "/clash";
+  export_onnx(g, model);
+  Ran r = wick({"run", model, "-o", out, "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(names_in(out), ::testing::UnorderedElementsAre("a_b.npy", "a_b_2.npy"));
+  nlohmann::json outputs = parse_json(r.out);
+  EXPECT_EQ(outputs[1].at("name"), "a_b");
+  EXPECT_EQ(outputs[1].at("file"), out + "/a_b_2.npy");
+}
+
 TEST(Run, VulkanSaysWhatTheCpuRan) {
   std::string model = scratch() + "/sinh.onnx", x = scratch() + "/x.npy";
   export_onnx(small_graph(0, OpId::kSinh), model);
@@ -130,6 +165,19 @@ TEST(Run, VulkanSaysWhatTheCpuRan) {
     // two sums of four and of three products of numbers below 2, in any order
     EXPECT_NEAR(p, q, 1e-5f) << i;
   }
+}
+
+// One command buffer, and every step of it counts.
+TEST(Run, VulkanCountsTheStepsOfItsPartition) {
+  std::string x = scratch() + "/one.npy", model = scratch() + "/all_on_device.onnx";
+  export_onnx(small_graph(), model);
+  write_npy_f32(x, {5, 3});
+  Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "-o", scratch() + "/counted"});
+  if (r.code == 1) GTEST_SKIP() << "no Vulkan device";
+  size_t nodes = parse_json(wick({"inspect", model, "--json"}).out).at("nodes").size();
+  ASSERT_GT(nodes, 1u);
+  std::string n = std::to_string(nodes);
+  EXPECT_EQ(r.err, "vulkan ran " + n + " of " + n + " steps\n");
 }
 
 TEST(Compare, EqualModels) {
@@ -159,6 +207,40 @@ TEST(Compare, OtherWeightsNameTheFirstNodeThatDiffers) {
   EXPECT_EQ(json.code, 3);
   EXPECT_THAT(parse_json(json.out).at("first_different_node").get<std::string>(),
               HasSubstr("MatMul"));
+}
+
+// The three nodes of small_graph, all of one name.
+void export_named(const std::string& path, float change, const std::string& name) {
+  ir::Graph g = small_graph(change);
+  for (size_t i = 0; i < g.node_count(); ++i) g.node(static_cast<ir::NodeId>(i)).name = name;
+  export_onnx(g, path);
+}
+
+TEST(Compare, NodesOfOneNameAndOfNoneArePairedInOrder) {
+  std::string a = scratch() + "/named_a.onnx", b = scratch() + "/named_b.onnx";
+  export_named(a, 0, "n");
+  export_named(b, 0.25f, "n");
+  EXPECT_THAT(wick({"compare", a, b}).out,
+              HasSubstr("first node that differs: MatMul n, number 3 of that name ("));
+  export_named(a, 0, "");
+  export_named(b, 0.25f, "");
+  EXPECT_THAT(wick({"compare", a, b}).out,
+              HasSubstr("first node that differs: MatMul number 2 of those without a name ("));
+}
+
+TEST(Compare, EqualOutputsHaveNoNodeThatDiffers) {
+  auto make = [](const std::string& path, float factor) {
+    ir::Graph g;
+    ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
+    ir::ValueId k = g.add_constant(HostTensor(DType::kF32, {1}, &factor, 4), "k", true);
+    ir::ValueId h = g.emit(OpId::kMul, {x, k}, "scaled");
+    g.add_output("y", g.emit(OpId::kSub, {h, h}, "zero"));
+    export_onnx(g, path);
+  };
+  std::string a = scratch() + "/zero_a.onnx", b = scratch() + "/zero_b.onnx";
+  make(a, 2);
+  make(b, 3);
+  EXPECT_EQ(wick({"compare", a, b}).out, "y [4,3]: bits equal\n");
 }
 
 TEST(Compare, NamesTheNodeAcrossFormats) {
@@ -221,6 +303,30 @@ TEST(Inspect, ShowsPortsOpsAndProvenance) {
   EXPECT_EQ(j.at("metadata").at("wick.model"), "mlp");
 }
 
+TEST(Inspect, AnOnnxFileSaysOnlyWhatIsInIt) {
+  nlohmann::json ours = parse_json(wick({"inspect", trained_run().onnx, "--json"}).out);
+  EXPECT_EQ(ours.at("provenance").at("source"), "trainer");
+  EXPECT_EQ(ours.at("provenance").at("seed"), trained_run().report.at("seed"));
+  EXPECT_THAT(wick({"inspect", trained_run().onnx}).out,
+              ContainsRegex("made by wick [0-9.]+ from trainer, seed [0-9]+, numerics"));
+  // The seed goes on into what is made of the file.
+  std::string again = scratch() + "/again.wick";
+  ASSERT_EQ(wick({"convert", trained_run().onnx, "-o", again}).code, 0);
+  EXPECT_EQ(parse_json(wick({"inspect", again, "--json"}).out).at("provenance").at("seed"),
+            trained_run().report.at("seed"));
+  onnx::ModelProto foreign;
+  ASSERT_TRUE(foreign.ParseFromString(read_file(trained_run().onnx)));
+  foreign.clear_metadata_props();
+  std::string path = scratch() + "/foreign.onnx";
+  write_file(path, foreign.SerializeAsString());
+  Ran r = wick({"inspect", path});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, AllOf(Not(HasSubstr("made by")), Not(HasSubstr("seed")),
+                           HasSubstr("\n  numerics exact\n")));
+  nlohmann::json origin = parse_json(wick({"inspect", path, "--json"}).out).at("provenance");
+  for (const char* key : {"wick_version", "source", "seed"}) EXPECT_FALSE(origin.contains(key));
+}
+
 TEST(Ops, ListsAndSearches) {
   nlohmann::json all = parse_json(wick({"ops", "--json"}).out);
   std::set<std::string> names;
@@ -249,6 +355,34 @@ TEST(Prove, EveryPathOnTheFirstImages) {
     EXPECT_EQ(equal, true) << what;
   EXPECT_THAT(r.err, HasSubstr("agreement with the trainer"));
   EXPECT_EQ(read_file(out + "/mlp.wick"), read_file(trained_run().wick));
+}
+
+// An oracle that answers with another shape is a difference, not memory that is not there.
+TEST(Prove, LogitsOfAnotherShapeBreakThePromise) {
+  std::string script = scratch() + "/wrong_shape.py", logits = scratch() + "/logits_3.npy",
+              out = scratch() + "/wrong_proof";
+  write_npy_f32(logits, {20, 3});
+  write_file(script, "import shutil, sys\na = sys.argv\nif '-o' in a:\n  shutil.copy('" + logits +
+                         "', a[a.index('-o') + 1] + '/logits.npy')\nelif '--bench' in a:\n"
+                         "  print('{\"median_ms\": 1.0}')\nelse:\n  sys.exit(1)\n");
+  Ran r = shell("WICK_ORT_RUN=" + script + " wick prove " + trained_run().run + " -o " + out +
+                " --limit 20 --json");
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_EQ(parse_json(r.out).at("incomparable").at("onnxruntime"), "[20,3]");
+  EXPECT_THAT(r.err, HasSubstr("DIFFERS: logits float32[20,3], the trainer's are float32[20,10]"));
+}
+
+// `wick` in DIR/bin takes the script of DIR/share/wick.
+TEST(Installed, TheScriptIsFoundBesideTheBinary) {
+  std::string prefix = scratch() + "/prefix", model = scratch() + "/installed.onnx";
+  fs::create_directories(prefix + "/bin");
+  fs::create_directories(prefix + "/share/wick");
+  fs::copy_file(WICK_COMMAND, prefix + "/bin/wick");
+  write_file(prefix + "/share/wick/ort_run.py", "print('from share')\nraise SystemExit(1)\n");
+  export_onnx(small_graph(), model);
+  Ran r = shell(prefix + "/bin/wick compare " + model + " --against onnxruntime");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("from share"));
 }
 
 // One case that passes and one that fails, against lists that say otherwise.

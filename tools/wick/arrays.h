@@ -1,6 +1,7 @@
 // .npy files as tensors, and what commands print of tensors.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@ void write_array(const std::string& path, const HostTensor& tensor);
 // "[name=]file.npy" for each input, put in the session's order; what is missing or unknown is said.
 std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
                                      const std::vector<std::string>& given);
-// A tensor name as a file name.
-std::string file_name(const std::string& tensor_name);
+// Tensor names as file names, no two of them the same.
+std::vector<std::string> file_names(const std::vector<std::string>& tensor_names);
 // The label of the first row's largest element; "" when the program has no labels that fit.
 std::string top_label(const Program& program, const HostTensor& output);
+// The first ten elements.
 std::string preview(const HostTensor& tensor);
+nlohmann::json preview_json(const HostTensor& tensor);
 
 }  // namespace wick::tool

@@ -22,11 +22,12 @@ void convert(const ConvertCommand& c) {
     throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
   ir::Graph graph = import_onnx(c.model);
   if (ends_with(c.out, ".onnx")) {
+    graph.metadata.emplace("wick.source", c.model);
     export_onnx(graph, c.out);
   } else {
-    ir::PassReport report = ir::optimize(graph);
-    write_program(graph, c.out,
-                  {.source = c.model, .numerics = static_cast<NumericsClass>(report.numerics)});
+    ProgramInfo info = onnx_origin(graph, c.model);
+    info.numerics = static_cast<NumericsClass>(ir::optimize(graph).numerics);
+    write_program(graph, c.out, info);
   }
   if (c.json)
     print_json({{"file", c.out}, {"source", c.model}});

@@ -24,7 +24,7 @@ void run_export(const ExportCommand& c) {
   auto files = nlohmann::json::array();
   for (const std::string& out : c.out) {
     if (ends_with(out, ".onnx")) {
-      export_onnx(graph, out);
+      export_trained_onnx(trained, graph, out);
       files.push_back({{"file", out}, {"format", "onnx"}, {"opset", 17}});
       if (!c.json) fmt::print("{}: ONNX opset 17, checked by libonnx\n", out);
     } else {

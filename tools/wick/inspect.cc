@@ -38,6 +38,24 @@ nlohmann::json ports(const Program& program, Span<const uint32_t> ids) {
   return list;
 }
 
+// Only what the file says of itself; numerics and the sum of the weights are known of any program.
+nlohmann::json provenance(const Model& model) {
+  const ProvenanceDef& p = model.program().provenance();
+  nlohmann::json doc = {{"numerics", numerics_text(p.numerics)},
+                        {"weights_sha256", hex(p.weights_sha256)}};
+  if (!model.graph()) {
+    doc["wick_version"] = p.wick_version;
+    doc["source"] = p.source;
+    doc["seed"] = p.seed;
+    return doc;
+  }
+  const auto& metadata = model.graph()->metadata;
+  if (metadata.contains("wick.version")) doc["wick_version"] = metadata.at("wick.version");
+  if (metadata.contains("wick.source")) doc["source"] = metadata.at("wick.source");
+  if (metadata.contains("wick.seed")) doc["seed"] = p.seed;
+  return doc;
+}
+
 void inspect(const InspectCommand& c) {
   Model model = Model::open(c.model);
   const Program& p = model.program();
@@ -59,12 +77,7 @@ void inspect(const InspectCommand& c) {
                         {"ops", ops},
                         {"growing", entry.growing},
                         {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
-                        {"provenance",
-                         {{"wick_version", p.provenance().wick_version},
-                          {"source", p.provenance().source},
-                          {"seed", p.provenance().seed},
-                          {"numerics", numerics_text(p.provenance().numerics)},
-                          {"weights_sha256", hex(p.provenance().weights_sha256)}}}};
+                        {"provenance", provenance(model)}};
   for (const KeyValueDef& kv : p.metadata()) doc["metadata"][kv.key] = kv.value;
   if (c.json) return print_json(doc);
   fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
@@ -79,9 +92,21 @@ void inspect(const InspectCommand& c) {
   }
   fmt::print("  nodes   {}:", nodes.size());
   for (const auto& [op, n] : ops) fmt::print(" {} x{}", op, n);
-  fmt::print("\n  made by wick {} from {}, seed {}, numerics {}\n  weights sha256 {}\n",
-             p.provenance().wick_version, p.provenance().source, p.provenance().seed,
-             numerics_text(p.provenance().numerics), hex(p.provenance().weights_sha256));
+  const nlohmann::json& origin = doc["provenance"];
+  std::string made;
+  if (origin.contains("wick_version"))
+    made += fmt::format("made by wick {}", origin["wick_version"].get<std::string>());
+  if (origin.contains("source")) {
+    made += made.empty() ? "" : " ";
+    made += fmt::format("from {}", origin["source"].get<std::string>());
+  }
+  if (origin.contains("seed")) {
+    made += made.empty() ? "" : ", ";
+    made += fmt::format("seed {}", origin["seed"].get<uint64_t>());
+  }
+  if (!made.empty()) made += ", ";
+  fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", made,
+             origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
   if (entry.growing)
     fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
   if (!p.labels().empty()) {

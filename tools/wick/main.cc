@@ -98,6 +98,23 @@ void check_words(const CLI::App& app, int argc, char** argv) {
 
 }  // namespace
 
+namespace {
+
+// A library's user wants the line that made the mistake; the lines behind a command are our own.
+std::string without_source_line(std::string text) {
+  size_t open = text.rfind(" (");
+  if (open == std::string::npos || !text.ends_with(")")) return text;
+  std::string inside = text.substr(open + 2, text.size() - open - 3);
+  size_t colon = inside.rfind(':');
+  if (colon == std::string::npos || colon + 1 == inside.size()) return text;
+  std::string file = inside.substr(0, colon), line = inside.substr(colon + 1);
+  bool source = file.ends_with(".cc") || file.ends_with(".h");
+  if (source && line.find_first_not_of("0123456789") == std::string::npos) text.resize(open);
+  return text;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace wick::tool;
   CLI::App app{"Wick: train a model, export it, run it anywhere, with the same bits.", "wick"};
@@ -126,7 +143,7 @@ int main(int argc, char** argv) {
   } catch (const Interrupted&) {
     return kInterrupted;
   } catch (const std::exception& failed) {
-    fmt::print(stderr, "wick: {}\n", failed.what());
+    fmt::print(stderr, "wick: {}\n", without_source_line(failed.what()));
     return kFailed;
   }
   return 0;

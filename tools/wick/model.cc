@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "exporter/onnx/onnx.h"
-#include "exporter/program/program_writer.h"
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/program/layout.h"
 #include "wick/error.h"
@@ -32,9 +33,21 @@ void AlignedDelete::operator()(uint8_t* p) const { std::free(p); }
 bool is_wick_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error(fmt::format("cannot open '{}': {}", path, strerror(errno)), Code::kIo);
+  if (std::filesystem::is_directory(path))
+    throw Error(fmt::format("'{}' is a folder, not a model file", path), Code::kIo);
+  if (in.peek() == std::ifstream::traits_type::eof())
+    throw Error(fmt::format("'{}': the file is empty", path), Code::kIo);
   char magic[sizeof(kFileMagic)] = {};
   in.read(magic, sizeof(magic));
   return memcmp(magic, kFileMagic, sizeof(magic)) == 0;
+}
+
+ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path) {
+  ProgramInfo info{.source = path};
+  auto seed = graph.metadata.find("wick.seed");
+  if (seed != graph.metadata.end())
+    std::from_chars(seed->second.data(), seed->second.data() + seed->second.size(), info.seed);
+  return info;
 }
 
 void Model::load(std::vector<uint8_t> bytes) {
@@ -50,13 +63,15 @@ Model Model::open(const std::string& path) {
   double begin = now_ms();
   Model m;
   if (is_wick_file(path)) {
-    m.program_ = take(Program::load(path.c_str()), path);
+    Result<Owned<Program>> loaded = Program::load(path.c_str());
+    check_status(loaded.status());  // it names the file
+    m.program_ = std::move(loaded.value());
     m.file_bytes_ = m.program_->file_bytes();
   } else {
     m.graph_ = import_onnx(path);
     ir::Graph optimized = *m.graph_;
     ir::optimize(optimized);
-    m.load(program_bytes(optimized, {.source = path}));
+    m.load(program_bytes(optimized, onnx_origin(*m.graph_, path)));
     std::ifstream in(path, std::ios::binary | std::ios::ate);
     m.file_bytes_ = static_cast<uint64_t>(in.tellg());
   }

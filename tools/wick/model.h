@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/program/program_writer.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
 #include "runtime/backend/backend.h"
@@ -49,6 +50,8 @@ class Model {
   double load_ms_ = 0;
 };
 
+// What a program made of an ONNX file says of its origin; the seed is in files that Wick exported.
+ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path);
 bool is_wick_file(const std::string& path);
 
 struct RunnerOptions {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
@@ -18,6 +20,22 @@ bool apart(const Difference& d, double tolerance) {
   return tolerance > 0 ? !(d.max_rel <= tolerance) : !d.bits;
 }
 
+// What stands for the same step in two runs: a name may occur more than once and a node may have
+// none, so the how-manieth of that name (or, without one, of that op) counts too.
+using Key = std::pair<std::string, int>;
+Key key(const NodeTrace::Step& step, std::map<std::string, int>& seen) {
+  std::string name = step.node.empty() ? "op " + step.op : "node " + step.node;
+  int number = ++seen[name];
+  return {name, number};
+}
+
+std::string step_text(const NodeTrace::Step& step, int number) {
+  if (step.node.empty())
+    return fmt::format("{} number {} of those without a name", step.op, number);
+  if (number == 1) return fmt::format("{} {}", step.op, step.node);
+  return fmt::format("{} {}, number {} of that name", step.op, step.node, number);
+}
+
 }  // namespace
 
 void NodeTrace::on_op(const TraceEvent& event) {
@@ -30,15 +48,18 @@ void NodeTrace::on_op(const TraceEvent& event) {
 }
 
 std::string first_difference(const NodeTrace& a, const NodeTrace& b, double tolerance) {
+  std::map<Key, const NodeTrace::Step*> others;
+  std::map<std::string, int> seen_a, seen_b;
+  for (const NodeTrace::Step& step : b.steps()) others[key(step, seen_b)] = &step;
   for (const NodeTrace::Step& step : a.steps()) {
-    auto other = std::find_if(b.steps().begin(), b.steps().end(), [&](const auto& s) {
-      return !s.node.empty() && s.node == step.node;
-    });
-    if (other == b.steps().end()) continue;
-    for (size_t i = 0; i < std::min(step.outputs.size(), other->outputs.size()); ++i) {
-      if (!step.outputs[i].present() || !other->outputs[i].present()) continue;
-      Difference d = difference(step.outputs[i], other->outputs[i]);
-      if (apart(d, tolerance)) return fmt::format("{} {} ({})", step.op, step.node, d.text());
+    Key k = key(step, seen_a);
+    auto found = others.find(k);
+    if (found == others.end()) continue;
+    const NodeTrace::Step& other = *found->second;
+    for (size_t i = 0; i < std::min(step.outputs.size(), other.outputs.size()); ++i) {
+      if (!step.outputs[i].present() || !other.outputs[i].present()) continue;
+      Difference d = difference(step.outputs[i], other.outputs[i]);
+      if (apart(d, tolerance)) return fmt::format("{} ({})", step_text(step, k.second), d.text());
     }
   }
   return "";

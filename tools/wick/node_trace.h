@@ -26,7 +26,8 @@ class NodeTrace final : public TraceHook {
 };
 
 // The first step of `a` whose values differ by more than `tolerance` (of the largest magnitude in
-// b; 0: by a bit) from those of b's step of the same name; "" when there is none.
+// b; 0: by a bit) from those of b's step of the same name (a name that comes twice: in
+// order; nodes without one: by op, in order); "" when there is none.
 std::string first_difference(const NodeTrace& a, const NodeTrace& b, double tolerance);
 
 // The first node of `graph`, interpreted on the reference kernels, that ONNX Runtime answers

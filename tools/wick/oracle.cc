@@ -20,7 +20,12 @@ namespace fs = std::filesystem;
 
 std::string script() {
   const char* given = std::getenv("WICK_ORT_RUN");
-  return given != nullptr ? given : WICK_SCRIPTS_DIR "/ort_run.py";
+  if (given != nullptr) return given;
+  std::error_code unknown;  // then only the tree that built this program can have it
+  fs::path program = fs::read_symlink("/proc/self/exe", unknown);
+  fs::path installed = program.parent_path() / WICK_INSTALLED_SCRIPTS / "ort_run.py";
+  if (!unknown && fs::exists(installed)) return installed.string();
+  return WICK_SCRIPTS_DIR "/ort_run.py";
 }
 
 struct Finished {
@@ -46,7 +51,7 @@ std::string command(const std::string& model, const std::string& rest) {
 }  // namespace
 
 std::optional<std::string> onnxruntime_missing() {
-  if (!fs::exists(script())) return "tools/scripts/ort_run.py is not there";
+  if (!fs::exists(script())) return script() + " is not there";
   Finished f = shell(fmt::format("python3 {} /nonexistent.onnx 2>&1", shell_quote(script())));
   if (f.code == 3 || f.code == 127) return "onnxruntime not installed (make setup tries to)";
   return std::nullopt;

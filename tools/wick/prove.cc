@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <thread>
 
@@ -78,8 +79,20 @@ HostTensor over_all(const TestSet& set, int64_t batch, const Path& path, int wor
   HostTensor first = path(set.slice(0, 1));
   all = HostTensor(DType::kF32, {set.size(), first.shape()[1]});
   std::vector<std::thread> threads;
-  for (int w = 0; w < workers; ++w) threads.emplace_back([&, w] { slices(w, workers); });
+  std::vector<std::exception_ptr> failed(static_cast<size_t>(workers));
+  for (int w = 0; w < workers; ++w) {
+    threads.emplace_back([&, w] {
+      try {
+        slices(w, workers);
+      } catch (...) {
+        failed[static_cast<size_t>(w)] = std::current_exception();
+      }
+    });
+  }
   for (auto& t : threads) t.join();
+  for (const auto& e : failed) {
+    if (e) std::rethrow_exception(e);
+  }
   return all;
 }
 
@@ -129,7 +142,7 @@ class Prover {
     ir::Graph graph = capture_trained(trained_);
     std::string onnx = (fs::path(out_) / (trained_.model + ".onnx")).string();
     std::string wick = (fs::path(out_) / (trained_.model + ".wick")).string();
-    export_onnx(graph, onnx);
+    export_trained_onnx(trained_, graph, onnx);
     ir::Graph optimized = graph;
     ir::PassReport report = ir::optimize(optimized);
     write_program(optimized, wick,
@@ -268,6 +281,14 @@ class Prover {
         continue;
       }
       Difference d = difference(row.logits, rows_[0].logits);
+      if (!d.comparable) {  // nothing to count: the path answered another question
+        good = false;
+        report["incomparable"][row.name] = to_text(row.logits.shape()).text;
+        fmt::print(table_, "{:<14} {:>9}  DIFFERS: logits {}{}, the trainer's are {}{}\n", row.name,
+                   "-", dtype_name(row.logits.dtype()), to_text(row.logits.shape()).text,
+                   dtype_name(rows_[0].logits.dtype()), to_text(rows_[0].logits.shape()).text);
+        continue;
+      }
       double right = accuracy(set_, row.logits);
       report["accuracy"][row.name] = right;
       report["max_rel_error"][row.name] = d.max_rel;

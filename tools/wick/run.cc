@@ -26,7 +26,6 @@ class StepTrace final : public TraceHook {
   explicit StepTrace(bool print) : print_(print) {}
 
   void on_op(const TraceEvent& e) override {
-    ++steps_;
     if (std::strcmp(e.backend, "cpu") == 0) ++on_cpu_[e.op];
     if (!print_) return;
     std::string shapes;
@@ -36,21 +35,21 @@ class StepTrace final : public TraceHook {
                e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
   }
 
+  // Of `steps`: a device reports its partition as one event for all of its steps.
   // "vulkan ran 9 of 10 steps; not on it, so on the CPU: Sinh (1)"
-  std::string split(const std::string& backend) const {
-    int cpu = 0;
+  std::string split(const std::string& backend, size_t steps) const {
+    size_t cpu = 0;
     std::string ops;
     for (const auto& [op, count] : on_cpu_) {
-      cpu += count;
+      cpu += static_cast<size_t>(count);
       ops += fmt::format("{}{} ({})", ops.empty() ? "" : ", ", op, count);
     }
-    std::string text = fmt::format("{} ran {} of {} steps", backend, steps_ - cpu, steps_);
+    std::string text = fmt::format("{} ran {} of {} steps", backend, steps - cpu, steps);
     return cpu == 0 ? text : text + "; not on it, so on the CPU: " + ops;
   }
 
  private:
   bool print_;
-  int steps_ = 0;
   std::map<std::string, int> on_cpu_;
 };
 
@@ -61,13 +60,17 @@ void run(const RunCommand& c) {
   Runner runner(model, {c.backend, c.threads, false, traced ? &trace : nullptr});
   std::vector<HostTensor> inputs = named_arrays(runner.session(), model.program(), c.inputs);
   std::vector<HostTensor> outputs = runner.run(inputs);
-  if (c.backend != "cpu") fmt::print(stderr, "{}\n", trace.split(c.backend));
+  if (c.backend != "cpu")
+    fmt::print(stderr, "{}\n", trace.split(c.backend, runner.session().step_count()));
   if (!c.out.empty()) std::filesystem::create_directories(c.out);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < outputs.size(); ++i) names.push_back(runner.session().output(i).name);
+  const std::vector<std::string> files = file_names(names);
   auto document = nlohmann::json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const char* name = runner.session().output(i).name;
     std::string file =
-        c.out.empty() ? "" : (std::filesystem::path(c.out) / (file_name(name) + ".npy")).string();
+        c.out.empty() ? "" : (std::filesystem::path(c.out) / (files[i] + ".npy")).string();
     if (!file.empty()) write_array(file, outputs[i]);
     document.push_back(
         {{"name", name},
@@ -75,6 +78,7 @@ void run(const RunCommand& c) {
          {"shape", std::vector<int64_t>(outputs[i].shape().begin(), outputs[i].shape().end())},
          {"file", file},
          {"label", top_label(model.program(), outputs[i])}});
+    if (file.empty()) document.back()["values"] = preview_json(outputs[i]);
     if (!c.json) {
       fmt::print("{} {}{}{}{}\n", name, dtype_name(outputs[i].dtype()),
                  to_text(outputs[i].shape()).text, file.empty() ? "" : " -> " + file,
@@ -93,7 +97,7 @@ void add_run(CLI::App& app) {
   auto c = std::make_shared<RunCommand>();
   CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
-  command->add_option("--input,-i", c->inputs, "[name=]array.npy, one an input")->required();
+  command->add_option("--input,-i", c->inputs, "[name=]array.npy, one an input");
   command->add_option("-o,--out", c->out, "folder for the outputs, one .npy each");
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));

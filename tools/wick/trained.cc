@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporter/capture/capture.h"
+#include "exporter/onnx/onnx.h"
 #include "trainer/tensor/ops.h"
 #include "wick/error.h"
 
@@ -26,6 +27,12 @@ Trained open_trained(const std::string& folder) {
   t.module = std::make_shared<ImageModel>(loaded.module, loaded.normalization);
   t.module->eval();
   return t;
+}
+
+void export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path) {
+  graph.metadata["wick.source"] = "trainer";
+  graph.metadata["wick.seed"] = std::to_string(trained.seed);
+  export_onnx(graph, path);
 }
 
 ir::Graph capture_trained(const Trained& t) {

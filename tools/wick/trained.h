@@ -39,6 +39,9 @@ struct Trained {
 // The best (else the last) checkpoint of a run. Throws Error when the folder is not one.
 Trained open_trained(const std::string& folder);
 
+// With where it comes from in the file's metadata (`wick.source`, `wick.seed`).
+void export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path);
+
 // Captured with a symbolic batch; labels and what the run was go into the graph.
 ir::Graph capture_trained(const Trained& trained);
 
