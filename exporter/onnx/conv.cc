@@ -44,12 +44,17 @@ void read_conv(ReadCtx& c) {
     c.fail("needs 1 to 3 spatial dims in input and weight");
   auto spatial = static_cast<size_t>(rank - 2);
   std::vector<int64_t> strides = c.attr_ints("strides"), dilations = c.attr_ints("dilations"),
-                       kernel;
+                       declared = c.attr_ints("kernel_shape"), kernel;
+  check_ints(c, declared, spatial, "kernel_shape");
   check_ints(c, strides, spatial, "strides");
   check_ints(c, dilations, spatial, "dilations");
   for (size_t i = 0; i < spatial; ++i) {
     const SymDim& k = c.g.value(w).shape[static_cast<int>(2 + i)];
     kernel.push_back(k.known() ? k.constant() : 1);
+    if (!declared.empty() && k.known() && declared[i] != k.constant()) {
+      c.fail("kernel_shape has " + std::to_string(declared[i]) + " where the weight " +
+             shape_text(c.g.value(w).shape) + " has " + k.text());
+    }
   }
   ConvAttrs a;
   c.fill(a.strides, strides, "strides");

@@ -111,9 +111,10 @@ void read_constant(ReadCtx& c) {
   for (const auto& a : c.node.attribute()) {
     HostTensor t;
     if (a.name() == "value") t = c.attr_tensor("value");
-    if (a.name() == "value_int") t = HostTensor::of<int64_t>({}, {a.i()});
+    if (a.name() == "value_int") t = HostTensor::of<int64_t>({}, {c.attr_int(a.name(), 0)});
     if (a.name() == "value_ints") t = HostTensor::ints(c.attr_ints("value_ints"));
-    if (a.name() == "value_float") t = HostTensor::of<float>({}, {a.f()});
+    if (a.name() == "value_float")
+      t = t = HostTensor::of<float>({}, {static_cast<float>(c.attr_float(a.name(), 0))});
     if (a.name() == "value_floats") t = floats(a.floats(), Shape{a.floats_size()});
     if (t.present()) return c.set(0, c.g.add_constant(t));
   }

@@ -7,6 +7,32 @@
 #include "wick/error.h"
 
 namespace wick::onnx {
+namespace {
+
+// The attribute `name`, which must be of `type`, or null. Models from before attributes had a type
+// leave it out (UNDEFINED): the one field that is set tells it.
+const AttributeProto* typed(const ReadCtx& c, const std::string& name,
+                            AttributeProto::AttributeType type) {
+  const AttributeProto* a = c.attr(name);
+  if (a == nullptr || a->type() == type) return a;
+  std::string is = AttributeProto::AttributeType_Name(a->type());
+  if (a->type() == AttributeProto::UNDEFINED) {
+    std::string set;
+    auto add = [&](bool here, const char* field) {
+      if (here) set += (set.empty() ? std::string() : std::string(" and ")) + field;
+    };
+    add(a->has_f(), "FLOAT"), add(a->has_i(), "INT"), add(a->has_s(), "STRING");
+    add(a->has_t(), "TENSOR"), add(a->has_g(), "GRAPH"), add(a->floats_size() > 0, "FLOATS");
+    add(a->ints_size() > 0, "INTS"), add(a->strings_size() > 0, "STRINGS");
+    add(a->tensors_size() > 0, "TENSORS"), add(a->graphs_size() > 0, "GRAPHS");
+    if (set.empty() || set == AttributeProto::AttributeType_Name(type)) return a;
+    is = set;
+  }
+  c.fail(fmt::format("attribute '{}' is {}, expected {}", name, is,
+                     AttributeProto::AttributeType_Name(type)));
+}
+
+}  // namespace
 
 void ReadCtx::fail(const std::string& why) const {
   throw Error(fmt::format("{} '{}': {}", node.op_type(),
@@ -40,24 +66,24 @@ const AttributeProto* ReadCtx::attr(const std::string& name) const {
   return nullptr;
 }
 int64_t ReadCtx::attr_int(const std::string& name, int64_t fallback) const {
-  const auto* a = attr(name);
+  const auto* a = typed(*this, name, AttributeProto::INT);
   return a != nullptr ? a->i() : fallback;
 }
 double ReadCtx::attr_float(const std::string& name, double fallback) const {
-  const auto* a = attr(name);
+  const auto* a = typed(*this, name, AttributeProto::FLOAT);
   return a != nullptr ? static_cast<double>(a->f()) : fallback;
 }
 std::string ReadCtx::attr_string(const std::string& name, const std::string& fallback) const {
-  const auto* a = attr(name);
+  const auto* a = typed(*this, name, AttributeProto::STRING);
   return a != nullptr ? a->s() : fallback;
 }
 std::vector<int64_t> ReadCtx::attr_ints(const std::string& name) const {
-  const auto* a = attr(name);
+  const auto* a = typed(*this, name, AttributeProto::INTS);
   if (a == nullptr) return {};
   return {a->ints().begin(), a->ints().end()};
 }
 HostTensor ReadCtx::attr_tensor(const std::string& name) const {
-  const auto* a = attr(name);
+  const auto* a = typed(*this, name, AttributeProto::TENSOR);
   return a != nullptr ? decode(a->t(), folder_) : HostTensor();
 }
 

@@ -91,6 +91,33 @@ void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, Value
     invalid(fmt::format("'{}' is defined twice", info.name()));
 }
 
+// What the file declares of an output against what its nodes give; either may leave things open.
+void check_output(const ValueInfoProto& info, const Value& value) {
+  if (!info.type().has_tensor_type()) return;
+  const auto& type = info.type().tensor_type();
+  if (type.elem_type() != 0 && value.dtype != DType::kNone) {
+    DType declared = dtype_of_onnx(type.elem_type(), "output '" + info.name() + "'");
+    if (declared != value.dtype) {
+      invalid(fmt::format("output '{}' is declared {}, its node gives {}", info.name(),
+                          dtype_name(declared), dtype_name(value.dtype)));
+    }
+  }
+  if (!type.has_shape() || !value.ranked) return;
+  const auto& dims = type.shape();
+  bool same = dims.dim_size() == value.shape.rank();
+  std::string declared;
+  for (int i = 0; i < dims.dim_size(); ++i) {
+    const auto& dim = dims.dim(i);
+    declared += (i == 0 ? std::string() : std::string(",")) +
+                (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param());
+    if (!same || !dim.has_dim_value() || !value.shape[i].known()) continue;
+    same = dim.dim_value() == value.shape[i].constant();
+  }
+  if (same) return;
+  invalid(fmt::format("output '{}' is declared [{}], its node gives {}", info.name(), declared,
+                      shape_text(value.shape)));
+}
+
 Graph read(const ModelProto& model, const std::string& folder) {
   if (!model.has_graph()) invalid("it has no graph (is this an ONNX file?)");
   if (static_cast<size_t>(model.graph().node_size()) > kMaxNodes) invalid("more than 2^20 nodes");
@@ -123,7 +150,10 @@ Graph read(const ModelProto& model, const std::string& folder) {
       invalid(fmt::format("'{}' is defined twice", tensor.name()));
   }
   // Before IR 4 initializers stand among the inputs too: as defaults, which we take as constants.
+  std::set<std::string> inputs;
   for (const auto& info : proto.input()) {
+    if (!inputs.insert(info.name()).second)
+      invalid(fmt::format("input '{}' is declared twice", info.name()));
     if (values.find(info.name()) == values.end()) add_input(g, info, values);
   }
   for (const auto& node : proto.node()) {
@@ -148,6 +178,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
   for (const auto& info : proto.output()) {
     auto found = values.find(info.name());
     if (found == values.end()) invalid(fmt::format("output '{}' is not defined", info.name()));
+    check_output(info, g.value(found->second));
     g.add_output(info.name(), found->second);
   }
   return g;

@@ -159,6 +159,39 @@ TEST(Onnx, FmodIsOfIntegersOnly) {
   }
 }
 
+TEST(Onnx, ContradictionsInAFileAreRefused) {
+  auto error = [](const std::function<void(onnx::GraphProto&)>& change) {
+    onnx::ModelProto model = parsed_feature_model();
+    change(*model.mutable_graph());
+    return error_of([&] { import_onnx_bytes(bytes_of(model)); });
+  };
+  auto kernel = [](int64_t size) {
+    return [size](onnx::GraphProto& g) {
+      auto* a = g.mutable_node(0)->add_attribute();
+      a->set_name("kernel_shape");
+      a->set_type(onnx::AttributeProto::INTS);
+      a->add_ints(size), a->add_ints(size);
+    };
+  };
+  EXPECT_EQ(error(kernel(3)), "no error");
+  EXPECT_THAT(error(kernel(5)), HasSubstr("kernel_shape has 5 where the weight [2,2,3,3] has 3"));
+  auto output = [](onnx::GraphProto& g) {
+    return g.mutable_output(0)->mutable_type()->mutable_tensor_type();
+  };
+  EXPECT_THAT(error([&](auto& g) { output(g)->set_elem_type(11); }),
+              HasSubstr("output 'y' is declared float64, its node gives float32"));
+  EXPECT_THAT(error([&](auto& g) { output(g)->mutable_shape()->add_dim()->set_dim_value(1); }),
+              HasSubstr("output 'y' is declared [batch,32,1], its node gives "));
+  EXPECT_THAT(error([](auto& g) { *g.add_input() = onnx::ValueInfoProto(g.input(0)); }),
+              HasSubstr("input 'x' is declared twice"));
+  auto pads = [](onnx::AttributeProto::AttributeType type) {
+    return [type](onnx::GraphProto& g) { g.mutable_node(0)->mutable_attribute(0)->set_type(type); };
+  };
+  EXPECT_THAT(error(pads(onnx::AttributeProto::INT)),
+              HasSubstr("attribute 'pads' is INT, expected INTS"));
+  EXPECT_EQ(error(pads(onnx::AttributeProto::UNDEFINED)), "no error");
+}
+
 TEST(Onnx, ExternalDataStaysInTheModelsFolder) {
   fs::path folder = fresh_folder("external");
   fs::create_directories(folder / "model");
