@@ -116,7 +116,7 @@ std::string without_source_line(std::string text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace wick::tool;
+  using namespace wick::tool;  // NOLINT: every command is named once below
   CLI::App app{"Wick: train a model, export it, run it anywhere, with the same bits.", "wick"};
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(WICK_VERSION));

@@ -128,7 +128,7 @@ double latency(const Path& path, const HostTensor& image) {
 
 class Prover {
  public:
-  Prover(const ProveCommand& c)
+  explicit Prover(const ProveCommand& c)
       : trained_(open_trained(c.folder)),
         set_(open_test_set(c.data.empty() ? trained_.data : c.data, c.limit)),
         out_(c.out),

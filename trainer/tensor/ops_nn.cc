@@ -88,7 +88,8 @@ Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& runnin
   if (running_mean.defined()) {
     NoGrad guard;
     // PyTorch keeps the unbiased variance.
-    double n = static_cast<double>(numel(s) / s[1]);
+    const int64_t count = numel(s) / s[1];
+    const auto n = static_cast<double>(count);
     running_mean.mul_(1 - momentum, x.where).add_(out[1].detach(), momentum, x.where);
     running_var.mul_(1 - momentum, x.where).add_(out[2].detach(), momentum * n / (n - 1), x.where);
   }
