@@ -59,7 +59,8 @@ Status AtomicFile::open(const char* path) {
   fd_ = ::open(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0 && errno == ENOENT) {  // there is no older file to speak of
     temporary_[0] = '\0';
-    return error(Code::kIo, "cannot create %s: No such file or directory (its folder is missing)", path);
+    return error(Code::kIo, "cannot create %s: No such file or directory (its folder is missing)",
+                 path);
   }
   return fd_ >= 0 ? Status() : fail("create", errno);
 }
