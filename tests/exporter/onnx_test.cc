@@ -8,10 +8,13 @@
 
 #include "exporter/capture/graph_tracer.h"
 #include "tests/exporter/attack_onnx.h"
+#include "tests/support/error_of.h"
 #include "trainer/nn/models.h"
 
 namespace wick {
 namespace {
+
+using test::error_of;
 
 using testing::HasSubstr;
 namespace fs = std::filesystem;
@@ -21,16 +24,6 @@ Tensor images(int64_t n) {
   for (int64_t i = 0; i < t.numel(); ++i)
     t.as<float>()[i] = static_cast<float>((i * 53) % 97) / 40.0f - 1;
   return from_blob(t.data(), t.shape(), DType::kF32);
-}
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 fs::path fresh_folder(const char* name) {

@@ -6,10 +6,13 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "tests/support/error_of.h"
 #include "wick/error.h"
 
 namespace wick::ir {
 namespace {
+
+using test::error_of;
 
 using testing::HasSubstr;
 
@@ -18,16 +21,6 @@ HostTensor floats(const Shape& shape, float first = -1, float step = 0.37f) {
   for (int64_t i = 0; i < t.numel(); ++i)
     t.as<float>()[i] = first + step * static_cast<float>(i % 11);
   return t;
-}
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 size_t count(const Graph& g, OpId op) {

@@ -14,6 +14,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "tests/support/error_of.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/idx.h"
 #include "trainer/data/images.h"
@@ -25,6 +26,8 @@
 
 namespace wick {
 namespace {
+
+using test::error_of;
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
@@ -48,16 +51,6 @@ class Folder : public ::testing::Test {
   }
   std::string folder_;
 };
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 using DataFiles = Folder;
 

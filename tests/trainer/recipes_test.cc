@@ -1,5 +1,6 @@
 // run_training() and load_trained(): what `wick train` does, on images made up for the test.
 #include "trainer/loop/recipes.h"
+#include "tests/support/error_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,20 +23,12 @@
 namespace wick::loop {
 namespace {
 
+using test::error_of;
+
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 class Recipes : public ::testing::Test {
  protected:
