@@ -26,12 +26,6 @@ void need_image(const char* op, const Arg& x) {
 
 }  // namespace
 
-Tensor matmul(const Arg& a, const Arg& b) { return call(OpId::kMatMul, NoAttrs{}, {a, b}); }
-
-Tensor linear(const Arg& x, const Arg& weight, const Tensor& bias) {
-  return call(OpId::kLinear, NoAttrs{}, {x, weight, {bias, x.where}});
-}
-
 Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias, Pair stride, Pair padding,
               Pair dilation, int64_t groups) {
   need_image("conv2d", x);
