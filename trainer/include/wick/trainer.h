@@ -18,6 +18,7 @@
 #include "trainer/data/images.h"
 #include "trainer/data/loader.h"
 #include "trainer/data/npy.h"
+#include "trainer/explain/warn.h"
 #include "trainer/loop/trainer.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models.h"

@@ -1,3 +1,4 @@
+#include "trainer/explain/warn.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
@@ -129,6 +130,7 @@ Tensor cross_entropy(const Arg& logits, const Arg& target, Reduction reduction) 
 }
 
 Tensor mse_loss(const Arg& x, const Arg& target, Reduction reduction) {
+  warn_broadcast("mse_loss", x.tensor, target.tensor, x.where);
   Tensor d = square({sub(x, target), x.where});
   if (reduction == Reduction::kMean) return mean({d, x.where});
   if (reduction == Reduction::kSum) return sum({d, x.where});
