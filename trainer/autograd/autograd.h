@@ -26,8 +26,9 @@ struct GradcheckOptions {
 };
 struct GradcheckResult {
   bool ok = true;
-  std::string message;  // which input, which element, both values
-  double worst = 0;     // largest |difference| / (atol + rtol * |numeric|)
+  std::string message;        // which input, which element, both values
+  double worst = 0;           // largest |difference| / (atol + rtol * |numeric|)
+  double worst_relative = 0;  // largest |difference| / max(1, |numeric|)
 };
 // Compares the gradients of f (any outputs, float64 inputs) with central differences.
 GradcheckResult gradcheck(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,

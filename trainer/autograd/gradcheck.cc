@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -71,6 +72,9 @@ GradcheckResult check(const Function& f, const std::vector<Tensor>& given,
       double numeric = (up - down) / (2 * o.eps);
       double off = std::fabs(gradient[k] - numeric) / (o.atol + o.rtol * std::fabs(numeric));
       if (!(off <= result.worst)) result.worst = off;
+      result.worst_relative =
+          std::max(result.worst_relative,
+                   std::fabs(gradient[k] - numeric) / std::max(1.0, std::fabs(numeric)));
       if (off <= 1 || !result.ok) continue;
       result.ok = false;
       char text[200];
@@ -111,6 +115,7 @@ GradcheckResult gradcheck(const Function& f, const std::vector<Tensor>& inputs,
   GradcheckResult second = check(gradient, inputs, o, where);
   if (!second.ok) second.message = "second order: " + second.message;
   second.worst = std::max(first.worst, second.worst);
+  second.worst_relative = std::max(first.worst_relative, second.worst_relative);
   return second;
 }
 

@@ -1,0 +1,13 @@
+// THE list of families of function rows: X(family), whose rows are in family.cc and whose goldens
+// in goldens/family.json.
+#define WICK_FUNCTION_FAMILIES(X) \
+  X(elementwise)                  \
+  X(reduce)                       \
+  X(layout)                       \
+  X(index)                        \
+  X(view)                         \
+  X(linalg)                       \
+  X(nn)                           \
+  X(losses)                       \
+  X(random)                       \
+  X(creation)

@@ -1,0 +1,286 @@
+// Every property of every function row. `--gtest_filter='*/softmax'` is one function.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "runtime/core/half.h"
+#include "tests/functions/goldens.h"
+#include "tests/functions/inputs.h"
+#include "tests/functions/totals.h"
+
+namespace wick::test {
+
+// In messages; GoogleTest would print the bytes of the row.
+void PrintTo(const FunctionRow* row, std::ostream* out) { *out << row->name; }
+
+namespace {
+
+std::vector<const FunctionRow*> rows_that(bool (*property)(const FunctionRow&)) {
+  std::vector<const FunctionRow*> some;
+  for (const FunctionRow& row : function_rows())
+    if (property(row)) some.push_back(&row);
+  return some;
+}
+
+std::string test_name(const testing::TestParamInfo<const FunctionRow*>& info) {
+  std::string name = info.param->name;
+  for (char& c : name)
+    if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+class Function : public testing::TestWithParam<const FunctionRow*> {
+ protected:
+  const FunctionRow& row() const { return *GetParam(); }
+  // Draws start at one place, whatever ran before.
+  List run(size_t sample, const List& in, DType dtype) const {
+    manual_seed(11);
+    return row().samples[sample].body({in, dtype});
+  }
+  void each(const std::function<void(size_t, DType)>& f) const {
+    for (size_t s = 0; s < row().samples.size(); ++s) {
+      for (DType t : listed(dtypes_of(row(), row().samples[s]))) {
+        SCOPED_TRACE(sample_key(row(), s) + " " + dtype_name(t) + ": " + row().samples[s].torch);
+        ++totals().cases;
+        f(s, t);
+      }
+    }
+  }
+  // The samples in float64 alone.
+  void each_f64(const std::function<void(size_t)>& f) const {
+    each([&](size_t s, DType t) {
+      if (t == DType::kF64) return f(s);
+      --totals().cases;
+    });
+  }
+  const Golden* golden(size_t sample) const {
+    std::string key = sample_key(row(), sample);
+    const Golden* g = find_golden(row().family, key);
+    bool current = g != nullptr && g->digest == sample_digest(row(), sample);
+    EXPECT_TRUE(current) << key << (g == nullptr ? " has no golden" : "'s golden is stale")
+                         << ": regenerate with tests/functions/make_goldens.py "
+                            "BUILD/tests/functions/test_functions "
+                         << row().family;
+    return current ? g : nullptr;
+  }
+};
+
+std::string shape_of(const Shape& shape) { return to_text(shape).text; }
+
+double rounded_to(double v, DType t) {
+  if (t == DType::kF32) return static_cast<float>(v);
+  if (t == DType::kF16) return static_cast<float>(Half(static_cast<float>(v)));
+  if (t == DType::kBF16) return static_cast<float>(BFloat16(static_cast<float>(v)));
+  return v;
+}
+
+// The largest |got - want| relative to the largest finite |want|; infinity where a NaN, an infinity
+// or a length differs.
+double error_of(const std::vector<double>& got, const std::vector<double>& want, size_t* where) {
+  *where = 0;
+  if (got.size() != want.size()) return INFINITY;
+  double scale = 0, worst = 0;
+  for (double w : want)
+    if (std::isfinite(w)) scale = std::max(scale, std::fabs(w));
+  if (scale == 0) scale = 1;
+  for (size_t i = 0; i < got.size(); ++i) {
+    double off = got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))
+                     ? 0
+                     : std::fabs(got[i] - want[i]) / scale;
+    if (std::isnan(off)) off = INFINITY;
+    if (off > worst) worst = off, *where = i;
+  }
+  return worst;
+}
+
+double bound_of(const FunctionRow& row, DType out) {
+  if (out == DType::kF64) return row.f64_bound;
+  if (out == DType::kF32) return row.f32_bound;
+  if (out == DType::kF16) return row.half_bound * 0x1p-10;
+  if (out == DType::kBF16) return row.half_bound * 0x1p-7;
+  return 0;  // integers and bools
+}
+
+class FunctionValue : public Function {};
+
+TEST_P(FunctionValue, MatchesPyTorch) {
+  each([&](size_t s, DType t) {
+    const Golden* g = golden(s);
+    if (g == nullptr) return;
+    List got = run(s, input_tensors(row(), s, t), t);
+    auto at = g->values.find(dtype_name(t));
+    ASSERT_NE(at, g->values.end());
+    ASSERT_EQ(got.size(), at->second.size()) << "outputs";
+    for (size_t k = 0; k < got.size(); ++k) {
+      const GoldenOutput& want = at->second[k];
+      EXPECT_EQ(dtype_name(got[k].dtype()), want.dtype) << "output " << k;
+      EXPECT_EQ(shape_of(got[k].raw_shape()), shape_of(want.shape)) << "output " << k;
+      if (want.values == nullptr) continue;
+      std::vector<double> values = *want.values, ours = elements(got[k]);
+      DType out = got[k].dtype();
+      for (double& v : values) v = rounded_to(v, out);
+      size_t i = 0;
+      double error = error_of(ours, values, &i);
+      EXPECT_LE(error, bound_of(row(), out))
+          << "output " << k << ", element " << i << ": " << (i < ours.size() ? ours[i] : NAN)
+          << ", PyTorch has " << (i < values.size() ? values[i] : NAN);
+      if (out == DType::kF64 && std::isfinite(error))
+        totals().worst(&Totals::f64_value, &Totals::f64_value_at, error, row().name);
+    }
+  });
+}
+
+std::vector<uint64_t> bits(const Tensor& t) {
+  Tensor c = t.detach().contiguous();
+  auto values = elements(c);
+  std::vector<uint64_t> all;
+  if (is_int(c.dtype()) && dtype_size(c.dtype()) == 8) {  // beyond a double's 53 bits
+    const auto* p = static_cast<const uint64_t*>(c.raw().data);
+    return {p, p + values.size()};
+  }
+  for (double v : values) all.push_back(std::isnan(v) ? ~uint64_t{0} : std::bit_cast<uint64_t>(v));
+  return all;
+}
+
+// The same values, none of them where a contiguous tensor has them: a transposed buffer for two
+// dimensions and more, every second element of one for one.
+Tensor strided(const Tensor& t) {
+  int rank = t.rank();
+  if (rank == 0 || t.raw().numel() == 0) return t;
+  if (rank == 1) {
+    int64_t n = t.raw_shape()[0];
+    Tensor both = stack({t, t}, 1).reshape({2 * n});
+    return both.slice(0, 1, 2 * n, 2);
+  }
+  Tensor turned = t.transpose(0, rank - 1).contiguous();
+  return turned.transpose(0, rank - 1);
+}
+
+TEST_P(FunctionValue, StridedInputsGiveTheSameBits) {
+  each([&](size_t s, DType t) {
+    List in = input_tensors(row(), s, t), apart;
+    for (const Tensor& x : in) apart.push_back(strided(x));
+    List want = run(s, in, t), got = run(s, apart, t);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      EXPECT_EQ(got[k].dtype(), want[k].dtype());
+      EXPECT_EQ(shape_of(got[k].raw_shape()), shape_of(want[k].raw_shape()));
+      EXPECT_EQ(bits(got[k]), bits(want[k])) << "output " << k;
+    }
+  });
+}
+
+class FunctionGradient : public Function {
+ protected:
+  // The inputs with a gradient wanted where the row asks for one.
+  List recorded(size_t s, List* wanted) const {
+    List in = input_tensors(row(), s, DType::kF64);
+    for (size_t i = 0; i < in.size(); ++i) {
+      const In& spec = row().samples[s].in[i];
+      if (!spec.grad || spec.fixed != DType::kNone) continue;
+      in[i].requires_grad_();
+      wanted->push_back(in[i]);
+    }
+    return in;
+  }
+  // The inputs with a gradient, and the sample as a function of those alone.
+  std::function<List(const List&)> closed(size_t s, List* free) const {
+    List in = input_tensors(row(), s, DType::kF64);
+    std::vector<size_t> places;
+    for (size_t i = 0; i < in.size(); ++i) {
+      const In& spec = row().samples[s].in[i];
+      if (!spec.grad || spec.fixed != DType::kNone) continue;
+      free->push_back(in[i]);
+      places.push_back(i);
+    }
+    return [this, s, in, places](const List& x) {
+      List all = in;
+      for (size_t k = 0; k < places.size(); ++k) all[places[k]] = x[k];
+      List kept;
+      for (const Tensor& t : run(s, all, DType::kF64))
+        if (t.dtype() == DType::kF64) kept.push_back(t);
+      return kept;
+    };
+  }
+};
+
+TEST_P(FunctionGradient, MatchesPyTorch) {
+  each_f64([&](size_t s) {
+    const Golden* g = golden(s);
+    if (g == nullptr) return;
+    List wanted, recorded_outputs, weights;
+    List in = recorded(s, &wanted), out = run(s, in, DType::kF64);
+    for (size_t k = 0; k < out.size(); ++k) {
+      if (!out[k].requires_grad()) continue;
+      std::vector<double> w(static_cast<size_t>(out[k].raw().numel()));
+      for (size_t i = 0; i < w.size(); ++i) w[i] = output_weight(k, i);
+      recorded_outputs.push_back(out[k]);
+      weights.push_back(tensor(w).reshape(out[k].raw_shape()));
+    }
+    ASSERT_FALSE(recorded_outputs.empty()) << "nothing was recorded";
+    List got = grad(recorded_outputs, wanted, weights, false, false, true);
+    ASSERT_EQ(g->gradient.size(), in.size());
+    for (size_t i = 0, slot = 0; i < in.size(); ++i) {
+      if (g->gradient[i] == nullptr) continue;
+      const Tensor& ours = got[slot++];
+      std::vector<double> values(g->gradient[i]->size());
+      if (ours.defined()) {
+        EXPECT_EQ(shape_of(ours.raw_shape()), shape_of(in[i].raw_shape()));
+        values = elements(ours);
+      }
+      size_t e = 0;
+      double error = error_of(values, *g->gradient[i], &e);
+      EXPECT_LE(error, row().gradient_bound)
+          << "gradient of x" << i << ", element " << e << ": "
+          << (e < values.size() ? values[e] : NAN) << ", PyTorch has "
+          << (e < g->gradient[i]->size() ? (*g->gradient[i])[e] : NAN);
+      if (std::isfinite(error))
+        totals().worst(&Totals::gradient, &Totals::gradient_at, error, row().name);
+    }
+  });
+}
+
+TEST_P(FunctionGradient, MatchesFiniteDifferences) {
+  each_f64([&](size_t s) {
+    List free;
+    auto f = closed(s, &free);
+    GradcheckResult r = gradcheck(f, free);
+    EXPECT_TRUE(r.ok) << r.message;
+    totals().worst(&Totals::gradcheck, &Totals::gradcheck_at, r.worst_relative, row().name);
+  });
+}
+
+class FunctionDoubleGradient : public FunctionGradient {};
+
+TEST_P(FunctionDoubleGradient, MatchesFiniteDifferences) {
+  each_f64([&](size_t s) {
+    List free;
+    auto f = closed(s, &free);
+    bool empty = true;
+    for (const Tensor& t : free) empty = empty && t.raw().numel() == 0;
+    if (empty) return;
+    GradcheckOptions o;
+    o.second_order = true;
+    GradcheckResult r = gradcheck(f, free, o);
+    EXPECT_TRUE(r.ok) << r.message;
+    totals().worst(&Totals::gradgradcheck, &Totals::gradgradcheck_at, r.worst_relative, row().name);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, FunctionValue,
+                         testing::ValuesIn(rows_that([](const FunctionRow&) { return true; })),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Functions, FunctionGradient,
+                         testing::ValuesIn(rows_that([](const FunctionRow& r) {
+                           return r.diff.differentiable();
+                         })),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Functions, FunctionDoubleGradient,
+                         testing::ValuesIn(rows_that([](const FunctionRow& r) {
+                           return r.diff.differentiable() && r.diff.mark != Mark::kOnce;
+                         })),
+                         test_name);
+
+}  // namespace
+}  // namespace wick::test

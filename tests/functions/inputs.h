@@ -1,0 +1,39 @@
+// The inputs of a sample: one set of values a class of dtypes, chosen so that every dtype of the
+// class holds them exactly; and what the golden generator is told of them.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tests/functions/function_row.h"
+
+namespace wick::test {
+
+std::vector<DType> listed(DTypeSet set);
+inline bool has(DTypeSet set, DType t) { return ((set >> static_cast<int>(t)) & 1U) != 0; }
+inline DTypeSet dtypes_of(const FunctionRow& row, const Sample& s) {
+  return s.dtypes != 0 ? s.dtypes : row.dtypes;
+}
+
+// "softmax#0": the row and the place of its sample.
+std::string sample_key(const FunctionRow& row, size_t sample);
+
+// Row-major, as a dtype of `t`'s class holds them.
+std::vector<double> input_values(const In& in, DType t, const std::string& key, size_t place);
+// Contiguous, of dtype `t` (its own where fixed), without history.
+Tensor input_tensor(const In& in, DType t, const std::string& key, size_t place);
+List input_tensors(const FunctionRow& row, size_t sample, DType t);
+
+// Elements as doubles, row-major; 64-bit integers beyond 2^53 lose their last bits.
+std::vector<double> elements(const Tensor& t);
+
+// What make_goldens.py needs of one sample, its digest included.
+nlohmann::ordered_json describe_sample(const FunctionRow& row, size_t sample);
+std::string sample_digest(const FunctionRow& row, size_t sample);
+
+// Fixed weights on output k, element i: the golden gradient is of the weighted sum of all outputs.
+inline double output_weight(size_t k, size_t i) {
+  return 0.25 + static_cast<double>((i * 7 + k * 3) % 13) / 8.0;
+}
+
+}  // namespace wick::test

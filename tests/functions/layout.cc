@@ -1,0 +1,20 @@
+#include "tests/functions/function_row.h"
+
+namespace wick::test {
+
+std::vector<FunctionRow> layout_rows() {
+  Rows row;
+  row("cat", smooth, kStored)
+      .sample("torch.cat([x0, x1, x2], 1)", {x({2, 1}), x({2, 3}), x({2, 0})},
+              WICK_FN(cat({x0, x1, x2}, 1)));
+  row("stack", smooth, kStored)
+      .sample("torch.stack([x0, x1], -1)", {x({2, 3}), x({2, 3})}, WICK_FN(stack({x0, x1}, -1)));
+  row("split", smooth, kStored)
+      .sample("torch.split(x0, 2, 1)", {x({2, 5})}, WICK_FN(split(x0, 2, 1)));
+  row("pad", smooth, kNumbers)
+      .sample("F.pad(x0, (1, 2, 0, 1), value=1.0)", {x({2, 3})},
+              WICK_FN(pad(x0, {1, 2, 0, 1}, 1.0)));
+  return row.all;
+}
+
+}  // namespace wick::test

@@ -1,0 +1,10 @@
+#include "tests/functions/function_row.h"
+
+namespace wick::test {
+
+std::vector<FunctionRow> random_rows() {
+  Rows row;
+  return row.all;
+}
+
+}  // namespace wick::test
