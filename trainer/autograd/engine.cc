@@ -7,7 +7,9 @@
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/watcher.h"
 
 namespace wick {
 namespace {
@@ -38,8 +40,9 @@ void add_to_leaf(TensorImpl* leaf, Tensor g, bool create_graph) {
     leaf->grad = g.handle();
   } else if (create_graph) {
     leaf->grad = add(now, g).handle();
+    leaf->grad->storage->accumulated_from(now.storage());
   } else {
-    now.storage().bump_version();
+    now.storage().bump_accumulated();
     accumulate(now, now.is_contiguous() ? g : g.contiguous());
   }
 }
@@ -137,7 +140,14 @@ void Run::run_node(Node& node) {
   }
   SmallVector<Tensor, 3> results(node.edges.size());
   GradCtx ctx(node, grads, results);
+  const bool watched = modes().watcher != nullptr;
+  if (watched) [[unlikely]] {
+    watch_node_begin(node, grads);
+  }
   node.row->formula(ctx);
+  if (watched) [[unlikely]] {
+    watch_node_end(node, grads, results);
+  }
   if (!retain_graph) {
     node.saved_in.clear();
     node.saved_out.clear();

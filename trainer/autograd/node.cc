@@ -26,6 +26,7 @@ bool in_mask(uint32_t mask, size_t i) { return (mask >> (i < 31 ? i : 31) & 1) !
 
 // Nodes are kept alive through both edges and saved inputs, so the edges go first.
 Node::~Node() {
+  unlink();
   std::vector<IntrusivePtr<Node>> own;
   bool outermost = g_waiting == nullptr;
   if (outermost) g_waiting = &own;

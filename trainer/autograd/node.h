@@ -5,6 +5,7 @@
 
 #include "runtime/ops/op_info.h"
 #include "trainer/autograd/grad_table.h"
+#include "trainer/autograd/live_node.h"
 #include "trainer/tensor/small_vector.h"
 #include "trainer/tensor/tensor.h"
 
@@ -30,7 +31,7 @@ struct ValueMeta {
   Shape shape;
 };
 
-class Node final : public Counted {
+class Node final : public Counted, public LiveNode {
  public:
   ~Node();
 

@@ -11,6 +11,7 @@
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/view_rule.h"
+#include "trainer/tensor/watcher.h"
 
 namespace wick {
 namespace {
@@ -173,6 +174,9 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     for (size_t i = 0; i < out.size(); ++i) out[i].impl()->view.shape = out_views[i].shape;
   }
   if (needs_grad && grad_enabled()) record(op, attrs, in, out, where);
+  if (modes().watcher != nullptr) [[unlikely]] {
+    watch_call({op, attrs, in, out, where});
+  }
   if (Tracer* tracer = active_tracer()) tracer->on_call({op, attrs, in, out, where});
 }
 

@@ -2,7 +2,9 @@
 // have to.
 #include "runtime/kernels/copy.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/watcher.h"
 
 namespace wick {
 namespace {
@@ -23,6 +25,9 @@ void before_write(const Tensor& t, const Tensor* source, const char* what, const
         where);
   }
   if (Tracer* tracer = active_tracer()) tracer->on_write(t, what, where);
+  if (modes().watcher != nullptr) [[unlikely]] {
+    watch_write(t, what, where);
+  }
   t.storage().bump_version();
 }
 

@@ -5,11 +5,14 @@
 
 namespace wick {
 
+class Watcher;
+
 struct Modes {
   bool grad = true;
   bool reference = false;
   TraceHook* trace_hook = nullptr;
   int64_t trace_index = 0;
+  Watcher* watcher = nullptr;  // the innermost one; null: nobody explains
 };
 Modes& modes();
 

@@ -51,6 +51,9 @@ Cache& cache() {
   return *c;
 }
 
+constinit std::atomic<size_t> g_live{0}, g_peak{0};
+constinit std::atomic<StorageWatcher*> g_watcher{nullptr};
+
 // Blocks held for reuse beyond this go back to the system.
 constexpr size_t kMaxCached = size_t{2} << 30;
 
@@ -92,10 +95,32 @@ IntrusivePtr<Storage> Storage::create(size_t bytes) {
   if (data == nullptr) {
     throw Error("[empty] cannot allocate " + std::to_string(bytes) + " bytes", Code::kOutOfMemory);
   }
-  return IntrusivePtr<Storage>(new Storage(data, bytes));
+  const size_t live = g_live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  size_t peak = g_peak.load(std::memory_order_relaxed);
+  while (live > peak && !g_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+  IntrusivePtr<Storage> made(new Storage(data, bytes));
+  if (StorageWatcher* w = g_watcher.load(std::memory_order_acquire)) [[unlikely]] {
+    w->on_create(*made);
+  }
+  return made;
 }
 
-Storage::~Storage() { give(data_, bytes_); }
+Storage::~Storage() {
+  if (StorageWatcher* w = g_watcher.load(std::memory_order_acquire)) [[unlikely]] {
+    w->on_free(*this);
+  }
+  g_live.fetch_sub(bytes_, std::memory_order_relaxed);
+  give(data_, bytes_);
+}
+
+size_t live_bytes() { return g_live.load(std::memory_order_relaxed); }
+size_t peak_bytes() { return g_peak.load(std::memory_order_relaxed); }
+void reset_peak_bytes() { g_peak.store(live_bytes(), std::memory_order_relaxed); }
+
+StorageWatcher* set_storage_watcher(StorageWatcher* watcher) {
+  return g_watcher.exchange(watcher, std::memory_order_acq_rel);
+}
 
 size_t cached_bytes() {
   Cache& k = cache();

@@ -20,13 +20,52 @@ class Storage final : public Counted {
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
+  // What an optimizer leaves on a gradient it has applied, so that the next step can tell one that
+  // was never cleared. Backward's sums raise the version through bump_accumulated().
+  struct Applied {
+    int64_t step = 0;      // 0: never applied
+    uint32_t version = 0;  // right after that step
+    bool added_to = false;
+  };
+  const Applied& applied() const { return applied_; }
+  void set_applied(int64_t step) { applied_ = {step, version(), false}; }
+  void bump_accumulated() {
+    if (applied_.step != 0 && applied_.version == version()) applied_.added_to = true;
+    bump_version();
+  }
+  // This is the sum of `old` and something: create_graph adds out of place.
+  void accumulated_from(const Storage& old) {
+    applied_ = old.applied_;
+    applied_.added_to =
+        applied_.added_to || (applied_.step != 0 && applied_.version == old.version());
+  }
+
  private:
   Storage(void* data, size_t bytes) : data_(data), bytes_(bytes) {}
 
   void* data_;
   size_t bytes_;
   std::atomic<uint32_t> version_{0};
+  Applied applied_;
 };
+
+// Bytes of the live storages of all threads, as asked for (not rounded to what is allocated), and
+// the most there were since the last reset.
+size_t live_bytes();
+size_t peak_bytes();
+void reset_peak_bytes();  // to what is live now
+
+// Hears of every storage of the process while it is set: a pointer that is tested otherwise.
+class StorageWatcher {
+ public:
+  virtual void on_create(const Storage& storage) = 0;
+  virtual void on_free(const Storage& storage) = 0;
+
+ protected:
+  ~StorageWatcher() = default;
+};
+// The former one is returned. No other thread may be making or freeing storages.
+StorageWatcher* set_storage_watcher(StorageWatcher* watcher);
 
 // Freed blocks are kept for the next tensor of their size class. What is held beyond live tensors
 // now:

@@ -1,0 +1,59 @@
+// The list of all tape nodes that are alive, so that graphs nobody ran backward on can be counted
+// (trainer/explain/live.h). A node pays two pointers and an uncontended lock at birth and death.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace wick {
+
+class LiveNode {
+ public:
+  LiveNode(const LiveNode&) = delete;
+  LiveNode& operator=(const LiveNode&) = delete;
+
+ protected:
+  LiveNode() {
+    Lock lock;
+    next_ = head_;
+    if (head_ != nullptr) head_->prev_ = this;
+    head_ = this;
+    owner_ = &thread_tag_;
+  }
+  // The first thing a node's destructor does: a walk must not meet one that is half gone.
+  void unlink() {
+    Lock lock;
+    (prev_ != nullptr ? prev_->next_ : head_) = next_;
+    if (next_ != nullptr) next_->prev_ = prev_;
+  }
+  ~LiveNode() = default;
+
+ public:
+  // Calls f(LiveNode*) for the nodes this thread made. f makes and frees no nodes.
+  template <class F>
+  static void for_each(const F& f) {
+    Lock lock;
+    for (LiveNode* n = head_; n != nullptr; n = n->next_) {
+      if (n->owner_ == &thread_tag_) f(n);
+    }
+  }
+
+ private:
+  struct Lock {
+    Lock() {
+      while (busy_.test_and_set(std::memory_order_acquire)) {
+      }
+    }
+    ~Lock() { busy_.clear(std::memory_order_release); }
+  };
+
+  static inline constinit std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  static inline constinit LiveNode* head_ = nullptr;
+  static inline constinit thread_local char thread_tag_ = 0;
+
+  LiveNode* prev_ = nullptr;
+  LiveNode* next_ = nullptr;
+  const char* owner_ = nullptr;  // whose thread made it; never dereferenced
+};
+
+}  // namespace wick

@@ -1,0 +1,37 @@
+#include "trainer/tensor/watcher.h"
+
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+void Watcher::on_write(const Tensor&, const char*, const std::source_location&) {}
+
+// Scopes nest: the last one made is the first to go.
+Watcher::Watcher() : outer_(modes().watcher) { modes().watcher = this; }
+Watcher::~Watcher() { modes().watcher = outer_; }
+
+namespace {
+
+// Outermost last. A watcher that throws ends the op: those behind it do not hear of it.
+template <class F>
+void each(Watcher* w, Watcher* Watcher::*outer, const F& f) {
+  for (; w != nullptr; w = w->*outer) f(*w);
+}
+
+}  // namespace
+
+void watch_call(const TracedCall& call) {
+  each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_call(call); });
+}
+void watch_write(const Tensor& tensor, const char* what, const std::source_location& where) {
+  each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_write(tensor, what, where); });
+}
+void watch_node_begin(const Node& node, Span<const Tensor> grads) {
+  each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_node_begin(node, grads); });
+}
+void watch_node_end(const Node& node, Span<const Tensor> grads, Span<const Tensor> results) {
+  each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_node_end(node, grads, results); });
+}
+
+}  // namespace wick
