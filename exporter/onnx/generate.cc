@@ -92,17 +92,6 @@ void center_crop_pad(ReadCtx& c) {
   c.set(0, c.emit(OpId::kPad, grow, {y}));
 }
 
-void trilu(ReadCtx& c) {
-  ValueId x = c.in(0);
-  bool upper = c.attr_int("upper", 1) != 0;
-  Matrix m = matrix_of(c, x);
-  ValueId row = c.g.add_constant(index_grid(c, m.rows, m.columns, true));
-  ValueId column = c.g.add_constant(index_grid(c, m.rows, m.columns, false));
-  ValueId diagonal = c.has(1) ? c.emit(OpId::kAdd, {row, c.in(1)}) : row;
-  ValueId keep = c.emit(upper ? OpId::kGreaterOrEqual : OpId::kLessOrEqual, {column, diagonal});
-  c.set(0, c.emit(OpId::kWhere, {keep, x, c.scalar(x, 0)}));
-}
-
 void eye_like(ReadCtx& c) {
   ValueId x = c.in(0);
   DType dtype =
@@ -192,10 +181,9 @@ void hardmax(ReadCtx& c) {
 }
 
 constexpr ReadRow kRows[] = {
-    {"Tile", tile},       {"CenterCropPad", center_crop_pad},
-    {"Trilu", trilu},     {"EyeLike", eye_like},
-    {"Range", range},     {"OneHot", one_hot},
-    {"Hardmax", hardmax},
+    {"Tile", tile},        {"CenterCropPad", center_crop_pad},
+    {"EyeLike", eye_like}, {"Range", range},
+    {"OneHot", one_hot},   {"Hardmax", hardmax},
 };
 
 }  // namespace

@@ -83,6 +83,7 @@ Span<const ReadRow> conv_rows();
 Span<const ReadRow> norm_rows();
 Span<const ReadRow> reduce_rows();
 Span<const ReadRow> layout_rows();
+Span<const ReadRow> index_rows();
 Span<const ReadRow> generate_rows();
 Span<const ReadRow> function_rows();
 

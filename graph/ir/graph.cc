@@ -134,10 +134,12 @@ void Graph::infer(NodeId id) {
   }
   for (size_t i = 0; i < out.size(); ++i) {
     Value& v = value(n.outputs[i]);
-    v.dtype = known ? out[i].dtype : dtype_without_shape(n.op, n.attrs.get(), dtypes);
+    v.dtype = known ? out[i].dtype : dtype_without_shape(n.op, n.attrs.get(), dtypes, i);
     if (known || !v.declared) {
       v.ranked = known;
       v.shape = known ? out[i].shape : SymShape();
+      int open = known ? data_dependent_axis(n.op, n.attrs.get(), i, v.shape.rank()) : -1;
+      if (open >= 0) v.shape[open] = fresh_symbol(0);
     }
     v.has_elements = false;
     v.elements.clear();

@@ -22,7 +22,7 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
   return true;
 }
 
-DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in) {
+DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size_t output) {
   switch (op) {
     case OpId::kEqual:
     case OpId::kLess:
@@ -31,7 +31,10 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in) {
     case OpId::kGreaterOrEqual: return DType::kBool;
     case OpId::kArgMax:
     case OpId::kArgMin:
+    case OpId::kNonZero:
     case OpId::kShape: return DType::kI64;
+    case OpId::kTopK:
+    case OpId::kUnique: return output == 0 ? in[0] : DType::kI64;
     case OpId::kCast: return static_cast<DType>(static_cast<const CastAttrs*>(attrs)->to);
     case OpId::kWhere: return in[1];
     default: return in.empty() ? DType::kNone : in[0];

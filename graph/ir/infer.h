@@ -13,7 +13,7 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
                     Span<ValueInfo<SymDim>> out);
 
 // The dtype an op's output has whatever the shapes; for values whose rank is unknown.
-DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in);
+DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size_t output);
 
 // Elements of output 0 of a shape-computing node (Shape, Gather, Concat, Add ...) from its inputs'
 // elements. False when they cannot be known.

@@ -152,7 +152,10 @@ Status Session::Impl::evaluate(const NodeDef& node) {
   ctx.plan = &plan;
   WICK_ASSIGN(ctx.scratch, bind_arena.allocate(plan.scratch_bytes, kAlignment));
   WICK_TRY(row->run(ctx, in, out, node.attrs));
-  for (size_t i = 0; i < out.size(); ++i) values[node.outputs[i]].data = out[i].data;
+  for (size_t i = 0; i < out.size(); ++i) {
+    values[node.outputs[i]].data = out[i].data;
+    values[node.outputs[i]].shape = out[i].shape;  // final where it depended on data
+  }
   return {};
 }
 
@@ -161,9 +164,11 @@ bool Session::Impl::mark_needed(const NodeDef& node) {
   auto nodes = entry.body().nodes;
   Array<uint8_t> wanted(bind_allocator);
   if (!wanted.resize(entry.values.size()).ok()) return false;
-  for (size_t i = 1; i < node.inputs.size(); ++i) {
+  bool whole = is_data_dependent(node.op);
+  for (size_t i = whole ? 0 : 1; i < node.inputs.size(); ++i) {
     uint32_t id = node.inputs[i];
-    if (id != kNoIndex && values[id].data == nullptr && is_int(values[id].dtype)) wanted[id] = 1;
+    if (id == kNoIndex || values[id].data != nullptr) continue;
+    if (whole || is_int(values[id].dtype)) wanted[id] = 1;
   }
   for (size_t n = static_cast<size_t>(&node - nodes.data()); n-- > 0;) {
     bool reaches = false;
@@ -213,6 +218,9 @@ Status Session::Impl::infer_node(const NodeDef& node, bool* live) {
     all_elements = all_elements && has;
     if (has) WICK_TRY(write_elements(node.outputs[i], out[i]));
   }
+  // Sizes that depend on data are found at bind, again whenever that data changes.
+  if (is_data_dependent(node.op) && !(known && bytes <= kMaxEvaluated))
+    return Status(Code::kNotFound, kNeedsValue);
   *live = !all_elements;
   if (!all_elements && known && bytes <= kMaxEvaluated) {
     *live = false;

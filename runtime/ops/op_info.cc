@@ -45,6 +45,16 @@ const OpInfo* find_op(OpId id) {
   return lo < std::size(kOps) && kOps[lo].id == id ? &kOps[lo] : nullptr;
 }
 
+bool is_data_dependent(OpId op) { return op == OpId::kNonZero || op == OpId::kUnique; }
+
+int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank) {
+  if (op == OpId::kNonZero) return 1;
+  if (op != OpId::kUnique || output == 2) return -1;
+  const auto& axis = static_cast<const UniqueAttrs*>(attrs)->axis;
+  if (output != 0 || axis.empty()) return 0;
+  return static_cast<int>(axis[0] < 0 ? axis[0] + rank : axis[0]);
+}
+
 const OpInfo* find_op(const char* name) {
   for (const OpInfo& op : kOps) {
     if (strcmp(op.name, name) == 0) return &op;

@@ -23,6 +23,12 @@ Span<const OpInfo> all_ops();
 const OpInfo* find_op(OpId id);
 const OpInfo* find_op(const char* name);
 
+// Whether sizes of the op's outputs depend on data. Its rule states their largest; the kernel sets
+// the true ones in the outputs' views, over densely packed elements.
+bool is_data_dependent(OpId op);
+// The axis of output i, of that rank, whose size so depends; -1: none.
+int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank);
+
 // The one record of a call: eager, tape entry, graph node and program step say it alike.
 // Outputs' views are allocated by the caller; absent optional inputs have dtype kNone.
 struct OpCall {

@@ -16,6 +16,7 @@ class Value {
   Value() = default;
   Value(DType dtype, const Shape& shape, size_t offset_bytes = 0);
   TensorView view() const { return view_; }
+  void set_shape(const Shape& shape) { view_ = TensorView(view_.data, view_.dtype, shape); }
   double at(int64_t i) const;  // element in row-major order, as double
   void set(int64_t i, double v);
 

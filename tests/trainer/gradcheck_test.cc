@@ -195,6 +195,28 @@ std::vector<Sample> samples() {
       {random({2, 3}), ints({2, 0, 2, 2}, {2, 2}), random({2, 2})});
   add("ScatterElements", row(OpId::kScatterElements, ScatterAttrs{1, 0}),
       {random({2, 3}), ints({2, 0, 2, 1}, {2, 2}), random({2, 2})});
+  add("GatherND", row(OpId::kGatherND, GatherNDAttrs{}),
+      {random({3, 2, 2}), ints({2, 0, 0, 1, -1, 0}, {3, 2})});
+  add("GatherND batch", row(OpId::kGatherND, GatherNDAttrs{1}),
+      {random({2, 3, 2}), ints({2, 0, 1, 1}, {2, 2, 1})});
+  add("ScatterND", row(OpId::kScatterND, ScatterNDAttrs{0}),
+      {random({3, 2}), ints({2, 0}, {2, 1}), random({2, 2})});
+  add("ScatterND add", row(OpId::kScatterND, ScatterNDAttrs{1}),
+      {random({3, 2}), ints({2, 0, 2}, {3, 1}), random({3, 2})});
+  add("TopK",
+      [](const List& in) {
+        return List{row(OpId::kTopK, TopKAttrs{2, 0, 1, 1}, 2)(in)[0]};
+      },
+      {distinct({4, 3})});
+  for (int64_t exclusive : {0, 1}) {
+    for (int64_t reverse : {0, 1}) {
+      CumulateAttrs a{1, exclusive, reverse};
+      add("CumSum", row(OpId::kCumSum, a), {random({2, 4, 2})});
+      add("CumProd", row(OpId::kCumProd, a), {random({2, 4, 2}, 0.5, 2)});
+      add("CumProd zeros", row(OpId::kCumProd, a), {tensor({{1., 0., 3.}, {0., 2., 0.}})});
+    }
+  }
+  add("Trilu", row(OpId::kTrilu, TriluAttrs{0, 1}), {random({2, 3, 4})});
   return all;
 }
 

@@ -171,7 +171,10 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
       out_views[i] = out[i].raw();
     }
     run_kernel(op, attrs, in_views, out_views, where);
-    for (size_t i = 0; i < out.size(); ++i) out[i].impl()->view.shape = out_views[i].shape;
+    for (size_t i = 0; i < out.size(); ++i) {  // sizes that depended on data
+      TensorView& v = out[i].impl()->view;
+      if (!(v.shape == out_views[i].shape)) v = TensorView(v.data, v.dtype, out_views[i].shape);
+    }
   }
   if (needs_grad && grad_enabled()) record(op, attrs, in, out, where);
   if (modes().watcher != nullptr) [[unlikely]] {

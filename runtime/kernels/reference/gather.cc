@@ -1,35 +1,17 @@
-// Gather, GatherElements, ScatterElements. Indices may be negative (from the end); out of range is
-// an error, and the check runs before anything is written.
+// Gather, GatherElements, ScatterElements.
 #include "runtime/kernels/copy.h"
-#include "runtime/kernels/reference/rows.h"
+#include "runtime/kernels/reference/indices.h"
 
 namespace wick {
 namespace {
 
 using namespace reference;  // NOLINT: what this folder shares
 
-int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
-
-int64_t index_at(const TensorView& v, int64_t offset) {
-  return v.dtype == DType::kI32 ? v.as<int32_t>()[offset] : v.as<int64_t>()[offset];
-}
-
-Status check_indices(const TensorView& indices, int64_t extent) {
-  for (int64_t i = 0, n = indices.numel(); i < n; ++i) {
-    int64_t at = index_at(indices, i);
-    if (at < -extent || at >= extent) {
-      return error(Code::kInvalidArgument, "index %lld is out of range for an axis of %lld",
-                   static_cast<long long>(at), static_cast<long long>(extent));
-    }
-  }
-  return {};
-}
-
 Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, in[0].rank());
   int64_t extent = in[0].shape[axis];
-  WICK_TRY(check_indices(in[1], extent));
+  WICK_TRY(check_indices(in[1], axis, extent));
   // out[outer, j, inner] = x[outer, index[j], inner]
   TensorView x = in[0];
   int64_t outer = 1, inner = 1, count = in[1].numel();
@@ -78,7 +60,7 @@ Status gather_elements_as(Span<const TensorView> in, Span<TensorView> out, int a
 Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                            const void* attrs) {
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, in[0].rank());
-  WICK_TRY(check_indices(in[1], in[0].shape[axis]));
+  WICK_TRY(check_indices(in[1], axis, in[0].shape[axis]));
   switch (dtype_size(in[0].dtype)) {
     case 1: return gather_elements_as<uint8_t>(in, out, axis);
     case 2: return gather_elements_as<uint16_t>(in, out, axis);
@@ -87,36 +69,13 @@ Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<Ten
   }
 }
 
-// NaN propagates and +0 > -0, as everywhere in max and min.
-template <class T>
-T combine(T old, T update, ScatterReduction how) {
-  switch (how) {
-    case ScatterReduction::kNone: return update;
-    case ScatterReduction::kAdd: return static_cast<T>(old + update);
-    case ScatterReduction::kMul: return static_cast<T>(old * update);
-    case ScatterReduction::kMax:
-      if (old != old) return old;
-      return update != update || update > old ||
-                     (update == old && !__builtin_signbit(static_cast<double>(update)))
-                 ? update
-                 : old;
-    case ScatterReduction::kMin:
-      if (old != old) return old;
-      return update != update || update < old ||
-                     (update == old && __builtin_signbit(static_cast<double>(update)))
-                 ? update
-                 : old;
-  }
-  return update;
-}
-
 // Updates apply in row-major order of the indices (the contract's "input order").
 template <class T>
 Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                    const void* attrs) {
   const auto& a = *static_cast<const ScatterAttrs*>(attrs);
   int axis = axis_of(a.axis, in[0].rank());
-  WICK_TRY(check_indices(in[1], in[0].shape[axis]));
+  WICK_TRY(check_indices(in[1], axis, in[0].shape[axis]));
   if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
   auto how = static_cast<ScatterReduction>(a.reduction);
   T* y = out[0].as<T>();
@@ -136,10 +95,8 @@ WICK_REF_ROWS(Gather, {"gather.any", kContiguous, match_move, nullptr, nullptr, 
 WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, nullptr, nullptr,
                                run_gather_elements});
 WICK_REF_ROWS(ScatterElements,
-              WICK_REF_ROW(float, "f32", "scatter_elements", kInPlace, match<T>, run_scatter<T>),
-              WICK_REF_ROW(double, "f64", "scatter_elements", kInPlace, match<T>, run_scatter<T>),
-              WICK_REF_ROW(int64_t, "i64", "scatter_elements", kInPlace, match<T>, run_scatter<T>),
-              WICK_REF_ROW(int32_t, "i32", "scatter_elements", kInPlace, match<T>, run_scatter<T>));
+              WICK_NUMBER_ROWS("scatter_elements", kInPlace, match<T>, run_scatter<T>),
+              WICK_BOOL_ROW("scatter_elements", kInPlace, match<T>, run_scatter<T>));
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
 WICK_NO_CPU_ROWS(ScatterElements);

@@ -1,0 +1,114 @@
+#include "exporter/onnx/compose.h"
+#include "exporter/onnx/write.h"
+
+namespace wick::onnx {
+namespace {
+
+// A scalar or one-element integer input that is known becomes the attribute.
+ValueId int_or_input(ReadCtx& c, int i, int64_t* attr) {
+  if (!c.has(i)) return kNoValue;
+  ValueId v = c.in(i);
+  auto known = c.known_ints(v);
+  if (!known || known->size() != 1) return v;
+  *attr = (*known)[0];
+  return kNoValue;
+}
+
+void set_all(ReadCtx& c, OpId op, const AnyAttrs& attrs, std::vector<ValueId> in, size_t outputs) {
+  NodeId id = c.g.add_node(op, attrs, std::move(in), outputs, c.node.name());
+  for (size_t i = 0; i < outputs; ++i) c.set(static_cast<int>(i), c.g.node(id).outputs[i]);
+}
+
+void read_gather_nd(ReadCtx& c) {
+  GatherNDAttrs a{c.attr_int("batch_dims", 0)};
+  c.set(0, c.emit(OpId::kGatherND, a, {c.in(0), c.in(1)}));
+}
+constexpr const char* kHow[] = {"none", "add", "mul", "max", "min"};
+void read_scatter_nd(ReadCtx& c) {
+  std::string how = c.attr_string("reduction", "none");
+  for (int64_t i = 0; i < 5; ++i) {
+    if (how != kHow[i]) continue;
+    return c.set(0, c.emit(OpId::kScatterND, ScatterNDAttrs{i}, {c.in(0), c.in(1), c.in(2)}));
+  }
+  c.fail("unknown reduction '" + how + "'");
+}
+void read_nonzero(ReadCtx& c) { c.set(0, c.emit(OpId::kNonZero, {c.in(0)})); }
+void read_topk(ReadCtx& c) {
+  TopKAttrs a{c.attr_int("k", 1), c.attr_int("axis", -1), c.attr_int("largest", 1),
+              c.attr_int("sorted", 1)};
+  ValueId x = c.in(0), k = int_or_input(c, 1, &a.k);
+  set_all(c, OpId::kTopK, AnyAttrs::of(a), {x, k}, 2);
+}
+void read_unique(ReadCtx& c) {
+  UniqueAttrs a;
+  if (c.attr("axis") != nullptr) a.axis = {c.attr_int("axis", 0)};
+  a.sorted = c.attr_int("sorted", 1);
+  set_all(c, OpId::kUnique, AnyAttrs::of(a), {c.in(0)}, 4);
+}
+template <OpId op>
+void read_cumulate(ReadCtx& c) {
+  CumulateAttrs a{0, c.attr_int("exclusive", 0), c.attr_int("reverse", 0)};
+  ValueId x = c.in(0), axis = int_or_input(c, 1, &a.axis);
+  c.set(0, c.emit(op, a, {x, axis}));
+}
+void read_trilu(ReadCtx& c) {
+  TriluAttrs a{c.attr_int("upper", 1), 0};
+  ValueId x = c.in(0), k = int_or_input(c, 1, &a.k);
+  c.set(0, c.emit(OpId::kTrilu, a, {x, k}));
+}
+
+constexpr ReadRow kRows[] = {
+    {"GatherND", read_gather_nd},
+    {"ScatterND", read_scatter_nd},
+    {"NonZero", read_nonzero},
+    {"TopK", read_topk},
+    {"Unique", read_unique},
+    {"CumSum", read_cumulate<OpId::kCumSum>},
+    {"CumProd", read_cumulate<OpId::kCumProd>},
+    {"Trilu", read_trilu},
+};
+
+}  // namespace
+
+Span<const ReadRow> index_rows() { return kRows; }
+
+WICK_ONNX_ROW(GatherND, [](WriteCtx& c) {
+  set_int(c.same("GatherND"), "batch_dims", c.as<GatherNDAttrs>().batch_dims);
+});
+WICK_ONNX_ROW(ScatterND, [](WriteCtx& c) {
+  int64_t how = c.as<ScatterNDAttrs>().reduction;
+  if (how > 2) c.fail("max and min reductions need opset 18");
+  set_string(c.same("ScatterND"), "reduction", kHow[how]);
+});
+WICK_ONNX_PLAIN(NonZero);
+WICK_ONNX_ROW(TopK, [](WriteCtx& c) {
+  const auto& a = c.as<TopKAttrs>();
+  int64_t k[] = {a.k};
+  NodeProto& n = c.add("TopK", {c.in(0), c.ints_input(1, k)}, {c.out(0), c.out(1)});
+  set_int(n, "axis", a.axis);
+  set_int(n, "largest", a.largest);
+  set_int(n, "sorted", a.sorted);
+});
+WICK_ONNX_ROW(Unique, [](WriteCtx& c) {
+  const auto& a = c.as<UniqueAttrs>();
+  NodeProto& n = c.same("Unique");
+  if (!a.axis.empty()) set_int(n, "axis", a.axis[0]);
+  set_int(n, "sorted", a.sorted);
+});
+WICK_ONNX_ROW(CumSum, [](WriteCtx& c) {
+  const auto& a = c.as<CumulateAttrs>();
+  std::string axis = c.has(1) ? c.in(1) : c.scalar(DType::kI64, static_cast<double>(a.axis));
+  NodeProto& n = c.add("CumSum", {c.in(0), axis}, {c.out(0)});
+  set_int(n, "exclusive", a.exclusive);
+  set_int(n, "reverse", a.reverse);
+});
+WICK_ONNX_ROW(CumProd, [](WriteCtx& c) { c.fail("cumprod needs opset 26"); });
+WICK_ONNX_ROW(Trilu, [](WriteCtx& c) {
+  const auto& a = c.as<TriluAttrs>();
+  std::string k = c.has(1)   ? c.in(1)
+                  : a.k != 0 ? c.scalar(DType::kI64, static_cast<double>(a.k))
+                             : std::string();
+  set_int(c.add("Trilu", {c.in(0), k}, {c.out(0)}), "upper", a.upper);
+});
+
+}  // namespace wick::onnx

@@ -1,0 +1,160 @@
+// GatherND, ScatterND, NonZero, Trilu.
+#include "runtime/kernels/copy.h"
+#include "runtime/kernels/reference/indices.h"
+
+namespace wick {
+namespace {
+
+using namespace reference;  // NOLINT: what this folder shares
+
+bool match_move(const KernelQuery& q) {
+  size_t size = dtype_size(q.in[0].dtype);
+  return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+// Tuples of k indices address lines of x behind `batch` leading dims; x contiguous.
+struct Tuples {
+  const TensorView &x, &indices;
+  int batch, k;
+  int64_t count = 1, line = 1;  // tuples, elements a line
+
+  Tuples(const TensorView& values, const TensorView& index, int64_t batch_dims)
+      : x(values),
+        indices(index),
+        batch(static_cast<int>(batch_dims)),
+        k(static_cast<int>(index.shape[index.rank() - 1])) {
+    for (int i = 0; i + 1 < index.rank(); ++i) count *= index.shape[i];
+    for (int i = batch + k; i < values.rank(); ++i) line *= values.shape[i];
+  }
+  Status check() const {
+    for (int64_t t = 0; t < count; ++t) {
+      for (int j = 0; j < k; ++j)
+        WICK_TRY(check_index(index_at(indices, t * k + j), batch + j, x.shape[batch + j]));
+    }
+    return {};
+  }
+  // The element of x where tuple t's line begins.
+  int64_t offset(int64_t t) const {
+    int64_t at = 0, batches = 1;
+    for (int i = 0; i < batch; ++i) batches *= x.shape[i];
+    if (batches > 0) at = t / (count / batches);
+    for (int j = 0; j < k; ++j) {
+      int64_t index = index_at(indices, t * k + j), extent = x.shape[batch + j];
+      at = at * extent + (index < 0 ? index + extent : index);
+    }
+    return at * line;
+  }
+};
+
+Status run_gather_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                     const void* attrs) {
+  Tuples tuples(in[0], in[1], static_cast<const GatherNDAttrs*>(attrs)->batch_dims);
+  WICK_TRY(tuples.check());
+  size_t size = dtype_size(in[0].dtype), bytes = static_cast<size_t>(tuples.line) * size;
+  const char* from = in[0].as<char>();
+  char* to = out[0].as<char>();
+  if (bytes == 0) return {};
+  for (int64_t t = 0; t < tuples.count; ++t, to += bytes)
+    __builtin_memcpy(to, from + static_cast<size_t>(tuples.offset(t)) * size, bytes);
+  return {};
+}
+
+// Updates apply in the order of the tuples (the contract's "input order").
+template <class T>
+Status run_scatter_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                      const void* attrs) {
+  auto how = static_cast<ScatterReduction>(static_cast<const ScatterNDAttrs*>(attrs)->reduction);
+  Tuples tuples(out[0], in[1], 0);
+  WICK_TRY(tuples.check());
+  if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
+  const T* update = in[2].as<T>();
+  for (int64_t t = 0; t < tuples.count; ++t, update += tuples.line) {
+    if (tuples.line == 0) break;
+    T* y = out[0].as<T>() + tuples.offset(t);
+    for (int64_t i = 0; i < tuples.line; ++i) y[i] = combine(y[i], update[i], how);
+  }
+  return {};
+}
+
+// x's elements of Bits; `magnitude` masks the sign of a float away, so that -0 is zero.
+template <class Bits>
+int64_t find_nonzero(const TensorView& x, Bits magnitude, int64_t* to, int64_t count) {
+  int64_t found = 0, at[kMaxRank] = {};
+  const Bits* p = x.as<Bits>();
+  for (int64_t i = 0, n = x.numel(); i < n; ++i) {
+    if ((p[i] & magnitude) != 0) {
+      if (to != nullptr) {
+        for (int d = 0; d < x.rank(); ++d) to[d * count + found] = at[d];
+      }
+      ++found;
+    }
+    for (int d = x.rank() - 1; d >= 0 && ++at[d] == x.shape[d]; --d) at[d] = 0;
+  }
+  return found;
+}
+
+int64_t find_nonzero(const TensorView& x, int64_t* to, int64_t count) {
+  bool sign = is_float(x.dtype);
+  switch (dtype_size(x.dtype)) {
+    case 1: return find_nonzero<uint8_t>(x, 0xFF, to, count);
+    case 2: return find_nonzero<uint16_t>(x, sign ? 0x7FFF : 0xFFFF, to, count);
+    case 4: return find_nonzero<uint32_t>(x, sign ? 0x7FFFFFFF : 0xFFFFFFFF, to, count);
+    default: return find_nonzero<uint64_t>(x, sign ? INT64_MAX : UINT64_MAX, to, count);
+  }
+}
+
+Status run_nonzero(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  int64_t count = find_nonzero(in[0], nullptr, 0);
+  find_nonzero(in[0], out[0].as<int64_t>(), count);
+  out[0].shape[1] = count;
+  return {};
+}
+
+template <class T>
+void keep_triangle(const TensorView& x, TensorView& y, bool upper, int64_t k) {
+  int64_t rows = x.shape[x.rank() - 2], columns = x.shape[x.rank() - 1];
+  int64_t count = rows * columns == 0 ? 0 : x.numel() / columns;
+  for (int64_t r = 0; r < count; ++r) {
+    // the first column on or above the diagonal
+    int64_t row = r % rows;
+    int64_t cut = k > columns ? columns : k < -rows ? 0 : row + k;
+    cut = upper ? cut : cut + 1;
+    for (int64_t c = 0; c < columns; ++c) {
+      int64_t at = r * columns + c;
+      y.as<T>()[at] = (c >= cut) == upper ? x.as<T>()[at] : T(0);
+    }
+  }
+}
+
+Status run_trilu(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                 const void* attrs) {
+  const auto& a = *static_cast<const TriluAttrs*>(attrs);
+  int64_t k = a.k;
+  if (in.size() > 1 && in[1].present()) {
+    if (in[1].numel() != 1 || in[1].dtype != DType::kI64)
+      return Status(Code::kInvalidArgument, "k must be one int64");
+    k = *in[1].as<int64_t>();
+  }
+  switch (dtype_size(in[0].dtype)) {
+    case 1: keep_triangle<uint8_t>(in[0], out[0], a.upper != 0, k); break;
+    case 2: keep_triangle<uint16_t>(in[0], out[0], a.upper != 0, k); break;
+    case 4: keep_triangle<uint32_t>(in[0], out[0], a.upper != 0, k); break;
+    default: keep_triangle<uint64_t>(in[0], out[0], a.upper != 0, k); break;
+  }
+  return {};
+}
+
+}  // namespace
+
+WICK_REF_ROWS(GatherND,
+              {"gather_nd.any", kContiguous, match_move, nullptr, nullptr, run_gather_nd});
+WICK_REF_ROWS(ScatterND, WICK_NUMBER_ROWS("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
+              WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>));
+WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_move, nullptr, nullptr, run_nonzero});
+WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, nullptr, nullptr, run_trilu});
+WICK_NO_CPU_ROWS(GatherND);
+WICK_NO_CPU_ROWS(ScatterND);
+WICK_NO_CPU_ROWS(NonZero);
+WICK_NO_CPU_ROWS(Trilu);
+
+}  // namespace wick

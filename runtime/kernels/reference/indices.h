@@ -1,0 +1,79 @@
+// What the reference kernels by index share. Indices may be negative (from the end); out of range
+// is an error, and the check runs before anything is written.
+#pragma once
+
+#include "runtime/kernels/reference/rows.h"
+
+namespace wick::reference {
+
+inline int axis_of(int64_t axis, int rank) {
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+inline int64_t index_at(const TensorView& v, int64_t offset) {
+  return v.dtype == DType::kI32 ? v.as<int32_t>()[offset] : v.as<int64_t>()[offset];
+}
+
+inline Status check_index(int64_t at, int axis, int64_t extent) {
+  if (at >= -extent && at < extent) return {};
+  return error(Code::kInvalidArgument,
+               "index %lld is out of bounds for dimension %d with size %lld",
+               static_cast<long long>(at), axis, static_cast<long long>(extent));
+}
+
+inline Status check_indices(const TensorView& indices, int axis, int64_t extent) {
+  for (int64_t i = 0, n = indices.numel(); i < n; ++i)
+    WICK_TRY(check_index(index_at(indices, i), axis, extent));
+  return {};
+}
+
+// Integers wrap, as everywhere.
+template <class T>
+using Wrapping = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>,
+                                    std::make_unsigned<T>, std::type_identity<Compute<T>>>::type;
+template <class T>
+T wrapping_add(T a, T b) {
+  using W = Wrapping<T>;
+  return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+}
+template <class T>
+T wrapping_mul(T a, T b) {
+  // one unsigned operand of 32 bits or more: 16-bit ones would multiply as int
+  using W = Wrapping<T>;
+  if constexpr (std::is_integral_v<W> && sizeof(W) < 4)
+    return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
+  else
+    return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+}
+
+// NaN propagates and +0 > -0, as everywhere in max and min. Bools: or, and.
+template <class T>
+T combine(T old_value, T new_value, ScatterReduction how) {
+  auto old = static_cast<Compute<T>>(old_value), update = static_cast<Compute<T>>(new_value);
+  bool negative = __builtin_signbit(static_cast<double>(update));
+  switch (how) {
+    case ScatterReduction::kNone: break;
+    case ScatterReduction::kAdd: return wrapping_add(old_value, new_value);
+    case ScatterReduction::kMul: return wrapping_mul(old_value, new_value);
+    case ScatterReduction::kMax:
+      if (old != old) return old_value;
+      return update != update || update > old || (update == old && !negative) ? new_value
+                                                                              : old_value;
+    case ScatterReduction::kMin:
+      if (old != old) return old_value;
+      return update != update || update < old || (update == old && negative) ? new_value
+                                                                             : old_value;
+  }
+  return new_value;
+}
+
+// A total order of every dtype: -0 < +0, and NaN above all.
+template <class T>
+bool sorts_before(T a_value, T b_value) {
+  auto a = static_cast<Compute<T>>(a_value), b = static_cast<Compute<T>>(b_value);
+  if (a != a || b != b) return a == a && b != b;
+  return a < b || (a == b && __builtin_signbit(static_cast<double>(a)) >
+                                 __builtin_signbit(static_cast<double>(b)));
+}
+
+}  // namespace wick::reference

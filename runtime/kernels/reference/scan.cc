@@ -1,0 +1,68 @@
+// CumSum and CumProd: one running value along the axis, element after element (from the end when
+// reversed). f16 and bf16 run in f32 and round where they are stored; integers wrap.
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/reference/indices.h"
+
+namespace wick {
+namespace {
+
+using namespace reference;  // NOLINT: what this folder shares
+
+struct SumStep {
+  static constexpr int kStart = 0;
+  template <class T>
+  static T f(T a, T b) {
+    return wrapping_add(a, b);
+  }
+};
+struct ProductStep {
+  static constexpr int kStart = 1;
+  template <class T>
+  static T f(T a, T b) {
+    return wrapping_mul(a, b);
+  }
+};
+
+template <class Step, class T>
+Status run_scan(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                const void* attrs) {
+  const auto& a = *static_cast<const CumulateAttrs*>(attrs);
+  const Shape& shape = in[0].shape;
+  int64_t axis = a.axis;
+  if (in.size() > 1 && in[1].present()) {
+    if (in[1].numel() != 1) return Status(Code::kInvalidArgument, "axis must be one number");
+    axis = index_at(in[1], 0);
+    if (axis < -shape.rank() || axis >= shape.rank()) {
+      return error(Code::kInvalidArgument, "axis %lld out of range for rank %d",
+                   static_cast<long long>(axis), shape.rank());
+    }
+  }
+  int d = axis_of(axis, shape.rank());
+  int64_t n = shape[d], inner = 1;
+  for (int i = d + 1; i < shape.rank(); ++i) inner *= shape[i];
+  int64_t lines = n == 0 ? 0 : in[0].numel() / n;
+  parallel_items(ctx.pool, lines, n, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      int64_t first = line / inner * n * inner + line % inner;
+      int64_t step = a.reverse != 0 ? -inner : inner;
+      const T* x = in[0].as<T>() + (a.reverse != 0 ? first + (n - 1) * inner : first);
+      T* y = out[0].as<T>() + (x - in[0].as<T>());
+      auto running = static_cast<Compute<T>>(Step::kStart);
+      for (int64_t i = 0; i < n; ++i, x += step, y += step) {
+        auto next = Step::f(running, static_cast<Compute<T>>(*x));
+        *y = static_cast<T>(a.exclusive != 0 ? running : next);
+        running = next;
+      }
+    }
+  });
+  return {};
+}
+
+}  // namespace
+
+WICK_REF_ROWS(CumSum, WICK_NUMBER_ROWS("cumsum", kInPlace, match<T>, run_scan<SumStep, T>));
+WICK_REF_ROWS(CumProd, WICK_NUMBER_ROWS("cumprod", kInPlace, match<T>, run_scan<ProductStep, T>));
+WICK_NO_CPU_ROWS(CumSum);
+WICK_NO_CPU_ROWS(CumProd);
+
+}  // namespace wick

@@ -1,0 +1,181 @@
+// TopK and Unique, on one stable merge sort of positions. The order is total: -0 < +0, NaN above
+// all; among equal elements the first comes first, whichever way TopK looks.
+#include "runtime/kernels/reference/indices.h"
+
+namespace wick {
+namespace {
+
+using namespace reference;  // NOLINT: what this folder shares
+
+// Sorts `at`, n positions, with as many of room; before(a, b): position a must come before b.
+template <class Before>
+void merge_sort(int64_t* at, int64_t* room, int64_t n, Before&& before) {
+  constexpr int64_t kRun = 16;
+  for (int64_t first = 0; first < n; first += kRun) {
+    int64_t end = first + kRun < n ? first + kRun : n;
+    for (int64_t i = first + 1; i < end; ++i) {
+      int64_t moved = at[i], j = i;
+      for (; j > first && before(moved, at[j - 1]); --j) at[j] = at[j - 1];
+      at[j] = moved;
+    }
+  }
+  for (int64_t width = kRun; width < n; width *= 2) {
+    for (int64_t first = 0; first + width < n; first += 2 * width) {
+      int64_t middle = first + width, end = middle + width < n ? middle + width : n;
+      if (!before(at[middle], at[middle - 1])) continue;
+      __builtin_memcpy(room, at + first, static_cast<size_t>(width) * sizeof(int64_t));
+      int64_t left = 0, right = middle, to = first;
+      while (left < width) {
+        at[to++] = right < end && before(at[right], room[left]) ? at[right++] : room[left++];
+      }
+    }
+  }
+}
+
+Status plan_topk(const KernelQuery& q, KernelPlan* plan) {
+  int axis = axis_of(q.as<TopKAttrs>().axis, q.in[0].rank());
+  auto n = static_cast<size_t>(q.in[0].shape[axis]);
+  plan->scratch_bytes = n * (2 * sizeof(int64_t) + dtype_size(q.in[0].dtype));
+  return {};
+}
+
+template <class T>
+Status run_topk(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                const void* attrs) {
+  const auto& a = *static_cast<const TopKAttrs*>(attrs);
+  const TensorView& x = in[0];
+  int axis = axis_of(a.axis, x.rank());
+  int64_t n = x.shape[axis], k = out[0].shape[axis], inner = 1;
+  if (k > n) return Status(Code::kInvalidArgument, "k is larger than the axis");
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.shape[i];
+  int64_t lines = n == 0 ? 0 : x.numel() / n;
+  auto* at = static_cast<int64_t*>(ctx.scratch);
+  int64_t* room = at + n;
+  T* keys = reinterpret_cast<T*>(room + n);
+  for (int64_t line = 0; line < lines; ++line) {
+    int64_t outer = line / inner, column = line % inner;
+    const T* from = x.as<T>() + outer * n * inner + column;
+    for (int64_t i = 0; i < n; ++i) {
+      at[i] = i;
+      keys[i] = from[i * inner];
+    }
+    if (a.largest != 0)
+      merge_sort(at, room, n, [&](int64_t i, int64_t j) { return sorts_before(keys[j], keys[i]); });
+    else
+      merge_sort(at, room, n, [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
+    int64_t to = outer * k * inner + column;
+    for (int64_t i = 0; i < k; ++i, to += inner) {
+      out[0].as<T>()[to] = keys[at[i]];
+      out[1].as<int64_t>()[to] = at[i];
+    }
+  }
+  return {};
+}
+
+// The things Unique compares: the slices of an axis, element by element; or single elements.
+template <class T>
+struct Slices {
+  const T* x;
+  int64_t outer, count, inner;
+
+  T element(int64_t slice, int64_t i) const {
+    return x[(i / inner * count + slice) * inner + i % inner];
+  }
+  bool before(int64_t a, int64_t b) const {
+    for (int64_t i = 0; i < outer * inner; ++i) {
+      T p = element(a, i), q = element(b, i);
+      if (sorts_before(p, q)) return true;
+      if (sorts_before(q, p)) return false;
+    }
+    return false;
+  }
+  // -0 == +0; NaN is equal to nothing.
+  bool same(int64_t a, int64_t b) const {
+    for (int64_t i = 0; i < outer * inner; ++i) {
+      if (!(static_cast<Compute<T>>(element(a, i)) == static_cast<Compute<T>>(element(b, i))))
+        return false;
+    }
+    return true;
+  }
+};
+
+int64_t slice_count(const KernelQuery& q) {
+  const auto& axis = q.as<UniqueAttrs>().axis;
+  const TensorView& x = q.in[0];
+  return axis.empty() ? x.numel() : x.shape[axis_of(axis[0], x.rank())];
+}
+
+Status plan_unique(const KernelQuery& q, KernelPlan* plan) {
+  plan->scratch_bytes = static_cast<size_t>(slice_count(q)) * 4 * sizeof(int64_t);
+  return {};
+}
+
+template <class T>
+Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                  const void* attrs) {
+  const auto& a = *static_cast<const UniqueAttrs*>(attrs);
+  const TensorView& x = in[0];
+  Slices<T> s{x.as<T>(), 1, x.numel(), 1};
+  int axis = a.axis.empty() ? 0 : axis_of(a.axis[0], x.rank());
+  if (!a.axis.empty()) {
+    s.count = x.shape[axis];
+    for (int i = 0; i < axis; ++i) s.outer *= x.shape[i];
+    for (int i = axis + 1; i < x.rank(); ++i) s.inner *= x.shape[i];
+  }
+  int64_t n = s.count;
+  auto* at = static_cast<int64_t*>(ctx.scratch);
+  int64_t *room = at + n, *first = room + n, *group = first + n;
+  int64_t *inverse = out[2].as<int64_t>(), *counts = out[3].as<int64_t>();
+  for (int64_t i = 0; i < n; ++i) at[i] = i;
+  merge_sort(at, room, n, [&](int64_t i, int64_t j) { return s.before(i, j); });
+  // Equal neighbours are one group; -0 and +0 are, so its first index is looked for.
+  int64_t groups = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (i == 0 || !s.same(at[i - 1], at[i])) {
+      first[groups] = at[i];
+      ++groups;
+    } else if (at[i] < first[groups - 1]) {
+      first[groups - 1] = at[i];
+    }
+    group[at[i]] = groups - 1;
+  }
+  // order[g]: which place group g has in the output
+  int64_t* order = at;
+  for (int64_t g = 0; g < groups; ++g) at[g] = g;
+  if (a.sorted == 0) {
+    merge_sort(at, room, groups, [&](int64_t i, int64_t j) { return first[i] < first[j]; });
+    for (int64_t i = 0; i < groups; ++i) room[at[i]] = i;
+    order = room;
+  }
+  for (int64_t g = 0; g < groups; ++g) {
+    counts[g] = 0;
+    out[1].as<int64_t>()[order[g]] = first[g];
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    inverse[i] = order[group[i]];
+    ++counts[inverse[i]];
+  }
+  for (size_t i : {0, 1, 3}) out[i].shape[i == 0 ? axis : 0] = groups;
+  T* to = out[0].as<T>();
+  for (int64_t o = 0; o < s.outer; ++o) {
+    for (int64_t g = 0; g < groups; ++g) {
+      for (int64_t i = 0; i < s.inner; ++i)
+        *to++ = s.element(out[1].as<int64_t>()[g], o * s.inner + i);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// Rows with a plan, which WICK_REF_ROW has no place for.
+#define TOPK(T, dtype) \
+  {"topk." dtype ".ref", kContiguous, match<T>, plan_topk, nullptr, run_topk<T>},
+#define UNIQUE(T, dtype) \
+  {"unique." dtype ".ref", kContiguous, match<T>, plan_unique, nullptr, run_unique<T>},
+WICK_REF_ROWS(TopK, WICK_NUMBER_TYPES(TOPK));
+WICK_REF_ROWS(Unique, WICK_NUMBER_TYPES(UNIQUE) UNIQUE(bool, "bool"));
+WICK_NO_CPU_ROWS(TopK);
+WICK_NO_CPU_ROWS(Unique);
+
+}  // namespace wick

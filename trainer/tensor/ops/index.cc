@@ -1,0 +1,1 @@
+#include "trainer/tensor/ops/index.h"
