@@ -151,7 +151,7 @@ TEST(KnownValues, IndicesFromTheEndAndOutOfRange) {
          {30, 10, 10});
   for (double bad : {3.0, -4.0}) {
     EXPECT_NE(error_of(OpId::kGather, sample("bad", {given({3}, x), ints({bad})}, AxisAttrs{0}))
-                  .find("out of range"),
+                  .find("out of bounds"),
               std::string::npos)
         << bad;
   }
