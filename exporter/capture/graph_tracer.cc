@@ -103,7 +103,7 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
 // compared.
 void GraphTracer::on_shape_read(const Tensor&, int, const std::source_location&) {}
 
-void GraphTracer::on_write(const Tensor& tensor, const char* what,
+void GraphTracer::on_write(const Tensor& tensor, const Tensor&, const char* what,
                            const std::source_location& where) {
   if (auto p = parameters_.find(tensor.id()); p != parameters_.end()) {
     throw_error("capture",

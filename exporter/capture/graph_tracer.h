@@ -26,7 +26,8 @@ class GraphTracer final : public Tracer {
   void on_call(const TracedCall& call) override;
   void on_read(const Tensor& tensor, const char* what, const std::source_location& where) override;
   void on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) override;
-  void on_write(const Tensor& tensor, const char* what, const std::source_location& where) override;
+  void on_write(const Tensor& tensor, const Tensor& result, const char* what,
+                const std::source_location& where) override;
 
  private:
   ir::ValueId value_of(const Tensor& tensor);

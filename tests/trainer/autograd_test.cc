@@ -119,7 +119,7 @@ struct Log : Tracer {
     throw_error(what, "not while tracing", where);
   }
   void on_shape_read(const Tensor&, int, const Where&) override {}
-  void on_write(const Tensor&, const char* what, const Where& where) override {
+  void on_write(const Tensor&, const Tensor&, const char* what, const Where& where) override {
     throw_error(what, "not while tracing", where);
   }
 };

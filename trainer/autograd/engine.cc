@@ -9,6 +9,7 @@
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/view_info.h"
 #include "trainer/tensor/watcher.h"
 
 namespace wick {
@@ -46,6 +47,13 @@ void add_to_leaf(TensorImpl* leaf, Tensor g, bool create_graph) {
     accumulate(now, now.is_contiguous() ? g : g.contiguous());
   }
 }
+
+// A gradient formula's own views are written by nobody: they need not keep their bases alive.
+struct TrackViews {
+  explicit TrackViews(bool on) : saved(modes().track_views) { modes().track_views = on; }
+  ~TrackViews() { modes().track_views = saved; }
+  bool saved;
+};
 
 struct Run {
   bool retain_graph = false, create_graph = false;
@@ -177,6 +185,7 @@ void Run::execute(std::vector<std::pair<Edge, Tensor>> roots) {
     alive.emplace_back(v.node);
   }
   GradMode mode(create_graph);
+  TrackViews views(create_graph);
   retain_graph = retain_graph || create_graph;
   for (auto& [edge, g] : roots) send(edge, std::move(g));
   for (const Visit& v : visits) {
@@ -188,6 +197,7 @@ void Run::execute(std::vector<std::pair<Edge, Tensor>> roots) {
 
 Edge edge_of(const Tensor& t) {
   Edge e;
+  refresh_history(t.impl(), Where::current());
   if (t.impl()->grad_fn) {
     e.node = t.impl()->grad_fn;
     e.nr = t.impl()->output_nr;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/view_info.h"
 
 namespace wick {
 namespace {
@@ -74,6 +75,7 @@ void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tenso
     if (in_mask(row.saves_in, i)) save(t, false, &node->saved_in[i]);
     if (!t.requires_grad() || in_mask(row.nondiff_in, i)) continue;
     Edge& e = node->edges[i];
+    refresh_history(t.impl(), where);
     if (t.impl()->grad_fn) {
       e.node = t.impl()->grad_fn;
       e.nr = t.impl()->output_nr;

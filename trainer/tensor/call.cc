@@ -10,6 +10,7 @@
 #include "trainer/kernels/kernel_set.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/view_info.h"
 #include "trainer/tensor/view_rule.h"
 #include "trainer/tensor/watcher.h"
 
@@ -146,7 +147,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   SmallVector<ValueInfo<int64_t>, kInline> in_info(in.size());
   SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
   SmallVector<TensorView, kInline> in_views(in.size());
-  bool needs_grad = false;
+  bool needs_grad = false, recording = grad_enabled();
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] == nullptr || !in[i]->defined()) continue;
     const TensorView& v = in_views[i] = in[i]->impl()->view;
@@ -156,7 +157,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
       in_info[i].elements = v.as<int64_t>();
       in_info[i].element_count = v.numel();
     }
-    needs_grad = needs_grad || in[i]->impl()->requires_grad;
+    needs_grad = needs_grad || (recording && in[i]->requires_grad());
   }
   RuleCtx<int64_t> ctx{op, attrs, in_info, out_info};
   if (Status s = infer_shapes(ctx); !s.ok()) throw_status(display_name(op), s, where);
@@ -164,10 +165,11 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   TensorView as_view;
   if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {
     out[0] = alias(*in[0], as_view);
+    if (modes().track_views) track_view(out[0], *in[0], op, attrs);
   } else {
     SmallVector<TensorView, 3> out_views(out.size());
     for (size_t i = 0; i < out.size(); ++i) {
-      out[i] = new_tensor(out_info[i].shape, out_info[i].dtype);
+      out[i] = new_tensor(out_info[i].shape, out_info[i].dtype, where);
       out_views[i] = out[i].raw();
     }
     run_kernel(op, attrs, in_views, out_views, where);
@@ -176,7 +178,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
       if (!(v.shape == out_views[i].shape)) v = TensorView(v.data, v.dtype, out_views[i].shape);
     }
   }
-  if (needs_grad && grad_enabled()) record(op, attrs, in, out, where);
+  if (needs_grad) record(op, attrs, in, out, where);
   if (modes().watcher != nullptr) [[unlikely]] {
     watch_call({op, attrs, in, out, where});
   }

@@ -42,16 +42,18 @@ T convert(const Scalar& s) {
 
 }  // namespace
 
-Tensor empty(const Shape& shape, DType dtype, Where) { return new_tensor(shape, dtype); }
+Tensor empty(const Shape& shape, DType dtype, Where where) {
+  return new_tensor(shape, dtype, where);
+}
 
-Tensor zeros(const Shape& shape, DType dtype, Where) {
-  Tensor t = new_tensor(shape, dtype);
+Tensor zeros(const Shape& shape, DType dtype, Where where) {
+  Tensor t = new_tensor(shape, dtype, where);
   memset(t.raw().data, 0, t.raw().nbytes());
   return t;
 }
 
 Tensor full(const Shape& shape, Scalar value, DType dtype, Where where) {
-  Tensor t = new_tensor(shape, dtype);
+  Tensor t = new_tensor(shape, dtype, where);
   with_type(dtype, "full", where, [&](auto zero) {
     using T = decltype(zero);
     std::fill_n(t.raw().as<T>(), t.raw().numel(), convert<T>(value));
@@ -63,7 +65,7 @@ Tensor ones(const Shape& shape, DType dtype, Where where) { return full(shape, 1
 Tensor arange(int64_t start, int64_t end, int64_t step, DType dtype, Where where) {
   if (step == 0) throw_error("arange", "step must not be 0", where);
   int64_t n = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
-  Tensor t = new_tensor({n > 0 ? n : 0}, dtype);
+  Tensor t = new_tensor({n > 0 ? n : 0}, dtype, where);
   with_type(dtype, "arange", where, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < n; ++i) t.raw().as<T>()[i] = convert<T>(start + i * step);
@@ -81,8 +83,8 @@ Tensor eye(int64_t n, DType dtype, Where where) {
   return t;
 }
 
-Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where) {
-  Tensor t = new_tensor(shape, dtype);
+Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where) {
+  Tensor t = new_tensor(shape, dtype, where);
   if (t.raw().nbytes() > 0) memcpy(t.raw().data, data, t.raw().nbytes());
   return t;
 }

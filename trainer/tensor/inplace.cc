@@ -1,110 +1,260 @@
-// Writes into a tensor's own bytes. Autograd does not record them, so it refuses those it would
-// have to.
+// Writes into a tensor's own bytes: what is refused, the bytes, the history.
+#include "trainer/tensor/inplace.h"
+
+#include <algorithm>
+#include <vector>
+
 #include "runtime/kernels/copy.h"
+#include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/promote.h"
+#include "trainer/tensor/view_info.h"
 #include "trainer/tensor/watcher.h"
 
 namespace wick {
 namespace {
 
-void before_write(const Tensor& t, const Tensor* source, const char* what, const Where& where) {
-  if (grad_enabled() && t.requires_grad()) {
-    throw_error(
-        what,
-        t.is_leaf()
-            ? "a leaf that requires grad cannot be modified in place; use NoGrad"
-            : "a recorded result cannot be modified in place; use NoGrad or an out-of-place op",
-        where);
+// True when two indices may name one element. Exact for what slicing, transposing and expanding
+// make; windows that overlap are found by marking.
+bool overlaps_itself(const TensorView& v) {
+  if (v.contiguous()) return false;
+  int order[2 * kMaxRank], n = 0;  // twice: GCC 12's bounds warning assumes std::sort's threshold
+  for (int i = 0; i < v.rank(); ++i) {
+    if (v.shape[i] == 0) return false;
+    if (v.shape[i] > 1) order[n++] = i;
   }
-  if (grad_enabled() && source != nullptr && source->requires_grad()) {
-    throw_error(
-        what,
-        "writing a tensor that requires grad would not be recorded; detach() it or use NoGrad",
-        where);
+  auto step = [&](int i) { return v.strides[i] < 0 ? -v.strides[i] : v.strides[i]; };
+  std::sort(order, order + n, [&](int a, int b) { return step(a) < step(b); });
+  int64_t reach = 0;  // largest distance of the dims so far
+  bool clear = true;
+  for (int k = 0; k < n; ++k) {
+    if (step(order[k]) == 0) return true;
+    clear = clear && step(order[k]) > reach;
+    reach += step(order[k]) * (v.shape[order[k]] - 1);
   }
-  if (Tracer* tracer = active_tracer()) tracer->on_write(t, what, where);
-  if (modes().watcher != nullptr) [[unlikely]] {
-    watch_write(t, what, where);
-  }
-  t.storage().bump_version();
-}
-
-// op(a, b) into a's bytes. Views of one storage may overlap: those get a result of its own first,
-// as the kernel would read what it has just written.
-void binary_into(OpId op, const Tensor& a, const Tensor& b, const char* what, const Where& where) {
-  NoGrad guard;
-  TracerScope untraced(nullptr);
-  Tensor other = b.to(a.dtype(), where);
-  if (a.is_contiguous()) {
-    TensorView in[2] = {a.raw(), other.raw()}, out[1] = {a.raw()};
-    if (other.raw_shape() == a.raw_shape() && other.impl()->storage != a.impl()->storage &&
-        run_kernel(op, nullptr, in, out, where, true)) {
-      return;
+  if (clear) return false;
+  std::vector<bool> seen(static_cast<size_t>(reach) + 1);
+  int64_t index[kMaxRank] = {};
+  for (int64_t left = v.numel(), at = 0; left > 0; --left) {
+    if (seen[static_cast<size_t>(at)]) return true;
+    seen[static_cast<size_t>(at)] = true;
+    for (int k = 0; k < n; ++k) {
+      int d = order[k];
+      at += step(d);
+      if (++index[k] < v.shape[d]) break;
+      at -= step(d) * v.shape[d];
+      index[k] = 0;
     }
   }
-  Tensor result;
-  const Tensor* in[] = {&a, &other};
-  call(op, nullptr, in, {&result, 1}, where);
-  if (!(result.raw_shape() == a.raw_shape())) {
-    throw_error(what,
-                std::string("the result ") + to_text(result.raw_shape()).text +
-                    " does not fit into " + to_text(a.raw_shape()).text,
+  return false;
+}
+
+// PyTorch's canCast: float does not become integer, nothing but bool becomes bool.
+bool can_cast(DType from, DType to) {
+  if (to == DType::kBool) return from == DType::kBool;
+  return is_float(to) || !is_float(from);
+}
+
+bool recorded(const Tensor& target, const Tensor& result) {
+  return grad_enabled() && (target.requires_grad() || result.requires_grad() ||
+                            history_root(target.impl())->requires_grad);
+}
+
+// The value to write: of the target's dtype, and of a shape that broadcasts to the target's.
+Tensor fit(const char* name, const Tensor& target, const Tensor& result, const Where& where) {
+  if (!result.defined()) throw_error(name, "the result is undefined", where);
+  Tensor r = result;
+  if (!can_cast(r.dtype(), target.dtype())) {
+    throw_error(name,
+                std::string("result type ") + dtype_name(r.dtype()) +
+                    " can't be cast to the desired output type " + dtype_name(target.dtype()),
+                where, Code::kTypeMismatch);
+  }
+  const Shape &from = r.raw_shape(), &to = target.raw_shape();
+  bool fits = from.rank() <= to.rank();
+  for (int i = 0; fits && i < from.rank(); ++i) {
+    int64_t d = from[from.rank() - 1 - i];
+    fits = d == 1 || d == to[to.rank() - 1 - i];
+  }
+  if (!fits) {
+    throw_error(name,
+                std::string("a target of shape ") + to_text(to).text +
+                    " cannot hold the result's shape " + to_text(from).text,
                 where, Code::kShapeMismatch);
   }
-  copy_strided(result.raw(), a.raw());
+  return r.to(target.dtype(), where);
+}
+
+// The bytes are about to change.
+void tell(const Tensor& t, const char* name, const Where& where) {
+  if (modes().watcher != nullptr) [[unlikely]] {
+    watch_write(t, name, where);
+  }
+  t.storage().bump_version(name, where);
+}
+
+// Refusals, tracer, bytes, version, history; in this order, so that an error leaves all as it was.
+const Tensor& write(const char* name, const Arg& target, const Tensor& result) {
+  const Tensor& t = target.tensor;
+  const Where& where = target.where;
+  Tensor r = fit(name, t, result, where);
+  bool record = recorded(t, r);
+  const ViewInfo* view = t.impl()->view_of.get();
+  if (record && view != nullptr && view->kind == ViewKind::kNoGrad) {
+    throw_error(name,
+                "the view was taken under NoGrad and is written in gradient mode: take and write "
+                "it both inside NoGrad, or both outside",
+                where);
+  }
+  if (Tracer* tracer = active_tracer()) tracer->on_write(t, r, name, where);
+  tell(t, name, where);
+  TracerScope untraced(nullptr);
+  if (!(r.raw_shape() == t.raw_shape())) r = r.expand(t.raw_shape(), where);
+  {
+    NoGrad guard;
+    if (r.raw().numel() > 0 && r.raw().data != t.raw().data) {
+      Tensor from = r.impl()->storage == t.impl()->storage ? r.clone(where) : r;
+      copy_strided(from.raw(), t.raw());
+    } else if (r.raw().numel() > 0 && !(r.raw().strides == t.raw().strides)) {
+      copy_strided(r.clone(where).raw(), t.raw());
+    }
+  }
+  if (record) rebase_history(t.impl(), r, name, where);
+  return t;
+}
+
+// Elementwise in the target's dtype by the kernel itself, without a copy, where nothing has to be
+// recorded. False: nothing was done.
+bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b,
+                     const Where& where) {
+  if (!a.is_contiguous() || !(a.raw_shape() == b.raw_shape() || b.rank() == 0)) return false;
+  if (a.dtype() != b.dtype() || a.impl()->storage == b.impl()->storage) return false;
+  if (active_tracer() != nullptr || recorded(a, b)) return false;
+  TensorView in[2] = {a.raw(), b.raw()}, out[1] = {a.raw()};
+  if (!run_kernel(op, nullptr, in, out, where, true)) return false;
+  tell(a, name, where);
+  return true;
+}
+
+Tensor scaled(const Tensor& other, Scalar alpha, const Where& where) {
+  if (alpha.value == 1) return other;
+  return mul({other, where}, {full({}, alpha, other.dtype()), where});
 }
 
 }  // namespace
 
+void check_writable(const char* name, const Tensor& t, const Where& where) {
+  if (!t.defined()) throw_error(name, "the tensor is undefined", where);
+  if (grad_enabled()) {
+    bool view = t.impl()->view_of != nullptr;
+    TensorImpl* root = history_root(t.impl());
+    if (root->requires_grad && !root->grad_fn) {
+      throw_error(name,
+                  std::string(view ? "a view of a leaf" : "a leaf") +
+                      " that requires grad cannot be modified in place; use NoGrad",
+                  where);
+    }
+  }
+  if (overlaps_itself(t.raw())) {
+    throw_error(name,
+                std::string("more than one element of the written-to tensor ") +
+                    to_text(t.raw_shape()).text +
+                    " refers to a single memory location: clone() it first",
+                where);
+  }
+}
+
+const Tensor& write_result(const char* name, const Arg& target, const Tensor& result) {
+  check_writable(name, target.tensor, target.where);
+  return write(name, target, result);
+}
+
+const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) {
+  const Tensor& t = target.tensor;
+  check_writable(name, t, target.where);
+  if (!grad_enabled() || active_tracer() != nullptr) return write(name, target, f(target));
+  // What f's ops keep for backward is this handle: the old history, and after the write the old
+  // bytes.
+  refresh_history(t.impl(), target.where);
+  Tensor operand = alias(t, t.raw());
+  operand.impl()->requires_grad = t.impl()->requires_grad;
+  operand.impl()->grad_fn = t.impl()->grad_fn;
+  operand.impl()->output_nr = t.impl()->output_nr;
+  operand.impl()->name = t.impl()->name;
+  Tensor result = f({operand, target.where});
+  if (!operand.handle()->unique() && !result.is_same(operand)) {
+    NoGrad guard;
+    Tensor kept = new_tensor(t.raw_shape(), t.dtype(), t.storage().born());
+    copy_strided(t.raw(), kept.raw());
+    kept.storage().set_version(t.version());
+    operand.impl()->storage = kept.impl()->storage;
+    operand.impl()->view = kept.impl()->view;
+  }
+  return write(name, target, result);
+}
+
 const Tensor& Tensor::fill_(Scalar value, Where where) const {
-  before_write(*this, nullptr, "fill_", where);
-  Tensor one = full({}, value, dtype());
-  TensorView spread = impl_->view;
-  spread.data = one.raw().data;
-  for (int i = 0; i < spread.rank(); ++i) spread.strides[i] = 0;
-  copy_strided(spread, impl_->view);
-  return *this;
+  check_writable("fill_", *this, where);
+  return write("fill_", {*this, where}, full({}, value, dtype()));
 }
 
 const Tensor& Tensor::zero_(Where where) const {
-  if (!is_contiguous()) return fill_(0, where);
-  before_write(*this, nullptr, "zero_", where);
-  memset(impl_->view.data, 0, impl_->view.nbytes());
+  check_writable("zero_", *this, where);
+  Tensor zero = full({}, 0, dtype());
+  if (!is_contiguous() || active_tracer() != nullptr || recorded(*this, zero))
+    return write("zero_", {*this, where}, zero);
+  tell(*this, "zero_", where);
+  if (impl_->view.numel() > 0) memset(impl_->view.data, 0, impl_->view.nbytes());
   return *this;
 }
 
 const Tensor& Tensor::copy_(const Tensor& source, Where where) const {
-  before_write(*this, &source, "copy_", where);
-  NoGrad guard;
-  TracerScope untraced(nullptr);
-  Tensor from = source.to(dtype(), where);
-  if (!(from.raw_shape() == raw_shape())) from = from.expand(raw_shape(), where);
-  if (from.impl()->storage == impl_->storage) from = from.clone(where);
-  copy_strided(from.raw(), impl_->view);
-  return *this;
+  if (!source.defined()) throw_error("copy_", "the source is undefined", where);
+  check_writable("copy_", *this, where);
+  return write("copy_", {*this, where}, source.to(dtype(), where));
 }
 
 const Tensor& Tensor::add_(const Tensor& other, Scalar alpha, Where where) const {
-  before_write(*this, &other, "add_", where);
-  NoGrad guard;
-  TracerScope untraced(nullptr);
-  binary_into(
-      OpId::kAdd, *this,
-      alpha.value == 1 ? other : mul({other, where}, {full({}, alpha, other.dtype()), where}),
-      "add_", where);
-  return *this;
+  check_writable("add_", *this, where);
+  Tensor b = scaled(other, alpha, where);
+  if (write_by_kernel("add_", OpId::kAdd, *this, b, where)) return *this;
+  return in_place("add_", {*this, where}, [&](const Arg& x) { return add(x, {b, where}); });
+}
+const Tensor& Tensor::sub_(const Tensor& other, Scalar alpha, Where where) const {
+  check_writable("sub_", *this, where);
+  Tensor b = scaled(other, alpha, where);
+  if (write_by_kernel("sub_", OpId::kSub, *this, b, where)) return *this;
+  return in_place("sub_", {*this, where}, [&](const Arg& x) { return sub(x, {b, where}); });
 }
 const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
-  before_write(*this, &other, "mul_", where);
-  binary_into(OpId::kMul, *this, other, "mul_", where);
-  return *this;
+  check_writable("mul_", *this, where);
+  if (write_by_kernel("mul_", OpId::kMul, *this, other, where)) return *this;
+  return in_place("mul_", {*this, where}, [&](const Arg& x) { return mul(x, {other, where}); });
+}
+const Tensor& Tensor::div_(const Tensor& other, Where where) const {
+  check_writable("div_", *this, where);
+  if (is_float(dtype()) && write_by_kernel("div_", OpId::kDiv, *this, other, where)) return *this;
+  return in_place("div_", {*this, where}, [&](const Arg& x) { return div(x, {other, where}); });
+}
+
+// A number joins as a 0-dim tensor of the dtype it would have beside this one.
+static Tensor beside(const Tensor& t, Scalar value) {
+  bool same = is_float(t.dtype()) || (value.integral && t.dtype() != DType::kBool);
+  return full({}, value, same ? t.dtype() : value.integral ? DType::kI64 : DType::kF32);
+}
+const Tensor& Tensor::add_(Scalar value, Where where) const {
+  return add_(beside(*this, value), 1, where);
+}
+const Tensor& Tensor::sub_(Scalar value, Where where) const {
+  return sub_(beside(*this, value), 1, where);
 }
 const Tensor& Tensor::mul_(Scalar value, Where where) const {
-  before_write(*this, nullptr, "mul_", where);
-  binary_into(OpId::kMul, *this, full({}, value, dtype()), "mul_", where);
-  return *this;
+  return mul_(beside(*this, value), where);
+}
+const Tensor& Tensor::div_(Scalar value, Where where) const {
+  return div_(beside(*this, value), where);
 }
 
 }  // namespace wick

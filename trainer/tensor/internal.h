@@ -7,7 +7,8 @@
 namespace wick {
 
 // Fresh contiguous storage, contents undefined. The shape's byte count is checked here.
-Tensor new_tensor(const Shape& shape, DType dtype);
+// `born`: the line that errors and memory reports name.
+Tensor new_tensor(const Shape& shape, DType dtype, const Where& born = {});
 // Another handle on the same bytes.
 Tensor alias(const Tensor& base, const TensorView& view);
 

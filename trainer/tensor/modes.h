@@ -10,6 +10,7 @@ class Watcher;
 struct Modes {
   bool grad = true;
   bool reference = false;
+  bool track_views = true;  // false inside a backward that records nothing
   TraceHook* trace_hook = nullptr;
   int64_t trace_index = 0;
   Watcher* watcher = nullptr;  // the innermost one; null: nobody explains

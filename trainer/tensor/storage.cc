@@ -90,7 +90,7 @@ void give(void* p, size_t bytes) {
 
 }  // namespace
 
-IntrusivePtr<Storage> Storage::create(size_t bytes) {
+IntrusivePtr<Storage> Storage::create(size_t bytes, const std::source_location& born) {
   void* data = take(bytes);
   if (data == nullptr) {
     throw Error("[empty] cannot allocate " + std::to_string(bytes) + " bytes", Code::kOutOfMemory);
@@ -99,7 +99,7 @@ IntrusivePtr<Storage> Storage::create(size_t bytes) {
   size_t peak = g_peak.load(std::memory_order_relaxed);
   while (live > peak && !g_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
-  IntrusivePtr<Storage> made(new Storage(data, bytes));
+  IntrusivePtr<Storage> made(new Storage(data, bytes, born));
   if (StorageWatcher* w = g_watcher.load(std::memory_order_acquire)) [[unlikely]] {
     w->on_create(*made);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 
 #include "trainer/tensor/intrusive.h"
 
@@ -10,15 +11,26 @@ namespace wick {
 
 class Storage final : public Counted {
  public:
-  // Contents undefined. Throws Error (kOutOfMemory).
-  static IntrusivePtr<Storage> create(size_t bytes);
+  // Contents undefined. Throws Error (kOutOfMemory). `born`: the line of the call that made it.
+  static IntrusivePtr<Storage> create(size_t bytes, const std::source_location& born = {});
   ~Storage();
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   // Autograd compares it with the version a tensor had when it was saved.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  // `what`: a string literal, the function that writes; `where`: the user's line.
+  void bump_version(const char* what,
+                    const std::source_location& where = std::source_location::current()) {
+    version_.fetch_add(1, std::memory_order_relaxed);
+    last_write_ = what;
+    last_write_at_ = where;
+  }
+  // For a copy that stands for bytes of this version.
+  void set_version(uint32_t version) { version_.store(version, std::memory_order_relaxed); }
+  const char* last_write() const { return last_write_; }  // null: never written
+  const std::source_location& last_write_at() const { return last_write_at_; }
+  const std::source_location& born() const { return born_; }
 
   // What an optimizer leaves on a gradient it has applied, so that the next step can tell one that
   // was never cleared. Backward's sums raise the version through bump_accumulated().
@@ -31,7 +43,7 @@ class Storage final : public Counted {
   void set_applied(int64_t step) { applied_ = {step, version(), false}; }
   void bump_accumulated() {
     if (applied_.step != 0 && applied_.version == version()) applied_.added_to = true;
-    bump_version();
+    bump_version("backward");
   }
   // This is the sum of `old` and something: create_graph adds out of place.
   void accumulated_from(const Storage& old) {
@@ -41,12 +53,15 @@ class Storage final : public Counted {
   }
 
  private:
-  Storage(void* data, size_t bytes) : data_(data), bytes_(bytes) {}
+  Storage(void* data, size_t bytes, const std::source_location& born)
+      : data_(data), bytes_(bytes), born_(born) {}
 
   void* data_;
   size_t bytes_;
   std::atomic<uint32_t> version_{0};
   Applied applied_;
+  const char* last_write_ = nullptr;
+  std::source_location last_write_at_, born_;
 };
 
 // Bytes of the live storages of all threads, as asked for (not rounded to what is allocated), and

@@ -9,6 +9,7 @@
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/view_info.h"
 
 namespace wick {
 namespace {
@@ -60,12 +61,12 @@ void print(const TensorView& v, int dim, int64_t offset, std::string* out) {
 TensorImpl::TensorImpl() : id(g_next_id.fetch_add(1, std::memory_order_relaxed)) {}
 TensorImpl::~TensorImpl() = default;
 
-Tensor new_tensor(const Shape& shape, DType dtype) {
+Tensor new_tensor(const Shape& shape, DType dtype, const Where& born) {
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
   if (!bytes.ok())
     throw Error(std::string("[empty] ") + bytes.status().message(), bytes.status().code());
   IntrusivePtr<TensorImpl> impl(new TensorImpl);
-  impl->storage = Storage::create(*bytes);
+  impl->storage = Storage::create(*bytes, born);
   impl->view = TensorView(impl->storage->data(), dtype, shape);
   return Tensor(std::move(impl));
 }
@@ -110,12 +111,12 @@ void Tensor::check_access(const char* what, DType want, const Where& where, bool
     throw_error(what, "the tensor is not contiguous: call contiguous() first", where);
   if (Tracer* t = active_tracer()) {
     if (write) {
-      t->on_write(*this, what, where);
+      t->on_write(*this, Tensor(), what, where);
     } else {
       t->on_read(*this, what, where);
     }
   }
-  if (write) impl_->storage->bump_version();
+  if (write) impl_->storage->bump_version(what, where);
 }
 
 double Tensor::item(Where where) const {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ namespace wick {
 
 class Node;
 class Tensor;
+struct ViewInfo;
 using Where = std::source_location;
 
 // A C++ number beside a tensor: takes the tensor's dtype unless its category is higher (PyTorch's
@@ -48,6 +50,9 @@ class TensorImpl final : public Counted {
   IntrusivePtr<Node> grad_fn;  // null: a leaf
   IntrusivePtr<TensorImpl> grad;
   std::string name;
+  std::unique_ptr<ViewInfo> view_of;  // null: not a view, nothing to keep up to date
+  uint32_t generation = 0;            // of this base's history: raised when a write changes it
+  uint32_t reshapes = 0;              // how often the shape was changed in place
 };
 
 class Tensor {
@@ -98,9 +103,15 @@ class Tensor {
   std::string to_string(Where where = Where::current()) const;
 
   // -- autograd
-  bool requires_grad() const { return impl_ && impl_->requires_grad; }
+  bool requires_grad() const {
+    if (impl_ && impl_->view_of) up_to_date();
+    return impl_ && impl_->requires_grad;
+  }
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
-  bool is_leaf() const { return !impl_->grad_fn; }
+  bool is_leaf() const {
+    if (impl_->view_of) up_to_date();
+    return !impl_->grad_fn;
+  }
   Tensor grad() const { return impl_->grad ? Tensor(impl_->grad) : Tensor(); }
   void set_grad(const Tensor& g) const { impl_->grad = g.impl_; }
   // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves.
@@ -137,14 +148,19 @@ class Tensor {
   Tensor sum(Where where = Where::current()) const;
   Tensor mean(Where where = Where::current()) const;
 
-  // -- in place: refused while autograd would have to record it (use no_grad)
+  // -- in place: recorded like any op (trainer/tensor/inplace.h has the rules)
   const Tensor& zero_(Where where = Where::current()) const;
   const Tensor& fill_(Scalar value, Where where = Where::current()) const;
   const Tensor& copy_(const Tensor& source,
                       Where where = Where::current()) const;  // broadcasts and casts
   const Tensor& add_(const Tensor& other, Scalar alpha = 1, Where where = Where::current()) const;
+  const Tensor& sub_(const Tensor& other, Scalar alpha = 1, Where where = Where::current()) const;
   const Tensor& mul_(const Tensor& other, Where where = Where::current()) const;
+  const Tensor& div_(const Tensor& other, Where where = Where::current()) const;
+  const Tensor& add_(Scalar value, Where where = Where::current()) const;
+  const Tensor& sub_(Scalar value, Where where = Where::current()) const;
   const Tensor& mul_(Scalar value, Where where = Where::current()) const;
+  const Tensor& div_(Scalar value, Where where = Where::current()) const;
 
   // Takes over another tensor's bytes, shape and dtype; keeps identity, name and requires_grad
   // (module.to()).
@@ -152,6 +168,7 @@ class Tensor {
 
  private:
   void check_access(const char* what, DType dtype, const Where& where, bool write) const;
+  void up_to_date(const Where& where = Where::current()) const;  // a view's history
 
   IntrusivePtr<TensorImpl> impl_;
 };

@@ -32,8 +32,9 @@ class Tracer {
                        const std::source_location& where) = 0;
   // Before a dimension is read as a number; dim -1: the whole shape. Throw Error to refuse.
   virtual void on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) = 0;
-  // Before an in-place write through `tensor` (fill_, copy_, add_ ...). Throw Error to refuse.
-  virtual void on_write(const Tensor& tensor, const char* what,
+  // Before `result` (of the tensor's shape and dtype) is written into the bytes of `tensor`, a view
+  // or not. result is undefined for a write on the host: mutable_data<T>(). Throw Error to refuse.
+  virtual void on_write(const Tensor& tensor, const Tensor& result, const char* what,
                         const std::source_location& where) = 0;
 };
 

@@ -1,0 +1,59 @@
+// What a view remembers: the tensor it was taken from and the call that took it. Its history is
+// that call over the parent's current history, made anew when the base was written into since.
+#pragma once
+
+#include <memory>
+
+#include "runtime/ops/op_id.h"
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+enum class ViewKind : uint8_t {
+  kNormal,
+  kNoGrad,    // taken under NoGrad: not to be written, or used after a write, in gradient mode
+  kBits,      // the same bytes under another dtype: no gradient passes
+  kDetached,  // same bytes for a tracer, a base of its own for autograd
+};
+
+struct ViewInfo {
+  IntrusivePtr<TensorImpl> parent;
+  TensorImpl* root = nullptr;  // autograd's base; the parents keep it alive
+  OpId op = OpId::kNone;
+  ViewKind kind = ViewKind::kNormal;
+  uint32_t generation = 0;      // of the root's history that this view's was derived from
+  uint32_t parent_reshape = 0;  // the parent's, when the view was taken
+
+  // The op's attribute struct follows the object.
+  const void* attrs() const { return this + 1; }
+  static std::unique_ptr<ViewInfo> create(OpId op, const void* attrs);
+  ~ViewInfo();
+  static void operator delete(void* p) { ::operator delete(p); }
+
+ private:
+  ViewInfo() = default;
+  static void* operator new(size_t size, size_t extra) { return ::operator new(size + extra); }
+  static void operator delete(void* p, size_t) { ::operator delete(p); }
+};
+
+// `out`, whose bytes are `in`'s, becomes the view of it that this call made.
+void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs,
+                ViewKind kind = ViewKind::kNormal);
+
+// The tensor a view was taken from: what it was then, even when its shape was changed in place.
+TensorImpl* view_parent(const ViewInfo& view);
+// The base that holds the history of all views of its bytes; the tensor itself when it is no view.
+TensorImpl* history_root(TensorImpl* t);
+
+// Brings a view's requires_grad and grad_fn up to its base. Everything that reads them does this
+// first.
+void refresh_view(TensorImpl* t, const Where& where);
+inline void refresh_history(TensorImpl* t, const Where& where) {
+  if (t->view_of) refresh_view(t, where);
+}
+
+// After result's bytes went into target's: the target's history is now result's, its base's has it
+// scattered in, and all other views of the base are stale.
+void rebase_history(TensorImpl* target, const Tensor& result, const char* what, const Where& where);
+
+}  // namespace wick
