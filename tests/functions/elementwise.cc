@@ -41,11 +41,31 @@ std::vector<FunctionRow> elementwise_rows() {
   row("eq", integer_output, kStored)
       .sample("x0 == x1", {x({4, 5}, 0, 3), x({5}, 0, 3)}, WICK_FN(eq(x0, x1)))
       .sample("x0 == 1", {x({5}, 0, 3)}, WICK_FN(eq(x0, 1)));
+  row("ne", integer_output, kStored)
+      .sample("x0 != x1", {x({4, 5}, 0, 3), x({5}, 0, 3)}, WICK_FN(ne(x0, x1)))
+      .sample("x0 != 1", {x({5}, 0, 3)}, WICK_FN(ne(x0, 1)));
+  row("le", integer_output, kNumbers | kWide)
+      .sample("x0 <= x1", {x({4, 5}, 0, 3), x({5}, 0, 3)}, WICK_FN(le(x0, x1)))
+      .sample("x0 <= 1", {x({5}, 0, 3)}, WICK_FN(le(x0, 1)));
+  row("gt", integer_output, kNumbers | kWide)
+      .sample("x0 > x1", {x({4, 5}, 0, 3), x({5}, 0, 3)}, WICK_FN(gt(x0, x1)))
+      .sample("x0 > 1", {x({5}, 0, 3)}, WICK_FN(gt(x0, 1)));
+  row("ge", integer_output, kNumbers | kWide)
+      .sample("x0 >= x1", {x({4, 5}, 0, 3), x({5}, 0, 3)}, WICK_FN(ge(x0, x1)))
+      .sample("x0 >= nan", {given({1, kNan, kInf})}, WICK_FN(ge(x0, kNan)), dtypes(DType::kF32));
   row("lt", integer_output, kNumbers | kWide)
       .sample("x0 < x1", {x({4, 5}), x({5})}, WICK_FN(lt(x0, x1)));
   row("logical_and", integer_output, kAll)
       .sample("torch.logical_and(x0, x1)", {given({0, 1, 0, 1}), given({0, 0, 1, 1})},
               WICK_FN(logical_and(x0, x1)));
+  row("logical_or", integer_output, kAll)
+      .sample("torch.logical_or(x0, x1)", {given({0, 1, 0, 1}), given({0, 0, 1, 1})},
+              WICK_FN(logical_or(x0, x1)));
+  row("logical_xor", integer_output, kAll)
+      .sample("torch.logical_xor(x0, x1)", {given({0, 1, 0, 1}), given({0, 0, 1, 1})},
+              WICK_FN(logical_xor(x0, x1)));
+  row("logical_not", integer_output, kAll)
+      .sample("torch.logical_not(x0)", {given({0, 1, -2})}, WICK_FN(logical_not(x0)));
   row("where", piecewise, kStored)
       .sample("torch.where(x0, x1, x2)", {mask({2, 3}), x({2, 3}), x({3})},
               WICK_FN(where(x0, x1, x2)));
@@ -79,6 +99,26 @@ std::vector<FunctionRow> elementwise_rows() {
   X(sign, piecewise_constant, kNumbers, x({2, 3}))
   X(square, smooth, kNumbers, x({2, 3}))
 #undef X
+  // their kinks: -3, 0, 3, 6
+  row("relu", piecewise, kNumbers).sample("F.relu(x0)", {off_zero({3, 4})}, WICK_FN(relu(x0)));
+  row("leaky_relu", piecewise, kFloats)
+      .sample("F.leaky_relu(x0, 0.2)", {off_zero({3, 4})}, WICK_FN(leaky_relu(x0, 0.2)))
+      .sample("F.leaky_relu(x0)", {off_zero({4})}, WICK_FN(leaky_relu(x0)));
+  row("elu", piecewise, kFloats)
+      .sample("F.elu(x0, 0.75)", {off_zero({3, 4})}, WICK_FN(elu(x0, 0.75)));
+  row("relu6", piecewise, kFloats)
+      .sample("F.relu6(x0)", {given({-4, -0.5, 0.5, 5.5, 7})}, WICK_FN(relu6(x0)));
+  row("hardsigmoid", piecewise, kFloats)
+      // F.hardsigmoid's gradient has 1/6 in float32
+      .sample("F.relu6(x0 + 3) / 6", {given({-4, -2, -0.5, 0.5, 2, 4})}, WICK_FN(hardsigmoid(x0)));
+  row("hardswish", piecewise, kFloats)
+      .sample("F.hardswish(x0)", {given({-4, -2, -0.5, 0.5, 2, 4})}, WICK_FN(hardswish(x0)));
+  row("silu", smooth, kFloats).sample("F.silu(x0)", {x({2, 3}, -4, 4)}, WICK_FN(silu(x0)));
+  row("softplus", smooth, kFloats)
+      .sample("F.softplus(x0)", {x({2, 3}, -4, 4)}, WICK_FN(softplus(x0)));
+  row("gelu", smooth, kFloats)
+      .sample("F.gelu(x0)", {x({3, 4})}, WICK_FN(gelu(x0)))
+      .sample("F.gelu(x0, approximate='tanh')", {x({3, 4})}, WICK_FN(gelu(x0, true)));
   row("clamp", piecewise, kNumbers)
       .sample("torch.clamp(x0, -0.5, 1.25)", {distinct({3, 4})}, WICK_FN(clamp(x0, -0.5, 1.25)),
               kFloats)

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
+#include <map>
+#include <sstream>
 
 #include "runtime/core/half.h"
 #include "tests/functions/goldens.h"
@@ -266,6 +269,29 @@ TEST_P(FunctionDoubleGradient, MatchesFiniteDifferences) {
     EXPECT_TRUE(r.ok) << r.message;
     totals().worst(&Totals::gradgradcheck, &Totals::gradgradcheck_at, r.worst_relative, row().name);
   });
+}
+
+TEST(FunctionCoverage, NoDTypeIsLost) {
+  // coverage.txt is what --coverage printed once; a row may only gain.
+  std::ifstream file(std::string(WICK_SOURCE_DIR) + "/tests/functions/coverage.txt");
+  std::map<std::string, DTypeSet> covered;
+  std::map<std::string, DType> by_name;
+  for (DType t : listed(~DTypeSet{0})) by_name[dtype_name(t)] = t;
+  for (const FunctionRow& row : function_rows())
+    for (const Sample& s : row.samples) covered[row.name] |= dtypes_of(row, s);
+  size_t lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) {
+    std::istringstream words(line);
+    std::string name, dtype;
+    words >> name;
+    name.pop_back();  // the colon
+    while (words >> dtype) {
+      ASSERT_EQ(by_name.count(dtype), 1U) << line;
+      EXPECT_TRUE(has(covered[name], by_name[dtype]))
+          << name << " is no longer tested in " << dtype;
+    }
+  }
+  EXPECT_GT(lines, 100U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, FunctionValue,

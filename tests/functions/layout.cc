@@ -14,6 +14,15 @@ std::vector<FunctionRow> layout_rows() {
   row("pad", smooth, kNumbers)
       .sample("F.pad(x0, (1, 2, 0, 1), value=1.0)", {x({2, 3})},
               WICK_FN(pad(x0, {1, 2, 0, 1}, 1.0)));
+  row("gather", smooth, kStored)
+      .sample("torch.gather(x0, 1, x1)", {x({2, 3}), index({2, 0, 2, 1}, {2, 2})},
+              WICK_FN(gather(x0, 1, x1)));
+  row("index_select", smooth, kStored)
+      .sample("torch.index_select(x0, 1, x1)", {x({2, 3, 2}), index({2, 0, 2})},
+              WICK_FN(index_select(x0, 1, x1)));
+  row("scatter_add", smooth, dtypes(DType::kF64, DType::kF32, DType::kI64, DType::kI32))
+      .sample("x0.scatter_add(1, x1, x2)", {x({2, 3}), index({2, 0, 2, 2}, {2, 2}), x({2, 2})},
+              WICK_FN(scatter_add(x0, 1, x1, x2)));
   return row.all;
 }
 

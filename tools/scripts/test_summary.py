@@ -4,8 +4,8 @@
   test_summary.py BUILD_DIR JUNIT.xml [SKIPS.txt]
 
 Reads ctest's JUnit file; a GoogleTest program counts with each of its cases (test-results/NAME.xml), a
-script that ends its output with "N passed, N failed" with those, any other test as one. Prints each
-failure, then "N skipped: reason" by reason (one that SKIPS.txt does not list is a failure), then
+script that ends its output with "N passed, N failed" with those, any other test as one. Prints each line
+"COUNT: what was counted" of a test's output, each failure, then "N skipped: reason" by reason (one that SKIPS.txt does not list is a failure), then
 "N passed, N failed" as the last line. Exit code: 0 when something passed and nothing failed.
 """
 
@@ -17,11 +17,12 @@ import xml.etree.ElementTree as ET
 
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
 SKIP = re.compile(r"^SKIP: (.*)$", re.M)
+COUNT = re.compile(r"^COUNT: (.*)$", re.M)
 
 
 class Tally:
     def __init__(self):
-        self.passed, self.failures, self.skips = 0, [], []
+        self.passed, self.failures, self.skips, self.counts = 0, [], [], []
 
     def add_gtest(self, name, path):
         """True when the program's own report could be read."""
@@ -49,6 +50,7 @@ class Tally:
     def add_ctest(self, case, results):
         name, status = case.get("name"), case.get("status")
         output = case.findtext("system-out") or ""
+        self.counts += COUNT.findall(output)
         before = len(self.failures)
         report = os.path.join(results, name + ".xml")
         if status in ("notrun", "disabled") and SKIP.search(output) is None:
@@ -98,6 +100,8 @@ def main():
         reasons[reason] += 1
         if not any(reason.startswith(a) for a in allowed):
             tally.failures.append(f"{label}: skipped for a reason that tests/skips.txt does not list: {reason}")
+    for count in tally.counts:
+        print(count)
     for failure in tally.failures:
         print(f"FAILED {failure}")
     for reason, count in sorted(reasons.items()):

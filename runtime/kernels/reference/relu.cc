@@ -10,13 +10,13 @@ template <class T>
 Status run(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
-  for (int64_t i = 0, n = out[0].numel(); i < n; ++i) y[i] = x[i] <= T(0) ? T(0) : x[i];
+  for (int64_t i = 0, n = out[0].numel(); i < n; ++i)
+    y[i] = static_cast<Compute<T>>(x[i]) <= 0 ? T() : x[i];
   return {};
 }
 
 }  // namespace
 
-WICK_REF_ROWS(Relu, WICK_REF_ROW(float, "f32", "relu", kInPlace, match<T>, run<T>),
-              WICK_REF_ROW(double, "f64", "relu", kInPlace, match<T>, run<T>));
+WICK_REF_ROWS(Relu, WICK_NUMBER_ROWS("relu", kInPlace, match<T>, run<T>));
 
 }  // namespace wick
