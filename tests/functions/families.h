@@ -10,4 +10,5 @@
   X(nn)                           \
   X(losses)                       \
   X(random)                       \
-  X(creation)
+  X(creation)                     \
+  X(extremes)

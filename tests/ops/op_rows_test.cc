@@ -66,6 +66,9 @@ std::string off_by(const Value& got, const Value& want, double bound, bool own_m
   return "";
 }
 
+// Without samples every other property would hold.
+TEST_P(OpRows, HasSamples) { EXPECT_FALSE(samples().empty()); }
+
 TEST_P(OpRows, ReferenceAgreesWithDoubleOracle) {
   for (const Sample& s : samples()) {
     SCOPED_TRACE(s.name);

@@ -44,11 +44,21 @@ class GradCtx {
   Span<Tensor> results_;
 };
 
+// Why a row has no gradient; a row without a reason fails tests/trainer/gradcheck_test.cc.
+enum class NonDiff : uint8_t {
+  kUnmarked,
+  kIntegerOutput,  // indices, counts, bools
+  kPiecewiseConstant,
+  kRandom,
+  kSizeFromData,  // how many elements there are jumps with the values
+};
+
 struct GradRow {
   void (*formula)(GradCtx&);  // null: not differentiable
   uint32_t saves_in;          // bit i: input i (bit 31: all from 31 on) is kept
   uint32_t saves_out;
   uint32_t nondiff_in;  // bit i: input i never gets a gradient (indices, shapes)
+  NonDiff why = NonDiff::kUnmarked;
 };
 
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
@@ -61,7 +71,9 @@ const GradRow& grad_row(OpId op);
 // In a family file: WICK_GRAD(Name, saves_in, saves_out, nondiff_in, [](GradCtx& c) { ... });
 #define WICK_GRAD(Name, saves_in, saves_out, nondiff_in, ...) \
   constinit const GradRow kGrad_##Name = {__VA_ARGS__, saves_in, saves_out, nondiff_in}
-#define WICK_NONDIFF(Name) constinit const GradRow kGrad_##Name = {nullptr, 0, 0, 0}
+// WICK_NONDIFF(ArgMax, NonDiff::kIntegerOutput);
+#define WICK_NONDIFF(Name, ...) \
+  constinit const GradRow kGrad_##Name = {nullptr, 0, 0, 0 __VA_OPT__(, ) __VA_ARGS__}
 
 // Sum of `g` over the dims that broadcasting spread, back to `shape`.
 Tensor sum_to(const Tensor& g, const Shape& shape);

@@ -48,14 +48,14 @@ WICK_GRAD(Pow, 3, 1, 0, [](GradCtx& c) {
 WICK_GRAD(Max, 3, 0, 0, [](GradCtx& c) { extremum(c, gt); });
 WICK_GRAD(Min, 3, 0, 0, [](GradCtx& c) { extremum(c, lt); });
 
-WICK_NONDIFF(Equal);
-WICK_NONDIFF(Less);
-WICK_NONDIFF(LessOrEqual);
-WICK_NONDIFF(Greater);
-WICK_NONDIFF(GreaterOrEqual);
-WICK_NONDIFF(And);
-WICK_NONDIFF(Or);
-WICK_NONDIFF(Xor);
+WICK_NONDIFF(Equal, NonDiff::kIntegerOutput);
+WICK_NONDIFF(Less, NonDiff::kIntegerOutput);
+WICK_NONDIFF(LessOrEqual, NonDiff::kIntegerOutput);
+WICK_NONDIFF(Greater, NonDiff::kIntegerOutput);
+WICK_NONDIFF(GreaterOrEqual, NonDiff::kIntegerOutput);
+WICK_NONDIFF(And, NonDiff::kIntegerOutput);
+WICK_NONDIFF(Or, NonDiff::kIntegerOutput);
+WICK_NONDIFF(Xor, NonDiff::kIntegerOutput);
 
 WICK_GRAD(Where, 1, 0, 1, [](GradCtx& c) {
   Tensor zero = zero_like(c.g());

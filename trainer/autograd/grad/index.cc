@@ -86,8 +86,8 @@ WICK_GRAD(ScatterND, 2, 0, 2, [](GradCtx& c) {
   if (c.needs(2)) c.set(2, call(OpId::kGatherND, GatherNDAttrs{}, {c.g(), c.in(1)}));
 });
 
-WICK_NONDIFF(NonZero);
-WICK_NONDIFF(Unique);
+WICK_NONDIFF(NonZero, NonDiff::kIntegerOutput);
+WICK_NONDIFF(Unique, NonDiff::kSizeFromData);
 
 WICK_GRAD(TopK, 0, 2, 2, [](GradCtx& c) {
   if (!c.g(0).defined()) return;

@@ -90,7 +90,7 @@ WICK_GRAD(Pad, 0, 0, 14, [](GradCtx& c) {
   c.set(0, call(OpId::kPad, a, {c.g()}));
 });
 
-WICK_NONDIFF(Shape);
+WICK_NONDIFF(Shape, NonDiff::kIntegerOutput);
 
 WICK_GRAD(Gather, 2, 0, 2, [](GradCtx& c) {
   const Shape& x = c.in_shape(0);

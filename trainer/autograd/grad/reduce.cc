@@ -65,7 +65,7 @@ WICK_GRAD(ReduceProd, 1, 0, 2, [](GradCtx& c) {
          of_other = where(eq(zeros_here, 0), rest, none);
   c.set(0, c.g().reshape(s) * where(is_zero, of_zero, of_other / safe));
 });
-WICK_NONDIFF(ArgMax);
-WICK_NONDIFF(ArgMin);
+WICK_NONDIFF(ArgMax, NonDiff::kIntegerOutput);
+WICK_NONDIFF(ArgMin, NonDiff::kIntegerOutput);
 
 }  // namespace wick

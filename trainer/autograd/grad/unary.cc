@@ -92,7 +92,7 @@ WICK_GRAD(Clip, 7, 0, 6, [](GradCtx& c) {
   c.set(0, where(logical_and(above, below), c.g(), zero_like(c.g())));
 });
 
-WICK_NONDIFF(Not);
+WICK_NONDIFF(Not, NonDiff::kIntegerOutput);
 WICK_GRAD(Cast, 0, 0, 0, [](GradCtx& c) { c.set(0, c.g().to(c.in_dtype(0))); });
 
 }  // namespace wick
