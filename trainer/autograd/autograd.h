@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/autograd/grad_fn.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick {
@@ -17,6 +18,16 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
                          const std::vector<Tensor>& grad_outputs = {}, bool retain_graph = false,
                          bool create_graph = false, bool allow_unused = false,
                          Where where = Where::current());
+
+// Tensor::backward of several tensors in one run; gradients: one each (undefined: a scalar's 1) or
+// none at all. With `inputs` only their .grad is added to, results included.
+//
+// Threads: each may run backwards of its own graphs, and they may share leaves (additions to one
+// .grad take a lock; their order is then the threads'). Two backwards at once through the same
+// nodes are not allowed.
+void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gradients = {},
+              bool retain_graph = false, bool create_graph = false,
+              const std::vector<Tensor>& inputs = {}, Where where = Where::current());
 
 struct GradcheckOptions {
   double eps = 1e-6;

@@ -1,10 +1,15 @@
 // The engine: nodes in descending order of creation, which is reverse topological, so every sum of
 // gradients is made in one fixed order. No recursion; one thread (kernels use the pool).
+//
+// Sums for .grad are made beside it and added when the run is over, so that a backward that throws
+// leaves every .grad as it was.
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <unordered_map>
 
 #include "trainer/autograd/autograd.h"
+#include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
@@ -15,7 +20,9 @@
 namespace wick {
 namespace {
 
-std::atomic<uint64_t> g_epoch{1};
+constinit std::atomic<uint64_t> g_epoch{1};
+// Backwards of several threads may end in one leaf.
+constinit std::mutex g_leaf_mutex;
 
 // True when `t` is the only handle on its bytes: they may be overwritten or kept.
 bool sole_owner(const Tensor& t) {
@@ -33,8 +40,9 @@ void add_into(Tensor* slot, Tensor g, bool create_graph) {
   }
 }
 
-// .grad of a leaf: always bytes of its own.
-void add_to_leaf(TensorImpl* leaf, Tensor g, bool create_graph) {
+// .grad of a tensor: always bytes of its own.
+void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph) {
+  std::lock_guard lock(g_leaf_mutex);
   Tensor now = leaf->grad ? Tensor(leaf->grad) : Tensor();
   if (!now.defined()) {
     if (!create_graph && !sole_owner(g)) g = g.clone();
@@ -55,38 +63,69 @@ struct TrackViews {
   bool saved;
 };
 
-struct Run {
+using Roots = std::vector<std::pair<Edge, Tensor>>;
+
+class Run {
+ public:
   bool retain_graph = false, create_graph = false;
-  bool to_leaves = true;  // add to .grad
-  // grad(): where the gradients of chosen tensors are collected
-  std::unordered_map<const TensorImpl*, std::vector<size_t>> leaf_slots;
-  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> node_slots;
+  bool to_leaves = true;  // add to .grad; else only what was asked for is collected
   std::vector<Tensor> collected;
 
-  void send(const Edge& edge, Tensor g) {
-    if (edge.node) {
-      if (edge.node->pending.size() <= edge.nr) edge.node->pending.resize(edge.node->out.size());
-      add_into(&edge.node->pending[edge.nr], std::move(g), create_graph);
-    } else if (to_leaves) {
-      add_to_leaf(edge.leaf.get(), std::move(g), create_graph);
-    } else if (auto it = leaf_slots.find(edge.leaf.get()); it != leaf_slots.end()) {
-      for (size_t slot : it->second) add_into(&collected[slot], g, create_graph);
+  // The gradient of `t` is wanted in collected[slot].
+  void want(const Tensor& t, size_t slot) {
+    if (t.impl()->grad_fn) {
+      node_slots_[t.impl()->grad_fn.get()].emplace_back(t.impl()->output_nr, slot);
+    } else {
+      leaf_slots_[t.impl()].push_back(slot);
     }
   }
-  void execute(std::vector<std::pair<Edge, Tensor>> roots);
+  void execute(Roots roots);
 
  private:
   struct Visit {
-    Node* node;
-    bool useful = true;  // false: only collected from, its formula is not run
+    IntrusivePtr<Node> node;  // releasing a saved tensor may drop the last other handle
+    bool useful = true;       // false: only collected from, its formula is not run
+    uint64_t wanted = ~uint64_t{0};
+    Tensor* outer_pending = nullptr;  // an outer run's, which this one may be nested in
+    uint64_t outer_wanted = 0;
   };
-  std::vector<Visit> reachable(const std::vector<std::pair<Edge, Tensor>>& roots) const;
-  void collect(Node& node);
+  struct Leaf {
+    Tensor sum;
+    uint32_t waiting = 0;  // edges that may still bring something
+  };
+  // Restores what an outer run had in the nodes.
+  struct Restore {
+    std::vector<Visit>& visits;
+    ~Restore() {
+      for (const Visit& v : visits) {
+        v.node->pending = v.outer_pending;
+        v.node->wanted = v.outer_wanted;
+      }
+    }
+  };
+
+  void find_visits(const Roots& roots);
+  bool leads(const Edge& e, uint64_t useful) const;
+  void send(const Edge& edge, Tensor g);
+  void leaf_done(TensorImpl* leaf, Leaf& sum);
+  void after_hooks(Node& node);
   void run_node(Node& node);
+  void check_result(const Node& node, size_t i, const Tensor& result) const;
+
+  std::vector<Visit> visits_;
+  std::unordered_map<TensorImpl*, Leaf> leaves_;
+  std::vector<TensorImpl*> ready_;  // leaves whose sum is complete, in that order
+  std::unordered_map<const TensorImpl*, std::vector<size_t>> leaf_slots_;
+  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> node_slots_;
 };
 
-// The nodes to run, newest first.
-std::vector<Run::Visit> Run::reachable(const std::vector<std::pair<Edge, Tensor>>& roots) const {
+bool Run::leads(const Edge& e, uint64_t useful) const {
+  if (e.leaf) return leaf_slots_.count(e.leaf.get()) != 0;
+  return e.node && (e.node->visited == useful || node_slots_.count(e.node.get()) != 0);
+}
+
+// The nodes to run, newest first, and how many edges lead to each leaf.
+void Run::find_visits(const Roots& roots) {
   uint64_t epoch = g_epoch.fetch_add(1, std::memory_order_relaxed);
   std::vector<Node*> nodes, stack;
   auto visit = [&](Node* n) {
@@ -99,123 +138,186 @@ std::vector<Run::Visit> Run::reachable(const std::vector<std::pair<Edge, Tensor>
   while (!stack.empty()) {
     Node* n = stack.back();
     stack.pop_back();
-    for (const Edge& e : n->edges) visit(e.node.get());
+    for (const Edge& e : n->edges()) visit(e.node.get());
   }
   std::sort(nodes.begin(), nodes.end(),
             [](const Node* a, const Node* b) { return a->sequence > b->sequence; });
-  std::vector<Visit> visits;
-  if (to_leaves) {
-    for (Node* n : nodes) visits.push_back({n});
-    return visits;
-  }
-  // Only what lies between the outputs and the inputs asked for: oldest first, a node counts when
-  // an input of it does.
-  uint64_t useful = g_epoch.fetch_add(1, std::memory_order_relaxed);
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    for (const Edge& e : (*it)->edges) {
-      bool leads =
-          e.leaf ? leaf_slots.count(e.leaf.get()) != 0
-                 : e.node && (e.node->visited == useful || node_slots.count(e.node.get()) != 0);
-      if (leads) (*it)->visited = useful;
+  uint64_t useful = epoch;
+  if (!to_leaves) {
+    // Only what lies between the outputs and the inputs asked for: oldest first, a node counts when
+    // an input of it does.
+    useful = g_epoch.fetch_add(1, std::memory_order_relaxed);
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      for (const Edge& e : (*it)->edges()) {
+        if (leads(e, useful)) (*it)->visited = useful;
+      }
     }
   }
+  auto count = [&](const Edge& e) {
+    if (e.leaf && (to_leaves || leaf_slots_.count(e.leaf.get()) != 0)) {
+      ++leaves_[e.leaf.get()].waiting;
+    }
+  };
+  for (const auto& [edge, g] : roots) count(edge);
+  visits_.reserve(nodes.size());
   for (Node* n : nodes) {
-    if (n->visited == useful || node_slots.count(n) != 0)
-      visits.push_back({n, n->visited == useful});
+    bool runs = n->visited == useful;
+    if (!runs && node_slots_.count(n) == 0) continue;
+    visits_.push_back({IntrusivePtr<Node>(n), runs});
+    if (!runs) continue;
+    if (!to_leaves) {
+      uint64_t wanted = 0;
+      Span<const Edge> edges = std::as_const(*n).edges();
+      for (size_t i = 0; i < edges.size(); ++i) {
+        if (leads(edges[i], useful)) wanted |= uint64_t{1} << (i < 63 ? i : 63);
+      }
+      visits_.back().wanted = wanted;
+    }
+    for (const Edge& e : n->edges()) count(e);
   }
-  return visits;
 }
 
-void Run::collect(Node& node) {
-  auto it = node_slots.find(&node);
-  if (it == node_slots.end()) return;
-  for (auto [nr, slot] : it->second) {
-    if (nr < node.pending.size() && node.pending[nr].defined()) collected[slot] = node.pending[nr];
+// A leaf's gradient is complete: its hooks, then .grad or the caller's slots.
+void Run::leaf_done(TensorImpl* impl, Leaf& leaf) {
+  if (!leaf.sum.defined()) return;
+  if (impl->hooks) leaf.sum = run_hooks(*impl->hooks, std::move(leaf.sum), Where::current());
+  if (!to_leaves) {
+    for (size_t slot : leaf_slots_.at(impl)) collected[slot] = leaf.sum;
+    leaf.sum = Tensor();
+  } else if (impl->hooks && !impl->hooks->after.empty()) {
+    add_to_grad(impl, std::move(leaf.sum), create_graph);
+    auto list = impl->hooks->after;  // a hook may remove itself
+    for (const TensorHooks::After& h : list) h.f(Tensor(IntrusivePtr<TensorImpl>(impl)));
+  } else {
+    ready_.push_back(impl);
   }
+}
+
+void Run::send(const Edge& edge, Tensor g) {
+  if (edge.node) {
+    // null: nothing asked for lies beyond
+    if (edge.node->pending != nullptr && g.defined()) {
+      add_into(&edge.node->pending[edge.nr], std::move(g), create_graph);
+    }
+    return;
+  }
+  if (!edge.leaf) return;
+  auto it = leaves_.find(edge.leaf.get());
+  if (it == leaves_.end()) return;
+  Leaf& leaf = it->second;
+  if (g.defined()) add_into(&leaf.sum, std::move(g), create_graph);
+  if (--leaf.waiting == 0) leaf_done(edge.leaf.get(), leaf);
+}
+
+// The node's outputs have their whole gradient: hooks, retain_grad, and what grad() asked for.
+void Run::after_hooks(Node& node) {
+  if (node.hooks) {
+    for (size_t k = 0; k < node.hooks->outputs.size(); ++k) {
+      NodeHooks::Output o = node.hooks->outputs[k];  // a hook may add hooks
+      Tensor& g = node.pending[o.nr];
+      if (!g.defined()) continue;
+      if (o.hooks) g = run_hooks(*o.hooks, std::move(g), node.where);
+      if (o.retains == nullptr) continue;
+      add_to_grad(o.retains, g, create_graph);
+    }
+  }
+  auto it = node_slots_.find(&node);
+  if (it == node_slots_.end()) return;
+  for (auto [nr, slot] : it->second) {
+    if (node.pending[nr].defined()) collected[slot] = node.pending[nr];
+  }
+}
+
+void Run::check_result(const Node& node, size_t i, const Tensor& result) const {
+  const ValueMeta& in = node.in()[i];
+  if (in.dtype == result.dtype() && in.shape() == result.raw_shape()) return;
+  throw_error("backward",
+              node.name() + " returned an invalid gradient at index " + std::to_string(i) +
+                  ": got " + to_text(result.raw_shape()).text + " " + dtype_name(result.dtype()) +
+                  ", the input is " + to_text(in.shape()).text + " " + dtype_name(in.dtype),
+              node.where, Code::kInternal);
 }
 
 void Run::run_node(Node& node) {
-  SmallVector<Tensor, 1> grads = std::move(node.pending);
-  node.pending.clear();
+  size_t num_out = node.out().size();
+  SmallVector<Tensor, 1> grads(num_out);
   bool any = false;
-  for (const Tensor& g : grads) any = any || g.defined();
-  if (!any) return;
-  if (node.released) {
-    throw_error("backward",
-                std::string("the saved tensors of ") + display_name(node.op) +
-                    " were already freed by an earlier backward: pass retain_graph = true to it",
-                node.where);
+  for (size_t i = 0; i < num_out; ++i) {
+    grads[i] = std::move(node.pending[i]);
+    any = any || grads[i].defined();
   }
-  SmallVector<Tensor, 3> results(node.edges.size());
-  GradCtx ctx(node, grads, results);
-  const bool watched = modes().watcher != nullptr;
-  if (watched) [[unlikely]] {
-    watch_node_begin(node, grads);
-  }
-  node.row->formula(ctx);
-  if (watched) [[unlikely]] {
-    watch_node_end(node, grads, results);
-  }
-  if (!retain_graph) {
-    node.saved_in.clear();
-    node.saved_out.clear();
-    node.released = true;
-  }
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].defined() || !node.edges[i].needed()) continue;
-    if (!(results[i].raw_shape() == node.in[i].shape) || results[i].dtype() != node.in[i].dtype) {
+  Span<Edge> edges = node.edges();
+  SmallVector<Tensor, 3> results(edges.size());
+  if (any) {
+    if (node.released()) {
       throw_error("backward",
-                  "the gradient of input " + std::to_string(i) + " of " + display_name(node.op) +
-                      " is " + to_text(results[i].raw_shape()).text + " " +
-                      dtype_name(results[i].dtype()) + ", the input " +
-                      to_text(node.in[i].shape).text,
-                  node.where, Code::kInternal);
+                  "trying to backward through the graph a second time: the saved tensors of " +
+                      node.name() +
+                      " were already freed by an earlier backward or grad(); pass retain_graph = "
+                      "true to it",
+                  node.where);
     }
-    send(node.edges[i], std::move(results[i]));
+    const bool watched = modes().watcher != nullptr;
+    if (watched) [[unlikely]] {
+      watch_node_begin(node, grads);
+    }
+    node.apply(grads, results);
+    if (watched) [[unlikely]] {
+      watch_node_end(node, grads, results);
+    }
+    if (!retain_graph) node.release();
+    grads.clear();  // a gradient passed on as it came may be added into
+  }
+  for (size_t i = 0; i < edges.size(); ++i) {
+    if (!node.wants(i)) {
+      results[i] = Tensor();
+    } else if (results[i].defined()) {
+      check_result(node, i, results[i]);
+    }
+    send(edges[i], std::move(results[i]));
   }
 }
 
-void Run::execute(std::vector<std::pair<Edge, Tensor>> roots) {
-  std::vector<Visit> visits = reachable(roots);
-  // Releasing a saved tensor may drop the last handle on a later node.
-  std::vector<IntrusivePtr<Node>> alive;
-  alive.reserve(visits.size());
-  for (const Visit& v : visits) {
-    v.node->pending.clear();  // what a failed run left behind
-    alive.emplace_back(v.node);
-  }
+void Run::execute(Roots roots) {
+  find_visits(roots);
   GradMode mode(create_graph);
   TrackViews views(create_graph);
   retain_graph = retain_graph || create_graph;
-  for (auto& [edge, g] : roots) send(edge, std::move(g));
-  for (const Visit& v : visits) {
-    collect(*v.node);
-    if (v.useful) run_node(*v.node);
-    v.node->pending.clear();
+  size_t outputs = 0;
+  for (const Visit& v : visits_) outputs += v.node->out().size();
+  std::vector<Tensor> pending(outputs);
+  Tensor* at = pending.data();
+  for (Visit& v : visits_) {
+    v.outer_pending = std::exchange(v.node->pending, at);
+    v.outer_wanted = std::exchange(v.node->wanted, v.wanted);
+    at += v.node->out().size();
   }
+  {
+    Restore restore{visits_};
+    for (auto& [edge, g] : roots) send(edge, std::move(g));
+    for (const Visit& v : visits_) {
+      after_hooks(*v.node);
+      if (v.useful) run_node(*v.node);
+      for (size_t i = 0; i < v.node->out().size(); ++i) v.node->pending[i] = Tensor();
+    }
+  }
+  for (TensorImpl* leaf : ready_) add_to_grad(leaf, std::move(leaves_[leaf].sum), create_graph);
 }
 
-Edge edge_of(const Tensor& t) {
-  Edge e;
-  refresh_history(t.impl(), Where::current());
-  if (t.impl()->grad_fn) {
-    e.node = t.impl()->grad_fn;
-    e.nr = t.impl()->output_nr;
-  } else {
-    e.leaf = t.handle();
-  }
-  return e;
-}
-
-std::pair<Edge, Tensor> root(const char* op, const Tensor& t, const Tensor& gradient,
+std::pair<Edge, Tensor> root(const char* op, const Tensor& t, size_t index, const Tensor& gradient,
                              const Where& where) {
-  if (!t.requires_grad())
-    throw_error(op, "the tensor does not require grad and has no history", where);
+  if (!t.defined() || !t.requires_grad()) {
+    throw_error(op,
+                "element " + std::to_string(index) +
+                    " of tensors does not require grad and does not have a grad_fn",
+                where);
+  }
   if (!gradient.defined()) {
     if (t.raw().numel() != 1) {
       throw_error(op,
-                  std::string("needs a gradient for an output of shape ") +
-                      to_text(t.raw_shape()).text + " (only a scalar's is implied)",
+                  std::string("grad can be implicitly created only for scalar outputs: needs a "
+                              "gradient for an output of shape ") +
+                      to_text(t.raw_shape()).text,
                   where, Code::kShapeMismatch);
     }
     return {edge_of(t), ones_like(t)};
@@ -230,23 +332,24 @@ std::pair<Edge, Tensor> root(const char* op, const Tensor& t, const Tensor& grad
   return {edge_of(t), gradient};
 }
 
-}  // namespace
-
-void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph,
-                      Where where) const {
-  TracerScope untraced(nullptr);
-  Run run;
-  run.retain_graph = retain_graph;
-  run.create_graph = create_graph;
-  std::vector<std::pair<Edge, Tensor>> roots;
-  roots.push_back(root("backward", *this, gradient, where));
-  run.execute(std::move(roots));
+Roots make_roots(const char* op, const std::vector<Tensor>& outputs,
+                 const std::vector<Tensor>& gradients, const Where& where) {
+  if (!gradients.empty() && gradients.size() != outputs.size()) {
+    throw_error(op,
+                "got " + std::to_string(outputs.size()) + " tensors and " +
+                    std::to_string(gradients.size()) + " gradients",
+                where);
+  }
+  Roots roots;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    roots.push_back(root(op, outputs[i], i, gradients.empty() ? Tensor() : gradients[i], where));
+  }
+  return roots;
 }
 
-std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                         const std::vector<Tensor>& grad_outputs, bool retain_graph,
-                         bool create_graph, bool allow_unused, Where where) {
-  TracerScope untraced(nullptr);
+// Collects the gradients of `inputs`; undefined where the outputs do not depend on one.
+std::vector<Tensor> collect(const char* op, Roots roots, const std::vector<Tensor>& inputs,
+                            bool retain_graph, bool create_graph, const Where& where) {
   Run run;
   run.retain_graph = retain_graph;
   run.create_graph = create_graph;
@@ -254,29 +357,57 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   run.collected.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].requires_grad()) {
-      throw_error("grad", "input " + std::to_string(i) + " does not require grad", where);
+      throw_error(
+          op, "one of the differentiated tensors does not require grad: input " + std::to_string(i),
+          where);
     }
-    Edge e = edge_of(inputs[i]);
-    if (e.node) {
-      run.node_slots[e.node.get()].emplace_back(e.nr, i);
-    } else {
-      run.leaf_slots[e.leaf.get()].push_back(i);
-    }
-  }
-  std::vector<std::pair<Edge, Tensor>> roots;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    roots.push_back(
-        root("grad", outputs[i], i < grad_outputs.size() ? grad_outputs[i] : Tensor(), where));
+    run.want(inputs[i], i);
   }
   run.execute(std::move(roots));
+  return std::move(run.collected);
+}
+
+}  // namespace
+
+void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gradients,
+              bool retain_graph, bool create_graph, const std::vector<Tensor>& inputs,
+              Where where) {
+  TracerScope untraced(nullptr);
+  Roots roots = make_roots("backward", tensors, gradients, where);
+  if (!inputs.empty()) {
+    std::vector<Tensor> g =
+        collect("backward", std::move(roots), inputs, retain_graph, create_graph, where);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (g[i].defined()) add_to_grad(inputs[i].impl(), std::move(g[i]), create_graph);
+    }
+    return;
+  }
+  Run run;
+  run.retain_graph = retain_graph;
+  run.create_graph = create_graph;
+  run.execute(std::move(roots));
+}
+
+void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph,
+                      const std::vector<Tensor>& inputs, Where where) const {
+  wick::backward({*this}, {gradient}, retain_graph, create_graph, inputs, where);
+}
+
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& grad_outputs, bool retain_graph,
+                         bool create_graph, bool allow_unused, Where where) {
+  TracerScope untraced(nullptr);
+  std::vector<Tensor> g = collect("grad", make_roots("grad", outputs, grad_outputs, where), inputs,
+                                  retain_graph, create_graph, where);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (run.collected[i].defined() || allow_unused) continue;
+    if (g[i].defined() || allow_unused) continue;
     throw_error("grad",
-                "the outputs do not depend on input " + std::to_string(i) +
-                    " (allow_unused = true gives an undefined gradient)",
+                "one of the differentiated tensors appears to not have been used in the graph: the "
+                "outputs do not depend on input " +
+                    std::to_string(i) + " (allow_unused = true gives an undefined gradient)",
                 where);
   }
-  return std::move(run.collected);
+  return g;
 }
 
 }  // namespace wick

@@ -27,19 +27,21 @@ constinit const Table kTable = make_table();
 
 const GradRow& grad_row(OpId op) { return *kTable.rows[static_cast<size_t>(op)]; }
 
-const void* GradCtx::raw_attrs() const { return node_.attrs.get(); }
-bool GradCtx::needs(size_t i) const { return node_.edges[i].needed(); }
+const void* GradCtx::raw_attrs() const { return node_.attrs(); }
+bool GradCtx::needs(size_t i) const { return node_.wants(i); }
 bool GradCtx::has(size_t i) const {
-  return i < node_.in.size() && node_.in[i].dtype != DType::kNone;
+  return i < node_.in().size() && node_.in()[i].dtype != DType::kNone;
 }
-const Shape& GradCtx::in_shape(size_t i) const { return node_.in[i].shape; }
-const Shape& GradCtx::out_shape(size_t i) const { return node_.out[i].shape; }
-DType GradCtx::in_dtype(size_t i) const { return node_.in[i].dtype; }
+Shape GradCtx::in_shape(size_t i) const { return node_.in()[i].shape(); }
+Shape GradCtx::out_shape(size_t i) const { return node_.out()[i].shape(); }
+DType GradCtx::in_dtype(size_t i) const { return node_.in()[i].dtype; }
 
-static Tensor unpack(const Node& node, const SavedTensor& saved, const char* role, size_t i) {
+const Tensor& unpack_saved(const Node& node, const SavedTensor& saved, const char* role, size_t i) {
   if (saved.tensor.defined() && saved.tensor.version() != saved.version) {
     const std::string& name = saved.tensor.name();
-    throw_error(display_name(node.op),
+    std::string op = node.name();
+    if (auto* call = dynamic_cast<const OpNode*>(&node)) op = display_name(call->op);
+    throw_error(op.c_str(),
                 std::string("its saved ") + role + " " + std::to_string(i) +
                     (name.empty() ? "" : " ('" + name + "')") + " " +
                     to_text(saved.tensor.raw_shape()).text +
@@ -51,20 +53,36 @@ static Tensor unpack(const Node& node, const SavedTensor& saved, const char* rol
   return saved.tensor;
 }
 
-Tensor GradCtx::in(size_t i) const { return unpack(node_, node_.saved_in[i], "input", i); }
+// Another handle on t's bytes with the history given by (node, nr) or, where both are null, none.
+static Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr) {
+  Tensor other = alias(t, t.raw());
+  if (!t.name().empty()) other.impl()->name = t.name();
+  if (node) {
+    other.impl()->requires_grad = true;
+    other.impl()->grad_fn = node;
+    other.impl()->output_nr = nr;
+  }
+  return other;
+}
+
+Tensor GradCtx::in(size_t i) const {
+  const Tensor& t = unpack_saved(node_, node_.saved_in(i), "input", i);
+  if (!grad_enabled() || !t.defined()) return t;
+  // The history it had when it was saved, whatever became of the handle since (detach_,
+  // requires_grad_). An input this op is constant in is a constant here too.
+  const Edge& e = node_.edges()[i];
+  if (e.node ? t.impl()->grad_fn == e.node : e.leaf ? t.requires_grad() : !t.requires_grad()) {
+    return t;
+  }
+  return e.leaf ? Tensor(e.leaf) : with_history(t, e.node, e.nr);
+}
 
 Tensor GradCtx::out(size_t i) const {
-  Tensor t = unpack(node_, node_.saved_out[i], "output", i);
+  const Tensor& t = unpack_saved(node_, node_.saved_out(i), "output", i);
   if (!grad_enabled()) return t;
   // Saved without its history (a node that owned its own output would never be freed): give it
   // back.
-  IntrusivePtr<TensorImpl> impl(new TensorImpl);
-  impl->storage = t.impl()->storage;
-  impl->view = t.impl()->view;
-  impl->requires_grad = true;
-  impl->grad_fn = IntrusivePtr<Node>(&node_);
-  impl->output_nr = static_cast<uint32_t>(i);
-  return Tensor(impl);
+  return with_history(t, IntrusivePtr<Node>(&node_), static_cast<uint32_t>(i));
 }
 
 Tensor sum_to(const Tensor& g, const Shape& shape) {

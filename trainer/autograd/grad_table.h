@@ -10,12 +10,13 @@
 namespace wick {
 
 class Node;
+class OpNode;
 
 // What a formula sees. Its ops go through the door: with create_graph they are recorded, so higher
 // orders come free.
 class GradCtx {
  public:
-  GradCtx(Node& node, Span<const Tensor> grads, Span<Tensor> results)
+  GradCtx(OpNode& node, Span<const Tensor> grads, Span<Tensor> results)
       : node_(node), grads_(grads), results_(results) {}
 
   template <class A>
@@ -28,8 +29,8 @@ class GradCtx {
   Tensor in(size_t i) const;       // saved forward input; the row must list it in saves_in
   Tensor out(size_t i = 0) const;  // saved forward output; the row must list it in saves_out
   bool has(size_t i) const;        // whether optional input i was given
-  const Shape& in_shape(size_t i) const;
-  const Shape& out_shape(size_t i) const;
+  Shape in_shape(size_t i) const;
+  Shape out_shape(size_t i) const;
   DType in_dtype(size_t i) const;
   // Gradient of output i; undefined when nothing flowed into it (a single-output op always has
   // one).
@@ -39,7 +40,7 @@ class GradCtx {
   void set(size_t i, Tensor gradient) { results_[i] = std::move(gradient); }
 
  private:
-  Node& node_;
+  OpNode& node_;
   Span<const Tensor> grads_;
   Span<Tensor> results_;
 };

@@ -1,47 +1,187 @@
 #include "trainer/autograd/node.h"
 
 #include <atomic>
-#include <vector>
+#include <bit>
+#include <cctype>
+#include <cstring>
+#include <new>
 
+#include "trainer/autograd/hooks.h"
+#include "trainer/tensor/block_pool.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick {
 namespace {
 
-std::atomic<uint64_t> g_sequence{1};
+constinit std::atomic<uint64_t> g_sequence{1};
 
-// A long chain of nodes must not be freed by recursion: nodes wait here for the outermost
-// destructor, which owns the list (a pointer, so that nothing is destroyed at thread exit before
-// the last tensor).
-thread_local std::vector<IntrusivePtr<Node>>* g_waiting = nullptr;
+// Nodes that died while another node's destructor ran wait here for it.
+constinit thread_local Node* g_dead = nullptr;
+constinit thread_local bool g_freeing = false;
 
-void save(const Tensor& t, bool strip_history, SavedTensor* slot) {
+size_t align8(size_t n) { return (n + 7) / 8 * 8; }
+
+void save(const Tensor& t, bool strip_history, OpId op, const Where& where, SavedTensor* slot) {
+  if (t.is_inference()) {
+    throw_error(display_name(op),
+                "inference tensors cannot be saved for backward: clone() it outside of "
+                "InferenceMode and use the clone",
+                where);
+  }
   slot->tensor = strip_history ? alias(t, t.raw()) : t;
   slot->version = t.version();
 }
 
-bool in_mask(uint32_t mask, size_t i) { return (mask >> (i < 31 ? i : 31) & 1) != 0; }
-
 }  // namespace
 
-// Nodes are kept alive through both edges and saved inputs, so the edges go first.
+Edge edge_of(const Tensor& t) {
+  Edge e;
+  refresh_history(t.impl(), Where::current());
+  if (t.impl()->grad_fn) {
+    e.node = t.impl()->grad_fn;
+    e.nr = t.impl()->output_nr;
+  } else {
+    e.leaf = t.handle();
+  }
+  return e;
+}
+
+Node::Node() = default;
 Node::~Node() {
-  unlink();
-  std::vector<IntrusivePtr<Node>> own;
-  bool outermost = g_waiting == nullptr;
-  if (outermost) g_waiting = &own;
-  for (Edge& e : edges) {
-    if (e.node) g_waiting->push_back(std::move(e.node));
+  for (size_t i = 0; i < num_in_; ++i) edges_[i].~Edge();
+}
+
+void Node::dispose(Node* node) {
+  if (g_freeing) {
+    node->next_dead_ = g_dead;
+    g_dead = node;
+    return;
   }
-  saved_in.clear();
-  saved_out.clear();
-  if (!outermost) return;
-  while (!own.empty()) {
-    IntrusivePtr<Node> next = std::move(own.back());
-    own.pop_back();
+  g_freeing = true;
+  while (node != nullptr) {
+    size_t bytes = node->block_bytes_;
+    node->unlink();
+    node->~Node();
+    pool_give(node, bytes);
+    node = g_dead;
+    if (node != nullptr) g_dead = node->next_dead_;
   }
-  g_waiting = nullptr;
+  g_freeing = false;
+}
+
+void* Node::take(size_t bytes) {
+  void* block = pool_take(bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+// Inputs and outputs of the first output's shape share its dims.
+Node::Layout Node::layout(size_t header, Span<const Tensor* const> in, Span<const Tensor> out,
+                          size_t extra) {
+  Layout at{};
+  at.edges = align8(header);
+  at.metas = at.edges + in.size() * sizeof(Edge);
+  at.dims = at.metas + (in.size() + out.size()) * sizeof(ValueMeta);
+  size_t dims = 0;
+  const Shape* first = out.size() > 0 ? &out[0].raw_shape() : nullptr;
+  if (first != nullptr) dims += static_cast<size_t>(first->rank());
+  for (size_t i = 1; i < out.size(); ++i) dims += static_cast<size_t>(out[i].rank());
+  for (const Tensor* t : in) {
+    if (t == nullptr || !t->defined()) continue;
+    if (first == nullptr || !(t->raw_shape() == *first)) dims += static_cast<size_t>(t->rank());
+  }
+  at.extra = at.dims + dims * sizeof(int64_t);
+  at.bytes = at.extra + align8(extra);
+  return at;
+}
+
+void Node::fill(const Layout& at, Span<const Tensor* const> in, Span<const Tensor> out,
+                uint32_t nondiff_in, const Where& line) {
+  char* block = reinterpret_cast<char*>(this);
+  block_bytes_ = static_cast<uint32_t>(at.bytes);
+  sequence = g_sequence.fetch_add(1, std::memory_order_relaxed);
+  where = line;
+  path = module_path_text();
+  extra_ = block + at.extra;
+  edges_ = reinterpret_cast<Edge*>(block + at.edges);
+  in_ = reinterpret_cast<ValueMeta*>(block + at.metas);
+  out_ = in_ + in.size();
+  auto* dims = reinterpret_cast<int64_t*>(block + at.dims);
+  auto describe = [&](ValueMeta* meta, const Tensor& t) {
+    const Shape& s = t.raw_shape();
+    new (meta) ValueMeta{dims, static_cast<uint8_t>(s.rank()), t.dtype()};
+    if (meta != out_ && num_out_ > 0 && s == out[0].raw_shape()) {
+      meta->dims = out_[0].dims;
+      return;
+    }
+    for (int64_t d : s) *dims++ = d;
+  };
+  for (size_t i = 0; i < out.size(); ++i) {
+    describe(&out_[i], out[i]);
+    num_out_ = static_cast<uint32_t>(i + 1);
+  }
+  for (size_t i = 0; i < in.size(); ++i) {
+    auto* e = new (&edges_[i]) Edge;
+    new (&in_[i]) ValueMeta;
+    num_in_ = static_cast<uint32_t>(i + 1);
+    if (in[i] == nullptr || !in[i]->defined()) continue;
+    describe(&in_[i], *in[i]);
+    if (in[i]->requires_grad() && !in_mask(nondiff_in, i)) *e = edge_of(*in[i]);
+  }
+}
+
+void attach(const Tensor& t, IntrusivePtr<Node> node, size_t nr) {
+  TensorImpl* impl = t.impl();
+  bool retains = impl->retains_grad;
+  if (retains) stop_retaining(impl);
+  impl->requires_grad = true;
+  impl->grad_fn = std::move(node);
+  impl->output_nr = static_cast<uint32_t>(nr);
+  if (retains) start_retaining(impl);
+}
+
+std::string backward_name(const std::string& op) {
+  std::string name;
+  bool up = true;
+  for (char c : op) {
+    if (c == '_') {
+      up = true;
+      continue;
+    }
+    name += up ? static_cast<char>(toupper(static_cast<unsigned char>(c))) : c;
+    up = isdigit(static_cast<unsigned char>(c)) != 0;  // max_pool2d: MaxPool2D
+  }
+  return name + "Backward0";
+}
+
+std::string OpNode::name() const { return backward_name(display_name(op)); }
+
+void OpNode::apply(Span<const Tensor> grads, Span<Tensor> results) {
+  GradCtx ctx(*this, grads, results);
+  row.formula(ctx);
+}
+
+void OpNode::release() {
+  released_ = released_ || !saved_.empty();
+  saved_.clear();
+}
+
+void OpNode::set_attrs(const void* attrs, size_t bytes) { memcpy(extra_, attrs, bytes); }
+
+namespace {
+// How many inputs (of n) below i the mask names.
+size_t rank_in_mask(uint32_t mask, size_t i) {
+  if (i < 31) return static_cast<size_t>(std::popcount(mask & ((uint32_t{1} << i) - 1)));
+  return static_cast<size_t>(std::popcount(mask & 0x7fffffffu)) + (mask >> 31 != 0 ? i - 31 : 0);
+}
+}  // namespace
+
+const SavedTensor& OpNode::saved_in(size_t i) const {
+  return saved_[rank_in_mask(row.saves_in, i)];
+}
+const SavedTensor& OpNode::saved_out(size_t i) const {
+  return saved_[rank_in_mask(row.saves_in, in().size()) + rank_in_mask(row.saves_out, i)];
 }
 
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
@@ -56,41 +196,24 @@ void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tenso
   for (const Tensor& t : out) float_out = float_out || is_float(t.dtype());
   if (!any || !float_out) return;
 
-  IntrusivePtr<Node> node(new Node);
-  node->op = op;
-  node->row = &row;
-  if (size_t bytes = find_op(op)->attrs->size; attrs != nullptr && bytes > 0)
-    memcpy(node->attrs.bytes, attrs, bytes);
-  node->sequence = g_sequence.fetch_add(1, std::memory_order_relaxed);
-  node->where = where;
-  node->edges.resize(in.size());
-  node->in.resize(in.size());
-  node->saved_in.resize(in.size());
-  node->out.resize(out.size());
-  node->saved_out.resize(out.size());
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (in[i] == nullptr || !in[i]->defined()) continue;
-    const Tensor& t = *in[i];
-    node->in[i] = {t.dtype(), t.raw_shape()};
-    if (in_mask(row.saves_in, i)) save(t, false, &node->saved_in[i]);
-    if (!t.requires_grad() || in_mask(row.nondiff_in, i)) continue;
-    Edge& e = node->edges[i];
-    refresh_history(t.impl(), where);
-    if (t.impl()->grad_fn) {
-      e.node = t.impl()->grad_fn;
-      e.nr = t.impl()->output_nr;
-    } else {
-      e.leaf = t.handle();
+  size_t kept_in = rank_in_mask(row.saves_in, in.size());
+  size_t kept = kept_in + rank_in_mask(row.saves_out, out.size());
+  size_t attr_bytes = attrs != nullptr ? find_op(op)->attrs->size : 0;
+  auto node = make_node<OpNode>(in, out, row.nondiff_in, where, attr_bytes, op, row, kept);
+  if (attr_bytes > 0) node->set_attrs(attrs, attr_bytes);
+  if (kept > 0) {
+    SavedTensor* slot = node->saved().data();
+    for (size_t i = 0; i < in.size() && row.saves_in != 0; ++i) {
+      if (!in_mask(row.saves_in, i)) continue;
+      if (in[i] != nullptr && in[i]->defined()) save(*in[i], false, op, where, slot);
+      ++slot;
+    }
+    for (size_t i = 0; i < out.size() && row.saves_out != 0; ++i) {
+      if (in_mask(row.saves_out, i)) save(out[i], true, op, where, slot++);
     }
   }
   for (size_t i = 0; i < out.size(); ++i) {
-    node->out[i] = {out[i].dtype(), out[i].raw_shape()};
-    if (in_mask(row.saves_out, i)) save(out[i], true, &node->saved_out[i]);
-    if (!is_float(out[i].dtype())) continue;
-    TensorImpl* impl = out[i].impl();
-    impl->requires_grad = true;
-    impl->grad_fn = node;
-    impl->output_nr = static_cast<uint32_t>(i);
+    if (is_float(out[i].dtype())) attach(out[i], node, i);
   }
 }
 

@@ -1,7 +1,11 @@
-// Tape nodes: one a recorded call.
+// Nodes of the graph that backward walks. One a recorded call (OpNode); other functions with a
+// gradient of their own (custom Function, in-place writes) are subclasses. A node is one pooled
+// block: itself, then its edges and the metadata of its inputs and outputs.
 #pragma once
 
+#include <memory>
 #include <source_location>
+#include <string>
 
 #include "runtime/ops/op_info.h"
 #include "trainer/autograd/grad_table.h"
@@ -11,49 +15,145 @@
 
 namespace wick {
 
-// A tensor kept for backward, with the version its bytes had then.
-struct SavedTensor {
-  Tensor tensor;
-  uint32_t version = 0;
-};
+struct NodeHooks;
+class Node;
 
 // Where the gradient of an input goes: output `nr` of `node`, or a leaf's .grad. Both null: not
 // needed.
 struct Edge {
   IntrusivePtr<Node> node;
-  uint32_t nr = 0;
   IntrusivePtr<TensorImpl> leaf;
+  uint32_t nr = 0;
   bool needed() const { return node || leaf; }
 };
+// Where the gradient of `t`, which requires grad, goes.
+Edge edge_of(const Tensor& t);
 
+// dtype and shape of an input or output of the forward call; the dims lie in the node's block.
 struct ValueMeta {
-  DType dtype = DType::kNone;
-  Shape shape;
+  const int64_t* dims = nullptr;
+  uint8_t rank = 0;
+  DType dtype = DType::kNone;  // kNone: the input was absent
+  Shape shape() const { return Shape(Span<const int64_t>(dims, rank)); }
 };
 
-class Node final : public Counted, public LiveNode {
- public:
-  ~Node();
+// A tensor kept for backward, with the version its bytes had then.
+struct SavedTensor {
+  Tensor tensor;
+  uint32_t version = 0;
+};
+// The bytes as they were saved, or an error that names both lines.
+const Tensor& unpack_saved(const Node& node, const SavedTensor& saved, const char* role, size_t i);
 
-  OpId op = OpId::kNone;
-  const GradRow* row = nullptr;
-  AnyAttrs attrs;
+class Node : public Counted, public LiveNode {
+ public:
+  // "MulBackward0"
+  virtual std::string name() const = 0;
+  // grads: one an output, undefined where nothing arrived (at least one did). results: one an edge,
+  // left undefined where the gradient is zero. May be called again unless released.
+  virtual void apply(Span<const Tensor> grads, Span<Tensor> results) = 0;
+  // Frees what was saved. After it apply() is an error.
+  virtual void release() {}
+  virtual bool released() const { return false; }
+
+  Span<Edge> edges() { return {edges_, num_in_}; }
+  Span<const Edge> edges() const { return {edges_, num_in_}; }
+  Span<const ValueMeta> in() const { return {in_, num_in_}; }
+  Span<const ValueMeta> out() const { return {out_, num_out_}; }
+
   uint64_t sequence = 0;  // ascends with creation: a node's consumers have higher numbers
   Where where;            // the forward call's line
-  SmallVector<Edge, 3> edges;
-  SmallVector<ValueMeta, 3> in, out;
-  SmallVector<SavedTensor, 3> saved_in,
-      saved_out;  // empty slots where the row's formula does not ask
-  bool released = false;
+  IntrusivePtr<const PathText> path;  // the module the call was made in; null: none
+  std::unique_ptr<NodeHooks> hooks;   // of the outputs' tensors
 
-  // The engine's, during one backward; sums of the gradients that arrived for each output.
-  SmallVector<Tensor, 1> pending;
+  // The engine's, during a run: sums of the gradients that arrived, one an output (null outside of
+  // runs), and which edges lead to a gradient that was asked for (bit 63: all from 63 on).
+  Tensor* pending = nullptr;
+  uint64_t wanted = ~uint64_t{0};
   uint64_t visited = 0;
+  bool wants(size_t i) const {
+    return edges_[i].needed() && (wanted >> (i < 63 ? i : 63) & 1) != 0;
+  }
+
+  // Last handle gone. A chain of nodes is freed without recursion.
+  static void dispose(Node* node);
+
+ protected:
+  Node();
+  virtual ~Node();
+
+ private:
+  template <class N, class... Args>
+  friend IntrusivePtr<N> make_node(Span<const Tensor* const> in, Span<const Tensor> out,
+                                   uint32_t nondiff_in, const Where& where, size_t extra,
+                                   Args&&... args);
+  struct Layout {
+    size_t edges, metas, dims, extra, bytes;  // offsets from the node, and the block's size
+  };
+  static Layout layout(size_t header, Span<const Tensor* const> in, Span<const Tensor> out,
+                       size_t extra);
+  static void* take(size_t bytes);
+  void fill(const Layout& at, Span<const Tensor* const> in, Span<const Tensor> out,
+            uint32_t nondiff_in, const Where& where);
+
+  Edge* edges_ = nullptr;
+  ValueMeta *in_ = nullptr, *out_ = nullptr;
+  uint32_t num_in_ = 0, num_out_ = 0;
+  size_t block_bytes_ = 0;
+  Node* next_dead_ = nullptr;
+
+ protected:
+  char* extra_ = nullptr;  // the bytes asked for with make_node, 8-byte aligned
+};
+
+// A node of type N for a call with these inputs and outputs, its edges set. attach() makes it their
+// grad_fn.
+template <class N, class... Args>
+IntrusivePtr<N> make_node(Span<const Tensor* const> in, Span<const Tensor> out, uint32_t nondiff_in,
+                          const Where& where, size_t extra, Args&&... args) {
+  Node::Layout at = Node::layout(sizeof(N), in, out, extra);
+  void* block = Node::take(at.bytes);
+  IntrusivePtr<N> node(new (block) N(std::forward<Args>(args)...));
+  node->fill(at, in, out, nondiff_in, where);
+  return node;
+}
+// Makes `node` the history of `t`, as its output nr.
+void attach(const Tensor& t, IntrusivePtr<Node> node, size_t nr);
+
+// A recorded call of an op row.
+class OpNode final : public Node {
+ public:
+  OpNode(OpId id, const GradRow& r, size_t saved) : op(id), row(r), saved_(saved) {}
+  ~OpNode() override = default;
+  std::string name() const override;
+  void apply(Span<const Tensor> grads, Span<Tensor> results) override;
+  void release() override;
+  bool released() const override { return released_; }
+
+  const void* attrs() const { return extra_; }
+  void set_attrs(const void* attrs, size_t bytes);
+  // What the row's formula asks for: the inputs of saves_in in order, then the outputs of
+  // saves_out.
+  Span<SavedTensor> saved() { return saved_; }
+  const SavedTensor& saved_in(size_t i) const;
+  const SavedTensor& saved_out(size_t i) const;
+
+  const OpId op;
+  const GradRow& row;
+
+ private:
+  bool released_ = false;
+  SmallVector<SavedTensor, 2> saved_;
 };
 
 // Tape entry of a call with at least one input that requires grad. Sets grad_fn of the
 // differentiable outputs.
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where);
+
+// "MulBackward0" of "mul".
+std::string backward_name(const std::string& op);
+
+inline bool in_mask(uint32_t mask, size_t i) { return (mask >> (i < 31 ? i : 31) & 1) != 0; }
 
 }  // namespace wick

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace wick {
 
-// Base of counted objects. Handles may be copied from any thread.
+// Base of counted objects. Handles may be copied from any thread. A class with a static
+// dispose(T*) is freed by that, else by delete.
 class Counted {
  public:
   Counted() = default;
@@ -33,13 +35,16 @@ class IntrusivePtr {
     if (p_ != nullptr) p_->add_ref();
   }
   IntrusivePtr(const IntrusivePtr& o) : IntrusivePtr(o.p_) {}
+  template <class D>
+    requires std::is_convertible_v<D*, T*>
+  IntrusivePtr(const IntrusivePtr<D>& o) : IntrusivePtr(o.get()) {}  // NOLINT: as pointers do
   IntrusivePtr(IntrusivePtr&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   IntrusivePtr& operator=(IntrusivePtr o) noexcept {
     std::swap(p_, o.p_);
     return *this;
   }
   ~IntrusivePtr() {
-    if (p_ != nullptr && p_->drop_ref()) delete p_;
+    if (p_ != nullptr && p_->drop_ref()) free_object();
   }
   T* get() const { return p_; }
   T* operator->() const { return p_; }
@@ -48,6 +53,14 @@ class IntrusivePtr {
   friend bool operator==(const IntrusivePtr& a, const IntrusivePtr& b) { return a.p_ == b.p_; }
 
  private:
+  void free_object() {
+    static_assert(sizeof(T) > 0, "needs the whole class");
+    if constexpr (requires { std::remove_const_t<T>::dispose(nullptr); }) {
+      std::remove_const_t<T>::dispose(const_cast<std::remove_const_t<T>*>(p_));
+    } else {
+      delete p_;
+    }
+  }
   T* p_ = nullptr;
 };
 

@@ -9,6 +9,7 @@ class Watcher;
 
 struct Modes {
   bool grad = true;
+  bool inference = false;
   bool reference = false;
   bool track_views = true;  // false inside a backward that records nothing
   TraceHook* trace_hook = nullptr;

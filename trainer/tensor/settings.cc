@@ -37,6 +37,17 @@ void set_trace_hook(TraceHook* hook) { g_modes.trace_hook = hook; }
 bool grad_enabled() { return g_modes.grad; }
 GradMode::GradMode(bool on) : saved_(g_modes.grad) { g_modes.grad = on; }
 GradMode::~GradMode() { g_modes.grad = saved_; }
+void set_grad_enabled(bool on) { g_modes.grad = on; }
+
+bool inference_mode_enabled() { return g_modes.inference; }
+InferenceMode::InferenceMode(bool on) : saved_grad_(g_modes.grad), saved_(g_modes.inference) {
+  g_modes.inference = on;
+  g_modes.grad = !on;
+}
+InferenceMode::~InferenceMode() {
+  g_modes.inference = saved_;
+  g_modes.grad = saved_grad_;
+}
 
 ReferenceKernelsScope::ReferenceKernelsScope() : saved_(g_modes.reference) {
   g_modes.reference = true;

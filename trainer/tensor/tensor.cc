@@ -6,8 +6,11 @@
 
 #include "runtime/core/half.h"
 #include "runtime/kernels/copy.h"
+#include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
+#include "trainer/tensor/block_pool.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
 
@@ -59,7 +62,19 @@ void print(const TensorView& v, int dim, int64_t offset, std::string* out) {
 }  // namespace
 
 TensorImpl::TensorImpl() : id(g_next_id.fetch_add(1, std::memory_order_relaxed)) {}
-TensorImpl::~TensorImpl() = default;
+TensorImpl::~TensorImpl() {
+  if (retains_grad) stop_retaining(this);
+}
+void TensorImpl::dispose(TensorImpl* t) {
+  t->~TensorImpl();
+  pool_give(t, sizeof(TensorImpl));
+}
+void* TensorImpl::operator new(size_t bytes) {
+  void* block = pool_take(bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void TensorImpl::operator delete(void* block) { pool_give(block, sizeof(TensorImpl)); }
 
 Tensor new_tensor(const Shape& shape, DType dtype, const Where& born) {
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
@@ -68,6 +83,7 @@ Tensor new_tensor(const Shape& shape, DType dtype, const Where& born) {
   IntrusivePtr<TensorImpl> impl(new TensorImpl);
   impl->storage = Storage::create(*bytes, born);
   impl->view = TensorView(impl->storage->data(), dtype, shape);
+  impl->inference = modes().inference;
   return Tensor(std::move(impl));
 }
 
@@ -75,6 +91,7 @@ Tensor alias(const Tensor& base, const TensorView& view) {
   IntrusivePtr<TensorImpl> impl(new TensorImpl);
   impl->storage = base.impl()->storage;
   impl->view = view;
+  impl->inference = base.impl()->inference;
   return Tensor(std::move(impl));
 }
 
@@ -143,12 +160,24 @@ std::string Tensor::to_string(Where where) const {
 }
 
 const Tensor& Tensor::requires_grad_(bool on, Where where) const {
-  if (!is_leaf())
-    throw_error("requires_grad_", "only a leaf's can be set; use detach() first", where);
+  if (!is_leaf()) {
+    if (on) return *this;
+    throw_error("requires_grad_",
+                "you can only change requires_grad flags of leaf variables: use detach() to get a "
+                "tensor without history",
+                where);
+  }
+  if (on && is_inference() && !modes().inference) {
+    throw_error("requires_grad_",
+                "setting requires_grad=True on an inference tensor outside InferenceMode is not "
+                "allowed: clone() it first",
+                where);
+  }
   if (on && !is_float(dtype())) {
     throw_error("requires_grad_",
-                std::string("needs a floating-point tensor, got ") + dtype_name(dtype()), where,
-                Code::kTypeMismatch);
+                std::string("only Tensors of floating point dtype can require gradients, got ") +
+                    dtype_name(dtype()),
+                where, Code::kTypeMismatch);
   }
   impl_->requires_grad = on;
   return *this;
@@ -163,6 +192,15 @@ Tensor Tensor::detach() const {
     tracer->on_call({OpId::kIdentity, nullptr, in, {&t, 1}, Where::current()});
   }
   return t;
+}
+
+const Tensor& Tensor::detach_(Where where) const {
+  static_cast<void>(where);
+  if (impl_->retains_grad) stop_retaining(impl());
+  impl_->grad_fn = {};
+  impl_->output_nr = 0;
+  impl_->requires_grad = false;
+  return *this;
 }
 
 Tensor Tensor::named(std::string name) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <source_location>
@@ -17,8 +18,10 @@
 
 namespace wick {
 
+class GradFn;
 class Node;
 class Tensor;
+struct TensorHooks;
 struct ViewInfo;
 using Where = std::source_location;
 
@@ -49,10 +52,28 @@ class TensorImpl final : public Counted {
   uint32_t output_nr = 0;      // which output of grad_fn this is
   IntrusivePtr<Node> grad_fn;  // null: a leaf
   IntrusivePtr<TensorImpl> grad;
+  std::shared_ptr<TensorHooks> hooks;  // a leaf's; those of a result are its node's
+  bool retains_grad = false;           // a result's gradient is kept in .grad too
+  bool inference = false;              // made under InferenceMode
   std::string name;
   std::unique_ptr<ViewInfo> view_of;  // null: not a view, nothing to keep up to date
   uint32_t generation = 0;            // of this base's history: raised when a write changes it
   uint32_t reshapes = 0;              // how often the shape was changed in place
+
+  static void dispose(TensorImpl* t);  // blocks are pooled
+  static void* operator new(size_t bytes);
+  static void operator delete(void* block);
+};
+
+// Takes a hook off again. Dropping the handle leaves the hook.
+class HookHandle {
+ public:
+  HookHandle() = default;
+  explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+  void remove();
+
+ private:
+  std::function<void()> remove_;
 };
 
 class Tensor {
@@ -112,12 +133,39 @@ class Tensor {
     if (impl_->view_of) up_to_date();
     return !impl_->grad_fn;
   }
+  GradFn grad_fn() const;  // trainer/autograd/grad_fn.h; empty for a leaf
+  // A result keeps its gradient in .grad too. Nothing to do for a leaf.
+  void retain_grad(Where where = Where::current()) const;
+  bool retains_grad() const { return impl_->retains_grad; }
+  // f(gradient) runs in every backward, once the gradient is complete, hooks in order of
+  // registration. A tensor it returns (same shape and dtype) replaces the gradient from there on.
+  template <class F>
+  HookHandle register_hook(F f, Where where = Where::current()) const {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, const Tensor&>>) {
+      return add_hook(
+          [f = std::move(f)](const Tensor& g) {
+            f(g);
+            return Tensor();
+          },
+          where);
+    } else {
+      return add_hook(std::move(f), where);
+    }
+  }
+  // f(this) runs after a backward has added to this leaf's .grad; that backward then adds to it as
+  // soon as the gradient is complete, not at its end.
+  HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor&)> f,
+                                                Where where = Where::current()) const;
+  bool is_inference() const { return impl_ && impl_->inference; }
   Tensor grad() const { return impl_->grad ? Tensor(impl_->grad) : Tensor(); }
   void set_grad(const Tensor& g) const { impl_->grad = g.impl_; }
-  // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves.
+  // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves,
+  // or of `inputs` alone where given. A backward that throws leaves every .grad as it was.
   void backward(const Tensor& gradient = Tensor(), bool retain_graph = false,
-                bool create_graph = false, Where where = Where::current()) const;
-  Tensor detach() const;  // shares the bytes, not the history
+                bool create_graph = false, const std::vector<Tensor>& inputs = {},
+                Where where = Where::current()) const;
+  Tensor detach() const;                                        // shares the bytes, not the history
+  const Tensor& detach_(Where where = Where::current()) const;  // this becomes a leaf
   Tensor named(std::string name) const;
   const std::string& name() const { return impl_->name; }
 
@@ -167,6 +215,7 @@ class Tensor {
   void set_data(const Tensor& other) const;
 
  private:
+  HookHandle add_hook(std::function<Tensor(const Tensor&)> f, Where where) const;
   void check_access(const char* what, DType dtype, const Where& where, bool write) const;
   void up_to_date(const Where& where = Where::current()) const;  // a view's history
 
@@ -232,6 +281,7 @@ std::vector<T> Tensor::to_vector(Where where) const {
 
 // -- the thread's gradient mode
 bool grad_enabled();
+void set_grad_enabled(bool on);
 class GradMode {
  public:
   explicit GradMode(bool on);
@@ -242,10 +292,27 @@ class GradMode {
  private:
   bool saved_;
 };
-// { NoGrad guard; ... }: ops inside are not recorded.
+// { NoGrad guard; ... }: ops inside are not recorded. EnableGrad: they are, also under NoGrad.
 class NoGrad : GradMode {
  public:
   NoGrad() : GradMode(false) {}
 };
+class EnableGrad : GradMode {
+ public:
+  EnableGrad() : GradMode(true) {}
+};
+// NoGrad whose results may never take part in autograd: they keep no version, and saving one for
+// backward later is an error. Views of tensors from outside stay what their base is.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool on = true);
+  ~InferenceMode();
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+
+ private:
+  bool saved_grad_, saved_;
+};
+bool inference_mode_enabled();
 
 }  // namespace wick

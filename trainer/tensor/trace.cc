@@ -26,4 +26,14 @@ std::string module_path() {
   return path;
 }
 
+IntrusivePtr<const PathText> module_path_text() {
+  if (g_scope == nullptr) return {};
+  if (!g_scope->text_) {
+    auto* made = new PathText;
+    made->text = module_path();
+    g_scope->text_ = IntrusivePtr<const PathText>(made);
+  }
+  return g_scope->text_;
+}
+
 }  // namespace wick

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/ops/op_info.h"
+#include "trainer/tensor/intrusive.h"
 
 namespace wick {
 
@@ -55,6 +56,11 @@ class TracerScope {
 
 // Where in the model this thread is: "layer1.0.conv1", "" outside of modules.
 std::string module_path();
+// The same, made once a module call and shared; null outside of modules.
+struct PathText final : Counted {
+  std::string text;
+};
+IntrusivePtr<const PathText> module_path_text();
 
 // Pushed by nn::Module around its forward. `name` must outlive the scope; "" adds nothing to the
 // path.
@@ -67,8 +73,10 @@ class ModuleScope {
 
  private:
   friend std::string module_path();
+  friend IntrusivePtr<const PathText> module_path_text();
   const std::string* name_;
   ModuleScope* outer_;
+  IntrusivePtr<const PathText> text_;
 };
 
 }  // namespace wick

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/ops/op_info.h"
+#include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 
@@ -16,9 +17,12 @@ bool is_history_view(const TensorImpl* t) {
 }
 
 void take_history(TensorImpl* t, const Tensor& from) {
+  bool retains = t->retains_grad;
+  if (retains) stop_retaining(t);
   t->grad_fn = from.impl()->grad_fn;
   t->output_nr = from.impl()->output_nr;
   t->requires_grad = from.impl()->requires_grad;
+  if (retains && t->grad_fn) start_retaining(t);
 }
 
 // A handle on the bytes of `like` that a tape entry can give a history to.
