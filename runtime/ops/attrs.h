@@ -317,6 +317,17 @@ struct TriluAttrs {
   int64_t upper = 1, k = 0;  // k: the diagonal, > 0 above the main one
 };
 WICK_ATTR_FIELDS(TriluAttrs, WICK_FIELD(TriluAttrs, 1, upper), WICK_FIELD(TriluAttrs, 2, k));
+struct TriangularAttrs {
+  int64_t upper = 0, transpose = 0, unitriangular = 0;
+};
+WICK_ATTR_FIELDS(TriangularAttrs, WICK_FIELD(TriangularAttrs, 1, upper),
+                 WICK_FIELD(TriangularAttrs, 2, transpose),
+                 WICK_FIELD(TriangularAttrs, 3, unitriangular));
+
+struct FactorAttrs {
+  int64_t full = 0;
+};  // 1: square orthogonal factors, 0: min(m, n) columns
+WICK_ATTR_FIELDS(FactorAttrs, WICK_FIELD(FactorAttrs, 1, full));
 
 // Biggest attribute struct: what a by-value holder of any attributes needs.
 constexpr size_t kMaxAttrBytes = 544;

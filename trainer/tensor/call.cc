@@ -92,6 +92,7 @@ std::string display_name(OpId op) {
     case OpId::kHardSwish: return "hardswish";
     case OpId::kHardSigmoid: return "hardsigmoid";
     case OpId::kClip: return "clamp";
+    case OpId::kSlogDet: return "slogdet";
     default: break;
   }
   const OpInfo* info = find_op(op);

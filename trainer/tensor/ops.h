@@ -6,5 +6,6 @@
 #include "trainer/tensor/ops/elementwise.h"
 #include "trainer/tensor/ops/layout.h"
 #include "trainer/tensor/ops/linalg.h"
+#include "trainer/tensor/ops/matmul.h"
 #include "trainer/tensor/ops/nn.h"
 #include "trainer/tensor/ops/reduce.h"

@@ -5,6 +5,7 @@
 #include "runtime/ops/rules/elementwise-inl.h"
 #include "runtime/ops/rules/index-inl.h"
 #include "runtime/ops/rules/layout-inl.h"
+#include "runtime/ops/rules/linalg-inl.h"
 #include "runtime/ops/rules/matmul-inl.h"
 #include "runtime/ops/rules/norm-inl.h"
 #include "runtime/ops/rules/reduce-inl.h"

@@ -1,12 +1,362 @@
-#include "trainer/tensor/internal.h"
-#include "trainer/tensor/ops.h"
+#include "trainer/tensor/ops/linalg.h"
+
+#include <cmath>
+#include <limits>
+
+#include "trainer/tensor/ops/compose.h"
 
 namespace wick {
+namespace {
 
-Tensor matmul(const Arg& a, const Arg& b) { return call(OpId::kMatMul, NoAttrs{}, {a, b}); }
+const double kInf = std::numeric_limits<double>::infinity();
 
-Tensor linear(const Arg& x, const Arg& weight, const Tensor& bias) {
-  return call(OpId::kLinear, NoAttrs{}, {x, weight, {bias, x.where}});
+void need_matrices(const char* op, const Arg& a, bool square) {
+  const Tensor& t = a.tensor;
+  if (t.rank() < 2 || (square && dim_of(t, -1) != dim_of(t, -2))) {
+    bad_shape(
+        op, std::string("needs ") + (square ? "square matrices" : "matrices") + ", got " + text(t),
+        a.where);
+  }
+  if (t.dtype() == DType::kF32 || t.dtype() == DType::kF64) return;
+  throw_error(
+      op,
+      std::string("needs float32 or float64, got ") + dtype_name(t.dtype()) + ": convert with to()",
+      a.where, Code::kTypeMismatch);
 }
+
+Shape batch_of(const Tensor& t) {
+  Shape s;
+  for (int i = 0; i + 2 < t.rank(); ++i) s.push_back(t.raw_shape()[i]);
+  return s;
+}
+Tensor with_batch(const Tensor& t, const Shape& batch, const At& at) {
+  Shape s = batch;
+  s.push_back(dim_of(t, -2));
+  s.push_back(dim_of(t, -1));
+  return s == t.raw_shape() ? t : t.expand(s, at.where);
+}
+
+// Both sides with the batch dims they broadcast to.
+void broadcast_batches(const char* op, Tensor* a, Tensor* b, const At& at) {
+  Shape sa = batch_of(*a), sb = batch_of(*b), out;
+  const int rank = std::max(sa.rank(), sb.rank());
+  for (int i = rank; i > 0; --i) {
+    const int64_t da = i > sa.rank() ? 1 : sa[sa.rank() - i];
+    const int64_t db = i > sb.rank() ? 1 : sb[sb.rank() - i];
+    if (da != db && da != 1 && db != 1) {
+      bad_shape(op, "batches do not broadcast: " + text(*a) + " and " + text(*b), at.where);
+    }
+    out.push_back(da == 1 ? db : da);
+  }
+  *a = with_batch(*a, out, at);
+  *b = with_batch(*b, out, at);
+}
+
+void need_sides(const char* op, const Arg& a, const Arg& b, int64_t rows_a) {
+  if (a.tensor.dtype() != b.tensor.dtype()) {
+    throw_error(op,
+                std::string("both sides must have one dtype, got ") + dtype_name(a.tensor.dtype()) +
+                    " and " + dtype_name(b.tensor.dtype()),
+                a.where, Code::kTypeMismatch);
+  }
+  if (b.tensor.rank() >= 2 && dim_of(b.tensor, -2) == rows_a) return;
+  bad_shape(op, "the two sides do not fit: " + text(a.tensor) + " and " + text(b.tensor), a.where);
+}
+
+template <size_t n, class A>
+void call_into(OpId op, const A& attrs, const Arg& a, Tensor (&out)[n]) {
+  const Tensor* in[] = {&a.tensor};
+  call(op, &attrs, in, out, a.where);
+}
+
+}  // namespace
+
+namespace linalg {
+
+Tensor solve(const Arg& a, const Arg& b) {
+  const At at(a);
+  need_matrices("solve", a, true);
+  // PyTorch: b is a batch of vectors when it has one dim, or a's dims without the last.
+  const Tensor &x = a.tensor, &y = b.tensor;
+  bool vector = y.rank() == 1;
+  if (!vector && y.rank() == x.rank() - 1) {
+    vector = true;
+    for (int i = 0; i < y.rank(); ++i) vector = vector && y.raw_shape()[i] == x.raw_shape()[i];
+  }
+  Tensor left = x, right = vector ? y.unsqueeze(-1, a.where) : y;
+  need_sides("solve", a, at(right), dim_of(x, -1));
+  broadcast_batches("solve", &left, &right, at);
+  Tensor out = call(OpId::kSolve, NoAttrs{}, {at(left), at(right)});
+  return vector ? out.squeeze(-1, a.where) : out;
+}
+
+Tensor inv(const Arg& a) {
+  need_matrices("inverse", a, true);
+  return call(OpId::kInverse, NoAttrs{}, {a});
+}
+
+Tensor solve_triangular(const Arg& a, const Arg& b, bool upper, bool left, bool unitriangular) {
+  const At at(a);
+  need_matrices("solve_triangular", a, true);
+  if (!left) {  // x a = b is a^T x^T = b^T
+    if (b.tensor.rank() < 2) bad_shape("solve_triangular", "needs matrices", a.where);
+    Tensor x =
+        solve_triangular(at(mt(a.tensor, at)), at(mt(b.tensor, at)), !upper, true, unitriangular);
+    return mt(x, at);
+  }
+  need_sides("solve_triangular", a, b, dim_of(a.tensor, -1));
+  Tensor l = a.tensor, r = b.tensor;
+  broadcast_batches("solve_triangular", &l, &r, at);
+  return call(OpId::kTriangularSolve, TriangularAttrs{upper ? 1 : 0, 0, unitriangular ? 1 : 0},
+              {at(l), at(r)});
+}
+
+Tensor det(const Arg& a) {
+  need_matrices("det", a, true);
+  return call(OpId::kDet, NoAttrs{}, {a});
+}
+SlogdetResult slogdet(const Arg& a) {
+  need_matrices("slogdet", a, true);
+  Tensor out[2];
+  call_into(OpId::kSlogDet, NoAttrs{}, a, out);
+  return {out[0], out[1]};
+}
+
+Tensor cholesky(const Arg& a, bool upper) {
+  need_matrices("cholesky", a, true);
+  Tensor l = call(OpId::kCholesky, NoAttrs{}, {a});
+  return upper ? mt(l, At(a)) : l;
+}
+
+QrResult qr(const Arg& a, const std::string& mode) {
+  need_matrices("qr", a, false);
+  if (mode != "reduced" && mode != "complete" && mode != "r") {
+    throw_error("qr", "mode is \"reduced\", \"complete\" or \"r\", got \"" + mode + "\"", a.where);
+  }
+  Tensor out[2];
+  call_into(OpId::kQr, FactorAttrs{mode == "complete" ? 1 : 0}, a, out);
+  return {mode == "r" ? Tensor() : out[0], out[1]};
+}
+
+SvdResult svd(const Arg& a, bool full_matrices) {
+  need_matrices("svd", a, false);
+  Tensor out[3];
+  call_into(OpId::kSvd, FactorAttrs{full_matrices ? 1 : 0}, a, out);
+  return {out[0], out[1], out[2]};
+}
+Tensor svdvals(const Arg& a) { return svd(a, false).s; }
+
+EighResult eigh(const Arg& a, char uplo) {
+  need_matrices("eigh", a, true);
+  if (uplo != 'L' && uplo != 'U') throw_error("eigh", "uplo is 'L' or 'U'", a.where);
+  Tensor out[2];
+  if (uplo == 'L') {
+    call_into(OpId::kEigh, NoAttrs{}, a, out);
+  } else {
+    Tensor lower = mt(a.tensor, At(a));
+    call_into(OpId::kEigh, NoAttrs{}, {lower, a.where}, out);
+  }
+  return {out[0], out[1]};
+}
+Tensor eigvalsh(const Arg& a, char uplo) { return eigh(a, uplo).eigenvalues; }
+
+LstsqResult lstsq(const Arg& a, const Arg& b) {
+  const At at(a);
+  need_matrices("lstsq", a, false);
+  need_sides("lstsq", a, b, dim_of(a.tensor, -2));
+  Tensor x = a.tensor, y = b.tensor;
+  broadcast_batches("lstsq", &x, &y, at);
+  const int64_t m = dim_of(x, -2), n = dim_of(x, -1);
+  LstsqResult result;
+  if (m >= n) {
+    QrResult f = linalg::qr(at(x));
+    Tensor projected = matmul(at(mt(f.q, at)), at(y));
+    result.solution = solve_triangular(at(f.r), at(projected), true);
+  } else {  // the shortest solution: a^T = q r, x = q r^-T b
+    QrResult f = linalg::qr(at(mt(x, at)));
+    Tensor inner = solve_triangular(at(mt(f.r, at)), at(y), false);
+    result.solution = matmul(at(f.q), at(inner));
+  }
+  if (m > n) {
+    Tensor off = at(matmul(at(x), at(result.solution))) - at(y);
+    result.residuals = sum(at(square(at(off))), {-2});
+  } else {
+    result.residuals = empty({0}, x.dtype());
+  }
+  return result;
+}
+
+static double default_rtol(const Tensor& a) {
+  const double eps = a.dtype() == DType::kF32 ? std::numeric_limits<float>::epsilon()
+                                              : std::numeric_limits<double>::epsilon();
+  return eps * static_cast<double>(std::max(dim_of(a, -1), dim_of(a, -2)));
+}
+
+Tensor pinv(const Arg& a, std::optional<double> rtol) {
+  const At at(a);
+  need_matrices("pinv", a, false);
+  if (a.tensor.raw().numel() == 0) {
+    Shape s = batch_of(a.tensor);
+    s.push_back(dim_of(a.tensor, -1));
+    s.push_back(dim_of(a.tensor, -2));
+    return zeros(s, a.tensor.dtype());
+  }
+  SvdResult f = svd(a, false);
+  Tensor cut = at(amax(at(f.s), {-1}, true)) * rtol.value_or(default_rtol(a.tensor));
+  Tensor kept = gt(at(f.s), at(cut));
+  Tensor one = full({}, 1, f.s.dtype()), none = full({}, 0, f.s.dtype());
+  Tensor safe = where(at(kept), at(f.s), at(one));
+  Tensor inverse = where(at(kept), at(reciprocal(at(safe))), at(none));
+  Tensor left = at(mt(f.vh, at)) * at(inverse.unsqueeze(-2, a.where));
+  return matmul(at(left), at(mt(f.u, at)));
+}
+
+Tensor matrix_rank(const Arg& a, std::optional<double> rtol) {
+  const At at(a);
+  need_matrices("matrix_rank", a, false);
+  if (a.tensor.raw().numel() == 0) return zeros(batch_of(a.tensor), DType::kI64);
+  Tensor s = svdvals(at(a.tensor.detach()));
+  Tensor cut = at(amax(at(s), {-1}, true)) * rtol.value_or(default_rtol(a.tensor));
+  return sum(at(gt(at(s), at(cut)).to(DType::kI64, a.where)), {-1});
+}
+
+Tensor cond(const Arg& a, double p) {
+  const At at(a);
+  const bool spectral = p == 2 || p == -2;
+  need_matrices("cond", a, !spectral);
+  if (spectral) {
+    Tensor s = svdvals(a);
+    Tensor largest = amax(at(s), {-1}), smallest = amin(at(s), {-1});
+    return p == 2 ? at(largest) / at(smallest) : at(smallest) / at(largest);
+  }
+  return at(matrix_norm(a, p)) * at(matrix_norm(at(inv(a)), p));
+}
+
+Tensor vector_norm(const Arg& x, double ord, Dims dims, bool keepdim) {
+  const At at(x);
+  if (!is_float(x.tensor.dtype())) {
+    throw_error("vector_norm",
+                std::string("needs a floating-point tensor, got ") + dtype_name(x.tensor.dtype()),
+                x.where, Code::kTypeMismatch);
+  }
+  if (ord == 2) {
+    Tensor s = sum(at(mul(x, x)), dims, keepdim);
+    return where_positive(s, at, [&](const Tensor& safe) { return sqrt(at(safe)); });
+  }
+  Tensor magnitude = abs(x);
+  if (ord == kInf) return amax(at(magnitude), dims, keepdim);
+  if (ord == -kInf) return amin(at(magnitude), dims, keepdim);
+  if (ord == 0) return sum(at(ne(x, 0).to(x.tensor.dtype(), x.where)), dims, keepdim);
+  if (ord == 1) return sum(at(magnitude), dims, keepdim);
+  Tensor powers;
+  if (ord < 1 && ord > 0) {  // a zero's slope is infinite, its gradient 0
+    powers = where_positive(magnitude, at, [&](const Tensor& m) { return pow(at(m), ord); });
+  } else {
+    powers = pow(at(magnitude), ord);
+  }
+  Tensor s = sum(at(powers), dims, keepdim);
+  return where_positive(s, at, [&](const Tensor& safe) { return pow(at(safe), 1 / ord); });
+}
+
+// The two dims of a matrix norm, wrapped.
+static void matrix_dims(const Arg& a, Dims* dims) {
+  if (dims->count != 2) throw_error("matrix_norm", "needs two dims", a.where);
+  for (int i = 0; i < 2; ++i) {
+    dims->values[i] = wrap_dim("matrix_norm", (*dims)[i], a.tensor.rank(), a.where);
+  }
+  if ((*dims)[0] == (*dims)[1]) throw_error("matrix_norm", "the two dims are one", a.where);
+}
+
+// Singular values along a new last dim, the matrix dims moved away.
+static Tensor singular_values(const Arg& a, const Dims& dims) {
+  TransposeAttrs p;
+  for (int i = 0; i < a.tensor.rank(); ++i) {
+    if (i != dims[0] && i != dims[1]) p.perm.values[p.perm.count++] = i;
+  }
+  p.perm.values[p.perm.count++] = dims[0];
+  p.perm.values[p.perm.count++] = dims[1];
+  const At at(a);
+  return svdvals(at(call(OpId::kTranspose, p, {a})));
+}
+static Tensor keep(Tensor y, const Dims& dims, bool keepdim, const At& at) {
+  if (!keepdim) return y;
+  const int lo = static_cast<int>(std::min(dims[0], dims[1]));
+  const int hi = static_cast<int>(std::max(dims[0], dims[1]));
+  return y.unsqueeze(lo, at.where).unsqueeze(hi, at.where);
+}
+
+Tensor matrix_norm(const Arg& a, const char* ord, Dims dims, bool keepdim) {
+  const At at(a);
+  matrix_dims(a, &dims);
+  const std::string name = ord;
+  if (name == "fro") return vector_norm(a, 2, dims, keepdim);
+  if (name == "nuc") {
+    return keep(sum(at(singular_values(a, dims)), {-1}), dims, keepdim, at);
+  }
+  throw_error("matrix_norm", "ord is \"fro\", \"nuc\" or a number, got \"" + name + "\"", a.where);
+}
+Tensor matrix_norm(const Arg& a, double ord, Dims dims, bool keepdim) {
+  const At at(a);
+  matrix_dims(a, &dims);
+  const double size = std::fabs(ord);
+  if (size == 2) {
+    Tensor s = singular_values(a, dims);
+    return keep(ord > 0 ? amax(at(s), {-1}) : amin(at(s), {-1}), dims, keepdim, at);
+  }
+  if (size != 1 && size != kInf) {
+    throw_error("matrix_norm", "ord is 1, 2, inf or their negative", a.where);
+  }
+  // Sums of columns (1) or rows (inf), then the extreme one.
+  const int64_t summed = size == 1 ? dims[0] : dims[1], other = size == 1 ? dims[1] : dims[0];
+  Tensor sums = sum(at(abs(a)), {summed}, true);
+  Tensor y = ord > 0 ? amax(at(sums), {other}, true) : amin(at(sums), {other}, true);
+  if (keepdim) return y;
+  const int lo = static_cast<int>(std::min(dims[0], dims[1]));
+  const int hi = static_cast<int>(std::max(dims[0], dims[1]));
+  return y.squeeze(hi, a.where).squeeze(lo, a.where);
+}
+
+Tensor norm(const Arg& x, std::optional<double> ord, Dims dims, bool keepdim) {
+  if (!ord.has_value()) return vector_norm(x, 2, dims, keepdim);
+  if (dims.count == 2) return matrix_norm(x, *ord, dims, keepdim);
+  if (dims.count == 0 && x.tensor.rank() == 2) return matrix_norm(x, *ord, {-2, -1}, keepdim);
+  return vector_norm(x, *ord, dims, keepdim);
+}
+
+Tensor matrix_power(const Arg& a, int64_t n) { return wick::matrix_power(a, n); }
+Tensor multi_dot(const std::vector<Tensor>& matrices, Where where) {
+  return chain_matmul(matrices, where);
+}
+Tensor cross(const Arg& a, const Arg& b, int dim) { return wick::cross(a, b, dim); }
+
+}  // namespace linalg
+
+Tensor cholesky(const Arg& a, bool upper) { return linalg::cholesky(a, upper); }
+
+Tensor cholesky_solve(const Arg& b, const Arg& factor, bool upper) {
+  const At at(b);
+  Tensor l = upper ? mt(factor.tensor, at) : factor.tensor;
+  Tensor half = linalg::solve_triangular(at(l), b, false);
+  return linalg::solve_triangular(at(mt(l, at)), at(half), true);
+}
+
+Tensor triangular_solve(const Arg& b, const Arg& a, bool upper, bool transpose,
+                        bool unitriangular) {
+  const At at(b);
+  if (!transpose) return linalg::solve_triangular(a, b, upper, true, unitriangular);
+  return linalg::solve_triangular(at(mt(a.tensor, at)), b, !upper, true, unitriangular);
+}
+
+Tensor inverse(const Arg& a) { return linalg::inv(a); }
+Tensor pinverse(const Arg& a, double rcond) { return linalg::pinv(a, rcond); }
+Tensor det(const Arg& a) { return linalg::det(a); }
+Tensor logdet(const Arg& a) {
+  const At at(a);
+  SlogdetResult d = linalg::slogdet(a);
+  Tensor nan = full({}, std::numeric_limits<double>::quiet_NaN(), a.tensor.dtype());
+  return where(at(lt(at(d.sign), 0)), at(nan), at(d.logabsdet));
+}
+SlogdetResult slogdet(const Arg& a) { return linalg::slogdet(a); }
+QrResult qr(const Arg& a, bool some) { return linalg::qr(a, some ? "reduced" : "complete"); }
 
 }  // namespace wick

@@ -1,13 +1,85 @@
-// Products and decompositions of matrices.
+// torch.linalg: solvers, decompositions, norms of matrices [..., m, n], batched over the leading
+// dims. float32 and float64; values by Eigen, computed in double.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
 
 namespace wick {
 
-// -- matrices: a[..., m, k] x b[..., k, n] of one dtype; a vector is a row (a) or a column (b)
-Tensor matmul(const Arg& a, const Arg& b);
-// x[..., in] weight[out, in] + bias[out]
-Tensor linear(const Arg& x, const Arg& weight, const Tensor& bias = Tensor());
+struct QrResult {
+  Tensor q, r;
+};
+struct SvdResult {
+  Tensor u, s, vh;
+};
+struct EighResult {
+  Tensor eigenvalues, eigenvectors;
+};
+struct SlogdetResult {
+  Tensor sign, logabsdet;
+};
+struct LstsqResult {
+  Tensor solution, residuals;
+};
+
+namespace linalg {
+
+// -- systems. A singular matrix is an error that names the batch entry and the pivot.
+Tensor solve(const Arg& a, const Arg& b);  // a[..., n, n], b[..., n, k] or [..., n]
+Tensor inv(const Arg& a);
+Tensor solve_triangular(const Arg& a, const Arg& b, bool upper, bool left = true,
+                        bool unitriangular = false);  // the other triangle is not read
+Tensor det(const Arg& a);  // a singular matrix's gradient is its cofactors
+SlogdetResult slogdet(const Arg& a);
+
+// -- decompositions
+// a = l l^T, lower (or u^T u). Reads the lower triangle; the gradient is symmetric. A matrix that
+// is not positive definite is an error that names the batch entry and the minor.
+Tensor cholesky(const Arg& a, bool upper = false);
+// mode: "reduced", "complete" (no gradient), "r" (q undefined). Gradient for m >= n.
+QrResult qr(const Arg& a, const std::string& mode = "reduced");
+// s descends. Gradients of u and vh where no two singular values are equal.
+SvdResult svd(const Arg& a, bool full_matrices = true);
+Tensor svdvals(const Arg& a);
+// Of symmetric matrices; eigenvalues ascend. Reads the triangle given: 'L' or 'U'.
+EighResult eigh(const Arg& a, char uplo = 'L');
+Tensor eigvalsh(const Arg& a, char uplo = 'L');
+
+// -- least squares, rank
+// a[..., m, n] of full rank, b[..., m, k]. Residuals: squared, for m > n, else empty.
+LstsqResult lstsq(const Arg& a, const Arg& b);
+// Singular values of rtol * the largest and below count as 0; default max(m, n) * eps.
+Tensor pinv(const Arg& a, std::optional<double> rtol = {});
+Tensor matrix_rank(const Arg& a, std::optional<double> rtol = {});  // int64
+Tensor cond(const Arg& a, double p = 2);  // 2 and -2 of any matrix; 1, -1, inf, -inf of square ones
+
+// -- norms
+// (sum |x|^ord)^(1/ord); inf, -inf: the largest, smallest |x|; 0: how many are not 0. Empty dims:
+// all. The gradient at 0 is 0.
+Tensor vector_norm(const Arg& x, double ord = 2, Dims dims = {}, bool keepdim = false);
+// "fro", "nuc"; 2, -2 (singular values), 1, -1 (columns), inf, -inf (rows)
+Tensor matrix_norm(const Arg& a, const char* ord = "fro", Dims dims = {-2, -1},
+                   bool keepdim = false);
+Tensor matrix_norm(const Arg& a, double ord, Dims dims = {-2, -1}, bool keepdim = false);
+// One or no dim: a vector's norm; two dims: a matrix's.
+Tensor norm(const Arg& x, std::optional<double> ord = {}, Dims dims = {}, bool keepdim = false);
+
+Tensor matrix_power(const Arg& a, int64_t n);
+Tensor multi_dot(const std::vector<Tensor>& matrices, Where where = Where::current());
+Tensor cross(const Arg& a, const Arg& b, int dim = -1);
+
+}  // namespace linalg
+
+// -- torch's own names
+Tensor cholesky(const Arg& a, bool upper = false);
+Tensor cholesky_solve(const Arg& b, const Arg& factor, bool upper = false);
+Tensor triangular_solve(const Arg& b, const Arg& a, bool upper = true, bool transpose = false,
+                        bool unitriangular = false);
+Tensor inverse(const Arg& a);
+Tensor pinverse(const Arg& a, double rcond = 1e-15);
+Tensor det(const Arg& a);
+Tensor logdet(const Arg& a);  // NaN where det < 0
+SlogdetResult slogdet(const Arg& a);
+QrResult qr(const Arg& a, bool some = true);
 
 }  // namespace wick

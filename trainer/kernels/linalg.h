@@ -1,0 +1,30 @@
+// Dense matrices in double, row-major, one at a time: what the linalg rows run per batch entry.
+// float32 is computed in double too and rounded once: closer than LAPACK's single precision, and
+// Eigen is compiled for one type. Only the two .cc files behind this header see Eigen.
+#pragma once
+
+#include <cstdint>
+
+namespace wick::dense {
+
+struct Problem {
+  const double* in[2];
+  double* out[3];
+  int64_t m, n;  // of in[0]
+  int64_t k;     // columns of in[1]
+  const void* attrs;
+};
+
+// Each returns 0, or what failed: the order of the leading minor (cholesky), the 1-based pivot
+// (solve, inverse), 1 for values that are not finite (svd, eigh).
+int64_t cholesky(const Problem& p);
+int64_t triangular_solve(const Problem& p);
+int64_t solve(const Problem& p);
+int64_t inverse(const Problem& p);
+int64_t det(const Problem& p);
+int64_t slogdet(const Problem& p);
+int64_t qr(const Problem& p);
+int64_t svd(const Problem& p);
+int64_t eigh(const Problem& p);
+
+}  // namespace wick::dense

@@ -1,0 +1,29 @@
+// Eigen as the two linalg files use it: one thread, and block sizes that do not depend on the
+// machine.
+#pragma once
+
+#define EIGEN_DONT_PARALLELIZE
+#define EIGEN_MPL2_ONLY
+#include <Eigen/Core>
+
+namespace wick::dense {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic>;
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Map = Eigen::Map<RowMajor>;
+using ConstMap = Eigen::Map<const RowMajor>;
+
+// Eigen cuts products by the sizes of the caches it finds, and a cut of k changes the sum's order:
+// the sizes are given, so that every machine of one instruction set makes the same bits.
+inline void fix_block_sizes() {
+  static const bool done = [] {
+    Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 2 << 20);
+    return true;
+  }();
+  (void)done;
+}
+
+inline ConstMap left(const Problem& p) { return {p.in[0], p.m, p.n}; }
+inline ConstMap right(const Problem& p) { return {p.in[1], p.n, p.k}; }
+
+}  // namespace wick::dense

@@ -1,0 +1,39 @@
+// For public functions that are formulas: not public.
+#pragma once
+
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/ops.h"
+
+namespace wick {
+
+// The user's line, for every op of a formula: at(x) * at(y).
+struct At {
+  Where where;
+  explicit At(const Arg& x) : where(x.where) {}
+  explicit At(const Where& w) : where(w) {}
+  Arg operator()(const Tensor& t) const { return {t, where}; }
+};
+
+inline std::string text(const Tensor& t) { return to_text(t.raw_shape()).text; }
+inline int64_t dim_of(const Tensor& t, int d) { return t.raw_shape()[d < 0 ? d + t.rank() : d]; }
+inline Tensor mt(const Tensor& t, const At& at) { return t.transpose(-2, -1, at.where); }
+
+// Reshape in ONNX's terms: -1 is what is left, kCopy the dim of x at the same place, which keeps a
+// dynamic batch symbolic under capture.
+constexpr int64_t kCopy = 0;
+Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at);
+
+[[noreturn]] inline void bad_shape(const char* op, const std::string& text, const Where& where) {
+  throw_error(op, text, where, Code::kShapeMismatch);
+}
+
+// Sum over `dims` of x to the power of p (a norm's inside) is 0 where x is: f(sum) with a gradient
+// of 0 there instead of NaN.
+template <class F>
+Tensor where_positive(const Tensor& s, const At& at, const F& f) {
+  Tensor none = eq(at(s), 0), one = full({}, 1, s.dtype()), zero = full({}, 0, s.dtype());
+  Tensor safe = where(at(none), at(one), at(s));
+  return where(at(none), at(zero), at(f(safe)));
+}
+
+}  // namespace wick
