@@ -317,6 +317,7 @@ struct TriluAttrs {
   int64_t upper = 1, k = 0;  // k: the diagonal, > 0 above the main one
 };
 WICK_ATTR_FIELDS(TriluAttrs, WICK_FIELD(TriluAttrs, 1, upper), WICK_FIELD(TriluAttrs, 2, k));
+
 struct TriangularAttrs {
   int64_t upper = 0, transpose = 0, unitriangular = 0;
 };

@@ -223,6 +223,49 @@ std::vector<Sample> samples() {
     }
   }
   add("Trilu", row(OpId::kTrilu, TriluAttrs{0, 1}), {random({2, 3, 4})});
+
+  // symmetric where the row reads one triangle, far from singular, eigenvalues apart
+  auto of_symmetric = [](Fn f) {
+    return [f](const List& in) { return f({in[0] + in[0].transpose(-2, -1) + eye(3, kD) * 4.0}); };
+  };
+  Tensor spread = tensor<double>({1, 2.5, 4.5}).reshape({3, 1}) * eye(3, kD);
+  Tensor regular = random({2, 3, 3}) * 0.4 + spread;
+  add("Cholesky", of_symmetric(row(OpId::kCholesky, NoAttrs{})), {random({2, 3, 3})});
+  add("TriangularSolve", row(OpId::kTriangularSolve, TriangularAttrs{}),
+      {regular, random({2, 3, 2})});
+  add("TriangularSolve upper", row(OpId::kTriangularSolve, TriangularAttrs{1, 1, 0}),
+      {regular, random({2, 3, 2})});
+  add("TriangularSolve unit", row(OpId::kTriangularSolve, TriangularAttrs{0, 1, 1}),
+      {regular, random({2, 3, 1})});
+  add("Solve", row(OpId::kSolve, NoAttrs{}), {regular, random({2, 3, 2})});
+  add("Inverse", row(OpId::kInverse, NoAttrs{}), {regular});
+  add("Det", row(OpId::kDet, NoAttrs{}), {regular});
+  add("Det singular", row(OpId::kDet, NoAttrs{}),
+      {tensor({{1., 2., 3.}, {2., 4., 6.}, {1., 0., 1.}})}, false);
+  add("SlogDet", row(OpId::kSlogDet, NoAttrs{}, 2), {regular});
+  add("Qr", row(OpId::kQr, FactorAttrs{0}, 2), {random({2, 4, 3})});
+  // what does not depend on the vectors' signs
+  auto squares = [](List out, size_t from) {
+    for (size_t i = from; i < out.size(); i += 2) out[i] = out[i] * out[i];
+    return out;
+  };
+  add("Svd", [=](const List& in) { return squares(row(OpId::kSvd, FactorAttrs{0}, 3)(in), 0); },
+      {regular});
+  add("Svd tall",
+      [=](const List& in) { return squares(row(OpId::kSvd, FactorAttrs{0}, 3)(in), 0); },
+      {cat({spread, random({1, 3})}, 0)});
+  add("Svd wide",
+      [=](const List& in) { return squares(row(OpId::kSvd, FactorAttrs{0}, 3)(in), 0); },
+      {cat({spread, random({3, 1})}, 1)});
+  add("Svd full",  // the second order would need the gradient of a full U [](const List& in) {
+                   // return List{row(OpId::kSvd, FactorAttrs{1}, 3)(in)[1]}; },
+      {cat({spread, random({3, 1})}, 1)}, false);
+  add("Eigh",
+      [=](const List& in) {
+        Tensor a = in[0] + in[0].transpose(-2, -1);
+        return squares(row(OpId::kEigh, NoAttrs{}, 2)({a}), 1);
+      },
+      {regular});
   return all;
 }
 

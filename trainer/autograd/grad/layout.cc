@@ -28,6 +28,32 @@ Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRang
   return scatter_add(zeros(full_shape, g.dtype()), axis, index, g);
 }
 
+// Where a pad other than by a constant read: each axis adds its copies back to their source.
+Tensor unpad(const GradCtx& c, const PadAttrs& a) {
+  const Shape& x = c.in_shape(0);
+  Tensor g = c.g();
+  for (int64_t i = 0, n = a.pads.count / 2; i < n; ++i) {
+    const int64_t axis = a.axes.empty() ? i : axis_of(a.axes[i], x.rank());
+    const int64_t extent = x[static_cast<int>(axis)], before = a.pads[i];
+    if (before == 0 && a.pads[i + n] == 0) continue;
+    Tensor at = arange(-before, extent + a.pads[i + n]);
+    switch (static_cast<PadMode>(a.mode)) {
+      case PadMode::kEdge: at = clamp(at, 0, static_cast<double>(extent - 1)); break;
+      case PadMode::kReflect:
+        at = abs(at);
+        at = minimum(at, full({}, 2 * (extent - 1), DType::kI64) - at);
+        break;
+      default: at = where(lt(at, 0), at + extent, where(ge(at, extent), at - extent, at)); break;
+    }
+    Shape line, whole = g.raw_shape();
+    for (int d = 0; d < g.rank(); ++d) line.push_back(d == axis ? whole[d] : 1);
+    Tensor index = at.reshape(line).expand(whole);
+    whole[static_cast<int>(axis)] = extent;
+    g = scatter_add(zeros(whole, g.dtype()), static_cast<int>(axis), index, g);
+  }
+  return g;
+}
+
 [[noreturn]] void no_gradient(const char* op, const char* what) {
   throw Error(std::string("[") + op + "] no gradient " + what, Code::kUnsupported);
 }
@@ -82,9 +108,8 @@ WICK_GRAD(Slice, 0, 0, 30, [](GradCtx& c) {
 
 WICK_GRAD(Pad, 0, 0, 14, [](GradCtx& c) {
   PadAttrs a = c.attrs<PadAttrs>();
-  if (a.mode != static_cast<int64_t>(PadMode::kConstant))
-    no_gradient("pad", "for modes other than constant");
   if (c.has(1) || c.has(3)) no_gradient("pad", "when pads or axes are inputs");
+  if (a.mode != static_cast<int64_t>(PadMode::kConstant)) return c.set(0, unpad(c, a));
   for (int64_t& p : a.pads.values) p = -p;
   a.value = 0;
   c.set(0, call(OpId::kPad, a, {c.g()}));

@@ -27,6 +27,13 @@ Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at);
   throw_error(op, text, where, Code::kShapeMismatch);
 }
 
+using Sizes = IntList<3>;  // one a spatial dim
+inline Sizes sizes(int64_t n) { return {n}; }
+inline Sizes sizes(Pair p) { return {p.h, p.w}; }
+inline Sizes sizes(Triple t) { return {t.d, t.h, t.w}; }
+// x[N, C, spatial...] with a batch dim; *added tells whether it had none.
+Tensor batched(const char* op, const Arg& x, int64_t spatial, bool* added);
+
 // Sum over `dims` of x to the power of p (a norm's inside) is 0 where x is: f(sum) with a gradient
 // of 0 there instead of NaN.
 template <class F>

@@ -1,75 +1,95 @@
-#include "trainer/explain/warn.h"
-#include "trainer/tensor/internal.h"
-#include "trainer/tensor/ops.h"
+#include <cmath>
+#include <limits>
+
+#include "trainer/tensor/ops/compose.h"
 #include "trainer/tensor/philox.h"
 
 namespace wick {
 namespace {
 
-PoolAttrs pool_attrs(Pair kernel, std::optional<Pair> stride, Pair padding, Pair dilation,
-                     bool ceil_mode) {
-  Pair s = stride.value_or(kernel);
-  PoolAttrs a;
-  a.kernel_shape = {kernel.h, kernel.w};
-  a.strides = {s.h, s.w};
-  a.dilations = {dilation.h, dilation.w};
-  a.pads = {padding.h, padding.w, padding.h, padding.w};
-  a.ceil_mode = ceil_mode ? 1 : 0;
-  return a;
+bool is_16_bit(DType t) { return t == DType::kF16 || t == DType::kBF16; }
+
+// (x - mean) / sqrt(var + eps) over `dims`, biased variance.
+Tensor standardized(const Tensor& x, const Dims& dims, double eps, const At& at) {
+  Tensor centred = at(x) - at(mean(at(x), dims, true));
+  Tensor var = mean(at(square(at(centred))), dims, true);
+  return at(centred) / at(sqrt(at(at(var) + eps)));
 }
 
-void need_image(const char* op, const Arg& x) {
-  if (x.tensor.rank() == 4) return;
-  throw_error(op,
-              std::string("input must be [N, C, H, W], got ") + to_text(x.tensor.raw_shape()).text,
-              x.where, Code::kShapeMismatch);
+// y * weight + bias, each optional.
+Tensor affine(Tensor y, const Tensor& weight, const Tensor& bias, const At& at) {
+  if (weight.defined()) y = at(y) * at(weight);
+  if (bias.defined()) y = at(y) + at(bias);
+  return y;
+}
+
+// f on x, weight and bias in float32 where they have 16 bits.
+template <class F>
+Tensor widened(const Arg& x, const Tensor& weight, const Tensor& bias, const F& f) {
+  const DType t = x.tensor.dtype();
+  if (!is_16_bit(t)) return f(x.tensor, weight, bias);
+  auto wide = [&](const Tensor& v) { return v.defined() ? v.to(DType::kF32, x.where) : v; };
+  return f(wide(x.tensor), wide(weight), wide(bias)).to(t, x.where);
+}
+
+// The last dims, which must be `shape`; weight and bias, where given, too.
+Dims last_dims(const char* op, const Arg& x, const Shape& shape, const Tensor& weight,
+               const Tensor& bias) {
+  Dims dims;
+  const int lead = x.tensor.rank() - shape.rank();
+  bool fits = shape.rank() > 0 && lead >= 0;
+  for (int i = 0; fits && i < shape.rank(); ++i) {
+    fits = x.tensor.raw_shape()[lead + i] == shape[i];
+    dims.values[dims.count++] = lead + i;
+  }
+  if (!fits) {
+    bad_shape(op,
+              std::string("the last dims of input ") + text(x.tensor) +
+                  " must be normalized_shape " + to_text(shape).text,
+              x.where);
+  }
+  for (const Tensor* t : {&weight, &bias}) {
+    if (!t->defined() || t->raw_shape() == shape) continue;
+    bad_shape(op,
+              std::string("weight and bias must be ") + to_text(shape).text + ", got " + text(*t),
+              x.where);
+  }
+  return dims;
+}
+
+void need_channels(const char* op, const Arg& x, int64_t c, const Tensor& t, const char* name) {
+  if (!t.defined() || (t.rank() == 1 && t.raw_shape()[0] == c)) return;
+  bad_shape(op, std::string(name) + " must be [" + std::to_string(c) + "], got " + text(t),
+            x.where);
+}
+
+// [C] laid along dim 1 of a tensor of rank `rank`.
+Tensor along(const Tensor& t, int rank, const At& at) {
+  if (!t.defined()) return t;
+  Shape s;
+  for (int i = 0; i < rank; ++i) s.push_back(i == 1 ? t.raw_shape()[0] : 1);
+  return t.reshape(s, at.where);
 }
 
 }  // namespace
-
-Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias, Pair stride, Pair padding,
-              Pair dilation, int64_t groups) {
-  need_image("conv2d", x);
-  ConvAttrs a;
-  a.strides = {stride.h, stride.w};
-  a.dilations = {dilation.h, dilation.w};
-  a.pads = {padding.h, padding.w, padding.h, padding.w};
-  a.group = groups;
-  return call(OpId::kConv, a, {x, weight, {bias, x.where}});
-}
-
-Tensor max_pool2d(const Arg& x, Pair kernel, std::optional<Pair> stride, Pair padding,
-                  Pair dilation, bool ceil_mode) {
-  need_image("max_pool2d", x);
-  return call(OpId::kMaxPool, pool_attrs(kernel, stride, padding, dilation, ceil_mode), {x});
-}
-Tensor avg_pool2d(const Arg& x, Pair kernel, std::optional<Pair> stride, Pair padding,
-                  bool ceil_mode, bool count_include_pad) {
-  need_image("avg_pool2d", x);
-  PoolAttrs a = pool_attrs(kernel, stride, padding, 1, ceil_mode);
-  a.count_include_pad = count_include_pad ? 1 : 0;
-  return call(OpId::kAveragePool, a, {x});
-}
-Tensor adaptive_avg_pool2d(const Arg& x, Pair size) {
-  need_image("adaptive_avg_pool2d", x);
-  if (size.h != 1 || size.w != 1) {
-    throw_error("adaptive_avg_pool2d", "only output size 1 is supported", x.where,
-                Code::kUnsupported);
-  }
-  return mean(x, {2, 3}, true);
-}
 
 Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var,
                   const Tensor& weight, const Tensor& bias, bool training, double momentum,
                   double eps) {
   BatchNormAttrs a{eps};
+  Tensor gamma = weight, beta = bias;
+  if (x.tensor.rank() >= 2) {
+    const Shape channels{x.tensor.raw_shape()[1]};
+    if (!gamma.defined()) gamma = ones(channels, x.tensor.dtype());
+    if (!beta.defined()) beta = zeros(channels, x.tensor.dtype());
+  }
   if (!training) {
     if (!running_mean.defined() || !running_var.defined()) {
       throw_error("batch_norm", "evaluation needs running_mean and running_var", x.where);
     }
     return call(
         OpId::kBatchNorm, a,
-        {x, {weight, x.where}, {bias, x.where}, {running_mean, x.where}, {running_var, x.where}});
+        {x, {gamma, x.where}, {beta, x.where}, {running_mean, x.where}, {running_var, x.where}});
   }
   const Shape& s = x.tensor.raw_shape();
   if (s.rank() >= 2 && numel(s) == s[1]) {
@@ -77,7 +97,7 @@ Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& runnin
                 std::string("training needs more than one value a channel, got ") + to_text(s).text,
                 x.where, Code::kShapeMismatch);
   }
-  const Tensor* in[] = {&x.tensor, &weight, &bias};
+  const Tensor* in[] = {&x.tensor, &gamma, &beta};
   Tensor out[3];
   call(OpId::kBatchNormTrain, &a, in, out, x.where);
   if (running_mean.defined()) {
@@ -91,50 +111,181 @@ Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& runnin
   return out[0];
 }
 
+Tensor layer_norm(const Arg& x, const Shape& shape, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  const At at(x);
+  const Dims dims = last_dims("layer_norm", x, shape, weight, bias);
+  return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
+    return affine(standardized(v, dims, eps, at), w, b, at);
+  });
+}
+
+Tensor rms_norm(const Arg& x, const Shape& shape, const Tensor& weight, std::optional<double> eps) {
+  const At at(x);
+  const Dims dims = last_dims("rms_norm", x, shape, weight, Tensor());
+  const double e =
+      eps.value_or(x.tensor.dtype() == DType::kF64 ? std::numeric_limits<double>::epsilon()
+                                                   : std::numeric_limits<float>::epsilon());
+  return widened(x, weight, Tensor(), [&](const Tensor& v, const Tensor& w, const Tensor& b) {
+    Tensor size = sqrt(at(at(mean(at(square(at(v))), dims, true)) + e));
+    return affine(at(v) / at(size), w, b, at);
+  });
+}
+
+Tensor group_norm(const Arg& x, int64_t groups, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  const At at(x);
+  const int rank = x.tensor.rank();
+  if (rank < 2 || groups < 1 || dim_of(x.tensor, 1) % groups != 0) {
+    bad_shape("group_norm",
+              "needs [N, C, ...] with C divisible by " + std::to_string(groups) + " groups, got " +
+                  text(x.tensor),
+              x.where);
+  }
+  need_channels("group_norm", x, dim_of(x.tensor, 1), weight, "weight");
+  need_channels("group_norm", x, dim_of(x.tensor, 1), bias, "bias");
+  return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
+    Dims back{kCopy};
+    int64_t size = 1;
+    for (int i = 1; i < rank; ++i) {
+      back.values[back.count++] = dim_of(v, i);
+      size *= dim_of(v, i);
+    }
+    Tensor grouped = reshape_to(v, {kCopy, groups, size / groups}, at);
+    Tensor y = reshape_to(standardized(grouped, {2}, eps, at), back, at);
+    return affine(y, along(w, rank, at), along(b, rank, at), at);
+  });
+}
+
+Tensor instance_norm(const Arg& x, const Tensor& running_mean, const Tensor& running_var,
+                     const Tensor& weight, const Tensor& bias, bool use_input_stats,
+                     double momentum, double eps) {
+  const At at(x);
+  const int rank = x.tensor.rank();
+  if (!use_input_stats) {
+    return batch_norm(x, running_mean, running_var, weight, bias, false, momentum, eps);
+  }
+  if (rank < 3) {
+    bad_shape("instance_norm", "needs [N, C, spatial...], got " + text(x.tensor), x.where);
+  }
+  Dims spatial;
+  int64_t count = 1;
+  for (int i = 2; i < rank; ++i) {
+    spatial.values[spatial.count++] = i;
+    count *= dim_of(x.tensor, i);
+  }
+  if (count == 1) {
+    bad_shape("instance_norm", "needs more than one value a channel, got " + text(x.tensor),
+              x.where);
+  }
+  for (const Tensor* t : {&weight, &bias, &running_mean, &running_var}) {
+    need_channels("instance_norm", x, dim_of(x.tensor, 1), *t, "per-channel input");
+  }
+  if (running_mean.defined() && running_var.defined()) {
+    NoGrad guard;
+    const auto n = static_cast<double>(count);
+    Tensor v = x.tensor.detach(), m = mean(at(v), spatial, true);
+    Tensor var = mean(at(square(at(at(v) - at(m)))), spatial);
+    Tensor mean_now = mean(at(mean(at(v), spatial)), {0}), var_now = mean(at(var), {0});
+    running_mean.mul_(1 - momentum, x.where).add_(mean_now, momentum, x.where);
+    running_var.mul_(1 - momentum, x.where).add_(var_now, momentum * n / (n - 1), x.where);
+  }
+  return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
+    return affine(standardized(v, spatial, eps, at), along(w, rank, at), along(b, rank, at), at);
+  });
+}
+
+Tensor local_response_norm(const Arg& x, int64_t size, double alpha, double beta, double k) {
+  const At at(x);
+  const int rank = x.tensor.rank();
+  if (rank < 3 || size < 1) {
+    bad_shape("local_response_norm",
+              "needs [N, C, spatial...] and size >= 1, got " + text(x.tensor), x.where);
+  }
+  const int64_t channels = dim_of(x.tensor, 1);
+  PadAttrs p;
+  p.pads.count = 2 * rank;
+  p.pads.values[1] = size / 2;
+  p.pads.values[rank + 1] = (size - 1) / 2;
+  Tensor squares = call(OpId::kPad, p, {at(square(x))}), total;
+  for (int64_t i = 0; i < size; ++i) {
+    Tensor part = squares.slice(1, i, i + channels, 1, x.where);
+    total = total.defined() ? at(total) + at(part) : part;
+  }
+  Tensor base = at(at(total) * (alpha / static_cast<double>(size))) + k;
+  return div(x, at(pow(at(base), beta)));
+}
+
+Tensor normalize(const Arg& x, double p, int dim, double eps) {
+  const At at(x);
+  Tensor size = linalg::vector_norm(x, p, {dim}, true);
+  return div(x, at(maximum(at(size), at(full({}, eps, x.tensor.dtype())))));
+}
+
 Tensor softmax(const Arg& x, int dim) { return call(OpId::kSoftmax, AxisAttrs{dim}, {x}); }
 Tensor log_softmax(const Arg& x, int dim) { return call(OpId::kLogSoftmax, AxisAttrs{dim}, {x}); }
 
 Tensor dropout(const Arg& x, double p, bool training) {
-  if (!(p >= 0 && p < 1))
-    throw_error("dropout", "p must be in [0, 1), got " + std::to_string(p), x.where);
+  if (!(p >= 0 && p <= 1))
+    throw_error("dropout", "p must be in [0, 1], got " + std::to_string(p), x.where);
   if (!training || p == 0) return x.tensor;
+  if (p == 1) return mul(x, full({}, 0, x.tensor.dtype()));
   Tensor keep = ge(rand(x.tensor.raw_shape()), p).to(x.tensor.dtype());
   return mul(x, mul(keep, full({}, 1 / (1 - p), x.tensor.dtype())));
 }
 
-Tensor nll_loss(const Arg& log_probs, const Arg& target, Reduction reduction) {
-  const Shape& s = log_probs.tensor.raw_shape();
-  if (s.rank() < 2 || target.tensor.rank() != s.rank() - 1 ||
-      target.tensor.dtype() != DType::kI64) {
-    throw_error("nll_loss",
-                std::string("needs [N, C, ...] and int64 targets [N, ...], got ") +
-                    to_text(s).text + " and " + to_text(target.tensor.raw_shape()).text + " " +
-                    dtype_name(target.tensor.dtype()),
-                log_probs.where, Code::kShapeMismatch);
+// A mask over the channels of x.
+static Tensor channel_dropout(const char* op, const Arg& x, double p, bool training, int spatial) {
+  const At at(x);
+  const int rank = x.tensor.rank();
+  if (rank != spatial + 2 && rank != spatial + 1) {
+    bad_shape(op,
+              "needs [N, C] or [C] and " + std::to_string(spatial) + " spatial dims, got " +
+                  text(x.tensor),
+              x.where);
   }
-  Tensor index = target.tensor.unsqueeze(1, target.where);
-  Tensor picked = neg({gather(log_probs, 1, {index, target.where}), log_probs.where});
-  if (reduction == Reduction::kMean) return mean({picked, log_probs.where});
-  if (reduction == Reduction::kSum) return sum({picked, log_probs.where});
-  return picked.squeeze(1, log_probs.where);
+  Shape lead;
+  for (int i = 0; i < rank; ++i) lead.push_back(i < rank - spatial ? dim_of(x.tensor, i) : 1);
+  return mul(x, at(dropout(at(ones(lead, x.tensor.dtype())), p, training)));
+}
+Tensor dropout1d(const Arg& x, double p, bool training) {
+  return channel_dropout("dropout1d", x, p, training, 1);
+}
+Tensor dropout2d(const Arg& x, double p, bool training) {
+  return channel_dropout("dropout2d", x, p, training, 2);
+}
+Tensor dropout3d(const Arg& x, double p, bool training) {
+  return channel_dropout("dropout3d", x, p, training, 3);
 }
 
-Tensor cross_entropy(const Arg& logits, const Arg& target, Reduction reduction) {
-  if (logits.tensor.rank() < 2) {
-    throw_error(
-        "cross_entropy",
-        std::string("needs logits [N, C, ...], got ") + to_text(logits.tensor.raw_shape()).text,
-        logits.where, Code::kShapeMismatch);
+Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, const Tensor& mask,
+                                    double dropout_p, bool is_causal, std::optional<double> scale) {
+  const At at(q);
+  if (q.tensor.rank() < 2 || k.tensor.rank() < 2 || v.tensor.rank() < 2 ||
+      dim_of(q.tensor, -1) != dim_of(k.tensor, -1) ||
+      dim_of(k.tensor, -2) != dim_of(v.tensor, -2)) {
+    bad_shape("scaled_dot_product_attention",
+              "needs q[..., L, E], k[..., S, E], v[..., S, Ev], got " + text(q.tensor) + ", " +
+                  text(k.tensor) + ", " + text(v.tensor),
+              q.where);
   }
-  return nll_loss({log_softmax(logits, 1), logits.where}, target, reduction);
-}
-
-Tensor mse_loss(const Arg& x, const Arg& target, Reduction reduction) {
-  warn_broadcast("mse_loss", x.tensor, target.tensor, x.where);
-  Tensor d = square({sub(x, target), x.where});
-  if (reduction == Reduction::kMean) return mean({d, x.where});
-  if (reduction == Reduction::kSum) return sum({d, x.where});
-  return d;
+  if (is_causal && mask.defined()) {
+    throw_error("scaled_dot_product_attention", "takes a mask or is_causal, not both", q.where);
+  }
+  const int64_t rows = dim_of(q.tensor, -2), cols = dim_of(k.tensor, -2);
+  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(dim_of(q.tensor, -1))));
+  Tensor scores = matmul(at(q * factor), at(mt(k.tensor, at)));
+  Tensor seen = mask;
+  if (is_causal) seen = le(arange(cols).unsqueeze(0), arange(rows).unsqueeze(1));
+  if (seen.defined() && seen.dtype() == DType::kBool) {
+    Tensor never = full({}, -std::numeric_limits<double>::infinity(), scores.dtype());
+    scores = where(at(seen), at(scores), at(never));
+  } else if (seen.defined()) {
+    scores = at(scores) + at(seen);
+  }
+  Tensor weights = softmax(at(scores), -1);
+  if (dropout_p > 0) weights = dropout(at(weights), dropout_p, true);
+  return matmul(at(weights), v);
 }
 
 }  // namespace wick

@@ -1,0 +1,229 @@
+#include "trainer/tensor/ops/conv.h"
+
+#include "trainer/tensor/ops/compose.h"
+
+namespace wick {
+namespace {
+
+Tensor conv(const char* op, const Arg& x, const Arg& weight, const Tensor& bias, Sizes stride,
+            Sizes padding, Sizes dilation, int64_t groups) {
+  const At at(x);
+  bool added = false;
+  Tensor in = batched(op, x, stride.count, &added);
+  ConvAttrs a;
+  a.strides = stride;
+  a.dilations = dilation;
+  a.pads.count = 2 * stride.count;
+  for (int64_t i = 0; i < stride.count; ++i) {
+    a.pads.values[i] = a.pads.values[i + stride.count] = padding[i];
+  }
+  a.group = groups;
+  Tensor y = call(OpId::kConv, a, {at(in), weight, at(bias)});
+  return added ? y.squeeze(0, x.where) : y;
+}
+
+// weight[C, O / g, k...] as [O, C / g, k...], each kernel turned by 180 degrees.
+Tensor turned(const Tensor& weight, int64_t groups, const At& at) {
+  SliceAttrs flip;
+  for (int d = 2; d < weight.rank(); ++d) {
+    flip.starts.values[flip.starts.count++] = -1;
+    flip.ends.values[flip.ends.count++] = INT64_MIN;
+    flip.axes.values[flip.axes.count++] = d;
+    flip.steps.values[flip.steps.count++] = -1;
+  }
+  Tensor w = call(OpId::kSlice, flip, {at(weight)});
+  if (groups == 1) return w.transpose(0, 1, at.where);
+  const Shape& s = weight.raw_shape();
+  Shape split{groups, s[0] / groups, s[1]}, joined{groups * s[1], s[0] / groups};
+  for (int d = 2; d < s.rank(); ++d) {
+    split.push_back(s[d]);
+    joined.push_back(s[d]);
+  }
+  return w.reshape(split, at.where).transpose(1, 2, at.where).reshape(joined, at.where);
+}
+
+// x[N, C, spatial...] with `stride - 1` zeros between its elements, then `before` and `after` of
+// them around (negative: cut).
+Tensor spread(const Tensor& x, const Sizes& stride, const Sizes& before, const Sizes& after,
+              const At& at) {
+  const int n = static_cast<int>(stride.count);
+  bool dense = true;
+  for (int64_t s : stride.span()) dense = dense && s == 1;
+  Tensor t = x;
+  Sizes tail = after;
+  if (!dense) {
+    PadAttrs p;
+    p.pads.count = 2 * (2 + 2 * n);
+    Dims joined{kCopy, kCopy};
+    for (int i = 0; i < n; ++i) {
+      t = t.unsqueeze(3 + 2 * i, at.where);
+      p.pads.values[2 + 2 * n + 3 + 2 * i] = stride[i] - 1;
+      joined.values[joined.count++] = x.raw_shape()[2 + i] * stride[i];
+      tail.values[i] -= stride[i] - 1;  // the zeros after the last element
+    }
+    t = reshape_to(call(OpId::kPad, p, {at(t)}), joined, at);
+  }
+  PadAttrs p;
+  p.pads.count = 2 * (2 + n);
+  bool any = false;
+  for (int i = 0; i < n; ++i) {
+    p.pads.values[2 + i] = before[i];
+    p.pads.values[2 + n + 2 + i] = tail[i];
+    any = any || before[i] != 0 || tail[i] != 0;
+  }
+  return any ? call(OpId::kPad, p, {at(t)}) : t;
+}
+
+Tensor conv_transpose(const char* op, const Arg& x, const Arg& weight, const Tensor& bias,
+                      Sizes stride, Sizes padding, Sizes output_padding, int64_t groups,
+                      Sizes dilation) {
+  const At at(x);
+  bool added = false;
+  Tensor in = batched(op, x, stride.count, &added);
+  const Shape &s = in.raw_shape(), &w = weight.tensor.raw_shape();
+  if (w.rank() != s.rank() || w[0] != s[1] || groups < 1 || s[1] % groups != 0) {
+    bad_shape(op,
+              "channels differ: input " + text(x.tensor) + ", weight " + text(weight.tensor) +
+                  ", groups " + std::to_string(groups),
+              x.where);
+  }
+  Sizes before, after;
+  before.count = after.count = stride.count;
+  ConvAttrs a;
+  a.strides.count = stride.count;
+  a.dilations = dilation;
+  a.group = groups;
+  for (int i = 0; i < stride.count; ++i) {
+    if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0) {
+      throw_error(op, "stride and dilation must be >= 1, padding >= 0", x.where);
+    }
+    if (output_padding[i] < 0 || output_padding[i] >= std::max(stride[i], dilation[i])) {
+      throw_error(op,
+                  "output_padding must be smaller than stride or dilation, got " +
+                      std::to_string(output_padding[i]),
+                  x.where);
+    }
+    a.strides.values[i] = 1;
+    before.values[i] = dilation[i] * (w[2 + i] - 1) - padding[i];
+    after.values[i] = before[i] + output_padding[i];
+    const int64_t extent = (s[2 + i] - 1) * stride[i] + 1 + before[i] + after[i];
+    if (s[2 + i] < 1 || extent < dilation[i] * (w[2 + i] - 1) + 1) {
+      bad_shape(
+          op,
+          "the output would be empty: input " + text(x.tensor) + ", weight " + text(weight.tensor),
+          x.where);
+    }
+  }
+  Tensor wide = spread(in, stride, before, after, at);
+  Tensor y = call(OpId::kConv, a, {at(wide), at(turned(weight.tensor, groups, at)), at(bias)});
+  return added ? y.squeeze(0, x.where) : y;
+}
+
+// [taps, windows] of one dim: the element each tap of each window reads.
+Tensor window_index(int64_t taps, int64_t windows, int64_t dilation, int64_t stride) {
+  Tensor t = arange(taps).unsqueeze(1), w = arange(windows).unsqueeze(0);
+  return t * dilation + w * stride;
+}
+int64_t windows_of(const char* op, int64_t size, int64_t kernel, int64_t dilation, int64_t padding,
+                   int64_t stride, const Where& where) {
+  if (kernel < 1 || dilation < 1 || stride < 1 || padding < 0) {
+    throw_error(op, "kernel_size, dilation and stride must be >= 1, padding >= 0", where);
+  }
+  const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
+  if (room < 0) bad_shape(op, "the window is larger than the padded input", where);
+  return room / stride + 1;
+}
+
+}  // namespace
+
+Tensor batched(const char* op, const Arg& x, int64_t spatial, bool* added) {
+  *added = x.tensor.rank() == spatial + 1;
+  if (*added) return x.tensor.unsqueeze(0, x.where);
+  if (x.tensor.rank() == spatial + 2) return x.tensor;
+  static constexpr const char* kDims[] = {"", "[N, C, L]", "[N, C, H, W]", "[N, C, D, H, W]"};
+  bad_shape(op, std::string("input must be ") + kDims[spatial] + ", got " + text(x.tensor),
+            x.where);
+}
+
+Tensor conv1d(const Arg& x, const Arg& weight, const Tensor& bias, int64_t stride, int64_t padding,
+              int64_t dilation, int64_t groups) {
+  return conv("conv1d", x, weight, bias, sizes(stride), sizes(padding), sizes(dilation), groups);
+}
+Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias, Pair stride, Pair padding,
+              Pair dilation, int64_t groups) {
+  return conv("conv2d", x, weight, bias, sizes(stride), sizes(padding), sizes(dilation), groups);
+}
+Tensor conv3d(const Arg& x, const Arg& weight, const Tensor& bias, Triple stride, Triple padding,
+              Triple dilation, int64_t groups) {
+  return conv("conv3d", x, weight, bias, sizes(stride), sizes(padding), sizes(dilation), groups);
+}
+
+Tensor conv_transpose1d(const Arg& x, const Arg& weight, const Tensor& bias, int64_t stride,
+                        int64_t padding, int64_t output_padding, int64_t groups, int64_t dilation) {
+  return conv_transpose("conv_transpose1d", x, weight, bias, sizes(stride), sizes(padding),
+                        sizes(output_padding), groups, sizes(dilation));
+}
+Tensor conv_transpose2d(const Arg& x, const Arg& weight, const Tensor& bias, Pair stride,
+                        Pair padding, Pair output_padding, int64_t groups, Pair dilation) {
+  return conv_transpose("conv_transpose2d", x, weight, bias, sizes(stride), sizes(padding),
+                        sizes(output_padding), groups, sizes(dilation));
+}
+Tensor conv_transpose3d(const Arg& x, const Arg& weight, const Tensor& bias, Triple stride,
+                        Triple padding, Triple output_padding, int64_t groups, Triple dilation) {
+  return conv_transpose("conv_transpose3d", x, weight, bias, sizes(stride), sizes(padding),
+                        sizes(output_padding), groups, sizes(dilation));
+}
+
+Tensor unfold(const Arg& x, Pair kernel, Pair dilation, Pair padding, Pair stride) {
+  const At at(x);
+  bool added = false;
+  Tensor in = batched("unfold", x, 2, &added);
+  const int64_t h = dim_of(in, 2), w = dim_of(in, 3), c = dim_of(in, 1);
+  const int64_t rows = windows_of("unfold", h, kernel.h, dilation.h, padding.h, stride.h, x.where);
+  const int64_t cols = windows_of("unfold", w, kernel.w, dilation.w, padding.w, stride.w, x.where);
+  if (padding.h != 0 || padding.w != 0) {
+    in = pad(at(in), {padding.w, padding.w, padding.h, padding.h});
+  }
+  // [N, C, kh, rows, kw, cols]
+  Tensor t = index_select(at(in), 3, at(window_index(kernel.w, cols, dilation.w, stride.w)));
+  t = index_select(at(t), 2, at(window_index(kernel.h, rows, dilation.h, stride.h)));
+  t = t.permute({0, 1, 2, 4, 3, 5}, x.where);
+  t = reshape_to(t, {kCopy, c * kernel.h * kernel.w, rows * cols}, at);
+  return added ? t.squeeze(0, x.where) : t;
+}
+
+Tensor fold(const Arg& x, Pair out, Pair kernel, Pair dilation, Pair padding, Pair stride) {
+  const At at(x);
+  const int64_t rows =
+      windows_of("fold", out.h, kernel.h, dilation.h, padding.h, stride.h, x.where);
+  const int64_t cols =
+      windows_of("fold", out.w, kernel.w, dilation.w, padding.w, stride.w, x.where);
+  const int64_t taps = kernel.h * kernel.w;
+  bool added = x.tensor.rank() == 2;
+  Tensor in = added ? x.tensor.unsqueeze(0, x.where) : x.tensor;
+  if (in.rank() != 3 || dim_of(in, 1) % taps != 0 || dim_of(in, 2) != rows * cols) {
+    bad_shape("fold",
+              "needs [N, C * " + std::to_string(taps) + ", " + std::to_string(rows * cols) +
+                  "] for this output and kernel, got " + text(x.tensor),
+              x.where);
+  }
+  const int64_t n = dim_of(in, 0), c = dim_of(in, 1) / taps;
+  const int64_t high = out.h + 2 * padding.h, wide = out.w + 2 * padding.w;
+  Tensor t = in.reshape({n, c, kernel.h, kernel.w, rows, cols}, x.where)
+                 .permute({0, 1, 2, 4, 3, 5}, x.where)
+                 .reshape({n, c, kernel.h * rows, kernel.w * cols}, x.where);
+  Tensor col_index = window_index(kernel.w, cols, dilation.w, stride.w)
+                         .reshape({1, 1, 1, kernel.w * cols})
+                         .expand(t.raw_shape())
+                         .contiguous();
+  t = scatter_add(at(zeros({n, c, kernel.h * rows, wide}, in.dtype())), 3, at(col_index), at(t));
+  Tensor row_index = window_index(kernel.h, rows, dilation.h, stride.h)
+                         .reshape({1, 1, kernel.h * rows, 1})
+                         .expand(t.raw_shape())
+                         .contiguous();
+  t = scatter_add(at(zeros({n, c, high, wide}, in.dtype())), 2, at(row_index), at(t));
+  t = t.narrow(2, padding.h, out.h, x.where).narrow(3, padding.w, out.w, x.where);
+  return added ? t.squeeze(0, x.where) : t;
+}
+
+}  // namespace wick

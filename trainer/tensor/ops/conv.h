@@ -1,0 +1,45 @@
+// torch.nn.functional: convolution and the windows beneath it.
+#pragma once
+
+#include "trainer/tensor/ops/common.h"
+
+namespace wick {
+
+// One number for all spatial dims, or one each.
+struct Pair {
+  int64_t h, w;
+  Pair(int64_t both) : h(both), w(both) {}  // NOLINT: implicit by design
+  Pair(int64_t h, int64_t w) : h(h), w(w) {}
+};
+struct Triple {
+  int64_t d, h, w;
+  Triple(int64_t all) : d(all), h(all), w(all) {}  // NOLINT: implicit by design
+  Triple(int64_t d, int64_t h, int64_t w) : d(d), h(h), w(w) {}
+};
+
+// x[N, C, spatial...], or without N; weight[O, C / groups, kernel...], bias[O]. Floats.
+Tensor conv1d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), int64_t stride = 1,
+              int64_t padding = 0, int64_t dilation = 1, int64_t groups = 1);
+Tensor conv2d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), Pair stride = 1,
+              Pair padding = 0, Pair dilation = 1, int64_t groups = 1);
+Tensor conv3d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(), Triple stride = 1,
+              Triple padding = 0, Triple dilation = 1, int64_t groups = 1);
+
+// The transpose of a convolution: weight[C, O / groups, kernel...]. A convolution over x with
+// stride - 1 zeros between its elements, so that it is captured and exported like any other.
+Tensor conv_transpose1d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(),
+                        int64_t stride = 1, int64_t padding = 0, int64_t output_padding = 0,
+                        int64_t groups = 1, int64_t dilation = 1);
+Tensor conv_transpose2d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(),
+                        Pair stride = 1, Pair padding = 0, Pair output_padding = 0,
+                        int64_t groups = 1, Pair dilation = 1);
+Tensor conv_transpose3d(const Arg& x, const Arg& weight, const Tensor& bias = Tensor(),
+                        Triple stride = 1, Triple padding = 0, Triple output_padding = 0,
+                        int64_t groups = 1, Triple dilation = 1);
+
+// im2col: x[N, C, H, W] -> [N, C * kh * kw, windows]; fold sums overlapping windows back.
+Tensor unfold(const Arg& x, Pair kernel_size, Pair dilation = 1, Pair padding = 0, Pair stride = 1);
+Tensor fold(const Arg& x, Pair output_size, Pair kernel_size, Pair dilation = 1, Pair padding = 0,
+            Pair stride = 1);
+
+}  // namespace wick

@@ -1,0 +1,66 @@
+// torch.nn.functional: losses. Every one takes the reduction; kMean divides by the number of
+// elements unless said.
+#pragma once
+
+#include "trainer/tensor/ops/common.h"
+
+namespace wick {
+
+enum class Reduction { kNone, kMean, kSum };
+
+// -- distances; input and target broadcast (with a warning when their shapes differ)
+Tensor mse_loss(const Arg& x, const Arg& target, Reduction reduction = Reduction::kMean);
+Tensor l1_loss(const Arg& x, const Arg& target, Reduction reduction = Reduction::kMean);
+Tensor smooth_l1_loss(const Arg& x, const Arg& target, Reduction reduction = Reduction::kMean,
+                      double beta = 1);
+Tensor huber_loss(const Arg& x, const Arg& target, Reduction reduction = Reduction::kMean,
+                  double delta = 1);
+
+// -- classes: logits[N, C] (or [C], [N, C, d...]), target[N] int64 class indices. A target outside
+// [0, C) that is not ignore_index is an error that names it and where it is.
+struct ClassLossOptions {
+  Tensor weight = {};                      // [C]
+  int64_t ignore_index = -100;             // targets that do not count
+  Reduction reduction = Reduction::kMean;  // divides by the sum of the weights that count
+  double label_smoothing = 0;              // cross_entropy only
+};
+// Targets may also be probabilities, of the logits' shape and dtype.
+Tensor cross_entropy(const Arg& logits, const Arg& target, const ClassLossOptions& options);
+Tensor cross_entropy(const Arg& logits, const Arg& target, Reduction reduction = Reduction::kMean);
+Tensor nll_loss(const Arg& log_probs, const Arg& target, const ClassLossOptions& options);
+Tensor nll_loss(const Arg& log_probs, const Arg& target, Reduction reduction = Reduction::kMean);
+Tensor multi_margin_loss(const Arg& x, const Arg& target, double margin = 1,
+                         Reduction reduction = Reduction::kMean);
+
+// -- yes or no. Target in [0, 1] of the input's shape.
+// x in [0, 1]; its log is kept >= -100.
+Tensor binary_cross_entropy(const Arg& x, const Arg& target, const Tensor& weight = Tensor(),
+                            Reduction reduction = Reduction::kMean);
+Tensor binary_cross_entropy_with_logits(const Arg& x, const Arg& target,
+                                        const Tensor& weight = Tensor(),
+                                        Reduction reduction = Reduction::kMean,
+                                        const Tensor& pos_weight = Tensor());
+Tensor soft_margin_loss(const Arg& x, const Arg& target,
+                        Reduction reduction = Reduction::kMean);  // target -1 or 1
+
+// -- distributions
+enum class KlReduction { kNone, kMean, kSum, kBatchMean };
+Tensor kl_div(const Arg& x, const Arg& target, KlReduction reduction = KlReduction::kMean,
+              bool log_target = false);  // x: log-probabilities
+Tensor poisson_nll_loss(const Arg& x, const Arg& target, bool log_input = true, bool full = false,
+                        double eps = 1e-8, Reduction reduction = Reduction::kMean);
+Tensor gaussian_nll_loss(const Arg& x, const Arg& target, const Arg& variance, bool full = false,
+                         double eps = 1e-6, Reduction reduction = Reduction::kMean);
+
+// -- margins; target -1 or 1
+Tensor hinge_embedding_loss(const Arg& x, const Arg& target, double margin = 1,
+                            Reduction reduction = Reduction::kMean);
+Tensor margin_ranking_loss(const Arg& x1, const Arg& x2, const Arg& target, double margin = 0,
+                           Reduction reduction = Reduction::kMean);
+Tensor cosine_embedding_loss(const Arg& x1, const Arg& x2, const Arg& target, double margin = 0,
+                             Reduction reduction = Reduction::kMean);  // x[N, D] or [D]
+Tensor triplet_margin_loss(const Arg& anchor, const Arg& positive, const Arg& negative,
+                           double margin = 1, double p = 2, double eps = 1e-6, bool swap = false,
+                           Reduction reduction = Reduction::kMean);  // [N, D] or [D]
+
+}  // namespace wick

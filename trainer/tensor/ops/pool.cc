@@ -1,0 +1,139 @@
+#include "trainer/tensor/ops/pool.h"
+
+#include "trainer/tensor/ops/compose.h"
+
+namespace wick {
+namespace {
+
+struct Window {
+  Sizes kernel, stride, padding, dilation;
+  bool ceil_mode = false;
+  bool count_include_pad = false;
+};
+
+Tensor pool(const char* name, OpId op, const Arg& x, const Window& w) {
+  bool added = false;
+  Tensor in = batched(name, x, w.kernel.count, &added);
+  PoolAttrs a;
+  a.kernel_shape = w.kernel;
+  a.strides = w.stride;
+  a.dilations = w.dilation;
+  a.pads.count = 2 * w.kernel.count;
+  for (int64_t i = 0; i < w.kernel.count; ++i) {
+    if (2 * w.padding[i] > w.kernel[i]) {
+      throw_error(name,
+                  "padding must be at most half the kernel, got " + std::to_string(w.padding[i]) +
+                      " for a kernel of " + std::to_string(w.kernel[i]),
+                  x.where);
+    }
+    a.pads.values[i] = a.pads.values[i + w.kernel.count] = w.padding[i];
+  }
+  a.ceil_mode = w.ceil_mode ? 1 : 0;
+  a.count_include_pad = w.count_include_pad ? 1 : 0;
+  Tensor y = call(op, a, {{in, x.where}});
+  return added ? y.squeeze(0, x.where) : y;
+}
+
+template <class Size>
+Tensor max_pool(const char* name, const Arg& x, Size kernel, const std::optional<Size>& stride,
+                Size padding, Size dilation, bool ceil_mode) {
+  return pool(name, OpId::kMaxPool, x,
+              {sizes(kernel), sizes(stride.value_or(kernel)), sizes(padding), sizes(dilation),
+               ceil_mode, false});
+}
+template <class Size>
+Tensor avg_pool(const char* name, const Arg& x, Size kernel, const std::optional<Size>& stride,
+                Size padding, bool ceil_mode, bool count_include_pad) {
+  return pool(name, OpId::kAveragePool, x,
+              {sizes(kernel), sizes(stride.value_or(kernel)), sizes(padding), sizes(Size(1)),
+               ceil_mode, count_include_pad});
+}
+
+// Output i of n covers [floor(i * size / n), ceil((i + 1) * size / n)): equal windows where n
+// divides the size, else a slice each, one dim after the other.
+Tensor adaptive(const char* name, bool average, const Arg& x, const Sizes& out) {
+  const At at(x);
+  bool added = false;
+  Tensor t = batched(name, x, out.count, &added);
+  Window w;
+  w.kernel.count = w.stride.count = w.padding.count = w.dilation.count = out.count;
+  bool whole = true, even = true;
+  Dims spatial;
+  for (int i = 0; i < out.count; ++i) {
+    const int64_t size = dim_of(t, 2 + i);
+    if (out[i] < 1 || size < 1) {
+      bad_shape(name, "output sizes must be >= 1 and the input not empty, got " + text(x.tensor),
+                x.where);
+    }
+    whole = whole && out[i] == 1;
+    even = even && size % out[i] == 0;
+    w.kernel.values[i] = w.stride.values[i] = size / out[i];
+    w.dilation.values[i] = 1;
+    spatial.values[spatial.count++] = 2 + i;
+  }
+  if (whole && average) {
+    t = mean(at(t), spatial, true);
+  } else if (even) {
+    t = pool(name, average ? OpId::kAveragePool : OpId::kMaxPool, at(t), w);
+  } else {
+    for (int i = 0; i < out.count; ++i) {
+      const int64_t size = dim_of(t, 2 + i), n = out[i];
+      std::vector<Tensor> parts;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t begin = k * size / n, end = ((k + 1) * size + n - 1) / n;
+        Tensor part = t.slice(2 + i, begin, end, 1, x.where);
+        parts.push_back(average ? mean(at(part), {2 + i}, true) : amax(at(part), {2 + i}, true));
+      }
+      t = cat(parts, 2 + i, x.where);
+    }
+  }
+  return added ? t.squeeze(0, x.where) : t;
+}
+
+}  // namespace
+
+Tensor max_pool1d(const Arg& x, int64_t kernel, std::optional<int64_t> stride, int64_t padding,
+                  int64_t dilation, bool ceil_mode) {
+  return max_pool<int64_t>("max_pool1d", x, kernel, stride, padding, dilation, ceil_mode);
+}
+Tensor max_pool2d(const Arg& x, Pair kernel, std::optional<Pair> stride, Pair padding,
+                  Pair dilation, bool ceil_mode) {
+  return max_pool<Pair>("max_pool2d", x, kernel, stride, padding, dilation, ceil_mode);
+}
+Tensor max_pool3d(const Arg& x, Triple kernel, std::optional<Triple> stride, Triple padding,
+                  Triple dilation, bool ceil_mode) {
+  return max_pool<Triple>("max_pool3d", x, kernel, stride, padding, dilation, ceil_mode);
+}
+Tensor avg_pool1d(const Arg& x, int64_t kernel, std::optional<int64_t> stride, int64_t padding,
+                  bool ceil_mode, bool count_include_pad) {
+  return avg_pool<int64_t>("avg_pool1d", x, kernel, stride, padding, ceil_mode, count_include_pad);
+}
+Tensor avg_pool2d(const Arg& x, Pair kernel, std::optional<Pair> stride, Pair padding,
+                  bool ceil_mode, bool count_include_pad) {
+  return avg_pool<Pair>("avg_pool2d", x, kernel, stride, padding, ceil_mode, count_include_pad);
+}
+Tensor avg_pool3d(const Arg& x, Triple kernel, std::optional<Triple> stride, Triple padding,
+                  bool ceil_mode, bool count_include_pad) {
+  return avg_pool<Triple>("avg_pool3d", x, kernel, stride, padding, ceil_mode, count_include_pad);
+}
+
+Tensor adaptive_avg_pool1d(const Arg& x, int64_t size) {
+  return adaptive("adaptive_avg_pool1d", true, x, sizes(size));
+}
+Tensor adaptive_avg_pool2d(const Arg& x, Pair size) {
+  return adaptive("adaptive_avg_pool2d", true, x, sizes(size));
+}
+Tensor adaptive_avg_pool3d(const Arg& x, Triple size) {
+  return adaptive("adaptive_avg_pool3d", true, x, sizes(size));
+}
+Tensor adaptive_max_pool1d(const Arg& x, int64_t size) {
+  return adaptive("adaptive_max_pool1d", false, x, sizes(size));
+}
+Tensor adaptive_max_pool2d(const Arg& x, Pair size) {
+  return adaptive("adaptive_max_pool2d", false, x, sizes(size));
+}
+Tensor adaptive_max_pool3d(const Arg& x, Triple size) {
+  return adaptive("adaptive_max_pool3d", false, x, sizes(size));
+}
+
+}  // namespace wick
