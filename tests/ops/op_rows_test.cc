@@ -141,8 +141,9 @@ TEST_P(OpRows, ThreadsDoNotChangeBits) {
 }
 
 // One line an op: its f32 and integer outputs, which every target with FMA must give (P2). f64 and
-// the 16-bit floats promise nothing across machines.
+// the 16-bit floats promise nothing across machines, and what Eigen computes (in double) neither.
 TEST_P(OpRows, Digest) {
+  if (row().op >= OpId::kCholesky && row().op <= OpId::kEigh) return;
   uint64_t hash = kDigestSeed;
   for (const Sample& s : samples()) {
     std::vector<Value> got;
