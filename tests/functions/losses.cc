@@ -15,13 +15,14 @@ In signs(const Shape& s) {
 In probabilities(const Shape& s) { return x(s, 0.0625, 0.9375); }
 
 void distances(Rows& row) {
-  row("mse_loss", smooth, kWideFloats)
+  row("mse_loss", smooth, kFloats)
       .sample("F.mse_loss(x0, x1)", {x({3, 4}), x({3, 4})}, WICK_FN(mse_loss(x0, x1)))
       .sample("F.mse_loss(x0, x1, reduction='sum')", {x({3, 4}), x({3, 4})},
               WICK_FN(mse_loss(x0, x1, kSum)))
       .sample("F.mse_loss(x0, x1, reduction='none')", {x({3, 4}), x({3, 4})},
               WICK_FN(mse_loss(x0, x1, kNone)))
-      .sample("F.mse_loss(x0, x1)", {x({3, 4}), x({4})}, WICK_FN(mse_loss(x0, x1)));
+      .sample("F.mse_loss(x0, x1)", {x({3, 4}), x({4})}, WICK_FN(mse_loss(x0, x1)))
+      .half_ulps(4);  // difference, square, mean
   row("l1_loss", piecewise, kWideFloats)
       .sample("F.l1_loss(x0, x1)", {distinct({3, 4}), x({3, 4}, 0.01, 0.04)},
               WICK_FN(l1_loss(x0, x1)))
@@ -44,7 +45,7 @@ void distances(Rows& row) {
 }
 
 void classes(Rows& row) {
-  row("nll_loss", smooth, kWideFloats)
+  row("nll_loss", smooth, kFloats)
       .sample("F.nll_loss(x0, x1)", {x({3, 4}), index({2, 0, 3})}, WICK_FN(nll_loss(x0, x1)))
       .sample("F.nll_loss(x0, x1, reduction='none')", {x({3, 4}), index({2, 0, 3})},
               WICK_FN(nll_loss(x0, x1, kNone)))
@@ -55,8 +56,9 @@ void classes(Rows& row) {
               {x({2, 3, 2, 2}), index({2, 1, 0, 2, 1, 1, 0, 0}, {2, 2, 2}),
                probabilities({3}).no_grad()},
               WICK_FN(nll_loss(x0, x1, {.weight = x2, .reduction = kSum})))
-      .sample("F.nll_loss(x0, x1)", {x({4}), index({2}, {})}, WICK_FN(nll_loss(x0, x1)));
-  row("cross_entropy", smooth, kWideFloats)
+      .sample("F.nll_loss(x0, x1)", {x({4}), index({2}, {})}, WICK_FN(nll_loss(x0, x1)))
+      .half_ulps(4);  // a weighted sum and a quotient
+  row("cross_entropy", smooth, kFloats)
       .sample("F.cross_entropy(x0, x1)", {x({3, 4}), index({2, 0, 3})},
               WICK_FN(cross_entropy(x0, x1)))
       .sample("F.cross_entropy(x0, x1, reduction='sum')", {x({3, 4}), index({2, 0, 3})},
@@ -65,7 +67,7 @@ void classes(Rows& row) {
               {x({2, 3, 2}), index({2, 0, 1, 2}, {2, 2})}, WICK_FN(cross_entropy(x0, x1, kNone)))
       .sample("F.cross_entropy(x0, x1)",
               {given({1e4, -1e4, 0, 3, 1e4, -1e4}, {2, 3}), index({0, 1})},
-              WICK_FN(cross_entropy(x0, x1)))
+              WICK_FN(cross_entropy(x0, x1)), kWideFloats)
       .sample("F.cross_entropy(x0, x1)", {x({3, 4}), index({2, -100, 3})},
               WICK_FN(cross_entropy(x0, x1)))
       .sample(
@@ -80,7 +82,8 @@ void classes(Rows& row) {
               WICK_FN(cross_entropy(x0, x1, {.weight = x2, .label_smoothing = 0.1})))
       .sample("F.cross_entropy(x0, x1, reduction='none')", {x({2, 3}), x({2, 3}, 0, 1)},
               WICK_FN(cross_entropy(x0, x1, kNone)))
-      .sample("F.cross_entropy(x0, x1)", {x({4}), index({2}, {})}, WICK_FN(cross_entropy(x0, x1)));
+      .sample("F.cross_entropy(x0, x1)", {x({4}), index({2}, {})}, WICK_FN(cross_entropy(x0, x1)))
+      .half_ulps(8);  // log_softmax, then a sum
   row("multi_margin_loss", piecewise, kWideFloats)
       .sample("F.multi_margin_loss(x0, x1)", {x({3, 4}), index({2, 0, 3})},
               WICK_FN(multi_margin_loss(x0, x1)))

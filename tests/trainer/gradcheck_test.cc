@@ -257,8 +257,9 @@ std::vector<Sample> samples() {
   add("Svd wide",
       [=](const List& in) { return squares(row(OpId::kSvd, FactorAttrs{0}, 3)(in), 0); },
       {cat({spread, random({3, 1})}, 1)});
-  add("Svd full",  // the second order would need the gradient of a full U [](const List& in) {
-                   // return List{row(OpId::kSvd, FactorAttrs{1}, 3)(in)[1]}; },
+  // the second order would need the gradient of a full U
+  add(
+      "Svd full", [](const List& in) { return List{row(OpId::kSvd, FactorAttrs{1}, 3)(in)[1]}; },
       {cat({spread, random({3, 1})}, 1)}, false);
   add("Eigh",
       [=](const List& in) {
