@@ -21,6 +21,8 @@ METHOD = re.compile(rf"^  {RESULT}\s+(operator[^\s(]+|\w+)\(", re.M)
 LISTED = re.compile(r"^#define (WICK_\w+)\((\w+)\)((?:.*\\\n)*.*\n)", re.M)
 # A list of functions: #define X(function, Name) Tensor function(const Arg& x);
 USED = re.compile(r"^#define \w+\((\w+)(?:, [\w.]+)*\)\s*(?:\\\n\s*)?[^\n]*?(?:Tensor&?|>)\s+(\w+)(?:##(\w+))?\(", re.M)
+# namespace linalg { ... }: its functions are linalg::name, in rows too.
+NESTED = re.compile(r"^namespace (?!wick\b)(\w+) \{(.*?)^\}  // namespace \1", re.M | re.S)
 # Not functions of values: what a tensor is, host access, autograd's own (tests/trainer), bookkeeping.
 NOT_VALUES = set("""
     defined impl handle id is_same dtype rank dim shape size numel strides is_contiguous raw raw_shape storage version
@@ -58,7 +60,11 @@ def public_functions():
     for path in sorted(glob.glob(os.path.join(ROOT, "trainer/tensor/ops/*.h"))) + ["trainer/tensor/philox.h",
                                                                                      "trainer/tensor/tensor.h"]:
         path = os.path.relpath(os.path.join(ROOT, path), ROOT)
-        text = without_comments(read(path))
+        text = read(path)
+        for space, body in NESTED.findall(text):
+            for name in DECLARED.findall(without_comments(body)):
+                found.setdefault(f"{space}::{name}", path)
+        text = without_comments(NESTED.sub("", text))
         for name in set(DECLARED.findall(text)) | macro_functions(text):
             found.setdefault(name, path)
     text = without_comments(read("trainer/tensor/tensor.h"))

@@ -1,7 +1,7 @@
 // Losses over classes: log-probabilities picked by targets.
 #include <cmath>
 
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 #include "trainer/tensor/ops/losses.h"
 
 namespace wick {

@@ -1,6 +1,6 @@
 #include "trainer/tensor/ops/conv.h"
 
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 
 namespace wick {
 namespace {

@@ -1,7 +1,7 @@
 // einsum: parsed once, then diagonals, sums and one matmul a pair of operands, from the left.
 #include <string>
 
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 
 namespace wick {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 
 namespace wick {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "trainer/explain/warn.h"
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 
 namespace wick {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 
 namespace wick {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 #include "trainer/tensor/philox.h"
 
 namespace wick {

@@ -1,6 +1,6 @@
 #include "trainer/tensor/ops/pool.h"
 
-#include "trainer/tensor/ops/compose.h"
+#include "trainer/tensor/compose.h"
 
 namespace wick {
 namespace {
