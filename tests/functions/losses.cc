@@ -101,9 +101,10 @@ void yes_or_no(Rows& row) {
           "F.binary_cross_entropy(x0, x1, x2, reduction='sum')",
           {probabilities({3, 4}), probabilities({3, 4}).no_grad(), probabilities({4}).no_grad()},
           WICK_FN(binary_cross_entropy(x0, x1, x2, kSum)))
-      .sample("F.binary_cross_entropy(x0, x1, reduction='none')",
-              {given({0, 1, 0, 1, 0.5}).no_grad(), given({0, 1, 1, 0, 1}).no_grad()},
-              WICK_FN(binary_cross_entropy(x0, x1, Tensor(), kNone)));
+      // at 0 and 1 PyTorch's own slope is not the derivative: values, and the gradient of a factor
+      .sample("F.binary_cross_entropy(x0, x1, reduction='none') * x2",
+              {given({0, 1, 0, 1, 0.5}).no_grad(), given({0, 1, 1, 0, 1}).no_grad(), x({5})},
+              WICK_FN(binary_cross_entropy(x0, x1, Tensor(), kNone) * x2));
   row("binary_cross_entropy_with_logits", smooth, kWideFloats)
       .sample("F.binary_cross_entropy_with_logits(x0, x1)", {x({3, 4}), probabilities({3, 4})},
               WICK_FN(binary_cross_entropy_with_logits(x0, x1)))
