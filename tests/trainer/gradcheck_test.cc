@@ -241,7 +241,7 @@ std::vector<Sample> samples() {
   add("Inverse", row(OpId::kInverse, NoAttrs{}), {regular});
   add("Det", row(OpId::kDet, NoAttrs{}), {regular});
   add("Det singular", row(OpId::kDet, NoAttrs{}),
-      {tensor({{1., 2., 3.}, {2., 4., 6.}, {1., 0., 1.}})}, false);
+      {tensor({{1., 2., 3.}, {2., 4., 6.}, {1., 0., 1.}})}, Second::kNonSmooth);
   add("SlogDet", row(OpId::kSlogDet, NoAttrs{}, 2), {regular});
   add("Qr", row(OpId::kQr, FactorAttrs{0}, 2), {random({2, 4, 3})});
   // what does not depend on the vectors' signs
@@ -260,7 +260,7 @@ std::vector<Sample> samples() {
   // the second order would need the gradient of a full U
   add(
       "Svd full", [](const List& in) { return List{row(OpId::kSvd, FactorAttrs{1}, 3)(in)[1]}; },
-      {cat({spread, random({3, 1})}, 1)}, false);
+      {cat({spread, random({3, 1})}, 1)}, Second::kTrainHelper);
   add("Eigh",
       [=](const List& in) {
         Tensor a = in[0] + in[0].transpose(-2, -1);
