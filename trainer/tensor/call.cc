@@ -32,10 +32,7 @@ void* scratch(size_t bytes) {
 }
 
 const KernelRow* choose(const KernelQuery& query) {
-  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
-                                               &kTrainReferenceKernels};
-  static constexpr const KernelSet* kPlain[] = {&kReferenceKernels, &kTrainReferenceKernels};
-  return modes().reference ? find_kernel(kPlain, query) : find_kernel(kFast, query);
+  return find_kernel(trainer_kernels(modes().reference), query);
 }
 
 [[noreturn]] void no_kernel(const KernelQuery& q, const Where& where) {
@@ -70,6 +67,13 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
 }
 
 }  // namespace
+
+Span<const KernelSet* const> trainer_kernels(bool reference) {
+  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
+                                               &kTrainReferenceKernels};
+  static constexpr const KernelSet* kPlain[] = {&kReferenceKernels, &kTrainReferenceKernels};
+  return reference ? Span<const KernelSet* const>(kPlain) : Span<const KernelSet* const>(kFast);
+}
 
 std::string display_name(OpId op) {
   switch (op) {
