@@ -87,7 +87,7 @@ void AnomalyMode::on_call(const TracedCall& call) {
     if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
     const Tensor& t = *call.in[i];
     const ValueRange r = range_of(t.raw());
-    if (is_float(t.dtype()) && !r.all_finite()) return;  // not the first
+    if (is_float(t.dtype()) && is_bad(r, check_inf_)) return;  // not the first
     if (!inputs.empty()) inputs += ", ";
     inputs += "input " + std::to_string(i);
     if (!t.name().empty()) inputs += " '" + t.name() + "'";

@@ -33,8 +33,8 @@ bool elementwise(OpId op) {
 }
 
 std::string operand(const Tensor& t, const char* fallback) {
-  return (t.name().empty() ? std::string(fallback) : "'" + t.name() + "'") + " " +
-         to_text(t.raw_shape()).text;
+  const std::string name = t.name().empty() ? fallback : joined("'", t.name(), "'");
+  return joined(name, " ", to_text(t.raw_shape()).text);
 }
 
 // {4} -> "{4, 1}": the shape under which the vector would go along the other's first dimension.
@@ -73,7 +73,8 @@ void BroadcastCheck::on_call(const TracedCall& call) {
   } else {
     text += "If it is meant, say so: unsqueeze() or expand() the one of lower rank";
   }
-  findings_.push_back("[" + display_name(call.op) + "] " + text + " (" + to_text(call.where) + ")");
+  findings_.push_back(
+      joined("[", display_name(call.op), "] ", text, " (", to_text(call.where), ")"));
   warn("implicit-broadcast", display_name(call.op), text, call.where);
 }
 

@@ -121,10 +121,15 @@ std::string LiveGraphs::text() const {
 
 void note_optimizer_step(int64_t taken) {
   Steps& s = steps();
+  // A loop's first step: what was recorded since the last loop's end is of this step.
+  if (taken == 1 && !s.begins.empty()) s.begins.back().step = 1;
   s.begins.push_back({next_node_sequence(), taken + 1});
   if (s.begins.size() >= s.prune_at) prune(s);
   const size_t alive = LiveNode::count();
-  if (alive < s.look_at) return;
+  if (alive < s.look_at) {
+    if (4 * alive < s.look_at) s.look_at = std::max<size_t>(64, 2 * alive);
+    return;
+  }
   const LiveGraphs live = live_graphs();
   s.look_at = std::max<size_t>(64, 2 * alive);
   if (live.graphs >= kManyGraphs || live.newest_step - live.oldest_step >= kManyGraphs) {

@@ -167,7 +167,7 @@ MemorySnapshot difference(const MemorySnapshot& before, const MemorySnapshot& af
 std::string MemorySnapshot::text(size_t max_sites) const {
   auto amount = [](int64_t bytes) {
     std::string text = bytes_text(static_cast<uint64_t>(std::abs(bytes)));
-    return bytes < 0 ? "-" + text : text;
+    return bytes < 0 ? joined("-", text) : text;
   };
   auto tensors = [](int64_t n) {
     return std::to_string(n) + (n == 1 || n == -1 ? " tensor" : " tensors");

@@ -73,7 +73,7 @@ std::string position_text(const Shape& shape, int64_t index) {
       text.insert(0, at + ",");
     }
   }
-  return "[" + text + "]";
+  return joined("[", text, "]");
 }
 
 std::string number_text(double value) {

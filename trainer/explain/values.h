@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "runtime/core/tensor_view.h"
 
@@ -27,6 +28,15 @@ std::string position_text(const Shape& shape, int64_t index);
 std::string number_text(double value);       // "%.4g"
 std::string bytes_text(uint64_t bytes);      // "412 MiB", "1.5 KiB", "24 bytes"
 std::string type_text(const TensorView& v);  // "f32[2,3]"
+
+// The pieces one after the other. (Chains of + with a literal first give GCC 12's -Wrestrict false
+// alarms.)
+template <class... P>
+std::string joined(const P&... pieces) {
+  std::string text;
+  ((text += std::string_view(pieces)), ...);
+  return text;
+}
 
 // Calls f(element, row-major index) for every element, last dimension fastest.
 template <class F>

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "trainer/explain/broadcast_text.h"
+#include "trainer/explain/values.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick {
@@ -45,7 +46,7 @@ void warn(const char* code, const std::string& op, const std::string& text,
     if (!c.seen.emplace(code, where.file_name(), where.line(), where.column()).second) return;
     handler = c.handler;
   }
-  deliver(handler, {code, "[" + op + "] " + text + " (" + to_text(where) + ")"});
+  deliver(handler, {code, joined("[", op, "] ", text, " (", to_text(where), ")")});
 }
 
 void warn_text(const char* code, const std::string& text) {

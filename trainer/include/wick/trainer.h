@@ -24,6 +24,7 @@
 #include "trainer/explain/live.h"
 #include "trainer/explain/memory.h"
 #include "trainer/explain/render.h"
+#include "trainer/explain/report.h"
 #include "trainer/explain/trace_ops.h"
 #include "trainer/explain/warn.h"
 #include "trainer/loop/trainer.h"
