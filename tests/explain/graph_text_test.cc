@@ -5,7 +5,6 @@
 #include <set>
 
 #include "trainer/explain/describe.h"
-#include "trainer/explain/memory.h"
 #include "trainer/explain/render.h"
 #include "trainer/nn/layers.h"
 #include "trainer/tensor/ops.h"
@@ -77,16 +76,6 @@ TEST(Describe, WhereInTheModelAndWhichOutput) {
   Description d = description(net(ones({2, 4})));
   EXPECT_EQ(d.grad_fn, "linear");
   EXPECT_EQ(d.module, "fc1");
-}
-
-// Under a recorder a leaf knows its line too.
-TEST(Describe, CreationSiteOfALeaf) {
-  MemoryRecorder recorder;
-  Tensor a = ones({3});
-#line 300 "guide.cc"
-  Tensor b = a.detach() + a;
-#line 85 "graph_text_test.cc"
-  EXPECT_EQ(description(b).made_at, "guide.cc:300");
 }
 
 // SlowTorch's example: (a + b) * c.

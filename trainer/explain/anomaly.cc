@@ -64,7 +64,7 @@ const char* advice(OpId op, bool backward) {
 }
 
 std::string in_module(const std::string& path) {
-  return path.empty() ? "" : " in module '" + path + "'";
+  return path.empty() ? "" : joined(" in module '", path, "'");
 }
 
 }  // namespace
@@ -89,19 +89,18 @@ void AnomalyMode::on_call(const TracedCall& call) {
     const ValueRange r = range_of(t.raw());
     if (is_float(t.dtype()) && is_bad(r, check_inf_)) return;  // not the first
     if (!inputs.empty()) inputs += ", ";
-    inputs += "input " + std::to_string(i);
-    if (!t.name().empty()) inputs += " '" + t.name() + "'";
-    inputs += " " + type_text(t.raw()) + " " + r.text();
+    inputs += joined("input ", std::to_string(i));
+    if (!t.name().empty()) inputs += joined(" '", t.name(), "'");
+    inputs += joined(" ", type_text(t.raw()), " ", r.text());
   }
   if (inputs.empty()) return;  // a constant that is what it was asked to be
   if (node_ != nullptr) {      // the formula of a node: told at its end
     culprit_ = display_name(call.op);
     return;
   }
-  throw Anomaly("[" + display_name(call.op) + "]" + in_module(module_path()) + " " +
-                    bad_text(bad, made->raw_shape()) + " from finite values: " + inputs + ". " +
-                    advice(call.op, false) + " (" + to_text(call.where) + ")",
-                Code::kInvalidArgument);
+  throw Anomaly(joined("[", display_name(call.op), "]", in_module(module_path()), " ",
+                       bad_text(bad, made->raw_shape()), " from finite values: ", inputs, ". ",
+                       advice(call.op, false), " (", to_text(call.where), ")"));
 }
 
 void AnomalyMode::on_node_begin(const Node& node, Span<const Tensor> grads) {

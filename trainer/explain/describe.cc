@@ -1,9 +1,9 @@
 #include "trainer/explain/describe.h"
 
-#include "trainer/explain/memory.h"
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/view_info.h"
 
 namespace wick {
 
@@ -31,8 +31,14 @@ Description description(const Tensor& t) {
     d.output_nr = t.impl()->output_nr;
     d.made_at = to_text(node->where);
     d.module = module_of(*node);
-  } else {
-    d.made_at = creation_site(t);
+  } else if (t.storage().born().line() > 0) {
+    d.made_at = to_text(t.storage().born());
+  }
+  if (t.impl()->view_of) {
+    const TensorImpl* parent = view_parent(*t.impl()->view_of);
+    d.view_of = display_name(t.impl()->view_of->op) + " of ";
+    if (!parent->name.empty()) d.view_of += joined("'", parent->name, "' ");
+    d.view_of += type_text(parent->view);
   }
   if (t.grad().defined()) d.grad = type_text(t.grad().raw());
   return d;
@@ -66,6 +72,7 @@ std::string Description::text() const {
     if (!module.empty()) fn += ", in module '" + module + "'";
     line("grad_fn", fn);
   }
+  if (!view_of.empty()) line("view", view_of);
   if (!made_at.empty()) line("made at", made_at);
   line("grad", grad.empty() ? "none" : grad);
   return s;

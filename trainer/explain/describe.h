@@ -27,9 +27,10 @@ struct Description {
   bool is_leaf = true;
   std::string grad_fn;     // "mul"; "" for a leaf
   uint32_t output_nr = 0;  // which of grad_fn's outputs this is
-  std::string made_at;  // "train.cpp:41": of grad_fn; of a leaf only while a MemoryRecorder lives
-  std::string module;   // "fc1" where grad_fn was called, "" outside of modules
-  std::string grad;     // "f32[2,3]", "" when there is none
+  std::string view_of;     // "permute of 'w' float32[2,3]": what it was taken from; "" otherwise
+  std::string made_at;     // "train.cpp:41": of grad_fn; of a leaf, where its bytes were made
+  std::string module;      // "fc1" where grad_fn was called, "" outside of modules
+  std::string grad;        // "f32[2,3]", "" when there is none
 
   std::string text() const;  // a line each, for people
 };

@@ -26,7 +26,8 @@ class Book final : public StorageWatcher {
  public:
   void on_create(const Storage& storage) override {
     std::lock_guard lock(mutex_);
-    made_[&storage] = {"", "", module_path(), storage.bytes()};
+    const Where& born = storage.born();
+    made_[&storage] = {"", born.line() > 0 ? to_text(born) : "", module_path(), storage.bytes()};
   }
   void on_free(const Storage& storage) override {
     std::lock_guard lock(mutex_);
@@ -39,11 +40,6 @@ class Book final : public StorageWatcher {
     if (it == made_.end() || !it->second.op.empty()) return;
     it->second.op = op;
     it->second.where = where;
-  }
-  std::string where(const Storage& storage) {
-    std::lock_guard lock(mutex_);
-    auto it = made_.find(&storage);
-    return it == made_.end() ? "" : it->second.where;
   }
   void clear() {
     std::lock_guard lock(mutex_);
@@ -62,7 +58,7 @@ class Book final : public StorageWatcher {
       ++site.count;
     }
     for (auto& [key, site] : sites) {
-      site.op = std::get<0>(key).empty() ? "(other)" : std::get<0>(key);
+      site.op = std::get<0>(key).empty() ? "tensor" : std::get<0>(key);
       site.where = std::get<1>(key);
       site.module = std::get<2>(key);
       s.bytes += site.bytes;
@@ -124,9 +120,6 @@ void MemoryRecorder::on_call(const TracedCall& call) {
     }
   }
 }
-void MemoryRecorder::on_made(const Tensor& tensor, const char* what, const Where& where) {
-  book().name(tensor.storage(), what, to_text(where));
-}
 void MemoryRecorder::on_node_begin(const Node& node, Span<const Tensor>) { book().node = &node; }
 void MemoryRecorder::on_node_end(const Node&, Span<const Tensor>, Span<const Tensor>) {
   book().node = nullptr;
@@ -184,10 +177,6 @@ std::string MemorySnapshot::text(size_t max_sites) const {
     text += "  and " + std::to_string(sites.size() - max_sites) + " more sites\n";
   }
   return text;
-}
-
-std::string creation_site(const Tensor& t) {
-  return book().on && t.defined() ? book().where(t.storage()) : "";
 }
 
 int64_t memory_footprint(const Tensor& t) {

@@ -14,7 +14,7 @@ namespace wick {
 
 // The live tensors' bytes that one line made.
 struct MemorySite {
-  std::string op;      // "matmul", "backward of matmul", "zeros"; "(other)": not made by an op
+  std::string op;      // "matmul", "backward of matmul"; "tensor": made by zeros(), from_blob() ...
   std::string where;   // "train.cpp:41": the user's line; of backward, that of the forward op
   std::string module;  // "fc1"
   int64_t bytes = 0;   // in a difference they may be negative
@@ -36,7 +36,6 @@ class MemoryRecorder final : Watcher {
 
  private:
   void on_call(const TracedCall& call) override;
-  void on_made(const Tensor& tensor, const char* what, const Where& where) override;
   void on_node_begin(const Node& node, Span<const Tensor> grads) override;
   void on_node_end(const Node& node, Span<const Tensor> grads, Span<const Tensor> results) override;
 };
@@ -45,8 +44,6 @@ class MemoryRecorder final : Watcher {
 MemorySnapshot memory_snapshot(Where where = Where::current());
 // after - before, the sites that changed: a leak grows from step to step.
 MemorySnapshot difference(const MemorySnapshot& before, const MemorySnapshot& after);
-// "train.cpp:41" of a tensor's bytes; "" when no recorder lives or they are older than it.
-std::string creation_site(const Tensor& t);
 
 // -- exact bytes
 // Of the elements: (1000, 1000) float32 is 4,000,000. A view counts what it sees.

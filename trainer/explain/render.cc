@@ -55,7 +55,7 @@ std::string label(const Value& v, bool show_dtype) {
     return text + type_of(v.leaf->view.dtype, v.leaf->view.shape, show_dtype);
   }
   std::string text = op_of(*v.node);
-  if (v.node->out().size() > 1) text += "." + std::to_string(v.nr);
+  if (v.node->out().size() > 1) text += joined(".", std::to_string(v.nr));
   text += type_of(v.node->out()[v.nr].dtype, v.node->out()[v.nr].shape(), show_dtype) + " (" +
           to_text(v.node->where);
   if (const std::string path = module_of(*v.node); !path.empty()) text += ", " + path;
@@ -144,7 +144,7 @@ std::string render(const Tensor& t, bool show_dtype, int max_depth) {
       continue;
     }
     const Value& v = line.input.value;
-    text += "#" + std::to_string(numbers.of.at(v.key())) + " " + label(v, show_dtype);
+    text += joined("#", std::to_string(numbers.of.at(v.key())), " ", label(v, show_dtype));
     std::vector<Input> inputs = inputs_of(v);
     const bool again = !shown.emplace(v.key(), true).second;
     if (again && !inputs.empty()) text += " (see above)";
@@ -166,7 +166,7 @@ std::string to_dot(const Tensor& t, bool show_dtype) {
   if (!t.defined()) return text + "}\n";
   const Numbers numbers(root_of(t));
   for (const Value& v : numbers.order) {
-    const std::string id = "n" + std::to_string(numbers.of.at(v.key()));
+    const std::string id = joined("n", std::to_string(numbers.of.at(v.key())));
     text += "  " + id + " [shape=" + (v.node != nullptr ? "box" : "ellipse") + ", label=\"" +
             escaped(label(v, show_dtype)) + "\"];\n";
     int place = 0;
@@ -177,7 +177,7 @@ std::string to_dot(const Tensor& t, bool show_dtype) {
         text += "  " + from + " [shape=plaintext, label=\"constant" +
                 type_of(in.constant->dtype, in.constant->shape(), show_dtype) + "\"];\n";
       } else {
-        from = "n" + std::to_string(numbers.of.at(in.value.key()));
+        from = joined("n", std::to_string(numbers.of.at(in.value.key())));
       }
       text += "  " + from + " -> " + id + ";\n";
       ++place;

@@ -6,7 +6,6 @@
 namespace wick {
 
 void Watcher::on_write(const Tensor&, const char*, const std::source_location&) {}
-void Watcher::on_made(const Tensor&, const char*, const std::source_location&) {}
 
 // Scopes nest: the last one made is the first to go.
 Watcher::Watcher() : outer_(modes().watcher) { modes().watcher = this; }
@@ -27,9 +26,6 @@ void watch_call(const TracedCall& call) {
 }
 void watch_write(const Tensor& tensor, const char* what, const std::source_location& where) {
   each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_write(tensor, what, where); });
-}
-void watch_made(const Tensor& tensor, const char* what, const std::source_location& where) {
-  each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_made(tensor, what, where); });
 }
 void watch_node_begin(const Node& node, Span<const Tensor> grads) {
   each(modes().watcher, &Watcher::outer_, [&](Watcher& w) { w.on_node_begin(node, grads); });

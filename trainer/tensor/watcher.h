@@ -15,8 +15,6 @@ class Watcher {
   virtual void on_call(const TracedCall&) {}
   // Before an in-place write through `tensor`; the bytes still are the old ones.
   virtual void on_write(const Tensor& tensor, const char* what, const std::source_location& where);
-  // After a tensor was made by other means than an op: zeros, from_blob ...
-  virtual void on_made(const Tensor& tensor, const char* what, const std::source_location& where);
   // Around a node's formula, in backward. `grads`: what flows into its outputs; `results`: the
   // gradients of its inputs; undefined where there is none.
   virtual void on_node_begin(const Node&, Span<const Tensor> /*grads*/) {}
@@ -32,7 +30,6 @@ class Watcher {
  private:
   friend void watch_call(const TracedCall& call);
   friend void watch_write(const Tensor&, const char*, const std::source_location&);
-  friend void watch_made(const Tensor&, const char*, const std::source_location&);
   friend void watch_node_begin(const Node& node, Span<const Tensor> grads);
   friend void watch_node_end(const Node& node, Span<const Tensor> grads,
                              Span<const Tensor> results);
@@ -42,7 +39,6 @@ class Watcher {
 // Called where Modes::watcher is not null.
 void watch_call(const TracedCall& call);
 void watch_write(const Tensor& tensor, const char* what, const std::source_location& where);
-void watch_made(const Tensor& tensor, const char* what, const std::source_location& where);
 void watch_node_begin(const Node& node, Span<const Tensor> grads);
 void watch_node_end(const Node& node, Span<const Tensor> grads, Span<const Tensor> results);
 
