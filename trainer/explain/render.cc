@@ -3,7 +3,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trainer/autograd/node.h"
+#include "trainer/explain/node_text.h"
+#include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
 
 namespace wick {

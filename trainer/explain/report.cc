@@ -231,7 +231,7 @@ ExplainReport explain(nn::Module& model, const std::function<Tensor()>& loss,
     if (!value.defined() || value.raw().numel() != 1)
       throw_error("explain", "the function must return a loss of one element", where);
     report.loss = value.item(where);
-    value.backward(Tensor(), false, false, where);
+    value.backward(Tensor(), false, false, {}, where);
     report.layers = std::move(listener.layers);
   }
   const nn::NamedTensors parameters = model.named_parameters();
