@@ -26,6 +26,7 @@ TEST(Describe, LeafViewAndResult) {
             "  requires_grad  true\n"
             "  version        0\n"
             "  grad_fn        none: a leaf\n"
+            "  made at        graph_text_test.cc:17\n"
             "  grad           none\n");
   Tensor column;
   {
@@ -46,6 +47,8 @@ TEST(Describe, LeafViewAndResult) {
             "  requires_grad  false\n"
             "  version        1\n"
             "  grad_fn        none: a leaf\n"
+            "  view           squeeze of float32[1,2]\n"
+            "  made at        graph_text_test.cc:17\n"
             "  grad           none\n");
 #line 200 "guide.cc"
   Tensor y = w * 2.0;

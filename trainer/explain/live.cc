@@ -71,22 +71,28 @@ LiveGraphs live_graphs() {
         }
         std::sort(roots.begin(), roots.end(),
                   [](const Node* a, const Node* b) { return a->sequence < b->sequence; });
-        live.graphs = static_cast<int64_t>(roots.size());
-        live.nodes = static_cast<int64_t>(nodes.size());
         // A node belongs to the first graph that reaches it.
         std::unordered_set<const Node*> seen;
         for (const Node* root : roots) {
           uint64_t first = root->sequence;
+          int64_t own = 0;
+          // Ops that keep nothing are not marked by a backward; what they were made from is.
+          bool consumed = false;
           std::vector<const Node*> stack = {root};
           while (!stack.empty()) {
             const Node* n = stack.back();
             stack.pop_back();
+            consumed = consumed || n->released();
             if (n->released() || !seen.insert(n).second) continue;
+            ++own;
             first = std::min(first, n->sequence);
             for (const Edge& e : n->edges()) {
               if (e.node) stack.push_back(e.node.get());
             }
           }
+          if (consumed) continue;
+          ++live.graphs;
+          live.nodes += own;
           const int64_t step = step_of(first);
           if (live.oldest_step == 0 || step < live.oldest_step) {
             live.oldest_step = step;

@@ -94,12 +94,13 @@ class Listener final : public Watcher {
       r.saturated = idle_units(y, [](double x) { return std::abs(x) > 0.97; });
     if (kind == Kind::kSigmoid)
       r.saturated = idle_units(y, [](double x) { return x < 0.03 || x > 0.97; });
-    if (const Node* node = call.out[0].impl()->grad_fn.get()) of_node_[node] = layers.size();
+    if (const Node* node = call.out[0].impl()->grad_fn.get())
+      of_node_[node->sequence] = layers.size();
     layers.push_back(std::move(r));
   }
   void on_node_begin(const Node& node, Span<const Tensor> grads) override {
     in_backward_ = true;
-    auto it = of_node_.find(&node);
+    auto it = of_node_.find(node.sequence);
     if (it != of_node_.end() && grads[0].defined())
       layers[it->second].gradient_rms = rms(grads[0].raw());
   }
@@ -107,7 +108,7 @@ class Listener final : public Watcher {
     in_backward_ = false;
   }
 
-  std::unordered_map<const Node*, size_t> of_node_;
+  std::unordered_map<uint64_t, size_t> of_node_;  // by sequence: a freed node's address is reused
   bool in_backward_ = false;
 };
 
