@@ -31,6 +31,7 @@ bool ends_with(const std::string& text, const std::string& end);
 std::string shell_quote(const std::string& text);
 
 void add_train(CLI::App& app);
+void add_explain(CLI::App& app);
 void add_export(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_run(CLI::App& app);

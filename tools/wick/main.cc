@@ -121,6 +121,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(WICK_VERSION));
   add_train(app);
+  add_explain(app);
   add_export(app);
   add_convert(app);
   add_run(app);

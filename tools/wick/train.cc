@@ -1,16 +1,21 @@
 // wick train: a known model on known images.
 #include <fmt/format.h>
 
+#include <iostream>
+#include <optional>
+
 #include "tools/wick/command.h"
+#include "trainer/explain/trace_ops.h"
 #include "trainer/loop/recipes.h"
 #include "trainer/nn/models.h"
+#include "trainer/tensor/call.h"
 
 namespace wick::tool {
 namespace {
 
 struct TrainCommand {
   loop::TrainConfig config;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, trace = false, reference = false;
 };
 
 void train(TrainCommand c) {
@@ -24,7 +29,12 @@ void train(TrainCommand c) {
   if (c.config.threads != 1) resume += fmt::format(" --threads {}", c.config.threads);
   if (c.config.save_every_steps != 0)
     resume += fmt::format(" --save-every {}", c.config.save_every_steps);
+  std::optional<TraceOps> trace;
+  std::optional<ReferenceKernelsScope> reference;
+  if (c.trace) trace.emplace(std::cerr);
+  if (c.reference) reference.emplace();
   loop::TrainResult r = loop::run_training(c.config);
+  trace.reset();
   if (c.json) {
     print_json({{"model", r.config.model},
                 {"data", r.config.data},
@@ -79,6 +89,9 @@ void add_train(CLI::App& app) {
                       "folder for checkpoints and metrics.csv; default runs/MODEL");
   command->add_flag("--resume", c->config.resume,
                     "go on from the folder's last checkpoint, to the bit");
+  command->add_flag("--trace", c->trace, "print each op on stderr as it runs");
+  command->add_flag("--reference", c->reference,
+                    "plain loops instead of SIMD: the same bits, slow");
   command->add_flag("--quiet", c->quiet, "no progress");
   command->add_flag("--json", c->json, "print the result as JSON");
   command->footer(

@@ -18,6 +18,7 @@ class LiveNode {
     next_ = head_;
     if (head_ != nullptr) head_->prev_ = this;
     head_ = this;
+    ++count_;
     owner_ = &thread_tag_;
   }
   // The first thing a node's destructor does: a walk must not meet one that is half gone.
@@ -25,17 +26,29 @@ class LiveNode {
     Lock lock;
     (prev_ != nullptr ? prev_->next_ : head_) = next_;
     if (next_ != nullptr) next_->prev_ = prev_;
+    --count_;
   }
   ~LiveNode() = default;
 
  public:
-  // Calls f(LiveNode*) for the nodes this thread made. f makes and frees no nodes.
-  template <class F>
-  static void for_each(const F& f) {
+  // Calls f(LiveNode*) for the nodes this thread made, then after(); no node can go before that is
+  // done. Neither may make or free nodes.
+  template <class F, class G>
+  static void for_each(const F& f, const G& after) {
     Lock lock;
     for (LiveNode* n = head_; n != nullptr; n = n->next_) {
       if (n->owner_ == &thread_tag_) f(n);
     }
+    after();
+  }
+  template <class F>
+  static void for_each(const F& f) {
+    for_each(f, [] {});
+  }
+  // Of all threads.
+  static size_t count() {
+    Lock lock;
+    return count_;
   }
 
  private:
@@ -49,6 +62,7 @@ class LiveNode {
 
   static inline constinit std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   static inline constinit LiveNode* head_ = nullptr;
+  static inline constinit size_t count_ = 0;
   static inline constinit thread_local char thread_tag_ = 0;
 
   LiveNode* prev_ = nullptr;

@@ -184,6 +184,8 @@ const SavedTensor& OpNode::saved_out(size_t i) const {
   return saved_[rank_in_mask(row.saves_in, in().size()) + rank_in_mask(row.saves_out, i)];
 }
 
+uint64_t next_node_sequence() { return g_sequence.load(std::memory_order_relaxed); }
+
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where) {
   const GradRow& listed = grad_row(op);

@@ -146,6 +146,9 @@ class OpNode final : public Node {
   SmallVector<SavedTensor, 2> saved_;
 };
 
+// Nodes made from now on have at least this sequence.
+uint64_t next_node_sequence();
+
 // Tape entry of a call with at least one input that requires grad. Sets grad_fn of the
 // differentiable outputs.
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,

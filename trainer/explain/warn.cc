@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "trainer/explain/broadcast_text.h"
+#include "trainer/explain/values.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick {
@@ -26,6 +27,14 @@ Channel& channel() {
   return *c;
 }
 
+void deliver(const WarningHandler& handler, const Warning& w) {
+  if (handler) {
+    handler(w);
+  } else {
+    fprintf(stderr, "wick: warning: %s [%s]\n", w.text.c_str(), w.code.c_str());
+  }
+}
+
 }  // namespace
 
 void warn(const char* code, const std::string& op, const std::string& text,
@@ -37,12 +46,17 @@ void warn(const char* code, const std::string& op, const std::string& text,
     if (!c.seen.emplace(code, where.file_name(), where.line(), where.column()).second) return;
     handler = c.handler;
   }
-  Warning w{code, "[" + op + "] " + text + " (" + to_text(where) + ")"};
-  if (handler) {
-    handler(w);
-  } else {
-    fprintf(stderr, "wick: warning: %s [%s]\n", w.text.c_str(), code);
+  deliver(handler, {code, joined("[", op, "] ", text, " (", to_text(where), ")")});
+}
+
+void warn_text(const char* code, const std::string& text) {
+  Channel& c = channel();
+  WarningHandler handler;
+  {
+    std::lock_guard lock(c.mutex);
+    handler = c.handler;
   }
+  deliver(handler, {code, text});
 }
 
 WarningHandler set_warning_handler(WarningHandler handler) {

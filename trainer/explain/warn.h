@@ -22,6 +22,9 @@ using WarningHandler = std::function<void(const Warning&)>;
 void warn(const char* code, const std::string& op, const std::string& text,
           const std::source_location& where = std::source_location::current());
 
+// The same for what no single line is the cause of. The caller sees to it that it is not repeated.
+void warn_text(const char* code, const std::string& text);
+
 // Where warnings go from now on; an empty handler: to stderr, a line each. The former one is
 // returned. What was reported so far counts as not reported.
 WarningHandler set_warning_handler(WarningHandler handler);

@@ -39,7 +39,11 @@ NamedTensors Module::state_dict() const {
 }
 std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> all;
-  for (auto& [name, t] : named_parameters()) all.push_back(t);
+  for (auto& [name, t] : named_parameters()) {
+    // From here on messages call it by its whole name, "fc1.weight", unless it was given another.
+    if (name.size() > t.name().size() && name.ends_with(t.name())) t.named(name);
+    all.push_back(t);
+  }
   return all;
 }
 

@@ -49,11 +49,13 @@ class GroupOptimizer : public Optimizer {
   }
 
   void step() override {
+    if (!begin_step()) return;
     NoGrad guard;
     size_t index = 0;
     for (const Group<O>& group : groups_) {
       for (const Tensor& p : group.params) step_one(group.options, p, state_[index++]);
     }
+    end_step();
   }
 
   int groups() const override { return static_cast<int>(groups_.size()); }

@@ -32,10 +32,15 @@ void* scratch(size_t bytes) {
 }
 
 const KernelRow* choose(const KernelQuery& query) {
-  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
-                                               &kTrainReferenceKernels};
-  static constexpr const KernelSet* kPlain[] = {&kReferenceKernels, &kTrainReferenceKernels};
-  return modes().reference ? find_kernel(kPlain, query) : find_kernel(kFast, query);
+  return find_kernel(trainer_kernels(modes().reference), query);
+}
+
+// "[linear] in module 'fc1': ..." where a module runs.
+[[noreturn]] void fail(OpId op, Status status, const Where& where) {
+  const std::string path = module_path();
+  if (path.empty()) throw_status(display_name(op), status, where);
+  throw_error(display_name(op), "in module '" + path + "': " + status.message(), where,
+              status.code());
 }
 
 [[noreturn]] void no_kernel(const KernelQuery& q, const Where& where) {
@@ -53,7 +58,9 @@ uint64_t now_ns() {
 
 void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, const Where& where) {
   KernelPlan plan;
-  if (row.plan != nullptr) check_status(display_name(q.op), row.plan(q, &plan), where);
+  if (row.plan != nullptr) {
+    if (Status s = row.plan(q, &plan); !s.ok()) fail(q.op, s, where);
+  }
   KernelCtx ctx;
   ctx.pool = thread_pool();
   ctx.scratch = scratch(plan.scratch_bytes);
@@ -61,8 +68,7 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   TraceHook* hook = modes().trace_hook;
   uint64_t begin = hook != nullptr ? now_ns() : 0;
   FloatModeScope mode;  // as the pool's workers hold it
-  if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok())
-    throw_status(display_name(q.op), s, where);
+  if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok()) fail(q.op, s, where);
   if (hook == nullptr) return;
   std::string path = module_path();
   hook->on_op({find_op(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
@@ -70,6 +76,13 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
 }
 
 }  // namespace
+
+Span<const KernelSet* const> trainer_kernels(bool reference) {
+  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
+                                               &kTrainReferenceKernels};
+  static constexpr const KernelSet* kPlain[] = {&kReferenceKernels, &kTrainReferenceKernels};
+  return reference ? Span<const KernelSet* const>(kPlain) : Span<const KernelSet* const>(kFast);
+}
 
 std::string display_name(OpId op) {
   switch (op) {
@@ -161,7 +174,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     needs_grad = needs_grad || (recording && in[i]->requires_grad());
   }
   RuleCtx<int64_t> ctx{op, attrs, in_info, out_info};
-  if (Status s = infer_shapes(ctx); !s.ok()) throw_status(display_name(op), s, where);
+  if (Status s = infer_shapes(ctx); !s.ok()) fail(op, s, where);
 
   TensorView as_view;
   if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {

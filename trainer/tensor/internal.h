@@ -1,6 +1,7 @@
 // Shared by the files of trainer/tensor and trainer/autograd; not public.
 #pragma once
 
+#include "runtime/kernels/kernel_set.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/tensor.h"
 
@@ -17,6 +18,9 @@ Tensor alias(const Tensor& base, const TensorView& view);
 // cannot.
 bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
                 const Where& where, bool in_place = false);
+
+// The kernel sets that are asked, in order; `reference`: those of ReferenceKernelsScope.
+Span<const KernelSet* const> trainer_kernels(bool reference);
 
 // What errors call an op: the public function's name.
 std::string display_name(OpId op);

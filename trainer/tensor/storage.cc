@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/core/allocator.h"
+#include "trainer/explain/live.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -93,7 +94,9 @@ void give(void* p, size_t bytes) {
 IntrusivePtr<Storage> Storage::create(size_t bytes, const std::source_location& born) {
   void* data = take(bytes);
   if (data == nullptr) {
-    throw Error("[empty] cannot allocate " + std::to_string(bytes) + " bytes", Code::kOutOfMemory);
+    throw Error("[empty] cannot allocate " + std::to_string(bytes) + " bytes; " +
+                    std::to_string(live_bytes()) + " are live; " + live_graphs().text(),
+                Code::kOutOfMemory);
   }
   const size_t live = g_live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   size_t peak = g_peak.load(std::memory_order_relaxed);

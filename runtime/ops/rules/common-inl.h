@@ -45,7 +45,11 @@ Status broadcast(const BasicShape<D>& a, const BasicShape<D>& b, BasicShape<D>* 
     } else if (dim_equal(db, D(1)) == Tri::kYes || dim_equal(da, db) == Tri::kYes) {
       result[i] = da;
     } else if (dim_known(da) && dim_known(db)) {
-      return shapes_differ("shapes do not broadcast", a, b);
+      return error(Code::kShapeMismatch,
+                   "shapes do not broadcast: %s and %s differ at dimension %d (%lld and %lld); "
+                   "from the last one on, sizes must be equal or 1",
+                   to_text(a).text, to_text(b).text, i, static_cast<long long>(dim_value(da)),
+                   static_cast<long long>(dim_value(db)));
     } else {
       result[i] = dim_known(da) ? da : dim_known(db) ? db : dim_max(da, db);
     }

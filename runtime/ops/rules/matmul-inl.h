@@ -45,7 +45,8 @@ Status linear(RuleCtx<D>& c) {
   WICK_TRY(need_rank(c.in[1], 2, 2, "weight"));
   if (dim_equal(x[x.rank() - 1], w[1]) == Tri::kNo) {
     return error(Code::kShapeMismatch,
-                 "last input dimension differs from in_features: input %s, weight %s",
+                 "last input dimension differs from in_features: input %s, weight %s; reshape the "
+                 "input or change the layer",
                  to_text(x).text, to_text(w).text);
   }
   WICK_TRY(need_vector(c, 2, w[0], "bias"));

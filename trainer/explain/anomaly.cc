@@ -1,0 +1,158 @@
+#include "trainer/explain/anomaly.h"
+
+#include "trainer/explain/node_text.h"
+#include "trainer/explain/values.h"
+#include "trainer/tensor/internal.h"
+
+namespace wick {
+namespace {
+
+// Errors that are an answer, not a failure.
+struct Anomaly : Error {
+  using Error::Error;
+};
+
+bool is_bad(const ValueRange& r, bool check_inf) {
+  return r.nan > 0 || (check_inf && !r.all_finite());
+}
+
+std::string bad_text(const ValueRange& r, const Shape& shape) {
+  std::string all = r.text();
+  return "made " + all + " (first: " + number_text(r.first_bad_value) + " at " +
+         position_text(shape, r.first_bad) + ")";
+}
+
+OpId op_id(const Node& node) {
+  const auto* call = dynamic_cast<const OpNode*>(&node);
+  return call != nullptr ? call->op : OpId::kNone;
+}
+
+// What usually helps, by the op whose forward or backward it was.
+const char* advice(OpId op, bool backward) {
+  switch (op) {
+    case OpId::kLog:
+      return backward ? "the gradient of log is 1/x: keep x away from 0, e.g. log(x + 1e-8)"
+                      : "log needs values above 0: clamp them, e.g. log(x + 1e-8), or take "
+                        "log_softmax instead of log(softmax)";
+    case OpId::kDiv:
+    case OpId::kReciprocal:
+      return "something is divided by 0 (or nearly): add a small number to the denominator";
+    case OpId::kSqrt:
+      return backward ? "the gradient of sqrt is 1/(2 sqrt(x)), infinite at 0: use sqrt(x + 1e-8)"
+                      : "sqrt needs values of at least 0: clamp them first";
+    case OpId::kPow:
+      return "a negative base with a fraction as exponent is nan, 0 with a negative one inf: "
+             "clamp the base";
+    case OpId::kExp:
+    case OpId::kSinh:
+    case OpId::kCosh:
+      return "exp overflows above 88 in f32: subtract the maximum first, or use softmax, "
+             "log_softmax or softplus, which do";
+    case OpId::kMatMul:
+    case OpId::kLinear:
+    case OpId::kConv:
+    case OpId::kMul:
+    case OpId::kAdd:
+    case OpId::kSub:
+    case OpId::kReduceSum:
+      return "the numbers outgrew the dtype: a smaller learning rate, normalised inputs or "
+             "clipped gradients help";
+    case OpId::kCast:
+      return "the value does not fit the smaller dtype: scale the loss, or use bf16";
+    default: return "look at the ranges of the inputs";
+  }
+}
+
+std::string in_module(const std::string& path) {
+  return path.empty() ? "" : joined(" in module '", path, "'");
+}
+
+}  // namespace
+
+void AnomalyMode::on_call(const TracedCall& call) {
+  if (node_ != nullptr && !culprit_.empty()) return;
+  ValueRange bad;
+  const Tensor* made = nullptr;
+  for (const Tensor& t : call.out) {
+    if (!t.defined() || !is_float(t.dtype())) continue;
+    bad = range_of(t.raw());
+    if (is_bad(bad, check_inf_)) {
+      made = &t;
+      break;
+    }
+  }
+  if (made == nullptr) return;
+  std::string inputs;
+  for (size_t i = 0; i < call.in.size(); ++i) {
+    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+    const Tensor& t = *call.in[i];
+    const ValueRange r = range_of(t.raw());
+    if (is_float(t.dtype()) && is_bad(r, check_inf_)) return;  // not the first
+    if (!inputs.empty()) inputs += ", ";
+    inputs += joined("input ", std::to_string(i));
+    if (!t.name().empty()) inputs += joined(" '", t.name(), "'");
+    inputs += joined(" ", type_text(t.raw()), " ", r.text());
+  }
+  if (inputs.empty()) return;  // a constant that is what it was asked to be
+  if (node_ != nullptr) {      // the formula of a node: told at its end
+    culprit_ = display_name(call.op);
+    return;
+  }
+  throw Anomaly(joined("[", display_name(call.op), "]", in_module(module_path()), " ",
+                       bad_text(bad, made->raw_shape()), " from finite values: ", inputs, ". ",
+                       advice(call.op, false), " (", to_text(call.where), ")"));
+}
+
+void AnomalyMode::on_node_begin(const Node& node, Span<const Tensor> grads) {
+  node_ = &node;
+  fed_bad_ = false;
+  culprit_.clear();
+  for (const Tensor& g : grads) {
+    if (g.defined()) fed_bad_ = fed_bad_ || is_bad(range_of(g.raw()), check_inf_);
+  }
+}
+
+void AnomalyMode::on_node_end(const Node& node, Span<const Tensor> grads,
+                              Span<const Tensor> results) {
+  node_ = nullptr;
+  const bool first = !fed_bad_ && !seen_bad_;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].defined() || !node.edges()[i].needed()) continue;
+    const ValueRange r = range_of(results[i].raw());
+    if (!is_bad(r, check_inf_)) continue;
+    seen_bad_ = true;
+    if (!first) continue;
+    std::string text = "[backward] of " + op_of(node) + in_module(module_of(node)) + " " +
+                       bad_text(r, results[i].raw_shape()) + " in the gradient of input " +
+                       std::to_string(i);
+    if (node.edges()[i].leaf && !node.edges()[i].leaf->name.empty())
+      text += " '" + node.edges()[i].leaf->name + "'";
+    text += " from finite values: ";
+    for (size_t k = 0; k < grads.size(); ++k) {
+      if (!grads[k].defined()) continue;
+      text +=
+          "incoming gradient " + type_text(grads[k].raw()) + " " + range_of(grads[k].raw()).text();
+    }
+    for_each_saved(node, [&](const char* what, size_t k, const SavedTensor& kept) {
+      if (!kept.tensor.defined()) return;
+      text += std::string(", forward ") + what + " " + std::to_string(k) + " " +
+              type_text(kept.tensor.raw()) + " " + range_of(kept.tensor.raw()).text();
+    });
+    text += ". ";
+    if (!culprit_.empty()) text += "It came out of " + culprit_ + " in its formula. ";
+    throw Anomaly(text + advice(op_id(node), true) + " (" + to_text(node.where) + ")",
+                  Code::kInvalidArgument);
+  }
+}
+
+std::string detect_anomaly(const std::function<void()>& step) {
+  AnomalyMode mode;
+  try {
+    step();
+  } catch (const Anomaly& found) {
+    return found.what();
+  }
+  return "";
+}
+
+}  // namespace wick
