@@ -8,3 +8,4 @@
 #include "trainer/tensor/ops/linalg.h"
 #include "trainer/tensor/ops/nn.h"
 #include "trainer/tensor/ops/reduce.h"
+#include "trainer/tensor/ops/view.h"
