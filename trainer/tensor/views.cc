@@ -1,5 +1,6 @@
 // Views. Shapes are passed on in a form that keeps a dynamic batch symbolic under capture where
 // that is possible: 0 copies a dimension, -1 takes the rest.
+#include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"

@@ -210,6 +210,7 @@ Tensor narrow(const Arg& x, int dim, int64_t start, int64_t length) {
 }
 Tensor select(const Arg& x, int dim, int64_t index) { return x.tensor.select(dim, index, x.where); }
 Tensor squeeze(const Arg& x) { return x.tensor.squeeze(x.where); }
+Tensor squeeze(const Arg& x, int dim) { return x.tensor.squeeze(dim, x.where); }
 Tensor squeeze(const Arg& x, const Shape& dims) {
   AxesAttrs a;
   for (int64_t dim : dims) {
