@@ -156,7 +156,8 @@ ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
                   const CaptureOptions& options) {
   std::vector<Tensor> first, second;
   for (const CaptureInput& in : inputs) {
-    first.push_back(check_input(in).example);
+    // A model may write into its input: not into the caller's.
+    first.push_back(check_input(in).example.detach().clone());
     second.push_back(other_example(in));
   }
   ir::Graph graph = trace(module, inputs, first, options);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/kernels/copy.h"
+#include "trainer/tensor/view_info.h"
 
 namespace wick {
 namespace {
@@ -12,6 +13,21 @@ namespace {
 ir::SourceLine source_line(const std::source_location& where) {
   std::string text = to_text(where);
   return {text.substr(0, text.rfind(':')), static_cast<int>(where.line())};
+}
+
+Tensor base_of(const Tensor& t) { return Tensor(IntrusivePtr<TensorImpl>(bytes_root(t.impl()))); }
+
+AnyAttrs attrs_of(OpId op, const void* attrs) {
+  AnyAttrs copy;
+  const AttrType* type = find_op(op)->attrs;
+  type->init(copy.get());
+  if (attrs == nullptr) return copy;
+  for (const AttrField& f : type->fields) {
+    size_t bytes = f.kind == AttrKind::kInts ? 8 * (f.capacity + size_t{1}) : 8;
+    memcpy(static_cast<char*>(copy.get()) + f.offset, static_cast<const char*>(attrs) + f.offset,
+           bytes);
+  }
+  return copy;
 }
 
 }  // namespace
@@ -23,7 +39,8 @@ HostTensor host_copy(const Tensor& t) {
 }
 
 void GraphTracer::bind(const Tensor& tensor, ir::ValueId value) {
-  values_[tensor.id()] = value;
+  auto at = generations_.find(base_of(tensor).id());
+  values_[tensor.id()] = {value, at == generations_.end() ? 0 : at->second};
   alive_.push_back(tensor);
 }
 
@@ -32,9 +49,13 @@ void GraphTracer::bind_parameter(const std::string& name, const Tensor& tensor) 
   alive_.push_back(tensor);
 }
 
-ir::ValueId GraphTracer::value_of(const Tensor& tensor) {
+ir::ValueId GraphTracer::known(const Tensor& tensor) const {
   auto at = values_.find(tensor.id());
-  if (at != values_.end()) return at->second;
+  if (at == values_.end()) at = values_.find(base_of(tensor).id());
+  return at == values_.end() ? ir::kNoValue : at->second.value;
+}
+
+ir::ValueId GraphTracer::constant(const Tensor& tensor) {
   auto p = parameters_.find(tensor.id());
   bool parameter = p != parameters_.end();
   ir::ValueId v =
@@ -43,10 +64,47 @@ ir::ValueId GraphTracer::value_of(const Tensor& tensor) {
   return v;
 }
 
-ir::ValueId GraphTracer::result(const Tensor& tensor) {
+ir::ValueId GraphTracer::value_of(const Tensor& tensor, const std::source_location& where) {
+  uint64_t base = base_of(tensor).id();
+  auto written = generations_.find(base);
+  uint32_t generation = written == generations_.end() ? 0 : written->second;
   auto at = values_.find(tensor.id());
-  if (at == values_.end()) throw Error("[capture] forward returns a tensor that no op of it made");
-  return at->second;
+  if (at != values_.end() && (at->second.generation == generation || tensor.id() == base))
+    return at->second.value;
+  const ViewInfo* view = tensor.impl()->view_of.get();
+  // A view of something that is no value of the graph holds today's bytes like any other tensor.
+  if (view == nullptr || values_.count(base) == 0) return constant(tensor);
+  Tensor parent{IntrusivePtr<TensorImpl>(view_parent(*view))};
+  ir::ValueId v =
+      emit(view->op, attrs_of(view->op, view->attrs()), {value_of(parent, where)}, where);
+  bind(tensor, v);
+  return v;
+}
+
+ir::ValueId GraphTracer::result(const Tensor& tensor) {
+  if (known(tensor) == ir::kNoValue)
+    throw Error("[capture] forward returns a tensor that no op of it made");
+  return value_of(tensor, std::source_location::current());
+}
+
+ir::NodeId GraphTracer::add(OpId op, const AnyAttrs& attrs, std::vector<ir::ValueId> inputs,
+                            int outputs, const std::source_location& where) {
+  std::string path = module_path();
+  ir::NodeId id = 0;
+  try {
+    id = g_.add_node(op, attrs, std::move(inputs), outputs, path);
+  } catch (const Error& e) {
+    throw_error("capture",
+                fmt::format("{}: a size of a dynamic dimension may be baked in", e.what()), where);
+  }
+  g_.node(id).module = path;
+  g_.node(id).source = source_line(where);
+  return id;
+}
+
+ir::ValueId GraphTracer::emit(OpId op, const AnyAttrs& attrs, std::vector<ir::ValueId> inputs,
+                              const std::source_location& where) {
+  return g_.node(add(op, attrs, std::move(inputs), 1, where)).outputs[0];
 }
 
 void GraphTracer::on_call(const TracedCall& call) {
@@ -58,28 +116,10 @@ void GraphTracer::on_call(const TracedCall& call) {
   }
   std::vector<ir::ValueId> inputs;
   for (const Tensor* t : call.in) {
-    inputs.push_back(t == nullptr || !t->defined() ? ir::kNoValue : value_of(*t));
+    inputs.push_back(t == nullptr || !t->defined() ? ir::kNoValue : value_of(*t, call.where));
   }
-  AnyAttrs attrs;
-  info->attrs->init(attrs.get());
-  if (call.attrs != nullptr) {
-    for (const AttrField& f : info->attrs->fields) {
-      size_t bytes = f.kind == AttrKind::kInts ? 8 * (f.capacity + size_t{1}) : 8;
-      memcpy(static_cast<char*>(attrs.get()) + f.offset,
-             static_cast<const char*>(call.attrs) + f.offset, bytes);
-    }
-  }
-  std::string path = module_path();
-  ir::NodeId id = 0;
-  try {
-    id = g_.add_node(call.op, attrs, std::move(inputs), static_cast<int>(call.out.size()), path);
-  } catch (const Error& e) {
-    throw_error("capture",
-                fmt::format("{}: a size of a dynamic dimension may be baked in", e.what()),
-                call.where);
-  }
-  g_.node(id).module = path;
-  g_.node(id).source = source_line(call.where);
+  ir::NodeId id = add(call.op, attrs_of(call.op, call.attrs), std::move(inputs), static_cast<int>(call.out.size()),
+                      call.where);
   for (size_t i = 0; i < call.out.size(); ++i) {
     ir::ValueId v = g_.node(id).outputs[i];
     g_.value(v).name = call.out[i].name();
@@ -89,9 +129,8 @@ void GraphTracer::on_call(const TracedCall& call) {
 
 void GraphTracer::on_read(const Tensor& tensor, const char* what,
                           const std::source_location& where) {
-  auto at = values_.find(tensor.id());
-  if (at == values_.end() || g_.is_constant(at->second))
-    return;  // weights are the same at every run
+  ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue || g_.is_constant(v)) return;  // weights are the same at every run
   throw_error(
       "capture",
       fmt::format("{} reads the value of a traced tensor: the graph would hold today's number",
@@ -103,20 +142,63 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
 // compared.
 void GraphTracer::on_shape_read(const Tensor&, int, const std::source_location&) {}
 
-void GraphTracer::on_write(const Tensor& tensor, const Tensor&, const char* what,
+// `value` in the shape of `like`, whose dims may be symbolic: then they are read when it runs.
+ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool broadcast,
+                                     const std::source_location& where) {
+  OpId op = broadcast ? OpId::kExpand : OpId::kReshape;
+  DimList dims;
+  bool numbers = true;
+  for (const SymDim& d : g_.value(like).shape) {
+    numbers = numbers && d.known();
+    if (numbers) dims.values[dims.count++] = d.constant();
+  }
+  if (numbers) {
+    AnyAttrs attrs = broadcast ? AnyAttrs::of(ShapeAttrs{dims}) : AnyAttrs::of(ReshapeAttrs{dims, 1});
+    return emit(op, attrs, {value}, where);
+  }
+  ir::ValueId shape = emit(OpId::kShape, AnyAttrs::of(ShapeOpAttrs{}), {like}, where);
+  AnyAttrs attrs = broadcast ? AnyAttrs::of(ShapeAttrs{}) : AnyAttrs::of(ReshapeAttrs{{}, 1});
+  return emit(op, attrs, {value, shape}, where);
+}
+
+void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const char* what,
                            const std::source_location& where) {
-  if (auto p = parameters_.find(tensor.id()); p != parameters_.end()) {
+  Tensor base = base_of(tensor);
+  if (auto p = parameters_.find(base.id()); p != parameters_.end()) {
     throw_error("capture",
                 fmt::format("{} updates {}: call eval() on the module first", what, p->second),
                 where, Code::kUnsupported);
   }
-  if (values_.count(tensor.id()) == 0)
-    return;  // a fresh tensor is filled: it becomes a constant when an op reads it
-  throw_error(
-      "capture",
-      fmt::format("{} writes in place to a traced tensor: use the form that returns a new one",
-                  what),
-      where, Code::kUnsupported);
+  bool traced = known(tensor) != ir::kNoValue;
+  if (!result.defined()) {
+    if (!traced) return;
+    throw_error("capture",
+                fmt::format("{} writes to a traced tensor from outside of the ops", what), where,
+                Code::kUnsupported);
+  }
+  // A fresh tensor filled with numbers becomes a constant when an op reads it.
+  ir::ValueId now = known(result);
+  if (!traced && (now == ir::kNoValue || g_.is_constant(now))) return;
+  if (values_.count(base.id()) == 0) constant(base);  // its bytes before the write
+  ir::ValueId value = value_of(result, where);
+  if (!(result.raw_shape() == tensor.raw_shape()))
+    value = shaped_like(value, value_of(tensor, where), true, where);
+  ir::ValueId part = value;
+  for (TensorImpl* at = tensor.impl(); at != base.impl();) {
+    ViewInverse inverse = invert_view(at, base.impl(), what, where);
+    ir::ValueId old = value_of(Tensor(IntrusivePtr<TensorImpl>(inverse.parent)), where);
+    if (inverse.replaces) {
+      value = emit(inverse.op, inverse.attrs, {old, value}, where);
+    } else if (inverse.op == OpId::kReshape) {
+      value = shaped_like(value, old, false, where);
+    } else if (inverse.op != OpId::kIdentity) {
+      value = emit(inverse.op, inverse.attrs, {value}, where);
+    }
+    at = inverse.parent;
+  }
+  ++generations_[base.id()];
+  bind(base, value);
+  bind(tensor, part);
 }
 
 }  // namespace wick

@@ -1,4 +1,5 @@
-// GraphTracer: appends every traced call to a Graph.
+// GraphTracer: appends every traced call to a Graph. A graph has no writes: a base stands for its
+// newest value, a write through a view scatters into it, and the other views are derived anew.
 #pragma once
 
 #include <map>
@@ -30,10 +31,25 @@ class GraphTracer final : public Tracer {
                 const std::source_location& where) override;
 
  private:
-  ir::ValueId value_of(const Tensor& tensor);
+  struct Bound {
+    ir::ValueId value;
+    uint32_t generation;  // of the base's bytes when the value was right
+  };
+  ir::ValueId value_of(const Tensor& tensor, const std::source_location& where);
+  // The value of a tensor or of its base, kNoValue where neither entered the graph yet.
+  ir::ValueId known(const Tensor& tensor) const;
+  ir::ValueId constant(const Tensor& tensor);
+  // Sets module path and line of what an op of the model added.
+  ir::NodeId add(OpId op, const AnyAttrs& attrs, std::vector<ir::ValueId> inputs, int outputs,
+                 const std::source_location& where);
+  ir::ValueId emit(OpId op, const AnyAttrs& attrs, std::vector<ir::ValueId> inputs,
+                   const std::source_location& where);
+  ir::ValueId shaped_like(ir::ValueId value, ir::ValueId like, bool broadcast,
+                          const std::source_location& where);
 
   ir::Graph& g_;
-  std::map<uint64_t, ir::ValueId> values_;
+  std::map<uint64_t, Bound> values_;
+  std::map<uint64_t, uint32_t> generations_;  // of bases that were written to
   std::map<uint64_t, std::string> parameters_;
   std::vector<Tensor> alive_;  // ids stay taken for as long as the trace needs them
 };

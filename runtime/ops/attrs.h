@@ -262,6 +262,13 @@ struct SliceAttrs {
 WICK_ATTR_FIELDS(SliceAttrs, WICK_FIELD(SliceAttrs, 1, starts), WICK_FIELD(SliceAttrs, 2, ends),
                  WICK_FIELD(SliceAttrs, 3, axes), WICK_FIELD(SliceAttrs, 4, steps));
 
+struct StridedAttrs {
+  DimList sizes, strides;  // strides may be negative or 0
+  int64_t offset = 0;      // in elements
+};
+WICK_ATTR_FIELDS(StridedAttrs, WICK_FIELD(StridedAttrs, 1, sizes),
+                 WICK_FIELD(StridedAttrs, 2, strides), WICK_FIELD(StridedAttrs, 3, offset));
+
 enum class PadMode : int64_t { kConstant = 0, kReflect = 1, kEdge = 2, kWrap = 3 };
 struct PadAttrs {
   IntList<16> pads;  // begins, then ends; may be negative

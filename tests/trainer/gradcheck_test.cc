@@ -276,6 +276,12 @@ std::vector<Sample> samples() {
         return squares(row(OpId::kEigh, NoAttrs{}, 2)({a}), 1);
       },
       {regular});
+  add("SliceScatter", row(OpId::kSliceScatter, SliceAttrs{{1, -1}, {3, INT64_MIN}, {0, 1}, {1, -2}}),
+      {random({4, 5}), random({2, 3})});
+  add("AsStrided", row(OpId::kAsStrided, StridedAttrs{{2, 3}, {4, 1}, 2}), {random({3, 4})});
+  add("AsStrided windows", row(OpId::kAsStrided, StridedAttrs{{4, 3}, {2, 1}, 1}), {random({10})});
+  add("AsStridedScatter", row(OpId::kAsStridedScatter, StridedAttrs{{2, 3}, {5, 2}, 1}),
+      {random({3, 4}), random({2, 3})});
   return all;
 }
 

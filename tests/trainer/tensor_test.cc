@@ -30,7 +30,8 @@ TEST(Tensor, ErrorsNameTheOpBothShapesAndTheLine) {
   EXPECT_ERROR(a.select(1, 3), "[select] index 3 out of range for dimension 1 of [2,3]");
   EXPECT_ERROR(a.backward(), "[backward] element 0 of tensors does not require grad and does not have a grad_fn");
   EXPECT_ERROR(a.t().view({6}),
-               "[view] the strides of [3,2] do not allow [6] without a copy: use reshape()");
+               "[view] size [6] is not compatible with stride [1,3]; use reshape() (copies) or "
+               "contiguous().view()");
   EXPECT_ERROR(a.data<double>(), "[data] the tensor is float32, not float64");
   EXPECT_ERROR(nn::make_model("vgg"),
                "[make_model] unknown model 'vgg'; known: lenet, mlp, resnet8");

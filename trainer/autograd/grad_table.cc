@@ -36,20 +36,45 @@ Shape GradCtx::in_shape(size_t i) const { return node_.in()[i].shape(); }
 Shape GradCtx::out_shape(size_t i) const { return node_.out()[i].shape(); }
 DType GradCtx::in_dtype(size_t i) const { return node_.in()[i].dtype; }
 
-const Tensor& unpack_saved(const Node& node, const SavedTensor& saved, const char* role, size_t i) {
-  if (saved.tensor.defined() && saved.tensor.version() != saved.version) {
-    const std::string& name = saved.tensor.name();
-    std::string op = node.name();
-    if (auto* call = dynamic_cast<const OpNode*>(&node)) op = display_name(call->op);
-    throw_error(op.c_str(),
-                std::string("its saved ") + role + " " + std::to_string(i) +
-                    (name.empty() ? "" : " ('" + name + "')") + " " +
-                    to_text(saved.tensor.raw_shape()).text +
-                    " was modified in place before backward: version " +
-                    std::to_string(saved.tensor.version()) + ", saved at " +
-                    std::to_string(saved.version),
-                node.where);
+static const char* short_name(DType t) {
+  switch (t) {
+    case DType::kF16: return "f16";
+    case DType::kBF16: return "bf16";
+    case DType::kF32: return "f32";
+    case DType::kF64: return "f64";
+    default: return dtype_name(t);
   }
+}
+
+// "mul (train.cpp:41) saved value 'h' [2,3] f32 at version 0; add_ at train.cpp:44 made it version 1.
+// Use add(), or clone() before line 44."
+[[noreturn]] static void modified_after_save(const Node& node, const SavedTensor& saved) {
+  const Storage& bytes = saved.tensor.storage();
+  const std::string& name = saved.tensor.name();
+  auto* call = dynamic_cast<const OpNode*>(&node);
+  std::string text = (call != nullptr ? display_name(call->op) : node.name()) + " (" + to_text(node.where) + ") saved ";
+  if (!name.empty()) {
+    text += "value '" + name + "'";
+  } else if (bytes.born().line() != 0) {
+    text += "the value made at " + to_text(bytes.born());
+  } else {
+    text += "a value";
+  }
+  text += std::string(" ") + to_text(saved.tensor.raw_shape()).text + " " +
+          short_name(saved.tensor.dtype()) + " at version " + std::to_string(saved.version) + "; ";
+  std::string write = bytes.last_write() != nullptr ? bytes.last_write() : "a write";
+  text += write + " at " + to_text(bytes.last_write_at()) + " made it version " +
+          std::to_string(bytes.version()) + ". Use ";
+  if (write.size() > 1 && write.back() == '_') {
+    write.pop_back();
+    text += write + "(), or ";
+  }
+  throw Error(text + "clone() before line " + std::to_string(bytes.last_write_at().line()) + ".");
+}
+
+const Tensor& unpack_saved(const Node& node, const SavedTensor& saved) {
+  if (saved.tensor.defined() && saved.tensor.version() != saved.version)
+    modified_after_save(node, saved);
   return saved.tensor;
 }
 
@@ -66,7 +91,7 @@ static Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint
 }
 
 Tensor GradCtx::in(size_t i) const {
-  const Tensor& t = unpack_saved(node_, node_.saved_in(i), "input", i);
+  const Tensor& t = unpack_saved(node_, node_.saved_in(i));
   if (!grad_enabled() || !t.defined()) return t;
   // The history it had when it was saved, whatever became of the handle since (detach_,
   // requires_grad_). An input this op is constant in is a constant here too.
@@ -78,7 +103,7 @@ Tensor GradCtx::in(size_t i) const {
 }
 
 Tensor GradCtx::out(size_t i) const {
-  const Tensor& t = unpack_saved(node_, node_.saved_out(i), "output", i);
+  const Tensor& t = unpack_saved(node_, node_.saved_out(i));
   if (!grad_enabled()) return t;
   // Saved without its history (a node that owned its own output would never be freed): give it
   // back.

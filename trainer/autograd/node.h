@@ -43,7 +43,7 @@ struct SavedTensor {
   uint32_t version = 0;
 };
 // The bytes as they were saved, or an error that names both lines.
-const Tensor& unpack_saved(const Node& node, const SavedTensor& saved, const char* role, size_t i);
+const Tensor& unpack_saved(const Node& node, const SavedTensor& saved);
 
 class Node : public Counted, public LiveNode {
  public:

@@ -75,6 +75,11 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
                now_ns(), q.in, out});
 }
 
+// Ops whose result could have been the operand's own bytes.
+bool only_moves(OpId op) {
+  return op == OpId::kIdentity || (op >= OpId::kReshape && op <= OpId::kUnsqueeze);
+}
+
 }  // namespace
 
 Span<const KernelSet* const> trainer_kernels(bool reference) {
@@ -136,6 +141,7 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
         copies[i] = new_tensor(in[i].shape, in[i].dtype);
         views[i] = copies[i].raw();
         copy_strided(in[i], views[i]);
+        ++modes().copies;
       }
       q.in = views;
       run_row(*row, q, out, where);
@@ -186,6 +192,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
       out[i] = new_tensor(out_info[i].shape, out_info[i].dtype, where);
       out_views[i] = out[i].raw();
     }
+    if (only_moves(op)) ++modes().copies;
     run_kernel(op, attrs, in_views, out_views, where);
     for (size_t i = 0; i < out.size(); ++i) {  // sizes that depended on data
       TensorView& v = out[i].impl()->view;

@@ -14,10 +14,8 @@
 #include "trainer/tensor/watcher.h"
 
 namespace wick {
-namespace {
 
-// True when two indices may name one element. Exact for what slicing, transposing and expanding
-// make; windows that overlap are found by marking.
+// By strides for what slicing, transposing and expanding make; windows are marked one by one.
 bool overlaps_itself(const TensorView& v) {
   if (v.contiguous()) return false;
   int order[2 * kMaxRank], n = 0;  // twice: GCC 12's bounds warning assumes std::sort's threshold
@@ -50,6 +48,8 @@ bool overlaps_itself(const TensorView& v) {
   }
   return false;
 }
+
+namespace {
 
 // PyTorch's canCast: float does not become integer, nothing but bool becomes bool.
 bool can_cast(DType from, DType to) {
@@ -108,6 +108,9 @@ const Tensor& write(const char* name, const Arg& target, const Tensor& result) {
                 "it both inside NoGrad, or both outside",
                 where);
   }
+  if (record && view != nullptr && view->kind == ViewKind::kBits) {
+    throw_error(name, "no gradient passes through a view of another dtype; use NoGrad", where);
+  }
   if (Tracer* tracer = active_tracer()) tracer->on_write(t, r, name, where);
   tell(t, name, where);
   TracerScope untraced(nullptr);
@@ -150,6 +153,10 @@ void check_writable(const char* name, const Tensor& t, const Where& where) {
   if (grad_enabled()) {
     bool view = t.impl()->view_of != nullptr;
     TensorImpl* root = history_root(t.impl());
+    if (view && t.requires_grad() && t.is_leaf()) {
+      view = false;
+      root = t.impl();
+    }
     if (root->requires_grad && !root->grad_fn) {
       throw_error(name,
                   std::string(view ? "a view of a leaf" : "a leaf") +

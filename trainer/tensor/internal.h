@@ -28,6 +28,9 @@ std::string display_name(OpId op);
 // a += b on the bytes, where nobody else can see a. Same shape and dtype, both contiguous.
 void accumulate(const Tensor& a, const Tensor& b);
 
+// True when two indices of the view name one element.
+bool overlaps_itself(const TensorView& v);
+
 inline Shape to_shape(Span<const int64_t> dims) { return Shape(dims); }
 int wrap_dim(const char* op, int64_t dim, int rank, const Where& where);
 

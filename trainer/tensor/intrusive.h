@@ -18,6 +18,7 @@ class Counted {
   void add_ref() const { refs_.fetch_add(1, std::memory_order_relaxed); }
   // True when this was the last reference.
   bool drop_ref() const { return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  uint32_t holders() const { return refs_.load(std::memory_order_acquire); }
   bool unique() const { return refs_.load(std::memory_order_acquire) == 1; }
 
  protected:

@@ -11,6 +11,7 @@ struct Modes {
   bool grad = true;
   bool inference = false;
   bool reference = false;
+  int64_t copies = 0;       // see copies_made()
   bool track_views = true;  // false inside a backward that records nothing
   TraceHook* trace_hook = nullptr;
   int64_t trace_index = 0;

@@ -189,6 +189,7 @@ Tensor Tensor::detach() const {
   // For a tracer the two are one value.
   if (Tracer* tracer = active_tracer()) {
     const Tensor* in[] = {this};
+    track_view(t, *this, OpId::kIdentity, nullptr, ViewKind::kDetached);
     tracer->on_call({OpId::kIdentity, nullptr, in, {&t, 1}, Where::current()});
   }
   return t;

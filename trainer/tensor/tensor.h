@@ -100,6 +100,18 @@ class Tensor {
   int64_t size(int dim, Where where = Where::current()) const;  // negative counts from the end
   int64_t numel(Where where = Where::current()) const;
   const Strides& strides() const { return impl_->view.strides; }
+  const Strides& stride() const { return strides(); }
+  int64_t stride(int dim, Where where = Where::current()) const;
+  int ndim() const { return rank(); }
+  int64_t nelement(Where where = Where::current()) const { return numel(where); }
+  size_t nbytes() const { return impl_->view.nbytes(); }
+  size_t itemsize() const { return dtype_size(dtype()); }
+  size_t element_size() const { return itemsize(); }
+  void* data_ptr() const { return impl_->view.data; }
+  int64_t storage_offset() const;  // in elements
+  // A view's base holds the history and never is a view itself; undefined where this is no view.
+  bool is_view() const;
+  Tensor base() const;
   bool is_contiguous() const { return impl_->view.contiguous(); }
   // Untraced access for the layers below the public ops. An undefined tensor is a view of dtype
   // kNone.
@@ -177,7 +189,10 @@ class Tensor {
               Where where = Where::current()) const;  // refuses what would need a copy
   Tensor reshape(const Shape& shape, Where where = Where::current()) const;
   Tensor transpose(int a, int b, Where where = Where::current()) const;
-  Tensor permute(std::initializer_list<int64_t> axes, Where where = Where::current()) const;
+  Tensor view(DType dtype, Where where = Where::current()) const;  // the same bits; size kept
+  Tensor permute(const Shape& axes, Where where = Where::current()) const;
+  Tensor T(Where where = Where::current()) const;   // all dims reversed
+  Tensor mT(Where where = Where::current()) const;  // the last two swapped
   Tensor t(Where where = Where::current()) const;
   Tensor select(int dim, int64_t index, Where where = Where::current()) const;
   Tensor slice(int dim, int64_t start, int64_t end, int64_t step = 1,
@@ -244,6 +259,17 @@ class Tensor {
   const Tensor& mul_(Scalar value, Where where = Where::current()) const;
   const Tensor& div_(Scalar value, Where where = Where::current()) const;
 
+  // In place on the shape: every handle of this tensor has it; other views keep theirs.
+  const Tensor& set_shape(const Shape& shape, Where where = Where::current()) const;
+  const Tensor& transpose_(int a, int b, Where where = Where::current()) const;
+  const Tensor& t_(Where where = Where::current()) const;
+  const Tensor& squeeze_(Where where = Where::current()) const;
+  const Tensor& unsqueeze_(int dim, Where where = Where::current()) const;
+  // Becomes a second handle on another tensor's bytes, without a history.
+  const Tensor& set_(const Tensor& source, Where where = Where::current()) const;
+  // The bytes, contiguous, whatever autograd thinks of it: every call counts as a write.
+  void* unsafe_data(Where where = Where::current()) const;
+
   // Takes over another tensor's bytes, shape and dtype; keeps identity, name and requires_grad
   // (module.to()).
   void set_data(const Tensor& other) const;
@@ -251,6 +277,7 @@ class Tensor {
  private:
   HookHandle add_hook(std::function<Tensor(const Tensor&)> f, Where where) const;
   void check_access(const char* what, DType dtype, const Where& where, bool write) const;
+  const Tensor& become(const char* name, const Tensor& other, const Where& where) const;
   void up_to_date(const Where& where = Where::current()) const;  // a view's history
 
   IntrusivePtr<TensorImpl> impl_;

@@ -74,6 +74,11 @@ TensorImpl* view_parent(const ViewInfo& view) {
   return p;
 }
 
+TensorImpl* bytes_root(TensorImpl* t) {
+  while (t->view_of) t = view_parent(*t->view_of);
+  return t;
+}
+
 TensorImpl* history_root(TensorImpl* t) {
   while (is_history_view(t)) t = t->view_of->root;
   return t;
@@ -97,9 +102,13 @@ void refresh_view(TensorImpl* t, const Where& where) {
                   "since: take the view outside of NoGrad, or detach() it",
                   where);
     }
+    TensorImpl* from = view_parent(info);
+    if (!(from->storage == v->storage)) {
+      throw_error("view", "the tensor it was taken from was given other bytes since", where);
+    }
     Tensor out = blank(v);
     if (root->requires_grad && info.kind == ViewKind::kNormal) {
-      Tensor parent{IntrusivePtr<TensorImpl>(view_parent(info))};
+      Tensor parent{IntrusivePtr<TensorImpl>(from)};
       const Tensor* in[] = {&parent};
       record(info.op, info.attrs(), in, {&out, 1}, where);
     }
@@ -108,19 +117,109 @@ void refresh_view(TensorImpl* t, const Where& where) {
   }
 }
 
+namespace {
+
+// A tape entry without a computation: the bytes of `like` are there already.
+Tensor taped(OpId op, const void* attrs, Span<const Tensor* const> in, const TensorImpl* like,
+             const Where& where) {
+  Tensor out = blank(like);
+  record(op, attrs, in, {&out, 1}, where);
+  return out;
+}
+
+}  // namespace
+
+StridedAttrs strides_within(const TensorView& part, const TensorView& whole) {
+  StridedAttrs a;
+  a.sizes = DimList(part.shape.dims());
+  for (int i = 0; i < part.rank(); ++i) a.strides.values[a.strides.count++] = part.strides[i];
+  if (part.numel() > 0) {
+    a.offset = (static_cast<const char*>(part.data) - static_cast<const char*>(whole.data)) /
+               static_cast<int64_t>(dtype_size(whole.dtype));
+  }
+  return a;
+}
+
+ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, const Where& where) {
+  // Above an expanded dimension, one element is at several places: what was taken from it is put
+  // into the memory below it at once.
+  TensorImpl* below = nullptr;
+  for (TensorImpl* v = view; v != root;) {
+    TensorImpl* p = view_parent(*v->view_of);
+    if (p->view.numel() < v->view.numel() && v->view_of->op != OpId::kAsStrided) below = p;
+    v = p;
+  }
+  ViewInverse inverse;
+  if (below != nullptr) {
+    while (!below->view.contiguous() && below != root) below = view_parent(*below->view_of);
+    if (!below->view.contiguous())
+      throw_error(what, "the write through this view cannot be recorded: clone() its base", where);
+    inverse = {OpId::kAsStridedScatter, true, below, {}};
+    inverse.attrs = AnyAttrs::of(strides_within(view->view, below->view));
+    return inverse;
+  }
+  const ViewInfo& info = *view->view_of;
+  inverse = {info.op, false, view_parent(info), {}};
+  switch (info.op) {
+    case OpId::kIdentity: break;
+    case OpId::kTranspose: {
+      const auto& perm = static_cast<const TransposeAttrs*>(info.attrs())->perm;
+      TransposeAttrs back;
+      back.perm.count = perm.count;
+      for (int64_t i = 0; i < perm.count; ++i) back.perm.values[perm[i]] = i;
+      inverse.attrs = AnyAttrs::of(back);
+      break;
+    }
+    case OpId::kSlice:
+    case OpId::kAsStrided:
+      inverse.op = info.op == OpId::kSlice ? OpId::kSliceScatter : OpId::kAsStridedScatter;
+      inverse.replaces = true;
+      memcpy(inverse.attrs.get(), info.attrs(), find_op(info.op)->attrs->size);
+      break;
+    default: {  // the same elements in the same order under another shape
+      ReshapeAttrs back;
+      back.shape = DimList(inverse.parent->view.shape.dims());
+      back.allowzero = 1;
+      inverse.op = OpId::kReshape;
+      inverse.attrs = AnyAttrs::of(back);
+    }
+  }
+  return inverse;
+}
+
 void rebase_history(TensorImpl* target, const Tensor& result, const char* what,
                     const Where& where) {
-  if (is_history_view(target)) {
-    throw_error(what, "a write through a view is not recorded: use an out-of-place op", where);
+  if (!is_history_view(target)) {
+    Tensor value = result;
+    if (!result.requires_grad()) {
+      // Nothing of the old value is left, but the tensor stays one that requires grad.
+      Tensor old{IntrusivePtr<TensorImpl>(target)};
+      const Tensor* in[] = {&old, &result};
+      SliceAttrs all;
+      value = taped(OpId::kSliceScatter, &all, in, target, where);
+    }
+    take_history(target, value);
+    ++target->generation;
+    return;
   }
-  if (result.requires_grad()) {
-    take_history(target, result);
-  } else {
-    // Nothing flows back, but the tensor stays one that requires grad.
-    target->requires_grad = false;
-    target->grad_fn = {};
+  TensorImpl* root = history_root(target);
+  Tensor value = result;
+  for (TensorImpl* at = target; at != root;) {
+    ViewInverse inverse = invert_view(at, root, what, where);
+    refresh_history(inverse.parent, where);
+    Tensor old{IntrusivePtr<TensorImpl>(inverse.parent)};
+    const Tensor* both[] = {&old, &value};
+    const Tensor* one[] = {&value};
+    Span<const Tensor* const> in = inverse.replaces ? Span<const Tensor* const>(both, 2)
+                                                    : Span<const Tensor* const>(one, 1);
+    value = taped(inverse.op, inverse.attrs.get(), in, inverse.parent, where);
+    at = inverse.parent;
   }
-  ++target->generation;
+  take_history(root, value);
+  ++root->generation;
+  if (!result.requires_grad()) return;  // derived from the base when next asked for
+  take_history(target, result);
+  target->view_of->generation = root->generation;
 }
 
 void Tensor::up_to_date(const Where& where) const { refresh_history(impl_.get(), where); }

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/ops/op_id.h"
+#include "runtime/ops/op_info.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick {
@@ -44,6 +44,21 @@ void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs,
 TensorImpl* view_parent(const ViewInfo& view);
 // The base that holds the history of all views of its bytes; the tensor itself when it is no view.
 TensorImpl* history_root(TensorImpl* t);
+
+// The tensor whose bytes they are: through detach(), where a tracer watched it, too.
+TensorImpl* bytes_root(TensorImpl* t);
+
+// The op that puts a view's new value back into its parent, or a farther one.
+struct ViewInverse {
+  OpId op = OpId::kNone;
+  bool replaces = false;  // op(parent's old value, view's new value); else op(view's new value)
+  TensorImpl* parent = nullptr;  // the tensor that the result is the new value of
+  AnyAttrs attrs;
+};
+// `root`: where the caller's chain of parents ends.
+ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, const Where& where);
+// `part` as an AsStrided of `whole`, which is contiguous.
+StridedAttrs strides_within(const TensorView& part, const TensorView& whole);
 
 // Brings a view's requires_grad and grad_fn up to its base. Everything that reads them does this
 // first.

@@ -1,7 +1,6 @@
 #include "trainer/tensor/view_rule.h"
 
-#include "runtime/kernels/copy.h"
-#include "runtime/ops/rules/layout-inl.h"
+#include "runtime/kernels/view_of.h"
 
 namespace wick {
 
@@ -64,15 +63,13 @@ bool view_rule(OpId op, const void* attrs, Span<const TensorView> in, const Shap
     }
     case OpId::kSlice: {
       if (in.size() > 1) return false;
-      const auto& a = *static_cast<const SliceAttrs*>(attrs);
-      for (int64_t i = 0; i < a.starts.count; ++i) {
-        int64_t axis = a.axes.at_or(i, i);
-        int d = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
-        auto r = rules::resolve_slice(x.shape[d], a.starts[i], a.ends[i], a.steps.at_or(i, 1));
-        *out = slice_view(*out, d, r.count == 0 ? 0 : r.start, r.step, r.count);
-      }
+      *out = view_of(*static_cast<const SliceAttrs*>(attrs), x);
       return true;
     }
+    case OpId::kAsStrided:
+      if (!x.contiguous()) return false;
+      *out = view_of(*static_cast<const StridedAttrs*>(attrs), x);
+      return true;
     default: return false;
   }
 }

@@ -1,7 +1,9 @@
 // Views. Shapes are passed on in a form that keeps a dynamic batch symbolic under capture where
 // that is possible: 0 copies a dimension, -1 takes the rest.
+#include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/view_info.h"
 #include "trainer/tensor/view_rule.h"
 
 namespace wick {
@@ -17,22 +19,124 @@ Tensor Tensor::reshape(const Shape& shape, Where where) const {
 Tensor Tensor::view(const Shape& shape, Where where) const {
   Tensor r = reshape(shape, where);
   if (r.impl()->storage == impl_->storage) return r;
+  std::string strides;
+  for (int i = 0; i < rank(); ++i)
+    strides += std::string(i > 0 ? "," : "") + std::to_string(impl_->view.strides[i]);
   throw_error("view",
-              std::string("the strides of ") + to_text(raw_shape()).text + " do not allow " +
-                  to_text(shape).text + " without a copy: use reshape()",
+              std::string("size ") + to_text(shape).text + " is not compatible with stride [" +
+                  strides + "]; use reshape() (copies) or contiguous().view()",
               where, Code::kShapeMismatch);
 }
 
-Tensor Tensor::permute(std::initializer_list<int64_t> axes, Where where) const {
-  TransposeAttrs a;
-  if (static_cast<int>(axes.size()) != rank()) {
-    throw_error("permute",
-                "needs " + std::to_string(rank()) + " axes, got " + std::to_string(axes.size()),
-                where);
+Tensor Tensor::view(DType dtype, Where where) const {
+  if (dtype == this->dtype()) return *this;
+  if (dtype_size(dtype) != itemsize()) {
+    throw_error("view",
+                std::string("elements of ") + dtype_name(this->dtype()) + " and of " +
+                    dtype_name(dtype) + " differ in size",
+                where, Code::kTypeMismatch);
   }
-  for (int64_t axis : axes)
-    a.perm.values[a.perm.count++] = wrap_dim("permute", axis, rank(), where);
-  return call(OpId::kTranspose, a, {{*this, where}});
+  if (Tracer* tracer = active_tracer()) tracer->on_read(*this, "view(dtype)", where);
+  TensorView v = impl_->view;
+  v.dtype = dtype;
+  Tensor out = alias(*this, v);
+  track_view(out, *this, OpId::kIdentity, nullptr, ViewKind::kBits);
+  return out;
+}
+
+Tensor Tensor::permute(const Shape& axes, Where where) const {
+  return wick::permute({*this, where}, axes);
+}
+Tensor Tensor::T(Where where) const {
+  if (rank() < 2) return *this;
+  return call(OpId::kTranspose, TransposeAttrs{}, {{*this, where}});
+}
+Tensor Tensor::mT(Where where) const { return wick::adjoint({*this, where}); }
+
+int64_t Tensor::stride(int dim, Where where) const {
+  return impl_->view.strides[wrap_dim("stride", dim, rank(), where)];
+}
+int64_t Tensor::storage_offset() const {
+  if (impl_->view.numel() == 0) return 0;
+  return (static_cast<const char*>(impl_->view.data) -
+          static_cast<const char*>(impl_->storage->data())) /
+         static_cast<int64_t>(itemsize());
+}
+bool Tensor::is_view() const {
+  return impl_->view_of && impl_->view_of->kind != ViewKind::kDetached;
+}
+Tensor Tensor::base() const {
+  if (!is_view()) return {};
+  return Tensor(IntrusivePtr<TensorImpl>(history_root(impl_.get())));
+}
+
+// `other` is a view of this tensor. Where somebody else may hold views of it, its old self lives on
+// behind it as their parent.
+const Tensor& Tensor::become(const char* name, const Tensor& other, const Where& where) const {
+  if (other.is_same(*this)) return *this;
+  bool leaf = requires_grad() && is_leaf();
+  if (leaf && grad_enabled())
+    throw_error(name, "a leaf that requires grad cannot be modified in place; use NoGrad", where);
+  if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), name, where);
+  TensorImpl *to = impl_.get(), *from = other.impl();
+  refresh_history(from, where);
+  // Storage holders: this, the view, and nobody else.
+  bool alone = !to->view_of && to->storage.get()->holders() == 2;
+  if (!alone && !leaf) {
+    IntrusivePtr<TensorImpl> old(new TensorImpl);
+    old->storage = to->storage;
+    old->view = to->view;
+    old->requires_grad = to->requires_grad;
+    old->grad_fn = to->grad_fn;
+    old->output_nr = to->output_nr;
+    old->view_of = std::move(to->view_of);
+    old->generation = to->generation;
+    old->reshapes = to->reshapes;
+    to->view_of = std::move(from->view_of);
+    to->view_of->parent = old;
+    if (to->view_of->root == to) to->view_of->root = old.get();
+    to->view_of->generation = history_root(old.get())->generation;
+    ++to->reshapes;
+  }
+  to->view = from->view;
+  if (!leaf) {
+    to->requires_grad = from->requires_grad;
+    to->grad_fn = from->grad_fn;
+    to->output_nr = from->output_nr;
+  }
+  return *this;
+}
+
+const Tensor& Tensor::set_shape(const Shape& shape, Where where) const {
+  return become("set_shape", view(shape, where), where);
+}
+const Tensor& Tensor::transpose_(int a, int b, Where where) const {
+  return become("transpose_", transpose(a, b, where), where);
+}
+const Tensor& Tensor::t_(Where where) const { return become("t_", t(where), where); }
+const Tensor& Tensor::squeeze_(Where where) const {
+  return become("squeeze_", squeeze(where), where);
+}
+const Tensor& Tensor::unsqueeze_(int dim, Where where) const {
+  return become("unsqueeze_", unsqueeze(dim, where), where);
+}
+
+const Tensor& Tensor::set_(const Tensor& source, Where where) const {
+  if (grad_enabled() && requires_grad())
+    throw_error("set_", "a tensor that requires grad cannot be given other bytes; use NoGrad", where);
+  if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "set_", where);
+  set_data(source.detach());
+  impl_->view_of = nullptr;
+  impl_->grad_fn = {};
+  return *this;
+}
+
+void* Tensor::unsafe_data(Where where) const {
+  if (!is_contiguous())
+    throw_error("unsafe_data", "the tensor is not contiguous: call contiguous() first", where);
+  if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "unsafe_data", where);
+  impl_->storage->bump_version("unsafe_data", where);
+  return impl_->view.data;
 }
 
 Tensor Tensor::transpose(int d0, int d1, Where where) const {

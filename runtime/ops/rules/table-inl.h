@@ -9,6 +9,7 @@
 #include "runtime/ops/rules/matmul-inl.h"
 #include "runtime/ops/rules/norm-inl.h"
 #include "runtime/ops/rules/reduce-inl.h"
+#include "runtime/ops/rules/view-inl.h"
 
 namespace wick::rules {
 

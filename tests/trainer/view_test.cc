@@ -1,0 +1,152 @@
+// The view family: who shares bytes, who copies, and what a view says of itself.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/support/error_of.h"
+#include "wick/trainer.h"
+
+namespace wick {
+namespace {
+
+using test::error_of;
+using Ints = std::vector<int64_t>;
+
+Ints list(const Tensor& t) { return t.contiguous().to_vector<int64_t>(); }
+Ints steps(const Tensor& t) {
+  Ints s;
+  for (int i = 0; i < t.rank(); ++i) s.push_back(t.stride(i));
+  return s;
+}
+
+// Copies made by f.
+template <class F>
+int64_t copies(const F& f) {
+  int64_t before = copies_made();
+  f();
+  return copies_made() - before;
+}
+
+TEST(View, ShapeStrideAndOffsetOfViewsOfViews) {
+  Tensor x = arange(0, 6, 1, DType::kF32).reshape({2, 3});
+  EXPECT_EQ(steps(x), (Ints{3, 1}));
+  EXPECT_TRUE(x.is_contiguous());
+  EXPECT_EQ(steps(x.t()), (Ints{1, 3}));
+  EXPECT_FALSE(x.t().is_contiguous());
+  Tensor v = x.t().slice(0, 1, 3).select(1, 1);  // 4, 5
+  EXPECT_EQ(v.storage_offset(), 4);
+  EXPECT_EQ(steps(v), (Ints{1}));
+  EXPECT_EQ(v.data_ptr(), static_cast<const float*>(x.data_ptr()) + 4);
+  EXPECT_EQ(v.nbytes(), 8u);
+  EXPECT_EQ(v.itemsize(), 4u);
+  EXPECT_EQ(v.element_size(), 4u);
+  EXPECT_EQ(v.ndim(), 1);
+  EXPECT_EQ(v.nelement(), 2);
+  EXPECT_TRUE(v.is_view());
+  Tensor root = ones({2, 3});
+  EXPECT_FALSE(root.is_view());
+  EXPECT_FALSE(root.base().defined());
+  EXPECT_TRUE(root.t().select(0, 1).base().is_same(root));
+  EXPECT_FALSE(root.detach().is_view());
+}
+
+TEST(View, WhoSharesAndWhoCopies) {
+  Tensor x = arange(12).clone().view({3, 4});
+  EXPECT_EQ(x.contiguous().data_ptr(), x.data_ptr());
+  EXPECT_NE(x.t().contiguous().data_ptr(), x.data_ptr());
+  EXPECT_NE(x.clone().data_ptr(), x.data_ptr());
+  EXPECT_EQ(x.detach().data_ptr(), x.data_ptr());
+  Tensor other = zeros({1}, DType::kI64);
+  other.set_(x.t());
+  EXPECT_EQ(other.data_ptr(), x.data_ptr());
+  EXPECT_EQ(other.raw_shape(), (Shape{4, 3}));
+  EXPECT_EQ(copies([&] { x.view({12}); }), 0);
+  EXPECT_EQ(copies([&] { x.reshape({12}); }), 0);
+  EXPECT_EQ(copies([&] { x.permute({1, 0}); }), 0);
+  EXPECT_EQ(copies([&] { x.t().reshape({12}); }), 1);
+  EXPECT_EQ(copies([&] { x.t().contiguous(); }), 1);
+  EXPECT_EQ(copies([&] { x.contiguous(); }), 0);
+  EXPECT_EQ(copies([&] { ravel(x.t()); }), 1);
+  x.narrow(0, 1, 1).fill_(7);  // seen through every alias
+  EXPECT_EQ(list(other.select(1, 1)), (Ints{7, 7, 7, 7}));
+  std::string text = error_of([&] { x.t().view({12}); });
+  EXPECT_EQ(text.substr(0, text.find(" (view_test")),
+            "[view] size [12] is not compatible with stride [1,4]; use reshape() (copies) or "
+            "contiguous().view()");
+  EXPECT_NE(x.t().reshape({12}).data_ptr(), x.data_ptr());
+}
+
+TEST(View, BitsUnderAnotherDtype) {
+  Tensor x = tensor({1.0f, -2.0f});
+  EXPECT_EQ(x.view(DType::kI32).to_vector<int32_t>()[0], 0x3f800000);
+  EXPECT_NE(error_of([&] { x.view(DType::kF64); }).find("differ in size"), std::string::npos);
+}
+
+TEST(View, Family) {
+  Tensor x = arange(24).reshape({2, 3, 4});
+  EXPECT_EQ(list(as_strided(x, {2, 2}, {12, 5}, 1)), (Ints{1, 6, 13, 18}));
+  EXPECT_EQ(list(as_strided(x.select(0, 1), {2}, {4})), (Ints{12, 16}));
+  EXPECT_EQ(list(unfold(arange(7), 0, 3, 2)), (Ints{0, 1, 2, 2, 3, 4, 4, 5, 6}));
+  EXPECT_EQ(list(diagonal(x, 1, 1, 2)), (Ints{1, 6, 11, 13, 18, 23}));
+  EXPECT_EQ(list(diagonal(x, -2, 2, 1)), (Ints{2, 7, 14, 19}));
+  EXPECT_EQ(movedim(x, 0, 2).raw_shape(), (Shape{3, 4, 2}));
+  EXPECT_EQ(movedim(x, {0, 1}, {1, 2}).raw_shape(), (Shape{4, 2, 3}));
+  EXPECT_EQ(x.T().raw_shape(), (Shape{4, 3, 2}));
+  EXPECT_EQ(x.mT().raw_shape(), (Shape{2, 4, 3}));
+  EXPECT_EQ(unflatten(x, 1, {3, -1}).raw_shape(), (Shape{2, 3, 1, 4}));
+  EXPECT_EQ(squeeze(ones({1, 2, 1}), {0, 1}).raw_shape(), (Shape{2, 1}));
+  EXPECT_EQ(atleast_3d(ones({5})).raw_shape(), (Shape{1, 5, 1}));
+  EXPECT_EQ(broadcast_to(ones({3}), {2, 3}).raw_shape(), (Shape{2, 3}));
+  auto sizes = [](const std::vector<Tensor>& parts, int dim) {
+    Ints n;
+    for (const Tensor& p : parts) n.push_back(p.raw_shape()[dim]);
+    return n;
+  };
+  EXPECT_EQ(sizes(chunk(arange(7), 3), 0), (Ints{3, 3, 1}));
+  EXPECT_EQ(sizes(tensor_split(arange(7), 3), 0), (Ints{3, 2, 2}));
+  EXPECT_EQ(sizes(tensor_split(arange(7), Shape{2, 2, 9}), 0), (Ints{2, 0, 5, 0}));
+  EXPECT_EQ(sizes(split_with_sizes(x, {1, 3}, 2), 2), (Ints{1, 3}));
+  EXPECT_EQ(sizes(hsplit(x, int64_t{3}), 1), (Ints{1, 1, 1}));
+  EXPECT_EQ(sizes(dsplit(x, Shape{1}), 2), (Ints{1, 3}));
+  EXPECT_EQ(unbind(x, 1).size(), 3u);
+  EXPECT_EQ(list(unbind(x, 1)[2]), (Ints{8, 9, 10, 11, 20, 21, 22, 23}));
+  for (const Tensor& part : chunk(x, 2, 1)) EXPECT_TRUE(part.base().is_same(x.base()));
+}
+
+// Element [i, j, k] of a view of a view of ... is element offset + i*s0 + j*s1 + k*s2 of the bytes.
+TEST(View, FlatIndexOfTenThousandRandomViews) {
+  std::mt19937 random(7);
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+  Tensor base = arange(4 * 5 * 6).reshape({4, 5, 6}).clone();
+  const auto* bytes = static_cast<const int64_t*>(base.data_ptr());
+  int checked = 0;
+  for (int trial = 0; trial < 10000; ++trial) {
+    Tensor v = base;
+    // where[d]: base's coordinate as start + step * index, by dims of the view
+    int axis[3] = {0, 1, 2};
+    int64_t start[3] = {}, step[3] = {1, 1, 1};
+    for (int turn = 0; turn < 3; ++turn) {
+      int d = static_cast<int>(below(3)), e = static_cast<int>(below(3));
+      int64_t n = v.raw_shape()[d], from = below(n), hop = below(3) + 1;
+      v = v.slice(d, from, n, hop);
+      start[axis[d]] += step[axis[d]] * from;
+      step[axis[d]] *= hop;
+      v = v.transpose(d, e);
+      std::swap(axis[d], axis[e]);
+    }
+    const Shape& s = v.raw_shape();
+    int64_t at[3] = {below(s[0]), below(s[1]), below(s[2])}, want = 0, flat = v.storage_offset();
+    const int64_t of_base[3] = {30, 6, 1};
+    for (int d = 0; d < 3; ++d) {
+      want += (start[axis[d]] + step[axis[d]] * at[d]) * of_base[axis[d]];
+      flat += v.stride(d) * at[d];
+    }
+    ASSERT_EQ(flat, want);
+    ASSERT_EQ(bytes[flat], v.select(0, at[0]).select(0, at[1]).select(0, at[2]).item_int());
+    ++checked;
+  }
+  EXPECT_EQ(checked, 10000);
+}
+
+}  // namespace
+}  // namespace wick
