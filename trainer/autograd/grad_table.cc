@@ -36,7 +36,8 @@ Shape GradCtx::in_shape(size_t i) const { return node_.in()[i].shape(); }
 Shape GradCtx::out_shape(size_t i) const { return node_.out()[i].shape(); }
 DType GradCtx::in_dtype(size_t i) const { return node_.in()[i].dtype; }
 
-const Tensor& unpack_saved(const Node& node, const SavedTensor& saved, const char* role, size_t i) {
+Tensor unpack_saved(const Node& node, const SavedTensor& saved, const char* role, size_t i) {
+  if (saved.source) return saved.source->get(saved.index);
   if (saved.tensor.defined() && saved.tensor.version() != saved.version) {
     const std::string& name = saved.tensor.name();
     std::string op = node.name();
@@ -53,20 +54,8 @@ const Tensor& unpack_saved(const Node& node, const SavedTensor& saved, const cha
   return saved.tensor;
 }
 
-// Another handle on t's bytes with the history given by (node, nr) or, where both are null, none.
-static Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr) {
-  Tensor other = alias(t, t.raw());
-  if (!t.name().empty()) other.impl()->name = t.name();
-  if (node) {
-    other.impl()->requires_grad = true;
-    other.impl()->grad_fn = node;
-    other.impl()->output_nr = nr;
-  }
-  return other;
-}
-
 Tensor GradCtx::in(size_t i) const {
-  const Tensor& t = unpack_saved(node_, node_.saved_in(i), "input", i);
+  Tensor t = unpack_saved(node_, node_.saved_in(i), "input", i);
   if (!grad_enabled() || !t.defined()) return t;
   // The history it had when it was saved, whatever became of the handle since (detach_,
   // requires_grad_). An input this op is constant in is a constant here too.
@@ -78,7 +67,7 @@ Tensor GradCtx::in(size_t i) const {
 }
 
 Tensor GradCtx::out(size_t i) const {
-  const Tensor& t = unpack_saved(node_, node_.saved_out(i), "output", i);
+  Tensor t = unpack_saved(node_, node_.saved_out(i), "output", i);
   if (!grad_enabled()) return t;
   // Saved without its history (a node that owned its own output would never be freed): give it
   // back.
