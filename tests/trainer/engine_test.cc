@@ -1,6 +1,7 @@
 // The engine: order, fan-in, depth, what it frees and when, threads, errors that leave .grad alone.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "trainer/tensor/memory.h"
@@ -145,7 +146,7 @@ TEST(Engine, TheGraphIsFreedAsItIsConsumed) {
   y = Tensor();
   loss.backward();
   ASSERT_EQ(live.size(), 8u);
-  for (size_t i = 1; i < live.size(); ++i) {
+  for (size_t i = 2; i < live.size(); ++i) {  // the first gradient is a view without bytes
     EXPECT_LE(live[i] + kBytes, live[i - 1] + 4096) << i;  // one activation less each node
   }
 }
