@@ -33,7 +33,10 @@ struct GradcheckOptions {
   double eps = 1e-6;
   double atol = 1e-5;
   double rtol = 1e-4;
-  bool second_order = false;  // also checks the gradient of the gradient
+  bool second_order = false;     // also checks the gradient of the gradient
+  bool non_contiguous = false;   // also with inputs that are every other element of larger tensors
+  double nondet_tol = 0;         // by how much two backwards of one call may differ
+  bool raise_exception = false;  // throw Error instead of a result that is not ok
 };
 struct GradcheckResult {
   bool ok = true;
@@ -45,5 +48,10 @@ struct GradcheckResult {
 GradcheckResult gradcheck(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {},
                           Where where = Where::current());
+// The same with second_order.
+GradcheckResult gradgradcheck(
+    const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& f,
+    const std::vector<Tensor>& inputs, GradcheckOptions options = {},
+    Where where = Where::current());
 
 }  // namespace wick

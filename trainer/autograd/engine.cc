@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "trainer/autograd/autograd.h"
+#include "trainer/autograd/checkpoint.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
@@ -31,6 +32,7 @@ bool sole_owner(const Tensor& t) {
 
 // Adds `g` into `slot`. The slot's own bytes are reused where nobody else sees them.
 void add_into(Tensor* slot, Tensor g, bool create_graph) {
+  create_graph = create_graph || modes().forward != 0;  // a sum in place has no tangent
   if (!slot->defined()) {
     *slot = std::move(g);
   } else if (!create_graph && sole_owner(*slot) && slot->raw_shape() == g.raw_shape()) {
@@ -61,6 +63,14 @@ struct TrackViews {
   explicit TrackViews(bool on) : saved(modes().track_views) { modes().track_views = on; }
   ~TrackViews() { modes().track_views = saved; }
   bool saved;
+};
+
+// What checkpoints made anew lives until the outermost run of the thread is over.
+struct RunDepth {
+  RunDepth() { ++modes().run_depth; }
+  ~RunDepth() {
+    if (--modes().run_depth == 0) forget_recomputed();
+  }
 };
 
 using Roots = std::vector<std::pair<Edge, Tensor>>;
@@ -280,6 +290,7 @@ void Run::run_node(Node& node) {
 
 void Run::execute(Roots roots) {
   find_visits(roots);
+  RunDepth depth;
   GradMode mode(create_graph);
   TrackViews views(create_graph);
   retain_graph = retain_graph || create_graph;

@@ -72,26 +72,15 @@ static const char* short_name(DType t) {
   throw Error(text + "clone() before line " + std::to_string(bytes.last_write_at().line()) + ".");
 }
 
-const Tensor& unpack_saved(const Node& node, const SavedTensor& saved) {
+Tensor unpack_saved(const Node& node, const SavedTensor& saved) {
+  if (saved.source) return saved.source->get(saved.index);
   if (saved.tensor.defined() && saved.tensor.version() != saved.version)
     modified_after_save(node, saved);
   return saved.tensor;
 }
 
-// Another handle on t's bytes with the history given by (node, nr) or, where both are null, none.
-static Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr) {
-  Tensor other = alias(t, t.raw());
-  if (!t.name().empty()) other.impl()->name = t.name();
-  if (node) {
-    other.impl()->requires_grad = true;
-    other.impl()->grad_fn = node;
-    other.impl()->output_nr = nr;
-  }
-  return other;
-}
-
 Tensor GradCtx::in(size_t i) const {
-  const Tensor& t = unpack_saved(node_, node_.saved_in(i));
+  Tensor t = unpack_saved(node_, node_.saved_in(i));
   if (!grad_enabled() || !t.defined()) return t;
   // The history it had when it was saved, whatever became of the handle since (detach_,
   // requires_grad_). An input this op is constant in is a constant here too.
@@ -103,7 +92,7 @@ Tensor GradCtx::in(size_t i) const {
 }
 
 Tensor GradCtx::out(size_t i) const {
-  const Tensor& t = unpack_saved(node_, node_.saved_out(i));
+  Tensor t = unpack_saved(node_, node_.saved_out(i));
   if (!grad_enabled()) return t;
   // Saved without its history (a node that owned its own output would never be freed): give it
   // back.

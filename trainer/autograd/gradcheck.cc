@@ -3,13 +3,14 @@
 #include <cstdio>
 
 #include "trainer/autograd/autograd.h"
+#include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 
 namespace wick {
 namespace {
 
-using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+using TestedFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 // sum over outputs of <output, weights>, as a number. The weights make every element of the
 // Jacobian count.
@@ -22,6 +23,32 @@ double project(const std::vector<Tensor>& outputs, const std::vector<Tensor>& we
   return total;
 }
 
+// `t`'s values as every other element of a larger tensor.
+Tensor spread(const Tensor& t) {
+  if (t.rank() == 0) return t.clone();
+  Shape wide = t.raw_shape();
+  int last = t.rank() - 1;
+  wide[last] *= 2;
+  Tensor s = zeros(wide, t.dtype()).slice(last, 0, wide[last], 2);
+  s.copy_(t);
+  return s.detach();
+}
+
+// Element k, counted row by row.
+double* element(const Tensor& t, size_t k) {
+  const TensorView& v = t.impl()->view;
+  int64_t rest = static_cast<int64_t>(k), at = 0;
+  for (int i = v.rank() - 1; i >= 0; --i) {
+    at += rest % v.shape[i] * v.strides[i];
+    rest /= v.shape[i];
+  }
+  return v.as<double>() + at;
+}
+void set_element(const Tensor& t, size_t k, double value) {
+  *element(t, k) = value;
+  t.storage().bump_version("gradcheck");
+}
+
 std::vector<Tensor> differentiable(const std::vector<Tensor>& outputs) {
   std::vector<Tensor> kept;
   for (const Tensor& t : outputs) {
@@ -30,11 +57,11 @@ std::vector<Tensor> differentiable(const std::vector<Tensor>& outputs) {
   return kept;
 }
 
-GradcheckResult check(const Function& f, const std::vector<Tensor>& given,
-                      const GradcheckOptions& o, const Where& where) {
+GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
+                      const GradcheckOptions& o, bool strided, const Where& where) {
   std::vector<Tensor> x;
   for (const Tensor& t : given) {
-    Tensor c = t.detach().clone();
+    Tensor c = strided ? spread(t.detach()) : t.detach().clone();
     if (c.dtype() == DType::kF64) c.requires_grad_();
     x.push_back(c);
   }
@@ -52,9 +79,26 @@ GradcheckResult check(const Function& f, const std::vector<Tensor>& given,
     if (t.requires_grad()) wanted.push_back(t);
   }
   if (recorded.empty()) throw_error("gradcheck", "no output depends on a float64 input", where);
-  auto analytic = grad(recorded, wanted, recorded_weights, false, false, true, where);
+  auto analytic = grad(recorded, wanted, recorded_weights, true, false, true, where);
+  auto repeated = grad(recorded, wanted, recorded_weights, false, false, true, where);
 
   GradcheckResult result;
+  for (size_t i = 0; i < analytic.size(); ++i) {
+    if (!analytic[i].defined()) continue;
+    auto a = analytic[i].to_vector<double>(), b = repeated[i].to_vector<double>();
+    for (size_t k = 0; k < a.size(); ++k) {
+      bool same = std::fabs(a[k] - b[k]) <= o.nondet_tol ||
+                  (std::isnan(a[k]) && std::isnan(b[k])) || a[k] == b[k];
+      if (same || !result.ok) continue;
+      result.ok = false;
+      char text[200];
+      snprintf(text, sizeof text,
+               "backward is not deterministic: input %zu, element %zu: %.17g, then %.17g", i, k,
+               a[k], b[k]);
+      result.message = text;
+    }
+  }
+  if (!result.ok) return result;
   size_t slot = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     if (!x[i].requires_grad()) continue;
@@ -63,12 +107,12 @@ GradcheckResult check(const Function& f, const std::vector<Tensor>& given,
         a.defined() ? a.to_vector<double>() : std::vector<double>(x[i].raw().numel(), 0.0);
     NoGrad guard;
     for (size_t k = 0; k < gradient.size(); ++k) {
-      double at = x[i].data<double>()[k];
-      x[i].mutable_data<double>()[k] = at + o.eps;
+      double at = *element(x[i], k);
+      set_element(x[i], k, at + o.eps);
       double up = project(differentiable(f(x)), weights);
-      x[i].mutable_data<double>()[k] = at - o.eps;
+      set_element(x[i], k, at - o.eps);
       double down = project(differentiable(f(x)), weights);
-      x[i].mutable_data<double>()[k] = at;
+      set_element(x[i], k, at);
       double numeric = (up - down) / (2 * o.eps);
       double off = std::fabs(gradient[k] - numeric) / (o.atol + o.rtol * std::fabs(numeric));
       if (!(off <= result.worst)) result.worst = off;
@@ -88,13 +132,23 @@ GradcheckResult check(const Function& f, const std::vector<Tensor>& given,
 
 }  // namespace
 
-GradcheckResult gradcheck(const Function& f, const std::vector<Tensor>& inputs,
-                          const GradcheckOptions& o, Where where) {
+static GradcheckResult check_both(const TestedFunction& f, const std::vector<Tensor>& inputs,
+                                  const GradcheckOptions& o, const Where& where) {
+  GradcheckResult r = check(f, inputs, o, false, where);
+  if (!r.ok || !o.non_contiguous) return r;
+  GradcheckResult strided = check(f, inputs, o, true, where);
+  if (!strided.ok) strided.message = "non-contiguous inputs: " + strided.message;
+  strided.worst = std::max(r.worst, strided.worst);
+  return strided;
+}
+
+static GradcheckResult check_orders(const TestedFunction& f, const std::vector<Tensor>& inputs,
+                                    const GradcheckOptions& o, const Where& where) {
   GradMode on(true);
-  GradcheckResult first = check(f, inputs, o, where);
+  GradcheckResult first = check_both(f, inputs, o, where);
   if (!first.ok || !o.second_order) return first;
   // The gradient itself, as a function of the same inputs.
-  Function gradient = [&](const std::vector<Tensor>& x) {
+  TestedFunction gradient = [&](const std::vector<Tensor>& x) {
     GradMode recording(true);
     std::vector<Tensor> outputs, wanted;
     std::vector<Tensor> in = x;
@@ -112,11 +166,24 @@ GradcheckResult gradcheck(const Function& f, const std::vector<Tensor>& inputs,
     }
     return kept;
   };
-  GradcheckResult second = check(gradient, inputs, o, where);
+  GradcheckResult second = check_both(gradient, inputs, o, where);
   if (!second.ok) second.message = "second order: " + second.message;
   second.worst = std::max(first.worst, second.worst);
   second.worst_relative = std::max(first.worst_relative, second.worst_relative);
   return second;
+}
+
+GradcheckResult gradcheck(const TestedFunction& f, const std::vector<Tensor>& inputs,
+                          const GradcheckOptions& o, Where where) {
+  GradcheckResult r = check_orders(f, inputs, o, where);
+  if (!r.ok && o.raise_exception) throw_error("gradcheck", r.message, where);
+  return r;
+}
+
+GradcheckResult gradgradcheck(const TestedFunction& f, const std::vector<Tensor>& inputs,
+                              GradcheckOptions o, Where where) {
+  o.second_order = true;
+  return gradcheck(f, inputs, o, where);
 }
 
 }  // namespace wick

@@ -10,7 +10,7 @@
 
 namespace wick {
 
-// Of one tensor, in order of registration.
+// Of one tensor; hooks in order of registration.
 struct TensorHooks {
   struct Before {
     uint64_t id;
@@ -22,6 +22,9 @@ struct TensorHooks {
   };
   std::vector<Before> before;  // the gradient arrived: an undefined result keeps it
   std::vector<After> after;    // .grad of the leaf has been added to
+  // Forward mode's, of the dual level that made it.
+  Tensor tangent;
+  uint64_t level = 0;
 };
 
 // The hooks of a node's output tensors. A tensor that retains its gradient is not owned: it takes

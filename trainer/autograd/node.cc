@@ -6,9 +6,11 @@
 #include <cstring>
 #include <new>
 
+#include "trainer/autograd/forward.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/tensor/block_pool.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick {
@@ -22,17 +24,6 @@ constinit thread_local bool g_freeing = false;
 
 size_t align8(size_t n) { return (n + 7) / 8 * 8; }
 
-void save(const Tensor& t, bool strip_history, OpId op, const Where& where, SavedTensor* slot) {
-  if (t.is_inference()) {
-    throw_error(display_name(op),
-                "inference tensors cannot be saved for backward: clone() it outside of "
-                "InferenceMode and use the clone",
-                where);
-  }
-  slot->tensor = strip_history ? alias(t, t.raw()) : t;
-  slot->version = t.version();
-}
-
 }  // namespace
 
 Edge edge_of(const Tensor& t) {
@@ -45,6 +36,30 @@ Edge edge_of(const Tensor& t) {
     e.leaf = t.handle();
   }
   return e;
+}
+
+void save_tensor(const Tensor& t, bool is_output, const Node& node, SavedTensor* slot) {
+  if (t.is_inference()) {
+    throw_error(node.name(),
+                "inference tensors cannot be saved for backward: clone() it outside of "
+                "InferenceMode and use the clone",
+                node.where);
+  }
+  if (Saver* saver = modes().saver; saver != nullptr && saver->save(t, slot)) return;
+  slot->tensor = is_output ? alias(t, t.raw()) : t;
+  slot->version = t.version();
+}
+
+Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr) {
+  Tensor other = alias(t, t.raw());
+  if (!t.name().empty()) other.impl()->name = t.name();
+  if (modes().forward != 0) set_tangent(other, tangent_of(t));
+  if (node) {
+    other.impl()->requires_grad = true;
+    other.impl()->grad_fn = node;
+    other.impl()->output_nr = nr;
+  }
+  return other;
 }
 
 Node::Node() = default;
@@ -164,6 +179,7 @@ void OpNode::apply(Span<const Tensor> grads, Span<Tensor> results) {
 
 void OpNode::release() {
   released_ = released_ || !saved_.empty();
+  for (SavedTensor& s : saved_) s.drop();
   saved_.clear();
 }
 
@@ -186,6 +202,35 @@ const SavedTensor& OpNode::saved_out(size_t i) const {
 
 uint64_t next_node_sequence() { return g_sequence.load(std::memory_order_relaxed); }
 
+void OpNode::outputs_have_tangents(Span<const Tensor> out) {
+  size_t at = rank_in_mask(row.saves_in, in().size());
+  for (size_t i = 0; i < out.size() && at < saved_.size(); ++i) {
+    if (!in_mask(row.saves_out, i)) continue;
+    if (saved_[at].tensor.defined()) set_tangent(saved_[at].tensor, tangent_of(out[i]));
+    ++at;
+  }
+}
+
+IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor* const> in,
+                                  Span<const Tensor> out, const Where& where) {
+  const GradRow& row = grad_row(op);
+  size_t kept = rank_in_mask(row.saves_in, in.size()) + rank_in_mask(row.saves_out, out.size());
+  size_t attr_bytes = attrs != nullptr ? find_op(op)->attrs->size : 0;
+  auto node = make_node<OpNode>(in, out, row.nondiff_in, where, attr_bytes, op, row, kept);
+  if (attr_bytes > 0) node->set_attrs(attrs, attr_bytes);
+  if (kept == 0) return node;
+  SavedTensor* slot = node->saved().data();
+  for (size_t i = 0; i < in.size() && row.saves_in != 0; ++i) {
+    if (!in_mask(row.saves_in, i)) continue;
+    if (in[i] != nullptr && in[i]->defined()) save_tensor(*in[i], false, *node, slot);
+    ++slot;
+  }
+  for (size_t i = 0; i < out.size() && row.saves_out != 0; ++i) {
+    if (in_mask(row.saves_out, i)) save_tensor(out[i], true, *node, slot++);
+  }
+  return node;
+}
+
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where) {
   const GradRow& listed = grad_row(op);
@@ -199,22 +244,7 @@ void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tenso
   for (const Tensor& t : out) float_out = float_out || is_float(t.dtype());
   if (!any || !float_out) return;
 
-  size_t kept_in = rank_in_mask(row.saves_in, in.size());
-  size_t kept = kept_in + rank_in_mask(row.saves_out, out.size());
-  size_t attr_bytes = attrs != nullptr ? find_op(op)->attrs->size : 0;
-  auto node = make_node<OpNode>(in, out, row.nondiff_in, where, attr_bytes, op, row, kept);
-  if (attr_bytes > 0) node->set_attrs(attrs, attr_bytes);
-  if (kept > 0) {
-    SavedTensor* slot = node->saved().data();
-    for (size_t i = 0; i < in.size() && row.saves_in != 0; ++i) {
-      if (!in_mask(row.saves_in, i)) continue;
-      if (in[i] != nullptr && in[i]->defined()) save(*in[i], false, op, where, slot);
-      ++slot;
-    }
-    for (size_t i = 0; i < out.size() && row.saves_out != 0; ++i) {
-      if (in_mask(row.saves_out, i)) save(out[i], true, op, where, slot++);
-    }
-  }
+  IntrusivePtr<OpNode> node = make_op_node(op, attrs, in, out, where);
   for (size_t i = 0; i < out.size(); ++i) {
     if (is_float(out[i].dtype())) attach(out[i], node, i);
   }

@@ -37,13 +37,39 @@ struct ValueMeta {
   Shape shape() const { return Shape(Span<const int64_t>(dims, rank)); }
 };
 
-// A tensor kept for backward, with the version its bytes had then.
+// Makes saved tensors anew when backward asks (gradient checkpointing).
+class SavedSource : public Counted {
+ public:
+  virtual ~SavedSource() = default;
+  virtual Tensor get(uint32_t index) = 0;
+  virtual void drop(uint32_t index) = 0;  // not asked for again
+};
+
+// A tensor kept for backward, with the version its bytes had then; or its place in a source.
 struct SavedTensor {
   Tensor tensor;
   uint32_t version = 0;
+  uint32_t index = 0;
+  IntrusivePtr<SavedSource> source;
+  void drop() {
+    if (source) source->drop(index);
+  }
 };
+// While one is set (Modes::saver) tensors are offered to it first. False: keep it the usual way.
+class Saver {
+ public:
+  virtual bool save(const Tensor& t, SavedTensor* slot) = 0;
+
+ protected:
+  ~Saver() = default;
+};
+// Keeps `t` for `node`. An output is kept without its history: a node that owned its own output
+// would never be freed.
+void save_tensor(const Tensor& t, bool is_output, const Node& node, SavedTensor* slot);
 // The bytes as they were saved, or an error that names both lines.
-const Tensor& unpack_saved(const Node& node, const SavedTensor& saved);
+Tensor unpack_saved(const Node& node, const SavedTensor& saved);
+// Another handle on t's bytes with the history (node, nr), or none where node is null.
+Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr);
 
 class Node : public Counted, public LiveNode {
  public:
@@ -55,6 +81,8 @@ class Node : public Counted, public LiveNode {
   // Frees what was saved. After it apply() is an error.
   virtual void release() {}
   virtual bool released() const { return false; }
+  // Forward mode gave the outputs tangents: what was saved of them gets them too.
+  virtual void outputs_have_tangents(Span<const Tensor> /*out*/) {}
 
   Span<Edge> edges() { return {edges_, num_in_}; }
   Span<const Edge> edges() const { return {edges_, num_in_}; }
@@ -129,6 +157,7 @@ class OpNode final : public Node {
   void apply(Span<const Tensor> grads, Span<Tensor> results) override;
   void release() override;
   bool released() const override { return released_; }
+  void outputs_have_tangents(Span<const Tensor> out) override;
 
   const void* attrs() const { return extra_; }
   void set_attrs(const void* attrs, size_t bytes);
@@ -153,6 +182,10 @@ uint64_t next_node_sequence();
 // differentiable outputs.
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where);
+
+// The node of such a call, whether an input requires grad or not, not yet anybody's grad_fn.
+IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor* const> in,
+                                  Span<const Tensor> out, const Where& where);
 
 // "MulBackward0" of "mul".
 std::string backward_name(const std::string& op);

@@ -28,9 +28,30 @@ class Module {
   // Runs forward with this module's name pushed on the thread's module path.
   Tensor operator()(const Arg& x) {
     ModuleScope scope(name_);
-    return forward(x);
+    return hooks_ ? call_with_hooks(x) : forward(x);
   }
   virtual Tensor forward(const Arg& x);
+
+  // Hooks run in order of registration; one that returns a defined tensor replaces the value. Their
+  // functions may return nothing.
+  // f(module, input), before forward.
+  template <class F>
+  HookHandle register_forward_pre_hook(F f) {
+    return add_pre_hook(returning_tensor<F, Module&, const Tensor&>(std::move(f)));
+  }
+  // f(module, input, output), after forward.
+  template <class F>
+  HookHandle register_forward_hook(F f) {
+    return add_forward_hook(
+        returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
+  }
+  // f(module, grad_input, grad_output), in backward once the gradient of the input is known;
+  // grad_input is undefined where the input needs none. Returns a new grad_input, or nothing.
+  template <class F>
+  HookHandle register_full_backward_hook(F f) {
+    return add_backward_hook(
+        returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
+  }
 
   // Parameters only, depth first in the order of registration.
   std::vector<Tensor> parameters() const;
@@ -62,12 +83,30 @@ class Module {
   Tensor register_buffer(const std::string& name, const Tensor& value);
 
  private:
+  struct Hooks;
+  template <class F, class... Args>
+  static std::function<Tensor(Args...)> returning_tensor(F f) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, Args...>>) {
+      return [f = std::move(f)](Args... args) {
+        f(args...);
+        return Tensor();
+      };
+    } else {
+      return f;
+    }
+  }
+  Hooks& hooks();
+  HookHandle add_pre_hook(std::function<Tensor(Module&, const Tensor&)> f);
+  HookHandle add_forward_hook(std::function<Tensor(Module&, const Tensor&, const Tensor&)> f);
+  HookHandle add_backward_hook(std::function<Tensor(Module&, const Tensor&, const Tensor&)> f);
+  Tensor call_with_hooks(const Arg& x);
   void check_name(const std::string& name) const;
   template <class F>
   void visit(const std::string& prefix, const F& f) const;
 
   std::string name_;  // given by the parent
   bool training_ = true;
+  std::shared_ptr<Hooks> hooks_;  // null: none was ever registered
   NamedTensors parameters_, buffers_;
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
 };

@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/copy.h"
 #include "runtime/ops/rule.h"
+#include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
 #include "trainer/kernels/kernel_set.h"
 #include "trainer/tensor/internal.h"
@@ -200,6 +201,9 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     }
   }
   if (needs_grad) record(op, attrs, in, out, where);
+  if (modes().forward != 0) [[unlikely]] {
+    forward_call(op, attrs, in, out, where);
+  }
   if (modes().watcher != nullptr) [[unlikely]] {
     watch_call({op, attrs, in, out, where});
   }

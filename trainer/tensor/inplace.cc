@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/kernels/copy.h"
+#include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
@@ -125,6 +126,7 @@ const Tensor& write(const char* name, const Arg& target, const Tensor& result) {
     }
   }
   if (record) rebase_history(t.impl(), r, name, where);
+  if (modes().forward != 0) forward_write(t, r, name, where);
   return t;
 }
 
@@ -134,7 +136,7 @@ bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b
                      const Where& where) {
   if (!a.is_contiguous() || !(a.raw_shape() == b.raw_shape() || b.rank() == 0)) return false;
   if (a.dtype() != b.dtype() || a.impl()->storage == b.impl()->storage) return false;
-  if (active_tracer() != nullptr || recorded(a, b)) return false;
+  if (active_tracer() != nullptr || modes().forward != 0 || recorded(a, b)) return false;
   TensorView in[2] = {a.raw(), b.raw()}, out[1] = {a.raw()};
   if (!run_kernel(op, nullptr, in, out, where, true)) return false;
   tell(a, name, where);
@@ -190,6 +192,7 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
   operand.impl()->grad_fn = t.impl()->grad_fn;
   operand.impl()->output_nr = t.impl()->output_nr;
   operand.impl()->name = t.impl()->name;
+  if (modes().forward != 0) set_tangent(operand, tangent_of(t));
   Tensor result = f({operand, target.where});
   if (!operand.handle()->unique() && !result.is_same(operand)) {
     NoGrad guard;
@@ -210,7 +213,8 @@ const Tensor& Tensor::fill_(Scalar value, Where where) const {
 const Tensor& Tensor::zero_(Where where) const {
   check_writable("zero_", *this, where);
   Tensor zero = full({}, 0, dtype());
-  if (!is_contiguous() || active_tracer() != nullptr || recorded(*this, zero))
+  if (!is_contiguous() || active_tracer() != nullptr || modes().forward != 0 ||
+      recorded(*this, zero))
     return write("zero_", {*this, where}, zero);
   tell(*this, "zero_", where);
   if (impl_->view.numel() > 0) memset(impl_->view.data, 0, impl_->view.nbytes());

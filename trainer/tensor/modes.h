@@ -5,11 +5,15 @@
 
 namespace wick {
 
+class Saver;
 class Watcher;
 
 struct Modes {
   bool grad = true;
   bool inference = false;
+  uint64_t forward = 0;    // the dual level forward mode runs at; 0: none
+  int run_depth = 0;       // backwards this thread is inside of
+  Saver* saver = nullptr;  // takes what would be saved for backward (gradient checkpointing)
   bool reference = false;
   int64_t copies = 0;       // see copies_made()
   bool track_views = true;  // false inside a backward that records nothing

@@ -11,9 +11,6 @@
 #include "trainer/tensor/ops/matmul.h"
 #include "trainer/tensor/ops/nn.h"
 #include "trainer/tensor/ops/reduce.h"
-<<<<<<< HEAD
 #include "trainer/tensor/ops/scan.h"
 #include "trainer/tensor/ops/sort.h"
-=======
 #include "trainer/tensor/ops/view.h"
->>>>>>> tmp_views3

@@ -13,6 +13,10 @@
 #pragma once
 
 #include "trainer/autograd/autograd.h"
+#include "trainer/autograd/checkpoint.h"
+#include "trainer/autograd/forward.h"
+#include "trainer/autograd/function.h"
+#include "trainer/autograd/functional.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/images.h"
@@ -34,6 +38,7 @@
 #include "trainer/optim/lr_scheduler.h"
 #include "trainer/optim/sgd.h"
 #include "trainer/tensor/call.h"
+#include "trainer/tensor/memory.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/tensor/tensor.h"

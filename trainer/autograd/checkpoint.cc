@@ -1,0 +1,204 @@
+#include "trainer/autograd/checkpoint.h"
+
+#include <algorithm>
+
+#include "trainer/autograd/forward.h"
+#include "trainer/autograd/node.h"
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/philox.h"
+
+namespace wick {
+namespace {
+
+using Body = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+struct SaverScope {
+  explicit SaverScope(Saver* s) : saved(std::exchange(modes().saver, s)) {}
+  ~SaverScope() { modes().saver = saved; }
+  Saver* saved;
+};
+
+// What errors of an input call it.
+class InputNode final : public Node {
+ public:
+  ~InputNode() override = default;
+  std::string name() const override { return "checkpoint"; }
+  void apply(Span<const Tensor>, Span<Tensor>) override {}
+};
+
+// One checkpointed call. Saved tensors are numbered in the order they are saved, which is the same
+// in the second run.
+class Frame final : public SavedSource, public Saver {
+ public:
+  Frame(Body f, bool preserve_rng_state, const Where& where)
+      : f_(std::move(f)), preserve_(preserve_rng_state), rng_(default_generator()) {
+    node_ = make_node<InputNode>({}, {}, 0, where, 0);
+  }
+
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) {
+    for (const Tensor& t : inputs) {
+      inputs_.emplace_back();
+      requires_grad_.push_back(t.requires_grad());
+      if (t.defined()) save_tensor(t, false, *node_, &inputs_.back());
+    }
+    SaverScope scope(this);
+    current_ = inputs;
+    std::vector<Tensor> out = f_(inputs);
+    current_.clear();
+    return out;
+  }
+
+  // Saver: the first run. A parameter from outside stays where it is.
+  bool save(const Tensor& t, SavedTensor* slot) override {
+    if (stays(t, current_)) return false;
+    slot->source = IntrusivePtr<SavedSource>(this);
+    slot->index = static_cast<uint32_t>(made_of_.size());
+    made_of_.push_back({t.dtype(), t.raw_shape()});
+    return true;
+  }
+
+  Tensor get(uint32_t index) override {
+    if (again_.empty()) run_again();
+    const SavedTensor& s = again_[index];
+    return unpack_saved(*node_, s);
+  }
+  void drop(uint32_t index) override {
+    if (index < again_.size()) again_[index] = SavedTensor();
+  }
+  void forget() { again_.clear(); }
+
+ private:
+  struct Meta {
+    DType dtype;
+    Shape shape;
+  };
+  struct Second final : Saver {  // the second run: values are collected
+    explicit Second(const std::vector<Tensor>& in) : inputs(in) {}
+    bool save(const Tensor& t, SavedTensor*) override {
+      if (stays(t, inputs)) return false;
+      SavedTensor s;
+      s.tensor = alias(t, t.raw());
+      s.version = t.version();
+      got.push_back(std::move(s));
+      return true;
+    }
+    const std::vector<Tensor>& inputs;
+    std::vector<SavedTensor> got;
+  };
+
+  static bool stays(const Tensor& t, const std::vector<Tensor>& inputs) {
+    if (!t.requires_grad() || !t.is_leaf()) return false;
+    for (const Tensor& in : inputs) {
+      if (in.is_same(t)) return false;
+    }
+    return true;
+  }
+  void run_again();
+
+  Body f_;
+  bool preserve_;
+  Generator rng_;
+  IntrusivePtr<Node> node_;
+  std::vector<SavedTensor> inputs_;
+  std::vector<bool> requires_grad_;
+  std::vector<Tensor> current_;
+  std::vector<Meta> made_of_;
+  std::vector<SavedTensor> again_;
+};
+
+// Frames that hold recomputed values; a pointer, so that nothing is destroyed at thread exit before
+// the last tensor.
+constinit thread_local std::vector<IntrusivePtr<SavedSource>>* g_recomputed = nullptr;
+
+void Frame::run_again() {
+  std::vector<Tensor> in;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    SaverScope plain(nullptr);
+    Tensor t = unpack_saved(*node_, inputs_[i]);
+    // Of an outer checkpoint's: it came without its history.
+    if (requires_grad_[i] && !t.requires_grad()) t = alias(t, t.raw()).requires_grad_();
+    in.push_back(std::move(t));
+  }
+  Second second(in);
+  Generator now = default_generator();
+  {
+    SaverScope scope(&second);
+    TracerScope untraced(nullptr);
+    ForwardPause pause;
+    EnableGrad on;
+    if (preserve_) default_generator() = rng_;
+    f_(in);
+  }
+  if (preserve_) default_generator() = now;
+  if (second.got.size() != made_of_.size()) {
+    throw_error("checkpoint",
+                "a different number of tensors was saved during the original forward (" +
+                    std::to_string(made_of_.size()) + ") and the recomputation (" +
+                    std::to_string(second.got.size()) + "): the function must do the same twice",
+                node_->where);
+  }
+  for (size_t i = 0; i < made_of_.size(); ++i) {
+    const Tensor& t = second.got[i].tensor;
+    if (t.dtype() == made_of_[i].dtype && t.raw_shape() == made_of_[i].shape) continue;
+    throw_error("checkpoint",
+                "recomputed value " + std::to_string(i) + " is " + dtype_name(t.dtype()) +
+                    to_text(t.raw_shape()).text + ", in the original forward it was " +
+                    dtype_name(made_of_[i].dtype) + to_text(made_of_[i].shape).text,
+                node_->where);
+  }
+  again_ = std::move(second.got);
+  if (g_recomputed == nullptr) g_recomputed = new std::vector<IntrusivePtr<SavedSource>>;
+  g_recomputed->emplace_back(this);
+}
+
+}  // namespace
+
+void forget_recomputed() {
+  if (g_recomputed == nullptr) return;
+  std::vector<IntrusivePtr<SavedSource>>* frames = std::exchange(g_recomputed, nullptr);
+  for (const auto& frame : *frames) static_cast<Frame*>(frame.get())->forget();
+  delete frames;
+}
+
+std::vector<Tensor> checkpoint(Body f, const std::vector<Tensor>& inputs, bool preserve_rng_state,
+                               Where where) {
+  // Without recording there is nothing to save; tangents need no saving.
+  if (!grad_enabled() || modes().forward != 0) return f(inputs);
+  IntrusivePtr<Frame> frame(new Frame(std::move(f), preserve_rng_state, where));
+  return frame->run(inputs);
+}
+
+Tensor checkpoint(std::function<Tensor(const Tensor&)> f, const Arg& x, bool preserve_rng_state) {
+  return checkpoint(
+      [f = std::move(f)](const std::vector<Tensor>& in) { return std::vector<Tensor>{f(in[0])}; },
+      {x.tensor}, preserve_rng_state, x.where)[0];
+}
+
+Tensor checkpoint_sequential(const std::vector<std::function<Tensor(const Tensor&)>>& functions,
+                             size_t segments, const Arg& x, bool preserve_rng_state) {
+  if (segments < 1 || segments > std::max<size_t>(functions.size(), 1)) {
+    throw_error("checkpoint_sequential",
+                "needs 1 to " + std::to_string(functions.size()) + " segments, got " +
+                    std::to_string(segments),
+                x.where);
+  }
+  Tensor h = x.tensor;
+  size_t size = functions.size() / segments, at = 0;
+  for (size_t s = 0; s + 1 < segments; ++s, at += size) {
+    std::vector<std::function<Tensor(const Tensor&)>> part(
+        functions.begin() + static_cast<std::ptrdiff_t>(at),
+        functions.begin() + static_cast<std::ptrdiff_t>(at + size));
+    h = checkpoint(
+        [part](const Tensor& in) {
+          Tensor y = in;
+          for (const auto& f : part) y = f(y);
+          return y;
+        },
+        {h, x.where}, preserve_rng_state);
+  }
+  for (; at < functions.size(); ++at) h = functions[at](h);
+  return h;
+}
+
+}  // namespace wick

@@ -1,0 +1,137 @@
+// Functions with a gradient of their own:
+//
+//   struct MyRelu : Function<MyRelu> {
+//     static Tensor forward(AutogradContext& ctx, const Tensor& x, double slope) {
+//       ctx.save_for_backward({x});
+//       ctx.saved_data["slope"] = slope;
+//       return where(gt(x, 0), x, x * slope);
+//     }
+//     static variable_list backward(AutogradContext& ctx, const variable_list& g) {
+//       Tensor x = ctx.get_saved_variables()[0];
+//       double slope = std::any_cast<double>(ctx.saved_data["slope"]);
+//       return {where(gt(x, 0), g[0], g[0] * slope), Tensor()};
+//     }
+//   };
+//   Tensor y = MyRelu::apply(x, 0.1);
+//
+// forward is not recorded (a capture sees its ops). backward takes the gradient of each output and
+// returns one for each argument of forward, undefined for what is not a tensor; made of ops, it is
+// differentiable itself, to any order and in forward mode.
+#pragma once
+
+#include <any>
+#include <functional>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <vector>
+
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+using variable_list = std::vector<Tensor>;
+class FunctionNode;
+
+// What forward leaves to backward.
+class AutogradContext {
+ public:
+  // Kept with their versions: a write in place before backward is an error there. Inputs, outputs
+  // and values in between.
+  void save_for_backward(variable_list tensors) { to_save_ = std::move(tensors); }
+  variable_list get_saved_variables() const;
+  std::map<std::string, std::any> saved_data;  // what is not a tensor
+
+  // Outputs that never require grad (those of integer dtypes do not anyway).
+  void mark_non_differentiable(const variable_list& outputs) { non_differentiable_ = outputs; }
+  // Inputs that forward wrote in place and returns.
+  void mark_dirty(const variable_list& inputs) { dirty_ = inputs; }
+  // Gradients that nothing flowed into: zeros (true, the default), or undefined.
+  void set_materialize_grads(bool on) { materialize_ = on; }
+  // In backward: whether the gradient of argument i of forward is wanted.
+  bool needs_input_grad(size_t argument) const;
+
+ private:
+  friend class FunctionNode;
+  friend struct FunctionCall;
+  variable_list to_save_, non_differentiable_, dirty_;
+  bool materialize_ = true;
+  const FunctionNode* node_ = nullptr;
+};
+
+// The type-erased half of Function::apply; internal.
+struct FunctionCall {
+  std::string name;
+  bool once_differentiable = false;
+  std::function<variable_list(AutogradContext&, const variable_list&)> backward;
+  // Per tensor among forward's arguments: the tensor, and the argument it belongs to.
+  variable_list inputs;
+  std::vector<size_t> argument_of;
+  size_t arguments = 0;
+  Where where;
+
+  void add(const Tensor& t);
+  void add(const Arg& t) { add(t.tensor); }
+  void add(const variable_list& list);
+  template <class T>
+  void add(const T&) {
+    ++arguments;
+  }
+  variable_list run(const std::function<variable_list(AutogradContext&)>& forward);
+};
+
+// "MyReluBackward" of the type's name.
+std::string function_name(const std::type_info& type);
+
+template <class T>
+class Function {
+ public:
+  // The first argument is a tensor, or a list of them; its line is the one errors name.
+  template <class... Args>
+  static auto apply(const Arg& first, Args&&... rest) {
+    return run(first.where, first.tensor, std::forward<Args>(rest)...);
+  }
+  template <class... Args>
+  static auto apply(const variable_list& first, Args&&... rest) {
+    return run(Where::current(), first, std::forward<Args>(rest)...);
+  }
+
+ private:
+  template <class... Args>
+  static auto run(const Where& where, const Args&... args) {
+    using Result = decltype(T::forward(std::declval<AutogradContext&>(), args...));
+    FunctionCall call;
+    call.name = function_name(typeid(T));
+    if constexpr (requires { T::once_differentiable; }) {
+      call.once_differentiable = T::once_differentiable;
+    }
+    call.backward = [](AutogradContext& c, const variable_list& g) { return T::backward(c, g); };
+    call.where = where;
+    (call.add(args), ...);
+    variable_list out = call.run([&](AutogradContext& ctx) -> variable_list {
+      if constexpr (std::is_same_v<Result, Tensor>) {
+        return {T::forward(ctx, args...)};
+      } else {
+        return T::forward(ctx, args...);
+      }
+    });
+    if constexpr (std::is_same_v<Result, Tensor>) {
+      return Tensor(out[0]);
+    } else {
+      return out;
+    }
+  }
+};
+
+// -- straight-through estimators: the forward value of one thing, the gradient of another
+// `value` (x's shape and dtype), with the gradient passed to x as it comes.
+Tensor straight_through(const Arg& value, const Arg& x);
+Tensor round_ste(const Arg& x);  // half to even
+Tensor sign_ste(const Arg& x);
+// x rounded to the grid scale * (q - zero_point), q in [quant_min, quant_max]; the gradient is the
+// identity where q was not clamped and 0 elsewhere. x: a float tensor of any shape.
+Tensor fake_quantize_per_tensor_affine(const Arg& x, double scale, int64_t zero_point,
+                                       int64_t quant_min, int64_t quant_max);
+
+}  // namespace wick
