@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/kernels/copy.h"
+#include "runtime/registry/registry.h"
 
 namespace wick {
 namespace {
@@ -50,7 +51,7 @@ ir::ValueId GraphTracer::result(const Tensor& tensor) {
 }
 
 void GraphTracer::on_call(const TracedCall& call) {
-  const OpInfo* info = find_op(call.op);
+  const OpInfo* info = op_info(call.op);
   if (info->role == OpRole::kTrain) {
     throw_error("capture",
                 fmt::format("{} is a training op: call eval() on the module first", info->name),

@@ -144,8 +144,7 @@ Status Session::Impl::evaluate(const NodeDef& node) {
   const KernelRow* row = find_kernel(sets, query);
   if (row == nullptr) {
     return error(Code::kUnsupported, "no kernel for %s%s",
-                 in.empty() ? "no input" : dtype_name(in[0].dtype),
-                 why_missing(sets));
+                 in.empty() ? "no input" : dtype_name(in[0].dtype), why_missing(sets));
   }
   KernelPlan plan;
   if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));

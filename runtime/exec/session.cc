@@ -31,10 +31,9 @@ Status check_custom_given(const Program& program, const EntryDef& entry) {
     if (first == nullptr) first = &def;
     ++missing;
     if (at + 180 > sizeof(list)) continue;
-    at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s version %u (%zu nodes)",
-                                       at == 0 ? "" : ", ",
-                                       custom_op_name(def.domain, def.name).text, def.version,
-                                       nodes));
+    at += static_cast<size_t>(
+        snprintf(list + at, sizeof(list) - at, "%s%s version %u (%zu nodes)", at == 0 ? "" : ", ",
+                 custom_op_name(def.domain, def.name).text, def.version, nodes));
   }
   if (missing == 0) return {};
   return error(Code::kUnsupported,

@@ -20,7 +20,7 @@ struct KernelQuery {
   const void* attrs = nullptr;
   Span<const TensorView> in;
   Span<const TensorView> out;
-  int threads = 1;  // scratch may depend on it; results may not
+  int threads = 1;                   // scratch may depend on it; results may not
   const CustomOp* custom = nullptr;  // a user's op: its own kernels are the only ones
 
   template <class A>

@@ -59,9 +59,9 @@ class Gradient {
   ~Gradient() = default;
 };
 
-#define WICK_VAR_OP(symbol, Op)                                                                 \
-  inline Var operator symbol(Var a, Var b) { return a.host()->call(Op, {a, b}); }               \
-  inline Var operator symbol(Var a, double b) { return a symbol a.host()->constant(b, a); }     \
+#define WICK_VAR_OP(symbol, Op)                                                             \
+  inline Var operator symbol(Var a, Var b) { return a.host()->call(Op, {a, b}); }           \
+  inline Var operator symbol(Var a, double b) { return a symbol a.host()->constant(b, a); } \
   inline Var operator symbol(double a, Var b) { return b.host()->constant(a, b) symbol b; }
 WICK_VAR_OP(+, "Add")
 WICK_VAR_OP(-, "Sub")

@@ -35,10 +35,11 @@ CustomOpName custom_op_name(const char* domain, const char* name) {
 
 Status check_custom_op(const CustomOp& op) {
   if (!good_name(op.domain, true) || reserved_domain(op.domain)) {
-    return error(Code::kInvalidArgument,
-                 "a custom op's domain is \"%.60s\": at most 60 letters, digits, dots, - and _, and "
-                 "not ONNX's own, as in \"com.example\"",
-                 op.domain == nullptr ? "" : op.domain);
+    return error(
+        Code::kInvalidArgument,
+        "a custom op's domain is \"%.60s\": at most 60 letters, digits, dots, - and _, and "
+        "not ONNX's own, as in \"com.example\"",
+        op.domain == nullptr ? "" : op.domain);
   }
   if (!good_name(op.name, false)) {
     return error(Code::kInvalidArgument,
@@ -47,8 +48,7 @@ Status check_custom_op(const CustomOp& op) {
                  op.domain, op.name == nullptr ? "" : op.name);
   }
   CustomOpName full = custom_op_name(op.domain, op.name);
-  if (op.version == 0)
-    return error(Code::kInvalidArgument, "%s: versions begin at 1", full.text);
+  if (op.version == 0) return error(Code::kInvalidArgument, "%s: versions begin at 1", full.text);
   if (op.max_inputs > kMaxCustomInputs || op.min_inputs > op.max_inputs || op.max_inputs == 0) {
     return error(Code::kInvalidArgument, "%s: takes %d to %d inputs; 1 to %zu are possible",
                  full.text, op.min_inputs, op.max_inputs, kMaxCustomInputs);
@@ -63,10 +63,11 @@ Status check_custom_op(const CustomOp& op) {
   }
   if (op.attrs == nullptr || op.attrs->size > kMaxAttrBytes || op.attrs->init == nullptr ||
       op.attrs->fields.size() > 64) {
-    return error(Code::kInvalidArgument,
-                 "%s: its attributes need a struct with WICK_ATTR_FIELDS of at most %d bytes and 64 "
-                 "fields",
-                 full.text, static_cast<int>(kMaxAttrBytes));
+    return error(
+        Code::kInvalidArgument,
+        "%s: its attributes need a struct with WICK_ATTR_FIELDS of at most %d bytes and 64 "
+        "fields",
+        full.text, static_cast<int>(kMaxAttrBytes));
   }
   for (size_t i = 0; i < op.attrs->fields.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {

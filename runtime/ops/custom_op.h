@@ -29,10 +29,11 @@ class DimHost {
   ~DimHost() = default;
 };
 
-// A dimension as a custom op's shape rule sees it: a number, or a symbol ("batch") that will be one.
+// A dimension as a custom op's shape rule sees it: a number, or a symbol ("batch") that will be
+// one.
 class OpDim {
  public:
-  OpDim(int64_t value = 0) : value_(value) {}                               // NOLINT: implicit
+  OpDim(int64_t value = 0) : value_(value) {}  // NOLINT: implicit
   OpDim(DimHost* host, int64_t handle) : host_(host), value_(handle) {}
 
   bool known() const { return host_ == nullptr; }
@@ -43,7 +44,9 @@ class OpDim {
   friend OpDim operator+(const OpDim& a, const OpDim& b) { return apply(DimOp::kAdd, a, b); }
   friend OpDim operator-(const OpDim& a, const OpDim& b) { return apply(DimOp::kSub, a, b); }
   friend OpDim operator*(const OpDim& a, const OpDim& b) { return apply(DimOp::kMul, a, b); }
-  friend OpDim floor_div(const OpDim& a, int64_t b) { return apply(DimOp::kFloorDiv, a, b); }  // b > 0
+  friend OpDim floor_div(const OpDim& a, int64_t b) {
+    return apply(DimOp::kFloorDiv, a, b);
+  }  // b > 0
   friend OpDim max(const OpDim& a, const OpDim& b) { return apply(DimOp::kMax, a, b); }
   // kNo: they differ whatever the symbols are; kUnknown: it depends on them.
   friend Tri equal(const OpDim& a, const OpDim& b) {
@@ -90,7 +93,7 @@ struct KernelRows {
 struct CustomOp {
   const char* domain = nullptr;  // "com.example": letters, digits and ._-; of the ONNX node too
   const char* name = nullptr;    // "Swish": a C identifier; the ONNX node's op_type
-  uint32_t version = 1;  // raise it when the meaning changes; older files still find the op
+  uint32_t version = 1;          // raise it when the meaning changes; older files still find the op
   uint8_t min_inputs = 1, max_inputs = 1;  // at most kMaxCustomInputs
   uint8_t outputs = 1;                     // at most kMaxCustomOutputs
   const AttrType* attrs = &AttrFields<NoAttrs>::kType;
@@ -98,9 +101,9 @@ struct CustomOp {
   KernelRows kernels;                    // the first that matches runs
   // -- the trainer's part; a device never calls it
   void (*gradient)(Gradient&) = nullptr;  // null: backward through the op is an error
-  uint32_t saves_in = ~0u;    // bit i: the formula reads input i
-  uint32_t saves_out = 0;     // bit i: it reads output i
-  uint32_t nondiff_in = 0;    // bit i: input i never gets a gradient (indices)
+  uint32_t saves_in = ~0u;                // bit i: the formula reads input i
+  uint32_t saves_out = 0;                 // bit i: it reads output i
+  uint32_t nondiff_in = 0;                // bit i: input i never gets a gradient (indices)
 };
 
 // "com.example::Swish", as errors, traces and the graph's text call it.

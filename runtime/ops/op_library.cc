@@ -28,8 +28,8 @@ Status check_info(const char* path, const OpLibraryInfo* info) {
   }
   if (info->ops == nullptr || info->count == 0 || info->count > 4096)
     return error(Code::kUnsupported, "%.200s has no ops", path);
-  return annotate(check_custom_ops({info->ops, static_cast<size_t>(info->count)}), "%.200s: ",
-                  path);
+  return annotate(check_custom_ops({info->ops, static_cast<size_t>(info->count)}),
+                  "%.200s: ", path);
 }
 
 }  // namespace
@@ -46,12 +46,11 @@ Result<Owned<OpLibrary>> OpLibrary::open(const char* path, Allocator* given) {
     return error(Code::kIo, "cannot load the op library: %.400s", why == nullptr ? path : why);
   }
   auto entry = reinterpret_cast<OpLibraryEntry>(dlsym(handle, kOpLibraryEntry));
-  Status s = entry == nullptr
-                 ? error(Code::kUnsupported,
-                         "%.200s is no library of Wick ops: it has no %s(), which "
-                         "WICK_EXPORT_OPS(...) defines",
-                         path, kOpLibraryEntry)
-                 : Status();
+  Status s = entry == nullptr ? error(Code::kUnsupported,
+                                      "%.200s is no library of Wick ops: it has no %s(), which "
+                                      "WICK_EXPORT_OPS(...) defines",
+                                      path, kOpLibraryEntry)
+                              : Status();
   const OpLibraryInfo* info = entry == nullptr ? nullptr : entry();
   if (s.ok()) s = check_info(path, info);
   Allocator& allocator = given != nullptr ? *given : default_allocator();

@@ -25,8 +25,8 @@ using OpLibraryEntry = const OpLibraryInfo* (*)();
 
 class OpLibrary {
  public:
-  // `path` as dlopen takes it: a name with a slash is a file, one without is searched for. kNotFound,
-  // kIo (not a library), kUnsupported (not of Wick ops, or built for another version),
+  // `path` as dlopen takes it: a name with a slash is a file, one without is searched for.
+  // kNotFound, kIo (not a library), kUnsupported (not of Wick ops, or built for another version),
   // kInvalidArgument (an op that is not sound).
   static Result<Owned<OpLibrary>> open(const char* path, Allocator* allocator = nullptr);
   // Unloads it: no program, session or tensor may use its ops any more.

@@ -315,8 +315,12 @@ Status ProgramReader::read_custom_ops() {
     WICK_ASSIGN(void* name, p_.arena_.allocate(length, 1));
     memcpy(name, full.text, length);
     WICK_ASSIGN(auto info, p_.arena_.array<OpInfo>(1));
-    info[0] = {static_cast<OpId>(kFirstCustomOp + i), static_cast<const char*>(name),
-               def.op->attrs, def.op->min_inputs, def.op->max_inputs, def.op->outputs,
+    info[0] = {static_cast<OpId>(kFirstCustomOp + i),
+               static_cast<const char*>(name),
+               def.op->attrs,
+               def.op->min_inputs,
+               def.op->max_inputs,
+               def.op->outputs,
                OpRole::kInfer};
     def.info = &info[0];
   }

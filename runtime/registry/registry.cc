@@ -58,8 +58,13 @@ OpId register_op(const CustomOp& op, const std::source_location& where) {
   size_t i = g_count.load(std::memory_order_relaxed);
   if (i == kMaxOps) throw_error("register_op", "no room for more than 1024 custom ops", where);
   auto* e = new Entry{&op, custom_op_name(op.domain, op.name), {}};
-  e->info = {static_cast<OpId>(kFirstCustomOp + i), e->name.text, op.attrs, op.min_inputs,
-             op.max_inputs,  op.outputs,   OpRole::kInfer};
+  e->info = {static_cast<OpId>(kFirstCustomOp + i),
+             e->name.text,
+             op.attrs,
+             op.min_inputs,
+             op.max_inputs,
+             op.outputs,
+             OpRole::kInfer};
   g_entries[i].store(e, std::memory_order_release);
   g_count.store(i + 1, std::memory_order_release);
   return e->info.id;
@@ -95,8 +100,8 @@ const CustomOp* find_custom_op(OpId id) {
 }
 
 const CustomOp* find_custom_op(const std::string& domain, const std::string& name) {
-  const Entry* e = find_entry(
-      [&](const Entry& x) { return x.op->domain == domain && x.op->name == name; });
+  const Entry* e =
+      find_entry([&](const Entry& x) { return x.op->domain == domain && x.op->name == name; });
   return e == nullptr ? nullptr : e->op;
 }
 

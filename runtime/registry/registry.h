@@ -1,7 +1,7 @@
-// The custom ops of a process, for what stands above the runtime: trainer, graph, exporter, tools. A
-// library of its own (Wick::registry) that the runtime never links. Ops come in by an explicit call
-// and stay until the process ends, because tensors and graphs refer to them. Every function may be
-// called from any thread.
+// The custom ops of a process, for what stands above the runtime: trainer, graph, exporter, tools.
+// A library of its own (Wick::registry) that the runtime never links. Ops come in by an explicit
+// call and stay until the process ends, because tensors and graphs refer to them. Every function
+// may be called from any thread.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace wick {
 
-// Makes the op known; its id is good for call(), graphs and find_op-like look-ups below. The same op
-// again gives the same id. Throws Error: not sound, or another op has its name.
+// Makes the op known; its id is good for call(), graphs and find_op-like look-ups below. The same
+// op again gives the same id. Throws Error: not sound, or another op has its name.
 OpId register_op(const CustomOp& op,
                  const std::source_location& where = std::source_location::current());
 

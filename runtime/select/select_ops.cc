@@ -1,5 +1,6 @@
-// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]: the kernels that running
-// these models takes, printed as a list, or written as the source file that links no others.
+// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]: the
+// kernels that running these models takes, printed as a list, or written as the source file that
+// links no others.
 //
 // A model is opened for a few sizes of its symbolic dimensions; per step it is seen whether the
 // SIMD rows serve it or the reference rows must. Steps that never reach a backend (evaluated while
@@ -149,7 +150,8 @@ int run(int argc, char** argv) {
   }
   if (given == 0) {
     fprintf(stderr,
-            "usage: wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]\n");
+            "usage: wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] "
+            "[-o FILE.cc]\n");
     return 2;
   }
   if (out != nullptr) {

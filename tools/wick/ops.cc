@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "runtime/kernels/kernel.h"
+#include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
 #include "trainer/kernels/kernel_set.h"
 
@@ -60,6 +61,15 @@ void ops(const OpsOptions& options) {
 }
 
 }  // namespace
+
+void add_ops_option(CLI::App& command) {
+  command.add_option_function<std::vector<std::string>>(
+      "--ops",
+      [](const std::vector<std::string>& libraries) {
+        for (const std::string& library : libraries) load_ops(library);
+      },
+      "library of custom ops that the model names; may be given more than once");
+}
 
 void add_ops(CLI::App& app) {
   auto options = std::make_shared<OpsOptions>();

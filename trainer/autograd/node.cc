@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/registry/registry.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/tensor/block_pool.h"
 #include "trainer/tensor/internal.h"
@@ -198,7 +199,7 @@ void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tenso
 
   size_t kept_in = rank_in_mask(row.saves_in, in.size());
   size_t kept = kept_in + rank_in_mask(row.saves_out, out.size());
-  size_t attr_bytes = attrs != nullptr ? find_op(op)->attrs->size : 0;
+  size_t attr_bytes = attrs != nullptr ? op_info(op)->attrs->size : 0;
   auto node = make_node<OpNode>(in, out, row.nondiff_in, where, attr_bytes, op, row, kept);
   if (attr_bytes > 0) node->set_attrs(attrs, attr_bytes);
   if (kept > 0) {

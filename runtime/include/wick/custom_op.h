@@ -38,12 +38,14 @@ constexpr KernelRow kernel_row(const char* name,
 }  // namespace wick
 
 // At namespace scope, once a library, with pointers to all of its ops.
-#define WICK_EXPORT_OPS(...)                                                                    \
-  extern "C" __attribute__((visibility("default"))) const wick::OpLibraryInfo*                  \
-  wick_op_library() {                                                                           \
-    static constexpr const wick::CustomOp* kOps[] = {__VA_ARGS__};                              \
-    static constexpr wick::OpLibraryInfo kInfo = {wick::kOpLibraryMagic,    wick::kCustomOpAbi, \
-                                                  sizeof(wick::CustomOp),                       \
-                                                  sizeof(wick::KernelRow), kOps, std::size(kOps)}; \
-    return &kInfo;                                                                              \
+#define WICK_EXPORT_OPS(...)                                                                       \
+  extern "C" __attribute__((visibility("default"))) const wick::OpLibraryInfo* wick_op_library() { \
+    static constexpr const wick::CustomOp* kOps[] = {__VA_ARGS__};                                 \
+    static constexpr wick::OpLibraryInfo kInfo = {wick::kOpLibraryMagic,                           \
+                                                  wick::kCustomOpAbi,                              \
+                                                  sizeof(wick::CustomOp),                          \
+                                                  sizeof(wick::KernelRow),                         \
+                                                  kOps,                                            \
+                                                  std::size(kOps)};                                \
+    return &kInfo;                                                                                 \
   }

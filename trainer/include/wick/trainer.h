@@ -13,6 +13,7 @@
 #pragma once
 
 #include "trainer/autograd/autograd.h"
+#include "trainer/autograd/custom.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/images.h"
