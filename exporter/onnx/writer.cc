@@ -151,6 +151,15 @@ std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
   return {bytes.begin(), bytes.end()};
 }
 
+std::vector<std::string> onnx_op_types(const ir::Graph& graph) {
+  std::vector<std::string> types;
+  const onnx::ModelProto model = onnx::write(graph);
+  for (const auto& node : model.graph().node()) {
+    types.push_back(node.domain().empty() ? node.op_type() : node.domain() + "::" + node.op_type());
+  }
+  return types;
+}
+
 void export_onnx(const ir::Graph& graph, const std::string& path) {
   std::vector<uint8_t> bytes = onnx_bytes(graph);
   check_status(write_file_atomically(path.c_str(), bytes.data(), bytes.size()));

@@ -31,7 +31,7 @@ bool ends_with(const std::string& text, const std::string& end);
 std::string shell_quote(const std::string& text);
 
 // --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.
-void add_ops_option(CLI::App& command);
+void accept_ops(CLI::App& command);
 
 void add_train(CLI::App& app);
 void add_export(CLI::App& app);

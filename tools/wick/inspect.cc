@@ -137,7 +137,7 @@ void add_inspect(CLI::App& app) {
   auto c = std::make_shared<InspectCommand>();
   CLI::App* command = app.add_subcommand("inspect", "Show what is in a .wick or ONNX file");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
-  add_ops_option(*command);
+  accept_ops(*command);
   command->add_flag("--json", c->json, "print JSON");
   command->footer("Example:\n  wick inspect model.wick");
   command->callback([c] { inspect(*c); });

@@ -1,12 +1,15 @@
-// A user's own op: kernel, gradient, ONNX name. A whole library: examples/custom_op/swish.cc; the
-// recipe: docs/recipes/custom-op.md.
+// A user's own op: kernel, gradient, ONNX name, in a library that links nothing (the recipe:
+// docs/recipes/custom-op.md). Example (examples/custom_op/swish.cc):
 //
-//   constexpr wick::CustomOp kSwish = {.domain = "example", .name = "Swish", .kernels = kKernels,
+//   constexpr wick::CustomOp kSwish = {.domain = "example",
+//                                      .name = "Swish",
+//                                      .attrs = &wick::AttrFields<SwishAttrs>::kType,
+//                                      .kernels = kKernels,
 //                                      .gradient = gradient};
 //   WICK_EXPORT_OPS(&kSwish)
 //
-// The library needs this header and nothing to link. It is given to wick::load_ops("libswish.so")
-// (trainer, exporter), LoadOptions::custom_ops or wick_load_options.ops (a device), or
+// The library is given to wick::load_ops("libswish.so") (trainer, exporter), to a program by
+// LoadOptions::custom_ops or wick_load_options.ops (a device), or to
 // `wick run model.wick --ops libswish.so`.
 #pragma once
 
