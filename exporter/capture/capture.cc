@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "exporter/capture/graph_tracer.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -98,7 +99,7 @@ ir::Graph trace(nn::Module& module, const std::vector<CaptureInput>& inputs,
 }
 
 std::string where(const ir::Node& n) {
-  std::string s = find_op(n.op)->name;
+  std::string s = op_info(n.op)->name;
   if (!n.module.empty()) s += " in " + n.module;
   if (!n.source.file.empty()) s += " (" + n.source.text() + ")";
   return s;
@@ -121,7 +122,7 @@ void compare(const ir::Graph& a, const ir::Graph& b) {
       throw Error("[capture] control flow depends on data or on a dynamic size: " + where(x) +
                   " in one run, " + where(y) + " in another");
     }
-    for (const AttrField& f : find_op(x.op)->attrs->fields) {
+    for (const AttrField& f : op_info(x.op)->attrs->fields) {
       std::string was = field_text(f, x.attrs), now = field_text(f, y.attrs);
       if (was == now) continue;
       throw Error(fmt::format("[capture] {}: {} is baked in, it was {} and {} for two inputs",

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/kernels/copy.h"
+#include "runtime/registry/registry.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick {
@@ -108,7 +109,7 @@ ir::ValueId GraphTracer::emit(OpId op, const AnyAttrs& attrs, std::vector<ir::Va
 }
 
 void GraphTracer::on_call(const TracedCall& call) {
-  const OpInfo* info = find_op(call.op);
+  const OpInfo* info = op_info(call.op);
   if (info->role == OpRole::kTrain) {
     throw_error("capture",
                 fmt::format("{} is a training op: call eval() on the module first", info->name),

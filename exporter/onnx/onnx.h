@@ -18,6 +18,8 @@ ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder
 // Opset 17, with symbolic dims as dim_params, labels and metadata as metadata_props. Throws Error
 // when an op has no ONNX form (train-role and fused ops), or when libonnx's checker finds fault.
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph);
+// The op_types of the nodes that onnx_bytes() writes, in order, custom ones as "domain::Name".
+std::vector<std::string> onnx_op_types(const ir::Graph& graph);
 // The file is written beside the old one and renamed over it: a failure leaves the old file whole.
 void export_onnx(const ir::Graph& graph, const std::string& path);
 

@@ -138,6 +138,34 @@ std::optional<std::vector<int64_t>> ReadCtx::known_ints(ValueId v) const {
   return ints;
 }
 
+void read_custom(ReadCtx& c, const CustomOp& op) {
+  const OpInfo& info = *op_info(custom_op_id(op));
+  AnyAttrs attrs;
+  op.attrs->init(attrs.get());
+  for (const AttributeProto& given : c.node.attribute()) {
+    const AttrField* field = nullptr;
+    for (const AttrField& f : op.attrs->fields) {
+      if (given.name() == f.name) field = &f;
+    }
+    if (field == nullptr)
+      c.fail(fmt::format("attribute {} is unknown to the registered {}", given.name(), info.name));
+    switch (field->kind) {
+      case AttrKind::kInt: attr_int(*field, attrs.get()) = c.attr_int(field->name, 0); break;
+      case AttrKind::kFloat: attr_float(*field, attrs.get()) = c.attr_float(field->name, 0); break;
+      case AttrKind::kInts:
+        if (!set_attr_ints(*field, attrs.get(), c.attr_ints(field->name)))
+          c.fail(fmt::format("attribute {} has over {} numbers", field->name, field->capacity));
+        break;
+    }
+  }
+  if (c.outputs() > op.outputs)
+    c.fail(fmt::format("has {} outputs, {} has {}", c.outputs(), info.name, op.outputs));
+  NodeId id = c.g.add_node(info.id, attrs, c.all_inputs(), op.outputs, c.node.name());
+  for (int i = 0; i < c.outputs(); ++i) {
+    if (c.wants(i)) c.set(i, c.g.node(id).outputs[static_cast<size_t>(i)]);
+  }
+}
+
 const ReadRow* find_read_row(const std::string& op_type) {
   for (auto rows : {unary_rows(), binary_rows(), matmul_rows(), conv_rows(), norm_rows(),
                     reduce_rows(), layout_rows(), index_rows(), generate_rows(), function_rows()}) {

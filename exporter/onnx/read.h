@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "runtime/registry/registry.h"
 #include "wick_onnx.pb.h"
 
 namespace wick::onnx {
@@ -86,6 +87,9 @@ Span<const ReadRow> layout_rows();
 Span<const ReadRow> index_rows();
 Span<const ReadRow> generate_rows();
 Span<const ReadRow> function_rows();
+
+// A node of a user's own op, registered under the node's domain and op_type.
+void read_custom(ReadCtx& c, const CustomOp& op);
 
 // Null: not supported.
 const ReadRow* find_read_row(const std::string& op_type);

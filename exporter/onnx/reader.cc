@@ -41,10 +41,12 @@ void check_supported(const GraphProto& graph) {
   int count = 0;
   for (const auto& node : graph.node()) {
     const char* why = nullptr;
-    if (!default_domain(node.domain()))
-      why = "its domain is not supported";
-    else if (find_read_row(node.op_type()) == nullptr)
+    if (!default_domain(node.domain())) {
+      if (find_custom_op(node.domain(), node.op_type()) == nullptr)
+        why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";
+    } else if (find_read_row(node.op_type()) == nullptr) {
       why = "the operator is not supported";
+    }
     if (why == nullptr) continue;
     std::string name = !node.name().empty()     ? node.name()
                        : node.output_size() > 0 ? node.output(0)
@@ -159,7 +161,11 @@ Graph read(const ModelProto& model, const std::string& folder) {
   for (const auto& node : proto.node()) {
     ReadCtx c(g, node, opset, values, folder);
     try {
-      find_read_row(node.op_type())->read(c);
+      if (default_domain(node.domain())) {
+        find_read_row(node.op_type())->read(c);
+      } else {
+        read_custom(c, *find_custom_op(node.domain(), node.op_type()));
+      }
     } catch (const Error& e) {
       std::string what = e.what();
       std::string name = !node.name().empty()     ? node.name()

@@ -4,6 +4,7 @@
 
 #include "exporter/onnx/tensor.h"
 #include "runtime/core/half.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
@@ -104,8 +105,22 @@ std::string WriteCtx::ints_input(size_t i, Span<const int64_t> fallback) {
 
 void WriteCtx::fail(const std::string& why) const {
   throw Error(
-      fmt::format("cannot write {} '{}' as ONNX: {}", find_op(node.op)->name, node.name, why),
+      fmt::format("cannot write {} '{}' as ONNX: {}", op_info(node.op)->name, node.name, why),
       Code::kUnsupported);
+}
+
+void write_custom(WriteCtx& c) {
+  const CustomOp& op = *find_custom_op(c.node.op);
+  NodeProto& n = c.same(op.name);
+  n.set_domain(op.domain);
+  AnyAttrs attrs = c.node.attrs;
+  for (const AttrField& f : op.attrs->fields) {
+    switch (f.kind) {
+      case AttrKind::kInt: set_int(n, f.name, attr_int(f, attrs.get())); break;
+      case AttrKind::kFloat: set_float(n, f.name, attr_float(f, attrs.get())); break;
+      case AttrKind::kInts: set_ints(n, f.name, attr_ints(f, attrs.get())); break;
+    }
+  }
 }
 
 const WriteRow* find_write_row(OpId op) {

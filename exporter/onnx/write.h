@@ -74,7 +74,10 @@ struct WriteRow {
 // Same op_type, no attributes.
 #define WICK_ONNX_PLAIN(Name) WICK_ONNX_ROW(Name, [](WriteCtx& c) { c.same(#Name); })
 
-// Null for ops of role kTrain.
+// A user's op: a node of its own domain, attributes by their names.
+void write_custom(WriteCtx& c);
+
+// Null for ops of role kTrain and for custom ones.
 const WriteRow* find_write_row(OpId op);
 
 }  // namespace wick::onnx

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "exporter/onnx/checker.h"
@@ -7,6 +8,7 @@
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/write.h"
 #include "runtime/core/atomic_file.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -54,9 +56,9 @@ std::vector<std::string> name_values(const Graph& g) {
 void check_writable(const Graph& g) {
   std::string list;
   for (const Node& node : g.nodes()) {
-    if (!node.removed() && find_write_row(node.op) == nullptr) {
+    if (!node.removed() && !is_custom(node.op) && find_write_row(node.op) == nullptr) {
       list +=
-          fmt::format("\n  {} '{}' ({})", find_op(node.op)->name, node.name, node.source.text());
+          fmt::format("\n  {} '{}' ({})", op_info(node.op)->name, node.name, node.source.text());
     }
   }
   if (!list.empty()) {
@@ -76,6 +78,19 @@ ModelProto write(const Graph& g) {
   auto& opset = *model.add_opset_import();
   opset.set_domain("");
   opset.set_version(kWriteOpset);
+  // A domain's version is that of its newest op in the model.
+  std::map<std::string, int64_t> domains;
+  for (const Node& node : g.nodes()) {
+    if (node.removed() || !is_custom(node.op)) continue;
+    const CustomOp& op = *find_custom_op(node.op);
+    int64_t& version = domains[op.domain];
+    version = std::max<int64_t>(version, op.version);
+  }
+  for (const auto& [domain, version] : domains) {
+    auto& import = *model.add_opset_import();
+    import.set_domain(domain);
+    import.set_version(version);
+  }
   GraphProto& out = *model.mutable_graph();
   out.set_name(g.name);
   std::vector<std::string> names = name_values(g);
@@ -100,7 +115,7 @@ ModelProto write(const Graph& g) {
   for (const Node& node : g.nodes()) {
     if (node.removed()) continue;
     WriteCtx c(g, node, out, names, &fresh);
-    find_write_row(node.op)->write(c);
+    is_custom(node.op) ? write_custom(c) : find_write_row(node.op)->write(c);
   }
   for (const auto& o : g.outputs()) {
     const std::string& from = names[static_cast<size_t>(o.value)];
@@ -134,6 +149,15 @@ std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
   std::string bytes = onnx::write(graph).SerializeAsString();
   onnx::check(bytes);
   return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::string> onnx_op_types(const ir::Graph& graph) {
+  std::vector<std::string> types;
+  const onnx::ModelProto model = onnx::write(graph);
+  for (const auto& node : model.graph().node()) {
+    types.push_back(node.domain().empty() ? node.op_type() : node.domain() + "::" + node.op_type());
+  }
+  return types;
 }
 
 void export_onnx(const ir::Graph& graph, const std::string& path) {

@@ -10,6 +10,7 @@
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/sha256.h"
 #include "runtime/program/program_generated.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -24,7 +25,7 @@ void check_writable(const ir::Graph& g) {
   std::string list;
   for (const ir::Node& node : g.nodes()) {
     if (node.removed()) continue;
-    const OpInfo* op = find_op(node.op);
+    const OpInfo* op = op_info(node.op);
     if (op->role == OpRole::kTrain)
       list += fmt::format("\n  {} '{}' ({})", op->name, node.name, node.source.text());
   }
@@ -79,11 +80,13 @@ class Writer {
     auto entry_list = b_.CreateVector(&entry, 1);
     auto label_list = b_.CreateVector(labels);
     auto metadata_list = b_.CreateVector(metadata);
+    auto custom_list = b_.CreateVector(custom_ops_);
     fbs::ProgramBuilder program(b_);
     program.add_symbols(symbol_list);
     program.add_segments(segment_list);
     program.add_constants(constant_list);
     program.add_entries(entry_list);
+    if (!custom_ops_.empty()) program.add_custom_ops(custom_list);
     program.add_labels(label_list);
     program.add_metadata(metadata_list);
     program.add_provenance(provenance);
@@ -136,7 +139,7 @@ class Writer {
   }
 
   Offset<fbs::Node> make_node(const ir::Node& node) {
-    const OpInfo& op = *find_op(node.op);
+    const OpInfo& op = *op_info(node.op);
     Offsets<fbs::Attr> attrs;
     for (const AttrField& f : op.attrs->fields) {
       if (attr_is_default(*op.attrs, f, node.attrs.get())) continue;
@@ -161,8 +164,19 @@ class Writer {
     auto in_list = b_.CreateVector(in), out_list = b_.CreateVector(out);
     auto attr_list = b_.CreateVector(attrs);
     auto name = b_.CreateString(node.name);
-    return fbs::CreateNode(b_, static_cast<uint16_t>(node.op), 1, in_list, out_list, attr_list,
-                           name);
+    return fbs::CreateNode(b_, file_id(node.op), 1, in_list, out_list, attr_list, name);
+  }
+
+  // A custom op's id is its place in the file's own list.
+  uint16_t file_id(OpId op) {
+    if (!is_custom(op)) return static_cast<uint16_t>(op);
+    auto [at, fresh] = custom_id_.emplace(op, kFirstCustomOp + custom_id_.size());
+    if (fresh) {
+      const CustomOp& custom = *find_custom_op(op);
+      custom_ops_.push_back(fbs::CreateCustomOp(b_, b_.CreateString(custom.domain),
+                                                b_.CreateString(custom.name), custom.version));
+    }
+    return at->second;
   }
 
   Offset<fbs::Entry> make_entry() {
@@ -186,6 +200,7 @@ class Writer {
     FileHeader header = {};
     memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
     header.version = kFileVersion;
+    if (!custom_ops_.empty()) header.required_features |= kFeatureCustomOps;
     header.header_bytes = sizeof(FileHeader);
     header.table_offset = sizeof(FileHeader);
     header.table_bytes = b_.GetSize();
@@ -207,6 +222,8 @@ class Writer {
   std::vector<uint8_t> segment_;
   Offsets<fbs::Constant> constants_;
   std::vector<uint32_t> constant_of_;
+  std::map<OpId, uint16_t> custom_id_;
+  Offsets<fbs::CustomOp> custom_ops_;
 };
 
 // The graph with what a program needs: no holes, and every output its own node's value under the

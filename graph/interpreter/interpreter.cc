@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::ir {
@@ -61,7 +62,8 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
       in[i].element_count = static_cast<int64_t>(elements[i].size());
     }
   }
-  RuleCtx<int64_t> rule{op, attrs, in, out};
+  const CustomOp* custom = is_custom(op) ? find_custom_op(op) : nullptr;
+  RuleCtx<int64_t> rule{op, attrs, in, out, custom};
   Status s = infer_shapes(rule);
   if (!s.ok()) throw Error(s.message(), s.code());
   uint64_t need = 0;
@@ -79,7 +81,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
     results.emplace_back(o.dtype, o.shape);
     out_views.push_back(results.back().view());
   }
-  KernelQuery query{op, attrs, in_views, out_views, 1};
+  KernelQuery query{op, attrs, in_views, out_views, 1, custom};
   const KernelRow* row = find_kernel(options.kernels, query);
   if (row == nullptr) {
     throw Error(
@@ -136,7 +138,7 @@ std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
       out = run_node(n.op, n.attrs.get(), in, n.outputs.size(), left);
     } catch (const Error& e) {
       throw Error(
-          "[" + std::string(find_op(n.op)->name) + "] " + e.what() + " in " + node_text(g, id),
+          "[" + std::string(op_info(n.op)->name) + "] " + e.what() + " in " + node_text(g, id),
           e.code());
     }
     if (options.after_node) options.after_node(id, out);

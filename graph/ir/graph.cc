@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/infer.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::ir {
@@ -66,7 +67,7 @@ ValueId Graph::add_constant(HostTensor tensor, const std::string& constant_name,
 
 NodeId Graph::add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs, int outputs,
                        const std::string& node_name) {
-  const OpInfo* info = find_op(op);
+  const OpInfo* info = op_info(op);
   if (info == nullptr) throw Error("unknown op id " + std::to_string(static_cast<int>(op)));
   while (!inputs.empty() && inputs.back() == kNoValue) inputs.pop_back();
   Node n;
@@ -107,7 +108,7 @@ void Graph::add_output(const std::string& output_name, ValueId id) {
 
 void Graph::infer(NodeId id) {
   const Node& n = node(id);
-  const OpInfo* info = find_op(n.op);
+  const OpInfo* info = op_info(n.op);
   std::vector<ValueInfo<SymDim>> in(n.inputs.size()), out(n.outputs.size());
   std::vector<DType> dtypes(n.inputs.size(), DType::kNone);
   bool ranked = true;
@@ -259,7 +260,7 @@ void Graph::compact() {
 
 std::string node_text(const Graph& graph, NodeId id) {
   const Node& n = graph.node(id);
-  const OpInfo* info = find_op(n.op);
+  const OpInfo* info = op_info(n.op);
   std::string s = info == nullptr ? "removed node" : info->name;
   s += n.name.empty() ? " #" + std::to_string(id) : " " + n.name;
   if (!n.source.file.empty()) s += " (" + n.source.text() + ")";

@@ -3,14 +3,67 @@
 #include <algorithm>
 
 #include "runtime/ops/rules/table-inl.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::ir {
 
+namespace {
+
+// The dims that a custom op's rule computes with: handles into a list of expressions.
+class SymHost final : public DimHost {
+ public:
+  OpDim add(const SymDim& d) {
+    if (d.known()) return {d.constant()};
+    dims_.push_back(d);
+    return {this, static_cast<int64_t>(dims_.size()) - 1};
+  }
+  SymDim dim(const OpDim& d) const {
+    if (d.known()) return {d.value()};
+    return dims_[static_cast<size_t>(d.value())];
+  }
+  OpDim apply(DimOp op, const OpDim& a, const OpDim& b) override {
+    SymDim x = dim(a), y = dim(b);
+    switch (op) {
+      case DimOp::kAdd: return add(x + y);
+      case DimOp::kSub: return add(x - y);
+      case DimOp::kMul: return add(x * y);
+      case DimOp::kFloorDiv: return add(b.value() > 0 ? dim_floor_div(x, b.value()) : SymDim(0));
+      case DimOp::kMax: return add(dim_max(x, y));
+    }
+    return {};
+  }
+  Tri equal(const OpDim& a, const OpDim& b) override { return dim_equal(dim(a), dim(b)); }
+
+ private:
+  std::vector<SymDim> dims_;
+};
+
+Status infer_custom_symbolic(RuleCtx<SymDim>& ctx) {
+  const CustomOp* op = find_custom_op(ctx.op);
+  if (op == nullptr) return Status(Code::kUnsupported, "the custom op is not registered");
+  SymHost host;
+  std::vector<ValueInfo<OpDim>> in(ctx.in.size()), out(ctx.out.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    in[i].dtype = ctx.in[i].dtype;
+    for (const SymDim& d : ctx.in[i].shape) in[i].shape.push_back(host.add(d));
+  }
+  OpShapes shapes{ctx.op, ctx.attrs, in, out, op};
+  WICK_TRY(run_shape_rule(*op, shapes));
+  for (size_t i = 0; i < out.size(); ++i) {
+    ctx.out[i].dtype = out[i].dtype;
+    ctx.out[i].shape = {};
+    for (const OpDim& d : out[i].shape) ctx.out[i].shape.push_back(host.dim(d));
+  }
+  return {};
+}
+
+}  // namespace
+
 bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in,
                     Span<ValueInfo<SymDim>> out) {
   RuleCtx<SymDim> ctx{op, attrs, in, out};
-  Status s = rules::infer<SymDim>(ctx);
+  Status s = is_custom(op) ? infer_custom_symbolic(ctx) : rules::infer<SymDim>(ctx);
   if (!s.ok() && s.code() == Code::kNotFound) return false;
   if (!s.ok()) throw Error(s.message());
   for (const ValueInfo<SymDim>& v : out) {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "graph/ir/graph.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::ir {
@@ -53,8 +54,8 @@ std::string float_text(double v) {
 std::string attrs_text(const Node& n) {
   std::string s;
   auto* bytes = const_cast<void*>(n.attrs.get());
-  for (const AttrField& f : find_op(n.op)->attrs->fields) {
-    if (attr_is_default(*find_op(n.op)->attrs, f, n.attrs.get())) continue;
+  for (const AttrField& f : op_info(n.op)->attrs->fields) {
+    if (attr_is_default(*op_info(n.op)->attrs, f, n.attrs.get())) continue;
     s += s.empty() ? "" : " ";
     s += f.name;
     s += "=";
@@ -130,7 +131,7 @@ std::string print(const Graph& g, bool weights) {
       out << (k == 0 ? "" : ", ") << id_text(n.outputs[k]) << " " << quote(v.name) << " "
           << type_text(v);
     }
-    out << " = " << find_op(n.op)->name << "(";
+    out << " = " << op_info(n.op)->name << "(";
     for (size_t k = 0; k < n.inputs.size(); ++k)
       out << (k == 0 ? "" : ", ") << id_text(n.inputs[k]);
     out << ") {" << attrs_text(n) << "} " << quote(n.name) << " module " << quote(n.module)
@@ -325,7 +326,7 @@ class Parser {
     } while (eat(","));
     expect("=");
     std::string op = until("(");
-    const OpInfo* info = find_op(op.c_str());
+    const OpInfo* info = op_info(op.c_str());
     if (info == nullptr) fail("\"" + op + "\" is no op");
     expect("(");
     std::vector<ValueId> inputs;

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "graph/ir/graph.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::ir {
@@ -45,7 +46,7 @@ std::vector<std::string> verify_problems(const Graph& g) {
     auto id = static_cast<NodeId>(i);
     const Node& n = g.node(id);
     if (n.removed()) continue;
-    const OpInfo* info = find_op(n.op);
+    const OpInfo* info = op_info(n.op);
     std::string where = node_text(g, id);
     if (info == nullptr) {
       bad(where + ": unknown op");

@@ -4,6 +4,7 @@
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::ir {
@@ -40,7 +41,7 @@ bool share_common(Graph& g) {
     auto id = static_cast<NodeId>(i);
     if (g.node(id).removed()) continue;
     auto& same = seen[{g.node(id).op, g.node(id).inputs}];
-    const AttrType& type = *find_op(g.node(id).op)->attrs;
+    const AttrType& type = *op_info(g.node(id).op)->attrs;
     bool found = false;
     for (NodeId other : same) {
       if (g.node(other).outputs.size() != g.node(id).outputs.size() ||
@@ -96,7 +97,7 @@ bool fold_constants(Graph& g) {
   bool changed = false;
   for (size_t i = 0; i < g.node_count(); ++i) {
     auto id = static_cast<NodeId>(i);
-    if (g.node(id).removed() || find_op(g.node(id).op)->role != OpRole::kInfer) continue;
+    if (g.node(id).removed() || op_info(g.node(id).op)->role != OpRole::kInfer) continue;
     if (fold_elements(g, g.node(id))) {
       g.remove_node(id);
       changed = true;

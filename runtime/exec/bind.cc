@@ -140,11 +140,11 @@ Status Session::Impl::evaluate(const NodeDef& node) {
     out[i] = TensorView(nullptr, v.dtype, v.shape);
     WICK_ASSIGN(out[i].data, bind_arena.allocate(out[i].nbytes() + 1, kAlignment));
   }
-  KernelQuery query{node.op, node.attrs, in, out, 1};
+  KernelQuery query{node.op, node.attrs, in, out, 1, node.custom};
   const KernelRow* row = find_kernel(sets, query);
   if (row == nullptr) {
-    return error(Code::kUnsupported, "no kernel for %s%s", dtype_name(in[0].dtype),
-                 why_missing(sets));
+    return error(Code::kUnsupported, "no kernel for %s%s",
+                 in.empty() ? "no input" : dtype_name(in[0].dtype), why_missing(sets));
   }
   KernelPlan plan;
   if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
@@ -203,7 +203,7 @@ Status Session::Impl::infer_node(const NodeDef& node, bool* live) {
     known = known && v.data != nullptr;
     bytes += TensorView(nullptr, v.dtype, v.shape).nbytes();
   }
-  RuleCtx<int64_t> ctx{node.op, node.attrs, in, out};
+  RuleCtx<int64_t> ctx{node.op, node.attrs, in, out, node.custom};
   WICK_TRY(infer_shapes(ctx));
   bool all_elements = true;
   for (size_t i = 0; i < out.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "runtime/exec/session.h"
+#include "runtime/ops/op_library.h"
 #include "wick/wick.h"
 
 using namespace wick;  // NOLINT: this file only translates
@@ -74,10 +75,16 @@ void to_tensor(const TensorView& view, wick_tensor* t) {
 
 struct wick_program {
   explicit wick_program(const wick_load_options& o)
-      : allocator(o.allocator), log{o.log, o.log_user} {}
+      : allocator(o.allocator), log{o.log, o.log_user}, ops(allocator) {}
   CAllocator allocator;
   Log log;
+  Array<const CustomOp*> ops;
   Owned<Program> program;
+};
+
+struct wick_ops {
+  Owned<OpLibrary> library;
+  Array<CustomOpName> names{default_allocator()};
 };
 
 struct wick_session {
@@ -105,7 +112,16 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   if (o.max_file != 0) options.max_file = o.max_file;
   if (o.max_ram != 0) options.max_ram = o.max_ram;
   options.verify_digests = o.verify_digests != 0;
-  auto loaded = load(options);
+  Status s;
+  for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
+    if (o.ops == nullptr || o.ops[i] == nullptr)
+      s = error(Code::kInvalidArgument, "ops %zu is null", i);
+    for (const CustomOp* op : s.ok() ? o.ops[i]->library->ops() : Span<const CustomOp* const>()) {
+      if (s.ok()) s = p->ops.push_back(op);
+    }
+  }
+  options.custom_ops = {p->ops.data(), p->ops.size()};
+  auto loaded = s.ok() ? load(options) : Result<Owned<Program>>(s);
   if (!loaded.ok()) {
     int code = fail(loaded.status(), log);
     wick_program_free(p);
@@ -161,6 +177,32 @@ const char* wick_dtype_name(int dtype) {
 }
 size_t wick_dtype_size(int dtype) {
   return dtype <= 0 || dtype >= kDTypeCount ? 0 : dtype_size(static_cast<DType>(dtype));
+}
+
+int wick_ops_load(const char* path, wick_ops** out) {
+  if (out == nullptr) return fail(Status(Code::kInvalidArgument, "ops is null"), {});
+  auto library = OpLibrary::open(path);
+  if (!library.ok()) return fail(library.status(), {});
+  void* memory = default_allocator().allocate(sizeof(wick_ops), alignof(wick_ops));
+  if (memory == nullptr) return fail(Status(Code::kOutOfMemory, "cannot allocate ops"), {});
+  auto* ops = new (memory) wick_ops{std::move(*library)};
+  for (const CustomOp* op : ops->library->ops()) {
+    if (int code = fail(ops->names.push_back(custom_op_name(op->domain, op->name)), {})) {
+      wick_ops_free(ops);
+      return code;
+    }
+  }
+  *out = ops;
+  return WICK_OK;
+}
+void wick_ops_free(wick_ops* ops) {
+  if (ops == nullptr) return;
+  ops->~wick_ops();
+  default_allocator().deallocate(ops, sizeof(wick_ops), alignof(wick_ops));
+}
+size_t wick_ops_count(const wick_ops* ops) { return ops->names.size(); }
+const char* wick_ops_name(const wick_ops* ops, size_t i) {
+  return i < ops->names.size() ? ops->names[i].text : nullptr;
 }
 
 int wick_program_load(const char* path, const wick_load_options* options, wick_program** program) {

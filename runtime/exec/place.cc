@@ -54,7 +54,7 @@ Status Session::Impl::choose_backends() {
     WICK_ASSIGN(auto in, bind_arena.array<TensorView>(step.in.size()));
     WICK_ASSIGN(auto out, bind_arena.array<TensorView>(step.out.size()));
     WICK_TRY(query_of(step, in, out));
-    KernelQuery query{step.node->op, step.node->attrs, in, out, threads};
+    KernelQuery query{step.node->op, step.node->attrs, in, out, threads, step.node->custom};
     Backend* who = &cpu;
     if (backend != nullptr && backend->supports(query)) {
       who = backend;
@@ -65,12 +65,12 @@ Status Session::Impl::choose_backends() {
       if (at + 120 < sizeof(list)) {
         // a node without a name is known by what it makes
         const char* name = step.node->name[0] != 0 ? step.node->name : values[step.out[0]].name;
-        at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
-                                           at == 0 ? "" : ", ", step.node->info->name,
-                                           dtype_name(in[0].dtype), name));
+        at += static_cast<size_t>(snprintf(
+            list + at, sizeof(list) - at, "%s%s of %s (node %.40s)", at == 0 ? "" : ", ",
+            step.node->info->name, in.empty() ? "no input" : dtype_name(in[0].dtype), name));
       }
     } else {
-      step.in_place = (row->flags & kInPlace) != 0 && in[0].dtype == out[0].dtype &&
+      step.in_place = (row->flags & kInPlace) != 0 && !in.empty() && in[0].dtype == out[0].dtype &&
                       in[0].shape == out[0].shape;
     }
     if (cuts == 0 || partitions[cuts - 1].backend != who) {

@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <cstdio>
+
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
@@ -14,8 +16,35 @@ int usable_cpus() {
   return n < 1 ? 1 : n;
 }
 
+// Every custom op that the entry needs and nobody gave, in one message.
+Status check_custom_given(const Program& program, const EntryDef& entry) {
+  char list[300];
+  list[0] = '\0';
+  size_t at = 0, missing = 0;
+  const CustomOpDef* first = nullptr;
+  for (const CustomOpDef& def : program.custom_ops()) {
+    if (def.op != nullptr) continue;
+    auto id = static_cast<OpId>(kFirstCustomOp + (&def - program.custom_ops().data()));
+    size_t nodes = 0;
+    for (const NodeDef& node : entry.body().nodes) nodes += node.op == id ? 1 : 0;
+    if (nodes == 0) continue;
+    if (first == nullptr) first = &def;
+    ++missing;
+    if (at + 180 > sizeof(list)) continue;
+    at += static_cast<size_t>(
+        snprintf(list + at, sizeof(list) - at, "%s%s version %u (%zu nodes)", at == 0 ? "" : ", ",
+                 custom_op_name(def.domain, def.name).text, def.version, nodes));
+  }
+  if (missing == 0) return {};
+  return error(Code::kUnsupported,
+               "the program needs custom ops that were not given: %s. They are in a library of "
+               "domain %.60s: give it when the program is loaded (LoadOptions::custom_ops, "
+               "wick_load_options.ops, wick run --ops LIBRARY.so)",
+               list, first->domain);
+}
+
 // What the format can say and this session cannot run yet.
-Status check_runnable(const EntryDef& entry) {
+Status check_runnable(const Program& program, const EntryDef& entry) {
   if (!entry.state_updates.empty())
     return Status(Code::kUnsupported, "state buffers are not supported by sessions");
   for (const ValueDef& v : entry.values) {
@@ -25,13 +54,7 @@ Status check_runnable(const EntryDef& entry) {
       return error(Code::kUnsupported, "value %.60s is not a tensor of numbers", v.name);
     }
   }
-  for (const NodeDef& node : entry.body().nodes) {
-    if (node.info == nullptr) {
-      return error(Code::kUnsupported, "node %.60s: custom op %d has no kernel", node.name,
-                   static_cast<int>(node.op));
-    }
-  }
-  return {};
+  return check_custom_given(program, entry);
 }
 
 PortInfo port(const EntryDef& entry, uint32_t id) {
@@ -75,7 +98,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
       options.entry == nullptr ? &program.entries()[0] : program.find_entry(options.entry);
   if (entry == nullptr)
     return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
-  WICK_TRY(check_runnable(*entry));
+  WICK_TRY(check_runnable(program, *entry));
   if (options.threads < 0 || options.threads > 4096) {
     return error(Code::kInvalidArgument, "%d threads", options.threads);
   }

@@ -3,6 +3,13 @@
 namespace wick {
 
 const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& query) {
+  if (query.custom != nullptr) {
+    const KernelRows& own = query.custom->kernels;
+    for (const KernelRow& row : Span<const KernelRow>(own.data, own.size)) {
+      if (row.match(query)) return &row;
+    }
+    return nullptr;
+  }
   for (const KernelSet* set : sets) {
     auto entries = set->entries;
     size_t lo = 0, hi = entries.size();

@@ -8,6 +8,7 @@
 
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/ops/custom_op.h"
 #include "runtime/ops/op_info.h"
 
 namespace wick {
@@ -19,7 +20,8 @@ struct KernelQuery {
   const void* attrs = nullptr;
   Span<const TensorView> in;
   Span<const TensorView> out;
-  int threads = 1;  // scratch may depend on it; results may not
+  int threads = 1;                   // scratch may depend on it; results may not
+  const CustomOp* custom = nullptr;  // a user's op: its own kernels are the only ones
 
   template <class A>
   const A& as() const {
@@ -79,6 +81,9 @@ struct KernelRow {
   Status (*run)(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs);
 };
+
+static_assert(sizeof(void*) != 8 || sizeof(KernelRow) == kKernelRowBytes,
+              "part of the custom-op interface: raise kCustomOpAbi with it");
 
 // All kernels a set has for one op; the first that matches wins.
 struct KernelEntry {

@@ -11,6 +11,11 @@ enum class OpId : uint16_t {
 #undef WICK_OP
 };
 
+// From here on an id names a user's own op: in a file an index of its list (program.fbs), in a
+// process a place in the registry (runtime/registry).
+constexpr uint16_t kFirstCustomOp = 0x8000;
+constexpr bool is_custom(OpId op) { return static_cast<uint16_t>(op) >= kFirstCustomOp; }
+
 enum class OpRole : uint8_t { kInfer, kTrain };
 
 }  // namespace wick

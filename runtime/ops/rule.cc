@@ -1,5 +1,6 @@
 #include "runtime/ops/rule.h"
 
+#include "runtime/ops/custom_op.h"
 #include "runtime/ops/rules/table-inl.h"
 
 namespace wick {
@@ -8,7 +9,7 @@ namespace wick {
 // of them by dim_add and dim_mul, which saturate; no shape leaves unless its byte count is sound.
 // (Compiled with -fwrapv: a sum that only an error text or a comparison reads may still wrap.)
 Status infer_shapes(RuleCtx<int64_t>& ctx) {
-  WICK_TRY(rules::infer<int64_t>(ctx));
+  WICK_TRY(ctx.custom != nullptr ? infer_custom(*ctx.custom, ctx) : rules::infer<int64_t>(ctx));
   for (const ValueInfo<int64_t>& v : ctx.out) {
     auto bytes = checked_bytes(v.shape, dtype_bits(v.dtype));
     if (!bytes.ok()) return bytes.status();

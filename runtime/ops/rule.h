@@ -34,12 +34,15 @@ struct ValueInfo {
   Span<const Dim> values() const { return {elements, static_cast<size_t>(element_count)}; }
 };
 
+struct CustomOp;
+
 template <class Dim>
 struct RuleCtx {
   OpId op;
   const void* attrs;
   Span<const ValueInfo<Dim>> in;
   Span<ValueInfo<Dim>> out;
+  const CustomOp* custom = nullptr;  // a user's op: it brings its rule, `op` only tells it apart
 
   template <class A>
   const A& as() const {

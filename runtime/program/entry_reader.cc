@@ -140,8 +140,15 @@ Status ProgramReader::read_node(const fbs::Node& node, NodeDef* def) {
   def->op = static_cast<OpId>(node.op());
   def->inputs = in_place(node.inputs());
   def->outputs = in_place(node.outputs());
-  if (node.op() >= kFirstCustomOp) return {};  // its attributes are its owner's
-  const OpInfo* info = find_op(def->op);       // known: refuse_unknown_ops
+  const OpInfo* info = nullptr;
+  if (is_custom(def->op)) {  // declared: refuse_unknown_ops
+    const CustomOpDef& custom = p_.custom_ops_[node.op() - kFirstCustomOp];
+    if (custom.op == nullptr) return {};  // its attributes are its owner's
+    def->custom = custom.op;
+    info = custom.info;
+  } else {
+    info = find_op(def->op);  // known: refuse_unknown_ops
+  }
   def->info = info;
   size_t in = def->inputs.size(), out = def->outputs.size();
   if (in < info->min_inputs || (info->max_inputs != 255 && in > info->max_inputs) || in > 65535) {
@@ -158,6 +165,11 @@ Status ProgramReader::read_node(const fbs::Node& node, NodeDef* def) {
   WICK_TRY(read_attrs(node, *info, attrs));
   def->attrs = attrs;
   return {};
+}
+
+const char* ProgramReader::name_of(const fbs::Node& node) const {
+  auto id = static_cast<OpId>(node.op());
+  return is_custom(id) ? p_.custom_ops_[node.op() - kFirstCustomOp].name : find_op(id)->name;
 }
 
 // Bodies of control flow are read where their node stands, so that they see exactly what was
@@ -217,9 +229,7 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
       for (size_t i = 0; i < to.outputs.size(); ++i) WICK_TRY(define(to.outputs[i], "output", i));
       return {};
     };
-    WICK_TRY(annotate(
-        read_one(), "node %u (%.40s, %s): ", n, to.name,
-        node.op() >= kFirstCustomOp ? "custom" : find_op(static_cast<OpId>(node.op()))->name));
+    WICK_TRY(annotate(read_one(), "node %u (%.40s, %s): ", n, to.name, name_of(node)));
   }
   for (size_t i = 0; i < out.outputs.size(); ++i) WICK_TRY(use(out.outputs[i], "region output", i));
   out.nodes = nodes;

@@ -16,7 +16,6 @@ constexpr uint32_t kFileVersion = 1;
 constexpr size_t kSegmentAlignment =
     64;  // of the segments' area, every segment and every buffer in it
 constexpr uint32_t kNoIndex = 0xFFFFFFFF;  // absent input, no constant, no state
-constexpr uint16_t kFirstCustomOp = 0x8000;
 
 // What a reader must understand to run the file. A reader refuses a bit it does not know.
 enum Feature : uint64_t {

@@ -7,6 +7,7 @@
 #include "runtime/core/owned.h"
 #include "runtime/core/shape.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/ops/custom_op.h"
 #include "runtime/ops/op_info.h"
 #include "runtime/program/layout.h"
 
@@ -17,6 +18,9 @@ struct LoadOptions {
   uint64_t max_file = uint64_t{1} << 40;  // bytes of the file
   uint64_t max_ram = uint64_t{1} << 33;   // bytes of decoded structure (weights are not copied)
   bool verify_digests = false;            // reads every weight; for doubtful storage
+  // Users' own ops that programs may name; must outlive the program. One that is not given is no
+  // error before a session is opened.
+  Span<const CustomOp* const> custom_ops;
 };
 
 // A dimension: `value`, or symbols()[symbol] when symbol >= 0.
@@ -69,9 +73,19 @@ struct ValueDef {
   const QuantDef* quant = nullptr;
 };
 
+// A custom op the file names, and the one given for it.
+struct CustomOpDef {
+  const char* domain = "";
+  const char* name = "";
+  uint32_t version = 1;
+  const CustomOp* op = nullptr;  // null: not given
+  const OpInfo* info = nullptr;  // null with it
+};
+
 struct NodeDef {
   OpId op = OpId::kNone;
-  const OpInfo* info = nullptr;
+  const OpInfo* info = nullptr;  // null: a custom op that was not given
+  const CustomOp* custom = nullptr;
   const void* attrs = nullptr;  // the op's struct
   Span<const uint32_t> inputs;  // value ids; kNoIndex: absent
   Span<const uint32_t> outputs;
@@ -126,6 +140,7 @@ class Program {
   Span<const SymbolDef> symbols() const { return symbols_; }
   Span<const ConstantDef> constants() const { return constants_; }
   Span<const StateDef> states() const { return states_; }
+  Span<const CustomOpDef> custom_ops() const { return custom_ops_; }  // by id - kFirstCustomOp
   Span<const char* const> labels() const { return labels_; }
   Span<const KeyValueDef> metadata() const { return metadata_; }
   const char* find_metadata(const char* key) const;  // null: none
@@ -150,6 +165,7 @@ class Program {
   Span<const SymbolDef> symbols_;
   Span<const ConstantDef> constants_;
   Span<const StateDef> states_;
+  Span<const CustomOpDef> custom_ops_;
   Span<const char* const> labels_;
   Span<const KeyValueDef> metadata_;
   ProvenanceDef provenance_;

@@ -81,6 +81,7 @@ Status ProgramReader::read(Span<const uint8_t> bytes) {
   WICK_TRY(read_segments());
   WICK_TRY(read_constants());
   WICK_TRY(read_states());
+  WICK_TRY(read_custom_ops());
   WICK_TRY(read_texts());
 
   if (count(root_->entries()) == 0)
@@ -258,7 +259,6 @@ Status ProgramReader::read_constants() {
 
 Status ProgramReader::read_states() {
   if (count(root_->states()) != 0) WICK_TRY(need_feature(kFeatureState, "state buffers"));
-  if (count(root_->custom_ops()) != 0) WICK_TRY(need_feature(kFeatureCustomOps, "custom ops"));
   WICK_ASSIGN(auto states, p_.arena_.array<StateDef>(count(root_->states())));
   for (uint32_t i = 0; i < states.size(); ++i) {
     const fbs::State& s = *root_->states()->Get(i);
@@ -280,6 +280,51 @@ Status ProgramReader::read_states() {
     }
   }
   p_.states_ = states;
+  return {};
+}
+
+// Names against the ops given. The newer op reads what an older one wrote, as attributes are only
+// appended; not the other way round.
+Status ProgramReader::read_custom_ops() {
+  if (count(root_->custom_ops()) == 0) return {};
+  WICK_TRY(need_feature(kFeatureCustomOps, "custom ops"));
+  WICK_TRY(check_custom_ops(options_.custom_ops));
+  WICK_ASSIGN(auto defs, p_.arena_.array<CustomOpDef>(count(root_->custom_ops())));
+  for (uint32_t i = 0; i < defs.size(); ++i) {
+    const fbs::CustomOp& from = *root_->custom_ops()->Get(i);
+    CustomOpDef& def = defs[i];
+    def.domain = text(from.domain());
+    def.name = text(from.name());
+    def.version = from.version();
+    CustomOpName full = custom_op_name(def.domain, def.name);
+    for (uint32_t k = 0; k < i; ++k) {
+      if (strcmp(defs[k].domain, def.domain) == 0 && strcmp(defs[k].name, def.name) == 0)
+        return error(Code::kInvalidProgram, "custom op %s is listed twice", full.text);
+    }
+    for (const CustomOp* op : options_.custom_ops) {
+      if (strcmp(op->domain, def.domain) == 0 && strcmp(op->name, def.name) == 0) def.op = op;
+    }
+    if (def.op == nullptr) continue;
+    if (def.version > def.op->version) {
+      return error(Code::kUnsupported,
+                   "the file was made with version %u of %s, the op given is version %u: a newer "
+                   "library is needed",
+                   def.version, full.text, def.op->version);
+    }
+    size_t length = strlen(full.text) + 1;
+    WICK_ASSIGN(void* name, p_.arena_.allocate(length, 1));
+    memcpy(name, full.text, length);
+    WICK_ASSIGN(auto info, p_.arena_.array<OpInfo>(1));
+    info[0] = {static_cast<OpId>(kFirstCustomOp + i),
+               static_cast<const char*>(name),
+               def.op->attrs,
+               def.op->min_inputs,
+               def.op->max_inputs,
+               def.op->outputs,
+               OpRole::kInfer};
+    def.info = &info[0];
+  }
+  p_.custom_ops_ = defs;
   return {};
 }
 

@@ -28,12 +28,14 @@ class ProgramReader {
   Status read_constants();
   Status read_states();
   Status read_texts();
+  Status read_custom_ops();
   Status refuse_unknown_ops();
 
   Status read_entry(const fbs::Entry& table, EntryDef* entry);
   Status read_value(const fbs::Value& v, ValueDef* def);
   Status read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
                      Span<uint8_t> defined, Span<uint8_t> region_seen);
+  const char* name_of(const fbs::Node& node) const;
   Status read_node(const fbs::Node& node, NodeDef* def);
   Status read_attrs(const fbs::Node& node, const OpInfo& info, void* attrs);
   Status check_ports(const EntryDef& entry, Span<const uint32_t> ids, const char* what);

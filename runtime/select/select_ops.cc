@@ -1,5 +1,6 @@
-// wick_select_ops MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]: the kernels that running
-// these models takes, printed as a list, or written as the source file that links no others.
+// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]: the
+// kernels that running these models takes, printed as a list, or written as the source file that
+// links no others.
 //
 // A model is opened for a few sizes of its symbolic dimensions; per step it is seen whether the
 // SIMD rows serve it or the reference rows must. Steps that never reach a backend (evaluated while
@@ -9,6 +10,7 @@
 
 #include "runtime/core/array.h"
 #include "runtime/kernels/kernel.h"
+#include "runtime/ops/op_library.h"
 #include "wick/runtime.h"
 
 namespace wick {
@@ -53,8 +55,10 @@ Status try_sizes(const Program& program, const EntryDef& entry, int64_t extent,
   return Session::create(program, options).status();
 }
 
-Status select(const char* path) {
-  auto loaded = Program::load(path);
+Status select(const char* path, Span<const CustomOp* const> custom_ops) {
+  LoadOptions options;
+  options.custom_ops = custom_ops;
+  auto loaded = Program::load(path, options);
   if (!loaded.ok()) return loaded.status();
   const Program& program = **loaded;
   for (const EntryDef& entry : program.entries()) {
@@ -111,15 +115,27 @@ bool write_source(const char* path) {
 int run(int argc, char** argv) {
   const char* out = nullptr;
   int given = 0;
+  Array<const CustomOp*> custom(default_allocator());
   for (int i = 1; i < argc; ++i) {
     size_t n = strlen(argv[i]);
+    if (strcmp(argv[i], "--ops") == 0 && i + 1 < argc) {
+      auto library = OpLibrary::open(argv[++i]);
+      Status s = library.status();
+      for (const CustomOp* op : s.ok() ? (*library)->ops() : Span<const CustomOp* const>()) {
+        if (s.ok()) s = custom.push_back(op);
+      }
+      if (s.ok()) library->release();  // in use until the process ends
+      if (s.ok()) continue;
+      fprintf(stderr, "wick_select_ops: %s\n", s.message());
+      return 1;
+    }
     if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
       out = argv[++i];
       continue;
     }
     ++given;
     if (n > 5 && strcmp(argv[i] + n - 5, ".wick") == 0) {
-      Status s = select(argv[i]);
+      Status s = select(argv[i], {custom.data(), custom.size()});
       if (s.ok()) continue;
       fprintf(stderr, "wick_select_ops: %s\n", s.message());
       return 1;
@@ -134,7 +150,8 @@ int run(int argc, char** argv) {
   }
   if (given == 0) {
     fprintf(stderr,
-            "usage: wick_select_ops MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]\n");
+            "usage: wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] "
+            "[-o FILE.cc]\n");
     return 2;
   }
   if (out != nullptr) {

@@ -124,6 +124,7 @@ void add_bench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("bench", "Measure latency, throughput, memory and load time");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
+  accept_ops(*command);
   command->add_option("--batch", c->batches, "batch sizes: 1,8,32; 1 where the model has a choice")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -30,6 +30,9 @@ bool ends_with(const std::string& text, const std::string& end);
 // One word of a shell's command line.
 std::string shell_quote(const std::string& text);
 
+// --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.
+void accept_ops(CLI::App& command);
+
 void add_train(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_export(CLI::App& app);

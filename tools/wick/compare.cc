@@ -85,6 +85,7 @@ void add_compare(CLI::App& app) {
   auto c = std::make_shared<CompareCommand>();
   CLI::App* command = app.add_subcommand("compare", "Compare two models, or one with ONNX Runtime");
   command->add_option("a", c->a, "model.wick or model.onnx")->required();
+  accept_ops(*command);
   command->add_option("b", c->b, "model.wick or model.onnx");
   command->add_option("--against", c->against, "onnxruntime (the first model must be ONNX)")
       ->check(CLI::IsMember({"onnxruntime"}));

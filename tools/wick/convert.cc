@@ -42,6 +42,7 @@ void add_convert(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("convert", "Convert an ONNX model to .wick (or to opset 17 ONNX)");
   command->add_option("model", c->model, "model.onnx")->required();
+  accept_ops(*command);
   command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
   command->add_flag("--json", c->json, "print what was written as JSON");
   command->footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");

@@ -56,6 +56,12 @@ nlohmann::json provenance(const Model& model) {
   return doc;
 }
 
+std::string op_text(const Program& p, const NodeDef& n) {
+  if (!is_custom(n.op)) return n.info->name;
+  const CustomOpDef& def = p.custom_ops()[static_cast<size_t>(n.op) - kFirstCustomOp];
+  return custom_op_name(def.domain, def.name).text;
+}
+
 void inspect(const InspectCommand& c) {
   Model model = Model::open(c.model);
   const Program& p = model.program();
@@ -63,8 +69,8 @@ void inspect(const InspectCommand& c) {
   std::map<std::string, int> ops;
   auto nodes = nlohmann::json::array();
   for (const NodeDef& n : entry.body().nodes) {
-    ops[n.info != nullptr ? n.info->name : "custom"]++;
-    nodes.push_back({{"op", n.info != nullptr ? n.info->name : "custom"}, {"name", n.name}});
+    ops[op_text(p, n)]++;
+    nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
   }
   uint64_t parameters = 0;
   for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());
@@ -78,6 +84,11 @@ void inspect(const InspectCommand& c) {
                         {"growing", entry.growing},
                         {"labels", std::vector<std::string>(p.labels().begin(), p.labels().end())},
                         {"provenance", provenance(model)}};
+  for (const CustomOpDef& op : p.custom_ops()) {
+    doc["custom_ops"].push_back({{"name", custom_op_name(op.domain, op.name).text},
+                                 {"version", op.version},
+                                 {"given", op.op != nullptr}});
+  }
   for (const KeyValueDef& kv : p.metadata()) doc["metadata"][kv.key] = kv.value;
   if (c.json) return print_json(doc);
   fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
@@ -92,6 +103,10 @@ void inspect(const InspectCommand& c) {
   }
   fmt::print("  nodes   {}:", nodes.size());
   for (const auto& [op, n] : ops) fmt::print(" {} x{}", op, n);
+  for (const CustomOpDef& op : p.custom_ops()) {
+    fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
+               op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
+  }
   const nlohmann::json& origin = doc["provenance"];
   std::string made;
   if (origin.contains("wick_version"))
@@ -122,6 +137,7 @@ void add_inspect(CLI::App& app) {
   auto c = std::make_shared<InspectCommand>();
   CLI::App* command = app.add_subcommand("inspect", "Show what is in a .wick or ONNX file");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
+  accept_ops(*command);
   command->add_flag("--json", c->json, "print JSON");
   command->footer("Example:\n  wick inspect model.wick");
   command->callback([c] { inspect(*c); });

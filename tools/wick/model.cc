@@ -11,6 +11,7 @@
 #include "exporter/onnx/onnx.h"
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/program/layout.h"
+#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -55,15 +56,21 @@ void Model::load(std::vector<uint8_t> bytes) {
   bytes_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, size)));
   if (bytes_ == nullptr) throw Error("out of memory", Code::kOutOfMemory);
   memcpy(bytes_.get(), bytes.data(), bytes.size());
-  program_ =
-      take(Program::load(Span<const uint8_t>(bytes_.get(), bytes.size())), "the compiled program");
+  std::vector<const CustomOp*> ops = registered_ops();
+  LoadOptions options;
+  options.custom_ops = ops;
+  program_ = take(Program::load(Span<const uint8_t>(bytes_.get(), bytes.size()), options),
+                  "the compiled program");
 }
 
 Model Model::open(const std::string& path) {
   double begin = now_ms();
   Model m;
   if (is_wick_file(path)) {
-    Result<Owned<Program>> loaded = Program::load(path.c_str());
+    std::vector<const CustomOp*> ops = registered_ops();
+    LoadOptions options;
+    options.custom_ops = ops;
+    Result<Owned<Program>> loaded = Program::load(path.c_str(), options);
     check_status(loaded.status());  // it names the file
     m.program_ = std::move(loaded.value());
     m.file_bytes_ = m.program_->file_bytes();

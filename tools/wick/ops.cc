@@ -1,16 +1,22 @@
 // wick ops: the support matrix, from the tables themselves.
 #include <fmt/format.h>
 
+#include <set>
+
+#include "exporter/onnx/onnx.h"
 #include "runtime/kernels/kernel.h"
+#include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
+#include "trainer/autograd/grad_table.h"
 #include "trainer/kernels/kernel_set.h"
+#include "wick/error.h"
 
 namespace wick::tool {
 namespace {
 
 struct OpsOptions {
-  std::string search;
-  bool json = false;
+  std::string name, search;
+  bool json = false, markdown = false;
 };
 
 // Of the runtime's set and of the training ops' own.
@@ -30,43 +36,190 @@ std::string lower(std::string s) {
   return s;
 }
 
+// A kernel's name has its dtypes as words: "gather.i32.ref".
+std::set<std::string> dtypes_of(const std::vector<std::string>& kernels) {
+  std::set<std::string> found;
+  for (const std::string& name : kernels) {
+    for (size_t at = 0; at < name.size();) {
+      size_t end = std::min(name.find('.', at), name.size());
+      std::string word = name.substr(at, end - at);
+      bool sized = word.size() > 1 && (word[0] == 'f' || word[0] == 'i' || word[0] == 'u') &&
+                   word.find_first_not_of("0123456789", 1) == std::string::npos;
+      if (sized || word == "bf16" || word == "bool") found.insert(word);
+      at = end + 1;
+    }
+  }
+  return found;
+}
+
+// What the ONNX writer makes of a small node of this op; empty where no sample of these fits it.
+std::string onnx_nodes(const OpInfo& op) {
+  struct Like {
+    DType dtype;
+    Shape shape;
+  };
+  const Like image{DType::kF32, {1, 4, 8, 8}}, square{DType::kF32, {4, 4}},
+      vector{DType::kF32, {4}}, kernel{DType::kF32, {4, 4, 3, 3}}, index{DType::kI64, {1}},
+      flags{DType::kBool, {4, 4}}, bytes{DType::kU8, {4, 4}};
+  const Like samples[][2] = {{image, image},  {image, kernel}, {image, vector}, {square, square},
+                             {square, index}, {flags, flags},  {flags, square}, {bytes, bytes},
+                             {index, index},  {vector, vector}};
+  for (const auto& sample : samples) {
+    try {
+      ir::Graph g;
+      std::vector<ir::ValueId> in;
+      for (int i = 0; i < std::max<int>(op.min_inputs, 1); ++i) {
+        const Like& like = sample[i == 0 ? 0 : 1];
+        in.push_back(g.add_input(fmt::format("x{}", i), like.dtype, to_symbolic(like.shape)));
+      }
+      AnyAttrs attrs;
+      op.attrs->init(attrs.get());
+      for (const AttrField& f : op.attrs->fields) {
+        const int64_t two[] = {2, 2};
+        if (f.name == std::string("kernel_shape")) set_attr_ints(f, attrs.get(), two);
+      }
+      ir::NodeId n = g.add_node(op.id, attrs, in);
+      for (size_t k = 0; k < g.node(n).outputs.size(); ++k)
+        g.add_output(fmt::format("y{}", k), g.node(n).outputs[k]);
+      return fmt::format("{}", fmt::join(onnx_op_types(g), ", "));
+    } catch (const Error&) {
+    }
+  }
+  return "";
+}
+
+nlohmann::json describe(const OpInfo& op) {
+  auto attributes = nlohmann::json::array();
+  for (const AttrField& field : op.attrs->fields) attributes.push_back(field.name);
+  nlohmann::json doc = {{"id", static_cast<int>(op.id)},
+                        {"name", op.name},
+                        {"role", op.role == OpRole::kInfer ? "infer" : "train"},
+                        {"min_inputs", op.min_inputs},
+                        {"max_inputs", op.max_inputs},
+                        {"outputs", op.outputs},
+                        {"attributes", attributes},
+                        {"reference", nlohmann::json::array()},
+                        {"simd", nlohmann::json::array()}};
+  std::vector<std::string> all;
+  if (const CustomOp* custom = find_custom_op(op.id); custom != nullptr) {
+    for (size_t i = 0; i < custom->kernels.size; ++i) all.push_back(custom->kernels.data[i].name);
+    doc["custom"] = all;
+    doc["version"] = custom->version;
+    doc["gradient"] = custom->gradient != nullptr;
+    doc["onnx"] = op.name;
+  } else {
+    std::vector<std::string> simd = kernel_names(kCpuKernels, kTrainKernels, op.id);
+    all = kernel_names(kReferenceKernels, kTrainReferenceKernels, op.id);
+    doc["reference"] = all;
+    doc["simd"] = simd;
+    all.insert(all.end(), simd.begin(), simd.end());
+    doc["gradient"] = grad_row(op.id).formula != nullptr;
+    // every op of role infer has a row there; some have no small sample
+    std::string nodes = op.role == OpRole::kInfer ? onnx_nodes(op) : "";
+    doc["onnx"] = op.role == OpRole::kTrain ? nlohmann::json()
+                                            : nlohmann::json(nodes.empty() ? "yes" : nodes);
+  }
+  doc["dtypes"] = dtypes_of(all);
+  return doc;
+}
+
+std::string text_of(const nlohmann::json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const auto& v : value) text += (text.empty() ? "" : " ") + text_of(v);
+  return text.empty() ? "-" : text;
+}
+
+std::string count_text(const nlohmann::json& op, const char* min, const char* max) {
+  int least = op[min].get<int>(), most = op[max].get<int>();
+  if (most == 255) return fmt::format("{}+", least == 255 ? 1 : least);
+  return least == most ? fmt::format("{}", least) : fmt::format("{}-{}", least, most);
+}
+
+void print_one(const nlohmann::json& op) {
+  fmt::print("{}  id {}, {}, {} inputs, {} outputs\n", text_of(op["name"]), op["id"].get<int>(),
+             text_of(op["role"]), count_text(op, "min_inputs", "max_inputs"),
+             count_text(op, "outputs", "outputs"));
+  fmt::print("  attributes  {}\n  dtypes      {}\n", text_of(op["attributes"]),
+             text_of(op["dtypes"]));
+  for (const char* set : {"simd", "reference", "custom"}) {
+    if (!op.contains(set)) continue;
+    fmt::print("  cpu {:<9} {}\n", set, text_of(op[set]));
+  }
+  fmt::print("  gradient    {}\n  ONNX        {}\n", text_of(op["gradient"]), text_of(op["onnx"]));
+}
+
+void print_markdown(const nlohmann::json& document) {
+  fmt::print(
+      "# Ops\n\nEvery row of `runtime/ops/ops.def`, from the tables themselves. Ops of role train are "
+      "gradients and batch\nstatistics: they are in no file. \"yes\" under ONNX: written as other "
+      "nodes.\n\n"
+      "| op | id | role | inputs | outputs | attributes | dtypes | SIMD | gradient | ONNX |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n");
+  for (const auto& op : document) {
+    fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", text_of(op["name"]),
+               op["id"].get<int>(), text_of(op["role"]), count_text(op, "min_inputs", "max_inputs"),
+               count_text(op, "outputs", "outputs"), text_of(op["attributes"]),
+               text_of(op["dtypes"]), op["simd"].empty() ? "no" : "yes", text_of(op["gradient"]),
+               text_of(op["onnx"]));
+  }
+}
+
 void ops(const OpsOptions& options) {
   auto document = nlohmann::json::array();
-  for (const OpInfo& op : all_ops()) {
-    if (lower(op.name).find(lower(options.search)) == std::string::npos) continue;
-    auto attributes = nlohmann::json::array();
-    for (const AttrField& field : op.attrs->fields) attributes.push_back(field.name);
-    document.push_back(
-        {{"id", static_cast<int>(op.id)},
-         {"name", op.name},
-         {"role", op.role == OpRole::kInfer ? "infer" : "train"},
-         {"attributes", attributes},
-         {"reference", kernel_names(kReferenceKernels, kTrainReferenceKernels, op.id)},
-         {"simd", kernel_names(kCpuKernels, kTrainKernels, op.id)}});
+  auto add = [&](const OpInfo& op) {
+    std::string name = lower(op.name);
+    if (name.find(lower(options.search)) == std::string::npos) return;
+    if (!options.name.empty() && name != lower(options.name)) return;
+    document.push_back(describe(op));
+  };
+  for (const OpInfo& op : all_ops()) add(op);
+  for (const CustomOp* op : registered_ops()) add(*op_info(custom_op_id(*op)));
+  if (document.empty() && !options.name.empty()) {
+    throw Error(fmt::format("there is no op {}; `wick ops --search {}` looks for names that "
+                            "contain it",
+                            options.name, options.name),
+                Code::kNotFound);
   }
   if (options.json) return print_json(document);
-  fmt::print("{:<18} {:>4}  {:<6} {}\n", "op", "id", "role", "kernels");
+  if (options.markdown) return print_markdown(document);
+  if (!options.name.empty()) return print_one(document[0]);
+  fmt::print("{:<18} {:>5}  {:<6} {:<9} {}\n", "op", "id", "role", "gradient", "kernels");
   for (const auto& op : document) {
     std::string kernels;
-    for (const char* set : {"simd", "reference"}) {
-      for (const auto& name : op[set]) {
-        kernels += name.get<std::string>();
-        kernels += ' ';
-      }
+    for (const char* set : {"simd", "reference", "custom"}) {
+      if (!op.contains(set)) continue;
+      for (const auto& name : op[set]) kernels += name.get<std::string>() + " ";
     }
-    fmt::print("{:<18} {:>4}  {:<6} {}\n", op["name"].get<std::string>(), op["id"].get<int>(),
-               op["role"].get<std::string>(), kernels);
+    fmt::print("{:<18} {:>5}  {:<6} {:<9} {}\n", text_of(op["name"]), op["id"].get<int>(),
+               text_of(op["role"]), text_of(op["gradient"]), kernels);
   }
 }
 
 }  // namespace
 
+void accept_ops(CLI::App& command) {
+  command.add_option_function<std::vector<std::string>>(
+      "--ops",
+      [](const std::vector<std::string>& libraries) {
+        for (const std::string& library : libraries) load_ops(library);
+      },
+      "library of custom ops that the model names; may be given more than once");
+}
+
 void add_ops(CLI::App& app) {
   auto options = std::make_shared<OpsOptions>();
-  CLI::App* command = app.add_subcommand("ops", "List the ops with their attributes and kernels");
+  CLI::App* command = app.add_subcommand(
+      "ops", "List the ops with their attributes, kernels, gradients and ONNX names");
+  command->add_option("name", options->name, "one op, whole: Add");
   command->add_option("--search", options->search, "only ops whose name contains this");
+  accept_ops(*command);
   command->add_flag("--json", options->json, "print JSON");
-  command->footer("Example:\n  wick ops --search conv");
+  command->add_flag("--markdown", options->markdown, "print one table in Markdown");
+  command->footer("Example:\n  wick ops --search conv\n  wick ops Add");
   command->callback([options] { ops(*options); });
 }
 

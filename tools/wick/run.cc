@@ -97,6 +97,7 @@ void add_run(CLI::App& app) {
   auto c = std::make_shared<RunCommand>();
   CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
+  accept_ops(*command);
   command->add_option("--input,-i", c->inputs, "[name=]array.npy, one an input");
   command->add_option("-o,--out", c->out, "folder for the outputs, one .npy each");
   command->add_option("--backend", c->backend, "cpu or vulkan")

@@ -1,5 +1,6 @@
 #include "trainer/autograd/grad_table.h"
 
+#include "trainer/autograd/custom.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
@@ -25,9 +26,15 @@ constinit const Table kTable = make_table();
 
 }  // namespace
 
-const GradRow& grad_row(OpId op) { return *kTable.rows[static_cast<size_t>(op)]; }
+const GradRow& grad_row(OpId op) {
+  if (is_custom(op)) [[unlikely]]
+    return custom_grad_row(op);
+  return *kTable.rows[static_cast<size_t>(op)];
+}
 
 const void* GradCtx::raw_attrs() const { return node_.attrs(); }
+OpId GradCtx::op() const { return node_.op; }
+const Where& GradCtx::where() const { return node_.where; }
 bool GradCtx::needs(size_t i) const { return node_.wants(i); }
 bool GradCtx::has(size_t i) const {
   return i < node_.in().size() && node_.in()[i].dtype != DType::kNone;
@@ -35,6 +42,7 @@ bool GradCtx::has(size_t i) const {
 Shape GradCtx::in_shape(size_t i) const { return node_.in()[i].shape(); }
 Shape GradCtx::out_shape(size_t i) const { return node_.out()[i].shape(); }
 DType GradCtx::in_dtype(size_t i) const { return node_.in()[i].dtype; }
+DType GradCtx::out_dtype(size_t i) const { return node_.out()[i].dtype; }
 
 static const char* short_name(DType t) {
   switch (t) {

@@ -24,6 +24,8 @@ class GradCtx {
     return *static_cast<const A*>(raw_attrs());
   }
   const void* raw_attrs() const;
+  OpId op() const;
+  const Where& where() const;  // the forward call's line
   size_t inputs() const { return results_.size(); }
   bool needs(size_t i) const;      // whether input i wants a gradient
   Tensor in(size_t i) const;       // saved forward input; the row must list it in saves_in
@@ -32,6 +34,7 @@ class GradCtx {
   Shape in_shape(size_t i) const;
   Shape out_shape(size_t i) const;
   DType in_dtype(size_t i) const;
+  DType out_dtype(size_t i) const;
   // Gradient of output i; undefined when nothing flowed into it (a single-output op always has
   // one).
   const Tensor& g(size_t i = 0) const { return grads_[i]; }

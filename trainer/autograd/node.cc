@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/registry/registry.h"
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/tensor/block_pool.h"
@@ -215,7 +216,7 @@ IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor*
                                   Span<const Tensor> out, const Where& where) {
   const GradRow& row = grad_row(op);
   size_t kept = rank_in_mask(row.saves_in, in.size()) + rank_in_mask(row.saves_out, out.size());
-  size_t attr_bytes = attrs != nullptr ? find_op(op)->attrs->size : 0;
+  size_t attr_bytes = attrs != nullptr ? op_info(op)->attrs->size : 0;
   auto node = make_node<OpNode>(in, out, row.nondiff_in, where, attr_bytes, op, row, kept);
   if (attr_bytes > 0) node->set_attrs(attrs, attr_bytes);
   if (kept == 0) return node;

@@ -1,3 +1,4 @@
+#include "runtime/registry/registry.h"
 #include "trainer/explain/trace_ops.h"
 
 #include <cstdio>
@@ -71,7 +72,7 @@ void TraceOps::flush(size_t keep) {
 }
 
 void TraceOps::on_call(const TracedCall& call) {
-  const bool own = !ran_.empty() && ran_.back().op == find_op(call.op)->name;
+  const bool own = !ran_.empty() && ran_.back().op == op_info(call.op)->name;
   flush(own ? 1 : 0);
   const std::string path = module_path();
   out_ << (in_backward_ ? "  " : "") << ++number_ << " ";
@@ -87,7 +88,7 @@ void TraceOps::on_call(const TracedCall& call) {
 }
 
 void TraceOps::detail(const TracedCall& call, const Ran* ran) {
-  const OpInfo* info = find_op(call.op);
+  const OpInfo* info = op_info(call.op);
   out_ << "    call      " << display_name(call.op) << "(" << list(call.in) << "), op "
        << info->name << "\n    shapes    the rule of " << info->name << ": -> " << list(call.out)
        << "\n";

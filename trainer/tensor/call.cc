@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/copy.h"
 #include "runtime/ops/rule.h"
+#include "runtime/registry/registry.h"
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
 #include "trainer/kernels/kernel_set.h"
@@ -44,11 +45,42 @@ const KernelRow* choose(const KernelQuery& query) {
               status.code());
 }
 
+// Costs the built-in ops one comparison.
+const CustomOp* find_custom(OpId op) { return is_custom(op) ? find_custom_op(op) : nullptr; }
+
+// The dtypes that have a kernel where every input has that one.
+std::string dtypes_with_kernel(const KernelQuery& q) {
+  SmallVector<TensorView, kInline> in(q.in.size()), out(q.out.size());
+  std::string names;
+  for (int t = 1; t < kDTypeCount; ++t) {
+    for (size_t i = 0; i < in.size(); ++i) {
+      in[i] = q.in[i];
+      if (in[i].present()) in[i].dtype = static_cast<DType>(t);
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = q.out[i];
+      if (out[i].dtype != DType::kBool) out[i].dtype = static_cast<DType>(t);
+    }
+    KernelQuery probe{q.op, q.attrs, in, out, 1, q.custom};
+    if (choose(probe) == nullptr) continue;
+    if (!names.empty()) names += ", ";
+    names += dtype_name(static_cast<DType>(t));
+  }
+  return names;
+}
+
 [[noreturn]] void no_kernel(const KernelQuery& q, const Where& where) {
   std::string types;
-  for (const TensorView& v : q.in)
-    types += std::string(types.empty() ? "" : ", ") + dtype_name(v.dtype);
-  throw_error(display_name(q.op), "no kernel for (" + types + ")", where, Code::kUnsupported);
+  for (const TensorView& v : q.in) {
+    if (!types.empty()) types += ", ";
+    types += dtype_name(v.dtype);
+  }
+  std::string there = dtypes_with_kernel(q);
+  throw_error(display_name(q.op),
+              "no kernel for (" + types + ") on cpu: " +
+                  (there.empty() ? "there is none for any one dtype with these attributes"
+                                 : "there are " + there + "; cast with .to(...)"),
+              where, Code::kUnsupported);
 }
 
 uint64_t now_ns() {
@@ -72,7 +104,7 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok()) fail(q.op, s, where);
   if (hook == nullptr) return;
   std::string path = module_path();
-  hook->on_op({find_op(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
+  hook->on_op({op_info(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
                now_ns(), q.in, out});
 }
 
@@ -114,6 +146,7 @@ std::string display_name(OpId op) {
     case OpId::kSlogDet: return "slogdet";
     default: break;
   }
+  if (is_custom(op)) return op_info(op)->name;
   const OpInfo* info = find_op(op);
   if (info == nullptr) return "op " + std::to_string(static_cast<int>(op));
   std::string name;
@@ -126,7 +159,7 @@ std::string display_name(OpId op) {
 
 bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
                 const Where& where, bool in_place) {
-  KernelQuery q{op, attrs, in, out, num_threads()};
+  KernelQuery q{op, attrs, in, out, num_threads(), find_custom(op)};
   const KernelRow* row = choose(q);
   if (row == nullptr) no_kernel(q, where);
   if (in_place && (row->flags & kInPlace) == 0) return false;
@@ -180,7 +213,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     }
     needs_grad = needs_grad || (recording && in[i]->requires_grad());
   }
-  RuleCtx<int64_t> ctx{op, attrs, in_info, out_info};
+  RuleCtx<int64_t> ctx{op, attrs, in_info, out_info, find_custom(op)};
   if (Status s = infer_shapes(ctx); !s.ok()) fail(op, s, where);
 
   TensorView as_view;

@@ -88,7 +88,7 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
     out[k] = TensorView(nullptr, v.dtype, v.shape);
   }
   if (from.alias) return {};
-  KernelQuery query{from.node->op, from.node->attrs, in, out, spec_.threads};
+  KernelQuery query{from.node->op, from.node->attrs, in, out, spec_.threads, from.node->custom};
   step.row = find_kernel(sets, query);
   if (step.row == nullptr) {
     return error(Code::kUnsupported, "no kernel for %s%s",

@@ -156,6 +156,7 @@ const char* VulkanBackend::device_type() const {
 }
 
 bool VulkanBackend::supports(const KernelQuery& query) {
+  if (query.custom != nullptr) return false;  // there is no shader of it
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return false;
   uint64_t limit = context_->device().info().limits.maxStorageBufferRange;

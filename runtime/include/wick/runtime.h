@@ -20,4 +20,5 @@
 #pragma once
 
 #include "runtime/exec/session.h"
+#include "runtime/ops/op_library.h"
 #include "runtime/program/program.h"

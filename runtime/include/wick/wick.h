@@ -85,6 +85,7 @@ enum {
 
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
+typedef struct wick_ops wick_ops;
 
 /* Null functions: malloc and free. Called from any thread; `align` is a power of two, in bytes, and
  * deallocate gets the values that allocate got. A null return is WICK_OUT_OF_MEMORY. */
@@ -105,6 +106,8 @@ typedef struct wick_load_options {
   int verify_digests; /* not 0: reads every weight and compares its SHA-256 */
   wick_log_fn log;    /* gets every error of this program and its sessions; may be null */
   void* log_user;
+  wick_ops* const* ops; /* libraries of the custom ops that the program may name */
+  size_t ops_count;
 } wick_load_options;
 
 /* The extent of a symbolic dimension: {"batch", 32}. */
@@ -155,6 +158,16 @@ WICK_API const char* wick_code_name(int code);
 /* "float32"; "invalid" for any other number. */
 WICK_API const char* wick_dtype_name(int dtype);
 WICK_API size_t wick_dtype_size(int dtype); /* bytes; 0: sub-byte or unknown */
+
+/* Custom ops, from a library made with <wick/custom_op.h>. Loaded code runs in this process: load
+ * only what you trust. WICK_NOT_FOUND, WICK_IO (no library), WICK_UNSUPPORTED (not of Wick's ops, or
+ * built for another version), WICK_INVALID_ARGUMENT (an op in it is not sound). */
+WICK_API int wick_ops_load(const char* path, wick_ops** ops);
+/* After the programs that were given it; null is fine. */
+WICK_API void wick_ops_free(wick_ops* ops);
+WICK_API size_t wick_ops_count(const wick_ops* ops);
+/* "com.example::Swish"; null when i is out of range. */
+WICK_API const char* wick_ops_name(const wick_ops* ops, size_t i);
 
 /* `options` may be null everywhere.
  *

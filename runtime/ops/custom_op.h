@@ -1,0 +1,125 @@
+// Users' own ops: what a row of ops.def says, as a value. An op lives in the user's program or in a
+// library of their own (op_library.h) and is handed over explicitly: to Program::load on a device,
+// to the registry (runtime/registry) above the runtime. Nothing registers itself.
+#pragma once
+
+#include "runtime/ops/rule.h"
+
+namespace wick {
+
+class Gradient;    // custom_gradient.h
+struct KernelRow;  // runtime/kernels/kernel.h
+
+// Of this header's structs and of KernelRow. A library built for another number is refused.
+constexpr uint32_t kCustomOpAbi = 1;
+constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow): kernel.h holds it to that
+constexpr size_t kMaxCustomInputs = 16;
+constexpr size_t kMaxCustomOutputs = 8;
+
+enum class DimOp : uint8_t { kAdd, kSub, kMul, kFloorDiv, kMax };
+
+class OpDim;
+// Computes with dimensions that are not numbers; the graph's, while a model is captured or read.
+class DimHost {
+ public:
+  virtual OpDim apply(DimOp op, const OpDim& a, const OpDim& b) = 0;
+  virtual Tri equal(const OpDim& a, const OpDim& b) = 0;
+
+ protected:
+  ~DimHost() = default;
+};
+
+// A dimension as a custom op's shape rule sees it: a number, or a symbol ("batch") that will be
+// one.
+class OpDim {
+ public:
+  OpDim(int64_t value = 0) : value_(value) {}  // NOLINT: implicit
+  OpDim(DimHost* host, int64_t handle) : host_(host), value_(handle) {}
+
+  bool known() const { return host_ == nullptr; }
+  int64_t value() const { return value_; }  // of a known one; else the host's handle
+  DimHost* host() const { return host_; }
+
+  // Sums and products saturate: a file may hold any number.
+  friend OpDim operator+(const OpDim& a, const OpDim& b) { return apply(DimOp::kAdd, a, b); }
+  friend OpDim operator-(const OpDim& a, const OpDim& b) { return apply(DimOp::kSub, a, b); }
+  friend OpDim operator*(const OpDim& a, const OpDim& b) { return apply(DimOp::kMul, a, b); }
+  friend OpDim floor_div(const OpDim& a, int64_t b) {
+    return apply(DimOp::kFloorDiv, a, b);
+  }  // b > 0
+  friend OpDim max(const OpDim& a, const OpDim& b) { return apply(DimOp::kMax, a, b); }
+  // kNo: they differ whatever the symbols are; kUnknown: it depends on them.
+  friend Tri equal(const OpDim& a, const OpDim& b) {
+    if (a.known() && b.known()) return dim_equal(a.value_, b.value_);
+    return (a.known() ? b : a).host_->equal(a, b);
+  }
+
+ private:
+  static OpDim apply(DimOp op, const OpDim& a, const OpDim& b) {
+    if (!a.known() || !b.known()) return (a.known() ? b : a).host_->apply(op, a, b);
+    return {numbers(op, a.value_, b.value_)};
+  }
+  static int64_t numbers(DimOp op, int64_t a, int64_t b) {
+    int64_t r = 0;
+    bool over = false;
+    switch (op) {
+      case DimOp::kAdd: over = __builtin_add_overflow(a, b, &r); break;
+      case DimOp::kSub: over = __builtin_sub_overflow(a, b, &r); break;
+      case DimOp::kMul: over = __builtin_mul_overflow(a, b, &r); break;
+      case DimOp::kFloorDiv: return b > 0 ? dim_floor_div(a, b) : 0;
+      case DimOp::kMax: return dim_max(a, b);
+    }
+    return over ? INT64_MAX : r;
+  }
+
+  DimHost* host_ = nullptr;
+  int64_t value_ = 0;
+};
+
+// What a shape rule reads and writes: c.in[0].shape[1], c.as<Attrs>(), c.out[0].shape = {...}. It
+// sees dtypes, shapes and attributes, never values.
+using OpShapes = RuleCtx<OpDim>;
+
+// A pointer and a count; made from an array.
+struct KernelRows {
+  const KernelRow* data = nullptr;
+  size_t size = 0;
+  constexpr KernelRows() = default;
+  template <class Row, size_t N>
+  constexpr KernelRows(const Row (&rows)[N]) : data(rows), size(N) {}  // NOLINT: implicit
+};
+
+// Must outlive every program, session and tensor that uses it: a constant, as a rule.
+struct CustomOp {
+  const char* domain = nullptr;  // "com.example": letters, digits and ._-; of the ONNX node too
+  const char* name = nullptr;    // "Swish": a C identifier; the ONNX node's op_type
+  uint32_t version = 1;          // raise it when the meaning changes; older files still find the op
+  uint8_t min_inputs = 1, max_inputs = 1;  // at most kMaxCustomInputs
+  uint8_t outputs = 1;                     // at most kMaxCustomOutputs
+  const AttrType* attrs = &AttrFields<NoAttrs>::kType;
+  Status (*shape)(OpShapes&) = nullptr;  // null: every output is like input 0
+  KernelRows kernels;                    // the first that matches runs
+  // -- the trainer's part; a device never calls it
+  void (*gradient)(Gradient&) = nullptr;  // null: backward through the op is an error
+  uint32_t saves_in = ~0u;                // bit i: the formula reads input i
+  uint32_t saves_out = 0;                 // bit i: it reads output i
+  uint32_t nondiff_in = 0;                // bit i: input i never gets a gradient (indices)
+};
+
+// "com.example::Swish", as errors, traces and the graph's text call it.
+struct CustomOpName {
+  char text[128];
+};
+CustomOpName custom_op_name(const char* domain, const char* name);
+
+// Is it sound: names, counts, attributes, a kernel with every function it needs. kInvalidArgument.
+Status check_custom_op(const CustomOp& op);
+// Each by itself, and no two of one name.
+Status check_custom_ops(Span<const CustomOp* const> ops);
+
+// Arity, then the op's rule; what infer_shapes() is for rows of ops.def.
+Status infer_custom(const CustomOp& op, RuleCtx<int64_t>& ctx);
+// The same for whoever has dims of its own: `in` and `out` already translated.
+Status run_shape_rule(const CustomOp& op, OpShapes& ctx);
+
+}  // namespace wick
