@@ -144,7 +144,9 @@ void accumulate(const Tensor& a, const Tensor& b) {
 }
 
 void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
-          const Where& where) {
+          const Where& line) {
+  const CallSite* site = modes().site;  // of the public function this op is a part of
+  const Where& where = site != nullptr ? site->where : line;
   SmallVector<ValueInfo<int64_t>, kInline> in_info(in.size());
   SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
   SmallVector<TensorView, kInline> in_views(in.size());
@@ -161,7 +163,8 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     needs_grad = needs_grad || (recording && in[i]->requires_grad());
   }
   RuleCtx<int64_t> ctx{op, attrs, in_info, out_info};
-  if (Status s = infer_shapes(ctx); !s.ok()) throw_status(display_name(op), s, where);
+  if (Status s = infer_shapes(ctx); !s.ok())
+    throw_status(site != nullptr ? site->name : display_name(op), s, where);
 
   TensorView as_view;
   if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {

@@ -3,9 +3,16 @@
 // mathematics is not.
 #pragma once
 
+#include "trainer/tensor/ops/convert.h"
+#include "trainer/tensor/ops/creation.h"
 #include "trainer/tensor/ops/elementwise.h"
+#include "trainer/tensor/ops/inplace.h"
 #include "trainer/tensor/ops/layout.h"
 #include "trainer/tensor/ops/linalg.h"
 #include "trainer/tensor/ops/matmul.h"
 #include "trainer/tensor/ops/nn.h"
+#include "trainer/tensor/ops/out.h"
+#include "trainer/tensor/ops/random.h"
 #include "trainer/tensor/ops/reduce.h"
+#include "trainer/tensor/print.h"
+#include "trainer/tensor/promote.h"
