@@ -119,8 +119,8 @@ void GraphTracer::on_call(const TracedCall& call) {
   for (const Tensor* t : call.in) {
     inputs.push_back(t == nullptr || !t->defined() ? ir::kNoValue : value_of(*t, call.where));
   }
-  ir::NodeId id = add(call.op, attrs_of(call.op, call.attrs), std::move(inputs), static_cast<int>(call.out.size()),
-                      call.where);
+  ir::NodeId id = add(call.op, attrs_of(call.op, call.attrs), std::move(inputs),
+                      static_cast<int>(call.out.size()), call.where);
   for (size_t i = 0; i < call.out.size(); ++i) {
     ir::ValueId v = g_.node(id).outputs[i];
     g_.value(v).name = call.out[i].name();
@@ -154,7 +154,8 @@ ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool b
     if (numbers) dims.values[dims.count++] = d.constant();
   }
   if (numbers) {
-    AnyAttrs attrs = broadcast ? AnyAttrs::of(ShapeAttrs{dims}) : AnyAttrs::of(ReshapeAttrs{dims, 1});
+    AnyAttrs attrs =
+        broadcast ? AnyAttrs::of(ShapeAttrs{dims}) : AnyAttrs::of(ReshapeAttrs{dims, 1});
     return emit(op, attrs, {value}, where);
   }
   ir::ValueId shape = emit(OpId::kShape, AnyAttrs::of(ShapeOpAttrs{}), {like}, where);

@@ -76,28 +76,6 @@ void global_lp(ReadCtx& c) {
   c.set(0, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}));
 }
 
-// From integer division. fmod = 1: the sign of the dividend, else the divisor's. C's fmod of floats
-// is exact, and a rounded quotient cannot give it: fmod(1e10, 3) is 1.
-void mod(ReadCtx& c) {
-  ValueId x = c.in(0), y = c.in(1);
-  bool fmod = c.attr_int("fmod", 0) != 0;
-  if (is_float(c.dtype(x))) {
-    c.fail(fmod ? "fmod of floating-point tensors is not implemented"
-                : "needs fmod = 1 for floating-point types");
-  }
-  auto sub = [&](ValueId a, ValueId b) { return c.emit(OpId::kSub, {a, b}); };
-  auto mul = [&](ValueId a, ValueId b) { return c.emit(OpId::kMul, {a, b}); };
-  ValueId q = c.emit(OpId::kDiv, {x, y});
-  ValueId rest = sub(x, mul(q, y));  // integer division truncates: the dividend's sign
-  if (fmod || is_unsigned_int(c.dtype(x))) return c.set(0, rest);
-  ValueId zero = c.scalar(x, 0);
-  ValueId differ =
-      c.emit(OpId::kXor, {c.emit(OpId::kLess, {rest, zero}), c.emit(OpId::kLess, {y, zero})});
-  ValueId nonzero = c.emit(OpId::kNot, {c.emit(OpId::kEqual, {rest, zero})});
-  c.set(0, c.emit(OpId::kWhere,
-                  {c.emit(OpId::kAnd, {differ, nonzero}), c.emit(OpId::kAdd, {rest, y}), rest}));
-}
-
 void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {
   std::string reduction = c.attr_string("reduction", "mean");
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
@@ -141,9 +119,11 @@ void softmax_cross_entropy(ReadCtx& c) {
 }
 
 constexpr ReadRow kRows[] = {
-    {"GroupNormalization", group_norm}, {"LRN", lrn},
-    {"GlobalLpPool", global_lp},        {"Mod", mod},
-    {"NegativeLogLikelihoodLoss", nll}, {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
+    {"GroupNormalization", group_norm},
+    {"LRN", lrn},
+    {"GlobalLpPool", global_lp},
+    {"NegativeLogLikelihoodLoss", nll},
+    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
 };
 
 }  // namespace

@@ -79,6 +79,7 @@ struct ReadRow {
 // The families' rows.
 Span<const ReadRow> unary_rows();
 Span<const ReadRow> binary_rows();
+Span<const ReadRow> bit_rows();
 Span<const ReadRow> matmul_rows();
 Span<const ReadRow> conv_rows();
 Span<const ReadRow> norm_rows();

@@ -90,20 +90,6 @@ void read_prelu(ReadCtx& c) {
   ValueId below = c.emit(OpId::kMul, {x, slope});
   c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, 0)}), below, x}));
 }
-void read_is_nan(ReadCtx& c) {
-  c.set(0, c.emit(OpId::kNot, {c.emit(OpId::kEqual, {c.in(0), c.in(0)})}));
-}
-void read_is_inf(ReadCtx& c) {
-  ValueId x = c.in(0);
-  bool up = c.attr_int("detect_positive", 1) != 0, down = c.attr_int("detect_negative", 1) != 0;
-  if (up && down)
-    return c.set(0, c.emit(OpId::kEqual, {c.emit(OpId::kAbs, {x}), c.scalar(x, INFINITY)}));
-  if (!up && !down) {
-    ValueId same = c.emit(OpId::kEqual, {x, x});
-    return c.set(0, c.emit(OpId::kXor, {same, same}));
-  }
-  c.set(0, c.emit(OpId::kEqual, {x, c.scalar(x, up ? INFINITY : -INFINITY)}));
-}
 void read_dropout(
     ReadCtx& c) {  // inference: the identity, with a mask of ones where one is asked for
   ValueId x = c.in(0);
@@ -167,8 +153,6 @@ constexpr ReadRow kRows[] = {
     {"ThresholdedRelu", read_thresholded_relu},
     {"Shrink", read_shrink},
     {"PRelu", read_prelu},
-    {"IsNaN", read_is_nan},
-    {"IsInf", read_is_inf},
     {"Dropout", read_dropout},
 };
 

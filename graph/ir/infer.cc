@@ -81,7 +81,9 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
     case OpId::kLess:
     case OpId::kLessOrEqual:
     case OpId::kGreater:
-    case OpId::kGreaterOrEqual: return DType::kBool;
+    case OpId::kGreaterOrEqual:
+    case OpId::kIsNaN:
+    case OpId::kIsInf: return DType::kBool;
     case OpId::kArgMax:
     case OpId::kArgMin:
     case OpId::kNonZero:

@@ -47,16 +47,14 @@ WICK_MATH_FN F silu(F x) {
   return times_sigmoid(c, exp_scaled_pair(clamp(-abs(x), -115.0f, 0.0f)));
 }
 
-// x Phi(x) = x erfc(-x / sqrt(2)) / 2
-WICK_MATH_FN F gelu(F x) {
-  // Phi(-a) = e^(-a^2/2) g(a) with the exponent in two floats; g = erfcx(a / sqrt(2)) / 2 is a
-  // polynomial in t = 1 / (1 + 0.3 a).
-  F a = clamp(abs(x), 0.0f, 14.6f);
-  Pair a2 = two_product(a, a);
-  F hi = a2.hi * F(-0x1.715476p-1f);
-  F lo = fma(a2.hi, F(-0x1.715476p-1f), -hi) +
-         fma(a2.hi, F(-0x1.4ae0cp-27f), a2.lo * F(-0x1.715476p-1f));
-  ScaledPair e = exp2_scaled_pair(hi, lo);
+// 2^(e_hi + e_lo) g(a) as p * 2^k. g(a) = erfcx(a / sqrt(2)) / 2 is a polynomial in
+// t = 1 / (1 + 0.3 a); with an exponent of -a^2/2 log2(e) the whole is Phi(-a).
+struct Tail {
+  Pair p;
+  I k;
+};
+WICK_MATH_FN Tail gauss_tail(F a, F e_hi, F e_lo) {
+  ScaledPair e = exp2_scaled_pair(e_hi, e_lo);
   F d = fma(F(0.3f), a, F(1));
   F t = F(1) / d;
   F t_lo = t * nfma(t, fma(F(0.3f), a, F(1) - d), nfma(t, d, F(1)));
@@ -66,11 +64,37 @@ WICK_MATH_FN F gelu(F x) {
                0x1.8a39cap-4f, 0x1.40f6a6p-4f, 0x1.c38c7cp-4f, 0x1.e9c36cp-4f, 0x1.ea3cap-4f);
   Pair tail = two_product(e.p.hi, g);
   tail.lo = tail.lo + fma(e.p.lo, g, e.p.hi * (t_lo * slope));
+  return {tail, e.k};
+}
+
+// x Phi(x) = x erfc(-x / sqrt(2)) / 2
+WICK_MATH_FN F gelu(F x) {
+  F a = clamp(abs(x), 0.0f, 14.6f);
+  Pair a2 = two_product(a, a);
+  F hi = a2.hi * F(-0x1.715476p-1f);
+  F lo = fma(a2.hi, F(-0x1.715476p-1f), -hi) +
+         fma(a2.hi, F(-0x1.4ae0cp-27f), a2.lo * F(-0x1.715476p-1f));
+  Tail e = gauss_tail(a, hi, lo);
+  Pair tail = e.p;
   F c = clamp(x, -14.6f, kInf);
   F left = scale(fma(c, tail.hi, c * tail.lo), e.k);
   F right = nfma(x, scale(tail.hi + tail.lo, e.k), x);
   F r = select(x < F(0), left, right);
   return select((x == F(kInf)) | (x == F(0)), x, r);  // inf and -0
+}
+
+// 2 Phi(-a) with a = |x| sqrt(2); its exponent is made of x itself
+WICK_MATH_FN F erfc(F x) {
+  F c = clamp(abs(x), 0.0f, 10.4f);
+  Pair x2 = two_product(c, c);
+  F hi = x2.hi * F(-0x1.715476p0f);
+  F lo = fma(x2.hi, F(-0x1.715476p0f), -hi) +
+         fma(x2.hi, F(-0x1.4ae0cp-26f), x2.lo * F(-0x1.715476p0f));
+  Tail e = gauss_tail(c * F(0x1.6a09e6p0f), hi, lo);
+  F tail = scale(e.p.hi + e.p.lo, e.k + I(1));
+  F r = select(x < F(0), F(2) - tail, tail);
+  r = select(abs(x) < F(0.5f), F(1) - erf(x), r);
+  return select(is_nan(x), x, r);
 }
 
 // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) = x sigmoid(2 u)

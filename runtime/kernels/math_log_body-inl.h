@@ -82,6 +82,18 @@ WICK_MATH_FN Pair log2_pair(F a) {
   return fast_two_sum(sum.hi, sum.lo + l.lo);
 }
 
+WICK_MATH_FN F log2(F x) {
+  Pair l = log2_pair(x);
+  return log_edges(x, l.hi + l.lo);
+}
+
+WICK_MATH_FN F log10(F x) {
+  constexpr float kHi = 0x1.344136p-2f, kLo = -0x1.ec10cp-27f;  // log10(2)
+  Pair l = log2_pair(x);
+  Pair p = two_product(l.hi, F(kHi));
+  return log_edges(x, p.hi + (p.lo + fma(l.hi, F(kLo), l.lo * F(kHi))));
+}
+
 WICK_MATH_FN F pow(F x, F y) {
   F a = abs(x);
   Pair l = log2_pair(a);

@@ -44,6 +44,11 @@ using UnaryBody = void (*)(const float* x, float* y, size_t n, float a, float b)
   X(Floor, F(hn::CopySign(hn::Floor(v.v), v.v)))         \
   X(Ceil, F(hn::CopySign(hn::Ceil(v.v), v.v)))           \
   X(Round, F(hn::CopySign(hn::Round(v.v), v.v)))         \
+  X(Log1p, simd_math::log1p(v))                          \
+  X(Expm1, simd_math::expm1(v))                          \
+  X(Log2, simd_math::log2(v))                            \
+  X(Log10, simd_math::log10(v))                          \
+  X(Erfc, simd_math::erfc(v))                            \
   X(Sign, sign(v))                                       \
   X(Clip, simd_math::clip(v, F(a), F(b)))
 #endif
@@ -164,6 +169,11 @@ WICK_PLAIN_ROW(Floor, "floor");
 WICK_PLAIN_ROW(Ceil, "ceil");
 WICK_PLAIN_ROW(Round, "round");
 WICK_PLAIN_ROW(Sign, "sign");
+WICK_PLAIN_ROW(Log1p, "log1p");
+WICK_PLAIN_ROW(Expm1, "expm1");
+WICK_PLAIN_ROW(Log2, "log2");
+WICK_PLAIN_ROW(Log10, "log10");
+WICK_PLAIN_ROW(Erfc, "erfc");
 
 }  // namespace wick
 #endif

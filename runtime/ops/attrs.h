@@ -337,6 +337,22 @@ struct FactorAttrs {
 };  // 1: square orthogonal factors, 0: min(m, n) columns
 WICK_ATTR_FIELDS(FactorAttrs, WICK_FIELD(FactorAttrs, 1, full));
 
+struct ModAttrs {
+  int64_t fmod = 0;
+};
+WICK_ATTR_FIELDS(ModAttrs, WICK_FIELD(ModAttrs, 1, fmod));
+
+struct BitShiftAttrs {
+  int64_t right = 0;
+};  // 0: left
+WICK_ATTR_FIELDS(BitShiftAttrs, WICK_FIELD(BitShiftAttrs, 1, right));
+
+struct IsInfAttrs {
+  int64_t detect_negative = 1, detect_positive = 1;
+};
+WICK_ATTR_FIELDS(IsInfAttrs, WICK_FIELD(IsInfAttrs, 1, detect_negative),
+                 WICK_FIELD(IsInfAttrs, 2, detect_positive));
+
 // Biggest attribute struct: what a by-value holder of any attributes needs.
 constexpr size_t kMaxAttrBytes = 544;
 

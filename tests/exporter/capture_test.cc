@@ -166,7 +166,8 @@ struct WritesThroughViews : nn::Module {
     x.select(1, 0).add_(1);
     Tensor t = x.transpose(1, 2);
     in_place("relu_", t, [](const Arg& a) { return relu(a); });
-    for (int i = 0; i < 3; ++i) x.slice(2, i, 4, 2).mul_(x.select(1, i).unsqueeze(1).slice(2, 0, 1));
+    for (int i = 0; i < 3; ++i)
+      x.slice(2, i, 4, 2).mul_(x.select(1, i).unsqueeze(1).slice(2, 0, 1));
     before.add_(0.5);
     return x * 2 + before.unsqueeze(1);
   }

@@ -121,15 +121,15 @@ TEST(Onnx, SoftmaxBeforeOpset13SeesTwoDimensions) {
   EXPECT_FLOAT_EQ(y.as<float>()[0], 1.0f / 12);  // axis 1 of opset 11: rows of 12, not of 3
 }
 
-// A quotient in floats cannot give C's fmod: better no answer than a near one.
-TEST(Onnx, FmodIsOfIntegersOnly) {
-  for (int type : {1, 10, 11, 7}) {  // float, float16, double, int64
+// C's fmod of floats is exact, whatever the quotient; ONNX has no floor-mod of floats.
+TEST(Onnx, ModOfFloatsIsFmod) {
+  for (int64_t fmod : {0, 1}) {
     onnx::ModelProto model;
     model.set_ir_version(8);
     model.add_opset_import()->set_version(13);
     auto* g = model.mutable_graph();
     for (auto* v : {g->add_input(), g->add_input(), g->add_output()}) {
-      v->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+      v->mutable_type()->mutable_tensor_type()->set_elem_type(1);
       v->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(2);
     }
     g->mutable_input(0)->set_name("x");
@@ -143,12 +143,19 @@ TEST(Onnx, FmodIsOfIntegersOnly) {
     auto* a = n->add_attribute();
     a->set_name("fmod");
     a->set_type(onnx::AttributeProto::INT);
-    a->set_i(1);
-    std::string text = error_of([&] { import_onnx_bytes(bytes_of(model)); });
-    if (type == 7)
-      EXPECT_EQ(text, "no error");
-    else
-      EXPECT_THAT(text, HasSubstr("Mod 'z': fmod of floating-point tensors is not implemented"));
+    a->set_i(fmod);
+    if (fmod == 0) {
+      EXPECT_THAT(error_of([&] { import_onnx_bytes(bytes_of(model)); }),
+                  HasSubstr("Mod 'z': needs fmod = 1 for floating-point types"));
+      continue;
+    }
+    ir::Graph graph = import_onnx_bytes(bytes_of(model));
+    HostTensor in[2] = {HostTensor(DType::kF32, Shape{2}), HostTensor(DType::kF32, Shape{2})};
+    in[0].as<float>()[0] = 1e10f, in[0].as<float>()[1] = -5.5f;
+    in[1].as<float>()[0] = 3, in[1].as<float>()[1] = 2;
+    HostTensor z = ir::run(graph, in)[0];
+    EXPECT_EQ(z.as<float>()[0], 1.0f);
+    EXPECT_EQ(z.as<float>()[1], -1.5f);
   }
 }
 

@@ -34,6 +34,42 @@ std::vector<FunctionRow> creation_rows() {
         const int16_t host[] = {1, -2, 3};
         return {from_blob(host, {3}, c.dtype)};
       });
+  constexpr DTypeSet kReal = dtypes(DType::kF32, DType::kF64);
+  row("arange of floats", creation, kReal)
+      .sample("torch.arange(1, 5, .5, dtype=dtype)", {}, WICK_FN(arange(1, 5, .5, dtype)))
+      .sample("torch.arange(1., 0., -.3, dtype=dtype)", {}, WICK_FN(arange(1., 0., -.3, dtype)))
+      .alias("arange_float");
+  row("linspace", creation, kReal)
+      .sample("torch.linspace(-1, 2, 7, dtype=dtype)", {}, WICK_FN(linspace(-1, 2, 7, dtype)))
+      .sample("torch.linspace(3, 10, 1, dtype=dtype)", {}, WICK_FN(linspace(3, 10, 1, dtype)))
+      .sample("torch.linspace(3, 10, 0, dtype=dtype)", {}, WICK_FN(linspace(3, 10, 0, dtype)));
+  row("logspace", creation, kReal)
+      .sample("torch.logspace(-1, 2, 4, dtype=dtype)", {}, WICK_FN(logspace(-1, 2, 4, 10, dtype)))
+      .sample("torch.logspace(0, 3, 4, 2, dtype=dtype)", {}, WICK_FN(logspace(0, 3, 4, 2, dtype)));
+  row("eye of two sizes", creation, kAll)
+      .sample("torch.eye(2, 3, dtype=dtype)", {}, WICK_FN(eye(2, 3, dtype)))
+      .sample("torch.eye(3, 2, dtype=dtype)", {}, WICK_FN(eye(3, 2, dtype)));
+  row("identity", creation, kAll)
+      .sample("torch.eye(3, dtype=dtype)", {}, WICK_FN(identity(3, dtype)));
+  row("tri", creation, kReal)
+      .sample("torch.tril(torch.ones(3, 4, dtype=dtype), 1)", {}, WICK_FN(tri(3, 4, 1, dtype)))
+      .sample("torch.tril(torch.ones(3, 2, dtype=dtype), -1)", {}, WICK_FN(tri(3, 2, -1, dtype)));
+  row("scalar_tensor", creation, kNumbers)
+      .sample("torch.scalar_tensor(3, dtype=dtype)", {}, WICK_FN(scalar_tensor(3, dtype)));
+  row("like in a dtype", creation, kReal)
+      .sample("torch.zeros_like(x0, dtype=torch.int64)", {x({2, 3})},
+              WICK_FN(zeros_like(x0, DType::kI64)))
+      .sample("torch.ones_like(x0, dtype=torch.int64)", {x({2, 3})},
+              WICK_FN(ones_like(x0, DType::kI64)))
+      .sample("torch.full_like(x0, 3, dtype=torch.int64)", {x({2, 3})},
+              WICK_FN(full_like(x0, 3, DType::kI64)));
+  row("tensor of nested lists", creation, dtypes(DType::kF64))
+      .sample("torch.tensor([[[1., 2.], [3., 4.]]], dtype=dtype)", {},
+              WICK_FN(tensor<double>({{{1., 2.}, {3., 4.}}})))
+      .sample("torch.tensor([[[[1.], [2.]]]], dtype=dtype)", {},
+              WICK_FN(tensor<double>({{{{1.}, {2.}}}})))
+      .sample("torch.tensor(3., dtype=dtype)", {}, WICK_FN(tensor(3.)))
+      .sample("torch.tensor([True, False])", {}, WICK_FN(tensor({true, false})));
   return row.all;
 }
 

@@ -2,6 +2,9 @@
 // in goldens/family.json.
 #define WICK_FUNCTION_FAMILIES(X) \
   X(elementwise)                  \
+  X(unary)                        \
+  X(pointwise)                    \
+  X(inplace)                      \
   X(reduce)                       \
   X(layout)                       \
   X(index)                        \

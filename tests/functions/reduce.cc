@@ -25,6 +25,73 @@ std::vector<FunctionRow> reduce_rows() {
   row("argmax", integer_output, kNumbers)
       .sample("x0.argmax(1)", {distinct({3, 4})}, WICK_FN(argmax(x0, 1)))
       .sample("x0.argmax(0, True)", {distinct({3, 4})}, WICK_FN(argmax(x0, 0, true)));
+
+  constexpr DTypeSet kReal = dtypes(DType::kF32, DType::kF64);
+  row("sum in a dtype", integer_output, kAll)
+      .sample("x0.sum(1, dtype=torch.float64)", {x({2, 3}, 0, 3)},
+              WICK_FN(sum(x0, 1, false, DType::kF64)))
+      .sample("x0.prod(1)", {x({2, 3}, 1, 3)}, WICK_FN(prod(x0, 1)), kInts | kBool)
+      .sample("x0.mean(dtype=torch.float64)", {x({2, 3}, 0, 3)},
+              WICK_FN(mean(x0, {}, false, DType::kF64)));
+  row("of a number", integer_output, kReal)
+      .sample("x0.sum(0)", {x({})}, WICK_FN(sum(x0, 0)))
+      .sample("x0.amax(-1)", {x({})}, WICK_FN(amax(x0, -1)))
+      .sample("x0.mean(0)", {x({0, 3})}, WICK_FN(mean(x0, 0)))
+      .sample("x0.prod(0)", {x({0, 3})}, WICK_FN(prod(x0, 0)));
+#define X(name, ...) row(#name, smooth, kReal) __VA_ARGS__;
+  X(var,
+    .sample("x0.var()", {x({2, 3})}, WICK_FN(var(x0)))
+        .sample("x0.var(1, unbiased=False)", {x({2, 3})}, WICK_FN(var(x0, 1, 0)))
+        .sample("x0.var((0, 2), keepdim=True)", {x({2, 3, 2})}, WICK_FN(var(x0, {0, 2}, 1, true))))
+  X(std, .sample("x0.std()", {x({2, 3})}, WICK_FN(wick::std(x0)))
+             .sample("x0.std(0, unbiased=False)", {x({2, 3})}, WICK_FN(wick::std(x0, 0, 0))))
+  X(var_mean, .sample("torch.var_mean(x0, 1)", {x({2, 3})}, WICK_FN(var_mean(x0, 1))))
+  X(std_mean, .sample("torch.std_mean(x0, 1)", {x({2, 3})}, WICK_FN(std_mean(x0, 1))))
+  X(nansum, .sample("x0.nansum(1)", {x({2, 3})}, WICK_FN(nansum(x0, 1))))
+  X(nanmean, .sample("x0.nanmean(1)", {x({2, 3})}, WICK_FN(nanmean(x0, 1))))
+  X(logsumexp,
+    .sample("x0.logsumexp(1)", {x({2, 3})}, WICK_FN(logsumexp(x0, 1)))
+        .sample("x0.logsumexp((0, 1), True)", {x({2, 3})}, WICK_FN(logsumexp(x0, {0, 1}, true))))
+  X(norm,
+    .sample("x0.norm()", {off_zero({2, 3})}, WICK_FN(norm(x0)))
+        .sample("x0.norm(1, 1)", {off_zero({2, 3})}, WICK_FN(norm(x0, 1, 1)))
+        .sample("x0.norm(3, (0, 1), True)", {off_zero({2, 3})}, WICK_FN(norm(x0, 3, {0, 1}, true)))
+        .sample("x0.norm(inf, 1)", {distinct({2, 3})}, WICK_FN(norm(x0, kInf, 1)))
+        .sample("x0.norm(-inf, 1)", {distinct({2, 3})}, WICK_FN(norm(x0, -kInf, 1))))
+#undef X
+  row("of specials", integer_output, kReal)
+      .sample("x0.nansum()", {given({1, kNan, 2})}, WICK_FN(nansum(x0)))
+      .sample("x0.nanmean()", {given({1, kNan, 2})}, WICK_FN(nanmean(x0)))
+      .sample("x0.logsumexp(0)", {given({1000, 1000.5})}, WICK_FN(logsumexp(x0, 0)))
+      .sample("x0.logsumexp(0)", {given({-kInf, -kInf})}, WICK_FN(logsumexp(x0, 0)))
+      .sample("x0.norm(0)", {given({0, 2, -0.0, 1})}, WICK_FN(norm(x0, 0)))
+      .sample("x0.norm()", {given({0, 0})}, WICK_FN(norm(x0)))
+      .sample("x0.var()", {given({1})}, WICK_FN(var(x0)))
+      .sample("x0.max()", {given({1, kNan, 2})}, WICK_FN(max(x0)))
+      .sample("x0.amin()", {given({1, kNan, 2})}, WICK_FN(amin(x0)));
+  row("aminmax", piecewise, kReal)
+      .sample("torch.aminmax(x0)", {distinct({2, 3})}, WICK_FN(aminmax(x0)))
+      .sample("torch.aminmax(x0, dim=1)", {distinct({2, 3})}, WICK_FN(aminmax(x0, 1)));
+  row("max along a dimension", piecewise, kNumbers)
+      .sample("tuple(x0.max(1))", {distinct({3, 4})}, WICK_FN(max(x0, 1)))
+      .sample("tuple(x0.min(0, True))", {distinct({3, 4})}, WICK_FN(min(x0, 0, true)));
+  row("max of two", piecewise, kReal)
+      .sample("torch.max(x0, x1)", {distinct({2, 3}), given({0.01, -0.2, 0.3})},
+              WICK_FN(max(x0, x1)))
+      .sample("torch.min(x0, x1)", {distinct({2, 3}), given({0.01, -0.2, 0.3})},
+              WICK_FN(min(x0, x1)));
+#define X(name)                                                                       \
+  row(#name, integer_output, kAll)                                                    \
+      .sample("x0." #name "()", {given({0, 1, 2, 0})}, WICK_FN(name(x0)))             \
+      .sample("x0." #name "(1)", {given({0, 0, 1, 2}, {2, 2})}, WICK_FN(name(x0, 1))) \
+      .sample("x0." #name "(0, True)", {x({0, 3})}, WICK_FN(name(x0, 0, true)));
+  X(all)
+  X(any)
+#undef X
+  row("count_nonzero", integer_output, kAll)
+      .sample("torch.count_nonzero(x0)", {given({0, 1, 2, 0})}, WICK_FN(count_nonzero(x0)))
+      .sample("torch.count_nonzero(x0, 1)", {given({0, 0, 1, 2}, {2, 2})},
+              WICK_FN(count_nonzero(x0, 1)));
   return row.all;
 }
 

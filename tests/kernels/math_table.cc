@@ -13,6 +13,9 @@ double oracle_exp2(double x) { return std::exp2(x); }
 double oracle_expm1(double x) { return std::expm1(x); }
 double oracle_log(double x) { return std::log(x); }
 double oracle_log1p(double x) { return std::log1p(x); }
+double oracle_log2(double x) { return std::log2(x); }
+double oracle_log10(double x) { return std::log10(x); }
+double oracle_erfc(double x) { return std::erfc(x); }
 double oracle_tanh(double x) { return std::tanh(x); }
 double oracle_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double oracle_erf(double x) { return std::erf(x); }

@@ -14,9 +14,12 @@ namespace wick::test {
   X(expm1, 1.2, 4.0)       \
   X(log, 1.1, 4.0)         \
   X(log1p, 1.1, 4.0)       \
+  X(log2, 1.0, 4.0)        \
+  X(log10, 1.0, 4.0)       \
   X(tanh, 1.5, 4.0)        \
   X(sigmoid, 1.0, 4.0)     \
   X(erf, 1.5, 4.0)         \
+  X(erfc, 2.0, 256.0)      \
   X(sin, 1.0, 4.0)         \
   X(cos, 1.0, 4.0)         \
   X(tan, 1.2, 4.0)         \

@@ -48,6 +48,10 @@ WICK_UNARY(HardSwish, -5, 5, x* std::fmin(std::fmax(x / 6 + 0.5, 0), 1));
 WICK_UNARY(Softplus, -9, 9, x > 30 ? x : std::log1p(std::exp(x)));
 WICK_UNARY(Exp, -9, 9, std::exp(x));
 WICK_UNARY(Log, 0.01, 9, std::log(x));
+WICK_UNARY(Log1p, -0.9, 9, std::log1p(x));
+WICK_UNARY(Expm1, -5, 5, std::expm1(x));
+WICK_UNARY(Log2, 0.01, 9, std::log2(x));
+WICK_UNARY(Log10, 0.01, 9, std::log10(x));
 WICK_UNARY(Sqrt, 0.01, 9, std::sqrt(x));
 WICK_UNARY(Reciprocal, 0.1, 9, 1 / x);
 WICK_UNARY(Erf, -3, 3, std::erf(x));
@@ -89,6 +93,14 @@ WICK_TEST_ROW(
       return s;
     },
     nullptr, 8);
+WICK_TEST_ROW(
+    Erfc,
+    [] {
+      auto s = shapes("Erfc", -3, 3);
+      s.push_back(specials("Erfc"));
+      return s;
+    },
+    [](const double* in) { return std::erfc(in[0]); }, 8);
 WICK_TEST_ROW(
     Clip,
     [] {

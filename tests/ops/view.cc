@@ -8,18 +8,17 @@ using S = std::vector<Sample>;
 WICK_TEST_ROW(
     SliceScatter,
     [] {
-      return S{sample("SliceScatter/column", {f32({5, 7}), f32({5, 1})},
-                      SliceAttrs{{2}, {3}, {1}, {}}),
-               sample("SliceScatter/steps", {f32({5, 7}), f32({2, 4})},
-                      SliceAttrs{{1, 0}, {4, INT64_MAX}, {0, 1}, {2, 2}}),
-               sample("SliceScatter/backwards", {f32({5, 7}), f32({5, 4})},
-                      SliceAttrs{{-1}, {INT64_MIN}, {1}, {-2}}),
-               sample("SliceScatter/nothing", {f32({5, 7}), f32({0, 7})},
-                      SliceAttrs{{4}, {2}, {0}, {}}),
-               sample("SliceScatter/all", {f32({3, 4}), f32({3, 4})}, SliceAttrs{}),
-               sample("SliceScatter/u8", {of(DType::kU8, {4, 3}, 0, 255),
-                                          of(DType::kU8, {2, 3}, 0, 255)},
-                      SliceAttrs{{1}, {3}, {-2}, {}})};
+      return S{
+          sample("SliceScatter/column", {f32({5, 7}), f32({5, 1})}, SliceAttrs{{2}, {3}, {1}, {}}),
+          sample("SliceScatter/steps", {f32({5, 7}), f32({2, 4})},
+                 SliceAttrs{{1, 0}, {4, INT64_MAX}, {0, 1}, {2, 2}}),
+          sample("SliceScatter/backwards", {f32({5, 7}), f32({5, 4})},
+                 SliceAttrs{{-1}, {INT64_MIN}, {1}, {-2}}),
+          sample("SliceScatter/nothing", {f32({5, 7}), f32({0, 7})}, SliceAttrs{{4}, {2}, {0}, {}}),
+          sample("SliceScatter/all", {f32({3, 4}), f32({3, 4})}, SliceAttrs{}),
+          sample("SliceScatter/u8",
+                 {of(DType::kU8, {4, 3}, 0, 255), of(DType::kU8, {2, 3}, 0, 255)},
+                 SliceAttrs{{1}, {3}, {-2}, {}})};
     },
     nullptr, 0);
 WICK_TEST_ROW(
@@ -36,12 +35,12 @@ WICK_TEST_ROW(
 WICK_TEST_ROW(
     AsStridedScatter,
     [] {
-      return S{sample("AsStridedScatter/diagonal", {f32({5, 7}), f32({5})},
-                      StridedAttrs{{5}, {8}, 0}),
-               sample("AsStridedScatter/block", {f32({4, 6}), f32({2, 3})},
-                      StridedAttrs{{2, 3}, {12, 2}, 1}),
-               sample("AsStridedScatter/scalar", {f32({3}), f32({})}, StridedAttrs{{}, {}, 2}),
-               sample("AsStridedScatter/empty", {f32({4}), f32({0})}, StridedAttrs{{0}, {1}, 0})};
+      return S{
+          sample("AsStridedScatter/diagonal", {f32({5, 7}), f32({5})}, StridedAttrs{{5}, {8}, 0}),
+          sample("AsStridedScatter/block", {f32({4, 6}), f32({2, 3})},
+                 StridedAttrs{{2, 3}, {12, 2}, 1}),
+          sample("AsStridedScatter/scalar", {f32({3}), f32({})}, StridedAttrs{{}, {}, 2}),
+          sample("AsStridedScatter/empty", {f32({4}), f32({0})}, StridedAttrs{{0}, {1}, 0})};
     },
     nullptr, 0);
 

@@ -66,10 +66,11 @@ std::vector<Sample> samples() {
     all.push_back({name, row(info->id, NoAttrs{}), {random({2, 3}, lo, hi)}});
   };
   for (const char* name : {"Identity", "Sigmoid", "Tanh", "Silu", "Softplus", "Exp", "Erf", "Sin",
-                           "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh", "Neg"}) {
+                           "Cos", "Tan", "Atan", "Erfc", "Expm1", "Sinh", "Cosh", "Asinh", "Neg"}) {
     unary(name, -1, 1);
   }
-  for (const char* name : {"Log", "Sqrt", "Reciprocal"}) unary(name, 0.5, 2);
+  for (const char* name : {"Log", "Log1p", "Log2", "Log10", "Sqrt", "Reciprocal"})
+    unary(name, 0.5, 2);
   for (const char* name : {"Asin", "Acos", "Atanh"}) unary(name, -0.8, 0.8);
   unary("Acosh", 1.5, 3);
   for (const char* name : {"Floor", "Ceil", "Round", "Sign"}) {
@@ -98,6 +99,12 @@ std::vector<Sample> samples() {
   }
   add("Div", row(OpId::kDiv, NoAttrs{}), {random({2, 3}), random({3}, 0.5, 2)});
   add("Pow", row(OpId::kPow, NoAttrs{}), {random({2, 3}, 0.5, 2), random({3}, -2, 2)});
+  // quotients away from whole numbers
+  for (int64_t fmod : {0, 1}) {
+    add(fmod != 0 ? "Mod fmod" : "Mod", row(OpId::kMod, ModAttrs{fmod}),
+        {tensor({2.5, -2.5, 7.25, -1.0}), tensor({1.0, 1.0, -2.0, -3.0})});
+  }
+  add("Atan2", row(OpId::kAtan2, NoAttrs{}), {off_zero({2, 3}), off_zero({3})});
   add("Max", row(OpId::kMax, NoAttrs{}), {distinct({2, 3}), random({1, 3}, 0.011, 0.014)});
   add("Min", row(OpId::kMin, NoAttrs{}), {distinct({2, 3}), random({1, 3}, 0.011, 0.014)});
   add("Where", row(OpId::kWhere, NoAttrs{}),
@@ -276,7 +283,8 @@ std::vector<Sample> samples() {
         return squares(row(OpId::kEigh, NoAttrs{}, 2)({a}), 1);
       },
       {regular});
-  add("SliceScatter", row(OpId::kSliceScatter, SliceAttrs{{1, -1}, {3, INT64_MIN}, {0, 1}, {1, -2}}),
+  add("SliceScatter",
+      row(OpId::kSliceScatter, SliceAttrs{{1, -1}, {3, INT64_MIN}, {0, 1}, {1, -2}}),
       {random({4, 5}), random({2, 3})});
   add("AsStrided", row(OpId::kAsStrided, StridedAttrs{{2, 3}, {4, 1}, 2}), {random({3, 4})});
   add("AsStrided windows", row(OpId::kAsStrided, StridedAttrs{{4, 3}, {2, 1}, 1}), {random({10})});

@@ -24,9 +24,7 @@ void expect_gradcheck(const std::function<Tensor(const Tensor&, const Tensor&)>&
   GradcheckOptions options;
   options.second_order = true;
   auto r = gradcheck(
-      [&](const std::vector<Tensor>& in) {
-        return std::vector<Tensor>{f(in[0] * 1.0, in[1])};
-      },
+      [&](const std::vector<Tensor>& in) { return std::vector<Tensor>{f(in[0] * 1.0, in[1])}; },
       {doubles(x, 3).requires_grad_(), doubles(w, 4).requires_grad_()}, options);
   EXPECT_TRUE(r.ok) << r.message;
 }
@@ -124,11 +122,13 @@ TEST(InPlace, Refusals) {
   EXPECT_NE(error_of(add_one(unfold(ones({5}), 0, 3, 1))).find("a single memory location"),
             std::string::npos);
   unfold(ones({6}), 0, 3, 3).add_(1);
-  EXPECT_NE(error_of([] { ones({2}, DType::kI64).add_(1.5); })
-                .find("result type float32 can't be cast to the desired output type int64"),
+  EXPECT_NE(error_of([] {
+              ones({2}, DType::kI64).add_(1.5);
+            }).find("result type float32 can't be cast to the desired output type int64"),
             std::string::npos);
-  EXPECT_NE(error_of([] { ones({3}).add_(ones({2, 3})); })
-                .find("a target of shape [3] cannot hold the result's shape [2,3]"),
+  EXPECT_NE(error_of([] {
+              ones({3}).add_(ones({2, 3}));
+            }).find("a target of shape [3] cannot hold the result's shape [2,3]"),
             std::string::npos);
   EXPECT_EQ(ones({2}, DType::kI64).add_(2).to_vector<int64_t>(), (std::vector<int64_t>{3, 3}));
 }
@@ -184,7 +184,8 @@ TEST(InPlace, RandomProgramsOfViewsAndWrites) {
         auto look = [&](const Tensor& t) -> Tensor {
           int d = t.rank() == 0 ? 0 : static_cast<int>(pick % static_cast<uint32_t>(t.rank()));
           if (how == 0) return t.T();
-          if (how == 1 && t.rank() > 0) return t.select(d, static_cast<int>(pick / 7) % t.raw_shape()[d]);
+          if (how == 1 && t.rank() > 0)
+            return t.select(d, static_cast<int>(pick / 7) % t.raw_shape()[d]);
           if (how == 2 && t.rank() > 0) return t.slice(d, t.raw_shape()[d] - 1, -100, -2);
           if (how == 3 && t.rank() > 0 && t.is_contiguous()) return t.view({-1});
           return t.unsqueeze(0);

@@ -26,9 +26,11 @@ TEST(Tensor, ErrorsNameTheOpBothShapesAndTheLine) {
   EXPECT_ERROR(matmul(a, b), "[matmul] inner dimensions differ: [2,3] x [4,5]");
   EXPECT_ERROR(a + b, "[add] shapes do not broadcast: [2,3] and [4,5]");
   EXPECT_ERROR(softmax(a, 3), "[softmax] axis 3 out of range for rank 2");
-  EXPECT_ERROR(a.item(), "[item] needs exactly one element, got [2,3]");
+  EXPECT_ERROR(a.item(),
+               "[item] only a tensor of size 1 can be converted to a C++ number, got [2,3]");
   EXPECT_ERROR(a.select(1, 3), "[select] index 3 out of range for dimension 1 of [2,3]");
-  EXPECT_ERROR(a.backward(), "[backward] element 0 of tensors does not require grad and does not have a grad_fn");
+  EXPECT_ERROR(a.backward(),
+               "[backward] element 0 of tensors does not require grad and does not have a grad_fn");
   EXPECT_ERROR(a.t().view({6}),
                "[view] size [6] is not compatible with stride [1,3]; use reshape() (copies) or "
                "contiguous().view()");

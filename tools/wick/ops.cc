@@ -154,7 +154,8 @@ void print_one(const nlohmann::json& op) {
 
 void print_markdown(const nlohmann::json& document) {
   fmt::print(
-      "# Ops\n\nEvery row of `runtime/ops/ops.def`, from the tables themselves. Ops of role train are "
+      "# Ops\n\nEvery row of `runtime/ops/ops.def`, from the tables themselves. Ops of role train "
+      "are "
       "gradients and batch\nstatistics: they are in no file. \"yes\" under ONNX: written as other "
       "nodes.\n\n"
       "| op | id | role | inputs | outputs | attributes | dtypes | SIMD | gradient | ONNX |\n"

@@ -54,13 +54,14 @@ static const char* short_name(DType t) {
   }
 }
 
-// "mul (train.cpp:41) saved value 'h' [2,3] f32 at version 0; add_ at train.cpp:44 made it version 1.
-// Use add(), or clone() before line 44."
+// "mul (train.cpp:41) saved value 'h' [2,3] f32 at version 0; add_ at train.cpp:44 made it
+// version 1. Use add(), or clone() before line 44."
 [[noreturn]] static void modified_after_save(const Node& node, const SavedTensor& saved) {
   const Storage& bytes = saved.tensor.storage();
   const std::string& name = saved.tensor.name();
   auto* call = dynamic_cast<const OpNode*>(&node);
-  std::string text = (call != nullptr ? display_name(call->op) : node.name()) + " (" + to_text(node.where) + ") saved ";
+  std::string text = (call != nullptr ? display_name(call->op) : node.name()) + " (" +
+                     to_text(node.where) + ") saved ";
   if (!name.empty()) {
     text += "value '" + name + "'";
   } else if (bytes.born().line() != 0) {

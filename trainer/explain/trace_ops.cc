@@ -1,9 +1,9 @@
-#include "runtime/registry/registry.h"
 #include "trainer/explain/trace_ops.h"
 
 #include <cstdio>
 #include <ostream>
 
+#include "runtime/registry/registry.h"
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/kernels/kernel_set.h"

@@ -39,10 +39,11 @@ const KernelRow* choose(const KernelQuery& query) {
 
 // "[linear] in module 'fc1': ..." where a module runs.
 [[noreturn]] void fail(OpId op, Status status, const Where& where) {
+  const CallSite* site = modes().site;  // of the public function this op is a part of
+  const std::string name = site != nullptr ? site->name : display_name(op);
   const std::string path = module_path();
-  if (path.empty()) throw_status(display_name(op), status, where);
-  throw_error(display_name(op), "in module '" + path + "': " + status.message(), where,
-              status.code());
+  if (path.empty()) throw_status(name, status, where);
+  throw_error(name, "in module '" + path + "': " + status.message(), where, status.code());
 }
 
 // Costs the built-in ops one comparison.
@@ -197,7 +198,9 @@ void accumulate(const Tensor& a, const Tensor& b) {
 }
 
 void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
-          const Where& where) {
+          const Where& line) {
+  const CallSite* site = modes().site;  // of the public function this op is a part of
+  const Where& where = site != nullptr ? site->where : line;
   SmallVector<ValueInfo<int64_t>, kInline> in_info(in.size());
   SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
   SmallVector<TensorView, kInline> in_views(in.size());

@@ -52,12 +52,6 @@ bool overlaps_itself(const TensorView& v) {
 
 namespace {
 
-// PyTorch's canCast: float does not become integer, nothing but bool becomes bool.
-bool can_cast(DType from, DType to) {
-  if (to == DType::kBool) return from == DType::kBool;
-  return is_float(to) || !is_float(from);
-}
-
 bool recorded(const Tensor& target, const Tensor& result) {
   return grad_enabled() && (target.requires_grad() || result.requires_grad() ||
                             history_root(target.impl())->requires_grad);
@@ -231,23 +225,27 @@ const Tensor& Tensor::add_(const Tensor& other, Scalar alpha, Where where) const
   check_writable("add_", *this, where);
   Tensor b = scaled(other, alpha, where);
   if (write_by_kernel("add_", OpId::kAdd, *this, b, where)) return *this;
-  return in_place("add_", {*this, where}, [&](const Arg& x) { return add(x, {b, where}); });
+  return in_place("add_", {*this, where}, [&](const Arg& x) { return wick::add(x, {b, where}); });
 }
 const Tensor& Tensor::sub_(const Tensor& other, Scalar alpha, Where where) const {
   check_writable("sub_", *this, where);
   Tensor b = scaled(other, alpha, where);
   if (write_by_kernel("sub_", OpId::kSub, *this, b, where)) return *this;
-  return in_place("sub_", {*this, where}, [&](const Arg& x) { return sub(x, {b, where}); });
+  return in_place("sub_", {*this, where}, [&](const Arg& x) { return wick::sub(x, {b, where}); });
 }
 const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
   check_writable("mul_", *this, where);
   if (write_by_kernel("mul_", OpId::kMul, *this, other, where)) return *this;
-  return in_place("mul_", {*this, where}, [&](const Arg& x) { return mul(x, {other, where}); });
+  return in_place("mul_", {*this, where}, [&](const Arg& x) {
+    return wick::mul(x, {other, where});
+  });
 }
 const Tensor& Tensor::div_(const Tensor& other, Where where) const {
   check_writable("div_", *this, where);
   if (is_float(dtype()) && write_by_kernel("div_", OpId::kDiv, *this, other, where)) return *this;
-  return in_place("div_", {*this, where}, [&](const Arg& x) { return div(x, {other, where}); });
+  return in_place("div_", {*this, where}, [&](const Arg& x) {
+    return wick::div(x, {other, where});
+  });
 }
 
 // A number joins as a 0-dim tensor of the dtype it would have beside this one.

@@ -1,12 +1,20 @@
 // What a thread's ops run under; internal to the trainer.
 #pragma once
 
+#include <source_location>
+
 #include "runtime/core/trace.h"
 
 namespace wick {
 
 class Saver;
 class Watcher;
+
+// The public function that the ops of a composite stand for, and the user's line.
+struct CallSite {
+  const char* name;
+  std::source_location where;
+};
 
 struct Modes {
   bool grad = true;
@@ -19,7 +27,8 @@ struct Modes {
   bool track_views = true;  // false inside a backward that records nothing
   TraceHook* trace_hook = nullptr;
   int64_t trace_index = 0;
-  Watcher* watcher = nullptr;  // the innermost one; null: nobody explains
+  const CallSite* site = nullptr;  // null: an op speaks for itself
+  Watcher* watcher = nullptr;      // the innermost one; null: nobody explains
 };
 Modes& modes();
 

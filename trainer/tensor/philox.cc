@@ -1,6 +1,8 @@
 #include "trainer/tensor/philox.h"
 
+#include <bit>
 #include <cmath>
+#include <random>
 
 #include "trainer/tensor/internal.h"
 
@@ -38,6 +40,38 @@ void fill_f64(int64_t n, const Generator& g, const F& f) {
   }
 }
 
+// Box-Muller's functions in float64 out of +, -, *, / alone, so that a seed gives the same bits on
+// every machine; within 2 ulp.
+//
+// log(u) of a normal u: u = 2^k m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m-1)/(m+1)).
+double log_of(double u) {
+  uint64_t bits = std::bit_cast<uint64_t>(u);
+  auto k = static_cast<int64_t>((bits - 0x3FE6A09E667F3BCD) >> 52);
+  k = static_cast<int64_t>(static_cast<uint64_t>(k) << 52) >> 52;  // 12 bits, signed
+  double m = std::bit_cast<double>(bits - (static_cast<uint64_t>(k) << 52));
+  double f = (m - 1) / (m + 1), s = f * f, sum = 0;
+  for (int n = 23; n >= 3; n -= 2) sum = (sum + 1.0 / n) * s;
+  constexpr double kLn2Hi = 0x1.62e42fee00000p-1, kLn2Lo = 0x1.a39ef35793c76p-33;
+  auto e = static_cast<double>(k);
+  return e * kLn2Hi + (2 * f + (2 * f * sum + e * kLn2Lo));
+}
+// cos and sin of 2 pi v, v in [0, 1): quarter turns are exact, the rest is at most pi / 4.
+void cos_sin(double v, double* c, double* s) {
+  auto quarter = static_cast<int>(4 * v + 0.5);
+  double t = 2 * M_PI * (v - quarter * 0.25), t2 = t * t, cosine = 1, sine = 1;
+  for (int n = 18; n >= 2; n -= 2) {
+    cosine = 1 - cosine * t2 / (n * (n - 1));
+    sine = 1 - sine * t2 / (n * (n + 1));
+  }
+  sine *= t;
+  switch (quarter % 4) {
+    case 0: *c = cosine, *s = sine; break;
+    case 1: *c = -sine, *s = cosine; break;
+    case 2: *c = -cosine, *s = -sine; break;
+    default: *c = sine, *s = -cosine; break;
+  }
+}
+
 // An integer in [0, range) without bias worth naming: 64 random bits scaled by range.
 uint64_t scaled(uint32_t hi, uint32_t lo, uint64_t range) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(uint64_t{hi} << 32 | lo) * range) >>
@@ -47,6 +81,25 @@ uint64_t scaled(uint32_t hi, uint32_t lo, uint64_t range) {
 }  // namespace
 
 Generator& default_generator() { return g_default; }
+
+uint64_t Generator::reseed() {
+  std::random_device entropy;
+  manual_seed(uint64_t{entropy()} << 32 | entropy());
+  return seed;
+}
+Tensor Generator::get_state() const {
+  const uint64_t words[2] = {seed, stream};
+  return from_blob(words, Shape{16}, DType::kU8);
+}
+void Generator::set_state(const Tensor& state, Where where) {
+  if (!state.defined() || state.dtype() != DType::kU8 || !(state.raw_shape() == Shape{16})) {
+    throw_error("set_state", "needs what get_state() gave: uint8[16]", where);
+  }
+  uint64_t words[2];
+  memcpy(words, state.contiguous(where).data<uint8_t>(where), sizeof words);
+  seed = words[0];
+  stream = words[1];
+}
 
 Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator& g, Where where) {
   need_float("uniform", dtype, where);
@@ -74,9 +127,10 @@ Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
   // rounding.
   for (int64_t i = 0; i < n; i += 2) {
     auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i / 2));
-    double radius = std::sqrt(-2 * std::log(1 - unit_double(w[0], w[1])));
-    double angle = 2 * M_PI * unit_double(w[2], w[3]);
-    double pair[2] = {radius * std::cos(angle), radius * std::sin(angle)};
+    double radius = std::sqrt(-2 * log_of(1 - unit_double(w[0], w[1])));
+    double pair[2];
+    cos_sin(unit_double(w[2], w[3]), &pair[0], &pair[1]);
+    pair[0] *= radius, pair[1] *= radius;
     for (int64_t k = 0; k < 2 && i + k < n; ++k) {
       if (dtype == DType::kF32) {
         t.raw().as<float>()[i + k] = static_cast<float>(pair[k]);

@@ -32,11 +32,27 @@ constexpr std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_
 struct Generator {
   uint64_t seed = 0;
   uint64_t stream = 0;  // the next call's; each call uses one whole stream
+
+  uint64_t initial_seed() const { return seed; }
+  Generator& manual_seed(uint64_t to) {
+    seed = to;
+    stream = 0;
+    return *this;
+  }
+  uint64_t reseed();         // from the system's entropy; PyTorch's seed()
+  Tensor get_state() const;  // uint8[16]
+  void set_state(const Tensor& state, Where where = Where::current());
 };
 
 // Of the process; used where no generator is given. Not for concurrent use.
 Generator& default_generator();
-inline void manual_seed(uint64_t seed) { default_generator() = {seed, 0}; }
+inline void manual_seed(uint64_t seed) { default_generator().manual_seed(seed); }
+inline uint64_t initial_seed() { return default_generator().seed; }
+inline uint64_t seed() { return default_generator().reseed(); }
+inline Tensor get_rng_state() { return default_generator().get_state(); }
+inline void set_rng_state(const Tensor& state, Where where = Where::current()) {
+  default_generator().set_state(state, where);
+}
 
 // Uniform in [0, 1): 24 bits (float32), 53 bits (float64).
 Tensor rand(const Shape& shape, DType dtype = DType::kF32, Generator& g = default_generator(),

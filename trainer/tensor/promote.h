@@ -1,13 +1,44 @@
-// PyTorch's dtype promotion.
+// PyTorch's dtype promotion, and what is known of a dtype.
 #pragma once
+
+#include <string>
 
 #include "trainer/tensor/tensor.h"
 
 namespace wick {
 
-// The smallest dtype of the higher category (bool < integer < float) that holds both.
-DType promote(DType a, DType b);
-// A 0-dim tensor does not widen one with dims of its own category.
-DType result_type(const Tensor& a, const Tensor& b);
+// The smallest dtype of the higher category (bool < integer < float) that holds both; float16 with
+// bfloat16 is float32. uint16, uint32 and uint64 go with a wider signed integer only: any other
+// pair of them with a signed one has no common integer and is refused.
+DType promote_types(DType a, DType b, Where where = Where::current());
+// The dtype of a result of both. Tensors with dimensions decide, then 0-dim tensors, then C++
+// numbers: each may only raise the category of those before it.
+DType result_type(const Tensor& a, const Tensor& b, Where where = Where::current());
+DType result_type(const Tensor& a, Scalar b);
+DType result_type(Scalar a, const Tensor& b);
+DType result_type(Scalar a, Scalar b);
+DType result_type(const Tensor& a, const Tensor& b, const char* op, const Where& where);
+// Whether the category does not fall: a float does not become an integer, nor a number a bool.
+bool can_cast(DType from, DType to);
+
+inline size_t itemsize(DType t) { return dtype_size(t); }
+inline bool is_floating_point(DType t) { return is_float(t); }
+inline bool is_floating_point(const Tensor& t) { return is_float(t.dtype()); }
+// PyTorch's old names: "FloatTensor", "LongTensor" ...
+const char* type_name(DType t);
+const char* type_name(const Tensor& t);
+
+struct FloatInfo {
+  int bits;
+  double eps, max, min, tiny;  // min is the lowest, tiny the smallest normal number
+  double resolution;
+};
+struct IntInfo {
+  int bits;
+  int64_t min;
+  uint64_t max;
+};
+FloatInfo finfo(DType t, Where where = Where::current());  // floats
+IntInfo iinfo(DType t, Where where = Where::current());    // integers
 
 }  // namespace wick

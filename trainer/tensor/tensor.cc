@@ -38,27 +38,6 @@ double read_element(const TensorView& v, int64_t i) {
   }
 }
 
-void print(const TensorView& v, int dim, int64_t offset, std::string* out) {
-  if (dim == v.rank()) {
-    char text[32];
-    snprintf(text, sizeof text, is_float(v.dtype) ? "%.6g" : "%.0f", read_element(v, offset));
-    *out += text;
-    return;
-  }
-  *out += '[';
-  constexpr int64_t kEdge = 6;  // elements shown at either end of a long dimension
-  for (int64_t i = 0; i < v.shape[dim]; ++i) {
-    if (i > 0) *out += ", ";
-    if (v.shape[dim] > 2 * kEdge && i == kEdge) {
-      *out += "...";
-      i = v.shape[dim] - kEdge - 1;
-      continue;
-    }
-    print(v, dim + 1, offset + i * v.strides[dim], out);
-  }
-  *out += ']';
-}
-
 }  // namespace
 
 TensorImpl::TensorImpl() : id(g_next_id.fetch_add(1, std::memory_order_relaxed)) {}
@@ -139,7 +118,9 @@ void Tensor::check_access(const char* what, DType want, const Where& where, bool
 double Tensor::item(Where where) const {
   if (!defined()) throw_error("item", "the tensor is undefined", where);
   if (impl_->view.numel() != 1) {
-    throw_error("item", std::string("needs exactly one element, got ") + to_text(raw_shape()).text,
+    throw_error("item",
+                std::string("only a tensor of size 1 can be converted to a C++ number, got ") +
+                    to_text(raw_shape()).text,
                 where, Code::kShapeMismatch);
   }
   if (Tracer* t = active_tracer()) t->on_read(*this, "item", where);
@@ -149,14 +130,6 @@ int64_t Tensor::item_int(Where where) const {
   double v = item(where);
   if (dtype() == DType::kI64) return impl_->view.as<int64_t>()[0];
   return static_cast<int64_t>(v);
-}
-
-std::string Tensor::to_string(Where where) const {
-  if (!defined()) return "undefined";
-  if (Tracer* t = active_tracer()) t->on_read(*this, "to_string", where);
-  std::string text;
-  print(impl_->view, 0, 0, &text);
-  return text + " " + dtype_name(dtype()) + to_text(raw_shape()).text;
 }
 
 const Tensor& Tensor::requires_grad_(bool on, Where where) const {
@@ -223,7 +196,5 @@ Tensor Tensor::to(DType dtype, Where where) const {
   if (dtype == this->dtype()) return *this;
   return call(OpId::kCast, CastAttrs{static_cast<int64_t>(dtype)}, {{*this, where}});
 }
-Tensor Tensor::sum(Where where) const { return wick::sum({*this, where}); }
-Tensor Tensor::mean(Where where) const { return wick::mean({*this, where}); }
 
 }  // namespace wick

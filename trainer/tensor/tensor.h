@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/tensor_view.h"
+#include "trainer/tensor/dims.h"
 #include "trainer/tensor/intrusive.h"
 #include "trainer/tensor/storage.h"
 #include "trainer/tensor/tracer.h"
@@ -33,14 +34,19 @@ using Where = std::source_location;
 struct Scalar {
   double value = 0;
   int64_t int_value = 0;
-  bool integral = false;
+  bool integral = false;  // bools too
+  bool boolean = false;
   template <class T>
     requires std::is_arithmetic_v<T>
   Scalar(T v)  // NOLINT: implicit by design
       : value(static_cast<double>(v)),
         int_value(static_cast<int64_t>(v)),
-        integral(std::is_integral_v<T>) {}
+        integral(std::is_integral_v<T>),
+        boolean(std::is_same_v<T, bool>) {}
 };
+
+using OptScalar = std::optional<Scalar>;
+struct Arg;
 
 class TensorImpl final : public Counted {
  public:
@@ -134,6 +140,13 @@ class Tensor {
   // The one element of a tensor, converted.
   double item(Where where = Where::current()) const;
   int64_t item_int(Where where = Where::current()) const;
+  template <class T>
+  T item(Where where = Where::current()) const {
+    return std::is_integral_v<T> ? static_cast<T>(item_int(where)) : static_cast<T>(item(where));
+  }
+  explicit operator double() const { return item(); }
+  explicit operator int64_t() const { return item_int(); }
+  explicit operator bool() const { return item() != 0; }
   template <class T>
   std::vector<T> to_vector(Where where = Where::current()) const;  // any strides; dtype must be T's
   std::string to_string(Where where = Where::current()) const;
@@ -240,10 +253,8 @@ class Tensor {
   Tensor clone(Where where = Where::current()) const;
   Tensor to(DType dtype, Where where = Where::current()) const;  // itself when it is
 
-  // -- reductions and the rest of PyTorch's methods are free functions (trainer/tensor/ops.h); the
-  // common ones:
-  Tensor sum(Where where = Where::current()) const;
-  Tensor mean(Where where = Where::current()) const;
+  // -- PyTorch's other methods: the function of the same name (trainer/tensor/ops.h) on this
+#include "trainer/tensor/methods.inc"
 
   // -- in place: recorded like any op (trainer/tensor/inplace.h has the rules)
   const Tensor& zero_(Where where = Where::current()) const;

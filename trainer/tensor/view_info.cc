@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/ops/op_info.h"
+#include "runtime/registry/registry.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
@@ -36,7 +37,7 @@ Tensor blank(const TensorImpl* like) {
 }  // namespace
 
 std::unique_ptr<ViewInfo> ViewInfo::create(OpId op, const void* attrs) {
-  size_t bytes = find_op(op)->attrs->size;
+  size_t bytes = op_info(op)->attrs->size;
   std::unique_ptr<ViewInfo> v(new (bytes) ViewInfo);
   v->op = op;
   if (bytes > 0) memcpy(static_cast<void*>(v.get() + 1), attrs, bytes);
@@ -174,7 +175,7 @@ ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, co
     case OpId::kAsStrided:
       inverse.op = info.op == OpId::kSlice ? OpId::kSliceScatter : OpId::kAsStridedScatter;
       inverse.replaces = true;
-      memcpy(inverse.attrs.get(), info.attrs(), find_op(info.op)->attrs->size);
+      memcpy(inverse.attrs.get(), info.attrs(), op_info(info.op)->attrs->size);
       break;
     default: {  // the same elements in the same order under another shape
       ReshapeAttrs back;
@@ -210,8 +211,8 @@ void rebase_history(TensorImpl* target, const Tensor& result, const char* what,
     Tensor old{IntrusivePtr<TensorImpl>(inverse.parent)};
     const Tensor* both[] = {&old, &value};
     const Tensor* one[] = {&value};
-    Span<const Tensor* const> in = inverse.replaces ? Span<const Tensor* const>(both, 2)
-                                                    : Span<const Tensor* const>(one, 1);
+    Span<const Tensor* const> in =
+        inverse.replaces ? Span<const Tensor* const>(both, 2) : Span<const Tensor* const>(one, 1);
     value = taped(inverse.op, inverse.attrs.get(), in, inverse.parent, where);
     at = inverse.parent;
   }

@@ -123,7 +123,8 @@ const Tensor& Tensor::unsqueeze_(int dim, Where where) const {
 
 const Tensor& Tensor::set_(const Tensor& source, Where where) const {
   if (grad_enabled() && requires_grad())
-    throw_error("set_", "a tensor that requires grad cannot be given other bytes; use NoGrad", where);
+    throw_error("set_", "a tensor that requires grad cannot be given other bytes; use NoGrad",
+                where);
   if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "set_", where);
   set_data(source.detach());
   impl_->view_of = nullptr;

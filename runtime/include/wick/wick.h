@@ -160,8 +160,8 @@ WICK_API const char* wick_dtype_name(int dtype);
 WICK_API size_t wick_dtype_size(int dtype); /* bytes; 0: sub-byte or unknown */
 
 /* Custom ops, from a library made with <wick/custom_op.h>. Loaded code runs in this process: load
- * only what you trust. WICK_NOT_FOUND, WICK_IO (no library), WICK_UNSUPPORTED (not of Wick's ops, or
- * built for another version), WICK_INVALID_ARGUMENT (an op in it is not sound). */
+ * only what you trust. WICK_NOT_FOUND, WICK_IO (no library), WICK_UNSUPPORTED (not of Wick's ops,
+ * or built for another version), WICK_INVALID_ARGUMENT (an op in it is not sound). */
 WICK_API int wick_ops_load(const char* path, wick_ops** ops);
 /* After the programs that were given it; null is fine. */
 WICK_API void wick_ops_free(wick_ops* ops);

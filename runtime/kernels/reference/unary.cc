@@ -75,6 +75,11 @@ WICK_REF_MATH(Cosh, cosh)
 WICK_REF_MATH(Asinh, asinh)
 WICK_REF_MATH(Acosh, acosh)
 WICK_REF_MATH(Atanh, atanh)
+WICK_REF_MATH(Log1p, log1p)
+WICK_REF_MATH(Expm1, expm1)
+WICK_REF_MATH(Log2, log2)
+WICK_REF_MATH(Log10, log10)
+WICK_REF_MATH(Erfc, erfc)
 WICK_REF_OP(Sigmoid, scalar_math::sigmoid(F(v)).v, 1 / (1 + std::exp(-v)))
 WICK_REF_OP(Silu, scalar_math::silu(F(v)).v, v / (1 + std::exp(-v)))
 WICK_REF_OP(Softplus, scalar_math::softplus(F(v)).v,
@@ -233,6 +238,11 @@ WICK_FLOAT_OP(Cosh, "cosh");
 WICK_FLOAT_OP(Asinh, "asinh");
 WICK_FLOAT_OP(Acosh, "acosh");
 WICK_FLOAT_OP(Atanh, "atanh");
+WICK_FLOAT_OP(Log1p, "log1p");
+WICK_FLOAT_OP(Expm1, "expm1");
+WICK_FLOAT_OP(Log2, "log2");
+WICK_FLOAT_OP(Log10, "log10");
+WICK_FLOAT_OP(Erfc, "erfc");
 WICK_FLOAT_OP(Floor, "floor");
 WICK_FLOAT_OP(Ceil, "ceil");
 WICK_FLOAT_OP(Round, "round");

@@ -51,8 +51,8 @@ Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
 
 }  // namespace
 
-WICK_REF_ROWS(SliceScatter, {"slice_scatter.any", kInPlace, match, nullptr, nullptr,
-                             run_scatter<SliceAttrs>});
+WICK_REF_ROWS(SliceScatter,
+              {"slice_scatter.any", kInPlace, match, nullptr, nullptr, run_scatter<SliceAttrs>});
 WICK_REF_ROWS(AsStrided, {"as_strided.any", 0, match, nullptr, nullptr, run_as_strided});
 WICK_REF_ROWS(AsStridedScatter, {"as_strided_scatter.any", kInPlace, match, nullptr, nullptr,
                                  run_scatter<StridedAttrs>});

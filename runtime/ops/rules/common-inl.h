@@ -92,6 +92,11 @@ Status need_number(const ValueInfo<D>& v) {
   return error(Code::kTypeMismatch, "needs a numeric tensor, got %s", dtype_name(v.dtype));
 }
 template <class D>
+Status need_int(const ValueInfo<D>& v) {
+  if (is_int(v.dtype)) return {};
+  return error(Code::kTypeMismatch, "needs an integer tensor, got %s", dtype_name(v.dtype));
+}
+template <class D>
 Status need_bool(const ValueInfo<D>& v) {
   if (v.dtype == DType::kBool) return {};
   return error(Code::kTypeMismatch, "needs a bool tensor, got %s", dtype_name(v.dtype));

@@ -30,6 +30,18 @@ Status unary_bool(RuleCtx<D>& c) {
   return {};
 }
 template <class D>
+Status unary_int(RuleCtx<D>& c) {
+  WICK_TRY(need_int(c.in[0]));
+  set_out(c, 0, c.in[0].dtype, c.in[0].shape);
+  return {};
+}
+template <class D>
+Status float_test(RuleCtx<D>& c) {
+  WICK_TRY(need_float(c.in[0]));
+  set_out(c, 0, DType::kBool, c.in[0].shape);
+  return {};
+}
+template <class D>
 Status clip(RuleCtx<D>& c) {
   WICK_TRY(need_number(c.in[0]));
   WICK_TRY(same_dtype(c));
@@ -67,6 +79,16 @@ Status binary_as(RuleCtx<D>& c, DType out) {
 template <class D>
 Status binary_number(RuleCtx<D>& c) {
   WICK_TRY(need_number(c.in[0]));
+  return binary_as(c, c.in[0].dtype);
+}
+template <class D>
+Status binary_int(RuleCtx<D>& c) {
+  WICK_TRY(need_int(c.in[0]));
+  return binary_as(c, c.in[0].dtype);
+}
+template <class D>
+Status binary_float(RuleCtx<D>& c) {
+  WICK_TRY(need_float(c.in[0]));
   return binary_as(c, c.in[0].dtype);
 }
 // The exponent may have its own dtype (ONNX); the result has the base's.

@@ -27,6 +27,11 @@ WICK_D_Y(Tanh, g * (1 - y * y));
 WICK_D_Y(Exp, g* y);
 WICK_D_Y(Sqrt, g * 0.5 / y);
 WICK_D_Y(Reciprocal, -(g* y* y));
+WICK_D_Y(Expm1, g*(y + 1));
+WICK_D_X(Log1p, g / (1 + x));
+WICK_D_X(Log2, g / (x * M_LN2));
+WICK_D_X(Log10, g / (x * M_LN10));
+WICK_D_X(Erfc, g* exp(-(x* x)) * -M_2_SQRTPI);
 WICK_D_Y(Tan, g * (1 + y * y));
 
 WICK_D_X(Softplus, g* sigmoid(x));

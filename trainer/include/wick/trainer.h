@@ -14,10 +14,10 @@
 
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/checkpoint.h"
+#include "trainer/autograd/custom.h"
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/function.h"
 #include "trainer/autograd/functional.h"
-#include "trainer/autograd/custom.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/images.h"

@@ -3,11 +3,5 @@
 
 #include <optional>
 
-#include "runtime/ops/attrs.h"
+#include "trainer/tensor/dims.h"
 #include "trainer/tensor/tensor.h"
-
-namespace wick {
-
-using Dims = DimList;
-
-}  // namespace wick

@@ -1,142 +1,411 @@
-#include "trainer/tensor/internal.h"
-#include "trainer/tensor/ops.h"
-#include "trainer/tensor/promote.h"
+#include "trainer/tensor/ops/elementwise.h"
+
+#include <cmath>
+
+#include "trainer/tensor/ops/pointwise.h"
 
 namespace wick {
+
+using namespace pointwise;  // NOLINT: what these files share
+
 namespace {
 
-int category(DType t) { return t == DType::kBool ? 0 : is_int(t) ? 1 : 2; }
-
-// A number as a tensor beside `like`, in the dtype the two share.
-Tensor scalar_like(const Tensor& like, Scalar s) {
-  DType t = like.dtype();
-  int c = s.integral ? 1 : 2;
-  if (c > category(t)) t = s.integral ? DType::kI64 : DType::kF32;
-  return full({}, s, t);
+Tensor times(const Arg& x, Scalar alpha) {
+  if (alpha.value == 1) return x.tensor;
+  if (!alpha.integral && category(x.tensor.dtype()) < 2) {
+    throw_error("add", "a whole number must be given as alpha of integer tensors", x.where,
+                Code::kTypeMismatch);
+  }
+  return mul(x, scalar_like(x.tensor, alpha));
 }
 
-Tensor binary(OpId op, const Arg& a, const Arg& b) {
-  if (!a.tensor.defined() || !b.tensor.defined())
-    throw_error(display_name(op), "an operand is undefined", a.where);
-  if (a.tensor.dtype() == b.tensor.dtype()) return call(op, NoAttrs{}, {a, b});
-  DType t = result_type(a.tensor, b.tensor);
-  return call(op, NoAttrs{},
-              {{a.tensor.to(t, a.where), a.where}, {b.tensor.to(t, b.where), b.where}});
-}
-Tensor binary(OpId op, const Arg& a, Scalar b) {
-  return binary(op, a, Arg(scalar_like(a.tensor, b), a.where));
-}
-Tensor binary(OpId op, Scalar a, const Arg& b) {
-  return binary(op, Arg(scalar_like(b.tensor, a), b.where), b);
-}
+constexpr char kNoBoolMinus[] =
+    "a bool tensor has no -: use ^ or logical_xor() of two, ~ or logical_not() to invert a mask";
 
-// Division and the like make floats of integers.
-Tensor as_float(const Arg& a) {
-  return is_float(a.tensor.dtype()) ? a.tensor : a.tensor.to(DType::kF32, a.where);
+Tensor compare(OpId op, const char* name, const Arg& a, const Arg& b) {
+  auto [x, y] = promoted(name, a, b);
+  if (x.dtype() == DType::kBool && op != OpId::kEqual) {
+    x = x.to(DType::kU8, a.where);
+    y = y.to(DType::kU8, b.where);
+  }
+  return call(op, NoAttrs{}, {{x, a.where}, {y, b.where}});
 }
-
-Tensor logical(OpId op, const Arg& a, const Arg& b) {
+Tensor logical(OpId op, const char* name, const Arg& a, const Arg& b) {
+  need_defined(name, {a, b});
   return call(op, NoAttrs{},
               {{a.tensor.to(DType::kBool, a.where), a.where},
                {b.tensor.to(DType::kBool, b.where), b.where}});
 }
+Tensor bitwise(OpId op, OpId of_bools, const char* name, const Arg& a, const Arg& b) {
+  auto [x, y] = promoted(name, a, b);
+  if (x.dtype() == DType::kBool) op = of_bools;
+  if (is_float(x.dtype())) {
+    throw_error(name, std::string("needs integers or bools, got ") + dtype_name(x.dtype()), a.where,
+                Code::kTypeMismatch);
+  }
+  return call(op, NoAttrs{}, {{x, a.where}, {y, b.where}});
+}
+Tensor shift(bool right, const char* name, const Arg& a, const Arg& b) {
+  auto [x, y] = promoted(name, a, b);
+  if (!is_int(x.dtype())) {
+    throw_error(name, std::string("needs integers, got ") + dtype_name(x.dtype()), a.where,
+                Code::kTypeMismatch);
+  }
+  return call(OpId::kBitShift, BitShiftAttrs{right}, {{x, a.where}, {y, b.where}});
+}
+Tensor modulo(bool fmod, const char* name, const Arg& a, const Arg& b) {
+  auto [x, y] = promoted(name, a, b);
+  if (x.dtype() == DType::kBool) refuse_bool(name, "bools have no remainder", a.where);
+  need_divisor(name, y, a.where);
+  return call(OpId::kMod, ModAttrs{fmod}, {{x, a.where}, {y, b.where}});
+}
+Tensor opposite_signs(const Tensor& a, const Tensor& b) { return ne(lt(a, 0), lt(b, 0)); }
+
+// The larger of both first; for log-sum-exps, which may not see inf - inf.
+std::pair<Tensor, Tensor> ordered(const Tensor& a, const Tensor& b) {
+  Tensor first = logical_or(ge(a, b), ne(a, a));
+  Tensor hi = where(first, a, b), lo = where(first, b, a);
+  return {hi, where(isinf(hi), constant(hi, 0), lo - hi)};
+}
 
 }  // namespace
 
-DType promote(DType a, DType b) {
-  if (a == b) return a;
-  int ca = category(a), cb = category(b);
-  if (ca != cb) return ca > cb ? a : b;
-  if (ca == 2) {
-    if (dtype_bits(a) == 16 && dtype_bits(b) == 16) return DType::kF32;  // float16 with bfloat16
-    return dtype_bits(a) > dtype_bits(b) ? a : b;
-  }
-  if (is_unsigned_int(a) == is_unsigned_int(b)) return dtype_bits(a) > dtype_bits(b) ? a : b;
-  DType s = is_unsigned_int(a) ? b : a, u = is_unsigned_int(a) ? a : b;
-  if (dtype_bits(s) > dtype_bits(u)) return s;
-  return dtype_bits(u) == 8 ? DType::kI16 : dtype_bits(u) == 16 ? DType::kI32 : DType::kI64;
+Tensor add(const Arg& a, const Arg& b, Scalar alpha) {
+  auto [x, y] = promoted("add", a, b);
+  if (x.dtype() == DType::kBool) return logical_or({x, a.where}, {y, b.where});
+  return call(OpId::kAdd, NoAttrs{}, {{x, a.where}, {times({y, b.where}, alpha), b.where}});
+}
+Tensor sub(const Arg& a, const Arg& b, Scalar alpha) {
+  need_defined("sub", {a, b});
+  if (is_bool(a) || is_bool(b)) refuse_bool("sub", kNoBoolMinus, a.where);
+  auto [x, y] = promoted("sub", a, b);
+  return call(OpId::kSub, NoAttrs{}, {{x, a.where}, {times({y, b.where}, alpha), b.where}});
+}
+Tensor rsub(const Arg& a, const Arg& b, Scalar alpha) { return sub(b, a, alpha); }
+Tensor subtract(const Arg& a, const Arg& b, Scalar alpha) { return sub(a, b, alpha); }
+Tensor add(const Arg& a, Scalar b, Scalar alpha) {
+  return add(a, Arg(scalar_like(a.tensor, b), a.where), alpha);
+}
+Tensor sub(const Arg& a, Scalar b, Scalar alpha) {
+  return sub(a, Arg(scalar_like(a.tensor, b), a.where), alpha);
+}
+Tensor rsub(const Arg& a, Scalar b, Scalar alpha) {
+  return sub(Arg(scalar_like(a.tensor, b), a.where), a, alpha);
 }
 
-DType result_type(const Tensor& a, const Tensor& b) {
-  bool scalar_a = a.rank() == 0, scalar_b = b.rank() == 0;
-  if (scalar_a == scalar_b) return promote(a.dtype(), b.dtype());
-  const Tensor &dims = scalar_a ? b : a, &zero = scalar_a ? a : b;
-  return category(zero.dtype()) > category(dims.dtype()) ? zero.dtype() : dims.dtype();
+Tensor mul(const Arg& a, const Arg& b) {
+  auto [x, y] = promoted("mul", a, b);
+  OpId op = x.dtype() == DType::kBool ? OpId::kAnd : OpId::kMul;
+  return call(op, NoAttrs{}, {{x, a.where}, {y, b.where}});
 }
-
-Tensor add(const Arg& a, const Arg& b) { return binary(OpId::kAdd, a, b); }
-Tensor sub(const Arg& a, const Arg& b) { return binary(OpId::kSub, a, b); }
-Tensor mul(const Arg& a, const Arg& b) { return binary(OpId::kMul, a, b); }
 Tensor div(const Arg& a, const Arg& b) {
-  if (category(a.tensor.dtype()) == 2 || category(b.tensor.dtype()) == 2)
-    return binary(OpId::kDiv, a, b);
-  return binary(OpId::kDiv, {as_float(a), a.where}, {as_float(b), b.where});
+  auto [x, y] = promoted_floats("div", a, b);
+  return call(OpId::kDiv, NoAttrs{}, {{x, a.where}, {y, b.where}});
 }
-Tensor pow(const Arg& a, const Arg& b) { return binary(OpId::kPow, a, b); }
-Tensor pow(const Arg& a, Scalar b) { return binary(OpId::kPow, a, b); }
-Tensor maximum(const Arg& a, const Arg& b) { return binary(OpId::kMax, a, b); }
-Tensor minimum(const Arg& a, const Arg& b) { return binary(OpId::kMin, a, b); }
+Tensor div(const Arg& a, const Arg& b, const char* rounding_mode) {
+  const std::string mode = rounding_mode;
+  if (mode == "floor") return floor_divide(a, b);
+  if (mode != "trunc") {
+    throw_error("div", "rounding_mode must be \"trunc\" or \"floor\", got \"" + mode + "\"",
+                a.where);
+  }
+  Composite composite("div", a.where);
+  auto [x, y] = promoted("div", a, b);
+  if (x.dtype() == DType::kBool) refuse_bool("div", "bools have no rounded quotient", a.where);
+  need_divisor("div", y, a.where);
+  return trunc(call(OpId::kDiv, NoAttrs{}, {{x, a.where}, {y, b.where}}));
+}
+Tensor div(const Arg& a, Scalar b, const char* rounding_mode) {
+  return div(a, Arg(scalar_like(a.tensor, b), a.where), rounding_mode);
+}
 
-Tensor operator+(const Arg& a, const Arg& b) { return add(a, b); }
-Tensor operator-(const Arg& a, const Arg& b) { return sub(a, b); }
-Tensor operator*(const Arg& a, const Arg& b) { return mul(a, b); }
-Tensor operator/(const Arg& a, const Arg& b) { return div(a, b); }
-Tensor operator+(const Arg& a, Scalar b) { return binary(OpId::kAdd, a, b); }
-Tensor operator-(const Arg& a, Scalar b) { return binary(OpId::kSub, a, b); }
-Tensor operator*(const Arg& a, Scalar b) { return binary(OpId::kMul, a, b); }
-Tensor operator/(const Arg& a, Scalar b) {
-  return binary(OpId::kDiv, Arg(as_float(a), a.where), b);
+// Through the exact remainder: the floor of a rounded quotient may be one too large.
+Tensor floor_divide(const Arg& a, const Arg& b) {
+  Composite composite("floor_divide", a.where);
+  auto [x, y] = promoted("floor_divide", a, b);
+  if (x.dtype() == DType::kBool) refuse_bool("floor_divide", "bools have no quotient", a.where);
+  need_divisor("floor_divide", y, a.where);
+  if (is_unsigned_int(x.dtype())) return call(OpId::kDiv, NoAttrs{}, {x, y});
+  Tensor rest = call(OpId::kMod, ModAttrs{1}, {x, y});
+  Tensor below = logical_and(ne(rest, 0), opposite_signs(rest, y));
+  if (is_int(x.dtype())) {
+    return call(OpId::kDiv, NoAttrs{}, {x, y}) - below.to(x.dtype());
+  }
+  Tensor quotient = (x - rest) / y;  // whole but for rounding
+  return where(eq(y, 0), x / y, round(where(below, quotient - 1, quotient)));
 }
-Tensor operator+(Scalar a, const Arg& b) { return binary(OpId::kAdd, a, b); }
-Tensor operator-(Scalar a, const Arg& b) { return binary(OpId::kSub, a, b); }
-Tensor operator*(Scalar a, const Arg& b) { return binary(OpId::kMul, a, b); }
-Tensor operator/(Scalar a, const Arg& b) {
-  return binary(OpId::kDiv, a, Arg(as_float(b), b.where));
-}
-Tensor operator-(const Arg& a) { return neg(a); }
+Tensor remainder(const Arg& a, const Arg& b) { return modulo(false, "remainder", a, b); }
+Tensor fmod(const Arg& a, const Arg& b) { return modulo(true, "fmod", a, b); }
 
-Tensor eq(const Arg& a, const Arg& b) { return binary(OpId::kEqual, a, b); }
-Tensor ne(const Arg& a, const Arg& b) { return logical_not({eq(a, b), a.where}); }
-Tensor lt(const Arg& a, const Arg& b) { return binary(OpId::kLess, a, b); }
-Tensor le(const Arg& a, const Arg& b) { return binary(OpId::kLessOrEqual, a, b); }
-Tensor gt(const Arg& a, const Arg& b) { return binary(OpId::kGreater, a, b); }
-Tensor ge(const Arg& a, const Arg& b) { return binary(OpId::kGreaterOrEqual, a, b); }
-Tensor eq(const Arg& a, Scalar b) { return binary(OpId::kEqual, a, b); }
-Tensor ne(const Arg& a, Scalar b) { return logical_not({eq(a, b), a.where}); }
-Tensor lt(const Arg& a, Scalar b) { return binary(OpId::kLess, a, b); }
-Tensor le(const Arg& a, Scalar b) { return binary(OpId::kLessOrEqual, a, b); }
-Tensor gt(const Arg& a, Scalar b) { return binary(OpId::kGreater, a, b); }
-Tensor ge(const Arg& a, Scalar b) { return binary(OpId::kGreaterOrEqual, a, b); }
-Tensor logical_and(const Arg& a, const Arg& b) { return logical(OpId::kAnd, a, b); }
-Tensor logical_or(const Arg& a, const Arg& b) { return logical(OpId::kOr, a, b); }
-Tensor logical_xor(const Arg& a, const Arg& b) { return logical(OpId::kXor, a, b); }
+Tensor pow(const Arg& a, const Arg& b) {
+  auto [x, y] = promoted("pow", a, b);
+  if (x.dtype() == DType::kBool) refuse_bool("pow", "bools have no powers", a.where);
+  return call(OpId::kPow, NoAttrs{}, {{x, a.where}, {y, b.where}});
+}
+Tensor pow(const Arg& a, Scalar b) {
+  if (is_int(a.tensor.dtype()) && b.integral && b.value < 0) {
+    throw_error("pow", "integers to a negative integer power: make the base a float", a.where,
+                Code::kTypeMismatch);
+  }
+  if (b.value == 2 && is_float(a.tensor.dtype())) return mul(a, a);
+  return pow(a, Arg(scalar_like(a.tensor, b), a.where));
+}
+Tensor float_power(const Arg& a, const Arg& b) {
+  need_defined("float_power", {a, b});
+  return pow({a.tensor.to(DType::kF64, a.where), a.where},
+             {b.tensor.to(DType::kF64, b.where), b.where});
+}
+
+Tensor maximum(const Arg& a, const Arg& b) {
+  auto [x, y] = promoted("maximum", a, b);
+  OpId op = x.dtype() == DType::kBool ? OpId::kOr : OpId::kMax;
+  return call(op, NoAttrs{}, {{x, a.where}, {y, b.where}});
+}
+Tensor minimum(const Arg& a, const Arg& b) {
+  auto [x, y] = promoted("minimum", a, b);
+  OpId op = x.dtype() == DType::kBool ? OpId::kAnd : OpId::kMin;
+  return call(op, NoAttrs{}, {{x, a.where}, {y, b.where}});
+}
+static Tensor ignoring_nan(const Arg& a, const Arg& b, const char* name,
+                           Tensor (*pick)(const Arg&, const Arg&)) {
+  Composite composite(name, a.where);
+  auto [x, y] = promoted(name, a, b);
+  if (!is_float(x.dtype())) return pick(x, y);
+  return pick(where(isnan(x), y, x), where(isnan(y), x, y));
+}
+Tensor fmax(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmax", maximum); }
+Tensor fmin(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmin", minimum); }
+
+Tensor atan2(const Arg& a, const Arg& b) {
+  auto [y, x] = promoted_floats("atan2", a, b);
+  return call(OpId::kAtan2, NoAttrs{}, {{y, a.where}, {x, b.where}});
+}
+// Scaled by the larger side, so that squares neither overflow nor vanish.
+Tensor hypot(const Arg& a, const Arg& b) {
+  Composite composite("hypot", a.where);
+  auto [x, y] = promoted_floats("hypot", a, b);
+  Tensor side = maximum(abs(x.detach()), abs(y.detach()));
+  Tensor unit = where(logical_or(eq(side, 0), isinf(side)), constant(side, 1), side);
+  Tensor p = x / unit, q = y / unit;
+  return sqrt(p * p + q * q) * unit;
+}
+Tensor logaddexp(const Arg& a, const Arg& b) {
+  Composite composite("logaddexp", a.where);
+  auto [x, y] = promoted_floats("logaddexp", a, b);
+  auto [hi, gap] = ordered(x, y);
+  return where(logical_and(isinf(hi), ne(x, y)), hi, hi + softplus(gap));
+}
+Tensor logaddexp2(const Arg& a, const Arg& b) {
+  Composite composite("logaddexp2", a.where);
+  auto [x, y] = promoted_floats("logaddexp2", a, b);
+  auto [hi, gap] = ordered(x, y);
+  return where(logical_and(isinf(hi), ne(x, y)), hi, hi + softplus(gap * M_LN2) * M_LOG2E);
+}
+Tensor xlogy(const Arg& a, const Arg& b) {
+  Composite composite("xlogy", a.where);
+  auto [x, y] = promoted_floats("xlogy", a, b);
+  Tensor absent = logical_and(eq(x, 0), logical_or(le(y, 0), isinf(y)));
+  return x * log(where(absent, constant(y, 1), y));
+}
+Tensor copysign(const Arg& a, const Arg& b) {
+  Composite composite("copysign", a.where);
+  auto [x, y] = promoted_floats("copysign", a, b);
+  return where(signbit(y) ^ signbit(x), neg(x), x);
+}
+Tensor heaviside(const Arg& a, const Arg& b) {
+  Composite composite("heaviside", a.where);
+  auto [x, y] = promoted("heaviside", a, b);
+  return where(eq(x, 0), y, where(ne(x, x), x, gt(x, 0).to(x.dtype())));
+}
+Tensor ldexp(const Arg& a, const Arg& b) {
+  Composite composite("ldexp", a.where);
+  auto [x, y] = promoted_floats("ldexp", a, b);
+  return x * exp2(y);
+}
+
+Tensor eq(const Arg& a, const Arg& b) { return compare(OpId::kEqual, "eq", a, b); }
+Tensor ne(const Arg& a, const Arg& b) {
+  return logical_not({compare(OpId::kEqual, "ne", a, b), a.where});
+}
+Tensor lt(const Arg& a, const Arg& b) { return compare(OpId::kLess, "lt", a, b); }
+Tensor le(const Arg& a, const Arg& b) { return compare(OpId::kLessOrEqual, "le", a, b); }
+Tensor gt(const Arg& a, const Arg& b) { return compare(OpId::kGreater, "gt", a, b); }
+Tensor ge(const Arg& a, const Arg& b) { return compare(OpId::kGreaterOrEqual, "ge", a, b); }
+Tensor logical_and(const Arg& a, const Arg& b) { return logical(OpId::kAnd, "logical_and", a, b); }
+Tensor logical_or(const Arg& a, const Arg& b) { return logical(OpId::kOr, "logical_or", a, b); }
+Tensor logical_xor(const Arg& a, const Arg& b) { return logical(OpId::kXor, "logical_xor", a, b); }
 Tensor logical_not(const Arg& a) {
   return call(OpId::kNot, NoAttrs{}, {{a.tensor.to(DType::kBool, a.where), a.where}});
 }
 
-Tensor where(const Arg& condition, const Arg& a, const Arg& b) {
-  DType t = result_type(a.tensor, b.tensor);
-  Tensor x = a.tensor.to(t, a.where), y = b.tensor.to(t, b.where);
-  return call(OpId::kWhere, NoAttrs{}, {condition, {x, a.where}, {y, b.where}});
+Tensor bitwise_and(const Arg& a, const Arg& b) {
+  return bitwise(OpId::kBitwiseAnd, OpId::kAnd, "bitwise_and", a, b);
+}
+Tensor bitwise_or(const Arg& a, const Arg& b) {
+  return bitwise(OpId::kBitwiseOr, OpId::kOr, "bitwise_or", a, b);
+}
+Tensor bitwise_xor(const Arg& a, const Arg& b) {
+  return bitwise(OpId::kBitwiseXor, OpId::kXor, "bitwise_xor", a, b);
+}
+Tensor bitwise_not(const Arg& a) {
+  return is_bool(a) ? logical_not(a) : call(OpId::kBitwiseNot, NoAttrs{}, {a});
+}
+Tensor bitwise_left_shift(const Arg& a, const Arg& b) {
+  return shift(false, "bitwise_left_shift", a, b);
+}
+Tensor bitwise_right_shift(const Arg& a, const Arg& b) {
+  return shift(true, "bitwise_right_shift", a, b);
 }
 
-#define X(function, Name) \
-  Tensor function(const Arg& x) { return call(OpId::k##Name, NoAttrs{}, {x}); }
-WICK_UNARY_OPS(X)
+// Euclid's, all elements at once: as many rounds as the slowest needs, so the values are read.
+Tensor gcd(const Arg& a, const Arg& b) {
+  Composite composite("gcd", a.where);
+  auto [x, y] = promoted("gcd", a, b);
+  if (!is_int(x.dtype())) {
+    throw_error("gcd", std::string("needs integers, got ") + dtype_name(x.dtype()), a.where,
+                Code::kTypeMismatch);
+  }
+  Tensor zero = constant(x, 0);
+  x = x + zeros_like(y);  // both of the broadcast shape
+  y = y + zeros_like(x);
+  while (any(ne(y, 0)).item(a.where) != 0) {
+    Tensor rest = call(OpId::kMod, ModAttrs{1}, {x, y});
+    Tensor done = eq(y, 0);
+    x = where(done, x, y);
+    y = where(done, zero, rest);
+  }
+  return abs(x);
+}
+Tensor lcm(const Arg& a, const Arg& b) {
+  Composite composite("lcm", a.where);
+  auto [x, y] = promoted("lcm", a, b);
+  Tensor common = gcd({x, a.where}, {y, b.where});
+  Tensor divisor = where(eq(common, 0), constant(common, 1), common);
+  return abs(call(OpId::kDiv, NoAttrs{}, {x, divisor}) * y);
+}
+
+Tensor multiply(const Arg& a, const Arg& b) { return mul(a, b); }
+Tensor divide(const Arg& a, const Arg& b) { return div(a, b); }
+Tensor true_divide(const Arg& a, const Arg& b) { return div(a, b); }
+Tensor arctan2(const Arg& a, const Arg& b) { return atan2(a, b); }
+Tensor not_equal(const Arg& a, const Arg& b) { return ne(a, b); }
+Tensor less(const Arg& a, const Arg& b) { return lt(a, b); }
+Tensor less_equal(const Arg& a, const Arg& b) { return le(a, b); }
+Tensor greater(const Arg& a, const Arg& b) { return gt(a, b); }
+Tensor greater_equal(const Arg& a, const Arg& b) { return ge(a, b); }
+
+Tensor pow(Scalar a, const Arg& b) { return pow(Arg(scalar_like(b.tensor, a), b.where), b); }
+// Every other function of two beside a C++ number.
+#define X(f)                                                                                \
+  Tensor f(const Arg& a, Scalar b) { return f(a, Arg(scalar_like(a.tensor, b), a.where)); } \
+  Tensor f(Scalar a, const Arg& b) { return f(Arg(scalar_like(b.tensor, a), b.where), b); }
+WICK_BINARY_OPS(X)
 #undef X
 
-Tensor leaky_relu(const Arg& x, double slope) {
-  return call(OpId::kLeakyRelu, LeakyReluAttrs{slope}, {x});
+#define X(op, f)                                                     \
+  Tensor operator op(const Arg& a, const Arg& b) { return f(a, b); } \
+  Tensor operator op(const Arg& a, Scalar b) { return f(a, b); }     \
+  Tensor operator op(Scalar a, const Arg& b) {                       \
+    return f(Arg(scalar_like(b.tensor, a), b.where), b);             \
+  }
+WICK_OPERATORS(X)
+#undef X
+Tensor operator-(const Arg& a) { return neg(a); }
+Tensor operator~(const Arg& a) { return bitwise_not(a); }
+
+Tensor where(const Arg& condition, const Arg& a, const Arg& b) {
+  need_defined("where", {condition, a, b});
+  auto [x, y] = promoted("where", a, b);
+  return call(OpId::kWhere, NoAttrs{}, {condition, {x, a.where}, {y, b.where}});
 }
-Tensor elu(const Arg& x, double alpha) { return call(OpId::kElu, EluAttrs{alpha}, {x}); }
-Tensor gelu(const Arg& x, bool tanh) { return call(OpId::kGelu, GeluAttrs{tanh ? 1 : 0}, {x}); }
-Tensor hardsigmoid(const Arg& x) {
-  return call(OpId::kHardSigmoid, HardSigmoidAttrs{1.0 / 6, 0.5}, {x});
+Tensor where(const Arg& condition, const Arg& a, Scalar b) {
+  return where(condition, a, Arg(scalar_like(a.tensor, b), a.where));
 }
-Tensor clamp(const Arg& x, double min, double max) {
-  return call(OpId::kClip, ClipAttrs{min, max}, {x});
+Tensor where(const Arg& condition, Scalar a, const Arg& b) {
+  return where(condition, Arg(scalar_like(b.tensor, a), b.where), b);
 }
-Tensor relu6(const Arg& x) { return clamp(x, 0, 6); }
-Tensor square(const Arg& x) { return mul(x, x); }
+
+Tensor clamp(const Arg& x, OptScalar min, OptScalar max) {
+  need_defined("clamp", {x});
+  if (!min && !max) throw_error("clamp", "needs a min, a max or both", x.where);
+  if (is_bool(x)) refuse_bool("clamp", "bools have no bounds", x.where);
+  Tensor v = x.tensor;
+  for (const OptScalar& bound : {min, max}) {
+    if (bound && !bound->integral) v = as_float({v, x.where});
+  }
+  ClipAttrs a;
+  if (min) a.min = min->value;
+  if (max) a.max = max->value;
+  return call(OpId::kClip, a, {{v, x.where}});
+}
+Tensor clamp(const Arg& x, const Tensor& min, const Tensor& max) {
+  if (!min.defined() && !max.defined()) throw_error("clamp", "needs a min, a max or both", x.where);
+  Composite composite("clamp", x.where);
+  Tensor v = x.tensor;
+  if (min.defined()) v = maximum(v, min);
+  return max.defined() ? minimum(v, max) : v;
+}
+Tensor clip(const Arg& x, OptScalar min, OptScalar max) { return clamp(x, min, max); }
+Tensor clamp_min(const Arg& x, Scalar min) { return clamp(x, min); }
+Tensor clamp_max(const Arg& x, Scalar max) { return clamp(x, OptScalar(), max); }
+
+// From the nearer end, so that both ends are exact.
+Tensor lerp(const Arg& a, const Arg& b, Scalar weight) {
+  Composite composite("lerp", a.where);
+  auto [x, y] = promoted_floats("lerp", a, b);
+  Tensor step = y - x;
+  return weight.value < 0.5 ? x + step * weight : y - step * (1 - weight.value);
+}
+Tensor lerp(const Arg& a, const Arg& b, const Arg& weight) {
+  Composite composite("lerp", a.where);
+  auto [x, y] = promoted_floats("lerp", a, b);
+  Tensor step = y - x;
+  return where(lt(weight, 0.5), x + step * weight, y - step * (1 - weight));
+}
+Tensor addcmul(const Arg& x, const Arg& a, const Arg& b, Scalar value) {
+  Composite composite("addcmul", x.where);
+  return add(x, mul(a, b), value);
+}
+Tensor addcdiv(const Arg& x, const Arg& a, const Arg& b, Scalar value) {
+  Composite composite("addcdiv", x.where);
+  if (category(a.tensor.dtype()) < 2 && category(b.tensor.dtype()) < 2) {
+    throw_error("addcdiv", "integer division is not supported here: make a or b a float", x.where,
+                Code::kTypeMismatch);
+  }
+  return add(x, div(a, b), value);
+}
+
+Tensor isclose(const Arg& a, const Arg& b, double rtol, double atol, bool equal_nan) {
+  Composite composite("isclose", a.where);
+  need_defined("isclose", {a, b});
+  const Tensor &x = a.tensor, &y = b.tensor;
+  if (x.dtype() != y.dtype()) {
+    throw_error("isclose",
+                std::string("needs two tensors of one dtype, got ") + dtype_name(x.dtype()) +
+                    " and " + dtype_name(y.dtype()),
+                a.where, Code::kTypeMismatch);
+  }
+  if (rtol < 0 || atol < 0) throw_error("isclose", "tolerances must not be negative", a.where);
+  Tensor same = eq(x, y);
+  if (is_float(x.dtype()) && equal_nan) same = logical_or(same, logical_and(ne(x, x), ne(y, y)));
+  if (x.dtype() == DType::kBool || (rtol == 0 && atol == 0)) return same;
+  Tensor p = as_float(x), q = as_float(y);
+  Tensor near = le(abs(p - q), abs(q) * rtol + atol);
+  return logical_or(same, logical_and(near, isfinite(q)));
+}
+bool allclose(const Arg& a, const Arg& b, double rtol, double atol, bool equal_nan) {
+  return all({isclose(a, b, rtol, atol, equal_nan), a.where}).item(a.where) != 0;
+}
+bool equal(const Arg& a, const Arg& b) {
+  need_defined("equal", {a, b});
+  if (a.tensor.dtype() != b.tensor.dtype()) {
+    throw_error("equal",
+                std::string("needs two tensors of one dtype, got ") + dtype_name(a.tensor.dtype()) +
+                    " and " + dtype_name(b.tensor.dtype()),
+                a.where, Code::kTypeMismatch);
+  }
+  if (!(a.tensor.raw_shape() == b.tensor.raw_shape())) return false;
+  return all({eq(a, b), a.where}).item(a.where) != 0;
+}
 
 }  // namespace wick

@@ -1,91 +1,129 @@
-// Elementwise functions: arithmetic, comparison, logic, the unary family.
+// Elementwise arithmetic, comparison, logic and choice. Shapes broadcast like numpy's; dtypes
+// promote like PyTorch's: bool < integer < float, where a 0-dim tensor does not widen one with
+// dimensions of its own category and a C++ number widens none.
 #pragma once
 
 #include "trainer/tensor/ops/common.h"
 
 namespace wick {
 
-// -- arithmetic: numpy broadcasting, PyTorch's dtype promotion
-Tensor add(const Arg& a, const Arg& b);
-Tensor sub(const Arg& a, const Arg& b);
-Tensor mul(const Arg& a, const Arg& b);
-Tensor div(const Arg& a, const Arg& b);  // integers become float32
+#define WICK_DECLARE_BINARY(f)          \
+  Tensor f(const Arg& a, const Arg& b); \
+  Tensor f(const Arg& a, Scalar b);     \
+  Tensor f(Scalar a, const Arg& b);
+
+// -- arithmetic. bool + bool is or, bool * bool is and; subtracting or negating bools is refused
+Tensor add(const Arg& a, const Arg& b, Scalar alpha = 1);  // a + alpha b
+Tensor add(const Arg& a, Scalar b, Scalar alpha = 1);
+Tensor sub(const Arg& a, const Arg& b, Scalar alpha = 1);
+Tensor sub(const Arg& a, Scalar b, Scalar alpha = 1);
+Tensor rsub(const Arg& a, const Arg& b, Scalar alpha = 1);  // b - alpha a
+Tensor rsub(const Arg& a, Scalar b, Scalar alpha = 1);
+// rounding_mode "trunc" or "floor" keeps integers and refuses an integer 0; none makes floats.
+Tensor div(const Arg& a, const Arg& b, const char* rounding_mode);
+Tensor div(const Arg& a, Scalar b, const char* rounding_mode);
 Tensor pow(const Arg& a, const Arg& b);
-Tensor pow(const Arg& a, Scalar b);
-Tensor maximum(const Arg& a, const Arg& b);  // NaN wins, +0 > -0
-Tensor minimum(const Arg& a, const Arg& b);
-Tensor operator+(const Arg& a, const Arg& b);
-Tensor operator-(const Arg& a, const Arg& b);
-Tensor operator*(const Arg& a, const Arg& b);
-Tensor operator/(const Arg& a, const Arg& b);
-Tensor operator+(const Arg& a, Scalar b);
-Tensor operator-(const Arg& a, Scalar b);
-Tensor operator*(const Arg& a, Scalar b);
-Tensor operator/(const Arg& a, Scalar b);
-Tensor operator+(Scalar a, const Arg& b);
-Tensor operator-(Scalar a, const Arg& b);
-Tensor operator*(Scalar a, const Arg& b);
-Tensor operator/(Scalar a, const Arg& b);
-Tensor operator-(const Arg& a);
+Tensor pow(const Arg& a, Scalar b);  // integers refuse a negative one
+Tensor pow(Scalar a, const Arg& b);
+#define WICK_BINARY_OPS(X)                                                      \
+  X(mul)                                                                        \
+  X(div)          /* integers become float32 */                                 \
+  X(floor_divide) /* towards -inf; integers stay integers, and 0 is refused */  \
+  X(remainder)    /* the divisor's sign: Python's % */                          \
+  X(fmod)         /* the dividend's sign: C's */                                \
+  X(float_power)  /* in float64 */                                              \
+  X(maximum)      /* NaN wins, +0 > -0 */                                       \
+  X(minimum)                                                                    \
+  X(fmax) /* a number wins over NaN */                                          \
+  X(fmin)                                                                       \
+  X(atan2) /* the angle of the point (x = b, y = a), in (-pi, pi] */            \
+  X(hypot)                                                                      \
+  X(logaddexp) /* log(e^a + e^b) */                                             \
+  X(logaddexp2)                                                                 \
+  X(xlogy) /* a log b, 0 where a is 0 */                                        \
+  X(copysign)                                                                   \
+  X(heaviside) /* b where a is 0 */                                             \
+  X(ldexp)     /* a 2^b */                                                      \
+  /* comparison: bools. == is spelled eq(): a Tensor is a handle and a value */ \
+  X(eq)                                                                         \
+  X(ne)                                                                         \
+  X(lt)                                                                         \
+  X(le)                                                                         \
+  X(gt)                                                                         \
+  X(ge)                                                                         \
+  /* logic: anything but 0 is true */                                           \
+  X(logical_and)                                                                \
+  X(logical_or)                                                                 \
+  X(logical_xor)                                                                \
+  /* bits of integers; of bools, logic */                                       \
+  X(bitwise_and)                                                                \
+  X(bitwise_or)                                                                 \
+  X(bitwise_xor)                                                                \
+  X(bitwise_left_shift)                                                         \
+  X(bitwise_right_shift)                                                        \
+  X(gcd)                                                                        \
+  X(lcm)                                                                        \
+  /* PyTorch's other names */                                                   \
+  X(multiply)                                                                   \
+  X(divide)                                                                     \
+  X(true_divide)                                                                \
+  X(arctan2)                                                                    \
+  X(not_equal)                                                                  \
+  X(less)                                                                       \
+  X(less_equal)                                                                 \
+  X(greater)                                                                    \
+  X(greater_equal)
+WICK_BINARY_OPS(WICK_DECLARE_BINARY)
+#undef WICK_DECLARE_BINARY
+Tensor subtract(const Arg& a, const Arg& b, Scalar alpha = 1);
+Tensor logical_not(const Arg& a);
+Tensor bitwise_not(const Arg& a);  // integers; bools: not
 
-// -- comparison and logic: bool tensors. == is spelled eq(): Tensor handles are values too.
-Tensor eq(const Arg& a, const Arg& b);
-Tensor ne(const Arg& a, const Arg& b);
-Tensor lt(const Arg& a, const Arg& b);
-Tensor le(const Arg& a, const Arg& b);
-Tensor gt(const Arg& a, const Arg& b);
-Tensor ge(const Arg& a, const Arg& b);
-Tensor eq(const Arg& a, Scalar b);
-Tensor ne(const Arg& a, Scalar b);
-Tensor lt(const Arg& a, Scalar b);
-Tensor le(const Arg& a, Scalar b);
-Tensor gt(const Arg& a, Scalar b);
-Tensor ge(const Arg& a, Scalar b);
-Tensor logical_and(const Arg& a, const Arg& b);
-Tensor logical_or(const Arg& a, const Arg& b);
-Tensor logical_xor(const Arg& a, const Arg& b);
-Tensor logical_not(const Arg& a);                                // other dtypes: not 0 is true
-Tensor where(const Arg& condition, const Arg& a, const Arg& b);  // a bool and two; all broadcast
-
-// -- elementwise: x's shape and dtype. Floats; relu, erf, neg, abs, sign, clamp take integers too
-#define WICK_UNARY_OPS(X)   \
-  X(relu, Relu)             \
-  X(sigmoid, Sigmoid)       \
-  X(tanh, Tanh)             \
-  X(silu, Silu)             \
-  X(hardswish, HardSwish)   \
-  X(softplus, Softplus)     \
-  X(exp, Exp)               \
-  X(log, Log)               \
-  X(sqrt, Sqrt)             \
-  X(reciprocal, Reciprocal) \
-  X(erf, Erf)               \
-  X(sin, Sin)               \
-  X(cos, Cos)               \
-  X(tan, Tan)               \
-  X(asin, Asin)             \
-  X(acos, Acos)             \
-  X(atan, Atan)             \
-  X(sinh, Sinh)             \
-  X(cosh, Cosh)             \
-  X(asinh, Asinh)           \
-  X(acosh, Acosh)           \
-  X(atanh, Atanh)           \
-  X(neg, Neg)               \
-  X(abs, Abs)               \
-  X(floor, Floor)           \
-  X(ceil, Ceil)             \
-  X(round, Round)           \
-  X(sign, Sign)
-#define X(function, Name) Tensor function(const Arg& x);
-WICK_UNARY_OPS(X)
+#define WICK_OPERATORS(X)   \
+  X(+, add)                 \
+  X(-, sub)                 \
+  X(*, mul)                 \
+  X(/, div)                 \
+  X(%, remainder)           \
+  X(&, bitwise_and)         \
+  X(|, bitwise_or)          \
+  X(^, bitwise_xor)         \
+  X(<<, bitwise_left_shift) \
+  X(>>, bitwise_right_shift)
+#define X(op, f)                                  \
+  Tensor operator op(const Arg& a, const Arg& b); \
+  Tensor operator op(const Arg& a, Scalar b);     \
+  Tensor operator op(Scalar a, const Arg& b);
+WICK_OPERATORS(X)
 #undef X
-Tensor leaky_relu(const Arg& x, double negative_slope = 0.01);
-Tensor elu(const Arg& x, double alpha = 1.0);
-Tensor gelu(const Arg& x, bool tanh_approximation = false);
-Tensor hardsigmoid(const Arg& x);
-Tensor relu6(const Arg& x);
-Tensor clamp(const Arg& x, double min, double max);
-Tensor square(const Arg& x);
+Tensor operator-(const Arg& a);
+Tensor operator~(const Arg& a);
+
+// -- choice
+Tensor where(const Arg& condition, const Arg& a, const Arg& b);  // condition: bool
+Tensor where(const Arg& condition, const Arg& a, Scalar b);
+Tensor where(const Arg& condition, Scalar a, const Arg& b);
+// Either bound may be absent, not both. Integers beside a float bound become floats; NaN stays.
+Tensor clamp(const Arg& x, OptScalar min, OptScalar max = {});
+Tensor clamp(const Arg& x, const Tensor& min, const Tensor& max = Tensor());
+Tensor clip(const Arg& x, OptScalar min, OptScalar max = {});
+Tensor clamp_min(const Arg& x, Scalar min);
+Tensor clamp_max(const Arg& x, Scalar max);
+
+// -- combinations
+Tensor lerp(const Arg& a, const Arg& b, Scalar weight);  // a + weight (b - a)
+Tensor lerp(const Arg& a, const Arg& b, const Arg& weight);
+Tensor addcmul(const Arg& x, const Arg& a, const Arg& b, Scalar value = 1);  // x + value a b
+Tensor addcdiv(const Arg& x, const Arg& a, const Arg& b, Scalar value = 1);  // x + value a / b
+
+// -- nearness: |a - b| <= atol + rtol |b|
+Tensor isclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8,
+               bool equal_nan = false);
+bool allclose(const Arg& a, const Arg& b, double rtol = 1e-5, double atol = 1e-8,
+              bool equal_nan = false);
+bool equal(const Arg& a, const Arg& b);  // shapes and values; dtypes must be one
 
 }  // namespace wick
+
+#include "trainer/tensor/ops/activation.h"
+#include "trainer/tensor/ops/unary.h"

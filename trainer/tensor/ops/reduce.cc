@@ -1,52 +1,227 @@
-#include "trainer/tensor/internal.h"
-#include "trainer/tensor/ops.h"
+#include "trainer/tensor/ops/reduce.h"
+
+#include <cmath>
+
+#include "trainer/tensor/ops/pointwise.h"
 
 namespace wick {
+
+using namespace pointwise;  // NOLINT: what these files share
+
 namespace {
 
-Tensor reduce(OpId op, const Arg& x, Dims dims, bool keepdim) {
+ReduceAttrs reduce_attrs(const char* name, const Arg& x, Dims dims, bool keepdim) {
+  need_defined(name, {x});
   ReduceAttrs a;
-  for (int64_t i = 0; i < dims.count; ++i) {
-    dims.values[i] = wrap_dim(display_name(op).c_str(), dims[i], x.tensor.rank(), x.where);
+  const int rank = x.tensor.rank();
+  bool seen[kMaxRank] = {};
+  for (int64_t d : dims.span()) {
+    if (rank == 0 && (d == 0 || d == -1)) continue;  // a number is its own only element
+    int at = wrap_dim(name, d, rank, x.where);
+    if (seen[at]) {
+      throw_error(name, "dimension " + std::to_string(at) + " is listed twice", x.where);
+    }
+    seen[at] = true;
+    a.axes.values[a.axes.count++] = at;
   }
-  a.axes = dims;
   a.keepdims = keepdim ? 1 : 0;
+  return a;
+}
+Tensor reduce(OpId op, const char* name, const Arg& x, Dims dims, bool keepdim) {
+  return call(op, reduce_attrs(name, x, dims, keepdim), {x});
+}
+
+// Elements that make one of the result.
+int64_t reduced(const Arg& x, const ReduceAttrs& a) {
+  int64_t n = 1;
+  const Shape& s = x.tensor.raw_shape();
+  if (a.axes.empty()) return numel(s);
+  for (int64_t d : a.axes.span()) n *= s[static_cast<int>(d)];
+  return n;
+}
+
+Tensor extremum(OpId op, const char* name, const Arg& x, Dims dims, bool keepdim) {
+  ReduceAttrs a = reduce_attrs(name, x, dims, keepdim);
+  const Shape& s = x.tensor.raw_shape();
+  for (int d = 0; d < s.rank(); ++d) {
+    bool taken = a.axes.empty();
+    for (int64_t axis : a.axes.span()) taken = taken || axis == d;
+    if (taken && s[d] == 0) {
+      throw_error(name,
+                  "dimension " + std::to_string(d) + " of " + to_text(s).text +
+                      " is empty: it has no extremum",
+                  x.where, Code::kShapeMismatch);
+    }
+  }
   return call(op, a, {x});
+}
+
+// Integers and bools accumulate in int64.
+Tensor wide(const Arg& x, OptDType dtype) {
+  DType t = x.tensor.dtype();
+  if (dtype) return x.tensor.to(*dtype, x.where);
+  return is_float(t) ? x.tensor : x.tensor.to(DType::kI64, x.where);
+}
+void need_float(const char* name, const Arg& x, const char* hint) {
+  if (is_float(x.tensor.dtype())) return;
+  throw_error(
+      name,
+      std::string("needs a floating-point tensor, got ") + dtype_name(x.tensor.dtype()) + hint,
+      x.where, Code::kTypeMismatch);
+}
+// The dims without those that keepdim has kept.
+Tensor drop(const Tensor& kept, const ReduceAttrs& a) {
+  AxesAttrs axes;
+  axes.axes = a.axes;
+  if (a.axes.empty()) {
+    for (int i = 0; i < kept.rank(); ++i) axes.axes.values[axes.axes.count++] = i;
+  }
+  return axes.axes.empty() ? kept : call(OpId::kSqueeze, axes, {kept});
 }
 
 }  // namespace
 
-Tensor sum(const Arg& x, Dims dims, bool keepdim) {
-  // PyTorch sums integers in int64.
-  DType t = x.tensor.dtype();
-  if (is_float(t) || t == DType::kI64) return reduce(OpId::kReduceSum, x, dims, keepdim);
-  return reduce(OpId::kReduceSum, {x.tensor.to(DType::kI64, x.where), x.where}, dims, keepdim);
+Tensor sum(const Arg& x, Dims dims, bool keepdim, OptDType dtype) {
+  need_defined("sum", {x});
+  return reduce(OpId::kReduceSum, "sum", {wide(x, dtype), x.where}, dims, keepdim);
 }
-Tensor mean(const Arg& x, Dims dims, bool keepdim) {
-  if (!is_float(x.tensor.dtype())) {
-    throw_error("mean",
-                std::string("needs a floating-point tensor, got ") + dtype_name(x.tensor.dtype()),
-                x.where, Code::kTypeMismatch);
-  }
-  return reduce(OpId::kReduceMean, x, dims, keepdim);
+Tensor prod(const Arg& x, Dims dims, bool keepdim, OptDType dtype) {
+  need_defined("prod", {x});
+  return reduce(OpId::kReduceProd, "prod", {wide(x, dtype), x.where}, dims, keepdim);
 }
+Tensor mean(const Arg& x, Dims dims, bool keepdim, OptDType dtype) {
+  need_defined("mean", {x});
+  Tensor v = dtype ? x.tensor.to(*dtype, x.where) : x.tensor;
+  need_float("mean", {v, x.where}, ": give a dtype, mean(x, dims, keepdim, DType::kF32)");
+  return reduce(OpId::kReduceMean, "mean", {v, x.where}, dims, keepdim);
+}
+Tensor nansum(const Arg& x, Dims dims, bool keepdim) {
+  if (!is_float(x.tensor.dtype())) return sum(x, dims, keepdim);
+  Composite composite("nansum", x.where);
+  return sum(where(isnan(x), constant(x.tensor, 0), x), dims, keepdim);
+}
+Tensor nanmean(const Arg& x, Dims dims, bool keepdim) {
+  need_float("nanmean", x, "");
+  Composite composite("nanmean", x.where);
+  Tensor counted = sum(eq(x, x).to(x.tensor.dtype()), dims, keepdim);
+  return nansum(x, dims, keepdim) / counted;
+}
+
+std::pair<Tensor, Tensor> var_mean(const Arg& x, Dims dims, int64_t correction, bool keepdim) {
+  need_float("var", x, "");
+  Composite composite("var", x.where);
+  ReduceAttrs a = reduce_attrs("var", x, dims, true);
+  const int64_t n = reduced(x, a);
+  Tensor center = call(OpId::kReduceMean, a, {x});
+  Tensor off = x.tensor - center;
+  Tensor spread = call(OpId::kReduceSum, a, {off * off}) /
+                  static_cast<double>(n > correction ? n - correction : 0);
+  if (keepdim) return {spread, center};
+  return {drop(spread, a), drop(center, a)};
+}
+Tensor var(const Arg& x, Dims dims, int64_t correction, bool keepdim) {
+  return var_mean(x, dims, correction, keepdim).first;
+}
+std::pair<Tensor, Tensor> std_mean(const Arg& x, Dims dims, int64_t correction, bool keepdim) {
+  auto [v, m] = var_mean(x, dims, correction, keepdim);
+  return {sqrt({v, x.where}), m};
+}
+Tensor std(const Arg& x, Dims dims, int64_t correction, bool keepdim) {
+  return std_mean(x, dims, correction, keepdim).first;
+}
+
 Tensor amax(const Arg& x, Dims dims, bool keepdim) {
-  return reduce(OpId::kReduceMax, x, dims, keepdim);
+  return extremum(OpId::kReduceMax, "amax", x, dims, keepdim);
 }
 Tensor amin(const Arg& x, Dims dims, bool keepdim) {
-  return reduce(OpId::kReduceMin, x, dims, keepdim);
+  return extremum(OpId::kReduceMin, "amin", x, dims, keepdim);
 }
-Tensor prod(const Arg& x, Dims dims, bool keepdim) {
-  return reduce(OpId::kReduceProd, x, dims, keepdim);
+std::pair<Tensor, Tensor> aminmax(const Arg& x, Dims dims, bool keepdim) {
+  return {amin(x, dims, keepdim), amax(x, dims, keepdim)};
 }
-Tensor max(const Arg& x) { return amax(x); }
-Tensor min(const Arg& x) { return amin(x); }
+Tensor max(const Arg& x) { return extremum(OpId::kReduceMax, "max", x, {}, false); }
+Tensor min(const Arg& x) { return extremum(OpId::kReduceMin, "min", x, {}, false); }
+
+static std::pair<Tensor, Tensor> extremum_at(const char* name, const Arg& x, int64_t dim,
+                                             bool keepdim, Tensor (*find)(const Arg&, int, bool)) {
+  Composite composite(name, x.where);
+  need_defined(name, {x});
+  if (x.tensor.rank() == 0) {
+    wrap_dim(name, dim, 1, x.where);
+    return {x.tensor.clone(), zeros({}, DType::kI64)};
+  }
+  int d = wrap_dim(name, dim, x.tensor.rank(), x.where);
+  Tensor v = is_bool(x) ? x.tensor.to(DType::kU8) : x.tensor;
+  Tensor index = find(v, d, true);
+  Tensor values = call(OpId::kGatherElements, AxisAttrs{d}, {x.tensor, index});
+  if (keepdim) return {values, index};
+  AxesAttrs axes{{d}};
+  return {call(OpId::kSqueeze, axes, {values}), call(OpId::kSqueeze, axes, {index})};
+}
+std::pair<Tensor, Tensor> max(const Arg& x, int64_t dim, bool keepdim) {
+  return extremum_at("max", x, dim, keepdim, argmax);
+}
+std::pair<Tensor, Tensor> min(const Arg& x, int64_t dim, bool keepdim) {
+  return extremum_at("min", x, dim, keepdim, argmin);
+}
 
 Tensor argmax(const Arg& x, int dim, bool keepdim) {
   return call(OpId::kArgMax, ArgAttrs{dim, keepdim ? 1 : 0, 0}, {x});
 }
 Tensor argmin(const Arg& x, int dim, bool keepdim) {
   return call(OpId::kArgMin, ArgAttrs{dim, keepdim ? 1 : 0, 0}, {x});
+}
+
+// Of 0 and 1 in uint8: an empty product of truths is true, an empty sum false.
+static Tensor truth(OpId op, const char* name, const Arg& x, Dims dims, bool keepdim) {
+  need_defined(name, {x});
+  Composite composite(name, x.where);
+  DType out = x.tensor.dtype() == DType::kU8 ? DType::kU8 : DType::kBool;
+  ReduceAttrs a = reduce_attrs(name, x, dims, keepdim);
+  if (reduced(x, a) == 0) {
+    Tensor none = sum(x.tensor.to(DType::kI64), dims, keepdim);
+    return (op == OpId::kReduceMin ? eq(none, 0) : ne(none, 0)).to(out);
+  }
+  return call(op, a, {x.tensor.to(DType::kBool)}).to(out);
+}
+Tensor all(const Arg& x, Dims dims, bool keepdim) {
+  return truth(OpId::kReduceMin, "all", x, dims, keepdim);
+}
+Tensor any(const Arg& x, Dims dims, bool keepdim) {
+  return truth(OpId::kReduceMax, "any", x, dims, keepdim);
+}
+Tensor count_nonzero(const Arg& x, Dims dims) {
+  Composite composite("count_nonzero", x.where);
+  return sum(ne(x, 0), dims);
+}
+
+// The largest element is taken out first, so that no exponential overflows.
+Tensor logsumexp(const Arg& x, Dims dims, bool keepdim) {
+  Composite composite("logsumexp", x.where);
+  need_defined("logsumexp", {x});
+  Tensor v = as_float(x);
+  ReduceAttrs a = reduce_attrs("logsumexp", x, dims, true);
+  if (reduced(x, a) == 0) return log(sum(exp(v), dims, keepdim));
+  Tensor top = call(OpId::kReduceMax, a, {v.detach()});
+  top = where(isinf(top), constant(top, 0), top);
+  Tensor result = log(call(OpId::kReduceSum, a, {exp(v - top)})) + top;
+  return keepdim ? result : drop(result, a);
+}
+
+Tensor norm(const Arg& x, double p, Dims dims, bool keepdim) {
+  need_float("norm", x, "");
+  Composite composite("norm", x.where);
+  const Tensor& v = x.tensor;
+  if (p == 0) return sum(ne(v, 0).to(v.dtype()), dims, keepdim);
+  if (p == INFINITY) return amax(abs(v), dims, keepdim);
+  if (p == -INFINITY) return amin(abs(v), dims, keepdim);
+  if (p == 1) return sum(abs(v), dims, keepdim);
+  // The root has no slope at 0: a norm of 0 is a constant there.
+  Tensor total = sum(p == 2 ? v * v : pow(abs(v), p), dims, keepdim);
+  Tensor zero = eq(total, 0);
+  Tensor safe = where(zero, constant(total, 1), total);
+  Tensor root = p == 2 ? sqrt(safe) : pow(safe, 1 / p);
+  return where(zero, constant(total, p > 0 ? 0.0 : INFINITY), root);
 }
 
 }  // namespace wick

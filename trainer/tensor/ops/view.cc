@@ -33,10 +33,9 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
     const TensorView& v = x.tensor.raw();
     std::vector<int64_t> order;
     for (int i = 0; i < v.rank(); ++i) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) {
-                       return v.strides[static_cast<int>(a)] > v.strides[static_cast<int>(b)];
-                     });
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return v.strides[static_cast<int>(a)] > v.strides[static_cast<int>(b)];
+    });
     whole = permute(x, Shape(Span<const int64_t>(order.data(), order.size())));
     if (!whole.is_contiguous()) {
       throw_error(name, "the tensor's memory is not in one piece: call contiguous() first",
@@ -74,15 +73,17 @@ std::vector<Tensor> split_at(const Arg& x, const std::vector<int64_t>& ends, int
 template <class How>
 std::vector<Tensor> split_dim(const char* name, const Arg& x, const How& how, int dim, int rank) {
   if (x.tensor.rank() < rank) {
-    throw_error(name, "needs rank " + std::to_string(rank) + " or more, got " +
-                          to_text(x.tensor.raw_shape()).text,
+    throw_error(name,
+                "needs rank " + std::to_string(rank) + " or more, got " +
+                    to_text(x.tensor.raw_shape()).text,
                 x.where, Code::kShapeMismatch);
   }
   if constexpr (std::is_same_v<How, int64_t>) {
     if (how < 1 || x.tensor.raw_shape()[dim] % how != 0) {
-      throw_error(name, std::string("dimension ") + std::to_string(dim) + " of " +
-                            to_text(x.tensor.raw_shape()).text + " does not divide into " +
-                            std::to_string(how) + " parts",
+      throw_error(name,
+                  std::string("dimension ") + std::to_string(dim) + " of " +
+                      to_text(x.tensor.raw_shape()).text + " does not divide into " +
+                      std::to_string(how) + " parts",
                   x.where, Code::kShapeMismatch);
     }
   }
@@ -103,8 +104,8 @@ Tensor as_strided(const Arg& x, const Shape& size, const Shape& stride, int64_t 
 }
 
 Tensor unfold(const Arg& x, int dim, int64_t size, int64_t step) {
-  if (x.tensor.rank() == 0) return unfold({x.tensor.unsqueeze(0, x.where), x.where}, 0, size, step)
-                                       .select(0, 0, x.where);
+  if (x.tensor.rank() == 0)
+    return unfold({x.tensor.unsqueeze(0, x.where), x.where}, 0, size, step).select(0, 0, x.where);
   int d = dim_of("unfold", x, dim);
   int64_t n = x.tensor.raw_shape()[d];
   if (size < 0 || size > n || step < 1) {
@@ -127,7 +128,8 @@ Tensor diagonal(const Arg& x, int64_t offset, int dim1, int dim2) {
   if (a == b) throw_error("diagonal", "dim1 and dim2 are the same dimension", x.where);
   const Shape& shape = x.tensor.raw_shape();
   Shape steps = strides_of(x.tensor), sizes, strides;
-  int64_t rows = shape[a] + std::min<int64_t>(offset, 0), columns = shape[b] - std::max<int64_t>(offset, 0);
+  int64_t rows = shape[a] + std::min<int64_t>(offset, 0),
+          columns = shape[b] - std::max<int64_t>(offset, 0);
   int64_t n = std::max<int64_t>(0, std::min(rows, columns));
   for (int i = 0; i < shape.rank(); ++i) {
     if (i == a || i == b) continue;
@@ -161,7 +163,8 @@ Tensor permute(const Arg& x, const Shape& axes) {
                 x.where);
   }
   if (rank == 0) return x.tensor;
-  for (int64_t axis : axes) a.perm.values[a.perm.count++] = wrap_dim("permute", axis, rank, x.where);
+  for (int64_t axis : axes)
+    a.perm.values[a.perm.count++] = wrap_dim("permute", axis, rank, x.where);
   return call(OpId::kTranspose, a, {x});
 }
 Tensor transpose(const Arg& x, int dim0, int dim1) {
@@ -186,7 +189,8 @@ Tensor movedim(const Arg& x, const Shape& from, const Shape& to) {
   bool moved[kMaxRank] = {};
   std::fill(at, at + kMaxRank, -1);
   for (int i = 0; i < from.rank(); ++i) {
-    int f = wrap_dim("movedim", from[i], rank, x.where), p = wrap_dim("movedim", to[i], rank, x.where);
+    int f = wrap_dim("movedim", from[i], rank, x.where),
+        p = wrap_dim("movedim", to[i], rank, x.where);
     if (moved[f] || at[p] != -1) throw_error("movedim", "a dimension is given twice", x.where);
     moved[f] = true;
     at[p] = f;

@@ -35,7 +35,7 @@ Tensor moveaxis(const Arg& x, const Shape& from, const Shape& to);
 Tensor narrow(const Arg& x, int dim, int64_t start, int64_t length);
 Tensor select(const Arg& x, int dim, int64_t index);
 Tensor squeeze(const Arg& x);
-Tensor squeeze(const Arg& x, int dim);  // as it is where dim is not 1
+Tensor squeeze(const Arg& x, int dim);            // as it is where dim is not 1
 Tensor squeeze(const Arg& x, const Shape& dims);  // those of them that are 1
 Tensor unsqueeze(const Arg& x, int dim);
 Tensor flatten(const Arg& x, int start_dim = 0, int end_dim = -1);

@@ -1,0 +1,51 @@
+// The loop of an op on two tensors, element by element, with broadcasting.
+#pragma once
+
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/reference/rows.h"
+
+namespace wick::reference {
+
+// f(z, x, y) for each element; steps of 0 and 1 get loops of their own.
+template <class X, class Y, class Z, class Fn>
+Status zip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, Fn f) {
+  const X* x = in[0].as<X>();
+  const Y* y = in[1].as<Y>();
+  Z* z = out[0].as<Z>();
+  ElementLoop<2> loop(out[0], in.data());
+  const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const X* px = x + offset[0];
+    const Y* py = y + offset[1];
+    Z* pz = z + at;
+    if (sx == 1 && sy == 1) {
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i], py[i]);
+    } else if (sx == 1 && sy == 0) {
+      const Y v = py[0];
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i], v);
+    } else {
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i * sx], py[i * sy]);
+    }
+  });
+  return {};
+}
+
+template <class Op, class T>
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  return zip<T, T, T>(ctx, in, out, [](T x, T y) {
+    return static_cast<T>(Op::f(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
+  });
+}
+template <class Op, class T>
+Status run_compare(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void*) {
+  return zip<T, T, bool>(ctx, in, out, [](T x, T y) {
+    return Op::f(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y));
+  });
+}
+
+// Integers wrap: the arithmetic is done unsigned, at least 32 bits wide.
+template <class T>
+using Wide = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int32_t, T>>;
+
+}  // namespace wick::reference

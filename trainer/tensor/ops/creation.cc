@@ -1,0 +1,103 @@
+#include "trainer/tensor/ops/creation.h"
+
+#include <cmath>
+
+#include "trainer/tensor/ops/pointwise.h"
+
+namespace wick {
+namespace detail {
+
+Tensor nested(const void* data, const Levels& levels, DType dtype, const Where& where) {
+  Shape shape;
+  for (int i = 0; i < levels.used; ++i) shape.push_back(levels.size[i] < 0 ? 0 : levels.size[i]);
+  return from_blob(data, shape, dtype, where);
+}
+void ragged(const Where& where) {
+  throw_error("tensor", "lists of one level differ in length", where, Code::kShapeMismatch);
+}
+
+}  // namespace detail
+
+namespace {
+
+// In float64 first, so that every dtype rounds once.
+Tensor filled(int64_t n, DType dtype, const Where& where, double (*f)(int64_t, const double*),
+              const double* with) {
+  Tensor t = empty({n}, DType::kF64, where);
+  for (int64_t i = 0; i < n; ++i) t.raw().as<double>()[i] = f(i, with);
+  NoGrad guard;
+  TracerScope untraced(nullptr);
+  return t.to(dtype, where);
+}
+void need_steps(const char* name, int64_t steps, const Where& where) {
+  if (steps < 0) throw_error(name, "needs steps >= 0, got " + std::to_string(steps), where);
+}
+// From the nearer end: both are exact.
+double on_line(int64_t i, const double* w) {
+  double start = w[0], end = w[1], steps = w[2];
+  if (steps == 1) return start;
+  double step = (end - start) / (steps - 1), at = static_cast<double>(i);
+  return at < steps / 2 ? start + step * at : end - step * (steps - 1 - at);
+}
+
+}  // namespace
+
+Tensor tensor(std::initializer_list<bool> values, Where where) {
+  return from_blob(values.begin(), Shape{static_cast<int64_t>(values.size())}, DType::kBool, where);
+}
+Tensor scalar_tensor(Scalar value, DType dtype, Where where) {
+  return full({}, value, dtype, where);
+}
+
+Tensor zeros_like(const Tensor& t, DType dtype) { return zeros(t.raw_shape(), dtype); }
+Tensor ones_like(const Tensor& t, DType dtype) { return ones(t.raw_shape(), dtype); }
+Tensor empty_like(const Tensor& t, DType dtype) { return empty(t.raw_shape(), dtype); }
+Tensor full_like(const Tensor& t, Scalar value, DType dtype) {
+  return full(t.raw_shape(), value, dtype);
+}
+
+Tensor arange_float(double start, double end, double step, DType dtype, const Where& where) {
+  double n = std::ceil((end - start) / step);
+  if (step == 0 || !std::isfinite(n)) {
+    throw_error("arange", "needs finite bounds and a step that is not 0", where);
+  }
+  if (n < 0) throw_error("arange", "the bounds do not agree with the sign of the step", where);
+  double with[] = {start, step};
+  return filled(
+      static_cast<int64_t>(n), dtype, where,
+      [](int64_t i, const double* w) { return w[0] + static_cast<double>(i) * w[1]; }, with);
+}
+Tensor linspace(double start, double end, int64_t steps, DType dtype, Where where) {
+  need_steps("linspace", steps, where);
+  double with[] = {start, end, static_cast<double>(steps)};
+  return filled(steps, dtype, where, on_line, with);
+}
+Tensor logspace(double start, double end, int64_t steps, double base, DType dtype, Where where) {
+  need_steps("logspace", steps, where);
+  double with[] = {start, end, static_cast<double>(steps), base};
+  return filled(
+      steps, dtype, where, [](int64_t i, const double* w) { return std::pow(w[3], on_line(i, w)); },
+      with);
+}
+
+Tensor tri(int64_t n, int64_t m, int64_t k, DType dtype, Where where) {
+  if (n < 0 || m < 0) throw_error("tri", "needs sizes >= 0", where);
+  Tensor t = zeros({n, m}, DType::kBool, where);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < m && j <= i + k; ++j) t.raw().as<bool>()[i * m + j] = true;
+  }
+  NoGrad guard;
+  TracerScope untraced(nullptr);
+  return t.to(dtype, where);
+}
+Tensor eye(int64_t n, int64_t m, DType dtype, Where where) {
+  if (n < 0 || m < 0) throw_error("eye", "needs sizes >= 0", where);
+  Tensor t = zeros({n, m}, DType::kBool, where);
+  for (int64_t i = 0; i < n && i < m; ++i) t.raw().as<bool>()[i * (m + 1)] = true;
+  NoGrad guard;
+  TracerScope untraced(nullptr);
+  return t.to(dtype, where);
+}
+Tensor identity(int64_t n, DType dtype, Where where) { return eye(n, n, dtype, where); }
+
+}  // namespace wick

@@ -1,0 +1,90 @@
+// Making tensors beyond tensor.h's zeros, ones, full and arange.
+#pragma once
+
+#include "trainer/tensor/ops/common.h"
+
+namespace wick {
+
+// -- nested braces to four levels, one number, bools: tensor({{{1., 2.}}}), tensor(3),
+// tensor({true})
+namespace detail {
+// What braces say of sizes: one number a level, that of its first list.
+struct Levels {
+  int64_t size[4] = {-1, -1, -1, -1};
+  int used = 0;
+};
+Tensor nested(const void* data, const Levels& levels, DType dtype, const Where& where);
+[[noreturn]] void ragged(const Where& where);
+
+template <class T>
+void gather(T v, int, Levels*, std::vector<T>* out, const Where&) {
+  out->push_back(v);
+}
+template <class T, class L>
+void gather(const std::initializer_list<L>& list, int depth, Levels* levels, std::vector<T>* out,
+            const Where& where) {
+  const auto n = static_cast<int64_t>(list.size());
+  if (levels->size[depth] < 0) levels->size[depth] = n;
+  if (levels->size[depth] != n) ragged(where);
+  for (const L& each : list) gather<T>(each, depth + 1, levels, out, where);
+}
+template <class T, class L>
+Tensor from_lists(const L& lists, int rank, const Where& where) {
+  Levels levels;
+  levels.used = rank;
+  std::vector<T> values;
+  gather<T>(lists, 0, &levels, &values, where);
+  return nested(values.data(), levels, dtype_of<T>, where);
+}
+template <class T>
+using Lists3 = std::initializer_list<std::initializer_list<std::initializer_list<T>>>;
+}  // namespace detail
+
+template <class T>
+Tensor tensor(detail::Lists3<T> values, Where where = Where::current()) {
+  return detail::from_lists<T>(values, 3, where);
+}
+template <class T>
+Tensor tensor(std::initializer_list<detail::Lists3<T>> values, Where where = Where::current()) {
+  return detail::from_lists<T>(values, 4, where);
+}
+Tensor tensor(std::initializer_list<bool> values, Where where = Where::current());
+// 0-dim, of the number's own dtype.
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor tensor(T value, Where where = Where::current()) {
+  return full({}, value, dtype_of<T>, where);
+}
+Tensor scalar_tensor(Scalar value, DType dtype = DType::kF32, Where where = Where::current());
+
+// -- like another tensor, of another dtype
+Tensor zeros_like(const Tensor& t, DType dtype);
+Tensor ones_like(const Tensor& t, DType dtype);
+Tensor empty_like(const Tensor& t, DType dtype);
+Tensor full_like(const Tensor& t, Scalar value, DType dtype);
+
+// -- ranges. A float among the arguments makes float32: arange(1, 5, .5)
+Tensor arange_float(double start, double end, double step, DType dtype, const Where& where);
+template <class A, class B, class C = int>
+  requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&
+           (std::is_floating_point_v<A> || std::is_floating_point_v<B> ||
+            std::is_floating_point_v<C>))
+Tensor arange(A start, B end, C step = 1, DType dtype = DType::kF32,
+              Where where = Where::current()) {
+  return arange_float(static_cast<double>(start), static_cast<double>(end),
+                      static_cast<double>(step), dtype, where);
+}
+// `steps` numbers from start to end, both included; one step: start alone.
+Tensor linspace(double start, double end, int64_t steps, DType dtype = DType::kF32,
+                Where where = Where::current());
+Tensor logspace(double start, double end, int64_t steps, double base = 10,
+                DType dtype = DType::kF32, Where where = Where::current());
+
+// -- matrices
+Tensor eye(int64_t n, int64_t m, DType dtype = DType::kF32, Where where = Where::current());
+Tensor identity(int64_t n, DType dtype = DType::kF32, Where where = Where::current());
+// Ones on and below diagonal k.
+Tensor tri(int64_t n, int64_t m, int64_t k = 0, DType dtype = DType::kF32,
+           Where where = Where::current());
+
+}  // namespace wick

@@ -1,0 +1,43 @@
+// In-place forms of the elementwise functions, name_(x, ...): the result goes into x's own bytes
+// (trainer/tensor/inplace.h has the rules), and x is returned. The same as methods: x.relu_().
+#pragma once
+
+#include "trainer/tensor/ops/common.h"
+
+namespace wick {
+
+// clang-format off
+#define WICK_OR(...) = __VA_ARGS__
+#define WICK_INPLACE(name, arguments, ...) \
+  const Tensor& name##_(const Arg& x __VA_OPT__(,) __VA_ARGS__);
+#include "trainer/tensor/methods.def"
+#undef WICK_OR
+#undef WICK_INPLACE
+// clang-format on
+const Tensor& add_(const Arg& x, const Arg& other, Scalar alpha = 1);
+const Tensor& add_(const Arg& x, Scalar other);
+const Tensor& sub_(const Arg& x, const Arg& other, Scalar alpha = 1);
+const Tensor& sub_(const Arg& x, Scalar other);
+const Tensor& mul_(const Arg& x, const Arg& other);
+const Tensor& mul_(const Arg& x, Scalar other);
+const Tensor& div_(const Arg& x, const Arg& other);
+const Tensor& div_(const Arg& x, Scalar other);
+const Tensor& fill_(const Arg& x, Scalar value);
+const Tensor& zero_(const Arg& x);
+
+#define X(op, f)                                         \
+  const Tensor& operator op(const Arg& x, const Arg& b); \
+  const Tensor& operator op(const Arg& x, Scalar b);
+X(+=, add_)
+X(-=, sub_)
+X(*=, mul_)
+X(/=, div_)
+X(%=, remainder_)
+X(&=, bitwise_and_)
+X(|=, bitwise_or_)
+X(^=, bitwise_xor_)
+X(<<=, bitwise_left_shift_)
+X(>>=, bitwise_right_shift_)
+#undef X
+
+}  // namespace wick

@@ -1,0 +1,93 @@
+#include "trainer/tensor/ops/out.h"
+
+#include "runtime/ops/rule.h"
+#include "trainer/tensor/inplace.h"
+#include "trainer/tensor/ops/pointwise.h"
+
+namespace wick {
+
+using namespace pointwise;  // NOLINT: what these files share
+
+namespace {
+
+void check_out(const char* name, const Arg& out, std::initializer_list<Arg> in) {
+  need_defined(name, {out});
+  need_defined(name, in);
+  bool wants = out.tensor.requires_grad();
+  for (const Arg& a : in) wants = wants || a.tensor.requires_grad();
+  if (wants && grad_enabled()) {
+    throw_error(name,
+                "a result written to out is not recorded, and one of the tensors requires grad: "
+                "use NoGrad, detach(), or the form without out",
+                out.where);
+  }
+}
+
+// The kernel writes out's bytes itself where it may; else whole() makes the result and it is
+// copied.
+template <class Whole>
+const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
+                   std::initializer_list<Arg> in, const Whole& whole) {
+  check_out(name, out, in);
+  const Tensor& t = out.tensor;
+  bool direct = active_tracer() == nullptr && t.is_contiguous();
+  for (const Arg& a : in) {
+    direct = direct && a.tensor.dtype() == in.begin()->tensor.dtype() &&
+             a.tensor.impl()->storage != t.impl()->storage;
+  }
+  if (direct) {
+    ValueInfo<int64_t> info[2], result;
+    TensorView views[2];
+    size_t n = 0;
+    for (const Arg& a : in) {
+      views[n] = a.tensor.raw();
+      info[n].dtype = views[n].dtype;
+      info[n].shape = views[n].shape;
+      ++n;
+    }
+    RuleCtx<int64_t> ctx{op, attrs, {info, n}, {&result, 1}};
+    // What the rule refuses (integers for a float function ...) the function itself may convert.
+    if (infer_shapes(ctx).ok() && result.dtype == t.dtype() && result.shape == t.raw_shape()) {
+      check_writable(name, t, out.where);
+      TensorView target[1] = {t.raw()};
+      run_kernel(op, attrs, {views, n}, target, out.where);
+      t.storage().bump_version(name, out.where);
+      return t;
+    }
+  }
+  Tensor result = whole();
+  if (!(result.raw_shape() == t.raw_shape())) {
+    throw_error(name,
+                std::string("the result is ") + to_text(result.raw_shape()).text + ", out is " +
+                    to_text(t.raw_shape()).text + ": out must have the result's shape",
+                out.where, Code::kShapeMismatch);
+  }
+  return write_result(name, out, result);
+}
+
+}  // namespace
+
+#define X(f, Name)                                                                  \
+  const Tensor& f##_out(const Arg& out, const Arg& x) {                             \
+    return into(#f "_out", OpId::k##Name, nullptr, out, {x}, [&] { return f(x); }); \
+  }
+WICK_OUT_UNARY(X)
+#undef X
+#define X(f, Name)                                                                        \
+  const Tensor& f##_out(const Arg& out, const Arg& a, const Arg& b) {                     \
+    return into(#f "_out", OpId::k##Name, nullptr, out, {a, b}, [&] { return f(a, b); }); \
+  }
+WICK_OUT_BINARY(X)
+#undef X
+#define X(f, Name)                                                                                \
+  const Tensor& f##_out(const Arg& out, const Arg& x, Dims dims, bool keepdim) {                  \
+    need_defined(#f "_out", {out, x});                                                            \
+    ReduceAttrs attrs;                                                                            \
+    attrs.axes = dims;                                                                            \
+    attrs.keepdims = keepdim ? 1 : 0;                                                             \
+    return into(#f "_out", OpId::k##Name, &attrs, out, {x}, [&] { return f(x, dims, keepdim); }); \
+  }
+WICK_OUT_REDUCE(X)
+#undef X
+
+}  // namespace wick

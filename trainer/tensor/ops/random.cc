@@ -1,0 +1,174 @@
+#include "trainer/tensor/ops/random.h"
+
+#include <cmath>
+
+#include "trainer/tensor/inplace.h"
+#include "trainer/tensor/ops/pointwise.h"
+
+namespace wick {
+
+using namespace pointwise;  // NOLINT: what these files share
+
+namespace {
+
+// Draws are made outside of tape and trace, in float64 for it and in float32 for the narrower.
+DType drawn_in(DType t) { return t == DType::kF64 ? DType::kF64 : DType::kF32; }
+
+template <class F>
+Tensor draw(const char* name, const Tensor& like, const Where& where, const F& f) {
+  if (!is_float(like.dtype())) {
+    throw_error(name, std::string("draws floats, not ") + dtype_name(like.dtype()), where,
+                Code::kTypeMismatch);
+  }
+  NoGrad guard;
+  TracerScope untraced(nullptr);
+  return f(drawn_in(like.dtype())).to(like.dtype(), where);
+}
+void need_probability(const char* name, double p, const Where& where) {
+  if (p >= 0 && p <= 1) return;
+  throw_error(name, "needs a probability from 0 to 1, got " + std::to_string(p), where);
+}
+
+}  // namespace
+
+Tensor rand_like(const Tensor& t, Generator& g, Where where) {
+  return draw("rand_like", t, where, [&](DType d) { return rand(t.raw_shape(), d, g, where); });
+}
+Tensor randn_like(const Tensor& t, Generator& g, Where where) {
+  return draw("randn_like", t, where, [&](DType d) { return randn(t.raw_shape(), d, g, where); });
+}
+Tensor randint_like(const Tensor& t, int64_t low, int64_t high, Generator& g, Where where) {
+  NoGrad guard;
+  TracerScope untraced(nullptr);
+  return randint(low, high, t.raw_shape(), g, where).to(t.dtype(), where);
+}
+Tensor randint(int64_t high, const Shape& shape, Generator& g, Where where) {
+  return randint(0, high, shape, g, where);
+}
+Tensor normal(double mean, double std, const Shape& shape, DType dtype, Generator& g, Where where) {
+  if (!(std >= 0)) throw_error("normal", "needs std >= 0", where);
+  NoGrad guard;
+  TracerScope untraced(nullptr);
+  return (randn(shape, drawn_in(dtype), g, where) * std + mean).to(dtype, where);
+}
+Tensor normal(const Arg& mean, const Arg& std, Generator& g) {
+  Composite composite("normal", mean.where);
+  auto [m, s] = promoted_floats("normal", mean, std);
+  Tensor shape = m + s;
+  return randn_like(shape, g, mean.where) * s + m;
+}
+Tensor bernoulli(const Arg& p, Generator& g) {
+  Composite composite("bernoulli", p.where);
+  NoGrad guard;
+  const Tensor& t = p.tensor;
+  if (t.raw().numel() > 0) {
+    need_probability("bernoulli", min(p).item(p.where), p.where);
+    need_probability("bernoulli", max(p).item(p.where), p.where);
+  }
+  return lt(rand_like(t, g, p.where), t).to(t.dtype());
+}
+
+Tensor multinomial(const Arg& p, int64_t samples, bool replacement, Generator& g) {
+  const Tensor& weights = p.tensor;
+  if (!is_float(weights.dtype()) || weights.rank() < 1 || weights.rank() > 2) {
+    throw_error("multinomial",
+                std::string("needs float weights [n] or [rows, n], got ") +
+                    dtype_name(weights.dtype()) + to_text(weights.raw_shape()).text,
+                p.where);
+  }
+  if (samples < 1) throw_error("multinomial", "needs at least one sample", p.where);
+  const int64_t n = weights.raw_shape()[weights.rank() - 1];
+  const int64_t rows = weights.rank() == 2 ? weights.raw_shape()[0] : 1;
+  NoGrad guard;
+  std::vector<double> w = weights.to(DType::kF64, p.where).to_vector<double>(p.where);
+  Tensor out =
+      weights.rank() == 2 ? empty({rows, samples}, DType::kI64) : empty({samples}, DType::kI64);
+  TracerScope untraced(nullptr);
+  std::vector<double> u = rand({rows, samples}, DType::kF64, g, p.where).to_vector<double>();
+  for (int64_t r = 0; r < rows; ++r) {
+    double* row = w.data() + r * n;
+    double total = 0;
+    int64_t possible = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      if (!(row[i] >= 0) || std::isinf(row[i])) {
+        throw_error("multinomial", "a weight is negative, infinite or NaN", p.where);
+      }
+      total += row[i];
+      possible += row[i] > 0 ? 1 : 0;
+    }
+    if (possible == 0 || (!replacement && possible < samples)) {
+      throw_error("multinomial",
+                  std::to_string(possible) + " weights are not 0: too few for " +
+                      std::to_string(samples) + " samples" +
+                      std::string(replacement ? "" : " without replacement"),
+                  p.where);
+    }
+    for (int64_t k = 0; k < samples; ++k) {
+      double left = u[static_cast<size_t>(r * samples + k)] * total;
+      int64_t pick = -1;
+      for (int64_t i = 0; i < n; ++i) {
+        if (row[i] == 0) continue;
+        pick = i;  // rounding may leave a rest: the last possible one takes it
+        if (left < row[i]) break;
+        left -= row[i];
+      }
+      out.raw().as<int64_t>()[r * samples + k] = pick;
+      if (replacement) continue;
+      row[pick] = 0;
+      total = 0;
+      for (int64_t i = 0; i < n; ++i) total += row[i];
+    }
+  }
+  return out;
+}
+
+const Tensor& uniform_(const Arg& x, double from, double to, Generator& g) {
+  if (!(from <= to)) throw_error("uniform_", "needs from <= to", x.where);
+  check_writable("uniform_", x.tensor, x.where);
+  Tensor u = draw("uniform_", x.tensor, x.where,
+                  [&](DType d) { return uniform(x.tensor.raw_shape(), from, to, d, g, x.where); });
+  return write_result("uniform_", x, u);
+}
+const Tensor& normal_(const Arg& x, double mean, double std, Generator& g) {
+  check_writable("normal_", x.tensor, x.where);
+  Tensor n = draw("normal_", x.tensor, x.where,
+                  [&](DType d) { return normal(mean, std, x.tensor.raw_shape(), d, g, x.where); });
+  return write_result("normal_", x, n);
+}
+const Tensor& bernoulli_(const Arg& x, double p, Generator& g) {
+  need_probability("bernoulli_", p, x.where);
+  check_writable("bernoulli_", x.tensor, x.where);
+  NoGrad guard;
+  Tensor hit;
+  {
+    TracerScope untraced(nullptr);
+    hit = lt(rand(x.tensor.raw_shape(), DType::kF32, g, x.where), p).to(x.tensor.dtype());
+  }
+  return write_result("bernoulli_", x, hit);
+}
+const Tensor& exponential_(const Arg& x, double lambd, Generator& g) {
+  if (!(lambd > 0)) throw_error("exponential_", "needs lambd > 0", x.where);
+  check_writable("exponential_", x.tensor, x.where);
+  Tensor e = draw("exponential_", x.tensor, x.where, [&](DType d) {
+    return log1p(-rand(x.tensor.raw_shape(), d, g, x.where)) / -lambd;
+  });
+  return write_result("exponential_", x, e);
+}
+const Tensor& random_(const Arg& x, int64_t from, int64_t to, Generator& g) {
+  check_writable("random_", x.tensor, x.where);
+  return write_result("random_", x, randint_like(x.tensor, from, to, g, x.where));
+}
+const Tensor& random_(const Arg& x, Generator& g) {
+  DType t = x.tensor.dtype();
+  int64_t top = INT64_MAX;
+  if (t == DType::kBool) {
+    top = 2;
+  } else if (is_float(t)) {
+    top = static_cast<int64_t>(2 / finfo(t).eps) + 1;
+  } else if (dtype_bits(t) < 64) {
+    top = static_cast<int64_t>(iinfo(t).max) + 1;
+  }
+  return random_(x, 0, top, g);
+}
+
+}  // namespace wick

@@ -1,0 +1,36 @@
+// Tensors as text, PyTorch's to the letter: tensor([[1.0000, 2.0000]], dtype=torch.float64).
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+struct PrintOptions {
+  int precision = 4;               // digits after the point
+  int64_t threshold = 1000;        // more elements are summarised
+  int64_t edgeitems = 3;           // shown at either end of a summarised dimension
+  int64_t linewidth = 80;          // characters a line
+  std::optional<bool> sci_mode{};  // none: chosen from the values
+};
+// Of the process; what is not named goes back to its default.
+void set_printoptions(const PrintOptions& options);
+PrintOptions get_printoptions();
+
+std::ostream& operator<<(std::ostream& out, const Tensor& t);
+// "Size([2, 3])"
+std::string size_text(const Shape& shape);
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
+// One line a tensor: shape, strides, dtype, bytes, history (numpy's info()).
+std::string info(const Tensor& t);
+
+namespace constants {
+inline constexpr double e = 2.718281828459045235360;
+inline constexpr double pi = 3.141592653589793238463;
+inline constexpr double inf = __builtin_huge_val();
+inline constexpr double nan = __builtin_nan("");
+}  // namespace constants
+
+}  // namespace wick
