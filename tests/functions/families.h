@@ -5,6 +5,9 @@
   X(reduce)                       \
   X(layout)                       \
   X(index)                        \
+  X(sort)                         \
+  X(scan)                         \
+  X(arrange)                      \
   X(view)                         \
   X(linalg)                       \
   X(nn)                           \

@@ -209,6 +209,14 @@ std::vector<Sample> samples() {
       {random({3, 2}), ints({2, 0}, {2, 1}), random({2, 2})});
   add("ScatterND add", row(OpId::kScatterND, ScatterNDAttrs{1}),
       {random({3, 2}), ints({2, 0, 2}, {3, 1}), random({3, 2})});
+  for (int64_t how : {2, 3, 4}) {  // mul, max, min; one place twice, one with a zero
+    add("ScatterND reduced", row(OpId::kScatterND, ScatterNDAttrs{how}),
+        {distinct({3, 2}), ints({2, 0, 2}, {3, 1}), distinct({3, 2}) + 0.013});
+    add("ScatterElements reduced", row(OpId::kScatterElements, ScatterAttrs{1, how}),
+        {distinct({2, 3}), ints({2, 0, 2, 2, 1, 2}, {2, 3}), distinct({2, 3}) + 0.013});
+  }
+  add("ScatterElements zeros", row(OpId::kScatterElements, ScatterAttrs{0, 2}),
+      {tensor({2., 3., 4.}), ints({0, 0, 1, 1, 2}, {5}), tensor({0., 5., 0., 0., 3.})}, false);
   add("TopK",
       [](const List& in) {
         return List{row(OpId::kTopK, TopKAttrs{2, 0, 1, 1}, 2)(in)[0]};

@@ -60,6 +60,8 @@ struct GradRow {
   uint32_t saves_out;
   uint32_t nondiff_in;  // bit i: input i never gets a gradient (indices, shapes)
   NonDiff why = NonDiff::kUnmarked;
+  // The row that serves a call with these attributes, where what is kept depends on them.
+  const GradRow* (*of_attrs)(const void* attrs) = nullptr;
 };
 
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
@@ -72,6 +74,9 @@ const GradRow& grad_row(OpId op);
 // In a family file: WICK_GRAD(Name, saves_in, saves_out, nondiff_in, [](GradCtx& c) { ... });
 #define WICK_GRAD(Name, saves_in, saves_out, nondiff_in, ...) \
   constinit const GradRow kGrad_##Name = {__VA_ARGS__, saves_in, saves_out, nondiff_in}
+#define WICK_GRAD_BY_ATTRS(Name, saves_in, saves_out, nondiff_in, of_attrs, ...)      \
+  constinit const GradRow kGrad_##Name = {__VA_ARGS__, saves_in,           saves_out, \
+                                          nondiff_in,  NonDiff::kUnmarked, of_attrs}
 // WICK_NONDIFF(ArgMax, NonDiff::kIntegerOutput);
 #define WICK_NONDIFF(Name, ...) \
   constinit const GradRow kGrad_##Name = {nullptr, 0, 0, 0 __VA_OPT__(, ) __VA_ARGS__}

@@ -231,8 +231,9 @@ IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor*
 
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where) {
-  const GradRow& row = grad_row(op);
-  if (row.formula == nullptr) return;
+  const GradRow& listed = grad_row(op);
+  if (listed.formula == nullptr) return;
+  const GradRow& row = listed.of_attrs != nullptr ? *listed.of_attrs(attrs) : listed;
   bool any = false;
   for (size_t i = 0; i < in.size(); ++i) {
     any = any || (in[i] != nullptr && in[i]->requires_grad() && !in_mask(row.nondiff_in, i));

@@ -23,6 +23,9 @@ class Node;
 class Tensor;
 struct TensorHooks;
 struct ViewInfo;
+struct TensorIndex;
+class IndexPlace;
+class IndexedTensor;
 using Where = std::source_location;
 
 // A C++ number beside a tensor: takes the tensor's dtype unless its category is higher (PyTorch's
@@ -185,6 +188,17 @@ class Tensor {
   Tensor squeeze(int dim, Where where = Where::current()) const;
   Tensor unsqueeze(int dim, Where where = Where::current()) const;
   Tensor flatten(int start_dim = 0, int end_dim = -1, Where where = Where::current()) const;
+
+  // -- indexing (trainer/tensor/indexing.h): views where there are no tensors, else copies
+  Tensor index(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
+  IndexedTensor operator[](const TensorIndex& at) const;
+  IndexedTensor operator[](std::initializer_list<TensorIndex> at) const;
+  IndexPlace at(const std::vector<TensorIndex>& at, Where where = Where::current()) const;
+  // value broadcasts to the indexed shape; accumulate: duplicates add up
+  const Tensor& index_put_(const std::vector<TensorIndex>& at, const Tensor& value,
+                           bool accumulate = false, Where where = Where::current()) const;
+  const Tensor& index_put_(const std::vector<TensorIndex>& at, Scalar value,
+                           bool accumulate = false, Where where = Where::current()) const;
 
   // -- copies
   Tensor contiguous(Where where = Where::current()) const;  // itself when it is

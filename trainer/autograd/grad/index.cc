@@ -73,19 +73,6 @@ WICK_GRAD(GatherND, 2, 0, 2, [](GradCtx& c) {
   c.set(0, add_at(zeros_of(c, 0), indices, c.g()));
 });
 
-WICK_GRAD(ScatterND, 2, 0, 2, [](GradCtx& c) {
-  auto how = static_cast<ScatterReduction>(c.attrs<ScatterNDAttrs>().reduction);
-  if (how != ScatterReduction::kNone && how != ScatterReduction::kAdd)
-    no_gradient("scatter_nd", "for reductions other than none and add");
-  if (c.needs(0)) {
-    bool add = how == ScatterReduction::kAdd;
-    c.set(0, add ? c.g()
-                 : call(OpId::kScatterND, ScatterNDAttrs{},
-                        {c.g(), c.in(1), zeros(c.in_shape(2), c.in_dtype(2))}));
-  }
-  if (c.needs(2)) c.set(2, call(OpId::kGatherND, GatherNDAttrs{}, {c.g(), c.in(1)}));
-});
-
 WICK_NONDIFF(NonZero, NonDiff::kIntegerOutput);
 WICK_NONDIFF(Unique, NonDiff::kSizeFromData);
 

@@ -20,6 +20,7 @@ Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRang
     p.pads.values[g.rank() + axis] = extent - p.pads.values[axis] - r.count;
     return call(OpId::kPad, p, {g});
   }
+  if (r.step == -1 && r.count == extent) return flip(g, {axis});
   Shape full_shape = g.raw_shape(), line;
   full_shape[axis] = extent;
   for (int i = 0; i < g.rank(); ++i) line.push_back(i == axis ? r.count : 1);
@@ -117,37 +118,18 @@ WICK_GRAD(Pad, 0, 0, 14, [](GradCtx& c) {
 
 WICK_NONDIFF(Shape, NonDiff::kIntegerOutput);
 
+// x's lines that were taken several times add up in the order of the indices.
 WICK_GRAD(Gather, 2, 0, 2, [](GradCtx& c) {
   const Shape& x = c.in_shape(0);
   int axis = axis_of(c.attrs<AxisAttrs>().axis, x.rank());
-  int64_t n = numel(c.in_shape(1));
-  Shape flat = x, line;
-  flat[axis] = n;
-  for (int i = 0; i < x.rank(); ++i) line.push_back(i == axis ? n : 1);
-  Tensor index = c.in(1).reshape(line).expand(flat);
-  c.set(0, scatter_add(zeros_of(c, 0), axis, index, c.g().reshape(flat)));
+  Shape flat = x;
+  flat[axis] = numel(c.in_shape(1));
+  c.set(0, index_add(zeros_of(c, 0), axis, c.in(1).reshape({-1}), c.g().reshape(flat)));
 });
 
 WICK_GRAD(GatherElements, 2, 0, 2, [](GradCtx& c) {
   c.set(0,
         scatter_add(zeros_of(c, 0), static_cast<int>(c.attrs<AxisAttrs>().axis), c.in(1), c.g()));
-});
-
-// x, indices, updates
-WICK_GRAD(ScatterElements, 2, 0, 2, [](GradCtx& c) {
-  const auto& a = c.attrs<ScatterAttrs>();
-  auto reduction = static_cast<ScatterReduction>(a.reduction);
-  if (reduction != ScatterReduction::kNone && reduction != ScatterReduction::kAdd) {
-    no_gradient("scatter", "for reductions other than none and add");
-  }
-  Tensor index = c.in(1);
-  if (c.needs(0)) {
-    bool add = reduction == ScatterReduction::kAdd;
-    c.set(0, add ? c.g()
-                 : call(OpId::kScatterElements, a,
-                        {c.g(), index, zeros(index.raw_shape(), c.in_dtype(0))}));
-  }
-  if (c.needs(2)) c.set(2, gather(c.g(), static_cast<int>(a.axis), index));
 });
 
 }  // namespace wick

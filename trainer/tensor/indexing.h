@@ -1,0 +1,135 @@
+// Indexing, named as in libtorch:
+//
+//   using namespace wick::indexing;
+//   x.index({0, Slice(1, None, 2), Ellipsis, None})   views, as long as there are no tensors
+//   x.index({rows, Slice(), mask})                    copies; int64, int32, uint8 and bool tensors
+//   x[3], x[{3, Slice()}]                             the same, short
+//   x.index_put_({rows}, values, /*accumulate=*/true)
+//   x.at({Slice(), 0}) += 1;   x[3] = y;   x.at({mask}) = 0;   writes, recorded by autograd
+//
+// Broadcast index tensors stand where they are adjacent, in front where they are apart (PyTorch's
+// and numpy's rule). Steps must be positive: flip() reverses.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/tensor/tensor.h"
+
+namespace wick {
+
+namespace indexing {
+
+// [start, stop) in steps; None is the end on that side, negative numbers count from the end.
+struct Slice {
+  std::optional<int64_t> start, stop, step;
+  Slice(std::optional<int64_t> first = {}, std::optional<int64_t> last = {},
+        std::optional<int64_t> by = {})
+      : start(first), stop(last), step(by) {}
+};
+inline constexpr std::nullopt_t None = std::nullopt;  // a new dimension of size 1; an open end
+struct EllipsisType {};
+inline constexpr EllipsisType Ellipsis{};  // every dimension not named; so is "..."
+
+}  // namespace indexing
+
+// One entry of an index.
+struct TensorIndex {
+  enum class Kind : uint8_t { kInt, kSlice, kEllipsis, kNone, kBool, kTensor };
+
+  // NOLINTBEGIN(google-explicit-constructor): implicit by design
+  template <std::integral T>
+    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
+  TensorIndex(T i, Where w = Where::current())
+      : kind(Kind::kInt), number(static_cast<int64_t>(i)), where(w) {}
+  template <std::same_as<bool> T>
+  TensorIndex(T b, Where w = Where::current()) : kind(Kind::kBool), number(b ? 1 : 0), where(w) {}
+  TensorIndex(indexing::Slice s, Where w = Where::current())
+      : kind(Kind::kSlice), slice(s), where(w) {}
+  TensorIndex(indexing::EllipsisType /*unused*/, Where w = Where::current())
+      : kind(Kind::kEllipsis), where(w) {}
+  TensorIndex(const char* text, Where w = Where::current());  // "..."
+  TensorIndex(std::nullopt_t /*unused*/, Where w = Where::current())
+      : kind(Kind::kNone), where(w) {}
+  TensorIndex(const Tensor& t, Where w = Where::current())
+      : kind(Kind::kTensor), tensor(t), where(w) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  Kind kind;
+  int64_t number = 0;
+  indexing::Slice slice;
+  Tensor tensor;
+  Where where;
+};
+
+using Indices = std::vector<TensorIndex>;
+
+// x with the elements at an index replaced by value, or added to: value broadcasts to the shape
+// that index() would give and is converted to x's dtype. Duplicates: the last wins, or all are
+// added.
+Tensor index_put(const Arg& x, const Indices& at, const Arg& value, bool accumulate = false);
+
+// A place in a tensor: reading copies or views it, assigning writes through, whatever the index.
+class IndexPlace {
+ public:
+  IndexPlace(const Tensor& base, Indices at, Where where)
+      : base_(base), at_(std::move(at)), where_(where) {}
+  IndexPlace(const IndexPlace&) = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a place is used as the tensor there
+  operator Tensor() const { return get(); }
+  Tensor get() const { return base_.index(at_, where_); }
+
+  // NOLINTBEGIN(misc-unconventional-assign-operator): a write through is no copy of the place
+  void operator=(const Arg& value) const;
+  void operator=(const Tensor& value) const { *this = Arg(value, where_); }
+  void operator=(const IndexPlace& value) const { *this = Arg(value.get(), where_); }
+  void operator=(Scalar value) const;
+  void operator=(std::initializer_list<double> values) const;
+  // NOLINTEND(misc-unconventional-assign-operator)
+  void operator+=(const Arg& value) const;
+  void operator-=(const Arg& value) const;
+  void operator*=(const Arg& value) const;
+  void operator/=(const Arg& value) const;
+  void operator+=(Scalar value) const;
+  void operator-=(Scalar value) const;
+  void operator*=(Scalar value) const;
+  void operator/=(Scalar value) const;
+
+ private:
+  // keep: f needs the old values for its gradient, and they are about to be written over.
+  template <class F>
+  void update(F&& f, bool keep) const;
+
+  Tensor base_;
+  Indices at_;
+  Where where_;
+};
+
+// What x[...] gives: the tensor there; `x[...] = value` writes through.
+class IndexedTensor : public Tensor {
+ public:
+  IndexedTensor(const Tensor& value, IndexPlace place) : Tensor(value), place_(std::move(place)) {}
+  IndexedTensor(const IndexedTensor&) = default;
+  // NOLINTBEGIN(misc-unconventional-assign-operator): a write through is no copy of the handle
+  void operator=(const Arg& value) && { place_ = value; }
+  void operator=(const Tensor& value) && { place_ = value; }
+  void operator=(const IndexedTensor& value) && { place_ = static_cast<const Tensor&>(value); }
+  void operator=(Scalar value) && { place_ = value; }
+  void operator=(std::initializer_list<double> values) && { place_ = values; }
+  // NOLINTEND(misc-unconventional-assign-operator)
+  void operator+=(const Arg& value) && { place_ += value; }
+  void operator-=(const Arg& value) && { place_ -= value; }
+  void operator*=(const Arg& value) && { place_ *= value; }
+  void operator/=(const Arg& value) && { place_ /= value; }
+  void operator+=(Scalar value) && { place_ += value; }
+  void operator-=(Scalar value) && { place_ -= value; }
+  void operator*=(Scalar value) && { place_ *= value; }
+  void operator/=(Scalar value) && { place_ /= value; }
+
+ private:
+  IndexPlace place_;
+};
+
+}  // namespace wick

@@ -1,0 +1,51 @@
+// Rearranging, repeating and joining; triangles and diagonals; grids.
+#pragma once
+
+#include <string>
+
+#include "trainer/tensor/ops/common.h"
+
+namespace wick {
+
+// -- order of elements; copies
+Tensor flip(const Arg& x, Dims dims);
+Tensor fliplr(const Arg& x);  // dim 1
+Tensor flipud(const Arg& x);  // dim 0
+// Elements moved by `shifts` along `dims` wrap around; no dims: of the flattened tensor.
+Tensor roll(const Arg& x, Dims shifts, Dims dims = {});
+Tensor rot90(const Arg& x, int64_t k = 1, Dims dims = {0, 1});
+
+// -- repetition
+Tensor repeat(const Arg& x, const Shape& repeats);  // at least one a dim of x
+Tensor tile(const Arg& x, const Shape& repeats);    // missing ones are 1
+// Each element in turn; dim {}: of the flattened tensor. A tensor gives each its own number.
+Tensor repeat_interleave(const Arg& x, int64_t repeats, std::optional<int> dim = {});
+Tensor repeat_interleave(const Arg& x, const Arg& repeats, std::optional<int> dim = {});
+
+// -- triangles and diagonals; `diagonal` > 0 lies above the main one
+Tensor tril(const Arg& x, int64_t diagonal = 0);  // x[..., m, n]; the rest is 0
+Tensor triu(const Arg& x, int64_t diagonal = 0);
+// int64 [2, n]: the rows and columns of a triangle
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::kI64);
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::kI64);
+Tensor diag(const Arg& x, int64_t diagonal = 0);  // of a vector the matrix, of a matrix the vector
+// x's last dim becomes the diagonal of two new dims.
+Tensor diag_embed(const Arg& x, int64_t offset = 0, int dim1 = -2, int dim2 = -1);
+Tensor diagflat(const Arg& x, int64_t offset = 0);
+
+// -- joining; dtypes promote
+Tensor concat(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());
+Tensor hstack(const std::vector<Tensor>& tensors, Where where = Where::current());
+Tensor vstack(const std::vector<Tensor>& tensors, Where where = Where::current());
+Tensor dstack(const std::vector<Tensor>& tensors, Where where = Where::current());
+Tensor column_stack(const std::vector<Tensor>& tensors, Where where = Where::current());
+Tensor block_diag(const std::vector<Tensor>& tensors, Where where = Where::current());
+
+// -- grids: of vectors
+// indexing "ij": dim i of every grid follows tensor i; "xy": the first two are swapped
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::string& indexing = "ij",
+                             Where where = Where::current());
+Tensor cartesian_prod(const std::vector<Tensor>& tensors, Where where = Where::current());
+Tensor combinations(const Arg& x, int64_t r = 2, bool with_replacement = false);
+
+}  // namespace wick

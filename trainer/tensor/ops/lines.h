@@ -1,0 +1,63 @@
+// Shared by the functions along one dimension; not public.
+#pragma once
+
+#include <algorithm>
+
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/ops.h"
+
+namespace wick {
+
+// A tensor and one of its dims, normalised. Rank 0 stands for one element of rank 1, as PyTorch has
+// it; back() undoes that on a result.
+struct Line {
+  Tensor x;
+  int dim;
+  bool scalar;
+  Where where;
+
+  Line(const char* op, const Arg& arg, int64_t d)
+      : x(arg.tensor),
+        dim(wrap_dim(op, d, std::max(1, arg.tensor.rank()), arg.where)),
+        scalar(arg.tensor.rank() == 0),
+        where(arg.where) {
+    if (scalar) x = x.reshape({1}, where);
+  }
+  int64_t size() const { return x.raw_shape()[dim]; }
+  Tensor back(const Tensor& t) const { return scalar ? t.reshape(Shape{}, where) : t; }
+  // Of a result whose dim has size 1.
+  Tensor reduced(const Tensor& t, bool keepdim) const {
+    return keepdim && !scalar ? t : t.squeeze(dim, where);
+  }
+  Tensor slice(const Tensor& t, int64_t start, int64_t end) const {
+    return t.slice(dim, start, end, 1, where);
+  }
+};
+
+inline Tensor number(Scalar value, DType dtype) { return full(Shape{}, value, dtype); }
+
+inline Shape ones_shape(int rank) {
+  Shape s;
+  for (int i = 0; i < rank; ++i) s.push_back(1);
+  return s;
+}
+
+// 0 .. n - 1 along dim `dim` of `rank`, ones elsewhere.
+inline Tensor positions(int64_t n, int dim, int rank) {
+  Shape line = ones_shape(rank);
+  line[dim] = n;
+  return arange(n).reshape(line);
+}
+
+// Sizes that depend on data cannot be written into a graph.
+inline void refuse_capture(const char* op, const Where& where) {
+  if (active_tracer() == nullptr) return;
+  throw_error(op,
+              "the size of its result depends on data, so it cannot be captured; where() or a "
+              "multiplication by the mask keeps the shape",
+              where, Code::kUnsupported);
+}
+
+inline bool floats(const Tensor& t) { return is_float(t.dtype()); }
+
+}  // namespace wick
