@@ -54,7 +54,7 @@ void read_rows(Rows& row) {
       .not_captured("the negative step and scalar indices are read on the host");
   // PyTorch 1.13 refuses int32 indices; its answer is that of int64
   row.all.back().samples.back().torch = "x0[x1.long()]";
-  row("Tensor.index masks", smooth, kStored)
+  row("Tensor.index.masks", smooth, kStored)
       .sample("x0[x1]", {x({3, 4}), mask({3, 4})}, WICK_FN(x0[x1]))
       .sample("x0[x1]", {x({5, 2}), of(DType::kBool, given({1, 0, 0, 1, 1}))}, WICK_FN(x0[x1]))
       .sample("x0[:, x1]", {x({2, 3, 2}), of(DType::kBool, given({1, 0, 0, 1, 1, 0}, {3, 2}))},
@@ -135,7 +135,8 @@ void write_rows(Rows& row) {
               kNumbers)
       .sample("x0.clone().index_put_((x1,), x2, True)", {x({4, 3}), twice, x({3, 3})},
               WICK_SET(t.index_put_({x1}, x2, true)), kNumbers);
-  row("Tensor.index_put_ masks", smooth, kStored)
+  row.all.back().alias("Tensor.at");
+  row("Tensor.index_put_.masks", smooth, kStored)
       .sample(set("x1", "0"), {x({3, 4}), mask({3, 4})}, WICK_SET(t.at({x1}) = 0))
       .sample(set("x1", "x2"), {x({3, 4}), mask({3, 4}), x(Shape{})}, WICK_SET(t.at({x1}) = x2))
       .sample(update("x1", "* 2"), {x({3, 4}), mask({3, 4})}, WICK_SET(t.at({x1}) *= 2), kNumbers)
@@ -157,7 +158,7 @@ void mask_rows(Rows& row) {
   row("argwhere", integer_output, kStored)
       .sample("torch.argwhere(x0)", {x({2, 3, 2}, -1, 1)}, WICK_FN(argwhere(x0)))
       .not_captured(kSize);
-  row("where condition", integer_output, kBool)
+  row("where.condition", integer_output, kBool)
       .sample("torch.where(x0)", {x({3, 4})}, WICK_FN(where(x0)))
       .not_captured(kSize);
   row("masked_select", smooth, kStored)
@@ -178,15 +179,7 @@ void mask_rows(Rows& row) {
 }
 
 void scatter_rows(Rows& row) {
-  In at = index({2, 0, 1, 1, 0, 2}, {2, 3}), again = index({2, 2, 1, 1, 0, 2}, {2, 3});
-  row("gather", smooth, kStored)
-      .sample("torch.gather(x0, 0, x1)", {x({3, 4}), at}, WICK_FN(gather(x0, 0, x1)))
-      .sample("torch.gather(x0, -1, x1)", {x({3, 4}), again}, WICK_FN(gather(x0, -1, x1)));
-  row("index_select", smooth, kStored)
-      .sample("torch.index_select(x0, 1, x1)", {x({3, 4}), index({3, 0, 3})},
-              WICK_FN(index_select(x0, 1, x1)))
-      .sample("torch.index_select(x0, 0, x1)", {x({3, 4}), index({}, {0})},
-              WICK_FN(index_select(x0, 0, x1)));
+  In at = index({2, 0, 1, 1, 2, 0}, {2, 3}), again = index({2, 2, 1, 1, 0, 2}, {2, 3});
   row("take", smooth, kStored)
       .sample("torch.take(x0, x1)", {x({3, 4}), index({11, 0, -1, 5}, {2, 2})},
               WICK_FN(take(x0, x1)));
@@ -202,9 +195,6 @@ void scatter_rows(Rows& row) {
       .sample("torch.scatter(x0, 1, x1, x2, reduce='add')",
               {x({3, 4}).no_grad(), again, x({2, 3}).no_grad()},
               WICK_FN(scatter(x0, 1, x1, x2, "add")), kInts);
-  row("scatter_add", smooth, kNumbers)
-      .sample("torch.scatter_add(x0, 1, x1, x2)", {x({3, 4}), again, x({2, 3})},
-              WICK_FN(scatter_add(x0, 1, x1, x2)));
   row("scatter_reduce", smooth, kNumbers)
       .sample("torch.scatter_reduce(x0, 1, x1, x2, 'sum')", {x({3, 4}), again, x({2, 3})},
               WICK_FN(scatter_reduce(x0, 1, x1, x2, "sum")))
@@ -214,14 +204,14 @@ void scatter_rows(Rows& row) {
               WICK_FN(scatter_reduce(x0, 1, x1, x2, "mean")))
       .sample("torch.scatter_reduce(x0, 1, x1, x2, 'mean', include_self=False)",
               {x({3, 4}), again, x({2, 3})}, WICK_FN(scatter_reduce(x0, 1, x1, x2, "mean", false)));
-  row("scatter_reduce products", smooth, kNumbers)
+  row("scatter_reduce.products", smooth, kNumbers)
       .sample("torch.scatter_reduce(x0, 1, x1, x2, 'prod')",
               {off_zero({3, 4}), again, off_zero({2, 3})},
               WICK_FN(scatter_reduce(x0, 1, x1, x2, "prod")))
       .sample("torch.scatter_reduce(x0, 1, x1, x2, 'prod', include_self=False)",
               {off_zero({3, 4}), again, off_zero({2, 3})},
               WICK_FN(scatter_reduce(x0, 1, x1, x2, "prod", false)));
-  row("scatter_reduce extrema", piecewise, kNumbers)
+  row("scatter_reduce.extrema", piecewise, kNumbers)
       .sample("torch.scatter_reduce(x0, 1, x1, x2, 'amax')",
               {distinct({3, 4}), again, given({-2, 1, 0.03125, 0.71875, 3, -0.03125}, {2, 3})},
               WICK_FN(scatter_reduce(x0, 1, x1, x2, "amax")))
@@ -249,7 +239,7 @@ void slice_rows(Rows& row) {
   row("slice_scatter", smooth, kStored)
       .sample("torch.slice_scatter(x0, x1, 1, 1, 4, 2)", {x({2, 4}), x({2, 2})},
               WICK_FN(slice_scatter(x0, x1, 1, 1, 4, 2)))
-      .sample("torch.slice_scatter(x0, x1, 0, -2)", {x({4, 2}), x({2, 2})},
+      .sample(set("slice(-2, None)", "x1"), {x({4, 2}), x({2, 2})},
               WICK_FN(slice_scatter(x0, x1, 0, -2)));
   row("diagonal_scatter", smooth, kStored)
       .sample("torch.diagonal_scatter(x0, x1, 1)", {x({3, 3}), x({2})},
@@ -266,9 +256,43 @@ void slice_rows(Rows& row) {
       .sample("F.embedding(x1, x0)", {x({4, 3}), of(DType::kI64, given({1}, Shape{}))},
               WICK_FN(embedding(x1, x0)));
   // finite differences see the padding row; autograd, as PyTorch's, does not
-  row("embedding padding_idx", integer_output, kFloats)
+  row("embedding.padding_idx", integer_output, kFloats)
       .sample("F.embedding(x1, x0, padding_idx=3)", {x({4, 3}), index({3, 0, 3, 1}, {2, 2})},
               WICK_FN(embedding(x1, x0, 3)));
+}
+
+// In place, on a copy of x0.
+void in_place_rows(Rows& row) {
+  In at = index({2, 0, 1, 1, 2, 0}, {2, 3}), twice = index({2, 0, 2});
+  row("Tensor.masked_fill_", smooth, kAll)
+      .sample("x0.clone().masked_fill_(x1, 2)", {x({3, 4}), mask({3, 1})},
+              WICK_SET(t.masked_fill_(x1, 2)))
+      .sample("x0.clone().masked_fill_(x1, x2)", {x({3, 4}), mask({4}), x(Shape{})},
+              WICK_SET(t.masked_fill_(x1, x2)));
+  row("Tensor.masked_scatter_", smooth, kAll)
+      .sample("x0.clone().masked_scatter_(x1, x2)", {x({3, 4}), mask({3, 4}), x({12})},
+              WICK_SET(t.masked_scatter_(x1, x2)));
+  row("Tensor.scatter_", smooth, kAll)
+      .sample("x0.clone().scatter_(0, x1, x2)", {x({3, 4}), at, x({2, 3})},
+              WICK_SET(t.scatter_(0, x1, x2)))
+      .sample("x0.clone().scatter_(1, x1, 3)", {x({3, 4}), at}, WICK_SET(t.scatter_(1, x1, 3)));
+  row("Tensor.scatter_add_", smooth, kNumbers)
+      .sample("x0.clone().scatter_add_(1, x1, x2)", {x({3, 4}), at, x({2, 3})},
+              WICK_SET(t.scatter_add_(1, x1, x2)));
+  row("Tensor.index_add_", smooth, kNumbers)
+      .sample("x0.clone().index_add_(0, x1, x2, alpha=2)", {x({4, 3}), twice, x({3, 3})},
+              WICK_SET(t.index_add_(0, x1, x2, 2)))
+      .sample("(lambda t: (t.t()[1:].index_add_(0, x1, x2), t)[1])(x0.clone())",
+              {x({3, 5}), twice, x({3, 3})},
+              WICK_SET(t.t().index({Slice(1, None)}).index_add_(0, x1, x2)));
+  row("Tensor.index_copy_", smooth, kAll)
+      .sample("x0.clone().index_copy_(-1, x1, x2)", {x({2, 4}), index({3, 1}), x({2, 2})},
+              WICK_SET(t.index_copy_(-1, x1, x2)));
+  row("Tensor.index_fill_", smooth, kAll)
+      .sample("x0.clone().index_fill_(1, x1, 2)", {x({2, 4}), index({3, 1})},
+              WICK_SET(t.index_fill_(1, x1, 2)));
+  row("Tensor.cumsum_", smooth, kNumbers)
+      .sample("x0.clone().cumsum_(1)", {x({2, 4})}, WICK_SET(t.cumsum_(1)));
 }
 
 }  // namespace
@@ -280,6 +304,7 @@ std::vector<FunctionRow> index_rows() {
   mask_rows(row);
   scatter_rows(row);
   slice_rows(row);
+  in_place_rows(row);
   return row.all;
 }
 

@@ -64,7 +64,7 @@ TEST(Indexing, ErrorsNameTheLineAndWhatToDo) {
             }),
             "[index_put_] a value of shape [4] does not broadcast to the indexed shape [3]");
   EXPECT_EQ(text_of([&] { arange(3).at({0}) /= 2; }),
-            "[index_put_] a result of float32 cannot be stored in a tensor of int64");
+            "[index_put_] result type float32 can't be cast to the desired output type int64");
 }
 
 TEST(Indexing, BasicIndicesAreViewsAdvancedOnesCopies) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "trainer/tensor/inplace.h"
+#include "trainer/tensor/lines.h"
+#include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/index.h"
-#include "trainer/tensor/ops/lines.h"
+#include "trainer/tensor/view_info.h"
 
 namespace wick {
 namespace {
@@ -340,9 +343,24 @@ Tensor replaced(Place p, const Tensor& value, bool accumulate) {
   return permuted(y, inverse(u.order), p.where);
 }
 
-bool recorded(const Tensor& x, const Tensor& value) {
-  return active_tracer() != nullptr ||
-         (grad_enabled() && (x.requires_grad() || value.requires_grad()));
+// Nobody has to hear of the write: no tape, no tracer, no watcher.
+bool unobserved(const Tensor& x, const Tensor& value) {
+  if (active_tracer() != nullptr || modes().watcher != nullptr) return false;
+  return !grad_enabled() ||
+         !(x.requires_grad() || value.requires_grad() || history_root(x.impl())->requires_grad);
+}
+
+// Straight into x's bytes, where the indexed dims lead. False: nothing was done.
+bool put_bytes(Place& p, const Tensor& value, bool accumulate) {
+  Update u = update_of(p, value, accumulate);
+  if (!u.lines.is_contiguous()) return false;
+  Tensor values = u.values.contiguous(p.where), tuple = u.at.contiguous(p.where);
+  for (const Tensor& t : {values, tuple})
+    if (t.impl()->storage == p.view.impl()->storage) return false;
+  TensorView in[] = {u.lines.raw(), tuple.raw(), values.raw()}, out[] = {u.lines.raw()};
+  if (!run_kernel(OpId::kScatterND, &u.attrs, in, out, p.where, true)) return false;
+  p.view.storage().bump_version(p.op, p.where);
+  return true;
 }
 
 void put(const Tensor& x, const Indices& at, const Tensor& value, bool accumulate,
@@ -353,22 +371,20 @@ void put(const Tensor& x, const Indices& at, const Tensor& value, bool accumulat
     if (accumulate)
       p.view.add_(v, 1, where);
     else
-      p.view.copy_(v, where);
+      write_result(p.op, {p.view, where}, v);
     return;
   }
-  if (!recorded(x, value) && !(p.mask >= 0 && value.rank() == 0)) {
-    // straight into x's bytes, where the indexed dims lead
-    Update u = update_of(p, value, accumulate);
-    Tensor values = u.values.contiguous(where), tuple = u.at.contiguous(where);
-    bool apart =
-        values.impl()->storage != x.impl()->storage && tuple.impl()->storage != x.impl()->storage;
-    if (apart && u.lines.is_contiguous()) {
-      TensorView in[] = {u.lines.raw(), tuple.raw(), values.raw()}, out[] = {u.lines.raw()};
-      x.storage().bump_version();
-      if (run_kernel(OpId::kScatterND, &u.attrs, in, out, where, true)) return;
-    }
+  bool by_mask = p.mask >= 0 && value.rank() == 0;
+  if (!by_mask && unobserved(x, value)) {
+    check_writable(p.op, p.view, where);
+    Place copy = p;
+    if (put_bytes(copy, value, accumulate)) return;
   }
-  p.view.copy_(replaced(p, value, accumulate), where);
+  in_place(p.op, {p.view, where}, [&](const Arg& view) {
+    Place q = p;
+    q.view = view.tensor;
+    return replaced(q, value, accumulate);
+  });
 }
 
 }  // namespace
@@ -426,18 +442,13 @@ Tensor index_put(const Arg& x, const Indices& at, const Arg& value, bool accumul
 }
 
 template <class F>
-void IndexPlace::update(F&& f, bool keep) const {
-  Tensor old = get();
-  if (keep && grad_enabled() && old.impl()->storage == base_.impl()->storage)
-    old = old.clone(where_);
-  Tensor now = f(old);
-  if (is_float(now.dtype()) && !is_float(base_.dtype())) {
-    throw_error("index_put_",
-                std::string("a result of ") + dtype_name(now.dtype()) +
-                    " cannot be stored in a tensor of " + dtype_name(base_.dtype()),
-                where_, Code::kTypeMismatch);
+void IndexPlace::update(F&& f) const {
+  Place p = Walk("index_put_", base_, at_, where_).take();
+  if (p.indexed().empty()) {
+    in_place("index_put_", {p.view, where_}, f);
+    return;
   }
-  base_.index_put_(at_, now, false, where_);
+  base_.index_put_(at_, f({get(), where_}), false, where_);
 }
 
 void IndexPlace::operator=(const Arg& value) const {
@@ -448,28 +459,28 @@ void IndexPlace::operator=(std::initializer_list<double> values) const {
   *this = tensor(std::vector<double>(values));
 }
 void IndexPlace::operator+=(const Arg& value) const {
-  update([&](const Tensor& t) { return add({t, where_}, value); }, false);
+  update([&](const Arg& t) { return t + value; });
 }
 void IndexPlace::operator-=(const Arg& value) const {
-  update([&](const Tensor& t) { return sub({t, where_}, value); }, false);
+  update([&](const Arg& t) { return t - value; });
 }
 void IndexPlace::operator*=(const Arg& value) const {
-  update([&](const Tensor& t) { return mul({t, where_}, value); }, true);
+  update([&](const Arg& t) { return t * value; });
 }
 void IndexPlace::operator/=(const Arg& value) const {
-  update([&](const Tensor& t) { return div({t, where_}, value); }, true);
+  update([&](const Arg& t) { return t / value; });
 }
 void IndexPlace::operator+=(Scalar value) const {
-  update([&](const Tensor& t) { return Arg(t, where_) + value; }, false);
+  update([&](const Arg& t) { return t + value; });
 }
 void IndexPlace::operator-=(Scalar value) const {
-  update([&](const Tensor& t) { return Arg(t, where_) - value; }, false);
+  update([&](const Arg& t) { return t - value; });
 }
 void IndexPlace::operator*=(Scalar value) const {
-  update([&](const Tensor& t) { return Arg(t, where_) * value; }, true);
+  update([&](const Arg& t) { return t * value; });
 }
 void IndexPlace::operator/=(Scalar value) const {
-  update([&](const Tensor& t) { return Arg(t, where_) / value; }, true);
+  update([&](const Arg& t) { return t / value; });
 }
 
 }  // namespace wick

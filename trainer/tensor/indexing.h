@@ -98,9 +98,8 @@ class IndexPlace {
   void operator/=(Scalar value) const;
 
  private:
-  // keep: f needs the old values for its gradient, and they are about to be written over.
   template <class F>
-  void update(F&& f, bool keep) const;
+  void update(F&& f) const;
 
   Tensor base_;
   Indices at_;

@@ -199,6 +199,26 @@ class Tensor {
                            bool accumulate = false, Where where = Where::current()) const;
   const Tensor& index_put_(const std::vector<TensorIndex>& at, Scalar value,
                            bool accumulate = false, Where where = Where::current()) const;
+  // The functions of the same name (trainer/tensor/ops/index.h), in place.
+  const Tensor& masked_fill_(const Tensor& mask, Scalar value,
+                             Where where = Where::current()) const;
+  const Tensor& masked_fill_(const Tensor& mask, const Tensor& value,
+                             Where where = Where::current()) const;
+  const Tensor& masked_scatter_(const Tensor& mask, const Tensor& source,
+                                Where where = Where::current()) const;
+  const Tensor& scatter_(int dim, const Tensor& index, const Tensor& src,
+                         Where where = Where::current()) const;
+  const Tensor& scatter_(int dim, const Tensor& index, Scalar value,
+                         Where where = Where::current()) const;
+  const Tensor& scatter_add_(int dim, const Tensor& index, const Tensor& src,
+                             Where where = Where::current()) const;
+  const Tensor& index_add_(int dim, const Tensor& index, const Tensor& source, Scalar alpha = 1,
+                           Where where = Where::current()) const;
+  const Tensor& index_copy_(int dim, const Tensor& index, const Tensor& source,
+                            Where where = Where::current()) const;
+  const Tensor& index_fill_(int dim, const Tensor& index, Scalar value,
+                            Where where = Where::current()) const;
+  const Tensor& cumsum_(int dim, Where where = Where::current()) const;
 
   // -- copies
   Tensor contiguous(Where where = Where::current()) const;  // itself when it is

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainer/tensor/ops/lines.h"
+#include "trainer/tensor/lines.h"
 #include "trainer/tensor/promote.h"
 
 namespace wick {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trainer/tensor/ops/lines.h"
+#include "trainer/tensor/lines.h"
 
 namespace wick {
 namespace {
