@@ -5,6 +5,8 @@ namespace {
 
 using namespace wick::indexing;  // NOLINT: Slice, None, Ellipsis
 
+constexpr Diff kViewWrites = integer_output;
+constexpr const char* kWrites = "a captured write in place is refused";
 constexpr const char* kSize = "the size of the result depends on data";
 
 // x0[...] read, each PyTorch expression beside ours: S08's table, first half.
@@ -103,6 +105,25 @@ void write_rows(Rows& row) {
       .sample(set("x1, slice(None), x2", "x3"), {x({3, 2, 4}), rows, columns, x({2, 2})},
               WICK_FN(index_put(x0, {x1, Slice(), x2}, x3)));
   row("Tensor.index_put_", smooth, kStored)
+      .sample(set("...", "x1"), {x({3, 4}), x({3, 4})}, WICK_SET(t.at({Ellipsis}) = x1))
+      .sample(set("x1", "x2"), {x({4, 3}), rows, x({3})}, WICK_SET(t.index_put_({x1}, x2)))
+      .sample(set("x1", "7"), {x({4, 3}), rows}, WICK_SET(t.at({x1}) = 7))
+      .sample(set("slice(None), x1", "x2"), {x({2, 4}), columns, x({2, 2})},
+              WICK_SET(t.at({Slice(), x1}) = x2))
+      .sample(set("x1, x2", "x3"), {x({3, 4}), rows, columns, x({2})},
+              WICK_SET(t.index_put_({x1, x2}, x3)))
+      .sample(set("slice(None), x1, x2", "x3"), {x({2, 3, 4}), rows, columns, x({2, 2})},
+              WICK_SET(t.index_put_({Slice(), x1, x2}, x3)))
+      .sample(set("x1, slice(None), x2", "x3"), {x({3, 2, 4}), rows, columns, x({2, 2})},
+              WICK_SET(t.index_put_({x1, Slice(), x2}, x3)))
+      .sample(update("x1", "+ x2"), {x({4, 3}), twice, x({3})}, WICK_SET(t.at({x1}) += x2),
+              kNumbers)
+      .sample("x0.clone().index_put_((x1,), x2, True)", {x({4, 3}), twice, x({3, 3})},
+              WICK_SET(t.index_put_({x1}, x2, true)), kNumbers)
+      .not_captured(kWrites);
+  row.all.back().alias("Tensor.at");
+  // through views
+  row("Tensor.index_put_.views", kViewWrites, kStored)
       .sample(set("1", "x1"), {x({3, 4}), x({4})}, WICK_SET(t.index_put_({1}, x1)))
       .sample(set("1", "2"), {x({3, 4})}, WICK_SET(t.at({1}) = 2))
       .sample(set("1", "x1"), {x({3, 4}), x({1, 4})}, WICK_SET(t[1] = x1))
@@ -112,30 +133,15 @@ void write_rows(Rows& row) {
       .sample(set("..., -1", "x1"), {x({2, 3, 4}), x(Shape{})}, WICK_SET(t.at({"...", -1}) = x1))
       .sample(set("slice(None), None, 2", "x1"), {x({3, 4}), x({3, 1})},
               WICK_SET(t.index_put_({Slice(), None, 2}, x1)))
-      .sample(set("...", "x1"), {x({3, 4}), x({3, 4})}, WICK_SET(t.at({Ellipsis}) = x1))
       .sample(update("slice(None), 0", "+ 1"), {x({3, 4})}, WICK_SET(t.at({Slice(), 0}) += 1),
               kNumbers)
       .sample(update("0", "* x1"), {x({3, 4}), x({4})}, WICK_SET(t.at({0}) *= x1), kNumbers)
       .sample(set("0", "torch.tensor([1, 2, 3])"), {x({2, 3})}, WICK_SET(t.at({0}) = {1, 2, 3}))
-      .sample(set("x1", "x2"), {x({4, 3}), rows, x({3})}, WICK_SET(t.index_put_({x1}, x2)))
-      .sample(set("x1", "7"), {x({4, 3}), rows}, WICK_SET(t.at({x1}) = 7))
-      .sample(set("slice(None), x1", "x2"), {x({2, 4}), columns, x({2, 2})},
-              WICK_SET(t.at({Slice(), x1}) = x2))
       .sample(set("slice(1, None), x1", "x2"), {x({3, 4}), columns, x({2})},
               WICK_SET(t.at({Slice(1, None), x1}) = x2))
       .sample(set("1, x1", "x2"), {x({3, 4}), columns, x({2})}, WICK_SET(t[1].at({x1}) = x2))
-      .sample(set("x1, x2", "x3"), {x({3, 4}), rows, columns, x({2})},
-              WICK_SET(t.index_put_({x1, x2}, x3)))
-      .sample(set("slice(None), x1, x2", "x3"), {x({2, 3, 4}), rows, columns, x({2, 2})},
-              WICK_SET(t.index_put_({Slice(), x1, x2}, x3)))
-      .sample(set("x1, slice(None), x2", "x3"), {x({3, 2, 4}), rows, columns, x({2, 2})},
-              WICK_SET(t.index_put_({x1, Slice(), x2}, x3)))
-      // each element is read once: duplicates do not add up
-      .sample(update("x1", "+ x2"), {x({4, 3}), twice, x({3})}, WICK_SET(t.at({x1}) += x2),
-              kNumbers)
-      .sample("x0.clone().index_put_((x1,), x2, True)", {x({4, 3}), twice, x({3, 3})},
-              WICK_SET(t.index_put_({x1}, x2, true)), kNumbers);
-  row.all.back().alias("Tensor.at");
+      .sample(set("True", "x1"), {x({2, 3}), x({3})}, WICK_SET(t.at({true}) = x1))
+      .not_captured(kWrites);
   row("Tensor.index_put_.masks", smooth, kStored)
       .sample(set("x1", "0"), {x({3, 4}), mask({3, 4})}, WICK_SET(t.at({x1}) = 0))
       .sample(set("x1", "x2"), {x({3, 4}), mask({3, 4}), x(Shape{})}, WICK_SET(t.at({x1}) = x2))
@@ -146,7 +152,6 @@ void write_rows(Rows& row) {
               WICK_SET(t.index_put_({Slice(), x1}, x2)))
       .sample(set("slice(None), x1", "3"), {x({2, 3}), of(DType::kBool, given({1, 0, 1}))},
               WICK_SET(t.at({Slice(), x1}) = 3))
-      .sample(set("True", "x1"), {x({2, 3}), x({3})}, WICK_SET(t.at({true}) = x1))
       .not_captured(kSize);
 }
 
@@ -268,31 +273,41 @@ void in_place_rows(Rows& row) {
       .sample("x0.clone().masked_fill_(x1, 2)", {x({3, 4}), mask({3, 1})},
               WICK_SET(t.masked_fill_(x1, 2)))
       .sample("x0.clone().masked_fill_(x1, x2)", {x({3, 4}), mask({4}), x(Shape{})},
-              WICK_SET(t.masked_fill_(x1, x2)));
+              WICK_SET(t.masked_fill_(x1, x2)))
+      .not_captured(kWrites);
   row("Tensor.masked_scatter_", smooth, kAll)
       .sample("x0.clone().masked_scatter_(x1, x2)", {x({3, 4}), mask({3, 4}), x({12})},
-              WICK_SET(t.masked_scatter_(x1, x2)));
+              WICK_SET(t.masked_scatter_(x1, x2)))
+      .not_captured(kWrites);
   row("Tensor.scatter_", smooth, kAll)
       .sample("x0.clone().scatter_(0, x1, x2)", {x({3, 4}), at, x({2, 3})},
               WICK_SET(t.scatter_(0, x1, x2)))
-      .sample("x0.clone().scatter_(1, x1, 3)", {x({3, 4}), at}, WICK_SET(t.scatter_(1, x1, 3)));
+      .sample("x0.clone().scatter_(1, x1, 3)", {x({3, 4}), at}, WICK_SET(t.scatter_(1, x1, 3)))
+      .not_captured(kWrites);
   row("Tensor.scatter_add_", smooth, kNumbers)
       .sample("x0.clone().scatter_add_(1, x1, x2)", {x({3, 4}), at, x({2, 3})},
-              WICK_SET(t.scatter_add_(1, x1, x2)));
+              WICK_SET(t.scatter_add_(1, x1, x2)))
+      .not_captured(kWrites);
   row("Tensor.index_add_", smooth, kNumbers)
       .sample("x0.clone().index_add_(0, x1, x2, alpha=2)", {x({4, 3}), twice, x({3, 3})},
               WICK_SET(t.index_add_(0, x1, x2, 2)))
+      .not_captured(kWrites);
+  row("Tensor.index_add_.views", kViewWrites, kNumbers)
       .sample("(lambda t: (t.t()[1:].index_add_(0, x1, x2), t)[1])(x0.clone())",
               {x({3, 5}), twice, x({3, 3})},
-              WICK_SET(t.t().index({Slice(1, None)}).index_add_(0, x1, x2)));
+              WICK_SET(t.t().index({Slice(1, None)}).index_add_(0, x1, x2)))
+      .not_captured(kWrites);
   row("Tensor.index_copy_", smooth, kAll)
       .sample("x0.clone().index_copy_(-1, x1, x2)", {x({2, 4}), index({3, 1}), x({2, 2})},
-              WICK_SET(t.index_copy_(-1, x1, x2)));
+              WICK_SET(t.index_copy_(-1, x1, x2)))
+      .not_captured(kWrites);
   row("Tensor.index_fill_", smooth, kAll)
       .sample("x0.clone().index_fill_(1, x1, 2)", {x({2, 4}), index({3, 1})},
-              WICK_SET(t.index_fill_(1, x1, 2)));
+              WICK_SET(t.index_fill_(1, x1, 2)))
+      .not_captured(kWrites);
   row("Tensor.cumsum_", smooth, kNumbers)
-      .sample("x0.clone().cumsum_(1)", {x({2, 4})}, WICK_SET(t.cumsum_(1)));
+      .sample("x0.clone().cumsum_(1)", {x({2, 4})}, WICK_SET(t.cumsum_(1)))
+      .not_captured(kWrites);
 }
 
 }  // namespace
