@@ -216,7 +216,8 @@ std::vector<Sample> samples() {
         {distinct({2, 3}), ints({2, 0, 2, 2, 1, 2}, {2, 3}), distinct({2, 3}) + 0.013});
   }
   add("ScatterElements zeros", row(OpId::kScatterElements, ScatterAttrs{0, 2}),
-      {tensor({2., 3., 4.}), ints({0, 0, 1, 1, 2}, {5}), tensor({0., 5., 0., 0., 3.})}, false);
+      {tensor({2., 3., 4.}), ints({0, 0, 1, 1, 2}, {5}), tensor({0., 5., 0., 0., 3.})},
+      Second::kNonSmooth);
   add("TopK",
       [](const List& in) {
         return List{row(OpId::kTopK, TopKAttrs{2, 0, 1, 1}, 2)(in)[0]};

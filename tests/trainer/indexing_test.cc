@@ -76,8 +76,8 @@ TEST(Indexing, BasicIndicesAreViewsAdvancedOnesCopies) {
   x.at({1, 2}) = 100;
   EXPECT_EQ(row[2].item_int(), 100);
   block.fill_(-1);
-  EXPECT_EQ(x[{0, 2}].item_int(), -1);
-  EXPECT_EQ(x[{1, 1}].item_int(), 5);
+  EXPECT_EQ((x[{0, 2}].item_int()), -1);
+  EXPECT_EQ((x[{1, 1}].item_int()), 5);
 }
 
 TEST(Indexing, WritesThroughPlacesReachTheTensor) {

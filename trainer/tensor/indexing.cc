@@ -371,7 +371,7 @@ void put(const Tensor& x, const Indices& at, const Tensor& value, bool accumulat
     if (accumulate)
       p.view.add_(v, 1, where);
     else
-      write_result(p.op, {p.view, where}, v);
+      p.view.copy_(v, where);
     return;
   }
   bool by_mask = p.mask >= 0 && value.rank() == 0;
