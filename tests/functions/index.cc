@@ -116,9 +116,6 @@ void write_rows(Rows& row) {
               WICK_SET(t.index_put_({Slice(), x1, x2}, x3)))
       .sample(set("x1, slice(None), x2", "x3"), {x({3, 2, 4}), rows, columns, x({2, 2})},
               WICK_SET(t.index_put_({x1, Slice(), x2}, x3)))
-      .sample(update("x1", "+ x2"), {x({4, 3}), twice, x({3})}, WICK_SET(t.at({x1}) += x2), kInts)
-      .sample("x0.clone().index_put_((x1,), x2, True)", {x({4, 3}), twice, x({3, 3})},
-              WICK_SET(t.index_put_({x1}, x2, true)), kNumbers)
       .not_captured(kWrites);
   row.all.back().alias("Tensor.at");
   // through views

@@ -368,6 +368,7 @@ void put(const Tensor& x, const Indices& at, const Tensor& value, bool accumulat
   Place p = Walk("index_put_", x, at, where).take();
   if (p.indexed().empty()) {
     Tensor v = spread(p, value, p.view.raw_shape());
+    if (v.is_same(value)) v = v.clone(where);  // a result of its own, for the history
     if (accumulate)
       p.view.add_(v, 1, where);
     else
