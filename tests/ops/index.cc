@@ -124,6 +124,7 @@ WICK_TEST_ROW(
                sample("Trilu/all", {f32({3, 4})}, TriluAttrs{1, INT64_MIN}),
                sample("Trilu/nothing", {f32({3, 4})}, TriluAttrs{1, INT64_MAX}),
                sample("Trilu/lower_nothing", {f32({3, 4})}, TriluAttrs{0, -3}),
+               sample("Trilu/lower_beyond", {f32({3, 4})}, TriluAttrs{0, -7}),
                sample("Trilu/input", {f32({3, 4}), {DType::kI64, {}, 0, 0, {1}}}, TriluAttrs{}),
                sample("Trilu/bool", {of(DType::kBool, {3, 3}, -1, 2)}, TriluAttrs{0, 0}),
                sample("Trilu/empty", {f32({0, 3})}, TriluAttrs{})};

@@ -114,14 +114,13 @@ template <class T>
 void keep_triangle(const TensorView& x, TensorView& y, bool upper, int64_t k) {
   int64_t rows = x.shape[x.rank() - 2], columns = x.shape[x.rank() - 1];
   int64_t count = rows * columns == 0 ? 0 : x.numel() / columns;
+  k = k > columns ? columns : k < -rows ? -rows : k;  // beyond these nothing changes
   for (int64_t r = 0; r < count; ++r) {
-    // the first column on or above the diagonal
-    int64_t row = r % rows;
-    int64_t cut = k > columns ? columns : k < -rows ? 0 : row + k;
-    cut = upper ? cut : cut + 1;
+    int64_t diagonal = r % rows + k;
     for (int64_t c = 0; c < columns; ++c) {
       int64_t at = r * columns + c;
-      y.as<T>()[at] = (c >= cut) == upper ? x.as<T>()[at] : T(0);
+      bool kept = upper ? c >= diagonal : c <= diagonal;
+      y.as<T>()[at] = kept ? x.as<T>()[at] : T(0);
     }
   }
 }
