@@ -211,7 +211,8 @@ void OpNode::outputs_have_tangents(Span<const Tensor> out) {
 
 IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor* const> in,
                                   Span<const Tensor> out, const Where& where) {
-  const GradRow& row = grad_row(op);
+  const GradRow& listed = grad_row(op);
+  const GradRow& row = listed.of_attrs != nullptr ? *listed.of_attrs(attrs) : listed;
   size_t kept = rank_in_mask(row.saves_in, in.size()) + rank_in_mask(row.saves_out, out.size());
   size_t attr_bytes = attrs != nullptr ? find_op(op)->attrs->size : 0;
   auto node = make_node<OpNode>(in, out, row.nondiff_in, where, attr_bytes, op, row, kept);
@@ -231,9 +232,8 @@ IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor*
 
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where) {
-  const GradRow& listed = grad_row(op);
-  if (listed.formula == nullptr) return;
-  const GradRow& row = listed.of_attrs != nullptr ? *listed.of_attrs(attrs) : listed;
+  const GradRow& row = grad_row(op);
+  if (row.formula == nullptr) return;
   bool any = false;
   for (size_t i = 0; i < in.size(); ++i) {
     any = any || (in[i] != nullptr && in[i]->requires_grad() && !in_mask(row.nondiff_in, i));
