@@ -214,7 +214,8 @@ void OpNode::outputs_have_tangents(Span<const Tensor> out) {
 
 IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor* const> in,
                                   Span<const Tensor> out, const Where& where) {
-  const GradRow& row = grad_row(op);
+  const GradRow& listed = grad_row(op);
+  const GradRow& row = listed.of_attrs != nullptr ? *listed.of_attrs(attrs) : listed;
   size_t kept = rank_in_mask(row.saves_in, in.size()) + rank_in_mask(row.saves_out, out.size());
   size_t attr_bytes = attrs != nullptr ? op_info(op)->attrs->size : 0;
   auto node = make_node<OpNode>(in, out, row.nondiff_in, where, attr_bytes, op, row, kept);
