@@ -69,12 +69,6 @@ std::vector<FunctionRow> reduce_rows() {
       .sample("x0.var()", {given({1})}, WICK_FN(var(x0)))
       .sample("x0.max()", {given({1, kNan, 2})}, WICK_FN(max(x0)))
       .sample("x0.amin()", {given({1, kNan, 2})}, WICK_FN(amin(x0)));
-  row("aminmax", piecewise, kReal)
-      .sample("torch.aminmax(x0)", {distinct({2, 3})}, WICK_FN(aminmax(x0)))
-      .sample("torch.aminmax(x0, dim=1)", {distinct({2, 3})}, WICK_FN(aminmax(x0, 1)));
-  row("max along a dimension", piecewise, kNumbers)
-      .sample("tuple(x0.max(1))", {distinct({3, 4})}, WICK_FN(max(x0, 1)))
-      .sample("tuple(x0.min(0, True))", {distinct({3, 4})}, WICK_FN(min(x0, 0, true)));
   row("max of two", piecewise, kReal)
       .sample("torch.max(x0, x1)", {distinct({2, 3}), given({0.01, -0.2, 0.3})},
               WICK_FN(max(x0, x1)))

@@ -325,7 +325,7 @@ TEST(Random, MomentsAndChiSquare) {
 
 // What libm says, to the last bits: float32 draws are its rounding.
 TEST(Random, NormalIsBoxMuller) {
-  Generator g{9, 0}, h{9, 0};
+  Generator g{9, 0};
   std::vector<double> n = randn({2000}, DType::kF64, g).to_vector<double>();
   for (size_t i = 0; i < n.size(); i += 2) {
     auto w = philox(9, 0, i / 2);

@@ -136,9 +136,6 @@ Tensor amax(const Arg& x, Dims dims, bool keepdim) {
 Tensor amin(const Arg& x, Dims dims, bool keepdim) {
   return extremum(OpId::kReduceMin, "amin", x, dims, keepdim);
 }
-std::pair<Tensor, Tensor> aminmax(const Arg& x, Dims dims, bool keepdim) {
-  return {amin(x, dims, keepdim), amax(x, dims, keepdim)};
-}
 Tensor max(const Arg& x) { return extremum(OpId::kReduceMax, "max", x, {}, false); }
 Tensor min(const Arg& x) { return extremum(OpId::kReduceMin, "min", x, {}, false); }
 

@@ -25,7 +25,6 @@ std::pair<Tensor, Tensor> std_mean(const Arg& x, Dims dims = {}, int64_t correct
 // Extrema. NaN wins, +0 > -0; equal ones share the gradient. Refused over a dimension of size 0.
 Tensor amax(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor amin(const Arg& x, Dims dims = {}, bool keepdim = false);
-std::pair<Tensor, Tensor> aminmax(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor max(const Arg& x);
 Tensor min(const Arg& x);
 // Values and the index of the first extremum, which gets the whole gradient.

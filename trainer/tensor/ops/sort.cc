@@ -323,7 +323,7 @@ Tensor searchsorted(const Arg& sequence, const Arg& values, bool out_int32, bool
                 sequence.where, Code::kShapeMismatch);
   }
   if (sorter.defined()) seq = gather({seq, sequence.where}, -1, {sorter, sequence.where});
-  DType common = promote(seq.dtype(), v.dtype());
+  DType common = promote_types(seq.dtype(), v.dtype());
   seq = seq.to(common);
   v = v.to(common);
   int64_t n = seq.raw_shape()[seq.rank() - 1], step = 1;
@@ -354,7 +354,7 @@ Tensor bucketize(const Arg& x, const Arg& boundaries, bool out_int32, bool right
 
 Tensor isin(const Arg& x, const Arg& test_elements, bool /*assume_unique*/, bool invert) {
   NoGrad guard;
-  DType common = promote(x.tensor.dtype(), test_elements.tensor.dtype());
+  DType common = promote_types(x.tensor.dtype(), test_elements.tensor.dtype());
   Tensor v = ordered(x.tensor.to(common));
   Tensor tests = sort({ordered(flat(test_elements).to(common)), x.where}).values;
   Tensor hit = zeros(v.raw_shape(), DType::kBool);
