@@ -76,9 +76,7 @@ std::vector<FunctionRow> pointwise_rows() {
                given({1, 1, -1, -1, 0, -0.0, kInf, -kInf})},
               WICK_FN(atan2(x0, x1)));
   row("hypot", smooth, kReal)
-      .sample("torch.hypot(x0, x1)", {off_zero({2, 3}), off_zero({3})}, WICK_FN(hypot(x0, x1)))
-      .sample("torch.hypot(x0, x1)", {given({3e18, 3e-19}), given({4e18, 4e-19})},
-              WICK_FN(hypot(x0, x1)), dtypes(DType::kF64));
+      .sample("torch.hypot(x0, x1)", {off_zero({2, 3}), off_zero({3})}, WICK_FN(hypot(x0, x1)));
 #define X(name)                                                                                  \
   row(#name, smooth, kReal)                                                                      \
       .sample("torch." #name "(x0, x1)", {x({2, 3}, -4, 4), x({3})}, WICK_FN(name(x0, x1)));     \
@@ -169,9 +167,9 @@ std::vector<FunctionRow> pointwise_rows() {
       .sample("torch.where(x0, torch.tensor(2., dtype=dtype), x1)", {mask({2, 3}), x({2, 3})},
               WICK_FN(where(x0, 2, x1)));
   row("clamp by one bound", piecewise, kReal)
-      .sample("torch.clamp(x0, min=0.03125)", {distinct({3, 4})}, WICK_FN(clamp(x0, 0.03125)))
-      .sample("torch.clamp(x0, max=0.03125)", {distinct({3, 4})},
-              WICK_FN(clamp(x0, OptScalar(), 0.03125)))
+      .sample("torch.clamp(x0, min=0.0625)", {distinct({3, 4})}, WICK_FN(clamp(x0, 0.0625)))
+      .sample("torch.clamp(x0, max=0.0625)", {distinct({3, 4})},
+              WICK_FN(clamp(x0, OptScalar(), 0.0625)))
       .sample("torch.clamp(x0, x1, x2)", {distinct({3, 4}), given({-0.2}), given({0.3})},
               WICK_FN(clamp(x0, x1, x2)))
       .sample("torch.clamp(x0, 0.5, 1.5)", {x({6}, 0, 3)}, WICK_FN(clamp(x0, 0.5, 1.5)), kInts);
@@ -179,9 +177,9 @@ std::vector<FunctionRow> pointwise_rows() {
       .sample("torch.clip(x0, -0.53125, 0.53125)", {distinct({3, 4})},
               WICK_FN(clip(x0, -0.53125, 0.53125)));
   row("clamp_min", piecewise, kReal)
-      .sample("torch.clamp_min(x0, 0.03125)", {distinct({3, 4})}, WICK_FN(clamp_min(x0, 0.03125)));
+      .sample("torch.clamp_min(x0, 0.0625)", {distinct({3, 4})}, WICK_FN(clamp_min(x0, 0.0625)));
   row("clamp_max", piecewise, kReal)
-      .sample("torch.clamp_max(x0, 0.03125)", {distinct({3, 4})}, WICK_FN(clamp_max(x0, 0.03125)));
+      .sample("torch.clamp_max(x0, 0.0625)", {distinct({3, 4})}, WICK_FN(clamp_max(x0, 0.0625)));
   row("lerp", smooth, kReal)
       .sample("torch.lerp(x0, x1, 0.25)", {x({2, 3}), x({2, 3})}, WICK_FN(lerp(x0, x1, 0.25)))
       .sample("torch.lerp(x0, x1, 0.75)", {x({2, 3}), x({2, 3})}, WICK_FN(lerp(x0, x1, 0.75)))

@@ -137,7 +137,8 @@ TEST(Function, DirtyInputsAreRebased) {
   EXPECT_EQ(h.grad_fn().name(), "Double_Backward");
   sum(h).backward();
   EXPECT_EQ(x.grad().to_vector<float>(), (Floats{6, 6}));
-  EXPECT_NE(error_of([&] { sum(kept).backward(); }).find("modified"), std::string::npos);
+  EXPECT_NE(error_of([&] { sum(kept).backward(); }).find("saved the value made at"),
+            std::string::npos);
   EXPECT_NE(error_of([&] { Double_::apply(x); }).find("leaf"), std::string::npos);
 }
 
@@ -145,7 +146,7 @@ TEST(Function, SavedTensorsAreChecked) {
   Tensor x = tensor({1.0, 2.0}).requires_grad_(), h = x * 2;
   Tensor y = sum(MyRelu::apply(h, 0.5));
   h.add_(ones({2}, DType::kF64));
-  EXPECT_NE(error_of([&] { y.backward(); }).find("modified in place"), std::string::npos);
+  EXPECT_NE(error_of([&] { y.backward(); }).find("add_ at function_test.cc:"), std::string::npos);
   Tensor z = sum(MyRelu::apply(x, 0.5));
   z.backward();
   EXPECT_NE(error_of([&] { z.backward(); }).find("second time"), std::string::npos);

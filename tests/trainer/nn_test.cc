@@ -59,7 +59,7 @@ TEST(Nn, OwnModule) {
     net(ones({5, 3}));
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("[linear] last input dimension differs"),
+    EXPECT_NE(std::string(e.what()).find("[linear] in module 'fc1': last input dimension differs"),
               std::string::npos);
     EXPECT_NE(std::string(e.what()).find("(nn_test.cc:"), std::string::npos) << e.what();
   }

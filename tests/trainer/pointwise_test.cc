@@ -572,5 +572,11 @@ TEST(Print, IsPyTorchsToTheLetter) {
   for (const auto& c : kCases) EXPECT_EQ(c.tensor.to_string(), c.text);
 }
 
+TEST(Pointwise, HypotNeitherOverflowsNorVanishes) {
+  auto y = hypot(tensor({3e200, 3e-200}), tensor({4e200, 4e-200})).to_vector<double>();
+  EXPECT_DOUBLE_EQ(y[0], 5e200);
+  EXPECT_DOUBLE_EQ(y[1], 5e-200);
+}
+
 }  // namespace
 }  // namespace wick

@@ -24,7 +24,10 @@ using Floats = std::vector<float>;
 TEST(Tensor, ErrorsNameTheOpBothShapesAndTheLine) {
   Tensor a = ones({2, 3}), b = ones({4, 5});
   EXPECT_ERROR(matmul(a, b), "[matmul] inner dimensions differ: [2,3] x [4,5]");
-  EXPECT_ERROR(a + b, "[add] shapes do not broadcast: [2,3] and [4,5]");
+  EXPECT_ERROR(
+      a + b,
+      "[add] shapes do not broadcast: [2,3] and [4,5] differ at dimension 0 (2 and 4); from "
+      "the last one on, sizes must be equal or 1");
   EXPECT_ERROR(softmax(a, 3), "[softmax] axis 3 out of range for rank 2");
   EXPECT_ERROR(a.item(),
                "[item] only a tensor of size 1 can be converted to a C++ number, got [2,3]");

@@ -16,12 +16,12 @@ WICK_GRAD(Atan2, 3, 0, 0, [](GradCtx& c) {
   if (c.needs(0)) c.set(0, sum_to(scaled * x, c.in_shape(0)));
   if (c.needs(1)) c.set(1, sum_to(-(scaled * y), c.in_shape(1)));
 });
-WICK_NONDIFF(BitwiseAnd);
-WICK_NONDIFF(BitwiseOr);
-WICK_NONDIFF(BitwiseXor);
-WICK_NONDIFF(BitwiseNot);
-WICK_NONDIFF(BitShift);
-WICK_NONDIFF(IsNaN);
-WICK_NONDIFF(IsInf);
+WICK_NONDIFF(BitwiseAnd, NonDiff::kIntegerOutput);
+WICK_NONDIFF(BitwiseOr, NonDiff::kIntegerOutput);
+WICK_NONDIFF(BitwiseXor, NonDiff::kIntegerOutput);
+WICK_NONDIFF(BitwiseNot, NonDiff::kIntegerOutput);
+WICK_NONDIFF(BitShift, NonDiff::kIntegerOutput);
+WICK_NONDIFF(IsNaN, NonDiff::kIntegerOutput);
+WICK_NONDIFF(IsInf, NonDiff::kIntegerOutput);
 
 }  // namespace wick

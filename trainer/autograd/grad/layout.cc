@@ -39,7 +39,7 @@ Tensor unpad(const GradCtx& c, const PadAttrs& a) {
     if (before == 0 && a.pads[i + n] == 0) continue;
     Tensor at = arange(-before, extent + a.pads[i + n]);
     switch (static_cast<PadMode>(a.mode)) {
-      case PadMode::kEdge: at = clamp(at, 0, static_cast<double>(extent - 1)); break;
+      case PadMode::kEdge: at = clamp(at, 0, extent - 1); break;
       case PadMode::kReflect:
         at = abs(at);
         at = minimum(at, full({}, 2 * (extent - 1), DType::kI64) - at);
