@@ -20,7 +20,7 @@ Tensor base_of(const Tensor& t) { return Tensor(IntrusivePtr<TensorImpl>(bytes_r
 
 AnyAttrs attrs_of(OpId op, const void* attrs) {
   AnyAttrs copy;
-  const AttrType* type = find_op(op)->attrs;
+  const AttrType* type = op_info(op)->attrs;
   type->init(copy.get());
   if (attrs == nullptr) return copy;
   for (const AttrField& f : type->fields) {

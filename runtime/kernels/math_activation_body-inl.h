@@ -48,16 +48,16 @@ WICK_MATH_FN F silu(F x) {
 }
 
 // 2^(e_hi + e_lo) g(a) as p * 2^k. g(a) = erfcx(a / sqrt(2)) / 2 is a polynomial in
-// t = 1 / (1 + 0.3 a); with an exponent of -a^2/2 log2(e) the whole is Phi(-a).
+// t = 1 / (1 + 0.3 a); with an exponent of -a^2/2 log2(e) the whole is Phi(-a). a = a_hi + a_lo.
 struct Tail {
   Pair p;
   I k;
 };
-WICK_MATH_FN Tail gauss_tail(F a, F e_hi, F e_lo) {
+WICK_MATH_FN Tail gauss_tail(F a, F a_lo, F e_hi, F e_lo) {
   ScaledPair e = exp2_scaled_pair(e_hi, e_lo);
   F d = fma(F(0.3f), a, F(1));
   F t = F(1) / d;
-  F t_lo = t * nfma(t, fma(F(0.3f), a, F(1) - d), nfma(t, d, F(1)));
+  F t_lo = t * nfma(t, fma(F(0.3f), a, F(1) - d) + F(0.3f) * a_lo, nfma(t, d, F(1)));
   F slope = poly(t, 1.405f, -0.3186f, 0.1969f);  // of g by t, to a few percent
   F g =
       t * poly(t, -0x1.5223b2p-6f, 0x1.ccdaa4p-4f, -0x1.d3bd1p-3f, 0x1.893aa2p-3f, -0x1.4609d4p-4f,
@@ -74,7 +74,7 @@ WICK_MATH_FN F gelu(F x) {
   F hi = a2.hi * F(-0x1.715476p-1f);
   F lo = fma(a2.hi, F(-0x1.715476p-1f), -hi) +
          fma(a2.hi, F(-0x1.4ae0cp-27f), a2.lo * F(-0x1.715476p-1f));
-  Tail e = gauss_tail(a, hi, lo);
+  Tail e = gauss_tail(a, F(0), hi, lo);
   Pair tail = e.p;
   F c = clamp(x, -14.6f, kInf);
   F left = scale(fma(c, tail.hi, c * tail.lo), e.k);
@@ -90,7 +90,8 @@ WICK_MATH_FN F erfc(F x) {
   F hi = x2.hi * F(-0x1.715476p0f);
   F lo = fma(x2.hi, F(-0x1.715476p0f), -hi) +
          fma(x2.hi, F(-0x1.4ae0cp-26f), x2.lo * F(-0x1.715476p0f));
-  Tail e = gauss_tail(c * F(0x1.6a09e6p0f), hi, lo);
+  Pair a = two_product(c, F(0x1.6a09e6p0f));
+  Tail e = gauss_tail(a.hi, fma(c, F(0x1.9fcef4p-26f), a.lo), hi, lo);
   F tail = scale(e.p.hi + e.p.lo, e.k + I(1));
   F r = select(x < F(0), F(2) - tail, tail);
   r = select(abs(x) < F(0.5f), F(1) - erf(x), r);

@@ -21,8 +21,9 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::vector<std::string> kCommands = {"train", "export",  "convert", "run",         "compare",
-                                            "bench", "inspect", "ops",     "conformance", "prove"};
+const std::vector<std::string> kCommands = {"train", "explain",     "export", "convert",
+                                            "run",   "compare",     "bench",  "inspect",
+                                            "ops",   "conformance", "prove"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});

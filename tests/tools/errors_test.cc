@@ -38,7 +38,8 @@ std::string misuse(const std::vector<std::string>& arguments) {
 
 TEST(Usage, MistakesExitTwoAndNameTheOption) {
   EXPECT_THAT(misuse({}), HasSubstr("A subcommand is required"));
-  EXPECT_THAT(misuse({"trian"}), HasSubstr("'trian' is no command; there are: train export"));
+  EXPECT_THAT(misuse({"trian"}),
+              HasSubstr("'trian' is no command; there are: train explain export"));
   EXPECT_THAT(misuse({"train", "vgg"}), AllOf(HasSubstr("vgg"), HasSubstr("lenet")));
   EXPECT_THAT(misuse({"train", "--epoch", "3"}), HasSubstr("'--epoch' is no option of wick train"));
   EXPECT_THAT(misuse({"run", trained_run().wick}),
@@ -193,7 +194,8 @@ TEST(Onnx, EveryUnknownOperatorIsListed) {
       "wick: " + path +
       ": 3 node(s) of the ONNX model cannot be read:\n"
       "  Frobnicate 'one': the operator is not supported\n"
-      "  com.example::Twiddle 'two': its domain is not supported\n"
+      "  com.example::Twiddle 'two': no custom op of this domain and name is registered "
+      "(load_ops, or --ops LIBRARY.so)\n"
       "  Frobnicate 'd': the operator is not supported\n"
       "Replace them before exporting, or cut the model where they begin; `wick ops` lists what "
       "there "
