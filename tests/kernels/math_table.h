@@ -19,7 +19,7 @@ namespace wick::test {
   X(tanh, 1.5, 4.0)        \
   X(sigmoid, 1.0, 4.0)     \
   X(erf, 1.5, 4.0)         \
-  X(erfc, 2.0, 256.0)      \
+  X(erfc, 3.5, 256.0)      \
   X(sin, 1.0, 4.0)         \
   X(cos, 1.0, 4.0)         \
   X(tan, 1.2, 4.0)         \
