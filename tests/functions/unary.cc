@@ -62,11 +62,11 @@ std::vector<FunctionRow> unary_rows() {
   X(isneginf)
   X(signbit)
 #undef X
-      row("nan_to_num of specials", integer_output, kReal)
-          .sample("torch.nan_to_num(x0)", {given({kNan, kInf, -kInf, 1})}, WICK_FN(nan_to_num(x0)),
-                  dtypes(DType::kF64))
-          .sample("torch.nan_to_num(x0, 1, 2, 3)", {given({kNan, kInf, -kInf, 1})},
-                  WICK_FN(nan_to_num(x0, 1, 2, 3)));
+  row("nan_to_num of specials", integer_output, kReal)
+      .sample("torch.nan_to_num(x0)", {given({kNan, kInf, -kInf, 1})}, WICK_FN(nan_to_num(x0)),
+              dtypes(DType::kF64))
+      .sample("torch.nan_to_num(x0, 1, 2, 3)", {given({kNan, kInf, -kInf, 1})},
+              WICK_FN(nan_to_num(x0, 1, 2, 3)));
   row("round to decimals", piecewise_constant, kReal)
       .sample("torch.round(x0, decimals=2)", {x({6})}, WICK_FN(round(x0, 2)))
       .sample("torch.round(x0, decimals=-1)", {x({6}, -99, 99)}, WICK_FN(round(x0, -1)));
