@@ -25,7 +25,7 @@ function(wick_install component)
     DESTINATION ${wick_package_dir} COMPONENT ${component})
   foreach(room IN LISTS arg_ROOMS)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION ${wick_include_dir}
-      COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*.def"
+      COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "methods.inc"
       PATTERN "*-inl.h" EXCLUDE
       PATTERN "CMakeFiles" EXCLUDE
       PATTERN "include" EXCLUDE)
