@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
   printf(", libtorch %zu bytes, ratio %.3f", torch_bytes,
          static_cast<double>(wick_bytes) / static_cast<double>(torch_bytes));
 #endif
-  printf("\n");
+  printf("\n%zu bytes of scratch beside wick's (libtorch's is its BLAS's own, uncounted)\n",
+         wick::scratch_bytes());
   return 0;
 }

@@ -24,13 +24,8 @@ constexpr size_t kInline = 6;  // tensors of a call kept on the stack
 // One buffer a thread, grown to the largest request: kernels of one thread never run at the same
 // time.
 void* scratch(size_t bytes) {
-  thread_local IntrusivePtr<Storage> buffer;
-  if (bytes == 0) return nullptr;
-  if (!buffer || buffer->bytes() < bytes) {
-    buffer = {};
-    buffer = Storage::create(bytes);
-  }
-  return buffer->data();
+  thread_local ScratchBuffer buffer;
+  return buffer.at_least(bytes);
 }
 
 const KernelRow* choose(const KernelQuery& query) {

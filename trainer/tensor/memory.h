@@ -1,5 +1,6 @@
 // How much memory tensors take, under PyTorch's names: bytes as they were asked for, of all threads
-// and of every live storage (a view has none of its own), kernels' scratch included; exact.
+// and of every live storage (a view has none of its own); exact. What kernels pack is not in it:
+// scratch_bytes().
 #pragma once
 
 #include "trainer/tensor/storage.h"

@@ -52,7 +52,7 @@ Cache& cache() {
   return *c;
 }
 
-constinit std::atomic<size_t> g_live{0}, g_peak{0};
+constinit std::atomic<size_t> g_live{0}, g_peak{0}, g_scratch{0};
 constinit std::atomic<StorageWatcher*> g_watcher{nullptr};
 
 // Blocks held for reuse beyond this go back to the system.
@@ -89,15 +89,20 @@ void give(void* p, size_t bytes) {
   k.bytes += c.bytes;
 }
 
-}  // namespace
-
-IntrusivePtr<Storage> Storage::create(size_t bytes, const std::source_location& born) {
+void* take_or_throw(size_t bytes) {
   void* data = take(bytes);
   if (data == nullptr) {
     throw Error("[empty] cannot allocate " + std::to_string(bytes) + " bytes; " +
                     std::to_string(live_bytes()) + " are live; " + live_graphs().text(),
                 Code::kOutOfMemory);
   }
+  return data;
+}
+
+}  // namespace
+
+IntrusivePtr<Storage> Storage::create(size_t bytes, const std::source_location& born) {
+  void* data = take_or_throw(bytes);
   const size_t live = g_live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   size_t peak = g_peak.load(std::memory_order_relaxed);
   while (live > peak && !g_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
@@ -116,6 +121,25 @@ Storage::~Storage() {
   g_live.fetch_sub(bytes_, std::memory_order_relaxed);
   give(data_, bytes_);
 }
+
+void* ScratchBuffer::at_least(size_t bytes) {
+  if (bytes <= bytes_) return bytes == 0 ? nullptr : data_;
+  release();
+  data_ = take_or_throw(bytes);
+  bytes_ = bytes;
+  g_scratch.fetch_add(bytes, std::memory_order_relaxed);
+  return data_;
+}
+
+void ScratchBuffer::release() {
+  if (bytes_ == 0) return;
+  g_scratch.fetch_sub(bytes_, std::memory_order_relaxed);
+  give(data_, bytes_);
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+size_t scratch_bytes() { return g_scratch.load(std::memory_order_relaxed); }
 
 size_t live_bytes() { return g_live.load(std::memory_order_relaxed); }
 size_t peak_bytes() { return g_peak.load(std::memory_order_relaxed); }

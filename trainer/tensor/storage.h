@@ -64,6 +64,24 @@ class Storage final : public Counted {
   std::source_location last_write_at_, born_;
 };
 
+// Where a thread's kernels put what they pack: no tensor's bytes, and counted apart.
+class ScratchBuffer {
+ public:
+  ScratchBuffer() = default;
+  ScratchBuffer(const ScratchBuffer&) = delete;
+  ScratchBuffer& operator=(const ScratchBuffer&) = delete;
+  ~ScratchBuffer() { release(); }
+  // 64-byte aligned, contents undefined; null for 0. Throws Error (kOutOfMemory).
+  void* at_least(size_t bytes);
+
+ private:
+  void release();
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+// Of all threads, now. It stays for the next kernel.
+size_t scratch_bytes();
+
 // Bytes of the live storages of all threads, as asked for (not rounded to what is allocated), and
 // the most there were since the last reset.
 size_t live_bytes();
