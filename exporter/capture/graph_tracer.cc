@@ -163,14 +163,34 @@ ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool b
   return emit(op, attrs, {value, shape}, where);
 }
 
+void GraphTracer::refuse_parameter(const Tensor& base, const char* what,
+                                   const std::source_location& where) const {
+  auto p = parameters_.find(base.id());
+  if (p == parameters_.end()) return;
+  throw_error("capture",
+              fmt::format("{} updates {}: call eval() on the module first", what, p->second), where,
+              Code::kUnsupported);
+}
+
+void GraphTracer::on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old,
+                             const char* what, const std::source_location& where) {
+  Tensor base = base_of(tensor);
+  refuse_parameter(base, what, where);
+  ir::ValueId value = value_of(as, where);
+  if (old.defined()) {
+    if (auto now = values_.find(tensor.id()); now != values_.end()) values_[old.id()] = now->second;
+    // what is a view of it becomes a view of old
+    if (auto written = generations_.find(tensor.id()); written != generations_.end())
+      generations_[old.id()] = written->second;
+    alive_.push_back(old);
+  }
+  bind(tensor, value);
+}
+
 void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const char* what,
                            const std::source_location& where) {
   Tensor base = base_of(tensor);
-  if (auto p = parameters_.find(base.id()); p != parameters_.end()) {
-    throw_error("capture",
-                fmt::format("{} updates {}: call eval() on the module first", what, p->second),
-                where, Code::kUnsupported);
-  }
+  refuse_parameter(base, what, where);
   bool traced = known(tensor) != ir::kNoValue;
   if (!result.defined()) {
     if (!traced) return;

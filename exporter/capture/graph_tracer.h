@@ -29,6 +29,8 @@ class GraphTracer final : public Tracer {
   void on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) override;
   void on_write(const Tensor& tensor, const Tensor& result, const char* what,
                 const std::source_location& where) override;
+  void on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old, const char* what,
+                  const std::source_location& where) override;
 
  private:
   struct Bound {
@@ -36,6 +38,8 @@ class GraphTracer final : public Tracer {
     uint32_t generation;  // of the base's bytes when the value was right
   };
   ir::ValueId value_of(const Tensor& tensor, const std::source_location& where);
+  void refuse_parameter(const Tensor& base, const char* what,
+                        const std::source_location& where) const;
   // The value of a tensor or of its base, kNoValue where neither entered the graph yet.
   ir::ValueId known(const Tensor& tensor) const;
   ir::ValueId constant(const Tensor& tensor);

@@ -121,6 +121,10 @@ struct Log : Tracer {
   void on_write(const Tensor&, const Tensor&, const char* what, const Where& where) override {
     throw_error(what, "not while tracing", where);
   }
+  void on_reshape(const Tensor&, const Tensor&, const Tensor&, const char* what,
+                  const Where& where) override {
+    throw_error(what, "not while tracing", where);
+  }
 };
 
 TEST(Autograd, TracerSeesCallsReadsAndPaths) {
@@ -136,10 +140,12 @@ TEST(Autograd, TracerSeesCallsReadsAndPaths) {
         error_of([&] { y.select(1, 0).item(); }).find("[item] not while tracing (autograd_test.cc"),
         std::string::npos);
     EXPECT_THROW(y.fill_(0), Error);
+    EXPECT_THROW(y.t_(), Error);
+    EXPECT_EQ(y.raw_shape(), (Shape{1, 10}));
   }
-  std::vector<std::string> expected = {"Conv 0", "Relu 1",    "MaxPool 2", "Conv 3",
-                                       "Relu 4", "MaxPool 5", "Flatten 6", "Linear 7",
-                                       "Relu 8", "Linear 9",  "Slice ",    "Squeeze "};
+  std::vector<std::string> expected = {"Conv 0",    "Relu 1",    "MaxPool 2", "Conv 3", "Relu 4",
+                                       "MaxPool 5", "Flatten 6", "Linear 7",  "Relu 8", "Linear 9",
+                                       "Slice ",    "Squeeze ",  "Transpose "};
   EXPECT_EQ(log.lines, expected);
 }
 

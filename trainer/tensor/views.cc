@@ -77,13 +77,14 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
   bool leaf = requires_grad() && is_leaf();
   if (leaf && grad_enabled())
     throw_error(name, "a leaf that requires grad cannot be modified in place; use NoGrad", where);
-  if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), name, where);
   TensorImpl *to = impl_.get(), *from = other.impl();
   refresh_history(from, where);
   // Storage holders: this, the view, and nobody else.
   bool alone = !to->view_of && to->storage.get()->holders() == 2;
-  if (!alone && !leaf) {
-    IntrusivePtr<TensorImpl> old(new TensorImpl);
+  IntrusivePtr<TensorImpl> old;
+  if (!alone && !leaf) old = IntrusivePtr<TensorImpl>(new TensorImpl);
+  if (Tracer* tracer = active_tracer()) tracer->on_reshape(*this, other, Tensor(old), name, where);
+  if (old) {
     old->storage = to->storage;
     old->view = to->view;
     old->requires_grad = to->requires_grad;
@@ -149,10 +150,10 @@ Tensor Tensor::transpose(int d0, int d1, Where where) const {
   return call(OpId::kTranspose, a, {{*this, where}});
 }
 Tensor Tensor::t(Where where) const {
-  if (rank() != 2)
-    throw_error("t", "needs a matrix, got rank " + std::to_string(rank()), where,
+  if (rank() > 2)
+    throw_error("t", "needs rank 2 or less, got rank " + std::to_string(rank()), where,
                 Code::kShapeMismatch);
-  return transpose(0, 1, where);
+  return rank() < 2 ? *this : transpose(0, 1, where);
 }
 
 Tensor Tensor::slice(int dim, int64_t start, int64_t end, int64_t step, Where where) const {
@@ -161,14 +162,15 @@ Tensor Tensor::slice(int dim, int64_t start, int64_t end, int64_t step, Where wh
 }
 Tensor Tensor::narrow(int dim, int64_t start, int64_t length, Where where) const {
   int d = wrap_dim("narrow", dim, rank(), where);
-  if (start < 0 || length < 0 || start + length > raw_shape()[d]) {
+  int64_t n = raw_shape()[d], from = start < 0 ? start + n : start;
+  if (from < 0 || from > n || length < 0 || length > n - from) {
     throw_error("narrow",
                 std::to_string(start) + " + " + std::to_string(length) +
                     " reaches outside dimension " + std::to_string(d) + " of " +
                     to_text(raw_shape()).text,
                 where);
   }
-  return slice(d, start, start + length, 1, where);
+  return slice(d, from, from + length, 1, where);
 }
 Tensor Tensor::select(int dim, int64_t index, Where where) const {
   int d = wrap_dim("select", dim, rank(), where);
