@@ -1,6 +1,7 @@
 // What a PyTorch user takes for granted of tensors and autograd, one claim a test.
 #include <gtest/gtest.h>
 
+#include "tests/support/error_of.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -31,6 +32,19 @@ TEST(Guide, ContiguousCopiesOnlyWhatIsNot) {
   EXPECT_FALSE(shares(copy, x));
   EXPECT_TRUE(copy.is_contiguous());
   EXPECT_EQ(copy.to_vector<int64_t>(), x.t().to_vector<int64_t>());
+}
+
+TEST(Guide, ViewOfATransposeSaysWhatToDo) {
+  Tensor x = arange(12).reshape({3, 4});
+#line 40 "train.cpp"
+  EXPECT_EQ(test::error_of([&] { x.t().view({12}); }),
+            "[view] size [12] is not compatible with stride [1,4]; use reshape() (copies) or "
+            "contiguous().view() (train.cpp:40)");
+#line 45 "guide_test.cc"
+  Tensor copy = x.t().reshape({12}), by_hand = x.t().contiguous().view({12});
+  EXPECT_FALSE(shares(copy, x));
+  EXPECT_EQ(copy.to_vector<int64_t>(), by_hand.to_vector<int64_t>());
+  EXPECT_TRUE(shares(x.reshape({12}), x));
 }
 
 TEST(Guide, DetachSharesBytesAndVersion) {
