@@ -9,6 +9,18 @@
 #include "trainer/optim/sgd.h"
 #include "trainer/tensor/ops.h"
 
+// A sanitizer ends the program where malloc gives null, unless it is told otherwise.
+#define WICK_MALLOC_MAY_FAIL(sanitizer)             \
+  extern "C" __attribute__((visibility("default"))) \
+  const char* __##sanitizer##_default_options() {   \
+    return "allocator_may_return_null=1";           \
+  }
+#if defined(__SANITIZE_ADDRESS__)
+WICK_MALLOC_MAY_FAIL(asan)
+#elif defined(__SANITIZE_THREAD__)
+WICK_MALLOC_MAY_FAIL(tsan)
+#endif
+
 namespace wick {
 namespace {
 

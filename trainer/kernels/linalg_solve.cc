@@ -52,6 +52,7 @@ int64_t cholesky(const Problem& p) {
 }
 
 int64_t triangular_solve(const Problem& p) {
+  if (p.n == 0 || p.k == 0) return 0;  // Eigen's solver refers to a first element
   fix_block_sizes();
   const auto& a = *static_cast<const TriangularAttrs*>(p.attrs);
   Matrix m = left(p), x = right(p);
@@ -71,7 +72,7 @@ int64_t solve(const Problem& p) {
   fix_block_sizes();
   Eigen::PartialPivLU<Matrix> lu(left(p));
   if (int64_t pivot = zero_pivot(lu.matrixLU()); pivot != 0) return pivot;
-  Map(p.out[0], p.n, p.k) = lu.solve(Matrix(right(p)));
+  if (p.n > 0 && p.k > 0) Map(p.out[0], p.n, p.k) = lu.solve(Matrix(right(p)));
   return 0;
 }
 
@@ -79,7 +80,7 @@ int64_t inverse(const Problem& p) {
   fix_block_sizes();
   Eigen::PartialPivLU<Matrix> lu(left(p));
   if (int64_t pivot = zero_pivot(lu.matrixLU()); pivot != 0) return pivot;
-  Map(p.out[0], p.n, p.n) = lu.solve(Matrix::Identity(p.n, p.n));
+  if (p.n > 0) Map(p.out[0], p.n, p.n) = lu.solve(Matrix::Identity(p.n, p.n));
   return 0;
 }
 

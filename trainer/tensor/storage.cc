@@ -1,5 +1,6 @@
 #include "trainer/tensor/storage.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -12,8 +13,17 @@
 namespace wick {
 namespace {
 
-// Size classes: 64 bytes up, four a doubling, so that at most a fifth of a block is unused.
-constexpr int kClasses = 4 * 40;
+// Size classes: 64 bytes up to kMaxCached, four a doubling, so that at most a fifth of a block is
+// unused.
+constexpr int kDoublings = 25;
+constexpr int kClasses = 4 * kDoublings + 1;
+// Blocks held for reuse beyond this go back to the system; one beyond it has no class.
+constexpr size_t kMaxCached = size_t{64} << kDoublings;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCached = false;  // every block is malloc's, so that the sanitizer sees its life
+#else
+constexpr bool kCached = true;
+#endif
 
 struct SizeClass {
   int index;
@@ -42,7 +52,7 @@ struct FreeBlock {
 
 struct Cache {
   std::mutex mutex;
-  FreeBlock* lists[kClasses + 4] = {};
+  FreeBlock* lists[kClasses] = {};
   size_t bytes = 0;
 };
 // Never destroyed: tensors in static objects may outlive any order of destruction.
@@ -55,10 +65,16 @@ Cache& cache() {
 constinit std::atomic<size_t> g_live{0}, g_peak{0}, g_scratch{0};
 constinit std::atomic<StorageWatcher*> g_watcher{nullptr};
 
-// Blocks held for reuse beyond this go back to the system.
-constexpr size_t kMaxCached = size_t{2} << 30;
+// Aligned, and not a byte more than asked for: a sanitizer sees the end.
+void* ask_system(size_t bytes) {
+  if (void* p = nullptr; posix_memalign(&p, kAlignment, bytes) == 0) return p;
+  empty_cache();
+  void* p = nullptr;
+  return posix_memalign(&p, kAlignment, bytes) == 0 ? p : nullptr;
+}
 
 void* take(size_t bytes) {
+  if (!kCached || bytes > kMaxCached) return ask_system(std::max<size_t>(bytes, 1));
   SizeClass c = size_class(bytes);
   {
     Cache& k = cache();
@@ -69,15 +85,11 @@ void* take(size_t bytes) {
       return block;
     }
   }
-  void* p = aligned_alloc(kAlignment, c.bytes);
-  if (p == nullptr) {
-    empty_cache();
-    p = aligned_alloc(kAlignment, c.bytes);
-  }
-  return p;
+  return ask_system(c.bytes);
 }
 
 void give(void* p, size_t bytes) {
+  if (!kCached || bytes > kMaxCached) return free(p);
   SizeClass c = size_class(bytes);
   Cache& k = cache();
   std::lock_guard lock(k.mutex);
