@@ -37,9 +37,11 @@ enum class Mark : uint8_t {
   kSmooth,     // gradient, double gradient, forward mode
   kPiecewise,  // the same; its non-smooth points are known and the samples stay away from them
   kOnce,       // gradient only; Diff::why says why the second order has none
-  // no gradient:
-  kIntegerOutput,      // indices, counts, bools
+  kKink,  // samples AT ties, NaN, the ends: the gradient is PyTorch's, differences have no limit
+  // no gradient, and the rows are held to it:
+  kIntegerOutput,      // indices, counts, bools, or of integers
   kPiecewiseConstant,  // floor, sign ...: zero wherever it exists
+  kNotRecorded,        // no result has a history; Diff::why says why
   kRandom,             // draws: only shape, dtype and "one seed, one result" are compared
   kCreation,           // takes no tensor of numbers
 };
@@ -48,7 +50,7 @@ struct Diff {
   constexpr Diff(Mark m, const char* reason = "") : mark(m), why(reason) {}
   Mark mark;
   const char* why;
-  constexpr bool differentiable() const { return mark <= Mark::kOnce; }
+  constexpr bool differentiable() const { return mark <= Mark::kKink; }
 };
 inline constexpr Diff smooth = Mark::kSmooth;
 inline constexpr Diff piecewise = Mark::kPiecewise;
@@ -57,6 +59,8 @@ inline constexpr Diff piecewise_constant = Mark::kPiecewiseConstant;
 inline constexpr Diff random_output = Mark::kRandom;
 inline constexpr Diff creation = Mark::kCreation;
 constexpr Diff once(const char* why) { return {Mark::kOnce, why}; }
+constexpr Diff kink(const char* where) { return {Mark::kKink, where}; }
+constexpr Diff not_recorded(const char* why) { return {Mark::kNotRecorded, why}; }
 
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInf = std::numeric_limits<double>::infinity();

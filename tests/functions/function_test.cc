@@ -50,13 +50,6 @@ class Function : public testing::TestWithParam<const FunctionRow*> {
       }
     }
   }
-  // The samples in float64 alone.
-  void each_f64(const std::function<void(size_t)>& f) const {
-    each([&](size_t s, DType t) {
-      if (t == DType::kF64) return f(s);
-      --totals().cases;
-    });
-  }
   const Golden* golden(size_t sample) const {
     std::string key = sample_key(row(), sample);
     const Golden* g = find_golden(row().family, key);
@@ -176,6 +169,13 @@ TEST_P(FunctionValue, StridedInputsGiveTheSameBits) {
 
 class FunctionGradient : public Function {
  protected:
+  // The samples in float64 that a gradient is asked of.
+  void each_f64(const std::function<void(size_t)>& f) const {
+    each([&](size_t s, DType t) {
+      if (t == DType::kF64 && wants_gradient(row(), row().samples[s])) return f(s);
+      --totals().cases;
+    });
+  }
   // The inputs with a gradient wanted where the row asks for one.
   List recorded(size_t s, List* wanted) const {
     List in = input_tensors(row(), s, DType::kF64);
@@ -232,8 +232,12 @@ TEST_P(FunctionGradient, MatchesPyTorch) {
         EXPECT_EQ(shape_of(ours.raw_shape()), shape_of(in[i].raw_shape()));
         values = elements(ours);
       }
+      std::vector<double> want = *g->gradient[i];
+      for (size_t e = 0; row().diff.mark == Mark::kKink && e < want.size(); ++e)
+        if (std::isnan(want[e]) && e < values.size())
+          want[e] = values[e];  // PyTorch has none there
       size_t e = 0;
-      double error = error_of(values, *g->gradient[i], &e);
+      double error = error_of(values, want, &e);
       EXPECT_LE(error, row().gradient_bound)
           << "gradient of x" << i << ", element " << e << ": "
           << (e < values.size() ? values[e] : NAN) << ", PyTorch has "
@@ -244,7 +248,9 @@ TEST_P(FunctionGradient, MatchesPyTorch) {
   });
 }
 
-TEST_P(FunctionGradient, MatchesFiniteDifferences) {
+class FunctionDifferences : public FunctionGradient {};
+
+TEST_P(FunctionDifferences, MatchTheGradient) {
   each_f64([&](size_t s) {
     List free;
     auto f = closed(s, &free);
@@ -271,6 +277,111 @@ TEST_P(FunctionDoubleGradient, MatchesFiniteDifferences) {
   });
 }
 
+// <w, J v> == <J^T w, v>: forward mode against the gradient, which is PyTorch's.
+TEST_P(FunctionGradient, ForwardModeIsTheJacobianTimesV) {
+  each_f64([&](size_t s) {
+    List free, v, w;
+    auto f = closed(s, &free);
+    Generator g{21, 0};
+    for (const Tensor& t : free) v.push_back(uniform(t.raw_shape(), -1, 1, DType::kF64, g));
+    List plain = f(free);
+    for (const Tensor& t : plain) {
+      Tensor weights = uniform(t.raw_shape(), 0.5, 1.5, DType::kF64, g);
+      w.push_back(where(isfinite(t), weights, zeros_like(t)));  // NaN has no derivative
+    }
+    List forward = jvp(f, free, v).second, backward = vjp(f, free, w).second;
+    ASSERT_EQ(forward.size(), plain.size());
+    double jv = 0, wj = 0, scale = 1;
+    auto add = [&scale](double* total, const Tensor& a, const Tensor& b) {
+      auto p = elements(a), q = elements(b);
+      ASSERT_EQ(p.size(), q.size());
+      for (size_t k = 0; k < p.size(); ++k) {
+        if (p[k] == 0 || q[k] == 0) continue;  // 0 * NaN is no part of the sum
+        *total += p[k] * q[k];
+        scale = std::max(scale, std::fabs(p[k] * q[k]));
+      }
+    };
+    for (size_t k = 0; k < plain.size(); ++k) {
+      EXPECT_EQ(shape_of(forward[k].raw_shape()), shape_of(plain[k].raw_shape()));
+      add(&jv, forward[k], w[k]);
+    }
+    for (size_t i = 0; i < free.size(); ++i) add(&wj, backward[i], v[i]);
+    bool undefined = std::isnan(jv) || std::isnan(wj);
+    if (undefined && row().diff.mark == Mark::kKink) return;
+    double error = jv == wj ? 0 : std::fabs(jv - wj) / scale;
+    EXPECT_LE(error, 1e-10) << "<w, J v> " << jv << ", <J^T w, v> " << wj;
+    if (std::isfinite(error))
+      totals().worst(&Totals::forward, &Totals::forward_at, error, row().name);
+  });
+}
+
+// What a row says instead of a gradient is true.
+class FunctionMark : public FunctionGradient {
+ protected:
+  bool takes_floats(size_t s, DType t) const {
+    bool some = false;
+    for (const In& in : row().samples[s].in)
+      some = some || is_float(in.fixed == DType::kNone ? t : in.fixed);
+    return some;
+  }
+  // The inputs, every float64 one recorded.
+  List all_recorded(size_t s, List* floats) const {
+    List in = input_tensors(row(), s, DType::kF64);
+    for (Tensor& t : in) {
+      if (t.dtype() == DType::kF64) floats->push_back(t.requires_grad_());
+    }
+    return in;
+  }
+  static List recorded_among(const List& out) {
+    List some;
+    for (const Tensor& t : out)
+      if (t.requires_grad()) some.push_back(t);
+    return some;
+  }
+};
+
+TEST_P(FunctionMark, IsTrue) {
+  each([&](size_t s, DType t) {
+    Mark mark = row().diff.mark;
+    if (mark == Mark::kIntegerOutput) {
+      if (!takes_floats(s, t)) return;
+      for (const Tensor& out : run(s, input_tensors(row(), s, t), t))
+        EXPECT_FALSE(is_float(out.dtype())) << "a float output has a gradient: mark the row so";
+      return;
+    }
+    if (t != DType::kF64) return;
+    List floats, out;
+    if (mark == Mark::kNotRecorded) {
+      EXPECT_STRNE(row().diff.why, "");
+      try {
+        out = run(s, all_recorded(s, &floats), t);
+      } catch (const Error&) {  // refuses recorded operands
+        return;
+      }
+      EXPECT_TRUE(recorded_among(out).empty()) << "a result has a history";
+      return;
+    }
+    if (mark == Mark::kPiecewiseConstant) {
+      List some = recorded_among(run(s, all_recorded(s, &floats), t));
+      if (some.empty()) return;
+      List ones;
+      for (const Tensor& o : some) ones.push_back(ones_like(o));
+      for (const Tensor& g : grad(some, floats, ones, false, false, true)) {
+        if (!g.defined()) continue;
+        for (double e : elements(g)) EXPECT_EQ(e, 0) << "the gradient of a constant";
+      }
+      return;
+    }
+    // random: what is recorded is the derivative of one seed's draws
+    List free;
+    auto f = closed(s, &free);
+    for (Tensor& x : free) x = x.detach().requires_grad_();
+    if (free.empty() || recorded_among(f(free)).empty()) return;
+    GradcheckResult r = gradcheck(f, free);
+    EXPECT_TRUE(r.ok) << r.message;
+  });
+}
+
 TEST(FunctionCoverage, NoDTypeIsLost) {
   // coverage.txt is what --coverage printed once; a row may only gain.
   std::ifstream file(std::string(WICK_SOURCE_DIR) + "/tests/functions/coverage.txt");
@@ -281,10 +392,10 @@ TEST(FunctionCoverage, NoDTypeIsLost) {
     for (const Sample& s : row.samples) covered[row.name] |= dtypes_of(row, s);
   size_t lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
-    std::istringstream words(line);
-    std::string name, dtype;
-    words >> name;
-    name.pop_back();  // the colon
+    size_t colon = line.find(": ");  // of "linalg::svd: float64 float32"
+    ASSERT_NE(colon, std::string::npos) << line;
+    std::string name = line.substr(0, colon), dtype;
+    std::istringstream words(line.substr(colon + 1));
     while (words >> dtype) {
       ASSERT_EQ(by_name.count(dtype), 1U) << line;
       EXPECT_TRUE(has(covered[name], by_name[dtype]))
@@ -302,9 +413,19 @@ INSTANTIATE_TEST_SUITE_P(Functions, FunctionGradient,
                            return r.diff.differentiable();
                          })),
                          test_name);
+INSTANTIATE_TEST_SUITE_P(Functions, FunctionDifferences,
+                         testing::ValuesIn(rows_that([](const FunctionRow& r) {
+                           return r.diff.differentiable() && r.diff.mark != Mark::kKink;
+                         })),
+                         test_name);
 INSTANTIATE_TEST_SUITE_P(Functions, FunctionDoubleGradient,
                          testing::ValuesIn(rows_that([](const FunctionRow& r) {
-                           return r.diff.differentiable() && r.diff.mark != Mark::kOnce;
+                           return r.diff.mark == Mark::kSmooth || r.diff.mark == Mark::kPiecewise;
+                         })),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Functions, FunctionMark,
+                         testing::ValuesIn(rows_that([](const FunctionRow& r) {
+                           return !r.diff.differentiable() && r.diff.mark != Mark::kCreation;
                          })),
                          test_name);
 

@@ -183,7 +183,7 @@ nlohmann::ordered_json describe_sample(const FunctionRow& row, size_t sample) {
   j["key"] = key;
   j["torch"] = s.torch;
   j["random"] = row.diff.mark == Mark::kRandom;
-  j["gradient"] = row.diff.differentiable() && has(dtypes_of(row, s), DType::kF64);
+  j["gradient"] = wants_gradient(row, s);
   for (DType t : listed(dtypes_of(row, s))) j["dtypes"].push_back(dtype_name(t));
   j["inputs"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < s.in.size(); ++i) {

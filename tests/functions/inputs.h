@@ -15,6 +15,13 @@ inline DTypeSet dtypes_of(const FunctionRow& row, const Sample& s) {
   return s.dtypes != 0 ? s.dtypes : row.dtypes;
 }
 
+// Of a sample whose every input is no_grad() only values are compared.
+inline bool wants_gradient(const FunctionRow& row, const Sample& s) {
+  bool any = s.in.empty();
+  for (const In& in : s.in) any = any || (in.grad && in.fixed == DType::kNone);
+  return any && row.diff.differentiable() && has(dtypes_of(row, s), DType::kF64);
+}
+
 // "softmax#0": the row and the place of its sample.
 std::string sample_key(const FunctionRow& row, size_t sample);
 

@@ -47,8 +47,10 @@ const char* mark_text(Mark m) {
     case Mark::kSmooth: return "smooth";
     case Mark::kPiecewise: return "non-smooth points, sampled around";
     case Mark::kOnce: return "first order only";
+    case Mark::kKink: return "at a non-smooth point, against PyTorch alone";
     case Mark::kIntegerOutput: return "integer output";
     case Mark::kPiecewiseConstant: return "piecewise constant";
+    case Mark::kNotRecorded: return "without a history";
     case Mark::kRandom: return "random";
     case Mark::kCreation: return "no tensor input";
   }
@@ -71,9 +73,11 @@ void print_totals() {
       function_rows().size(), differentiable, t.cases);
   printf(
       "COUNT: functions: worst f64 value error %.2g (%s), worst gradient error against PyTorch "
-      "%.2g (%s), worst gradcheck error %.2g (%s), worst gradgradcheck error %.2g (%s)\n",
+      "%.2g (%s), worst gradcheck error %.2g (%s), worst gradgradcheck error %.2g (%s), worst "
+      "forward mode error %.2g (%s)\n",
       t.f64_value, t.f64_value_at.c_str(), t.gradient, t.gradient_at.c_str(), t.gradcheck,
-      t.gradcheck_at.c_str(), t.gradgradcheck, t.gradgradcheck_at.c_str());
+      t.gradcheck_at.c_str(), t.gradgradcheck, t.gradgradcheck_at.c_str(), t.forward,
+      t.forward_at.c_str());
   printf("COUNT: functions: by mark:");
   for (const auto& [mark, n] : marks) printf(" %zu %s;", n, mark.c_str());
   printf("\n");

@@ -62,7 +62,7 @@ std::vector<FunctionRow> pointwise_rows() {
   row("fmin", piecewise, kReal)
       .sample("torch.fmin(x0, x1)", {distinct({2, 3}), given({0.01, -0.2, 0.3})},
               WICK_FN(fmin(x0, x1)));
-  row("fmax and fmin of NaN", integer_output, kReal)
+  row("fmax and fmin of NaN", kink("NaN"), kReal)
       .sample("torch.fmax(x0, x1)", {given({kNan, 1, kNan}), given({1, kNan, kNan})},
               WICK_FN(fmax(x0, x1)))
       .sample("torch.fmin(x0, x1)", {given({kNan, 1, kNan}), given({1, kNan, kNan})},
@@ -70,7 +70,7 @@ std::vector<FunctionRow> pointwise_rows() {
   row("atan2", smooth, kReal)
       .sample("torch.atan2(x0, x1)", {off_zero({2, 3}), off_zero({3})}, WICK_FN(atan2(x0, x1)))
       .alias("arctan2");
-  row("atan2 on the axes", integer_output, kReal)
+  row("atan2 on the axes", kink("the cut and the origin"), kReal)
       .sample("torch.atan2(x0, x1)",
               {given({0, -0.0, 0, -0.0, 1, -1, kInf, kInf}),
                given({1, 1, -1, -1, 0, -0.0, kInf, -kInf})},
@@ -80,7 +80,7 @@ std::vector<FunctionRow> pointwise_rows() {
 #define X(name)                                                                                  \
   row(#name, smooth, kReal)                                                                      \
       .sample("torch." #name "(x0, x1)", {x({2, 3}, -4, 4), x({3})}, WICK_FN(name(x0, x1)));     \
-  row(#name " at the ends", integer_output, kReal)                                               \
+  row(#name " at the ends", kink("infinities"), kReal)                                           \
       .sample("torch." #name "(x0, x1)",                                                         \
               {given({kInf, -kInf, -kInf, 1000, 0, kNan}), given({kInf, -kInf, 1, 1000, 0, 1})}, \
               WICK_FN(name(x0, x1)));
@@ -89,15 +89,18 @@ std::vector<FunctionRow> pointwise_rows() {
 #undef X
   row("xlogy", smooth, kReal)
       .sample("torch.xlogy(x0, x1)", {x({2, 3}), x({3}, 0.25, 2)}, WICK_FN(xlogy(x0, x1)));
-  row("xlogy at 0", integer_output, kReal)
+  row("xlogy at 0", kink("0"), kReal)
       .sample("torch.xlogy(x0, x1)", {given({0, 0, 0, 1}), given({0, -1, kNan, 0})},
               WICK_FN(xlogy(x0, x1)));
   row("copysign", piecewise, kReal)
       .sample("torch.copysign(x0, x1)", {off_zero({4}), given({1, -1, 0.0, -0.0}).no_grad()},
               WICK_FN(copysign(x0, x1)));
-  row("heaviside", integer_output, kNumbers)
-      .sample("torch.heaviside(x0, x1)", {given({-1, 0, 2}), given({3})},
-              WICK_FN(heaviside(x0, x1)));
+  // PyTorch 1.13 has no derivative of it
+  row("heaviside", smooth, kNumbers)
+      .sample("torch.heaviside(x0, x1)", {given({-1, 0, 2}).no_grad(), given({3}).no_grad()},
+              WICK_FN(heaviside(x0, x1)))
+      .sample("torch.where(x0 == 0, x1, (x0 > 0).to(dtype))",
+              {given({-1, 0, 2}).no_grad(), given({3})}, WICK_FN(heaviside(x0, x1)));
   row("ldexp", smooth, kReal)
       .sample("torch.ldexp(x0, x1)", {x({3}), given({-2, 0, 3}).no_grad()}, WICK_FN(ldexp(x0, x1)));
 
@@ -215,18 +218,22 @@ std::vector<FunctionRow> pointwise_rows() {
   DTypeSet all = kAll;
   for (DType other : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kI64, DType::kI32,
                       DType::kI16, DType::kI8, DType::kU8, DType::kBool}) {
-    row((std::string("promotion with ") + dtype_name(other)).c_str(), integer_output, all)
+    In number = given({1}, Shape{});
+    // of a narrower dtype than float64: differences are no measure
+    if (is_float(other) && other != DType::kF64) number = number.no_grad();
+    row((std::string("promotion with ") + dtype_name(other)).c_str(), smooth, all)
         .sample("x0 * x1", {given({1, 0}), of(other, given({1, 1}))}, WICK_FN(x0 * x1))
         .sample("x0 * x1", {given({1, 0}), of(other, given({1}, Shape{}))}, WICK_FN(x0 * x1))
-        .sample("x0 * x1", {given({1}, Shape{}), of(other, given({1, 1}))}, WICK_FN(x0 * x1))
+        .sample("x0 * x1", {number, of(other, given({1, 1}))}, WICK_FN(x0 * x1))
         .sample("x0 * x1", {given({1}, Shape{}), of(other, given({1}, Shape{}))}, WICK_FN(x0 * x1));
   }
-  row("promotion with numbers", integer_output, kAll)
+  row("promotion with numbers", smooth, kAll)
       .sample("x0 * 2", {given({1, 0})}, WICK_FN(x0 * 2))
       .sample("x0 * 2.0", {given({1, 0})}, WICK_FN(x0 * 2.0))
       .sample("x0 * True", {given({1, 0})}, WICK_FN(x0 * true))
       .sample("x0 * 2", {given({1}, Shape{})}, WICK_FN(x0 * 2))
-      .sample("x0 * 2.0", {given({1}, Shape{})}, WICK_FN(x0 * 2.0))
+      .sample("x0 * 2.0", {given({1}, Shape{})}, WICK_FN(x0 * 2.0));
+  row("comparison with a number", integer_output, kAll)
       .sample("x0 == 0.5", {given({1, 0})}, WICK_FN(eq(x0, 0.5)));
   return row.all;
 }

@@ -27,13 +27,13 @@ std::vector<FunctionRow> reduce_rows() {
       .sample("x0.argmax(0, True)", {distinct({3, 4})}, WICK_FN(argmax(x0, 0, true)));
 
   constexpr DTypeSet kReal = dtypes(DType::kF32, DType::kF64);
-  row("sum in a dtype", integer_output, kAll)
+  row("sum in a dtype", smooth, kAll)
       .sample("x0.sum(1, dtype=torch.float64)", {x({2, 3}, 0, 3)},
               WICK_FN(sum(x0, 1, false, DType::kF64)))
       .sample("x0.prod(1)", {x({2, 3}, 1, 3)}, WICK_FN(prod(x0, 1)), kInts | kBool)
       .sample("x0.mean(dtype=torch.float64)", {x({2, 3}, 0, 3)},
               WICK_FN(mean(x0, {}, false, DType::kF64)));
-  row("of a number", integer_output, kReal)
+  row("of a number", smooth, kReal)
       .sample("x0.sum(0)", {x({})}, WICK_FN(sum(x0, 0)))
       .sample("x0.amax(-1)", {x({})}, WICK_FN(amax(x0, -1)))
       .sample("x0.mean(0)", {x({0, 3})}, WICK_FN(mean(x0, 0)))
@@ -60,16 +60,18 @@ std::vector<FunctionRow> reduce_rows() {
         .sample("x0.norm(-inf, 1)", {given({0.5, 1.25, -0.75, 2, 1.5, -0.625}, {2, 3})},
                 WICK_FN(norm(x0, -kInf, 1))))
 #undef X
-  row("of specials", integer_output, kReal)
+  row("of specials", kink("NaN, infinities, the norm at 0"), kReal)
       .sample("x0.nansum()", {given({1, kNan, 2})}, WICK_FN(nansum(x0)))
       .sample("x0.nanmean()", {given({1, kNan, 2})}, WICK_FN(nanmean(x0)))
       .sample("x0.logsumexp(0)", {given({1000, 1000.5})}, WICK_FN(logsumexp(x0, 0)))
       .sample("x0.logsumexp(0)", {given({-kInf, -kInf})}, WICK_FN(logsumexp(x0, 0)))
-      .sample("x0.norm(0)", {given({0, 2, -0.0, 1})}, WICK_FN(norm(x0, 0)))
       .sample("x0.norm()", {given({0, 0})}, WICK_FN(norm(x0)))
-      .sample("x0.var()", {given({1})}, WICK_FN(var(x0)))
+      // PyTorch 1.13's own backward of it fails
+      .sample("x0.var()", {given({1}).no_grad()}, WICK_FN(var(x0)))
       .sample("x0.max()", {given({1, kNan, 2})}, WICK_FN(max(x0)))
       .sample("x0.amin()", {given({1, kNan, 2})}, WICK_FN(amin(x0)));
+  row("norm 0", piecewise_constant, kReal)
+      .sample("x0.norm(0)", {given({0, 2, -0.0, 1})}, WICK_FN(norm(x0, 0)));
   row("max of two", piecewise, kReal)
       .sample("torch.max(x0, x1)", {distinct({2, 3}), given({0.01, -0.2, 0.3})},
               WICK_FN(max(x0, x1)))

@@ -37,6 +37,37 @@ class Opened {
   std::vector<size_t> edges_;
 };
 
+TensorHooks& extras_of(const TensorImpl* t) {
+  std::shared_ptr<TensorHooks>& extras = const_cast<TensorImpl*>(t)->hooks;
+  if (!extras) extras = std::make_shared<TensorHooks>();
+  return *extras;
+}
+
+uint32_t tangent_writes(const TensorImpl* t) { return t->hooks ? t->hooks->tangent_writes : 0; }
+
+// A tangent as an op of the views' kind sees it: recorded where it has a history, and no more.
+Tensor along(OpId op, const void* attrs, std::initializer_list<Tensor> in, const Where& where) {
+  ForwardPause pause;
+  TracerScope untraced(nullptr);
+  EnableGrad on;
+  const Tensor* pointers[2] = {};
+  size_t n = 0;
+  for (const Tensor& t : in) pointers[n++] = &t;
+  Tensor out;
+  call(op, attrs, Span<const Tensor* const>(pointers, n), Span<Tensor>(&out, 1), where);
+  return out;
+}
+
+// A view whose base was written since: the view's call again, on the parent's tangent.
+void refresh_tangent(const Tensor& t, const TensorImpl* root) {
+  const ViewInfo& view = *t.impl()->view_of;
+  Tensor whole = tangent_of(Tensor(IntrusivePtr<TensorImpl>(view_parent(view)))), part;
+  if (whole.defined() && view.kind != ViewKind::kBits)
+    part = along(view.op, view.attrs(), {whole}, Where::current());
+  set_tangent(t, part);
+  extras_of(t.impl()).tangent_writes = tangent_writes(root);
+}
+
 bool constant_in(const Node& node, size_t i) {
   auto* op = dynamic_cast<const OpNode*>(&node);
   return op != nullptr && in_mask(op->row.nondiff_in, i);
@@ -57,19 +88,24 @@ ForwardPause::ForwardPause() : saved_(std::exchange(modes().forward, 0)) {}
 ForwardPause::~ForwardPause() { modes().forward = saved_; }
 
 Tensor tangent_of(const Tensor& t) {
-  const TensorHooks* extras = t.defined() ? t.impl()->hooks.get() : nullptr;
+  if (!t.defined() || modes().forward == 0) return {};
+  if (t.impl()->view_of) {
+    TensorImpl* root = history_root(t.impl());
+    if (root != t.impl() && tangent_writes(root) != tangent_writes(t.impl()))
+      refresh_tangent(t, root);
+  }
+  const TensorHooks* extras = t.impl()->hooks.get();
   bool has = extras != nullptr && extras->level != 0 && extras->level == modes().forward;
   return has ? extras->tangent : Tensor();
 }
 
 void set_tangent(const Tensor& t, const Tensor& tangent) {
-  std::shared_ptr<TensorHooks>& extras = t.impl()->hooks;
-  if (!extras) {
-    if (!tangent.defined()) return;
-    extras = std::make_shared<TensorHooks>();
-  }
-  extras->tangent = tangent;
-  extras->level = tangent.defined() ? modes().forward : 0;
+  if (!t.impl()->hooks && !tangent.defined()) return;
+  TensorHooks& extras = extras_of(t.impl());
+  extras.tangent = tangent;
+  extras.level = tangent.defined() ? modes().forward : 0;
+  TensorImpl* root = t.impl()->view_of ? history_root(t.impl()) : t.impl();
+  if (root != t.impl()) extras.tangent_writes = tangent_writes(root);
 }
 
 bool any_tangent(const std::vector<Tensor>& list) {
@@ -105,7 +141,12 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, Where where) {
 Dual unpack_dual(const Tensor& t) {
   ForwardPause pause;
   Tensor primal = t.requires_grad() ? t.reshape(t.raw_shape()) : alias(t, t.raw());
-  modes().forward = t.impl()->hooks ? t.impl()->hooks->level : 0;
+  uint64_t level = t.impl()->hooks ? t.impl()->hooks->level : 0;
+  if (level == 0 && t.impl()->view_of) {
+    const TensorImpl* root = history_root(t.impl());
+    level = root->hooks ? root->hooks->level : 0;
+  }
+  modes().forward = level;
   Tensor tangent = tangent_of(t);
   modes().forward = 0;
   return {primal, tangent};
@@ -176,17 +217,35 @@ void forward_call(OpId op, const void* attrs, Span<const Tensor* const> in, Span
 
 void forward_write(const Tensor& target, const Tensor& result, const char* what,
                    const Where& where) {
-  Tensor tangent = tangent_of(result);
-  if (target.impl()->view_of &&
-      (tangent.defined() || tangent_of(target).defined() ||
-       tangent_of(Tensor(IntrusivePtr<TensorImpl>(history_root(target.impl())))).defined())) {
-    throw_error(what, "forward mode does not follow writes through views: use an op out of place",
-                where, Code::kUnsupported);
-  }
+  TensorImpl *at = target.impl(), *root = history_root(at);
+  Tensor base{IntrusivePtr<TensorImpl>(root)}, tangent = tangent_of(result);
+  if (!tangent.defined() && !tangent_of(target).defined() && !tangent_of(base).defined()) return;
   if (tangent.defined() && !(tangent.raw_shape() == target.raw_shape())) {
+    ForwardPause pause;
     tangent = tangent.expand(target.raw_shape(), where);
   }
-  set_tangent(target, tangent);
+  auto or_zero = [&](const Tensor& t, const TensorImpl* like) {
+    return t.defined() ? t : zeros(like->view.shape, like->view.dtype, where);
+  };
+  Tensor value = tangent;
+  if (at != root) value = or_zero(tangent, at);
+  while (at != root) {
+    if (at->view_of->kind == ViewKind::kBits) {
+      throw_error(what, "no tangent passes through a view of another dtype", where,
+                  Code::kUnsupported);
+    }
+    ViewInverse inverse = invert_view(at, root, what, where);
+    at = inverse.parent;
+    if (inverse.replaces) {
+      Tensor old = or_zero(tangent_of(Tensor(IntrusivePtr<TensorImpl>(at))), at);
+      value = along(inverse.op, inverse.attrs.get(), {old, value}, where);
+    } else {
+      value = along(inverse.op, inverse.attrs.get(), {value}, where);
+    }
+  }
+  set_tangent(base, value);
+  ++extras_of(root).tangent_writes;
+  if (root != target.impl()) set_tangent(target, tangent);
 }
 
 }  // namespace wick

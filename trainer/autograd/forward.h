@@ -8,7 +8,7 @@
 // out of its gradient row, which is linear in the gradient: transposed, it maps tangents forward.
 // Ops without a gradient give no tangent, which means zero. Levels do not nest; backward inside of
 // one propagates tangents through the gradients (forward over reverse). Writes in place carry
-// tangents, except through views, which is refused.
+// tangents: one through a view goes into the base's, and the other views' are derived from it.
 #pragma once
 
 #include "runtime/ops/op_info.h"
@@ -34,7 +34,8 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, Where where = Wher
 Dual unpack_dual(const Tensor& t);
 
 // -- internal to the trainer
-Tensor tangent_of(const Tensor& t);  // of the current level; undefined: zero
+// Of the current level; undefined: zero. A view's is taken from its base where that was written.
+Tensor tangent_of(const Tensor& t);
 void set_tangent(const Tensor& t, const Tensor& tangent);
 bool any_tangent(const std::vector<Tensor>& list);
 

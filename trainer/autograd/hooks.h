@@ -25,6 +25,9 @@ struct TensorHooks {
   // Forward mode's, of the dual level that made it.
   Tensor tangent;
   uint64_t level = 0;
+  // Of a base: writes that changed tangents of its bytes. Of a view: its base's, when `tangent` was
+  // right.
+  uint32_t tangent_writes = 0;
 };
 
 // The hooks of a node's output tensors. A tensor that retains its gradient is not owned: it takes

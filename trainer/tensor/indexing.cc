@@ -343,9 +343,10 @@ Tensor replaced(Place p, const Tensor& value, bool accumulate) {
   return permuted(y, inverse(u.order), p.where);
 }
 
-// Nobody has to hear of the write: no tape, no tracer, no watcher.
+// Nobody has to hear of the write: no tape, no tangents, no tracer, no watcher.
 bool unobserved(const Tensor& x, const Tensor& value) {
-  if (active_tracer() != nullptr || modes().watcher != nullptr) return false;
+  if (active_tracer() != nullptr || modes().watcher != nullptr || modes().forward != 0)
+    return false;
   return !grad_enabled() ||
          !(x.requires_grad() || value.requires_grad() || history_root(x.impl())->requires_grad);
 }

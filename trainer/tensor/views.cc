@@ -1,5 +1,7 @@
 // Views. Shapes are passed on in a form that keeps a dynamic batch symbolic under capture where
 // that is possible: 0 copies a dimension, -1 takes the rest.
+#include "trainer/autograd/forward.h"
+#include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
@@ -81,6 +83,7 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
   refresh_history(from, where);
   // Storage holders: this, the view, and nobody else.
   bool alone = !to->view_of && to->storage.get()->holders() == 2;
+  Tensor tangent = tangent_of(other);
   IntrusivePtr<TensorImpl> old;
   if (!alone && !leaf) old = IntrusivePtr<TensorImpl>(new TensorImpl);
   if (Tracer* tracer = active_tracer()) tracer->on_reshape(*this, other, Tensor(old), name, where);
@@ -93,6 +96,12 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
     old->view_of = std::move(to->view_of);
     old->generation = to->generation;
     old->reshapes = to->reshapes;
+    if (to->hooks) {  // forward mode's part alone
+      old->hooks = std::make_shared<TensorHooks>();
+      old->hooks->tangent = to->hooks->tangent;
+      old->hooks->level = to->hooks->level;
+      old->hooks->tangent_writes = to->hooks->tangent_writes;
+    }
     to->view_of = std::move(from->view_of);
     to->view_of->parent = old;
     if (to->view_of->root == to) to->view_of->root = old.get();
@@ -105,6 +114,7 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
     to->grad_fn = from->grad_fn;
     to->output_nr = from->output_nr;
   }
+  set_tangent(*this, tangent);
   return *this;
 }
 

@@ -25,11 +25,13 @@ int64_t count(const GradCtx& c) {
   return n;
 }
 
-// Equal maxima share the gradient, as PyTorch's amax.
+// Equal maxima share the gradient, as PyTorch's amax; NaNs do, as its max.
 void extremum(GradCtx& c) {
   Shape s = kept(c);
   Tensor x = c.in(0);
-  Tensor hit = eq(x, c.out().detach().reshape(s)).to(x.dtype());
+  Tensor same = eq(x, c.out().detach().reshape(s));
+  if (is_float(x.dtype())) same = logical_or(same, isnan(x));
+  Tensor hit = same.to(x.dtype());
   Dims dims;
   for (int i = 0; i < s.rank(); ++i) {
     if (reduces(c, i)) dims.values[dims.count++] = i;

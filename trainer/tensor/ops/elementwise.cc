@@ -167,14 +167,15 @@ Tensor minimum(const Arg& a, const Arg& b) {
   return call(op, NoAttrs{}, {{x, a.where}, {y, b.where}});
 }
 static Tensor ignoring_nan(const Arg& a, const Arg& b, const char* name,
-                           Tensor (*pick)(const Arg&, const Arg&)) {
+                           Tensor (*pick)(const Arg&, const Arg&),
+                           Tensor (*first)(const Arg&, const Arg&)) {
   Composite composite(name, a.where);
   auto [x, y] = promoted(name, a, b);
   if (!is_float(x.dtype())) return pick(x, y);
-  return pick(where(isnan(x), y, x), where(isnan(y), x, y));
+  return where(logical_or(first(x, y), isnan(y)), x, y);  // equal ones: all gradient to the first
 }
-Tensor fmax(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmax", maximum); }
-Tensor fmin(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmin", minimum); }
+Tensor fmax(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmax", maximum, ge); }
+Tensor fmin(const Arg& a, const Arg& b) { return ignoring_nan(a, b, "fmin", minimum, le); }
 
 Tensor atan2(const Arg& a, const Arg& b) {
   auto [y, x] = promoted_floats("atan2", a, b);

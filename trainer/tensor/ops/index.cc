@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "trainer/autograd/forward.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/lines.h"
 
@@ -356,7 +357,8 @@ Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> p
                 "padding_idx " + std::to_string(*padding_idx) + " is out of range for " +
                     std::to_string(n) + " rows",
                 indices.where);
-  if (!grad_enabled() || !w.requires_grad()) return y;
+  bool recorded = grad_enabled() && w.requires_grad();
+  if (!recorded && !tangent_of(w).defined()) return y;
   Shape mask = indices.tensor.raw_shape();
   for (int i = 1; i < w.rank(); ++i) mask.push_back(1);
   return where(eq(indices, pad).reshape(mask), y.detach(), y);

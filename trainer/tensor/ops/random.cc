@@ -138,9 +138,9 @@ const Tensor& normal_(const Arg& x, double mean, double std, Generator& g) {
 const Tensor& bernoulli_(const Arg& x, double p, Generator& g) {
   need_probability("bernoulli_", p, x.where);
   check_writable("bernoulli_", x.tensor, x.where);
-  NoGrad guard;
   Tensor hit;
   {
+    NoGrad guard;
     TracerScope untraced(nullptr);
     hit = lt(rand(x.tensor.raw_shape(), DType::kF32, g, x.where), p).to(x.tensor.dtype());
   }

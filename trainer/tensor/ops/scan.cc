@@ -35,11 +35,12 @@ ValuesIndices running_extreme(const char* name, const Arg& x, int dim, bool larg
   return {line.back(gather({line.x, x.where}, line.dim, at)), line.back(at)};
 }
 
-// log(exp(a) + exp(b)); both -inf: -inf.
+// log(exp(a) + exp(b)); where one is inf or both are -inf, the larger, which has the gradient.
 Tensor log_add(const Tensor& a, const Tensor& b) {
-  Tensor top = maximum(a.detach(), b.detach());
-  Tensor shift = where(eq(abs(top), INFINITY), number(0, top.dtype()), top);
-  return shift + log(exp(a - shift) + exp(b - shift));
+  Tensor larger = maximum(a, b), top = larger.detach(), zero = number(0, top.dtype());
+  Tensor far = isinf(top), shift = where(far, zero, top);
+  auto part = [&](const Tensor& t) { return exp(where(far, zero, t) - shift); };
+  return where(far, larger, shift + log(part(a) + part(b)));
 }
 
 }  // namespace

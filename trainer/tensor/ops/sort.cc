@@ -95,6 +95,10 @@ Tensor quantile_of(const char* op, const Arg& x, const Tensor& q, std::optional<
   Tensor s = whole(last, false).values, valid = count_numbers(last).to(s.dtype());
   int64_t m = q.numel();
   Tensor ranks = q.reshape({m}) * (valid - 1);  // [..., m]
+  if (!leave_nan_out) {                         // a NaN is the last element, and the answer
+    Tensor end = number(static_cast<double>(last.size() - 1), s.dtype());
+    ranks = where(lt(valid, last.size()), end, ranks);
+  }
   ranks = maximum(ranks, number(0, s.dtype()));
   Tensor below = floor(ranks.detach()), above = ceil(ranks.detach());
   if (how == "nearest") {
@@ -116,8 +120,6 @@ Tensor quantile_of(const char* op, const Arg& x, const Tensor& q, std::optional<
     // torch.lerp: from the nearer end
     result = where(lt(weight, 0.5), low + weight * d, high - d * (1 - weight));
   }
-  if (!leave_nan_out)
-    result = where(lt(valid, last.size()), number(std::nan(""), s.dtype()), result);
   // [..., m] -> [m, ...]
   if (q.rank() == 0) {
     if (!keepdim) return result.squeeze(-1, where_at);
