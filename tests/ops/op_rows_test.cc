@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "runtime/kernels/simd.h"
 #include "tests/ops/rows.h"
@@ -19,11 +21,36 @@ constexpr const TestRow* kRows[] = {
 #undef WICK_OP
 };
 
+// What ran: op, dtype of an input, property.
+std::set<std::tuple<OpId, DType, std::string>>& cases() {
+  static std::set<std::tuple<OpId, DType, std::string>> all;
+  return all;
+}
+
 class OpRows : public testing::TestWithParam<const TestRow*> {
  protected:
   const TestRow& row() const { return *GetParam(); }
-  std::vector<Sample> samples() const { return row().samples(); }
+  std::vector<Sample> samples() const {
+    std::string property = testing::UnitTest::GetInstance()->current_test_info()->name();
+    property = property.substr(0, property.find('/'));
+    std::vector<Sample> all = row().samples();
+    for (const Sample& s : all) {
+      for (const Input& in : s.in)
+        if (in.dtype != DType::kNone) cases().emplace(row().op, in.dtype, property);
+    }
+    return all;
+  }
 };
+
+class PrintCases : public testing::Environment {
+ public:
+  void TearDown() override {
+    printf("COUNT: ops: %zu op rows, %zu op x dtype x property cases\n", std::size(kRows),
+           cases().size());
+  }
+};
+[[maybe_unused]] const testing::Environment* const kPrintCases =
+    testing::AddGlobalTestEnvironment(new PrintCases);
 
 std::string row_name(const testing::TestParamInfo<const TestRow*>& info) {
   return find_op(info.param->op)->name;

@@ -13,8 +13,9 @@ void grad_through(GradCtx& c,
     in[i] = c.in(i);
     if (!c.needs(i)) continue;
     // A handle of this computation's own: for higher orders a recorded view, so that the results'
-    // history reaches x.
-    in[i] = higher ? in[i].reshape(in[i].raw_shape()) : in[i].detach().requires_grad_();
+    // history reaches x. In forward mode x may have none.
+    bool follow = higher && in[i].requires_grad();
+    in[i] = follow ? in[i].reshape(in[i].raw_shape()) : in[i].detach().requires_grad_();
     wanted.push_back(in[i]);
     places.push_back(i);
   }
