@@ -1,6 +1,9 @@
 // Graphs kept alive: counted, dated, and harmless after backward.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "trainer/explain/live.h"
 #include "trainer/explain/memory.h"
 #include "trainer/explain/warn.h"
@@ -35,7 +38,7 @@ TEST(LiveGraphs, CountedByLineAndStep) {
     if (step >= 3) {
 #line 52 "train.cpp"
       kept.push_back((w * w).sum());
-#line 27 "live_test.cc"
+#line 42 "live_test.cc"
     }
     opt.step();
   }
@@ -71,7 +74,7 @@ TEST(LiveGraphs, GrowingSum) {
     Tensor loss = (w * w).sum();
 #line 60 "train.cpp"
     total = total + loss;
-#line 62 "live_test.cc"
+#line 78 "live_test.cc"
     loss.backward(Tensor(), true);
     opt.step();
   }
@@ -97,6 +100,26 @@ TEST(LiveGraphs, ThousandKeptLosses) {
   }
   EXPECT_EQ(live_bytes() - after_first, 999 * sizeof(float));
   EXPECT_EQ(live_graphs().graphs, 0);
+}
+
+// What other threads record and free meanwhile is neither counted nor looked at.
+TEST(LiveGraphs, ThreadsCountTheirOwn) {
+  auto train = [](int kept_losses) {
+    Tensor w = ones({64}).requires_grad_();
+    std::vector<Tensor> kept;
+    for (int i = 0; i < 100; ++i) {
+      Tensor loss = exp(w).sum();
+      if (i < kept_losses) {
+        kept.push_back(loss);
+      } else {
+        loss.backward();
+      }
+      ASSERT_EQ(live_graphs().graphs, std::min(i + 1, kept_losses));
+    }
+  };
+  std::thread other(train, 3);
+  train(5);
+  other.join();
 }
 
 // The warning comes by itself.

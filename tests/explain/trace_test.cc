@@ -102,6 +102,21 @@ TEST(BroadcastCheck, FindsRankExpansionAndTwoWay) {
   EXPECT_EQ(collected.warnings().size(), 2U);
 }
 
+// Of one rank, too: the text must not speak of leading dimensions.
+TEST(BroadcastCheck, FindsTwoWayOfOneRank) {
+  CollectWarnings collected;
+  BroadcastCheck check;
+#line 42 "example.cc"
+  Tensor t = ones({4, 1}) - ones({1, 4});
+#line 112 "trace_test.cc"
+  ASSERT_EQ(check.findings().size(), 1U);
+  EXPECT_EQ(check.findings()[0],
+            "[sub] left [4,1] and right [1,4] give [4,4]: both are stretched, every one meets "
+            "every other one. (Rule: shapes are aligned at their last dimension; a missing or "
+            "1-sized dimension is repeated.) Element by element: give both one shape, e.g. "
+            "right.reshape({4, 1}) (example.cc:42)");
+}
+
 // The library's own layers broadcast on purpose; backward does, too.
 TEST(BroadcastCheck, LayersAndBackwardAreQuiet) {
   nn::Sequential net(nn::Conv2d(1, 4, 3), nn::BatchNorm2d(4), nn::ReLU(), nn::Flatten(),
