@@ -93,6 +93,10 @@ std::string CollectWarnings::text() const {
 
 void warn_broadcast(const char* loss, const Tensor& input, const Tensor& target,
                     const Where& where) {
+  if (!input.defined() || !target.defined()) {
+    throw_error(loss, !input.defined() ? "the input is undefined" : "the target is undefined",
+                where);
+  }
   const Shape &a = input.raw_shape(), &b = target.raw_shape();
   if (a == b || b.rank() == 0) return;
   Shape result;

@@ -47,7 +47,8 @@ int dims_taken(const TensorIndex& i) {
   switch (i.kind) {
     case Kind::kInt:
     case Kind::kSlice: return 1;
-    case Kind::kTensor: return is_mask(i.tensor) ? i.tensor.rank() : 1;
+    case Kind::kTensor:  // index() refuses an undefined one
+      return i.tensor.defined() && is_mask(i.tensor) ? i.tensor.rank() : 1;
     default: return 0;
   }
 }
@@ -397,6 +398,7 @@ TensorIndex::TensorIndex(const char* t, Where w) : kind(Kind::kEllipsis), where(
 }
 
 Tensor Tensor::index(const std::vector<TensorIndex>& at, Where where) const {
+  need("index", where);
   return get(Walk("index", *this, at, where).take());
 }
 
@@ -410,16 +412,19 @@ IndexedTensor Tensor::operator[](std::initializer_list<TensorIndex> at) const {
   return {index(all, where), IndexPlace(*this, all, where)};
 }
 IndexPlace Tensor::at(const std::vector<TensorIndex>& at, Where where) const {
+  need("at", where);
   return {*this, at, where};
 }
 
 const Tensor& Tensor::index_put_(const std::vector<TensorIndex>& at, const Tensor& value,
                                  bool accumulate, Where where) const {
+  need("index_put_", where);
   put(*this, at, value, accumulate, where);
   return *this;
 }
 const Tensor& Tensor::index_put_(const std::vector<TensorIndex>& at, Scalar value, bool accumulate,
                                  Where where) const {
+  need("index_put_", where);
   put(*this, at, number(value, dtype()), accumulate, where);
   return *this;
 }

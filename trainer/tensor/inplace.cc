@@ -128,6 +128,7 @@ const Tensor& write(const char* name, const Arg& target, const Tensor& result) {
 // recorded. False: nothing was done.
 bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b,
                      const Where& where) {
+  if (!b.defined()) throw_error(name, "the other operand is undefined", where);
   if (!a.is_contiguous() || !(a.raw_shape() == b.raw_shape() || b.rank() == 0)) return false;
   if (a.dtype() != b.dtype() || a.impl()->storage == b.impl()->storage) return false;
   if (active_tracer() != nullptr || modes().forward != 0 || recorded(a, b)) return false;
@@ -200,11 +201,13 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
 }
 
 const Tensor& Tensor::fill_(Scalar value, Where where) const {
+  need("fill_", where);
   check_writable("fill_", *this, where);
   return write("fill_", {*this, where}, full({}, value, dtype()));
 }
 
 const Tensor& Tensor::zero_(Where where) const {
+  need("zero_", where);
   check_writable("zero_", *this, where);
   Tensor zero = full({}, 0, dtype());
   if (!is_contiguous() || active_tracer() != nullptr || modes().forward != 0 ||
@@ -216,24 +219,28 @@ const Tensor& Tensor::zero_(Where where) const {
 }
 
 const Tensor& Tensor::copy_(const Tensor& source, Where where) const {
+  need("copy_", where);
   if (!source.defined()) throw_error("copy_", "the source is undefined", where);
   check_writable("copy_", *this, where);
   return write("copy_", {*this, where}, source.to(dtype(), where));
 }
 
 const Tensor& Tensor::add_(const Tensor& other, Scalar alpha, Where where) const {
+  need("add_", where);
   check_writable("add_", *this, where);
   Tensor b = scaled(other, alpha, where);
   if (write_by_kernel("add_", OpId::kAdd, *this, b, where)) return *this;
   return in_place("add_", {*this, where}, [&](const Arg& x) { return wick::add(x, {b, where}); });
 }
 const Tensor& Tensor::sub_(const Tensor& other, Scalar alpha, Where where) const {
+  need("sub_", where);
   check_writable("sub_", *this, where);
   Tensor b = scaled(other, alpha, where);
   if (write_by_kernel("sub_", OpId::kSub, *this, b, where)) return *this;
   return in_place("sub_", {*this, where}, [&](const Arg& x) { return wick::sub(x, {b, where}); });
 }
 const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
+  need("mul_", where);
   check_writable("mul_", *this, where);
   if (write_by_kernel("mul_", OpId::kMul, *this, other, where)) return *this;
   return in_place("mul_", {*this, where}, [&](const Arg& x) {
@@ -241,6 +248,7 @@ const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
   });
 }
 const Tensor& Tensor::div_(const Tensor& other, Where where) const {
+  need("div_", where);
   check_writable("div_", *this, where);
   if (is_float(dtype()) && write_by_kernel("div_", OpId::kDiv, *this, other, where)) return *this;
   return in_place("div_", {*this, where}, [&](const Arg& x) {
@@ -254,15 +262,19 @@ static Tensor beside(const Tensor& t, Scalar value) {
   return full({}, value, same ? t.dtype() : value.integral ? DType::kI64 : DType::kF32);
 }
 const Tensor& Tensor::add_(Scalar value, Where where) const {
+  need("add_", where);
   return add_(beside(*this, value), 1, where);
 }
 const Tensor& Tensor::sub_(Scalar value, Where where) const {
+  need("sub_", where);
   return sub_(beside(*this, value), 1, where);
 }
 const Tensor& Tensor::mul_(Scalar value, Where where) const {
+  need("mul_", where);
   return mul_(beside(*this, value), where);
 }
 const Tensor& Tensor::div_(Scalar value, Where where) const {
+  need("div_", where);
   return div_(beside(*this, value), where);
 }
 

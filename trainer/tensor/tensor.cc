@@ -83,15 +83,18 @@ int wrap_dim(const char* op, int64_t dim, int rank, const Where& where) {
 }
 
 const Shape& Tensor::shape(Where where) const {
+  need("shape", where);
   if (Tracer* t = active_tracer()) t->on_shape_read(*this, -1, where);
   return impl_->view.shape;
 }
 int64_t Tensor::size(int dim, Where where) const {
+  need("size", where);
   int d = wrap_dim("size", dim, rank(), where);
   if (Tracer* t = active_tracer()) t->on_shape_read(*this, d, where);
   return impl_->view.shape[d];
 }
 int64_t Tensor::numel(Where where) const {
+  need("numel", where);
   if (Tracer* t = active_tracer()) t->on_shape_read(*this, -1, where);
   return impl_->view.numel();
 }
@@ -127,12 +130,14 @@ double Tensor::item(Where where) const {
   return read_element(impl_->view, 0);
 }
 int64_t Tensor::item_int(Where where) const {
+  need("item_int", where);
   double v = item(where);
   if (dtype() == DType::kI64) return impl_->view.as<int64_t>()[0];
   return static_cast<int64_t>(v);
 }
 
 const Tensor& Tensor::requires_grad_(bool on, Where where) const {
+  need("requires_grad_", where);
   if (!is_leaf()) {
     if (on) return *this;
     throw_error("requires_grad_",
@@ -156,20 +161,21 @@ const Tensor& Tensor::requires_grad_(bool on, Where where) const {
   return *this;
 }
 
-Tensor Tensor::detach() const {
+Tensor Tensor::detach(Where where) const {
+  need("detach", where);
   Tensor t = alias(*this, impl_->view);
   t.impl_->name = impl_->name;
   // For a tracer the two are one value.
   if (Tracer* tracer = active_tracer()) {
     const Tensor* in[] = {this};
     track_view(t, *this, OpId::kIdentity, nullptr, ViewKind::kDetached);
-    tracer->on_call({OpId::kIdentity, nullptr, in, {&t, 1}, Where::current()});
+    tracer->on_call({OpId::kIdentity, nullptr, in, {&t, 1}, where});
   }
   return t;
 }
 
 const Tensor& Tensor::detach_(Where where) const {
-  static_cast<void>(where);
+  need("detach_", where);
   if (impl_->retains_grad) stop_retaining(impl());
   impl_->grad_fn = {};
   impl_->output_nr = 0;
@@ -177,22 +183,38 @@ const Tensor& Tensor::detach_(Where where) const {
   return *this;
 }
 
-Tensor Tensor::named(std::string name) const {
+Tensor Tensor::named(std::string name, Where where) const {
+  need("named", where);
   impl_->name = std::move(name);
   return *this;
 }
 
-void Tensor::set_data(const Tensor& other) const {
+void Tensor::set_data(const Tensor& other, Where where) const {
+  need("set_data", where);
+  other.need("set_data", where);
   impl_->storage = other.impl_->storage;
   impl_->view = other.impl_->view;
   impl_->grad = {};
 }
 
-Tensor Tensor::contiguous(Where where) const { return is_contiguous() ? *this : clone(where); }
+Tensor Tensor::contiguous(Where where) const {
+  need("contiguous", where);
+  return is_contiguous() ? *this : clone(where);
+}
 Tensor Tensor::clone(Where where) const {
+  need("clone", where);
   return call(OpId::kIdentity, NoAttrs{}, {{*this, where}});
 }
+Tensor Tensor::to(const Device&, Where where) const {
+  need("to", where);
+  return *this;
+}
+Device Tensor::device(Where where) const {
+  need("device", where);
+  return "cpu";
+}
 Tensor Tensor::to(DType dtype, Where where) const {
+  need("to", where);
   if (dtype == this->dtype()) return *this;
   return call(OpId::kCast, CastAttrs{static_cast<int64_t>(dtype)}, {{*this, where}});
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/tensor_view.h"
+#include "trainer/tensor/device.h"
 #include "trainer/tensor/dims.h"
 #include "trainer/tensor/intrusive.h"
 #include "trainer/tensor/storage.h"
@@ -47,6 +48,11 @@ struct Scalar {
 
 using OptScalar = std::optional<Scalar>;
 struct Arg;
+
+// An undefined tensor is asked for `what`, or handed on. Where an op of Wick's asks, the error
+// names that op, and the line at which its argument was passed.
+[[noreturn]] void undefined_tensor(const char* what, const Where& where);
+void note_undefined(const Where& where);
 
 class TensorImpl final : public Counted {
  public:
@@ -97,34 +103,50 @@ class Tensor {
   bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
 
   // -- what it is
-  DType dtype() const { return impl_->view.dtype; }
-  int rank() const { return impl_->view.rank(); }
-  int dim() const { return rank(); }
+  // An undefined tensor has none of these: Error.
+  DType dtype(Where where = Where::current()) const { return need("dtype", where).view.dtype; }
+  int rank(Where where = Where::current()) const { return need("dim", where).view.rank(); }
+  int dim(Where where = Where::current()) const { return rank(where); }
   // A traced tensor's sizes are not numbers to compute with where a dimension is dynamic: the
   // tracer may refuse.
   const Shape& shape(Where where = Where::current()) const;
   int64_t size(int dim, Where where = Where::current()) const;  // negative counts from the end
   int64_t numel(Where where = Where::current()) const;
-  const Strides& strides() const { return impl_->view.strides; }
-  const Strides& stride() const { return strides(); }
+  const Strides& strides(Where where = Where::current()) const {
+    return need("stride", where).view.strides;
+  }
+  const Strides& stride(Where where = Where::current()) const { return strides(where); }
   int64_t stride(int dim, Where where = Where::current()) const;
-  int ndim() const { return rank(); }
+  int ndim(Where where = Where::current()) const { return rank(where); }
   int64_t nelement(Where where = Where::current()) const { return numel(where); }
-  size_t nbytes() const { return impl_->view.nbytes(); }
-  size_t itemsize() const { return dtype_size(dtype()); }
-  size_t element_size() const { return itemsize(); }
-  void* data_ptr() const { return impl_->view.data; }
-  int64_t storage_offset() const;  // in elements
+  size_t nbytes(Where where = Where::current()) const {
+    return need("nbytes", where).view.nbytes();
+  }
+  size_t itemsize(Where where = Where::current()) const { return dtype_size(dtype(where)); }
+  size_t element_size(Where where = Where::current()) const { return itemsize(where); }
+  void* data_ptr(Where where = Where::current()) const { return need("data_ptr", where).view.data; }
+  int64_t storage_offset(Where where = Where::current()) const;  // in elements
+  Device device(Where where = Where::current()) const;
+  bool is_cpu() const { return true; }
+  bool is_cuda() const { return false; }
+  bool is_meta() const { return false; }
+  bool is_quantized() const { return false; }
   // A view's base holds the history and never is a view itself; undefined where this is no view.
-  bool is_view() const;
-  Tensor base() const;
-  bool is_contiguous() const { return impl_->view.contiguous(); }
+  bool is_view(Where where = Where::current()) const;
+  Tensor base(Where where = Where::current()) const;
+  bool is_contiguous(Where where = Where::current()) const {
+    return need("is_contiguous", where).view.contiguous();
+  }
   // Untraced access for the layers below the public ops. An undefined tensor is a view of dtype
   // kNone.
   TensorView raw() const { return impl_ ? impl_->view : TensorView(); }
-  const Shape& raw_shape() const { return impl_->view.shape; }
-  Storage& storage() const { return *impl_->storage; }
-  uint32_t version() const { return impl_->storage->version(); }
+  const Shape& raw_shape(Where where = Where::current()) const {
+    return need("shape", where).view.shape;
+  }
+  Storage& storage(Where where = Where::current()) const { return *need("storage", where).storage; }
+  uint32_t version(Where where = Where::current()) const {
+    return need("version", where).storage->version();
+  }
 
   // -- host access; dtype must be T's and the tensor contiguous
   template <class T>
@@ -157,14 +179,16 @@ class Tensor {
     return impl_ && impl_->requires_grad;
   }
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
-  bool is_leaf() const {
-    if (impl_->view_of) up_to_date();
+  bool is_leaf(Where where = Where::current()) const {
+    if (need("is_leaf", where).view_of) up_to_date();
     return !impl_->grad_fn;
   }
   GradFn grad_fn() const;  // trainer/autograd/grad_fn.h; empty for a leaf
   // A result keeps its gradient in .grad too. Nothing to do for a leaf.
   void retain_grad(Where where = Where::current()) const;
-  bool retains_grad() const { return impl_->retains_grad; }
+  bool retains_grad(Where where = Where::current()) const {
+    return need("retains_grad", where).retains_grad;
+  }
   // f(gradient) runs in every backward, once the gradient is complete, hooks in order of
   // registration. A tensor it returns (same shape and dtype) replaces the gradient from there on.
   template <class F>
@@ -185,17 +209,21 @@ class Tensor {
   HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor&)> f,
                                                 Where where = Where::current()) const;
   bool is_inference() const { return impl_ && impl_->inference; }
-  Tensor grad() const { return impl_->grad ? Tensor(impl_->grad) : Tensor(); }
-  void set_grad(const Tensor& g) const { impl_->grad = g.impl_; }
+  Tensor grad(Where where = Where::current()) const {
+    return need("grad", where).grad ? Tensor(impl_->grad) : Tensor();
+  }
+  void set_grad(const Tensor& g, Where where = Where::current()) const {
+    need("set_grad", where).grad = g.impl_;
+  }
   // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves,
   // or of `inputs` alone where given. A backward that throws leaves every .grad as it was.
   void backward(const Tensor& gradient = Tensor(), bool retain_graph = false,
                 bool create_graph = false, const std::vector<Tensor>& inputs = {},
                 Where where = Where::current()) const;
-  Tensor detach() const;                                        // shares the bytes, not the history
+  Tensor detach(Where where = Where::current()) const;          // shares the bytes, not the history
   const Tensor& detach_(Where where = Where::current()) const;  // this becomes a leaf
-  Tensor named(std::string name) const;
-  const std::string& name() const { return impl_->name; }
+  Tensor named(std::string name, Where where = Where::current()) const;
+  const std::string& name(Where where = Where::current()) const { return need("name", where).name; }
 
   // -- views: share the bytes, differentiable
   Tensor view(const Shape& shape,
@@ -252,6 +280,8 @@ class Tensor {
   Tensor contiguous(Where where = Where::current()) const;  // itself when it is
   Tensor clone(Where where = Where::current()) const;
   Tensor to(DType dtype, Where where = Where::current()) const;  // itself when it is
+  // itself: there is one device, and Device refuses the names of others
+  Tensor to(const Device& device, Where where = Where::current()) const;
 
   // -- PyTorch's other methods: the function of the same name (trainer/tensor/ops.h) on this
 #include "trainer/tensor/methods.inc"
@@ -283,9 +313,14 @@ class Tensor {
 
   // Takes over another tensor's bytes, shape and dtype; keeps identity, name and requires_grad
   // (module.to()).
-  void set_data(const Tensor& other) const;
+  void set_data(const Tensor& other, Where where = Where::current()) const;
 
  private:
+  TensorImpl& need(const char* what, const Where& where) const {
+    if (!impl_) [[unlikely]]
+      undefined_tensor(what, where);
+    return *impl_;
+  }
   HookHandle add_hook(std::function<Tensor(const Tensor&)> f, Where where) const;
   void check_access(const char* what, DType dtype, const Where& where, bool write) const;
   const Tensor& become(const char* name, const Tensor& other, const Where& where) const;
@@ -297,7 +332,10 @@ class Tensor {
 // A tensor with the line it was passed at: public ops take it, so that errors name the user's line.
 struct Arg {
   // NOLINTNEXTLINE(google-explicit-constructor): implicit by design
-  Arg(const Tensor& t, Where w = Where::current()) : tensor(t), where(w) {}
+  Arg(const Tensor& t, Where w = Where::current()) : tensor(t), where(w) {
+    if (!t.defined()) [[unlikely]]
+      note_undefined(w);
+  }
   const Tensor& tensor;
   Where where;
 };

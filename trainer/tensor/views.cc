@@ -11,6 +11,7 @@
 namespace wick {
 
 Tensor Tensor::reshape(const Shape& shape, Where where) const {
+  need("reshape", where);
   ReshapeAttrs a;
   a.shape = DimList(shape.dims());
   // A 0 in a user's shape is an empty dimension, not ONNX's "copy".
@@ -19,6 +20,7 @@ Tensor Tensor::reshape(const Shape& shape, Where where) const {
 }
 
 Tensor Tensor::view(const Shape& shape, Where where) const {
+  need("view", where);
   Tensor r = reshape(shape, where);
   if (r.impl()->storage == impl_->storage) return r;
   std::string strides;
@@ -31,6 +33,7 @@ Tensor Tensor::view(const Shape& shape, Where where) const {
 }
 
 Tensor Tensor::view(DType dtype, Where where) const {
+  need("view", where);
   if (dtype == this->dtype()) return *this;
   if (dtype_size(dtype) != itemsize()) {
     throw_error("view",
@@ -47,28 +50,36 @@ Tensor Tensor::view(DType dtype, Where where) const {
 }
 
 Tensor Tensor::permute(const Shape& axes, Where where) const {
+  need("permute", where);
   return wick::permute({*this, where}, axes);
 }
 Tensor Tensor::T(Where where) const {
+  need("T", where);
   if (rank() < 2) return *this;
   return call(OpId::kTranspose, TransposeAttrs{}, {{*this, where}});
 }
-Tensor Tensor::mT(Where where) const { return wick::adjoint({*this, where}); }
+Tensor Tensor::mT(Where where) const {
+  need("mT", where);
+  return wick::adjoint({*this, where});
+}
 
 int64_t Tensor::stride(int dim, Where where) const {
+  need("stride", where);
   return impl_->view.strides[wrap_dim("stride", dim, rank(), where)];
 }
-int64_t Tensor::storage_offset() const {
+int64_t Tensor::storage_offset(Where where) const {
+  need("storage_offset", where);
   if (impl_->view.numel() == 0) return 0;
   return (static_cast<const char*>(impl_->view.data) -
           static_cast<const char*>(impl_->storage->data())) /
          static_cast<int64_t>(itemsize());
 }
-bool Tensor::is_view() const {
+bool Tensor::is_view(Where where) const {
+  need("is_view", where);
   return impl_->view_of && impl_->view_of->kind != ViewKind::kDetached;
 }
-Tensor Tensor::base() const {
-  if (!is_view()) return {};
+Tensor Tensor::base(Where where) const {
+  if (!is_view(where)) return {};
   return Tensor(IntrusivePtr<TensorImpl>(history_root(impl_.get())));
 }
 
@@ -119,31 +130,40 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
 }
 
 const Tensor& Tensor::set_shape(const Shape& shape, Where where) const {
+  need("set_shape", where);
   return become("set_shape", view(shape, where), where);
 }
 const Tensor& Tensor::transpose_(int a, int b, Where where) const {
+  need("transpose_", where);
   return become("transpose_", transpose(a, b, where), where);
 }
-const Tensor& Tensor::t_(Where where) const { return become("t_", t(where), where); }
+const Tensor& Tensor::t_(Where where) const {
+  need("t_", where);
+  return become("t_", t(where), where);
+}
 const Tensor& Tensor::squeeze_(Where where) const {
+  need("squeeze_", where);
   return become("squeeze_", squeeze(where), where);
 }
 const Tensor& Tensor::unsqueeze_(int dim, Where where) const {
+  need("unsqueeze_", where);
   return become("unsqueeze_", unsqueeze(dim, where), where);
 }
 
 const Tensor& Tensor::set_(const Tensor& source, Where where) const {
+  need("set_", where);
   if (grad_enabled() && requires_grad())
     throw_error("set_", "a tensor that requires grad cannot be given other bytes; use NoGrad",
                 where);
   if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "set_", where);
-  set_data(source.detach());
+  set_data(source.detach(where), where);
   impl_->view_of = nullptr;
   impl_->grad_fn = {};
   return *this;
 }
 
 void* Tensor::unsafe_data(Where where) const {
+  need("unsafe_data", where);
   if (!is_contiguous())
     throw_error("unsafe_data", "the tensor is not contiguous: call contiguous() first", where);
   if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "unsafe_data", where);
@@ -152,6 +172,7 @@ void* Tensor::unsafe_data(Where where) const {
 }
 
 Tensor Tensor::transpose(int d0, int d1, Where where) const {
+  need("transpose", where);
   d0 = wrap_dim("transpose", d0, rank(), where);
   d1 = wrap_dim("transpose", d1, rank(), where);
   TransposeAttrs a;
@@ -160,6 +181,7 @@ Tensor Tensor::transpose(int d0, int d1, Where where) const {
   return call(OpId::kTranspose, a, {{*this, where}});
 }
 Tensor Tensor::t(Where where) const {
+  need("t", where);
   if (rank() > 2)
     throw_error("t", "needs rank 2 or less, got rank " + std::to_string(rank()), where,
                 Code::kShapeMismatch);
@@ -167,10 +189,12 @@ Tensor Tensor::t(Where where) const {
 }
 
 Tensor Tensor::slice(int dim, int64_t start, int64_t end, int64_t step, Where where) const {
+  need("slice", where);
   int d = wrap_dim("slice", dim, rank(), where);
   return call(OpId::kSlice, SliceAttrs{{start}, {end}, {d}, {step}}, {{*this, where}});
 }
 Tensor Tensor::narrow(int dim, int64_t start, int64_t length, Where where) const {
+  need("narrow", where);
   int d = wrap_dim("narrow", dim, rank(), where);
   int64_t n = raw_shape()[d], from = start < 0 ? start + n : start;
   if (from < 0 || from > n || length < 0 || length > n - from) {
@@ -183,6 +207,7 @@ Tensor Tensor::narrow(int dim, int64_t start, int64_t length, Where where) const
   return slice(d, from, from + length, 1, where);
 }
 Tensor Tensor::select(int dim, int64_t index, Where where) const {
+  need("select", where);
   int d = wrap_dim("select", dim, rank(), where);
   int64_t n = raw_shape()[d];
   if (index < -n || index >= n) {
@@ -196,6 +221,7 @@ Tensor Tensor::select(int dim, int64_t index, Where where) const {
 }
 
 Tensor Tensor::expand(const Shape& shape, Where where) const {
+  need("expand", where);
   ShapeAttrs a;
   a.shape = DimList(shape.dims());
   int lead = shape.rank() - rank();
@@ -216,19 +242,23 @@ Tensor Tensor::expand(const Shape& shape, Where where) const {
 }
 
 Tensor Tensor::squeeze(Where where) const {
+  need("squeeze", where);
   return call(OpId::kSqueeze, AxesAttrs{}, {{*this, where}});
 }
 Tensor Tensor::squeeze(int dim, Where where) const {
+  need("squeeze", where);
   int d = wrap_dim("squeeze", dim, rank(), where);
   if (raw_shape()[d] != 1) return *this;
   return call(OpId::kSqueeze, AxesAttrs{{d}}, {{*this, where}});
 }
 Tensor Tensor::unsqueeze(int dim, Where where) const {
+  need("unsqueeze", where);
   int d = wrap_dim("unsqueeze", dim, rank() + 1, where);
   return call(OpId::kUnsqueeze, AxesAttrs{{d}}, {{*this, where}});
 }
 
 Tensor Tensor::flatten(int start, int end, Where where) const {
+  need("flatten", where);
   if (rank() == 0) return reshape({1}, where);
   int s = wrap_dim("flatten", start, rank(), where), e = wrap_dim("flatten", end, rank(), where);
   if (s > e) throw_error("flatten", "start_dim comes after end_dim", where);

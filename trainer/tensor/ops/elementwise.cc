@@ -13,8 +13,11 @@ namespace {
 Tensor times(const Arg& x, Scalar alpha) {
   if (alpha.value == 1) return x.tensor;
   if (!alpha.integral && category(x.tensor.dtype()) < 2) {
-    throw_error("add", "a whole number must be given as alpha of integer tensors", x.where,
-                Code::kTypeMismatch);
+    const CallSite* site = modes().site;  // whose formula asks
+    throw_error(site != nullptr ? site->name : "add",
+                std::string("a whole number must be given as alpha of integer tensors, here ") +
+                    dtype_name(x.tensor.dtype()),
+                site != nullptr ? site->where : x.where, Code::kTypeMismatch);
   }
   return mul(x, scalar_like(x.tensor, alpha));
 }
@@ -370,8 +373,11 @@ Tensor addcmul(const Arg& x, const Arg& a, const Arg& b, Scalar value) {
 Tensor addcdiv(const Arg& x, const Arg& a, const Arg& b, Scalar value) {
   Composite composite("addcdiv", x.where);
   if (category(a.tensor.dtype()) < 2 && category(b.tensor.dtype()) < 2) {
-    throw_error("addcdiv", "integer division is not supported here: make a or b a float", x.where,
-                Code::kTypeMismatch);
+    throw_error("addcdiv",
+                std::string("integer division is not supported here (") +
+                    dtype_name(a.tensor.dtype()) + " by " + dtype_name(b.tensor.dtype()) +
+                    "): make a or b a float",
+                x.where, Code::kTypeMismatch);
   }
   return add(x, div(a, b), value);
 }

@@ -99,7 +99,9 @@ Tensor solve_triangular(const Arg& a, const Arg& b, bool upper, bool left, bool 
   const At at(a);
   need_matrices("solve_triangular", a, true);
   if (!left) {  // x a = b is a^T x^T = b^T
-    if (b.tensor.rank() < 2) bad_shape("solve_triangular", "needs matrices", a.where);
+    if (b.tensor.rank() < 2)
+      bad_shape("solve_triangular",
+                "needs matrices, got " + text(a.tensor) + " and " + text(b.tensor), a.where);
     Tensor x =
         solve_triangular(at(mt(a.tensor, at)), at(mt(b.tensor, at)), !upper, true, unitriangular);
     return mt(x, at);

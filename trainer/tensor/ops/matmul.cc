@@ -248,6 +248,10 @@ Tensor chain_matmul(const std::vector<Tensor>& given, Where where) {
   const At at(where);
   if (given.empty()) throw_error("chain_matmul", "needs at least one matrix", where);
   const size_t n = given.size();
+  for (size_t i = 0; i < n; ++i) {
+    if (!given[i].defined())
+      throw_error("chain_matmul", "operand " + std::to_string(i) + " is undefined", where);
+  }
   std::vector<Tensor> m = given;
   const bool row = n > 1 && m.front().rank() == 1, column = n > 1 && m.back().rank() == 1;
   if (row) m.front() = m.front().unsqueeze(0, where);

@@ -16,8 +16,11 @@ Tensor as_float(const Arg& a) {
 }
 
 void need_defined(const char* name, std::initializer_list<Arg> args) {
+  const CallSite* site = modes().site;  // whose formula asks
   for (const Arg& a : args) {
-    if (!a.tensor.defined()) throw_error(name, "an operand is undefined", a.where);
+    if (a.tensor.defined()) continue;
+    throw_error(site != nullptr ? site->name : name, "an operand is undefined",
+                site != nullptr ? site->where : a.where);
   }
 }
 
@@ -34,7 +37,9 @@ std::pair<Tensor, Tensor> promoted_floats(const char* name, const Arg& a, const 
 }
 
 void refuse_bool(const char* name, const char* why, const Where& where) {
-  throw_error(name, why, where, Code::kTypeMismatch);
+  const CallSite* site = modes().site;  // whose formula asks
+  throw_error(site != nullptr ? site->name : name, why, site != nullptr ? site->where : where,
+              Code::kTypeMismatch);
 }
 
 void need_divisor(const char* name, const Tensor& divisor, const Where& where) {

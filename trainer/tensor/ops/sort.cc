@@ -80,7 +80,10 @@ Tensor quantile_of(const char* op, const Arg& x, const Tensor& q, std::optional<
     throw_error(op, std::string("needs float32 or float64, got ") + dtype_name(x.tensor.dtype()),
                 where_at, Code::kTypeMismatch);
   if (q.rank() > 1 || q.dtype() != x.tensor.dtype())
-    throw_error(op, "q must be a number or a vector of the input's dtype", where_at);
+    throw_error(op,
+                std::string("q must be a number or a vector of the input's dtype, got ") +
+                    to_text(q.raw_shape()).text + " of " + dtype_name(q.dtype()),
+                where_at);
   if (active_tracer() == nullptr) {
     for (double v : q.detach().to(DType::kF64).to_vector<double>()) {
       if (!(v >= 0 && v <= 1))
@@ -397,7 +400,10 @@ Tensor histc(const Arg& x, int64_t bins, double lo, double hi) {
   NoGrad guard;
   Tensor v = x.tensor.reshape({-1}, x.where);
   if (!floats(v) || bins < 1)
-    throw_error("histc", "needs a float tensor and at least one bin", x.where);
+    throw_error("histc",
+                std::string("needs a float tensor and at least one bin, got ") +
+                    dtype_name(v.dtype()) + " and " + std::to_string(bins),
+                x.where);
   if (lo == hi && v.numel() > 0) {
     lo = amin(v).item(x.where);
     hi = amax(v).item(x.where);

@@ -1,0 +1,45 @@
+// What is said where a tensor is asked for something it cannot have: it was never made.
+#include <string_view>
+
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
+
+namespace wick {
+namespace {
+
+// Of the undefined argument passed last: where the op that asks for more of it was called.
+constinit thread_local Where g_passed;
+
+bool of_the_engine(const Where& where) {
+  std::string_view file = where.file_name();
+  return file.find("trainer/tensor/") != file.npos || file.find("trainer/autograd/") != file.npos ||
+         file.find("trainer/nn/") != file.npos;
+}
+
+// "wick::Tensor wick::linalg::solve(const wick::Arg&, ...)": linalg::solve.
+std::string op_of(const Where& where) {
+  std::string name = where.function_name();
+  for (const char* scope : {"wick::", "{anonymous}::", "Tensor::"}) {
+    for (size_t at; (at = name.find(scope)) != name.npos;)
+      name.erase(at, std::string(scope).size());
+  }
+  name.erase(std::min(name.size(), name.find('(')));
+  return name.substr(name.find_last_of(" *&") + 1);
+}
+
+}  // namespace
+
+void note_undefined(const Where& where) { g_passed = where; }
+
+void undefined_tensor(const char* what, const Where& where) {
+  if (!of_the_engine(where)) throw_error(what, "the tensor is undefined: it was never made", where);
+  const CallSite* site = modes().site;
+  const bool passed = g_passed.line() != 0;
+  throw_error(site != nullptr ? site->name : op_of(where),
+              "an input is undefined: it was never made",
+              site != nullptr ? site->where
+              : passed        ? g_passed
+                              : where);
+}
+
+}  // namespace wick
