@@ -55,7 +55,7 @@ Tensor along(OpId op, const void* attrs, std::initializer_list<Tensor> in, const
   for (const Tensor& t : in) pointers[n++] = &t;
   Tensor out;
   call(op, attrs, Span<const Tensor* const>(pointers, n), Span<Tensor>(&out, 1), where);
-  return out;
+  return out.impl()->view_of ? out.clone(where) : out;  // a tangent has bytes of its own
 }
 
 // A view whose base was written since: the view's call again, on the parent's tangent.
@@ -193,7 +193,8 @@ void push_tangents(Node& node, Span<const Tensor* const> in, Span<const Tensor> 
     }
     if (!rows.empty()) {
       std::vector<Tensor> t = grad(rows, asked, along, false, follow, true, where);
-      for (size_t k = 0; k < places.size(); ++k) made[places[k]] = t[k];
+      for (size_t k = 0; k < places.size(); ++k)
+        made[places[k]] = t[k].defined() && t[k].impl()->view_of ? t[k].clone(where) : t[k];
     }
   }
   for (size_t k = 0; k < out.size(); ++k) {

@@ -188,8 +188,20 @@ ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, co
   return inverse;
 }
 
-void rebase_history(TensorImpl* target, const Tensor& result, const char* what,
+// `t` with the history it has now, where a change of `root`'s would give it another.
+static Tensor with_history_of(const Tensor& t, const TensorImpl* root, const Where& where) {
+  refresh_history(t.impl(), where);
+  if (!is_history_view(t.impl()) || history_root(t.impl()) != root) return t;
+  Tensor fixed = blank(t.impl());
+  fixed.impl()->requires_grad = t.impl()->requires_grad;
+  fixed.impl()->grad_fn = t.impl()->grad_fn;
+  fixed.impl()->output_nr = t.impl()->output_nr;
+  return fixed;
+}
+
+void rebase_history(TensorImpl* target, const Tensor& written, const char* what,
                     const Where& where) {
+  Tensor result = with_history_of(written, history_root(target), where);
   if (!is_history_view(target)) {
     Tensor value = result;
     if (!result.requires_grad()) {

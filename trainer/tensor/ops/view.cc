@@ -19,8 +19,9 @@ int64_t offset_of(const TensorImpl* t) {
 // in one piece, so that it is one op for gradients and graphs whatever x's own strides are.
 Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& stride,
                int64_t offset) {
-  TensorImpl* from = nullptr;
+  TensorImpl *from = nullptr, *outermost = nullptr;
   for (TensorImpl* t = x.tensor.impl();; t = view_parent(*t->view_of)) {
+    outermost = t->view.dtype == x.tensor.dtype() ? t : outermost;
     if (t->view.contiguous() && t->view.dtype == x.tensor.dtype()) from = t;
     if (!t->view_of || t->view_of->kind == ViewKind::kDetached ||
         t->view_of->kind == ViewKind::kBits)
@@ -29,14 +30,15 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
   Tensor whole = x.tensor;
   if (from != nullptr) {
     whole = Tensor(IntrusivePtr<TensorImpl>(from));
-  } else {  // a transposed tensor of its own: its dims by descending stride
-    const TensorView& v = x.tensor.raw();
+  } else {  // of a transposed tensor of its own: its dims by descending stride
+    whole = Tensor(IntrusivePtr<TensorImpl>(outermost));
+    const TensorView& v = whole.raw();
     std::vector<int64_t> order;
     for (int i = 0; i < v.rank(); ++i) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       return v.strides[static_cast<int>(a)] > v.strides[static_cast<int>(b)];
     });
-    whole = permute(x, Shape(Span<const int64_t>(order.data(), order.size())));
+    whole = permute({whole, x.where}, Shape(Span<const int64_t>(order.data(), order.size())));
     if (!whole.is_contiguous()) {
       throw_error(name, "the tensor's memory is not in one piece: call contiguous() first",
                   x.where);
