@@ -78,11 +78,11 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 }  // namespace
 
-// In place only means x's own buffer, where x has the output's shape and every element is read
+// In place means x's or y's own buffer, where that has the output's shape: every element is read
 // before it is written.
+constexpr uint32_t kFlags = kStridedInputs | kInPlace | kInPlaceSecond;
 #define WICK_BINARY_ROW(Name, text) \
-  WICK_CPU_ROWS(Name,               \
-                {text ".f32.simd", kStridedInputs | kInPlace, match, plan_##Name, nullptr, run})
+  WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan_##Name, nullptr, run})
 WICK_BINARY_ROW(Add, "add");
 WICK_BINARY_ROW(Sub, "sub");
 WICK_BINARY_ROW(Mul, "mul");

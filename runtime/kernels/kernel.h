@@ -64,6 +64,7 @@ enum KernelFlags : uint32_t {
   kContiguous = 0,     // inputs and outputs must be contiguous (the caller copies)
   kStridedInputs = 1,  // inputs may have any strides, 0 and negative included
   kInPlace = 2,        // output 0 may be exactly input 0 (same shape and dtype)
+  kInPlaceSecond = 4,  // ... or exactly input 1
 };
 
 struct KernelRow {
@@ -76,8 +77,8 @@ struct KernelRow {
   Status (*plan)(const KernelQuery&, KernelPlan*);
   // Null: nothing to pack. Writes plan.packs[slot].bytes to dst.
   Status (*pack)(const KernelQuery&, const KernelPlan&, int slot, void* dst);
-  // attrs: the op's struct. Outputs never overlap inputs, except that under kInPlace output 0 may
-  // be input 0.
+  // attrs: the op's struct. Outputs never overlap inputs, except that output 0 may be input 0 under
+  // kInPlace, input 1 under kInPlaceSecond.
   Status (*run)(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs);
 };

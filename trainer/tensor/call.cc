@@ -154,11 +154,11 @@ std::string display_name(OpId op) {
 }
 
 bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
-                const Where& where, bool in_place) {
+                const Where& where, uint32_t in_place) {
   KernelQuery q{op, attrs, in, out, num_threads(), find_custom(op)};
   const KernelRow* row = choose(q);
   if (row == nullptr) no_kernel(q, where);
-  if (in_place && (row->flags & kInPlace) == 0) return false;
+  if ((row->flags & in_place) != in_place) return false;
   if ((row->flags & kStridedInputs) == 0) {
     bool dense = true;
     for (const TensorView& v : in) dense = dense && (!v.present() || v.contiguous());
@@ -185,7 +185,7 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
 void accumulate(const Tensor& a, const Tensor& b) {
   TensorView in[2] = {a.raw(), b.raw()}, out[1] = {a.raw()};
   bool overlap = a.impl()->storage == b.impl()->storage;  // may
-  if (!overlap && run_kernel(OpId::kAdd, nullptr, in, out, Where::current(), true)) return;
+  if (!overlap && run_kernel(OpId::kAdd, nullptr, in, out, Where::current(), kInPlace)) return;
   Tensor sum = new_tensor(a.raw_shape(), a.dtype());
   out[0] = sum.raw();
   run_kernel(OpId::kAdd, nullptr, in, out, Where::current());

@@ -360,7 +360,7 @@ bool put_bytes(Place& p, const Tensor& value, bool accumulate) {
   for (const Tensor& t : {values, tuple})
     if (t.impl()->storage == p.view.impl()->storage) return false;
   TensorView in[] = {u.lines.raw(), tuple.raw(), values.raw()}, out[] = {u.lines.raw()};
-  if (!run_kernel(OpId::kScatterND, &u.attrs, in, out, p.where, true)) return false;
+  if (!run_kernel(OpId::kScatterND, &u.attrs, in, out, p.where, kInPlace)) return false;
   p.view.storage().bump_version(p.op, p.where);
   return true;
 }

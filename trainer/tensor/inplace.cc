@@ -133,7 +133,7 @@ bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b
   if (a.dtype() != b.dtype() || a.impl()->storage == b.impl()->storage) return false;
   if (active_tracer() != nullptr || modes().forward != 0 || recorded(a, b)) return false;
   TensorView in[2] = {a.raw(), b.raw()}, out[1] = {a.raw()};
-  if (!run_kernel(op, nullptr, in, out, where, true)) return false;
+  if (!run_kernel(op, nullptr, in, out, where, kInPlace)) return false;
   tell(a, name, where);
   return true;
 }

@@ -14,10 +14,10 @@ Tensor new_tensor(const Shape& shape, DType dtype, const Where& born = {});
 Tensor alias(const Tensor& base, const TensorView& view);
 
 // Chooses and runs the kernel of a call whose outputs are allocated. No tape, no tracer.
-// `in_place`: output 0 should be input 0; false is returned, and nothing done, when the kernel
-// cannot.
+// `in_place`: kInPlace where output 0 is input 0, kInPlaceSecond where it is input 1; false is
+// returned, and nothing done, when the kernel cannot.
 bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
-                const Where& where, bool in_place = false);
+                const Where& where, uint32_t in_place = 0);
 
 // The kernel sets that are asked, in order; `reference`: those of ReferenceKernelsScope.
 Span<const KernelSet* const> trainer_kernels(bool reference);

@@ -336,8 +336,13 @@ struct Arg {
     if (!t.defined()) [[unlikely]]
       note_undefined(w);
   }
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Arg(Tensor&& t, Where w = Where::current()) : Arg(static_cast<const Tensor&>(t), w) {
+    temporary = &t;
+  }
   const Tensor& tensor;
   Where where;
+  Tensor* temporary = nullptr;  // an operand that nobody reads again: see reuse.h
 };
 
 // -- making tensors (dtype: float32 unless said)

@@ -202,7 +202,7 @@ Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   return {};
 }
 
-constexpr uint32_t kFlags = kStridedInputs | kInPlace;
+constexpr uint32_t kFlags = kStridedInputs | kInPlace | kInPlaceSecond;
 
 }  // namespace
 

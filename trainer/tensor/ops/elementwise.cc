@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trainer/tensor/ops/pointwise.h"
+#include "trainer/tensor/ops/reuse.h"
 
 namespace wick {
 
@@ -313,6 +314,19 @@ WICK_BINARY_OPS(X)
     return f(Arg(scalar_like(b.tensor, a), b.where), b);             \
   }
 WICK_OPERATORS(X)
+#undef X
+#define X(op, f, Id)                                               \
+  Tensor operator op(Arg&& a, Arg&& b) {                           \
+    Tensor made = reuse(OpId::Id, a, b);                           \
+    return made.defined() ? made : f(a, b);                        \
+  }                                                                \
+  Tensor operator op(Arg&& a, Scalar b) {                          \
+    return std::move(a) op Arg(scalar_like(a.tensor, b), a.where); \
+  }                                                                \
+  Tensor operator op(Scalar a, Arg&& b) {                          \
+    return Arg(scalar_like(b.tensor, a), b.where) op std::move(b); \
+  }
+WICK_REUSING_OPERATORS(X)
 #undef X
 Tensor operator-(const Arg& a) { return neg(a); }
 Tensor operator~(const Arg& a) { return bitwise_not(a); }

@@ -96,6 +96,19 @@ Tensor bitwise_not(const Arg& a);  // integers; bools: not
   Tensor operator op(Scalar a, const Arg& b);
 WICK_OPERATORS(X)
 #undef X
+// Operands written in the expression itself: where nothing is recorded, a temporary's bytes become
+// the result's, so that g * (1 - y * y) takes one buffer, not three.
+#define WICK_REUSING_OPERATORS(X) \
+  X(+, add, kAdd)                 \
+  X(-, sub, kSub)                 \
+  X(*, mul, kMul)                 \
+  X(/, div, kDiv)
+#define X(op, f, id)                     \
+  Tensor operator op(Arg&& a, Arg&& b);  \
+  Tensor operator op(Arg&& a, Scalar b); \
+  Tensor operator op(Scalar a, Arg&& b);
+WICK_REUSING_OPERATORS(X)
+#undef X
 Tensor operator-(const Arg& a);
 Tensor operator~(const Arg& a);
 

@@ -1,0 +1,53 @@
+#include "trainer/tensor/ops/reuse.h"
+
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/tracer.h"
+
+namespace wick {
+namespace {
+
+// Nothing but the handle in `a` leads to these bytes, now or later.
+bool is_spent(const Arg& a) {
+  if (a.temporary == nullptr || !a.tensor.handle()->unique()) return false;
+  const TensorImpl& t = *a.tensor.impl();
+  return t.storage->unique() && !t.requires_grad && t.inference == modes().inference &&
+         !t.view_of && !t.grad && !t.hooks && t.view.contiguous();
+}
+
+// Whether b broadcasts to a's shape as it is.
+bool fits(const TensorView& b, const TensorView& a) {
+  const int skip = a.rank() - b.rank();
+  if (skip < 0) return false;
+  for (int i = 0; i < b.rank(); ++i) {
+    if (b.shape[i] != a.shape[skip + i] && b.shape[i] != 1) return false;
+  }
+  return true;
+}
+
+bool unseen(const Tensor& a, const Tensor& b) {
+  const Modes& m = modes();
+  return m.forward == 0 && m.watcher == nullptr && active_tracer() == nullptr &&
+         !(m.grad && (a.requires_grad() || b.requires_grad()));
+}
+
+}  // namespace
+
+Tensor reuse(OpId op, const Arg& a, const Arg& b) {
+  if (a.temporary == nullptr && b.temporary == nullptr) return {};
+  const Tensor &x = a.tensor, &y = b.tensor;
+  if (!x.defined() || !y.defined() || x.dtype() != y.dtype() || x.dtype() == DType::kBool ||
+      (op == OpId::kDiv && !is_float(x.dtype())) || !unseen(x, y)) {
+    return {};
+  }
+  const bool first = is_spent(a) && fits(y.raw(), x.raw());
+  if (!first && !(is_spent(b) && fits(x.raw(), y.raw()))) return {};
+  const TensorView in[2] = {x.raw(), y.raw()};
+  TensorView out[1] = {first ? in[0] : in[1]};
+  const CallSite* site = modes().site;
+  const uint32_t slot = first ? kInPlace : kInPlaceSecond;
+  if (!run_kernel(op, nullptr, in, out, site != nullptr ? site->where : a.where, slot)) return {};
+  return std::move(first ? *a.temporary : *b.temporary);
+}
+
+}  // namespace wick
