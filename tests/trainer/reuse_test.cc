@@ -89,11 +89,13 @@ TEST(Reuse, WhatAGradientNeedsIsKept) {
 }
 
 TEST(Reuse, ForwardModeSeesEveryStep) {
-  Tensor x = randn(kShape, DType::kF64), v = randn(kShape, DType::kF64);
   auto f = [](const std::vector<Tensor>& in) {
     return std::vector<Tensor>{3 * (1 - in[0] * in[0])};
   };
-  EXPECT_TRUE(allclose(jvp(f, {x}, {v}).second[0], x * v * -6));
+  for (const Shape& shape : {kShape, Shape{}}) {
+    Tensor x = randn(shape, DType::kF64), v = randn(shape, DType::kF64);
+    EXPECT_TRUE(allclose(jvp(f, {x}, {v}).second[0], x * v * -6));
+  }
 }
 
 }  // namespace
