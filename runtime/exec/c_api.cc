@@ -116,7 +116,8 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
     if (o.ops == nullptr || o.ops[i] == nullptr)
       s = error(Code::kInvalidArgument, "ops %zu is null", i);
-    for (const CustomOp* op : s.ok() ? o.ops[i]->library->ops() : Span<const CustomOp* const>()) {
+    if (!s.ok()) break;
+    for (const CustomOp* op : o.ops[i]->library->ops()) {
       if (s.ok()) s = p->ops.push_back(op);
     }
   }

@@ -61,6 +61,7 @@ Result<Owned<OpLibrary>> OpLibrary::open(const char* path, Allocator* given) {
     return s;
   }
   auto* library = new (memory) OpLibrary(allocator, handle);
+  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): check_info() has refused null
   library->ops_ = {info->ops, static_cast<size_t>(info->count)};
   return Owned<OpLibrary>(library);
 }

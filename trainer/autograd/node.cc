@@ -100,7 +100,7 @@ Node::Layout Node::layout(size_t header, Span<const Tensor* const> in, Span<cons
   at.metas = at.edges + in.size() * sizeof(Edge);
   at.dims = at.metas + (in.size() + out.size()) * sizeof(ValueMeta);
   size_t dims = 0;
-  const Shape* first = out.size() > 0 ? &out[0].raw_shape() : nullptr;
+  const Shape* first = !out.empty() ? &out[0].raw_shape() : nullptr;
   if (first != nullptr) dims += static_cast<size_t>(first->rank());
   for (size_t i = 1; i < out.size(); ++i) dims += static_cast<size_t>(out[i].rank());
   for (const Tensor* t : in) {

@@ -25,13 +25,16 @@ namespace indexing {
 // [start, stop) in steps; None is the end on that side, negative numbers count from the end.
 struct Slice {
   std::optional<int64_t> start, stop, step;
+  // NOLINTNEXTLINE(google-explicit-constructor): a number alone is a start
   Slice(std::optional<int64_t> first = {}, std::optional<int64_t> last = {},
         std::optional<int64_t> by = {})
       : start(first), stop(last), step(by) {}
 };
+// NOLINTBEGIN(readability-identifier-naming): Python's names
 inline constexpr std::nullopt_t None = std::nullopt;  // a new dimension of size 1; an open end
 struct EllipsisType {};
 inline constexpr EllipsisType Ellipsis{};  // every dimension not named; so is "..."
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace indexing
 
@@ -109,7 +112,7 @@ class IndexPlace {
 // What x[...] gives: the tensor there; `x[...] = value` writes through.
 class IndexedTensor : public Tensor {
  public:
-  IndexedTensor(const Tensor& value, IndexPlace place) : Tensor(value), place_(std::move(place)) {}
+  IndexedTensor(const Tensor& value, const IndexPlace& place) : Tensor(value), place_(place) {}
   IndexedTensor(const IndexedTensor&) = default;
   // NOLINTBEGIN(misc-unconventional-assign-operator): a write through is no copy of the handle
   void operator=(const Arg& value) && { place_ = value; }

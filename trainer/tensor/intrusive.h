@@ -55,7 +55,7 @@ class IntrusivePtr {
 
  private:
   void free_object() {
-    static_assert(sizeof(T) > 0, "needs the whole class");
+    static_assert(sizeof(T) > 0, "needs the whole class");  // NOLINT(bugprone-sizeof-expression)
     if constexpr (requires { std::remove_const_t<T>::dispose(nullptr); }) {
       std::remove_const_t<T>::dispose(const_cast<std::remove_const_t<T>*>(p_));
     } else {

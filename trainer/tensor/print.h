@@ -27,10 +27,12 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape);
 std::string info(const Tensor& t);
 
 namespace constants {
+// NOLINTBEGIN(readability-identifier-naming): PyTorch's names
 inline constexpr double e = 2.718281828459045235360;
 inline constexpr double pi = 3.141592653589793238463;
 inline constexpr double inf = __builtin_huge_val();
 inline constexpr double nan = __builtin_nan("");
+// NOLINTEND(readability-identifier-naming)
 }  // namespace constants
 
 }  // namespace wick

@@ -232,8 +232,10 @@ class Tensor {
   Tensor transpose(int a, int b, Where where = Where::current()) const;
   Tensor view(DType dtype, Where where = Where::current()) const;  // the same bits; size kept
   Tensor permute(const Shape& axes, Where where = Where::current()) const;
+  // NOLINTBEGIN(readability-identifier-naming): PyTorch's names
   Tensor T(Where where = Where::current()) const;   // all dims reversed
   Tensor mT(Where where = Where::current()) const;  // the last two swapped
+  // NOLINTEND(readability-identifier-naming)
   Tensor t(Where where = Where::current()) const;
   Tensor select(int dim, int64_t index, Where where = Where::current()) const;
   Tensor slice(int dim, int64_t start, int64_t end, int64_t step = 1,

@@ -28,6 +28,7 @@ struct ViewInfo {
   const void* attrs() const { return this + 1; }
   static std::unique_ptr<ViewInfo> create(OpId op, const void* attrs);
   ~ViewInfo();
+  // NOLINTNEXTLINE(misc-new-delete-overloads): of create(), whose new is the one below
   static void operator delete(void* p) { ::operator delete(p); }
 
  private:
