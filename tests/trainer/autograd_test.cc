@@ -1,6 +1,7 @@
 // The tape and the engine.
 #include <gtest/gtest.h>
 
+#include "tests/support/error_of.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -8,14 +9,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
+using test::error_of;
 
 TEST(Autograd, AccumulatesOverUsesAndCalls) {
   Tensor x = tensor({1.f, 2.f, 3.f}).requires_grad_();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <thread>
 
+#include "tests/support/error_of.h"
 #include "trainer/tensor/memory.h"
 #include "wick/trainer.h"
 
@@ -12,14 +13,8 @@ namespace {
 
 using Floats = std::vector<float>;
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
+using test::error_of;
+
 bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }

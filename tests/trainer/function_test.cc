@@ -1,6 +1,7 @@
 // Functions with a gradient of their own, and straight-through estimators.
 #include <gtest/gtest.h>
 
+#include "tests/support/error_of.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -8,14 +9,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
+using test::error_of;
 
 struct MyRelu : Function<MyRelu> {
   static Tensor forward(AutogradContext& ctx, const Tensor& x, double slope) {
