@@ -41,16 +41,7 @@ const Tensor& zero_(const Arg& x) { return x.tensor.zero_(x.where); }
 #define X(op, f)                                                            \
   const Tensor& operator op(const Arg& x, const Arg& b) { return f(x, b); } \
   const Tensor& operator op(const Arg& x, Scalar b) { return f(x, b); }
-X(+=, add_)
-X(-=, sub_)
-X(*=, mul_)
-X(/=, div_)
-X(%=, remainder_)
-X(&=, bitwise_and_)
-X(|=, bitwise_or_)
-X(^=, bitwise_xor_)
-X(<<=, bitwise_left_shift_)
-X(>>=, bitwise_right_shift_)
+WICK_INPLACE_OPERATORS(X)
 #undef X
 
 }  // namespace wick

@@ -25,19 +25,21 @@ const Tensor& div_(const Arg& x, Scalar other);
 const Tensor& fill_(const Arg& x, Scalar value);
 const Tensor& zero_(const Arg& x);
 
+#define WICK_INPLACE_OPERATORS(X) \
+  X(+=, add_)                     \
+  X(-=, sub_)                     \
+  X(*=, mul_)                     \
+  X(/=, div_)                     \
+  X(%=, remainder_)               \
+  X(&=, bitwise_and_)             \
+  X(|=, bitwise_or_)              \
+  X(^=, bitwise_xor_)             \
+  X(<<=, bitwise_left_shift_)     \
+  X(>>=, bitwise_right_shift_)
 #define X(op, f)                                         \
   const Tensor& operator op(const Arg& x, const Arg& b); \
   const Tensor& operator op(const Arg& x, Scalar b);
-X(+=, add_)
-X(-=, sub_)
-X(*=, mul_)
-X(/=, div_)
-X(%=, remainder_)
-X(&=, bitwise_and_)
-X(|=, bitwise_or_)
-X(^=, bitwise_xor_)
-X(<<=, bitwise_left_shift_)
-X(>>=, bitwise_right_shift_)
+WICK_INPLACE_OPERATORS(X)
 #undef X
 
 }  // namespace wick
