@@ -74,6 +74,7 @@ TEST(Reuse, NothingThatIsStillReadIsWritten) {
   };
   Tensor z = keep(x + 1) * 5;
   EXPECT_TRUE(equal_bits(kept[0], copy + 1));
+  EXPECT_EQ(((x + 1).named("a") * 2).name(), "");
 }
 
 TEST(Reuse, WhatAGradientNeedsIsKept) {

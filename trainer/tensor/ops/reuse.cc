@@ -12,7 +12,7 @@ bool is_spent(const Arg& a) {
   if (a.temporary == nullptr || !a.tensor.handle()->unique()) return false;
   const TensorImpl& t = *a.tensor.impl();
   return t.storage->unique() && !t.requires_grad && t.inference == modes().inference &&
-         !t.view_of && !t.grad && !t.hooks && t.view.contiguous();
+         !t.view_of && !t.grad && !t.hooks && t.name.empty() && t.view.contiguous();
 }
 
 // Whether b broadcasts to a's shape as it is.
