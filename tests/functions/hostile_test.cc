@@ -70,9 +70,7 @@ std::string problem_of(const FunctionRow& row, const Sample& sample, const Attac
   static const std::regex kName(R"(^\[[a-z_][\w:.]*\] )", std::regex::icase);
   static const std::regex kTells(
       R"(\[[-0-9, ]*\]|undefined|u?int(8|16|32|64)|b?float(16|32|64)|bool|rank|dimension|element|axis|index|size|is required|operand|min, a max|axes|integers|window|weights|repeats|start_dim|ord is|running_mean)");
-  // zeros_like() and the like ask their tensor in the header: the line is that of tensor.h.
-  const bool in_header = row.family == "creation" && row.name.ends_with("_like");
-  const std::string line = "(" + (in_header ? std::string("tensor.h") : row.family + ".cc") + ":";
+  const std::string line = "(" + row.family + ".cc:";
   try {
     for (const Tensor& t : sample.body({attack.in, dtype})) {
       if (!t.defined()) continue;

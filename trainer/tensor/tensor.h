@@ -357,11 +357,17 @@ Tensor arange(int64_t end, DType dtype = DType::kI64, Where where = Where::curre
 Tensor arange(int64_t start, int64_t end, int64_t step = 1, DType dtype = DType::kI64,
               Where where = Where::current());
 Tensor eye(int64_t n, DType dtype = DType::kF32, Where where = Where::current());
-inline Tensor zeros_like(const Tensor& t) { return zeros(t.raw_shape(), t.dtype()); }
-inline Tensor ones_like(const Tensor& t) { return ones(t.raw_shape(), t.dtype()); }
-inline Tensor empty_like(const Tensor& t) { return empty(t.raw_shape(), t.dtype()); }
-inline Tensor full_like(const Tensor& t, Scalar value) {
-  return full(t.raw_shape(), value, t.dtype());
+inline Tensor zeros_like(const Arg& t) {
+  return zeros(t.tensor.raw_shape(), t.tensor.dtype(), t.where);
+}
+inline Tensor ones_like(const Arg& t) {
+  return ones(t.tensor.raw_shape(), t.tensor.dtype(), t.where);
+}
+inline Tensor empty_like(const Arg& t) {
+  return empty(t.tensor.raw_shape(), t.tensor.dtype(), t.where);
+}
+inline Tensor full_like(const Arg& t, Scalar value) {
+  return full(t.tensor.raw_shape(), value, t.tensor.dtype(), t.where);
 }
 // Copies contiguous host memory.
 Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where = Where::current());

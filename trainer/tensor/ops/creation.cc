@@ -49,11 +49,11 @@ Tensor scalar_tensor(Scalar value, DType dtype, Where where) {
   return full({}, value, dtype, where);
 }
 
-Tensor zeros_like(const Tensor& t, DType dtype) { return zeros(t.raw_shape(), dtype); }
-Tensor ones_like(const Tensor& t, DType dtype) { return ones(t.raw_shape(), dtype); }
-Tensor empty_like(const Tensor& t, DType dtype) { return empty(t.raw_shape(), dtype); }
-Tensor full_like(const Tensor& t, Scalar value, DType dtype) {
-  return full(t.raw_shape(), value, dtype);
+Tensor zeros_like(const Arg& t, DType dtype) { return zeros(t.tensor.raw_shape(), dtype, t.where); }
+Tensor ones_like(const Arg& t, DType dtype) { return ones(t.tensor.raw_shape(), dtype, t.where); }
+Tensor empty_like(const Arg& t, DType dtype) { return empty(t.tensor.raw_shape(), dtype, t.where); }
+Tensor full_like(const Arg& t, Scalar value, DType dtype) {
+  return full(t.tensor.raw_shape(), value, dtype, t.where);
 }
 
 Tensor arange_float(double start, double end, double step, DType dtype, const Where& where) {

@@ -58,10 +58,10 @@ Tensor tensor(T value, Where where = Where::current()) {
 Tensor scalar_tensor(Scalar value, DType dtype = DType::kF32, Where where = Where::current());
 
 // -- like another tensor, of another dtype
-Tensor zeros_like(const Tensor& t, DType dtype);
-Tensor ones_like(const Tensor& t, DType dtype);
-Tensor empty_like(const Tensor& t, DType dtype);
-Tensor full_like(const Tensor& t, Scalar value, DType dtype);
+Tensor zeros_like(const Arg& t, DType dtype);
+Tensor ones_like(const Arg& t, DType dtype);
+Tensor empty_like(const Arg& t, DType dtype);
+Tensor full_like(const Arg& t, Scalar value, DType dtype);
 
 // -- ranges. A float among the arguments makes float32: arange(1, 5, .5)
 Tensor arange_float(double start, double end, double step, DType dtype, const Where& where);

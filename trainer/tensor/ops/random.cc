@@ -31,16 +31,18 @@ void need_probability(const char* name, double p, const Where& where) {
 
 }  // namespace
 
-Tensor rand_like(const Tensor& t, Generator& g, Where where) {
-  return draw("rand_like", t, where, [&](DType d) { return rand(t.raw_shape(), d, g, where); });
+Tensor rand_like(const Arg& t, Generator& g) {
+  return draw("rand_like", t.tensor, t.where,
+              [&](DType d) { return rand(t.tensor.raw_shape(), d, g, t.where); });
 }
-Tensor randn_like(const Tensor& t, Generator& g, Where where) {
-  return draw("randn_like", t, where, [&](DType d) { return randn(t.raw_shape(), d, g, where); });
+Tensor randn_like(const Arg& t, Generator& g) {
+  return draw("randn_like", t.tensor, t.where,
+              [&](DType d) { return randn(t.tensor.raw_shape(), d, g, t.where); });
 }
-Tensor randint_like(const Tensor& t, int64_t low, int64_t high, Generator& g, Where where) {
+Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g) {
   NoGrad guard;
   TracerScope untraced(nullptr);
-  return randint(low, high, t.raw_shape(), g, where).to(t.dtype(), where);
+  return randint(low, high, t.tensor.raw_shape(), g, t.where).to(t.tensor.dtype(), t.where);
 }
 Tensor randint(int64_t high, const Shape& shape, Generator& g, Where where) {
   return randint(0, high, shape, g, where);
@@ -55,7 +57,7 @@ Tensor normal(const Arg& mean, const Arg& std, Generator& g) {
   Composite composite("normal", mean.where);
   auto [m, s] = promoted_floats("normal", mean, std);
   Tensor shape = m + s;
-  return randn_like(shape, g, mean.where) * s + m;
+  return randn_like({shape, mean.where}, g) * s + m;
 }
 Tensor bernoulli(const Arg& p, Generator& g) {
   Composite composite("bernoulli", p.where);
@@ -65,7 +67,7 @@ Tensor bernoulli(const Arg& p, Generator& g) {
     need_probability("bernoulli", min(p).item(p.where), p.where);
     need_probability("bernoulli", max(p).item(p.where), p.where);
   }
-  return lt(rand_like(t, g, p.where), t).to(t.dtype());
+  return lt(rand_like({t, p.where}, g), t).to(t.dtype());
 }
 
 Tensor multinomial(const Arg& p, int64_t samples, bool replacement, Generator& g) {
@@ -156,7 +158,7 @@ const Tensor& exponential_(const Arg& x, double lambd, Generator& g) {
 }
 const Tensor& random_(const Arg& x, int64_t from, int64_t to, Generator& g) {
   check_writable("random_", x.tensor, x.where);
-  return write_result("random_", x, randint_like(x.tensor, from, to, g, x.where));
+  return write_result("random_", x, randint_like(x, from, to, g));
 }
 const Tensor& random_(const Arg& x, Generator& g) {
   DType t = x.tensor.dtype();

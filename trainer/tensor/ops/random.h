@@ -8,12 +8,9 @@
 
 namespace wick {
 
-Tensor rand_like(const Tensor& t, Generator& g = default_generator(),
-                 Where where = Where::current());
-Tensor randn_like(const Tensor& t, Generator& g = default_generator(),
-                  Where where = Where::current());
-Tensor randint_like(const Tensor& t, int64_t low, int64_t high, Generator& g = default_generator(),
-                    Where where = Where::current());
+Tensor rand_like(const Arg& t, Generator& g = default_generator());
+Tensor randn_like(const Arg& t, Generator& g = default_generator());
+Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g = default_generator());
 Tensor randint(int64_t high, const Shape& shape, Generator& g = default_generator(),
                Where where = Where::current());
 Tensor normal(double mean, double std, const Shape& shape, DType dtype = DType::kF32,
