@@ -21,7 +21,7 @@ LISTED = re.compile(r"^#define (WICK_\w+)\((\w+)\)((?:.*\\\n)*.*\n)", re.M)
 # A list of functions: #define X(function, Name) Tensor function(const Arg& x);
 USED = re.compile(r"^#define \w+\((\w+)(?:, [\w.]+)*\)\s*(?:\\\n\s*)?[^\n]*?(?:Tensor&?|>)\s+(\w+)(?:##(\w+))?\(", re.M)
 # namespace linalg { ... }: its functions are linalg::name, in rows too.
-NESTED = re.compile(r"^namespace (?!wick\b)(\w+) \{(.*?)^\}  // namespace \1", re.M | re.S)
+NESTED = re.compile(r"^namespace (?:wick::)?(?!wick\b)(\w+) \{(.*?)^\}  // namespace (?:wick::)?\1", re.M | re.S)
 # Not functions of values, each tested in tests/trainer: what a tensor is and whose bytes it has; values on the host;
 # autograd's own; modes, generators, counters.
 NOT_VALUES = set("""

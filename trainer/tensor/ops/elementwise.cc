@@ -317,7 +317,7 @@ WICK_OPERATORS(X)
 #undef X
 #define X(op, f, Id)                                               \
   Tensor operator op(Arg&& a, Arg&& b) {                           \
-    Tensor made = reuse(OpId::Id, a, b);                           \
+    Tensor made = detail::reuse(OpId::Id, a, b);                   \
     return made.defined() ? made : f(a, b);                        \
   }                                                                \
   Tensor operator op(Arg&& a, Scalar b) {                          \

@@ -33,7 +33,7 @@ bool unseen(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Tensor reuse(OpId op, const Arg& a, const Arg& b) {
+Tensor detail::reuse(OpId op, const Arg& a, const Arg& b) {
   if (a.temporary == nullptr && b.temporary == nullptr) return {};
   const Tensor &x = a.tensor, &y = b.tensor;
   if (!x.defined() || !y.defined() || x.dtype() != y.dtype() || x.dtype() == DType::kBool ||

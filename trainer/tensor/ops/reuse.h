@@ -4,11 +4,11 @@
 #include "runtime/ops/op_info.h"
 #include "trainer/tensor/tensor.h"
 
-namespace wick {
+namespace wick::detail {
 
 // `op` of a and b in the bytes of whichever is a temporary that alone owns bytes of the result's
 // shape and dtype; the operand is moved from. Undefined where there is none, or where the call has
 // to be seen: by autograd, a tracer, forward mode or a watcher.
 Tensor reuse(OpId op, const Arg& a, const Arg& b);
 
-}  // namespace wick
+}  // namespace wick::detail
