@@ -122,17 +122,18 @@ int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
   return -1;
 }
 
+// `outside`: in the padding of an axis before this one. Strides may be negative, and so may `from`.
 template <class T>
 void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, PadMode mode,
-              T value, int axis, int64_t from, int64_t to) {
+              T value, int axis, bool outside, int64_t from, int64_t to) {
   if (axis == x.rank()) {
-    y.as<T>()[to] = from < 0 ? value : x.as<T>()[from];
+    y.as<T>()[to] = outside ? value : x.as<T>()[from];
     return;
   }
   for (int64_t i = 0; i < y.shape[axis]; ++i) {
-    int64_t source = from < 0 ? -1 : pad_source(i, before[axis], x.shape[axis], mode);
-    pad_fill(x, y, before, mode, value, axis + 1, source < 0 ? -1 : from + source * x.strides[axis],
-             to + i * y.strides[axis]);
+    int64_t source = outside ? -1 : pad_source(i, before[axis], x.shape[axis], mode);
+    pad_fill(x, y, before, mode, value, axis + 1, source < 0,
+             source < 0 ? 0 : from + source * x.strides[axis], to + i * y.strides[axis]);
   }
 }
 
@@ -162,7 +163,7 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
   if (mode != PadMode::kConstant && in[0].numel() == 0 && out[0].numel() != 0) {
     return Status(Code::kShapeMismatch, "cannot reflect, repeat or wrap an empty tensor");
   }
-  if (out[0].numel() != 0) pad_fill<T>(in[0], out[0], before, mode, value, 0, 0, 0);
+  if (out[0].numel() != 0) pad_fill<T>(in[0], out[0], before, mode, value, 0, false, 0, 0);
   return {};
 }
 
