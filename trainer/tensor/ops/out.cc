@@ -1,6 +1,7 @@
 #include "trainer/tensor/ops/out.h"
 
 #include "runtime/ops/rule.h"
+#include "trainer/autograd/forward.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/ops/pointwise.h"
 
@@ -21,16 +22,25 @@ void check_out(const char* name, const Arg& out, std::initializer_list<Arg> in) 
                 "use NoGrad, detach(), or the form without out",
                 out.where);
   }
+  bool dual = tangent_of(out.tensor).defined();
+  for (const Arg& a : in) dual = dual || tangent_of(a.tensor).defined();
+  if (dual) {
+    throw_error(name,
+                "a result written to out has no tangent, and one of the tensors is a dual: use the "
+                "form without out",
+                out.where, Code::kUnsupported);
+  }
 }
 
 // The kernel writes out's bytes itself where it may; else whole() makes the result and it is
-// copied.
+// copied. Of integers the function may make something else than the op does (a mean, a quotient).
 template <class Whole>
 const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
                    std::initializer_list<Arg> in, const Whole& whole) {
   check_out(name, out, in);
   const Tensor& t = out.tensor;
-  bool direct = active_tracer() == nullptr && t.is_contiguous();
+  bool direct =
+      active_tracer() == nullptr && t.is_contiguous() && is_float(in.begin()->tensor.dtype());
   for (const Arg& a : in) {
     direct = direct && a.tensor.dtype() == in.begin()->tensor.dtype() &&
              a.tensor.impl()->storage != t.impl()->storage;
@@ -46,7 +56,7 @@ const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
       ++n;
     }
     RuleCtx<int64_t> ctx{op, attrs, {info, n}, {&result, 1}};
-    // What the rule refuses (integers for a float function ...) the function itself may convert.
+    // What the rule refuses the function itself may convert.
     if (infer_shapes(ctx).ok() && result.dtype == t.dtype() && result.shape == t.raw_shape()) {
       check_writable(name, t, out.where);
       TensorView target[1] = {t.raw()};
