@@ -286,8 +286,8 @@ Tensor get(Place p) {
   return permuted(y, into_place(leading(dims), common.rank(), y.rank()), p.where);
 }
 
-// `value` as the dtype of x, over the shape that is written.
-Tensor spread(const Place& p, const Tensor& value, const Shape& want) {
+// `value` as the dtype of x, of a shape that broadcasts to the one that is written.
+Tensor fitted(const Place& p, const Tensor& value, const Shape& want) {
   Tensor v = value.to(p.view.dtype(), p.where);
   while (v.rank() > want.rank() && v.raw_shape()[0] == 1) v = v.squeeze(0, p.where);
   bool fits = v.rank() <= want.rank();
@@ -301,6 +301,10 @@ Tensor spread(const Place& p, const Tensor& value, const Shape& want) {
                     " does not broadcast to the indexed shape " + text(want),
                 p.where, Code::kShapeMismatch);
   }
+  return v;
+}
+Tensor spread(const Place& p, const Tensor& value, const Shape& want) {
+  Tensor v = fitted(p, value, want);
   return v.raw_shape() == want ? v : v.expand(want, p.where);
 }
 
@@ -332,12 +336,14 @@ Update update_of(Place& p, const Tensor& value, bool accumulate) {
 // The view with the elements replaced.
 Tensor replaced(Place p, const Tensor& value, bool accumulate) {
   if (p.mask >= 0 && value.rank() == 0) {  // keeps its shape: it can be captured
-    const Tensor& m = p.tensors[static_cast<size_t>(p.mask)];
-    Shape wide = ones_shape(p.view.rank());
-    for (int i = 0; i < m.rank(); ++i) wide[p.mask + i] = m.raw_shape()[i];
+    Tensor m = p.tensors[static_cast<size_t>(p.mask)].to(DType::kBool);
+    AxesAttrs behind;  // dims of the view; those before the mask's are broadcast
+    for (int i = p.mask + m.rank(); i < p.view.rank(); ++i)
+      behind.axes.values[behind.axes.count++] = i - p.mask;
+    if (!behind.axes.empty()) m = call(OpId::kUnsqueeze, behind, {{m, p.where}});
     Tensor v = value.to(p.view.dtype(), p.where);
     if (accumulate) v = add({p.view, p.where}, v);
-    return where(m.to(DType::kBool).reshape(wide, p.where), v, {p.view, p.where});
+    return where(m, v, {p.view, p.where});
   }
   Update u = update_of(p, value, accumulate);
   Tensor y = call(OpId::kScatterND, u.attrs, {{u.lines, p.where}, u.at, u.values});
@@ -369,8 +375,7 @@ void put(const Tensor& x, const Indices& at, const Tensor& value, bool accumulat
          const Where& where) {
   Place p = Walk("index_put_", x, at, where).take();
   if (p.indexed().empty()) {
-    Tensor v = spread(p, value, p.view.raw_shape());
-    if (v.is_same(value)) v = v.clone(where);  // a result of its own, for the history
+    Tensor v = fitted(p, value, p.view.raw_shape());  // the write broadcasts: no size is baked in
     if (accumulate)
       p.view.add_(v, 1, where);
     else

@@ -70,8 +70,8 @@ struct TensorIndex {
 using Indices = std::vector<TensorIndex>;
 
 // x with the elements at an index replaced by value, or added to: value broadcasts to the shape
-// that index() would give and is converted to x's dtype. Duplicates: the last wins, or all are
-// added.
+// that index() would give and is converted to x's dtype. Duplicates are all added, or the last wins
+// and its gradient goes to each of them, as PyTorch's does.
 Tensor index_put(const Arg& x, const Indices& at, const Arg& value, bool accumulate = false);
 
 // A place in a tensor: reading copies or views it, assigning writes through, whatever the index.
