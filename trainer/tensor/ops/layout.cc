@@ -62,6 +62,13 @@ Tensor gather(const Arg& x, int dim, const Arg& index) {
   return call(OpId::kGatherElements, AxisAttrs{dim}, {x, index});
 }
 Tensor index_select(const Arg& x, int dim, const Arg& index) {
+  if (x.tensor.defined() && x.tensor.rank() == 0) {  // one element, along a dim of its own
+    if (index.tensor.raw_shape().rank() > 0 && index.tensor.raw().numel() != 1)
+      throw_error("index_select", "a tensor of rank 0 has one element: give one index", x.where,
+                  Code::kShapeMismatch);
+    Tensor line = x.tensor.reshape({1}, x.where);
+    return index_select({line, x.where}, dim, index).reshape(Shape{}, x.where);
+  }
   return call(OpId::kGather, AxisAttrs{dim}, {x, index});
 }
 Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source) {

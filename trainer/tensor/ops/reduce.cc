@@ -162,11 +162,17 @@ std::pair<Tensor, Tensor> min(const Arg& x, int64_t dim, bool keepdim) {
   return extremum_at("min", x, dim, keepdim, argmin);
 }
 
+static Tensor place_of(OpId op, const char* name, const Arg& x, int dim, bool keepdim) {
+  need_defined(name, {x});
+  if (x.tensor.rank() > 0) return call(op, ArgAttrs{dim, keepdim ? 1 : 0, 0}, {x});
+  wrap_dim(name, dim, 1, x.where);
+  return zeros({}, DType::kI64);
+}
 Tensor argmax(const Arg& x, int dim, bool keepdim) {
-  return call(OpId::kArgMax, ArgAttrs{dim, keepdim ? 1 : 0, 0}, {x});
+  return place_of(OpId::kArgMax, "argmax", x, dim, keepdim);
 }
 Tensor argmin(const Arg& x, int dim, bool keepdim) {
-  return call(OpId::kArgMin, ArgAttrs{dim, keepdim ? 1 : 0, 0}, {x});
+  return place_of(OpId::kArgMin, "argmin", x, dim, keepdim);
 }
 
 // Of 0 and 1 in uint8: an empty product of truths is true, an empty sum false.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainer/autograd/forward.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/view_info.h"
@@ -28,6 +29,7 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
       break;
   }
   Tensor whole = x.tensor;
+  bool alien = false;  // whole has the bytes, but is nothing that x was taken from
   if (from != nullptr) {
     whole = Tensor(IntrusivePtr<TensorImpl>(from));
   } else {  // of a transposed tensor of its own: its dims by descending stride
@@ -40,15 +42,26 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
     });
     whole = permute({whole, x.where}, Shape(Span<const int64_t>(order.data(), order.size())));
     if (!whole.is_contiguous()) {
-      throw_error(name, "the tensor's memory is not in one piece: call contiguous() first",
-                  x.where);
+      // A part of memory whose owner is not known here (of detach()): the memory itself, where
+      // there is no history to follow.
+      if (x.tensor.requires_grad() || tangent_of(x.tensor).defined() || active_tracer() != nullptr)
+        throw_error(name, "the tensor's memory is not in one piece: call contiguous() first",
+                    x.where);
+      const Storage& memory = x.tensor.storage();
+      const TensorView& v = x.tensor.raw();
+      auto elements = static_cast<int64_t>(memory.bytes() / dtype_size(v.dtype));
+      whole = alias(x.tensor, TensorView(memory.data(), v.dtype, {elements}));
+      alien = true;
     }
   }
   StridedAttrs a;
   a.sizes = DimList(size.dims());
   a.strides = DimList(stride.dims());
   a.offset = offset - offset_of(whole.impl());
-  return call(OpId::kAsStrided, a, {{whole, x.where}});
+  Tensor out = call(OpId::kAsStrided, a, {{whole, x.where}});
+  // A recorded write through it would not reach x: refused, as one through a view under NoGrad is.
+  if (alien && out.impl()->view_of) out.impl()->view_of->kind = ViewKind::kNoGrad;
+  return out;
 }
 
 int dim_of(const char* name, const Arg& x, int dim) {
