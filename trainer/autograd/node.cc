@@ -29,7 +29,7 @@ size_t align8(size_t n) { return (n + 7) / 8 * 8; }
 
 Edge edge_of(const Tensor& t) {
   Edge e;
-  refresh_history(t.impl(), Where::current());
+  refresh_history(t.impl());
   if (t.impl()->grad_fn) {
     e.node = t.impl()->grad_fn;
     e.nr = t.impl()->output_nr;

@@ -6,6 +6,7 @@
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/view_info.h"
 
 namespace wick {
 namespace {
@@ -67,6 +68,7 @@ std::string label(const Value& v, bool show_dtype) {
 
 Value root_of(const Tensor& t) {
   Value v;
+  refresh_history(t.impl());
   if (t.impl()->grad_fn) {
     v.node = t.impl()->grad_fn.get();
     v.nr = t.impl()->output_nr;

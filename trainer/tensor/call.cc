@@ -217,7 +217,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   TensorView as_view;
   if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {
     out[0] = alias(*in[0], as_view);
-    if (modes().track_views) track_view(out[0], *in[0], op, attrs);
+    if (modes().track_views) track_view(out[0], *in[0], op, attrs, where);
   } else {
     SmallVector<TensorView, 3> out_views(out.size());
     for (size_t i = 0; i < out.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/promote.h"
 #include "trainer/tensor/view_info.h"
 #include "trainer/tensor/watcher.h"
@@ -90,8 +91,18 @@ void tell(const Tensor& t, const char* name, const Where& where) {
   t.storage().bump_version(name, where);
 }
 
+// A handle on a tensor of the caller's that a target can take its history from: the two would share
+// hooks and retain_grad(), and a leaf has no history to give.
+Tensor borrowed(const Tensor& t, const Where& where) {
+  Tensor own = with_history(t, {}, 0);
+  const Tensor* in[] = {&t};
+  record(OpId::kIdentity, nullptr, in, {&own, 1}, where);
+  return own;
+}
+
 // Refusals, tracer, bytes, version, history; in this order, so that an error leaves all as it was.
-const Tensor& write(const char* name, const Arg& target, const Tensor& result) {
+// `lent`: result is a tensor of the caller's, which keeps its own history.
+const Tensor& write(const char* name, const Arg& target, const Tensor& result, bool lent = false) {
   const Tensor& t = target.tensor;
   const Where& where = target.where;
   Tensor r = fit(name, t, result, where);
@@ -110,6 +121,7 @@ const Tensor& write(const char* name, const Arg& target, const Tensor& result) {
   tell(t, name, where);
   TracerScope untraced(nullptr);
   if (!(r.raw_shape() == t.raw_shape())) r = r.expand(t.raw_shape(), where);
+  if (record && lent && r.is_same(result)) r = borrowed(r, where);
   {
     NoGrad guard;
     if (r.raw().numel() > 0 && r.raw().data != t.raw().data) {
@@ -138,9 +150,26 @@ bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b
   return true;
 }
 
-Tensor scaled(const Tensor& other, Scalar alpha, const Where& where) {
-  if (alpha.value == 1) return other;
-  return mul({other, where}, {full({}, alpha, other.dtype()), where});
+// t += alpha * other, or -=. Where alpha is no number of both tensors' dtype, the function promotes
+// the three, or refuses.
+const Tensor& add_scaled(const char* name, OpId op,
+                         Tensor (*function)(const Arg&, const Arg&, Scalar), const Tensor& t,
+                         const Tensor& other, Scalar alpha, const Where& where) {
+  check_writable(name, t, where);
+  DType type = t.dtype();
+  bool promotes =
+      other.defined() && alpha.value != 1 &&
+      (other.dtype() != type || type == DType::kBool || (!is_float(type) && !alpha.integral));
+  if (promotes) {
+    Composite composite(name, where);
+    return in_place(name, {t, where}, [&](const Arg& x) {
+      return function(x, {other, where}, alpha);
+    });
+  }
+  Tensor b = other;
+  if (alpha.value != 1) b = mul({other, where}, {full({}, alpha, type), where});
+  if (write_by_kernel(name, op, t, b, where)) return t;
+  return in_place(name, {t, where}, [&](const Arg& x) { return function(x, {b, where}, 1); });
 }
 
 }  // namespace
@@ -181,7 +210,7 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
   if (!grad_enabled() || active_tracer() != nullptr) return write(name, target, f(target));
   // What f's ops keep for backward is this handle: the old history, and after the write the old
   // bytes.
-  refresh_history(t.impl(), target.where);
+  refresh_history(t.impl());
   Tensor operand = alias(t, t.raw());
   operand.impl()->requires_grad = t.impl()->requires_grad;
   operand.impl()->grad_fn = t.impl()->grad_fn;
@@ -222,22 +251,17 @@ const Tensor& Tensor::copy_(const Tensor& source, Where where) const {
   need("copy_", where);
   if (!source.defined()) throw_error("copy_", "the source is undefined", where);
   check_writable("copy_", *this, where);
-  return write("copy_", {*this, where}, source.to(dtype(), where));
+  Tensor value = source.to(dtype(), where);
+  return write("copy_", {*this, where}, value, value.is_same(source));
 }
 
 const Tensor& Tensor::add_(const Tensor& other, Scalar alpha, Where where) const {
   need("add_", where);
-  check_writable("add_", *this, where);
-  Tensor b = scaled(other, alpha, where);
-  if (write_by_kernel("add_", OpId::kAdd, *this, b, where)) return *this;
-  return in_place("add_", {*this, where}, [&](const Arg& x) { return wick::add(x, {b, where}); });
+  return add_scaled("add_", OpId::kAdd, wick::add, *this, other, alpha, where);
 }
 const Tensor& Tensor::sub_(const Tensor& other, Scalar alpha, Where where) const {
   need("sub_", where);
-  check_writable("sub_", *this, where);
-  Tensor b = scaled(other, alpha, where);
-  if (write_by_kernel("sub_", OpId::kSub, *this, b, where)) return *this;
-  return in_place("sub_", {*this, where}, [&](const Arg& x) { return wick::sub(x, {b, where}); });
+  return add_scaled("sub_", OpId::kSub, wick::sub, *this, other, alpha, where);
 }
 const Tensor& Tensor::mul_(const Tensor& other, Where where) const {
   need("mul_", where);

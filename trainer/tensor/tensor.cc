@@ -168,7 +168,7 @@ Tensor Tensor::detach(Where where) const {
   // For a tracer the two are one value.
   if (Tracer* tracer = active_tracer()) {
     const Tensor* in[] = {this};
-    track_view(t, *this, OpId::kIdentity, nullptr, ViewKind::kDetached);
+    track_view(t, *this, OpId::kIdentity, nullptr, where, ViewKind::kDetached);
     tracer->on_call({OpId::kIdentity, nullptr, in, {&t, 1}, where});
   }
   return t;
@@ -176,6 +176,10 @@ Tensor Tensor::detach(Where where) const {
 
 const Tensor& Tensor::detach_(Where where) const {
   need("detach_", where);
+  if (is_view()) {  // its history is its base's: the next write there would give it one again
+    throw_error("detach_", "a view cannot be detached in place: use detach(), which is one more",
+                where);
+  }
   if (impl_->retains_grad) stop_retaining(impl());
   impl_->grad_fn = {};
   impl_->output_nr = 0;

@@ -53,12 +53,14 @@ ViewInfo::~ViewInfo() {
   }
 }
 
-void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs, ViewKind kind) {
+void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs, const Where& where,
+                ViewKind kind) {
   TensorImpl *to = out.impl(), *from = in.impl();
   to->view_of = ViewInfo::create(op, attrs);
   ViewInfo& v = *to->view_of;
   v.parent = in.handle();
   v.kind = kind;
+  v.where = where;
   if (kind == ViewKind::kNormal && is_history_view(from) &&
       from->view_of->kind != ViewKind::kNormal) {
     v.kind = from->view_of->kind;
@@ -85,7 +87,7 @@ TensorImpl* history_root(TensorImpl* t) {
   return t;
 }
 
-void refresh_view(TensorImpl* t, const Where& where) {
+void refresh_view(TensorImpl* t) {
   if (!is_history_view(t)) return;
   TensorImpl* root = history_root(t);
   std::vector<TensorImpl*> stale;  // innermost last; a loop, as chains may be long
@@ -101,17 +103,17 @@ void refresh_view(TensorImpl* t, const Where& where) {
       throw_error("view",
                   "the view was taken under NoGrad and its base was written in gradient mode "
                   "since: take the view outside of NoGrad, or detach() it",
-                  where);
+                  info.where);
     }
     TensorImpl* from = view_parent(info);
     if (!(from->storage == v->storage)) {
-      throw_error("view", "the tensor it was taken from was given other bytes since", where);
+      throw_error("view", "the tensor it was taken from was given other bytes since", info.where);
     }
     Tensor out = blank(v);
     if (root->requires_grad && info.kind == ViewKind::kNormal) {
       Tensor parent{IntrusivePtr<TensorImpl>(from)};
       const Tensor* in[] = {&parent};
-      record(info.op, info.attrs(), in, {&out, 1}, where);
+      record(info.op, info.attrs(), in, {&out, 1}, info.where);
     }
     take_history(v, out);
     info.generation = root->generation;
@@ -189,8 +191,8 @@ ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, co
 }
 
 // `t` with the history it has now, where a change of `root`'s would give it another.
-static Tensor with_history_of(const Tensor& t, const TensorImpl* root, const Where& where) {
-  refresh_history(t.impl(), where);
+static Tensor with_history_of(const Tensor& t, const TensorImpl* root) {
+  refresh_history(t.impl());
   if (!is_history_view(t.impl()) || history_root(t.impl()) != root) return t;
   Tensor fixed = blank(t.impl());
   fixed.impl()->requires_grad = t.impl()->requires_grad;
@@ -201,25 +203,11 @@ static Tensor with_history_of(const Tensor& t, const TensorImpl* root, const Whe
 
 void rebase_history(TensorImpl* target, const Tensor& written, const char* what,
                     const Where& where) {
-  Tensor result = with_history_of(written, history_root(target), where);
-  if (!is_history_view(target)) {
-    Tensor value = result;
-    if (!result.requires_grad()) {
-      // Nothing of the old value is left, but the tensor stays one that requires grad.
-      Tensor old{IntrusivePtr<TensorImpl>(target)};
-      const Tensor* in[] = {&old, &result};
-      SliceAttrs all;
-      value = taped(OpId::kSliceScatter, &all, in, target, where);
-    }
-    take_history(target, value);
-    ++target->generation;
-    return;
-  }
   TensorImpl* root = history_root(target);
-  Tensor value = result;
+  Tensor result = with_history_of(written, root), value = result;
   for (TensorImpl* at = target; at != root;) {
     ViewInverse inverse = invert_view(at, root, what, where);
-    refresh_history(inverse.parent, where);
+    refresh_history(inverse.parent);
     Tensor old{IntrusivePtr<TensorImpl>(inverse.parent)};
     const Tensor* both[] = {&old, &value};
     const Tensor* one[] = {&value};
@@ -228,13 +216,21 @@ void rebase_history(TensorImpl* target, const Tensor& written, const char* what,
     value = taped(inverse.op, inverse.attrs.get(), in, inverse.parent, where);
     at = inverse.parent;
   }
+  if (!value.requires_grad()) {
+    // Nothing of the old value is left, but the base stays a tensor that requires grad.
+    Tensor old{IntrusivePtr<TensorImpl>(root)};
+    const Tensor* in[] = {&old, &value};
+    SliceAttrs all;
+    value = taped(OpId::kSliceScatter, &all, in, root, where);
+  }
   take_history(root, value);
   ++root->generation;
-  if (!result.requires_grad()) return;  // derived from the base when next asked for
+  if (target == root || !result.requires_grad()) return;  // derived from the base when asked for
   take_history(target, result);
   target->view_of->generation = root->generation;
 }
 
-void Tensor::up_to_date(const Where& where) const { refresh_history(impl_.get(), where); }
+// The default line is tensor.h's own: what a view says of itself names the view's.
+void Tensor::up_to_date(const Where&) const { refresh_history(impl_.get()); }
 
 }  // namespace wick

@@ -21,6 +21,7 @@ struct ViewInfo {
   TensorImpl* root = nullptr;  // autograd's base; the parents keep it alive
   OpId op = OpId::kNone;
   ViewKind kind = ViewKind::kNormal;
+  Where where;                  // of that call: what a history made anew, or an error, names
   uint32_t generation = 0;      // of the root's history that this view's was derived from
   uint32_t parent_reshape = 0;  // the parent's, when the view was taken
 
@@ -38,7 +39,7 @@ struct ViewInfo {
 };
 
 // `out`, whose bytes are `in`'s, becomes the view of it that this call made.
-void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs,
+void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs, const Where& where,
                 ViewKind kind = ViewKind::kNormal);
 
 // The tensor a view was taken from: what it was then, even when its shape was changed in place.
@@ -63,9 +64,9 @@ StridedAttrs strides_within(const TensorView& part, const TensorView& whole);
 
 // Brings a view's requires_grad and grad_fn up to its base. Everything that reads them does this
 // first.
-void refresh_view(TensorImpl* t, const Where& where);
-inline void refresh_history(TensorImpl* t, const Where& where) {
-  if (t->view_of) refresh_view(t, where);
+void refresh_view(TensorImpl* t);
+inline void refresh_history(TensorImpl* t) {
+  if (t->view_of) refresh_view(t);
 }
 
 // After result's bytes went into target's: the target's history is now result's, its base's has it

@@ -45,7 +45,7 @@ Tensor Tensor::view(DType dtype, Where where) const {
   TensorView v = impl_->view;
   v.dtype = dtype;
   Tensor out = alias(*this, v);
-  track_view(out, *this, OpId::kIdentity, nullptr, ViewKind::kBits);
+  track_view(out, *this, OpId::kIdentity, nullptr, where, ViewKind::kBits);
   return out;
 }
 
@@ -91,7 +91,7 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
   if (leaf && grad_enabled())
     throw_error(name, "a leaf that requires grad cannot be modified in place; use NoGrad", where);
   TensorImpl *to = impl_.get(), *from = other.impl();
-  refresh_history(from, where);
+  refresh_history(from);
   // Storage holders: this, the view, and nobody else.
   bool alone = !to->view_of && to->storage.get()->holders() == 2;
   Tensor tangent = tangent_of(other);
@@ -119,11 +119,17 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
     to->view_of->generation = history_root(old.get())->generation;
     ++to->reshapes;
   }
+  if (!(to->view.shape == from->view.shape)) to->grad = {};  // it had the old shape
   to->view = from->view;
+  // What saved this handle for a backward would read it under the new shape.
+  to->storage->bump_version(name, where);
   if (!leaf) {
+    bool retains = to->retains_grad;
+    if (retains) stop_retaining(to);
     to->requires_grad = from->requires_grad;
     to->grad_fn = from->grad_fn;
     to->output_nr = from->output_nr;
+    if (retains && to->grad_fn) start_retaining(to);
   }
   set_tangent(*this, tangent);
   return *this;
@@ -158,7 +164,7 @@ const Tensor& Tensor::set_(const Tensor& source, Where where) const {
   if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "set_", where);
   set_data(source.detach(where), where);
   impl_->view_of = nullptr;
-  impl_->grad_fn = {};
+  if (impl_->grad_fn) detach_(where);
   return *this;
 }
 
@@ -225,6 +231,12 @@ Tensor Tensor::expand(const Shape& shape, Where where) const {
   ShapeAttrs a;
   a.shape = DimList(shape.dims());
   int lead = shape.rank() - rank();
+  if (lead < 0) {
+    throw_error("expand",
+                std::string(to_text(raw_shape()).text) + " has more dimensions than the " +
+                    to_text(shape).text + " asked for",
+                where, Code::kShapeMismatch);
+  }
   for (int i = 0; i < shape.rank(); ++i) {
     if (a.shape.values[i] == -1)
       a.shape.values[i] = i < lead ? -1 : 1;  // 1: two-way broadcast keeps the dim
@@ -232,7 +244,7 @@ Tensor Tensor::expand(const Shape& shape, Where where) const {
   Tensor r = call(OpId::kExpand, a, {{*this, where}});
   // ONNX's two-way broadcast would keep a larger dim of this tensor; PyTorch refuses.
   for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == -1 || r.raw_shape()[r.rank() - shape.rank() + i] == shape[i]) continue;
+    if (shape[i] == -1 || r.raw_shape()[i] == shape[i]) continue;
     throw_error(
         "expand",
         std::string(to_text(raw_shape()).text) + " does not expand to " + to_text(shape).text,

@@ -9,7 +9,7 @@ namespace wick {
 
 using namespace pointwise;  // NOLINT: what these files share
 
-namespace {
+namespace pointwise {
 
 Tensor times(const Arg& x, Scalar alpha) {
   if (alpha.value == 1) return x.tensor;
@@ -22,6 +22,10 @@ Tensor times(const Arg& x, Scalar alpha) {
   }
   return mul(x, scalar_like(x.tensor, alpha));
 }
+
+}  // namespace pointwise
+
+namespace {
 
 constexpr char kNoBoolMinus[] =
     "a bool tensor has no -: use ^ or logical_xor() of two, ~ or logical_not() to invert a mask";

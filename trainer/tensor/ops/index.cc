@@ -7,6 +7,7 @@
 #include "trainer/autograd/forward.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/lines.h"
+#include "trainer/tensor/ops/pointwise.h"
 
 namespace wick {
 namespace {
@@ -237,7 +238,10 @@ Tensor scatter_reduce(const Arg& x, int dim, const Arg& index, const Arg& src,
 
 Tensor index_add(const Arg& x, int dim, const Arg& index, const Arg& source, Scalar alpha) {
   Tensor src = source.tensor;
-  if (alpha.value != 1) src = mul({src, x.where}, number(alpha, src.dtype()));
+  if (alpha.value != 1) {
+    Composite composite("index_add", x.where);
+    src = pointwise::times({src, x.where}, alpha);
+  }
   return put_slices("index_add", x, dim, index.tensor, src, ScatterReduction::kAdd);
 }
 Tensor index_copy(const Arg& x, int dim, const Arg& index, const Arg& source) {

@@ -47,6 +47,8 @@ std::pair<Tensor, Tensor> promoted(const char* name, const Arg& a, const Arg& b)
 std::pair<Tensor, Tensor> promoted_floats(const char* name, const Arg& a, const Arg& b);
 // Both are defined, else an error.
 void need_defined(const char* name, std::initializer_list<Arg> args);
+// alpha * x; an integer tensor's alpha is a whole number.
+Tensor times(const Arg& x, Scalar alpha);
 // A 0-dim constant of x's dtype.
 inline Tensor constant(const Tensor& like, Scalar v) { return full({}, v, like.dtype()); }
 [[noreturn]] void refuse_bool(const char* name, const char* why, const Where& where);
