@@ -27,6 +27,15 @@ struct ThroughViews : nn::Module {
     return y + early.unsqueeze(1);
   }
 };
+struct ByIndex : nn::Module {
+  Tensor forward(const Arg& x) override {
+    Tensor y = x.tensor * 2;
+    y[{Ellipsis, 1}] = 3;
+    y[{Slice(), Slice(2, {}, 2)}] -= x.tensor[{Slice(), Slice({}, 2)}];
+    y.masked_fill_(gt(y, 2.5), -1);
+    return y;
+  }
+};
 struct IntoFresh : nn::Module {
   Tensor forward(const Arg& x) override {
     Tensor y = relu(x), early = y.select(1, 1);
@@ -65,6 +74,7 @@ void check(const std::string& name) {
 }
 
 TEST(InPlaceModels, WritesThroughViews) { check<ThroughViews>("views"); }
+TEST(InPlaceModels, WritesByIndexAndMask) { check<ByIndex>("index"); }
 TEST(InPlaceModels, WritesIntoFreshTensors) { check<IntoFresh>("fresh"); }
 
 }  // namespace
