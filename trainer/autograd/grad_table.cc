@@ -54,6 +54,21 @@ static const char* short_name(DType t) {
   }
 }
 
+// The function that a write in place, name_(), is the other form of; zero_ and copy_ have none.
+static bool has_function(std::string_view name) {
+#define WICK_INPLACE(function, ...) #function,
+  static constexpr std::string_view kFunctions[] = {
+#include "trainer/tensor/methods.def"
+      "add",        "sub",       "mul",        "div",        "masked_fill", "masked_scatter",
+      "scatter",    "index_add", "index_copy", "index_fill", "index_put",   "cumsum",
+      "scatter_add"};
+#undef WICK_INPLACE
+  for (std::string_view f : kFunctions) {
+    if (f == name) return true;
+  }
+  return false;
+}
+
 // "mul (train.cpp:41) saved value 'h' [2,3] f32 at version 0; add_ at train.cpp:44 made it
 // version 1. Use add(), or clone() before line 44."
 [[noreturn]] static void modified_after_save(const Node& node, const SavedTensor& saved) {
@@ -76,7 +91,7 @@ static const char* short_name(DType t) {
           std::to_string(bytes.version()) + ". Use ";
   if (write.size() > 1 && write.back() == '_') {
     write.pop_back();
-    text += write + "(), or ";
+    if (has_function(write)) text += write + "(), or ";
   }
   throw Error(text + "clone() before line " + std::to_string(bytes.last_write_at().line()) + ".");
 }

@@ -12,9 +12,14 @@ namespace {
 constinit Generator g_default;
 
 void need_float(const char* op, DType t, const Where& where) {
-  if (t == DType::kF32 || t == DType::kF64) return;
-  throw_error(op, std::string("makes float32 or float64, not ") + dtype_name(t), where,
-              Code::kTypeMismatch);
+  if (is_float(t) && dtype_bits(t) >= 16) return;
+  throw_error(op, std::string("makes floats, not ") + dtype_name(t), where, Code::kTypeMismatch);
+}
+bool is_half(DType t) { return dtype_bits(t) == 16; }  // of floats: drawn in float32
+Tensor rounded(const Tensor& t, DType dtype, const Where& where) {
+  NoGrad guard;
+  TracerScope untraced(nullptr);
+  return t.to(dtype, where);
 }
 
 float unit_float(uint32_t w) { return static_cast<float>(w >> 8) * 0x1p-24f; }
@@ -103,6 +108,17 @@ void Generator::set_state(const Tensor& state, Where where) {
 
 Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator& g, Where where) {
   need_float("uniform", dtype, where);
+  if (is_half(dtype)) {
+    // As many bits as the dtype holds below 1, so that no draw rounds up to it.
+    Tensor u = uniform(shape, 0, 1, DType::kF32, g, where);
+    const float steps = dtype == DType::kF16 ? 0x1p11f : 0x1p8f;
+    const auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
+    float* p = u.raw().as<float>();
+    for (int64_t i = 0, n = u.raw().numel(); i < n; ++i) {
+      p[i] = base + width * (std::floor(p[i] * steps) / steps);
+    }
+    return rounded(u, dtype, where);
+  }
   Tensor t = new_tensor(shape, dtype);
   int64_t n = t.raw().numel();
   if (dtype == DType::kF32) {
@@ -121,6 +137,7 @@ Tensor rand(const Shape& shape, DType dtype, Generator& g, Where where) {
 
 Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
   need_float("randn", dtype, where);
+  if (is_half(dtype)) return rounded(randn(shape, DType::kF32, g, where), dtype, where);
   Tensor t = new_tensor(shape, dtype);
   int64_t n = t.raw().numel();
   // One block makes two numbers; in double whatever the dtype, so that float32 is float64's

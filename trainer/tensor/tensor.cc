@@ -131,9 +131,23 @@ double Tensor::item(Where where) const {
 }
 int64_t Tensor::item_int(Where where) const {
   need("item_int", where);
-  double v = item(where);
-  if (dtype() == DType::kI64) return impl_->view.as<int64_t>()[0];
+  const double v = item(where);
+  const DType t = dtype();
+  if (t == DType::kI64) return impl_->view.as<int64_t>()[0];
+  if (t == DType::kU64 && v < 0x1p63) return static_cast<int64_t>(impl_->view.as<uint64_t>()[0]);
+  if (!(v >= -0x1p63 && v < 0x1p63)) {
+    char text[32];
+    snprintf(text, sizeof text, std::isfinite(v) ? "%e" : "%f", v);
+    throw_error("item_int", std::string(text) + " is no value of int64", where);
+  }
   return static_cast<int64_t>(v);
+}
+
+uint64_t Tensor::item_uint(const Where& where) const {
+  need("item", where);
+  if (dtype() != DType::kU64) return static_cast<uint64_t>(item_int(where));
+  item(where);  // its checks, and a tracer's
+  return impl_->view.as<uint64_t>()[0];
 }
 
 const Tensor& Tensor::requires_grad_(bool on, Where where) const {

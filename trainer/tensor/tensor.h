@@ -164,6 +164,7 @@ class Tensor {
   int64_t item_int(Where where = Where::current()) const;
   template <class T>
   T item(Where where = Where::current()) const {
+    if constexpr (std::is_same_v<T, uint64_t>) return item_uint(where);
     return std::is_integral_v<T> ? static_cast<T>(item_int(where)) : static_cast<T>(item(where));
   }
   explicit operator double() const { return item(); }
@@ -230,7 +231,7 @@ class Tensor {
               Where where = Where::current()) const;  // refuses what would need a copy
   Tensor reshape(const Shape& shape, Where where = Where::current()) const;
   Tensor transpose(int a, int b, Where where = Where::current()) const;
-  Tensor view(DType dtype, Where where = Where::current()) const;  // the same bits; size kept
+  Tensor view(DType dtype, Where where = Where::current()) const;  // the same bits, PyTorch's rules
   Tensor permute(const Shape& axes, Where where = Where::current()) const;
   // NOLINTBEGIN(readability-identifier-naming): PyTorch's names
   Tensor T(Where where = Where::current()) const;   // all dims reversed
@@ -323,6 +324,7 @@ class Tensor {
       undefined_tensor(what, where);
     return *impl_;
   }
+  uint64_t item_uint(const Where& where) const;
   HookHandle add_hook(std::function<Tensor(const Tensor&)> f, Where where) const;
   void check_access(const char* what, DType dtype, const Where& where, bool write) const;
   const Tensor& become(const char* name, const Tensor& other, const Where& where) const;

@@ -32,17 +32,41 @@ Tensor Tensor::view(const Shape& shape, Where where) const {
               where, Code::kShapeMismatch);
 }
 
+// The view of t's memory as elements of another size: the last dimension has more of them or fewer.
+static TensorView resized(const Tensor& t, DType to, const Where& where) {
+  const DType from = t.dtype();
+  auto refuse = [&](const std::string& why) {
+    throw_error("view",
+                std::string(dtype_name(from)) + to_text(t.raw_shape()).text + " as " +
+                    dtype_name(to) + ", elements of another size: " + why,
+                where, Code::kTypeMismatch);
+  };
+  const auto a = static_cast<int64_t>(dtype_size(from)), b = static_cast<int64_t>(dtype_size(to));
+  if (a == 0 || b == 0) refuse("it has no whole bytes");
+  if (t.rank() == 0) refuse("needs a dimension");
+  TensorView v = t.raw();
+  const int last = v.rank() - 1;
+  if (v.strides[last] != 1) refuse("the last stride must be 1; call contiguous() first");
+  auto fitted = [&](int64_t n, const char* what) {
+    if (n * a % b != 0) {
+      refuse(std::string(what) + ", " + std::to_string(n) + ", must be divisible by " +
+             std::to_string(b / a));
+    }
+    return n * a / b;
+  };
+  fitted(t.storage_offset(where), "the offset");
+  v.shape[last] = fitted(v.shape[last], "the last dimension");
+  for (int i = 0; i < last; ++i) v.strides[i] = fitted(v.strides[i], "a stride");
+  return v;
+}
+
 Tensor Tensor::view(DType dtype, Where where) const {
   need("view", where);
   if (dtype == this->dtype()) return *this;
-  if (dtype_size(dtype) != itemsize()) {
-    throw_error("view",
-                std::string("elements of ") + dtype_name(this->dtype()) + " and of " +
-                    dtype_name(dtype) + " differ in size",
-                where, Code::kTypeMismatch);
-  }
+  const TensorView bits =
+      dtype_bits(dtype) == dtype_bits(this->dtype()) ? impl_->view : resized(*this, dtype, where);
   if (Tracer* tracer = active_tracer()) tracer->on_read(*this, "view(dtype)", where);
-  TensorView v = impl_->view;
+  TensorView v = bits;
   v.dtype = dtype;
   Tensor out = alias(*this, v);
   track_view(out, *this, OpId::kIdentity, nullptr, where, ViewKind::kBits);

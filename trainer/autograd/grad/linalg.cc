@@ -52,8 +52,9 @@ Tensor cofactors(const Tensor& a) {
 }
 
 bool any_zero(const Tensor& t) {
+  if (t.raw().numel() == 0) return false;
   Tensor hit = amax(eq(t, 0).detach().to(DType::kI32).reshape({-1}));
-  return t.raw().numel() > 0 && hit.raw().as<int32_t>()[0] != 0;
+  return hit.raw().as<int32_t>()[0] != 0;
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ WICK_D_X(Silu, [&] {
 }());
 WICK_D_X(HardSwish, [&] {
   Tensor inside = g * (x * (1.0 / 3) + 0.5);
-  return where(le(x, -3), zero_like(g), where(ge(x, 3), g, inside));
+  return where(lt(x, -3), zero_like(g), where(ge(x, 3), g, inside));  // as PyTorch at -3 and 3
 }());
 WICK_GRAD(HardSigmoid, kX, 0, 0, [](GradCtx& c) {
   const auto& a = c.attrs<HardSigmoidAttrs>();

@@ -29,10 +29,17 @@ Tensor gelu(const Arg& x, const char* approximate) {
   }
   return gelu(x, tanh);
 }
-Tensor relu6(const Arg& x) { return clamp(x, 0, 6); }
+// A clamp, but that no gradient passes at the bounds either.
+static Tensor clamp_open(const char* name, const Arg& x, Scalar min, Scalar max) {
+  if (!differentiated(x.tensor)) return clamp(x, min, max);
+  Composite composite(name, x.where);
+  Tensor outside = logical_or(le(x, min), ge(x, max));
+  return where(outside, clamp(x.tensor.detach(), min, max), x);
+}
+Tensor relu6(const Arg& x) { return clamp_open("relu6", x, 0, 6); }
 Tensor hardtanh(const Arg& x, double min_val, double max_val) {
   if (min_val > max_val) throw_error("hardtanh", "min_val is above max_val", x.where);
-  return clamp(x, min_val, max_val);
+  return clamp_open("hardtanh", x, min_val, max_val);
 }
 Tensor prelu(const Arg& x, const Arg& weight) {
   const Tensor &v = x.tensor, &w = weight.tensor;

@@ -9,7 +9,8 @@ namespace detail {
 
 Tensor nested(const void* data, const Levels& levels, DType dtype, const Where& where) {
   Shape shape;
-  for (int i = 0; i < levels.used; ++i) shape.push_back(levels.size[i] < 0 ? 0 : levels.size[i]);
+  // {} names no lists below it, whichever of the overloads took it.
+  for (int i = 0; i < levels.used && levels.size[i] >= 0; ++i) shape.push_back(levels.size[i]);
   return from_blob(data, shape, dtype, where);
 }
 void ragged(const Where& where) {

@@ -218,6 +218,17 @@ class Einsum {
     return l;
   }
 
+  // The `batch` leading dims of t, then `rest`. A size of 0 among these would be read as kCopy.
+  Tensor shaped(const Tensor& t, size_t batch, const Dims& rest) const {
+    const bool empty = t.raw().numel() == 0;
+    Dims d;
+    for (size_t i = 0; i < batch; ++i) {
+      d.values[d.count++] = empty ? t.raw_shape()[static_cast<int>(i)] : kCopy;
+    }
+    for (int64_t n : rest.span()) d.values[d.count++] = n;
+    return empty ? t.reshape(Shape(d.span()), at_.where) : reshape_to(t, d, at_);
+  }
+
   // Merges the `first` and the `second` dims after `batch` leading ones to one each.
   Tensor grouped(const Tensor& t, size_t batch, size_t first, size_t second) const {
     if (first == 1 && second == 1) return t;
@@ -227,10 +238,9 @@ class Einsum {
       for (size_t i = 0; i < count; ++i) n *= t.raw_shape()[static_cast<int>(begin + i)];
       return n;
     };
-    for (size_t i = 0; i < batch; ++i) d.values[d.count++] = kCopy;
     d.values[d.count++] = merged(batch, first);
     d.values[d.count++] = merged(batch + first, second);
-    return reshape_to(t, d, at_);
+    return shaped(t, batch, d);
   }
 
   // One matmul over [shared and kept..., own, contracted].
@@ -284,10 +294,9 @@ class Einsum {
     y.t = matmul(at_(x), at_(w));
     if (left.size() == 1 && right.size() == 1) return y;
     Dims d;
-    for (size_t i = 0; i < batch.size(); ++i) d.values[d.count++] = kCopy;
     for (int label : left) d.values[d.count++] = a.t.raw_shape()[a.find(label)];
     for (int label : right) d.values[d.count++] = b.t.raw_shape()[b.find(label)];
-    y.t = reshape_to(y.t, d, at_);
+    y.t = shaped(y.t, batch.size(), d);
     return y;
   }
 

@@ -67,6 +67,14 @@ Tensor modulo(bool fmod, const char* name, const Arg& a, const Arg& b) {
   need_divisor(name, y, a.where);
   return call(OpId::kMod, ModAttrs{fmod}, {{x, a.where}, {y, b.where}});
 }
+// x / y for rounding: the slope of a rounded quotient is 0, also where that of x / 0 is infinite.
+Tensor flat_quotient(const Tensor& x, const Tensor& y) {
+  if (!is_float(x.dtype()) || !(differentiated(x) || differentiated(y))) {
+    return call(OpId::kDiv, NoAttrs{}, {x, y});
+  }
+  Tensor zero = eq(y, 0);
+  return where(zero, x.detach() / y.detach(), x / where(zero, constant(y, 1), y));
+}
 Tensor opposite_signs(const Tensor& a, const Tensor& b) { return ne(lt(a, 0), lt(b, 0)); }
 
 // The larger of both first; for log-sum-exps, which may not see inf - inf.
@@ -121,7 +129,7 @@ Tensor div(const Arg& a, const Arg& b, const char* rounding_mode) {
   auto [x, y] = promoted("div", a, b);
   if (x.dtype() == DType::kBool) refuse_bool("div", "bools have no rounded quotient", a.where);
   need_divisor("div", y, a.where);
-  return trunc(call(OpId::kDiv, NoAttrs{}, {{x, a.where}, {y, b.where}}));
+  return trunc(flat_quotient(x, y));
 }
 Tensor div(const Arg& a, Scalar b, const char* rounding_mode) {
   return div(a, Arg(scalar_like(a.tensor, b), a.where), rounding_mode);
@@ -134,13 +142,14 @@ Tensor floor_divide(const Arg& a, const Arg& b) {
   if (x.dtype() == DType::kBool) refuse_bool("floor_divide", "bools have no quotient", a.where);
   need_divisor("floor_divide", y, a.where);
   if (is_unsigned_int(x.dtype())) return call(OpId::kDiv, NoAttrs{}, {x, y});
-  Tensor rest = call(OpId::kMod, ModAttrs{1}, {x, y});
+  Tensor rest = call(OpId::kMod, ModAttrs{1}, {x.detach(), y.detach()});
   Tensor below = logical_and(ne(rest, 0), opposite_signs(rest, y));
   if (is_int(x.dtype())) {
     return call(OpId::kDiv, NoAttrs{}, {x, y}) - below.to(x.dtype());
   }
-  Tensor quotient = (x - rest) / y;  // whole but for rounding
-  return where(eq(y, 0), x / y, round(where(below, quotient - 1, quotient)));
+  Tensor quotient = flat_quotient(x - rest, y);  // whole but for rounding
+  Tensor whole = round(where(below, quotient - 1, quotient));
+  return where(eq(y, 0), x.detach() / y.detach(), whole);
 }
 Tensor remainder(const Arg& a, const Arg& b) { return modulo(false, "remainder", a, b); }
 Tensor fmod(const Arg& a, const Arg& b) { return modulo(true, "fmod", a, b); }
@@ -219,12 +228,14 @@ Tensor xlogy(const Arg& a, const Arg& b) {
 Tensor copysign(const Arg& a, const Arg& b) {
   Composite composite("copysign", a.where);
   auto [x, y] = promoted_floats("copysign", a, b);
-  return where(signbit(y) ^ signbit(x), neg(x), x);
+  // At 0 the slope is 0.
+  Tensor v = differentiated(x) ? where(eq(x, 0), x.detach(), x) : x;
+  return where(signbit(y) ^ signbit(x), neg(v), v);
 }
 Tensor heaviside(const Arg& a, const Arg& b) {
   Composite composite("heaviside", a.where);
   auto [x, y] = promoted("heaviside", a, b);
-  return where(eq(x, 0), y, where(ne(x, x), x, gt(x, 0).to(x.dtype())));
+  return where(eq(x, 0), y, gt(x, 0).to(x.dtype()));  // 0 of NaN
 }
 Tensor ldexp(const Arg& a, const Arg& b) {
   Composite composite("ldexp", a.where);
@@ -338,6 +349,9 @@ Tensor operator~(const Arg& a) { return bitwise_not(a); }
 Tensor where(const Arg& condition, const Arg& a, const Arg& b) {
   need_defined("where", {condition, a, b});
   auto [x, y] = promoted("where", a, b);
+  if (condition.tensor.dtype() == DType::kU8) {  // PyTorch's masks of before bool
+    return where({condition.tensor.to(DType::kBool, condition.where), condition.where}, x, y);
+  }
   return call(OpId::kWhere, NoAttrs{}, {condition, {x, a.where}, {y, b.where}});
 }
 Tensor where(const Arg& condition, const Arg& a, Scalar b) {
@@ -355,6 +369,16 @@ Tensor clamp(const Arg& x, OptScalar min, OptScalar max) {
   for (const OptScalar& bound : {min, max}) {
     if (bound && !bound->integral) v = as_float({v, x.where});
   }
+  // The op's bounds are doubles.
+  auto fits = [](const OptScalar& bound) {
+    return !bound ||
+           (bound->int_value >= -(int64_t{1} << 53) && bound->int_value <= (int64_t{1} << 53));
+  };
+  if (v.dtype() == DType::kI64 && !(fits(min) && fits(max))) {
+    Composite composite("clamp", x.where);
+    if (min) v = wick::maximum(v, constant(v, *min));
+    return max ? wick::minimum(v, constant(v, *max)) : v;
+  }
   ClipAttrs a;
   if (min) a.min = min->value;
   if (max) a.max = max->value;
@@ -363,9 +387,18 @@ Tensor clamp(const Arg& x, OptScalar min, OptScalar max) {
 Tensor clamp(const Arg& x, const Tensor& min, const Tensor& max) {
   if (!min.defined() && !max.defined()) throw_error("clamp", "needs a min, a max or both", x.where);
   Composite composite("clamp", x.where);
+  // At a bound the gradient is x's; NaN, also of a bound, stays.
+  auto bounded = [&](const Tensor& at, const Tensor& bound, auto inside, auto of_bools) {
+    auto [v, b] = promoted("clamp", {at, x.where}, {bound, x.where});
+    if (v.dtype() == DType::kBool) return of_bools(v, b);
+    Tensor keeps = inside(v, b);
+    if (is_float(v.dtype())) keeps = logical_or(keeps, isnan(v));
+    return where(keeps, v, b);
+  };
+  using Two = Tensor (*)(const Arg&, const Arg&);
   Tensor v = x.tensor;
-  if (min.defined()) v = maximum(v, min);
-  return max.defined() ? minimum(v, max) : v;
+  if (min.defined()) v = bounded(v, min, Two{ge}, Two{maximum});
+  return max.defined() ? bounded(v, max, Two{le}, Two{minimum}) : v;
 }
 Tensor clip(const Arg& x, OptScalar min, OptScalar max) { return clamp(x, min, max); }
 Tensor clamp_min(const Arg& x, Scalar min) { return clamp(x, min); }

@@ -62,6 +62,7 @@ ScatterReduction reduction_of(const char* op, const std::string& reduce, const W
 // x with slices index[i] of a dim replaced by, or plus, source's slices i: lines of dim 0.
 Tensor put_slices(const char* op, const Arg& x, int dim, const Tensor& index, const Tensor& source,
                   ScatterReduction how) {
+  Composite composite(op, x.where);
   Line line(op, x, dim);
   Tensor at = index.rank() == 0 ? index.reshape({1}, x.where) : index;
   Tensor src = source.rank() == 0 ? source.reshape({1}, x.where) : source;
@@ -176,6 +177,7 @@ Tensor take_along_dim(const Arg& x, const Arg& index, std::optional<int> dim) {
 }
 
 Tensor scatter(const Arg& x, int dim, const Arg& index, const Arg& src, const std::string& reduce) {
+  Composite composite("scatter", x.where);
   ScatterReduction how = reduction_of("scatter", reduce, x.where);
   return Scattering("scatter", x, dim, index.tensor, src.tensor).run(how);
 }
@@ -187,6 +189,7 @@ Tensor scatter(const Arg& x, int dim, const Arg& index, Scalar value, const std:
 Tensor scatter_reduce(const Arg& x, int dim, const Arg& index, const Arg& src,
                       const std::string& reduce, bool include_self) {
   const char* op = "scatter_reduce";
+  Composite composite(op, x.where);
   Scattering s(op, x, dim, index.tensor, src.tensor);
   DType t = x.tensor.dtype();
   auto limit = [&](bool lowest) {

@@ -1,5 +1,5 @@
-#include "trainer/tensor/internal.h"
-#include "trainer/tensor/ops.h"
+#include "trainer/tensor/ops/pointwise.h"
+#include "trainer/tensor/promote.h"
 
 namespace wick {
 namespace {
@@ -8,7 +8,33 @@ Tensor cat_pointers(Span<const Tensor* const> in, int dim, const Where& where) {
   if (in.empty()) throw_error("cat", "needs at least one tensor", where);
   AxisAttrs a{dim};
   Tensor out;
-  call(OpId::kConcat, &a, in, {&out, 1}, where);
+  DType common = DType::kNone;
+  bool alike = true, vectors = true, nothing = false;
+  for (const Tensor* t : in) {
+    if (!t->defined()) continue;  // call() says which
+    const DType before = common;
+    common = before == DType::kNone ? t->dtype() : promote_types(before, t->dtype(), where);
+    alike = alike && (before == DType::kNone || t->dtype() == before);
+    vectors = vectors && t->rank() == 1;
+    nothing = nothing || t->raw_shape() == Shape{0};
+  }
+  if (alike && (vectors || !nothing)) {
+    call(OpId::kConcat, &a, in, {&out, 1}, where);
+    return out;
+  }
+  // A vector of no elements goes with any shape: PyTorch's empty tensor of old.
+  std::vector<Tensor> cast;
+  cast.reserve(in.size());
+  std::vector<const Tensor*> left;
+  for (const Tensor* t : in) {
+    if (!t->defined()) {
+      left.push_back(t);
+    } else if (vectors || !(t->raw_shape() == Shape{0})) {
+      cast.push_back(t->to(common, where));
+      left.push_back(&cast.back());
+    }
+  }
+  call(OpId::kConcat, &a, left, {&out, 1}, where);
   return out;
 }
 
@@ -25,8 +51,19 @@ Tensor cat(const std::vector<Tensor>& tensors, int dim, Where where) {
   return cat_pointers(in, dim, where);
 }
 Tensor stack(const std::vector<Tensor>& tensors, int dim, Where where) {
+  if (tensors.empty()) throw_error("stack", "needs at least one tensor", where);
   std::vector<Tensor> raised;
-  for (const Tensor& t : tensors) raised.push_back(t.unsqueeze(dim, where));
+  for (const Tensor& t : tensors) {
+    const Shape &first = tensors[0].raw_shape(where), &shape = t.raw_shape(where);
+    if (!(shape == first)) {
+      throw_error("stack",
+                  std::string("the tensors must have one shape, got ") + to_text(first).text +
+                      " and, at place " + std::to_string(raised.size()) + ", " +
+                      to_text(shape).text,
+                  where, Code::kShapeMismatch);
+    }
+    raised.push_back(t.unsqueeze(dim, where));
+  }
   return cat(raised, dim, where);
 }
 
@@ -72,6 +109,7 @@ Tensor index_select(const Arg& x, int dim, const Arg& index) {
   return call(OpId::kGather, AxisAttrs{dim}, {x, index});
 }
 Tensor scatter_add(const Arg& x, int dim, const Arg& index, const Arg& source) {
+  Composite composite("scatter_add", x.where);
   return call(OpId::kScatterElements,
               ScatterAttrs{dim, static_cast<int64_t>(ScatterReduction::kAdd)}, {x, index, source});
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/promote.h"
 
 namespace wick {
 namespace {
@@ -162,6 +163,30 @@ EighResult eigh(const Arg& a, char uplo) {
 }
 Tensor eigvalsh(const Arg& a, char uplo) { return eigh(a, uplo).eigenvalues; }
 
+// Of R of a's (or its transpose's) QR: a column that depends on those before it leaves no more than
+// rounding on the diagonal.
+static void need_full_rank(const Arg& a, const Tensor& r) {
+  if (active_tracer() != nullptr) return;
+  const int64_t n = dim_of(r, -1), rows = std::max(dim_of(a.tensor, -1), dim_of(a.tensor, -2));
+  const double eps = finfo(r.dtype()).eps * static_cast<double>(rows);
+  const std::vector<double> all = r.detach().to(DType::kF64).to_vector<double>();
+  const size_t step = static_cast<size_t>(n * n);
+  for (size_t from = 0; from < all.size(); from += step) {
+    double least = kInf, most = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double d = std::fabs(all[from + static_cast<size_t>(i * (n + 1))]);
+      least = std::min(least, d);
+      most = std::max(most, d);
+    }
+    if (least <= eps * most) {
+      throw_error(
+          "lstsq",
+          text(a.tensor) + " has not full rank: pinv(a) times b gives the shortest solution",
+          a.where);
+    }
+  }
+}
+
 LstsqResult lstsq(const Arg& a, const Arg& b) {
   const At at(a);
   need_matrices("lstsq", a, false);
@@ -172,10 +197,12 @@ LstsqResult lstsq(const Arg& a, const Arg& b) {
   LstsqResult result;
   if (m >= n) {
     QrResult f = linalg::qr(at(x));
+    need_full_rank(a, f.r);
     Tensor projected = matmul(at(mt(f.q, at)), at(y));
     result.solution = solve_triangular(at(f.r), at(projected), true);
   } else {  // the shortest solution: a^T = q r, x = q r^-T b
     QrResult f = linalg::qr(at(mt(x, at)));
+    need_full_rank(a, f.r);
     Tensor inner = solve_triangular(at(mt(f.r, at)), at(y), false);
     result.solution = matmul(at(f.q), at(inner));
   }
@@ -246,18 +273,22 @@ Tensor vector_norm(const Arg& x, double ord, Dims dims, bool keepdim) {
     return where_positive(s, at, [&](const Tensor& safe) { return sqrt(at(safe)); });
   }
   Tensor magnitude = abs(x);
+  const DType t = x.tensor.dtype();
   if (ord == kInf) return amax(at(magnitude), dims, keepdim);
   if (ord == -kInf) return amin(at(magnitude), dims, keepdim);
-  if (ord == 0) return sum(at(ne(x, 0).to(x.tensor.dtype(), x.where)), dims, keepdim);
+  if (ord == 0) return sum(at(ne(x, 0).to(t, x.where)), dims, keepdim);
   if (ord == 1) return sum(at(magnitude), dims, keepdim);
-  Tensor powers;
-  if (ord < 1 && ord > 0) {  // a zero's slope is infinite, its gradient 0
-    powers = where_positive(magnitude, at, [&](const Tensor& m) { return pow(at(m), ord); });
-  } else {
-    powers = pow(at(magnitude), ord);
-  }
+  // f(s), but the constant `there` where s is 0: an infinite slope is a gradient of 0.
+  auto off_zero = [&](const Tensor& s, double there, const auto& f) {
+    Tensor zero = eq(at(s), 0), safe = where(at(zero), at(full({}, 1, t)), at(s));
+    return where(at(zero), at(full({}, there, t)), at(f(safe)));
+  };
+  const double of_zero = ord > 0 ? 0 : kInf;  // 0 to the power of ord, or of 1 / ord
+  Tensor powers =
+      ord < 1 ? off_zero(magnitude, of_zero, [&](const Tensor& m) { return pow(at(m), ord); })
+              : pow(at(magnitude), ord);
   Tensor s = sum(at(powers), dims, keepdim);
-  return where_positive(s, at, [&](const Tensor& safe) { return pow(at(safe), 1 / ord); });
+  return off_zero(s, of_zero, [&](const Tensor& safe) { return pow(at(safe), 1 / ord); });
 }
 
 // The two dims of a matrix norm, wrapped.

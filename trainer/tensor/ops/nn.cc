@@ -100,12 +100,13 @@ Tensor batch_norm(const Arg& x, const Tensor& running_mean, const Tensor& runnin
   const Tensor* in[] = {&x.tensor, &gamma, &beta};
   Tensor out[3];
   call(OpId::kBatchNormTrain, &a, in, out, x.where);
+  NoGrad guard;
   if (running_mean.defined()) {
-    NoGrad guard;
-    // PyTorch keeps the unbiased variance.
+    running_mean.mul_(1 - momentum, x.where).add_(out[1].detach(), momentum, x.where);
+  }
+  if (running_var.defined()) {  // PyTorch keeps the unbiased variance.
     const int64_t count = numel(s) / s[1];
     const auto n = static_cast<double>(count);
-    running_mean.mul_(1 - momentum, x.where).add_(out[1].detach(), momentum, x.where);
     running_var.mul_(1 - momentum, x.where).add_(out[2].detach(), momentum * n / (n - 1), x.where);
   }
   return out[0];
@@ -181,14 +182,18 @@ Tensor instance_norm(const Arg& x, const Tensor& running_mean, const Tensor& run
   for (const Tensor* t : {&weight, &bias, &running_mean, &running_var}) {
     need_channels("instance_norm", x, dim_of(x.tensor, 1), *t, "per-channel input");
   }
-  if (running_mean.defined() && running_var.defined()) {
+  if (running_mean.defined() || running_var.defined()) {
     NoGrad guard;
     const auto n = static_cast<double>(count);
     Tensor v = x.tensor.detach(), m = mean(at(v), spatial, true);
-    Tensor var = mean(at(square(at(at(v) - at(m)))), spatial);
-    Tensor mean_now = mean(at(mean(at(v), spatial)), {0}), var_now = mean(at(var), {0});
-    running_mean.mul_(1 - momentum, x.where).add_(mean_now, momentum, x.where);
-    running_var.mul_(1 - momentum, x.where).add_(var_now, momentum * n / (n - 1), x.where);
+    if (running_mean.defined()) {
+      Tensor mean_now = mean(at(mean(at(v), spatial)), {0});
+      running_mean.mul_(1 - momentum, x.where).add_(mean_now, momentum, x.where);
+    }
+    if (running_var.defined()) {
+      Tensor var = mean(at(square(at(at(v) - at(m)))), spatial), var_now = mean(at(var), {0});
+      running_var.mul_(1 - momentum, x.where).add_(var_now, momentum * n / (n - 1), x.where);
+    }
   }
   return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
     return affine(standardized(v, spatial, eps, at), along(w, rank, at), along(b, rank, at), at);

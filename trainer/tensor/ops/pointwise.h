@@ -51,6 +51,12 @@ void need_defined(const char* name, std::initializer_list<Arg> args);
 Tensor times(const Arg& x, Scalar alpha);
 // A 0-dim constant of x's dtype.
 inline Tensor constant(const Tensor& like, Scalar v) { return full({}, v, like.dtype()); }
+// Whether a gradient or a tangent may be asked through x. Where it is not, and in a capture, a
+// function may leave out what only its slope at a kink needs.
+inline bool differentiated(const Tensor& x) {
+  if (active_tracer() != nullptr) return false;
+  return modes().forward != 0 || (grad_enabled() && x.requires_grad());
+}
 [[noreturn]] void refuse_bool(const char* name, const char* why, const Where& where);
 // Refuses an integer divisor that holds a 0.
 void need_divisor(const char* name, const Tensor& divisor, const Where& where);

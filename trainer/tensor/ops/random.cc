@@ -1,6 +1,7 @@
 #include "trainer/tensor/ops/random.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/ops/pointwise.h"
@@ -31,15 +32,30 @@ void need_probability(const char* name, double p, const Where& where) {
 
 }  // namespace
 
+// Whole numbers in [from, to) must be values of t; floats round.
+static void need_bounds(const char* name, DType t, int64_t from, int64_t to, const Where& where) {
+  if (is_float(t) || to <= from) return;
+  const bool boolean = t == DType::kBool;
+  const int64_t min = boolean ? 0 : iinfo(t).min;
+  const uint64_t max = boolean ? 1 : iinfo(t).max;
+  if (from >= min && (to <= 0 || static_cast<uint64_t>(to - 1) <= max)) return;
+  char range[64];
+  snprintf(range, sizeof range, "[%lld, %lld)", static_cast<long long>(from),
+           static_cast<long long>(to));
+  throw_error(name, std::string(range) + " reaches out of " + dtype_name(t), where);
+}
+
 Tensor rand_like(const Arg& t, Generator& g) {
   return draw("rand_like", t.tensor, t.where,
-              [&](DType d) { return rand(t.tensor.raw_shape(), d, g, t.where); });
+              [&](DType) { return rand(t.tensor.raw_shape(), t.tensor.dtype(), g, t.where); });
 }
 Tensor randn_like(const Arg& t, Generator& g) {
   return draw("randn_like", t.tensor, t.where,
               [&](DType d) { return randn(t.tensor.raw_shape(), d, g, t.where); });
 }
 Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g) {
+  need_defined("randint_like", {t});
+  need_bounds("randint_like", t.tensor.dtype(), low, high, t.where);
   NoGrad guard;
   TracerScope untraced(nullptr);
   return randint(low, high, t.tensor.raw_shape(), g, t.where).to(t.tensor.dtype(), t.where);
@@ -67,7 +83,10 @@ Tensor bernoulli(const Arg& p, Generator& g) {
     need_probability("bernoulli", min(p).item(p.where), p.where);
     need_probability("bernoulli", max(p).item(p.where), p.where);
   }
-  return lt(rand_like({t, p.where}, g), t).to(t.dtype());
+  // In float32 for 16-bit p, whose own steps are coarse.
+  return draw("bernoulli", t, p.where, [&](DType d) {
+    return lt(rand(t.raw_shape(), d, g, p.where), t.to(d)).to(t.dtype());
+  });
 }
 
 Tensor multinomial(const Arg& p, int64_t samples, bool replacement, Generator& g) {
@@ -127,8 +146,9 @@ Tensor multinomial(const Arg& p, int64_t samples, bool replacement, Generator& g
 const Tensor& uniform_(const Arg& x, double from, double to, Generator& g) {
   if (!(from <= to)) throw_error("uniform_", "needs from <= to", x.where);
   check_writable("uniform_", x.tensor, x.where);
-  Tensor u = draw("uniform_", x.tensor, x.where,
-                  [&](DType d) { return uniform(x.tensor.raw_shape(), from, to, d, g, x.where); });
+  Tensor u = draw("uniform_", x.tensor, x.where, [&](DType) {
+    return uniform(x.tensor.raw_shape(), from, to, x.tensor.dtype(), g, x.where);
+  });
   return write_result("uniform_", x, u);
 }
 const Tensor& normal_(const Arg& x, double mean, double std, Generator& g) {
@@ -158,6 +178,7 @@ const Tensor& exponential_(const Arg& x, double lambd, Generator& g) {
 }
 const Tensor& random_(const Arg& x, int64_t from, int64_t to, Generator& g) {
   check_writable("random_", x.tensor, x.where);
+  need_bounds("random_", x.tensor.dtype(), from, to, x.where);
   return write_result("random_", x, randint_like(x, from, to, g));
 }
 const Tensor& random_(const Arg& x, Generator& g) {

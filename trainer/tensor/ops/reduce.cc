@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "trainer/tensor/compose.h"
 #include "trainer/tensor/ops/pointwise.h"
 
 namespace wick {
@@ -123,8 +124,10 @@ Tensor var(const Arg& x, Dims dims, int64_t correction, bool keepdim) {
   return var_mean(x, dims, correction, keepdim).first;
 }
 std::pair<Tensor, Tensor> std_mean(const Arg& x, Dims dims, int64_t correction, bool keepdim) {
+  Composite composite("std", x.where);
   auto [v, m] = var_mean(x, dims, correction, keepdim);
-  return {sqrt({v, x.where}), m};
+  // A constant row is a minimum: its gradient is 0.
+  return {where_positive(v, At(x), [](const Tensor& safe) { return sqrt(safe); }), m};
 }
 Tensor std(const Arg& x, Dims dims, int64_t correction, bool keepdim) {
   return std_mean(x, dims, correction, keepdim).first;
@@ -139,33 +142,10 @@ Tensor amin(const Arg& x, Dims dims, bool keepdim) {
 Tensor max(const Arg& x) { return extremum(OpId::kReduceMax, "max", x, {}, false); }
 Tensor min(const Arg& x) { return extremum(OpId::kReduceMin, "min", x, {}, false); }
 
-static std::pair<Tensor, Tensor> extremum_at(const char* name, const Arg& x, int64_t dim,
-                                             bool keepdim, Tensor (*find)(const Arg&, int, bool)) {
-  Composite composite(name, x.where);
-  need_defined(name, {x});
-  if (x.tensor.rank() == 0) {
-    wrap_dim(name, dim, 1, x.where);
-    return {x.tensor.clone(), zeros({}, DType::kI64)};
-  }
-  int d = wrap_dim(name, dim, x.tensor.rank(), x.where);
-  Tensor v = is_bool(x) ? x.tensor.to(DType::kU8) : x.tensor;
-  Tensor index = find(v, d, true);
-  Tensor values = call(OpId::kGatherElements, AxisAttrs{d}, {x.tensor, index});
-  if (keepdim) return {values, index};
-  AxesAttrs axes{{d}};
-  return {call(OpId::kSqueeze, axes, {values}), call(OpId::kSqueeze, axes, {index})};
-}
-std::pair<Tensor, Tensor> max(const Arg& x, int64_t dim, bool keepdim) {
-  return extremum_at("max", x, dim, keepdim, argmax);
-}
-std::pair<Tensor, Tensor> min(const Arg& x, int64_t dim, bool keepdim) {
-  return extremum_at("min", x, dim, keepdim, argmin);
-}
-
 static Tensor place_of(OpId op, const char* name, const Arg& x, int dim, bool keepdim) {
   need_defined(name, {x});
   if (x.tensor.rank() > 0) return call(op, ArgAttrs{dim, keepdim ? 1 : 0, 0}, {x});
-  wrap_dim(name, dim, 1, x.where);
+  wrap_dim(name, dim, 1, x.where);  // a number is its own only element
   return zeros({}, DType::kI64);
 }
 Tensor argmax(const Arg& x, int dim, bool keepdim) {
@@ -214,17 +194,7 @@ Tensor logsumexp(const Arg& x, Dims dims, bool keepdim) {
 Tensor norm(const Arg& x, double p, Dims dims, bool keepdim) {
   need_float("norm", x, "");
   Composite composite("norm", x.where);
-  const Tensor& v = x.tensor;
-  if (p == 0) return sum(ne(v, 0).to(v.dtype()), dims, keepdim);
-  if (p == INFINITY) return amax(abs(v), dims, keepdim);
-  if (p == -INFINITY) return amin(abs(v), dims, keepdim);
-  if (p == 1) return sum(abs(v), dims, keepdim);
-  // The root has no slope at 0: a norm of 0 is a constant there.
-  Tensor total = sum(p == 2 ? v * v : pow(abs(v), p), dims, keepdim);
-  Tensor zero = eq(total, 0);
-  Tensor safe = where(zero, constant(total, 1), total);
-  Tensor root = p == 2 ? sqrt(safe) : pow(safe, 1 / p);
-  return where(zero, constant(total, p > 0 ? 0.0 : INFINITY), root);
+  return linalg::vector_norm(x, p, dims, keepdim);
 }
 
 }  // namespace wick

@@ -27,9 +27,7 @@ Tensor amax(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor amin(const Arg& x, Dims dims = {}, bool keepdim = false);
 Tensor max(const Arg& x);
 Tensor min(const Arg& x);
-// Values and the index of the first extremum, which gets the whole gradient.
-std::pair<Tensor, Tensor> max(const Arg& x, int64_t dim, bool keepdim = false);
-std::pair<Tensor, Tensor> min(const Arg& x, int64_t dim, bool keepdim = false);
+// Of one dimension, with indices: sort.h.
 inline Tensor max(const Arg& a, const Arg& b);  // maximum
 inline Tensor min(const Arg& a, const Arg& b);
 Tensor argmax(const Arg& x, int dim, bool keepdim = false);  // int64; the first of equal ones

@@ -67,6 +67,17 @@ ValuesIndices median_of(const char* op, const Arg& x, int dim, bool keepdim, boo
 
 Tensor flat(const Arg& x) { return x.tensor.reshape({-1}, x.where); }
 
+// The gradient of a median of all elements is shared by those that equal it.
+Tensor shared_median(const char* op, const Arg& x, bool leave_nan_out) {
+  Tensor v = flat(x);
+  if (active_tracer() != nullptr || !grad_enabled() || !v.requires_grad()) {
+    return median_of(op, {v, x.where}, 0, false, leave_nan_out).values;
+  }
+  Tensor value = median_of(op, {v.detach(), x.where}, 0, false, leave_nan_out).values;
+  const bool is_nan = std::isnan(value.item(x.where));
+  return amax({v.index({is_nan ? isnan(v) : eq(v, value)}, x.where), x.where});
+}
+
 Tensor nothing_to_pick(const char* op, const Arg& x) {
   if (floats(x.tensor)) return number(std::nan(""), x.tensor.dtype());
   throw_error(op, "the tensor is empty: there is no element to pick", x.where,
@@ -201,14 +212,14 @@ ValuesIndices kthvalue(const Arg& x, int64_t k, int dim, bool keepdim) {
 
 Tensor median(const Arg& x) {
   if (x.tensor.numel() == 0) return nothing_to_pick("median", x);
-  return median_of("median", {flat(x), x.where}, 0, false, false).values;
+  return shared_median("median", x, false);
 }
 ValuesIndices median(const Arg& x, int dim, bool keepdim) {
   return median_of("median", x, dim, keepdim, false);
 }
 Tensor nanmedian(const Arg& x) {
   if (x.tensor.numel() == 0) return nothing_to_pick("nanmedian", x);
-  return median_of("nanmedian", {flat(x), x.where}, 0, false, true).values;
+  return shared_median("nanmedian", x, true);
 }
 ValuesIndices nanmedian(const Arg& x, int dim, bool keepdim) {
   return median_of("nanmedian", x, dim, keepdim, true);
