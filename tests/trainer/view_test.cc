@@ -79,7 +79,7 @@ TEST(View, WhoSharesAndWhoCopies) {
 TEST(View, BitsUnderAnotherDtype) {
   Tensor x = tensor({1.0f, -2.0f});
   EXPECT_EQ(x.view(DType::kI32).to_vector<int32_t>()[0], 0x3f800000);
-  EXPECT_NE(error_of([&] { x.view(DType::kF64); }).find("differ in size"), std::string::npos);
+  EXPECT_EQ(x.view(DType::kI64).item_int(), static_cast<int64_t>(0xc0000000'3f800000));
 }
 
 TEST(View, Family) {
