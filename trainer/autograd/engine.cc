@@ -8,10 +8,12 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "runtime/kernels/copy.h"
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/checkpoint.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/autograd/node.h"
+#include "trainer/autograd/running_node.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
@@ -22,6 +24,8 @@ namespace wick {
 namespace {
 
 constinit std::atomic<uint64_t> g_epoch{1};
+constinit thread_local uint64_t g_runs = 0;
+constinit thread_local RunningNode* g_running = nullptr;
 // Backwards of several threads may end in one leaf.
 constinit std::mutex g_leaf_mutex;
 
@@ -42,20 +46,66 @@ void add_into(Tensor* slot, Tensor g, bool create_graph) {
   }
 }
 
-// .grad of a tensor: always bytes of its own.
-void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph) {
+// `t` and its .grad may have changed since the graph was recorded: neither may differ from `g` in
+// shape or dtype.
+void check_grad(const TensorImpl* t, const Tensor& g, const Where& where) {
+  auto differs = [&](const TensorView& v) {
+    return v.dtype != g.dtype() || !(v.shape == g.raw_shape());
+  };
+  auto text = [](DType dtype, const Shape& shape) {
+    return dtype_name(dtype) + std::string(to_text(shape).text);
+  };
+  const bool old = t->grad && differs(t->grad->view);
+  if (!old && !differs(t->view)) return;
+  const TensorView& v = old ? t->grad->view : t->view;
+  throw_error("backward",
+              "the gradient of " + (t->name.empty() ? "a tensor" : "'" + t->name + "'") + " is " +
+                  text(g.dtype(), g.raw_shape()) +
+                  (old ? ", its .grad from before " + text(v.dtype, v.shape) +
+                             ": clear that with set_grad(Tensor())"
+                       : ", the tensor by now " + text(v.dtype, v.shape) +
+                             ": it was changed after the graph was recorded"),
+              where, Code::kShapeMismatch);
+}
+
+// Of all n before the first is added to; at(i): the tensor and its gradient.
+template <class F>
+void check_grads(const Where& where, size_t n, const F& at) {
   std::lock_guard lock(g_leaf_mutex);
+  for (size_t i = 0; i < n; ++i) {
+    const auto [t, g] = at(i);
+    if (g->defined()) check_grad(t, *g, where);
+  }
+}
+
+// .grad of a tensor: always bytes of its own.
+void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& where) {
+  std::lock_guard lock(g_leaf_mutex);
+  check_grad(leaf, g, where);
+  GradMode mode(create_graph);
   Tensor now = leaf->grad ? Tensor(leaf->grad) : Tensor();
   if (!now.defined()) {
-    if (!create_graph && !sole_owner(g)) g = g.clone();
+    if (!sole_owner(g)) g = g.clone();
     leaf->grad = g.handle();
   } else if (create_graph) {
     leaf->grad = add(now, g).handle();
     leaf->grad->storage->accumulated_from(now.storage());
+  } else if (overlaps_itself(now.raw())) {  // set_grad() of an expanded tensor
+    leaf->grad = add(now, g).handle();
   } else {
     now.storage().bump_accumulated();
-    accumulate(now, now.is_contiguous() ? g : g.contiguous());
+    if (now.is_contiguous()) {
+      accumulate(now, g);
+    } else {
+      copy_strided(add(now, g).raw(), now.raw());
+    }
   }
+}
+
+void run_after_hooks(TensorImpl* leaf) {
+  if (!leaf->hooks) return;
+  auto list = leaf->hooks->after;  // a hook may remove itself
+  for (const TensorHooks::After& h : list) h.f(Tensor(IntrusivePtr<TensorImpl>(leaf)));
 }
 
 // A gradient formula's own views are written by nobody: they need not keep their bases alive.
@@ -67,7 +117,9 @@ struct TrackViews {
 
 // What checkpoints made anew lives until the outermost run of the thread is over.
 struct RunDepth {
-  RunDepth() { ++modes().run_depth; }
+  RunDepth() {
+    if (modes().run_depth++ == 0) ++g_runs;
+  }
   ~RunDepth() {
     if (--modes().run_depth == 0) forget_recomputed();
   }
@@ -79,6 +131,7 @@ class Run {
  public:
   bool retain_graph = false, create_graph = false;
   bool to_leaves = true;  // add to .grad; else only what was asked for is collected
+  Where where;            // the line that called backward
   std::vector<Tensor> collected;
 
   // The gradient of `t` is wanted in collected[slot].
@@ -190,14 +243,13 @@ void Run::find_visits(const Roots& roots) {
 // A leaf's gradient is complete: its hooks, then .grad or the caller's slots.
 void Run::leaf_done(TensorImpl* impl, Leaf& leaf) {
   if (!leaf.sum.defined()) return;
-  if (impl->hooks) leaf.sum = run_hooks(*impl->hooks, std::move(leaf.sum), Where::current());
+  if (impl->hooks) leaf.sum = run_hooks(*impl->hooks, std::move(leaf.sum));
   if (!to_leaves) {
     for (size_t slot : leaf_slots_.at(impl)) collected[slot] = leaf.sum;
     leaf.sum = Tensor();
   } else if (impl->hooks && !impl->hooks->after.empty()) {
-    add_to_grad(impl, std::move(leaf.sum), create_graph);
-    auto list = impl->hooks->after;  // a hook may remove itself
-    for (const TensorHooks::After& h : list) h.f(Tensor(IntrusivePtr<TensorImpl>(impl)));
+    add_to_grad(impl, std::move(leaf.sum), create_graph, where);
+    run_after_hooks(impl);
   } else {
     ready_.push_back(impl);
   }
@@ -226,9 +278,9 @@ void Run::after_hooks(Node& node) {
       NodeHooks::Output o = node.hooks->outputs[k];  // a hook may add hooks
       Tensor& g = node.pending[o.nr];
       if (!g.defined()) continue;
-      if (o.hooks) g = run_hooks(*o.hooks, std::move(g), node.where);
+      if (o.hooks) g = run_hooks(*o.hooks, std::move(g));
       if (o.retains == nullptr) continue;
-      add_to_grad(o.retains, g, create_graph);
+      add_to_grad(o.retains, g, create_graph, where);
     }
   }
   auto it = node_slots_.find(&node);
@@ -271,6 +323,7 @@ void Run::run_node(Node& node) {
     if (watched) [[unlikely]] {
       watch_node_begin(node, grads);
     }
+    RunningNode running(node);
     node.apply(grads, results);
     if (watched) [[unlikely]] {
       watch_node_end(node, grads, results);
@@ -312,7 +365,10 @@ void Run::execute(Roots roots) {
       for (size_t i = 0; i < v.node->out().size(); ++i) v.node->pending[i] = Tensor();
     }
   }
-  for (TensorImpl* leaf : ready_) add_to_grad(leaf, std::move(leaves_[leaf].sum), create_graph);
+  check_grads(where, ready_.size(),
+              [&](size_t i) { return std::pair(ready_[i], &leaves_[ready_[i]].sum); });
+  for (TensorImpl* leaf : ready_)
+    add_to_grad(leaf, std::move(leaves_[leaf].sum), create_graph, where);
 }
 
 std::pair<Edge, Tensor> root(const char* op, const Tensor& t, size_t index, const Tensor& gradient,
@@ -364,6 +420,7 @@ std::vector<Tensor> collect(const char* op, Roots roots, const std::vector<Tenso
   Run run;
   run.retain_graph = retain_graph;
   run.create_graph = create_graph;
+  run.where = where;
   run.to_leaves = false;
   run.collected.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -380,6 +437,18 @@ std::vector<Tensor> collect(const char* op, Roots roots, const std::vector<Tenso
 
 }  // namespace
 
+RunningNode::RunningNode(const Node& running) : node_(running), outer_(g_running) {
+  g_running = this;
+}
+RunningNode::~RunningNode() { g_running = outer_; }
+const Node* RunningNode::innermost() { return g_running != nullptr ? &g_running->node_ : nullptr; }
+size_t RunningNode::depth() {
+  size_t n = 0;
+  for (const RunningNode* r = g_running; r != nullptr; r = r->outer_) ++n;
+  return n;
+}
+uint64_t RunningNode::runs() { return g_runs; }
+
 void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gradients,
               bool retain_graph, bool create_graph, const std::vector<Tensor>& inputs,
               Where where) {
@@ -388,14 +457,18 @@ void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& gra
   if (!inputs.empty()) {
     std::vector<Tensor> g =
         collect("backward", std::move(roots), inputs, retain_graph, create_graph, where);
+    check_grads(where, inputs.size(), [&](size_t i) { return std::pair(inputs[i].impl(), &g[i]); });
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (g[i].defined()) add_to_grad(inputs[i].impl(), std::move(g[i]), create_graph);
+      if (!g[i].defined()) continue;
+      add_to_grad(inputs[i].impl(), std::move(g[i]), create_graph, where);
+      run_after_hooks(inputs[i].impl());
     }
     return;
   }
   Run run;
   run.retain_graph = retain_graph;
   run.create_graph = create_graph;
+  run.where = where;
   run.execute(std::move(roots));
 }
 

@@ -48,7 +48,7 @@ void stop_retaining(TensorImpl* t) {
   }
 }
 
-Tensor run_hooks(const TensorHooks& hooks, Tensor g, const Where& where) {
+Tensor run_hooks(const TensorHooks& hooks, Tensor g) {
   auto list = hooks.before;  // a hook may remove itself
   for (const TensorHooks::Before& h : list) {
     Tensor r = h.f(g);
@@ -58,7 +58,7 @@ Tensor run_hooks(const TensorHooks& hooks, Tensor g, const Where& where) {
                   std::string("a tensor hook returned ") + to_text(r.raw_shape()).text + " " +
                       dtype_name(r.dtype()) + " for a gradient " + to_text(g.raw_shape()).text +
                       " " + dtype_name(g.dtype()),
-                  where, Code::kShapeMismatch);
+                  h.where, Code::kShapeMismatch);
     }
     g = r;
   }
@@ -77,7 +77,7 @@ HookHandle Tensor::add_hook(std::function<Tensor(const Tensor&)> f, Where where)
   }
   const std::shared_ptr<TensorHooks>& hooks = hooks_of(impl());
   uint64_t id = g_next_hook.fetch_add(1, std::memory_order_relaxed);
-  hooks->before.push_back({id, std::move(f)});
+  hooks->before.push_back({id, std::move(f), where});
   return HookHandle([list = std::weak_ptr<TensorHooks>(hooks), id] {
     if (auto l = list.lock()) erase(&l->before, id);
   });

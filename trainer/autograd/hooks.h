@@ -15,6 +15,7 @@ struct TensorHooks {
   struct Before {
     uint64_t id;
     std::function<Tensor(const Tensor&)> f;
+    Where where;  // of register_hook
   };
   struct After {
     uint64_t id;
@@ -45,7 +46,7 @@ struct NodeHooks {
 void start_retaining(TensorImpl* t);
 void stop_retaining(TensorImpl* t);
 
-// `g` after the hooks, in order; `what` names the tensor in errors.
-Tensor run_hooks(const TensorHooks& hooks, Tensor g, const Where& where);
+// `g` after the hooks, in order.
+Tensor run_hooks(const TensorHooks& hooks, Tensor g);
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #include "trainer/explain/anomaly.h"
 
+#include "trainer/autograd/running_node.h"
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
@@ -69,8 +70,14 @@ std::string in_module(const std::string& path) {
 
 }  // namespace
 
+AnomalyMode::Formula* AnomalyMode::formula() {
+  formulas_.resize(RunningNode::depth());  // without those that threw
+  return formulas_.empty() ? nullptr : &formulas_.back();
+}
+
 void AnomalyMode::on_call(const TracedCall& call) {
-  if (node_ != nullptr && !culprit_.empty()) return;
+  Formula* in = formula();
+  if (in != nullptr && !in->culprit.empty()) return;
   ValueRange bad;
   const Tensor* made = nullptr;
   for (const Tensor& t : call.out) {
@@ -94,8 +101,8 @@ void AnomalyMode::on_call(const TracedCall& call) {
     inputs += joined(" ", type_text(t.raw()), " ", r.text());
   }
   if (inputs.empty()) return;  // a constant that is what it was asked to be
-  if (node_ != nullptr) {      // the formula of a node: told at its end
-    culprit_ = display_name(call.op);
+  if (in != nullptr) {         // the formula of a node: told at its end
+    in->culprit = display_name(call.op);
     return;
   }
   throw Anomaly(joined("[", display_name(call.op), "]", in_module(module_path()), " ",
@@ -103,24 +110,24 @@ void AnomalyMode::on_call(const TracedCall& call) {
                        advice(call.op, false), " (", to_text(call.where), ")"));
 }
 
-void AnomalyMode::on_node_begin(const Node& node, Span<const Tensor> grads) {
-  node_ = &node;
-  fed_bad_ = false;
-  culprit_.clear();
+void AnomalyMode::on_node_begin(const Node&, Span<const Tensor> grads) {
+  formula();
+  Formula& begins = formulas_.emplace_back();
   for (const Tensor& g : grads) {
-    if (g.defined()) fed_bad_ = fed_bad_ || is_bad(range_of(g.raw()), check_inf_);
+    if (g.defined()) begins.fed_bad = begins.fed_bad || is_bad(range_of(g.raw()), check_inf_);
   }
 }
 
 void AnomalyMode::on_node_end(const Node& node, Span<const Tensor> grads,
                               Span<const Tensor> results) {
-  node_ = nullptr;
-  const bool first = !fed_bad_ && !seen_bad_;
+  const Formula ended = *formula();
+  formulas_.pop_back();
+  const bool first = !ended.fed_bad && bad_run_ != RunningNode::runs();
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].defined() || !node.edges()[i].needed()) continue;
     const ValueRange r = range_of(results[i].raw());
     if (!is_bad(r, check_inf_)) continue;
-    seen_bad_ = true;
+    bad_run_ = RunningNode::runs();
     if (!first) continue;
     std::string text = "[backward] of " + op_of(node) + in_module(module_of(node)) + " " +
                        bad_text(r, results[i].raw_shape()) + " in the gradient of input " +
@@ -139,7 +146,7 @@ void AnomalyMode::on_node_end(const Node& node, Span<const Tensor> grads,
               type_text(kept.tensor.raw()) + " " + range_of(kept.tensor.raw()).text();
     });
     text += ". ";
-    if (!culprit_.empty()) text += "It came out of " + culprit_ + " in its formula. ";
+    if (!ended.culprit.empty()) text += "It came out of " + ended.culprit + " in its formula. ";
     throw Anomaly(text + advice(op_id(node), true) + " (" + to_text(node.where) + ")",
                   Code::kInvalidArgument);
   }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "trainer/tensor/tensor.h"
 #include "trainer/tensor/watcher.h"
@@ -23,11 +24,16 @@ class AnomalyMode final : Watcher {
   void on_node_begin(const Node& node, Span<const Tensor> grads) override;
   void on_node_end(const Node& node, Span<const Tensor> grads, Span<const Tensor> results) override;
 
+  struct Formula {
+    bool fed_bad = false;  // its gradients were not finite to begin with
+    std::string culprit;   // the op inside it that made the first bad value
+  };
+  // Of the node whose backward runs; null where none does.
+  Formula* formula();
+
   bool check_inf_;
-  const Node* node_ = nullptr;  // whose backward runs
-  bool fed_bad_ = false;        // its gradients were not finite to begin with
-  std::string culprit_;         // the op inside the formula that made the first bad value
-  bool seen_bad_ = false;       // some gradient of this backward was not finite
+  std::vector<Formula> formulas_;  // one in the other
+  uint64_t bad_run_ = 0;           // the backward that had a gradient that was not finite
 };
 
 // Runs `step` once in anomaly mode. "": every number stayed finite; else the report.

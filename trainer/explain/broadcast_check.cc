@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainer/autograd/running_node.h"
 #include "trainer/explain/broadcast_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/explain/warn.h"
@@ -47,7 +48,7 @@ std::string as_column(const Shape& s) {
 }  // namespace
 
 void BroadcastCheck::on_call(const TracedCall& call) {
-  if (in_backward_ || !elementwise(call.op) || call.in.size() != 2) return;
+  if (!elementwise(call.op) || call.in.size() != 2 || RunningNode::innermost() != nullptr) return;
   const Tensor &a = *call.in[0], &b = *call.in[1];
   const Shape &sa = a.raw_shape(), &sb = b.raw_shape(), &out = call.out[0].raw_shape();
   if (numel(sa) <= 1 || numel(sb) <= 1) return;

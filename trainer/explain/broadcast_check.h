@@ -21,13 +21,8 @@ class BroadcastCheck final : Watcher {
 
  private:
   void on_call(const TracedCall& call) override;
-  void on_node_begin(const Node&, Span<const Tensor>) override { in_backward_ = true; }
-  void on_node_end(const Node&, Span<const Tensor>, Span<const Tensor>) override {
-    in_backward_ = false;
-  }
 
   std::vector<std::string> findings_;
-  bool in_backward_ = false;
 };
 
 }  // namespace wick

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "trainer/autograd/running_node.h"
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
@@ -46,7 +47,6 @@ class Book final : public StorageWatcher {
     made_.clear();
   }
   bool on = false;
-  const Node* node = nullptr;  // whose backward runs
 
   MemorySnapshot snapshot() {
     std::lock_guard lock(mutex_);
@@ -111,18 +111,15 @@ MemoryRecorder::~MemoryRecorder() {
 
 void MemoryRecorder::on_call(const TracedCall& call) {
   Book& b = book();
+  const Node* node = RunningNode::innermost();
   for (const Tensor& t : call.out) {
     if (!t.defined()) continue;
-    if (b.node != nullptr) {
-      b.name(t.storage(), "backward of " + op_of(*b.node), to_text(b.node->where));
+    if (node != nullptr) {
+      b.name(t.storage(), "backward of " + op_of(*node), to_text(node->where));
     } else {
       b.name(t.storage(), display_name(call.op), to_text(call.where));
     }
   }
-}
-void MemoryRecorder::on_node_begin(const Node& node, Span<const Tensor>) { book().node = &node; }
-void MemoryRecorder::on_node_end(const Node&, Span<const Tensor>, Span<const Tensor>) {
-  book().node = nullptr;
 }
 
 MemorySnapshot memory_snapshot(Where where) {

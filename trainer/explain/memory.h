@@ -36,8 +36,6 @@ class MemoryRecorder final : Watcher {
 
  private:
   void on_call(const TracedCall& call) override;
-  void on_node_begin(const Node& node, Span<const Tensor> grads) override;
-  void on_node_end(const Node& node, Span<const Tensor> grads, Span<const Tensor> results) override;
 };
 
 // What lives now of what was made since the recorder began. Throws Error when there is none.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "trainer/autograd/node.h"
+#include "trainer/autograd/running_node.h"
 #include "trainer/explain/values.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
@@ -71,7 +72,7 @@ class Listener final : public Watcher {
 
  private:
   void on_call(const TracedCall& call) override {
-    if (in_backward_) return;
+    if (RunningNode::innermost() != nullptr) return;
     const Kind kind = kind_of(call.op);
     if (kind == Kind::kNone) return;
     const TensorView y = call.out[0].raw();
@@ -99,17 +100,12 @@ class Listener final : public Watcher {
     layers.push_back(std::move(r));
   }
   void on_node_begin(const Node& node, Span<const Tensor> grads) override {
-    in_backward_ = true;
     auto it = of_node_.find(node.sequence);
     if (it != of_node_.end() && grads[0].defined())
       layers[it->second].gradient_rms = rms(grads[0].raw());
   }
-  void on_node_end(const Node&, Span<const Tensor>, Span<const Tensor>) override {
-    in_backward_ = false;
-  }
 
   std::unordered_map<uint64_t, size_t> of_node_;  // by sequence: a freed node's address is reused
-  bool in_backward_ = false;
 };
 
 // What a measurement must not change.

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "runtime/registry/registry.h"
+#include "trainer/autograd/running_node.h"
 #include "trainer/explain/node_text.h"
 #include "trainer/explain/values.h"
 #include "trainer/kernels/kernel_set.h"
@@ -38,6 +39,8 @@ std::string list(Span<const Tensor> tensors) {
   return text;
 }
 
+bool in_backward() { return RunningNode::innermost() != nullptr; }
+
 }  // namespace
 
 TraceOps::TraceOps(std::ostream& out, TraceOptions options)
@@ -65,7 +68,7 @@ void TraceOps::on_op(const TraceEvent& e) {
 void TraceOps::flush(size_t keep) {
   for (size_t i = 0; i + keep < ran_.size(); ++i) {
     const Ran& r = ran_[i];
-    out_ << (in_backward_ ? "  " : "") << ++number_ << " " << r.op << " " << r.text << " "
+    out_ << (in_backward() ? "  " : "") << ++number_ << " " << r.op << " " << r.text << " "
          << r.kernel << time_text(r.us) << "\n";
   }
   ran_.erase(ran_.begin(), ran_.end() - static_cast<std::ptrdiff_t>(keep));
@@ -75,13 +78,13 @@ void TraceOps::on_call(const TracedCall& call) {
   const bool own = !ran_.empty() && ran_.back().op == op_info(call.op)->name;
   flush(own ? 1 : 0);
   const std::string path = module_path();
-  out_ << (in_backward_ ? "  " : "") << ++number_ << " ";
+  out_ << (in_backward() ? "  " : "") << ++number_ << " ";
   if (!path.empty()) out_ << path << " ";
   out_ << display_name(call.op) << " ";
   if (!call.in.empty()) out_ << list(call.in) << " ";
   out_ << "-> " << list(call.out) << " " << (own ? ran_.back().kernel : "view");
   if (own) out_ << time_text(ran_.back().us);
-  if (!in_backward_) out_ << " (" << to_text(call.where) << ")";
+  if (!in_backward()) out_ << " (" << to_text(call.where) << ")";
   out_ << "\n";
   if (options_.detail) detail(call, own ? &ran_.back() : nullptr);
   ran_.clear();
@@ -145,14 +148,10 @@ void TraceOps::detail(const TracedCall& call, const Ran* ran) {
 
 void TraceOps::on_node_begin(const Node& node, Span<const Tensor> grads) {
   flush();
-  in_backward_ = true;
   out_ << "backward of " << op_of(node);
   if (const std::string path = module_of(node); !path.empty()) out_ << " in " << path;
   out_ << " (" << to_text(node.where) << "), gradient " << list(grads) << "\n";
 }
-void TraceOps::on_node_end(const Node&, Span<const Tensor>, Span<const Tensor>) {
-  flush();
-  in_backward_ = false;
-}
+void TraceOps::on_node_end(const Node&, Span<const Tensor>, Span<const Tensor>) { flush(); }
 
 }  // namespace wick

@@ -45,7 +45,6 @@ class TraceOps final : Watcher, TraceHook {
   TraceHook* saved_;
   std::vector<Ran> ran_;  // kernels whose call has not been reported yet
   int64_t number_ = 0;
-  bool in_backward_ = false;
 };
 
 }  // namespace wick

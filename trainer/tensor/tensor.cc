@@ -175,6 +175,19 @@ const Tensor& Tensor::requires_grad_(bool on, Where where) const {
   return *this;
 }
 
+void Tensor::set_grad(const Tensor& g, Where where) const {
+  TensorImpl& self = need("set_grad", where);
+  if (g.is_same(*this)) throw_error("set_grad", "a tensor cannot be its own gradient", where);
+  if (g.defined() && (g.dtype() != dtype() || !(g.raw_shape() == raw_shape()))) {
+    throw_error("set_grad",
+                std::string("the gradient is ") + dtype_name(g.dtype()) +
+                    to_text(g.raw_shape()).text + ", the tensor " + dtype_name(dtype()) +
+                    to_text(raw_shape()).text,
+                where, g.dtype() != dtype() ? Code::kTypeMismatch : Code::kShapeMismatch);
+  }
+  self.grad = g.impl_;
+}
+
 Tensor Tensor::detach(Where where) const {
   need("detach", where);
   Tensor t = alias(*this, impl_->view);

@@ -70,6 +70,7 @@ class TensorImpl final : public Counted {
   std::shared_ptr<TensorHooks> hooks;  // a leaf's; those of a result are its node's
   bool retains_grad = false;           // a result's gradient is kept in .grad too
   bool inference = false;              // made under InferenceMode
+  bool operand = false;                // an in-place write's old value: saved as this handle
   std::string name;
   std::unique_ptr<ViewInfo> view_of;  // null: not a view, nothing to keep up to date
   uint32_t generation = 0;            // of this base's history: raised when a write changes it
@@ -213,9 +214,8 @@ class Tensor {
   Tensor grad(Where where = Where::current()) const {
     return need("grad", where).grad ? Tensor(impl_->grad) : Tensor();
   }
-  void set_grad(const Tensor& g, Where where = Where::current()) const {
-    need("set_grad", where).grad = g.impl_;
-  }
+  // Of this tensor's shape and dtype, or undefined: none.
+  void set_grad(const Tensor& g, Where where = Where::current()) const;
   // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves,
   // or of `inputs` alone where given. A backward that throws leaves every .grad as it was.
   void backward(const Tensor& gradient = Tensor(), bool retain_graph = false,

@@ -16,7 +16,8 @@ class Watcher {
   // Before an in-place write through `tensor`; the bytes still are the old ones.
   virtual void on_write(const Tensor& tensor, const char* what, const std::source_location& where);
   // Around a node's formula, in backward. `grads`: what flows into its outputs; `results`: the
-  // gradients of its inputs; undefined where there is none.
+  // gradients of its inputs; undefined where there is none. A formula that throws has no end, and
+  // one may run a backward of its own: RunningNode tells what runs.
   virtual void on_node_begin(const Node&, Span<const Tensor> /*grads*/) {}
   virtual void on_node_end(const Node&, Span<const Tensor> /*grads*/,
                            Span<const Tensor> /*results*/) {}
