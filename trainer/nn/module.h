@@ -21,9 +21,9 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 class Module {
  public:
   Module() = default;
-  Module(Module&&) = default;
-  Module& operator=(Module&&) = default;
-  virtual ~Module() = default;
+  Module(Module&& o) noexcept;
+  Module& operator=(Module&& o) noexcept;
+  virtual ~Module();
 
   // Runs forward with this module's name pushed on the thread's module path.
   Tensor operator()(const Arg& x) {
@@ -46,7 +46,8 @@ class Module {
         returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
   }
   // f(module, grad_input, grad_output), in backward once the gradient of the input is known;
-  // grad_input is undefined where the input needs none. Returns a new grad_input, or nothing.
+  // grad_input is undefined where the input needs none. Returns a new grad_input, or nothing. The
+  // module must live until then, moved or not: else backward is an error.
   template <class F>
   HookHandle register_full_backward_hook(F f) {
     return add_backward_hook(

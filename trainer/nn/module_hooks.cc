@@ -12,6 +12,7 @@ struct Module::Hooks {
   };
   using Pre = std::function<Tensor(Module&, const Tensor&)>;
   using Both = std::function<Tensor(Module&, const Tensor&, const Tensor&)>;
+  Module* owner = nullptr;  // null: it was destroyed
   uint64_t next_id = 1;
   std::vector<Entry<Pre>> pre;
   std::vector<Entry<Both>> forward, backward;
@@ -34,9 +35,38 @@ HookHandle add(const std::shared_ptr<Hooks>& hooks, List Hooks::*list, F f) {
 }  // namespace
 
 Module::Hooks& Module::hooks() {
-  if (!hooks_) hooks_ = std::make_shared<Hooks>();
+  if (!hooks_) {
+    hooks_ = std::make_shared<Hooks>();
+    hooks_->owner = this;
+  }
   return *hooks_;
 }
+
+Module::Module(Module&& o) noexcept
+    : name_(std::move(o.name_)),
+      training_(o.training_),
+      hooks_(std::move(o.hooks_)),
+      parameters_(std::move(o.parameters_)),
+      buffers_(std::move(o.buffers_)),
+      children_(std::move(o.children_)) {
+  if (hooks_) hooks_->owner = this;
+}
+Module& Module::operator=(Module&& o) noexcept {
+  if (this == &o) return *this;
+  if (hooks_) hooks_->owner = nullptr;
+  name_ = std::move(o.name_);
+  training_ = o.training_;
+  hooks_ = std::move(o.hooks_);
+  parameters_ = std::move(o.parameters_);
+  buffers_ = std::move(o.buffers_);
+  children_ = std::move(o.children_);
+  if (hooks_) hooks_->owner = this;
+  return *this;
+}
+Module::~Module() {
+  if (hooks_) hooks_->owner = nullptr;
+}
+
 HookHandle Module::add_pre_hook(Hooks::Pre f) {
   hooks();
   return add(hooks_, &Hooks::pre, std::move(f));
@@ -65,9 +95,18 @@ Tensor Module::call_with_hooks(const Arg& x) {
     if (Tensor r = h.f(*this, in, out); r.defined()) out = r;
   }
   if (!backward || !out.requires_grad()) return out;
-  auto run = [this, list = now.backward](Tensor grad_in, const Tensor& grad_out) {
+  // The graph may outlive this module, and the module may be moved before backward.
+  auto run = [hooks = hooks_, list = now.backward, path = module_path(), where = x.where](
+                 Tensor grad_in, const Tensor& grad_out) {
     for (const auto& h : list) {
-      if (Tensor r = h.f(*this, grad_in, grad_out); r.defined()) grad_in = r;
+      if (hooks->owner == nullptr) {
+        throw_error("backward",
+                    (path.empty() ? "a module" : "the module '" + path + "'") +
+                        " with a full backward hook was destroyed before backward ran: keep it "
+                        "alive until then",
+                    where);
+      }
+      if (Tensor r = h.f(*hooks->owner, grad_in, grad_out); r.defined()) grad_in = r;
     }
     return grad_in;
   };
