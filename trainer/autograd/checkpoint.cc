@@ -1,12 +1,13 @@
 #include "trainer/autograd/checkpoint.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
+#include "trainer/tensor/draws.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
-#include "trainer/tensor/philox.h"
 
 namespace wick {
 namespace {
@@ -32,7 +33,7 @@ class InputNode final : public Node {
 class Frame final : public SavedSource, public Saver {
  public:
   Frame(Body f, bool preserve_rng_state, const Where& where)
-      : f_(std::move(f)), preserve_(preserve_rng_state), rng_(default_generator()) {
+      : f_(std::move(f)), preserve_(preserve_rng_state) {
     node_ = make_node<InputNode>({}, {}, 0, where, 0);
   }
 
@@ -40,13 +41,13 @@ class Frame final : public SavedSource, public Saver {
     for (const Tensor& t : inputs) {
       inputs_.emplace_back();
       requires_grad_.push_back(t.requires_grad());
-      if (t.defined()) save_tensor(t, false, *node_, &inputs_.back());
+      if (t.defined()) save_tensor(t, SaveAs::kItself, *node_, &inputs_.back());
     }
     SaverScope scope(this);
-    current_ = inputs;
-    std::vector<Tensor> out = f_(inputs);
-    current_.clear();
-    return out;
+    std::optional<DrawScope> draws;
+    if (preserve_) draws.emplace(&draws_, DrawScope::kNote);
+    FirstRun running(this, inputs);
+    return f_(inputs);
   }
 
   // Saver: the first run. A parameter from outside stays where it is.
@@ -59,9 +60,15 @@ class Frame final : public SavedSource, public Saver {
   }
 
   Tensor get(uint32_t index) override {
+    if (first_) {
+      throw_error("checkpoint",
+                  "the function itself runs backward through what it computes: a checkpoint keeps "
+                  "nothing for that; call it without checkpoint()",
+                  node_->where, Code::kUnsupported);
+    }
     if (again_.empty()) run_again();
-    const SavedTensor& s = again_[index];
-    return unpack_saved(*node_, s);
+    const Tensor t = unpack_saved(*node_, again_[index]);
+    return t.requires_grad() ? alias(t, t.raw()) : t;  // the second run's graph is not wanted
   }
   void drop(uint32_t index) override {
     if (index < again_.size()) again_[index] = SavedTensor();
@@ -69,6 +76,18 @@ class Frame final : public SavedSource, public Saver {
   void forget() { again_.clear(); }
 
  private:
+  // The first run; also where it ends by throwing.
+  struct FirstRun {
+    FirstRun(Frame* f, const std::vector<Tensor>& inputs) : frame(f) {
+      f->current_ = inputs;
+      f->first_ = true;
+    }
+    ~FirstRun() {
+      frame->current_.clear();
+      frame->first_ = false;
+    }
+    Frame* frame;
+  };
   struct Meta {
     DType dtype;
     Shape shape;
@@ -78,7 +97,8 @@ class Frame final : public SavedSource, public Saver {
     bool save(const Tensor& t, SavedTensor*) override {
       if (stays(t, inputs)) return false;
       SavedTensor s;
-      s.tensor = alias(t, t.raw());
+      // What a write in place gives the old bytes to is this handle.
+      s.tensor = t.impl()->operand ? t : alias(t, t.raw());
       s.version = t.version();
       got.push_back(std::move(s));
       return true;
@@ -98,7 +118,8 @@ class Frame final : public SavedSource, public Saver {
 
   Body f_;
   bool preserve_;
-  Generator rng_;
+  bool first_ = false;  // the first run is not over
+  std::vector<Draw> draws_;
   IntrusivePtr<Node> node_;
   std::vector<SavedTensor> inputs_;
   std::vector<bool> requires_grad_;
@@ -121,16 +142,22 @@ void Frame::run_again() {
     in.push_back(std::move(t));
   }
   Second second(in);
-  Generator now = default_generator();
   {
+    std::optional<DrawScope> draws;
+    if (preserve_) draws.emplace(&draws_, DrawScope::kAgain);
     SaverScope scope(&second);
     TracerScope untraced(nullptr);
     ForwardPause pause;
     EnableGrad on;
-    if (preserve_) default_generator() = rng_;
     f_(in);
+    if (draws && draws->draws() != draws_.size()) {
+      throw_error("checkpoint",
+                  "the original forward drew random tensors " + std::to_string(draws_.size()) +
+                      " times, the recomputation " + std::to_string(draws->draws()) +
+                      ": the function must do the same twice",
+                  node_->where);
+    }
   }
-  if (preserve_) default_generator() = now;
   if (second.got.size() != made_of_.size()) {
     throw_error("checkpoint",
                 "a different number of tensors was saved during the original forward (" +

@@ -147,7 +147,10 @@ void FunctionNode::keep(const variable_list& inputs, const variable_list& output
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (t.is_same(inputs[i])) s.input = static_cast<int>(i);
       }
-      save_tensor(t, s.output >= 0, *this, &s.tensor);
+      const SaveAs as = s.output >= 0  ? SaveAs::kOutput
+                        : s.input >= 0 ? SaveAs::kInput
+                                       : SaveAs::kItself;
+      save_tensor(t, as, *this, &s.tensor);
     }
     saved_.push_back(std::move(s));
   }

@@ -39,7 +39,7 @@ Edge edge_of(const Tensor& t) {
   return e;
 }
 
-void save_tensor(const Tensor& t, bool is_output, const Node& node, SavedTensor* slot) {
+void save_tensor(const Tensor& t, SaveAs as, const Node& node, SavedTensor* slot) {
   if (t.is_inference()) {
     throw_error(node.name(),
                 "inference tensors cannot be saved for backward: clone() it outside of "
@@ -47,7 +47,14 @@ void save_tensor(const Tensor& t, bool is_output, const Node& node, SavedTensor*
                 node.where);
   }
   if (Saver* saver = modes().saver; saver != nullptr && saver->save(t, slot)) return;
-  slot->tensor = is_output ? alias(t, t.raw()) : t;
+  const TensorImpl& impl = *t.impl();
+  if (as == SaveAs::kOutput) {
+    slot->tensor = alias(t, t.raw());
+  } else if (as == SaveAs::kItself || impl.operand || (impl.requires_grad && !impl.grad_fn)) {
+    slot->tensor = t;
+  } else {
+    slot->tensor = with_history(t, {}, 0);
+  }
   slot->version = t.version();
 }
 
@@ -100,9 +107,11 @@ Node::Layout Node::layout(size_t header, Span<const Tensor* const> in, Span<cons
   at.metas = at.edges + in.size() * sizeof(Edge);
   at.dims = at.metas + (in.size() + out.size()) * sizeof(ValueMeta);
   size_t dims = 0;
-  const Shape* first = !out.empty() ? &out[0].raw_shape() : nullptr;
+  const Shape* first = !out.empty() && out[0].defined() ? &out[0].raw_shape() : nullptr;
   if (first != nullptr) dims += static_cast<size_t>(first->rank());
-  for (size_t i = 1; i < out.size(); ++i) dims += static_cast<size_t>(out[i].rank());
+  for (size_t i = 1; i < out.size(); ++i) {
+    if (out[i].defined()) dims += static_cast<size_t>(out[i].rank());
+  }
   for (const Tensor* t : in) {
     if (t == nullptr || !t->defined()) continue;
     if (first == nullptr || !(t->raw_shape() == *first)) dims += static_cast<size_t>(t->rank());
@@ -127,14 +136,15 @@ void Node::fill(const Layout& at, Span<const Tensor* const> in, Span<const Tenso
   auto describe = [&](ValueMeta* meta, const Tensor& t) {
     const Shape& s = t.raw_shape();
     new (meta) ValueMeta{dims, static_cast<uint8_t>(s.rank()), t.dtype()};
-    if (meta != out_ && num_out_ > 0 && s == out[0].raw_shape()) {
+    if (meta != out_ && num_out_ > 0 && out[0].defined() && s == out[0].raw_shape()) {
       meta->dims = out_[0].dims;
       return;
     }
     for (int64_t d : s) *dims++ = d;
   };
   for (size_t i = 0; i < out.size(); ++i) {
-    describe(&out_[i], out[i]);
+    new (&out_[i]) ValueMeta;
+    if (out[i].defined()) describe(&out_[i], out[i]);
     num_out_ = static_cast<uint32_t>(i + 1);
   }
   for (size_t i = 0; i < in.size(); ++i) {
@@ -224,11 +234,11 @@ IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor*
   SavedTensor* slot = node->saved().data();
   for (size_t i = 0; i < in.size() && row.saves_in != 0; ++i) {
     if (!in_mask(row.saves_in, i)) continue;
-    if (in[i] != nullptr && in[i]->defined()) save_tensor(*in[i], false, *node, slot);
+    if (in[i] != nullptr && in[i]->defined()) save_tensor(*in[i], SaveAs::kInput, *node, slot);
     ++slot;
   }
   for (size_t i = 0; i < out.size() && row.saves_out != 0; ++i) {
-    if (in_mask(row.saves_out, i)) save_tensor(out[i], true, *node, slot++);
+    if (in_mask(row.saves_out, i)) save_tensor(out[i], SaveAs::kOutput, *node, slot++);
   }
   return node;
 }

@@ -33,7 +33,7 @@ Edge edge_of(const Tensor& t);
 struct ValueMeta {
   const int64_t* dims = nullptr;
   uint8_t rank = 0;
-  DType dtype = DType::kNone;  // kNone: the input was absent
+  DType dtype = DType::kNone;  // kNone: absent
   Shape shape() const { return Shape(Span<const int64_t>(dims, rank)); }
 };
 
@@ -63,9 +63,12 @@ class Saver {
  protected:
   ~Saver() = default;
 };
-// Keeps `t` for `node`. An output is kept without its history: a node that owned its own output
-// would never be freed.
-void save_tensor(const Tensor& t, bool is_output, const Node& node, SavedTensor* slot);
+// How a tensor is kept for backward. Inputs and outputs get a handle of their own, as they are now
+// and without their history, which the node's edges know: the caller's may get another shape or a
+// history that leads to the node, which then would never be freed. A leaf that requires grad stays
+// itself.
+enum class SaveAs : uint8_t { kInput, kOutput, kItself };
+void save_tensor(const Tensor& t, SaveAs as, const Node& node, SavedTensor* slot);
 // The bytes as they were saved, or an error that names both lines.
 Tensor unpack_saved(const Node& node, const SavedTensor& saved);
 // Another handle on t's bytes with the history (node, nr), or none where node is null.

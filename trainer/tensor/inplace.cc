@@ -216,6 +216,7 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
   operand.impl()->grad_fn = t.impl()->grad_fn;
   operand.impl()->output_nr = t.impl()->output_nr;
   operand.impl()->name = t.impl()->name;
+  operand.impl()->operand = true;
   if (modes().forward != 0) set_tangent(operand, tangent_of(t));
   Tensor result = f({operand, target.where});
   if (!operand.handle()->unique() && !result.is_same(operand)) {

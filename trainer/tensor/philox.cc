@@ -1,15 +1,23 @@
 #include "trainer/tensor/philox.h"
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <random>
 
+#include "trainer/tensor/draws.h"
 #include "trainer/tensor/internal.h"
 
 namespace wick {
 namespace {
 
 constinit Generator g_default;
+constinit thread_local DrawScope* g_scope = nullptr;
+
+// What other threads draw meanwhile moves the stream alone.
+Generator default_now() {
+  return {g_default.seed, std::atomic_ref(g_default.stream).load(std::memory_order_relaxed)};
+}
 
 void need_float(const char* op, DType t, const Where& where) {
   if (is_float(t) && dtype_bits(t) >= 16) return;
@@ -30,14 +38,14 @@ double unit_double(uint32_t hi, uint32_t lo) {
 // f(i, words): element i of n, from word i mod 4 (float32) or the word pair i mod 2 (float64) of
 // its block.
 template <class F>
-void fill_f32(int64_t n, const Generator& g, const F& f) {
+void fill_f32(int64_t n, const Draw& g, const F& f) {
   for (int64_t i = 0; i < n; i += 4) {
     auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i / 4));
     for (int64_t k = 0; k < 4 && i + k < n; ++k) f(i + k, unit_float(w[static_cast<size_t>(k)]));
   }
 }
 template <class F>
-void fill_f64(int64_t n, const Generator& g, const F& f) {
+void fill_f64(int64_t n, const Draw& g, const F& f) {
   for (int64_t i = 0; i < n; i += 2) {
     auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i / 2));
     f(i, unit_double(w[0], w[1]));
@@ -87,6 +95,33 @@ uint64_t scaled(uint32_t hi, uint32_t lo, uint64_t range) {
 
 Generator& default_generator() { return g_default; }
 
+DrawScope::DrawScope(std::vector<Draw>* list, Mode mode)
+    : list_(list), mode_(mode), before_(default_now()), outer_(g_scope) {
+  g_scope = this;
+}
+DrawScope::~DrawScope() {
+  g_scope = outer_;
+  if (mode_ != kAgain) return;
+  const Generator now = default_now();
+  if (now.seed != before_.seed || now.stream < before_.stream) g_default = before_;
+}
+
+Draw next_draw(Generator& g) {
+  DrawScope* again = g_scope;
+  while (again != nullptr && again->mode_ != DrawScope::kAgain) again = again->outer_;
+  Draw d{};
+  if (again != nullptr && again->draws_++ < again->list_->size()) {
+    d = (*again->list_)[again->draws_ - 1];
+  } else {
+    d = {g.seed, std::atomic_ref(g.stream).fetch_add(1, std::memory_order_relaxed)};
+  }
+  for (DrawScope* s = g_scope; s != again; s = s->outer_) {
+    ++s->draws_;
+    s->list_->push_back(d);
+  }
+  return d;
+}
+
 uint64_t Generator::reseed() {
   std::random_device entropy;
   manual_seed(uint64_t{entropy()} << 32 | entropy());
@@ -120,15 +155,16 @@ Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator&
     return rounded(u, dtype, where);
   }
   Tensor t = new_tensor(shape, dtype);
+  const Draw draw = next_draw(g);
   int64_t n = t.raw().numel();
   if (dtype == DType::kF32) {
     auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
-    fill_f32(n, g, [&, p = t.raw().as<float>()](int64_t i, float u) { p[i] = base + width * u; });
+    fill_f32(n, draw,
+             [&, p = t.raw().as<float>()](int64_t i, float u) { p[i] = base + width * u; });
   } else {
-    fill_f64(n, g,
+    fill_f64(n, draw,
              [&, p = t.raw().as<double>()](int64_t i, double u) { p[i] = lo + (hi - lo) * u; });
   }
-  ++g.stream;
   return t;
 }
 Tensor rand(const Shape& shape, DType dtype, Generator& g, Where where) {
@@ -139,11 +175,12 @@ Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
   need_float("randn", dtype, where);
   if (is_half(dtype)) return rounded(randn(shape, DType::kF32, g, where), dtype, where);
   Tensor t = new_tensor(shape, dtype);
+  const Draw draw = next_draw(g);
   int64_t n = t.raw().numel();
   // One block makes two numbers; in double whatever the dtype, so that float32 is float64's
   // rounding.
   for (int64_t i = 0; i < n; i += 2) {
-    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i / 2));
+    auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i / 2));
     double radius = std::sqrt(-2 * log_of(1 - unit_double(w[0], w[1])));
     double pair[2];
     cos_sin(unit_double(w[2], w[3]), &pair[0], &pair[1]);
@@ -156,30 +193,29 @@ Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
       }
     }
   }
-  ++g.stream;
   return t;
 }
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g, Where where) {
   if (high <= low) throw_error("randint", "needs low < high", where);
   Tensor t = new_tensor(shape, DType::kI64);
+  const Draw draw = next_draw(g);
   for (int64_t i = 0, n = t.raw().numel(); i < n; ++i) {
-    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i));
+    auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));
     t.raw().as<int64_t>()[i] =
         low + static_cast<int64_t>(scaled(w[0], w[1], static_cast<uint64_t>(high - low)));
   }
-  ++g.stream;
   return t;
 }
 
 Tensor randperm(int64_t n, Generator& g, Where where) {
   Tensor t = arange(n, DType::kI64, where);
+  const Draw draw = next_draw(g);
   int64_t* p = t.raw().as<int64_t>();
   for (int64_t i = n - 1; i > 0; --i) {
-    auto w = philox(g.seed, g.stream, static_cast<uint64_t>(i));
+    auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));
     std::swap(p[i], p[scaled(w[0], w[1], static_cast<uint64_t>(i + 1))]);
   }
-  ++g.stream;
   return t;
 }
 

@@ -44,7 +44,8 @@ struct Generator {
   void set_state(const Tensor& state, Where where = Where::current());
 };
 
-// Of the process; used where no generator is given. Not for concurrent use.
+// Of the process; used where no generator is given. Threads may draw from one generator at once,
+// each draw takes a stream that no other has; seed and save it while none draws.
 Generator& default_generator();
 inline void manual_seed(uint64_t seed) { default_generator().manual_seed(seed); }
 inline uint64_t initial_seed() { return default_generator().seed; }
