@@ -108,6 +108,11 @@ std::vector<FunctionRow> elementwise_rows() {
       .sample("F.elu(x0, 0.75)", {off_zero({3, 4})}, WICK_FN(elu(x0, 0.75)));
   row("relu6", piecewise, kFloats)
       .sample("F.relu6(x0)", {given({-4, -0.5, 0.5, 5.5, 7})}, WICK_FN(relu6(x0)));
+  row("relu6 at its ends", kink("0 and 6"), kFloats)
+      .sample("F.relu6(x0)", {given({0, 6, 3, 7, -1})}, WICK_FN(relu6(x0)))
+      .sample("F.hardtanh(x0)", {given({-1, 1, 0.5, -2, 2})}, WICK_FN(hardtanh(x0)))
+      // at 3 PyTorch's vectors and what is left of them differ
+      .sample("F.hardswish(x0)", {given({-3, -4, 4})}, WICK_FN(hardswish(x0)));
   row("hardsigmoid", piecewise, kFloats)
       // F.hardsigmoid's gradient has 1/6 in float32
       .sample("F.relu6(x0 + 3) / 6", {given({-4, -2, -0.5, 0.5, 2, 4})}, WICK_FN(hardsigmoid(x0)));

@@ -95,6 +95,23 @@ std::vector<FunctionRow> pointwise_rows() {
   row("copysign", piecewise, kReal)
       .sample("torch.copysign(x0, x1)", {off_zero({4}), given({1, -1, 0.0, -0.0}).no_grad()},
               WICK_FN(copysign(x0, x1)));
+  row("copysign of 0", kink("0"), kReal)
+      .sample("torch.copysign(x0, x1)", {given({0, -0.0, 1}), given({-1, 1, -1}).no_grad()},
+              WICK_FN(copysign(x0, x1)));
+  row("pow of 0 and of less", kink("base 0, and below"), kReal)
+      .sample("torch.pow(x0, x1)", {given({0, 0, 2, 0}), given({2, 0, 3, -1})},
+              WICK_FN(pow(x0, x1)))
+      .sample("torch.pow(x0, x1)", {given({-2}).no_grad(), given({2})}, WICK_FN(pow(x0, x1)));
+  row("rounded quotient by 0", kink("divisor 0"), kReal)
+      .sample("torch.div(x0, x1, rounding_mode='floor')", {given({1, 3, 0}), given({0, 2, 0})},
+              WICK_FN(div(x0, x1, "floor")))
+      .sample("torch.div(x0, x1, rounding_mode='trunc')", {given({1, 3, 0}), given({0, 2, 0})},
+              WICK_FN(div(x0, x1, "trunc")));
+  row("clamp at its bounds", kink("x at a bound"), kReal)
+      .sample("torch.clamp(x0, x1, x2)",
+              {given({1, 2, 3, 0, 9}), given({1, 1, 1, 1, 1}), given({3, 3, 3, 3, 3})},
+              WICK_FN(clamp(x0, x1, x2)))
+      .sample("torch.clamp(x0, 1, 3)", {given({1, 2, 3, 0, 9})}, WICK_FN(clamp(x0, 1, 3)));
   // PyTorch 1.13 has no derivative of it
   row("heaviside", smooth, kNumbers)
       .sample("torch.heaviside(x0, x1)", {given({-1, 0, 2}).no_grad(), given({3}).no_grad()},

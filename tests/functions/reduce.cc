@@ -66,6 +66,12 @@ std::vector<FunctionRow> reduce_rows() {
       .sample("x0.logsumexp(0)", {given({1000, 1000.5})}, WICK_FN(logsumexp(x0, 0)))
       .sample("x0.logsumexp(0)", {given({-kInf, -kInf})}, WICK_FN(logsumexp(x0, 0)))
       .sample("x0.norm()", {given({0, 0})}, WICK_FN(norm(x0)))
+      .sample("x0.norm(0.5)", {given({0, 4})}, WICK_FN(norm(x0, 0.5)))
+      .sample("x0.norm(-1)", {given({0, 4})}, WICK_FN(norm(x0, -1)))
+      .sample("torch.linalg.vector_norm(x0, -1)", {given({0, 4})},
+              WICK_FN(linalg::vector_norm(x0, -1)))
+      .sample("x0.std()", {given({1, 1, 1})}, WICK_FN(wick::std(x0)))
+      .sample("torch.std_mean(x0, 1)", {given({1, 1, 1, 2}, {2, 2})}, WICK_FN(std_mean(x0, 1)))
       // PyTorch 1.13's own backward of it fails
       .sample("x0.var()", {given({1}).no_grad()}, WICK_FN(var(x0)))
       .sample("x0.max()", {given({1, kNan, 2})}, WICK_FN(max(x0)))

@@ -51,6 +51,9 @@ void order_rows(Rows& row) {
       .sample("torch.median(x0)", {distinct({3, 4})}, WICK_FN(median(x0)))
       .sample("torch.median(x0, 1)", {distinct({3, 4})}, WICK_MANY(median(x0, 1)))
       .sample("torch.median(x0, 0, True)", {distinct({3, 4})}, WICK_MANY(median(x0, 0, true)));
+  row("median.ties", kink("ties"), kFloats)
+      .sample("torch.median(x0)", {given({1, 2, 2, 3, 2})}, WICK_FN(median(x0)))
+      .sample("torch.nanmedian(x0)", {given({1, 2, kNan, 2, kNan})}, WICK_FN(nanmedian(x0)));
   row("median.NaN", kink("NaN"), kFloats)
       .sample("torch.median(x0, 1)", {given({3, kNan, 1, 2, 5, 4}, {2, 3})},
               WICK_MANY(median(x0, 1)))

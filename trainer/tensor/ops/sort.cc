@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "trainer/tensor/lines.h"
+#include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/promote.h"
 
 namespace wick {
@@ -70,7 +71,7 @@ Tensor flat(const Arg& x) { return x.tensor.reshape({-1}, x.where); }
 // The gradient of a median of all elements is shared by those that equal it.
 Tensor shared_median(const char* op, const Arg& x, bool leave_nan_out) {
   Tensor v = flat(x);
-  if (active_tracer() != nullptr || !grad_enabled() || !v.requires_grad()) {
+  if (!floats(v) || !pointwise::differentiated(v)) {
     return median_of(op, {v, x.where}, 0, false, leave_nan_out).values;
   }
   Tensor value = median_of(op, {v.detach(), x.where}, 0, false, leave_nan_out).values;
