@@ -174,7 +174,7 @@ class Einsum {
            Code::kShapeMismatch);
     }
     TransposeAttrs p;
-    Shape flat, out;
+    Shape flat;
     for (int i = 0; i < t.rank(); ++i) {
       if (i == b) continue;
       p.perm.values[p.perm.count++] = i;
