@@ -58,12 +58,17 @@ Status infer_custom_symbolic(RuleCtx<SymDim>& ctx) {
   return {};
 }
 
+Status infer_listed(RuleCtx<SymDim>& ctx) {
+  WICK_TRY(rules::check_arity(ctx));
+  return rules::kTable<SymDim>[find_op(ctx.op) - all_ops().data()](ctx);
+}
+
 }  // namespace
 
 bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in,
                     Span<ValueInfo<SymDim>> out) {
   RuleCtx<SymDim> ctx{op, attrs, in, out};
-  Status s = is_custom(op) ? infer_custom_symbolic(ctx) : rules::infer<SymDim>(ctx);
+  Status s = is_custom(op) ? infer_custom_symbolic(ctx) : infer_listed(ctx);
   if (!s.ok() && s.code() == Code::kNotFound) return false;
   if (!s.ok()) throw Error(s.message());
   for (const ValueInfo<SymDim>& v : out) {

@@ -3,15 +3,23 @@
 //   #define WICK_SELECTED_OPS(X) X(FusedConv, kSimd) X(Cast, kReference) X(Softmax, kAny)
 //   #include "runtime/kernels/selected_ops.h"
 //
-// into one source file of the program, which defines default_kernels() there: every kernel nobody
-// lists is dropped at a static link.
+// into one source file of the program, which defines default_kernels() and shape_rules() there:
+// every kernel and rule nobody lists is dropped at a static link.
 #ifndef WICK_SELECTED_OPS
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif
 
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/ops/rule.h"
 
 namespace wick {
+namespace rules {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  template <class D>                                               \
+  Status rule(RuleCtx<D>& c);
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+}  // namespace rules
 namespace selected_ops {
 namespace {
 
@@ -51,6 +59,12 @@ constexpr KernelEntry kReferenceEntries[] = {
 #undef WICK_OP
 };
 #undef WICK_ENTRY_kTrain
+constexpr Rule<int64_t> kRules[] = {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  has(OpId::k##Name, kAny) ? &rules::rule<int64_t> : nullptr,
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
 #undef WICK_ENTRY_kInfer
 
 constexpr KernelSet kSimdSet = {"selected", kSimdEntries, true};
@@ -61,5 +75,6 @@ constexpr const KernelSet* kSets[] = {&kSimdSet, &kReferenceSet};
 }  // namespace selected_ops
 
 Span<const KernelSet* const> default_kernels() { return selected_ops::kSets; }
+Span<const Rule<int64_t>> shape_rules() { return selected_ops::kRules; }
 
 }  // namespace wick

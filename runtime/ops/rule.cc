@@ -4,12 +4,25 @@
 #include "runtime/ops/rules/table-inl.h"
 
 namespace wick {
+namespace {
+
+Status infer_listed(RuleCtx<int64_t>& ctx) {
+  WICK_TRY(rules::check_arity(ctx));
+  Rule<int64_t> rule = shape_rules()[static_cast<size_t>(find_op(ctx.op) - all_ops().data())];
+  if (rule != nullptr) return rule(ctx);
+  return Status(Code::kUnsupported,
+                "not selected, this program has only the ops of its wick_selected_ops()");
+}
+
+}  // namespace
+
+constinit const Span<const Rule<int64_t>> kAllShapeRules = rules::kTable<int64_t>;
 
 // A hostile file may hold any int64 as a dimension or an attribute. A rule takes sums and products
 // of them by dim_add and dim_mul, which saturate; no shape leaves unless its byte count is sound.
 // (Compiled with -fwrapv: a sum that only an error text or a comparison reads may still wrap.)
 Status infer_shapes(RuleCtx<int64_t>& ctx) {
-  WICK_TRY(ctx.custom != nullptr ? infer_custom(*ctx.custom, ctx) : rules::infer<int64_t>(ctx));
+  WICK_TRY(ctx.custom != nullptr ? infer_custom(*ctx.custom, ctx) : infer_listed(ctx));
   for (const ValueInfo<int64_t>& v : ctx.out) {
     auto bytes = checked_bytes(v.shape, dtype_bits(v.dtype));
     if (!bytes.ok()) return bytes.status();

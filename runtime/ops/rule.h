@@ -55,6 +55,11 @@ struct RuleCtx {
 template <class Dim>
 using Rule = Status (*)(RuleCtx<Dim>&);
 
+// The rules by row of ops.def, in its order. A program of selected ops
+// (runtime/kernels/selected_ops.h) defines this function itself, with nulls for the others.
+Span<const Rule<int64_t>> shape_rules();
+extern const Span<const Rule<int64_t>> kAllShapeRules;
+
 // The row's rule, after checking the arity. Sets every output's dtype and shape. Error texts carry
 // no op name: each caller prefixes the op and its own idea of where.
 Status infer_shapes(RuleCtx<int64_t>& ctx);

@@ -14,7 +14,7 @@
 namespace wick::rules {
 
 template <class D>
-Status infer(RuleCtx<D>& c) {
+Status check_arity(const RuleCtx<D>& c) {
   const OpInfo* info = find_op(c.op);
   if (info == nullptr) return error(Code::kUnsupported, "unknown op id %d", static_cast<int>(c.op));
   if (c.in.size() < info->min_inputs ||
@@ -28,14 +28,14 @@ Status infer(RuleCtx<D>& c) {
   for (size_t i = 0; i < info->min_inputs; ++i) {
     if (!c.in[i].present()) return error(Code::kInvalidArgument, "input %zu is required", i);
   }
-  switch (c.op) {
-    case OpId::kNone: break;
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
-  case OpId::k##Name: return rule<D>(c);
+  return {};
+}
+
+template <class D>
+inline constexpr Rule<D> kTable[] = {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) &rule<D>,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
-  }
-  return Status(Code::kInternal, "op without a rule");
-}
+};
 
 }  // namespace wick::rules
