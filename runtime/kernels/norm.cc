@@ -57,13 +57,13 @@ Status run_batch_norm(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
 // Rows are contiguous where nothing but ones follows the axis.
 bool match_softmax(const KernelQuery& q) {
   const TensorView& x = q.in[0];
-  if (x.dtype != DType::kF32) return false;
+  if (x.dtype != DType::kF32 || x.rank() == 0) return false;
   int64_t axis = q.as<AxisAttrs>().axis;
   if (axis < 0) axis += x.rank();
   for (int i = static_cast<int>(axis) + 1; i < x.rank(); ++i) {
     if (x.shape[i] != 1) return false;
   }
-  return x.rank() > 0;
+  return true;
 }
 
 template <bool log_form>

@@ -32,8 +32,17 @@ std::vector<Attack> attacks(const List& good) {
     for (const Tensor& t : good) in.push_back(f(t));
     all.push_back({"every input " + what, std::move(in)});
   };
-  const Shape shapes[] = {{},     {0},    {1},       {7},          {0, 3},
-                          {3, 0}, {2, 5}, {2, 3, 5}, {1, 2, 3, 4}, {2, 1, 2, 1, 3}};
+  const Shape shapes[] = {{},
+                          {0},
+                          {1},
+                          {7},
+                          {0, 3},
+                          {3, 0},
+                          {2, 5},
+                          {2, 3, 5},
+                          {1, 2, 3, 4},
+                          {2, 1, 2, 1, 3},
+                          {1, 2, 1, 1, 2, 1, 1, 2}};
   for (size_t i = 0; i < good.size(); ++i) {
     const DType dtype = good[i].dtype();
     one(i, "undefined", Tensor());

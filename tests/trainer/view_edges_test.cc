@@ -385,5 +385,22 @@ TEST(ViewEdges, OneElementAlongADimOfItsOwn) {
   EXPECT_NE(error_of([&] { argmax(x, 1); }), "no error");
 }
 
+// One dimension more than a shape holds: the write went past the end of the values.
+TEST(ViewEdges, AnIndexOfTooManyDimsIsRefused) {
+  Tensor x = ones({2, 1, 2, 1, 3}), at = ones({2, 1, 2, 1, 3}, DType::kI64);
+  for (const auto& f : std::vector<std::function<void()>>{
+           [&] { x.at({at}) = 7; }, [&] { x.index_put_({at}, 7, true); }, [&] { x.index({at}); },
+           [&] { index_put(x, {at}, tensor(7.f)); }}) {
+    std::string error = error_of(f);
+    EXPECT_NE(error.find("9 dimensions; at most 8"), std::string::npos) << error;
+  }
+}
+
+TEST(ViewEdges, AScalarHasAnAxisOfOne) {
+  for (int axis : {0, -1}) EXPECT_EQ(softmax(tensor(3.f), axis).item(), 1);
+  for (int axis : {1, -2, -5})
+    EXPECT_NE(error_of([&] { log_softmax(tensor(3.f), axis); }).find("axis"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace wick

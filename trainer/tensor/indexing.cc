@@ -217,6 +217,14 @@ Shape resolve(Place& p) {
     }
     common = wider;
   }
+  const int rank = common.rank() + p.view.rank() - static_cast<int>(dims.size());
+  if (rank > kMaxRank) {
+    throw_error(p.op,
+                "index tensors of shape " + text(common) + " in a tensor of shape " +
+                    text(p.view.raw_shape()) + " make " + std::to_string(rank) +
+                    " dimensions; at most " + std::to_string(kMaxRank) + " are supported",
+                p.where, Code::kShapeMismatch);
+  }
   for (int d : dims) {
     if (dims.size() > 1) at(d) = at(d).to(DType::kI64, p.where);
     if (!(at(d).raw_shape() == common)) at(d) = at(d).expand(common, p.where);

@@ -40,10 +40,9 @@ Status batch_norm_grad(RuleCtx<D>& c) {
 template <class D>
 Status softmax(RuleCtx<D>& c) {
   WICK_TRY(need_float(c.in[0]));
-  if (c.in[0].rank() > 0) {
-    WICK_ASSIGN(int axis, normalize_axis(c.template as<AxisAttrs>().axis, c.in[0].rank()));
-    (void)axis;
-  }
+  const int rank = c.in[0].rank() > 0 ? c.in[0].rank() : 1;  // a scalar is a row of one
+  WICK_ASSIGN(int axis, normalize_axis(c.template as<AxisAttrs>().axis, rank));
+  (void)axis;
   set_out(c, 0, c.in[0].dtype, c.in[0].shape);
   return {};
 }

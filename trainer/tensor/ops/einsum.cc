@@ -1,4 +1,5 @@
 // einsum: parsed once, then diagonals, sums and one matmul a pair of operands, from the left.
+#include <algorithm>
 #include <string>
 
 #include "trainer/tensor/compose.h"
@@ -283,10 +284,10 @@ class Einsum {
     }
     Term y;
     y.labels = joined(batch, left, right);
-    if (y.labels.size() > static_cast<size_t>(kMaxRank)) {
-      fail("an intermediate result of rank " + std::to_string(y.labels.size()) +
-           " (at most 8 dims)");
-    }
+    // the batch, and the two matrix dims that the others are merged to
+    const size_t rank = std::max(y.labels.size(), batch.size() + 2);
+    if (rank > static_cast<size_t>(kMaxRank))
+      fail("an intermediate result of rank " + std::to_string(rank) + " (at most 8 dims)");
     Tensor x =
         grouped(arranged(a, joined(batch, left, inner)), batch.size(), left.size(), inner.size());
     Tensor w =

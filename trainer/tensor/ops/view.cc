@@ -266,6 +266,13 @@ Tensor unflatten(const Arg& x, int dim, const Shape& sizes) {
                     std::to_string(d) + " of " + to_text(from).text,
                 x.where, Code::kShapeMismatch);
   }
+  if (from.rank() + cut.rank() - 1 > kMaxRank) {
+    throw_error("unflatten",
+                std::string(to_text(sizes).text) + " in dimension " + std::to_string(d) + " of " +
+                    to_text(from).text + " makes " + std::to_string(from.rank() + cut.rank() - 1) +
+                    " dimensions; at most " + std::to_string(kMaxRank) + " are supported",
+                x.where, Code::kShapeMismatch);
+  }
   // Leading dims are copied (0) and may stay symbolic.
   ReshapeAttrs a;
   a.allowzero = numel(from) == 0 ? 1 : 0;
