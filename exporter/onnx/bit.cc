@@ -40,8 +40,10 @@ constexpr ReadRow kRows[] = {
 
 DType dtype_of_input(WriteCtx& c) { return c.g.value(c.node.inputs[0]).dtype; }
 
-// The bitwise ops are of opset 18, the writer's is 17.
-void refuse(WriteCtx& c) { c.fail("needs ONNX opset 18 or later; Wick writes opset 17"); }
+void write_bitwise(WriteCtx& c, const char* op) {
+  c.need(18);
+  c.same(op);
+}
 
 }  // namespace
 
@@ -67,13 +69,13 @@ WICK_ONNX_ROW(Mod, [](WriteCtx& c) {
   c.add("Add", {rest, c.in(1)}, {moved});
   c.add("Where", {step, moved, rest}, {c.out(0)});
 });
-WICK_ONNX_ROW(BitwiseAnd, refuse);
-WICK_ONNX_ROW(BitwiseOr, refuse);
-WICK_ONNX_ROW(BitwiseXor, refuse);
-// ~x of a signed integer is -x - 1.
+WICK_ONNX_ROW(BitwiseAnd, [](WriteCtx& c) { write_bitwise(c, "BitwiseAnd"); });
+WICK_ONNX_ROW(BitwiseOr, [](WriteCtx& c) { write_bitwise(c, "BitwiseOr"); });
+WICK_ONNX_ROW(BitwiseXor, [](WriteCtx& c) { write_bitwise(c, "BitwiseXor"); });
+// At opset 17 ~x of a signed integer is -x - 1.
 WICK_ONNX_ROW(BitwiseNot, [](WriteCtx& c) {
   DType t = dtype_of_input(c);
-  if (!is_signed_int(t)) refuse(c);
+  if (c.opset() >= 18 || !is_signed_int(t)) return write_bitwise(c, "BitwiseNot");
   std::string minus = c.fresh();
   c.add("Neg", {c.in(0)}, {minus});
   c.add("Sub", {minus, c.scalar(t, 1)}, {c.out(0)});

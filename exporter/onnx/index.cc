@@ -77,7 +77,7 @@ WICK_ONNX_ROW(GatherND, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(ScatterND, [](WriteCtx& c) {
   int64_t how = c.as<ScatterNDAttrs>().reduction;
-  if (how > 2) c.fail("max and min reductions need opset 18");
+  if (how > 2) c.need(18);
   set_string(c.same("ScatterND"), "reduction", kHow[how]);
 });
 WICK_ONNX_PLAIN(NonZero);
@@ -95,14 +95,20 @@ WICK_ONNX_ROW(Unique, [](WriteCtx& c) {
   if (!a.axis.empty()) set_int(n, "axis", a.axis[0]);
   set_int(n, "sorted", a.sorted);
 });
-WICK_ONNX_ROW(CumSum, [](WriteCtx& c) {
+namespace {
+void write_cumulate(WriteCtx& c, const char* op) {
   const auto& a = c.as<CumulateAttrs>();
   std::string axis = c.has(1) ? c.in(1) : c.scalar(DType::kI64, static_cast<double>(a.axis));
-  NodeProto& n = c.add("CumSum", {c.in(0), axis}, {c.out(0)});
+  NodeProto& n = c.add(op, {c.in(0), axis}, {c.out(0)});
   set_int(n, "exclusive", a.exclusive);
   set_int(n, "reverse", a.reverse);
+}
+}  // namespace
+WICK_ONNX_ROW(CumSum, [](WriteCtx& c) { write_cumulate(c, "CumSum"); });
+WICK_ONNX_ROW(CumProd, [](WriteCtx& c) {
+  c.need(26);
+  write_cumulate(c, "CumProd");
 });
-WICK_ONNX_ROW(CumProd, [](WriteCtx& c) { c.fail("cumprod needs opset 26"); });
 WICK_ONNX_ROW(Trilu, [](WriteCtx& c) {
   const auto& a = c.as<TriluAttrs>();
   std::string k = c.has(1)   ? c.in(1)

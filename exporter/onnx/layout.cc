@@ -236,7 +236,10 @@ WICK_ONNX_ROW(Split, [](WriteCtx& c) {
       sizes = c.ints(each);
     }
   }
-  set_int(c.add("Split", {c.in(0), sizes}, outs), "axis", a.axis);
+  NodeProto& n = c.add("Split", {c.in(0), sizes}, outs);
+  set_int(n, "axis", a.axis);
+  if (c.opset() >= 18 && sizes.empty())
+    set_int(n, "num_outputs", static_cast<int64_t>(outs.size()));
 });
 WICK_ONNX_ROW(Slice, [](WriteCtx& c) {
   const auto& a = c.as<SliceAttrs>();
@@ -248,11 +251,10 @@ WICK_ONNX_ROW(Slice, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
   const auto& a = c.as<PadAttrs>();
-  if (a.mode == static_cast<int64_t>(PadMode::kWrap)) c.fail("wrap needs opset 19");
-  if (c.has(3)) c.fail("axes as an input need opset 18");
+  if (a.mode == static_cast<int64_t>(PadMode::kWrap)) c.need(19);
+  if (c.has(3) || (c.has(1) && !a.axes.empty())) c.need(18);
   IntList<16> pads = a.pads;
-  if (!a.axes.empty()) {  // spelled out over all axes
-    if (c.has(1)) c.fail("axes with pads as an input need opset 18");
+  if (!a.axes.empty() && c.opset() < 18 && !c.has(1)) {  // spelled out over all axes
     int64_t rank = c.rank(0), n = a.axes.count;
     pads = {};
     pads.count = 2 * rank;
@@ -262,12 +264,13 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
       pads.values[axis + rank] = a.pads[i + n];
     }
   }
-  const char* kModes[] = {"constant", "reflect", "edge"};
+  const char* kModes[] = {"constant", "reflect", "edge", "wrap"};
   std::string value = c.has(2)       ? c.in(2)
                       : a.value != 0 ? c.scalar(c.g.value(c.node.inputs[0]).dtype, a.value)
                                      : "";
+  std::string axes = c.opset() >= 18 ? c.ints_input(3, a.axes.span()) : "";
   NodeProto& n =
-      c.add("Pad", {c.in(0), c.has(1) ? c.in(1) : c.ints(pads.span()), value}, {c.out(0)});
+      c.add("Pad", {c.in(0), c.has(1) ? c.in(1) : c.ints(pads.span()), value, axes}, {c.out(0)});
   set_string(n, "mode", kModes[a.mode]);
 });
 WICK_ONNX_ROW(Shape, [](WriteCtx& c) {
@@ -283,8 +286,8 @@ WICK_ONNX_ROW(GatherElements, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(ScatterElements, [](WriteCtx& c) {
   const auto& a = c.as<ScatterAttrs>();
-  const char* kHow[] = {"none", "add", "mul"};
-  if (a.reduction > 2) c.fail("max and min reductions need opset 18");
+  const char* kHow[] = {"none", "add", "mul", "max", "min"};
+  if (a.reduction > 2) c.need(18);
   NodeProto& n = c.same("ScatterElements");
   set_int(n, "axis", a.axis);
   set_string(n, "reduction", kHow[a.reduction]);

@@ -88,10 +88,13 @@ constexpr ReadRow kRows[] = {
     {"ArgMin", read_arg<OpId::kArgMin>},
 };
 
-// Opset 17: ReduceSum takes its axes as an input, the others as an attribute.
+// Opset 17: ReduceSum takes its axes as an input, the others as an attribute. From 18 on all do.
 void write_reduce(WriteCtx& c, const char* op, bool axes_input) {
   const auto& a = c.as<ReduceAttrs>();
-  if (!axes_input && c.has(1)) c.fail("opset 17 needs its axes constant");
+  if (!axes_input && c.has(1)) c.need(18);
+  DType t = c.g.value(c.node.inputs[0]).dtype;
+  if (t == DType::kBool) c.need(20);
+  axes_input = axes_input || c.opset() >= 18;
   bool noop = a.noop_with_empty_axes != 0 && a.axes.empty() && !c.has(1);
   if (noop && !axes_input) {
     c.add("Identity", {c.in(0)}, {c.out(0)});

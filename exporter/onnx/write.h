@@ -1,7 +1,8 @@
-// Writing one graph node as ONNX (opset 17). One row an op of role kInfer: kOnnx_<Name>; a missing
-// one does not link.
+// Writing one graph node as ONNX, at opset 17 where that can say it. One row an op of role kInfer:
+// kOnnx_<Name>; a missing one does not link.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,18 @@ namespace wick::onnx {
 
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
-constexpr int64_t kWriteOpset = 17;
+// A model is written at the lowest opset >= kLeastOpset that has every form its nodes need.
+constexpr int64_t kLeastOpset = 17;
+struct WriteOpset {
+  int64_t now = kLeastOpset;     // of the model being written
+  int64_t needed = kLeastOpset;  // by its nodes so far; above `now` it is written again
+};
 
 class WriteCtx {
  public:
   WriteCtx(const Graph& graph, const Node& node, GraphProto& out,
-           const std::vector<std::string>& names, int* fresh)
-      : g(graph), node(node), out_(out), names_(names), fresh_(fresh) {}
+           const std::vector<std::string>& names, int* fresh, WriteOpset* opset)
+      : g(graph), node(node), out_(out), names_(names), fresh_(fresh), opset_(opset) {}
   const Graph& g;
   const Node& node;
 
@@ -30,6 +36,10 @@ class WriteCtx {
   std::string out(size_t i) const;
   bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
   int rank(size_t i) const;  // of input i; throws when unknown
+
+  int64_t opset() const { return opset_->now; }
+  // The form that the row writes is of opset n.
+  void need(int64_t n) { opset_->needed = std::max(opset_->needed, n); }
 
   // One ONNX node; names of tensors in and out.
   NodeProto& add(const std::string& op_type, const std::vector<std::string>& in,
@@ -48,6 +58,7 @@ class WriteCtx {
   GraphProto& out_;
   const std::vector<std::string>& names_;
   int* fresh_;
+  WriteOpset* opset_;
 };
 
 void set_int(NodeProto& node, const std::string& name, int64_t value);

@@ -69,15 +69,40 @@ void check_writable(const Graph& g) {
   }
 }
 
-ModelProto write(const Graph& g) {
-  check_writable(g);
+// The format's version that came with an opset.
+int64_t ir_version(int64_t opset) {
+  if (opset <= 18) return 8;
+  if (opset <= 20) return 9;
+  if (opset <= 22) return 10;
+  if (opset <= 23) return 11;
+  return opset <= 24 ? 12 : 13;
+}
+
+// The opset from which on tensors may hold a dtype.
+int64_t opset_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ: return 19;
+    case DType::kI4:
+    case DType::kU4: return 21;
+    case DType::kF4E2M1: return 23;
+    case DType::kF8E8M0: return 24;
+    case DType::kI2:
+    case DType::kU2: return 25;
+    default: return kLeastOpset;
+  }
+}
+
+ModelProto write_at(const Graph& g, WriteOpset* version) {
   ModelProto model;
-  model.set_ir_version(8);
+  model.set_ir_version(ir_version(version->now));
   model.set_producer_name("wick");
   model.set_producer_version(WICK_VERSION);
   auto& opset = *model.add_opset_import();
   opset.set_domain("");
-  opset.set_version(kWriteOpset);
+  opset.set_version(version->now);
   // A domain's version is that of its newest op in the model.
   std::map<std::string, int64_t> domains;
   for (const Node& node : g.nodes()) {
@@ -114,7 +139,8 @@ ModelProto write(const Graph& g) {
   int fresh = 0;
   for (const Node& node : g.nodes()) {
     if (node.removed()) continue;
-    WriteCtx c(g, node, out, names, &fresh);
+    WriteCtx c(g, node, out, names, &fresh, version);
+    for (ValueId id : node.outputs) c.need(opset_of(g.value(id).dtype));
     is_custom(node.op) ? write_custom(c) : find_write_row(node.op)->write(c);
   }
   for (const auto& o : g.outputs()) {
@@ -142,12 +168,26 @@ ModelProto write(const Graph& g) {
   return model;
 }
 
+ModelProto write(const Graph& g) {
+  check_writable(g);
+  WriteOpset version;
+  for (ValueId id : g.inputs())
+    version.needed = std::max(version.needed, opset_of(g.value(id).dtype));
+  for (;;) {  // ends: the opset grows, and forms are of a bounded one
+    version.now = version.needed;
+    ModelProto model = write_at(g, &version);
+    if (version.needed == version.now) return model;
+  }
+}
+
 }  // namespace
 }  // namespace onnx
 
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
-  std::string bytes = onnx::write(graph).SerializeAsString();
-  onnx::check(bytes);
+  onnx::ModelProto model = onnx::write(graph);
+  std::string bytes = model.SerializeAsString();
+  // Debian's libonnx knows no later one.
+  if (model.opset_import(0).version() <= onnx::kLeastOpset) onnx::check(bytes);
   return {bytes.begin(), bytes.end()};
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,6 +12,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/test_case.h"
 #include "exporter/program/program_writer.h"
+#include "graph/interpreter/interpreter.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 #include "wick/error.h"
@@ -20,26 +22,63 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kModes[] = {"dyn", "const", "flat"};
+constexpr const char* kModes[] = {"dyn", "const", "flat", "bits", "round"};
 
 struct ConformanceCommand {
   std::string dir, list, backend = "cpu", mode = "dyn", json, expect, write_expect;
   bool verbose = false;
 };
 
+Model through_a_file(const ir::Graph& graph) {
+  std::string file =
+      (fs::temp_directory_path() / fmt::format("wick-conformance-{}.wick", getpid())).string();
+  write_program(graph, file);
+  Model model = Model::open(file);
+  fs::remove(file);
+  return model;
+}
+
+// The first line in which two texts differ.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::istringstream left(a), right(b);
+  for (std::string x, y;;) {
+    bool more = static_cast<bool>(std::getline(left, x));
+    more = static_cast<bool>(std::getline(right, y)) || more;
+    if (!more) return "";
+    if (x != y) return fmt::format("read: {:.200}\n  written and read again: {:.200}", x, y);
+    x.clear(), y.clear();
+  }
+}
+
+// "" where reading, writing and reading again gives the same graph.
+std::string round_trip(const ir::Graph& graph) {
+  std::vector<uint8_t> bytes = onnx_bytes(graph);
+  return first_difference(ir::print(graph, true), ir::print(import_onnx_bytes(bytes), true));
+}
+
+// "" where the graph as it stands, on plain loops, gives the same bits.
+std::string bits_differ(const ir::Graph& graph, const OnnxCase& test,
+                        const std::vector<HostTensor>& out) {
+  std::vector<HostTensor> want = ir::run(graph, test.inputs);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!(out[i].shape() == want[i].shape()) || out[i].dtype() != want[i].dtype() ||
+        (out[i].nbytes() != 0 && memcmp(out[i].data(), want[i].data(), out[i].nbytes()) != 0))
+      return fmt::format("output {}: other bits than the interpreter's", i);
+  }
+  return "";
+}
+
 // "" for a pass, else why not.
 std::string run_case(const std::string& folder, const ConformanceCommand& c) {
   try {
     OnnxCase test = load_onnx_case(folder, c.mode == "const" ? CaseMode::kConst : CaseMode::kDyn);
-    ir::Graph graph = import_onnx_bytes(test.model, folder);
+    const ir::Graph graph = import_onnx_bytes(test.model, folder);
+    if (c.mode == "round") return round_trip(graph);
     Model model;
-    if (c.mode == "flat") {  // through a saved and reloaded file
-      std::string file =
-          (fs::temp_directory_path() / fmt::format("wick-conformance-{}.wick", getpid())).string();
-      ir::optimize(graph);
-      write_program(graph, file);
-      model = Model::open(file);
-      fs::remove(file);
+    if (c.mode == "flat" || c.mode == "bits") {
+      ir::Graph optimized = graph;
+      ir::optimize(optimized);
+      model = through_a_file(optimized);
     } else {
       model = Model::from_graph(graph, true);
     }
@@ -50,6 +89,7 @@ std::string run_case(const std::string& folder, const ConformanceCommand& c) {
                          runner.session().input_count());
     }
     std::vector<HostTensor> out = runner.run(test.inputs);
+    if (c.mode == "bits") return bits_differ(graph, test, out);
     if (out.size() != test.outputs.size())
       return fmt::format("{} outputs, expected {}", out.size(), test.outputs.size());
     for (size_t i = 0; i < out.size(); ++i) {
@@ -197,8 +237,10 @@ void add_conformance(CLI::App& app) {
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command
       ->add_option("--mode", c->mode,
-                   "dyn, const (inputs but one as constants) or flat (through a saved file)")
-      ->check(CLI::IsMember({"dyn", "const", "flat"}));
+                   "dyn, const (inputs but one as constants), flat (through a saved file), bits "
+                   "(flat against "
+                   "the interpreter on plain loops) or round (read, written, read again)")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kModes), std::end(kModes))));
   command->add_option("--json", c->json, "write the report here");
   command->add_option("--expect", c->expect,
                       "file of the tests that must pass, by mode, and no others; else exit 3");
