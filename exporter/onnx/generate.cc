@@ -55,41 +55,28 @@ void tile(ReadCtx& c) {
 
 // Each axis is cut around its middle, or padded; an odd rest goes to the end.
 void center_crop_pad(ReadCtx& c) {
-  ValueId x = c.in(0);
+  ValueId x = c.in(0), want = cast(c, c.in(1), DType::kI64);
   int rank = c.rank(x);
-  std::vector<int64_t> axes = c.attr_ints("axes"), want;
-  auto given = c.known_ints(c.in(1));
-  if (!given) c.fail("the shape must be known when the model is read");
-  want = *given;
+  std::vector<int64_t> axes = c.attr_ints("axes");
   if (axes.empty()) {
     for (int i = 0; i < rank; ++i) axes.push_back(i);
   }
-  if (want.size() != axes.size()) c.fail("shape and axes must have one length");
+  for (int64_t& axis : axes) axis = axis_of(c, axis, rank);
+  ValueId zero = c.int_constant({0}), two = c.int_constant({2});
+  ValueId have = c.emit(OpId::kGather, AxisAttrs{0}, {shape_of(c, x), c.int_constant(axes)});
+  ValueId over = c.emit(OpId::kSub, {have, want});
+  ValueId begin = c.emit(OpId::kDiv, {c.emit(OpId::kMax, {over, zero}), two});
+  ValueId end = c.emit(OpId::kAdd, {begin, c.emit(OpId::kMin, {have, want})});
   SliceAttrs cut;
+  cut.axes = to_list<kMaxRank>(c, axes);
+  ValueId y = c.emit(OpId::kSlice, cut, {x, begin, end});
+  ValueId missing = c.emit(OpId::kMax, {c.emit(OpId::kSub, {want, have}), zero});
+  ValueId before = c.emit(OpId::kDiv, {missing, two});
+  ValueId pads =
+      c.emit(OpId::kConcat, AxisAttrs{0}, {before, c.emit(OpId::kSub, {missing, before})});
   PadAttrs grow;
-  std::vector<int64_t> begins(static_cast<size_t>(rank), 0), ends(static_cast<size_t>(rank), 0);
-  for (size_t k = 0; k < axes.size(); ++k) {
-    int axis = axis_of(c, axes[k], rank);
-    if (!shape(c, x)[axis].known()) c.fail("needs known sizes");
-    int64_t have = shape(c, x)[axis].constant();
-    if (want[k] < 0 || want[k] > INT32_MAX) c.fail("the shape is out of range");
-    if (have > want[k]) {
-      int64_t start = (have - want[k]) / 2;
-      int64_t i = cut.starts.count;
-      if (i == kMaxRank) c.fail("too many axes");
-      cut.starts.values[i] = start;
-      cut.ends.values[i] = start + want[k];
-      cut.axes.values[i] = axis;
-      cut.starts.count = cut.ends.count = cut.axes.count = i + 1;
-    } else {
-      begins[static_cast<size_t>(axis)] = (want[k] - have) / 2;
-      ends[static_cast<size_t>(axis)] = want[k] - have - (want[k] - have) / 2;
-    }
-  }
-  begins.insert(begins.end(), ends.begin(), ends.end());
-  grow.pads = to_list<16>(c, begins);
-  ValueId y = cut.starts.empty() ? x : c.emit(OpId::kSlice, cut, {x});
-  c.set(0, c.emit(OpId::kPad, grow, {y}));
+  grow.axes = to_list<kMaxRank>(c, axes);
+  c.set(0, c.emit(OpId::kPad, grow, {y, pads}));
 }
 
 void eye_like(ReadCtx& c) {
@@ -123,37 +110,36 @@ void range(ReadCtx& c) {
     }
     return c.set(0, c.int_constant(values));
   }
-  for (size_t i = 0; i < 3; ++i) {
-    if (c.g.value(c.in(i)).origin != ValueOrigin::kConstant)
-      c.fail("start, limit and delta must be constants");
+  ValueId in[3];
+  for (int i = 0; i < 3; ++i) in[i] = reshape(c, c.in(i), {});
+  DType dtype = c.dtype(in[0]);
+  if (is_int(dtype)) {
+    ValueId index = c.emit(OpId::kRange, {cast(c, in[0], DType::kI64), cast(c, in[1], DType::kI64),
+                                          cast(c, in[2], DType::kI64)});
+    return c.set(0, cast(c, index, dtype));
   }
-  double start = element_as_double(c.g.value(c.in(0)).constant.reshaped(Shape{}), 0);
-  double limit = element_as_double(c.g.value(c.in(1)).constant.reshaped(Shape{}), 0);
-  double delta = element_as_double(c.g.value(c.in(2)).constant.reshaped(Shape{}), 0);
-  double count = delta == 0 ? -1 : __builtin_ceil((limit - start) / delta);
-  if (!(count <= static_cast<double>(kMaxGenerated)) || delta == 0)
-    c.fail("the range is endless or too long");
-  DType dtype = c.dtype(c.in(0));
-  ValueId index = iota(c, count < 0 ? 0 : static_cast<int64_t>(count), dtype);
-  c.set(0, c.emit(OpId::kAdd, {c.in(0), c.emit(OpId::kMul, {index, c.in(2)})}));
+  // how many steps fit, in double; an endless or a backward range is empty or refused when it runs
+  ValueId wide[3];
+  for (int i = 0; i < 3; ++i) wide[i] = cast(c, in[i], DType::kF64);
+  ValueId steps = c.emit(OpId::kDiv, {c.emit(OpId::kSub, {wide[1], wide[0]}), wide[2]});
+  ValueId count = cast(c, c.emit(OpId::kCeil, {steps}), DType::kI64);
+  ValueId index = c.emit(OpId::kRange, {int_scalar(c, 0), count, int_scalar(c, 1)});
+  c.set(0, c.emit(OpId::kAdd, {in[0], c.emit(OpId::kMul, {cast(c, index, dtype), in[2]})}));
 }
 
-// depth must be known: it is a size. values = [off, on]
+// values = [off, on]; an index outside of [-depth, depth) is off everywhere
 void one_hot(ReadCtx& c) {
-  const Value& d = c.g.value(c.in(1));
-  if (d.origin != ValueOrigin::kConstant || d.constant.numel() != 1)
-    c.fail("depth must be a constant");
-  auto depth = static_cast<int64_t>(element_as_double(d.constant, 0));
+  ValueId depth = reshape(c, cast(c, c.in(1), DType::kI64), {});
   ValueId indices = cast(c, c.in(0), DType::kI64);
   int rank = c.rank(indices) + 1;
   int axis = axis_of(c, c.attr_int("axis", -1), rank);
   ValueId below = c.emit(OpId::kLess, {indices, int_scalar(c, 0)});
-  ValueId wrapped = c.emit(OpId::kAdd, {indices, int_scalar(c, static_cast<double>(depth))});
+  ValueId wrapped = c.emit(OpId::kAdd, {indices, depth});
   ValueId index = unsqueeze(c, c.emit(OpId::kWhere, {below, wrapped, indices}), {axis});
   std::vector<int64_t> shape(static_cast<size_t>(rank), 1);
-  shape[static_cast<size_t>(axis)] = depth;
-  ValueId classes = reshape(c, iota(c, depth, DType::kI64), shape);
-  ValueId hit = c.emit(OpId::kEqual, {index, classes});
+  shape[static_cast<size_t>(axis)] = -1;
+  ValueId classes = c.emit(OpId::kRange, {int_scalar(c, 0), depth, int_scalar(c, 1)});
+  ValueId hit = c.emit(OpId::kEqual, {index, reshape(c, classes, shape)});
   ValueId off = c.emit(OpId::kGather, AxisAttrs{0}, {c.in(2), int_scalar(c, 0)});
   ValueId on = c.emit(OpId::kGather, AxisAttrs{0}, {c.in(2), int_scalar(c, 1)});
   c.set(0, c.emit(OpId::kWhere, {hit, on, off}));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporter/onnx/tensor.h"
+#include "graph/interpreter/interpreter.h"
 #include "runtime/core/half.h"
 #include "wick/error.h"
 
@@ -42,10 +43,9 @@ void ReadCtx::fail(const std::string& why) const {
 
 ValueId ReadCtx::optional(int i) const {
   if (!has(i)) return kNoValue;
-  auto found = values_.find(node.input(i));
-  if (found == values_.end())
-    fail(fmt::format("input '{}' is not defined before it", node.input(i)));
-  return found->second;
+  ValueId found = scope.find(node.input(i));
+  if (found == kNoValue) fail(fmt::format("input '{}' is not defined before it", node.input(i)));
+  return found;
 }
 
 ValueId ReadCtx::in(int i) const {
@@ -84,13 +84,19 @@ std::vector<int64_t> ReadCtx::attr_ints(const std::string& name) const {
 }
 HostTensor ReadCtx::attr_tensor(const std::string& name) const {
   const auto* a = typed(*this, name, AttributeProto::TENSOR);
-  return a != nullptr ? decode(a->t(), folder_) : HostTensor();
+  return a != nullptr ? decode(a->t(), scope.model.folder) : HostTensor();
+}
+const GraphProto& ReadCtx::attr_graph(const std::string& name) const {
+  const auto* a = typed(*this, name, AttributeProto::GRAPH);
+  if (a == nullptr) fail(fmt::format("attribute '{}' is required", name));
+  return a->g();
 }
 
 void ReadCtx::set(int i, ValueId value) {
   if (!wants(i)) return;
   const std::string& name = node.output(i);
-  if (!values_.emplace(name, value).second) fail(fmt::format("output '{}' is defined twice", name));
+  if (!scope.values.emplace(name, value).second)
+    fail(fmt::format("output '{}' is defined twice", name));
   if (g.value(value).name.empty()) g.value(value).name = name;
 }
 
@@ -138,6 +144,54 @@ std::optional<std::vector<int64_t>> ReadCtx::known_ints(ValueId v) const {
   return ints;
 }
 
+namespace {
+
+constexpr int kMaxKnownDepth = 24;
+constexpr uint64_t kMaxKnownBytes = 1 << 16;
+
+std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int* budget) {
+  if (id == kNoValue) return HostTensor();
+  const Value& v = g.value(id);
+  if (v.origin == ValueOrigin::kConstant) {
+    if (v.constant.nbytes() > kMaxKnownBytes) return std::nullopt;
+    return v.constant;
+  }
+  if (v.has_elements && v.dtype == DType::kI64 && v.ranked && is_static(v.shape)) {
+    std::vector<int64_t> ints;
+    for (const SymDim& d : v.elements) {
+      if (d.known()) ints.push_back(d.constant());
+    }
+    if (ints.size() == v.elements.size() &&
+        static_cast<int64_t>(ints.size()) == numel(to_static(v.shape)))
+      return HostTensor::of(to_static(v.shape), ints);
+  }
+  if (v.origin != ValueOrigin::kNode || depth == 0 || --*budget < 0) return std::nullopt;
+  const Node& n = g.node(v.producer);
+  if (n.inputs.empty() || is_custom(n.op) || op_info(n.op)->role != OpRole::kInfer)
+    return std::nullopt;
+  std::vector<HostTensor> in;
+  for (ValueId i : n.inputs) {
+    auto known = known_value(g, i, depth - 1, budget);
+    if (!known) return std::nullopt;
+    in.push_back(*known);
+  }
+  InterpreterOptions options;
+  options.max_bytes = kMaxKnownBytes;
+  try {
+    return run_node(n.op, n.attrs.get(), in, n.outputs.size(),
+                    options)[static_cast<size_t>(v.output)];
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<HostTensor> ReadCtx::known(ValueId v) const {
+  int budget = 256;
+  return known_value(g, v, kMaxKnownDepth, &budget);
+}
+
 void read_custom(ReadCtx& c, const CustomOp& op) {
   const OpInfo& info = *op_info(custom_op_id(op));
   AnyAttrs attrs;
@@ -167,9 +221,9 @@ void read_custom(ReadCtx& c, const CustomOp& op) {
 }
 
 const ReadRow* find_read_row(const std::string& op_type) {
-  for (auto rows :
-       {unary_rows(), binary_rows(), bit_rows(), matmul_rows(), conv_rows(), norm_rows(),
-        reduce_rows(), layout_rows(), index_rows(), generate_rows(), function_rows()}) {
+  for (auto rows : {unary_rows(), binary_rows(), bit_rows(), control_rows(), matmul_rows(),
+                    conv_rows(), norm_rows(), reduce_rows(), layout_rows(), index_rows(),
+                    generate_rows(), function_rows()}) {
     for (const ReadRow& row : rows) {
       if (op_type == row.op_type) return &row;
     }

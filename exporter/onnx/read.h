@@ -2,8 +2,10 @@
 // semantics that changed over opsets end here: the graph has one meaning per op.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,15 +17,48 @@ namespace wick::onnx {
 
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
+// What reading needs of the whole model.
+struct ModelCtx {
+  const ModelProto& model;
+  const std::string& folder;
+  int64_t opset = 1;
+  int depth = 0;       // of subgraphs and functions
+  uint64_t nodes = 0;  // read so far, those of functions at every call
+};
+
+// The names a node sees: those of its own graph, then those around it. A value of a graph around it
+// that is read becomes an input of the region (a constant: a constant there).
+class Scope {
+ public:
+  Scope(Graph& graph, ModelCtx& model_ctx, Scope* outside = nullptr)
+      : g(graph), model(model_ctx), outside_(outside) {}
+  Graph& g;
+  ModelCtx& model;
+  std::map<std::string, ValueId> values;
+
+  ValueId find(const std::string& name);  // kNoValue: nobody defines it
+  // A value of the graph outside, seen from inside.
+  ValueId capture(ValueId outer);
+  ValueId add_input(const std::string& name, const Value& type);
+  // Of the graph outside, in the order of the region's last inputs.
+  const std::vector<ValueId>& captured() const { return captured_; }
+
+ private:
+  Scope* outside_;
+  std::vector<ValueId> captured_;
+  std::map<ValueId, ValueId> inside_;  // of captured values and constants
+  std::set<std::string> input_names_;
+};
+
 class ReadCtx {
  public:
-  ReadCtx(Graph& graph, const NodeProto& node, int64_t opset,
-          std::map<std::string, ValueId>& values, const std::string& folder)
-      : g(graph), node(node), opset(opset), values_(values), folder_(folder) {}
+  ReadCtx(Scope& names, const NodeProto& proto, int64_t version)
+      : g(names.g), node(proto), opset(version), scope(names) {}
 
   Graph& g;
   const NodeProto& node;
   const int64_t opset;
+  Scope& scope;
 
   int inputs() const { return node.input_size(); }
   int outputs() const { return node.output_size(); }
@@ -39,6 +74,7 @@ class ReadCtx {
   std::string attr_string(const std::string& name, const std::string& fallback) const;
   std::vector<int64_t> attr_ints(const std::string& name) const;  // empty when absent
   HostTensor attr_tensor(const std::string& name) const;          // not present() when absent
+  const GraphProto& attr_graph(const std::string& name) const;    // required
 
   // Emits an op named after this node.
   template <class A>
@@ -56,6 +92,8 @@ class ReadCtx {
   ValueId int_constant(const std::vector<int64_t>& values);
   // The integers of a constant (or of a shape value that is known), else nothing.
   std::optional<std::vector<int64_t>> known_ints(ValueId v) const;
+  // The value, where constants and known sizes decide it.
+  std::optional<HostTensor> known(ValueId v) const;
   [[noreturn]] void fail(const std::string& why) const;  // "Conv 'conv1': why"
 
   // Copies a list attribute into an attribute struct's IntList; fails when it is too long.
@@ -65,11 +103,12 @@ class ReadCtx {
       fail(std::string(name) + " is too long");
     list = List(Span<const int64_t>(values));
   }
-
- private:
-  std::map<std::string, ValueId>& values_;
-  const std::string& folder_;
 };
+
+// The nodes of a graph or a function into the scope.
+void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset);
+// A subgraph's initializers and nodes into the scope, which has its inputs; its outputs.
+std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset);
 
 struct ReadRow {
   const char* op_type;
@@ -79,6 +118,7 @@ struct ReadRow {
 // The families' rows.
 Span<const ReadRow> unary_rows();
 Span<const ReadRow> binary_rows();
+Span<const ReadRow> control_rows();
 Span<const ReadRow> bit_rows();
 Span<const ReadRow> matmul_rows();
 Span<const ReadRow> conv_rows();

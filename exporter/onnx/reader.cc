@@ -6,6 +6,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/read.h"
+#include "exporter/onnx/subgraph.h"
 #include "exporter/onnx/tensor.h"
 #include "wick/error.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int64_t kNewestOpset = 28;
 constexpr size_t kMaxNodes = 1u << 20;
-
-bool default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
 [[noreturn]] void invalid(const std::string& why) {
   throw Error("ONNX model: " + why, Code::kInvalidProgram);
@@ -35,30 +34,54 @@ int64_t opset_of(const ModelProto& model) {
   return opset;
 }
 
-// Every node that cannot be read, so that a user sees the whole list at once.
-void check_supported(const GraphProto& graph) {
-  std::string list;
+// Every node that cannot be read, those of subgraphs and functions included, so that a user sees
+// the whole list at once.
+struct Unsupported {
+  const ModelProto& model;
+  std::set<const FunctionProto*> seen = {};
+  std::string list = "";
   int count = 0;
-  for (const auto& node : graph.node()) {
+
+  template <class Nodes>
+  void walk(const Nodes& nodes, int depth) {
+    if (depth > kMaxDepth) invalid("subgraphs and functions nest too deep");
+    for (const NodeProto& node : nodes) {
+      look(node, depth);
+      for (const auto& a : node.attribute()) {
+        if (a.has_g()) walk(a.g().node(), depth + 1);
+        for (const auto& g : a.graphs()) walk(g.node(), depth + 1);
+      }
+    }
+  }
+
+ private:
+  void look(const NodeProto& node, int depth) {
     const char* why = nullptr;
-    if (!default_domain(node.domain())) {
+    if (const FunctionProto* f = find_function(model, node); f != nullptr) {
+      if (seen.insert(f).second) walk(f->node(), depth + 1);
+    } else if (!default_domain(node.domain())) {
       if (find_custom_op(node.domain(), node.op_type()) == nullptr)
         why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";
     } else if (find_read_row(node.op_type()) == nullptr) {
       why = "the operator is not supported";
     }
-    if (why == nullptr) continue;
+    if (why == nullptr) return;
     std::string name = !node.name().empty()     ? node.name()
                        : node.output_size() > 0 ? node.output(0)
                                                 : "?";
     std::string domain = node.domain().empty() ? "" : node.domain() + "::";
     if (++count <= 50) list += fmt::format("\n  {}{} '{}': {}", domain, node.op_type(), name, why);
   }
-  if (count == 0) return;
+};
+
+void check_supported(const ModelProto& model) {
+  Unsupported u{model};
+  u.walk(model.graph().node(), 0);
+  if (u.count == 0) return;
   throw Error(fmt::format("{} node(s) of the ONNX model cannot be read:{}{}\nReplace them before "
                           "exporting, or cut the "
                           "model where they begin; `wick ops` lists what there is.",
-                          count, list, count > 50 ? "\n  ..." : ""),
+                          u.count, u.list, u.count > 50 ? "\n  ..." : ""),
               Code::kUnsupported);
 }
 
@@ -125,7 +148,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
   if (static_cast<size_t>(model.graph().node_size()) > kMaxNodes) invalid("more than 2^20 nodes");
   const GraphProto& proto = model.graph();
   int64_t opset = opset_of(model);
-  check_supported(proto);
+  check_supported(model);
   if (proto.sparse_initializer_size() > 0)
     throw Error("ONNX model: sparse initializers are not supported", Code::kUnsupported);
 
@@ -144,7 +167,9 @@ Graph read(const ModelProto& model, const std::string& folder) {
       g.metadata[entry.key()] = entry.value();
     }
   }
-  std::map<std::string, ValueId> values;
+  ModelCtx ctx{model, folder, opset};
+  Scope scope(g, ctx);
+  std::map<std::string, ValueId>& values = scope.values;
   for (const auto& tensor : proto.initializer()) {
     if (tensor.name().empty()) invalid("an initializer has no name");
     ValueId id = g.add_constant(decode(tensor, folder), tensor.name(), true);
@@ -158,28 +183,9 @@ Graph read(const ModelProto& model, const std::string& folder) {
       invalid(fmt::format("input '{}' is declared twice", info.name()));
     if (values.find(info.name()) == values.end()) add_input(g, info, values);
   }
-  for (const auto& node : proto.node()) {
-    ReadCtx c(g, node, opset, values, folder);
-    try {
-      if (default_domain(node.domain())) {
-        find_read_row(node.op_type())->read(c);
-      } else {
-        read_custom(c, *find_custom_op(node.domain(), node.op_type()));
-      }
-    } catch (const Error& e) {
-      std::string what = e.what();
-      std::string name = !node.name().empty()     ? node.name()
-                         : node.output_size() > 0 ? node.output(0)
-                                                  : "?";
-      if (what.find("'" + name + "'") != std::string::npos) throw;
-      throw Error(fmt::format("{} '{}': {}", node.op_type(), name, what), e.code());
-    }
-    for (int i = 0; i < node.output_size(); ++i) {
-      if (!node.output(i).empty() && values.find(node.output(i)) == values.end()) {
-        c.fail(fmt::format("output {} ('{}') is not supported", i, node.output(i)));
-      }
-    }
-  }
+  std::vector<const NodeProto*> nodes;
+  for (const auto& node : proto.node()) nodes.push_back(&node);
+  read_nodes(scope, nodes, opset);
   if (proto.output_size() == 0) invalid("it has no outputs");
   for (const auto& info : proto.output()) {
     auto found = values.find(info.name());

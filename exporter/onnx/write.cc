@@ -20,6 +20,7 @@ AttributeProto& add_attr(NodeProto& node, const std::string& name,
 
 constexpr const WriteRow* kRows[] = {
 #define WICK_WRITE_kInfer(Name) &kOnnx_##Name,
+#define WICK_WRITE_kControl(Name) &kOnnx_##Name,
 #define WICK_WRITE_kTrain(Name)
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_WRITE_##Role(Name)
 #include "runtime/ops/ops.def"
@@ -72,7 +73,35 @@ NodeProto& WriteCtx::same(const std::string& op_type) {
   return add(op_type, inputs, outputs);
 }
 
-std::string WriteCtx::fresh() { return fmt::format("wick_{}", (*fresh_)++); }
+std::string WriteCtx::fresh() {
+  std::string name;
+  do {
+    name = fmt::format("wick_{}", model_.fresh++);
+  } while (!model_.taken.insert(name).second);
+  return name;
+}
+
+void WriteCtx::subgraph(NodeProto& of, const std::string& attribute, const Graph& region) {
+  GraphProto& out = *add_attr(of, attribute, AttributeProto::GRAPH).mutable_g();
+  out.set_name(region.name.empty() ? attribute : region.name);
+  std::vector<std::string> names(region.value_count());
+  size_t own = own_region_inputs(node), captured = own_inputs(node);
+  for (size_t i = 0; i < region.inputs().size(); ++i) {
+    ValueId id = region.inputs()[i];
+    std::string& name = names[static_cast<size_t>(id)];
+    if (i >= own) {
+      name = in(captured + i - own);
+      continue;
+    }
+    const std::string wanted = region.value(id).name;
+    name = wanted;
+    for (int k = 0; !model_.taken.insert(name).second; ++k) name = fmt::format("{}_{}", wanted, k);
+    auto& info = *out.add_input();
+    info.set_name(name);
+    set_type(info, region.value(id));
+  }
+  write_graph(region, std::move(names), out, model_);
+}
 
 std::string WriteCtx::ints(Span<const int64_t> values) {
   std::string name = fresh();

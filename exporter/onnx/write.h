@@ -1,8 +1,9 @@
-// Writing one graph node as ONNX, at opset 17 where that can say it. One row an op of role kInfer:
-// kOnnx_<Name>; a missing one does not link.
+// Writing one graph node as ONNX, at opset 17 where that can say it. One row an op of role kInfer
+// or kControl: kOnnx_<Name>; a missing one does not link.
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,19 @@ struct WriteOpset {
   int64_t needed = kLeastOpset;  // by its nodes so far; above `now` it is written again
 };
 
+// Of a whole model: its opset, and tensor names: those of subgraphs must differ from those around
+// them.
+struct ModelNames {
+  WriteOpset* opset;
+  std::set<std::string> taken;
+  int fresh = 0;
+};
+
 class WriteCtx {
  public:
   WriteCtx(const Graph& graph, const Node& node, GraphProto& out,
-           const std::vector<std::string>& names, int* fresh, WriteOpset* opset)
-      : g(graph), node(node), out_(out), names_(names), fresh_(fresh), opset_(opset) {}
+           const std::vector<std::string>& names, ModelNames& model)
+      : g(graph), node(node), out_(out), names_(names), model_(model) {}
   const Graph& g;
   const Node& node;
 
@@ -37,9 +46,9 @@ class WriteCtx {
   bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
   int rank(size_t i) const;  // of input i; throws when unknown
 
-  int64_t opset() const { return opset_->now; }
+  int64_t opset() const { return model_.opset->now; }
   // The form that the row writes is of opset n.
-  void need(int64_t n) { opset_->needed = std::max(opset_->needed, n); }
+  void need(int64_t n) { model_.opset->needed = std::max(model_.opset->needed, n); }
 
   // One ONNX node; names of tensors in and out.
   NodeProto& add(const std::string& op_type, const std::vector<std::string>& in,
@@ -52,14 +61,20 @@ class WriteCtx {
   // The name of optional input i, else of an initializer with `fallback`, else "" when that is
   // empty.
   std::string ints_input(size_t i, Span<const int64_t> fallback);
+  // A region as an attribute; what it captures it reads by the name outside.
+  void subgraph(NodeProto& of, const std::string& attribute, const Graph& region);
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
   GraphProto& out_;
   const std::vector<std::string>& names_;
-  int* fresh_;
-  WriteOpset* opset_;
+  ModelNames& model_;
 };
+
+// Nodes, constants and outputs of a graph or region. `names`: by value, those the caller knows set.
+void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out,
+                 ModelNames& model);
+void set_type(ValueInfoProto& info, const Value& value);
 
 void set_int(NodeProto& node, const std::string& name, int64_t value);
 void set_float(NodeProto& node, const std::string& name, double value);
@@ -72,12 +87,14 @@ struct WriteRow {
 };
 
 #define WICK_WRITE_kInfer(Name) extern const WriteRow kOnnx_##Name;
+#define WICK_WRITE_kControl(Name) WICK_WRITE_kInfer(Name)
 #define WICK_WRITE_kTrain(Name)
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_WRITE_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 #undef WICK_WRITE_kInfer
 #undef WICK_WRITE_kTrain
+#undef WICK_WRITE_kControl
 
 // In a family file.
 #define WICK_ONNX_ROW(Name, ...) \

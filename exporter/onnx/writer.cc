@@ -15,34 +15,16 @@ namespace wick {
 namespace onnx {
 namespace {
 
-void set_type(ValueInfoProto& info, const Value& value) {
-  auto& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(static_cast<int32_t>(value.dtype));
-  auto& shape = *type.mutable_shape();
-  if (!value.ranked) return;
-  for (const SymDim& d : value.shape) {
-    if (d.known()) {
-      shape.add_dim()->set_dim_value(d.constant());
-    } else {
-      shape.add_dim()->set_dim_param(d.text());
-    }
-  }
-}
-
-// A unique tensor name for every value: inputs and parameters keep theirs, an output's value gets
-// the output's.
-std::vector<std::string> name_values(const Graph& g) {
-  std::vector<std::string> names(g.value_count());
-  std::set<std::string> taken;
+// A unique tensor name for every value: an output's value gets the output's, where it is free.
+void name_values(const Graph& g, std::vector<std::string>& names, std::set<std::string>& taken) {
   auto take = [&](ValueId id, const std::string& name) {
     if (names[static_cast<size_t>(id)].empty() && !name.empty() && taken.insert(name).second) {
       names[static_cast<size_t>(id)] = name;
     }
   };
-  for (ValueId id : g.inputs()) take(id, g.value(id).name);
   for (const auto& out : g.outputs()) {
     if (g.value(out.value).origin == ValueOrigin::kNode) take(out.value, out.name);
-    taken.insert(out.name);
+    if (!g.is_region()) taken.insert(out.name);
   }
   for (size_t i = 0; i < names.size(); ++i)
     take(static_cast<ValueId>(i), g.value(static_cast<ValueId>(i)).name);
@@ -50,17 +32,21 @@ std::vector<std::string> name_values(const Graph& g) {
     for (int k = 0; names[i].empty(); ++k)
       take(static_cast<ValueId>(i), fmt::format("v{}{}", i, k == 0 ? "" : fmt::format("_{}", k)));
   }
-  return names;
+}
+
+void list_training(const Graph& g, std::string* list) {
+  for (const Node& node : g.nodes()) {
+    if (!node.removed() && !is_custom(node.op) && find_write_row(node.op) == nullptr) {
+      *list +=
+          fmt::format("\n  {} '{}' ({})", op_info(node.op)->name, node.name, node.source.text());
+    }
+    for (const Graph& region : node.regions) list_training(region, list);
+  }
 }
 
 void check_writable(const Graph& g) {
   std::string list;
-  for (const Node& node : g.nodes()) {
-    if (!node.removed() && !is_custom(node.op) && find_write_row(node.op) == nullptr) {
-      list +=
-          fmt::format("\n  {} '{}' ({})", op_info(node.op)->name, node.name, node.source.text());
-    }
-  }
+  list_training(g, &list);
   if (!list.empty()) {
     throw Error(
         "these nodes belong to training and have no ONNX form (was the module in eval mode?):" +
@@ -95,6 +81,17 @@ int64_t opset_of(DType dtype) {
   }
 }
 
+// A domain's version is that of its newest op in the model.
+void add_domains(const Graph& g, std::map<std::string, int64_t>* domains) {
+  for (const Node& node : g.nodes()) {
+    for (const Graph& region : node.regions) add_domains(region, domains);
+    if (node.removed() || !is_custom(node.op)) continue;
+    const CustomOp& op = *find_custom_op(node.op);
+    int64_t& version = (*domains)[op.domain];
+    version = std::max<int64_t>(version, op.version);
+  }
+}
+
 ModelProto write_at(const Graph& g, WriteOpset* version) {
   ModelProto model;
   model.set_ir_version(ir_version(version->now));
@@ -103,58 +100,25 @@ ModelProto write_at(const Graph& g, WriteOpset* version) {
   auto& opset = *model.add_opset_import();
   opset.set_domain("");
   opset.set_version(version->now);
-  // A domain's version is that of its newest op in the model.
   std::map<std::string, int64_t> domains;
-  for (const Node& node : g.nodes()) {
-    if (node.removed() || !is_custom(node.op)) continue;
-    const CustomOp& op = *find_custom_op(node.op);
-    int64_t& version = domains[op.domain];
-    version = std::max<int64_t>(version, op.version);
-  }
-  for (const auto& [domain, version] : domains) {
+  add_domains(g, &domains);
+  for (const auto& [domain, newest] : domains) {
     auto& import = *model.add_opset_import();
     import.set_domain(domain);
-    import.set_version(version);
+    import.set_version(newest);
   }
   GraphProto& out = *model.mutable_graph();
   out.set_name(g.name);
-  std::vector<std::string> names = name_values(g);
+  ModelNames model_names{version, {}, 0};
+  std::vector<std::string> names(g.value_count());
   for (ValueId id : g.inputs()) {
+    names[static_cast<size_t>(id)] = g.value(id).name;
+    model_names.taken.insert(g.value(id).name);
     auto& info = *out.add_input();
-    info.set_name(names[static_cast<size_t>(id)]);
+    info.set_name(g.value(id).name);
     set_type(info, g.value(id));
   }
-  std::vector<bool> used(g.value_count());
-  for (const Node& node : g.nodes()) {
-    for (ValueId id : node.inputs) {
-      if (id != kNoValue && !node.removed()) used[static_cast<size_t>(id)] = true;
-    }
-  }
-  for (const auto& o : g.outputs()) used[static_cast<size_t>(o.value)] = true;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const Value& v = g.value(static_cast<ValueId>(i));
-    if (v.origin == ValueOrigin::kConstant && used[i])
-      *out.add_initializer() = encode(v.constant, names[i]);
-  }
-  int fresh = 0;
-  for (const Node& node : g.nodes()) {
-    if (node.removed()) continue;
-    WriteCtx c(g, node, out, names, &fresh, version);
-    for (ValueId id : node.outputs) c.need(opset_of(g.value(id).dtype));
-    is_custom(node.op) ? write_custom(c) : find_write_row(node.op)->write(c);
-  }
-  for (const auto& o : g.outputs()) {
-    const std::string& from = names[static_cast<size_t>(o.value)];
-    if (from != o.name) {  // a value that is two outputs, or an input or constant passed through
-      NodeProto& n = *out.add_node();
-      n.set_op_type("Identity");
-      n.add_input(from);
-      n.add_output(o.name);
-    }
-    auto& info = *out.add_output();
-    info.set_name(o.name);
-    set_type(info, g.value(o.value));
-  }
+  write_graph(g, std::move(names), out, model_names);
   std::string labels;
   for (const auto& label : g.labels) labels += label + "\n";
   auto metadata = g.metadata;
@@ -181,6 +145,67 @@ ModelProto write(const Graph& g) {
 }
 
 }  // namespace
+
+void set_type(ValueInfoProto& info, const Value& value) {
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<int32_t>(value.dtype));
+  if (!value.ranked) return;
+  auto& shape = *type.mutable_shape();
+  for (const SymDim& d : value.shape) {
+    if (d.known()) {
+      shape.add_dim()->set_dim_value(d.constant());
+    } else {
+      shape.add_dim()->set_dim_param(d.text());
+    }
+  }
+}
+
+void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out,
+                 ModelNames& model) {
+  name_values(g, names, model.taken);
+  std::vector<bool> used(g.value_count());
+  for (const Node& node : g.nodes()) {
+    for (ValueId id : node.inputs) {
+      if (id != kNoValue && !node.removed()) used[static_cast<size_t>(id)] = true;
+    }
+  }
+  for (const auto& o : g.outputs()) used[static_cast<size_t>(o.value)] = true;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Value& v = g.value(static_cast<ValueId>(i));
+    if (v.origin == ValueOrigin::kConstant && used[i])
+      *out.add_initializer() = encode(v.constant, names[i]);
+  }
+  for (const Node& node : g.nodes()) {
+    if (node.removed()) continue;
+    WriteCtx c(g, node, out, names, model);
+    for (ValueId id : node.outputs) c.need(opset_of(g.value(id).dtype));
+    is_custom(node.op) ? write_custom(c) : find_write_row(node.op)->write(c);
+  }
+  std::set<std::string> given;
+  for (const auto& o : g.outputs()) {
+    const std::string& from = names[static_cast<size_t>(o.value)];
+    bool own = g.value(o.value).origin == ValueOrigin::kNode;
+    std::string name = o.name;
+    if (g.is_region()) {
+      name = from;
+      for (int k = 0; !own || !given.insert(name).second; ++k, own = true) {
+        do {
+          name = fmt::format("{}_{}", o.name, k++);
+        } while (!model.taken.insert(name).second);
+      }
+    }
+    if (from != name) {  // a value that is two outputs, or an input or constant passed through
+      NodeProto& n = *out.add_node();
+      n.set_op_type("Identity");
+      n.add_input(from);
+      n.add_output(name);
+    }
+    auto& info = *out.add_output();
+    info.set_name(name);
+    set_type(info, g.value(o.value));
+  }
+}
+
 }  // namespace onnx
 
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <tuple>
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/sha256.h"
@@ -21,14 +22,19 @@ using flatbuffers::Offset;
 template <class T>
 using Offsets = std::vector<Offset<T>>;
 
-void check_writable(const ir::Graph& g) {
-  std::string list;
+void list_training(const ir::Graph& g, std::string* list) {
   for (const ir::Node& node : g.nodes()) {
     if (node.removed()) continue;
     const OpInfo* op = op_info(node.op);
     if (op->role == OpRole::kTrain)
-      list += fmt::format("\n  {} '{}' ({})", op->name, node.name, node.source.text());
+      *list += fmt::format("\n  {} '{}' ({})", op->name, node.name, node.source.text());
+    for (const ir::Graph& region : node.regions) list_training(region, list);
   }
+}
+
+void check_writable(const ir::Graph& g) {
+  std::string list;
+  list_training(g, &list);
   if (!list.empty()) {
     throw Error(
         "these nodes belong to training and cannot be in a program (was the module in eval "
@@ -52,19 +58,16 @@ class Writer {
 
   std::vector<uint8_t> write() {
     check_writable(g_);
-    for (size_t i = 0; i < g_.symbols().size(); ++i)
-      symbols_[g_.symbols()[i].name] = static_cast<uint32_t>(i + 1);
-    add_constants();
+    Offsets<fbs::Symbol> symbols;
+    add_symbols(g_, &symbols);
     auto entry = make_entry();
+    segment_.resize(align_up(segment_.size(), kSegmentAlignment));
     auto digest = sha256(segment_);
     Offsets<fbs::Segment> segments;
     if (!constants_.empty()) {  // also when each of them is empty: they name their segment
       segments.push_back(fbs::CreateSegment(b_, 0, segment_.size(),
                                             b_.CreateVector(digest.data(), digest.size())));
     }
-    Offsets<fbs::Symbol> symbols;
-    for (const auto& s : g_.symbols())
-      symbols.push_back(fbs::CreateSymbol(b_, b_.CreateString(s.name), s.min, s.max));
     std::vector<Offset<flatbuffers::String>> labels;
     for (const auto& label : g_.labels) labels.push_back(b_.CreateString(label));
     Offsets<fbs::KeyValue> metadata;
@@ -95,29 +98,41 @@ class Writer {
   }
 
  private:
-  // Constants lie in one segment, each at a multiple of 64.
-  void add_constants() {
-    constant_of_.assign(g_.value_count(), kNoIndex);
-    for (size_t i = 0; i < g_.value_count(); ++i) {
-      const ir::Value& v = g_.value(static_cast<ir::ValueId>(i));
-      if (v.origin != ir::ValueOrigin::kConstant) continue;
-      segment_.resize(align_up(segment_.size(), kSegmentAlignment));
-      uint64_t at = segment_.size();
-      auto* bytes = static_cast<const uint8_t*>(v.constant.data());
-      segment_.insert(segment_.end(), bytes, bytes + v.constant.nbytes());
-      std::vector<int64_t> dims(v.constant.shape().begin(), v.constant.shape().end());
-      constant_of_[i] = static_cast<uint32_t>(constants_.size());
-      constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(v.name),
-                                               static_cast<uint8_t>(v.dtype), b_.CreateVector(dims),
-                                               fbs::CreateBuffer(b_, 0, at, v.constant.nbytes())));
+  // A region's own symbols by their names: of no entry input, so nothing ever binds them.
+  void add_symbols(const ir::Graph& g, Offsets<fbs::Symbol>* list) {
+    for (const auto& s : g.symbols()) {
+      if (!symbols_.emplace(s.name, static_cast<uint32_t>(symbols_.size() + 1)).second) continue;
+      list->push_back(fbs::CreateSymbol(b_, b_.CreateString(s.name), s.min, s.max));
     }
+    for (const ir::Node& node : g.nodes()) {
+      for (const ir::Graph& region : node.regions) add_symbols(region, list);
+    }
+  }
+
+  // Constants lie in one segment, each at a multiple of 64. Those that share their bytes (an outer
+  // one that a region reads) are one.
+  uint32_t add_constant(const ir::Value& v) {
+    std::vector<int64_t> dims(v.constant.shape().begin(), v.constant.shape().end());
+    auto key = std::make_tuple(v.constant.data(), v.dtype, dims, v.name);
+    if (auto known = constant_of_.find(key); known != constant_of_.end() && v.constant.nbytes() > 0)
+      return known->second;
     segment_.resize(align_up(segment_.size(), kSegmentAlignment));
+    uint64_t at = segment_.size();
+    auto* bytes = static_cast<const uint8_t*>(v.constant.data());
+    segment_.insert(segment_.end(), bytes, bytes + v.constant.nbytes());
+    auto id = static_cast<uint32_t>(constants_.size());
+    constant_of_[key] = id;
+    constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(v.name),
+                                             static_cast<uint8_t>(v.dtype), b_.CreateVector(dims),
+                                             fbs::CreateBuffer(b_, 0, at, v.constant.nbytes())));
+    return id;
   }
 
   // A dim that is an expression has no place in the file; the session computes it again. The value
   // is unranked then.
-  Offset<fbs::Value> make_value(size_t i) {
-    const ir::Value& v = g_.value(static_cast<ir::ValueId>(i));
+  Offset<fbs::Value> make_value(const ir::Value& v) {
+    bool is_constant = v.origin == ir::ValueOrigin::kConstant;
+    uint32_t constant = is_constant ? add_constant(v) : kNoIndex;
     std::vector<fbs::Dim> dims;
     bool ranked = v.ranked;
     for (int k = 0; ranked && k < v.shape.rank(); ++k) {
@@ -135,12 +150,17 @@ class Writer {
     auto name = b_.CreateString(v.name);
     auto list = b_.CreateVectorOfStructs(dims);
     return fbs::CreateValue(b_, name, fbs::ValueKind::Tensor, static_cast<uint8_t>(v.dtype),
-                            !ranked, list, constant_of_[i]);
+                            !ranked, list, constant);
   }
 
-  Offset<fbs::Node> make_node(const ir::Node& node) {
+  Offset<fbs::Node> make_node(const ir::Node& node, uint32_t base) {
     const OpInfo& op = *op_info(node.op);
     Offsets<fbs::Attr> attrs;
+    for (size_t k = 0; k < node.regions.size(); ++k) {
+      uint32_t index = make_region(node.regions[k]);
+      attrs.push_back(fbs::CreateAttr(b_, static_cast<uint16_t>(kRegionField + k),
+                                      fbs::AttrKind::Region, index));
+    }
     for (const AttrField& f : op.attrs->fields) {
       if (attr_is_default(*op.attrs, f, node.attrs.get())) continue;
       Offset<flatbuffers::Vector<int64_t>> ints;
@@ -159,8 +179,8 @@ class Writer {
     }
     std::vector<uint32_t> in, out;
     for (ir::ValueId id : node.inputs)
-      in.push_back(id == ir::kNoValue ? kNoIndex : static_cast<uint32_t>(id));
-    for (ir::ValueId id : node.outputs) out.push_back(static_cast<uint32_t>(id));
+      in.push_back(id == ir::kNoValue ? kNoIndex : base + static_cast<uint32_t>(id));
+    for (ir::ValueId id : node.outputs) out.push_back(base + static_cast<uint32_t>(id));
     auto in_list = b_.CreateVector(in), out_list = b_.CreateVector(out);
     auto attr_list = b_.CreateVector(attrs);
     auto name = b_.CreateString(node.name);
@@ -179,20 +199,29 @@ class Writer {
     return at->second;
   }
 
-  Offset<fbs::Entry> make_entry() {
+  // Values of all regions are in one table: a region's ids follow those of the one it stands in.
+  uint32_t make_region(const ir::Graph& g) {
+    auto index = static_cast<uint32_t>(regions_.size());
+    regions_.emplace_back();
+    auto base = static_cast<uint32_t>(values_.size());
+    for (size_t i = 0; i < g.value_count(); ++i)
+      values_.push_back(make_value(g.value(static_cast<ir::ValueId>(i))));
     std::vector<uint32_t> inputs, outputs;
-    for (ir::ValueId id : g_.inputs()) inputs.push_back(static_cast<uint32_t>(id));
-    Offsets<fbs::Value> values;
-    for (const auto& out : g_.outputs()) outputs.push_back(static_cast<uint32_t>(out.value));
-    for (size_t i = 0; i < g_.value_count(); ++i) values.push_back(make_value(i));
+    for (ir::ValueId id : g.inputs()) inputs.push_back(base + static_cast<uint32_t>(id));
+    for (const auto& out : g.outputs()) outputs.push_back(base + static_cast<uint32_t>(out.value));
     Offsets<fbs::Node> nodes;
-    for (const ir::Node& node : g_.nodes()) {
-      if (!node.removed()) nodes.push_back(make_node(node));
+    for (const ir::Node& node : g.nodes()) {
+      if (!node.removed()) nodes.push_back(make_node(node, base));
     }
-    auto region = fbs::CreateRegion(b_, b_.CreateVector(inputs), b_.CreateVector(outputs),
-                                    b_.CreateVector(nodes));
-    auto value_list = b_.CreateVector(values);
-    auto region_list = b_.CreateVector(&region, 1);
+    regions_[index] = fbs::CreateRegion(b_, b_.CreateVector(inputs), b_.CreateVector(outputs),
+                                        b_.CreateVector(nodes));
+    return index;
+  }
+
+  Offset<fbs::Entry> make_entry() {
+    make_region(g_);
+    auto value_list = b_.CreateVector(values_);
+    auto region_list = b_.CreateVector(regions_);
     return fbs::CreateEntry(b_, b_.CreateString("main"), value_list, region_list);
   }
 
@@ -201,6 +230,7 @@ class Writer {
     memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
     header.version = kFileVersion;
     if (!custom_ops_.empty()) header.required_features |= kFeatureCustomOps;
+    if (regions_.size() > 1) header.required_features |= kFeatureRegions;
     header.header_bytes = sizeof(FileHeader);
     header.table_offset = sizeof(FileHeader);
     header.table_bytes = b_.GetSize();
@@ -221,7 +251,10 @@ class Writer {
   std::map<std::string, uint32_t> symbols_;
   std::vector<uint8_t> segment_;
   Offsets<fbs::Constant> constants_;
-  std::vector<uint32_t> constant_of_;
+  std::map<std::tuple<const void*, DType, std::vector<int64_t>, std::string>, uint32_t>
+      constant_of_;
+  Offsets<fbs::Value> values_;
+  Offsets<fbs::Region> regions_;
   std::map<OpId, uint16_t> custom_id_;
   Offsets<fbs::CustomOp> custom_ops_;
 };

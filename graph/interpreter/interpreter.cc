@@ -21,8 +21,9 @@ void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
     const Value& v = g.value(g.inputs()[i]);
     std::string got = dtype_name(inputs[i].dtype()) + std::string(to_text(inputs[i].shape()).text);
     std::string want = dtype_name(v.dtype) + shape_text(v.shape);
-    bool fits = inputs[i].dtype() == v.dtype && inputs[i].shape().rank() == v.shape.rank();
-    for (int d = 0; fits && d < v.shape.rank(); ++d) {
+    bool fits = inputs[i].dtype() == v.dtype;
+    fits = fits && (!v.ranked || inputs[i].shape().rank() == v.shape.rank());
+    for (int d = 0; fits && v.ranked && d < v.shape.rank(); ++d) {
       const SymDim& dim = v.shape[d];
       int64_t n = inputs[i].shape()[d];
       if (dim.known()) {
@@ -108,8 +109,129 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   return results;
 }
 
-std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
-                            const InterpreterOptions& options) {
+namespace {
+
+std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
+                                  const InterpreterOptions& options, uint64_t* nodes);
+
+bool one_bool(const HostTensor& t, const char* what) {
+  if (t.dtype() != DType::kBool || t.numel() != 1)
+    throw Error(std::string(what) + " must be one bool, got " + std::string(dtype_name(t.dtype())) +
+                    to_text(t.shape()).text,
+                Code::kShapeMismatch);
+  return *t.as<uint8_t>() != 0;
+}
+
+// The shapes that a body's outputs would have: for stacks of no trip. 0 where only running tells.
+std::vector<Shape> shapes_of(const Graph& region, Span<const HostTensor> inputs) {
+  Graph g = region;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Value& v = g.value(g.inputs()[i]);
+    v.ranked = true;
+    v.shape = to_symbolic(inputs[i].shape());
+  }
+  std::vector<Shape> shapes;
+  try {
+    for (size_t i = 0; i < g.node_count(); ++i) {
+      auto id = static_cast<NodeId>(i);
+      if (g.node(id).removed()) continue;
+      for (ValueId v : g.node(id).outputs) g.value(v).ranked = g.value(v).declared;
+      g.infer(id);
+    }
+  } catch (const Error&) {
+    g = region;  // a trip would fail; none is made
+  }
+  for (const GraphOutput& o : g.outputs()) {
+    const Value& v = g.value(o.value);
+    Shape s;
+    for (const SymDim& d : v.shape) s.push_back(d.known() ? d.constant() : 0);
+    shapes.push_back(s);
+  }
+  return shapes;
+}
+
+// Equal shapes one behind the other, along a new first axis.
+HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape& each,
+                 const InterpreterOptions& options) {
+  if (each.rank() == kMaxRank) throw Error("a stacked output would have a rank over 8");
+  Shape shape{static_cast<int64_t>(parts.size())};
+  for (int64_t d : each) shape.push_back(d);
+  auto bytes = checked_bytes(shape, dtype_bits(dtype));
+  if (!bytes.ok() || *bytes > options.max_bytes) {
+    throw Error("a stack of " + std::to_string(parts.size()) + " trips needs more than the " +
+                    std::to_string(options.max_bytes) + " bytes allowed",
+                Code::kBudgetExceeded);
+  }
+  HostTensor all(dtype, shape);
+  char* to = static_cast<char*>(all.data());
+  for (const HostTensor& part : parts) {
+    if (!(part.shape() == each)) {
+      throw Error(std::string("a trip gives ") + to_text(part.shape()).text +
+                      " to stack, one before gave " + to_text(each).text,
+                  Code::kShapeMismatch);
+    }
+    std::copy_n(static_cast<const char*>(part.data()), part.nbytes(), to);
+    to += part.nbytes();
+  }
+  return all;
+}
+
+std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
+                                 const InterpreterOptions& options, uint64_t* nodes) {
+  const Graph& body = n.regions[0];
+  auto carried = static_cast<size_t>(n.attrs.as<LoopAttrs>().carried);
+  size_t outputs = body.outputs().size() - 1;
+  if (inputs[0].numel() != 1 || inputs[0].dtype() != DType::kI64)
+    throw Error("the number of trips must be one int64", Code::kShapeMismatch);
+  int64_t trips = *inputs[0].as<int64_t>();
+  std::vector<HostTensor> in(inputs.begin(), inputs.end());
+  in[1] = in[1].reshaped(Shape{});
+  std::vector<std::vector<HostTensor>> stacks(outputs - carried);
+  uint64_t held = 0;
+  bool go_on = one_bool(inputs[1], "the condition");
+  for (int64_t trip = 0; go_on && trip < trips; ++trip) {
+    in[0] = HostTensor(DType::kI64, Shape{}, &trip, sizeof(trip));
+    InterpreterOptions left = options;
+    left.max_bytes = options.max_bytes - std::min(options.max_bytes, held);
+    std::vector<HostTensor> out = run_graph(body, in, left, nodes);
+    go_on = one_bool(out[0], "the condition of a trip");
+    in[1] = out[0].reshaped(Shape{});
+    for (size_t k = 0; k < carried; ++k) in[2 + k] = out[1 + k];
+    for (size_t k = 0; k < stacks.size(); ++k) {
+      held += out[1 + carried + k].nbytes() + sizeof(HostTensor);
+      stacks[k].push_back(std::move(out[1 + carried + k]));
+    }
+    if (++*nodes > options.max_nodes || held > options.max_bytes) {
+      throw Error("the loop goes on after " + std::to_string(trip) + " trips: more than is allowed",
+                  Code::kBudgetExceeded);
+    }
+  }
+  std::vector<HostTensor> results(in.begin() + 2, in.begin() + 2 + static_cast<long>(carried));
+  std::vector<Shape> shapes;
+  for (size_t k = 0; k < stacks.size(); ++k) {
+    if (stacks[k].empty() && shapes.empty()) shapes = shapes_of(body, in);
+    const Shape each = stacks[k].empty() ? shapes[1 + carried + k] : stacks[k][0].shape();
+    DType dtype = body.value(body.outputs()[1 + carried + k].value).dtype;
+    results.push_back(stack(stacks[k], dtype, each, options));
+  }
+  return results;
+}
+
+std::vector<HostTensor> run_node_of(const Node& n, Span<const HostTensor> inputs,
+                                    const InterpreterOptions& options, uint64_t* nodes) {
+  if (++*nodes > options.max_nodes)
+    throw Error("more nodes run than the " + std::to_string(options.max_nodes) + " allowed",
+                Code::kBudgetExceeded);
+  if (n.op == OpId::kLoop) return run_loop(n, inputs, options, nodes);
+  if (n.op == OpId::kIf) {
+    const Graph& branch = n.regions[one_bool(inputs[0], "the condition") ? 0 : 1];
+    return run_graph(branch, {inputs.begin() + 1, inputs.size() - 1}, options, nodes);
+  }
+  return run_node(n.op, n.attrs.get(), inputs, n.outputs.size(), options);
+}
+
+std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
+                                  const InterpreterOptions& options, uint64_t* nodes) {
   check_inputs(g, inputs);
   std::vector<HostTensor> values(g.value_count());
   std::vector<int> readers(g.value_count(), 0);
@@ -135,7 +257,8 @@ std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
     try {
       InterpreterOptions left = options;
       left.max_bytes = options.max_bytes - std::min(options.max_bytes, alive);
-      out = run_node(n.op, n.attrs.get(), in, n.outputs.size(), left);
+      if (!n.regions.empty()) left.after_node = nullptr;
+      out = run_node_of(n, in, left, nodes);
     } catch (const Error& e) {
       throw Error(
           "[" + std::string(op_info(n.op)->name) + "] " + e.what() + " in " + node_text(g, id),
@@ -156,6 +279,20 @@ std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
   std::vector<HostTensor> results;
   for (const GraphOutput& o : g.outputs()) results.push_back(values[static_cast<size_t>(o.value)]);
   return results;
+}
+
+}  // namespace
+
+std::vector<HostTensor> run(const Graph& g, Span<const HostTensor> inputs,
+                            const InterpreterOptions& options) {
+  uint64_t nodes = 0;
+  return run_graph(g, inputs, options, &nodes);
+}
+
+std::vector<HostTensor> run_any(const Node& node, Span<const HostTensor> inputs,
+                                const InterpreterOptions& options) {
+  uint64_t nodes = 0;
+  return run_node_of(node, inputs, options, &nodes);
 }
 
 }  // namespace wick::ir

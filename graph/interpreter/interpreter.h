@@ -16,7 +16,9 @@ struct InterpreterOptions {
   std::vector<const KernelSet*> kernels = {&kReferenceKernels};
   // Of all values alive at one time, constants not counted. A file may ask for any size.
   uint64_t max_bytes = uint64_t{1} << 32;
-  // Sees every node's outputs as soon as they are made.
+  // Nodes run, trips and what they run included: a loop of a file may never end.
+  uint64_t max_nodes = uint64_t{1} << 32;
+  // Sees every node's outputs as soon as they are made, those of regions apart.
   std::function<void(NodeId, Span<const HostTensor>)> after_node;
 };
 
@@ -25,7 +27,11 @@ struct InterpreterOptions {
 std::vector<HostTensor> run(const Graph& graph, Span<const HostTensor> inputs,
                             const InterpreterOptions& options = {});
 
-// One node on concrete inputs (absent ones have dtype kNone).
+// One node of a graph, of any kind, on concrete inputs.
+std::vector<HostTensor> run_any(const Node& node, Span<const HostTensor> inputs,
+                                const InterpreterOptions& options = {});
+
+// One node without regions on concrete inputs (absent ones have dtype kNone).
 std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTensor> inputs,
                                  size_t outputs, const InterpreterOptions& options = {});
 

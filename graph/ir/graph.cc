@@ -25,13 +25,18 @@ SymDim Graph::symbol(const std::string& name, int64_t min, int64_t max) {
   return SymDim::symbol(name, min, max);
 }
 
+bool Graph::has_symbol(const std::string& symbol_name) const {
+  return std::any_of(symbols_.begin(), symbols_.end(),
+                     [&](const SymbolInfo& s) { return s.name == symbol_name; });
+}
+
 SymDim Graph::fresh_symbol(int64_t min) {
   while (true) {
-    std::string fresh(1, 'd');
+    // what a region makes has another name than anything outside it
+    std::string fresh =
+        depth_ == 0 ? std::string(1, 'd') : std::string(static_cast<size_t>(depth_), 'r');
     fresh += std::to_string(fresh_++);
-    bool taken = std::any_of(symbols_.begin(), symbols_.end(),
-                             [&](const SymbolInfo& s) { return s.name == fresh; });
-    if (!taken) return symbol(fresh, min, INT32_MAX);
+    if (!has_symbol(fresh)) return symbol(fresh, min, INT32_MAX);
   }
 }
 
@@ -69,12 +74,31 @@ NodeId Graph::add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inpu
                        const std::string& node_name) {
   const OpInfo* info = op_info(op);
   if (info == nullptr) throw Error("unknown op id " + std::to_string(static_cast<int>(op)));
+  int count = info->outputs == 255 ? outputs : info->outputs;
+  return add_typed(op, attrs, std::move(inputs), {}, std::vector<Value>(static_cast<size_t>(count)),
+                   node_name);
+}
+
+NodeId Graph::add_control(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs,
+                          std::vector<Graph> regions, const std::string& node_name) {
+  size_t count = regions.empty() ? 0 : regions[0].outputs().size();
+  if (op == OpId::kLoop && count > 0) --count;
+  return add_typed(op, attrs, std::move(inputs), std::move(regions), std::vector<Value>(count),
+                   node_name);
+}
+
+NodeId Graph::add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs,
+                        std::vector<Graph> regions, std::vector<Value> outputs,
+                        const std::string& node_name) {
+  const OpInfo* info = op_info(op);
+  if (info == nullptr) throw Error("unknown op id " + std::to_string(static_cast<int>(op)));
   while (!inputs.empty() && inputs.back() == kNoValue) inputs.pop_back();
   Node n;
   n.op = op;
   n.attrs = attrs;
   n.inputs = std::move(inputs);
   n.name = node_name;
+  n.regions = std::move(regions);
   for (ValueId v : n.inputs) {
     if (v != kNoValue && (v < 0 || static_cast<size_t>(v) >= values_.size())) {
       throw Error("[" + std::string(info->name) + "] reads value " + std::to_string(v) +
@@ -82,12 +106,12 @@ NodeId Graph::add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inpu
     }
   }
   auto id = static_cast<NodeId>(nodes_.size());
-  int count = info->outputs == 255 ? outputs : info->outputs;
   size_t first = values_.size();
-  for (int i = 0; i < count; ++i) {
-    Value v;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Value& v = outputs[i];
+    v.origin = ValueOrigin::kNode;
     v.producer = id;
-    v.output = i;
+    v.output = static_cast<int>(i);
     n.outputs.push_back(static_cast<ValueId>(values_.size()));
     values_.push_back(std::move(v));
   }
@@ -102,13 +126,70 @@ NodeId Graph::add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inpu
   return id;
 }
 
+Graph Graph::region(const std::string& region_name) const {
+  Graph g;
+  g.name = region_name;
+  g.symbols_ = symbols_;
+  g.depth_ = depth_ + 1;
+  return g;
+}
+
 void Graph::add_output(const std::string& output_name, ValueId id) {
   outputs_.push_back({output_name, id});
 }
 
+namespace {
+
+// Sizes that only values decide take symbols of the graph; those an earlier inference gave stay.
+void close_shape(Graph& g, Value& v, SymShape shape) {
+  bool keep = v.ranked && v.shape.rank() == shape.rank();
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (is_open(shape[d])) shape[d] = keep ? v.shape[d] : g.fresh_symbol(0);
+  }
+  v.ranked = true;
+  v.shape = shape;
+}
+
+// Symbols in place of integers that nobody knows yet: a rule then tells at least the rank.
+bool stand_in(Span<ValueInfo<SymDim>> in, std::vector<std::vector<SymDim>>* elements) {
+  bool any = false;
+  elements->assign(in.size(), {});
+  int next = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    ValueInfo<SymDim>& v = in[i];
+    if (v.elements != nullptr || (v.dtype != DType::kI64 && v.dtype != DType::kI32)) continue;
+    if (v.rank() > 1 || !is_static(v.shape) || numel(to_static(v.shape)) > kMaxElements) continue;
+    for (int64_t k = 0, count = numel(to_static(v.shape)); k < count; ++k) {
+      std::string name(1, '?');
+      name += std::to_string(next++);
+      (*elements)[i].push_back(SymDim::symbol(name, INT32_MIN, INT32_MAX));
+    }
+    if ((*elements)[i].empty()) continue;
+    v.elements = (*elements)[i].data();
+    v.element_count = static_cast<int64_t>((*elements)[i].size());
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
 void Graph::infer(NodeId id) {
   const Node& n = node(id);
   const OpInfo* info = op_info(n.op);
+  auto where = [&](const Error& e) {
+    return Error("[" + std::string(info->name) + "] " + e.what() +
+                 (n.name.empty() ? "" : " in " + n.name) +
+                 (n.source.file.empty() ? "" : " (" + n.source.text() + ")"));
+  };
+  if (info->role == OpRole::kControl) {
+    try {
+      infer_control(*this, id);
+    } catch (const Error& e) {
+      throw where(e);
+    }
+    return;
+  }
   std::vector<ValueInfo<SymDim>> in(n.inputs.size()), out(n.outputs.size());
   std::vector<DType> dtypes(n.inputs.size(), DType::kNone);
   bool ranked = true;
@@ -125,27 +206,31 @@ void Graph::infer(NodeId id) {
       in[i].element_count = static_cast<int64_t>(v.elements.size());
     }
   }
-  bool known = false;
+  bool known = false, guessed = false;
   try {
     known = ranked && infer_symbolic(n.op, n.attrs.get(), in, out);
+    std::vector<std::vector<SymDim>> elements;
+    if (ranked && !known && stand_in(in, &elements)) {
+      known = guessed = infer_symbolic(n.op, n.attrs.get(), in, out);
+    }
   } catch (const Error& e) {
-    throw Error("[" + std::string(info->name) + "] " + e.what() +
-                (n.name.empty() ? "" : " in " + n.name) +
-                (n.source.file.empty() ? "" : " (" + n.source.text() + ")"));
+    throw where(e);
   }
   for (size_t i = 0; i < out.size(); ++i) {
     Value& v = value(n.outputs[i]);
     v.dtype = known ? out[i].dtype : dtype_without_shape(n.op, n.attrs.get(), dtypes, i);
-    if (known || !v.declared) {
-      v.ranked = known;
-      v.shape = known ? out[i].shape : SymShape();
-      int open = known ? data_dependent_axis(n.op, n.attrs.get(), i, v.shape.rank()) : -1;
-      if (open >= 0) v.shape[open] = fresh_symbol(0);
+    if (!known && !v.declared) v.ranked = false;
+    if (known && !v.declared) {
+      SymShape shape = out[i].shape;
+      int open = data_dependent_axis(n.op, n.attrs.get(), i, shape.rank());
+      if (open >= 0) shape[open] = dim_open(shape[open]);
+      close_shape(*this, v, shape);
     }
+    if (!v.ranked) v.shape = SymShape();
     v.has_elements = false;
     v.elements.clear();
   }
-  if (n.outputs.size() == 1) {
+  if (n.outputs.size() == 1 && !guessed) {
     std::vector<SymDim> elements;
     if (known && out[0].elements != nullptr && out[0].element_count <= kMaxElements &&
         (out[0].dtype == DType::kI64 || out[0].dtype == DType::kI32)) {
@@ -186,6 +271,7 @@ void Graph::remove_node(NodeId id) {
   Node& n = node(id);
   n.op = OpId::kNone;
   n.inputs.clear();
+  n.regions.clear();
 }
 
 void Graph::sort_nodes() {
@@ -230,6 +316,9 @@ void Graph::sort_nodes() {
 
 void Graph::compact() {
   sort_nodes();
+  for (Node& n : nodes_) {
+    for (Graph& region : n.regions) region.compact();
+  }
   std::vector<bool> used(values_.size(), false);
   for (ValueId v : inputs_) used[static_cast<size_t>(v)] = true;
   for (const GraphOutput& o : outputs_) used[static_cast<size_t>(o.value)] = true;

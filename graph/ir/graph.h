@@ -42,6 +42,8 @@ struct Value {
   std::vector<SymDim> elements;
 };
 
+class Graph;
+
 struct Node {
   OpId op = OpId::kNone;  // kNone: removed
   AnyAttrs attrs;
@@ -50,6 +52,10 @@ struct Node {
   std::string name;
   std::string module;  // path of the module that made it: "features.0"
   SourceLine source;
+  // The bodies of a control node: If has then and else, Loop has one. Each is closed: its inputs
+  // are the op's own values (Loop: trip, condition, carried), then what it captures from outside,
+  // which are the last inputs of this node in the same order.
+  std::vector<Graph> regions;
   bool removed() const { return op == OpId::kNone; }
 };
 
@@ -71,7 +77,8 @@ class Graph {
 
   // Declares a symbol, or finds it again; throws Error when its bounds differ.
   SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
-  // Named "d0", "d1", ...: a size only known when running.
+  bool has_symbol(const std::string& name) const;
+  // Named "d0", "d1", ... ("r0" in a region): a size only known when running.
   SymDim fresh_symbol(int64_t min = 0);
   const std::vector<SymbolInfo>& symbols() const { return symbols_; }
 
@@ -81,7 +88,17 @@ class Graph {
   // with as many outputs as the call has. Throws Error, the op's name first, when the rule refuses.
   NodeId add_node(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs, int outputs = 1,
                   const std::string& name = "");
+  // A node with regions; its outputs' types are those of the regions.
+  NodeId add_control(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs,
+                     std::vector<Graph> regions, const std::string& name = "");
+  // The same, of either kind, with outputs of types known before: what the rule leaves open keeps
+  // them.
+  NodeId add_typed(OpId op, const AnyAttrs& attrs, std::vector<ValueId> inputs,
+                   std::vector<Graph> regions, std::vector<Value> outputs, const std::string& name);
   void add_output(const std::string& output_name, ValueId id);
+  bool is_region() const { return depth_ > 0; }
+  // An empty graph for a region of a node of this one: this one's symbols mean the same there.
+  Graph region(const std::string& region_name) const;
 
   // Convenience: the first output of a new node.
   template <class A>
@@ -100,6 +117,7 @@ class Graph {
   Node& node(NodeId id) { return nodes_.at(static_cast<size_t>(id)); }
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<ValueId>& inputs() const { return inputs_; }
+  std::vector<ValueId>& inputs() { return inputs_; }
   const std::vector<GraphOutput>& outputs() const { return outputs_; }
   std::vector<GraphOutput>& outputs() { return outputs_; }
   bool is_constant(ValueId id) const {
@@ -129,7 +147,13 @@ class Graph {
   std::vector<ValueId> inputs_;
   std::vector<GraphOutput> outputs_;
   int fresh_ = 0;
+  int depth_ = 0;  // 0: not a region
 };
+
+// How many of a control node's inputs its own values take (the rest are captures), and how many of
+// its regions' inputs.
+size_t own_inputs(const Node& node);
+size_t own_region_inputs(const Node& node);
 
 // Every broken invariant, one a line; empty when the graph is sound.
 std::vector<std::string> verify_problems(const Graph& graph);

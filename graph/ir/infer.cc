@@ -91,7 +91,9 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
     case OpId::kIsInf: return DType::kBool;
     case OpId::kArgMax:
     case OpId::kArgMin:
+    case OpId::kNonMaxSuppression:
     case OpId::kNonZero:
+    case OpId::kRange:
     case OpId::kShape: return DType::kI64;
     case OpId::kTopK:
     case OpId::kUnique: return output == 0 ? in[0] : DType::kI64;
@@ -181,6 +183,14 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
         out->push_back((*a)[static_cast<size_t>(i)]);
       }
       return true;
+    case OpId::kRange: {
+      const auto* step = elements_of(g, n, 2);
+      if (a == nullptr || step == nullptr || !is_static(result.shape)) return false;
+      int64_t count = numel(to_static(result.shape));
+      if (count > 64) return false;
+      for (int64_t i = 0; i < count; ++i) out->push_back((*a)[0] + SymDim(i) * (*step)[0]);
+      return true;
+    }
     case OpId::kSlice: {
       if (a == nullptr || n.inputs.size() > 1)
         return false;  // shapes of inputs are folded to attributes

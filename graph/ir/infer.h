@@ -15,6 +15,10 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
 // The dtype an op's output has whatever the shapes; for values whose rank is unknown.
 DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size_t output);
 
+// The types of a control node: its inputs' into its regions, the regions' to its outputs. Throws
+// Error (no op name in the text).
+void infer_control(Graph& graph, NodeId id);
+
 // Elements of output 0 of a shape-computing node (Shape, Gather, Concat, Add ...) from its inputs'
 // elements. False when they cannot be known.
 bool compute_elements(const Graph& graph, const Node& node, std::vector<SymDim>* out);

@@ -87,6 +87,13 @@ SymDim SymDim::symbol(const std::string& name, int64_t min, int64_t max) {
       SymAtom{SymAtom::Kind::kSymbol, name, min, max, SymDim(), SymDim()}));
 }
 
+SymDim dim_open(const SymDim&) { return SymDim::symbol("?", 0, INT32_MAX); }
+bool is_open(const SymDim& d) {
+  bool open = false;
+  d.each_symbol([&](const std::string& name, int64_t, int64_t) { open = open || name[0] == '?'; });
+  return open;
+}
+
 int64_t SymDim::min() const { return range_of(*this).min; }
 int64_t SymDim::max() const { return range_of(*this).max; }
 

@@ -75,6 +75,9 @@ inline int64_t dim_value(const SymDim& d) { return d.constant(); }
 Tri dim_equal(const SymDim& a, const SymDim& b);
 SymDim dim_floor_div(const SymDim& a, int64_t b);
 SymDim dim_max(const SymDim& a, const SymDim& b);
+// What no expression says; Graph::infer puts a symbol of the graph in its place.
+SymDim dim_open(const SymDim&);
+bool is_open(const SymDim& d);
 inline SymDim dim_min(const SymDim& a, const SymDim& b) { return a + b - dim_max(a, b); }
 
 ShapeText to_text(const SymShape& shape);

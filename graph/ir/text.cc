@@ -6,6 +6,7 @@
 //   const %1 "w" param float32 [2,3] = 0000803f...
 //   %2 "y" float32 [batch,2] = Linear(%0, %1, _) {axis=1} "fc1" module "net.fc1" at "net.cc":12
 //   output "y" %2
+//   { ... }                      the regions of the node before, each a graph between braces
 //   label "cat"
 //   meta "key" "value"
 #include <cstring>
@@ -92,8 +93,9 @@ std::string value_text(ValueId v) {
 
 }  // namespace
 
-std::string print(const Graph& g, bool weights) {
-  std::ostringstream out;
+namespace {
+
+void print_to(std::ostream& out, const Graph& g, bool weights, const std::string& indent) {
   std::vector<ValueId> place(g.value_count(), kNoValue);
   ValueId next = 0;
   for (ValueId v : g.inputs()) place[static_cast<size_t>(v)] = next++;
@@ -108,24 +110,25 @@ std::string print(const Graph& g, bool weights) {
   auto id_text = [&](ValueId v) {
     return value_text(v == kNoValue ? kNoValue : place[static_cast<size_t>(v)]);
   };
-  out << "graph " << quote(g.name) << "\n";
+  out << indent << "graph " << quote(g.name) << "\n";
   for (const SymbolInfo& s : g.symbols())
-    out << "dim " << s.name << " " << s.min << " " << s.max << "\n";
+    out << indent << "dim " << s.name << " " << s.min << " " << s.max << "\n";
   // Ids in the text are places in it, so that it reads back the same.
   for (ValueId v : g.inputs()) {
-    out << "input " << id_text(v) << " " << quote(g.value(v).name) << " " << type_text(g.value(v))
-        << "\n";
+    out << indent << "input " << id_text(v) << " " << quote(g.value(v).name) << " "
+        << type_text(g.value(v)) << "\n";
   }
   for (size_t i = 0; i < g.value_count(); ++i) {
     const Value& v = g.value(static_cast<ValueId>(i));
     if (v.origin != ValueOrigin::kConstant) continue;
-    out << "const " << id_text(static_cast<ValueId>(i)) << " " << quote(v.name)
+    out << indent << "const " << id_text(static_cast<ValueId>(i)) << " " << quote(v.name)
         << (v.parameter ? " param " : " ") << type_text(v);
     if (weights) out << " = " << hex(v.constant);
     out << "\n";
   }
   for (const Node& n : g.nodes()) {
     if (n.removed()) continue;
+    out << indent;
     for (size_t k = 0; k < n.outputs.size(); ++k) {
       const Value& v = g.value(n.outputs[k]);
       out << (k == 0 ? "" : ", ") << id_text(n.outputs[k]) << " " << quote(v.name) << " "
@@ -136,11 +139,24 @@ std::string print(const Graph& g, bool weights) {
       out << (k == 0 ? "" : ", ") << id_text(n.inputs[k]);
     out << ") {" << attrs_text(n) << "} " << quote(n.name) << " module " << quote(n.module)
         << " at " << quote(n.source.file) << ":" << n.source.line << "\n";
+    for (const Graph& region : n.regions) {
+      out << indent << "{\n";
+      print_to(out, region, weights, indent + "  ");
+      out << indent << "}\n";
+    }
   }
   for (const GraphOutput& o : g.outputs())
-    out << "output " << quote(o.name) << " " << id_text(o.value) << "\n";
-  for (const std::string& l : g.labels) out << "label " << quote(l) << "\n";
-  for (const auto& [k, v] : g.metadata) out << "meta " << quote(k) << " " << quote(v) << "\n";
+    out << indent << "output " << quote(o.name) << " " << id_text(o.value) << "\n";
+  for (const std::string& l : g.labels) out << indent << "label " << quote(l) << "\n";
+  for (const auto& [k, v] : g.metadata)
+    out << indent << "meta " << quote(k) << " " << quote(v) << "\n";
+}
+
+}  // namespace
+
+std::string print(const Graph& g, bool weights) {
+  std::ostringstream out;
+  print_to(out, g, weights, "");
   return out.str();
 }
 
@@ -151,17 +167,36 @@ class Parser {
   explicit Parser(const std::string& text) : text_(text) {}
 
   Graph parse() {
-    while (at_ < text_.size()) {
-      line();
-      space();
-      if (at_ < text_.size() && !eat("\n")) fail("text after the end of a line");
-      ++line_;
-    }
+    while (at_ < text_.size()) one_line();
     verify(g_, "as written in the text");
     return std::move(g_);
   }
 
  private:
+  void one_line() {
+    line();
+    space();
+    if (at_ < text_.size() && !eat("\n")) fail("text after the end of a line");
+    ++line_;
+  }
+  // The lines up to "}", of a graph inside this one.
+  Graph region() {
+    if (++depth_ > kMaxDepth) fail("regions nest too deep");
+    if (!eat("\n")) fail("expected the end of the line after {");
+    ++line_;
+    Graph outside = std::move(g_);
+    std::map<int64_t, ValueId> outside_ids = std::move(ids_);
+    g_ = outside.region("");
+    ids_.clear();
+    while (!eat("}")) {
+      if (at_ >= text_.size()) fail("a region does not end");
+      one_line();
+    }
+    std::swap(g_, outside);
+    ids_ = std::move(outside_ids);
+    --depth_;
+    return outside;
+  }
   [[noreturn]] void fail(const std::string& why) const {
     throw Error("graph text, line " + std::to_string(line_) + ": " + why);
   }
@@ -274,6 +309,7 @@ class Parser {
       std::string name = quoted();
       Type t = type();
       ids_[id] = g_.add_input(name, t.dtype, t.shape);
+      g_.value(ids_[id]).ranked = t.ranked;
     } else if (eat("const ")) {
       constant();
     } else if (eat("output ")) {
@@ -339,22 +375,34 @@ class Parser {
     expect("{");
     while (!eat("}")) attribute(*info, &attrs);
     std::string name = quoted();
-    NodeId id = g_.add_node(info->id, attrs, inputs, static_cast<int>(outs.size()), name);
     expect("module");
-    g_.node(id).module = quoted();
+    std::string module = quoted();
     expect("at");
-    g_.node(id).source.file = quoted();
+    std::string file = quoted();
     expect(":");
-    g_.node(id).source.line = static_cast<int>(number());
-    if (g_.node(id).outputs.size() != outs.size()) fail(op + " has another number of outputs");
-    for (size_t k = 0; k < outs.size(); ++k) {
-      ValueId v = g_.node(id).outputs[k];
-      ids_[outs[k].id] = v;
-      g_.value(v).name = outs[k].name;
-      if (!outs[k].type.declared) continue;
-      g_.value(v).declared = g_.value(v).ranked = true;
-      g_.value(v).shape = outs[k].type.shape;
+    auto source_line = static_cast<int>(number());
+    std::vector<Graph> regions;
+    for (int i = 0; i < region_count(info->id); ++i) {
+      if (!eat("\n") || !eat("{")) fail(op + " needs its regions between { and }");
+      ++line_;
+      regions.push_back(region());
     }
+    std::vector<Value> types;
+    for (const Out& o : outs) {
+      Value v;
+      v.name = o.name;
+      v.dtype = o.type.dtype;
+      v.ranked = o.type.ranked;
+      v.declared = o.type.declared;
+      v.shape = o.type.shape;
+      types.push_back(v);
+    }
+    if (info->outputs != 255 && outs.size() != info->outputs)
+      fail(op + " has another number of outputs");
+    NodeId id = g_.add_typed(info->id, attrs, inputs, std::move(regions), std::move(types), name);
+    g_.node(id).module = module;
+    g_.node(id).source = {file, source_line};
+    for (size_t k = 0; k < outs.size(); ++k) ids_[outs[k].id] = g_.node(id).outputs[k];
   }
 
   void attribute(const OpInfo& info, AnyAttrs* attrs) {
@@ -380,7 +428,9 @@ class Parser {
     fail(std::string(info.name) + " has no attribute " + name);
   }
 
+  static constexpr int kMaxDepth = 16;
   const std::string& text_;
+  int depth_ = 0;
   size_t at_ = 0;
   int line_ = 1;
   Graph g_;

@@ -67,6 +67,12 @@ std::vector<std::string> verify_problems(const Graph& g) {
         bad(where + ": reads %" + std::to_string(v) + " before it is made");
       }
     }
+    if (n.regions.size() != static_cast<size_t>(region_count(n.op)))
+      bad(where + ": has " + std::to_string(n.regions.size()) + " regions");
+    for (const Graph& region : n.regions) {
+      for (const std::string& p : verify_problems(region))
+        bad(where + ": region \"" + region.name + "\": " + p);
+    }
     if (info->outputs != 255 && n.outputs.size() != info->outputs) {
       bad(where + ": has " + std::to_string(n.outputs.size()) + " outputs");
     }
@@ -95,7 +101,7 @@ std::vector<std::string> verify_problems(const Graph& g) {
       bad("output \"" + o.name + "\" is never made");
     }
   }
-  if (g.outputs().empty()) bad("the graph has no output");
+  if (g.outputs().empty() && !g.is_region()) bad("the graph has no output");
   if (!problems.empty()) return problems;
 
   // Types: what is stored must be what the rules say now. A shape may be known better than the rule

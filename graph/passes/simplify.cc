@@ -39,7 +39,7 @@ bool share_common(Graph& g) {
   std::map<std::pair<OpId, std::vector<ValueId>>, std::vector<NodeId>> seen;
   for (size_t i = 0; i < g.node_count(); ++i) {
     auto id = static_cast<NodeId>(i);
-    if (g.node(id).removed()) continue;
+    if (g.node(id).removed() || !g.node(id).regions.empty()) continue;
     auto& same = seen[{g.node(id).op, g.node(id).inputs}];
     const AttrType& type = *op_info(g.node(id).op)->attrs;
     bool found = false;
@@ -65,6 +65,7 @@ namespace {
 // Folding must not turn a small file into a large one: Expand of a scalar stays.
 constexpr uint64_t kMaxGrowth = 1 << 16;
 constexpr uint64_t kMaxFolded = uint64_t{1} << 31;
+constexpr uint64_t kMaxFoldedNodes = 1 << 14;  // of a loop over constants
 
 uint64_t bytes_of(Span<const HostTensor> tensors) {
   uint64_t n = 0;
@@ -97,7 +98,7 @@ bool fold_constants(Graph& g) {
   bool changed = false;
   for (size_t i = 0; i < g.node_count(); ++i) {
     auto id = static_cast<NodeId>(i);
-    if (g.node(id).removed() || op_info(g.node(id).op)->role != OpRole::kInfer) continue;
+    if (g.node(id).removed() || op_info(g.node(id).op)->role == OpRole::kTrain) continue;
     if (fold_elements(g, g.node(id))) {
       g.remove_node(id);
       changed = true;
@@ -115,7 +116,8 @@ bool fold_constants(Graph& g) {
     options.max_bytes = std::min(kMaxFolded, bytes_of(in) + kMaxGrowth);
     std::vector<HostTensor> out;
     try {
-      out = run_node(g.node(id).op, g.node(id).attrs.get(), in, g.node(id).outputs.size(), options);
+      options.max_nodes = kMaxFoldedNodes;
+      out = run_any(g.node(id), in, options);
     } catch (const Error&) {
       continue;  // too large, or no kernel: the run will say so if it matters
     }

@@ -15,10 +15,24 @@ const char* numerics_name(Numerics n) {
   return "invalid";
 }
 
+namespace {
+
+// Regions first: what they become the graph around them sees.
+bool run_inside_out(Graph& graph, const Pass& pass) {
+  bool changed = false;
+  for (size_t i = 0; i < graph.node_count(); ++i) {
+    for (Graph& region : graph.node(static_cast<NodeId>(i)).regions)
+      changed = run_inside_out(region, pass) || changed;
+  }
+  return pass.run(graph) || changed;
+}
+
+}  // namespace
+
 PassReport run_passes(Graph& graph, Span<const Pass> passes) {
   PassReport report;
   for (const Pass& pass : passes) {
-    if (!pass.run(graph)) continue;
+    if (!run_inside_out(graph, pass)) continue;
     verify(graph, std::string("after the pass ") + pass.name);
     report.numerics = std::max(report.numerics, pass.numerics);
     report.changed.emplace_back(pass.name);
@@ -27,7 +41,7 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes) {
 }
 
 PassReport optimize(Graph& graph) {
-  constexpr Pass kRound[] = {kDecompose, kFold, kCse, kLayout, kFuse, kDce};
+  constexpr Pass kRound[] = {kDecompose, kFold, kControl, kCse, kLayout, kFuse, kDce};
   constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {

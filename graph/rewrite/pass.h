@@ -33,13 +33,16 @@ struct PassReport {
 // graph.
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
-// decompose, fold, cse, layout, fuse, dce: all exact, to a fixed point.
+// decompose, fold, control, cse, layout, fuse, dce: all exact, to a fixed point.
 PassReport optimize(Graph& graph);
 
 // -- the passes
 bool decompose(Graph& graph);  // ops with a simpler exact form
 // nodes of constants, run by the interpreter on the reference kernels
 bool fold_constants(Graph& graph);
+// constants go into regions, captures that nobody reads go, an If of a known condition is its
+// branch
+bool simplify_control(Graph& graph);
 bool share_common(Graph& graph);   // equal nodes on equal inputs become one
 bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each other
 // Conv | Linear + BatchNorm + Add + activation -> FusedConv | FusedLinear
@@ -48,6 +51,7 @@ bool remove_dead(Graph& graph);  // nodes nobody reads; renumbers
 
 inline constexpr Pass kDecompose = {"decompose", Numerics::kExact, decompose};
 inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};
+inline constexpr Pass kControl = {"control", Numerics::kExact, simplify_control};
 inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};
 inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
 inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};

@@ -1,5 +1,6 @@
-// Binding, first half: shapes. Walks the body once, runs the shape rules, and evaluates right away
-// what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()).
+// Binding, first half: shapes. Walks the nodes of a stage, runs the shape rules, and evaluates
+// right away what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()). A stage
+// ends at a node whose sizes only values decide.
 #include <cinttypes>
 
 #include "runtime/exec/session_impl.h"
@@ -14,20 +15,67 @@ const char* op_name(const NodeDef& node) { return node.info->name; }
 
 }  // namespace
 
-void Session::Impl::unbind() {
-  for (BoundPartition& p : partitions) {
+// What lives as long as the session, by value of the entry.
+Status Session::Impl::prepare() {
+  if (!values.empty() || entry.values.empty()) return {};
+  WICK_ASSIGN(symbols, frame.array<int64_t>(program.symbols().size()));
+  WICK_ASSIGN(last_use, frame.array<uint32_t>(entry.values.size()));
+  WICK_ASSIGN(views, frame.array<TensorView>(entry.values.size()));
+  WICK_ASSIGN(auto made, frame.array<PlanValue>(entry.values.size()));
+  for (const RegionDef& region : entry.regions) {
+    for (uint32_t n = 0; n < region.nodes.size(); ++n) {
+      for (uint32_t v : region.nodes[n].inputs) {
+        if (v != kNoIndex) last_use[v] = n;
+      }
+    }
+    for (uint32_t v : region.outputs) last_use[v] = kNoIndex;
+  }
+  for (uint32_t i = 0; i < made.size(); ++i) {
+    if (entry.values[i].constant == kNoIndex) continue;
+    const ConstantDef& c = program.constants()[entry.values[i].constant];
+    made[i] = {entry.values[i].name, c.view.dtype, c.view.shape,
+               c.view.data,          c.packed,     entry.values[i].constant};
+    views[i] = c.view;
+  }
+  while (regions.size() < entry.regions.size()) WICK_TRY(regions.push_back(RegionState(allocator)));
+  values = made;
+  return {};
+}
+
+void Session::Impl::set_value(uint32_t id, void* data, const Shape& shape) {
+  const ValueDef& def = entry.values[id];
+  values[id] = PlanValue();
+  values[id].name = def.name;
+  values[id].dtype = def.dtype;
+  values[id].shape = shape;
+  views[id] = TensorView(data, def.dtype, shape);
+}
+
+void Session::Impl::unbind(uint32_t region, Stage& stage) {
+  for (BoundPartition& p : stage.partitions) {
     if (p.compiled != nullptr) p.compiled->free();
   }
-  shapes = {};
-  symbols = {};
-  values = {};
-  steps = {};
-  partitions = {};
-  views = {};
-  input_uses = {};
-  planned_bytes = 0;
-  bound = deferred = false;
-  bind_arena.clear();
+  if (stage.bound) {  // what it computed lies in its arena
+    for (const NodeDef& node :
+         entry.regions[region].nodes.subspan(stage.first, stage.end - stage.first)) {
+      for (uint32_t v : node.outputs) values[v].data = nullptr;
+    }
+  }
+  stage.crossing = {};
+  stage.steps = {};
+  stage.partitions = {};
+  stage.input_uses = {};
+  stage.planned_bytes = 0;
+  stage.bound = false;
+  stage.arena.clear();
+}
+
+void Session::Impl::unbind() {
+  if (!regions.empty()) {
+    for (Stage* stage : regions[0].stages) unbind(0, *stage);
+  }
+  shapes.clear();
+  bound = sized = false;
 }
 
 Status Session::Impl::check_inputs(Span<const Shape> given_shapes) {
@@ -71,43 +119,16 @@ Status Session::Impl::check_inputs(Span<const Shape> given_shapes) {
   return {};
 }
 
-// The integers of a known small int value, as the rules read them.
-Status Session::Impl::read_elements(uint32_t value, ValueInfo<int64_t>* info) {
-  const PlanValue& v = values[value];
-  if (v.data == nullptr || !is_int(v.dtype) || v.shape.rank() > 1 || numel(v.shape) > kMaxElements)
-    return {};
-  auto n = static_cast<size_t>(numel(v.shape));
-  info->element_count = static_cast<int64_t>(n);
-  if (v.dtype == DType::kI64) {
-    info->elements = static_cast<const int64_t*>(v.data);
-    return {};
-  }
-  WICK_ASSIGN(auto out, bind_arena.array<int64_t>(n));
-  for (size_t i = 0; i < n; ++i) {
-    switch (v.dtype) {
-      case DType::kI32: out[i] = static_cast<const int32_t*>(v.data)[i]; break;
-      case DType::kI16: out[i] = static_cast<const int16_t*>(v.data)[i]; break;
-      case DType::kI8: out[i] = static_cast<const int8_t*>(v.data)[i]; break;
-      case DType::kU8: out[i] = static_cast<const uint8_t*>(v.data)[i]; break;
-      case DType::kU16: out[i] = static_cast<const uint16_t*>(v.data)[i]; break;
-      case DType::kU32: out[i] = static_cast<const uint32_t*>(v.data)[i]; break;
-      default: out[i] = static_cast<int64_t>(static_cast<const uint64_t*>(v.data)[i]); break;
-    }
-  }
-  info->elements = out.data();
-  return {};
-}
-
 // A rule knew the integers of its output (Shape): they become its data.
-Status Session::Impl::write_elements(uint32_t value, const ValueInfo<int64_t>& info) {
+Status Session::Impl::write_elements(Stage& stage, uint32_t value, const ValueInfo<int64_t>& info) {
   PlanValue& v = values[value];
-  WICK_ASSIGN(auto data, bind_arena.array<int64_t>(static_cast<size_t>(info.element_count) + 1));
+  WICK_ASSIGN(auto data, stage.arena.array<int64_t>(static_cast<size_t>(info.element_count) + 1));
   for (int64_t i = 0; i < info.element_count; ++i) data[static_cast<size_t>(i)] = info.elements[i];
   v.data = data.data();
   return {};
 }
 
-Status Session::Impl::check_declared(uint32_t value) {
+Status Session::Impl::check_declared(uint32_t value) const {
   const ValueDef& def = entry.values[value];
   const PlanValue& v = values[value];
   bool fits = def.dtype == v.dtype &&
@@ -127,9 +148,9 @@ Status Session::Impl::check_declared(uint32_t value) {
                def.name, dtype_name(v.dtype), to_text(v.shape).text);
 }
 
-Status Session::Impl::evaluate(const NodeDef& node) {
-  WICK_ASSIGN(auto in, bind_arena.array<TensorView>(node.inputs.size()));
-  WICK_ASSIGN(auto out, bind_arena.array<TensorView>(node.outputs.size()));
+Status Session::Impl::evaluate(Stage& stage, const NodeDef& node) {
+  WICK_ASSIGN(auto in, temp.array<TensorView>(node.inputs.size()));
+  WICK_ASSIGN(auto out, temp.array<TensorView>(node.outputs.size()));
   for (size_t i = 0; i < in.size(); ++i) {
     if (node.inputs[i] == kNoIndex) continue;
     const PlanValue& v = values[node.inputs[i]];
@@ -138,7 +159,7 @@ Status Session::Impl::evaluate(const NodeDef& node) {
   for (size_t i = 0; i < out.size(); ++i) {
     PlanValue& v = values[node.outputs[i]];
     out[i] = TensorView(nullptr, v.dtype, v.shape);
-    WICK_ASSIGN(out[i].data, bind_arena.allocate(out[i].nbytes() + 1, kAlignment));
+    WICK_ASSIGN(out[i].data, stage.arena.allocate(out[i].nbytes() + 1, kAlignment));
   }
   KernelQuery query{node.op, node.attrs, in, out, 1, node.custom};
   const KernelRow* row = find_kernel(sets, query);
@@ -150,7 +171,7 @@ Status Session::Impl::evaluate(const NodeDef& node) {
   if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
   KernelCtx ctx;
   ctx.plan = &plan;
-  WICK_ASSIGN(ctx.scratch, bind_arena.allocate(plan.scratch_bytes, kAlignment));
+  WICK_ASSIGN(ctx.scratch, temp.allocate(plan.scratch_bytes, kAlignment));
   WICK_TRY(row->run(ctx, in, out, node.attrs));
   for (size_t i = 0; i < out.size(); ++i) {
     values[node.outputs[i]].data = out[i].data;
@@ -159,182 +180,130 @@ Status Session::Impl::evaluate(const NodeDef& node) {
   return {};
 }
 
-// True when an input's values, not needed before, are needed now.
-bool Session::Impl::mark_needed(const NodeDef& node) {
-  auto nodes = entry.body().nodes;
-  Array<uint8_t> wanted(bind_allocator);
-  if (!wanted.resize(entry.values.size()).ok()) return false;
-  bool whole = is_data_dependent(node.op);
-  for (size_t i = whole ? 0 : 1; i < node.inputs.size(); ++i) {
-    uint32_t id = node.inputs[i];
-    if (id == kNoIndex || values[id].data != nullptr) continue;
-    if (whole || is_int(values[id].dtype)) wanted[id] = 1;
-  }
-  for (size_t n = static_cast<size_t>(&node - nodes.data()); n-- > 0;) {
-    bool reaches = false;
-    for (uint32_t id : nodes[n].outputs) reaches = reaches || wanted[id] != 0;
-    if (!reaches) continue;
-    for (uint32_t id : nodes[n].inputs) {
-      if (id != kNoIndex && values[id].data == nullptr) wanted[id] = 1;
-    }
-  }
-  bool added = false;
-  auto ports = entry.body().inputs;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (wanted[ports[i]] == 0 || needs_value[i] != 0) continue;
-    needs_value[i] = 1;
-    added = true;
-  }
-  return added;
-}
-
-Status Session::Impl::infer_node(const NodeDef& node, bool* live) {
-  WICK_ASSIGN(auto in, bind_arena.array<ValueInfo<int64_t>>(node.inputs.size()));
-  WICK_ASSIGN(auto out, bind_arena.array<ValueInfo<int64_t>>(node.outputs.size()));
+Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) {
+  if (region_count(node.op) > 0) return Status(Code::kNotFound, kNeedsValue);
+  WICK_ASSIGN(auto in, temp.array<ValueInfo<int64_t>>(node.inputs.size()));
+  WICK_ASSIGN(auto out, temp.array<ValueInfo<int64_t>>(node.outputs.size()));
   bool known = true;
   size_t bytes = 0;
   for (size_t i = 0; i < in.size(); ++i) {
     uint32_t id = node.inputs[i];
     if (id == kNoIndex) continue;
     const PlanValue& v = values[id];
+    TensorView view(const_cast<void*>(v.data), v.dtype, v.shape);
     in[i].dtype = v.dtype;
     in[i].shape = v.shape;
-    WICK_TRY(read_elements(id, &in[i]));
+    WICK_TRY(read_elements(view, temp, &in[i]));
     known = known && v.data != nullptr;
-    bytes += TensorView(nullptr, v.dtype, v.shape).nbytes();
+    bytes += view.nbytes();
   }
   RuleCtx<int64_t> ctx{node.op, node.attrs, in, out, node.custom};
   WICK_TRY(infer_shapes(ctx));
+  for (const ValueInfo<int64_t>& v : out) bytes += TensorView(nullptr, v.dtype, v.shape).nbytes();
+  // What is small and known is known for good; other sizes that depend on data wait for it.
+  if (is_data_dependent(node.op) && !(known && bytes <= kMaxEvaluated))
+    return Status(Code::kNotFound, kNeedsValue);
   bool all_elements = true;
   for (size_t i = 0; i < out.size(); ++i) {
     PlanValue& v = values[node.outputs[i]];
+    v = PlanValue();
     v.name = entry.values[node.outputs[i]].name;
     v.dtype = out[i].dtype;
     v.shape = out[i].shape;
-    WICK_TRY(check_declared(node.outputs[i]));
-    bytes += TensorView(nullptr, v.dtype, v.shape).nbytes();
+    if (!is_data_dependent(node.op)) WICK_TRY(check_declared(node.outputs[i]));
+    if (v.dtype != entry.values[node.outputs[i]].dtype)
+      return error(Code::kInvalidProgram, "output %zu is declared as another dtype", i);
     bool has = out[i].elements != nullptr && v.dtype == DType::kI64 &&
                out[i].element_count == numel(v.shape);
     all_elements = all_elements && has;
-    if (has) WICK_TRY(write_elements(node.outputs[i], out[i]));
+    if (has) WICK_TRY(write_elements(stage, node.outputs[i], out[i]));
   }
-  // Sizes that depend on data are found at bind, again whenever that data changes.
-  if (is_data_dependent(node.op) && !(known && bytes <= kMaxEvaluated))
-    return Status(Code::kNotFound, kNeedsValue);
   *live = !all_elements;
   if (!all_elements && known && bytes <= kMaxEvaluated) {
     *live = false;
-    return evaluate(node);
+    return evaluate(stage, node);
   }
   return {};
 }
 
-Status Session::Impl::infer(Span<const TensorView> inputs, bool* again) {
-  const RegionDef& body = entry.body();
-  *again = false;
-  WICK_ASSIGN(values, bind_arena.array<PlanValue>(entry.values.size()));
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (entry.values[i].constant == kNoIndex) continue;
-    const ConstantDef& c = program.constants()[entry.values[i].constant];
-    values[i] = {entry.values[i].name, c.view.dtype, c.view.shape,
-                 c.view.data,          c.packed,     entry.values[i].constant};
-  }
-  for (size_t i = 0; i < body.inputs.size(); ++i) {
-    PlanValue& v = values[body.inputs[i]];
-    v.name = entry.values[body.inputs[i]].name;
-    v.dtype = entry.values[body.inputs[i]].dtype;
-    v.shape = shapes[i];
-    if (needs_value[i] == 0 || inputs.empty()) continue;
-    // a copy: the caller's buffer is gone after the run
-    size_t n = inputs[i].nbytes();
-    WICK_ASSIGN(void* copy, bind_arena.allocate(n + 1, kAlignment));
-    if (n != 0) memcpy(copy, inputs[i].data, n);
-    v.data = copy;
-  }
-  WICK_ASSIGN(steps, bind_arena.array<PlanStep>(body.nodes.size()));
+Status Session::Impl::infer(uint32_t region, Stage& stage) {
+  const RegionDef& def = entry.regions[region];
+  WICK_ASSIGN(auto seen, temp.array<uint8_t>(entry.values.size()));
+  Array<Crossing> crossing(stage.allocator);
+  WICK_ASSIGN(stage.steps, stage.arena.array<PlanStep>(def.nodes.size() - stage.first));
   size_t count = 0;
-  for (const NodeDef& node : body.nodes) {
-    bool live = true;
-    Status s = infer_node(node, &live);
-    if (s.code() == Code::kNotFound && strcmp(s.message(), kNeedsValue) == 0) {
-      if (mark_needed(node)) {
-        *again = true;
-        return {};
-      }
-      if (inputs.empty()) {
-        bool waits = false;
-        for (uint8_t flag : needs_value) waits = waits || flag != 0;
-        if (waits) {
-          deferred = true;
-          return {};
-        }
-      }
-      s = error(Code::kUnsupported,
-                "%s, and that value is too large or not computed from the inputs", s.message());
+  for (stage.end = stage.first; stage.end < def.nodes.size(); ++stage.end) {
+    const NodeDef& node = def.nodes[stage.end];
+    for (uint32_t v : node.inputs) {
+      if (v == kNoIndex || seen[v] != 0 || values[v].data != nullptr) continue;
+      seen[v] = 1;
+      WICK_TRY(crossing.push_back({v, values[v].shape}));
     }
+    bool live = true;
+    Status s = infer_node(stage, node, &live);
+    if (s.code() == Code::kNotFound && strcmp(s.message(), kNeedsValue) == 0) break;
     WICK_TRY(annotate(s, "node %.60s (%s): ", node.name, op_name(node)));
-    if (live) steps[count++] = {&node, node.inputs, node.outputs, false, false};
+    for (uint32_t v : node.outputs) seen[v] = 1;
+    if (live) stage.steps[count++] = {&node, node.inputs, node.outputs, false, false};
   }
-  steps = steps.subspan(0, count);
+  stage.steps = stage.steps.subspan(0, count);
+  stage.crossing = {crossing.data(),
+                    crossing.size()};  // its memory stays until the arena is cleared
   return {};
 }
 
-Status Session::Impl::keep_given(Span<const TensorView> inputs) {
-  given.clear();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (needs_value[i] == 0) continue;
-    size_t at = given.size(), n = inputs[i].nbytes();
-    WICK_TRY(given.resize(at + n));
-    if (n != 0) memcpy(given.data() + at, inputs[i].data, n);
+// Plans a stage from node `first` on, for the shapes its values have now. Those behind it were
+// planned for what it gave before.
+Status Session::Impl::plan(uint32_t region, size_t index, uint32_t first) {
+  Array<Stage*>& stages = regions[region].stages;
+  if (index == stages.size()) {
+    void* p = allocator.allocate(sizeof(Stage), alignof(Stage));
+    if (p == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a stage");
+    auto* made = new (p) Stage(allocator, max_ram);
+    Status s = stages.push_back(made);
+    if (!s.ok()) {
+      made->~Stage();
+      allocator.deallocate(p, sizeof(Stage), alignof(Stage));
+      return s;
+    }
   }
-  return {};
+  for (size_t k = index; k < stages.size(); ++k) unbind(region, *stages[k]);
+  Stage& stage = *stages[index];
+  stage.first = stage.end = first;
+  stage.first_step = 0;
+  for (size_t k = 0; k < index; ++k) stage.first_step += stages[k]->steps.size() + 1;
+  temp.clear();
+  auto attempt = [&]() -> Status {
+    WICK_TRY(infer(region, stage));
+    WICK_TRY(choose_backends(stage));
+    WICK_TRY(place(stage, entry.regions[region]));
+    return compile(stage);
+  };
+  Status s = attempt();
+  stage.bound = true;  // so that unbind() forgets what was computed
+  if (!s.ok()) unbind(region, stage);
+  return s;
 }
 
-bool Session::Impl::given_changed(Span<const TensorView> inputs) const {
-  size_t at = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (needs_value[i] == 0) continue;
-    size_t n = inputs[i].nbytes();
-    if (n != 0 && memcmp(given.data() + at, inputs[i].data, n) != 0) return true;
-    at += n;
-  }
-  return false;
-}
-
-Status Session::Impl::bind(Span<const Shape> given_shapes, Span<const TensorView> inputs) {
+Status Session::Impl::bind(Span<const Shape> given_shapes) {
   FloatModeScope mode;  // ops are evaluated here too, in whatever mode the caller is in
-  // given_shapes may lie in the arena that unbind() clears
-  Shape local[16];
-  Array<Shape> many(allocator);
-  Span<Shape> kept{local, 16};
-  if (given_shapes.size() > kept.size()) {
-    WICK_TRY(many.resize(given_shapes.size()));
-    kept = many;
-  }
-  for (size_t i = 0; i < given_shapes.size(); ++i) kept[i] = given_shapes[i];
-  kept = kept.subspan(0, given_shapes.size());
-
-  auto attempt = [&](bool* again) -> Status {
-    unbind();
-    WICK_ASSIGN(symbols, bind_arena.array<int64_t>(program.symbols().size()));
+  auto attempt = [&]() -> Status {
+    WICK_TRY(prepare());
     for (int64_t& extent : symbols) extent = -1;
-    WICK_TRY(check_inputs(kept));
-    WICK_ASSIGN(shapes, bind_arena.array<Shape>(kept.size()));
-    for (size_t i = 0; i < kept.size(); ++i) shapes[i] = kept[i];
-    WICK_TRY(infer(inputs, again));
-    if (*again || deferred) return {};
-    WICK_TRY(choose_backends());
-    WICK_TRY(place());
-    WICK_TRY(compile());
-    WICK_TRY(keep_given(inputs));
+    WICK_TRY(check_inputs(given_shapes));
+    unbind();
+    auto ports = entry.body().inputs;
+    WICK_TRY(shapes.reserve(ports.size()));
+    for (size_t i = 0; i < ports.size(); ++i) {
+      WICK_TRY(shapes.push_back(given_shapes[i]));
+      set_value(ports[i], nullptr, given_shapes[i]);
+    }
+    WICK_TRY(plan(0, 0, 0));
     bound = true;
+    sized = whole();
     return {};
   };
-  bool again = false;
-  Status s;
-  do {  // ends: each turn marks an input more
-    s = attempt(&again);
-  } while (s.ok() && again);
+  Status s = attempt();
   if (!s.ok()) unbind();
   return s;
 }

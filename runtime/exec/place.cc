@@ -4,7 +4,6 @@
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
-namespace {
 
 bool is_alias_op(OpId op) {
   switch (op) {
@@ -16,6 +15,8 @@ bool is_alias_op(OpId op) {
     default: return false;
   }
 }
+
+namespace {
 
 // Where a value's bytes are.
 enum class Home : uint8_t { kNowhere, kInput, kBuffer };
@@ -44,15 +45,17 @@ Status Session::Impl::query_of(const PlanStep& step, Span<TensorView> in,
 
 // Marks aliases and in-place candidates, cuts the steps into partitions; reports every step nobody
 // can run at once.
-Status Session::Impl::choose_backends() {
-  WICK_ASSIGN(partitions, bind_arena.array<BoundPartition>(steps.size()));
+Status Session::Impl::choose_backends(Stage& stage) {
+  auto& partitions = stage.partitions;
+  auto steps = stage.steps;
+  WICK_ASSIGN(partitions, stage.arena.array<BoundPartition>(steps.size()));
   size_t cuts = 0, missing = 0, at = 0;
   char list[400];
   list[0] = '\0';
   for (size_t s = 0; s < steps.size(); ++s) {
     PlanStep& step = steps[s];
-    WICK_ASSIGN(auto in, bind_arena.array<TensorView>(step.in.size()));
-    WICK_ASSIGN(auto out, bind_arena.array<TensorView>(step.out.size()));
+    WICK_ASSIGN(auto in, temp.array<TensorView>(step.in.size()));
+    WICK_ASSIGN(auto out, temp.array<TensorView>(step.out.size()));
     WICK_TRY(query_of(step, in, out));
     KernelQuery query{step.node->op, step.node->attrs, in, out, threads, step.node->custom};
     Backend* who = &cpu;
@@ -86,19 +89,13 @@ Status Session::Impl::choose_backends() {
 
 // Live ranges are counted in steps. A device partition reads and writes host memory at any time of
 // its run, so there a range covers the whole partition.
-Status Session::Impl::place() {
+Status Session::Impl::place(Stage& stage, const RegionDef& region) {
   size_t n = values.size();
-  WICK_ASSIGN(auto parent, bind_arena.array<uint32_t>(n));
-  WICK_ASSIGN(auto home, bind_arena.array<Home>(n));
-  WICK_ASSIGN(auto ranges, bind_arena.array<BufferRequest>(n));
-  WICK_ASSIGN(auto input_of, bind_arena.array<uint32_t>(n));
+  auto steps = stage.steps;
+  WICK_ASSIGN(auto parent, temp.array<uint32_t>(n));
+  WICK_ASSIGN(auto home, temp.array<Home>(n));
+  WICK_ASSIGN(auto ranges, temp.array<BufferRequest>(n));
   for (uint32_t v = 0; v < n; ++v) parent[v] = v;
-  auto ports = entry.body().inputs;
-  for (uint32_t i = 0; i < ports.size(); ++i) {
-    if (values[ports[i]].data != nullptr) continue;
-    home[ports[i]] = Home::kInput;
-    input_of[ports[i]] = i;
-  }
 
   // who needs a value on the host, until when
   auto use = [&](uint32_t v, int32_t when) {
@@ -106,9 +103,9 @@ Status Session::Impl::place() {
     if (ranges[r].last < when) ranges[r].last = when;
   };
   auto end = static_cast<int32_t>(steps.size());
-  WICK_ASSIGN(auto maker, bind_arena.array<uint32_t>(n));  // partition + 1
-  for (uint32_t p = 0; p < partitions.size(); ++p) {
-    const BoundPartition& part = partitions[p];
+  WICK_ASSIGN(auto maker, temp.array<uint32_t>(n));  // partition + 1
+  for (uint32_t p = 0; p < stage.partitions.size(); ++p) {
+    const BoundPartition& part = stage.partitions[p];
     bool host = part.backend->in_host_memory();
     for (uint32_t s = part.first; s < part.first + part.count; ++s) {
       PlanStep& step = steps[s];
@@ -117,8 +114,11 @@ Status Session::Impl::place() {
       for (uint32_t v : step.in) {
         if (v == kNoIndex || values[v].data != nullptr) continue;
         use(v, last);
-        // made by a device and read elsewhere: it needs a place on the host
-        if (home[v] == Home::kNowhere && maker[v] != p + 1) home[v] = Home::kBuffer;
+        if (maker[v] == 0) {
+          home[v] = Home::kInput;
+        } else if (home[v] == Home::kNowhere && maker[v] != p + 1) {
+          home[v] = Home::kBuffer;  // made by a device and read elsewhere: it needs a place here
+        }
       }
       for (uint32_t v : step.out) {
         maker[v] = p + 1;
@@ -131,11 +131,13 @@ Status Session::Impl::place() {
       }
     }
   }
-  for (uint32_t v : entry.body().outputs) {
-    if (values[v].data != nullptr) continue;
-    use(v, end);
-    uint32_t r = root_of(parent, v);
-    if (home[r] == Home::kNowhere) home[r] = Home::kBuffer;
+  for (const PlanStep& step : steps) {  // what is read behind this stage
+    for (uint32_t v : step.out) {
+      if (last_use[v] < stage.end) continue;
+      use(v, end);
+      uint32_t r = root_of(parent, v);
+      if (home[r] == Home::kNowhere) home[r] = Home::kBuffer;
+    }
   }
   // In place: output 0 takes the buffer over when this step is its last reader, and reads it once.
   for (uint32_t s = 0; s < steps.size(); ++s) {
@@ -160,50 +162,68 @@ Status Session::Impl::place() {
     ranges[v].bytes = TensorView(nullptr, values[v].dtype, values[v].shape).nbytes();
     if (ranges[v].bytes == 0) ranges[v].bytes = 1;  // an empty tensor still has an address
   }
-  WICK_ASSIGN(auto offsets, bind_arena.array<size_t>(n));
-  WICK_TRY(plan_memory(ranges, offsets, &planned_bytes, bind_allocator));
+  WICK_ASSIGN(auto offsets, temp.array<size_t>(n));
+  WICK_TRY(plan_memory(ranges, offsets, &stage.planned_bytes, temp_allocator));
 #ifndef NDEBUG
-  WICK_TRY(verify_memory(ranges, offsets, planned_bytes));
+  WICK_TRY(verify_memory(ranges, offsets, stage.planned_bytes));
 #endif
-  WICK_TRY(reserve_memory(planned_bytes));
+  WICK_TRY(grow(stage.memory, stage.planned_bytes));
 
-  WICK_ASSIGN(views, bind_arena.array<TensorView>(n));
-  WICK_ASSIGN(input_uses, bind_arena.array<InputUse>(n));
-  size_t uses = 0;
-  for (uint32_t v = 0; v < n; ++v) {
-    const PlanValue& value = values[v];
-    if (value.dtype == DType::kNone) continue;
-    views[v] = TensorView(const_cast<void*>(value.data), value.dtype, value.shape);
-    if (value.data != nullptr) continue;
-    uint32_t r = root_of(parent, v);
-    if (home[r] == Home::kInput) input_uses[uses++] = {v, input_of[r]};
-    if (home[r] == Home::kBuffer) views[v].data = static_cast<char*>(memory) + offsets[r];
+  Array<InputUse> uses(stage.allocator);
+  for (const NodeDef& node : region.nodes.subspan(stage.first, stage.end - stage.first)) {
+    for (uint32_t v : node.outputs) {
+      const PlanValue& value = values[v];
+      views[v] = TensorView(const_cast<void*>(value.data), value.dtype, value.shape);
+      if (value.data != nullptr) continue;
+      uint32_t r = root_of(parent, v);
+      if (home[r] == Home::kInput) WICK_TRY(uses.push_back({v, r}));
+      if (home[r] == Home::kBuffer)
+        views[v].data = static_cast<char*>(stage.memory.data) + offsets[r];
+    }
   }
-  input_uses = input_uses.subspan(0, uses);
+  stage.input_uses = {uses.data(), uses.size()};  // its memory stays until the arena is cleared
   return {};
 }
 
-// Moves nothing: called before any view points into the memory, or with room to spare.
-Status Session::Impl::reserve_memory(size_t bytes) {
-  size_t held = bind_arena.used() + cache.bytes();
-  if (bytes > max_ram || held > max_ram - bytes) {
+size_t Session::Impl::held() const {
+  size_t bytes = reserved + frame.used() + temp.used() + cache.bytes();
+  for (const RegionState& region : regions) {
+    for (const Stage* stage : region.stages) bytes += stage->arena.used() + stage->run_arena.used();
+  }
+  return bytes;
+}
+
+// What it held before moves along as far as `keep` says.
+Status Session::Impl::grow(Buffer& buffer, size_t bytes, size_t keep) {
+  size_t others = held() - buffer.bytes;
+  if (bytes > max_ram || others > max_ram - bytes) {
     return error(Code::kBudgetExceeded, "max_ram: the session needs %zu bytes, %zu are allowed",
-                 bytes + held, max_ram);
+                 bytes + others, max_ram);
   }
-  if (bytes <= memory_bytes) return {};
-  allocator.deallocate(memory, memory_bytes, kAlignment);
-  memory_bytes = 0;
-  memory = allocator.allocate(bytes, kAlignment);
-  if (memory == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
-  memory_bytes = bytes;
+  if (bytes <= buffer.bytes) return {};
+  if (keep == 0) release(buffer);
+  void* made = allocator.allocate(bytes, kAlignment);
+  if (made == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
+  if (keep != 0) memcpy(made, buffer.data, keep);
+  release(buffer);
+  buffer = {made, bytes};
+  reserved += bytes;
   return {};
 }
 
-Status Session::Impl::compile() {
+void Session::Impl::release(Buffer& buffer) {
+  allocator.deallocate(buffer.data, buffer.bytes, kAlignment);
+  reserved -= buffer.bytes;
+  buffer = {};
+}
+
+Status Session::Impl::compile(Stage& stage) {
+  auto& partitions = stage.partitions;
+  auto steps = stage.steps;
   size_t n = values.size();
-  WICK_ASSIGN(auto read_outside, bind_arena.array<uint8_t>(n));
+  WICK_ASSIGN(auto read_outside, temp.array<uint8_t>(n));
   // partition + 1; 0: an input or a constant
-  WICK_ASSIGN(auto maker, bind_arena.array<uint32_t>(n));
+  WICK_ASSIGN(auto maker, temp.array<uint32_t>(n));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     for (const PlanStep& step : steps.subspan(partitions[p].first, partitions[p].count)) {
       for (uint32_t v : step.in) {
@@ -212,20 +232,24 @@ Status Session::Impl::compile() {
       for (uint32_t v : step.out) maker[v] = p + 1;
     }
   }
-  for (uint32_t v : entry.body().outputs) read_outside[v] = 1;
+  for (const PlanStep& step : steps) {
+    for (uint32_t v : step.out) {
+      if (last_use[v] >= stage.end) read_outside[v] = 1;
+    }
+  }
 
   size_t scratch = 0;
   // partition + 1 that has it among its inputs
-  WICK_ASSIGN(auto listed, bind_arena.array<uint32_t>(n));
+  WICK_ASSIGN(auto listed, temp.array<uint32_t>(n));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     BoundPartition& part = partitions[p];
     PartitionSpec spec;
     spec.values = values;
     spec.steps = steps.subspan(part.first, part.count);
-    spec.first_step = part.first;
+    spec.first_step = stage.first_step + part.first;
     spec.threads = threads;
     spec.cache = &cache;
-    Array<uint32_t> in(bind_allocator), out(bind_allocator);
+    Array<uint32_t> in(stage.allocator), out(stage.allocator);
     for (const PlanStep& step : spec.steps) {
       for (uint32_t v : step.in) {
         if (v == kNoIndex || values[v].data != nullptr || maker[v] == p + 1 || listed[v] == p + 1)
@@ -239,18 +263,20 @@ Status Session::Impl::compile() {
     }
     spec.inputs = {in.data(), in.size()};  // their memory stays until the arena is cleared
     spec.outputs = {out.data(), out.size()};
-    WICK_ASSIGN(auto compiled, part.backend->compile(spec, bind_allocator));
+    WICK_ASSIGN(auto compiled, part.backend->compile(spec, stage.allocator));
     part.compiled = compiled.release();
     if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();
   }
   // Scratch lies behind the buffers; the memory may move, so the views are moved with it.
-  scratch_offset = align_up(planned_bytes, kAlignment);
-  auto* before = static_cast<char*>(memory);
-  WICK_TRY(reserve_memory(scratch_offset + scratch));
-  auto* after = static_cast<char*>(memory);
-  for (uint32_t v = 0; v < n && before != after; ++v) {
-    auto* p = static_cast<char*>(views[v].data);
-    if (p != nullptr && values[v].data == nullptr) views[v].data = after + (p - before);
+  stage.scratch_offset = align_up(stage.planned_bytes, kAlignment);
+  auto* before = static_cast<char*>(stage.memory.data);
+  WICK_TRY(grow(stage.memory, stage.scratch_offset + scratch));
+  auto* after = static_cast<char*>(stage.memory.data);
+  for (const PlanStep& step : steps) {
+    for (uint32_t v : step.out) {
+      auto* p = static_cast<char*>(views[v].data);
+      if (p != nullptr && before != after) views[v].data = after + (p - before);
+    }
   }
   return {};
 }

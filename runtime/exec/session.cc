@@ -26,7 +26,9 @@ Status check_custom_given(const Program& program, const EntryDef& entry) {
     if (def.op != nullptr) continue;
     auto id = static_cast<OpId>(kFirstCustomOp + (&def - program.custom_ops().data()));
     size_t nodes = 0;
-    for (const NodeDef& node : entry.body().nodes) nodes += node.op == id ? 1 : 0;
+    for (const RegionDef& region : entry.regions) {
+      for (const NodeDef& node : region.nodes) nodes += node.op == id ? 1 : 0;
+    }
     if (nodes == 0) continue;
     if (first == nullptr) first = &def;
     ++missing;
@@ -119,7 +121,6 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   impl->cpu = CpuBackend(impl->sets);
   impl->threads = options.threads == 0 ? usable_cpus() : options.threads;
   WICK_ASSIGN(impl->pool, ThreadPool::create(allocator, impl->threads));
-  WICK_TRY(impl->needs_value.resize(entry->body().inputs.size()));
 
   // Bound right away where every size is known.
   Array<Shape> shapes(allocator);
@@ -148,17 +149,28 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     }
     WICK_TRY(shapes.push_back(shape));
   }
-  if (known) WICK_TRY(impl->bind(shapes, {}));
+  if (known) WICK_TRY(impl->bind(shapes));
   return owned;
+}
+
+Session::Impl::~Impl() {
+  for (uint32_t r = 0; r < regions.size(); ++r) {
+    for (Stage* stage : regions[r].stages) {
+      unbind(r, *stage);
+      release(stage->memory);
+      release(stage->scratch);
+      for (Buffer& buffer : stage->buffers) release(buffer);
+      stage->~Stage();
+      allocator.deallocate(stage, sizeof(Stage), alignof(Stage));
+    }
+  }
 }
 
 void Session::destroy(Session* session) {
   if (session == nullptr) return;
   Impl* impl = session->impl_;
   Allocator& allocator = impl->allocator;
-  impl->unbind();
   ThreadPool::destroy(impl->pool);
-  allocator.deallocate(impl->memory, impl->memory_bytes, kAlignment);
   impl->~Impl();
   session->~Session();
   allocator.deallocate(session, sizeof(Session) + sizeof(Impl), alignof(Impl));
@@ -178,24 +190,43 @@ int Session::find_input(const char* name) const {
 int Session::find_output(const char* name) const {
   return find_port(impl_->entry, impl_->entry.body().outputs, name);
 }
-size_t Session::step_count() const { return impl_->steps.size(); }
-size_t Session::arena_bytes() const { return impl_->planned_bytes; }
+size_t Session::step_count() const {
+  size_t steps = 0;
+  if (impl_->regions.empty()) return 0;
+  for (const Stage* stage : impl_->regions[0].stages) {
+    if (stage->bound)
+      steps += stage->steps.size() + (stage->end < impl_->entry.body().nodes.size() ? 1 : 0);
+  }
+  return steps;
+}
+size_t Session::arena_bytes() const {
+  size_t bytes = 0;
+  if (impl_->regions.empty()) return 0;
+  for (const Stage* stage : impl_->regions[0].stages) bytes += stage->planned_bytes;
+  return bytes;
+}
 int Session::threads() const { return impl_->threads; }
 
 size_t Session::packed_bytes() const {
   size_t total = impl_->cache.bytes();
-  for (const BoundPartition& p : impl_->partitions) {
-    if (p.compiled != nullptr) total += p.compiled->held_bytes();
+  for (const RegionState& region : impl_->regions) {
+    for (const Stage* stage : region.stages) {
+      for (const BoundPartition& p : stage->partitions) {
+        if (p.compiled != nullptr) total += p.compiled->held_bytes();
+      }
+    }
   }
   return total;
 }
 
-Status Session::bind(Span<const Shape> shapes) { return impl_->bind(shapes, {}); }
+Status Session::bind(Span<const Shape> shapes) { return impl_->bind(shapes); }
 
 Result<Shape> Session::output_shape(size_t i) const {
   if (i >= output_count()) return error(Code::kInvalidArgument, "there is no output %zu", i);
   if (!impl_->bound)
     return Status(Code::kInvalidArgument, "the session is not bound to shapes yet");
+  if (!impl_->sized)
+    return Status(Code::kInvalidArgument, "the shape depends on values: it is known after a run");
   return impl_->values[impl_->entry.body().outputs[i]].shape;
 }
 
@@ -235,7 +266,7 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   WICK_TRY(check_run(inputs, outputs));
   bool same = bound;
   for (size_t i = 0; same && i < inputs.size(); ++i) same = inputs[i].shape == shapes[i];
-  if (!same || given_changed(inputs)) {
+  if (!same) {
     Shape few[16];
     Array<Shape> many(allocator);
     Span<Shape> wanted{few, 16};
@@ -244,8 +275,35 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
       wanted = many;
     }
     for (size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].shape;
-    WICK_TRY(bind(wanted.subspan(0, inputs.size()), inputs));
+    WICK_TRY(bind(wanted.subspan(0, inputs.size())));
   }
+  bool at_once = whole();  // else the shapes are known when it has run
+  if (at_once) WICK_TRY(check_outputs(outputs));
+
+  FloatModeScope mode;
+  auto in = entry.body().inputs, out = entry.body().outputs;
+  for (size_t i = 0; i < in.size(); ++i) views[in[i]].data = inputs[i].data;
+  RunCtx ctx;
+  ctx.values = views;
+  ctx.pool = pool;
+  ctx.trace = trace;
+  ctx.deadline_ns = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
+  sized = at_once;
+  WICK_TRY(run_region(0, ctx));
+  sized = true;
+  if (!at_once) WICK_TRY(check_outputs(outputs));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const TensorView& from = views[out[i]];
+    if (outputs[i].data == nullptr) {
+      outputs[i] = from;
+    } else if (from.nbytes() != 0) {
+      memmove(outputs[i].data, from.data, from.nbytes());
+    }
+  }
+  return {};
+}
+
+Status Session::Impl::check_outputs(Span<TensorView> outputs) const {
   auto out = entry.body().outputs;
   for (size_t i = 0; i < out.size(); ++i) {
     const TensorView& have = views[out[i]];
@@ -259,28 +317,6 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
                    "output %.60s has shape %s, the buffer given %s (it must be contiguous)",
                    entry.values[out[i]].name, to_text(have.shape).text,
                    to_text(outputs[i].shape).text);
-    }
-  }
-
-  FloatModeScope mode;
-  for (const InputUse& use : input_uses) views[use.value].data = inputs[use.input].data;
-  RunCtx ctx;
-  ctx.values = views;
-  ctx.pool = pool;
-  ctx.scratch = static_cast<char*>(memory) + scratch_offset;
-  ctx.trace = trace;
-  ctx.deadline_ns = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
-  for (const BoundPartition& part : partitions) {
-    if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
-      return Status(Code::kDeadline, "the deadline passed");
-    WICK_TRY(part.compiled->run(ctx));
-  }
-  for (size_t i = 0; i < out.size(); ++i) {
-    const TensorView& from = views[out[i]];
-    if (outputs[i].data == nullptr) {
-      outputs[i] = from;
-    } else if (from.nbytes() != 0) {
-      memmove(outputs[i].data, from.data, from.nbytes());
     }
   }
   return {};

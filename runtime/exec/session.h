@@ -58,11 +58,12 @@ class Session {
   int find_input(const char* name) const;   // -1: none
   int find_output(const char* name) const;  // -1: none
 
-  // Plans for these input shapes, in input order. May allocate. Inputs whose values decide a shape
-  // are planned at the first run. On error the earlier binding is gone; the next bind or run plans
-  // anew. kShapeMismatch, kUnsupported, kBudgetExceeded, kOutOfMemory.
+  // Plans for these input shapes, in input order. May allocate. Where values decide a shape, what
+  // comes behind is planned as runs find new shapes. On error the earlier binding is gone; the next
+  // bind or run plans anew. kShapeMismatch, kUnsupported, kBudgetExceeded, kOutOfMemory.
   Status bind(Span<const Shape> shapes);
-  // After a binding: the shape an output will have. kInvalidArgument before, or out of range.
+  // After a binding: the shape an output will have; where values decide it, after a run: the shape
+  // it had. kInvalidArgument before, or out of range.
   Result<Shape> output_shape(size_t i) const;
 
   // `inputs`: every input, in order, contiguous; shapes that differ from the binding's bind again

@@ -30,9 +30,54 @@ struct BoundPartition {
   Partition* compiled = nullptr;
 };
 
-// A value whose bytes are the caller's input (or a view of it).
+// A value made in a stage whose bytes are those of one that comes into it.
 struct InputUse {
-  uint32_t value, input;
+  uint32_t value, root;
+};
+
+// A value that comes into a stage, with the shape it was planned for.
+struct Crossing {
+  uint32_t value = 0;
+  Shape shape;
+};
+
+// Memory that only grows.
+struct Buffer {
+  void* data = nullptr;
+  size_t bytes = 0;
+};
+
+// A stage is a run of consecutive nodes of a region, planned together, and the one node behind them
+// whose sizes only values decide (or which owns regions): that one runs by itself, and what follows
+// is another stage, planned when the sizes are there. A region without such nodes is one stage.
+struct Stage {
+  Stage(Allocator& a, size_t limit)
+      : arena(a, limit), allocator(arena), run_arena(a, limit), buffers(a) {}
+
+  Arena arena;  // of the plan; cleared by the next
+  ArenaAllocator allocator;
+  bool bound = false;
+  uint32_t first = 0,
+           end = 0;       // nodes of the plan: [first, end); `end` runs by itself if it exists
+  size_t first_step = 0;  // for traces
+  Span<Crossing> crossing;
+  Span<PlanStep> steps;
+  Span<BoundPartition> partitions;
+  Span<InputUse> input_uses;
+  Buffer memory;  // planned buffers, then scratch
+  size_t planned_bytes = 0, scratch_offset = 0;
+
+  // of the node at `end`
+  Arena run_arena;  // cleared at each run
+  Array<Buffer> buffers;
+  Buffer scratch;
+  int64_t trip = 0;  // a Loop's own values
+  uint8_t condition = 0;
+};
+
+struct RegionState {
+  explicit RegionState(Allocator& a) : stages(a) {}
+  Array<Stage*> stages;  // in order; those behind the last bound one wait to be used again
 };
 
 struct Session::Impl {
@@ -46,11 +91,12 @@ struct Session::Impl {
         sets(a),
         cpu({}),
         cache(a, max_ram),
-        bind_arena(a, max_ram),
-        bind_allocator(bind_arena),
-        needs_value(a),
-        given(a) {}
-  ~Impl() { unbind(); }
+        regions(a),
+        frame(a, max_ram),
+        temp(a, max_ram),
+        temp_allocator(temp),
+        shapes(a) {}
+  ~Impl();
 
   // -- for life
   const Program& program;
@@ -64,52 +110,68 @@ struct Session::Impl {
   ThreadPool* pool = nullptr;
   int threads = 1;
   PackCache cache;
-  Arena bind_arena;
-  ArenaAllocator bind_allocator;
-  Array<uint8_t> needs_value;  // by input: its values decide a shape
-  void* memory = nullptr;      // planned buffers, then scratch; grows, never shrinks
-  size_t memory_bytes = 0;
-  Array<uint8_t>
-      given;  // the values of needs_value inputs that the binding used, one after the other
+  Array<RegionState> regions;  // as the entry's
+  size_t reserved = 0;         // bytes of all Buffers
+  Arena frame;                 // what follows, by value of the entry; made by the first binding
+  Span<PlanValue> values;      // data: constants, and what a plan computed
+  Span<TensorView> views;      // of the present run
+  Span<uint32_t> last_use;  // last node that reads it in its region; kNoIndex: the region's output
+  Span<int64_t> symbols;    // extent by symbol, -1: not bound
+  Arena temp;               // while planning
+  ArenaAllocator temp_allocator;
 
-  // -- of the present binding; spans lie in bind_arena
-  bool bound = false;
-  bool deferred = false;  // shapes fit, but need input values: planned at the first run
-  Span<Shape> shapes;     // by input
-  Span<int64_t> symbols;  // extent by symbol, -1: not bound
-  Span<PlanValue> values;
-  Span<PlanStep> steps;
-  Span<BoundPartition> partitions;
-  Span<TensorView> views;
-  Span<InputUse> input_uses;
-  size_t planned_bytes = 0, scratch_offset = 0;
+  // -- of the present binding
+  bool bound = false;   // the first stage of the body is planned for `shapes`
+  bool sized = false;   // the outputs' shapes are known
+  Array<Shape> shapes;  // by input
 
+  Status prepare();
   void unbind();
-  // `inputs`: empty, or every input with data.
-  Status bind(Span<const Shape> shapes, Span<const TensorView> inputs);
+  Status bind(Span<const Shape> shapes);
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
+  bool whole() const;  // the body is one stage
+  size_t held() const;
+  Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
+  void release(Buffer& buffer);
+  void set_value(uint32_t id, void* data, const Shape& shape);
 
   // bind.cc: shapes
   Status check_inputs(Span<const Shape> shapes);
-  Status infer(Span<const TensorView> inputs, bool* again);
-  Status infer_node(const NodeDef& node, bool* live);
-  Status check_declared(uint32_t value);
-  Status evaluate(const NodeDef& node);
-  Status read_elements(uint32_t value, ValueInfo<int64_t>* info);
-  Status write_elements(uint32_t value, const ValueInfo<int64_t>& info);
-  bool mark_needed(const NodeDef& node);
-  Status keep_given(Span<const TensorView> inputs);
-  bool given_changed(Span<const TensorView> inputs) const;
+  void unbind(uint32_t region, Stage& stage);
+  Status plan(uint32_t region, size_t index, uint32_t first);
+  Status infer(uint32_t region, Stage& stage);
+  Status infer_node(Stage& stage, const NodeDef& node, bool* live);
+  Status check_declared(uint32_t value) const;
+  Status evaluate(Stage& stage, const NodeDef& node);
+  Status write_elements(Stage& stage, uint32_t value, const ValueInfo<int64_t>& info);
 
   // place.cc: backends, memory
-  Status choose_backends();
+  Status choose_backends(Stage& stage);
   Status query_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const;
-  Status place();
-  Status reserve_memory(size_t bytes);
-  Status compile();
+  Status place(Stage& stage, const RegionDef& region);
+  Status compile(Stage& stage);
+
+  // stages.cc: running them
+  bool fits(const Stage& stage, uint32_t first) const;
+  Status run_region(uint32_t region, RunCtx& ctx);
+  Status run_apart(Stage& stage, const NodeDef& node, RunCtx& ctx);
+  Status run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx);
+  Status run_if(const NodeDef& node, RunCtx& ctx);
+  Status run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx);
+  Status stack(Buffer& buffer, const TensorView& part, int64_t count);
+  Shape shape_without_trip(uint32_t region, uint32_t value);
+  void pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from);
+  Status read_bool(uint32_t value, bool* is) const;
 
   // session.cc
   Status check_run(Span<const TensorView> inputs, Span<TensorView> outputs);
+  Status check_outputs(Span<TensorView> outputs) const;
 };
+
+// The integers of a small int tensor with data, as the rules read them.
+Status read_elements(const TensorView& v, Arena& arena, ValueInfo<int64_t>* info);
+
+// Moves no bytes: the output is the input under another shape.
+bool is_alias_op(OpId op);
 
 }  // namespace wick

@@ -6,6 +6,7 @@ namespace {
 constexpr KernelEntry kReferenceEntries[] = {
 #define WICK_ENTRY_kInfer(Name) {OpId::k##Name, &kRefRows_##Name},
 #define WICK_ENTRY_kTrain(Name)
+#define WICK_ENTRY_kControl(Name)
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_ENTRY_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_ENTRY_kInfer
@@ -17,6 +18,7 @@ constexpr KernelEntry kCpuEntries[] = {
 #undef WICK_OP
 #undef WICK_ENTRY_kInfer
 #undef WICK_ENTRY_kTrain
+#undef WICK_ENTRY_kControl
 };
 
 }  // namespace

@@ -12,11 +12,13 @@ namespace wick {
   extern const Span<const KernelRow> kRefRows_##Name; \
   extern const Span<const KernelRow> kCpuRows_##Name;
 #define WICK_ROWS_kTrain(Name)
+#define WICK_ROWS_kControl(Name)
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_ROWS_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 #undef WICK_ROWS_kInfer
 #undef WICK_ROWS_kTrain
+#undef WICK_ROWS_kControl
 
 // In a family file: WICK_REF_ROWS(Relu, {...}, {...}); rows in order of preference.
 #define WICK_REF_ROWS(Name, ...)                                 \

@@ -44,6 +44,7 @@ constexpr bool has(OpId op, Sets set) {
 
 // Constants: an op that is not selected leaves a null pointer and no trace of its rows.
 #define WICK_ENTRY_kTrain(Rows, Name, set)
+#define WICK_ENTRY_kControl(Rows, Name, set)
 #define WICK_ENTRY_kInfer(Rows, Name, set) \
   {OpId::k##Name, has(OpId::k##Name, set) ? &Rows##Name : nullptr},
 constexpr KernelEntry kSimdEntries[] = {
@@ -59,6 +60,7 @@ constexpr KernelEntry kReferenceEntries[] = {
 #undef WICK_OP
 };
 #undef WICK_ENTRY_kTrain
+#undef WICK_ENTRY_kControl
 constexpr Rule<int64_t> kRules[] = {
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
   has(OpId::k##Name, kAny) ? &rules::rule<int64_t> : nullptr,

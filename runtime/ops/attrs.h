@@ -353,6 +353,16 @@ struct IsInfAttrs {
 WICK_ATTR_FIELDS(IsInfAttrs, WICK_FIELD(IsInfAttrs, 1, detect_negative),
                  WICK_FIELD(IsInfAttrs, 2, detect_positive));
 
+struct LoopAttrs {
+  int64_t carried = 0;  // how many values go from one trip to the next
+};
+WICK_ATTR_FIELDS(LoopAttrs, WICK_FIELD(LoopAttrs, 1, carried));
+
+struct NmsAttrs {
+  int64_t center_point_box = 0;  // 0: boxes are y1 x1 y2 x2 of two corners, 1: x y width height
+};
+WICK_ATTR_FIELDS(NmsAttrs, WICK_FIELD(NmsAttrs, 1, center_point_box));
+
 // Biggest attribute struct: what a by-value holder of any attributes needs.
 constexpr size_t kMaxAttrBytes = 544;
 

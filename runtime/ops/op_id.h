@@ -16,6 +16,6 @@ enum class OpId : uint16_t {
 constexpr uint16_t kFirstCustomOp = 0x8000;
 constexpr bool is_custom(OpId op) { return static_cast<uint16_t>(op) >= kFirstCustomOp; }
 
-enum class OpRole : uint8_t { kInfer, kTrain };
+enum class OpRole : uint8_t { kInfer, kTrain, kControl };
 
 }  // namespace wick

@@ -23,6 +23,9 @@ Span<const OpInfo> all_ops();
 const OpInfo* find_op(OpId id);
 const OpInfo* find_op(const char* name);
 
+// How many regions a node of the op owns: If 2 (then, else), Loop 1, any other 0.
+int region_count(OpId op);
+
 // Whether sizes of the op's outputs depend on data. Its rule states their largest; the kernel sets
 // the true ones in the outputs' views, over densely packed elements.
 bool is_data_dependent(OpId op);

@@ -20,6 +20,9 @@ inline int64_t dim_floor_div(int64_t a, int64_t b) {
 inline int64_t dim_max(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t dim_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
+// A size that only a value decides, where the rule has symbols instead: graph/ names it anew.
+inline int64_t dim_open(int64_t) { return 0; }
+
 // What a rule knows of a value. `elements`: the integers of a small known int tensor (a shape,
 // axes), else null.
 template <class Dim>

@@ -105,6 +105,7 @@ Status ProgramReader::read_attrs(const fbs::Node& node, const OpInfo& info, void
   uint64_t seen = 0;
   for (uint32_t i = 0; i < count(node.attrs()); ++i) {
     const fbs::Attr& a = *node.attrs()->Get(i);
+    if (a.kind() == fbs::AttrKind::Region && region_count(info.id) > 0) continue;  // read_regions
     const AttrField* field = nullptr;
     for (const AttrField& f : info.attrs->fields) {
       if (f.id == a.field()) field = &f;
@@ -172,10 +173,77 @@ const char* ProgramReader::name_of(const fbs::Node& node) const {
   return is_custom(id) ? p_.custom_ops_[node.op() - kFirstCustomOp].name : find_op(id)->name;
 }
 
-// Bodies of control flow are read where their node stands, so that they see exactly what was
-// defined before it.
+// A control node's regions, each given once.
+Status ProgramReader::list_regions(const fbs::Node& node, NodeDef* def) {
+  auto wanted = static_cast<size_t>(region_count(def->op));
+  WICK_ASSIGN(auto list, p_.arena_.array<uint32_t>(wanted));
+  for (uint32_t& r : list) r = kNoIndex;
+  for (uint32_t i = 0; i < count(node.attrs()); ++i) {
+    const fbs::Attr& a = *node.attrs()->Get(i);
+    if (a.kind() != fbs::AttrKind::Region) continue;
+    size_t k = static_cast<size_t>(a.field()) - kRegionField;
+    if (a.field() < kRegionField || k >= wanted)
+      return error(Code::kInvalidProgram, "it has no region %u", a.field());
+    if (list[k] != kNoIndex) return error(Code::kInvalidProgram, "region %zu is given twice", k);
+    if (a.i() < 0 || a.i() >= kNoIndex)
+      return error(Code::kInvalidProgram, "there is no region %lld", static_cast<long long>(a.i()));
+    list[k] = static_cast<uint32_t>(a.i());
+  }
+  for (size_t k = 0; k < wanted; ++k) {
+    if (list[k] == kNoIndex) return error(Code::kInvalidProgram, "region %zu is missing", k);
+  }
+  def->regions = list;
+  return {};
+}
+
+// Counts and dtypes of what goes into a control node's regions and comes out of them.
+Status ProgramReader::check_control(const EntryDef& entry, const NodeDef& node) {
+  bool loop = node.op == OpId::kLoop;
+  size_t in = node.inputs.size(), out = node.outputs.size(), carried = 0;
+  for (uint32_t v : node.inputs) {
+    if (v == kNoIndex) return Status(Code::kInvalidProgram, "an input is absent");
+  }
+  auto dtype = [&](uint32_t v) { return entry.values[v].dtype; };
+  auto same = [&](uint32_t a, uint32_t b, const char* what, size_t i) -> Status {
+    if (dtype(a) == dtype(b) && entry.values[a].kind == entry.values[b].kind) return {};
+    return error(Code::kInvalidProgram, "%s %zu is %s on one side and %s on the other", what, i,
+                 dtype_name(dtype(a)), dtype_name(dtype(b)));
+  };
+  if (dtype(node.inputs[loop ? 1 : 0]) != DType::kBool ||
+      (loop && dtype(node.inputs[0]) != DType::kI64)) {
+    return Status(Code::kInvalidProgram, "its condition must be bool, its trips int64");
+  }
+  if (loop) {
+    int64_t given = static_cast<const LoopAttrs*>(node.attrs)->carried;
+    if (given < 0 || static_cast<uint64_t>(given) > in - 2 || static_cast<uint64_t>(given) > out)
+      return error(Code::kInvalidProgram, "it cannot carry %lld values",
+                   static_cast<long long>(given));
+    carried = static_cast<size_t>(given);
+  }
+  for (uint32_t index : node.regions) {
+    const RegionDef& r = entry.regions[index];
+    if (r.inputs.size() != in - (loop ? 0 : 1) || r.outputs.size() != out + (loop ? 1 : 0)) {
+      return error(Code::kInvalidProgram,
+                   "region %u has %zu inputs and %zu outputs, which do not fit", index,
+                   r.inputs.size(), r.outputs.size());
+    }
+    for (size_t i = 0; i < r.inputs.size(); ++i)
+      WICK_TRY(same(r.inputs[i], node.inputs[i + (loop ? 0 : 1)], "region input", i));
+    for (size_t i = 0; i < out; ++i)
+      WICK_TRY(same(r.outputs[i + (loop ? 1 : 0)], node.outputs[i], "region output", i));
+    if (loop && dtype(r.outputs[0]) != DType::kBool)
+      return Status(Code::kInvalidProgram, "a trip's condition must be bool");
+    for (size_t i = 0; i < carried; ++i)
+      WICK_TRY(same(r.outputs[1 + i], r.inputs[2 + i], "carried value", i));
+  }
+  return {};
+}
+
+// Bodies of control flow are read where their node stands. Those of If and Loop see constants and
+// what is defined in them; a custom op's also what was defined before the node.
 Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
-                                  Span<uint8_t> defined, Span<uint8_t> region_seen) {
+                                  Span<uint8_t> defined, Span<uint8_t> region_seen,
+                                  Span<uint32_t> owner, bool closed) {
   if (index >= count(entry.regions()))
     return error(Code::kInvalidProgram, "there is no region %u", index);
   if (region_seen[index] != 0)
@@ -194,6 +262,7 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
     if (defined[id] != 0)
       return error(Code::kInvalidProgram, "%s %zu: value %u is defined twice", what, i, id);
     defined[id] = 1;
+    owner[id] = index;
     return {};
   };
   auto use = [&](uint32_t id, const char* what, size_t i) -> Status {
@@ -202,6 +271,10 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
     if (defined[id] == 0)
       return error(Code::kInvalidProgram, "%s %zu: value %u is used before it is defined", what, i,
                    id);
+    if (defined[id] == 2 || (closed && owner[id] != index && owner[id] != kNoIndex)) {
+      return error(Code::kInvalidProgram, "%s %zu: value %u belongs to another region", what, i,
+                   id);
+    }
     return {};
   };
   for (size_t i = 0; i < out.inputs.size(); ++i) WICK_TRY(define(out.inputs[i], "region input", i));
@@ -215,6 +288,8 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
       for (size_t i = 0; i < to.inputs.size(); ++i) {
         if (to.inputs[i] != kNoIndex) WICK_TRY(use(to.inputs[i], "input", i));
       }
+      bool control = region_count(to.op) > 0;
+      if (control) WICK_TRY(list_regions(node, &to));
       for (uint32_t a = 0; a < count(node.attrs()); ++a) {
         const fbs::Attr& attr = *node.attrs()->Get(a);
         if (attr.kind() != fbs::AttrKind::Region) continue;
@@ -224,9 +299,10 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
                        static_cast<long long>(attr.i()));
         }
         WICK_TRY(read_region(entry, static_cast<uint32_t>(attr.i()), depth + 1, def, defined,
-                             region_seen));
+                             region_seen, owner, control));
       }
       for (size_t i = 0; i < to.outputs.size(); ++i) WICK_TRY(define(to.outputs[i], "output", i));
+      if (control) WICK_TRY(check_control(*def, to));
       return {};
     };
     WICK_TRY(annotate(read_one(), "node %u (%.40s, %s): ", n, to.name, name_of(node)));
@@ -277,7 +353,9 @@ Status ProgramReader::read_entry(const fbs::Entry& table, EntryDef* entry) {
   for (size_t i = 0; i < values.size(); ++i) {
     defined[i] = values[i].constant != kNoIndex || values[i].state != kNoIndex ? 1 : 0;
   }
-  WICK_TRY(read_region(table, 0, 0, entry, defined, region_seen));
+  WICK_ASSIGN(auto owner, p_.arena_.array<uint32_t>(values.size()));
+  for (uint32_t& region : owner) region = kNoIndex;
+  WICK_TRY(read_region(table, 0, 0, entry, defined, region_seen, owner, false));
   for (size_t i = 0; i < regions.size(); ++i) {
     if (region_seen[i] == 0) return error(Code::kInvalidProgram, "no node uses region %zu", i);
   }

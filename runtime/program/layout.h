@@ -28,6 +28,9 @@ enum Feature : uint64_t {
 constexpr uint64_t kKnownFeatures =
     kFeatureRegions | kFeatureState | kFeatureNonTensor | kFeatureCustomOps | kFeatureGrowing;
 
+// Attribute field of a control node's k-th region: kRegionField + k.
+constexpr uint16_t kRegionField = 0x8000;
+
 // The file's first 64 bytes. Then the flatbuffer (table_offset, a multiple of 64), then the
 // segments.
 struct FileHeader {

@@ -90,6 +90,7 @@ struct NodeDef {
   Span<const uint32_t> inputs;  // value ids; kNoIndex: absent
   Span<const uint32_t> outputs;
   const char* name = "";
+  Span<const uint32_t> regions;  // of a control node: indices in EntryDef::regions
 };
 
 struct RegionDef {

@@ -133,7 +133,7 @@ Status ProgramReader::refuse_unknown_ops() {
         const OpInfo* info = find_op(static_cast<OpId>(node.op()));
         if (info == nullptr) {
           add(node, "unknown");
-        } else if (info->role != OpRole::kInfer) {
+        } else if (info->role == OpRole::kTrain) {
           add(node, "a training op");
         } else if (node.version() != 1) {
           add(node, "of a newer version");

@@ -34,7 +34,10 @@ class ProgramReader {
   Status read_entry(const fbs::Entry& table, EntryDef* entry);
   Status read_value(const fbs::Value& v, ValueDef* def);
   Status read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
-                     Span<uint8_t> defined, Span<uint8_t> region_seen);
+                     Span<uint8_t> defined, Span<uint8_t> region_seen, Span<uint32_t> owner,
+                     bool closed);
+  Status list_regions(const fbs::Node& node, NodeDef* def);
+  Status check_control(const EntryDef& entry, const NodeDef& node);
   const char* name_of(const fbs::Node& node) const;
   Status read_node(const fbs::Node& node, NodeDef* def);
   Status read_attrs(const fbs::Node& node, const OpInfo& info, void* attrs);

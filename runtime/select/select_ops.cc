@@ -72,7 +72,8 @@ Status select(const char* path, Span<const CustomOp* const> custom_ops) {
     if (!opened) return annotate(last, "%s: entry %.60s: ", path, entry.name);
     for (const RegionDef& region : entry.regions) {
       for (const NodeDef& node : region.nodes) {
-        if (g_chosen[static_cast<size_t>(node.op)] == kNone) add(node.op, kAny);
+        if (region_count(node.op) == 0 && g_chosen[static_cast<size_t>(node.op)] == kNone)
+          add(node.op, kAny);
       }
     }
   }

@@ -54,6 +54,35 @@ PoolAttrs window(int64_t size, int64_t stride, int64_t pad, bool ceil_mode) {
   return a;
 }
 
+Input whole(Shape shape, Doubles values) { return {DType::kI64, shape, 0, 0, std::move(values)}; }
+
+TEST(KnownValues, Range) {
+  auto range = [](double start, double limit, double step) {
+    return sample("range", {whole({}, {start}), whole({1}, {limit}), whole({}, {step})});
+  };
+  expect(OpId::kRange, range(-2, 3, 1), {5}, {-2, -1, 0, 1, 2});
+  expect(OpId::kRange, range(0, 7, 3), {3}, {0, 3, 6});
+  expect(OpId::kRange, range(4, -5, -4), {3}, {4, 0, -4});
+  expect(OpId::kRange, range(4, 4, -1), {0}, {});
+  EXPECT_NE(error_of(OpId::kRange, range(0, 1, 0)), "");
+  EXPECT_NE(error_of(OpId::kRange, range(-9e18, 9e18, 1)), "") << "more than any tensor holds";
+}
+
+// Boxes 0 and 1 share 2/3 of what they cover; 2 lies apart; 3 is 0 seen from its other corner.
+TEST(KnownValues, NonMaxSuppression) {
+  Input boxes = given({1, 4, 4}, {0, 0, 1, 1, 0, 0.2, 1, 1.2, 0, 5, 1, 6, 1, 1, 0, 0});
+  Input scores = given({1, 1, 4}, {0.5, 0.9, 0.7, 0.5});
+  auto nms = [&](double most, double iou, double least) {
+    return sample("nms", {boxes, scores, whole({}, {most}), given({1}, {iou}), given({}, {least})});
+  };
+  expect(OpId::kNonMaxSuppression, nms(4, 0.5, 0), {2, 3}, {0, 0, 1, 0, 0, 2});
+  expect(OpId::kNonMaxSuppression, nms(4, 0.7, 0), {3, 3}, {0, 0, 1, 0, 0, 2, 0, 0, 0});
+  expect(OpId::kNonMaxSuppression, nms(1, 0.7, 0), {1, 3}, {0, 0, 1});
+  expect(OpId::kNonMaxSuppression, nms(4, 1, 0.5), {2, 3}, {0, 0, 1, 0, 0, 2});
+  expect(OpId::kNonMaxSuppression, nms(4, 1, 0), {4, 3}, {0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 3});
+  expect(OpId::kNonMaxSuppression, nms(-1, 1, 0), {0, 3}, {});
+}
+
 // x = 1 .. 16 as 4x4. Windows of 3, stride 2, hang over the edge by one: what hangs over never
 // counts.
 TEST(KnownValues, AveragePoolCeilMode) {

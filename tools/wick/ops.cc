@@ -93,7 +93,9 @@ nlohmann::json describe(const OpInfo& op) {
   for (const AttrField& field : op.attrs->fields) attributes.push_back(field.name);
   nlohmann::json doc = {{"id", static_cast<int>(op.id)},
                         {"name", op.name},
-                        {"role", op.role == OpRole::kInfer ? "infer" : "train"},
+                        {"role", op.role == OpRole::kInfer     ? "infer"
+                                 : op.role == OpRole::kControl ? "control"
+                                                               : "train"},
                         {"min_inputs", op.min_inputs},
                         {"max_inputs", op.max_inputs},
                         {"outputs", op.outputs},

@@ -54,6 +54,7 @@ enum class NonDiff : uint8_t {
   kIntegerOutput,  // indices, counts, bools
   kPiecewiseConstant,
   kRandom,
+  kControlFlow,   // a node with regions: the trainer runs no such nodes
   kSizeFromData,  // how many elements there are jumps with the values
 };
 

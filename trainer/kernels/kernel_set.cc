@@ -4,6 +4,7 @@ namespace wick {
 namespace {
 
 #define WICK_ENTRY_kInfer(Rows, Name)
+#define WICK_ENTRY_kControl(Rows, Name)
 #define WICK_ENTRY_kTrain(Rows, Name) {OpId::k##Name, &Rows##Name},
 
 constexpr KernelEntry kReferenceEntries[] = {

@@ -7,6 +7,7 @@
 namespace wick {
 
 #define WICK_ROWS_kInfer(Name)
+#define WICK_ROWS_kControl(Name)
 #define WICK_ROWS_kTrain(Name)                        \
   extern const Span<const KernelRow> kRefRows_##Name; \
   extern const Span<const KernelRow> kCpuRows_##Name;
@@ -14,6 +15,7 @@ namespace wick {
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 #undef WICK_ROWS_kInfer
+#undef WICK_ROWS_kControl
 #undef WICK_ROWS_kTrain
 
 // Plain loops in contract order, and the SIMD rows. The trainer asks

@@ -50,12 +50,9 @@ Status reshape(RuleCtx<D>& c) {
       return error(Code::kShapeMismatch, "cannot infer -1 next to an empty dimension for input %s",
                    to_text(x).text);
     }
-    if (!dim_known(rest)) {
-      return error(Code::kShapeMismatch, "cannot infer -1 for input %s: the rest is symbolic",
-                   to_text(x).text);
-    }
-    out[inferred] = dim_floor_div(total, dim_value(rest));
-    if (dim_equal(out[inferred] * rest, total) == Tri::kNo) {
+    out[inferred] =
+        dim_known(rest) ? dim_floor_div(total, dim_value(rest)) : dim_open(out[inferred]);
+    if (dim_known(rest) && dim_equal(out[inferred] * rest, total) == Tri::kNo) {
       return error(Code::kShapeMismatch,
                    "%s does not divide into the shape given (-1 would not be whole)",
                    to_text(x).text);
@@ -267,8 +264,10 @@ Status slice(RuleCtx<D>& c) {
   for (int i = 0; i < starts.count; ++i) {
     int axis = axes.given ? axes.list[i] : i;
     D step = steps.given ? steps.values[i] : D(1);
-    if (!dim_known(starts.values[i]) || !dim_known(step))
-      return Status(Code::kNotFound, kNeedsValue);
+    if (!dim_known(starts.values[i]) || !dim_known(step)) {
+      out[axis] = dim_open(out[axis]);
+      continue;
+    }
     if (dim_value(step) == 0) return Status(Code::kInvalidArgument, "step must not be 0");
     int64_t start = dim_value(starts.values[i]);
     if (dim_known(out[axis]) && dim_known(ends.values[i])) {
@@ -283,9 +282,7 @@ Status slice(RuleCtx<D>& c) {
                dim_value(ends.values[i]) >= INT32_MAX) {
       out[axis] = dim_max(out[axis] - D(start), D(0));
     } else {
-      return error(Code::kShapeMismatch,
-                   "cannot slice the symbolic axis %d of %s with these bounds", axis,
-                   to_text(c.in[0].shape).text);
+      out[axis] = dim_open(out[axis]);
     }
   }
   set_out(c, 0, c.in[0].dtype, out);

@@ -73,6 +73,10 @@ WICK_GRAD(GatherND, 2, 0, 2, [](GradCtx& c) {
   c.set(0, add_at(zeros_of(c, 0), indices, c.g()));
 });
 
+WICK_NONDIFF(If, NonDiff::kControlFlow);
+WICK_NONDIFF(Loop, NonDiff::kControlFlow);
+WICK_NONDIFF(Range, NonDiff::kIntegerOutput);
+WICK_NONDIFF(NonMaxSuppression, NonDiff::kIntegerOutput);
 WICK_NONDIFF(NonZero, NonDiff::kIntegerOutput);
 WICK_NONDIFF(Unique, NonDiff::kSizeFromData);
 

@@ -1,0 +1,29 @@
+// Scopes of names, subgraphs, and functions that a model brings along.
+#pragma once
+
+#include "exporter/onnx/read.h"
+
+namespace wick::onnx {
+
+constexpr int kMaxDepth = 32;  // of subgraphs and functions within each other
+
+inline bool default_domain(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+// The model's own function that a node calls; null: none. It wins over an operator of that name.
+const FunctionProto* find_function(const ModelProto& model, const NodeProto& node);
+
+// A loop whose body `make` builds: it gets the region's context, the trip number and the carried
+// values there, and gives the condition, the carried and the stacked values. It is called again
+// where a trip changes a carried shape. The node's outputs: carried, then stacked.
+struct LoopBody {
+  ValueId trip, condition;
+  std::vector<ValueId> carried;
+};
+std::vector<ValueId> emit_loop(
+    ReadCtx& c, ValueId trips, ValueId condition, const std::vector<ValueId>& carried,
+    const std::vector<std::string>& input_names,
+    const std::function<std::vector<ValueId>(ReadCtx&, const LoopBody&)>& make);
+
+}  // namespace wick::onnx

@@ -1,0 +1,286 @@
+// Running a region stage by stage, and the nodes between the stages: those whose sizes only values
+// decide, If and Loop.
+#include <cinttypes>
+
+#include "runtime/exec/session_impl.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kMaxElements = 256;  // of an int tensor whose values a rule may read
+
+const char* op_name(const NodeDef& node) { return node.info->name; }
+
+}  // namespace
+
+Status read_elements(const TensorView& v, Arena& arena, ValueInfo<int64_t>* info) {
+  if (v.data == nullptr || !is_int(v.dtype) || dtype_bits(v.dtype) < 8 || v.rank() > 1 ||
+      v.numel() > kMaxElements) {
+    return {};
+  }
+  auto n = static_cast<size_t>(v.numel());
+  info->element_count = static_cast<int64_t>(n);
+  if (v.dtype == DType::kI64) {
+    info->elements = v.as<int64_t>();
+    return {};
+  }
+  WICK_ASSIGN(auto out, arena.array<int64_t>(n + 1));
+  for (size_t i = 0; i < n; ++i) {
+    switch (v.dtype) {
+      case DType::kI32: out[i] = v.as<int32_t>()[i]; break;
+      case DType::kI16: out[i] = v.as<int16_t>()[i]; break;
+      case DType::kI8: out[i] = v.as<int8_t>()[i]; break;
+      case DType::kU8: out[i] = v.as<uint8_t>()[i]; break;
+      case DType::kU16: out[i] = v.as<uint16_t>()[i]; break;
+      case DType::kU32: out[i] = v.as<uint32_t>()[i]; break;
+      default: out[i] = static_cast<int64_t>(v.as<uint64_t>()[i]); break;
+    }
+  }
+  info->elements = out.data();
+  return {};
+}
+
+bool Session::Impl::whole() const {
+  const Array<Stage*>& stages = regions[0].stages;
+  return !stages.empty() && stages[0]->bound && stages[0]->end == entry.body().nodes.size();
+}
+
+bool Session::Impl::fits(const Stage& stage, uint32_t first) const {
+  if (!stage.bound || stage.first != first) return false;
+  for (const Crossing& c : stage.crossing) {
+    if (!(c.shape == values[c.value].shape)) return false;
+  }
+  return true;
+}
+
+Status Session::Impl::run_region(uint32_t region, RunCtx& ctx) {
+  const RegionDef& def = entry.regions[region];
+  uint32_t first = 0;
+  for (size_t k = 0;; ++k) {
+    RegionState& state = regions[region];
+    if (k == state.stages.size() || !fits(*state.stages[k], first))
+      WICK_TRY(plan(region, k, first));
+    Stage& stage = *state.stages[k];
+    for (const InputUse& use : stage.input_uses) views[use.value].data = views[use.root].data;
+    for (const BoundPartition& part : stage.partitions) {
+      if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
+        return Status(Code::kDeadline, "the deadline passed");
+      ctx.scratch = static_cast<char*>(stage.memory.data) + stage.scratch_offset;
+      WICK_TRY(part.compiled->run(ctx));
+    }
+    if (stage.end == def.nodes.size()) return {};
+    const NodeDef& node = def.nodes[stage.end];
+    WICK_TRY(annotate(run_apart(stage, node, ctx), "node %.60s (%s): ", node.name, op_name(node)));
+    first = stage.end + 1;
+  }
+}
+
+Status Session::Impl::run_apart(Stage& stage, const NodeDef& node, RunCtx& ctx) {
+  if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
+    return Status(Code::kDeadline, "the deadline passed");
+  if (node.op == OpId::kIf) return run_if(node, ctx);
+  if (node.op == OpId::kLoop) return run_loop(stage, node, ctx);
+  return run_sized(stage, node, ctx);
+}
+
+// The rule reads the values that are there by now; outputs get the bytes it states, and the size
+// that the kernel leaves them.
+Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) {
+  stage.run_arena.clear();
+  size_t ins = node.inputs.size(), outs = node.outputs.size();
+  WICK_ASSIGN(auto info_in, stage.run_arena.array<ValueInfo<int64_t>>(ins));
+  WICK_ASSIGN(auto info_out, stage.run_arena.array<ValueInfo<int64_t>>(outs));
+  WICK_ASSIGN(auto in, stage.run_arena.array<TensorView>(ins));
+  WICK_ASSIGN(auto out, stage.run_arena.array<TensorView>(outs));
+  for (size_t i = 0; i < ins; ++i) {
+    if (node.inputs[i] == kNoIndex) continue;
+    in[i] = views[node.inputs[i]];
+    info_in[i].dtype = in[i].dtype;
+    info_in[i].shape = in[i].shape;
+    WICK_TRY(read_elements(in[i], stage.run_arena, &info_in[i]));
+  }
+  RuleCtx<int64_t> rule{node.op, node.attrs, info_in, info_out, node.custom};
+  Status s = infer_shapes(rule);
+  if (s.code() == Code::kNotFound) return Status(Code::kUnsupported, s.message());
+  WICK_TRY(s);
+  if (is_alias_op(node.op)) {
+    set_value(node.outputs[0], in[0].data, info_out[0].shape);
+    return check_declared(node.outputs[0]);
+  }
+  if (stage.buffers.size() < outs) WICK_TRY(stage.buffers.resize(outs));
+  for (size_t i = 0; i < outs; ++i) {
+    if (info_out[i].dtype != entry.values[node.outputs[i]].dtype)
+      return error(Code::kInvalidProgram, "output %zu is declared as another dtype", i);
+    out[i] = TensorView(nullptr, info_out[i].dtype, info_out[i].shape);
+    WICK_TRY(grow(stage.buffers[i], out[i].nbytes() + 1));
+    out[i].data = stage.buffers[i].data;
+  }
+  KernelQuery query{node.op, node.attrs, in, out, threads, node.custom};
+  const KernelRow* row = find_kernel(sets, query);
+  if (row == nullptr) {
+    return error(Code::kUnsupported, "no kernel for %s%s",
+                 in.empty() ? "no input" : dtype_name(in[0].dtype), why_missing(sets));
+  }
+  KernelPlan plan;
+  if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
+  WICK_TRY(grow(stage.scratch, plan.scratch_bytes));
+  KernelCtx kernel;
+  kernel.pool = pool;
+  kernel.scratch = stage.scratch.data;
+  kernel.plan = &plan;
+  uint64_t begin = ctx.trace != nullptr ? now_ns() : 0;
+  WICK_TRY(row->run(kernel, in, out, node.attrs));
+  if (ctx.trace != nullptr) {
+    ctx.trace->on_op({op_name(node), node.name, row->name, "cpu",
+                      static_cast<int64_t>(stage.first_step + stage.steps.size()), begin, now_ns(),
+                      in, out});
+  }
+  for (size_t i = 0; i < outs; ++i) {
+    set_value(node.outputs[i], out[i].data, out[i].shape);
+    WICK_TRY(check_declared(node.outputs[i]));
+  }
+  return {};
+}
+
+void Session::Impl::pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from) {
+  for (; from < node.inputs.size(); ++to, ++from) {
+    const TensorView& v = views[node.inputs[from]];
+    set_value(region.inputs[to], v.data, v.shape);
+  }
+}
+
+Status Session::Impl::read_bool(uint32_t value, bool* is) const {
+  const TensorView& v = views[value];
+  if (v.numel() != 1) {
+    return error(Code::kShapeMismatch, "the condition must be one bool, got %s",
+                 to_text(v.shape).text);
+  }
+  *is = *v.as<uint8_t>() != 0;
+  return {};
+}
+
+Status Session::Impl::run_if(const NodeDef& node, RunCtx& ctx) {
+  bool taken = false;
+  WICK_TRY(read_bool(node.inputs[0], &taken));
+  uint32_t index = node.regions[taken ? 0 : 1];
+  const RegionDef& branch = entry.regions[index];
+  pass_in(branch, 0, node, 1);
+  WICK_TRY(run_region(index, ctx));
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    const TensorView& v = views[branch.outputs[k]];
+    set_value(node.outputs[k], v.data, v.shape);
+    WICK_TRY(check_declared(node.outputs[k]));
+  }
+  return {};
+}
+
+// One more part behind `count` equal ones.
+Status Session::Impl::stack(Buffer& buffer, const TensorView& part, int64_t count) {
+  size_t bytes = part.nbytes(), at;
+  if (__builtin_mul_overflow(static_cast<size_t>(count), bytes, &at) || at > SIZE_MAX / 4)
+    return Status(Code::kBudgetExceeded, "what the trips give does not fit into memory");
+  if (at + bytes + 1 > buffer.bytes) {
+    // twice as much at once, where the budget allows it
+    if (!grow(buffer, 2 * (at + bytes) + 64, at).ok()) WICK_TRY(grow(buffer, at + bytes + 1, at));
+  }
+  if (bytes != 0) memcpy(static_cast<char*>(buffer.data) + at, part.data, bytes);
+  return {};
+}
+
+// The shape that a body's output would have; 0 where only a trip could tell.
+Shape Session::Impl::shape_without_trip(uint32_t region, uint32_t value) {
+  const RegionDef& def = entry.regions[region];
+  bool planned = !regions[region].stages.empty() && fits(*regions[region].stages[0], 0);
+  if (planned) {
+    const Stage& stage = *regions[region].stages[0];
+    for (const NodeDef& node : def.nodes.subspan(0, stage.end)) {
+      for (uint32_t v : node.outputs) {
+        if (v == value) return values[v].shape;
+      }
+    }
+  }
+  for (uint32_t v : def.inputs) {
+    if (v == value) return values[v].shape;
+  }
+  if (values[value].data != nullptr) return values[value].shape;
+  Shape shape;
+  for (const DimDef& d : entry.values[value].dims) {
+    int64_t extent = d.symbol < 0 ? d.value : symbols[static_cast<size_t>(d.symbol)];
+    shape.push_back(extent < 0 ? 0 : extent);
+  }
+  return shape;
+}
+
+// What a trip carries out is copied to the second of two buffers before the next one: a trip may
+// hand on what came in, in another order.
+Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
+  uint32_t index = node.regions[0];
+  const RegionDef& body = entry.regions[index];
+  auto carried = static_cast<size_t>(static_cast<const LoopAttrs*>(node.attrs)->carried);
+  size_t stacks = node.outputs.size() - carried;
+  if (views[node.inputs[0]].numel() != 1)
+    return Status(Code::kShapeMismatch, "the number of trips must be one int64");
+  int64_t trips = *views[node.inputs[0]].as<int64_t>();
+  bool go_on = false;
+  WICK_TRY(read_bool(node.inputs[1], &go_on));
+  if (stage.buffers.size() < 2 * carried + stacks)
+    WICK_TRY(stage.buffers.resize(2 * carried + stacks));
+  stage.run_arena.clear();
+  WICK_ASSIGN(auto next, stage.run_arena.array<TensorView>(carried));
+  WICK_ASSIGN(auto each, stage.run_arena.array<Shape>(stacks));
+  set_value(body.inputs[0], &stage.trip, Shape{});
+  set_value(body.inputs[1], &stage.condition, Shape{});
+  pass_in(body, 2, node, 2);
+  int64_t trip = 0;
+  for (; go_on && trip < trips; ++trip) {
+    if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
+      return error(Code::kDeadline, "the deadline passed in trip %" PRId64, trip);
+    stage.trip = trip;
+    stage.condition = 1;
+    WICK_TRY(annotate(run_region(index, ctx), "trip %" PRId64 ": ", trip));
+    WICK_TRY(read_bool(body.outputs[0], &go_on));
+    for (size_t k = 0; k < carried; ++k) {
+      const TensorView &in = views[body.inputs[2 + k]], &out = views[body.outputs[1 + k]];
+      next[k] = out;
+      if (out.data == in.data && out.shape == in.shape) continue;
+      bool second = in.data == stage.buffers[2 * k].data;
+      Buffer& to = stage.buffers[2 * k + (second ? 1 : 0)];
+      WICK_TRY(grow(to, out.nbytes() + 1));
+      if (out.nbytes() != 0) memcpy(to.data, out.data, out.nbytes());
+      next[k].data = to.data;
+    }
+    for (size_t k = 0; k < stacks; ++k) {
+      const TensorView& part = views[body.outputs[1 + carried + k]];
+      if (trip == 0) each[k] = part.shape;
+      if (!(each[k] == part.shape)) {
+        return error(Code::kShapeMismatch, "trip %" PRId64 " gives %s to stack, one before gave %s",
+                     trip, to_text(part.shape).text, to_text(each[k]).text);
+      }
+      WICK_TRY(stack(stage.buffers[2 * carried + k], part, trip));
+    }
+    for (size_t k = 0; k < carried; ++k) set_value(body.inputs[2 + k], next[k].data, next[k].shape);
+  }
+  for (size_t k = 0; k < carried; ++k) {
+    const TensorView& v = views[body.inputs[2 + k]];
+    set_value(node.outputs[k], v.data, v.shape);
+  }
+  if (trip == 0 && stacks != 0 &&
+      (regions[index].stages.empty() || !fits(*regions[index].stages[0], 0))) {
+    Status s = plan(index, 0, 0);  // a trip that would fail is not made
+    if (s.code() == Code::kOutOfMemory || s.code() == Code::kBudgetExceeded) return s;
+  }
+  for (size_t k = 0; k < stacks; ++k) {
+    if (trip == 0) each[k] = shape_without_trip(index, body.outputs[1 + carried + k]);
+    if (each[k].rank() == kMaxRank)
+      return Status(Code::kShapeMismatch, "what the trips give would have a rank over 8");
+    Buffer& buffer = stage.buffers[2 * carried + k];
+    WICK_TRY(grow(buffer, 1, buffer.bytes));
+    Shape shape{trip};
+    for (int64_t d : each[k]) shape.push_back(d);
+    set_value(node.outputs[carried + k], buffer.data, shape);
+  }
+  for (uint32_t v : node.outputs) WICK_TRY(check_declared(v));
+  return {};
+}
+
+}  // namespace wick
