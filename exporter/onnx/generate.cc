@@ -97,7 +97,7 @@ void eye_like(ReadCtx& c) {
 void range(ReadCtx& c) {
   auto from = c.known_ints(c.in(0)), to = c.known_ints(c.in(1)), by = c.known_ints(c.in(2));
   bool known = from && to && by && from->size() == 1 && to->size() == 1 && by->size() == 1;
-  if (known && c.dtype(c.in(0)) == DType::kI64) {  // sizes of other values, as shapes give them
+  if (known && is_int(c.dtype(c.in(0)))) {  // sizes of other values, as shapes give them
     int64_t step = (*by)[0];
     if (step == 0) c.fail("delta must not be 0");
     std::vector<int64_t> values;
@@ -108,7 +108,7 @@ void range(ReadCtx& c) {
       values.push_back(v);
       if (__builtin_add_overflow(v, step, &v)) break;
     }
-    return c.set(0, c.int_constant(values));
+    return c.set(0, cast(c, c.int_constant(values), c.dtype(c.in(0))));
   }
   ValueId in[3];
   for (int i = 0; i < 3; ++i) in[i] = reshape(c, c.in(i), {});

@@ -252,16 +252,22 @@ WICK_ONNX_ROW(Slice, [](WriteCtx& c) {
 WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
   const auto& a = c.as<PadAttrs>();
   if (a.mode == static_cast<int64_t>(PadMode::kWrap)) c.need(19);
-  if (c.has(3) || (c.has(1) && !a.axes.empty())) c.need(18);
+  if (c.has(3)) c.need(18);
   IntList<16> pads = a.pads;
-  if (!a.axes.empty() && c.opset() < 18 && !c.has(1)) {  // spelled out over all axes
+  std::string given = c.has(1) ? c.in(1) : std::string();
+  if (!a.axes.empty() && c.opset() < 18) {  // spelled out over all axes
     int64_t rank = c.rank(0), n = a.axes.count;
+    IntList<16> places;
+    for (int64_t i = 0; i < 2 * n; ++i) {
+      int64_t axis = a.axes[i % n] < 0 ? a.axes[i % n] + rank : a.axes[i % n];
+      places.values[places.count++] = i < n ? axis : axis + rank;
+    }
     pads = {};
     pads.count = 2 * rank;
-    for (int64_t i = 0; i < n; ++i) {
-      int64_t axis = a.axes[i] < 0 ? a.axes[i] + rank : a.axes[i];
-      pads.values[axis] = a.pads[i];
-      pads.values[axis + rank] = a.pads[i + n];
+    for (int64_t i = 0; i < 2 * n && !c.has(1); ++i) pads.values[places[i]] = a.pads[i];
+    if (c.has(1)) {  // into zeros
+      given = c.fresh();
+      c.add("ScatterElements", {c.ints(pads.span()), c.ints(places.span()), c.in(1)}, {given});
     }
   }
   const char* kModes[] = {"constant", "reflect", "edge", "wrap"};
@@ -270,7 +276,7 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
                                      : "";
   std::string axes = c.opset() >= 18 ? c.ints_input(3, a.axes.span()) : "";
   NodeProto& n =
-      c.add("Pad", {c.in(0), c.has(1) ? c.in(1) : c.ints(pads.span()), value, axes}, {c.out(0)});
+      c.add("Pad", {c.in(0), c.has(1) ? given : c.ints(pads.span()), value, axes}, {c.out(0)});
   set_string(n, "mode", kModes[a.mode]);
 });
 WICK_ONNX_ROW(Shape, [](WriteCtx& c) {

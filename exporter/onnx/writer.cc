@@ -208,11 +208,36 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
 
 }  // namespace onnx
 
+namespace {
+
+// libonnx wants a shape of every input and output. One of unknown rank has none in the file: the
+// checker is shown a scalar there.
+bool add_shapes(onnx::GraphProto& graph) {
+  bool added = false;
+  auto add = [&](onnx::ValueInfoProto& info) {
+    auto& type = *info.mutable_type()->mutable_tensor_type();
+    if (type.has_shape()) return;
+    type.mutable_shape();
+    added = true;
+  };
+  for (auto& info : *graph.mutable_input()) add(info);
+  for (auto& info : *graph.mutable_output()) add(info);
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& a : *node.mutable_attribute()) {
+      if (a.has_g()) added = add_shapes(*a.mutable_g()) || added;
+    }
+  }
+  return added;
+}
+
+}  // namespace
+
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
   onnx::ModelProto model = onnx::write(graph);
   std::string bytes = model.SerializeAsString();
   // Debian's libonnx knows no later one.
-  if (model.opset_import(0).version() <= onnx::kLeastOpset) onnx::check(bytes);
+  if (model.opset_import(0).version() <= onnx::kLeastOpset)
+    onnx::check(add_shapes(*model.mutable_graph()) ? model.SerializeAsString() : bytes);
   return {bytes.begin(), bytes.end()};
 }
 

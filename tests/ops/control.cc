@@ -1,4 +1,6 @@
 // Range, NonMaxSuppression. Known values of the second: known_values_test.cc.
+#include <cmath>
+
 #include "tests/ops/rows.h"
 
 namespace wick::test {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/program/attack_wick.h"
+#include "tests/runtime/control_programs.h"
 
 namespace wick {
 namespace {
@@ -229,6 +230,85 @@ TEST(Golden, Version1LoadsAndRuns) {
   EXPECT_EQ(out.as<float>()[21], 27);  // half of the nine around 6, second channel
 }
 
+// A loop over one region, in every way that does not fit.
+struct LoopParts {
+  bool outer_value = false, region_twice = false, no_region = false, wrong_field = false;
+  bool missing_output = false, wrong_dtype = false, wrong_condition = false, deep = false;
+  int64_t carried = 1, region = 1;
+};
+std::string loop_error(const LoopParts& parts) {
+  ProgramBuilder p;
+  auto trips = p.value("trips", DType::kI64, {}), go = p.value("go", DType::kBool, {});
+  auto x = p.value("x", DType::kF32, {2}), y = p.value("y", DType::kF32, {2});
+  auto i = p.value("i", DType::kI64, {}), c = p.value("c", DType::kBool, {});
+  auto in = p.value("in", parts.wrong_dtype ? DType::kF64 : DType::kF32, {2});
+  auto out = p.value("out", parts.wrong_dtype ? DType::kF64 : DType::kF32, {2});
+  p.node(OpId::kRelu, {parts.outer_value ? x : in}, {out});
+  std::vector<uint32_t> made = {parts.wrong_condition ? i : c, out};
+  if (parts.missing_output) made.pop_back();
+  p.region({i, c, in}, made, false);
+  std::vector<flatbuffers::Offset<fbs::Attr>> attrs;
+  attrs.push_back(fbs::CreateAttr(p.fb(), 1, fbs::AttrKind::Int, parts.carried));
+  uint16_t field = parts.wrong_field ? 7 : kRegionField;
+  auto region = [&] { return fbs::CreateAttr(p.fb(), field, fbs::AttrKind::Region, parts.region); };
+  if (!parts.no_region) attrs.push_back(region());
+  if (parts.region_twice) attrs.push_back(region());
+  p.node_raw(static_cast<uint16_t>(OpId::kLoop), {trips, go, x}, {y}, attrs, "loop");
+  p.entry("main", {trips, go, x}, {y});
+  auto file = p.finish(kFeatureRegions);
+  return load_status(file).message();
+}
+
+TEST(Loader, RegionsAreClosedAndFitTheirNode) {
+  EXPECT_EQ(loop_error({}), "");
+  EXPECT_THAT(loop_error({.outer_value = true}), HasSubstr("belongs to another region"));
+  EXPECT_THAT(loop_error({.region_twice = true}), HasSubstr("given twice"));
+  EXPECT_THAT(loop_error({.no_region = true}), HasSubstr("region 0 is missing"));
+  EXPECT_THAT(loop_error({.wrong_field = true}), HasSubstr("has no region 7"));
+  EXPECT_THAT(loop_error({.missing_output = true}), HasSubstr("do not fit"));
+  EXPECT_THAT(loop_error({.wrong_dtype = true}), HasSubstr("float64 on one side and float32"));
+  EXPECT_THAT(loop_error({.wrong_condition = true}), HasSubstr("must be bool"));
+  EXPECT_THAT(loop_error({.carried = 2}), HasSubstr("cannot carry 2"));
+  EXPECT_THAT(loop_error({.carried = -1}), HasSubstr("cannot carry -1"));
+  EXPECT_THAT(loop_error({.region = 0}), HasSubstr("used twice"));
+  EXPECT_THAT(loop_error({.region = 9}), HasSubstr("no region 9"));
+  EXPECT_THAT(loop_error({.region = -1}), HasSubstr("no region -1"));
+}
+
+TEST(Loader, RegionsNestToALimit) {
+  auto nested = [](int depth) {
+    ProgramBuilder p;
+    auto go = p.value("go", DType::kBool, {});
+    std::vector<uint32_t> inside;
+    // the innermost regions first: their numbers count on
+    uint32_t condition = p.value("c", DType::kBool, {}), other = p.value("d", DType::kBool, {});
+    p.region({condition}, {condition}, false);
+    p.region({other}, {other}, false);
+    int64_t first = 1;
+    for (int k = 0; k < depth; ++k) {
+      auto in = p.value("in", DType::kBool, {}), out = p.value("out", DType::kBool, {});
+      p.control(OpId::kIf, {in, in}, {out}, first);
+      if (k + 1 == depth) {
+        auto y = p.value("y", DType::kBool, {});
+        p.region({in}, {out}, false);
+        auto unused = p.value("e", DType::kBool, {});
+        p.region({unused}, {unused}, false);
+        p.control(OpId::kIf, {go, go}, {y}, first + 2);
+        p.entry("main", {go}, {y});
+        break;
+      }
+      p.region({in}, {out}, false);
+      auto unused = p.value("e", DType::kBool, {});
+      p.region({unused}, {unused}, false);
+      first += 2;
+    }
+    auto file = p.finish(kFeatureRegions);
+    return std::string(load_status(file).message());
+  };
+  EXPECT_EQ(nested(7), "");
+  EXPECT_THAT(nested(9), HasSubstr("nest deeper"));
+}
+
 // Five values a byte; all 255 in the full test run.
 TEST(Attack, TruncationsAndOtherValuesOfEveryByte) {
   auto count = test::attack(every_feature(), getenv("WICK_TEST_FULL") != nullptr ? 255 : 5,
@@ -236,6 +316,12 @@ TEST(Attack, TruncationsAndOtherValuesOfEveryByte) {
   EXPECT_GT(count.cases, 15000);
   EXPECT_GT(count.accepted, 100) << "changed weights and names still run";
   EXPECT_LT(count.accepted, count.cases / 2);
+  count = test::attack(test::growing_loop(), getenv("WICK_TEST_FULL") != nullptr ? 255 : 2,
+                       test::open_and_run);
+  EXPECT_GT(count.accepted, 100);
+  count = test::attack(test::branches(), getenv("WICK_TEST_FULL") != nullptr ? 255 : 2,
+                       test::open_and_run);
+  EXPECT_GT(count.accepted, 100);
 }
 
 }  // namespace

@@ -90,6 +90,22 @@ class ProgramBuilder {
     }
     node_raw(static_cast<uint16_t>(op), in, out, list, name);
   }
+  // If or Loop whose regions are numbers `first`, `first` + 1 ... (the body is 0, the others count
+  // in the order they ended).
+  template <class A = NoAttrs>
+  void control(OpId op, const std::vector<uint32_t>& in, const std::vector<uint32_t>& out,
+               int64_t first, const A& attrs = {}, const char* name = "") {
+    std::vector<flatbuffers::Offset<fbs::Attr>> list;
+    const AttrType& type = AttrFields<A>::kType;
+    for (const AttrField& f : type.fields) {
+      if (!attr_is_default(type, f, &attrs)) list.push_back(attr(f, &attrs));
+    }
+    for (int k = 0; k < region_count(op); ++k) {
+      list.push_back(fbs::CreateAttr(b_, static_cast<uint16_t>(kRegionField + k),
+                                     fbs::AttrKind::Region, first + k));
+    }
+    node_raw(static_cast<uint16_t>(op), in, out, list, name);
+  }
   void node_raw(uint16_t op, const std::vector<uint32_t>& in, const std::vector<uint32_t>& out,
                 const std::vector<flatbuffers::Offset<fbs::Attr>>& attrs, const char* name = "",
                 uint16_t version = 1) {

@@ -68,9 +68,14 @@ void inspect(const InspectCommand& c) {
   const EntryDef& entry = p.entries()[0];
   std::map<std::string, int> ops;
   auto nodes = nlohmann::json::array();
-  for (const NodeDef& n : entry.body().nodes) {
-    ops[op_text(p, n)]++;
-    nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
+  for (size_t r = 0; r < entry.regions.size(); ++r) {  // the body, then those of If and Loop
+    for (const NodeDef& n : entry.regions[r].nodes) {
+      ops[op_text(p, n)]++;
+      nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
+      if (r > 0) nodes.back()["region"] = r;
+      if (!n.regions.empty())
+        nodes.back()["regions"] = std::vector<uint32_t>(n.regions.begin(), n.regions.end());
+    }
   }
   uint64_t parameters = 0;
   for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());

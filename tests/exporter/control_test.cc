@@ -1,0 +1,311 @@
+// If, Loop, Scan and functions of ONNX models: read, run both ways, written back.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exporter/onnx/onnx.h"
+#include "exporter/onnx/tensor.h"
+#include "graph/interpreter/interpreter.h"
+#include "tests/support/error_of.h"
+#include "wick/compile.h"
+#include "wick/error.h"
+#include "wick/runtime.h"
+#include "wick_onnx.pb.h"
+
+namespace wick {
+namespace {
+
+using onnx::AttributeProto;
+using onnx::GraphProto;
+using onnx::ModelProto;
+using onnx::NodeProto;
+using test::error_of;
+using ::testing::HasSubstr;
+using Names = std::vector<std::string>;
+
+NodeProto node(const std::string& op, const Names& in, const Names& out) {
+  NodeProto n;
+  n.set_op_type(op);
+  for (const auto& name : in) n.add_input(name);
+  for (const auto& name : out) n.add_output(name);
+  return n;
+}
+AttributeProto& attribute(NodeProto& n, const std::string& name,
+                          AttributeProto::AttributeType type) {
+  AttributeProto& a = *n.add_attribute();
+  a.set_name(name);
+  a.set_type(type);
+  return a;
+}
+NodeProto with_graph(NodeProto n, const std::string& name, const GraphProto& g) {
+  *attribute(n, name, AttributeProto::GRAPH).mutable_g() = g;
+  return n;
+}
+NodeProto with_int(NodeProto n, const std::string& name, int64_t v) {
+  attribute(n, name, AttributeProto::INT).set_i(v);
+  return n;
+}
+NodeProto with_ints(NodeProto n, const std::string& name, const std::vector<int64_t>& list) {
+  AttributeProto& a = attribute(n, name, AttributeProto::INTS);
+  for (int64_t v : list) a.add_ints(v);
+  return n;
+}
+GraphProto body(const std::vector<NodeProto>& nodes, const Names& in, const Names& out) {
+  GraphProto g;
+  g.set_name("body");
+  for (const NodeProto& n : nodes) *g.add_node() = n;
+  for (const auto& name : in) g.add_input()->set_name(name);
+  for (const auto& name : out) g.add_output()->set_name(name);
+  return g;
+}
+
+class Build {
+ public:
+  explicit Build(int64_t opset = 17) {
+    model.set_ir_version(8);
+    model.add_opset_import()->set_version(opset);
+    graph().set_name("main");
+  }
+  GraphProto& graph() { return *model.mutable_graph(); }
+  Build& input(const std::string& name, DType dtype, const Names& dims) {
+    auto& info = *graph().add_input();
+    info.set_name(name);
+    auto& type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(static_cast<int32_t>(dtype));
+    auto& shape = *type.mutable_shape();
+    for (const auto& d : dims) {
+      if (d[0] >= '0' && d[0] <= '9') {
+        shape.add_dim()->set_dim_value(std::stoll(d));
+      } else {
+        shape.add_dim()->set_dim_param(d);
+      }
+    }
+    return *this;
+  }
+  Build& add(const NodeProto& n) {
+    *graph().add_node() = n;
+    return *this;
+  }
+  Build& constant(const std::string& name, const HostTensor& t) {
+    *graph().add_initializer() = onnx::encode(t, name);
+    return *this;
+  }
+  Build& output(const std::string& name) {
+    graph().add_output()->set_name(name);
+    return *this;
+  }
+  std::vector<uint8_t> bytes() const {
+    std::string s = model.SerializeAsString();
+    return {s.begin(), s.end()};
+  }
+  ModelProto model;
+};
+
+HostTensor number(int64_t v) { return HostTensor(DType::kI64, Shape{}, &v, sizeof(v)); }
+HostTensor flag(bool v) { return HostTensor(DType::kBool, Shape{}, &v, 1); }
+HostTensor row(const std::vector<float>& v) {
+  return HostTensor::of(Shape{static_cast<int64_t>(v.size())}, v);
+}
+HostTensor matrix(int64_t rows, const std::vector<float>& v) {
+  return HostTensor::of(Shape{rows, static_cast<int64_t>(v.size()) / rows}, v);
+}
+
+// Interpreter on the graph as read == a session of the optimised program == both after the graph
+// was written and read again, whose text is the same. Gives what came out.
+std::vector<HostTensor> run_all(const ir::Graph& g, const std::vector<HostTensor>& in) {
+  std::vector<HostTensor> want = ir::run(g, in);
+  ir::Graph back = import_onnx_bytes(onnx_bytes(g));
+  ir::Graph again = import_onnx_bytes(onnx_bytes(back));
+  EXPECT_EQ(ir::print(back, true), ir::print(again, true));
+  for (const ir::Graph& graph : {g, back}) {
+    std::vector<uint8_t> file = compile_program(graph);
+    auto program = Program::load(Span<const uint8_t>(file));
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    if (!program.ok()) return {};
+    auto session = Session::create(**program, {.threads = 1});
+    EXPECT_TRUE(session.ok()) << session.status().message();
+    if (!session.ok()) return {};
+    std::vector<TensorView> views, out(want.size());
+    for (const HostTensor& t : in) views.push_back(t.view());
+    for (int k = 0; k < 2; ++k) {
+      Status s = (*session)->run(views, out);
+      EXPECT_TRUE(s.ok()) << s.message();
+      if (!s.ok()) return {};
+      for (size_t i = 0; i < out.size(); ++i) {
+        HostTensor got(out[i].dtype, out[i].shape, out[i].data, out[i].nbytes());
+        EXPECT_TRUE(same_bits(got, want[i])) << "output " << i << " " << to_text(out[i].shape).text;
+      }
+    }
+  }
+  return want;
+}
+std::vector<HostTensor> run_all(const Build& b, const std::vector<HostTensor>& in) {
+  return run_all(import_onnx_bytes(b.bytes()), in);
+}
+
+TEST(ControlOnnx, BranchesReadTheNamesAroundThem) {
+  Build b;
+  b.input("c", DType::kBool, {}).input("x", DType::kF32, {"n"}).constant("w", row({2}));
+  GraphProto then_branch = body({node("Mul", {"x", "w"}, {"t"})}, {}, {"t"});
+  GraphProto inner = body({node("Neg", {"y0"}, {"e0"})}, {}, {"e0"});
+  GraphProto other = body({node("Identity", {"x"}, {"e1"})}, {}, {"e1"});
+  GraphProto else_branch =
+      body({with_graph(with_graph(node("If", {"d"}, {"e"}), "then_branch", inner), "else_branch",
+                       other)},
+           {}, {"e"});
+  b.input("d", DType::kBool, {});
+  b.add(node("Add", {"x", "x"}, {"y0"}));
+  b.add(with_graph(with_graph(node("If", {"c"}, {"y"}), "then_branch", then_branch), "else_branch",
+                   else_branch));
+  b.output("y");
+  auto in = [](bool c, bool d) { return std::vector<HostTensor>{flag(c), row({1, -2}), flag(d)}; };
+  EXPECT_TRUE(same_bits(run_all(b, in(true, true))[0], row({2, -4})));
+  EXPECT_TRUE(same_bits(run_all(b, in(false, true))[0], row({-2, 4})));
+  EXPECT_TRUE(same_bits(run_all(b, in(false, false))[0], row({1, -2})));
+}
+
+// The size that is carried changes with every trip, and is none at the start.
+TEST(ControlOnnx, LoopsCarryWhatGrows) {
+  Build b;
+  b.input("m", DType::kI64, {}).input("x", DType::kF32, {"n"}).constant("s0", row({}));
+  GraphProto g = body({node("Concat", {"s", "x"}, {"s_out"}), node("Size", {"s"}, {"size"}),
+                       node("Identity", {"go"}, {"more"})},
+                      {"i", "go", "s"}, {"more", "s_out", "size"});
+  *g.mutable_node(0) = with_int(g.node(0), "axis", 0);
+  b.add(with_graph(node("Loop", {"m", "", "s0"}, {"s1", "sizes"}), "body", g));
+  b.add(node("Neg", {"s1"}, {"y"})).output("y").output("sizes");
+  for (int64_t trips : {0, 1, 4}) {
+    auto out = run_all(b, {number(trips), row({1, 2})});
+    EXPECT_EQ(out[0].shape(), Shape{2 * trips});
+    EXPECT_EQ(out[1].shape(), Shape{trips});
+    if (trips == 4) EXPECT_EQ(out[1].as<int64_t>()[3], 6);
+  }
+}
+
+TEST(ControlOnnx, ScansWalkAlongAxesBothWays) {
+  GraphProto g = body({node("Add", {"s", "a"}, {"s_out"}), node("Mul", {"s_out", "w"}, {"o"})},
+                      {"s", "a"}, {"s_out", "o"});
+  for (bool reverse : {false, true}) {
+    Build b;
+    b.input("s0", DType::kF32, {"2"})
+        .input("a", DType::kF32, {"2", "t"})
+        .constant("w", row({1, 10}));
+    NodeProto scan = with_graph(node("Scan", {"s0", "a"}, {"s1", "all"}), "body", g);
+    scan = with_int(scan, "num_scan_inputs", 1);
+    scan = with_ints(with_ints(scan, "scan_input_axes", {1}), "scan_output_axes", {-1});
+    if (reverse) scan = with_ints(scan, "scan_input_directions", {1});
+    b.add(scan).output("s1").output("all");
+    auto out = run_all(b, {row({0, 0}), matrix(2, {1, 2, 3, 4, 5, 6})});
+    EXPECT_TRUE(same_bits(out[0], row({6, 15})));
+    EXPECT_TRUE(same_bits(
+        out[1], reverse ? matrix(2, {3, 5, 6, 60, 110, 150}) : matrix(2, {1, 3, 6, 40, 90, 150})));
+  }
+}
+
+TEST(ControlOnnx, Scan8HasABatchWithLengths) {
+  Build b(8);
+  b.input("l", DType::kI64, {"2"}).input("s0", DType::kF32, {"2", "1"});
+  b.input("a", DType::kF32, {"2", "3", "1"});
+  GraphProto g = body({node("Add", {"s", "x"}, {"s_out"}), node("Identity", {"s_out"}, {"o"})},
+                      {"s", "x"}, {"s_out", "o"});
+  NodeProto scan = with_graph(node("Scan", {"l", "s0", "a"}, {"s1", "all"}), "body", g);
+  b.add(with_int(scan, "num_scan_inputs", 1)).output("s1").output("all");
+  HostTensor a = HostTensor::of(Shape{2, 3, 1}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  auto out = run_all(b, {HostTensor::ints(std::vector<int64_t>{3, 2}), matrix(2, {10, 20}), a});
+  EXPECT_TRUE(same_bits(out[0], matrix(2, {16, 29})));
+  EXPECT_TRUE(
+      same_bits(out[1], HostTensor::of(Shape{2, 3, 1}, std::vector<float>{11, 13, 16, 24, 29, 0})));
+}
+
+TEST(ControlOnnx, FunctionsOfTheModelAreWrittenOut) {
+  Build b;
+  auto& import = *b.model.add_opset_import();
+  import.set_domain("my");
+  import.set_version(1);
+  auto& f = *b.model.add_functions();
+  f.set_name("Leaky");
+  f.set_domain("my");
+  f.add_input("x");
+  f.add_input("bias");
+  f.add_output("y");
+  f.add_attribute("slope");
+  f.add_opset_import()->set_version(17);
+  NodeProto leaky = node("LeakyRelu", {"x"}, {"t"});
+  AttributeProto& a = attribute(leaky, "alpha", AttributeProto::FLOAT);
+  a.set_ref_attr_name("slope");
+  *f.add_node() = leaky;
+  *f.add_node() = node("Clip", {"t", "bias"}, {"y"});  // the second may be absent
+  b.input("x", DType::kF32, {"2"});
+  NodeProto call = node("Leaky", {"x"}, {"z"});
+  call.set_domain("my");
+  attribute(call, "slope", AttributeProto::FLOAT).set_f(0.5f);
+  b.add(call).output("z");
+  EXPECT_TRUE(same_bits(run_all(b, {row({-2, 3})})[0], row({-1, 3})));
+  // a function that calls itself
+  NodeProto self = node("Leaky", {"x"}, {"w"});
+  self.set_domain("my");
+  *f.add_node() = self;
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(b.bytes()); }), HasSubstr("nest too deep"));
+}
+
+TEST(ControlOnnx, ErrorsNameWhatIsInside) {
+  Build b;
+  b.input("c", DType::kBool, {}).input("x", DType::kF32, {"2"});
+  GraphProto good = body({node("Neg", {"x"}, {"t"})}, {}, {"t"});
+  GraphProto unknown = body({node("Frobnicate", {"x"}, {"e"})}, {}, {"e"});
+  Build first = b;
+  first.add(with_graph(with_graph(node("If", {"c"}, {"y"}), "then_branch", good), "else_branch",
+                       unknown));
+  first.output("y");
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(first.bytes()); }), HasSubstr("Frobnicate 'e'"));
+  GraphProto missing = body({node("Neg", {"nowhere"}, {"e"})}, {}, {"e"});
+  Build second = b;
+  second.add(with_graph(with_graph(node("If", {"c"}, {"y"}), "then_branch", good), "else_branch",
+                        missing));
+  second.output("y");
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(second.bytes()); }),
+              HasSubstr("'nowhere' is not defined"));
+  GraphProto wrong = body({node("Cast", {"x"}, {"e"})}, {}, {"e"});
+  *wrong.mutable_node(0) = with_int(wrong.node(0), "to", 7);
+  Build third = b;
+  third.add(
+      with_graph(with_graph(node("If", {"c"}, {"y"}), "then_branch", good), "else_branch", wrong));
+  third.output("y");
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(third.bytes()); }), HasSubstr("for one output"));
+  // subgraphs within subgraphs, beyond any that is read
+  GraphProto deep = good;
+  for (int k = 0; k < 60; ++k)
+    deep = body({with_graph(with_graph(node("If", {"c"}, {"t"}), "then_branch", deep),
+                            "else_branch", good)},
+                {}, {"t"});
+  Build fourth = b;
+  *fourth.graph().add_node() = deep.node(0);
+  fourth.output("t");
+  EXPECT_NE(error_of([&] { import_onnx_bytes(fourth.bytes()); }), "no error");
+}
+
+TEST(ControlOnnx, SizesComeFromValues) {
+  Build b;
+  b.input("x", DType::kF32, {"n", "m"})
+      .input("shape", DType::kI64, {"2"})
+      .input("d", DType::kI64, {});
+  b.input("k", DType::kBool, {"q"});
+  b.constant("two", row({0, 1}));
+  b.add(node("CenterCropPad", {"x", "shape"}, {"p"})).output("p");
+  b.add(node("Range", {"d0", "d", "d1"}, {"r"})).output("r");
+  b.constant("d0", number(0)).constant("d1", number(1));
+  b.add(node("OneHot", {"r", "d", "two"}, {"o"})).output("o");
+  b.add(with_int(node("Compress", {"x", "k"}, {"c"}), "axis", 0)).output("c");
+  b.model.mutable_opset_import(0)->set_version(18);
+  HostTensor x = matrix(2, {1, 2, 3, 4, 5, 6});
+  const uint8_t second[2] = {0, 1};
+  HostTensor mask(DType::kBool, Shape{2}, second, 2);
+  auto out = run_all(b, {x, HostTensor::ints(std::vector<int64_t>{4, 1}), number(2), mask});
+  EXPECT_TRUE(same_bits(out[0], matrix(4, {0, 2, 5, 0})));
+  EXPECT_TRUE(same_bits(out[1], HostTensor::ints(std::vector<int64_t>{0, 1})));
+  EXPECT_TRUE(same_bits(out[2], matrix(2, {1, 0, 0, 1})));
+  EXPECT_TRUE(same_bits(out[3], matrix(1, {4, 5, 6})));
+}
+
+}  // namespace
+}  // namespace wick
