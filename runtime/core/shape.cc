@@ -7,6 +7,10 @@ namespace wick {
 
 Result<size_t> checked_bytes(const Shape& shape, int bits) {
   bool empty = false;
+  if (shape.overflowed()) {
+    return error(Code::kShapeMismatch, "more than %d dimensions, which begin with %s", kMaxRank,
+                 to_text(shape).text);
+  }
   for (int64_t d : shape) {
     if (d < 0) return error(Code::kShapeMismatch, "negative dimension in %s", to_text(shape).text);
     empty = empty || d == 0;

@@ -18,21 +18,22 @@ class BasicShape {
  public:
   constexpr BasicShape() = default;
   constexpr BasicShape(std::initializer_list<Dim> dims) {
-    for (const Dim& d : dims) {
-      if (rank_ < kMaxRank) dims_[rank_++] = d;
-    }
+    for (const Dim& d : dims) push_back(d);
   }
   constexpr explicit BasicShape(Span<const Dim> dims) {
-    for (const Dim& d : dims) {
-      if (rank_ < kMaxRank) dims_[rank_++] = d;
-    }
+    for (const Dim& d : dims) push_back(d);
   }
   constexpr int rank() const { return rank_; }
   // The caller has checked rank <= kMaxRank at the border; more are dropped.
   constexpr void set_rank(int rank) { rank_ = rank > kMaxRank ? kMaxRank : rank; }
   constexpr void push_back(Dim d) {
-    if (rank_ < kMaxRank) dims_[rank_++] = d;
+    if (rank_ < kMaxRank)
+      dims_[rank_++] = d;
+    else
+      overflowed_ = true;
   }
+  // More dims were given than a shape holds. checked_bytes() refuses such a shape.
+  constexpr bool overflowed() const { return overflowed_; }
   constexpr Dim& operator[](int i) { return dims_[i]; }
   constexpr const Dim& operator[](int i) const { return dims_[i]; }
   constexpr const Dim* begin() const { return dims_; }
@@ -49,6 +50,7 @@ class BasicShape {
  private:
   Dim dims_[kMaxRank] = {};
   int rank_ = 0;
+  bool overflowed_ = false;
 };
 
 using Shape = BasicShape<int64_t>;

@@ -396,6 +396,20 @@ TEST(ViewEdges, AnIndexOfTooManyDimsIsRefused) {
   }
 }
 
+// Nine sizes: never a tensor of the first eight.
+TEST(ViewEdges, MoreDimsThanThereAreAreRefused) {
+  const Shape nine{1, 1, 1, 1, 1, 1, 1, 2, 1};
+  Tensor x = ones({2});
+  for (const auto& f : std::vector<std::function<void()>>{
+           [&] { zeros(nine); }, [&] { rand(nine); }, [&] { full(nine, 3); },
+           [&] { x.reshape(nine); }, [&] { x.view(nine); }, [&] { x.expand(nine); },
+           [&] { repeat(x, nine); }, [&] { tile(x, nine); }, [&] { x.as_strided(nine, nine); },
+           [&] { unflatten(x, 0, nine); }}) {
+    std::string error = error_of(f);
+    EXPECT_NE(error.find("more than 8 dimensions"), std::string::npos) << error;
+    EXPECT_NE(error.find("view_edges_test.cc"), std::string::npos) << error;
+  }
+}
 TEST(ViewEdges, AScalarHasAnAxisOfOne) {
   for (int axis : {0, -1}) EXPECT_EQ(softmax(tensor(3.f), axis).item(), 1);
   for (int axis : {1, -2, -5})

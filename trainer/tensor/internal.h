@@ -34,4 +34,7 @@ bool overlaps_itself(const TensorView& v);
 inline Shape to_shape(Span<const int64_t> dims) { return Shape(dims); }
 int wrap_dim(const char* op, int64_t dim, int rank, const Where& where);
 
+// The sizes that a user gave; more than a shape holds are an error.
+DimList sizes_of(const char* op, const Shape& sizes, const Where& where);
+
 }  // namespace wick

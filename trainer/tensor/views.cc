@@ -10,10 +10,18 @@
 
 namespace wick {
 
+DimList sizes_of(const char* op, const Shape& sizes, const Where& where) {
+  if (!sizes.overflowed()) return DimList(sizes.dims());
+  throw_error(op,
+              "more than " + std::to_string(kMaxRank) + " dimensions, which begin with " +
+                  to_text(sizes).text,
+              where, Code::kShapeMismatch);
+}
+
 Tensor Tensor::reshape(const Shape& shape, Where where) const {
   need("reshape", where);
   ReshapeAttrs a;
-  a.shape = DimList(shape.dims());
+  a.shape = sizes_of("reshape", shape, where);
   // A 0 in a user's shape is an empty dimension, not ONNX's "copy".
   for (int64_t d : shape) a.allowzero = a.allowzero != 0 || d == 0 ? 1 : 0;
   return call(OpId::kReshape, a, {{*this, where}});
@@ -253,7 +261,7 @@ Tensor Tensor::select(int dim, int64_t index, Where where) const {
 Tensor Tensor::expand(const Shape& shape, Where where) const {
   need("expand", where);
   ShapeAttrs a;
-  a.shape = DimList(shape.dims());
+  a.shape = sizes_of("expand", shape, where);
   int lead = shape.rank() - rank();
   if (lead < 0) {
     throw_error("expand",

@@ -109,6 +109,7 @@ Tensor rot90(const Arg& x, int64_t k, Dims dims) {
 
 Tensor repeat(const Arg& x, const Shape& repeats) {
   Tensor t = x.tensor;
+  sizes_of("repeat", repeats, x.where);
   if (repeats.rank() < t.rank())
     throw_error("repeat",
                 std::string(to_text(repeats).text) + " has fewer numbers than " +

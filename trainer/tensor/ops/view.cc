@@ -55,8 +55,8 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
     }
   }
   StridedAttrs a;
-  a.sizes = DimList(size.dims());
-  a.strides = DimList(stride.dims());
+  a.sizes = sizes_of(name, size, x.where);
+  a.strides = sizes_of(name, stride, x.where);
   a.offset = offset - offset_of(whole.impl());
   Tensor out = call(OpId::kAsStrided, a, {{whole, x.where}});
   // A recorded write through it would not reach x: refused, as one through a view under NoGrad is.
@@ -246,6 +246,7 @@ Tensor flatten(const Arg& x, int start_dim, int end_dim) {
 Tensor ravel(const Arg& x) { return x.tensor.reshape({-1}, x.where); }
 Tensor unflatten(const Arg& x, int dim, const Shape& sizes) {
   int d = dim_of("unflatten", x, dim);
+  sizes_of("unflatten", sizes, x.where);
   const Shape& from = x.tensor.raw_shape();
   int64_t known = 1, rest = -1;
   for (int i = 0; i < sizes.rank(); ++i) {
