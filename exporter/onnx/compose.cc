@@ -16,9 +16,21 @@ ValueId reshape(ReadCtx& c, ValueId v, const std::vector<int64_t>& shape) {
   a.shape = to_list<kMaxRank>(c, shape);
   return c.emit(OpId::kReshape, a, {v});
 }
+namespace {
+// The value, or none where it is known and now in the attribute.
+template <class List>
+ValueId attribute_or_value(ReadCtx& c, ValueId v, List& list) {
+  auto known = c.known_ints(v);
+  if (!known || known->empty() || known->size() > static_cast<size_t>(List::kCapacity)) return v;
+  c.fill(list, *known, "a list");
+  return kNoValue;
+}
+}  // namespace
+
 ValueId reshape_to(ReadCtx& c, ValueId v, ValueId shape) {
   ReshapeAttrs a;
   a.allowzero = 1;
+  shape = attribute_or_value(c, shape, a.shape);
   return c.emit(OpId::kReshape, a, {v, shape});
 }
 ValueId shape_of(ReadCtx& c, ValueId v) { return c.emit(OpId::kShape, ShapeOpAttrs{}, {v}); }
@@ -28,6 +40,55 @@ ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes,
   a.keepdims = keepdims ? 1 : 0;
   a.noop_with_empty_axes = axes.empty() ? 1 : 0;
   return c.emit(op, a, {v});
+}
+ValueId dims(ReadCtx& c, ValueId v, int64_t from, int64_t to) {
+  return c.emit(OpId::kShape, ShapeOpAttrs{from, to}, {v});
+}
+ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis) {
+  return c.emit(OpId::kConcat, AxisAttrs{axis}, std::move(values));
+}
+ValueId arange(ReadCtx& c, ValueId count) {
+  ValueId ones = expand_to(c, int_scalar(c, 1), count);
+  return c.emit(OpId::kCumSum, CumulateAttrs{0, 1, 0}, {ones});
+}
+ValueId expand_to(ReadCtx& c, ValueId v, ValueId shape) {
+  ShapeAttrs a;
+  shape = attribute_or_value(c, shape, a.shape);
+  return c.emit(OpId::kExpand, a, {v, shape});
+}
+ValueId transpose(ReadCtx& c, ValueId v, const std::vector<int64_t>& perm) {
+  bool moves = false;
+  for (size_t i = 0; i < perm.size(); ++i) moves = moves || perm[i] != static_cast<int64_t>(i);
+  if (!moves) return v;
+  return c.emit(OpId::kTranspose, TransposeAttrs{to_list<kMaxRank>(c, perm)}, {v});
+}
+ValueId squeeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes) {
+  return c.emit(OpId::kSqueeze, AxesAttrs{to_list<kMaxRank>(c, axes)}, {v});
+}
+Halves cut(ReadCtx& c, ValueId v, int axis, ValueId at) {
+  SplitAttrs a;
+  a.axis = axis;
+  ValueId rest = c.emit(OpId::kSub, {dim(c, v, axis), at});
+  ValueId sizes = attribute_or_value(c, concat(c, {at, rest}, 0), a.sizes);
+  NodeId node = c.g.add_node(OpId::kSplit, AnyAttrs::of(a), {v, sizes}, 2, c.node.name());
+  return {c.g.node(node).outputs[0], c.g.node(node).outputs[1]};
+}
+Halves halve(ReadCtx& c, ValueId v, int axis) {
+  SplitAttrs a;
+  a.axis = axis;
+  NodeId node = c.g.add_node(OpId::kSplit, AnyAttrs::of(a), {v}, 2, c.node.name());
+  return {c.g.node(node).outputs[0], c.g.node(node).outputs[1]};
+}
+ValueId pad_axis(ReadCtx& c, ValueId v, int axis, PadSide side, ValueId count, double value) {
+  const auto rank = static_cast<size_t>(c.rank(v));
+  const size_t at = static_cast<size_t>(axis) + (side == PadSide::kAfter ? rank : 0);
+  std::vector<int64_t> before(at), after(2 * rank - at - 1);
+  std::vector<ValueId> parts = {count};
+  if (!before.empty()) parts.insert(parts.begin(), c.int_constant(before));
+  if (!after.empty()) parts.push_back(c.int_constant(after));
+  PadAttrs a;
+  ValueId pads = attribute_or_value(c, concat(c, parts, 0), a.pads);
+  return c.emit(OpId::kPad, a, {v, pads, value == 0 ? kNoValue : c.scalar(v, value)});
 }
 const SymShape& shape(ReadCtx& c, ValueId v) {
   c.rank(v);

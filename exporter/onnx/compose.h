@@ -18,6 +18,26 @@ ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes,
 const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is unknown
 int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
 
+// Sizes computed in the graph, as int64 vectors: dims [from, to) of a value, a number, several in a
+// row, and what they give. Where they are known already, the op that takes them has them as its
+// attribute, as it has when the graph is read back.
+ValueId dims(ReadCtx& c, ValueId v, int64_t from, int64_t to);
+inline ValueId dim(ReadCtx& c, ValueId v, int64_t i) { return dims(c, v, i, i + 1); }
+ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis);
+ValueId arange(ReadCtx& c, ValueId count);  // 0 .. count - 1
+ValueId expand_to(ReadCtx& c, ValueId v, ValueId shape);
+ValueId transpose(ReadCtx& c, ValueId v, const std::vector<int64_t>& perm);
+ValueId squeeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes);
+// [0, at) of an axis and the rest; `at` is a vector of one number.
+struct Halves {
+  ValueId first, second;
+};
+Halves cut(ReadCtx& c, ValueId v, int axis, ValueId at);
+Halves halve(ReadCtx& c, ValueId v, int axis);
+// Constants at the ends of one axis; `after` is a vector of one number.
+enum class PadSide { kBefore, kAfter };
+ValueId pad_axis(ReadCtx& c, ValueId v, int axis, PadSide side, ValueId count, double value);
+
 template <int N>
 IntList<N> to_list(ReadCtx& c, const std::vector<int64_t>& values) {
   IntList<N> list;

@@ -128,6 +128,9 @@ Span<const ReadRow> layout_rows();
 Span<const ReadRow> index_rows();
 Span<const ReadRow> generate_rows();
 Span<const ReadRow> function_rows();
+Span<const ReadRow> attention_rows();
+Span<const ReadRow> language_rows();
+Span<const ReadRow> einsum_rows();
 
 // A node of a user's own op, registered under the node's domain and op_type.
 void read_custom(ReadCtx& c, const CustomOp& op);

@@ -353,6 +353,16 @@ struct IsInfAttrs {
 WICK_ATTR_FIELDS(IsInfAttrs, WICK_FIELD(IsInfAttrs, 1, detect_negative),
                  WICK_FIELD(IsInfAttrs, 2, detect_positive));
 
+enum class LinearRule : int64_t { kLinear = 0, kGated = 1, kDelta = 2, kGatedDelta = 3 };
+struct LinearAttentionAttrs {
+  int64_t q_num_heads = 1, kv_num_heads = 1;
+  int64_t update_rule = 3;  // a LinearRule
+  double scale = 0;         // 0: 1 / sqrt(the keys' size)
+};
+WICK_ATTR_FIELDS(LinearAttentionAttrs, WICK_FIELD(LinearAttentionAttrs, 1, q_num_heads),
+                 WICK_FIELD(LinearAttentionAttrs, 2, kv_num_heads),
+                 WICK_FIELD(LinearAttentionAttrs, 3, update_rule),
+                 WICK_FIELD(LinearAttentionAttrs, 4, scale));
 struct LoopAttrs {
   int64_t carried = 0;  // how many values go from one trip to the next
 };

@@ -239,6 +239,9 @@ std::vector<Sample> samples() {
     }
   }
   add("Trilu", row(OpId::kTrilu, TriluAttrs{0, 1}), {random({2, 3, 4})});
+  add("LinearAttention", row(OpId::kLinearAttention, LinearAttentionAttrs{4, 2, 3, 0}, 2),
+      {random({2, 3, 8}), random({2, 3, 4}), random({2, 3, 6}), random({2, 2, 2, 3}),
+       random({2, 3, 2}), random({2, 3, 1})});
 
   // symmetric where the row reads one triangle, far from singular, eigenvalues apart
   auto of_symmetric = [](Fn f) {

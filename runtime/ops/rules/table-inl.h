@@ -1,6 +1,7 @@
 // The rule table for one Dim, derived from ops.def: an op without a rule does not compile.
 #pragma once
 
+#include "runtime/ops/rules/attention-inl.h"
 #include "runtime/ops/rules/control-inl.h"
 #include "runtime/ops/rules/conv-inl.h"
 #include "runtime/ops/rules/elementwise-inl.h"

@@ -1,0 +1,131 @@
+// A model of one ONNX node, run with every dimension known and with every dimension a symbol.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "exporter/onnx/onnx.h"
+#include "graph/interpreter/interpreter.h"
+#include "graph/rewrite/pass.h"
+#include "wick_onnx.pb.h"
+
+namespace wick::test {
+
+// Values that repeat late, in about [-1, 1].
+inline HostTensor floats(Shape shape, int seed, DType dtype = DType::kF32) {
+  HostTensor t(DType::kF32, shape);
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.as<float>()[i] = static_cast<float>((i * 37 + seed * 101) % 211) / 105.0f - 1;
+  if (dtype == DType::kF32) return t;
+  HostTensor wide(dtype, shape);
+  for (int64_t i = 0; i < t.numel(); ++i) wide.as<double>()[i] = t.as<float>()[i];
+  return wide;
+}
+inline HostTensor whole(Shape shape, std::vector<int64_t> values) {
+  return HostTensor::of<int64_t>(shape, values);
+}
+
+class NodeModel {
+ public:
+  NodeModel(const std::string& op, int64_t opset) : opset_(opset) { node_.set_op_type(op); }
+
+  // An input that is left out where `t` is not present.
+  NodeModel& in(HostTensor t) {
+    node_.add_input(t.present() ? "x" + std::to_string(node_.input_size()) : std::string());
+    if (t.present()) inputs_.push_back(std::move(t));
+    return *this;
+  }
+  NodeModel& set(const std::string& name, int64_t v) {
+    auto* a = attribute(name, onnx::AttributeProto::INT);
+    a->set_i(v);
+    return *this;
+  }
+  NodeModel& set(const std::string& name, float v) {
+    attribute(name, onnx::AttributeProto::FLOAT)->set_f(v);
+    return *this;
+  }
+  NodeModel& set(const std::string& name, const std::string& v) {
+    attribute(name, onnx::AttributeProto::STRING)->set_s(v);
+    return *this;
+  }
+
+  std::vector<uint8_t> bytes(bool symbols, int outputs) const {
+    onnx::ModelProto model;
+    model.set_ir_version(10);
+    model.add_opset_import()->set_version(opset_);
+    auto* g = model.mutable_graph();
+    *g->add_node() = node_;
+    size_t next = 0;
+    for (const std::string& name : node_.input()) {
+      if (name.empty()) continue;
+      const HostTensor& t = inputs_[next++];
+      auto* v = g->add_input();
+      v->set_name(name);
+      auto* type = v->mutable_type()->mutable_tensor_type();
+      type->set_elem_type(static_cast<int>(t.dtype()));
+      type->mutable_shape();
+      for (int d = 0; d < t.shape().rank(); ++d) {
+        auto* dim = type->mutable_shape()->add_dim();
+        if (symbols) {
+          dim->set_dim_param(name + "_" + std::to_string(d));
+        } else {
+          dim->set_dim_value(t.shape()[d]);
+        }
+      }
+    }
+    for (int i = 0; i < outputs; ++i) {
+      g->mutable_node(0)->add_output("y" + std::to_string(i));
+      g->add_output()->set_name("y" + std::to_string(i));
+    }
+    std::string text = model.SerializeAsString();
+    return {text.begin(), text.end()};
+  }
+
+  // The outputs of the graph as it is read; the others must have the same bits.
+  std::vector<HostTensor> run(int outputs = 1) const {
+    ir::Graph known = import_onnx_bytes(bytes(false, outputs)),
+              open = import_onnx_bytes(bytes(true, outputs));
+    ir::Graph optimized = known;
+    ir::optimize(optimized);
+    std::vector<HostTensor> want = ir::run(known, inputs_);
+    for (const ir::Graph* g : {&open, &optimized}) {
+      std::vector<HostTensor> got = ir::run(*g, inputs_);
+      for (size_t i = 0; i < want.size(); ++i) {
+        EXPECT_TRUE(got[i].shape() == want[i].shape())
+            << to_text(got[i].shape()).text << " " << to_text(want[i].shape()).text;
+        if (!(got[i].shape() == want[i].shape())) break;
+        for (int64_t k = 0; k < want[i].numel(); ++k)
+          EXPECT_EQ(element_as_double(got[i], k), element_as_double(want[i], k)) << k;
+      }
+    }
+    return want;
+  }
+
+ private:
+  onnx::AttributeProto* attribute(const std::string& name,
+                                  onnx::AttributeProto::AttributeType type) {
+    auto* a = node_.add_attribute();
+    a->set_name(name);
+    a->set_type(type);
+    return a;
+  }
+  int64_t opset_;
+  onnx::NodeProto node_;
+  std::vector<HostTensor> inputs_;
+};
+
+inline void expect_near(const HostTensor& got, const Shape& shape, const std::vector<double>& want,
+                        double room = 1e-5) {
+  ASSERT_TRUE(got.shape() == shape)
+      << to_text(got.shape()).text << ", expected " << to_text(shape).text;
+  for (size_t i = 0; i < want.size(); ++i) {
+    const double x = element_as_double(got, static_cast<int64_t>(i));
+    if (want[i] == x) continue;
+    EXPECT_NEAR(x, want[i], room * (1 + std::fabs(want[i]))) << "element " << i;
+  }
+}
+
+}  // namespace wick::test
