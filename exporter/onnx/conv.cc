@@ -1,4 +1,6 @@
 // Conv and pooling: windows over spatial dims.
+#include "exporter/onnx/conv.h"
+
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/write.h"
 
@@ -37,8 +39,14 @@ void check_ints(ReadCtx& c, const std::vector<int64_t>& v, size_t spatial, const
     c.fail(std::string(name) + " does not fit the spatial rank");
 }
 
-void read_conv(ReadCtx& c) {
-  ValueId x = c.in(0), w = c.in(1);
+template <class List>
+void set_list(NodeProto& n, const char* name, const List& list) {
+  if (!list.empty()) set_ints(n, name, list.span());
+}
+
+}  // namespace
+
+ConvAttrs conv_attrs(ReadCtx& c, ValueId x, ValueId w) {
   int rank = c.rank(x);
   if (rank < 3 || rank > 5 || c.rank(w) != rank)
     c.fail("needs 1 to 3 spatial dims in input and weight");
@@ -61,7 +69,21 @@ void read_conv(ReadCtx& c) {
   c.fill(a.dilations, dilations, "dilations");
   c.fill(a.pads, window_pads(c, x, kernel, strides, dilations), "pads");
   a.group = c.attr_int("group", 1);
-  c.set(0, c.emit(OpId::kConv, a, {x, w, c.optional(2)}));
+  return a;
+}
+
+void set_conv_attrs(NodeProto& n, const ConvAttrs& a) {
+  set_list(n, "strides", a.strides);
+  set_list(n, "dilations", a.dilations);
+  set_list(n, "pads", a.pads);
+  if (a.group != 1) set_int(n, "group", a.group);
+}
+
+namespace {
+
+void read_conv(ReadCtx& c) {
+  ValueId x = c.in(0), w = c.in(1);
+  c.set(0, c.emit(OpId::kConv, conv_attrs(c, x, w), {x, w, c.optional(2)}));
 }
 
 template <OpId op>
@@ -103,11 +125,6 @@ constexpr ReadRow kRows[] = {
     {"GlobalMaxPool", read_global_pool<OpId::kReduceMax>},
 };
 
-template <class List>
-void set_list(NodeProto& n, const char* name, const List& list) {
-  if (!list.empty()) set_ints(n, name, list.span());
-}
-
 NodeProto& write_pool(WriteCtx& c, const char* op) {
   const auto& a = c.as<PoolAttrs>();
   NodeProto& n = c.same(op);
@@ -122,14 +139,7 @@ NodeProto& write_pool(WriteCtx& c, const char* op) {
 
 Span<const ReadRow> conv_rows() { return kRows; }
 
-WICK_ONNX_ROW(Conv, [](WriteCtx& c) {
-  const auto& a = c.as<ConvAttrs>();
-  NodeProto& n = c.same("Conv");
-  set_list(n, "strides", a.strides);
-  set_list(n, "dilations", a.dilations);
-  set_list(n, "pads", a.pads);
-  if (a.group != 1) set_int(n, "group", a.group);
-});
+WICK_ONNX_ROW(Conv, [](WriteCtx& c) { set_conv_attrs(c.same("Conv"), c.as<ConvAttrs>()); });
 WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) {
   set_list(write_pool(c, "MaxPool"), "dilations", c.as<PoolAttrs>().dilations);
 });

@@ -215,6 +215,19 @@ WICK_ONNX_ROW(Transpose, [](WriteCtx& c) {
   if (!c.as<TransposeAttrs>().perm.empty()) set_ints(n, "perm", c.as<TransposeAttrs>().perm.span());
 });
 WICK_ONNX_ROW(Expand, [](WriteCtx& c) {
+  const Value& x = c.g.value(c.node.inputs[0]);
+  if (is_small(x.dtype)) {  // ONNX fills with these types, and does not expand them
+    if (x.origin != ValueOrigin::kConstant || x.constant.numel() != 1)
+      c.fail(std::string("ONNX has no Expand of ") + dtype_name(x.dtype));
+    AttributeProto& a =
+        *c.add("ConstantOfShape", {c.has(1) ? c.in(1) : c.ints(c.as<ShapeAttrs>().shape.span())},
+               {c.out(0)})
+             .add_attribute();
+    a.set_name("value");
+    a.set_type(AttributeProto::TENSOR);
+    *a.mutable_t() = encode(x.constant.reshaped(Shape{1}), "");
+    return;
+  }
   c.add("Expand", {c.in(0), c.has(1) ? c.in(1) : c.ints(c.as<ShapeAttrs>().shape.span())},
         {c.out(0)});
 });

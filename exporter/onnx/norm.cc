@@ -1,16 +1,68 @@
-#include "exporter/onnx/read.h"
+#include "exporter/onnx/compose.h"
 #include "exporter/onnx/write.h"
 
 namespace wick::onnx {
 namespace {
 
+// momentum a + (1 - momentum) b
+ValueId running(ReadCtx& c, ValueId a, ValueId b, double momentum) {
+  a = c.emit(OpId::kMul, {a, c.scalar(a, momentum)});
+  // ONNX takes the difference in float
+  const double rest = 1.0f - static_cast<float>(momentum);
+  return c.emit(OpId::kAdd, {a, c.emit(OpId::kMul, {b, c.scalar(b, rest)})});
+}
+// Training: from opset 14 by attribute (and two outputs more), from 7 by the outputs asked for,
+// before by is_test. The statistics are those of x; outputs 1 and 2 the running ones, 3 and 4
+// (until opset 13) x's own.
 void read_batch_norm(ReadCtx& c) {
-  if (c.attr_int("training_mode", 0) != 0)
-    c.fail("training_mode 1 is not supported: export the model in eval mode");
-  if (c.opset < 7 && c.attr_int("is_test", 0) == 0) c.fail("is_test 0 (training) is not supported");
-  if (c.attr_int("spatial", 1) == 0) c.fail("spatial 0 is not supported");
+  ValueId x = c.in(0), scale = c.in(1), bias = c.in(2), mean = c.in(3), var = c.in(4);
+  const bool more = c.wants(1) || c.wants(2) || c.wants(3) || c.wants(4);
+  const bool training = c.opset >= 14  ? c.attr_int("training_mode", 0) != 0
+                        : c.opset >= 7 ? more
+                                       : c.attr_int("is_test", 0) == 0;
+  const double momentum = c.attr_float("momentum", 0.9f);
   BatchNormAttrs a{c.attr_float("epsilon", 1e-5f)};
-  c.set(0, c.emit(OpId::kBatchNorm, a, {c.in(0), c.in(1), c.in(2), c.in(3), c.in(4)}));
+  // All in one dtype: the parameters may be wider than x, and 16-bit statistics would overflow.
+  const DType dtype = c.dtype(x), stored = c.dtype(mean);
+  DType inner = dtype;
+  for (ValueId v : {scale, mean}) {
+    if (c.dtype(v) != dtype) inner = DType::kF32;
+  }
+  if (training && dtype != DType::kF64) inner = DType::kF32;
+  if (dtype == DType::kF64) inner = dtype;
+  ValueId y = cast(c, x, inner);
+  scale = cast(c, scale, inner), bias = cast(c, bias, inner);
+  mean = cast(c, mean, inner), var = cast(c, var, inner);
+  // Without `spatial` (until opset 8) every element of an image is a channel; a vector has one.
+  const bool flat = c.opset < 9 && c.attr_int("spatial", 1) == 0;
+  const ValueId like = mean;
+  if (flat) {
+    for (ValueId* v : {&scale, &bias, &mean, &var}) *v = reshape(c, *v, {-1});
+    y = c.emit(OpId::kFlatten, AxisAttrs{1}, {y});
+  } else if (c.rank(x) == 1) {
+    y = reshape(c, y, {-1, 1});
+  }
+  ValueId own_mean = kNoValue, own_var = kNoValue;
+  if (training) {
+    std::vector<int64_t> axes = {0};
+    for (int i = 2; i < c.rank(y); ++i) axes.push_back(i);
+    ValueId wide = reduce(c, OpId::kReduceMean, y, axes, true);
+    ValueId d = c.emit(OpId::kSub, {y, wide});
+    own_mean = reshape(c, wide, {-1});
+    own_var = reduce(c, OpId::kReduceMean, c.emit(OpId::kMul, {d, d}), axes, false);
+  }
+  y = c.emit(OpId::kBatchNorm, a,
+             {y, scale, bias, training ? own_mean : mean, training ? own_var : var});
+  if (flat || c.rank(x) == 1) y = reshape_like(c, y, x);
+  c.set(0, cast(c, y, dtype));
+  if (!training) return;
+  auto set = [&](int i, ValueId v) {
+    if (c.wants(i)) c.set(i, cast(c, flat ? reshape_like(c, v, like) : v, stored));
+  };
+  set(1, running(c, mean, own_mean, momentum));
+  set(2, running(c, var, own_var, momentum));
+  set(3, own_mean);
+  set(4, own_var);
 }
 
 // Before opset 13 the axes from `axis` on are one: flatten, act on the last axis, restore the

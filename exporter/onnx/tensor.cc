@@ -95,7 +95,16 @@ DType dtype_of_onnx(int32_t data_type, const std::string& what) {
   return static_cast<DType>(data_type);
 }
 
-HostTensor decode(const TensorProto& proto, const std::string& folder) {
+namespace {
+
+// What pads the last byte of packed elements is 0, so that equal tensors have equal bytes.
+HostTensor clear_padding(HostTensor t) {
+  const int64_t used = t.numel() * dtype_bits(t.dtype()) % 8;
+  if (used != 0) t.as<uint8_t>()[t.nbytes() - 1] &= static_cast<uint8_t>((1 << used) - 1);
+  return t;
+}
+
+HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
   DType dtype = dtype_of_onnx(proto.data_type(), "ONNX tensor '" + proto.name() + "'");
   if (dtype == DType::kString) {
     throw Error("ONNX tensor '" + proto.name() + "' holds strings, which are not supported",
@@ -151,6 +160,12 @@ HostTensor decode(const TensorProto& proto, const std::string& folder) {
                                 static_cast<int64_t>(*bytes));
     default: refuse(proto.name(), "no data");
   }
+}
+
+}  // namespace
+
+HostTensor decode(const TensorProto& proto, const std::string& folder) {
+  return clear_padding(decode_bytes(proto, folder));
 }
 
 TensorProto encode(const HostTensor& tensor, const std::string& name) {

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/write.h"
@@ -41,12 +43,32 @@ void read_clip(ReadCtx& c) {
   c.set(0, c.emit(OpId::kClip, ClipAttrs{}, {c.in(0), c.optional(1), c.optional(2)}));
 }
 void read_cast_to(ReadCtx& c, int64_t to) {
-  c.set(0, c.emit(OpId::kCast, CastAttrs{to}, {c.in(0)}));
+  static const std::map<std::string, RoundMode> kModes = {
+      {"up", RoundMode::kUp}, {"down", RoundMode::kDown}, {"nearest", RoundMode::kNearest}};
+  const std::string mode = c.attr_string("round_mode", "up");
+  const auto found = kModes.find(mode);
+  if (found == kModes.end()) c.fail("unknown round_mode '" + mode + "'");
+  CastAttrs a{to};
+  // What does not depend on them does not keep them: equal casts are equal.
+  const bool eight = to >= 0 && to < kDTypeCount && is_small_float(static_cast<DType>(to)) &&
+                     dtype_bits(static_cast<DType>(to)) == 8;
+  if (eight) a.saturate = c.attr_int("saturate", 1) != 0;
+  if (to == static_cast<int64_t>(DType::kF8E8M0))
+    a.round_mode = static_cast<int64_t>(found->second);
+  c.set(0, c.emit(OpId::kCast, a, {c.in(0)}));
 }
 void read_cast(ReadCtx& c) {
   if (c.attr("to") == nullptr) c.fail("attribute 'to' is required");
-  if (c.opset < 6) c.fail("the string form of 'to' (opset < 6) is not supported");
-  read_cast_to(c, c.attr_int("to", 1));
+  if (c.opset >= 6) return read_cast_to(c, c.attr_int("to", 1));
+  const std::string name = c.attr_string("to", "");  // opset 1 spells the dtype
+  static const std::map<std::string, DType> kNames = {
+      {"FLOAT", DType::kF32},  {"UINT8", DType::kU8},   {"INT8", DType::kI8},
+      {"UINT16", DType::kU16}, {"INT16", DType::kI16},  {"INT32", DType::kI32},
+      {"INT64", DType::kI64},  {"BOOL", DType::kBool},  {"FLOAT16", DType::kF16},
+      {"DOUBLE", DType::kF64}, {"UINT32", DType::kU32}, {"UINT64", DType::kU64}};
+  const auto to = kNames.find(name);
+  if (to == kNames.end()) c.fail("cannot cast to '" + name + "'");
+  read_cast_to(c, static_cast<int64_t>(to->second));
 }
 void read_cast_like(ReadCtx& c) { read_cast_to(c, static_cast<int64_t>(c.dtype(c.in(1)))); }
 
@@ -90,22 +112,38 @@ void read_prelu(ReadCtx& c) {
   ValueId below = c.emit(OpId::kMul, {x, slope});
   c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, 0)}), below, x}));
 }
-void read_dropout(
-    ReadCtx& c) {  // inference: the identity, with a mask of ones where one is asked for
+// Opset 12 on: training is an input. Before, the op of an inference model (opset 6: is_test) leaves
+// everything in.
+void read_dropout(ReadCtx& c) {
   ValueId x = c.in(0);
-  if (c.has(2)) {
-    auto training = c.g.value(c.in(2));
-    if (training.origin != ValueOrigin::kConstant || *training.constant.as<uint8_t>() != 0) {
-      c.fail("training_mode must be a constant false");
-    }
+  auto constant = [&](int k) -> std::optional<double> {
+    if (!c.has(k)) return std::nullopt;
+    const Value& v = c.g.value(c.in(k));
+    if (v.origin != ValueOrigin::kConstant || v.constant.numel() != 1) return std::nullopt;
+    return element_as_double(v.constant, 0);
+  };
+  if (c.opset < 7 && c.attr_int("is_test", 0) == 0 && c.attr_float("ratio", 0.5) != 0)
+    c.fail(
+        "is_test 0 (training) drops values at random, which is not supported: export the model "
+        "in eval mode");
+  const auto ratio = constant(1), training = constant(2);
+  if (c.has(2) && training != 0.0 && ratio != 0.0) {
+    if (training && (ratio || !c.has(1)))
+      c.fail(
+          "training_mode true with a ratio drops values at random, which is not supported: "
+          "export the model in eval mode, or with ratio 0");
+    NodeId id = c.g.add_node(OpId::kDropout, AnyAttrs::of(NoAttrs{}), {x, c.optional(1), c.in(2)},
+                             2, c.node.name());
+    for (int i = 0; i < c.outputs(); ++i) c.set(i, c.g.node(id).outputs[static_cast<size_t>(i)]);
+    return;
   }
   c.set(0, c.emit(OpId::kIdentity, {x}));
-  if (c.wants(1)) {
-    HostTensor yes(DType::kBool, Shape{});
-    *yes.as<uint8_t>() = 1;
-    ValueId shape = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
-    c.set(1, c.emit(OpId::kExpand, ShapeAttrs{}, {c.g.add_constant(yes), shape}));
-  }
+  if (!c.wants(1)) return;
+  HostTensor yes(DType::kBool, Shape{});
+  *yes.as<uint8_t>() = 1;
+  ValueId shape = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
+  ValueId one = c.opset < 10 ? c.scalar(x, 1) : c.g.add_constant(yes);
+  c.set(1, c.emit(OpId::kExpand, ShapeAttrs{}, {one, shape}));
 }
 
 constexpr ReadRow kRows[] = {
@@ -230,6 +268,13 @@ WICK_ONNX_ROW(Clip, [](WriteCtx& c) {
   std::string hi = c.has(2) ? c.in(2) : std::isinf(a.max) ? "" : c.scalar(t, a.max);
   c.add("Clip", {c.in(0), lo, hi}, {c.out(0)});
 });
-WICK_ONNX_ROW(Cast, [](WriteCtx& c) { set_int(c.same("Cast"), "to", c.as<CastAttrs>().to); });
+WICK_ONNX_ROW(Cast, [](WriteCtx& c) {
+  const auto& a = c.as<CastAttrs>();
+  NodeProto& n = c.same("Cast");
+  set_int(n, "to", a.to);
+  const char* kModes[] = {"up", "down", "nearest"};
+  if (a.saturate == 0) set_int(n, "saturate", 0);
+  if (a.round_mode != 0) set_string(n, "round_mode", kModes[a.round_mode]);
+});
 
 }  // namespace wick::onnx

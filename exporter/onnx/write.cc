@@ -116,8 +116,12 @@ std::string WriteCtx::scalar(DType dtype, double value) {
     case DType::kF64: *t.as<double>() = value; break;
     case DType::kF16: *t.as<Half>() = Half(static_cast<float>(value)); break;
     case DType::kBF16: *t.as<BFloat16>() = BFloat16(static_cast<float>(value)); break;
-    case DType::kI64: *t.as<int64_t>() = static_cast<int64_t>(value); break;
-    case DType::kI32: *t.as<int32_t>() = static_cast<int32_t>(value); break;
+    case DType::kI64:
+    case DType::kU64: *t.as<int64_t>() = static_cast<int64_t>(value); break;
+    case DType::kI32:
+    case DType::kU32: *t.as<int32_t>() = static_cast<int32_t>(value); break;
+    case DType::kI16:
+    case DType::kU16: *t.as<int16_t>() = static_cast<int16_t>(value); break;
     case DType::kI8: *t.as<int8_t>() = static_cast<int8_t>(value); break;
     case DType::kU8: *t.as<uint8_t>() = static_cast<uint8_t>(value); break;
     default: fail(fmt::format("no scalar of {}", dtype_name(dtype)));

@@ -166,19 +166,29 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
   std::vector<bool> used(g.value_count());
   for (const Node& node : g.nodes()) {
     for (ValueId id : node.inputs) {
+      // what ConstantOfShape fills with is its attribute
+      if (node.op == OpId::kExpand && id == node.inputs[0] && is_small(g.value(id).dtype)) continue;
       if (id != kNoValue && !node.removed()) used[static_cast<size_t>(id)] = true;
     }
   }
   for (const auto& o : g.outputs()) used[static_cast<size_t>(o.value)] = true;
   for (size_t i = 0; i < names.size(); ++i) {
     const Value& v = g.value(static_cast<ValueId>(i));
-    if (v.origin == ValueOrigin::kConstant && used[i])
-      *out.add_initializer() = encode(v.constant, names[i]);
+    if (v.origin != ValueOrigin::kConstant || !used[i]) continue;
+    model.opset->needed = std::max(model.opset->needed, opset_of(v.dtype));
+    *out.add_initializer() = encode(v.constant, names[i]);
   }
   for (const Node& node : g.nodes()) {
     if (node.removed()) continue;
     WriteCtx c(g, node, out, names, model);
-    for (ValueId id : node.outputs) c.need(opset_of(g.value(id).dtype));
+    for (ValueId id : node.outputs) {
+      const DType dtype = g.value(id).dtype;
+      c.need(opset_of(dtype));
+      if (is_small(dtype) && node.op != OpId::kIdentity && node.op != OpId::kReshape &&
+          node.op != OpId::kCast && node.op != OpId::kQuantizeLinear) {
+        c.need(21);  // the other ops that move elements took float8 only then
+      }
+    }
     is_custom(node.op) ? write_custom(c) : find_write_row(node.op)->write(c);
   }
   std::set<std::string> given;

@@ -6,6 +6,7 @@
 
 #include "runtime/core/allocator.h"
 #include "runtime/core/half.h"
+#include "runtime/core/narrow.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -72,7 +73,9 @@ double element_as_double(const HostTensor& t, int64_t i) {
     case DType::kU16: return t.as<uint16_t>()[i];
     case DType::kU32: return t.as<uint32_t>()[i];
     case DType::kU64: return static_cast<double>(t.as<uint64_t>()[i]);
-    default: throw Error("no number in a tensor of " + std::string(dtype_name(t.dtype())));
+    default:
+      if (is_small(t.dtype())) return narrow_at(t.dtype(), t.data(), i);
+      throw Error("no number in a tensor of " + std::string(dtype_name(t.dtype())));
   }
 }
 

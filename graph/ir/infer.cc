@@ -101,6 +101,19 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
       return output == 1 && in.size() > 3 && in[3] != DType::kNone ? in[3] : in[0];
     case OpId::kCast: return static_cast<DType>(static_cast<const CastAttrs*>(attrs)->to);
     case OpId::kWhere: return in[1];
+    case OpId::kBitCast: return static_cast<DType>(static_cast<const BitCastAttrs*>(attrs)->to);
+    case OpId::kQuantizeLinear: {
+      const int64_t to = static_cast<const QuantizeAttrs*>(attrs)->output_dtype;
+      if (to != 0) return static_cast<DType>(to);
+      return in.size() > 2 && in[2] != DType::kNone ? in[2] : DType::kU8;
+    }
+    case OpId::kDequantizeLinear: {
+      const int64_t to = static_cast<const DequantizeAttrs*>(attrs)->output_dtype;
+      return to != 0 ? static_cast<DType>(to) : in[1];
+    }
+    case OpId::kMatMulInteger:
+    case OpId::kConvInteger: return DType::kI32;
+    case OpId::kDropout: return output == 0 ? in[0] : DType::kBool;
     default: return in.empty() ? DType::kNone : in[0];
   }
 }

@@ -99,6 +99,9 @@ bool fold_constants(Graph& g) {
   for (size_t i = 0; i < g.node_count(); ++i) {
     auto id = static_cast<NodeId>(i);
     if (g.node(id).removed() || op_info(g.node(id).op)->role == OpRole::kTrain) continue;
+    // They say how a model is quantized: a weight stays as small as it is.
+    if (g.node(id).op == OpId::kQuantizeLinear || g.node(id).op == OpId::kDequantizeLinear)
+      continue;
     if (fold_elements(g, g.node(id))) {
       g.remove_node(id);
       changed = true;

@@ -80,6 +80,16 @@ constexpr bool is_unsigned_int(DType t) {
 }
 constexpr bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
 
+// Types that only move, convert and quantize: floats of 8 and 4 bits, integers of 4 and 2.
+constexpr bool is_small_float(DType t) {
+  return (t >= DType::kF8E4M3FN && t <= DType::kF8E5M2FNUZ) || t == DType::kF4E2M1 ||
+         t == DType::kF8E8M0;
+}
+constexpr bool is_small_int(DType t) {
+  return t == DType::kU4 || t == DType::kI4 || t == DType::kU2 || t == DType::kI2;
+}
+constexpr bool is_small(DType t) { return is_small_float(t) || is_small_int(t); }
+
 struct Half;
 struct BFloat16;
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime/core/narrow.h"
+
 namespace wick {
 namespace {
 
@@ -86,10 +88,36 @@ void copy_as(const TensorView& src, const TensorView& dst) {
   copy_loops(static_cast<const T*>(src.data), static_cast<T*>(dst.data), loops, n);
 }
 
+// Elements of 4 or 2 bits, one at a time; `to` counts those of dst.
+void copy_packed(const TensorView& src, const TensorView& dst, int axis, int64_t from,
+                 int64_t* to) {
+  const int bits = dtype_bits(src.dtype);
+  if (axis == src.rank()) {
+    set_packed(dst.data, bits, (*to)++, get_packed(src.data, bits, from));
+    return;
+  }
+  for (int64_t i = 0; i < src.shape[axis]; ++i)
+    copy_packed(src, dst, axis + 1, from + i * src.strides[axis], to);
+}
+
 }  // namespace
 
 void copy_strided(const TensorView& src, const TensorView& dst) {
   if (src.numel() == 0) return;
+  if (dtype_bits(src.dtype) < 8) {
+    auto* to = static_cast<uint8_t*>(dst.data);
+    const size_t bytes = dst.nbytes();
+    int64_t count = 0;
+    if (src.contiguous()) {
+      memcpy(to, src.data, bytes);
+    } else {
+      copy_packed(src, dst, 0, 0, &count);
+    }
+    // what pads the last byte is 0
+    const int64_t used = src.numel() * dtype_bits(src.dtype) % 8;
+    if (used != 0) to[bytes - 1] &= static_cast<uint8_t>((1 << used) - 1);
+    return;
+  }
   switch (dtype_size(src.dtype)) {
     case 1: return copy_as<uint8_t>(src, dst);
     case 2: return copy_as<uint16_t>(src, dst);

@@ -5,8 +5,9 @@
 
 namespace wick {
 
-// dst[i] = src[i] for all indices. Same shape and dtype (whole-byte elements of 1 to 16 bytes); any
-// strides, 0 and negative included in src. The two must not overlap.
+// dst[i] = src[i] for all indices. Same shape and dtype (of 1 to 16 bytes, or packed); any strides,
+// 0 and negative included in src. The two must not overlap. A packed dst is written whole bytes of:
+// it is contiguous.
 void copy_strided(const TensorView& src, const TensorView& dst);
 
 // The view of `v` over [start, start + count * step) of one axis; step may be negative. No bounds

@@ -125,10 +125,38 @@ struct ClipAttrs {
 };
 WICK_ATTR_FIELDS(ClipAttrs, WICK_FIELD(ClipAttrs, 1, min), WICK_FIELD(ClipAttrs, 2, max));
 
+enum class RoundMode : int64_t { kUp = 0, kDown = 1, kNearest = 2 };
 struct CastAttrs {
-  int64_t to = static_cast<int64_t>(DType::kF32);
+  int64_t to = static_cast<int64_t>(DType::kF32);  // a DType
+  int64_t saturate = 1;                            // to 8-bit floats
+  int64_t round_mode = 0;                          // to float8_e8m0fnu: a RoundMode
+};
+WICK_ATTR_FIELDS(CastAttrs, WICK_FIELD(CastAttrs, 1, to), WICK_FIELD(CastAttrs, 2, saturate),
+                 WICK_FIELD(CastAttrs, 3, round_mode));
+
+struct BitCastAttrs {
+  int64_t to = static_cast<int64_t>(DType::kU8);
 };  // a DType
-WICK_ATTR_FIELDS(CastAttrs, WICK_FIELD(CastAttrs, 1, to));
+WICK_ATTR_FIELDS(BitCastAttrs, WICK_FIELD(BitCastAttrs, 1, to));
+
+// A scale serves the whole tensor, one index of `axis`, or block_size > 0 of them in a row.
+struct QuantizeAttrs {
+  int64_t axis = 1, saturate = 1, block_size = 0;
+  int64_t output_dtype = 0;  // a DType; 0: the zero point's, uint8 without one
+  int64_t precision = 0;     // a DType: of the division; 0: the scale's
+};
+WICK_ATTR_FIELDS(QuantizeAttrs, WICK_FIELD(QuantizeAttrs, 1, axis),
+                 WICK_FIELD(QuantizeAttrs, 2, saturate), WICK_FIELD(QuantizeAttrs, 3, block_size),
+                 WICK_FIELD(QuantizeAttrs, 4, output_dtype),
+                 WICK_FIELD(QuantizeAttrs, 5, precision));
+
+struct DequantizeAttrs {
+  int64_t axis = 1, block_size = 0;
+  int64_t output_dtype = 0;  // a DType; 0: the scale's
+};
+WICK_ATTR_FIELDS(DequantizeAttrs, WICK_FIELD(DequantizeAttrs, 1, axis),
+                 WICK_FIELD(DequantizeAttrs, 2, block_size),
+                 WICK_FIELD(DequantizeAttrs, 3, output_dtype));
 
 // What a fused epilogue applies last. Values are in files: append only.
 enum class Activation : int64_t {

@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 #include "runtime/core/half.h"
+#include "runtime/core/narrow.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/ops/rule.h"
 
@@ -51,8 +53,27 @@ double Value::at(int64_t i) const {
     case DType::kBool: return static_cast<const uint8_t*>(p)[i];
     case DType::kF16: return static_cast<float>(static_cast<const Half*>(p)[i]);
     case DType::kBF16: return static_cast<float>(static_cast<const BFloat16*>(p)[i]);
-    default: return 0;
+    case DType::kU16: return static_cast<const uint16_t*>(p)[i];
+    case DType::kU32: return static_cast<const uint32_t*>(p)[i];
+    case DType::kU64: return static_cast<double>(static_cast<const uint64_t*>(p)[i]);
+    default: return is_small(view_.dtype) ? narrow_at(view_.dtype, p, i) : 0;
   }
+}
+
+// Of a small type: the element with this value, by looking through all of them.
+void Value::set_small(int64_t i, double v) {
+  const int bits = dtype_bits(view_.dtype);
+  for (int code = 0; code < 1 << bits; ++code) {
+    const auto byte = static_cast<uint8_t>(code);
+    const double value = narrow_at(view_.dtype, &byte, 0);
+    if (!(value == v || (std::isnan(value) && std::isnan(v)))) continue;
+    if (bits == 8)
+      static_cast<uint8_t*>(view_.data)[i] = byte;
+    else
+      set_packed(view_.data, bits, i, byte);
+    return;
+  }
+  throw std::invalid_argument("no such value");
 }
 
 void Value::set(int64_t i, double v) {
@@ -68,7 +89,10 @@ void Value::set(int64_t i, double v) {
     case DType::kBool: static_cast<uint8_t*>(p)[i] = v > 0; break;
     case DType::kF16: static_cast<Half*>(p)[i] = Half(static_cast<float>(v)); break;
     case DType::kBF16: static_cast<BFloat16*>(p)[i] = BFloat16(static_cast<float>(v)); break;
-    default: break;
+    case DType::kU16: static_cast<uint16_t*>(p)[i] = static_cast<uint16_t>(v); break;
+    case DType::kU32: static_cast<uint32_t*>(p)[i] = static_cast<uint32_t>(v); break;
+    case DType::kU64: static_cast<uint64_t*>(p)[i] = static_cast<uint64_t>(v); break;
+    default: set_small(i, v); break;
   }
 }
 
@@ -89,7 +113,8 @@ std::vector<Value> make_inputs(const Sample& sample, DType as, size_t offset_byt
       if (!spec.values.empty()) x = spec.values[static_cast<size_t>(i)];
       // every dtype of one sample holds the same numbers: f32 values in f64 too
       if (spec.dtype == DType::kF32) x = static_cast<float>(x);
-      if (spec.values.empty() && (is_int(spec.dtype) || spec.dtype == DType::kBool))
+      if (spec.values.empty() &&
+          (is_int(spec.dtype) || spec.dtype == DType::kBool || is_small(spec.dtype)))
         x = std::floor(x);
       v.set(i, x);
     }
@@ -148,6 +173,8 @@ std::string bits_differ(const TensorView& a, const TensorView& b) {
     return fmt::format("{}{} vs {}{}", dtype_name(a.dtype), to_text(a.shape).text,
                        dtype_name(b.dtype), to_text(b.shape).text);
   }
+  if (dtype_bits(a.dtype) < 8)
+    return std::memcmp(a.data, b.data, a.nbytes()) == 0 ? "" : "packed elements differ";
   size_t size = dtype_size(a.dtype);
   const char *pa = static_cast<const char*>(a.data), *pb = static_cast<const char*>(b.data);
   for (int64_t i = 0, n = a.numel(); i < n; ++i, pa += size, pb += size) {

@@ -19,6 +19,7 @@ class Value {
   void set_shape(const Shape& shape) { view_ = TensorView(view_.data, view_.dtype, shape); }
   double at(int64_t i) const;  // element in row-major order, as double
   void set(int64_t i, double v);
+  void set_small(int64_t i, double v);  // of a small type, which must have the value
 
  private:
   std::shared_ptr<char[]> bytes_;

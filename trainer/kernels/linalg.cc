@@ -105,7 +105,6 @@ WICK_LINALG_ROWS(Cholesky, "cholesky", dense::cholesky, kNotPositive);
 WICK_LINALG_ROWS(TriangularSolve, "triangular_solve", dense::triangular_solve, kSingular);
 WICK_LINALG_ROWS(Solve, "solve", dense::solve, kSingular);
 WICK_LINALG_ROWS(Inverse, "inverse", dense::inverse, kSingular);
-WICK_LINALG_ROWS(Det, "det", dense::det, kSingular);
 WICK_LINALG_ROWS(SlogDet, "slogdet", dense::slogdet, kSingular);
 WICK_LINALG_ROWS(Qr, "qr", dense::qr, kNotFinite);
 WICK_LINALG_ROWS(Svd, "svd", dense::svd, kNotFinite);

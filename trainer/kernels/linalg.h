@@ -21,7 +21,6 @@ int64_t cholesky(const Problem& p);
 int64_t triangular_solve(const Problem& p);
 int64_t solve(const Problem& p);
 int64_t inverse(const Problem& p);
-int64_t det(const Problem& p);
 int64_t slogdet(const Problem& p);
 int64_t qr(const Problem& p);
 int64_t svd(const Problem& p);

@@ -84,12 +84,6 @@ int64_t inverse(const Problem& p) {
   return 0;
 }
 
-int64_t det(const Problem& p) {
-  fix_block_sizes();
-  *p.out[0] = p.n == 0 ? 1.0 : Eigen::PartialPivLU<Matrix>(left(p)).determinant();
-  return 0;
-}
-
 int64_t slogdet(const Problem& p) {
   fix_block_sizes();
   double sign = 1, log_abs = 0;

@@ -247,6 +247,12 @@ Device Tensor::device(Where where) const {
 Tensor Tensor::to(DType dtype, Where where) const {
   need("to", where);
   if (dtype == this->dtype()) return *this;
+  if (is_small(dtype)) {
+    throw_error("to",
+                std::string("tensors of ") + dtype_name(dtype) +
+                    " exist in programs only; train in float32, and quantize what is exported",
+                where);
+  }
   return call(OpId::kCast, CastAttrs{static_cast<int64_t>(dtype)}, {{*this, where}});
 }
 

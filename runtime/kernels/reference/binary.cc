@@ -146,16 +146,14 @@ Status run_pow(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
     return error(Code::kUnsupported, "no power with an exponent of %s", dtype_name(in[1].dtype));
   }
   const T* x = in[0].as<T>();
-  const char* y = in[1].as<char>();
   T* z = out[0].as<T>();
-  const auto size = static_cast<int64_t>(dtype_size(in[1].dtype));
   ElementLoop<2> loop(out[0], in.data());
   const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
     WidestBlock wide;
     for (int64_t i = 0; i < n; i += kWidestBlock) {
       const int64_t count = n - i < kWidestBlock ? n - i : kWidestBlock;
-      widen.loop(y + (offset[1] + i * sy) * size, sy, count, &wide);
+      widen.loop(in[1].data, offset[1] + i * sy, sy, count, &wide);
       const T* px = x + offset[0] + i * sx;
       T* pz = z + at + i;
       switch (widen.kind) {

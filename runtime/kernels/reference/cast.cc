@@ -1,4 +1,3 @@
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -12,19 +11,10 @@ namespace {
 using reference::find_widen;
 using reference::kIs16;
 using reference::kWidestBlock;
+using reference::NarrowSmall;
 using reference::Widen;
 using reference::Widest;
 using reference::WidestBlock;
-
-// Rounds to odd: a following rounding to a shorter format is then the correct single rounding.
-float to_float_odd(double d) {
-  float f = static_cast<float>(d);
-  double back = static_cast<double>(f);
-  if (back == d || std::isnan(d) || std::isinf(f)) return f;
-  uint32_t u = std::bit_cast<uint32_t>(f);
-  if (std::fabs(back) > std::fabs(d)) --u;
-  return std::bit_cast<float>(u | 1);
-}
 
 // Floats to integers: towards zero, saturating, NaN -> 0. Integers to narrower ones: wrap. To bool:
 // != 0.
@@ -38,7 +28,7 @@ To convert(From v) {
     if constexpr (std::is_same_v<From, float>)
       return To(v);
     else
-      return To(to_float_odd(static_cast<double>(v)));
+      return To(reference::to_float_odd(static_cast<double>(v)));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     using Limits = std::numeric_limits<To>;
     // max + 1 is a power of two, hence exact in every float type
@@ -85,9 +75,9 @@ void direct(const void* from, int64_t step, int64_t n, void* to) {
 }
 
 template <class From>
-void widen(const void* from, int64_t step, int64_t n, WidestBlock* to) {
+void widen(const void* from, int64_t first, int64_t step, int64_t n, WidestBlock* to) {
   using W = Widest<From>;
-  const From* x = static_cast<const From*>(from);
+  const From* x = static_cast<const From*>(from) + first;
   for (int64_t i = 0; i < n; ++i) reinterpret_cast<W*>(to->bytes)[i] = convert<W>(x[i * step]);
 }
 template <class W, class To>
@@ -122,13 +112,15 @@ CastLoop find_narrow(Widen::Kind kind, DType to) {
 
 bool castable(DType t) {
 #define X(T, name) t == dtype_of<T> ||
-  return WICK_CAST_TYPES(X) false;
+  return WICK_CAST_TYPES(X) is_small(t);
 #undef X
 }
 
 bool match(const KernelQuery& q) { return castable(q.in[0].dtype) && castable(q.out[0].dtype); }
 
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
+  const auto& a = *static_cast<const CastAttrs*>(attrs);
   const auto* x = in[0].as<char>();
   auto* y = out[0].as<char>();
   const auto x_size = static_cast<int64_t>(dtype_size(in[0].dtype));
@@ -136,21 +128,28 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const CastLoop one = find_direct(in[0].dtype, out[0].dtype);
   const Widen first = find_widen(in[0].dtype);
   const CastLoop second = find_narrow(first.kind, out[0].dtype);
-  if (first.loop == nullptr || second == nullptr) {
+  const NarrowSmall small = reference::find_narrow_small(out[0].dtype);
+  const auto floats = reference::find_narrow_floats(in[0].dtype, out[0].dtype);
+  if (first.loop == nullptr || (second == nullptr && small == nullptr)) {
     return error(Code::kUnsupported, "no cast from %s to %s", dtype_name(in[0].dtype),
                  dtype_name(out[0].dtype));
   }
   ElementLoop<1> loop(out[0], &in[0]);
   const int64_t step = loop.stride[0][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
-    const char* row = x + offset[0] * x_size;
     char* to = y + at * y_size;
-    if (one != nullptr) return one(row, step, n, to);
+    if (one != nullptr) return one(x + offset[0] * x_size, step, n, to);
+    if (floats != nullptr)
+      return floats(in[0].as<float>() + offset[0], step, n, out[0].as<uint8_t>() + at, a);
     WidestBlock wide;
     for (int64_t i = 0; i < n; i += kWidestBlock) {
       const int64_t count = n - i < kWidestBlock ? n - i : kWidestBlock;
-      first.loop(row + i * step * x_size, step, count, &wide);
-      second(wide.bytes, 1, count, to + i * y_size);
+      first.loop(x, offset[0] + i * step, step, count, &wide);
+      if (small != nullptr) {
+        small(wide, first.kind, count, y, at + i, a);
+      } else {
+        second(wide.bytes, 1, count, to + i * y_size);
+      }
     }
   });
   return {};
@@ -167,7 +166,7 @@ Widen reference::find_widen(DType from) {
                                                            : Widen::Kind::kUnsigned};
     WICK_CAST_TYPES(X)
 #undef X
-    default: return {};
+    default: return find_widen_small(from);
   }
 }
 

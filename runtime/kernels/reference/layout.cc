@@ -1,7 +1,9 @@
-// Ops that move elements and compute nothing: one row serves every dtype of whole bytes.
+// Ops that move elements and compute nothing: one row serves every dtype of whole bytes, and packed
+// ones where ONNX has them.
 #include <bit>
 
 #include "runtime/core/half.h"
+#include "runtime/core/narrow.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/rules/layout-inl.h"
@@ -13,6 +15,8 @@ bool match(const KernelQuery& q) {
   size_t size = dtype_size(q.in[0].dtype);
   return (size & (size - 1)) == 0 && size != 0 && size <= 16 && q.in[0].dtype != DType::kString;
 }
+
+bool match_packed(const KernelQuery& q) { return match(q) || dtype_bits(q.in[0].dtype) < 8; }
 
 // The shape is the output's; the elements keep their order.
 Status run_reshape(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
@@ -122,17 +126,39 @@ int64_t pad_source(int64_t i, int64_t before, int64_t extent, PadMode mode) {
   return -1;
 }
 
-// `outside`: in the padding of an axis before this one. Strides may be negative, and so may `from`.
+// Elements of whole bytes, and packed ones.
 template <class T>
+struct WholeElements {
+  const T* x;
+  T* y;
+  T value;
+  void put(int64_t to) const { y[to] = value; }
+  void copy(int64_t from, int64_t to) const { y[to] = x[from]; }
+};
+struct PackedElements {
+  const void* x;
+  void* y;
+  uint8_t value;
+  int bits;
+  void put(int64_t to) const { set_packed(y, bits, to, value); }
+  void copy(int64_t from, int64_t to) const { set_packed(y, bits, to, get_packed(x, bits, from)); }
+};
+
+// `outside`: in the padding of an axis before this one. Strides may be negative, and so may `from`.
+template <class Elements>
 void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, PadMode mode,
-              T value, int axis, bool outside, int64_t from, int64_t to) {
+              const Elements& e, int axis, bool outside, int64_t from, int64_t to) {
   if (axis == x.rank()) {
-    y.as<T>()[to] = outside ? value : x.as<T>()[from];
+    if (outside) {
+      e.put(to);
+    } else {
+      e.copy(from, to);
+    }
     return;
   }
   for (int64_t i = 0; i < y.shape[axis]; ++i) {
     int64_t source = outside ? -1 : pad_source(i, before[axis], x.shape[axis], mode);
-    pad_fill(x, y, before, mode, value, axis + 1, source < 0,
+    pad_fill(x, y, before, mode, e, axis + 1, source < 0,
              source < 0 ? 0 : from + source * x.strides[axis], to + i * y.strides[axis]);
   }
 }
@@ -158,12 +184,22 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
   for (int64_t i = 0; i < n; ++i)
     before[axes.count() > 0 ? axis_of(axes[i], in[0].rank()) : i] = pads[i];
   bool given = in.size() > 2 && in[2].present() && in[2].numel() > 0;
-  T value = given ? *in[2].as<T>() : float_value<T>(a.value, in[0].dtype);
   auto mode = static_cast<PadMode>(a.mode);
   if (mode != PadMode::kConstant && in[0].numel() == 0 && out[0].numel() != 0) {
     return Status(Code::kShapeMismatch, "cannot reflect, repeat or wrap an empty tensor");
   }
-  if (out[0].numel() != 0) pad_fill<T>(in[0], out[0], before, mode, value, 0, false, 0, 0);
+  if (out[0].numel() == 0) return {};
+  const int bits = dtype_bits(in[0].dtype);
+  if (bits < 8) {  // without a value the bits are 0
+    const uint8_t value = given ? get_packed(in[2].data, bits, 0) : uint8_t{0};
+    out[0].as<uint8_t>()[out[0].nbytes() - 1] = 0;
+    pad_fill(in[0], out[0], before, mode, PackedElements{in[0].data, out[0].data, value, bits}, 0,
+             false, 0, 0);
+  } else {
+    T value = given ? *in[2].as<T>() : float_value<T>(a.value, in[0].dtype);
+    pad_fill(in[0], out[0], before, mode, WholeElements<T>{in[0].as<T>(), out[0].as<T>(), value}, 0,
+             false, 0, 0);
+  }
   return {};
 }
 
@@ -171,6 +207,7 @@ Status run_pad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out
                const void* attrs) {
   const auto& a = *static_cast<const PadAttrs*>(attrs);
   switch (dtype_size(in[0].dtype)) {
+    case 0:
     case 1: return pad_as<uint8_t>(in, out, a);
     case 2: return pad_as<uint16_t>(in, out, a);
     case 4: return pad_as<uint32_t>(in, out, a);
@@ -189,19 +226,24 @@ Status run_shape(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   return {};
 }
 
-bool match_pad(const KernelQuery& q) { return match(q) && dtype_size(q.in[0].dtype) <= 8; }
+bool match_pad(const KernelQuery& q) { return match_packed(q) && dtype_size(q.in[0].dtype) <= 8; }
 bool match_any(const KernelQuery&) { return true; }
 
 }  // namespace
 
-WICK_REF_ROWS(Identity,
-              {"identity.any", kStridedInputs | kInPlace, match, nullptr, nullptr, run_reshape});
-WICK_REF_ROWS(Reshape, {"reshape.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
-WICK_REF_ROWS(Flatten, {"flatten.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
-WICK_REF_ROWS(Squeeze, {"squeeze.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
-WICK_REF_ROWS(Unsqueeze, {"unsqueeze.any", kStridedInputs, match, nullptr, nullptr, run_reshape});
-WICK_REF_ROWS(Transpose, {"transpose.any", kStridedInputs, match, nullptr, nullptr, run_transpose});
-WICK_REF_ROWS(Expand, {"expand.any", kStridedInputs, match, nullptr, nullptr, run_expand});
+WICK_REF_ROWS(Identity, {"identity.any", kStridedInputs | kInPlace, match_packed, nullptr, nullptr,
+                         run_reshape});
+WICK_REF_ROWS(Reshape,
+              {"reshape.any", kStridedInputs, match_packed, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Flatten,
+              {"flatten.any", kStridedInputs, match_packed, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Squeeze,
+              {"squeeze.any", kStridedInputs, match_packed, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Unsqueeze,
+              {"unsqueeze.any", kStridedInputs, match_packed, nullptr, nullptr, run_reshape});
+WICK_REF_ROWS(Transpose,
+              {"transpose.any", kStridedInputs, match_packed, nullptr, nullptr, run_transpose});
+WICK_REF_ROWS(Expand, {"expand.any", kStridedInputs, match_packed, nullptr, nullptr, run_expand});
 WICK_REF_ROWS(Concat, {"concat.any", kStridedInputs, match, nullptr, nullptr, run_concat});
 WICK_REF_ROWS(Split, {"split.any", kStridedInputs, match, nullptr, nullptr, run_split});
 WICK_REF_ROWS(Slice, {"slice.any", kStridedInputs, match, nullptr, nullptr, run_slice});

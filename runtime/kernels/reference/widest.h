@@ -3,7 +3,11 @@
 // time.
 #pragma once
 
+#include <bit>
+#include <cmath>
+
 #include "runtime/kernels/reference/rows.h"
+#include "runtime/ops/attrs.h"
 
 namespace wick::reference {
 
@@ -12,6 +16,16 @@ using Widest =
     std::conditional_t<std::is_floating_point_v<T> || kIs16<T>, double,
                        std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
 
+// Rounds to odd: a following rounding to a shorter format is then the correct single rounding.
+inline float to_float_odd(double d) {
+  float f = static_cast<float>(d);
+  double back = static_cast<double>(f);
+  if (back == d || std::isnan(d) || std::isinf(f)) return f;
+  uint32_t u = std::bit_cast<uint32_t>(f);
+  if (std::fabs(back) > std::fabs(d)) --u;
+  return std::bit_cast<float>(u | 1);
+}
+
 constexpr int64_t kWidestBlock = 512;
 struct WidestBlock {
   alignas(8) char bytes[kWidestBlock * 8];
@@ -19,13 +33,29 @@ struct WidestBlock {
   const W* as() const {
     return reinterpret_cast<const W*>(bytes);
   }
+  template <class W>
+  W* as() {
+    return reinterpret_cast<W*>(bytes);
+  }
 };
 
 struct Widen {
-  // Reads n <= kWidestBlock elements `step` apart. Null for a dtype that is no number and no bool.
-  void (*loop)(const void* from, int64_t step, int64_t n, WidestBlock* to) = nullptr;
+  // Reads n <= kWidestBlock elements `step` apart, from element `first` on. Null for a dtype that
+  // is no number and no bool.
+  void (*loop)(const void* from, int64_t first, int64_t step, int64_t n, WidestBlock* to) = nullptr;
   enum class Kind { kReal, kSigned, kUnsigned } kind = Kind::kReal;
 };
-Widen find_widen(DType from);  // cast.cc
+Widen find_widen(DType from);        // cast.cc; the small types too
+Widen find_widen_small(DType from);  // small.cc
+
+// Writes n <= kWidestBlock elements from element `first` on, in ascending order: packed types clear
+// what is left of their last byte. Null for a dtype that is not small.
+using NarrowSmall = void (*)(const WidestBlock& from, Widen::Kind kind, int64_t n, void* to,
+                             int64_t first, const CastAttrs& attrs);
+NarrowSmall find_narrow_small(DType to);  // small.cc
+// The same for 8-bit floats from float32, `step` apart, without the way through double; else null.
+using NarrowFloats = void (*)(const float* from, int64_t step, int64_t n, uint8_t* to,
+                              const CastAttrs& attrs);
+NarrowFloats find_narrow_floats(DType from, DType to);  // small.cc
 
 }  // namespace wick::reference

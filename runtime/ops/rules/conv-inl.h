@@ -47,9 +47,7 @@ Status window_extent(const D& in, const D& kernel, int64_t stride, int64_t dilat
 }
 
 template <class D>
-Status conv_shape(RuleCtx<D>& c, const ConvAttrs& a, BasicShape<D>* out) {
-  WICK_TRY(need_float(c.in[0]));
-  WICK_TRY(same_dtype(c));
+Status conv_window(RuleCtx<D>& c, const ConvAttrs& a, BasicShape<D>* out) {
   WICK_TRY(need_rank(c.in[0], 3, 5, "input"));
   const auto &x = c.in[0].shape, &w = c.in[1].shape;
   int spatial = x.rank() - 2;
@@ -61,7 +59,6 @@ Status conv_shape(RuleCtx<D>& c, const ConvAttrs& a, BasicShape<D>* out) {
     return error(Code::kShapeMismatch, "channels differ: input %s, weight %s, group %lld",
                  to_text(x).text, to_text(w).text, static_cast<long long>(a.group));
   }
-  WICK_TRY(need_vector(c, 2, w[0], "bias"));
   *out = BasicShape<D>{x[0], w[0]};
   for (int i = 0; i < spatial; ++i) {
     D extent(0);
@@ -71,6 +68,13 @@ Status conv_shape(RuleCtx<D>& c, const ConvAttrs& a, BasicShape<D>* out) {
     out->push_back(extent);
   }
   return {};
+}
+template <class D>
+Status conv_shape(RuleCtx<D>& c, const ConvAttrs& a, BasicShape<D>* out) {
+  WICK_TRY(need_float(c.in[0]));
+  WICK_TRY(same_dtype(c));
+  WICK_TRY(conv_window(c, a, out));
+  return need_vector(c, 2, c.in[1].shape[0], "bias");
 }
 
 template <class D>

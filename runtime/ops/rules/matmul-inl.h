@@ -6,9 +6,7 @@ namespace wick::rules {
 
 // numpy.matmul: rank 1 operands are a row / a column whose dim is dropped again.
 template <class D>
-Status matmul(RuleCtx<D>& c) {
-  WICK_TRY(need_number(c.in[0]));
-  WICK_TRY(same_dtype(c));
+Status matmul_shape(RuleCtx<D>& c, BasicShape<D>* result) {
   const auto &a = c.in[0].shape, &b = c.in[1].shape;
   if (a.rank() == 0 || b.rank() == 0)
     return shapes_differ("operands must have rank 1 or more", a, b);
@@ -17,12 +15,21 @@ Status matmul(RuleCtx<D>& c) {
     return error(Code::kShapeMismatch, "inner dimensions differ: %s x %s", to_text(a).text,
                  to_text(b).text);
   }
-  BasicShape<D> batch_a, batch_b, out;
+  BasicShape<D> batch_a, batch_b;
+  BasicShape<D>& out = *result;
   for (int i = 0; i + 2 < a.rank(); ++i) batch_a.push_back(a[i]);
   for (int i = 0; i + 2 < b.rank(); ++i) batch_b.push_back(b[i]);
   WICK_TRY(broadcast(batch_a, batch_b, &out));
   if (a.rank() > 1) out.push_back(a[a.rank() - 2]);
   if (b.rank() > 1) out.push_back(b[b.rank() - 1]);
+  return {};
+}
+template <class D>
+Status matmul(RuleCtx<D>& c) {
+  WICK_TRY(need_number(c.in[0]));
+  WICK_TRY(same_dtype(c));
+  BasicShape<D> out;
+  WICK_TRY(matmul_shape(c, &out));
   set_out(c, 0, c.in[0].dtype, out);
   return {};
 }

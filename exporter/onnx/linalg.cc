@@ -1,0 +1,20 @@
+#include "exporter/onnx/read.h"
+#include "exporter/onnx/write.h"
+
+namespace wick::onnx {
+namespace {
+
+void read_det(ReadCtx& c) { c.set(0, c.emit(OpId::kDet, {c.in(0)})); }
+
+constexpr ReadRow kRows[] = {{"Det", read_det}};
+
+}  // namespace
+
+Span<const ReadRow> linalg_rows() { return kRows; }
+
+WICK_ONNX_ROW(Det, [](WriteCtx& c) {
+  if (c.g.value(c.node.inputs[0]).dtype == DType::kBF16) c.need(22);
+  c.same("Det");
+});
+
+}  // namespace wick::onnx

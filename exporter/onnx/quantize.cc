@@ -1,0 +1,187 @@
+// Quantization: Q/DQ and the integer matmul and convolution as they are; the QLinear operators as
+// these and a requantization.
+#include "exporter/onnx/compose.h"
+#include "exporter/onnx/conv.h"
+#include "exporter/onnx/write.h"
+
+namespace wick::onnx {
+namespace {
+
+void read_bit_cast(ReadCtx& c) {
+  if (c.attr("to") == nullptr) c.fail("attribute 'to' is required");
+  c.set(0, c.emit(OpId::kBitCast, BitCastAttrs{c.attr_int("to", 1)}, {c.in(0)}));
+}
+
+void read_quantize(ReadCtx& c) {
+  QuantizeAttrs a;
+  a.axis = c.attr_int("axis", 1);
+  a.saturate = c.attr_int("saturate", 1) != 0;
+  a.block_size = c.attr_int("block_size", 0);
+  a.output_dtype = c.attr_int("output_dtype", 0);
+  a.precision = c.attr_int("precision", 0);
+  c.set(0, c.emit(OpId::kQuantizeLinear, a, {c.in(0), c.in(1), c.optional(2)}));
+}
+void read_dequantize(ReadCtx& c) {
+  DequantizeAttrs a;
+  a.axis = c.attr_int("axis", 1);
+  a.block_size = c.attr_int("block_size", 0);
+  a.output_dtype = c.attr_int("output_dtype", 0);
+  c.set(0, c.emit(OpId::kDequantizeLinear, a, {c.in(0), c.in(1), c.optional(2)}));
+}
+
+// The range of x with 0 in it over 255 steps. Where x is all 0 the scale is 1.
+void read_dynamic_quantize(ReadCtx& c) {
+  ValueId x = c.in(0), zero = c.scalar(x, 0), steps = c.scalar(x, 255);
+  const ReduceAttrs all{{}, 0, 0};
+  ValueId low = c.emit(OpId::kMin, {c.emit(OpId::kReduceMin, all, {x}), zero});
+  ValueId high = c.emit(OpId::kMax, {c.emit(OpId::kReduceMax, all, {x}), zero});
+  ValueId range = c.emit(OpId::kSub, {high, low});
+  ValueId scale = c.emit(OpId::kWhere, {c.emit(OpId::kEqual, {range, zero}), c.scalar(x, 1),
+                                        c.emit(OpId::kDiv, {range, steps})});
+  ValueId point = c.emit(OpId::kSub, {zero, c.emit(OpId::kDiv, {low, scale})});
+  point = c.emit(OpId::kClip, ClipAttrs{}, {point, zero, steps});
+  point = cast(c, c.emit(OpId::kRound, {point}), DType::kU8);
+  c.set(0, c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {x, scale, point}));
+  c.set(1, scale);
+  c.set(2, point);
+}
+
+void read_matmul_integer(ReadCtx& c) {
+  c.set(0, c.emit(OpId::kMatMulInteger, {c.in(0), c.in(1), c.optional(2), c.optional(3)}));
+}
+void read_conv_integer(ReadCtx& c) {
+  ValueId x = c.in(0), w = c.in(1);
+  c.set(0, c.emit(OpId::kConvInteger, conv_attrs(c, x, w), {x, w, c.optional(2), c.optional(3)}));
+}
+
+// Scales and zero points of one element as scalars, which broadcast to any rank.
+ValueId scalar_of(ReadCtx& c, ValueId v) {
+  if (!c.g.value(v).ranked || c.rank(v) == 0) return v;
+  for (const SymDim& d : c.g.value(v).shape) {
+    if (dim_equal(d, SymDim(1)) != Tri::kYes) return v;
+  }
+  ReshapeAttrs a;
+  return c.emit(OpId::kReshape, a, {v, c.int_constant({})});
+}
+
+// clamp(round(sum scale) + zero): the product in double, where every sum is exact, so that the only
+// rounding is the one to integers. `scale` is the product of the operands' over y's, in float.
+ValueId requantize(ReadCtx& c, ValueId sum, ValueId scale, ValueId zero) {
+  const DType to = c.dtype(zero);
+  if (to != DType::kI8 && to != DType::kU8) c.fail("y_zero_point must be int8 or uint8");
+  ValueId y = c.emit(OpId::kMul, {cast(c, sum, DType::kF64), cast(c, scale, DType::kF64)});
+  y = c.emit(OpId::kAdd, {c.emit(OpId::kRound, {y}), cast(c, zero, DType::kF64)});
+  const double low = to == DType::kI8 ? -128 : 0, high = to == DType::kI8 ? 127 : 255;
+  y = c.emit(OpId::kClip, ClipAttrs{}, {y, c.scalar(y, low), c.scalar(y, high)});
+  return cast(c, y, to);
+}
+ValueId scale_ratio(ReadCtx& c, ValueId a, ValueId b, ValueId y) {
+  auto f32 = [&](ValueId v) { return cast(c, v, DType::kF32); };
+  return c.emit(OpId::kDiv, {c.emit(OpId::kMul, {f32(a), f32(b)}), f32(y)});
+}
+
+// A vector of scales or zero points, one a row of a matrix of rank >= 2, stands upright; one a
+// column lies.
+ValueId per_row(ReadCtx& c, ValueId v, ValueId matrix) {
+  v = scalar_of(c, v);
+  return c.rank(v) == 1 && c.rank(matrix) > 1 ? unsqueeze(c, v, {1}) : v;
+}
+
+void read_qlinear_matmul(ReadCtx& c) {
+  ValueId a = c.in(0), b = c.in(3);
+  if (is_small_float(c.dtype(a)) || is_small_float(c.dtype(b)) ||
+      is_small_float(c.dtype(c.in(7)))) {
+    auto real = [&](int first) {
+      ValueId v = c.in(first), scale = c.in(first + 1), zero = c.in(first + 2);
+      ValueId x = c.emit(OpId::kSub, {cast(c, v, DType::kF32), cast(c, zero, DType::kF32)});
+      scale = cast(c, scale, DType::kF32);
+      return c.emit(OpId::kMul, {x, first == 0 ? per_row(c, scale, v) : scalar_of(c, scale)});
+    };
+    ValueId y = c.emit(OpId::kMatMul, {real(0), real(3)});
+    return c.set(0, c.emit(OpId::kQuantizeLinear, QuantizeAttrs{},
+                           {y, scalar_of(c, c.in(6)), scalar_of(c, c.in(7))}));
+  }
+  ValueId sum = c.emit(OpId::kMatMulInteger, {a, b, scalar_of(c, c.in(2)), scalar_of(c, c.in(5))});
+  ValueId ratio =
+      scale_ratio(c, per_row(c, c.in(1), a), scalar_of(c, c.in(4)), per_row(c, c.in(6), a));
+  c.set(0, requantize(c, sum, ratio, per_row(c, c.in(7), a)));
+}
+
+void read_qlinear_conv(ReadCtx& c) {
+  ValueId x = c.in(0), w = c.in(3);
+  const ConvAttrs a = conv_attrs(c, x, w);
+  ValueId sum = c.emit(OpId::kConvInteger, a, {x, w, c.in(2), scalar_of(c, c.in(5))});
+  // [M] stands before the spatial dims.
+  std::vector<int64_t> spatial;
+  for (int i = 1; i < c.rank(x) - 1; ++i) spatial.push_back(i);
+  auto per_channel = [&](ValueId v) {
+    v = scalar_of(c, v);
+    return c.rank(v) == 1 && !spatial.empty() ? unsqueeze(c, v, spatial) : v;
+  };
+  if (c.has(8)) sum = c.emit(OpId::kAdd, {sum, unsqueeze(c, c.in(8), spatial)});
+  ValueId ratio =
+      scale_ratio(c, scalar_of(c, c.in(1)), per_channel(c.in(4)), scalar_of(c, c.in(6)));
+  c.set(0, requantize(c, sum, ratio, scalar_of(c, c.in(7))));
+}
+
+constexpr ReadRow kRows[] = {
+    {"BitCast", read_bit_cast},
+    {"QuantizeLinear", read_quantize},
+    {"DequantizeLinear", read_dequantize},
+    {"DynamicQuantizeLinear", read_dynamic_quantize},
+    {"MatMulInteger", read_matmul_integer},
+    {"ConvInteger", read_conv_integer},
+    {"QLinearMatMul", read_qlinear_matmul},
+    {"QLinearConv", read_qlinear_conv},
+};
+
+DType dtype_of(WriteCtx& c, size_t i) { return c.g.value(c.node.inputs[i]).dtype; }
+bool is_16_bit_int(DType t) { return t == DType::kI16 || t == DType::kU16; }
+// The scales of the first forms are float32; opset 24 added float8_e8m0fnu.
+bool first_scales(WriteCtx& c, DType scale) {
+  if (scale == DType::kF8E8M0) c.need(24);
+  return scale == DType::kF32;
+}
+
+}  // namespace
+
+Span<const ReadRow> quantize_rows() { return kRows; }
+
+WICK_ONNX_ROW(BitCast, [](WriteCtx& c) {
+  c.need(26);
+  set_int(c.same("BitCast"), "to", c.as<BitCastAttrs>().to);
+});
+WICK_ONNX_ROW(QuantizeLinear, [](WriteCtx& c) {
+  const auto& a = c.as<QuantizeAttrs>();
+  const DType x = dtype_of(c, 0), scale = dtype_of(c, 1), y = c.g.value(c.node.outputs[0]).dtype;
+  if (!first_scales(c, scale) || (x != DType::kF32 && x != DType::kI32)) c.need(19);
+  if (a.block_size != 0 || a.output_dtype != 0 || is_16_bit_int(y)) c.need(21);
+  // One dtype for x and scale but in the first form, where x may be int32 beside a float scale.
+  if (x != scale && !(x == DType::kI32 && scale == DType::kF32 && c.opset() < 19)) c.need(23);
+  if (a.precision != 0) c.need(23);
+  NodeProto& n = c.same("QuantizeLinear");
+  if (a.axis != 1) set_int(n, "axis", a.axis);
+  if (a.saturate == 0) set_int(n, "saturate", 0);
+  if (a.block_size != 0) set_int(n, "block_size", a.block_size);
+  if (a.output_dtype != 0) set_int(n, "output_dtype", a.output_dtype);
+  if (a.precision != 0) set_int(n, "precision", a.precision);
+});
+WICK_ONNX_ROW(DequantizeLinear, [](WriteCtx& c) {
+  const auto& a = c.as<DequantizeAttrs>();
+  if (!first_scales(c, dtype_of(c, 1))) c.need(19);
+  if (a.block_size != 0 || is_16_bit_int(dtype_of(c, 0))) c.need(21);
+  if (a.output_dtype != 0) c.need(23);
+  NodeProto& n = c.same("DequantizeLinear");
+  if (a.axis != 1) set_int(n, "axis", a.axis);
+  if (a.block_size != 0) set_int(n, "block_size", a.block_size);
+  if (a.output_dtype != 0) set_int(n, "output_dtype", a.output_dtype);
+});
+WICK_ONNX_PLAIN(MatMulInteger);
+WICK_ONNX_ROW(ConvInteger,
+              [](WriteCtx& c) { set_conv_attrs(c.same("ConvInteger"), c.as<ConvAttrs>()); });
+WICK_ONNX_ROW(Dropout, [](WriteCtx& c) {
+  if (is_small(dtype_of(c, 0))) c.need(22);
+  c.same("Dropout");
+});
+
+}  // namespace wick::onnx

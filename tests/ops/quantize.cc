@@ -1,0 +1,141 @@
+// Rows of the quantization ops. What an oracle of one element cannot say (axes, blocks, other
+// dtypes, sums of bytes) is in quantize_test.cc.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "tests/ops/rows.h"
+
+namespace wick::test {
+namespace {
+
+Input bytes(DType t, Shape s) {
+  return of(t, s, t == DType::kI8 ? -128 : 0, t == DType::kI8 ? 128 : 256);
+}
+Input one(DType t, double v) { return {t, {}, 0, 0, {v}}; }
+
+// A number from doubles at both ends: what is rounded half to even and kept to bytes.
+double to_byte(double v) {
+  if (std::isnan(v)) return 0;
+  const double whole = v - std::remainder(v, 1.0);
+  return std::isinf(v) ? v : whole;
+}
+
+std::vector<Sample> matmuls() {
+  const DType u8 = DType::kU8, i8 = DType::kI8;
+  return {sample("MatMulInteger/u8i8", {bytes(u8, {3, 5}), bytes(i8, {5, 4})}),
+          sample("MatMulInteger/zero_points",
+                 {bytes(u8, {3, 37}), bytes(u8, {37, 19}), one(u8, 130), one(u8, 7)}),
+          sample("MatMulInteger/rows",
+                 {bytes(i8, {2, 3, 5}), bytes(i8, {5, 4}), bytes(i8, {2, 3, 1}), bytes(i8, {4})}),
+          sample("MatMulInteger/vectors", {bytes(u8, {5}), bytes(u8, {5})}),
+          sample("MatMulInteger/only_b",
+                 {bytes(u8, {2, 5}), bytes(u8, {5, 3}), Input::absent(), bytes(u8, {3})}),
+          sample("MatMulInteger/no_inner", {bytes(u8, {2, 0}), bytes(u8, {0, 3})}),
+          sample("MatMulInteger/empty", {bytes(u8, {0, 4}), bytes(u8, {4, 3})})};
+}
+
+std::vector<Sample> convs() {
+  const DType u8 = DType::kU8, i8 = DType::kI8;
+  ConvAttrs padded, strided, grouped;
+  padded.pads = {1, 1, 2, 0};
+  strided.strides = {2, 1}, strided.dilations = {1, 2};
+  grouped.group = 2;
+  return {
+      sample("ConvInteger/u8", {bytes(u8, {1, 1, 3, 3}), bytes(u8, {1, 1, 2, 2}), one(u8, 1)},
+             ConvAttrs{}),
+      sample("ConvInteger/padded",
+             {bytes(u8, {2, 3, 5, 4}), bytes(i8, {4, 3, 3, 2}), one(u8, 200), bytes(i8, {4})},
+             padded),
+      sample("ConvInteger/strided", {bytes(i8, {1, 2, 7, 8}), bytes(u8, {3, 2, 3, 2})}, strided),
+      sample("ConvInteger/grouped",
+             {bytes(i8, {1, 4, 6}), bytes(i8, {6, 2, 3}), Input::absent(), one(i8, -3)}, grouped),
+      sample("ConvInteger/volume", {bytes(u8, {1, 1, 3, 4, 5}), bytes(u8, {2, 1, 2, 2, 2})},
+             ConvAttrs{}),
+      sample("ConvInteger/empty", {bytes(u8, {0, 1, 3, 3}), bytes(u8, {1, 1, 2, 2})}, ConvAttrs{})};
+}
+
+}  // namespace
+
+// uint8, scales of the last axis or of the tensor: what broadcasts to x.
+WICK_TEST_ROW(
+    QuantizeLinear,
+    [] {
+      const double inf = INFINITY;
+      QuantizeAttrs last;
+      last.axis = -1;
+      return std::vector<Sample>{
+          sample("Quantize/tensor",
+                 {f32({3, 67}, -300, 300), one(DType::kF32, 1.5), one(DType::kU8, 128)},
+                 QuantizeAttrs{}),
+          sample("Quantize/no_zero", {f32({1030}, -9, 300), one(DType::kF32, 0.75)},
+                 QuantizeAttrs{}),
+          sample("Quantize/last",
+                 {f32({4, 5, 3}, -300, 300), f32({3}, 0.5, 3), of(DType::kU8, {3}, 0, 255)}, last),
+          sample("Quantize/halves",
+                 {{DType::kF32,
+                   {10},
+                   0,
+                   0,
+                   {0.5, 1.5, 2.5, -0.5, 127.5, 254.5, 255.5, inf, -inf, NAN}},
+                  one(DType::kF32, 1)},
+                 QuantizeAttrs{}),
+          sample("Quantize/empty", {f32({0, 4}), one(DType::kF32, 1)}, QuantizeAttrs{})};
+    },
+    [](const double* in) {
+      const double q = to_byte(static_cast<float>(in[0] / in[1])) + in[2];
+      return std::fmin(std::fmax(q, 0), 255);
+    },
+    0);
+WICK_TEST_ROW(
+    DequantizeLinear,
+    [] {
+      DequantizeAttrs last;
+      last.axis = 1;
+      std::vector<Sample> s;
+      for (DType t : {DType::kU8, DType::kI8, DType::kU16, DType::kI16, DType::kI32, DType::kU4,
+                      DType::kI4, DType::kU2, DType::kI2, DType::kF4E2M1, DType::kF8E5M2}) {
+        const bool sign = t != DType::kU8 && t != DType::kU16 && t != DType::kU4 && t != DType::kU2;
+        const double lo = t == DType::kF4E2M1 ? -1 : sign ? -2 : 0, hi = t == DType::kI2 ? 2 : 3;
+        std::string n = std::string("Dequantize/") + dtype_name(t);
+        s.push_back(sample(n, {of(t, {3, 7}, lo, hi), f32({7}, 0.1, 3), of(t, {7}, lo, hi)}, last));
+        s.push_back(sample(n + "/tensor", {of(t, {1030}, lo, hi), one(DType::kF32, 0.3)},
+                           DequantizeAttrs{}));
+      }
+      s.push_back(sample("Dequantize/empty", {of(DType::kU8, {0, 3}), one(DType::kF32, 1)},
+                         DequantizeAttrs{}));
+      return s;
+    },
+    [](const double* in) { return (in[0] - in[2]) * in[1]; }, 1);
+WICK_TEST_ROW(
+    MatMulInteger, [] { return matmuls(); }, nullptr, 0);
+WICK_TEST_ROW(
+    ConvInteger, [] { return convs(); }, nullptr, 0);
+WICK_TEST_ROW(
+    BitCast,
+    [] {
+      const BitCastAttrs to{static_cast<int64_t>(DType::kI32)};
+      return std::vector<Sample>{
+          sample("BitCast/f32", {f32({67}, -300, 300)}, to), sample("BitCast/[]", {f32({})}, to),
+          sample("BitCast/specials",
+                 {{DType::kF32, {5}, 0, 0, {0.0, -0.0, INFINITY, 1e-40, -3e38}}}, to),
+          sample("BitCast/empty", {f32({0, 3})}, to)};
+    },
+    [](const double* in) {
+      return static_cast<double>(std::bit_cast<int32_t>(static_cast<float>(in[0])));
+    },
+    0);
+WICK_TEST_ROW(
+    Dropout,
+    [] {
+      return std::vector<Sample>{
+          sample("Dropout/plain", {f32({3, 67})}, NoAttrs{}, 2),
+          sample("Dropout/eval", {f32({5}), one(DType::kF32, 0.5), one(DType::kBool, 0)}, NoAttrs{},
+                 2),
+          sample("Dropout/zero_ratio", {f32({5}), one(DType::kF32, 0), one(DType::kBool, 1)},
+                 NoAttrs{}, 2),
+          sample("Dropout/empty", {f32({0, 2})}, NoAttrs{}, 2)};
+    },
+    nullptr, 0);
+
+}  // namespace wick::test

@@ -1,0 +1,14 @@
+#include "trainer/autograd/grad/common.h"
+
+namespace wick {
+
+WICK_NONDIFF(BitCast, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QuantizeLinear, NonDiff::kPiecewiseConstant);
+// x is integers; a scale that trains is written as a product
+WICK_NONDIFF(DequantizeLinear, NonDiff::kPiecewiseConstant);
+WICK_NONDIFF(MatMulInteger, NonDiff::kIntegerOutput);
+WICK_NONDIFF(ConvInteger, NonDiff::kIntegerOutput);
+// of a program; the trainer's dropout() is a product with a mask
+WICK_NONDIFF(Dropout, NonDiff::kRandom);
+
+}  // namespace wick
