@@ -1,4 +1,6 @@
 // Conv and pooling: windows over spatial dims.
+#include <algorithm>
+
 #include "exporter/onnx/conv.h"
 
 #include "exporter/onnx/read.h"
@@ -86,11 +88,7 @@ void read_conv(ReadCtx& c) {
   c.set(0, c.emit(OpId::kConv, conv_attrs(c, x, w), {x, w, c.optional(2)}));
 }
 
-template <OpId op>
-void read_pool(ReadCtx& c) {
-  ValueId x = c.in(0);
-  if (c.wants(1)) c.fail("the Indices output is not supported");
-  if (c.attr_int("storage_order", 0) != 0) c.fail("storage_order 1 is not supported");
+PoolAttrs pool_attrs(ReadCtx& c, ValueId x) {
   std::vector<int64_t> kernel = c.attr_ints("kernel_shape"), strides = c.attr_ints("strides"),
                        dilations = c.attr_ints("dilations");
   if (c.rank(x) < 3 || c.rank(x) > 5 || kernel.size() + 2 != static_cast<size_t>(c.rank(x))) {
@@ -104,8 +102,38 @@ void read_pool(ReadCtx& c) {
   c.fill(a.dilations, dilations, "dilations");
   c.fill(a.pads, window_pads(c, x, kernel, strides, dilations), "pads");
   a.ceil_mode = c.attr_int("ceil_mode", 0);
+  return a;
+}
+
+void read_average_pool(ReadCtx& c) {
+  PoolAttrs a = pool_attrs(c, c.in(0));
   a.count_include_pad = c.attr_int("count_include_pad", 0);
-  c.set(0, c.emit(op, a, {x}));
+  c.set(0, c.emit(OpId::kAveragePool, a, {c.in(0)}));
+}
+
+void read_max_pool(ReadCtx& c) {
+  const PoolAttrs a = pool_attrs(c, c.in(0));
+  if (!c.wants(1)) return c.set(0, c.emit(OpId::kMaxPool, a, {c.in(0)}));
+  const MaxPoolIndicesAttrs with{a, c.attr_int("storage_order", 0)};
+  NodeId id = c.g.add_node(OpId::kMaxPoolIndices, AnyAttrs::of(with), {c.in(0)}, 2, c.node.name());
+  c.set(0, c.g.node(id).outputs[0]);
+  c.set(1, c.g.node(id).outputs[1]);
+}
+
+// p was a float before opset 2
+int64_t norm_power(ReadCtx& c) {
+  const AttributeProto* p = c.attr("p");
+  if (p == nullptr || p->type() != AttributeProto::FLOAT) return c.attr_int("p", 2);
+  const double power = c.attr_float("p", 2);
+  if (!(power >= 1 && power <= INT32_MAX) ||
+      power != static_cast<double>(static_cast<int64_t>(power)))
+    c.fail("p must be a whole number");
+  return static_cast<int64_t>(power);
+}
+
+void read_lp_pool(ReadCtx& c) {
+  const LpPoolAttrs a{pool_attrs(c, c.in(0)), norm_power(c)};
+  c.set(0, c.emit(OpId::kLpPool, a, {c.in(0)}));
 }
 
 template <OpId op>
@@ -119,14 +147,14 @@ void read_global_pool(ReadCtx& c) {
 
 constexpr ReadRow kRows[] = {
     {"Conv", read_conv},
-    {"MaxPool", read_pool<OpId::kMaxPool>},
-    {"AveragePool", read_pool<OpId::kAveragePool>},
+    {"MaxPool", read_max_pool},
+    {"AveragePool", read_average_pool},
+    {"LpPool", read_lp_pool},
     {"GlobalAveragePool", read_global_pool<OpId::kReduceMean>},
     {"GlobalMaxPool", read_global_pool<OpId::kReduceMax>},
 };
 
-NodeProto& write_pool(WriteCtx& c, const char* op) {
-  const auto& a = c.as<PoolAttrs>();
+NodeProto& write_pool(WriteCtx& c, const char* op, const PoolAttrs& a) {
   NodeProto& n = c.same(op);
   set_list(n, "kernel_shape", a.kernel_shape);
   set_list(n, "strides", a.strides);
@@ -141,15 +169,30 @@ Span<const ReadRow> conv_rows() { return kRows; }
 
 WICK_ONNX_ROW(Conv, [](WriteCtx& c) { set_conv_attrs(c.same("Conv"), c.as<ConvAttrs>()); });
 WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) {
-  set_list(write_pool(c, "MaxPool"), "dilations", c.as<PoolAttrs>().dilations);
+  const auto& a = c.as<PoolAttrs>();
+  set_list(write_pool(c, "MaxPool", a), "dilations", a.dilations);
+});
+WICK_ONNX_ROW(MaxPoolIndices, [](WriteCtx& c) {
+  const auto& a = c.as<MaxPoolIndicesAttrs>();
+  NodeProto& n = write_pool(c, "MaxPool", a.pool);
+  set_list(n, "dilations", a.pool.dilations);
+  if (a.storage_order != 0) set_int(n, "storage_order", 1);
 });
 WICK_ONNX_ROW(AveragePool, [](WriteCtx& c) {
   const auto& a = c.as<PoolAttrs>();
-  for (int64_t d : a.dilations.span()) {
-    if (d != 1) c.fail("AveragePool has no dilations before opset 19");
-  }
-  NodeProto& n = write_pool(c, "AveragePool");
+  const bool dilated = std::any_of(a.dilations.span().begin(), a.dilations.span().end(),
+                                   [](int64_t d) { return d != 1; });
+  if (dilated) c.need(19);
+  NodeProto& n = write_pool(c, "AveragePool", a);
+  if (dilated || c.opset() >= 19) set_list(n, "dilations", a.dilations);
   if (a.count_include_pad != 0) set_int(n, "count_include_pad", 1);
+});
+WICK_ONNX_ROW(LpPool, [](WriteCtx& c) {
+  const auto& a = c.as<LpPoolAttrs>();
+  if (!a.pool.dilations.empty() || a.pool.ceil_mode != 0) c.need(18);
+  NodeProto& n = write_pool(c, "LpPool", a.pool);
+  set_list(n, "dilations", a.pool.dilations);
+  set_int(n, "p", a.p);
 });
 
 }  // namespace wick::onnx

@@ -70,7 +70,10 @@ void lrn(ReadCtx& c) {
 
 void global_lp(ReadCtx& c) {
   ValueId x = c.in(0);
-  double p = static_cast<double>(c.attr_int("p", 2));
+  const AttributeProto* given = c.attr("p");  // a float before opset 2
+  const bool real = given != nullptr && given->type() == AttributeProto::FLOAT;
+  double p = real ? c.attr_float("p", 2) : static_cast<double>(c.attr_int("p", 2));
+  if (!(p > 0)) c.fail("p must be positive");
   ValueId power = c.emit(OpId::kPow, {c.emit(OpId::kAbs, {x}), c.scalar(x, p)});
   ValueId sum = reduce(c, OpId::kReduceSum, power, range(2, c.rank(x)), true);
   c.set(0, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}));

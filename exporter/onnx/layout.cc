@@ -128,44 +128,71 @@ void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
         c.emit(OpId::kExpand, ShapeAttrs{}, {c.g.add_constant(value.reshaped(Shape{})), c.in(0)}));
 }
 
-// Sizes of a value whose dims are all numbers; fails otherwise.
-std::vector<int64_t> known_shape(ReadCtx& c, ValueId x) {
-  std::vector<int64_t> dims;
-  c.rank(x);
-  for (const SymDim& d : c.g.value(x).shape) {
-    if (!d.known()) c.fail("its shape must be known");
-    dims.push_back(d.constant());
+// x's size along each of four dims, times or by a number, as [1] tensors; numbers where they are
+// known.
+struct Sizes {
+  ReadCtx& c;
+  ValueId x, all = kNoValue;
+  std::vector<ValueId> parts;
+  std::vector<int64_t> known;  // -1: not
+  void number(int64_t v) { parts.push_back(kNoValue), known.push_back(v); }
+  void dim(int i, int64_t times = 1, int64_t by = 1) {
+    const SymDim d = c.g.value(x).shape[i];
+    if (d.known() && d.constant() % by != 0)
+      c.fail("dim " + std::to_string(i) + " of its input is no multiple of the block");
+    if (d.known()) return number(d.constant() * times / by);
+    if (all == kNoValue) all = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
+    ValueId v = c.emit(OpId::kSlice, SliceAttrs{{i}, {i + 1}, {0}, {}}, {all});
+    if (times != 1) v = c.emit(OpId::kMul, {v, c.int_constant({times})});
+    if (by != 1) v = c.emit(OpId::kDiv, {v, c.int_constant({by})});
+    parts.push_back(v), known.push_back(-1);
   }
-  return dims;
-}
-ValueId reshape_to(ReadCtx& c, ValueId x, const std::vector<int64_t>& dims) {
-  ReshapeAttrs a;
-  a.allowzero = 1;
-  c.fill(a.shape, dims, "shape");
-  return c.emit(OpId::kReshape, a, {x});
+  ValueId reshaped(ValueId v) {
+    ReshapeAttrs a;
+    a.allowzero = 1;
+    std::vector<ValueId> in = {v};
+    if (all == kNoValue) {
+      c.fill(a.shape, known, "shape");
+    } else {
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i] == kNoValue) parts[i] = c.int_constant({known[i]});
+      }
+      in.push_back(c.emit(OpId::kConcat, AxisAttrs{0}, parts));
+    }
+    return c.emit(OpId::kReshape, a, in);
+  }
+};
+
+int64_t block_of(ReadCtx& c, ValueId x) {
+  const int64_t b = c.attr_int("blocksize", 0);
+  if (c.rank(x) != 4 || b < 1 || b > 1 << 15) c.fail("needs [N, C, H, W] and a blocksize");
+  return b;
 }
 void read_depth_to_space(ReadCtx& c) {
   ValueId x = c.in(0);
-  auto d = known_shape(c, x);
-  int64_t b = c.attr_int("blocksize", 0);
-  if (d.size() != 4 || b < 1 || d[1] % (b * b) != 0)
-    c.fail("needs [N, C, H, W] with C a multiple of blocksize^2");
-  bool crd = c.attr_string("mode", "DCR") == "CRD";
-  int64_t channels = d[1] / (b * b);
-  ValueId y = crd ? reshape_to(c, x, {d[0], channels, b, b, d[2], d[3]})
-                  : reshape_to(c, x, {d[0], b, b, channels, d[2], d[3]});
+  const int64_t b = block_of(c, x);
+  const std::string mode = c.attr_string("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") c.fail("unknown mode '" + mode + "'");
+  const bool crd = mode == "CRD";
+  Sizes apart{c, x}, together{c, x};
+  apart.dim(0);
+  if (crd) apart.dim(1, 1, b * b);
+  apart.number(b), apart.number(b);
+  if (!crd) apart.dim(1, 1, b * b);
+  apart.dim(2), apart.dim(3);
+  together.dim(0), together.dim(1, 1, b * b), together.dim(2, b), together.dim(3, b);
   TransposeAttrs t = crd ? TransposeAttrs{{0, 1, 4, 2, 5, 3}} : TransposeAttrs{{0, 3, 4, 1, 5, 2}};
-  c.set(0, reshape_to(c, c.emit(OpId::kTranspose, t, {y}), {d[0], channels, d[2] * b, d[3] * b}));
+  c.set(0, together.reshaped(c.emit(OpId::kTranspose, t, {apart.reshaped(x)})));
 }
 void read_space_to_depth(ReadCtx& c) {
   ValueId x = c.in(0);
-  auto d = known_shape(c, x);
-  int64_t b = c.attr_int("blocksize", 0);
-  if (d.size() != 4 || b < 1 || d[2] % b != 0 || d[3] % b != 0)
-    c.fail("needs [N, C, H, W] with H, W multiples of blocksize");
-  ValueId y = reshape_to(c, x, {d[0], d[1], d[2] / b, b, d[3] / b, b});
-  y = c.emit(OpId::kTranspose, TransposeAttrs{{0, 3, 5, 1, 2, 4}}, {y});
-  c.set(0, reshape_to(c, y, {d[0], d[1] * b * b, d[2] / b, d[3] / b}));
+  const int64_t b = block_of(c, x);
+  Sizes apart{c, x}, together{c, x};
+  apart.dim(0), apart.dim(1), apart.dim(2, 1, b), apart.number(b), apart.dim(3, 1, b);
+  apart.number(b);
+  together.dim(0), together.dim(1, b * b), together.dim(2, 1, b), together.dim(3, 1, b);
+  ValueId y = c.emit(OpId::kTranspose, TransposeAttrs{{0, 3, 5, 1, 2, 4}}, {apart.reshaped(x)});
+  c.set(0, together.reshaped(y));
 }
 
 constexpr ReadRow kRows[] = {

@@ -133,6 +133,8 @@ Span<const ReadRow> language_rows();
 Span<const ReadRow> einsum_rows();
 Span<const ReadRow> linalg_rows();
 Span<const ReadRow> quantize_rows();
+Span<const ReadRow> image_rows();
+Span<const ReadRow> window_rows();
 
 // A node of a user's own op, registered under the node's domain and op_type.
 void read_custom(ReadCtx& c, const CustomOp& op);

@@ -61,6 +61,12 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
       elements[i].reserve(1);  // an address even when empty
       in[i].elements = elements[i].data();
       in[i].element_count = static_cast<int64_t>(elements[i].size());
+    } else if (holds_reals(op, i, t.dtype(), t.shape().rank()) && t.numel() <= kMaxShapeValues) {
+      for (int64_t k = 0; k < t.numel(); ++k)
+        elements[i].push_back(real_bits_at(t.dtype(), t.data(), k));
+      elements[i].reserve(1);
+      in[i].elements = elements[i].data();
+      in[i].element_count = t.numel();
     }
   }
   const CustomOp* custom = is_custom(op) ? find_custom_op(op) : nullptr;

@@ -192,6 +192,7 @@ void Graph::infer(NodeId id) {
   }
   std::vector<ValueInfo<SymDim>> in(n.inputs.size()), out(n.outputs.size());
   std::vector<DType> dtypes(n.inputs.size(), DType::kNone);
+  std::vector<SymDim> reals;  // of the one input that an op reads so
   bool ranked = true;
   for (size_t i = 0; i < in.size(); ++i) {
     if (n.inputs[i] == kNoValue) continue;
@@ -204,6 +205,14 @@ void Graph::infer(NodeId id) {
       static const SymDim kNothing;
       in[i].elements = v.elements.empty() ? &kNothing : v.elements.data();
       in[i].element_count = static_cast<int64_t>(v.elements.size());
+    } else if (v.origin == ValueOrigin::kConstant &&
+               holds_reals(n.op, i, v.dtype, v.shape.rank()) &&
+               v.constant.numel() <= kMaxElements) {
+      for (int64_t k = 0; k < v.constant.numel(); ++k)
+        reals.emplace_back(real_bits_at(v.dtype, v.constant.data(), k));
+      reals.reserve(1);
+      in[i].elements = reals.data();
+      in[i].element_count = v.constant.numel();
     }
   }
   bool known = false, guessed = false;

@@ -96,6 +96,7 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
     case OpId::kRange:
     case OpId::kShape: return DType::kI64;
     case OpId::kTopK:
+    case OpId::kMaxPoolIndices:
     case OpId::kUnique: return output == 0 ? in[0] : DType::kI64;
     case OpId::kLinearAttention:  // the state keeps the dtype it came in
       return output == 1 && in.size() > 3 && in[3] != DType::kNone ? in[3] : in[0];

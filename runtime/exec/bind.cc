@@ -193,7 +193,7 @@ Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) 
     TensorView view(const_cast<void*>(v.data), v.dtype, v.shape);
     in[i].dtype = v.dtype;
     in[i].shape = v.shape;
-    WICK_TRY(read_elements(view, temp, &in[i]));
+    WICK_TRY(read_elements(view, holds_reals(node.op, i, v.dtype, v.shape.rank()), temp, &in[i]));
     known = known && v.data != nullptr;
     bytes += view.nbytes();
   }

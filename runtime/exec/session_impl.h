@@ -168,8 +168,8 @@ struct Session::Impl {
   Status check_outputs(Span<TensorView> outputs) const;
 };
 
-// The integers of a small int tensor with data, as the rules read them.
-Status read_elements(const TensorView& v, Arena& arena, ValueInfo<int64_t>* info);
+// The integers of a small int tensor with data, as the rules read them; of `reals` the bits.
+Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info);
 
 // Moves no bytes: the output is the input under another shape.
 bool is_alias_op(OpId op);

@@ -13,13 +13,19 @@ const char* op_name(const NodeDef& node) { return node.info->name; }
 
 }  // namespace
 
-Status read_elements(const TensorView& v, Arena& arena, ValueInfo<int64_t>* info) {
-  if (v.data == nullptr || !is_int(v.dtype) || dtype_bits(v.dtype) < 8 || v.rank() > 1 ||
-      v.numel() > kMaxElements) {
+Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info) {
+  if (v.data == nullptr || (!is_int(v.dtype) && !reals) || dtype_bits(v.dtype) < 8 ||
+      v.rank() > 1 || v.numel() > kMaxElements) {
     return {};
   }
   auto n = static_cast<size_t>(v.numel());
   info->element_count = static_cast<int64_t>(n);
+  if (reals) {
+    WICK_ASSIGN(auto bits, arena.array<int64_t>(n + 1));
+    for (size_t i = 0; i < n; ++i) bits[i] = real_bits_at(v.dtype, v.data, static_cast<int64_t>(i));
+    info->elements = bits.data();
+    return {};
+  }
   if (v.dtype == DType::kI64) {
     info->elements = v.as<int64_t>();
     return {};
@@ -97,7 +103,8 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
     in[i] = views[node.inputs[i]];
     info_in[i].dtype = in[i].dtype;
     info_in[i].shape = in[i].shape;
-    WICK_TRY(read_elements(in[i], stage.run_arena, &info_in[i]));
+    WICK_TRY(read_elements(in[i], holds_reals(node.op, i, in[i].dtype, in[i].rank()),
+                           stage.run_arena, &info_in[i]));
   }
   RuleCtx<int64_t> rule{node.op, node.attrs, info_in, info_out, node.custom};
   Status s = infer_shapes(rule);

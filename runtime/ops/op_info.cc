@@ -60,6 +60,8 @@ int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank) {
   return static_cast<int>(axis[0] < 0 ? axis[0] + rank : axis[0]);
 }
 
+bool reads_reals(OpId op, size_t input) { return op == OpId::kResize && input == 2; }
+
 const OpInfo* find_op(const char* name) {
   for (const OpInfo& op : kOps) {
     if (strcmp(op.name, name) == 0) return &op;

@@ -32,6 +32,9 @@ bool is_data_dependent(OpId op);
 // The axis of output i, of that rank, whose size so depends; -1: none.
 int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank);
 
+// Whether the op's shape rule reads the values of float input i (rule.h).
+bool reads_reals(OpId op, size_t input);
+
 // The one record of a call: eager, tape entry, graph node and program step say it alike.
 // Outputs' views are allocated by the caller; absent optional inputs have dtype kNone.
 struct OpCall {

@@ -24,7 +24,8 @@ inline int64_t dim_min(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t dim_open(int64_t) { return 0; }
 
 // What a rule knows of a value. `elements`: the integers of a small known int tensor (a shape,
-// axes), else null.
+// axes), else null; of a float input that the op's rule reads (reads_reals), the bits of its values
+// as doubles.
 template <class Dim>
 struct ValueInfo {
   DType dtype = DType::kNone;
@@ -66,6 +67,27 @@ extern const Span<const Rule<int64_t>> kAllShapeRules;
 // The row's rule, after checking the arity. Sets every output's dtype and shape. Error texts carry
 // no op name: each caller prefixes the op and its own idea of where.
 Status infer_shapes(RuleCtx<int64_t>& ctx);
+
+// How `elements` hold the values of a small float32 or float64 tensor.
+inline int64_t bits_of_real(double v) {
+  int64_t bits;
+  __builtin_memcpy(&bits, &v, sizeof(bits));
+  return bits;
+}
+inline double real_of_bits(int64_t bits) {
+  double v;
+  __builtin_memcpy(&v, &bits, sizeof(v));
+  return v;
+}
+// Whether the rules read input i of this value. `data` of a contiguous tensor: element i's bits.
+inline bool holds_reals(OpId op, size_t input, DType dtype, int rank) {
+  return reads_reals(op, input) && rank <= 1 && (dtype == DType::kF32 || dtype == DType::kF64);
+}
+inline int64_t real_bits_at(DType dtype, const void* data, int64_t i) {
+  return bits_of_real(dtype == DType::kF64
+                          ? static_cast<const double*>(data)[i]
+                          : static_cast<double>(static_cast<const float*>(data)[i]));
+}
 
 // A rule needs the values of an input that is not known yet (kNotFound with this text): the runtime
 // plans such a step once its input has run.

@@ -144,6 +144,13 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
       info.elements = elements[k].data();
       info.element_count = v.numel();
     }
+    if (v.present() && holds_reals(op, k, v.dtype, v.rank()) && v.numel() <= 64) {
+      for (int64_t i = 0; i < v.numel(); ++i)
+        elements[k].push_back(real_bits_at(v.dtype, v.data, i));
+      elements[k].push_back(0);
+      info.elements = elements[k].data();
+      info.element_count = v.numel();
+    }
     infos.push_back(info);
   }
   RuleCtx<int64_t> rule{op, attrs, infos, outs};

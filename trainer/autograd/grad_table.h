@@ -54,8 +54,9 @@ enum class NonDiff : uint8_t {
   kIntegerOutput,  // indices, counts, bools
   kPiecewiseConstant,
   kRandom,
-  kControlFlow,   // a node with regions: the trainer runs no such nodes
-  kSizeFromData,  // how many elements there are jumps with the values
+  kControlFlow,    // a node with regions: the trainer runs no such nodes
+  kSizeFromData,   // how many elements there are jumps with the values
+  kInferenceOnly,  // an op of models that are read; no function of the trainer makes it
 };
 
 struct GradRow {

@@ -130,9 +130,7 @@ Status conv_weight_grad(RuleCtx<D>& c) {
 constexpr int64_t kMaxWindow = int64_t{1} << 53;
 
 template <class D>
-Status pool(RuleCtx<D>& c) {
-  const auto& a = c.template as<PoolAttrs>();
-  if (c.op == OpId::kAveragePool) WICK_TRY(need_float(c.in[0]));
+Status pool_shape(RuleCtx<D>& c, const PoolAttrs& a, BasicShape<D>* result) {
   WICK_TRY(need_number(c.in[0]));
   WICK_TRY(need_rank(c.in[0], 3, 5, "input"));
   const auto& x = c.in[0].shape;
@@ -161,6 +159,14 @@ Status pool(RuleCtx<D>& c) {
                            pad_begin, pad_end, a.ceil_mode != 0, &extent));
     out.push_back(extent);
   }
+  *result = out;
+  return {};
+}
+template <class D>
+Status pool(RuleCtx<D>& c) {
+  if (c.op == OpId::kAveragePool) WICK_TRY(need_float(c.in[0]));
+  BasicShape<D> out;
+  WICK_TRY(pool_shape(c, c.template as<PoolAttrs>(), &out));
   set_out(c, 0, c.in[0].dtype, out);
   return {};
 }

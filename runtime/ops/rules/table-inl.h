@@ -5,6 +5,7 @@
 #include "runtime/ops/rules/control-inl.h"
 #include "runtime/ops/rules/conv-inl.h"
 #include "runtime/ops/rules/elementwise-inl.h"
+#include "runtime/ops/rules/image-inl.h"
 #include "runtime/ops/rules/index-inl.h"
 #include "runtime/ops/rules/layout-inl.h"
 #include "runtime/ops/rules/linalg-inl.h"
@@ -13,6 +14,7 @@
 #include "runtime/ops/rules/quantize-inl.h"
 #include "runtime/ops/rules/reduce-inl.h"
 #include "runtime/ops/rules/view-inl.h"
+#include "runtime/ops/rules/window-inl.h"
 
 namespace wick::rules {
 

@@ -1,0 +1,174 @@
+// GridSample and AffineGrid: where to read is a tensor. Coordinates are double for every dtype, so
+// that all of them pick the same neighbours.
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/reference/blend.h"
+
+namespace wick {
+namespace {
+
+using namespace reference;  // NOLINT: what this folder shares
+
+constexpr int kMostTaps = 4;
+
+// The neighbours along one dim; a weight of 0 where there is none.
+struct Reach {
+  int count = 1;
+  double weight[kMostTaps] = {1};
+  int64_t at[kMostTaps] = {};
+};
+
+double reflect(double v, double lo, double hi) {
+  const double span = hi - lo;
+  if (span <= 0) return lo;
+  double past = std::fmod(v < lo ? lo - v : v - lo, 2 * span);
+  if (past > span) past = 2 * span - past;
+  return lo + past;
+}
+
+struct Sampler {
+  ResizeMode mode;
+  GridPadding padding;
+  bool align;
+
+  double low() const { return align ? 0.0 : -0.5; }
+  double high(int64_t extent) const { return static_cast<double>(extent) - (align ? 1.0 : 0.5); }
+
+  // Of the pixel at `p`, an integer perhaps outside.
+  void place(Reach* r, int i, double weight, double p, int64_t extent) const {
+    const auto last = static_cast<double>(extent - 1);
+    if (padding == GridPadding::kZeros && !(p >= 0 && p <= last)) weight = 0;
+    if (padding == GridPadding::kReflection && (p < 0 || p > last))
+      p = std::trunc(reflect(p, low(), high(extent)));
+    p = !(p >= 0) ? 0 : p > last ? last : p;
+    r->weight[i] = weight;
+    r->at[i] = static_cast<int64_t>(p);
+  }
+
+  // extent >= 1
+  Reach reach(double n, int64_t extent) const {
+    const auto length = static_cast<double>(extent);
+    double x = align ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
+    if (mode == ResizeMode::kNearest) x = std::nearbyint(x);
+    if (!(x >= low() && x <= high(extent))) {
+      if (padding == GridPadding::kBorder) x = !(x >= 0) ? 0 : x > length - 1 ? length - 1 : x;
+      if (padding == GridPadding::kReflection) x = reflect(x, low(), high(extent));
+    }
+    // infinities and NaN: outside, as far as neighbours can tell
+    x = !(x > -length - 4) ? -length - 4 : x < 2 * length + 4 ? x : 2 * length + 4;
+    Reach r;
+    if (mode == ResizeMode::kNearest) {
+      place(&r, 0, 1, x, extent);
+      return r;
+    }
+    const double base = std::floor(x), ratio = x - base;
+    double w[kMostTaps] = {1 - ratio, ratio};
+    r.count = mode == ResizeMode::kLinear ? 2 : 4;
+    if (r.count == 4) cubic_weights(ratio, -0.75, w);
+    for (int i = 0; i < r.count; ++i) place(&r, i, w[i], base + i - (r.count == 4 ? 1 : 0), extent);
+    return r;
+  }
+};
+
+template <class T>
+Blend<T> weigh(const Reach* r, int left, const T* x, const int64_t* steps) {
+  if (left == 0) return blend_of(*x);
+  Blend<T> sum = 0;
+  for (int i = 0; i < r->count; ++i) {
+    if (r->weight[i] == 0) continue;  // an infinity there is not part of the sum
+    sum = std::fma(static_cast<Blend<T>>(r->weight[i]),
+                   weigh(r + 1, left - 1, x + r->at[i] * steps[0], steps + 1), sum);
+  }
+  return sum;
+}
+
+template <class T>
+Status run_grid_sample(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                       const void* attrs) {
+  const auto& a = *static_cast<const GridSampleAttrs*>(attrs);
+  const Sampler sampler{static_cast<ResizeMode>(a.mode), static_cast<GridPadding>(a.padding),
+                        a.align_corners != 0};
+  const Shape& x = in[0].shape;
+  const int spatial = x.rank() - 2;
+  if (out[0].numel() == 0) return {};
+  const int64_t channels = x[1], points = out[0].numel() / (x[0] * channels);
+  T* y = out[0].as<T>();
+  if (in[0].numel() == 0) {  // no pixel to read
+    for (int64_t i = 0, n = out[0].numel(); i < n; ++i) y[i] = T(0);
+    return {};
+  }
+  int64_t steps[3] = {}, plane = 1;
+  for (int d = spatial - 1; d >= 0; --d) {
+    steps[d] = plane;
+    plane *= x[2 + d];
+  }
+  parallel_items(ctx.pool, x[0] * points, channels * 16, [&](int64_t from, int64_t to) {
+    for (int64_t p = from; p < to; ++p) {
+      const int64_t image = p / points;
+      Reach r[3];
+      for (int d = 0; d < spatial; ++d)  // the grid's last coordinate is the first dim's
+        r[d] = sampler.reach(real_at(in[1], p * spatial + spatial - 1 - d), x[2 + d]);
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t which = image * channels + c;
+        const T* source = in[0].as<T>() + which * plane;
+        T& result = y[which * points + p % points];
+        if (sampler.mode == ResizeMode::kNearest) {
+          bool inside = true;
+          for (int d = 0; d < spatial; ++d) {
+            inside = inside && r[d].weight[0] != 0;
+            source += r[d].at[0] * steps[d];
+          }
+          result = inside ? *source : T(0);
+        } else {
+          result = from_blend<T>(weigh(r, spatial, source, steps));
+        }
+      }
+    }
+  });
+  return {};
+}
+
+// -1 to 1 over `extent` points: at their centers, or (align) from the first to the last.
+double grid_point(int64_t i, int64_t extent, bool align) {
+  const auto n = static_cast<double>(extent), at = static_cast<double>(i);
+  if (align) return extent == 1 ? 0.0 : 2 * at / (n - 1) - 1;
+  return (2 * at + 1) / n - 1;
+}
+
+template <class T>
+Status run_affine_grid(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                       const void* attrs) {
+  const bool align = static_cast<const AffineGridAttrs*>(attrs)->align_corners != 0;
+  const Shape& y = out[0].shape;
+  const int k = y.rank() - 2;
+  const int64_t count = out[0].numel() / k;
+  if (count == 0) return {};
+  const int64_t points = count / y[0];
+  parallel_items(ctx.pool, count, 16, [&](int64_t from, int64_t to) {
+    for (int64_t p = from; p < to; ++p) {
+      Blend<T> at[3] = {};  // x, y, z: from the last dim on
+      int64_t rest = p % points;
+      for (int d = k; d >= 1; --d) {
+        at[k - d] = static_cast<Blend<T>>(grid_point(rest % y[d], y[d], align));
+        rest /= y[d];
+      }
+      const T* theta = in[0].as<T>() + p / points * k * (k + 1);
+      for (int row = 0; row < k; ++row, theta += k + 1) {
+        Blend<T> sum = 0;
+        for (int i = 0; i < k; ++i) sum = std::fma(blend_of(theta[i]), at[i], sum);
+        out[0].as<T>()[p * k + row] = static_cast<T>(sum + blend_of(theta[k]));
+      }
+    }
+  });
+  return {};
+}
+
+}  // namespace
+
+WICK_REF_ROWS(GridSample,
+              WICK_NUMBER_ROWS("grid_sample", kContiguous, match<T>, run_grid_sample<T>));
+WICK_REF_ROWS(AffineGrid,
+              WICK_FLOAT_ROWS("affine_grid", kContiguous, match<T>, run_affine_grid<T>));
+WICK_NO_CPU_ROWS(GridSample);
+WICK_NO_CPU_ROWS(AffineGrid);
+
+}  // namespace wick

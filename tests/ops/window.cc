@@ -1,0 +1,127 @@
+// Pooling with indices, Lp pooling, and what goes from windows back to an image. What the values
+// are is checked apart, by scattering: image_test.cc.
+#include <cmath>
+
+#include "tests/ops/rows.h"
+
+namespace wick::test {
+namespace {
+
+struct Window {
+  const char* name;
+  Shape x;
+  PoolAttrs attrs;
+};
+std::vector<Window> windows() {
+  return {{"2x2", {2, 3, 6, 8}, {{2, 2}, {2, 2}, {}, {}, 0, 0}},
+          {"3x3s2p1", {1, 4, 9, 7}, {{3, 3}, {2, 2}, {}, {1, 1, 1, 1}, 0, 0}},
+          {"ceil", {1, 2, 6, 6}, {{3, 3}, {2, 2}, {}, {}, 1, 0}},
+          {"dilated", {1, 1, 7, 7}, {{2, 2}, {1, 1}, {2, 2}, {1, 0, 0, 1}, 0, 0}},
+          {"1d", {2, 2, 11}, {{3}, {2}, {}, {}, 0, 0}},
+          {"3d", {1, 2, 3, 4, 5}, {{2, 2, 2}, {1, 1, 2}, {}, {}, 0, 0}},
+          {"batch0", {0, 2, 6, 6}, {{2, 2}, {2, 2}, {}, {}, 0, 0}}};
+}
+
+std::vector<Sample> deform_samples() {
+  std::vector<Sample> all;
+  const auto at = [](Shape s) { return f32(s, -1.4, 1.4); };
+  ConvAttrs plain;
+  all.push_back(sample("DeformConv/2x2", {f32({1, 1, 3, 3}), f32({1, 1, 2, 2}), at({1, 8, 2, 2})},
+                       DeformConvAttrs{plain, 1}));
+  ConvAttrs wide;
+  wide.strides = {2, 1}, wide.dilations = {1, 2}, wide.pads = {1, 1, 0, 1}, wide.group = 2;
+  all.push_back(
+      sample("DeformConv/groups",
+             {f32({2, 4, 5, 6}), f32({6, 2, 2, 2}), at({2, 16, 3, 6}), f32({6}), f32({2, 8, 3, 6})},
+             DeformConvAttrs{wide, 2}));
+  all.push_back(sample("DeformConv/no_mask",
+                       {f32({1, 2, 4, 4}), f32({3, 2, 3, 3}), at({1, 18, 2, 2}), f32({3})},
+                       DeformConvAttrs{plain, 1}));
+  all.push_back(sample("DeformConv/3d",
+                       {f32({1, 2, 3, 3, 2}), f32({2, 2, 2, 2, 1}), at({1, 12, 2, 2, 2})},
+                       DeformConvAttrs{plain, 1}));
+  all.push_back(sample("DeformConv/batch0",
+                       {f32({0, 1, 3, 3}), f32({1, 1, 2, 2}), at({0, 8, 2, 2})},
+                       DeformConvAttrs{plain, 1}));
+  return all;
+}
+
+}  // namespace
+
+WICK_TEST_ROW(
+    MaxPoolIndices,
+    [] {
+      std::vector<Sample> all;
+      for (auto& w : windows()) {
+        for (int64_t order : {0, 1})
+          all.push_back(sample("MaxPoolIndices/" + std::string(w.name) + std::to_string(order),
+                               {f32(w.x)}, MaxPoolIndicesAttrs{w.attrs, order}, 2));
+      }
+      Input special = f32({1, 1, 2, 6});
+      special.values = {1, 1, -0.0, 0.0, NAN, 2, 1, 1, 0.0, -0.0, 3, NAN};
+      all.push_back(sample("MaxPoolIndices/special", {special},
+                           MaxPoolIndicesAttrs{{{2, 2}, {2, 2}, {}, {}, 0, 0}, 0}, 2));
+      return all;
+    },
+    nullptr, 1);
+WICK_TEST_ROW(
+    LpPool,
+    [] {
+      std::vector<Sample> all;
+      for (auto& w : windows()) {
+        for (int64_t p : {1, 2, 3})
+          all.push_back(sample("LpPool/" + std::string(w.name) + std::to_string(p), {f32(w.x)},
+                               LpPoolAttrs{w.attrs, p}));
+      }
+      return all;
+    },
+    nullptr, 32);
+WICK_TEST_ROW(
+    ConvTranspose,
+    [] {
+      std::vector<Sample> all;
+      const auto add = [&](const char* name, Shape x, Shape w, int64_t channels,
+                           ConvTransposeAttrs a) {
+        all.push_back(
+            sample("ConvTranspose/" + std::string(name), {f32(x), f32(w), f32({channels})}, a));
+      };
+      ConvTransposeAttrs a;
+      add("plain", {2, 3, 4, 5}, {3, 2, 3, 3}, 2, a);
+      add("1d", {1, 2, 7}, {2, 3, 3}, 3, a);
+      add("3d", {1, 2, 2, 3, 2}, {2, 1, 2, 3, 2}, 1, a);
+      all.push_back(sample("ConvTranspose/no_bias", {f32({1, 2, 3, 3}), f32({2, 2, 2, 2})}, a));
+      a.conv.strides = {3, 2}, a.conv.dilations = {2, 3}, a.conv.pads = {1, 2, 0, 1};
+      a.conv.group = 2, a.output_padding = {1, 1};
+      add("all", {2, 4, 4, 3}, {4, 3, 3, 2}, 6, a);
+      a.output_shape = {11, 7};
+      add("output_shape", {2, 4, 4, 3}, {4, 3, 3, 2}, 6, a);
+      a.output_shape = {20, 20};
+      add("larger", {1, 4, 4, 3}, {4, 3, 3, 2}, 6, a);
+      ConvTransposeAttrs same;
+      same.conv.strides = {2, 2};
+      same.auto_pad = 1;
+      add("same_upper", {1, 1, 3, 3}, {1, 2, 3, 4}, 2, same);
+      same.auto_pad = 2;
+      add("same_lower", {1, 1, 3, 3}, {1, 2, 3, 4}, 2, same);
+      add("batch0", {0, 1, 3, 3}, {1, 2, 3, 4}, 2, same);
+      add("no_channels", {1, 0, 3, 3}, {0, 2, 3, 4}, 2, same);
+      return all;
+    },
+    nullptr, 32);
+WICK_TEST_ROW(
+    Col2Im,
+    [] {
+      return std::vector<Sample>{
+          sample("Col2Im/plain", {f32({1, 5, 5}), ints({5, 5}), ints({1, 5})}, Col2ImAttrs{}),
+          sample("Col2Im/all", {f32({2, 12, 15}), ints({4, 10}), ints({2, 3})},
+                 Col2ImAttrs{{2, 2}, {1, 2}, {1, 0, 1, 3}}),
+          sample("Col2Im/3d", {f32({1, 16, 12}), ints({3, 4, 3}), ints({2, 2, 2})}, Col2ImAttrs{}),
+          sample("Col2Im/1d", {f32({2, 3, 4}), ints({6}), ints({3})}, Col2ImAttrs{}),
+          sample("Col2Im/batch0", {f32({0, 3, 4}), ints({6}), ints({3})}, Col2ImAttrs{}),
+          sample("Col2Im/i32", {of(DType::kI32, {1, 3, 4}, -9, 9), ints({6}), ints({3})},
+                 Col2ImAttrs{})};
+    },
+    nullptr, 16);
+WICK_TEST_ROW(DeformConv, deform_samples, nullptr, 64);
+
+}  // namespace wick::test
