@@ -14,6 +14,8 @@ ValueId shape_of(ReadCtx& c, ValueId v);
 inline ValueId reshape_like(ReadCtx& c, ValueId v, ValueId like) {
   return reshape_to(c, v, shape_of(c, like));
 }
+// 0, 1, ... below `count`, an int64 of shape [1] that may be known only when running.
+ValueId index_range(ReadCtx& c, ValueId count);
 ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes, bool keepdims);
 const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is unknown
 int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised

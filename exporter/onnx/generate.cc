@@ -7,28 +7,6 @@ namespace {
 // A small file must not make a large constant.
 constexpr int64_t kMaxGenerated = 1 << 22;
 
-struct Matrix {
-  int64_t rows, columns;
-};
-
-HostTensor index_grid(ReadCtx& c, int64_t rows, int64_t columns, bool along_rows) {
-  if (rows > kMaxGenerated || columns > kMaxGenerated || rows * columns > kMaxGenerated) {
-    c.fail("the matrix is too large to be written down as a constant");
-  }
-  HostTensor t(DType::kI64, Shape{rows, columns});
-  for (int64_t i = 0; i < rows * columns; ++i)
-    t.as<int64_t>()[i] = along_rows ? i / columns : i % columns;
-  return t;
-}
-
-Matrix matrix_of(ReadCtx& c, ValueId x) {
-  int rank = c.rank(x);
-  if (rank < 2) c.fail("needs rank 2 or more");
-  const SymShape& s = shape(c, x);
-  if (!s[rank - 1].known() || !s[rank - 2].known()) c.fail("needs known rows and columns");
-  return {s[rank - 2].constant(), s[rank - 1].constant()};
-}
-
 // 0 .. n - 1, where n is only known when running up to a bound, has no op yet: n must be known.
 ValueId iota(ReadCtx& c, int64_t n, DType dtype) {
   if (n < 0 || n > kMaxGenerated) c.fail("the range is too long to be written down as a constant");
@@ -79,19 +57,19 @@ void center_crop_pad(ReadCtx& c) {
   c.set(0, c.emit(OpId::kPad, grow, {y, pads}));
 }
 
+// 1 where column - row is k.
 void eye_like(ReadCtx& c) {
   ValueId x = c.in(0);
-  DType dtype =
-      (c.attr("dtype") != nullptr) ? static_cast<DType>(c.attr_int("dtype", 1)) : c.dtype(x);
-  int64_t k = c.attr_int("k", 0);
-  Matrix m = matrix_of(c, x);
-  HostTensor row = index_grid(c, m.rows, m.columns, true),
-             column = index_grid(c, m.rows, m.columns, false);
-  HostTensor eye(DType::kBool, row.shape());
-  for (int64_t i = 0; i < row.numel(); ++i) {
-    eye.as<uint8_t>()[i] = column.as<int64_t>()[i] - row.as<int64_t>()[i] == k ? 1 : 0;
-  }
-  c.set(0, cast(c, c.g.add_constant(eye), dtype));
+  auto dtype = c.attr("dtype") != nullptr ? static_cast<DType>(c.attr_int("dtype", 1)) : c.dtype(x);
+  if (c.g.value(x).ranked && c.rank(x) != 2) c.fail("takes a matrix");
+  ValueId sizes = shape_of(c, x);
+  auto along = [&](int64_t axis) {
+    ValueId size = c.emit(OpId::kGather, AxisAttrs{0}, {sizes, c.int_constant({axis})});
+    return index_range(c, size);
+  };
+  ValueId diagonal =
+      c.emit(OpId::kAdd, {reshape(c, along(0), {-1, 1}), int_scalar(c, c.attr_int("k", 0))});
+  c.set(0, cast(c, c.emit(OpId::kEqual, {along(1), diagonal}), dtype));
 }
 
 void range(ReadCtx& c) {

@@ -221,15 +221,28 @@ void read_custom(ReadCtx& c, const CustomOp& op) {
 }
 
 const ReadRow* find_read_row(const std::string& op_type) {
-  for (auto rows : {unary_rows(), binary_rows(), bit_rows(), control_rows(), matmul_rows(),
-                    conv_rows(), norm_rows(), reduce_rows(), layout_rows(), index_rows(),
-                    generate_rows(), function_rows(), attention_rows(), language_rows(),
-                    einsum_rows(), linalg_rows(), quantize_rows(), image_rows(), window_rows()}) {
+  for (auto rows :
+       {unary_rows(),    binary_rows(),   bit_rows(),       control_rows(),  matmul_rows(),
+        conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
+        generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
+        linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
+        signal_rows(),   text_rows()}) {
     for (const ReadRow& row : rows) {
       if (op_type == row.op_type) return &row;
     }
   }
   return nullptr;
+}
+
+const char* why_unread(const std::string& op_type) {
+  for (const char* random : {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
+                             "RandomUniform", "RandomUniformLike"}) {
+    if (op_type == random) {
+      return "it draws random numbers, which no two runtimes draw alike (a seed included): make "
+             "its result an input of the model";
+    }
+  }
+  return "the operator is not supported";
 }
 
 }  // namespace wick::onnx

@@ -135,11 +135,16 @@ Span<const ReadRow> linalg_rows();
 Span<const ReadRow> quantize_rows();
 Span<const ReadRow> image_rows();
 Span<const ReadRow> window_rows();
+Span<const ReadRow> rnn_rows();
+Span<const ReadRow> signal_rows();
+Span<const ReadRow> text_rows();
 
 // A node of a user's own op, registered under the node's domain and op_type.
 void read_custom(ReadCtx& c, const CustomOp& op);
 
 // Null: not supported.
 const ReadRow* find_read_row(const std::string& op_type);
+// Why an operator without a row has none.
+const char* why_unread(const std::string& op_type);
 
 }  // namespace wick::onnx

@@ -63,7 +63,7 @@ struct Unsupported {
       if (find_custom_op(node.domain(), node.op_type()) == nullptr)
         why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";
     } else if (find_read_row(node.op_type()) == nullptr) {
-      why = "the operator is not supported";
+      why = why_unread(node.op_type());
     }
     if (why == nullptr) return;
     std::string name = !node.name().empty()     ? node.name()

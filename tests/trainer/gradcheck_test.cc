@@ -339,12 +339,13 @@ TEST(Gradcheck, EveryDifferentiableRow) {
   printf(
       "COUNT: ops: %zu differentiable, worst gradcheck error %.2g, worst gradgradcheck error %.2g; "
       "no gradient: %d integer output, %d piecewise constant, %d random, %d of a size that depends "
-      "on data; first order only: %d piecewise constant, %d through float32, %d non-smooth points, "
+      "on data, %d for inference only; first order only: %d piecewise constant, %d through "
+      "float32, %d non-smooth points, "
       "%d train helper\n",
       seen.size(), first, second, marked[NonDiff::kIntegerOutput],
       marked[NonDiff::kPiecewiseConstant], marked[NonDiff::kRandom], marked[NonDiff::kSizeFromData],
-      without[Second::kPiecewiseConstant], without[Second::kThroughFloat32],
-      without[Second::kNonSmooth], without[Second::kTrainHelper]);
+      marked[NonDiff::kInferenceOnly], without[Second::kPiecewiseConstant],
+      without[Second::kThroughFloat32], without[Second::kNonSmooth], without[Second::kTrainHelper]);
 }
 
 TEST(Gradcheck, SeesAWrongGradient) {

@@ -70,7 +70,7 @@ double log_of(double u) {
 }
 // cos and sin of 2 pi v, v in [0, 1): quarter turns are exact, the rest is at most pi / 4.
 void cos_sin(double v, double* c, double* s) {
-  auto quarter = static_cast<int>(4 * v + 0.5);
+  auto quarter = static_cast<int>(std::floor(4 * v + 0.5));
   double t = 2 * M_PI * (v - quarter * 0.25), t2 = t * t, cosine = 1, sine = 1;
   for (int n = 18; n >= 2; n -= 2) {
     cosine = 1 - cosine * t2 / (n * (n - 1));

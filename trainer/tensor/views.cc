@@ -125,7 +125,7 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
   TensorImpl *to = impl_.get(), *from = other.impl();
   refresh_history(from);
   // Storage holders: this, the view, and nobody else.
-  bool alone = !to->view_of && to->storage.get()->holders() == 2;
+  bool alone = !to->view_of && to->storage->holders() == 2;
   Tensor tangent = tangent_of(other);
   IntrusivePtr<TensorImpl> old;
   if (!alone && !leaf) old = IntrusivePtr<TensorImpl>(new TensorImpl);

@@ -1,0 +1,66 @@
+// TfIdfVectorizer: its tables are constants of the graph, attributes of the ONNX node.
+#include <algorithm>
+
+#include "exporter/onnx/compose.h"
+#include "exporter/onnx/write.h"
+
+namespace wick::onnx {
+namespace {
+
+constexpr const char* kModes[] = {"TF", "IDF", "TFIDF"};
+
+void read_tf_idf(ReadCtx& c) {
+  TfIdfAttrs a;
+  a.min_gram_length = c.attr_int("min_gram_length", 1);
+  a.max_gram_length = c.attr_int("max_gram_length", 1);
+  a.max_skip_count = c.attr_int("max_skip_count", 0);
+  std::string mode = c.attr_string("mode", "");
+  a.mode = std::find(kModes, kModes + 3, mode) - kModes;
+  if (a.mode == 3) c.fail("unknown mode '" + mode + "'");
+  if (const AttributeProto* strings = c.attr("pool_strings");
+      strings != nullptr && strings->strings_size() > 0) {
+    c.fail("tokens that are strings are not supported: number them and use pool_int64s");
+  }
+  std::vector<int64_t> places = c.attr_ints("ngram_indexes");
+  for (int64_t place : places) {
+    if (place < 0 || place >= INT32_MAX) c.fail("ngram_indexes are out of range");
+    a.output_size = std::max(a.output_size, place + 1);
+  }
+  std::vector<ValueId> in = {c.in(0), c.int_constant(c.attr_ints("pool_int64s")),
+                             c.int_constant(c.attr_ints("ngram_counts")), c.int_constant(places)};
+  if (const AttributeProto* w = c.attr("weights"); w != nullptr && w->floats_size() > 0) {
+    HostTensor weights(DType::kF32, Shape{w->floats_size()});
+    std::copy(w->floats().begin(), w->floats().end(), weights.as<float>());
+    in.push_back(c.g.add_constant(weights));
+  }
+  c.set(0, c.emit(OpId::kTfIdfVectorizer, a, std::move(in)));
+}
+
+constexpr ReadRow kRows[] = {{"TfIdfVectorizer", read_tf_idf}};
+
+}  // namespace
+
+Span<const ReadRow> text_rows() { return kRows; }
+
+WICK_ONNX_ROW(TfIdfVectorizer, [](WriteCtx& c) {
+  const auto& a = c.as<TfIdfAttrs>();
+  for (size_t i = 1; i < c.node.inputs.size(); ++i) {
+    if (c.has(i) && !c.g.is_constant(c.node.inputs[i])) c.fail("its tables must be constants");
+  }
+  NodeProto& n = c.add("TfIdfVectorizer", {c.in(0)}, {c.out(0)});
+  set_int(n, "min_gram_length", a.min_gram_length);
+  set_int(n, "max_gram_length", a.max_gram_length);
+  set_int(n, "max_skip_count", a.max_skip_count);
+  set_string(n, "mode", kModes[a.mode]);
+  constexpr const char* kTables[] = {"pool_int64s", "ngram_counts", "ngram_indexes"};
+  for (size_t i = 0; i < 3; ++i)
+    set_ints(n, kTables[i], int_values(c.g.value(c.node.inputs[i + 1]).constant));
+  if (!c.has(4)) return;
+  const HostTensor& weights = c.g.value(c.node.inputs[4]).constant;
+  AttributeProto& w = *n.add_attribute();
+  w.set_name("weights");
+  w.set_type(AttributeProto::FLOATS);
+  for (int64_t i = 0; i < weights.numel(); ++i) w.add_floats(weights.as<float>()[i]);
+});
+
+}  // namespace wick::onnx

@@ -1,0 +1,281 @@
+// RNN, GRU and LSTM over whole sequences. A gate's sum is (x-part + Wb) + (h-part + Rb): each part
+// one fma chain from +0, k ascending, as Linear's. The state is rounded to the tensor's type after
+// every step. A sequence and a direction are a task of their own.
+#include <cmath>
+
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/reference/real.h"
+
+namespace wick {
+namespace {
+
+using namespace reference;  // NOLINT: what this folder shares
+
+using scalar_math::F;
+
+struct FloatMath {
+  static float tanh(float x) { return scalar_math::tanh(F(x)).v; }
+  static float sigmoid(float x) { return scalar_math::sigmoid(F(x)).v; }
+  static float expm1(float x) { return scalar_math::expm1(F(x)).v; }
+  static float softplus(float x) { return scalar_math::softplus(F(x)).v; }
+};
+struct DoubleMath {
+  static double tanh(double x) { return std::tanh(x); }
+  static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+  static double expm1(double x) { return std::expm1(x); }
+  static double softplus(double x) {
+    return std::isnan(x) ? x : std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+  }
+};
+
+template <class R>
+R clip_to(R x, R lo, R hi) {
+  R r = x <= lo ? lo : x;
+  return r >= hi ? hi : r;
+}
+
+// One of a cell's functions, with its defaults filled in.
+template <class R>
+struct Function {
+  RnnFunction kind;
+  R alpha, beta;
+
+  Function(const RnnFunctionAttrs& a, RnnFunction fallback)
+      : kind(a.kind == 0 ? fallback : static_cast<RnnFunction>(a.kind)),
+        alpha(static_cast<R>(a.alpha)),
+        beta(static_cast<R>(a.beta)) {}
+  R operator()(R x) const {
+    using M = std::conditional_t<std::is_same_v<R, float>, FloatMath, DoubleMath>;
+    switch (kind) {
+      case RnnFunction::kDefault:
+      case RnnFunction::kTanh: return M::tanh(x);
+      case RnnFunction::kSigmoid: return M::sigmoid(x);
+      case RnnFunction::kRelu: return x <= 0 ? R(0) : x;
+      case RnnFunction::kAffine: return std::fma(alpha, x, beta);
+      case RnnFunction::kLeakyRelu: return x < 0 ? x * alpha : x;
+      case RnnFunction::kThresholdedRelu: return x < alpha ? R(0) : x;
+      case RnnFunction::kScaledTanh: return alpha * M::tanh(beta * x);
+      case RnnFunction::kHardSigmoid: return clip_to(std::fma(alpha, x, beta), R(0), R(1));
+      case RnnFunction::kElu: return x < 0 ? alpha * M::expm1(x) : x;
+      case RnnFunction::kSoftsign: return x / (1 + std::fabs(x));
+      case RnnFunction::kSoftplus: return M::softplus(x);
+    }
+    return x;
+  }
+};
+
+struct Sizes {
+  int64_t seq, batch, input, hidden, dirs, gates;
+  bool batch_first;
+
+  Sizes(Span<const TensorView> in, const RnnAttrs& a)
+      : seq(in[0].shape[a.layout == 0 ? 0 : 1]),
+        batch(in[0].shape[a.layout == 0 ? 1 : 0]),
+        input(in[0].shape[2]),
+        hidden(in[2].shape[2]),
+        dirs(in[2].shape[0]),
+        gates(hidden == 0 ? 0 : in[2].shape[1] / hidden),
+        batch_first(a.layout != 0) {}
+  int64_t x(int64_t t, int64_t b) const {
+    return (batch_first ? b * seq + t : t * batch + b) * input;
+  }
+  int64_t y(int64_t t, int64_t d, int64_t b) const {
+    return (batch_first ? (b * seq + t) * dirs + d : (t * dirs + d) * batch + b) * hidden;
+  }
+  int64_t state(int64_t d, int64_t b) const {
+    return (batch_first ? b * dirs + d : d * batch + b) * hidden;
+  }
+};
+
+// Vectors of `hidden` that a task works in: the gates, the state and (LSTM) the cell's, or (GRU)
+// the reset state.
+constexpr int64_t kSlots = 6;
+
+template <class T>
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  Sizes s(q.in, q.as<RnnAttrs>());
+  size_t bytes = sizeof(Real<T>) * kSlots;
+  for (int64_t n : {s.dirs, s.batch, s.hidden}) {
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(n), &bytes))
+      return Status(Code::kShapeMismatch, "too many sequences");
+  }
+  p->scratch_bytes = bytes;
+  return {};
+}
+
+template <class X, class T>
+Real<T> chain(const X* x, const T* w, int64_t n) {
+  Real<T> acc = 0;
+  for (int64_t k = 0; k < n; ++k) acc = std::fma(static_cast<Real<T>>(x[k]), load(w[k]), acc);
+  return acc;
+}
+
+// The weights and functions of one direction, and the steps of the three cells. h: the state.
+template <class T>
+struct Cell {
+  using R = Real<T>;
+  const Sizes& s;
+  const RnnAttrs& a;
+  const T *w, *r, *wb, *rb, *p;  // wb, rb, p may be null
+  Function<R> f, g, h;
+  R limit;
+
+  R x_part(const T* x, int64_t row) const {
+    R sum = chain(x, w + row * s.input, s.input);
+    return wb == nullptr ? sum : sum + load(wb[row]);
+  }
+  R h_part(const R* state, int64_t row) const {
+    R sum = chain(state, r + row * s.hidden, s.hidden);
+    return rb == nullptr ? sum : sum + load(rb[row]);
+  }
+  R clip(R v) const { return limit > 0 ? clip_to(v, -limit, limit) : v; }
+  R sum(const T* x, const R* state, int64_t row) const {
+    return x_part(x, row) + h_part(state, row);
+  }
+  static R rounded(R v) { return load(static_cast<T>(v)); }
+
+  void rnn_step(const T* x, R* state, R* next) const {
+    for (int64_t j = 0; j < s.hidden; ++j) next[j] = f(clip(sum(x, state, j)));
+    for (int64_t j = 0; j < s.hidden; ++j) state[j] = rounded(next[j]);
+  }
+  // gates z r h, in `slots`: z, r (then r h), the candidate
+  void gru_step(const T* x, R* state, R* slots) const {
+    const int64_t n = s.hidden;
+    R *z = slots, *reset = slots + n, *candidate = slots + 2 * n;
+    for (int64_t j = 0; j < n; ++j) z[j] = f(clip(sum(x, state, j)));
+    for (int64_t j = 0; j < n; ++j) reset[j] = f(clip(sum(x, state, n + j)));
+    if (a.linear_before_reset != 0) {
+      for (int64_t j = 0; j < n; ++j) {
+        R inner = std::fma(reset[j], h_part(state, 2 * n + j), x_part(x, 2 * n + j));
+        candidate[j] = g(clip(inner));
+      }
+    } else {
+      for (int64_t j = 0; j < n; ++j) reset[j] = reset[j] * state[j];
+      for (int64_t j = 0; j < n; ++j) candidate[j] = g(clip(sum(x, reset, 2 * n + j)));
+    }
+    for (int64_t j = 0; j < n; ++j)
+      state[j] = rounded(std::fma(z[j], state[j], (1 - z[j]) * candidate[j]));
+  }
+  // gates i o f c in four slots; the cell's state is kept in R
+  void lstm_step(const T* x, R* state, R* cell, R* slots) const {
+    const int64_t n = s.hidden;
+    for (int64_t j = 0; j < 4 * n; ++j) slots[j] = sum(x, state, j);
+    for (int64_t j = 0; j < n; ++j) {
+      R i = slots[j], o = slots[n + j], forget = slots[2 * n + j];
+      if (p != nullptr) {
+        i = std::fma(load(p[j]), cell[j], i);
+        forget = std::fma(load(p[2 * n + j]), cell[j], forget);
+      }
+      i = f(clip(i));
+      forget = a.input_forget != 0 ? 1 - i : f(clip(forget));
+      cell[j] = std::fma(forget, cell[j], i * g(clip(slots[3 * n + j])));
+      if (p != nullptr) o = std::fma(load(p[n + j]), cell[j], o);
+      state[j] = rounded(f(clip(o)) * h(cell[j]));
+    }
+  }
+};
+
+template <OpId op, class T>
+Cell<T> cell_of(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in, int64_t d) {
+  const auto at = [&](size_t i, int64_t stride) -> const T* {
+    return i < in.size() && in[i].present() ? in[i].as<T>() + d * stride : nullptr;
+  };
+  const int64_t rows = s.gates * s.hidden;
+  const T* b = at(3, 2 * rows);
+  const bool back = d == 1;
+  const auto first = op == OpId::kRNN ? RnnFunction::kTanh : RnnFunction::kSigmoid;
+  return {s,
+          a,
+          at(1, rows * s.input),
+          at(2, rows * s.hidden),
+          b,
+          b == nullptr ? nullptr : b + rows,
+          at(7, 3 * s.hidden),
+          {back ? a.back_f : a.f, first},
+          {back ? a.back_g : a.g, RnnFunction::kTanh},
+          {back ? a.back_h : a.h, RnnFunction::kTanh},
+          static_cast<Real<T>>(a.clip)};
+}
+
+template <class T>
+void load_state(Span<const TensorView> in, size_t i, int64_t offset, int64_t n, Real<T>* to) {
+  const bool given = i < in.size() && in[i].present();
+  for (int64_t j = 0; j < n; ++j) to[j] = given ? load(in[i].as<T>()[offset + j]) : Real<T>(0);
+}
+
+// One sequence in one direction. A length below the sequence's: the steps after it give 0; length
+// 0 gives 0 everywhere, as ONNX Runtime does.
+template <OpId op, class T>
+void run_sequence(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in,
+                  Span<TensorView> out, int64_t d, int64_t b, Real<T>* scratch) {
+  using R = Real<T>;
+  const int64_t n = s.hidden;
+  const Cell<T> cell = cell_of<op, T>(s, a, in, d);
+  const bool backward = a.direction == 1 || d == 1;
+  int64_t length = s.seq;
+  if (in.size() > 4 && in[4].present()) length = in[4].as<int32_t>()[b];
+  R *state = scratch, *memory = scratch + n, *slots = scratch + 2 * n;
+  load_state<T>(in, 5, s.state(d, b), n, state);
+  if (op == OpId::kLSTM) load_state<T>(in, 6, s.state(d, b), n, memory);
+  for (int64_t step = 0; step < length; ++step) {
+    const int64_t t = backward ? length - 1 - step : step;
+    const T* x = in[0].as<T>() + s.x(t, b);
+    if constexpr (op == OpId::kRNN) cell.rnn_step(x, state, slots);
+    if constexpr (op == OpId::kGRU) cell.gru_step(x, state, slots);
+    if constexpr (op == OpId::kLSTM) cell.lstm_step(x, state, memory, slots);
+    T* y = out[0].as<T>() + s.y(t, d, b);
+    for (int64_t j = 0; j < n; ++j) y[j] = static_cast<T>(state[j]);
+  }
+  for (int64_t t = length; t < s.seq; ++t) {
+    T* y = out[0].as<T>() + s.y(t, d, b);
+    for (int64_t j = 0; j < n; ++j) y[j] = T(0.0f);
+  }
+  const bool none = length == 0 && s.seq != 0;
+  for (size_t k = 1; k < out.size(); ++k) {
+    T* last = out[k].as<T>() + s.state(d, b);
+    const R* from = k == 1 ? state : memory;
+    for (int64_t j = 0; j < n; ++j) last[j] = none ? T(0.0f) : static_cast<T>(from[j]);
+  }
+}
+
+template <OpId op, class T>
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
+  const auto& a = *static_cast<const RnnAttrs*>(attrs);
+  const Sizes s(in, a);
+  if (in.size() > 4 && in[4].present()) {
+    for (int64_t b = 0; b < s.batch; ++b) {
+      const int64_t length = in[4].as<int32_t>()[b];
+      if (length < 0 || length > s.seq) {
+        return error(Code::kInvalidArgument, "sequence_lens[%lld] is %lld, must be 0 to %lld",
+                     static_cast<long long>(b), static_cast<long long>(length),
+                     static_cast<long long>(s.seq));
+      }
+    }
+  }
+  if (s.hidden == 0) return {};
+  auto* scratch = static_cast<Real<T>*>(ctx.scratch);
+  parallel_items(ctx.pool, s.dirs * s.batch, kElementGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      run_sequence<op, T>(s, a, in, out, i / s.batch, i % s.batch, scratch + i * kSlots * s.hidden);
+    }
+  });
+  return {};
+}
+
+}  // namespace
+
+#define RECURRENT_ROW(T, Name, text, dtype)                                               \
+  KernelRow {                                                                             \
+    text "." dtype ".ref", kContiguous, match<T>, plan<T>, nullptr, run<OpId::k##Name, T> \
+  }
+#define RECURRENT_ROWS(Name, text)                                                                \
+  WICK_REF_ROWS(Name, RECURRENT_ROW(float, Name, text, "f32"),                                    \
+                RECURRENT_ROW(double, Name, text, "f64"), RECURRENT_ROW(Half, Name, text, "f16"), \
+                RECURRENT_ROW(BFloat16, Name, text, "bf16"));                                     \
+  WICK_NO_CPU_ROWS(Name)
+RECURRENT_ROWS(RNN, "rnn");
+RECURRENT_ROWS(GRU, "gru");
+RECURRENT_ROWS(LSTM, "lstm");
+
+}  // namespace wick

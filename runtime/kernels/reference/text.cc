@@ -1,0 +1,153 @@
+// TfIdfVectorizer: how often each n-gram of a pool comes, with up to max_skip_count tokens skipped
+// between its parts. The pool is sorted once a run; a window of tokens is looked up in log(pool).
+#include <algorithm>
+
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/reference/indices.h"
+
+namespace wick {
+namespace {
+
+using namespace reference;  // NOLINT: what this folder shares
+
+// The n-grams of one length: `size` tokens each, the first at pool[begin]; `first` counts those of
+// the lengths before.
+struct Grams {
+  const int64_t* pool;
+  int64_t size, count, begin, first;
+
+  const int64_t* tokens(int64_t i) const { return pool + begin + i * size; }
+};
+
+Status check(Span<const TensorView> in, const TfIdfAttrs& a) {
+  const int64_t pool = in[1].numel(), lengths = in[2].numel(), grams = in[3].numel();
+  const auto *starts = in[2].as<int64_t>(), *places = in[3].as<int64_t>();
+  int64_t total = 0;
+  for (int64_t i = 0; i < lengths; ++i) {
+    const int64_t begin = starts[i], end = i + 1 < lengths ? starts[i + 1] : pool;
+    if (begin < 0 || begin > end || end > pool) {
+      return error(Code::kInvalidArgument, "ngram_counts[%lld] is %lld, the pool has %lld tokens",
+                   static_cast<long long>(i), static_cast<long long>(begin),
+                   static_cast<long long>(pool));
+    }
+    if ((end - begin) % (i + 1) != 0) {
+      return error(Code::kInvalidArgument, "%lld tokens are no whole number of %lld-grams",
+                   static_cast<long long>(end - begin), static_cast<long long>(i + 1));
+    }
+    total += (end - begin) / (i + 1);
+  }
+  if (total > grams) {
+    return error(Code::kInvalidArgument, "the pool has %lld n-grams, ngram_indexes %lld",
+                 static_cast<long long>(total), static_cast<long long>(grams));
+  }
+  for (int64_t i = 0; i < grams; ++i) {
+    if (places[i] < 0 || places[i] >= a.output_size) {
+      return error(Code::kInvalidArgument, "ngram_indexes[%lld] is %lld, there are %lld outputs",
+                   static_cast<long long>(i), static_cast<long long>(places[i]),
+                   static_cast<long long>(a.output_size));
+    }
+  }
+  return {};
+}
+
+Status plan_tf_idf(const KernelQuery& q, KernelPlan* plan) {
+  plan->scratch_bytes = q.in[3].nbytes();  // the sorted order: an int64 an n-gram
+  return {};
+}
+
+Grams grams_of(Span<const TensorView> in, int64_t size, int64_t first) {
+  const auto* starts = in[2].as<int64_t>();
+  const int64_t end = size < in[2].numel() ? starts[size] : in[1].numel();
+  return {in[1].as<int64_t>(), size, (end - starts[size - 1]) / size, starts[size - 1], first};
+}
+
+// -1, 0, 1: the n-gram against the tokens at `x`, `step` apart
+template <class T>
+int compare(const int64_t* gram, const T* x, int64_t size, int64_t step) {
+  for (int64_t k = 0; k < size; ++k) {
+    const auto token = static_cast<int64_t>(x[k * step]);
+    if (gram[k] != token) return gram[k] < token ? -1 : 1;
+  }
+  return 0;
+}
+
+// Counts the n-grams of one length in one row of tokens.
+template <class T>
+void count_row(const Grams& grams, const int64_t* order, const int64_t* places, const T* x,
+               int64_t tokens, int64_t skips, float* y) {
+  // Single tokens have no gaps: they count once.
+  for (int64_t step = 1; step <= (grams.size == 1 ? 1 : skips + 1); ++step) {
+    // the last start whose window ends within the row; nothing there overflows: size > 1, step <=
+    // tokens
+    if (grams.size > 1 && step > (tokens - 1) / (grams.size - 1)) break;
+    const int64_t starts = tokens - step * (grams.size - 1);
+    for (int64_t i = 0; i < starts; ++i) {
+      // the last of equal n-grams is the one that counts
+      int64_t lo = 0, hi = grams.count;
+      while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (compare(grams.tokens(order[mid]), x + i, grams.size, step) <= 0)
+          lo = mid + 1;
+        else
+          hi = mid;
+      }
+      if (lo == 0) continue;
+      const int64_t found = order[lo - 1];
+      if (compare(grams.tokens(found), x + i, grams.size, step) == 0)
+        y[places[grams.first + found]] += 1;
+    }
+  }
+}
+
+void weigh(float* y, int64_t n, const float* weights, TfIdfMode mode) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (mode == TfIdfMode::kIdf && y[i] > 1) y[i] = 1;
+    if (mode != TfIdfMode::kTf && weights != nullptr) y[i] = y[i] * weights[i];
+  }
+}
+
+template <class T>
+Status run_tf_idf(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                  const void* attrs) {
+  const auto& a = *static_cast<const TfIdfAttrs*>(attrs);
+  WICK_TRY(check(in, a));
+  const int rank = in[0].rank();
+  const int64_t rows = rank == 2 ? in[0].shape[0] : 1;
+  const int64_t tokens = rank == 0 ? 1 : in[0].shape[rank - 1];
+  auto* y = out[0].as<float>();
+  for (int64_t i = 0; i < rows * a.output_size; ++i) y[i] = 0;
+  if (tokens == 0 || rows == 0 || a.output_size == 0) return {};
+  auto* order = static_cast<int64_t*>(ctx.scratch);
+  int64_t first = 0;
+  for (int64_t size = 1; size <= in[2].numel() && size <= a.max_gram_length; ++size) {
+    const Grams grams = grams_of(in, size, first);
+    first += grams.count;
+    if (size < a.min_gram_length || size > tokens || grams.count == 0) continue;
+    for (int64_t i = 0; i < grams.count; ++i) order[i] = i;
+    std::sort(order, order + grams.count, [&](int64_t i, int64_t j) {
+      const int c = compare(grams.tokens(i), grams.tokens(j), size, 1);
+      return c != 0 ? c < 0 : i < j;
+    });
+    parallel_items(ctx.pool, rows, tokens, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        count_row(grams, order, in[3].as<int64_t>(), in[0].as<T>() + row * tokens, tokens,
+                  a.max_skip_count, y + row * a.output_size);
+      }
+    });
+  }
+  const bool weighted = in.size() > 4 && in[4].present();
+  for (int64_t row = 0; row < rows; ++row) {
+    weigh(y + row * a.output_size, a.output_size, weighted ? in[4].as<float>() : nullptr,
+          static_cast<TfIdfMode>(a.mode));
+  }
+  return {};
+}
+
+}  // namespace
+
+#define TF_IDF_ROW(T, dtype) \
+  {"tf_idf." dtype ".ref", kContiguous, match<T>, plan_tf_idf, nullptr, run_tf_idf<T>},
+WICK_REF_ROWS(TfIdfVectorizer, TF_IDF_ROW(int32_t, "i32") TF_IDF_ROW(int64_t, "i64"));
+WICK_NO_CPU_ROWS(TfIdfVectorizer);
+
+}  // namespace wick
