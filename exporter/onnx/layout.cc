@@ -133,8 +133,8 @@ void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
 struct Sizes {
   ReadCtx& c;
   ValueId x, all = kNoValue;
-  std::vector<ValueId> parts;
-  std::vector<int64_t> known;  // -1: not
+  std::vector<ValueId> parts = {};
+  std::vector<int64_t> known = {};  // -1: not
   void number(int64_t v) { parts.push_back(kNoValue), known.push_back(v); }
   void dim(int i, int64_t times = 1, int64_t by = 1) {
     const SymDim d = c.g.value(x).shape[i];

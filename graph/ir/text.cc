@@ -95,7 +95,8 @@ std::string value_text(ValueId v) {
 
 namespace {
 
-void print_to(std::ostream& out, const Graph& g, bool weights, const std::string& indent) {
+void print_to(std::ostream& out, const Graph& g, bool weights, const std::string& indent,
+              const Graph* outside) {
   std::vector<ValueId> place(g.value_count(), kNoValue);
   ValueId next = 0;
   for (ValueId v : g.inputs()) place[static_cast<size_t>(v)] = next++;
@@ -111,8 +112,10 @@ void print_to(std::ostream& out, const Graph& g, bool weights, const std::string
     return value_text(v == kNoValue ? kNoValue : place[static_cast<size_t>(v)]);
   };
   out << indent << "graph " << quote(g.name) << "\n";
-  for (const SymbolInfo& s : g.symbols())
+  for (const SymbolInfo& s : g.symbols()) {
+    if (outside != nullptr && outside->has_symbol(s.name)) continue;
     out << indent << "dim " << s.name << " " << s.min << " " << s.max << "\n";
+  }
   // Ids in the text are places in it, so that it reads back the same.
   for (ValueId v : g.inputs()) {
     out << indent << "input " << id_text(v) << " " << quote(g.value(v).name) << " "
@@ -141,7 +144,7 @@ void print_to(std::ostream& out, const Graph& g, bool weights, const std::string
         << " at " << quote(n.source.file) << ":" << n.source.line << "\n";
     for (const Graph& region : n.regions) {
       out << indent << "{\n";
-      print_to(out, region, weights, indent + "  ");
+      print_to(out, region, weights, indent + "  ", &g);
       out << indent << "}\n";
     }
   }
@@ -156,7 +159,7 @@ void print_to(std::ostream& out, const Graph& g, bool weights, const std::string
 
 std::string print(const Graph& g, bool weights) {
   std::ostringstream out;
-  print_to(out, g, weights, "");
+  print_to(out, g, weights, "", nullptr);
   return out.str();
 }
 

@@ -153,13 +153,23 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   return owned;
 }
 
-Session::Impl::~Impl() {
+// Plans and their memory go.
+void Session::Impl::drop() {
+  unbind();
   for (uint32_t r = 0; r < regions.size(); ++r) {
     for (Stage* stage : regions[r].stages) {
       unbind(r, *stage);
       release(stage->memory);
       release(stage->scratch);
       for (Buffer& buffer : stage->buffers) release(buffer);
+    }
+  }
+}
+
+Session::Impl::~Impl() {
+  drop();
+  for (RegionState& region : regions) {
+    for (Stage* stage : region.stages) {
       stage->~Stage();
       allocator.deallocate(stage, sizeof(Stage), alignof(Stage));
     }
@@ -289,7 +299,10 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   ctx.trace = trace;
   ctx.deadline_ns = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
   sized = at_once;
-  WICK_TRY(run_region(0, ctx));
+  Status ran = run_region(0, ctx);
+  if (!at_once && (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory))
+    drop();  // what this run made grow is not kept from the next
+  WICK_TRY(ran);
   sized = true;
   if (!at_once) WICK_TRY(check_outputs(outputs));
   for (size_t i = 0; i < out.size(); ++i) {

@@ -127,6 +127,7 @@ struct Session::Impl {
 
   Status prepare();
   void unbind();
+  void drop();
   Status bind(Span<const Shape> shapes);
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
   bool whole() const;  // the body is one stage

@@ -178,7 +178,7 @@ TEST(ControlOnnx, LoopsCarryWhatGrows) {
     auto out = run_all(b, {number(trips), row({1, 2})});
     EXPECT_EQ(out[0].shape(), Shape{2 * trips});
     EXPECT_EQ(out[1].shape(), Shape{trips});
-    if (trips == 4) EXPECT_EQ(out[1].as<int64_t>()[3], 6);
+    EXPECT_TRUE(trips != 4 || out[1].as<int64_t>()[3] == 6);
   }
 }
 

@@ -20,6 +20,13 @@ std::vector<float> floats(const TensorView& v) {
   return {v.as<float>(), v.as<float>() + v.numel()};
 }
 
+// A run whose outputs are the session's own memory.
+Status run_loop(Session& session, std::vector<TensorView> in, TensorView (&out)[2],
+                const RunOptions& options = {}) {
+  out[0] = out[1] = TensorView();
+  return session.run(in, out, options);
+}
+
 struct LoopInputs {
   int64_t trips;
   uint8_t go = 1;
@@ -36,7 +43,7 @@ TEST(Control, LoopCarriesAndStacks) {
   auto session = open(*l.program);
   TensorView out[2];
   LoopInputs three{3};
-  Status st = session->run(three.views(), out);
+  Status st = run_loop(*session, three.views(), out);
   ASSERT_TRUE(st.ok()) << st.message();
   EXPECT_EQ(out[0].shape, (Shape{4, 2}));
   EXPECT_THAT(floats(out[0]), ElementsAre(2, 4, 6, 8, 6, 8, 6, 8));
@@ -45,12 +52,12 @@ TEST(Control, LoopCarriesAndStacks) {
   EXPECT_EQ(*session->output_shape(0), (Shape{4, 2}));
 
   LoopInputs until{1000};  // the condition ends it: 3 + 14 * 7 = 101
-  ASSERT_TRUE(session->run(until.views(), out).ok());
+  ASSERT_TRUE(run_loop(*session, until.views(), out).ok());
   EXPECT_EQ(out[1].shape, Shape{14});
   EXPECT_EQ(out[0].shape, (Shape{15, 2}));
 
   for (LoopInputs none : {LoopInputs{0}, LoopInputs{-5}, LoopInputs{3, 0}}) {
-    ASSERT_TRUE(session->run(none.views(), out).ok());
+    ASSERT_TRUE(run_loop(*session, none.views(), out).ok());
     EXPECT_THAT(floats(out[0]), ElementsAre(2, 4));
     EXPECT_EQ(out[1].shape, Shape{0});
   }
@@ -66,14 +73,14 @@ TEST(Control, MemoryOnlyGrowsToWhatItTook) {
   auto session = open(*l.program, options);
   TensorView out[2];
   LoopInputs five{5};
-  ASSERT_TRUE(session->run(five.views(), out).ok());
-  ASSERT_TRUE(session->run(five.views(), out).ok());
+  ASSERT_TRUE(run_loop(*session, five.views(), out).ok());
+  ASSERT_TRUE(run_loop(*session, five.views(), out).ok());
   int64_t calls = allocator.calls;
   size_t held = allocator.held;
-  for (int k = 0; k < 20; ++k) ASSERT_TRUE(session->run(five.views(), out).ok());
+  for (int k = 0; k < 20; ++k) ASSERT_TRUE(run_loop(*session, five.views(), out).ok());
   EXPECT_EQ(allocator.held, held);
   LoopInputs one{1};
-  for (int k = 0; k < 3; ++k) ASSERT_TRUE(session->run(one.views(), out).ok());
+  for (int k = 0; k < 3; ++k) ASSERT_TRUE(run_loop(*session, one.views(), out).ok());
   EXPECT_EQ(allocator.held, held);
   static_cast<void>(calls);
 }
@@ -126,7 +133,8 @@ TEST(Control, OnlyTheBranchTakenRuns) {
 TEST(Control, CarriedValuesMaySwap) {
   ProgramBuilder p;
   auto trips = p.value("trips", DType::kI64, {});
-  auto go = p.constant<bool>("go", {}, {true});
+  auto go = p.value("go", DType::kBool, {},
+                    p.constant_only("go", {}, std::vector<uint8_t>{1}, 0, DType::kBool));
   auto a = p.value("a", DType::kF32, {2}), b = p.value("b", DType::kF32, {2});
   auto i = p.value("i", DType::kI64, {}), c = p.value("c", DType::kBool, {});
   auto a_in = p.value("a_in", DType::kF32, {2}), b_in = p.value("b_in", DType::kF32, {2});
@@ -154,19 +162,19 @@ TEST(Control, EndlessLoopsEndByDeadlineOrBudget) {
   options.max_ram = 1 << 20;
   auto session = open(*l.program, options);
   LoopInputs forever{INT64_MAX};
-  forever.x = {0, 0};
+  forever.x = std::vector<float>(400);
   TensorView out[2];
-  Status s = session->run(forever.views(), out);
+  Status s = run_loop(*session, forever.views(), out);
   EXPECT_EQ(s.code(), Code::kBudgetExceeded) << s.message();
   EXPECT_THAT(s.message(), HasSubstr("grow (Loop)"));
   forever.x = {};  // nothing grows but the stack of sums, slowly
   RunOptions soon;
   soon.timeout_ns = 20000000;
-  s = session->run(forever.views(), out, soon);
+  s = run_loop(*session, forever.views(), out, soon);
   EXPECT_TRUE(s.code() == Code::kDeadline || s.code() == Code::kBudgetExceeded) << s.message();
   EXPECT_EQ(out[0].data, nullptr);
   LoopInputs three{3};
-  EXPECT_TRUE(session->run(three.views(), out).ok()) << "the session goes on";
+  EXPECT_TRUE(run_loop(*session, three.views(), out).ok()) << "the session goes on";
 }
 
 TEST(Control, EveryFailingAllocationIsAStatusAndNothingLeaks) {
@@ -197,13 +205,13 @@ TEST(Control, EveryFailingAllocationIsAStatusAndNothingLeaks) {
         for (int64_t trips : {0, 2, 6}) {
           LoopInputs in{trips};
           TensorView out[2];
-          WICK_TRY(session->run(in.views(), out));
+          WICK_TRY(run_loop(*session, in.views(), out));
         }
         return {};
       };
       Status s = all();
       done = s.ok();
-      if (!done) EXPECT_EQ(s.code(), Code::kOutOfMemory) << n << ": " << s.message();
+      EXPECT_TRUE(done || s.code() == Code::kOutOfMemory) << n << ": " << s.message();
       EXPECT_EQ(allocator.alive, 0) << "allocation " << n;
     }
   }
@@ -222,7 +230,8 @@ TEST(Control, ErrorsNameTheNodeAndTheTrip) {
 
   ProgramBuilder p;  // every trip gathers x[trip]: the third is beyond it
   auto trips = p.value("trips", DType::kI64, {});
-  auto go = p.constant<bool>("go", {}, {true});
+  auto go = p.value("go", DType::kBool, {},
+                    p.constant_only("go", {}, std::vector<uint8_t>{1}, 0, DType::kBool));
   auto x = p.value("x", DType::kF32, {2}), x_in = p.value("x_in", DType::kF32, {2});
   auto i = p.value("i", DType::kI64, {}), c = p.value("c", DType::kBool, {});
   auto y = p.value("y", DType::kF32, {}),
@@ -267,7 +276,7 @@ TEST(Control, SizesFromValues) {
     Status s = session->run(Span<const TensorView>(in), Span<TensorView>(&out, 1));
     ASSERT_TRUE(s.ok()) << s.message();
     EXPECT_EQ(out.shape, Shape{n});
-    if (n > 0) EXPECT_EQ(out.as<float>()[n - 1], 3);
+    EXPECT_TRUE(n == 0 || out.as<float>()[n - 1] == 3);
   }
   int32_t bad = -4;
   TensorView in[2] = {TensorView(&one, DType::kF32, {1}), TensorView(&bad, DType::kI32, {1})}, out;
