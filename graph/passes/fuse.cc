@@ -27,6 +27,8 @@ class Fuser {
       auto id = static_cast<NodeId>(i);
       OpId op = g_.node(id).op;
       if (op != OpId::kConv && op != OpId::kLinear) continue;
+      const DType dtype = g_.value(g_.node(id).outputs[0]).dtype;
+      if (dtype != DType::kF32 && dtype != DType::kF64) continue;  // each op rounds to 16 bits
       Match m = match(id);
       if (m.chain.size() < 2) continue;
       apply(m);
