@@ -44,17 +44,24 @@ void resize_10(ReadCtx& c, ValueId x, ValueId scales) {
   a.mode = mode == "bilinear" ? 1 : named(c, "mode", "nearest", kModes);
   a.coordinates = static_cast<int64_t>(ResizeCoordinates::kAsymmetric);
   a.nearest_mode = static_cast<int64_t>(ResizeNearest::kFloor);
-  ValueId one = c.scalar(scales, 1);
   const bool nearest = a.mode == 0;
   ValueId growing = scales, shrinking = scales;
   bool grows = true, shrinks = true;
   const Value& v = c.g.value(scales);
   if (v.origin == ValueOrigin::kConstant && v.dtype == DType::kF32) {
     const auto* s = v.constant.as<float>();
-    grows = std::any_of(s, s + v.constant.numel(), [](float f) { return f > 1; });
-    shrinks = std::any_of(s, s + v.constant.numel(), [](float f) { return f < 1; });
-  }
-  if (nearest && grows && shrinks) {
+    std::vector<float> up(s, s + v.constant.numel()), down = up;
+    grows = std::any_of(up.begin(), up.end(), [](float f) { return f > 1; });
+    shrinks = std::any_of(up.begin(), up.end(), [](float f) { return f < 1; });
+    const Shape shape = v.constant.shape();
+    for (float& f : up) f = std::max(f, 1.0f);
+    for (float& f : down) f = std::min(f, 1.0f);
+    if (nearest && grows && shrinks) {
+      growing = c.g.add_constant(HostTensor::of(shape, up));
+      shrinking = c.g.add_constant(HostTensor::of(shape, down));
+    }
+  } else if (nearest) {
+    ValueId one = c.scalar(scales, 1);
     growing = c.emit(OpId::kMax, {scales, one});
     shrinking = c.emit(OpId::kMin, {scales, one});
   }
@@ -85,6 +92,12 @@ void read_resize(ReadCtx& c) {
   a.mode = named(c, "mode", "nearest", kModes);
   a.coordinates = named(c, "coordinate_transformation_mode", "half_pixel", kCoordinates);
   a.nearest_mode = named(c, "nearest_mode", "round_prefer_floor", kNearest);
+  // the pixel in whose area a center falls, which half_pixel says too
+  if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixelForNearest) &&
+      a.mode == 0 && a.nearest_mode == static_cast<int64_t>(ResizeNearest::kFloor)) {
+    a.coordinates = static_cast<int64_t>(ResizeCoordinates::kHalfPixel);
+    a.nearest_mode = static_cast<int64_t>(ResizeNearest::kPreferCeil);
+  }
   a.antialias = c.attr_int("antialias", 0) != 0;
   a.exclude_outside = c.attr_int("exclude_outside", 0) != 0;
   a.cubic_coeff_a = c.attr_float("cubic_coeff_a", -0.75);

@@ -140,6 +140,7 @@ struct Sizes {
     const SymDim d = c.g.value(x).shape[i];
     if (d.known() && d.constant() % by != 0)
       c.fail("dim " + std::to_string(i) + " of its input is no multiple of the block");
+    if (d.known() && d.constant() > INT64_MAX / times) c.fail("the result is too large");
     if (d.known()) return number(d.constant() * times / by);
     if (all == kNoValue) all = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
     ValueId v = c.emit(OpId::kSlice, SliceAttrs{{i}, {i + 1}, {0}, {}}, {all});

@@ -1,5 +1,7 @@
 // Quantization: Q/DQ and the integer matmul and convolution as they are; the QLinear operators as
 // these and a requantization.
+#include <algorithm>
+
 #include "exporter/onnx/compose.h"
 #include "exporter/onnx/conv.h"
 #include "exporter/onnx/write.h"
@@ -135,6 +137,14 @@ constexpr ReadRow kRows[] = {
     {"QLinearConv", read_qlinear_conv},
 };
 
+bool is_read(const Graph& g, ValueId v) {
+  if (g.is_output(v)) return true;
+  for (const Node& n : g.nodes()) {
+    if (!n.removed() && std::find(n.inputs.begin(), n.inputs.end(), v) != n.inputs.end())
+      return true;
+  }
+  return false;
+}
 DType dtype_of(WriteCtx& c, size_t i) { return c.g.value(c.node.inputs[i]).dtype; }
 bool is_16_bit_int(DType t) { return t == DType::kI16 || t == DType::kU16; }
 // The scales of the first forms are float32; opset 24 added float8_e8m0fnu.
@@ -181,7 +191,10 @@ WICK_ONNX_ROW(ConvInteger,
               [](WriteCtx& c) { set_conv_attrs(c.same("ConvInteger"), c.as<ConvAttrs>()); });
 WICK_ONNX_ROW(Dropout, [](WriteCtx& c) {
   if (is_small(dtype_of(c, 0))) c.need(22);
-  c.same("Dropout");
+  std::vector<std::string> in, out = {c.out(0)};
+  for (size_t i = 0; i < c.node.inputs.size(); ++i) in.push_back(c.in(i));
+  if (is_read(c.g, c.node.outputs[1])) out.push_back(c.out(1));
+  c.add("Dropout", in, out);
 });
 
 }  // namespace wick::onnx

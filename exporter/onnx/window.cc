@@ -70,10 +70,11 @@ void read_max_unpool(ReadCtx& c) {
   std::vector<int64_t> step = {1, 1}, rest = {0, 0};
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t stride = strides.empty() ? 1 : strides[i];
-    const int64_t cut = pads.empty() ? 0 : pads[i] + pads[i + spatial];
-    if (stride < 1 || stride > INT32_MAX || kernel[i] < 1 || kernel[i] > INT32_MAX || cut < 0)
-      c.fail("kernel_shape, strides and pads must be positive");
-    step.push_back(stride), rest.push_back(kernel[i] - cut - stride);
+    const int64_t begin = pads.empty() ? 0 : pads[i], end = pads.empty() ? 0 : pads[i + spatial];
+    const auto fits = [](int64_t v, int64_t least) { return v >= least && v <= INT32_MAX; };
+    if (!fits(stride, 1) || !fits(kernel[i], 1) || !fits(begin, 0) || !fits(end, 0))
+      c.fail("kernel_shape and strides must be positive, pads 0 or more");
+    step.push_back(stride), rest.push_back(kernel[i] - begin - end - stride);
   }
   ValueId pooled =
       c.emit(OpId::kAdd, {c.emit(OpId::kMul, {size, c.int_constant(step)}), c.int_constant(rest)});

@@ -122,7 +122,9 @@ std::vector<HostTensor> run_all(const ir::Graph& g, const std::vector<HostTensor
     auto program = Program::load(Span<const uint8_t>(file));
     EXPECT_TRUE(program.ok()) << program.status().message();
     if (!program.ok()) return {};
-    auto session = Session::create(**program, {.threads = 1});
+    SessionOptions options;
+    options.threads = 1;
+    auto session = Session::create(**program, options);
     EXPECT_TRUE(session.ok()) << session.status().message();
     if (!session.ok()) return {};
     std::vector<TensorView> views, out(want.size());

@@ -256,10 +256,11 @@ TEST(SequenceValues, TransformsAreTheirSums) {
         int64_t e = at(k, y[axis]) * out_parts;
         EXPECT_NEAR(out[0].at(e), static_cast<double>(sum.real()), 1e-13 * static_cast<double>(n))
             << k;
-        if (out_parts == 2)
+        if (out_parts == 2) {
           EXPECT_NEAR(out[0].at(e + 1), static_cast<double>(sum.imag()),
                       1e-13 * static_cast<double>(n))
               << k;
+        }
       }
     }
   }

@@ -403,7 +403,7 @@ TEST(ViewEdges, MoreDimsThanThereAreAreRefused) {
   for (const auto& f : std::vector<std::function<void()>>{
            [&] { zeros(nine); }, [&] { rand(nine); }, [&] { full(nine, 3); },
            [&] { x.reshape(nine); }, [&] { x.view(nine); }, [&] { x.expand(nine); },
-           [&] { repeat(x, nine); }, [&] { tile(x, nine); }, [&] { x.as_strided(nine, nine); },
+           [&] { repeat(x, nine); }, [&] { tile(x, nine); }, [&] { as_strided(x, nine, nine); },
            [&] { unflatten(x, 0, nine); }}) {
     std::string error = error_of(f);
     EXPECT_NE(error.find("more than 8 dimensions"), std::string::npos) << error;

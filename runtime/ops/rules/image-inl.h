@@ -34,6 +34,8 @@ bool given_list(const RuleCtx<D>& c, size_t i) {
 template <class D>
 Status resize_by_sizes(const RuleCtx<D>& c, const AxisMask& axes, BasicShape<D>* out) {
   const auto& x = c.in[0].shape;
+  if (c.in[3].dtype != DType::kI64)
+    return error(Code::kTypeMismatch, "sizes must be int64, got %s", dtype_name(c.in[3].dtype));
   DimArgs<D, kMaxRank> sizes;
   WICK_TRY(read_dims(c, 3, IntList<1>{}, "sizes", &sizes));
   if (sizes.count != axes.count)

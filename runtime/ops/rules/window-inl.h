@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/ops/rules/conv-inl.h"
+#include "runtime/ops/rules/index-inl.h"
 
 namespace wick::rules {
 
@@ -98,6 +99,7 @@ Status col2im(RuleCtx<D>& c) {
   const auto& x = c.in[0].shape;
   WICK_TRY(need_number(c.in[0]));
   WICK_TRY(need_rank(c.in[0], 3, 3, "input"));
+  WICK_TRY(need_index(c.in[2]));
   DimArgs<D, 6> image, block;
   WICK_TRY(read_dims(c, 1, IntList<1>{}, "image_shape", &image));
   WICK_TRY(read_dims(c, 2, IntList<1>{}, "block_shape", &block));
