@@ -89,7 +89,10 @@ void range(ReadCtx& c) {
     return c.set(0, cast(c, c.int_constant(values), c.dtype(c.in(0))));
   }
   ValueId in[3];
-  for (int i = 0; i < 3; ++i) in[i] = reshape(c, c.in(i), {});
+  for (int i = 0; i < 3; ++i) {
+    const Value& v = c.g.value(c.in(i));
+    in[i] = v.ranked && v.shape.rank() == 0 ? c.in(i) : reshape(c, c.in(i), {});
+  }
   DType dtype = c.dtype(in[0]);
   if (is_int(dtype)) {
     ValueId index = c.emit(OpId::kRange, {cast(c, in[0], DType::kI64), cast(c, in[1], DType::kI64),

@@ -193,6 +193,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
     check_output(info, g.value(found->second));
     g.add_output(info.name(), found->second);
   }
+  g.compact();  // what became an attribute is no constant any more
   return g;
 }
 

@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 
+#include "exporter/onnx/compose.h"
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/write.h"
 
@@ -109,6 +110,12 @@ void read_shrink(ReadCtx& c) {
 }
 void read_prelu(ReadCtx& c) {
   ValueId x = c.in(0), slope = c.in(1);
+  // Before opset 7 a slope was one a channel, not broadcast from the last dim.
+  if (c.opset < 7 && c.rank(slope) == 1 && c.rank(x) > 2) {
+    std::vector<int64_t> behind;
+    for (int i = 1; i + 1 < c.rank(x); ++i) behind.push_back(i);
+    slope = unsqueeze(c, slope, behind);
+  }
   ValueId below = c.emit(OpId::kMul, {x, slope});
   c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, 0)}), below, x}));
 }

@@ -15,21 +15,25 @@ namespace wick {
 namespace onnx {
 namespace {
 
-// A unique tensor name for every value: an output's value gets the output's, where it is free.
-void name_values(const Graph& g, std::vector<std::string>& names, std::set<std::string>& taken) {
+// A unique tensor name for every value that is written: an output's value gets the output's.
+void name_values(const Graph& g, const std::vector<bool>& used, std::vector<std::string>& names,
+                 std::set<std::string>& taken) {
+  auto left_out = [&](size_t i) { return !used[i] && g.is_constant(static_cast<ValueId>(i)); };
   auto take = [&](ValueId id, const std::string& name) {
     if (names[static_cast<size_t>(id)].empty() && !name.empty() && taken.insert(name).second) {
       names[static_cast<size_t>(id)] = name;
     }
   };
   for (const auto& out : g.outputs()) {
+    if (g.is_region()) continue;  // the outputs of a region have no names of their own
     if (g.value(out.value).origin == ValueOrigin::kNode) take(out.value, out.name);
-    if (!g.is_region()) taken.insert(out.name);
+    taken.insert(out.name);
   }
-  for (size_t i = 0; i < names.size(); ++i)
-    take(static_cast<ValueId>(i), g.value(static_cast<ValueId>(i)).name);
   for (size_t i = 0; i < names.size(); ++i) {
-    for (int k = 0; names[i].empty(); ++k)
+    if (!left_out(i)) take(static_cast<ValueId>(i), g.value(static_cast<ValueId>(i)).name);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (int k = 0; names[i].empty() && !left_out(i); ++k)
       take(static_cast<ValueId>(i), fmt::format("v{}{}", i, k == 0 ? "" : fmt::format("_{}", k)));
   }
 }
@@ -162,7 +166,6 @@ void set_type(ValueInfoProto& info, const Value& value) {
 
 void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out,
                  ModelNames& model) {
-  name_values(g, names, model.taken);
   std::vector<bool> used(g.value_count());
   for (const Node& node : g.nodes()) {
     for (ValueId id : node.inputs) {
@@ -172,6 +175,7 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
     }
   }
   for (const auto& o : g.outputs()) used[static_cast<size_t>(o.value)] = true;
+  name_values(g, used, names, model.taken);
   for (size_t i = 0; i < names.size(); ++i) {
     const Value& v = g.value(static_cast<ValueId>(i));
     if (v.origin != ValueOrigin::kConstant || !used[i]) continue;

@@ -231,11 +231,12 @@ TEST(Attention, ContradictionsAreRefused) {
     return model;
   };
   using testing::HasSubstr;
-  EXPECT_EQ(why(of(x, x, x).set("q_num_heads", int64_t{2}).set("kv_num_heads", int64_t{2})), "");
+  EXPECT_EQ(why(of(x, x, x).set("q_num_heads", int64_t{2}).set("kv_num_heads", int64_t{2})),
+            "no error");
   EXPECT_THAT(why(of(x, x, x)), HasSubstr("need q_num_heads"));
   EXPECT_THAT(why(of(x, x, x).set("q_num_heads", int64_t{3}).set("kv_num_heads", int64_t{3})),
               HasSubstr("does not divide by 3 heads"));
-  EXPECT_THAT(why(of(x, y, y)), HasSubstr("all rank 3 or all rank 4"));
+  EXPECT_THAT(why(of(x, y, y)), HasSubstr("rank 3 or all rank 4"));
   EXPECT_THAT(why(of(y, few, few)), HasSubstr("3 query heads cannot share 2 key heads"));
   EXPECT_THAT(why(of(y, y, y).in({}).in(y)), HasSubstr("past_key and past_value go together"));
   EXPECT_THAT(why(of(y, y, y).set("qk_matmul_output_mode", int64_t{4})), HasSubstr("0 to 3"));
@@ -381,7 +382,7 @@ TEST(LinearAttentionNode, RoundTrips) {
   EXPECT_EQ(model.run(2)[1].shape()[3], 3);
   ir::Graph once = import_onnx_bytes(onnx_bytes(import_onnx_bytes(model.bytes(true, 2))));
   EXPECT_EQ(ir::print(import_onnx_bytes(onnx_bytes(once)), true), ir::print(once, true));
-  EXPECT_THAT(ir::print(once, true), testing::HasSubstr("scale=0.25"));
+  EXPECT_THAT(ir::print(once, true), testing::HasSubstr("scale=0x1p-2"));
 }
 
 }  // namespace

@@ -40,6 +40,13 @@ bool non_smooth(const test::Sample& s) {
   return s.name == "Atan2/axes" || s.name == "ScatterElements/none" || s.name == "ScatterND/none";
 }
 
+// 16-bit inputs beside float32 ones: results are rounded more coarsely than differences are taken.
+bool rounds(const test::Sample& s) {
+  for (const test::Input& in : s.in)
+    if (in.dtype == DType::kF16 || in.dtype == DType::kBF16) return true;
+  return false;
+}
+
 int64_t elements_of(const test::Sample& s) {
   int64_t n = 0;
   for (const test::Input& in : s.in)
@@ -141,7 +148,7 @@ TEST(OpRowGradient, EverySampleOfEveryDifferentiableOp) {
         continue;
       }
       int64_t n = elements_of(s);
-      if (n == 0) continue;
+      if (n == 0 || rounds(s)) continue;
       if (n > limit) {
         ++large;
         continue;

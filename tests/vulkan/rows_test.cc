@@ -1,6 +1,7 @@
 // Every op's test row on the device, against the f64 oracle, within a derived bound (P3).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cfloat>
 #include <cmath>
@@ -137,7 +138,12 @@ TEST(VulkanRows, WithinBoundsOfTheDoubleOracle) {
       auto exact_in = make_inputs(s, DType::kF64);
       std::vector<Value> want, got;
       Status known = oracle(*row, s, exact_in, &want);
-      ASSERT_TRUE(known.ok()) << known.message();
+      if (!known.ok()) {  // an op without a double form: never the device's
+        EXPECT_EQ(std::count(std::begin(kPromised), std::end(kPromised), row->op), 0)
+            << known.message();
+        ++left;
+        continue;
+      }
       for (const Value& w : want) {
         got.emplace_back(w.view().dtype == DType::kF64 ? DType::kF32 : w.view().dtype,
                          w.view().shape);

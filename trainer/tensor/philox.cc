@@ -154,7 +154,7 @@ Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator&
     }
     return rounded(u, dtype, where);
   }
-  Tensor t = new_tensor(shape, dtype);
+  Tensor t = new_tensor(shape, dtype, where);
   const Draw draw = next_draw(g);
   int64_t n = t.raw().numel();
   if (dtype == DType::kF32) {
@@ -174,7 +174,7 @@ Tensor rand(const Shape& shape, DType dtype, Generator& g, Where where) {
 Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
   need_float("randn", dtype, where);
   if (is_half(dtype)) return rounded(randn(shape, DType::kF32, g, where), dtype, where);
-  Tensor t = new_tensor(shape, dtype);
+  Tensor t = new_tensor(shape, dtype, where);
   const Draw draw = next_draw(g);
   int64_t n = t.raw().numel();
   // One block makes two numbers; in double whatever the dtype, so that float32 is float64's
@@ -198,7 +198,7 @@ Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g, Where where) {
   if (high <= low) throw_error("randint", "needs low < high", where);
-  Tensor t = new_tensor(shape, DType::kI64);
+  Tensor t = new_tensor(shape, DType::kI64, where);
   const Draw draw = next_draw(g);
   for (int64_t i = 0, n = t.raw().numel(); i < n; ++i) {
     auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));

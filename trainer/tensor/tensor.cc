@@ -57,8 +57,11 @@ void TensorImpl::operator delete(void* block) { pool_give(block, sizeof(TensorIm
 
 Tensor new_tensor(const Shape& shape, DType dtype, const Where& born) {
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
-  if (!bytes.ok())
+  if (!bytes.ok()) {
+    if (born.line() != 0)
+      throw_error("empty", bytes.status().message(), born, bytes.status().code());
     throw Error(std::string("[empty] ") + bytes.status().message(), bytes.status().code());
+  }
   IntrusivePtr<TensorImpl> impl(new TensorImpl);
   impl->storage = Storage::create(*bytes, born);
   impl->view = TensorView(impl->storage->data(), dtype, shape);

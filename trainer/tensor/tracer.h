@@ -37,9 +37,9 @@ class Tracer {
   // or not. result is undefined for a write on the host: mutable_data<T>(). Throw Error to refuse.
   virtual void on_write(const Tensor& tensor, const Tensor& result, const char* what,
                         const std::source_location& where) = 0;
-  // Before `tensor` takes the shape of `as`, a view of it, in place. `old`, empty as yet, will stand
-  // for what it was, to the views taken before; undefined where there are none. Throw Error to
-  // refuse.
+  // Before `tensor` takes the shape of `as`, a view of it, in place. `old`, empty as yet, will
+  // stand for what it was, to the views taken before; undefined where there are none. Throw Error
+  // to refuse.
   virtual void on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old,
                           const char* what, const std::source_location& where) = 0;
 };

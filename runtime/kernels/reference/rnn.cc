@@ -156,24 +156,27 @@ struct Cell {
     for (int64_t j = 0; j < n; ++j)
       state[j] = rounded(std::fma(z[j], state[j], (1 - z[j]) * candidate[j]));
   }
-  // gates i o f c in four slots; the cell's state is kept in R
-  void lstm_step(const T* x, R* state, R* cell, R* slots) const {
-    const int64_t n = s.hidden;
-    for (int64_t j = 0; j < 4 * n; ++j) slots[j] = sum(x, state, j);
-    for (int64_t j = 0; j < n; ++j) {
-      R i = slots[j], o = slots[n + j], forget = slots[2 * n + j];
-      if (p != nullptr) {
-        i = std::fma(load(p[j]), cell[j], i);
-        forget = std::fma(load(p[2 * n + j]), cell[j], forget);
-      }
-      i = f(clip(i));
-      forget = a.input_forget != 0 ? 1 - i : f(clip(forget));
-      cell[j] = std::fma(forget, cell[j], i * g(clip(slots[3 * n + j])));
-      if (p != nullptr) o = std::fma(load(p[n + j]), cell[j], o);
-      state[j] = rounded(f(clip(o)) * h(cell[j]));
-    }
-  }
 };
+
+// gates i o f c in four slots; the cell's state is kept in Real<T>
+template <class T>
+void lstm_step(const Cell<T>& c, const T* x, Real<T>* state, Real<T>* cell, Real<T>* slots) {
+  using R = Real<T>;
+  const int64_t n = c.s.hidden;
+  for (int64_t j = 0; j < 4 * n; ++j) slots[j] = c.sum(x, state, j);
+  for (int64_t j = 0; j < n; ++j) {
+    R i = slots[j], o = slots[n + j], forget = slots[2 * n + j];
+    if (c.p != nullptr) {
+      i = std::fma(load(c.p[j]), cell[j], i);
+      forget = std::fma(load(c.p[2 * n + j]), cell[j], forget);
+    }
+    i = c.f(c.clip(i));
+    forget = c.a.input_forget != 0 ? 1 - i : c.f(c.clip(forget));
+    cell[j] = std::fma(forget, cell[j], i * c.g(c.clip(slots[3 * n + j])));
+    if (c.p != nullptr) o = std::fma(load(c.p[n + j]), cell[j], o);
+    state[j] = Cell<T>::rounded(c.f(c.clip(o)) * c.h(cell[j]));
+  }
+}
 
 template <OpId op, class T>
 Cell<T> cell_of(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in, int64_t d) {
@@ -222,7 +225,7 @@ void run_sequence(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in,
     const T* x = in[0].as<T>() + s.x(t, b);
     if constexpr (op == OpId::kRNN) cell.rnn_step(x, state, slots);
     if constexpr (op == OpId::kGRU) cell.gru_step(x, state, slots);
-    if constexpr (op == OpId::kLSTM) cell.lstm_step(x, state, memory, slots);
+    if constexpr (op == OpId::kLSTM) lstm_step(cell, x, state, memory, slots);
     T* y = out[0].as<T>() + s.y(t, d, b);
     for (int64_t j = 0; j < n; ++j) y[j] = static_cast<T>(state[j]);
   }

@@ -24,12 +24,16 @@ Status check(Span<const TensorView> in, const TfIdfAttrs& a) {
   const auto *starts = in[2].as<int64_t>(), *places = in[3].as<int64_t>();
   int64_t total = 0;
   for (int64_t i = 0; i < lengths; ++i) {
-    const int64_t begin = starts[i], end = i + 1 < lengths ? starts[i + 1] : pool;
-    if (begin < 0 || begin > end || end > pool) {
-      return error(Code::kInvalidArgument, "ngram_counts[%lld] is %lld, the pool has %lld tokens",
-                   static_cast<long long>(i), static_cast<long long>(begin),
+    if (starts[i] < 0 || starts[i] > pool ||
+        (i + 1 < lengths && starts[i] > starts[i + 1] && starts[i + 1] >= 0)) {
+      return error(Code::kInvalidArgument,
+                   "ngram_counts[%lld] is %lld: they must ascend, up to the pool's %lld tokens",
+                   static_cast<long long>(i), static_cast<long long>(starts[i]),
                    static_cast<long long>(pool));
     }
+  }
+  for (int64_t i = 0; i < lengths; ++i) {
+    const int64_t begin = starts[i], end = i + 1 < lengths ? starts[i + 1] : pool;
     if ((end - begin) % (i + 1) != 0) {
       return error(Code::kInvalidArgument, "%lld tokens are no whole number of %lld-grams",
                    static_cast<long long>(end - begin), static_cast<long long>(i + 1));
@@ -99,10 +103,11 @@ void count_row(const Grams& grams, const int64_t* order, const int64_t* places, 
   }
 }
 
-void weigh(float* y, int64_t n, const float* weights, TfIdfMode mode) {
+template <class W>
+void weigh(float* y, int64_t n, const W* weights, TfIdfMode mode) {
   for (int64_t i = 0; i < n; ++i) {
     if (mode == TfIdfMode::kIdf && y[i] > 1) y[i] = 1;
-    if (mode != TfIdfMode::kTf && weights != nullptr) y[i] = y[i] * weights[i];
+    if (mode != TfIdfMode::kTf && weights != nullptr) y[i] = static_cast<float>(y[i] * weights[i]);
   }
 }
 
@@ -136,9 +141,12 @@ Status run_tf_idf(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
     });
   }
   const bool weighted = in.size() > 4 && in[4].present();
-  for (int64_t row = 0; row < rows; ++row) {
-    weigh(y + row * a.output_size, a.output_size, weighted ? in[4].as<float>() : nullptr,
-          static_cast<TfIdfMode>(a.mode));
+  const auto mode = static_cast<TfIdfMode>(a.mode);
+  for (int64_t row = 0; row < rows; ++row, y += a.output_size) {
+    if (weighted && in[4].dtype == DType::kF64)
+      weigh(y, a.output_size, in[4].as<double>(), mode);
+    else
+      weigh(y, a.output_size, weighted ? in[4].as<float>() : nullptr, mode);
   }
   return {};
 }

@@ -24,7 +24,7 @@ inline bool rnn_attrs_known(const RnnAttrs& a) {
 
 template <class D>
 Status recurrent(RuleCtx<D>& c) {
-  const auto& a = c.template as<RnnAttrs>();
+  const RnnAttrs& a = c.template as<RnnAttrs>();
   if (!rnn_attrs_known(a))
     return Status(Code::kInvalidArgument, "unknown direction, layout or function");
   WICK_TRY(need_float(c.in[0]));

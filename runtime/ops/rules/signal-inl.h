@@ -10,7 +10,7 @@ constexpr int64_t kMaxDftLength = int64_t{1} << 40;
 
 template <class D>
 Status dft(RuleCtx<D>& c) {
-  const auto& a = c.template as<DftAttrs>();
+  const DftAttrs& a = c.template as<DftAttrs>();
   WICK_TRY(need_float(c.in[0]));
   WICK_TRY(need_rank(c.in[0], 2, kMaxRank, "the signal"));
   auto out = c.in[0].shape;

@@ -13,13 +13,13 @@ Status tf_idf(RuleCtx<D>& c) {
     if (!c.has(i)) continue;
     WICK_TRY(need_rank(c.in[i], 1, 1, "a table of n-grams"));
     const DType want = i == 4 ? DType::kF32 : DType::kI64;
-    if (c.in[i].dtype != want) {
+    if (c.in[i].dtype != want && (i != 4 || c.in[i].dtype != DType::kF64)) {
       return error(Code::kTypeMismatch, "input %zu is %s, must be %s", i, dtype_name(c.in[i].dtype),
                    dtype_name(want));
     }
   }
   if (a.mode < 0 || a.mode > 2 || a.output_size < 0 || a.min_gram_length < 1 ||
-      a.max_gram_length < a.min_gram_length || a.max_skip_count < 0 ||
+      a.min_gram_length > a.max_gram_length || a.max_skip_count < 0 ||
       a.max_skip_count > INT32_MAX) {
     return Status(Code::kInvalidArgument,
                   "the lengths of n-grams must be 1 <= min <= max, and skips and the mode known");

@@ -137,6 +137,7 @@ Tensor repeat(const Arg& x, const Shape& repeats) {
   return t.impl()->storage == x.tensor.impl()->storage ? t.clone(x.where) : t;
 }
 Tensor tile(const Arg& x, const Shape& repeats) {
+  sizes_of("tile", repeats, x.where);
   Shape all;
   for (int i = repeats.rank(); i < x.tensor.rank(); ++i) all.push_back(1);
   for (int64_t r : repeats) all.push_back(r);
