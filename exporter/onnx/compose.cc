@@ -34,18 +34,6 @@ ValueId reshape_to(ReadCtx& c, ValueId v, ValueId shape) {
   return c.emit(OpId::kReshape, a, {v, shape});
 }
 ValueId shape_of(ReadCtx& c, ValueId v) { return c.emit(OpId::kShape, ShapeOpAttrs{}, {v}); }
-ValueId index_range(ReadCtx& c, ValueId count) {
-  // a small file must not make a large constant: long ranges are made when running
-  constexpr int64_t kMaxWritten = 1 << 12;
-  if (auto known = c.known_ints(count); known && known->size() == 1 && (*known)[0] <= kMaxWritten) {
-    if ((*known)[0] < 0) c.fail("a size is negative");
-    std::vector<int64_t> all(static_cast<size_t>((*known)[0]));
-    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-    return c.int_constant(all);
-  }
-  ValueId ones = c.emit(OpId::kExpand, ShapeAttrs{}, {c.int_constant({1}), count});
-  return c.emit(OpId::kCumSum, CumulateAttrs{0, 1, 0}, {ones});
-}
 ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes, bool keepdims) {
   ReduceAttrs a;
   a.axes = to_list<kMaxRank>(c, axes);
@@ -60,6 +48,14 @@ ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis) {
   return c.emit(OpId::kConcat, AxisAttrs{axis}, std::move(values));
 }
 ValueId arange(ReadCtx& c, ValueId count) {
+  // a small file must not make a large constant: long ranges are made when running
+  constexpr int64_t kMaxWritten = 1 << 12;
+  if (auto known = c.known_ints(count); known && known->size() == 1 && (*known)[0] <= kMaxWritten) {
+    if ((*known)[0] < 0) c.fail("a size is negative");
+    std::vector<int64_t> all(static_cast<size_t>((*known)[0]));
+    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+    return c.int_constant(all);
+  }
   ValueId ones = expand_to(c, int_scalar(c, 1), count);
   return c.emit(OpId::kCumSum, CumulateAttrs{0, 1, 0}, {ones});
 }

@@ -14,8 +14,6 @@ ValueId shape_of(ReadCtx& c, ValueId v);
 inline ValueId reshape_like(ReadCtx& c, ValueId v, ValueId like) {
   return reshape_to(c, v, shape_of(c, like));
 }
-// 0, 1, ... below `count`, an int64 of shape [1] that may be known only when running.
-ValueId index_range(ReadCtx& c, ValueId count);
 ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes, bool keepdims);
 const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is unknown
 int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
@@ -26,7 +24,8 @@ int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
 ValueId dims(ReadCtx& c, ValueId v, int64_t from, int64_t to);
 inline ValueId dim(ReadCtx& c, ValueId v, int64_t i) { return dims(c, v, i, i + 1); }
 ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis);
-ValueId arange(ReadCtx& c, ValueId count);  // 0 .. count - 1
+// 0, 1, ... below `count`, an int64 of shape [1] that may be known only when running.
+ValueId arange(ReadCtx& c, ValueId count);
 ValueId expand_to(ReadCtx& c, ValueId v, ValueId shape);
 ValueId transpose(ReadCtx& c, ValueId v, const std::vector<int64_t>& perm);
 ValueId squeeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes);

@@ -65,7 +65,7 @@ void eye_like(ReadCtx& c) {
   ValueId sizes = shape_of(c, x);
   auto along = [&](int64_t axis) {
     ValueId size = c.emit(OpId::kGather, AxisAttrs{0}, {sizes, c.int_constant({axis})});
-    return index_range(c, size);
+    return arange(c, size);
   };
   ValueId diagonal =
       c.emit(OpId::kAdd, {reshape(c, along(0), {-1, 1}), int_scalar(c, c.attr_int("k", 0))});

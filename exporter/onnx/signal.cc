@@ -34,7 +34,7 @@ void window(ReadCtx& c, double a0, double a1, double a2) {
   DType dtype = output_dtype(c);
   ValueId size = one_size(c, c.in(0));
   bool periodic = c.attr_int("periodic", 1) != 0;
-  ValueId at = cast(c, index_range(c, size), DType::kF64);
+  ValueId at = cast(c, arange(c, size), DType::kF64);
   ValueId whole = cast(c, periodic ? size : plus(c, size, -1), DType::kF64);
   ValueId turn = op2(c, OpId::kMul, op2(c, OpId::kDiv, at, whole), f64(c, 2 * M_PI));
   ValueId y =
@@ -62,18 +62,18 @@ void mel_weight_matrix(ReadCtx& c) {
   ValueId low = mel(scalar(3)), high = mel(scalar(4));
   ValueId points = plus(c, bands, 2);
   ValueId step = op2(c, OpId::kDiv, op2(c, OpId::kSub, high, low), cast(c, points, DType::kF64));
-  ValueId mels = op2(c, OpId::kMul, cast(c, index_range(c, points), DType::kF64), step);
+  ValueId mels = op2(c, OpId::kMul, cast(c, arange(c, points), DType::kF64), step);
   mels = op2(c, OpId::kAdd, mels, low);
   ValueId power = op2(c, OpId::kPow, f64(c, 10), op2(c, OpId::kDiv, mels, f64(c, 2595)));
   ValueId hertz = op2(c, OpId::kMul, op2(c, OpId::kSub, power, f64(c, 1)), f64(c, 700));
   ValueId scaled = op2(c, OpId::kMul, hertz, cast(c, plus(c, length, 1), DType::kF64));
   ValueId edges = c.emit(OpId::kFloor, {op2(c, OpId::kDiv, scaled, scalar(2))});
 
-  ValueId band = index_range(c, bands);
+  ValueId band = arange(c, bands);
   ValueId left = gather(c, edges, band, 0), middle = gather(c, edges, plus(c, band, 1), 0);
   ValueId right = gather(c, edges, plus(c, band, 2), 0);
   ValueId rows = plus(c, op2(c, OpId::kDiv, length, c.int_constant({2})), 1);
-  ValueId bin = reshape(c, cast(c, index_range(c, rows), DType::kF64), {-1, 1});
+  ValueId bin = reshape(c, cast(c, arange(c, rows), DType::kF64), {-1, 1});
   auto between = [&](ValueId from, OpId upper, ValueId to) {
     return op2(c, OpId::kAnd, op2(c, OpId::kGreaterOrEqual, bin, from), op2(c, upper, bin, to));
   };
@@ -123,8 +123,8 @@ void stft(ReadCtx& c) {
   ValueId length = c.has(3) ? one_size(c, c.in(3)) : taper != kNoValue ? shape_of(c, taper) : size;
   ValueId room = op2(c, OpId::kAdd, op2(c, OpId::kSub, size, length), step);
   ValueId frames = op2(c, OpId::kDiv, op2(c, OpId::kMax, room, c.int_constant({0})), step);
-  ValueId starts = op2(c, OpId::kMul, index_range(c, frames), step);
-  ValueId at = op2(c, OpId::kAdd, reshape(c, starts, {-1, 1}), index_range(c, length));
+  ValueId starts = op2(c, OpId::kMul, arange(c, frames), step);
+  ValueId at = op2(c, OpId::kAdd, reshape(c, starts, {-1, 1}), arange(c, length));
   ValueId framed = gather(c, x, at, 1);  // [batch, frames, length, 1 or 2]
   if (taper != kNoValue)
     framed = op2(c, OpId::kMul, framed, reshape(c, cast(c, taper, c.dtype(x)), {-1, 1}));
@@ -147,7 +147,7 @@ void reverse_sequence(ReadCtx& c) {
   if (time + batch != 1 || time * batch != 0) c.fail("time_axis and batch_axis must be 0 and 1");
   ValueId sizes = shape_of(c, x);
   auto along = [&](int64_t axis) {  // 0, 1, ... along the axis, the other one broadcast
-    ValueId at = index_range(c, gather(c, sizes, c.int_constant({axis}), 0));
+    ValueId at = arange(c, gather(c, sizes, c.int_constant({axis}), 0));
     return axis == 0 ? reshape(c, at, {-1, 1}) : reshape(c, at, {1, -1});
   };
   ValueId t = along(time), b = along(batch);
