@@ -18,7 +18,7 @@ Span<const T> in_place(const flatbuffers::Vector<T>* v) {
   return v == nullptr ? Span<const T>{} : Span<const T>{v->data(), v->size()};
 }
 
-// The values of attribute kinds in the file are those of attrs.h.
+// The values of attribute kinds in the file are those of attrs/attr.h.
 static_assert(static_cast<int>(fbs::AttrKind::Int) == static_cast<int>(AttrKind::kInt));
 static_assert(static_cast<int>(fbs::AttrKind::Float) == static_cast<int>(AttrKind::kFloat));
 static_assert(static_cast<int>(fbs::AttrKind::Ints) == static_cast<int>(AttrKind::kInts));

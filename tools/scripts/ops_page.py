@@ -32,7 +32,8 @@ def read(path):
 
 def attributes():
     fields = {}
-    for name, body in re.findall(r"^WICK_ATTR_FIELDS\((\w+),(.*?)\);", read("runtime/ops/attrs.h"), re.M | re.S):
+    headers = "".join(read(path) for path in sorted(glob.glob("runtime/ops/attrs/*.h", root_dir=ROOT)))
+    for name, body in re.findall(r"^WICK_ATTR_FIELDS\((\w+),(.*?)\);", headers, re.M | re.S):
         fields[name] = ", ".join(f"{n}" for n in re.findall(r"(?:FIELD\(\w+|NESTED\(\w+), \d+, ([\w.]+(?:, \w+Attrs, \w+)?)", body))
         fields[name] = re.sub(r"(\w+), \w+Attrs, (\w+)", r"\1.\2", fields[name])
     return fields

@@ -1,0 +1,127 @@
+// What an attribute struct is made of. Each lists its fields once (WICK_ATTR_FIELDS below the
+// struct); reading, writing, printing and comparing come from that list, so a new op never edits
+// the file format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <new>
+#include <type_traits>
+
+#include "runtime/core/dtype.h"
+#include "runtime/core/shape.h"
+#include "runtime/core/span.h"
+
+namespace wick {
+
+// Up to N integers, inline. Layout (count, then values) is what AttrField::capacity readers rely
+// on.
+template <int N>
+struct IntList {
+  int64_t count = 0;
+  int64_t values[N] = {};
+
+  constexpr IntList() = default;
+  constexpr IntList(std::initializer_list<int64_t> list) {
+    for (int64_t v : list) {
+      if (count < N) values[count++] = v;
+    }
+  }
+  constexpr explicit IntList(Span<const int64_t> list) {
+    for (int64_t v : list) {
+      if (count < N) values[count++] = v;
+    }
+  }
+  static constexpr int kCapacity = N;
+  constexpr int64_t operator[](int64_t i) const { return values[i]; }
+  // values[i], or `fallback` when the list is empty (an omitted ONNX attribute)
+  constexpr int64_t at_or(int64_t i, int64_t fallback) const {
+    return count == 0 ? fallback : values[i];
+  }
+  constexpr Span<const int64_t> span() const { return {values, static_cast<size_t>(count)}; }
+  constexpr bool empty() const { return count == 0; }
+};
+
+using DimList = IntList<kMaxRank>;
+
+enum class AttrKind : uint8_t { kInt = 1, kFloat = 2, kInts = 3 };  // int64, double, IntList
+
+struct AttrField {
+  const char* name;  // ONNX's where ONNX has it
+  uint16_t id;       // in files: never reused within a struct
+  AttrKind kind;
+  uint16_t offset;
+  uint16_t capacity;  // kInts
+};
+
+struct AttrType {
+  const char* name;
+  uint16_t size;
+  Span<const AttrField> fields;
+  void (*init)(void*);  // placement of the defaults
+};
+
+template <class A>
+struct AttrFields;  // specialised by WICK_ATTR_FIELDS
+
+template <class T>
+inline constexpr AttrKind kAttrKindOf = AttrKind::kInts;
+template <>
+inline constexpr AttrKind kAttrKindOf<int64_t> = AttrKind::kInt;
+template <>
+inline constexpr AttrKind kAttrKindOf<double> = AttrKind::kFloat;
+
+template <class T>
+constexpr uint16_t attr_capacity() {
+  if constexpr (kAttrKindOf<T> == AttrKind::kInts) return T::kCapacity;
+  return 0;
+}
+
+#define WICK_FIELD(Struct, id, member)                          \
+  ::wick::AttrField {                                           \
+    #member, id, ::wick::kAttrKindOf<decltype(Struct::member)>, \
+        static_cast<uint16_t>(offsetof(Struct, member)),        \
+        ::wick::attr_capacity<decltype(Struct::member)>()       \
+  }
+#define WICK_ATTR_FIELDS(Struct, ...)                                      \
+  template <>                                                              \
+  struct AttrFields<Struct> {                                              \
+    static constexpr AttrField kFields[] = {__VA_ARGS__};                  \
+    static constexpr AttrType kType = {#Struct, sizeof(Struct), kFields,   \
+                                       [](void* p) { new (p) Struct(); }}; \
+  };                                                                       \
+  static_assert(std::is_trivially_copyable_v<Struct> && alignof(Struct) <= 8)
+// A field of a member struct.
+#define WICK_NESTED(Struct, id, outer, Inner, member)                             \
+  ::wick::AttrField {                                                             \
+    #member, id, ::wick::kAttrKindOf<decltype(Inner::member)>,                    \
+        static_cast<uint16_t>(offsetof(Struct, outer) + offsetof(Inner, member)), \
+        ::wick::attr_capacity<decltype(Inner::member)>()                          \
+  }
+
+struct NoAttrs {};
+template <>
+struct AttrFields<NoAttrs> {
+  static constexpr AttrType kType = {"NoAttrs", 0, {}, [](void*) {}};
+};
+
+// Equal field by field (a list by its used part). Both of type `type`.
+bool attrs_equal(const AttrType& type, const void* a, const void* b);
+// True when the field holds its default: files and texts omit it.
+bool attr_is_default(const AttrType& type, const AttrField& field, const void* attrs);
+
+inline int64_t& attr_int(const AttrField& f, void* attrs) {
+  return *reinterpret_cast<int64_t*>(static_cast<char*>(attrs) + f.offset);
+}
+inline double& attr_float(const AttrField& f, void* attrs) {
+  return *reinterpret_cast<double*>(static_cast<char*>(attrs) + f.offset);
+}
+inline Span<const int64_t> attr_ints(const AttrField& f, const void* attrs) {
+  auto* p = reinterpret_cast<const int64_t*>(static_cast<const char*>(attrs) + f.offset);
+  return {p + 1, static_cast<size_t>(p[0])};
+}
+// False when the list is longer than the field holds.
+bool set_attr_ints(const AttrField& f, void* attrs, Span<const int64_t> values);
+
+}  // namespace wick

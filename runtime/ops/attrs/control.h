@@ -1,0 +1,18 @@
+// Attributes of nodes with regions, and of sizes that come from values.
+#pragma once
+
+#include "runtime/ops/attrs/attr.h"
+
+namespace wick {
+
+struct LoopAttrs {
+  int64_t carried = 0;  // how many values go from one trip to the next
+};
+WICK_ATTR_FIELDS(LoopAttrs, WICK_FIELD(LoopAttrs, 1, carried));
+
+struct NmsAttrs {
+  int64_t center_point_box = 0;  // 0: boxes are y1 x1 y2 x2 of two corners, 1: x y width height
+};
+WICK_ATTR_FIELDS(NmsAttrs, WICK_FIELD(NmsAttrs, 1, center_point_box));
+
+}  // namespace wick

@@ -1,0 +1,60 @@
+// Attributes of convolutions, and of what is fused behind them.
+#pragma once
+
+#include "runtime/ops/attrs/attr.h"
+
+namespace wick {
+
+// What a fused epilogue applies last. Values are in files: append only.
+enum class Activation : int64_t {
+  kNone = 0,
+  kRelu = 1,
+  kClip = 2 /* to [alpha, beta] */,
+  kLeakyRelu = 3 /* alpha */,
+  kSigmoid = 4,
+  kTanh = 5,
+  kSilu = 6,
+  kHardSwish = 7,
+  kGeluErf = 8,
+  kGeluTanh = 9,
+};
+struct EpilogueAttrs {
+  int64_t activation = 0;  // an Activation
+  double alpha = 0, beta = 0;
+};
+WICK_ATTR_FIELDS(EpilogueAttrs, WICK_FIELD(EpilogueAttrs, 1, activation),
+                 WICK_FIELD(EpilogueAttrs, 2, alpha), WICK_FIELD(EpilogueAttrs, 3, beta));
+
+// Spatial lists have one entry a spatial dim (1 to 3); empty means all ones (pads: zeros).
+struct ConvAttrs {
+  IntList<3> strides, dilations;
+  IntList<6> pads;  // ONNX order: begins, then ends
+  int64_t group = 1;
+};
+WICK_ATTR_FIELDS(ConvAttrs, WICK_FIELD(ConvAttrs, 1, strides), WICK_FIELD(ConvAttrs, 2, dilations),
+                 WICK_FIELD(ConvAttrs, 3, pads), WICK_FIELD(ConvAttrs, 4, group));
+
+struct FusedConvAttrs {
+  ConvAttrs conv;
+  EpilogueAttrs epilogue;
+};
+WICK_ATTR_FIELDS(FusedConvAttrs, WICK_NESTED(FusedConvAttrs, 1, conv, ConvAttrs, strides),
+                 WICK_NESTED(FusedConvAttrs, 2, conv, ConvAttrs, dilations),
+                 WICK_NESTED(FusedConvAttrs, 3, conv, ConvAttrs, pads),
+                 WICK_NESTED(FusedConvAttrs, 4, conv, ConvAttrs, group),
+                 WICK_NESTED(FusedConvAttrs, 5, epilogue, EpilogueAttrs, activation),
+                 WICK_NESTED(FusedConvAttrs, 6, epilogue, EpilogueAttrs, alpha),
+                 WICK_NESTED(FusedConvAttrs, 7, epilogue, EpilogueAttrs, beta));
+
+struct ConvGradAttrs {
+  ConvAttrs conv;
+  IntList<3>
+      spatial;  // of the result: x's spatial size (ConvInputGrad), the kernel size (ConvWeightGrad)
+};
+WICK_ATTR_FIELDS(ConvGradAttrs, WICK_NESTED(ConvGradAttrs, 1, conv, ConvAttrs, strides),
+                 WICK_NESTED(ConvGradAttrs, 2, conv, ConvAttrs, dilations),
+                 WICK_NESTED(ConvGradAttrs, 3, conv, ConvAttrs, pads),
+                 WICK_NESTED(ConvGradAttrs, 4, conv, ConvAttrs, group),
+                 WICK_FIELD(ConvGradAttrs, 5, spatial));
+
+}  // namespace wick
