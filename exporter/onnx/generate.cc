@@ -20,6 +20,13 @@ void tile(ReadCtx& c) {
   ValueId x = c.in(0), repeats = cast(c, c.in(1), DType::kI64);
   int rank = c.rank(x);
   if (rank == 0) return c.set(0, c.emit(OpId::kIdentity, {x}));
+  if (c.opset < 6) {  // a count and the axis that it is for
+    std::vector<int64_t> all;
+    for (int i = 0; i < rank; ++i) all.push_back(i);
+    ValueId here =
+        c.emit(OpId::kEqual, {c.int_constant(all), reshape(c, cast(c, c.in(2), DType::kI64), {1})});
+    repeats = c.emit(OpId::kWhere, {here, reshape(c, repeats, {1}), int_scalar(c, 1)});
+  }
   if (rank > kMaxRank / 2) c.fail("rank over 4 is not supported");
   std::vector<int64_t> places;
   for (int i = 0; i < rank; ++i) places.push_back(2 * i);

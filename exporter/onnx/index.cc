@@ -4,21 +4,6 @@
 namespace wick::onnx {
 namespace {
 
-// A scalar or one-element integer input that is known becomes the attribute.
-ValueId int_or_input(ReadCtx& c, int i, int64_t* attr) {
-  if (!c.has(i)) return kNoValue;
-  ValueId v = c.in(i);
-  auto known = c.known_ints(v);
-  if (!known || known->size() != 1) return v;
-  *attr = (*known)[0];
-  return kNoValue;
-}
-
-void set_all(ReadCtx& c, OpId op, const AnyAttrs& attrs, std::vector<ValueId> in, size_t outputs) {
-  NodeId id = c.g.add_node(op, attrs, std::move(in), outputs, c.node.name());
-  for (size_t i = 0; i < outputs; ++i) c.set(static_cast<int>(i), c.g.node(id).outputs[i]);
-}
-
 void read_gather_nd(ReadCtx& c) {
   GatherNDAttrs a{c.attr_int("batch_dims", 0)};
   c.set(0, c.emit(OpId::kGatherND, a, {c.in(0), c.in(1)}));
@@ -36,24 +21,24 @@ void read_nonzero(ReadCtx& c) { c.set(0, c.emit(OpId::kNonZero, {c.in(0)})); }
 void read_topk(ReadCtx& c) {
   TopKAttrs a{c.attr_int("k", 1), c.attr_int("axis", -1), c.attr_int("largest", 1),
               c.attr_int("sorted", 1)};
-  ValueId x = c.in(0), k = int_or_input(c, 1, &a.k);
-  set_all(c, OpId::kTopK, AnyAttrs::of(a), {x, k}, 2);
+  ValueId x = c.in(0), k = c.int_or_input(1, &a.k);
+  c.emit_all(OpId::kTopK, a, {x, k}, 2);
 }
 void read_unique(ReadCtx& c) {
   UniqueAttrs a;
   if (c.attr("axis") != nullptr) a.axis = {c.attr_int("axis", 0)};
   a.sorted = c.attr_int("sorted", 1);
-  set_all(c, OpId::kUnique, AnyAttrs::of(a), {c.in(0)}, 4);
+  c.emit_all(OpId::kUnique, a, {c.in(0)}, 4);
 }
 template <OpId op>
 void read_cumulate(ReadCtx& c) {
   CumulateAttrs a{0, c.attr_int("exclusive", 0), c.attr_int("reverse", 0)};
-  ValueId x = c.in(0), axis = int_or_input(c, 1, &a.axis);
+  ValueId x = c.in(0), axis = c.int_or_input(1, &a.axis);
   c.set(0, c.emit(op, a, {x, axis}));
 }
 void read_trilu(ReadCtx& c) {
   TriluAttrs a{c.attr_int("upper", 1), 0};
-  ValueId x = c.in(0), k = int_or_input(c, 1, &a.k);
+  ValueId x = c.in(0), k = c.int_or_input(1, &a.k);
   c.set(0, c.emit(OpId::kTrilu, a, {x, k}));
 }
 

@@ -173,8 +173,7 @@ void linear_attention(ReadCtx& c) {
   if (a.update_rule < 0) c.fail("unknown update_rule '" + rule + "'");
   std::vector<ValueId> in = {c.in(0), c.in(1), c.in(2)};
   for (int i = 3; i < 6; ++i) in.push_back(c.optional(i));
-  NodeId id = c.g.add_node(OpId::kLinearAttention, AnyAttrs::of(a), in, 2, c.node.name());
-  for (int i = 0; i < 2; ++i) c.set(i, c.g.node(id).outputs[static_cast<size_t>(i)]);
+  c.emit_all(OpId::kLinearAttention, a, in, 2);
 }
 
 constexpr ReadRow kRows[] = {

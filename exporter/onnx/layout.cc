@@ -53,9 +53,7 @@ void read_split(ReadCtx& c) {
   SplitAttrs a;
   a.axis = c.attr_int("axis", 0);
   ValueId sizes = list_or_input(c, 1, "split", a.sizes);
-  NodeId id =
-      c.g.add_node(OpId::kSplit, AnyAttrs::of(a), {c.in(0), sizes}, c.outputs(), c.node.name());
-  for (int i = 0; i < c.outputs(); ++i) c.set(i, c.g.node(id).outputs[static_cast<size_t>(i)]);
+  c.emit_all(OpId::kSplit, a, {c.in(0), sizes}, c.outputs());
 }
 void read_slice(ReadCtx& c) {
   SliceAttrs a;
@@ -114,7 +112,7 @@ void read_constant(ReadCtx& c) {
     if (a.name() == "value_int") t = HostTensor::of<int64_t>({}, {c.attr_int(a.name(), 0)});
     if (a.name() == "value_ints") t = HostTensor::ints(c.attr_ints("value_ints"));
     if (a.name() == "value_float")
-      t = t = HostTensor::of<float>({}, {static_cast<float>(c.attr_float(a.name(), 0))});
+      t = HostTensor::of<float>({}, {static_cast<float>(c.attr_float(a.name(), 0))});
     if (a.name() == "value_floats") t = floats(a.floats(), Shape{a.floats_size()});
     if (t.present()) return c.set(0, c.g.add_constant(t));
   }

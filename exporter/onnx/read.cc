@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 #include "exporter/onnx/tensor.h"
 #include "graph/interpreter/interpreter.h"
 #include "runtime/core/half.h"
@@ -131,6 +133,14 @@ ValueId ReadCtx::int_constant(const std::vector<int64_t>& values) {
   return g.add_constant(HostTensor::ints(values));
 }
 
+ValueId ReadCtx::int_or_input(int i, int64_t* attribute) const {
+  if (!has(i)) return kNoValue;
+  const auto known = known_ints(in(i));
+  if (!known || known->size() != 1) return in(i);
+  *attribute = (*known)[0];
+  return kNoValue;
+}
+
 std::optional<std::vector<int64_t>> ReadCtx::known_ints(ValueId v) const {
   const Value& value = g.value(v);
   if (value.origin == ValueOrigin::kConstant && is_int(value.dtype))
@@ -220,26 +230,56 @@ void read_custom(ReadCtx& c, const CustomOp& op) {
   }
 }
 
-const ReadRow* find_read_row(const std::string& op_type) {
-  for (auto rows :
+namespace {
+
+std::unordered_map<std::string, const ReadRow*> all_rows() {
+  std::unordered_map<std::string, const ReadRow*> rows;
+  for (auto family :
        {unary_rows(),    binary_rows(),   bit_rows(),       control_rows(),  matmul_rows(),
         conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
         generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
         linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
         signal_rows(),   text_rows()}) {
-    for (const ReadRow& row : rows) {
-      if (op_type == row.op_type) return &row;
-    }
+    for (const ReadRow& row : family) rows.emplace(row.op_type, &row);
   }
-  return nullptr;
+  return rows;
+}
+
+// The one list of what is out.
+struct Out {
+  std::initializer_list<const char*> op_types;
+  const char* why;
+};
+const Out kOut[] = {
+    {{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+      "RandomUniformLike"},
+     "it draws random numbers, which no two runtimes draw alike (a seed included): make its result "
+     "an input of the model"},
+    {{"ImageDecoder"},
+     "it decodes the bytes of an image file: decode before the model, and make the pixels an input "
+     "of it"},
+    {{"ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase",
+      "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"},
+     "it works on sequences of tensors, which are not supported: use Concat, Split, or a Loop that "
+     "stacks its outputs"},
+    {{"Optional", "OptionalGetElement", "OptionalHasElement"},
+     "it works on optional values, which are not supported: give the model a tensor in any case"},
+    {{"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"},
+     "it works on strings, which are not supported: map them to numbers before the model"},
+};
+
+}  // namespace
+
+const ReadRow* find_read_row(const std::string& op_type) {
+  static const auto* rows = new std::unordered_map<std::string, const ReadRow*>(all_rows());
+  auto found = rows->find(op_type);
+  return found == rows->end() ? nullptr : found->second;
 }
 
 const char* why_unread(const std::string& op_type) {
-  for (const char* random : {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
-                             "RandomUniform", "RandomUniformLike"}) {
-    if (op_type == random) {
-      return "it draws random numbers, which no two runtimes draw alike (a seed included): make "
-             "its result an input of the model";
+  for (const Out& out : kOut) {
+    for (const char* name : out.op_types) {
+      if (op_type == name) return out.why;
     }
   }
   return "the operator is not supported";

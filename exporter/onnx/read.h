@@ -82,6 +82,14 @@ class ReadCtx {
     return g.emit(op, attrs, std::move(in), node.name());
   }
   ValueId emit(OpId op, std::vector<ValueId> in) { return g.emit(op, std::move(in), node.name()); }
+  // An op of several outputs, which are the node's own.
+  template <class A>
+  void emit_all(OpId op, const A& attrs, std::vector<ValueId> in, int outputs) {
+    const NodeId id = g.add_node(op, AnyAttrs::of(attrs), std::move(in), outputs, node.name());
+    for (int i = 0; i < outputs; ++i) set(i, g.node(id).outputs[static_cast<size_t>(i)]);
+  }
+  // The integer of input i where it is known becomes the attribute, else the input is returned.
+  ValueId int_or_input(int i, int64_t* attribute) const;
   void set(int i, ValueId value);  // output i of the node
 
   DType dtype(ValueId v) const { return g.value(v).dtype; }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "exporter/onnx/onnx.h"
+#include "exporter/onnx/operators.h"
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/subgraph.h"
 #include "exporter/onnx/tensor.h"
@@ -14,7 +15,6 @@ namespace wick {
 namespace onnx {
 namespace {
 
-constexpr int64_t kNewestOpset = 28;
 constexpr size_t kMaxNodes = 1u << 20;
 
 [[noreturn]] void invalid(const std::string& why) {

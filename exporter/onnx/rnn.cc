@@ -100,9 +100,7 @@ void read_recurrent(ReadCtx& c) {
   const Value& r = c.g.value(in[2]);
   if (a.hidden_size == 0 && r.ranked && r.shape.rank() == 3 && r.shape[2].known())
     a.hidden_size = r.shape[2].constant();
-  int outputs = op == OpId::kLSTM ? 3 : 2;
-  NodeId id = c.g.add_node(op, AnyAttrs::of(a), std::move(in), outputs, c.node.name());
-  for (int i = 0; i < outputs; ++i) c.set(i, c.g.node(id).outputs[static_cast<size_t>(i)]);
+  c.emit_all(op, a, std::move(in), op == OpId::kLSTM ? 3 : 2);
 }
 
 constexpr ReadRow kRows[] = {

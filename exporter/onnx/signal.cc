@@ -88,28 +88,17 @@ void mel_weight_matrix(ReadCtx& c) {
   c.set(0, cast(c, y, dtype));
 }
 
-// A known one-element integer input becomes the attribute.
-ValueId number_or_input(ReadCtx& c, int i, int64_t* attr, bool* known) {
-  *known = false;
-  if (!c.has(i)) return kNoValue;
-  ValueId v = c.in(i);
-  auto ints = c.known_ints(v);
-  if (!ints || ints->size() != 1) return v;
-  *known = true;
-  *attr = (*ints)[0];
-  return kNoValue;
-}
-
 // Before opset 20 the axis is an attribute.
 void dft(ReadCtx& c) {
   DftAttrs a;
   a.inverse = c.attr_int("inverse", 0) != 0;
   a.onesided = c.attr_int("onesided", 0) != 0;
-  bool known;
-  ValueId x = c.in(0), length = number_or_input(c, 1, &a.dft_length, &known), axis = kNoValue;
-  if (known && a.dft_length < 1) c.fail("dft_length must be 1 or more");
+  a.dft_length = c.has(1) ? 1 : 0;
+  ValueId x = c.in(0), length = c.int_or_input(1, &a.dft_length), axis = kNoValue;
+  if (c.has(1) && a.dft_length < 1) c.fail("dft_length must be 1 or more");
+  if (length != kNoValue) a.dft_length = 0;
   a.axis = c.opset < 20 ? c.attr_int("axis", 1) : -2;
-  if (c.opset >= 20) axis = number_or_input(c, 2, &a.axis, &known);
+  if (c.opset >= 20) axis = c.int_or_input(2, &a.axis);
   if (axis == kNoValue && a.axis < 0 && c.g.value(x).ranked) a.axis += c.rank(x);
   c.set(0, c.emit(OpId::kDFT, a, {x, length, axis}));
 }

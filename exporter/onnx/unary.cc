@@ -139,10 +139,7 @@ void read_dropout(ReadCtx& c) {
       c.fail(
           "training_mode true with a ratio drops values at random, which is not supported: "
           "export the model in eval mode, or with ratio 0");
-    NodeId id = c.g.add_node(OpId::kDropout, AnyAttrs::of(NoAttrs{}), {x, c.optional(1), c.in(2)},
-                             2, c.node.name());
-    for (int i = 0; i < c.outputs(); ++i) c.set(i, c.g.node(id).outputs[static_cast<size_t>(i)]);
-    return;
+    return c.emit_all(OpId::kDropout, NoAttrs{}, {x, c.optional(1), c.in(2)}, 2);
   }
   c.set(0, c.emit(OpId::kIdentity, {x}));
   if (!c.wants(1)) return;

@@ -7,6 +7,7 @@
 #include "runtime/kernels/kernel.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
+#include "tools/wick/onnx_ops.h"
 #include "trainer/autograd/grad_table.h"
 #include "trainer/kernels/kernel_set.h"
 #include "wick/error.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct OpsOptions {
   std::string name, search;
-  bool json = false, markdown = false;
+  bool json = false, markdown = false, onnx = false;
 };
 
 // Of the runtime's set and of the training ops' own.
@@ -171,7 +172,14 @@ void print_markdown(const nlohmann::json& document) {
   }
 }
 
+void onnx_operators_table(const OpsOptions& options) {
+  const nlohmann::json matrix = onnx_matrix(options.name);
+  if (options.json) return print_json(matrix);
+  fmt::print("{}", onnx_matrix_page(matrix));
+}
+
 void ops(const OpsOptions& options) {
+  if (options.onnx) return onnx_operators_table(options);
   auto document = nlohmann::json::array();
   auto add = [&](const OpInfo& op) {
     std::string name = lower(op.name);
@@ -216,13 +224,16 @@ void accept_ops(CLI::App& command) {
 void add_ops(CLI::App& app) {
   auto options = std::make_shared<OpsOptions>();
   CLI::App* command = app.add_subcommand(
-      "ops", "List the ops with their attributes, kernels, gradients and ONNX names");
+      "ops",
+      "List the ops with their attributes, kernels, gradients and ONNX names, or ONNX's operators");
   command->add_option("name", options->name, "one op, whole: Add");
+  command->add_flag("--onnx", options->onnx,
+                    "ONNX's operators instead: by opset, what reads, runs, writes and trains");
   command->add_option("--search", options->search, "only ops whose name contains this");
   accept_ops(*command);
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--markdown", options->markdown, "print one table in Markdown");
-  command->footer("Example:\n  wick ops --search conv\n  wick ops Add");
+  command->footer("Example:\n  wick ops --search conv\n  wick ops Add\n  wick ops --onnx Resize");
   command->callback([options] { ops(*options); });
 }
 

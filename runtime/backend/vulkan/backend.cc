@@ -156,24 +156,28 @@ const char* VulkanBackend::device_type() const {
 }
 
 bool VulkanBackend::supports(const KernelQuery& query) {
-  if (query.custom != nullptr) return false;  // there is no shader of it
-  constexpr size_t kMaxOutputs = 8;
-  if (query.out.size() > kMaxOutputs) return false;
   uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
-  TensorView out[kMaxOutputs];
-  for (size_t i = 0; i < query.out.size(); ++i) {
-    out[i] = query.out[i];
-    if (out[i].nbytes() > limit) return false;
+  for (const TensorView& view : query.out) {
+    if (view.nbytes() > limit) return false;
   }
   for (const TensorView& view : query.in) {
     if (view.present() && view.nbytes() > limit) return false;
   }
+  return has_shaders(query);
+}
+
+bool VulkanBackend::has_shaders(const KernelQuery& query) {
+  if (query.custom != nullptr) return false;  // there is no shader of it
+  constexpr size_t kMaxOutputs = 8;
+  if (query.out.size() > kMaxOutputs) return false;
+  TensorView out[kMaxOutputs];
+  for (size_t i = 0; i < query.out.size(); ++i) out[i] = query.out[i];
   OpCall call;
   call.op = query.op;
   call.attrs = query.attrs;
   call.in = query.in;
   call.out = {out, query.out.size()};
-  vulkan::Lowered lowered(allocator_);
+  vulkan::Lowered lowered(default_allocator());
   return vulkan::lower(call, lowered).ok();
 }
 
