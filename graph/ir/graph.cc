@@ -15,19 +15,15 @@ constexpr int64_t kMaxElements = 64;  // of a tensor whose values shapes may dep
 
 SymDim Graph::symbol(const std::string& name, int64_t min, int64_t max) {
   if (min < 0 || max < min) throw Error("dimension " + name + " has empty bounds");
-  for (const SymbolInfo& s : symbols_) {
-    if (s.name != name) continue;
-    if (s.min != min || s.max != max)
-      throw Error("dimension " + name + " has two different bounds");
-    return SymDim::symbol(name, min, max);
-  }
-  symbols_.push_back({name, min, max});
+  const auto [at, fresh] = symbol_at_.emplace(name, symbols_.size());
+  if (fresh) symbols_.push_back({name, min, max});
+  const SymbolInfo& s = symbols_[at->second];
+  if (s.min != min || s.max != max) throw Error("dimension " + name + " has two different bounds");
   return SymDim::symbol(name, min, max);
 }
 
 bool Graph::has_symbol(const std::string& symbol_name) const {
-  return std::any_of(symbols_.begin(), symbols_.end(),
-                     [&](const SymbolInfo& s) { return s.name == symbol_name; });
+  return symbol_at_.count(symbol_name) != 0;
 }
 
 SymDim Graph::fresh_symbol(int64_t min) {
@@ -130,6 +126,7 @@ Graph Graph::region(const std::string& region_name) const {
   Graph g;
   g.name = region_name;
   g.symbols_ = symbols_;
+  g.symbol_at_ = symbol_at_;
   g.depth_ = depth_ + 1;
   return g;
 }
@@ -284,6 +281,15 @@ void Graph::remove_node(NodeId id) {
 }
 
 void Graph::sort_nodes() {
+  bool in_order = true;
+  for (size_t i = 0; in_order && i < nodes_.size(); ++i) {
+    in_order = !nodes_[i].removed();
+    for (ValueId v : nodes_[i].inputs) {
+      if (v == kNoValue || value(v).origin != ValueOrigin::kNode) continue;
+      in_order = in_order && value(v).producer < static_cast<NodeId>(i);
+    }
+  }
+  if (in_order) return;
   std::vector<int> state(nodes_.size(), 0);  // 0 new, 1 open, 2 done
   std::vector<NodeId> order, stack;
   for (size_t root = 0; root < nodes_.size(); ++root) {

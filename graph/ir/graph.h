@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/ir/host_tensor.h"
@@ -142,6 +143,7 @@ class Graph {
 
  private:
   std::vector<SymbolInfo> symbols_;
+  std::unordered_map<std::string, size_t> symbol_at_;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::vector<ValueId> inputs_;

@@ -121,6 +121,8 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
 
 namespace {
 
+constexpr size_t kMaxListed = 64;  // elements of a value
+
 const std::vector<SymDim>* elements_of(const Graph& g, const Node& n, size_t i) {
   if (i >= n.inputs.size() || n.inputs[i] == kNoValue) return nullptr;
   const Value& v = g.value(n.inputs[i]);
@@ -135,17 +137,77 @@ bool binary_elements(OpId op, const SymDim& a, const SymDim& b, SymDim* out) {
     case OpId::kMax: *out = dim_max(a, b); return true;
     case OpId::kMin: *out = dim_min(a, b); return true;
     case OpId::kDiv:
+    case OpId::kMod:
       // integer division truncates: equal to floor only where nothing is negative
       if (!b.known() || b.constant() <= 0 || a.min() < 0) return false;
       *out = dim_floor_div(a, b.constant());
+      if (op == OpId::kMod) *out = a - *out * b;
       return true;
     default: return false;
   }
 }
 
-}  // namespace
+// Element i of a value that is as long as the result or has one element.
+const SymDim& spread(const std::vector<SymDim>& v, size_t i) { return v[v.size() == 1 ? 0 : i]; }
 
-bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
+// Whether a condition holds for element i of the result, where constants or sizes tell.
+Tri condition_at(const Graph& g, ValueId id, size_t i) {
+  const Value& v = g.value(id);
+  if (v.origin == ValueOrigin::kConstant) {
+    const int64_t count = v.constant.numel();
+    if (count != 1 && static_cast<int64_t>(i) >= count) return Tri::kUnknown;
+    const bool yes = v.constant.as<uint8_t>()[count == 1 ? 0 : i] != 0;
+    return yes ? Tri::kYes : Tri::kNo;
+  }
+  if (v.origin != ValueOrigin::kNode || g.node(v.producer).op != OpId::kEqual) return Tri::kUnknown;
+  const auto *a = elements_of(g, g.node(v.producer), 0), *b = elements_of(g, g.node(v.producer), 1);
+  if (a == nullptr || b == nullptr) return Tri::kUnknown;
+  for (const auto* side : {a, b}) {
+    if (side->empty() || (side->size() != 1 && i >= side->size())) return Tri::kUnknown;
+  }
+  return dim_equal(spread(*a, i), spread(*b, i));
+}
+
+bool where_elements(const Graph& g, const Node& n, int64_t count, std::vector<SymDim>* out) {
+  const auto *yes = elements_of(g, n, 1), *no = elements_of(g, n, 2);
+  for (int64_t k = 0; k < count; ++k) {
+    const auto i = static_cast<size_t>(k);
+    const Tri holds = condition_at(g, n.inputs[0], i);
+    if (holds == Tri::kUnknown) return false;
+    const auto* from = holds == Tri::kYes ? yes : no;
+    if (from == nullptr || from->empty() || (from->size() != 1 && i >= from->size())) return false;
+    out->push_back(spread(*from, i));
+  }
+  return true;
+}
+
+// All of a vector to one number: what a reduction of a rank-1 value is, unless its axes are empty
+// and that means none.
+bool reduces_all(const Graph& g, const Node& n) {
+  if (g.value(n.inputs[0]).shape.rank() != 1) return false;
+  const auto& r = n.attrs.as<ReduceAttrs>();
+  if (n.inputs.size() < 2) return !r.axes.empty() || r.noop_with_empty_axes == 0;
+  const auto* axes = elements_of(g, n, 1);
+  return axes != nullptr && !axes->empty();
+}
+
+// A list that an attribute holds, or a known input.
+bool known_list(const Graph& g, const Node& n, size_t i, Span<const int64_t> attribute,
+                std::vector<int64_t>* out) {
+  if (i >= n.inputs.size() || n.inputs[i] == kNoValue) {
+    out->assign(attribute.begin(), attribute.end());
+    return true;
+  }
+  const auto* elements = elements_of(g, n, i);
+  if (elements == nullptr) return false;
+  for (const SymDim& d : *elements) {
+    if (!d.known()) return false;
+    out->push_back(d.constant());
+  }
+  return true;
+}
+
+bool list_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
   const Value& result = g.value(n.outputs[0]);
   bool ints = result.dtype == DType::kI64 || result.dtype == DType::kI32;
   if (!ints || result.shape.rank() > 1) return false;
@@ -157,35 +219,47 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
     case OpId::kUnsqueeze:
     case OpId::kReshape:
     case OpId::kFlatten:
-    case OpId::kExpand:
-      if (a == nullptr || !is_static(result.shape) ||
-          static_cast<int64_t>(a->size()) != numel(to_static(result.shape))) {
-        return false;
+    case OpId::kExpand: {
+      if (a == nullptr || !is_static(result.shape)) return false;
+      const int64_t count = numel(to_static(result.shape));
+      if (n.op == OpId::kExpand && a->size() == 1 && count <= int64_t{kMaxListed}) {
+        out->assign(static_cast<size_t>(count), (*a)[0]);
+        return true;
       }
+      if (static_cast<int64_t>(a->size()) != count) return false;
       *out = *a;
       return true;
+    }
     case OpId::kCast:
-      if (a == nullptr || result.dtype != DType::kI64) return false;  // int32 might not hold it
+      if (a == nullptr) return false;
       *out = *a;
       return true;
+    case OpId::kWhere:
+      if (n.inputs.size() != 3 || !is_static(result.shape)) return false;
+      return numel(to_static(result.shape)) <= int64_t{kMaxListed} &&
+             where_elements(g, n, numel(to_static(result.shape)), out);
     case OpId::kNeg:
       if (a == nullptr) return false;
       for (const SymDim& d : *a) out->push_back(SymDim(0) - d);
       return true;
-    case OpId::kReduceProd: {
-      // of a whole vector: the only reduction a rank-1 value has, unless empty axes mean none
-      if (a == nullptr || g.value(n.inputs[0]).shape.rank() != 1) return false;
-      const auto& r = n.attrs.as<ReduceAttrs>();
-      if (n.inputs.size() > 1 || (r.axes.empty() && r.noop_with_empty_axes != 0)) return false;
-      SymDim product(1);
-      for (const SymDim& d : *a) product = product * d;
-      out->push_back(product);
+    case OpId::kReduceProd:
+    case OpId::kReduceSum:
+    case OpId::kReduceMax:
+    case OpId::kReduceMin: {
+      if (a == nullptr || a->empty() || !reduces_all(g, n)) return false;
+      const OpId step = n.op == OpId::kReduceProd  ? OpId::kMul
+                        : n.op == OpId::kReduceSum ? OpId::kAdd
+                        : n.op == OpId::kReduceMax ? OpId::kMax
+                                                   : OpId::kMin;
+      SymDim all = (*a)[0];
+      for (size_t i = 1; i < a->size(); ++i) binary_elements(step, all, (*a)[i], &all);
+      out->push_back(all);
       return true;
     }
     case OpId::kConcat:
       for (size_t i = 0; i < n.inputs.size(); ++i) {
         const auto* e = elements_of(g, n, i);
-        if (e == nullptr || out->size() + e->size() > 64) return false;
+        if (e == nullptr || out->size() + e->size() > kMaxListed) return false;
         out->insert(out->end(), e->begin(), e->end());
       }
       return true;
@@ -203,17 +277,22 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
       const auto* step = elements_of(g, n, 2);
       if (a == nullptr || step == nullptr || !is_static(result.shape)) return false;
       int64_t count = numel(to_static(result.shape));
-      if (count > 64) return false;
+      if (count > int64_t{kMaxListed}) return false;
       for (int64_t i = 0; i < count; ++i) out->push_back((*a)[0] + SymDim(i) * (*step)[0]);
       return true;
     }
     case OpId::kSlice: {
-      if (a == nullptr || n.inputs.size() > 1)
-        return false;  // shapes of inputs are folded to attributes
       const auto& s = n.attrs.as<SliceAttrs>();
-      if (s.starts.count != 1) return false;
-      auto r = rules::resolve_slice(static_cast<int64_t>(a->size()), s.starts[0], s.ends[0],
-                                    s.steps.at_or(0, 1));
+      std::vector<int64_t> starts, ends, steps;
+      if (a == nullptr || result.shape.rank() != 1 ||
+          !known_list(g, n, 1, s.starts.span(), &starts) ||
+          !known_list(g, n, 2, s.ends.span(), &ends) ||
+          !known_list(g, n, 4, s.steps.span(), &steps)) {
+        return false;
+      }
+      if (starts.size() != 1 || ends.size() != 1 || steps.size() > 1) return false;
+      auto r = rules::resolve_slice(static_cast<int64_t>(a->size()), starts[0], ends[0],
+                                    steps.empty() ? 1 : steps[0]);
       for (int64_t i = 0; i < r.count; ++i)
         out->push_back((*a)[static_cast<size_t>(r.start + i * r.step)]);
       return true;
@@ -222,6 +301,7 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
     case OpId::kSub:
     case OpId::kMul:
     case OpId::kDiv:
+    case OpId::kMod:
     case OpId::kMax:
     case OpId::kMin: {
       if (a == nullptr || b == nullptr || a->empty() || b->empty()) return false;
@@ -230,16 +310,24 @@ bool compute_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
         return false;
       for (size_t i = 0; i < size; ++i) {
         SymDim d;
-        if (!binary_elements(n.op, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i],
-                             &d)) {
-          return false;
-        }
+        if (!binary_elements(n.op, spread(*a, i), spread(*b, i), &d)) return false;
         out->push_back(d);
       }
       return true;
     }
     default: return false;
   }
+}
+
+}  // namespace
+
+bool compute_elements(const Graph& graph, const Node& node, std::vector<SymDim>* out) {
+  if (!list_elements(graph, node, out)) return false;
+  if (graph.value(node.outputs[0]).dtype != DType::kI32) return true;
+  for (const SymDim& d : *out) {  // int32 might not hold it
+    if (d.min() < INT32_MIN || d.max() > INT32_MAX) return false;
+  }
+  return true;
 }
 
 }  // namespace wick::ir

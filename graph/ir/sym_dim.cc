@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/ir/sym_order.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -175,6 +176,8 @@ SymDim dim_max(const SymDim& a, const SymDim& b) {
   Range d = range_of(a - b);
   if (d.min >= 0) return a;
   if (d.max <= 0) return b;
+  if (never_positive(b - a)) return a;
+  if (never_positive(a - b)) return b;
   const SymDim *x = &a, *y = &b;
   if (y->text() < x->text()) std::swap(x, y);
   std::string text = "max(" + x->text() + "," + y->text() + ")";

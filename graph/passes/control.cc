@@ -1,54 +1,68 @@
 // Control nodes made smaller: constants move in, captures that no region reads go, and an If whose
 // condition is known is replaced by its branch.
+#include <algorithm>
 #include <map>
 
 #include "graph/rewrite/pass.h"
+#include "graph/rewrite/substitution.h"
 #include "runtime/registry/registry.h"
 
 namespace wick::ir {
 namespace {
 
-void drop_input(Graph& region, size_t i, ValueId becomes) {
-  ValueId was = region.inputs()[i];
-  if (becomes != kNoValue) region.replace_all(was, becomes);
-  region.inputs().erase(region.inputs().begin() + static_cast<long>(i));
-}
-
-bool reads(const Graph& region, ValueId v) {
-  if (region.is_output(v)) return true;
+std::vector<bool> values_read(const Graph& region) {
+  std::vector<bool> read(region.value_count(), false);
   for (const Node& n : region.nodes()) {
-    for (ValueId in : n.inputs) {
-      if (in == v) return true;
+    for (ValueId v : n.inputs) {
+      if (v != kNoValue) read[static_cast<size_t>(v)] = true;
     }
   }
-  return false;
+  for (const GraphOutput& o : region.outputs()) read[static_cast<size_t>(o.value)] = true;
+  return read;
 }
 
 bool trim_captures(Graph& g, Node& n) {
-  bool changed = false;
-  size_t own = own_inputs(n), inside = own_region_inputs(n);
-  for (size_t i = n.inputs.size(); i-- > own;) {
-    bool constant = g.is_constant(n.inputs[i]), read = false;
-    for (Graph& region : n.regions) read = read || reads(region, region.inputs()[inside + i - own]);
-    if (read && !constant) continue;
-    for (Graph& region : n.regions) {
-      ValueId inner = kNoValue;
-      if (constant && reads(region, region.inputs()[inside + i - own])) {
-        const Value& c = g.value(n.inputs[i]);
-        inner = region.add_constant(c.constant, c.name, c.parameter);
-      }
-      drop_input(region, inside + i - own, inner);
+  const size_t own = own_inputs(n), inside = own_region_inputs(n), count = n.inputs.size();
+  std::vector<bool> stays(count, true);
+  std::vector<std::vector<bool>> read;
+  for (const Graph& region : n.regions) read.push_back(values_read(region));
+  for (size_t i = own; i < count; ++i) {
+    stays[i] = false;
+    if (g.is_constant(n.inputs[i])) continue;
+    for (size_t r = 0; r < n.regions.size(); ++r) {
+      const ValueId v = n.regions[r].inputs()[inside + i - own];
+      stays[i] = stays[i] || read[r][static_cast<size_t>(v)];
     }
-    n.inputs.erase(n.inputs.begin() + static_cast<long>(i));
-    changed = true;
   }
-  if (!changed) return false;
-  for (Graph& region : n.regions) region.compact();
+  if (std::find(stays.begin(), stays.end(), false) == stays.end()) return false;
+  for (size_t r = 0; r < n.regions.size(); ++r) {
+    Graph& region = n.regions[r];
+    Substitution sub(region);
+    std::vector<ValueId> left(region.inputs().begin(),
+                              region.inputs().begin() + static_cast<long>(inside));
+    for (size_t i = own; i < count; ++i) {
+      const ValueId was = region.inputs()[inside + i - own];
+      if (stays[i]) {
+        left.push_back(was);
+      } else if (read[r][static_cast<size_t>(was)]) {
+        const Value& c = g.value(n.inputs[i]);
+        sub.replace(was, region.add_constant(c.constant, c.name, c.parameter));
+      }
+    }
+    sub.finish();
+    region.inputs() = std::move(left);
+    region.compact();
+  }
+  std::vector<ValueId> left;
+  for (size_t i = 0; i < count; ++i) {
+    if (stays[i]) left.push_back(n.inputs[i]);
+  }
+  n.inputs = std::move(left);
   return true;
 }
 
 // The branch's nodes in place of the If.
-void inline_branch(Graph& g, NodeId id, size_t branch) {
+void inline_branch(Graph& g, NodeId id, size_t branch, Substitution& sub) {
   const Node n = g.node(id);
   const Graph& region = n.regions[branch];
   std::map<ValueId, ValueId> to;
@@ -76,7 +90,7 @@ void inline_branch(Graph& g, NodeId id, size_t branch) {
     }
   }
   for (size_t k = 0; k < n.outputs.size(); ++k)
-    g.replace_all(n.outputs[k], to.at(region.outputs()[k].value));
+    sub.replace(n.outputs[k], to.at(region.outputs()[k].value));
   g.remove_node(id);
 }
 
@@ -84,9 +98,11 @@ void inline_branch(Graph& g, NodeId id, size_t branch) {
 
 bool simplify_control(Graph& g) {
   bool changed = false;
+  Substitution sub(g);
   for (size_t i = 0, count = g.node_count(); i < count; ++i) {
     auto id = static_cast<NodeId>(i);
     if (g.node(id).removed() || g.node(id).regions.empty()) continue;
+    sub.apply(g.node(id));
     if (trim_captures(g, g.node(id))) {
       g.infer(id);
       changed = true;
@@ -94,10 +110,11 @@ bool simplify_control(Graph& g) {
     ValueId condition = g.node(id).inputs[0];
     if (g.node(id).op != OpId::kIf || !g.is_constant(condition)) continue;
     if (g.value(condition).constant.numel() != 1) continue;
-    inline_branch(g, id, element_as_double(g.value(condition).constant, 0) != 0 ? 0 : 1);
+    inline_branch(g, id, element_as_double(g.value(condition).constant, 0) != 0 ? 0 : 1, sub);
     changed = true;
   }
   if (!changed) return false;
+  sub.finish();
   g.compact();
   for (size_t i = 0; i < g.node_count(); ++i) g.infer(static_cast<NodeId>(i));
   return true;

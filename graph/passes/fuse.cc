@@ -1,5 +1,6 @@
 // Conv | Linear, then batch norm, residual add, activation: one FusedConv | FusedLinear whose
 // epilogue does the same arithmetic in the same order. Exact: weights are not touched.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -18,7 +19,9 @@ struct Match {
 
 class Fuser {
  public:
-  explicit Fuser(Graph& g) : g_(g), users_(g.users()) {}
+  explicit Fuser(Graph& g) : g_(g), users_(g.users()), output_(g.value_count(), false) {
+    for (const GraphOutput& o : g.outputs()) output_[static_cast<size_t>(o.value)] = true;
+  }
 
   bool run() {
     bool changed = false;
@@ -32,7 +35,6 @@ class Fuser {
       Match m = match(id);
       if (m.chain.size() < 2) continue;
       apply(m);
-      users_ = g_.users();
       changed = true;
     }
     if (changed) g_.compact();
@@ -42,8 +44,14 @@ class Fuser {
  private:
   // The one reader of a value that nobody else sees.
   NodeId only_user(ValueId v) const {
-    const auto& users = users_[static_cast<size_t>(v)];
-    return users.size() == 1 && !g_.is_output(v) ? users[0] : -1;
+    if (output_[static_cast<size_t>(v)]) return -1;
+    NodeId only = -1;
+    for (NodeId user : users_[static_cast<size_t>(v)]) {
+      if (g_.node(user).removed()) continue;
+      if (only >= 0) return -1;
+      only = user;
+    }
+    return only;
   }
 
   Match match(NodeId head) {
@@ -83,7 +91,6 @@ class Fuser {
     }
     m.scale = g_.add_constant(std::move(scale), g_.value(n.inputs[1]).name + ".scale");
     m.shift = g_.add_constant(std::move(shift), g_.value(n.inputs[1]).name + ".shift");
-    users_.resize(g_.value_count());
     take(m, id);
   }
 
@@ -156,12 +163,33 @@ class Fuser {
     g_.node(fused).source = head.source;
     ValueId made = g_.node(fused).outputs[0];
     g_.value(made).name = g_.value(m.result).name;
-    g_.replace_all(m.result, made);
     for (NodeId id : m.chain) g_.remove_node(id);
+    pass_on(m.result, made);
+    for (ValueId v : g_.node(fused).inputs) {
+      if (v != kNoValue) users_[static_cast<size_t>(v)].push_back(fused);
+    }
+  }
+
+  // Whoever read `from` reads `to`, a value just made.
+  void pass_on(ValueId from, ValueId to) {
+    users_.resize(g_.value_count());
+    output_.resize(g_.value_count(), false);
+    const std::vector<NodeId> users = std::move(users_[static_cast<size_t>(from)]);
+    for (NodeId user : users) {
+      std::vector<ValueId>& in = g_.node(user).inputs;
+      std::replace(in.begin(), in.end(), from, to);
+    }
+    users_[static_cast<size_t>(to)] = users;
+    if (!output_[static_cast<size_t>(from)]) return;
+    output_[static_cast<size_t>(to)] = true;
+    for (GraphOutput& o : g_.outputs()) {
+      if (o.value == from) o.value = to;
+    }
   }
 
   Graph& g_;
-  std::vector<std::vector<NodeId>> users_;
+  std::vector<std::vector<NodeId>> users_;  // by value; removed nodes may still stand there
+  std::vector<bool> output_;
 };
 
 }  // namespace

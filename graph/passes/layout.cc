@@ -1,14 +1,16 @@
 // Transposes and reshapes that undo each other, and transposes of matrix weights that Linear takes
 // as they are.
+#include <algorithm>
+
 #include "graph/rewrite/pass.h"
+#include "graph/rewrite/substitution.h"
 
 namespace wick::ir {
 namespace {
 
 const Node* producer(const Graph& g, ValueId v, OpId op) {
-  if (v == kNoValue || g.value(v).origin != ValueOrigin::kNode) return nullptr;
-  const Node& n = g.node(g.value(v).producer);
-  return n.op == op ? &n : nullptr;
+  const Node* n = producer_of(g, v);
+  return n != nullptr && n->op == op ? n : nullptr;
 }
 
 DimList full_perm(const Graph& g, const Node& n) {
@@ -25,65 +27,74 @@ bool is_identity(const DimList& perm) {
   }
   return true;
 }
-bool same_shape(const Graph& g, ValueId a, ValueId b) {
-  const Value &x = g.value(a), &y = g.value(b);
-  if (!x.ranked || !y.ranked || x.declared || y.declared || x.shape.rank() != y.shape.rank())
-    return false;
-  for (int i = 0; i < x.shape.rank(); ++i) {
-    if (dim_equal(x.shape[i], y.shape[i]) != Tri::kYes) return false;
-  }
-  return true;
-}
 bool moves_nothing(OpId op) {
   return op == OpId::kReshape || op == OpId::kFlatten || op == OpId::kSqueeze ||
          op == OpId::kUnsqueeze;
 }
-// The result of `n` may be read as `to` instead.
-bool replaceable(const Graph& g, const Node& n, ValueId to) {
-  return !g.is_output(n.outputs[0]) ||
-         (g.value(to).origin == ValueOrigin::kNode && !g.is_output(to));
+// A reshape that copies a dimension of what it reads (0) reads no other tensor's instead.
+bool copies_a_dim(const Graph& g, const Node& n) {
+  const auto& a = n.attrs.as<ReshapeAttrs>();
+  if (a.allowzero != 0) return false;
+  if (n.inputs.size() == 1) {
+    const Span<const int64_t> shape = a.shape.span();
+    return std::any_of(shape.begin(), shape.end(), [](int64_t d) { return d == 0; });
+  }
+  const Value& shape = g.value(n.inputs[1]);
+  return !shape.has_elements ||
+         std::any_of(shape.elements.begin(), shape.elements.end(),
+                     [](const SymDim& d) { return d.min() <= 0 && d.max() >= 0; });
+}
+
+// The transpose of a transpose is one; true when the node changed.
+bool merge_transposes(Graph& g, Node& n) {
+  const Node* inner = producer(g, n.inputs[0], OpId::kTranspose);
+  if (inner == nullptr || !g.value(inner->inputs[0]).ranked || !g.value(n.inputs[0]).ranked)
+    return false;
+  const DimList perm = full_perm(g, n), first = full_perm(g, *inner);
+  DimList both;
+  for (int64_t k = 0; k < perm.count; ++k) both.values[both.count++] = first[perm[k]];
+  n.attrs.as<TransposeAttrs>().perm = both;
+  n.inputs[0] = inner->inputs[0];
+  return true;
+}
+
+// What has the node's result already, under another shape or through it; kNoValue: nobody.
+ValueId same_tensor(const Graph& g, const Node& n) {
+  const ValueId x = n.inputs[0], y = n.outputs[0];
+  if (n.op == OpId::kTranspose)
+    return g.value(x).ranked && is_identity(full_perm(g, n)) ? x : kNoValue;
+  if (!moves_nothing(n.op)) return kNoValue;
+  if (same_shape(g, x, y)) return x;
+  const Node* inner = producer_of(g, x);
+  if (inner == nullptr || !moves_nothing(inner->op)) return kNoValue;
+  return same_shape(g, inner->inputs[0], y) ? inner->inputs[0] : kNoValue;
 }
 
 }  // namespace
 
 bool cancel_layout(Graph& g) {
+  Substitution sub(g);
   bool changed = false;
   for (size_t i = 0; i < g.node_count(); ++i) {
-    auto id = static_cast<NodeId>(i);
-    if (g.node(id).removed()) continue;
+    const auto id = static_cast<NodeId>(i);
     Node& n = g.node(id);
-    ValueId to = kNoValue;
-    if (n.op == OpId::kTranspose && g.value(n.inputs[0]).ranked) {
-      DimList perm = full_perm(g, n);
-      const Node* inner = producer(g, n.inputs[0], OpId::kTranspose);
-      if (inner != nullptr && g.value(inner->inputs[0]).ranked) {
-        DimList first = full_perm(g, *inner), both;
-        for (int64_t k = 0; k < perm.count; ++k) both.values[both.count++] = first[perm[k]];
-        n.attrs.as<TransposeAttrs>().perm = both;
+    if (n.removed()) continue;
+    sub.apply(n);
+    if (n.op == OpId::kTranspose) changed = merge_transposes(g, n) || changed;
+    const ValueId to = n.inputs.empty() ? kNoValue : same_tensor(g, n);
+    if (to != kNoValue && sub.may_replace(n.outputs[0], to)) {
+      sub.drop(id, to);
+    } else if (n.op == OpId::kReshape && !copies_a_dim(g, n)) {
+      // reshape of a reshape is the last one
+      for (int depth = 0; depth < kMaxRank; ++depth) {
+        const Node* inner = producer_of(g, n.inputs[0]);
+        if (inner == nullptr || !moves_nothing(inner->op)) break;
         n.inputs[0] = inner->inputs[0];
-        perm = both;
         changed = true;
       }
-      if (is_identity(perm)) to = n.inputs[0];
-    } else if (moves_nothing(n.op) && same_shape(g, n.inputs[0], n.outputs[0])) {
-      to = n.inputs[0];
-    } else if (n.op == OpId::kReshape && n.inputs.size() == 1) {
-      // reshape of a reshape is the last one, unless it copies a dimension (0) from what it reads
-      Value& from = g.value(n.inputs[0]);
-      bool copies = false;
-      for (int64_t d : n.attrs.as<ReshapeAttrs>().shape.span()) copies = copies || d == 0;
-      if (!copies && from.origin == ValueOrigin::kNode && moves_nothing(g.node(from.producer).op)) {
-        n.inputs[0] = g.node(from.producer).inputs[0];
-        changed = true;
-      }
-    }
-    if (to != kNoValue && replaceable(g, n, to)) {
-      g.replace_all(n.outputs[0], to);
-      g.remove_node(id);
-      changed = true;
     }
   }
-  return changed;
+  return sub.finish() || changed;
 }
 
 }  // namespace wick::ir

@@ -33,11 +33,11 @@ struct PassReport {
 // graph.
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
-// decompose, fold, control, cse, layout, fuse, dce: all exact, to a fixed point.
+// identity, fold, control, cse, layout, fuse, dce: all exact, to a fixed point.
 PassReport optimize(Graph& graph);
 
 // -- the passes
-bool decompose(Graph& graph);  // ops with a simpler exact form
+bool remove_identities(Graph& graph);  // ops that give back what they get
 // nodes of constants, run by the interpreter on the reference kernels
 bool fold_constants(Graph& graph);
 // constants go into regions, captures that nobody reads go, an If of a known condition is its
@@ -49,7 +49,7 @@ bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each oth
 bool fuse_epilogues(Graph& graph);
 bool remove_dead(Graph& graph);  // nodes nobody reads; renumbers
 
-inline constexpr Pass kDecompose = {"decompose", Numerics::kExact, decompose};
+inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
 inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};
 inline constexpr Pass kControl = {"control", Numerics::kExact, simplify_control};
 inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};

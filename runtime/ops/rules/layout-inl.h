@@ -247,6 +247,40 @@ inline SliceRange resolve_slice(int64_t extent, int64_t start, int64_t end, int6
   return r;
 }
 
+// Where a start or an end falls on a symbolic axis: at most its extent, from its back when it is
+// negative. False when its sign is not known.
+template <class D>
+bool slice_point(const D& extent, const D& at, D* point) {
+  if (dim_known(at) && dim_value(at) >= INT32_MAX) {
+    *point = extent;
+  } else if (dim_known(at) && dim_value(at) <= -INT32_MAX) {
+    *point = D(0);
+  } else if (dim_equal(dim_max(at, D(0)), at) == Tri::kYes) {
+    *point = dim_min(at, extent);
+  } else if (dim_equal(dim_max(at, D(-1)), D(-1)) == Tri::kYes) {
+    *point = dim_max(extent + at, D(0));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// How many elements a slice has where not all is a number; open where no expression says it.
+template <class D>
+D slice_count(const D& extent, const D& start, const D& end, int64_t step) {
+  D from(0), to(0);
+  if (step == -1 && dim_known(start) && dim_value(start) == -1 && dim_known(end) &&
+      dim_value(end) <= -INT32_MAX) {
+    return extent;  // the whole of it, backwards
+  }
+  if (step < 1 || step > INT32_MAX || !slice_point(extent, start, &from) ||
+      !slice_point(extent, end, &to)) {
+    return dim_open(extent);
+  }
+  const D count = dim_max(to - from, D(0));
+  return step == 1 ? count : dim_floor_div(count + D(step - 1), step);
+}
+
 template <class D>
 Status slice(RuleCtx<D>& c) {
   const auto& a = c.template as<SliceAttrs>();
@@ -264,25 +298,18 @@ Status slice(RuleCtx<D>& c) {
   for (int i = 0; i < starts.count; ++i) {
     int axis = axes.given ? axes.list[i] : i;
     D step = steps.given ? steps.values[i] : D(1);
-    if (!dim_known(starts.values[i]) || !dim_known(step)) {
+    if (!dim_known(step)) {
       out[axis] = dim_open(out[axis]);
       continue;
     }
     if (dim_value(step) == 0) return Status(Code::kInvalidArgument, "step must not be 0");
-    int64_t start = dim_value(starts.values[i]);
-    if (dim_known(out[axis]) && dim_known(ends.values[i])) {
+    const D &start = starts.values[i], &end = ends.values[i];
+    if (dim_known(out[axis]) && dim_known(start) && dim_known(end)) {
       out[axis] =
-          D(resolve_slice(dim_value(out[axis]), start, dim_value(ends.values[i]), dim_value(step))
+          D(resolve_slice(dim_value(out[axis]), dim_value(start), dim_value(end), dim_value(step))
                 .count);
-    } else if (dim_value(step) == 1 && start == 0 &&
-               (dim_equal(ends.values[i], out[axis]) == Tri::kYes ||
-                (dim_known(ends.values[i]) && dim_value(ends.values[i]) >= INT32_MAX))) {
-      // the whole of a symbolic axis
-    } else if (dim_value(step) == 1 && start >= 0 && dim_known(ends.values[i]) &&
-               dim_value(ends.values[i]) >= INT32_MAX) {
-      out[axis] = dim_max(out[axis] - D(start), D(0));
     } else {
-      out[axis] = dim_open(out[axis]);
+      out[axis] = slice_count(out[axis], start, end, dim_value(step));
     }
   }
   set_out(c, 0, c.in[0].dtype, out);

@@ -1,0 +1,150 @@
+// Common subexpressions: equal nodes on equal inputs become one.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#include "graph/rewrite/pass.h"
+#include "graph/rewrite/substitution.h"
+#include "runtime/registry/registry.h"
+
+namespace wick::ir {
+namespace {
+
+constexpr uint64_t kMaxCompared = 1 << 10;  // bytes of a constant that are looked at
+constexpr size_t kMaxCandidates = 16;       // nodes with regions that are compared with one
+
+void put(std::string& key, const void* data, size_t bytes) {
+  key.append(static_cast<const char*>(data), bytes);
+}
+template <class T>
+void put(std::string& key, const T& v) {
+  put(key, &v, sizeof(v));
+}
+
+void put_attrs(std::string& key, const AttrType& type, const void* attrs) {
+  for (const AttrField& f : type.fields) {
+    const char* at = static_cast<const char*>(attrs) + f.offset;
+    if (f.kind != AttrKind::kInts) {
+      put(key, at, sizeof(int64_t));
+      continue;
+    }
+    const Span<const int64_t> list = attr_ints(f, attrs);
+    put(key, list.size());
+    put(key, list.data(), list.size() * sizeof(int64_t));
+  }
+}
+
+// Either order of the two inputs gives the same bits (of NaNs there is one).
+bool commutes(OpId op) {
+  switch (op) {
+    case OpId::kAdd:
+    case OpId::kMul:
+    case OpId::kMax:
+    case OpId::kMin:
+    case OpId::kEqual:
+    case OpId::kAnd:
+    case OpId::kOr:
+    case OpId::kXor:
+    case OpId::kBitwiseAnd:
+    case OpId::kBitwiseOr:
+    case OpId::kBitwiseXor: return true;
+    default: return false;
+  }
+}
+
+// Of each value, the first constant that is equal to it, or itself.
+std::vector<ValueId> first_equal(const Graph& g) {
+  std::vector<ValueId> first(g.value_count());
+  std::unordered_map<std::string, ValueId> seen;
+  for (size_t i = 0; i < first.size(); ++i) {
+    const auto id = first[i] = static_cast<ValueId>(i);
+    if (!g.is_constant(id)) continue;
+    const HostTensor& t = g.value(id).constant;
+    std::string key;
+    put(key, t.dtype());
+    for (int64_t d : t.shape()) put(key, d);
+    const void* data = t.data();
+    put(key, t.nbytes() <= kMaxCompared);
+    if (t.nbytes() <= kMaxCompared) {
+      put(key, data, t.nbytes());
+    } else {
+      put(key, data);  // copies of a tensor share its bytes
+    }
+    first[i] = seen.emplace(std::move(key), id).first->second;
+  }
+  return first;
+}
+
+bool same_regions(const Node& a, const Node& b);
+
+// Equal node by node, numbers of values included: copies of one graph are.
+bool same_region(const Graph& a, const Graph& b) {
+  if (a.node_count() != b.node_count() || a.value_count() != b.value_count() ||
+      a.inputs() != b.inputs() || a.outputs().size() != b.outputs().size()) {
+    return false;
+  }
+  for (size_t k = 0; k < a.outputs().size(); ++k) {
+    if (a.outputs()[k].value != b.outputs()[k].value) return false;
+  }
+  for (size_t i = 0; i < a.value_count(); ++i) {
+    const Value &x = a.value(static_cast<ValueId>(i)), &y = b.value(static_cast<ValueId>(i));
+    if (x.origin != y.origin || x.dtype != y.dtype) return false;
+    if (x.origin != ValueOrigin::kConstant || x.constant.data() == y.constant.data()) continue;
+    if (x.constant.nbytes() > kMaxCompared || !same_bits(x.constant, y.constant)) return false;
+  }
+  for (size_t i = 0; i < a.node_count(); ++i) {
+    const Node &x = a.node(static_cast<NodeId>(i)), &y = b.node(static_cast<NodeId>(i));
+    if (x.op != y.op || x.inputs != y.inputs || x.outputs != y.outputs) return false;
+    if (x.removed()) continue;
+    if (!attrs_equal(*op_info(x.op)->attrs, x.attrs.get(), y.attrs.get()) || !same_regions(x, y))
+      return false;
+  }
+  return true;
+}
+
+bool same_regions(const Node& a, const Node& b) {
+  if (a.regions.size() != b.regions.size()) return false;
+  for (size_t i = 0; i < a.regions.size(); ++i) {
+    if (!same_region(a.regions[i], b.regions[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool share_common(Graph& g) {
+  Substitution sub(g);
+  const std::vector<ValueId> first = first_equal(g);
+  std::unordered_map<std::string, std::vector<NodeId>> seen;
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    Node& n = g.node(id);
+    if (n.removed()) continue;
+    sub.apply(n);
+    // each reader of a quantized value keeps a pair of its own
+    if (n.op == OpId::kQuantizeLinear || n.op == OpId::kDequantizeLinear) continue;
+    std::vector<ValueId> in;
+    for (ValueId v : n.inputs) in.push_back(v == kNoValue ? v : first[static_cast<size_t>(v)]);
+    if (commutes(n.op)) std::sort(in.begin(), in.end());
+    std::string key;
+    put(key, n.op);
+    put(key, n.outputs.size());
+    put(key, in.size());
+    put(key, in.data(), in.size() * sizeof(ValueId));
+    put_attrs(key, *op_info(n.op)->attrs, n.attrs.get());
+    std::vector<NodeId>& same = seen[std::move(key)];
+    const auto found = std::find_if(same.begin(), same.end(),
+                                    [&](NodeId other) { return same_regions(g.node(other), n); });
+    if (found == same.end()) {
+      if (same.size() < kMaxCandidates) same.push_back(id);
+      continue;
+    }
+    for (size_t k = 0; k < n.outputs.size(); ++k)
+      sub.replace(n.outputs[k], g.node(*found).outputs[k]);
+    g.remove_node(id);
+  }
+  return sub.finish();
+}
+
+}  // namespace wick::ir

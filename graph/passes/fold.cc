@@ -1,0 +1,115 @@
+// Nodes of constants, run once and for all.
+#include <algorithm>
+
+#include "graph/interpreter/interpreter.h"
+#include "graph/rewrite/pass.h"
+#include "graph/rewrite/substitution.h"
+#include "runtime/registry/registry.h"
+#include "wick/error.h"
+
+namespace wick::ir {
+namespace {
+
+// Folding must not turn a small file into a large one: Expand of a scalar stays.
+constexpr uint64_t kMaxGrowth = 1 << 16;
+constexpr uint64_t kMaxFolded = uint64_t{1} << 31;
+constexpr uint64_t kMaxFoldedNodes = 1 << 14;  // of a loop over constants
+
+uint64_t bytes_of(Span<const HostTensor> tensors) {
+  uint64_t n = 0;
+  for (const HostTensor& t : tensors) n += t.nbytes();
+  return n;
+}
+
+// A shape value whose numbers are all known is a constant whatever made it.
+bool known_elements(const Value& v, HostTensor* out) {
+  if (!v.has_elements || v.dtype != DType::kI64 || v.shape.rank() > 1) return false;
+  std::vector<int64_t> values;
+  for (const SymDim& d : v.elements) {
+    if (!d.known()) return false;
+    values.push_back(d.constant());
+  }
+  const Shape shape = v.shape.rank() == 0 ? Shape{} : Shape{static_cast<int64_t>(values.size())};
+  if (numel(shape) != static_cast<int64_t>(values.size())) return false;
+  *out = HostTensor(DType::kI64, shape, values.data(), values.size() * sizeof(int64_t));
+  return true;
+}
+
+bool folds(const Node& n) {
+  // They say how a model is quantized: a weight stays as small as it is.
+  if (n.op == OpId::kQuantizeLinear || n.op == OpId::kDequantizeLinear) return false;
+  return !n.removed() && op_info(n.op)->role != OpRole::kTrain;
+}
+
+// What the node makes of its constants; empty when it has others, or when it makes too much of
+// them.
+std::vector<HostTensor> outputs_of(const Graph& g, const Node& n) {
+  HostTensor elements;
+  if (n.outputs.size() == 1 && n.op != OpId::kIdentity &&
+      known_elements(g.value(n.outputs[0]), &elements)) {
+    return {elements};
+  }
+  if (n.inputs.empty()) return {};
+  std::vector<HostTensor> in;
+  for (ValueId v : n.inputs) {
+    if (v != kNoValue && !g.is_constant(v)) return {};
+    in.push_back(v == kNoValue ? HostTensor() : g.value(v).constant);
+  }
+  InterpreterOptions options;
+  options.max_bytes = std::min(kMaxFolded, bytes_of(in) + kMaxGrowth);
+  options.max_nodes = kMaxFoldedNodes;
+  try {
+    return run_any(n, in, options);
+  } catch (const Error&) {
+    return {};  // too large, or no kernel: the run will say so if it matters
+  }
+}
+
+}  // namespace
+
+void infer_behind(Graph& g, std::vector<bool> marked) {
+  marked.resize(g.value_count(), false);
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    bool reads = false;
+    for (ValueId v : g.node(id).inputs)
+      reads = reads || (v != kNoValue && marked[static_cast<size_t>(v)]);
+    if (g.node(id).removed() || !reads) continue;
+    std::vector<Value> before;
+    for (ValueId v : g.node(id).outputs) before.push_back(g.value(v));
+    g.infer(id);
+    for (size_t k = 0; k < before.size(); ++k) {
+      const Value& now = g.value(g.node(id).outputs[k]);
+      const bool same = now.dtype == before[k].dtype && now.ranked == before[k].ranked &&
+                        now.shape == before[k].shape &&
+                        now.has_elements == before[k].has_elements &&
+                        now.elements == before[k].elements;
+      if (!same) marked[static_cast<size_t>(g.node(id).outputs[k])] = true;
+    }
+  }
+}
+
+bool fold_constants(Graph& g) {
+  Substitution sub(g);
+  std::vector<bool> made(g.value_count(), false);
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    sub.apply(g.node(id));
+    if (!folds(g.node(id))) continue;
+    std::vector<HostTensor> out = outputs_of(g, g.node(id));
+    if (out.empty()) continue;
+    for (size_t k = 0; k < out.size(); ++k) {
+      const ValueId from = g.node(id).outputs[k];
+      sub.replace(from, g.add_constant(std::move(out[k]), g.value(from).name));
+      made.resize(g.value_count(), false);
+      made.back() = true;
+    }
+    g.remove_node(id);
+  }
+  if (!sub.finish()) return false;
+  infer_behind(g, std::move(made));  // what was data is now known: shapes behind it may be too
+  g.compact();
+  return true;
+}
+
+}  // namespace wick::ir
