@@ -7,76 +7,14 @@
 #endif
 
 #include "hwy/highway.h"
-#include "runtime/kernels/math-inl.h"
 #include "runtime/kernels/tile.h"
+#include "runtime/kernels/tile_finish-inl.h"
+#include "runtime/kernels/tile_vec-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using TileTag = hn::ScalableTag<float>;
-using TileVec = hn::Vec<TileTag>;
-
-constexpr int kLanes = static_cast<int>(HWY_LANES(float));
-// Rows x 3 accumulators, 3 vectors and a broadcast must fit the registers: 32 of them on AVX-512
-// and aarch64, 16 elsewhere.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_ARCH_ARM_A64
-constexpr int kMr = 8;
-#else
-constexpr int kMr = 4;
-#endif
-constexpr int kNv = 3;
-
-// Highway's one-lane fallback multiplies and adds in two roundings; the contract wants one.
-template <class V>
-HWY_INLINE V fused_mul_add(V a, V b, V c) {
-#if HWY_TARGET == HWY_SCALAR
-  return V(__builtin_fmaf(a.raw, b.raw, c.raw));
-#else
-  return hn::MulAdd(a, b, c);
-#endif
-}
-
-// Where the CPU has no masked moves, Highway's MaskedLoad may read whole vectors and its
-// BlendedStore rewrites a neighbour's elements; partial vectors go through memory of our own there.
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-constexpr bool kHaveMaskedMoves = true;
-#else
-constexpr bool kHaveMaskedMoves = false;
-#endif
-
-// The first n lanes, the rest zero; touches no memory beyond them.
-HWY_INLINE TileVec load_n(const TileTag d, const float* p, int n) {
-  if (n == kLanes) return hn::LoadU(d, p);
-  if (kHaveMaskedMoves) return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
-  HWY_ALIGN float lanes[kLanes] = {};
-  for (int i = 0; i < n; ++i) lanes[i] = p[i];
-  return hn::Load(d, lanes);
-}
-
-HWY_INLINE void store_n(TileVec v, const TileTag d, float* p, int n) {
-  if (n == kLanes) return hn::StoreU(v, d, p);
-  if (kHaveMaskedMoves) return hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, p);
-  HWY_ALIGN float lanes[kLanes];
-  hn::Store(v, d, lanes);
-  for (int i = 0; i < n; ++i) p[i] = lanes[i];
-}
-
-// Targets that only old machines choose have fewer bodies: they are weight in every program.
-constexpr bool kFewBodies = HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_SSE4;
-
-enum class Walk { kStep, kRowTable, kVecTable };
-
-// Hides a value from the loop optimizer, which would otherwise carry eight pointers instead of one
-// index.
-#define WICK_OPAQUE(x) asm("" : "+r"(x))
-
-// What a clip cuts below; at -infinity it changes nothing, NaN included.
-HWY_INLINE float lower_bound(const Epilogue& e) {
-  if (e.act == Activation::kRelu) return 0.0f;
-  return e.act == Activation::kClip ? e.alpha : -__builtin_huge_valf();
-}
 
 // Rows beyond row_count repeat the last row: they read and write the same values again, which costs
 // less than a body for each count.
@@ -280,104 +218,6 @@ void row_of_panels(const TileArgs& t, int64_t panel_step, const float* last, int
     one.out = t.out + col;
     tile_any<Walk::kStep>(one);
   }
-}
-
-// The activations that are a step or two; the others take a pass of their own.
-HWY_INLINE TileVec activate(const Epilogue& e, TileVec y) {
-  using simd_math::F;
-  switch (e.act) {
-    case Activation::kRelu: return simd_math::relu(F(y)).v;
-    case Activation::kClip: return simd_math::clip(F(y), F(e.alpha), F(e.beta)).v;
-    case Activation::kLeakyRelu: return simd_math::leaky_relu(F(y), F(e.alpha)).v;
-    default: return y;
-  }
-}
-
-template <class Fn>
-HWY_NOINLINE void map_rows(float* y, int64_t step, int64_t rows, int64_t cols, Fn fn) {
-  const TileTag d;
-  for (int64_t r = 0; r < rows; ++r, y += step) {
-    for (int64_t c = 0; c < cols; c += kLanes) {
-      const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
-      store_n(fn(simd_math::F(load_n(d, y + c, n))).v, d, y + c, n);
-    }
-  }
-}
-
-void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t cols) {
-  using simd_math::F;
-  switch (act) {
-    case Activation::kSigmoid:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::sigmoid(x); });
-    case Activation::kTanh:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::tanh(x); });
-    case Activation::kSilu:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::silu(x); });
-    case Activation::kHardSwish:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::hard_swish(x); });
-    case Activation::kGeluErf:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
-    case Activation::kGeluTanh:
-      return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu_tanh(x); });
-    default: return;
-  }
-}
-
-// Rows whose lanes are different channels.
-void finish_columns(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step,
-                    float* dst, int64_t dst_step, int64_t rows, int64_t cols) {
-  const TileTag d;
-  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
-    for (int64_t c = 0; c < cols; c += kLanes) {
-      const int n = static_cast<int>(HWY_MIN(int64_t{kLanes}, cols - c));
-      const int64_t at = channel0 + c;
-      TileVec y = load_n(d, src + c, n);
-      if (e.bias != nullptr) y = hn::Add(y, load_n(d, e.bias + at, n));
-      if (e.scale != nullptr) {
-        y = fused_mul_add(y, load_n(d, e.scale + at, n), load_n(d, e.shift + at, n));
-      }
-      if (e.residual != nullptr) {
-        y = hn::Add(y, load_n(d, e.residual + r * e.residual_step + c, n));
-      }
-      store_n(activate(e, y), d, dst + c, n);
-    }
-  }
-}
-
-// Rows of one channel each, or all of one channel.
-void finish_rows(const Epilogue& e, int64_t channel, const float* src, int64_t src_step, float* dst,
-                 int64_t dst_step, int64_t rows, int64_t cols) {
-  const TileTag d;
-  const bool scaled = e.scale != nullptr, leaky = e.act == Activation::kLeakyRelu;
-  const bool above = e.act == Activation::kClip;
-  const TileVec low = hn::Set(d, lower_bound(e)), high = hn::Set(d, e.beta);
-  const int64_t whole = cols / kLanes * kLanes;
-  const int rest = static_cast<int>(cols - whole);
-  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
-    // y + -0 is y, whatever y.
-    const TileVec bias = hn::Set(d, e.bias == nullptr ? -0.0f : e.bias[channel]);
-    const TileVec scale = hn::Set(d, scaled ? e.scale[channel] : 0.0f);
-    const TileVec shift = hn::Set(d, scaled ? e.shift[channel] : 0.0f);
-    const float* residual = e.residual == nullptr ? nullptr : e.residual + r * e.residual_step;
-    const auto value = [&](int64_t c, int n) HWY_ATTR {
-      TileVec y = hn::Add(load_n(d, src + c, n), bias);
-      if (scaled) y = fused_mul_add(y, scale, shift);
-      if (residual != nullptr) y = hn::Add(y, load_n(d, residual + c, n));
-      if (leaky) return activate(e, y);
-      y = hn::IfThenElse(hn::Le(y, low), low, y);
-      return above ? hn::IfThenElse(hn::Ge(y, high), high, y) : y;
-    };
-    for (int64_t c = 0; c < whole; c += kLanes) hn::StoreU(value(c, kLanes), d, dst + c);
-    if (rest != 0) store_n(value(whole, rest), d, dst + whole, rest);
-    if (e.channel == Epilogue::Channel::kRow) ++channel;
-  }
-}
-
-void finish(const Epilogue& e, int64_t channel0, const float* src, int64_t src_step, float* dst,
-            int64_t dst_step, int64_t rows, int64_t cols) {
-  const auto body = e.channel == Epilogue::Channel::kColumn ? finish_columns : finish_rows;
-  body(e, channel0, src, src_step, dst, dst_step, rows, cols);
-  if (e.act >= Activation::kSigmoid) activate_rows(e.act, dst, dst_step, rows, cols);
 }
 
 void tile_finish(const TileArgs& t, const Epilogue& e, int64_t channel0) {

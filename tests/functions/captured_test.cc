@@ -5,11 +5,10 @@
 #include "exporter/capture/graph_tracer.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/functions/inputs.h"
+#include "tests/functions/row_name.h"
 #include "tests/functions/totals.h"
 
 namespace wick::test {
-
-void PrintTo(const FunctionRow* row, std::ostream* out);
 
 namespace {
 
@@ -62,12 +61,7 @@ std::vector<const FunctionRow*> captured_rows() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, FunctionCaptured, testing::ValuesIn(captured_rows()),
-                         [](const testing::TestParamInfo<const FunctionRow*>& info) {
-                           std::string name = info.param->name;
-                           for (char& c : name)
-                             if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           return name;
-                         });
+                         test_name);
 
 }  // namespace
 }  // namespace wick::test

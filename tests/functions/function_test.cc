@@ -10,12 +10,10 @@
 #include "runtime/core/half.h"
 #include "tests/functions/goldens.h"
 #include "tests/functions/inputs.h"
+#include "tests/functions/row_name.h"
 #include "tests/functions/totals.h"
 
 namespace wick::test {
-
-// In messages; GoogleTest would print the bytes of the row.
-void PrintTo(const FunctionRow* row, std::ostream* out) { *out << row->name; }
 
 namespace {
 
@@ -24,13 +22,6 @@ std::vector<const FunctionRow*> rows_that(bool (*property)(const FunctionRow&)) 
   for (const FunctionRow& row : function_rows())
     if (property(row)) some.push_back(&row);
   return some;
-}
-
-std::string test_name(const testing::TestParamInfo<const FunctionRow*>& info) {
-  std::string name = info.param->name;
-  for (char& c : name)
-    if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  return name;
 }
 
 class Function : public testing::TestWithParam<const FunctionRow*> {

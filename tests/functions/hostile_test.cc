@@ -7,10 +7,9 @@
 #include <regex>
 
 #include "tests/functions/inputs.h"
+#include "tests/functions/row_name.h"
 
 namespace wick::test {
-
-void PrintTo(const FunctionRow* row, std::ostream* out);
 
 namespace {
 
@@ -126,13 +125,7 @@ std::vector<const FunctionRow*> every_row() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Functions, FunctionHostile, testing::ValuesIn(every_row()),
-                         [](const testing::TestParamInfo<const FunctionRow*>& info) {
-                           std::string name = info.param->name;
-                           for (char& c : name)
-                             if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Functions, FunctionHostile, testing::ValuesIn(every_row()), test_name);
 
 }  // namespace
 }  // namespace wick::test

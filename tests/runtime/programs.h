@@ -80,4 +80,31 @@ class CountingAllocator final : public Allocator {
   int64_t fail_at_;
 };
 
+// Loads the file, opens a session and calls run(session), with the first allocation failing, then
+// the second ... until all goes well: each a Status, and nothing leaks. Returns how many failed.
+template <class F>
+int64_t with_each_allocation_failing(const std::vector<uint8_t>& file, int threads, const F& run) {
+  auto bytes = aligned_copy(file);
+  for (int64_t n = 0; n < 1000; ++n) {
+    CountingAllocator allocator(n);
+    auto all = [&]() -> Status {
+      LoadOptions load_options;
+      load_options.allocator = &allocator;
+      WICK_ASSIGN(auto program,
+                  Program::load(Span<const uint8_t>(bytes.get(), file.size()), load_options));
+      SessionOptions options;
+      options.allocator = &allocator;
+      options.threads = threads;
+      WICK_ASSIGN(auto session, Session::create(*program, options));
+      return run(*session);
+    };
+    const Status s = all();
+    EXPECT_EQ(allocator.alive, 0) << "allocation " << n;
+    if (s.ok()) return n;
+    EXPECT_EQ(s.code(), Code::kOutOfMemory) << n << ": " << s.message();
+  }
+  ADD_FAILURE() << "a thousand allocations, and no end";
+  return 1000;
+}
+
 }  // namespace wick::test

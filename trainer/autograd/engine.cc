@@ -5,13 +5,12 @@
 // leaves every .grad as it was.
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <unordered_map>
 
-#include "runtime/kernels/copy.h"
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/checkpoint.h"
 #include "trainer/autograd/hooks.h"
+#include "trainer/autograd/leaf_grad.h"
 #include "trainer/autograd/node.h"
 #include "trainer/autograd/running_node.h"
 #include "trainer/tensor/internal.h"
@@ -26,87 +25,6 @@ namespace {
 constinit std::atomic<uint64_t> g_epoch{1};
 constinit thread_local uint64_t g_runs = 0;
 constinit thread_local RunningNode* g_running = nullptr;
-// Backwards of several threads may end in one leaf.
-constinit std::mutex g_leaf_mutex;
-
-// True when `t` is the only handle on its bytes: they may be overwritten or kept.
-bool sole_owner(const Tensor& t) {
-  return t.handle()->unique() && t.impl()->storage->unique() && t.is_contiguous();
-}
-
-// Adds `g` into `slot`. The slot's own bytes are reused where nobody else sees them.
-void add_into(Tensor* slot, Tensor g, bool create_graph) {
-  create_graph = create_graph || modes().forward != 0;  // a sum in place has no tangent
-  if (!slot->defined()) {
-    *slot = std::move(g);
-  } else if (!create_graph && sole_owner(*slot) && slot->raw_shape() == g.raw_shape()) {
-    accumulate(*slot, g);
-  } else {
-    *slot = add(*slot, g);
-  }
-}
-
-// `t` and its .grad may have changed since the graph was recorded: neither may differ from `g` in
-// shape or dtype.
-void check_grad(const TensorImpl* t, const Tensor& g, const Where& where) {
-  auto differs = [&](const TensorView& v) {
-    return v.dtype != g.dtype() || !(v.shape == g.raw_shape());
-  };
-  auto text = [](DType dtype, const Shape& shape) {
-    return dtype_name(dtype) + std::string(to_text(shape).text);
-  };
-  const bool old = t->grad && differs(t->grad->view);
-  if (!old && !differs(t->view)) return;
-  const TensorView& v = old ? t->grad->view : t->view;
-  throw_error("backward",
-              "the gradient of " + (t->name.empty() ? "a tensor" : "'" + t->name + "'") + " is " +
-                  text(g.dtype(), g.raw_shape()) +
-                  (old ? ", its .grad from before " + text(v.dtype, v.shape) +
-                             ": clear that with set_grad(Tensor())"
-                       : ", the tensor by now " + text(v.dtype, v.shape) +
-                             ": it was changed after the graph was recorded"),
-              where, Code::kShapeMismatch);
-}
-
-// Of all n before the first is added to; at(i): the tensor and its gradient.
-template <class F>
-void check_grads(const Where& where, size_t n, const F& at) {
-  std::lock_guard lock(g_leaf_mutex);
-  for (size_t i = 0; i < n; ++i) {
-    const auto [t, g] = at(i);
-    if (g->defined()) check_grad(t, *g, where);
-  }
-}
-
-// .grad of a tensor: always bytes of its own.
-void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& where) {
-  std::lock_guard lock(g_leaf_mutex);
-  check_grad(leaf, g, where);
-  GradMode mode(create_graph);
-  Tensor now = leaf->grad ? Tensor(leaf->grad) : Tensor();
-  if (!now.defined()) {
-    if (!sole_owner(g)) g = g.clone();
-    leaf->grad = g.handle();
-  } else if (create_graph) {
-    leaf->grad = add(now, g).handle();
-    leaf->grad->storage->accumulated_from(now.storage());
-  } else if (overlaps_itself(now.raw())) {  // set_grad() of an expanded tensor
-    leaf->grad = add(now, g).handle();
-  } else {
-    now.storage().bump_accumulated();
-    if (now.is_contiguous()) {
-      accumulate(now, g);
-    } else {
-      copy_strided(add(now, g).raw(), now.raw());
-    }
-  }
-}
-
-void run_after_hooks(TensorImpl* leaf) {
-  if (!leaf->hooks) return;
-  auto list = leaf->hooks->after;  // a hook may remove itself
-  for (const TensorHooks::After& h : list) h.f(Tensor(IntrusivePtr<TensorImpl>(leaf)));
-}
 
 // A gradient formula's own views are written by nobody: they need not keep their bases alive.
 struct TrackViews {

@@ -1,0 +1,291 @@
+// The text form, read: the lines that text.cc writes.
+#include <cstring>
+#include <map>
+
+#include "graph/ir/graph.h"
+#include "runtime/registry/registry.h"
+#include "wick/error.h"
+
+namespace wick::ir {
+namespace {
+
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : text_(text) {}
+
+  Graph parse() {
+    while (at_ < text_.size()) one_line();
+    verify(g_, "as written in the text");
+    return std::move(g_);
+  }
+
+ private:
+  void one_line() {
+    line();
+    space();
+    if (at_ < text_.size() && !eat("\n")) fail("text after the end of a line");
+    ++line_;
+  }
+  // The lines up to "}", of a graph inside this one.
+  Graph region() {
+    if (++depth_ > kMaxDepth) fail("regions nest too deep");
+    if (!eat("\n")) fail("expected the end of the line after {");
+    ++line_;
+    Graph outside = std::move(g_);
+    std::map<int64_t, ValueId> outside_ids = std::move(ids_);
+    g_ = outside.region("");
+    ids_.clear();
+    while (!eat("}")) {
+      if (at_ >= text_.size()) fail("a region does not end");
+      one_line();
+    }
+    std::swap(g_, outside);
+    ids_ = std::move(outside_ids);
+    --depth_;
+    return outside;
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error("graph text, line " + std::to_string(line_) + ": " + why);
+  }
+  void space() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool eat(const char* word) {
+    space();
+    size_t n = strlen(word);
+    if (text_.compare(at_, n, word) != 0) return false;
+    at_ += n;
+    return true;
+  }
+  void expect(const char* word) {
+    if (!eat(word)) fail(std::string("expected ") + word);
+  }
+  std::string quoted() {
+    expect("\"");
+    std::string s;
+    while (at_ < text_.size() && text_[at_] != '"') {
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
+        ++at_;
+        s += text_[at_] == 'n' ? '\n' : text_[at_];
+      } else {
+        s += text_[at_];
+      }
+      ++at_;
+    }
+    expect("\"");
+    return s;
+  }
+  std::string until(const char* stops) {
+    space();
+    size_t from = at_;
+    while (at_ < text_.size() && strchr(stops, text_[at_]) == nullptr) ++at_;
+    return text_.substr(from, at_ - from);
+  }
+  int64_t number() {
+    std::string s = until(" ,]}):\n");
+    char* end = nullptr;
+    long long v = strtoll(s.c_str(), &end, 10);
+    if (s.empty() || *end != '\0') fail("\"" + s + "\" is not a number");
+    return v;
+  }
+  int64_t value_id() {
+    if (eat("_")) return -1;
+    expect("%");
+    return number();
+  }
+  ValueId lookup(int64_t id) {
+    if (id < 0) return kNoValue;
+    auto at = ids_.find(id);
+    if (at == ids_.end()) fail("value " + std::to_string(id) + " is not made before");
+    return at->second;
+  }
+  DType dtype() {
+    std::string name = until(" \n");
+    for (int i = 1; i < kDTypeCount; ++i) {
+      if (name == dtype_name(static_cast<DType>(i))) return static_cast<DType>(i);
+    }
+    fail("\"" + name + "\" is no dtype");
+  }
+  struct Type {
+    DType dtype;
+    bool ranked, declared;
+    SymShape shape;
+  };
+  Type type() {
+    Type t{dtype(), true, false, {}};
+    if (eat("?")) {
+      t.ranked = false;
+      return t;
+    }
+    expect("[");
+    // commas inside floor() and max() belong to the dimension
+    std::string dim;
+    int depth = 0;
+    for (; at_ < text_.size() && text_[at_] != '\n' && !(depth == 0 && text_[at_] == ']'); ++at_) {
+      char c = text_[at_];
+      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+      if (c == ',' && depth == 0) {
+        t.shape.push_back(parse_dim(dim, [&](const std::string& s) { return symbol(s); }));
+        dim.clear();
+      } else {
+        dim += c;
+      }
+    }
+    if (!dim.empty())
+      t.shape.push_back(parse_dim(dim, [&](const std::string& s) { return symbol(s); }));
+    expect("]");
+    t.declared = eat("declared");
+    return t;
+  }
+  SymDim symbol(const std::string& name) {
+    for (const SymbolInfo& s : g_.symbols()) {
+      if (s.name == name) return SymDim::symbol(name, s.min, s.max);
+    }
+    fail("the dimension " + name + " is not declared");
+  }
+
+  void line() {
+    if (eat("graph ")) {
+      g_.name = quoted();
+    } else if (eat("dim ")) {
+      std::string name = until(" ");
+      int64_t lo = number();
+      g_.symbol(name, lo, number());
+    } else if (eat("input ")) {
+      int64_t id = value_id();
+      std::string name = quoted();
+      Type t = type();
+      ids_[id] = g_.add_input(name, t.dtype, t.shape);
+      g_.value(ids_[id]).ranked = t.ranked;
+    } else if (eat("const ")) {
+      constant();
+    } else if (eat("output ")) {
+      std::string name = quoted();
+      g_.add_output(name, lookup(value_id()));
+    } else if (eat("label ")) {
+      g_.labels.push_back(quoted());
+    } else if (eat("meta ")) {
+      std::string key = quoted();
+      g_.metadata[key] = quoted();
+    } else {
+      node();
+    }
+  }
+
+  void constant() {
+    int64_t id = value_id();
+    std::string name = quoted();
+    bool parameter = eat("param ");
+    Type t = type();
+    if (!eat("="))
+      fail("a constant without its bytes cannot be read back: print the graph with weights");
+    HostTensor tensor(t.dtype, to_static(t.shape));
+    std::string bytes = until("\n");
+    if (bytes == "empty") bytes.clear();
+    if (bytes.size() != 2 * tensor.nbytes()) fail("the constant's bytes do not fit its shape");
+    auto digit = [&](char c) -> int {
+      if (c >= '0' && c <= '9') return c - '0';
+      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+      fail("not a hexadecimal digit");
+    };
+    for (size_t i = 0; i < tensor.nbytes(); ++i) {
+      tensor.as<uint8_t>()[i] =
+          static_cast<uint8_t>(digit(bytes[2 * i]) * 16 + digit(bytes[2 * i + 1]));
+    }
+    ids_[id] = g_.add_constant(std::move(tensor), name, parameter);
+  }
+
+  void node() {
+    struct Out {
+      int64_t id;
+      std::string name;
+      Type type;
+    };
+    std::vector<Out> outs;
+    do {
+      int64_t id = value_id();
+      std::string name = quoted();
+      outs.push_back({id, name, type()});
+    } while (eat(","));
+    expect("=");
+    std::string op = until("(");
+    const OpInfo* info = op_info(op.c_str());
+    if (info == nullptr) fail("\"" + op + "\" is no op");
+    expect("(");
+    std::vector<ValueId> inputs;
+    while (!eat(")")) {
+      inputs.push_back(lookup(value_id()));
+      eat(",");
+    }
+    AnyAttrs attrs;
+    info->attrs->init(attrs.get());
+    expect("{");
+    while (!eat("}")) attribute(*info, &attrs);
+    std::string name = quoted();
+    expect("module");
+    std::string module = quoted();
+    expect("at");
+    std::string file = quoted();
+    expect(":");
+    auto source_line = static_cast<int>(number());
+    std::vector<Graph> regions;
+    for (int i = 0; i < region_count(info->id); ++i) {
+      if (!eat("\n") || !eat("{")) fail(op + " needs its regions between { and }");
+      ++line_;
+      regions.push_back(region());
+    }
+    std::vector<Value> types;
+    for (const Out& o : outs) {
+      Value v;
+      v.name = o.name;
+      v.dtype = o.type.dtype;
+      v.ranked = o.type.ranked;
+      v.declared = o.type.declared;
+      v.shape = o.type.shape;
+      types.push_back(v);
+    }
+    if (info->outputs != 255 && outs.size() != info->outputs)
+      fail(op + " has another number of outputs");
+    NodeId id = g_.add_typed(info->id, attrs, inputs, std::move(regions), std::move(types), name);
+    g_.node(id).module = module;
+    g_.node(id).source = {file, source_line};
+    for (size_t k = 0; k < outs.size(); ++k) ids_[outs[k].id] = g_.node(id).outputs[k];
+  }
+
+  void attribute(const OpInfo& info, AnyAttrs* attrs) {
+    std::string name = until("=");
+    expect("=");
+    for (const AttrField& f : info.attrs->fields) {
+      if (name != f.name) continue;
+      if (f.kind == AttrKind::kInt) {
+        attr_int(f, attrs->get()) = number();
+      } else if (f.kind == AttrKind::kFloat) {
+        attr_float(f, attrs->get()) = strtod(until(" }").c_str(), nullptr);
+      } else {
+        expect("[");
+        std::vector<int64_t> values;
+        while (!eat("]")) {
+          values.push_back(number());
+          eat(",");
+        }
+        if (!set_attr_ints(f, attrs->get(), values)) fail(name + " is too long");
+      }
+      return;
+    }
+    fail(std::string(info.name) + " has no attribute " + name);
+  }
+
+  static constexpr int kMaxDepth = 16;
+  const std::string& text_;
+  int depth_ = 0;
+  size_t at_ = 0;
+  int line_ = 1;
+  Graph g_;
+  std::map<int64_t, ValueId> ids_;
+};
+
+}  // namespace
+
+Graph parse_graph(const std::string& text) { return Parser(text).parse(); }
+
+}  // namespace wick::ir

@@ -1,0 +1,95 @@
+#include "trainer/autograd/leaf_grad.h"
+
+#include <mutex>
+
+#include "runtime/kernels/copy.h"
+#include "trainer/autograd/hooks.h"
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/ops.h"
+#include "trainer/tensor/view_info.h"
+
+namespace wick {
+namespace {
+
+// Backwards of several threads may end in one leaf.
+constinit std::mutex g_leaf_mutex;
+
+// True when `t` is the only handle on its bytes: they may be overwritten or kept.
+bool sole_owner(const Tensor& t) {
+  return t.handle()->unique() && t.impl()->storage->unique() && t.is_contiguous();
+}
+
+// `t` and its .grad may have changed since the graph was recorded: neither may differ from `g` in
+// shape or dtype.
+void check_grad(const TensorImpl* t, const Tensor& g, const Where& where) {
+  auto differs = [&](const TensorView& v) {
+    return v.dtype != g.dtype() || !(v.shape == g.raw_shape());
+  };
+  auto text = [](DType dtype, const Shape& shape) {
+    return dtype_name(dtype) + std::string(to_text(shape).text);
+  };
+  const bool old = t->grad && differs(t->grad->view);
+  if (!old && !differs(t->view)) return;
+  const TensorView& v = old ? t->grad->view : t->view;
+  throw_error("backward",
+              "the gradient of " + (t->name.empty() ? "a tensor" : "'" + t->name + "'") + " is " +
+                  text(g.dtype(), g.raw_shape()) +
+                  (old ? ", its .grad from before " + text(v.dtype, v.shape) +
+                             ": clear that with set_grad(Tensor())"
+                       : ", the tensor by now " + text(v.dtype, v.shape) +
+                             ": it was changed after the graph was recorded"),
+              where, Code::kShapeMismatch);
+}
+
+}  // namespace
+
+void add_into(Tensor* slot, Tensor g, bool create_graph) {
+  create_graph = create_graph || modes().forward != 0;  // a sum in place has no tangent
+  if (!slot->defined()) {
+    *slot = std::move(g);
+  } else if (!create_graph && sole_owner(*slot) && slot->raw_shape() == g.raw_shape()) {
+    accumulate(*slot, g);
+  } else {
+    *slot = add(*slot, g);
+  }
+}
+
+void check_grads(const Where& where, size_t n, const GradAt& at) {
+  std::lock_guard lock(g_leaf_mutex);
+  for (size_t i = 0; i < n; ++i) {
+    const auto [t, g] = at(i);
+    if (g->defined()) check_grad(t, *g, where);
+  }
+}
+
+void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& where) {
+  std::lock_guard lock(g_leaf_mutex);
+  check_grad(leaf, g, where);
+  GradMode mode(create_graph);
+  Tensor now = leaf->grad ? Tensor(leaf->grad) : Tensor();
+  if (!now.defined()) {
+    if (!sole_owner(g)) g = g.clone();
+    leaf->grad = g.handle();
+  } else if (create_graph) {
+    leaf->grad = add(now, g).handle();
+    leaf->grad->storage->accumulated_from(now.storage());
+  } else if (overlaps_itself(now.raw())) {  // set_grad() of an expanded tensor
+    leaf->grad = add(now, g).handle();
+  } else {
+    now.storage().bump_accumulated();
+    if (now.is_contiguous()) {
+      accumulate(now, g);
+    } else {
+      copy_strided(add(now, g).raw(), now.raw());
+    }
+  }
+}
+
+void run_after_hooks(TensorImpl* leaf) {
+  if (!leaf->hooks) return;
+  auto list = leaf->hooks->after;  // a hook may remove itself
+  for (const TensorHooks::After& h : list) h.f(Tensor(IntrusivePtr<TensorImpl>(leaf)));
+}
+
+}  // namespace wick
