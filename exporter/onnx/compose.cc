@@ -8,6 +8,10 @@ ValueId int_scalar(ReadCtx& c, int64_t value) {
 ValueId cast(ReadCtx& c, ValueId v, DType to) {
   return c.dtype(v) == to ? v : c.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(to)}, {v});
 }
+ValueId floats_of(ReadCtx& c, ValueId v) {
+  const DType t = c.dtype(v);
+  return t == DType::kF16 || t == DType::kBF16 ? cast(c, v, DType::kF32) : v;
+}
 ValueId unsqueeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes) {
   return c.emit(OpId::kUnsqueeze, AxesAttrs{to_list<kMaxRank>(c, axes)}, {v});
 }

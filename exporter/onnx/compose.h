@@ -7,6 +7,7 @@ namespace wick::onnx {
 
 ValueId int_scalar(ReadCtx& c, int64_t value);  // int64, rank 0
 ValueId cast(ReadCtx& c, ValueId v, DType to);
+ValueId floats_of(ReadCtx& c, ValueId v);  // 16-bit floats as f32, in which squares do not overflow
 ValueId unsqueeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes);
 ValueId reshape(ReadCtx& c, ValueId v, const std::vector<int64_t>& shape);
 ValueId reshape_to(ReadCtx& c, ValueId v, ValueId shape);

@@ -1,39 +1,84 @@
 // Conv and pooling: windows over spatial dims.
-#include <algorithm>
-
 #include "exporter/onnx/conv.h"
 
-#include "exporter/onnx/read.h"
+#include <algorithm>
+#include <cmath>
+
+#include "exporter/onnx/compose.h"
 #include "exporter/onnx/write.h"
 
 namespace wick::onnx {
 namespace {
 
-// Pads from `pads` or `auto_pad`. SAME needs the spatial sizes known; the odd one goes to the end
-// (UPPER) or the begin.
-std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const std::vector<int64_t>& kernel,
-                                 const std::vector<int64_t>& strides,
-                                 const std::vector<int64_t>& dilations) {
-  std::string how = c.attr_string("auto_pad", "NOTSET");
+// The window of a convolution or pool over `spatial` dims; empty lists: 1 everywhere.
+struct Window {
+  size_t spatial;
+  std::vector<int64_t> kernel, strides, dilations;
+  ValueId sizes = kNoValue;  // of the kernel, where they are not known
+
+  int64_t stride(size_t i) const { return strides.empty() ? 1 : strides[i]; }
+  int64_t dilation(size_t i) const { return dilations.empty() ? 1 : dilations[i]; }
+};
+struct ComputedPads {
+  ValueId begins = kNoValue, ends = kNoValue;  // of the spatial dims
+};
+
+// auto_pad SAME: as many windows as strides fit into the input; the odd element goes to the end
+// (UPPER) or the begin. Here the graph computes it, from sizes that are known only when running.
+ComputedPads same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper) {
+  auto op = [&](OpId o, ValueId a, ValueId b) { return c.emit(o, {a, b}); };
+  auto list = [&](const std::vector<int64_t>& v) {
+    return c.int_constant(v.empty() ? std::vector<int64_t>(w.spatial, 1) : v);
+  };
+  const ValueId one = int_scalar(c, 1), stride = list(w.strides), in = dims(c, x, 2, INT64_MAX);
+  ValueId kernel = w.sizes != kNoValue ? w.sizes : list(w.kernel);
+  ValueId reach =
+      op(OpId::kAdd, op(OpId::kMul, op(OpId::kSub, kernel, one), list(w.dilations)), one);
+  ValueId windows = op(OpId::kDiv, op(OpId::kAdd, in, op(OpId::kSub, stride, one)), stride);
+  ValueId span = op(OpId::kAdd, op(OpId::kMul, op(OpId::kSub, windows, one), stride), reach);
+  ValueId total = op(OpId::kMax, op(OpId::kSub, span, in), int_scalar(c, 0));
+  ValueId less = op(OpId::kDiv, total, int_scalar(c, 2)), more = op(OpId::kSub, total, less);
+  return upper ? ComputedPads{less, more} : ComputedPads{more, less};
+}
+
+// The same where it is known.
+bool known_same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper,
+                     std::vector<int64_t>* pads) {
+  if (w.sizes != kNoValue) return false;
+  pads->assign(2 * w.spatial, 0);
+  for (size_t i = 0; i < w.spatial; ++i) {
+    const int64_t stride = w.stride(i), reach = (w.kernel[i] - 1) * w.dilation(i) + 1;
+    int64_t total = reach - 1;
+    if (stride != 1) {
+      const Value& input = c.g.value(x);
+      if (stride < 1 || !input.ranked || !input.shape[static_cast<int>(2 + i)].known())
+        return false;
+      const int64_t in = input.shape[static_cast<int>(2 + i)].constant();
+      total = std::max<int64_t>(((in + stride - 1) / stride - 1) * stride + reach - in, 0);
+    }
+    (*pads)[i] = upper ? total / 2 : total - total / 2;
+    (*pads)[i + w.spatial] = total - (*pads)[i];
+  }
+  return true;
+}
+
+// From `pads` or `auto_pad`; nothing where the graph computes them.
+std::vector<int64_t> window_pads(ReadCtx& c, ValueId x, const Window& w, ComputedPads* computed) {
+  const std::string how = c.attr_string("auto_pad", "NOTSET");
   if (how == "NOTSET" || how.empty()) return c.attr_ints("pads");
   if (how == "VALID") return {};
   if (how != "SAME_UPPER" && how != "SAME_LOWER") c.fail("unknown auto_pad '" + how + "'");
-  size_t spatial = kernel.size();
-  std::vector<int64_t> pads(2 * spatial);
-  for (size_t i = 0; i < spatial; ++i) {
-    const SymDim& extent = c.g.value(x).shape[static_cast<int>(2 + i)];
-    int64_t stride = strides.empty() ? 1 : strides[i],
-            reach = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
-    if (!extent.known() && stride != 1)
-      c.fail("auto_pad " + how + " with a stride needs a known size");
-    int64_t in = extent.known() ? extent.constant() : 0;
-    int64_t total =
-        stride == 1 ? reach - 1
-                    : std::max<int64_t>(((in + stride - 1) / stride - 1) * stride + reach - in, 0);
-    pads[i] = how == "SAME_UPPER" ? total / 2 : total - total / 2;
-    pads[i + spatial] = total - pads[i];
-  }
-  return pads;
+  std::vector<int64_t> pads;
+  if (known_same_pads(c, x, w, how == "SAME_UPPER", &pads)) return pads;
+  *computed = same_pads(c, x, w, how == "SAME_UPPER");
+  return {};
+}
+
+// x between its pads, filled with a scalar (kNoValue: 0).
+ValueId pad_with(ReadCtx& c, ValueId x, const ComputedPads& pads, ValueId fill) {
+  const ValueId none = c.int_constant({0, 0});
+  return c.emit(OpId::kPad, PadAttrs{},
+                {x, concat(c, {none, pads.begins, none, pads.ends}, 0), fill});
 }
 
 void check_ints(ReadCtx& c, const std::vector<int64_t>& v, size_t spatial, const char* name) {
@@ -48,29 +93,43 @@ void set_list(NodeProto& n, const char* name, const List& list) {
 
 }  // namespace
 
-ConvAttrs conv_attrs(ReadCtx& c, ValueId x, ValueId w) {
-  int rank = c.rank(x);
-  if (rank < 3 || rank > 5 || c.rank(w) != rank)
+ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill) {
+  // an input of unknown rank has its weight's
+  const bool ranked = c.g.value(*x).ranked;
+  const int rank = c.rank(ranked ? *x : w);
+  const Value& weight = c.g.value(w);
+  if (rank < 3 || rank > 5 || (weight.ranked && weight.shape.rank() != rank))
     c.fail("needs 1 to 3 spatial dims in input and weight");
-  auto spatial = static_cast<size_t>(rank - 2);
-  std::vector<int64_t> strides = c.attr_ints("strides"), dilations = c.attr_ints("dilations"),
-                       declared = c.attr_ints("kernel_shape"), kernel;
-  check_ints(c, declared, spatial, "kernel_shape");
-  check_ints(c, strides, spatial, "strides");
-  check_ints(c, dilations, spatial, "dilations");
-  for (size_t i = 0; i < spatial; ++i) {
-    const SymDim& k = c.g.value(w).shape[static_cast<int>(2 + i)];
-    kernel.push_back(k.known() ? k.constant() : 1);
-    if (!declared.empty() && k.known() && declared[i] != k.constant()) {
+  Window window{
+      static_cast<size_t>(rank - 2), {}, c.attr_ints("strides"), c.attr_ints("dilations")};
+  const std::vector<int64_t> declared = c.attr_ints("kernel_shape");
+  check_ints(c, declared, window.spatial, "kernel_shape");
+  check_ints(c, window.strides, window.spatial, "strides");
+  check_ints(c, window.dilations, window.spatial, "dilations");
+  window.kernel = declared;
+  for (size_t i = 0; i < window.spatial && weight.ranked; ++i) {
+    const SymDim& k = weight.shape[static_cast<int>(2 + i)];
+    if (!k.known()) {
+      if (declared.empty()) window.sizes = dims(c, w, 2, INT64_MAX);
+      break;
+    }
+    if (declared.empty()) window.kernel.push_back(k.constant());
+    if (window.kernel[i] != k.constant()) {
       c.fail("kernel_shape has " + std::to_string(declared[i]) + " where the weight " +
-             shape_text(c.g.value(w).shape) + " has " + k.text());
+             shape_text(weight.shape) + " has " + k.text());
     }
   }
+  if (!weight.ranked && declared.empty()) window.sizes = dims(c, w, 2, INT64_MAX);
   ConvAttrs a;
-  c.fill(a.strides, strides, "strides");
-  c.fill(a.dilations, dilations, "dilations");
-  c.fill(a.pads, window_pads(c, x, kernel, strides, dilations), "pads");
+  ComputedPads computed;
+  c.fill(a.strides, window.strides, "strides");
+  c.fill(a.dilations, window.dilations, "dilations");
+  c.fill(a.pads, window_pads(c, *x, window, &computed), "pads");
   a.group = c.attr_int("group", 1);
+  if (computed.begins == kNoValue) return a;
+  if (fill != kNoValue)  // a scalar, which may come as a vector of one
+    fill = c.emit(OpId::kReshape, ReshapeAttrs{}, {fill, c.int_constant({})});
+  *x = pad_with(c, *x, computed, fill);
   return a;
 }
 
@@ -85,39 +144,78 @@ namespace {
 
 void read_conv(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(1);
-  c.set(0, c.emit(OpId::kConv, conv_attrs(c, x, w), {x, w, c.optional(2)}));
+  const ConvAttrs a = conv_attrs(c, &x, w);
+  c.set(0, c.emit(OpId::kConv, a, {x, w, c.optional(2)}));
 }
 
-PoolAttrs pool_attrs(ReadCtx& c, ValueId x) {
-  std::vector<int64_t> kernel = c.attr_ints("kernel_shape"), strides = c.attr_ints("strides"),
-                       dilations = c.attr_ints("dilations");
-  if (c.rank(x) < 3 || c.rank(x) > 5 || kernel.size() + 2 != static_cast<size_t>(c.rank(x))) {
+PoolAttrs pool_attrs(ReadCtx& c, ValueId x, ComputedPads* computed) {
+  const std::vector<int64_t> kernel = c.attr_ints("kernel_shape");
+  const size_t n = kernel.size();
+  if (n < 1 || n > 3 || (c.g.value(x).ranked && n + 2 != static_cast<size_t>(c.rank(x))))
     c.fail("needs 1 to 3 spatial dims and a kernel_shape of as many");
-  }
-  check_ints(c, strides, kernel.size(), "strides");
-  check_ints(c, dilations, kernel.size(), "dilations");
+  const Window window{n, kernel, c.attr_ints("strides"), c.attr_ints("dilations")};
+  check_ints(c, window.strides, n, "strides");
+  check_ints(c, window.dilations, n, "dilations");
   PoolAttrs a;
   c.fill(a.kernel_shape, kernel, "kernel_shape");
-  c.fill(a.strides, strides, "strides");
-  c.fill(a.dilations, dilations, "dilations");
-  c.fill(a.pads, window_pads(c, x, kernel, strides, dilations), "pads");
+  c.fill(a.strides, window.strides, "strides");
+  c.fill(a.dilations, window.dilations, "dilations");
+  c.fill(a.pads, window_pads(c, x, window, computed), "pads");
   a.ceil_mode = c.attr_int("ceil_mode", 0);
   return a;
 }
 
 void read_average_pool(ReadCtx& c) {
-  PoolAttrs a = pool_attrs(c, c.in(0));
+  ValueId x = c.in(0);
+  ComputedPads pads;
+  PoolAttrs a = pool_attrs(c, x, &pads);
   a.count_include_pad = c.attr_int("count_include_pad", 0);
-  c.set(0, c.emit(OpId::kAveragePool, a, {c.in(0)}));
+  if (pads.begins == kNoValue) return c.set(0, c.emit(OpId::kAveragePool, a, {x}));
+  ValueId mean = c.emit(OpId::kAveragePool, a, {pad_with(c, x, pads, kNoValue)});
+  if (a.count_include_pad != 0) return c.set(0, mean);
+  // over the share of each window that is no padding
+  ValueId size = concat(c, {c.int_constant({1, 1}), dims(c, x, 2, INT64_MAX)}, 0);
+  ValueId inside = pad_with(c, expand_to(c, c.scalar(x, 1), size), pads, kNoValue);
+  c.set(0, c.emit(OpId::kDiv, {mean, c.emit(OpId::kAveragePool, a, {inside})}));
+}
+
+// What is never the largest.
+ValueId lowest(ReadCtx& c, ValueId x) {
+  switch (c.dtype(x)) {
+    case DType::kI8: return c.scalar(x, INT8_MIN);
+    case DType::kU8: return c.scalar(x, 0);
+    default: return c.scalar(x, -INFINITY);
+  }
+}
+
+// Of each element of x, its place: row-major, or the spatial dims the other way round.
+ValueId places(ReadCtx& c, ValueId x, size_t spatial, bool reversed) {
+  std::vector<int64_t> perm = {0, 1};
+  std::vector<ValueId> sizes = {dims(c, x, 0, 2)};
+  for (size_t i = spatial; i-- > 0;) {
+    const auto d = static_cast<int64_t>(reversed ? i : spatial - 1 - i) + 2;
+    perm.push_back(d), sizes.push_back(dim(c, x, d));
+  }
+  ValueId count = reduce(c, OpId::kReduceProd, shape_of(c, x), {0}, true);
+  return transpose(c, reshape_to(c, arange(c, count), concat(c, sizes, 0)), perm);
 }
 
 void read_max_pool(ReadCtx& c) {
-  const PoolAttrs a = pool_attrs(c, c.in(0));
-  if (!c.wants(1)) return c.set(0, c.emit(OpId::kMaxPool, a, {c.in(0)}));
-  const MaxPoolIndicesAttrs with{a, c.attr_int("storage_order", 0)};
-  NodeId id = c.g.add_node(OpId::kMaxPoolIndices, AnyAttrs::of(with), {c.in(0)}, 2, c.node.name());
-  c.set(0, c.g.node(id).outputs[0]);
-  c.set(1, c.g.node(id).outputs[1]);
+  ValueId x = c.in(0), source = x;
+  ComputedPads pads;
+  const PoolAttrs a = pool_attrs(c, x, &pads);
+  const bool computed = pads.begins != kNoValue;
+  if (computed) x = pad_with(c, x, pads, lowest(c, x));
+  if (!c.wants(1)) return c.set(0, c.emit(OpId::kMaxPool, a, {x}));
+  const int64_t order = c.attr_int("storage_order", 0);
+  const MaxPoolIndicesAttrs with{a, computed ? 0 : order};
+  NodeId id = c.g.add_node(OpId::kMaxPoolIndices, AnyAttrs::of(with), {x}, 2, c.node.name());
+  const std::vector<ValueId> made = c.g.node(id).outputs;
+  c.set(0, made[0]);
+  if (!computed) return c.set(1, made[1]);
+  ValueId map = places(c, source, static_cast<size_t>(a.kernel_shape.count), order != 0);
+  map = reshape(c, pad_with(c, map, pads, kNoValue), {-1});
+  c.set(1, c.emit(OpId::kGather, AxisAttrs{0}, {map, made[1]}));
 }
 
 // p was a float before opset 2
@@ -132,8 +230,11 @@ int64_t norm_power(ReadCtx& c) {
 }
 
 void read_lp_pool(ReadCtx& c) {
-  const LpPoolAttrs a{pool_attrs(c, c.in(0)), norm_power(c)};
-  c.set(0, c.emit(OpId::kLpPool, a, {c.in(0)}));
+  ValueId x = c.in(0);
+  ComputedPads pads;
+  const LpPoolAttrs a{pool_attrs(c, x, &pads), norm_power(c)};
+  if (pads.begins != kNoValue) x = pad_with(c, x, pads, kNoValue);
+  c.set(0, c.emit(OpId::kLpPool, a, {x}));
 }
 
 template <OpId op>

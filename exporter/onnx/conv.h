@@ -5,8 +5,9 @@
 
 namespace wick::onnx {
 
-// strides, dilations, pads or auto_pad, group; kernel_shape is checked against w.
-ConvAttrs conv_attrs(ReadCtx& c, ValueId x, ValueId w);
+// strides, dilations, pads or auto_pad, group; kernel_shape is checked against w. Where auto_pad
+// needs sizes that are not known, x becomes x padded with `fill`, one number (kNoValue: 0).
+ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill = kNoValue);
 void set_conv_attrs(NodeProto& node, const ConvAttrs& attrs);
 
 }  // namespace wick::onnx

@@ -35,11 +35,13 @@ ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
 
 void group_norm(ReadCtx& c) {
   DType dtype = c.dtype(c.in(0));
-  ValueId x = dtype == DType::kF64 ? c.in(0) : cast(c, c.in(0), DType::kF32);
+  ValueId x = floats_of(c, c.in(0));
   int64_t groups = c.attr_int("num_groups", 0);
   int rank = c.rank(x);
   if (groups < 1 || rank < 2) c.fail("num_groups must be >= 1 and the rank >= 2");
-  ValueId grouped = reshape(c, x, {0, groups, -1});
+  ValueId count = c.int_constant({groups});  // sizes spelled out: no -1, a batch may be empty
+  ValueId rest = div(c, reduce(c, OpId::kReduceProd, dims(c, x, 1, rank), {0}, true), count);
+  ValueId grouped = reshape_to(c, x, concat(c, {dim(c, x, 0), count, rest}, 0));
   Moments m = standardize(c, grouped, {2}, c.attr_float("epsilon", 1e-5f));
   ValueId normal = mul(c, m.centered, m.inverse);
   ValueId scale = cast(c, c.in(1), c.dtype(x)), bias = cast(c, c.in(2), c.dtype(x));
@@ -52,31 +54,35 @@ void group_norm(ReadCtx& c) {
 }
 
 void lrn(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
   int64_t size = c.attr_int("size", 0);
   double alpha = c.attr_float("alpha", 1e-4f), beta = c.attr_float("beta", 0.75),
          bias = c.attr_float("bias", 1);
   if (size < 1 || size > 1 << 16 || c.rank(x) < 3) c.fail("size must be >= 1 and the rank >= 3");
   // A window along channels: they become a spatial axis of one-channel images.
-  ValueId square = unsqueeze(c, reshape(c, mul(c, x, x), {0, 0, -1}), {1});
+  ValueId rest = reduce(c, OpId::kReduceProd, dims(c, x, 2, c.rank(x)), {0}, true);
+  ValueId images = concat(c, {dim(c, x, 0), c.int_constant({1}), dim(c, x, 1), rest}, 0);
+  ValueId square = reshape_to(c, mul(c, x, x), images);
   PoolAttrs a;
   a.kernel_shape = {size, 1};
   a.pads = {(size - 1) / 2, 0, size - 1 - (size - 1) / 2, 0};
   a.count_include_pad = 1;
   ValueId mean = reshape_like(c, c.emit(OpId::kAveragePool, a, {square}), x);
   ValueId base = add(c, mul(c, mean, c.scalar(x, alpha)), c.scalar(x, bias));
-  c.set(0, div(c, x, c.emit(OpId::kPow, {base, c.scalar(x, beta)})));
+  c.set(0, cast(c, div(c, x, c.emit(OpId::kPow, {base, c.scalar(x, beta)})), dtype));
 }
 
 void global_lp(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
   const AttributeProto* given = c.attr("p");  // a float before opset 2
   const bool real = given != nullptr && given->type() == AttributeProto::FLOAT;
   double p = real ? c.attr_float("p", 2) : static_cast<double>(c.attr_int("p", 2));
   if (!(p > 0)) c.fail("p must be positive");
   ValueId power = c.emit(OpId::kPow, {c.emit(OpId::kAbs, {x}), c.scalar(x, p)});
   ValueId sum = reduce(c, OpId::kReduceSum, power, range(2, c.rank(x)), true);
-  c.set(0, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}));
+  c.set(0, cast(c, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}), dtype));
 }
 
 void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {

@@ -36,6 +36,11 @@ ValueId list_input(ReadCtx& c, int i) {
   return empty ? kNoValue : c.in(i);
 }
 
+bool length_known(ReadCtx& c, ValueId v) {
+  const Value& list = c.g.value(v);
+  return list.ranked && list.shape.rank() == 1 && list.shape[0].known();
+}
+
 // The modes of before opset 11, where pixels meet at their corners and nearest takes the one on the
 // left, shrinking the one on the right: one op for the axes that grow, then one for the others.
 void resize_10(ReadCtx& c, ValueId x, ValueId scales) {
@@ -107,6 +112,13 @@ void read_resize(ReadCtx& c) {
                     ? list_input(c, 1)
                     : kNoValue;
   ValueId scales = list_input(c, 2), sizes = list_input(c, 3);
+  // Where both are named one is empty: the scales were required until opset 12.
+  if (sizes != kNoValue && scales != kNoValue) {
+    if (!length_known(c, scales))
+      scales = kNoValue;
+    else if (!length_known(c, sizes))
+      sizes = kNoValue;
+  }
   // the policy is about sizes
   if (scales == kNoValue)
     a.keep_aspect_ratio_policy = named(c, "keep_aspect_ratio_policy", "stretch", kPolicies);
@@ -120,7 +132,9 @@ void read_grid_sample(ReadCtx& c) {
                                     : named(c, "mode", c.opset < 20 ? "nearest" : "linear", kModes);
   a.padding = named(c, "padding_mode", "zeros", kPaddings);
   a.align_corners = c.attr_int("align_corners", 0) != 0;
-  c.set(0, c.emit(OpId::kGridSample, a, {c.in(0), c.in(1)}));
+  const DType dtype = c.dtype(c.in(0));  // numbers only, and a bool is one
+  ValueId x = dtype == DType::kBool ? cast(c, c.in(0), DType::kU8) : c.in(0);
+  c.set(0, cast(c, c.emit(OpId::kGridSample, a, {x, c.in(1)}), dtype));
 }
 
 void read_affine_grid(ReadCtx& c) {

@@ -98,7 +98,14 @@ void causal_conv(ReadCtx& c) {
   if (channels.known() && channels.constant() > 0 && dim_equal(length, SymDim(0)) != Tri::kYes) {
     ConvAttrs a;
     a.group = channels.constant();
-    y = c.emit(OpId::kConv, a, {padded, weight, c.optional(2)});
+    ValueId room = padded;
+    if (!length.known()) {  // perhaps none: one more, whose result is cut off again
+      ValueId one = c.int_constant({1});
+      ValueId more = c.emit(OpId::kSub, {one, c.emit(OpId::kMin, {dim(c, x, 2), one})});
+      room = pad_axis(c, padded, 2, PadSide::kAfter, more, 0);
+    }
+    y = c.emit(OpId::kConv, a, {room, weight, c.optional(2)});
+    if (!length.known()) y = cut(c, y, 2, dim(c, x, 2)).first;
   } else {  // nor where there are no tokens, which leave a convolution's window no room
     y = convolve_windows(c, padded, dim(c, x, 2), weight);
     if (c.has(2)) y = c.emit(OpId::kAdd, {y, unsqueeze(c, c.in(2), {1})});
@@ -107,9 +114,23 @@ void causal_conv(ReadCtx& c) {
   if (c.wants(1)) c.set(1, cut(c, padded, 2, dim(c, x, 2)).second);
 }
 
+// Elements of small types move as wider ones that hold each of them: there they have kernels.
+ValueId widened(ReadCtx& c, ValueId v) {
+  const DType t = c.dtype(v);
+  if (!is_small(t)) return v;
+  if (t == DType::kF4E2M1) return cast(c, v, DType::kF32);
+  if (is_small_int(t))
+    return cast(c, v, t == DType::kI4 || t == DType::kI2 ? DType::kI8 : DType::kU8);
+  return c.emit(OpId::kBitCast, BitCastAttrs{static_cast<int64_t>(DType::kU8)}, {v});
+}
+ValueId narrowed(ReadCtx& c, ValueId v, DType t) {
+  if (!is_small_float(t) || t == DType::kF4E2M1) return cast(c, v, t);
+  return c.emit(OpId::kBitCast, BitCastAttrs{static_cast<int64_t>(t)}, {v});
+}
+
 // update[b, ..., s, ...] goes to place write_indices[b] + s of the cache.
 void tensor_scatter(ReadCtx& c) {
-  ValueId cache = c.in(0), update = c.in(1);
+  ValueId cache = widened(c, c.in(0)), update = widened(c, c.in(1));
   const int rank = c.rank(cache);
   if (c.rank(update) != rank) c.fail("past_cache and update must have one rank");
   const int axis = axis_of(c, c.attr_int("axis", -2), rank);
@@ -137,7 +158,8 @@ void tensor_scatter(ReadCtx& c) {
   }
   if (!axes.empty()) place = unsqueeze(c, place, axes);
   place = expand_to(c, place, shape_of(c, update));
-  c.set(0, c.emit(OpId::kScatterElements, ScatterAttrs{axis, 0}, {cache, place, update}));
+  cache = c.emit(OpId::kScatterElements, ScatterAttrs{axis, 0}, {cache, place, update});
+  c.set(0, narrowed(c, cache, c.dtype(c.in(0))));
 }
 
 // The gate is Swish's.

@@ -106,23 +106,44 @@ std::vector<int64_t> axes_from(ReadCtx& c, ValueId x, int64_t first) {
   return axes;
 }
 
+// What statistics are computed in: wide enough for x, and for what the node asks.
+DType wide(ReadCtx& c, DType x, DType asked) {
+  if (!is_float(x)) c.fail(std::string("needs a floating-point tensor, got ") + dtype_name(x));
+  for (DType t : {DType::kF64, DType::kF32}) {
+    if (x == t || asked == t) return t;
+  }
+  return asked;
+}
+DType stash_type(ReadCtx& c) {
+  const int64_t t = c.attr_int("stash_type", 1);
+  if (t < 1 || t >= kDTypeCount || !is_float(static_cast<DType>(t)))
+    c.fail("stash_type " + std::to_string(t) + " is no floating-point type");
+  return static_cast<DType>(t);
+}
+
 void read_layer_norm(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0)), stash = stash_type(c);
+  ValueId x = cast(c, c.in(0), wide(c, dtype, stash));
   Centered n =
       center(c, x, axes_from(c, x, c.attr_int("axis", -1)), c.attr_float("epsilon", 1e-5f));
-  ValueId y = c.emit(OpId::kMul, {c.emit(OpId::kMul, {n.centered, n.inv_std}), c.in(1)});
+  ValueId y = cast(c, c.emit(OpId::kMul, {n.centered, n.inv_std}), dtype);
+  y = c.emit(OpId::kMul, {y, c.in(1)});
   if (c.has(2)) y = c.emit(OpId::kAdd, {y, c.in(2)});
   c.set(0, y);
-  c.set(1, n.mean);
-  c.set(2, n.inv_std);
+  if (c.wants(1)) c.set(1, cast(c, n.mean, stash));
+  if (c.wants(2)) c.set(2, cast(c, n.inv_std, stash));
 }
 void read_rms_norm(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0)), scaled = c.dtype(c.in(1));
+  if (!is_float(scaled)) c.fail("needs a floating-point scale");
+  ValueId x = cast(c, c.in(0), wide(c, dtype, stash_type(c)));
   ReduceAttrs a = over(axes_from(c, x, c.attr_int("axis", -1)));
   ValueId mean = c.emit(OpId::kReduceMean, a, {c.emit(OpId::kMul, {x, x})});
   ValueId root = c.emit(OpId::kSqrt,
                         {c.emit(OpId::kAdd, {mean, c.scalar(x, c.attr_float("epsilon", 1e-5f))})});
-  c.set(0, c.emit(OpId::kMul, {c.emit(OpId::kDiv, {x, root}), c.in(1)}));
+  // normalized in x's dtype, scaled in the scale's
+  ValueId y = cast(c, c.emit(OpId::kDiv, {x, root}), dtype);
+  c.set(0, c.emit(OpId::kMul, {cast(c, y, scaled), c.in(1)}));
 }
 // [C] as [C, 1, 1 ...], to meet [N, C, spatial...].
 ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
@@ -131,21 +152,28 @@ ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
   return a.axes.empty() ? v : c.emit(OpId::kUnsqueeze, a, {v});
 }
 void read_instance_norm(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
   Centered n = center(c, x, axes_from(c, x, 2), c.attr_float("epsilon", 1e-5f));
   ValueId y = c.emit(OpId::kMul, {n.centered, n.inv_std});
-  y = c.emit(OpId::kMul, {y, per_channel(c, c.in(1), c.rank(x))});
-  c.set(0, c.emit(OpId::kAdd, {y, per_channel(c, c.in(2), c.rank(x))}));
+  auto channels = [&](int i) { return per_channel(c, floats_of(c, c.in(i)), c.rank(x)); };
+  y = c.emit(OpId::kMul, {y, channels(1)});
+  c.set(0, cast(c, c.emit(OpId::kAdd, {y, channels(2)}), dtype));
 }
 void read_mean_variance_norm(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
   auto axes = c.attr_ints("axes");
   if (axes.empty()) axes = {0, 2, 3};
-  Centered n = center(c, x, axes, 1e-9);
-  c.set(0, c.emit(OpId::kMul, {n.centered, n.inv_std}));
+  ValueId d = c.emit(OpId::kSub, {x, reduce(c, OpId::kReduceMean, x, axes, true)});
+  ValueId var = reduce(c, OpId::kReduceMean, c.emit(OpId::kMul, {d, d}), axes, true);
+  // here the epsilon is added to the deviation
+  ValueId deviation = c.emit(OpId::kAdd, {c.emit(OpId::kSqrt, {var}), c.scalar(x, 1e-9)});
+  c.set(0, cast(c, c.emit(OpId::kDiv, {d, deviation}), dtype));
 }
 void read_lp_norm(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
   int64_t p = c.attr_int("p", 2);
   ReduceAttrs a = over({c.attr_int("axis", -1)});
   if (p != 1 && p != 2) c.fail("p must be 1 or 2");
@@ -154,7 +182,8 @@ void read_lp_norm(ReadCtx& c) {
              : c.emit(OpId::kSqrt, {c.emit(OpId::kReduceSum, a, {c.emit(OpId::kMul, {x, x})})});
   // 0 / 0 is 0 here
   ValueId zero = c.emit(OpId::kEqual, {size, c.scalar(x, 0)});
-  c.set(0, c.emit(OpId::kDiv, {x, c.emit(OpId::kWhere, {zero, c.scalar(x, 1), size})}));
+  size = c.emit(OpId::kWhere, {zero, c.scalar(x, 1), size});
+  c.set(0, cast(c, c.emit(OpId::kDiv, {x, size}), dtype));
 }
 
 constexpr ReadRow kRows[] = {

@@ -51,11 +51,6 @@ void read_dynamic_quantize(ReadCtx& c) {
 void read_matmul_integer(ReadCtx& c) {
   c.set(0, c.emit(OpId::kMatMulInteger, {c.in(0), c.in(1), c.optional(2), c.optional(3)}));
 }
-void read_conv_integer(ReadCtx& c) {
-  ValueId x = c.in(0), w = c.in(1);
-  c.set(0, c.emit(OpId::kConvInteger, conv_attrs(c, x, w), {x, w, c.optional(2), c.optional(3)}));
-}
-
 // Scales and zero points of one element as scalars, which broadcast to any rank.
 ValueId scalar_of(ReadCtx& c, ValueId v) {
   if (!c.g.value(v).ranked || c.rank(v) == 0) return v;
@@ -64,6 +59,12 @@ ValueId scalar_of(ReadCtx& c, ValueId v) {
   }
   ReshapeAttrs a;
   return c.emit(OpId::kReshape, a, {v, c.int_constant({})});
+}
+
+void read_conv_integer(ReadCtx& c) {
+  ValueId x = c.in(0), w = c.in(1);
+  const ConvAttrs a = conv_attrs(c, &x, w, c.optional(2));
+  c.set(0, c.emit(OpId::kConvInteger, a, {x, w, c.optional(2), c.optional(3)}));
 }
 
 // clamp(round(sum scale) + zero): the product in double, where every sum is exact, so that the only
@@ -111,11 +112,11 @@ void read_qlinear_matmul(ReadCtx& c) {
 
 void read_qlinear_conv(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(3);
-  const ConvAttrs a = conv_attrs(c, x, w);
+  const ConvAttrs a = conv_attrs(c, &x, w, c.in(2));
   ValueId sum = c.emit(OpId::kConvInteger, a, {x, w, c.in(2), scalar_of(c, c.in(5))});
   // [M] stands before the spatial dims.
   std::vector<int64_t> spatial;
-  for (int i = 1; i < c.rank(x) - 1; ++i) spatial.push_back(i);
+  for (int i = 1; i < c.rank(c.g.value(x).ranked ? x : w) - 1; ++i) spatial.push_back(i);
   auto per_channel = [&](ValueId v) {
     v = scalar_of(c, v);
     return c.rank(v) == 1 && !spatial.empty() ? unsqueeze(c, v, spatial) : v;

@@ -43,6 +43,7 @@ void window(ReadCtx& c, double a0, double a1, double a2) {
     ValueId twice = c.emit(OpId::kCos, {op2(c, OpId::kMul, turn, f64(c, 2))});
     y = op2(c, OpId::kAdd, y, op2(c, OpId::kMul, twice, f64(c, a2)));
   }
+  if (!is_float(dtype)) y = cast(c, y, DType::kF32);  // the top is 1, not a bit below it
   c.set(0, cast(c, y, dtype));
 }
 void hann(ReadCtx& c) { window(c, 0.5, 0.5, 0); }

@@ -139,7 +139,9 @@ void read_dropout(ReadCtx& c) {
       c.fail(
           "training_mode true with a ratio drops values at random, which is not supported: "
           "export the model in eval mode, or with ratio 0");
-    return c.emit_all(OpId::kDropout, NoAttrs{}, {x, c.optional(1), c.in(2)}, 2);
+    ValueId rate = c.optional(1);
+    if (rate != kNoValue && is_small(c.dtype(rate))) rate = cast(c, rate, DType::kF32);
+    return c.emit_all(OpId::kDropout, NoAttrs{}, {x, rate, c.in(2)}, 2);
   }
   c.set(0, c.emit(OpId::kIdentity, {x}));
   if (!c.wants(1)) return;

@@ -19,7 +19,8 @@ Blend<T> blend_of(const T& v) {
   return static_cast<Blend<T>>(v);
 }
 
-// Integers: towards 0, and to the nearest end where out of range; NaN gives 0.
+// Integers: towards 0, and to the nearest end where out of range; NaN gives 0. What the weights'
+// rounding moved off a whole number is that number: a plain image stays plain.
 template <class T>
 T from_blend(Blend<T> v) {
   if constexpr (std::is_integral_v<T>) {
@@ -28,6 +29,8 @@ T from_blend(Blend<T> v) {
                      kHigh = static_cast<double>(std::numeric_limits<T>::max());
     if (v <= kLow) return std::numeric_limits<T>::min();
     if (v >= kHigh) return std::numeric_limits<T>::max();
+    const double whole = std::nearbyint(v);
+    if (std::fabs(v - whole) <= 1e-9 + 1e-12 * std::fabs(v)) v = whole;
   }
   return static_cast<T>(v);
 }

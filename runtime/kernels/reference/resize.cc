@@ -61,10 +61,9 @@ double source(const ResizeAxis& s, ResizeCoordinates how, int64_t o) {
   switch (how) {
     case ResizeCoordinates::kHalfPixel: return (x + 0.5) * q / p - 0.5;
     case ResizeCoordinates::kPytorchHalfPixel: return s.length > 1 ? (x + 0.5) * q / p - 0.5 : 0.0;
-    case ResizeCoordinates::kHalfPixelSymmetric: {
-      const double center = static_cast<double>(s.in) / 2;
-      return center * (1 - static_cast<double>(s.out) / s.length) + (x + 0.5) * q / p - 0.5;
-    }
+    case ResizeCoordinates::kHalfPixelSymmetric:  // the centers meet
+      return (static_cast<double>(s.in) - 1) / 2 +
+             (x - (static_cast<double>(s.out) - 1) / 2) * q / p;
     case ResizeCoordinates::kAlignCorners: return s.length == 1 ? 0.0 : x * last / (s.length - 1);
     case ResizeCoordinates::kAsymmetric: return x * q / p;
     case ResizeCoordinates::kHalfPixelForNearest: return (x + 0.5) * q / p;
@@ -199,10 +198,7 @@ Status lay_out(const KernelCtx& ctx, Span<const TensorView> in, const TensorView
     const bool crops = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
     if (crops) s.start = real_at(in[1], i), s.end = real_at(in[1], n + i);
     const bool same = s.in == s.out && s.scale.p == s.scale.q;
-    if (same &&
-        (crops ? s.start == 0 && s.end == 1
-               : a.coordinates != static_cast<int64_t>(ResizeCoordinates::kHalfPixelForNearest)))
-      continue;
+    if (same && (!crops || (s.start == 0 && s.end == 1))) continue;
     s.taps = most_taps(a, s.in, s.out);
     s.table = scratch;
     scratch += s.out * s.taps;

@@ -50,7 +50,9 @@ struct Sampler {
     double x = align ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
     if (mode == ResizeMode::kNearest) x = std::nearbyint(x);
     if (!(x >= low() && x <= high(extent))) {
-      if (padding == GridPadding::kBorder) x = !(x >= 0) ? 0 : x > length - 1 ? length - 1 : x;
+      // each of the cubic's neighbours finds its own border
+      if (padding == GridPadding::kBorder && mode != ResizeMode::kCubic)
+        x = !(x >= 0) ? 0 : x > length - 1 ? length - 1 : x;
       if (padding == GridPadding::kReflection) x = reflect(x, low(), high(extent));
     }
     // infinities and NaN: outside, as far as neighbours can tell

@@ -29,6 +29,12 @@ Status window_extent(const D& in, const D& kernel, int64_t stride, int64_t dilat
                      int64_t pad_begin, int64_t pad_end, bool ceil_mode, D* out) {
   D span = dim_add(dim_mul(kernel - D(1), D(dilation)), D(1));
   D room = in + D(pad_begin + pad_end) - span;
+  // nothing to stand on: no window, when one more stride would hold one
+  if (dim_known(in) && dim_value(in) == 0 && dim_known(room) && dim_value(room) < 0 &&
+      dim_value(room) >= -stride) {
+    *out = D(0);
+    return {};
+  }
   if (dim_known(room) && dim_value(room) < 0) {
     return error(Code::kShapeMismatch,
                  "the window (%lld with its dilation) is larger than the padded input (%lld)",

@@ -168,6 +168,8 @@ Status check_line_zero_point(const RuleCtx<D>& c, size_t i) {
   bool fits = rank >= 2;
   if (fits && z.rank() == 1) {
     fits = dim_equal(z[0], m[line]) != Tri::kNo || dim_equal(z[0], D(1)) != Tri::kNo;
+  } else if (rank == 1) {
+    fits = z.rank() == 1 && dim_equal(z[0], D(1)) != Tri::kNo;
   } else {
     fits = fits && z.rank() <= rank;
     for (int d = 0; fits && d < z.rank(); ++d) {
