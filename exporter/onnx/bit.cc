@@ -76,14 +76,7 @@ WICK_ONNX_ROW(Mod, [](WriteCtx& c) {
 WICK_ONNX_ROW(BitwiseAnd, [](WriteCtx& c) { write_bitwise(c, "BitwiseAnd"); });
 WICK_ONNX_ROW(BitwiseOr, [](WriteCtx& c) { write_bitwise(c, "BitwiseOr"); });
 WICK_ONNX_ROW(BitwiseXor, [](WriteCtx& c) { write_bitwise(c, "BitwiseXor"); });
-// At opset 17 ~x of a signed integer is -x - 1.
-WICK_ONNX_ROW(BitwiseNot, [](WriteCtx& c) {
-  DType t = dtype_of_input(c);
-  if (c.opset() >= 18 || !is_signed_int(t)) return write_bitwise(c, "BitwiseNot");
-  std::string minus = c.fresh();
-  c.add("Neg", {c.in(0)}, {minus});
-  c.add("Sub", {minus, c.scalar(t, 1)}, {c.out(0)});
-});
+WICK_ONNX_ROW(BitwiseNot, [](WriteCtx& c) { write_bitwise(c, "BitwiseNot"); });
 WICK_ONNX_ROW(BitShift, [](WriteCtx& c) {
   if (!is_unsigned_int(dtype_of_input(c)))
     c.fail("ONNX shifts unsigned integers only: cast the tensor");

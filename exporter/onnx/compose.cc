@@ -20,21 +20,9 @@ ValueId reshape(ReadCtx& c, ValueId v, const std::vector<int64_t>& shape) {
   a.shape = to_list<kMaxRank>(c, shape);
   return c.emit(OpId::kReshape, a, {v});
 }
-namespace {
-// The value, or none where it is known and now in the attribute.
-template <class List>
-ValueId attribute_or_value(ReadCtx& c, ValueId v, List& list) {
-  auto known = c.known_ints(v);
-  if (!known || known->empty() || known->size() > static_cast<size_t>(List::kCapacity)) return v;
-  c.fill(list, *known, "a list");
-  return kNoValue;
-}
-}  // namespace
-
 ValueId reshape_to(ReadCtx& c, ValueId v, ValueId shape) {
   ReshapeAttrs a;
   a.allowzero = 1;
-  shape = attribute_or_value(c, shape, a.shape);
   return c.emit(OpId::kReshape, a, {v, shape});
 }
 ValueId shape_of(ReadCtx& c, ValueId v) { return c.emit(OpId::kShape, ShapeOpAttrs{}, {v}); }
@@ -64,9 +52,7 @@ ValueId arange(ReadCtx& c, ValueId count) {
   return c.emit(OpId::kCumSum, CumulateAttrs{0, 1, 0}, {ones});
 }
 ValueId expand_to(ReadCtx& c, ValueId v, ValueId shape) {
-  ShapeAttrs a;
-  shape = attribute_or_value(c, shape, a.shape);
-  return c.emit(OpId::kExpand, a, {v, shape});
+  return c.emit(OpId::kExpand, ShapeAttrs{}, {v, shape});
 }
 ValueId transpose(ReadCtx& c, ValueId v, const std::vector<int64_t>& perm) {
   bool moves = false;
@@ -81,8 +67,9 @@ Halves cut(ReadCtx& c, ValueId v, int axis, ValueId at) {
   SplitAttrs a;
   a.axis = axis;
   ValueId rest = c.emit(OpId::kSub, {dim(c, v, axis), at});
-  ValueId sizes = attribute_or_value(c, concat(c, {at, rest}, 0), a.sizes);
-  NodeId node = c.g.add_node(OpId::kSplit, AnyAttrs::of(a), {v, sizes}, 2, c.node.name());
+  std::vector<ValueId> in = {v, concat(c, {at, rest}, 0)};
+  c.settle(a, in);
+  NodeId node = c.g.add_node(OpId::kSplit, AnyAttrs::of(a), in, 2, c.node.name());
   return {c.g.node(node).outputs[0], c.g.node(node).outputs[1]};
 }
 Halves halve(ReadCtx& c, ValueId v, int axis) {
@@ -98,9 +85,8 @@ ValueId pad_axis(ReadCtx& c, ValueId v, int axis, PadSide side, ValueId count, d
   std::vector<ValueId> parts = {count};
   if (!before.empty()) parts.insert(parts.begin(), c.int_constant(before));
   if (!after.empty()) parts.push_back(c.int_constant(after));
-  PadAttrs a;
-  ValueId pads = attribute_or_value(c, concat(c, parts, 0), a.pads);
-  return c.emit(OpId::kPad, a, {v, pads, value == 0 ? kNoValue : c.scalar(v, value)});
+  ValueId constant = value == 0 ? kNoValue : c.scalar(v, value);
+  return c.emit(OpId::kPad, PadAttrs{}, {v, concat(c, parts, 0), constant});
 }
 const SymShape& shape(ReadCtx& c, ValueId v) {
   c.rank(v);

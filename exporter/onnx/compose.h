@@ -20,8 +20,7 @@ const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is u
 int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
 
 // Sizes computed in the graph, as int64 vectors: dims [from, to) of a value, a number, several in a
-// row, and what they give. Where they are known already, the op that takes them has them as its
-// attribute, as it has when the graph is read back.
+// row, and what they give.
 ValueId dims(ReadCtx& c, ValueId v, int64_t from, int64_t to);
 inline ValueId dim(ReadCtx& c, ValueId v, int64_t i) { return dims(c, v, i, i + 1); }
 ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis);

@@ -83,7 +83,7 @@ WICK_ONNX_ROW(Unique, [](WriteCtx& c) {
 namespace {
 void write_cumulate(WriteCtx& c, const char* op) {
   const auto& a = c.as<CumulateAttrs>();
-  std::string axis = c.has(1) ? c.in(1) : c.scalar(DType::kI64, static_cast<double>(a.axis));
+  std::string axis = c.has(1) ? c.in(1) : c.int_scalar(a.axis);
   NodeProto& n = c.add(op, {c.in(0), axis}, {c.out(0)});
   set_int(n, "exclusive", a.exclusive);
   set_int(n, "reverse", a.reverse);
@@ -96,9 +96,7 @@ WICK_ONNX_ROW(CumProd, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Trilu, [](WriteCtx& c) {
   const auto& a = c.as<TriluAttrs>();
-  std::string k = c.has(1)   ? c.in(1)
-                  : a.k != 0 ? c.scalar(DType::kI64, static_cast<double>(a.k))
-                             : std::string();
+  std::string k = c.has(1) ? c.in(1) : a.k != 0 ? c.int_scalar(a.k) : std::string();
   set_int(c.add("Trilu", {c.in(0), k}, {c.out(0)}), "upper", a.upper);
 });
 

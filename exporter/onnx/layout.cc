@@ -6,18 +6,11 @@
 namespace wick::onnx {
 namespace {
 
-// An integer list by attribute (older opsets) or by input i; known inputs become the attribute.
+// An integer list by attribute (older opsets) or by input i.
 template <class List>
 ValueId list_or_input(ReadCtx& c, int i, const char* attr, List& list) {
-  if (!c.has(i)) {
-    c.fill(list, c.attr_ints(attr), attr);
-    return kNoValue;
-  }
-  ValueId v = c.in(i);
-  auto known = c.known_ints(v);
-  // An empty list says something (reshape to a scalar) that an empty attribute cannot always say.
-  if (!known || known->empty() || known->size() > static_cast<size_t>(List::kCapacity)) return v;
-  c.fill(list, *known, attr);
+  if (c.has(i)) return c.in(i);
+  c.fill(list, c.attr_ints(attr), attr);
   return kNoValue;
 }
 
@@ -122,8 +115,8 @@ void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
   HostTensor value = c.attr_tensor("value");
   if (!value.present()) value = HostTensor::of<float>({}, {0.0f});
   if (value.numel() != 1) c.fail("value must have one element");
-  c.set(0,
-        c.emit(OpId::kExpand, ShapeAttrs{}, {c.g.add_constant(value.reshaped(Shape{})), c.in(0)}));
+  ValueId one = c.g.add_constant(value.reshaped(Shape{}));
+  c.set(0, c.emit(OpId::kExpand, ShapeAttrs{}, {one, c.in(0)}));
 }
 
 // x's size along each of four dims, times or by a number, as [1] tensors; numbers where they are
@@ -266,14 +259,9 @@ WICK_ONNX_ROW(Split, [](WriteCtx& c) {
   std::string sizes = c.ints_input(1, a.sizes.span());
   if (sizes.empty()) {  // opset 17 splits evenly only when the axis divides
     const Value& x = c.g.value(c.node.inputs[0]);
-    int64_t axis = a.axis < 0 ? a.axis + c.rank(0) : a.axis,
-            parts = static_cast<int64_t>(outs.size());
+    const int64_t axis = a.axis < 0 ? a.axis + c.rank(0) : a.axis;
     const SymDim& extent = x.shape[static_cast<int>(axis)];
-    if (extent.known() && extent.constant() % parts != 0) {
-      std::vector<int64_t> each(outs.size(), (extent.constant() + parts - 1) / parts);
-      each.back() = extent.constant() - each[0] * (parts - 1);
-      sizes = c.ints(each);
-    }
+    if (extent.known() && extent.constant() % static_cast<int64_t>(outs.size()) != 0) c.need(18);
   }
   NodeProto& n = c.add("Split", {c.in(0), sizes}, outs);
   set_int(n, "axis", a.axis);
@@ -291,22 +279,16 @@ WICK_ONNX_ROW(Slice, [](WriteCtx& c) {
 WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
   const auto& a = c.as<PadAttrs>();
   if (a.mode == static_cast<int64_t>(PadMode::kWrap)) c.need(19);
-  if (c.has(3)) c.need(18);
+  if (c.has(3) || (!a.axes.empty() && (c.has(1) || !c.g.value(c.node.inputs[0]).ranked)))
+    c.need(18);
   IntList<16> pads = a.pads;
-  std::string given = c.has(1) ? c.in(1) : std::string();
-  if (!a.axes.empty() && c.opset() < 18) {  // spelled out over all axes
-    int64_t rank = c.rank(0), n = a.axes.count;
-    IntList<16> places;
-    for (int64_t i = 0; i < 2 * n; ++i) {
-      int64_t axis = a.axes[i % n] < 0 ? a.axes[i % n] + rank : a.axes[i % n];
-      places.values[places.count++] = i < n ? axis : axis + rank;
-    }
+  if (!a.axes.empty() && !c.has(1) && c.opset() < 18) {  // spelled out over all axes
+    const int64_t rank = c.rank(0), n = a.axes.count;
     pads = {};
     pads.count = 2 * rank;
-    for (int64_t i = 0; i < 2 * n && !c.has(1); ++i) pads.values[places[i]] = a.pads[i];
-    if (c.has(1)) {  // into zeros
-      given = c.fresh();
-      c.add("ScatterElements", {c.ints(pads.span()), c.ints(places.span()), c.in(1)}, {given});
+    for (int64_t i = 0; i < 2 * n; ++i) {
+      const int64_t axis = a.axes[i % n] < 0 ? a.axes[i % n] + rank : a.axes[i % n];
+      pads.values[i < n ? axis : axis + rank] = a.pads[i];
     }
   }
   const char* kModes[] = {"constant", "reflect", "edge", "wrap"};
@@ -315,7 +297,7 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
                                      : "";
   std::string axes = c.opset() >= 18 ? c.ints_input(3, a.axes.span()) : "";
   NodeProto& n =
-      c.add("Pad", {c.in(0), c.has(1) ? given : c.ints(pads.span()), value, axes}, {c.out(0)});
+      c.add("Pad", {c.in(0), c.has(1) ? c.in(1) : c.ints(pads.span()), value, axes}, {c.out(0)});
   set_string(n, "mode", kModes[a.mode]);
 });
 WICK_ONNX_ROW(Shape, [](WriteCtx& c) {

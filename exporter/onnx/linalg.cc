@@ -12,9 +12,6 @@ constexpr ReadRow kRows[] = {{"Det", read_det}};
 
 Span<const ReadRow> linalg_rows() { return kRows; }
 
-WICK_ONNX_ROW(Det, [](WriteCtx& c) {
-  if (c.g.value(c.node.inputs[0]).dtype == DType::kBF16) c.need(22);
-  c.same("Det");
-});
+WICK_ONNX_PLAIN(Det);
 
 }  // namespace wick::onnx

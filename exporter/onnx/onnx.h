@@ -15,12 +15,26 @@ ir::Graph import_onnx(const std::string& path);
 // The same from memory. `folder` is where external data may lie; empty: none.
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder = "");
 
-// Opset 17, with symbolic dims as dim_params, labels and metadata as metadata_props. Throws Error
-// when an op has no ONNX form (train-role and fused ops), or when libonnx's checker finds fault.
+// At the lowest opset from 17 on that has every form the graph needs, with symbolic dims as
+// dim_params, labels and metadata as metadata_props; reading it gives the graph's text again where
+// it was read from ONNX. Throws Error when an op has no ONNX form (train-role and fused ops), or
+// when libonnx's checker, which knows opset 17, finds fault.
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph);
 // The op_types of the nodes that onnx_bytes() writes, in order, custom ones as "domain::Name".
 std::vector<std::string> onnx_op_types(const ir::Graph& graph);
-// The file is written beside the old one and renamed over it: a failure leaves the old file whole.
-void export_onnx(const ir::Graph& graph, const std::string& path);
+
+struct OnnxFileOptions {
+  // Constants of 1 KiB and more go to PATH.data. Those over 2 GB in all do anyway: one ONNX file
+  // cannot hold them.
+  bool external_data = false;
+};
+struct OnnxFile {
+  int64_t opset = 0;
+  std::string data_path;  // empty: everything is in the model
+};
+// The files are written beside the old ones and renamed over them: a failure leaves the old ones
+// whole.
+OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
+                     const OnnxFileOptions& options = {});
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "exporter/onnx/names.h"
 #include "exporter/onnx/tensor.h"
 #include "graph/interpreter/interpreter.h"
 #include "runtime/core/half.h"
@@ -99,7 +100,7 @@ void ReadCtx::set(int i, ValueId value) {
   const std::string& name = node.output(i);
   if (!scope.values.emplace(name, value).second)
     fail(fmt::format("output '{}' is defined twice", name));
-  if (g.value(value).name.empty()) g.value(value).name = name;
+  if (g.value(value).name.empty() && !is_made_up(name)) g.value(value).name = name;
 }
 
 int ReadCtx::rank(ValueId v) const {

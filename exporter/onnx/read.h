@@ -78,18 +78,30 @@ class ReadCtx {
 
   // Emits an op named after this node.
   template <class A>
-  ValueId emit(OpId op, const A& attrs, std::vector<ValueId> in) {
+  ValueId emit(OpId op, A attrs, std::vector<ValueId> in) {
+    settle(attrs, in);
     return g.emit(op, attrs, std::move(in), node.name());
   }
   ValueId emit(OpId op, std::vector<ValueId> in) { return g.emit(op, std::move(in), node.name()); }
   // An op of several outputs, which are the node's own.
   template <class A>
-  void emit_all(OpId op, const A& attrs, std::vector<ValueId> in, int outputs) {
+  void emit_all(OpId op, A attrs, std::vector<ValueId> in, int outputs) {
+    settle(attrs, in);
     const NodeId id = g.add_node(op, AnyAttrs::of(attrs), std::move(in), outputs, node.name());
     for (int i = 0; i < outputs; ++i) set(i, g.node(id).outputs[static_cast<size_t>(i)]);
   }
   // The integer of input i where it is known becomes the attribute, else the input is returned.
   ValueId int_or_input(int i, int64_t* attribute) const;
+  // What emit() does first to ops that take lists by input or by attribute: known ones are
+  // attributes (known_lists.cc).
+  template <class A>
+  void settle(A&, std::vector<ValueId>&) {}
+  void settle(ReshapeAttrs& a, std::vector<ValueId>& in);
+  void settle(ShapeAttrs& a, std::vector<ValueId>& in);
+  void settle(AxesAttrs& a, std::vector<ValueId>& in);
+  void settle(SplitAttrs& a, std::vector<ValueId>& in);
+  void settle(SliceAttrs& a, std::vector<ValueId>& in);
+  void settle(PadAttrs& a, std::vector<ValueId>& in);
   void set(int i, ValueId value);  // output i of the node
 
   DType dtype(ValueId v) const { return g.value(v).dtype; }
@@ -111,6 +123,11 @@ class ReadCtx {
       fail(std::string(name) + " is too long");
     list = List(Span<const int64_t>(values));
   }
+
+ private:
+  // True when the list is known: an attribute, which input i becomes where it can.
+  template <class List>
+  bool take_list(std::vector<ValueId>& in, size_t i, List& list, bool empty_too);
 };
 
 // The nodes of a graph or a function into the scope.

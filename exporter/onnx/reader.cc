@@ -4,11 +4,13 @@
 #include <fstream>
 #include <set>
 
+#include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/subgraph.h"
 #include "exporter/onnx/tensor.h"
+#include "graph/rewrite/pass.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -172,7 +174,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
   std::map<std::string, ValueId>& values = scope.values;
   for (const auto& tensor : proto.initializer()) {
     if (tensor.name().empty()) invalid("an initializer has no name");
-    ValueId id = g.add_constant(decode(tensor, folder), tensor.name(), true);
+    ValueId id = add_initializer(g, decode(tensor, folder), tensor.name());
     if (!values.emplace(tensor.name(), id).second)
       invalid(fmt::format("'{}' is defined twice", tensor.name()));
   }
@@ -191,9 +193,16 @@ Graph read(const ModelProto& model, const std::string& folder) {
     auto found = values.find(info.name());
     if (found == values.end()) invalid(fmt::format("output '{}' is not defined", info.name()));
     check_output(info, g.value(found->second));
-    g.add_output(info.name(), found->second);
+    ValueId value = found->second;
+    // An operator that does nothing here gave its input: the output is a value of its own.
+    if (const std::string& own = g.value(value).name; own != info.name() && !own.empty())
+      value = g.emit(OpId::kIdentity, {value});
+    if (g.value(value).name.empty() && !is_made_up(info.name())) g.value(value).name = info.name();
+    g.add_output(info.name(), value);
   }
-  g.compact();  // what became an attribute is no constant any more
+  trim_regions(g);  // what became an attribute is read by nobody any more
+  g.compact();
+  settle_names(g);
   return g;
 }
 

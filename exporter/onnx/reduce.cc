@@ -94,12 +94,8 @@ void write_reduce(WriteCtx& c, const char* op, bool axes_input) {
   if (!axes_input && c.has(1)) c.need(18);
   DType t = c.g.value(c.node.inputs[0]).dtype;
   if (t == DType::kBool) c.need(20);
+  if (a.noop_with_empty_axes != 0 && a.axes.empty() && !axes_input) c.need(18);
   axes_input = axes_input || c.opset() >= 18;
-  bool noop = a.noop_with_empty_axes != 0 && a.axes.empty() && !c.has(1);
-  if (noop && !axes_input) {
-    c.add("Identity", {c.in(0)}, {c.out(0)});
-    return;
-  }
   NodeProto& n = axes_input ? c.add(op, {c.in(0), c.ints_input(1, a.axes.span())}, {c.out(0)})
                             : c.add(op, {c.in(0)}, {c.out(0)});
   if (!axes_input && !a.axes.empty()) set_ints(n, "axes", a.axes.span());

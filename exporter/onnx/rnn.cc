@@ -142,7 +142,6 @@ void write_functions(OpId op, const RnnAttrs& a, NodeProto* n) {
 
 void write_recurrent(WriteCtx& c, const char* op) {
   const auto& a = c.as<RnnAttrs>();
-  if (c.g.value(c.node.inputs[0]).dtype == DType::kBF16) c.need(22);
   NodeProto& n = c.same(op);
   if (a.hidden_size > 0) set_int(n, "hidden_size", a.hidden_size);
   set_string(n, "direction", kDirections[a.direction]);

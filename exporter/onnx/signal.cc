@@ -171,13 +171,11 @@ WICK_ONNX_ROW(DFT, [](WriteCtx& c) {
   const auto& a = c.as<DftAttrs>();
   bool to_real = a.inverse != 0 && a.onesided != 0;
   if (c.has(2) || to_real) c.need(20);
-  std::string length = c.has(1) ? c.in(1)
-                       : a.dft_length != 0
-                           ? c.scalar(DType::kI64, static_cast<double>(a.dft_length))
-                           : std::string();
+  std::string length = c.has(1)            ? c.in(1)
+                       : a.dft_length != 0 ? c.int_scalar(a.dft_length)
+                                           : std::string();
   std::vector<std::string> in = {c.in(0), length};
-  if (c.opset() >= 20)
-    in.push_back(c.has(2) ? c.in(2) : c.scalar(DType::kI64, static_cast<double>(a.axis)));
+  if (c.opset() >= 20) in.push_back(c.has(2) ? c.in(2) : c.int_scalar(a.axis));
   NodeProto& n = c.add("DFT", in, {c.out(0)});
   if (c.opset() < 20) set_int(n, "axis", a.axis);
   set_int(n, "inverse", a.inverse);

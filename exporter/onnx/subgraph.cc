@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "exporter/onnx/names.h"
 #include "exporter/onnx/tensor.h"
 #include "wick/error.h"
 
@@ -173,12 +174,38 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset)
   }
 }
 
+namespace {
+
+// ONNX wants an Identity where a region hands on what comes in, a constant, or a value twice; the
+// graph does not.
+void see_through(Graph& g, std::vector<ValueId>* outputs) {
+  std::set<ValueId> passed;
+  for (ValueId& v : *outputs) {
+    while (g.value(v).origin == ValueOrigin::kNode &&
+           g.node(g.value(v).producer).op == OpId::kIdentity) {
+      passed.insert(v);
+      v = g.node(g.value(v).producer).inputs[0];
+    }
+  }
+  if (passed.empty()) return;
+  const auto users = g.users();
+  std::map<ValueId, size_t> gone;                               // of a value's readers
+  for (auto at = passed.rbegin(); at != passed.rend(); ++at) {  // a later one may read an earlier
+    if (users[static_cast<size_t>(*at)].size() != gone[*at]) continue;
+    const NodeId id = g.value(*at).producer;
+    ++gone[g.node(id).inputs[0]];
+    g.remove_node(id);
+  }
+}
+
+}  // namespace
+
 std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset) {
   Deeper deeper(scope.model);
   if (graph.sparse_initializer_size() > 0)
     throw Error("ONNX model: sparse initializers are not supported", Code::kUnsupported);
   for (const auto& tensor : graph.initializer()) {
-    ValueId id = scope.g.add_constant(decode(tensor, scope.model.folder), tensor.name(), true);
+    ValueId id = add_initializer(scope.g, decode(tensor, scope.model.folder), tensor.name());
     if (!scope.values.emplace(tensor.name(), id).second)
       throw Error(fmt::format("ONNX model: '{}' is defined twice", tensor.name()),
                   Code::kInvalidProgram);
@@ -193,7 +220,13 @@ std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_
       throw Error(fmt::format("ONNX model: output '{}' of a subgraph is not defined", info.name()),
                   Code::kInvalidProgram);
   }
+  if (scope.g.is_region()) see_through(scope.g, &outputs);
   return outputs;
+}
+
+ValueId add_initializer(Graph& g, HostTensor tensor, const std::string& name) {
+  const bool own = !is_made_up(name);
+  return g.add_constant(std::move(tensor), own ? name : std::string(), own);
 }
 
 namespace {

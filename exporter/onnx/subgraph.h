@@ -14,6 +14,9 @@ inline bool default_domain(const std::string& domain) {
 // The model's own function that a node calls; null: none. It wins over an operator of that name.
 const FunctionProto* find_function(const ModelProto& model, const NodeProto& node);
 
+// A weight of a state_dict by its name; without one of its own, a constant.
+ValueId add_initializer(Graph& g, HostTensor tensor, const std::string& name);
+
 // A loop whose body `make` builds: it gets the region's context, the trip number and the carried
 // values there, and gives the condition, the carried and the stacked values. It is called again
 // where a trip changes a carried shape. The node's outputs: carried, then stacked.

@@ -2,75 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <fstream>
-
+#include "exporter/onnx/external.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
 namespace {
 
-namespace fs = std::filesystem;
-
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   throw Error(fmt::format("ONNX tensor '{}': {}", name, why), Code::kInvalidProgram);
-}
-
-struct External {
-  std::string location;
-  uint64_t offset = 0, length = 0;
-  bool has_length = false;
-};
-
-uint64_t number(const std::string& name, const std::string& text) {
-  uint64_t value = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size())
-    refuse(name, "'" + text + "' is not a number");
-  return value;
-}
-
-std::string read_external(const TensorProto& proto, const std::string& folder, size_t bytes) {
-  External e;
-  for (const auto& entry : proto.external_data()) {
-    if (entry.key() == "location") e.location = entry.value();
-    if (entry.key() == "offset") e.offset = number(proto.name(), entry.value());
-    if (entry.key() == "length") {
-      e.length = number(proto.name(), entry.value());
-      e.has_length = true;
-    }
-  }
-  if (folder.empty())
-    refuse(proto.name(), "its data is in another file, and the model has no folder");
-  fs::path relative(e.location);
-  if (e.location.empty() || relative.is_absolute())
-    refuse(proto.name(), "external data needs a relative path");
-  std::error_code failed;
-  fs::path base = fs::canonical(folder, failed);
-  fs::path file = failed ? fs::path() : fs::canonical(base / relative, failed);
-  if (failed)
-    refuse(proto.name(), fmt::format("cannot open '{}': {}", e.location, failed.message()));
-  auto [inside, rest] = std::mismatch(base.begin(), base.end(), file.begin(), file.end());
-  (void)rest;
-  if (inside != base.end())
-    refuse(proto.name(), fmt::format("'{}' lies outside the model's folder", e.location));
-  if (e.has_length && e.length != bytes) {
-    refuse(proto.name(),
-           fmt::format("external data has {} bytes, the shape needs {}", e.length, bytes));
-  }
-  uint64_t size = fs::file_size(file, failed);
-  if (failed || e.offset > size || bytes > size - e.offset) {
-    refuse(proto.name(),
-           fmt::format("'{}' is too short for {} bytes at {}", e.location, bytes, e.offset));
-  }
-  std::string data(bytes, '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(e.offset));
-  if (!in.read(data.data(), static_cast<std::streamsize>(bytes)))
-    refuse(proto.name(), "cannot read " + e.location);
-  return data;
 }
 
 template <class To, class List>
@@ -118,8 +57,7 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
   if (!bytes.ok()) refuse(proto.name(), bytes.status().message());
 
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    std::string data = read_external(proto, folder, *bytes);
-    return HostTensor(dtype, shape, data.data(), data.size());
+    return read_external(proto, folder, dtype, shape, *bytes);
   }
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() != *bytes) {

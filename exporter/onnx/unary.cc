@@ -38,8 +38,11 @@ void read_swish(ReadCtx& c) {  // x * sigmoid(alpha * x)
 }
 void read_clip(ReadCtx& c) {
   if (c.opset < 11) {
-    ClipAttrs a{c.attr_float("min", -INFINITY), c.attr_float("max", INFINITY)};
-    return c.set(0, c.emit(OpId::kClip, a, {c.in(0)}));
+    ValueId x = c.in(0);
+    auto bound = [&](const char* name) {
+      return c.attr(name) == nullptr ? kNoValue : c.scalar(x, c.attr_float(name, 0));
+    };
+    return c.set(0, c.emit(OpId::kClip, ClipAttrs{}, {x, bound("min"), bound("max")}));
   }
   c.set(0, c.emit(OpId::kClip, ClipAttrs{}, {c.in(0), c.optional(1), c.optional(2)}));
 }
@@ -242,30 +245,20 @@ WICK_ONNX_ROW(HardSigmoid, [](WriteCtx& c) {
   set_float(n, "alpha", c.as<HardSigmoidAttrs>().alpha);
   set_float(n, "beta", c.as<HardSigmoidAttrs>().beta);
 });
-// Opset 17 has neither Gelu (20) nor Swish (24): their definitions are written out.
 WICK_ONNX_ROW(Silu, [](WriteCtx& c) {
-  std::string gate = c.fresh();
+  if (c.g.value(c.node.inputs[0]).dtype != DType::kF64) {
+    c.need(24);
+    c.same("Swish");
+    return;
+  }
+  std::string gate = c.fresh();  // Swish is not for float64
   c.add("Sigmoid", {c.in(0)}, {gate});
   c.add("Mul", {c.in(0), gate}, {c.out(0)});
 });
 WICK_ONNX_ROW(Gelu, [](WriteCtx& c) {
-  DType t = c.g.value(c.node.inputs[0]).dtype;
-  std::string x = c.in(0), inner = c.fresh(), curve = c.fresh(), half = c.fresh(), plus = c.fresh();
-  if (c.as<GeluAttrs>().tanh != 0) {  // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-    std::string square = c.fresh(), cube = c.fresh(), scaled = c.fresh(), sum = c.fresh();
-    c.add("Mul", {x, x}, {square});
-    c.add("Mul", {square, x}, {cube});
-    c.add("Mul", {cube, c.scalar(t, 0.044715)}, {scaled});
-    c.add("Add", {x, scaled}, {sum});
-    c.add("Mul", {sum, c.scalar(t, 0.79788456080286535588)}, {inner});
-    c.add("Tanh", {inner}, {curve});
-  } else {
-    c.add("Mul", {x, c.scalar(t, 0.70710678118654752440)}, {inner});
-    c.add("Erf", {inner}, {curve});
-  }
-  c.add("Add", {curve, c.scalar(t, 1)}, {plus});
-  c.add("Mul", {x, c.scalar(t, 0.5)}, {half});
-  c.add("Mul", {half, plus}, {c.out(0)});
+  c.need(20);
+  NodeProto& n = c.same("Gelu");
+  if (c.as<GeluAttrs>().tanh != 0) set_string(n, "approximate", "tanh");
 });
 WICK_ONNX_ROW(Clip, [](WriteCtx& c) {
   const auto& a = c.as<ClipAttrs>();

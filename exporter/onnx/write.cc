@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "exporter/onnx/tensor.h"
 #include "runtime/core/half.h"
 #include "runtime/registry/registry.h"
@@ -54,8 +56,28 @@ int WriteCtx::rank(size_t i) const {
   return v.shape.rank();
 }
 
+namespace {
+
+// The opset from which on an operator takes a dtype, where that came after kLeastOpset. (Whole
+// dtypes: opset_of() in the writer.)
+int64_t opset_taking(const std::string& op_type, DType dtype) {
+  static const std::set<std::string> kBFloat16 = {
+      "Acos",        "Acosh",  "Asin",          "Asinh",      "Atan",        "Atanh",
+      "AveragePool", "Conv",   "ConvTranspose", "Cos",        "Cosh",        "DeformConv",
+      "Det",         "Elu",    "GRU",           "GridSample", "HardSigmoid", "HardSwish",
+      "LSTM",        "LpPool", "MaxPool",       "MaxRoiPool", "RNN",         "RoiAlign",
+      "Round",       "Sin",    "Sinh",          "Softplus",   "Tan"};
+  if (dtype == DType::kBF16 && kBFloat16.count(op_type) != 0) return 22;
+  if (dtype == DType::kBF16 && op_type == "TopK") return 24;
+  if ((dtype == DType::kBF16 || dtype == DType::kF16) && op_type == "IsInf") return 20;
+  return kLeastOpset;
+}
+
+}  // namespace
+
 NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::string>& in,
                          const std::vector<std::string>& out) {
+  if (has(0)) need(opset_taking(op_type, g.value(node.inputs[0]).dtype));
   NodeProto& n = *out_.add_node();
   n.set_op_type(op_type);
   if (!node.name.empty()) n.set_name(node.name);
@@ -76,8 +98,8 @@ NodeProto& WriteCtx::same(const std::string& op_type) {
 std::string WriteCtx::fresh() {
   std::string name;
   do {
-    name = fmt::format("wick_{}", model_.fresh++);
-  } while (!model_.taken.insert(name).second);
+    name = made_up_name(model_.fresh++);
+  } while (!model_.names.take(name));
   return name;
 }
 
@@ -85,6 +107,7 @@ void WriteCtx::subgraph(NodeProto& of, const std::string& attribute, const Graph
   GraphProto& out = *add_attr(of, attribute, AttributeProto::GRAPH).mutable_g();
   out.set_name(region.name.empty() ? attribute : region.name);
   std::vector<std::string> names(region.value_count());
+  model_.names.enter();
   size_t own = own_region_inputs(node), captured = own_inputs(node);
   for (size_t i = 0; i < region.inputs().size(); ++i) {
     ValueId id = region.inputs()[i];
@@ -95,17 +118,24 @@ void WriteCtx::subgraph(NodeProto& of, const std::string& attribute, const Graph
     }
     const std::string wanted = region.value(id).name;
     name = wanted;
-    for (int k = 0; !model_.taken.insert(name).second; ++k) name = fmt::format("{}_{}", wanted, k);
+    for (int k = 0; !model_.names.take(name); ++k) name = fmt::format("{}_{}", wanted, k);
     auto& info = *out.add_input();
     info.set_name(name);
     set_type(info, region.value(id));
   }
   write_graph(region, std::move(names), out, model_);
+  model_.names.leave();
 }
 
 std::string WriteCtx::ints(Span<const int64_t> values) {
   std::string name = fresh();
   *out_.add_initializer() = encode(HostTensor::ints(values), name);
+  return name;
+}
+
+std::string WriteCtx::int_scalar(int64_t value) {
+  std::string name = fresh();
+  *out_.add_initializer() = encode(HostTensor(DType::kI64, Shape{}, &value, sizeof(value)), name);
   return name;
 }
 

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "exporter/onnx/external.h"
+#include "exporter/onnx/names.h"
 #include "graph/ir/graph.h"
 #include "wick_onnx.pb.h"
 
@@ -21,12 +22,12 @@ struct WriteOpset {
   int64_t needed = kLeastOpset;  // by its nodes so far; above `now` it is written again
 };
 
-// Of a whole model: its opset, and tensor names: those of subgraphs must differ from those around
-// them.
+// Of a whole model: its opset, and its tensors' names.
 struct ModelNames {
   WriteOpset* opset;
-  std::set<std::string> taken;
-  int fresh = 0;
+  Names names;
+  ExternalData* external = nullptr;  // where large constants go; null: into the model
+  int fresh = 0;                     // of made-up names, nowhere twice
 };
 
 class WriteCtx {
@@ -58,6 +59,7 @@ class WriteCtx {
   std::string fresh();                           // a tensor name nobody has
   std::string ints(Span<const int64_t> values);  // an int64 initializer
   std::string scalar(DType dtype, double value);
+  std::string int_scalar(int64_t value);  // int64
   // The name of optional input i, else of an initializer with `fallback`, else "" when that is
   // empty.
   std::string ints_input(size_t i, Span<const int64_t> fallback);

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "exporter/onnx/checker.h"
+#include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/write.h"
@@ -17,25 +19,47 @@ namespace {
 
 // A unique tensor name for every value that is written: an output's value gets the output's.
 void name_values(const Graph& g, const std::vector<bool>& used, std::vector<std::string>& names,
-                 std::set<std::string>& taken) {
-  auto left_out = [&](size_t i) { return !used[i] && g.is_constant(static_cast<ValueId>(i)); };
+                 ModelNames& model) {
   auto take = [&](ValueId id, const std::string& name) {
-    if (names[static_cast<size_t>(id)].empty() && !name.empty() && taken.insert(name).second) {
+    if (names[static_cast<size_t>(id)].empty() && !name.empty() && model.names.take(name))
       names[static_cast<size_t>(id)] = name;
-    }
   };
   for (const auto& out : g.outputs()) {
     if (g.is_region()) continue;  // the outputs of a region have no names of their own
-    if (g.value(out.value).origin == ValueOrigin::kNode) take(out.value, out.name);
-    taken.insert(out.name);
+    const Value& v = g.value(out.value);
+    if (v.origin == ValueOrigin::kNode || v.name == out.name) take(out.value, out.name);
+    model.names.take(out.name);
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!left_out(i)) take(static_cast<ValueId>(i), g.value(static_cast<ValueId>(i)).name);
+    const Value& v = g.value(static_cast<ValueId>(i));
+    if (!used[i] && v.origin == ValueOrigin::kConstant) continue;
+    if (model.names.is_constant(v)) {  // a graph around this one writes it
+      names[i] = v.name;
+    } else {
+      take(static_cast<ValueId>(i), v.name);
+      while (names[i].empty()) take(static_cast<ValueId>(i), made_up_name(model.fresh++));
+    }
   }
-  for (size_t i = 0; i < names.size(); ++i) {
-    for (int k = 0; names[i].empty() && !left_out(i); ++k)
-      take(static_cast<ValueId>(i), fmt::format("v{}{}", i, k == 0 ? "" : fmt::format("_{}", k)));
+}
+
+// A parameter, or what has no name, is an initializer; any other constant a node, as the reader
+// tells them apart.
+void write_constant(const Value& v, const std::string& name, GraphProto& out, ModelNames& model) {
+  auto tensor = [&](const std::string& own_name) {
+    const bool beside = model.external != nullptr && ExternalData::takes(v.constant);
+    return beside ? model.external->add(v.constant, own_name) : encode(v.constant, own_name);
+  };
+  if (v.parameter || is_made_up(name)) {
+    *out.add_initializer() = tensor(name);
+    return;
   }
+  NodeProto& n = *out.add_node();
+  n.set_op_type("Constant");
+  n.add_output(name);
+  AttributeProto& value = *n.add_attribute();
+  value.set_name("value");
+  value.set_type(AttributeProto::TENSOR);
+  *value.mutable_t() = tensor("");
 }
 
 void list_training(const Graph& g, std::string* list) {
@@ -96,7 +120,7 @@ void add_domains(const Graph& g, std::map<std::string, int64_t>* domains) {
   }
 }
 
-ModelProto write_at(const Graph& g, WriteOpset* version) {
+ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external) {
   ModelProto model;
   model.set_ir_version(ir_version(version->now));
   model.set_producer_name("wick");
@@ -113,11 +137,11 @@ ModelProto write_at(const Graph& g, WriteOpset* version) {
   }
   GraphProto& out = *model.mutable_graph();
   out.set_name(g.name);
-  ModelNames model_names{version, {}, 0};
+  ModelNames model_names{version, {}, external, 0};
   std::vector<std::string> names(g.value_count());
   for (ValueId id : g.inputs()) {
     names[static_cast<size_t>(id)] = g.value(id).name;
-    model_names.taken.insert(g.value(id).name);
+    model_names.names.take(g.value(id).name);
     auto& info = *out.add_input();
     info.set_name(g.value(id).name);
     set_type(info, g.value(id));
@@ -136,14 +160,15 @@ ModelProto write_at(const Graph& g, WriteOpset* version) {
   return model;
 }
 
-ModelProto write(const Graph& g) {
+ModelProto write(const Graph& g, ExternalData* external = nullptr) {
   check_writable(g);
   WriteOpset version;
   for (ValueId id : g.inputs())
     version.needed = std::max(version.needed, opset_of(g.value(id).dtype));
   for (;;) {  // ends: the opset grows, and forms are of a bounded one
     version.now = version.needed;
-    ModelProto model = write_at(g, &version);
+    if (external != nullptr) external->clear();
+    ModelProto model = write_at(g, &version, external);
     if (version.needed == version.now) return model;
   }
 }
@@ -175,12 +200,13 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
     }
   }
   for (const auto& o : g.outputs()) used[static_cast<size_t>(o.value)] = true;
-  name_values(g, used, names, model.taken);
+  name_values(g, used, names, model);
   for (size_t i = 0; i < names.size(); ++i) {
     const Value& v = g.value(static_cast<ValueId>(i));
-    if (v.origin != ValueOrigin::kConstant || !used[i]) continue;
+    if (v.origin != ValueOrigin::kConstant || !used[i] || model.names.is_constant(v)) continue;
     model.opset->needed = std::max(model.opset->needed, opset_of(v.dtype));
-    *out.add_initializer() = encode(v.constant, names[i]);
+    write_constant(v, names[i], out, model);
+    if (names[i] == v.name) model.names.add_constant(v);
   }
   for (const Node& node : g.nodes()) {
     if (node.removed()) continue;
@@ -198,14 +224,14 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
   std::set<std::string> given;
   for (const auto& o : g.outputs()) {
     const std::string& from = names[static_cast<size_t>(o.value)];
-    bool own = g.value(o.value).origin == ValueOrigin::kNode;
     std::string name = o.name;
     if (g.is_region()) {
       name = from;
-      for (int k = 0; !own || !given.insert(name).second; ++k, own = true) {
+      const bool own = g.value(o.value).origin == ValueOrigin::kNode;
+      if (!own || !given.insert(name).second) {
         do {
-          name = fmt::format("{}_{}", o.name, k++);
-        } while (!model.taken.insert(name).second);
+          name = made_up_name(model.fresh++);
+        } while (!model.names.take(name));
       }
     }
     if (from != name) {  // a value that is two outputs, or an input or constant passed through
@@ -224,34 +250,62 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
 
 namespace {
 
-// libonnx wants a shape of every input and output. One of unknown rank has none in the file: the
-// checker is shown a scalar there.
-bool add_shapes(onnx::GraphProto& graph) {
-  bool added = false;
+// What libonnx wants and the file need not have: a shape of every input and output (one of unknown
+// rank is shown as a scalar), and the data of constants that lie beside the model.
+void complete(onnx::GraphProto& graph) {
   auto add = [&](onnx::ValueInfoProto& info) {
-    auto& type = *info.mutable_type()->mutable_tensor_type();
-    if (type.has_shape()) return;
-    type.mutable_shape();
-    added = true;
+    info.mutable_type()->mutable_tensor_type()->mutable_shape();
+  };
+  auto inside = [](onnx::TensorProto& tensor) {
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return;
+    tensor.clear_data_location();
+    tensor.clear_external_data();
+    tensor.set_raw_data("?");  // it does not count the bytes
   };
   for (auto& info : *graph.mutable_input()) add(info);
   for (auto& info : *graph.mutable_output()) add(info);
+  for (auto& tensor : *graph.mutable_initializer()) inside(tensor);
   for (auto& node : *graph.mutable_node()) {
     for (auto& a : *node.mutable_attribute()) {
-      if (a.has_g()) added = add_shapes(*a.mutable_g()) || added;
+      if (a.has_g()) complete(*a.mutable_g());
+      if (a.has_t()) inside(*a.mutable_t());
     }
   }
-  return added;
+}
+
+// Debian's libonnx knows no later opset.
+void check(onnx::ModelProto model) {
+  if (model.opset_import(0).version() > onnx::kLeastOpset) return;
+  complete(*model.mutable_graph());
+  onnx::check(model.SerializeAsString());
+}
+
+constexpr size_t kMostInside = (size_t{1} << 31) - (size_t{1} << 26);  // a protobuf message: 2 GB
+
+size_t constant_bytes(const ir::Graph& g) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    const ir::Value& v = g.value(static_cast<ir::ValueId>(i));
+    if (v.origin == ir::ValueOrigin::kConstant) bytes += v.constant.nbytes();
+  }
+  for (const ir::Node& n : g.nodes()) {
+    for (const ir::Graph& region : n.regions) bytes += constant_bytes(region);
+  }
+  return bytes;
 }
 
 }  // namespace
 
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
+  if (constant_bytes(graph) > kMostInside) {
+    throw Error(
+        "the constants are over 2 GB, which one ONNX file cannot hold: export_onnx() puts "
+        "them beside it",
+        Code::kUnsupported);
+  }
   onnx::ModelProto model = onnx::write(graph);
-  std::string bytes = model.SerializeAsString();
-  // Debian's libonnx knows no later one.
-  if (model.opset_import(0).version() <= onnx::kLeastOpset)
-    onnx::check(add_shapes(*model.mutable_graph()) ? model.SerializeAsString() : bytes);
+  check(model);
+  const std::string bytes = model.SerializeAsString();
   return {bytes.begin(), bytes.end()};
 }
 
@@ -264,9 +318,25 @@ std::vector<std::string> onnx_op_types(const ir::Graph& graph) {
   return types;
 }
 
-void export_onnx(const ir::Graph& graph, const std::string& path) {
-  std::vector<uint8_t> bytes = onnx_bytes(graph);
-  check_status(write_file_atomically(path.c_str(), bytes.data(), bytes.size()));
+OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
+                     const OnnxFileOptions& options) {
+  const bool beside = options.external_data || constant_bytes(graph) > kMostInside;
+  const std::string data_path = path + ".data";
+  onnx::ExternalData external(std::filesystem::path(data_path).filename().string());
+  onnx::ModelProto model = onnx::write(graph, beside ? &external : nullptr);
+  check(model);
+  const std::string bytes = model.SerializeAsString();
+  // Both are whole before either is in its place.
+  AtomicFile file, data;
+  check_status(file.open(path.c_str()));
+  check_status(file.write(bytes.data(), bytes.size()));
+  if (!external.empty()) {
+    check_status(data.open(data_path.c_str()));
+    check_status(external.write(data));
+    check_status(data.commit());
+  }
+  check_status(file.commit());
+  return {model.opset_import(0).version(), external.empty() ? std::string() : data_path};
 }
 
 }  // namespace wick

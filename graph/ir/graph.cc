@@ -343,12 +343,41 @@ void Graph::compact() {
     }
     for (ValueId v : n.outputs) used[static_cast<size_t>(v)] = true;
   }
+  std::vector<ValueId> order;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (used[i]) order.push_back(static_cast<ValueId>(i));
+  }
+  keep_values(order);
+}
+
+void Graph::sort_constants() {
+  std::vector<ValueId> order;
+  std::vector<bool> placed(values_.size(), false);
+  auto place = [&](ValueId v) {
+    if (v == kNoValue || placed[static_cast<size_t>(v)]) return;
+    placed[static_cast<size_t>(v)] = true;
+    order.push_back(v);
+  };
+  for (Node& n : nodes_) {
+    for (Graph& region : n.regions) region.sort_constants();
+    for (ValueId v : n.inputs) {
+      if (is_constant(v)) place(v);
+    }
+  }
+  for (const GraphOutput& o : outputs_) {
+    if (is_constant(o.value)) place(o.value);
+  }
+  for (size_t i = 0; i < values_.size(); ++i) place(static_cast<ValueId>(i));
+  keep_values(order);
+}
+
+void Graph::keep_values(const std::vector<ValueId>& order) {
   std::vector<ValueId> to(values_.size(), kNoValue);
   std::vector<Value> kept;
-  for (size_t i = 0; i < values_.size(); ++i) {
-    if (!used[i]) continue;
-    to[i] = static_cast<ValueId>(kept.size());
-    kept.push_back(std::move(values_[i]));
+  kept.reserve(order.size());
+  for (ValueId from : order) {
+    to[static_cast<size_t>(from)] = static_cast<ValueId>(kept.size());
+    kept.push_back(std::move(values_[static_cast<size_t>(from)]));
   }
   values_ = std::move(kept);
   auto renumber = [&](ValueId& v) {

@@ -134,6 +134,9 @@ class Graph {
   void remove_node(NodeId id);
   // Drops removed nodes and values nobody can reach, renumbers the rest.
   void compact();
+  // Constants in the order in which nodes and outputs first read them, before anything else, in
+  // regions too.
+  void sort_constants();
 
   // Rewriting appends nodes; this restores topological order (stable). Throws Error on a cycle.
   void sort_nodes();
@@ -142,6 +145,9 @@ class Graph {
   void infer(NodeId id);
 
  private:
+  // These values, in this order; the others go.
+  void keep_values(const std::vector<ValueId>& order);
+
   std::vector<SymbolInfo> symbols_;
   std::unordered_map<std::string, size_t> symbol_at_;
   std::vector<Value> values_;

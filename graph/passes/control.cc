@@ -96,6 +96,14 @@ void inline_branch(Graph& g, NodeId id, size_t branch, Substitution& sub) {
 
 }  // namespace
 
+void trim_regions(Graph& g) {
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    Node& n = g.node(static_cast<NodeId>(i));
+    for (Graph& region : n.regions) trim_regions(region);
+    if (!n.removed() && !n.regions.empty()) trim_captures(g, n);
+  }
+}
+
 bool simplify_control(Graph& g) {
   bool changed = false;
   Substitution sub(g);

@@ -43,6 +43,8 @@ bool fold_constants(Graph& graph);
 // constants go into regions, captures that nobody reads go, an If of a known condition is its
 // branch
 bool simplify_control(Graph& graph);
+// The first two of these, in regions within regions too; nothing else changes.
+void trim_regions(Graph& graph);
 bool share_common(Graph& graph);   // equal nodes on equal inputs become one
 bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each other
 // Conv | Linear + BatchNorm + Add + activation -> FusedConv | FusedLinear

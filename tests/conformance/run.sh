@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ONNX's node tests in every mode against the checked-in list of what passes; see expected.txt.
+# ONNX's node tests in every mode against the checked-in list of what passes; see expected.txt. The models that mode
+# round writes (libonnx's checker has seen those of opset 17 by then) must load in ONNX Runtime where that is installed.
 # The tests are data of $WICK_SHARED (../shared), unpacked once into the build folder.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -21,11 +22,14 @@ if [ ! -f "$tests/unpacked" ] || [ "$archive" -nt "$tests/unpacked" ]; then
   }
 fi
 
+written=$WICK_BUILD/test-work/onnx-written
+rm -rf "$written"
 passed=0 failed=0
 for mode in dyn const flat bits round; do
   # The bar under the list: it must not shrink below this by being brought up to date.
-  [ $mode = round ] && bar=790 || bar=1350
-  out=$("$wick" conformance "$tests/node" --list "$list" --mode $mode --expect tests/conformance/expected.txt)
+  bar=1350 keep=()
+  [ $mode = round ] && bar=1358 keep=(--keep "$written")
+  out=$("$wick" conformance "$tests/node" --list "$list" --mode $mode --expect tests/conformance/expected.txt "${keep[@]}")
   code=$?
   echo "$out"
   count=$(sed -nE 's/^([0-9]+) of [0-9]+ pass .*/\1/p' <<<"$out")
@@ -36,5 +40,12 @@ for mode in dyn const flat bits round; do
     failed=$((failed + 1))
   fi
 done
+python3 tests/conformance/sessions.py "$written"
+case $? in
+  0) passed=$((passed + 1)) ;;
+  3) echo "NOT RUN: the written models in ONNX Runtime" ;;
+  *) failed=$((failed + 1)) ;;
+esac
+rm -rf "$written"
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

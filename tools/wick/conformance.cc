@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kModes[] = {"dyn", "const", "flat", "bits", "round"};
 
 struct ConformanceCommand {
-  std::string dir, list, backend = "cpu", mode = "dyn", json, expect, write_expect;
+  std::string dir, list, backend = "cpu", mode = "dyn", json, expect, write_expect, keep;
   bool verbose = false;
 };
 
@@ -38,66 +38,98 @@ Model through_a_file(const ir::Graph& graph) {
   return model;
 }
 
-// The first line in which two texts differ.
+// Where two texts first differ: their lines, from shortly before that on.
 std::string first_difference(const std::string& a, const std::string& b) {
   std::istringstream left(a), right(b);
   for (std::string x, y;;) {
     bool more = static_cast<bool>(std::getline(left, x));
     more = static_cast<bool>(std::getline(right, y)) || more;
     if (!more) return "";
-    if (x != y) return fmt::format("read: {:.200}\n  written and read again: {:.200}", x, y);
-    x.clear(), y.clear();
+    if (x == y) {
+      x.clear(), y.clear();
+      continue;
+    }
+    size_t at = 0;
+    while (at < x.size() && at < y.size() && x[at] == y[at]) ++at;
+    at = at > 100 ? at - 100 : 0;
+    return fmt::format("read: {:.200}\n  written and read again: {:.200}", x.substr(at),
+                       y.substr(at));
   }
 }
 
-// "" where reading, writing and reading again gives the same graph.
-std::string round_trip(const ir::Graph& graph) {
-  ir::Graph again = import_onnx_bytes(onnx_bytes(graph));
-  again.metadata = graph.metadata;  // the writer adds its own version
-  return first_difference(ir::print(graph, true), ir::print(again, true));
-}
-
-// "" where the graph as it stands, on plain loops, gives the same bits.
-std::string bits_differ(const ir::Graph& graph, const OnnxCase& test,
-                        const std::vector<HostTensor>& out) {
-  std::vector<HostTensor> want = ir::run(graph, test.inputs);
+// "" where these are the same bits.
+std::string bits_differ(const std::vector<HostTensor>& out, const std::vector<HostTensor>& want,
+                        const char* whose) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (!(out[i].shape() == want[i].shape()) || out[i].dtype() != want[i].dtype() ||
         (out[i].nbytes() != 0 && memcmp(out[i].data(), want[i].data(), out[i].nbytes()) != 0))
-      return fmt::format("output {}: other bits than the interpreter's", i);
+      return fmt::format("output {}: other bits than {}", i, whose);
   }
   return "";
 }
 
+// "" where these are what the test expects.
+std::string outputs_differ(const std::vector<HostTensor>& out, const OnnxCase& test) {
+  if (out.size() != test.outputs.size())
+    return fmt::format("{} outputs, expected {}", out.size(), test.outputs.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    std::string why = case_differs(out[i], test.outputs[i]);
+    if (!why.empty()) return fmt::format("output {}: {}", i, why);
+  }
+  return "";
+}
+
+std::vector<HostTensor> run_model(const Model& model, const OnnxCase& test,
+                                  const ConformanceCommand& c) {
+  Runner runner(model, {c.backend, 1, false, nullptr});
+  if (runner.session().input_count() != test.inputs.size()) {
+    // the file may bring fewer inputs than the model has only when the model ignores the rest
+    throw Error(fmt::format("{} inputs given, the program takes {}", test.inputs.size(),
+                            runner.session().input_count()));
+  }
+  return runner.run(test.inputs);
+}
+
+// "" where reading, writing and reading again gives the same graph, and that gives the same bits
+// (which mode dyn compares with what the test expects).
+std::string round_trip(const ir::Graph& graph, const OnnxCase& test, const std::string& name,
+                       const ConformanceCommand& c) {
+  const std::vector<uint8_t> file = onnx_bytes(graph);
+  if (!c.keep.empty()) {
+    std::ofstream out(fs::path(c.keep) / (name + ".onnx"), std::ios::binary);
+    if (!out.write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size())))
+      throw Error("cannot write to '" + c.keep + "'", Code::kIo);
+  }
+  ir::Graph again = import_onnx_bytes(file);
+  again.metadata = graph.metadata;  // the writer adds its own version
+  std::string why = first_difference(ir::print(graph, true), ir::print(again, true));
+  if (!why.empty()) return why;
+  return bits_differ(run_model(Model::from_graph(again, true), test, c),
+                     run_model(Model::from_graph(graph, true), test, c), "before it was written");
+}
+
 // "" for a pass, else why not.
-std::string run_case(const std::string& folder, const ConformanceCommand& c) {
+std::string run_case(const std::string& name, const ConformanceCommand& c, CaseMode form) {
+  const std::string folder = (fs::path(c.dir) / name).string();
+  OnnxCase test = load_onnx_case(folder, form);
+  const ir::Graph graph = import_onnx_bytes(test.model, folder);
+  if (c.mode == "round")
+    return round_trip(graph, test, form == CaseMode::kConst ? name + "-const" : name, c);
+  if (c.mode == "dyn" || c.mode == "const")
+    return outputs_differ(run_model(Model::from_graph(graph, true), test, c), test);
+  ir::Graph optimized = graph;
+  ir::optimize(optimized);
+  std::vector<HostTensor> out = run_model(through_a_file(optimized), test, c);
+  return c.mode == "flat" ? outputs_differ(out, test)
+                          : bits_differ(out, ir::run(graph, test.inputs), "the interpreter's");
+}
+
+std::string run_case(const std::string& name, const ConformanceCommand& c) {
   try {
-    OnnxCase test = load_onnx_case(folder, c.mode == "const" ? CaseMode::kConst : CaseMode::kDyn);
-    const ir::Graph graph = import_onnx_bytes(test.model, folder);
-    if (c.mode == "round") return round_trip(graph);
-    Model model;
-    if (c.mode == "flat" || c.mode == "bits") {
-      ir::Graph optimized = graph;
-      ir::optimize(optimized);
-      model = through_a_file(optimized);
-    } else {
-      model = Model::from_graph(graph, true);
-    }
-    Runner runner(model, {c.backend, 1, false, nullptr});
-    if (runner.session().input_count() != test.inputs.size()) {
-      // the file may bring fewer inputs than the model has only when the model ignores the rest
-      return fmt::format("{} inputs given, the program takes {}", test.inputs.size(),
-                         runner.session().input_count());
-    }
-    std::vector<HostTensor> out = runner.run(test.inputs);
-    if (c.mode == "bits") return bits_differ(graph, test, out);
-    if (out.size() != test.outputs.size())
-      return fmt::format("{} outputs, expected {}", out.size(), test.outputs.size());
-    for (size_t i = 0; i < out.size(); ++i) {
-      std::string why = case_differs(out[i], test.outputs[i]);
-      if (!why.empty()) return fmt::format("output {}: {}", i, why);
-    }
-    return "";
+    std::string why = run_case(name, c, c.mode == "const" ? CaseMode::kConst : CaseMode::kDyn);
+    if (!why.empty() || c.mode != "round") return why;
+    why = run_case(name, c, CaseMode::kConst);
+    return why.empty() ? "" : "inputs as constants: " + why;
   } catch (const std::exception& e) {
     std::string why = e.what();
     return why.empty() ? "failed" : why;
@@ -206,11 +238,12 @@ bool as_expected(const ConformanceCommand& c, const std::vector<std::string>& na
 
 void conformance(const ConformanceCommand& c) {
   if (!fs::is_directory(c.dir)) throw Error("'" + c.dir + "' is not a folder", Code::kNotFound);
+  if (!c.keep.empty()) fs::create_directories(c.keep);
   std::set<std::string> passed;
   nlohmann::json failures = nlohmann::json::object();
   auto names = case_names(c);
   for (const std::string& name : names) {
-    std::string why = run_case((fs::path(c.dir) / name).string(), c);
+    std::string why = run_case(name, c);
     if (why.empty()) {
       passed.insert(name);
     } else {
@@ -237,15 +270,18 @@ void add_conformance(CLI::App& app) {
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command
-      ->add_option("--mode", c->mode,
-                   "dyn, const (inputs but one as constants), flat (through a saved file), bits "
-                   "(flat against "
-                   "the interpreter on plain loops) or round (read, written, read again)")
+      ->add_option(
+          "--mode", c->mode,
+          "dyn, const (inputs but one as constants), flat (through a saved file), bits "
+          "(flat against "
+          "the interpreter on plain loops) or round (read, written, read again: the same text, "
+          "and what is expected; both as it is and with constants)")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kModes), std::end(kModes))));
   command->add_option("--json", c->json, "write the report here");
   command->add_option("--expect", c->expect,
                       "file of the tests that must pass, by mode, and no others; else exit 3");
   command->add_option("--write-expect", c->write_expect, "bring that file up to date");
+  command->add_option("--keep", c->keep, "folder for the models that mode round writes");
   command->add_flag("--verbose,-v", c->verbose, "print each failure");
   command->footer("Example:\n  wick conformance onnx/node --list dev_tests.txt --mode const -v");
   command->callback([c] { conformance(*c); });

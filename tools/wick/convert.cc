@@ -12,7 +12,7 @@ namespace {
 
 struct ConvertCommand {
   std::string model, out;
-  bool json = false;
+  bool json = false, external_data = false;
 };
 
 void convert(const ConvertCommand& c) {
@@ -23,7 +23,7 @@ void convert(const ConvertCommand& c) {
   ir::Graph graph = import_onnx(c.model);
   if (ends_with(c.out, ".onnx")) {
     graph.metadata.emplace("wick.source", c.model);
-    export_onnx(graph, c.out);
+    export_onnx(graph, c.out, {c.external_data});
   } else {
     ProgramInfo info = onnx_origin(graph, c.model);
     info.numerics = static_cast<NumericsClass>(ir::optimize(graph).numerics);
@@ -39,11 +39,13 @@ void convert(const ConvertCommand& c) {
 
 void add_convert(CLI::App& app) {
   auto c = std::make_shared<ConvertCommand>();
-  CLI::App* command =
-      app.add_subcommand("convert", "Convert an ONNX model to .wick (or to opset 17 ONNX)");
+  CLI::App* command = app.add_subcommand(
+      "convert", "Convert an ONNX model to .wick (or to ONNX as Wick writes it)");
   command->add_option("model", c->model, "model.onnx")->required();
   accept_ops(*command);
   command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
+  command->add_flag("--external-data", c->external_data,
+                    "constants of an ONNX model into FILE.data beside it");
   command->add_flag("--json", c->json, "print what was written as JSON");
   command->footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");
   command->callback([c] { convert(*c); });

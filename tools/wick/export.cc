@@ -11,7 +11,7 @@ namespace {
 struct ExportCommand {
   std::string folder;
   std::vector<std::string> out;
-  bool json = false;
+  bool json = false, external_data = false;
 };
 
 void run_export(const ExportCommand& c) {
@@ -24,9 +24,14 @@ void run_export(const ExportCommand& c) {
   auto files = nlohmann::json::array();
   for (const std::string& out : c.out) {
     if (ends_with(out, ".onnx")) {
-      export_trained_onnx(trained, graph, out);
-      files.push_back({{"file", out}, {"format", "onnx"}, {"opset", 17}});
-      if (!c.json) fmt::print("{}: ONNX opset 17, checked by libonnx\n", out);
+      const OnnxFile file = export_trained_onnx(trained, graph, out, {c.external_data});
+      files.push_back({{"file", out}, {"format", "onnx"}, {"opset", file.opset}});
+      if (!file.data_path.empty()) files.back()["data"] = file.data_path;
+      if (!c.json) {
+        fmt::print("{}: ONNX opset {}{}{}\n", out, file.opset,
+                   file.opset == 17 ? ", checked by libonnx" : "",
+                   file.data_path.empty() ? "" : "; weights in " + file.data_path);
+      }
     } else {
       ir::Graph optimized = graph;
       ir::PassReport report = ir::optimize(optimized);
@@ -56,6 +61,8 @@ void add_export(CLI::App& app) {
   command->add_option("run", c->folder, "folder that wick train wrote")->required();
   command->add_option("-o,--out", c->out, "model.onnx or model.wick; more than one is fine")
       ->required();
+  command->add_flag("--external-data", c->external_data,
+                    "weights of an ONNX model into FILE.data beside it");
   command->add_flag("--json", c->json, "print what was written as JSON");
   command->footer("Example:\n  wick export runs/lenet -o lenet.onnx -o lenet.wick");
   command->callback([c] { run_export(*c); });

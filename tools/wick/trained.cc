@@ -29,10 +29,11 @@ Trained open_trained(const std::string& folder) {
   return t;
 }
 
-void export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path) {
+OnnxFile export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path,
+                             const OnnxFileOptions& options) {
   graph.metadata["wick.source"] = "trainer";
   graph.metadata["wick.seed"] = std::to_string(trained.seed);
-  export_onnx(graph, path);
+  return export_onnx(graph, path, options);
 }
 
 ir::Graph capture_trained(const Trained& t) {

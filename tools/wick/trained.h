@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/onnx/onnx.h"
 #include "graph/ir/graph.h"
 #include "trainer/loop/recipes.h"
 
@@ -40,7 +41,8 @@ struct Trained {
 Trained open_trained(const std::string& folder);
 
 // With where it comes from in the file's metadata (`wick.source`, `wick.seed`).
-void export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path);
+OnnxFile export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path,
+                             const OnnxFileOptions& options = {});
 
 // Captured with a symbolic batch; labels and what the run was go into the graph.
 ir::Graph capture_trained(const Trained& trained);
