@@ -16,7 +16,7 @@ HostTensor reals(Shape shape, const std::vector<float>& values) {
 }
 
 // Squares of these overflow a half: stage one is computed in stash_type, which the statistics have.
-TEST(Forms, NormsOfHalvesAreComputedInFloat) {
+TEST(NnForms, NormsOfHalvesAreComputedInFloat) {
   const HostTensor x = halves({2, 2}, {300, 700, -2000, 2000}), one = halves({2}, {1, 1});
   auto y = NodeModel("LayerNormalization", 17).in(x).in(one).run(3);
   expect_near(y[0], Shape{2, 2}, {-1, 1, -1, 1}, 1e-3);
@@ -43,14 +43,14 @@ TEST(Forms, NormsOfHalvesAreComputedInFloat) {
 }
 
 // Its epsilon is added to the deviation, not to the variance.
-TEST(Forms, MeanVarianceNormalizationOfSmallValues) {
+TEST(NnForms, MeanVarianceNormalizationOfSmallValues) {
   auto y =
       NodeModel("MeanVarianceNormalization", 13).in(reals({1, 1, 1, 2}, {-1e-6f, 1e-6f})).run();
   expect_near(y[0], Shape{1, 1, 1, 2}, {-0.999, 0.999}, 1e-4);
 }
 
 // The last of the four rows of weights is all that a cubic sees of the second pixel.
-TEST(Forms, CubicNeighboursFindTheBorderEach) {
+TEST(NnForms, CubicNeighboursFindTheBorderEach) {
   auto y = NodeModel("GridSample", 20)
                .in(reals({1, 1, 1, 4}, {1, 0, 0, 0}))
                .in(reals({1, 1, 1, 2}, {-1.5, -1}))
@@ -61,7 +61,7 @@ TEST(Forms, CubicNeighboursFindTheBorderEach) {
   expect_near(y[0], Shape{1, 1, 1, 1}, {1.03515625});
 }
 
-TEST(Forms, GridSampleOfBooleans) {
+TEST(NnForms, GridSampleOfBooleans) {
   HostTensor x(DType::kBool, Shape{1, 1, 1, 2});
   x.as<uint8_t>()[1] = 1;
   auto y = NodeModel("GridSample", 20)
@@ -74,7 +74,7 @@ TEST(Forms, GridSampleOfBooleans) {
 }
 
 // Thirds and two thirds of one value are that value, whatever the weights round to.
-TEST(Forms, ResizedIntegersStayPlain) {
+TEST(NnForms, ResizedIntegersStayPlain) {
   HostTensor x(DType::kU8, Shape{1, 1, 3, 4});
   for (int i = 0; i < 12; ++i) x.as<uint8_t>()[i] = 97;
   for (const char* mode : {"linear", "cubic"}) {
@@ -90,7 +90,7 @@ TEST(Forms, ResizedIntegersStayPlain) {
 
 // Until opset 12 the scales are there even where sizes decide, with no element; `run` reads them
 // with an unknown number of elements too.
-TEST(Forms, ResizeWithEmptyScales) {
+TEST(NnForms, ResizeWithEmptyScales) {
   auto y = NodeModel("Resize", 11)
                .in(reals({1, 1, 1, 2}, {1, 2}))
                .in(reals({0}, {}))
@@ -101,7 +101,7 @@ TEST(Forms, ResizeWithEmptyScales) {
 }
 
 // Axes that keep their size keep their elements, though this mode has no half to take off.
-TEST(Forms, ResizeForNearestLeavesOtherAxes) {
+TEST(NnForms, ResizeForNearestLeavesOtherAxes) {
   auto y = NodeModel("Resize", 11)
                .in(reals({1, 2, 1, 2}, {1, 2, 3, 4}))
                .in(reals({0}, {}))
@@ -112,7 +112,7 @@ TEST(Forms, ResizeForNearestLeavesOtherAxes) {
   expect_near(y[0], Shape{1, 2, 1, 4}, {1.25, 1.75, 2, 2, 3.25, 3.75, 4, 4});
 }
 
-TEST(Forms, ResizeSymmetricIsExact) {
+TEST(NnForms, ResizeSymmetricIsExact) {
   auto y = NodeModel("Resize", 19)
                .in(reals({7}, {0, 1, 2, 3, 4, 5, 6}))
                .in({})
@@ -123,13 +123,13 @@ TEST(Forms, ResizeSymmetricIsExact) {
   expect_near(y[0], Shape{3}, {1, 3, 5});
 }
 
-TEST(Forms, WindowsOfIntegersReachOne) {
+TEST(NnForms, WindowsOfIntegersReachOne) {
   auto y = NodeModel("BlackmanWindow", 17).in(whole({}, {10})).set("output_datatype", 7).run();
   expect_near(y[0], Shape{10}, {0, 0, 0, 0, 0, 1, 0, 0, 0, 0});
 }
 
 // A vector's zero point is one number, of a vector of perhaps one.
-TEST(Forms, MatMulIntegerOfVectors) {
+TEST(NnForms, MatMulIntegerOfVectors) {
   HostTensor a(DType::kU8, Shape{2}), b(DType::kU8, Shape{2}), zero(DType::kU8, Shape{1});
   a.as<uint8_t>()[0] = 3, a.as<uint8_t>()[1] = 5;
   b.as<uint8_t>()[0] = 2, b.as<uint8_t>()[1] = 4;
@@ -139,7 +139,7 @@ TEST(Forms, MatMulIntegerOfVectors) {
 }
 
 // Caches of every dtype: 8-bit floats keep their bits, 4-bit ones their values.
-TEST(Forms, TensorScatterOfSmallTypes) {
+TEST(NnForms, TensorScatterOfSmallTypes) {
   for (DType t : {DType::kF8E4M3FN, DType::kF8E8M0, DType::kI4, DType::kU4, DType::kF4E2M1}) {
     const bool bytes = t == DType::kF8E4M3FN || t == DType::kF8E8M0;
     HostTensor cache(t, Shape{1, 3, 2}), update(t, Shape{1, 1, 2});
@@ -156,7 +156,7 @@ TEST(Forms, TensorScatterOfSmallTypes) {
   }
 }
 
-TEST(Forms, DropoutWithASmallRatio) {
+TEST(NnForms, DropoutWithASmallRatio) {
   HostTensor x(DType::kF8E5M2, Shape{2}), rate(DType::kF8E5M2, Shape{}), yes(DType::kBool, Shape{});
   static_cast<uint8_t*>(x.data())[0] = 0x3c, *yes.as<uint8_t>() = 1;
   static_cast<uint8_t*>(rate.data())[0] = 0;
