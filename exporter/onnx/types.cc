@@ -26,7 +26,7 @@ void read_tensor(const TypeProto::Tensor& type, Graph& g, const std::string& wha
       v->shape.push_back(SymDim(dim.dim_value()));
     } else if (element) {
       v->shape.push_back(dim_open(SymDim()));
-    } else if (!dim.dim_param().empty()) {
+    } else if (is_named(dim)) {
       v->shape.push_back(g.symbol(dim.dim_param(), 0));
     } else {
       v->shape.push_back(g.fresh_symbol(0));
@@ -48,6 +48,10 @@ void set_tensor(TypeProto::Tensor& type, DType dtype, const Value& value) {
 }
 
 }  // namespace
+
+bool is_named(const TensorShapeProto::Dimension& dim) {
+  return !dim.has_dim_value() && !dim.dim_param().empty() && dim.dim_param()[0] != '?';
+}
 
 Value type_of(const TypeProto& type, Graph& g, const std::string& what) {
   Value v;

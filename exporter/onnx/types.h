@@ -6,6 +6,10 @@
 
 namespace wick::onnx {
 
+// A size the file names. The graph's own names for sizes begin with '?' until they are known to be
+// the same; a file's "?" is a size that nobody named.
+bool is_named(const TensorShapeProto::Dimension& dim);
+
 // Symbols are declared in `g`; a size that a tensor leaves open gets a symbol of its own. `what`
 // names the value in errors: "input 'x'". A type that says nothing has the dtype kNone.
 ir::Value type_of(const TypeProto& type, ir::Graph& g, const std::string& what);
