@@ -96,8 +96,6 @@ void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, Value
   }
   const auto& type = info.type().tensor_type();
   DType dtype = dtype_of_onnx(type.elem_type(), "input '" + info.name() + "'");
-  if (dtype == DType::kString)
-    throw Error("ONNX model: input '" + info.name() + "' holds strings", Code::kUnsupported);
   SymShape shape;
   if (type.shape().dim_size() > kMaxRank)
     invalid(fmt::format("input '{}' has a rank over 8", info.name()));

@@ -22,7 +22,8 @@ struct OnnxCase {
 // Throws Error for what Wick cannot read (sequences, optionals, strings ...).
 OnnxCase load_onnx_case(const std::string& folder, CaseMode mode);
 
-// The suite's rule: same dtype and shape, integers exact, |a - e| <= 1e-7 + 1e-3 |e|, NaN == NaN.
+// The suite's rule: same dtype and shape, integers and strings exact, |a - e| <= 1e-7 + 1e-3 |e|,
+// NaN == NaN.
 // "" when it holds.
 std::string case_differs(const HostTensor& actual, const HostTensor& expected);
 

@@ -118,14 +118,31 @@ class Writer {
       return known->second;
     segment_.resize(align_up(segment_.size(), kSegmentAlignment));
     uint64_t at = segment_.size();
-    auto* bytes = static_cast<const uint8_t*>(v.constant.data());
-    segment_.insert(segment_.end(), bytes, bytes + v.constant.nbytes());
+    if (v.dtype == DType::kString) {
+      add_strings(v.constant);
+    } else {
+      auto* bytes = static_cast<const uint8_t*>(v.constant.data());
+      segment_.insert(segment_.end(), bytes, bytes + v.constant.nbytes());
+    }
     auto id = static_cast<uint32_t>(constants_.size());
     constant_of_[key] = id;
     constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(v.name),
                                              static_cast<uint8_t>(v.dtype), b_.CreateVector(dims),
-                                             fbs::CreateBuffer(b_, 0, at, v.constant.nbytes())));
+                                             fbs::CreateBuffer(b_, 0, at, segment_.size() - at)));
     return id;
+  }
+
+  // Where each string begins and the last one ends, then the text.
+  void add_strings(const HostTensor& t) {
+    std::vector<uint64_t> offsets = {0};
+    std::string text;
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      text += t.string_at(i);
+      offsets.push_back(text.size());
+    }
+    auto* bytes = reinterpret_cast<const uint8_t*>(offsets.data());
+    segment_.insert(segment_.end(), bytes, bytes + offsets.size() * sizeof(uint64_t));
+    segment_.insert(segment_.end(), text.begin(), text.end());
   }
 
   // A dim that is an expression has no place in the file; the session computes it again. The value
@@ -133,6 +150,7 @@ class Writer {
   Offset<fbs::Value> make_value(const ir::Value& v) {
     bool is_constant = v.origin == ir::ValueOrigin::kConstant;
     uint32_t constant = is_constant ? add_constant(v) : kNoIndex;
+    has_strings_ = has_strings_ || v.dtype == DType::kString;
     std::vector<fbs::Dim> dims;
     bool ranked = v.ranked;
     for (int k = 0; ranked && k < v.shape.rank(); ++k) {
@@ -230,6 +248,7 @@ class Writer {
     memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
     header.version = kFileVersion;
     if (!custom_ops_.empty()) header.required_features |= kFeatureCustomOps;
+    if (has_strings_) header.required_features |= kFeatureNonTensor;
     if (regions_.size() > 1) header.required_features |= kFeatureRegions;
     header.header_bytes = sizeof(FileHeader);
     header.table_offset = sizeof(FileHeader);
@@ -250,6 +269,7 @@ class Writer {
   FlatBufferBuilder b_;
   std::map<std::string, uint32_t> symbols_;
   std::vector<uint8_t> segment_;
+  bool has_strings_ = false;
   Offsets<fbs::Constant> constants_;
   std::map<std::tuple<const void*, DType, std::vector<int64_t>, std::string>, uint32_t>
       constant_of_;

@@ -15,6 +15,7 @@
 #include "runtime/ops/attrs/recurrent.h"
 #include "runtime/ops/attrs/reduce.h"
 #include "runtime/ops/attrs/signal.h"
+#include "runtime/ops/attrs/string.h"
 #include "runtime/ops/attrs/text.h"
 #include "runtime/ops/attrs/unary.h"
 #include "runtime/ops/attrs/view.h"

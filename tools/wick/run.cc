@@ -70,7 +70,10 @@ void run(const RunCommand& c) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const char* name = runner.session().output(i).name;
     std::string file =
-        c.out.empty() ? "" : (std::filesystem::path(c.out) / (files[i] + ".npy")).string();
+        c.out.empty()
+            ? ""
+            : (std::filesystem::path(c.out) / (files[i] + array_suffix(outputs[i].dtype())))
+                  .string();
     if (!file.empty()) write_array(file, outputs[i]);
     document.push_back(
         {{"name", name},
@@ -98,8 +101,8 @@ void add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
   accept_ops(*command);
-  command->add_option("--input,-i", c->inputs, "[name=]array.npy, one an input");
-  command->add_option("-o,--out", c->out, "folder for the outputs, one .npy each");
+  command->add_option("--input,-i", c->inputs, "[name=]array.npy, one an input; strings: .json");
+  command->add_option("-o,--out", c->out, "folder for the outputs, one .npy each (strings: .json)");
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));

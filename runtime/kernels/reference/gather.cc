@@ -65,6 +65,7 @@ Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<Ten
     case 1: return gather_elements_as<uint8_t>(in, out, axis);
     case 2: return gather_elements_as<uint16_t>(in, out, axis);
     case 4: return gather_elements_as<uint32_t>(in, out, axis);
+    case 16: return gather_elements_as<StringRef>(in, out, axis);
     default: return gather_elements_as<uint64_t>(in, out, axis);
   }
 }
@@ -84,11 +85,6 @@ Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   return {};
 }
 
-bool match_move(const KernelQuery& q) {
-  size_t size = dtype_size(q.in[0].dtype);
-  return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
 }  // namespace
 
 WICK_REF_ROWS(Gather, {"gather.any", kContiguous, match_move, nullptr, nullptr, run_gather});
@@ -96,7 +92,9 @@ WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, n
                                run_gather_elements});
 WICK_REF_ROWS(ScatterElements,
               WICK_NUMBER_ROWS("scatter_elements", kInPlace, match<T>, run_scatter<T>),
-              WICK_BOOL_ROW("scatter_elements", kInPlace, match<T>, run_scatter<T>));
+              WICK_BOOL_ROW("scatter_elements", kInPlace, match<T>, run_scatter<T>),
+              WICK_REF_ROW(StringRef, "string", "scatter_elements", kInPlace,
+                           match_scatter_strings<ScatterAttrs>, run_scatter<T>));
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
 WICK_NO_CPU_ROWS(ScatterElements);

@@ -7,11 +7,6 @@ namespace {
 
 using namespace reference;  // NOLINT: what this folder shares
 
-bool match_move(const KernelQuery& q) {
-  size_t size = dtype_size(q.in[0].dtype);
-  return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
 // Tuples of k indices address lines of x behind `batch` leading dims; x contiguous.
 struct Tuples {
   const TensorView &x, &indices;
@@ -103,6 +98,8 @@ int64_t find_nonzero(const TensorView& x, int64_t* to, int64_t count) {
   }
 }
 
+bool match_number(const KernelQuery& q) { return match_move(q) && q.in[0].dtype != DType::kString; }
+
 Status run_nonzero(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
   int64_t count = find_nonzero(in[0], nullptr, 0);
   find_nonzero(in[0], out[0].as<int64_t>(), count);
@@ -120,7 +117,7 @@ void keep_triangle(const TensorView& x, TensorView& y, bool upper, int64_t k) {
     for (int64_t c = 0; c < columns; ++c) {
       int64_t at = r * columns + c;
       bool kept = upper ? c >= diagonal : c <= diagonal;
-      y.as<T>()[at] = kept ? x.as<T>()[at] : T(0);
+      y.as<T>()[at] = kept ? x.as<T>()[at] : T{};
     }
   }
 }
@@ -138,6 +135,7 @@ Status run_trilu(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
     case 1: keep_triangle<uint8_t>(in[0], out[0], a.upper != 0, k); break;
     case 2: keep_triangle<uint16_t>(in[0], out[0], a.upper != 0, k); break;
     case 4: keep_triangle<uint32_t>(in[0], out[0], a.upper != 0, k); break;
+    case 16: keep_triangle<StringRef>(in[0], out[0], a.upper != 0, k); break;
     default: keep_triangle<uint64_t>(in[0], out[0], a.upper != 0, k); break;
   }
   return {};
@@ -148,8 +146,10 @@ Status run_trilu(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
 WICK_REF_ROWS(GatherND,
               {"gather_nd.any", kContiguous, match_move, nullptr, nullptr, run_gather_nd});
 WICK_REF_ROWS(ScatterND, WICK_NUMBER_ROWS("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
-              WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>));
-WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_move, nullptr, nullptr, run_nonzero});
+              WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
+              WICK_REF_ROW(StringRef, "string", "scatter_nd", kInPlace,
+                           match_scatter_strings<ScatterNDAttrs>, run_scatter_nd<T>));
+WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_number, nullptr, nullptr, run_nonzero});
 WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, nullptr, nullptr, run_trilu});
 WICK_NO_CPU_ROWS(GatherND);
 WICK_NO_CPU_ROWS(ScatterND);

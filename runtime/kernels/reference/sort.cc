@@ -174,7 +174,7 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 #define UNIQUE(T, dtype) \
   {"unique." dtype ".ref", kContiguous, match<T>, plan_unique, nullptr, run_unique<T>},
 WICK_REF_ROWS(TopK, WICK_NUMBER_TYPES(TOPK));
-WICK_REF_ROWS(Unique, WICK_NUMBER_TYPES(UNIQUE) UNIQUE(bool, "bool"));
+WICK_REF_ROWS(Unique, WICK_NUMBER_TYPES(UNIQUE) UNIQUE(bool, "bool") UNIQUE(StringRef, "string"));
 WICK_NO_CPU_ROWS(TopK);
 WICK_NO_CPU_ROWS(Unique);
 
