@@ -16,7 +16,10 @@ class ExternalData {
   // `location`: the file's name in the model's folder.
   explicit ExternalData(std::string location) : location_(std::move(location)) {}
 
-  static bool takes(const HostTensor& t) { return t.nbytes() >= kLeast; }
+  // Strings have no raw form: they stay in the model.
+  static bool takes(const HostTensor& t) {
+    return t.nbytes() >= kLeast && t.dtype() != DType::kString;
+  }
   TensorProto add(const HostTensor& t, const std::string& name);
   void clear() { pieces_.clear(), size_ = 0; }
   bool empty() const { return pieces_.empty(); }

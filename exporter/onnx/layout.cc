@@ -117,9 +117,12 @@ void read_constant(ReadCtx& c) {
       t = HostTensor::of<float>({}, {static_cast<float>(c.attr_float(a.name(), 0))});
     if (a.name() == "sparse_value") t = decode(a.sparse_tensor(), c.scope.model.folder);
     if (a.name() == "value_floats") t = floats(a.floats(), Shape{a.floats_size()});
+    if (a.name() == "value_string") t = HostTensor::strings(Shape{}, {c.attr_string(a.name(), "")});
+    if (a.name() == "value_strings")
+      t = HostTensor::strings(Shape{a.strings_size()}, c.attr_strings(a.name()));
     if (t.present()) return c.set(0, c.g.add_constant(t));
   }
-  c.fail("only tensors, ints and floats are supported");
+  c.fail("only tensors, ints, floats and strings are supported");
 }
 void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
   HostTensor value = c.attr_tensor("value");

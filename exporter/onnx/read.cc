@@ -85,6 +85,11 @@ std::vector<int64_t> ReadCtx::attr_ints(const std::string& name) const {
   if (a == nullptr) return {};
   return {a->ints().begin(), a->ints().end()};
 }
+std::vector<std::string> ReadCtx::attr_strings(const std::string& name) const {
+  const auto* a = typed(*this, name, AttributeProto::STRINGS);
+  if (a == nullptr) return {};
+  return {a->strings().begin(), a->strings().end()};
+}
 HostTensor ReadCtx::attr_tensor(const std::string& name) const {
   const auto* a = typed(*this, name, AttributeProto::TENSOR);
   return a != nullptr ? decode(a->t(), scope.model.folder) : HostTensor();
@@ -164,7 +169,7 @@ std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int
   if (id == kNoValue) return HostTensor();
   const Value& v = g.value(id);
   if (v.origin == ValueOrigin::kConstant) {
-    if (v.constant.nbytes() > kMaxKnownBytes) return std::nullopt;
+    if (v.constant.held_bytes() > kMaxKnownBytes) return std::nullopt;
     return v.constant;
   }
   if (v.has_elements && v.dtype == DType::kI64 && v.ranked && is_static(v.shape)) {
@@ -240,7 +245,7 @@ std::unordered_map<std::string, const ReadRow*> all_rows() {
         conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
         generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
         linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
-        signal_rows(),   text_rows(),     random_rows(),    sequence_rows()}) {
+        signal_rows(),   string_rows(),   text_rows(),      random_rows(),   sequence_rows()}) {
     for (const ReadRow& row : family) rows.emplace(row.op_type, &row);
   }
   return rows;
@@ -255,8 +260,6 @@ const Out kOut[] = {
     {{"ImageDecoder"},
      "it decodes the bytes of an image file: decode before the model, and make the pixels an input "
      "of it"},
-    {{"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"},
-     "it works on strings, which are not supported: map them to numbers before the model"},
 };
 
 }  // namespace

@@ -73,8 +73,9 @@ class ReadCtx {
   double attr_float(const std::string& name, double fallback) const;
   std::string attr_string(const std::string& name, const std::string& fallback) const;
   std::vector<int64_t> attr_ints(const std::string& name) const;  // empty when absent
-  HostTensor attr_tensor(const std::string& name) const;          // not present() when absent
-  const GraphProto& attr_graph(const std::string& name) const;    // required
+  std::vector<std::string> attr_strings(const std::string& name) const;
+  HostTensor attr_tensor(const std::string& name) const;        // not present() when absent
+  const GraphProto& attr_graph(const std::string& name) const;  // required
 
   // Emits an op named after this node.
   template <class A>
@@ -164,6 +165,7 @@ Span<const ReadRow> image_rows();
 Span<const ReadRow> window_rows();
 Span<const ReadRow> rnn_rows();
 Span<const ReadRow> signal_rows();
+Span<const ReadRow> string_rows();
 Span<const ReadRow> text_rows();
 Span<const ReadRow> random_rows();
 Span<const ReadRow> sequence_rows();

@@ -110,8 +110,6 @@ void declare_symbols(Graph& g, const ValueInfoProto& info) {
 void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, ValueId>& values) {
   Value type = type_of(info.type(), g, "input '" + info.name() + "'");
   if (type.dtype == DType::kNone) invalid(fmt::format("input '{}' has no type", info.name()));
-  if (type.dtype == DType::kString)
-    throw Error("ONNX model: input '" + info.name() + "' holds strings", Code::kUnsupported);
   ValueId id = g.add_input(info.name(), type);
   if (!values.emplace(info.name(), id).second)
     invalid(fmt::format("'{}' is defined twice", info.name()));

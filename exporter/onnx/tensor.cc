@@ -50,10 +50,6 @@ HostTensor clear_padding(HostTensor t) {
 
 HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
   DType dtype = dtype_of_onnx(proto.data_type(), "ONNX tensor '" + proto.name() + "'");
-  if (dtype == DType::kString) {
-    throw Error("ONNX tensor '" + proto.name() + "' holds strings, which are not supported",
-                Code::kUnsupported);
-  }
   if (proto.dims_size() > kMaxRank)
     refuse(proto.name(), fmt::format("rank {} exceeds 8", proto.dims_size()));
   Shape shape;
@@ -61,6 +57,14 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
   if (!bytes.ok()) refuse(proto.name(), bytes.status().message());
 
+  if (dtype == DType::kString) {
+    if (proto.string_data_size() != numel(shape)) {
+      refuse(proto.name(),
+             fmt::format("{} strings in string_data, where alone strings may be, for shape {}",
+                         proto.string_data_size(), to_text(shape).text));
+    }
+    return HostTensor::strings(shape, {proto.string_data().begin(), proto.string_data().end()});
+  }
   if (Span<const uint8_t> lent; lent_bytes(proto, &lent)) {
     if (lent.size() != *bytes) {
       refuse(proto.name(), fmt::format("{} bytes of raw_data, shape {} of {} needs {}", lent.size(),
@@ -168,7 +172,11 @@ TensorProto encode(const HostTensor& tensor, const std::string& name) {
   proto.set_name(name);
   proto.set_data_type(static_cast<int32_t>(tensor.dtype()));
   for (int64_t d : tensor.shape()) proto.add_dims(d);
-  proto.set_raw_data(tensor.data(), tensor.nbytes());
+  if (tensor.dtype() == DType::kString) {
+    for (int64_t i = 0; i < tensor.numel(); ++i) proto.add_string_data(tensor.string_at(i));
+  } else {
+    proto.set_raw_data(tensor.data(), tensor.nbytes());
+  }
   return proto;
 }
 

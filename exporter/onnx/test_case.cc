@@ -154,6 +154,14 @@ std::string case_differs(const HostTensor& actual, const HostTensor& expected) {
                        to_text(actual.shape()).text, dtype_name(expected.dtype()),
                        to_text(expected.shape()).text);
   }
+  if (expected.dtype() == DType::kString) {
+    for (int64_t i = 0; i < expected.numel(); ++i) {
+      if (actual.string_at(i) != expected.string_at(i))
+        return fmt::format("string {}: \"{}\", expected \"{}\"", i, actual.string_at(i),
+                           expected.string_at(i));
+    }
+    return "";
+  }
   const bool small = is_small(expected.dtype());  // their values exact, -0 and 0 alike
   if (!is_float(expected.dtype()) && !small)
     return same_bits(actual, expected) ? "" : "integers differ";

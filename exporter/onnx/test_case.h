@@ -27,8 +27,8 @@ bool is_onnx_case(const std::string& path);
 // Sequences and optionals are packed values. Throws Error for what Wick cannot read.
 OnnxCase load_onnx_case(const std::string& path, CaseMode mode);
 
-// The suite's rule: same dtype and shape, integers exact, |a - e| <= 1e-7 + 1e-3 |e|, NaN == NaN;
-// sequences and optionals element by element. "" when it holds.
+// The suite's rule: same dtype and shape, integers and strings exact, |a - e| <= 1e-7 + 1e-3 |e|,
+// NaN == NaN; sequences and optionals element by element. "" when it holds.
 std::string case_differs(const HostTensor& actual, const HostTensor& expected);
 
 }  // namespace wick

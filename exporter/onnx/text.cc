@@ -17,17 +17,22 @@ void read_tf_idf(ReadCtx& c) {
   std::string mode = c.attr_string("mode", "");
   a.mode = std::find(kModes, kModes + 3, mode) - kModes;
   if (a.mode == 3) c.fail("unknown mode '" + mode + "'");
-  if (const AttributeProto* strings = c.attr("pool_strings");
-      strings != nullptr && strings->strings_size() > 0) {
-    c.fail("tokens that are strings are not supported: number them and use pool_int64s");
-  }
   std::vector<int64_t> places = c.attr_ints("ngram_indexes");
   for (int64_t place : places) {
     if (place < 0 || place >= INT32_MAX) c.fail("ngram_indexes are out of range");
     a.output_size = std::max(a.output_size, place + 1);
   }
-  std::vector<ValueId> in = {c.in(0), c.int_constant(c.attr_ints("pool_int64s")),
-                             c.int_constant(c.attr_ints("ngram_counts")), c.int_constant(places)};
+  const std::vector<std::string> words = c.attr_strings("pool_strings");
+  const std::vector<int64_t> numbers = c.attr_ints("pool_int64s");
+  if (!words.empty() && !numbers.empty()) c.fail("has both pool_strings and pool_int64s");
+  ValueId pool =
+      c.dtype(c.in(0)) != DType::kString
+          ? c.int_constant(numbers)
+          : c.g.add_constant(HostTensor::strings(Shape{static_cast<int64_t>(words.size())}, words));
+  if (c.dtype(c.in(0)) == DType::kString ? !numbers.empty() : !words.empty())
+    c.fail("its tokens are of another type than its pool");
+  std::vector<ValueId> in = {c.in(0), pool, c.int_constant(c.attr_ints("ngram_counts")),
+                             c.int_constant(places)};
   if (const AttributeProto* w = c.attr("weights"); w != nullptr && w->floats_size() > 0) {
     HostTensor weights(DType::kF32, Shape{w->floats_size()});
     std::copy(w->floats().begin(), w->floats().end(), weights.as<float>());
@@ -53,8 +58,17 @@ WICK_ONNX_ROW(TfIdfVectorizer, [](WriteCtx& c) {
   set_int(n, "max_skip_count", a.max_skip_count);
   set_string(n, "mode", kModes[a.mode]);
   constexpr const char* kTables[] = {"pool_int64s", "ngram_counts", "ngram_indexes"};
-  for (size_t i = 0; i < 3; ++i)
-    set_ints(n, kTables[i], int_values(c.g.value(c.node.inputs[i + 1]).constant));
+  for (size_t i = 0; i < 3; ++i) {
+    const HostTensor& table = c.g.value(c.node.inputs[i + 1]).constant;
+    if (table.dtype() != DType::kString) {
+      set_ints(n, kTables[i], int_values(table));
+      continue;
+    }
+    AttributeProto& words = *n.add_attribute();
+    words.set_name("pool_strings");
+    words.set_type(AttributeProto::STRINGS);
+    for (int64_t k = 0; k < table.numel(); ++k) words.add_strings(table.string_at(k));
+  }
   if (!c.has(4)) return;
   const HostTensor& weights = c.g.value(c.node.inputs[4]).constant;
   AttributeProto& w = *n.add_attribute();

@@ -66,17 +66,20 @@ void read_cast_to(ReadCtx& c, int64_t to) {
   if (eight) a.saturate = c.attr_int("saturate", 1) != 0;
   if (to == static_cast<int64_t>(DType::kF8E8M0))
     a.round_mode = static_cast<int64_t>(found->second);
-  c.set(0, c.emit(OpId::kCast, a, {c.in(0)}));
+  const bool text =
+      to == static_cast<int64_t>(DType::kString) || c.dtype(c.in(0)) == DType::kString;
+  c.set(0, c.emit(text ? OpId::kCastString : OpId::kCast, a, {c.in(0)}));
 }
 void read_cast(ReadCtx& c) {
   if (c.attr("to") == nullptr) c.fail("attribute 'to' is required");
   if (c.opset >= 6) return read_cast_to(c, c.attr_int("to", 1));
   const std::string name = c.attr_string("to", "");  // opset 1 spells the dtype
   static const std::map<std::string, DType> kNames = {
-      {"FLOAT", DType::kF32},  {"UINT8", DType::kU8},   {"INT8", DType::kI8},
-      {"UINT16", DType::kU16}, {"INT16", DType::kI16},  {"INT32", DType::kI32},
-      {"INT64", DType::kI64},  {"BOOL", DType::kBool},  {"FLOAT16", DType::kF16},
-      {"DOUBLE", DType::kF64}, {"UINT32", DType::kU32}, {"UINT64", DType::kU64}};
+      {"FLOAT", DType::kF32},    {"UINT8", DType::kU8},   {"INT8", DType::kI8},
+      {"UINT16", DType::kU16},   {"INT16", DType::kI16},  {"INT32", DType::kI32},
+      {"INT64", DType::kI64},    {"BOOL", DType::kBool},  {"FLOAT16", DType::kF16},
+      {"DOUBLE", DType::kF64},   {"UINT32", DType::kU32}, {"UINT64", DType::kU64},
+      {"STRING", DType::kString}};
   const auto to = kNames.find(name);
   if (to == kNames.end()) c.fail("cannot cast to '" + name + "'");
   read_cast_to(c, static_cast<int64_t>(to->second));
@@ -283,13 +286,14 @@ WICK_ONNX_ROW(Clip, [](WriteCtx& c) {
   std::string hi = c.has(2) ? c.in(2) : std::isinf(a.max) ? "" : c.scalar(t, a.max);
   c.add("Clip", {c.in(0), lo, hi}, {c.out(0)});
 });
-WICK_ONNX_ROW(Cast, [](WriteCtx& c) {
+void write_cast(WriteCtx& c) {
   const auto& a = c.as<CastAttrs>();
   NodeProto& n = c.same("Cast");
   set_int(n, "to", a.to);
   const char* kModes[] = {"up", "down", "nearest"};
   if (a.saturate == 0) set_int(n, "saturate", 0);
   if (a.round_mode != 0) set_string(n, "round_mode", kModes[a.round_mode]);
-});
+}
+WICK_ONNX_ROW(Cast, [](WriteCtx& c) { write_cast(c); });
 
 }  // namespace wick::onnx

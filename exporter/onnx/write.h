@@ -104,6 +104,8 @@ struct WriteRow {
 // Same op_type, no attributes.
 #define WICK_ONNX_PLAIN(Name) WICK_ONNX_ROW(Name, [](WriteCtx& c) { c.same(#Name); })
 
+void write_cast(WriteCtx& c);  // Cast and CastString
+
 // A user's op: a node of its own domain, attributes by their names.
 void write_custom(WriteCtx& c);
 

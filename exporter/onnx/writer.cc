@@ -163,6 +163,17 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external)
   return model;
 }
 
+// Constants that ONNX has as attributes: they are no initializers.
+bool becomes_attribute(const Node& node, size_t input) {
+  switch (node.op) {
+    case OpId::kTfIdfVectorizer:
+    case OpId::kStringSplit:
+    case OpId::kStringNormalizer:
+    case OpId::kRegexFullMatch: return input >= 1;
+    default: return false;
+  }
+}
+
 ModelProto write(const Graph& g, ExternalData* external = nullptr) {
   check_writable(g);
   WriteOpset version;
@@ -184,7 +195,9 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
                  ModelNames& model) {
   std::vector<bool> used(g.value_count());
   for (const Node& node : g.nodes()) {
-    for (ValueId id : node.inputs) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (becomes_attribute(node, i)) continue;
       // what ConstantOfShape fills with is its attribute
       if (node.op == OpId::kExpand && id == node.inputs[0] && is_small(g.value(id).dtype)) continue;
       if (id != kNoValue && !node.removed()) used[static_cast<size_t>(id)] = true;
@@ -206,7 +219,8 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
       const DType dtype = type_dtype(g.value(id));
       c.need(opset_of(dtype));
       if (is_small(dtype) && node.op != OpId::kIdentity && node.op != OpId::kReshape &&
-          node.op != OpId::kCast && node.op != OpId::kQuantizeLinear) {
+          node.op != OpId::kCast && node.op != OpId::kCastString &&
+          node.op != OpId::kQuantizeLinear) {
         c.need(21);  // the other ops that move elements took float8 only then
       }
     }

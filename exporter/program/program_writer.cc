@@ -151,13 +151,18 @@ class Writer {
       return known->second;
     auto id = static_cast<uint32_t>(constants_.size());
     constant_of_[key] = id;
-    uint64_t at = 0;
-    if (lent_ != nullptr) {
+    uint64_t at = 0, size = v.constant.nbytes();
+    const bool lent = lent_ != nullptr && v.dtype != DType::kString;
+    if (lent) {
       lent_->push_back(v.constant);
+    } else if (v.dtype == DType::kString) {
+      const std::vector<uint8_t> text = string_bytes(v.constant);
+      at = append(&segment_, text);
+      size = text.size();
     } else {
-      at = append(&segment_, {static_cast<const uint8_t*>(v.constant.data()), v.constant.nbytes()});
+      at = append(&segment_, {static_cast<const uint8_t*>(v.constant.data()), size});
     }
-    auto raw = fbs::CreateBuffer(b_, lent_ != nullptr ? id : 0, at, v.constant.nbytes());
+    auto raw = fbs::CreateBuffer(b_, lent ? id : 0, at, size);
     Offsets<fbs::Buffer> forms;
     for (const PackedConstant& form : packed_[id]) {
       const uint64_t place = append(&packed_segment_, form.bytes);
@@ -170,6 +175,20 @@ class Writer {
     constants_.push_back(
         fbs::CreateConstant(b_, name, static_cast<uint8_t>(v.dtype), shape, raw, list));
     return id;
+  }
+
+  // Where each string begins and the last one ends, then the text.
+  static std::vector<uint8_t> string_bytes(const HostTensor& t) {
+    std::vector<uint64_t> offsets = {0};
+    std::string text;
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      text += t.string_at(i);
+      offsets.push_back(text.size());
+    }
+    auto* begin = reinterpret_cast<const uint8_t*>(offsets.data());
+    std::vector<uint8_t> bytes(begin, begin + offsets.size() * sizeof(uint64_t));
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    return bytes;
   }
 
   static uint64_t append(std::vector<uint8_t>* segment, Span<const uint8_t> bytes) {
@@ -186,7 +205,7 @@ class Writer {
     uint32_t constant = is_constant ? add_constant(v) : kNoIndex;
     std::vector<fbs::Dim> dims;
     const bool tensor = !is_container(v.dtype);
-    non_tensor_ = non_tensor_ || !tensor;
+    non_tensor_ = non_tensor_ || !tensor || v.dtype == DType::kString;
     bool ranked = v.ranked && tensor;
     for (int k = 0; ranked && k < v.shape.rank(); ++k) {
       const SymDim& d = v.shape[k];

@@ -130,12 +130,14 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   KernelCtx ctx;
   ctx.scratch = scratch.data();
   ctx.plan = &plan;
+  Arena strings(default_allocator(), options.max_bytes);
+  ctx.strings = &strings;
   FloatModeScope mode;
   s = run_row(*row, op, ctx, in_views, out_views, attrs);
   if (!s.ok()) throw Error(s.message(), s.code());
-  for (size_t i = 0; i < results.size(); ++i) {  // sizes that depended on data
+  for (size_t i = 0; i < results.size(); ++i) {  // sizes that depended on data, strings made here
     const TensorView& v = out_views[i];
-    if (!(v.shape == results[i].shape()))
+    if (!(v.shape == results[i].shape()) || v.dtype == DType::kString)
       results[i] = HostTensor(v.dtype, v.shape, v.data, v.nbytes());
   }
   return results;
@@ -195,7 +197,7 @@ HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape&
                     std::to_string(options.max_bytes) + " bytes allowed",
                 Code::kBudgetExceeded);
   }
-  HostTensor all(dtype, shape);
+  HostTensor all(dtype, shape);  // strings are copied behind the loop
   char* to = static_cast<char*>(all.data());
   for (const HostTensor& part : parts) {
     if (!(part.shape() == each)) {
@@ -206,6 +208,7 @@ HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape&
     std::copy_n(static_cast<const char*>(part.data()), part.nbytes(), to);
     to += part.nbytes();
   }
+  if (dtype == DType::kString) return HostTensor(dtype, shape, all.data(), all.nbytes());
   return all;
 }
 
@@ -231,7 +234,7 @@ std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
     in[1] = out[0].reshaped(Shape{});
     for (size_t k = 0; k < carried; ++k) in[2 + k] = out[1 + k];
     for (size_t k = 0; k < stacks.size(); ++k) {
-      held += out[1 + carried + k].nbytes() + sizeof(HostTensor);
+      held += out[1 + carried + k].held_bytes() + sizeof(HostTensor);
       stacks[k].push_back(std::move(out[1 + carried + k]));
     }
     if (++*nodes > options.max_nodes || held > options.max_bytes) {
@@ -299,13 +302,14 @@ std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
     }
     if (options.after_node) options.after_node(id, out);
     for (size_t k = 0; k < out.size(); ++k) {
-      alive += out[k].nbytes();
+      alive += out[k].held_bytes();
       if (readers[static_cast<size_t>(n.outputs[k])] > 0)
         values[static_cast<size_t>(n.outputs[k])] = out[k];
     }
     for (ValueId v : n.inputs) {
       if (v == kNoValue || --readers[static_cast<size_t>(v)] > 0) continue;
-      if (g.value(v).origin == ValueOrigin::kNode) alive -= values[static_cast<size_t>(v)].nbytes();
+      if (g.value(v).origin == ValueOrigin::kNode)
+        alive -= values[static_cast<size_t>(v)].held_bytes();
       values[static_cast<size_t>(v)] = HostTensor();
     }
   }

@@ -1,8 +1,10 @@
 #include "graph/ir/host_tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "runtime/core/allocator.h"
 #include "runtime/core/half.h"
@@ -41,8 +43,42 @@ HostTensor::HostTensor(DType dtype, const Shape& shape, const void* data, size_t
     throw Error("a tensor of " + std::string(dtype_name(dtype)) + to_text(shape).text + " has " +
                 std::to_string(bytes_) + " bytes, not " + std::to_string(bytes));
   }
+  if (dtype == DType::kString) {
+    own({static_cast<const StringRef*>(data), static_cast<size_t>(numel())});
+    return;
+  }
   data_ = room_for(bytes_);
   if (bytes != 0) memcpy(data_.get(), data, bytes);
+}
+
+// The text goes behind the elements; elements of one text share it, as they did (an Expand of one
+// long string is not that string many times).
+void HostTensor::own(Span<const StringRef> from) {
+  std::map<std::pair<const char*, uint64_t>, size_t> place;
+  size_t size = 0;
+  for (const StringRef& s : from) {
+    if (s.size != 0 && place.emplace(std::pair(s.data, s.size), size).second) size += s.size;
+  }
+  string_bytes_ = size;
+  data_ = room_for(bytes_ + size);
+  if (bytes_ != 0) memset(data_.get(), 0, bytes_);
+  char* text = data_.get() + bytes_;
+  for (const auto& [s, at] : place) memcpy(text + at, s.first, s.second);
+  for (size_t i = 0; i < from.size(); ++i) {
+    const StringRef& s = from[i];
+    if (s.size != 0) as<StringRef>()[i] = {text + place.at({s.data, s.size}), s.size};
+  }
+}
+
+HostTensor HostTensor::strings(const Shape& shape, const std::vector<std::string>& values) {
+  std::vector<StringRef> refs;
+  for (const std::string& s : values) refs.push_back({s.data(), s.size()});
+  return HostTensor(DType::kString, shape, refs.data(), refs.size() * sizeof(StringRef));
+}
+
+std::string HostTensor::string_at(int64_t i) const {
+  const StringRef& s = as<StringRef>()[i];
+  return s.size == 0 ? std::string() : std::string(s.data, s.size);
 }
 
 HostTensor HostTensor::ints(Span<const int64_t> values) {
@@ -98,6 +134,9 @@ double element_as_double(const HostTensor& t, int64_t i) {
 
 bool same_bits(const HostTensor& a, const HostTensor& b) {
   if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
+  if (a.dtype() == DType::kString) {
+    return std::equal(a.as<StringRef>(), a.as<StringRef>() + a.numel(), b.as<StringRef>());
+  }
   if (a.nbytes() == 0 || memcmp(a.data(), b.data(), a.nbytes()) == 0) return true;
   if (!is_float(a.dtype())) return false;
   size_t size = dtype_size(a.dtype());

@@ -1,11 +1,12 @@
-// HostTensor: a contiguous tensor on the host that owns its bytes. Copies share them; nobody writes
-// through a shared one.
+// HostTensor: a contiguous tensor on the host that owns its bytes, those of its strings included.
+// Copies share them; nobody writes through a shared one.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/core/string_ref.h"
 #include "runtime/core/tensor_view.h"
 
 namespace wick {
@@ -15,13 +16,14 @@ class HostTensor {
   HostTensor() = default;
   // Zero-filled, 64-byte aligned. Throws Error when the shape is unsound or there is no memory.
   HostTensor(DType dtype, const Shape& shape);
-  // Copies `bytes` (which must be exactly the tensor's).
+  // Copies `bytes` (which must be exactly the tensor's). Of strings also what they refer to.
   HostTensor(DType dtype, const Shape& shape, const void* data, size_t bytes);
 
   template <class T>
   static HostTensor of(const Shape& shape, const std::vector<T>& values) {
     return HostTensor(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
   }
+  static HostTensor strings(const Shape& shape, const std::vector<std::string>& values);
   // Rank 1 int64.
   static HostTensor ints(Span<const int64_t> values);
 
@@ -30,6 +32,9 @@ class HostTensor {
   bool present() const { return dtype_ != DType::kNone; }
   int64_t numel() const { return wick::numel(shape_); }
   size_t nbytes() const { return bytes_; }
+  // With the bytes of its strings, which lie behind its elements.
+  size_t held_bytes() const { return bytes_ + string_bytes_; }
+  std::string string_at(int64_t i) const;
   void* data() { return data_.get(); }
   const void* data() const { return data_.get(); }
   template <class T>
@@ -45,15 +50,17 @@ class HostTensor {
   HostTensor reshaped(const Shape& shape) const;
 
  private:
+  void own(Span<const StringRef> from);
+
   DType dtype_ = DType::kNone;
   Shape shape_;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0, string_bytes_ = 0;
   std::shared_ptr<char> data_;
 };
 
 // The integers of an int32 / int64 tensor.
 std::vector<int64_t> int_values(const HostTensor& t);
-// Equal dtype, shape and bits, every NaN counting as one value.
+// Equal dtype, shape and bits, every NaN counting as one value; of strings the text.
 bool same_bits(const HostTensor& a, const HostTensor& b);
 // The value of a floating-point or integer tensor's element as a double; bool is 0 or 1.
 double element_as_double(const HostTensor& t, int64_t index);

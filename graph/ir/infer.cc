@@ -88,7 +88,8 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
     case OpId::kGreater:
     case OpId::kGreaterOrEqual:
     case OpId::kIsNaN:
-    case OpId::kIsInf: return DType::kBool;
+    case OpId::kIsInf:
+    case OpId::kRegexFullMatch: return DType::kBool;
     case OpId::kArgMax:
     case OpId::kArgMin:
     case OpId::kNonMaxSuppression:
@@ -97,10 +98,13 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
     case OpId::kShape: return DType::kI64;
     case OpId::kTopK:
     case OpId::kMaxPoolIndices:
+    case OpId::kStringSplit:
     case OpId::kUnique: return output == 0 ? in[0] : DType::kI64;
     case OpId::kLinearAttention:  // the state keeps the dtype it came in
       return output == 1 && in.size() > 3 && in[3] != DType::kNone ? in[3] : in[0];
-    case OpId::kCast: return static_cast<DType>(static_cast<const CastAttrs*>(attrs)->to);
+    case OpId::kTfIdfVectorizer: return DType::kF32;
+    case OpId::kCast:
+    case OpId::kCastString: return static_cast<DType>(static_cast<const CastAttrs*>(attrs)->to);
     case OpId::kWhere: return in[1];
     case OpId::kBitCast: return static_cast<DType>(static_cast<const BitCastAttrs*>(attrs)->to);
     case OpId::kQuantizeLinear: {

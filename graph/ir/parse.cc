@@ -197,6 +197,20 @@ class Parser {
     Value t = type();
     if (!eat("="))
       fail("a constant without its bytes cannot be read back: print the graph with weights");
+    ids_[id] = g_.add_constant(t.dtype == DType::kString ? strings(to_static(t.shape)) : numbers(t),
+                               name, parameter);
+  }
+
+  HostTensor strings(const Shape& shape) {
+    std::vector<std::string> list;
+    while (!eat("empty") && at_ < text_.size() && text_[at_] != '\n') list.push_back(quoted());
+    auto bytes = checked_bytes(shape, dtype_bits(DType::kString));
+    if (!bytes.ok() || list.size() * sizeof(StringRef) != *bytes)
+      fail("the constant's strings do not fit its shape");
+    return HostTensor::strings(shape, list);
+  }
+
+  HostTensor numbers(const Type& t) {
     HostTensor tensor(t.dtype, to_static(t.shape));
     std::string bytes = until("\n");
     if (bytes == "empty") bytes.clear();
@@ -210,7 +224,7 @@ class Parser {
       tensor.as<uint8_t>()[i] =
           static_cast<uint8_t>(digit(bytes[2 * i]) * 16 + digit(bytes[2 * i + 1]));
     }
-    ids_[id] = g_.add_constant(std::move(tensor), name, parameter);
+    return tensor;
   }
 
   void node() {

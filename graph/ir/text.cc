@@ -45,6 +45,17 @@ std::string hex(const HostTensor& t) {
   return s.empty() ? "empty" : s;
 }
 
+// A constant's bytes, or its strings: "a" "b".
+std::string constant_text(const HostTensor& t) {
+  if (t.dtype() != DType::kString) return hex(t);
+  std::string s;
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    if (i != 0) s += ' ';
+    s += quote(t.string_at(i));
+  }
+  return s.empty() ? "empty" : s;
+}
+
 // A double's bits survive as a hexadecimal float.
 std::string float_text(double v) {
   char buffer[64];
@@ -130,7 +141,7 @@ void print_to(std::ostream& out, const Graph& g, bool weights, const std::string
     if (v.origin != ValueOrigin::kConstant) continue;
     out << indent << "const " << id_text(static_cast<ValueId>(i)) << " " << quote(v.name)
         << (v.parameter ? " param " : " ") << type_text(v);
-    if (weights) out << " = " << hex(v.constant);
+    if (weights) out << " = " << constant_text(v.constant);
     out << "\n";
   }
   for (const Node& n : g.nodes()) {

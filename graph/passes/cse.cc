@@ -65,8 +65,15 @@ std::vector<ValueId> first_equal(const Graph& g) {
     put(key, t.dtype());
     for (int64_t d : t.shape()) put(key, d);
     const void* data = t.data();
-    put(key, t.nbytes() <= kMaxCompared);
-    if (t.nbytes() <= kMaxCompared) {
+    const bool whole = t.held_bytes() <= kMaxCompared;
+    put(key, whole);
+    if (whole && t.dtype() == DType::kString) {
+      for (int64_t k = 0; k < t.numel(); ++k) {
+        const StringRef& s = t.as<StringRef>()[k];
+        put(key, s.size);
+        if (s.size != 0) put(key, s.data, s.size);
+      }
+    } else if (whole) {
       put(key, data, t.nbytes());
     } else {
       put(key, data);  // copies of a tensor share its bytes
@@ -91,7 +98,7 @@ bool same_region(const Graph& a, const Graph& b) {
     const Value &x = a.value(static_cast<ValueId>(i)), &y = b.value(static_cast<ValueId>(i));
     if (x.origin != y.origin || x.dtype != y.dtype) return false;
     if (x.origin != ValueOrigin::kConstant || x.constant.data() == y.constant.data()) continue;
-    if (x.constant.nbytes() > kMaxCompared || !same_bits(x.constant, y.constant)) return false;
+    if (x.constant.held_bytes() > kMaxCompared || !same_bits(x.constant, y.constant)) return false;
   }
   for (size_t i = 0; i < a.node_count(); ++i) {
     const Node &x = a.node(static_cast<NodeId>(i)), &y = b.node(static_cast<NodeId>(i));

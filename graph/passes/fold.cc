@@ -17,7 +17,7 @@ constexpr uint64_t kMaxFoldedNodes = 1 << 14;  // of a loop over constants
 
 uint64_t bytes_of(Span<const HostTensor> tensors) {
   uint64_t n = 0;
-  for (const HostTensor& t : tensors) n += t.nbytes();
+  for (const HostTensor& t : tensors) n += t.held_bytes();
   return n;
 }
 

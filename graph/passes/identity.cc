@@ -71,7 +71,8 @@ bool gives_back(const Graph& g, const Node& n, const std::vector<int>& readers) 
   const ValueId x = n.inputs[0], y = n.outputs[0];
   switch (n.op) {
     case OpId::kIdentity: return true;
-    case OpId::kCast: return g.value(x).dtype == g.value(y).dtype;
+    case OpId::kCast:
+    case OpId::kCastString: return g.value(x).dtype == g.value(y).dtype;
     case OpId::kConcat: return n.inputs.size() == 1;
     case OpId::kSplit: return n.outputs.size() == 1 && same_shape(g, x, y);
     case OpId::kExpand: return same_shape(g, x, y);

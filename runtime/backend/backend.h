@@ -52,6 +52,7 @@ struct RunCtx {
   void* scratch = nullptr;  // Partition::scratch_bytes()
   TraceHook* trace = nullptr;
   uint64_t deadline_ns = 0;  // steady clock; 0: none. Checked between steps
+  Arena* strings = nullptr;  // of strings that steps make; cleared when the next run begins
 };
 
 // Steps compiled for one binding of shapes. run() never allocates host memory.

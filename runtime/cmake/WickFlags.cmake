@@ -3,6 +3,7 @@
 include_guard(GLOBAL)
 
 option(WICK_VULKAN "Build the Vulkan backend (needs vulkan headers and glslc)" ON)
+option(WICK_RE2 "Run RegexFullMatch with RE2, where libre2-dev is installed" ON)
 option(WICK_BUILD_SHARED "Also build the shared runtime library" ON)
 option(WICK_WERROR "Warnings are errors" ON)
 option(WICK_CCACHE "Use ccache when it is installed" ON)

@@ -31,7 +31,7 @@ class Arena {
   // Uninitialised, 64-byte aligned for align up to 64. Fails on the limit (kBudgetExceeded) or the
   // allocator.
   Result<void*> allocate(size_t bytes, size_t align) {
-    if (bytes > limit_ - used_) {
+    if (used_ > limit_ || bytes > limit_ - used_) {
       return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use",
                    bytes, used_, limit_);
     }
@@ -67,6 +67,7 @@ class Arena {
     used_ = 0;
   }
   size_t used() const { return used_; }
+  void set_limit(size_t limit) { limit_ = limit; }
 
  private:
   struct Block {

@@ -31,6 +31,7 @@ Status Session::Impl::prepare() {
     for (uint32_t v : region.outputs) last_use[v] = kNoIndex;
   }
   for (uint32_t i = 0; i < made.size(); ++i) {
+    has_strings = has_strings || entry.values[i].dtype == DType::kString;
     if (entry.values[i].constant == kNoIndex) continue;
     const ConstantDef& c = program.constants()[entry.values[i].constant];
     made[i] = {entry.values[i].name, c.view.dtype, c.view.shape,
@@ -195,7 +196,7 @@ Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) 
   if (region_count(node.op) > 0 || has_container(node)) return Status(Code::kNotFound, kNeedsValue);
   WICK_ASSIGN(auto in, temp.array<ValueInfo<int64_t>>(node.inputs.size()));
   WICK_ASSIGN(auto out, temp.array<ValueInfo<int64_t>>(node.outputs.size()));
-  bool known = true;
+  bool known = !makes_strings(node.op);  // its bytes belong to a run
   size_t bytes = 0;
   for (size_t i = 0; i < in.size(); ++i) {
     uint32_t id = node.inputs[i];

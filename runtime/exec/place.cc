@@ -186,11 +186,18 @@ Status Session::Impl::place(Stage& stage, const RegionDef& region) {
 }
 
 size_t Session::Impl::held() const {
-  size_t bytes = reserved + frame.used() + temp.used() + cache.bytes();
+  size_t bytes = reserved + frame.used() + temp.used() + cache.bytes() + strings.used();
   for (const RegionState& region : regions) {
     for (const Stage* stage : region.stages) bytes += stage->arena.used() + stage->run_arena.used();
   }
   return bytes;
+}
+
+// Before ops run that may make strings: they get what is left of the budget.
+void Session::Impl::limit_strings() {
+  if (!has_strings) return;
+  size_t others = held() - strings.used();
+  strings.set_limit(others < max_ram ? max_ram - others : 0);
 }
 
 // What it held before moves along as far as `keep` says.

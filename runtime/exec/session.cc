@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "runtime/core/packed_sequence.h"
+#include "runtime/core/string_ref.h"
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
@@ -53,11 +54,20 @@ Status check_runnable(const Program& program, const EntryDef& entry) {
   for (const ValueDef& v : entry.values) {
     if (v.state != kNoIndex)
       return Status(Code::kUnsupported, "state buffers are not supported by sessions");
-    if (v.kind == ValueKind::kMap || v.dtype == DType::kString) {
-      return error(Code::kUnsupported, "value %.60s is not a tensor of numbers", v.name);
-    }
+    if (v.kind == ValueKind::kMap) return error(Code::kUnsupported, "value %.60s is a map", v.name);
   }
   return check_custom_given(program, entry);
+}
+
+Status check_strings(const TensorView& v, const char* name) {
+  for (int64_t i = 0, n = v.numel(); i < n; ++i) {
+    const StringRef& s = v.as<StringRef>()[i];
+    if (s.size > SIZE_MAX / 2 || (s.size != 0 && s.data == nullptr)) {
+      return error(Code::kInvalidArgument, "input %.60s: string %lld has no bytes", name,
+                   static_cast<long long>(i));
+    }
+  }
+  return {};
 }
 
 PortInfo port(const EntryDef& entry, uint32_t id) {
@@ -281,6 +291,7 @@ Status Session::Impl::check_run(Span<const TensorView> inputs, Span<TensorView> 
                    "input %.60s must be contiguous and aligned to its elements", def.name);
     }
     if (is_container(v.dtype)) WICK_TRY(annotate(check_packed(def, v), "input %.60s: ", def.name));
+    if (v.dtype == DType::kString) WICK_TRY(check_strings(v, def.name));
   }
   return {};
 }
@@ -331,6 +342,8 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   ctx.pool = pool;
   ctx.trace = trace;
   ctx.deadline_ns = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
+  ctx.strings = &strings;
+  strings.clear();
   sized = at_once;
   Status ran = run_region(0, ctx);
   if (!at_once && (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory))

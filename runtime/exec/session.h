@@ -73,6 +73,8 @@ class Session {
   // first (that may allocate; equal shapes never do). `outputs`: one view an output; where data is
   // null the session sets it to its own memory, valid until the next run or bind; else shape and
   // dtype must be right and the result is copied there. On error outputs are untouched.
+  // Strings are references (string_ref.h): the bytes of inputs must stay until the outputs have
+  // been read, those of outputs live until the next run or bind.
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs,
              const RunOptions& options = {});
   // The same by name, in any order; outputs may be some of all.

@@ -95,6 +95,7 @@ struct Session::Impl {
         frame(a, max_ram),
         temp(a, max_ram),
         temp_allocator(temp),
+        strings(a, max_ram),
         shapes(a) {}
   ~Impl();
 
@@ -119,6 +120,8 @@ struct Session::Impl {
   Span<int64_t> symbols;    // extent by symbol, -1: not bound
   Arena temp;               // while planning
   ArenaAllocator temp_allocator;
+  Arena strings;             // bytes of strings that the present run made
+  bool has_strings = false;  // the entry has string values
 
   // -- of the present binding
   bool bound = false;   // the first stage of the body is planned for `shapes`
@@ -132,6 +135,7 @@ struct Session::Impl {
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
   bool whole() const;  // the body is one stage
   size_t held() const;
+  void limit_strings();
   Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
   Status grow_ahead(Buffer& buffer, size_t bytes);  // for what grows trip by trip
   void release(Buffer& buffer);

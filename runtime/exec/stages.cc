@@ -77,6 +77,7 @@ Status Session::Impl::run_region(uint32_t region, RunCtx& ctx) {
       if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
         return Status(Code::kDeadline, "the deadline passed");
       ctx.scratch = static_cast<char*>(stage.memory.data) + stage.scratch_offset;
+      limit_strings();
       WICK_TRY(part.compiled->run(ctx));
     }
     if (stage.end == def.nodes.size()) return {};
@@ -142,6 +143,8 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
   kernel.pool = pool;
   kernel.scratch = stage.scratch.data;
   kernel.plan = &plan;
+  kernel.strings = &strings;
+  limit_strings();
   uint64_t begin = ctx.trace != nullptr ? now_ns() : 0;
   WICK_TRY(run_row(*row, node.op, kernel, in, out, node.attrs));
   if (ctx.trace != nullptr) {

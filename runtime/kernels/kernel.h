@@ -6,6 +6,7 @@
 // is decided once, in plan().
 #pragma once
 
+#include "runtime/core/arena.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/ops/custom_op.h"
@@ -58,6 +59,9 @@ struct KernelCtx {
   // packed[i]: the packed form of plan->packs[i].input, or null when that input is not constant
   // (then pack on the fly into scratch, which was sized for it).
   const void* packed[kMaxPacked] = {};
+  // Where the bytes of strings that an op makes go: it lives as long as the outputs are read. Not
+  // for tasks of a pool of threads. Null where nobody runs such ops.
+  Arena* strings = nullptr;
 };
 
 enum KernelFlags : uint32_t {

@@ -16,6 +16,7 @@
 #include "runtime/ops/attrs/reduce.h"
 #include "runtime/ops/attrs/sequence.h"
 #include "runtime/ops/attrs/signal.h"
+#include "runtime/ops/attrs/string.h"
 #include "runtime/ops/attrs/text.h"
 #include "runtime/ops/attrs/unary.h"
 #include "runtime/ops/attrs/view.h"

@@ -48,12 +48,17 @@ const OpInfo* find_op(OpId id) {
 int region_count(OpId op) { return op == OpId::kIf ? 2 : op == OpId::kLoop ? 1 : 0; }
 
 bool is_data_dependent(OpId op) {
-  return op == OpId::kNonZero || op == OpId::kUnique || op == OpId::kNonMaxSuppression;
+  return op == OpId::kNonZero || op == OpId::kUnique || op == OpId::kNonMaxSuppression ||
+         op == OpId::kStringSplit || op == OpId::kStringNormalizer;
 }
+
+bool makes_strings(OpId op) { return op >= OpId::kStringConcat && op <= OpId::kCastString; }
 
 int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank) {
   if (op == OpId::kNonZero) return 1;
   if (op == OpId::kNonMaxSuppression) return 0;
+  if (op == OpId::kStringNormalizer) return rank - 1;
+  if (op == OpId::kStringSplit) return output == 0 ? rank - 1 : -1;
   if (op != OpId::kUnique || output == 2) return -1;
   const auto& axis = static_cast<const UniqueAttrs*>(attrs)->axis;
   if (output != 0 || axis.empty()) return 0;

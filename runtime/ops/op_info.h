@@ -32,9 +32,13 @@ bool is_data_dependent(OpId op);
 // The axis of output i, of that rank, whose size so depends; -1: none.
 int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank);
 
-// Whether the op takes or gives sequences and optionals. Their sizes only their values decide: rules
-// read the packed bytes as `elements`, and sessions run such a node apart.
+// Whether the op takes or gives sequences and optionals. Their sizes only their values decide:
+// rules read the packed bytes as `elements`, and sessions run such a node apart.
 bool takes_containers(OpId op);
+// Whether the op may make strings: its kernel needs KernelCtx::strings. One whose sizes depend on
+// data may take the elements of its outputs from there too, where no bound is known before (its
+// rule then says 0).
+bool makes_strings(OpId op);
 
 // Whether the op's shape rule reads the values of float input i (rule.h).
 bool reads_reals(OpId op, size_t input);

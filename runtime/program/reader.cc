@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "runtime/core/sha256.h"
+#include "runtime/core/string_ref.h"
 
 namespace wick {
 namespace {
@@ -229,6 +230,32 @@ Status ProgramReader::read_shape(const flatbuffers::Vector<int64_t>* dims, DType
   return {};
 }
 
+// n strings: n + 1 offsets (uint64, the first one 0) into the bytes behind them.
+Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
+  WICK_TRY(need_feature(kFeatureNonTensor, "strings"));
+  const auto n = static_cast<uint64_t>(view->numel());
+  const uint64_t most = raw.size() / sizeof(uint64_t);
+  if (n >= most) {
+    return error(Code::kInvalidProgram, "%llu strings need more than %zu raw bytes",
+                 static_cast<unsigned long long>(n), raw.size());
+  }
+  const auto* offsets = reinterpret_cast<const uint64_t*>(raw.data());
+  const auto* text = reinterpret_cast<const char*>(offsets + n + 1);
+  const uint64_t size = raw.size() - (n + 1) * sizeof(uint64_t);
+  WICK_ASSIGN(auto refs, p_.arena_.array<StringRef>(static_cast<size_t>(n)));
+  for (uint64_t i = 0; i < n; ++i) {
+    if (offsets[i] > offsets[i + 1] || offsets[i + 1] > size) {
+      return error(Code::kInvalidProgram, "string %llu does not lie in the constant's bytes",
+                   static_cast<unsigned long long>(i));
+    }
+    refs[i] = {text + offsets[i], offsets[i + 1] - offsets[i]};
+  }
+  if (offsets[0] != 0 || offsets[n] != size)
+    return Status(Code::kInvalidProgram, "the strings do not fill the constant's bytes");
+  view->data = refs.data();
+  return {};
+}
+
 Status ProgramReader::read_constants() {
   WICK_ASSIGN(auto constants, p_.arena_.array<ConstantDef>(count(root_->constants())));
   for (uint32_t i = 0; i < constants.size(); ++i) {
@@ -236,7 +263,7 @@ Status ProgramReader::read_constants() {
     ConstantDef& def = constants[i];
     def.name = text(c.name());
     auto read_one = [&]() -> Status {
-      if (!valid_dtype(c.dtype()) || c.dtype() == static_cast<uint8_t>(DType::kString)) {
+      if (!valid_dtype(c.dtype())) {
         return error(Code::kInvalidProgram, "dtype %u cannot be a constant", c.dtype());
       }
       auto dtype = static_cast<DType>(c.dtype());
@@ -245,7 +272,8 @@ Status ProgramReader::read_constants() {
       WICK_TRY(read_shape(c.dims(), dtype, &shape, &bytes));
       Span<const uint8_t> raw;
       WICK_TRY(read_buffer(*c.raw(), &raw));
-      if (raw.size() != bytes || c.raw()->layout() != 0) {
+      const bool strings = dtype == DType::kString;
+      if ((raw.size() != bytes && !strings) || c.raw()->layout() != 0) {
         return error(Code::kInvalidProgram,
                      "%s %s takes %zu raw bytes, the file has %zu (layout %u)", dtype_name(dtype),
                      to_text(shape).text, bytes, raw.size(), c.raw()->layout());
@@ -257,6 +285,7 @@ Status ProgramReader::read_constants() {
       }
       // Const again in every use: nothing writes through a constant's view.
       def.view = TensorView(const_cast<uint8_t*>(raw.data()), dtype, shape);
+      if (strings) WICK_TRY(read_strings(raw, &def.view));
       WICK_ASSIGN(auto packed, p_.arena_.array<PackedDef>(count(c.packed())));
       for (uint32_t k = 0; k < packed.size(); ++k) {
         Span<const uint8_t> form;

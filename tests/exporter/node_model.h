@@ -53,6 +53,11 @@ class NodeModel {
     attribute(name, onnx::AttributeProto::STRING)->set_s(v);
     return *this;
   }
+  NodeModel& set(const std::string& name, const std::vector<std::string>& v) {
+    auto* a = attribute(name, onnx::AttributeProto::STRINGS);
+    for (const std::string& s : v) a->add_strings(s);
+    return *this;
+  }
   NodeModel& set(const std::string& name, const std::vector<int64_t>& v) {
     auto* a = attribute(name, onnx::AttributeProto::INTS);
     for (int64_t i : v) a->add_ints(i);
@@ -110,6 +115,10 @@ class NodeModel {
         EXPECT_TRUE(got[i].shape() == want[i].shape())
             << to_text(got[i].shape()).text << " " << to_text(want[i].shape()).text;
         if (!(got[i].shape() == want[i].shape())) break;
+        if (want[i].dtype() == DType::kString) {
+          EXPECT_TRUE(same_bits(got[i], want[i]));
+          continue;
+        }
         for (int64_t k = 0; k < want[i].numel(); ++k)
           expect_same(element_as_double(got[i], k), element_as_double(want[i], k), k);
       }

@@ -16,6 +16,9 @@ WICK_TEST_ROW(
     [] {
       return S{sample("GatherND/lines", {f32({4, 5, 3}), index({3, 2}, {0, 4, -1, 0, 2, -5})},
                       GatherNDAttrs{}),
+               sample("GatherND/string",
+                      {words({2, 3}, {"a", "b", "c", "", "é", "f"}), index({3, 1}, {1, -1, 0})},
+                      GatherNDAttrs{}),
                sample("GatherND/elements",
                       {f32({4, 5}), index({2, 2, 2}, {0, 0, 3, 4, 1, -1, -4, 2}, DType::kI32)},
                       GatherNDAttrs{}),
@@ -84,6 +87,7 @@ WICK_TEST_ROW(
     [] {
       UniqueAttrs rows{{0}, 1}, columns{{-1}, 0}, found{{}, 0};
       return S{
+          sample("Unique/string", {words({2, 3}, {"a", "b", "c", "", "é", "f"})}, UniqueAttrs{}, 4),
           sample("Unique/sorted", {{DType::kF32, {7}, 0, 0, {3, -0.0, 2, 0, 3, -1, 2}}},
                  UniqueAttrs{}, 4),
           sample("Unique/found", {of(DType::kI64, {40}, -4, 4)}, found, 4),
@@ -118,16 +122,18 @@ WICK_TEST_ROW(
 WICK_TEST_ROW(
     Trilu,
     [] {
-      return S{sample("Trilu/upper", {f32({4, 5})}, TriluAttrs{1, 0}),
-               sample("Trilu/lower", {f32({2, 5, 3})}, TriluAttrs{0, 1}),
-               sample("Trilu/below", {f32({4, 4})}, TriluAttrs{1, -2}),
-               sample("Trilu/all", {f32({3, 4})}, TriluAttrs{1, INT64_MIN}),
-               sample("Trilu/nothing", {f32({3, 4})}, TriluAttrs{1, INT64_MAX}),
-               sample("Trilu/lower_nothing", {f32({3, 4})}, TriluAttrs{0, -3}),
-               sample("Trilu/lower_beyond", {f32({3, 4})}, TriluAttrs{0, -7}),
-               sample("Trilu/input", {f32({3, 4}), {DType::kI64, {}, 0, 0, {1}}}, TriluAttrs{}),
-               sample("Trilu/bool", {of(DType::kBool, {3, 3}, -1, 2)}, TriluAttrs{0, 0}),
-               sample("Trilu/empty", {f32({0, 3})}, TriluAttrs{})};
+      return S{
+          sample("Trilu/string", {words({2, 3}, {"a", "b", "c", "", "é", "f"})}, TriluAttrs{1, 0}),
+          sample("Trilu/upper", {f32({4, 5})}, TriluAttrs{1, 0}),
+          sample("Trilu/lower", {f32({2, 5, 3})}, TriluAttrs{0, 1}),
+          sample("Trilu/below", {f32({4, 4})}, TriluAttrs{1, -2}),
+          sample("Trilu/all", {f32({3, 4})}, TriluAttrs{1, INT64_MIN}),
+          sample("Trilu/nothing", {f32({3, 4})}, TriluAttrs{1, INT64_MAX}),
+          sample("Trilu/lower_nothing", {f32({3, 4})}, TriluAttrs{0, -3}),
+          sample("Trilu/lower_beyond", {f32({3, 4})}, TriluAttrs{0, -7}),
+          sample("Trilu/input", {f32({3, 4}), {DType::kI64, {}, 0, 0, {1}}}, TriluAttrs{}),
+          sample("Trilu/bool", {of(DType::kBool, {3, 3}, -1, 2)}, TriluAttrs{0, 0}),
+          sample("Trilu/empty", {f32({0, 3})}, TriluAttrs{})};
     },
     nullptr, 0);
 

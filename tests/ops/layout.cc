@@ -41,7 +41,9 @@ WICK_TEST_ROW(
 WICK_TEST_ROW(
     Transpose,
     [] {
-      return S{sample("Transpose/reverse", {f32({2, 3, 4})}, TransposeAttrs{}),
+      return S{sample("Transpose/string", {words({2, 3}, {"a", "b", "c", "", "é", "f"})},
+                      TransposeAttrs{}),
+               sample("Transpose/reverse", {f32({2, 3, 4})}, TransposeAttrs{}),
                sample("Transpose/nchw_nhwc", {f32({2, 3, 5, 7})}, TransposeAttrs{{0, 2, 3, 1}}),
                sample("Transpose/67x35", {f32({67, 35})}, TransposeAttrs{{1, 0}}),
                sample("Transpose/u8", {of(DType::kU8, {17, 33}, 0, 255)}, TransposeAttrs{{1, 0}}),
@@ -60,7 +62,10 @@ WICK_TEST_ROW(
 WICK_TEST_ROW(
     Concat,
     [] {
-      return S{sample("Concat/0", {f32({2, 3}), f32({4, 3})}, AxisAttrs{0}),
+      return S{sample("Concat/string",
+                      {words({2, 3}, {"a", "b", "c", "", "é", "f"}), words({2, 1}, {"x", ""})},
+                      AxisAttrs{1}),
+               sample("Concat/0", {f32({2, 3}), f32({4, 3})}, AxisAttrs{0}),
                sample("Concat/-1", {f32({2, 3, 2}), f32({2, 3, 1}), f32({2, 3, 4})}, AxisAttrs{-1}),
                sample("Concat/one", {f32({2, 3})}, AxisAttrs{1}),
                sample("Concat/empty", {f32({2, 0}), f32({2, 3})}, AxisAttrs{1})};
@@ -89,13 +94,17 @@ WICK_TEST_ROW(
 WICK_TEST_ROW(
     Pad,
     [] {
-      return S{sample("Pad/constant", {f32({2, 3})}, PadAttrs{{1, 0, 2, 1}, 0, 1.5, {}}),
-               sample("Pad/negative", {f32({4, 5})}, PadAttrs{{-1, 1, 0, -2}, 0, 0, {}}),
-               sample("Pad/reflect", {f32({3, 4})}, PadAttrs{{1, 2, 1, 3}, 1, 0, {}}),
-               sample("Pad/edge", {f32({3, 4})}, PadAttrs{{1, 2, 1, 3}, 2, 0, {}}),
-               sample("Pad/wrap", {f32({3, 4})}, PadAttrs{{1, 2, 1, 3}, 3, 0, {}}),
-               sample("Pad/inputs", {f32({3, 4}), ints({1, 2}), f32({}), ints({1})}, PadAttrs{}),
-               sample("Pad/i64", {of(DType::kI64, {3})}, PadAttrs{{1, 1}, 0, 7, {}})};
+      return S{
+          sample("Pad/constant", {f32({2, 3})}, PadAttrs{{1, 0, 2, 1}, 0, 1.5, {}}),
+          sample("Pad/string",
+                 {words({2, 3}, {"a", "b", "c", "", "é", "f"}), Input::absent(), words({}, {"-"})},
+                 PadAttrs{{1, 0, 0, 1}, 0, 0, {}}),
+          sample("Pad/negative", {f32({4, 5})}, PadAttrs{{-1, 1, 0, -2}, 0, 0, {}}),
+          sample("Pad/reflect", {f32({3, 4})}, PadAttrs{{1, 2, 1, 3}, 1, 0, {}}),
+          sample("Pad/edge", {f32({3, 4})}, PadAttrs{{1, 2, 1, 3}, 2, 0, {}}),
+          sample("Pad/wrap", {f32({3, 4})}, PadAttrs{{1, 2, 1, 3}, 3, 0, {}}),
+          sample("Pad/inputs", {f32({3, 4}), ints({1, 2}), f32({}), ints({1})}, PadAttrs{}),
+          sample("Pad/i64", {of(DType::kI64, {3})}, PadAttrs{{1, 1}, 0, 7, {}})};
     },
     nullptr, 0);
 WICK_TEST_ROW(
@@ -109,6 +118,8 @@ WICK_TEST_ROW(
     Gather,
     [] {
       return S{sample("Gather/0", {f32({5, 3}), ints({4, 0, -1})}, AxisAttrs{0}),
+               sample("Gather/string",
+                      {words({2, 3}, {"a", "b", "c", "", "é", "f"}), ints({1, -1})}, AxisAttrs{1}),
                sample("Gather/1", {f32({2, 5, 3}), {DType::kI32, {2, 2}, 0, 4, {}}}, AxisAttrs{1}),
                sample("Gather/scalar", {f32({5, 3}), {DType::kI64, {}, 0, 0, {2}}}, AxisAttrs{0})};
     },

@@ -16,14 +16,19 @@ namespace wick::test {
 struct Input {
   DType dtype = DType::kF32;
   Shape shape;
-  double lo = -2, hi = 2;      // range of the random values; integers are whole
-  std::vector<double> values;  // when given: exactly these
+  double lo = -2, hi = 2;                 // range of the random values; integers are whole
+  std::vector<double> values;             // when given: exactly these
+  std::vector<std::string> strings = {};  // of dtype kString
   static Input absent() { return {DType::kNone, {}, 0, 0, {}}; }
 };
 inline Input f32(Shape s, double lo = -2, double hi = 2) { return {DType::kF32, s, lo, hi, {}}; }
 inline Input of(DType t, Shape s, double lo = -2, double hi = 2) { return {t, s, lo, hi, {}}; }
 inline Input ints(std::vector<double> v) {
   return {DType::kI64, {static_cast<int64_t>(v.size())}, 0, 0, v};
+}
+
+inline Input words(Shape s, std::vector<std::string> v) {
+  return {DType::kString, s, 0, 0, {}, std::move(v)};
 }
 
 struct Sample {

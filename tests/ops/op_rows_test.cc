@@ -174,6 +174,7 @@ TEST_P(OpRows, ThreadsDoNotChangeBits) {
 // the 16-bit floats promise nothing across machines, and what Eigen computes (in double) neither.
 TEST_P(OpRows, Digest) {
   if (row().op >= OpId::kCholesky && row().op <= OpId::kEigh) return;
+  if (row().op == OpId::kRegexFullMatch) return;  // a cross build has no RE2
   uint64_t hash = kDigestSeed;
   for (const Sample& s : samples()) {
     std::vector<Value> got;
@@ -184,6 +185,11 @@ TEST_P(OpRows, Digest) {
       TensorView t = v.view();
       if (t.dtype == DType::kF32) {
         hash = digest(t.as<float>(), t.numel(), hash);
+      } else if (t.dtype == DType::kString) {
+        for (int64_t i = 0; i < t.numel(); ++i) {
+          const std::string s = v.string_at(i);
+          hash = digest_bytes(s.c_str(), s.size() + 1, hash);
+        }
       } else if (!is_float(t.dtype)) {
         hash = digest_bytes(t.data, t.nbytes(), hash);
       }

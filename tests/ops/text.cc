@@ -32,6 +32,10 @@ WICK_TEST_ROW(
           sample("TfIdf/plain_idf", pool(rows), TfIdfAttrs{1, 3, 5, 1, 9}),
           sample("TfIdf/long", pool(of(DType::kI32, {3, 500}, 0, 9)), TfIdfAttrs{1, 3, 2, 0, 9}),
           sample("TfIdf/one", pool(tokens(DType::kI64, {}, {5})), TfIdfAttrs{1, 2, 0, 0, 9}),
+          sample("TfIdf/string",
+                 {words({2, 3}, {"a", "b", "a", "é", "a", "b"}), words({4}, {"a", "é", "a", "b"}),
+                  ints({0, 2}), ints({0, 1, 2})},
+                 TfIdfAttrs{1, 2, 1, 0, 3}),
           sample("TfIdf/none", pool(tokens(DType::kI64, {2, 0}, {})), TfIdfAttrs{1, 2, 0, 0, 9}),
           sample("TfIdf/no_rows", pool(tokens(DType::kI64, {0, 3}, {})), TfIdfAttrs{1, 2, 0, 0, 9}),
       };

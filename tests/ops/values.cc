@@ -8,6 +8,7 @@
 
 #include "runtime/core/half.h"
 #include "runtime/core/narrow.h"
+#include "runtime/core/string_ref.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/ops/rule.h"
 
@@ -40,7 +41,25 @@ Value::Value(DType dtype, const Shape& shape, size_t offset_bytes) {
   view_ = v;
 }
 
+std::string Value::string_at(int64_t i) const {
+  const StringRef& s = view_.as<StringRef>()[i];
+  return s.size == 0 ? std::string() : std::string(s.data, s.size);
+}
+
+void Value::set_string(int64_t i, const std::string& s) {
+  auto kept = std::make_shared<std::string>(s);
+  view_.as<StringRef>()[i] = {kept->data(), kept->size()};
+  kept_.push_back(kept);
+}
+
+void Value::set_view(const TensorView& view, std::shared_ptr<void> keep) {
+  view_ = view;
+  kept_.push_back(std::move(keep));
+}
+
 double Value::at(int64_t i) const {
+  if (view_.dtype == DType::kString)  // a number that tells texts apart
+    return static_cast<double>(std::hash<std::string>()(string_at(i)) >> 11);
   const void* p = view_.data;
   switch (view_.dtype) {
     case DType::kF32: return static_cast<const float*>(p)[i];
@@ -112,6 +131,14 @@ std::vector<Value> make_inputs(const Sample& sample, DType as, size_t offset_byt
       continue;
     }
     Value v(spec.dtype == DType::kF32 ? as : spec.dtype, spec.shape, offset_bytes);
+    if (spec.dtype == DType::kString) {
+      for (int64_t i = 0, n = v.view().numel(); i < n; ++i)
+        v.set_string(i, spec.strings.empty()
+                            ? std::to_string(mix(seed + static_cast<uint64_t>(i)) % 9)
+                            : spec.strings.at(static_cast<size_t>(i)));
+      values.push_back(v);
+      continue;
+    }
     for (int64_t i = 0, n = v.view().numel(); i < n; ++i) {
       double u =
           static_cast<double>(mix(seed + k * 1000003 + static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
@@ -180,8 +207,12 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
   ctx.pool = pool;
   ctx.scratch = scratch.get();
   ctx.plan = &plan;
+  auto strings = std::make_shared<Arena>(default_allocator());
+  ctx.strings = strings.get();
   WICK_TRY(row->run(ctx, in_views, out_views, attrs));
-  for (size_t k = 0; k < out->size(); ++k) (*out)[k].set_shape(out_views[k].shape);
+  // what outputs refer to: strings of the inputs, or made now
+  auto keep = std::make_shared<std::pair<std::shared_ptr<Arena>, std::vector<Value>>>(strings, in);
+  for (size_t k = 0; k < out->size(); ++k) (*out)[k].set_view(out_views[k], keep);
   return {};
 }
 
@@ -189,6 +220,12 @@ std::string bits_differ(const TensorView& a, const TensorView& b) {
   if (a.dtype != b.dtype || !(a.shape == b.shape)) {
     return fmt::format("{}{} vs {}{}", dtype_name(a.dtype), to_text(a.shape).text,
                        dtype_name(b.dtype), to_text(b.shape).text);
+  }
+  if (a.dtype == DType::kString) {
+    for (int64_t i = 0, n = a.numel(); i < n; ++i)
+      if (!(a.as<StringRef>()[i] == b.as<StringRef>()[i]))
+        return fmt::format("string {} differs", i);
+    return "";
   }
   if (dtype_bits(a.dtype) < 8)
     return std::memcmp(a.data, b.data, a.nbytes()) == 0 ? "" : "packed elements differ";

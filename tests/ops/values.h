@@ -16,13 +16,17 @@ class Value {
   Value() = default;
   Value(DType dtype, const Shape& shape, size_t offset_bytes = 0);
   TensorView view() const { return view_; }
-  void set_shape(const Shape& shape) { view_ = TensorView(view_.data, view_.dtype, shape); }
   double at(int64_t i) const;  // element in row-major order, as double
   void set(int64_t i, double v);
   void set_small(int64_t i, double v);  // of a small type, which must have the value
+  std::string string_at(int64_t i) const;
+  void set_string(int64_t i, const std::string& s);
+  // What a kernel left: its shape, for strings also elements of its own; `keep` has their bytes.
+  void set_view(const TensorView& view, std::shared_ptr<void> keep);
 
  private:
   std::shared_ptr<char[]> bytes_;
+  std::vector<std::shared_ptr<void>> kept_;
   TensorView view_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "tests/program/attack_wick.h"
 #include "tests/runtime/control_programs.h"
+#include "tests/runtime/string_programs.h"
 
 namespace wick {
 namespace {
@@ -123,6 +124,40 @@ TEST(Loader, AttributesAreGivenOnce) {
   r.p.entry("main", {r.x}, {r.y});
   EXPECT_STREQ(load_status(r.p.finish()).message(),
                "entry 0 (main): node 0 (, LeakyRelu): attribute alpha is given twice");
+}
+
+// A constant of strings whose bytes `spoil` may change.
+std::string strings_error(void (*spoil)(std::vector<uint8_t>*), std::vector<int64_t> dims = {3},
+                          uint64_t features = kFeatureNonTensor) {
+  auto raw = test::packed_strings({"ab", "", "cde"});
+  spoil(&raw);
+  ProgramBuilder p;
+  auto c = p.value("c", DType::kString, dims, p.constant_only("c", dims, raw, 0, DType::kString));
+  auto y = p.value("y", DType::kString, dims);
+  p.node(OpId::kIdentity, {c}, {y});
+  p.entry("main", {}, {y});
+  return load_status(p.finish(features)).message();
+}
+
+void set(std::vector<uint8_t>* raw, size_t offset, uint64_t v) {
+  memcpy(raw->data() + offset * sizeof(v), &v, sizeof(v));
+}
+
+TEST(Loader, StringsLieInTheirBytes) {
+  using Raw = std::vector<uint8_t>;
+  EXPECT_EQ(strings_error([](Raw*) {}), "");
+  EXPECT_THAT(strings_error([](Raw*) {}, {3}, 0), HasSubstr("uses strings but does not declare"));
+  EXPECT_THAT(strings_error([](Raw* raw) { set(raw, 2, 1); }),
+              HasSubstr("constant 0 (c): string 1 does not lie in the constant's bytes"));
+  EXPECT_THAT(strings_error([](Raw* raw) { set(raw, 1, 1u << 30); }), HasSubstr("string 0"));
+  EXPECT_THAT(strings_error([](Raw* raw) { set(raw, 1, ~uint64_t{0}); }), HasSubstr("string 0"));
+  EXPECT_THAT(strings_error([](Raw* raw) { set(raw, 3, 6); }), HasSubstr("string 2"));
+  EXPECT_THAT(strings_error([](Raw* raw) { set(raw, 3, 4); }), HasSubstr("do not fill"));
+  EXPECT_THAT(strings_error([](Raw* raw) { set(raw, 0, 1); }), HasSubstr("do not fill"));
+  EXPECT_THAT(strings_error([](Raw* raw) { raw->resize(31); }),
+              HasSubstr("3 strings need more than 31 raw bytes"));
+  EXPECT_THAT(strings_error([](Raw* raw) { raw->clear(); }, {0}), HasSubstr("0 strings need"));
+  EXPECT_THAT(strings_error([](Raw*) {}, {int64_t{1} << 50}), HasSubstr("strings need more than"));
 }
 
 TEST(Loader, SegmentsAndBuffersLieInside) {

@@ -143,6 +143,32 @@ TEST(Run, OutputsKeepApartAndInputsAreNotAskedForWhereThereAreNone) {
   EXPECT_EQ(outputs[1].at("file"), out + "/a_b_2.npy");
 }
 
+TEST(Run, StringsAreJson) {
+  ir::Graph g;
+  ir::ValueId x = g.add_input("x", DType::kString, {g.symbol("n"), 2});
+  ir::ValueId end = g.add_constant(HostTensor::strings({}, {"!"}), "end");
+  g.add_output("y", g.emit(OpId::kStringConcat, {x, end}));
+  std::string model = scratch() + "/strings.onnx", out = scratch() + "/strings";
+  export_onnx(g, model);
+  std::string nested = scratch() + "/nested.json", flat = scratch() + "/flat.json";
+  write_file(nested, R"([["a", "b"], ["", "\u00e9"]])");
+  write_file(flat, R"({"shape": [0, 2], "strings": []})");
+  Ran r = wick({"run", model, "-i", nested, "-o", out});
+  ASSERT_EQ(r.code, 0) << r.err;
+  nlohmann::json y = parse_json(read_file(out + "/y.json"));
+  EXPECT_EQ(y.at("shape"), nlohmann::json({2, 2}));
+  EXPECT_EQ(y.at("strings"), nlohmann::json({"a!", "b!", "!", "\u00e9!"}));
+  EXPECT_THAT(wick({"run", model, "-i", out + "/y.json"}).out, HasSubstr("\"a!!\" \"b!!\""));
+  EXPECT_THAT(wick({"run", model, "-i", flat}).out, HasSubstr("y string[0,2]"));
+  for (const char* bad : {R"([["a", "b"], ["c"]])", R"(["a", ["b"]])", R"([["a"], "b"])", "[1]",
+                          "{", R"({"shape": [3], "strings": ["a"]})"}) {
+    write_file(nested, bad);
+    Ran refused = wick({"run", model, "-i", nested});
+    EXPECT_NE(refused.code, 0) << bad;
+    EXPECT_THAT(refused.err, HasSubstr("nested.json")) << bad;
+  }
+}
+
 TEST(Run, VulkanSaysWhatTheCpuRan) {
   std::string model = scratch() + "/sinh.onnx", x = scratch() + "/x.npy";
   export_onnx(small_graph(0, OpId::kSinh), model);

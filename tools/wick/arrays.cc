@@ -24,14 +24,71 @@ HostTensor read_pb(const std::string& path, const PortInfo& port) {
   return read_onnx_data(bytes, port.dtype, port.element, path);
 }
 
+// Nested lists of strings: sizes from the first of each level, which all others must have.
+void flatten(const nlohmann::json& from, size_t level, Shape* shape,
+             std::vector<std::string>* strings) {
+  if (from.is_string()) {
+    if (level != static_cast<size_t>(shape->rank())) throw Error("its lists have several depths");
+    strings->push_back(from.get<std::string>());
+    return;
+  }
+  if (!from.is_array() || level >= static_cast<size_t>(kMaxRank))
+    throw Error("it is no list of strings of at most 8 dimensions");
+  const auto size = static_cast<int64_t>(from.size());
+  if (static_cast<int>(level) == shape->rank()) {
+    if (!strings->empty()) throw Error("its lists have several depths");
+    shape->push_back(size);
+  }
+  if ((*shape)[static_cast<int>(level)] != size) throw Error("its lists have several lengths");
+  for (const auto& part : from) flatten(part, level + 1, shape, strings);
+}
+
+// ["a", "b"], nested as the tensor is, or {"shape": [0, 2], "strings": []}.
+HostTensor read_strings(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw Error("cannot open '" + path + "'", Code::kIo);
+  try {
+    const auto json = nlohmann::json::parse(in);
+    Shape shape;
+    std::vector<std::string> strings;
+    if (!json.is_object()) {
+      flatten(json, 0, &shape, &strings);
+    } else {
+      for (int64_t d : json.at("shape").get<std::vector<int64_t>>()) shape.push_back(d);
+      strings = json.at("strings").get<std::vector<std::string>>();
+    }
+    auto bytes = checked_bytes(shape, dtype_bits(DType::kString));
+    if (!bytes.ok() || *bytes != strings.size() * sizeof(StringRef))
+      throw Error(fmt::format("{} strings do not fill its shape", strings.size()));
+    return HostTensor::strings(shape, strings);
+  } catch (const std::exception& e) {
+    throw Error(fmt::format("{}: {}", path, e.what()), Code::kInvalidArgument);
+  }
+}
+
+// Bytes that are no UTF-8 are written as U+FFFD: JSON has no other form for them.
+void write_strings(const std::string& path, const HostTensor& tensor) {
+  nlohmann::json json;
+  json["shape"] = std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end());
+  json["strings"] = nlohmann::json::array();
+  for (int64_t i = 0; i < tensor.numel(); ++i) json["strings"].push_back(tensor.string_at(i));
+  write_text(path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+bool is_json(const std::string& path) { return path.size() > 5 && path.ends_with(".json"); }
+
 }  // namespace
 
 HostTensor read_array(const std::string& path) {
+  if (is_json(path)) return read_strings(path);
   data::HostArray a = data::read_npy(path);
   return HostTensor(a.dtype, a.shape, a.bytes.data(), a.bytes.size());
 }
 
+const char* array_suffix(DType dtype) { return dtype == DType::kString ? ".json" : ".npy"; }
+
 void write_array(const std::string& path, const HostTensor& tensor) {
+  if (tensor.dtype() == DType::kString) return write_strings(path, tensor);
   data::write_npy(path, tensor.view());
 }
 
@@ -86,8 +143,9 @@ std::vector<HostTensor> named_arrays(const Session& session, const Program& prog
   for (size_t i = 0; i < arrays.size(); ++i) {
     PortInfo port = session.input(i);
     if (!arrays[i].present()) {
-      throw Error(fmt::format("input '{}' {}{} is missing: --input {}=file.npy", port.name,
-                              dtype_name(port.dtype), dims_text(program, port), port.name),
+      throw Error(fmt::format("input '{}' {}{} is missing: --input {}=file{}", port.name,
+                              dtype_name(port.dtype), dims_text(program, port), port.name,
+                              array_suffix(port.dtype)),
                   Code::kNotFound);
     }
   }
@@ -140,7 +198,9 @@ nlohmann::json preview_json(const HostTensor& tensor) {
     return values;
   }
   for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i) {
-    if (tensor.dtype() == DType::kI64)
+    if (tensor.dtype() == DType::kString)
+      values.push_back(tensor.string_at(i));
+    else if (tensor.dtype() == DType::kI64)
       values.push_back(tensor.as<int64_t>()[i]);
     else
       values.push_back(element_as_double(tensor, i));
@@ -160,8 +220,11 @@ std::string preview(const HostTensor& tensor) {
     return text + (all > kPreview ? " ..." : "");
   }
   int64_t shown = std::min(tensor.numel(), kPreview);
-  for (int64_t i = 0; i < shown; ++i)
-    text += fmt::format("{}{:.6g}", i == 0 ? "" : " ", element_as_double(tensor, i));
+  for (int64_t i = 0; i < shown; ++i) {
+    if (i != 0) text += " ";
+    text += tensor.dtype() == DType::kString ? fmt::format("\"{}\"", tensor.string_at(i))
+                                             : fmt::format("{:.6g}", element_as_double(tensor, i));
+  }
   return text + (shown < tensor.numel() ? " ..." : "");
 }
 

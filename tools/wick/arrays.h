@@ -1,4 +1,4 @@
-// .npy files as tensors, and what commands print of tensors.
+// Files as tensors, and what commands print of tensors.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,9 @@
 
 namespace wick::tool {
 
+// .npy; strings are JSON: ["a", "b"], nested as the tensor is, or {"shape": [2], "strings": [...]}.
 HostTensor read_array(const std::string& path);
+const char* array_suffix(DType dtype);  // of the file that write_array makes
 void write_array(const std::string& path, const HostTensor& tensor);
 // What a port takes: a .npy file, or a .pb file of ONNX's (a tensor, sequence or optional).
 HostTensor read_value(const std::string& path, const PortInfo& port);

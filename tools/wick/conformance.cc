@@ -68,8 +68,11 @@ std::string first_difference(const std::string& a, const std::string& b) {
 std::string bits_differ(const std::vector<HostTensor>& out, const std::vector<HostTensor>& want,
                         const char* whose) {
   for (size_t i = 0; i < out.size(); ++i) {
+    const bool strings = out[i].dtype() == DType::kString;
     if (!(out[i].shape() == want[i].shape()) || out[i].dtype() != want[i].dtype() ||
-        (out[i].nbytes() != 0 && memcmp(out[i].data(), want[i].data(), out[i].nbytes()) != 0))
+        (strings
+             ? !same_bits(out[i], want[i])
+             : out[i].nbytes() != 0 && memcmp(out[i].data(), want[i].data(), out[i].nbytes()) != 0))
       return fmt::format("output {}: other bits than {}", i, whose);
   }
   return "";

@@ -121,6 +121,11 @@ Sample sample_inputs(const Session& session, const Program& program, const Sampl
                               port.name),
                   Code::kUnsupported);
     HostTensor t(port.dtype, chosen.shape(port));
+    if (port.dtype == DType::kString) {  // "0", "1" ...: words that are numbers, too
+      std::vector<std::string> strings;
+      for (int64_t k = 0; k < t.numel(); ++k) strings.push_back(std::to_string(k % 10));
+      t = HostTensor::strings(t.shape(), strings);
+    }
     for (int64_t k = 0; k < t.numel(); ++k) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       auto u = static_cast<float>(state >> 40) * 0x1p-24f;

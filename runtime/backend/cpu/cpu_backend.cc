@@ -159,7 +159,8 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
     if (from.in[k] != kNoIndex) step.in[k].data = ctx.values[from.in[k]].data;
   }
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
-  KernelCtx kernel{ctx.pool, ctx.scratch, &step.plan, {step.packed[0], step.packed[1]}};
+  KernelCtx kernel{
+      ctx.pool, ctx.scratch, &step.plan, {step.packed[0], step.packed[1]}, ctx.strings};
   return run_row(*step.row, from.node->op, kernel, {step.in, from.in.size()},
                  {step.out, from.out.size()}, from.node->attrs);
 }

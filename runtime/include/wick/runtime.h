@@ -20,6 +20,7 @@
 #pragma once
 
 #include "runtime/core/packed_sequence.h"  // sequences and optionals, in and out
+#include "runtime/core/string_ref.h"
 #include "runtime/exec/session.h"
 #include "runtime/ops/op_library.h"
 #include "runtime/program/program.h"

@@ -77,6 +77,7 @@ enum {
   WICK_INT8 = 3,
   WICK_INT32 = 6,
   WICK_INT64 = 7,
+  WICK_STRING = 8, /* elements are wick_string */
   WICK_BOOL = 9,
   WICK_FLOAT16 = 10,
   WICK_FLOAT64 = 11,
@@ -85,6 +86,21 @@ enum {
   WICK_OPTIONAL = 65,
   WICK_OPTIONAL_SEQUENCE = 66
 };
+
+#if defined(__GNUC__)
+#define WICK_ALIGN8 __attribute__((aligned(8)))
+#else
+#define WICK_ALIGN8 /* 64-bit pointers need none */
+#endif
+/* An element of a string tensor: `size` bytes of UTF-8, no end mark; data may be null where size is
+ * 0. Of an input the bytes are yours, and must stay until the outputs have been read: outputs may
+ * refer to them. Of an output they are the session's, the inputs' or the program's, and live until
+ * the session's next run or bind (and as long as the inputs and the program): copy what is to stay.
+ * That holds for an output in a buffer of yours, too: it holds references. */
+typedef struct wick_string {
+  WICK_ALIGN8 const char* data;
+  WICK_ALIGN8 uint64_t size;
+} wick_string;
 
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;

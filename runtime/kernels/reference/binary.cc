@@ -2,6 +2,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/core/string_ref.h"
 #include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/reference/widest.h"
 #include "runtime/kernels/reference/zip.h"
@@ -216,7 +217,9 @@ WICK_REF_ROWS(Max, WICK_NUMBER_ROWS("max", kFlags, match<T>, run<MaxOp, T>));
 WICK_REF_ROWS(Min, WICK_NUMBER_ROWS("min", kFlags, match<T>, run<MinOp, T>));
 WICK_REF_ROWS(Pow, WICK_NUMBER_ROWS("pow", kFlags, match<T>, run_pow<T>));
 WICK_REF_ROWS(Equal, WICK_NUMBER_ROWS("equal", kStridedInputs, match<T>, run_compare<EqualOp, T>),
-              WICK_BOOL_ROW("equal", kStridedInputs, match<T>, run_compare<EqualOp, T>));
+              WICK_BOOL_ROW("equal", kStridedInputs, match<T>, run_compare<EqualOp, T>),
+              WICK_REF_ROW(StringRef, "string", "equal", kStridedInputs, match<T>,
+                           run_compare<EqualOp, T>));
 WICK_REF_ROWS(Less, WICK_NUMBER_ROWS("less", kStridedInputs, match<T>, run_compare<LessOp, T>));
 WICK_REF_ROWS(LessOrEqual, WICK_NUMBER_ROWS("less_or_equal", kStridedInputs, match<T>,
                                             run_compare<LessOrEqualOp, T>));
@@ -232,7 +235,10 @@ WICK_REF_ROWS(Where, WICK_NUMBER_ROWS("where", kStridedInputs, match_where<T>, r
               {"where.c64", kStridedInputs, match_where_move<DType::kC64>, nullptr, nullptr,
                run_where<uint64_t>},
               {"where.c128", kStridedInputs, match_where_move<DType::kC128>, nullptr, nullptr,
-               run_where<Wide128>});
+               run_where<Wide128>},
+
+              WICK_REF_ROW(StringRef, "string", "where", kStridedInputs, match_where<T>,
+                           run_where<T>));
 
 // Plain loops that the compiler vectorizes.
 WICK_NO_CPU_ROWS(Equal);

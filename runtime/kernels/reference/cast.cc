@@ -8,6 +8,8 @@
 namespace wick {
 namespace {
 
+using reference::CastLoop;
+using reference::find_narrow;
 using reference::find_widen;
 using reference::kIs16;
 using reference::kWidestBlock;
@@ -60,9 +62,6 @@ To convert(From v) {
 
 #define WICK_CAST_TYPES(X) WICK_NUMBER_TYPES(X) X(bool, "bool")
 
-// Reads n elements `step` apart, writes them one after the other.
-using CastLoop = void (*)(const void* from, int64_t step, int64_t n, void* to);
-
 template <class From, class To>
 void direct(const void* from, int64_t step, int64_t n, void* to) {
   const From* x = static_cast<const From*>(from);
@@ -104,12 +103,6 @@ CastLoop find_narrow_from(DType to) {
     default: return nullptr;
   }
 }
-CastLoop find_narrow(Widen::Kind kind, DType to) {
-  if (kind == Widen::Kind::kReal) return find_narrow_from<double>(to);
-  return kind == Widen::Kind::kSigned ? find_narrow_from<int64_t>(to)
-                                      : find_narrow_from<uint64_t>(to);
-}
-
 bool castable(DType t) {
 #define X(T, name) t == dtype_of<T> ||
   return WICK_CAST_TYPES(X) is_small(t);
@@ -156,6 +149,12 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 }
 
 }  // namespace
+
+CastLoop reference::find_narrow(Widen::Kind kind, DType to) {
+  if (kind == Widen::Kind::kReal) return find_narrow_from<double>(to);
+  return kind == Widen::Kind::kSigned ? find_narrow_from<int64_t>(to)
+                                      : find_narrow_from<uint64_t>(to);
+}
 
 Widen reference::find_widen(DType from) {
   switch (from) {

@@ -118,7 +118,10 @@ WICK_REF_ROWS(ScatterElements,
               WICK_NUMBER_ROWS("scatter_elements", kInPlace, match<T>, run_scatter<T>),
               WICK_BOOL_ROW("scatter_elements", kInPlace, match<T>, run_scatter<T>),
               {"scatter_elements.any", kInPlace, match_scatter_move, nullptr, nullptr,
-               run_scatter_move});
+               run_scatter_move},
+
+              WICK_REF_ROW(StringRef, "string", "scatter_elements", kInPlace,
+                           match_scatter_strings<ScatterAttrs>, run_scatter<T>));
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
 WICK_NO_CPU_ROWS(ScatterElements);

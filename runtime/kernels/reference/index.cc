@@ -119,6 +119,8 @@ int64_t find_nonzero(const TensorView& x, int64_t* to, int64_t count) {
   }
 }
 
+bool match_number(const KernelQuery& q) { return match_move(q) && q.in[0].dtype != DType::kString; }
+
 Status run_nonzero(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
   int64_t count = find_nonzero(in[0], nullptr, 0);
   find_nonzero(in[0], out[0].as<int64_t>(), count);

@@ -2,6 +2,7 @@
 // is an error, and the check runs before anything is written.
 #pragma once
 
+#include "runtime/core/string_ref.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick::reference {
@@ -73,6 +74,20 @@ T combine(T old_value, T new_value, ScatterReduction how) {
   return new_value;
 }
 
+inline StringRef combine(const StringRef&, const StringRef& new_value, ScatterReduction) {
+  return new_value;  // match_scatter_strings: there is no other reduction
+}
+template <class A>
+bool match_scatter_strings(const KernelQuery& q) {
+  return q.in[0].dtype == DType::kString && q.as<A>().reduction == 0;
+}
+
+// Ops that move elements of whole bytes.
+inline bool match_move(const KernelQuery& q) {
+  size_t size = dtype_size(q.in[0].dtype);
+  return size == 1 || size == 2 || size == 4 || size == 8 || q.in[0].dtype == DType::kString;
+}
+
 // A total order of every dtype: -0 < +0, and NaN above all.
 template <class T>
 bool sorts_before(T a_value, T b_value) {
@@ -81,6 +96,7 @@ bool sorts_before(T a_value, T b_value) {
   return a < b || (a == b && __builtin_signbit(static_cast<double>(a)) >
                                  __builtin_signbit(static_cast<double>(b)));
 }
+inline bool sorts_before(const StringRef& a, const StringRef& b) { return a < b; }
 
 // By the real part, then by the imaginary one.
 template <class F>

@@ -4,6 +4,7 @@
 
 #include "runtime/core/half.h"
 #include "runtime/core/narrow.h"
+#include "runtime/core/string_ref.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/reference/rows.h"
 #include "runtime/ops/rules/layout-inl.h"
@@ -15,7 +16,7 @@ using reference::Wide128;
 
 bool match(const KernelQuery& q) {
   size_t size = dtype_size(q.in[0].dtype);
-  return (size & (size - 1)) == 0 && size != 0 && size <= 16 && q.in[0].dtype != DType::kString;
+  return (size & (size - 1)) == 0 && size != 0 && size <= 16;
 }
 
 bool match_packed(const KernelQuery& q) { return match(q) || dtype_bits(q.in[0].dtype) < 8; }
@@ -200,7 +201,12 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
     pad_fill(in[0], out[0], before, mode, PackedElements{in[0].data, out[0].data, value, bits}, 0,
              false, 0, 0);
   } else {
-    T value = given ? *in[2].as<T>() : float_value<T>(a.value, in[0].dtype);
+    T value{};  // of strings the empty one
+    if (given) {
+      value = *in[2].as<T>();
+    } else if constexpr (!std::is_same_v<T, StringRef>) {
+      value = float_value<T>(a.value, in[0].dtype);
+    }
     pad_fill(in[0], out[0], before, mode, WholeElements<T>{in[0].as<T>(), out[0].as<T>(), value}, 0,
              false, 0, 0);
   }

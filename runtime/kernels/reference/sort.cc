@@ -180,9 +180,9 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   {"unique." dtype ".ref", kContiguous, match<T>, plan_unique, nullptr, run_unique<T>},
 WICK_REF_ROWS(TopK, WICK_NUMBER_TYPES(TOPK));
 WICK_REF_ROWS(Unique,
-              WICK_NUMBER_TYPES(UNIQUE)
-                  UNIQUE(bool, "bool"){"unique.c64.ref", kContiguous, match_complex<DType::kC64>,
-                                       plan_unique, nullptr, run_unique<Complex<float>>},
+              WICK_NUMBER_TYPES(UNIQUE) UNIQUE(bool, "bool") UNIQUE(StringRef, "string"){
+                  "unique.c64.ref", kContiguous, match_complex<DType::kC64>, plan_unique, nullptr,
+                  run_unique<Complex<float>>},
               {"unique.c128.ref", kContiguous, match_complex<DType::kC128>, plan_unique, nullptr,
                run_unique<Complex<double>>});
 WICK_NO_CPU_ROWS(TopK);

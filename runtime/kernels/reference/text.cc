@@ -12,12 +12,16 @@ using namespace reference;  // NOLINT: what this folder shares
 
 // The n-grams of one length: `size` tokens each, the first at pool[begin]; `first` counts those of
 // the lengths before.
+template <class P>
 struct Grams {
-  const int64_t* pool;
+  const P* pool;
   int64_t size, count, begin, first;
 
-  const int64_t* tokens(int64_t i) const { return pool + begin + i * size; }
+  const P* tokens(int64_t i) const { return pool + begin + i * size; }
 };
+// The pool's type: tokens that are numbers are int64 there.
+template <class T>
+using Token = std::conditional_t<std::is_same_v<T, StringRef>, StringRef, int64_t>;
 
 Status check(Span<const TensorView> in, const TfIdfAttrs& a) {
   const int64_t pool = in[1].numel(), lengths = in[2].numel(), grams = in[3].numel();
@@ -59,25 +63,27 @@ Status plan_tf_idf(const KernelQuery& q, KernelPlan* plan) {
   return {};
 }
 
-Grams grams_of(Span<const TensorView> in, int64_t size, int64_t first) {
+template <class P>
+Grams<P> grams_of(Span<const TensorView> in, int64_t size, int64_t first) {
   const auto* starts = in[2].as<int64_t>();
   const int64_t end = size < in[2].numel() ? starts[size] : in[1].numel();
-  return {in[1].as<int64_t>(), size, (end - starts[size - 1]) / size, starts[size - 1], first};
+  return {in[1].as<P>(), size, (end - starts[size - 1]) / size, starts[size - 1], first};
 }
 
 // -1, 0, 1: the n-gram against the tokens at `x`, `step` apart
-template <class T>
-int compare(const int64_t* gram, const T* x, int64_t size, int64_t step) {
+template <class P, class T>
+int compare(const P* gram, const T* x, int64_t size, int64_t step) {
   for (int64_t k = 0; k < size; ++k) {
-    const auto token = static_cast<int64_t>(x[k * step]);
-    if (gram[k] != token) return gram[k] < token ? -1 : 1;
+    const auto token = static_cast<P>(x[k * step]);
+    if (gram[k] == token) continue;
+    return gram[k] < token ? -1 : 1;
   }
   return 0;
 }
 
 // Counts the n-grams of one length in one row of tokens.
-template <class T>
-void count_row(const Grams& grams, const int64_t* order, const int64_t* places, const T* x,
+template <class P, class T>
+void count_row(const Grams<P>& grams, const int64_t* order, const int64_t* places, const T* x,
                int64_t tokens, int64_t skips, float* y) {
   // Single tokens have no gaps: they count once.
   for (int64_t step = 1; step <= (grams.size == 1 ? 1 : skips + 1); ++step) {
@@ -125,7 +131,7 @@ Status run_tf_idf(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   auto* order = static_cast<int64_t*>(ctx.scratch);
   int64_t first = 0;
   for (int64_t size = 1; size <= in[2].numel() && size <= a.max_gram_length; ++size) {
-    const Grams grams = grams_of(in, size, first);
+    const auto grams = grams_of<Token<T>>(in, size, first);
     first += grams.count;
     if (size < a.min_gram_length || size > tokens || grams.count == 0) continue;
     for (int64_t i = 0; i < grams.count; ++i) order[i] = i;
@@ -155,7 +161,8 @@ Status run_tf_idf(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 
 #define TF_IDF_ROW(T, dtype) \
   {"tf_idf." dtype ".ref", kContiguous, match<T>, plan_tf_idf, nullptr, run_tf_idf<T>},
-WICK_REF_ROWS(TfIdfVectorizer, TF_IDF_ROW(int32_t, "i32") TF_IDF_ROW(int64_t, "i64"));
+WICK_REF_ROWS(TfIdfVectorizer, TF_IDF_ROW(int32_t, "i32") TF_IDF_ROW(int64_t, "i64")
+                                   TF_IDF_ROW(StringRef, "string"));
 WICK_NO_CPU_ROWS(TfIdfVectorizer);
 
 }  // namespace wick

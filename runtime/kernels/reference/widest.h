@@ -48,6 +48,11 @@ struct Widen {
 Widen find_widen(DType from);        // cast.cc; the small types too
 Widen find_widen_small(DType from);  // small.cc
 
+// Reads n elements `step` apart, writes them one after the other.
+using CastLoop = void (*)(const void* from, int64_t step, int64_t n, void* to);
+// From the type that holds everything; null for a dtype that is no number and no bool, or small.
+CastLoop find_narrow(Widen::Kind kind, DType to);  // cast.cc
+
 // Writes n <= kWidestBlock elements from element `first` on, in ascending order: packed types clear
 // what is left of their last byte. Null for a dtype that is not small.
 using NarrowSmall = void (*)(const WidestBlock& from, Widen::Kind kind, int64_t n, void* to,

@@ -113,7 +113,8 @@ Status binary_bool(RuleCtx<D>& c) {
 }
 template <class D>
 Status compare(RuleCtx<D>& c) {
-  if (!is_number(c.in[0].dtype) && !(c.op == OpId::kEqual && c.in[0].dtype == DType::kBool)) {
+  const bool equal_only = c.in[0].dtype == DType::kBool || c.in[0].dtype == DType::kString;
+  if (!is_number(c.in[0].dtype) && !(c.op == OpId::kEqual && equal_only)) {
     return error(Code::kTypeMismatch, "cannot compare %s", dtype_name(c.in[0].dtype));
   }
   return binary_as(c, DType::kBool);

@@ -7,12 +7,13 @@ namespace wick::rules {
 template <class D>
 Status tf_idf(RuleCtx<D>& c) {
   const TfIdfAttrs& a = c.template as<TfIdfAttrs>();
-  WICK_TRY(need_index(c.in[0]));
+  const bool strings = c.in[0].dtype == DType::kString;
+  if (!strings) WICK_TRY(need_index(c.in[0]));
   WICK_TRY(need_rank(c.in[0], 0, 2, "the tokens"));
   for (size_t i = 1; i < c.in.size(); ++i) {
     if (!c.has(i)) continue;
     WICK_TRY(need_rank(c.in[i], 1, 1, "a table of n-grams"));
-    const DType want = i == 4 ? DType::kF32 : DType::kI64;
+    const DType want = i == 4 ? DType::kF32 : i == 1 && strings ? DType::kString : DType::kI64;
     if (c.in[i].dtype != want && (i != 4 || c.in[i].dtype != DType::kF64)) {
       return error(Code::kTypeMismatch, "input %zu is %s, must be %s", i, dtype_name(c.in[i].dtype),
                    dtype_name(want));

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "tests/runtime/programs.h"
+#include "tests/runtime/string_programs.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -34,6 +34,27 @@ TEST(CAbi, ACProgramLoadsRunsAndReadsErrors) {
             "shape mismatch: input x: dimension 1 of [2,4] should be 3\n"
             "logged: 1\n");
 }
+
+TEST(CAbi, ACProgramGivesAndReadsStrings) {
+  std::string path = ::testing::TempDir() + "/wick_c_strings.wick";
+  auto file = test::greeting();
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  FILE* pipe = popen((std::string(WICK_C_STRINGS) + " " + path + " 2>&1").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  char line[512];
+  while (fgets(line, sizeof(line), pipe) != nullptr) text += line;
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_EQ(text,
+            "hello world!\n"
+            "hello !\n"
+            "hello été!\n"
+            "invalid argument: input x: string 1 has no bytes\n");
+}
+
+static_assert(sizeof(wick_string) == sizeof(StringRef));
+static_assert(offsetof(wick_string, size) == offsetof(StringRef, size));
 
 TEST(CAbi, AllocatorsOlderStructsAndNulls) {
   std::string path = write_model();
