@@ -140,6 +140,29 @@ std::vector<Sample> samples() {
   add("ConvWeightGrad", row(OpId::kConvWeightGrad, ConvGradAttrs{conv, {3, 2}}),
       {random({1, 2, 5, 4}), random({1, 3, 3, 4})});
 
+  ConvTransposeAttrs transposed;
+  transposed.conv = conv;
+  transposed.output_padding = {1, 0};
+  add("ConvTranspose", row(OpId::kConvTranspose, transposed),
+      {random({2, 3, 3, 4}), random({3, 2, 3, 2}), random({2})});
+  ConvTransposeAttrs padded;  // what is added at the end lies beyond every tap
+  padded.conv = grouped;
+  padded.conv.strides = {1, 1};
+  padded.output_padding = {0, 1};
+  add("ConvTranspose groups", row(OpId::kConvTranspose, padded),
+      {random({1, 4, 2, 3}), random({4, 1, 2, 2})});
+  ConvTransposeAttrs sized;
+  sized.conv.strides = {2, 2};
+  sized.output_shape = {5, 6};
+  add("ConvTranspose output_shape", row(OpId::kConvTranspose, sized),
+      {random({1, 2, 3, 3}), random({2, 1, 2, 3})});
+  for (int64_t align : {0, 1}) {
+    add("AffineGrid", row(OpId::kAffineGrid, AffineGridAttrs{align}),
+        {random({2, 2, 3}), ints({2, 1, 3, 4}, {4})});
+  }
+  add("AffineGrid 3d", row(OpId::kAffineGrid, AffineGridAttrs{}),
+      {random({1, 3, 4}), ints({1, 1, 2, 1, 3}, {5})});
+
   PoolAttrs pool;
   pool.kernel_shape = {2, 3};
   pool.strides = {2, 1};

@@ -235,6 +235,25 @@ nlohmann::json onnx_matrix(const std::string& name) {
   return {{"newest_opset", kNewestOpset}, {"operators", std::move(operators)}};
 }
 
+std::string onnx_operator_text(const nlohmann::json& op) {
+  std::string text = op["name"].get<std::string>() + "  changed at opset";
+  for (const auto& opset : op["changes"]) text += fmt::format(" {}", opset.get<int>());
+  if (op.contains("until")) text += fmt::format(", until {}", op["until"].get<int>());
+  if (op.contains("out")) return text + "\n  not read: " + op["out"].get<std::string>() + "\n";
+  for (const auto& range : op["ranges"]) {
+    const std::pair<const char*, std::string> lines[] = {
+        {"dtypes", dtype_words(range["reference"])},
+        {"SIMD", backend_words(range, "simd")},
+        {"Vulkan", backend_words(range, "vulkan")},
+        {"written", written_words(range)},
+        {"gradient", range["gradient"].get<bool>() ? "yes" : "no"}};
+    text += fmt::format("\n  opset {}-{}\n", range["from"].get<int>(), range["until"].get<int>());
+    for (const auto& [what, words] : lines)
+      text += fmt::format("    {:<9} {}\n", what, words.empty() ? "-" : words);
+  }
+  return text;
+}
+
 std::string onnx_matrix_page(const nlohmann::json& matrix) {
   std::string rows, out;
   int read = 0, count = 0;

@@ -12,6 +12,9 @@ namespace wick::tool {
 // `name`: one operator alone, whatever its case; throws Error when there is none.
 nlohmann::json onnx_matrix(const std::string& name);
 
+// One of the matrix's operators, for people.
+std::string onnx_operator_text(const nlohmann::json& op);
+
 // docs/onnx-ops.md.
 std::string onnx_matrix_page(const nlohmann::json& matrix);
 

@@ -175,7 +175,8 @@ void print_markdown(const nlohmann::json& document) {
 void onnx_operators_table(const OpsOptions& options) {
   const nlohmann::json matrix = onnx_matrix(options.name);
   if (options.json) return print_json(matrix);
-  fmt::print("{}", onnx_matrix_page(matrix));
+  const bool one = !options.name.empty() && !options.markdown;
+  fmt::print("{}", one ? onnx_operator_text(matrix["operators"][0]) : onnx_matrix_page(matrix));
 }
 
 void ops(const OpsOptions& options) {

@@ -1,18 +1,86 @@
 // Image ops that models bring: the trainer composes its own (interpolate, conv_transpose, fold) of
-// ops that have gradients.
+// ops that have gradients. Those with a formula in other ops have one here.
+#include <algorithm>
+
+#include "runtime/ops/conv_transpose.h"
 #include "trainer/autograd/grad/common.h"
+#include "trainer/tensor/call.h"
 
 namespace wick {
+namespace {
+
+IntList<3> spatial(const Shape& s) { return IntList<3>(s.dims().subspan(2)); }
+
+// The convolution that maps a transposed one's result back to its input.
+ConvAttrs opposite(const ConvTransposeAttrs& a, const Shape& in, const Shape& kernel,
+                   const Shape& out) {
+  ConvAttrs c = a.conv;
+  const int rank = in.rank() - 2;
+  c.pads = {};
+  c.pads.count = 2 * rank;
+  for (int i = 0; i < rank; ++i) {
+    const int64_t reach = (kernel[i + 2] - 1) * c.dilations.at_or(i, 1) + 1;
+    const int64_t taken = c.strides.at_or(i, 1) * (in[i + 2] - 1) + reach;
+    const int64_t before = transposed_pad(a, in[i + 2], kernel[i + 2], out[i + 2], i);
+    c.pads.values[i] = before;
+    c.pads.values[rank + i] = std::max<int64_t>(0, taken - before - out[i + 2]);
+  }
+  return c;
+}
+
+// What no element of the input reaches (output_padding, mostly) has no part in it.
+Tensor reached(Tensor g, const ConvAttrs& c, const Shape& in, const Shape& kernel) {
+  const int rank = in.rank() - 2;
+  for (int i = 0; i < rank; ++i) {
+    const int64_t reach = (kernel[i + 2] - 1) * c.dilations.at_or(i, 1) + 1;
+    const int64_t taken = c.strides.at_or(i, 1) * (in[i + 2] - 1) + reach;
+    const int64_t end = taken - c.pads[i] - c.pads[rank + i];
+    if (end < g.raw_shape()[i + 2]) g = g.slice(i + 2, 0, end);
+  }
+  return g;
+}
+
+}  // namespace
 
 WICK_NONDIFF(Resize, NonDiff::kInferenceOnly);
 WICK_NONDIFF(GridSample, NonDiff::kInferenceOnly);
-WICK_NONDIFF(AffineGrid, NonDiff::kInferenceOnly);
 WICK_NONDIFF(RoiAlign, NonDiff::kInferenceOnly);
 WICK_NONDIFF(MaxRoiPool, NonDiff::kInferenceOnly);
 WICK_NONDIFF(MaxPoolIndices, NonDiff::kInferenceOnly);
 WICK_NONDIFF(LpPool, NonDiff::kInferenceOnly);
-WICK_NONDIFF(ConvTranspose, NonDiff::kInferenceOnly);
 WICK_NONDIFF(Col2Im, NonDiff::kInferenceOnly);
 WICK_NONDIFF(DeformConv, NonDiff::kInferenceOnly);
+
+// Its input's gradient is the convolution that it is the transpose of.
+WICK_GRAD(ConvTranspose, 3, 0, 0, [](GradCtx& c) {
+  const Shape in = c.in_shape(0), kernel = c.in_shape(1);
+  const ConvAttrs a = opposite(c.attrs<ConvTransposeAttrs>(), in, kernel, c.out_shape(0));
+  const Tensor g = reached(c.g(), a, in, kernel);
+  if (c.needs(0)) c.set(0, call(OpId::kConv, a, {g, c.in(1)}));
+  if (c.needs(1))
+    c.set(1, call(OpId::kConvWeightGrad, ConvGradAttrs{a, spatial(kernel)}, {g, c.in(0)}));
+  if (c.has(2) && c.needs(2)) {
+    Dims dims{0};
+    for (int i = 2; i < g.rank(); ++i) dims.values[dims.count++] = i;
+    c.set(2, sum(c.g(), dims));
+  }
+});
+
+// Linear in theta: an element of it counts as the grid of the identity has it, or 1.
+WICK_GRAD(AffineGrid, 0, 0, 2, [](GradCtx& c) {
+  const Tensor& g = c.g();
+  const Shape s = g.raw_shape();
+  const int k = g.rank() - 2;
+  std::vector<int64_t> size = {1, 1};
+  int64_t points = 1;
+  for (int i = 1; i <= k; ++i) {
+    size.push_back(s[i]);
+    points *= s[i];
+  }
+  Tensor identity = cat({eye(k, k, g.dtype()), zeros({k, 1}, g.dtype())}, 1).unsqueeze(0);
+  Tensor grid = call(OpId::kAffineGrid, c.attrs<AffineGridAttrs>(), {identity, tensor(size)});
+  Tensor counts = cat({grid.reshape({points, k}), full({points, 1}, 1, g.dtype())}, 1);
+  c.set(0, matmul(g.reshape({s[0], points, k}).transpose(1, 2), counts));
+});
 
 }  // namespace wick
