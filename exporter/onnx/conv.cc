@@ -142,8 +142,89 @@ void set_conv_attrs(NodeProto& n, const ConvAttrs& a) {
 
 namespace {
 
+// Over more dims than the kernels have: those in front are gone over by slices of x, one a position
+// of the kernel there, whose places join the batch; what the slices give is added up.
+void read_conv_of_many_dims(ReadCtx& c) {
+  constexpr int kOwn = 3;           // spatial dims of a Conv
+  constexpr int64_t kSlices = 256;  // one node each
+  ValueId x = c.in(0), w = c.in(1);
+  const SymShape& weight = shape(c, w);
+  const int rank = c.rank(x), lead = rank - 2 - kOwn;
+  if (weight.rank() != rank) c.fail("input and weight must have the same rank");
+  Window window{
+      static_cast<size_t>(rank - 2), {}, c.attr_ints("strides"), c.attr_ints("dilations")};
+  check_ints(c, window.strides, window.spatial, "strides");
+  check_ints(c, window.dilations, window.spatial, "dilations");
+  window.kernel = c.attr_ints("kernel_shape");
+  check_ints(c, window.kernel, window.spatial, "kernel_shape");
+  const bool declared = !window.kernel.empty();
+  int64_t slices = 1;
+  for (int i = 0; i < rank - 2; ++i) {
+    const SymDim& size = weight[2 + i];
+    if (!declared) window.kernel.push_back(size.known() ? size.constant() : 0);
+    const int64_t k = window.kernel[static_cast<size_t>(i)];
+    if (size.known() && size.constant() != k)
+      c.fail("kernel_shape differs from the weight " + shape_text(weight));
+    auto fits = [](int64_t v) { return v >= 1 && v <= INT32_MAX; };
+    if (!fits(k) || !fits(window.stride(i)) || !fits(window.dilation(i)))
+      c.fail(
+          "more than 3 spatial dims need a kernel of known size, and strides and dilations >= 1");
+    if (i < lead && slices <= kSlices) slices *= k;
+  }
+  if (slices > kSlices) c.fail("the kernel has too many positions in front of its last 3 dims");
+  ComputedPads computed;
+  std::vector<int64_t> pads = window_pads(c, x, window, &computed);
+  check_ints(c, pads, 2 * window.spatial, "pads");
+  if (computed.begins != kNoValue) x = pad_with(c, x, computed, kNoValue);
+  if (!pads.empty()) {
+    const auto half = pads.begin() + rank - 2;
+    const std::vector<int64_t> begins(pads.begin(), half), ends(half, pads.end());
+    x = pad_with(c, x, {c.int_constant(begins), c.int_constant(ends)}, kNoValue);
+  }
+  ConvAttrs a;
+  a.group = c.attr_int("group", 1);
+  std::vector<int64_t> in_front = {0}, back = {0, lead + 1}, ones, strides, dilations;
+  for (int i = 0; i < lead; ++i) in_front.push_back(2 + i), back.push_back(1 + i);
+  in_front.push_back(1);
+  for (int i = lead; i < rank - 2; ++i) {
+    strides.push_back(window.stride(i)), dilations.push_back(window.dilation(i));
+    in_front.push_back(2 + i), back.push_back(2 + i);
+  }
+  c.fill(a.strides, strides, "strides");
+  c.fill(a.dilations, dilations, "dilations");
+  ValueId sum = kNoValue, places = kNoValue;
+  for (int64_t s = 0; s < slices; ++s) {
+    std::vector<int64_t> axes, at, one_behind, starts, ends, steps, once;
+    int64_t left = s;
+    for (int i = lead - 1; i >= 0; --i) {
+      const int64_t k = left % window.kernel[i], behind = window.kernel[i] - 1 - k;
+      left /= window.kernel[i];
+      axes.push_back(2 + i), at.push_back(k), one_behind.push_back(k + 1), once.push_back(1);
+      starts.push_back(k * window.dilation(i)), steps.push_back(window.stride(i));
+      ends.push_back(behind == 0 ? INT64_MAX : -behind * window.dilation(i));
+    }
+    SliceAttrs of_x, of_w;
+    of_x.axes = of_w.axes = to_list<kMaxRank>(c, axes);
+    of_x.starts = to_list<kMaxRank>(c, starts), of_w.starts = to_list<kMaxRank>(c, at);
+    of_x.ends = to_list<kMaxRank>(c, ends), of_w.ends = to_list<kMaxRank>(c, one_behind);
+    of_x.steps = to_list<kMaxRank>(c, steps), of_w.steps = to_list<kMaxRank>(c, once);
+    ValueId part = transpose(c, c.emit(OpId::kSlice, of_x, {x}), in_front);
+    places = dims(c, part, 0, lead + 1);
+    ValueId batch = reduce(c, OpId::kReduceProd, places, {0}, true);
+    part = reshape_to(c, part, concat(c, {batch, dims(c, part, lead + 1, rank)}, 0));
+    ValueId y = c.emit(OpId::kConv, a, {part, squeeze(c, c.emit(OpId::kSlice, of_w, {w}), axes)});
+    sum = sum == kNoValue ? y : c.emit(OpId::kAdd, {sum, y});
+  }
+  sum = reshape_to(c, sum, concat(c, {places, dims(c, sum, 1, 2 + kOwn)}, 0));
+  sum = transpose(c, sum, back);
+  if (!c.has(2)) return c.set(0, sum);
+  for (int i = 1; i < rank - 1; ++i) ones.push_back(i);
+  c.set(0, c.emit(OpId::kAdd, {sum, unsqueeze(c, c.in(2), ones)}));
+}
+
 void read_conv(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(1);
+  if (c.g.value(x).ranked && c.rank(x) > 5) return read_conv_of_many_dims(c);
   const ConvAttrs a = conv_attrs(c, &x, w);
   c.set(0, c.emit(OpId::kConv, a, {x, w, c.optional(2)}));
 }

@@ -8,14 +8,14 @@ namespace {
 void read_conv_transpose(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(1);
   ConvTransposeAttrs a;
+  if (c.rank(x) < 3 || c.rank(x) > 5 || c.rank(w) != c.rank(x))
+    c.fail("needs 1 to 3 spatial dims in input and weight");
   c.fill(a.conv.strides, c.attr_ints("strides"), "strides");
   c.fill(a.conv.dilations, c.attr_ints("dilations"), "dilations");
   c.fill(a.output_padding, c.attr_ints("output_padding"), "output_padding");
   std::vector<int64_t> shape = c.attr_ints("output_shape"), kernel = c.attr_ints("kernel_shape");
   const SymShape& weight = onnx::shape(c, w);
   const auto spatial = static_cast<size_t>(c.rank(x) - 2);
-  if (c.rank(x) < 3 || c.rank(x) > 5 || weight.rank() != c.rank(x))
-    c.fail("needs 1 to 3 spatial dims in input and weight");
   if (!kernel.empty() && kernel.size() != spatial) c.fail("kernel_shape does not fit the rank");
   for (size_t i = 0; i < kernel.size(); ++i) {
     const SymDim& k = weight[static_cast<int>(2 + i)];

@@ -48,6 +48,43 @@ TEST(Window, SamePadsOfIntegersHoldTheZeroPoint) {
   expect_near(y[0], Shape{1, 1, 2, 2}, {0, 0, 0, 0});
 }
 
+// Four spatial dims: each element against the sum that the operator is.
+TEST(Window, ConvOfFourDims) {
+  const HostTensor x = floats({2, 2, 3, 4, 3, 3}, 1), w = floats({2, 1, 2, 2, 1, 2}, 2),
+                   b = floats({2}, 3);
+  const Ints stride = {1, 2, 1, 1}, dilation = {2, 1, 1, 1}, pads = {1, 0, 0, 1, 0, 1, 0, 0};
+  auto y = NodeModel("Conv", 11)
+               .in(x)
+               .in(w)
+               .in(b)
+               .set("group", 2)
+               .set("strides", stride)
+               .set("kernel_shape", Ints{2, 2, 1, 2})
+               .set("dilations", dilation)
+               .set("pads", pads)
+               .run()[0];
+  ASSERT_EQ(y.shape(), (Shape{2, 2, 2, 2, 3, 3}));
+  const int64_t out[] = {2, 2, 3, 3}, in[] = {3, 4, 3, 3}, kernel[] = {2, 2, 1, 2};
+  for (int64_t i = 0; i < y.numel(); ++i) {
+    int64_t at[4], rest = i;
+    for (int d = 3; d >= 0; --d) at[d] = rest % out[d], rest /= out[d];
+    const int64_t channel = rest % 2;
+    double sum = b.as<float>()[channel];
+    for (int64_t k = 0; k < 8; ++k) {
+      int64_t left = k, place = 0, scale = 1;
+      bool inside = true;
+      for (int d = 3; d >= 0; --d) {
+        const int64_t p = at[d] * stride[d] + left % kernel[d] * dilation[d] - pads[d];
+        left /= kernel[d];
+        inside = inside && p >= 0 && p < in[d];
+        place += p * scale, scale *= in[d];
+      }
+      if (inside) sum += x.as<float>()[rest * scale + place] * w.as<float>()[channel * 8 + k];
+    }
+    EXPECT_NEAR(y.as<float>()[i], sum, 1e-5) << i;
+  }
+}
+
 // No image, no channel, no row: as many results, none of them an error.
 TEST(Window, NothingToStandOn) {
   for (const Shape& shape : {Shape{0, 3, 4}, Shape{2, 0, 4}, Shape{2, 3, 0}}) {
