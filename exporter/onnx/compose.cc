@@ -92,6 +92,17 @@ const SymShape& shape(ReadCtx& c, ValueId v) {
   c.rank(v);
   return c.g.value(v).shape;
 }
+int rank_or(ReadCtx& c, ValueId v, int rank) {
+  Value& value = c.g.value(v);
+  const bool of_model = value.origin == ValueOrigin::kInput && c.scope.model.depth == 0;
+  if (!value.ranked && of_model && rank >= 0 && rank <= kMaxRank) {
+    SymShape shape;
+    for (int i = 0; i < rank; ++i) shape.push_back(c.g.fresh_symbol(0));
+    value.shape = shape;
+    value.ranked = true;
+  }
+  return c.rank(v);
+}
 int axis_of(ReadCtx& c, int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
     c.fail("axis " + std::to_string(axis) + " out of range for rank " + std::to_string(rank));

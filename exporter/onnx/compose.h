@@ -18,6 +18,9 @@ inline ValueId reshape_like(ReadCtx& c, ValueId v, ValueId like) {
 ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes, bool keepdims);
 const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is unknown
 int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
+// The rank, for an operator that takes only `rank`: an input of the graph without a shape gets it.
+int rank_or(ReadCtx& c, ValueId v, int rank);
+inline bool ranked(ReadCtx& c, ValueId v) { return c.g.value(v).ranked; }
 
 // Sizes computed in the graph, as int64 vectors: dims [from, to) of a value, a number, several in a
 // row, and what they give.

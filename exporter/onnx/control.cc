@@ -236,7 +236,7 @@ void read_scan(ReadCtx& c) {
 void read_compress(ReadCtx& c) {
   ValueId x = c.in(0), places = reshape(c, c.emit(OpId::kNonZero, {c.in(1)}), {-1});
   bool flat = c.attr("axis") == nullptr;
-  int64_t axis = flat ? 0 : axis_of(c, c.attr_int("axis", 0), c.rank(x));
+  int64_t axis = flat ? 0 : c.attr_int("axis", 0);
   if (flat) x = reshape(c, x, {-1});
   c.set(0, c.emit(OpId::kGather, AxisAttrs{axis}, {x, places}));
 }

@@ -76,7 +76,8 @@ Equation parse(ReadCtx& c) {
     Term term = parse_term(c, terms[i]);
     ValueId v = c.in(static_cast<int>(i));
     const auto letters = static_cast<int64_t>(term.before.size() + term.after.size());
-    const int64_t rest = c.rank(v) - letters;
+    const int64_t rest =
+        (term.ellipsis ? c.rank(v) : rank_or(c, v, static_cast<int>(letters))) - letters;
     if (rest < 0 || (rest > 0 && !term.ellipsis)) {
       c.fail("the term '" + terms[i] + "' does not name the dimensions of " +
              shape_text(shape(c, v)));
@@ -253,6 +254,12 @@ Operand pair(ReadCtx& c, Operand a, Operand b, const Keep& keep) {
 
 void einsum(ReadCtx& c) {
   Equation e = parse(c);
+  // ONNX multiplies and sums no shorter integers: as these, cut off at the end
+  const DType dtype = c.dtype(c.in(0));
+  const bool shorter = is_int(dtype) && dtype_bits(dtype) < 32;
+  for (Operand& x : e.operands) {
+    if (shorter) x.v = cast(c, x.v, is_signed_int(dtype) ? DType::kI32 : DType::kU32);
+  }
   for (Operand& x : e.operands) x = diagonals(c, x);
   drop_ones(c, e.operands);
   Operand y = e.operands[0];
@@ -266,6 +273,7 @@ void einsum(ReadCtx& c) {
     y = pair(c, y, e.operands[i], keep);
   }
   y = ordered(c, sum_out(c, y, [&](int l) { return has(e.output, l); }), e.output);
+  y.v = cast(c, y.v, dtype);
   bool made = c.g.value(y.v).origin == ValueOrigin::kNode && y.v != c.in(0);
   c.set(0, made ? y.v : c.emit(OpId::kIdentity, {y.v}));
 }

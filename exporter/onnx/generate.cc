@@ -1,4 +1,6 @@
 // Tensors made from shapes and indices, and rearrangements composed of simpler ones.
+#include <algorithm>
+
 #include "exporter/onnx/compose.h"
 
 namespace wick::onnx {
@@ -7,17 +9,29 @@ namespace {
 // A small file must not make a large constant.
 constexpr int64_t kMaxGenerated = 1 << 22;
 
-// 0 .. n - 1, where n is only known when running up to a bound, has no op yet: n must be known.
-ValueId iota(ReadCtx& c, int64_t n, DType dtype) {
-  if (n < 0 || n > kMaxGenerated) c.fail("the range is too long to be written down as a constant");
-  std::vector<int64_t> v(static_cast<size_t>(n));
-  for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<int64_t>(i);
-  return cast(c, c.int_constant(v), dtype);
+// Element k of a vector, as a vector.
+ValueId element(ReadCtx& c, ValueId v, int64_t k) {
+  return c.emit(OpId::kSlice, SliceAttrs{{k}, {k + 1}, {0}, {}}, {v});
+}
+
+// Axis after axis: elements 0 .. size - 1, then from 0 again.
+void tile_by_axis(ReadCtx& c, ValueId x, ValueId repeats, int rank) {
+  for (int i = 0; i < rank; ++i) {
+    ValueId size = dim(c, x, i), count = c.emit(OpId::kMul, {size, element(c, repeats, i)});
+    ValueId from = c.emit(OpId::kMod, {arange(c, count), size});
+    x = c.emit(OpId::kGather, AxisAttrs{i}, {x, from});
+  }
+  c.set(0, x);
 }
 
 // [a, b] -> expand [1, a, 1, b] to [r0, a, r1, b] -> [r0 a, r1 b]
 void tile(ReadCtx& c) {
   ValueId x = c.in(0), repeats = cast(c, c.in(1), DType::kI64);
+  if (!ranked(c, x) && c.opset >= 6) {
+    const SymShape& s = c.g.value(repeats).shape;
+    if (c.g.value(repeats).ranked && s.rank() == 1 && s[0].known())
+      rank_or(c, x, static_cast<int>(std::min<int64_t>(s[0].constant(), kMaxRank + 1)));
+  }
   int rank = c.rank(x);
   if (rank == 0) return c.set(0, c.emit(OpId::kIdentity, {x}));
   if (c.opset < 6) {  // a count and the axis that it is for
@@ -27,7 +41,7 @@ void tile(ReadCtx& c) {
         c.emit(OpId::kEqual, {c.int_constant(all), reshape(c, cast(c, c.in(2), DType::kI64), {1})});
     repeats = c.emit(OpId::kWhere, {here, reshape(c, repeats, {1}), int_scalar(c, 1)});
   }
-  if (rank > kMaxRank / 2) c.fail("rank over 4 is not supported");
+  if (rank > kMaxRank / 2) return tile_by_axis(c, x, repeats, rank);
   std::vector<int64_t> places;
   for (int i = 0; i < rank; ++i) places.push_back(2 * i);
   ValueId extents = shape_of(c, x);
@@ -41,14 +55,9 @@ void tile(ReadCtx& c) {
 // Each axis is cut around its middle, or padded; an odd rest goes to the end.
 void center_crop_pad(ReadCtx& c) {
   ValueId x = c.in(0), want = cast(c, c.in(1), DType::kI64);
-  int rank = c.rank(x);
   std::vector<int64_t> axes = c.attr_ints("axes");
-  if (axes.empty()) {
-    for (int i = 0; i < rank; ++i) axes.push_back(i);
-  }
-  for (int64_t& axis : axes) axis = axis_of(c, axis, rank);
-  ValueId zero = c.int_constant({0}), two = c.int_constant({2});
-  ValueId have = c.emit(OpId::kGather, AxisAttrs{0}, {shape_of(c, x), c.int_constant(axes)});
+  ValueId zero = c.int_constant({0}), two = c.int_constant({2}), have = shape_of(c, x);
+  if (!axes.empty()) have = c.emit(OpId::kGather, AxisAttrs{0}, {have, c.int_constant(axes)});
   ValueId over = c.emit(OpId::kSub, {have, want});
   ValueId begin = c.emit(OpId::kDiv, {c.emit(OpId::kMax, {over, zero}), two});
   ValueId end = c.emit(OpId::kAdd, {begin, c.emit(OpId::kMin, {have, want})});
@@ -112,20 +121,29 @@ void range(ReadCtx& c) {
   ValueId steps = c.emit(OpId::kDiv, {c.emit(OpId::kSub, {wide[1], wide[0]}), wide[2]});
   ValueId count = cast(c, c.emit(OpId::kCeil, {steps}), DType::kI64);
   ValueId index = c.emit(OpId::kRange, {int_scalar(c, 0), count, int_scalar(c, 1)});
-  c.set(0, c.emit(OpId::kAdd, {in[0], c.emit(OpId::kMul, {cast(c, index, dtype), in[2]})}));
+  // 16-bit floats do not hold large indices: in float32, unless asked otherwise
+  const bool wider = dtype != DType::kF64 && c.attr_int("stash_type", 1) == 1;
+  const DType inner = wider ? DType::kF32 : dtype;
+  ValueId way = c.emit(OpId::kMul, {cast(c, index, inner), cast(c, in[2], inner)});
+  c.set(0, cast(c, c.emit(OpId::kAdd, {cast(c, in[0], inner), way}), dtype));
 }
 
 // values = [off, on]; an index outside of [-depth, depth) is off everywhere
 void one_hot(ReadCtx& c) {
   ValueId depth = reshape(c, cast(c, c.in(1), DType::kI64), {});
   ValueId indices = cast(c, c.in(0), DType::kI64);
-  int rank = c.rank(indices) + 1;
-  int axis = axis_of(c, c.attr_int("axis", -1), rank);
+  int64_t axis = c.attr_int("axis", -1);
+  if (axis >= 0 || ranked(c, indices)) {
+    const int rank = c.rank(indices) + 1;
+    axis = axis_of(c, axis, rank) - rank;
+  } else if (axis < -kMaxRank) {
+    c.fail("axis " + std::to_string(axis) + " is out of range");
+  }
   ValueId below = c.emit(OpId::kLess, {indices, int_scalar(c, 0)});
   ValueId wrapped = c.emit(OpId::kAdd, {indices, depth});
   ValueId index = unsqueeze(c, c.emit(OpId::kWhere, {below, wrapped, indices}), {axis});
-  std::vector<int64_t> shape(static_cast<size_t>(rank), 1);
-  shape[static_cast<size_t>(axis)] = -1;
+  std::vector<int64_t> shape(static_cast<size_t>(-axis), 1);  // from the axis on
+  shape[0] = -1;
   ValueId classes = c.emit(OpId::kRange, {int_scalar(c, 0), depth, int_scalar(c, 1)});
   ValueId hit = c.emit(OpId::kEqual, {index, reshape(c, classes, shape)});
   ValueId off = c.emit(OpId::kGather, AxisAttrs{0}, {c.in(2), int_scalar(c, 0)});
@@ -133,24 +151,20 @@ void one_hot(ReadCtx& c) {
   c.set(0, c.emit(OpId::kWhere, {hit, on, off}));
 }
 
-// 1 at the first largest, 0 elsewhere
+// 1 at the first largest, 0 elsewhere. Before opset 13 the axes from `axis` on are one.
 void hardmax(ReadCtx& c) {
   ValueId input = c.in(0);
-  int rank = c.rank(input);
-  int axis = axis_of(c, c.attr_int("axis", c.opset >= 13 ? -1 : 1), rank);
-  bool flat = c.opset < 13 && axis != rank - 1;
+  int64_t axis = c.attr_int("axis", c.opset >= 13 ? -1 : 1);
+  const bool flat = c.opset < 13;
   ValueId x = flat ? c.emit(OpId::kFlatten, AxisAttrs{axis}, {input}) : input;
-  if (flat) {
-    axis = 1;
-    rank = 2;
-  }
-  if (!shape(c, x)[axis].known()) c.fail("needs a known size along the axis");
-  int64_t n = shape(c, x)[axis].constant();
+  if (flat) axis = 1;
+  // an empty axis has no largest element, and nothing to say it of
+  if (ranked(c, x) && dim_equal(shape(c, x)[axis_of(c, axis, c.rank(x))], SymDim(0)) == Tri::kYes)
+    return c.set(0, c.emit(OpId::kIdentity, {input}));
   ValueId first = c.emit(OpId::kArgMax, ArgAttrs{axis, 1, 0}, {x});
-  std::vector<int64_t> shape(static_cast<size_t>(rank), 1);
-  shape[static_cast<size_t>(axis)] = n;
-  ValueId hit = c.emit(OpId::kEqual, {first, reshape(c, iota(c, n, DType::kI64), shape)});
-  ValueId y = cast(c, hit, c.dtype(x));
+  ValueId none = expand_to(c, c.scalar(x, 0), shape_of(c, x));
+  ValueId hit = expand_to(c, c.scalar(x, 1), shape_of(c, first));
+  ValueId y = c.emit(OpId::kScatterElements, ScatterAttrs{axis, 0}, {none, first, hit});
   c.set(0, flat ? reshape_like(c, y, input) : y);
 }
 

@@ -130,9 +130,10 @@ ValueId narrowed(ReadCtx& c, ValueId v, DType t) {
 
 // update[b, ..., s, ...] goes to place write_indices[b] + s of the cache.
 void tensor_scatter(ReadCtx& c) {
+  const int known = ranked(c, c.in(1)) ? c.rank(c.in(1)) : -1;
+  const int rank = rank_or(c, c.in(0), known);
+  if (rank_or(c, c.in(1), rank) != rank) c.fail("past_cache and update must have one rank");
   ValueId cache = widened(c, c.in(0)), update = widened(c, c.in(1));
-  const int rank = c.rank(cache);
-  if (c.rank(update) != rank) c.fail("past_cache and update must have one rank");
   const int axis = axis_of(c, c.attr_int("axis", -2), rank);
   if (axis == 0) c.fail("axis 0 is the batch");
   const std::string mode = c.attr_string("mode", "linear");

@@ -1,4 +1,4 @@
-#include "exporter/onnx/read.h"
+#include "exporter/onnx/compose.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/write.h"
 #include "runtime/core/half.h"
@@ -45,8 +45,17 @@ void read_concat(ReadCtx& c) {
 void read_split(ReadCtx& c) {
   SplitAttrs a;
   a.axis = c.attr_int("axis", 0);
-  ValueId sizes = list_or_input(c, 1, "split", a.sizes);
-  c.emit_all(OpId::kSplit, a, {c.in(0), sizes}, c.outputs());
+  ValueId x = c.in(0), sizes = kNoValue;
+  if (c.has(1) && !is_int(c.dtype(c.in(1)))) {  // opset 1: of x's dtype
+    sizes = cast(c, c.in(1), DType::kI64);
+    if (auto known = c.known(sizes)) {
+      c.fill(a.sizes, int_values(*known), "split");
+      sizes = kNoValue;
+    }
+  } else {
+    sizes = list_or_input(c, 1, "split", a.sizes);
+  }
+  c.emit_all(OpId::kSplit, a, {x, sizes}, c.outputs());
 }
 void read_slice(ReadCtx& c) {
   SliceAttrs a;
@@ -106,6 +115,7 @@ void read_constant(ReadCtx& c) {
     if (a.name() == "value_ints") t = HostTensor::ints(c.attr_ints("value_ints"));
     if (a.name() == "value_float")
       t = HostTensor::of<float>({}, {static_cast<float>(c.attr_float(a.name(), 0))});
+    if (a.name() == "sparse_value") t = decode(a.sparse_tensor(), c.scope.model.folder);
     if (a.name() == "value_floats") t = floats(a.floats(), Shape{a.floats_size()});
     if (t.present()) return c.set(0, c.g.add_constant(t));
   }
@@ -157,7 +167,7 @@ struct Sizes {
 
 int64_t block_of(ReadCtx& c, ValueId x) {
   const int64_t b = c.attr_int("blocksize", 0);
-  if (c.rank(x) != 4 || b < 1 || b > 1 << 15) c.fail("needs [N, C, H, W] and a blocksize");
+  if (rank_or(c, x, 4) != 4 || b < 1 || b > 1 << 15) c.fail("needs [N, C, H, W] and a blocksize");
   return b;
 }
 void read_depth_to_space(ReadCtx& c) {

@@ -1,4 +1,6 @@
-#include "exporter/onnx/read.h"
+#include <cmath>
+
+#include "exporter/onnx/compose.h"
 #include "exporter/onnx/write.h"
 
 namespace wick::onnx {
@@ -16,6 +18,17 @@ bool is_bias(ReadCtx& c, ValueId bias, const SymDim& rows) {
   return b.ranked && b.shape.rank() == 1 && dim_equal(b.shape[0], rows) == Tri::kYes;
 }
 
+// v times a number that integers may not be able to hold.
+ValueId scaled(ReadCtx& c, ValueId v, double by) {
+  if (by == 1) return v;
+  const DType dtype = c.dtype(v);
+  if (is_int(dtype) && by != std::floor(by)) {
+    ValueId real = cast(c, v, DType::kF64);
+    return cast(c, c.emit(OpId::kMul, {real, c.scalar(real, by)}), dtype);
+  }
+  return c.emit(OpId::kMul, {v, c.scalar(v, by)});
+}
+
 // Y = alpha op(A) op(B) + beta C. What PyTorch exports for a linear layer (transB, no scaling) is
 // Linear.
 void read_gemm(ReadCtx& c) {
@@ -28,11 +41,8 @@ void read_gemm(ReadCtx& c) {
                 (bias == kNoValue || (beta == 1 && is_bias(c, bias, weight.shape[0])));
   if (linear) return c.set(0, c.emit(OpId::kLinear, {a, b, bias}));
   ValueId y = c.emit(OpId::kMatMul, {a, weight_rows ? transposed(c, b) : b});
-  if (alpha != 1) y = c.emit(OpId::kMul, {y, c.scalar(y, alpha)});
-  if (bias != kNoValue) {
-    if (beta != 1) bias = c.emit(OpId::kMul, {bias, c.scalar(y, beta)});
-    y = c.emit(OpId::kAdd, {y, bias});
-  }
+  y = scaled(c, y, alpha);
+  if (bias != kNoValue) y = c.emit(OpId::kAdd, {y, scaled(c, bias, beta)});
   c.set(0, y);
 }
 

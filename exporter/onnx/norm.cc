@@ -71,9 +71,9 @@ template <OpId op>
 void read_softmax(ReadCtx& c) {
   ValueId x = c.in(0);
   if (c.opset >= 13) return c.set(0, c.emit(op, AxisAttrs{c.attr_int("axis", -1)}, {x}));
-  int64_t axis = c.attr_int("axis", 1), rank = c.rank(x);
-  if (axis < 0) axis += rank;
-  if (axis == rank - 1) return c.set(0, c.emit(op, AxisAttrs{-1}, {x}));
+  int64_t axis = c.attr_int("axis", 1);
+  if (axis == -1 || (c.g.value(x).ranked && axis == c.rank(x) - 1))
+    return c.set(0, c.emit(op, AxisAttrs{-1}, {x}));
   ValueId flat = c.emit(OpId::kFlatten, AxisAttrs{axis}, {x});
   ValueId y = c.emit(op, AxisAttrs{-1}, {flat});
   c.set(0, c.emit(OpId::kReshape, ReshapeAttrs{{}, 1},

@@ -240,7 +240,7 @@ std::unordered_map<std::string, const ReadRow*> all_rows() {
         conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
         generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
         linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
-        signal_rows(),   text_rows()}) {
+        signal_rows(),   text_rows(),     random_rows()}) {
     for (const ReadRow& row : family) rows.emplace(row.op_type, &row);
   }
   return rows;
@@ -252,10 +252,6 @@ struct Out {
   const char* why;
 };
 const Out kOut[] = {
-    {{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-      "RandomUniformLike"},
-     "it draws random numbers, which no two runtimes draw alike (a seed included): make its result "
-     "an input of the model"},
     {{"ImageDecoder"},
      "it decodes the bytes of an image file: decode before the model, and make the pixels an input "
      "of it"},

@@ -132,6 +132,8 @@ class ReadCtx {
 
 // The nodes of a graph or a function into the scope.
 void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset);
+// A graph's initializers, sparse ones made dense, into the scope.
+void read_initializers(Scope& scope, const GraphProto& graph);
 // A subgraph's initializers and nodes into the scope, which has its inputs; its outputs.
 std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset);
 
@@ -163,6 +165,7 @@ Span<const ReadRow> window_rows();
 Span<const ReadRow> rnn_rows();
 Span<const ReadRow> signal_rows();
 Span<const ReadRow> text_rows();
+Span<const ReadRow> random_rows();
 
 // A node of a user's own op, registered under the node's domain and op_type.
 void read_custom(ReadCtx& c, const CustomOp& op);

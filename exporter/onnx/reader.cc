@@ -24,10 +24,15 @@ constexpr size_t kMaxNodes = 1u << 20;
 }
 
 int64_t opset_of(const ModelProto& model) {
-  int64_t opset = model.opset_import_size() == 0 ? 1 : 0;
+  if (model.opset_import_size() == 0) return 1;
+  int64_t opset = 0;
+  bool given = false;
   for (const auto& entry : model.opset_import()) {
-    if (default_domain(entry.domain())) opset = entry.version();
+    if (!default_domain(entry.domain())) continue;
+    opset = entry.version();
+    given = true;
   }
+  if (!given) return 0;  // of other domains only: a node of this one is refused
   if (opset < 1 || opset > kNewestOpset) {
     throw Error(
         fmt::format("ONNX model: opset {} is not supported (1 to {} are)", opset, kNewestOpset),
@@ -151,8 +156,6 @@ Graph read(const ModelProto& model, const std::string& folder) {
   const GraphProto& proto = model.graph();
   int64_t opset = opset_of(model);
   check_supported(model);
-  if (proto.sparse_initializer_size() > 0)
-    throw Error("ONNX model: sparse initializers are not supported", Code::kUnsupported);
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
@@ -172,12 +175,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
   ModelCtx ctx{model, folder, opset};
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;
-  for (const auto& tensor : proto.initializer()) {
-    if (tensor.name().empty()) invalid("an initializer has no name");
-    ValueId id = add_initializer(g, decode(tensor, folder), tensor.name());
-    if (!values.emplace(tensor.name(), id).second)
-      invalid(fmt::format("'{}' is defined twice", tensor.name()));
-  }
+  read_initializers(scope, proto);
   // Before IR 4 initializers stand among the inputs too: as defaults, which we take as constants.
   std::set<std::string> inputs;
   for (const auto& info : proto.input()) {

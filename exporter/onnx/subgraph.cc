@@ -158,6 +158,7 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset)
       if (const FunctionProto* f = find_function(scope.model.model, node); f != nullptr) {
         read_function(scope, node, *f, opset);
       } else if (default_domain(node.domain())) {
+        if (opset == 0) c.fail("the model imports no opset of the default domain");
         find_read_row(node.op_type())->read(c);
       } else {
         read_custom(c, *find_custom_op(node.domain(), node.op_type()));
@@ -200,16 +201,21 @@ void see_through(Graph& g, std::vector<ValueId>* outputs) {
 
 }  // namespace
 
+void read_initializers(Scope& scope, const GraphProto& graph) {
+  auto define = [&](const HostTensor& value, const std::string& name) {
+    if (name.empty()) throw Error("ONNX model: an initializer has no name", Code::kInvalidProgram);
+    ValueId id = add_initializer(scope.g, value, name);
+    if (!scope.values.emplace(name, id).second)
+      throw Error(fmt::format("ONNX model: '{}' is defined twice", name), Code::kInvalidProgram);
+  };
+  for (const auto& t : graph.initializer()) define(decode(t, scope.model.folder), t.name());
+  for (const auto& t : graph.sparse_initializer())
+    define(decode(t, scope.model.folder), t.values().name());
+}
+
 std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset) {
   Deeper deeper(scope.model);
-  if (graph.sparse_initializer_size() > 0)
-    throw Error("ONNX model: sparse initializers are not supported", Code::kUnsupported);
-  for (const auto& tensor : graph.initializer()) {
-    ValueId id = add_initializer(scope.g, decode(tensor, scope.model.folder), tensor.name());
-    if (!scope.values.emplace(tensor.name(), id).second)
-      throw Error(fmt::format("ONNX model: '{}' is defined twice", tensor.name()),
-                  Code::kInvalidProgram);
-  }
+  read_initializers(scope, graph);
   std::vector<const NodeProto*> nodes;
   for (const auto& node : graph.node()) nodes.push_back(&node);
   read_nodes(scope, nodes, opset);

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "exporter/onnx/external.h"
+#include "runtime/core/narrow.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
@@ -104,6 +108,51 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
 
 HostTensor decode(const TensorProto& proto, const std::string& folder) {
   return clear_padding(decode_bytes(proto, folder));
+}
+
+HostTensor decode(const SparseTensorProto& proto, const std::string& folder) {
+  const std::string& name = proto.values().name();
+  const HostTensor values = decode(proto.values(), folder);
+  const HostTensor indices = decode(proto.indices(), folder);
+  constexpr uint64_t kMaxDense = uint64_t{1} << 28;  // a small file must not make a large constant
+  const int rank = proto.dims_size();
+  if (rank > kMaxRank) refuse(name, fmt::format("rank {} exceeds 8", rank));
+  Shape shape;
+  for (int64_t d : proto.dims()) shape.push_back(d);
+  auto bytes = checked_bytes(shape, dtype_bits(values.dtype()));
+  if (!bytes.ok()) refuse(name, bytes.status().message());
+  if (*bytes > kMaxDense)
+    refuse(name, fmt::format("{} bytes when dense, at most {} are read", *bytes, kMaxDense));
+  const int64_t count = values.numel();
+  const bool tuples = indices.shape().rank() == 2;
+  if (values.shape().rank() != 1 || indices.dtype() != DType::kI64 ||
+      !(tuples ? indices.shape() == Shape{count, rank} : indices.shape() == Shape{count})) {
+    refuse(name, fmt::format("sparse values {} need int64 indices [n] or [n,{}], got {} {}",
+                             to_text(values.shape()).text, rank, dtype_name(indices.dtype()),
+                             to_text(indices.shape()).text));
+  }
+  if (values.dtype() == DType::kString) refuse(name, "sparse strings are not supported");
+  HostTensor dense(values.dtype(), shape);
+  const int64_t total = dense.numel();
+  const int64_t* index = indices.as<int64_t>();
+  const int bits = dtype_bits(values.dtype());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = tuples ? 0 : index[i];
+    for (int d = 0; tuples && d < rank; ++d) {
+      const int64_t k = index[i * rank + d];
+      if (k < 0 || k >= shape[d]) refuse(name, "a sparse index lies outside the tensor");
+      at = at * shape[d] + k;
+    }
+    if (at < 0 || at >= total) refuse(name, "a sparse index lies outside the tensor");
+    if (bits < 8) {
+      set_packed(dense.data(), bits, at, get_packed(values.data(), bits, i));
+    } else {
+      const auto size = static_cast<size_t>(bits) / 8;
+      std::memcpy(dense.as<char>() + static_cast<size_t>(at) * size,
+                  values.as<char>() + static_cast<size_t>(i) * size, size);
+    }
+  }
+  return dense;
 }
 
 TensorProto encode(const HostTensor& tensor, const std::string& name) {

@@ -13,6 +13,9 @@ namespace wick::onnx {
 // them. Throws Error.
 HostTensor decode(const TensorProto& proto, const std::string& folder);
 
+// A sparse tensor as the dense one that it stands for.
+HostTensor decode(const SparseTensorProto& proto, const std::string& folder);
+
 // raw_data, little-endian.
 TensorProto encode(const HostTensor& tensor, const std::string& name);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "exporter/onnx/tensor.h"
 #include "wick/error.h"
@@ -43,17 +44,23 @@ void make_constant(onnx::ModelProto& model, std::vector<onnx::TensorProto>& inpu
       break;
     }
   }
+  std::set<std::string> constant;  // before IR 4 they stand among the inputs, without a file
+  for (const auto& t : graph.initializer()) constant.insert(t.name());
   std::vector<onnx::ValueInfoProto> left;
   std::vector<onnx::TensorProto> left_inputs;
-  for (int i = 0; i < graph.input_size(); ++i) {
-    bool given = static_cast<size_t>(i) < inputs.size();
-    if (given && static_cast<size_t>(i) != keep) {
+  size_t next = 0;
+  for (const auto& info : graph.input()) {
+    const bool file = constant.count(info.name()) == 0;
+    const size_t i = next;
+    if (file) ++next;
+    const bool given = file && i < inputs.size();
+    if (given && i != keep) {
       auto* tensor = graph.add_initializer();
-      *tensor = inputs[static_cast<size_t>(i)];
-      tensor->set_name(graph.input(i).name());
+      *tensor = inputs[i];
+      tensor->set_name(info.name());
     } else {
-      left.push_back(graph.input(i));
-      if (given) left_inputs.push_back(inputs[static_cast<size_t>(i)]);
+      left.push_back(info);
+      if (given) left_inputs.push_back(inputs[i]);
     }
   }
   graph.clear_input();

@@ -14,6 +14,13 @@ void read_plain(ReadCtx& c) {
   c.set(0, c.emit(op, {c.in(0)}));
 }
 
+// Of integers: of the number, cut off as a cast does.
+void read_erf(ReadCtx& c) {
+  ValueId x = c.in(0);
+  const DType dtype = c.dtype(x);
+  if (is_int(dtype)) x = cast(c, x, DType::kF64);
+  c.set(0, cast(c, c.emit(OpId::kErf, {x}), dtype));
+}
 void read_leaky_relu(ReadCtx& c) {
   c.set(0, c.emit(OpId::kLeakyRelu, LeakyReluAttrs{c.attr_float("alpha", 0.01f)}, {c.in(0)}));
 }
@@ -103,13 +110,16 @@ void read_thresholded_relu(ReadCtx& c) {
   c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kGreater, {x, alpha}), x, c.scalar(x, 0)}));
 }
 void read_shrink(ReadCtx& c) {
-  ValueId x = c.in(0);
+  const DType dtype = c.dtype(c.in(0));
+  // of integers in reals: the bounds need not be whole, nor the lower one be representable
+  ValueId x = is_int(dtype) ? cast(c, c.in(0), DType::kF64) : c.in(0);
   double lambd = c.attr_float("lambd", 0.5);
   ValueId bias = c.scalar(x, c.attr_float("bias", 0));
   ValueId up = c.emit(OpId::kWhere, {c.emit(OpId::kGreater, {x, c.scalar(x, lambd)}),
                                      c.emit(OpId::kSub, {x, bias}), c.scalar(x, 0)});
-  c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, -lambd)}),
-                                 c.emit(OpId::kAdd, {x, bias}), up}));
+  ValueId y = c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, -lambd)}),
+                                    c.emit(OpId::kAdd, {x, bias}), up});
+  c.set(0, cast(c, y, dtype));
 }
 void read_prelu(ReadCtx& c) {
   ValueId x = c.in(0), slope = c.in(1);
@@ -171,7 +181,7 @@ constexpr ReadRow kRows[] = {
     {"Log", read_plain<OpId::kLog>},
     {"Sqrt", read_plain<OpId::kSqrt>},
     {"Reciprocal", read_plain<OpId::kReciprocal>},
-    {"Erf", read_plain<OpId::kErf>},
+    {"Erf", read_erf},
     {"Sin", read_plain<OpId::kSin>},
     {"Cos", read_plain<OpId::kCos>},
     {"Tan", read_plain<OpId::kTan>},

@@ -47,12 +47,16 @@ HostTensor HostTensor::reshaped(const Shape& shape) const {
 std::vector<int64_t> int_values(const HostTensor& t) {
   std::vector<int64_t> v(static_cast<size_t>(t.numel()));
   for (size_t i = 0; i < v.size(); ++i) {
-    if (t.dtype() == DType::kI64) {
-      v[i] = t.as<int64_t>()[i];
-    } else if (t.dtype() == DType::kI32) {
-      v[i] = t.as<int32_t>()[i];
-    } else {
-      throw Error("needs an int32 or int64 tensor, got " + std::string(dtype_name(t.dtype())));
+    switch (t.dtype()) {
+      case DType::kI64:
+      case DType::kU64: v[i] = t.as<int64_t>()[i]; break;
+      case DType::kI32: v[i] = t.as<int32_t>()[i]; break;
+      case DType::kU32: v[i] = t.as<uint32_t>()[i]; break;
+      case DType::kI16: v[i] = t.as<int16_t>()[i]; break;
+      case DType::kU16: v[i] = t.as<uint16_t>()[i]; break;
+      case DType::kI8: v[i] = t.as<int8_t>()[i]; break;
+      case DType::kU8: v[i] = t.as<uint8_t>()[i]; break;
+      default: throw Error("needs an integer tensor, got " + std::string(dtype_name(t.dtype())));
     }
   }
   return v;

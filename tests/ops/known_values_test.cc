@@ -155,6 +155,11 @@ TEST(KnownValues, SliceBackwards) {
   expect(OpId::kSlice,
          sample("rows", {given({2, 3}, x)}, SliceAttrs{{1, 2}, {-3, 0}, {0, 1}, {-1, -1}}), {2, 2},
          {5, 4, 2, 1});
+  // a start before the axis is clamped to its first element, which is taken
+  expect(OpId::kSlice, sample("before", {given({6}, x)}, SliceAttrs{{-9}, {kLow}, {0}, {-1}}), {1},
+         {0});
+  expect(OpId::kSlice, sample("none", {given({0}, {})}, SliceAttrs{{-9}, {kLow}, {0}, {-1}}), {0},
+         {});
 }
 
 TEST(KnownValues, TransposeAndConcat) {

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset sanitize attack tsan seeds math sabotage)
+parts=(subset sanitize attack tsan seeds math fuzz sabotage)
 threaded=(runtime ops trainer explain exporter)
 run_part() {
   case $1 in
@@ -25,6 +25,11 @@ run_part() {
     seeds) tools/scripts/test.sh -- -L '^seeds$' ;;
     # The program keeps a line for each function that is done: cut off, it goes on with the next one.
     math) WICK_TARGETS="math_exhaustive narrow_exhaustive" tools/scripts/test.sh -- -L '^math$' ;;
+    fuzz)
+      tools/scripts/setup_ort.sh
+      tools/scripts/build.sh release wick && tests/conformance/fuzz/run.py \
+        --count "${WICK_FUZZ_COUNT:-100}" --seed "${WICK_FUZZ_SEED:-1}" build/release/tools/wick/wick
+      ;;
     sabotage) tools/scripts/sabotage.sh ;;
     *) echo "no part $1 (parts: ${parts[*]})"; echo "0 passed, 1 failed"; return 1 ;;
   esac

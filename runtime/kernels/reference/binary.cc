@@ -15,6 +15,10 @@ template <class T>
 bool match_where(const KernelQuery& q) {
   return q.in[1].dtype == dtype_of<T>;
 }
+template <DType T>
+bool match_where_move(const KernelQuery& q) {
+  return q.in[1].dtype == T;
+}
 
 #define WICK_ARITHMETIC(Name, op)                                                  \
   struct Name##Op {                                                                \
@@ -224,7 +228,11 @@ WICK_REF_ROWS(And, WICK_BOOL_ROW("and", kFlags, match<T>, run_compare<AndOp, T>)
 WICK_REF_ROWS(Or, WICK_BOOL_ROW("or", kFlags, match<T>, run_compare<OrOp, T>));
 WICK_REF_ROWS(Xor, WICK_BOOL_ROW("xor", kFlags, match<T>, run_compare<XorOp, T>));
 WICK_REF_ROWS(Where, WICK_NUMBER_ROWS("where", kStridedInputs, match_where<T>, run_where<T>),
-              WICK_BOOL_ROW("where", kStridedInputs, match_where<T>, run_where<T>));
+              WICK_BOOL_ROW("where", kStridedInputs, match_where<T>, run_where<T>),
+              {"where.c64", kStridedInputs, match_where_move<DType::kC64>, nullptr, nullptr,
+               run_where<uint64_t>},
+              {"where.c128", kStridedInputs, match_where_move<DType::kC128>, nullptr, nullptr,
+               run_where<Wide128>});
 
 // Plain loops that the compiler vectorizes.
 WICK_NO_CPU_ROWS(Equal);

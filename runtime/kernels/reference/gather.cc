@@ -65,7 +65,8 @@ Status run_gather_elements(const KernelCtx&, Span<const TensorView> in, Span<Ten
     case 1: return gather_elements_as<uint8_t>(in, out, axis);
     case 2: return gather_elements_as<uint16_t>(in, out, axis);
     case 4: return gather_elements_as<uint32_t>(in, out, axis);
-    default: return gather_elements_as<uint64_t>(in, out, axis);
+    case 8: return gather_elements_as<uint64_t>(in, out, axis);
+    default: return gather_elements_as<Wide128>(in, out, axis);
   }
 }
 
@@ -84,9 +85,28 @@ Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   return {};
 }
 
-bool match_move(const KernelQuery& q) {
-  size_t size = dtype_size(q.in[0].dtype);
-  return size == 1 || size == 2 || size == 4 || size == 8;
+// Without a reduction updates are only moved: the dtypes that nothing is computed in.
+template <class T>
+Status move_updates(Span<const TensorView> in, Span<TensorView> out, int axis) {
+  if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
+  each_element(out[0], in[1], axis,
+               [&](int64_t i, int64_t to) { out[0].as<T>()[to] = in[2].as<T>()[i]; });
+  return {};
+}
+Status run_scatter_move(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                        const void* attrs) {
+  int axis = axis_of(static_cast<const ScatterAttrs*>(attrs)->axis, in[0].rank());
+  WICK_TRY(check_indices(in[1], axis, in[0].shape[axis]));
+  switch (dtype_size(in[0].dtype)) {
+    case 1: return move_updates<uint8_t>(in, out, axis);
+    case 8: return move_updates<uint64_t>(in, out, axis);
+    default: return move_updates<Wide128>(in, out, axis);
+  }
+}
+bool match_scatter_move(const KernelQuery& q) {
+  const DType t = q.in[0].dtype;
+  return q.as<ScatterAttrs>().reduction == 0 &&
+         (is_complex(t) || (is_small_float(t) && dtype_bits(t) == 8));
 }
 
 }  // namespace
@@ -96,7 +116,9 @@ WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, n
                                run_gather_elements});
 WICK_REF_ROWS(ScatterElements,
               WICK_NUMBER_ROWS("scatter_elements", kInPlace, match<T>, run_scatter<T>),
-              WICK_BOOL_ROW("scatter_elements", kInPlace, match<T>, run_scatter<T>));
+              WICK_BOOL_ROW("scatter_elements", kInPlace, match<T>, run_scatter<T>),
+              {"scatter_elements.any", kInPlace, match_scatter_move, nullptr, nullptr,
+               run_scatter_move});
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
 WICK_NO_CPU_ROWS(ScatterElements);

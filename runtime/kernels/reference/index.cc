@@ -7,11 +7,6 @@ namespace {
 
 using namespace reference;  // NOLINT: what this folder shares
 
-bool match_move(const KernelQuery& q) {
-  size_t size = dtype_size(q.in[0].dtype);
-  return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
 // Tuples of k indices address lines of x behind `batch` leading dims; x contiguous.
 struct Tuples {
   const TensorView &x, &indices;
@@ -76,13 +71,32 @@ Status run_scatter_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
+bool match_scatter_move(const KernelQuery& q) {
+  return q.as<ScatterNDAttrs>().reduction == 0 && is_complex(q.in[0].dtype);
+}
+// Without a reduction lines are only moved: the dtypes that nothing is computed in.
+Status run_scatter_nd_move(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                           const void*) {
+  Tuples tuples(out[0], in[1], 0);
+  WICK_TRY(tuples.check());
+  if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
+  const size_t size = dtype_size(in[0].dtype), bytes = static_cast<size_t>(tuples.line) * size;
+  const char* update = in[2].as<char>();
+  char* to = out[0].as<char>();
+  if (bytes == 0) return {};
+  for (int64_t t = 0; t < tuples.count; ++t, update += bytes)
+    __builtin_memcpy(to + static_cast<size_t>(tuples.offset(t)) * size, update, bytes);
+  return {};
+}
+
 // x's elements of Bits; `magnitude` masks the sign of a float away, so that -0 is zero.
 template <class Bits>
 int64_t find_nonzero(const TensorView& x, Bits magnitude, int64_t* to, int64_t count) {
   int64_t found = 0, at[kMaxRank] = {};
   const Bits* p = x.as<Bits>();
+  const int64_t words = x.dtype == DType::kC128 ? 2 : 1;
   for (int64_t i = 0, n = x.numel(); i < n; ++i) {
-    if ((p[i] & magnitude) != 0) {
+    if ((p[words * i] & magnitude) != 0 || (p[words * i + words - 1] & magnitude) != 0) {
       if (to != nullptr) {
         for (int d = 0; d < x.rank(); ++d) to[d * count + found] = at[d];
       }
@@ -94,7 +108,8 @@ int64_t find_nonzero(const TensorView& x, Bits magnitude, int64_t* to, int64_t c
 }
 
 int64_t find_nonzero(const TensorView& x, int64_t* to, int64_t count) {
-  bool sign = is_float(x.dtype);
+  if (x.dtype == DType::kC64) return find_nonzero<uint64_t>(x, 0x7FFFFFFF7FFFFFFF, to, count);
+  bool sign = is_float(x.dtype) || x.dtype == DType::kC128;
   switch (dtype_size(x.dtype)) {
     case 1: return find_nonzero<uint8_t>(x, 0xFF, to, count);
     case 2: return find_nonzero<uint16_t>(x, sign ? 0x7FFF : 0xFFFF, to, count);
@@ -120,7 +135,7 @@ void keep_triangle(const TensorView& x, TensorView& y, bool upper, int64_t k) {
     for (int64_t c = 0; c < columns; ++c) {
       int64_t at = r * columns + c;
       bool kept = upper ? c >= diagonal : c <= diagonal;
-      y.as<T>()[at] = kept ? x.as<T>()[at] : T(0);
+      y.as<T>()[at] = kept ? x.as<T>()[at] : T{};
     }
   }
 }
@@ -138,7 +153,8 @@ Status run_trilu(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
     case 1: keep_triangle<uint8_t>(in[0], out[0], a.upper != 0, k); break;
     case 2: keep_triangle<uint16_t>(in[0], out[0], a.upper != 0, k); break;
     case 4: keep_triangle<uint32_t>(in[0], out[0], a.upper != 0, k); break;
-    default: keep_triangle<uint64_t>(in[0], out[0], a.upper != 0, k); break;
+    case 8: keep_triangle<uint64_t>(in[0], out[0], a.upper != 0, k); break;
+    default: keep_triangle<Wide128>(in[0], out[0], a.upper != 0, k); break;
   }
   return {};
 }
@@ -148,7 +164,9 @@ Status run_trilu(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
 WICK_REF_ROWS(GatherND,
               {"gather_nd.any", kContiguous, match_move, nullptr, nullptr, run_gather_nd});
 WICK_REF_ROWS(ScatterND, WICK_NUMBER_ROWS("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
-              WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>));
+              WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
+              {"scatter_nd.any", kInPlace, match_scatter_move, nullptr, nullptr,
+               run_scatter_nd_move});
 WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_move, nullptr, nullptr, run_nonzero});
 WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, nullptr, nullptr, run_trilu});
 WICK_NO_CPU_ROWS(GatherND);

@@ -6,6 +6,12 @@
 
 namespace wick::reference {
 
+inline bool match_move(const KernelQuery& q) {
+  size_t size = dtype_size(q.in[0].dtype);
+  return (size & (size - 1)) == 0 && size != 0 && size <= 16 && q.in[0].dtype != DType::kString;
+}
+inline bool is_complex(DType t) { return t == DType::kC64 || t == DType::kC128; }
+
 inline int axis_of(int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -74,6 +80,18 @@ bool sorts_before(T a_value, T b_value) {
   if (a != a || b != b) return a == a && b != b;
   return a < b || (a == b && __builtin_signbit(static_cast<double>(a)) >
                                  __builtin_signbit(static_cast<double>(b)));
+}
+
+// By the real part, then by the imaginary one.
+template <class F>
+struct Complex {
+  F re, im;
+  bool operator==(const Complex& o) const { return re == o.re && im == o.im; }
+};
+template <class F>
+bool sorts_before(Complex<F> a, Complex<F> b) {
+  if (sorts_before(a.re, b.re)) return true;
+  return !sorts_before(b.re, a.re) && sorts_before(a.im, b.im);
 }
 
 }  // namespace wick::reference

@@ -5,11 +5,13 @@
 #include "runtime/core/half.h"
 #include "runtime/core/narrow.h"
 #include "runtime/kernels/copy.h"
-#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reference/rows.h"
 #include "runtime/ops/rules/layout-inl.h"
 
 namespace wick {
 namespace {
+
+using reference::Wide128;
 
 bool match(const KernelQuery& q) {
   size_t size = dtype_size(q.in[0].dtype);
@@ -165,7 +167,9 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
 
 template <class T>
 T float_value(double v, DType dtype) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 16) {
+    return T{};  // complex, whose value can only be an input
+  } else if constexpr (sizeof(T) == 4) {
     if (dtype == DType::kF32) return std::bit_cast<T>(static_cast<float>(v));
   } else if constexpr (sizeof(T) == 8) {
     if (dtype == DType::kF64) return std::bit_cast<T>(v);
@@ -173,7 +177,7 @@ T float_value(double v, DType dtype) {
     if (dtype == DType::kF16) return Half(static_cast<float>(v)).bits;
     if (dtype == DType::kBF16) return BFloat16(static_cast<float>(v)).bits;
   }
-  return static_cast<T>(static_cast<int64_t>(v));
+  if constexpr (sizeof(T) < 16) return static_cast<T>(static_cast<int64_t>(v));
 }
 
 template <class T>
@@ -212,7 +216,7 @@ Status run_pad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out
     case 2: return pad_as<uint16_t>(in, out, a);
     case 4: return pad_as<uint32_t>(in, out, a);
     case 8: return pad_as<uint64_t>(in, out, a);
-    default: return error(Code::kUnsupported, "pad of %s", dtype_name(in[0].dtype));
+    default: return pad_as<Wide128>(in, out, a);
   }
 }
 
@@ -226,7 +230,6 @@ Status run_shape(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   return {};
 }
 
-bool match_pad(const KernelQuery& q) { return match_packed(q) && dtype_size(q.in[0].dtype) <= 8; }
 bool match_any(const KernelQuery&) { return true; }
 
 }  // namespace
@@ -247,7 +250,7 @@ WICK_REF_ROWS(Expand, {"expand.any", kStridedInputs, match_packed, nullptr, null
 WICK_REF_ROWS(Concat, {"concat.any", kStridedInputs, match, nullptr, nullptr, run_concat});
 WICK_REF_ROWS(Split, {"split.any", kStridedInputs, match, nullptr, nullptr, run_split});
 WICK_REF_ROWS(Slice, {"slice.any", kStridedInputs, match, nullptr, nullptr, run_slice});
-WICK_REF_ROWS(Pad, {"pad.any", kStridedInputs, match_pad, nullptr, nullptr, run_pad});
+WICK_REF_ROWS(Pad, {"pad.any", kStridedInputs, match_packed, nullptr, nullptr, run_pad});
 WICK_REF_ROWS(Shape, {"shape.any", kStridedInputs, match_any, nullptr, nullptr, run_shape});
 
 WICK_NO_CPU_ROWS(Identity);

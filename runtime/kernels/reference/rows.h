@@ -14,6 +14,11 @@ inline constexpr bool kIs16 = std::is_same_v<T, Half> || std::is_same_v<T, BFloa
 template <class T>
 using Compute = std::conditional_t<kIs16<T>, float, T>;
 
+// Elements of 16 bytes, which are only moved.
+struct Wide128 {
+  uint64_t half[2];
+};
+
 template <class T>
 bool match(const KernelQuery& q) {
   return q.in[0].dtype == dtype_of<T>;

@@ -83,10 +83,13 @@ Status squeeze(RuleCtx<D>& c) {
   WICK_TRY(read_axes(c, 1, c.template as<AxesAttrs>().axes, x.rank(), &axes));
   BasicShape<D> out;
   for (int i = 0; i < x.rank(); ++i) {
-    bool drop = axes.given ? axes.set[i] : dim_equal(x[i], D(1)) == Tri::kYes;
+    Tri one = dim_equal(x[i], D(1));
+    // without axes the rank depends on every size
+    if (!axes.given && one == Tri::kUnknown) return Status(Code::kNotFound, kNeedsValue);
+    bool drop = axes.given ? axes.set[i] : one == Tri::kYes;
     if (!drop) {
       out.push_back(x[i]);
-    } else if (dim_equal(x[i], D(1)) == Tri::kNo) {
+    } else if (one == Tri::kNo) {
       return error(Code::kShapeMismatch, "cannot squeeze axis %d of %s: it is not 1", i,
                    to_text(x).text);
     }
@@ -219,8 +222,10 @@ Status split(RuleCtx<D>& c) {
 struct SliceRange {
   int64_t start = 0, step = 1, count = 0;
 };
-// ONNX's clamping for a known extent. step != 0.
+// ONNX's clamping for a known extent: a start before the axis is its first element, backwards too.
+// step != 0.
 inline SliceRange clamp_slice(int64_t extent, int64_t start, int64_t end, int64_t step) {
+  if (extent == 0) return {0, step, 0};
   auto clamp = [](int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; };
   if (start < 0) start = start < -extent ? -1 : start + extent;
   if (end < 0) end = end < -extent ? -1 : end + extent;
@@ -229,7 +234,7 @@ inline SliceRange clamp_slice(int64_t extent, int64_t start, int64_t end, int64_
     end = clamp(end, 0, extent);
     return {start, step, end > start ? (end - start - 1) / step + 1 : 0};
   }
-  start = clamp(start, -1, extent - 1);
+  start = clamp(start, 0, extent - 1);
   end = clamp(end, -1, extent - 1);
   // -(step + 1) never overflows, unlike -step
   return {start, step,

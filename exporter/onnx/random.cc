@@ -1,0 +1,135 @@
+// Operators that draw random numbers: read as formulas over the place of each element and the
+// node's key, so that a model draws the same numbers on every machine, and at every run. The key is
+// the seed, or without one the name of the node's first output.
+#include <bit>
+#include <cmath>
+
+#include "exporter/onnx/compose.h"
+
+namespace wick::onnx {
+namespace {
+
+ValueId word(ReadCtx& c, uint64_t v) {
+  return c.g.add_constant(HostTensor(DType::kU64, Shape{}, &v, sizeof(v)));
+}
+
+uint64_t key_of(ReadCtx& c, uint64_t stream) {
+  uint64_t key = 0xCBF29CE484222325;  // FNV-1a
+  auto mix = [&](uint64_t byte) { key = (key ^ byte) * 0x100000001B3; };
+  if (c.attr("seed") != nullptr) {
+    const auto seed = std::bit_cast<uint32_t>(static_cast<float>(c.attr_float("seed", 0)));
+    for (int i = 0; i < 32; i += 8) mix(seed >> i & 0xFF);
+  } else {
+    for (char letter : c.node.output(0)) mix(static_cast<uint8_t>(letter));
+  }
+  mix(stream);
+  return key;
+}
+
+// Uniform in [0, 1), of `dtype` float32 or float64, one for each element of `sizes` (SplitMix64 of
+// the element's number). Streams of a node are independent.
+ValueId uniform(ReadCtx& c, ValueId sizes, DType dtype, uint64_t stream) {
+  auto op = [&](OpId id, ValueId a, ValueId b) { return c.emit(id, {a, b}); };
+  auto shift = [&](ValueId v, uint64_t by) {
+    return c.emit(OpId::kBitShift, BitShiftAttrs{1}, {v, word(c, by)});
+  };
+  ValueId count = reduce(c, OpId::kReduceProd, sizes, {0}, true);
+  ValueId z = op(OpId::kMul, cast(c, arange(c, count), DType::kU64), word(c, 0x9E3779B97F4A7C15));
+  z = op(OpId::kAdd, z, word(c, key_of(c, stream)));
+  z = op(OpId::kMul, op(OpId::kBitwiseXor, z, shift(z, 30)), word(c, 0xBF58476D1CE4E5B9));
+  z = op(OpId::kMul, op(OpId::kBitwiseXor, z, shift(z, 27)), word(c, 0x94D049BB133111EB));
+  z = op(OpId::kBitwiseXor, z, shift(z, 31));
+  const int bits = dtype == DType::kF64 ? 53 : 24;
+  ValueId u = cast(c, shift(z, static_cast<uint64_t>(64 - bits)), dtype);
+  return reshape_to(c, op(OpId::kMul, u, c.scalar(u, std::ldexp(1.0, -bits))), sizes);
+}
+
+// What numbers of a dtype are drawn in.
+DType drawn(DType t) { return t == DType::kF64 ? t : DType::kF32; }
+
+ValueId scale(ReadCtx& c, ValueId v, double by, double offset) {
+  return c.emit(OpId::kAdd, {c.emit(OpId::kMul, {v, c.scalar(v, by)}), c.scalar(v, offset)});
+}
+
+ValueId random_uniform(ReadCtx& c, ValueId sizes, DType dtype) {
+  const double low = c.attr_float("low", 0), high = c.attr_float("high", 1);
+  return scale(c, uniform(c, sizes, drawn(dtype), 0), high - low, low);
+}
+
+// Box and Muller: sqrt(-2 ln(1 - u)) cos(2 pi v)
+ValueId random_normal(ReadCtx& c, ValueId sizes, DType dtype) {
+  ValueId u = uniform(c, sizes, drawn(dtype), 0), v = uniform(c, sizes, drawn(dtype), 1);
+  ValueId log = c.emit(OpId::kLog, {scale(c, u, -1, 1)});
+  ValueId radius = c.emit(OpId::kSqrt, {c.emit(OpId::kMul, {log, c.scalar(log, -2)})});
+  ValueId turn = c.emit(OpId::kCos, {c.emit(OpId::kMul, {v, c.scalar(v, 2 * M_PI)})});
+  return scale(c, c.emit(OpId::kMul, {radius, turn}), c.attr_float("scale", 1),
+               c.attr_float("mean", 0));
+}
+
+using Draw = ValueId (*)(ReadCtx&, ValueId, DType);
+
+DType asked_dtype(ReadCtx& c, DType fallback) {
+  const int64_t given = c.attr_int("dtype", static_cast<int64_t>(fallback));
+  if (given <= 0 || given >= kDTypeCount) c.fail("unknown dtype " + std::to_string(given));
+  return static_cast<DType>(given);
+}
+DType float_of(ReadCtx& c, DType fallback) {
+  const DType t = asked_dtype(c, fallback);
+  if (!is_float(t)) c.fail(std::string("cannot draw ") + dtype_name(t) + " numbers");
+  return t;
+}
+
+template <Draw draw>
+void random(ReadCtx& c) {
+  const DType dtype = float_of(c, DType::kF32);
+  const std::vector<int64_t> sizes = c.attr_ints("shape");
+  if (c.attr("shape") == nullptr) c.fail("attribute 'shape' is required");
+  for (int64_t size : sizes) {
+    if (size < 0) c.fail("shape has a negative dimension");
+  }
+  c.set(0, cast(c, draw(c, c.int_constant(sizes), dtype), dtype));
+}
+template <Draw draw>
+void random_like(ReadCtx& c) {
+  const DType dtype = float_of(c, c.dtype(c.in(0)));
+  c.set(0, cast(c, draw(c, shape_of(c, c.in(0)), dtype), dtype));
+}
+
+void bernoulli(ReadCtx& c) {
+  ValueId p = cast(c, c.in(0), drawn(c.dtype(c.in(0))));
+  ValueId u = uniform(c, shape_of(c, p), c.dtype(p), 0);
+  c.set(0, cast(c, c.emit(OpId::kLess, {u, p}), asked_dtype(c, c.dtype(c.in(0)))));
+}
+
+// The class at whose end of the running sum of probabilities the number drawn lies below.
+void multinomial(ReadCtx& c) {
+  const DType dtype = asked_dtype(c, DType::kI32);
+  if (dtype != DType::kI32 && dtype != DType::kI64) c.fail("dtype must be int32 or int64");
+  const int64_t samples = c.attr_int("sample_size", 1);
+  ValueId x = c.in(0);
+  if (c.rank(x) != 2 || samples < 1) c.fail("needs [batch, classes] and a sample_size >= 1");
+  x = cast(c, x, drawn(c.dtype(x)));
+  ValueId ends =
+      c.emit(OpId::kCumSum, CumulateAttrs{1, 0, 0}, {c.emit(OpId::kSoftmax, AxisAttrs{1}, {x})});
+  ValueId u = uniform(c, concat(c, {dim(c, x, 0), c.int_constant({samples})}, 0), c.dtype(x), 0);
+  ValueId behind = c.emit(OpId::kLessOrEqual, {unsqueeze(c, ends, {1}), unsqueeze(c, u, {2})});
+  ValueId index = reduce(c, OpId::kReduceSum, cast(c, behind, DType::kI64), {2}, false);
+  // the running sum may round to less than 1
+  ValueId last = c.emit(OpId::kSub, {dim(c, x, 1), c.int_constant({1})});
+  c.set(0, cast(c, c.emit(OpId::kMin, {index, last}), dtype));
+}
+
+constexpr ReadRow kRows[] = {
+    {"RandomUniform", random<random_uniform>},
+    {"RandomUniformLike", random_like<random_uniform>},
+    {"RandomNormal", random<random_normal>},
+    {"RandomNormalLike", random_like<random_normal>},
+    {"Bernoulli", bernoulli},
+    {"Multinomial", multinomial},
+};
+
+}  // namespace
+
+Span<const ReadRow> random_rows() { return kRows; }
+
+}  // namespace wick::onnx
