@@ -122,7 +122,7 @@ void range(ReadCtx& c) {
   ValueId count = cast(c, c.emit(OpId::kCeil, {steps}), DType::kI64);
   ValueId index = c.emit(OpId::kRange, {int_scalar(c, 0), count, int_scalar(c, 1)});
   // 16-bit floats do not hold large indices: in float32, unless asked otherwise
-  const bool wider = dtype != DType::kF64 && c.attr_int("stash_type", 1) == 1;
+  const bool wider = is_float(dtype) && dtype_bits(dtype) == 16 && c.attr_int("stash_type", 1) == 1;
   const DType inner = wider ? DType::kF32 : dtype;
   ValueId way = c.emit(OpId::kMul, {cast(c, index, inner), cast(c, in[2], inner)});
   c.set(0, cast(c, c.emit(OpId::kAdd, {cast(c, in[0], inner), way}), dtype));

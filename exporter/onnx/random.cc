@@ -95,7 +95,13 @@ void random_like(ReadCtx& c) {
   c.set(0, cast(c, draw(c, shape_of(c, c.in(0)), dtype), dtype));
 }
 
+void need_float(ReadCtx& c) {
+  if (!is_float(c.dtype(c.in(0))))
+    c.fail(std::string("takes floats, not ") + dtype_name(c.dtype(c.in(0))));
+}
+
 void bernoulli(ReadCtx& c) {
+  need_float(c);
   ValueId p = cast(c, c.in(0), drawn(c.dtype(c.in(0))));
   ValueId u = uniform(c, shape_of(c, p), c.dtype(p), 0);
   c.set(0, cast(c, c.emit(OpId::kLess, {u, p}), asked_dtype(c, c.dtype(c.in(0)))));
@@ -103,6 +109,7 @@ void bernoulli(ReadCtx& c) {
 
 // The class at whose end of the running sum of probabilities the number drawn lies below.
 void multinomial(ReadCtx& c) {
+  need_float(c);
   const DType dtype = asked_dtype(c, DType::kI32);
   if (dtype != DType::kI32 && dtype != DType::kI64) c.fail("dtype must be int32 or int64");
   const int64_t samples = c.attr_int("sample_size", 1);
