@@ -110,4 +110,16 @@ bool sorts_before(Complex<F> a, Complex<F> b) {
   return !sorts_before(b.re, a.re) && sorts_before(a.im, b.im);
 }
 
+// By the real part, then by the imaginary one.
+template <class F>
+struct Complex {
+  F re, im;
+  bool operator==(const Complex& o) const { return re == o.re && im == o.im; }
+};
+template <class F>
+bool sorts_before(Complex<F> a, Complex<F> b) {
+  if (sorts_before(a.re, b.re)) return true;
+  return !sorts_before(b.re, a.re) && sorts_before(a.im, b.im);
+}
+
 }  // namespace wick::reference
