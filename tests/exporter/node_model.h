@@ -59,7 +59,16 @@ class NodeModel {
     return *this;
   }
 
+<<<<<<< HEAD
   const std::vector<HostTensor>& inputs() const { return inputs_; }
+=======
+  NodeModel& set(const std::string& name, const std::vector<int64_t>& v) {
+    auto* a = attribute(name, onnx::AttributeProto::INTS);
+    a->mutable_ints()->Add(v.begin(), v.end());
+    return *this;
+  }
+
+>>>>>>> 15a58e0 (Hostile ONNX: structured mutations, bombs, limits)
   std::vector<uint8_t> bytes(bool symbols, int outputs) const {
     return bytes([&](const std::string&, int) { return symbols; }, outputs);
   }
