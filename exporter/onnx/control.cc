@@ -36,6 +36,7 @@ void read_if(ReadCtx& c) {
     std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(name), c.opset);
     for (size_t k = 0; k < made.size(); ++k)
       regions.back().add_output(fmt::format("out{}", k), made[k]);
+    drop_unread_containers(regions.back());
     captured.push_back(inner.captured());
   }
   // Both take what either reads, in one order.
@@ -56,8 +57,7 @@ void read_if(ReadCtx& c) {
       }
       std::string name = c.g.value(v).name.empty() ? "captured" : c.g.value(v).name;
       while (!taken.insert(name).second) name += "_";
-      inputs.push_back(region.add_input(name, c.g.value(v).dtype, c.g.value(v).shape));
-      region.value(inputs.back()).ranked = c.g.value(v).ranked;
+      inputs.push_back(region.add_input(name, c.g.value(v)));
     }
     region.inputs() = inputs;
   }
@@ -87,14 +87,26 @@ void read_loop(ReadCtx& c) {
                        carried.size() + 2));
   if (proto.output_size() < static_cast<int>(carried.size()) + 1)
     c.fail("its body gives fewer values than it carries");
+  // a trip may give the element where it takes an optional: it holds it in the next one
+  std::vector<bool> wrapped(carried.size());
   std::vector<ValueId> made = emit_loop(
       c, trips, condition, carried, input_names(proto), [&](ReadCtx& b, const LoopBody& in) {
         b.scope.values[proto.input(0).name()] = in.trip;
         b.scope.values[proto.input(1).name()] = in.condition;
         for (size_t k = 0; k < in.carried.size(); ++k)
           b.scope.values[proto.input(static_cast<int>(2 + k)).name()] = in.carried[k];
-        return read_subgraph(b.scope, proto, c.opset);
+        std::vector<ValueId> out = read_subgraph(b.scope, proto, c.opset);
+        for (size_t k = 0; k < in.carried.size(); ++k) {
+          const DType is = b.dtype(in.carried[k]), gives = b.dtype(out[1 + k]);
+          wrapped[k] = (is == DType::kOptionalSequence && gives == DType::kSequence) ||
+                       (is == DType::kOptional && !is_container(gives));
+          if (wrapped[k]) out[1 + k] = wrap_optional(b, out[1 + k]);
+        }
+        return out;
       });
+  for (size_t k = 0; k < wrapped.size(); ++k) {
+    if (wrapped[k]) made[k] = unwrap_optional(c, made[k]);
+  }
   for (int i = 0; i < c.outputs() && static_cast<size_t>(i) < made.size(); ++i)
     c.set(i, made[static_cast<size_t>(i)]);
 }

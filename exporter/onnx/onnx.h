@@ -36,5 +36,10 @@ struct OnnxFile {
 // whole.
 OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
                      const OnnxFileOptions& options = {});
+// A value in a file of ONNX's own (TensorProto, SequenceProto, OptionalProto), of this type:
+// `dtype` kSequence and the like with the dtype of the elements. `what` names it in errors.
+HostTensor read_onnx_data(const std::string& bytes, DType dtype, DType element,
+                          const std::string& what);
+std::string write_onnx_data(const HostTensor& value, const std::string& name);
 
 }  // namespace wick

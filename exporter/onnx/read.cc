@@ -240,7 +240,7 @@ std::unordered_map<std::string, const ReadRow*> all_rows() {
         conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
         generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
         linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
-        signal_rows(),   text_rows()}) {
+        signal_rows(),   text_rows(),     sequence_rows()}) {
     for (const ReadRow& row : family) rows.emplace(row.op_type, &row);
   }
   return rows;
@@ -259,12 +259,6 @@ const Out kOut[] = {
     {{"ImageDecoder"},
      "it decodes the bytes of an image file: decode before the model, and make the pixels an input "
      "of it"},
-    {{"ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase",
-      "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"},
-     "it works on sequences of tensors, which are not supported: use Concat, Split, or a Loop that "
-     "stacks its outputs"},
-    {{"Optional", "OptionalGetElement", "OptionalHasElement"},
-     "it works on optional values, which are not supported: give the model a tensor in any case"},
     {{"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"},
      "it works on strings, which are not supported: map them to numbers before the model"},
 };

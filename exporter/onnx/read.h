@@ -163,6 +163,16 @@ Span<const ReadRow> window_rows();
 Span<const ReadRow> rnn_rows();
 Span<const ReadRow> signal_rows();
 Span<const ReadRow> text_rows();
+Span<const ReadRow> sequence_rows();
+
+// sequence.cc: a tensor or a sequence as an optional that holds it, and what an optional holds (a
+// value that is none: itself).
+ValueId wrap_optional(ReadCtx& c, ValueId v);
+ValueId unwrap_optional(ReadCtx& c, ValueId v);
+// Whether an operator may read sequences and optionals.
+bool takes_containers(const std::string& op_type);
+// Sequences and optionals that only the reader needed.
+void drop_unread_containers(Graph& g);
 
 // A node of a user's own op, registered under the node's domain and op_type.
 void read_custom(ReadCtx& c, const CustomOp& op);

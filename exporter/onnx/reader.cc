@@ -10,6 +10,8 @@
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/subgraph.h"
 #include "exporter/onnx/tensor.h"
+#include "exporter/onnx/types.h"
+#include "graph/ir/infer.h"
 #include "graph/rewrite/pass.h"
 #include "wick/error.h"
 
@@ -88,39 +90,26 @@ void check_supported(const ModelProto& model) {
 }
 
 void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, ValueId>& values) {
-  if (!info.type().has_tensor_type()) {
-    throw Error(fmt::format("ONNX model: input '{}' is not a tensor (sequences, maps and optionals "
-                            "are not supported)",
-                            info.name()),
-                Code::kUnsupported);
-  }
-  const auto& type = info.type().tensor_type();
-  DType dtype = dtype_of_onnx(type.elem_type(), "input '" + info.name() + "'");
-  if (dtype == DType::kString)
+  Value type = type_of(info.type(), g, "input '" + info.name() + "'");
+  if (type.dtype == DType::kNone) invalid(fmt::format("input '{}' has no type", info.name()));
+  if (type.dtype == DType::kString)
     throw Error("ONNX model: input '" + info.name() + "' holds strings", Code::kUnsupported);
-  SymShape shape;
-  if (type.shape().dim_size() > kMaxRank)
-    invalid(fmt::format("input '{}' has a rank over 8", info.name()));
-  for (const auto& dim : type.shape().dim()) {
-    if (dim.has_dim_value()) {
-      if (dim.dim_value() < 0)
-        invalid(fmt::format("input '{}' has a negative dimension", info.name()));
-      shape.push_back(SymDim(dim.dim_value()));
-    } else if (!dim.dim_param().empty()) {
-      shape.push_back(g.symbol(dim.dim_param(), 0));
-    } else {
-      shape.push_back(g.fresh_symbol(0));
-    }
-  }
-  ValueId id = g.add_input(info.name(), dtype, shape);
-  if (!type.has_shape()) g.value(id).ranked = false;
+  ValueId id = g.add_input(info.name(), type);
   if (!values.emplace(info.name(), id).second)
     invalid(fmt::format("'{}' is defined twice", info.name()));
 }
 
 // What the file declares of an output against what its nodes give; either may leave things open.
 void check_output(const ValueInfoProto& info, const Value& value) {
-  if (!info.type().has_tensor_type()) return;
+  if (!info.type().has_tensor_type() || is_container(value.dtype)) {
+    Graph scratch;
+    const Value declared = type_of(info.type(), scratch, "output '" + info.name() + "'");
+    if (declared.dtype != DType::kNone &&
+        (declared.dtype != value.dtype || declared.element != value.element))
+      invalid(fmt::format("output '{}' is declared {}, its node gives {}", info.name(),
+                          type_text(declared), type_text(value)));
+    return;
+  }
   const auto& type = info.type().tensor_type();
   if (type.elem_type() != 0 && value.dtype != DType::kNone) {
     DType declared = dtype_of_onnx(type.elem_type(), "output '" + info.name() + "'");
@@ -200,6 +189,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
     if (g.value(value).name.empty() && !is_made_up(info.name())) g.value(value).name = info.name();
     g.add_output(info.name(), value);
   }
+  drop_unread_containers(g);
   trim_regions(g);  // what became an attribute is read by nobody any more
   g.compact();
   settle_names(g);

@@ -123,12 +123,12 @@ ValueId Scope::add_input(const std::string& name, const Value& type) {
   std::string fresh = name.empty() ? "captured" : name;
   while (!input_names_.insert(fresh).second) fresh += "_";
   SymShape shape = type.shape;
-  for (int d = 0; d < shape.rank(); ++d) {
+  for (int d = 0; d < shape.rank() && !is_container(type.dtype); ++d) {
     if (is_open(shape[d])) shape[d] = g.fresh_symbol(0);
   }
-  ValueId id = g.add_input(fresh, type.dtype, shape);
-  g.value(id).ranked = type.ranked;
-  return id;
+  Value closed = type;
+  closed.shape = shape;
+  return g.add_input(fresh, closed);
 }
 
 ValueId Scope::capture(ValueId outer) {
@@ -155,6 +155,12 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset)
                   Code::kBudgetExceeded);
     ReadCtx c(scope, node, opset);
     try {
+      for (int i = 0; i < c.inputs() && !takes_containers(node.op_type()); ++i) {
+        const FunctionProto* f = find_function(scope.model.model, node);
+        if (f == nullptr && c.has(i) && is_container(c.dtype(c.in(i))))
+          c.fail(fmt::format("input '{}' is a sequence or an optional, must be a tensor",
+                             node.input(i)));
+      }
       if (const FunctionProto* f = find_function(scope.model.model, node); f != nullptr) {
         read_function(scope, node, *f, opset);
       } else if (default_domain(node.domain())) {
@@ -240,6 +246,8 @@ bool same_types(const Graph& g, const Graph& region, const std::vector<Value>& u
     Value v = region.value(region.inputs()[2 + k]);
     Value type;
     type.dtype = v.dtype;
+    type.element = v.element;
+    type.no_elements = v.no_elements;
     type.ranked = v.ranked;
     type.shape = v.shape;
     for (int d = 0; d < type.shape.rank(); ++d) {
@@ -249,7 +257,8 @@ bool same_types(const Graph& g, const Graph& region, const std::vector<Value>& u
       });
       if (inside) type.shape[d] = dim_open(type.shape[d]);
     }
-    same = same && type.ranked == used[k].ranked && type.shape == used[k].shape;
+    same = same && type.no_elements == used[k].no_elements && type.ranked == used[k].ranked &&
+           type.shape == used[k].shape;
     found->push_back(type);
   }
   return same;
@@ -266,6 +275,8 @@ std::vector<ValueId> emit_loop(
   for (ValueId v : carried) {
     Value type;
     type.dtype = c.g.value(v).dtype;
+    type.element = c.g.value(v).element;
+    type.no_elements = c.g.value(v).no_elements;
     type.ranked = c.g.value(v).ranked;
     type.shape = c.g.value(v).shape;
     types.push_back(type);
@@ -288,6 +299,7 @@ std::vector<ValueId> emit_loop(
     ReadCtx body(scope, c.node, c.opset);
     std::vector<ValueId> made = make(body, in);
     for (size_t k = 0; k < made.size(); ++k) region.add_output(fmt::format("out{}", k), made[k]);
+    drop_unread_containers(region);
     std::vector<ValueId> inputs = {trips, condition};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     inputs.insert(inputs.end(), scope.captured().begin(), scope.captured().end());

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "exporter/onnx/data_file.h"
 #include "exporter/onnx/tensor.h"
+#include "exporter/onnx/types.h"
+#include "graph/ir/packed.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -21,68 +26,129 @@ std::string read_bytes(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-std::vector<onnx::TensorProto> read_tensors(const fs::path& set, const char* kind) {
-  std::vector<onnx::TensorProto> tensors;
+using Infos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
+
+// The graph's inputs that a caller gives: before IR 4 initializers stand among them too.
+std::vector<onnx::ValueInfoProto> given_inputs(const onnx::GraphProto& graph) {
+  std::set<std::string> constants;
+  for (const auto& t : graph.initializer()) constants.insert(t.name());
+  std::vector<onnx::ValueInfoProto> infos;
+  for (const auto& info : graph.input()) {
+    if (constants.count(info.name()) == 0) infos.push_back(info);
+  }
+  return infos;
+}
+
+template <class List>
+std::vector<HostTensor> read_values(const fs::path& set, const char* kind, const List& infos) {
+  std::vector<HostTensor> values;
   for (int i = 0;; ++i) {
     fs::path file = set / fmt::format("{}_{}.pb", kind, i);
-    if (!fs::exists(file)) return tensors;
-    onnx::TensorProto t;
-    if (!t.ParseFromString(read_bytes(file)))
-      throw Error(file.string() + " is not a tensor", Code::kUnsupported);
-    tensors.push_back(t);
+    if (!fs::exists(file)) return values;
+    ir::Graph scratch;
+    ir::Value type;
+    if (static_cast<size_t>(i) < static_cast<size_t>(infos.size()))
+      type = onnx::type_of(infos[static_cast<decltype(infos.size())>(i)].type(), scratch,
+                           file.string());
+    values.push_back(onnx::decode_data(read_bytes(file), type, file.string()));
   }
 }
 
-// Input values become initializers of the same name; the input they were goes.
-void make_constant(onnx::ModelProto& model, std::vector<onnx::TensorProto>& inputs) {
-  auto& graph = *model.mutable_graph();
-  size_t keep = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (is_float(static_cast<DType>(inputs[i].data_type()))) {
-      keep = i;
-      break;
+// Input values become initializers of the same name; the input they were goes. What is no tensor
+// has no initializer.
+void make_constant(onnx::GraphProto& graph, std::vector<HostTensor>& inputs) {
+  const std::vector<onnx::ValueInfoProto> infos = given_inputs(graph);
+  auto first_float = std::find_if(inputs.begin(), inputs.end(),
+                                  [](const HostTensor& t) { return is_float(t.dtype()); });
+  const size_t keep =
+      first_float == inputs.end() ? 0 : static_cast<size_t>(first_float - inputs.begin());
+  std::set<std::string> gone;
+  std::vector<HostTensor> left;
+  for (size_t i = 0; i < infos.size() && i < inputs.size(); ++i) {
+    if (i == keep || is_container(inputs[i].dtype())) {
+      left.push_back(inputs[i]);
+      continue;
     }
+    *graph.add_initializer() = onnx::encode(inputs[i], infos[i].name());
+    gone.insert(infos[i].name());
   }
-  std::vector<onnx::ValueInfoProto> left;
-  std::vector<onnx::TensorProto> left_inputs;
-  for (int i = 0; i < graph.input_size(); ++i) {
-    bool given = static_cast<size_t>(i) < inputs.size();
-    if (given && static_cast<size_t>(i) != keep) {
-      auto* tensor = graph.add_initializer();
-      *tensor = inputs[static_cast<size_t>(i)];
-      tensor->set_name(graph.input(i).name());
-    } else {
-      left.push_back(graph.input(i));
-      if (given) left_inputs.push_back(inputs[static_cast<size_t>(i)]);
-    }
+  Infos kept;
+  for (const auto& info : graph.input()) {
+    if (gone.count(info.name()) == 0) *kept.Add() = info;
   }
-  graph.clear_input();
-  for (const auto& info : left) *graph.add_input() = info;
-  inputs = left_inputs;
+  graph.mutable_input()->Swap(&kept);
+  inputs = left;
+}
+
+// The suite's light models come with their output only: each input counts up from 0 to 1.
+HostTensor ramp(const onnx::ValueInfoProto& info) {
+  Shape shape;
+  for (const auto& dim : info.type().tensor_type().shape().dim())
+    shape.push_back(dim.has_dim_value() ? dim.dim_value() : 1);
+  if (info.type().tensor_type().elem_type() != static_cast<int32_t>(DType::kF32))
+    throw Error("input '" + info.name() + "' of a light model is not float32", Code::kUnsupported);
+  HostTensor t(DType::kF32, shape);
+  const auto n = static_cast<double>(t.numel());
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.as<float>()[i] = static_cast<float>(static_cast<double>(i) / n);
+  return t;
 }
 
 }  // namespace
 
+bool is_onnx_case(const std::string& path) {
+  return fs::exists(fs::path(path) / "model.onnx") || fs::exists(path + ".onnx");
+}
+
 OnnxCase load_onnx_case(const std::string& folder, CaseMode mode) {
   OnnxCase c;
-  c.folder = folder;
-  fs::path set = fs::path(folder) / "test_data_set_0";
-  std::string bytes = read_bytes(fs::path(folder) / "model.onnx");
-  auto inputs = read_tensors(set, "input");
+  const bool light = !fs::is_directory(folder);
+  c.folder = light ? fs::path(folder).parent_path().string() : folder;
+  std::string bytes =
+      read_bytes(light ? fs::path(folder + ".onnx") : fs::path(folder) / "model.onnx");
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes)) throw Error("the model cannot be read", Code::kInvalidProgram);
+  const auto infos = given_inputs(model.graph());
+  if (light) {
+    for (const auto& info : infos) c.inputs.push_back(ramp(info));
+    onnx::TensorProto out;
+    if (!out.ParseFromString(read_bytes(folder + "_output_0.pb")))
+      throw Error(folder + "_output_0.pb is not a tensor", Code::kUnsupported);
+    c.outputs = {onnx::decode(out, "")};
+  } else {
+    const fs::path set = fs::path(folder) / "test_data_set_0";
+    c.inputs = read_values(set, "input", infos);
+    c.outputs = read_values(set, "output", model.graph().output());
+  }
   if (mode == CaseMode::kConst) {
-    onnx::ModelProto model;
-    if (!model.ParseFromString(bytes))
-      throw Error("model.onnx cannot be read", Code::kInvalidProgram);
-    make_constant(model, inputs);
+    make_constant(*model.mutable_graph(), c.inputs);
     bytes = model.SerializeAsString();
   }
   c.model.assign(bytes.begin(), bytes.end());
-  for (const auto& t : inputs) c.inputs.push_back(onnx::decode(t, ""));
-  for (const auto& t : read_tensors(set, "output")) c.outputs.push_back(onnx::decode(t, ""));
   return c;
 }
 
+namespace {
+
+std::string containers_differ(const HostTensor& actual, const HostTensor& expected) {
+  const Unpacked a = unpack(actual), e = unpack(expected);
+  if (a.present != e.present || a.elements.size() != e.elements.size() || a.element != e.element) {
+    return fmt::format("{} of {} {}, expected {} of {} {}", dtype_name(actual.dtype()),
+                       a.elements.size(), dtype_name(a.element), dtype_name(expected.dtype()),
+                       e.elements.size(), dtype_name(e.element));
+  }
+  for (size_t i = 0; i < a.elements.size(); ++i) {
+    std::string why = case_differs(a.elements[i], e.elements[i]);
+    if (!why.empty()) return fmt::format("element {}: {}", i, why);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string case_differs(const HostTensor& actual, const HostTensor& expected) {
+  if (is_container(actual.dtype()) && actual.dtype() == expected.dtype())
+    return containers_differ(actual, expected);
   if (actual.dtype() != expected.dtype() || !(actual.shape() == expected.shape())) {
     return fmt::format("{}{}, expected {}{}", dtype_name(actual.dtype()),
                        to_text(actual.shape()).text, dtype_name(expected.dtype()),

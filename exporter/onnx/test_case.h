@@ -1,4 +1,5 @@
-// ONNX's own test layout: a folder with model.onnx and test_data_set_N/{input,output}_K.pb.
+// ONNX's own test layouts: a folder with model.onnx and test_data_set_N/{input,output}_K.pb, or
+// (the suite's light models) NAME.onnx beside NAME_output_0.pb.
 #pragma once
 
 #include <string>
@@ -9,8 +10,10 @@
 namespace wick {
 
 enum class CaseMode {
-  kDyn,    // every input at run time, as the file has it
-  kConst,  // all but the first float input (or the first, where none is) become initializers
+  kDyn,  // every input at run time, as the file has it
+  // all but the first float input (or the first, where none is), and but sequences and optionals,
+  // become initializers
+  kConst,
 };
 
 struct OnnxCase {
@@ -19,11 +22,13 @@ struct OnnxCase {
   std::vector<HostTensor> inputs, outputs;
 };
 
-// Throws Error for what Wick cannot read (sequences, optionals, strings ...).
-OnnxCase load_onnx_case(const std::string& folder, CaseMode mode);
+// `path`: the folder, or a light model's path without ".onnx".
+bool is_onnx_case(const std::string& path);
+// Sequences and optionals are packed values. Throws Error for what Wick cannot read.
+OnnxCase load_onnx_case(const std::string& path, CaseMode mode);
 
-// The suite's rule: same dtype and shape, integers exact, |a - e| <= 1e-7 + 1e-3 |e|, NaN == NaN.
-// "" when it holds.
+// The suite's rule: same dtype and shape, integers exact, |a - e| <= 1e-7 + 1e-3 |e|, NaN == NaN;
+// sequences and optionals element by element. "" when it holds.
 std::string case_differs(const HostTensor& actual, const HostTensor& expected);
 
 }  // namespace wick

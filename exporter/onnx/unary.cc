@@ -155,8 +155,14 @@ void read_dropout(ReadCtx& c) {
   c.set(1, c.emit(OpId::kExpand, ShapeAttrs{}, {one, shape}));
 }
 
+// A sequence is looked through: what is known of it stays known.
+void read_identity(ReadCtx& c) {
+  ValueId x = c.in(0);
+  c.set(0, is_container(c.dtype(x)) ? x : c.emit(OpId::kIdentity, {x}));
+}
+
 constexpr ReadRow kRows[] = {
-    {"Identity", read_plain<OpId::kIdentity>},
+    {"Identity", read_identity},
     {"Relu", read_plain<OpId::kRelu>},
     {"LeakyRelu", read_leaky_relu},
     {"Elu", read_elu},

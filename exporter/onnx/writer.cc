@@ -8,6 +8,7 @@
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/tensor.h"
+#include "exporter/onnx/types.h"
 #include "exporter/onnx/write.h"
 #include "runtime/core/atomic_file.h"
 #include "runtime/registry/registry.h"
@@ -109,6 +110,8 @@ int64_t opset_of(DType dtype) {
   }
 }
 
+DType type_dtype(const Value& v) { return is_container(v.dtype) ? v.element : v.dtype; }
+
 // A domain's version is that of its newest op in the model.
 void add_domains(const Graph& g, std::map<std::string, int64_t>* domains) {
   for (const Node& node : g.nodes()) {
@@ -164,7 +167,7 @@ ModelProto write(const Graph& g, ExternalData* external = nullptr) {
   check_writable(g);
   WriteOpset version;
   for (ValueId id : g.inputs())
-    version.needed = std::max(version.needed, opset_of(g.value(id).dtype));
+    version.needed = std::max(version.needed, opset_of(type_dtype(g.value(id))));
   for (;;) {  // ends: the opset grows, and forms are of a bounded one
     version.now = version.needed;
     if (external != nullptr) external->clear();
@@ -175,19 +178,7 @@ ModelProto write(const Graph& g, ExternalData* external = nullptr) {
 
 }  // namespace
 
-void set_type(ValueInfoProto& info, const Value& value) {
-  auto& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(static_cast<int32_t>(value.dtype));
-  if (!value.ranked) return;
-  auto& shape = *type.mutable_shape();
-  for (const SymDim& d : value.shape) {
-    if (d.known()) {
-      shape.add_dim()->set_dim_value(d.constant());
-    } else {
-      shape.add_dim()->set_dim_param(d.text());
-    }
-  }
-}
+void set_type(ValueInfoProto& info, const Value& value) { set_type(*info.mutable_type(), value); }
 
 void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out,
                  ModelNames& model) {
@@ -212,7 +203,7 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
     if (node.removed()) continue;
     WriteCtx c(g, node, out, names, model);
     for (ValueId id : node.outputs) {
-      const DType dtype = g.value(id).dtype;
+      const DType dtype = type_dtype(g.value(id));
       c.need(opset_of(dtype));
       if (is_small(dtype) && node.op != OpId::kIdentity && node.op != OpId::kReshape &&
           node.op != OpId::kCast && node.op != OpId::kQuantizeLinear) {
@@ -254,7 +245,7 @@ namespace {
 // rank is shown as a scalar), and the data of constants that lie beside the model.
 void complete(onnx::GraphProto& graph) {
   auto add = [&](onnx::ValueInfoProto& info) {
-    info.mutable_type()->mutable_tensor_type()->mutable_shape();
+    if (info.type().has_tensor_type()) info.mutable_type()->mutable_tensor_type()->mutable_shape();
   };
   auto inside = [](onnx::TensorProto& tensor) {
     if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return;

@@ -134,7 +134,9 @@ class Writer {
     bool is_constant = v.origin == ir::ValueOrigin::kConstant;
     uint32_t constant = is_constant ? add_constant(v) : kNoIndex;
     std::vector<fbs::Dim> dims;
-    bool ranked = v.ranked;
+    const bool tensor = !is_container(v.dtype);
+    non_tensor_ = non_tensor_ || !tensor;
+    bool ranked = v.ranked && tensor;
     for (int k = 0; ranked && k < v.shape.rank(); ++k) {
       const SymDim& d = v.shape[k];
       auto symbol = d.known() ? symbols_.end() : symbols_.find(d.text());
@@ -149,7 +151,11 @@ class Writer {
     if (!ranked) dims.clear();
     auto name = b_.CreateString(v.name);
     auto list = b_.CreateVectorOfStructs(dims);
-    return fbs::CreateValue(b_, name, fbs::ValueKind::Tensor, static_cast<uint8_t>(v.dtype),
+    const auto kind = tensor                        ? fbs::ValueKind::Tensor
+                      : v.dtype == DType::kSequence ? fbs::ValueKind::Sequence
+                      : v.dtype == DType::kOptional ? fbs::ValueKind::Optional
+                                                    : fbs::ValueKind::OptionalSequence;
+    return fbs::CreateValue(b_, name, kind, static_cast<uint8_t>(tensor ? v.dtype : v.element),
                             !ranked, list, constant);
   }
 
@@ -230,6 +236,7 @@ class Writer {
     memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
     header.version = kFileVersion;
     if (!custom_ops_.empty()) header.required_features |= kFeatureCustomOps;
+    if (non_tensor_) header.required_features |= kFeatureNonTensor;
     if (regions_.size() > 1) header.required_features |= kFeatureRegions;
     header.header_bytes = sizeof(FileHeader);
     header.table_offset = sizeof(FileHeader);
@@ -257,6 +264,7 @@ class Writer {
   Offsets<fbs::Region> regions_;
   std::map<OpId, uint16_t> custom_id_;
   Offsets<fbs::CustomOp> custom_ops_;
+  bool non_tensor_ = false;
 };
 
 // The graph with what a program needs: no holes, and every output its own node's value under the

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/ir/infer.h"
+#include "runtime/core/packed_sequence.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -22,6 +24,16 @@ void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
     std::string got = dtype_name(inputs[i].dtype()) + std::string(to_text(inputs[i].shape()).text);
     std::string want = dtype_name(v.dtype) + shape_text(v.shape);
     bool fits = inputs[i].dtype() == v.dtype;
+    if (fits && is_container(v.dtype)) {
+      auto packed = PackedSequence::open(inputs[i].view());
+      if (!packed.ok())
+        throw Error("input \"" + v.name + "\": " + packed.status().message(),
+                    packed.status().code());
+      if (packed->dtype() == v.element) continue;
+      throw Error("input \"" + v.name + "\" takes " + type_text(v) + ", its elements are " +
+                      dtype_name(packed->dtype()),
+                  Code::kTypeMismatch);
+    }
     fits = fits && (!v.ranked || inputs[i].shape().rank() == v.shape.rank());
     for (int d = 0; fits && v.ranked && d < v.shape.rank(); ++d) {
       const SymDim& dim = v.shape[d];
@@ -56,7 +68,11 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
     in[i].dtype = t.dtype();
     in[i].shape = t.shape();
     bool ints = t.dtype() == DType::kI64 || t.dtype() == DType::kI32;
-    if (ints && t.shape().rank() <= 1 && t.numel() <= kMaxShapeValues) {
+    if (is_container(t.dtype())) {
+      in[i].elements = t.as<int64_t>();
+      in[i].element_count = t.numel() / 8;
+    } else if (ints && t.shape().rank() <= 1 &&
+               (t.numel() <= kMaxShapeValues || takes_containers(op))) {
       elements[i] = int_values(t);
       elements[i].reserve(1);  // an address even when empty
       in[i].elements = elements[i].data();
@@ -159,6 +175,7 @@ std::vector<Shape> shapes_of(const Graph& region, Span<const HostTensor> inputs)
 // Equal shapes one behind the other, along a new first axis.
 HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape& each,
                  const InterpreterOptions& options) {
+  if (is_container(dtype)) throw Error("trips cannot stack sequences");
   if (each.rank() == kMaxRank) throw Error("a stacked output would have a rank over 8");
   Shape shape{static_cast<int64_t>(parts.size())};
   for (int64_t d : each) shape.push_back(d);

@@ -12,11 +12,8 @@ size_t own_region_inputs(const Node& node) { return node.op == OpId::kLoop ? own
 
 namespace {
 
-std::string type_text(const Value& v) {
-  return dtype_name(v.dtype) + (v.ranked ? shape_text(v.shape) : std::string("?"));
-}
-
 bool same_shape(const Value& a, const Value& b) {
+  if (a.element != b.element || a.no_elements != b.no_elements) return false;
   if (a.ranked != b.ranked) return false;
   if (!a.ranked) return true;
   if (a.shape.rank() != b.shape.rank()) return false;
@@ -37,7 +34,7 @@ void declare_symbols(Graph& region, const SymShape& shape) {
 
 // A region's input takes the type of what it gets. True when that is news.
 bool take_type(Graph& region, Value& to, const Value& from, bool elements) {
-  if (to.dtype != from.dtype && to.dtype != DType::kNone) {
+  if ((to.dtype != from.dtype || to.element != from.element) && to.dtype != DType::kNone) {
     throw Error("a region takes " + type_text(to) + " as \"" + to.name + "\", it gets " +
                 type_text(from));
   }
@@ -45,6 +42,8 @@ bool take_type(Graph& region, Value& to, const Value& from, bool elements) {
   bool same =
       same_shape(to, from) && to.has_elements == has && (!has || to.elements == from.elements);
   to.dtype = from.dtype;
+  to.element = from.element;
+  to.no_elements = from.no_elements;
   to.ranked = from.ranked;
   to.shape = from.ranked ? from.shape : SymShape();
   to.has_elements = has;
@@ -76,14 +75,32 @@ SymDim leave(const Graph& outside, const SymDim& d) {
   return known ? d : dim_open(d);
 }
 
+// The same of a container's elements: what the outside does not know is open.
+Value left_behind(const Graph& outside, const Value& v) {
+  Value type = v;
+  for (int d = 0; d < type.shape.rank(); ++d) type.shape[d] = leave(outside, type.shape[d]);
+  return type;
+}
+
 // The type of an output of the node that may come from a or b.
 void set_joined(Graph& g, ValueId id, const Value& a, const Value& b, const SymDim* stacked) {
   Value& v = g.value(id);
   if (a.dtype != b.dtype)
     throw Error("regions give " + type_text(a) + " and " + type_text(b) + " for one output");
   v.dtype = a.dtype;
+  v.element = a.element;
   v.has_elements = false;
   v.elements.clear();
+  if (is_container(a.dtype)) {
+    if (stacked != nullptr)
+      throw Error("a trip gives " + type_text(a) + ", which cannot be stacked");
+    Value joined = left_behind(g, a);
+    join_elements(joined, left_behind(g, b));
+    v.ranked = joined.ranked;
+    v.shape = joined.shape;
+    v.no_elements = joined.no_elements;
+    return;
+  }
   if (v.declared) return;
   if (!a.ranked || !b.ranked || a.shape.rank() != b.shape.rank()) {
     v.ranked = false;
@@ -172,7 +189,9 @@ void infer_loop(Graph& g, NodeId id) {
   for (size_t k = 0; k < carried; ++k) {
     Value now = g.value(n.inputs[2 + k]);
     const Value& was = input(2 + k);
-    if (!was.ranked) {
+    if (is_container(now.dtype)) {
+      if (was.dtype == now.dtype) join_elements(now, left_behind(g, was));
+    } else if (!was.ranked) {
       now.ranked = false;
     } else if (now.ranked && was.shape.rank() == now.shape.rank()) {
       for (int d = 0; d < now.shape.rank(); ++d) {
@@ -188,9 +207,15 @@ void infer_loop(Graph& g, NodeId id) {
     for (size_t k = 0; k < carried; ++k) {
       Value& in = input(2 + k);
       const Value& out = result(body, 1 + k);
-      if (out.dtype != in.dtype)
+      if (out.dtype != in.dtype || out.element != in.element)
         throw Error("carries " + type_text(in) + " into a trip and " + type_text(out) +
                     " out of it");
+      if (is_container(in.dtype)) {
+        Value joined = in;
+        join_elements(joined, left_behind(g, out));
+        changed = take_type(body, in, joined, false) || changed;
+        continue;
+      }
       if (!in.ranked) continue;
       if (!out.ranked || out.shape.rank() != in.shape.rank()) {
         in.ranked = false;

@@ -48,6 +48,14 @@ ValueId Graph::add_input(const std::string& input_name, DType dtype, const SymSh
   return inputs_.back();
 }
 
+ValueId Graph::add_input(const std::string& input_name, const Value& type) {
+  ValueId id = add_input(input_name, type.dtype, type.shape);
+  value(id).ranked = type.ranked;
+  value(id).element = type.element;
+  value(id).no_elements = type.no_elements;
+  return id;
+}
+
 ValueId Graph::add_constant(HostTensor tensor, const std::string& constant_name, bool parameter) {
   Value v;
   v.origin = ValueOrigin::kConstant;
@@ -182,6 +190,14 @@ void Graph::infer(NodeId id) {
   if (info->role == OpRole::kControl) {
     try {
       infer_control(*this, id);
+    } catch (const Error& e) {
+      throw where(e);
+    }
+    return;
+  }
+  if (has_container(*this, n)) {
+    try {
+      infer_container(*this, id);
     } catch (const Error& e) {
       throw where(e);
     }

@@ -29,8 +29,13 @@ enum class ValueOrigin : uint8_t { kInput, kConstant, kNode };
 struct Value {
   ValueOrigin origin = ValueOrigin::kNode;
   DType dtype = DType::kNone;
-  bool ranked = false;    // false: not even the rank is known before running
-  SymShape shape;         // meaningful when ranked
+  bool ranked = false;  // false: not even the rank is known before running
+  SymShape shape;       // meaningful when ranked
+  // Of a sequence or an optional: its elements' dtype. `ranked` and `shape` are then theirs: open
+  // dims (dim_open) differ between elements or are not known. no_elements: certainly it has none,
+  // so that any shape fits.
+  DType element = DType::kNone;
+  bool no_elements = false;
   bool declared = false;  // shape is what a file declares; the rule cannot tell it ahead of running
   std::string name;       // may be empty; inputs and outputs always have one
   NodeId producer = -1;   // kNode
@@ -84,6 +89,8 @@ class Graph {
   const std::vector<SymbolInfo>& symbols() const { return symbols_; }
 
   ValueId add_input(const std::string& name, DType dtype, const SymShape& shape);
+  // An input of any type.
+  ValueId add_input(const std::string& name, const Value& type);
   ValueId add_constant(HostTensor tensor, const std::string& name = "", bool parameter = false);
   // Appends a node whose outputs' types come from the op's rule. `outputs` is needed only for ops
   // with as many outputs as the call has. Throws Error, the op's name first, when the rule refuses.

@@ -19,6 +19,15 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
 // Error (no op name in the text).
 void infer_control(Graph& graph, NodeId id);
 
+// The types of a node that reads or gives a sequence or an optional. Throws Error (no op name).
+void infer_container(Graph& graph, NodeId id);
+bool has_container(const Graph& graph, const Node& node);
+// `with` among the elements of the container type `of`: sizes that differ are open then. Throws
+// Error where the dtypes differ.
+void join_elements(Value& of, const Value& with);
+// A type for messages and texts: "float32 [2,3]", "sequence<float32> [2,?]".
+std::string type_text(const Value& v);
+
 // Elements of output 0 of a shape-computing node (Shape, Gather, Concat, Add ...) from its inputs'
 // elements. False when they cannot be known.
 bool compute_elements(const Graph& graph, const Node& node, std::vector<SymDim>* out);

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "graph/ir/graph.h"
+#include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -99,20 +100,38 @@ class Parser {
     if (at == ids_.end()) fail("value " + std::to_string(id) + " is not made before");
     return at->second;
   }
-  DType dtype() {
-    std::string name = until(" \n");
+  DType dtype(const std::string& name) {
     for (int i = 1; i < kDTypeCount; ++i) {
       if (name == dtype_name(static_cast<DType>(i))) return static_cast<DType>(i);
     }
     fail("\"" + name + "\" is no dtype");
   }
-  struct Type {
-    DType dtype;
-    bool ranked, declared;
-    SymShape shape;
-  };
-  Type type() {
-    Type t{dtype(), true, false, {}};
+  // "float32", or "sequence<float32>" and the like.
+  Value named_type() {
+    Value t;
+    if (eat("optional<sequence<")) {
+      t.dtype = DType::kOptionalSequence;
+    } else if (eat("sequence<")) {
+      t.dtype = DType::kSequence;
+    } else if (eat("optional<")) {
+      t.dtype = DType::kOptional;
+    } else {
+      t.dtype = dtype(until(" \n"));
+      return t;
+    }
+    t.element = dtype(until("> \n"));
+    expect(t.dtype == DType::kOptionalSequence ? ">>" : ">");
+    return t;
+  }
+  Value type() {
+    Value t = named_type();
+    t.ranked = true;
+    if (is_container(t.dtype) && eat("none")) {
+      t.no_elements = true;
+      t.ranked = false;
+      t.declared = eat("declared");
+      return t;
+    }
     if (eat("?")) {
       t.ranked = false;
       return t;
@@ -138,6 +157,7 @@ class Parser {
     return t;
   }
   SymDim symbol(const std::string& name) {
+    if (name == "?") return dim_open(SymDim());  // among the elements of a sequence
     for (const SymbolInfo& s : g_.symbols()) {
       if (s.name == name) return SymDim::symbol(name, s.min, s.max);
     }
@@ -154,9 +174,7 @@ class Parser {
     } else if (eat("input ")) {
       int64_t id = value_id();
       std::string name = quoted();
-      Type t = type();
-      ids_[id] = g_.add_input(name, t.dtype, t.shape);
-      g_.value(ids_[id]).ranked = t.ranked;
+      ids_[id] = g_.add_input(name, type());
     } else if (eat("const ")) {
       constant();
     } else if (eat("output ")) {
@@ -176,7 +194,7 @@ class Parser {
     int64_t id = value_id();
     std::string name = quoted();
     bool parameter = eat("param ");
-    Type t = type();
+    Value t = type();
     if (!eat("="))
       fail("a constant without its bytes cannot be read back: print the graph with weights");
     HostTensor tensor(t.dtype, to_static(t.shape));
@@ -199,7 +217,7 @@ class Parser {
     struct Out {
       int64_t id;
       std::string name;
-      Type type;
+      Value type;
     };
     std::vector<Out> outs;
     do {
@@ -236,13 +254,8 @@ class Parser {
     }
     std::vector<Value> types;
     for (const Out& o : outs) {
-      Value v;
-      v.name = o.name;
-      v.dtype = o.type.dtype;
-      v.ranked = o.type.ranked;
-      v.declared = o.type.declared;
-      v.shape = o.type.shape;
-      types.push_back(v);
+      types.push_back(o.type);
+      types.back().name = o.name;
     }
     if (info->outputs != 255 && outs.size() != info->outputs)
       fail(op + " has another number of outputs");

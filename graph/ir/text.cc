@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "graph/ir/graph.h"
+#include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -75,20 +76,28 @@ std::string attrs_text(const Node& n) {
   return s;
 }
 
-std::string type_text(const Value& v) {
-  std::string s = dtype_name(v.dtype);
-  s += ' ';
-  s += v.ranked ? shape_text(v.shape) : std::string("?");
-  if (v.declared) s += " declared";
-  return s;
-}
-
 std::string value_text(ValueId v) {
   if (v == kNoValue) return "_";
   std::string s(1, '%');
   s += std::to_string(v);
   return s;
 }
+
+}  // namespace
+
+std::string type_text(const Value& v) {
+  std::string s = dtype_name(v.dtype);
+  if (is_container(v.dtype)) {
+    const std::string of = std::string("<") + dtype_name(v.element) + ">";
+    s = v.dtype == DType::kOptionalSequence ? "optional<sequence" + of + ">" : s + of;
+  }
+  s += ' ';
+  s += v.no_elements ? std::string("none") : v.ranked ? shape_text(v.shape) : std::string("?");
+  if (v.declared) s += " declared";
+  return s;
+}
+
+namespace {
 
 void print_to(std::ostream& out, const Graph& g, bool weights, const std::string& indent,
               const Graph* outside) {

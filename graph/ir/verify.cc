@@ -1,6 +1,7 @@
 #include <set>
 
 #include "graph/ir/graph.h"
+#include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -120,7 +121,7 @@ std::vector<std::string> verify_problems(const Graph& g) {
     }
     for (size_t k = 0; k < before.size(); ++k) {
       const Value& now = copy.value(g.node(id).outputs[k]);
-      bool same = now.dtype == before[k].dtype;
+      bool same = now.dtype == before[k].dtype && now.element == before[k].element;
       if (now.ranked && before[k].ranked) {
         same = same && now.shape.rank() == before[k].shape.rank();
         for (int d = 0; same && d < now.shape.rank(); ++d) {
@@ -128,9 +129,8 @@ std::vector<std::string> verify_problems(const Graph& g) {
         }
       }
       if (!same) {
-        bad(node_text(g, id) + ": stored as " + dtype_name(before[k].dtype) +
-            shape_text(before[k].shape) + ", the rule says " + dtype_name(now.dtype) +
-            shape_text(now.shape));
+        bad(node_text(g, id) + ": stored as " + type_text(before[k]) + ", the rule says " +
+            type_text(now));
       }
       copy.value(g.node(id).outputs[k]) = before[k];
     }

@@ -50,6 +50,9 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n) {
     return {elements};
   }
   if (n.inputs.empty()) return {};
+  for (ValueId v : n.outputs) {  // no constant is a sequence or an optional
+    if (is_container(g.value(v).dtype)) return {};
+  }
   std::vector<HostTensor> in;
   for (ValueId v : n.inputs) {
     if (v != kNoValue && !g.is_constant(v)) return {};
@@ -81,7 +84,7 @@ void infer_behind(Graph& g, std::vector<bool> marked) {
     for (size_t k = 0; k < before.size(); ++k) {
       const Value& now = g.value(g.node(id).outputs[k]);
       const bool same = now.dtype == before[k].dtype && now.ranked == before[k].ranked &&
-                        now.shape == before[k].shape &&
+                        now.no_elements == before[k].no_elements && now.shape == before[k].shape &&
                         now.has_elements == before[k].has_elements &&
                         now.elements == before[k].elements;
       if (!same) marked[static_cast<size_t>(g.node(id).outputs[k])] = true;

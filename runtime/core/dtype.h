@@ -40,9 +40,18 @@ enum class DType : uint8_t {
 #define X(name, value, bits, text) k##name = value,
   WICK_DTYPES(X)
 #undef X
+  // Not of tensors, and numbers of our own: the value is the bytes of one packed sequence
+  // (packed_sequence.h), whose elements' dtype stands beside it where types are written down.
+  kSequence = 64,
+  kOptional = 65,          // of a tensor
+  kOptionalSequence = 66,  // of a sequence
 };
 
-constexpr uint8_t kDTypeCount = 27;  // one past the last value
+constexpr uint8_t kDTypeCount = 27;  // one past the last value of a tensor's
+
+constexpr bool is_container(DType t) {
+  return t == DType::kSequence || t == DType::kOptional || t == DType::kOptionalSequence;
+}
 
 constexpr int dtype_bits(DType t) {
   switch (t) {
@@ -50,6 +59,9 @@ constexpr int dtype_bits(DType t) {
   case DType::k##name: return bits;
     WICK_DTYPES(X)
 #undef X
+    case DType::kSequence:
+    case DType::kOptional:
+    case DType::kOptionalSequence: return 8;
     case DType::kNone: return 0;
   }
   return 0;
@@ -61,6 +73,9 @@ constexpr const char* dtype_name(DType t) {
   case DType::k##name: return text;
     WICK_DTYPES(X)
 #undef X
+    case DType::kSequence: return "sequence";
+    case DType::kOptional: return "optional";
+    case DType::kOptionalSequence: return "optional_sequence";
     case DType::kNone: return "none";
   }
   return "invalid";

@@ -8,7 +8,6 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMaxElements = 256;        // of an int tensor whose values a rule may read
 constexpr size_t kMaxEvaluated = 64 * 1024;  // bytes in and out of a step evaluated at bind
 
 const char* op_name(const NodeDef& node) { return node.info->name; }
@@ -180,8 +179,19 @@ Status Session::Impl::evaluate(Stage& stage, const NodeDef& node) {
   return {};
 }
 
+// A sequence or an optional among what the node reads and gives.
+bool Session::Impl::has_container(const NodeDef& node) const {
+  for (uint32_t v : node.inputs) {
+    if (v != kNoIndex && is_container(entry.values[v].dtype)) return true;
+  }
+  for (uint32_t v : node.outputs) {
+    if (is_container(entry.values[v].dtype)) return true;
+  }
+  return false;
+}
+
 Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) {
-  if (region_count(node.op) > 0) return Status(Code::kNotFound, kNeedsValue);
+  if (region_count(node.op) > 0 || has_container(node)) return Status(Code::kNotFound, kNeedsValue);
   WICK_ASSIGN(auto in, temp.array<ValueInfo<int64_t>>(node.inputs.size()));
   WICK_ASSIGN(auto out, temp.array<ValueInfo<int64_t>>(node.outputs.size()));
   bool known = true;
@@ -236,6 +246,7 @@ Status Session::Impl::infer(uint32_t region, Stage& stage) {
     const NodeDef& node = def.nodes[stage.end];
     for (uint32_t v : node.inputs) {
       if (v == kNoIndex || seen[v] != 0 || values[v].data != nullptr) continue;
+      if (is_container(entry.values[v].dtype)) continue;  // no plan depends on its size
       seen[v] = 1;
       WICK_TRY(crossing.push_back({v, values[v].shape}));
     }

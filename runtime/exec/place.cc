@@ -211,6 +211,12 @@ Status Session::Impl::grow(Buffer& buffer, size_t bytes, size_t keep) {
   return {};
 }
 
+Status Session::Impl::grow_ahead(Buffer& buffer, size_t bytes) {
+  if (bytes <= buffer.bytes) return {};
+  if (bytes < SIZE_MAX / 4 && grow(buffer, 2 * bytes).ok()) return {};
+  return grow(buffer, bytes);
+}
+
 void Session::Impl::release(Buffer& buffer) {
   allocator.deallocate(buffer.data, buffer.bytes, kAlignment);
   reserved -= buffer.bytes;

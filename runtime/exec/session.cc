@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "runtime/core/packed_sequence.h"
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
@@ -52,7 +53,7 @@ Status check_runnable(const Program& program, const EntryDef& entry) {
   for (const ValueDef& v : entry.values) {
     if (v.state != kNoIndex)
       return Status(Code::kUnsupported, "state buffers are not supported by sessions");
-    if (v.kind != ValueKind::kTensor || v.dtype == DType::kString) {
+    if (v.kind == ValueKind::kMap || v.dtype == DType::kString) {
       return error(Code::kUnsupported, "value %.60s is not a tensor of numbers", v.name);
     }
   }
@@ -61,7 +62,7 @@ Status check_runnable(const Program& program, const EntryDef& entry) {
 
 PortInfo port(const EntryDef& entry, uint32_t id) {
   const ValueDef& v = entry.values[id];
-  return {v.name, v.dtype, v.unranked, v.dims};
+  return {v.name, v.dtype, v.unranked, v.dims, v.element};
 }
 
 int find_port(const EntryDef& entry, Span<const uint32_t> ids, const char* name) {
@@ -134,6 +135,10 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   for (uint32_t id : entry->body().inputs) {
     const ValueDef& v = entry->values[id];
     Shape shape;
+    if (is_container(v.dtype)) {
+      WICK_TRY(shapes.push_back(Shape{0}));  // its size plans nothing
+      continue;
+    }
     known = known && !v.unranked;
     for (const DimDef& dim : v.dims) {
       int64_t extent = dim.value;
@@ -263,11 +268,28 @@ Status Session::Impl::check_run(Span<const TensorView> inputs, Span<TensorView> 
       return error(Code::kInvalidArgument, "input %.60s has no data", def.name);
     size_t align =
         dtype_size(v.dtype) > 1 ? (dtype_size(v.dtype) > 8 ? 8 : dtype_size(v.dtype)) : 1;
+    if (is_container(v.dtype)) align = 8;
     if (!v.contiguous() || reinterpret_cast<uintptr_t>(v.data) % align != 0) {
       return error(Code::kInvalidArgument,
                    "input %.60s must be contiguous and aligned to its elements", def.name);
     }
+    if (is_container(v.dtype)) WICK_TRY(annotate(check_packed(def, v), "input %.60s: ", def.name));
   }
+  return {};
+}
+
+// A sequence or an optional that a caller gives.
+Status Session::Impl::check_packed(const ValueDef& def, const TensorView& v) const {
+  if (v.rank() != 1) return Status(Code::kShapeMismatch, "a packed value has the shape [bytes]");
+  WICK_ASSIGN(PackedSequence s, PackedSequence::open(v));
+  if (s.dtype() != def.element) {
+    return error(Code::kTypeMismatch, "its elements are %s, the program takes %s",
+                 dtype_name(s.dtype()), dtype_name(def.element));
+  }
+  if (def.dtype == DType::kSequence && !s.present())
+    return Status(Code::kInvalidArgument, "a sequence cannot be absent");
+  if (def.dtype == DType::kOptional && s.count() != (s.present() ? 1 : 0))
+    return Status(Code::kInvalidArgument, "an optional tensor holds one element or none");
   return {};
 }
 
@@ -275,7 +297,8 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
                           const RunOptions& options) {
   WICK_TRY(check_run(inputs, outputs));
   bool same = bound;
-  for (size_t i = 0; same && i < inputs.size(); ++i) same = inputs[i].shape == shapes[i];
+  for (size_t i = 0; same && i < inputs.size(); ++i)
+    same = inputs[i].shape == shapes[i] || is_container(inputs[i].dtype);
   if (!same) {
     Shape few[16];
     Array<Shape> many(allocator);
@@ -292,7 +315,10 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
 
   FloatModeScope mode;
   auto in = entry.body().inputs, out = entry.body().outputs;
-  for (size_t i = 0; i < in.size(); ++i) views[in[i]].data = inputs[i].data;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (is_container(inputs[i].dtype)) set_value(in[i], inputs[i].data, inputs[i].shape);
+    views[in[i]].data = inputs[i].data;
+  }
   RunCtx ctx;
   ctx.values = views;
   ctx.pool = pool;

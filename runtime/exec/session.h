@@ -43,6 +43,7 @@ struct PortInfo {
   DType dtype;
   bool unranked;
   Span<const DimDef> dims;
+  DType element = DType::kNone;  // of a sequence or an optional: of its elements
 };
 
 class Session {
@@ -66,6 +67,8 @@ class Session {
   // it had. kInvalidArgument before, or out of range.
   Result<Shape> output_shape(size_t i) const;
 
+  // A sequence or an optional is one packed value (core/packed_sequence.h) of dtype kSequence,
+  // kOptional or kOptionalSequence and shape [bytes], 8-byte aligned; its size plans nothing.
   // `inputs`: every input, in order, contiguous; shapes that differ from the binding's bind again
   // first (that may allocate; equal shapes never do). `outputs`: one view an output; where data is
   // null the session sets it to its own memory, valid until the next run or bind; else shape and

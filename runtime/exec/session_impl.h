@@ -133,6 +133,7 @@ struct Session::Impl {
   bool whole() const;  // the body is one stage
   size_t held() const;
   Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
+  Status grow_ahead(Buffer& buffer, size_t bytes);  // for what grows trip by trip
   void release(Buffer& buffer);
   void set_value(uint32_t id, void* data, const Shape& shape);
 
@@ -141,6 +142,7 @@ struct Session::Impl {
   void unbind(uint32_t region, Stage& stage);
   Status plan(uint32_t region, size_t index, uint32_t first);
   Status infer(uint32_t region, Stage& stage);
+  bool has_container(const NodeDef& node) const;
   Status infer_node(Stage& stage, const NodeDef& node, bool* live);
   Status check_declared(uint32_t value) const;
   Status evaluate(Stage& stage, const NodeDef& node);
@@ -167,10 +169,14 @@ struct Session::Impl {
   // session.cc
   Status check_run(Span<const TensorView> inputs, Span<TensorView> outputs);
   Status check_outputs(Span<TensorView> outputs) const;
+  Status check_packed(const ValueDef& def, const TensorView& v) const;
 };
 
 // The integers of a small int tensor with data, as the rules read them; of `reals` the bits.
-Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info);
+// Of a sequence or an optional: its packed bytes.
+constexpr int64_t kMaxElements = 256;  // of an int tensor whose values a rule may read
+Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info,
+                     int64_t limit = kMaxElements);
 
 // Moves no bytes: the output is the input under another shape.
 bool is_alias_op(OpId op);

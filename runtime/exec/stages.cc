@@ -7,15 +7,19 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMaxElements = 256;  // of an int tensor whose values a rule may read
-
 const char* op_name(const NodeDef& node) { return node.info->name; }
 
 }  // namespace
 
-Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info) {
+Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info,
+                     int64_t limit) {
+  if (is_container(v.dtype)) {
+    info->elements = static_cast<const int64_t*>(v.data);
+    info->element_count = static_cast<int64_t>(v.nbytes() / sizeof(int64_t));
+    return {};
+  }
   if (v.data == nullptr || (!is_int(v.dtype) && !reals) || dtype_bits(v.dtype) < 8 ||
-      v.rank() > 1 || v.numel() > kMaxElements) {
+      v.rank() > 1 || v.numel() > limit) {
     return {};
   }
   auto n = static_cast<size_t>(v.numel());
@@ -104,7 +108,8 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
     info_in[i].dtype = in[i].dtype;
     info_in[i].shape = in[i].shape;
     WICK_TRY(read_elements(in[i], holds_reals(node.op, i, in[i].dtype, in[i].rank()),
-                           stage.run_arena, &info_in[i]));
+                           stage.run_arena, &info_in[i],
+                           takes_containers(node.op) ? INT32_MAX : kMaxElements));
   }
   RuleCtx<int64_t> rule{node.op, node.attrs, info_in, info_out, node.custom};
   Status s = infer_shapes(rule);
@@ -119,7 +124,8 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
     if (info_out[i].dtype != entry.values[node.outputs[i]].dtype)
       return error(Code::kInvalidProgram, "output %zu is declared as another dtype", i);
     out[i] = TensorView(nullptr, info_out[i].dtype, info_out[i].shape);
-    WICK_TRY(grow(stage.buffers[i], out[i].nbytes() + 1));
+    WICK_TRY(is_container(out[i].dtype) ? grow_ahead(stage.buffers[i], out[i].nbytes())
+                                        : grow(stage.buffers[i], out[i].nbytes() + 1));
     out[i].data = stage.buffers[i].data;
   }
   KernelQuery query{node.op, node.attrs, in, out, threads, node.custom};
@@ -252,7 +258,7 @@ Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
       if (out.data == in.data && out.shape == in.shape) continue;
       bool second = in.data == stage.buffers[2 * k].data;
       Buffer& to = stage.buffers[2 * k + (second ? 1 : 0)];
-      WICK_TRY(grow(to, out.nbytes() + 1));
+      WICK_TRY(is_container(out.dtype) ? grow_ahead(to, out.nbytes()) : grow(to, out.nbytes() + 1));
       if (out.nbytes() != 0) memcpy(to.data, out.data, out.nbytes());
       next[k].data = to.data;
     }

@@ -14,6 +14,7 @@
 #include "runtime/ops/attrs/quantize.h"
 #include "runtime/ops/attrs/recurrent.h"
 #include "runtime/ops/attrs/reduce.h"
+#include "runtime/ops/attrs/sequence.h"
 #include "runtime/ops/attrs/signal.h"
 #include "runtime/ops/attrs/text.h"
 #include "runtime/ops/attrs/unary.h"

@@ -60,6 +60,11 @@ int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank) {
   return static_cast<int>(axis[0] < 0 ? axis[0] + rank : axis[0]);
 }
 
+bool takes_containers(OpId op) {
+  return (op >= OpId::kSequenceConstruct && op <= OpId::kOptionalGetElement) ||
+         op == OpId::kIdentity;
+}
+
 bool reads_reals(OpId op, size_t input) { return op == OpId::kResize && input == 2; }
 
 const OpInfo* find_op(const char* name) {

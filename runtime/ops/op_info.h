@@ -32,6 +32,10 @@ bool is_data_dependent(OpId op);
 // The axis of output i, of that rank, whose size so depends; -1: none.
 int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank);
 
+// Whether the op takes or gives sequences and optionals. Their sizes only their values decide: rules
+// read the packed bytes as `elements`, and sessions run such a node apart.
+bool takes_containers(OpId op);
+
 // Whether the op's shape rule reads the values of float input i (rule.h).
 bool reads_reals(OpId op, size_t input);
 

@@ -22,6 +22,11 @@ constinit const Span<const Rule<int64_t>> kAllShapeRules = rules::kTable<int64_t
 // of them by dim_add and dim_mul, which saturate; no shape leaves unless its byte count is sound.
 // (Compiled with -fwrapv: a sum that only an error text or a comparison reads may still wrap.)
 Status infer_shapes(RuleCtx<int64_t>& ctx) {
+  for (size_t i = 0; i < ctx.in.size() && !takes_containers(ctx.op); ++i) {
+    if (!is_container(ctx.in[i].dtype)) continue;
+    return error(Code::kTypeMismatch, "input %zu must be a tensor, got %s", i,
+                 dtype_name(ctx.in[i].dtype));
+  }
   WICK_TRY(ctx.custom != nullptr ? infer_custom(*ctx.custom, ctx) : infer_listed(ctx));
   for (const ValueInfo<int64_t>& v : ctx.out) {
     auto bytes = checked_bytes(v.shape, dtype_bits(v.dtype));

@@ -38,6 +38,19 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
   }
   def->unranked = v.unranked();
   uint32_t rank = count(v.dims());
+  if (def->kind != ValueKind::kTensor) {
+    if (!def->unranked || v.constant() != kNoIndex || v.state() != kNoIndex ||
+        v.quantization() != nullptr) {
+      return Status(Code::kInvalidProgram,
+                    "what is no tensor has no dimensions, constant, state or quantization");
+    }
+    if (def->kind != ValueKind::kMap) {
+      def->element = def->dtype;
+      def->dtype = def->kind == ValueKind::kSequence   ? DType::kSequence
+                   : def->kind == ValueKind::kOptional ? DType::kOptional
+                                                       : DType::kOptionalSequence;
+    }
+  }
   if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most 8", rank);
   if (def->unranked && rank != 0)
     return Status(Code::kInvalidProgram, "unranked, but has dimensions");
@@ -205,7 +218,9 @@ Status ProgramReader::check_control(const EntryDef& entry, const NodeDef& node) 
   }
   auto dtype = [&](uint32_t v) { return entry.values[v].dtype; };
   auto same = [&](uint32_t a, uint32_t b, const char* what, size_t i) -> Status {
-    if (dtype(a) == dtype(b) && entry.values[a].kind == entry.values[b].kind) return {};
+    if (dtype(a) == dtype(b) && entry.values[a].kind == entry.values[b].kind &&
+        entry.values[a].element == entry.values[b].element)
+      return {};
     return error(Code::kInvalidProgram, "%s %zu is %s on one side and %s on the other", what, i,
                  dtype_name(dtype(a)), dtype_name(dtype(b)));
   };
@@ -235,6 +250,10 @@ Status ProgramReader::check_control(const EntryDef& entry, const NodeDef& node) 
       return Status(Code::kInvalidProgram, "a trip's condition must be bool");
     for (size_t i = 0; i < carried; ++i)
       WICK_TRY(same(r.outputs[1 + i], r.inputs[2 + i], "carried value", i));
+    for (size_t i = carried; loop && i < out; ++i) {
+      if (entry.values[node.outputs[i]].kind != ValueKind::kTensor)
+        return error(Code::kInvalidProgram, "output %zu stacks what is no tensor", i);
+    }
   }
   return {};
 }

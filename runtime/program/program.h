@@ -53,7 +53,13 @@ struct StateDef {
   uint32_t init = kNoIndex;  // constant; none: zeros
 };
 
-enum class ValueKind : uint8_t { kTensor = 0, kSequence = 1, kOptional = 2, kMap = 3 };
+enum class ValueKind : uint8_t {
+  kTensor = 0,
+  kSequence = 1,
+  kOptional = 2,
+  kMap = 3,
+  kOptionalSequence = 4
+};
 
 struct QuantDef {
   Span<const float> scales;
@@ -65,7 +71,8 @@ struct QuantDef {
 struct ValueDef {
   const char* name = "";
   ValueKind kind = ValueKind::kTensor;
-  DType dtype = DType::kNone;
+  DType dtype = DType::kNone;    // kSequence ... for what is no tensor
+  DType element = DType::kNone;  // of a sequence or an optional: of its elements
   bool unranked = false;
   Span<const DimDef> dims;
   uint32_t constant = kNoIndex;

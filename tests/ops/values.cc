@@ -49,6 +49,9 @@ double Value::at(int64_t i) const {
     case DType::kI32: return static_cast<const int32_t*>(p)[i];
     case DType::kI16: return static_cast<const int16_t*>(p)[i];
     case DType::kI8: return static_cast<const int8_t*>(p)[i];
+    case DType::kSequence:
+    case DType::kOptional:
+    case DType::kOptionalSequence:
     case DType::kU8: return static_cast<const uint8_t*>(p)[i];
     case DType::kBool: return static_cast<const uint8_t*>(p)[i];
     case DType::kF16: return static_cast<float>(static_cast<const Half*>(p)[i]);
@@ -85,6 +88,9 @@ void Value::set(int64_t i, double v) {
     case DType::kI32: static_cast<int32_t*>(p)[i] = static_cast<int32_t>(v); break;
     case DType::kI16: static_cast<int16_t*>(p)[i] = static_cast<int16_t>(v); break;
     case DType::kI8: static_cast<int8_t*>(p)[i] = static_cast<int8_t>(v); break;
+    case DType::kSequence:
+    case DType::kOptional:
+    case DType::kOptionalSequence:
     case DType::kU8: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(v); break;
     case DType::kBool: static_cast<uint8_t*>(p)[i] = v > 0; break;
     case DType::kF16: static_cast<Half*>(p)[i] = Half(static_cast<float>(v)); break;
@@ -137,6 +143,10 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
   for (size_t k = 0; k < in.size(); ++k) {
     TensorView v = in[k].view();
     ValueInfo<int64_t> info{v.dtype, v.shape, nullptr, 0};
+    if (is_container(v.dtype)) {
+      info.elements = static_cast<const int64_t*>(v.data);
+      info.element_count = v.numel() / 8;
+    }
     if (v.present() && is_int(v.dtype) && v.numel() <= 64) {
       for (int64_t i = 0; i < v.numel(); ++i)
         elements[k].push_back(static_cast<int64_t>(in[k].at(i)));

@@ -55,6 +55,17 @@ class ProgramBuilder {
     values_.push_back(v.Finish());
     return static_cast<uint32_t>(values_.size() - 1);
   }
+  // A sequence or an optional.
+  uint32_t packed(const char* name, fbs::ValueKind kind, DType element, bool unranked = true) {
+    auto name_offset = b_.CreateString(name);
+    fbs::ValueBuilder v(b_);
+    v.add_name(name_offset);
+    v.add_kind(kind);
+    v.add_dtype(static_cast<uint8_t>(element));
+    v.add_unranked(unranked);
+    values_.push_back(v.Finish());
+    return static_cast<uint32_t>(values_.size() - 1);
+  }
   // Adds the bytes to the segment and a value for them.
   template <class T>
   uint32_t constant(const char* name, const std::vector<int64_t>& dims,

@@ -3,14 +3,28 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
+#include "exporter/onnx/onnx.h"
+#include "graph/ir/packed.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
 
 namespace wick::tool {
+
+namespace {
+
+HostTensor read_pb(const std::string& path, const PortInfo& port) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error("cannot open '" + path + "'", Code::kIo);
+  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return read_onnx_data(bytes, port.dtype, port.element, path);
+}
+
+}  // namespace
 
 HostTensor read_array(const std::string& path) {
   data::HostArray a = data::read_npy(path);
@@ -19,6 +33,26 @@ HostTensor read_array(const std::string& path) {
 
 void write_array(const std::string& path, const HostTensor& tensor) {
   data::write_npy(path, tensor.view());
+}
+
+HostTensor read_value(const std::string& path, const PortInfo& port) {
+  if (ends_with(path, ".pb")) return read_pb(path, port);
+  if (is_container(port.dtype)) {
+    throw Error(fmt::format("'{}': input {} is no tensor: give a .pb file of ONNX's "
+                            "({} of {})",
+                            path, port.name, dtype_name(port.dtype), dtype_name(port.element)),
+                Code::kTypeMismatch);
+  }
+  return read_array(path);
+}
+
+std::string write_value(const std::string& path, const HostTensor& value) {
+  if (!is_container(value.dtype())) {
+    write_array(path + ".npy", value);
+    return path + ".npy";
+  }
+  write_text(path + ".pb", write_onnx_data(value, std::filesystem::path(path).filename().string()));
+  return path + ".pb";
 }
 
 std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
@@ -45,7 +79,8 @@ std::vector<HostTensor> named_arrays(const Session& session, const Program& prog
       throw Error(fmt::format("input '{}' is given twice, the second time by '{}'",
                               session.input(static_cast<size_t>(at)).name, text));
     }
-    arrays[static_cast<size_t>(at)] = read_array(named ? text.substr(equals + 1) : text);
+    arrays[static_cast<size_t>(at)] =
+        read_value(named ? text.substr(equals + 1) : text, session.input(static_cast<size_t>(at)));
     next = static_cast<size_t>(at) + 1;
   }
   for (size_t i = 0; i < arrays.size(); ++i) {
@@ -100,6 +135,10 @@ constexpr int64_t kPreview = 10;
 
 nlohmann::json preview_json(const HostTensor& tensor) {
   auto values = nlohmann::json::array();
+  if (is_container(tensor.dtype())) {
+    for (const HostTensor& t : unpack(tensor).elements) values.push_back(preview_json(t));
+    return values;
+  }
   for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i) {
     if (tensor.dtype() == DType::kI64)
       values.push_back(tensor.as<int64_t>()[i]);
@@ -111,6 +150,15 @@ nlohmann::json preview_json(const HostTensor& tensor) {
 
 std::string preview(const HostTensor& tensor) {
   std::string text;
+  if (is_container(tensor.dtype())) {
+    const Unpacked u = unpack(tensor);
+    text =
+        u.present ? fmt::format("{} of {}:", u.elements.size(), dtype_name(u.element)) : "absent";
+    const size_t all = u.elements.size();
+    for (size_t i = 0; i < std::min<size_t>(all, kPreview); ++i)
+      text += fmt::format(" {}", to_text(u.elements[i].shape()).text);
+    return text + (all > kPreview ? " ..." : "");
+  }
   int64_t shown = std::min(tensor.numel(), kPreview);
   for (int64_t i = 0; i < shown; ++i)
     text += fmt::format("{}{:.6g}", i == 0 ? "" : " ", element_as_double(tensor, i));

@@ -24,7 +24,7 @@ std::string short_name(DType t) {
   case DType::k##Name: name = #Name; break;
     WICK_DTYPES(X)
 #undef X
-    case DType::kNone: break;
+    default: break;  // none, and what is no tensor
   }
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return name;

@@ -69,9 +69,9 @@ void run(const RunCommand& c) {
   auto document = nlohmann::json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const char* name = runner.session().output(i).name;
-    std::string file =
-        c.out.empty() ? "" : (std::filesystem::path(c.out) / (files[i] + ".npy")).string();
-    if (!file.empty()) write_array(file, outputs[i]);
+    std::string file;
+    if (!c.out.empty())
+      file = write_value((std::filesystem::path(c.out) / files[i]).string(), outputs[i]);
     document.push_back(
         {{"name", name},
          {"dtype", dtype_name(outputs[i].dtype())},
@@ -98,8 +98,10 @@ void add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
   accept_ops(*command);
-  command->add_option("--input,-i", c->inputs, "[name=]array.npy, one an input");
-  command->add_option("-o,--out", c->out, "folder for the outputs, one .npy each");
+  command->add_option("--input,-i", c->inputs,
+                      "[name=]array.npy, one an input; a sequence or an optional as ONNX's .pb");
+  command->add_option("-o,--out", c->out,
+                      "folder for the outputs, one .npy each (sequences, optionals: .pb)");
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));

@@ -115,6 +115,11 @@ Sample sample_inputs(const Session& session, const Program& program, const Sampl
   uint64_t state = 1;
   for (size_t i = 0; i < session.input_count(); ++i) {
     PortInfo port = session.input(i);
+    if (is_container(port.dtype))
+      throw Error(fmt::format("input '{}' is a sequence or an optional: no sample can be made up, "
+                              "give files (wick run)",
+                              port.name),
+                  Code::kUnsupported);
     HostTensor t(port.dtype, chosen.shape(port));
     for (int64_t k = 0; k < t.numel(); ++k) {
       state = state * 6364136223846793005u + 1442695040888963407u;

@@ -9,7 +9,7 @@ namespace wick {
 namespace {
 
 // Dense by id: the door looks a row up at every call.
-constexpr size_t kMaxId = 256;
+constexpr size_t kMaxId = 512;
 struct Table {
   const GradRow* rows[kMaxId] = {};
 };

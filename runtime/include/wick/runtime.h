@@ -19,6 +19,7 @@
 // caller at a time. A Program must outlive its sessions, an Allocator both.
 #pragma once
 
+#include "runtime/core/packed_sequence.h"  // sequences and optionals, in and out
 #include "runtime/exec/session.h"
 #include "runtime/ops/op_library.h"
 #include "runtime/program/program.h"

@@ -80,7 +80,10 @@ enum {
   WICK_BOOL = 9,
   WICK_FLOAT16 = 10,
   WICK_FLOAT64 = 11,
-  WICK_BFLOAT16 = 16
+  WICK_BFLOAT16 = 16,
+  WICK_SEQUENCE = 64, /* packed values, see wick_pack */
+  WICK_OPTIONAL = 65,
+  WICK_OPTIONAL_SEQUENCE = 66
 };
 
 typedef struct wick_program wick_program;
@@ -220,6 +223,35 @@ WICK_API int wick_session_output_shape(const wick_session* session, size_t i, wi
 WICK_API int wick_session_run(wick_session* session, const wick_tensor* inputs, size_t input_count,
                               wick_tensor* outputs, size_t output_count,
                               const wick_run_options* options);
+/* Sequences and optionals are packed into one tensor: rank 1, as many elements as it has bytes,
+ * data 8-byte aligned, of dtype WICK_SEQUENCE (any number of tensors of one dtype), WICK_OPTIONAL
+ * (a tensor or none) or WICK_OPTIONAL_SEQUENCE (a sequence or none). Example
+ * (tests/runtime/c_abi/c_sequence.c):
+ *
+ *   size_t bytes = 0, count = 0, i;
+ *   if (check(wick_pack_bytes(elements, 2, &bytes))) return 1;
+ *   memory = aligned_alloc(64, bytes);
+ *   code = wick_pack(WICK_SEQUENCE, element_type, elements, 2, memory, bytes, &in[0]);
+ *
+ * in[0] is then an input like any other; an output is read by wick_packed_count and
+ * wick_packed_element. */
+/* The elements' dtype that the program declares; 0: the port is a tensor, or i is out of range. */
+WICK_API int wick_session_input_element(const wick_session* session, size_t i);
+WICK_API int wick_session_output_element(const wick_session* session, size_t i);
+/* What wick_pack needs for these tensors; a multiple of 64. WICK_INVALID_ARGUMENT,
+ * WICK_BUDGET_EXCEEDED. */
+WICK_API int wick_pack_bytes(const wick_tensor* elements, size_t count, size_t* bytes);
+/* Copies `count` tensors, all of dtype `element`, into data, whose size is that above, and
+ * describes it in *packed. `elements` null: a sequence of none, an optional that is absent. Not
+ * null and count 0: an optional sequence that is there and empty. WICK_INVALID_ARGUMENT,
+ * WICK_TYPE_MISMATCH. */
+WICK_API int wick_pack(int kind, int element, const wick_tensor* elements, size_t count, void* data,
+                       size_t bytes, wick_tensor* packed);
+/* The number of elements, after checking all of it; *present (may be null) is 0 for an optional
+ * that is absent. WICK_INVALID_ARGUMENT. */
+WICK_API int wick_packed_count(const wick_tensor* packed, size_t* count, int* present);
+/* Element i, where it lies: good as long as the packed data. WICK_INVALID_ARGUMENT. */
+WICK_API int wick_packed_element(const wick_tensor* packed, size_t i, wick_tensor* element);
 /* Bytes of planned memory and packed weights. */
 WICK_API size_t wick_session_memory(const wick_session* session);
 

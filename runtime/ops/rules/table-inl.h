@@ -14,6 +14,7 @@
 #include "runtime/ops/rules/quantize-inl.h"
 #include "runtime/ops/rules/reduce-inl.h"
 #include "runtime/ops/rules/rnn-inl.h"
+#include "runtime/ops/rules/sequence-inl.h"
 #include "runtime/ops/rules/signal-inl.h"
 #include "runtime/ops/rules/text-inl.h"
 #include "runtime/ops/rules/view-inl.h"

@@ -8,5 +8,15 @@ WICK_NONDIFF(GRU, NonDiff::kInferenceOnly);
 WICK_NONDIFF(LSTM, NonDiff::kInferenceOnly);
 WICK_NONDIFF(DFT, NonDiff::kInferenceOnly);
 WICK_NONDIFF(TfIdfVectorizer, NonDiff::kIntegerOutput);
+WICK_NONDIFF(SequenceConstruct, NonDiff::kInferenceOnly);
+WICK_NONDIFF(SequenceInsert, NonDiff::kInferenceOnly);
+WICK_NONDIFF(SequenceErase, NonDiff::kInferenceOnly);
+WICK_NONDIFF(SequenceAt, NonDiff::kInferenceOnly);
+WICK_NONDIFF(SequenceLength, NonDiff::kIntegerOutput);
+WICK_NONDIFF(SplitToSequence, NonDiff::kInferenceOnly);
+WICK_NONDIFF(ConcatFromSequence, NonDiff::kInferenceOnly);
+WICK_NONDIFF(Optional, NonDiff::kInferenceOnly);
+WICK_NONDIFF(OptionalHasElement, NonDiff::kIntegerOutput);
+WICK_NONDIFF(OptionalGetElement, NonDiff::kInferenceOnly);
 
 }  // namespace wick

@@ -1,0 +1,17 @@
+// ONNX's data files (onnx-data.proto, and TensorProto): one value a file, of the type that a model
+// declares.
+#pragma once
+
+#include <string>
+
+#include "graph/ir/graph.h"
+#include "wick_onnx.pb.h"
+
+namespace wick::onnx {
+
+// Bytes of a TensorProto, SequenceProto or OptionalProto, by `type`; sequences and optionals come
+// as packed values. Throws Error, `what` in its text.
+HostTensor decode_data(const std::string& bytes, const ir::Value& type, const std::string& what);
+std::string encode_data(const HostTensor& value, const std::string& name);
+
+}  // namespace wick::onnx

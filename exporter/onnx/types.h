@@ -1,0 +1,15 @@
+// ONNX TypeProto <-> the type of a graph's value: tensors, sequences and optionals of them.
+#pragma once
+
+#include "graph/ir/graph.h"
+#include "wick_onnx.pb.h"
+
+namespace wick::onnx {
+
+// Symbols are declared in `g`; a size that a tensor leaves open gets a symbol of its own. `what`
+// names the value in errors: "input 'x'". A type that says nothing has the dtype kNone.
+ir::Value type_of(const TypeProto& type, ir::Graph& g, const std::string& what);
+
+void set_type(TypeProto& type, const ir::Value& value);
+
+}  // namespace wick::onnx
