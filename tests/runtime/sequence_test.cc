@@ -190,9 +190,8 @@ TEST(Sequences, ALoopThatGrowsOneIsPlannedOnce) {
     ASSERT_TRUE(st.ok()) << st.message();
     EXPECT_EQ(elements_of(out[0]).size(), 201u);
     ASSERT_EQ(out[1].shape, Shape{401});
-    EXPECT_THAT(std::vector<float>(floats(out[1]).end() - 3, floats(out[1]).end()).size(), 3u);
     EXPECT_EQ(out[1].as<float>()[400], 4);
-    EXPECT_EQ(out[1].as<float>()[0], 7);
+    EXPECT_EQ(out[1].as<float>()[0], run == 0 ? 7 : 1);
     s = packed({{1}, {2, 3}});  // another size of the input plans nothing either
     in[2] = s.view();
     trips = 199;
@@ -205,16 +204,20 @@ TEST(Sequences, OptionalsAreThereOrNot) {
   auto session = open(*l.program);
   Packed s = packed({{1, 2}, {3}});
   TensorView in[] = {s.view(DType::kOptionalSequence)}, out[2];
-  ASSERT_TRUE(session->run(in, out).ok());
+  Status st = session->run(in, out);
+  ASSERT_TRUE(st.ok()) << st.message();
   EXPECT_EQ(*out[0].as<uint8_t>(), 1);
   EXPECT_EQ(elements_of(out[1]).size(), 2u);
   Packed empty = packed({});
   in[0] = empty.view(DType::kOptionalSequence);
-  ASSERT_TRUE(session->run(in, out).ok());
+  out[0] = out[1] = TensorView();
+  st = session->run(in, out);
+  ASSERT_TRUE(st.ok()) << st.message();
   EXPECT_EQ(*out[0].as<uint8_t>(), 1);
   EXPECT_EQ(elements_of(out[1]).size(), 0u);
   Packed none = packed({}, false);
   in[0] = none.view(DType::kOptionalSequence);
+  out[0] = out[1] = TensorView();
   EXPECT_STREQ(session->run(in, out).message(),
                "node get (OptionalGetElement): the optional has no element");
 }
@@ -273,7 +276,7 @@ TEST(Sequences, EveryNumberOfAPackedOneIsChecked) {
         Wrong{3, 1, "it is absent, but"}, Wrong{4, bytes, "outside"}, Wrong{4, -64, "outside"},
         Wrong{4, 0, "outside"}, Wrong{4, 129, "outside"}, Wrong{5, 9, "rank"}, Wrong{5, -1, "rank"},
         Wrong{5, 0, "behind its rank"}, Wrong{6, -2, "not sound"},
-        Wrong{6, int64_t{1} << 61, "outside"}, Wrong{6, INT64_MAX, "not sound"},
+        Wrong{6, int64_t{1} << 61, "not sound"}, Wrong{6, INT64_MAX, "not sound"},
         Wrong{6, bytes / 4, "outside"}, Wrong{7, 3, "behind its rank"}}) {
     SCOPED_TRACE(w.why);
     Packed p = packed({{1, 2}, {3}});
@@ -400,7 +403,7 @@ TEST(Sequences, PackingInCSaysWhatIsWrong) {
   EXPECT_EQ(wick_packed_element(&packed, 0, &t), WICK_INVALID_ARGUMENT);
   EXPECT_STREQ(wick_dtype_name(WICK_OPTIONAL_SEQUENCE), "optional_sequence");
   t.dims[0] = -1;
-  EXPECT_EQ(wick_pack_bytes(&t, 1, &bytes), WICK_INVALID_ARGUMENT);
+  EXPECT_EQ(wick_pack_bytes(&t, 1, &bytes), WICK_SHAPE_MISMATCH);
 }
 
 }  // namespace

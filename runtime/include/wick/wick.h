@@ -239,7 +239,7 @@ WICK_API int wick_session_run(wick_session* session, const wick_tensor* inputs, 
 WICK_API int wick_session_input_element(const wick_session* session, size_t i);
 WICK_API int wick_session_output_element(const wick_session* session, size_t i);
 /* What wick_pack needs for these tensors; a multiple of 64. WICK_INVALID_ARGUMENT,
- * WICK_BUDGET_EXCEEDED. */
+ * WICK_SHAPE_MISMATCH, WICK_BUDGET_EXCEEDED. */
 WICK_API int wick_pack_bytes(const wick_tensor* elements, size_t count, size_t* bytes);
 /* Copies `count` tensors, all of dtype `element`, into data, whose size is that above, and
  * describes it in *packed. `elements` null: a sequence of none, an optional that is absent. Not
