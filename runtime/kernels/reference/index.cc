@@ -170,7 +170,7 @@ WICK_REF_ROWS(ScatterND, WICK_NUMBER_ROWS("scatter_nd", kInPlace, match<T>, run_
               WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
               {"scatter_nd.any", kInPlace, match_scatter_move, nullptr, nullptr,
                run_scatter_nd_move});
-WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_move, nullptr, nullptr, run_nonzero});
+WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_number, nullptr, nullptr, run_nonzero});
 WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, nullptr, nullptr, run_trilu});
 WICK_NO_CPU_ROWS(GatherND);
 WICK_NO_CPU_ROWS(ScatterND);

@@ -7,9 +7,10 @@
 
 namespace wick::reference {
 
+// Ops that move elements of whole bytes.
 inline bool match_move(const KernelQuery& q) {
   size_t size = dtype_size(q.in[0].dtype);
-  return (size & (size - 1)) == 0 && size != 0 && size <= 16 && q.in[0].dtype != DType::kString;
+  return (size & (size - 1)) == 0 && size != 0 && size <= 16;
 }
 inline bool is_complex(DType t) { return t == DType::kC64 || t == DType::kC128; }
 
@@ -82,12 +83,6 @@ bool match_scatter_strings(const KernelQuery& q) {
   return q.in[0].dtype == DType::kString && q.as<A>().reduction == 0;
 }
 
-// Ops that move elements of whole bytes.
-inline bool match_move(const KernelQuery& q) {
-  size_t size = dtype_size(q.in[0].dtype);
-  return size == 1 || size == 2 || size == 4 || size == 8 || q.in[0].dtype == DType::kString;
-}
-
 // A total order of every dtype: -0 < +0, and NaN above all.
 template <class T>
 bool sorts_before(T a_value, T b_value) {
@@ -97,18 +92,6 @@ bool sorts_before(T a_value, T b_value) {
                                  __builtin_signbit(static_cast<double>(b)));
 }
 inline bool sorts_before(const StringRef& a, const StringRef& b) { return a < b; }
-
-// By the real part, then by the imaginary one.
-template <class F>
-struct Complex {
-  F re, im;
-  bool operator==(const Complex& o) const { return re == o.re && im == o.im; }
-};
-template <class F>
-bool sorts_before(Complex<F> a, Complex<F> b) {
-  if (sorts_before(a.re, b.re)) return true;
-  return !sorts_before(b.re, a.re) && sorts_before(a.im, b.im);
-}
 
 // By the real part, then by the imaginary one.
 template <class F>
