@@ -210,7 +210,7 @@ class Parser {
     return HostTensor::strings(shape, list);
   }
 
-  HostTensor numbers(const Type& t) {
+  HostTensor numbers(const Value& t) {
     HostTensor tensor(t.dtype, to_static(t.shape));
     std::string bytes = until("\n");
     if (bytes == "empty") bytes.clear();
