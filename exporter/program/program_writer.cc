@@ -47,6 +47,12 @@ void check_depth(const ir::Graph& g, int depth) {
 }
 
 void check_writable(const ir::Graph& g) {
+  constexpr size_t kMaxPorts = 4096;  // what the loader takes
+  if (g.inputs().size() > kMaxPorts || g.outputs().size() > kMaxPorts) {
+    throw Error(fmt::format("a program has at most {} inputs and outputs, the graph {} and {}",
+                            kMaxPorts, g.inputs().size(), g.outputs().size()),
+                Code::kUnsupported);
+  }
   std::string list;
   list_training(g, &list);
   check_depth(g, 0);
