@@ -10,6 +10,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
+#include "runtime/core/packed_sequence.h"
 #include "runtime/registry/registry.h"
 #include "tests/ops/rows.h"
 #include "tests/ops/values.h"
@@ -48,6 +49,18 @@ struct Case {
   std::vector<HostTensor> inputs;
 };
 
+ir::Value type_of(const HostTensor& t) {
+  ir::Value type;
+  type.dtype = t.dtype();
+  if (is_container(t.dtype())) {
+    type.element = PackedSequence::open(t.view()).value().dtype();
+  } else {
+    type.ranked = true;
+    type.shape = to_symbolic(t.shape());
+  }
+  return type;
+}
+
 // The sample's node; `constants`: all inputs but the first are constants.
 Case make_case(const TestRow& row, const Sample& s, bool constants) {
   Case c;
@@ -60,11 +73,11 @@ Case make_case(const TestRow& row, const Sample& s, bool constants) {
     }
     const TensorView v = values[i].view();
     HostTensor t(v.dtype, v.shape, v.data, v.nbytes());
-    if (constants && i > 0) {
+    if (constants && i > 0 && !is_container(t.dtype())) {
       in.push_back(c.graph.add_constant(t));
       continue;
     }
-    in.push_back(c.graph.add_input(fmt::format("x{}", i), v.dtype, to_symbolic(v.shape)));
+    in.push_back(c.graph.add_input(fmt::format("x{}", i), type_of(t)));
     c.inputs.push_back(std::move(t));
   }
   const ir::NodeId node = c.graph.add_node(row.op, s.attrs, in, s.outputs, "node");
