@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset sanitize attack tsan seeds math fuzz sabotage)
+parts=(subset models sanitize attack tsan seeds math fuzz sabotage)
 threaded=(runtime ops trainer explain exporter)
 run_part() {
   case $1 in
@@ -21,6 +21,14 @@ run_part() {
     tsan)
       TSAN_OPTIONS=halt_on_error=1 WICK_TARGETS="${threaded[*]/#/test_}" tools/scripts/test.sh --preset tsan -- \
         -R "^($(IFS='|' && echo "${threaded[*]}"))\$"
+      ;;
+    models)
+      tools/scripts/setup_ort.sh || true # said by the script
+      tools/scripts/models.sh
+      code=$?
+      [ $code != 77 ] && return $code
+      echo "1 skipped: PyTorch or ONNX Runtime is not installed"
+      echo "1 passed, 0 failed"
       ;;
     seeds) tools/scripts/test.sh -- -L '^seeds$' ;;
     # The program keeps a line for each function that is done: cut off, it goes on with the next one.
