@@ -14,7 +14,7 @@ namespace {
 struct Window {
   size_t spatial;
   std::vector<int64_t> kernel, strides, dilations;
-  ValueId sizes = kNoValue;  // of the kernel, where they are not known
+  ValueId weight = kNoValue;  // has the kernel's sizes, where they are not known
 
   int64_t stride(size_t i) const { return strides.empty() ? 1 : strides[i]; }
   int64_t dilation(size_t i) const { return dilations.empty() ? 1 : dilations[i]; }
@@ -31,7 +31,7 @@ ComputedPads same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper) {
     return c.int_constant(v.empty() ? std::vector<int64_t>(w.spatial, 1) : v);
   };
   const ValueId one = int_scalar(c, 1), stride = list(w.strides), in = dims(c, x, 2, INT64_MAX);
-  ValueId kernel = w.sizes != kNoValue ? w.sizes : list(w.kernel);
+  ValueId kernel = w.weight != kNoValue ? dims(c, w.weight, 2, INT64_MAX) : list(w.kernel);
   ValueId reach =
       op(OpId::kAdd, op(OpId::kMul, op(OpId::kSub, kernel, one), list(w.dilations)), one);
   ValueId windows = op(OpId::kDiv, op(OpId::kAdd, in, op(OpId::kSub, stride, one)), stride);
@@ -44,7 +44,7 @@ ComputedPads same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper) {
 // The same where it is known.
 bool known_same_pads(ReadCtx& c, ValueId x, const Window& w, bool upper,
                      std::vector<int64_t>* pads) {
-  if (w.sizes != kNoValue) return false;
+  if (w.weight != kNoValue) return false;
   pads->assign(2 * w.spatial, 0);
   for (size_t i = 0; i < w.spatial; ++i) {
     const int64_t stride = w.stride(i), reach = (w.kernel[i] - 1) * w.dilation(i) + 1;
@@ -110,7 +110,7 @@ ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill) {
   for (size_t i = 0; i < window.spatial && weight.ranked; ++i) {
     const SymDim& k = weight.shape[static_cast<int>(2 + i)];
     if (!k.known()) {
-      if (declared.empty()) window.sizes = dims(c, w, 2, INT64_MAX);
+      if (declared.empty()) window.weight = w;
       break;
     }
     if (declared.empty()) window.kernel.push_back(k.constant());
@@ -119,7 +119,7 @@ ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill) {
              shape_text(weight.shape) + " has " + k.text());
     }
   }
-  if (!weight.ranked && declared.empty()) window.sizes = dims(c, w, 2, INT64_MAX);
+  if (!weight.ranked && declared.empty()) window.weight = w;
   ConvAttrs a;
   ComputedPads computed;
   c.fill(a.strides, window.strides, "strides");

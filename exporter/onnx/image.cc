@@ -97,11 +97,16 @@ void read_resize(ReadCtx& c) {
   a.mode = named(c, "mode", "nearest", kModes);
   a.coordinates = named(c, "coordinate_transformation_mode", "half_pixel", kCoordinates);
   a.nearest_mode = named(c, "nearest_mode", "round_prefer_floor", kNearest);
-  // the pixel in whose area a center falls, which half_pixel says too
+  // half_pixel is the half less, which rounding up to an integer instead of half way there makes up
+  // for: what ended with opset 12 is written as what stayed
   if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixelForNearest) &&
-      a.mode == 0 && a.nearest_mode == static_cast<int64_t>(ResizeNearest::kFloor)) {
-    a.coordinates = static_cast<int64_t>(ResizeCoordinates::kHalfPixel);
-    a.nearest_mode = static_cast<int64_t>(ResizeNearest::kPreferCeil);
+      a.mode == 0) {
+    const auto rounding = static_cast<ResizeNearest>(a.nearest_mode);
+    if (rounding == ResizeNearest::kFloor || rounding == ResizeNearest::kPreferFloor) {
+      a.coordinates = static_cast<int64_t>(ResizeCoordinates::kHalfPixel);
+      a.nearest_mode = static_cast<int64_t>(
+          rounding == ResizeNearest::kFloor ? ResizeNearest::kPreferCeil : ResizeNearest::kCeil);
+    }
   }
   a.antialias = c.attr_int("antialias", 0) != 0;
   a.exclude_outside = c.attr_int("exclude_outside", 0) != 0;

@@ -276,9 +276,6 @@ const char* why_unread(const std::string& op_type) {
       if (op_type == name) return out.why;
     }
   }
-  if (op_type == "ImageDecoder")
-    return "it decodes image files, for which there are no codecs here: decode the image before "
-           "the model and make the pixels its input";
   return "the operator is not supported";
 }
 

@@ -112,6 +112,22 @@ TEST(NnForms, ResizeForNearestLeavesOtherAxes) {
   expect_near(y[0], Shape{1, 2, 1, 4}, {1.25, 1.75, 2, 2, 3.25, 3.75, 4, 4});
 }
 
+// 0.5, 1.5 ... over 2 are 0.25, 0.75 ...: rounded to 0, 1, 1, 2 and on.
+TEST(NnForms, ResizeForNearestRounds) {
+  for (auto [mode, want] :
+       {std::pair<std::string, std::vector<double>>{"floor", {0, 0, 1, 1, 2, 2}},
+        {"round_prefer_floor", {0, 1, 1, 2, 2, 2}}}) {
+    auto y = NodeModel("Resize", 11)
+                 .in(reals({3}, {0, 1, 2}))
+                 .in(reals({0}, {}))
+                 .in(reals({1}, {2}))
+                 .set("nearest_mode", mode)
+                 .set("coordinate_transformation_mode", std::string("tf_half_pixel_for_nn"))
+                 .run();
+    expect_near(y[0], Shape{6}, want);
+  }
+}
+
 TEST(NnForms, ResizeSymmetricIsExact) {
   auto y = NodeModel("Resize", 19)
                .in(reals({7}, {0, 1, 2, 3, 4, 5, 6}))

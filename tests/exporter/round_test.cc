@@ -201,6 +201,34 @@ TEST(Round, IsWrittenAtTheLowestOpset) {
   EXPECT_EQ(opset("Pad", DType::kF32, pad), 17);  // of one axis: spelled out
 }
 
+// The nearest pixel of coordinates that ended with opset 12: (i + 0.5) / scale, rounded.
+TEST(Round, CoordinatesThatEndedAreWrittenAsOnesThatStayed) {
+  const std::map<std::string, std::vector<float>> want = {
+      {"floor", {0, 2, 4}}, {"round_prefer_floor", {1, 2, 4}}};  // of 5/6, 2.5, 25/6
+  for (const auto& [rounding, pixels] : want) {
+    ModelProto model = model_of(11, DType::kF32, {1, 1, 1, 5});
+    GraphProto& g = *model.mutable_graph();
+    *g.add_initializer() =
+        onnx::encode(HostTensor::ints(std::vector<int64_t>{1, 1, 1, 3}), "sizes");
+    NodeProto& n = add(g, "Resize", {"x", "", "", "sizes"}, {"y"});
+    auto set = [&](const char* name, const std::string& value) {
+      auto& a = *n.add_attribute();
+      a.set_name(name);
+      a.set_type(onnx::AttributeProto::STRING);
+      a.set_s(value);
+    };
+    set("mode", "nearest");
+    set("coordinate_transformation_mode", "tf_half_pixel_for_nn");
+    set("nearest_mode", rounding);
+    if (rounding == "round_prefer_floor") n.mutable_attribute()->RemoveLast();  // the default
+    g.add_output()->set_name("y");
+    const std::vector<float> line = {0, 1, 2, 3, 4};
+    const HostTensor x = HostTensor::of(Shape{1, 1, 1, 5}, line);
+    const HostTensor y = ir::run(settled(model), {&x, 1})[0];
+    EXPECT_EQ(std::vector<float>(y.as<float>(), y.as<float>() + 3), pixels) << rounding;
+  }
+}
+
 fs::path fresh_folder(const char* name) {
   fs::path p = fs::path(WICK_BINARY_DIR) / "test-work" / name;
   fs::remove_all(p);

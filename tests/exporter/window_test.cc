@@ -48,6 +48,13 @@ TEST(Window, SamePadsOfIntegersHoldTheZeroPoint) {
   expect_near(y[0], Shape{1, 1, 2, 2}, {0, 0, 0, 0});
 }
 
+// What no pad needs is not read: a graph that is written has the nodes that were read.
+TEST(Window, UnknownKernelsLeaveNoNodes) {
+  NodeModel m("Conv", 11);
+  m.in(floats({1, 1, 3, 3}, 1)).in(floats({1, 1, 2, 2}, 2));
+  EXPECT_EQ(import_onnx_bytes(m.bytes(true, 1)).nodes().size(), 1u);
+}
+
 // Four spatial dims: each element against the sum that the operator is.
 TEST(Window, ConvOfFourDims) {
   const HostTensor x = floats({2, 2, 3, 4, 3, 3}, 1), w = floats({2, 1, 2, 2, 1, 2}, 2),

@@ -17,7 +17,8 @@ skip() {
   echo "SKIP: $1"
   exit 77
 }
-/usr/bin/python3 -c 'import torch, torchvision' 2>/dev/null || skip "torchvision not installed"
+/usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))' \
+  torch torchvision || skip "torchvision not installed"
 venv=${WICK_ORT_VENV:-$PWD/build/ort/venv}
 "$venv/bin/python" -c 'import onnxruntime, numpy' 2>/dev/null || skip "onnxruntime not installed"
 tool=${WICK_TOOL:-}

@@ -192,6 +192,11 @@ def main():
     if sys.argv[1:] == ["--list"]:
         print("\n".join(MODELS))
         return 0
+    out, names = sys.argv[1], sys.argv[2:] or list(MODELS)
+    os.makedirs(out, exist_ok=True)
+    names = [n for n in names if not os.path.exists(os.path.join(out, n + ".onnx"))]
+    if not names:
+        return 0
     try:
         import torch
         import torchvision  # noqa: F401
@@ -201,12 +206,8 @@ def main():
     import warnings
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    out, names = sys.argv[1], sys.argv[2:] or list(MODELS)
-    os.makedirs(out, exist_ok=True)
     failed = 0
     for name in names:
-        if os.path.exists(os.path.join(out, name + ".onnx")):
-            continue
         try:
             export(name, out)
             print("exported", name, flush=True)
