@@ -1,9 +1,14 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <google/protobuf/arena.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
+#include "exporter/onnx/lent.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
@@ -207,24 +212,58 @@ Graph read(const ModelProto& model, const std::string& folder) {
 }  // namespace
 }  // namespace onnx
 
+namespace {
+
+// A file as it lies on the disk; unmapped when it goes.
+class Mapping {
+ public:
+  explicit Mapping(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) throw Error(fmt::format("cannot open '{}'", path), Code::kIo);
+    struct stat st;
+    const bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    size_ = regular ? static_cast<size_t>(st.st_size) : 0;
+    void* p = size_ == 0 ? nullptr : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (!regular) throw Error(fmt::format("'{}' is not a regular file", path), Code::kIo);
+    if (p == MAP_FAILED) throw Error(fmt::format("cannot map '{}'", path), Code::kIo);
+    data_ = static_cast<const uint8_t*>(p);
+  }
+  ~Mapping() {
+    if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  Span<const uint8_t> bytes() const { return {data_, size_}; }
+
+ private:
+  const uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace
+
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder) {
-  onnx::ModelProto model;
   if (bytes.size() > static_cast<size_t>(INT32_MAX))
     onnx::invalid("over 2 GB in one file; use external data");
-  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  google::protobuf::Arena arena;
+  auto& model = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  std::vector<Span<const uint8_t>> lent;
+  const std::string rest = onnx::without_weights(bytes, &lent);
+  const onnx::LentWeights lending(lent);
+  const void* text = lent.empty() ? static_cast<const void*>(bytes.data()) : rest.data();
+  const size_t size = lent.empty() ? bytes.size() : rest.size();
+  if (!model.ParseFromArray(text, static_cast<int>(size))) {
     onnx::invalid("the file is damaged, or is not an ONNX model (protobuf cannot read it)");
   }
   return onnx::read(model, folder);
 }
 
 ir::Graph import_onnx(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(fmt::format("cannot open '{}'", path), Code::kIo);
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const Mapping file(path);
   std::string folder = std::filesystem::path(path).parent_path().string();
   try {
-    return import_onnx_bytes({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
-                             folder.empty() ? "." : folder);
+    return import_onnx_bytes(file.bytes(), folder.empty() ? "." : folder);
   } catch (const Error& e) {
     throw Error(path + ": " + e.what(), e.code());
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "exporter/onnx/external.h"
+#include "exporter/onnx/lent.h"
 #include "runtime/core/narrow.h"
 #include "wick/error.h"
 
@@ -60,6 +61,13 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
   if (!bytes.ok()) refuse(proto.name(), bytes.status().message());
 
+  if (Span<const uint8_t> lent; lent_bytes(proto, &lent)) {
+    if (lent.size() != *bytes) {
+      refuse(proto.name(), fmt::format("{} bytes of raw_data, shape {} of {} needs {}", lent.size(),
+                                       to_text(shape).text, dtype_name(dtype), *bytes));
+    }
+    return HostTensor(dtype, shape, lent.data(), lent.size());
+  }
   if (proto.data_location() == TensorProto::EXTERNAL) {
     return read_external(proto, folder, dtype, shape, *bytes);
   }

@@ -54,7 +54,12 @@ std::array<uint8_t, 32> sha256(Span<const uint8_t> bytes) {
 
 class Writer {
  public:
-  Writer(const ir::Graph& graph, const ProgramInfo& info) : g_(graph), info_(info) {}
+  // `lent`: gets the constants, which then are no part of the file.
+  Writer(const ir::Graph& graph, const ProgramInfo& info, Span<const PackedConstant> packed,
+         std::vector<HostTensor>* lent = nullptr)
+      : g_(graph), info_(info), lent_(lent) {
+    for (const PackedConstant& form : packed) packed_[form.constant].push_back(form);
+  }
 
   std::vector<uint8_t> write() {
     check_writable(g_);
@@ -62,11 +67,24 @@ class Writer {
     add_symbols(g_, &symbols);
     auto entry = make_entry();
     segment_.resize(align_up(segment_.size(), kSegmentAlignment));
-    auto digest = sha256(segment_);
+    std::vector<uint8_t> digest;
     Offsets<fbs::Segment> segments;
-    if (!constants_.empty()) {  // also when each of them is empty: they name their segment
-      segments.push_back(fbs::CreateSegment(b_, 0, segment_.size(),
-                                            b_.CreateVector(digest.data(), digest.size())));
+    auto add_segment = [&](uint64_t offset, Span<const uint8_t> bytes) {
+      auto sum = sha256(bytes);
+      segments.push_back(
+          fbs::CreateSegment(b_, offset, bytes.size(), b_.CreateVector(sum.data(), sum.size())));
+      if (segments.size() == 1) digest.assign(sum.begin(), sum.end());
+    };
+    if (lent_ != nullptr) {
+      for (const HostTensor& t : *lent_) segments.push_back(fbs::CreateSegment(b_, 0, t.nbytes()));
+    } else {
+      // also when each constant is empty: they name their segment
+      if (!constants_.empty()) add_segment(0, segment_);
+      if (!packed_segment_.empty()) add_segment(segment_.size(), packed_segment_);
+      if (digest.empty()) {
+        auto sum = sha256({});
+        digest.assign(sum.begin(), sum.end());
+      }
     }
     std::vector<Offset<flatbuffers::String>> labels;
     for (const auto& label : g_.labels) labels.push_back(b_.CreateString(label));
@@ -116,16 +134,34 @@ class Writer {
     auto key = std::make_tuple(v.constant.data(), v.dtype, dims, v.name);
     if (auto known = constant_of_.find(key); known != constant_of_.end() && v.constant.nbytes() > 0)
       return known->second;
-    segment_.resize(align_up(segment_.size(), kSegmentAlignment));
-    uint64_t at = segment_.size();
-    auto* bytes = static_cast<const uint8_t*>(v.constant.data());
-    segment_.insert(segment_.end(), bytes, bytes + v.constant.nbytes());
     auto id = static_cast<uint32_t>(constants_.size());
     constant_of_[key] = id;
-    constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(v.name),
-                                             static_cast<uint8_t>(v.dtype), b_.CreateVector(dims),
-                                             fbs::CreateBuffer(b_, 0, at, v.constant.nbytes())));
+    uint64_t at = 0;
+    if (lent_ != nullptr) {
+      lent_->push_back(v.constant);
+    } else {
+      at = append(&segment_, {static_cast<const uint8_t*>(v.constant.data()), v.constant.nbytes()});
+    }
+    auto raw = fbs::CreateBuffer(b_, lent_ != nullptr ? id : 0, at, v.constant.nbytes());
+    Offsets<fbs::Buffer> forms;
+    for (const PackedConstant& form : packed_[id]) {
+      const uint64_t place = append(&packed_segment_, form.bytes);
+      forms.push_back(fbs::CreateBuffer(b_, 1, place, form.bytes.size(), form.layout));
+    }
+    auto name = b_.CreateString(v.name);
+    auto shape = b_.CreateVector(dims);
+    auto list =
+        forms.empty() ? Offset<flatbuffers::Vector<Offset<fbs::Buffer>>>() : b_.CreateVector(forms);
+    constants_.push_back(
+        fbs::CreateConstant(b_, name, static_cast<uint8_t>(v.dtype), shape, raw, list));
     return id;
+  }
+
+  static uint64_t append(std::vector<uint8_t>* segment, Span<const uint8_t> bytes) {
+    segment->resize(align_up(segment->size(), kSegmentAlignment));
+    const uint64_t at = segment->size();
+    segment->insert(segment->end(), bytes.begin(), bytes.end());
+    return at;
   }
 
   // A dim that is an expression has no place in the file; the session computes it again. The value
@@ -156,6 +192,7 @@ class Writer {
   Offset<fbs::Node> make_node(const ir::Node& node, uint32_t base) {
     const OpInfo& op = *op_info(node.op);
     Offsets<fbs::Attr> attrs;
+    AnyAttrs attrs_copy = node.attrs;
     for (size_t k = 0; k < node.regions.size(); ++k) {
       uint32_t index = make_region(node.regions[k]);
       attrs.push_back(fbs::CreateAttr(b_, static_cast<uint16_t>(kRegionField + k),
@@ -166,7 +203,6 @@ class Writer {
       Offset<flatbuffers::Vector<int64_t>> ints;
       int64_t i = 0;
       double d = 0;
-      AnyAttrs attrs_copy = node.attrs;
       if (f.kind == AttrKind::kInts) {
         auto list = attr_ints(f, node.attrs.get());
         ints = b_.CreateVector(list.data(), list.size());
@@ -231,25 +267,30 @@ class Writer {
     header.version = kFileVersion;
     if (!custom_ops_.empty()) header.required_features |= kFeatureCustomOps;
     if (regions_.size() > 1) header.required_features |= kFeatureRegions;
+    if (lent_ != nullptr && !lent_->empty()) header.required_features |= kFeatureLent;
     header.header_bytes = sizeof(FileHeader);
     header.table_offset = sizeof(FileHeader);
     header.table_bytes = b_.GetSize();
     header.segments_offset = align_up(header.table_offset + header.table_bytes, kSegmentAlignment);
-    header.segments_bytes = segment_.size();
+    header.segments_bytes = segment_.size() + packed_segment_.size();
     header.file_bytes = header.segments_offset + header.segments_bytes;
     std::vector<uint8_t> file(header.file_bytes);
     memcpy(file.data(), &header, sizeof(header));
     memcpy(file.data() + header.table_offset, b_.GetBufferPointer(), header.table_bytes);
-    if (!segment_.empty())
-      memcpy(file.data() + header.segments_offset, segment_.data(), segment_.size());
+    uint8_t* segments = file.data() + header.segments_offset;
+    if (!segment_.empty()) memcpy(segments, segment_.data(), segment_.size());
+    if (!packed_segment_.empty())
+      memcpy(segments + segment_.size(), packed_segment_.data(), packed_segment_.size());
     return file;
   }
 
   const ir::Graph& g_;
   const ProgramInfo& info_;
+  std::vector<HostTensor>* lent_;
   FlatBufferBuilder b_;
   std::map<std::string, uint32_t> symbols_;
-  std::vector<uint8_t> segment_;
+  std::vector<uint8_t> segment_, packed_segment_;
+  std::map<uint32_t, std::vector<PackedConstant>> packed_;
   Offsets<fbs::Constant> constants_;
   std::map<std::tuple<const void*, DType, std::vector<int64_t>, std::string>, uint32_t>
       constant_of_;
@@ -261,8 +302,7 @@ class Writer {
 
 // The graph with what a program needs: no holes, and every output its own node's value under the
 // output's name.
-ir::Graph prepared(const ir::Graph& graph) {
-  ir::Graph g = graph;
+ir::Graph prepared(ir::Graph g) {
   g.compact();
   std::map<ir::ValueId, int> seen;
   for (size_t k = 0; k < g.outputs().size(); ++k) {
@@ -279,12 +319,27 @@ ir::Graph prepared(const ir::Graph& graph) {
 }  // namespace
 
 std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info) {
-  ir::Graph g = prepared(graph);
-  return Writer(g, info).write();
+  return program_bytes(graph, info, {});
 }
 
-void write_program(const ir::Graph& graph, const std::string& path, const ProgramInfo& info) {
-  std::vector<uint8_t> bytes = program_bytes(graph, info);
+std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info,
+                                   Span<const PackedConstant> packed) {
+  ir::Graph g = prepared(graph);
+  return Writer(g, info, packed).write();
+}
+
+LentProgram lend_program(ir::Graph graph, const ProgramInfo& info) {
+  ir::Graph g = prepared(std::move(graph));
+  LentProgram program;
+  program.bytes = Writer(g, info, {}, &program.constants).write();
+  for (const HostTensor& t : program.constants)
+    program.segments.push_back({static_cast<const uint8_t*>(t.data()), t.nbytes()});
+  return program;
+}
+
+void write_program(const ir::Graph& graph, const std::string& path, const ProgramInfo& info,
+                   Span<const PackedConstant> packed) {
+  std::vector<uint8_t> bytes = program_bytes(graph, info, packed);
   check_status(write_file_atomically(path.c_str(), bytes.data(), bytes.size()));
 }
 

@@ -19,7 +19,25 @@ struct ProgramInfo {
 
 // Throws Error when a node belongs to training (all such nodes are listed).
 std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info = {});
+// The forms into which a session packed constants, by their number in the program: they spare the
+// next session the packing, on machines of the same kind.
+struct PackedConstant {
+  uint32_t constant = 0, layout = 0;
+  Span<const uint8_t> bytes;
+};
+std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info,
+                                   Span<const PackedConstant> packed);
+
+// A program to be loaded here and now: the weights stay the graph's tensors. Without their digest.
+struct LentProgram {
+  std::vector<uint8_t> bytes;
+  std::vector<HostTensor> constants;
+  std::vector<Span<const uint8_t>> segments;  // for LoadOptions::lent
+};
+LentProgram lend_program(ir::Graph graph, const ProgramInfo& info = {});
+
 // Written beside the old file and renamed over it: a failure leaves the old one whole.
-void write_program(const ir::Graph& graph, const std::string& path, const ProgramInfo& info = {});
+void write_program(const ir::Graph& graph, const std::string& path, const ProgramInfo& info = {},
+                   Span<const PackedConstant> packed = {});
 
 }  // namespace wick

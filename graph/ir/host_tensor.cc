@@ -11,24 +11,37 @@
 
 namespace wick {
 
-HostTensor::HostTensor(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
+namespace {
+
+// Never 0, room for whole vectors; what lies behind the tensor's end is zero.
+std::shared_ptr<char> room_for(size_t bytes) {
+  const size_t padded = (bytes + kAlignment) / kAlignment * kAlignment;
+  auto* p = static_cast<char*>(aligned_alloc(kAlignment, padded));
+  if (p == nullptr) throw Error("no memory for a tensor of " + std::to_string(bytes) + " bytes");
+  memset(p + bytes, 0, padded - bytes);
+  return std::shared_ptr<char>(p, [](char* q) { free(q); });
+}
+
+size_t bytes_of(DType dtype, const Shape& shape) {
   auto bytes = checked_bytes(shape, dtype_bits(dtype));
   if (!bytes.ok()) throw Error(bytes.status().message());
-  bytes_ = bytes.value();
-  // never 0, room for whole vectors
-  size_t padded = (bytes_ + kAlignment) / kAlignment * kAlignment;
-  auto* p = static_cast<char*>(aligned_alloc(kAlignment, padded));
-  if (p == nullptr) throw Error("no memory for a tensor of " + std::to_string(bytes_) + " bytes");
-  memset(p, 0, padded);
-  data_ = std::shared_ptr<char>(p, [](char* q) { free(q); });
+  return bytes.value();
+}
+
+}  // namespace
+
+HostTensor::HostTensor(DType dtype, const Shape& shape)
+    : dtype_(dtype), shape_(shape), bytes_(bytes_of(dtype, shape)), data_(room_for(bytes_)) {
+  if (bytes_ != 0) memset(data_.get(), 0, bytes_);
 }
 
 HostTensor::HostTensor(DType dtype, const Shape& shape, const void* data, size_t bytes)
-    : HostTensor(dtype, shape) {
+    : dtype_(dtype), shape_(shape), bytes_(bytes_of(dtype, shape)) {
   if (bytes != bytes_) {
     throw Error("a tensor of " + std::string(dtype_name(dtype)) + to_text(shape).text + " has " +
                 std::to_string(bytes_) + " bytes, not " + std::to_string(bytes));
   }
+  data_ = room_for(bytes_);
   if (bytes != 0) memcpy(data_.get(), data, bytes);
 }
 

@@ -41,6 +41,7 @@ struct PartitionSpec {
   size_t first_step = 0;         // number of steps[0] within the plan, for traces
   int threads = 1;
   PackCache* cache = nullptr;  // may be null
+  ThreadPool* pool = nullptr;  // for packing; may be null
 };
 
 // Lent to a partition for one run.

@@ -9,7 +9,8 @@ namespace wick {
 
 class PackCache {
  public:
-  PackCache(Allocator& allocator, size_t limit) : arena_(allocator, limit), entries_(allocator) {}
+  PackCache(Allocator& allocator, size_t limit)
+      : arena_(allocator, limit), entries_(allocator), slots_(allocator) {}
 
   struct Key {
     uint32_t constant;     // index in Program::constants()
@@ -20,23 +21,48 @@ class PackCache {
     bool operator==(const Key&) const = default;
   };
   const void* find(const Key& key) const {
-    for (const Entry& e : entries_) {
+    if (slots_.empty()) return nullptr;
+    for (size_t at = slot_of(key); slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+      const Entry& e = entries_[slots_[at] - 1];
       if (e.key == key) return e.data;
     }
     return nullptr;
   }
-  // Memory for a new packed form; call keep() once it is filled.
+  // Memory for a new packed form; keep() it, and fill it before anybody reads it.
   Result<void*> allocate(size_t bytes) { return arena_.allocate(bytes, kAlignment); }
-  Status keep(const Key& key, const void* data) { return entries_.push_back({key, data}); }
+  Status keep(const Key& key, const void* data) {
+    if ((entries_.size() + 1) * 2 > slots_.size()) {
+      WICK_TRY(slots_.resize(slots_.empty() ? 16 : slots_.size() * 2));
+      for (uint32_t& slot : slots_) slot = 0;
+      for (size_t i = 0; i < entries_.size(); ++i) enter(entries_[i].key, i);
+    }
+    WICK_TRY(entries_.push_back({key, data}));
+    enter(key, entries_.size() - 1);
+    return {};
+  }
   size_t bytes() const { return arena_.used(); }
+  size_t size() const { return entries_.size(); }
+  const Key& key(size_t i) const { return entries_[i].key; }
+  const void* data(size_t i) const { return entries_[i].data; }
 
  private:
   struct Entry {
     Key key;
     const void* data;
   };
+  size_t slot_of(const Key& key) const {
+    uint64_t hash = (key.constant + 1) * uint64_t{0x9e3779b97f4a7c15};
+    hash ^= (key.layout + static_cast<uint64_t>(key.variant) * 31) * uint64_t{0xff51afd7ed558ccd};
+    return static_cast<size_t>(hash >> 32) & (slots_.size() - 1);
+  }
+  void enter(const Key& key, size_t entry) {
+    size_t at = slot_of(key);
+    while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = static_cast<uint32_t>(entry) + 1;
+  }
   Arena arena_;
   Array<Entry> entries_;
+  Array<uint32_t> slots_;  // a power of two of them: entry + 1, 0 free
 };
 
 }  // namespace wick

@@ -249,6 +249,7 @@ Status Session::Impl::compile(Stage& stage) {
     spec.first_step = stage.first_step + part.first;
     spec.threads = threads;
     spec.cache = &cache;
+    spec.pool = pool;
     Array<uint32_t> in(stage.allocator), out(stage.allocator);
     for (const PlanStep& step : spec.steps) {
       for (uint32_t v : step.in) {

@@ -80,6 +80,15 @@ class Session {
   size_t packed_bytes() const;  // weights packed or uploaded by backends
   int threads() const;
 
+  // The forms into which this session packed constants and that a file may carry, by number, so
+  // that no later session need pack them (Constant.packed); valid as long as the session.
+  struct PackedForm {
+    uint32_t constant = 0, layout = 0;
+    Span<const uint8_t> bytes;
+  };
+  size_t packed_form_count() const;
+  PackedForm packed_form(size_t i) const;  // no bytes: not for a file
+
  private:
   struct Impl;
   Session() = default;

@@ -15,9 +15,9 @@ struct BufferRequest {
   int32_t first = 0, last = 0;
 };
 
-// Largest first, each at the lowest gap that holds it (best fit by height). Offsets are multiples
-// of kAlignment. offsets.size() == requests.size(). Scratch memory comes from `allocator` and is
-// returned.
+// Largest first, each at the lowest gap that holds it (best fit by height); thousands of them in
+// the order of time instead. Offsets are multiples of kAlignment. offsets.size() ==
+// requests.size(). Scratch memory comes from `allocator` and is returned.
 Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, size_t* total,
                    Allocator& allocator);
 

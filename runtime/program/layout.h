@@ -24,9 +24,10 @@ enum Feature : uint64_t {
   kFeatureNonTensor = 1 << 2,  // sequences, optionals, maps, strings
   kFeatureCustomOps = 1 << 3,
   kFeatureGrowing = 1 << 4,
+  kFeatureLent = 1 << 5,  // the segments are with whoever loads it: never in a file
 };
-constexpr uint64_t kKnownFeatures =
-    kFeatureRegions | kFeatureState | kFeatureNonTensor | kFeatureCustomOps | kFeatureGrowing;
+constexpr uint64_t kKnownFeatures = kFeatureRegions | kFeatureState | kFeatureNonTensor |
+                                    kFeatureCustomOps | kFeatureGrowing | kFeatureLent;
 
 // Attribute field of a control node's k-th region: kRegionField + k.
 constexpr uint16_t kRegionField = 0x8000;

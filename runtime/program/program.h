@@ -21,6 +21,9 @@ struct LoadOptions {
   // Users' own ops that programs may name; must outlive the program. One that is not given is no
   // error before a session is opened.
   Span<const CustomOp* const> custom_ops;
+  // The segments of a program made in memory whose weights stay where they are (lend_program in
+  // exporter/program): in order, 64-byte aligned, alive as long as the program.
+  Span<const Span<const uint8_t>> lent;
 };
 
 // A dimension: `value`, or symbols()[symbol] when symbol >= 0.

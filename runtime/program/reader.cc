@@ -60,6 +60,11 @@ Status ProgramReader::read_header(Span<const uint8_t> bytes) {
       h.table_bytes < 16 || h.table_bytes >= FLATBUFFERS_MAX_BUFFER_SIZE) {
     return Status(Code::kInvalidProgram, "the header's place of the table is not sound");
   }
+  if (((h.required_features & kFeatureLent) != 0) != !options_.lent.empty()) {
+    return Status(Code::kInvalidProgram,
+                  options_.lent.empty() ? "its weights are not in the file, and nobody lent them"
+                                        : "weights are lent to a file that has its own");
+  }
   if (h.segments_bytes != 0 && !inside(h.segments_offset, h.segments_bytes)) {
     return Status(Code::kInvalidProgram, "the header's place of the segments is not sound");
   }
@@ -161,6 +166,16 @@ Status ProgramReader::read_symbols() {
 }
 
 Status ProgramReader::read_segments() {
+  if (!options_.lent.empty()) {
+    bool fit = count(root_->segments()) == options_.lent.size();
+    for (uint32_t i = 0; fit && i < options_.lent.size(); ++i) {
+      const fbs::Segment& s = *root_->segments()->Get(i);
+      fit = s.offset() == 0 && s.bytes() == options_.lent[i].size() &&
+            reinterpret_cast<uintptr_t>(options_.lent[i].data()) % kSegmentAlignment == 0;
+    }
+    if (fit) return {};
+    return Status(Code::kInvalidProgram, "the segments lent are not those of the program");
+  }
   for (uint32_t i = 0; i < count(root_->segments()); ++i) {
     const fbs::Segment& s = *root_->segments()->Get(i);
     if (s.offset() % kSegmentAlignment != 0 || s.offset() > header_.segments_bytes ||
@@ -196,7 +211,9 @@ Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>*
     return error(Code::kInvalidProgram, "its bytes lie outside segment %u or off the alignment",
                  table.segment());
   }
-  *bytes = {segments_ + s.offset() + table.offset(), static_cast<size_t>(table.bytes())};
+  const uint8_t* begin =
+      options_.lent.empty() ? segments_ + s.offset() : options_.lent[table.segment()].data();
+  *bytes = {begin + table.offset(), static_cast<size_t>(table.bytes())};
   return {};
 }
 

@@ -45,6 +45,39 @@ TEST(MemoryPlan, RandomPlansHoldAndStayNearTheLowerBound) {
   }
 }
 
+// Thousands of buffers are placed in the order of time: still without overlap, still reusing.
+TEST(MemoryPlan, ThousandsOfBuffersReuseMemoryToo) {
+  std::vector<BufferRequest> chain;
+  for (int i = 0; i < 40000; ++i) chain.push_back({1000, i, i + 1});
+  std::vector<size_t> at(chain.size());
+  size_t total = 0;
+  ASSERT_TRUE(plan_memory(chain, at, &total, default_allocator()).ok());
+  EXPECT_EQ(total, 2 * 1024u);
+  std::mt19937 random(2);
+  for (int span : {3, 60, 6000}) {
+    std::vector<BufferRequest> r;
+    for (int i = 0; i < 6000; ++i) {
+      int first = static_cast<int>(random() % 6000);
+      int last = first + static_cast<int>(random() % static_cast<unsigned>(span));
+      r.push_back({random() % 5000, first, last});
+    }
+    at.assign(r.size(), 0);
+    ASSERT_TRUE(plan_memory(r, at, &total, default_allocator()).ok());
+    Status s = verify_memory(r, at, total);
+    ASSERT_TRUE(s.ok()) << s.message();
+    size_t peak = 0;
+    std::vector<int64_t> change(20000, 0);
+    for (const auto& b : r) {
+      change[static_cast<size_t>(b.first)] += static_cast<int64_t>((b.bytes + 63) / 64 * 64);
+      change[static_cast<size_t>(b.last) + 1] -= static_cast<int64_t>((b.bytes + 63) / 64 * 64);
+    }
+    int64_t live = 0;
+    for (int64_t c : change) peak = std::max(peak, static_cast<size_t>(live += c));
+    EXPECT_GE(total, peak);
+    EXPECT_LE(total, peak * 2) << "lives of up to " << span;
+  }
+}
+
 TEST(MemoryPlan, TheVerifierFindsAPlantedOverlap) {
   std::vector<BufferRequest> r = {{256, 0, 2}, {256, 2, 3}, {256, 3, 4}};
   std::vector<size_t> good = {0, 256, 0};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ratios against the peers: bench.sh [gemm] [train] [infer]; nothing named: all. Both sides run in turn, because
+# Ratios against the peers: bench.sh [gemm] [train] [infer] [load]; nothing named: all. Both sides run in turn, because
 # absolute times drift. The peers' scripts are read from $WICK_SHARED/peers (default ../shared); a peer that
 # is not installed is left out. WICK_ROUNDS (default 3), WICK_BENCH_BUILD (default: build/release, built first).
 set -euo pipefail
@@ -76,11 +76,25 @@ infer() {
     --rounds "$rounds" "${more[@]}"
 }
 
+# From a file to a session that can run: 40,000-node graphs, and resnet50 beside ONNX Runtime.
+load() {
+  echo "== load: 40,000-node graphs in a second; resnet50 beside ONNX Runtime's session creation"
+  local models=$root/build/bench/models
+  mkdir -p "$models"
+  if [ ! -f "$models/resnet50.onnx" ] && [ -f "$peers/export.py" ]; then
+    PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$peers/export.py" "$models" >"$root/build/bench/export.log" 2>&1 ||
+      echo "SKIP: resnet50: export.py failed, see build/bench/export.log"
+  fi
+  [ -n "${WICK_ORT_VENV:-}" ] || tools/scripts/setup_ort.sh >&2 || true
+  python3 tools/scripts/bench_load.py --wick "$build/tools/wick/wick" --models "$models" --rounds "$rounds" \
+    --json "$root/build/bench/load.json" graphs resnet50
+}
+
 parts=("$@")
-[ $# -gt 0 ] || parts=(gemm train infer)
+[ $# -gt 0 ] || parts=(gemm train infer load)
 for part in "${parts[@]}"; do
   case $part in
-    gemm | train | infer) "$part" ;;
-    *) echo "bench.sh: no part '$part'; there are: gemm train infer" >&2 && exit 2 ;;
+    gemm | train | infer | load) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train infer load" >&2 && exit 2 ;;
   esac
 done

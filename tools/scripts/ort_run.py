@@ -5,6 +5,8 @@ re-executes itself with build/ort's Python).
   ort_run.py model.onnx --input x.npy [--input name=y.npy ...] -o DIR   writes DIR/<output>.npy
   ort_run.py model.onnx --input x.npy --bench [--threads N] [--seconds S]
                      one JSON line: {"median_ms", "min_ms", "p95_ms", "runs", "load_ms", "threads", "batch"}
+  ort_run.py model.onnx --load   one JSON line about the session's creation: {"total_ms", "peak_rss_mb",
+                     "rss_before_mb"}; the time is of a second session, when the library itself is warm
 
 Exit codes: 0 done, 1 the model failed (the reason on stderr), 3 onnxruntime is not installed.
 """
@@ -63,6 +65,23 @@ def bench(session, feeds, seconds):
             "p95_ms": times[len(times) * 95 // 100] * 1e3, "runs": len(times)}
 
 
+def load(ort, model, options):
+    import resource
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = peak()
+    for _ in range(2):
+        start = time.perf_counter()
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        ms = (time.perf_counter() - start) * 1e3
+        after = peak()
+        del session
+        if _ == 0:
+            first_ms, first_peak = ms, after
+    return {"total_ms": ms, "first_ms": first_ms, "peak_rss_mb": first_peak, "rss_before_mb": before}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("model")
@@ -72,6 +91,7 @@ def main():
     parser.add_argument("--batch", type=int, default=0,
                         help="run in slices of this many rows (0: the whole input at once)")
     parser.add_argument("--bench", action="store_true")
+    parser.add_argument("--load", action="store_true")
     parser.add_argument("--seconds", type=float, default=2.0)
     args = parser.parse_args()
     reexec()
@@ -87,6 +107,9 @@ def main():
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
+        if args.load:
+            print(json.dumps(load(ort, args.model, options)))
+            return 0
         start = time.perf_counter()
         session = ort.InferenceSession(args.model, options, providers=["CPUExecutionProvider"])
         load_ms = (time.perf_counter() - start) * 1e3

@@ -21,8 +21,14 @@ struct BenchCommand {
   std::vector<std::string> dims;
   int threads = 1;
   double seconds = 2;
-  bool json = false, split = false;
+  bool json = false, split = false, load = false;
 };
+
+double peak_rss_mb() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
 
 // By op, the sum over its steps of each step's median: one preempted run does not colour a split.
 class SplitTrace final : public TraceHook {
@@ -55,7 +61,33 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// From nothing to a session that is bound to shapes: everything before the first run.
+void bench_load(const BenchCommand& c) {
+  Model model = Model::open(c.model);
+  double begin = now_s();
+  Runner runner(model, {c.backend, c.threads, false, nullptr});
+  std::optional<int64_t> batch;
+  if (!c.batches.empty()) batch = c.batches[0];
+  std::vector<Shape> shapes;
+  for (const HostTensor& t :
+       sample_inputs(runner.session(), model.program(), {.batch = batch, .named = c.dims}).inputs)
+    shapes.push_back(t.shape());
+  check(runner.session().bind(shapes), "bind");
+  const double session_ms = (now_s() - begin) * 1e3;
+  const nlohmann::json row = {{"load_ms", model.load_ms()},
+                              {"session_ms", session_ms},
+                              {"total_ms", model.load_ms() + session_ms},
+                              {"steps", runner.session().step_count()},
+                              {"packed_bytes", runner.session().packed_bytes()},
+                              {"peak_rss_mb", peak_rss_mb()}};
+  if (c.json) return print_json(row);
+  fmt::print("load {:.2f} ms, session {:.2f} ms, {} steps, {:.1f} MB packed, peak RSS {:.1f} MB\n",
+             model.load_ms(), session_ms, runner.session().step_count(),
+             static_cast<double>(runner.session().packed_bytes()) / 1e6, peak_rss_mb());
+}
+
 void bench(const BenchCommand& c) {
+  if (c.load) return bench_load(c);
   Model model = Model::open(c.model);
   auto document = nlohmann::json::array();
   std::vector<std::optional<int64_t>> batches(c.batches.begin(), c.batches.end());
@@ -86,8 +118,6 @@ void bench(const BenchCommand& c) {
       return times[std::min(times.size() - 1,
                             static_cast<size_t>(q * static_cast<double>(times.size())))];
     };
-    rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     nlohmann::json row = {{"batch", batch},
                           {"threads", runner.session().threads()},
                           {"backend", c.backend},
@@ -99,7 +129,7 @@ void bench(const BenchCommand& c) {
                           {"items_per_s", static_cast<double>(batch) / at(0.5) * 1e3},
                           {"load_ms", model.load_ms()},
                           {"first_run_ms", first_ms},
-                          {"peak_rss_mb", static_cast<double>(usage.ru_maxrss) / 1024},
+                          {"peak_rss_mb", peak_rss_mb()},
                           {"arena_bytes", runner.session().arena_bytes()}};
     const std::map<std::string, double> split = trace.ms();
     for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
@@ -136,6 +166,8 @@ void add_bench(CLI::App& app) {
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_option("--seconds", c->seconds, "per batch size")->check(above_zero());
   command->add_flag("--split", c->split, "time by op");
+  command->add_flag("--load", c->load,
+                    "only open the model and a session for its shapes; run nothing");
   command->add_flag("--json", c->json, "print JSON");
   command->footer("Example:\n  wick bench model.wick --threads 2 --batch 1,8,32");
   command->callback([c] { bench(*c); });

@@ -26,7 +26,7 @@ struct CompareCommand {
 void compare(const CompareCommand& c) {
   if (c.b.empty() == c.against.empty())
     wrong_usage("b", "compare needs a second model or --against onnxruntime, one of them");
-  Model a = Model::open(c.a);
+  Model a = Model::open_whole(c.a);
   if (!c.against.empty() && !a.graph())
     throw Error(c.a + " is a .wick file; ONNX Runtime takes the ONNX file it was made of");
   NodeTrace nodes_a, nodes_b;

@@ -5,6 +5,7 @@
 #include "exporter/program/program_writer.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "tools/wick/sample_inputs.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -12,12 +13,32 @@ namespace {
 
 struct ConvertCommand {
   std::string model, out;
-  bool json = false, external_data = false;
+  std::vector<std::string> dims;
+  bool json = false, external_data = false, pack = false;
 };
+
+// With the weights as this machine's kernels read them, beside the raw ones: a session here then
+// packs nothing. What a kernel wants may depend on sizes: the model's, 1 for a batch, --dim's.
+void write_packed(const ir::Graph& graph, const ProgramInfo& info, const ConvertCommand& c) {
+  Model model = Model::from_graph(graph, false);
+  Runner runner(model, {"cpu", 0, false, nullptr});
+  std::vector<Shape> shapes;
+  const Sample sample =
+      sample_inputs(runner.session(), model.program(), {.batch = std::nullopt, .named = c.dims});
+  for (const HostTensor& t : sample.inputs) shapes.push_back(t.shape());
+  check(runner.session().bind(shapes), "bind");
+  std::vector<PackedConstant> forms;
+  for (size_t i = 0; i < runner.session().packed_form_count(); ++i) {
+    const Session::PackedForm form = runner.session().packed_form(i);
+    if (!form.bytes.empty()) forms.push_back({form.constant, form.layout, form.bytes});
+  }
+  write_program(graph, c.out, info, forms);
+}
 
 void convert(const ConvertCommand& c) {
   if (!ends_with(c.out, ".onnx") && !ends_with(c.out, ".wick"))
     wrong_usage("--out", "must end in .wick or .onnx, got '" + c.out + "'");
+  if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
   if (is_wick_file(c.model))
     throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
   ir::Graph graph = import_onnx(c.model);
@@ -27,7 +48,11 @@ void convert(const ConvertCommand& c) {
   } else {
     ProgramInfo info = onnx_origin(graph, c.model);
     info.numerics = static_cast<NumericsClass>(ir::optimize(graph).numerics);
-    write_program(graph, c.out, info);
+    if (c.pack) {
+      write_packed(graph, info, c);
+    } else {
+      write_program(graph, c.out, info);
+    }
   }
   if (c.json)
     print_json({{"file", c.out}, {"source", c.model}});
@@ -46,6 +71,10 @@ void add_convert(CLI::App& app) {
   command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
   command->add_flag("--external-data", c->external_data,
                     "constants of an ONNX model into FILE.data beside it");
+  command->add_flag("--pack", c->pack,
+                    "add the weights as this machine's kernels read them: larger, loaded at once");
+  command->add_option("--dim", c->dims, "NAME=N: with --pack, a size that is not the batch")
+      ->allow_extra_args(false);
   command->add_flag("--json", c->json, "print what was written as JSON");
   command->footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");
   command->callback([c] { convert(*c); });

@@ -63,7 +63,7 @@ std::string op_text(const Program& p, const NodeDef& n) {
 }
 
 void inspect(const InspectCommand& c) {
-  Model model = Model::open(c.model);
+  Model model = Model::open_whole(c.model);
   const Program& p = model.program();
   const EntryDef& entry = p.entries()[0];
   std::map<std::string, int> ops;

@@ -51,7 +51,7 @@ ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path) {
   return info;
 }
 
-void Model::load(std::vector<uint8_t> bytes) {
+void Model::load(std::vector<uint8_t> bytes, Span<const Span<const uint8_t>> lent) {
   size_t size = (bytes.size() + 63) / 64 * 64;
   bytes_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, size)));
   if (bytes_ == nullptr) throw Error("out of memory", Code::kOutOfMemory);
@@ -59,28 +59,52 @@ void Model::load(std::vector<uint8_t> bytes) {
   std::vector<const CustomOp*> ops = registered_ops();
   LoadOptions options;
   options.custom_ops = ops;
+  options.lent = lent;
   program_ = take(Program::load(Span<const uint8_t>(bytes_.get(), bytes.size()), options),
                   "the compiled program");
 }
 
+Model Model::open_wick(const std::string& path) {
+  Model m;
+  std::vector<const CustomOp*> ops = registered_ops();
+  LoadOptions options;
+  options.custom_ops = ops;
+  Result<Owned<Program>> loaded = Program::load(path.c_str(), options);
+  check_status(loaded.status());  // it names the file
+  m.program_ = std::move(loaded.value());
+  m.file_bytes_ = m.program_->file_bytes();
+  return m;
+}
+
 Model Model::open(const std::string& path) {
-  double begin = now_ms();
+  const double begin = now_ms();
   Model m;
   if (is_wick_file(path)) {
-    std::vector<const CustomOp*> ops = registered_ops();
-    LoadOptions options;
-    options.custom_ops = ops;
-    Result<Owned<Program>> loaded = Program::load(path.c_str(), options);
-    check_status(loaded.status());  // it names the file
-    m.program_ = std::move(loaded.value());
-    m.file_bytes_ = m.program_->file_bytes();
+    m = open_wick(path);
+  } else {
+    ir::Graph graph = import_onnx(path);
+    const ProgramInfo info = onnx_origin(graph, path);
+    ir::optimize(graph);
+    LentProgram program = lend_program(std::move(graph), info);
+    m.load(std::move(program.bytes), program.segments);
+    m.constants_ = std::move(program.constants);
+    m.file_bytes_ = std::filesystem::file_size(path);
+  }
+  m.load_ms_ = now_ms() - begin;
+  return m;
+}
+
+Model Model::open_whole(const std::string& path) {
+  const double begin = now_ms();
+  Model m;
+  if (is_wick_file(path)) {
+    m = open_wick(path);
   } else {
     m.graph_ = import_onnx(path);
     ir::Graph optimized = *m.graph_;
     ir::optimize(optimized);
     m.load(program_bytes(optimized, onnx_origin(*m.graph_, path)));
-    std::ifstream in(path, std::ios::binary | std::ios::ate);
-    m.file_bytes_ = static_cast<uint64_t>(in.tellg());
+    m.file_bytes_ = std::filesystem::file_size(path);
   }
   m.load_ms_ = now_ms() - begin;
   return m;

@@ -32,18 +32,23 @@ class Model {
   // By the file's content, not its name: .wick is mapped, ONNX is read, optimised by exact passes
   // and compiled.
   static Model open(const std::string& path);
+  // The same; of an ONNX file it keeps the graph, and the program knows its weights' digest.
+  static Model open_whole(const std::string& path);
   static Model from_graph(const ir::Graph& graph, bool optimize);
 
   const Program& program() const { return *program_; }
-  // The graph as the ONNX file says it; nothing for .wick.
+  // open_whole(): the graph as the ONNX file says it; nothing for .wick.
   const std::optional<ir::Graph>& graph() const { return graph_; }
   uint64_t file_bytes() const { return file_bytes_; }
   double load_ms() const { return load_ms_; }
 
  private:
-  void load(std::vector<uint8_t> bytes);
+  static Model open_wick(const std::string& path);
+  void load(std::vector<uint8_t> bytes, Span<const Span<const uint8_t>> lent = {});
 
-  std::unique_ptr<uint8_t, AlignedDelete> bytes_;  // of a program made in memory; must outlive it
+  // of a program made in memory; must outlive it
+  std::unique_ptr<uint8_t, AlignedDelete> bytes_;
+  std::vector<HostTensor> constants_;
   Owned<Program> program_;
   std::optional<ir::Graph> graph_;
   uint64_t file_bytes_ = 0;

@@ -18,7 +18,7 @@ struct CpuStep {
 class CpuPartition final : public Partition {
  public:
   CpuPartition(Allocator& allocator, const PartitionSpec& spec)
-      : allocator_(allocator), spec_(spec), arena_(allocator) {}
+      : allocator_(allocator), spec_(spec), arena_(allocator), jobs_(allocator) {}
 
   Status compile(Span<const KernelSet* const> sets);
   Status run(const RunCtx& ctx) override;
@@ -32,19 +32,42 @@ class CpuPartition final : public Partition {
 
  private:
   Status compile_step(Span<const KernelSet* const> sets, size_t i);
-  Status pack(const KernelQuery& query, CpuStep& step, const PlanStep& from);
+  Status plan_packs(size_t i);
+  Status pack_all();
+  KernelQuery query_of(size_t i) const;
   Status run_step(const RunCtx& ctx, size_t i);
 
   Allocator& allocator_;
   PartitionSpec spec_;
   Arena arena_;  // steps, views and packed weights
   Span<CpuStep> steps_;
+  // A constant to pack, and where to.
+  struct PackJob {
+    uint32_t step = 0;
+    int slot = 0;
+    void* to = nullptr;
+    Code failed = Code::kOk;
+  };
+  Array<PackJob> jobs_;
   size_t scratch_ = 0, packed_ = 0;
 };
 
 const char* text_of(const NodeDef& node) { return node.info->name; }
 
-Status CpuPartition::pack(const KernelQuery& query, CpuStep& step, const PlanStep& from) {
+KernelQuery CpuPartition::query_of(size_t i) const {
+  const PlanStep& from = spec_.steps[i];
+  return {from.node->op,
+          from.node->attrs,
+          {steps_[i].in, from.in.size()},
+          {steps_[i].out, from.out.size()},
+          spec_.threads,
+          from.node->custom};
+}
+
+// Finds the packed forms that there are, takes memory for the others.
+Status CpuPartition::plan_packs(size_t i) {
+  CpuStep& step = steps_[i];
+  const PlanStep& from = spec_.steps[i];
   for (int slot = 0; slot < kMaxPacked; ++slot) {
     const KernelPlan::Pack& want = step.plan.packs[slot];
     if (step.row->pack == nullptr || want.bytes == 0 || want.input < 0 ||
@@ -61,12 +84,28 @@ Status CpuPartition::pack(const KernelQuery& query, CpuStep& step, const PlanSte
     PackCache::Key key{value.constant, step.row, want.layout, want.bytes, want.variant};
     if (step.packed[slot] == nullptr && shared) step.packed[slot] = spec_.cache->find(key);
     if (step.packed[slot] != nullptr) continue;
-    WICK_ASSIGN(void* dst, shared ? spec_.cache->allocate(want.bytes)
-                                  : arena_.allocate(want.bytes, kAlignment));
-    WICK_TRY(step.row->pack(query, step.plan, slot, dst));
-    if (shared) WICK_TRY(spec_.cache->keep(key, dst));
-    step.packed[slot] = dst;
+    WICK_ASSIGN(void* to, shared ? spec_.cache->allocate(want.bytes)
+                                 : arena_.allocate(want.bytes, kAlignment));
+    WICK_TRY(jobs_.push_back({static_cast<uint32_t>(i), slot, to, Code::kOk}));
+    if (shared) WICK_TRY(spec_.cache->keep(key, to));
+    step.packed[slot] = to;
     if (!shared) packed_ += want.bytes;
+  }
+  return {};
+}
+
+// A weight a task: what a form holds depends on its own step alone.
+Status CpuPartition::pack_all() {
+  parallel_for(spec_.pool, static_cast<int64_t>(jobs_.size()), [&](int64_t task, int) {
+    PackJob& job = jobs_[static_cast<size_t>(task)];
+    const CpuStep& step = steps_[job.step];
+    job.failed = step.row->pack(query_of(job.step), step.plan, job.slot, job.to).code();
+  });
+  for (const PackJob& job : jobs_) {
+    if (job.failed == Code::kOk) continue;
+    const NodeDef& node = *spec_.steps[job.step].node;
+    return error(job.failed, "node %.60s (%s): its weight cannot be packed", node.name,
+                 text_of(node));
   }
   return {};
 }
@@ -88,7 +127,7 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
     out[k] = TensorView(nullptr, v.dtype, v.shape);
   }
   if (from.alias) return {};
-  KernelQuery query{from.node->op, from.node->attrs, in, out, spec_.threads, from.node->custom};
+  const KernelQuery query = query_of(i);
   step.row = find_kernel(sets, query);
   if (step.row == nullptr) {
     return error(Code::kUnsupported, "no kernel for %s%s",
@@ -96,16 +135,20 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
   }
   if (step.row->plan != nullptr) WICK_TRY(step.row->plan(query, &step.plan));
   if (step.plan.scratch_bytes > scratch_) scratch_ = step.plan.scratch_bytes;
-  return pack(query, step, from);
+  return plan_packs(i);
 }
 
 Status CpuPartition::compile(Span<const KernelSet* const> sets) {
   WICK_ASSIGN(steps_, arena_.array<CpuStep>(spec_.steps.size()));
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  Status planned;
+  for (size_t i = 0; planned.ok() && i < steps_.size(); ++i) {
     const NodeDef& node = *spec_.steps[i].node;
-    WICK_TRY(annotate(compile_step(sets, i), "node %.60s (%s): ", node.name, text_of(node)));
+    planned = annotate(compile_step(sets, i), "node %.60s (%s): ", node.name, text_of(node));
   }
-  return {};
+  // Also when a step failed: the cache keeps the forms for the next binding.
+  Status packed = pack_all();
+  jobs_ = Array<PackJob>(allocator_);
+  return planned.ok() ? packed : planned;
 }
 
 Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
