@@ -157,18 +157,14 @@ class Writer {
       return known->second;
     auto id = static_cast<uint32_t>(constants_.size());
     constant_of_[key] = id;
-    uint64_t at = 0, size = v.constant.nbytes();
-    const bool lent = lent_ != nullptr && v.dtype != DType::kString;
-    if (lent) {
-      lent_->push_back(v.constant);
-    } else if (v.dtype == DType::kString) {
-      const std::vector<uint8_t> text = string_bytes(v.constant);
-      at = append(&segment_, text);
-      size = text.size();
+    const HostTensor bytes = v.dtype == DType::kString ? string_bytes(v.constant) : v.constant;
+    uint64_t at = 0;
+    if (lent_ != nullptr) {
+      lent_->push_back(bytes);
     } else {
-      at = append(&segment_, {static_cast<const uint8_t*>(v.constant.data()), size});
+      at = append(&segment_, {static_cast<const uint8_t*>(bytes.data()), bytes.nbytes()});
     }
-    auto raw = fbs::CreateBuffer(b_, lent ? id : 0, at, size);
+    auto raw = fbs::CreateBuffer(b_, lent_ != nullptr ? id : 0, at, bytes.nbytes());
     Offsets<fbs::Buffer> forms;
     for (const PackedConstant& form : packed_[id]) {
       const uint64_t place = append(&packed_segment_, form.bytes);
@@ -184,16 +180,17 @@ class Writer {
   }
 
   // Where each string begins and the last one ends, then the text.
-  static std::vector<uint8_t> string_bytes(const HostTensor& t) {
+  static HostTensor string_bytes(const HostTensor& t) {
     std::vector<uint64_t> offsets = {0};
     std::string text;
     for (int64_t i = 0; i < t.numel(); ++i) {
       text += t.string_at(i);
       offsets.push_back(text.size());
     }
-    auto* begin = reinterpret_cast<const uint8_t*>(offsets.data());
-    std::vector<uint8_t> bytes(begin, begin + offsets.size() * sizeof(uint64_t));
-    bytes.insert(bytes.end(), text.begin(), text.end());
+    const size_t begin = offsets.size() * sizeof(uint64_t);
+    HostTensor bytes(DType::kU8, Shape{static_cast<int64_t>(begin + text.size())});
+    memcpy(bytes.data(), offsets.data(), begin);
+    if (!text.empty()) memcpy(bytes.as<char>() + begin, text.data(), text.size());
     return bytes;
   }
 

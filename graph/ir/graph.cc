@@ -177,6 +177,50 @@ bool stand_in(Span<ValueInfo<SymDim>> in, std::vector<std::vector<SymDim>>* elem
   return any;
 }
 
+// Integers too long to write down are not known ahead of running.
+bool written_elements(const Graph& g, const Node& n, std::vector<SymDim>* elements) {
+  try {
+    return compute_elements(g, n, elements);
+  } catch (const Error& e) {
+    if (e.code() != Code::kBudgetExceeded) throw;
+    return false;
+  }
+}
+
+// Sizes of more than `most` terms as what no expression says.
+void open_sizes(Span<ValueInfo<SymDim>> in, size_t most) {
+  auto too_long = [&](const SymDim& d) { return d.terms().size() > most; };
+  for (ValueInfo<SymDim>& v : in) {
+    for (int d = 0; d < v.shape.rank(); ++d) {
+      if (too_long(v.shape[d])) v.shape[d] = dim_open(v.shape[d]);
+    }
+    if (v.elements == nullptr) continue;
+    if (std::any_of(v.elements, v.elements + v.element_count, too_long)) {
+      v.elements = nullptr;
+      v.element_count = 0;
+    }
+  }
+}
+
+// The rule of a node. A size that grows beyond what can be written down is no error: it is open,
+// because first the long sizes among the inputs are, then all that are no numbers.
+bool run_rule(const Node& n, Span<ValueInfo<SymDim>> in, std::vector<ValueInfo<SymDim>>& out,
+              bool* opened) {
+  for (size_t most : {SIZE_MAX, size_t{1}, size_t{0}}) {
+    if (most != SIZE_MAX) {
+      open_sizes(in, most);
+      out.assign(out.size(), {});
+      *opened = true;
+    }
+    try {
+      return infer_symbolic(n.op, n.attrs.get(), in, out);
+    } catch (const Error& e) {
+      if (e.code() != Code::kBudgetExceeded || most == 0) throw;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void Graph::infer(NodeId id) {
@@ -230,7 +274,7 @@ void Graph::infer(NodeId id) {
   }
   bool known = false, guessed = false;
   try {
-    known = ranked && infer_symbolic(n.op, n.attrs.get(), in, out);
+    known = ranked && run_rule(n, in, out, &guessed);
     std::vector<std::vector<SymDim>> elements;
     if (ranked && !known && stand_in(in, &elements)) {
       known = guessed = infer_symbolic(n.op, n.attrs.get(), in, out);
@@ -259,7 +303,7 @@ void Graph::infer(NodeId id) {
       elements.assign(out[0].elements, out[0].elements + out[0].element_count);
       value(n.outputs[0]).has_elements = true;
       value(n.outputs[0]).elements = std::move(elements);
-    } else if (known && compute_elements(*this, n, &elements)) {
+    } else if (known && written_elements(*this, n, &elements)) {
       value(n.outputs[0]).has_elements = true;
       value(n.outputs[0]).elements = std::move(elements);
     }

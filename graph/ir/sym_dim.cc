@@ -75,14 +75,16 @@ SymDim SymDim::make(int64_t constant, std::vector<SymTerm> terms) {
     }
   }
   std::erase_if(merged, [](const SymTerm& t) { return t.coefficient == 0; });
-  if (merged.size() > kMaxTerms) throw Error("a symbolic dimension has more than 64 terms");
+  if (merged.size() > kMaxTerms)
+    throw Error("a symbolic dimension has more than 64 terms", Code::kBudgetExceeded);
   SymDim d(constant);
   if (!merged.empty()) d.terms_ = std::make_shared<const std::vector<SymTerm>>(std::move(merged));
   return d;
 }
 
 SymDim SymDim::of_atom(SymAtomRef atom) {
-  if (atom->text.size() > kMaxText) throw Error("a symbolic dimension is too long to write down");
+  if (atom->text.size() > kMaxText)
+    throw Error("a symbolic dimension is too long to write down", Code::kBudgetExceeded);
   return make(0, {{1, {std::move(atom)}}});
 }
 
@@ -113,7 +115,7 @@ SymDim operator-(const SymDim& a, const SymDim& b) { return a + SymDim(-1) * b; 
 SymDim operator*(const SymDim& a, const SymDim& b) {
   if (a.known() && b.known()) return SymDim(wrap_mul(a.constant_, b.constant_));
   if (a.terms().size() * b.terms().size() > kMaxTerms * 4) {
-    throw Error("a symbolic dimension has more than 64 terms");
+    throw Error("a symbolic dimension has more than 64 terms", Code::kBudgetExceeded);
   }
   std::vector<SymTerm> terms;
   for (const SymTerm& t : a.terms())
@@ -124,7 +126,8 @@ SymDim operator*(const SymDim& a, const SymDim& b) {
     for (const SymTerm& y : b.terms()) {
       SymTerm t{wrap_mul(x.coefficient, y.coefficient), x.factors};
       t.factors.insert(t.factors.end(), y.factors.begin(), y.factors.end());
-      if (t.factors.size() > kMaxDegree) throw Error("a symbolic dimension has degree over 16");
+      if (t.factors.size() > kMaxDegree)
+        throw Error("a symbolic dimension has degree over 16", Code::kBudgetExceeded);
       std::sort(t.factors.begin(), t.factors.end(),
                 [](const SymAtomRef& p, const SymAtomRef& q) { return p->text < q->text; });
       terms.push_back(std::move(t));

@@ -98,6 +98,30 @@ TEST(Graph, InfersSymbolicShapes) {
   verify(g);
 }
 
+// Detectors concatenate what many feature maps of sizes of their own give.
+TEST(Graph, ASizeTooLongToWriteDownIsASymbol) {
+  Graph g;
+  std::vector<ValueId> parts;
+  std::vector<HostTensor> in;
+  for (int i = 0; i < 70; ++i) {
+    const std::string name = std::to_string(i);
+    parts.push_back(g.add_input("x" + name, DType::kF32, {g.symbol("n" + name), SymDim(2)}));
+    in.push_back(floats({i % 3 + 1, 2}, static_cast<float>(i)));
+  }
+  ValueId all = g.emit(OpId::kConcat, AxisAttrs{0}, parts);
+  ASSERT_TRUE(g.value(all).ranked);
+  EXPECT_EQ(shape_text(g.value(all).shape), "[d0,2]");
+  ValueId rows = g.emit(OpId::kShape, ShapeOpAttrs{0, 1}, {all});
+  g.add_output("y", g.emit(OpId::kRelu, {all}));
+  g.add_output("rows", rows);
+  verify(g);
+  const std::vector<HostTensor> want = run(g, in);
+  optimize(g);
+  const std::vector<HostTensor> got = run(g, in);
+  EXPECT_TRUE(same_bits(got[0], want[0]));
+  EXPECT_EQ(int_values(got[1])[0], 139);
+}
+
 TEST(Graph, RuleErrorsNameOpAndBothShapes) {
   Graph g;
   ValueId a = g.add_input("a", DType::kF32, {SymDim(2), SymDim(3)});
