@@ -137,7 +137,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   if (!s.ok()) throw Error(s.message(), s.code());
   for (size_t i = 0; i < results.size(); ++i) {  // sizes that depended on data, strings made here
     const TensorView& v = out_views[i];
-    if (!(v.shape == results[i].shape()) || v.dtype == DType::kString)
+    if (!(v.shape == results[i].shape()) || v.dtype == DType::kString || is_container(v.dtype))
       results[i] = HostTensor(v.dtype, v.shape, v.data, v.nbytes());
   }
   return results;

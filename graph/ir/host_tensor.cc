@@ -9,6 +9,7 @@
 #include "runtime/core/allocator.h"
 #include "runtime/core/half.h"
 #include "runtime/core/narrow.h"
+#include "runtime/core/packed_sequence.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -49,6 +50,33 @@ HostTensor::HostTensor(DType dtype, const Shape& shape, const void* data, size_t
   }
   data_ = room_for(bytes_);
   if (bytes != 0) memcpy(data_.get(), data, bytes);
+  if (is_container(dtype)) own_packed();
+}
+
+// Of a sequence or an optional of strings: what the strings of its elements refer to goes behind
+// it.
+void HostTensor::own_packed() {
+  auto packed = PackedSequence::open(view());
+  if (!packed.ok() || packed->dtype() != DType::kString) return;
+  size_t size = 0;
+  auto each = [](const PackedSequence& s, auto visit) {
+    for (int64_t i = 0; i < s.count(); ++i) {
+      const TensorView v = s.at(i);
+      for (int64_t k = 0; k < v.numel(); ++k) visit(v.as<StringRef>()[k]);
+    }
+  };
+  each(*packed, [&](const StringRef& s) { size += s.size; });
+  std::shared_ptr<char> mine = room_for(bytes_ + size);
+  memcpy(mine.get(), data_.get(), bytes_);
+  data_ = mine;
+  string_bytes_ = size;
+  char* text = data_.get() + bytes_;
+  each(PackedSequence::open(view()).value(), [&](StringRef& s) {
+    if (s.size == 0) return;
+    memcpy(text, s.data, s.size);
+    s.data = text;
+    text += s.size;
+  });
 }
 
 // The text goes behind the elements; elements of one text share it, as they did (an Expand of one
@@ -132,8 +160,29 @@ double element_as_double(const HostTensor& t, int64_t i) {
   }
 }
 
+namespace {
+
+// Sequences of strings: their addresses differ.
+bool same_packed_strings(const PackedSequence& a, const PackedSequence& b) {
+  if (a.count() != b.count() || a.present() != b.present()) return false;
+  for (int64_t i = 0; i < a.count(); ++i) {
+    const TensorView x = a.at(i), y = b.at(i);
+    if (!(x.shape == y.shape) ||
+        !std::equal(x.as<StringRef>(), x.as<StringRef>() + x.numel(), y.as<StringRef>()))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool same_bits(const HostTensor& a, const HostTensor& b) {
   if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
+  if (is_container(a.dtype())) {
+    auto x = PackedSequence::open(a.view()), y = PackedSequence::open(b.view());
+    if (x.ok() && y.ok() && x->dtype() == DType::kString && y->dtype() == DType::kString)
+      return same_packed_strings(*x, *y);
+  }
   if (a.dtype() == DType::kString) {
     return std::equal(a.as<StringRef>(), a.as<StringRef>() + a.numel(), b.as<StringRef>());
   }

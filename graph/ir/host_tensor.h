@@ -51,6 +51,7 @@ class HostTensor {
 
  private:
   void own(Span<const StringRef> from);
+  void own_packed();
 
   DType dtype_ = DType::kNone;
   Shape shape_;

@@ -32,7 +32,8 @@ HostTensor pack(DType kind, DType element, const std::vector<HostTensor>& elemen
   HostTensor packed(kind, Shape{bytes});
   PackedWriter writer(packed.data(), bytes, element, count, present);
   for (const HostTensor& t : elements) writer.add(t.view());
-  return packed;
+  if (element != DType::kString) return packed;
+  return HostTensor(kind, packed.shape(), packed.data(), packed.nbytes());  // with their text
 }
 
 Unpacked unpack(const HostTensor& packed) {

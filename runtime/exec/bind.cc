@@ -31,7 +31,8 @@ Status Session::Impl::prepare() {
     for (uint32_t v : region.outputs) last_use[v] = kNoIndex;
   }
   for (uint32_t i = 0; i < made.size(); ++i) {
-    has_strings = has_strings || entry.values[i].dtype == DType::kString;
+    has_strings = has_strings || entry.values[i].dtype == DType::kString ||
+                  entry.values[i].element == DType::kString;
     if (entry.values[i].constant == kNoIndex) continue;
     const ConstantDef& c = program.constants()[entry.values[i].constant];
     made[i] = {entry.values[i].name, c.view.dtype, c.view.shape,

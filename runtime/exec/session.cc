@@ -304,6 +304,8 @@ Status Session::Impl::check_packed(const ValueDef& def, const TensorView& v) con
     return error(Code::kTypeMismatch, "its elements are %s, the program takes %s",
                  dtype_name(s.dtype()), dtype_name(def.element));
   }
+  for (int64_t i = 0; s.dtype() == DType::kString && i < s.count(); ++i)
+    WICK_TRY(check_strings(s.at(i), def.name));
   if (def.dtype == DType::kSequence && !s.present())
     return Status(Code::kInvalidArgument, "a sequence cannot be absent");
   if (def.dtype == DType::kOptional && s.count() != (s.present() ? 1 : 0))

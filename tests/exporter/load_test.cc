@@ -169,7 +169,7 @@ ir::Graph conv_and_linear() {
   ConvAttrs conv;
   conv.pads = {1, 1, 1, 1};
   ir::ValueId y = g.emit(OpId::kConv, conv, {x, g.add_constant(weights({24, 4, 3, 3}), "w")});
-  y = g.emit(OpId::kFlatten, FlattenAttrs{}, {g.emit(OpId::kRelu, {y})});
+  y = g.emit(OpId::kFlatten, AxisAttrs{1}, {g.emit(OpId::kRelu, {y})});
   y = g.emit(OpId::kLinear, {y, g.add_constant(weights({10, 24 * 81}), "fc")});
   g.add_output("y", y);
   ir::optimize(g);

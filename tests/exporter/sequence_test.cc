@@ -127,7 +127,9 @@ TEST(SequenceOnnx, SplitsIntoKnownParts) {
       float first = 1;
       for (size_t i = 0; i < f.shapes.size(); ++i) {
         EXPECT_EQ(u.elements[i].shape(), f.shapes[i]) << to_text(u.elements[i].shape()).text;
-        if (u.elements[i].numel() > 0) EXPECT_EQ(u.elements[i].as<float>()[0], first);
+        if (u.elements[i].numel() > 0) {
+          EXPECT_EQ(u.elements[i].as<float>()[0], first);
+        }
         const int axis = static_cast<int>(f.axis < 0 ? 1 : f.axis);
         const bool kept = f.sizes.present() || f.keepdims != 0;
         first += static_cast<float>((kept ? f.shapes[i][axis] : 1) * (axis == 0 ? 3 : 1));
