@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "exporter/onnx/limits.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
@@ -92,6 +93,19 @@ void check_supported(const ModelProto& model) {
               Code::kUnsupported);
 }
 
+// The graph's own names for sizes begin with '?' until they are known to be the same; a file's "?"
+// is a size that nobody named.
+bool is_named(const TensorShapeProto::Dimension& dim) {
+  return !dim.has_dim_value() && !dim.dim_param().empty() && dim.dim_param()[0] != '?';
+}
+
+// Before any input is added: a size without a name must not take one that comes later.
+void declare_symbols(Graph& g, const ValueInfoProto& info) {
+  for (const auto& dim : info.type().tensor_type().shape().dim()) {
+    if (is_named(dim)) g.symbol(dim.dim_param(), 0);
+  }
+}
+
 void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, ValueId>& values) {
   if (!info.type().has_tensor_type()) {
     throw Error(fmt::format("ONNX model: input '{}' is not a tensor (sequences, maps and optionals "
@@ -111,7 +125,7 @@ void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, Value
       if (dim.dim_value() < 0)
         invalid(fmt::format("input '{}' has a negative dimension", info.name()));
       shape.push_back(SymDim(dim.dim_value()));
-    } else if (!dim.dim_param().empty()) {
+    } else if (is_named(dim)) {
       shape.push_back(g.symbol(dim.dim_param(), 0));
     } else {
       shape.push_back(g.fresh_symbol(0));
@@ -154,6 +168,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
   if (!model.has_graph()) invalid("it has no graph (is this an ONNX file?)");
   if (static_cast<size_t>(model.graph().node_size()) > kMaxNodes) invalid("more than 2^20 nodes");
   const GraphProto& proto = model.graph();
+  check_limits(model);
   int64_t opset = opset_of(model);
   check_supported(model);
 
@@ -179,6 +194,9 @@ Graph read(const ModelProto& model, const std::string& folder) {
   // Before IR 4 initializers stand among the inputs too: as defaults, which we take as constants.
   std::set<std::string> inputs;
   for (const auto& info : proto.input()) {
+    if (values.find(info.name()) == values.end()) declare_symbols(g, info);
+  }
+  for (const auto& info : proto.input()) {
     if (!inputs.insert(info.name()).second)
       invalid(fmt::format("input '{}' is declared twice", info.name()));
     if (values.find(info.name()) == values.end()) add_input(g, info, values);
@@ -187,9 +205,12 @@ Graph read(const ModelProto& model, const std::string& folder) {
   for (const auto& node : proto.node()) nodes.push_back(&node);
   read_nodes(scope, nodes, opset);
   if (proto.output_size() == 0) invalid("it has no outputs");
+  std::set<std::string> outputs;
   for (const auto& info : proto.output()) {
     auto found = values.find(info.name());
     if (found == values.end()) invalid(fmt::format("output '{}' is not defined", info.name()));
+    if (!outputs.insert(info.name()).second)
+      invalid(fmt::format("output '{}' is listed twice", info.name()));
     check_output(info, g.value(found->second));
     ValueId value = found->second;
     // An operator that does nothing here gave its input: the output is a value of its own.

@@ -9,7 +9,7 @@
 namespace wick::onnx {
 namespace {
 
-constexpr uint64_t kMaxRead = uint64_t{1} << 22;  // nodes, those of functions at every call
+constexpr uint64_t kMaxRead = uint64_t{1} << 20;  // nodes, those of functions at every call
 constexpr int kMaxAttempts = 6;                   // at the types of a loop's body
 
 std::string name_of(const NodeProto& node) {

@@ -32,9 +32,30 @@ void list_training(const ir::Graph& g, std::string* list) {
   }
 }
 
+constexpr int kMaxRegionDepth = 8;  // what the loader takes
+
+void check_depth(const ir::Graph& g, int depth) {
+  for (const ir::Node& node : g.nodes()) {
+    if (node.regions.empty()) continue;
+    if (depth >= kMaxRegionDepth) {
+      throw Error(fmt::format("{} '{}': it stands {} regions deep, a program holds {}",
+                              op_info(node.op)->name, node.name, depth + 1, kMaxRegionDepth),
+                  Code::kUnsupported);
+    }
+    for (const ir::Graph& region : node.regions) check_depth(region, depth + 1);
+  }
+}
+
 void check_writable(const ir::Graph& g) {
+  constexpr size_t kMaxPorts = 4096;  // what the loader takes
+  if (g.inputs().size() > kMaxPorts || g.outputs().size() > kMaxPorts) {
+    throw Error(fmt::format("a program has at most {} inputs and outputs, the graph {} and {}",
+                            kMaxPorts, g.inputs().size(), g.outputs().size()),
+                Code::kUnsupported);
+  }
   std::string list;
   list_training(g, &list);
+  check_depth(g, 0);
   if (!list.empty()) {
     throw Error(
         "these nodes belong to training and cannot be in a program (was the module in eval "

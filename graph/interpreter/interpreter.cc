@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/run_row.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 // more integers than any op reads as a shape, axes or sizes
 constexpr int64_t kMaxShapeValues = 64;
+// scratch that any node may have, however few bytes its values may take
+constexpr uint64_t kLeastScratch = uint64_t{1} << 26;
 
 void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
   if (inputs.size() != g.inputs().size()) {
@@ -100,12 +103,19 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
     s = row->plan(query, &plan);
     if (!s.ok()) throw Error(s.message(), s.code());
   }
+  // what a kernel works in is small, or a multiple of what it reads; a file may ask for any
+  if (plan.scratch_bytes > std::max(options.max_bytes, kLeastScratch)) {
+    throw Error("needs " + std::to_string(plan.scratch_bytes) +
+                    " bytes to work in, more than the " + std::to_string(options.max_bytes) +
+                    " allowed",
+                Code::kBudgetExceeded);
+  }
   HostTensor scratch(DType::kU8, Shape{static_cast<int64_t>(plan.scratch_bytes)});
   KernelCtx ctx;
   ctx.scratch = scratch.data();
   ctx.plan = &plan;
   FloatModeScope mode;
-  s = row->run(ctx, in_views, out_views, attrs);
+  s = run_row(*row, op, ctx, in_views, out_views, attrs);
   if (!s.ok()) throw Error(s.message(), s.code());
   for (size_t i = 0; i < results.size(); ++i) {  // sizes that depended on data
     const TensorView& v = out_views[i];

@@ -221,6 +221,8 @@ void infer_loop(Graph& g, NodeId id) {
   SymDim count = dim_open(SymDim());
   if (all_trips && trips.has_elements && trips.elements.size() == 1)
     count = dim_max(trips.elements[0], SymDim(0));
+  if (count.known() && count.constant() > INT32_MAX)
+    count = dim_open(SymDim());  // no tensor's size
   for (size_t k = carried; k < n.outputs.size(); ++k)
     set_joined(g, n.outputs[k], result(body, 1 + k), result(body, 1 + k), &count);
 }

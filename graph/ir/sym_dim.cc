@@ -50,7 +50,10 @@ bool factors_less(const std::vector<SymAtomRef>& a, const std::vector<SymAtomRef
 }
 bool factors_equal(const std::vector<SymAtomRef>& a, const std::vector<SymAtomRef>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const SymAtomRef& x, const SymAtomRef& y) { return x->text == y->text; });
+                    [](const SymAtomRef& x, const SymAtomRef& y) {
+                      // a file may name a dimension "max(a,b)"
+                      return x->kind == y->kind && x->text == y->text;
+                    });
 }
 
 }  // namespace

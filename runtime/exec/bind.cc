@@ -4,6 +4,7 @@
 #include <cinttypes>
 
 #include "runtime/exec/session_impl.h"
+#include "runtime/kernels/run_row.h"
 
 namespace wick {
 namespace {
@@ -172,7 +173,7 @@ Status Session::Impl::evaluate(Stage& stage, const NodeDef& node) {
   KernelCtx ctx;
   ctx.plan = &plan;
   WICK_ASSIGN(ctx.scratch, temp.allocate(plan.scratch_bytes, kAlignment));
-  WICK_TRY(row->run(ctx, in, out, node.attrs));
+  WICK_TRY(run_row(*row, node.op, ctx, in, out, node.attrs));
   for (size_t i = 0; i < out.size(); ++i) {
     values[node.outputs[i]].data = out[i].data;
     values[node.outputs[i]].shape = out[i].shape;  // final where it depended on data

@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "runtime/exec/session_impl.h"
+#include "runtime/kernels/run_row.h"
 
 namespace wick {
 namespace {
@@ -136,7 +137,7 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
   kernel.scratch = stage.scratch.data;
   kernel.plan = &plan;
   uint64_t begin = ctx.trace != nullptr ? now_ns() : 0;
-  WICK_TRY(row->run(kernel, in, out, node.attrs));
+  WICK_TRY(run_row(*row, node.op, kernel, in, out, node.attrs));
   if (ctx.trace != nullptr) {
     ctx.trace->on_op({op_name(node), node.name, row->name, "cpu",
                       static_cast<int64_t>(stage.first_step + stage.steps.size()), begin, now_ns(),

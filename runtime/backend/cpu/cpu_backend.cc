@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "runtime/core/arena.h"
+#include "runtime/kernels/run_row.h"
 
 namespace wick {
 namespace {
@@ -116,8 +117,8 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
   }
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
   KernelCtx kernel{ctx.pool, ctx.scratch, &step.plan, {step.packed[0], step.packed[1]}};
-  return step.row->run(kernel, {step.in, from.in.size()}, {step.out, from.out.size()},
-                       from.node->attrs);
+  return run_row(*step.row, from.node->op, kernel, {step.in, from.in.size()},
+                 {step.out, from.out.size()}, from.node->attrs);
 }
 
 Status CpuPartition::run(const RunCtx& ctx) {

@@ -69,6 +69,7 @@ Status run_nms(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   T least = scalar_or(in, 4, T(0));
   auto* order = static_cast<int64_t*>(ctx.scratch);
   int64_t* to = out[0].as<int64_t>();
+  if (n == 0 || most <= 0) batches = 0;
   for (int64_t b = 0; b < batches; ++b) {
     const T* boxes = in[0].as<T>() + b * n * 4;
     for (int64_t c = 0; c < classes; ++c) {

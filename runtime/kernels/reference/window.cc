@@ -33,10 +33,14 @@ Status max_pool_indices(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
           if (best < 0 || v > largest || (v != v && largest == largest)) best = i, largest = v;
         });
         const int64_t first = best < 0 ? 0 : best;  // of a window on padding alone
-        const int64_t d = first / (s.in[1] * s.in[2]), r = first / s.in[2] % s.in[1],
-                      q = first % s.in[2];
         const int64_t y = p * s.out_size() + at;
         out[0].as<T>()[y] = static_cast<T>(largest);
+        if (s.in_size() == 0) {  // there is only padding
+          out[1].as<int64_t>()[y] = 0;
+          return;
+        }
+        const int64_t d = first / (s.in[1] * s.in[2]), r = first / s.in[2] % s.in[1],
+                      q = first % s.in[2];
         out[1].as<int64_t>()[y] =
             p * s.in_size() + (a.storage_order == 0 ? first : (q * s.in[1] + r) * s.in[0] + d);
       });
@@ -125,7 +129,9 @@ Status conv_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   const int64_t plane = empty ? 0 : size[0] * size[1] * size[2],
                 window = empty ? 0 : kernel[0] * kernel[1] * kernel[2];
   const int64_t pixels = to[0] * to[1] * to[2];
-  const int64_t cost = empty ? 1 : group_in * (window / (stride[0] * stride[1] * stride[2]) + 1);
+  // one after the other: three strides may have no product
+  const int64_t taps = window / stride[0] / stride[1] / stride[2];
+  const int64_t cost = empty ? 1 : group_in * (taps + 1);
   parallel_items(ctx.pool, y[0] * y[1] * pixels, cost, [&](int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       const int64_t p = e % pixels, o = e / pixels % y[1], image = e / pixels / y[1];
