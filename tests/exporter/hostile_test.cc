@@ -55,7 +55,7 @@ bool names_a_place(const std::string& text, const onnx::ModelProto& model) {
     if (!name.empty() && text.find(name) != std::string::npos) return true;
   }
   // what is about no node, and what a node without a name became: the op and its number
-  for (const char* start : {"ONNX model: ", "[", "dimension "}) {
+  for (const char* start : {"ONNX model: ", "ONNX tensor ", "[", "dimension "}) {
     if (text.starts_with(start)) return true;
   }
   return false;
