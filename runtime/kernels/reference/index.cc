@@ -169,7 +169,9 @@ WICK_REF_ROWS(GatherND,
 WICK_REF_ROWS(ScatterND, WICK_NUMBER_ROWS("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
               WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
               {"scatter_nd.any", kInPlace, match_scatter_move, nullptr, nullptr,
-               run_scatter_nd_move});
+               run_scatter_nd_move},
+              WICK_REF_ROW(StringRef, "string", "scatter_nd", kInPlace,
+                           match_scatter_strings<ScatterNDAttrs>, run_scatter_nd<T>));
 WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_number, nullptr, nullptr, run_nonzero});
 WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, nullptr, nullptr, run_trilu});
 WICK_NO_CPU_ROWS(GatherND);
