@@ -32,7 +32,12 @@ constexpr size_t kMaxNodes = 1u << 20;
 }
 
 int64_t opset_of(const ModelProto& model) {
-  if (model.opset_import_size() == 0) return 1;
+  if (model.opset_import_size() == 0) {
+    // it stands at a file's end: without it the file was cut, and opset 1 would be a guess
+    if (model.ir_version() >= 3)
+      invalid("it imports no opset (opset_import), which IR 3 and newer must; is the file cut?");
+    return 1;
+  }
   int64_t opset = 0;
   bool given = false;
   for (const auto& entry : model.opset_import()) {

@@ -144,7 +144,7 @@ void read_split(ReadCtx& c) {
   a.axis = c.attr_int("axis", 0);
   a.keepdims = c.attr_int("keepdims", 1);
   ValueId x = c.in(0);
-  if (c.g.value(x).ranked) {
+  if (c.g.value(x).ranked && dtype_bits(c.dtype(x)) >= 8) {  // Split has whole bytes only
     const int axis = axis_of(c, a.axis, c.rank(x));
     auto parts = known_parts(c, x, axis);
     if (parts && !parts->empty()) {

@@ -42,7 +42,10 @@ const std::map<OpId, std::string> kUnsaid = {
     {OpId::kFusedConv, "fused ops have no ONNX form"},
     {OpId::kBitShift, "ONNX shifts unsigned integers only"},
     {OpId::kResize, "tf_half_pixel_for_nn ended with opset 12"},
-    {OpId::kTfIdfVectorizer, "its tables must be constants"}};
+    {OpId::kTfIdfVectorizer, "its tables must be constants"},
+    {OpId::kStringSplit, "the delimiter must be constant"},
+    {OpId::kStringNormalizer, "the stop words must be constant"},
+    {OpId::kRegexFullMatch, "the pattern must be constant"}};
 
 struct Case {
   ir::Graph graph;
