@@ -19,10 +19,11 @@ namespace {
 // Never 0, room for whole vectors; what lies behind the tensor's end is zero.
 std::shared_ptr<char> room_for(size_t bytes) {
   const size_t padded = (bytes + kAlignment) / kAlignment * kAlignment;
-  auto* p = static_cast<char*>(aligned_alloc(kAlignment, padded));
+  auto* p = static_cast<char*>(default_allocator().allocate(padded, kAlignment));
   if (p == nullptr) throw Error("no memory for a tensor of " + std::to_string(bytes) + " bytes");
   memset(p + bytes, 0, padded - bytes);
-  return std::shared_ptr<char>(p, [](char* q) { free(q); });
+  return std::shared_ptr<char>(
+      p, [padded](char* q) { default_allocator().deallocate(q, padded, kAlignment); });
 }
 
 size_t bytes_of(DType dtype, const Shape& shape) {
