@@ -172,9 +172,11 @@ LentWeights::LentWeights(const std::vector<Span<const uint8_t>>& lent) : before_
 LentWeights::~LentWeights() { weights = before_; }
 
 bool lent_bytes(const TensorProto& tensor, Span<const uint8_t>* bytes) {
-  if (tensor.external_data_size() == 0) return false;
-  const std::string& place = tensor.external_data(0).value();
-  if (place.compare(0, kLent.size(), kLent) != 0) return false;
+  // A tensor given in pieces is the last of each field: so is its last marker.
+  int last = tensor.external_data_size() - 1;
+  while (last >= 0 && !tensor.external_data(last).value().starts_with(kLent)) --last;
+  if (last < 0) return false;
+  const std::string& place = tensor.external_data(last).value();
   size_t index = 0;
   const char* end = place.data() + place.size();
   auto [stop, failed] = std::from_chars(place.data() + kLent.size(), end, index);

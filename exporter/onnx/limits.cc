@@ -69,13 +69,13 @@ struct Cost {
 
 class Costs {
  public:
-  explicit Costs(const ModelProto& model) : model_(model) {}
+  explicit Costs(const ModelProto& model) : functions_(model) {}
 
   Cost of(const google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
     Cost all;
     for (const NodeProto& n : nodes) {
       all.add({1, n.ByteSizeLong()});
-      if (const FunctionProto* f = find_function(model_, n); f != nullptr) {
+      if (const FunctionProto* f = functions_.find(n); f != nullptr) {
         const Cost& inside = of(*f);
         all.add(inside);
         // every node in it is named after the call
@@ -98,7 +98,7 @@ class Costs {
     --depth_;
     return known_[&f] = cost;
   }
-  const ModelProto& model_;
+  Functions functions_;
   std::map<const FunctionProto*, Cost> known_;
   int depth_ = 0;
 };

@@ -11,6 +11,7 @@
 namespace wick {
 
 constexpr int kNewestOpset = 28;  // that the reader takes
+constexpr int kNewestIr = 13;     // the same of IR versions
 
 struct OnnxOperator {
   std::string name;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "graph/ir/graph.h"
@@ -17,9 +18,19 @@ namespace wick::onnx {
 
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
+// A model's own functions. One wins over an operator of its name.
+class Functions {
+ public:
+  explicit Functions(const ModelProto& model);
+  const FunctionProto* find(const NodeProto& call) const;  // null: the node calls none
+
+ private:
+  std::map<std::tuple<std::string, std::string, std::string>, const FunctionProto*> by_name_;
+};
+
 // What reading needs of the whole model.
 struct ModelCtx {
-  const ModelProto& model;
+  const Functions& functions;
   const std::string& folder;
   int64_t opset = 1;
   int depth = 0;       // of subgraphs and functions

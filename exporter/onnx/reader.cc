@@ -38,18 +38,13 @@ int64_t opset_of(const ModelProto& model) {
       invalid("it imports no opset (opset_import), which IR 3 and newer must; is the file cut?");
     return 1;
   }
-  int64_t opset = 0;
-  bool given = false;
+  int64_t opset = 0;  // of other domains only: a node of this one is refused
   for (const auto& entry : model.opset_import()) {
     if (!default_domain(entry.domain())) continue;
-    opset = entry.version();
-    given = true;
-  }
-  if (!given) return 0;  // of other domains only: a node of this one is refused
-  if (opset < 1 || opset > kNewestOpset) {
-    throw Error(
-        fmt::format("ONNX model: opset {} is not supported (1 to {} are)", opset, kNewestOpset),
-        Code::kUnsupported);
+    const int64_t version = checked_opset(entry.version(), "it");
+    if (opset != 0 && opset != version)
+      invalid(fmt::format("it imports opset {} and opset {} of one domain", opset, version));
+    opset = version;
   }
   return opset;
 }
@@ -57,7 +52,7 @@ int64_t opset_of(const ModelProto& model) {
 // Every node that cannot be read, those of subgraphs and functions included, so that a user sees
 // the whole list at once.
 struct Unsupported {
-  const ModelProto& model;
+  const Functions& functions;
   std::set<const FunctionProto*> seen = {};
   std::string list = "";
   int count = 0;
@@ -77,7 +72,7 @@ struct Unsupported {
  private:
   void look(const NodeProto& node, int depth) {
     const char* why = nullptr;
-    if (const FunctionProto* f = find_function(model, node); f != nullptr) {
+    if (const FunctionProto* f = functions.find(node); f != nullptr) {
       if (seen.insert(f).second) walk(f->node(), depth + 1);
     } else if (!default_domain(node.domain())) {
       if (find_custom_op(node.domain(), node.op_type()) == nullptr)
@@ -94,8 +89,8 @@ struct Unsupported {
   }
 };
 
-void check_supported(const ModelProto& model) {
-  Unsupported u{model};
+void check_supported(const ModelProto& model, const Functions& functions) {
+  Unsupported u{functions};
   u.walk(model.graph().node(), 0);
   if (u.count == 0) return;
   throw Error(fmt::format("{} node(s) of the ONNX model cannot be read:{}{}\nReplace them before "
@@ -157,11 +152,18 @@ void check_output(const ValueInfoProto& info, const Value& value) {
 
 Graph read(const ModelProto& model, const std::string& folder) {
   if (!model.has_graph()) invalid("it has no graph (is this an ONNX file?)");
+  if (model.ir_version() > kNewestIr) {
+    throw Error(fmt::format("ONNX model: its IR version {} is newer than {}, the newest that is "
+                            "read; export it for an older one",
+                            model.ir_version(), kNewestIr),
+                Code::kUnsupported);
+  }
   if (static_cast<size_t>(model.graph().node_size()) > kMaxNodes) invalid("more than 2^20 nodes");
   const GraphProto& proto = model.graph();
   check_limits(model);
   int64_t opset = opset_of(model);
-  check_supported(model);
+  const Functions functions(model);
+  check_supported(model, functions);
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
@@ -178,7 +180,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
       g.metadata[entry.key()] = entry.value();
     }
   }
-  ModelCtx ctx{model, folder, opset};
+  ModelCtx ctx{functions, folder, opset};
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;
   read_initializers(scope, proto);

@@ -62,10 +62,14 @@ void read_log_sum_exp(ReadCtx& c) {  // shifted by the largest element: no overf
   ValueId x = as_float(c, c.in(0));
   Axes a = read_axes(c), keep = a;
   keep.attrs.keepdims = 1;
-  ValueId shifted =
-      c.emit(OpId::kExp, {c.emit(OpId::kSub, {x, reduce(c, OpId::kReduceMax, keep, x)})});
+  // by nothing where that is infinite: infinity less itself is no number
+  auto largest = [&](const Axes& axes) {
+    ValueId max = reduce(c, OpId::kReduceMax, axes, x);
+    return c.emit(OpId::kWhere, {c.emit(OpId::kIsInf, IsInfAttrs{}, {max}), c.scalar(x, 0), max});
+  };
+  ValueId shifted = c.emit(OpId::kExp, {c.emit(OpId::kSub, {x, largest(keep)})});
   ValueId sum = c.emit(OpId::kLog, {reduce(c, OpId::kReduceSum, a, shifted)});
-  set_as(c, c.emit(OpId::kAdd, {sum, reduce(c, OpId::kReduceMax, a, x)}), c.dtype(c.in(0)));
+  set_as(c, c.emit(OpId::kAdd, {sum, largest(a)}), c.dtype(c.in(0)));
 }
 template <OpId op>
 void read_arg(ReadCtx& c) {

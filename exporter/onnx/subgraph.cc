@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporter/onnx/names.h"
+#include "exporter/onnx/operators.h"
 #include "exporter/onnx/tensor.h"
 #include "wick/error.h"
 
@@ -68,7 +69,8 @@ void bind_attributes(NodeProto& node, const NodeProto& call, const FunctionProto
 void read_function(Scope& scope, const NodeProto& call, const FunctionProto& f, int64_t opset) {
   Deeper deeper(scope.model);
   for (const auto& entry : f.opset_import()) {
-    if (default_domain(entry.domain())) opset = entry.version();
+    if (default_domain(entry.domain()))
+      opset = checked_opset(entry.version(), fmt::format("function '{}'", f.name()));
   }
   Scope inner(scope.g, scope.model);
   ReadCtx c(scope, call, opset);
@@ -102,13 +104,25 @@ void read_function(Scope& scope, const NodeProto& call, const FunctionProto& f, 
 
 }  // namespace
 
-const FunctionProto* find_function(const ModelProto& model, const NodeProto& node) {
+Functions::Functions(const ModelProto& model) {
   for (const FunctionProto& f : model.functions()) {
-    bool same_domain = f.domain() == node.domain() ||
-                       (default_domain(f.domain()) && default_domain(node.domain()));
-    if (same_domain && f.name() == node.op_type() && f.overload() == node.overload()) return &f;
+    const std::string domain = default_domain(f.domain()) ? "" : f.domain();
+    by_name_.emplace(std::tuple(domain, f.name(), f.overload()), &f);  // the first of two
   }
-  return nullptr;
+}
+
+const FunctionProto* Functions::find(const NodeProto& call) const {
+  if (by_name_.empty()) return nullptr;
+  const std::string domain = default_domain(call.domain()) ? "" : call.domain();
+  auto found = by_name_.find({domain, call.op_type(), call.overload()});
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+int64_t checked_opset(int64_t version, const std::string& what) {
+  if (version >= 1 && version <= kNewestOpset) return version;
+  throw Error(fmt::format("ONNX model: {} imports opset {}, which is not supported (1 to {} are)",
+                          what, version, kNewestOpset),
+              Code::kUnsupported);
 }
 
 ValueId Scope::find(const std::string& name) {
@@ -155,13 +169,14 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset)
                   Code::kBudgetExceeded);
     ReadCtx c(scope, node, opset);
     try {
-      for (int i = 0; i < c.inputs() && !takes_containers(node.op_type()); ++i) {
-        const FunctionProto* f = find_function(scope.model.model, node);
-        if (f == nullptr && c.has(i) && is_container(c.dtype(c.in(i))))
+      if (node.output_size() == 0) c.fail("it names no outputs");
+      const FunctionProto* f = scope.model.functions.find(node);
+      for (int i = 0; f == nullptr && i < c.inputs() && !takes_containers(node.op_type()); ++i) {
+        if (c.has(i) && is_container(c.dtype(c.in(i))))
           c.fail(fmt::format("input '{}' is a sequence or an optional, must be a tensor",
                              node.input(i)));
       }
-      if (const FunctionProto* f = find_function(scope.model.model, node); f != nullptr) {
+      if (f != nullptr) {
         read_function(scope, node, *f, opset);
       } else if (default_domain(node.domain())) {
         if (opset == 0) c.fail("the model imports no opset of the default domain");

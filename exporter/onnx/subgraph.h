@@ -11,8 +11,8 @@ inline bool default_domain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
-// The model's own function that a node calls; null: none. It wins over an operator of that name.
-const FunctionProto* find_function(const ModelProto& model, const NodeProto& node);
+// The version, where it is one of the default domain's that there are; `what` names who imports it.
+int64_t checked_opset(int64_t version, const std::string& what);
 
 // A weight of a state_dict by its name; without one of its own, a constant.
 ValueId add_initializer(Graph& g, HostTensor tensor, const std::string& name);

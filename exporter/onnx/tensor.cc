@@ -97,9 +97,9 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
     case DType::kU16:
     case DType::kF16:
     case DType::kBF16: return from_list<uint16_t>(proto, dtype, shape, proto.int32_data(), n);
+    case DType::kBool: return from_list<bool>(proto, dtype, shape, proto.int32_data(), n);
     case DType::kI8:
     case DType::kU8:
-    case DType::kBool:
     case DType::kF8E4M3FN:
     case DType::kF8E4M3FNUZ:
     case DType::kF8E5M2:
@@ -119,7 +119,11 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
 }  // namespace
 
 HostTensor decode(const TensorProto& proto, const std::string& folder) {
-  return clear_padding(decode_bytes(proto, folder));
+  HostTensor t = clear_padding(decode_bytes(proto, folder));
+  if (t.dtype() == DType::kBool) {  // any byte but 0 is true, and equal bools have equal bytes
+    for (int64_t i = 0; i < t.numel(); ++i) t.as<uint8_t>()[i] = t.as<uint8_t>()[i] != 0 ? 1 : 0;
+  }
+  return t;
 }
 
 HostTensor decode(const SparseTensorProto& proto, const std::string& folder) {

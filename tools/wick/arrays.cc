@@ -75,12 +75,10 @@ void write_strings(const std::string& path, const HostTensor& tensor) {
   write_text(path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-bool is_json(const std::string& path) { return path.size() > 5 && path.ends_with(".json"); }
-
 }  // namespace
 
 HostTensor read_array(const std::string& path) {
-  if (is_json(path)) return read_strings(path);
+  if (ends_with(path, ".json")) return read_strings(path);
   data::HostArray a = data::read_npy(path);
   return HostTensor(a.dtype, a.shape, a.bytes.data(), a.bytes.size());
 }
@@ -105,8 +103,9 @@ HostTensor read_value(const std::string& path, const PortInfo& port) {
 
 std::string write_value(const std::string& path, const HostTensor& value) {
   if (!is_container(value.dtype())) {
-    write_array(path + ".npy", value);
-    return path + ".npy";
+    const std::string file = path + array_suffix(value.dtype());
+    write_array(file, value);
+    return file;
   }
   write_text(path + ".pb", write_onnx_data(value, std::filesystem::path(path).filename().string()));
   return path + ".pb";

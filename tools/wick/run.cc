@@ -98,10 +98,13 @@ void add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
   accept_ops(*command);
-  command->add_option("--input,-i", c->inputs,
-                      "[name=]array.npy, one an input; a sequence or an optional as ONNX's .pb");
-  command->add_option("-o,--out", c->out,
-                      "folder for the outputs, one .npy each (sequences, optionals: .pb)");
+  command->add_option(
+      "--input,-i", c->inputs,
+      "[name=]array.npy, one an input; strings: .json; sequences and optionals: ONNX's "
+      ".pb");
+  command->add_option(
+      "-o,--out", c->out,
+      "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb)");
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
