@@ -16,6 +16,13 @@ constexpr int64_t kMaxShapeValues = 64;
 // scratch that any node may have, however few bytes its values may take
 constexpr uint64_t kLeastScratch = uint64_t{1} << 26;
 
+// A packed value whose elements are strings.
+bool holds_strings(const TensorView& v) {
+  if (!is_container(v.dtype)) return false;
+  auto packed = PackedSequence::open(v);
+  return packed.ok() && packed->dtype() == DType::kString;
+}
+
 void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
   if (inputs.size() != g.inputs().size()) {
     throw Error("the graph has " + std::to_string(g.inputs().size()) + " inputs, got " +
@@ -137,7 +144,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   if (!s.ok()) throw Error(s.message(), s.code());
   for (size_t i = 0; i < results.size(); ++i) {  // sizes that depended on data, strings made here
     const TensorView& v = out_views[i];
-    if (!(v.shape == results[i].shape()) || v.dtype == DType::kString || is_container(v.dtype))
+    if (!(v.shape == results[i].shape()) || v.dtype == DType::kString || holds_strings(v))
       results[i] = HostTensor(v.dtype, v.shape, v.data, v.nbytes());
   }
   return results;

@@ -1,4 +1,6 @@
 // Types of control nodes: their inputs' into the regions, the regions' back to the outputs.
+#include <algorithm>
+
 #include "graph/ir/infer.h"
 #include "wick/error.h"
 
@@ -64,6 +66,13 @@ void infer_all(Graph& region, bool anew) {
     }
     region.infer(id);
   }
+}
+
+// Open sizes of elements have no symbol that would tell an old size from a new one: what was read
+// of them is inferred from nothing.
+bool takes_container(const Graph& region) {
+  return std::any_of(region.inputs().begin(), region.inputs().end(),
+                     [&](ValueId v) { return is_container(region.value(v).dtype); });
 }
 
 // A size of a region means something outside when the outside knows its symbols.
@@ -201,7 +210,7 @@ void infer_loop(Graph& g, NodeId id) {
     }
     news = take_type(body, input(2 + k), now, false) || news;
   }
-  if (news) infer_all(body, false);
+  if (news) infer_all(body, takes_container(body));
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t k = 0; k < carried; ++k) {
@@ -272,7 +281,7 @@ void infer_control(Graph& g, NodeId id) {
   }
   check_one(g, n, 0, DType::kBool, "the condition");
   for (Graph& region : n.regions) {
-    if (take_captures(g, n, region)) infer_all(region, false);
+    if (take_captures(g, n, region)) infer_all(region, takes_container(region));
   }
   for (size_t k = 0; k < n.outputs.size(); ++k)
     set_joined(g, n.outputs[k], result(n.regions[0], k), result(n.regions[1], k), nullptr);

@@ -187,12 +187,16 @@ bool written_elements(const Graph& g, const Node& n, std::vector<SymDim>* elemen
   }
 }
 
-// Sizes of more than `most` terms as what no expression says.
-void open_sizes(Span<ValueInfo<SymDim>> in, size_t most) {
+// Sizes of more than `most` terms as what no expression says. `each`: another one for each, since
+// rules subtract sizes.
+void open_sizes(Span<ValueInfo<SymDim>> in, size_t most, bool each) {
   auto too_long = [&](const SymDim& d) { return d.terms().size() > most; };
+  int next = 0;
   for (ValueInfo<SymDim>& v : in) {
     for (int d = 0; d < v.shape.rank(); ++d) {
-      if (too_long(v.shape[d])) v.shape[d] = dim_open(v.shape[d]);
+      if (!too_long(v.shape[d])) continue;
+      v.shape[d] = each ? SymDim::symbol("?long" + std::to_string(next++), 0, INT32_MAX)
+                        : dim_open(v.shape[d]);
     }
     if (v.elements == nullptr) continue;
     if (std::any_of(v.elements, v.elements + v.element_count, too_long)) {
@@ -203,19 +207,23 @@ void open_sizes(Span<ValueInfo<SymDim>> in, size_t most) {
 }
 
 // The rule of a node. A size that grows beyond what can be written down is no error: it is open,
-// because first the long sizes among the inputs are, then all that are no numbers.
+// because first the long sizes among the inputs are, then all that are no numbers; at last, where
+// a rule does nothing but add them, all are one.
 bool run_rule(const Node& n, Span<ValueInfo<SymDim>> in, std::vector<ValueInfo<SymDim>>& out,
               bool* opened) {
-  for (size_t most : {SIZE_MAX, size_t{1}, size_t{0}}) {
-    if (most != SIZE_MAX) {
-      open_sizes(in, most);
+  const std::vector<ValueInfo<SymDim>> given(in.begin(), in.end());
+  const int attempts = n.op == OpId::kConcat ? 4 : 3;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (attempt > 0) {
+      std::copy(given.begin(), given.end(), in.begin());
+      open_sizes(in, attempt == 1 ? 1 : 0, attempt < 3);
       out.assign(out.size(), {});
       *opened = true;
     }
     try {
       return infer_symbolic(n.op, n.attrs.get(), in, out);
     } catch (const Error& e) {
-      if (e.code() != Code::kBudgetExceeded || most == 0) throw;
+      if (e.code() != Code::kBudgetExceeded || attempt + 1 == attempts) throw;
     }
   }
   return false;

@@ -55,10 +55,11 @@ HostTensor::HostTensor(DType dtype, const Shape& shape, const void* data, size_t
 }
 
 // Of a sequence or an optional of strings: what the strings of its elements refer to goes behind
-// it.
+// it, text that several share once.
 void HostTensor::own_packed() {
   auto packed = PackedSequence::open(view());
   if (!packed.ok() || packed->dtype() != DType::kString) return;
+  std::map<std::pair<const char*, uint64_t>, size_t> place;
   size_t size = 0;
   auto each = [](const PackedSequence& s, auto visit) {
     for (int64_t i = 0; i < s.count(); ++i) {
@@ -66,17 +67,17 @@ void HostTensor::own_packed() {
       for (int64_t k = 0; k < v.numel(); ++k) visit(v.as<StringRef>()[k]);
     }
   };
-  each(*packed, [&](const StringRef& s) { size += s.size; });
+  each(*packed, [&](const StringRef& s) {
+    if (s.size != 0 && place.emplace(std::pair(s.data, s.size), size).second) size += s.size;
+  });
   std::shared_ptr<char> mine = room_for(bytes_ + size);
   memcpy(mine.get(), data_.get(), bytes_);
+  char* text = mine.get() + bytes_;
+  for (const auto& [s, at] : place) memcpy(text + at, s.first, s.second);
   data_ = mine;
   string_bytes_ = size;
-  char* text = data_.get() + bytes_;
   each(PackedSequence::open(view()).value(), [&](StringRef& s) {
-    if (s.size == 0) return;
-    memcpy(text, s.data, s.size);
-    s.data = text;
-    text += s.size;
+    if (s.size != 0) s.data = text + place.at({s.data, s.size});
   });
 }
 

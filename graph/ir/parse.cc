@@ -195,6 +195,7 @@ class Parser {
     std::string name = quoted();
     bool parameter = eat("param ");
     Value t = type();
+    if (is_container(t.dtype)) fail("a sequence or an optional cannot be a constant");
     if (!eat("="))
       fail("a constant without its bytes cannot be read back: print the graph with weights");
     ids_[id] = g_.add_constant(t.dtype == DType::kString ? strings(to_static(t.shape)) : numbers(t),

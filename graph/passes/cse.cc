@@ -63,6 +63,7 @@ std::vector<ValueId> first_equal(const Graph& g) {
     const HostTensor& t = g.value(id).constant;
     std::string key;
     put(key, t.dtype());
+    put(key, t.shape().rank());  // else a dim reads as bytes
     for (int64_t d : t.shape()) put(key, d);
     const void* data = t.data();
     const bool whole = t.held_bytes() <= kMaxCompared;
