@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/core/function_ref.h"
+
 namespace wick {
 namespace {
 
@@ -17,6 +19,22 @@ bool overlap_in_time(const BufferRequest& a, const BufferRequest& b) {
 
 Status too_large() {
   return Status(Code::kBudgetExceeded, "the planned memory exceeds the address space");
+}
+
+// A heap's: one copy of it for every order, where std::sort has one each. Orders are total.
+void sort_ids(Array<uint32_t>& ids, FunctionRef<bool(uint32_t, uint32_t)> less) {
+  auto sink = [&](size_t at, size_t size) {
+    for (size_t child = 2 * at + 1; child < size; at = child, child = 2 * at + 1) {
+      if (child + 1 < size && less(ids[child], ids[child + 1])) ++child;
+      if (!less(ids[at], ids[child])) return;
+      std::swap(ids[at], ids[child]);
+    }
+  };
+  for (size_t k = ids.size() / 2; k > 0; --k) sink(k - 1, ids.size());
+  for (size_t size = ids.size(); size > 1; --size) {
+    std::swap(ids[0], ids[size - 1]);
+    sink(0, size - 1);
+  }
 }
 
 // Free places below what is in use, by offset, none touching the next.
@@ -91,13 +109,13 @@ Status plan_in_time(Span<const BufferRequest> requests, Array<uint32_t>& order,
   Array<uint32_t> ends(allocator);
   for (uint32_t id : order) WICK_TRY(ends.push_back(id));
   auto last = [&](uint32_t id) { return std::max(requests[id].first, requests[id].last); };
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  sort_ids(order, [&](uint32_t a, uint32_t b) {
     if (requests[a].first != requests[b].first) return requests[a].first < requests[b].first;
     if (requests[a].bytes != requests[b].bytes) return requests[a].bytes > requests[b].bytes;
     return a < b;
   });
-  std::sort(ends.begin(), ends.end(),
-            [&](uint32_t a, uint32_t b) { return last(a) != last(b) ? last(a) < last(b) : a < b; });
+  sort_ids(ends,
+           [&](uint32_t a, uint32_t b) { return last(a) != last(b) ? last(a) < last(b) : a < b; });
   Gaps gaps(allocator);
   size_t gone = 0;
   for (uint32_t id : order) {
@@ -121,7 +139,7 @@ Status plan_memory(Span<const BufferRequest> requests, Span<size_t> offsets, siz
   }
   if (order.size() > kMaxSearched) return plan_in_time(requests, order, offsets, total, allocator);
   WICK_TRY(placed.reserve(order.size()));
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  sort_ids(order, [&](uint32_t a, uint32_t b) {
     if (requests[a].bytes != requests[b].bytes) return requests[a].bytes > requests[b].bytes;
     return a < b;
   });
