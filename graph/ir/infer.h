@@ -6,6 +6,8 @@
 
 namespace wick::ir {
 
+constexpr int64_t kMaxElements = 64;  // of a tensor whose values shapes may depend on
+
 // One rule call over symbols. `out` has its size set. Throws Error (no op name in the text) when
 // the rule refuses; false when a shape depends on a value not known yet: dtypes are set then,
 // shapes are not.

@@ -8,6 +8,7 @@
 
 #include "runtime/core/packed_sequence.h"
 #include "tests/runtime/control_programs.h"
+#include "tests/support/output_of.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -354,13 +355,7 @@ TEST(Sequences, FromAProgramInC) {
   std::vector<uint8_t> file = walk();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
-  FILE* pipe = popen((std::string(WICK_C_SEQUENCE) + " " + path + " 2>&1").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string text;
-  char line[512];
-  while (fgets(line, sizeof(line), pipe) != nullptr) text += line;
-  EXPECT_EQ(pclose(pipe), 0);
-  EXPECT_EQ(text,
+  EXPECT_EQ(test::output_of(std::string(WICK_C_SEQUENCE) + " " + path),
             "length 2\n"
             "float32: 1 2\n"
             "float32: 3 4 5\n"

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/runtime/string_programs.h"
+#include "tests/support/output_of.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -20,15 +21,9 @@ std::string write_model() {
 
 TEST(CAbi, ACProgramLoadsRunsAndReadsErrors) {
   std::string path = write_model();
-  FILE* pipe = popen((std::string(WICK_C_PROGRAM) + " " + path + " 2>&1").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string text;
-  char line[512];
-  while (fgets(line, sizeof(line), pipe) != nullptr) text += line;
-  EXPECT_EQ(pclose(pipe), 0);
   // x = 1..6: rows (1,2,3), (4,5,6) times [[1,2],[3,4],[5,6]] = (22,28), (49,64); bias (-30, 0.5);
   // relu
-  EXPECT_EQ(text,
+  EXPECT_EQ(test::output_of(std::string(WICK_C_PROGRAM) + " " + path),
             "x[2]: 0 28.5 19 64.5\n"
             "labels: 2, cat\n"
             "shape mismatch: input x: dimension 1 of [2,4] should be 3\n"
@@ -40,13 +35,7 @@ TEST(CAbi, ACProgramGivesAndReadsStrings) {
   auto file = test::greeting();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
-  FILE* pipe = popen((std::string(WICK_C_STRINGS) + " " + path + " 2>&1").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string text;
-  char line[512];
-  while (fgets(line, sizeof(line), pipe) != nullptr) text += line;
-  EXPECT_EQ(pclose(pipe), 0);
-  EXPECT_EQ(text,
+  EXPECT_EQ(test::output_of(std::string(WICK_C_STRINGS) + " " + path),
             "hello world!\n"
             "hello !\n"
             "hello été!\n"

@@ -1,0 +1,185 @@
+// The rule of one node over symbolic sizes, and what it leaves open.
+#include <algorithm>
+
+#include "graph/ir/graph.h"
+#include "graph/ir/infer.h"
+#include "runtime/registry/registry.h"
+#include "wick/error.h"
+
+namespace wick::ir {
+namespace {
+
+// Sizes that only values decide take symbols of the graph; those an earlier inference gave stay.
+void close_shape(Graph& g, Value& v, SymShape shape) {
+  bool keep = v.ranked && v.shape.rank() == shape.rank();
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (is_open(shape[d])) shape[d] = keep ? v.shape[d] : g.fresh_symbol(0);
+  }
+  v.ranked = true;
+  v.shape = shape;
+}
+
+// Symbols in place of integers that nobody knows yet: a rule then tells at least the rank.
+bool stand_in(Span<ValueInfo<SymDim>> in, std::vector<std::vector<SymDim>>* elements) {
+  bool any = false;
+  elements->assign(in.size(), {});
+  int next = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    ValueInfo<SymDim>& v = in[i];
+    if (v.elements != nullptr || (v.dtype != DType::kI64 && v.dtype != DType::kI32)) continue;
+    if (v.rank() > 1 || !is_static(v.shape) || numel(to_static(v.shape)) > kMaxElements) continue;
+    for (int64_t k = 0, count = numel(to_static(v.shape)); k < count; ++k) {
+      std::string name(1, '?');
+      name += std::to_string(next++);
+      (*elements)[i].push_back(SymDim::symbol(name, INT32_MIN, INT32_MAX));
+    }
+    if ((*elements)[i].empty()) continue;
+    v.elements = (*elements)[i].data();
+    v.element_count = static_cast<int64_t>((*elements)[i].size());
+    any = true;
+  }
+  return any;
+}
+
+// Integers too long to write down are not known ahead of running.
+bool written_elements(const Graph& g, const Node& n, std::vector<SymDim>* elements) {
+  try {
+    return compute_elements(g, n, elements);
+  } catch (const Error& e) {
+    if (e.code() != Code::kBudgetExceeded) throw;
+    return false;
+  }
+}
+
+// Sizes of more than `most` terms as what no expression says. `each`: another one for each, since
+// rules subtract sizes.
+void open_sizes(Span<ValueInfo<SymDim>> in, size_t most, bool each) {
+  auto too_long = [&](const SymDim& d) { return d.terms().size() > most; };
+  int next = 0;
+  for (ValueInfo<SymDim>& v : in) {
+    for (int d = 0; d < v.shape.rank(); ++d) {
+      if (!too_long(v.shape[d])) continue;
+      v.shape[d] = each ? SymDim::symbol("?long" + std::to_string(next++), 0, INT32_MAX)
+                        : dim_open(v.shape[d]);
+    }
+    if (v.elements == nullptr) continue;
+    if (std::any_of(v.elements, v.elements + v.element_count, too_long)) {
+      v.elements = nullptr;
+      v.element_count = 0;
+    }
+  }
+}
+
+// The rule of a node. A size that grows beyond what can be written down is no error: it is open,
+// because first the long sizes among the inputs are, then all that are no numbers; at last, where
+// a rule does nothing but add them, all are one.
+bool run_rule(const Node& n, Span<ValueInfo<SymDim>> in, std::vector<ValueInfo<SymDim>>& out,
+              bool* opened) {
+  const std::vector<ValueInfo<SymDim>> given(in.begin(), in.end());
+  const int attempts = n.op == OpId::kConcat ? 4 : 3;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (attempt > 0) {
+      std::copy(given.begin(), given.end(), in.begin());
+      open_sizes(in, attempt == 1 ? 1 : 0, attempt < 3);
+      out.assign(out.size(), {});
+      *opened = true;
+    }
+    try {
+      return infer_symbolic(n.op, n.attrs.get(), in, out);
+    } catch (const Error& e) {
+      if (e.code() != Code::kBudgetExceeded || attempt + 1 == attempts) throw;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void Graph::infer(NodeId id) {
+  const Node& n = node(id);
+  const OpInfo* info = op_info(n.op);
+  auto where = [&](const Error& e) {
+    return Error("[" + std::string(info->name) + "] " + e.what() +
+                 (n.name.empty() ? "" : " in " + n.name) +
+                 (n.source.file.empty() ? "" : " (" + n.source.text() + ")"));
+  };
+  if (info->role == OpRole::kControl) {
+    try {
+      infer_control(*this, id);
+    } catch (const Error& e) {
+      throw where(e);
+    }
+    return;
+  }
+  if (has_container(*this, n)) {
+    try {
+      infer_container(*this, id);
+    } catch (const Error& e) {
+      throw where(e);
+    }
+    return;
+  }
+  std::vector<ValueInfo<SymDim>> in(n.inputs.size()), out(n.outputs.size());
+  std::vector<DType> dtypes(n.inputs.size(), DType::kNone);
+  std::vector<SymDim> reals;  // of the one input that an op reads so
+  bool ranked = true;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (n.inputs[i] == kNoValue) continue;
+    const Value& v = value(n.inputs[i]);
+    ranked = ranked && v.ranked;
+    dtypes[i] = in[i].dtype = v.dtype;
+    in[i].shape = v.shape;
+    if (v.has_elements) {
+      // A rank-1 tensor of no elements still needs an address.
+      static const SymDim kNothing;
+      in[i].elements = v.elements.empty() ? &kNothing : v.elements.data();
+      in[i].element_count = static_cast<int64_t>(v.elements.size());
+    } else if (v.origin == ValueOrigin::kConstant &&
+               holds_reals(n.op, i, v.dtype, v.shape.rank()) &&
+               v.constant.numel() <= kMaxElements) {
+      for (int64_t k = 0; k < v.constant.numel(); ++k)
+        reals.emplace_back(real_bits_at(v.dtype, v.constant.data(), k));
+      reals.reserve(1);
+      in[i].elements = reals.data();
+      in[i].element_count = v.constant.numel();
+    }
+  }
+  bool known = false, guessed = false;
+  try {
+    known = ranked && run_rule(n, in, out, &guessed);
+    std::vector<std::vector<SymDim>> elements;
+    if (ranked && !known && stand_in(in, &elements)) {
+      known = guessed = infer_symbolic(n.op, n.attrs.get(), in, out);
+    }
+  } catch (const Error& e) {
+    throw where(e);
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    Value& v = value(n.outputs[i]);
+    v.dtype = known ? out[i].dtype : dtype_without_shape(n.op, n.attrs.get(), dtypes, i);
+    if (!known && !v.declared) v.ranked = false;
+    if (known && !v.declared) {
+      SymShape shape = out[i].shape;
+      int open = data_dependent_axis(n.op, n.attrs.get(), i, shape.rank());
+      if (open >= 0) shape[open] = dim_open(shape[open]);
+      close_shape(*this, v, shape);
+    }
+    if (!v.ranked) v.shape = SymShape();
+    v.has_elements = false;
+    v.elements.clear();
+  }
+  if (n.outputs.size() == 1 && !guessed) {
+    std::vector<SymDim> elements;
+    if (known && out[0].elements != nullptr && out[0].element_count <= kMaxElements &&
+        (out[0].dtype == DType::kI64 || out[0].dtype == DType::kI32)) {
+      elements.assign(out[0].elements, out[0].elements + out[0].element_count);
+      value(n.outputs[0]).has_elements = true;
+      value(n.outputs[0]).elements = std::move(elements);
+    } else if (known && written_elements(*this, n, &elements)) {
+      value(n.outputs[0]).has_elements = true;
+      value(n.outputs[0]).elements = std::move(elements);
+    }
+  }
+}
+
+}  // namespace wick::ir
