@@ -177,6 +177,14 @@ const Value& result(const Graph& region, size_t i) {
   return region.value(region.outputs()[i].value);
 }
 
+// Of whatever rank: real models hand an If a bool of shape [1, 1].
+bool may_be_one(const Value& v) {
+  for (const SymDim& d : v.shape) {
+    if (v.ranked && dim_equal(d, SymDim(1)) == Tri::kNo) return false;
+  }
+  return true;
+}
+
 bool constant_true(const Graph& g, ValueId v) {
   return g.is_constant(v) && g.value(v).constant.numel() == 1 &&
          element_as_double(g.value(v).constant, 0) != 0;
@@ -242,7 +250,7 @@ void infer_loop(Graph& g, NodeId id) {
     if (changed) infer_all(body, true);
   }
   const Value& go_on = result(body, 0);
-  if (go_on.dtype != DType::kBool || (go_on.ranked && go_on.shape.rank() > 1))
+  if (go_on.dtype != DType::kBool || !may_be_one(go_on))
     throw Error("the condition of a trip is " + type_text(go_on) + ", not one bool");
   for (size_t k = 0; k < carried; ++k) {
     // no trip at all gives what came in
@@ -263,9 +271,7 @@ void infer_loop(Graph& g, NodeId id) {
 
 void check_one(const Graph& g, const Node& n, size_t i, DType dtype, const char* what) {
   const Value& v = g.value(n.inputs[i]);
-  bool one = !v.ranked || v.shape.rank() == 0 ||
-             (v.shape.rank() == 1 && dim_equal(v.shape[0], SymDim(1)) != Tri::kNo);
-  if (v.dtype != dtype || !one)
+  if (v.dtype != dtype || !may_be_one(v))
     throw Error(std::string(what) + " must be one " + dtype_name(dtype) + ", got " + type_text(v));
 }
 

@@ -30,7 +30,9 @@ enum class PackedKind : uint32_t {
   kConvPixels = 2,
   kConvChannels = 3,
   kDepthwise = 4,
-  kMatMulPanels = 5  // of MatMul's, [inputs, outputs]: as many bytes, other ones
+  kMatMulPanels = 5,   // of MatMul's, [inputs, outputs]: as many bytes, other ones
+  kIntegerPanels = 6,  // of MatMulInteger's second input, pairs of int16
+  kIntegerRows = 7     // of ConvInteger's weight, the same
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

@@ -31,6 +31,11 @@ std::vector<Sample> matmuls() {
           sample("MatMulInteger/vectors", {bytes(u8, {5}), bytes(u8, {5})}),
           sample("MatMulInteger/only_b",
                  {bytes(u8, {2, 5}), bytes(u8, {5, 3}), Input::absent(), bytes(u8, {3})}),
+          // more rows and columns than a task's, an odd k, batches that broadcast
+          sample("MatMulInteger/tasks", {bytes(u8, {70, 33}), bytes(i8, {33, 790}), one(u8, 9)}),
+          sample("MatMulInteger/batches", {bytes(i8, {2, 1, 5, 7}), bytes(u8, {3, 7, 50}),
+                                           bytes(i8, {2, 1, 5, 1}), bytes(u8, {3, 1, 50})}),
+          sample("MatMulInteger/row", {bytes(u8, {1, 130}), bytes(u8, {130, 99}), one(u8, 255)}),
           sample("MatMulInteger/no_inner", {bytes(u8, {2, 0}), bytes(u8, {0, 3})}),
           sample("MatMulInteger/empty", {bytes(u8, {0, 4}), bytes(u8, {4, 3})})};
 }
@@ -41,7 +46,21 @@ std::vector<Sample> convs() {
   padded.pads = {1, 1, 2, 0};
   strided.strides = {2, 1}, strided.dilations = {1, 2};
   grouped.group = 2;
+  ConvAttrs corner = strided, wide, depthwise;
+  corner.strides = {3, 2}, corner.pads = {2, 3, 4, 5};
+  wide.pads = {1, 1, 1, 1};
+  depthwise.pads = {1, 1, 1, 1}, depthwise.group = 11, depthwise.strides = {2, 2};
   return {
+      sample("ConvInteger/bands",
+             {bytes(u8, {1, 5, 40, 37}), bytes(i8, {13, 5, 3, 3}), one(u8, 17)}, wide),
+      sample("ConvInteger/corner",
+             {bytes(i8, {2, 3, 19, 21}), bytes(u8, {7, 3, 3, 3}), one(i8, -9), bytes(u8, {7})},
+             corner),
+      sample("ConvInteger/depthwise",
+             {bytes(u8, {1, 11, 15, 14}), bytes(u8, {11, 1, 3, 3}), one(u8, 128), bytes(u8, {11})},
+             depthwise),
+      sample("ConvInteger/one_tap",
+             {bytes(u8, {1, 64, 9, 9}), bytes(u8, {20, 64, 1, 1}), one(u8, 3)}, ConvAttrs{}),
       sample("ConvInteger/u8", {bytes(u8, {1, 1, 3, 3}), bytes(u8, {1, 1, 2, 2}), one(u8, 1)},
              ConvAttrs{}),
       sample("ConvInteger/padded",

@@ -4,79 +4,34 @@
 
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel_set.h"
 
 namespace wick {
 namespace {
 
-int32_t byte_at(const TensorView& t, int64_t i) {
-  return t.dtype == DType::kI8 ? t.as<int8_t>()[i] : t.as<uint8_t>()[i];
-}
 uint32_t wrapping(int32_t a, int32_t b) {
   return static_cast<uint32_t>(a) * static_cast<uint32_t>(b);
 }
-bool given(Span<const TensorView> in, size_t i) { return i < in.size() && in[i].present(); }
-
-// Where the numbers of a matrix (or of its zero points) of one batch begin, and how rows and
-// columns follow: 0 where there is one for all. `z` has the last dims of `rank` (a single row of z
-// is one of the matrix's rows in a, of its columns in b).
-struct Plane {
-  int64_t row = 0, column = 0;
-  Strides batch;  // over the output's batch dims
-};
-Plane plane_of(const TensorView& t, bool as_column, int batch_rank) {
-  Plane p;
-  p.batch.set_rank(batch_rank);
-  const int rank = t.rank();
-  auto step = [&](int d) { return t.shape[d] == 1 ? 0 : t.strides[d]; };
-  if (rank == 1) {
-    (as_column ? p.row : p.column) = step(0);
-    return p;
-  }
-  if (rank == 0) return p;
-  p.row = step(rank - 2), p.column = step(rank - 1);
-  for (int d = 0; d < batch_rank; ++d) {
-    const int at = d - (batch_rank - (rank - 2));
-    p.batch[d] = at >= 0 ? step(at) : 0;
-  }
-  return p;
-}
-
 Status run_matmul(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void*) {
-  const TensorView &a = in[0], &b = in[1], &y = out[0];
-  const bool rows = a.rank() > 1, columns = b.rank() > 1;
-  const int batch_rank = y.rank() - (rows ? 1 : 0) - (columns ? 1 : 0);
-  const int64_t m = rows ? a.dim(a.rank() - 2) : 1, k = a.dim(a.rank() - 1),
-                n = columns ? b.dim(b.rank() - 1) : 1;
-  if (y.numel() == 0) return {};
-  // A vector a is a row, a vector b a column; a vector of zero points lies the other way.
-  const Plane pa = plane_of(a, false, batch_rank), pb = plane_of(b, true, batch_rank);
-  const bool has_a = given(in, 2), has_b = given(in, 3);
-  const Plane za = has_a ? plane_of(in[2], true, batch_rank) : Plane();
-  const Plane zb = has_b ? plane_of(in[3], false, batch_rank) : Plane();
-  const int64_t batches = y.numel() / (m * n);
-  parallel_items(ctx.pool, batches * m, n * (k + 1), [&](int64_t begin, int64_t end) {
+  const IntegerProduct p(in, out[0]);
+  parallel_items(ctx.pool, p.batches * p.m, p.n * (p.k + 1), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
-      const int64_t i = line % m;
-      int64_t at_a = i * pa.row, at_b = 0, at_za = i * za.row, at_zb = 0;
-      int64_t rest = line / m;
-      for (int d = batch_rank - 1; d >= 0; --d) {
-        const int64_t at = rest % y.dim(d);
-        rest /= y.dim(d);
-        at_a += at * pa.batch[d], at_b += at * pb.batch[d];
-        if (has_a) at_za += at * za.batch[d];
-        if (has_b) at_zb += at * zb.batch[d];
-      }
-      const int32_t a_zero = has_a ? byte_at(in[2], at_za) : 0;
-      for (int64_t j = 0; j < n; ++j) {
-        const int32_t b_zero = has_b ? byte_at(in[3], at_zb + j * zb.column) : 0;
+      const int64_t i = line % p.m, batch = line / p.m;
+      const int64_t at_a = p.a.begin(batch, out[0].shape) + i * p.a.row;
+      const int64_t at_b = p.b.begin(batch, out[0].shape);
+      const int64_t at_zero = p.b_zero.begin(batch, out[0].shape);
+      const int32_t a_zero =
+          p.has_a_zero ? byte_at(in[2], p.a_zero.begin(batch, out[0].shape) + i * p.a_zero.row) : 0;
+      for (int64_t j = 0; j < p.n; ++j) {
+        const int32_t b_zero = p.has_b_zero ? byte_at(in[3], at_zero + j * p.b_zero.column) : 0;
         uint32_t sum = 0;
-        for (int64_t l = 0; l < k; ++l) {
-          sum += wrapping(byte_at(a, at_a + l * pa.column) - a_zero,
-                          byte_at(b, at_b + l * pb.row + j * pb.column) - b_zero);
+        for (int64_t l = 0; l < p.k; ++l) {
+          sum += wrapping(byte_at(in[0], at_a + l * p.a.column) - a_zero,
+                          byte_at(in[1], at_b + l * p.b.row + j * p.b.column) - b_zero);
         }
-        y.as<int32_t>()[line * n + j] = static_cast<int32_t>(sum);
+        out[0].as<int32_t>()[line * p.n + j] = static_cast<int32_t>(sum);
       }
     }
   });
@@ -101,12 +56,12 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   const int64_t plane = size[0] * size[1] * size[2], channels = w[1];
   if (out[0].numel() == 0) return {};
   const int64_t group_out = w[0] / a.group;
-  const int32_t x_zero = given(in, 2) ? byte_at(in[2], 0) : 0;
+  const int32_t x_zero = zero_point(in, 2);
   parallel_items(
       ctx.pool, y[0] * y[1], pixels * (channels * taps + 1), [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
           const int64_t image = at / y[1], o = at % y[1];
-          const int32_t w_zero = given(in, 3) ? byte_at(in[3], in[3].numel() == 1 ? 0 : o) : 0;
+          const int32_t w_zero = has_input(in, 3) ? byte_at(in[3], in[3].numel() == 1 ? 0 : o) : 0;
           const int64_t from = (image * x[1] + o / group_out * channels) * plane;
           for (int64_t p = 0; p < pixels; ++p) {
             const int64_t corner[3] = {p / (to[1] * to[2]) * stride[0] - pad[0],
@@ -145,8 +100,8 @@ bool is_zero(const TensorView& t) {
   }
 }
 Status run_dropout(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  const bool training = given(in, 2) && in[2].as<uint8_t>()[0] != 0;
-  const bool drops = training && !(given(in, 1) && is_zero(in[1]));
+  const bool training = has_input(in, 2) && in[2].as<uint8_t>()[0] != 0;
+  const bool drops = training && !(has_input(in, 1) && is_zero(in[1]));
   if (drops) {
     return Status(Code::kUnsupported,
                   "training_mode is true and ratio is not 0: random dropout does not run in a "
@@ -172,8 +127,6 @@ WICK_REF_ROWS(ConvInteger,
               {"conv_integer.any.ref", kContiguous, are_bytes, nullptr, nullptr, run_conv});
 WICK_REF_ROWS(BitCast, {"bit_cast.any", kStridedInputs, movable, nullptr, nullptr, run_bit_cast});
 WICK_REF_ROWS(Dropout, {"dropout.any", kStridedInputs, is_real, nullptr, nullptr, run_dropout});
-WICK_NO_CPU_ROWS(MatMulInteger);
-WICK_NO_CPU_ROWS(ConvInteger);
 WICK_NO_CPU_ROWS(BitCast);
 WICK_NO_CPU_ROWS(Dropout);
 
