@@ -99,14 +99,18 @@ TEST(Limits, TransposedConvolutionOfFarStrides) {
 }
 
 TEST(Limits, PoolingOfNothingButPadding) {
-  std::vector<HostTensor> y = NodeModel("MaxPool", 21)
-                                  .in(floats(Shape{1, 1, 0, 2}, 1))
-                                  .set("kernel_shape", std::vector<int64_t>{3, 2})
-                                  .set("pads", std::vector<int64_t>{2, 0, 2, 0})
-                                  .run(2);
-  ASSERT_EQ(y[0].shape(), (Shape{1, 1, 2, 1}));
-  EXPECT_EQ(*y[0].as<float>(), -INFINITY);
-  EXPECT_EQ(*y[1].as<int64_t>(), 0);
+  for (bool rows : {true, false}) {  // that there are none of
+    std::vector<HostTensor> y =
+        NodeModel("MaxPool", 21)
+            .in(floats(rows ? Shape{1, 1, 0, 2} : Shape{1, 1, 2, 0}, 1))
+            .set("kernel_shape", rows ? std::vector<int64_t>{3, 2} : std::vector<int64_t>{2, 3})
+            .set("pads", rows ? std::vector<int64_t>{2, 0, 2, 0} : std::vector<int64_t>{0, 2, 0, 2})
+            .set("storage_order", int64_t{1})
+            .run(2);
+    ASSERT_EQ(y[0].shape(), rows ? (Shape{1, 1, 2, 1}) : (Shape{1, 1, 1, 2}));
+    EXPECT_EQ(*y[0].as<float>(), -INFINITY);
+    EXPECT_EQ(*y[1].as<int64_t>(), 0);
+  }
 }
 
 // Empty tensors with 2^40 beside the 0: no loop may count to that.

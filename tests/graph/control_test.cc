@@ -79,6 +79,33 @@ TEST(Control, TypesThatATripChangesAreOpen) {
   EXPECT_EQ(verify_problems(g), std::vector<std::string>());
 }
 
+// k is carried in and n out: nothing tells that they are equal, nor that they are not.
+TEST(Control, SizesThatMayDifferAreOpen) {
+  Graph g;
+  ValueId trips = g.add_input("trips", DType::kI64, SymShape{});
+  ValueId go = g.add_input("go", DType::kBool, SymShape{1, 1});  // of whatever rank
+  ValueId s = g.add_input("s", DType::kF32, SymShape{g.symbol("k")});
+  ValueId x = g.add_input("x", DType::kF32, SymShape{g.symbol("n")});
+  Graph body = g.region("body");
+  body.add_input("i", DType::kI64, SymShape{});
+  body.add_input("c", DType::kBool, SymShape{});
+  ValueId in = body.add_input("in", DType::kF32, SymShape{g.symbol("k")});
+  ValueId captured = body.add_input("x", DType::kF32, SymShape{g.symbol("n")});
+  body.add_output("more", body.add_constant(flag(true).reshaped(Shape{1, 1, 1})));
+  body.add_output("out", body.emit(OpId::kRelu, {captured}));
+  body.add_output("size", body.emit(OpId::kShape, ShapeOpAttrs{0, 1}, {in}));
+  NodeId loop =
+      g.add_control(OpId::kLoop, AnyAttrs::of(LoopAttrs{1}), {trips, go, s, x}, {body}, "loop");
+  g.add_output("end", g.node(loop).outputs[0]);
+  g.add_output("sizes", g.node(loop).outputs[1]);
+  const Graph& inside = g.node(loop).regions[0];
+  EXPECT_EQ(shape_text(inside.value(inside.inputs()[2]).shape), "[r0]");
+  auto out = run(g, std::vector<HostTensor>{scalar(2), flag(true).reshaped(Shape{1, 1}), row({1}),
+                                            row({-2, 3})});
+  EXPECT_TRUE(same_bits(out[0], row({0, 3})));
+  EXPECT_EQ(int_values(out[1]), (std::vector<int64_t>{1, 2}));
+}
+
 TEST(Control, TextReadsBack) {
   for (const Graph& g : {LoopGraph().g, if_graph()}) {
     std::string text = print(g, true);
