@@ -36,7 +36,8 @@ constexpr Limits kIntegers[] = {{DType::kI8, -128, 127},      {DType::kU8, 0, 25
                                 {DType::kU4, 0, 15},          {DType::kI4, -8, 7},
                                 {DType::kU2, 0, 3},           {DType::kI2, -2, 1}};
 
-// A layout of scales over x[2, 5, 3] and where element (i, j, k) finds its own.
+// A layout of scales over x[2, 5, 37]: lines behind an axis that fill vectors and leave a rest and
+// where element (i, j, k) finds its own.
 struct Layout {
   const char* name;
   int64_t axis, block;
@@ -48,24 +49,24 @@ const Layout kLayouts[] = {
     {"one", 7, 0, {1}, [](int64_t, int64_t, int64_t) -> int64_t { return 0; }},
     {"first", 0, 0, {2}, [](int64_t i, int64_t, int64_t) -> int64_t { return i; }},
     {"middle", -2, 0, {5}, [](int64_t, int64_t j, int64_t) -> int64_t { return j; }},
-    {"last", 2, 0, {3}, [](int64_t, int64_t, int64_t k) -> int64_t { return k; }},
+    {"last", 2, 0, {37}, [](int64_t, int64_t, int64_t k) -> int64_t { return k; }},
     {"blocks",
      1,
      2,
-     {2, 3, 3},
-     [](int64_t i, int64_t j, int64_t k) -> int64_t { return (i * 3 + j / 2) * 3 + k; }},
+     {2, 3, 37},
+     [](int64_t i, int64_t j, int64_t k) -> int64_t { return (i * 3 + j / 2) * 37 + k; }},
     {"last_blocks",
      -1,
      2,
-     {2, 5, 2},
-     [](int64_t i, int64_t j, int64_t k) -> int64_t { return (i * 5 + j) * 2 + k / 2; }},
+     {2, 5, 19},
+     [](int64_t i, int64_t j, int64_t k) -> int64_t { return (i * 5 + j) * 19 + k / 2; }},
     {"one_block",
      0,
      9,
-     {1, 5, 3},
-     [](int64_t, int64_t j, int64_t k) -> int64_t { return j * 3 + k; }},
+     {1, 5, 37},
+     [](int64_t, int64_t j, int64_t k) -> int64_t { return j * 37 + k; }},
 };
-constexpr int64_t kI = 2, kJ = 5, kK = 3;
+constexpr int64_t kI = 2, kJ = 5, kK = 37;
 
 TEST(Quantize, EveryLayoutAndInteger) {
   for (const Limits& t : kIntegers) {

@@ -203,7 +203,5 @@ WICK_REF_ROWS(QuantizeLinear,
               {"quantize.any.ref", kContiguous, is_real, nullptr, nullptr, quantize});
 WICK_REF_ROWS(DequantizeLinear,
               {"dequantize.any.ref", kContiguous, is_quantized, nullptr, nullptr, dequantize});
-WICK_NO_CPU_ROWS(QuantizeLinear);
-WICK_NO_CPU_ROWS(DequantizeLinear);
 
 }  // namespace wick
