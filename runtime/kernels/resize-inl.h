@@ -1,0 +1,73 @@
+// SIMD bodies of Resize, once per target.
+#if defined(WICK_KERNELS_RESIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WICK_KERNELS_RESIZE_INL_H_
+#undef WICK_KERNELS_RESIZE_INL_H_
+#else
+#define WICK_KERNELS_RESIZE_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Highway's one-lane fallback multiplies and adds in two roundings; the contract wants one.
+template <class V>
+static HWY_INLINE V resize_fma(V a, V b, V c) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(__builtin_fmaf(a.raw, b.raw, c.raw));
+#else
+  return hn::MulAdd(a, b, c);
+#endif
+}
+
+// An infinity under a weight of 0 is not part of a sum.
+template <class D>
+static HWY_INLINE void across_lanes(D d, const float* x, const ResizeRow& r, int64_t i, float* y) {
+  const hn::RebindToSigned<D> ints;
+  auto sum = hn::Zero(d);
+  for (int64_t t = 0; t < r.taps; ++t) {
+    const auto w = hn::LoadU(d, r.weight + t * r.step + i);
+    const auto v = hn::GatherIndex(d, x, hn::LoadU(ints, r.at + t * r.step + i));
+    sum = hn::IfThenElse(hn::Eq(w, hn::Zero(d)), sum, resize_fma(w, v, sum));
+  }
+  hn::StoreU(sum, d, y + i);
+}
+static void resize_across(const float* x, const ResizeRow& r, int64_t n, float* y) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) across_lanes(d, x, r, i, y);
+  for (; i < n; ++i) across_lanes(hn::CappedTag<float, 1>(), x, r, i, y);
+}
+
+template <class D>
+static HWY_INLINE void down_lanes(D d, const float* const* lines, const float* weight, int count,
+                                  int64_t i, float* y) {
+  auto sum = hn::Zero(d);
+  for (int t = 0; t < count; ++t)
+    sum = resize_fma(hn::Set(d, weight[t]), hn::LoadU(d, lines[t] + i), sum);
+  hn::StoreU(sum, d, y + i);
+}
+static void resize_down(const float* const* lines, const float* weight, int count, int64_t n,
+                        float* y) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) down_lanes(d, lines, weight, count, i, y);
+  for (; i < n; ++i) down_lanes(hn::CappedTag<float, 1>(), lines, weight, count, i, y);
+}
+
+// Of the target chosen now.
+static const ResizeKernels* resize_set() {
+  static constexpr ResizeKernels kSet = {&resize_across, &resize_down};
+  return &kSet;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+HWY_AFTER_NAMESPACE();
+
+#endif

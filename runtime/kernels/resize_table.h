@@ -1,0 +1,41 @@
+// The tables of Resize: weighted neighbours along each axis that changes. Coordinates and weights
+// are of double for every dtype, so that all of them pick the same neighbours.
+#pragma once
+
+#include "runtime/kernels/kernel.h"
+#include "runtime/ops/resize_scale.h"
+
+namespace wick {
+
+struct Neighbour {
+  double weight;
+  int64_t at;  // along the axis; kOutside: the whole output is the extrapolation value
+};
+constexpr int64_t kOutside = -1;
+
+struct ResizeAxis {
+  int dim = 0;
+  int64_t in = 0, out = 0, taps = 1;
+  Ratio scale;
+  double length = 0;          // of the result before it is cut to whole pixels
+  double start = 0, end = 1;  // region
+  Neighbour* table = nullptr;
+};
+
+struct ResizeJob {
+  ResizeAxis axes[kMaxRank];
+  int count = 0;  // of axes that change
+  int64_t steps[kMaxRank] = {};
+  bool changes[kMaxRank] = {};
+};
+
+// Scratch for the tables.
+Status plan_resize(const KernelQuery& q, KernelPlan* plan);
+// The axes that change, with their tables in `scratch`. x is not empty.
+Status resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeAttrs& a,
+                     void* scratch, ResizeJob* job);
+// Plain loops, for float32: every axis.
+Status resize_f32_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                      const void* attrs);
+
+}  // namespace wick
