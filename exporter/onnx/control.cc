@@ -18,9 +18,9 @@ void read_if(ReadCtx& c) {
   ValueId condition = c.in(0);
   const char* names[] = {"then_branch", "else_branch"};
   if (auto known = c.known(condition); known && known->numel() == 1) {
-    Scope inner(c.g, c.scope.model, &c.scope);
-    bool taken = element_as_double(*known, 0) != 0;
-    std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(names[taken ? 0 : 1]), c.opset);
+    const char* taken = names[element_as_double(*known, 0) != 0 ? 0 : 1];
+    Scope inner(c.g, c.scope, c.node, taken);
+    std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(taken), c.opset);
     for (int i = 0; i < c.outputs(); ++i) {
       if (!c.wants(i)) continue;
       if (static_cast<size_t>(i) >= made.size()) c.fail("the branch has fewer outputs");
@@ -32,7 +32,7 @@ void read_if(ReadCtx& c) {
   std::vector<std::vector<ValueId>> captured;
   for (const char* name : names) {
     regions.push_back(c.g.region(name));
-    Scope inner(regions.back(), c.scope.model, &c.scope);
+    Scope inner(regions.back(), c.scope, c.node, name);
     std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(name), c.opset);
     for (size_t k = 0; k < made.size(); ++k)
       regions.back().add_output(fmt::format("out{}", k), made[k]);
