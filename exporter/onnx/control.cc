@@ -123,6 +123,18 @@ ValueId size_along(ReadCtx& c, ValueId v, int64_t axis) {
   return c.emit(OpId::kGather, AxisAttrs{0}, {shape_of(c, v), int_scalar(c, axis)});
 }
 
+// One number for each of `count`, or none at all; a direction is 0 or 1.
+std::vector<int64_t> each_of(ReadCtx& c, const char* name, size_t count, bool direction) {
+  std::vector<int64_t> list = c.attr_ints(name);
+  if (!list.empty() && list.size() != count)
+    c.fail(fmt::format("attribute '{}' has {} numbers, for {}", name, list.size(), count));
+  for (int64_t v : list) {
+    if (direction && v != 0 && v != 1)
+      c.fail(fmt::format("attribute '{}' has a direction {}, must be 0 or 1", name, v));
+  }
+  return list;
+}
+
 int64_t axis_at(ReadCtx& c, const std::vector<int64_t>& axes, size_t k, int rank) {
   return axis_of(c, k < axes.size() ? axes[k] : 0, rank);
 }
@@ -206,7 +218,7 @@ void read_scan_8(ReadCtx& c) {
           ValueId entry = b.emit(OpId::kGather, AxisAttrs{0}, {b.scope.capture(all[k]), in.trip});
           (static_cast<int>(k) < states ? one.states : one.sequences).push_back(entry);
         }
-        one.in_reverse = c.attr_ints("directions");
+        one.in_reverse = each_of(c, "directions", one.sequences.size(), true);
         if (lengths != kNoValue) {
           ValueId length = b.emit(OpId::kGather, AxisAttrs{0}, {b.scope.capture(lengths), in.trip});
           one.trips = cast(b, length, DType::kI64);
@@ -235,10 +247,12 @@ void read_scan(ReadCtx& c) {
   if (sequences < 1 || sequences > c.inputs()) c.fail("num_scan_inputs does not fit its inputs");
   for (int i = 0; i < c.inputs(); ++i)
     (i < c.inputs() - sequences ? s.states : s.sequences).push_back(c.in(i));
-  s.in_axes = c.attr_ints("scan_input_axes");
-  s.in_reverse = c.attr_ints("scan_input_directions");
-  s.out_axes = c.attr_ints("scan_output_axes");
-  s.out_reverse = c.attr_ints("scan_output_directions");
+  const size_t made_by_trip =
+      static_cast<size_t>(std::max(0, s.body->output_size() - static_cast<int>(s.states.size())));
+  s.in_axes = each_of(c, "scan_input_axes", s.sequences.size(), false);
+  s.in_reverse = each_of(c, "scan_input_directions", s.sequences.size(), true);
+  s.out_axes = each_of(c, "scan_output_axes", made_by_trip, false);
+  s.out_reverse = each_of(c, "scan_output_directions", made_by_trip, true);
   std::vector<ValueId> made = emit_scan(c, s);
   for (int i = 0; i < c.outputs() && static_cast<size_t>(i) < made.size(); ++i)
     c.set(i, made[static_cast<size_t>(i)]);

@@ -310,6 +310,13 @@ void read_initializers(Scope& scope, const GraphProto& graph) {
 
 std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset) {
   Deeper deeper(scope.model);
+  std::set<std::string> inputs;
+  for (const auto& info : graph.input()) {
+    if (!inputs.insert(info.name()).second)
+      throw Error(
+          fmt::format("ONNX model: input '{}' of a subgraph is declared twice", info.name()),
+          Code::kInvalidProgram);
+  }
   read_initializers(scope, graph);
   std::vector<const NodeProto*> nodes;
   for (const auto& node : graph.node()) nodes.push_back(&node);

@@ -116,6 +116,47 @@ TEST(Signature, InputsTooManyOrMissing) {
   EXPECT_THAT(reading(node("Slice", {"x", "c"}, {"y"}), 13), HasSubstr("input 2 is required"));
 }
 
+// What fits the signature and contradicts itself or the node.
+TEST(Signature, AttributesThatContradict) {
+  NodeProto two = with_int(node("Constant", {}, {"y"}), "value_int", 1);
+  EXPECT_EQ(reading(two, 13), "no error");
+  EXPECT_THAT(reading(with_float(two, "value_float", 1), 13),
+              HasSubstr("has 'value_int' and 'value_float', one is its value"));
+  EXPECT_THAT(reading(node("Constant", {}, {"y"}), 13), HasSubstr("has no value"));
+  EXPECT_THAT(reading(with_int(node("Split", {"x"}, {"y", "z"}), "num_outputs", 3), 18),
+              HasSubstr("num_outputs is 3, it names 2 outputs"));
+  EXPECT_THAT(reading(with_int(node("RNN", {"x", "x", "x"}, {"y"}), "hidden_size", -1), 14),
+              HasSubstr("hidden_size must be >= 1"));
+  Build b(19);
+  b.input("x", DType::kF32, {"1", "1", "3", "3"}).input("w", DType::kF32, {"1", "1", "2", "2"});
+  b.input("o", DType::kF32, {"1", "8", "2", "2"});
+  b.add(with_ints(node("DeformConv", {"x", "w", "o"}, {"y"}), "kernel_shape", {3, 3})).output("y");
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(b.bytes()); }),
+              HasSubstr("kernel_shape differs from the weight"));
+  NodeProto resize = node("Resize", {"x", "", "", "c"}, {"y"});
+  AttributeProto& policy = attribute(resize, "keep_aspect_ratio_policy", AttributeProto::STRING);
+  policy.set_s("bogus");
+  EXPECT_THAT(reading(resize, 18), HasSubstr("keep_aspect_ratio_policy"));
+}
+
+TEST(Signature, ListsOfAScan) {
+  auto scanning = [](const char* name, const std::vector<int64_t>& list, const Names& inputs) {
+    Build b(11);
+    b.input("s", DType::kF32, {"2"}).input("a", DType::kF32, {"3", "2"});
+    NodeProto scan = with_graph(
+        node("Scan", {"s", "a"}, {"y", "z"}), "body",
+        body({node("Add", inputs, {"o"}), node("Identity", {"o"}, {"p"})}, inputs, {"o", "p"}));
+    b.add(with_ints(with_int(scan, "num_scan_inputs", 1), name, list)).output("z");
+    return error_of([&] { import_onnx_bytes(b.bytes()); });
+  };
+  const Names two = {"v", "w"};
+  EXPECT_EQ(scanning("scan_input_directions", {1}, two), "no error");
+  EXPECT_THAT(scanning("scan_input_directions", {1, 0}, two), HasSubstr("has 2 numbers, for 1"));
+  EXPECT_THAT(scanning("scan_output_directions", {2}, two), HasSubstr("has a direction 2"));
+  EXPECT_THAT(scanning("scan_output_axes", {0, 0}, two), HasSubstr("has 2 numbers, for 1"));
+  EXPECT_THAT(scanning("scan_output_axes", {0}, {"v", "v"}), HasSubstr("'v' of a subgraph is"));
+}
+
 TEST(Signature, CallsOfFunctions) {
   auto calling = [](const std::function<void(NodeProto&)>& change) {
     Build b;
