@@ -8,6 +8,12 @@ ValueId int_scalar(ReadCtx& c, int64_t value) {
 ValueId cast(ReadCtx& c, ValueId v, DType to) {
   return c.dtype(v) == to ? v : c.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(to)}, {v});
 }
+DType asked_dtype(ReadCtx& c, DType fallback) {
+  const int64_t given = c.attr_int("dtype", static_cast<int64_t>(fallback));
+  if (given <= 0 || given >= kDTypeCount)
+    c.fail("attribute 'dtype' is " + std::to_string(given) + ", which is no dtype");
+  return static_cast<DType>(given);
+}
 ValueId floats_of(ReadCtx& c, ValueId v) {
   const DType t = c.dtype(v);
   return t == DType::kF16 || t == DType::kBF16 ? cast(c, v, DType::kF32) : v;

@@ -7,6 +7,8 @@ namespace wick::onnx {
 
 ValueId int_scalar(ReadCtx& c, int64_t value);  // int64, rank 0
 ValueId cast(ReadCtx& c, ValueId v, DType to);
+// The attribute `dtype`, one that there is.
+DType asked_dtype(ReadCtx& c, DType fallback);
 ValueId floats_of(ReadCtx& c, ValueId v);  // 16-bit floats as f32, in which squares do not overflow
 ValueId unsqueeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes);
 ValueId reshape(ReadCtx& c, ValueId v, const std::vector<int64_t>& shape);

@@ -18,9 +18,9 @@ void read_if(ReadCtx& c) {
   ValueId condition = c.in(0);
   const char* names[] = {"then_branch", "else_branch"};
   if (auto known = c.known(condition); known && known->numel() == 1) {
-    Scope inner(c.g, c.scope.model, &c.scope);
-    bool taken = element_as_double(*known, 0) != 0;
-    std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(names[taken ? 0 : 1]), c.opset);
+    const char* taken = names[element_as_double(*known, 0) != 0 ? 0 : 1];
+    Scope inner(c.g, c.scope, c.node, taken);
+    std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(taken), c.opset);
     for (int i = 0; i < c.outputs(); ++i) {
       if (!c.wants(i)) continue;
       if (static_cast<size_t>(i) >= made.size()) c.fail("the branch has fewer outputs");
@@ -32,7 +32,7 @@ void read_if(ReadCtx& c) {
   std::vector<std::vector<ValueId>> captured;
   for (const char* name : names) {
     regions.push_back(c.g.region(name));
-    Scope inner(regions.back(), c.scope.model, &c.scope);
+    Scope inner(regions.back(), c.scope, c.node, name);
     std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(name), c.opset);
     for (size_t k = 0; k < made.size(); ++k)
       regions.back().add_output(fmt::format("out{}", k), made[k]);
@@ -123,6 +123,18 @@ ValueId size_along(ReadCtx& c, ValueId v, int64_t axis) {
   return c.emit(OpId::kGather, AxisAttrs{0}, {shape_of(c, v), int_scalar(c, axis)});
 }
 
+// One number for each of `count`, or none at all; a direction is 0 or 1.
+std::vector<int64_t> each_of(ReadCtx& c, const char* name, size_t count, bool direction) {
+  std::vector<int64_t> list = c.attr_ints(name);
+  if (!list.empty() && list.size() != count)
+    c.fail(fmt::format("attribute '{}' has {} numbers, for {}", name, list.size(), count));
+  for (int64_t v : list) {
+    if (direction && v != 0 && v != 1)
+      c.fail(fmt::format("attribute '{}' has a direction {}, must be 0 or 1", name, v));
+  }
+  return list;
+}
+
 int64_t axis_at(ReadCtx& c, const std::vector<int64_t>& axes, size_t k, int rank) {
   return axis_of(c, k < axes.size() ? axes[k] : 0, rank);
 }
@@ -206,7 +218,7 @@ void read_scan_8(ReadCtx& c) {
           ValueId entry = b.emit(OpId::kGather, AxisAttrs{0}, {b.scope.capture(all[k]), in.trip});
           (static_cast<int>(k) < states ? one.states : one.sequences).push_back(entry);
         }
-        one.in_reverse = c.attr_ints("directions");
+        one.in_reverse = each_of(c, "directions", one.sequences.size(), true);
         if (lengths != kNoValue) {
           ValueId length = b.emit(OpId::kGather, AxisAttrs{0}, {b.scope.capture(lengths), in.trip});
           one.trips = cast(b, length, DType::kI64);
@@ -235,10 +247,12 @@ void read_scan(ReadCtx& c) {
   if (sequences < 1 || sequences > c.inputs()) c.fail("num_scan_inputs does not fit its inputs");
   for (int i = 0; i < c.inputs(); ++i)
     (i < c.inputs() - sequences ? s.states : s.sequences).push_back(c.in(i));
-  s.in_axes = c.attr_ints("scan_input_axes");
-  s.in_reverse = c.attr_ints("scan_input_directions");
-  s.out_axes = c.attr_ints("scan_output_axes");
-  s.out_reverse = c.attr_ints("scan_output_directions");
+  const size_t made_by_trip =
+      static_cast<size_t>(std::max(0, s.body->output_size() - static_cast<int>(s.states.size())));
+  s.in_axes = each_of(c, "scan_input_axes", s.sequences.size(), false);
+  s.in_reverse = each_of(c, "scan_input_directions", s.sequences.size(), true);
+  s.out_axes = each_of(c, "scan_output_axes", made_by_trip, false);
+  s.out_reverse = each_of(c, "scan_output_directions", made_by_trip, true);
   std::vector<ValueId> made = emit_scan(c, s);
   for (int i = 0; i < c.outputs() && static_cast<size_t>(i) < made.size(); ++i)
     c.set(i, made[static_cast<size_t>(i)]);

@@ -31,8 +31,9 @@ fs::path file_inside(const std::string& name, const std::string& folder,
                      const std::string& location) {
   if (folder.empty()) refuse(name, "its data is in another file, and the model has no folder");
   const fs::path relative(location);
-  if (location.empty() || relative.is_absolute() || location.find('\0') != std::string::npos)
-    refuse(name, "external data needs a relative path");
+  if (relative.is_absolute() || location.find('\0') != std::string::npos)
+    refuse(name, fmt::format("external data needs a relative path, not '{}'",
+                             std::string(location.c_str())));
   std::error_code failed;
   fs::path file = fs::canonical(folder, failed);
   if (failed) refuse(name, fmt::format("cannot open '{}': {}", folder, failed.message()));
@@ -66,6 +67,8 @@ HostTensor read_external(const TensorProto& proto, const std::string& folder, DT
              fmt::format("external data has {} bytes, the shape needs {}", entry.value(), bytes));
     }
   }
+  if (location.empty())
+    refuse(proto.name(), "its data is in another file, and no 'location' says in which");
   const fs::path file = file_inside(proto.name(), folder, location);
   std::error_code failed;
   const uint64_t size = fs::file_size(file, failed);

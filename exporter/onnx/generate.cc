@@ -76,7 +76,7 @@ void center_crop_pad(ReadCtx& c) {
 // 1 where column - row is k.
 void eye_like(ReadCtx& c) {
   ValueId x = c.in(0);
-  auto dtype = c.attr("dtype") != nullptr ? static_cast<DType>(c.attr_int("dtype", 1)) : c.dtype(x);
+  const DType dtype = asked_dtype(c, c.dtype(x));
   if (c.g.value(x).ranked && c.rank(x) != 2) c.fail("takes a matrix");
   ValueId sizes = shape_of(c, x);
   auto along = [&](int64_t axis) {

@@ -125,8 +125,8 @@ void read_resize(ReadCtx& c) {
       sizes = kNoValue;
   }
   // the policy is about sizes
-  if (scales == kNoValue)
-    a.keep_aspect_ratio_policy = named(c, "keep_aspect_ratio_policy", "stretch", kPolicies);
+  const auto policy = named(c, "keep_aspect_ratio_policy", "stretch", kPolicies);
+  if (scales == kNoValue) a.keep_aspect_ratio_policy = policy;
   c.set(0, c.emit(OpId::kResize, a, {x, roi, scales, sizes}));
 }
 

@@ -29,7 +29,7 @@ void ReadCtx::settle(SliceAttrs& a, std::vector<ValueId>& in) {
 // Pads of some axes are those of all: ONNX had no axes before opset 18.
 void ReadCtx::settle(PadAttrs& a, std::vector<ValueId>& in) {
   if (in.size() < 3) in.resize(3, kNoValue);
-  if (a.value != 0 && in[2] == kNoValue) in[2] = scalar(in[0], a.value);
+  if (a.value != 0 && in[2] == kNoValue) in[2] = scalar(in[0], a.value, "value");
   a.value = 0;
   const bool pads = take_list(in, 1, a.pads, false), axes = take_list(in, 3, a.axes, false);
   const Value& x = g.value(in[0]);

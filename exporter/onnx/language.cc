@@ -179,8 +179,8 @@ void swiglu(ReadCtx& c) {
   ValueId gate =
       alpha == 1
           ? c.emit(OpId::kSilu, {a})
-          : c.emit(OpId::kMul,
-                   {a, c.emit(OpId::kSigmoid, {c.emit(OpId::kMul, {a, c.scalar(a, alpha)})})});
+          : c.emit(OpId::kMul, {a, c.emit(OpId::kSigmoid,
+                                          {c.emit(OpId::kMul, {a, c.scalar(a, alpha, "alpha")})})});
   c.set(0, c.emit(OpId::kMul, {gate, b}));
 }
 

@@ -46,6 +46,9 @@ void read_split(ReadCtx& c) {
   SplitAttrs a;
   a.axis = c.attr_int("axis", 0);
   ValueId x = c.in(0), sizes = kNoValue;
+  if (int64_t parts = c.attr_int("num_outputs", c.outputs()); parts != c.outputs())
+    c.fail("num_outputs is " + std::to_string(parts) + ", it names " + std::to_string(c.outputs()) +
+           " outputs");
   if (c.has(1) && !is_int(c.dtype(c.in(1)))) {  // opset 1: of x's dtype
     sizes = cast(c, c.in(1), DType::kI64);
     if (auto known = c.known(sizes)) {
@@ -108,8 +111,12 @@ void read_constant(ReadCtx& c) {
   auto floats = [&](const auto& values, Shape shape) {
     return HostTensor::of(shape, std::vector<float>(values.begin(), values.end()));
   };
+  HostTensor t;
+  std::string given;
   for (const auto& a : c.node.attribute()) {
-    HostTensor t;
+    if (a.name().starts_with("__")) continue;
+    if (!given.empty()) c.fail("has '" + given + "' and '" + a.name() + "', one is its value");
+    given = a.name();
     if (a.name() == "value") t = c.attr_tensor("value");
     if (a.name() == "value_int") t = HostTensor::of<int64_t>({}, {c.attr_int(a.name(), 0)});
     if (a.name() == "value_ints") t = HostTensor::ints(c.attr_ints("value_ints"));
@@ -120,9 +127,9 @@ void read_constant(ReadCtx& c) {
     if (a.name() == "value_string") t = HostTensor::strings(Shape{}, {c.attr_string(a.name(), "")});
     if (a.name() == "value_strings")
       t = HostTensor::strings(Shape{a.strings_size()}, c.attr_strings(a.name()));
-    if (t.present()) return c.set(0, c.g.add_constant(t));
   }
-  c.fail("only tensors, ints, floats and strings are supported");
+  if (given.empty()) c.fail("has no value");
+  c.set(0, c.g.add_constant(t));
 }
 void read_constant_of_shape(ReadCtx& c) {  // the value, expanded
   HostTensor value = c.attr_tensor("value");

@@ -226,7 +226,10 @@ constexpr OperatorForm kForms[] = {
     {"TensorScatter", 24, "T[2,1,4,5] T[2,1,1,5] i64[2]"},
     {"TfIdfVectorizer", 9, "T[12]",
      "max_gram_length=2 max_skip_count=0 min_gram_length=2 mode=TF ngram_counts=[0,4] "
-     "ngram_indexes=[0,1,2,3,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7]"},
+     "ngram_indexes=[0,1,2,3,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7]",
+     1,
+     "max_gram_length=2 max_skip_count=0 min_gram_length=2 mode=TF ngram_counts=[0,1] "
+     "ngram_indexes=[0,1] pool_strings=(a,b,c)"},
     {"ThresholdedRelu", 10, "T[2,3]"},
     {"Tile", 1, "T[2,2] i64[]{2} i64[]{0}"},
     {"Tile", 6, "T[2,2] i64[2]{2,2}"},

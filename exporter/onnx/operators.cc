@@ -157,6 +157,9 @@ AttributeProto attribute(const std::string& word, DType tried) {
       if (reals) a.add_floats(std::stof(v));
       if (!reals) a.add_ints(std::stoll(v));
     }
+  } else if (value[0] == '(') {
+    a.set_type(AttributeProto::STRINGS);
+    for (const std::string& v : items(value, '(', ')')) a.add_strings(v);
   } else if (value[0] == '@') {
     a.set_type(AttributeProto::GRAPH);
     *a.mutable_g() = body(value, {tried, {2}});
@@ -235,7 +238,8 @@ std::vector<uint8_t> onnx_sample(const std::string& name, int opset, DType dtype
       *g.add_initializer() = encode(filled(type, items(word, '{', '}')), input);
     }
   }
-  for (const std::string& word : words(form->attributes))
+  const bool strings = dtype == DType::kString && form->for_strings != nullptr;
+  for (const std::string& word : words(strings ? form->for_strings : form->attributes))
     *node.add_attribute() = attribute(word, dtype);
   for (int i = 0; i < form->outputs; ++i) {
     node.add_output(fmt::format("y{}", i));

@@ -35,13 +35,15 @@ namespace onnx {
 // A form of an operator, from an opset on. Inputs are words: T[2,3] is of the dtype that is tried,
 // f32[2] of its own; {1,2} behind one makes it an initializer of these values; _ is absent.
 // Attributes are words: axis=1 axes=[0,1] alpha=1.0 mode=linear value=T[1] body=@loop (a graph that
-// operators.cc makes). No inputs (null): none of them is a tensor, and nothing is tried.
+// operators.cc makes) words=(a,b). No inputs (null): none of them is a tensor, and nothing is
+// tried.
 struct OperatorForm {
   const char* name;
   int since;
   const char* inputs;
   const char* attributes = "";
   int outputs = 1;
+  const char* for_strings = nullptr;  // the attributes instead, where the dtype tried is string
 };
 Span<const OperatorForm> operator_forms();
 

@@ -1,6 +1,7 @@
-// Operators that draw random numbers: read as formulas over the place of each element and the
-// node's key, so that a model draws the same numbers on every machine, and at every run. The key is
-// the seed, or without one the name of the node's first output.
+// Operators that draw random numbers: read as formulas over the place of each element and a key, so
+// that a model draws the same numbers on every machine, and at every run. The key is the seed's, or
+// without one that of the node: its first output's name behind those of the calls and subgraphs
+// around it. The trips of the loops around it change either.
 #include <bit>
 #include <cmath>
 
@@ -20,28 +21,46 @@ uint64_t key_of(ReadCtx& c, uint64_t stream) {
     const auto seed = std::bit_cast<uint32_t>(static_cast<float>(c.attr_float("seed", 0)));
     for (int i = 0; i < 32; i += 8) mix(seed >> i & 0xFF);
   } else {
-    for (char letter : c.node.output(0)) mix(static_cast<uint8_t>(letter));
+    for (char letter : c.scope.path + c.node.output(0)) mix(static_cast<uint8_t>(letter));
   }
   mix(stream);
   return key;
 }
 
+constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
+
+// What SplitMix64 makes of its state.
+ValueId scrambled(ReadCtx& c, ValueId z) {
+  auto turn = [&](ValueId v, uint64_t by) {
+    ValueId down = c.emit(OpId::kBitShift, BitShiftAttrs{1}, {v, word(c, by)});
+    return c.emit(OpId::kBitwiseXor, {v, down});
+  };
+  z = c.emit(OpId::kMul, {turn(z, 30), word(c, 0xBF58476D1CE4E5B9)});
+  z = c.emit(OpId::kMul, {turn(z, 27), word(c, 0x94D049BB133111EB)});
+  return turn(z, 31);
+}
+
+// number * golden + key
+ValueId state(ReadCtx& c, ValueId number, ValueId key) {
+  ValueId steps = c.emit(OpId::kMul, {cast(c, number, DType::kU64), word(c, kGolden)});
+  return c.emit(OpId::kAdd, {steps, key});
+}
+
 // Uniform in [0, 1), of `dtype` float32 or float64, one for each element of `sizes` (SplitMix64 of
 // the element's number). Streams of a node are independent.
 ValueId uniform(ReadCtx& c, ValueId sizes, DType dtype, uint64_t stream) {
-  auto op = [&](OpId id, ValueId a, ValueId b) { return c.emit(id, {a, b}); };
-  auto shift = [&](ValueId v, uint64_t by) {
-    return c.emit(OpId::kBitShift, BitShiftAttrs{1}, {v, word(c, by)});
-  };
+  ValueId key = word(c, key_of(c, stream));
+  for (ValueId trip : c.scope.trips()) {
+    ValueId next = c.emit(OpId::kAdd, {trip, int_scalar(c, 1)});
+    key = scrambled(c, state(c, next, key));
+  }
   ValueId count = reduce(c, OpId::kReduceProd, sizes, {0}, true);
-  ValueId z = op(OpId::kMul, cast(c, arange(c, count), DType::kU64), word(c, 0x9E3779B97F4A7C15));
-  z = op(OpId::kAdd, z, word(c, key_of(c, stream)));
-  z = op(OpId::kMul, op(OpId::kBitwiseXor, z, shift(z, 30)), word(c, 0xBF58476D1CE4E5B9));
-  z = op(OpId::kMul, op(OpId::kBitwiseXor, z, shift(z, 27)), word(c, 0x94D049BB133111EB));
-  z = op(OpId::kBitwiseXor, z, shift(z, 31));
+  ValueId z = scrambled(c, state(c, arange(c, count), key));
   const int bits = dtype == DType::kF64 ? 53 : 24;
-  ValueId u = cast(c, shift(z, static_cast<uint64_t>(64 - bits)), dtype);
-  return reshape_to(c, op(OpId::kMul, u, c.scalar(u, std::ldexp(1.0, -bits))), sizes);
+  ValueId top =
+      c.emit(OpId::kBitShift, BitShiftAttrs{1}, {z, word(c, static_cast<uint64_t>(64 - bits))});
+  ValueId u = cast(c, top, dtype);
+  return reshape_to(c, c.emit(OpId::kMul, {u, c.scalar(u, std::ldexp(1.0, -bits))}), sizes);
 }
 
 // What numbers of a dtype are drawn in.
@@ -68,11 +87,6 @@ ValueId random_normal(ReadCtx& c, ValueId sizes, DType dtype) {
 
 using Draw = ValueId (*)(ReadCtx&, ValueId, DType);
 
-DType asked_dtype(ReadCtx& c, DType fallback) {
-  const int64_t given = c.attr_int("dtype", static_cast<int64_t>(fallback));
-  if (given <= 0 || given >= kDTypeCount) c.fail("unknown dtype " + std::to_string(given));
-  return static_cast<DType>(given);
-}
 DType float_of(ReadCtx& c, DType fallback) {
   const DType t = asked_dtype(c, fallback);
   if (!is_float(t)) c.fail(std::string("cannot draw ") + dtype_name(t) + " numbers");

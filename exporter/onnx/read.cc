@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+#include <type_traits>
 #include <unordered_map>
 
 #include "exporter/onnx/names.h"
+#include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
 #include "graph/interpreter/interpreter.h"
 #include "runtime/core/half.h"
@@ -13,35 +17,31 @@
 namespace wick::onnx {
 namespace {
 
-// The attribute `name`, which must be of `type`, or null. Models from before attributes had a type
-// leave it out (UNDEFINED): the one field that is set tells it.
+// The attribute `name`, which must be of `type`, or null.
 const AttributeProto* typed(const ReadCtx& c, const std::string& name,
                             AttributeProto::AttributeType type) {
   const AttributeProto* a = c.attr(name);
   if (a == nullptr || a->type() == type) return a;
-  std::string is = AttributeProto::AttributeType_Name(a->type());
-  if (a->type() == AttributeProto::UNDEFINED) {
-    std::string set;
-    auto add = [&](bool here, const char* field) {
-      if (here) set += (set.empty() ? std::string() : std::string(" and ")) + field;
-    };
-    add(a->has_f(), "FLOAT"), add(a->has_i(), "INT"), add(a->has_s(), "STRING");
-    add(a->has_t(), "TENSOR"), add(a->has_g(), "GRAPH"), add(a->floats_size() > 0, "FLOATS");
-    add(a->ints_size() > 0, "INTS"), add(a->strings_size() > 0, "STRINGS");
-    add(a->tensors_size() > 0, "TENSORS"), add(a->graphs_size() > 0, "GRAPHS");
-    if (set.empty() || set == AttributeProto::AttributeType_Name(type)) return a;
-    is = set;
-  }
+  const std::string is = type_of_attribute(*a);
+  if (is.empty() || is == AttributeProto::AttributeType_Name(type)) return a;
   c.fail(fmt::format("attribute '{}' is {}, expected {}", name, is,
                      AttributeProto::AttributeType_Name(type)));
 }
 
 }  // namespace
 
+std::string node_place(const NodeProto& node) {
+  for (const std::string& name : node.output()) {
+    if (!name.empty()) return name;
+  }
+  return node.name().empty() ? "?" : node.name();
+}
+std::string node_name(const NodeProto& node) {
+  return node.name().empty() ? node_place(node) : node.name();
+}
+
 void ReadCtx::fail(const std::string& why) const {
-  throw Error(fmt::format("{} '{}': {}", node.op_type(),
-                          node.name().empty() && outputs() > 0 ? node.output(0) : node.name(), why),
-              Code::kUnsupported);
+  throw Error(fmt::format("{} '{}': {}", node.op_type(), node_name(node), why), Code::kUnsupported);
 }
 
 ValueId ReadCtx::optional(int i) const {
@@ -113,22 +113,39 @@ int ReadCtx::rank(ValueId v) const {
   return g.value(v).shape.rank();
 }
 
-ValueId ReadCtx::scalar(ValueId like, double value) {
+namespace {
+
+template <class T>
+bool holds(double value) {
+  // 2^digits is the first number that is too large, and a double
+  const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return value >= static_cast<double>(std::numeric_limits<T>::min()) && value < above &&
+         value == std::trunc(value);
+}
+
+}  // namespace
+
+ValueId ReadCtx::scalar(ValueId like, double value, const char* what) {
   DType t = dtype(like);
   HostTensor c(t, Shape{});
+  auto whole = [&](auto* out) {
+    using T = std::remove_pointer_t<decltype(out)>;
+    if (!holds<T>(value)) fail(fmt::format("{} is {}, which is no {}", what, value, dtype_name(t)));
+    *out = static_cast<T>(value);
+  };
   switch (t) {
     case DType::kF32: *c.as<float>() = static_cast<float>(value); break;
     case DType::kF64: *c.as<double>() = value; break;
     case DType::kF16: *c.as<Half>() = Half(static_cast<float>(value)); break;
     case DType::kBF16: *c.as<BFloat16>() = BFloat16(static_cast<float>(value)); break;
-    case DType::kI64:
-    case DType::kU64: *c.as<int64_t>() = static_cast<int64_t>(value); break;
-    case DType::kI32:
-    case DType::kU32: *c.as<int32_t>() = static_cast<int32_t>(value); break;
-    case DType::kI16:
-    case DType::kU16: *c.as<int16_t>() = static_cast<int16_t>(value); break;
-    case DType::kI8:
-    case DType::kU8: *c.as<int8_t>() = static_cast<int8_t>(value); break;
+    case DType::kI64: whole(c.as<int64_t>()); break;
+    case DType::kU64: whole(c.as<uint64_t>()); break;
+    case DType::kI32: whole(c.as<int32_t>()); break;
+    case DType::kU32: whole(c.as<uint32_t>()); break;
+    case DType::kI16: whole(c.as<int16_t>()); break;
+    case DType::kU16: whole(c.as<uint16_t>()); break;
+    case DType::kI8: whole(c.as<int8_t>()); break;
+    case DType::kU8: whole(c.as<uint8_t>()); break;
     case DType::kBool: *c.as<uint8_t>() = value != 0 ? 1 : 0; break;
     default: fail(fmt::format("does not work on {}", dtype_name(t)));
   }

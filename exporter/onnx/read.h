@@ -18,6 +18,11 @@ namespace wick::onnx {
 
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
+// Its name, else its first output's; "?" where it has neither.
+std::string node_name(const NodeProto& node);
+// What no other node of its graph has: its first output's name.
+std::string node_place(const NodeProto& node);
+
 // A model's own functions. One wins over an operator of its name.
 class Functions {
  public:
@@ -33,19 +38,35 @@ struct ModelCtx {
   const Functions& functions;
   const std::string& folder;
   int64_t opset = 1;
-  int depth = 0;       // of subgraphs and functions
-  uint64_t nodes = 0;  // read so far, those of functions at every call
+  int depth = 0;                                 // of subgraphs and functions
+  std::vector<const FunctionProto*> calls = {};  // being read, the outermost first
+  uint64_t nodes = 0;                            // read so far, those of functions at every call
 };
 
 // The names a node sees: those of its own graph, then those around it. A value of a graph around it
 // that is read becomes an input of the region (a constant: a constant there).
 class Scope {
  public:
-  Scope(Graph& graph, ModelCtx& model_ctx, Scope* outside = nullptr)
-      : g(graph), model(model_ctx), outside_(outside) {}
+  Scope(Graph& graph, ModelCtx& model_ctx) : g(graph), model(model_ctx) {}
+  // A subgraph's, in `graph`. `place`: which of its node's.
+  Scope(Graph& graph, Scope& outside, const NodeProto& node, const std::string& place)
+      : g(graph), model(outside.model), outside_(&outside), around_(&outside) {
+    path = outside.path + node_place(node) + place + '/';
+  }
+  // A function's, which sees none of the names around the call.
+  Scope(Scope& caller, const NodeProto& call) : g(caller.g), model(caller.model), around_(&caller) {
+    path = caller.path + node_place(call) + '/';
+  }
   Graph& g;
   ModelCtx& model;
   std::map<std::string, ValueId> values;
+
+  // What tells one reading of a node from another, for operators that draw random numbers: the
+  // subgraphs and calls that lead here ("" for the model's own graph), and the number of the trip
+  // of every loop around, the outermost first.
+  std::string path;
+  ValueId trip = kNoValue;  // where this is a loop's body
+  std::vector<ValueId> trips();
 
   ValueId find(const std::string& name);  // kNoValue: nobody defines it
   // A value of the graph outside, seen from inside.
@@ -55,7 +76,8 @@ class Scope {
   const std::vector<ValueId>& captured() const { return captured_; }
 
  private:
-  Scope* outside_;
+  Scope* outside_ = nullptr;  // whose names it sees
+  Scope* around_ = nullptr;
   std::vector<ValueId> captured_;
   std::map<ValueId, ValueId> inside_;  // of captured values and constants
   std::set<std::string> input_names_;
@@ -119,8 +141,9 @@ class ReadCtx {
   DType dtype(ValueId v) const { return g.value(v).dtype; }
   // Rank, or an error saying that this op needs it known.
   int rank(ValueId v) const;
-  // A scalar constant of `like`'s dtype.
-  ValueId scalar(ValueId like, double value);
+  // A scalar constant of `like`'s dtype. An integer must be that very number; `what` is the
+  // attribute it comes from, for the error.
+  ValueId scalar(ValueId like, double value, const char* what = "a number of its formula");
   ValueId int_constant(const std::vector<int64_t>& values);
   // The integers of a constant (or of a shape value that is known), else nothing.
   std::optional<std::vector<int64_t>> known_ints(ValueId v) const;

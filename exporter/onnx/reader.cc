@@ -25,8 +25,6 @@ namespace wick {
 namespace onnx {
 namespace {
 
-constexpr size_t kMaxNodes = 1u << 20;
-
 [[noreturn]] void invalid(const std::string& why) {
   throw Error("ONNX model: " + why, Code::kInvalidProgram);
 }
@@ -59,7 +57,8 @@ struct Unsupported {
 
   template <class Nodes>
   void walk(const Nodes& nodes, int depth) {
-    if (depth > kMaxDepth) invalid("subgraphs and functions nest too deep");
+    if (depth > kMaxDepth)
+      invalid(fmt::format("subgraphs and functions nest deeper than {}", kMaxDepth));
     for (const NodeProto& node : nodes) {
       look(node, depth);
       for (const auto& a : node.attribute()) {
@@ -81,9 +80,7 @@ struct Unsupported {
       why = why_unread(node.op_type());
     }
     if (why == nullptr) return;
-    std::string name = !node.name().empty()     ? node.name()
-                       : node.output_size() > 0 ? node.output(0)
-                                                : "?";
+    const std::string name = node_name(node);
     std::string domain = node.domain().empty() ? "" : node.domain() + "::";
     if (++count <= 50) list += fmt::format("\n  {}{} '{}': {}", domain, node.op_type(), name, why);
   }
@@ -158,7 +155,6 @@ Graph read(const ModelProto& model, const std::string& folder) {
                             model.ir_version(), kNewestIr),
                 Code::kUnsupported);
   }
-  if (static_cast<size_t>(model.graph().node_size()) > kMaxNodes) invalid("more than 2^20 nodes");
   const GraphProto& proto = model.graph();
   check_limits(model);
   int64_t opset = opset_of(model);
@@ -266,7 +262,15 @@ ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder
   if (!model.ParseFromArray(text, static_cast<int>(size))) {
     onnx::invalid("the file is damaged, or is not an ONNX model (protobuf cannot read it)");
   }
-  return onnx::read(model, folder);
+  try {
+    return onnx::read(model, folder);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw Error("ONNX model: out of memory", Code::kOutOfMemory);
+  } catch (const std::exception& e) {
+    throw Error(std::string("ONNX model: ") + e.what(), Code::kInternal);
+  }
 }
 
 ir::Graph import_onnx(const std::string& path) {

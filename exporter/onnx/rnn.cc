@@ -86,6 +86,7 @@ template <OpId op>
 void read_recurrent(ReadCtx& c) {
   RnnAttrs a;
   a.hidden_size = c.attr_int("hidden_size", 0);
+  if (c.attr("hidden_size") != nullptr && a.hidden_size < 1) c.fail("hidden_size must be >= 1");
   std::string way = c.attr_string("direction", "forward");
   a.direction = std::find(kDirections, kDirections + 3, way) - kDirections;
   if (a.direction == 3) c.fail("unknown direction '" + way + "'");

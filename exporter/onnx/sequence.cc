@@ -67,11 +67,7 @@ void read_construct(ReadCtx& c) {
   c.set(0, construct(c, items, c.dtype(items[0])));
 }
 
-void read_empty(ReadCtx& c) {
-  const auto type = static_cast<int32_t>(c.attr_int("dtype", 1));
-  if (type <= 0 || type >= kDTypeCount) c.fail(fmt::format("dtype is {}, which is none", type));
-  c.set(0, construct(c, {}, static_cast<DType>(type)));
-}
+void read_empty(ReadCtx& c) { c.set(0, construct(c, {}, asked_dtype(c, DType::kF32))); }
 
 void read_insert(ReadCtx& c) {
   ValueId s = c.in(0);
@@ -198,7 +194,7 @@ std::vector<DType> map_dtypes(ReadCtx& c, const GraphProto& body) {
   }
   if (std::find(dtypes.begin(), dtypes.end(), DType::kNone) == dtypes.end()) return dtypes;
   Graph region = c.g.region("types");
-  Scope scope(region, c.scope.model, &c.scope);
+  Scope scope(region, c.scope, c.node, "");
   ReadCtx b(scope, c.node, c.opset);
   ValueId zero = int_scalar(b, 0);
   for (int i = 0; i < c.inputs(); ++i) {
@@ -227,7 +223,8 @@ bool map_known(ReadCtx& c, const GraphProto& body) {
   if (inputs[0]->empty()) return false;  // its outputs' dtypes are nobody's
   std::vector<std::vector<ValueId>> made(static_cast<size_t>(body.output_size()));
   for (size_t at = 0; at < inputs[0]->size(); ++at) {
-    Scope inner(c.g, c.scope.model, &c.scope);
+    Scope inner(c.g, c.scope, c.node, "");
+    inner.trip = int_scalar(c, static_cast<int64_t>(at));
     for (int i = 0; i < c.inputs(); ++i) {
       const auto& items = inputs[static_cast<size_t>(i)];
       inner.values[body.input(i).name()] = items ? (*items)[at] : c.in(i);

@@ -2,20 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "exporter/onnx/limits.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/operators.h"
+#include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
 namespace {
 
-constexpr uint64_t kMaxRead = uint64_t{1} << 20;  // nodes, those of functions at every call
-constexpr int kMaxAttempts = 6;                   // at the types of a loop's body
-
-std::string name_of(const NodeProto& node) {
-  return !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : "?";
-}
+constexpr int kMaxAttempts = 6;  // at the types of a loop's body
 
 // One level deeper, until it goes.
 class Deeper {
@@ -23,7 +20,8 @@ class Deeper {
   explicit Deeper(ModelCtx& model) : model_(model) {
     if (++model_.depth <= kMaxDepth) return;
     --model_.depth;
-    throw Error("ONNX model: subgraphs and functions nest too deep", Code::kInvalidProgram);
+    throw Error(fmt::format("ONNX model: subgraphs and functions nest deeper than {}", kMaxDepth),
+                Code::kInvalidProgram);
   }
   ~Deeper() { --model_.depth; }
   Deeper(const Deeper&) = delete;
@@ -66,19 +64,65 @@ void bind_attributes(NodeProto& node, const NodeProto& call, const FunctionProto
   node.mutable_attribute()->Swap(&bound);
 }
 
+// An input that the call leaves out is absent wherever the function reads it, in subgraphs too; one
+// that defines the name means its own.
+void leave_out(NodeProto& node, const std::set<std::string>& absent);
+
+void leave_out(GraphProto& graph, std::set<std::string> absent) {
+  for (const auto& info : graph.input()) absent.erase(info.name());
+  for (const auto& t : graph.initializer()) absent.erase(t.name());
+  for (const auto& t : graph.sparse_initializer()) absent.erase(t.values().name());
+  for (NodeProto& node : *graph.mutable_node()) {
+    leave_out(node, absent);
+    for (const std::string& name : node.output()) absent.erase(name);
+  }
+}
+
+void leave_out(NodeProto& node, const std::set<std::string>& absent) {
+  if (absent.empty()) return;
+  for (std::string& name : *node.mutable_input()) {
+    if (absent.count(name) != 0) name.clear();
+  }
+  for (AttributeProto& a : *node.mutable_attribute()) {
+    if (a.has_g()) leave_out(*a.mutable_g(), absent);
+    for (GraphProto& g : *a.mutable_graphs()) leave_out(g, absent);
+  }
+}
+
+// On the list of what is being read, until it goes.
+class Call {
+ public:
+  Call(const ReadCtx& c, const FunctionProto& f) : calls_(c.scope.model.calls) {
+    const auto again = std::find(calls_.begin(), calls_.end(), &f);
+    if (again != calls_.end()) {
+      std::string way;
+      for (auto at = again; at != calls_.end(); ++at) way += (*at)->name() + " -> ";
+      c.fail(fmt::format("the function '{}' calls itself ({}{}), which ONNX has no meaning for",
+                         f.name(), way, f.name()));
+    }
+    calls_.push_back(&f);
+  }
+  ~Call() { calls_.pop_back(); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  std::vector<const FunctionProto*>& calls_;
+};
+
 void read_function(Scope& scope, const NodeProto& call, const FunctionProto& f, int64_t opset) {
   Deeper deeper(scope.model);
   for (const auto& entry : f.opset_import()) {
     if (default_domain(entry.domain()))
       opset = checked_opset(entry.version(), fmt::format("function '{}'", f.name()));
   }
-  Scope inner(scope.g, scope.model);
+  Scope inner(scope, call);
   ReadCtx c(scope, call, opset);
-  if (call.input_size() > f.input_size()) c.fail("the function takes fewer inputs");
-  for (int i = 0; i < call.input_size(); ++i) {
+  const Call now(c, f);
+  check_call(c, f);
+  for (int i = 0; i < std::min(call.input_size(), f.input_size()); ++i) {
     if (ValueId v = c.optional(i); v != kNoValue) inner.values[f.input(i)] = v;
   }
-  // an input that the call leaves out is absent wherever the function reads it
   std::set<std::string> absent;
   for (int i = 0; i < f.input_size(); ++i) {
     if (!c.has(i)) absent.insert(f.input(i));
@@ -87,16 +131,14 @@ void read_function(Scope& scope, const NodeProto& call, const FunctionProto& f, 
   std::vector<const NodeProto*> list;
   for (NodeProto& node : nodes) {
     bind_attributes(node, call, f);
-    for (std::string& name : *node.mutable_input()) {
-      if (absent.count(name) != 0) name.clear();
-    }
-    if (!call.name().empty()) node.set_name(call.name() + "/" + name_of(node));
+    leave_out(node, absent);
+    if (!call.name().empty()) node.set_name(call.name() + "/" + node_name(node));
     list.push_back(&node);
   }
   read_nodes(inner, list, opset);
   for (int i = 0; i < call.output_size(); ++i) {
     if (!c.wants(i)) continue;
-    ValueId made = i < f.output_size() ? inner.find(f.output(i)) : kNoValue;
+    ValueId made = inner.find(f.output(i));
     if (made == kNoValue) c.fail(fmt::format("the function does not make its output {}", i));
     c.set(i, made);
   }
@@ -123,6 +165,16 @@ int64_t checked_opset(int64_t version, const std::string& what) {
   throw Error(fmt::format("ONNX model: {} imports opset {}, which is not supported (1 to {} are)",
                           what, version, kNewestOpset),
               Code::kUnsupported);
+}
+
+std::vector<ValueId> Scope::trips() {
+  if (around_ == nullptr) return {};
+  std::vector<ValueId> all = around_->trips();
+  if (&around_->g != &g) {
+    for (ValueId& v : all) v = capture(v);
+  }
+  if (trip != kNoValue) all.push_back(trip);
+  return all;
 }
 
 ValueId Scope::find(const std::string& name) {
@@ -162,10 +214,12 @@ ValueId Scope::capture(ValueId outer) {
 }
 
 void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset) {
-  for (const NodeProto* at : nodes) {
+  for (const NodeProto* const& at : nodes) {
     const NodeProto& node = *at;
-    if (++scope.model.nodes > kMaxRead)
-      throw Error("ONNX model: too many nodes once its functions are written out",
+    if (++scope.model.nodes > kMaxNodes)
+      throw Error(fmt::format("ONNX model: over {} nodes are read, those of functions and of the "
+                              "bodies of loops as often as they must be",
+                              kMaxNodes),
                   Code::kBudgetExceeded);
     ReadCtx c(scope, node, opset);
     try {
@@ -180,14 +234,23 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset)
         read_function(scope, node, *f, opset);
       } else if (default_domain(node.domain())) {
         if (opset == 0) c.fail("the model imports no opset of the default domain");
+        check_signature(c);
         find_read_row(node.op_type())->read(c);
       } else {
         read_custom(c, *find_custom_op(node.domain(), node.op_type()));
       }
     } catch (const Error& e) {
-      std::string what = e.what(), name = name_of(node);
+      const std::string what = e.what(), name = node_name(node);
+      if (name == "?")  // its number tells it
+        throw Error(fmt::format("node {} of its graph: {}", &at - nodes.data(), what), e.code());
       if (what.find("'" + name + "'") != std::string::npos) throw;
       throw Error(fmt::format("{} '{}': {}", node.op_type(), name, what), e.code());
+    } catch (const std::bad_alloc&) {
+      throw Error(fmt::format("{} '{}': out of memory", node.op_type(), node_name(node)),
+                  Code::kOutOfMemory);
+    } catch (const std::exception& e) {  // of a custom op's functions, or of a library
+      throw Error(fmt::format("{} '{}': {}", node.op_type(), node_name(node), e.what()),
+                  Code::kInternal);
     }
     for (int i = 0; i < node.output_size(); ++i) {
       if (c.wants(i) && scope.values.find(node.output(i)) == scope.values.end())
@@ -224,18 +287,36 @@ void see_through(Graph& g, std::vector<ValueId>* outputs) {
 
 void read_initializers(Scope& scope, const GraphProto& graph) {
   auto define = [&](const HostTensor& value, const std::string& name) {
-    if (name.empty()) throw Error("ONNX model: an initializer has no name", Code::kInvalidProgram);
     ValueId id = add_initializer(scope.g, value, name);
     if (!scope.values.emplace(name, id).second)
       throw Error(fmt::format("ONNX model: '{}' is defined twice", name), Code::kInvalidProgram);
   };
-  for (const auto& t : graph.initializer()) define(decode(t, scope.model.folder), t.name());
-  for (const auto& t : graph.sparse_initializer())
+  auto need_name = [](const std::string& name, const char* what, int number) {
+    if (name.empty())
+      throw Error(fmt::format("ONNX model: {} {} of a graph has no name", what, number),
+                  Code::kInvalidProgram);
+  };
+  for (int i = 0; i < graph.initializer_size(); ++i) {
+    const TensorProto& t = graph.initializer(i);
+    need_name(t.name(), "initializer", i);
+    define(decode(t, scope.model.folder), t.name());
+  }
+  for (int i = 0; i < graph.sparse_initializer_size(); ++i) {
+    const SparseTensorProto& t = graph.sparse_initializer(i);
+    need_name(t.values().name(), "sparse initializer", i);
     define(decode(t, scope.model.folder), t.values().name());
+  }
 }
 
 std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset) {
   Deeper deeper(scope.model);
+  std::set<std::string> inputs;
+  for (const auto& info : graph.input()) {
+    if (!inputs.insert(info.name()).second)
+      throw Error(
+          fmt::format("ONNX model: input '{}' of a subgraph is declared twice", info.name()),
+          Code::kInvalidProgram);
+  }
   read_initializers(scope, graph);
   std::vector<const NodeProto*> nodes;
   for (const auto& node : graph.node()) nodes.push_back(&node);
@@ -307,12 +388,12 @@ std::vector<ValueId> emit_loop(
   };
   for (int attempt = 0;; ++attempt) {
     Graph region = c.g.region("body");
-    Scope scope(region, c.scope.model, &c.scope);
+    Scope scope(region, c.scope, c.node, "");
     Value scalar;
     scalar.ranked = true;
     LoopBody in;
     scalar.dtype = DType::kI64;
-    in.trip = scope.add_input(name(0, "trip"), scalar);
+    in.trip = scope.trip = scope.add_input(name(0, "trip"), scalar);
     scalar.dtype = DType::kBool;
     in.condition = scope.add_input(name(1, "condition"), scalar);
     for (size_t k = 0; k < types.size(); ++k)

@@ -40,14 +40,14 @@ void read_swish(ReadCtx& c) {  // x * sigmoid(alpha * x)
   double alpha = c.attr_float("alpha", 1);
   if (alpha == 1) return c.set(0, c.emit(OpId::kSilu, {c.in(0)}));
   ValueId x = c.in(0);
-  ValueId gate = c.emit(OpId::kSigmoid, {c.emit(OpId::kMul, {x, c.scalar(x, alpha)})});
+  ValueId gate = c.emit(OpId::kSigmoid, {c.emit(OpId::kMul, {x, c.scalar(x, alpha, "alpha")})});
   c.set(0, c.emit(OpId::kMul, {x, gate}));
 }
 void read_clip(ReadCtx& c) {
   if (c.opset < 11) {
     ValueId x = c.in(0);
     auto bound = [&](const char* name) {
-      return c.attr(name) == nullptr ? kNoValue : c.scalar(x, c.attr_float(name, 0));
+      return c.attr(name) == nullptr ? kNoValue : c.scalar(x, c.attr_float(name, 0), name);
     };
     return c.set(0, c.emit(OpId::kClip, ClipAttrs{}, {x, bound("min"), bound("max")}));
   }
@@ -100,16 +100,16 @@ void read_selu(ReadCtx& c) {
   double alpha = c.attr_float("alpha", 1.67326319217681884765625f),
          gamma = c.attr_float("gamma", 1.05070102214813232421875f);
   ValueId x = c.emit(OpId::kElu, EluAttrs{alpha}, {c.in(0)});
-  c.set(0, c.emit(OpId::kMul, {x, c.scalar(x, gamma)}));
+  c.set(0, c.emit(OpId::kMul, {x, c.scalar(x, gamma, "gamma")}));
 }
 void read_celu(ReadCtx& c) {  // alpha * elu(x / alpha)
   double alpha = c.attr_float("alpha", 1);
-  ValueId x = c.in(0), a = c.scalar(x, alpha);
+  ValueId x = c.in(0), a = c.scalar(x, alpha, "alpha");
   ValueId inner = c.emit(OpId::kElu, EluAttrs{1}, {c.emit(OpId::kDiv, {x, a})});
   c.set(0, c.emit(OpId::kMul, {inner, a}));
 }
 void read_thresholded_relu(ReadCtx& c) {
-  ValueId x = c.in(0), alpha = c.scalar(x, c.attr_float("alpha", 1));
+  ValueId x = c.in(0), alpha = c.scalar(x, c.attr_float("alpha", 1), "alpha");
   c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kGreater, {x, alpha}), x, c.scalar(x, 0)}));
 }
 void read_shrink(ReadCtx& c) {

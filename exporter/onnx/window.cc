@@ -53,6 +53,13 @@ void read_deform_conv(ReadCtx& c) {
   c.fill(a.conv.pads, c.attr_ints("pads"), "pads");
   a.conv.group = c.attr_int("group", 1);
   a.offset_group = c.attr_int("offset_group", 1);
+  const std::vector<int64_t> kernel = c.attr_ints("kernel_shape");
+  const Value& weight = c.g.value(c.in(1));
+  bool fits = kernel.empty() || !weight.ranked ||
+              weight.shape.rank() == static_cast<int>(kernel.size()) + 2;
+  for (size_t i = 0; fits && weight.ranked && i < kernel.size(); ++i)
+    fits = dim_equal(weight.shape[static_cast<int>(i) + 2], SymDim(kernel[i])) != Tri::kNo;
+  if (!fits) c.fail("kernel_shape differs from the weight " + shape_text(weight.shape));
   c.set(0, c.emit(OpId::kDeformConv, a, {c.in(0), c.in(1), c.in(2), c.optional(3), c.optional(4)}));
 }
 

@@ -8,6 +8,7 @@
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/tensor.h"
+#include "exporter/onnx/two_files.h"
 #include "exporter/onnx/types.h"
 #include "exporter/onnx/write.h"
 #include "runtime/core/atomic_file.h"
@@ -331,16 +332,16 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
   onnx::ModelProto model = onnx::write(graph, beside ? &external : nullptr);
   check(model);
   const std::string bytes = model.SerializeAsString();
-  // Both are whole before either is in its place.
   AtomicFile file, data;
   check_status(file.open(path.c_str()));
   check_status(file.write(bytes.data(), bytes.size()));
-  if (!external.empty()) {
+  if (external.empty()) {
+    check_status(file.commit());
+  } else {
     check_status(data.open(data_path.c_str()));
     check_status(external.write(data));
-    check_status(data.commit());
+    check_status(onnx::commit_both(data, data_path, file, path));
   }
-  check_status(file.commit());
   return {model.opset_import(0).version(), external.empty() ? std::string() : data_path};
 }
 

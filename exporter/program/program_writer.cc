@@ -40,7 +40,7 @@ void check_depth(const ir::Graph& g, int depth) {
     if (depth >= kMaxRegionDepth) {
       throw Error(fmt::format("{} '{}': it stands {} regions deep, a program holds {}",
                               op_info(node.op)->name, node.name, depth + 1, kMaxRegionDepth),
-                  Code::kUnsupported);
+                  Code::kBudgetExceeded);
     }
     for (const ir::Graph& region : node.regions) check_depth(region, depth + 1);
   }

@@ -54,8 +54,8 @@ void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
                  dim.terms()[0].factors.size() == 1) {
         auto [at, fresh] = sizes.emplace(dim.text(), n);
         if (!fresh && at->second != n) {
-          throw Error("dimension " + dim.text() + " is " + std::to_string(at->second) + " and " +
-                      std::to_string(n));
+          throw Error("input \"" + v.name + "\": dimension " + dim.text() + " is " +
+                      std::to_string(n) + ", in another input it is " + std::to_string(at->second));
         }
         fits = n >= dim.min() && n <= dim.max();
       }

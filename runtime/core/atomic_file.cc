@@ -78,8 +78,10 @@ Status AtomicFile::write(const void* bytes, size_t n) {
   return Status();
 }
 
+Status AtomicFile::flush() { return fsync(fd_) == 0 ? Status() : fail("flush", errno); }
+
 Status AtomicFile::commit() {
-  if (fsync(fd_) != 0) return fail("flush", errno);
+  WICK_TRY(flush());
   int fd = fd_;
   fd_ = -1;
   if (close(fd) != 0) return fail("close", errno);

@@ -20,6 +20,8 @@ class AtomicFile {
   // Once per object. `path` must outlive it.
   Status open(const char* path);
   Status write(const void* bytes, size_t n);
+  // Makes what was written durable, so that commit() has only the name to change.
+  Status flush();
   Status commit();
 
  private:

@@ -12,7 +12,9 @@ import os
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VENV = os.environ.get("WICK_ORT_VENV", os.path.join(ROOT, "build", "ort", "venv"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tools", "scripts"))
+import ort_run  # noqa: E402
 OWN_LIMITS = {
     "ValidateOpsetForDomain": "opset not known to it",
     "NOT_IMPLEMENTED": "no kernel for the dtype",
@@ -20,14 +22,8 @@ OWN_LIMITS = {
 }
 
 
-def reexec():
-    python = os.path.join(VENV, "bin", "python")
-    if os.path.abspath(sys.prefix) != os.path.abspath(VENV) and os.path.exists(python):
-        os.execv(python, [python] + sys.argv)
-
-
 def main():
-    reexec()
+    ort_run.reexec()
     try:
         import onnxruntime as ort
     except ImportError:

@@ -226,7 +226,7 @@ TEST(Attention, ContradictionsAreRefused) {
     return error_of([&] { import_onnx_bytes(bytes); });
   };
   auto of = [](const HostTensor& q, const HostTensor& k, const HostTensor& v) {
-    NodeModel model("Attention", 24);
+    NodeModel model("Attention", 25);
     model.in(q).in(k).in(v);
     return model;
   };

@@ -121,7 +121,36 @@ TEST(ControlOnnx, FunctionsOfTheModelAreWrittenOut) {
   NodeProto self = node("Leaky", {"x"}, {"w"});
   self.set_domain("my");
   *f.add_node() = self;
-  EXPECT_THAT(error_of([&] { import_onnx_bytes(b.bytes()); }), HasSubstr("nest too deep"));
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(b.bytes()); }),
+              HasSubstr("'Leaky' calls itself (Leaky -> Leaky)"));
+}
+
+// What a call leaves out is absent in the subgraphs of the function, too; not a name of their own.
+TEST(ControlOnnx, AnInputThatACallLeavesOutIsAbsentInSubgraphs) {
+  for (bool given : {false, true}) {
+    Build b;
+    auto& import = *b.model.add_opset_import();
+    import.set_domain("my"), import.set_version(1);
+    auto& f = *b.model.add_functions();
+    f.set_name("Bounded"), f.set_domain("my");
+    for (const char* in : {"c", "v", "low", "high"}) f.add_input(in);
+    f.add_output("w");
+    f.add_opset_import()->set_version(17);
+    const GraphProto clip = body({node("Clip", {"v", "low", "high"}, {"t"})}, {}, {"t"});
+    const GraphProto own =
+        body({node("Neg", {"v"}, {"low"}), node("Neg", {"low"}, {"e"})}, {}, {"e"});
+    *f.add_node() =
+        with_graph(with_graph(node("If", {"c"}, {"w"}), "then_branch", clip), "else_branch", own);
+    b.input("c", DType::kBool, {}).input("x", DType::kF32, {"2"});
+    HostTensor one = HostTensor::of(Shape{}, std::vector<float>{1});
+    b.constant("one", one);
+    NodeProto call = node("Bounded", {"c", "x", "", "one"}, {"y"});
+    if (!given) call.mutable_input()->RemoveLast();
+    call.set_domain("my");
+    b.add(call).output("y");
+    EXPECT_TRUE(same_bits(run_all(b, {flag(true), row({-2, 3})})[0], row({-2, given ? 1.f : 3.f})));
+    EXPECT_TRUE(same_bits(run_all(b, {flag(false), row({-2, 3})})[0], row({-2, 3})));
+  }
 }
 
 TEST(ControlOnnx, ErrorsNameWhatIsInside) {

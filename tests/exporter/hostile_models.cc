@@ -1,5 +1,8 @@
 // What there is to attack where the archive of node tests is not installed.
+#include <cstring>
+
 #include "exporter/onnx/read.h"
+#include "exporter/onnx/signature.h"
 #include "tests/exporter/mutate_onnx.h"
 
 namespace wick::test {
@@ -154,6 +157,11 @@ HostileCase node_case(Dice& dice) {
   c.source = "node " + op;
   NodeProto* n = add(g, op.c_str(), {}, {});
   int inputs = 1 + dice.below(4) + dice.below(2) * dice.below(4);
+  const Signature* s = find_signature(op, c.model.opset_import(0).version());
+  if (!dice.one_in(4) && s != nullptr && std::strpbrk(s->inputs, "vV") == nullptr) {
+    const auto least = static_cast<int>(std::strcspn(s->inputs, "o"));
+    inputs = least + dice.below(static_cast<int>(std::strlen(s->inputs)) - least + 1);
+  }
   Shape shape = dice.of(kShapes);
   DType type = dice.of(kTypes);
   for (int i = 0; i < inputs; ++i) {

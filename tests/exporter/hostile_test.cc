@@ -5,15 +5,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "exporter/onnx/test_case.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
 #include "runtime/exec/session.h"
+#include "runtime/registry/registry.h"
 #include "tests/exporter/mutate_onnx.h"
 #include "wick/compile.h"
 #include "wick/error.h"
@@ -34,31 +37,65 @@ struct Count {
   int cases = 0, read = 0, interpreted = 0, ran = 0, equal = 0;
 };
 
-// Every name that an error could mean.
+// The names that an error could mean: of nodes, and of values, which stand for nodes without one.
+void collect(const onnx::GraphProto& graph, std::set<std::string>* names);
 void collect(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
-             std::vector<std::string>* names) {
+             std::set<std::string>* names) {
   for (const auto& n : nodes) {
-    names->push_back(n.op_type());
+    names->insert(n.name());
+    names->insert(n.input().begin(), n.input().end());
+    names->insert(n.output().begin(), n.output().end());
     for (const auto& a : n.attribute()) {
-      if (a.has_g()) collect(a.g().node(), names);
+      if (a.has_g()) collect(a.g(), names);
     }
   }
 }
-bool names_a_place(const std::string& text, const onnx::ModelProto& model) {
-  std::vector<std::string> names;
-  collect(model.graph().node(), &names);
-  for (const auto& f : model.functions()) collect(f.node(), &names);
-  for (const auto& v : model.graph().input()) names.push_back(v.name());
-  for (const auto& v : model.graph().output()) names.push_back(v.name());
-  for (const auto& t : model.graph().initializer()) names.push_back(t.name());
-  for (const std::string& name : names) {
-    if (!name.empty() && text.find(name) != std::string::npos) return true;
-  }
-  // what is about no node, and what a node without a name became: the op and its number
-  for (const char* start : {"ONNX model: ", "ONNX tensor ", "[", "dimension "}) {
-    if (text.starts_with(start)) return true;
+void collect(const onnx::GraphProto& graph, std::set<std::string>* names) {
+  collect(graph.node(), names);
+  for (const auto& v : graph.input()) names->insert(v.name());
+  for (const auto& v : graph.output()) names->insert(v.name());
+  for (const auto& t : graph.initializer()) names->insert(t.name());
+}
+
+// What is wrong with a file as a whole.
+bool is_of_the_file(const std::string& text) {
+  for (const char* fact :
+       {"it has no outputs", "it has no graph", "it imports ", "its IR version ",
+        "an input has no name", "initializer ", "sparse initializer ", "the file is damaged",
+        "the name of ", "its functions, written out", "it has ", "over "}) {
+    if (text.starts_with(std::string("ONNX model: ") + fact)) return true;
   }
   return false;
+}
+
+// A name stands in quotes, whole or the beginning of a long one. A node that has none, or that the
+// reader made, is told by its op: "[Conv] ...".
+bool names_a_place(const std::string& text, const onnx::ModelProto& model) {
+  std::set<std::string> names;
+  collect(model.graph(), &names);
+  for (const auto& f : model.functions()) {
+    names.insert(f.name());
+    collect(f.node(), &names);
+  }
+  names.erase("");
+  for (size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 1)) {
+    const std::string rest = text.substr(at + 1);
+    for (const std::string& name : names) {
+      const std::string shown = name.size() > 40 ? name.substr(0, 40) : name + "'";
+      if (rest.starts_with(shown) || rest.find("/" + name + "'") < rest.find('\'')) return true;
+    }
+  }
+  for (const std::string& name : names) {
+    if (text.starts_with("input \"" + name + "\"")) return true;
+  }
+  if (text.starts_with("node ") && text.find(" of its graph: ") < 20) return true;
+  if (text.starts_with('[')) {
+    const auto end = std::find_if(text.begin() + 1, text.end(), [](unsigned char c) {
+      return std::isalnum(c) == 0 && c != ':' && c != '_';
+    });
+    return op_info(std::string(text.begin() + 1, end).c_str()) != nullptr;
+  }
+  return is_of_the_file(text);
 }
 
 bool is_budget(Code code) {
@@ -170,7 +207,8 @@ void whole_way(const HostileCase& c, Count* count) {
     bytes = compile_program(graph);
   } catch (const Error& e) {
     readable(e.what(), "compiling");
-    EXPECT_FALSE(want.ok) << "what the interpreter runs cannot be compiled: " << e.what();
+    EXPECT_TRUE(!want.ok || is_budget(e.code()))
+        << "what the interpreter runs cannot be compiled: " << e.what();
     return;
   }
   Run got = run_session(bytes, inputs);

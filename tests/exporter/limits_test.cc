@@ -59,6 +59,20 @@ TEST(Limits, NamesThatAreNoNames) {
   EXPECT_EQ(error([](auto&) {}), "no error");
   const std::string longest(4096, 'n'), longer(4097, 'n');
   EXPECT_EQ(error([&](auto& g) { g.mutable_node(0)->set_name(longest); }), "no error");
+  // whose name it is: the node's, the initializer's in an attribute
+  EXPECT_THAT(error([&](auto& g) { g.mutable_node(0)->set_input(0, longer); }),
+              HasSubstr("the name of an input of Add 'sum' that begins with 'nnnn"));
+  EXPECT_THAT(error([&](auto& g) {
+                auto* a = g.mutable_node(0)->add_attribute();
+                a->set_name("value"), a->mutable_t()->set_name(longer);
+              }),
+              HasSubstr("the name of a tensor of attribute 'value' of Add 'sum' that begins"));
+  EXPECT_THAT(
+      error([&](auto& g) { g.mutable_node(0)->add_attribute()->set_ref_attr_name(longer); }),
+      HasSubstr("a function's attribute of Add 'sum'"));
+  EXPECT_THAT(
+      error([&](auto& g) { g.add_sparse_initializer()->mutable_values()->set_name(longer); }),
+      HasSubstr("a sparse tensor"));
   EXPECT_THAT(error([&](auto& g) { g.mutable_node(0)->set_name(longer); }),
               HasSubstr("the name of a node that begins with 'nnnnnnnn"));
   EXPECT_THAT(error([](auto& g) {

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <functional>
 #include <limits>
+#include <sstream>
 
+#include "exporter/onnx/signature.h"
 #include "tests/exporter/mutate_onnx.h"
 
 namespace wick::test {
@@ -206,10 +209,33 @@ bool change_order(HostileCase& c, Dice& dice) {
   }
   return true;
 }
+int64_t opset_of(const ModelProto& model) {
+  return model.opset_import_size() > 0 ? model.opset_import(0).version() : 1;
+}
+// "axis:i keepdims:i"
+std::vector<std::string> known_attributes(const NodeProto& n, int64_t opset) {
+  std::vector<std::string> words;
+  const Signature* s = find_signature(n.op_type(), opset);
+  std::istringstream in(s == nullptr ? "" : s->attributes);
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+void fit_attributes(NodeProto* n, int64_t opset) {
+  const std::vector<std::string> known = known_attributes(*n, opset);
+  for (int i = n->attribute_size() - 1; i >= 0; --i) {
+    const std::string start = n->attribute(i).name() + ":";
+    const bool fits = std::any_of(known.begin(), known.end(),
+                                  [&](const std::string& word) { return word.starts_with(start); });
+    if (!fits) n->mutable_attribute()->DeleteSubrange(i, 1);
+  }
+}
+
 bool other_operator(HostileCase& c, Dice& dice) {
   NodeProto* n = some_node(c, dice);
   if (n == nullptr) return false;
   n->set_op_type(dice.one_in(20) ? "Frobnicate" : dice.of(op_types()));
+  // attributes that the new one lacks would hide everything else that is wrong with it
+  if (!dice.one_in(4)) fit_attributes(n, opset_of(c.model));
   if (dice.one_in(12)) n->set_domain(dice.one_in(2) ? "com.microsoft" : "ai.onnx");
   return true;
 }
@@ -290,6 +316,14 @@ bool lying_attribute(HostileCase& c, Dice& dice) {
   }
   return true;
 }
+bool add_text_or_float(NodeProto* n, const std::string& name, char type, Dice& dice) {
+  AttributeProto* a = n->add_attribute();
+  a->set_name(name);
+  a->set_type(type == 'f' ? AttributeProto::FLOAT : AttributeProto::STRING);
+  if (type == 'f') a->set_f(static_cast<float>(wild_real(dice)));
+  if (type == 's') a->set_s("wild");
+  return true;
+}
 bool add_attribute(HostileCase& c, Dice& dice) {
   NodeProto* n = some_node(c, dice);
   if (n == nullptr) return false;
@@ -334,9 +368,22 @@ bool add_attribute(HostileCase& c, Dice& dice) {
                                        "saturate",
                                        "exclusive",
                                        "upper"};
+  const std::vector<std::string> known = known_attributes(*n, opset_of(c.model));
+  std::string name = dice.of(kNames);
+  bool one = dice.one_in(2);
+  if (!known.empty() && !dice.one_in(4)) {
+    const std::string& word = dice.of(known);
+    name = word.substr(0, word.find(':'));
+    const char type = word[name.size() + 1];
+    if (type == 'f' || type == 's') return add_text_or_float(n, name, type, dice);
+    one = type == 'i';
+  }
+  for (int i = n->attribute_size() - 1; i >= 0 && !dice.one_in(8); --i) {
+    if (n->attribute(i).name() == name) n->mutable_attribute()->DeleteSubrange(i, 1);
+  }
   AttributeProto* a = n->add_attribute();
-  a->set_name(dice.of(kNames));
-  if (dice.one_in(2)) {
+  a->set_name(name);
+  if (one) {
     a->set_type(AttributeProto::INT);
     a->set_i(wild_int(dice));
     return true;

@@ -271,13 +271,14 @@ bool other_opset(HostileCase& c, Dice& dice) {
   return true;
 }
 bool odds_and_ends(HostileCase& c, Dice& dice) {
-  switch (dice.below(5)) {
+  switch (dice.below(6)) {
     case 0:
       c.model.clear_graph();
       c.model.mutable_graph();
       break;
     case 1: c.model.mutable_graph()->add_sparse_initializer(); break;
     case 2: c.model.clear_opset_import(); break;
+    case 4: graphs_of(c.model)[0]->clear_output(); break;
     case 3:
       c.model.add_metadata_props()->set_key(dice.one_in(2) ? "wick.labels" : strange_name(dice));
       c.model.mutable_metadata_props(c.model.metadata_props_size() - 1)

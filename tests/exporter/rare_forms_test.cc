@@ -295,6 +295,30 @@ NodeModel random(const std::string& op, HostTensor like, float seed) {
   return m.set("seed", seed).in(std::move(like));
 }
 
+// A number of an attribute that the input's integers lack.
+TEST(Numbers, MustFitTheIntegersTheyMeet) {
+  auto clipped = [](float least) {
+    NodeModel m = NodeModel("Clip", 6).set("min", least).in(HostTensor::of<int8_t>({2}, {-5, 100}));
+    return error_of([&] {
+      const auto y = m.run();
+      EXPECT_TRUE(same_bits(y[0], HostTensor::of<int8_t>({2}, {static_cast<int8_t>(least), 100})));
+    });
+  };
+  EXPECT_EQ(clipped(-2), "no error");
+  EXPECT_EQ(clipped(1e30f), "Clip 'y0': min is 1.0000000150474662e+30, which is no int8");
+  EXPECT_THAT(clipped(128), HasSubstr("min is 128, which is no int8"));
+  EXPECT_THAT(clipped(0.5f), HasSubstr("min is 0.5, which is no int8"));
+  EXPECT_THAT(clipped(NAN), HasSubstr("which is no int8"));
+}
+
+TEST(Numbers, ADtypeThatIsNoneIsNotCutToOne) {
+  for (int64_t dtype : {int64_t{257}, int64_t{0}, int64_t{-1}, int64_t{1} << 32 | 1}) {
+    NodeModel m = NodeModel("EyeLike", 9).set("dtype", dtype).in(f32({2, 2}, {1, 2, 3, 4}));
+    EXPECT_THAT(error_of([&] { m.run(); }),
+                HasSubstr("attribute 'dtype' is " + std::to_string(dtype) + ", which is no dtype"));
+  }
+}
+
 TEST(Random, NumbersHaveTheirDistribution) {
   const HostTensor like = floats({64, 128}, 1);
   auto uniform = moments(random("RandomUniformLike", like, 1).set("low", -1.0f).run()[0]);

@@ -372,7 +372,7 @@ TEST(SequenceOnnx, WhatIsWrongIsSaid) {
   EXPECT_THAT(one(node("Optional", {}, {"y"})), HasSubstr("it needs the attribute 'type'"));
   EXPECT_THAT(one(node("ConcatFromSequence", {"s"}, {"y"})), HasSubstr("'axis' is required"));
   EXPECT_THAT(one(with_int(node("SequenceEmpty", {}, {"y"}), "dtype", 99)),
-              HasSubstr("dtype is 99"));
+              HasSubstr("attribute 'dtype' is 99"));
   EXPECT_THAT(why([](Build& b) {
                 TypeProto nested;
                 *nested.mutable_sequence_type()->mutable_elem_type() = sequence_type(DType::kF32);

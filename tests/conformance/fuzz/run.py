@@ -20,11 +20,11 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-VENV = os.environ.get("WICK_ORT_VENV", os.path.join(ROOT, "build", "ort", "venv"))
 sys.dont_write_bytecode = True
-python = os.path.join(VENV, "bin", "python")
-if os.path.abspath(sys.prefix) != os.path.abspath(VENV) and os.path.exists(python):
-    os.execv(python, [python] + sys.argv)
+sys.path.insert(1, os.path.join(ROOT, "tools", "scripts"))
+import ort_run  # noqa: E402
+
+ort_run.reexec()
 try:
     import numpy as np
     import oracle

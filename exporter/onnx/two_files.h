@@ -1,0 +1,16 @@
+// A model and the data beside it, put in their places together.
+#pragma once
+
+#include <string>
+
+#include "runtime/core/atomic_file.h"
+
+namespace wick::onnx {
+
+// Both are written. Afterwards both are in their places; or an error, and what was there before is
+// again, byte for byte. While they change places there is no model at `path`: one that stops the
+// process there leaves the old files beside (PATH.old.PID.N), and never an old model with new data.
+Status commit_both(AtomicFile& data, const std::string& data_path, AtomicFile& model,
+                   const std::string& path);
+
+}  // namespace wick::onnx

@@ -1,0 +1,17 @@
+// What libonnx says of the default domain's operators, spelled as Signature spells it. Its headers
+// and those of the exporter never meet in one file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace wick::test {
+
+struct LibrarySignature {
+  std::string name;
+  int since;
+  std::string inputs, attributes;
+};
+std::vector<LibrarySignature> library_signatures();
+
+}  // namespace wick::test

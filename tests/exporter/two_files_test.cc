@@ -1,0 +1,95 @@
+// A model and the data beside it change places together: when either cannot, the old ones are
+// there, whole. Every rename of this program goes through here and can be made to fail.
+#include <gmock/gmock.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "tests/exporter/model_builder.h"
+#include "tests/support/error_of.h"
+
+namespace {
+int g_renames = 0, g_fails_at = 0;  // 0: none
+}  // namespace
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (++g_renames == g_fails_at) {
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+namespace wick::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// y = x + a constant of 4 KiB.
+ir::Graph adding(float value) {
+  Build b;
+  b.input("x", DType::kF32, {"1024"}).constant("w", row(std::vector<float>(1024, value)));
+  return import_onnx_bytes(b.add(node("Add", {"x", "w"}, {"y"})).output("y").bytes());
+}
+
+struct TwoFiles : testing::Test {
+  TwoFiles() : folder(fs::path(WICK_BINARY_DIR) / "test-work" / "two-files") {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+  }
+  ~TwoFiles() override { g_fails_at = 0; }
+  std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      std::ifstream in(entry.path(), std::ios::binary);
+      all[entry.path().filename()] = {std::istreambuf_iterator<char>(in), {}};
+    }
+    return all;
+  }
+  std::string write(float value, int fails_at = 0) {
+    g_renames = 0, g_fails_at = fails_at;
+    const std::string what = error_of(
+        [&] { export_onnx(adding(value), (folder / "m.onnx").string(), {.external_data = true}); });
+    g_fails_at = 0;
+    return what;
+  }
+  float weight() const {
+    const auto y = ir::run(import_onnx((folder / "m.onnx").string()),
+                           std::vector<HostTensor>{row(std::vector<float>(1024))});
+    return *y[0].as<float>();
+  }
+  fs::path folder;
+};
+
+TEST_F(TwoFiles, TheFirstExportLeavesBothOrNothing) {
+  for (int fails_at : {1, 2}) {
+    EXPECT_THAT(write(1, fails_at), testing::HasSubstr("m.onnx")) << fails_at;
+    EXPECT_TRUE(files().empty()) << fails_at;
+  }
+  EXPECT_EQ(write(1), "no error");
+  EXPECT_EQ(files().size(), 2u);
+  EXPECT_EQ(weight(), 1);
+}
+
+TEST_F(TwoFiles, AFailureLeavesTheOldModelWithItsOwnData) {
+  ASSERT_EQ(write(1), "no error");
+  const auto before = files();
+  int fails_at = 1;
+  for (; fails_at < 20; ++fails_at) {
+    if (write(2, fails_at) == "no error") break;
+    EXPECT_EQ(files(), before) << fails_at;
+    EXPECT_EQ(weight(), 1) << fails_at;
+  }
+  EXPECT_EQ(fails_at, 5);  // both out of the way, both into their places
+  EXPECT_EQ(weight(), 2);
+  EXPECT_EQ(files().size(), 2u);  // nothing else is left
+}
+
+}  // namespace
+}  // namespace wick::test
