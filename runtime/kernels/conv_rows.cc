@@ -1,4 +1,8 @@
-// Rows of Conv and FusedConv over conv.h.
+// Rows of Conv and FusedConv over conv.h. With three spatial dims, the outputs of one depth after
+// another: the planes that the kernel's depths read are gathered (beyond the ends: zeros), and they
+// are a convolution over two.
+#include <cstring>
+
 #include "runtime/kernels/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
@@ -15,11 +19,22 @@ ConvShape shape_of(const KernelQuery& q) {
   return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, conv_attrs(q.op, q.attrs));
 }
 
-bool match(const KernelQuery& q) {
-  return q.in[0].dtype == DType::kF32 && q.in[0].rank() <= 4 && conv_supported(shape_of(q));
-}
-
 size_t round_up_64(size_t n) { return (n + 63) / 64 * 64; }
+size_t floats_64(int64_t n) { return round_up_64(static_cast<size_t>(n) * sizeof(float)); }
+
+// Scratch of three spatial dims: the planes and the outputs of one depth.
+int64_t gathered(const ConvShape& s) { return s.ic * s.h * s.w; }
+int64_t results(const ConvShape& s) { return s.oc * s.oh * s.ow; }
+
+bool match(const KernelQuery& q) {
+  if (q.in[0].dtype != DType::kF32 || q.in[0].rank() > 5) return false;
+  if (q.in[0].rank() < 5) return conv_supported(shape_of(q));
+  // A kernel may be far deeper than its input: no scratch out of proportion for it.
+  const Shape &x = q.in[0].shape, &w = q.in[1].shape;
+  const double channels = static_cast<double>(x[1]) * static_cast<double>(w[2]);
+  return channels < 1e8 && channels * static_cast<double>(x[3]) * static_cast<double>(x[4]) < 1e8 &&
+         conv_supported(shape_of(q));
+}
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
@@ -29,6 +44,11 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const size_t weights = conv_packed_bytes(t, c);
   p->ints[1] = static_cast<int64_t>(round_up_64(weights));
   p->scratch_bytes = round_up_64(weights) + conv_scratch_bytes(t, c, q.threads);
+  if (q.in[0].rank() == 5) {
+    p->ints[2] = static_cast<int64_t>(round_up_64(p->scratch_bytes));
+    p->scratch_bytes =
+        round_up_64(p->scratch_bytes) + floats_64(gathered(c.shape)) + floats_64(results(c.shape));
+  }
   const bool by_channel = c.path == ConvPlan::Path::kChannels;
   const int64_t unit = by_channel ? conv_panel_cols(t, c.shape.group_out()) : t.mr;
   const PackedKind kind = c.path == ConvPlan::Path::kDepthwise ? PackedKind::kDepthwise
@@ -46,6 +66,44 @@ Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   return {};
 }
 
+// The planes that output depth `at` reads, channel by channel.
+void gather(const TensorView& x, int64_t image, const Shape& w, const ConvAttrs& a, int64_t at,
+            float* to) {
+  const int64_t plane = x.shape[3] * x.shape[4];
+  const size_t bytes = static_cast<size_t>(plane) * sizeof(float);
+  const int64_t first = at * a.strides.at_or(0, 1) - a.pads.at_or(0, 0);
+  for (int64_t c = 0; c < x.shape[1]; ++c) {
+    const float* from = x.as<float>() + (image * x.shape[1] + c) * x.shape[2] * plane;
+    for (int64_t k = 0; k < w[2]; ++k, to += plane) {
+      const int64_t d = first + k * a.dilations.at_or(0, 1);
+      if (d >= 0 && d < x.shape[2]) {
+        memcpy(to, from + d * plane, bytes);
+      } else {
+        memset(to, 0, bytes);
+      }
+    }
+  }
+}
+
+void run_depths(const TileKernels& t, const ConvPlan& c, Span<const TensorView> in, TensorView& y,
+                const ConvAttrs& attrs, const float* packed, const Epilogue& epilogue,
+                float* scratch, float* planes, ThreadPool* pool) {
+  float* result = planes + floats_64(gathered(c.shape)) / sizeof(float);
+  const int64_t plane = c.shape.oh * c.shape.ow, depths = y.shape[2];
+  for (int64_t n = 0; n < y.shape[0]; ++n) {
+    for (int64_t d = 0; d < depths; ++d) {
+      gather(in[0], n, in[1].shape, attrs, d, planes);
+      conv(t, c, planes, packed, result, {}, scratch, pool);
+      const int64_t at = (n * y.shape[1] * depths + d) * plane;
+      Epilogue e = epilogue;
+      e.channel = Epilogue::Channel::kRow;
+      e.residual_step = depths * plane;
+      if (e.residual != nullptr) e.residual += at;
+      t.finish(e, 0, result, plane, y.as<float>() + at, depths * plane, y.shape[1], plane);
+    }
+  }
+}
+
 Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const ConvAttrs& attrs, const EpilogueAttrs* epilogue) {
   const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
@@ -58,8 +116,14 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
     conv_pack(t, c, in[1].as<float>(), fresh);
     packed = fresh;
   }
-  conv(t, c, in[0].as<float>(), packed, out[0].as<float>(), make_epilogue(in, epilogue),
-       reinterpret_cast<float*>(scratch + ctx.plan->ints[1]), ctx.pool);
+  const Epilogue e = make_epilogue(in, epilogue);
+  auto* work = reinterpret_cast<float*>(scratch + ctx.plan->ints[1]);
+  if (in[0].rank() == 5) {
+    run_depths(t, c, in, out[0], attrs, packed, e, work,
+               reinterpret_cast<float*>(scratch + ctx.plan->ints[2]), ctx.pool);
+  } else {
+    conv(t, c, in[0].as<float>(), packed, out[0].as<float>(), e, work, ctx.pool);
+  }
   return {};
 }
 

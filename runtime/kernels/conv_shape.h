@@ -6,7 +6,9 @@
 
 namespace wick {
 
-// One or two spatial dims; a one-dimensional conv is one row high.
+// One to three spatial dims; a one-dimensional conv is one row high. Of three, what gives the
+// outputs of one depth: the planes under the kernel's depths are channels of their own, and the
+// weights' order is (channel, depth, kh, kw) either way.
 inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& a) {
   ConvShape s;
   const int spatial = x.rank() - 2;
@@ -15,12 +17,13 @@ inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, cons
   s.stride_w = a.strides.at_or(spatial - 1, 1);
   s.dilation_w = a.dilations.at_or(spatial - 1, 1);
   s.pad_left = a.pads.at_or(spatial - 1, 0);
-  if (spatial == 2) {
-    s.h = x[2], s.kh = w[2], s.oh = y[2];
-    s.stride_h = a.strides.at_or(0, 1);
-    s.dilation_h = a.dilations.at_or(0, 1);
-    s.pad_top = a.pads.at_or(0, 0);
+  if (spatial >= 2) {
+    s.h = x[spatial], s.kh = w[spatial], s.oh = y[spatial];
+    s.stride_h = a.strides.at_or(spatial - 2, 1);
+    s.dilation_h = a.dilations.at_or(spatial - 2, 1);
+    s.pad_top = a.pads.at_or(spatial - 2, 0);
   }
+  if (spatial == 3) s.n = 1, s.ic *= w[2];
   return s;
 }
 

@@ -89,6 +89,17 @@ WICK_TEST_ROW(
       add("plain", {2, 3, 4, 5}, {3, 2, 3, 3}, 2, a);
       add("1d", {1, 2, 7}, {2, 3, 3}, 3, a);
       add("3d", {1, 2, 2, 3, 2}, {2, 1, 2, 3, 2}, 1, a);
+      ConvTransposeAttrs wide;  // runs of more than four vectors, and of one output
+      wide.conv.strides = {2, 3}, wide.conv.dilations = {3, 2}, wide.conv.pads = {1, 2, 0, 1};
+      wide.conv.group = 2, wide.output_padding = {1, 2};
+      add("wide", {2, 6, 3, 150}, {6, 2, 3, 5}, 4, wide);
+      ConvTransposeAttrs deep;
+      deep.conv.strides = {2, 1, 2}, deep.conv.dilations = {1, 2, 2},
+      deep.conv.pads = {1, 0, 2, 0, 1, 1};
+      add("3d_strided", {1, 3, 3, 4, 9}, {3, 2, 3, 2, 3}, 2, deep);
+      ConvTransposeAttrs apart;  // outputs that no input reaches
+      apart.conv.strides = {3, 4};
+      add("apart", {1, 2, 3, 5}, {2, 2, 2, 2}, 2, apart);
       all.push_back(sample("ConvTranspose/no_bias", {f32({1, 2, 3, 3}), f32({2, 2, 2, 2})}, a));
       a.conv.strides = {3, 2}, a.conv.dilations = {2, 3}, a.conv.pads = {1, 2, 0, 1};
       a.conv.group = 2, a.output_padding = {1, 1};

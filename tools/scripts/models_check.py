@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Compares whole models with ONNX Runtime: each of FOLDER's NAME.onnx at the two shapes of its inputs.
 
-  models_check.py FOLDER --wick build/release/tools/wick/wick [--keep] [NAME...]
+  models_check.py FOLDER --wick build/release/tools/wick/wick [--again] [NAME...]
 
 Wick answers twice at each shape, once from the .onnx and once from the .wick that `wick convert` makes of it: the
 two must be the same bits, and both within 1e-4 of ONNX Runtime's largest element, output by output (integers are
-equal). A row that agreed is kept in FOLDER/NAME.row and not run again by the same tool. Exit codes: 0 all agree, 1
-some do not, 3 onnxruntime is not installed.
+equal). An output that is empty, or zero all over, compares nothing: its row fails. The last columns are a run of
+each at the first shape on one thread, in ms: only the order of magnitude counts where others use the machine.
+
+A row that agreed is kept in FOLDER/NAME.row and not run again while the tool, the model, its inputs, this script and
+ONNX Runtime are the same; --again runs it all the same. Exit codes: 0 all agree, 1 some do not, 3 onnxruntime is not
+installed.
 """
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -65,8 +70,8 @@ def outputs(tool, model, feed, folder, names):
     return [np.load(os.path.join(folder, n + ".npy")) for n in names]
 
 
-def check(tool, folder, name):
-    """One row: (shapes, worst difference). Differs says what went wrong and where."""
+def check(tool, folder, name, seconds):
+    """One row: (shapes, worst difference, our ms, theirs). Differs says what went wrong and where."""
     import onnxruntime as ort
     import numpy as np
     model, work = os.path.join(folder, name + ".onnx"), os.path.join(folder, name + ".work")
@@ -74,15 +79,21 @@ def check(tool, folder, name):
     program = os.path.join(work, "model.wick")
     options = ort.SessionOptions()
     options.log_severity_level = 3
+    options.intra_op_num_threads = 1
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     wick(tool, "convert", model, "-o", program)
     names = [o.name for o in session.get_outputs()]
-    worst, shapes, empty = 0.0, [], True
+    worst, shapes, feeds = 0.0, [], []
     for k in range(2):
         feed = os.path.join(folder, f"{name}.{k}.input.npy")
         x = np.load(feed)
+        feeds.append(x)
         shapes.append("x".join(map(str, x.shape)))
         theirs = session.run(None, {"input": x})
+        for n, c in zip(names, theirs):
+            if not c.any():
+                raise Differs(f"shape {shapes[-1]}: {n}: {c.dtype}{list(c.shape)} is empty or all zero in ONNX Runtime "
+                              "too: the comparison says nothing")
         direct = outputs(tool, model, feed, os.path.join(work, "onnx"), names)
         saved = outputs(tool, program, feed, os.path.join(work, "wick"), names)
         for n, a, b, c in zip(names, direct, saved, theirs):
@@ -94,15 +105,53 @@ def check(tool, folder, name):
                 raise Differs(f"shape {shapes[-1]}: {n}: {d:.2e} of the largest output")
             if a.tobytes() != b.tobytes():
                 raise Differs(f"shape {shapes[-1]}: {n}: .onnx and .wick give different bits")
-            worst, empty = max(worst, d), empty and not c.any()
-    if empty:
-        raise Differs("every output is empty or zero: the comparison says nothing")
+            worst = max(worst, d)
+    ours_ms = wick_ms(tool, program, session.get_inputs()[0].shape, feeds[0].shape, seconds)
     shutil.rmtree(work, ignore_errors=True)
-    return shapes, worst
+    return shapes, worst, ours_ms, ort_ms(session, feeds[0], seconds)
+
+
+def wick_ms(tool, program, declared, shape, seconds):
+    """The median of `wick bench`, whose input is random: of a detector about the same work."""
+    sizes = [o for d, n in zip(declared, shape) if isinstance(d, str)
+             for o in (("--batch", str(n)) if d == "batch" else ("--dim", f"{d}={n}"))]
+    done = subprocess.run([tool, "bench", program, *sizes, "--threads", "1", "--seconds", str(seconds), "--json"],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Differs("wick bench: " + " ".join(done.stderr.split())[:300])
+    return json.loads(done.stdout)[0]["p50_ms"]
+
+
+def ort_ms(session, x, seconds):
+    times, end = [], time.perf_counter() + seconds
+    while not times or time.perf_counter() < end:
+        start = time.perf_counter()
+        session.run(None, {"input": x})
+        times.append((time.perf_counter() - start) * 1e3)
+    return sorted(times)[len(times) // 2]
+
+
+def key_of(tool, folder, name):
+    """A digest of everything a row says something about."""
+    import onnxruntime as ort
+    digest = hashlib.sha256(ort.__version__.encode())
+    files = [f"{name}.onnx", f"{name}.0.input.npy", f"{name}.1.input.npy"]
+    for path in [tool, os.path.abspath(__file__), *(os.path.join(folder, f) for f in files)]:
+        with open(path, "rb") as f:
+            digest.update(hashlib.file_digest(f, "sha256").digest())
+    return digest.hexdigest()
+
+
+def kept_row(path, key):
+    try:
+        with open(path) as f:
+            by, row = f.read().split("\n")[:2]
+    except (FileNotFoundError, ValueError):
+        return None
+    return row if by == key else None
 
 
 def nodes_of(tool, model):
-    import json
     done = subprocess.run([tool, "inspect", model, "--json"], capture_output=True, text=True, check=False)
     try:
         return len(json.loads(done.stdout)["nodes"])
@@ -115,7 +164,8 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--wick", required=True)
-    parser.add_argument("--again", action="store_true", help="rows kept by the same tool, too")
+    parser.add_argument("--again", action="store_true", help="kept rows, too")
+    parser.add_argument("--seconds", type=float, default=1, help="of timing, each")
     args = parser.parse_intermixed_args()
     ort_run.reexec()
     try:
@@ -124,30 +174,26 @@ def main():
     except ImportError as e:
         print(f"onnxruntime not installed: {e}", file=sys.stderr)
         return 3
-    with open(args.wick, "rb") as f:
-        tool_hash = hashlib.sha256(f.read()).hexdigest()[:16]
     names = args.names or sorted(f[:-5] for f in os.listdir(args.folder) if f.endswith(".onnx"))
-    print(f"{'model':<40} {'nodes':>6}  {'shapes':<28} {'worst':>9} {'s':>6}")
+    print(f"{'model':<40} {'nodes':>6}  {'shapes':<28} {'worst':>9} {'wick ms':>9} {'ort ms':>9}")
     failed = 0
     for name in names:
         kept = os.path.join(args.folder, name + ".row")
-        if not args.again and os.path.exists(kept):
-            with open(kept) as f:
-                by, row = f.read().split("\n")[:2]
-            if by == tool_hash:
+        try:
+            key = key_of(args.wick, args.folder, name)
+            row = None if args.again else kept_row(kept, key)
+            if row:
                 print(row, "(kept)", flush=True)
                 continue
-        start = time.perf_counter()
-        try:
-            shapes, worst = check(args.wick, args.folder, name)
+            shapes, worst, ours, theirs = check(args.wick, args.folder, name, args.seconds)
         except Exception as e:
             failed += 1
             print(f"{name:<40} FAIL {e}", flush=True)
             continue
         row = (f"{name:<40} {nodes_of(args.wick, os.path.join(args.folder, name + '.onnx')):>6}  "
-               f"{', '.join(shapes):<28} {worst:9.2e} {time.perf_counter() - start:6.1f}")
+               f"{', '.join(shapes):<28} {worst:9.2e} {ours:9.2f} {theirs:9.2f}")
         with open(kept, "w") as f:
-            f.write(f"{tool_hash}\n{row}\n")
+            f.write(f"{key}\n{row}\n")
         print(row, flush=True)
     print(f"{len(names) - failed} passed, {failed} failed")
     return 1 if failed else 0

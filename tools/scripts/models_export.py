@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Exports whole architectures to ONNX with random weights: what tools/scripts/models.sh compares.
 
-  models_export.py OUT [NAME...]    writes OUT/NAME.onnx and OUT/NAME.<0|1>.<input>.npy; --list prints the names
+  models_export.py OUT [NAME...]    writes OUT/NAME.onnx and OUT/NAME.<0|1>.input.npy; --list prints the names
 
 Needs PyTorch and torchvision (Debian: python3-torchvision). The seed is fixed, and BatchNorm has statistics that
-do something. A model that is there is not exported again. Exit codes: 0 done, 1 some failed (the others are
-there), 3 PyTorch is not installed.
+do something. A model that is there is not exported again while its recipe is the same (OUT/NAME.recipe: a digest of
+what this file says about it). Exit codes: 0 done, 1 some failed (the others are there), 3 PyTorch is not installed.
 """
 
+import hashlib
+import inspect
 import os
+import re
 import sys
 import traceback
 
@@ -27,7 +30,8 @@ CLASSIFIERS = {
     "regnet_y_400mf": (A, B, 17, WHOLE), "convnext_tiny": (A, B, 17, WHOLE), "vit_b_16": (C, D, 17, BATCH),
     "vit_b_32": (C, D, 13, BATCH), "swin_t": (C, D, 17, BATCH),
     "maxvit_t": (C, D, 17, BATCH), "efficientnet_v2_s": (A, B, 17, WHOLE),
-    "resnet34": (A, B, 9, WHOLE), "squeezenet1_0": (A, B, 11, WHOLE), "resnext50_32x4d": (A, B, 15, WHOLE), "wide_resnet50_2": (A, B, 10, WHOLE),
+    "resnet34": (A, B, 9, WHOLE), "squeezenet1_0": (A, B, 13, WHOLE),
+    "resnext50_32x4d": (A, B, 15, WHOLE), "wide_resnet50_2": (A, B, 10, WHOLE),
     "mobilenet_v3_large": (A, B, 17, WHOLE), "mobilenet_v3_small": (A, B, 11, WHOLE),
     "resnet101": (A, B, 16, WHOLE),
 }
@@ -42,8 +46,7 @@ SEGMENTATION = {
     "fcn_resnet50": (A, B, 11, WHOLE), "deeplabv3_mobilenet_v3_large": (A, B, 13, WHOLE),
     "deeplabv3_resnet50": (A, B, 17, WHOLE), "lraspp_mobilenet_v3_large": (A, B, 17, WHOLE),
 }
-# One image of any size. The numbers of candidates are small: random weights give scores close to each other, and
-# two that differ in the last bit would change places between one runtime and the next.
+# One image of any size. The numbers of candidates are small: the more scores, the closer the nearest two.
 FEW = dict(rpn_pre_nms_top_n_test=20, rpn_post_nms_top_n_test=10, box_score_thresh=0.01, box_detections_per_img=5)
 IMAGE = (None, "height", "width")
 DETECTION = {
@@ -122,9 +125,7 @@ def build(name):
         return Answer(getattr(vision.segmentation, name)(weights=None, weights_backbone=None))
     if name in DETECTION:
         more = FEW if "rcnn" in name else dict(score_thresh=0.02, topk_candidates=10, detections_per_img=5)
-        if "rcnn" not in name and not name.startswith("ssd"):
-            more = dict(more, min_size=128, max_size=224)
-        elif "rcnn" in name:
+        if not name.startswith("ssd"):  # theirs is fixed
             more = dict(more, min_size=128, max_size=224)
         return Answer(getattr(vision.detection, name)(weights=None, weights_backbone=None, **more), True)
     if name == "part_mask_head":
@@ -154,11 +155,84 @@ def settle(model):
         # Heads that start as zeros would answer zeros whatever came before.
         for weight in (p for p in m.parameters(recurse=False) if p.dim() >= 2 and not p.any()):
             weight.data.normal_(0, .05)
-        # Detectors start so sure of "no object" that nothing would come out.
-        for head in ("cls_logits", "cls_score"):
-            if isinstance(getattr(m, head, None), (torch.nn.Linear, torch.nn.Conv2d)):
-                getattr(m, head).weight.data.normal_(0, .2)
-                getattr(m, head).bias.data.uniform_(-1, 1)
+
+
+# Where a detector answers: the scale of what comes out there (standard deviation, then what is added on average).
+HEADS = {
+    r"rpn\.head\.cls_logits": (2, 0), r"cls_score": (2, 0), r"classification_head\.module_list\.\d+(\.1)?": (1, 0),
+    r"classification_head\.cls_logits": (1, -3), r"bbox_ctrness": (1, 0), r"mask_fcn_logits": (2, 0),
+    r"kps_score_lowres": (2, 0), r"bbox_reg": (.4, .5), r"bbox_pred|regression_head\.module_list\.\d+(\.1)?": (.4, 0),
+}
+
+
+def calibrate(model, image):
+    """A detector's statistics and heads by what one image gives, as training leaves them.
+
+    Unseen, they are wild: activations of hundreds make sigmoids that are exactly 1 in ten thousands of places, so that
+    which of them is first is decided by the last bit of a logit, and boxes of e^30 pixels, cut to the image, whose
+    edges are all cancellation. Two right answers differ then.
+    """
+    import torch
+    from torchvision.ops import FrozenBatchNorm2d
+    hooks = []
+
+    def statistics(m, inputs):
+        x = inputs[0]
+        # Of a map of a few pixels, the channels together.
+        dims = [0, 2, 3] if x[:, 0].numel() >= 16 else [0, 1, 2, 3]
+        mean, var = x.mean(dims), x.var(dims).clamp_min(1e-4)
+        m.running_mean.copy_(mean + var.sqrt() * .1 * torch.randn_like(m.running_mean))
+        m.running_var.copy_(var * (.5 + torch.rand_like(m.running_var)))
+
+    def scale(std, shift):
+        seen = []
+
+        def hook(m, _, y):
+            if seen or y.numel() < 2:
+                return None
+            seen.append(m)
+            m.weight.data *= std / y.std()
+            m.bias.data.copy_(m.bias.data * (std / y.std()) + shift - y.mean() * std / y.std())
+            return (y - y.mean()) * (std / y.std()) + shift
+        return hook
+
+    for name, m in model.named_modules():
+        if isinstance(m, (torch.nn.BatchNorm2d, FrozenBatchNorm2d)):
+            hooks.append(m.register_forward_pre_hook(statistics))
+            if name.endswith("bn3"):  # what a residual block adds is less than what it was given
+                m.weight.data.uniform_(.1, .3)
+        for pattern, to in HEADS.items():
+            if getattr(m, "weight", None) is not None and re.search(rf"(^|\.)({pattern})$", name):
+                hooks.append(m.register_forward_hook(scale(*to)))
+    model(image)
+    for hook in hooks:
+        hook.remove()
+
+
+def picture(channels, height, width):
+    """Waves of 25 pixels and more. Where neighbours differ as in noise, a resize whose coordinates are of f32 is off by
+    2e-5 of the largest pixel, and fifty layers make that 1e-3."""
+    import torch
+    y, x = torch.meshgrid(torch.arange(height) / 12, torch.arange(width) / 12, indexing="ij")
+    waves = torch.zeros(channels, height, width)
+    for c in range(channels):
+        for a, b, phase in (torch.rand(6, 3) * 6 - 3).tolist():
+            waves[c] += torch.sin(a * y + b * x + phase)
+    return ((waves / 6 + 1) / 2).clamp(0, 1)
+
+
+def recipe(name):
+    """A digest of all that makes NAME.onnx."""
+    import torch
+    import torchvision
+    parts = [repr(MODELS[name]), torch.__version__, torchvision.__version__]
+    parts += map(inspect.getsource, (flat, build, settle, export))
+    if name in DETECTION:
+        parts += [repr(HEADS), *map(inspect.getsource, (picture, calibrate))]
+    if name in PEER_MODELS and os.path.exists(os.path.join(PEERS, "models.py")):
+        with open(os.path.join(PEERS, "models.py")) as f:
+            parts.append(f.read())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def export(name, out):
@@ -173,9 +247,12 @@ def export(name, out):
         if name == "gpt":
             return torch.randint(0, 256, shape)
         if name in DETECTION:
-            return torch.rand(shape)
+            return picture(*shape)
         return torch.randn(shape) * (10 if name == "part_nms" else 1)
     inputs = [sample(first), sample(second)]
+    if name in DETECTION:
+        with torch.no_grad():
+            calibrate(model, inputs[0])
     axes = {i: d for i, d in enumerate(dims) if d}
     with torch.no_grad():
         answer = flat(model(inputs[0]))
@@ -186,6 +263,16 @@ def export(name, out):
     for i, x in enumerate(inputs):
         np.save(os.path.join(out, f"{name}.{i}.input.npy"), x.numpy())
     os.replace(path + ".tmp", path)
+    with open(os.path.join(out, name + ".recipe"), "w") as f:
+        f.write(recipe(name))
+
+
+def made(name, out):
+    try:
+        with open(os.path.join(out, name + ".recipe")) as f:
+            return os.path.exists(os.path.join(out, name + ".onnx")) and f.read() == recipe(name)
+    except FileNotFoundError:
+        return False
 
 
 def main():
@@ -194,9 +281,6 @@ def main():
         return 0
     out, names = sys.argv[1], sys.argv[2:] or list(MODELS)
     os.makedirs(out, exist_ok=True)
-    names = [n for n in names if not os.path.exists(os.path.join(out, n + ".onnx"))]
-    if not names:
-        return 0
     try:
         import torch
         import torchvision  # noqa: F401
@@ -208,6 +292,11 @@ def main():
     torch.set_num_threads(1)
     failed = 0
     for name in names:
+        if made(name, out):
+            continue
+        for left in (".onnx", ".error"):  # an older recipe's
+            if os.path.exists(os.path.join(out, name + left)):
+                os.remove(os.path.join(out, name + left))
         try:
             export(name, out)
             print("exported", name, flush=True)

@@ -227,7 +227,6 @@ WICK_REF_ROWS(ConvTranspose,
 WICK_REF_ROWS(Col2Im, WICK_NUMBER_ROWS("col2im", kContiguous, match<T>, col2im<T>));
 WICK_NO_CPU_ROWS(MaxPoolIndices);
 WICK_NO_CPU_ROWS(LpPool);
-WICK_NO_CPU_ROWS(ConvTranspose);
 WICK_NO_CPU_ROWS(Col2Im);
 
 }  // namespace wick

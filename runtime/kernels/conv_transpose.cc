@@ -1,0 +1,194 @@
+// Transposed convolution of f32. The outputs of one row that are a stride apart read neighbouring
+// inputs by the same taps: one after another, each of these runs is a sum over (channel, kernel
+// position) with pixels as lanes. Outputs near the ends of a row have fewer taps: runs of their
+// own.
+#include <cstring>
+#include <numeric>
+
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/ops/conv_transpose.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kSlack = 64;  // floats: no vector is longer
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t n) { return ceil_div(n, 16) * 16; }
+
+// One dim; `pad` is cut off before the first output.
+struct Dim {
+  int64_t in = 1, kernel = 1, out = 1, stride = 1, dilation = 1, pad = 0;
+};
+
+// The kernel positions k that reach an output, ascending, with the inputs they read.
+struct Reach {
+  int64_t first = 0, step = 1, count = 0;  // of k
+  int64_t input = 0, back = 0;             // the first one's input; from one to the next, downwards
+  bool operator==(const Reach& o) const {
+    return first == o.first && step == o.step && count == o.count && back == o.back;
+  }
+};
+
+Reach reach(const Dim& d, int64_t out) {
+  const int64_t at = out + d.pad, common = std::gcd(d.stride, d.dilation);
+  Reach r;
+  r.step = d.stride / common, r.back = d.dilation / common;
+  int64_t k = 0;
+  while (k < d.kernel && k < r.step && (at - k * d.dilation) % d.stride != 0) ++k;
+  if (k >= r.step) return r;
+  for (; k < d.kernel && k * d.dilation <= at; k += r.step) {
+    const int64_t q = (at - k * d.dilation) / d.stride;
+    if (q < d.in && r.count++ == 0) r.first = k, r.input = q;
+  }
+  return r;
+}
+
+struct Job {
+  Dim d[3];
+  int64_t images = 0, groups = 1, group_in = 0, group_out = 0;
+  int64_t plane() const { return d[0].in * d[1].in * d[2].in; }
+  int64_t window() const { return d[0].kernel * d[1].kernel * d[2].kernel; }
+  int64_t pixels() const { return d[0].out * d[1].out * d[2].out; }
+  int64_t taps() const { return group_in * window(); }
+  int64_t run() const { return ceil_div(d[2].out, d[2].stride); }  // outputs of one run, at most
+  // Floats of scratch: an image with slack; for a task, weights and offsets of a run, its outputs.
+  int64_t image() const { return round_up(groups * group_in * plane() + kSlack); }
+  int64_t task() const { return 2 * round_up(taps()) + round_up(run() + kSlack); }
+};
+
+Job job_of(const Shape& x, const Shape& w, const Shape& y, const ConvTransposeAttrs& a) {
+  Job j;
+  const int spatial = x.rank() - 2;
+  for (int i = 0; i < spatial; ++i) {
+    j.d[3 - spatial + i] = {x[2 + i],
+                            w[2 + i],
+                            y[2 + i],
+                            a.conv.strides.at_or(i, 1),
+                            a.conv.dilations.at_or(i, 1),
+                            transposed_pad(a, x[2 + i], w[2 + i], y[2 + i], i)};
+  }
+  j.images = x[0], j.groups = a.conv.group, j.group_in = x[1] / a.conv.group, j.group_out = w[1];
+  return j;
+}
+
+bool match(const KernelQuery& q) {
+  const Shape &x = q.in[0].shape, &w = q.in[1].shape, &y = q.out[0].shape;
+  if (q.in[0].dtype != DType::kF32 || x.rank() > 5) return false;
+  // Offsets are of 32 bits, and scratch stays in proportion; nothing of it may be empty.
+  constexpr double kMost = 1e8, kTaps = 1e7;
+  const auto product = [](const Shape& s, int from) {
+    double n = 1;
+    for (int i = from; i < s.rank(); ++i) n *= static_cast<double>(s[i]);
+    return n;
+  };
+  const auto& a = q.as<ConvTransposeAttrs>();
+  for (int i = 0; i < x.rank() - 2; ++i) {
+    if (a.conv.strides.at_or(i, 1) > (1 << 30) || a.conv.dilations.at_or(i, 1) > (1 << 30))
+      return false;
+  }
+  if (product(x, 0) == 0 || product(w, 0) == 0 || product(y, 0) == 0) return false;
+  return product(x, 1) < kMost && product(y, 1) < kMost &&
+         static_cast<double>(x[1] / a.conv.group) * product(w, 2) * q.threads < kTaps;
+}
+
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  const Job j = job_of(q.in[0].shape, q.in[1].shape, q.out[0].shape, q.as<ConvTransposeAttrs>());
+  p->fn[0] = &tile_kernels();
+  p->scratch_bytes =
+      sizeof(float) * static_cast<size_t>(j.image() + static_cast<int64_t>(q.threads) * j.task());
+  return {};
+}
+
+// The taps of one output channel that are of these reaches, in the contract's order.
+int64_t gather(const Job& j, const float* w, const Reach* r, float* weight, int32_t* offset) {
+  int64_t n = 0;
+  for (int64_t c = 0; c < j.group_in; ++c) {
+    const float* from = w + c * j.group_out * j.window();
+    for (int64_t p = 0; p < r[0].count; ++p) {
+      for (int64_t s = 0; s < r[1].count; ++s) {
+        const int64_t k =
+            ((r[0].first + p * r[0].step) * j.d[1].kernel + r[1].first + s * r[1].step) *
+            j.d[2].kernel;
+        const int64_t row = (p * r[0].back * j.d[1].in + s * r[1].back) * j.d[2].in;
+        for (int64_t t = 0; t < r[2].count; ++t, ++n) {
+          weight[n] = from[k + r[2].first + t * r[2].step];
+          offset[n] = static_cast<int32_t>(c * j.plane() - row - t * r[2].back);
+        }
+      }
+    }
+  }
+  return n;
+}
+
+// One output channel: x is its group's image, w its weights.
+void channel(const TileKernels& t, const Job& j, const float* x, const float* w, const float* bias,
+             float* y, float* scratch) {
+  float* weight = scratch;
+  auto* offset = reinterpret_cast<int32_t*>(scratch + round_up(j.taps()));
+  float* sums = scratch + 2 * round_up(j.taps());
+  const Dim& last = j.d[2];
+  for (int64_t from = 0; from < last.out;) {
+    // A run: outputs from `from`, a stride apart, of the same taps. Their phase's next run follows;
+    // after its last one, the next phase.
+    const int64_t phase = from % last.stride;
+    Reach r[3] = {{}, {}, reach(last, from)};
+    int64_t to = from + last.stride, count = 1;
+    for (; to < last.out && reach(last, to) == r[2]; to += last.stride) ++count;
+    Reach had[2];
+    int64_t taps = -1;  // gathered ones are of `had`
+    for (int64_t residue = 0; residue < j.d[1].stride && residue < j.d[1].out; ++residue) {
+      for (int64_t d = 0; d < j.d[0].out; ++d) {
+        r[0] = reach(j.d[0], d);
+        for (int64_t i = residue; i < j.d[1].out; i += j.d[1].stride) {
+          r[1] = reach(j.d[1], i);
+          if (taps < 0 || !(had[0] == r[0]) || !(had[1] == r[1])) {
+            taps = gather(j, w, r, weight, offset);
+            had[0] = r[0], had[1] = r[1];
+          }
+          const int64_t at = (r[0].input * j.d[1].in + r[1].input) * last.in + r[2].input;
+          float* out = y + (d * j.d[1].out + i) * last.out + from;
+          if (taps > 0) {
+            t.taps(x + at, offset, weight, taps, sums, count);
+          } else {
+            memset(sums, 0, sizeof(float) * static_cast<size_t>(count));
+          }
+          for (int64_t o = 0; o < count; ++o)
+            out[o * last.stride] = bias == nullptr ? sums[o] : sums[o] + *bias;
+        }
+      }
+    }
+    from = to < last.out ? to : phase + 1 < last.stride ? phase + 1 : last.out;
+  }
+}
+
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
+  const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
+  const Job j = job_of(in[0].shape, in[1].shape, out[0].shape,
+                       *static_cast<const ConvTransposeAttrs*>(attrs));
+  const float* bias = optional_input(in, 2);
+  auto* image = static_cast<float*>(ctx.scratch);
+  float* tasks = image + j.image();
+  const int64_t floats = j.groups * j.group_in * j.plane(), channels = j.groups * j.group_out;
+  memset(image + floats, 0, sizeof(float) * static_cast<size_t>(j.image() - floats));
+  for (int64_t n = 0; n < j.images; ++n) {
+    // With room behind it: vectors read beyond the last pixel.
+    memcpy(image, in[0].as<float>() + n * floats, sizeof(float) * static_cast<size_t>(floats));
+    parallel_for(ctx.pool, channels, [&](int64_t c, int worker) {
+      const int64_t first = c / j.group_out * j.group_in;
+      channel(t, j, image + first * j.plane(),
+              in[1].as<float>() + (first * j.group_out + c % j.group_out) * j.window(),
+              bias == nullptr ? nullptr : bias + c,
+              out[0].as<float>() + (n * channels + c) * j.pixels(), tasks + worker * j.task());
+    });
+  }
+  return {};
+}
+
+}  // namespace
+
+WICK_CPU_ROWS(ConvTranspose, {"conv_transpose.f32.simd", kContiguous, match, plan, nullptr, run});
+
+}  // namespace wick
