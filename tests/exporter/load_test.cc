@@ -11,7 +11,6 @@
 #include "exporter/program/program_writer.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
-#include "runtime/kernels/epilogue.h"
 #include "tests/support/error_of.h"
 #include "wick/error.h"
 #include "wick/runtime.h"
@@ -219,36 +218,6 @@ TEST(Packed, TheNextSessionPacksNothing) {
   auto reference = Session::create(**packed, plain_loops);
   ASSERT_TRUE(reference.ok());
   EXPECT_EQ(run(**reference, 3), want);
-}
-
-// A file of an older build: its forms are of the same kinds, units and sizes, and of other bytes.
-TEST(Packed, FormsOfAnotherVersionArePackedAgain) {
-  const ir::Graph g = conv_and_linear();
-  const std::vector<uint8_t> plain = program_bytes(g);
-  auto program = Program::load(Span<const uint8_t>(plain));
-  ASSERT_TRUE(program.ok());
-  auto session = Session::create(**program);
-  ASSERT_TRUE(session.ok());
-  const std::vector<float> want = run(**session, 3);
-  std::vector<std::vector<uint8_t>> bytes;
-  std::vector<PackedConstant> forms;
-  for (size_t i = 0; i < (*session)->packed_form_count(); ++i) {
-    const Session::PackedForm f = (*session)->packed_form(i);
-    bytes.emplace_back(f.bytes.size(), uint8_t{0x3C});
-    for (uint32_t version : {0u, kPackedVersion + 1}) {
-      const uint32_t layout = (f.layout & 0xFFFFFF) | version << 24;
-      forms.push_back({f.constant, layout, Span<const uint8_t>(bytes.back())});
-    }
-  }
-  if (forms.empty()) GTEST_SKIP() << "not supported by this CPU";
-  const std::vector<uint8_t> file = program_bytes(g, {}, forms);
-  auto older = Program::load(Span<const uint8_t>(file));
-  ASSERT_TRUE(older.ok()) << older.status().message();
-  EXPECT_EQ((*older)->constants()[forms[0].constant].packed.size(), 2u);
-  auto again = Session::create(**older);
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(run(**again, 3), want);
-  EXPECT_EQ((*again)->packed_bytes(), (*session)->packed_bytes());
 }
 
 TEST(LentProgram, RunsOnTheGraphsTensorsAndRefusesOthers) {

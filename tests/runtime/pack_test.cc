@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/kernels/epilogue.h"
 #include "tests/runtime/programs.h"
 
 namespace wick {
@@ -84,6 +85,45 @@ TEST(Packing, AFailedFormIsMadeAgain) {
     EXPECT_EQ(g_packed, 1);
     EXPECT_EQ(session->packed_bytes(), held);
     EXPECT_FALSE(session->packed_form(0).bytes.empty());
+  }
+}
+
+// y = x w, 4 by 96; `layout`: of a form in the file that has the raw bytes, which no kernel would
+// pack so.
+std::vector<uint8_t> product(uint32_t layout) {
+  std::vector<float> w(4 * 96);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i);
+  test::ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {2, 4}), y = p.value("y", DType::kF32, {2, 96}),
+       c = p.value("w", DType::kF32, {4, 96}, p.constant_only("w", {4, 96}, w, layout));
+  p.node(OpId::kMatMul, {x, c}, {y});
+  p.entry("main", {x}, {y});
+  return p.finish();
+}
+
+// A file of an older build: its form is of the same kind, unit and size, and of other bytes.
+TEST(Packing, FormsOfAnotherVersionArePackedAgain) {
+  auto run = [](Session& session) {
+    float x[] = {1, -2, 3, 0.5f, 2, 2, 2, 2};
+    TensorView in[] = {TensorView(x, DType::kF32, {2, 4})}, out[1];
+    Status s = session.run(in, out);
+    EXPECT_TRUE(s.ok()) << s.message();
+    return s.ok() ? std::vector<float>(out[0].as<float>(), out[0].as<float>() + 2 * 96)
+                  : std::vector<float>();
+  };
+  auto plain = test::load(product(0));
+  auto session = test::open(*plain.program);
+  const std::vector<float> want = run(*session);
+  if (session->packed_form_count() == 0) return;  // no such kernel on this CPU
+  const Session::PackedForm form = session->packed_form(0);
+  ASSERT_EQ(form.bytes.size(), 4u * 96 * sizeof(float));
+  EXPECT_EQ(form.layout >> 24, kPackedVersion);
+  for (uint32_t version : {0u, kPackedVersion, kPackedVersion + 1}) {
+    auto other = test::load(product((form.layout & 0xFFFFFF) | version << 24));
+    ASSERT_EQ(other.program->constants()[0].packed.size(), 1u);
+    auto again = test::open(*other.program);
+    EXPECT_EQ(run(*again) == want, version != kPackedVersion) << version;
+    EXPECT_EQ(again->packed_bytes() == 0, version == kPackedVersion) << version;
   }
 }
 
