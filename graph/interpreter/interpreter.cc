@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "graph/ir/infer.h"
+#include "runtime/core/copy_bits.h"
 #include "runtime/core/packed_sequence.h"
 #include "runtime/kernels/run_row.h"
+#include "runtime/ops/sequence_parts.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -82,7 +84,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
       in[i].elements = t.as<int64_t>();
       in[i].element_count = t.numel() / 8;
     } else if (ints && t.shape().rank() <= 1 &&
-               (t.numel() <= kMaxShapeValues || takes_containers(op))) {
+               (t.numel() <= kMaxShapeValues || reads_all_integers(op, i))) {
       elements[i] = int_values(t);
       elements[i].reserve(1);  // an address even when empty
       in[i].elements = elements[i].data();
@@ -102,8 +104,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   uint64_t need = 0;
   for (const auto& o : out) {
     need += static_cast<uint64_t>(numel(o.shape)) * static_cast<uint64_t>(dtype_bits(o.dtype)) / 8;
-  }
-  if (need > options.max_bytes) {
+    if (need <= options.max_bytes) continue;
     throw Error("needs " + std::to_string(need) + " bytes, more than the " +
                     std::to_string(options.max_bytes) + " allowed",
                 Code::kBudgetExceeded);
@@ -205,15 +206,16 @@ HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape&
                 Code::kBudgetExceeded);
   }
   HostTensor all(dtype, shape);  // strings are copied behind the loop
-  char* to = static_cast<char*>(all.data());
+  size_t at = 0;
   for (const HostTensor& part : parts) {
     if (!(part.shape() == each)) {
       throw Error(std::string("a trip gives ") + to_text(part.shape()).text +
                       " to stack, one before gave " + to_text(each).text,
                   Code::kShapeMismatch);
     }
-    std::copy_n(static_cast<const char*>(part.data()), part.nbytes(), to);
-    to += part.nbytes();
+    const size_t bits = static_cast<size_t>(part.numel()) * static_cast<size_t>(dtype_bits(dtype));
+    copy_bits(part.data(), 0, all.data(), at, bits);
+    at += bits;
   }
   if (dtype == DType::kString) return HostTensor(dtype, shape, all.data(), all.nbytes());
   return all;

@@ -14,7 +14,7 @@ size_t own_region_inputs(const Node& node) { return node.op == OpId::kLoop ? own
 
 namespace {
 
-bool same_shape(const Value& a, const Value& b) {
+bool same_type(const Value& a, const Value& b) {
   if (a.element != b.element || a.no_elements != b.no_elements) return false;
   if (a.ranked != b.ranked) return false;
   if (!a.ranked) return true;
@@ -29,6 +29,7 @@ bool same_shape(const Value& a, const Value& b) {
 void declare_symbols(Graph& region, const SymShape& shape) {
   for (const SymDim& d : shape) {
     d.each_symbol([&](const std::string& name, int64_t min, int64_t max) {
+      if (name[0] == '?') return;  // open: no symbol of any graph
       if (!region.has_symbol(name)) region.symbol(name, min, max);
     });
   }
@@ -42,7 +43,7 @@ bool take_type(Graph& region, Value& to, const Value& from, bool elements) {
   }
   bool has = elements && from.has_elements;
   bool same =
-      same_shape(to, from) && to.has_elements == has && (!has || to.elements == from.elements);
+      same_type(to, from) && to.has_elements == has && (!has || to.elements == from.elements);
   to.dtype = from.dtype;
   to.element = from.element;
   to.no_elements = from.no_elements;

@@ -15,26 +15,23 @@ class Arena {
   explicit Arena(Allocator& allocator, size_t limit = SIZE_MAX)
       : allocator_(&allocator), limit_(limit) {}
   Arena(Arena&& o) noexcept
-      : allocator_(o.allocator_), limit_(o.limit_), used_(o.used_), first_(o.first_), at_(o.at_) {
+      : allocator_(o.allocator_),
+        limit_(o.limit_),
+        used_(o.used_),
+        held_(o.held_),
+        first_(o.first_),
+        at_(o.at_) {
     o.first_ = o.at_ = nullptr;
+    o.used_ = o.held_ = 0;
   }
   Arena& operator=(Arena&&) = delete;
   Arena(const Arena&) = delete;
-  ~Arena() {
-    while (first_ != nullptr) {
-      Block* next = first_->next;
-      allocator_->deallocate(first_, first_->bytes, kAlignment);
-      first_ = next;
-    }
-  }
+  ~Arena() { free_from(&first_); }
 
-  // Uninitialised, 64-byte aligned for align up to 64. Fails on the limit (kBudgetExceeded) or the
-  // allocator.
+  // Uninitialised, 64-byte aligned for align up to 64. Fails on the limit (kBudgetExceeded), which
+  // the blocks taken keep to as well, or on the allocator.
   Result<void*> allocate(size_t bytes, size_t align) {
-    if (used_ > limit_ || bytes > limit_ - used_) {
-      return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use",
-                   bytes, used_, limit_);
-    }
+    if (used_ > limit_ || bytes > limit_ - used_) return over(bytes, used_);
     for (;;) {
       if (at_ != nullptr) {
         size_t begin = (at_->used + align - 1) & ~(align - 1);
@@ -48,7 +45,7 @@ class Arena {
           continue;
         }
       }
-      WICK_TRY(grow(bytes + kHeader));
+      WICK_TRY(grow(bytes));
     }
   }
   template <class T>
@@ -66,7 +63,19 @@ class Arena {
     at_ = first_;
     used_ = 0;
   }
+  // Gives back the blocks that nothing lies in.
+  void shrink() {
+    Block** rest = &first_;
+    at_ = nullptr;
+    for (Block* b = first_; b != nullptr; b = b->next) {
+      if (b->used == kHeader) continue;
+      at_ = b;
+      rest = &b->next;
+    }
+    free_from(rest);
+  }
   size_t used() const { return used_; }
+  size_t held() const { return held_; }  // the blocks, what clear() keeps included
   void set_limit(size_t limit) { limit_ = limit; }
 
  private:
@@ -74,23 +83,41 @@ class Arena {
     Block* next;
     size_t bytes, used;
   };
-  static constexpr size_t kHeader = kAlignment;
+  static constexpr size_t kHeader = kAlignment, kFirstBlock = 1024;
   static_assert(sizeof(Block) <= kHeader);
 
-  Status grow(size_t least) {
-    size_t bytes = at_ == nullptr ? 4096 : at_->bytes * 2;
+  Status over(size_t bytes, size_t taken) const {
+    return error(Code::kBudgetExceeded, "max_ram: %zu bytes more than the %zu of %zu in use", bytes,
+                 taken, limit_);
+  }
+  Status grow(size_t wanted) {
+    const size_t left = held_ < limit_ ? limit_ - held_ : 0;
+    const size_t least = (wanted + kHeader + kAlignment - 1) & ~(kAlignment - 1);
+    if (least < wanted || least > left) return over(wanted, held_);
+    size_t bytes = at_ == nullptr ? kFirstBlock : at_->bytes * 2;
     if (bytes > (size_t{1} << 20)) bytes = size_t{1} << 20;
-    if (bytes < least) bytes = (least + kAlignment - 1) & ~(kAlignment - 1);
+    if (bytes < least || bytes > left) bytes = least;
     auto* block = static_cast<Block*>(allocator_->allocate(bytes, kAlignment));
     if (block == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
     *block = {nullptr, bytes, kHeader};
     (at_ == nullptr ? first_ : at_->next) = block;
     at_ = block;
+    held_ += bytes;
     return {};
+  }
+  void free_from(Block** link) {
+    Block* b = *link;
+    *link = nullptr;
+    while (b != nullptr) {
+      Block* next = b->next;
+      held_ -= b->bytes;
+      allocator_->deallocate(b, b->bytes, kAlignment);
+      b = next;
+    }
   }
 
   Allocator* allocator_;
-  size_t limit_, used_ = 0;
+  size_t limit_, used_ = 0, held_ = 0;
   Block* first_ = nullptr;
   Block* at_ = nullptr;
 };

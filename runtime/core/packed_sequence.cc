@@ -72,10 +72,13 @@ PackedSize::PackedSize(int64_t count) {
   if (fits_) bytes_ = aligned(kHeadBytes + count * kEntryBytes);
 }
 
-Status PackedSize::add(DType dtype, const Shape& shape) {
+Status PackedSize::add(DType dtype, const Shape& shape, int64_t times) {
   WICK_ASSIGN(size_t bytes, checked_bytes(shape, dtype_bits(dtype)));
-  if (bytes > static_cast<size_t>(INT64_MAX / 4) || bytes_ > INT64_MAX / 4) fits_ = false;
-  if (fits_) bytes_ += aligned(static_cast<int64_t>(bytes));
+  int64_t all = 0;
+  fits_ = fits_ && bytes <= static_cast<size_t>(INT64_MAX / 4) &&
+          !__builtin_mul_overflow(aligned(static_cast<int64_t>(bytes)), times, &all) &&
+          !__builtin_add_overflow(bytes_, all, &all) && all <= INT64_MAX / 2;
+  if (fits_) bytes_ = all;
   return {};
 }
 

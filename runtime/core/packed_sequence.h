@@ -43,7 +43,7 @@ class PackedSequence {
 class PackedSize {
  public:
   explicit PackedSize(int64_t count);
-  Status add(DType dtype, const Shape& shape);
+  Status add(DType dtype, const Shape& shape, int64_t times = 1);
   Result<int64_t> bytes() const;
 
  private:

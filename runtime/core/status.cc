@@ -7,7 +7,9 @@ namespace wick {
 namespace {
 
 constexpr size_t kMessageBytes = 512;
-thread_local char g_message[kMessageBytes];
+// Aligned like what follows in memory: mold begins the pages to protect at the thread-local bytes,
+// and a program whose text ended 8 bytes before a page did not start.
+alignas(16) thread_local char g_message[kMessageBytes];
 
 void format_into(char* buffer, const char* format, va_list args) {
   int n = vsnprintf(buffer, kMessageBytes, format, args);

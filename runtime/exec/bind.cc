@@ -3,6 +3,7 @@
 // ends at a node whose sizes only values decide.
 #include <cinttypes>
 
+#include "runtime/core/packed_sequence.h"
 #include "runtime/exec/session_impl.h"
 #include "runtime/kernels/run_row.h"
 
@@ -144,6 +145,13 @@ Status Session::Impl::check_declared(uint32_t value) const {
       fits = known == extent;
     }
   }
+  if (fits && is_container(v.dtype)) {  // what callers are told of its elements
+    WICK_ASSIGN(PackedSequence s, PackedSequence::open(views[value]));
+    if (s.dtype() == def.element) return {};
+    return error(Code::kInvalidProgram,
+                 "value %u (%.60s) comes out with elements of %s, the program declares %s", value,
+                 def.name, dtype_name(s.dtype()), dtype_name(def.element));
+  }
   if (fits) return {};
   return error(Code::kInvalidProgram,
                "value %u (%.60s) comes out as %s %s, which is not what the program declares", value,
@@ -183,7 +191,7 @@ Status Session::Impl::evaluate(Stage& stage, const NodeDef& node) {
 }
 
 // A sequence or an optional among what the node reads and gives.
-bool Session::Impl::has_container(const NodeDef& node) const {
+bool Session::Impl::touches_container(const NodeDef& node) const {
   for (uint32_t v : node.inputs) {
     if (v != kNoIndex && is_container(entry.values[v].dtype)) return true;
   }
@@ -194,7 +202,8 @@ bool Session::Impl::has_container(const NodeDef& node) const {
 }
 
 Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) {
-  if (region_count(node.op) > 0 || has_container(node)) return Status(Code::kNotFound, kNeedsValue);
+  if (region_count(node.op) > 0 || touches_container(node))
+    return Status(Code::kNotFound, kNeedsValue);
   WICK_ASSIGN(auto in, temp.array<ValueInfo<int64_t>>(node.inputs.size()));
   WICK_ASSIGN(auto out, temp.array<ValueInfo<int64_t>>(node.outputs.size()));
   bool known = !makes_strings(node.op);  // its bytes belong to a run
@@ -243,8 +252,7 @@ Status Session::Impl::infer(uint32_t region, Stage& stage) {
   const RegionDef& def = entry.regions[region];
   WICK_ASSIGN(auto seen, temp.array<uint8_t>(entry.values.size()));
   Array<Crossing> crossing(stage.allocator);
-  WICK_ASSIGN(stage.steps, stage.arena.array<PlanStep>(def.nodes.size() - stage.first));
-  size_t count = 0;
+  Array<PlanStep> steps(stage.allocator);  // of this stage: there may be as many stages as nodes
   for (stage.end = stage.first; stage.end < def.nodes.size(); ++stage.end) {
     const NodeDef& node = def.nodes[stage.end];
     for (uint32_t v : node.inputs) {
@@ -258,11 +266,11 @@ Status Session::Impl::infer(uint32_t region, Stage& stage) {
     if (s.code() == Code::kNotFound && strcmp(s.message(), kNeedsValue) == 0) break;
     WICK_TRY(annotate(s, "node %.60s (%s): ", node.name, op_name(node)));
     for (uint32_t v : node.outputs) seen[v] = 1;
-    if (live) stage.steps[count++] = {&node, node.inputs, node.outputs, false, false};
+    if (live) WICK_TRY(steps.push_back({&node, node.inputs, node.outputs, false, false}));
   }
-  stage.steps = stage.steps.subspan(0, count);
-  stage.crossing = {crossing.data(),
-                    crossing.size()};  // its memory stays until the arena is cleared
+  // their memory stays until the arena is cleared
+  stage.steps = {steps.data(), steps.size()};
+  stage.crossing = {crossing.data(), crossing.size()};
   return {};
 }
 
@@ -294,6 +302,7 @@ Status Session::Impl::plan(uint32_t region, size_t index, uint32_t first) {
     return compile(stage);
   };
   Status s = attempt();
+  temp.clear();
   stage.bound = true;  // so that unbind() forgets what was computed
   if (!s.ok()) unbind(region, stage);
   return s;
@@ -306,6 +315,7 @@ Status Session::Impl::bind(Span<const Shape> given_shapes) {
     for (int64_t& extent : symbols) extent = -1;
     WICK_TRY(check_inputs(given_shapes));
     unbind();
+    strings.clear();  // what the last run made is not read any more
     auto ports = entry.body().inputs;
     WICK_TRY(shapes.reserve(ports.size()));
     for (size_t i = 0; i < ports.size(); ++i) {

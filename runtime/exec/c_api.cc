@@ -1,60 +1,26 @@
 // The C ABI over Program and Session.
+#include "runtime/exec/c_api.h"
+
 #include <cstdio>
 
-#include "runtime/core/packed_sequence.h"
 #include "runtime/exec/session.h"
 #include "runtime/ops/op_library.h"
 #include "wick/wick.h"
 
-using namespace wick;  // NOLINT: this file only translates
-
+namespace wick::c_api {
 namespace {
-
-constexpr char kVersion[] = "0.1.0";
 
 thread_local char t_error[512];
 
-class CAllocator final : public Allocator {
- public:
-  explicit CAllocator(const wick_allocator& a) : a_(a) {}
-  bool given() const { return a_.allocate != nullptr && a_.deallocate != nullptr; }
-  void* allocate(size_t bytes, size_t align) override {
-    return given() ? a_.allocate(a_.user, bytes, align)
-                   : default_allocator().allocate(bytes, align);
-  }
-  void deallocate(void* p, size_t bytes, size_t align) override {
-    if (p == nullptr) return;
-    given() ? a_.deallocate(a_.user, p, bytes, align)
-            : default_allocator().deallocate(p, bytes, align);
-  }
+}  // namespace
 
- private:
-  wick_allocator a_;
-};
-
-struct Log {
-  wick_log_fn fn = nullptr;
-  void* user = nullptr;
-};
+const char* last_error() { return t_error; }
 
 int fail(const Status& status, const Log& log) {
   if (status.ok()) return WICK_OK;
   snprintf(t_error, sizeof(t_error), "%s", status.message());
   if (log.fn != nullptr) log.fn(log.user, static_cast<int>(status.code()), t_error);
   return static_cast<int>(status.code());
-}
-
-// A caller built against an older header has a shorter struct; the fields it lacks are zero.
-template <class T>
-T options_of(const T* given) {
-  T full = {};
-  if (given != nullptr && given->size <= sizeof(T)) {
-    memcpy(&full, given, given->size);
-  } else if (given != nullptr) {
-    full = *given;
-  }
-  full.size = sizeof(T);
-  return full;
 }
 
 bool known_dtype(int dtype) {
@@ -75,6 +41,57 @@ void to_tensor(const TensorView& view, wick_tensor* t) {
   t->dtype = static_cast<int32_t>(view.dtype);
   t->rank = view.rank();
   for (int i = 0; i < view.rank(); ++i) t->dims[i] = view.shape[i];
+}
+
+Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, TensorView* views) {
+  if (n != 0 && tensors == nullptr) return error(Code::kInvalidArgument, "%ss is null", what);
+  for (size_t i = 0; i < n; ++i) {
+    if (!to_view(tensors[i], &views[i])) {
+      return error(Code::kInvalidArgument, "%s %zu: rank %d or dtype %d is out of range", what, i,
+                   tensors[i].rank, tensors[i].dtype);
+    }
+  }
+  return {};
+}
+
+}  // namespace wick::c_api
+
+using namespace wick;         // NOLINT: this file only translates
+using namespace wick::c_api;  // NOLINT
+
+namespace {
+
+constexpr char kVersion[] = "0.1.0";
+
+class CAllocator final : public Allocator {
+ public:
+  explicit CAllocator(const wick_allocator& a) : a_(a) {}
+  bool given() const { return a_.allocate != nullptr && a_.deallocate != nullptr; }
+  void* allocate(size_t bytes, size_t align) override {
+    return given() ? a_.allocate(a_.user, bytes, align)
+                   : default_allocator().allocate(bytes, align);
+  }
+  void deallocate(void* p, size_t bytes, size_t align) override {
+    if (p == nullptr) return;
+    given() ? a_.deallocate(a_.user, p, bytes, align)
+            : default_allocator().deallocate(p, bytes, align);
+  }
+
+ private:
+  wick_allocator a_;
+};
+
+// A caller built against an older header has a shorter struct; the fields it lacks are zero.
+template <class T>
+T options_of(const T* given) {
+  T full = {};
+  if (given != nullptr && given->size <= sizeof(T)) {
+    memcpy(&full, given, given->size);
+  } else if (given != nullptr) {
+    full = *given;
+  }
+  full.size = sizeof(T);
+  return full;
 }
 
 }  // namespace
@@ -154,17 +171,6 @@ int fill_port(const wick_session* s, const PortInfo& info, wick_port* port) {
   return WICK_OK;
 }
 
-Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, TensorView* views) {
-  if (n != 0 && tensors == nullptr) return error(Code::kInvalidArgument, "%ss is null", what);
-  for (size_t i = 0; i < n; ++i) {
-    if (!to_view(tensors[i], &views[i])) {
-      return error(Code::kInvalidArgument, "%s %zu: rank %d or dtype %d is out of range", what, i,
-                   tensors[i].rank, tensors[i].dtype);
-    }
-  }
-  return {};
-}
-
 Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
   if (inputs == s->session->input_count() && outputs == s->session->output_count()) return {};
   return error(Code::kInvalidArgument,
@@ -175,7 +181,7 @@ Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
 }  // namespace
 
 const char* wick_version(void) { return kVersion; }
-const char* wick_last_error(void) { return t_error; }
+const char* wick_last_error(void) { return last_error(); }
 const char* wick_code_name(int code) {
   return code < 0 || code > WICK_INTERNAL ? "unknown code" : code_name(static_cast<Code>(code));
 }
@@ -303,6 +309,12 @@ int wick_session_output(const wick_session* s, size_t i, wick_port* port) {
   }
   return fill_port(s, s->session->output(i), port);
 }
+int wick_session_input_element(const wick_session* s, size_t i) {
+  return i < s->session->input_count() ? static_cast<int>(s->session->input(i).element) : 0;
+}
+int wick_session_output_element(const wick_session* s, size_t i) {
+  return i < s->session->output_count() ? static_cast<int>(s->session->output(i).element) : 0;
+}
 int wick_session_find_input(const wick_session* s, const char* name) {
   return name == nullptr ? -1 : s->session->find_input(name);
 }
@@ -355,106 +367,4 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
 }
 size_t wick_session_memory(const wick_session* s) {
   return s->session->arena_bytes() + s->session->packed_bytes();
-}
-
-namespace {
-
-// An element to pack: its view, checked.
-Status element_view(const wick_tensor* elements, size_t i, TensorView* view) {
-  WICK_TRY(read_tensors(elements + i, 1, "element", view));
-  if (is_container(view->dtype))
-    return error(Code::kTypeMismatch, "element %zu is %s, must be a tensor", i,
-                 dtype_name(view->dtype));
-  WICK_ASSIGN(size_t bytes, checked_bytes(view->shape, dtype_bits(view->dtype)));
-  if (bytes != 0 && view->data == nullptr)
-    return error(Code::kInvalidArgument, "element %zu has no data", i);
-  return {};
-}
-
-Result<int64_t> pack_bytes(const wick_tensor* elements, size_t count) {
-  if (elements == nullptr && count != 0) return Status(Code::kInvalidArgument, "elements is null");
-  PackedSize size(count < INT64_MAX ? static_cast<int64_t>(count) : INT64_MAX);
-  WICK_TRY(size.bytes().status());
-  for (size_t i = 0; i < count; ++i) {
-    TensorView v;
-    WICK_TRY(element_view(elements, i, &v));
-    WICK_TRY(size.add(v.dtype, v.shape));
-  }
-  return size.bytes();
-}
-
-Result<PackedSequence> open_packed(const wick_tensor* packed) {
-  TensorView v;
-  if (packed == nullptr || !to_view(*packed, &v) || !is_container(v.dtype) || v.rank() != 1)
-    return Status(Code::kInvalidArgument, "not a packed sequence or optional");
-  WICK_TRY(checked_bytes(v.shape, 8).status());
-  return PackedSequence::open(v);
-}
-
-}  // namespace
-
-int wick_session_input_element(const wick_session* s, size_t i) {
-  return i < s->session->input_count() ? static_cast<int>(s->session->input(i).element) : 0;
-}
-int wick_session_output_element(const wick_session* s, size_t i) {
-  return i < s->session->output_count() ? static_cast<int>(s->session->output(i).element) : 0;
-}
-int wick_pack_bytes(const wick_tensor* elements, size_t count, size_t* bytes) {
-  if (bytes == nullptr) return fail(Status(Code::kInvalidArgument, "bytes is null"), {});
-  auto need = pack_bytes(elements, count);
-  if (!need.ok()) return fail(need.status(), {});
-  *bytes = static_cast<size_t>(*need);
-  return WICK_OK;
-}
-int wick_pack(int kind, int element, const wick_tensor* elements, size_t count, void* data,
-              size_t bytes, wick_tensor* packed) {
-  auto pack = [&]() -> Status {
-    if (data == nullptr || packed == nullptr)
-      return Status(Code::kInvalidArgument, "data or packed is null");
-    if (kind != WICK_SEQUENCE && kind != WICK_OPTIONAL && kind != WICK_OPTIONAL_SEQUENCE)
-      return error(Code::kInvalidArgument, "kind %d is neither sequence nor optional", kind);
-    if (element <= 0 || element >= kDTypeCount)
-      return error(Code::kInvalidArgument, "there is no dtype %d", element);
-    if (kind == WICK_OPTIONAL && count > 1)
-      return error(Code::kInvalidArgument, "%zu tensors in an optional", count);
-    WICK_ASSIGN(int64_t need, pack_bytes(elements, count));
-    if (static_cast<size_t>(need) != bytes)
-      return error(Code::kInvalidArgument, "%zu bytes given, wick_pack_bytes says %lld", bytes,
-                   static_cast<long long>(need));
-    for (size_t i = 0; i < count; ++i) {
-      if (elements[i].dtype != element)
-        return error(Code::kTypeMismatch, "element %zu is %s, not %s", i,
-                     wick_dtype_name(elements[i].dtype), wick_dtype_name(element));
-    }
-    const bool present =
-        kind == WICK_SEQUENCE || (kind == WICK_OPTIONAL ? count == 1 : elements != nullptr);
-    PackedWriter writer(data, need, static_cast<DType>(element), static_cast<int64_t>(count),
-                        present);
-    for (size_t i = 0; i < count; ++i) {
-      TensorView v;
-      WICK_TRY(element_view(elements, i, &v));
-      writer.add(v);
-    }
-    to_tensor(TensorView(data, static_cast<DType>(kind), {need}), packed);
-    return {};
-  };
-  return fail(pack(), {});
-}
-int wick_packed_count(const wick_tensor* packed, size_t* count, int* present) {
-  auto s = open_packed(packed);
-  if (!s.ok()) return fail(s.status(), {});
-  if (count == nullptr) return fail(Status(Code::kInvalidArgument, "count is null"), {});
-  *count = static_cast<size_t>(s->count());
-  if (present != nullptr) *present = s->present() ? 1 : 0;
-  return WICK_OK;
-}
-int wick_packed_element(const wick_tensor* packed, size_t i, wick_tensor* element) {
-  auto s = open_packed(packed);
-  if (!s.ok()) return fail(s.status(), {});
-  if (element == nullptr || i >= static_cast<size_t>(s->count()))
-    return fail(error(Code::kInvalidArgument, "there is no element %zu of %lld", i,
-                      static_cast<long long>(s->count())),
-                {});
-  to_tensor(s->at(static_cast<int64_t>(i)), element);
-  return WICK_OK;
 }

@@ -185,36 +185,33 @@ Status Session::Impl::place(Stage& stage, const RegionDef& region) {
   return {};
 }
 
-size_t Session::Impl::held() const {
-  size_t bytes = reserved + frame.used() + temp.used() + cache.bytes() + strings.used();
-  for (const RegionState& region : regions) {
-    for (const Stage* stage : region.stages) bytes += stage->arena.used() + stage->run_arena.used();
-  }
-  return bytes;
-}
-
 // Before ops run that may make strings: they get what is left of the budget.
 void Session::Impl::limit_strings() {
   if (!has_strings) return;
-  size_t others = held() - strings.used();
-  strings.set_limit(others < max_ram ? max_ram - others : 0);
+  auto left = [&] {
+    const size_t others = allocator.held() - strings.held();
+    return others < max_ram ? max_ram - others : 0;
+  };
+  if (strings.held() > left()) shrink();
+  strings.set_limit(left());
 }
 
 // What it held before moves along as far as `keep` says.
 Status Session::Impl::grow(Buffer& buffer, size_t bytes, size_t keep) {
-  size_t others = held() - buffer.bytes;
-  if (bytes > max_ram || others > max_ram - bytes) {
+  const size_t more = bytes > buffer.bytes ? bytes - buffer.bytes : 0;
+  auto fits = [&] { return allocator.held() <= max_ram && more <= max_ram - allocator.held(); };
+  if (!fits()) shrink();
+  if (!fits()) {
     return error(Code::kBudgetExceeded, "max_ram: the session needs %zu bytes, %zu are allowed",
-                 bytes + others, max_ram);
+                 allocator.held() + more, max_ram);
   }
-  if (bytes <= buffer.bytes) return {};
+  if (more == 0) return {};
   if (keep == 0) release(buffer);
   void* made = allocator.allocate(bytes, kAlignment);
   if (made == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
   if (keep != 0) memcpy(made, buffer.data, keep);
   release(buffer);
   buffer = {made, bytes};
-  reserved += bytes;
   return {};
 }
 
@@ -226,7 +223,6 @@ Status Session::Impl::grow_ahead(Buffer& buffer, size_t bytes) {
 
 void Session::Impl::release(Buffer& buffer) {
   allocator.deallocate(buffer.data, buffer.bytes, kAlignment);
-  reserved -= buffer.bytes;
   buffer = {};
 }
 

@@ -179,6 +179,21 @@ void Session::Impl::drop() {
       for (Buffer& buffer : stage->buffers) release(buffer);
     }
   }
+  strings.clear();
+  temp.clear();
+  shrink();
+}
+
+// Memory that is only kept to be used again goes.
+void Session::Impl::shrink() {
+  strings.shrink();
+  temp.shrink();
+  for (RegionState& region : regions) {
+    for (Stage* stage : region.stages) {
+      stage->arena.shrink();
+      stage->run_arena.shrink();
+    }
+  }
 }
 
 Session::Impl::~Impl() {
@@ -194,7 +209,7 @@ Session::Impl::~Impl() {
 void Session::destroy(Session* session) {
   if (session == nullptr) return;
   Impl* impl = session->impl_;
-  Allocator& allocator = impl->allocator;
+  Allocator& allocator = impl->allocator.inner();
   ThreadPool::destroy(impl->pool);
   impl->~Impl();
   session->~Session();
@@ -247,8 +262,9 @@ size_t Session::packed_bytes() const {
 size_t Session::packed_form_count() const { return impl_->cache.size(); }
 Session::PackedForm Session::packed_form(size_t i) const {
   const PackCache::Key& key = impl_->cache.key(i);
-  if (key.variant != 0) return {key.constant, key.layout, {}};
-  return {key.constant, key.layout, {static_cast<const uint8_t*>(impl_->cache.data(i)), key.bytes}};
+  const auto* data = static_cast<const uint8_t*>(impl_->cache.data(i));
+  if (key.variant != 0 || data == nullptr) return {key.constant, key.layout, {}};
+  return {key.constant, key.layout, {data, key.bytes}};
 }
 
 Status Session::bind(Span<const Shape> shapes) { return impl_->bind(shapes); }
@@ -348,8 +364,11 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   strings.clear();
   sized = at_once;
   Status ran = run_region(0, ctx);
-  if (!at_once && (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory))
-    drop();  // what this run made grow is not kept from the next
+  if (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory) {
+    // what this run made grow is not kept from the next
+    strings.clear();
+    at_once ? shrink() : drop();
+  }
   WICK_TRY(ran);
   sized = true;
   if (!at_once) WICK_TRY(check_outputs(outputs));

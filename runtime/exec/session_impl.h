@@ -24,6 +24,28 @@ class ArenaAllocator final : public Allocator {
   Arena& arena_;
 };
 
+// Counts what it hands out: max_ram is about these bytes, used or only kept to be used again.
+class Meter final : public Allocator {
+ public:
+  explicit Meter(Allocator& inner) : inner_(inner) {}
+  void* allocate(size_t bytes, size_t align) override {
+    void* p = inner_.allocate(bytes, align);
+    if (p != nullptr) held_ += bytes;
+    return p;
+  }
+  void deallocate(void* p, size_t bytes, size_t align) override {
+    if (p == nullptr) return;
+    held_ -= bytes;
+    inner_.deallocate(p, bytes, align);
+  }
+  size_t held() const { return held_; }
+  Allocator& inner() const { return inner_; }
+
+ private:
+  Allocator& inner_;
+  size_t held_ = 0;
+};
+
 struct BoundPartition {
   Backend* backend = nullptr;
   uint32_t first = 0, count = 0;  // steps
@@ -88,21 +110,21 @@ struct Session::Impl {
         max_ram(o.max_ram < SIZE_MAX ? static_cast<size_t>(o.max_ram) : SIZE_MAX),
         backend(o.backend),
         trace(o.trace),
-        sets(a),
+        sets(allocator),
         cpu({}),
-        cache(a, max_ram),
-        regions(a),
-        frame(a, max_ram),
-        temp(a, max_ram),
+        cache(allocator, max_ram),
+        regions(allocator),
+        frame(allocator, max_ram),
+        temp(allocator, max_ram),
         temp_allocator(temp),
-        strings(a, max_ram),
-        shapes(a) {}
+        strings(allocator, max_ram),
+        shapes(allocator) {}
   ~Impl();
 
   // -- for life
   const Program& program;
   const EntryDef& entry;
-  Allocator& allocator;
+  Meter allocator;
   size_t max_ram;
   Backend* backend;
   TraceHook* trace;
@@ -112,7 +134,6 @@ struct Session::Impl {
   int threads = 1;
   PackCache cache;
   Array<RegionState> regions;  // as the entry's
-  size_t reserved = 0;         // bytes of all Buffers
   Arena frame;                 // what follows, by value of the entry; made by the first binding
   Span<PlanValue> values;      // data: constants, and what a plan computed
   Span<TensorView> views;      // of the present run
@@ -131,10 +152,10 @@ struct Session::Impl {
   Status prepare();
   void unbind();
   void drop();
+  void shrink();
   Status bind(Span<const Shape> shapes);
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
   bool whole() const;  // the body is one stage
-  size_t held() const;
   void limit_strings();
   Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
   Status grow_ahead(Buffer& buffer, size_t bytes);  // for what grows trip by trip
@@ -146,7 +167,7 @@ struct Session::Impl {
   void unbind(uint32_t region, Stage& stage);
   Status plan(uint32_t region, size_t index, uint32_t first);
   Status infer(uint32_t region, Stage& stage);
-  bool has_container(const NodeDef& node) const;
+  bool touches_container(const NodeDef& node) const;
   Status infer_node(Stage& stage, const NodeDef& node, bool* live);
   Status check_declared(uint32_t value) const;
   Status evaluate(Stage& stage, const NodeDef& node);

@@ -2,8 +2,10 @@
 // decide, If and Loop.
 #include <cinttypes>
 
+#include "runtime/core/copy_bits.h"
 #include "runtime/exec/session_impl.h"
 #include "runtime/kernels/run_row.h"
+#include "runtime/ops/sequence_parts.h"
 
 namespace wick {
 namespace {
@@ -111,7 +113,7 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
     info_in[i].shape = in[i].shape;
     WICK_TRY(read_elements(in[i], holds_reals(node.op, i, in[i].dtype, in[i].rank()),
                            stage.run_arena, &info_in[i],
-                           takes_containers(node.op) ? INT32_MAX : kMaxElements));
+                           reads_all_integers(node.op, i) ? INT32_MAX : kMaxElements));
   }
   RuleCtx<int64_t> rule{node.op, node.attrs, info_in, info_out, node.custom};
   Status s = infer_shapes(rule);
@@ -193,14 +195,19 @@ Status Session::Impl::run_if(const NodeDef& node, RunCtx& ctx) {
 
 // One more part behind `count` equal ones.
 Status Session::Impl::stack(Buffer& buffer, const TensorView& part, int64_t count) {
-  size_t bytes = part.nbytes(), at;
-  if (__builtin_mul_overflow(static_cast<size_t>(count), bytes, &at) || at > SIZE_MAX / 4)
+  const size_t bits =
+      static_cast<size_t>(part.numel()) * static_cast<size_t>(dtype_bits(part.dtype));
+  size_t at;
+  if (__builtin_mul_overflow(static_cast<size_t>(count), bits, &at) || at > SIZE_MAX / 4)
     return Status(Code::kBudgetExceeded, "what the trips give does not fit into memory");
-  if (at + bytes + 1 > buffer.bytes) {
+  const size_t had = (at + 7) / 8, need = (at + bits + 7) / 8;
+  if (need + 1 > buffer.bytes) {
     // twice as much at once, where the budget allows it
-    if (!grow(buffer, 2 * (at + bytes) + 64, at).ok()) WICK_TRY(grow(buffer, at + bytes + 1, at));
+    if (!grow(buffer, 2 * need + 64, had).ok()) WICK_TRY(grow(buffer, need + 1, had));
   }
-  if (bytes != 0) memcpy(static_cast<char*>(buffer.data) + at, part.data, bytes);
+  if (bits == 0) return {};
+  if (need > had) static_cast<char*>(buffer.data)[need - 1] = 0;  // what pads its bits
+  copy_bits(part.data, 0, buffer.data, at, bits);
   return {};
 }
 
@@ -294,6 +301,8 @@ Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
     WICK_TRY(grow(buffer, 1, buffer.bytes));
     Shape shape{trip};
     for (int64_t d : each[k]) shape.push_back(d);
+    WICK_TRY(
+        checked_bytes(shape, dtype_bits(entry.values[node.outputs[carried + k]].dtype)).status());
     set_value(node.outputs[carried + k], buffer.data, shape);
   }
   for (uint32_t v : node.outputs) WICK_TRY(check_declared(v));

@@ -24,7 +24,11 @@ inline Epilogue make_epilogue(Span<const TensorView> in, const EpilogueAttrs* at
   return e;
 }
 
-// Ids of packed-weight layouts: a kind and the unit that the target's registers decide.
+// Ids of packed-weight layouts: the version of the packing code, a kind, and the unit that the
+// target's registers decide. Files keep forms by these ids, and a form of an id that nobody asks
+// for is packed again: whoever changes what a form of any kind looks like raises the version
+// (tests/kernels/packed_form_test.cc knows the bytes). Files of before had none: version 0.
+constexpr uint32_t kPackedVersion = 1;
 enum class PackedKind : uint32_t {
   kGemmPanels = 1,  // of Linear's weight, [outputs, inputs]
   kConvPixels = 2,
@@ -35,7 +39,7 @@ enum class PackedKind : uint32_t {
   kIntegerRows = 7     // of ConvInteger's weight, the same
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
-  return static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);
+  return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);
 }
 
 }  // namespace wick

@@ -2,7 +2,21 @@
 
 #include <cinttypes>
 
+#include "runtime/core/packed_sequence.h"
+
 namespace wick {
+
+Result<int64_t> packed_bytes(const SequenceParts& parts, DType dtype, const Shape& x) {
+  PackedSize size(parts.count);
+  WICK_TRY(size.bytes().status());  // that many entries fit
+  if (parts.sizes.present()) {
+    for (int64_t i = 0; i < parts.count; ++i) WICK_TRY(size.add(dtype, parts.shape(x, i)));
+  } else if (parts.count > 0) {  // all alike but the last
+    WICK_TRY(size.add(dtype, parts.shape(x, 0), parts.count - 1));
+    WICK_TRY(size.add(dtype, parts.shape(x, parts.count - 1)));
+  }
+  return size.bytes();
+}
 
 Result<SequenceParts> split_parts(const SplitToSequenceAttrs& attrs, const Shape& x,
                                   const TensorView& sizes) {

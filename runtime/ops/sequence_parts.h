@@ -1,21 +1,16 @@
 // What SplitToSequence makes of a tensor: shared by its rule and its kernel.
 #pragma once
 
-#include "runtime/core/tensor_view.h"
+#include "runtime/core/int_at.h"
 #include "runtime/ops/attrs.h"
+#include "runtime/ops/op_id.h"
 
 namespace wick {
 
-// Element i of an int32 or int64 tensor.
-inline int64_t int_at(const TensorView& v, int64_t i) {
-  if (v.dtype == DType::kI64) {
-    int64_t value;
-    __builtin_memcpy(&value, static_cast<const char*>(v.data) + 8 * i, sizeof(value));
-    return value;
-  }
-  int32_t value;
-  __builtin_memcpy(&value, static_cast<const char*>(v.data) + 4 * i, sizeof(value));
-  return value;
+// Whether the op's rule reads every integer of input i, however many there are; of others those who
+// run rules hand over no more than a shape may have.
+constexpr bool reads_all_integers(OpId op, size_t input) {
+  return op == OpId::kSplitToSequence && input == 1;
 }
 
 struct SequenceParts {
@@ -39,6 +34,9 @@ struct SequenceParts {
     return s;
   }
 };
+
+// What the parts take as a packed sequence; no loop over parts that nobody listed.
+Result<int64_t> packed_bytes(const SequenceParts& parts, DType dtype, const Shape& x);
 
 // `sizes`: rank 0 or 1, or absent. Its values are checked.
 Result<SequenceParts> split_parts(const SplitToSequenceAttrs& attrs, const Shape& x,

@@ -9,7 +9,6 @@ namespace {
 
 // Beyond this many buffers the quadratic search by size gives way to one in the order of time.
 constexpr size_t kMaxSearched = 4096;
-constexpr size_t kMaxGaps = 1024;  // looked at for one buffer: hostile files must not buy hours
 
 size_t rounded(size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
 
@@ -37,70 +36,142 @@ void sort_ids(Array<uint32_t>& ids, FunctionRef<bool(uint32_t, uint32_t)> less) 
   }
 }
 
-// Free places below what is in use, by offset, none touching the next.
-class Gaps {
+// Memory as a row of pieces, in use or free, no two free ones side by side. The free ones stand in
+// lists by size, eight to each power of two, so that taking and giving cost the same however many
+// there are.
+class Pieces {
  public:
-  struct Gap {
-    size_t offset, bytes;
-  };
-  explicit Gaps(Allocator& allocator) : gaps_(allocator) {}
+  explicit Pieces(Allocator& allocator) : pieces_(allocator), spare_(allocator) {
+    for (uint32_t& head : heads_) head = kNone;
+  }
 
-  Status give(size_t offset, size_t bytes) {
-    size_t k = 0, end = gaps_.size();
-    while (k < end) {  // the first gap behind `offset`
-      size_t mid = (k + end) / 2;
-      if (gaps_[mid].offset < offset) {
-        k = mid + 1;
-      } else {
-        end = mid;
+  // A tight place among the free ones, else behind everything. `piece` is what give() takes.
+  Status take(size_t bytes, size_t* total, uint32_t* piece) {
+    uint32_t found = tightest(size_class(bytes), bytes);
+    if (found == kNone) found = larger(size_class(bytes));
+    if (found == kNone && last_ != kNone && pieces_[last_].free) {
+      unlink(last_);  // the end moves, if need be
+      pieces_[last_].bytes = std::max(pieces_[last_].bytes, bytes);
+      link(found = last_);
+    }
+    if (found == kNone) {
+      WICK_TRY(insert(last_, *total, bytes, &found));
+    } else {
+      unlink(found);
+      const size_t left = pieces_[found].bytes - bytes;
+      pieces_[found].bytes = bytes;
+      if (left != 0) {
+        uint32_t rest;
+        WICK_TRY(insert(found, pieces_[found].offset + bytes, left, &rest));
+        link(rest);
       }
     }
-    bool before = k > 0 && gaps_[k - 1].offset + gaps_[k - 1].bytes == offset;
-    bool after = k < gaps_.size() && offset + bytes == gaps_[k].offset;
-    if (before) {
-      gaps_[k - 1].bytes += bytes;
-      if (!after) return {};
-      gaps_[k - 1].bytes += gaps_[k].bytes;
-      return remove(k);
-    }
-    if (after) {
-      gaps_[k] = {offset, bytes + gaps_[k].bytes};
-      return {};
-    }
-    WICK_TRY(gaps_.push_back({}));
-    for (size_t i = gaps_.size() - 1; i > k; --i) gaps_[i] = gaps_[i - 1];
-    gaps_[k] = {offset, bytes};
+    pieces_[found].free = false;
+    if (pieces_[found].offset > SIZE_MAX / 2 - bytes) return too_large();
+    *total = std::max(*total, pieces_[found].offset + bytes);
+    *piece = found;
     return {};
   }
-  // The smallest gap that holds them, else what lies behind everything.
-  Status take(size_t bytes, size_t* total, size_t* at) {
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < gaps_.size() && i < kMaxGaps; ++i) {
-      if (gaps_[i].bytes >= bytes && (best == SIZE_MAX || gaps_[i].bytes < gaps_[best].bytes))
-        best = i;
+  Status give(uint32_t piece) {
+    const uint32_t before = pieces_[piece].before, after = pieces_[piece].after;
+    if (after != kNone && pieces_[after].free) WICK_TRY(join(piece, after));
+    if (before != kNone && pieces_[before].free) {
+      WICK_TRY(join(before, piece));
+      piece = before;
     }
-    if (best != SIZE_MAX) {
-      *at = gaps_[best].offset;
-      if (gaps_[best].bytes == bytes) return remove(best);
-      gaps_[best] = {*at + bytes, gaps_[best].bytes - bytes};
-      return {};
-    }
-    *at = *total;
-    if (!gaps_.empty() && gaps_.back().offset + gaps_.back().bytes == *total) {
-      *at = gaps_.back().offset;
-      WICK_TRY(remove(gaps_.size() - 1));
-    }
-    if (*at > SIZE_MAX / 2 - bytes) return too_large();
-    *total = *at + bytes;
+    link(piece);
     return {};
   }
+  size_t offset(uint32_t piece) const { return pieces_[piece].offset; }
 
  private:
-  Status remove(size_t k) {
-    for (size_t i = k; i + 1 < gaps_.size(); ++i) gaps_[i] = gaps_[i + 1];
-    return gaps_.resize(gaps_.size() - 1);
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr int kClasses = 512;
+  static constexpr int kLookedAt = 32;  // in one list, for the tightest
+
+  struct Piece {
+    size_t offset = 0, bytes = 0;
+    uint32_t before = kNone, after = kNone;   // in memory
+    uint32_t previous = kNone, next = kNone;  // in its list
+    bool free = false;
+  };
+
+  // By the highest bit and the three behind it of the size in units.
+  static int size_class(size_t bytes) {
+    const uint64_t units = bytes / kAlignment;
+    if (units < 8) return static_cast<int>(units);
+    const int high = 63 - __builtin_clzll(units);
+    return (high - 2) * 8 + static_cast<int>(units >> (high - 3) & 7);
   }
-  Array<Gap> gaps_;
+  uint32_t tightest(int list, size_t bytes) const {
+    uint32_t best = kNone;
+    int looked = 0;
+    for (uint32_t p = heads_[list]; p != kNone && looked < kLookedAt; p = pieces_[p].next) {
+      ++looked;
+      if (pieces_[p].bytes < bytes) continue;
+      if (best == kNone || pieces_[p].bytes < pieces_[best].bytes) best = p;
+    }
+    return best;
+  }
+  // From the first list behind `list` that has any: all of them are larger.
+  uint32_t larger(int list) const {
+    for (int k = list + 1; k < kClasses;) {
+      const uint64_t here = filled_[k / 64] >> (k % 64);
+      if (here != 0) return tightest(k + __builtin_ctzll(here), 0);
+      k = (k / 64 + 1) * 64;
+    }
+    return kNone;
+  }
+  void link(uint32_t piece) {
+    const int list = size_class(pieces_[piece].bytes);
+    pieces_[piece].free = true;
+    pieces_[piece].previous = kNone;
+    pieces_[piece].next = heads_[list];
+    if (heads_[list] != kNone) pieces_[heads_[list]].previous = piece;
+    heads_[list] = piece;
+    filled_[list / 64] |= uint64_t{1} << (list % 64);
+  }
+  void unlink(uint32_t piece) {
+    const Piece& p = pieces_[piece];
+    const int list = size_class(p.bytes);
+    if (p.next != kNone) pieces_[p.next].previous = p.previous;
+    if (p.previous != kNone) {
+      pieces_[p.previous].next = p.next;
+    } else {
+      heads_[list] = p.next;
+      if (p.next == kNone) filled_[list / 64] &= ~(uint64_t{1} << (list % 64));
+    }
+  }
+  Status insert(uint32_t behind, size_t offset, size_t bytes, uint32_t* piece) {
+    if (spare_.empty()) {
+      *piece = static_cast<uint32_t>(pieces_.size());
+      WICK_TRY(pieces_.push_back({}));
+    } else {
+      *piece = spare_.back();
+      WICK_TRY(spare_.resize(spare_.size() - 1));
+    }
+    const uint32_t after = behind == kNone ? kNone : pieces_[behind].after;
+    pieces_[*piece] = {offset, bytes, behind, after, kNone, kNone, false};
+    if (behind != kNone) pieces_[behind].after = *piece;
+    if (after != kNone) pieces_[after].before = *piece;
+    if (behind == last_) last_ = *piece;
+    return {};
+  }
+  // `second`, which lies behind, becomes part of `first`; whichever was free leaves its list.
+  Status join(uint32_t first, uint32_t second) {
+    unlink(pieces_[first].free ? first : second);
+    pieces_[first].bytes += pieces_[second].bytes;
+    pieces_[first].after = pieces_[second].after;
+    if (pieces_[first].after != kNone) pieces_[pieces_[first].after].before = first;
+    if (last_ == second) last_ = first;
+    return spare_.push_back(second);
+  }
+
+  Array<Piece> pieces_;
+  Array<uint32_t> spare_;
+  uint32_t heads_[kClasses];
+  uint64_t filled_[kClasses / 64] = {};
+  uint32_t last_ = kNone;
 };
 
 // In the order in which they begin to live, each in the tightest place that is free then.
@@ -116,12 +187,14 @@ Status plan_in_time(Span<const BufferRequest> requests, Array<uint32_t>& order,
   });
   sort_ids(ends,
            [&](uint32_t a, uint32_t b) { return last(a) != last(b) ? last(a) < last(b) : a < b; });
-  Gaps gaps(allocator);
+  Pieces pieces(allocator);
+  Array<uint32_t> piece(allocator);  // by request
+  WICK_TRY(piece.resize(requests.size()));
   size_t gone = 0;
   for (uint32_t id : order) {
-    for (; last(ends[gone]) < requests[id].first; ++gone)
-      WICK_TRY(gaps.give(offsets[ends[gone]], rounded(requests[ends[gone]].bytes)));
-    WICK_TRY(gaps.take(rounded(requests[id].bytes), total, &offsets[id]));
+    for (; last(ends[gone]) < requests[id].first; ++gone) WICK_TRY(pieces.give(piece[ends[gone]]));
+    WICK_TRY(pieces.take(rounded(requests[id].bytes), total, &piece[id]));
+    offsets[id] = pieces.offset(piece[id]);
   }
   return {};
 }

@@ -17,7 +17,9 @@ struct LoadOptions {
   Allocator* allocator = nullptr;         // null: default_allocator(); must outlive the program
   uint64_t max_file = uint64_t{1} << 40;  // bytes of the file
   uint64_t max_ram = uint64_t{1} << 33;   // bytes of decoded structure (weights are not copied)
-  bool verify_digests = false;            // reads every weight; for doubtful storage
+  // Reads every weight, for doubtful storage. A lent segment (below) is compared where the program
+  // has a digest of it; lend_program gives none, as its bytes are the lender's memory.
+  bool verify_digests = false;
   // Users' own ops that programs may name; must outlive the program. One that is not given is no
   // error before a session is opened.
   Span<const CustomOp* const> custom_ops;

@@ -11,6 +11,7 @@ namespace {
 constexpr uint32_t kMaxDepth = 16;  // of the flatbuffer's tables
 // bounds the verifier's time on tables that share children
 constexpr uint32_t kMaxTables = 4000000;
+constexpr uint32_t kMaxNamed = 4096;  // entry points, custom ops: compared each with each
 
 template <class V>
 uint32_t count(const V* vector) {
@@ -92,6 +93,10 @@ Status ProgramReader::read(Span<const uint8_t> bytes) {
 
   if (count(root_->entries()) == 0)
     return Status(Code::kInvalidProgram, "the file has no entry point");
+  if (count(root_->entries()) > kMaxNamed) {
+    return error(Code::kInvalidProgram, "%u entry points, at most %u", count(root_->entries()),
+                 kMaxNamed);
+  }
   WICK_ASSIGN(auto entries, p_.arena_.array<EntryDef>(count(root_->entries())));
   for (uint32_t i = 0; i < entries.size(); ++i) {
     const fbs::Entry& entry = *root_->entries()->Get(i);
@@ -166,6 +171,22 @@ Status ProgramReader::read_symbols() {
   return {};
 }
 
+Status ProgramReader::check_digest(uint32_t i, Span<const uint8_t> bytes) {
+  const fbs::Segment& s = *root_->segments()->Get(i);
+  if (count(s.sha256()) != 0 && count(s.sha256()) != 32) {
+    return error(Code::kInvalidProgram, "segment %u: a sha256 has 32 bytes, not %u", i,
+                 count(s.sha256()));
+  }
+  if (!options_.verify_digests || count(s.sha256()) != 32) return {};
+  Sha256 sha;
+  uint8_t digest[32];
+  if (!bytes.empty()) sha.update(bytes);
+  sha.finish(digest);
+  if (memcmp(digest, s.sha256()->data(), 32) == 0) return {};
+  return error(Code::kInvalidProgram, "segment %u: its bytes do not have the sha256 in the file",
+               i);
+}
+
 Status ProgramReader::read_segments() {
   if (!options_.lent.empty()) {
     bool fit = count(root_->segments()) == options_.lent.size();
@@ -174,8 +195,10 @@ Status ProgramReader::read_segments() {
       fit = s.offset() == 0 && s.bytes() == options_.lent[i].size() &&
             reinterpret_cast<uintptr_t>(options_.lent[i].data()) % kSegmentAlignment == 0;
     }
-    if (fit) return {};
-    return Status(Code::kInvalidProgram, "the segments lent are not those of the program");
+    if (!fit)
+      return Status(Code::kInvalidProgram, "the segments lent are not those of the program");
+    for (uint32_t i = 0; i < options_.lent.size(); ++i) WICK_TRY(check_digest(i, options_.lent[i]));
+    return {};
   }
   for (uint32_t i = 0; i < count(root_->segments()); ++i) {
     const fbs::Segment& s = *root_->segments()->Get(i);
@@ -184,20 +207,8 @@ Status ProgramReader::read_segments() {
       return error(Code::kInvalidProgram, "segment %u lies outside the file or off its alignment",
                    i);
     }
-    if (count(s.sha256()) != 0 && count(s.sha256()) != 32) {
-      return error(Code::kInvalidProgram, "segment %u: a sha256 has 32 bytes, not %u", i,
-                   count(s.sha256()));
-    }
-    if (options_.verify_digests && count(s.sha256()) == 32) {
-      Sha256 sha;
-      uint8_t digest[32];
-      if (s.bytes() != 0) sha.update({segments_ + s.offset(), static_cast<size_t>(s.bytes())});
-      sha.finish(digest);
-      if (memcmp(digest, s.sha256()->data(), 32) != 0) {
-        return error(Code::kInvalidProgram,
-                     "segment %u: its bytes do not have the sha256 in the file", i);
-      }
-    }
+    WICK_TRY(check_digest(
+        i, {s.bytes() == 0 ? nullptr : segments_ + s.offset(), static_cast<size_t>(s.bytes())}));
   }
   return {};
 }
@@ -334,6 +345,10 @@ Status ProgramReader::read_states() {
 Status ProgramReader::read_custom_ops() {
   if (count(root_->custom_ops()) == 0) return {};
   WICK_TRY(need_feature(kFeatureCustomOps, "custom ops"));
+  if (count(root_->custom_ops()) > kMaxNamed) {
+    return error(Code::kInvalidProgram, "%u custom ops, at most %u", count(root_->custom_ops()),
+                 kMaxNamed);
+  }
   WICK_TRY(check_custom_ops(options_.custom_ops));
   WICK_ASSIGN(auto defs, p_.arena_.array<CustomOpDef>(count(root_->custom_ops())));
   for (uint32_t i = 0; i < defs.size(); ++i) {

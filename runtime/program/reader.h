@@ -25,6 +25,7 @@ class ProgramReader {
   Status read_header(Span<const uint8_t> bytes);
   Status read_symbols();
   Status read_segments();
+  Status check_digest(uint32_t segment, Span<const uint8_t> bytes);
   Status read_strings(Span<const uint8_t> raw, TensorView* view);
   Status read_constants();
   Status read_states();

@@ -1,6 +1,7 @@
 // Nodes with regions: types, text, verifier, interpreter, passes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
@@ -150,6 +151,69 @@ TEST(Control, InterpreterRunsRegions) {
         run(l.g, std::vector<HostTensor>{scalar(INT64_MAX), flag(true), row({1}), row({2})}, few);
       }),
       HasSubstr("allowed"));
+}
+
+// Elements of 4 bits stand side by side in a stack, and the bytes are those of the stack's shape.
+TEST(Control, StacksOfPackedElements) {
+  Graph g;
+  ValueId trips = g.add_input("trips", DType::kI64, SymShape{});
+  ValueId go = g.add_input("go", DType::kBool, SymShape{});
+  ValueId x = g.add_input("x", DType::kU4, SymShape{SymDim(1)});
+  Graph body = g.region("body");
+  body.add_input("i", DType::kI64, SymShape{});
+  body.add_input("c", DType::kBool, SymShape{});
+  ValueId captured = body.add_input("x", DType::kU4, SymShape{SymDim(1)});
+  body.add_output("more", body.add_constant(flag(true)));
+  body.add_output("part", captured);
+  NodeId loop = g.add_control(OpId::kLoop, AnyAttrs::of(LoopAttrs{0}), {trips, go, x}, {body});
+  g.add_output("stack", g.node(loop).outputs[0]);
+  const uint8_t five = 0xF5;
+  auto out = run(g, std::vector<HostTensor>{scalar(1001), flag(true),
+                                            HostTensor(DType::kU4, Shape{1}, &five, 1)});
+  ASSERT_EQ(out[0].shape(), (Shape{1001, 1}));
+  ASSERT_EQ(out[0].nbytes(), 501u);
+  EXPECT_EQ(out[0].as<uint8_t>()[0], 0x55);
+  EXPECT_EQ(out[0].as<uint8_t>()[499], 0x55);
+  EXPECT_EQ(out[0].as<uint8_t>()[500], 0x05);
+}
+
+// What no symbol says is none of a region's symbols either.
+TEST(Control, OpenSizesOfElementsAreNoSymbols) {
+  Graph g;
+  ValueId go = g.add_input("go", DType::kBool, SymShape{});
+  ValueId x = g.add_input("x", DType::kF32, SymShape{g.symbol("n"), SymDim(3)});
+  ValueId sizes = g.add_input("sizes", DType::kI64, SymShape{SymDim(2)});
+  ValueId parts = g.emit(OpId::kSplitToSequence, SplitToSequenceAttrs{}, {x, sizes});
+  ASSERT_TRUE(is_open(g.value(parts).shape[0]));
+  std::vector<Graph> branches;
+  for (int k = 0; k < 2; ++k) {
+    Graph b = g.region("branch");
+    ValueId in = b.add_input("s", g.value(parts));
+    b.value(in).ranked = false;
+    b.value(in).shape = SymShape();
+    b.add_output("n", b.emit(OpId::kSequenceLength, {in}));
+    branches.push_back(std::move(b));
+  }
+  NodeId choice =
+      g.add_control(OpId::kIf, AnyAttrs::of(NoAttrs{}), {go, parts}, std::move(branches));
+  for (const Graph& b : g.node(choice).regions) {
+    EXPECT_TRUE(is_open(b.value(b.inputs()[0]).shape[0]));
+    for (const SymbolInfo& s : b.symbols()) EXPECT_NE(s.name[0], '?');
+  }
+}
+
+// Parts are counted before they are made.
+TEST(Control, PartsOfNothingAreNotCountedOneByOne) {
+  alarm(30);  // 2^40 of them would take for ever
+  HostTensor x(DType::kF32, Shape{int64_t{1} << 40, 0});
+  for (bool given : {false, true}) {
+    std::vector<HostTensor> in = {x};
+    if (given) in.push_back(scalar(1));
+    const auto a = AnyAttrs::of(SplitToSequenceAttrs{0, 1});
+    EXPECT_THAT(error_of([&] { run_node(OpId::kSplitToSequence, a.get(), in, 1); }),
+                HasSubstr("bytes, more than the"));
+  }
+  alarm(0);
 }
 
 TEST(Control, BranchesOfKnownConditionsAreInlined) {

@@ -50,6 +50,10 @@ WICK_TEST_ROW(
                       {of(DType::kBool, {6}, -1, 1), index({3, 1}, {5, 5, 0}),
                        of(DType::kBool, {3}, -1, 1)},
                       ScatterNDAttrs{1}),
+               sample("ScatterND/f8",
+                      {of(DType::kF8E4M3FN, {6, 2}, -8, 8), index({2, 1}, {5, 0}),
+                       of(DType::kF8E4M3FN, {2, 2}, -8, 8)},
+                      ScatterNDAttrs{0}),
                sample("ScatterND/nothing", {f32({4, 3}), index({0, 1}, {}), f32({0, 3})},
                       ScatterNDAttrs{0})};
     },

@@ -227,6 +227,40 @@ TEST(Loader, DigestsAndBudgets) {
   EXPECT_EQ(load_status(file, options).code(), Code::kBudgetExceeded);
 }
 
+// Segments that somebody lends are compared where the program has their digest.
+TEST(Loader, LentSegmentsHaveDigestsToo) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {2}), y = p.value("y", DType::kF32, {2}),
+       w = p.constant<float>("w", {2}, {3, 4});
+  p.node(OpId::kAdd, {x, w}, {y});
+  p.entry("main", {x}, {y});
+  const std::vector<uint8_t> file = p.finish(kFeatureLent);
+  const float weights[] = {3, 4};
+  auto segment = test::aligned_copy({reinterpret_cast<const uint8_t*>(weights), sizeof(weights)});
+  const Span<const uint8_t> lent[] = {{segment.get(), sizeof(weights)}};
+  LoadOptions options;
+  options.lent = lent;
+  options.verify_digests = true;
+  EXPECT_TRUE(load_status(file, options).ok()) << load_status(file, options).message();
+  segment.get()[5] ^= 1;
+  EXPECT_THAT(load_status(file, options).message(), HasSubstr("do not have the sha256"));
+  options.verify_digests = false;
+  EXPECT_TRUE(load_status(file, options).ok());
+}
+
+// Names are compared each with each: so there are few of them.
+TEST(Loader, NamesAreBounded) {
+  for (int n : {4096, 4097}) {
+    ProgramBuilder p;
+    for (int i = 0; i < n; ++i) p.entry(("e" + std::to_string(i)).c_str(), {}, {});
+    EXPECT_EQ(load_status(p.finish()).ok(), n == 4096);
+    ProgramBuilder q;
+    for (int i = 0; i < n; ++i) q.custom_op("my", ("op" + std::to_string(i)).c_str());
+    q.entry("main", {}, {});
+    EXPECT_EQ(load_status(q.finish(kFeatureCustomOps)).ok(), n == 4096);
+  }
+}
+
 TEST(Loader, FilesAreMappedAndMissingOnesNamed) {
   EXPECT_THAT(Program::load("/nowhere/m.wick").status().message(),
               HasSubstr("cannot open /nowhere/m.wick"));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <random>
 #include <vector>
 
@@ -76,6 +77,36 @@ TEST(MemoryPlan, ThousandsOfBuffersReuseMemoryToo) {
     EXPECT_GE(total, peak);
     EXPECT_LE(total, peak * 2) << "lives of up to " << span;
   }
+}
+
+// Half of the buffers stay, so that what the others leave never joins, and nothing that follows
+// fits into it. CPU seconds.
+double cost_of_gaps(int n) {
+  std::vector<BufferRequest> r;
+  for (int i = 0; i < n; ++i) {
+    r.push_back({1000, i, 3 * n});
+    r.push_back({1000 + static_cast<size_t>(i % 7) * 64, i, 2 * n - i});
+    r.push_back({5000, 2 * n - i, 3 * n});
+  }
+  std::vector<size_t> at(r.size());
+  size_t total = 0;
+  const std::clock_t begin = std::clock();
+  EXPECT_TRUE(plan_memory(r, at, &total, default_allocator()).ok());
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  if (n < 5000) {
+    Status s = verify_memory(r, at, total);
+    EXPECT_TRUE(s.ok()) << s.message();
+  }
+  return seconds;
+}
+
+// Sixteen times the buffers: quadratic work would take 256 times as long.
+TEST(MemoryPlan, GapsThatStayCostNothing) {
+  cost_of_gaps(2000);
+  const double small = std::min(cost_of_gaps(12500), cost_of_gaps(12500)),
+               large = std::min(cost_of_gaps(200000), cost_of_gaps(200000));
+  printf("COUNT: plan with gaps: %.4f s, sixteen times the buffers %.4f s\n", small, large);
+  EXPECT_LT(large, small * 60 + 0.02);
 }
 
 TEST(MemoryPlan, TheVerifierFindsAPlantedOverlap) {

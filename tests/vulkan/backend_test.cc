@@ -43,6 +43,21 @@ TEST(VulkanBackendTest, TakesWhatItHasShadersFor) {
   EXPECT_FALSE(b.supports(query(OpId::kSinh, &none, {f32}, {f32})));
 }
 
+// What it works out it works out in the allocator that it was given.
+TEST(VulkanBackendTest, LooksForShadersInTheAllocatorGiven) {
+  class None final : public Allocator {
+   public:
+    void* allocate(size_t, size_t) override { return nullptr; }
+    void deallocate(void*, size_t, size_t) override {}
+  } none_left;
+  NoAttrs none;
+  TensorView f32(nullptr, DType::kF32, {2, 3});
+  const std::vector<TensorView> x = {f32};
+  const KernelQuery q = query(OpId::kRelu, &none, x, x);
+  if (!VulkanBackend::has_shaders(q)) return;  // built without Vulkan
+  EXPECT_FALSE(VulkanBackend::has_shaders(q, none_left));
+}
+
 TEST(VulkanBackendTest, UnknownDeviceSaysSo) {
   WICK_NEED_DEVICE();
   auto backend = open_backend(false, "no such device");

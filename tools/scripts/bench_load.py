@@ -47,6 +47,10 @@ def integer(name, value):
     return field(5, field(1, name) + field(3, value) + field(20, 2))
 
 
+def real(name, value):
+    return field(5, field(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + field(20, 1))
+
+
 def node(op, inputs, outputs, *attributes, name=""):
     return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) +
                  field(3, name or outputs[0]) + field(4, op) + b"".join(attributes))
@@ -137,8 +141,19 @@ def same(n):
                           for i in range(n // 2)))
 
 
+def gaps(n):
+    """The worst for who plans memory: half of the first two thirds goes, last first, between what stays, and
+    nothing that follows fits into what it leaves."""
+    n //= 3
+    leak = lambda to, i: node("LeakyRelu", ["x"], [to], real("alpha", 1e-6 * i))
+    stay = [f"b{i}" for i in range(n)] + [f"c{i}" for i in range(n)]
+    return model(b"".join(leak(f"a{i}", 2 * i) + leak(f"b{i}", 2 * i + 1) for i in range(n)) +
+                 b"".join(node("Concat", [f"a{i}", "x"], [f"c{i}"], integer("axis", 1)) for i in reversed(range(n))) +
+                 node("Concat", stay, ["y"], integer("axis", 1)))
+
+
 GRAPHS = dict(chain=chain, fan_in=fan_in, constants=constants, folded=folded, matmuls=matmuls, convs=convs,
-              shapes=shapes, same=same)
+              shapes=shapes, same=same, gaps=gaps)
 
 
 # -- measuring

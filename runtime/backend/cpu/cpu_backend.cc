@@ -48,6 +48,8 @@ class CpuPartition final : public Partition {
     int slot = 0;
     void* to = nullptr;
     Code failed = Code::kOk;
+    bool shared = false;  // the cache's
+    PackCache::Key key = {};
   };
   Array<PackJob> jobs_;
   size_t scratch_ = 0, packed_ = 0;
@@ -85,9 +87,9 @@ Status CpuPartition::plan_packs(size_t i) {
     PackCache::Key key{value.constant, step.row, want.layout, want.bytes, want.variant};
     if (step.packed[slot] == nullptr && shared) step.packed[slot] = spec_.cache->find(key);
     if (step.packed[slot] != nullptr) continue;
-    WICK_ASSIGN(void* to, shared ? spec_.cache->allocate(want.bytes)
-                                 : arena_.allocate(want.bytes, kAlignment));
-    WICK_TRY(jobs_.push_back({static_cast<uint32_t>(i), slot, to, Code::kOk}));
+    WICK_ASSIGN(void* to,
+                shared ? spec_.cache->allocate(key) : arena_.allocate(want.bytes, kAlignment));
+    WICK_TRY(jobs_.push_back({static_cast<uint32_t>(i), slot, to, Code::kOk, shared, key}));
     if (shared) WICK_TRY(spec_.cache->keep(key, to));
     step.packed[slot] = to;
     if (!shared) packed_ += want.bytes;
@@ -97,18 +99,27 @@ Status CpuPartition::plan_packs(size_t i) {
 
 // A weight a task: what a form holds depends on its own step alone.
 Status CpuPartition::pack_all() {
+  auto pack = [&](const PackJob& job) {
+    const CpuStep& step = steps_[job.step];
+    return step.row->pack(query_of(job.step), step.plan, job.slot, job.to);
+  };
   parallel_for(spec_.pool, static_cast<int64_t>(jobs_.size()), [&](int64_t task, int) {
     PackJob& job = jobs_[static_cast<size_t>(task)];
-    const CpuStep& step = steps_[job.step];
-    job.failed = step.row->pack(query_of(job.step), step.plan, job.slot, job.to).code();
+    job.failed = pack(job).code();
   });
+  Status all;
   for (const PackJob& job : jobs_) {
     if (job.failed == Code::kOk) continue;
-    const NodeDef& node = *spec_.steps[job.step].node;
-    return error(job.failed, "node %.60s (%s): its weight cannot be packed", node.name,
-                 text_of(node));
+    // The text of an error stays with the thread that made it: the first one is made again here.
+    if (all.ok()) {
+      const NodeDef& node = *spec_.steps[job.step].node;
+      all = annotate(pack(job), "node %.60s (%s): its weight cannot be packed: ", node.name,
+                     text_of(node));
+      if (all.ok()) continue;
+    }
+    if (job.shared) spec_.cache->fail(job.key);
   }
-  return {};
+  return all;
 }
 
 Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {

@@ -163,10 +163,10 @@ bool VulkanBackend::supports(const KernelQuery& query) {
   for (const TensorView& view : query.in) {
     if (view.present() && view.nbytes() > limit) return false;
   }
-  return has_shaders(query);
+  return has_shaders(query, allocator_);
 }
 
-bool VulkanBackend::has_shaders(const KernelQuery& query) {
+bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
   if (query.custom != nullptr) return false;  // there is no shader of it
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return false;
@@ -177,7 +177,7 @@ bool VulkanBackend::has_shaders(const KernelQuery& query) {
   call.attrs = query.attrs;
   call.in = query.in;
   call.out = {out, query.out.size()};
-  vulkan::Lowered lowered(default_allocator());
+  vulkan::Lowered lowered(allocator);
   return vulkan::lower(call, lowered).ok();
 }
 

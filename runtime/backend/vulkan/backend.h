@@ -35,7 +35,7 @@ class VulkanBackend final : public Backend {
 
   const char* name() const override { return "vulkan"; }
   // Whether there are shaders for a call, whatever the device. False in a build without Vulkan.
-  static bool has_shaders(const KernelQuery& query);
+  static bool has_shaders(const KernelQuery& query, Allocator& allocator = default_allocator());
   bool supports(const KernelQuery& query) override;
   Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) override;
 

@@ -12,12 +12,8 @@ namespace {
 
 using namespace reference;  // NOLINT: what this folder shares
 
-template <class T>
-bool match_where(const KernelQuery& q) {
-  return q.in[1].dtype == dtype_of<T>;
-}
 template <DType T>
-bool match_where_move(const KernelQuery& q) {
+bool match_choice(const KernelQuery& q) {
   return q.in[1].dtype == T;
 }
 
@@ -230,14 +226,14 @@ WICK_REF_ROWS(GreaterOrEqual, WICK_NUMBER_ROWS("greater_or_equal", kStridedInput
 WICK_REF_ROWS(And, WICK_BOOL_ROW("and", kFlags, match<T>, run_compare<AndOp, T>));
 WICK_REF_ROWS(Or, WICK_BOOL_ROW("or", kFlags, match<T>, run_compare<OrOp, T>));
 WICK_REF_ROWS(Xor, WICK_BOOL_ROW("xor", kFlags, match<T>, run_compare<XorOp, T>));
-WICK_REF_ROWS(Where, WICK_NUMBER_ROWS("where", kStridedInputs, match_where<T>, run_where<T>),
-              WICK_BOOL_ROW("where", kStridedInputs, match_where<T>, run_where<T>),
-              {"where.c64", kStridedInputs, match_where_move<DType::kC64>, nullptr, nullptr,
+WICK_REF_ROWS(Where,
+              WICK_NUMBER_ROWS("where", kStridedInputs, match_choice<dtype_of<T>>, run_where<T>),
+              WICK_BOOL_ROW("where", kStridedInputs, match_choice<dtype_of<T>>, run_where<T>),
+              {"where.c64", kStridedInputs, match_choice<DType::kC64>, nullptr, nullptr,
                run_where<uint64_t>},
-              {"where.c128", kStridedInputs, match_where_move<DType::kC128>, nullptr, nullptr,
+              {"where.c128", kStridedInputs, match_choice<DType::kC128>, nullptr, nullptr,
                run_where<Wide128>},
-
-              WICK_REF_ROW(StringRef, "string", "where", kStridedInputs, match_where<T>,
+              WICK_REF_ROW(StringRef, "string", "where", kStridedInputs, match_choice<dtype_of<T>>,
                            run_where<T>));
 
 // Plain loops that the compiler vectorizes.

@@ -22,7 +22,7 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   char* to = static_cast<char*>(out[0].data);
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t j = 0; j < count; ++j, to += line) {
-      int64_t at = index_at(in[1], j);
+      int64_t at = int_at(in[1], j);
       if (at < 0) at += extent;
       if (line != 0) __builtin_memcpy(to, from + static_cast<size_t>(o * extent + at) * line, line);
     }
@@ -40,7 +40,7 @@ void each_element(const TensorView& x, const TensorView& indices, int axis, F&& 
     for (int d = 0; d < x.rank(); ++d) {
       int64_t index = at[d];
       if (d == axis) {
-        index = index_at(indices, i);
+        index = int_at(indices, i);
         if (index < 0) index += x.shape[d];
       }
       offset += index * x.strides[d];
@@ -85,7 +85,6 @@ Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   return {};
 }
 
-// Without a reduction updates are only moved: the dtypes that nothing is computed in.
 template <class T>
 Status move_updates(Span<const TensorView> in, Span<TensorView> out, int axis) {
   if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
@@ -103,11 +102,6 @@ Status run_scatter_move(const KernelCtx&, Span<const TensorView> in, Span<Tensor
     default: return move_updates<Wide128>(in, out, axis);
   }
 }
-bool match_scatter_move(const KernelQuery& q) {
-  const DType t = q.in[0].dtype;
-  return q.as<ScatterAttrs>().reduction == 0 &&
-         (is_complex(t) || (is_small_float(t) && dtype_bits(t) == 8));
-}
 
 }  // namespace
 
@@ -117,11 +111,8 @@ WICK_REF_ROWS(GatherElements, {"gather_elements.any", kContiguous, match_move, n
 WICK_REF_ROWS(ScatterElements,
               WICK_NUMBER_ROWS("scatter_elements", kInPlace, match<T>, run_scatter<T>),
               WICK_BOOL_ROW("scatter_elements", kInPlace, match<T>, run_scatter<T>),
-              {"scatter_elements.any", kInPlace, match_scatter_move, nullptr, nullptr,
-               run_scatter_move},
-
-              WICK_REF_ROW(StringRef, "string", "scatter_elements", kInPlace,
-                           match_scatter_strings<ScatterAttrs>, run_scatter<T>));
+              {"scatter_elements.any", kInPlace, match_scatter_move<ScatterAttrs>, nullptr, nullptr,
+               run_scatter_move});
 WICK_NO_CPU_ROWS(Gather);
 WICK_NO_CPU_ROWS(GatherElements);
 WICK_NO_CPU_ROWS(ScatterElements);

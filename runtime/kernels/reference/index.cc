@@ -25,7 +25,7 @@ struct Tuples {
     if (k == 0) return {};  // any number of tuples of nothing
     for (int64_t t = 0; t < count; ++t) {
       for (int j = 0; j < k; ++j)
-        WICK_TRY(check_index(index_at(indices, t * k + j), batch + j, x.shape[batch + j]));
+        WICK_TRY(check_index(int_at(indices, t * k + j), batch + j, x.shape[batch + j]));
     }
     return {};
   }
@@ -35,7 +35,7 @@ struct Tuples {
     for (int i = 0; i < batch; ++i) batches *= x.shape[i];
     if (batches > 0) at = t / (count / batches);
     for (int j = 0; j < k; ++j) {
-      int64_t index = index_at(indices, t * k + j), extent = x.shape[batch + j];
+      int64_t index = int_at(indices, t * k + j), extent = x.shape[batch + j];
       at = at * extent + (index < 0 ? index + extent : index);
     }
     return at * line;
@@ -72,10 +72,6 @@ Status run_scatter_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
-bool match_scatter_move(const KernelQuery& q) {
-  return q.as<ScatterNDAttrs>().reduction == 0 && is_complex(q.in[0].dtype);
-}
-// Without a reduction lines are only moved: the dtypes that nothing is computed in.
 Status run_scatter_nd_move(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                            const void*) {
   Tuples tuples(out[0], in[1], 0);
@@ -168,10 +164,8 @@ WICK_REF_ROWS(GatherND,
               {"gather_nd.any", kContiguous, match_move, nullptr, nullptr, run_gather_nd});
 WICK_REF_ROWS(ScatterND, WICK_NUMBER_ROWS("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
               WICK_BOOL_ROW("scatter_nd", kInPlace, match<T>, run_scatter_nd<T>),
-              {"scatter_nd.any", kInPlace, match_scatter_move, nullptr, nullptr,
-               run_scatter_nd_move},
-              WICK_REF_ROW(StringRef, "string", "scatter_nd", kInPlace,
-                           match_scatter_strings<ScatterNDAttrs>, run_scatter_nd<T>));
+              {"scatter_nd.any", kInPlace, match_scatter_move<ScatterNDAttrs>, nullptr, nullptr,
+               run_scatter_nd_move});
 WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_number, nullptr, nullptr, run_nonzero});
 WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, nullptr, nullptr, run_trilu});
 WICK_NO_CPU_ROWS(GatherND);

@@ -2,10 +2,16 @@
 // is an error, and the check runs before anything is written.
 #pragma once
 
+#include "runtime/core/int_at.h"
 #include "runtime/core/string_ref.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick::reference {
+
+template <DType T>
+bool match_dtype(const KernelQuery& q) {
+  return q.in[0].dtype == T;
+}
 
 // Ops that move elements of whole bytes.
 inline bool match_move(const KernelQuery& q) {
@@ -18,10 +24,6 @@ inline int axis_of(int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-inline int64_t index_at(const TensorView& v, int64_t offset) {
-  return v.dtype == DType::kI32 ? v.as<int32_t>()[offset] : v.as<int64_t>()[offset];
-}
-
 inline Status check_index(int64_t at, int axis, int64_t extent) {
   if (at >= -extent && at < extent) return {};
   return error(Code::kInvalidArgument,
@@ -31,7 +33,7 @@ inline Status check_index(int64_t at, int axis, int64_t extent) {
 
 inline Status check_indices(const TensorView& indices, int axis, int64_t extent) {
   for (int64_t i = 0, n = indices.numel(); i < n; ++i)
-    WICK_TRY(check_index(index_at(indices, i), axis, extent));
+    WICK_TRY(check_index(int_at(indices, i), axis, extent));
   return {};
 }
 
@@ -75,12 +77,12 @@ T combine(T old_value, T new_value, ScatterReduction how) {
   return new_value;
 }
 
-inline StringRef combine(const StringRef&, const StringRef& new_value, ScatterReduction) {
-  return new_value;  // match_scatter_strings: there is no other reduction
-}
+// Scatters of the dtypes that nothing is computed in: without a reduction, updates are moved.
 template <class A>
-bool match_scatter_strings(const KernelQuery& q) {
-  return q.in[0].dtype == DType::kString && q.as<A>().reduction == 0;
+bool match_scatter_move(const KernelQuery& q) {
+  const DType t = q.in[0].dtype;
+  return q.as<A>().reduction == 0 && match_move(q) &&
+         (t == DType::kString || is_complex(t) || is_small_float(t));
 }
 
 // A total order of every dtype: -0 < +0, and NaN above all.

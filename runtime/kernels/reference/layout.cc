@@ -3,8 +3,8 @@
 #include <bit>
 
 #include "runtime/core/half.h"
+#include "runtime/core/int_at.h"
 #include "runtime/core/narrow.h"
-#include "runtime/core/string_ref.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/reference/rows.h"
 #include "runtime/ops/rules/layout-inl.h"
@@ -75,12 +75,6 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   return {};
 }
 
-int64_t int_at(const TensorView& v, int64_t i) {
-  if (v.dtype == DType::kI32)
-    return v.as<int32_t>()[i * (v.rank() == 0 ? 1 : v.strides[v.rank() - 1])];
-  return v.as<int64_t>()[i * (v.rank() == 0 ? 1 : v.strides[v.rank() - 1])];
-}
-
 // Entry i of an optional integer input, else of the attribute list.
 struct IntArg {
   const TensorView* input;
@@ -89,7 +83,8 @@ struct IntArg {
     return input != nullptr ? input->numel() : static_cast<int64_t>(attr.size());
   }
   int64_t operator[](int64_t i) const {
-    return input != nullptr ? int_at(*input, i) : attr[static_cast<size_t>(i)];
+    if (input == nullptr) return attr[static_cast<size_t>(i)];
+    return int_at(*input, input->rank() == 0 ? i : i * input->strides[input->rank() - 1]);
   }
 };
 IntArg int_arg(Span<const TensorView> in, size_t i, Span<const int64_t> attr) {
@@ -169,7 +164,7 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
 template <class T>
 T float_value(double v, DType dtype) {
   if constexpr (sizeof(T) == 16) {
-    return T{};  // complex, whose value can only be an input
+    return T{};  // complex or a string (the empty one), whose value can only be an input
   } else if constexpr (sizeof(T) == 4) {
     if (dtype == DType::kF32) return std::bit_cast<T>(static_cast<float>(v));
   } else if constexpr (sizeof(T) == 8) {
@@ -201,12 +196,7 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
     pad_fill(in[0], out[0], before, mode, PackedElements{in[0].data, out[0].data, value, bits}, 0,
              false, 0, 0);
   } else {
-    T value{};  // of strings the empty one
-    if (given) {
-      value = *in[2].as<T>();
-    } else if constexpr (!std::is_same_v<T, StringRef>) {
-      value = float_value<T>(a.value, in[0].dtype);
-    }
+    const T value = given ? *in[2].as<T>() : float_value<T>(a.value, in[0].dtype);
     pad_fill(in[0], out[0], before, mode, WholeElements<T>{in[0].as<T>(), out[0].as<T>(), value}, 0,
              false, 0, 0);
   }

@@ -70,7 +70,7 @@ Status run_roi_align(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
   const Shape &x = in[0].shape, &y = out[0].shape;
   const int64_t height = x[2], width = x[3], plane = height * width;
   for (int64_t n = 0; n < y[0]; ++n) {
-    const int64_t image = index_at(in[2], n);
+    const int64_t image = int_at(in[2], n);
     if (image < 0 || image >= x[0])
       return error(Code::kInvalidArgument, "batch index %lld is out of bounds for %lld images",
                    static_cast<long long>(image), static_cast<long long>(x[0]));
@@ -87,7 +87,7 @@ Status run_roi_align(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
       static_cast<void>(region<R>(a, in[1].as<T>() + 4 * n, n, &r));
       const R count = static_cast<R>(r.rows * r.columns > 1 ? r.rows * r.columns : 1);
       for (int64_t c = 0; c < y[1]; ++c) {
-        const T* source = in[0].as<T>() + (index_at(in[2], n) * y[1] + c) * plane;
+        const T* source = in[0].as<T>() + (int_at(in[2], n) * y[1] + c) * plane;
         R result = 0;
         for (int64_t i = 0; i < r.rows; ++i) {
           const R at = r.top + static_cast<R>(row) * r.bin_height +

@@ -31,7 +31,7 @@ Status run_scan(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   int64_t axis = a.axis;
   if (in.size() > 1 && in[1].present()) {
     if (in[1].numel() != 1) return Status(Code::kInvalidArgument, "axis must be one number");
-    axis = index_at(in[1], 0);
+    axis = int_at(in[1], 0);
     if (axis < -shape.rank() || axis >= shape.rank()) {
       return error(Code::kInvalidArgument, "axis %lld out of range for rank %d",
                    static_cast<long long>(axis), shape.rank());

@@ -3,6 +3,7 @@
 // again.
 #include <cstring>
 
+#include "runtime/core/copy_bits.h"
 #include "runtime/core/packed_sequence.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/sequence_parts.h"
@@ -66,20 +67,6 @@ Status run_length(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   return {};
 }
 
-// Bits of whole bytes, or one by one where a part does not begin at a byte.
-void copy_bits(const char* from, size_t from_bit, char* to, size_t to_bit, size_t bits) {
-  if (from_bit % 8 == 0 && to_bit % 8 == 0) {
-    if (bits >= 8) memcpy(to + to_bit / 8, from + from_bit / 8, bits / 8);
-    from_bit += bits / 8 * 8, to_bit += bits / 8 * 8, bits %= 8;
-  }
-  for (size_t i = 0; i < bits; ++i) {
-    const size_t f = from_bit + i, t = to_bit + i;
-    const int bit = static_cast<unsigned char>(from[f / 8]) >> (f % 8) & 1;
-    auto& byte = reinterpret_cast<unsigned char&>(to[t / 8]);
-    byte = static_cast<unsigned char>((byte & ~(1 << (t % 8))) | bit << (t % 8));
-  }
-}
-
 // Lines of a part in lines of the whole: `outer` of them, each `inner` elements times its size
 // along the axis.
 struct Lines {
@@ -104,8 +91,7 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
     const auto length = static_cast<size_t>(parts.length(i));
     if (to.nbytes() != 0) static_cast<char*>(to.data)[to.nbytes() - 1] = 0;  // what pads its bits
     for (size_t o = 0; to.nbytes() != 0 && o < static_cast<size_t>(lines.outer); ++o) {
-      copy_bits(static_cast<const char*>(x.data),
-                (o * static_cast<size_t>(parts.size) + begin) * bits, static_cast<char*>(to.data),
+      copy_bits(x.data, (o * static_cast<size_t>(parts.size) + begin) * bits, to.data,
                 o * length * bits, length * bits);
     }
     begin += length;
@@ -128,7 +114,7 @@ Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
     const TensorView part = s.at(i);
     const auto length = static_cast<size_t>(a.new_axis != 0 ? 1 : part.shape[axis]);
     for (size_t o = 0; part.nbytes() != 0 && o < static_cast<size_t>(lines.outer); ++o) {
-      copy_bits(static_cast<const char*>(part.data), o * length * bits, static_cast<char*>(y.data),
+      copy_bits(part.data, o * length * bits, y.data,
                 (o * static_cast<size_t>(y.shape[axis]) + begin) * bits, length * bits);
     }
     begin += length;

@@ -147,7 +147,7 @@ int axis_in(Span<const TensorView> in, const DftAttrs& a) {
   int64_t axis = a.axis;
   if (in.size() > 2 && in[2].present()) {
     if (in[2].data == nullptr) return -1;
-    axis = index_at(in[2], 0);
+    axis = int_at(in[2], 0);
   }
   const int rank = in[0].rank();
   return axis < -rank || axis >= rank ? -1 : axis_of(axis, rank);
@@ -218,7 +218,7 @@ Status run_dft(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   int64_t n = kept;
   if (!inverse && a.onesided != 0) {
     n = a.dft_length != 0 ? a.dft_length : size;
-    if (in.size() > 1 && in[1].present()) n = index_at(in[1], 0);
+    if (in.size() > 1 && in[1].present()) n = int_at(in[1], 0);
     if (n < 1 || n > kMaxLength || n / 2 + 1 != kept)
       return Status(Code::kInvalidArgument, "dft_length is not what the output was planned for");
   }

@@ -72,11 +72,6 @@ Status run_topk(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   return {};
 }
 
-template <DType T>
-bool match_complex(const KernelQuery& q) {
-  return q.in[0].dtype == T;
-}
-
 // The things Unique compares: the slices of an axis, element by element; or single elements.
 template <class T>
 struct Slices {
@@ -181,9 +176,9 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 WICK_REF_ROWS(TopK, WICK_NUMBER_TYPES(TOPK));
 WICK_REF_ROWS(Unique,
               WICK_NUMBER_TYPES(UNIQUE) UNIQUE(bool, "bool") UNIQUE(StringRef, "string"){
-                  "unique.c64.ref", kContiguous, match_complex<DType::kC64>, plan_unique, nullptr,
+                  "unique.c64.ref", kContiguous, match_dtype<DType::kC64>, plan_unique, nullptr,
                   run_unique<Complex<float>>},
-              {"unique.c128.ref", kContiguous, match_complex<DType::kC128>, plan_unique, nullptr,
+              {"unique.c128.ref", kContiguous, match_dtype<DType::kC128>, plan_unique, nullptr,
                run_unique<Complex<double>>});
 WICK_NO_CPU_ROWS(TopK);
 WICK_NO_CPU_ROWS(Unique);

@@ -175,7 +175,7 @@ Status col2im(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> 
   const int spatial = y.rank() - 2;
   int64_t block[kDims], windows[kDims], rows = 1;
   for (int d = 0; d < spatial; ++d) {
-    block[d] = index_at(in[2], d);
+    block[d] = int_at(in[2], d);
     rows *= block[d];
     windows[d] = (y[2 + d] + a.pads.at_or(d, 0) + a.pads.at_or(d + spatial, 0) -
                   (block[d] - 1) * a.dilations.at_or(d, 1) - 1) /

@@ -42,8 +42,8 @@ inline Result<int64_t> position_input(const Known& c, size_t i, int64_t n, bool 
   if ((v.dtype != DType::kI64 && v.dtype != DType::kI32) || v.rank() > 1)
     return error(Code::kTypeMismatch, "the position must be one int32 or int64, got %s%s",
                  dtype_name(v.dtype), to_text(v.shape).text);
+  if (numel(v.shape) != 1) return Status(Code::kShapeMismatch, "the position must be one number");
   if (v.elements == nullptr) return Status(Code::kNotFound, kNeedsValue);
-  if (v.element_count != 1) return Status(Code::kShapeMismatch, "the position must be one number");
   return sequence_position(v.elements[0], n, behind);
 }
 
@@ -119,10 +119,9 @@ inline Status known_split(Known& c) {
     sizes = TensorView(const_cast<int64_t*>(v.elements), DType::kI64, v.shape);
   }
   WICK_ASSIGN(SequenceParts parts, split_parts(c.as<SplitToSequenceAttrs>(), x.shape, sizes));
-  PackedSize size(parts.count);
-  WICK_TRY(size.bytes().status());  // that many entries fit
-  for (int64_t i = 0; i < parts.count; ++i) WICK_TRY(size.add(x.dtype, parts.shape(x.shape, i)));
-  return set_packed_out(c, DType::kSequence, size);
+  WICK_ASSIGN(int64_t bytes, packed_bytes(parts, x.dtype, x.shape));
+  set_out(c, 0, DType::kSequence, Shape{bytes});
+  return {};
 }
 
 inline Status known_concat(Known& c) {
