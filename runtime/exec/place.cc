@@ -279,6 +279,9 @@ Status Session::Impl::compile(Stage& stage) {
   }
   // Scratch lies behind the buffers; the memory may move, so the views are moved with it.
   stage.scratch_offset = align_up(stage.planned_bytes, kAlignment);
+  if (scratch > SIZE_MAX / 4) {
+    return error(Code::kBudgetExceeded, "max_ram: the kernels need %zu bytes to work in", scratch);
+  }
   auto* before = static_cast<char*>(stage.memory.data);
   WICK_TRY(grow(stage.memory, stage.scratch_offset + scratch));
   auto* after = static_cast<char*>(stage.memory.data);

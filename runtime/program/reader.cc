@@ -11,6 +11,7 @@ namespace {
 constexpr uint32_t kMaxDepth = 16;  // of the flatbuffer's tables
 // bounds the verifier's time on tables that share children
 constexpr uint32_t kMaxTables = 4000000;
+constexpr uint32_t kMaxForms = 64;    // packed forms of a constant: every step that reads it looks
 constexpr uint32_t kMaxNamed = 4096;  // entry points, custom ops: compared each with each
 
 template <class V>
@@ -297,6 +298,10 @@ Status ProgramReader::read_constants() {
       // Const again in every use: nothing writes through a constant's view.
       def.view = TensorView(const_cast<uint8_t*>(raw.data()), dtype, shape);
       if (strings) WICK_TRY(read_strings(raw, &def.view));
+      if (count(c.packed()) > kMaxForms) {
+        return error(Code::kInvalidProgram, "%u packed forms, at most %u", count(c.packed()),
+                     kMaxForms);
+      }
       WICK_ASSIGN(auto packed, p_.arena_.array<PackedDef>(count(c.packed())));
       for (uint32_t k = 0; k < packed.size(); ++k) {
         Span<const uint8_t> form;

@@ -248,6 +248,20 @@ TEST(Loader, LentSegmentsHaveDigestsToo) {
   EXPECT_TRUE(load_status(file, options).ok());
 }
 
+// Every step that reads a constant looks at its packed forms, which may be one table many times.
+TEST(Loader, PackedFormsAreBounded) {
+  for (int n : {64, 65}) {
+    ProgramBuilder p;
+    auto x = p.value("x", DType::kF32, {2}), y = p.value("y", DType::kF32, {2});
+    auto w = p.value("w", DType::kF32, {2},
+                     p.constant_only("w", {2}, std::vector<float>{1, 2}, 5, DType::kF32, n));
+    p.node(OpId::kAdd, {x, w}, {y});
+    p.entry("main", {x}, {y});
+    const Status s = load_status(p.finish());
+    EXPECT_EQ(s.ok(), n == 64) << s.message();
+  }
+}
+
 // Names are compared each with each: so there are few of them.
 TEST(Loader, NamesAreBounded) {
   for (int n : {4096, 4097}) {

@@ -224,12 +224,12 @@ TEST(Control, ErrorsNameTheNodeAndTheTrip) {
   p.control(OpId::kLoop, {trips, go, x}, {all}, 1, LoopAttrs{0}, "walk");
   p.entry("main", {trips, x}, {all});
   auto walk = load(p.finish(kFeatureRegions));
-  session = open(*walk.program);
+  auto walking = open(*walk.program);
   float data[2] = {5, 6};
   for (int64_t n : {2, 3}) {
     TensorView walk_in[2] = {TensorView(&n, DType::kI64, {}), TensorView(data, DType::kF32, {2})},
                made;
-    s = session->run(Span<const TensorView>(walk_in), Span<TensorView>(&made, 1));
+    s = walking->run(Span<const TensorView>(walk_in), Span<TensorView>(&made, 1));
     if (n == 2) {
       ASSERT_TRUE(s.ok()) << s.message();
       EXPECT_THAT(floats(made), ElementsAre(5, 6));

@@ -1,0 +1,107 @@
+// wick compare: equal or not, and the first node that differs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exporter/include/wick/compile.h"
+#include "tests/tools/command_line.h"
+
+namespace wick::test {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Compare, EqualModels) {
+  const TrainedRun& t = trained_run();
+  Ran r = wick({"compare", t.wick, t.onnx});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "logits [4,10]: bits equal\n");
+  nlohmann::json j = parse_json(wick({"compare", t.wick, t.onnx, "--json", "--batch", "2"}).out);
+  EXPECT_EQ(j.at("within_tolerance"), true);
+  EXPECT_EQ(j.at("first_different_node"), "");
+  EXPECT_EQ(j.at("outputs")[0].at("bits_equal"), true);
+  EXPECT_EQ(j.at("outputs")[0].at("max_ulp"), 0);
+}
+
+TEST(Compare, OtherWeightsNameTheFirstNodeThatDiffers) {
+  std::string a = scratch() + "/a.onnx", b = scratch() + "/b.onnx";
+  export_onnx(small_graph(), a);
+  export_onnx(small_graph(0.25f), b);
+  Ran r = wick({"compare", a, b});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, ContainsRegex("^y \\[4,2\\]: max ulp [0-9]+, max relative [0-9.e-]+ \\(worst "
+                                   "element [0-9]+: .* vs .*\\)\n"));
+  // The first MatMul and the Relu agree; only the second MatMul has other weights.
+  EXPECT_THAT(r.out, ContainsRegex("first node that differs: MatMul .*second"));
+  EXPECT_EQ(wick({"compare", a, b, "--tolerance", "10"}).code, 0);
+  Ran json = wick({"compare", a, b, "--json"});
+  EXPECT_EQ(json.code, 3);
+  EXPECT_THAT(parse_json(json.out).at("first_different_node").get<std::string>(),
+              HasSubstr("MatMul"));
+}
+
+// The three nodes of small_graph, all of one name.
+void export_named(const std::string& path, float change, const std::string& name) {
+  ir::Graph g = small_graph(change);
+  for (size_t i = 0; i < g.node_count(); ++i) g.node(static_cast<ir::NodeId>(i)).name = name;
+  export_onnx(g, path);
+}
+
+TEST(Compare, NodesOfOneNameAndOfNoneArePairedInOrder) {
+  std::string a = scratch() + "/named_a.onnx", b = scratch() + "/named_b.onnx";
+  export_named(a, 0, "n");
+  export_named(b, 0.25f, "n");
+  EXPECT_THAT(wick({"compare", a, b}).out,
+              HasSubstr("first node that differs: MatMul n, number 3 of that name ("));
+  export_named(a, 0, "");
+  export_named(b, 0.25f, "");
+  EXPECT_THAT(wick({"compare", a, b}).out,
+              HasSubstr("first node that differs: MatMul number 2 of those without a name ("));
+}
+
+TEST(Compare, EqualOutputsHaveNoNodeThatDiffers) {
+  auto make = [](const std::string& path, float factor) {
+    ir::Graph g;
+    ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
+    ir::ValueId k = g.add_constant(HostTensor(DType::kF32, {1}, &factor, 4), "k", true);
+    ir::ValueId h = g.emit(OpId::kMul, {x, k}, "scaled");
+    g.add_output("y", g.emit(OpId::kSub, {h, h}, "zero"));
+    export_onnx(g, path);
+  };
+  std::string a = scratch() + "/zero_a.onnx", b = scratch() + "/zero_b.onnx";
+  make(a, 2);
+  make(b, 3);
+  EXPECT_EQ(wick({"compare", a, b}).out, "y [4,3]: bits equal\n");
+}
+
+TEST(Compare, NamesTheNodeAcrossFormats) {
+  std::string a = scratch() + "/across_a.onnx", b = scratch() + "/across_b.onnx",
+              compiled = scratch() + "/across_a.wick";
+  export_onnx(small_graph(), a);
+  export_onnx(small_graph(0.25f), b);
+  ASSERT_EQ(wick({"convert", a, "-o", compiled}).code, 0);
+  Ran r = wick({"compare", compiled, b});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(r.out, ContainsRegex("first node that differs: MatMul .*second"));
+  Ran refused = wick({"compare", compiled, "--against", "onnxruntime"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("ONNX Runtime takes the ONNX file"));
+}
+
+TEST(Compare, NamesTheNodeThatOnnxRuntimeAnswersOtherwise) {
+  const TrainedRun& t = trained_run();
+  Ran r = wick({"compare", t.onnx, "--against", "onnxruntime"});
+  if (r.code == 1 && r.err.find("not installed") != std::string::npos)
+    GTEST_SKIP() << "onnxruntime not installed";
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, Not(HasSubstr("first node")));
+  // Sums in another order: some node's bits differ, never those of the input's cast.
+  Ran exact = wick({"compare", t.onnx, "--against", "onnxruntime", "--tolerance", "0"});
+  EXPECT_EQ(exact.code, 3) << exact.err;
+  EXPECT_THAT(exact.out, ContainsRegex("first node that differs: "));
+  EXPECT_THAT(exact.out, Not(HasSubstr("differs: Cast")));
+}
+
+}  // namespace
+}  // namespace wick::test
