@@ -17,6 +17,8 @@ ValueId bool_constant(Graph& g, bool value) {
 void read_if(ReadCtx& c) {
   ValueId condition = c.in(0);
   const char* names[] = {"then_branch", "else_branch"};
+  if (c.dtype(condition) != DType::kBool)
+    c.fail(fmt::format("its condition is {}, must be bool", dtype_name(c.dtype(condition))));
   if (auto known = c.known(condition); known && known->numel() == 1) {
     const char* taken = names[element_as_double(*known, 0) != 0 ? 0 : 1];
     Scope inner(c.g, c.scope, c.node, taken);
@@ -78,6 +80,8 @@ std::vector<std::string> input_names(const GraphProto& graph) {
 
 void read_loop(ReadCtx& c) {
   const GraphProto& proto = c.attr_graph("body");
+  if (c.has(0) && !is_int(c.dtype(c.in(0))))
+    c.fail(fmt::format("the number of trips is {}, must be int64", dtype_name(c.dtype(c.in(0)))));
   ValueId trips = c.has(0) ? cast(c, c.in(0), DType::kI64) : int_scalar(c, INT64_MAX);
   ValueId condition = c.has(1) ? c.in(1) : bool_constant(c.g, true);
   std::vector<ValueId> carried;
@@ -139,6 +143,26 @@ int64_t axis_at(ReadCtx& c, const std::vector<int64_t>& axes, size_t k, int rank
   return axis_of(c, k < axes.size() ? axes[k] : 0, rank);
 }
 
+// The size that these have in common along their axes. Where only a run can tell it is the largest:
+// one that is shorter has no slice then, which is an error.
+ValueId common_size(ReadCtx& c, const std::vector<ValueId>& values,
+                    const std::vector<int64_t>& axes) {
+  auto dim_of = [&](size_t k) {
+    const Value& v = c.g.value(values[k]);
+    return v.ranked && axes[k] < v.shape.rank() ? v.shape[static_cast<int>(axes[k])]
+                                                : dim_open(SymDim());
+  };
+  ValueId size = size_along(c, values[0], axes[0]);
+  for (size_t k = 1; k < values.size(); ++k) {
+    const SymDim first = dim_of(0), other = dim_of(k);
+    const Tri same = dim_equal(first, other);
+    if (same == Tri::kNo)
+      c.fail(fmt::format("what it scans has {} slices, and {}", first.text(), other.text()));
+    if (same == Tri::kUnknown) size = c.emit(OpId::kMax, {size, size_along(c, values[k], axes[k])});
+  }
+  return size;
+}
+
 // A loop that takes one slice of every sequence a trip, and stacks what comes out.
 std::vector<ValueId> emit_scan(ReadCtx& c, const ScanCall& s) {
   size_t states = s.states.size(), sequences = s.sequences.size();
@@ -150,7 +174,7 @@ std::vector<ValueId> emit_scan(ReadCtx& c, const ScanCall& s) {
   std::vector<int64_t> axes;
   for (size_t k = 0; k < sequences; ++k)
     axes.push_back(axis_at(c, s.in_axes, k, c.rank(s.sequences[k])));
-  ValueId trips = s.trips != kNoValue ? s.trips : size_along(c, s.sequences[0], axes[0]);
+  ValueId trips = s.trips != kNoValue ? s.trips : common_size(c, s.sequences, axes);
   std::vector<std::string> names = {"", ""};
   for (size_t k = 0; k < states; ++k) names.push_back(proto.input(static_cast<int>(k)).name());
   std::vector<ValueId> made = emit_loop(
@@ -210,7 +234,8 @@ void read_scan_8(ReadCtx& c) {
   std::vector<ValueId> all;
   for (int i = 1; i < c.inputs(); ++i) all.push_back(c.in(i));
   ValueId lengths = c.optional(0), first = all[static_cast<size_t>(states)];
-  ValueId batch = size_along(c, first, 0), longest = size_along(c, first, 1);
+  ValueId batch = common_size(c, all, std::vector<int64_t>(all.size(), 0)),
+          longest = size_along(c, first, 1);
   std::vector<ValueId> made =
       emit_loop(c, batch, bool_constant(c.g, true), {}, {}, [&](ReadCtx& b, const LoopBody& in) {
         ScanCall one = s;

@@ -78,6 +78,41 @@ TEST(ControlOnnx, ScansWalkAlongAxesBothWays) {
   }
 }
 
+TEST(ControlOnnx, WhatAScanTakesIsOfOneLength) {
+  auto scanning = [](const Names& a, const Names& b) {
+    Build m(11);
+    m.input("a", DType::kF32, a).input("b", DType::kF32, b);
+    NodeProto scan = with_graph(node("Scan", {"a", "b"}, {"y"}), "body",
+                                body({node("Add", {"v", "w"}, {"o"})}, {"v", "w"}, {"o"}));
+    return m.add(with_int(scan, "num_scan_inputs", 2)).output("y");
+  };
+  EXPECT_THAT(error_of([&] {
+                import_onnx_bytes(scanning({"3", "1"}, {"4", "1"}).bytes());
+              }),
+              HasSubstr("Scan 'y': what it scans has 3 slices, and 4"));
+  const HostTensor three = matrix(3, {1, 2, 3}), four = matrix(4, {1, 2, 3, 4});
+  const Build open = scanning({"n", "1"}, {"m", "1"});
+  EXPECT_TRUE(same_bits(run_all(open, {three, three})[0], matrix(3, {2, 4, 6})));
+  const ir::Graph g = import_onnx_bytes(open.bytes());
+  for (const auto& in : {std::vector{three, four}, std::vector{four, three}})
+    EXPECT_THAT(error_of([&] { ir::run(g, in); }), HasSubstr("out of bounds"));
+}
+
+TEST(ControlOnnx, ConditionsAndTripsHaveTheirTypes) {
+  const GraphProto branch = body({node("Neg", {"x"}, {"t"})}, {}, {"t"});
+  Build b;
+  b.input("x", DType::kF32, {"2"}).constant("one", number(1)).constant("half", row({0.5f}));
+  Build choice = b, loop = b;
+  choice.add(with_graph(with_graph(node("If", {"one"}, {"y"}), "then_branch", branch),
+                        "else_branch", branch));
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(choice.output("y").bytes()); }),
+              HasSubstr("If 'y': its condition is int64, must be bool"));
+  loop.add(with_graph(node("Loop", {"half", "", "x"}, {"y"}), "body",
+                      body({node("Identity", {"c"}, {"d"})}, {"i", "c", "v"}, {"d", "v"})));
+  EXPECT_THAT(error_of([&] { import_onnx_bytes(loop.output("y").bytes()); }),
+              HasSubstr("Loop 'y': the number of trips is float32, must be int64"));
+}
+
 TEST(ControlOnnx, Scan8HasABatchWithLengths) {
   Build b(8);
   b.input("l", DType::kI64, {"2"}).input("s0", DType::kF32, {"2", "1"});
