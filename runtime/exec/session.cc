@@ -247,7 +247,7 @@ size_t Session::packed_bytes() const {
 size_t Session::packed_form_count() const { return impl_->cache.size(); }
 Session::PackedForm Session::packed_form(size_t i) const {
   const PackCache::Key& key = impl_->cache.key(i);
-  if (key.variant != 0) return {key.constant, key.layout, {}};
+  if (key.variant != 0 || impl_->cache.data(i) == nullptr) return {key.constant, key.layout, {}};
   return {key.constant, key.layout, {static_cast<const uint8_t*>(impl_->cache.data(i)), key.bytes}};
 }
 

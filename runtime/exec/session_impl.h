@@ -129,6 +129,7 @@ struct Session::Impl {
   Array<Shape> shapes;  // by input
 
   Status prepare();
+  Status fill_read(Span<PlanValue> constants) const;
   void unbind();
   void drop();
   Status bind(Span<const Shape> shapes);
