@@ -8,6 +8,8 @@ namespace wick::onnx {
 namespace {
 
 constexpr size_t kLeast = 512;  // bytes that are worth lending
+constexpr uint64_t kLeastStay = uint64_t{1}
+                                << 17;  // bytes that are worth a place in memory to come
 constexpr int kMaxNesting = 90;
 constexpr uint32_t kRawData = 9, kExternal = 13, kLocation = 14;  // of TensorProto
 // Where a tensor says that its data is when it was taken out: no name of a file, as it begins with
@@ -15,7 +17,7 @@ constexpr uint32_t kRawData = 9, kExternal = 13, kLocation = 14;  // of TensorPr
 const char kPlace[] = "\0lent";
 const std::string kLent(kPlace, sizeof(kPlace) - 1);
 
-thread_local const std::vector<Span<const uint8_t>>* weights = nullptr;
+thread_local const LentWeights* weights = nullptr;
 
 enum class Kind : uint8_t { kModel, kGraph, kNode, kAttribute, kFunction, kTensor, kOther };
 
@@ -43,16 +45,16 @@ void put_varint(std::string* out, uint64_t n) {
 
 // A field of the wire format, found where it lies.
 struct Field {
-  const uint8_t *begin = nullptr, *end = nullptr;  // tag included
+  uint64_t begin = 0, end = 0;  // tag included
   uint32_t number = 0;
   bool bytes = false;  // length-delimited: [content, end)
-  const uint8_t* content = nullptr;
+  uint64_t content = 0;
 };
 
 class Wire {
  public:
-  explicit Wire(Span<const uint8_t> message)
-      : at_(message.data()), end_(message.data() + message.size()) {}
+  Wire(ModelBytes& model, const Piece& message)
+      : model_(model), at_(message.offset), end_(message.offset + message.size) {}
 
   // False at the end, or where the message is damaged: sound() tells.
   bool next(Field* f) {
@@ -69,8 +71,7 @@ class Wire {
       default: sound_ = false;  // groups: nobody writes them
     }
     f->content = at_;
-    sound_ = sound_ && (tag >> 3) != 0 && (tag >> 3) < (1u << 29) &&
-             length <= static_cast<uint64_t>(end_ - at_);
+    sound_ = sound_ && (tag >> 3) != 0 && (tag >> 3) < (1u << 29) && length <= end_ - at_;
     if (!sound_) return false;
     at_ += length;
     f->end = at_;
@@ -83,67 +84,66 @@ class Wire {
     uint64_t n = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       if (at_ == end_) break;
-      const uint8_t byte = *at_++;
+      const uint8_t byte = model_.at(at_++);
       n |= static_cast<uint64_t>(byte & 127) << shift;
       if (byte < 128) return n;
     }
     sound_ = false;
     return 0;
   }
-  const uint8_t *at_, *end_;
+  ModelBytes& model_;
+  uint64_t at_, end_;
   bool sound_ = true;
 };
 
 class Stripper {
  public:
-  explicit Stripper(std::vector<Span<const uint8_t>>* lent) : lent_(lent) {}
+  Stripper(ModelBytes& model, std::vector<Piece>* lent) : model_(model), lent_(lent) {}
 
   // True: `out` is the message without its weights. False: there is nothing to lend in it.
-  bool strip(Span<const uint8_t> message, Kind kind, int depth, std::string* out) {
+  bool strip(const Piece& message, Kind kind, int depth, std::string* out) {
     if (depth > kMaxNesting) return false;
     if (kind == Kind::kTensor) return strip_tensor(message, out);
     const size_t had = lent_->size();
-    const uint8_t* copied = message.data();  // what lies before it is in `out`
-    Wire wire(message);
+    uint64_t copied = message.offset;  // what lies before it is in `out`
+    Wire wire(model_, message);
     std::string child;
     for (Field f; wire.next(&f);) {
       const Kind child_kind = f.bytes ? inside(kind, f.number) : Kind::kOther;
       // A field too small to hold anything that is lent is not looked into.
-      if (child_kind == Kind::kOther || static_cast<size_t>(f.end - f.content) < kLeast) continue;
+      if (child_kind == Kind::kOther || f.end - f.content < kLeast) continue;
       child.clear();
-      if (!strip({f.content, static_cast<size_t>(f.end - f.content)}, child_kind, depth + 1,
-                 &child))
-        continue;
-      out->append(copied, f.begin);
+      if (!strip({f.content, f.end - f.content}, child_kind, depth + 1, &child)) continue;
+      model_.append(copied, f.begin, out);
       put_varint(out, uint64_t{f.number} << 3 | 2);
       put_varint(out, child.size());
       out->append(child);
       copied = f.end;
     }
     if (!wire.sound()) lent_->resize(had);
-    if (copied == message.data() || !wire.sound()) return false;
-    out->append(copied, message.data() + message.size());
+    if (copied == message.offset || !wire.sound()) return false;
+    model_.append(copied, message.offset + message.size, out);
     return true;
   }
 
  private:
-  bool strip_tensor(Span<const uint8_t> message, std::string* out) {
+  bool strip_tensor(const Piece& message, std::string* out) {
     Field raw = {};
-    Wire wire(message);
+    Wire wire(model_, message);
     for (Field f; wire.next(&f);) {
       if (f.number == kRawData && f.bytes) raw = f;  // the last one counts
     }
-    if (!wire.sound() || raw.end == nullptr) return false;
-    Span<const uint8_t> bytes{raw.content, static_cast<size_t>(raw.end - raw.content)};
-    if (bytes.size() < kLeast) return false;
-    for (Wire look(message); look.next(&raw);) {
+    if (!wire.sound() || raw.end == 0) return false;
+    const Piece bytes{raw.content, raw.end - raw.content};
+    if (bytes.size < kLeast) return false;
+    for (Wire look(model_, message); look.next(&raw);) {
       if (raw.number == kLocation)
         return false;  // its data is elsewhere: raw_data is no part of it
     }
-    Wire again(message);
+    Wire again(model_, message);
     for (Field f; again.next(&f);) {
       if (f.number != kRawData && f.number != kExternal && f.number != kLocation)
-        out->append(f.begin, f.end);
+        model_.append(f.begin, f.end, out);
     }
     lent_->push_back(bytes);
     TensorProto marked;
@@ -155,36 +155,52 @@ class Stripper {
     return true;
   }
 
-  std::vector<Span<const uint8_t>>* lent_;
+  ModelBytes& model_;
+  std::vector<Piece>* lent_;
 };
 
 }  // namespace
 
-std::string without_weights(Span<const uint8_t> model, std::vector<Span<const uint8_t>>* lent) {
+std::string without_weights(ModelBytes& model, std::vector<Piece>* lent) {
   std::string out;
-  if (!Stripper(lent).strip(model, Kind::kModel, 0, &out)) out.clear();
+  if (!Stripper(model, lent).strip({0, model.size()}, Kind::kModel, 0, &out)) out.clear();
   return out;
 }
 
-LentWeights::LentWeights(const std::vector<Span<const uint8_t>>& lent) : before_(weights) {
-  weights = &lent;
+LentWeights::LentWeights(ModelBytes& m, const std::vector<Piece>& p, bool s)
+    : model(m), pieces(p), stay(s), before_(weights) {
+  weights = this;
 }
 LentWeights::~LentWeights() { weights = before_; }
 
-bool lent_bytes(const TensorProto& tensor, Span<const uint8_t>* bytes) {
+const Piece* lent_piece(const TensorProto& tensor) {
   // A tensor given in pieces is the last of each field: so is its last marker.
   int last = tensor.external_data_size() - 1;
   while (last >= 0 && !tensor.external_data(last).value().starts_with(kLent)) --last;
-  if (last < 0) return false;
+  if (last < 0) return nullptr;
   const std::string& place = tensor.external_data(last).value();
   size_t index = 0;
   const char* end = place.data() + place.size();
   auto [stop, failed] = std::from_chars(place.data() + kLent.size(), end, index);
-  if (failed != std::errc() || stop != end || weights == nullptr || index >= weights->size())
+  if (failed != std::errc() || stop != end || weights == nullptr ||
+      index >= weights->pieces.size()) {
     throw Error("ONNX tensor '" + tensor.name() + "': external data needs a relative path",
                 Code::kInvalidProgram);
-  *bytes = (*weights)[index];
-  return true;
+  }
+  return &weights->pieces[index];
+}
+
+HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape) {
+  ModelBytes& model = weights->model;
+  if (model.file() == nullptr || piece.size < kLeastStay) {
+    HostTensor t(dtype, shape);
+    model.copy(piece.offset, t.data(), t.nbytes());
+    return t;
+  }
+  HostTensor t = HostTensor::in_file(dtype, shape, model.file(), piece.offset);
+  // Only weights are packed; what else there is of that size is read as it is.
+  if (!weights->stay || dtype != DType::kF32) (void)t.data();
+  return t;
 }
 
 }  // namespace wick::onnx

@@ -66,13 +66,13 @@ bool Names::take(const std::string& name) {
 }
 void Names::add_constant(const Value& v) {
   if (v.origin == ValueOrigin::kConstant && !v.name.empty())
-    levels_.back().constants.emplace(v.name, v.constant.data());
+    levels_.back().constants.emplace(v.name, v.constant.address());
 }
 bool Names::is_constant(const Value& v) const {
   if (v.origin != ValueOrigin::kConstant) return false;
   return std::any_of(levels_.begin(), levels_.end(), [&](const Level& level) {
     auto found = level.constants.find(v.name);
-    return found != level.constants.end() && found->second == v.constant.data();
+    return found != level.constants.end() && found->second == v.constant.address();
   });
 }
 

@@ -11,7 +11,13 @@ namespace wick {
 
 // Reads a model file: IR 3-13, opset 1-28 of the default domain, external data inside the model's
 // folder only. Throws Error; what is not supported is listed whole, with the nodes' names.
-ir::Graph import_onnx(const std::string& path);
+struct OnnxReadOptions {
+  // Large weights are read when somebody asks for their bytes: for a graph that is compiled and run
+  // right away. The file is held open, and must not be written to while the graph or a program made
+  // of it lives: bytes that can no longer be had are an Error (a Status, of a session).
+  bool weights_stay = false;
+};
+ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options = {});
 // The same from memory. `folder` is where external data may lie; empty: none.
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder = "");
 

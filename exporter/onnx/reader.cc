@@ -1,9 +1,5 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/arena.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <set>
@@ -220,46 +216,18 @@ Graph read(const ModelProto& model, const std::string& folder) {
 
 namespace {
 
-// A file as it lies on the disk; unmapped when it goes.
-class Mapping {
- public:
-  explicit Mapping(const std::string& path) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) throw Error(fmt::format("cannot open '{}'", path), Code::kIo);
-    struct stat st;
-    const bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    size_ = regular ? static_cast<size_t>(st.st_size) : 0;
-    void* p = size_ == 0 ? nullptr : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (!regular) throw Error(fmt::format("'{}' is not a regular file", path), Code::kIo);
-    if (p == MAP_FAILED) throw Error(fmt::format("cannot map '{}'", path), Code::kIo);
-    data_ = static_cast<const uint8_t*>(p);
-  }
-  ~Mapping() {
-    if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  Span<const uint8_t> bytes() const { return {data_, size_}; }
-
- private:
-  const uint8_t* data_ = nullptr;
-  size_t size_ = 0;
-};
-
-}  // namespace
-
-ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder) {
-  if (bytes.size() > static_cast<size_t>(INT32_MAX))
+ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder, bool weights_stay) {
+  if (bytes.size() > static_cast<uint64_t>(INT32_MAX))
     onnx::invalid("over 2 GB in one file; use external data");
   google::protobuf::Arena arena;
   auto& model = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
-  std::vector<Span<const uint8_t>> lent;
-  const std::string rest = onnx::without_weights(bytes, &lent);
-  const onnx::LentWeights lending(lent);
-  const void* text = lent.empty() ? static_cast<const void*>(bytes.data()) : rest.data();
-  const size_t size = lent.empty() ? bytes.size() : rest.size();
-  if (!model.ParseFromArray(text, static_cast<int>(size))) {
+  std::vector<onnx::Piece> lent;
+  std::string rest = onnx::without_weights(bytes, &lent);
+  const onnx::LentWeights lending(bytes, lent, weights_stay);
+  const bool whole = lent.empty() && bytes.file() == nullptr;
+  if (lent.empty() && !whole) bytes.append(0, bytes.size(), &rest);
+  const auto* text = whole ? static_cast<const void*>(bytes.in_memory().data()) : rest.data();
+  if (!model.ParseFromArray(text, static_cast<int>(whole ? bytes.size() : rest.size()))) {
     onnx::invalid("the file is damaged, or is not an ONNX model (protobuf cannot read it)");
   }
   try {
@@ -273,11 +241,19 @@ ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder
   }
 }
 
-ir::Graph import_onnx(const std::string& path) {
-  const Mapping file(path);
+}  // namespace
+
+ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder) {
+  onnx::ModelBytes model(bytes);
+  return import_model(model, folder, false);
+}
+
+ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options) {
   std::string folder = std::filesystem::path(path).parent_path().string();
+  const auto file = std::make_shared<const FileBytes>(path);  // its errors name it
   try {
-    return import_onnx_bytes(file.bytes(), folder.empty() ? "." : folder);
+    onnx::ModelBytes model(file);
+    return import_model(model, folder.empty() ? "." : folder, options.weights_stay);
   } catch (const Error& e) {
     throw Error(path + ": " + e.what(), e.code());
   }

@@ -65,12 +65,12 @@ HostTensor decode_bytes(const TensorProto& proto, const std::string& folder) {
     }
     return HostTensor::strings(shape, {proto.string_data().begin(), proto.string_data().end()});
   }
-  if (Span<const uint8_t> lent; lent_bytes(proto, &lent)) {
-    if (lent.size() != *bytes) {
-      refuse(proto.name(), fmt::format("{} bytes of raw_data, shape {} of {} needs {}", lent.size(),
+  if (const Piece* lent = lent_piece(proto); lent != nullptr) {
+    if (lent->size != *bytes) {
+      refuse(proto.name(), fmt::format("{} bytes of raw_data, shape {} of {} needs {}", lent->size,
                                        to_text(shape).text, dtype_name(dtype), *bytes));
     }
-    return HostTensor(dtype, shape, lent.data(), lent.size());
+    return lent_tensor(*lent, dtype, shape);
   }
   if (proto.data_location() == TensorProto::EXTERNAL) {
     return read_external(proto, folder, dtype, shape, *bytes);

@@ -152,7 +152,7 @@ class Writer {
   // one that a region reads) are one.
   uint32_t add_constant(const ir::Value& v) {
     std::vector<int64_t> dims(v.constant.shape().begin(), v.constant.shape().end());
-    auto key = std::make_tuple(v.constant.data(), v.dtype, dims, v.name);
+    auto key = std::make_tuple(v.constant.address(), v.dtype, dims, v.name);
     if (auto known = constant_of_.find(key); known != constant_of_.end() && v.constant.nbytes() > 0)
       return known->second;
     auto id = static_cast<uint32_t>(constants_.size());
@@ -378,7 +378,8 @@ LentProgram lend_program(ir::Graph graph, const ProgramInfo& info) {
   LentProgram program;
   program.bytes = Writer(g, info, {}, &program.constants).write();
   for (const HostTensor& t : program.constants)
-    program.segments.push_back({static_cast<const uint8_t*>(t.data()), t.nbytes()});
+    program.segments.push_back(
+        {{static_cast<const uint8_t*>(t.address()), t.nbytes()}, t.unread()});
   return program;
 }
 

@@ -28,11 +28,12 @@ struct PackedConstant {
 std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info,
                                    Span<const PackedConstant> packed);
 
-// A program to be loaded here and now: the weights stay the graph's tensors. Without their digest.
+// A program to be loaded here and now: the weights stay the graph's tensors, in their file where
+// nobody has read them yet. Without their digest.
 struct LentProgram {
   std::vector<uint8_t> bytes;
   std::vector<HostTensor> constants;
-  std::vector<Span<const uint8_t>> segments;  // for LoadOptions::lent
+  std::vector<LentSegment> segments;  // for LoadOptions::lent
 };
 LentProgram lend_program(ir::Graph graph, const ProgramInfo& info = {});
 

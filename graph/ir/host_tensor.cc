@@ -54,6 +54,21 @@ HostTensor::HostTensor(DType dtype, const Shape& shape, const void* data, size_t
   if (is_container(dtype)) own_packed();
 }
 
+HostTensor HostTensor::in_file(DType dtype, const Shape& shape,
+                               std::shared_ptr<const FileBytes> file, uint64_t offset) {
+  HostTensor t;
+  t.dtype_ = dtype;
+  t.shape_ = shape;
+  t.bytes_ = bytes_of(dtype, shape);
+  if (dtype == DType::kString || is_container(dtype))
+    throw Error("a tensor of " + std::string(dtype_name(dtype)) + " cannot lie in a file");
+  t.lazy_ = std::make_shared<LazyBytes>(std::move(file), offset, t.bytes_);
+  t.data_ = std::shared_ptr<char>(t.lazy_, t.lazy_->address());
+  return t;
+}
+
+void HostTensor::read_file() const { check_status(lazy_->fill()); }
+
 // Of a sequence or an optional of strings: what the strings of its elements refer to goes behind
 // it, text that several share once.
 void HostTensor::own_packed() {

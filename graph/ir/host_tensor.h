@@ -1,11 +1,13 @@
 // HostTensor: a contiguous tensor on the host that owns its bytes, those of its strings included.
-// Copies share them; nobody writes through a shared one.
+// Copies share them; nobody writes through a shared one. Bytes of a file may stay there: whoever
+// first asks for them has them read.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "graph/ir/file_bytes.h"
 #include "runtime/core/string_ref.h"
 #include "runtime/core/tensor_view.h"
 
@@ -23,6 +25,10 @@ class HostTensor {
   static HostTensor of(const Shape& shape, const std::vector<T>& values) {
     return HostTensor(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
   }
+  // The bytes at `offset` of the file, read when they are asked for: data(), as() and view() throw
+  // Error when the file cannot be read any more. No strings, whose bytes say where others lie.
+  static HostTensor in_file(DType dtype, const Shape& shape, std::shared_ptr<const FileBytes> file,
+                            uint64_t offset);
   static HostTensor strings(const Shape& shape, const std::vector<std::string>& values);
   // Rank 1 int64.
   static HostTensor ints(Span<const int64_t> values);
@@ -35,8 +41,12 @@ class HostTensor {
   // With the bytes of its strings, which lie behind its elements.
   size_t held_bytes() const { return bytes_ + string_bytes_; }
   std::string string_at(int64_t i) const;
-  void* data() { return data_.get(); }
-  const void* data() const { return data_.get(); }
+  void* data() { return there(); }
+  const void* data() const { return there(); }
+  // Where the bytes are or will be: equal of copies, which share them.
+  const void* address() const { return data_.get(); }
+  // Not null: they are still in their file. It lives as long as the tensor.
+  LentBytes* unread() const { return lazy_ != nullptr && !lazy_->filled() ? lazy_.get() : nullptr; }
   template <class T>
   T* as() {
     return static_cast<T*>(data());
@@ -45,11 +55,16 @@ class HostTensor {
   const T* as() const {
     return static_cast<const T*>(data());
   }
-  TensorView view() const { return {data_.get(), dtype_, shape_}; }
+  TensorView view() const { return {there(), dtype_, shape_}; }
   // The same bytes under another shape of as many elements.
   HostTensor reshaped(const Shape& shape) const;
 
  private:
+  char* there() const {
+    if (lazy_ != nullptr) read_file();
+    return data_.get();
+  }
+  void read_file() const;
   void own(Span<const StringRef> from);
   void own_packed();
 
@@ -57,6 +72,7 @@ class HostTensor {
   Shape shape_;
   size_t bytes_ = 0, string_bytes_ = 0;
   std::shared_ptr<char> data_;
+  std::shared_ptr<LazyBytes> lazy_;  // whose room data_ is; mostly none
 };
 
 // The integers of an int32 / int64 tensor.

@@ -65,7 +65,6 @@ std::vector<ValueId> first_equal(const Graph& g) {
     put(key, t.dtype());
     put(key, t.shape().rank());  // else a dim reads as bytes
     for (int64_t d : t.shape()) put(key, d);
-    const void* data = t.data();
     const bool whole = t.held_bytes() <= kMaxCompared;
     put(key, whole);
     if (whole && t.dtype() == DType::kString) {
@@ -75,9 +74,9 @@ std::vector<ValueId> first_equal(const Graph& g) {
         if (s.size != 0) put(key, s.data, s.size);
       }
     } else if (whole) {
-      put(key, data, t.nbytes());
+      put(key, t.data(), t.nbytes());
     } else {
-      put(key, data);  // copies of a tensor share its bytes
+      put(key, t.address());  // copies of a tensor share its bytes
     }
     first[i] = seen.emplace(std::move(key), id).first->second;
   }
@@ -98,7 +97,8 @@ bool same_region(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < a.value_count(); ++i) {
     const Value &x = a.value(static_cast<ValueId>(i)), &y = b.value(static_cast<ValueId>(i));
     if (x.origin != y.origin || x.dtype != y.dtype) return false;
-    if (x.origin != ValueOrigin::kConstant || x.constant.data() == y.constant.data()) continue;
+    if (x.origin != ValueOrigin::kConstant || x.constant.address() == y.constant.address())
+      continue;
     if (x.constant.held_bytes() > kMaxCompared || !same_bits(x.constant, y.constant)) return false;
   }
   for (size_t i = 0; i < a.node_count(); ++i) {

@@ -22,6 +22,7 @@ struct PlanValue {
       nullptr;  // known now and for ever (a constant, or computed at bind); else null
   Span<const PackedDef> packed;  // packed forms the file brings for a constant
   uint32_t constant = kNoIndex;  // index in Program::constants(): a key for caches of uploads
+  LentBytes* source = nullptr;   // not null: nothing is at `data` before it was filled
 };
 
 struct PlanStep {

@@ -20,55 +20,43 @@ class PackCache {
     int64_t variant;  // KernelPlan::Pack's
     bool operator==(const Key&) const = default;
   };
-  const void* find(const Key& key) const {
-    const Entry* e = entry(key);
-    return e == nullptr || e->failed ? nullptr : e->data;
-  }
-  // Memory for a form that is not there; keep() it, and fill it before anybody reads it.
-  Result<void*> allocate(const Key& key) {
-    if (const Entry* e = entry(key); e != nullptr) return e->data;
-    return arena_.allocate(key.bytes, kAlignment);
-  }
-  // From now on others find it; who cannot fill it says fail().
-  Status keep(const Key& key, void* data) {
-    if (Entry* e = entry(key); e != nullptr) {
-      e->failed = false;
-      return {};
+  // The entry of this key, a new one if need be.
+  Result<uint32_t> entry(const Key& key) {
+    for (size_t at = slots_.empty() ? 0 : slot_of(key); !slots_.empty() && slots_[at] != 0;
+         at = (at + 1) & (slots_.size() - 1)) {
+      if (entries_[slots_[at] - 1].key == key) return slots_[at] - 1;
     }
     if ((entries_.size() + 1) * 2 > slots_.size()) {
       WICK_TRY(slots_.resize(slots_.empty() ? 16 : slots_.size() * 2));
       for (uint32_t& slot : slots_) slot = 0;
       for (size_t i = 0; i < entries_.size(); ++i) enter(entries_[i].key, i);
     }
-    WICK_TRY(entries_.push_back({key, data, false}));
+    WICK_TRY(entries_.push_back({key}));
     enter(key, entries_.size() - 1);
-    return {};
+    return static_cast<uint32_t>(entries_.size() - 1);
   }
-  void fail(const Key& key) {
-    if (Entry* e = entry(key); e != nullptr) e->failed = true;
-  }
+  // Memory for new packed forms, in one block: large ones come in large pages.
+  Result<void*> allocate(size_t bytes) { return arena_.allocate(bytes, kAlignment); }
+  // Where an entry's form is to be; null: it has no place yet.
+  void* room(size_t i) const { return entries_[i].room; }
+  void set_room(size_t i, void* room) { entries_[i].room = room; }
+  // It was packed there; what failed is packed by the next binding.
+  void set_packed(size_t i) { entries_[i].packed = true; }
+  // True from the first binding's wish to pack it until that binding is through.
+  bool planned(size_t i) const { return entries_[i].planned; }
+  void set_planned(size_t i, bool planned) { entries_[i].planned = planned; }
   size_t bytes() const { return arena_.used(); }
   size_t size() const { return entries_.size(); }
   const Key& key(size_t i) const { return entries_[i].key; }
-  // Null for a form that could not be made.
-  const void* data(size_t i) const { return entries_[i].failed ? nullptr : entries_[i].data; }
+  // Null: not packed.
+  const void* data(size_t i) const { return entries_[i].packed ? entries_[i].room : nullptr; }
 
  private:
   struct Entry {
     Key key;
-    void* data;
-    bool failed;
+    void* room = nullptr;
+    bool planned = false, packed = false;
   };
-  const Entry* entry(const Key& key) const {
-    if (slots_.empty()) return nullptr;
-    for (size_t at = slot_of(key); slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-      if (const Entry& e = entries_[slots_[at] - 1]; e.key == key) return &e;
-    }
-    return nullptr;
-  }
-  Entry* entry(const Key& key) {
-    return const_cast<Entry*>(static_cast<const PackCache*>(this)->entry(key));
-  }
   size_t slot_of(const Key& key) const {
     uint64_t hash = (key.constant + 1) * uint64_t{0x9e3779b97f4a7c15};
     hash ^= (key.layout + static_cast<uint64_t>(key.variant) * 31) * uint64_t{0xff51afd7ed558ccd};

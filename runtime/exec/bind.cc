@@ -36,12 +36,35 @@ Status Session::Impl::prepare() {
                   entry.values[i].element == DType::kString;
     if (entry.values[i].constant == kNoIndex) continue;
     const ConstantDef& c = program.constants()[entry.values[i].constant];
-    made[i] = {entry.values[i].name, c.view.dtype, c.view.shape,
-               c.view.data,          c.packed,     entry.values[i].constant};
+    made[i] = {entry.values[i].name,     c.view.dtype, c.view.shape, c.view.data, c.packed,
+               entry.values[i].constant, c.source};
     views[i] = c.view;
   }
+  WICK_TRY(fill_read(made));
   while (regions.size() < entry.regions.size()) WICK_TRY(regions.push_back(RegionState(allocator)));
   values = made;
+  return {};
+}
+
+// Constants that are read as they are, by anything but packing, must be there from now on. What is
+// small enough to be evaluated at bind is, too; a device or a hook may look at all of them.
+Status Session::Impl::fill_read(Span<PlanValue> constants) const {
+  const bool all = backend != nullptr || trace != nullptr;
+  auto fill = [&](uint32_t v) -> Status {
+    if (v == kNoIndex || constants[v].source == nullptr) return {};
+    return annotate(constants[v].source->fill(), "constant %.60s: ", constants[v].name);
+  };
+  for (uint32_t v = 0; v < constants.size(); ++v) {
+    if (all || views[v].nbytes() <= kMaxEvaluated) WICK_TRY(fill(v));
+  }
+  for (const RegionDef& region : entry.regions) {
+    for (uint32_t v : region.outputs) WICK_TRY(fill(v));
+    for (const NodeDef& node : region.nodes) {
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.custom != nullptr || !reads_packed(node.op, i)) WICK_TRY(fill(node.inputs[i]));
+      }
+    }
+  }
   return {};
 }
 

@@ -150,6 +150,7 @@ struct Session::Impl {
   Array<Shape> shapes;  // by input
 
   Status prepare();
+  Status fill_read(Span<PlanValue> constants) const;
   void unbind();
   void drop();
   void shrink();

@@ -15,7 +15,8 @@
 namespace wick {
 
 // What is known when a kernel is chosen. Views carry dtype, shape and strides; `data` is set only
-// for constants (so that packing can be offered) and at eager calls.
+// for constants (so that packing can be offered) and at eager calls. Of an input that it may pack
+// (reads_packed() below) a row looks at it in pack() and run() alone.
 struct KernelQuery {
   OpId op = OpId::kNone;
   const void* attrs = nullptr;
@@ -57,7 +58,8 @@ struct KernelCtx {
   void* scratch = nullptr;     // plan->scratch_bytes
   const KernelPlan* plan = nullptr;
   // packed[i]: the packed form of plan->packs[i].input, or null when that input is not constant
-  // (then pack on the fly into scratch, which was sized for it).
+  // (then pack on the fly into scratch, which was sized for it). Who is given it reads nothing of
+  // that input itself: its bytes may not be there.
   const void* packed[kMaxPacked] = {};
   // Where the bytes of strings that an op makes go: it lives as long as the outputs are read. Not
   // for tasks of a pool of threads. Null where nobody runs such ops.
@@ -114,6 +116,13 @@ extern const KernelSet kCpuKernels;
 // linked statically may define it anew (wick_selected_ops does); the library's own, and every
 // kernel that only it names, then stay out.
 Span<const KernelSet* const> default_kernels();
+
+// Inputs whose bytes rows read in pack() only, where they have one: weights. A session leaves such
+// a constant where it is lent from until then.
+constexpr bool reads_packed(OpId op, size_t input) {
+  return input == 1 && (op == OpId::kConv || op == OpId::kFusedConv || op == OpId::kMatMul ||
+                        op == OpId::kLinear || op == OpId::kFusedLinear);
+}
 
 // The first matching row over the sets in order; null when none has it.
 const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& query);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/core/arena.h"
+#include "runtime/core/lent_bytes.h"
 #include "runtime/core/owned.h"
 #include "runtime/core/shape.h"
 #include "runtime/core/tensor_view.h"
@@ -24,8 +25,8 @@ struct LoadOptions {
   // error before a session is opened.
   Span<const CustomOp* const> custom_ops;
   // The segments of a program made in memory whose weights stay where they are (lend_program in
-  // exporter/program): in order, 64-byte aligned, alive as long as the program.
-  Span<const Span<const uint8_t>> lent;
+  // exporter/program), in order.
+  Span<const LentSegment> lent;
 };
 
 // A dimension: `value`, or symbols()[symbol] when symbol >= 0.
@@ -47,7 +48,8 @@ struct PackedDef {
 
 struct ConstantDef {
   const char* name = "";
-  TensorView view;  // read only
+  TensorView view;              // read only
+  LentBytes* source = nullptr;  // not null: nothing is at view.data before it was filled
   Span<const PackedDef> packed;
 };
 

@@ -193,8 +193,8 @@ Status ProgramReader::read_segments() {
     bool fit = count(root_->segments()) == options_.lent.size();
     for (uint32_t i = 0; fit && i < options_.lent.size(); ++i) {
       const fbs::Segment& s = *root_->segments()->Get(i);
-      fit = s.offset() == 0 && s.bytes() == options_.lent[i].size() &&
-            reinterpret_cast<uintptr_t>(options_.lent[i].data()) % kSegmentAlignment == 0;
+      fit = s.offset() == 0 && s.bytes() == options_.lent[i].bytes.size() &&
+            reinterpret_cast<uintptr_t>(options_.lent[i].bytes.data()) % kSegmentAlignment == 0;
     }
     if (!fit)
       return Status(Code::kInvalidProgram, "the segments lent are not those of the program");
@@ -214,7 +214,9 @@ Status ProgramReader::read_segments() {
   return {};
 }
 
-Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes) {
+// `source`: gets what is yet to be filled with the bytes. Who does not take it has them filled.
+Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes,
+                                  LentBytes** source) {
   if (table.segment() >= count(root_->segments())) {
     return error(Code::kInvalidProgram, "there is no segment %u", table.segment());
   }
@@ -224,8 +226,17 @@ Status ProgramReader::read_buffer(const fbs::Buffer& table, Span<const uint8_t>*
     return error(Code::kInvalidProgram, "its bytes lie outside segment %u or off the alignment",
                  table.segment());
   }
-  const uint8_t* begin =
-      options_.lent.empty() ? segments_ + s.offset() : options_.lent[table.segment()].data();
+  const uint8_t* begin = segments_ + s.offset();
+  if (!options_.lent.empty()) {
+    const LentSegment& lent = options_.lent[table.segment()];
+    begin = lent.bytes.data();
+    if (lent.source != nullptr) {
+      if (source == nullptr || table.bytes() != s.bytes())
+        WICK_TRY(lent.source->fill());
+      else
+        *source = lent.source;
+    }
+  }
   *bytes = {begin + table.offset(), static_cast<size_t>(table.bytes())};
   return {};
 }
@@ -283,7 +294,8 @@ Status ProgramReader::read_constants() {
       size_t bytes = 0;
       WICK_TRY(read_shape(c.dims(), dtype, &shape, &bytes));
       Span<const uint8_t> raw;
-      WICK_TRY(read_buffer(*c.raw(), &raw));
+      // only these are packed
+      WICK_TRY(read_buffer(*c.raw(), &raw, dtype == DType::kF32 ? &def.source : nullptr));
       const bool strings = dtype == DType::kString;
       if ((raw.size() != bytes && !strings) || c.raw()->layout() != 0) {
         return error(Code::kInvalidProgram,

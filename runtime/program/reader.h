@@ -44,7 +44,8 @@ class ProgramReader {
   Status read_node(const fbs::Node& node, NodeDef* def);
   Status read_attrs(const fbs::Node& node, const OpInfo& info, void* attrs);
   Status check_ports(const EntryDef& entry, Span<const uint32_t> ids, const char* what);
-  Status read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes);
+  Status read_buffer(const fbs::Buffer& table, Span<const uint8_t>* bytes,
+                     LentBytes** source = nullptr);
   Status read_shape(const flatbuffers::Vector<int64_t>* dims, DType dtype, Shape* shape,
                     size_t* bytes);
   Status need_feature(uint64_t feature, const char* what);

@@ -51,7 +51,7 @@ ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path) {
   return info;
 }
 
-void Model::load(std::vector<uint8_t> bytes, Span<const Span<const uint8_t>> lent) {
+void Model::load(std::vector<uint8_t> bytes, Span<const LentSegment> lent) {
   size_t size = (bytes.size() + 63) / 64 * 64;
   bytes_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, size)));
   if (bytes_ == nullptr) throw Error("out of memory", Code::kOutOfMemory);
@@ -82,7 +82,7 @@ Model Model::open(const std::string& path) {
   if (is_wick_file(path)) {
     m = open_wick(path);
   } else {
-    ir::Graph graph = import_onnx(path);
+    ir::Graph graph = import_onnx(path, {.weights_stay = true});
     const ProgramInfo info = onnx_origin(graph, path);
     ir::optimize(graph);
     LentProgram program = lend_program(std::move(graph), info);

@@ -44,7 +44,7 @@ class Model {
 
  private:
   static Model open_wick(const std::string& path);
-  void load(std::vector<uint8_t> bytes, Span<const Span<const uint8_t>> lent = {});
+  void load(std::vector<uint8_t> bytes, Span<const LentSegment> lent = {});
 
   // of a program made in memory; must outlive it
   std::unique_ptr<uint8_t, AlignedDelete> bytes_;

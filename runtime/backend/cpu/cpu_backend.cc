@@ -16,10 +16,28 @@ struct CpuStep {
   TensorView* out = nullptr;
 };
 
+// A constant to pack, and where to.
+struct PackJob {
+  uint32_t step = 0;
+  int slot = 0;
+  uint32_t entry = kNoIndex;  // of the cache, when it is to keep the form
+  void* to = nullptr;
+  Code failed = Code::kOk;
+};
+
+// Who reads an entry of the cache that is yet to be packed.
+struct PackUse {
+  uint32_t step = 0;
+  int slot = 0;
+  uint32_t entry = 0;
+};
+
+constexpr size_t kMostInputs = 8;  // of an op whose weights are packed straight from a file
+
 class CpuPartition final : public Partition {
  public:
   CpuPartition(Allocator& allocator, const PartitionSpec& spec)
-      : allocator_(allocator), spec_(spec), arena_(allocator), jobs_(allocator) {}
+      : allocator_(allocator), spec_(spec), arena_(allocator), jobs_(allocator), uses_(allocator) {}
 
   Status compile(Span<const KernelSet* const> sets);
   Status run(const RunCtx& ctx) override;
@@ -34,7 +52,14 @@ class CpuPartition final : public Partition {
  private:
   Status compile_step(Span<const KernelSet* const> sets, size_t i);
   Status plan_packs(size_t i);
+  Status fill_inputs(size_t i);
+  Status place_packs();
   Status pack_all();
+  Status pack(const PackJob& job, void* raw) const;
+  LentBytes* source_of(const PackJob& job) const {
+    const int input = steps_[job.step].plan.packs[job.slot].input;
+    return spec_.values[spec_.steps[job.step].in[static_cast<size_t>(input)]].source;
+  }
   KernelQuery query_of(size_t i) const;
   Status run_step(const RunCtx& ctx, size_t i);
 
@@ -42,16 +67,8 @@ class CpuPartition final : public Partition {
   PartitionSpec spec_;
   Arena arena_;  // steps, views and packed weights
   Span<CpuStep> steps_;
-  // A constant to pack, and where to.
-  struct PackJob {
-    uint32_t step = 0;
-    int slot = 0;
-    void* to = nullptr;
-    Code failed = Code::kOk;
-    bool shared = false;  // the cache's
-    PackCache::Key key = {};
-  };
   Array<PackJob> jobs_;
+  Array<PackUse> uses_;
   size_t scratch_ = 0, packed_ = 0;
 };
 
@@ -67,7 +84,7 @@ KernelQuery CpuPartition::query_of(size_t i) const {
           from.node->custom};
 }
 
-// Finds the packed forms that there are, takes memory for the others.
+// Finds the packed forms that there are, notes the others.
 Status CpuPartition::plan_packs(size_t i) {
   CpuStep& step = steps_[i];
   const PlanStep& from = spec_.steps[i];
@@ -85,40 +102,117 @@ Status CpuPartition::plan_packs(size_t i) {
     }
     bool shared = spec_.cache != nullptr && value.constant != kNoIndex && want.layout != 0;
     PackCache::Key key{value.constant, step.row, want.layout, want.bytes, want.variant};
-    if (step.packed[slot] == nullptr && shared) step.packed[slot] = spec_.cache->find(key);
     if (step.packed[slot] != nullptr) continue;
-    WICK_ASSIGN(void* to,
-                shared ? spec_.cache->allocate(key) : arena_.allocate(want.bytes, kAlignment));
-    WICK_TRY(jobs_.push_back({static_cast<uint32_t>(i), slot, to, Code::kOk, shared, key}));
-    if (shared) WICK_TRY(spec_.cache->keep(key, to));
-    step.packed[slot] = to;
-    if (!shared) packed_ += want.bytes;
+    PackJob job{static_cast<uint32_t>(i), slot};
+    if (shared) {
+      WICK_ASSIGN(job.entry, spec_.cache->entry(key));
+      step.packed[slot] = spec_.cache->data(job.entry);
+      if (step.packed[slot] != nullptr) continue;
+      WICK_TRY(uses_.push_back({job.step, slot, job.entry}));
+      if (!spec_.cache->planned(job.entry)) {
+        WICK_TRY(jobs_.push_back(job));
+        spec_.cache->set_planned(job.entry, true);
+      }
+    } else {
+      WICK_ASSIGN(job.to, arena_.allocate(want.bytes, kAlignment));
+      WICK_TRY(jobs_.push_back(job));
+      step.packed[slot] = job.to;
+      packed_ += want.bytes;
+    }
+  }
+  return fill_inputs(i);
+}
+
+// A constant that this step reads as it is must be there: all but those it has packed.
+Status CpuPartition::fill_inputs(size_t i) {
+  const CpuStep& step = steps_[i];
+  const PlanStep& from = spec_.steps[i];
+  for (size_t k = 0; k < from.in.size(); ++k) {
+    if (from.in[k] == kNoIndex || spec_.values[from.in[k]].source == nullptr) continue;
+    bool packed = false;
+    for (const KernelPlan::Pack& pack : step.plan.packs) {
+      packed = packed ||
+               (step.row->pack != nullptr && pack.bytes != 0 && pack.input == static_cast<int>(k));
+    }
+    if (!packed) WICK_TRY(spec_.values[from.in[k]].source->fill());
   }
   return {};
 }
 
-// A weight a task: what a form holds depends on its own step alone.
-Status CpuPartition::pack_all() {
-  auto pack = [&](const PackJob& job) {
-    const CpuStep& step = steps_[job.step];
-    return step.row->pack(query_of(job.step), step.plan, job.slot, job.to);
+// The forms that the cache is to keep take one block of memory.
+Status CpuPartition::place_packs() {
+  auto padded = [&](const PackJob& job) {
+    const bool placed = job.entry == kNoIndex || spec_.cache->room(job.entry) != nullptr;
+    return placed ? 0 : align_up(steps_[job.step].plan.packs[job.slot].bytes, kAlignment);
   };
-  parallel_for(spec_.pool, static_cast<int64_t>(jobs_.size()), [&](int64_t task, int) {
+  uint64_t total = 0;
+  for (const PackJob& job : jobs_) total += padded(job);
+  char* at = nullptr;
+  if (total != 0) {
+    WICK_ASSIGN(void* block, spec_.cache->allocate(static_cast<size_t>(total)));
+    at = static_cast<char*>(block);
+  }
+  for (PackJob& job : jobs_) {
+    if (job.entry == kNoIndex) continue;
+    const uint64_t bytes = padded(job);
+    if (bytes != 0) spec_.cache->set_room(job.entry, at);
+    at += bytes;
+    job.to = spec_.cache->room(job.entry);
+  }
+  for (const PackUse& use : uses_) steps_[use.step].packed[use.slot] = spec_.cache->room(use.entry);
+  return {};
+}
+
+// `raw`: room for the weight's own bytes where they are lent and not there.
+Status CpuPartition::pack(const PackJob& job, void* raw) const {
+  const CpuStep& step = steps_[job.step];
+  const auto k = static_cast<size_t>(step.plan.packs[job.slot].input);
+  LentBytes* source = source_of(job);
+  KernelQuery query = query_of(job.step);
+  TensorView in[kMostInputs];
+  if (source != nullptr && !source->filled() && query.in.size() > kMostInputs) {
+    WICK_TRY(source->fill());
+  } else if (source != nullptr && !source->filled()) {
+    WICK_TRY(source->read(raw));
+    for (size_t i = 0; i < query.in.size(); ++i) in[i] = query.in[i];
+    in[k].data = raw;
+    query.in = {in, query.in.size()};
+  }
+  return step.row->pack(query, step.plan, job.slot, job.to);
+}
+
+// A weight a task: what a form holds depends on its own step alone. Weights that are lent go
+// through one piece of memory a worker, which a file's bytes need not be cleared for each time.
+Status CpuPartition::pack_all() {
+  size_t room = 0;
+  for (const PackJob& job : jobs_) {
+    const LentBytes* source = source_of(job);
+    if (source == nullptr || source->filled()) continue;
+    const CpuStep& step = steps_[job.step];
+    const size_t bytes = step.in[step.plan.packs[job.slot].input].nbytes();
+    if (bytes > room) room = static_cast<size_t>(align_up(bytes, kAlignment));
+  }
+  const auto workers = static_cast<size_t>(spec_.pool == nullptr ? 1 : spec_.pool->threads());
+  char* raw = nullptr;
+  if (room != 0) raw = static_cast<char*>(allocator_.allocate(workers * room, kAlignment));
+  if (room != 0 && raw == nullptr)
+    return error(Code::kOutOfMemory, "cannot allocate %zu bytes", workers * room);
+  parallel_for(spec_.pool, static_cast<int64_t>(jobs_.size()), [&](int64_t task, int worker) {
     PackJob& job = jobs_[static_cast<size_t>(task)];
-    job.failed = pack(job).code();
+    job.failed = pack(job, raw + static_cast<size_t>(worker) * room).code();
   });
   Status all;
   for (const PackJob& job : jobs_) {
-    if (job.failed == Code::kOk) continue;
-    // The text of an error stays with the thread that made it: the first one is made again here.
-    if (all.ok()) {
+    Status done(job.failed, "");
+    if (!done.ok() && all.ok()) {
+      // The text of an error stays with the thread that made it: the first one is made again here.
       const NodeDef& node = *spec_.steps[job.step].node;
-      all = annotate(pack(job), "node %.60s (%s): its weight cannot be packed: ", node.name,
-                     text_of(node));
-      if (all.ok()) continue;
+      done = all = annotate(pack(job, raw), "node %.60s (%s): its weight cannot be %s: ", node.name,
+                            text_of(node), job.failed == Code::kIo ? "read" : "packed");
     }
-    if (job.shared) spec_.cache->fail(job.key);
+    if (done.ok() && job.entry != kNoIndex) spec_.cache->set_packed(job.entry);
   }
+  if (raw != nullptr) allocator_.deallocate(raw, workers * room, kAlignment);
   return all;
 }
 
@@ -158,8 +252,13 @@ Status CpuPartition::compile(Span<const KernelSet* const> sets) {
     planned = annotate(compile_step(sets, i), "node %.60s (%s): ", node.name, text_of(node));
   }
   // Also when a step failed: the cache keeps the forms for the next binding.
-  Status packed = pack_all();
+  Status packed = place_packs();
+  if (packed.ok()) packed = pack_all();
+  for (const PackJob& job : jobs_) {
+    if (job.entry != kNoIndex) spec_.cache->set_planned(job.entry, false);
+  }
   jobs_ = Array<PackJob>(allocator_);
+  uses_ = Array<PackUse>(allocator_);
   return planned.ok() ? packed : planned;
 }
 
