@@ -198,7 +198,13 @@ Status ProgramReader::read_segments() {
     }
     if (!fit)
       return Status(Code::kInvalidProgram, "the segments lent are not those of the program");
-    for (uint32_t i = 0; i < options_.lent.size(); ++i) WICK_TRY(check_digest(i, options_.lent[i]));
+    for (uint32_t i = 0; i < options_.lent.size(); ++i) {
+      const LentSegment& lent = options_.lent[i];
+      const bool digest = count(root_->segments()->Get(i)->sha256()) != 0;
+      if (digest && options_.verify_digests && lent.source != nullptr)
+        WICK_TRY(lent.source->fill());
+      WICK_TRY(check_digest(i, lent.bytes));
+    }
     return {};
   }
   for (uint32_t i = 0; i < count(root_->segments()); ++i) {

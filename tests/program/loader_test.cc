@@ -237,7 +237,7 @@ TEST(Loader, LentSegmentsHaveDigestsToo) {
   const std::vector<uint8_t> file = p.finish(kFeatureLent);
   const float weights[] = {3, 4};
   auto segment = test::aligned_copy({reinterpret_cast<const uint8_t*>(weights), sizeof(weights)});
-  const Span<const uint8_t> lent[] = {{segment.get(), sizeof(weights)}};
+  const LentSegment lent[] = {{{segment.get(), sizeof(weights)}}};
   LoadOptions options;
   options.lent = lent;
   options.verify_digests = true;
