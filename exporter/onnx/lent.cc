@@ -198,7 +198,7 @@ HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape) {
     return t;
   }
   HostTensor t = HostTensor::in_file(dtype, shape, model.file(), piece.offset);
-  // Only weights are packed; what else there is of that size is read as it is.
+  // Weights of float32 are what waits to be packed; all else is read as it is.
   if (!weights->stay || dtype != DType::kF32) (void)t.data();
   return t;
 }

@@ -109,6 +109,7 @@ void add_input(Graph& g, const ValueInfoProto& info, std::map<std::string, Value
 }
 
 // What the file declares of an output against what its nodes give; either may leave things open.
+// A declared shape is not believed: files keep that of another batch after an edit.
 void check_output(const ValueInfoProto& info, const Value& value) {
   if (!info.type().has_tensor_type() || is_container(value.dtype)) {
     Graph scratch;
@@ -127,20 +128,6 @@ void check_output(const ValueInfoProto& info, const Value& value) {
                           dtype_name(declared), dtype_name(value.dtype)));
     }
   }
-  if (!type.has_shape() || !value.ranked) return;
-  const auto& dims = type.shape();
-  bool same = dims.dim_size() == value.shape.rank();
-  std::string declared;
-  for (int i = 0; i < dims.dim_size(); ++i) {
-    const auto& dim = dims.dim(i);
-    declared += (i == 0 ? std::string() : std::string(",")) +
-                (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param());
-    if (!same || !dim.has_dim_value() || !value.shape[i].known()) continue;
-    same = dim.dim_value() == value.shape[i].constant();
-  }
-  if (same) return;
-  invalid(fmt::format("output '{}' is declared [{}], its node gives {}", info.name(), declared,
-                      shape_text(value.shape)));
 }
 
 Graph read(const ModelProto& model, const std::string& folder) {

@@ -19,10 +19,7 @@ void read_tensor(const TypeProto::Tensor& type, Graph& g, const std::string& wha
   if (type.shape().dim_size() > kMaxRank)
     throw Error(fmt::format("ONNX model: {} has a rank over 8", what), Code::kInvalidProgram);
   for (const auto& dim : type.shape().dim()) {
-    if (dim.has_dim_value()) {
-      if (dim.dim_value() < 0)
-        throw Error(fmt::format("ONNX model: {} has a negative dimension", what),
-                    Code::kInvalidProgram);
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {  // -1: what older converters call any size
       v->shape.push_back(SymDim(dim.dim_value()));
     } else if (element) {
       v->shape.push_back(dim_open(SymDim()));
@@ -50,7 +47,9 @@ void set_tensor(TypeProto::Tensor& type, DType dtype, const Value& value) {
 }  // namespace
 
 bool is_named(const TensorShapeProto::Dimension& dim) {
-  return !dim.has_dim_value() && !dim.dim_param().empty() && dim.dim_param()[0] != '?';
+  const std::string& name = dim.dim_param();
+  return !dim.has_dim_value() && !name.empty() && name[0] != '?' && name != "None" &&
+         name != "unk" && name != "*" && name != "-1";
 }
 
 Value type_of(const TypeProto& type, Graph& g, const std::string& what) {

@@ -10,7 +10,10 @@ namespace wick {
 class PackCache {
  public:
   PackCache(Allocator& allocator, size_t limit)
-      : arena_(allocator, limit), entries_(allocator), slots_(allocator) {}
+      : allocator_(allocator), arena_(allocator, limit), entries_(allocator), slots_(allocator) {}
+
+  // The session's, for what lives shorter than a form.
+  Allocator& allocator() const { return allocator_; }
 
   struct Key {
     uint32_t constant;     // index in Program::constants()
@@ -67,6 +70,7 @@ class PackCache {
     while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
     slots_[at] = static_cast<uint32_t>(entry) + 1;
   }
+  Allocator& allocator_;
   Arena arena_;
   Array<Entry> entries_;
   Array<uint32_t> slots_;  // a power of two of them: entry + 1, 0 free

@@ -136,7 +136,7 @@ Status Session::Impl::check_inputs(Span<const Shape> given_shapes) {
       }
       if (extent >= 0 && extent != s[d]) {
         return error(Code::kShapeMismatch,
-                     "input %.60s: %.40s is %" PRId64 " here and %" PRId64 " in another input",
+                     "input %.60s: %.40s is %" PRId64 " here and %" PRId64 " in another dimension",
                      v.name, symbol.name, s[d], extent);
       }
       extent = s[d];

@@ -198,7 +198,9 @@ void Session::Impl::limit_strings() {
 
 // What it held before moves along as far as `keep` says.
 Status Session::Impl::grow(Buffer& buffer, size_t bytes, size_t keep) {
-  const size_t more = bytes > buffer.bytes ? bytes - buffer.bytes : 0;
+  // What is kept lies in both for a while.
+  const size_t gone = keep == 0 ? buffer.bytes : 0;
+  const size_t more = bytes > buffer.bytes ? bytes - gone : 0;
   auto fits = [&] { return allocator.held() <= max_ram && more <= max_ram - allocator.held(); };
   if (!fits()) shrink();
   if (!fits()) {

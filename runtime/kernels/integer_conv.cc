@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kBandElements = 1 << 18;  // of int16: what a band is to take of the caches
 constexpr int64_t kMaxK = 1 << 20;
-constexpr int64_t kMaxRow = 1 << 26;  // int16 elements a band of one row may take
 
 struct ByteConv {
   int64_t images = 1, groups = 1, channels = 1, outputs = 1;  // channels, outputs: of a group
@@ -25,6 +24,13 @@ struct ByteConv {
   int64_t band = 1;       // output rows of a task
   int64_t band_rows = 1;  // input rows they read
 
+  // In double: strides and dilations may be anything.
+  double elements_for(int64_t rows) const {
+    const double read = static_cast<double>(rows - 1) * static_cast<double>(stride_h) +
+                        static_cast<double>(kh - 1) * static_cast<double>(dilation_h) + 1;
+    return static_cast<double>(channels) * read * static_cast<double>(phase) *
+           static_cast<double>(stride_w);
+  }
   int64_t k() const { return channels * kh * kw; }
   int64_t pairs() const { return (k() + 1) / 2; }
   int64_t row_elements() const { return phase * stride_w; }
@@ -51,10 +57,7 @@ ByteConv byte_conv(Span<const TensorView> in, const TensorView& y, const ConvAtt
   const int64_t full = (2 * nr + s.ow - 1) / std::max<int64_t>(1, s.ow);
   int64_t most = std::max<int64_t>(full, (s.oh + 7) / 8);
   s.band = 1;
-  auto fits = [&](int64_t rows) {
-    return s.channels * s.rows_for(rows) * s.row_elements() <= kBandElements;
-  };
-  while (s.band < std::min(most, s.oh) && fits(s.band + 1)) ++s.band;
+  while (s.band < std::min(most, s.oh) && s.elements_for(s.band + 1) <= kBandElements) ++s.band;
   s.band_rows = s.rows_for(s.band);
   return s;
 }
@@ -170,9 +173,11 @@ bool match(const KernelQuery& q) {
   }
   if (q.out[0].numel() == 0 || q.in[0].numel() == 0) return false;
   const ByteConv s = byte_conv(q.in, q.out[0], q.as<ConvAttrs>(), integer_kernels().nr);
-  const int64_t row = s.channels * s.rows_for(1);  // small numbers each: no overflow
-  return s.k() <= kMaxK && s.row_elements() <= kMaxRow && row <= kMaxRow &&
-         row * s.row_elements() <= kMaxRow;
+  // A band is in proportion to the tensors, however far its taps lie apart.
+  const double most =
+      8.0 * (static_cast<double>(q.in[0].numel()) + static_cast<double>(q.out[0].numel()));
+  return s.k() <= kMaxK && s.elements_for(1) <= std::max<double>(kBandElements, most) &&
+         s.elements_for(1) < INT32_MAX / 2;
 }
 
 Status plan(const KernelQuery& q, KernelPlan* p) {

@@ -48,6 +48,7 @@ bool is_byte(const TensorView& t) { return t.dtype == DType::kI8 || t.dtype == D
 
 bool lines_match(const KernelQuery& q, int64_t axis, int64_t block) {
   if (block > 0 || q.in[1].dtype != DType::kF32) return false;
+  if (has_input(q.in, 2) && q.in[2].numel() != q.in[1].numel()) return false;
   return q.in[1].numel() == 1 || lines_of(q.in[0].shape, q.in[1], axis).length >= kShortLine;
 }
 bool quantize_match(const KernelQuery& q) {

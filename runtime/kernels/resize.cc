@@ -116,8 +116,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
       int count = 0;
       for (int64_t i = 0; i < down->taps; ++i) {
         const Neighbour& n = down->table[o * down->taps + i];
-        if (n.weight == 0) continue;
         weight[count] = static_cast<float>(n.weight);
+        if (weight[count] == 0) continue;
         lines[count] = x + n.at * w;
         if (across != nullptr) {
           const int64_t slot = n.at % kMaxTaps;  // neighbours follow one another

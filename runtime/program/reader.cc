@@ -300,7 +300,7 @@ Status ProgramReader::read_constants() {
       size_t bytes = 0;
       WICK_TRY(read_shape(c.dims(), dtype, &shape, &bytes));
       Span<const uint8_t> raw;
-      // only these are packed
+      // what may wait until it is packed
       WICK_TRY(read_buffer(*c.raw(), &raw, dtype == DType::kF32 ? &def.source : nullptr));
       const bool strings = dtype == DType::kString;
       if ((raw.size() != bytes && !strings) || c.raw()->layout() != 0) {

@@ -50,6 +50,9 @@ std::vector<Sample> convs() {
   corner.strides = {3, 2}, corner.pads = {2, 3, 4, 5};
   wide.pads = {1, 1, 1, 1};
   depthwise.pads = {1, 1, 1, 1}, depthwise.group = 11, depthwise.strides = {2, 2};
+  ConvAttrs far;
+  far.strides = {1 << 30, 1 << 30}, far.dilations = {INT32_MAX, INT32_MAX};
+  far.pads = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
   return {
       sample("ConvInteger/bands",
              {bytes(u8, {1, 5, 40, 37}), bytes(i8, {13, 5, 3, 3}), one(u8, 17)}, wide),
@@ -62,6 +65,8 @@ std::vector<Sample> convs() {
       sample("ConvInteger/groups_zeros",
              {bytes(i8, {1, 4, 6, 7}), bytes(u8, {6, 2, 3, 3}), one(i8, 5), bytes(u8, {6})},
              grouped),
+      // taps far apart: no band of theirs
+      sample("ConvInteger/far", {bytes(u8, {1, 1, 1, 2}), bytes(u8, {2, 1, 2, 2})}, far),
       sample("ConvInteger/one_tap",
              {bytes(u8, {1, 64, 9, 9}), bytes(u8, {20, 64, 1, 1}), one(u8, 3)}, ConvAttrs{}),
       sample("ConvInteger/u8", {bytes(u8, {1, 1, 3, 3}), bytes(u8, {1, 1, 2, 2}), one(u8, 1)},

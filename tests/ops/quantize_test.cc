@@ -309,6 +309,7 @@ TEST(Quantize, RulesRefuse) {
   EXPECT_NE(q({f32({2, 3}), f32({3, 1})}), "");
   EXPECT_NE(q({f32({2, 3}), f32({3}), of(DType::kU8, {2})}), "");
   EXPECT_NE(q({f32({2, 3}), f32({3}), of(DType::kU8, {})}), "");
+  EXPECT_NE(q({f32({2, 3}), f32({}), of(DType::kU8, {3})}), "");
   EXPECT_NE(q({of(DType::kF64, {2, 3}), f32({})}), "");
   EXPECT_NE(q({f32({2, 3}), f32({}), of(DType::kI64, {})}), "");
   a.axis = 2;

@@ -163,16 +163,18 @@ Status CpuPartition::place_packs() {
   return {};
 }
 
-// `raw`: room for the weight's own bytes where they are lent and not there.
+// `raw`: room for the weight's own bytes where they are lent and not there; null: they go where
+// they are to lie.
 Status CpuPartition::pack(const PackJob& job, void* raw) const {
   const CpuStep& step = steps_[job.step];
   const auto k = static_cast<size_t>(step.plan.packs[job.slot].input);
   LentBytes* source = source_of(job);
   KernelQuery query = query_of(job.step);
   TensorView in[kMostInputs];
-  if (source != nullptr && !source->filled() && query.in.size() > kMostInputs) {
+  const bool lent = source != nullptr && !source->filled();
+  if (lent && (raw == nullptr || query.in.size() > kMostInputs)) {
     WICK_TRY(source->fill());
-  } else if (source != nullptr && !source->filled()) {
+  } else if (lent) {
     WICK_TRY(source->read(raw));
     for (size_t i = 0; i < query.in.size(); ++i) in[i] = query.in[i];
     in[k].data = raw;
@@ -193,13 +195,17 @@ Status CpuPartition::pack_all() {
     if (bytes > room) room = static_cast<size_t>(align_up(bytes, kAlignment));
   }
   const auto workers = static_cast<size_t>(spec_.pool == nullptr ? 1 : spec_.pool->threads());
+  const bool by_job = jobs_.size() < workers;
+  const size_t rooms = by_job ? jobs_.size() : workers;
+  // Of the session's allocator: a stage's keeps all it gives for as long as the stage lives.
+  Allocator& allocator = spec_.cache != nullptr ? spec_.cache->allocator() : allocator_;
   char* raw = nullptr;
-  if (room != 0) raw = static_cast<char*>(allocator_.allocate(workers * room, kAlignment));
-  if (room != 0 && raw == nullptr)
-    return error(Code::kOutOfMemory, "cannot allocate %zu bytes", workers * room);
+  if (room != 0 && rooms <= SIZE_MAX / room)
+    raw = static_cast<char*>(allocator.allocate(rooms * room, kAlignment));
   parallel_for(spec_.pool, static_cast<int64_t>(jobs_.size()), [&](int64_t task, int worker) {
     PackJob& job = jobs_[static_cast<size_t>(task)];
-    job.failed = pack(job, raw + static_cast<size_t>(worker) * room).code();
+    const size_t at = by_job ? static_cast<size_t>(task) : static_cast<size_t>(worker);
+    job.failed = pack(job, raw == nullptr ? nullptr : raw + at * room).code();
   });
   Status all;
   for (const PackJob& job : jobs_) {
@@ -212,7 +218,7 @@ Status CpuPartition::pack_all() {
     }
     if (done.ok() && job.entry != kNoIndex) spec_.cache->set_packed(job.entry);
   }
-  if (raw != nullptr) allocator_.deallocate(raw, workers * room, kAlignment);
+  if (raw != nullptr) allocator.deallocate(raw, rooms * room, kAlignment);
   return all;
 }
 

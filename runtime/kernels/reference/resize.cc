@@ -74,9 +74,9 @@ Blend<T> blend(const ResizeJob& job, int level, const int64_t* o, const T* x) {
   const Neighbour* row = s.table + o[s.dim] * s.taps;
   Blend<T> sum = 0;
   for (int64_t i = 0; i < s.taps; ++i) {
-    if (row[i].weight == 0) continue;  // an infinity there is not part of the sum
-    sum = std::fma(static_cast<Blend<T>>(row[i].weight),
-                   blend(job, level + 1, o, x + row[i].at * job.steps[s.dim]), sum);
+    const auto weight = static_cast<Blend<T>>(row[i].weight);
+    if (weight == 0) continue;  // an infinity there is not part of the sum
+    sum = std::fma(weight, blend(job, level + 1, o, x + row[i].at * job.steps[s.dim]), sum);
   }
   return sum;
 }

@@ -57,7 +57,8 @@ Status check_scales(const RuleCtx<D>& c, int64_t axis, int64_t block_size) {
   WICK_TRY(check_granularity(c, 1, axis, block_size, "scale"));
   if (!c.has(2)) return {};
   WICK_TRY(check_granularity(c, 2, axis, block_size, "zero_point"));
-  if (is_single(c.in[1].shape) == Tri::kNo && is_single(c.in[2].shape) == Tri::kYes)
+  const Tri one = is_single(c.in[1].shape), other = is_single(c.in[2].shape);
+  if ((one == Tri::kNo && other == Tri::kYes) || (one == Tri::kYes && other == Tri::kNo))
     return shapes_differ("scale and zero_point must have one shape", c.in[1].shape, c.in[2].shape);
   return {};
 }
