@@ -173,7 +173,7 @@ const std::map<std::string, const ReadRow*>& rows() {
     auto* all = new std::map<std::string, const ReadRow*>;
     for (auto family : {ms_attention_rows(), ms_group_query_rows(), ms_norm_rows(),
                         ms_matmul_rows(), ms_n_bits_rows(), ms_quantize_rows(), ms_forms_rows(),
-                        ms_conv_rows(), simplified_norm_rows()}) {
+                        ms_conv_rows(), ms_rotary_rows(), simplified_norm_rows()}) {
       for (const ReadRow& row : family) all->emplace(row.op_type, &row);
     }
     return all;

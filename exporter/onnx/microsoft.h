@@ -64,6 +64,10 @@ Span<const ReadRow> ms_n_bits_rows();
 Span<const ReadRow> ms_quantize_rows();
 Span<const ReadRow> ms_forms_rows();
 Span<const ReadRow> ms_conv_rows();
+Span<const ReadRow> ms_rotary_rows();
+
+// ms_n_bits.cc: [..., n] bytes as [..., n * 8 / bits] numbers, the lowest bits first.
+ValueId unpack_bits(ReadCtx& c, ValueId bytes, int64_t bits);
 
 // ms_norm.cc: exporters put it into the default domain.
 Span<const ReadRow> simplified_norm_rows();

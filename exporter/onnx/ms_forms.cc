@@ -1,4 +1,4 @@
-// Short formulas of com.microsoft: GELU in its forms, rotations by position, and operators that the
+// Short formulas of com.microsoft: GELU in its forms, and operators that the
 // default domain has too, some with an input less or more.
 #include "exporter/onnx/microsoft.h"
 
@@ -32,47 +32,6 @@ void bias_split_gelu(ReadCtx& c) {
   c.set(0, times(c, h.first, gelu(c, h.second)));
 }
 void gated_add(ReadCtx& c) { c.set(0, plus(c, c.in(0), times(c, c.in(1), c.in(2)))); }
-
-// The caches' rows for the tokens: of positions offset, offset + 1, ... (one number), or those of
-// position_ids [batch, sequence].
-ValueId token_rows(ReadCtx& c, ValueId cache, ValueId at, ValueId tokens) {
-  if (c.rank(at) < 2) at = plus(c, reshape(c, at, {1, 1}), arange(c, tokens));
-  return c.emit(OpId::kGather, AxisAttrs{0}, {cache, at});
-}
-
-// `scale` is not applied: no kernel of ONNX Runtime's applies it either.
-void rotary_embedding(ReadCtx& c) {
-  const DType dtype = c.dtype(c.in(0));
-  ValueId x = floats_of(c, c.in(0)), at = c.in(1);
-  ValueId cosine = floats_of(c, ranked_input(c, 2, 2, "cos_cache"));
-  ValueId sine = floats_of(c, ranked_input(c, 3, 2, "sin_cache"));
-  const int rank = c.rank(x);
-  if (rank != 3 && rank != 4) c.fail("input must have rank 3 or 4, got " + shape_text(shape(c, x)));
-  if (rank_or(c, at, 0) > 2) c.fail("position_ids must have rank 0, 1 or 2");
-  const SymDim &hidden = shape(c, x)[2], &half = shape(c, cosine)[1];
-  ValueId tokens = dim(c, x, rank == 3 ? 1 : 2), width = dim(c, cosine, 1);
-  std::vector<ValueId> in = {x, token_rows(c, cosine, at, tokens), token_rows(c, sine, at, tokens)};
-  Standard rotate(c, "RotaryEmbedding", 23);
-  rotate.keep({"interleaved", "rotary_embedding_dim"});
-  if (rank == 4) return c.set(0, cast(c, rotate.one(in), dtype));
-  // A head is twice as wide as the cache, or num_heads tells where only a part is rotated.
-  const bool partial = c.attr_int("rotary_embedding_dim", 0) != 0;
-  int64_t heads = partial ? needed_int(c, "num_heads", 1) : 0;
-  if (!partial && hidden.known() && half.known() && half.constant() > 0) {
-    heads = hidden.constant() / (2 * half.constant());
-    if (heads * 2 * half.constant() != hidden.constant()) {
-      c.fail("a hidden size of " + hidden.text() +
-             " does not divide into heads of twice the cache's width " + half.text());
-    }
-  }
-  if (heads > 0) return c.set(0, cast(c, rotate.set("num_heads", heads).one(in), dtype));
-  ValueId size = times(c, width, c.int_constant({2}));
-  ValueId count = over(c, dim(c, x, 2), size);
-  in[0] =
-      transpose(c, reshape_to(c, x, concat(c, {dims(c, x, 0, 2), count, size}, 0)), {0, 2, 1, 3});
-  ValueId y = reshape_like(c, transpose(c, rotate.one(in), {0, 2, 1, 3}), x);
-  c.set(0, cast(c, y, dtype));
-}
 
 void range(ReadCtx& c) {
   const auto number = [&](int i) { return reshape(c, c.in(i), {}); };
@@ -145,7 +104,6 @@ constexpr ReadRow kRows[] = {
     {"BiasAdd", bias_add},
     {"BiasSplitGelu", bias_split_gelu},
     {"GatedAdd", gated_add},
-    {"RotaryEmbedding", rotary_embedding},
     {"Range", range},
     {"Pad", pad},
     {"Trilu", trilu},

@@ -86,14 +86,65 @@ std::vector<ValueId> heads_of(ReadCtx& c, int64_t heads, int64_t kv_heads) {
   return qkv;
 }
 
-void refuse_rare(ReadCtx& c) {
-  for (const char* name : {"k_quant_type", "v_quant_type"}) {
-    if (c.attr_string(name, "NONE") != "NONE")
-      c.fail(std::string(name) +
-             ": a quantized cache is not supported, keep it in the input's dtype");
+// A cache of other numbers than the inputs: int8 or float8, or 4 bits more than 8, two a byte. They
+// count times a scale, one for all or one a head and channel.
+class CacheForm {
+ public:
+  CacheForm(ReadCtx& c, const char* kind, int past, int scale) : c_(c) {
+    const std::string type = c.attr_string(kind, "NONE");
+    if (type == "NONE") {
+      refuse_input(c, scale, "the cache is not quantized");
+      return;
+    }
+    if (type != "PER_TENSOR" && type != "PER_CHANNEL")
+      c.fail(std::string(kind) + " must be NONE, PER_TENSOR or PER_CHANNEL, not '" + type + "'");
+    scale_ = cast(c, c.in(scale), DType::kF32);
+    if (c.rank(scale_) != 4) scale_ = reshape(c, scale_, {1});
+    dtype_ = c.dtype(c.in(past));
+    packed_ = dtype_ == DType::kU8;
+    const int64_t bits = c.attr_int("kv_cache_bit_width", packed_ ? 4 : 8);
+    const bool known = packed_ ? bits == 4 : dtype_ == DType::kI8 || dtype_ == DType::kF8E4M3FN;
+    if (!known || (!packed_ && bits != 8))
+      c.fail("a quantized cache must be int8 or float8e4m3fn, or uint8 of 4 bits");
   }
-  refuse_input(c, 12, "a quantized cache is not supported");
-  refuse_input(c, 13, "a quantized cache is not supported");
+  ValueId stored(ValueId v) const {
+    if (scale_ == kNoValue) return v;
+    v = over(c_, floats_of(c_, v), scale_);
+    if (dtype_ == DType::kF8E4M3FN) return bits_of(cast(c_, v, dtype_));
+    const double least = packed_ ? -8 : -128, most = packed_ ? 7 : 127;
+    v = c_.emit(OpId::kClip, ClipAttrs{},
+                {c_.emit(OpId::kRound, {v}), c_.scalar(v, least), c_.scalar(v, most)});
+    if (!packed_) return cast(c_, v, dtype_);
+    ValueId two = c_.int_constant({2}), half = over(c_, dim(c_, v, 3), two);
+    v = cast(c_, plus(c_, v, c_.scalar(v, 8)), DType::kU8);
+    Halves h = halve(c_, reshape_to(c_, v, concat(c_, {dims(c_, v, 0, 3), half, two}, 0)), 4);
+    return squeeze(c_, plus(c_, h.first, times(c_, h.second, c_.scalar(v, 16))), {4});
+  }
+  ValueId real(ValueId v) const {
+    if (scale_ == kNoValue) return v;
+    if (dtype_ == DType::kF8E4M3FN) v = given(v);
+    if (packed_) v = unpack_bits(c_, v, 4);
+    v = cast(c_, v, DType::kF32);
+    return times(c_, packed_ ? minus(c_, v, c_.scalar(v, 8)) : v, scale_);
+  }
+  // float8 moves as bytes.
+  ValueId bits_of(ValueId v) const {
+    if (c_.dtype(v) != DType::kF8E4M3FN) return v;
+    return c_.emit(OpId::kBitCast, BitCastAttrs{static_cast<int64_t>(DType::kU8)}, {v});
+  }
+  ValueId given(ValueId v) const {
+    if (dtype_ != DType::kF8E4M3FN) return v;
+    return c_.emit(OpId::kBitCast, BitCastAttrs{static_cast<int64_t>(dtype_)}, {v});
+  }
+
+ private:
+  ReadCtx& c_;
+  ValueId scale_ = kNoValue;
+  DType dtype_ = DType::kNone;
+  bool packed_ = false;
+};
+
+void refuse_rare(ReadCtx& c) {
   refuse_unless(c, "sliding_window_cache", 0, "the cache must hold the whole sequence");
 }
 
@@ -124,18 +175,21 @@ void group_query_attention(ReadCtx& c) {
     a.q = rotated(c, a.q, at);
     a.k = rotated(c, a.k, at);
   }
+  const CacheForm keys(c, "k_quant_type", 3, 12), values(c, "v_quant_type", 4, 13);
+  a.k = keys.stored(a.k);
+  a.v = values.stored(a.v);
   if (c.has(3)) {
-    a.k = appended(c, ranked_input(c, 3, 4, "past_key"), a.k, n);
-    a.v = appended(c, ranked_input(c, 4, 4, "past_value"), a.v, n);
+    a.k = appended(c, keys.bits_of(ranked_input(c, 3, 4, "past_key")), a.k, n);
+    a.v = appended(c, values.bits_of(ranked_input(c, 4, 4, "past_value")), a.v, n);
   }
   const auto give = [&](int i, ValueId v) {
     if (c.wants(i)) c.set(i, c.has(3) ? v : c.emit(OpId::kIdentity, {v}));
   };
-  give(1, a.k);
-  give(2, a.v);
+  give(1, keys.given(a.k));
+  give(2, values.given(a.v));
   // what a cache has room for behind the longest sequence
-  a.k = first_of(c, a.k, 2, n.most);
-  a.v = first_of(c, a.v, 2, n.most);
+  a.k = keys.real(first_of(c, a.k, 2, n.most));
+  a.v = values.real(first_of(c, a.v, 2, n.most));
   a.allowed = readable(c, n, tokens);
   a.softcap = c.attr_float("softcap", 0);
   if (c.has(10)) a.bias = ranked_input(c, 10, 4, "attention_bias");

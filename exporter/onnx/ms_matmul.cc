@@ -52,11 +52,28 @@ void fused_gemm(ReadCtx& c) {
   c.set(0, activate(c, y, c.attr_string("activation", ""), activation_numbers(c)));
 }
 
+// Distances between the rows of A and those of B, by |a|^2 + |b|^2 - 2 a b.
+void distances(ReadCtx& c) {
+  ValueId a = ranked_input(c, 0, 2, "A"), b = ranked_input(c, 1, 2, "B");
+  const std::string metric = c.attr_string("metric", "sqeuclidean");
+  if (metric != "sqeuclidean" && metric != "euclidean")
+    c.fail("metric must be euclidean or sqeuclidean, not '" + metric + "'");
+  const auto squares = [&](ValueId v, bool keep) {
+    return reduce(c, OpId::kReduceSum, times(c, v, v), {1}, keep);
+  };
+  ValueId both = matmul(c, a, transpose(c, b, {1, 0}));
+  ValueId y = plus(c, squares(a, true), squares(b, false));
+  y = minus(c, y, times(c, both, c.scalar(both, 2)));
+  y = c.emit(OpId::kMax, {y, c.scalar(y, 0)});
+  c.set(0, metric == "euclidean" ? c.emit(OpId::kSqrt, {y}) : y);
+}
+
 constexpr ReadRow kRows[] = {
     {"FusedMatMul", fused_matmul},
     {"TransposeMatMul", fused_matmul},
     {"FusedMatMulActivation", fused_matmul_activation},
     {"FusedGemm", fused_gemm},
+    {"CDist", distances},
 };
 
 }  // namespace

@@ -5,6 +5,24 @@
 #include "exporter/onnx/microsoft.h"
 
 namespace wick::onnx {
+
+ValueId unpack_bits(ReadCtx& c, ValueId bytes, int64_t bits) {
+  if (bits == 8) return bytes;
+  const int rank = c.rank(bytes);
+  ValueId mask = c.scalar(bytes, static_cast<double>((1 << bits) - 1));
+  std::vector<ValueId> parts;
+  for (int64_t at = 0; at < 8; at += bits) {
+    ValueId part = bytes;
+    if (at > 0) {
+      part = c.emit(OpId::kBitShift, BitShiftAttrs{1},
+                    {bytes, c.scalar(bytes, static_cast<double>(at))});
+    }
+    parts.push_back(unsqueeze(c, c.emit(OpId::kBitwiseAnd, {part, mask}), {rank}));
+  }
+  ValueId last = times(c, dim(c, bytes, rank - 1), c.int_constant({8 / bits}));
+  return reshape_to(c, concat(c, parts, rank), concat(c, {dims(c, bytes, 0, rank - 1), last}, 0));
+}
+
 namespace {
 
 int64_t bits_of(ReadCtx& c) {
@@ -21,24 +39,6 @@ int64_t block_of(ReadCtx& c, int64_t block) {
 }
 DType unsigned_of(int64_t bits) {
   return bits == 2 ? DType::kU2 : bits == 4 ? DType::kU4 : DType::kU8;
-}
-
-// [..., n] bytes as [..., n * 8 / bits] numbers, the lowest bits first.
-ValueId unpack(ReadCtx& c, ValueId bytes, int64_t bits) {
-  if (bits == 8) return bytes;
-  const int rank = c.rank(bytes);
-  ValueId mask = c.scalar(bytes, static_cast<double>((1 << bits) - 1));
-  std::vector<ValueId> parts;
-  for (int64_t at = 0; at < 8; at += bits) {
-    ValueId part = bytes;
-    if (at > 0) {
-      part = c.emit(OpId::kBitShift, BitShiftAttrs{1},
-                    {bytes, c.scalar(bytes, static_cast<double>(at))});
-    }
-    parts.push_back(unsqueeze(c, c.emit(OpId::kBitwiseAnd, {part, mask}), {rank}));
-  }
-  ValueId last = times(c, dim(c, bytes, rank - 1), c.int_constant({8 / bits}));
-  return reshape_to(c, concat(c, parts, rank), concat(c, {dims(c, bytes, 0, rank - 1), last}, 0));
 }
 
 // Of each of `rows` rows of bytes the first `count` numbers, as a tensor of so wide integers.
@@ -70,7 +70,7 @@ ValueId packed_rows(ReadCtx& c, int i, int64_t rows, int64_t bytes, int64_t coun
     }
     return c.g.add_constant(repacked(value.constant, rows, count, bits), value.name);
   }
-  ValueId all = unpack(c, reshape(c, v, {rows, bytes}), bits);
+  ValueId all = unpack_bits(c, reshape(c, v, {rows, bytes}), bits);
   return bytes * 8 / bits == count ? all : first_of(c, all, 1, c.int_constant({count}));
 }
 
@@ -83,6 +83,11 @@ ValueId zero_points(ReadCtx& c, const NBits& s, DType dtype) {
   if (c.has(3)) {
     const int64_t bytes = (s.blocks * s.bits + 7) / 8;
     return cast(c, packed_rows(c, 3, s.n, bytes, s.blocks, s.bits), dtype);
+  }
+  if (dtype == DType::kU8 && s.n * s.blocks > 1 << 12) {  // a small file makes no large constant
+    HostTensor middle(dtype, Shape{});
+    *middle.as<uint8_t>() = static_cast<uint8_t>(1 << (s.bits - 1));
+    return expand_to(c, c.g.add_constant(middle), c.int_constant({s.n, s.blocks}));
   }
   HostTensor middle(unsigned_of(s.bits), Shape{s.n, s.blocks});
   const int fill = s.bits == 2 ? 0xAA : s.bits == 4 ? 0x88 : 0x80;
@@ -155,13 +160,13 @@ ValueId gather_numbers(ReadCtx& c, ValueId data, ValueId indices, int axis, int6
   const auto gather = [&](ValueId v) {
     return c.emit(OpId::kGather, AxisAttrs{axis}, {v, indices});
   };
-  if (dtype == DType::kU8) return unpack(c, gather(data), bits);
+  if (dtype == DType::kU8) return unpack_bits(c, gather(data), bits);
   const DType wide = dtype == DType::kI4 ? DType::kI8 : DType::kU8;
   const int last = c.rank(data) - 1;
   const bool constant = c.g.is_constant(data);
   if (!constant || axis == last || shape(c, data)[last].constant() % 2 != 0)
     return gather(cast(c, data, wide));
-  ValueId y = unpack(c, gather(bytes_of(c, data)), 4);
+  ValueId y = unpack_bits(c, gather(bytes_of(c, data)), 4);
   if (wide == DType::kU8) return y;
   // two's complement: (y xor 8) - 8
   y = cast(c, c.emit(OpId::kBitwiseXor, {y, c.scalar(y, 8)}), DType::kI8);
@@ -209,8 +214,54 @@ void gather_block_quantized(ReadCtx& c) {
   c.set(0, times(c, zero == kNoValue ? q : minus(c, q, zero), s));
 }
 
+// bitsandbytes' 16 values, as fractions of a block's largest.
+constexpr float kFp4[16] = {
+    0, 5.208333333e-03f,  0.66666667f,  1,  0.33333333f,  0.5f,  0.16666667f,  0.25f,
+    0, -5.208333333e-03f, -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f};
+constexpr float kNf4[16] = {-1,
+                            -0.6961928009986877f,
+                            -0.5250730514526367f,
+                            -0.39491748809814453f,
+                            -0.28444138169288635f,
+                            -0.18477343022823334f,
+                            -0.09105003625154495f,
+                            0,
+                            0.07958029955625534f,
+                            0.16093020141124725f,
+                            0.24611230194568634f,
+                            0.33791524171829224f,
+                            0.44070982933044434f,
+                            0.5626170039176941f,
+                            0.7229568362236023f,
+                            1};
+
+// Weights [N, K] by these tables, flat, two a byte (the first one high), a block behind another.
+void matmul_bnb4(ReadCtx& c) {
+  const int64_t n = needed_int(c, "N", 1), k = needed_int(c, "K", 1);
+  const int64_t block = block_of(c, needed_int(c, "block_size", 16));
+  const int64_t type = needed_int(c, "quant_type", 0);
+  if (type > 1) c.fail("quant_type must be 0 (FP4) or 1 (NF4)");
+  if (c.dtype(c.in(1)) != DType::kU8) c.fail("B must be uint8");
+  ValueId bytes = reshape(c, c.in(1), {-1, 1});
+  ValueId four = c.scalar(bytes, 4),
+          high = c.emit(OpId::kBitShift, BitShiftAttrs{1}, {bytes, four});
+  ValueId low = c.emit(OpId::kBitwiseAnd, {bytes, c.scalar(bytes, 15)});
+  ValueId codes = cast(c, reshape(c, concat(c, {high, low}, 1), {-1}), DType::kI64);
+  const float* values = type == 0 ? kFp4 : kNf4;
+  ValueId table =
+      c.g.add_constant(HostTensor::of<float>({16}, std::vector<float>(values, values + 16)));
+  ValueId count = c.int_constant({n * k});
+  ValueId q = first_of(c, c.emit(OpId::kGather, AxisAttrs{0}, {table, codes}), 0, count);
+  ValueId scale = floats_of(c, reshape(c, c.in(2), {-1}));
+  scale = c.emit(OpId::kGather, AxisAttrs{0}, {scale, block_numbers(c, count, block)});
+  ValueId w = reshape(c, times(c, q, scale), {n, k});
+  if (c.attr_int("transB", 1) != 0) w = transpose(c, w, {1, 0});
+  c.set(0, cast(c, matmul(c, floats_of(c, c.in(0)), w), c.dtype(c.in(0))));
+}
+
 constexpr ReadRow kRows[] = {
     {"MatMulNBits", matmul_n_bits},
+    {"MatMulBnb4", matmul_bnb4},
     {"GatherBlockQuantized", gather_block_quantized},
 };
 

@@ -2,26 +2,13 @@
 // ONNX Runtime 1.30's, but where a test says otherwise.
 #include <gmock/gmock.h>
 
-#include "tests/exporter/node_model.h"
+#include "tests/exporter/microsoft_model.h"
 #include "tests/support/error_of.h"
 
 namespace wick::test {
 namespace {
 
 using testing::HasSubstr;
-
-HostTensor bytes(Shape shape, int seed) {
-  HostTensor t(DType::kU8, shape);
-  for (int64_t i = 0; i < t.numel(); ++i)
-    t.as<uint8_t>()[i] = static_cast<uint8_t>((i * 37 + seed * 101) % 256);
-  return t;
-}
-HostTensor u8(std::vector<uint8_t> v) { return HostTensor::of<uint8_t>({int64_t(v.size())}, v); }
-HostTensor byte(uint8_t v) { return HostTensor::of<uint8_t>({}, {v}); }
-HostTensor number(float v) { return HostTensor::of<float>({}, {v}); }
-HostTensor i32(Shape shape, std::vector<int32_t> v) { return HostTensor::of<int32_t>(shape, v); }
-
-NodeModel microsoft(const std::string& op) { return NodeModel(op, 17).domain("com.microsoft"); }
 
 TEST(Microsoft, AttentionHasACacheAndMasksByEndAndStart) {
   auto y = microsoft("Attention")
@@ -135,155 +122,44 @@ TEST(Microsoft, GroupQueryAttentionRotatesPackedHeadsAndHasSinks) {
   EXPECT_NEAR(element_as_double(y[2], 64), -0.7619048, 1e-6);  // a value, not
 }
 
-// Weights as an input and as a constant, which is repacked when it is read.
-void expect_n_bits(const std::function<NodeModel(bool)>& model, const Shape& shape,
-                   const std::vector<double>& want) {
-  for (bool constant : {false, true}) expect_near(model(constant).run()[0], shape, want, 1e-4);
-}
-NodeModel& weight(NodeModel& m, bool constant, HostTensor t) {
-  return constant ? m.constant(std::move(t)) : m.in(std::move(t));
-}
-
-TEST(Microsoft, MatMulNBitsHasBlocksThatKDoesNotFill) {
-  expect_n_bits(
-      [](bool constant) {
-        NodeModel m = microsoft("MatMulNBits").in(floats({2, 40}, 1));
-        weight(m, constant, bytes({3, 3, 8}, 2)).in(floats({3, 3}, 3));
-        weight(m, constant, bytes({3, 2}, 4)).set("K", 40).set("N", 3).set("block_size", 16);
-        return m.set("bits", 4);
-      },
-      {2, 3}, {-2.468118, -19.87537, 3.405625, -4.573425, -35.02938, -3.599999});
-}
-TEST(Microsoft, MatMulNBitsOfTwoAndEightBits) {
-  expect_n_bits(
-      [](bool constant) {
-        NodeModel m = microsoft("MatMulNBits").in(floats({2, 32}, 1));
-        weight(m, constant, bytes({3, 2, 4}, 2)).in(floats({3, 2}, 3));
-        weight(m, constant, bytes({3, 1}, 4)).in({}).in(floats({3}, 5));
-        return m.set("K", 32).set("N", 3).set("block_size", 16).set("bits", 2);
-      },
-      {2, 3}, {0.5828572, -3.174513, 3.519818, -0.7872108, 7.362449, -1.145941});
-  expect_n_bits(
-      [](bool constant) {
-        NodeModel m = microsoft("MatMulNBits").in(floats({1, 2, 16}, 1));
-        weight(m, constant, bytes({3, 1, 16}, 2)).in(floats({3, 1}, 3));
-        return m.set("K", 16).set("N", 3).set("block_size", 16).set("bits", 8);
-      },
-      {1, 2, 3}, {-38.53659, -29.82748, -144.0651, -3.408888, -42.43374, 197.474});
-}
-TEST(Microsoft, MatMulNBitsTakesRealZeroPointsAndBlocksByNumber) {
-  std::vector<int32_t> block(32);
-  for (size_t i = 0; i < block.size(); ++i) block[i] = static_cast<int32_t>(i % 2);
-  expect_n_bits(
-      [&](bool constant) {
-        NodeModel m = microsoft("MatMulNBits").in(floats({2, 32}, 1));
-        weight(m, constant, bytes({3, 2, 8}, 2)).in(floats({3, 2}, 3)).in(floats({3, 2}, 4));
-        return m.in(i32({32}, block)).set("K", 32).set("N", 3).set("block_size", 16).set("bits", 4);
-      },
-      {2, 3}, {-6.147341, 19.60804, -20.95273, -3.712449, -17.84739, 8.079586});
-}
-// A constant stays as small as the file has it.
-TEST(Microsoft, MatMulNBitsKeepsConstantWeightsPacked) {
-  const auto file = microsoft("MatMulNBits")
-                        .in(floats({2, 64}, 1))
-                        .constant(bytes({32, 4, 8}, 2))
-                        .constant(floats({32, 4}, 3))
-                        .set("K", 64)
-                        .set("N", 32)
-                        .set("block_size", 16)
-                        .bytes(false, 1);
-  const ir::Graph g = import_onnx_bytes(file);
-  size_t largest = 0;
-  for (size_t i = 0; i < g.value_count(); ++i)
-    largest = std::max(largest, g.value(static_cast<ir::ValueId>(i)).constant.nbytes());
-  EXPECT_EQ(largest, 32u * 64 / 2);
-}
-
-TEST(Microsoft, GatherBlockQuantizedUnpacksTheRowsItTakes) {
-  auto y = microsoft("GatherBlockQuantized")
-               .in(bytes({3, 10}, 1))
-               .in(whole({2}, {2, -3}))
-               .in(floats({3, 2}, 2))
-               .in(bytes({3, 1}, 3))
-               .set("bits", 4)
-               .set("block_size", 16)
-               .set("quantize_axis", 1)
-               .run();
-  expect_near(
-      y[0], {2, 20},
-      {0,         -1.619048, 1.619048,   -0.9714285, -1.942857, 0,         -0.3238095, 0.647619,
-       1.295238,  1.295238,  -2.266666,  -2.914286,  -0.647619, -2.266666, 0.9714285,  -1.619048,
-       -4.057143, 0,         -0.6761905, 1.352381,   -9.238095, -8.314285, -4.619048,  -6.466667,
-       0,         -4.619048, -10.16191,  -1.847619,  -5.542857, 0,         -0.9238095, -12.93333,
-       -11.08571, -10.16191, -6.466667,  -8.314285,  -8.066667, -4.4,      0,          -6.6});
-}
-
-// Ties are decided with the zero point added: 24.5 + 121 is even where 24.5 is not.
-TEST(Microsoft, QuantizedSumsAndProductsRoundWithTheirZeroPoint) {
-  auto y = microsoft("QLinearAdd")
-               .in(bytes({12}, 1))
-               .in(number(0.1f))
-               .in(byte(128))
-               .in(bytes({12}, 2))
-               .in(number(0.1f))
-               .in(byte(100))
-               .in(number(0.2f))
-               .in(byte(121))
-               .run();
-  expect_near(y[0], {12}, {158, 196, 104, 142, 178, 88, 124, 162, 198, 108, 144, 182}, 0);
-  y = microsoft("QLinearMul")
-          .in(bytes({12}, 1))
-          .in(number(0.02f))
-          .in(byte(132))
-          .in(bytes({12}, 3))
-          .in(number(0.03f))
-          .in(byte(132))
-          .in(number(0.05f))
-          .in(byte(115))
-          .run();
-  expect_near(y[0], {12}, {147, 112, 109, 140, 203, 0, 208, 143, 110, 111, 144, 210}, 0);
-}
-TEST(Microsoft, QuantizedPoolsRoundAsTheyShould) {
-  const auto pool = [](const std::string& op, Shape shape) {
-    return microsoft(op)
-        .in(bytes(shape, 1))
-        .in(number(0.02f))
-        .in(byte(137))
-        .in(number(0.03f))
-        .in(byte(118));
+// Four bits a number; what is new is rounded, and read as it is kept.
+TEST(Microsoft, GroupQueryAttentionKeepsAQuantizedCache) {
+  const auto scale = [](int seed) {
+    HostTensor t = floats({1, 1, 1, 16}, seed);
+    for (int i = 0; i < 16; ++i)
+      t.as<float>()[i] = t.as<float>()[i] * t.as<float>()[i] * 0.1f + 0.05f;
+    return t;
   };
-  auto y = pool("QLinearAveragePool", {1, 1, 3, 4}).set("kernel_shape", std::vector<int64_t>{2, 2});
-  expect_near(y.run()[0], {1, 1, 2, 3}, {113, 95, 120, 126, 108, 133}, 0);
-  expect_near(pool("QLinearGlobalAveragePool", {1, 2, 2, 3}).run()[0], {1, 2, 1, 1}, {127, 133}, 0);
-}
-TEST(Microsoft, QuantizedGemmHasAScaleAColumn) {
-  HostTensor scales = floats({4}, 3);
-  for (int i = 0; i < 4; ++i)
-    scales.as<float>()[i] = scales.as<float>()[i] * scales.as<float>()[i] * 0.1f + 0.01f;
-  auto y = microsoft("QGemm")
-               .in(bytes({2, 3}, 1))
-               .in(number(0.02f))
-               .in(byte(130))
-               .in(bytes({4, 3}, 2))
-               .in(scales)
-               .in(u8({100, 110, 120, 130}))
-               .in(i32({4}, {5, -6, 7, -8}))
-               .in(number(0.1f))
-               .in(byte(90))
-               .set("transB", 1)
-               .set("alpha", 0.5f)
-               .run();
-  expect_near(y[0], {2, 4}, {84, 94, 111, 100, 128, 77, 98, 0}, 0);
-}
-TEST(Microsoft, DynamicQuantizeMatMulScalesByTheInputsRange) {
-  auto y = microsoft("DynamicQuantizeMatMul")
-               .in(floats({2, 4}, 1))
-               .in(bytes({4, 3}, 2))
-               .in(number(0.02f))
-               .in(byte(128))
-               .in(floats({3}, 3))
-               .run();
-  expect_near(y[0], {2, 3}, {1.985376, 2.304094, 2.822449, -1.481757, -1.456385, 1.829723});
+  auto y = microsoft("GroupQueryAttention")
+               .in(floats({1, 1, 32}, 1))
+               .in(floats({1, 1, 16}, 2))
+               .in(floats({1, 1, 16}, 3))
+               .in(bytes({1, 1, 3, 8}, 4))
+               .in(bytes({1, 1, 3, 8}, 5))
+               .in(i32({1}, {3}))
+               .in(i32({1}, {4}))
+               .in({})
+               .in({})
+               .in({})
+               .in({})
+               .in({})
+               .in(scale(6))
+               .in(scale(7))
+               .set("num_heads", 2)
+               .set("kv_num_heads", 1)
+               .set("k_quant_type", std::string("PER_CHANNEL"))
+               .set("v_quant_type", std::string("PER_CHANNEL"))
+               .set("kv_cache_bit_width", 4)
+               .run(3);
+  expect_near(y[0], {1, 1, 32},
+              {-0.09892604, -0.01906868, 0.2650978, -0.2484885, -0.3865642, -0.1613568});
+  EXPECT_NEAR(element_as_double(y[0], 31), -0.2863523, 1e-5);
+  const std::vector<double> keys = {47, 115, 254, 32, 148, 255, 50, 197};
+  const std::vector<double> values = {214, 255, 50, 232, 15, 66, 250, 47};
+  for (int64_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(element_as_double(y[1], 24 + i), keys[static_cast<size_t>(i)]);
+    EXPECT_EQ(element_as_double(y[2], 24 + i), values[static_cast<size_t>(i)]);
+  }
 }
 
 TEST(Microsoft, SkipNormsGiveTheSumTheyNormalize) {
@@ -365,6 +241,21 @@ TEST(Microsoft, RotaryEmbeddingOfAPartFromAnOffsetOn) {
                0.4190476, 0.2206803, 0.7855783, -0.5333333, -0.1809524, -0.3696145, -0.09995465,
                0.8761904, -0.7809524});
 }
+TEST(Microsoft, RotaryEmbeddingByThreePositionsInterleaved) {
+  auto y = microsoft("MRotaryEmbedding")
+               .in(floats({1, 2, 8}, 1))
+               .in(whole({3, 1, 2}, {0, 1, 2, 3, 1, 0}))
+               .in(floats({4, 4}, 2))
+               .in(floats({4, 4}, 3))
+               .set("mrope_section", std::vector<int64_t>{2, 1, 1})
+               .set("mrope_layout", 1)
+               .set("num_heads", 1)
+               .run();
+  expect_near(y[0], {1, 2, 8},
+              {-0.114195, -0.2536054, -0.6526984, -0.3628117, -0.5847619, -0.3270749, -0.07809529,
+               -0.9364172, 0.3738775, 0.2344671, -0.3058503, 0.374059, -0.5028571, -0.6624036,
+               -0.6436281, 0.4305669});
+}
 TEST(Microsoft, CausalConvSpreadsItsTaps) {
   auto y = microsoft("CausalConvWithState")
                .in(floats({1, 2, 3}, 1))
@@ -415,7 +306,8 @@ TEST(Microsoft, RefusesWhatItCannotReadByTheNodesName) {
       {microsoft("MultiHeadAttention").in(x).in(x).in(x).set("num_heads", 3), "does not divide"},
       {microsoft("MultiHeadAttention").in(x).set("num_heads", 1), "must be packed"},
       {gqa(3, 2), "multiple of kv_num_heads"},
-      {gqa(2, 2).set("k_quant_type", std::string("PER_TENSOR")), "quantized cache"},
+      {gqa(2, 2).set("k_quant_type", std::string("PER_ROW")), "not 'PER_ROW'"},
+      {gqa(2, 2).set("sliding_window_cache", 1), "whole sequence"},
       {gqa(2, 2).set("do_rotary", 1), "input 7 is required"},
       {n_bits(4, 3, 16, 3, bytes({3, 1, 8}, 1)), "bits must be 2, 4 or 8"},
       {n_bits(4, 3, 24, 4, bytes({3, 1, 8}, 1)), "power of two"},
