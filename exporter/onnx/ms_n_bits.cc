@@ -92,6 +92,9 @@ ValueId zero_points(ReadCtx& c, const NBits& s, DType dtype) {
   HostTensor middle(unsigned_of(s.bits), Shape{s.n, s.blocks});
   const int fill = s.bits == 2 ? 0xAA : s.bits == 4 ? 0x88 : 0x80;
   std::fill_n(middle.as<uint8_t>(), middle.nbytes(), static_cast<uint8_t>(fill));
+  // the last byte has nothing behind the last number
+  if (const int64_t rest = s.n * s.blocks * s.bits % 8; rest != 0)
+    middle.as<uint8_t>()[middle.nbytes() - 1] &= static_cast<uint8_t>((1 << rest) - 1);
   return cast(c, c.g.add_constant(middle), dtype);
 }
 

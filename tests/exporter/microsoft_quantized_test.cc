@@ -70,6 +70,22 @@ TEST(Microsoft, MatMulNBitsKeepsConstantWeightsPacked) {
   EXPECT_EQ(largest, 32u * 64 / 2);
 }
 
+// The middle of 4 bits for 3 blocks: 888, and no fourth 8 that a file does not have.
+TEST(Microsoft, MatMulNBitsHasNothingBehindItsLastZeroPoint) {
+  const auto file = microsoft("MatMulNBits")
+                        .in(floats({2, 16}, 1))
+                        .constant(bytes({3, 1, 8}, 2))
+                        .constant(floats({3, 1}, 3))
+                        .set("K", 16)
+                        .set("N", 3)
+                        .set("block_size", 16)
+                        .bytes(false, 1);
+  const ir::Graph g = import_onnx_bytes(file);
+  ir::Graph again = import_onnx_bytes(onnx_bytes(g));
+  again.metadata = g.metadata;  // the writer adds its own version
+  EXPECT_EQ(ir::print(again, true), ir::print(g, true));
+}
+
 TEST(Microsoft, GatherBlockQuantizedUnpacksTheRowsItTakes) {
   auto y = microsoft("GatherBlockQuantized")
                .in(bytes({3, 10}, 1))
