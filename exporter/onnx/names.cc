@@ -42,6 +42,7 @@ void settle(Graph& g, Names* names) {
     names->add_constant(g.value(static_cast<ValueId>(i)));
   for (size_t i = 0; i < g.node_count(); ++i) {
     Node& node = g.node(static_cast<NodeId>(i));
+    node.name = without_number(node.name);
     for (Graph& region : node.regions) settle_region(g, node, region, names);
   }
 }
@@ -55,6 +56,15 @@ bool is_made_up(const std::string& name) {
   return name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0 &&
          std::all_of(name.begin() + static_cast<long>(prefix.size()), name.end(),
                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+std::string numbered_name(const std::string& name, int number) {
+  return name + "/" + made_up_name(number);
+}
+std::string without_number(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  if (slash == std::string::npos || slash == 0 || !is_made_up(name.substr(slash + 1))) return name;
+  return name.substr(0, slash);
 }
 
 bool Names::has(const std::string& name) const {

@@ -13,6 +13,9 @@ namespace wick::onnx {
 
 std::string made_up_name(int number);
 bool is_made_up(const std::string& name);
+// A further node of a name, and the name without its number.
+std::string numbered_name(const std::string& name, int number);
+std::string without_number(const std::string& name);
 
 // The names of a graph, of those around it, and of the constants among them, which a region that
 // reads them has copies of. Regions side by side may have the same names.

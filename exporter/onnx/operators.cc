@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "exporter/onnx/checker.h"
+#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/subgraph.h"
@@ -85,8 +86,11 @@ struct TypeWord {
   Shape shape;
 };
 TypeWord type_word(const std::string& word, DType tried) {
-  static const std::map<std::string, DType> kTypes = {
-      {"f32", DType::kF32}, {"i64", DType::kI64}, {"bool", DType::kBool}};
+  static const std::map<std::string, DType> kTypes = {{"f32", DType::kF32},
+                                                      {"i64", DType::kI64},
+                                                      {"i32", DType::kI32},
+                                                      {"u8", DType::kU8},
+                                                      {"bool", DType::kBool}};
   TypeWord t;
   const std::string name = word.substr(0, word.find('['));
   t.dtype = name == "T" ? tried : kTypes.at(name);
@@ -183,9 +187,18 @@ AttributeProto attribute(const std::string& word, DType tried) {
   return a;
 }
 
-const OperatorForm* find_form(const std::string& name, int opset) {
+// "com.microsoft::Name" as its domain, and its name.
+constexpr const char* kMicrosoftPrefix = "com.microsoft::";
+bool strip_domain(std::string* name) {
+  const size_t length = std::string(kMicrosoftPrefix).size();
+  if (name->compare(0, length, kMicrosoftPrefix) != 0) return false;
+  name->erase(0, length);
+  return true;
+}
+
+const OperatorForm* find_form(Span<const OperatorForm> forms, const std::string& name, int opset) {
   const OperatorForm* found = nullptr;
-  for (const OperatorForm& form : operator_forms()) {
+  for (const OperatorForm& form : forms) {
     if (name == form.name && form.since <= opset) found = &form;
   }
   return found;
@@ -216,16 +229,31 @@ std::vector<OnnxOperator> onnx_operators() {
   return list;
 }
 
-std::vector<uint8_t> onnx_sample(const std::string& name, int opset, DType dtype) {
+std::vector<OnnxOperator> microsoft_operators() {
+  std::vector<OnnxOperator> list;
+  for (const std::string& name : onnx::microsoft_operator_names())
+    list.push_back({onnx::kMicrosoftPrefix + name, {1}, 1});
+  return list;
+}
+
+std::vector<uint8_t> onnx_sample(const std::string& full_name, int opset, DType dtype) {
   using namespace onnx;  // NOLINT: the room's own door
-  const OperatorForm* form = find_form(name, opset);
+  std::string name = full_name;
+  const bool microsoft = strip_domain(&name);
+  const OperatorForm* form =
+      find_form(microsoft ? microsoft_operator_forms() : operator_forms(), name, opset);
   if (form == nullptr || form->inputs == nullptr) return {};
   ModelProto model;
   model.set_ir_version(opset < 4 ? 3 : 10);
   model.add_opset_import()->set_version(opset);
+  if (microsoft) {
+    model.mutable_opset_import(0)->set_domain(kMicrosoft);
+    model.set_ir_version(10);
+  }
   GraphProto& g = *model.mutable_graph();
   NodeProto& node = *g.add_node();
   node.set_op_type(name);
+  if (microsoft) node.set_domain(kMicrosoft);
   node.set_name("sample");
   for (const std::string& word : words(form->inputs)) {
     const std::string input = fmt::format("x{}", node.input_size());

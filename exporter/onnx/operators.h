@@ -1,5 +1,6 @@
-// Every operator of ONNX's default domain: the opsets at which it changed, why it is not read, and
-// a small model of one node of each, from which `wick ops --onnx` finds out what runs where.
+// Every operator of ONNX's default domain: the opsets at which it changed, why it is not read;
+// those of com.microsoft that are read; and a small model of one node of each, from which `wick ops
+// --onnx` finds out what runs where.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ constexpr int kNewestOpset = 28;  // that the reader takes
 constexpr int kNewestIr = 13;     // the same of IR versions
 
 struct OnnxOperator {
-  std::string name;
+  std::string name;               // with its domain in front where that is not the default one
   std::vector<int> changes;       // opsets, ascending; the first is where it begins
   int until = kNewestOpset;       // earlier where it is deprecated
   const char* why_out = nullptr;  // null: it is read
@@ -22,6 +23,9 @@ struct OnnxOperator {
 
 // By name, deprecated ones last.
 std::vector<OnnxOperator> onnx_operators();
+
+// "com.microsoft::Name", by name; of version 1 of the domain.
+std::vector<OnnxOperator> microsoft_operators();
 
 // One node of the operator in the form it has at `opset`; the inputs that may have several dtypes
 // have `dtype`. Empty: its inputs are no tensors.
@@ -46,6 +50,7 @@ struct OperatorForm {
   const char* for_strings = nullptr;  // the attributes instead, where the dtype tried is string
 };
 Span<const OperatorForm> operator_forms();
+Span<const OperatorForm> microsoft_operator_forms();
 
 }  // namespace onnx
 }  // namespace wick

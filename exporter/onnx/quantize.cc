@@ -2,11 +2,52 @@
 // these and a requantization.
 #include <algorithm>
 
+#include "exporter/onnx/quantize.h"
+
 #include "exporter/onnx/compose.h"
 #include "exporter/onnx/conv.h"
 #include "exporter/onnx/write.h"
 
 namespace wick::onnx {
+
+// The range of x with 0 in it over 255 steps. Where x is all 0 the scale is 1.
+DynamicQuantized dynamic_quantize(ReadCtx& c, ValueId x) {
+  ValueId zero = c.scalar(x, 0), steps = c.scalar(x, 255);
+  const ReduceAttrs all{{}, 0, 0};
+  ValueId low = c.emit(OpId::kMin, {c.emit(OpId::kReduceMin, all, {x}), zero});
+  ValueId high = c.emit(OpId::kMax, {c.emit(OpId::kReduceMax, all, {x}), zero});
+  ValueId range = c.emit(OpId::kSub, {high, low});
+  ValueId scale = c.emit(OpId::kWhere, {c.emit(OpId::kEqual, {range, zero}), c.scalar(x, 1),
+                                        c.emit(OpId::kDiv, {range, steps})});
+  ValueId point = c.emit(OpId::kSub, {zero, c.emit(OpId::kDiv, {low, scale})});
+  point = c.emit(OpId::kClip, ClipAttrs{}, {point, zero, steps});
+  point = cast(c, c.emit(OpId::kRound, {point}), DType::kU8);
+  return {c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {x, scale, point}), scale, point};
+}
+
+ValueId scalar_of(ReadCtx& c, ValueId v) {
+  if (!c.g.value(v).ranked || c.rank(v) == 0) return v;
+  for (const SymDim& d : c.g.value(v).shape) {
+    if (dim_equal(d, SymDim(1)) != Tri::kYes) return v;
+  }
+  ReshapeAttrs a;
+  return c.emit(OpId::kReshape, a, {v, c.int_constant({})});
+}
+
+ValueId requantize(ReadCtx& c, ValueId sum, ValueId scale, ValueId zero) {
+  const DType to = c.dtype(zero);
+  if (to != DType::kI8 && to != DType::kU8) c.fail("y_zero_point must be int8 or uint8");
+  ValueId y = c.emit(OpId::kMul, {cast(c, sum, DType::kF64), cast(c, scale, DType::kF64)});
+  y = c.emit(OpId::kAdd, {c.emit(OpId::kRound, {y}), cast(c, zero, DType::kF64)});
+  const double low = to == DType::kI8 ? -128 : 0, high = to == DType::kI8 ? 127 : 255;
+  y = c.emit(OpId::kClip, ClipAttrs{}, {y, c.scalar(y, low), c.scalar(y, high)});
+  return cast(c, y, to);
+}
+ValueId scale_ratio(ReadCtx& c, ValueId a, ValueId b, ValueId y) {
+  auto f32 = [&](ValueId v) { return cast(c, v, DType::kF32); };
+  return c.emit(OpId::kDiv, {c.emit(OpId::kMul, {f32(a), f32(b)}), f32(y)});
+}
+
 namespace {
 
 void read_bit_cast(ReadCtx& c) {
@@ -31,56 +72,20 @@ void read_dequantize(ReadCtx& c) {
   c.set(0, c.emit(OpId::kDequantizeLinear, a, {c.in(0), c.in(1), c.optional(2)}));
 }
 
-// The range of x with 0 in it over 255 steps. Where x is all 0 the scale is 1.
 void read_dynamic_quantize(ReadCtx& c) {
-  ValueId x = c.in(0), zero = c.scalar(x, 0), steps = c.scalar(x, 255);
-  const ReduceAttrs all{{}, 0, 0};
-  ValueId low = c.emit(OpId::kMin, {c.emit(OpId::kReduceMin, all, {x}), zero});
-  ValueId high = c.emit(OpId::kMax, {c.emit(OpId::kReduceMax, all, {x}), zero});
-  ValueId range = c.emit(OpId::kSub, {high, low});
-  ValueId scale = c.emit(OpId::kWhere, {c.emit(OpId::kEqual, {range, zero}), c.scalar(x, 1),
-                                        c.emit(OpId::kDiv, {range, steps})});
-  ValueId point = c.emit(OpId::kSub, {zero, c.emit(OpId::kDiv, {low, scale})});
-  point = c.emit(OpId::kClip, ClipAttrs{}, {point, zero, steps});
-  point = cast(c, c.emit(OpId::kRound, {point}), DType::kU8);
-  c.set(0, c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {x, scale, point}));
-  c.set(1, scale);
-  c.set(2, point);
+  const DynamicQuantized q = dynamic_quantize(c, c.in(0));
+  c.set(0, q.y);
+  c.set(1, q.scale);
+  c.set(2, q.zero);
 }
 
 void read_matmul_integer(ReadCtx& c) {
   c.set(0, c.emit(OpId::kMatMulInteger, {c.in(0), c.in(1), c.optional(2), c.optional(3)}));
 }
-// Scales and zero points of one element as scalars, which broadcast to any rank.
-ValueId scalar_of(ReadCtx& c, ValueId v) {
-  if (!c.g.value(v).ranked || c.rank(v) == 0) return v;
-  for (const SymDim& d : c.g.value(v).shape) {
-    if (dim_equal(d, SymDim(1)) != Tri::kYes) return v;
-  }
-  ReshapeAttrs a;
-  return c.emit(OpId::kReshape, a, {v, c.int_constant({})});
-}
-
 void read_conv_integer(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(1);
   const ConvAttrs a = conv_attrs(c, &x, w, c.optional(2));
   c.set(0, c.emit(OpId::kConvInteger, a, {x, w, c.optional(2), c.optional(3)}));
-}
-
-// clamp(round(sum scale) + zero): the product in double, where every sum is exact, so that the only
-// rounding is the one to integers. `scale` is the product of the operands' over y's, in float.
-ValueId requantize(ReadCtx& c, ValueId sum, ValueId scale, ValueId zero) {
-  const DType to = c.dtype(zero);
-  if (to != DType::kI8 && to != DType::kU8) c.fail("y_zero_point must be int8 or uint8");
-  ValueId y = c.emit(OpId::kMul, {cast(c, sum, DType::kF64), cast(c, scale, DType::kF64)});
-  y = c.emit(OpId::kAdd, {c.emit(OpId::kRound, {y}), cast(c, zero, DType::kF64)});
-  const double low = to == DType::kI8 ? -128 : 0, high = to == DType::kI8 ? 127 : 255;
-  y = c.emit(OpId::kClip, ClipAttrs{}, {y, c.scalar(y, low), c.scalar(y, high)});
-  return cast(c, y, to);
-}
-ValueId scale_ratio(ReadCtx& c, ValueId a, ValueId b, ValueId y) {
-  auto f32 = [&](ValueId v) { return cast(c, v, DType::kF32); };
-  return c.emit(OpId::kDiv, {c.emit(OpId::kMul, {f32(a), f32(b)}), f32(y)});
 }
 
 // A vector of scales or zero points, one a row of a matrix of rank >= 2, stands upright; one a

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
@@ -262,7 +263,8 @@ std::unordered_map<std::string, const ReadRow*> all_rows() {
         conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
         generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
         linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
-        signal_rows(),   string_rows(),   text_rows(),      random_rows(),   sequence_rows()}) {
+        signal_rows(),   string_rows(),   text_rows(),      random_rows(),   sequence_rows(),
+        simplified_norm_rows()}) {
     for (const ReadRow& row : family) rows.emplace(row.op_type, &row);
   }
   return rows;
@@ -281,13 +283,15 @@ const Out kOut[] = {
 
 }  // namespace
 
-const ReadRow* find_read_row(const std::string& op_type) {
+const ReadRow* find_read_row(const std::string& op_type, const std::string& domain) {
+  if (domain == kMicrosoft) return find_microsoft_row(op_type);
   static const auto* rows = new std::unordered_map<std::string, const ReadRow*>(all_rows());
   auto found = rows->find(op_type);
   return found == rows->end() ? nullptr : found->second;
 }
 
-const char* why_unread(const std::string& op_type) {
+const char* why_unread(const std::string& op_type, const std::string& domain) {
+  if (domain == kMicrosoft) return why_not_microsoft(op_type);
   for (const Out& out : kOut) {
     for (const char* name : out.op_types) {
       if (op_type == name) return out.why;

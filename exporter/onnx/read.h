@@ -216,9 +216,9 @@ void drop_unread_containers(Graph& g);
 // A node of a user's own op, registered under the node's domain and op_type.
 void read_custom(ReadCtx& c, const CustomOp& op);
 
-// Null: not supported.
-const ReadRow* find_read_row(const std::string& op_type);
+// Null: not supported. The domain: the default one, or com.microsoft.
+const ReadRow* find_read_row(const std::string& op_type, const std::string& domain = "");
 // Why an operator without a row has none.
-const char* why_unread(const std::string& op_type);
+const char* why_unread(const std::string& op_type, const std::string& domain = "");
 
 }  // namespace wick::onnx

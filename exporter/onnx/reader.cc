@@ -6,6 +6,7 @@
 
 #include "exporter/onnx/lent.h"
 #include "exporter/onnx/limits.h"
+#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
@@ -69,6 +70,10 @@ struct Unsupported {
     const char* why = nullptr;
     if (const FunctionProto* f = functions.find(node); f != nullptr) {
       if (seen.insert(f).second) walk(f->node(), depth + 1);
+    } else if (node.domain() == kMicrosoft) {
+      if (find_custom_op(node.domain(), node.op_type()) == nullptr &&
+          find_read_row(node.op_type(), node.domain()) == nullptr)
+        why = why_unread(node.op_type(), node.domain());
     } else if (!default_domain(node.domain())) {
       if (find_custom_op(node.domain(), node.op_type()) == nullptr)
         why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";

@@ -236,8 +236,10 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset)
         if (opset == 0) c.fail("the model imports no opset of the default domain");
         check_signature(c);
         find_read_row(node.op_type())->read(c);
+      } else if (const CustomOp* op = find_custom_op(node.domain(), node.op_type())) {
+        read_custom(c, *op);  // a registered one wins over com.microsoft's
       } else {
-        read_custom(c, *find_custom_op(node.domain(), node.op_type()));
+        find_read_row(node.op_type(), node.domain())->read(c);
       }
     } catch (const Error& e) {
       const std::string what = e.what(), name = node_name(node);

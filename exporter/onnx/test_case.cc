@@ -146,7 +146,7 @@ std::string containers_differ(const HostTensor& actual, const HostTensor& expect
 
 }  // namespace
 
-std::string case_differs(const HostTensor& actual, const HostTensor& expected) {
+std::string case_differs(const HostTensor& actual, const HostTensor& expected, double absolute) {
   if (is_container(actual.dtype()) && actual.dtype() == expected.dtype())
     return containers_differ(actual, expected);
   if (actual.dtype() != expected.dtype() || !(actual.shape() == expected.shape())) {
@@ -168,7 +168,7 @@ std::string case_differs(const HostTensor& actual, const HostTensor& expected) {
   for (int64_t i = 0; i < expected.numel(); ++i) {
     double a = element_as_double(actual, i), e = element_as_double(expected, i);
     if (a == e || (std::isnan(a) && std::isnan(e)) ||
-        (!small && std::fabs(a - e) <= 1e-7 + 1e-3 * std::fabs(e)))
+        (!small && std::fabs(a - e) <= absolute + 1e-3 * std::fabs(e)))
       continue;
     return fmt::format("element {}: {:.9g}, expected {:.9g}", i, a, e);
   }

@@ -28,7 +28,9 @@ bool is_onnx_case(const std::string& path);
 OnnxCase load_onnx_case(const std::string& path, CaseMode mode);
 
 // The suite's rule: same dtype and shape, integers and strings exact, |a - e| <= 1e-7 + 1e-3 |e|,
-// NaN == NaN; sequences and optionals element by element. "" when it holds.
-std::string case_differs(const HostTensor& actual, const HostTensor& expected);
+// NaN == NaN; sequences and optionals element by element. "" when it holds. `absolute`: for a test
+// whose expected values are rounded.
+std::string case_differs(const HostTensor& actual, const HostTensor& expected,
+                         double absolute = 1e-7);
 
 }  // namespace wick

@@ -80,12 +80,21 @@ NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::stri
   if (has(0)) need(opset_taking(op_type, g.value(node.inputs[0]).dtype));
   NodeProto& n = *out_.add_node();
   n.set_op_type(op_type);
-  if (!node.name.empty()) n.set_name(node.name);
+  if (!node.name.empty()) n.set_name(node_name());
   size_t used = in.size();
   while (used > 0 && in[used - 1].empty()) --used;
   for (size_t i = 0; i < used; ++i) n.add_input(in[i]);
   for (const auto& name : out) n.add_output(name);
   return n;
+}
+
+// An operator that was read into several nodes gave each of them its name; in a file every node has
+// one of its own (ONNX Runtime refuses others). Reading it takes away what is added here.
+std::string WriteCtx::node_name() {
+  std::string name = node.name;
+  while (!model_.node_names.insert(name).second)
+    name = numbered_name(node.name, ++model_.last_number[node.name]);
+  return name;
 }
 
 NodeProto& WriteCtx::same(const std::string& op_type) {

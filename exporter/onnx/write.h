@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ struct ModelNames {
   Names names;
   ExternalData* external = nullptr;  // where large constants go; null: into the model
   int fresh = 0;                     // of made-up names, nowhere twice
+  std::set<std::string> node_names = {};
+  std::map<std::string, int> last_number = {};  // behind a node's name
 };
 
 class WriteCtx {
@@ -68,6 +72,7 @@ class WriteCtx {
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
+  std::string node_name();
   GraphProto& out_;
   const std::vector<std::string>& names_;
   ModelNames& model_;

@@ -35,6 +35,37 @@ bool known_elements(const Value& v, HostTensor* out) {
   return true;
 }
 
+// Weights in blocks (of 2, 4 or 8 bits) that only linear layers read. There is no kernel that
+// multiplies by them as they are, and turning them into reals at every run takes a hundred times as
+// long as the product: once and for all, unless they are so many that memory matters more.
+constexpr uint64_t kMaxDequantized = uint64_t{1} << 29;
+std::vector<bool> dequantized_weights(const Graph& g) {
+  std::vector<bool> found(g.node_count(), false);
+  std::vector<std::vector<NodeId>> users;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    const Node& n = g.node(static_cast<NodeId>(i));
+    if (n.op != OpId::kDequantizeLinear ||
+        static_cast<const DequantizeAttrs*>(n.attrs.get())->block_size == 0)
+      continue;
+    if (users.empty()) users = g.users();
+    const ValueId made = n.outputs[0];
+    bool weight = !g.is_output(made) && !users[static_cast<size_t>(made)].empty();
+    for (ValueId v : n.inputs) weight = weight && (v == kNoValue || g.is_constant(v));
+    for (NodeId u : users[static_cast<size_t>(made)]) {
+      const Node& user = g.node(u);
+      weight =
+          weight && user.op == OpId::kLinear && user.inputs[1] == made && user.inputs[0] != made;
+    }
+    if (!weight) continue;
+    found[i] = true;
+    const HostTensor& q = g.value(n.inputs[0]).constant;
+    bytes += static_cast<uint64_t>(q.numel()) * 4;
+  }
+  if (bytes > kMaxDequantized) found.assign(g.node_count(), false);
+  return found;
+}
+
 bool folds(const Node& n) {
   // They say how a model is quantized: a weight stays as small as it is.
   if (n.op == OpId::kQuantizeLinear || n.op == OpId::kDequantizeLinear) return false;
@@ -43,7 +74,7 @@ bool folds(const Node& n) {
 
 // What the node makes of its constants; empty when it has others, or when it makes too much of
 // them.
-std::vector<HostTensor> outputs_of(const Graph& g, const Node& n) {
+std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growth = kMaxGrowth) {
   HostTensor elements;
   if (n.outputs.size() == 1 && n.op != OpId::kIdentity &&
       known_elements(g.value(n.outputs[0]), &elements)) {
@@ -59,7 +90,7 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n) {
     in.push_back(v == kNoValue ? HostTensor() : g.value(v).constant);
   }
   InterpreterOptions options;
-  options.max_bytes = std::min(kMaxFolded, bytes_of(in) + kMaxGrowth);
+  options.max_bytes = std::min(kMaxFolded, bytes_of(in) + growth);
   options.max_nodes = kMaxFoldedNodes;
   try {
     return run_any(n, in, options);
@@ -93,13 +124,16 @@ void infer_behind(Graph& g, std::vector<bool> marked) {
 }
 
 bool fold_constants(Graph& g) {
+  const std::vector<bool> weights = dequantized_weights(g);
   Substitution sub(g);
   std::vector<bool> made(g.value_count(), false);
   for (size_t i = 0; i < g.node_count(); ++i) {
     const auto id = static_cast<NodeId>(i);
     sub.apply(g.node(id));
-    if (!folds(g.node(id))) continue;
-    std::vector<HostTensor> out = outputs_of(g, g.node(id));
+    const bool weight = i < weights.size() && weights[i];
+    if (!weight && !folds(g.node(id))) continue;
+    std::vector<HostTensor> out =
+        outputs_of(g, g.node(id), weight ? kMaxDequantized + kMaxGrowth : kMaxGrowth);
     if (out.empty()) continue;
     for (size_t k = 0; k < out.size(); ++k) {
       const ValueId from = g.node(id).outputs[k];

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,24 @@ class NodeModel {
  public:
   NodeModel(const std::string& op, int64_t opset) : opset_(opset) { node_.set_op_type(op); }
 
+  NodeModel& domain(const std::string& name) {
+    node_.set_domain(name);
+    return *this;
+  }
+  NodeModel& named(const std::string& name) {
+    node_.set_name(name);
+    return *this;
+  }
   // An input that is left out where `t` is not present.
   NodeModel& in(HostTensor t) {
     node_.add_input(t.present() ? "x" + std::to_string(node_.input_size()) : std::string());
     if (t.present()) inputs_.push_back(std::move(t));
     return *this;
+  }
+  // One that the file brings as an initializer.
+  NodeModel& constant(HostTensor t) {
+    constants_["x" + std::to_string(node_.input_size())] = t;
+    return in(std::move(t));
   }
   NodeModel& set(const std::string& name, int64_t v) {
     auto* a = attribute(name, onnx::AttributeProto::INT);
@@ -64,7 +78,17 @@ class NodeModel {
     return *this;
   }
 
-  const std::vector<HostTensor>& inputs() const { return inputs_; }
+  // Without the constants.
+  std::vector<HostTensor> inputs() const {
+    std::vector<HostTensor> given;
+    size_t next = 0;
+    for (const std::string& name : node_.input()) {
+      if (name.empty()) continue;
+      if (constants_.count(name) == 0) given.push_back(inputs_[next]);
+      ++next;
+    }
+    return given;
+  }
   std::vector<uint8_t> bytes(bool symbols, int outputs) const {
     return bytes([&](const std::string&, int) { return symbols; }, outputs);
   }
@@ -74,12 +98,20 @@ class NodeModel {
     onnx::ModelProto model;
     model.set_ir_version(10);
     model.add_opset_import()->set_version(opset_);
+    if (!node_.domain().empty()) {
+      model.add_opset_import()->set_domain(node_.domain());
+      model.mutable_opset_import(1)->set_version(1);
+    }
     auto* g = model.mutable_graph();
     *g->add_node() = node_;
     size_t next = 0;
     for (const std::string& name : node_.input()) {
       if (name.empty()) continue;
       const HostTensor& t = inputs_[next++];
+      if (constants_.count(name) != 0) {
+        add_constant(g->add_initializer(), name, t);
+        continue;
+      }
       auto* v = g->add_input();
       v->set_name(name);
       auto* type = v->mutable_type()->mutable_tensor_type();
@@ -108,9 +140,10 @@ class NodeModel {
               open = import_onnx_bytes(bytes(true, outputs));
     ir::Graph optimized = known;
     ir::optimize(optimized);
-    std::vector<HostTensor> want = ir::run(known, inputs_);
+    const std::vector<HostTensor> given = inputs();
+    std::vector<HostTensor> want = ir::run(known, given);
     for (const ir::Graph* g : {&open, &optimized}) {
-      std::vector<HostTensor> got = ir::run(*g, inputs_);
+      std::vector<HostTensor> got = ir::run(*g, given);
       for (size_t i = 0; i < want.size(); ++i) {
         EXPECT_TRUE(got[i].shape() == want[i].shape())
             << to_text(got[i].shape()).text << " " << to_text(want[i].shape()).text;
@@ -127,6 +160,12 @@ class NodeModel {
   }
 
  private:
+  static void add_constant(onnx::TensorProto* to, const std::string& name, const HostTensor& t) {
+    to->set_name(name);
+    to->set_data_type(static_cast<int>(t.dtype()));
+    for (int64_t d : t.shape()) to->add_dims(d);
+    to->set_raw_data(t.data(), t.nbytes());
+  }
   static void expect_same(double got, double want, int64_t element) {
     if (std::isnan(got) && std::isnan(want)) return;
     EXPECT_EQ(got, want) << element;
@@ -141,6 +180,7 @@ class NodeModel {
   int64_t opset_;
   onnx::NodeProto node_;
   std::vector<HostTensor> inputs_;
+  std::map<std::string, HostTensor> constants_;
 };
 
 inline void expect_near(const HostTensor& got, const Shape& shape, const std::vector<double>& want,

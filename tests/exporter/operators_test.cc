@@ -69,5 +69,26 @@ TEST(Operators, AreReadInEveryFormTheyEverHad) {
   }
 }
 
+// Each has a form of which at least one dtype runs on.
+TEST(Operators, OfMicrosoftAreReadInTheirForms) {
+  const auto list = microsoft_operators();
+  EXPECT_EQ(list.size(), onnx::microsoft_operator_forms().size());
+  for (const OnnxOperator& op : list) {
+    std::string why = "it has no form in ms_operator_forms.cc";
+    int read = 0;
+    for (int t = 1; t < kDTypeCount; ++t) {
+      try {
+        const auto bytes = onnx_sample(op.name, 1, static_cast<DType>(t));
+        if (bytes.empty()) continue;
+        onnx_bytes(import_onnx_bytes({bytes.data(), bytes.size()}));
+        ++read;
+      } catch (const Error& e) {
+        why = e.what();
+      }
+    }
+    EXPECT_GT(read, 0) << op.name << ": " << why;
+  }
+}
+
 }  // namespace
 }  // namespace wick

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/tensor.h"
@@ -119,6 +120,25 @@ TEST(Round, AFunctionCalledTwiceHasNoNameTwice) {
 }
 
 // What does nothing, an input or a constant that is an output, one value as two outputs.
+// ONNX Runtime refuses two nodes of one name; the graph's nodes have the name they came from.
+TEST(Round, NodesOfOneOperatorHaveNamesOfTheirOwn) {
+  ModelProto model = model_of(24, DType::kF32, {2, 3});
+  auto& g = *model.mutable_graph();
+  add(g, "Softsign", {"x"}, {"a"}).set_name("act");
+  add(g, "Softsign", {"a"}, {"y"}).set_name("act");
+  g.add_output()->set_name("y");
+  const ir::Graph graph = read(model);
+  for (const ir::Node& n : graph.nodes()) EXPECT_EQ(n.name, "act");
+  const ModelProto file = written(graph);
+  std::set<std::string> names;
+  for (const NodeProto& n : file.graph().node()) names.insert(n.name());
+  ASSERT_GT(file.graph().node_size(), 2);
+  EXPECT_EQ(names.size(), static_cast<size_t>(file.graph().node_size()));
+  EXPECT_EQ(names.count("act"), 1u);
+  const ir::Graph again = read(file);
+  for (const ir::Node& n : again.nodes()) EXPECT_EQ(n.name, "act");
+}
+
 TEST(Round, OutputsAreValuesOfTheirOwn) {
   ModelProto model = model_of(17);
   GraphProto& g = *model.mutable_graph();

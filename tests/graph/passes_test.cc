@@ -224,6 +224,26 @@ TEST(Passes, QuantizedPairsStayIntact) {
   EXPECT_EQ(count(after, OpId::kDequantizeLinear), 4u);
 }
 
+// Weights in blocks become reals once, where nobody but a linear layer reads them.
+TEST(Passes, BlockedWeightsOfLinearLayersFold) {
+  for (const bool shared : {false, true}) {
+    Graph g;
+    ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(32)});
+    HostTensor packed(DType::kU4, {64, 32});
+    for (size_t i = 0; i < packed.nbytes(); ++i)
+      packed.as<uint8_t>()[i] = static_cast<uint8_t>(i * 37);
+    ValueId scale = g.add_constant(HostTensor::of<float>({64, 2}, std::vector<float>(128, 0.5f)));
+    DequantizeAttrs a;
+    a.axis = 1;
+    a.block_size = 16;
+    ValueId w = g.emit(OpId::kDequantizeLinear, a, {g.add_constant(packed), scale, kNoValue});
+    g.add_output("y", g.emit(OpId::kLinear, {x, w, kNoValue}));
+    if (shared) g.add_output("w", g.emit(OpId::kNeg, {w}));
+    const Graph after = optimized(g, {floats({2, 32})});
+    EXPECT_EQ(count(after, OpId::kDequantizeLinear), shared ? 1u : 0u);
+  }
+}
+
 // Rounds over a graph of n nodes of a kind, in seconds; the least of two.
 double seconds_of(int n, const std::function<void(Graph&, int)>& make) {
   double least = 1e9;

@@ -31,7 +31,8 @@ bool counted(const std::string& why) { return why != kClasses[0] && why != kClas
 
 struct ConformanceCommand {
   std::vector<std::string> dirs;
-  std::string list, backend = "cpu", mode = "dyn", json, expect, write_expect, keep;
+  std::string list, backend = "cpu", mode = "dyn", json, expect, write_expect, keep, rounded;
+  std::map<std::string, double> absolute;  // what `rounded` says, by test
   double bar = 0;
   bool verbose = false;
 };
@@ -79,11 +80,12 @@ std::string bits_differ(const std::vector<HostTensor>& out, const std::vector<Ho
 }
 
 // "" where these are what the test expects.
-std::string outputs_differ(const std::vector<HostTensor>& out, const OnnxCase& test) {
+std::string outputs_differ(const std::vector<HostTensor>& out, const OnnxCase& test,
+                           double absolute) {
   if (out.size() != test.outputs.size())
     return fmt::format("{} outputs, expected {}", out.size(), test.outputs.size());
   for (size_t i = 0; i < out.size(); ++i) {
-    std::string why = case_differs(out[i], test.outputs[i]);
+    std::string why = case_differs(out[i], test.outputs[i], absolute);
     if (!why.empty()) return fmt::format("output {}: {}", i, why);
   }
   return "";
@@ -131,12 +133,14 @@ std::string run_case(const std::string& name, const ConformanceCommand& c, CaseM
   const ir::Graph graph = import_onnx_bytes(test.model, test.folder);
   if (c.mode == "round")
     return round_trip(graph, test, form == CaseMode::kConst ? name + "-const" : name, c);
+  auto given = c.absolute.find(name);
+  const double absolute = given == c.absolute.end() ? 1e-7 : given->second;
   if (c.mode == "dyn" || c.mode == "const")
-    return outputs_differ(run_model(Model::from_graph(graph, true), test, c), test);
+    return outputs_differ(run_model(Model::from_graph(graph, true), test, c), test, absolute);
   ir::Graph optimized = graph;
   ir::optimize(optimized);
   std::vector<HostTensor> out = run_model(through_a_file(optimized), test, c);
-  return c.mode == "flat" ? outputs_differ(out, test)
+  return c.mode == "flat" ? outputs_differ(out, test, absolute)
                           : bits_differ(out, ir::run(graph, test.inputs), "the interpreter's");
 }
 
@@ -175,6 +179,26 @@ std::vector<std::string> case_names(const ConformanceCommand& c) {
     throw Error("no test cases (folders with model.onnx, or light models) in '" + c.dirs[0] + "'",
                 Code::kNotFound);
   return names;
+}
+
+// Tests whose expected values are rounded, each with how far off they may be and why.
+std::map<std::string, double> read_rounded(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw Error("cannot open '" + path + "'", Code::kIo);
+  std::map<std::string, double> rounded;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    std::istringstream words(line);
+    std::string name, why;
+    double absolute = 0;
+    if (!(words >> name) || name[0] == '#') continue;
+    if (!(words >> absolute >> why) || !(absolute > 0 && absolute <= 1e-3))
+      throw Error(
+          fmt::format("{}:{}: needs a test, a number up to 1e-3, and a reason", path, number));
+    rounded[name] = absolute;
+  }
+  return rounded;
 }
 
 // By test, the modes in which it passes and why it fails in the others; a test that is not in the
@@ -349,10 +373,16 @@ void add_conformance(CLI::App& app) {
                       "percent that must pass, else exit 3; what --expect's file calls of an "
                       "excluded domain or nondeterministic does not count");
   command->add_option("--write-expect", c->write_expect, "bring that file up to date");
+  command->add_option("--rounded", c->rounded,
+                      "file of tests whose expected values are rounded: name, the absolute error "
+                      "to allow (1e-7 otherwise), reason");
   command->add_option("--keep", c->keep, "folder for the models that mode round writes");
   command->add_flag("--verbose,-v", c->verbose, "print each failure");
   command->footer("Example:\n  wick conformance onnx/node --list dev_tests.txt --mode const -v");
-  command->callback([c] { conformance(*c); });
+  command->callback([c] {
+    if (!c->rounded.empty()) c->absolute = read_rounded(c->rounded);
+    conformance(*c);
+  });
 }
 
 }  // namespace wick::tool

@@ -223,16 +223,26 @@ nlohmann::json onnx_matrix(const std::string& name) {
     for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return s;
   };
-  auto operators = nlohmann::json::array();
+  auto operators = nlohmann::json::array(), microsoft = nlohmann::json::array();
   for (const OnnxOperator& op : onnx_operators()) {
     if (name.empty() || lower(op.name) == lower(name)) operators.push_back(describe(op));
   }
-  if (operators.empty()) {
-    throw Error(
-        fmt::format("ONNX's default domain has no operator {}; `wick ops --onnx` lists them", name),
-        Code::kNotFound);
+  for (const OnnxOperator& op : microsoft_operators()) {
+    const std::string own = lower(op.name.substr(op.name.find("::") + 2)), full = lower(op.name);
+    if (name.empty() || full == lower(name) || (operators.empty() && own == lower(name)))
+      microsoft.push_back(describe(op));
   }
-  return {{"newest_opset", kNewestOpset}, {"operators", std::move(operators)}};
+  if (!name.empty() && operators.empty()) operators = std::move(microsoft);
+  if (operators.empty()) {
+    throw Error(fmt::format("neither ONNX's default domain nor com.microsoft has an operator {} "
+                            "that is known; `wick "
+                            "ops --onnx` lists them",
+                            name),
+                Code::kNotFound);
+  }
+  return {{"newest_opset", kNewestOpset},
+          {"operators", std::move(operators)},
+          {"com.microsoft", name.empty() ? std::move(microsoft) : nlohmann::json::array()}};
 }
 
 std::string onnx_operator_text(const nlohmann::json& op) {
@@ -255,7 +265,15 @@ std::string onnx_operator_text(const nlohmann::json& op) {
 }
 
 std::string onnx_matrix_page(const nlohmann::json& matrix) {
-  std::string rows, out;
+  std::string rows, out, microsoft;
+  for (const auto& op : matrix["com.microsoft"]) {
+    const nlohmann::json& range = op["ranges"][0];
+    const std::string name = op["name"].get<std::string>();
+    microsoft += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name.substr(name.find("::") + 2),
+                             dtype_words(range["reference"]), backend_words(range, "simd"),
+                             backend_words(range, "vulkan"), written_words(range),
+                             range["gradient"].get<bool>() ? "yes" : "");
+  }
   int read = 0, count = 0;
   for (const auto& op : matrix["operators"]) {
     count += op.contains("until") ? 0 : 1;
@@ -296,12 +314,21 @@ floats: f32 f64 f16 bf16; ints, uints: 8 to 64 bits; f8: all five 8-bit floats; 
 | operator | opset | dtypes | SIMD | Vulkan | written | gradient |
 |---|---|---|---|---|---|---|
 {}
+## com.microsoft
+
+ONNX Runtime's own operators that are read, version 1 of their domain: formulas over our ops, written back as operators
+of the default domain. Any other of this domain is an error that names the node, unless a custom op is registered under
+its name.
+
+| operator | dtypes | SIMD | Vulkan | written | gradient |
+|---|---|---|---|---|---|
+{}
 ## Out
 
 | operator | why, and what to do |
 |---|---|
 {})",
-      matrix["newest_opset"].get<int>(), read, count, rows, out);
+      matrix["newest_opset"].get<int>(), read, count, rows, microsoft, out);
 }
 
 }  // namespace wick::tool

@@ -1,4 +1,5 @@
 // Quantization by plain loops: between reals and the integers and small floats that stand for them.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/core/narrow.h"
@@ -41,6 +42,13 @@ class PerElement {
     blocks_ = blocked_ ? t->shape[at] : extent_;
   }
   double at(int64_t i) const { return single_ ? value_ : number(*t_, index(i)); }
+  // How many elements from i on surely have the same.
+  int64_t run(int64_t i) const {
+    if (single_) return INT64_MAX;
+    if (!blocked_) return inner_ - i % inner_;
+    const int64_t at = i % extent_;
+    return inner_ > 1 ? 1 : std::min(block_ - at % block_, extent_ - at);
+  }
 
  private:
   int64_t index(int64_t i) const {
@@ -179,9 +187,11 @@ Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   const PerElement scales(in[0].shape, &in[1], a.axis, a.block_size);
   const PerElement zeros(in[0].shape, zero, a.axis, a.block_size);
   each_block(ctx, in[0], out[0], CastAttrs{}, [&](int64_t first, int64_t n, double* v) {
-    for (int64_t i = 0; i < n; ++i) {
-      const double d = zero != nullptr ? v[i] - zeros.at(first + i) : v[i];
-      v[i] = static_cast<float>(d) * static_cast<float>(scales.at(first + i));
+    for (int64_t i = 0; i < n;) {
+      const int64_t end = i + std::min({scales.run(first + i), zeros.run(first + i), n - i});
+      const auto scale = static_cast<float>(scales.at(first + i));
+      const double z = zeros.at(first + i);
+      for (; i < end; ++i) v[i] = static_cast<float>(zero != nullptr ? v[i] - z : v[i]) * scale;
     }
   });
   return {};
