@@ -1,4 +1,5 @@
 #include "exporter/onnx/compose.h"
+#include "exporter/onnx/training.h"
 #include "exporter/onnx/write.h"
 
 namespace wick::onnx {
@@ -17,9 +18,11 @@ ValueId running(ReadCtx& c, ValueId a, ValueId b, double momentum) {
 void read_batch_norm(ReadCtx& c) {
   ValueId x = c.in(0), scale = c.in(1), bias = c.in(2), mean = c.in(3), var = c.in(4);
   const bool more = c.wants(1) || c.wants(2) || c.wants(3) || c.wants(4);
-  const bool training = c.opset >= 14  ? c.attr_int("training_mode", 0) != 0
-                        : c.opset >= 7 ? more
-                                       : c.attr_int("is_test", 0) == 0;
+  const bool switched = TrainingScope::on();  // by train() and eval()
+  const bool training = switched        ? false
+                        : c.opset >= 14 ? c.attr_int("training_mode", 0) != 0
+                        : c.opset >= 7  ? more
+                                        : c.attr_int("is_test", 0) == 0;
   const double momentum = c.attr_float("momentum", 0.9f);
   BatchNormAttrs a{c.attr_float("epsilon", 1e-5f)};
   // All in one dtype: the parameters may be wider than x, and 16-bit statistics would overflow.
@@ -55,7 +58,12 @@ void read_batch_norm(ReadCtx& c) {
              {y, scale, bias, training ? own_mean : mean, training ? own_var : var});
   if (flat || c.rank(x) == 1) y = reshape_like(c, y, x);
   c.set(0, cast(c, y, dtype));
-  if (!training) return;
+  if (!training) {
+    for (int i = 1; switched && i < 5; ++i) {
+      if (c.wants(i)) c.set(i, c.emit(OpId::kIdentity, {c.in(i % 2 == 1 ? 3 : 4)}));
+    }
+    return;
+  }
   auto set = [&](int i, ValueId v) {
     if (c.wants(i)) c.set(i, cast(c, flat ? reshape_like(c, v, like) : v, stored));
   };

@@ -4,6 +4,7 @@
 
 #include "exporter/onnx/compose.h"
 #include "exporter/onnx/read.h"
+#include "exporter/onnx/training.h"
 #include "exporter/onnx/write.h"
 
 namespace wick::onnx {
@@ -145,6 +146,12 @@ void read_dropout(ReadCtx& c) {
     if (v.origin != ValueOrigin::kConstant || v.constant.numel() != 1) return std::nullopt;
     return element_as_double(v.constant, 0);
   };
+  if (TrainingScope::on()) {
+    std::vector<ValueId> in = {x};
+    if (c.opset < 12) in.push_back(c.scalar(x, c.attr_float("ratio", 0.5)));
+    if (c.opset >= 12 && c.has(1)) in.push_back(c.in(1));
+    return c.emit_all(OpId::kDropout, NoAttrs{}, std::move(in), 2);
+  }
   if (c.opset < 7 && c.attr_int("is_test", 0) == 0 && c.attr_float("ratio", 0.5) != 0)
     c.fail(
         "is_test 0 (training) drops values at random, which is not supported: export the model "

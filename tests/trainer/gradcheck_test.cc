@@ -156,6 +156,31 @@ std::vector<Sample> samples() {
   sized.output_shape = {5, 6};
   add("ConvTranspose output_shape", row(OpId::kConvTranspose, sized),
       {random({1, 2, 3, 3}), random({2, 1, 2, 3})});
+  for (auto mode : {ResizeMode::kNearest, ResizeMode::kLinear, ResizeMode::kCubic}) {
+    ResizeAttrs resize;
+    resize.mode = static_cast<int64_t>(mode);
+    auto resized = [](const ResizeAttrs& a, const Tensor& scales, const Tensor& sizes) -> Fn {
+      return [=](const List& in) {
+        return row(OpId::kResize, a)({in[0], Tensor(), scales, sizes});
+      };
+    };
+    add("Resize", resized(resize, {}, ints({1, 2, 5, 3}, {4})), {random({1, 2, 3, 4})});
+    resize.axes = {3, -2};
+    add("Resize axes", resized(resize, tensor({2.0f, 1.5f}), {}), {random({1, 2, 3, 4})});
+  }
+  MaxPoolIndicesAttrs places;
+  places.pool.kernel_shape = {2, 2};
+  add("MaxPoolIndices", row(OpId::kMaxPoolIndices, places, 2), {distinct({2, 1, 3, 3})});
+  RnnAttrs both;
+  both.direction = 2;
+  add("RNN", row(OpId::kRNN, both, 2),
+      {random({3, 2, 2}), random({2, 3, 2}), random({2, 3, 3}), random({2, 6})});
+  add("GRU", row(OpId::kGRU, both, 2),
+      {random({3, 2, 2}), random({2, 6, 2}), random({2, 6, 2}), random({2, 12}), tensor({2, 3}),
+       random({2, 2, 2})});
+  add("LSTM", row(OpId::kLSTM, both, 3),
+      {random({3, 2, 2}), random({2, 8, 2}), random({2, 8, 2}), random({2, 16}), tensor({3, 1}),
+       random({2, 2, 2}), random({2, 2, 2}), random({2, 6})});
   for (int64_t align : {0, 1}) {
     add("AffineGrid", row(OpId::kAffineGrid, AffineGridAttrs{align}),
         {random({2, 2, 3}), ints({2, 1, 3, 4}, {4})});

@@ -3,6 +3,9 @@
 
 #include <map>
 
+#include "exporter/onnx/training.h"
+#include "graph/ir/infer.h"
+#include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 
@@ -11,7 +14,7 @@ namespace {
 
 struct InspectCommand {
   std::string model;
-  bool json = false;
+  bool json = false, values = false;
 };
 
 const char* numerics_text(NumericsClass n) {
@@ -62,7 +65,26 @@ std::string op_text(const Program& p, const NodeDef& n) {
   return custom_op_name(def.domain, def.name).text;
 }
 
+// What the nodes of an ONNX file make, before anything is rewritten: the names that
+// nn::GraphModule::set_output takes.
+void print_values(const InspectCommand& c) {
+  const ir::Graph g = import_for_training(c.model);
+  auto doc = nlohmann::json::array();
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    const ir::Node& n = g.node(static_cast<ir::NodeId>(i));
+    for (ir::ValueId v : n.outputs) {
+      const ir::Value& value = g.value(v);
+      if (value.name.empty()) continue;
+      const std::string op = is_custom(n.op) ? "custom" : op_info(n.op)->name;
+      doc.push_back({{"name", value.name}, {"op", op}, {"type", ir::type_text(value)}});
+      if (!c.json) fmt::print("{}  {}  {}\n", value.name, op, ir::type_text(value));
+    }
+  }
+  if (c.json) print_json(doc);
+}
+
 void inspect(const InspectCommand& c) {
+  if (c.values) return print_values(c);
   Model model = Model::open_whole(c.model);
   const Program& p = model.program();
   const EntryDef& entry = p.entries()[0];
@@ -144,6 +166,8 @@ void add_inspect(CLI::App& app) {
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
   accept_ops(*command);
   command->add_flag("--json", c->json, "print JSON");
+  command->add_flag("--values", c->values,
+                    "list what the nodes of an ONNX file make: a name, the op and the type a line");
   command->footer("Example:\n  wick inspect model.wick");
   command->callback([c] { inspect(*c); });
 }

@@ -243,10 +243,50 @@ IntrusivePtr<OpNode> make_op_node(OpId op, const void* attrs, Span<const Tensor*
   return node;
 }
 
+namespace {
+
+// An op of models that are read, for which nobody wrote a gradient: stopping here in silence would
+// leave what comes before it untrained.
+class NoGradientNode final : public Node {
+ public:
+  explicit NoGradientNode(OpId op) : op_(op) {}
+  std::string name() const override { return backward_name(display_name(op_)); }
+  void apply(Span<const Tensor>, Span<Tensor>) override {
+    std::string at = path ? "in module '" + path->text + "': " : "";
+    throw_error(display_name(op_),
+                at + "it has no gradient: freeze the parameters before it (requires_grad_(false)), "
+                     "or detach() its inputs",
+                where, Code::kUnsupported);
+  }
+
+ private:
+  OpId op_;
+};
+
+bool stops_gradients(NonDiff why) {
+  return why != NonDiff::kInferenceOnly && why != NonDiff::kRandom && why != NonDiff::kControlFlow;
+}
+
+void record_refusal(OpId op, Span<const Tensor* const> in, Span<Tensor> out, const Where& where) {
+  bool any = false, float_out = false;
+  for (const Tensor* t : in) any = any || (t != nullptr && t->requires_grad());
+  for (const Tensor& t : out) float_out = float_out || is_float(t.dtype());
+  if (!any || !float_out) return;
+  auto node = make_node<NoGradientNode>(in, out, 0, where, 0, op);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (is_float(out[i].dtype())) attach(out[i], node, i);
+  }
+}
+
+}  // namespace
+
 void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
             const Where& where) {
   const GradRow& listed = grad_row(op);
-  if (listed.formula == nullptr) return;
+  if (listed.formula == nullptr) {
+    if (!stops_gradients(listed.why)) record_refusal(op, in, out, where);
+    return;
+  }
   const GradRow& row = listed.of_attrs != nullptr ? *listed.of_attrs(attrs) : listed;
   bool any = false;
   for (size_t i = 0; i < in.size(); ++i) {

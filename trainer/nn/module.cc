@@ -90,6 +90,24 @@ void Module::requires_grad_(bool on) {
   for (const Tensor& p : parameters()) p.requires_grad_(on);
 }
 
+size_t Module::requires_grad_(const std::string& prefix, bool on, Where where) {
+  size_t count = 0;
+  for (const auto& [name, t] : named_parameters()) {
+    if (!name.starts_with(prefix)) continue;
+    t.requires_grad_(on);
+    ++count;
+  }
+  if (count == 0)
+    throw_error("requires_grad_", "no parameter's name begins with '" + prefix + "'", where);
+  return count;
+}
+
+void Module::forget_registered() {
+  parameters_.clear();
+  buffers_.clear();
+  children_.clear();
+}
+
 void Module::check_name(const std::string& name) const {
   bool taken = name.empty() || name.find('.') != std::string::npos;
   for (const auto& [n, t] : parameters_) taken = taken || n == name;

@@ -70,6 +70,9 @@ class Module {
   void zero_grad();
   void to(DType dtype);  // floating-point parameters and buffers
   void requires_grad_(bool on = true);
+  // Of the parameters whose names begin with `prefix`, "features.": how many there are. None is an
+  // Error.
+  size_t requires_grad_(const std::string& prefix, bool on, Where where = Where::current());
 
   const std::string& name() const { return name_; }
   const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& children() const {
@@ -82,6 +85,8 @@ class Module {
   // false).
   Tensor register_parameter(const std::string& name, const Tensor& value);
   Tensor register_buffer(const std::string& name, const Tensor& value);
+  // Parameters, buffers and children, so that others can be registered. Name, mode and hooks stay.
+  void forget_registered();
 
  private:
   struct Hooks;

@@ -104,6 +104,20 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
                now_ns(), q.in, out});
 }
 
+// Sizes in int32 and scales in floats, which functions of the trainer never pass but read models
+// do.
+bool holds_list(OpId op, size_t i, const TensorView& v) {
+  if (v.rank() > 1 || v.numel() > 64 || !v.contiguous()) return false;
+  return v.dtype == DType::kI32 || holds_reals(op, i, v.dtype, v.rank());
+}
+std::vector<int64_t> elements_of(const TensorView& v) {
+  std::vector<int64_t> list;
+  list.reserve(static_cast<size_t>(v.numel()) + 1);  // an address even when empty
+  for (int64_t k = 0; k < v.numel(); ++k)
+    list.push_back(v.dtype == DType::kI32 ? v.as<int32_t>()[k] : real_bits_at(v.dtype, v.data, k));
+  return list;
+}
+
 // Ops whose result could have been the operand's own bytes.
 bool only_moves(OpId op) {
   return op == OpId::kIdentity || (op >= OpId::kReshape && op <= OpId::kUnsqueeze);
@@ -200,6 +214,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
   SmallVector<TensorView, kInline> in_views(in.size());
   bool needs_grad = false, recording = grad_enabled();
+  std::vector<std::vector<int64_t>> lists;  // of other types than the rules read
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] == nullptr || !in[i]->defined()) continue;
     const TensorView& v = in_views[i] = in[i]->impl()->view;
@@ -207,6 +222,10 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     in_info[i].shape = v.shape;
     if (v.dtype == DType::kI64 && v.rank() <= 1 && v.contiguous() && v.numel() <= 64) {
       in_info[i].elements = v.as<int64_t>();
+      in_info[i].element_count = v.numel();
+    } else if (holds_list(op, i, v)) {
+      lists.push_back(elements_of(v));
+      in_info[i].elements = lists.back().data();
       in_info[i].element_count = v.numel();
     }
     needs_grad = needs_grad || (recording && in[i]->requires_grad());

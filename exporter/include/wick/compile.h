@@ -9,8 +9,9 @@
 //
 //   capture      a module in eval mode -> graph (exporter/capture/capture.h)
 //   import_onnx  an ONNX file -> graph; export_onnx the way back (exporter/onnx/onnx.h)
-//   ir::optimize, ir::run, ir::print   passes, interpreter, text (graph/)
-//   export_wick  graph -> .wick; compile_program the same in memory
+//   import_module   an ONNX file -> nn::GraphModule, to be trained
+//   (exporter/capture/graph_module.h) ir::optimize, ir::run, ir::print   passes, interpreter, text
+//   (graph/) export_wick  graph -> .wick; compile_program the same in memory
 #pragma once
 
 #include "exporter/onnx/onnx.h"
@@ -20,6 +21,7 @@
 #include "graph/rewrite/pass.h"
 #ifdef WICK_WITH_TRAINER
 #include "exporter/capture/capture.h"
+#include "exporter/capture/graph_module.h"
 #endif
 
 namespace wick {

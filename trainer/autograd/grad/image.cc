@@ -1,5 +1,6 @@
 // Image ops that models bring: the trainer composes its own (interpolate, conv_transpose, fold) of
-// ops that have gradients. Those with a formula in other ops have one here.
+// ops that have gradients. Those with a formula in other ops have it here; backward through the
+// others is an error.
 #include <algorithm>
 
 #include "runtime/ops/conv_transpose.h"
@@ -40,13 +41,60 @@ Tensor reached(Tensor g, const ConvAttrs& c, const Shape& in, const Shape& kerne
   return g;
 }
 
+// Entry i of a list that has one an axis.
+Tensor entry(const Tensor& list, int64_t i) { return list.slice(0, i, i + 1).contiguous(); }
+
+// What resizing does to one axis is linear: its matrix is what it makes of the identity.
+Tensor unresize(const GradCtx& c, const Tensor& g, int axis, int64_t i, int64_t axes) {
+  const int64_t extent = c.in_shape(0)[axis];
+  ResizeAttrs a = c.attrs<ResizeAttrs>();
+  a.axes = DimList{1};
+  a.extrapolation_value = 0;  // a constant
+  const Tensor identity = eye(extent, g.dtype());
+  Tensor roi, scales, sizes;
+  if (c.has(1) && c.in(1).raw().numel() != 0)
+    roi = cat({entry(c.in(1), i), entry(c.in(1), axes + i)}, 0);
+  if (c.inputs() > 2 && c.has(2) && c.in(2).raw().numel() != 0) scales = entry(c.in(2), i);
+  if (!scales.defined()) sizes = entry(c.in(3), i);
+  const bool crops = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
+  const bool same =
+      scales.defined() ? scales.to(DType::kF64).item() == 1 : c.out_shape(0)[axis] == extent;
+  if (same && !crops) return g;
+  const Tensor* in[] = {&identity, &roi, &scales, &sizes};
+  Tensor matrix;
+  call(OpId::kResize, &a, in, Span<Tensor>(&matrix, 1), c.where());
+  return movedim(matmul(movedim(g, axis, -1), matrix.t()), -1, axis);
+}
+
 }  // namespace
 
-WICK_NONDIFF(Resize, NonDiff::kInferenceOnly);
+WICK_GRAD(Resize, 14, 0, 14, [](GradCtx& c) {
+  const auto& a = c.attrs<ResizeAttrs>();
+  if (a.keep_aspect_ratio_policy != 0)
+    throw_error("resize", "no gradient when an aspect ratio is kept", c.where(),
+                Code::kUnsupported);
+  Tensor g = c.g();
+  const int rank = c.in_shape(0).rank();
+  const int64_t axes = a.axes.empty() ? rank : a.axes.count;
+  for (int64_t i = 0; i < axes; ++i) {
+    const int64_t axis = a.axes.empty() ? i : a.axes[i];
+    g = unresize(c, g, static_cast<int>(axis < 0 ? axis + rank : axis), i, axes);
+  }
+  c.set(0, g);
+});
 WICK_NONDIFF(GridSample, NonDiff::kInferenceOnly);
 WICK_NONDIFF(RoiAlign, NonDiff::kInferenceOnly);
 WICK_NONDIFF(MaxRoiPool, NonDiff::kInferenceOnly);
-WICK_NONDIFF(MaxPoolIndices, NonDiff::kInferenceOnly);
+// Each value goes back to where it came from.
+WICK_GRAD(MaxPoolIndices, 0, 2, 0, [](GradCtx& c) {
+  if (c.attrs<MaxPoolIndicesAttrs>().storage_order != 0)
+    throw_error("max_pool_indices", "no gradient when indices count columns first", c.where(),
+                Code::kUnsupported);
+  if (!c.g(0).defined()) return;
+  const Shape& x = c.in_shape(0);
+  Tensor flat = zeros({numel(x)}, c.in_dtype(0));
+  c.set(0, scatter_add(flat, 0, c.out(1).reshape({-1}), c.g(0).reshape({-1})).reshape(x));
+});
 WICK_NONDIFF(LpPool, NonDiff::kInferenceOnly);
 WICK_NONDIFF(Col2Im, NonDiff::kInferenceOnly);
 WICK_NONDIFF(DeformConv, NonDiff::kInferenceOnly);

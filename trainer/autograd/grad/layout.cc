@@ -55,8 +55,12 @@ Tensor unpad(const GradCtx& c, const PadAttrs& a) {
   return g;
 }
 
-[[noreturn]] void no_gradient(const char* op, const char* what) {
-  throw Error(std::string("[") + op + "] no gradient " + what, Code::kUnsupported);
+// A list that a model gave as an input wins over the attribute.
+template <class List>
+void take_input(GradCtx& c, size_t i, List& list) {
+  if (i >= c.inputs() || !c.has(i)) return;
+  const std::vector<int64_t> values = c.in(i).to(DType::kI64).to_vector<int64_t>();
+  list = List(Span<const int64_t>(values));
 }
 
 }  // namespace
@@ -94,9 +98,12 @@ WICK_GRAD(Split, 0, 0, 2, [](GradCtx& c) {
   c.set(0, cat(parts, static_cast<int>(c.attrs<SplitAttrs>().axis)));
 });
 
-WICK_GRAD(Slice, 0, 0, 30, [](GradCtx& c) {
-  if (c.inputs() > 1) no_gradient("slice", "when the bounds are inputs");
-  const auto& a = c.attrs<SliceAttrs>();
+WICK_GRAD(Slice, 30, 0, 30, [](GradCtx& c) {
+  SliceAttrs a = c.attrs<SliceAttrs>();
+  take_input(c, 1, a.starts);
+  take_input(c, 2, a.ends);
+  take_input(c, 3, a.axes);
+  take_input(c, 4, a.steps);
   const Shape& x = c.in_shape(0);
   Tensor g = c.g();
   for (int64_t i = 0; i < a.starts.count; ++i) {
@@ -107,9 +114,10 @@ WICK_GRAD(Slice, 0, 0, 30, [](GradCtx& c) {
   c.set(0, g);
 });
 
-WICK_GRAD(Pad, 0, 0, 14, [](GradCtx& c) {
+WICK_GRAD(Pad, 10, 0, 14, [](GradCtx& c) {
   PadAttrs a = c.attrs<PadAttrs>();
-  if (c.has(1) || c.has(3)) no_gradient("pad", "when pads or axes are inputs");
+  take_input(c, 1, a.pads);
+  take_input(c, 3, a.axes);
   if (a.mode != static_cast<int64_t>(PadMode::kConstant)) return c.set(0, unpad(c, a));
   for (int64_t& p : a.pads.values) p = -p;
   a.value = 0;

@@ -1,0 +1,31 @@
+// Reading a model that is to be trained on.
+#pragma once
+
+#include <string>
+
+#include "graph/ir/graph.h"
+
+namespace wick {
+
+// As import_onnx(); but Dropout stays a node of its own, and a Dropout or BatchNormalization that
+// the file has in training mode is read like one in inference mode, because train() and eval() of
+// the module decide (exporter/capture/graph_module.h).
+ir::Graph import_for_training(const std::string& path);
+
+namespace onnx {
+
+// While it lives, this thread reads for training.
+class TrainingScope {
+ public:
+  TrainingScope();
+  ~TrainingScope();
+  TrainingScope(const TrainingScope&) = delete;
+  TrainingScope& operator=(const TrainingScope&) = delete;
+  static bool on();
+
+ private:
+  bool saved_;
+};
+
+}  // namespace onnx
+}  // namespace wick
