@@ -126,6 +126,8 @@ def refused(g, why):
         return "ranks end at 8 (docs/numerics.md)"
     if "rank of its input must be known" in why and (g.symbols or any(n.bodies for n in g.nodes)):
         return "a rank that neither the file nor the operator tells: a shape of open length given at run time, or an If of two ranks"
+    if "the rank of its input is not known" in why and g.symbols:
+        return "a rank that nothing tells: MatMul by a constant weight runs, but is not written as ONNX"
     if "written and read again:" in why:  # after the bits, which are the same
         return "read again it has the same bits, and what a body sees (or its constants) in another order"
     return ""
