@@ -251,6 +251,9 @@ void read_average_pool(ReadCtx& c) {
   ComputedPads pads;
   PoolAttrs a = pool_attrs(c, x, &pads);
   a.count_include_pad = c.attr_int("count_include_pad", 0);
+  const auto steps = a.dilations.span();
+  if (std::all_of(steps.begin(), steps.end(), [](int64_t d) { return d == 1; }))
+    a.dilations = {};  // which opsets below 19 do not write
   if (pads.begins == kNoValue) return c.set(0, c.emit(OpId::kAveragePool, a, {x}));
   ValueId mean = c.emit(OpId::kAveragePool, a, {pad_with(c, x, pads, kNoValue)});
   if (a.count_include_pad != 0) return c.set(0, mean);

@@ -199,7 +199,8 @@ WICK_ONNX_ROW(Resize, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(GridSample, [](WriteCtx& c) {
   const auto& a = c.as<GridSampleAttrs>();
-  if (c.rank(0) != 4) c.need(20);
+  const Value& x = c.g.value(c.node.inputs[0]);
+  if (!x.ranked || x.shape.rank() != 4) c.need(20);
   NodeProto& n = c.same("GridSample");
   set_string(n, "mode", c.opset() < 20 ? kOldModes[a.mode] : kModes[a.mode]);
   set_string(n, "padding_mode", kPaddings[a.padding]);

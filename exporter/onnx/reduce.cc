@@ -22,6 +22,7 @@ Axes read_axes(ReadCtx& c) {
     }
   }
   c.fill(a.attrs.axes, axes, "axes");
+  if (!axes.empty()) a.attrs.noop_with_empty_axes = 0;  // says nothing here
   return a;
 }
 ValueId reduce(ReadCtx& c, OpId op, const Axes& a, ValueId x) {

@@ -54,6 +54,18 @@ std::vector<HostTensor> read_values(const fs::path& set, const char* kind, const
   }
 }
 
+HostTensor read_bound(const fs::path& file, const HostTensor& output) {
+  onnx::TensorProto proto;
+  if (!proto.ParseFromString(read_bytes(file)))
+    throw Error(file.string() + " is not a tensor", Code::kInvalidProgram);
+  HostTensor bound = onnx::decode(proto, "");
+  if (bound.dtype() != DType::kF64 || !(bound.shape() == output.shape()))
+    throw Error(
+        fmt::format("{} must be f64{}, as its output", file.string(), to_text(output.shape()).text),
+        Code::kInvalidProgram);
+  return bound;
+}
+
 // Input values become initializers of the same name; the input they were goes. What is no tensor
 // has no initializer.
 void make_constant(onnx::GraphProto& graph, std::vector<HostTensor>& inputs) {
@@ -119,6 +131,10 @@ OnnxCase load_onnx_case(const std::string& folder, CaseMode mode) {
     const fs::path set = fs::path(folder) / "test_data_set_0";
     c.inputs = read_values(set, "input", infos);
     c.outputs = read_values(set, "output", model.graph().output());
+    for (size_t i = 0; i < c.outputs.size(); ++i) {
+      const fs::path file = set / fmt::format("bound_{}.pb", i);
+      if (fs::exists(file)) c.bounds.emplace(i, read_bound(file, c.outputs[i]));
+    }
   }
   if (mode == CaseMode::kConst) {
     make_constant(*model.mutable_graph(), c.inputs);
@@ -146,7 +162,8 @@ std::string containers_differ(const HostTensor& actual, const HostTensor& expect
 
 }  // namespace
 
-std::string case_differs(const HostTensor& actual, const HostTensor& expected, double absolute) {
+std::string case_differs(const HostTensor& actual, const HostTensor& expected,
+                         const HostTensor* bound, double absolute) {
   if (is_container(actual.dtype()) && actual.dtype() == expected.dtype())
     return containers_differ(actual, expected);
   if (actual.dtype() != expected.dtype() || !(actual.shape() == expected.shape())) {
@@ -167,10 +184,12 @@ std::string case_differs(const HostTensor& actual, const HostTensor& expected, d
     return same_bits(actual, expected) ? "" : "integers differ";
   for (int64_t i = 0; i < expected.numel(); ++i) {
     double a = element_as_double(actual, i), e = element_as_double(expected, i);
-    if (a == e || (std::isnan(a) && std::isnan(e)) ||
-        (!small && std::fabs(a - e) <= absolute + 1e-3 * std::fabs(e)))
-      continue;
-    return fmt::format("element {}: {:.9g}, expected {:.9g}", i, a, e);
+    const double apart = small              ? 0
+                         : bound != nullptr ? bound->as<double>()[i]
+                                            : absolute + 1e-3 * std::fabs(e);
+    if (a == e || (std::isnan(a) && std::isnan(e)) || std::fabs(a - e) <= apart) continue;
+    return fmt::format("element {}: {:.9g}, expected {:.9g}{}", i, a, e,
+                       bound == nullptr ? "" : fmt::format(" within {:.3g}", apart));
   }
   return "";
 }

@@ -70,6 +70,38 @@ void open_sizes(Span<ValueInfo<SymDim>> in, size_t most, bool each) {
   }
 }
 
+// Where lists of a length that only running tells leave every size open, the rank of what only
+// changes sizes is still its input's; Unsqueeze adds as many as there are axes.
+bool keep_rank(const Graph& g, const Node& n, ValueInfo<SymDim>& out) {
+  int more = 0;
+  switch (n.op) {
+    case OpId::kSlice:
+    case OpId::kPad:
+    case OpId::kResize: break;
+    case OpId::kReduceSum:
+    case OpId::kReduceMean:
+    case OpId::kReduceMax:
+    case OpId::kReduceMin:
+    case OpId::kReduceProd:
+      if (n.attrs.as<ReduceAttrs>().keepdims == 0) return false;
+      break;
+    case OpId::kUnsqueeze: {
+      const SymShape* axes = n.inputs.size() > 1 ? &g.value(n.inputs[1]).shape : nullptr;
+      if (axes == nullptr || axes->rank() != 1 || !(*axes)[0].known()) return false;
+      more = static_cast<int>((*axes)[0].constant());
+      break;
+    }
+    default: return false;
+  }
+  const Value& x = g.value(n.inputs[0]);
+  if (more > kMaxRank - x.shape.rank()) return false;
+  out.dtype = x.dtype;
+  out.shape = x.shape;
+  for (int d = 0; d < more; ++d) out.shape.push_back(SymDim(1));
+  for (int d = 0; d < out.shape.rank(); ++d) out.shape[d] = dim_open(out.shape[d]);
+  return true;
+}
+
 // The rule of a node. A size that grows beyond what can be written down is no error: it is open,
 // because first the long sizes among the inputs are, then all that are no numbers; at last, where
 // a rule does nothing but add them, all are one.
@@ -151,6 +183,7 @@ void Graph::infer(NodeId id) {
     if (ranked && !known && stand_in(in, &elements)) {
       known = guessed = infer_symbolic(n.op, n.attrs.get(), in, out);
     }
+    if (ranked && !known) known = guessed = keep_rank(*this, n, out[0]);
   } catch (const Error& e) {
     throw where(e);
   }

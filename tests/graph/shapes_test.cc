@@ -47,6 +47,23 @@ TEST(ShapeArithmetic, StaysSymbolic) {
   EXPECT_THAT(s.text(part), ElementsAre("m"));
 }
 
+// Pads, ends and axes of a length that only running tells leave sizes open, not the rank.
+TEST(ShapeArithmetic, RankWithoutValues) {
+  Graph g;
+  ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3), SymDim(4)});
+  ValueId list = g.add_input("list", DType::kI64, {g.symbol("k")});
+  const Value& padded = g.value(g.emit(OpId::kPad, PadAttrs{}, {x, list}));
+  EXPECT_TRUE(padded.ranked && padded.shape.rank() == 3 && !padded.shape[1].known());
+  EXPECT_EQ(padded.dtype, DType::kF32);
+  const Value& cut = g.value(g.emit(OpId::kSlice, SliceAttrs{}, {x, list, list}));
+  EXPECT_TRUE(cut.ranked && cut.shape.rank() == 3);
+  const Value& kept = g.value(g.emit(OpId::kReduceSum, ReduceAttrs{}, {x, list}));
+  EXPECT_TRUE(kept.ranked && kept.shape.rank() == 3);
+  ReduceAttrs dropped;
+  dropped.keepdims = 0;
+  EXPECT_FALSE(g.value(g.emit(OpId::kReduceSum, dropped, {x, list})).ranked);
+}
+
 // PyTorch's expand(-1, 5): where a wanted size is -1, the size of the tensor.
 TEST(ShapeArithmetic, WhereOverEqualPicks) {
   Sizes s;

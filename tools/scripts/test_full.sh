@@ -37,6 +37,9 @@ run_part() {
       tools/scripts/setup_ort.sh
       tools/scripts/build.sh release wick && tests/conformance/fuzz/run.py \
         --count "${WICK_FUZZ_COUNT:-100}" --seed "${WICK_FUZZ_SEED:-1}" build/release/tools/wick/wick
+      nodes=$?
+      tests/conformance/fuzz/graphs.py --count "${WICK_FUZZ_GRAPHS:-5000}" --seed "${WICK_FUZZ_SEED:-1}" --ops \
+        --work build/full/fuzz --keep build/full/fuzz/unexplained build/release/tools/wick/wick && [ $nodes = 0 ]
       ;;
     sabotage) tools/scripts/sabotage.sh ;;
     *) echo "no part $1 (parts: ${parts[*]})"; echo "0 passed, 1 failed"; return 1 ;;

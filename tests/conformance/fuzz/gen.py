@@ -7,6 +7,22 @@ from wire import CODES, INTS, PLAIN, SMALL_FLOATS, SMALL_INTS, UNSIGNED, T, narr
 
 NEWEST = 28
 SPECS = []  # (operator, function of a generator -> Case or None)
+GRAPH_SPECS = []  # the same, of operators that only graphs look at: (operator, first opset, function)
+
+
+class Unfit(Exception):
+    """A node that this graph cannot have: its opset, or its dtypes."""
+
+
+class Surroundings:
+    """What a graph says about the nodes that it takes; without one a node is on its own."""
+
+    opset = 0
+    dtypes = {}  # dtype: weight
+    shapes = ()  # of the values that there are
+
+
+AROUND = Surroundings()
 
 
 def read_types():
@@ -58,18 +74,47 @@ def spec(*names):
     return add
 
 
+def family(*names, since=1):
+    """Operators that ONNX Runtime alone tells the results of, made for a graph's opset."""
+
+    def add(f):
+        for n in names:
+            GRAPH_SPECS.append((n, since, lambda rng, n=n: f(rng, n, AROUND.opset)))
+        return f
+
+    return add
+
+
 def opset(rng, op, lo=1):
+    if AROUND.opset:
+        if AROUND.opset < lo or since_of(op, AROUND.opset) is None:
+            raise Unfit(op)
+        return AROUND.opset
     versions = [max(v, lo) for v in opsets_of(op) if v >= lo or v == since_of(op, lo)]
     return int(rng.choice(versions + [v for v in (13, 17) if v >= versions[0]] + [NEWEST]))
 
 
 def dt(rng, op, v, var="T", skip=()):
-    return int(rng.choice([c for c in types(op, v, var) if c not in skip]))
+    codes = [c for c in types(op, v, var) if c not in skip]
+    return weighted(rng, codes) if AROUND.dtypes else int(rng.choice(codes))
+
+
+def weighted(rng, codes):
+    """One of the dtypes, as often as the graph wants them."""
+    weights = np.array([AROUND.dtypes.get(c, 0.0) for c in codes])
+    if weights.sum() == 0:
+        raise Unfit(str(codes))
+    return int(rng.choice(codes, p=weights / weights.sum()))
 
 
 def shape(rng, lo=0, hi=4, zero=0.08, top=4, limit=400):
     if hi > 3 and rng.random() < 0.06:
         hi, top = 8, 2
+    fit = [s for s in AROUND.shapes if lo <= len(s) <= hi and np.prod(s) <= limit and max(s, default=0) <= 12]
+    if zero == 0:
+        fit = [s for s in fit if 0 not in s]
+    if fit and rng.random() < 0.7:
+        return fit[int(rng.integers(len(fit)))]
     rank = int(rng.integers(lo, hi + 1))
     while True:
         s = [int(d) for d in rng.integers(1, top + 1, rank)]
@@ -121,6 +166,13 @@ def ints(rng, code, s, kind):
 
 
 def vals(rng, code, s, kind="any"):
+    """Values that a node computes with, which a graph may replace by others of the kind (made())."""
+    t = made(rng, code, s, kind)
+    t.kind = kind
+    return t
+
+
+def made(rng, code, s, kind):
     """kind: any, unit (-1 .. 1), pos, ge1, nonzero, tiny (few whole numbers), whole, big, special."""
     if code == 9:
         return T(rng.integers(0, 2, s).astype(bool))

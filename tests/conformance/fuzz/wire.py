@@ -80,6 +80,8 @@ def small_values(code):
 class T:
     """A tensor: `code` is ONNX's dtype, `a` its values; bits where numpy has no such dtype."""
 
+    kind = None  # of gen.vals, where any values would do
+
     def __init__(self, a, code=None):
         self.a = np.asarray(a)
         self.code = code or OF[self.a.dtype]
@@ -199,8 +201,17 @@ class Sparse:
         )
 
 
+class Graph:
+    """A GraphProto as an attribute: `message` gives its bytes."""
+
+    def __init__(self, message):
+        self.message = message
+
+
 def attribute(name, v):
     m = blob(1, name)
+    if isinstance(v, Graph):
+        return m + blob(6, v.message()) + num(20, 5)
     if isinstance(v, (bool, int, np.integer)):
         return m + num(3, v) + num(20, 2)
     if isinstance(v, float):
@@ -236,16 +247,19 @@ def value_info(name, code, dims):
     return blob(1, name) + blob(2, blob(1, t))
 
 
-def model(nodes, ins, outs, opset, ir=8, inits=(), sparse=(), domain="", imports=True):
-    g = (
+def graph(nodes, ins, outs, inits=(), sparse=(), name="g"):
+    return (
         b"".join(blob(1, n) for n in nodes)
-        + blob(2, "g")
+        + blob(2, name)
         + b"".join(blob(5, i) for i in inits)
         + b"".join(blob(15, s) for s in sparse)
         + b"".join(blob(11, i) for i in ins)
         + b"".join(blob(12, o) for o in outs)
     )
-    m = num(1, ir) + blob(7, g)
+
+
+def model(nodes, ins, outs, opset, ir=8, inits=(), sparse=(), domain="", imports=True):
+    m = num(1, ir) + blob(7, graph(nodes, ins, outs, inits, sparse))
     if imports:
         m += blob(8, (blob(1, domain) if domain else b"") + num(2, opset))
     return m
