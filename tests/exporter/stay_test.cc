@@ -152,7 +152,10 @@ TEST_F(Stay, OnlyWhatIsNotPackedIsCopied) {
     EXPECT_EQ(must_run(*o.program, 2, options), want) << threads;
     // the matrices of a batch and the table, whose rows are gathered, are read as they are
     const int left = o.unread();
-    if (left == 0) GTEST_SKIP() << "not supported by this CPU";
+    auto session = Session::create(*o.program, options);
+    std::vector<float> y;
+    ASSERT_TRUE(session.ok() && run(**session, 2, &y).ok());
+    if ((*session)->packed_form_count() == 0) GTEST_SKIP() << "not supported by this CPU";
     EXPECT_EQ(left, 3) << threads;
     EXPECT_EQ(must_run(*o.program, 2, options), want) << "a second session";
     EXPECT_EQ(must_run(*o.program, 5, options), must_run(*copied.program, 5)) << "another batch";

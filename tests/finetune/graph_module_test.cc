@@ -5,11 +5,13 @@
 #include "exporter/capture/graph_tracer.h"
 #include "tests/exporter/model_builder.h"
 #include "tests/finetune/models.h"
+#include "tests/support/error_of.h"
 
 namespace wick {
 namespace {
 
 using test::Build;
+using test::error_of;
 using test::kTrainable;
 using test::TrainableModel;
 using testing::ElementsAre;
@@ -19,15 +21,6 @@ nn::GraphModule open(const std::string& name) {
   return import_module(test::path_of(test::trainable(name)));
 }
 bool same(const Tensor& a, const Tensor& b) { return same_bits(host_copy(a), host_copy(b)); }
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 std::map<std::string, Tensor> by_name(const nn::NamedTensors& list) {
   return {list.begin(), list.end()};
 }

@@ -205,15 +205,19 @@ TEST(Hostile, ManyStagesAreSmall) {
   EXPECT_EQ(*out[0].as<int64_t>(), 0);
 }
 
+SessionOptions within_16_mb(Allocator* allocator) {
+  SessionOptions options;
+  options.allocator = allocator;
+  options.max_ram = 16 << 20;
+  options.threads = 1;
+  return options;
+}
+
 // Blocks that the pool of strings keeps count in max_ram, and go where other memory is needed.
 TEST(Hostile, KeptStringsCountInTheBudget) {
   auto l = load(test::greeting());
   CountingAllocator allocator;
-  SessionOptions options;
-  options.allocator = &allocator;
-  options.max_ram = 16 << 20;
-  options.threads = 1;
-  auto session = open(*l.program, options);
+  auto session = open(*l.program, within_16_mb(&allocator));
   const std::string large(5 << 20, 'x');
   const StringRef one[] = {{large.data(), large.size()}};
   const std::vector<StringRef> many(200000);
@@ -233,11 +237,7 @@ TEST(Hostile, KeptStringsCountInTheBudget) {
 TEST(Hostile, StringsOfARunThatFailedAreNotKept) {
   auto l = load(test::greeting());
   CountingAllocator allocator;
-  SessionOptions options;
-  options.allocator = &allocator;
-  options.max_ram = 16 << 20;
-  options.threads = 1;
-  auto session = open(*l.program, options);
+  auto session = open(*l.program, within_16_mb(&allocator));
   const std::string large(10 << 20, 'x');  // once, but not twice
   const StringRef one[] = {{large.data(), large.size()}};
   TensorView in[] = {TensorView(const_cast<StringRef*>(one), DType::kString, {1})}, out[1];
