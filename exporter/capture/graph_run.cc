@@ -14,7 +14,6 @@ namespace {
 using ir::kNoValue;
 using ir::Node;
 using ir::ValueId;
-using ir::ValueOrigin;
 
 // What a node is called where it runs.
 const std::string& label(const ir::Graph& g, const Node& n) {

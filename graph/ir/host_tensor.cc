@@ -148,7 +148,7 @@ std::vector<int64_t> int_values(const HostTensor& t) {
       case DType::kU32: v[i] = t.as<uint32_t>()[i]; break;
       case DType::kI16: v[i] = t.as<int16_t>()[i]; break;
       case DType::kU16: v[i] = t.as<uint16_t>()[i]; break;
-      case DType::kI8: v[i] = t.as<int8_t>()[i]; break;
+      case DType::kI8: v[i] = int64_t{t.as<int8_t>()[i]}; break;
       case DType::kU8: v[i] = t.as<uint8_t>()[i]; break;
       default: throw Error("needs an integer tensor, got " + std::string(dtype_name(t.dtype())));
     }

@@ -23,6 +23,7 @@ class LentBytes {
 // What a program made in memory is lent: 64-byte aligned, alive as long as the program.
 struct LentSegment {
   LentSegment() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): bytes that are there are a segment
   LentSegment(Span<const uint8_t> b, LentBytes* s = nullptr) : bytes(b), source(s) {}
   Span<const uint8_t> bytes;
   LentBytes* source = nullptr;  // null: they are there

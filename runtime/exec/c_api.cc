@@ -137,9 +137,10 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   options.verify_digests = o.verify_digests != 0;
   Status s;
   for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
-    if (o.ops == nullptr || o.ops[i] == nullptr)
+    if (o.ops == nullptr || o.ops[i] == nullptr) {
       s = error(Code::kInvalidArgument, "ops %zu is null", i);
-    if (!s.ok()) break;
+      break;
+    }
     for (const CustomOp* op : o.ops[i]->library->ops()) {
       if (s.ok()) s = p->ops.push_back(op);
     }

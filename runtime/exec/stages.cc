@@ -42,7 +42,7 @@ Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<in
     switch (v.dtype) {
       case DType::kI32: out[i] = v.as<int32_t>()[i]; break;
       case DType::kI16: out[i] = v.as<int16_t>()[i]; break;
-      case DType::kI8: out[i] = v.as<int8_t>()[i]; break;
+      case DType::kI8: out[i] = int64_t{v.as<int8_t>()[i]}; break;
       case DType::kU8: out[i] = v.as<uint8_t>()[i]; break;
       case DType::kU16: out[i] = v.as<uint16_t>()[i]; break;
       case DType::kU32: out[i] = v.as<uint32_t>()[i]; break;

@@ -90,7 +90,8 @@ bool match(const KernelQuery& q) {
   }
   if (product(x, 0) == 0 || product(w, 0) == 0 || product(y, 0) == 0) return false;
   return product(x, 1) < kMost && product(y, 1) < kMost &&
-         static_cast<double>(x[1] / a.conv.group) * product(w, 2) * q.threads < kTaps &&
+         static_cast<double>(x[1]) / static_cast<double>(a.conv.group) * product(w, 2) * q.threads <
+             kTaps &&
          static_cast<double>(y[y.rank() - 1]) * q.threads < kTaps + product(y, 0);
 }
 
