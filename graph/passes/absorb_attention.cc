@@ -28,18 +28,6 @@ void Readers::redirect(NodeId id, size_t i, ValueId to) {
   users_[static_cast<size_t>(to)].push_back(id);
 }
 
-bool serves(const Graph& g, ValueId x, const SymShape& shape) {
-  const Value& v = g.value(x);
-  if (!v.ranked || v.declared || v.shape.rank() > shape.rank()) return false;
-  for (int i = 0; i < v.shape.rank(); ++i) {
-    const SymDim& d = v.shape[i];
-    if (dim_equal(d, SymDim(1)) != Tri::kYes &&
-        dim_equal(d, shape[shape.rank() - v.shape.rank() + i]) != Tri::kYes)
-      return false;
-  }
-  return true;
-}
-
 namespace {
 
 DimList full(const DimList& perm, int rank) { return perm.empty() ? no_perm(rank) : perm; }

@@ -35,8 +35,6 @@ class Readers {
   std::vector<bool> output_;
 };
 
-// Whether x is known to be broadcast to this shape without making it larger.
-bool serves(const Graph& g, ValueId x, const SymShape& shape);
 // x > 0 divides y, both known.
 inline bool divides(const SymDim& x, const SymDim& y) {
   return x.known() && y.known() && x.constant() > 0 && y.constant() % x.constant() == 0;

@@ -22,6 +22,9 @@ struct Match {
   std::vector<Step> steps;                           // on scores, then on weights
   std::vector<NodeId> nodes;                         // that go away
   ValueId result = kNoValue;
+  // A mask may have another number of keys, as far as is known. Then it is one, or the graph does
+  // not run: the weights would not go with the values, of which there are as many as keys.
+  bool open_keys = false;
 };
 
 class Fuser {
@@ -60,6 +63,9 @@ class Fuser {
     m.nodes.push_back(softmax);
     if (!behind(n.outputs[0], &m)) return {};
     if (m.steps.size() > static_cast<size_t>(kMaxAttentionSteps)) return {};
+    const int rank = shape(scores).rank();
+    if (m.open_keys && dim_equal(shape(m.k)[rank - 1], shape(m.v)[rank - 2]) != Tri::kYes)
+      return {};
     return m;
   }
 
@@ -69,10 +75,11 @@ class Fuser {
     if (n == nullptr || depth > kMostNodes || readers_.only(v) != reader) return false;
     const NodeId id = g_.value(v).producer;
     const auto through = [&](size_t chain, AttentionStep step, std::vector<ValueId> operands) {
+      const ValueId from = n->inputs[chain];
+      if (!ranked(from) || !ranked(v) || !same_but_keys(shape(from), shape(v), m)) return false;
       for (ValueId x : operands) {
-        if (x == n->inputs[chain] || !serves(g_, x, shape(v))) return false;
+        if (x == from || !fits(x, shape(from), m)) return false;
       }
-      if (!same_shape(g_, n->inputs[chain], v)) return false;
       if (!before(n->inputs[chain], id, depth + 1, m)) return false;
       m->steps.push_back({step, std::move(operands)});
       m->nodes.push_back(id);
@@ -118,8 +125,7 @@ class Fuser {
     const ValueId q = stack->inputs[0], k = matmul->inputs[1];
     if (!stacks(q, matmul->inputs[0]) || !stacks(scores, n.inputs[0])) return false;
     if (!ranked(k) || shape(k).rank() != shape(q).rank()) return false;
-    if (!heads_serve(shape(k), shape(q), true) || !same_but(shape(q), shape(scores), -1))
-      return false;
+    if (!heads_serve(shape(k), shape(q), true) || !same_rows(shape(q), shape(scores))) return false;
     m->q = q, m->k = k;
     m->nodes.push_back(g_.value(n.inputs[0]).producer);
     m->nodes.push_back(id);
@@ -136,9 +142,11 @@ class Fuser {
       if (n.op == OpId::kWhere) {
         const bool keeps = n.inputs[1] == v;
         const std::vector<ValueId> operands = {n.inputs[0], n.inputs[keeps ? 2 : 1]};
-        if (n.inputs[0] == v || operands[1] == v || !same_shape(g_, v, n.outputs[0])) return false;
+        if (n.inputs[0] == v || operands[1] == v || !ranked(n.outputs[0]) ||
+            !same_but_keys(shape(v), shape(n.outputs[0]), m))
+          return false;
         for (ValueId x : operands) {
-          if (!serves(g_, x, shape(v))) return false;
+          if (!fits(x, shape(v), m)) return false;
         }
         m->steps.push_back(
             {keeps ? AttentionStep::kKeepWeight : AttentionStep::kReplaceWeight, operands});
@@ -172,7 +180,7 @@ class Fuser {
     const ValueId result = g_.node(back).outputs[0];
     if (!ranked(values) || shape(values).rank() != shape(weights).rank()) return false;
     if (!stacks(result, sums) || !heads_serve(shape(values), shape(weights), true) ||
-        !same_but(shape(weights), shape(result), -1))
+        !same_rows(shape(weights), shape(result)))
       return false;
     m->v = values;
     m->nodes.insert(m->nodes.end(), {stack, matmul, back});
@@ -191,11 +199,30 @@ class Fuser {
     }
     return true;
   }
-  // All dims but one are known to be equal.
-  static bool same_but(const SymShape& a, const SymShape& b, int but) {
+  // All dims but the last are known to be equal.
+  static bool same_rows(const SymShape& a, const SymShape& b) {
     if (a.rank() != b.rank()) return false;
-    for (int i = 0; i < a.rank(); ++i) {
-      if (i != but + (but < 0 ? a.rank() : 0) && dim_equal(a[i], b[i]) != Tri::kYes) return false;
+    for (int i = 0; i + 1 < a.rank(); ++i) {
+      if (dim_equal(a[i], b[i]) != Tri::kYes) return false;
+    }
+    return true;
+  }
+  static bool same_but_keys(const SymShape& a, const SymShape& b, Match* m) {
+    if (!same_rows(a, b)) return false;
+    const Tri keys = a.rank() == 0 ? Tri::kYes : dim_equal(a[a.rank() - 1], b[b.rank() - 1]);
+    if (keys == Tri::kUnknown) m->open_keys = true;
+    return keys != Tri::kNo;
+  }
+  // Whether x is broadcast to the scores without making them larger.
+  bool fits(ValueId x, const SymShape& scores, Match* m) const {
+    if (!ranked(x) || shape(x).rank() > scores.rank()) return false;
+    const SymShape& s = shape(x);
+    for (int i = 0; i < s.rank(); ++i) {
+      if (dim_equal(s[i], SymDim(1)) == Tri::kYes) continue;
+      const Tri same = dim_equal(s[i], scores[scores.rank() - s.rank() + i]);
+      if (same == Tri::kYes) continue;
+      if (same == Tri::kNo || i + 1 < s.rank()) return false;
+      m->open_keys = true;
     }
     return true;
   }

@@ -97,17 +97,60 @@ static void steps(const AttentionRowStep* list, int count, float* row, int64_t n
   }
 }
 
+// NaN where there is one; of which sign a 0 is, softmax does not show. Four at a time: each waits
+// for the one before.
 static float largest(const float* row, int64_t n) {
-  return reduce::extreme_of<true>(-__builtin_huge_valf(), row, n);
+  const DF d;
+  constexpr int kChains = 4;
+  if (n < kChains * kWidth) return reduce::extreme_of<true>(-__builtin_huge_valf(), row, n);
+  hn::Vec<DF> most[kChains];
+  for (int c = 0; c < kChains; ++c) most[c] = hn::LoadU(d, row + c * kWidth);
+  auto sick = hn::Zero(d);  // the last NaN
+  const auto take = [&](int c, const float* from) HWY_ATTR {
+    const auto v = hn::LoadU(d, from);
+    most[c] = hn::IfThenElse(hn::Gt(v, most[c]), v, most[c]);
+    sick = hn::IfThenElse(hn::IsNaN(v), v, sick);
+  };
+  for (int c = 0; c < kChains; ++c) take(c, row + c * kWidth);
+  int64_t i = kChains * kWidth;
+  for (; i + kChains * kWidth <= n; i += kChains * kWidth) {
+    for (int c = 0; c < kChains; ++c) take(c, row + i + c * kWidth);
+  }
+  for (; i < n; i += kWidth) take(0, row + (i + kWidth <= n ? i : n - kWidth));
+  HWY_ALIGN float lanes[kWidth];
+  for (int c = 1; c < kChains; ++c)
+    most[0] = hn::IfThenElse(hn::Gt(most[c], most[0]), most[c], most[0]);
+  hn::Store(hn::IfThenElse(hn::IsNaN(sick), sick, most[0]), d, lanes);
+  float best = lanes[0];
+  for (float lane : lanes) best = lane > best || lane != lane ? lane : best;
+  return best;
 }
 
 static bool vanishes(float x) { return hn::GetLane(simd_math::exp(F(x)).v) == 0; }
 
-// Softmax of a row whose largest is known, the sum in the contract's order.
+// Softmax of a row whose largest is known, the sum in the contract's order: each group of 16 is
+// added to its lanes as soon as it is made.
 static void weights(float* row, int64_t n, float largest_of_row) {
   const F most(largest_of_row);
-  each(row, n, [most](F v, int64_t, int64_t) HWY_ATTR { return simd_math::exp(v - most); });
-  const F total(reduce::sum(row, n));
+  const auto e = [most](F v, int64_t, int64_t) HWY_ATTR { return simd_math::exp(v - most); };
+  reduce::VectorSum sum;
+  if constexpr (kWidth == static_cast<int64_t>(hn::MaxLanes(reduce::D16()))) {
+    const int64_t whole = n / kSumLanes * kSumLanes;
+    sum.add_run(
+        whole,
+        [&](reduce::V16 acc, int64_t i) HWY_ATTR {
+          const auto v = e(F(hn::LoadU(DF(), row + i)), 0, 0).v;
+          hn::StoreU(v, DF(), row + i);
+          return hn::Add(acc, v);
+        },
+        [](float acc, int64_t) { return acc; });  // none: `whole` is in groups
+    each(row + whole, n - whole, e);
+    sum.add(row + whole, n - whole);
+  } else {
+    each(row, n, e);
+    sum.add(row, n);
+  }
+  const F total(sum.finish());
   each(row, n, [total](F v, int64_t, int64_t) HWY_ATTR { return v / total; });
 }
 

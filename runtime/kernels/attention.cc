@@ -223,6 +223,10 @@ class Task {
     for (int64_t i = 0; i < rows; ++i) {
       const uint8_t* condition = s->x->as<uint8_t>() + offset(s->x_at, r0 + i);
       int64_t t = n_.keys;
+      for (uint64_t eight = 0; t - 8 >= last; t -= 8) {
+        memcpy(&eight, condition + t - 8, sizeof(eight));
+        if (eight != (keep ? 0 : 0x0101010101010101u)) break;
+      }
       while (t > last && (condition[t - 1] != 0) != keep) --t;
       last = t;
     }
