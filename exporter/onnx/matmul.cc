@@ -71,5 +71,7 @@ WICK_ONNX_ROW(Linear, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(FusedLinear, fused);
 WICK_ONNX_ROW(FusedConv, fused);
+WICK_ONNX_ROW(FusedMatMul, fused);
+WICK_ONNX_ROW(FusedAttention, fused);
 
 }  // namespace wick::onnx

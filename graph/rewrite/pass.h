@@ -33,7 +33,7 @@ struct PassReport {
 // graph.
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
-// identity, fold, control, cse, layout, fuse, dce: all exact, to a fixed point.
+// identity, fold, control, cse, layout, fuse_attention, fuse, dce: all exact, to a fixed point.
 PassReport optimize(Graph& graph);
 
 // -- the passes
@@ -47,7 +47,10 @@ bool simplify_control(Graph& graph);
 void trim_regions(Graph& graph);
 bool share_common(Graph& graph);   // equal nodes on equal inputs become one
 bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each other
-// Conv | Linear + BatchNorm + Add + activation -> FusedConv | FusedLinear
+// MatMul + steps + Softmax + MatMul -> FusedAttention
+bool fuse_attention(Graph& g);
+// Conv | Linear | MatMul by a matrix + BatchNorm + Add + activation -> FusedConv | FusedLinear |
+// FusedMatMul
 bool fuse_epilogues(Graph& graph);
 bool remove_dead(Graph& graph);  // nodes nobody reads; renumbers
 
@@ -56,6 +59,7 @@ inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};
 inline constexpr Pass kControl = {"control", Numerics::kExact, simplify_control};
 inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};
 inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
+inline constexpr Pass kFuseAttention = {"fuse_attention", Numerics::kExact, fuse_attention};
 inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
 

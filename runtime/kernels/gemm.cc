@@ -110,7 +110,9 @@ class Product {
     const int64_t panels = ceil_div(cols, t_.nr);
     Vectors v;
     if (g_.packed_b != nullptr) {
-      v = {g_.packed_b + j / t_.nr * g_.k * t_.nr, g_.k * t_.nr, t_.nr, tail_width(t_, g_.n), k};
+      const int64_t rows_of_b = g_.packed_k != 0 ? g_.packed_k : g_.k;
+      v = {g_.packed_b + j / t_.nr * rows_of_b * t_.nr, rows_of_b * t_.nr, t_.nr,
+           tail_width(t_, g_.n), k};
     } else {
       const float* b = g_.b + k * g_.b_row + j * g_.b_col;
       parallel_for(pool_, panels, [&](int64_t p, int) {

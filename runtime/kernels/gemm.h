@@ -19,6 +19,7 @@ struct Gemm {
   const float* b = nullptr;  // may be null when packed_b is given
   int64_t b_row = 0, b_col = 0;
   const float* packed_b = nullptr;  // from gemm_pack_b, made by the same TileKernels
+  int64_t packed_k = 0;             // the k it was packed with, where that is more than k; else 0
   float* c = nullptr;
   int64_t c_row = 0;
   Epilogue epilogue;

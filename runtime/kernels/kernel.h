@@ -120,8 +120,9 @@ Span<const KernelSet* const> default_kernels();
 // Inputs whose bytes rows read in pack() only, where they have one: weights. A session leaves such
 // a constant where it is lent from until then.
 constexpr bool reads_packed(OpId op, size_t input) {
-  return input == 1 && (op == OpId::kConv || op == OpId::kFusedConv || op == OpId::kMatMul ||
-                        op == OpId::kLinear || op == OpId::kFusedLinear);
+  return input == 1 &&
+         (op == OpId::kConv || op == OpId::kFusedConv || op == OpId::kMatMul ||
+          op == OpId::kLinear || op == OpId::kFusedLinear || op == OpId::kFusedMatMul);
 }
 
 // The first matching row over the sets in order; null when none has it.

@@ -1,4 +1,4 @@
-// Rows of MatMul, Linear and FusedLinear over gemm.h.
+// Rows of MatMul, Linear and their fused forms over gemm.h.
 #include <algorithm>
 
 #include "runtime/kernels/epilogue.h"
@@ -131,24 +131,33 @@ Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 
 bool linear_match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
+// The weight's rows are outputs, or (kColumns) its columns, as MatMul has them.
+enum class Outputs { kRows, kColumns };
+
+template <Outputs outputs>
 Gemm linear_product(const TensorView& x, const TensorView& w) {
+  constexpr bool rows = outputs == Outputs::kRows;
   Gemm g;
-  g.n = w.dim(0);
-  g.k = w.dim(1);
+  g.n = w.dim(rows ? 0 : 1);
+  g.k = w.dim(rows ? 1 : 0);
   g.m = 1;
   for (int i = 0; i + 1 < x.rank(); ++i) g.m *= x.dim(i);
   g.a = x.as<float>(), g.a_row = g.k, g.a_col = 1;
-  g.b = w.as<float>(), g.b_row = 1, g.b_col = g.k;
+  g.b = w.as<float>();
+  g.b_row = rows ? 1 : g.n, g.b_col = rows ? g.k : 1;
   g.c_row = g.n;
   return g;
 }
 
+template <Outputs outputs>
 Status linear_plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
-  const Gemm g = linear_product(q.in[0], q.in[1]);
+  const Gemm g = linear_product<outputs>(q.in[0], q.in[1]);
+  constexpr PackedKind kind =
+      outputs == Outputs::kRows ? PackedKind::kGemmPanels : PackedKind::kMatMulPanels;
   p->fn[0] = &t;
   p->scratch_bytes = gemm_scratch_bytes(t, g.m, g.n, g.k, false, q.threads);
-  p->packs[0] = {1, packed_layout(PackedKind::kGemmPanels, t.nr), gemm_packed_b_bytes(t, g.k, g.n)};
+  p->packs[0] = {1, packed_layout(kind, t.nr), gemm_packed_b_bytes(t, g.k, g.n)};
   return {};
 }
 
@@ -159,9 +168,10 @@ Status linear_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   return {};
 }
 
+template <Outputs outputs>
 Status run_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const EpilogueAttrs* attrs) {
-  Gemm g = linear_product(in[0], in[1]);
+  Gemm g = linear_product<outputs>(in[0], in[1]);
   g.packed_b = static_cast<const float*>(ctx.packed[0]);
   g.c = out[0].as<float>();
   g.epilogue = make_epilogue(in, attrs);
@@ -173,20 +183,24 @@ Status run_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 
 Status linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void*) {
-  return run_linear(ctx, in, out, nullptr);
+  return run_linear<Outputs::kRows>(ctx, in, out, nullptr);
 }
-Status fused_linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-                        const void* attrs) {
-  return run_linear(ctx, in, out, static_cast<const EpilogueAttrs*>(attrs));
+template <Outputs outputs>
+Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                 const void* attrs) {
+  return run_linear<outputs>(ctx, in, out, static_cast<const EpilogueAttrs*>(attrs));
 }
 
 }  // namespace
 
 WICK_CPU_ROWS(MatMul, {"matmul.f32.simd", kStridedInputs, matmul_match, matmul_plan, matmul_pack,
                        matmul_run});
-WICK_CPU_ROWS(Linear,
-              {"linear.f32.simd", kContiguous, linear_match, linear_plan, linear_pack, linear_run});
-WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, linear_match, linear_plan,
-                            linear_pack, fused_linear_run});
+WICK_CPU_ROWS(Linear, {"linear.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kRows>,
+                       linear_pack, linear_run});
+WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, linear_match,
+                            linear_plan<Outputs::kRows>, linear_pack, fused_run<Outputs::kRows>});
+WICK_CPU_ROWS(FusedMatMul,
+              {"fused_matmul.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kColumns>,
+               matmul_pack, fused_run<Outputs::kColumns>});
 
 }  // namespace wick

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tests/ops/rows.h"
 
 namespace wick::test {
@@ -19,7 +21,84 @@ std::vector<Input> in(int64_t batch, int64_t tokens, Shape heads, int64_t k, int
   return all;
 }
 
+constexpr auto step(AttentionStep s) { return static_cast<int64_t>(s); }
+
+FusedAttentionAttrs steps(const std::initializer_list<AttentionStep> list) {
+  FusedAttentionAttrs a;
+  for (AttentionStep s : list) a.steps.values[a.steps.count++] = step(s);
+  return a;
+}
+Input yes(Shape s, std::vector<double> v = {}) { return {DType::kBool, s, 0, 1, std::move(v)}; }
+Input number(double v) { return {DType::kF32, {}, 0, 0, {v}}; }
+// Query i sees keys up to `past` + i.
+Input causal(int64_t rows, int64_t keys, int64_t past = 0) {
+  std::vector<double> v;
+  for (int64_t i = 0; i < rows * keys; ++i) v.push_back(i % keys <= past + i / keys ? 1 : 0);
+  return yes({rows, keys}, std::move(v));
+}
+
 }  // namespace
+
+WICK_TEST_ROW(
+    FusedAttention,
+    [] {
+      using S = AttentionStep;
+      const double inf = std::numeric_limits<double>::infinity();
+      auto row = [](const char* name, std::vector<Input> in, FusedAttentionAttrs a = {}) {
+        return sample(std::string("FusedAttention/") + name, std::move(in), a);
+      };
+      FusedAttentionAttrs heads_last = steps({S::kMul, S::kAdd});
+      heads_last.q_perm = {0, 2, 1, 3}, heads_last.k_perm = {0, 2, 1, 3};
+      heads_last.v_perm = {0, 2, 1, 3}, heads_last.out_perm = {0, 2, 1, 3};
+      FusedAttentionAttrs turned;
+      turned.k_perm = {0, 2, 1};
+      turned.v_perm = {2, 0, 1};
+      turned.out_perm = {1, 2, 0};
+      const Shape q{2, 3, 9, 16};
+      return std::vector<Sample>{
+          row("matrices", {f32({5, 7}), f32({6, 7}), f32({6, 4})}),
+          row("one_row", {f32({3, 1, 20}), f32({3, 37, 20}), f32({3, 37, 11})}),
+          row("scale", {f32(q), f32(q), f32(q), number(0.25)}, steps({S::kMul})),
+          row("all_steps",
+              {f32(q), f32({2, 3, 50, 16}), f32({2, 3, 50, 5}), number(0.5), number(3), number(0.7),
+               number(-2), number(0.9), number(0.3), f32({9, 1}), f32({2, 1, 1, 50}),
+               yes({3, 1, 50}), number(-1e4), yes({9, 1}), number(0)},
+              steps({S::kMulQuery, S::kDivQuery, S::kMulKey, S::kDivKey, S::kMul, S::kDiv, S::kSub,
+                     S::kTanh, S::kAdd, S::kKeep, S::kReplaceWeight})),
+          row("causal",
+              {f32({2, 40, 8}), f32({2, 40, 8}), f32({2, 40, 8}), causal(40, 40), number(-inf)},
+              steps({S::kKeep})),
+          row("causal_many_keys",
+              {f32({1, 150, 8}), f32({1, 300, 8}), f32({1, 300, 8}), causal(150, 300, 150),
+               number(-inf)},
+              steps({S::kKeep})),
+          row("hidden_by_little",
+              {f32({1, 60, 8}), f32({1, 60, 8}), f32({1, 60, 8}), causal(60, 60), number(-4)},
+              steps({S::kKeep})),
+          row("replaced",
+              {f32({2, 9, 8}), f32({2, 11, 8}), f32({2, 11, 8}), yes({1, 9, 11}), f32({9, 11})},
+              steps({S::kReplace})),
+          row("kept_weights",
+              {f32({2, 9, 8}), f32({2, 11, 8}), f32({2, 11, 8}), yes({1, 9, 11}), f32({2, 1, 1})},
+              steps({S::kKeepWeight})),
+          row("grouped",
+              {f32({2, 6, 5, 16}), f32({2, 2, 33, 16}), f32({2, 3, 33, 8}), f32({2, 6, 5, 33})},
+              steps({S::kAdd})),
+          row("one_key_head", {f32({2, 4, 50, 16}), f32({1, 1, 50, 16}), f32({2, 1, 50, 64})}),
+          row("heads_last",
+              {f32({2, 21, 3, 8}), f32({2, 33, 3, 8}), f32({2, 33, 3, 12}), number(0.35),
+               f32({2, 1, 1, 33}, -20, 0)},
+              heads_last),
+          row("turned", {f32({3, 9, 8}), f32({3, 8, 13}), f32({13, 6, 3})}, turned),
+          row("many_keys", {f32({20, 8}), f32({4200, 8}, -9, 9), f32({4200, 20})}),
+          row("threads", {f32({1, 2, 260, 24}), f32({1, 2, 130, 24}), f32({1, 2, 130, 24})}),
+          row("no_keys", {f32({2, 3, 4}), f32({2, 0, 4}), f32({2, 0, 5})}),
+          row("no_size", {f32({2, 3, 0}), f32({2, 4, 0}), f32({2, 4, 5})}),
+          row("no_rows", {f32({2, 0, 4}), f32({2, 4, 4}), f32({2, 4, 5})}),
+          row("no_heads", {f32({0, 3, 4}), f32({0, 4, 4}), f32({0, 4, 5})}),
+          row("no_values", {f32({2, 3, 4}), f32({2, 4, 4}), f32({2, 4, 0})})};
+    },
+    nullptr, 2048);
 
 WICK_TEST_ROW(
     LinearAttention,

@@ -64,4 +64,28 @@ WICK_TEST_ROW(
     },
     nullptr, 128);
 
+WICK_TEST_ROW(
+    FusedMatMul,
+    [] {
+      auto in = [](int parts) {
+        std::vector<Input> v = {f32({5, 33}), f32({33, 18}), f32({18}),
+                                f32({18}),    f32({18}),     f32({5, 18})};
+        if (parts < 5) v[5] = Input::absent();
+        if (parts < 3) v[3] = v[4] = Input::absent();
+        return v;
+      };
+      return std::vector<Sample>{
+          sample("FusedMatMul/bias", in(2), act(Activation::kNone)),
+          sample("FusedMatMul/bn_residual_clip", in(5), act(Activation::kClip, 0, 6)),
+          sample("FusedMatMul/gelu", in(2), act(Activation::kGeluErf)),
+          sample("FusedMatMul/rank3", {f32({2, 9, 31}), f32({31, 70}), f32({70})},
+                 act(Activation::kRelu)),
+          sample("FusedMatMul/column", {f32({7, 31}), f32({31, 1}), f32({1})},
+                 act(Activation::kNone)),
+          sample("FusedMatMul/vector", {f32({31}), f32({31, 17}), f32({17})},
+                 act(Activation::kTanh)),
+          sample("FusedMatMul/k0", {f32({2, 0}), f32({0, 3}), f32({3})}, act(Activation::kRelu))};
+    },
+    nullptr, 128);
+
 }  // namespace wick::test

@@ -120,6 +120,9 @@ std::vector<Sample> samples() {
   add("FusedLinear",
       row(OpId::kFusedLinear, EpilogueAttrs{static_cast<int64_t>(Activation::kSilu), 0, 0}),
       {random({2, 3}), random({4, 3}), random({4}), random({4}), random({4}), random({2, 4})});
+  add("FusedMatMul",
+      row(OpId::kFusedMatMul, EpilogueAttrs{static_cast<int64_t>(Activation::kSilu), 0, 0}),
+      {random({2, 3}), random({3, 4}), random({4}), random({4}), random({4}), random({2, 4})});
 
   ConvAttrs conv;
   conv.strides = {2, 1};

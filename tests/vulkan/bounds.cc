@@ -114,7 +114,7 @@ std::vector<double> contraction(OpId op, const void* attrs, const std::vector<Va
     a.epilogue = {};
     plain = AnyAttrs::of(a);
     attrs = plain.get();
-  } else if (op == OpId::kFusedLinear) {
+  } else if (op == OpId::kFusedLinear || op == OpId::kFusedMatMul) {
     epilogue = *static_cast<const EpilogueAttrs*>(attrs);
     plain = AnyAttrs::of(EpilogueAttrs{});
     attrs = plain.get();
@@ -202,6 +202,7 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kMatMul:
     case OpId::kLinear:
     case OpId::kFusedLinear:
+    case OpId::kFusedMatMul:
     case OpId::kConv:
     case OpId::kFusedConv: return contraction(op, attrs, in, want);
     case OpId::kSoftmax:

@@ -38,7 +38,7 @@ constexpr OpId kPromised[] = {
     OpId::kMax,       OpId::kMin,        OpId::kMatMul,     OpId::kLinear,      OpId::kFusedLinear,
     OpId::kConv,      OpId::kFusedConv,  OpId::kMaxPool,    OpId::kAveragePool, OpId::kBatchNorm,
     OpId::kSoftmax,   OpId::kLogSoftmax, OpId::kReshape,    OpId::kFlatten,     OpId::kSqueeze,
-    OpId::kUnsqueeze, OpId::kTranspose,  OpId::kExpand,     OpId::kConcat};
+    OpId::kUnsqueeze, OpId::kTranspose,  OpId::kExpand,     OpId::kConcat,      OpId::kFusedMatMul};
 
 double element_of(const Value& v, const Shape& out, int64_t i) {
   TensorView in = v.view();

@@ -23,6 +23,7 @@ Kind kind_of(OpId op) {
   switch (op) {
     case OpId::kLinear:
     case OpId::kFusedLinear:
+    case OpId::kFusedMatMul:
     case OpId::kMatMul:
     case OpId::kConv:
     case OpId::kFusedConv:

@@ -1,5 +1,6 @@
 // Ops that move elements and compute nothing: one row serves every dtype of whole bytes, and packed
 // ones where ONNX has them.
+#include <algorithm>
 #include <bit>
 
 #include "runtime/core/half.h"
@@ -132,8 +133,20 @@ struct WholeElements {
   T value;
   void put(int64_t to) const { y[to] = value; }
   void copy(int64_t from, int64_t to) const { y[to] = x[from]; }
+  // A last axis of `n`, of which elements [lo, hi) are those from `from` on, the others the value.
+  static constexpr bool kRuns = true;
+  void run(int64_t n, int64_t lo, int64_t hi, int64_t from, int64_t step, int64_t to) const {
+    std::fill(y + to, y + to + lo, value);
+    if (step == 1) {
+      std::copy(x + from, x + from + (hi - lo), y + to + lo);
+    } else {
+      for (int64_t i = lo; i < hi; ++i) y[to + i] = x[from + (i - lo) * step];
+    }
+    std::fill(y + to + hi, y + to + n, value);
+  }
 };
 struct PackedElements {
+  static constexpr bool kRuns = false;
   const void* x;
   void* y;
   uint8_t value;
@@ -153,6 +166,16 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
       e.copy(from, to);
     }
     return;
+  }
+  if constexpr (Elements::kRuns) {
+    if (mode == PadMode::kConstant && axis + 1 == x.rank() && y.strides[axis] == 1) {
+      const int64_t n = y.shape[axis], begin = before[axis];
+      const int64_t lo = outside ? n : std::clamp<int64_t>(begin, 0, n);
+      const int64_t hi =
+          outside || begin >= n ? n : std::clamp<int64_t>(begin + x.shape[axis], lo, n);
+      return e.run(n, lo, hi, hi > lo ? from + (lo - begin) * x.strides[axis] : 0, x.strides[axis],
+                   to);
+    }
   }
   for (int64_t i = 0; i < y.shape[axis]; ++i) {
     int64_t source = outside ? -1 : pad_source(i, before[axis], x.shape[axis], mode);

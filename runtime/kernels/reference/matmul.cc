@@ -52,16 +52,19 @@ Status matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
   return {};
 }
 
+// The weight's rows are outputs, or its columns, as MatMul has them.
 template <class T>
-Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAttrs* attrs) {
+Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAttrs* attrs,
+              bool columns = false) {
   const Tail<T> tail(in, attrs);
-  const int64_t n = in[1].dim(0), k = in[1].dim(1);
+  const int64_t n = in[1].dim(columns ? 1 : 0), k = in[1].dim(columns ? 0 : 1);
+  const int64_t w_row = columns ? 1 : k, w_step = columns ? n : 1;
   const T *x = in[0].as<T>(), *w = in[1].as<T>();
   T* y = out[0].as<T>();
   for (int64_t i = 0, total = out[0].numel(); i < total; ++i) {
     Real<T> sum = 0;
     for (int64_t j = 0; j < k; ++j)
-      sum = std::fma(load(x[i / n * k + j]), load(w[i % n * k + j]), sum);
+      sum = std::fma(load(x[i / n * k + j]), load(w[i % n * w_row + j * w_step]), sum);
     y[i] = tail(sum, i % n, i);
   }
   return {};
@@ -77,11 +80,17 @@ Status fused_linear(const KernelCtx&, Span<const TensorView> in, Span<TensorView
                     const void* attrs) {
   return linear<T>(in, out, static_cast<const EpilogueAttrs*>(attrs));
 }
+template <class T>
+Status fused_matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+                    const void* attrs) {
+  return linear<T>(in, out, static_cast<const EpilogueAttrs*>(attrs), true);
+}
 
 }  // namespace
 
 WICK_REF_ROWS(MatMul, WICK_NUMBER_ROWS("matmul", kStridedInputs, match<T>, matmul<T>));
 WICK_REF_ROWS(Linear, WICK_FLOAT_ROWS("linear", kContiguous, match<T>, plain_linear<T>));
 WICK_REF_ROWS(FusedLinear, WICK_FLOAT_ROWS("fused_linear", kContiguous, match<T>, fused_linear<T>));
+WICK_REF_ROWS(FusedMatMul, WICK_FLOAT_ROWS("fused_matmul", kContiguous, match<T>, fused_matmul<T>));
 
 }  // namespace wick

@@ -16,4 +16,51 @@ WICK_ATTR_FIELDS(LinearAttentionAttrs, WICK_FIELD(LinearAttentionAttrs, 1, q_num
                  WICK_FIELD(LinearAttentionAttrs, 3, update_rule),
                  WICK_FIELD(LinearAttentionAttrs, 4, scale));
 
+// What an attention of a graph does besides two products and a softmax, node by node, in the
+// graph's order. Each takes its operands from the op's inputs behind v, in the same order. Values
+// are in files: append only.
+enum class AttentionStep : int64_t {
+  // queries, then keys, and one number
+  kMulQuery = 1,
+  kDivQuery = 2,
+  kMulKey = 3,
+  kDivKey = 4,
+  // scores, and what is broadcast to them
+  kMul = 5,
+  kDiv = 6,
+  kAdd = 7,
+  kSub = 8,  // scores - operand
+  kTanh = 9,
+  kKeep = 10,     // condition, value: the scores where it holds
+  kReplace = 11,  // condition, value: the value where it holds
+  // weights, as softmax gave them
+  kKeepWeight = 12,
+  kReplaceWeight = 13,
+};
+// In this order: queries, keys, scores, weights; -1: no step.
+constexpr int attention_phase(int64_t step) {
+  if (step < 1 || step > static_cast<int64_t>(AttentionStep::kReplaceWeight)) return -1;
+  if (step <= static_cast<int64_t>(AttentionStep::kDivQuery)) return 0;
+  if (step <= static_cast<int64_t>(AttentionStep::kDivKey)) return 1;
+  return step <= static_cast<int64_t>(AttentionStep::kReplace) ? 2 : 3;
+}
+constexpr int attention_operands(int64_t step) {
+  if (step == static_cast<int64_t>(AttentionStep::kTanh)) return 0;
+  return step >= static_cast<int64_t>(AttentionStep::kKeep) ? 2 : 1;
+}
+
+// The inputs are read through their permutations (empty: as they are) as [batch..., heads, rows,
+// size], [batch..., key heads, keys, size] and [batch..., value heads, keys, values]; the output is
+// transposed by its own. Heads that follow one another share a head of keys and one of values.
+constexpr int kMaxAttentionSteps = 12;
+struct FusedAttentionAttrs {
+  DimList q_perm, k_perm, v_perm, out_perm;
+  IntList<kMaxAttentionSteps> steps;
+};
+WICK_ATTR_FIELDS(FusedAttentionAttrs, WICK_FIELD(FusedAttentionAttrs, 1, q_perm),
+                 WICK_FIELD(FusedAttentionAttrs, 2, k_perm),
+                 WICK_FIELD(FusedAttentionAttrs, 3, v_perm),
+                 WICK_FIELD(FusedAttentionAttrs, 4, out_perm),
+                 WICK_FIELD(FusedAttentionAttrs, 5, steps));
+
 }  // namespace wick

@@ -80,4 +80,101 @@ Status linear_attention(RuleCtx<D>& c) {
   return {};
 }
 
+// x's dims, read through a permutation.
+template <class D>
+Status permuted(const BasicShape<D>& x, const DimList& perm, const char* name, BasicShape<D>* out) {
+  *out = x;
+  if (perm.empty()) return {};
+  bool seen[kMaxRank] = {}, sound = perm.count == x.rank();
+  for (int i = 0; sound && i < x.rank(); ++i) {
+    const int64_t from = perm[i];
+    sound = from >= 0 && from < x.rank() && !seen[from];
+    if (!sound) break;
+    seen[from] = true;
+    (*out)[i] = x[static_cast<int>(from)];
+  }
+  if (sound) return {};
+  return error(Code::kInvalidArgument, "%s must be a permutation of %d dims", name, x.rank());
+}
+
+// Keys or values under the queries: batch dims equal or 1, heads that divide the queries'.
+template <class D>
+Status check_heads(const BasicShape<D>& q, const BasicShape<D>& x, const char* name) {
+  for (int i = 0; i + 2 < q.rank(); ++i) {
+    if (dim_equal(x[i], D(1)) == Tri::kYes || dim_equal(x[i], q[i]) != Tri::kNo) continue;
+    const bool heads = i + 3 == q.rank() && dim_known(x[i]) && dim_known(q[i]);
+    if (heads && dim_value(x[i]) > 0 && dim_value(q[i]) % dim_value(x[i]) == 0) continue;
+    return error(Code::kShapeMismatch, "%s %s do not serve queries %s", name, to_text(x).text,
+                 to_text(q).text);
+  }
+  return {};
+}
+
+// Step `at` and its operands, which begin at input `*next`.
+template <class D>
+Status check_attention_step(RuleCtx<D>& c, int64_t step, const BasicShape<D>& scores,
+                            size_t* next) {
+  const int operands = attention_operands(step);
+  for (int i = 0; i < operands; ++i, ++*next) {
+    if (!c.has(*next)) return Status(Code::kInvalidArgument, "a step lacks an operand");
+    const ValueInfo<D>& x = c.in[*next];
+    const bool condition = operands == 2 && i == 0;
+    if (x.dtype != (condition ? DType::kBool : c.in[0].dtype)) {
+      return error(Code::kTypeMismatch, "a step's operand must be %s, got %s",
+                   dtype_name(condition ? DType::kBool : c.in[0].dtype), dtype_name(x.dtype));
+    }
+    bool fits = x.rank() <= scores.rank();
+    for (int d = 0; fits && d < x.rank(); ++d) {
+      const bool one = dim_equal(x.shape[d], D(1)) != Tri::kNo;
+      fits = one || (attention_phase(step) >= 2 &&
+                     dim_equal(x.shape[d], scores[scores.rank() - x.rank() + d]) != Tri::kNo);
+    }
+    if (!fits) return shapes_differ("a step's operand does not fit", x.shape, scores);
+  }
+  return {};
+}
+
+template <class D>
+Status fused_attention(RuleCtx<D>& c) {
+  const auto& a = c.template as<FusedAttentionAttrs>();
+  const DType dtype = c.in[0].dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    return error(Code::kTypeMismatch, "queries must be float32 or float64, got %s",
+                 dtype_name(dtype));
+  }
+  const int rank = c.in[0].rank();
+  constexpr const char* kNames[] = {"queries", "keys", "values"};
+  for (size_t i = 0; i < 3; ++i) {
+    WICK_TRY(need_rank(c.in[i], rank < 2 ? 2 : rank, rank < 2 ? kMaxRank : rank, kNames[i]));
+    if (c.in[i].dtype != dtype)
+      return error(Code::kTypeMismatch, "queries, keys and values must have one dtype");
+  }
+  BasicShape<D> q, k, v;
+  WICK_TRY(permuted(c.in[0].shape, a.q_perm, "q_perm", &q));
+  WICK_TRY(permuted(c.in[1].shape, a.k_perm, "k_perm", &k));
+  WICK_TRY(permuted(c.in[2].shape, a.v_perm, "v_perm", &v));
+  if (dim_equal(q[rank - 1], k[rank - 1]) == Tri::kNo)
+    return shapes_differ("sizes of queries and keys differ", q, k);
+  if (dim_equal(k[rank - 2], v[rank - 2]) == Tri::kNo)
+    return shapes_differ("as many keys as values are needed", k, v);
+  WICK_TRY(check_heads(q, k, "keys"));
+  WICK_TRY(check_heads(q, v, "values"));
+  BasicShape<D> scores = q;
+  scores[rank - 1] = k[rank - 2];
+  size_t next = 3;
+  int phase = 0;
+  for (int64_t step : a.steps.span()) {
+    if (attention_phase(step) < phase)
+      return Status(Code::kInvalidArgument, "unknown steps, or in another order");
+    phase = attention_phase(step);
+    WICK_TRY(check_attention_step(c, step, scores, &next));
+  }
+  if (next != c.in.size()) return Status(Code::kInvalidArgument, "operands of no step");
+  q[rank - 1] = v[rank - 1];
+  BasicShape<D> out;
+  WICK_TRY(permuted(q, a.out_perm, "out_perm", &out));
+  set_out(c, 0, dtype, out);
+  return {};
+}
+
 }  // namespace wick::rules

@@ -93,4 +93,21 @@ Status fused_linear(RuleCtx<D>& c) {
   return check_epilogue(c, c.in[1].shape[0]);
 }
 
+template <class D>
+Status fused_matmul(RuleCtx<D>& c) {
+  WICK_TRY(need_float(c.in[0]));
+  WICK_TRY(same_dtype(c));
+  WICK_TRY(need_rank(c.in[0], 1, kMaxRank, "input"));
+  WICK_TRY(need_rank(c.in[1], 2, 2, "weight"));
+  auto out = c.in[0].shape;
+  const auto& w = c.in[1].shape;
+  if (dim_equal(out[out.rank() - 1], w[0]) == Tri::kNo)
+    return shapes_differ("inner dimensions differ", out, w);
+  WICK_TRY(need_vector(c, 2, w[1], "bias"));
+  out[out.rank() - 1] = w[1];
+  set_out(c, 0, c.in[0].dtype, out);
+  WICK_TRY(check_activation(c.template as<EpilogueAttrs>()));
+  return check_epilogue(c, w[1]);
+}
+
 }  // namespace wick::rules

@@ -51,4 +51,7 @@ WICK_GRAD(LinearAttention, 0b111111, 0, 0, [](GradCtx& c) {
   });
 });
 
+// A pass of graphs makes it; the trainer has the nodes it stands for.
+WICK_NONDIFF(FusedAttention, NonDiff::kInferenceOnly);
+
 }  // namespace wick

@@ -41,4 +41,12 @@ WICK_GRAD(FusedLinear, 63, 0, 0, [](GradCtx& c) {
   });
 });
 
+WICK_GRAD(FusedMatMul, 63, 0, 0, [](GradCtx& c) {
+  grad_through(c, [&](const std::vector<Tensor>& in) {
+    Tensor y = matmul(in[0], in[1]);
+    if (in.size() > 2 && in[2].defined()) y = y + in[2];
+    return std::vector<Tensor>{unfused_epilogue(y, in, -1, c.attrs<EpilogueAttrs>())};
+  });
+});
+
 }  // namespace wick

@@ -11,7 +11,8 @@ LowerFunction family_of(OpId op) {
   switch (op) {
     case OpId::kMatMul:
     case OpId::kLinear:
-    case OpId::kFusedLinear: return lower_matmul;
+    case OpId::kFusedLinear:
+    case OpId::kFusedMatMul: return lower_matmul;
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:

@@ -67,13 +67,15 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   const Shape& a = call.in[0].shape;
   const Shape& b = call.in[1].shape;
   const Shape& y = call.out[0].shape;
-  bool linear = call.op != OpId::kMatMul;
+  const bool fused = call.op == OpId::kFusedLinear || call.op == OpId::kFusedMatMul;
+  // Rows of weights are outputs; else they are as MatMul has them.
+  const bool linear = call.op == OpId::kLinear || call.op == OpId::kFusedLinear;
   BatchWalk walk;
   int64_t rows = 1, columns = 0, depth = 0;
-  if (linear) {
+  if (linear || fused) {
     if (a.rank() < 1) return unsupported("a scalar operand");
     depth = a[a.rank() - 1];
-    columns = b[0];
+    columns = b[linear ? 0 : 1];
     rows = call.out[0].numel() / columns;
   } else {
     if (a.rank() < 2 || b.rank() < 2) return unsupported("a matmul with a vector");
@@ -83,7 +85,7 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
     WICK_TRY(walk_batches(a, b, y, walk));
   }
   EpilogueAttrs epilogue;
-  if (call.op == OpId::kFusedLinear) epilogue = *static_cast<const EpilogueAttrs*>(call.attrs);
+  if (fused) epilogue = *static_cast<const EpilogueAttrs*>(call.attrs);
   Dispatch d;
   d.shader = ShaderId::k_matmul_f32;
   uint32_t parts = add_epilogue(call, d);
