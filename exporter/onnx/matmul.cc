@@ -71,5 +71,6 @@ WICK_ONNX_ROW(Linear, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(FusedLinear, fused);
 WICK_ONNX_ROW(FusedConv, fused);
+WICK_ONNX_ROW(BlockLinear, fused);
 
 }  // namespace wick::onnx
