@@ -73,5 +73,6 @@ WICK_ONNX_ROW(FusedLinear, fused);
 WICK_ONNX_ROW(FusedConv, fused);
 WICK_ONNX_ROW(FusedMatMul, fused);
 WICK_ONNX_ROW(FusedAttention, fused);
+WICK_ONNX_ROW(BlockLinear, fused);
 
 }  // namespace wick::onnx

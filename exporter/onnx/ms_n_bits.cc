@@ -104,16 +104,20 @@ ValueId block_numbers(ReadCtx& c, ValueId count, int64_t block) {
 }
 
 // (q - zero) scale, [N, K]; 16-bit scales count as f32, and so do the products behind.
+// DequantizeLinear reads those of float16 as they are.
 ValueId weights(ReadCtx& c, const NBits& s) {
   ValueId q = packed_rows(c, 1, s.n, s.blocks * (s.block * s.bits / 8), s.k, s.bits);
   if (!is_float(c.dtype(c.in(2)))) c.fail("scales must be floating-point");
-  ValueId scale = floats_of(c, reshape(c, c.in(2), {s.n, s.blocks}));
-  const DType real = c.dtype(scale);
+  ValueId given = reshape(c, c.in(2), {s.n, s.blocks});
   const bool packed = !c.has(3) || c.dtype(c.in(3)) == DType::kU8;
+  const bool half = c.dtype(given) == DType::kF16 && packed && !c.has(4);
+  ValueId scale = half ? given : floats_of(c, given);
+  const DType real = c.dtype(scale);
   if (packed && !c.has(4)) {
     DequantizeAttrs a;
     a.axis = 1;
     a.block_size = s.block;
+    if (half) a.output_dtype = static_cast<int64_t>(DType::kF32);
     return c.emit(OpId::kDequantizeLinear, a, {q, scale, zero_points(c, s, c.dtype(q))});
   }
   // Zero points that are no integers, or a block for each of K by number.

@@ -41,8 +41,8 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes) {
 }
 
 PassReport optimize(Graph& graph) {
-  constexpr Pass kRound[] = {kIdentity, kFold,          kControl, kCse,
-                             kLayout,   kFuseAttention, kFuse,    kDce};
+  constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold, kControl, kCse,
+                             kLayout,   kFuseAttention, kFuse, kDce};
   constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {

@@ -33,11 +33,12 @@ struct PassReport {
 // graph.
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
-// identity, fold, control, cse, layout, fuse_attention, fuse, dce: all exact, to a fixed point.
+// identity, blocks, fold, control, cse, layout, fuse_attention, fuse, dce: all exact, to a fixed point.
 PassReport optimize(Graph& graph);
 
 // -- the passes
 bool remove_identities(Graph& graph);  // ops that give back what they get
+bool keep_blocks(Graph& graph);  // Linear of weights in blocks -> BlockLinear
 // nodes of constants, run by the interpreter on the reference kernels
 bool fold_constants(Graph& graph);
 // constants go into regions, captures that nobody reads go, an If of a known condition is its
@@ -55,6 +56,7 @@ bool fuse_epilogues(Graph& graph);
 bool remove_dead(Graph& graph);  // nodes nobody reads; renumbers
 
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
+inline constexpr Pass kBlocks = {"blocks", Numerics::kExact, keep_blocks};
 inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};
 inline constexpr Pass kControl = {"control", Numerics::kExact, simplify_control};
 inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};

@@ -34,9 +34,14 @@ enum class PackedKind : uint32_t {
   kConvPixels = 2,
   kConvChannels = 3,
   kDepthwise = 4,
-  kMatMulPanels = 5,   // of MatMul's, [inputs, outputs]: as many bytes, other ones
-  kIntegerPanels = 6,  // of MatMulInteger's second input, pairs of int16
-  kIntegerRows = 7     // of ConvInteger's weight, the same
+  kMatMulPanels = 5,    // of MatMul's, [inputs, outputs]: as many bytes, other ones
+  kIntegerPanels = 6,   // of MatMulInteger's second input, pairs of int16
+  kIntegerRows = 7,     // of ConvInteger's weight, the same
+  kRecurrentInput = 8,  // of a recurrent cell's W, direction after direction
+  kRecurrentState = 9,  // of its R: GRU's candidate in panels of its own
+  kBlockWords = 10,     // of BlockLinear's weight: 32 bits of k side by side, a row a lane
+  kBlockScales = 11,    // of its scales
+  kBlockZeros = 12      // of its zero points, a byte each
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

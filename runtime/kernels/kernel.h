@@ -31,7 +31,7 @@ struct KernelQuery {
   }
 };
 
-constexpr int kMaxPacked = 2;
+constexpr int kMaxPacked = 3;
 
 // plan()'s answer; plain data, kept by the caller for as long as it runs the kernel with these
 // shapes.
@@ -120,6 +120,8 @@ Span<const KernelSet* const> default_kernels();
 // Inputs whose bytes rows read in pack() only, where they have one: weights. A session leaves such
 // a constant where it is lent from until then.
 constexpr bool reads_packed(OpId op, size_t input) {
+  if (op == OpId::kLSTM || op == OpId::kGRU || op == OpId::kRNN) return input == 1 || input == 2;
+  if (op == OpId::kBlockLinear) return input >= 1 && input <= 3;
   return input == 1 &&
          (op == OpId::kConv || op == OpId::kFusedConv || op == OpId::kMatMul ||
           op == OpId::kLinear || op == OpId::kFusedLinear || op == OpId::kFusedMatMul);

@@ -11,7 +11,7 @@ class Gradient;    // custom_gradient.h
 struct KernelRow;  // runtime/kernels/kernel.h
 
 // Of this header's structs and of KernelRow. A library built for another number is refused.
-constexpr uint32_t kCustomOpAbi = 1;
+constexpr uint32_t kCustomOpAbi = 2;
 constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow): kernel.h holds it to that
 constexpr size_t kMaxCustomInputs = 16;
 constexpr size_t kMaxCustomOutputs = 8;

@@ -42,6 +42,7 @@ const std::map<OpId, std::string> kUnsaid = {
     {OpId::kFusedConv, "fused ops have no ONNX form"},
     {OpId::kFusedMatMul, "fused ops have no ONNX form"},
     {OpId::kFusedAttention, "fused ops have no ONNX form"},
+    {OpId::kBlockLinear, "fused ops have no ONNX form"},
     {OpId::kBitShift, "ONNX shifts unsigned integers only"},
     {OpId::kResize, "tf_half_pixel_for_nn ended with opset 12"},
     {OpId::kTfIdfVectorizer, "its tables must be constants"},
@@ -148,7 +149,8 @@ TEST_P(WriteBack, GivesTheSameBitsAndText) {
     }
   }
   const bool fused = row.op == OpId::kFusedLinear || row.op == OpId::kFusedConv ||
-                     row.op == OpId::kFusedMatMul || row.op == OpId::kFusedAttention;
+                     row.op == OpId::kFusedMatMul || row.op == OpId::kFusedAttention ||
+                     row.op == OpId::kBlockLinear;
   EXPECT_EQ(written > 0, !fused);
 }
 INSTANTIATE_TEST_SUITE_P(All, WriteBack, testing::ValuesIn(kRows), row_name);

@@ -224,12 +224,14 @@ TEST(Passes, QuantizedPairsStayIntact) {
   EXPECT_EQ(count(after, OpId::kDequantizeLinear), 4u);
 }
 
-// Weights in blocks become reals once, where nobody but a linear layer reads them.
-TEST(Passes, BlockedWeightsOfLinearLayersFold) {
-  for (const bool shared : {false, true}) {
+// Weights in blocks that only linear layers read stay as they are where there is a kernel for them,
+// and become reals once where there is none.
+TEST(Passes, BlockedWeightsOfLinearLayersStayOrFold) {
+  for (const auto& [dtype, shared] : {std::pair(DType::kU4, false), std::pair(DType::kU4, true),
+                                      std::pair(DType::kU2, false), std::pair(DType::kU2, true)}) {
     Graph g;
     ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(32)});
-    HostTensor packed(DType::kU4, {64, 32});
+    HostTensor packed(dtype, {64, 32});
     for (size_t i = 0; i < packed.nbytes(); ++i)
       packed.as<uint8_t>()[i] = static_cast<uint8_t>(i * 37);
     ValueId scale = g.add_constant(HostTensor::of<float>({64, 2}, std::vector<float>(128, 0.5f)));
@@ -241,6 +243,73 @@ TEST(Passes, BlockedWeightsOfLinearLayersFold) {
     if (shared) g.add_output("w", g.emit(OpId::kNeg, {w}));
     const Graph after = optimized(g, {floats({2, 32})});
     EXPECT_EQ(count(after, OpId::kDequantizeLinear), shared ? 1u : 0u);
+    EXPECT_EQ(count(after, OpId::kBlockLinear), dtype == DType::kU4 && !shared ? 1u : 0u);
+  }
+}
+
+// Zero points of all kinds: none, one for all (a constant of them, or one spread over them),
+// others.
+TEST(Passes, LinearOfWeightsInBlocksKeepsThemPacked) {
+  const auto numbers = [](DType t, const Shape& shape, int step) {
+    HostTensor h(t, shape);
+    for (size_t i = 0; i < h.nbytes(); ++i)
+      h.as<uint8_t>()[i] = static_cast<uint8_t>(step == 0 ? 0x88 : i * static_cast<size_t>(step));
+    return h;
+  };
+  for (const DType dtype : {DType::kU4, DType::kI4, DType::kU8, DType::kI8}) {
+    for (const std::string zeros : {"none", "same", "spread", "own"}) {
+      for (const DType scale : {DType::kF32, DType::kF16}) {
+        Graph g;
+        ValueId x = g.add_input("x", DType::kF32, {SymDim(3), SymDim(40)});
+        ValueId s = g.add_constant(cast_to(floats({6, 3}), scale));
+        DequantizeAttrs a;
+        a.axis = 1, a.block_size = 16;
+        a.output_dtype = static_cast<int64_t>(DType::kF32);
+        ValueId zero = kNoValue;
+        if (zeros == "same") zero = g.add_constant(numbers(dtype, {6, 3}, 0));
+        if (zeros == "own") zero = g.add_constant(numbers(dtype, {6, 3}, 29));
+        if (zeros == "spread") {
+          zero = g.emit(OpId::kExpand, {g.add_constant(numbers(dtype, {1, 1}, 0)),
+                                        g.add_constant(HostTensor::ints({{6, 3}}))});
+        }
+        ValueId q = g.add_constant(numbers(dtype, {6, 40}, 37));
+        ValueId w = g.emit(OpId::kDequantizeLinear, a, {q, s, zero});
+        ValueId bias = g.add_constant(floats({6}));
+        g.add_output("y", g.emit(OpId::kLinear, {x, w, bias}));
+        g.add_output("z", g.emit(OpId::kLinear, {g.emit(OpId::kNeg, {x}), w}));
+        const Graph after = optimized(g, {floats({3, 40})});
+        EXPECT_EQ(count(after, OpId::kBlockLinear), 2u) << dtype_name(dtype) << zeros;
+        EXPECT_EQ(count(after, OpId::kDequantizeLinear), 0u);
+        for (const Node& n : after.nodes()) {
+          if (n.op == OpId::kBlockLinear) {
+            EXPECT_EQ(after.is_constant(n.inputs[3]), zeros == "own");
+          }
+        }
+      }
+    }
+  }
+}
+// Blocks along the other axis, of a size that no kernel has, or of weights that are no constants.
+TEST(Passes, OtherBlocksStayReals) {
+  struct Case {
+    int64_t axis, block;
+    bool constant;
+  };
+  for (const Case& c : {Case{0, 16, true}, Case{1, 8, true}, Case{1, 24, true}, Case{1, 512, true},
+                        Case{1, 16, false}}) {
+    Graph g;
+    ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(32)});
+    DequantizeAttrs a;
+    a.axis = c.axis, a.block_size = c.block;
+    const int64_t blocks = (32 + c.block - 1) / c.block;
+    ValueId s = g.add_constant(floats(c.axis == 0 ? Shape{blocks, 32} : Shape{32, blocks}));
+    const HostTensor weights(DType::kU8, {32, 32});
+    ValueId q = c.constant ? g.add_constant(weights)
+                           : g.add_input("q", DType::kU8, {SymDim(32), SymDim(32)});
+    g.add_output("y", g.emit(OpId::kLinear, {x, g.emit(OpId::kDequantizeLinear, a, {q, s})}));
+    std::vector<HostTensor> in = {floats({2, 32})};
+    if (!c.constant) in.push_back(weights);
+    EXPECT_EQ(count(optimized(g, in), OpId::kBlockLinear), 0u) << c.axis << " " << c.block;
   }
 }
 

@@ -82,6 +82,47 @@ std::vector<Sample> convs() {
       sample("ConvInteger/empty", {bytes(u8, {0, 1, 3, 3}), bytes(u8, {1, 1, 2, 2})}, ConvAttrs{})};
 }
 
+// x, weights, scales, zero points, a bias: rows, columns and k off every tile, panel and block.
+std::vector<Sample> block_linears() {
+  struct Sizes {
+    Shape x;
+    int64_t n, block;
+  };
+  const Sizes sizes[] = {{{1, 64}, 70, 32},      {{16}, 1, 16},       {{3, 37}, 5, 16},
+                         {{2, 2, 130}, 50, 128}, {{9, 600}, 49, 256}, {{1, 257}, 145, 256},
+                         {{8, 33}, 17, 16},      {{261, 48}, 20, 32}, {{70, 1030}, 99, 64}};
+  std::vector<Sample> all;
+  for (const Sizes& s : sizes) {
+    for (DType t : {DType::kI4, DType::kU4, DType::kI8, DType::kU8}) {
+      const bool sign = t == DType::kI4 || t == DType::kI8;
+      const double size = dtype_bits(t) == 4 ? 16 : 256;
+      const int64_t k = s.x[s.x.rank() - 1], blocks = (k + s.block - 1) / s.block;
+      const auto numbers = [&](Shape shape) {
+        return of(t, shape, sign ? -size / 2 : 0, sign ? size / 2 : size);
+      };
+      BlockLinearAttrs a;
+      a.block_size = s.block;
+      const std::string name = std::string("BlockLinear/") + dtype_name(t) + "_" +
+                               std::to_string(k) + "x" + std::to_string(s.n);
+      const Input x = f32(s.x, -1, 1), scale = f32({s.n, blocks}, -0.1, 0.1);
+      const Input half = of(DType::kF16, {s.n, blocks}, -0.1, 0.1), bias = f32({s.n}, -1, 1);
+      all.push_back(sample(name, {x, numbers({s.n, k}), scale}, a));
+      all.push_back(
+          sample(name + "/zeros", {x, numbers({s.n, k}), half, numbers({s.n, blocks}), bias}, a));
+      a.zero_point = sign ? -3 : 8;
+      all.push_back(sample(name + "/zero", {x, numbers({s.n, k}), half, Input::absent(), bias}, a));
+    }
+  }
+  all.push_back(sample(
+      "BlockLinear/no_inner",
+      {f32({2, 0}), of(DType::kU4, {3, 0}, 0, 16), f32({3, 0}), Input::absent(), f32({3}, -1, 1)},
+      BlockLinearAttrs{}));
+  all.push_back(sample("BlockLinear/no_rows",
+                       {f32({0, 16}), of(DType::kU4, {3, 16}, 0, 16), f32({3, 1})},
+                       BlockLinearAttrs{}));
+  return all;
+}
+
 }  // namespace
 
 // uint8, scales of the last axis or of the tensor: what broadcasts to x.
@@ -138,6 +179,8 @@ WICK_TEST_ROW(
     MatMulInteger, [] { return matmuls(); }, nullptr, 0);
 WICK_TEST_ROW(
     ConvInteger, [] { return convs(); }, nullptr, 0);
+WICK_TEST_ROW(
+    BlockLinear, [] { return block_linears(); }, nullptr, 2048);
 WICK_TEST_ROW(
     BitCast,
     [] {

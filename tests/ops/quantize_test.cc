@@ -1,5 +1,6 @@
 // Quantization against formulas written apart: every dtype, axis, blocks, sums of bytes; packed
 // tensors that move; what the rules refuse.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -362,6 +363,60 @@ TEST(Quantize, RulesRefuse) {
                      sample("bad", {of(u8, {1, 1, 3, 3}), of(u8, {2, 1, 2, 2}), of(u8, {2})},
                             ConvAttrs{})),
             "");
+}
+
+TEST(BlockLinear, RulesRefuse) {
+  const DType u4 = DType::kU4;
+  const auto refused = [](std::vector<Input> in, BlockLinearAttrs a = {}) {
+    return error_of(OpId::kBlockLinear, sample("bad", std::move(in), a));
+  };
+  const Input x = f32({2, 64}), w = of(u4, {3, 64}, 0, 16), s = f32({3, 2});
+  EXPECT_EQ(refused({x, w, s}), "");
+  EXPECT_NE(refused({of(DType::kF16, {2, 64}), w, s}), "");
+  EXPECT_NE(refused({f32({}), w, s}), "");
+  EXPECT_NE(refused({f32({2, 63}), w, s}), "");
+  EXPECT_NE(refused({x, of(DType::kU2, {3, 64}, 0, 4), s}), "");
+  EXPECT_NE(refused({x, of(u4, {3, 64, 1}, 0, 16), s}), "");
+  EXPECT_NE(refused({x, w, f32({3, 3})}), "");
+  EXPECT_NE(refused({x, w, f32({2, 2})}), "");
+  EXPECT_NE(refused({x, w, f32({6})}), "");
+  EXPECT_NE(refused({x, w, of(DType::kBF16, {3, 2})}), "");
+  EXPECT_NE(refused({x, w, s, of(DType::kU8, {3, 2}, 0, 16)}), "");
+  EXPECT_NE(refused({x, w, s, of(u4, {3, 1}, 0, 16)}), "");
+  EXPECT_NE(refused({x, w, s, Input::absent(), f32({2})}), "");
+  EXPECT_NE(refused({x, w, s, Input::absent(), of(DType::kF16, {3})}), "");
+  for (int64_t block :
+       {INT64_MIN, int64_t{-32}, int64_t{0}, int64_t{8}, int64_t{48}, int64_t{512}, INT64_MAX}) {
+    EXPECT_THAT(refused({x, w, s}, {block, 0}), testing::HasSubstr("block_size")) << block;
+  }
+  for (int64_t zero : {INT64_MIN, int64_t{-1}, int64_t{16}, INT64_MAX})
+    EXPECT_THAT(refused({x, w, s}, {32, zero}), testing::HasSubstr("zero_point")) << zero;
+  EXPECT_NE(refused({x, w, s, of(u4, {3, 2}, 0, 16)}, {32, 8}), "");
+}
+
+TEST(BlockLinear, WeightsAreDequantizedAsDequantizeLinearDoes) {
+  for (const DType t : {DType::kU4, DType::kI4, DType::kU8, DType::kI8}) {
+    const bool sign = t == DType::kI4 || t == DType::kI8;
+    const double size = dtype_bits(t) == 4 ? 16 : 256, lo = sign ? -size / 2 : 0, hi = lo + size;
+    DequantizeAttrs d;
+    d.axis = 1, d.block_size = 32;
+    const std::vector<Input> in = {of(t, {5, 75}, lo, hi), f32({5, 3}, -1e-3, 1e3),
+                                   of(t, {5, 3}, lo, hi)};
+    const std::vector<Value> w = run(OpId::kDequantizeLinear, sample("w", in, d));
+    // the row k of an identity gives the weights' column k
+    Input eye = f32({75, 75});
+    eye.values.assign(75 * 75, 0);
+    for (size_t i = 0; i < 75; ++i) eye.values[i * 76] = 1;
+    std::vector<Value> values = make_inputs(sample("w", in, d));
+    values.insert(values.begin(), make_inputs(sample("x", {eye}, d))[0]);
+    std::vector<Value> got;
+    const BlockLinearAttrs a{32, 0};
+    ASSERT_TRUE(run_op(OpId::kBlockLinear, &a, values, 1, cpu_sets(), nullptr, &got).ok());
+    for (int64_t n = 0; n < 5; ++n) {
+      for (int64_t k = 0; k < 75; ++k)
+        EXPECT_EQ(got[0].at(k * 5 + n), w[0].at(n * 75 + k)) << dtype_name(t) << n << " " << k;
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/core/narrow.h"
+#include "runtime/kernels/block_linear.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/widest.h"
 
@@ -197,6 +198,35 @@ Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
+// A row of the weight as reals, as DequantizeLinear makes them; then Linear's chains.
+template <class T>
+Status block_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                    const void* attrs) {
+  const auto& a = *static_cast<const BlockLinearAttrs*>(attrs);
+  const BlockSizes s(in, a);
+  const bool zeros = in.size() > 3 && in[3].present(), bias = in.size() > 4 && in[4].present();
+  auto* w = static_cast<T*>(ctx.scratch);
+  for (int64_t j = 0; j < s.n; ++j) {
+    for (int64_t k = 0; k < s.k; ++k) {
+      const int64_t block = j * s.blocks + k / s.block;
+      const int64_t zero = zeros ? block_number(in[3], block) : a.zero_point;
+      w[k] = static_cast<T>(block_number(in[1], j * s.k + k) - zero) * block_scale<T>(in[2], block);
+    }
+    for (int64_t i = 0; i < s.m; ++i) {
+      const T* x = in[0].as<T>() + i * s.k;
+      T sum = 0;
+      for (int64_t k = 0; k < s.k; ++k) sum = std::fma(x[k], w[k], sum);
+      out[0].as<T>()[i * s.n + j] = bias ? sum + in[4].as<T>()[j] : sum;
+    }
+  }
+  return {};
+}
+template <class T>
+Status plan_block_linear(const KernelQuery& q, KernelPlan* p) {
+  p->scratch_bytes = sizeof(T) * static_cast<size_t>(q.in[1].dim(1));
+  return {};
+}
+
 bool is_real(const KernelQuery& q) {
   const DType t = q.in[0].dtype;
   return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16 || t == DType::kI32;
@@ -213,5 +243,10 @@ WICK_REF_ROWS(QuantizeLinear,
               {"quantize.any.ref", kContiguous, is_real, nullptr, nullptr, quantize});
 WICK_REF_ROWS(DequantizeLinear,
               {"dequantize.any.ref", kContiguous, is_quantized, nullptr, nullptr, dequantize});
+WICK_REF_ROWS(BlockLinear,
+              {"block_linear.f32.ref", kContiguous, match<float>, plan_block_linear<float>, nullptr,
+               block_linear<float>},
+              {"block_linear.f64.ref", kContiguous, match<double>, plan_block_linear<double>,
+               nullptr, block_linear<double>});
 
 }  // namespace wick

@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/real.h"
+#include "runtime/kernels/rnn.h"
 
 namespace wick {
 namespace {
@@ -41,7 +42,7 @@ struct Function {
   R alpha, beta;
 
   Function(const RnnFunctionAttrs& a, RnnFunction fallback)
-      : kind(a.kind == 0 ? fallback : static_cast<RnnFunction>(a.kind)),
+      : kind(rnn_function(a, fallback)),
         alpha(static_cast<R>(a.alpha)),
         beta(static_cast<R>(a.beta)) {}
   R operator()(R x) const {
@@ -64,28 +65,7 @@ struct Function {
   }
 };
 
-struct Sizes {
-  int64_t seq, batch, input, hidden, dirs, gates;
-  bool batch_first;
-
-  Sizes(Span<const TensorView> in, const RnnAttrs& a)
-      : seq(in[0].shape[a.layout == 0 ? 0 : 1]),
-        batch(in[0].shape[a.layout == 0 ? 1 : 0]),
-        input(in[0].shape[2]),
-        hidden(in[2].shape[2]),
-        dirs(in[2].shape[0]),
-        gates(hidden == 0 ? 0 : in[2].shape[1] / hidden),
-        batch_first(a.layout != 0) {}
-  int64_t x(int64_t t, int64_t b) const {
-    return (batch_first ? b * seq + t : t * batch + b) * input;
-  }
-  int64_t y(int64_t t, int64_t d, int64_t b) const {
-    return (batch_first ? (b * seq + t) * dirs + d : (t * dirs + d) * batch + b) * hidden;
-  }
-  int64_t state(int64_t d, int64_t b) const {
-    return (batch_first ? b * dirs + d : d * batch + b) * hidden;
-  }
-};
+using Sizes = RnnSizes;
 
 // Vectors of `hidden` that a task works in: the gates, the state and (LSTM) the cell's, or (GRU)
 // the reset state.
@@ -215,8 +195,8 @@ void run_sequence(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in,
   const int64_t n = s.hidden;
   const Cell<T> cell = cell_of<op, T>(s, a, in, d);
   const bool backward = a.direction == 1 || d == 1;
-  int64_t length = s.seq;
-  if (in.size() > 4 && in[4].present()) length = in[4].as<int32_t>()[b];
+  const int32_t* lengths = rnn_lengths(in);
+  const int64_t length = lengths == nullptr ? s.seq : lengths[b];
   R *state = scratch, *memory = scratch + n, *slots = scratch + 2 * n;
   load_state<T>(in, 5, s.state(d, b), n, state);
   if (op == OpId::kLSTM) load_state<T>(in, 6, s.state(d, b), n, memory);
@@ -246,16 +226,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
            const void* attrs) {
   const auto& a = *static_cast<const RnnAttrs*>(attrs);
   const Sizes s(in, a);
-  if (in.size() > 4 && in[4].present()) {
-    for (int64_t b = 0; b < s.batch; ++b) {
-      const int64_t length = in[4].as<int32_t>()[b];
-      if (length < 0 || length > s.seq) {
-        return error(Code::kInvalidArgument, "sequence_lens[%lld] is %lld, must be 0 to %lld",
-                     static_cast<long long>(b), static_cast<long long>(length),
-                     static_cast<long long>(s.seq));
-      }
-    }
-  }
+  WICK_TRY(check_rnn_lengths(in, s));
   if (s.hidden == 0) return {};
   auto* scratch = static_cast<Real<T>*>(ctx.scratch);
   parallel_items(ctx.pool, s.dirs * s.batch, kElementGrain, [&](int64_t begin, int64_t end) {
@@ -275,8 +246,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 #define RECURRENT_ROWS(Name, text)                                                                \
   WICK_REF_ROWS(Name, RECURRENT_ROW(float, Name, text, "f32"),                                    \
                 RECURRENT_ROW(double, Name, text, "f64"), RECURRENT_ROW(Half, Name, text, "f16"), \
-                RECURRENT_ROW(BFloat16, Name, text, "bf16"));                                     \
-  WICK_NO_CPU_ROWS(Name)
+                RECURRENT_ROW(BFloat16, Name, text, "bf16"))
 RECURRENT_ROWS(RNN, "rnn");
 RECURRENT_ROWS(GRU, "gru");
 RECURRENT_ROWS(LSTM, "lstm");

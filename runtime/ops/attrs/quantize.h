@@ -29,4 +29,13 @@ WICK_ATTR_FIELDS(DequantizeAttrs, WICK_FIELD(DequantizeAttrs, 1, axis),
                  WICK_FIELD(DequantizeAttrs, 2, block_size),
                  WICK_FIELD(DequantizeAttrs, 3, output_dtype));
 
+// A scale (and a zero point) for each block_size weights in a row of K; the last block may be
+// short.
+struct BlockLinearAttrs {
+  int64_t block_size = 32;  // a power of two from 16 to 256
+  int64_t zero_point = 0;   // of every block, where there is no input of them
+};
+WICK_ATTR_FIELDS(BlockLinearAttrs, WICK_FIELD(BlockLinearAttrs, 1, block_size),
+                 WICK_FIELD(BlockLinearAttrs, 2, zero_point));
+
 }  // namespace wick

@@ -127,6 +127,64 @@ Status dequantize_linear(RuleCtx<D>& c) {
   return {};
 }
 
+inline bool is_block_type(DType t) {
+  return t == DType::kI4 || t == DType::kU4 || t == DType::kI8 || t == DType::kU8;
+}
+inline Status check_block_linear(const BlockLinearAttrs& a, DType weight) {
+  if (!is_block_type(weight)) return no_type("weight", weight);
+  if (a.block_size < 16 || a.block_size > 256 || (a.block_size & (a.block_size - 1)) != 0) {
+    return error(Code::kInvalidArgument,
+                 "block_size must be a power of two from 16 to 256, got %lld",
+                 static_cast<long long>(a.block_size));
+  }
+  const int64_t half = int64_t{1} << (dtype_bits(weight) - 1);
+  const bool sign = weight == DType::kI4 || weight == DType::kI8;
+  if (a.zero_point < (sign ? -half : 0) || a.zero_point >= (sign ? half : 2 * half)) {
+    return error(Code::kInvalidArgument, "zero_point %lld is no %s",
+                 static_cast<long long>(a.zero_point), dtype_name(weight));
+  }
+  return {};
+}
+
+template <class D>
+Status block_linear(RuleCtx<D>& c) {
+  const auto& a = c.template as<BlockLinearAttrs>();
+  const DType real = c.in[0].dtype;
+  if (real != DType::kF32 && real != DType::kF64) return no_type("x", real);
+  WICK_TRY(check_block_linear(a, c.in[1].dtype));
+  if (c.in[2].dtype != real && c.in[2].dtype != DType::kF16) return no_type("scale", c.in[2].dtype);
+  if (c.has(3) && c.in[3].dtype != c.in[1].dtype) {
+    return error(Code::kTypeMismatch, "the weight is %s, its zero point %s",
+                 dtype_name(c.in[1].dtype), dtype_name(c.in[3].dtype));
+  }
+  if (c.has(3) && a.zero_point != 0) {
+    return Status(Code::kInvalidArgument, "zero points are an input or an attribute, not both");
+  }
+  if (c.has(4) && c.in[4].dtype != real) return no_type("bias", c.in[4].dtype);
+  WICK_TRY(need_rank(c.in[0], 1, kMaxRank, "x"));
+  WICK_TRY(need_rank(c.in[1], 2, 2, "weight"));
+  const auto &x = c.in[0].shape, &w = c.in[1].shape;
+  if (dim_equal(x[x.rank() - 1], w[1]) == Tri::kNo) {
+    return error(Code::kShapeMismatch,
+                 "last input dimension differs from in_features: input %s, weight %s",
+                 to_text(x).text, to_text(w).text);
+  }
+  const D blocks = dim_floor_div(dim_add(w[1], D(a.block_size - 1)), a.block_size);
+  for (size_t i : {size_t{2}, size_t{3}}) {
+    if (!c.has(i)) continue;
+    const auto& s = c.in[i].shape;
+    if (s.rank() != 2 || dim_equal(s[0], w[0]) == Tri::kNo || dim_equal(s[1], blocks) == Tri::kNo)
+      return shapes_differ(i == 2 ? "scale does not fit the weight's blocks"
+                                  : "zero_point does not fit the weight's blocks",
+                           s, w);
+  }
+  WICK_TRY(need_vector(c, 4, w[0], "bias"));
+  auto out = x;
+  out[x.rank() - 1] = w[0];
+  set_out(c, 0, real, out);
+  return {};
+}
+
 template <class D>
 Status bit_cast(RuleCtx<D>& c) {
   const int64_t to = c.template as<BitCastAttrs>().to;

@@ -6,6 +6,8 @@ WICK_NONDIFF(BitCast, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QuantizeLinear, NonDiff::kPiecewiseConstant);
 // x is integers; a scale that trains is written as a product
 WICK_NONDIFF(DequantizeLinear, NonDiff::kPiecewiseConstant);
+// what a pass makes of programs
+WICK_NONDIFF(BlockLinear, NonDiff::kInferenceOnly);
 WICK_NONDIFF(MatMulInteger, NonDiff::kIntegerOutput);
 WICK_NONDIFF(ConvInteger, NonDiff::kIntegerOutput);
 // of a program; the trainer's dropout() is a product with a mask

@@ -1,0 +1,106 @@
+// Weights packed once, as sessions do: the bits of the reference on every target, for any number
+// of threads, whatever the scratch held before; and no byte of the packed weights read again.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "runtime/kernels/simd.h"
+#include "tests/ops/rows.h"
+#include "tests/ops/sets.h"
+#include "tests/ops/values.h"
+
+namespace wick::test {
+namespace {
+
+constexpr const TestRow* kRows[] = {
+    &kTest_MatMul, &kTest_Linear, &kTest_FusedLinear, &kTest_Conv,          &kTest_FusedConv,
+    &kTest_RNN,    &kTest_GRU,    &kTest_LSTM,        &kTest_MatMulInteger, &kTest_BlockLinear,
+};
+
+struct Room {
+  explicit Room(size_t n) : bytes(n), data(default_allocator().allocate(n + 64, 64)) {
+    memset(data, 0xFF, n + 64);
+  }
+  ~Room() { default_allocator().deallocate(data, bytes + 64, 64); }
+  Room(const Room&) = delete;
+  size_t bytes;
+  void* data;
+};
+
+// How many inputs were packed; -1 where there is nothing to pack.
+int run_packed(OpId op, const Sample& s, ThreadPool* pool, const std::vector<Value>& like,
+               std::vector<Value>* got) {
+  std::vector<Value> values = make_inputs(s);
+  std::vector<TensorView> in = views(values), out;
+  for (const Value& v : like) {
+    got->emplace_back(v.view().dtype, v.view().shape);
+    out.push_back(got->back().view());
+  }
+  const KernelQuery query{op, s.attrs.get(), in, out, pool == nullptr ? 1 : pool->threads()};
+  const KernelRow* row = find_kernel(cpu_sets(), query);
+  KernelPlan plan;
+  if (row == nullptr || row->pack == nullptr) return -1;
+  EXPECT_TRUE(row->plan(query, &plan).ok());
+  Room scratch(plan.scratch_bytes);
+  std::vector<std::unique_ptr<Room>> forms;
+  KernelCtx ctx{pool, scratch.data, &plan, {}};
+  for (int slot = 0; slot < kMaxPacked; ++slot) {
+    const KernelPlan::Pack& want = plan.packs[slot];
+    if (want.bytes == 0 || want.input < 0 || static_cast<size_t>(want.input) >= in.size()) continue;
+    forms.push_back(std::make_unique<Room>(want.bytes));
+    EXPECT_TRUE(row->pack(query, plan, slot, forms.back()->data).ok());
+    ctx.packed[slot] = forms.back()->data;
+    for (size_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(static_cast<uint8_t*>(forms.back()->data)[want.bytes + i], 0xFF) << "beyond";
+    }
+  }
+  // Their own bytes may not be there.
+  for (int slot = 0; slot < kMaxPacked; ++slot) {
+    if (ctx.packed[slot] != nullptr) in[static_cast<size_t>(plan.packs[slot].input)].data = nullptr;
+  }
+  const Status ran = row->run(ctx, in, out, s.attrs.get());
+  EXPECT_TRUE(ran.ok()) << ran.message();
+  return static_cast<int>(forms.size());
+}
+
+class PackedRows : public testing::TestWithParam<const TestRow*> {};
+
+TEST_P(PackedRows, GiveTheReferenceBits) {
+  ThreadPool* pools[] = {nullptr, ThreadPool::create(default_allocator(), 2).value(),
+                         ThreadPool::create(default_allocator(), 5).value()};
+  int packed = 0;
+  for (const Sample& s : GetParam()->samples()) {
+    std::vector<Value> want;
+    ASSERT_TRUE(run_op(GetParam()->op, s.attrs.get(), make_inputs(s), s.outputs, reference_sets(),
+                       nullptr, &want)
+                    .ok());
+    bool empty = true;
+    for (const Value& v : want) empty = empty && v.view().numel() == 0;
+    if (empty) continue;  // no kernel runs
+    for_each_simd_target([&](int64_t target) {
+      if (!simd_target_has_fma(target) && GetParam()->bound != 0) return;  // P3
+      for (ThreadPool* pool : pools) {
+        SCOPED_TRACE(fmt::format("{} {} {} threads", s.name, simd_target_name(target),
+                                 pool == nullptr ? 1 : pool->threads()));
+        std::vector<Value> got;
+        const int forms = run_packed(GetParam()->op, s, pool, want, &got);
+        if (forms < 0) continue;
+        packed += forms;
+        for (size_t k = 0; k < want.size(); ++k)
+          EXPECT_EQ(bits_differ(want[k].view(), got[k].view()), "") << "output " << k;
+      }
+    });
+  }
+  EXPECT_GT(packed, 0);
+  for (ThreadPool* pool : pools) {
+    if (pool != nullptr) ThreadPool::destroy(pool);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PackedRows, testing::ValuesIn(kRows), [](const auto& info) {
+  return std::string(find_op(info.param->op)->name);
+});
+
+}  // namespace
+}  // namespace wick::test
