@@ -241,8 +241,9 @@ size_t Session::step_count() const {
 }
 size_t Session::arena_bytes() const {
   size_t bytes = 0;
-  if (impl_->regions.empty()) return 0;
-  for (const Stage* stage : impl_->regions[0].stages) bytes += stage->planned_bytes;
+  for (const RegionState& region : impl_->regions) {
+    for (const Stage* stage : region.stages) bytes += stage->planned_bytes;
+  }
   return bytes;
 }
 int Session::threads() const { return impl_->threads; }

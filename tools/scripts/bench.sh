@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Ratios against the peers: bench.sh [gemm] [train] [infer] [load]; nothing named: all. Both sides run in turn, because
+# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency]; nothing named: the first four.
+# real: the models of tools/scripts/real_models.sh (WICK_REAL_MODELS: where they lie), as a Markdown table. latency: those
+# and the peers', written into docs/latency.md. Both sides run in turn, because
 # absolute times drift. The peers' scripts are read from $WICK_SHARED/peers (default ../shared); a peer that
 # is not installed is left out. WICK_ROUNDS (default 3), WICK_BENCH_BUILD (default: build/release, built first).
 set -euo pipefail
@@ -51,11 +53,11 @@ train() {
   done
 }
 
-# The peers' export.py writes its models once; LeNet is the demo's where `make demo` has run.
-infer() {
-  echo "== infer: batch 1 and more, against ONNX Runtime; ratio = its time / Wick's"
-  local models=$root/build/bench/models log=$root/build/bench/export.log lenet=$root/build/demo/lenet.onnx
-  mkdir -p "$models"
+# The peers' export.py writes its models once. WICK_BENCH_MODELS: a folder where they lie already.
+models=${WICK_BENCH_MODELS:-$root/build/bench/models}
+peers_models() {
+  local log=$root/build/bench/export.log
+  mkdir -p "$models" "$root/build/bench"
   if [ ! -f "$models/resnet18.onnx" ]; then
     if [ ! -f "$peers/export.py" ]; then
       echo "SKIP: the models: $peers/export.py is not here (WICK_SHARED)"
@@ -66,7 +68,13 @@ infer() {
     fi
   fi
   [ -n "${WICK_ORT_VENV:-}" ] || tools/scripts/setup_ort.sh >&2 || true
-  local more=()
+}
+
+# LeNet is the demo's where `make demo` has run.
+infer() {
+  echo "== infer: batch 1 and more, against ONNX Runtime; ratio = its time / Wick's"
+  local lenet=$root/build/demo/lenet.onnx more=()
+  peers_models
   if [ -f "$lenet" ]; then
     more=(--lenet "$lenet")
   else
@@ -79,7 +87,6 @@ infer() {
 # From a file to a session that can run: 40,000-node graphs, and resnet50 beside ONNX Runtime.
 load() {
   echo "== load: 40,000-node graphs in a second; resnet50 beside ONNX Runtime's session creation"
-  local models=$root/build/bench/models
   mkdir -p "$models"
   if [ ! -f "$models/resnet50.onnx" ] && [ -f "$peers/export.py" ]; then
     PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$peers/export.py" "$models" >"$root/build/bench/export.log" 2>&1 ||
@@ -90,11 +97,31 @@ load() {
     --json "$root/build/bench/load.json" graphs resnet50
 }
 
+# real_models.sh fetches what is not there, and says why where that cannot be.
+real_models() {
+  real=${WICK_REAL_MODELS:-$root/build/real/dev}
+  [ -d "$real" ] || tools/scripts/real_models.sh >&2 || true
+  [ -d "$real" ] || echo "SKIP: the real models could not be had (tools/scripts/real_models.sh)"
+}
+
+real() {
+  real_models
+  [ -n "${WICK_ORT_VENV:-}" ] || tools/scripts/setup_ort.sh >&2 || true
+  python3 tools/scripts/bench_real.py --wick "$build/tools/wick/wick" --real "$real" --rounds "$rounds"
+}
+
+latency() {
+  real_models
+  peers_models
+  python3 tools/scripts/bench_real.py --wick "$build/tools/wick/wick" --real "$real" --peers "$models" \
+    --rounds "$rounds" --write docs/latency.md
+}
+
 parts=("$@")
 [ $# -gt 0 ] || parts=(gemm train infer load)
 for part in "${parts[@]}"; do
   case $part in
-    gemm | train | infer | load) "$part" ;;
-    *) echo "bench.sh: no part '$part'; there are: gemm train infer load" >&2 && exit 2 ;;
+    gemm | train | infer | load | real | latency) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency" >&2 && exit 2 ;;
   esac
 done

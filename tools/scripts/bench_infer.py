@@ -21,6 +21,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ort_run  # noqa: E402
 
 
+# What the peers' export.py writes.
+PEERS = ["mlp", "lenet", "gpt", "squeezenet1_1", "mobilenet_v2", "efficientnet_b0", "resnet18", "resnet50"]
+
+
 def wick_bench(wick, model, batch, threads, seconds, *more):
     command = [wick, "bench", model, "--batch", str(batch), "--threads", str(threads),
                "--seconds", str(seconds), "--json", *more]
@@ -45,7 +49,7 @@ def input_files(model, batch, folder):
         shape = [d if isinstance(d, int) else batch for d in port.shape]
         k = np.arange(int(np.prod(shape)))
         array = (k % 251).astype(np.uint8) if port.type == "tensor(uint8)" else \
-            (k % 17 / 17 - 0.5).astype(np.float32)
+            (k % 17).astype(np.int64) if port.type == "tensor(int64)" else (k % 17 / 17 - 0.5).astype(np.float32)
         paths.append(os.path.join(folder, f"{i}.{batch}.npy"))
         np.save(paths[-1], array.reshape(shape))
     return paths
@@ -96,8 +100,8 @@ def main():
         have_ort = False
 
     path = os.path.join(args.models, "{}.onnx").format
-    rows = [("lenet", args.lenet, (1, 8, 32)) if args.lenet else ("lenet", path("lenet"), (1,)),
-            ("mobilenet_v2", path("mobilenet_v2"), (1,)), ("resnet18", path("resnet18"), (1,))]
+    rows = [("lenet", args.lenet, (1, 8, 32)) if args.lenet else ("lenet", path("lenet"), (1,))]
+    rows += [(name, path(name), (1,)) for name in PEERS if name != "lenet"]
     for name, model, batches in rows:
         if args.only and name not in args.only:
             continue

@@ -7,8 +7,10 @@
 #include <map>
 #include <optional>
 
+#include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "tools/wick/node_times.h"
 #include "tools/wick/sample_inputs.h"
 #include "wick/error.h"
 
@@ -18,7 +20,7 @@ namespace {
 struct BenchCommand {
   std::string model, backend = "cpu";
   std::vector<int64_t> batches;
-  std::vector<std::string> dims;
+  std::vector<std::string> dims, inputs;
   int threads = 1;
   double seconds = 2;
   bool json = false, split = false, load = false;
@@ -40,35 +42,19 @@ double cpu_ms() {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-// By op, the sum over its steps of each step's median: one preempted run does not colour a split.
-class SplitTrace final : public TraceHook {
- public:
-  void on_op(const TraceEvent& e) override {
-    Step& step = steps_[e.index];
-    step.op = e.op;
-    step.ns.push_back(e.end_ns - e.begin_ns);
-  }
-  void clear() { steps_.clear(); }
-  std::map<std::string, double> ms() {
-    std::map<std::string, double> sums;
-    for (auto& [index, step] : steps_) {
-      auto middle = step.ns.begin() + static_cast<ptrdiff_t>(step.ns.size() / 2);
-      std::nth_element(step.ns.begin(), middle, step.ns.end());
-      sums[step.op] += static_cast<double>(*middle) / 1e6;
-    }
-    return sums;
-  }
-
- private:
-  struct Step {
-    std::string op;
-    std::vector<uint64_t> ns;
-  };
-  std::map<int64_t, Step> steps_;
-};
-
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Arrays that are given, or made-up ones of the sizes that are.
+Sample inputs_of(const BenchCommand& c, const Session& session, const Program& program,
+                 std::optional<int64_t> batch) {
+  if (c.inputs.empty()) return sample_inputs(session, program, {.batch = batch, .named = c.dims});
+  Sample sample;
+  sample.inputs = named_arrays(session, program, c.inputs);
+  if (!sample.inputs.empty() && sample.inputs[0].shape().rank() > 0)
+    sample.batch = sample.inputs[0].shape()[0];
+  return sample;
 }
 
 // From nothing to a session that is bound to shapes: everything before the first run.
@@ -80,8 +66,7 @@ nlohmann::json load_once(const BenchCommand& c) {
   std::optional<int64_t> batch;
   if (!c.batches.empty()) batch = c.batches[0];
   std::vector<Shape> shapes;
-  for (const HostTensor& t :
-       sample_inputs(runner.session(), model.program(), {.batch = batch, .named = c.dims}).inputs)
+  for (const HostTensor& t : inputs_of(c, runner.session(), model.program(), batch).inputs)
     shapes.push_back(t.shape());
   check(runner.session().bind(shapes), "bind");
   const double session_ms = (now_s() - begin) * 1e3;
@@ -110,26 +95,36 @@ void bench_load(const BenchCommand& c) {
 }
 
 void bench(const BenchCommand& c) {
+  if (!c.inputs.empty() && (!c.batches.empty() || !c.dims.empty()))
+    wrong_usage(c.dims.empty() ? "--batch" : "--dim",
+                "the arrays of --input have sizes of their own");
   if (c.load) return bench_load(c);
   Model model = Model::open(c.model);
   auto document = nlohmann::json::array();
   std::vector<std::optional<int64_t>> batches(c.batches.begin(), c.batches.end());
   if (batches.empty()) batches.push_back(std::nullopt);
   for (std::optional<int64_t> wanted : batches) {
-    SplitTrace trace;
+    NodeTimes trace;
     double begin = now_s();
     Runner runner(model, {c.backend, c.threads, false, c.split ? &trace : nullptr});
-    const auto [inputs, batch] =
-        sample_inputs(runner.session(), model.program(), {.batch = wanted, .named = c.dims});
+    const auto [inputs, batch] = inputs_of(c, runner.session(), model.program(), wanted);
     std::vector<TensorView> in;
     for (const HostTensor& t : inputs) in.push_back(t.view());
     std::vector<TensorView> out(runner.session().output_count());
     check(runner.session().run(in, out), "run");
     double first_ms = (now_s() - begin) * 1e3;
-    for (int i = 0; i < 5; ++i) check(runner.session().run(in, out), "run");
+    const double warm = now_s() + c.seconds;
+    for (int i = 0; i < 5 && (i == 0 || now_s() < warm); ++i)
+      check(runner.session().run(in, out), "run");
     trace.clear();
     std::vector<double> times;
-    for (double end = now_s() + c.seconds; now_s() < end || times.size() < 10;) {
+    // Ten runs also where they take longer, three where they take five times as long.
+    const double start = now_s();
+    auto enough = [&] {
+      const double passed = (now_s() - start) / c.seconds;
+      return times.size() >= 10 ? passed >= 1 : times.size() >= 3 && passed >= 5;
+    };
+    while (!enough()) {
       // the session's own memory each time: outputs are not copied
       for (TensorView& v : out) v = TensorView();
       double t = now_s();
@@ -154,7 +149,7 @@ void bench(const BenchCommand& c) {
                           {"first_run_ms", first_ms},
                           {"peak_rss_mb", peak_rss_mb()},
                           {"arena_bytes", runner.session().arena_bytes()}};
-    const std::map<std::string, double> split = trace.ms();
+    const std::map<std::string, double> split = trace.ms_by_op(times.size());
     for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
     document.push_back(row);
     if (c.json) continue;
@@ -184,11 +179,15 @@ void add_bench(CLI::App& app) {
       ->check(at_least(1));
   command->add_option("--dim", c->dims, "NAME=N: a size that is not the batch")
       ->allow_extra_args(false);
+  command
+      ->add_option("--input,-i", c->inputs,
+                   "[name=]array.npy, one an input: the sizes and values to measure with")
+      ->allow_extra_args(false);
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
   command->add_option("--backend", c->backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_option("--seconds", c->seconds, "per batch size")->check(above_zero());
-  command->add_flag("--split", c->split, "time by op");
+  command->add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
   command->add_flag("--load", c->load,
                     "only open the model and a session for its shapes; run nothing");
   command->add_flag("--json", c->json, "print JSON");

@@ -7,7 +7,9 @@
 #include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
+#include "tools/wick/inspect_page.h"
 #include "tools/wick/model.h"
+#include "tools/wick/page_data.h"
 
 namespace wick::tool {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 struct InspectCommand {
   std::string model;
   bool json = false, values = false;
+  InspectPage page;
 };
 
 const char* numerics_text(NumericsClass n) {
@@ -59,12 +62,6 @@ nlohmann::json provenance(const Model& model) {
   return doc;
 }
 
-std::string op_text(const Program& p, const NodeDef& n) {
-  if (!is_custom(n.op)) return n.info->name;
-  const CustomOpDef& def = p.custom_ops()[static_cast<size_t>(n.op) - kFirstCustomOp];
-  return custom_op_name(def.domain, def.name).text;
-}
-
 // What the nodes of an ONNX file make, before anything is rewritten: the names that
 // nn::GraphModule::set_output takes.
 void print_values(const InspectCommand& c) {
@@ -85,6 +82,12 @@ void print_values(const InspectCommand& c) {
 
 void inspect(const InspectCommand& c) {
   if (c.values) return print_values(c);
+  if (!c.page.out.empty()) {
+    InspectPage page = c.page;
+    page.model = c.model;
+    page.json = c.json;
+    return write_inspect_page(page);
+  }
   Model model = Model::open_whole(c.model);
   const Program& p = model.program();
   const EntryDef& entry = p.entries()[0];
@@ -168,7 +171,27 @@ void add_inspect(CLI::App& app) {
   command->add_flag("--json", c->json, "print JSON");
   command->add_flag("--values", c->values,
                     "list what the nodes of an ONNX file make: a name, the op and the type a line");
-  command->footer("Example:\n  wick inspect model.wick");
+  CLI::Option* html = command->add_option(
+      "--html", c->page.out, "write the graph as a page that a browser opens from the file");
+  html->excludes("--values");
+  CLI::Option* profile =
+      command->add_flag("--profile", c->page.profile, "run the model: time by node")->needs(html);
+  command
+      ->add_option("--input,-i", c->page.inputs,
+                   "[name=]array.npy for the page's sizes and times; without it inputs are made up")
+      ->allow_extra_args(false)
+      ->needs(html);
+  command->add_option("--dim", c->page.dims, "NAME=N: a size of the inputs that are made up")
+      ->allow_extra_args(false)
+      ->needs(html);
+  command->add_option("--threads", c->page.threads, "of the profile (1); 0: as many as there are")
+      ->check(at_least(0))
+      ->needs(profile);
+  command->add_option("--seconds", c->page.seconds, "of the profile (1)")
+      ->check(above_zero())
+      ->needs(profile);
+  command->footer(
+      "Example:\n  wick inspect model.wick\n  wick inspect model.onnx --html model.html --profile");
   command->callback([c] { inspect(*c); });
 }
 

@@ -101,9 +101,9 @@ Model Model::open_whole(const std::string& path) {
     m = open_wick(path);
   } else {
     m.graph_ = import_onnx(path);
-    ir::Graph optimized = *m.graph_;
-    ir::optimize(optimized);
-    m.load(program_bytes(optimized, onnx_origin(*m.graph_, path)));
+    m.compiled_ = *m.graph_;
+    ir::optimize(*m.compiled_);
+    m.load(program_bytes(*m.compiled_, onnx_origin(*m.graph_, path)));
     m.file_bytes_ = std::filesystem::file_size(path);
   }
   m.load_ms_ = now_ms() - begin;
@@ -112,9 +112,9 @@ Model Model::open_whole(const std::string& path) {
 
 Model Model::from_graph(const ir::Graph& graph, bool optimize) {
   Model m;
-  ir::Graph g = graph;
-  if (optimize) ir::optimize(g);
-  m.load(program_bytes(g));
+  m.compiled_ = graph;
+  if (optimize) ir::optimize(*m.compiled_);
+  m.load(program_bytes(*m.compiled_));
   m.file_bytes_ = m.program_->file_bytes();
   return m;
 }

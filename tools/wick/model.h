@@ -39,6 +39,8 @@ class Model {
   const Program& program() const { return *program_; }
   // open_whole(): the graph as the ONNX file says it; nothing for .wick.
   const std::optional<ir::Graph>& graph() const { return graph_; }
+  // open_whole() of an ONNX file, from_graph(): the graph that the program was written from.
+  const std::optional<ir::Graph>& compiled() const { return compiled_; }
   uint64_t file_bytes() const { return file_bytes_; }
   double load_ms() const { return load_ms_; }
 
@@ -50,7 +52,7 @@ class Model {
   std::unique_ptr<uint8_t, AlignedDelete> bytes_;
   std::vector<HostTensor> constants_;
   Owned<Program> program_;
-  std::optional<ir::Graph> graph_;
+  std::optional<ir::Graph> graph_, compiled_;
   uint64_t file_bytes_ = 0;
   double load_ms_ = 0;
 };

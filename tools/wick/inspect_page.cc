@@ -1,0 +1,117 @@
+#include "tools/wick/inspect_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+
+#include "tools/wick/arrays.h"
+#include "tools/wick/command.h"
+#include "tools/wick/model.h"
+#include "tools/wick/page.h"
+#include "tools/wick/page_data.h"
+#include "tools/wick/sample_inputs.h"
+#include "tools/wick/trained.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Model open_model(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return Model::open_whole(path);
+  return Model::from_graph(capture_trained(open_trained(path)), true);
+}
+
+std::vector<HostTensor> chosen_inputs(const InspectPage& c, const Session& session,
+                                      const Program& program) {
+  if (!c.inputs.empty()) return named_arrays(session, program, c.inputs);
+  return sample_inputs(session, program, {.batch = std::nullopt, .named = c.dims}).inputs;
+}
+
+// A few runs to warm up, then as many as fit into the time.
+void profile(const InspectPage& c, Session& session, Span<const TensorView> in, NodeTimes& times,
+             std::vector<double>* run_ms) {
+  std::vector<TensorView> out(session.output_count());
+  auto once = [&] {
+    for (TensorView& v : out) v = TensorView();
+    check(session.run(in, out), "run");
+  };
+  for (int i = 0; i < 2; ++i) once();
+  times.clear();
+  for (double end = now_ms() + c.seconds * 1e3; now_ms() < end || run_ms->size() < 5;) {
+    const double begin = now_ms();
+    once();
+    run_ms->push_back(now_ms() - begin);
+  }
+  std::sort(run_ms->begin(), run_ms->end());
+}
+
+// The sizes that the page tells, and the times: whatever a session is needed for.
+void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSource* page) {
+  Runner runner(model, {"cpu", c.threads, false, c.profile ? &times : nullptr});
+  Session& session = runner.session();
+  const std::vector<HostTensor> inputs = chosen_inputs(c, session, model.program());
+  std::vector<TensorView> in;
+  for (const HostTensor& t : inputs) {
+    page->inputs.push_back(t.shape());
+    in.push_back(t.view());
+  }
+  if (c.profile) {
+    profile(c, session, in, times, &page->run_ms);
+    page->times = &times;
+    page->threads = session.threads();
+  } else {
+    check(session.bind(page->inputs), "bind");
+  }
+  page->arena_bytes = session.arena_bytes();
+  page->packed_bytes = session.packed_bytes();
+}
+
+}  // namespace
+
+void write_inspect_page(const InspectPage& c) {
+  if (!c.inputs.empty() && !c.dims.empty())
+    wrong_usage("--dim", "the arrays of --input have sizes of their own");
+  const Model model = open_model(c.model);
+  PageSource page;
+  page.title = c.model;
+  page.model = &model;
+  page.made_inputs = c.inputs.empty();
+  NodeTimes times;
+  if (c.profile || !c.inputs.empty() || !c.dims.empty()) {
+    measure(c, model, times, &page);
+  } else {
+    try {
+      measure(c, model, times, &page);
+    } catch (const std::exception& why) {  // the graph can be shown all the same
+      page.inputs.clear();
+      page.no_sizes = why.what();
+    }
+  }
+  const nlohmann::json data = page_data(page);
+  const std::string html = html_page(data);
+  write_text(c.out, html);
+  if (c.json) {
+    return print_json({{"file", c.out},
+                       {"bytes", html.size()},
+                       {"nodes", data["nodes"].size()},
+                       {"runs", page.run_ms.size()}});
+  }
+  fmt::print("{}: {} nodes, {} constants, {:.1f} KB", c.out, data["nodes"].size(),
+             data["constants"].size(), static_cast<double>(html.size()) / 1e3);
+  if (c.profile)
+    fmt::print("; median of {} runs {:.4f} ms", page.run_ms.size(),
+               page.run_ms[page.run_ms.size() / 2]);
+  if (!page.no_sizes.empty()) fmt::print("; sizes are left open: {}", page.no_sizes);
+  fmt::print("\n");
+}
+
+}  // namespace wick::tool

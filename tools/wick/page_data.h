@@ -1,0 +1,33 @@
+// A model as the data of an inspection page (tools/wick/page): graph, weights, sizes, times.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/wick/model.h"
+#include "tools/wick/node_times.h"
+
+namespace wick::tool {
+
+struct PageSource {
+  std::string title;  // the model's path
+  const Model* model = nullptr;
+  // Of the binding that sizes are told for; empty: `no_sizes` says why there is none.
+  std::vector<Shape> inputs;
+  std::string no_sizes;
+  uint64_t arena_bytes = 0, packed_bytes = 0;
+  // Of a profile; null: nothing ran.
+  const NodeTimes* times = nullptr;
+  std::vector<double> run_ms;  // sorted
+  int threads = 1;
+  bool made_inputs = true;
+};
+
+// Strings of the model's file are in it as they are, also such as are no UTF-8.
+nlohmann::json page_data(const PageSource& source);
+
+// What a custom op is called, or the row of ops.def.
+std::string op_text(const Program& program, const NodeDef& node);
+
+}  // namespace wick::tool
