@@ -9,15 +9,16 @@ data=$(realpath "$data")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-tune() { # tune NAME LEAST-ACCURACY OPTIONS...
-  local out least=$2
-  out=$("$program" "$model" /Flatten_output_0 "$data" size=8 channels=1 "${@:3}") ||
+tune() { # tune NAME LEAST-ACCURACY MOST OPTIONS...
+  local out least=$2 most=$3
+  out=$("$program" "$model" /Flatten_output_0 "$data" size=8 channels=1 "${@:4}") ||
     { echo "$out"; echo "0 passed, 1 failed"; exit 1; }
   echo "$1"; echo "$out"
-  awk -v least="$least" '/^after:/ { found = 1; if ($3 < least) exit 1 } END { exit !found }' <<<"$out" ||
-    { echo "accuracy below $least"; echo "0 passed, 1 failed"; exit 1; }
+  awk -v least="$least" -v most="$most" '/^after:/ { after = $3 } END { exit !(after >= least && after <= most) }' \
+    <<<"$out" || { echo "accuracy not within $least to $most"; echo "0 passed, 1 failed"; exit 1; }
 }
 # Chance is 10 %.
-tune "the whole model" 90 epochs=20 lr=0.005
-tune "the head alone" 20 epochs=10 lr=0.02 head_only=1
-echo "2 passed, 0 failed"
+tune "the whole model" 90 100 epochs=20 lr=0.02
+tune "the head alone" 20 100 epochs=10 lr=0.02 head_only=1
+tune "drawn labels" 0 30 epochs=5 lr=0.005 random_labels=1
+echo "3 passed, 0 failed"

@@ -1,9 +1,12 @@
 // fine_tune MODEL.onnx VALUE DATA [name=number ...]: trains what an ONNX file holds up to VALUE
 // further, under a new linear head, on grey images (DATA: tinydigits, mnist, fashion-mnist, a
 // folder); writes tuned.onnx and tuned.wick, which take the images as they are.
-//   size=64 channels=3  what the model takes; images are resized and repeated to it
-//   items=2000 epochs=1 batch=50 lr=0.001 seed=0
-//   head_only=1         the file's weights stay: its parameters are frozen
+//   size=64 channels=3    what the model takes; images are resized and repeated to it
+//   items=2000 test=0     images to learn from and to judge by; 0: all there are
+//   epochs=1 batch=50 seed=0 threads=0 (0: every core)
+//   lr=0.001 body=1       the head's rate, and the file's part of it; a cosine down to 0
+//   head_only=1           the file's weights stay: its parameters are frozen
+//   random_labels=1       a check on the rest: nothing can be learned then
 #include <wick/compile.h>
 #include <wick/runtime.h>
 #include <wick/trainer.h>
@@ -11,8 +14,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <numeric>
+#include <thread>
 
 using namespace wick;  // NOLINT: an example
 
@@ -39,11 +44,14 @@ struct Net : nn::Module {
   std::shared_ptr<nn::Linear> head;
 };
 
+// The first `items` of them (0: all). Drawn labels are what no image tells.
 static std::shared_ptr<data::Dataset> first(const std::shared_ptr<data::ImageDataset>& all,
-                                            int64_t items) {
-  std::vector<int64_t> at(static_cast<size_t>(std::min(items, all->size())));
+                                            int64_t items, bool random_labels = false) {
+  std::vector<int64_t> at(
+      static_cast<size_t>(items == 0 ? all->size() : std::min(items, all->size())));
   std::iota(at.begin(), at.end(), 0);
   data::Batch batch = all->get_batch(at);
+  if (random_labels) batch[1] = floor(uniform(batch[1].raw_shape(), 0, 9.99)).to(DType::kI64);
   return std::make_shared<data::TensorDataset>(batch);
 }
 
@@ -63,9 +71,10 @@ static bool same_as_program(Net& net, const ir::Graph& graph, const Tensor& imag
 }
 
 static int run(int argc, char** argv) {
-  std::map<std::string, double> o = {{"size", 64},  {"channels", 3}, {"items", 2000},
-                                     {"epochs", 1}, {"batch", 50},   {"lr", 0.001},
-                                     {"seed", 0},   {"head_only", 0}};
+  std::map<std::string, double> o = {{"size", 64},   {"channels", 3},  {"items", 2000},
+                                     {"test", 0},    {"epochs", 1},    {"batch", 50},
+                                     {"lr", 0.001},  {"body", 1},      {"seed", 0},
+                                     {"threads", 0}, {"head_only", 0}, {"random_labels", 0}};
   for (int i = 4; i < argc; ++i) {
     const std::string option = argv[i];
     const size_t equals = option.find('=');
@@ -74,6 +83,8 @@ static int run(int argc, char** argv) {
     at->second = std::atof(option.c_str() + equals + 1);
   }
   auto whole = [&](const char* name) { return static_cast<int64_t>(o[name]); };
+  set_num_threads(o["threads"] > 0 ? static_cast<int>(o["threads"])
+                                   : static_cast<int>(std::thread::hardware_concurrency()));
   manual_seed(static_cast<uint64_t>(o["seed"]));
   Net net(argv[1], argv[2], whole("size"), whole("channels"));
   if (o["head_only"] != 0) net.body->requires_grad_(false);
@@ -81,21 +92,34 @@ static int run(int argc, char** argv) {
               net.body->batch_norms());
 
   data::ImageData images = data::open_images(argv[3]);
-  auto train = first(images.train, whole("items")), test = first(images.test, whole("items") / 2);
-  data::DataLoader batches(train, {.batch_size = whole("batch"), .shuffle = true});
+  auto train = first(images.train, whole("items"), o["random_labels"] != 0);
+  auto test = first(images.test, whole("test"));
+  data::DataLoader batches(train, {.batch_size = whole("batch"),
+                                   .shuffle = true,
+                                   .seed = static_cast<uint64_t>(o["seed"]),
+                                   .drop_last = true});
   data::DataLoader tests(test, {.batch_size = whole("batch")});
-  optim::Adam adam(net.parameters(), {.lr = o["lr"]});
+  optim::AdamW adam({{net.head->parameters(), {{.lr = o["lr"]}}},
+                     {net.body->parameters(), {{.lr = o["lr"] * o["body"]}}}});
+  const int64_t steps = whole("epochs") * batches.batches();
+  optim::CosineAnnealingLR schedule(adam, steps, 0, steps / 10);
   loop::Trainer trainer(
-      net, adam, [](const Tensor& y, const Tensor& label) { return cross_entropy(y, label); });
+      net, adam, [](const Tensor& y, const Tensor& label) { return cross_entropy(y, label); },
+      &schedule);
   std::printf("before: accuracy %.1f %%\n", 100 * trainer.evaluate(tests).accuracy);
   const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t cpu = std::clock();
   loop::FitOptions fit;
   fit.epochs = whole("epochs");
   trainer.fit(batches, nullptr, fit);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  std::printf("after:  accuracy %.1f %% (%lld images, %lld epochs, %.0f s)\n",
-              100 * trainer.evaluate(tests).accuracy, static_cast<long long>(train->size()),
-              static_cast<long long>(fit.epochs), spent.count());
+  const double cpu_spent = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+  std::printf(
+      "after:  accuracy %.1f %% (%lld images, %lld epochs, %.0f s, %.0f s of CPU; judged by "
+      "%lld)\n",
+      100 * trainer.evaluate(tests).accuracy, static_cast<long long>(train->size()),
+      static_cast<long long>(fit.epochs), spent.count(), cpu_spent,
+      static_cast<long long>(test->size()));
 
   net.eval();
   const Tensor example = test->get_batch({{0, 1, 2, 3}})[0];

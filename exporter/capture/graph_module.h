@@ -1,6 +1,6 @@
-// A graph as a module: what import_onnx() read, to be trained further. Example (fine-tuning):
+// A graph as a module: an ONNX file, to be trained further. Example (fine-tuning):
 //
-//   nn::GraphModule body = import_module("mobilenet_v2.onnx");
+//   nn::GraphModule body = nn::import_onnx("mobilenet_v2.onnx");
 //   body.set_output("/Flatten_output_0");                  // the features, without the old head
 //   nn::Sequential net(std::move(body), nn::Linear(1280, 10));
 //   net.children()[0].second->requires_grad_(false);       // the head alone, if you like
@@ -92,5 +92,10 @@ namespace wick {
 
 // Reads an ONNX file for training: nn::GraphModule(import_for_training(path)).
 nn::GraphModule import_module(const std::string& path);
+
+// The same: wick::import_onnx() gives the graph, nn's the module.
+namespace nn {
+inline GraphModule import_onnx(const std::string& path) { return import_module(path); }
+}  // namespace nn
 
 }  // namespace wick

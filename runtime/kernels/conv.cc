@@ -1,7 +1,9 @@
 #include "runtime/kernels/conv.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace wick {
 namespace {
@@ -19,7 +21,9 @@ size_t bytes(int64_t floats) { return sizeof(float) * static_cast<size_t>(floats
 
 int64_t image_floats(const ConvPlan& p) {
   if (!p.padded) return 0;
-  const int64_t channels = p.path == ConvPlan::Path::kDepthwise ? 1 : p.shape.ic;
+  // Runs of taps that see padding only read one more channel, of zeros.
+  const int64_t channels =
+      p.path == ConvPlan::Path::kDepthwise ? 1 : p.shape.ic + (p.reach.whole() ? 0 : 1);
   return round_up(channels * p.image.channel_floats() + kSlack, 16);
 }
 
@@ -56,8 +60,37 @@ ConvTiles group_tiles(const TileKernels& t, const ConvPlan& p, int64_t g, const 
   return c;
 }
 
+// f(first tap, whether it reaches the input) for each tap that is kept, in the weights' order: the
+// others follow the one that stands for their run.
+template <class F>
+void each_kept_tap(const ConvPlan& p, F&& f) {
+  const ConvReach& r = p.reach;
+  bool run = false;
+  int64_t tap = 0;
+  for (int64_t c = 0; c < p.shape.ic; ++c) {
+    for (int64_t i = 0; i < r.kh; ++i) {
+      for (int64_t j = 0; j < r.kw; ++j, ++tap) {
+        const bool reaches = i >= r.row0 && i < r.row1 && j >= r.col0 && j < r.col1;
+        if (reaches || !run) f(tap, reaches);
+        run = !reaches;
+      }
+    }
+  }
+}
+
 void fill_offsets(const ConvPlan& p, int32_t* offset) {
   const ConvShape& s = p.shape;
+  if (!p.reach.whole()) {
+    const ConvReach& r = p.reach;
+    const int64_t channel = p.image.channel_floats(), taps = r.kh * r.kw;
+    each_kept_tap(p, [&](int64_t tap, bool reaches) {
+      const int64_t row = tap % taps / r.kw - r.row0, col = tap % r.kw - r.col0;
+      *offset++ = static_cast<int32_t>(
+          reaches ? tap / taps * channel + p.image.at(row * s.dilation_h, col * s.dilation_w)
+                  : s.ic * channel);
+    });
+    return;
+  }
   const int64_t taps = s.taps();
   for (int64_t i = 0; i < s.kh; ++i) {
     for (int64_t j = 0; j < s.kw; ++j) {
@@ -66,6 +99,67 @@ void fill_offsets(const ConvPlan& p, int32_t* offset) {
   }
   const auto channel = static_cast<int32_t>(p.image.channel_floats());
   for (int64_t t = taps; t < s.group_in() * taps; ++t) offset[t] = offset[t - taps] + channel;
+}
+
+// What stands for `count` weights that are all multiplied by padding.
+float run_weight(const float* w, int64_t count) {
+  float sign = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(w[i])) return std::numeric_limits<float>::quiet_NaN();
+    if (!std::signbit(w[i])) sign = 1;
+  }
+  return sign;
+}
+
+// conv_pack_weights of the taps that are kept.
+void pack_reach(const ConvPlan& p, int64_t unit, const float* w, float* packed) {
+  const int64_t all = p.shape.ic * p.reach.kh * p.reach.kw;
+  for (int64_t c = 0; c < p.shape.oc; c += unit, packed += unit * p.k) {
+    const int64_t n = std::min(unit, p.shape.oc - c);
+    float* to = packed;
+    int64_t run = -1;  // the first tap of the run that is open
+    const auto close = [&](int64_t end) {
+      for (int64_t r = 0; run >= 0 && r < n; ++r)
+        to[r - unit] = run_weight(w + (c + r) * all + run, end - run);
+      run = -1;
+    };
+    each_kept_tap(p, [&](int64_t tap, bool reaches) {
+      close(tap);
+      for (int64_t r = 0; r < n; ++r) to[r] = w[(c + r) * all + tap];
+      for (int64_t r = n; r < unit; ++r) to[r] = 0;
+      to += unit;
+      if (!reaches) run = tap;
+    });
+    close(all);
+  }
+}
+
+// The taps of one dim that reach the input from some output; the first one where none does.
+void reach_of(int64_t taps, int64_t size, int64_t out, int64_t stride, int64_t dilation,
+              int64_t pad, int64_t* begin, int64_t* end) {
+  *begin = 0, *end = taps;
+  const auto reaches = [&](int64_t tap) {
+    const int64_t first = tap * dilation - pad, last = first + (out - 1) * stride;
+    return last >= 0 && first < size;
+  };
+  while (*begin + 1 < *end && !reaches(*begin)) ++*begin;
+  while (*begin + 1 < *end && !reaches(*end - 1)) --*end;
+}
+
+ConvReach reach_of(const ConvShape& s) {
+  constexpr int64_t kMost = 100;  // a variant has 8 bits for each
+  ConvReach r{s.kh, s.kw, 0, s.kh, 0, s.kw};
+  if (s.groups != 1 || s.kh > kMost || s.kw > kMost || s.oh < 1 || s.ow < 1) return r;
+  reach_of(s.kh, s.h, s.oh, s.stride_h, s.dilation_h, s.pad_top, &r.row0, &r.row1);
+  reach_of(s.kw, s.w, s.ow, s.stride_w, s.dilation_w, s.pad_left, &r.col0, &r.col1);
+  return r;
+}
+
+// The convolution by the part that reaches.
+ConvShape cut_to(const ConvReach& r, ConvShape s) {
+  s.kh = r.row1 - r.row0, s.kw = r.col1 - r.col0;
+  s.pad_top -= r.row0 * s.dilation_h, s.pad_left -= r.col0 * s.dilation_w;
+  return s;
 }
 
 void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, const float* w,
@@ -159,7 +253,8 @@ bool conv_supported(const ConvShape& s) {
          s.group_in() > 0;
 }
 
-ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& s, int threads) {
+ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& whole, int threads) {
+  const ConvShape s = cut_to(reach_of(whole), whole);
   const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
   ConvPlan::Path path = ConvPlan::Path::kPixels;
   if (s.group_in() == 1 && s.group_out() < 4 && s.groups > 1) {
@@ -168,19 +263,25 @@ ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& s, int threads) 
                                    ceil_div(span_w, s.stride_w))) {
     path = ConvPlan::Path::kChannels;
   }
-  return conv_plan_for(s, threads, path);
+  return conv_plan_for(whole, threads, path);
 }
 
-ConvPlan conv_plan_for(const ConvShape& s, int threads, ConvPlan::Path path) {
+ConvPlan conv_plan_for(const ConvShape& whole, int threads, ConvPlan::Path path) {
   ConvPlan p;
-  p.shape = s;
+  p.reach = reach_of(whole);
+  p.shape = cut_to(p.reach, whole);
   p.path = path;
-  p.k = s.group_in() * s.taps();
+  const ConvShape& s = p.shape;
+  if (p.reach.whole()) {
+    p.k = s.group_in() * s.taps();
+  } else {
+    each_kept_tap(p, [&](int64_t, bool) { ++p.k; });
+  }
   const int64_t span_h = (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1;
   const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
   const bool inside = s.pad_top == 0 && s.pad_left == 0 && span_h <= s.h && span_w <= s.w;
   const bool split = p.path != ConvPlan::Path::kChannels;
-  p.padded = p.path == ConvPlan::Path::kDepthwise || !inside ||
+  p.padded = p.path == ConvPlan::Path::kDepthwise || !inside || !p.reach.whole() ||
              (split && (s.stride_h != 1 || s.stride_w != 1));
   if (p.padded) {
     p.image.split_h = split ? s.stride_h : 1;
@@ -210,6 +311,10 @@ void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, fl
     return;
   }
   const bool by_channel = p.path == ConvPlan::Path::kChannels;
+  if (!p.reach.whole()) {
+    const int64_t unit = by_channel ? conv_panel_cols(kernels, s.oc) : kernels.mr;
+    return pack_reach(p, unit, w, packed);
+  }
   const size_t step = conv_weight_floats(kernels, by_channel, s.group_out(), p.k);
   for (int64_t g = 0; g < s.groups; ++g, packed += step) {
     conv_pack_weights(kernels, by_channel, w + g * s.group_out() * p.k, p.k, nullptr, s.group_out(),
@@ -241,6 +346,9 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
   const auto pad = [&](int64_t n, int64_t c0, int64_t c1, float* to) {
     pad_channels(kernels, p.image, x + n * in_floats + c0 * s.h * s.w, c1 - c0, s.h, s.w, s.pad_top,
                  s.pad_left, to + c0 * p.image.channel_floats());
+    if (c1 == s.ic && !p.reach.whole()) {
+      memset(to + s.ic * p.image.channel_floats(), 0, bytes(p.image.channel_floats()));
+    }
   };
   const auto tiles = [&](int64_t n, int64_t g, const float* image) {
     Epilogue e = epilogue;

@@ -34,15 +34,35 @@ struct PaddedImage {
   }
 };
 
+// The part of a kernel that reaches the input from any output at all: rows [row0, row1), columns
+// [col0, col1). Where a dilation is wider than the map, or the map one pixel, the taps around it
+// see padding only. A run of such taps, from one that reaches to the next, is one tap: fma(w, 0,
+// sum) changes no sum but -0, which any w without a sign makes +0, and is NaN for a w that is not
+// finite. So 1, -1 or NaN stands for the run's weights, and the bits are those of all the
+// multiply-adds.
+struct ConvReach {
+  int64_t kh = 1, kw = 1;  // of the whole kernel
+  int64_t row0 = 0, row1 = 1, col0 = 0, col1 = 1;
+  bool whole() const { return row0 == 0 && row1 == kh && col0 == 0 && col1 == kw; }
+};
+
 // Bits do not depend on any of it.
 struct ConvPlan {
   enum class Path : uint8_t { kPixels, kChannels, kDepthwise };
-  ConvShape shape;
+  ConvShape shape;  // with the kernel and the padding of `reach`: a negative one cuts the input
+  ConvReach reach;
   Path path = Path::kPixels;
   bool padded = true;     // false: the input is read where it lies
   bool by_image = false;  // tasks are whole images
   PaddedImage image;
   int64_t k = 0;  // taps of one output
+
+  // Which of the forms of a weight that layouts do not tell apart: 0, or a number of the reach.
+  int64_t variant() const {
+    return reach.whole() ? 0
+                         : int64_t{1} << 40 | reach.row0 << 24 | reach.row1 << 16 |
+                               reach.col0 << 8 | reach.col1;
+  }
 };
 
 // False when a size does not fit the 32-bit offset tables.

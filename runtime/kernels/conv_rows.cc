@@ -56,7 +56,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
                                                                : PackedKind::kConvPixels;
   // Panels are of one group's outputs: the same weights in other groups are other panels.
   const bool one_form = c.path == ConvPlan::Path::kDepthwise || c.shape.groups == 1;
-  p->packs[0] = {1, packed_layout(kind, unit), weights, one_form ? 0 : c.shape.groups};
+  p->packs[0] = {1, packed_layout(kind, unit), weights, one_form ? c.variant() : c.shape.groups};
   return {};
 }
 

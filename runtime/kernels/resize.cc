@@ -1,5 +1,6 @@
-// The SIMD row of Resize: float32, linear or cubic, along the last two dims. Rows of the input are
-// resized across once and kept for as long as output rows read them.
+// The fast rows of Resize: float32 along the last two dims. Linear or cubic: rows of the input are
+// resized across once and kept for as long as output rows read them. Nearest: a row is spread once
+// and copied for those that read the same one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/resize.cc"
 #include "hwy/foreach_target.h"
@@ -39,11 +40,14 @@ size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 6
 size_t row_bytes(int64_t w) { return rounded(kMaxTaps * w * 8); }
 size_t line_bytes(int64_t w) { return rounded(kMaxTaps * w * 4); }
 
-bool match(const KernelQuery& q) {
+bool is_nearest(const ResizeAttrs& a) {
+  return a.mode == static_cast<int64_t>(ResizeMode::kNearest);
+}
+
+bool fits(const KernelQuery& q) {
   const auto& a = q.as<ResizeAttrs>();
   const Shape &x = q.in[0].shape, &y = q.out[0].shape;
   if (q.in[0].dtype != DType::kF32 || x.rank() < 2 || a.antialias != 0 || numel(y) == 0 ||
-      a.mode == static_cast<int64_t>(ResizeMode::kNearest) ||
       a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize))
     return false;
   for (int d = 0; d + 2 < x.rank(); ++d) {
@@ -51,6 +55,18 @@ bool match(const KernelQuery& q) {
   }
   const int last = x.rank() - 1;
   return x[last] <= INT32_MAX && y[last] <= (int64_t{1} << 26);
+}
+bool match(const KernelQuery& q) { return fits(q) && !is_nearest(q.as<ResizeAttrs>()); }
+bool match_nearest(const KernelQuery& q) { return fits(q) && is_nearest(q.as<ResizeAttrs>()); }
+
+// The axes along the last two dims; false where another one changes: a scale that keeps the size
+// may still move what lies along it.
+bool last_axes(const ResizeJob& job, int last, const ResizeAxis** down, const ResizeAxis** across) {
+  for (int i = 0; i < job.count; ++i) {
+    if (job.axes[i].dim < last - 1) return false;
+    (job.axes[i].dim == last ? *across : *down) = &job.axes[i];
+  }
+  return true;
 }
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
@@ -85,11 +101,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   WICK_TRY(resize_tables(in, out[0], a, scratch, &job));
   const int last = in[0].rank() - 1;
   const ResizeAxis *down = nullptr, *across = nullptr;
-  for (int i = 0; i < job.count; ++i) {
-    // A scale that keeps the size may still move what lies along an axis before these two.
-    if (job.axes[i].dim < last - 1) return resize_f32_ref(ctx, in, out, attrs);
-    (job.axes[i].dim == last ? across : down) = &job.axes[i];
-  }
+  if (!last_axes(job, last, &down, &across)) return resize_f32_ref(ctx, in, out, attrs);
   const int64_t h = in[0].dim(last - 1), w = in[0].dim(last);
   const int64_t oh = out[0].dim(last - 1), ow = out[0].dim(last);
   char* own = scratch + ctx.plan->ints[0] + row_bytes(ow);
@@ -133,9 +145,68 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+// y[i] = x[i / times]
+template <int64_t times>
+void repeat(const float* x, int64_t n, float* y) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = 0; k < times; ++k) y[i * times + k] = x[i];
+  }
+}
+
+// How often each element of an axis stands in the result, in a row; 0: not all as often.
+int64_t repeats(const ResizeAxis& s) {
+  const int64_t times = s.in == 0 || s.out % s.in != 0 ? 0 : s.out / s.in;
+  for (int64_t o = 0; times != 0 && o < s.out; ++o) {
+    if (s.table[o].at != o / times) return 0;
+  }
+  return times;
+}
+
+Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void* attrs) {
+  ResizeJob job;
+  WICK_TRY(resize_tables(in, out[0], *static_cast<const ResizeAttrs*>(attrs), ctx.scratch, &job));
+  const int last = in[0].rank() - 1;
+  const ResizeAxis *down = nullptr, *across = nullptr;
+  if (!last_axes(job, last, &down, &across)) return resize_nearest_ref(ctx, in, out, attrs);
+  const int64_t h = in[0].dim(last - 1), w = in[0].dim(last);
+  const int64_t oh = out[0].dim(last - 1), ow = out[0].dim(last);
+  const size_t bytes = static_cast<size_t>(ow) * sizeof(float);
+  const int64_t times = across == nullptr ? 1 : repeats(*across);
+  const int64_t planes = out[0].numel() / (oh * ow), tasks = (oh + kRows - 1) / kRows;
+  parallel_for(ctx.pool, planes * tasks, [&](int64_t task, int) {
+    const float* x = in[0].as<float>() + task / tasks * h * w;
+    float* y = out[0].as<float>() + task / tasks * oh * ow;
+    const int64_t from = task % tasks * kRows, to = from + kRows < oh ? from + kRows : oh;
+    int64_t before = -1;  // the row that the output row before this one has
+    for (int64_t o = from; o < to; ++o) {
+      const int64_t row = down == nullptr ? o : down->table[o].at;
+      const float* source = x + row * w;
+      float* result = y + o * ow;
+      if (row == before) {
+        __builtin_memcpy(result, result - ow, bytes);
+      } else if (times == 1) {
+        __builtin_memcpy(result, source, bytes);
+      } else if (times == 2) {
+        repeat<2>(source, w, result);
+      } else if (times == 4) {
+        repeat<4>(source, w, result);
+      } else if (times == 8) {
+        repeat<8>(source, w, result);
+      } else {
+        for (int64_t i = 0; i < ow; ++i) result[i] = source[across->table[i].at];
+      }
+      before = row;
+    }
+  });
+  return {};
+}
+
 }  // namespace
 
-WICK_CPU_ROWS(Resize, {"resize.f32.simd", kContiguous, match, plan, nullptr, run});
+WICK_CPU_ROWS(Resize, {"resize.f32.simd", kContiguous, match, plan, nullptr, run},
+              {"resize_nearest.f32", kContiguous, match_nearest, plan_resize, nullptr,
+               run_nearest});
 
 }  // namespace wick
 #endif

@@ -34,8 +34,10 @@ Status plan_resize(const KernelQuery& q, KernelPlan* plan);
 // The axes that change, with their tables in `scratch`. x is not empty.
 Status resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeAttrs& a,
                      void* scratch, ResizeJob* job);
-// Plain loops, for float32: every axis.
+// Plain loops, for every axis: float32, and elements of any type that are copied.
 Status resize_f32_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                       const void* attrs);
+Status resize_nearest_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                          const void* attrs);
 
 }  // namespace wick

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 nn::GraphModule open(const std::string& name) {
-  return import_module(test::path_of(test::trainable(name)));
+  return nn::import_onnx(test::path_of(test::trainable(name)));
 }
 bool same(const Tensor& a, const Tensor& b) { return same_bits(host_copy(a), host_copy(b)); }
 std::map<std::string, Tensor> by_name(const nn::NamedTensors& list) {
@@ -245,6 +245,34 @@ TEST(GraphModule, BackwardThroughAnOpWithoutGradientNamesIt) {
   EXPECT_THAT(error, HasSubstr("no gradient"));
   net.requires_grad_(false);
   EXPECT_FALSE(net(x).requires_grad());
+}
+
+// Two ways from a weight to the output, and a third that no weight stands before.
+TEST(GraphModule, BackwardNamesAllOpsWithoutGradient) {
+  onnx::NodeProto pool =
+      test::with_ints(test::node("LpPool", {"h"}, {"p"}), "kernel_shape", {2, 2});
+  pool.set_name("halve");
+  onnx::NodeProto warp = test::node("GridSample", {"h", "grid"}, {"q"});
+  warp.set_name("warp");
+  onnx::NodeProto free_one = test::node("GridSample", {"x", "grid"}, {"r"});
+  free_one.set_name("not_of_a_weight");
+  Build b;
+  b.input("x", DType::kF32, {"n", "1", "4", "4"});
+  b.constant("w", HostTensor::of<float>(Shape{1, 1, 4, 4}, std::vector<float>(16, 0.5f)));
+  b.constant("grid", HostTensor::of<float>(Shape{1, 3, 3, 2}, std::vector<float>(18, 0.25f)));
+  b.add(test::node("Mul", {"x", "w"}, {"h"})).add(pool).add(warp).add(free_one);
+  b.add(test::node("Add", {"p", "q"}, {"s"})).add(test::node("Add", {"s", "r"}, {"y"}));
+  b.output("y");
+  nn::GraphModule net(import_onnx_bytes(b.bytes()));
+  // The grid is a weight as any other float: frozen, what it alone leads to is not in the way.
+  for (const auto& [name, t] : net.named_parameters()) {
+    if (name == "grid") t.requires_grad_(false);
+  }
+  const std::string error = error_of([&] { net(image({1, 1, 4, 4})).sum().backward(); });
+  EXPECT_THAT(error, HasSubstr("[lp_pool] in module 'halve'"));
+  EXPECT_THAT(error, HasSubstr("[grid_sample] in module 'warp'"));
+  EXPECT_THAT(error, HasSubstr("neither has"));
+  EXPECT_THAT(error, testing::Not(HasSubstr("not_of_a_weight")));
 }
 
 // y = c ? x * w : x + w, and a Loop that multiplies by w three times.

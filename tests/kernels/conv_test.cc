@@ -162,6 +162,56 @@ TEST(Conv, LargeEnoughForEveryChunk) {
   check(make(7, 3, 30, 20, 50, 3, 2, 1));
 }
 
+// Kernels that lie partly or wholly outside the map wherever they are put.
+TEST(Conv, TapsThatSeePaddingOnly) {
+  for (int64_t dilation : {5, 7, 9}) {
+    for (int64_t stride : {1, 2}) {
+      check(make(2, 3, 6, 8, 21, 3, stride, dilation, dilation), dilation == 7);
+      check(make(1, 2, 6, 8, 5, 5, stride, 2 * dilation, dilation));
+    }
+  }
+  check(make(1, 20, 1, 1, 70, 3, 1, 1), true);
+  check(make(3, 20, 1, 5, 7, 3, 1, 1));
+  check(make(1, 2, 2, 2, 5, 3, 1, 30));  // far from the map: padding around it
+  ConvShape s = make(1, 4, 6, 6, 9, 3, 1, 0);
+  s.pad_top = 9, s.oh = 4, s.ow = 4;  // no output sees the map
+  check(s);
+}
+
+// A sum that underflowed to -0 stays so for weights with a sign, and is +0 after one without; a
+// weight that is not finite makes NaN of 0.
+TEST(Conv, TapsThatSeePaddingOnlyKeepSignsAndNan) {
+  const ConvShape s = make(1, 2, 1, 1, 40, 3, 1, 1);
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {1e-30f, 1e-30f}, w(40 * 18, -1.0f), y(40), want(40);
+  for (size_t o = 0; o < 40; ++o) {
+    float* own = w.data() + o * 18;
+    own[4] = own[13] = -1e-30f;  // -0 in each channel's one tap that sees the map
+    if (o % 4 == 1) own[2] = 1;  // before it: no matter
+    if (o % 4 == 2) own[17] = o == 2 ? 0.0f : 3.0f;
+    if (o % 4 == 3) own[o % 8] = o % 8 == 7 ? inf : -inf;
+  }
+  conv_ref(s, x.data(), w.data(), want.data(), {});
+  EXPECT_TRUE(std::signbit(want[0]));
+  EXPECT_FALSE(std::signbit(want[2]));
+  EXPECT_TRUE(std::isnan(want[7]));
+  for_each_simd_target([&](int64_t target) {
+    if (!simd_target_has_fma(target)) return;
+    const TileKernels& t = tile_kernels();
+    for (ConvPlan::Path path : {ConvPlan::Path::kPixels, ConvPlan::Path::kChannels}) {
+      const ConvPlan plan = conv_plan_for(s, 1, path);
+      EXPECT_EQ(plan.k, 5);
+      NanBuffer packed(conv_packed_bytes(t, plan)), scratch(conv_scratch_bytes(t, plan, 1));
+      conv_pack(t, plan, w.data(), packed.data());
+      conv(t, plan, x.data(), packed.data(), y.data(), {}, scratch.data(), nullptr);
+      for (size_t o = 0; o < 40; ++o) {
+        EXPECT_EQ(std::isnan(y[o]), std::isnan(want[o])) << o;
+        EXPECT_TRUE(std::isnan(want[o]) || std::signbit(y[o]) == std::signbit(want[o])) << o;
+      }
+    }
+  });
+}
+
 TEST(Conv, PaddedTapsAreRealZeros) {
   // inf * 0 at the border is NaN: the contract counts a padded tap as a multiply-add
   ConvShape s = make(1, 1, 4, 4, 1, 3, 1, 1);

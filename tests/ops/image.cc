@@ -54,6 +54,14 @@ std::vector<Sample> resize_samples() {
                          resize(mode, ResizeCoordinates::kAlignCorners)));
     all.push_back(sample(n + "_u8", {of(DType::kU8, {1, 4, 4}, 0, 255), none, reals({1, 0.8, 2})},
                          resize(mode)));
+    for (const double times : {2.0, 3.0, 4.0, 8.0}) {
+      const std::string by = std::to_string(static_cast<int>(times));
+      const ResizeAttrs a = resize(mode, ResizeCoordinates::kAsymmetric);
+      all.push_back(
+          sample(n + "_both_" + by, {f32({2, 3, 5, 7}), none, reals({1, 1, times, times})}, a));
+      all.push_back(sample(n + "_down_" + by, {f32({2, 9, 6}), none, reals({1, times, 1})}, a));
+      all.push_back(sample(n + "_across_" + by, {f32({9, 37}), none, reals({1, times})}, a));
+    }
     if (mode == ResizeMode::kNearest) continue;
     all.push_back(sample(n + "_antialias", {f32({1, 1, 9, 11}), none, reals({1, 1, 0.4, 0.3})},
                          resize(mode, ResizeCoordinates::kHalfPixel, 1)));

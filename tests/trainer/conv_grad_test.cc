@@ -140,6 +140,50 @@ TEST(ConvGrad, Groups) {
       {.n = 2, .ic = 6, .h = 9, .w = 8, .oc = 6, .kernel = 3, .stride = 2, .pad = 1, .groups = 6});
 }
 
+// A channel a group: other kernels, whose lanes are channels (trainer/kernels/depthwise.h).
+TEST(ConvGrad, Depthwise) {
+  for (int64_t kernel : {1, 2, 3, 5, 7}) {
+    for (int64_t stride : {1, 2, 3}) {
+      for (int64_t pad : {0, 1, 3}) {
+        for (int64_t dilation : {1, 2}) {
+          if ((kernel - 1) * dilation >= 9 + 2 * pad) continue;
+          check({.n = 2,
+                 .ic = 19,
+                 .h = 9,
+                 .w = 11,
+                 .oc = 19,
+                 .kernel = kernel,
+                 .stride = stride,
+                 .pad = pad,
+                 .dilation = dilation,
+                 .groups = 19});
+        }
+      }
+    }
+  }
+  const Case tiny{.n = 37, .ic = 40, .h = 2, .w = 2, .oc = 40, .kernel = 3, .stride = 1, .pad = 1};
+  for (int64_t stride : {1, 2, 3}) {  // of 3, a phase lies beyond the image
+    Case c = tiny;
+    c.stride = stride, c.groups = 40;
+    check(c);
+  }
+  for (int64_t stride : {1, 2}) {  // rows beyond one chunk
+    check({.n = 3,
+           .ic = 3,
+           .h = 90,
+           .w = 70,
+           .oc = 3,
+           .kernel = 3,
+           .stride = stride,
+           .pad = 1,
+           .groups = 3});
+  }
+  check(
+      {.n = 2, .ic = 3, .h = 3, .w = 70, .oc = 3, .kernel = 3, .stride = 2, .pad = 9, .groups = 3});
+  check(
+      {.n = 0, .ic = 3, .h = 3, .w = 7, .oc = 3, .kernel = 3, .stride = 2, .pad = 1, .groups = 3});
+}
+
 TEST(ConvGrad, PixelsBeyondOneChunk) {
   check({.n = 2, .ic = 3, .h = 40, .w = 30, .oc = 60, .kernel = 3, .stride = 1, .pad = 1});
 }

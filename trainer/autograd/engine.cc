@@ -91,6 +91,7 @@ class Run {
   void leaf_done(TensorImpl* leaf, Leaf& sum);
   void after_hooks(Node& node);
   void run_node(Node& node);
+  [[noreturn]] void refuse(const Node& node, const std::string& op) const;
   void check_result(const Node& node, size_t i, const Tensor& result) const;
 
   std::vector<Visit> visits_;
@@ -218,6 +219,21 @@ void Run::check_result(const Node& node, size_t i, const Tensor& result) const {
               node.where, Code::kInternal);
 }
 
+// All such nodes at once: who freezes what stands before this one would meet the next.
+void Run::refuse(const Node& node, const std::string& op) const {
+  std::string text = op +
+                     " has no gradient: freeze the parameters before it "
+                     "(requires_grad_(false)), or detach() its inputs";
+  std::vector<std::string> others;
+  for (const Visit& v : visits_) {
+    const std::string other = v.useful && &*v.node != &node ? v.node->without_gradient() : "";
+    if (!other.empty() && std::find(others.begin(), others.end(), other) == others.end())
+      others.push_back(other);
+  }
+  for (size_t i = 0; i < others.size(); ++i) text += (i == 0 ? "; neither has " : ", ") + others[i];
+  throw_error("backward", text, node.where, Code::kUnsupported);
+}
+
 void Run::run_node(Node& node) {
   size_t num_out = node.out().size();
   SmallVector<Tensor, 1> grads(num_out);
@@ -236,6 +252,9 @@ void Run::run_node(Node& node) {
                       " were already freed by an earlier backward or grad(); pass retain_graph = "
                       "true to it",
                   node.where);
+    }
+    if (const std::string op = node.without_gradient(); !op.empty()) [[unlikely]] {
+      refuse(node, op);
     }
     const bool watched = modes().watcher != nullptr;
     if (watched) [[unlikely]] {

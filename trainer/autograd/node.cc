@@ -251,12 +251,13 @@ class NoGradientNode final : public Node {
  public:
   explicit NoGradientNode(OpId op) : op_(op) {}
   std::string name() const override { return backward_name(display_name(op_)); }
+  std::string without_gradient() const override {
+    return std::string("[") + display_name(op_) + "]" +
+           (path ? " in module '" + path->text + "'" : "");
+  }
+  // For forward mode: backward stops before it.
   void apply(Span<const Tensor>, Span<Tensor>) override {
-    std::string at = path ? "in module '" + path->text + "': " : "";
-    throw_error(display_name(op_),
-                at + "it has no gradient: freeze the parameters before it (requires_grad_(false)), "
-                     "or detach() its inputs",
-                where, Code::kUnsupported);
+    throw_error("jvp", without_gradient() + " has no gradient", where, Code::kUnsupported);
   }
 
  private:

@@ -84,6 +84,8 @@ class Node : public Counted, public LiveNode {
   // Frees what was saved. After it apply() is an error.
   virtual void release() {}
   virtual bool released() const { return false; }
+  // Of an op without a gradient, which backward stops at: "[lp_pool] in module 'halve'".
+  virtual std::string without_gradient() const { return {}; }
   // Forward mode gave the outputs tangents: what was saved of them gets them too.
   virtual void outputs_have_tangents(Span<const Tensor> /*out*/) {}
 

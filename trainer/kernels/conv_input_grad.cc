@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "trainer/kernels/conv_grad.h"
+#include "trainer/kernels/depthwise.h"
 
 namespace wick {
 namespace {
@@ -201,12 +201,14 @@ class InputGrad {
 }  // namespace
 
 size_t conv_input_grad_scratch_bytes(const TileKernels& kernels, const ConvShape& s, int threads) {
+  if (is_depthwise(s)) return depthwise_input_grad_scratch_bytes(s, threads);
   return InputGrad(kernels, s, threads).scratch_bytes();
 }
 
 void conv_input_grad(const TileKernels& kernels, const ConvShape& s, const float* dy,
                      const float* w, float* dx, float* scratch, int threads, ThreadPool* pool) {
   if (s.n * s.ic * s.h * s.w == 0) return;
+  if (is_depthwise(s)) return depthwise_input_grad(kernels, s, dy, w, dx, scratch, pool);
   InputGrad(kernels, s, threads).run(dy, w, dx, scratch, pool);
 }
 

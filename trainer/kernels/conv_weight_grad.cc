@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "trainer/kernels/conv_grad.h"
+#include "trainer/kernels/depthwise.h"
 
 namespace wick {
 namespace {
@@ -159,11 +159,13 @@ class WeightGrad {
 }  // namespace
 
 size_t conv_weight_grad_scratch_bytes(const TileKernels& kernels, const ConvShape& s, int threads) {
+  if (is_depthwise(s)) return depthwise_weight_grad_scratch_bytes(s, threads);
   return WeightGrad(kernels, s, threads).scratch_bytes();
 }
 
 void conv_weight_grad(const TileKernels& kernels, const ConvShape& s, const float* x,
                       const float* dy, float* dw, float* scratch, int threads, ThreadPool* pool) {
+  if (is_depthwise(s)) return depthwise_weight_grad(kernels, s, x, dy, dw, scratch, pool);
   WeightGrad(kernels, s, threads).run(x, dy, dw, scratch, pool);
 }
 

@@ -118,6 +118,11 @@ Status resize_f32_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   return run_blend<float>(ctx, in, out, attrs);
 }
 
+Status resize_nearest_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                          const void* attrs) {
+  return run_nearest(ctx, in, out, attrs);
+}
+
 #define WICK_RESIZE_ROW(Type, dtype)                                                        \
   , KernelRow {                                                                             \
     "resize." dtype ".ref", kContiguous, match<Type>, plan_resize, nullptr, run_blend<Type> \

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Pretrained models that are there already (nothing is fetched: WICK_REAL_MODELS, or build/real of
+# tools/scripts/real_models.sh), against the answers of ONNX Runtime that lie beside them; not the largest ones.
+cd "$(dirname "$0")/../.." || exit 1
+export WICK_TOOL=${WICK_BUILD:?the build folder}/tools/wick/wick
+[ -n "${WICK_REAL_MODELS:-}" ] || WICK_REAL_MODELS=$PWD/build/real/dev
+export WICK_REAL_MODELS
+names=()
+for cases in "$WICK_REAL_MODELS"/*/cases.json; do
+  [ -f "$cases" ] || continue
+  folder=$(dirname "$cases")
+  [ "$(stat -c %s "$folder/model.onnx")" -lt 20000000 ] && names+=("$(basename "$folder")")
+done
+if [ ${#names[@]} = 0 ]; then
+  echo "SKIP: no real models (WICK_REAL_MODELS, tools/scripts/real_models.sh)"
+  exit 77
+fi
+exec tools/scripts/real_models.sh "${names[@]}"
