@@ -1,9 +1,7 @@
-#include "runtime/kernels/conv.h"
+#include "runtime/kernels/conv_reach.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace wick {
 namespace {
@@ -60,37 +58,9 @@ ConvTiles group_tiles(const TileKernels& t, const ConvPlan& p, int64_t g, const 
   return c;
 }
 
-// f(first tap, whether it reaches the input) for each tap that is kept, in the weights' order: the
-// others follow the one that stands for their run.
-template <class F>
-void each_kept_tap(const ConvPlan& p, F&& f) {
-  const ConvReach& r = p.reach;
-  bool run = false;
-  int64_t tap = 0;
-  for (int64_t c = 0; c < p.shape.ic; ++c) {
-    for (int64_t i = 0; i < r.kh; ++i) {
-      for (int64_t j = 0; j < r.kw; ++j, ++tap) {
-        const bool reaches = i >= r.row0 && i < r.row1 && j >= r.col0 && j < r.col1;
-        if (reaches || !run) f(tap, reaches);
-        run = !reaches;
-      }
-    }
-  }
-}
-
 void fill_offsets(const ConvPlan& p, int32_t* offset) {
   const ConvShape& s = p.shape;
-  if (!p.reach.whole()) {
-    const ConvReach& r = p.reach;
-    const int64_t channel = p.image.channel_floats(), taps = r.kh * r.kw;
-    each_kept_tap(p, [&](int64_t tap, bool reaches) {
-      const int64_t row = tap % taps / r.kw - r.row0, col = tap % r.kw - r.col0;
-      *offset++ = static_cast<int32_t>(
-          reaches ? tap / taps * channel + p.image.at(row * s.dilation_h, col * s.dilation_w)
-                  : s.ic * channel);
-    });
-    return;
-  }
+  if (!p.reach.whole()) return fill_reach_offsets(p, offset);
   const int64_t taps = s.taps();
   for (int64_t i = 0; i < s.kh; ++i) {
     for (int64_t j = 0; j < s.kw; ++j) {
@@ -99,67 +69,6 @@ void fill_offsets(const ConvPlan& p, int32_t* offset) {
   }
   const auto channel = static_cast<int32_t>(p.image.channel_floats());
   for (int64_t t = taps; t < s.group_in() * taps; ++t) offset[t] = offset[t - taps] + channel;
-}
-
-// What stands for `count` weights that are all multiplied by padding.
-float run_weight(const float* w, int64_t count) {
-  float sign = -1;
-  for (int64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(w[i])) return std::numeric_limits<float>::quiet_NaN();
-    if (!std::signbit(w[i])) sign = 1;
-  }
-  return sign;
-}
-
-// conv_pack_weights of the taps that are kept.
-void pack_reach(const ConvPlan& p, int64_t unit, const float* w, float* packed) {
-  const int64_t all = p.shape.ic * p.reach.kh * p.reach.kw;
-  for (int64_t c = 0; c < p.shape.oc; c += unit, packed += unit * p.k) {
-    const int64_t n = std::min(unit, p.shape.oc - c);
-    float* to = packed;
-    int64_t run = -1;  // the first tap of the run that is open
-    const auto close = [&](int64_t end) {
-      for (int64_t r = 0; run >= 0 && r < n; ++r)
-        to[r - unit] = run_weight(w + (c + r) * all + run, end - run);
-      run = -1;
-    };
-    each_kept_tap(p, [&](int64_t tap, bool reaches) {
-      close(tap);
-      for (int64_t r = 0; r < n; ++r) to[r] = w[(c + r) * all + tap];
-      for (int64_t r = n; r < unit; ++r) to[r] = 0;
-      to += unit;
-      if (!reaches) run = tap;
-    });
-    close(all);
-  }
-}
-
-// The taps of one dim that reach the input from some output; the first one where none does.
-void reach_of(int64_t taps, int64_t size, int64_t out, int64_t stride, int64_t dilation,
-              int64_t pad, int64_t* begin, int64_t* end) {
-  *begin = 0, *end = taps;
-  const auto reaches = [&](int64_t tap) {
-    const int64_t first = tap * dilation - pad, last = first + (out - 1) * stride;
-    return last >= 0 && first < size;
-  };
-  while (*begin + 1 < *end && !reaches(*begin)) ++*begin;
-  while (*begin + 1 < *end && !reaches(*end - 1)) --*end;
-}
-
-ConvReach reach_of(const ConvShape& s) {
-  constexpr int64_t kMost = 100;  // a variant has 8 bits for each
-  ConvReach r{s.kh, s.kw, 0, s.kh, 0, s.kw};
-  if (s.groups != 1 || s.kh > kMost || s.kw > kMost || s.oh < 1 || s.ow < 1) return r;
-  reach_of(s.kh, s.h, s.oh, s.stride_h, s.dilation_h, s.pad_top, &r.row0, &r.row1);
-  reach_of(s.kw, s.w, s.ow, s.stride_w, s.dilation_w, s.pad_left, &r.col0, &r.col1);
-  return r;
-}
-
-// The convolution by the part that reaches.
-ConvShape cut_to(const ConvReach& r, ConvShape s) {
-  s.kh = r.row1 - r.row0, s.kw = r.col1 - r.col0;
-  s.pad_top -= r.row0 * s.dilation_h, s.pad_left -= r.col0 * s.dilation_w;
-  return s;
 }
 
 void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, const float* w,
@@ -254,7 +163,7 @@ bool conv_supported(const ConvShape& s) {
 }
 
 ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& whole, int threads) {
-  const ConvShape s = cut_to(reach_of(whole), whole);
+  const ConvShape s = cut_to_reach(conv_reach(whole), whole);
   const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
   ConvPlan::Path path = ConvPlan::Path::kPixels;
   if (s.group_in() == 1 && s.group_out() < 4 && s.groups > 1) {
@@ -268,15 +177,11 @@ ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& whole, int threa
 
 ConvPlan conv_plan_for(const ConvShape& whole, int threads, ConvPlan::Path path) {
   ConvPlan p;
-  p.reach = reach_of(whole);
-  p.shape = cut_to(p.reach, whole);
+  p.reach = conv_reach(whole);
+  p.shape = cut_to_reach(p.reach, whole);
   p.path = path;
   const ConvShape& s = p.shape;
-  if (p.reach.whole()) {
-    p.k = s.group_in() * s.taps();
-  } else {
-    each_kept_tap(p, [&](int64_t, bool) { ++p.k; });
-  }
+  p.k = p.reach.whole() ? s.group_in() * s.taps() : count_reach_taps(p);
   const int64_t span_h = (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1;
   const int64_t span_w = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
   const bool inside = s.pad_top == 0 && s.pad_left == 0 && span_h <= s.h && span_w <= s.w;
@@ -313,7 +218,7 @@ void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, fl
   const bool by_channel = p.path == ConvPlan::Path::kChannels;
   if (!p.reach.whole()) {
     const int64_t unit = by_channel ? conv_panel_cols(kernels, s.oc) : kernels.mr;
-    return pack_reach(p, unit, w, packed);
+    return pack_reach_weights(p, unit, w, packed);
   }
   const size_t step = conv_weight_floats(kernels, by_channel, s.group_out(), p.k);
   for (int64_t g = 0; g < s.groups; ++g, packed += step) {

@@ -1,0 +1,113 @@
+#include "runtime/kernels/conv_reach.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace wick {
+namespace {
+
+// The taps that are kept, in the weights' order: those that reach, and the first of each run.
+struct KeptTaps {
+  const ConvReach& r;
+  int64_t channels;
+  int64_t channel = 0, row = 0, col = -1, tap = -1;  // where it stands
+  bool reaches = true;
+
+  bool next() {
+    const bool run = !reaches;
+    do {
+      ++tap;
+      if (++col == r.kw) {
+        col = 0;
+        if (++row == r.kh) {
+          row = 0;
+          if (++channel == channels) return false;
+        }
+      }
+      reaches = row >= r.row0 && row < r.row1 && col >= r.col0 && col < r.col1;
+    } while (run && !reaches);
+    return true;
+  }
+};
+
+int64_t count(const ConvReach& r, int64_t channels) {
+  int64_t n = 0;
+  for (KeptTaps t{r, channels}; t.next();) ++n;
+  return n;
+}
+
+// What stands for `count` weights that are all multiplied by padding.
+float run_weight(const float* w, int64_t count) {
+  float sign = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(w[i])) return std::numeric_limits<float>::quiet_NaN();
+    if (!std::signbit(w[i])) sign = 1;
+  }
+  return sign;
+}
+
+// The taps of one dim that reach the input from some output; the first one where none does.
+void reach_of(int64_t taps, int64_t size, int64_t out, int64_t stride, int64_t dilation,
+              int64_t pad, int64_t* begin, int64_t* end) {
+  *begin = 0, *end = taps;
+  const auto reaches = [&](int64_t tap) {
+    const int64_t first = tap * dilation - pad, last = first + (out - 1) * stride;
+    return last >= 0 && first < size;
+  };
+  while (*begin + 1 < *end && !reaches(*begin)) ++*begin;
+  while (*begin + 1 < *end && !reaches(*end - 1)) --*end;
+}
+
+}  // namespace
+
+ConvReach conv_reach(const ConvShape& s) {
+  constexpr int64_t kMost = 100;  // a variant has 8 bits for each
+  ConvReach r{s.kh, s.kw, 0, s.kh, 0, s.kw};
+  if (s.groups != 1 || s.kh > kMost || s.kw > kMost || s.oh < 1 || s.ow < 1) return r;
+  reach_of(s.kh, s.h, s.oh, s.stride_h, s.dilation_h, s.pad_top, &r.row0, &r.row1);
+  reach_of(s.kw, s.w, s.ow, s.stride_w, s.dilation_w, s.pad_left, &r.col0, &r.col1);
+  return r;
+}
+
+ConvShape cut_to_reach(const ConvReach& r, ConvShape s) {
+  s.kh = r.row1 - r.row0, s.kw = r.col1 - r.col0;
+  s.pad_top -= r.row0 * s.dilation_h, s.pad_left -= r.col0 * s.dilation_w;
+  return s;
+}
+
+int64_t count_reach_taps(const ConvPlan& p) {
+  const int64_t first =
+      count(p.reach, 1);  // a run may go on into the next channel, as in all later
+  return p.shape.ic == 1 ? first : first + (p.shape.ic - 1) * (count(p.reach, 2) - first);
+}
+
+void fill_reach_offsets(const ConvPlan& p, int32_t* offset) {
+  const int64_t channel = p.image.channel_floats();
+  for (KeptTaps t{p.reach, p.shape.ic}; t.next(); ++offset) {
+    const int64_t row = (t.row - p.reach.row0) * p.shape.dilation_h;
+    const int64_t col = (t.col - p.reach.col0) * p.shape.dilation_w;
+    *offset = static_cast<int32_t>(t.reaches ? t.channel * channel + p.image.at(row, col)
+                                             : p.shape.ic * channel);
+  }
+}
+
+void pack_reach_weights(const ConvPlan& p, int64_t unit, const float* w, float* packed) {
+  const int64_t all = p.shape.ic * p.reach.kh * p.reach.kw;
+  for (int64_t c = 0; c < p.shape.oc; c += unit, w += unit * all) {
+    const int64_t n = std::min(unit, p.shape.oc - c);
+    KeptTaps t{p.reach, p.shape.ic};
+    for (bool more = t.next(); more; packed += unit) {
+      const int64_t tap = t.tap;
+      const bool reaches = t.reaches;
+      more = t.next();
+      for (int64_t r = 0; r < n; ++r) {
+        const float* own = w + r * all + tap;
+        packed[r] = reaches ? *own : run_weight(own, t.tap - tap);
+      }
+      for (int64_t r = n; r < unit; ++r) packed[r] = 0;
+    }
+  }
+}
+
+}  // namespace wick
