@@ -44,6 +44,12 @@ Halves halve(ReadCtx& c, ValueId v, int axis);
 enum class PadSide { kBefore, kAfter };
 ValueId pad_axis(ReadCtx& c, ValueId v, int axis, PadSide side, ValueId count, double value);
 
+// random.cc: Dropout of a model in training mode. `ratio`: of what is dropped.
+struct Dropped {
+  ValueId y, kept;
+};
+Dropped drop_out(ReadCtx& c, ValueId x, ValueId ratio);
+
 template <int N>
 IntList<N> to_list(ReadCtx& c, const std::vector<int64_t>& values) {
   IntList<N> list;

@@ -144,7 +144,7 @@ void one_hot(ReadCtx& c) {
   ValueId index = unsqueeze(c, c.emit(OpId::kWhere, {below, wrapped, indices}), {axis});
   std::vector<int64_t> shape(static_cast<size_t>(-axis), 1);  // from the axis on
   shape[0] = -1;
-  ValueId classes = c.emit(OpId::kRange, {int_scalar(c, 0), depth, int_scalar(c, 1)});
+  ValueId classes = arange(c, reshape(c, depth, {1}));
   ValueId hit = c.emit(OpId::kEqual, {index, reshape(c, classes, shape)});
   ValueId off = c.emit(OpId::kGather, AxisAttrs{0}, {c.in(2), int_scalar(c, 0)});
   ValueId on = c.emit(OpId::kGather, AxisAttrs{0}, {c.in(2), int_scalar(c, 1)});

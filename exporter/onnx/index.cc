@@ -57,13 +57,25 @@ constexpr ReadRow kRows[] = {
 
 Span<const ReadRow> index_rows() { return kRows; }
 
+namespace {
+
+// ONNX counts with int64 here.
+std::string wide_indices(WriteCtx& c) {
+  const bool wide = c.g.value(c.node.inputs[1]).dtype == DType::kI64;
+  return wide ? c.in(1) : c.cast(c.in(1), DType::kI64);
+}
+
+}  // namespace
+
 WICK_ONNX_ROW(GatherND, [](WriteCtx& c) {
-  set_int(c.same("GatherND"), "batch_dims", c.as<GatherNDAttrs>().batch_dims);
+  NodeProto& n = c.add("GatherND", {c.in(0), wide_indices(c)}, {c.out(0)});
+  set_int(n, "batch_dims", c.as<GatherNDAttrs>().batch_dims);
 });
 WICK_ONNX_ROW(ScatterND, [](WriteCtx& c) {
   int64_t how = c.as<ScatterNDAttrs>().reduction;
   if (how > 2) c.need(18);
-  set_string(c.same("ScatterND"), "reduction", kHow[how]);
+  NodeProto& n = c.add("ScatterND", {c.in(0), wide_indices(c), c.in(2)}, {c.out(0)});
+  set_string(n, "reduction", kHow[how]);
 });
 WICK_ONNX_PLAIN(NonZero);
 WICK_ONNX_ROW(TopK, [](WriteCtx& c) {
@@ -84,9 +96,15 @@ namespace {
 void write_cumulate(WriteCtx& c, const char* op) {
   const auto& a = c.as<CumulateAttrs>();
   std::string axis = c.has(1) ? c.in(1) : c.int_scalar(a.axis);
-  NodeProto& n = c.add(op, {c.in(0), axis}, {c.out(0)});
+  // ONNX has it of no narrower integers: what overflows in them is cut off by the cast
+  const DType dtype = c.g.value(c.node.inputs[0]).dtype;
+  const bool narrow = is_int(dtype) && dtype_bits(dtype) < 32;
+  const std::string x = narrow ? c.cast(c.in(0), DType::kI32) : c.in(0);
+  const std::string y = narrow ? c.fresh() : c.out(0);
+  NodeProto& n = c.add(op, {x, axis}, {y});
   set_int(n, "exclusive", a.exclusive);
   set_int(n, "reverse", a.reverse);
+  if (narrow) set_int(c.add("Cast", {y}, {c.out(0)}), "to", static_cast<int64_t>(dtype));
 }
 }  // namespace
 WICK_ONNX_ROW(CumSum, [](WriteCtx& c) { write_cumulate(c, "CumSum"); });

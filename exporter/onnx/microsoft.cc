@@ -192,11 +192,5 @@ std::vector<std::string> microsoft_operator_names() {
   for (const auto& [name, row] : rows()) names.push_back(name);
   return names;
 }
-const char* why_not_microsoft(const std::string& op_type) {
-  if (op_type == "Inverse")
-    return "matrices are inverted by the trainer only; the runtime has no solver";
-  return "this operator of ONNX Runtime's is not supported (`wick ops --onnx` lists those that "
-         "are), and no custom op of its name is registered (load_ops, or --ops LIBRARY.so)";
-}
 
 }  // namespace wick::onnx

@@ -80,7 +80,5 @@ RmsNorm rms_norm(ReadCtx& c, ValueId x, int64_t axis, double epsilon);
 // By name.
 const ReadRow* find_microsoft_row(const std::string& op_type);
 std::vector<std::string> microsoft_operator_names();
-// Why one has no row, and what to do.
-const char* why_not_microsoft(const std::string& op_type);
 
 }  // namespace wick::onnx

@@ -173,7 +173,10 @@ void read_mean_variance_norm(ReadCtx& c) {
   ValueId x = floats_of(c, c.in(0));
   auto axes = c.attr_ints("axes");
   if (axes.empty()) axes = {0, 2, 3};
+  // ONNX Runtime's first version
+  if (c.opset < 9 && c.attr_int("across_channels", 0) != 0) axes = {0, 1, 2, 3};
   ValueId d = c.emit(OpId::kSub, {x, reduce(c, OpId::kReduceMean, x, axes, true)});
+  if (c.opset < 9 && c.attr_int("normalize_variance", 1) == 0) return c.set(0, cast(c, d, dtype));
   ValueId var = reduce(c, OpId::kReduceMean, c.emit(OpId::kMul, {d, d}), axes, true);
   // here the epsilon is added to the deviation
   ValueId deviation = c.emit(OpId::kAdd, {c.emit(OpId::kSqrt, {var}), c.scalar(x, 1e-9)});

@@ -16,10 +16,15 @@ struct OnnxReadOptions {
   // right away. The file is held open, and must not be written to while the graph or a program made
   // of it lives: bytes that can no longer be had are an Error (a Status, of a session).
   bool weights_stay = false;
+  // Every dimension of an input has a size of its own, also where the file gives several of them
+  // one name (the further ones are NAME_2, NAME_3 ...). A name stands for one size otherwise, and
+  // inputs that give it two are an error when they are bound: ONNX Runtime takes such files.
+  bool own_sizes = false;
 };
 ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options = {});
 // The same from memory. `folder` is where external data may lie; empty: none.
-ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder = "");
+ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder = "",
+                            const OnnxReadOptions& options = {});
 
 // At the lowest opset from 17 on that has every form the graph needs, with symbolic dims as
 // dim_params, labels and metadata as metadata_props; reading it gives the graph's text again where

@@ -15,10 +15,10 @@ constexpr int kNewestOpset = 28;  // that the reader takes
 constexpr int kNewestIr = 13;     // the same of IR versions
 
 struct OnnxOperator {
-  std::string name;               // with its domain in front where that is not the default one
-  std::vector<int> changes;       // opsets, ascending; the first is where it begins
-  int until = kNewestOpset;       // earlier where it is deprecated
-  const char* why_out = nullptr;  // null: it is read
+  std::string name;          // with its domain in front where that is not the default one
+  std::vector<int> changes;  // opsets, ascending; the first is where it begins
+  int until = kNewestOpset;  // earlier where it is deprecated
+  std::string why_out = "";  // "": it is read
 };
 
 // By name, deprecated ones last.

@@ -17,8 +17,10 @@ ValueId word(ReadCtx& c, uint64_t v) {
 uint64_t key_of(ReadCtx& c, uint64_t stream) {
   uint64_t key = 0xCBF29CE484222325;  // FNV-1a
   auto mix = [&](uint64_t byte) { key = (key ^ byte) * 0x100000001B3; };
-  if (c.attr("seed") != nullptr) {
-    const auto seed = std::bit_cast<uint32_t>(static_cast<float>(c.attr_float("seed", 0)));
+  if (const AttributeProto* a = c.attr("seed"); a != nullptr) {
+    const auto seed = a->type() == AttributeProto::INT  // Dropout's
+                          ? static_cast<uint32_t>(a->i())
+                          : std::bit_cast<uint32_t>(static_cast<float>(c.attr_float("seed", 0)));
     for (int i = 0; i < 32; i += 8) mix(seed >> i & 0xFF);
   } else {
     for (char letter : c.scope.path + c.node.output(0)) mix(static_cast<uint8_t>(letter));
@@ -84,6 +86,18 @@ ValueId random_normal(ReadCtx& c, ValueId sizes, DType dtype) {
   return scale(c, c.emit(OpId::kMul, {radius, turn}), c.attr_float("scale", 1),
                c.attr_float("mean", 0));
 }
+
+}  // namespace
+
+Dropped drop_out(ReadCtx& c, ValueId x, ValueId ratio) {
+  ratio = cast(c, ratio, DType::kF32);
+  ValueId kept = c.emit(OpId::kGreaterOrEqual, {uniform(c, shape_of(c, x), DType::kF32, 0), ratio});
+  ValueId by = c.emit(OpId::kReciprocal, {c.emit(OpId::kSub, {c.scalar(ratio, 1), ratio})});
+  ValueId y = c.emit(OpId::kMul, {x, cast(c, by, c.dtype(x))});
+  return {c.emit(OpId::kWhere, {kept, y, c.scalar(x, 0)}), kept};
+}
+
+namespace {
 
 using Draw = ValueId (*)(ReadCtx&, ValueId, DType);
 

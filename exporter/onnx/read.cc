@@ -48,7 +48,9 @@ void ReadCtx::fail(const std::string& why) const {
 ValueId ReadCtx::optional(int i) const {
   if (!has(i)) return kNoValue;
   ValueId found = scope.find(node.input(i));
-  if (found == kNoValue) fail(fmt::format("input '{}' is not defined before it", node.input(i)));
+  if (found == kNoValue)
+    fail(fmt::format("input '{}' is not defined: no node, input or initializer has this name",
+                     node.input(i)));
   return found;
 }
 
@@ -259,12 +261,12 @@ namespace {
 std::unordered_map<std::string, const ReadRow*> all_rows() {
   std::unordered_map<std::string, const ReadRow*> rows;
   for (auto family :
-       {unary_rows(),    binary_rows(),   bit_rows(),       control_rows(),  matmul_rows(),
-        conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
-        generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
-        linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
-        signal_rows(),   string_rows(),   text_rows(),      random_rows(),   sequence_rows(),
-        simplified_norm_rows()}) {
+       {unary_rows(),    binary_rows(),         bit_rows(),       control_rows(),  matmul_rows(),
+        conv_rows(),     norm_rows(),           reduce_rows(),    layout_rows(),   index_rows(),
+        generate_rows(), function_rows(),       attention_rows(), language_rows(), einsum_rows(),
+        linalg_rows(),   quantize_rows(),       image_rows(),     window_rows(),   rnn_rows(),
+        signal_rows(),   string_rows(),         text_rows(),      random_rows(),   sequence_rows(),
+        early_rows(),    simplified_norm_rows()}) {
     for (const ReadRow& row : family) rows.emplace(row.op_type, &row);
   }
   return rows;
@@ -274,11 +276,15 @@ std::unordered_map<std::string, const ReadRow*> all_rows() {
 struct Out {
   std::initializer_list<const char*> op_types;
   const char* why;
+  const char* domain = "";
 };
 const Out kOut[] = {
     {{"ImageDecoder"},
      "it decodes the bytes of an image file: decode before the model, and make the pixels an input "
      "of it"},
+    {{"Inverse"},
+     "matrices are inverted by the trainer only; the runtime has no solver",
+     kMicrosoft},
 };
 
 }  // namespace
@@ -290,14 +296,15 @@ const ReadRow* find_read_row(const std::string& op_type, const std::string& doma
   return found == rows->end() ? nullptr : found->second;
 }
 
-const char* why_unread(const std::string& op_type, const std::string& domain) {
-  if (domain == kMicrosoft) return why_not_microsoft(op_type);
+std::string why_unread(const std::string& op_type, const std::string& domain) {
   for (const Out& out : kOut) {
     for (const char* name : out.op_types) {
-      if (op_type == name) return out.why;
+      if (op_type == name && domain == out.domain) return out.why;
     }
   }
-  return "the operator is not supported";
+  if (find_signature(op_type, 1, domain) == nullptr) return unknown_operator(op_type, domain);
+  return "this operator of ONNX Runtime's is not supported (`wick ops --onnx` lists those that "
+         "are), and no custom op of its name is registered (load_ops, or --ops LIBRARY.so)";
 }
 
 }  // namespace wick::onnx

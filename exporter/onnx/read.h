@@ -23,7 +23,8 @@ std::string node_name(const NodeProto& node);
 // What no other node of its graph has: its first output's name.
 std::string node_place(const NodeProto& node);
 
-// A model's own functions. One wins over an operator of its name.
+// A model's own functions. An operator of the default domain or com.microsoft that is read at the
+// model's opset wins over one of its name (ONNX leaves that to the runtime; so does ONNX Runtime).
 class Functions {
  public:
   explicit Functions(const ModelProto& model);
@@ -165,7 +166,7 @@ class ReadCtx {
   bool take_list(std::vector<ValueId>& in, size_t i, List& list, bool empty_too);
 };
 
-// The nodes of a graph or a function into the scope.
+// The nodes of a graph or a function, listed in any order, into the scope.
 void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset);
 // A graph's initializers, sparse ones made dense, into the scope.
 void read_initializers(Scope& scope, const GraphProto& graph);
@@ -203,6 +204,7 @@ Span<const ReadRow> string_rows();
 Span<const ReadRow> text_rows();
 Span<const ReadRow> random_rows();
 Span<const ReadRow> sequence_rows();
+Span<const ReadRow> early_rows();
 
 // sequence.cc: a tensor or a sequence as an optional that holds it, and what an optional holds (a
 // value that is none: itself).
@@ -219,6 +221,6 @@ void read_custom(ReadCtx& c, const CustomOp& op);
 // Null: not supported. The domain: the default one, or com.microsoft.
 const ReadRow* find_read_row(const std::string& op_type, const std::string& domain = "");
 // Why an operator without a row has none.
-const char* why_unread(const std::string& op_type, const std::string& domain = "");
+std::string why_unread(const std::string& op_type, const std::string& domain = "");
 
 }  // namespace wick::onnx

@@ -11,6 +11,7 @@
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
 #include "exporter/onnx/read.h"
+#include "exporter/onnx/signature.h"
 #include "exporter/onnx/subgraph.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/types.h"
@@ -44,57 +45,75 @@ int64_t opset_of(const ModelProto& model) {
   return opset;
 }
 
+constexpr int kMostListed = 50;
+
 // Every node that cannot be read, those of subgraphs and functions included, so that a user sees
-// the whole list at once.
-struct Unsupported {
+// the whole list at once: operators that nobody reads, and nodes with what their operator has not.
+struct Faults {
   const Functions& functions;
   std::set<const FunctionProto*> seen = {};
-  std::string list = "";
-  int count = 0;
+  std::string list = "", first = "";
+  int count = 0, operators = 0;
 
   template <class Nodes>
-  void walk(const Nodes& nodes, int depth) {
+  void walk(const Nodes& nodes, int64_t opset, bool in_function, int depth) {
     if (depth > kMaxDepth)
       invalid(fmt::format("subgraphs and functions nest deeper than {}", kMaxDepth));
     for (const NodeProto& node : nodes) {
-      look(node, depth);
+      look(node, opset, in_function, depth);
       for (const auto& a : node.attribute()) {
-        if (a.has_g()) walk(a.g().node(), depth + 1);
-        for (const auto& g : a.graphs()) walk(g.node(), depth + 1);
+        if (a.has_g()) walk(a.g().node(), opset, in_function, depth + 1);
+        for (const auto& g : a.graphs()) walk(g.node(), opset, in_function, depth + 1);
       }
     }
   }
 
  private:
-  void look(const NodeProto& node, int depth) {
-    const char* why = nullptr;
+  void look(const NodeProto& node, int64_t opset, bool in_function, int depth) {
     if (const FunctionProto* f = functions.find(node); f != nullptr) {
-      if (seen.insert(f).second) walk(f->node(), depth + 1);
-    } else if (node.domain() == kMicrosoft) {
-      if (find_custom_op(node.domain(), node.op_type()) == nullptr &&
-          find_read_row(node.op_type(), node.domain()) == nullptr)
-        why = why_unread(node.op_type(), node.domain());
-    } else if (!default_domain(node.domain())) {
-      if (find_custom_op(node.domain(), node.op_type()) == nullptr)
-        why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";
-    } else if (find_read_row(node.op_type()) == nullptr) {
-      why = why_unread(node.op_type());
+      if (seen.insert(f).second) walk(f->node(), opset_of(*f, opset), true, depth + 1);
+      return;
     }
-    if (why == nullptr) return;
-    const std::string name = node_name(node);
+    if (find_custom_op(node.domain(), node.op_type()) != nullptr) return;
+    std::string why;
+    const bool ours = default_domain(node.domain()) || node.domain() == kMicrosoft;
+    if (node.op_type().empty()) {
+      why = "it names no operator";
+    } else if (!ours) {
+      why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";
+    } else if (find_read_row(node.op_type(), node.domain()) == nullptr) {
+      why = why_unread(node.op_type(), default_domain(node.domain()) ? "" : node.domain());
+    }
+    operators += why.empty() ? 0 : 1;
+    if (why.empty() && default_domain(node.domain()) && opset == 0)
+      why = "the model imports no opset of the default domain";
+    if (why.empty()) why = signature_fault(node, opset, in_function);
+    if (why.empty()) return;
     std::string domain = node.domain().empty() ? "" : node.domain() + "::";
-    if (++count <= 50) list += fmt::format("\n  {}{} '{}': {}", domain, node.op_type(), name, why);
+    const std::string line =
+        fmt::format("{}{} '{}': {}", domain, node.op_type(), node_name(node), why);
+    if (count == 0) first = line;
+    if (++count <= kMostListed) list += "\n  " + line;
+  }
+  // One that is out of range is an error where it is called.
+  static int64_t opset_of(const FunctionProto& f, int64_t opset) {
+    for (const auto& entry : f.opset_import()) {
+      if (default_domain(entry.domain())) opset = entry.version();
+    }
+    return opset;
   }
 };
 
-void check_supported(const ModelProto& model, const Functions& functions) {
-  Unsupported u{functions};
-  u.walk(model.graph().node(), 0);
-  if (u.count == 0) return;
-  throw Error(fmt::format("{} node(s) of the ONNX model cannot be read:{}{}\nReplace them before "
-                          "exporting, or cut the "
-                          "model where they begin; `wick ops` lists what there is.",
-                          u.count, u.list, u.count > 50 ? "\n  ..." : ""),
+void check_nodes(const ModelProto& model, const Functions& functions, int64_t opset) {
+  Faults f{functions};
+  f.walk(model.graph().node(), opset, false, 0);
+  if (f.count == 0) return;
+  if (f.count == 1 && f.operators == 0) throw Error(f.first, Code::kUnsupported);
+  if (f.count > kMostListed) f.list += fmt::format("\n  and {} more", f.count - kMostListed);
+  throw Error(fmt::format("{} node(s) of the ONNX model cannot be read:{}{}", f.count, f.list,
+                          f.operators == 0 ? ""
+                                           : "\nReplace them before exporting, or cut the model "
+                                             "where they begin; `wick ops` lists what there is."),
               Code::kUnsupported);
 }
 
@@ -147,7 +166,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
   check_limits(model);
   int64_t opset = opset_of(model);
   const Functions functions(model);
-  check_supported(model, functions);
+  check_nodes(model, functions, opset);
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
@@ -203,25 +222,60 @@ Graph read(const ModelProto& model, const std::string& folder) {
   return g;
 }
 
+// What a file is that protobuf cannot read, by how it begins.
+std::string looks_like(ModelBytes& bytes) {
+  std::string head;
+  bytes.append(0, std::min<uint64_t>(bytes.size(), 64), &head);
+  const auto begins = [&](const std::string& with) {
+    return head.compare(0, with.size(), with) == 0;
+  };
+  if (begins("version https://git-lfs"))
+    return "it is a Git LFS pointer: `git lfs pull` fetches the model";
+  if (begins("PK\x03\x04")) return "it is a zip archive, as PyTorch's .pt files are: export it";
+  if (begins("<!DOCTYPE") || begins("<html")) return "it is a web page: was the download refused?";
+  if (begins("\x89HDF")) return "it is an HDF5 file, as Keras writes: convert it to ONNX";
+  if (begins("\x93NUMPY")) return "it is an .npy array";
+  return "protobuf cannot read it";
+}
+
+// The further uses of a name among the inputs' sizes get names of their own.
+void name_sizes_apart(GraphProto* graph) {
+  std::set<std::string> taken, used;
+  for (const auto& info : graph->input()) {
+    for (const auto& dim : info.type().tensor_type().shape().dim()) taken.insert(dim.dim_param());
+  }
+  for (auto& info : *graph->mutable_input()) {
+    if (!info.type().has_tensor_type()) continue;
+    for (auto& dim : *info.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      if (!is_named(dim) || used.insert(dim.dim_param()).second) continue;
+      int number = 2;
+      while (!taken.insert(fmt::format("{}_{}", dim.dim_param(), number)).second) ++number;
+      dim.set_dim_param(fmt::format("{}_{}", dim.dim_param(), number));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onnx
 
 namespace {
 
-ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder, bool weights_stay) {
+ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
+                       const OnnxReadOptions& options) {
   if (bytes.size() > static_cast<uint64_t>(INT32_MAX))
     onnx::invalid("over 2 GB in one file; use external data");
   google::protobuf::Arena arena;
   auto& model = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   std::vector<onnx::Piece> lent;
   std::string rest = onnx::without_weights(bytes, &lent);
-  const onnx::LentWeights lending(bytes, lent, weights_stay);
+  const onnx::LentWeights lending(bytes, lent, options.weights_stay);
   const bool whole = lent.empty() && bytes.file() == nullptr;
   if (lent.empty() && !whole) bytes.append(0, bytes.size(), &rest);
   const auto* text = whole ? static_cast<const void*>(bytes.in_memory().data()) : rest.data();
   if (!model.ParseFromArray(text, static_cast<int>(whole ? bytes.size() : rest.size()))) {
-    onnx::invalid("the file is damaged, or is not an ONNX model (protobuf cannot read it)");
+    onnx::invalid("the file is damaged, or is not an ONNX model (" + onnx::looks_like(bytes) + ")");
   }
+  if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   try {
     return onnx::read(model, folder);
   } catch (const Error&) {
@@ -235,9 +289,10 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder, bool 
 
 }  // namespace
 
-ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder) {
+ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder,
+                            const OnnxReadOptions& options) {
   onnx::ModelBytes model(bytes);
-  return import_model(model, folder, false);
+  return import_model(model, folder, {.own_sizes = options.own_sizes});
 }
 
 ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options) {
@@ -245,7 +300,7 @@ ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options) {
   const auto file = std::make_shared<const FileBytes>(path);  // its errors name it
   try {
     onnx::ModelBytes model(file);
-    return import_model(model, folder.empty() ? "." : folder, options.weights_stay);
+    return import_model(model, folder.empty() ? "." : folder, options);
   } catch (const Error& e) {
     throw Error(path + ": " + e.what(), e.code());
   }

@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "exporter/onnx/microsoft.h"
+
 namespace wick::onnx {
 namespace {
 
@@ -42,65 +44,74 @@ const char* type_name(char letter) {
   }
 }
 
-std::string at_opset(const ReadCtx& c) {
-  return fmt::format("{} of opset {}", c.node.op_type(), c.opset);
+// "Softmax of opset 17", "Gelu of com.microsoft".
+std::string versioned(const NodeProto& node, int64_t opset) {
+  if (node.domain() == kMicrosoft) return fmt::format("{} of {}", node.op_type(), kMicrosoft);
+  return fmt::format("{} of opset {}", node.op_type(), opset);
 }
+
+bool has(const NodeProto& node, int i) { return i < node.input_size() && !node.input(i).empty(); }
 
 // What exporters leave behind that says nothing an inference could heed: a hint of opset 1, what
 // says that the model is not being trained, and names that begin with "__", which ONNX leaves to
 // everyone.
-bool says_nothing(const ReadCtx& c, const AttributeProto& a) {
-  const std::string& op = c.node.op_type();
+bool says_nothing(const NodeProto& node, const AttributeProto& a) {
+  const std::string& op = node.op_type();
   const bool norm = op == "BatchNormalization", dropout = op == "Dropout";
   if (a.name() == "consumed_inputs" || a.name().starts_with("__")) return true;
   if (a.name() == "is_test") return (norm || dropout) && a.i() != 0;
   if (a.name() == "spatial") return norm && a.i() != 0;
-  return a.name() == "ratio" && dropout && !c.has(2);
+  return a.name() == "ratio" && dropout && !has(node, 2);
 }
 
 // Inputs that ONNX asks for where leaving them out can mean one thing only, and models do: what a
 // Resize of opset 11 does not heed, and the carried values of a Loop that has none.
-bool may_lack(const ReadCtx& c, size_t i) {
-  const std::string& op = c.node.op_type();
+bool may_lack(const NodeProto& node, size_t i) {
+  const std::string& op = node.op_type();
   return (op == "Resize" && (i == 1 || i == 2)) || (op == "Loop" && i == 2);
 }
 
-void check_inputs(const ReadCtx& c, const Signature& s) {
+std::string input_fault(const NodeProto& node, int64_t opset, const Signature& s) {
   const std::string_view takes = s.inputs;
   const bool many = !takes.empty() && (takes.back() == 'v' || takes.back() == 'V');
-  int given = c.inputs();
-  while (given > 0 && !c.has(given - 1)) --given;
+  int given = node.input_size();
+  while (given > 0 && !has(node, given - 1)) --given;
   if (!many && given > static_cast<int>(takes.size()))
-    c.fail(fmt::format("has {} inputs, {} takes at most {}", given, at_opset(c), takes.size()));
+    return fmt::format("has {} inputs, {} takes at most {}", given, versioned(node, opset),
+                       takes.size());
   for (size_t i = 0; i < takes.size(); ++i) {
     const bool asked = takes[i] == 'r' || takes[i] == 'V';
-    if (asked && !c.has(static_cast<int>(i)) && !may_lack(c, i))
-      c.fail(fmt::format("input {} is required ({})", i, at_opset(c)));
+    if (asked && !has(node, static_cast<int>(i)) && !may_lack(node, i))
+      return fmt::format("input {} is required ({})", i, versioned(node, opset));
   }
+  return "";
 }
 
-void unknown(const ReadCtx& c, const Signature& s, const std::string& name) {
+std::string unknown_attribute(const Signature& s, const std::string& name, const std::string& of) {
   std::string all;
   each_attribute(s, [&](const Attribute& a) {
     all += fmt::format("{}'{}'", all.empty() ? "" : ", ", a.name);
   });
-  c.fail(all.empty() ? fmt::format("attribute '{}' is unknown: {} has none", name, at_opset(c))
-                     : fmt::format("attribute '{}' is not one of {} ({})", name, all, at_opset(c)));
+  return all.empty() ? fmt::format("attribute '{}' is unknown: {} has none", name, of)
+                     : fmt::format("attribute '{}' is not one of {} ({})", name, all, of);
 }
 
-void check_attribute(const ReadCtx& c, const Signature& s, const AttributeProto& a) {
-  if (!a.ref_attr_name().empty())
-    c.fail(fmt::format("attribute '{}' stands for '{}' of a function, and is in none", a.name(),
-                       a.ref_attr_name()));
+std::string attribute_fault(const NodeProto& node, int64_t opset, const Signature& s,
+                            const AttributeProto& a, bool in_function) {
+  const bool stands_for = !a.ref_attr_name().empty();
+  if (stands_for && !in_function)
+    return fmt::format("attribute '{}' stands for '{}' of a function, and is in none", a.name(),
+                       a.ref_attr_name());
   char type = 0;
   each_attribute(s, [&](const Attribute& known) {
     if (known.name == a.name()) type = known.type;
   });
-  if (type == 0 && says_nothing(c, a)) return;
-  if (type == 0) unknown(c, s, a.name());
-  const std::string is = type_of_attribute(a);
+  if (type == 0 && says_nothing(node, a)) return "";
+  if (type == 0) return unknown_attribute(s, a.name(), versioned(node, opset));
+  const std::string is = stands_for ? std::string() : type_of_attribute(a);
   if (!is.empty() && is != type_name(type))
-    c.fail(fmt::format("attribute '{}' is {}, expected {}", a.name(), is, type_name(type)));
+    return fmt::format("attribute '{}' is {}, expected {}", a.name(), is, type_name(type));
+  return "";
 }
 
 }  // namespace
@@ -119,8 +130,8 @@ std::string type_of_attribute(const AttributeProto& a) {
   return set;
 }
 
-const Signature* find_signature(const std::string& name, int64_t opset) {
-  const Span<const Signature> all = signatures();
+const Signature* find_signature(const std::string& name, int64_t opset, const std::string& domain) {
+  const Span<const Signature> all = domain == kMicrosoft ? microsoft_signatures() : signatures();
   auto at = std::lower_bound(
       all.begin(), all.end(), name,
       [](const Signature& s, const std::string& wanted) { return s.name < wanted; });
@@ -131,20 +142,27 @@ const Signature* find_signature(const std::string& name, int64_t opset) {
   return found;
 }
 
-void check_signature(const ReadCtx& c) {
-  const Signature* s = find_signature(c.node.op_type(), c.opset);
-  if (s == nullptr) return;
-  check_inputs(c, *s);
+std::string signature_fault(const NodeProto& node, int64_t opset, bool in_function) {
+  const Signature* s = find_signature(node.op_type(), opset, node.domain());
+  if (s == nullptr) return "";
+  if (std::string why = input_fault(node, opset, *s); !why.empty()) return why;
   std::set<std::string_view> given;
-  for (const AttributeProto& a : c.node.attribute()) {
-    check_attribute(c, *s, a);
+  for (const AttributeProto& a : node.attribute()) {
+    if (std::string why = attribute_fault(node, opset, *s, a, in_function); !why.empty())
+      return why;
     if (!given.insert(a.name()).second)
-      c.fail(fmt::format("attribute '{}' is given twice", a.name()));
+      return fmt::format("attribute '{}' is given twice", a.name());
   }
+  std::string missing;
   each_attribute(*s, [&](const Attribute& a) {
-    if (a.required && given.count(a.name) == 0)
-      c.fail(fmt::format("attribute '{}' is required ({})", a.name, at_opset(c)));
+    if (a.required && given.count(a.name) == 0 && missing.empty())
+      missing = fmt::format("attribute '{}' is required ({})", a.name, versioned(node, opset));
   });
+  return missing;
+}
+
+void check_signature(const ReadCtx& c) {
+  if (const std::string why = signature_fault(c.node, c.opset, false); !why.empty()) c.fail(why);
 }
 
 void check_call(const ReadCtx& c, const FunctionProto& f) {

@@ -1,6 +1,6 @@
-// What an operator of ONNX's default domain takes: its inputs, and its attributes with their types.
-// A node that has anything else is refused: a typing error, or an attribute of a later opset, would
-// be passed over in silence and the model give other numbers.
+// What an operator takes: its inputs with their dtypes, and its attributes with their types. A node
+// that has anything else is refused: a typing error, or an attribute of a later opset, would be
+// passed over in silence and the model give other numbers.
 #pragma once
 
 #include <string>
@@ -19,14 +19,37 @@ struct Signature {
   const char* attributes = "";
 };
 Span<const Signature> signatures();
+Span<const Signature> microsoft_signatures();
 
-// At an opset from before the operator began: its first. Null: it is none of the default domain.
-const Signature* find_signature(const std::string& name, int64_t opset);
+// At an opset from before the operator began: its first. Null: it is none of the domain, which is
+// the default one or com.microsoft.
+const Signature* find_signature(const std::string& name, int64_t opset,
+                                const std::string& domain = "");
 
-// Throws Error, with the node's name, where it has other inputs or attributes.
+// What a node has that its operator has not, and what it lacks: "" or a sentence. In a function
+// attributes may stand for those of the call.
+std::string signature_fault(const NodeProto& node, int64_t opset, bool in_function);
+// Throws Error, with the node's name, where there is a fault.
 void check_signature(const ReadCtx& c);
 // The same of a call of a model's own function.
 void check_call(const ReadCtx& c, const FunctionProto& f);
+
+// The dtypes of each input, a bit each by ONNX's numbers, of all versions of an operator together;
+// the last of them is that of all further inputs. 0: what is left, or no tensor.
+struct InputTypes {
+  const char* name;
+  uint32_t takes[9];
+};
+Span<const InputTypes> input_types();
+const InputTypes* find_input_types(const std::string& name);
+uint32_t taken_by(const InputTypes& types, size_t input);
+bool takes(const InputTypes& types, size_t input, DType dtype);
+// Throws Error where an input of a node of the default domain has a dtype that its operator never
+// takes: what is written of it would be refused elsewhere.
+void check_types(const ReadCtx& c);
+
+// Why nobody reads a node of this name: what is nearest to it, or which domain has it.
+std::string unknown_operator(const std::string& op_type, const std::string& domain);
 
 // "INT", or what its fields say where it has no type (models from before attributes had one).
 std::string type_of_attribute(const AttributeProto& a);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "exporter/onnx/limits.h"
+#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/operators.h"
+#include "exporter/onnx/order.h"
 #include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
 #include "wick/error.h"
@@ -147,7 +149,20 @@ void read_function(Scope& scope, const NodeProto& call, const FunctionProto& f, 
 }  // namespace
 
 Functions::Functions(const ModelProto& model) {
+  int64_t opset = 0;
+  for (const auto& entry : model.opset_import()) {
+    if (default_domain(entry.domain())) opset = entry.version();
+  }
+  const auto is_operator = [&](const FunctionProto& f) {
+    const bool ours = default_domain(f.domain());
+    if (!ours && f.domain() != kMicrosoft) return false;
+    const std::string domain = ours ? "" : f.domain();
+    const Signature* s = find_signature(f.name(), opset, domain);
+    return s != nullptr && (!ours || s->since <= opset) &&
+           find_read_row(f.name(), domain) != nullptr;
+  };
   for (const FunctionProto& f : model.functions()) {
+    if (is_operator(f)) continue;
     const std::string domain = default_domain(f.domain()) ? "" : f.domain();
     by_name_.emplace(std::tuple(domain, f.name(), f.overload()), &f);  // the first of two
   }
@@ -213,9 +228,9 @@ ValueId Scope::capture(ValueId outer) {
   return inside_[outer] = id;
 }
 
-void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset) {
-  for (const NodeProto* const& at : nodes) {
-    const NodeProto& node = *at;
+void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset) {
+  for (const size_t number : in_order(listed, scope.values)) {
+    const NodeProto& node = *listed[number];
     if (++scope.model.nodes > kMaxNodes)
       throw Error(fmt::format("ONNX model: over {} nodes are read, those of functions and of the "
                               "bodies of loops as often as they must be",
@@ -235,16 +250,18 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> nodes, int64_t opset)
       } else if (default_domain(node.domain())) {
         if (opset == 0) c.fail("the model imports no opset of the default domain");
         check_signature(c);
+        check_types(c);
         find_read_row(node.op_type())->read(c);
       } else if (const CustomOp* op = find_custom_op(node.domain(), node.op_type())) {
         read_custom(c, *op);  // a registered one wins over com.microsoft's
       } else {
+        check_signature(c);
         find_read_row(node.op_type(), node.domain())->read(c);
       }
     } catch (const Error& e) {
       const std::string what = e.what(), name = node_name(node);
       if (name == "?")  // its number tells it
-        throw Error(fmt::format("node {} of its graph: {}", &at - nodes.data(), what), e.code());
+        throw Error(fmt::format("node {} of its graph: {}", number, what), e.code());
       if (what.find("'" + name + "'") != std::string::npos) throw;
       throw Error(fmt::format("{} '{}': {}", node.op_type(), name, what), e.code());
     } catch (const std::bad_alloc&) {

@@ -136,6 +136,9 @@ void read_prelu(ReadCtx& c) {
   ValueId below = c.emit(OpId::kMul, {x, slope});
   c.set(0, c.emit(OpId::kWhere, {c.emit(OpId::kLess, {x, c.scalar(x, 0)}), below, x}));
 }
+ValueId f32_scalar(ReadCtx& c, double v) {
+  return c.g.add_constant(HostTensor::of<float>({}, {static_cast<float>(v)}));
+}
 // Opset 12 on: training is an input. Before, the op of an inference model (opset 6: is_test) leaves
 // everything in.
 void read_dropout(ReadCtx& c) {
@@ -152,26 +155,28 @@ void read_dropout(ReadCtx& c) {
     if (c.opset >= 12 && c.has(1)) in.push_back(c.in(1));
     return c.emit_all(OpId::kDropout, NoAttrs{}, std::move(in), 2);
   }
-  if (c.opset < 7 && c.attr_int("is_test", 0) == 0 && c.attr_float("ratio", 0.5) != 0)
-    c.fail(
-        "is_test 0 (training) drops values at random, which is not supported: export the model "
-        "in eval mode");
   const auto ratio = constant(1), training = constant(2);
+  const bool early =
+      c.opset < 7 && c.attr_int("is_test", 0) == 0 && c.attr_float("ratio", 0.5) != 0;
+  if (early || (c.has(2) && training && training != 0.0 && ratio != 0.0)) {
+    const double rate = c.opset < 12 ? c.attr_float("ratio", 0.5) : 0.5;
+    const Dropped d = drop_out(c, x, c.has(1) ? reshape(c, c.in(1), {}) : f32_scalar(c, rate));
+    c.set(0, d.y);
+    return c.set(1, c.opset < 10 && c.wants(1) ? cast(c, d.kept, c.dtype(x)) : d.kept);
+  }
   if (c.has(2) && training != 0.0 && ratio != 0.0) {
-    if (training && (ratio || !c.has(1)))
-      c.fail(
-          "training_mode true with a ratio drops values at random, which is not supported: "
-          "export the model in eval mode, or with ratio 0");
     ValueId rate = c.optional(1);
     if (rate != kNoValue && is_small(c.dtype(rate))) rate = cast(c, rate, DType::kF32);
     return c.emit_all(OpId::kDropout, NoAttrs{}, {x, rate, c.in(2)}, 2);
   }
   c.set(0, c.emit(OpId::kIdentity, {x}));
   if (!c.wants(1)) return;
-  HostTensor yes(DType::kBool, Shape{});
-  *yes.as<uint8_t>() = 1;
+  // From opset 12 on the mask says that all stays; before nobody says what it is in an inference,
+  // and it is ONNX Runtime's: 0.
+  HostTensor all(DType::kBool, Shape{});
+  *all.as<uint8_t>() = c.opset < 12 ? 0 : 1;
   ValueId shape = c.emit(OpId::kShape, ShapeOpAttrs{}, {x});
-  ValueId one = c.opset < 10 ? c.scalar(x, 1) : c.g.add_constant(yes);
+  ValueId one = c.opset < 10 ? c.scalar(x, 0) : c.g.add_constant(all);
   c.set(1, c.emit(OpId::kExpand, ShapeAttrs{}, {one, shape}));
 }
 

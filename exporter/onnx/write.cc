@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
 #include "runtime/core/half.h"
 #include "runtime/registry/registry.h"
@@ -78,6 +79,7 @@ int64_t opset_taking(const std::string& op_type, DType dtype) {
 NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::string>& in,
                          const std::vector<std::string>& out) {
   if (has(0)) need(opset_taking(op_type, g.value(node.inputs[0]).dtype));
+  check_types(op_type, in);
   NodeProto& n = *out_.add_node();
   n.set_op_type(op_type);
   if (!node.name.empty()) n.set_name(node_name());
@@ -86,6 +88,25 @@ NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::stri
   for (size_t i = 0; i < used; ++i) n.add_input(in[i]);
   for (const auto& name : out) n.add_output(name);
   return n;
+}
+
+// What ONNX has no such operator of is no file that another runtime loads.
+void WriteCtx::check_types(const std::string& op_type, const std::vector<std::string>& in) const {
+  const InputTypes* types = find_input_types(op_type);
+  for (size_t i = 0; types != nullptr && i < in.size(); ++i) {
+    for (ValueId id : node.inputs) {
+      if (id == kNoValue || in[i].empty() || names_[static_cast<size_t>(id)] != in[i]) continue;
+      const DType dtype = g.value(id).dtype;
+      if (!takes(*types, i, dtype))
+        fail(fmt::format("ONNX has no {} whose input {} is {}", op_type, i, dtype_name(dtype)));
+    }
+  }
+}
+
+std::string WriteCtx::cast(const std::string& from, DType to) {
+  const std::string name = fresh();
+  set_int(add("Cast", {from}, {name}), "to", static_cast<int64_t>(to));
+  return name;
 }
 
 // An operator that was read into several nodes gave each of them its name; in a file every node has

@@ -63,7 +63,8 @@ class WriteCtx {
   std::string fresh();                           // a tensor name nobody has
   std::string ints(Span<const int64_t> values);  // an int64 initializer
   std::string scalar(DType dtype, double value);
-  std::string int_scalar(int64_t value);  // int64
+  std::string int_scalar(int64_t value);                // int64
+  std::string cast(const std::string& from, DType to);  // what a Cast makes of it
   // The name of optional input i, else of an initializer with `fallback`, else "" when that is
   // empty.
   std::string ints_input(size_t i, Span<const int64_t> fallback);
@@ -73,6 +74,7 @@ class WriteCtx {
 
  private:
   std::string node_name();
+  void check_types(const std::string& op_type, const std::vector<std::string>& in) const;
   GraphProto& out_;
   const std::vector<std::string>& names_;
   ModelNames& model_;

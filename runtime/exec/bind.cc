@@ -135,9 +135,12 @@ Status Session::Impl::check_inputs(Span<const Shape> given_shapes) {
                      v.name, symbol.name, s[d], symbol.min, symbol.max);
       }
       if (extent >= 0 && extent != s[d]) {
-        return error(Code::kShapeMismatch,
-                     "input %.60s: %.40s is %" PRId64 " here and %" PRId64 " in another dimension",
-                     v.name, symbol.name, s[d], extent);
+        return error(
+            Code::kShapeMismatch,
+            "input %.60s: %.40s is %" PRId64 " here and %" PRId64
+            " in another dimension; where an ONNX file means two sizes by it, convert it with "
+            "--own-sizes",
+            v.name, symbol.name, s[d], extent);
       }
       extent = s[d];
     }

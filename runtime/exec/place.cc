@@ -66,11 +66,10 @@ Status Session::Impl::choose_backends(Stage& stage) {
     } else if (const KernelRow* row = find_kernel(sets, query); row == nullptr) {
       ++missing;
       if (at + 120 < sizeof(list)) {
-        // a node without a name is known by what it makes
-        const char* name = step.node->name[0] != 0 ? step.node->name : values[step.out[0]].name;
-        at += static_cast<size_t>(snprintf(
-            list + at, sizeof(list) - at, "%s%s of %s (node %.40s)", at == 0 ? "" : ", ",
-            step.node->info->name, in.empty() ? "no input" : dtype_name(in[0].dtype), name));
+        at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
+                                           at == 0 ? "" : ", ", step.node->info->name,
+                                           in.empty() ? "no input" : dtype_name(in[0].dtype),
+                                           step.node->name));
       }
     } else {
       step.in_place = (row->flags & kInPlace) != 0 && !in.empty() && in[0].dtype == out[0].dtype &&

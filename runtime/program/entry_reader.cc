@@ -186,6 +186,16 @@ const char* ProgramReader::name_of(const fbs::Node& node) const {
   return is_custom(id) ? p_.custom_ops_[node.op() - kFirstCustomOp].name : find_op(id)->name;
 }
 
+// Errors speak of nodes by their names: one without is its first output, or its number.
+Status ProgramReader::name_by_output(const EntryDef& entry, uint32_t number, NodeDef* def) {
+  if (!def->outputs.empty()) def->name = entry.values[def->outputs[0]].name;
+  if (def->name[0] != '\0') return {};
+  WICK_ASSIGN(auto made, p_.arena_.array<char>(12));
+  snprintf(made.data(), made.size(), "#%u", number);
+  def->name = made.data();
+  return {};
+}
+
 // A control node's regions, each given once.
 Status ProgramReader::list_regions(const fbs::Node& node, NodeDef* def) {
   auto wanted = static_cast<size_t>(region_count(def->op));
@@ -325,6 +335,7 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
       return {};
     };
     WICK_TRY(annotate(read_one(), "node %u (%.40s, %s): ", n, to.name, name_of(node)));
+    if (to.name[0] == '\0') WICK_TRY(name_by_output(*def, n, &to));
   }
   for (size_t i = 0; i < out.outputs.size(); ++i) WICK_TRY(use(out.outputs[i], "region output", i));
   out.nodes = nodes;

@@ -39,6 +39,7 @@ class ProgramReader {
                      Span<uint8_t> defined, Span<uint8_t> region_seen, Span<uint32_t> owner,
                      bool closed);
   Status list_regions(const fbs::Node& node, NodeDef* def);
+  Status name_by_output(const EntryDef& entry, uint32_t number, NodeDef* def);
   Status check_control(const EntryDef& entry, const NodeDef& node);
   const char* name_of(const fbs::Node& node) const;
   Status read_node(const fbs::Node& node, NodeDef* def);

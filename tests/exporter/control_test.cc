@@ -106,11 +106,11 @@ TEST(ControlOnnx, ConditionsAndTripsHaveTheirTypes) {
   choice.add(with_graph(with_graph(node("If", {"one"}, {"y"}), "then_branch", branch),
                         "else_branch", branch));
   EXPECT_THAT(error_of([&] { import_onnx_bytes(choice.output("y").bytes()); }),
-              HasSubstr("If 'y': its condition is int64, must be bool"));
+              HasSubstr("If 'y': input 0 ('one') is int64; If takes bool there"));
   loop.add(with_graph(node("Loop", {"half", "", "x"}, {"y"}), "body",
                       body({node("Identity", {"c"}, {"d"})}, {"i", "c", "v"}, {"d", "v"})));
   EXPECT_THAT(error_of([&] { import_onnx_bytes(loop.output("y").bytes()); }),
-              HasSubstr("Loop 'y': the number of trips is float32, must be int64"));
+              HasSubstr("Loop 'y': input 0 ('half') is float32; Loop takes int64 there"));
 }
 
 TEST(ControlOnnx, Scan8HasABatchWithLengths) {

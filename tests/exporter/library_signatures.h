@@ -2,6 +2,7 @@
 // and those of the exporter never meet in one file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ struct LibrarySignature {
   std::string name;
   int since;
   std::string inputs, attributes;
+  std::vector<uint32_t> types;  // of each input, a bit a dtype by its number
 };
 std::vector<LibrarySignature> library_signatures();
 

@@ -296,7 +296,7 @@ TEST(Microsoft, RefusesWhatItCannotReadByTheNodesName) {
         .set("kv_num_heads", kv);
   };
   const std::vector<std::pair<NodeModel, std::string>> bad = {
-      {microsoft("NoSuchOperator").in(x), "is not supported"},
+      {microsoft("NoSuchOperator").in(x), "no operator of this name"},
       {microsoft("Inverse").in(floats({2, 2}, 1)), "trainer only"},
       {microsoft("Attention").in(x).in(floats({4, 12}, 2)), "'num_heads' is required"},
       {microsoft("Attention").in(x).in(floats({4, 12}, 2)).set("num_heads", 0),
@@ -346,7 +346,8 @@ TEST(Microsoft, RefusesWhatItCannotReadByTheNodesName) {
            .in(floats({2, 3}, 1))
            .in(floats({3}, 1))
            .in(floats({3}, 1))
-           .set("groups", 1),
+           .set("groups", 1)
+           .set("activation", 0),
        "rank 3 or more"},
       {microsoft("SkipLayerNormalization").in(x), "is required"},
       {microsoft("CausalConvWithState").in(x).in(floats({2, 1, 2}, 1)).set("ndim", 2), "ndim 2"},

@@ -20,7 +20,7 @@ TEST(Operators, AreReadOrNamedWithAReason) {
   int current = 0;
   for (const OnnxOperator& op : onnx_operators()) {
     current += op.until == kNewestOpset ? 1 : 0;
-    const std::string why = op.why_out == nullptr ? "" : op.why_out;
+    const std::string why = op.why_out;
     EXPECT_NE(why, unnamed) << op.name << " is neither read nor named in read.cc's kOut";
   }
   EXPECT_EQ(current, 201);  // of opset 28
@@ -44,7 +44,7 @@ TEST(Operators, AreReadInEveryFormTheyEverHad) {
   for (const onnx::OperatorForm& form : onnx::operator_forms())
     forms[form.name] = form.inputs != nullptr;
   for (const OnnxOperator& op : onnx_operators()) {
-    if (op.why_out != nullptr) {
+    if (!op.why_out.empty()) {
       EXPECT_EQ(forms.count(op.name), 0u) << op.name << " has a form, and no reader";
       continue;
     }

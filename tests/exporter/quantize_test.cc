@@ -242,8 +242,6 @@ TEST(Training, DropoutRunsWhereNothingIsDropped) {
     m.output("y"), m.output("mask");
     return m;
   };
-  EXPECT_THAT(error_of([&] { model("half", "yes").read(); }), HasSubstr("at random"));
-  EXPECT_THAT(error_of([&] { model("", "yes").read(); }), HasSubstr("at random"));
   EXPECT_EQ(count(model("none", "yes").read(), OpId::kDropout), 0);
   EXPECT_EQ(count(model("r", "").read(), OpId::kDropout), 0);
   ir::Graph g = model("r", "t").read();

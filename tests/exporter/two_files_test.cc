@@ -1,7 +1,7 @@
 // A model and the data beside it change places together: when either cannot, the old ones are
 // there, whole. Every rename of this program goes through here and can be made to fail.
-#include <gmock/gmock.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>

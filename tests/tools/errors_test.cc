@@ -193,10 +193,14 @@ TEST(Onnx, EveryUnknownOperatorIsListed) {
   std::string said =
       "wick: " + path +
       ": 3 node(s) of the ONNX model cannot be read:\n"
-      "  Frobnicate 'one': the operator is not supported\n"
+      "  Frobnicate 'one': ONNX's default domain has no operator of this name; `wick ops --onnx` "
+      "lists "
+      "those that there are\n"
       "  com.example::Twiddle 'two': no custom op of this domain and name is registered "
       "(load_ops, or --ops LIBRARY.so)\n"
-      "  Frobnicate 'd': the operator is not supported\n"
+      "  Frobnicate 'd': ONNX's default domain has no operator of this name; `wick ops --onnx` "
+      "lists "
+      "those that there are\n"
       "Replace them before exporting, or cut the model where they begin; `wick ops` lists what "
       "there "
       "is.\n";
@@ -213,13 +217,15 @@ TEST(Inputs, WrongShapesAndTypesSayWhatIsExpected) {
     return failure({"run", model, "-i", a});
   };
   EXPECT_EQ(said({1, 28, 28}),
-            "wick: run: input image: [1,28,28] has rank 3, the program says 4\n");
+            "wick: '" + a + "' is uint8[1,28,28]; input image takes uint8[batch,1,28,28]\n");
   EXPECT_EQ(said({2, 1, 28, 27}),
-            "wick: run: input image: dimension 3 of [2,1,28,27] should be 28\n");
+            "wick: '" + a + "' is uint8[2,1,28,27]; input image takes uint8[batch,1,28,28]\n");
   EXPECT_EQ(said({0, 1, 28, 28}), "wick: run: input image: batch is 0, allowed are 1 to 1048576\n");
   write_npy_f32(a, {1, 1, 28, 28});
   EXPECT_EQ(failure({"run", model, "-i", a}),
-            "wick: run: input image is float32, the program takes uint8\n");
+            "wick: '" + a +
+                "' is float32[1,1,28,28]; input image takes uint8[batch,1,28,28]: save it "
+                "with .astype('uint8')\n");
   write_npy_u8(a, {1, 1, 28, 28});
   EXPECT_EQ(failure({"run", model, "-i", "picture=" + a}),
             "wick: there is no input for 'picture=" + a + "'; the model's inputs: image\n");

@@ -111,9 +111,33 @@ std::string write_value(const std::string& path, const HostTensor& value) {
   return path + ".pb";
 }
 
+namespace {
+
+// The session says the same of an array that does not fit, but knows neither its file nor its user.
+void check_fits(const HostTensor& array, const std::string& file, const Program& program,
+                const PortInfo& port) {
+  if (is_container(port.dtype)) return;
+  bool fits = port.unranked || static_cast<size_t>(array.shape().rank()) == port.dims.size();
+  for (int d = 0; fits && !port.unranked && d < array.shape().rank(); ++d) {
+    const DimDef& dim = port.dims[static_cast<size_t>(d)];
+    fits = dim.symbol >= 0 || dim.value == array.shape()[d];
+  }
+  if (fits && array.dtype() == port.dtype) return;
+  const bool cast = fits && array.dtype() != DType::kString && port.dtype != DType::kString;
+  throw Error(
+      fmt::format("'{}' is {}{}; input {} takes {}{}{}", file, dtype_name(array.dtype()),
+                  to_text(array.shape()).text, port.name, dtype_name(port.dtype),
+                  dims_text(program, port),
+                  cast ? fmt::format(": save it with .astype('{}')", dtype_name(port.dtype)) : ""),
+      fits ? Code::kTypeMismatch : Code::kShapeMismatch);
+}
+
+}  // namespace
+
 std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
                                      const std::vector<std::string>& given) {
   std::vector<HostTensor> arrays(session.input_count());
+  std::vector<std::string> files(arrays.size());
   if (given.empty() && !arrays.empty()) {
     wrong_usage("--input", fmt::format("is required: the model takes {} {}{}",
                                        session.input(0).name, dtype_name(session.input(0).dtype),
@@ -135,6 +159,7 @@ std::vector<HostTensor> named_arrays(const Session& session, const Program& prog
       throw Error(fmt::format("input '{}' is given twice, the second time by '{}'",
                               session.input(static_cast<size_t>(at)).name, text));
     }
+    files[static_cast<size_t>(at)] = named ? text.substr(equals + 1) : text;
     arrays[static_cast<size_t>(at)] =
         read_value(named ? text.substr(equals + 1) : text, session.input(static_cast<size_t>(at)));
     next = static_cast<size_t>(at) + 1;
@@ -147,6 +172,7 @@ std::vector<HostTensor> named_arrays(const Session& session, const Program& prog
                               array_suffix(port.dtype)),
                   Code::kNotFound);
     }
+    check_fits(arrays[i], files[i], program, port);
   }
   return arrays;
 }

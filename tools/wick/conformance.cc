@@ -16,6 +16,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "tools/wick/sizes.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -149,7 +150,9 @@ std::string path_of(const std::string& name, const ConformanceCommand& c) {
 // "" for a pass, else why not.
 std::string run_case(const std::string& name, const ConformanceCommand& c, CaseMode form) {
   OnnxCase test = load_onnx_case(path_of(name, c), form);
-  const ir::Graph graph = import_onnx_bytes(test.model, test.folder);
+  ir::Graph graph = import_onnx_bytes(test.model, test.folder);
+  if (!two_sizes(graph, test.inputs).empty())
+    graph = import_onnx_bytes(test.model, test.folder, {.own_sizes = true});
   if (c.mode == "round")
     return round_trip(graph, test, form == CaseMode::kConst ? name + "-const" : name, c);
   auto given = c.absolute.find(name);

@@ -14,7 +14,7 @@ namespace {
 struct ConvertCommand {
   std::string model, out;
   std::vector<std::string> dims;
-  bool json = false, external_data = false, pack = false;
+  bool json = false, external_data = false, pack = false, own_sizes = false;
 };
 
 // With the weights as this machine's kernels read them, beside the raw ones: a session here then
@@ -41,7 +41,7 @@ void convert(const ConvertCommand& c) {
   if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
   if (is_wick_file(c.model))
     throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
-  ir::Graph graph = import_onnx(c.model);
+  ir::Graph graph = import_onnx(c.model, {.own_sizes = c.own_sizes});
   if (ends_with(c.out, ".onnx")) {
     graph.metadata.emplace("wick.source", c.model);
     export_onnx(graph, c.out, {c.external_data});
@@ -71,6 +71,8 @@ void add_convert(CLI::App& app) {
   command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
   command->add_flag("--external-data", c->external_data,
                     "constants of an ONNX model into FILE.data beside it");
+  command->add_flag("--own-sizes", c->own_sizes,
+                    "a name that several dimensions of the inputs share stands for one size each");
   command->add_flag("--pack", c->pack,
                     "add the weights as this machine's kernels read them: larger, loaded at once");
   command->add_option("--dim", c->dims, "NAME=N: with --pack, a size that is not the batch")

@@ -76,13 +76,14 @@ Model Model::open_wick(const std::string& path) {
   return m;
 }
 
-Model Model::open(const std::string& path) {
+Model Model::open(const std::string& path, OnnxReadOptions options) {
   const double begin = now_ms();
   Model m;
   if (is_wick_file(path)) {
     m = open_wick(path);
   } else {
-    ir::Graph graph = import_onnx(path, {.weights_stay = true});
+    options.weights_stay = true;
+    ir::Graph graph = import_onnx(path, options);
     const ProgramInfo info = onnx_origin(graph, path);
     ir::optimize(graph);
     LentProgram program = lend_program(std::move(graph), info);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
@@ -31,7 +32,7 @@ class Model {
  public:
   // By the file's content, not its name: .wick is mapped, ONNX is read, optimised by exact passes
   // and compiled.
-  static Model open(const std::string& path);
+  static Model open(const std::string& path, OnnxReadOptions options = {});
   // The same; of an ONNX file it keeps the graph, and the program knows its weights' digest.
   static Model open_whole(const std::string& path);
   static Model from_graph(const ir::Graph& graph, bool optimize);

@@ -140,7 +140,7 @@ nlohmann::json range_of(const OnnxOperator& op, int opset) {
 nlohmann::json describe(const OnnxOperator& op) {
   nlohmann::json doc = {{"name", op.name}, {"changes", op.changes}};
   if (op.until != kNewestOpset) doc["until"] = op.until;
-  if (op.why_out != nullptr) {
+  if (!op.why_out.empty()) {
     doc["out"] = op.why_out;
     return doc;
   }

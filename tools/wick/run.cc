@@ -4,10 +4,12 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "tools/wick/sizes.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -57,8 +59,17 @@ void run(const RunCommand& c) {
   Model model = Model::open(c.model);
   StepTrace trace(c.trace);
   bool traced = c.trace || c.backend != "cpu";
-  Runner runner(model, {c.backend, c.threads, false, traced ? &trace : nullptr});
-  std::vector<HostTensor> inputs = named_arrays(runner.session(), model.program(), c.inputs);
+  const RunnerOptions options = {c.backend, c.threads, false, traced ? &trace : nullptr};
+  auto running = std::make_unique<Runner>(model, options);
+  std::vector<HostTensor> inputs = named_arrays(running->session(), model.program(), c.inputs);
+  const std::string why = two_sizes(model.program(), running->session(), inputs);
+  if (!why.empty() && !is_wick_file(c.model)) {
+    fmt::print(stderr, "wick: note: {}; each dimension is taken for itself\n", why);
+    running.reset();
+    model = Model::open(c.model, {.own_sizes = true});
+    running = std::make_unique<Runner>(model, options);
+  }
+  Runner& runner = *running;
   std::vector<HostTensor> outputs = runner.run(inputs);
   if (c.backend != "cpu")
     fmt::print(stderr, "{}\n", trace.split(c.backend, runner.session().step_count()));

@@ -39,9 +39,9 @@ size_t ByteSource::read(void* to, size_t n) {
     const char* text = gzerror(static_cast<gzFile>(file_), &code);
     // Z_BUF_ERROR: the file ended inside a gzip stream.
     if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR) {
-      fail(code == Z_BUF_ERROR
-               ? "the gzip stream is cut short"
-               : std::string("damaged: ") + (code == Z_ERRNO ? std::strerror(errno) : text));
+      fail(code == Z_BUF_ERROR ? "the gzip stream is cut short"
+           : code == Z_ERRNO   ? std::string("cannot be read: ") + std::strerror(errno)
+                               : std::string("damaged: ") + text);
     }
     if (got == 0) break;
     done += static_cast<size_t>(got);

@@ -125,6 +125,8 @@ HostArray read_npy(const std::string& path, uint64_t budget) {
   ByteSource source("npy", path);
   uint8_t magic[8];
   source.read_exact(magic, 8, "magic");
+  if (std::memcmp(magic, "PK\x03\x04", 4) == 0)
+    source.fail("not an NPY file but an archive of several (.npz): numpy.save writes one array");
   if (std::memcmp(magic, "\x93NUMPY", 6) != 0) source.fail("not an NPY file");
   if (magic[6] < 1 || magic[6] > 3) {
     source.fail("version " + std::to_string(magic[6]) + ", expected 1 to 3");
@@ -147,7 +149,12 @@ HostArray read_npy(const std::string& path, uint64_t budget) {
   }
   bool byte_order = !descr.empty() && (descr[0] == '<' || descr[0] == '=' || descr[0] == '|');
   if (array.dtype == DType::kNone || !(byte_order || (descr[0] == '>' && descr[2] == '1'))) {
-    source.fail("type '" + descr + "' is not supported (little-endian bool, int, float are)");
+    const char* instead = descr.find_first_of("OSU") != std::string::npos
+                              ? "; strings are read from a .json file"
+                          : descr[0] == '>' ? "; astype('<"
+                                            : "";
+    source.fail("type '" + descr + "' is not supported (little-endian bool, int, float are)" +
+                (descr[0] == '>' ? instead + descr.substr(1) + "') turns it round" : instead));
   }
   Result<size_t> bytes = checked_bytes(array.shape, dtype_bits(array.dtype));
   if (!bytes.ok() || *bytes > budget) {

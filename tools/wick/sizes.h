@@ -1,0 +1,17 @@
+// Inputs that give one symbol two sizes.
+#pragma once
+
+#include <string>
+
+#include "graph/ir/graph.h"
+#include "runtime/exec/session.h"
+#include "runtime/program/program.h"
+
+namespace wick::tool {
+
+// "n is 3 in a and 4 in b": the first symbol that these inputs give two sizes, else "". ONNX files
+// may name unlike sizes alike; OnnxReadOptions::own_sizes reads them.
+std::string two_sizes(const Program& program, const Session& session, Span<const HostTensor> given);
+std::string two_sizes(const ir::Graph& graph, Span<const HostTensor> given);
+
+}  // namespace wick::tool
