@@ -12,19 +12,22 @@ using wick::Shape;
 using wick::TensorView;
 
 // Bytes a second of a loop that only reads.
-double read_seconds(const std::vector<char*>& data, size_t bytes, wick::ThreadPool* pool) {
+double read_seconds(const std::vector<wick::bench::Row>& rows, wick::ThreadPool* pool) {
   const double begin = wick::bench::now();
-  for (const char* from : data) {
+  for (const wick::bench::Row& row : rows) {
+    const auto* from = static_cast<const char*>(row.form());
     constexpr size_t kPiece = 1 << 18;
-    wick::parallel_for(pool, static_cast<int64_t>(bytes / kPiece), [&](int64_t task, int) {
-      const auto* p = reinterpret_cast<const uint64_t*>(from + static_cast<size_t>(task) * kPiece);
-      uint64_t a = 0, b = 0, c = 0, d = 0;
-      for (size_t i = 0; i < kPiece / 8; i += 32) {
-        for (size_t j = 0; j < 8; ++j)
-          a += p[i + j], b += p[i + 8 + j], c += p[i + 16 + j], d += p[i + 24 + j];
-      }
-      asm volatile("" : : "r"(a + b + c + d));
-    });
+    wick::parallel_for(
+        pool, static_cast<int64_t>(row.form_bytes() / kPiece), [&](int64_t task, int) {
+          const auto* p =
+              reinterpret_cast<const uint64_t*>(from + static_cast<size_t>(task) * kPiece);
+          uint64_t a = 0, b = 0, c = 0, d = 0;
+          for (size_t i = 0; i < kPiece / 8; i += 32) {
+            for (size_t j = 0; j < 8; ++j)
+              a += p[i + j], b += p[i + 8 + j], c += p[i + 16 + j], d += p[i + 24 + j];
+          }
+          asm volatile("" : : "r"(a + b + c + d));
+        });
   }
   return wick::bench::now() - begin;
 }
@@ -46,7 +49,6 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
   for (int64_t i = 0; l.half && i < scale.numel(); ++i) scale.as<uint16_t>()[i] = 0x2000;
   // So many weights that none waits in a cache for its next turn.
   std::vector<wick::bench::Row> rows;
-  std::vector<char*> raw;
   size_t bytes = 0;
   do {
     std::vector<TensorView> in = {x, t.make(l.dtype, {n, k}), scale};
@@ -54,8 +56,7 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
     rows.emplace_back(t, wick::kCpuKernels, OpId::kBlockLinear, &a, in,
                       std::vector<TensorView>{t.make(DType::kF32, {l.m, n})}, pool);
     bytes = rows.back().packed_bytes();
-    raw.push_back(t.room(bytes));
-  } while (rows.size() * bytes < (size_t{1} << 28));
+  } while (rows.size() * bytes < (size_t{1} << 27));
   const wick::NoAttrs none;
   wick::bench::Row plain(t, wick::kCpuKernels, OpId::kLinear, &none,
                          {x, t.make(DType::kF32, {n, k})}, {t.make(DType::kF32, {l.m, n})}, pool);
@@ -64,7 +65,9 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
     double sum = 0;
     for (auto& row : rows) sum += row.seconds(1);
     mine.push_back(sum / static_cast<double>(rows.size()));
-    read.push_back(read_seconds(raw, bytes, pool) / static_cast<double>(raw.size()));
+    // of as many bytes as a product reads
+    read.push_back(read_seconds(rows, pool) / static_cast<double>(rows.size()) *
+                   static_cast<double>(bytes) / static_cast<double>(rows[0].form_bytes()));
     f32.push_back(plain.seconds(l.m > 8 ? 1 : 3));
   }
   const double best = *std::min_element(mine.begin(), mine.end());
@@ -78,6 +81,7 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
       static_cast<double>(bytes) / wick::bench::median(read) * 1e-9,
       100 * wick::bench::median(read) / wick::bench::median(mine), wick::bench::median(f32) * 1e3,
       rows[0].pack_seconds() * 1e3);
+  fflush(stdout);
 }
 
 }  // namespace
@@ -88,7 +92,8 @@ int main(int argc, char** argv) {
   auto pool = wick::ThreadPool::create(wick::default_allocator(), threads);
   if (!pool.ok()) return puts("no threads"), 1;
   printf("%s\n", wick::simd_target_name(wick::simd_targets() & -wick::simd_targets()));
-  for (const int64_t m : {1, 4, 8, 16, 128}) {
+  wick::bench::of_one_thread() = threads == 1;
+  for (const int64_t m : {1, 8, 128}) {
     for (const Layer& l :
          {Layer{m, 32, DType::kU4, false, false}, Layer{m, 32, DType::kI4, true, false},
           Layer{m, 128, DType::kU4, true, true}, Layer{m, 128, DType::kI8, true, false}})

@@ -2,19 +2,25 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
 #include "runtime/kernels/kernel.h"
 
 namespace wick::bench {
 
+// Of one thread its CPU's time, which others on the machine do not lengthen.
+inline bool& of_one_thread() {
+  static bool one = false;
+  return one;
+}
 inline double now() {
-  using Clock = std::chrono::steady_clock;
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  timespec t;
+  clock_gettime(of_one_thread() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 inline double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
@@ -90,6 +96,9 @@ class Row {
     return (now() - begin) / repeat;
   }
   size_t packed_bytes() const { return packed_; }
+  // The largest form of a weight.
+  const void* form() const { return ctx_.packed[0]; }
+  size_t form_bytes() const { return plan_.packs[0].bytes; }
   double pack_seconds() const { return pack_seconds_; }
 
  private:
