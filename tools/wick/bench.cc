@@ -119,7 +119,7 @@ void bench(const BenchCommand& c) {
     trace.clear();
     std::vector<double> times;
     // Ten runs also where they take longer, three where they take five times as long.
-    const double start = now_s();
+    const double start = now_s(), cpu_before = cpu_ms();
     auto enough = [&] {
       const double passed = (now_s() - start) / c.seconds;
       return times.size() >= 10 ? passed >= 1 : times.size() >= 3 && passed >= 5;
@@ -131,6 +131,7 @@ void bench(const BenchCommand& c) {
       check(runner.session().run(in, out), "run");
       times.push_back((now_s() - t) * 1e3);
     }
+    const double cpu = (cpu_ms() - cpu_before) / static_cast<double>(times.size());
     std::sort(times.begin(), times.end());
     auto at = [&](double q) {
       return times[std::min(times.size() - 1,
@@ -143,6 +144,7 @@ void bench(const BenchCommand& c) {
                           {"p50_ms", at(0.5)},
                           {"p95_ms", at(0.95)},
                           {"p99_ms", at(0.99)},
+                          {"cpu_ms", cpu},
                           {"runs", times.size()},
                           {"items_per_s", static_cast<double>(batch) / at(0.5) * 1e3},
                           {"load_ms", model.load_ms()},
