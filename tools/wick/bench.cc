@@ -118,11 +118,11 @@ void bench(const BenchCommand& c) {
       check(runner.session().run(in, out), "run");
     trace.clear();
     std::vector<double> times;
-    // Ten runs also where they take longer, three where they take five times as long.
-    const double start = now_s(), cpu_before = cpu_ms();
+    // Ten runs also where they take longer, three where they take very long.
+    const double start = now_s(), cpu_before = cpu_ms(), long_s = std::max(5.0, 5 * c.seconds);
     auto enough = [&] {
-      const double passed = (now_s() - start) / c.seconds;
-      return times.size() >= 10 ? passed >= 1 : times.size() >= 3 && passed >= 5;
+      const double passed = now_s() - start;
+      return times.size() >= 10 ? passed >= c.seconds : times.size() >= 3 && passed >= long_s;
     };
     while (!enough()) {
       // the session's own memory each time: outputs are not copied

@@ -237,7 +237,7 @@ divider.addEventListener("keydown", e => { if (e.key === "ArrowLeft") widen(asid
 
 // -- buttons
 function setColour(name) {
-  shown.colour = METRICS[name] ? name : "kind";
+  shown.colour = Object.hasOwn(METRICS, name) ? name : "kind";
   buttons.colour.value = shown.colour;
   colourBoxes();
   drawLegend();
