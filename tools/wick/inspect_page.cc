@@ -56,7 +56,9 @@ void profile(const InspectPage& c, Session& session, Span<const TensorView> in, 
 
 // The sizes that the page tells, and the times: whatever a session is needed for.
 void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSource* page) {
-  Runner runner(model, {"cpu", c.threads, false, c.profile ? &times : nullptr});
+  // Sizes that are expressions are not in a .wick: a run tells them.
+  const bool runs = c.profile || !model.compiled();
+  Runner runner(model, {"cpu", c.threads, false, runs ? &times : nullptr});
   Session& session = runner.session();
   const std::vector<HostTensor> inputs = chosen_inputs(c, session, model.program());
   std::vector<TensorView> in;
@@ -64,10 +66,13 @@ void measure(const InspectPage& c, const Model& model, NodeTimes& times, PageSou
     page->inputs.push_back(t.shape());
     in.push_back(t.view());
   }
+  page->threads = session.threads();
+  if (runs) page->times = &times;
   if (c.profile) {
     profile(c, session, in, times, &page->run_ms);
-    page->times = &times;
-    page->threads = session.threads();
+  } else if (runs) {
+    std::vector<TensorView> out(session.output_count());
+    check(session.run(in, out), "run");
   } else {
     check(session.bind(page->inputs), "bind");
   }
@@ -93,6 +98,7 @@ void write_inspect_page(const InspectPage& c) {
       measure(c, model, times, &page);
     } catch (const std::exception& why) {  // the graph can be shown all the same
       page.inputs.clear();
+      page.times = nullptr;
       page.no_sizes = why.what();
     }
   }

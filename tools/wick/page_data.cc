@@ -89,7 +89,7 @@ class PageData {
       for (size_t i = 0; i < entry_.regions[r].nodes.size(); ++i)
         doc["nodes"].push_back(node(r, i));
     }
-    if (s_.times != nullptr) {
+    if (!s_.run_ms.empty()) {
       const auto& ms = s_.run_ms;
       doc["profile"] = {{"runs", ms.size()},
                         {"threads", s_.threads},
@@ -280,7 +280,7 @@ class PageData {
     }
     if (double flops = node_flops(n.op, shapes(n.inputs), shapes(n.outputs)); flops > 0)
       doc["flops"] = flops;
-    const NodeTimes::Step* step = s_.times != nullptr ? s_.times->find(n) : nullptr;
+    const NodeTimes::Step* step = s_.run_ms.empty() ? nullptr : s_.times->find(n);
     if (step != nullptr) {
       doc["ms"] = step->ms(s_.run_ms.size());
       doc["kernel"] = step->kernel;

@@ -17,9 +17,10 @@ struct PageSource {
   std::vector<Shape> inputs;
   std::string no_sizes;
   uint64_t arena_bytes = 0, packed_bytes = 0;
-  // Of a profile; null: nothing ran.
+  // What ran, null: nothing. The shapes are told of any run, times where `run_ms` (sorted) has
+  // some.
   const NodeTimes* times = nullptr;
-  std::vector<double> run_ms;  // sorted
+  std::vector<double> run_ms;
   int threads = 1;
   bool made_inputs = true;
 };

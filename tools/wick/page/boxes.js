@@ -3,6 +3,7 @@
 // in absolute places. Regions of If and Loop, and modules, open and close.
 const open = new Set();       // keys of open boxes
 let grouped = false;          // modules are boxes
+let wrapped = true;           // a tall graph goes on in columns
 let scene = { boxes: [], wires: [], w: 0, h: 0, ofNode: [] };
 
 const PAD = 14, HEAD = 26, LINE = 15;
@@ -103,7 +104,7 @@ function itemsOf(ids, depth, place) {
   return items;
 }
 
-function arrange(ids, depth, inputs, outputs) {
+function arrange(ids, depth, inputs, outputs, wrap) {
   const place = new Map(), made = new Map();
   const ports = inputs.filter(v => values[v].constant === undefined).map(v => portBox(v, "input"));
   const rest = itemsOf(ids, depth, place);
@@ -125,14 +126,14 @@ function arrange(ids, depth, inputs, outputs) {
     items.push(portBox(v, "output"));
     join(v, items.length - 1, -1);
   }
-  const size = layered(items, edges);
-  return { items, edges, w: size.w, h: size.h };
+  const size = layered(items, edges, wrap);
+  return { items, edges, w: size.w, h: size.h, tall: size.tall };
 }
 
 // Lays everything out anew.
 function build() {
-  const part = arrange(regionNodes[0], 0, regions[0].inputs, regions[0].outputs);
-  scene = { boxes: [], wires: [], w: part.w, h: part.h, ofNode: new Array(nodes.length), ofPort: new Map() };
+  const part = arrange(regionNodes[0], 0, regions[0].inputs, regions[0].outputs, wrapped);
+  scene = { boxes: [], wires: [], w: part.w, h: part.h, tall: part.tall, ofNode: new Array(nodes.length), ofPort: new Map() };
   flatten(part, 0, 0);
   scene.boxes.forEach((b, i) => { b.id = i; });
   return scene;
@@ -151,13 +152,13 @@ function flatten(part, x0, y0) {
     // From the very node inside an open box, where there is one.
     const first = e.uses[0], from = exact(part.items[e.from], maker[first.value]), to = exact(part.items[e.to], first.reader);
     const a = [from.ax + from.w / 2, from.ay + from.h], b = [to.ax + to.w / 2, to.ay];
-    const points = e.points && !e.back ? [a, ...e.points.map(([x, y]) => [x0 + x, y0 + y]), b] : null;
+    const points = e.points && !e.back ? [a, ...e.points.map(([x, y, corner]) => [x0 + x, y0 + y, corner]), b] : null;
     const wire = { from, to, uses: e.uses, a, b, points };
-    const xs = (points || [a, b]).map(p => p[0]);
+    const xs = (points || [a, b]).map(p => p[0]), ys = (points || [a, b]).map(p => p[1]);
     wire.left = Math.min(...xs);
     wire.right = Math.max(...xs);
-    wire.top = Math.min(a[1], b[1]);
-    wire.bottom = Math.max(a[1], b[1]);
+    wire.top = Math.min(...ys);
+    wire.bottom = Math.max(...ys);
     scene.wires.push(wire);
   }
 }

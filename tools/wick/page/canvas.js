@@ -66,10 +66,11 @@ function fitAll() {
 function fitStart() {
   fitAll();
   if (view.zoom >= 0.6) return;
-  view.zoom = clamp(view.w / (scene.w + 60), 0.45, 1);
+  view.zoom = clamp(view.w / (scene.w + 60), scene.tall ? 0.7 : 0.45, 1);
   const first = scene.boxes.find(b => b.ay === 0) || { ax: scene.w / 2, w: 0 };
   const middle = scene.w * view.zoom + 60 <= view.w ? scene.w / 2 : first.ax + first.w / 2;
-  view.x = middle - view.w / view.zoom / 2;
+  // columns go on to the right: begin beside the map
+  view.x = scene.tall && scene.w > scene.h / 5 ? -200 / view.zoom : middle - view.w / view.zoom / 2;
   view.y = -70 / view.zoom;
   redraw();
 }
@@ -144,8 +145,9 @@ function wire(w, z, whole) {
   }
   pen.moveTo(points[0][0], points[0][1]);
   for (let i = 1; i < points.length; ++i) {
-    const [x0, y0] = points[i - 1], [x1, y1] = points[i];
-    if (z < 0.2 || x0 === x1) pen.lineTo(x1, y1);
+    const [x0, y0, corner] = points[i - 1], [x1, y1, next] = points[i];
+    if (next) pen.arcTo(x1, y1, points[i + 1][0], points[i + 1][1], 10);
+    else if (corner || z < 0.2 || x0 === x1) pen.lineTo(x1, y1);
     else pen.bezierCurveTo(x0, (y0 + y1) / 2, x1, (y0 + y1) / 2, x1, y1);
   }
   pen.stroke();

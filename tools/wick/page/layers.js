@@ -2,11 +2,13 @@
 // Layered drawing of a directed graph, in time close to linear. items: [{w, h}] in an order in which makers come
 // first; edges: [{from, to}], indices. Gives every item x, y (its top left corner), every edge `points`, or none
 // where it is so long that a line through the whole picture would tell nothing.
-const GAP_X = 26, GAP_Y = 32, LONGEST = 36, MOST_BENDS = 60000;
+const GAP_X = 26, GAP_Y = 32, LONGEST = 36, MOST_BENDS = 60000, GUTTER = 70;
+const isTall = (w, h) => h > 5000 && h > 5 * w;
 
-function layered(items, edges) {
+// wrap: a drawing much taller than wide goes on in columns beside each other.
+function layered(items, edges, wrap) {
   const count = items.length;
-  if (count === 0) return { w: 0, h: 0 };
+  if (count === 0) return { w: 0, h: 0, tall: false };
   const ins = items.map(() => []), outs = items.map(() => []);
   for (const e of edges) {
     // Against the order (a group that is left and entered again): drawn, but it raises nobody.
@@ -46,24 +48,59 @@ function layered(items, edges) {
   orderRows(rows, count > 2000 ? 6 : 12);
   spread(rows, count > 2000 ? 6 : 10);
 
-  let left = Infinity, right = -Infinity, y = 0;
-  for (const row of rows) {
-    const tall = row.reduce((h, p) => Math.max(h, p.h), 0);
-    for (const p of row) {
-      p.top = y;
-      p.bottom = y + tall;
-      left = Math.min(left, p.x - p.w / 2);
-      right = Math.max(right, p.x + p.w / 2);
-    }
-    y += tall + GAP_Y;
-  }
-  items.forEach((it, i) => { it.x = places[i].x - it.w / 2 - left; it.y = places[i].top; });
+  const columns = inColumns(rows, wrap);
+  items.forEach((it, i) => { it.x = places[i].x - it.w / 2; it.y = places[i].top; });
+  let turns = 0;
   for (const e of edges) {
     if (!e.bends) continue;
     e.points = [];
-    for (const b of e.bends) e.points.push([b.x - left, b.top], [b.x - left, b.bottom]);
+    let last = places[e.from];
+    for (const p of [...e.bends, places[e.to]]) {
+      if (p.column !== last.column) {  // round the foot of one column and the head of the next; 1: a corner
+        const far = turns++ % 8 * 5, foot = columns.h + 14 + far, head = -14 - far, x = columns.left[p.column] - 14 - far;
+        e.points.push([last.x, foot, 1], [x, foot, 1], [x, head, 1], [p.x, head, 1]);
+      }
+      if (p.bend) e.points.push([p.x, p.top], [p.x, p.bottom]);
+      last = p;
+    }
   }
-  return { w: right - left, h: y - GAP_Y };
+  return columns;
+}
+
+// y of the rows, and x from 0 on; where it is asked for, cut where few lines cross.
+function inColumns(rows, wrap) {
+  const heights = rows.map(row => row.reduce((h, p) => Math.max(h, p.h), 0) + GAP_Y);
+  const tall = heights.reduce((s, h) => s + h, 0) - GAP_Y;
+  const edge = (row, sign) => row.reduce((m, p) => Math.max(m, sign * p.x + p.w / 2), -Infinity);
+  const wide = Math.max(...rows.map(r => edge(r, 1))) + Math.max(...rows.map(r => edge(r, -1)));
+  const count = wrap && isTall(wide, tall) ? Math.max(2, Math.round(Math.sqrt(1.5 * tall / (wide + GUTTER)))) : 1;
+  const columns = { left: [], w: 0, h: 0, tall: isTall(wide, tall) }, aim = tall / count;
+  for (let first = 0; first < rows.length;) {
+    let last = first, y = 0, best = -1;
+    for (; last < rows.length; ++last) {
+      y += heights[last];
+      if (y > 1.1 * aim) break;
+      if (y > 0.8 * aim && (best < 0 || rows[last].length <= rows[best].length)) best = last;
+    }
+    const end = last === rows.length ? last : best < 0 ? last + 1 : best + 1;
+    const column = rows.slice(first, end), shift = columns.w + Math.max(...column.map(r => edge(r, -1)));
+    columns.left.push(columns.w);
+    y = 0;
+    column.forEach((row, k) => {
+      for (const p of row) {
+        p.column = columns.left.length - 1;
+        p.x += shift;
+        p.top = y;
+        p.bottom = y + heights[first + k] - GAP_Y;
+      }
+      y += heights[first + k];
+    });
+    columns.w = Math.max(...column.map(r => edge(r, 1))) + GUTTER;
+    columns.h = Math.max(columns.h, y - GAP_Y);
+    first = end;
+  }
+  columns.w -= GUTTER;
+  return columns;
 }
 
 // The longest way from a source; what needs one input at most stands right above its first reader, so that a chain

@@ -1,7 +1,7 @@
 "use strict";
 // Selection, search, keys and mouse, and the state in the address (#node=..&search=..&tab=..&colour=..&open=all).
 const query = document.getElementById("query"), hits = document.getElementById("hits"), tip = document.getElementById("tip");
-const buttons = { modules: document.getElementById("modules"), all: document.getElementById("all"), fit: document.getElementById("fit"), colour: document.getElementById("colour") };
+const buttons = { modules: document.getElementById("modules"), wrap: document.getElementById("wrap"), all: document.getElementById("all"), fit: document.getElementById("fit"), colour: document.getElementById("colour") };
 let current = null;  // {node}, {value} or {group}: what the panel shows
 let restoring = false;
 
@@ -13,6 +13,8 @@ function relayout() {
   markSelected();
   markHits();
   document.documentElement.dataset.layoutMs = Math.round(performance.now() - began);
+  buttons.wrap.hidden = !scene.tall;
+  buttons.wrap.setAttribute("aria-pressed", wrapped);
   buttons.all.disabled = everyKey().size === 0;
   buttons.all.textContent = open.size && [...everyKey()].every(k => open.has(k)) ? "Collapse all" : "Expand all";
   redraw();
@@ -235,7 +237,7 @@ divider.addEventListener("keydown", e => { if (e.key === "ArrowLeft") widen(asid
 
 // -- buttons
 function setColour(name) {
-  shown.colour = METRICS[name] ? name : "kind";
+  shown.colour = Object.hasOwn(METRICS, name) ? name : "kind";
   buttons.colour.value = shown.colour;
   colourBoxes();
   drawLegend();
@@ -255,6 +257,12 @@ function setModules(on) {
   grouped = on && hasModules;
   buttons.modules.setAttribute("aria-pressed", grouped);
 }
+buttons.wrap.addEventListener("click", () => {
+  wrapped = !wrapped;
+  relayout();
+  shown.selected ? centre(shown.selected, 0) : fitStart();
+  remember();
+});
 buttons.modules.addEventListener("click", () => { setModules(!grouped); relayout(); fitStart(); remember(); });
 
 // -- the address
@@ -266,6 +274,7 @@ function remember() {
   if (tab !== "overview") state.set("tab", tab);
   if (shown.colour !== "kind") state.set("colour", shown.colour);
   if (grouped) state.set("modules", "1");
+  if (!wrapped) state.set("columns", "0");
   if (everyKey().size && [...everyKey()].every(k => open.has(k))) state.set("open", "all");
   try { history.replaceState(null, "", "#" + state); } catch { /* some viewers of files have no history */ }
 }
@@ -273,6 +282,7 @@ function restore() {
   restoring = true;
   const state = new URLSearchParams(location.hash.slice(1)), name = state.get("node");
   setModules(state.has("modules") ? state.get("modules") === "1" : hasModules && nodes.length > 60);
+  wrapped = state.get("columns") !== "0";
   open.clear();
   if (state.get("open") === "all") for (const k of everyKey()) open.add(k);
   query.value = state.get("search") || "";

@@ -257,7 +257,7 @@ const TABS = { overview: ["Overview", overview], node: ["Node", nodePanel], weig
 if (timed) TABS.time = ["Time", timePanel];
 let tab = "overview";
 function showTab(name) {
-  tab = TABS[name] ? name : "overview";
+  tab = Object.hasOwn(TABS, name) ? name : "overview";
   panel.replaceChildren(...TABS[tab][1]().flat(3).filter(Boolean));
   panel.scrollTop = 0;
   panel.setAttribute("aria-labelledby", "tab-" + tab);
