@@ -93,13 +93,16 @@ NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::stri
 // What ONNX has no such operator of is no file that another runtime loads.
 void WriteCtx::check_types(const std::string& op_type, const std::vector<std::string>& in) const {
   const InputTypes* types = find_input_types(op_type);
-  for (size_t i = 0; types != nullptr && i < in.size(); ++i) {
-    for (ValueId id : node.inputs) {
-      if (id == kNoValue || in[i].empty() || names_[static_cast<size_t>(id)] != in[i]) continue;
-      const DType dtype = g.value(id).dtype;
-      if (!takes(*types, i, dtype))
-        fail(fmt::format("ONNX has no {} whose input {} is {}", op_type, i, dtype_name(dtype)));
-    }
+  if (types == nullptr) return;
+  std::map<std::string, DType> dtypes;
+  for (ValueId id : node.inputs) {
+    if (id != kNoValue) dtypes[names_[static_cast<size_t>(id)]] = g.value(id).dtype;
+  }
+  for (size_t i = 0; i < in.size(); ++i) {
+    const auto found = dtypes.find(in[i]);
+    if (found != dtypes.end() && !takes(*types, i, found->second))
+      fail(fmt::format("ONNX has no {} whose input {} is {}", op_type, i,
+                       dtype_name(found->second)));
   }
 }
 
