@@ -40,6 +40,7 @@ const std::set<std::string> kOutsideFormulas = {"Atan2/infinite", "Atan2/axes"};
 const std::map<OpId, std::string> kUnsaid = {
     {OpId::kFusedLinear, "fused ops have no ONNX form"},
     {OpId::kFusedConv, "fused ops have no ONNX form"},
+    {OpId::kFusedElementwise, "fused ops have no ONNX form"},
     {OpId::kBitShift, "ONNX shifts unsigned integers only"},
     {OpId::kResize, "tf_half_pixel_for_nn ended with opset 12"},
     {OpId::kTfIdfVectorizer, "its tables must be constants"},
@@ -145,7 +146,8 @@ TEST_P(WriteBack, GivesTheSameBitsAndText) {
       EXPECT_EQ(ir::print(again, true), ir::print(back, true));
     }
   }
-  const bool fused = row.op == OpId::kFusedLinear || row.op == OpId::kFusedConv;
+  const bool fused = row.op == OpId::kFusedLinear || row.op == OpId::kFusedConv ||
+                     row.op == OpId::kFusedElementwise;
   EXPECT_EQ(written > 0, !fused);
 }
 INSTANTIATE_TEST_SUITE_P(All, WriteBack, testing::ValuesIn(kRows), row_name);
