@@ -34,6 +34,9 @@ struct PassReport {
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
 // identity, fold, control, cse, layout, fuse, dce: all exact, to a fixed point.
+PassReport simplify(Graph& graph);
+// That, then fuse_norm and fuse_elementwise, which leave little that others could see through: all
+// exact.
 PassReport optimize(Graph& graph);
 
 // -- the passes
@@ -49,7 +52,10 @@ bool share_common(Graph& graph);   // equal nodes on equal inputs become one
 bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each other
 // Conv | Linear + BatchNorm + Add + activation -> FusedConv | FusedLinear
 bool fuse_epilogues(Graph& graph);
-bool remove_dead(Graph& graph);  // nodes nobody reads; renumbers
+// reductions of rows and the elementwise ops around them -> FusedElementwise
+bool fuse_norm(Graph& graph);
+bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
+bool remove_dead(Graph& graph);       // nodes nobody reads; renumbers
 
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
 inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};
@@ -57,6 +63,8 @@ inline constexpr Pass kControl = {"control", Numerics::kExact, simplify_control}
 inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};
 inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
 inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
+inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
+inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
 
 }  // namespace wick::ir

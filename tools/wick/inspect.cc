@@ -5,6 +5,7 @@
 
 #include "exporter/onnx/training.h"
 #include "graph/ir/infer.h"
+#include "runtime/ops/chain.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
@@ -65,6 +66,27 @@ std::string op_text(const Program& p, const NodeDef& n) {
   return custom_op_name(def.domain, def.name).text;
 }
 
+// The program of a FusedElementwise: "Sigmoid(x0), Mul(x0, s0)"; x inputs, s steps before.
+std::vector<std::string> chain_text(const ChainAttrs& a) {
+  std::vector<std::string> text;
+  for (int64_t word : a.steps.span()) {
+    const ChainStep s = chain_step(word);
+    std::string operands;
+    for (int k = 0; k < s.what.operands; ++k) {
+      const int o = s.operand[k];
+      operands += k == 0 ? "" : ", ";
+      operands += o >= kChainFirstStep       ? fmt::format("s{}", o - kChainFirstStep)
+                  : o >= kChainFirstConstant ? fmt::format("{:.9g}", chain_constant(a, o))
+                                             : fmt::format("x{}", o);
+    }
+    text.push_back(fmt::format("{}({}{})", find_op(s.op)->name, operands,
+                               s.op != OpId::kGelu ? ""
+                               : s.flag != 0       ? ", tanh"
+                                                   : ", erf"));
+  }
+  return text;
+}
+
 // What the nodes of an ONNX file make, before anything is rewritten: the names that
 // nn::GraphModule::set_output takes.
 void print_values(const InspectCommand& c) {
@@ -88,12 +110,17 @@ void inspect(const InspectCommand& c) {
   Model model = Model::open_whole(c.model);
   const Program& p = model.program();
   const EntryDef& entry = p.entries()[0];
-  std::map<std::string, int> ops;
+  std::map<std::string, int> ops, steps;  // steps: of all FusedElementwise
   auto nodes = nlohmann::json::array();
   for (size_t r = 0; r < entry.regions.size(); ++r) {  // the body, then those of If and Loop
     for (const NodeDef& n : entry.regions[r].nodes) {
       ops[op_text(p, n)]++;
       nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
+      if (n.op == OpId::kFusedElementwise) {
+        const auto& chain = *static_cast<const ChainAttrs*>(n.attrs);
+        nodes.back()["steps"] = chain_text(chain);
+        for (int64_t word : chain.steps.span()) steps[find_op(chain_step(word).op)->name]++;
+      }
       if (r > 0) nodes.back()["region"] = r;
       if (!n.regions.empty())
         nodes.back()["regions"] = std::vector<uint32_t>(n.regions.begin(), n.regions.end());
@@ -130,6 +157,8 @@ void inspect(const InspectCommand& c) {
   }
   fmt::print("  nodes   {}:", nodes.size());
   for (const auto& [op, n] : ops) fmt::print(" {} x{}", op, n);
+  if (!steps.empty()) fmt::print("\n  in FusedElementwise:");
+  for (const auto& [op, n] : steps) fmt::print(" {} x{}", op, n);
   for (const CustomOpDef& op : p.custom_ops()) {
     fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
                op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
