@@ -40,17 +40,33 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes) {
   return report;
 }
 
-PassReport optimize(Graph& graph) {
+namespace {
+
+// False when nothing changed.
+bool run_round(Graph& graph, Span<const Pass> passes, PassReport* all) {
+  PassReport round = run_passes(graph, passes);
+  all->numerics = std::max(all->numerics, round.numerics);
+  all->changed.insert(all->changed.end(), round.changed.begin(), round.changed.end());
+  return !round.changed.empty();
+}
+
+}  // namespace
+
+PassReport simplify(Graph& graph) {
   constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold, kControl, kCse,
                              kLayout,   kFuseAttention, kFuse, kDce};
   constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {
-    PassReport round = run_passes(graph, kRound);
-    all.numerics = std::max(all.numerics, round.numerics);
-    all.changed.insert(all.changed.end(), round.changed.begin(), round.changed.end());
-    if (round.changed.empty()) break;
+    if (!run_round(graph, kRound, &all)) break;
   }
+  return all;
+}
+
+PassReport optimize(Graph& graph) {
+  constexpr Pass kLast[] = {kFuseNorm, kFuseElementwise};
+  PassReport all = simplify(graph);
+  run_round(graph, kLast, &all);
   return all;
 }
 

@@ -33,12 +33,16 @@ struct PassReport {
 // graph.
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
-// identity, blocks, fold, control, cse, layout, fuse_attention, fuse, dce: all exact, to a fixed point.
+// identity, blocks, fold, control, cse, layout, fuse_attention, fuse, dce: all exact, to a fixed
+// point.
+PassReport simplify(Graph& graph);
+// That, then fuse_norm and fuse_elementwise, which leave little that others could see through: all
+// exact.
 PassReport optimize(Graph& graph);
 
 // -- the passes
 bool remove_identities(Graph& graph);  // ops that give back what they get
-bool keep_blocks(Graph& graph);  // Linear of weights in blocks -> BlockLinear
+bool keep_blocks(Graph& graph);        // Linear of weights in blocks -> BlockLinear
 // nodes of constants, run by the interpreter on the reference kernels
 bool fold_constants(Graph& graph);
 // constants go into regions, captures that nobody reads go, an If of a known condition is its
@@ -53,7 +57,10 @@ bool fuse_attention(Graph& g);
 // Conv | Linear | MatMul by a matrix + BatchNorm + Add + activation -> FusedConv | FusedLinear |
 // FusedMatMul
 bool fuse_epilogues(Graph& graph);
-bool remove_dead(Graph& graph);  // nodes nobody reads; renumbers
+// reductions of rows and the elementwise ops around them -> FusedElementwise
+bool fuse_norm(Graph& graph);
+bool fuse_elementwise(Graph& graph);  // elementwise ops -> FusedElementwise
+bool remove_dead(Graph& graph);       // nodes nobody reads; renumbers
 
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
 inline constexpr Pass kBlocks = {"blocks", Numerics::kExact, keep_blocks};
@@ -63,6 +70,8 @@ inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};
 inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
 inline constexpr Pass kFuseAttention = {"fuse_attention", Numerics::kExact, fuse_attention};
 inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
+inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
+inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};
 inline constexpr Pass kDce = {"dce", Numerics::kExact, remove_dead};
 
 }  // namespace wick::ir

@@ -80,6 +80,17 @@ WICK_BINARY_BODIES(X)
 WICK_BINARY_BODIES(X)
 #undef X
 
+static BinaryBody binary_of(OpId op) {
+  switch (op) {
+#define X(kind, value) \
+  case OpId::k##kind: return binary::body_##kind;
+    WICK_BINARY_BODIES(X)
+#undef X
+    default: return nullptr;
+  }
+}
+static FindBinary find_binary() { return binary_of; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace wick
 HWY_AFTER_NAMESPACE();

@@ -2,15 +2,12 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/binary.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/chain.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 
 #ifndef WICK_KERNELS_BINARY_BODY_
 #define WICK_KERNELS_BINARY_BODY_
-namespace wick {
-using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z,
-                            size_t n);
-}  // namespace wick
 // X(kind, value of f(p, q))
 #define WICK_BINARY_BODIES(X)  \
   X(Add, p + q)                \
@@ -41,6 +38,8 @@ bool match(const KernelQuery& q) {
   }
 WICK_BINARY_BODIES(X)
 #undef X
+
+HWY_EXPORT(find_binary);
 
 constexpr int64_t kGather = 256;  // elements of a strided row copied at a time
 
@@ -77,6 +76,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 }
 
 }  // namespace
+
+FindBinary binary_bodies() { return HWY_DYNAMIC_DISPATCH(find_binary)(); }
 
 // In place means x's or y's own buffer, where that has the output's shape: every element is read
 // before it is written.

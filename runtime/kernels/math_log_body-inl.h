@@ -94,7 +94,30 @@ WICK_MATH_FN F log10(F x) {
   return log_edges(x, p.hi + (p.lo + fma(l.hi, F(kLo), l.lo * F(kHi))));
 }
 
+// x x x, its second product rounded with what the first one lost; at 0 and infinity that is no
+// number.
+WICK_MATH_FN F cube(F x) {
+  Pair s = two_product(x, x);
+  F r = s.hi * x;
+  F rest = fma(s.hi, x, -r) + s.lo * x;
+  return select((abs(r) > F(0)) & (abs(r) < F(kInf)), r + rest, r);
+}
+// +0 at -0, infinity at -infinity: as pow has it
+WICK_MATH_FN F root(F x) { return select(x == F(-kInf), F(kInf), sqrt(x) + F(0)); }
+
+// The exponents that models write are arithmetic, whichever way they come.
 WICK_MATH_FN F pow(F x, F y) {
+  Mask two = y == F(2), three = y == F(3);
+  if (!any(!two)) return x * x;
+  if (!any(!three)) return cube(x);
+  Mask half = y == F(0.5f), one = y == F(1), minus = y == F(-1);
+  Mask plain = two | three | half | one | minus;
+  F p = x;
+  if (any(plain)) {
+    p = select(two, x * x, select(three, cube(x), p));
+    p = select(half, root(x), select(minus, F(1) / x, p));
+    if (!any(!plain)) return p;
+  }
   F a = abs(x);
   Pair l = log2_pair(a);
   Mask finite = (a > F(0)) & (a < F(kInf));
@@ -115,6 +138,7 @@ WICK_MATH_FN F pow(F x, F y) {
   r = select((x < F(0)) & (a < F(kInf)) & !integer, F(kNaN), r);
   r = select(is_nan(x) | is_nan(y), F(kNaN), r);
   r = select((a == F(1)) & (ay == F(kInf)), F(1), r);
+  r = select(plain, p, r);
   return select((y == F(0)) | (x == F(1)), F(1), r);
 }
 

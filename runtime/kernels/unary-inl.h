@@ -52,6 +52,18 @@ WICK_UNARY_BODIES(X)
 WICK_UNARY_BODIES(X)
 #undef X
 
+static UnaryBody unary_of([[maybe_unused]] OpId op, bool flag) {
+  switch (op) {
+#define X(kind, value) \
+  case OpId::k##kind: return unary::body_##kind;
+    WICK_UNARY_OP_BODIES(X)
+#undef X
+    case OpId::kGelu: return flag ? unary::body_GeluTanh : unary::body_GeluErf;
+    default: return nullptr;
+  }
+}
+static FindUnary find_unary() { return unary_of; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace wick
 HWY_AFTER_NAMESPACE();

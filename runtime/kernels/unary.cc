@@ -2,23 +2,19 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/unary.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/chain.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 
 #ifndef WICK_KERNELS_UNARY_BODY_
 #define WICK_KERNELS_UNARY_BODY_
-namespace wick {
-using UnaryBody = void (*)(const float* x, float* y, size_t n, float a, float b);
-}  // namespace wick
 // X(kind, value of v under parameters a and b). CopySign: rounding to zero keeps its sign on every
 // target.
-#define WICK_UNARY_BODIES(X)                             \
+#define WICK_UNARY_OP_BODIES(X)                          \
   X(LeakyRelu, simd_math::leaky_relu(v, F(a)))           \
   X(Elu, simd_math::elu(v, F(a)))                        \
   X(Sigmoid, simd_math::sigmoid(v))                      \
   X(Tanh, simd_math::tanh(v))                            \
-  X(GeluErf, simd_math::gelu(v))                         \
-  X(GeluTanh, simd_math::gelu_tanh(v))                   \
   X(Silu, simd_math::silu(v))                            \
   X(HardSwish, simd_math::hard_swish(v))                 \
   X(HardSigmoid, simd_math::hard_sigmoid(v, F(a), F(b))) \
@@ -51,6 +47,10 @@ using UnaryBody = void (*)(const float* x, float* y, size_t n, float a, float b)
   X(Erfc, simd_math::erfc(v))                            \
   X(Sign, sign(v))                                       \
   X(Clip, simd_math::clip(v, F(a), F(b)))
+#define WICK_UNARY_BODIES(X)     \
+  WICK_UNARY_OP_BODIES(X)        \
+  X(GeluErf, simd_math::gelu(v)) \
+  X(GeluTanh, simd_math::gelu_tanh(v))
 #endif
 
 #include "runtime/kernels/unary-inl.h"
@@ -76,6 +76,8 @@ bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
   }
 WICK_UNARY_BODIES(X)
 #undef X
+
+HWY_EXPORT(find_unary);
 
 Status plan_Gelu(const KernelQuery& q, KernelPlan* p) {
   return q.as<GeluAttrs>().tanh != 0 ? plan_GeluTanh(q, p) : plan_GeluErf(q, p);
@@ -132,6 +134,8 @@ Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 
 }  // namespace
+
+FindUnary unary_bodies() { return HWY_DYNAMIC_DISPATCH(find_unary)(); }
 
 #define WICK_UNARY_ROW(Name, text, get) \
   WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan_##Name, nullptr, run<get>})

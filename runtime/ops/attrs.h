@@ -3,6 +3,7 @@
 
 #include "runtime/ops/attrs/attention.h"
 #include "runtime/ops/attrs/bit.h"
+#include "runtime/ops/attrs/chain.h"
 #include "runtime/ops/attrs/control.h"
 #include "runtime/ops/attrs/conv.h"
 #include "runtime/ops/attrs/image.h"

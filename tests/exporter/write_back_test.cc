@@ -40,6 +40,7 @@ const std::set<std::string> kOutsideFormulas = {"Atan2/infinite", "Atan2/axes"};
 const std::map<OpId, std::string> kUnsaid = {
     {OpId::kFusedLinear, "fused ops have no ONNX form"},
     {OpId::kFusedConv, "fused ops have no ONNX form"},
+    {OpId::kFusedElementwise, "fused ops have no ONNX form"},
     {OpId::kFusedMatMul, "fused ops have no ONNX form"},
     {OpId::kFusedAttention, "fused ops have no ONNX form"},
     {OpId::kBlockLinear, "fused ops have no ONNX form"},
@@ -152,7 +153,7 @@ TEST_P(WriteBack, GivesTheSameBitsAndText) {
   }
   const bool fused = row.op == OpId::kFusedLinear || row.op == OpId::kFusedConv ||
                      row.op == OpId::kFusedMatMul || row.op == OpId::kFusedAttention ||
-                     row.op == OpId::kBlockLinear;
+                     row.op == OpId::kBlockLinear || row.op == OpId::kFusedElementwise;
   EXPECT_EQ(written > 0, !fused);
 }
 INSTANTIATE_TEST_SUITE_P(All, WriteBack, testing::ValuesIn(kRows), row_name);

@@ -35,12 +35,16 @@ HostTensor cast_to(const HostTensor& x, DType to) {
 }
 CastAttrs to_dtype(DType t) { return CastAttrs{static_cast<int64_t>(t)}; }
 
-// Optimizes, and the bits must not change.
+// Simplifies (what is fused at the end has tests of its own), and the bits must not change.
 Graph optimized(const Graph& g, std::vector<HostTensor> in) {
-  Graph after = g;
-  EXPECT_EQ(optimize(after).numerics, Numerics::kExact);
-  const std::vector<HostTensor> want = run(g, in), got = run(after, in);
-  for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << i;
+  const std::vector<HostTensor> want = run(g, in);
+  Graph after = g, all = g;
+  EXPECT_EQ(simplify(after).numerics, Numerics::kExact);
+  EXPECT_EQ(optimize(all).numerics, Numerics::kExact);
+  for (const Graph* made : {&after, &all}) {
+    const std::vector<HostTensor> got = run(*made, in);
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << i;
+  }
   return after;
 }
 

@@ -204,5 +204,54 @@ TEST(MathPow, BoundAndBits) {
   });
 }
 
+// x*x, x*x*x, a root, 1/x, x: rounded once, and the same among other exponents as alone.
+TEST(MathPow, ExponentsThatModelsWriteAreArithmetic) {
+  constexpr float kExponents[] = {2, 3, 0.5f, -1, 1, 2.5f, 7};
+  constexpr size_t kPlain = 5, kCount = 1 << 14;
+  std::vector<float> x, mixed;
+  uint32_t seed = 7;
+  auto random_bits = [&] { return seed = seed * 1664525u + 1013904223u; };
+  for (size_t i = 0; i < kCount; ++i) {
+    const float any = std::bit_cast<float>(random_bits());
+    const float near = static_cast<float>(static_cast<int32_t>(random_bits())) * 0x1p-28f;
+    x.push_back(i % 2 == 0 ? any : near);
+    mixed.push_back(kExponents[(random_bits() >> 16) % std::size(kExponents)]);
+  }
+  const float edges[] = {0.0f,   -0.0f,   kInf,   -kInf,   std::numeric_limits<float>::quiet_NaN(),
+                         1e-45f, -1e-45f, 1e-23f, -1e-14f, 1e19f,
+                         -7e12f, 1.0f,    -1.0f};
+  std::copy(std::begin(edges), std::end(edges), x.begin());
+  std::vector<float> want(kCount), got(kCount), of_mixed(kCount);
+  scalar_pow(x.data(), mixed.data(), of_mixed.data(), kCount);
+  for (size_t k = 0; k < std::size(kExponents); ++k) {
+    const std::vector<float> y(kCount, kExponents[k]);
+    scalar_pow(x.data(), y.data(), want.data(), kCount);
+    for (size_t i = 0; i < kCount; ++i) {
+      const double e = ulp_error(want[i], pow_oracle(x[i], y[i]));
+      ASSERT_LE(e, k >= kPlain ? 1.0
+                   : y[i] == 3 ? 0.51
+                               : 0.5)
+          << "pow(" << x[i] << ", " << y[i] << ") = " << want[i];
+      if (mixed[i] == y[i]) {
+        ASSERT_EQ(canonical_bits(of_mixed[i]), canonical_bits(want[i])) << x[i] << ", " << y[i];
+      }
+    }
+    for_each_simd_target([&](int64_t target) {
+      if (!simd_target_has_fma(target)) return;
+      simd_pow()(x.data(), y.data(), got.data(), kCount);
+      for (size_t i = 0; i < kCount; ++i) {
+        ASSERT_EQ(canonical_bits(got[i]), canonical_bits(want[i]))
+            << "pow(" << x[i] << ", " << y[i] << ") on " << simd_target_name(target);
+      }
+    });
+  }
+  for_each_simd_target([&](int64_t target) {
+    if (!simd_target_has_fma(target)) return;
+    simd_pow()(x.data(), mixed.data(), got.data(), kCount);
+    for (size_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(canonical_bits(got[i]), canonical_bits(of_mixed[i])) << x[i] << ", " << mixed[i];
+  });
+}
+
 }  // namespace
 }  // namespace wick::test

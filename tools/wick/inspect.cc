@@ -91,12 +91,17 @@ void inspect(const InspectCommand& c) {
   Model model = Model::open_whole(c.model);
   const Program& p = model.program();
   const EntryDef& entry = p.entries()[0];
-  std::map<std::string, int> ops;
+  std::map<std::string, int> ops, steps;  // steps: of all FusedElementwise
   auto nodes = nlohmann::json::array();
   for (size_t r = 0; r < entry.regions.size(); ++r) {  // the body, then those of If and Loop
     for (const NodeDef& n : entry.regions[r].nodes) {
       ops[op_text(p, n)]++;
       nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
+      if (n.op == OpId::kFusedElementwise) {
+        const auto& chain = *static_cast<const ChainAttrs*>(n.attrs);
+        nodes.back()["steps"] = chain_text(chain);
+        for (int64_t word : chain.steps.span()) steps[find_op(chain_step(word).op)->name]++;
+      }
       if (r > 0) nodes.back()["region"] = r;
       if (!n.regions.empty())
         nodes.back()["regions"] = std::vector<uint32_t>(n.regions.begin(), n.regions.end());
@@ -133,6 +138,8 @@ void inspect(const InspectCommand& c) {
   }
   fmt::print("  nodes   {}:", nodes.size());
   for (const auto& [op, n] : ops) fmt::print(" {} x{}", op, n);
+  if (!steps.empty()) fmt::print("\n  in FusedElementwise:");
+  for (const auto& [op, n] : steps) fmt::print(" {} x{}", op, n);
   for (const CustomOpDef& op : p.custom_ops()) {
     fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
                op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");

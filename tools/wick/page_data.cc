@@ -1,5 +1,7 @@
 #include "tools/wick/page_data.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -272,6 +274,10 @@ class PageData {
     json doc = {{"op", op_text(p_, n)},      {"name", n.name},
                 {"region", region},          {"inputs", ids(n.inputs)},
                 {"outputs", ids(n.outputs)}, {"attributes", attributes(n)}};
+    if (n.op == OpId::kFusedElementwise) {
+      const auto& chain = *static_cast<const ChainAttrs*>(n.attrs);
+      doc["attributes"] = {{"steps", chain_text(chain)}};
+    }
     if (!n.regions.empty()) doc["regions"] = ids(n.regions);
     auto origin = origins_.find({region, at});
     if (origin != origins_.end()) {
@@ -342,6 +348,26 @@ class PageData {
 };
 
 }  // namespace
+
+std::vector<std::string> chain_text(const ChainAttrs& a) {
+  std::vector<std::string> text;
+  for (int64_t word : a.steps.span()) {
+    const ChainStep s = chain_step(word);
+    std::string operands;
+    for (int k = 0; k < s.what.operands; ++k) {
+      const int o = s.operand[k];
+      operands += k == 0 ? "" : ", ";
+      operands += o >= kChainFirstStep       ? fmt::format("s{}", o - kChainFirstStep)
+                  : o >= kChainFirstConstant ? fmt::format("{:.9g}", chain_constant(a, o))
+                                             : fmt::format("x{}", o);
+    }
+    text.push_back(fmt::format("{}({}{})", find_op(s.op)->name, operands,
+                               s.op != OpId::kGelu ? ""
+                               : s.flag != 0       ? ", tanh"
+                                                   : ", erf"));
+  }
+  return text;
+}
 
 std::string op_text(const Program& p, const NodeDef& n) {
   if (!is_custom(n.op)) return n.info->name;

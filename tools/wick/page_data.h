@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ops/chain.h"
 #include "tools/wick/model.h"
 #include "tools/wick/node_times.h"
 
@@ -30,5 +31,7 @@ nlohmann::json page_data(const PageSource& source);
 
 // What a custom op is called, or the row of ops.def.
 std::string op_text(const Program& program, const NodeDef& node);
+// The program of a FusedElementwise: "Sigmoid(x0), Mul(x0, s0)"; x inputs, s steps before.
+std::vector<std::string> chain_text(const ChainAttrs& attrs);
 
 }  // namespace wick::tool

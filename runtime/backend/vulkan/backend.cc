@@ -3,6 +3,7 @@
 #include <new>
 
 #include "runtime/backend/vulkan/graph/graph.h"
+#include "runtime/ops/rules/chain-inl.h"
 
 namespace wick {
 
@@ -20,6 +21,7 @@ class VulkanPartition final : public Partition {
         graph_(context, allocator),
         inputs_(allocator),
         outputs_(allocator),
+        constants_(allocator),
         from_(allocator),
         to_(allocator) {}
 
@@ -36,10 +38,12 @@ class VulkanPartition final : public Partition {
   ~VulkanPartition() = default;
   Result<TensorId> tensor_of(const PartitionSpec& spec, uint32_t value, Array<TensorId>& tensors);
   Status add_step(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
+  Status add_chain(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
 
   Allocator& allocator_;
   VulkanGraph graph_;
   Array<uint32_t> inputs_, outputs_;  // value ids in the graph's order
+  Array<float> constants_;            // of chains; where they lie stays until they are uploaded
   Array<const void*> from_;
   Array<void*> to_;
 };
@@ -71,6 +75,7 @@ Result<TensorId> VulkanPartition::tensor_of(const PartitionSpec& spec, uint32_t 
 
 Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step,
                                  Array<TensorId>& tensors) {
+  if (step.node->op == OpId::kFusedElementwise) return add_chain(spec, step, tensors);
   Array<TensorId> ids(allocator_);
   WICK_TRY(ids.reserve(step.in.size() + step.out.size()));
   for (size_t i = 0; i < step.in.size(); ++i) {
@@ -86,10 +91,68 @@ Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step
                          {ids.data() + step.in.size(), step.out.size()});
 }
 
+// The types of a chain's steps on these inputs.
+Status types_of(const void* attrs, Span<const TensorView> in, rules::ChainTypes<int64_t>* types) {
+  ValueInfo<int64_t> known[kChainInputs];
+  if (in.size() > kChainInputs) return Status(Code::kUnsupported, "too many inputs");
+  for (size_t i = 0; i < in.size(); ++i) known[i] = {in[i].dtype, in[i].shape, nullptr, 0};
+  return rules::chain_types<int64_t>(*static_cast<const ChainAttrs*>(attrs), {known, in.size()},
+                                     types);
+}
+
+// A call a step: what lies between is in the device's memory like any other tensor.
+Status VulkanPartition::add_chain(const PartitionSpec& spec, const PlanStep& step,
+                                  Array<TensorId>& tensors) {
+  const auto& a = *static_cast<const ChainAttrs*>(step.node->attrs);
+  TensorView views[kChainInputs];
+  TensorId fed[kChainInputs], constant[kChainConstants], made[kChainSteps];
+  for (size_t i = 0; i < step.in.size() && i < kChainInputs; ++i) {
+    const PlanValue& v = spec.values[step.in[i]];
+    views[i] = TensorView(nullptr, v.dtype, v.shape);
+    WICK_ASSIGN(fed[i], tensor_of(spec, step.in[i], tensors));
+  }
+  rules::ChainTypes<int64_t> types;
+  WICK_TRY(types_of(step.node->attrs, {views, step.in.size()}, &types));
+  for (int i = 0; i < static_cast<int>(a.constants.count); ++i) {
+    // build() made room: the address stays
+    const auto value = static_cast<float>(chain_constant(a, kChainFirstConstant + i));
+    WICK_TRY(constants_.push_back(value));
+    const float* at = constants_.data() + constants_.size() - 1;
+    WICK_ASSIGN(constant[i], graph_.add_constant(DType::kF32, Shape{}, at));
+  }
+  for (int64_t i = 0; i < a.steps.count; ++i) {
+    const ChainStep s = chain_step(a.steps[i]);
+    TensorId in[3];
+    const int operands = s.what.operands - s.what.parameters;
+    for (int k = 0; k < operands; ++k) {
+      const int o = s.operand[k];
+      in[k] = o >= kChainFirstStep       ? made[o - kChainFirstStep]
+              : o >= kChainFirstConstant ? constant[o - kChainFirstConstant]
+                                         : fed[o];
+    }
+    if (i + 1 == a.steps.count) {
+      WICK_ASSIGN(made[i], tensor_of(spec, step.out[0], tensors));
+    } else {
+      WICK_ASSIGN(made[i], graph_.add_temporary(DType::kF32, types.shape[i]));
+    }
+    const AnyAttrs attrs = chain_step_attrs(a, s, types.shape[i].rank(), DType::kF32);
+    WICK_TRY(
+        graph_.add_call(s.op, attrs.get(), {in, static_cast<size_t>(operands)}, {made + i, 1}));
+  }
+  return {};
+}
+
 Status VulkanPartition::build(const PartitionSpec& spec) {
   Array<TensorId> tensors(allocator_);
   WICK_TRY(tensors.reserve(spec.values.size()));
   for (size_t i = 0; i < spec.values.size(); ++i) WICK_TRY(tensors.push_back(kNoTensor));
+  size_t constants = 0;
+  for (const PlanStep& step : spec.steps) {
+    if (step.node->op == OpId::kFusedElementwise)
+      constants +=
+          static_cast<size_t>(static_cast<const ChainAttrs*>(step.node->attrs)->constants.count);
+  }
+  WICK_TRY(constants_.reserve(constants));
   for (const PlanStep& step : spec.steps) {
     Status s = add_step(spec, step, tensors);
     WICK_TRY(annotate(s, "node %s (%s): ", step.node->name, find_op(step.node->op)->name));
@@ -127,6 +190,35 @@ Status VulkanPartition::run(const RunCtx& ctx) {
 }
 
 }  // namespace
+
+// Every step has.
+static bool chain_has_shaders(const KernelQuery& query, vulkan::Lowered& lowered) {
+  const auto& a = query.as<ChainAttrs>();
+  rules::ChainTypes<int64_t> types;
+  if (!types_of(query.attrs, query.in, &types).ok()) return false;
+  for (int64_t i = 0; i < a.steps.count; ++i) {
+    const ChainStep s = chain_step(a.steps[i]);
+    if (types.is_bool[i] || s.what.kind == ChainKind::kReduce) return false;
+    TensorView in[3];
+    const int operands = s.what.operands - s.what.parameters;
+    for (int k = 0; k < operands; ++k) {
+      const int o = s.operand[k];
+      in[k] = o >= kChainFirstStep
+                  ? TensorView(nullptr, DType::kF32, types.shape[o - kChainFirstStep])
+              : o >= kChainFirstConstant ? TensorView(nullptr, DType::kF32, Shape{})
+                                         : query.in[static_cast<size_t>(o)];
+    }
+    TensorView out(nullptr, DType::kF32, types.shape[i]);
+    const AnyAttrs attrs = chain_step_attrs(a, s, out.rank(), DType::kF32);
+    OpCall call;
+    call.op = s.op;
+    call.attrs = attrs.get();
+    call.in = {in, static_cast<size_t>(operands)};
+    call.out = {&out, 1};
+    if (!vulkan::lower(call, lowered).ok()) return false;
+  }
+  return true;
+}
 
 Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
                                                    const VulkanOptions& options) {
@@ -178,6 +270,7 @@ bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) 
   call.in = query.in;
   call.out = {out, query.out.size()};
   vulkan::Lowered lowered(allocator);
+  if (query.op == OpId::kFusedElementwise) return chain_has_shaders(query, lowered);
   return vulkan::lower(call, lowered).ok();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/ops/rules/attention-inl.h"
+#include "runtime/ops/rules/chain-inl.h"
 #include "runtime/ops/rules/control-inl.h"
 #include "runtime/ops/rules/conv-inl.h"
 #include "runtime/ops/rules/elementwise-inl.h"

@@ -1,0 +1,264 @@
+// FusedElementwise of f32: the program over one block after another, each step the op's own SIMD
+// body. A block is a row where rows are reduced. What lies between stays in a few small buffers.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/chain.cc"
+#include "runtime/kernels/chain.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/ops/chain.h"
+
+#ifndef WICK_KERNELS_CHAIN_BODIES_
+#define WICK_KERNELS_CHAIN_BODIES_
+namespace wick {
+using WhereBody = void (*)(const float* const* x, const bool* repeat, float* z, size_t n);
+using RowBody = void (*)(OpId op, const float* x, size_t n, float* y);
+struct ChainBodies {
+  UnaryBody (*unary)(OpId);  // Relu, Not, and Cast, which copies
+  BinaryBody (*logic)(OpId);
+  WhereBody where;
+  RowBody reduce;
+  void (*truths)(const uint8_t* x, float* y, size_t n);
+};
+}  // namespace wick
+#endif
+
+#include "runtime/kernels/chain-inl.h"
+
+#if HWY_ONCE
+namespace wick {
+namespace {
+
+HWY_EXPORT(find_chain);
+
+constexpr int64_t kBlock = 1024;  // elements: with a few buffers in the L1 cache
+
+bool is_reduce(OpId op) { return chain_op(op).kind == ChainKind::kReduce; }
+int64_t up16(int64_t n) { return (n + 15) / 16 * 16; }
+
+// Elements that the program is run over at a time.
+int64_t block_of(const ChainAttrs& a, Span<const TensorView> in, const TensorView& out) {
+  for (int64_t word : a.steps.span()) {
+    if (!is_reduce(chain_step(word).op)) continue;
+    int64_t row = 1;
+    for (int d = 1; d <= static_cast<int>(a.row_dims); ++d) row *= out.shape[out.rank() - d];
+    return row;
+  }
+  // Of the length of what is broadcast, so that it is read where it lies.
+  int64_t block = kBlock;
+  for (const TensorView& view : in) {
+    if (view.numel() == 1 || view.numel() == out.numel()) continue;
+    const ElementLoop<1> loop(out, &view);
+    const int64_t run = loop.dim[loop.rank - 1];
+    if (run >= kBlock / 4 && run <= 2 * kBlock) block = run;
+  }
+  return out.numel() < block ? out.numel() : block;
+}
+
+// What a step reads of a block: n values, or one that stands for all of them.
+struct Source {
+  const float* at = nullptr;
+  bool repeat = false;
+};
+
+// An input, and how it gets to a block.
+struct Feed {
+  enum Kind { kWhole, kOne, kSpread } kind = kWhole;  // kSpread: broadcast along some dims
+  const TensorView* view = nullptr;
+  bool is_bool = false;
+  int buffer = -1;  // where what is not read in place goes
+  float one = 0;    // kOne
+};
+Feed::Kind kind_of(const TensorView& in, const TensorView& out) {
+  if (in.numel() == 1) return Feed::kOne;
+  return in.numel() == out.numel() ? Feed::kWhole : Feed::kSpread;
+}
+bool needs_buffer(const TensorView& in, const TensorView& out) {
+  const Feed::Kind kind = kind_of(in, out);
+  return kind == Feed::kSpread || (kind == Feed::kWhole && in.dtype == DType::kBool);
+}
+
+struct Step {
+  ChainKind kind = ChainKind::kNone;
+  OpId op = OpId::kNone;
+  uint8_t operand[3] = {};
+  int slot = -1;
+  float a = 0, b = 0;
+  UnaryBody unary = nullptr;
+  BinaryBody binary = nullptr;
+};
+
+class Chain {
+ public:
+  Chain(const KernelCtx& ctx, Span<const TensorView> in, const TensorView& out, const ChainAttrs& a)
+      : out_(out), block_(ctx.plan->ints[0]), step_(up16(ctx.plan->ints[0])) {
+    bodies_ = reinterpret_cast<const ChainBodies*>(ctx.plan->ints[1]);
+    const auto unary = reinterpret_cast<FindUnary>(const_cast<void*>(ctx.plan->fn[0]));
+    const auto binary = reinterpret_cast<FindBinary>(const_cast<void*>(ctx.plan->fn[1]));
+    const ChainSlots slots = chain_slots(a);
+    steps_ = static_cast<int>(a.steps.count);
+    for (int i = 0; i < steps_; ++i) {
+      const ChainStep s = chain_step(a.steps[i]);
+      Step& to = step_list_[i];
+      to.kind = s.what.kind;
+      to.op = s.op;
+      for (int k = 0; k < 3; ++k) to.operand[k] = s.operand[k];
+      to.slot = slots.of[i];
+      if (s.what.parameters > 0) to.a = static_cast<float>(chain_constant(a, s.operand[1]));
+      if (s.what.parameters > 1) to.b = static_cast<float>(chain_constant(a, s.operand[2]));
+      switch (to.kind) {
+        case ChainKind::kUnary:
+          to.unary = unary(s.op, s.flag != 0);
+          if (to.unary == nullptr) to.unary = bodies_->unary(s.op);
+          break;
+        case ChainKind::kNot:
+        case ChainKind::kCast: to.unary = bodies_->unary(s.op); break;
+        case ChainKind::kBinary: to.binary = binary(s.op); break;
+        case ChainKind::kCompare:
+        case ChainKind::kLogic: to.binary = bodies_->logic(s.op); break;
+        default: break;
+      }
+    }
+    for (int64_t i = 0; i < a.constants.count; ++i)
+      constant_[i] =
+          static_cast<float>(chain_constant(a, kChainFirstConstant + static_cast<int>(i)));
+    int buffers = slots.count;
+    inputs_ = static_cast<int>(in.size());
+    for (int i = 0; i < inputs_; ++i) {
+      const TensorView& view = in[static_cast<size_t>(i)];
+      Feed& f = feed_[i];
+      f.kind = kind_of(view, out);
+      f.view = &view;
+      f.is_bool = view.dtype == DType::kBool;
+      if (needs_buffer(view, out)) f.buffer = buffers++;
+      if (f.kind == Feed::kOne)
+        f.one = !f.is_bool ? view.as<float>()[0] : view.as<uint8_t>()[0] != 0 ? 1.0f : 0.0f;
+    }
+    buffers_ = buffers;
+    scratch_ = static_cast<float*>(ctx.scratch);
+  }
+
+  void run(ThreadPool* pool) {
+    const int64_t total = out_.numel();
+    int64_t blocks = kElementGrain / block_;
+    if (blocks < 1) blocks = 1;
+    const int64_t grain = blocks * block_;
+    parallel_for(pool, (total + grain - 1) / grain, [&](int64_t task, int worker) {
+      const int64_t end = (task + 1) * grain < total ? (task + 1) * grain : total;
+      for (int64_t at = task * grain; at < end; at += block_)
+        block(at, end - at < block_ ? end - at : block_, worker);
+    });
+  }
+
+ private:
+  float* buffer(int worker, int i) {
+    return scratch_ + (static_cast<int64_t>(worker) * buffers_ + i) * step_;
+  }
+
+  // n elements of an input from `begin` of the output on.
+  Source feed(const Feed& f, int64_t begin, int64_t n, int worker) {
+    if (f.kind == Feed::kOne) return {&f.one, true};
+    if (f.kind == Feed::kWhole && !f.is_bool) return {f.view->as<float>() + begin, false};
+    float* to = buffer(worker, f.buffer);
+    Source source{to, false};
+    const ElementLoop<1> loop(out_, f.view);
+    const int64_t step = loop.stride[0][loop.rank - 1];
+    loop.rows(begin, begin + n, [&](int64_t at, int64_t count, const int64_t* offset) {
+      if (f.is_bool) {
+        const uint8_t* from = f.view->as<uint8_t>() + offset[0];
+        const float one = *from != 0 ? 1.0f : 0.0f;
+        if (step != 0) return bodies_->truths(from, to + at - begin, static_cast<size_t>(count));
+        for (int64_t i = 0; i < count; ++i) to[at - begin + i] = one;
+        return;
+      }
+      const float* from = f.view->as<float>() + offset[0];
+      if (count == n) {
+        source = {from, step == 0};
+      } else if (step == 0) {
+        for (int64_t i = 0; i < count; ++i) to[at - begin + i] = from[0];
+      } else {
+        for (int64_t i = 0; i < count; ++i) to[at - begin + i] = from[i];
+      }
+    });
+    return source;
+  }
+
+  void block(int64_t begin, int64_t n, int worker) {
+    Source fed[kChainInputs], made[kChainSteps];
+    for (int i = 0; i < inputs_; ++i) fed[i] = feed(feed_[i], begin, n, worker);
+    for (int i = 0; i < steps_; ++i) {
+      const Step& s = step_list_[i];
+      Source in[3];
+      const int operands = s.kind == ChainKind::kWhere ? 3 : s.binary != nullptr ? 2 : 1;
+      bool repeat = true;
+      for (int k = 0; k < operands; ++k) {
+        const int o = s.operand[k];
+        in[k] = o >= kChainFirstStep       ? made[o - kChainFirstStep]
+                : o >= kChainFirstConstant ? Source{constant_ + (o - kChainFirstConstant), true}
+                                           : fed[o];
+        repeat = repeat && in[k].repeat;
+      }
+      float* to = s.slot < 0 ? out_.as<float>() + begin : buffer(worker, s.slot);
+      // Of values that stand for the whole block one is computed.
+      const auto count = static_cast<size_t>(repeat ? 1 : n);
+      if (s.kind == ChainKind::kReduce) {
+        bodies_->reduce(s.op, in[0].at, count, to);
+        repeat = true;
+      } else if (s.kind == ChainKind::kWhere) {
+        const float* const at[] = {in[0].at, in[1].at, in[2].at};
+        const bool repeats[] = {in[0].repeat, in[1].repeat, in[2].repeat};
+        bodies_->where(at, repeats, to, count);
+      } else if (s.binary != nullptr) {
+        s.binary(in[0].at, in[0].repeat, in[1].at, in[1].repeat, to, count);
+      } else {
+        s.unary(in[0].at, to, count, s.a, s.b);
+      }
+      made[i] = {to, repeat};
+    }
+    if (!made[steps_ - 1].repeat) return;
+    float* to = out_.as<float>() + begin;
+    for (int64_t i = 1; i < n; ++i) to[i] = to[0];
+  }
+
+  const TensorView& out_;
+  const ChainBodies* bodies_ = nullptr;
+  int64_t block_, step_;
+  int steps_ = 0, inputs_ = 0, buffers_ = 0;
+  Step step_list_[kChainSteps];
+  Feed feed_[kChainInputs];
+  float constant_[kChainConstants] = {};
+  float* scratch_ = nullptr;
+};
+
+bool match(const KernelQuery& q) { return q.out[0].dtype == DType::kF32; }
+
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  p->fn[0] = reinterpret_cast<const void*>(unary_bodies());
+  p->fn[1] = reinterpret_cast<const void*>(binary_bodies());
+  const auto& a = q.as<ChainAttrs>();
+  const int64_t n = block_of(a, q.in, q.out[0]);
+  p->ints[0] = n < 1 ? 1 : n;
+  p->ints[1] = reinterpret_cast<intptr_t>(HWY_DYNAMIC_DISPATCH(find_chain)());
+  size_t buffers = static_cast<size_t>(chain_slots(a).count);
+  for (const TensorView& in : q.in) buffers += needs_buffer(in, q.out[0]) ? 1 : 0;
+  p->scratch_bytes = static_cast<size_t>(q.threads) * buffers *
+                     static_cast<size_t>(up16(p->ints[0])) * sizeof(float);
+  return {};
+}
+
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
+  Chain(ctx, in, out[0], *static_cast<const ChainAttrs*>(attrs)).run(ctx.pool);
+  return {};
+}
+
+}  // namespace
+
+// In place: what is not the last step's result never goes to the output, and that step reads each
+// element before it writes it.
+WICK_CPU_ROWS(FusedElementwise,
+              {"fused_elementwise.f32.simd", kInPlace, match, plan, nullptr, run});
+
+}  // namespace wick
+#endif

@@ -1,0 +1,7 @@
+#include "trainer/autograd/grad/common.h"
+
+namespace wick {
+
+WICK_NONDIFF(FusedElementwise, NonDiff::kInferenceOnly);
+
+}  // namespace wick
