@@ -5,22 +5,23 @@
 namespace wick {
 namespace {
 
-ProgramInfo optimize_for(ir::Graph* graph, ProgramInfo info) {
+ProgramInfo optimize_for(ir::Graph* graph, ProgramInfo info, CompileOptions options) {
   ir::verify(*graph, "before compiling");
-  ir::PassReport report = ir::optimize(*graph);
+  ir::PassReport report = options.chains ? ir::optimize(*graph) : ir::simplify(*graph);
   info.numerics = std::max(info.numerics, static_cast<NumericsClass>(report.numerics));
   return info;
 }
 
 }  // namespace
 
-std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info) {
-  info = optimize_for(&graph, std::move(info));
+std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info, CompileOptions options) {
+  info = optimize_for(&graph, std::move(info), options);
   return program_bytes(graph, info);
 }
 
-void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info) {
-  info = optimize_for(&graph, std::move(info));
+void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info,
+                 CompileOptions options) {
+  info = optimize_for(&graph, std::move(info), options);
   write_program(graph, path, info);
 }
 

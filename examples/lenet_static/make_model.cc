@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   lenet->eval();
   const wick::InputNormalization normalization{255, {0.2860f}, {0.3530f}};
   wick::CaptureInput input{"image", wick::zeros({2, 1, 28, 28}), {{0, "batch"}}, {normalization}};
-  wick::export_wick(wick::capture(*lenet, {input}, {"logits", {}}), folder + "lenet.wick");
+  wick::export_wick(wick::capture(*lenet, {input}, {"logits", {}}), folder + "lenet.wick", {},
+                    {.chains = false});
   WithSoftmax softmax(lenet);
   softmax.eval();
   wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}),

@@ -66,8 +66,10 @@ ir::Graph branches() {
     regions.push_back(g.region(taken ? "then" : "else"));
     ir::Graph& r = regions.back();
     ir::ValueId in = r.add_input("x", DType::kF32, g.value(x).shape);
-    r.add_output("y", taken ? r.emit(OpId::kExp, {r.emit(OpId::kAdd, {in, in}, "twice")}, "grown")
-                            : r.emit(OpId::kMul, {in, in}, "square"));
+    r.add_output(
+        "y",
+        taken ? r.emit(OpId::kExp, {r.emit(OpId::kSoftmax, AxisAttrs{-1}, {in}, "shares")}, "grown")
+              : r.emit(OpId::kMul, {in, in}, "square"));
   }
   ir::NodeId n =
       g.add_control(OpId::kIf, AnyAttrs::of(NoAttrs{}), {c, x}, std::move(regions), "choose");
@@ -192,7 +194,7 @@ TEST(InspectPage, ProfileTimesTheNodesInRegionsToo) {
     EXPECT_GT(page.at("profile").at("median_ms"), 0);
     std::map<std::string, nlohmann::json> nodes;
     for (const auto& n : page.at("nodes")) nodes[n.at("name")] = n;
-    for (const char* ran : {"twice", "grown", "end"}) {
+    for (const char* ran : {"shares", "grown", "end"}) {
       EXPECT_TRUE(nodes[ran].contains("ms")) << ran;
       EXPECT_EQ(nodes[ran].value("times", 0.0), 1) << ran;
     }

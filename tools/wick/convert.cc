@@ -15,6 +15,7 @@ struct ConvertCommand {
   std::string model, out;
   std::vector<std::string> dims;
   bool json = false, external_data = false, pack = false, own_sizes = false;
+  bool no_chains = false;
 };
 
 // With the weights as this machine's kernels read them, beside the raw ones: a session here then
@@ -47,7 +48,8 @@ void convert(const ConvertCommand& c) {
     export_onnx(graph, c.out, {c.external_data});
   } else {
     ProgramInfo info = onnx_origin(graph, c.model);
-    info.numerics = static_cast<NumericsClass>(ir::optimize(graph).numerics);
+    const ir::PassReport report = c.no_chains ? ir::simplify(graph) : ir::optimize(graph);
+    info.numerics = static_cast<NumericsClass>(report.numerics);
     if (c.pack) {
       write_packed(graph, info, c);
     } else {
@@ -73,6 +75,8 @@ void add_convert(CLI::App& app) {
                     "constants of an ONNX model into FILE.data beside it");
   command->add_flag("--own-sizes", c->own_sizes,
                     "a name that several dimensions of the inputs share stands for one size each");
+  command->add_flag("--no-chains", c->no_chains,
+                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
   command->add_flag("--pack", c->pack,
                     "add the weights as this machine's kernels read them: larger, loaded at once");
   command->add_option("--dim", c->dims, "NAME=N: with --pack, a size that is not the batch")

@@ -11,7 +11,7 @@ namespace {
 struct ExportCommand {
   std::string folder;
   std::vector<std::string> out;
-  bool json = false, external_data = false;
+  bool json = false, external_data = false, no_chains = false;
 };
 
 void run_export(const ExportCommand& c) {
@@ -34,7 +34,7 @@ void run_export(const ExportCommand& c) {
       }
     } else {
       ir::Graph optimized = graph;
-      ir::PassReport report = ir::optimize(optimized);
+      ir::PassReport report = c.no_chains ? ir::simplify(optimized) : ir::optimize(optimized);
       write_program(
           optimized, out,
           {.seed = trained.seed, .numerics = static_cast<NumericsClass>(report.numerics)});
@@ -63,6 +63,8 @@ void add_export(CLI::App& app) {
       ->required();
   command->add_flag("--external-data", c->external_data,
                     "weights of an ONNX model into FILE.data beside it");
+  command->add_flag("--no-chains", c->no_chains,
+                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
   command->add_flag("--json", c->json, "print what was written as JSON");
   command->footer("Example:\n  wick export runs/lenet -o lenet.onnx -o lenet.wick");
   command->callback([c] { run_export(*c); });

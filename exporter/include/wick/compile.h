@@ -26,14 +26,22 @@
 
 namespace wick {
 
+struct CompileOptions {
+  // Chains of small ops as one FusedElementwise. Off for a program linked with wick_selected_ops: a
+  // chain brings the kernels of every elementwise op, some 400 KB.
+  bool chains = true;
+};
+
 // Optimises a copy by exact passes, then makes the program: what `wick run model.onnx` loads. The
 // bytes are for Program::load, which takes them without a copy when they are 64-byte aligned. The
 // weakest promise of the passes that changed something is recorded; a weaker one in `info` stays.
 // Throws Error when a node belongs to training (all such nodes are listed) or the graph is unsound.
-std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {});
+std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {},
+                                     CompileOptions options = {});
 
 // The same into a file, which is replaced as a whole: on an error (kIo: a full disk, a missing
 // folder) an older file of that name is as it was.
-void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info = {});
+void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info = {},
+                 CompileOptions options = {});
 
 }  // namespace wick
