@@ -24,32 +24,35 @@ gemm() {
 }
 
 # PyTorch with its BLAS told the machine's vector width: out of the box Debian's runs Haswell kernels.
-torch_step() { # THREADS
+torch_step() { # THREADS MODEL
   (cd "$peers" &&
     LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp OPENBLAS_CORETYPE=SKYLAKEX \
-      OMP_NUM_THREADS=$1 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 train_bench.py "$1" lenet)
+      OMP_NUM_THREADS=$1 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 train_bench.py "$1" "$2")
 }
 
 train() {
-  echo "== train: LeNet, batch 64, SGD with momentum, ms a step; tuned PyTorch beside it"
-  local torch=yes threads round
+  echo "== train: ms a step (forward, loss, backward, optimizer), median of $rounds rounds in turn with tuned PyTorch"
+  local torch=yes threads round model
   if [ ! -f "$peers/train_bench.py" ] || ! /usr/bin/python3 -c 'import torch, torchvision' 2>/dev/null; then
     echo "SKIP: PyTorch (python3-torch, python3-torchvision) or $peers/train_bench.py is not here"
     torch=
   fi
-  for threads in 1 2; do
-    local ours=() theirs=()
-    for ((round = 0; round < rounds; ++round)); do
-      ours+=("$("$build/bench/lenet_train_bench" "$threads" | step_ms)")
-      [ -z "$torch" ] || theirs+=("$(torch_step "$threads" | step_ms)")
+  for model in ${WICK_TRAIN_MODELS:-mlp lenet resnet18 gpt}; do
+    for threads in 1 2; do
+      local ours=() theirs=()
+      for ((round = 0; round < rounds; ++round)); do
+        ours+=("$("$build/bench/train_bench" "$threads" "$model" | step_ms)")
+        # Its MLP runs twice, the second time with foreach Adam, the quicker: that one counts.
+        [ -z "$torch" ] || theirs+=("$(torch_step "$threads" "$model" | step_ms | sort -g | head -1)")
+      done
+      local a b=
+      a=$(printf '%s\n' "${ours[@]}" | median)
+      [ -z "$torch" ] || b=$(printf '%s\n' "${theirs[@]}" | median)
+      awk -v m="$model" -v t="$threads" -v a="$a" -v b="$b" -v runs="${ours[*]} | ${theirs[*]-}" 'BEGIN {
+        if (b == "") printf "%s, threads %d: wick %.2f\n", m, t, a
+        else printf "%s, threads %d: wick %.2f, torch %.2f, torch / wick %.2f   (runs: %s)\n", m, t, a, b, b / a, runs
+      }'
     done
-    local a b=
-    a=$(printf '%s\n' "${ours[@]}" | median)
-    [ -z "$torch" ] || b=$(printf '%s\n' "${theirs[@]}" | median)
-    awk -v t="$threads" -v a="$a" -v b="$b" -v runs="${ours[*]} | ${theirs[*]-}" 'BEGIN {
-      if (b == "") printf "threads %d: wick %.2f\n", t, a
-      else printf "threads %d: wick %.2f, torch %.2f, torch / wick %.2f   (runs: %s)\n", t, a, b, b / a, runs
-    }'
   done
 }
 

@@ -9,8 +9,10 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kPixelChunk =
-    256;  // of grad_output, transposed at a time: stays in L2 while the taps pass
+// Pixels of grad_output transposed at a time, of one image or of several small ones: they and the
+// padded images stay in L2 while the taps pass.
+constexpr int64_t kPixelChunk = 256;
+constexpr int64_t kBlockFloats = int64_t{1} << 17;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -28,15 +30,22 @@ class WeightGrad {
     panel_cols_ = conv_panel_cols(t, s.group_out());
     panels_ = ceil_div(s.group_out(), panel_cols_);
     wide_ = panels_ * panel_cols_;
-    slices_ = conv_weight_grad_slices(s.n, s.oc * k_);
+    const int64_t plane = s.oh * s.ow;
+    slices_ = conv_weight_grad_slices(s.n, plane, s.oc * k_);
     // Tasks beyond the slices share the taps; each then prepares its own copy of the images.
     const int64_t more = ceil_div(2 * threads, slices_ * s.groups);
     parts_ = threads == 1 ? 1 : std::min(more, ceil_div(k_, int64_t{t.mr}));
     part_rows_ = round_up(ceil_div(k_, parts_), t.mr);
     image_floats_ = padded_ ? round_up(s.group_in() * image_.channel_floats(), 16) : 0;
-    chunk_ = std::min<int64_t>(kPixelChunk, s.oh * s.ow);
-    partial_floats_ = round_up(k_ * wide_, 16);
-    table_floats_ = round_up(s.oh * s.ow, 16);
+    image_step_ = padded_ ? image_floats_ : s.ic * s.h * s.w;
+    const int64_t most = std::min(ceil_div(s.n, slices_), kPixelChunk / std::max<int64_t>(plane, 1));
+    block_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(image_step_, 1), 1,
+                                 std::max<int64_t>(most, 1));
+    chunk_ = block_ > 1 ? block_ * plane : std::min<int64_t>(kPixelChunk, plane);
+    // One slice of one block: the sums go straight to where they belong.
+    direct_ = slices_ == 1 && block_ >= s.n && chunk_ >= s.n * plane && s.n > 0;
+    partial_floats_ = direct_ ? 0 : round_up(k_ * wide_, 16);
+    table_floats_ = round_up(std::max(plane, chunk_), 16);
   }
 
   size_t scratch_bytes() const {
@@ -49,16 +58,21 @@ class WeightGrad {
     pixel_ = reinterpret_cast<int32_t*>(scratch);
     partials_ = scratch + table_floats_;
     float* workers = partials_ + slices_ * s_.groups * partial_floats_;
-    for (int64_t i = 0; i < s_.oh; ++i) {
-      for (int64_t j = 0; j < s_.ow; ++j) {
-        pixel_[i * s_.ow + j] =
-            static_cast<int32_t>(i * s_.stride_h * image_.cols + j * s_.stride_w);
+    int32_t* to = pixel_;
+    for (int64_t n = 0; n < block_; ++n) {
+      for (int64_t i = 0; i < s_.oh; ++i) {
+        for (int64_t j = 0; j < s_.ow; ++j) {
+          *to++ = static_cast<int32_t>(n * image_step_ + i * s_.stride_h * image_.cols +
+                                       j * s_.stride_w);
+        }
       }
     }
+    dw_ = dw;
     parallel_for(pool, slices_ * s_.groups * parts_, [&](int64_t task, int worker) {
       slice(x, dy, task / parts_ / s_.groups, task / parts_ % s_.groups, task % parts_,
             workers + worker * worker_floats());
     });
+    if (direct_) return;
     // Rows of taps are independent: add the slices in order, then turn [k][o] into [o][k].
     const int64_t rows = std::max<int64_t>(t_.mr, 8192 / wide_);
     const int64_t blocks = ceil_div(k_, rows);
@@ -69,7 +83,10 @@ class WeightGrad {
   }
 
  private:
-  int64_t worker_floats() const { return image_floats_ + round_up(chunk_ * wide_, 16); }
+  int64_t tile_floats() const { return direct_ ? round_up(t_.mr * panel_cols_, 16) : 0; }
+  int64_t worker_floats() const {
+    return block_ * image_floats_ + round_up(chunk_ * wide_, 16) + tile_floats();
+  }
   float* partial(int64_t slice, int64_t g) {
     return partials_ + (slice * s_.groups + g) * partial_floats_;
   }
@@ -78,28 +95,36 @@ class WeightGrad {
     const int64_t k0 = part * part_rows_, k1 = std::min(k_, k0 + part_rows_);
     if (k0 >= k1) return;
     const int64_t c0 = k0 / s_.taps(), c1 = ceil_div(k1, s_.taps());
-    const int64_t plane = s_.oh * s_.ow;
+    const int64_t plane = s_.oh * s_.ow, end = slice_begin(slice + 1, slices_, s_.n);
     float* sums = partial(slice, g);
-    float* turned = own + image_floats_;
+    float* turned = own + block_ * image_floats_;
     bool resume = false;
-    for (int64_t n = slice_begin(slice, slices_, s_.n); n < slice_begin(slice + 1, slices_, s_.n);
-         ++n) {
+    for (int64_t n = slice_begin(slice, slices_, s_.n); n < end; n += block_) {
+      const int64_t images = std::min(block_, end - n);
       const float* image = x + (n * s_.ic + g * s_.group_in()) * s_.h * s_.w;
       if (padded_) {
-        for (int64_t c = c0; c < c1; ++c) {
-          pad_channels(t_, image_, image + c * s_.h * s_.w, 1, s_.h, s_.w, s_.pad_top, s_.pad_left,
-                       own + c * image_.channel_floats());
+        for (int64_t i = 0; i < images; ++i) {
+          const float* from = image + i * s_.ic * s_.h * s_.w;
+          for (int64_t c = c0; c < c1; ++c) {
+            pad_channels(t_, image_, from + c * s_.h * s_.w, 1, s_.h, s_.w, s_.pad_top, s_.pad_left,
+                         own + i * image_floats_ + c * image_.channel_floats());
+          }
         }
         image = own;
       }
       const float* grad = dy + (n * s_.oc + g * s_.group_out()) * plane;
-      for (int64_t p = 0; p < plane; p += chunk_) {
+      // One image in chunks of pixels, or some images whole.
+      for (int64_t p = 0; p < plane; p += std::min(chunk_, plane)) {
         const int64_t pixels = std::min(chunk_, plane - p);
-        for (int64_t o = 0; o < s_.group_out(); o += panel_cols_) {
-          t_.transpose(grad + o * plane + p, plane, turned + o * chunk_, panel_cols_,
-                       std::min(panel_cols_, s_.group_out() - o), pixels);
+        for (int64_t i = 0; i < images; ++i) {
+          for (int64_t o = 0; o < s_.group_out(); o += panel_cols_) {
+            t_.transpose(grad + (i * s_.oc + o) * plane + p, plane,
+                         turned + o * chunk_ + i * plane * panel_cols_, panel_cols_,
+                         std::min(panel_cols_, s_.group_out() - o), pixels);
+          }
         }
-        tiles(image, turned, p, pixels, k0, k1, resume, sums);
+        tiles(image, turned, p, images * pixels, k0, k1, resume, g,
+              direct_ ? turned + round_up(chunk_ * wide_, 16) : sums);
         resume = true;
       }
     }
@@ -109,26 +134,32 @@ class WeightGrad {
     }
   }
 
+  // to: the slice's sums, or direct_: room for one tile, turned from there into dw.
   void tiles(const float* image, const float* turned, int64_t pixel, int64_t pixels, int64_t k0,
-             int64_t k1, bool resume, float* sums) {
+             int64_t k1, bool resume, int64_t g, float* to) {
     TileArgs args = {};
     args.k = pixels;
     args.row_offset = pixel_ + pixel;
     args.vec_step = panel_cols_;
-    args.out_step = wide_;
+    args.out_step = direct_ ? panel_cols_ : wide_;
     args.resume = resume;
     for (int64_t o = 0; o < s_.group_out(); o += panel_cols_) {
       args.vec = turned + o * chunk_;
       args.cols = static_cast<int>(std::min(panel_cols_, s_.group_out() - o));
       for (int64_t k = k0; k < k1; k += t_.mr) {
         args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, k1 - k));
+        int64_t c = k / s_.taps(), tap = k % s_.taps();
         for (int r = 0; r < args.row_count; ++r) {
-          const int64_t c = (k + r) / s_.taps(), tap = (k + r) % s_.taps();
           args.rows[r] = image + c * image_.channel_floats() +
                          image_.at(tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w);
+          if (++tap == s_.taps()) tap = 0, ++c;
         }
-        args.out = sums + k * wide_ + o;
+        args.out = direct_ ? to : to + k * wide_ + o;
         t_.tile_row_table(args);
+        if (direct_) {
+          t_.transpose(to, panel_cols_, dw_ + (g * s_.group_out() + o) * k_ + k, k_, args.row_count,
+                       args.cols);
+        }
       }
     }
   }
@@ -152,6 +183,9 @@ class WeightGrad {
   int64_t k_ = 0, panel_cols_ = 0, panels_ = 0, wide_ = 0;
   int64_t slices_ = 1, parts_ = 1, part_rows_ = 0, chunk_ = 1;
   int64_t image_floats_ = 0, partial_floats_ = 0, table_floats_ = 0;
+  int64_t image_step_ = 0, block_ = 1;  // images that share a pass over the taps
+  bool direct_ = false;
+  float* dw_ = nullptr;
   int32_t* pixel_ = nullptr;
   float* partials_ = nullptr;
 };

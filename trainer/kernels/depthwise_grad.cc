@@ -184,7 +184,7 @@ class WeightGrad {
                                  std::max<int64_t>(s.oh, 1));
     map_floats_ = round_up(((chunk_ - 1) * s.stride_h + reach_ + 1) * map_cols_ * lanes_, 16);
     grad_floats_ = round_up(chunk_ * s.ow * lanes_, 16);
-    slices_ = conv_weight_grad_slices(s.n, s.oc * s.taps());
+    slices_ = conv_weight_grad_slices(s.n, s.oh * s.ow, s.oc * s.taps());
     blocks_ = ceil_div(s.groups, lanes_);
     partial_floats_ = round_up(s.taps() * lanes_, 16);
   }

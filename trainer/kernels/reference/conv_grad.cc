@@ -79,7 +79,7 @@ Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   const int64_t pixels = Window::volume(c.in), taps = Window::volume(c.kernel),
                 grads = Window::volume(c.out);
   const int64_t weights = c.oc * c.group_in * taps;
-  const int64_t slices = conv_weight_grad_slices(c.n, weights);
+  const int64_t slices = conv_weight_grad_slices(c.n, grads, weights);
   const T *x = in[0].as<T>(), *dy = in[1].as<T>();
   T* dw = out[0].as<T>();
   for (int64_t e = 0; e < weights; ++e) {

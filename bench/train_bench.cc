@@ -1,0 +1,159 @@
+// Training steps as the peers' train_bench.py takes them (forward, loss, zero_grad, backward,
+// optimizer): five to warm up, then the median over some seconds. One line a model, figures in ms,
+// beside them the CPU time of all threads, which on a machine with other jobs tells more, and the
+// peak bytes of tensors beyond model and data.
+//   train_bench [--by-op] [--seconds S] THREADS [mlp lenet resnet18 gpt ...]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/train_models.h"
+#include "trainer/tensor/storage.h"
+
+namespace wick::bench {
+namespace {
+
+double now_ms() {
+  using Clock = std::chrono::steady_clock;
+  return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count();
+}
+double cpu_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Case {
+  std::shared_ptr<nn::Module> model;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  Tensor x, target;
+
+  double step() {
+    optimizer->zero_grad();
+    Tensor out = (*model)(x);
+    if (out.rank() == 3) out = out.reshape({-1, out.size(2)});
+    Tensor loss = cross_entropy(out, target);
+    loss.backward();
+    out = Tensor();
+    optimizer->step();
+    return loss.item();
+  }
+};
+
+optim::SgdOptions sgd() {
+  optim::SgdOptions o;
+  o.lr = 0.01;
+  o.momentum = 0.9;
+  return o;
+}
+
+Case make(const std::string& name) {
+  Case c;
+  if (name == "mlp") {
+    c.model = nn::mlp();
+    c.x = randn({128, 784});
+    c.target = randint(0, 10, {128});
+    c.optimizer = std::make_unique<optim::Adam>(c.model->parameters());
+  } else if (name == "lenet") {
+    c.model = nn::lenet();
+    c.x = randn({64, 1, 28, 28});
+    c.target = randint(0, 10, {64});
+    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
+  } else if (name == "resnet18") {
+    c.model = std::make_shared<ResNet18>();
+    c.x = randn({32, 3, 32, 32});
+    c.target = randint(0, 10, {32});
+    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
+  } else if (name == "gpt") {
+    c.model = std::make_shared<Gpt>();
+    c.x = randint(0, 256, {8, 128});
+    c.target = randint(0, 256, {8 * 128});
+    c.optimizer = std::make_unique<optim::AdamW>(c.model->parameters());
+  } else {
+    throw Error("[train_bench] unknown model '" + name + "'; known: mlp, lenet, resnet18, gpt");
+  }
+  return c;
+}
+
+struct ByOp : TraceHook {
+  std::map<std::string, std::pair<double, int>> time;
+  void on_op(const TraceEvent& e) override {
+    auto& [ms, calls] = time[e.kernel];
+    ms += static_cast<double>(e.end_ns - e.begin_ns) * 1e-6;
+    ++calls;
+  }
+};
+
+void print_by_op(Case& c, double step_ms) {
+  constexpr int kSteps = 10;
+  ByOp hook;
+  set_trace_hook(&hook);
+  for (int i = 0; i < kSteps; ++i) c.step();
+  set_trace_hook(nullptr);
+  std::vector<std::pair<double, std::string>> rows;
+  double sum = 0;
+  for (auto& [kernel, t] : hook.time) {
+    rows.emplace_back(t.first / kSteps, kernel + " x" + std::to_string(t.second / kSteps));
+    sum += t.first / kSteps;
+  }
+  std::sort(rows.rbegin(), rows.rend());
+  for (auto& [ms, kernel] : rows) printf("  %8.3f ms  %s\n", ms, kernel.c_str());
+  printf("  %8.3f ms  outside of ops (optimizer, engine, allocation)\n", step_ms - sum);
+}
+
+void run(const std::string& name, int threads, double seconds, bool by_op) {
+  set_num_threads(threads);
+  manual_seed(0);
+  Case c = make(name);
+  for (int i = 0; i < 5; ++i) c.step();
+  const size_t before = live_bytes();
+  reset_peak_bytes();
+  std::vector<double> ms;
+  const double cpu = cpu_ms(), end = now_ms() + seconds * 1e3;
+  while (now_ms() < end || ms.size() < 5) {
+    const double begin = now_ms();
+    c.step();
+    ms.push_back(now_ms() - begin);
+  }
+  const double cpu_step = (cpu_ms() - cpu) / static_cast<double>(ms.size());
+  std::sort(ms.begin(), ms.end());
+  const double median = ms[ms.size() / 2];
+  int64_t parameters = 0;
+  for (const Tensor& p : c.model->parameters()) parameters += p.numel();
+  printf("%s T=%d step median %.3f ms min %.3f ms cpu %.3f ms n=%zu params=%lld peak +%zu bytes\n",
+         name.c_str(), threads, median, ms[0], cpu_step, ms.size(),
+         static_cast<long long>(parameters), peak_bytes() - before);
+  if (by_op) print_by_op(c, median);
+}
+
+}  // namespace
+}  // namespace wick::bench
+
+int main(int argc, char** argv) {
+  bool by_op = false;
+  double seconds = 4;
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--by-op") == 0) {
+      by_op = true;
+    } else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
+      seconds = atof(argv[++i]);
+    } else {
+      words.emplace_back(argv[i]);
+    }
+  }
+  try {
+    int threads = words.empty() ? 1 : atoi(words[0].c_str());
+    std::vector<std::string> models(words.begin() + (words.empty() ? 0 : 1), words.end());
+    if (models.empty()) models = {"mlp", "lenet", "resnet18", "gpt"};
+    for (const std::string& m : models) wick::bench::run(m, threads, seconds, by_op);
+  } catch (const wick::Error& e) {
+    fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+  return 0;
+}
