@@ -1,5 +1,5 @@
-// The peers' models for training (shared/peers/models.py, torchvision's resnet18): same layers, same
-// sizes, same number of parameters.
+// The peers' models for training (shared/peers/models.py, torchvision's resnet18): same layers,
+// same sizes, same number of parameters.
 #pragma once
 
 #include <memory>
@@ -95,8 +95,8 @@ struct ResNet18 : nn::Module {
   ResNet18() {
     int64_t in = 64;
     for (int64_t out : {64, 128, 256, 512}) {
-      layers->push_back(std::make_shared<nn::Sequential>(
-          BasicBlock(in, out, in == out ? 1 : 2), BasicBlock(out, out, 1)));
+      layers->push_back(std::make_shared<nn::Sequential>(BasicBlock(in, out, in == out ? 1 : 2),
+                                                         BasicBlock(out, out, 1)));
       in = out;
     }
   }

@@ -35,6 +35,8 @@ ConvTiles group_tiles(const TileKernels& t, const ConvPlan& p, int64_t g, const 
   ConvTiles c;
   c.kernels = &t;
   c.by_channel = p.path == ConvPlan::Path::kChannels;
+  c.x_image = p.padded ? image_floats(p) : s.ic * s.h * s.w;
+  c.out_image = s.oc * s.oh * s.ow;
   c.x = image + g * s.group_in() * p.image.channel_floats();
   c.x_has_slack = p.padded;
   c.x_row = c.by_channel ? s.stride_h * p.image.cols : p.image.cols;
@@ -101,7 +103,8 @@ int64_t task_scratch_floats(const TileKernels& t, const ConvPlan& p) {
     return image_floats(p) + round_up(kDepthwiseChunk + p.image.cols + kSlack, 16);
   }
   const ConvTiles c = group_tiles(t, p, 0, nullptr, nullptr, nullptr, nullptr, {});
-  return static_cast<int64_t>(conv_tile_scratch_floats(c)) + (p.by_image ? image_floats(p) : 0);
+  return static_cast<int64_t>(conv_tile_scratch_floats(c)) +
+         (p.by_image ? p.block * image_floats(p) : 0);
 }
 
 void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const float* w, float* y,
@@ -197,7 +200,12 @@ ConvPlan conv_plan_for(const ConvShape& whole, int threads, ConvPlan::Path path)
     p.image.rows = s.h;
     p.image.cols = s.w;
   }
-  p.by_image = s.n >= threads && (threads == 1 || s.n % threads == 0 || s.n >= 4 * threads);
+  if (p.path == ConvPlan::Path::kChannels) {
+    p.block = conv_image_block(s.n, s.oh * s.ow, s.ic * p.image.channel_floats());
+  }
+  const int64_t blocks = ceil_div(s.n, p.block);
+  p.by_image =
+      blocks >= threads && (threads == 1 || blocks % threads == 0 || blocks >= 4 * threads);
   return p;
 }
 
@@ -218,7 +226,7 @@ void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, fl
   const bool by_channel = p.path == ConvPlan::Path::kChannels;
   if (!p.reach.whole()) {
     const int64_t unit = by_channel ? conv_panel_cols(kernels, s.oc) : kernels.mr;
-    return pack_reach_weights(p, unit, w, packed);
+    return pack_reach_weights(kernels, p, unit, w, packed);
   }
   const size_t step = conv_weight_floats(kernels, by_channel, s.group_out(), p.k);
   for (int64_t g = 0; g < s.groups; ++g, packed += step) {
@@ -229,7 +237,7 @@ void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, fl
 
 size_t conv_scratch_bytes(const TileKernels& kernels, const ConvPlan& p, int threads) {
   int64_t floats = table_floats(p) + threads * task_scratch_floats(kernels, p);
-  if (!p.by_image && p.path != ConvPlan::Path::kDepthwise) floats += image_floats(p);
+  if (!p.by_image && p.path != ConvPlan::Path::kDepthwise) floats += p.block * image_floats(p);
   return bytes(floats);
 }
 
@@ -255,33 +263,41 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
       memset(to + s.ic * p.image.channel_floats(), 0, bytes(p.image.channel_floats()));
     }
   };
+  // The images of a block, n first.
   const auto tiles = [&](int64_t n, int64_t g, const float* image) {
     Epilogue e = epilogue;
     if (e.residual != nullptr) e.residual += n * out_floats;
-    return group_tiles(kernels, p, g, p.padded ? image : x + n * in_floats, offset, packed,
-                       y + n * out_floats, e);
+    ConvTiles c = group_tiles(kernels, p, g, p.padded ? image : x + n * in_floats, offset, packed,
+                              y + n * out_floats, e);
+    c.images = std::min(p.block, s.n - n);
+    return c;
   };
+  const int64_t one = image_floats(p);
   if (p.by_image) {
-    parallel_for(pool, s.n, [&](int64_t n, int worker) {
+    parallel_for(pool, ceil_div(s.n, p.block), [&](int64_t block, int worker) {
+      const int64_t n = block * p.block;
       float* image = scratch + worker * per_task;
-      if (p.padded) pad(n, 0, s.ic, image);
+      const int64_t images = std::min(p.block, s.n - n);
+      for (int64_t i = 0; p.padded && i < images; ++i) pad(n + i, 0, s.ic, image + i * one);
       for (int64_t g = 0; g < s.groups; ++g) {
         const ConvTiles c = tiles(n, g, image);
         const int64_t tasks = conv_tile_tasks(c, 1);
         for (int64_t task = 0; task < tasks; ++task)
-          conv_tile_run(c, 1, task, image + image_floats(p));
+          conv_tile_run(c, 1, task, image + p.block * one);
       }
     });
     return;
   }
   float* image = scratch;
-  scratch += image_floats(p);
-  for (int64_t n = 0; n < s.n; ++n) {
+  scratch += p.block * one;
+  for (int64_t n = 0; n < s.n; n += p.block) {
+    const int64_t images = std::min(p.block, s.n - n);
     if (p.padded) {
       const int64_t parts =
           s.ic * p.image.channel_floats() < 16384 ? 1 : std::min<int64_t>(s.ic, threads);
-      parallel_for(pool, parts, [&](int64_t part, int) {
-        pad(n, part * s.ic / parts, (part + 1) * s.ic / parts, image);
+      parallel_for(pool, images * parts, [&](int64_t task, int) {
+        const int64_t i = task / parts, part = task % parts;
+        pad(n + i, part * s.ic / parts, (part + 1) * s.ic / parts, image + i * one);
       });
     }
     const int wanted = static_cast<int>(ceil_div(threads, s.groups));

@@ -53,7 +53,8 @@ struct ConvPlan {
   ConvReach reach;
   Path path = Path::kPixels;
   bool padded = true;     // false: the input is read where it lies
-  bool by_image = false;  // tasks are whole images
+  int64_t block = 1;      // images that are taken together
+  bool by_image = false;  // tasks are whole blocks of images
   PaddedImage image;
   int64_t k = 0;  // taps of one output
 

@@ -1,7 +1,7 @@
 #include "runtime/kernels/conv_reach.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace wick {
@@ -37,15 +37,36 @@ int64_t count(const ConvReach& r, int64_t channels) {
   return n;
 }
 
-// What stands for `count` weights that are all multiplied by padding.
-float run_weight(const float* w, int64_t count) {
-  float sign = -1;
-  for (int64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(w[i])) return std::numeric_limits<float>::quiet_NaN();
-    if (!std::signbit(w[i])) sign = 1;
+// What stands for runs of weights that are all multiplied by padding, one a lane.
+constexpr int64_t kLanes = 64;
+struct RunWeights {
+  uint32_t endless[kLanes], unsigned_[kLanes];
+  bool open = false;
+
+  void add(const float* w, int64_t n) {
+    if (!open) {
+      memset(endless, 0, sizeof endless);
+      memset(unsigned_, 0, sizeof unsigned_);
+      open = true;
+    }
+    for (int64_t r = 0; r < n; ++r) {
+      uint32_t bits;
+      memcpy(&bits, w + r, sizeof bits);
+      endless[r] |= (bits & 0x7f800000u) == 0x7f800000u ? 1u : 0u;
+      unsigned_[r] |= ~bits >> 31;
+    }
   }
-  return sign;
-}
+  float* close(float* packed, int64_t n, int64_t unit) {
+    if (!open) return packed;
+    for (int64_t r = 0; r < n; ++r) {
+      const float sign = unsigned_[r] != 0 ? 1.0f : -1.0f;
+      packed[r] = endless[r] != 0 ? std::numeric_limits<float>::quiet_NaN() : sign;
+    }
+    for (int64_t r = n; r < unit; ++r) packed[r] = 0;
+    open = false;
+    return packed + unit;
+  }
+};
 
 // The taps of one dim that reach the input from some output; the first one where none does.
 void reach_of(int64_t taps, int64_t size, int64_t out, int64_t stride, int64_t dilation,
@@ -92,21 +113,32 @@ void fill_reach_offsets(const ConvPlan& p, int32_t* offset) {
   }
 }
 
-void pack_reach_weights(const ConvPlan& p, int64_t unit, const float* w, float* packed) {
-  const int64_t all = p.shape.ic * p.reach.kh * p.reach.kw;
+void pack_reach_weights(const TileKernels& kernels, const ConvPlan& p, int64_t unit, const float* w,
+                        float* packed) {
+  constexpr int64_t kTaps = 16;  // turned at a time
+  const ConvReach& r = p.reach;
+  const int64_t taps = r.kh * r.kw, all = p.shape.ic * taps;
+  float turned[kTaps * kLanes];
   for (int64_t c = 0; c < p.shape.oc; c += unit, w += unit * all) {
     const int64_t n = std::min(unit, p.shape.oc - c);
-    KeptTaps t{p.reach, p.shape.ic};
-    for (bool more = t.next(); more; packed += unit) {
-      const int64_t tap = t.tap;
-      const bool reaches = t.reaches;
-      more = t.next();
-      for (int64_t r = 0; r < n; ++r) {
-        const float* own = w + r * all + tap;
-        packed[r] = reaches ? *own : run_weight(own, t.tap - tap);
+    RunWeights run;
+    for (int64_t k = 0; k < all; k += kTaps) {
+      const int64_t some = std::min(kTaps, all - k);
+      kernels.transpose(w + k, all, turned, unit, n, some);
+      for (int64_t i = 0; i < some; ++i) {
+        const float* from = turned + i * unit;
+        const int64_t row = (k + i) % taps / r.kw, col = (k + i) % taps % r.kw;
+        if (row < r.row0 || row >= r.row1 || col < r.col0 || col >= r.col1) {
+          run.add(from, n);
+          continue;
+        }
+        packed = run.close(packed, n, unit);
+        for (int64_t lane = 0; lane < n; ++lane) packed[lane] = from[lane];
+        for (int64_t lane = n; lane < unit; ++lane) packed[lane] = 0;
+        packed += unit;
       }
-      for (int64_t r = n; r < unit; ++r) packed[r] = 0;
     }
+    packed = run.close(packed, n, unit);
   }
 }
 

@@ -13,6 +13,7 @@ ConvShape cut_to_reach(const ConvReach& r, ConvShape s);
 // of them. What stands for a run reads one more channel, of zeros.
 int64_t count_reach_taps(const ConvPlan& p);
 void fill_reach_offsets(const ConvPlan& p, int32_t* offset);
-void pack_reach_weights(const ConvPlan& p, int64_t unit, const float* w, float* packed);
+void pack_reach_weights(const TileKernels& kernels, const ConvPlan& p, int64_t unit, const float* w,
+                        float* packed);
 
 }  // namespace wick

@@ -12,10 +12,10 @@ constexpr int64_t kChannelChunk = 128;  // pixels that share a pass over a panel
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-Epilogue region(const ConvTiles& c, int64_t channel, int64_t row, int64_t col) {
+Epilogue region(const ConvTiles& c, int64_t channel, int64_t row, int64_t col, int64_t image = 0) {
   Epilogue e = c.epilogue;
   if (e.residual != nullptr) {
-    e.residual += channel * c.out_channel + row * c.out_row + col * c.out_col;
+    e.residual += image * c.out_image + channel * c.out_channel + row * c.out_row + col * c.out_col;
   }
   return e;
 }
@@ -23,6 +23,7 @@ Epilogue region(const ConvTiles& c, int64_t channel, int64_t row, int64_t col) {
 // How a plane is cut: `chunks` pieces of it times `splits` pieces of the channels.
 struct Cut {
   int64_t chunk, chunks, split, splits;
+  int64_t by_image = 0;  // pixel tiles: chunks of one image
 };
 
 Cut cut(const ConvTiles& c, int wanted) {
@@ -30,14 +31,15 @@ Cut cut(const ConvTiles& c, int wanted) {
   Cut r;
   int64_t units;
   if (c.by_channel) {
-    const int64_t pixels = c.rows * c.cols;
+    const int64_t pixels = c.images * c.rows * c.cols;
     // Even chunks: 196 pixels are 2 x 98 rather than 128 + 68.
     r.chunk = round_up(ceil_div(pixels, ceil_div(pixels, kChannelChunk)), t.mr);
     r.chunks = ceil_div(pixels, r.chunk);
     units = ceil_div(c.channels, conv_panel_cols(t, c.channels));
   } else {
     r.chunk = std::clamp<int64_t>(kPixelChunk / c.x_row, 1, c.rows);
-    r.chunks = ceil_div(c.rows, r.chunk);
+    r.by_image = ceil_div(c.rows, r.chunk);
+    r.chunks = c.images * r.by_image;
     units = ceil_div(c.channels, t.mr);
   }
   const int64_t splits = r.chunks >= 2 * wanted ? 1 : std::min<int64_t>(units, wanted);
@@ -165,42 +167,90 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
   }
 }
 
+// Where a walk over the pixels of all images stands.
+struct PixelWalk {
+  const ConvTiles& c;
+  int64_t image, row, col;
+
+  PixelWalk(const ConvTiles& tiles, int64_t pixel)
+      : c(tiles),
+        image(pixel / (tiles.rows * tiles.cols)),
+        row(pixel / tiles.cols % tiles.rows),
+        col(pixel % tiles.cols) {}
+  const float* x() const { return c.x + image * c.x_image + row * c.x_row + col * c.x_col; }
+  int64_t out() const { return image * c.out_image + row * c.out_row + col * c.out_col; }
+  int64_t left() const { return (c.rows - row) * c.cols - col; }  // of the image
+  void step() {
+    if (++col < c.cols) return;
+    col = 0;
+    if (++row < c.rows) return;
+    row = 0, ++image;
+  }
+  void step(int64_t n) {
+    for (int64_t i = 0; i < n; ++i) step();
+  }
+};
+
+// A tile [pixel][channel] to its place, where an image's pixels lie one after another.
+void store_turned(const ConvTiles& c, PixelWalk at, const float* tile, int64_t step, int pixels,
+                  int64_t channel, int64_t channels) {
+  for (int64_t r = 0; r < pixels;) {
+    const int64_t n = std::min<int64_t>(pixels - r, at.left());
+    c.kernels->transpose(tile + r * step, step, c.out + channel * c.out_channel + at.out(),
+                         c.out_channel, n, channels);
+    r += n;
+    if (r < pixels) at.step(n);
+  }
+}
+
+void finish_panel(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t channel,
+                  int64_t channels) {
+  const int64_t plane = c.rows * c.cols;
+  for (int64_t p = pixel0; p < pixel1;) {
+    const int64_t image = p / plane, n = std::min(pixel1, (image + 1) * plane) - p;
+    Epilogue e = region(c, channel, 0, p % plane, image);
+    e.channel = Epilogue::Channel::kRow;
+    e.residual_step = c.out_channel;
+    float* out = c.out + image * c.out_image + channel * c.out_channel + p % plane;
+    c.kernels->finish(e, channel, out, c.out_channel, out, c.out_channel, channels, n);
+    p += n;
+  }
+}
+
 void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t panel0,
                    int64_t panel1, float* tile) {
   const TileKernels& t = *c.kernels;
   const int64_t panel_cols = conv_panel_cols(t, c.channels);
   const bool contiguous = c.out_col == 1 && c.out_row == c.cols;
+  // Maps of one pixel: a tile lies as its outputs do.
+  const bool in_place = c.rows * c.cols == 1 && c.out_channel == 1;
   TileArgs args = {};
   args.k = c.k;
   args.row_offset = c.offset;
   args.vec_step = panel_cols;
   args.out = tile;
-  args.out_step = panel_cols;
+  args.out_step = in_place ? c.out_image : panel_cols;
   for (int64_t p = panel0; p < panel1; ++p) {
     const int64_t channel = p * panel_cols;
     const int64_t channels = std::min(panel_cols, c.channels - channel);
     args.vec = c.weights + channel * c.k;
-    args.cols = static_cast<int>(round_up(channels, t.lanes));
-    float* out = c.out + channel * c.out_channel;
-    int64_t i = pixel0 / c.cols;
-    int64_t j = pixel0 % c.cols;
-    int64_t at = i * c.x_row + j * c.x_col;
+    args.cols = static_cast<int>(in_place ? channels : round_up(channels, t.lanes));
+    PixelWalk at(c, pixel0);
     for (int64_t pixel = pixel0; pixel < pixel1; pixel += t.mr) {
+      const PixelWalk first = at;
       args.row_count = static_cast<int>(std::min<int64_t>(t.mr, pixel1 - pixel));
       int64_t to[kMaxTileRows];
-      for (int r = 0; r < args.row_count; ++r) {
-        args.rows[r] = c.x + at;
-        if (!contiguous) to[r] = i * c.out_row + j * c.out_col;
-        at += c.x_col;
-        if (++j == c.cols) {
-          j = 0, ++i;
-          at = i * c.x_row;
-        }
+      for (int r = 0; r < args.row_count; ++r, at.step()) {
+        args.rows[r] = at.x();
+        to[r] = at.out();
       }
+      if (in_place) args.out = c.out + channel + to[0];
       t.tile_row_table(args);
+      if (in_place) continue;
       if (contiguous) {
-        t.transpose(tile, panel_cols, out + pixel, c.out_channel, args.row_count, channels);
+        store_turned(c, first, tile, panel_cols, args.row_count, channel, channels);
       } else {
+        float* out = c.out + channel * c.out_channel;
         for (int64_t n = 0; n < channels; ++n) {
           for (int r = 0; r < args.row_count; ++r) {
             out[n * c.out_channel + to[r]] = tile[r * panel_cols + n];
@@ -208,17 +258,19 @@ void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t p
         }
       }
     }
-    if (!c.epilogue.empty()) {  // forward only: the output is contiguous
-      Epilogue e = region(c, channel, 0, pixel0);
-      e.channel = Epilogue::Channel::kRow;
-      e.residual_step = c.out_channel;
-      t.finish(e, channel, out + pixel0, c.out_channel, out + pixel0, c.out_channel, channels,
-               pixel1 - pixel0);
-    }
+    // Forward only: the output is contiguous.
+    if (!c.epilogue.empty()) finish_panel(c, pixel0, pixel1, channel, channels);
   }
 }
 
 }  // namespace
+
+int64_t conv_image_block(int64_t images, int64_t pixels, int64_t image_floats) {
+  constexpr int64_t kFloats = int64_t{1} << 17;  // that stay in L2 beside the weights
+  const int64_t most = std::min(images, kChannelChunk / std::max<int64_t>(pixels, 1));
+  return std::clamp<int64_t>(kFloats / std::max<int64_t>(image_floats, 1), 1,
+                             std::max<int64_t>(most, 1));
+}
 
 int64_t conv_panel_cols(const TileKernels& kernels, int64_t channels) {
   const int64_t vectors = ceil_div(channels, kernels.lanes);
@@ -267,17 +319,23 @@ size_t conv_tile_scratch_floats(const ConvTiles& c) {
 
 void conv_tile_run(const ConvTiles& c, int wanted, int64_t task, float* scratch) {
   const Cut r = cut(c, wanted);
-  const int64_t chunk = task / r.splits * r.chunk;
   const int64_t unit = task % r.splits * r.split;
   if (c.by_channel) {
+    const int64_t chunk = task / r.splits * r.chunk;
     const int64_t panels = ceil_div(c.channels, conv_panel_cols(*c.kernels, c.channels));
-    channel_tiles(c, chunk, std::min(c.rows * c.cols, chunk + r.chunk), unit,
+    channel_tiles(c, chunk, std::min(c.images * c.rows * c.cols, chunk + r.chunk), unit,
                   std::min(panels, unit + r.split), scratch);
-  } else {
-    const int64_t blocks = ceil_div(c.channels, c.kernels->mr);
-    pixel_tiles(c, chunk, std::min(c.rows, chunk + r.chunk), unit, std::min(blocks, unit + r.split),
-                scratch);
+    return;
   }
+  const int64_t blocks = ceil_div(c.channels, c.kernels->mr);
+  const int64_t image = task / r.splits / r.by_image;
+  const int64_t row = task / r.splits % r.by_image * r.chunk;
+  ConvTiles one = c;
+  one.x += image * c.x_image;
+  one.out += image * c.out_image;
+  if (one.epilogue.residual != nullptr) one.epilogue.residual += image * c.out_image;
+  pixel_tiles(one, row, std::min(c.rows, row + r.chunk), unit, std::min(blocks, unit + r.split),
+              scratch);
 }
 
 bool conv_prefers_channels(const TileKernels& kernels, int64_t channels, int64_t k, int64_t rows,

@@ -19,11 +19,14 @@
 
 namespace wick {
 
-// One image and one group of a convolution: out[c][i][j] = epilogue(sum over k of
-// weight(c, k) * x[offset[k] + i * x_row + j * x_col]).
+// One group of a convolution, of one image or of several at equal distances: out[c][i][j] =
+// epilogue(sum over k of weight(c, k) * x[offset[k] + i * x_row + j * x_col]). Small maps fill the
+// tiles, and share a pass over the weights, only together.
 struct ConvTiles {
   const TileKernels* kernels = nullptr;
   bool by_channel = false;  // channel tiles
+  int64_t images = 1;
+  int64_t x_image = 0, out_image = 0;
   const float* x = nullptr;
   bool x_has_slack = false;      // readable for one tile of lanes beyond the last pixel
   int64_t x_row = 0, x_col = 0;  // pixel tiles need x_col == 1
@@ -36,6 +39,9 @@ struct ConvTiles {
   int64_t out_channel = 0, out_row = 0, out_col = 1;
   Epilogue epilogue;  // its pointers are those of this group's first channel and of `out`
 };
+
+// Images of `pixels` outputs that are worth taking together.
+int64_t conv_image_block(int64_t images, int64_t pixels, int64_t image_floats);
 
 // Columns of a panel of channel tiles: vectors spread evenly over the panels.
 int64_t conv_panel_cols(const TileKernels& kernels, int64_t channels);

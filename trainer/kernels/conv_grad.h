@@ -16,8 +16,9 @@
 namespace wick {
 
 // `weights` = elements of the weight, `pixels` = of one output map. 16 slices are parallel enough
-// and keep the sums short; fewer when their partial sums would take more than 32 MB, or when a slice
-// would have fewer than 512 pixels: writing and adding the partial sums then costs more than they.
+// and keep the sums short; fewer when their partial sums would take more than 32 MB, or when a
+// slice would have fewer than 512 pixels: writing and adding the partial sums then costs more than
+// they.
 inline int64_t conv_weight_grad_slices(int64_t images, int64_t pixels, int64_t weights) {
   const int64_t room = (int64_t{8} << 20) / std::max<int64_t>(weights, 1);
   const int64_t worth = images * pixels / 512;

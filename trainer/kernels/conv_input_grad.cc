@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kSlack = 64;
 
-int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // The taps of one dim that reach position `phase` (mod stride), and by how many outputs they are
 // shifted.
@@ -50,13 +51,15 @@ class InputGrad {
       tile_ = std::max(tile_, static_cast<int64_t>(conv_tile_scratch_floats(c)));
     }
     image_floats_ = round_up(s.oc * image_.channel_floats() + kSlack, 16);
-    by_image_ = s.n >= threads;
+    block_ = conv_image_block(s.n, s.h * s.w, image_floats_);
+    by_image_ = ceil_div(s.n, block_) >= threads;
   }
 
   size_t scratch_bytes() const {
-    const int64_t workers = threads_ * (tile_ + (by_image_ ? image_floats_ : 0));
+    const int64_t images = block_ * image_floats_;
+    const int64_t workers = threads_ * (tile_ + (by_image_ ? images : 0));
     return sizeof(float) *
-           static_cast<size_t>(2 * table_ + weights_ + workers + (by_image_ ? 0 : image_floats_));
+           static_cast<size_t>(2 * table_ + weights_ + workers + (by_image_ ? 0 : images));
   }
 
   void run(const float* dy, const float* w, float* dx, float* scratch, ThreadPool* pool) {
@@ -75,27 +78,36 @@ class InputGrad {
     };
     const auto work = [&](int64_t n, int64_t unit, const float* image, int wanted, int64_t task,
                           float* own) {
-      conv_tile_run(tiles(unit / s_.groups, unit % s_.groups, image, dx + n * s_.ic * s_.h * s_.w),
-                    wanted, task, own);
+      ConvTiles c = tiles(unit / s_.groups, unit % s_.groups, image, dx + n * s_.ic * s_.h * s_.w);
+      c.images = std::min(block_, s_.n - n);
+      conv_tile_run(c, wanted, task, own);
     };
+    const auto tasks = [&](int64_t n, int64_t unit, int wanted) {
+      ConvTiles c = tiles(unit / s_.groups);
+      c.images = std::min(block_, s_.n - n);
+      return conv_tile_tasks(c, wanted);
+    };
+    const int64_t images = block_ * image_floats_;
     if (by_image_) {
-      parallel_for(pool, s_.n, [&](int64_t n, int worker) {
-        float* image = scratch + worker * (tile_ + image_floats_);
-        pad(n, image);
+      parallel_for(pool, ceil_div(s_.n, block_), [&](int64_t block, int worker) {
+        const int64_t n = block * block_;
+        float* image = scratch + worker * (tile_ + images);
+        for (int64_t i = 0; i < std::min(block_, s_.n - n); ++i)
+          pad(n + i, image + i * image_floats_);
         for (int64_t u = 0; u < phases() * s_.groups; ++u) {
-          const int64_t tasks = conv_tile_tasks(tiles(u / s_.groups), 1);
-          for (int64_t i = 0; i < tasks; ++i) work(n, u, image, 1, i, image + image_floats_);
+          const int64_t count = tasks(n, u, 1);
+          for (int64_t i = 0; i < count; ++i) work(n, u, image, 1, i, image + images);
         }
       });
       return;
     }
-    for (int64_t n = 0; n < s_.n; ++n) {
-      pad(n, scratch);
+    for (int64_t n = 0; n < s_.n; n += block_) {
+      parallel_for(pool, std::min(block_, s_.n - n),
+                   [&](int64_t i, int) { pad(n + i, scratch + i * image_floats_); });
       for (int64_t u = 0; u < phases() * s_.groups; ++u) {
-        parallel_for(pool, conv_tile_tasks(tiles(u / s_.groups), threads_),
-                     [&](int64_t i, int worker) {
-                       work(n, u, scratch, threads_, i, scratch + image_floats_ + worker * tile_);
-                     });
+        parallel_for(pool, tasks(n, u, threads_), [&](int64_t i, int worker) {
+          work(n, u, scratch, threads_, i, scratch + images + worker * tile_);
+        });
       }
     }
   }
@@ -135,6 +147,8 @@ class InputGrad {
     c.x_col = 1;
     c.x_has_slack = true;
     c.by_channel = conv_prefers_channels(t_, c.channels, c.k, c.rows, c.cols, c.x_row);
+    c.x_image = image_floats_;
+    c.out_image = s_.ic * s_.h * s_.w;
     c.out_channel = s_.h * s_.w;
     c.out_row = s_.stride_h * s_.w;
     c.out_col = s_.stride_w;
@@ -173,15 +187,34 @@ class InputGrad {
   }
 
   void pack(const float* w) {
+    const int64_t taps = s_.taps();
     int64_t table = 0;
     float* to = packed_;
     for (int64_t p = 0; p < phases(); ++p) {
       const ConvTiles c = tiles(p);
       for (int64_t g = 0; g < s_.groups; ++g, to += weight_floats(c)) {
-        conv_pack_weights(t_, c.by_channel, w + g * s_.group_out() * s_.group_in() * s_.taps(),
-                          s_.taps(), tap_ + table, c.channels, c.k, to);
+        const float* from = w + g * s_.group_out() * s_.group_in() * taps;
+        if (c.k == s_.group_out() * taps) {
+          pack_all_taps(c, from, to);
+        } else {
+          conv_pack_weights(t_, c.by_channel, from, taps, tap_ + table, c.channels, c.k, to);
+        }
       }
       table += round_up(c.k, 16);
+    }
+  }
+
+  // A phase that every tap reaches: of one output channel, the input channels' taps are a matrix to
+  // turn.
+  void pack_all_taps(const ConvTiles& c, const float* w, float* to) const {
+    const int64_t unit = c.by_channel ? conv_panel_cols(t_, c.channels) : t_.mr, taps = s_.taps();
+    for (int64_t channel = 0; channel < c.channels; channel += unit) {
+      const int64_t n = std::min(unit, c.channels - channel);
+      for (int64_t o = 0; o < s_.group_out(); ++o, to += taps * unit) {
+        t_.transpose(w + (o * c.channels + channel) * taps, taps, to, unit, n, taps);
+        for (int64_t k = 0; n < unit && k < taps; ++k)
+          memset(to + k * unit + n, 0, sizeof(float) * static_cast<size_t>(unit - n));
+      }
     }
   }
 
@@ -191,7 +224,7 @@ class InputGrad {
   Axis rows_, cols_;
   PaddedImage image_;
   int64_t top_ = 0, left_ = 0;
-  int64_t table_ = 0, weights_ = 0, tile_ = 0, image_floats_ = 0;
+  int64_t table_ = 0, weights_ = 0, tile_ = 0, image_floats_ = 0, block_ = 1;
   bool by_image_ = false;
   int32_t* offset_ = nullptr;
   int32_t* tap_ = nullptr;

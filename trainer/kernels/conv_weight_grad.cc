@@ -38,7 +38,8 @@ class WeightGrad {
     part_rows_ = round_up(ceil_div(k_, parts_), t.mr);
     image_floats_ = padded_ ? round_up(s.group_in() * image_.channel_floats(), 16) : 0;
     image_step_ = padded_ ? image_floats_ : s.ic * s.h * s.w;
-    const int64_t most = std::min(ceil_div(s.n, slices_), kPixelChunk / std::max<int64_t>(plane, 1));
+    const int64_t most =
+        std::min(ceil_div(s.n, slices_), kPixelChunk / std::max<int64_t>(plane, 1));
     block_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(image_step_, 1), 1,
                                  std::max<int64_t>(most, 1));
     chunk_ = block_ > 1 ? block_ * plane : std::min<int64_t>(kPixelChunk, plane);
