@@ -2,7 +2,7 @@
 // optimizer): five to warm up, then the median over some seconds. One line a model, figures in ms,
 // beside them the CPU time of all threads, which on a machine with other jobs tells more, and the
 // peak bytes of tensors beyond model and data.
-//   train_bench [--by-op] [--seconds S] THREADS [mlp lenet resnet18 gpt ...]
+//   train_bench [--by-op | --by-shape] [--seconds S] THREADS [mlp lenet resnet18 gpt ...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -80,17 +80,22 @@ Case make(const std::string& name) {
 }
 
 struct ByOp : TraceHook {
+  bool shapes = false;
   std::map<std::string, std::pair<double, int>> time;
   void on_op(const TraceEvent& e) override {
-    auto& [ms, calls] = time[e.kernel];
+    std::string key = e.kernel;
+    for (size_t i = 0; shapes && i < e.in.size(); ++i)
+      key.append(" ").append(to_text(e.in[i].shape).text);
+    auto& [ms, calls] = time[key];
     ms += static_cast<double>(e.end_ns - e.begin_ns) * 1e-6;
     ++calls;
   }
 };
 
-void print_by_op(Case& c, double step_ms) {
+void print_by_op(Case& c, double step_ms, bool shapes) {
   constexpr int kSteps = 10;
   ByOp hook;
+  hook.shapes = shapes;
   set_trace_hook(&hook);
   for (int i = 0; i < kSteps; ++i) c.step();
   set_trace_hook(nullptr);
@@ -105,7 +110,9 @@ void print_by_op(Case& c, double step_ms) {
   printf("  %8.3f ms  outside of ops (optimizer, engine, allocation)\n", step_ms - sum);
 }
 
-void run(const std::string& name, int threads, double seconds, bool by_op) {
+enum class Detail : uint8_t { kNone, kOps, kShapes };
+
+void run(const std::string& name, int threads, double seconds, Detail detail) {
   set_num_threads(threads);
   manual_seed(0);
   Case c = make(name);
@@ -127,19 +134,22 @@ void run(const std::string& name, int threads, double seconds, bool by_op) {
   printf("%s T=%d step median %.3f ms min %.3f ms cpu %.3f ms n=%zu params=%lld peak +%zu bytes\n",
          name.c_str(), threads, median, ms[0], cpu_step, ms.size(),
          static_cast<long long>(parameters), peak_bytes() - before);
-  if (by_op) print_by_op(c, median);
+  if (detail != Detail::kNone) print_by_op(c, median, detail == Detail::kShapes);
 }
 
 }  // namespace
 }  // namespace wick::bench
 
 int main(int argc, char** argv) {
-  bool by_op = false;
+  using wick::bench::Detail;
+  Detail detail = Detail::kNone;
   double seconds = 4;
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--by-op") == 0) {
-      by_op = true;
+      detail = Detail::kOps;
+    } else if (strcmp(argv[i], "--by-shape") == 0) {
+      detail = Detail::kShapes;
     } else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
       seconds = atof(argv[++i]);
     } else {
@@ -150,7 +160,7 @@ int main(int argc, char** argv) {
     int threads = words.empty() ? 1 : atoi(words[0].c_str());
     std::vector<std::string> models(words.begin() + (words.empty() ? 0 : 1), words.end());
     if (models.empty()) models = {"mlp", "lenet", "resnet18", "gpt"};
-    for (const std::string& m : models) wick::bench::run(m, threads, seconds, by_op);
+    for (const std::string& m : models) wick::bench::run(m, threads, seconds, detail);
   } catch (const wick::Error& e) {
     fprintf(stderr, "%s\n", e.what());
     return 1;

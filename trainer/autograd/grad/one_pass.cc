@@ -1,0 +1,55 @@
+#include "trainer/autograd/grad/one_pass.h"
+
+#include <bit>
+
+#include "trainer/tensor/call.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/tracer.h"
+
+namespace wick::formula {
+
+int Pass::constant(double v) {
+  // A number that meets a float32 tensor is a float32.
+  const auto bits = std::bit_cast<int64_t>(static_cast<double>(static_cast<float>(v)));
+  IntList<kChainConstants>& list = attrs.constants;
+  int64_t at = 0;
+  while (at < list.count && list[at] != bits) ++at;
+  if (at == list.count) {
+    if (at == kChainConstants)
+      throw Error("[backward] a formula of too many numbers", Code::kInternal);
+    list.values[list.count++] = bits;
+  }
+  return kChainFirstConstant + static_cast<int>(at);
+}
+
+int Pass::step(OpId op, int a, int b, int c) {
+  IntList<kChainSteps>& steps = attrs.steps;
+  if (steps.count == kChainSteps)
+    throw Error("[backward] a formula of too many ops", Code::kInternal);
+  steps.values[steps.count] = chain_word(op, a, b, c);
+  return kChainFirstStep + static_cast<int>(steps.count++);
+}
+
+Tensor Pass::run(int result, std::initializer_list<const Tensor*> in) const {
+  if (result != kChainFirstStep + static_cast<int>(attrs.steps.count) - 1) {
+    throw Error("[backward] a formula's last op is not its result", Code::kInternal);
+  }
+  Tensor out;
+  call(OpId::kFusedElementwise, &attrs, Span<const Tensor* const>(in.begin(), in.size()),
+       Span<Tensor>(&out, 1), Where::current());
+  return out;
+}
+
+bool unseen(std::initializer_list<const Tensor*> in) {
+  constexpr int64_t kWorth = 4096;  // elements: below, writing the program down costs as much
+  const Modes& m = modes();
+  if (m.grad || m.forward != 0 || m.watcher != nullptr || active_tracer() != nullptr) return false;
+  const Tensor& first = **in.begin();
+  if (first.raw().numel() < kWorth) return false;
+  for (const Tensor* t : in) {
+    if (t->dtype() != DType::kF32 || !(t->raw_shape() == first.raw_shape())) return false;
+  }
+  return true;
+}
+
+}  // namespace wick::formula

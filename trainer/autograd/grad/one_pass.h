@@ -1,0 +1,84 @@
+// Elementwise gradient formulas as one pass over the memory. A formula is written once, as a
+// generic lambda over values:
+//
+//   in_one_pass([](const auto& g, const auto& y) { return g * (1 - y * y); }, g, y)
+//
+// Where its ops have to be seen (recorded, captured, explained), or where it does not pay, the
+// values are tensors and every * is an op. Else they are the steps of one FusedElementwise, which
+// gives the bits of these ops one after the other (docs/kernels.md).
+#pragma once
+
+#include <initializer_list>
+#include <tuple>
+
+#include "runtime/ops/chain.h"
+#include "trainer/autograd/grad/common.h"
+
+namespace wick::formula {
+
+// The program as it is written down.
+struct Pass {
+  ChainAttrs attrs;
+  int constant(double v);
+  int step(OpId op, int a, int b = 0, int c = 0);
+  Tensor run(int result, std::initializer_list<const Tensor*> in) const;
+};
+
+struct Value {
+  Pass* pass;
+  int operand;
+};
+
+// Whether nobody has to see the single ops: float32 of one shape, enough of them, nothing recorded.
+bool unseen(std::initializer_list<const Tensor*> in);
+
+#define WICK_PASS_BINARY(function, Op)                                          \
+  inline Value function(Value a, Value b) {                                     \
+    return {a.pass, a.pass->step(OpId::k##Op, a.operand, b.operand)};           \
+  }                                                                             \
+  inline Value function(Value a, double b) { /* as the op rounds a number */    \
+    return {a.pass, a.pass->step(OpId::k##Op, a.operand, a.pass->constant(b))}; \
+  }                                                                             \
+  inline Value function(double a, Value b) {                                    \
+    return {b.pass, b.pass->step(OpId::k##Op, b.pass->constant(a), b.operand)}; \
+  }
+WICK_PASS_BINARY(operator+, Add)
+WICK_PASS_BINARY(operator-, Sub)
+WICK_PASS_BINARY(operator*, Mul)
+WICK_PASS_BINARY(operator/, Div)
+WICK_PASS_BINARY(gt, Greater)
+WICK_PASS_BINARY(ge, GreaterOrEqual)
+WICK_PASS_BINARY(lt, Less)
+WICK_PASS_BINARY(le, LessOrEqual)
+WICK_PASS_BINARY(logical_and, And)
+#undef WICK_PASS_BINARY
+
+#define WICK_PASS_UNARY(function, Op) \
+  inline Value function(Value x) { return {x.pass, x.pass->step(OpId::k##Op, x.operand)}; }
+WICK_PASS_UNARY(operator-, Neg)
+WICK_PASS_UNARY(exp, Exp)
+WICK_PASS_UNARY(erf, Erf)
+WICK_PASS_UNARY(sigmoid, Sigmoid)
+WICK_PASS_UNARY(tanh, Tanh)
+WICK_PASS_UNARY(sin, Sin)
+WICK_PASS_UNARY(cos, Cos)
+WICK_PASS_UNARY(sign, Sign)
+#undef WICK_PASS_UNARY
+
+inline Value zero_like(Value x) { return {x.pass, x.pass->constant(0)}; }
+inline Value where(Value condition, Value a, Value b) {
+  return {a.pass, a.pass->step(OpId::kWhere, condition.operand, a.operand, b.operand)};
+}
+
+template <class F, class... T>
+Tensor in_one_pass(const F& formula, const T&... in) {
+  if (!unseen({&in...})) return formula(in...);
+  Pass pass;
+  int next = 0;
+  // Braces evaluate from left to right.
+  auto apply = [&](auto... values) { return formula(values...); };
+  auto values = std::tuple{((void)in, Value{&pass, next++})...};
+  return pass.run(std::apply(apply, values).operand, {&in...});
+}
+
+}  // namespace wick::formula
