@@ -13,6 +13,8 @@ namespace {
 // padded images stay in L2 while the taps pass.
 constexpr int64_t kPixelChunk = 256;
 constexpr int64_t kBlockFloats = int64_t{1} << 17;
+// Tiles of sums that are turned into the result together, so that it is written in whole lines.
+constexpr int64_t kTurnedTiles = 8;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -36,7 +38,8 @@ class WeightGrad {
     const int64_t more = ceil_div(2 * threads, slices_ * s.groups);
     parts_ = threads == 1 ? 1 : std::min(more, ceil_div(k_, int64_t{t.mr}));
     part_rows_ = round_up(ceil_div(k_, parts_), t.mr);
-    image_floats_ = padded_ ? round_up(s.group_in() * image_.channel_floats(), 16) : 0;
+    // An odd number of lines, so that the same element of several images is in as many cache sets.
+    image_floats_ = padded_ ? round_up(s.group_in() * image_.channel_floats(), 32) + 16 : 0;
     image_step_ = padded_ ? image_floats_ : s.ic * s.h * s.w;
     const int64_t most =
         std::min(ceil_div(s.n, slices_), kPixelChunk / std::max<int64_t>(plane, 1));
@@ -84,7 +87,9 @@ class WeightGrad {
   }
 
  private:
-  int64_t tile_floats() const { return direct_ ? round_up(t_.mr * panel_cols_, 16) : 0; }
+  int64_t tile_floats() const {
+    return direct_ ? round_up(kTurnedTiles * t_.mr * panel_cols_, 16) : 0;
+  }
   int64_t worker_floats() const {
     return block_ * image_floats_ + round_up(chunk_ * wide_, 16) + tile_floats();
   }
@@ -135,7 +140,7 @@ class WeightGrad {
     }
   }
 
-  // to: the slice's sums, or direct_: room for one tile, turned from there into dw.
+  // to: the slice's sums, or direct_: room for some tiles, turned from there into dw.
   void tiles(const float* image, const float* turned, int64_t pixel, int64_t pixels, int64_t k0,
              int64_t k1, bool resume, int64_t g, float* to) {
     TileArgs args = {};
@@ -147,20 +152,24 @@ class WeightGrad {
     for (int64_t o = 0; o < s_.group_out(); o += panel_cols_) {
       args.vec = turned + o * chunk_;
       args.cols = static_cast<int>(std::min(panel_cols_, s_.group_out() - o));
-      for (int64_t k = k0; k < k1; k += t_.mr) {
-        args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, k1 - k));
-        int64_t c = k / s_.taps(), tap = k % s_.taps();
-        for (int r = 0; r < args.row_count; ++r) {
-          args.rows[r] = image + c * image_.channel_floats() +
-                         image_.at(tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w);
-          if (++tap == s_.taps()) tap = 0, ++c;
+      for (int64_t k = k0; k < k1;) {
+        const int64_t first = k, last = direct_ ? std::min(k1, k + kTurnedTiles * t_.mr) : k1;
+        for (; k < last; k += t_.mr) {
+          args.row_count = static_cast<int>(std::min<int64_t>(t_.mr, last - k));
+          int64_t c = k / s_.taps(), tap = k % s_.taps();
+          for (int r = 0; r < args.row_count; ++r) {
+            args.rows[r] = image + c * image_.channel_floats() +
+                           image_.at(tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w);
+            if (++tap == s_.taps()) tap = 0, ++c;
+          }
+          args.out = direct_ ? to + (k - first) * panel_cols_ : to + k * wide_ + o;
+          t_.tile_row_table(args);
         }
-        args.out = direct_ ? to : to + k * wide_ + o;
-        t_.tile_row_table(args);
         if (direct_) {
-          t_.transpose(to, panel_cols_, dw_ + (g * s_.group_out() + o) * k_ + k, k_, args.row_count,
-                       args.cols);
+          t_.transpose(to, panel_cols_, dw_ + (g * s_.group_out() + o) * k_ + first, k_,
+                       last - first, args.cols);
         }
+        k = last;
       }
     }
   }
