@@ -217,22 +217,30 @@ size_t conv_packed_bytes(const TileKernels& kernels, const ConvPlan& p) {
          static_cast<size_t>(s.groups);
 }
 
-void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, float* packed) {
+void conv_pack(const TileKernels& kernels, const ConvPlan& p, const float* w, float* packed,
+               ThreadPool* pool) {
   const ConvShape& s = p.shape;
   if (p.path == ConvPlan::Path::kDepthwise) {
     memcpy(packed, w, bytes(s.oc * p.k));
     return;
   }
   const bool by_channel = p.path == ConvPlan::Path::kChannels;
-  if (!p.reach.whole()) {
-    const int64_t unit = by_channel ? conv_panel_cols(kernels, s.oc) : kernels.mr;
-    return pack_reach_weights(kernels, p, unit, w, packed);
-  }
-  const size_t step = conv_weight_floats(kernels, by_channel, s.group_out(), p.k);
-  for (int64_t g = 0; g < s.groups; ++g, packed += step) {
-    conv_pack_weights(kernels, by_channel, w + g * s.group_out() * p.k, p.k, nullptr, s.group_out(),
-                      p.k, packed);
-  }
+  const int64_t channels = s.group_out();
+  const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
+  const auto step = static_cast<int64_t>(conv_weight_floats(kernels, by_channel, channels, p.k));
+  // Some panels a task: those of small weights are not worth one.
+  const int64_t some = std::max<int64_t>(1, 65536 / std::max<int64_t>(unit * p.k, 1)) * unit;
+  const int64_t tasks = ceil_div(channels, some);
+  parallel_for(pool, s.groups * tasks, [&](int64_t task, int) {
+    const int64_t g = task / tasks, c = task % tasks * some, n = std::min(some, channels - c);
+    float* to = packed + g * step + c * p.k;
+    if (p.reach.whole()) {
+      conv_pack_weights(kernels, by_channel, w + (g * channels + c) * p.k, p.k, nullptr, n, p.k, to,
+                        unit);
+    } else {
+      pack_reach_weights(kernels, p, unit, w, c, n, to);
+    }
+  });
 }
 
 size_t conv_scratch_bytes(const TileKernels& kernels, const ConvPlan& p, int threads) {

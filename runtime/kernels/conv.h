@@ -72,7 +72,8 @@ ConvPlan conv_plan(const TileKernels& kernels, const ConvShape& s, int threads);
 ConvPlan conv_plan_for(const ConvShape& s, int threads,
                        ConvPlan::Path path);  // a path of one's own
 size_t conv_packed_bytes(const TileKernels& kernels, const ConvPlan& plan);
-void conv_pack(const TileKernels& kernels, const ConvPlan& plan, const float* w, float* packed);
+void conv_pack(const TileKernels& kernels, const ConvPlan& plan, const float* w, float* packed,
+               ThreadPool* pool = nullptr);
 size_t conv_scratch_bytes(const TileKernels& kernels, const ConvPlan& plan, int threads);
 // `packed` is conv_pack's; the residual of the epilogue is laid out like y; scratch is 64-byte
 // aligned.

@@ -114,13 +114,14 @@ void fill_reach_offsets(const ConvPlan& p, int32_t* offset) {
 }
 
 void pack_reach_weights(const TileKernels& kernels, const ConvPlan& p, int64_t unit, const float* w,
-                        float* packed) {
+                        int64_t channel0, int64_t channels, float* packed) {
   constexpr int64_t kTaps = 16;  // turned at a time
   const ConvReach& r = p.reach;
   const int64_t taps = r.kh * r.kw, all = p.shape.ic * taps;
   float turned[kTaps * kLanes];
-  for (int64_t c = 0; c < p.shape.oc; c += unit, w += unit * all) {
-    const int64_t n = std::min(unit, p.shape.oc - c);
+  w += channel0 * all;
+  for (int64_t c = 0; c < channels; c += unit, w += unit * all) {
+    const int64_t n = std::min(unit, channels - c);
     RunWeights run;
     for (int64_t k = 0; k < all; k += kTaps) {
       const int64_t some = std::min(kTaps, all - k);

@@ -13,7 +13,8 @@ ConvShape cut_to_reach(const ConvReach& r, ConvShape s);
 // of them. What stands for a run reads one more channel, of zeros.
 int64_t count_reach_taps(const ConvPlan& p);
 void fill_reach_offsets(const ConvPlan& p, int32_t* offset);
+// Of output channels channel0 on, `channels` of them; w is the whole weight.
 void pack_reach_weights(const TileKernels& kernels, const ConvPlan& p, int64_t unit, const float* w,
-                        float* packed);
+                        int64_t channel0, int64_t channels, float* packed);
 
 }  // namespace wick

@@ -113,7 +113,7 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   const auto* packed = static_cast<const float*>(ctx.packed[0]);
   if (packed == nullptr) {
     auto* fresh = reinterpret_cast<float*>(scratch);
-    conv_pack(t, c, in[1].as<float>(), fresh);
+    conv_pack(t, c, in[1].as<float>(), fresh, ctx.pool);
     packed = fresh;
   }
   const Epilogue e = make_epilogue(in, epilogue);

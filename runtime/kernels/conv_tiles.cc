@@ -286,8 +286,8 @@ size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t c
 
 void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w,
                        int64_t w_channel, const int32_t* tap, int64_t channels, int64_t k,
-                       float* packed) {
-  const int64_t unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
+                       float* packed, int64_t unit) {
+  if (unit == 0) unit = by_channel ? conv_panel_cols(kernels, channels) : kernels.mr;
   for (int64_t c = 0; c < channels; c += unit, packed += unit * k) {
     const int64_t n = std::min(unit, channels - c);
     const float* from = w + c * w_channel;

@@ -46,10 +46,11 @@ int64_t conv_image_block(int64_t images, int64_t pixels, int64_t image_floats);
 // Columns of a panel of channel tiles: vectors spread evenly over the panels.
 int64_t conv_panel_cols(const TileKernels& kernels, int64_t channels);
 size_t conv_weight_floats(const TileKernels& kernels, bool by_channel, int64_t channels, int64_t k);
-// weight(c, k) lies at w[c * w_channel + tap[k]]; without a table, at w[c * w_channel + k].
+// weight(c, k) lies at w[c * w_channel + tap[k]]; without a table, at w[c * w_channel + k]. unit:
+// channels of a panel, where `channels` are a part of them; 0: as follows from them.
 void conv_pack_weights(const TileKernels& kernels, bool by_channel, const float* w,
                        int64_t w_channel, const int32_t* tap, int64_t channels, int64_t k,
-                       float* packed);
+                       float* packed, int64_t unit = 0);
 
 // Independent pieces of the work, at least `wanted` of them where the shape allows.
 int64_t conv_tile_tasks(const ConvTiles& c, int wanted);

@@ -68,7 +68,7 @@ class InputGrad {
     packed_ = scratch + 2 * table_;
     scratch = packed_ + weights_;
     fill_tables();
-    pack(w);
+    pack(w, pool);
     const auto pad = [&](int64_t n, float* image) {
       const int64_t plane = s_.oh * s_.ow;
       for (int64_t c = 0; c < s_.oc; ++c) {
@@ -186,35 +186,38 @@ class InputGrad {
     }
   }
 
-  void pack(const float* w) {
+  void pack(const float* w, ThreadPool* pool) {
     const int64_t taps = s_.taps();
     int64_t table = 0;
     float* to = packed_;
     for (int64_t p = 0; p < phases(); ++p) {
       const ConvTiles c = tiles(p);
-      for (int64_t g = 0; g < s_.groups; ++g, to += weight_floats(c)) {
-        const float* from = w + g * s_.group_out() * s_.group_in() * taps;
+      const int64_t unit = c.by_channel ? conv_panel_cols(t_, c.channels) : t_.mr;
+      const int64_t panels = ceil_div(c.channels, unit);
+      parallel_for(pool, s_.groups * panels, [&](int64_t task, int) {
+        const int64_t g = task / panels, channel = task % panels * unit;
+        const int64_t n = std::min(unit, c.channels - channel);
+        const float* from = w + (g * s_.group_out() * s_.group_in() + channel) * taps;
+        float* panel = to + g * weight_floats(c) + channel * c.k;
         if (c.k == s_.group_out() * taps) {
-          pack_all_taps(c, from, to);
+          pack_all_taps(from, n, unit, panel);
         } else {
-          conv_pack_weights(t_, c.by_channel, from, taps, tap_ + table, c.channels, c.k, to);
+          conv_pack_weights(t_, c.by_channel, from, taps, tap_ + table, n, c.k, panel, unit);
         }
-      }
+      });
+      to += s_.groups * weight_floats(c);
       table += round_up(c.k, 16);
     }
   }
 
-  // A phase that every tap reaches: of one output channel, the input channels' taps are a matrix to
-  // turn.
-  void pack_all_taps(const ConvTiles& c, const float* w, float* to) const {
-    const int64_t unit = c.by_channel ? conv_panel_cols(t_, c.channels) : t_.mr, taps = s_.taps();
-    for (int64_t channel = 0; channel < c.channels; channel += unit) {
-      const int64_t n = std::min(unit, c.channels - channel);
-      for (int64_t o = 0; o < s_.group_out(); ++o, to += taps * unit) {
-        t_.transpose(w + (o * c.channels + channel) * taps, taps, to, unit, n, taps);
-        for (int64_t k = 0; n < unit && k < taps; ++k)
-          memset(to + k * unit + n, 0, sizeof(float) * static_cast<size_t>(unit - n));
-      }
+  // A panel of a phase that every tap reaches: of one output channel, the input channels' taps are
+  // a matrix to turn.
+  void pack_all_taps(const float* w, int64_t channels, int64_t unit, float* to) const {
+    const int64_t taps = s_.taps(), step = s_.group_in() * taps;
+    for (int64_t o = 0; o < s_.group_out(); ++o, w += step, to += taps * unit) {
+      t_.transpose(w, taps, to, unit, channels, taps);
+      for (int64_t k = 0; channels < unit && k < taps; ++k)
+        memset(to + k * unit + channels, 0, sizeof(float) * static_cast<size_t>(unit - channels));
     }
   }
 
