@@ -310,35 +310,41 @@ void taps(const float* x, const int32_t* offset, const float* w, int64_t n, floa
   }
 }
 
+// A line's worth of columns at a time: each line of the source is read once, however far apart its
+// rows lie, and the lines written to are few enough to stay.
 void transpose(const float* HWY_RESTRICT src, int64_t src_step, float* HWY_RESTRICT dst,
                int64_t dst_step, int64_t rows, int64_t cols) {
-  int64_t r = 0;
+  constexpr int64_t kBlock = 16;
+  for (int64_t c0 = 0; c0 < cols; c0 += kBlock, src += kBlock, dst += kBlock * dst_step) {
+    const int64_t some = cols - c0 < kBlock ? cols - c0 : kBlock;
+    int64_t r = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<float, 4> d;
-  const hn::RepartitionToWide<decltype(d)> d64;
-  for (; r + 4 <= rows; r += 4) {
-    const float* s = src + r * src_step;
-    float* o = dst + r;
-    int64_t c = 0;
-    for (; c + 4 <= cols; c += 4, s += 4, o += 4 * dst_step) {
-      const auto v0 = hn::LoadU(d, s), v1 = hn::LoadU(d, s + src_step);
-      const auto v2 = hn::LoadU(d, s + 2 * src_step), v3 = hn::LoadU(d, s + 3 * src_step);
-      const auto a = hn::BitCast(d64, hn::InterleaveLower(d, v0, v1));
-      const auto b = hn::BitCast(d64, hn::InterleaveLower(d, v2, v3));
-      const auto e = hn::BitCast(d64, hn::InterleaveUpper(d, v0, v1));
-      const auto f = hn::BitCast(d64, hn::InterleaveUpper(d, v2, v3));
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, a, b)), d, o);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, a, b)), d, o + dst_step);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, e, f)), d, o + 2 * dst_step);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, e, f)), d, o + 3 * dst_step);
+    const hn::FixedTag<float, 4> d;
+    const hn::RepartitionToWide<decltype(d)> d64;
+    for (; r + 4 <= rows; r += 4) {
+      const float* s = src + r * src_step;
+      float* o = dst + r;
+      int64_t c = 0;
+      for (; c + 4 <= some; c += 4, s += 4, o += 4 * dst_step) {
+        const auto v0 = hn::LoadU(d, s), v1 = hn::LoadU(d, s + src_step);
+        const auto v2 = hn::LoadU(d, s + 2 * src_step), v3 = hn::LoadU(d, s + 3 * src_step);
+        const auto a = hn::BitCast(d64, hn::InterleaveLower(d, v0, v1));
+        const auto b = hn::BitCast(d64, hn::InterleaveLower(d, v2, v3));
+        const auto e = hn::BitCast(d64, hn::InterleaveUpper(d, v0, v1));
+        const auto f = hn::BitCast(d64, hn::InterleaveUpper(d, v2, v3));
+        hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, a, b)), d, o);
+        hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, a, b)), d, o + dst_step);
+        hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, e, f)), d, o + 2 * dst_step);
+        hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, e, f)), d, o + 3 * dst_step);
+      }
+      for (; c < some; ++c, ++s, o += dst_step) {
+        for (int i = 0; i < 4; ++i) o[i] = s[i * src_step];
+      }
     }
-    for (; c < cols; ++c, ++s, o += dst_step) {
-      for (int i = 0; i < 4; ++i) o[i] = s[i * src_step];
-    }
-  }
 #endif
-  for (; r < rows; ++r) {
-    for (int64_t c = 0; c < cols; ++c) dst[c * dst_step + r] = src[r * src_step + c];
+    for (; r < rows; ++r) {
+      for (int64_t c = 0; c < some; ++c) dst[c * dst_step + r] = src[r * src_step + c];
+    }
   }
 }
 
