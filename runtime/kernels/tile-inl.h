@@ -326,6 +326,7 @@ void transpose(const float* HWY_RESTRICT src, int64_t src_step, float* HWY_RESTR
       float* o = dst + r;
       int64_t c = 0;
       for (; c + 4 <= some; c += 4, s += 4, o += 4 * dst_step) {
+        WICK_OPAQUE(c);
         const auto v0 = hn::LoadU(d, s), v1 = hn::LoadU(d, s + src_step);
         const auto v2 = hn::LoadU(d, s + 2 * src_step), v3 = hn::LoadU(d, s + 3 * src_step);
         const auto a = hn::BitCast(d64, hn::InterleaveLower(d, v0, v1));
@@ -338,12 +339,20 @@ void transpose(const float* HWY_RESTRICT src, int64_t src_step, float* HWY_RESTR
         hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, e, f)), d, o + 3 * dst_step);
       }
       for (; c < some; ++c, ++s, o += dst_step) {
-        for (int i = 0; i < 4; ++i) o[i] = s[i * src_step];
+        WICK_OPAQUE(c);  // what is left over is small: no code for much of it
+        const float* from = s;
+        for (int i = 0; i < 4; ++i, from += src_step) {
+          WICK_OPAQUE(from);
+          o[i] = *from;
+        }
       }
     }
 #endif
     for (; r < rows; ++r) {
-      for (int64_t c = 0; c < some; ++c) dst[c * dst_step + r] = src[r * src_step + c];
+      for (int64_t c = 0; c < some; ++c) {
+        WICK_OPAQUE(c);
+        dst[c * dst_step + r] = src[r * src_step + c];
+      }
     }
   }
 }

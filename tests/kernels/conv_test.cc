@@ -109,6 +109,16 @@ TEST(Conv, LeNet) {
   check(make(3, 4, 14, 14, 20, 3, 1, 1), true);
 }
 
+// Several images fill a tile, and a tile ends in the middle of one.
+TEST(Conv, SmallMapsTakeImagesTogether) {
+  check(make(37, 6, 1, 1, 19, 3, 1, 1), true);
+  check(make(140, 3, 1, 1, 50, 1, 1, 0));
+  check(make(9, 5, 2, 2, 33, 3, 1, 1), true);
+  check(make(11, 4, 3, 3, 20, 3, 1, 1), {true, false, true, Activation::kSigmoid});
+  check(make(7, 4, 5, 4, 20, 3, 2, 1), true);
+  check(make(5, 6, 4, 4, 24, 3, 1, 1, 1, 2), true);
+}
+
 TEST(Conv, PointWise) {
   for (int64_t hw : {1, 3, 7, 12}) {
     for (int64_t oc : {1, 3, 16, 33}) check(make(2, 5, hw, hw, oc, 1, 1, 0), oc % 2 == 0);

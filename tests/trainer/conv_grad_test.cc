@@ -107,6 +107,23 @@ TEST(ConvGrad, LeNet) {
   check({.n = 5, .ic = 9, .h = 14, .w = 14, .oc = 20, .kernel = 3, .stride = 1, .pad = 1});
 }
 
+// Several images share a pass over the taps: one block of them all, and some blocks of a slice.
+TEST(ConvGrad, SmallMapsTakeImagesTogether) {
+  check({.n = 37, .ic = 6, .h = 1, .w = 1, .oc = 19, .kernel = 3, .stride = 1, .pad = 1});
+  check({.n = 9, .ic = 5, .h = 2, .w = 2, .oc = 33, .kernel = 3, .stride = 1, .pad = 1});
+  check({.n = 70, .ic = 4, .h = 5, .w = 4, .oc = 50, .kernel = 3, .stride = 2, .pad = 1});
+  check({.n = 300, .ic = 3, .h = 3, .w = 3, .oc = 20, .kernel = 2, .stride = 1, .pad = 0});
+  check({.n = 21,
+         .ic = 6,
+         .h = 4,
+         .w = 4,
+         .oc = 24,
+         .kernel = 3,
+         .stride = 1,
+         .pad = 1,
+         .groups = 2});
+}
+
 TEST(ConvGrad, MoreImagesThanSlices) {
   check({.n = 37, .ic = 2, .h = 5, .w = 6, .oc = 3, .kernel = 3, .stride = 1, .pad = 1});
 }

@@ -1,0 +1,102 @@
+// Gradient formulas in one pass (trainer/autograd/grad/one_pass.h): the bits of their ops.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "wick/trainer.h"
+
+namespace wick {
+namespace {
+
+struct Kernels : TraceHook {
+  std::set<std::string> seen;
+  void on_op(const TraceEvent& e) override { seen.insert(e.op); }
+};
+
+Tensor sample(int64_t n) {
+  manual_seed(7);
+  Tensor x = randn({n}) * 3;
+  auto* p = x.mutable_data<float>();
+  const float inf = std::numeric_limits<float>::infinity();
+  const float special[] = {0.0f, -0.0f, inf, -inf, std::nanf(""), 3.0f, -3.0f, 1e-40f, 88.7f};
+  for (size_t i = 0; i < std::size(special); ++i) p[i] = special[i];
+  return x;
+}
+
+struct Case {
+  const char* name;
+  std::function<Tensor(const Tensor&)> f;
+};
+
+const Case kCases[] = {
+    {"relu", [](const Tensor& x) { return relu(x); }},
+    {"sigmoid", [](const Tensor& x) { return sigmoid(x); }},
+    {"tanh", [](const Tensor& x) { return tanh(x); }},
+    {"sqrt", [](const Tensor& x) { return sqrt(x); }},
+    {"reciprocal", [](const Tensor& x) { return reciprocal(x); }},
+    {"expm1", [](const Tensor& x) { return expm1(x); }},
+    {"log1p", [](const Tensor& x) { return log1p(x); }},
+    {"softplus", [](const Tensor& x) { return softplus(x); }},
+    {"erf", [](const Tensor& x) { return erf(x); }},
+    {"sin", [](const Tensor& x) { return sin(x); }},
+    {"cos", [](const Tensor& x) { return cos(x); }},
+    {"abs", [](const Tensor& x) { return abs(x); }},
+    {"atan", [](const Tensor& x) { return atan(x); }},
+    {"leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.3); }},
+    {"elu", [](const Tensor& x) { return elu(x, 0.7); }},
+    {"silu", [](const Tensor& x) { return silu(x); }},
+    {"hardswish", [](const Tensor& x) { return hardswish(x); }},
+    {"hardsigmoid", [](const Tensor& x) { return hardsigmoid(x); }},
+    {"gelu", [](const Tensor& x) { return gelu(x); }},
+    {"gelu tanh", [](const Tensor& x) { return gelu(x, true); }},
+};
+
+TEST(OnePass, GivesTheBitsOfTheOps) {
+  const int64_t n = 10007;
+  const Tensor x = sample(n), g = flip(sample(n), {0});
+  for (const Case& c : kCases) {
+    Tensor gradient[2];
+    for (bool create_graph : {false, true}) {
+      Tensor leaf = x.clone();
+      leaf.requires_grad_();
+      Tensor y = c.f(leaf);
+      Kernels kernels;
+      set_trace_hook(&kernels);
+      gradient[create_graph] = grad({y}, {leaf}, {g}, create_graph, create_graph)[0].detach();
+      set_trace_hook(nullptr);
+      EXPECT_EQ(kernels.seen.count("FusedElementwise"), create_graph ? 0U : 1U) << c.name;
+      if (create_graph) continue;
+      EXPECT_EQ(kernels.seen.size(), 1U) << c.name;
+    }
+    EXPECT_EQ(memcmp(gradient[0].data<float>(), gradient[1].data<float>(), sizeof(float) * n), 0)
+        << c.name;
+  }
+}
+
+// What has to be seen op by op, or is too small to gain, is.
+TEST(OnePass, StandsBackWhereOpsAreSeen) {
+  const auto fused = [](int64_t n, DType dtype) {
+    Tensor leaf = randn({n}).to(dtype);
+    leaf.requires_grad_();
+    Tensor y = gelu(leaf);
+    Kernels kernels;
+    set_trace_hook(&kernels);
+    sum(y).backward();
+    set_trace_hook(nullptr);
+    return kernels.seen.count("FusedElementwise") == 1;
+  };
+  EXPECT_TRUE(fused(8192, DType::kF32));
+  EXPECT_FALSE(fused(100, DType::kF32));
+  EXPECT_FALSE(fused(8192, DType::kF64));
+  AnomalyMode anomaly;
+  EXPECT_FALSE(fused(8192, DType::kF32));
+}
+
+}  // namespace
+}  // namespace wick
