@@ -14,15 +14,16 @@ namespace wick {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 TEST(Operators, AreReadOrNamedWithAReason) {
-  // What is said of an operator that somebody else has: Abs is read, so nobody named it.
-  const std::string unnamed = onnx::why_unread("Abs");
   int current = 0;
   for (const OnnxOperator& op : onnx_operators()) {
     current += op.until == kNewestOpset ? 1 : 0;
     const std::string why = op.why_out;
-    EXPECT_NE(why, unnamed) << op.name << " is neither read nor named in read.cc's kOut";
+    for (const char* words : {"no operator of this name", "this operator of ONNX Runtime's"})
+      EXPECT_THAT(why, Not(HasSubstr(words))) << op.name << ": neither read nor in read.cc's kOut";
   }
   EXPECT_EQ(current, 201);  // of opset 28
 }
