@@ -78,8 +78,12 @@ std::string Module::repr() const {
 
 // A module without children and with one line of its own is one line.
 void Module::repr_to(std::string& out, size_t indent) const {
-  const std::string inner = "\n" + std::string(indent + 2, ' ');
-  std::string extra = extra_repr();
+  std::string inner(indent + 3, ' ');
+  inner[0] = '\n';
+  const std::string extra = extra_repr();
+  for (const auto& [name, child] : children_) {
+    if (name == "parametrizations") out += "Parametrized";  // PyTorch's ParametrizedLinear
+  }
   out += kind();
   out += "(";
   if (children_.empty() && extra.find('\n') == std::string::npos) {
@@ -92,10 +96,10 @@ void Module::repr_to(std::string& out, size_t indent) const {
     at = end + 1;
   }
   for (const auto& [name, child] : children_) {
-    out += inner + "(" + name + "): ";
+    out.append(inner).append("(").append(name).append("): ");
     child->repr_to(out, indent + 2);
   }
-  out += "\n" + std::string(indent, ' ') + ")";
+  out.append(inner, 0, indent + 1).append(")");
 }
 
 std::ostream& operator<<(std::ostream& out, const Module& module) { return out << module.repr(); }
@@ -189,10 +193,9 @@ Module& Module::get_submodule(const std::string& path, Where where) {
       if (n == name) next = child.get();
     }
     if (next == nullptr || end + 1 == path.size()) {
-      const std::string in = begin == 0 ? "" : "'" + path.substr(0, begin - 1) + "' ";
-      throw_error("get_submodule",
-                  "no module '" + path + "': " + in + "has " + names_of(at->children_), where,
-                  Code::kNotFound);
+      std::string text = "no module '" + path + "': ";
+      if (begin > 0) text.append("'").append(path, 0, begin - 1).append("' ");
+      throw_error("get_submodule", text + "has " + names_of(at->children_), where, Code::kNotFound);
     }
     at = next;
     begin = end + 1;
