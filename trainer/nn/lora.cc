@@ -26,23 +26,28 @@ bool matches(const std::string& path, const std::vector<std::string>& targets) {
   return targets.empty();
 }
 
-}  // namespace
-
-LoraLinear::LoraLinear(std::shared_ptr<Module> base, const LoraOptions& o, Where where)
-    : base_(std::move(base)) {
-  const Tensor w = base_ ? base_->find_tensor("weight") : Tensor();
+void check(const Tensor& w, const LoraOptions& o, const Where& where) {
   if (!w.defined() || w.rank() != 2)
     throw_error("LoraLinear", "the layer has no weight [out, in]", where, Code::kUnsupported);
-  const int64_t out = w.raw_shape()[0], in = w.raw_shape()[1];
-  if (o.rank < 1 || o.rank > std::min(in, out)) {
+  const int64_t most = std::min(w.raw_shape()[0], w.raw_shape()[1]);
+  if (o.rank < 1 || o.rank > most) {
     throw_error("LoraLinear",
                 "rank " + std::to_string(o.rank) + " for a weight " + to_text(w.raw_shape()).text +
-                    ": 1 to " + std::to_string(std::min(in, out)),
+                    ": 1 to " + std::to_string(most),
                 where);
   }
   if (!std::isfinite(o.alpha)) throw_error("LoraLinear", "alpha is not a number", where);
   if (!(o.dropout >= 0 && o.dropout < 1))
     throw_error("LoraLinear", "dropout must be in [0, 1), got " + std::to_string(o.dropout), where);
+}
+
+}  // namespace
+
+LoraLinear::LoraLinear(std::shared_ptr<Module> base, const LoraOptions& o, Where where)
+    : base_(std::move(base)) {
+  const Tensor w = base_ ? base_->find_tensor("weight") : Tensor();
+  check(w, o, where);
+  const int64_t out = w.raw_shape()[0], in = w.raw_shape()[1];
   scale_ = o.alpha / static_cast<double>(o.rank);
   dropout_ = o.dropout;
   const double bound = 1 / std::sqrt(static_cast<double>(in));
@@ -92,7 +97,9 @@ int64_t add_lora(Module& model, const LoraOptions& options, Where where) {
     if (path.empty() || m->kind() != std::string("Linear")) continue;
     if (path.ends_with(".lora_A") || path.ends_with(".lora_B") || path.ends_with(".base_layer"))
       continue;
-    if (matches(path, options.targets)) found.push_back(path);
+    if (!matches(path, options.targets)) continue;
+    check(m->find_tensor("weight"), options, where);
+    found.push_back(path);
   }
   if (found.empty())
     throw_error("add_lora", "no Linear layer of the model is a target", where, Code::kNotFound);
