@@ -32,7 +32,8 @@ AttentionResult attention_with_weights(const Arg& q, const Arg& k, const Arg& v,
                   text(k.tensor) + ", " + text(v.tensor),
               q.where);
   }
-  if (is_causal && mask.defined()) throw_error(name, "takes a mask or is_causal, not both", q.where);
+  if (is_causal && mask.defined())
+    throw_error(name, "takes a mask or is_causal, not both", q.where);
   const int64_t rows = dim_of(q.tensor, -2), columns = dim_of(k.tensor, -2);
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(dim_of(q.tensor, -1))));
   Tensor scores = matmul(at(q * factor), at(mt(k.tensor, at))), seen = mask;

@@ -26,8 +26,8 @@ Tensor generate_square_subsequent_mask(int64_t size, DType dtype = DType::kF32);
 struct MultiheadAttentionOptions {
   double dropout = 0;  // of the weights, in training
   bool bias = true;
-  bool add_bias_kv = false;    // one learned key and value more
-  bool add_zero_attn = false;  // one key and value of zeros more
+  bool add_bias_kv = false;                     // one learned key and value more
+  bool add_zero_attn = false;                   // one key and value of zeros more
   std::optional<int64_t> kdim = {}, vdim = {};  // sizes of key and value; embed_dim unless given
   bool batch_first = false;
 };
@@ -36,19 +36,19 @@ struct MultiheadAttentionOptions {
 class NonDynamicallyQuantizableLinear : public Linear {
  public:
   using Linear::Linear;
-  const char* kind() const { return "NonDynamicallyQuantizableLinear"; }
 };
 
 // Parameters, as PyTorch has them: in_proj_weight [3 embed_dim, embed_dim], or q_proj_weight,
-// k_proj_weight and v_proj_weight where kdim or vdim differ; in_proj_bias; bias_k, bias_v; out_proj.
+// k_proj_weight and v_proj_weight where kdim or vdim differ; in_proj_bias; bias_k, bias_v;
+// out_proj.
 class MultiheadAttention : public Module {
  public:
   MultiheadAttention(int64_t embed_dim, int64_t num_heads, MultiheadAttentionOptions options = {});
 
   // Self-attention, the output alone.
   Tensor forward(const Arg& x) override { return forward(x, x, x, {}, false).output; }
-  // query[L, N, embed_dim], key[S, N, kdim], value[S, N, vdim] ([N, L, ...] with batch_first; all of
-  // them may lack N). key_padding_mask[N, S] and attn_mask[L, S] or [N * num_heads, L, S]: bool,
+  // query[L, N, embed_dim], key[S, N, kdim], value[S, N, vdim] ([N, L, ...] with batch_first; all
+  // of them may lack N). key_padding_mask[N, S] and attn_mask[L, S] or [N * num_heads, L, S]: bool,
   // true where nothing is seen, or floats that are added. Weights: [N, L, S], the mean over heads,
   // or [N, num_heads, L, S] with average_attn_weights = false. A row that sees nothing is NaN.
   AttentionResult forward(const Arg& query, const Arg& key, const Arg& value,
@@ -57,13 +57,11 @@ class MultiheadAttention : public Module {
   using Module::operator();
   AttentionResult operator()(const Arg& query, const Arg& key, const Arg& value,
                              const Tensor& key_padding_mask = Tensor(), bool need_weights = true,
-                             const Tensor& attn_mask = Tensor(),
-                             bool average_attn_weights = true) {
-    ModuleScope scope(name());
+                             const Tensor& attn_mask = Tensor(), bool average_attn_weights = true) {
+    ModuleScope scope = enter();
     return forward(query, key, value, key_padding_mask, need_weights, attn_mask,
                    average_attn_weights);
   }
-  const char* kind() const { return "MultiheadAttention"; }
 
   int64_t num_heads() const { return heads_; }
   bool batch_first() const { return options_.batch_first; }

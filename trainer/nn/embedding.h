@@ -26,8 +26,7 @@ class Embedding : public Module {
   static Embedding from_pretrained(const Arg& embeddings, bool freeze = true,
                                    EmbeddingOptions options = {});
   Tensor forward(const Arg& indices) override;
-  const char* kind() const { return "Embedding"; }
-  std::string extra_repr() const;
+  std::string extra_repr() const override;
 
   Tensor weight;
 
@@ -61,11 +60,10 @@ class EmbeddingBag : public Module {
   using Module::operator();
   Tensor operator()(const Arg& indices, const Tensor& offsets,
                     const Tensor& per_sample_weights = Tensor()) {
-    ModuleScope scope(name());
+    ModuleScope scope = enter();
     return forward(indices, offsets, per_sample_weights);
   }
-  const char* kind() const { return "EmbeddingBag"; }
-  std::string extra_repr() const;
+  std::string extra_repr() const override;
 
   Tensor weight;
 

@@ -22,8 +22,7 @@ class LayerNorm : public Module {
       : LayerNorm(Shape{size}, options) {}
   LayerNorm(int64_t size, double eps) : LayerNorm(Shape{size}, LayerNormOptions{.eps = eps}) {}
   Tensor forward(const Arg& x) override;
-  const char* kind() const { return "LayerNorm"; }
-  std::string extra_repr() const;
+  std::string extra_repr() const override;
 
   Tensor weight, bias;  // normalized_shape, or undefined
 
@@ -40,8 +39,7 @@ class RMSNorm : public Module {
   explicit RMSNorm(int64_t size, std::optional<double> eps = {}, bool elementwise_affine = true)
       : RMSNorm(Shape{size}, eps, elementwise_affine) {}
   Tensor forward(const Arg& x) override;
-  const char* kind() const { return "RMSNorm"; }
-  std::string extra_repr() const;
+  std::string extra_repr() const override;
 
   Tensor weight;
 

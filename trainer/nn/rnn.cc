@@ -123,7 +123,7 @@ RnnResult RNNBase::run(const Arg& x, Tensor h_0, Tensor c_0) {
 
 PackedRnnResult RNNBase::with_state(const PackedSequence& x, const Tensor& h_0, const Tensor& c_0,
                                     Where where) {
-  ModuleScope scope(name());
+  ModuleScope scope = enter();
   const At at(where);
   const std::vector<int64_t> lengths = x.sorted_lengths(where);
   const auto batch = static_cast<int64_t>(lengths.size());

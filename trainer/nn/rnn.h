@@ -36,15 +36,14 @@ class RNNBase : public Module {
   Tensor forward(const Arg& x) override { return run(x, {}, {}).output; }
   // The same, and the last states: auto [output, h_n, c_n] = lstm.with_state(x, h_0, c_0).
   RnnResult with_state(const Arg& x, const Tensor& h_0 = {}, const Tensor& c_0 = {}) {
-    ModuleScope scope(name());
+    ModuleScope scope = enter();
     return run(x, h_0, c_0);
   }
   // Each sequence runs over its own steps: h_n is the state behind its last one, and the reverse
   // direction begins there.
   PackedRnnResult with_state(const PackedSequence& x, const Tensor& h_0 = {},
                              const Tensor& c_0 = {}, Where where = Where::current());
-  const char* kind() const { return kind_; }
-  std::string extra_repr() const;
+  std::string extra_repr() const override;
 
   int64_t input_size() const { return input_; }
   int64_t hidden_size() const { return hidden_; }
@@ -95,8 +94,7 @@ class LSTM : public RNNBase {
 // -- one step: x[B, input_size] or [input_size], states [B, hidden_size] likewise
 class RNNCellBase : public Module {
  public:
-  const char* kind() const { return kind_; }
-  std::string extra_repr() const;
+  std::string extra_repr() const override;
   Tensor weight_ih, weight_hh;  // [gates * hidden, input], [gates * hidden, hidden]
   Tensor bias_ih, bias_hh;      // [gates * hidden], or undefined
 
@@ -118,7 +116,7 @@ class RNNCell : public RNNCellBase {
   Tensor forward(const Arg& x, const Tensor& h);
   using Module::operator();
   Tensor operator()(const Arg& x, const Tensor& h) {
-    ModuleScope scope(name());
+    ModuleScope scope = enter();
     return forward(x, h);
   }
 };
@@ -131,7 +129,7 @@ class GRUCell : public RNNCellBase {
   Tensor forward(const Arg& x, const Tensor& h);
   using Module::operator();
   Tensor operator()(const Arg& x, const Tensor& h) {
-    ModuleScope scope(name());
+    ModuleScope scope = enter();
     return forward(x, h);
   }
 };
@@ -148,7 +146,7 @@ class LSTMCell : public RNNCellBase {
   LstmState forward(const Arg& x, const LstmState& before);
   using Module::operator();
   LstmState operator()(const Arg& x, const LstmState& before) {
-    ModuleScope scope(name());
+    ModuleScope scope = enter();
     return forward(x, before);
   }
 };
