@@ -289,7 +289,7 @@ Tensor EmbeddingBag::forward(const Arg& indices, const Tensor& offsets,
 }
 
 std::string EmbeddingBag::extra_repr() const {
-  std::string s = table_repr(weight, options_, false) + ", mode='" + options_.mode + "'";
+  std::string s = table_repr(weight, options_, false) + ", mode=" + options_.mode;
   if (options_.padding_idx) s += ", padding_idx=" + std::to_string(*options_.padding_idx);
   return s;
 }
