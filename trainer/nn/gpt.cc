@@ -59,14 +59,16 @@ TransformerBlock::TransformerBlock(int64_t embed_dim, int64_t num_heads,
       mlp(this, "mlp", embed_dim, options.mlp_ratio * embed_dim, options.dropout),
       dropout_(probability("TransformerBlock", options.dropout)) {}
 
-Tensor TransformerBlock::forward(const Arg& x, const Tensor& mask) {
+Tensor TransformerBlock::forward(const Arg& x, const Tensor& mask, Tensor* weights) {
   const At at(x);
   // MultiheadAttention's bool masks say what is not seen.
   const Tensor hidden =
       mask.defined() && mask.dtype() == DType::kBool ? logical_not(at(mask)) : mask;
   const Tensor norm = ln1(x);
-  Tensor y = (*attn)(at(norm), at(norm), at(norm), {}, false, hidden).output;
-  y = add(x, at(dropout(at(y), dropout_, training())));
+  AttentionResult seen =
+      (*attn)(at(norm), at(norm), at(norm), {}, weights != nullptr, hidden, false);
+  if (weights != nullptr) *weights = seen.weights;
+  Tensor y = add(x, at(dropout(at(seen.output), dropout_, training())));
   return at(y) + at(mlp(at(ln2(at(y)))));
 }
 
@@ -98,7 +100,7 @@ GPT::GPT(GptOptions options)
   }
 }
 
-Tensor GPT::forward(const Arg& tokens) {
+Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights) {
   const At at(tokens);
   const Tensor& t = tokens.tensor;
   if (t.rank(tokens.where) != 2 || dim_of(t, 1) < 1 || dim_of(t, 1) > options_.max_seq_len) {
@@ -108,19 +110,40 @@ Tensor GPT::forward(const Arg& tokens) {
         tokens.where);
   }
   Tensor place = positions_of(tokens);
-  Tensor seen = le(at(place.unsqueeze(0, tokens.where)), at(place.unsqueeze(1, tokens.where)));
+  Tensor seen;
+  if (options_.causal) {
+    seen = le(at(place.unsqueeze(0, tokens.where)), at(place.unsqueeze(1, tokens.where)));
+  }
   Tensor x = token_embedding(tokens);
   x = dropout(at(at(x) + at(position_embedding(at(place)))), options_.dropout, training());
   {
     static const std::string kBlocks = "blocks";
     ModuleScope scope(kBlocks);
-    for (const auto& block : blocks_) x = (*block)(at(x), seen);
+    for (const auto& block : blocks_) {
+      Tensor* to = weights != nullptr ? &weights->emplace_back() : nullptr;
+      x = (*block)(at(x), seen, to);
+    }
   }
   x = (*ln_f_)(at(x));
   return lm_head_ ? (*lm_head_)(at(x)) : linear(at(x), at(token_embedding->weight));
 }
 
 namespace {
+
+// The mode is as it was afterwards, also after an error.
+class EvalMode {
+ public:
+  explicit EvalMode(Module& module) : module_(module), training_(module.training()) {
+    module.eval();
+  }
+  ~EvalMode() { module_.train(training_); }
+  EvalMode(const EvalMode&) = delete;
+  EvalMode& operator=(const EvalMode&) = delete;
+
+ private:
+  Module& module_;
+  bool training_;
+};
 
 // The next token of each row of logits [B, vocab]: int64 [B, 1].
 Tensor chosen(const Tensor& logits, const GenerateOptions& o, Generator& g, const At& at) {
@@ -136,6 +159,15 @@ Tensor chosen(const Tensor& logits, const GenerateOptions& o, Generator& g, cons
 }
 
 }  // namespace
+
+std::vector<Tensor> GPT::attention_weights(const Arg& tokens) {
+  NoGrad guard;
+  EvalMode mode(*this);
+  ModuleScope scope = enter();
+  std::vector<Tensor> weights;
+  run(tokens, &weights);
+  return weights;
+}
 
 Tensor GPT::generate(const Arg& tokens, const GenerateOptions& o) {
   const At at(tokens);
@@ -157,12 +189,7 @@ Tensor GPT::generate(const Arg& tokens, const GenerateOptions& o) {
               where);
   }
   NoGrad guard;
-  struct Mode {  // as it was, also after an error
-    Module& m;
-    bool training = m.training();
-    explicit Mode(Module& module) : m(module) { m.eval(); }
-    ~Mode() { m.train(training); }
-  } mode(*this);
+  EvalMode mode(*this);
   Generator own{o.seed.value_or(0), 0};
   Generator& g = o.seed ? own : default_generator();
   Tensor all = tokens.tensor.to(DType::kI64, where);

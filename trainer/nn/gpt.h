@@ -36,11 +36,12 @@ class TransformerBlock : public Module {
   // Without a mask each position sees all.
   Tensor forward(const Arg& x) override { return forward(x, {}); }
   // mask[T, T] or what broadcasts with [B, heads, T, T]: bool, true where a position sees.
-  Tensor forward(const Arg& x, const Tensor& mask);
+  // weights, where given, becomes those of attention [B, heads, T, T].
+  Tensor forward(const Arg& x, const Tensor& mask, Tensor* weights = nullptr);
   using Module::operator();
-  Tensor operator()(const Arg& x, const Tensor& mask) {
+  Tensor operator()(const Arg& x, const Tensor& mask, Tensor* weights = nullptr) {
     ModuleScope scope = enter();
-    return forward(x, mask);
+    return forward(x, mask, weights);
   }
 
   Child<LayerNorm> ln1;
@@ -59,6 +60,7 @@ struct GptOptions {
   double dropout = 0;
   // The output matrix is the token table (Press and Wolf, 2017).
   bool tie_weights = false;
+  bool causal = true;  // false: each position sees all
 };
 
 struct GenerateOptions {
@@ -74,13 +76,17 @@ struct GenerateOptions {
 class GPT : public Module {
  public:
   explicit GPT(GptOptions options);
-  Tensor forward(const Arg& tokens) override;
+  Tensor forward(const Arg& tokens) override { return run(tokens, nullptr); }
+  // What attention looks at: a tensor [B, heads, T, T] a block, unrecorded.
+  std::vector<Tensor> attention_weights(const Arg& tokens);
   // tokens[B, T] -> [B, T + max_new_tokens], in eval mode and unrecorded. What is longer than
   // max_seq_len is seen by its end alone. The result depends on weights, tokens and seed.
   Tensor generate(const Arg& tokens, const GenerateOptions& options = {});
   const GptOptions& options() const { return options_; }
 
  private:
+  Tensor run(const Arg& tokens, std::vector<Tensor>* weights);
+
   GptOptions options_;
 
  public:
