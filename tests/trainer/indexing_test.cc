@@ -138,7 +138,7 @@ TEST(Indexing, EmbeddingGivesThePaddingRowNoGradient) {
   embedding(tensor<int64_t>({3, 0, 3, 0}), w, 3).sum().backward();
   EXPECT_EQ(w.grad().to_vector<double>(), (std::vector<double>{2, 2, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(text_of([&] { embedding(tensor<int64_t>({4}), w); }),
-            "[embedding] index 4 is out of range for a weight of 4 rows");
+            "[embedding] index 4 at [0] is out of range for a weight of 4 rows");
 }
 
 }  // namespace

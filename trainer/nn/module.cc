@@ -2,59 +2,29 @@
 
 #include <unordered_map>
 
+#include "trainer/nn/module_hooks.h"
+
 namespace wick::nn {
 
 Tensor Module::forward(const Arg& x) {
   throw_error(name_.empty() ? "module" : name_, "has no forward(x)", x.where, Code::kUnsupported);
 }
 
-// f(prefix, module): this one, then the children, depth first.
-template <class F>
-void Module::visit(const std::string& prefix, const F& f) const {
-  f(prefix, *this);
-  for (const auto& [name, child] : children_) child->visit(prefix + name + ".", f);
+Mismatch Module::load_state_dict(const NamedTensors& state, Where where) {
+  return load_state_dict(state, true, where);
 }
-
-NamedTensors Module::named_parameters() const {
-  NamedTensors all;
-  visit("", [&](const std::string& prefix, const Module& m) {
-    for (const auto& [name, t] : m.parameters_) all.emplace_back(prefix + name, t);
-  });
-  return all;
-}
-NamedTensors Module::named_buffers() const {
-  NamedTensors all;
-  visit("", [&](const std::string& prefix, const Module& m) {
-    for (const auto& [name, t] : m.buffers_) all.emplace_back(prefix + name, t);
-  });
-  return all;
-}
-NamedTensors Module::state_dict() const {
-  NamedTensors all;
-  visit("", [&](const std::string& prefix, const Module& m) {
-    for (const auto& [name, t] : m.parameters_) all.emplace_back(prefix + name, t);
-    for (const auto& [name, t] : m.buffers_) all.emplace_back(prefix + name, t);
-  });
-  return all;
-}
-std::vector<Tensor> Module::parameters() const {
-  std::vector<Tensor> all;
-  for (auto& [name, t] : named_parameters()) {
-    // From here on messages call it by its whole name, "fc1.weight", unless it was given another.
-    if (name.size() > t.name().size() && name.ends_with(t.name())) t.named(name);
-    all.push_back(t);
-  }
-  return all;
-}
-
-void Module::load_state_dict(const NamedTensors& state, Where where) {
+Mismatch Module::load_state_dict(const NamedTensors& state, bool strict, Where where) {
   std::unordered_map<std::string, Tensor> given(state.begin(), state.end());
   NamedTensors own = state_dict();
+  Mismatch mismatch;
   std::string problems;
   for (const auto& [name, t] : own) {
     auto it = given.find(name);
     if (it == given.end()) {
-      problems += "\n  missing: " + name;
+      mismatch.missing.push_back(name);
+      if (strict) problems += "\n  missing: " + name;
+    } else if (!it->second.defined()) {
+      problems += "\n  undefined: " + name;
     } else if (!(it->second.raw_shape() == t.raw_shape())) {
       problems += "\n  shape: " + name + " is " + to_text(it->second.raw_shape()).text +
                   ", the model has " + to_text(t.raw_shape()).text;
@@ -62,12 +32,17 @@ void Module::load_state_dict(const NamedTensors& state, Where where) {
   }
   std::unordered_map<std::string, Tensor> known(own.begin(), own.end());
   for (const auto& [name, t] : state) {
-    if (known.count(name) == 0) problems += "\n  unexpected: " + name;
+    if (known.count(name) != 0) continue;
+    mismatch.unexpected.push_back(name);
+    if (strict) problems += "\n  unexpected: " + name;
   }
   if (!problems.empty())
     throw_error("load_state_dict", "the state does not fit the model:" + problems, where);
   NoGrad guard;
-  for (const auto& [name, t] : own) t.copy_(given[name], where);
+  for (const auto& [name, t] : own) {
+    if (auto it = given.find(name); it != given.end()) t.copy_(it->second, where);
+  }
+  return mismatch;
 }
 
 void Module::train(bool on) {
@@ -75,15 +50,34 @@ void Module::train(bool on) {
   for (auto& [name, child] : children_) child->train(on);
 }
 
-void Module::zero_grad() {
-  for (const Tensor& p : parameters()) p.set_grad(Tensor());
+void Module::zero_grad(bool set_to_none) {
+  NoGrad guard;
+  for (const Tensor& p : parameters()) {
+    Tensor g = p.grad();
+    if (set_to_none || !g.defined()) {
+      p.set_grad(Tensor());
+    } else {
+      p.set_grad(g.detach().zero_());  // PyTorch's: the same bytes
+    }
+  }
 }
 
 void Module::to(DType dtype) {
   NoGrad guard;
-  for (auto& [name, t] : state_dict()) {
-    if (is_float(t.dtype()) && t.dtype() != dtype) t.set_data(t.detach().to(dtype));
-  }
+  auto cast = [&](const Tensor& t) {
+    if (!is_float(t.dtype()) || t.dtype() == dtype) return;
+    Tensor grad = t.grad();
+    t.set_data(t.detach().to(dtype));
+    if (grad.defined()) t.set_grad(grad.detach().to(dtype));
+  };
+  for (auto& [name, t] : named_parameters()) cast(t);
+  for (auto& [name, t] : named_buffers()) cast(t);
+  apply([&](Module& m) {
+    if (!m.hooks_) return;
+    for (const auto& c : m.hooks_->computed) {
+      if (is_float(c.handle.dtype())) take_value(c.handle, c.handle.detach().to(dtype));
+    }
+  });
 }
 
 void Module::requires_grad_(bool on) {
@@ -105,6 +99,7 @@ size_t Module::requires_grad_(const std::string& prefix, bool on, Where where) {
 void Module::forget_registered() {
   parameters_.clear();
   buffers_.clear();
+  transient_.clear();
   children_.clear();
 }
 
@@ -121,6 +116,7 @@ void Module::register_module(const std::string& name, std::shared_ptr<Module> mo
   if (!module->name_.empty())
     throw Error("[module] '" + name + "' already has a parent, as '" + module->name_ + "'");
   module->name_ = name;
+  if (module->hooks_) module->hooks_->slot.reset();
   children_.emplace_back(name, std::move(module));
 }
 
@@ -131,11 +127,25 @@ Tensor Module::register_parameter(const std::string& name, const Tensor& value) 
   parameters_.emplace_back(name, value.named(name));
   return value;
 }
-Tensor Module::register_buffer(const std::string& name, const Tensor& value) {
+Tensor Module::register_buffer(const std::string& name, const Tensor& value, bool persistent) {
   if (!value.defined()) return value;
   check_name(name);
   buffers_.emplace_back(name, value.named(name));
+  if (!persistent) transient_.push_back(name);
   return value;
+}
+
+Tensor Module::unregister(const std::string& name, Where where) {
+  for (NamedTensors* list : {&parameters_, &buffers_}) {
+    for (auto it = list->begin(); it != list->end(); ++it) {
+      if (it->first != name) continue;
+      Tensor t = it->second;
+      list->erase(it);
+      std::erase(transient_, name);
+      return t;
+    }
+  }
+  throw_error("unregister", "no parameter or buffer '" + name + "' here", where, Code::kNotFound);
 }
 
 }  // namespace wick::nn

@@ -7,6 +7,8 @@
 //   };
 #pragma once
 
+#include <functional>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +20,12 @@ namespace wick::nn {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+// What load_state_dict found different, PyTorch's missing_keys and unexpected_keys.
+struct Mismatch {
+  std::vector<std::string> missing, unexpected;
+  bool empty() const { return missing.empty() && unexpected.empty(); }
+};
+
 class Module {
  public:
   Module() = default;
@@ -27,10 +35,25 @@ class Module {
 
   // Runs forward with this module's name pushed on the thread's module path.
   Tensor operator()(const Arg& x) {
+    if (hooks_) return call_with_hooks(x);
     ModuleScope scope(name_);
-    return hooks_ ? call_with_hooks(x) : forward(x);
+    return forward(x);
   }
   virtual Tensor forward(const Arg& x);
+  // What a call of another signature, LSTM's (x, state), begins with: `ModuleScope scope =
+  // enter();` pushes the name and makes the computed parameters anew. Hooks are those of operator()
+  // alone.
+  [[nodiscard]] ModuleScope enter() {
+    if (hooks_) refresh();
+    return ModuleScope(name_);
+  }
+
+  // What repr() calls it: the name of its class, "Linear", unless overridden.
+  virtual const char* kind() const;
+  // What repr() writes between the parentheses: "in_features=784, out_features=128, bias=True".
+  virtual std::string extra_repr() const;
+  // The tree, a module a line, as PyTorch prints it.
+  std::string repr() const;
 
   // Hooks run in order of registration; one that returns a defined tensor replaces the value. Their
   // functions may return nothing.
@@ -54,21 +77,39 @@ class Module {
         returning_tensor<F, Module&, const Tensor&, const Tensor&>(std::move(f)));
   }
 
-  // Parameters only, depth first in the order of registration.
-  std::vector<Tensor> parameters() const;
-  NamedTensors named_parameters() const;
-  NamedTensors named_buffers() const;
-  // Parameters, then buffers, of each module before its children: PyTorch's order and names.
+  // Parameters only, depth first in the order of registration. A parameter that two modules share
+  // is listed once, under its first name.
+  std::vector<Tensor> parameters(bool recurse = true) const;
+  NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true) const;
+  std::vector<Tensor> buffers(bool recurse = true) const;
+  NamedTensors named_buffers(const std::string& prefix = "", bool recurse = true) const;
+  // Parameters, then persistent buffers, of each module before its children: PyTorch's order and
+  // names. Shared tensors have all their names.
   NamedTensors state_dict() const;
-  // Copies values in. Missing and unexpected names and wrong shapes are reported all at once.
-  void load_state_dict(const NamedTensors& state, Where where = Where::current());
+  // Copies values in. Missing and unexpected names and wrong shapes are reported all at once, and
+  // nothing is copied then. strict = false: names may be missing or unexpected, and are returned;
+  // wrong shapes remain an Error.
+  Mismatch load_state_dict(const NamedTensors& state, Where where = Where::current());
+  Mismatch load_state_dict(const NamedTensors& state, bool strict, Where where = Where::current());
+
+  // This module ("") and all below it, each before its children.
+  std::vector<std::pair<std::string, Module*>> named_modules(const std::string& prefix = "");
+  std::vector<Module*> modules();
+  // By dotted path, "layer1.0.conv1"; "" is this module. What is not there is an Error that lists
+  // what is.
+  Module& get_submodule(const std::string& path, Where where = Where::current());
+  Tensor get_parameter(const std::string& path, Where where = Where::current());
+  Tensor get_buffer(const std::string& path, Where where = Where::current());
+  // f(module) on every child, theirs first, then on this one.
+  void apply(const std::function<void(Module&)>& f);
 
   // Dropout and batch norm behave differently in the two modes.
   void train(bool on = true);
   void eval() { train(false); }
   bool training() const { return training_; }
-  void zero_grad();
-  void to(DType dtype);  // floating-point parameters and buffers
+  // No gradients any more, or (set_to_none = false) gradients of zeros where there are some.
+  void zero_grad(bool set_to_none = true);
+  void to(DType dtype);  // floating-point parameters, their gradients, and buffers
   void requires_grad_(bool on = true);
   // Of the parameters whose names begin with `prefix`, "features.": how many there are. None is an
   // Error.
@@ -79,12 +120,45 @@ class Module {
     return children_;
   }
   void register_module(const std::string& name, std::shared_ptr<Module> module);
+  // Puts `module`, in the same mode, where the child at `path` is, and returns that one. Whoever
+  // still calls the old one, a Child member or a shared_ptr, reaches the new one, for as long as
+  // the parent lives; the new one itself may call it, and may have it as its child: then `wrap` is
+  // given the old one. Members of the old one ("fc->weight") stay the old one's.
+  std::shared_ptr<Module> replace_module(const std::string& path, std::shared_ptr<Module> module,
+                                         Where where = Where::current());
+  std::shared_ptr<Module> replace_module(
+      const std::string& path,
+      const std::function<std::shared_ptr<Module>(const std::shared_ptr<Module>&)>& wrap,
+      Where where = Where::current());
+  std::shared_ptr<Module> unregister_module(const std::string& name,
+                                            Where where = Where::current());
+
+  // Both return the handle to keep as a member. An undefined tensor registers nothing (bias =
+  // false). A buffer that is not persistent is not in state_dict().
+  Tensor register_parameter(const std::string& name, const Tensor& value);
+  Tensor register_buffer(const std::string& name, const Tensor& value, bool persistent = true);
+  // Off the list; the handle, which is returned, stays what it is.
+  Tensor unregister(const std::string& name, Where where = Where::current());
+
+  // Makes the parameter `name` a computed one: off the list, and from now on every handle of it,
+  // the layer's member too, takes the value f(module) before each forward, so that gradients flow
+  // to what f reads. f must return the parameter's shape and dtype. What it was is returned as a
+  // new leaf on the same bytes, to be registered under another name and read by f. Gradients go
+  // there: an optimizer made before knows the old handle alone. One forward of the module at a
+  // time: threads would share the handle.
+  Tensor compute_parameter(const std::string& name, std::function<Tensor(Module&)> f,
+                           Where where = Where::current());
+  // The way back: a parameter again, at the end of the list, on the bytes of `value`, trained if
+  // that is.
+  void restore_parameter(const std::string& name, const Tensor& value,
+                         Where where = Where::current());
+  bool is_computed(const std::string& name) const;
+  // The handle of this module's parameter or buffer, registered or computed; undefined: none.
+  Tensor find_tensor(const std::string& name) const;
+  // Computes them now. Done before each forward.
+  void refresh();
 
  protected:
-  // Both return the handle to keep as a member. An undefined tensor registers nothing (bias =
-  // false).
-  Tensor register_parameter(const std::string& name, const Tensor& value);
-  Tensor register_buffer(const std::string& name, const Tensor& value);
   // Parameters, buffers and children, so that others can be registered. Name, mode and hooks stay.
   void forget_registered();
 
@@ -106,14 +180,18 @@ class Module {
   HookHandle add_forward_hook(std::function<Tensor(Module&, const Tensor&, const Tensor&)> f);
   HookHandle add_backward_hook(std::function<Tensor(Module&, const Tensor&, const Tensor&)> f);
   Tensor call_with_hooks(const Arg& x);
+  void stand_in(const std::string& name, const std::shared_ptr<Module>& old,
+                const std::shared_ptr<Module>& now);
   void check_name(const std::string& name) const;
-  template <class F>
-  void visit(const std::string& prefix, const F& f) const;
+  void list_modules(const std::string& prefix,
+                    std::vector<std::pair<std::string, const Module*>>& all) const;
+  void repr_to(std::string& out, size_t indent) const;
 
   std::string name_;  // given by the parent
   bool training_ = true;
   std::shared_ptr<Hooks> hooks_;  // null: none was ever registered
   NamedTensors parameters_, buffers_;
+  std::vector<std::string> transient_;  // buffers that are not saved
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
 };
 
@@ -133,5 +211,7 @@ class Child {
  private:
   std::shared_ptr<M> module_;
 };
+
+std::ostream& operator<<(std::ostream& out, const Module& module);  // repr()
 
 }  // namespace wick::nn

@@ -1,22 +1,10 @@
-#include <algorithm>
+#include "trainer/nn/module_hooks.h"
 
-#include "trainer/nn/module.h"
+#include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace wick::nn {
-
-struct Module::Hooks {
-  template <class F>
-  struct Entry {
-    uint64_t id;
-    F f;
-  };
-  using Pre = std::function<Tensor(Module&, const Tensor&)>;
-  using Both = std::function<Tensor(Module&, const Tensor&, const Tensor&)>;
-  Module* owner = nullptr;  // null: it was destroyed
-  uint64_t next_id = 1;
-  std::vector<Entry<Pre>> pre;
-  std::vector<Entry<Both>> forward, backward;
-};
 
 namespace {
 
@@ -31,6 +19,24 @@ HookHandle add(const std::shared_ptr<Hooks>& hooks, List Hooks::*list, F f) {
     l.erase(std::remove_if(l.begin(), l.end(), [&](const auto& e) { return e.id == id; }), l.end());
   });
 }
+
+// The replaced places whose present modules run on this thread, innermost first.
+struct Running {
+  explicit Running(const Slot* s) : slot(s), outer(std::exchange(t_running, this)) {}
+  ~Running() { t_running = outer; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  static bool in(const Slot* s) {
+    for (const Running* r = t_running; r != nullptr; r = r->outer) {
+      if (r->slot == s) return true;
+    }
+    return false;
+  }
+  const Slot* slot;
+  const Running* outer;
+  static constinit thread_local const Running* t_running;
+};
+constinit thread_local const Running* Running::t_running = nullptr;
 
 }  // namespace
 
@@ -48,6 +54,7 @@ Module::Module(Module&& o) noexcept
       hooks_(std::move(o.hooks_)),
       parameters_(std::move(o.parameters_)),
       buffers_(std::move(o.buffers_)),
+      transient_(std::move(o.transient_)),
       children_(std::move(o.children_)) {
   if (hooks_) hooks_->owner = this;
 }
@@ -59,6 +66,7 @@ Module& Module::operator=(Module&& o) noexcept {
   hooks_ = std::move(o.hooks_);
   parameters_ = std::move(o.parameters_);
   buffers_ = std::move(o.buffers_);
+  transient_ = std::move(o.transient_);
   children_ = std::move(o.children_);
   if (hooks_) hooks_->owner = this;
   return *this;
@@ -81,11 +89,26 @@ HookHandle Module::add_backward_hook(Hooks::Both f) {
 }
 
 Tensor Module::call_with_hooks(const Arg& x) {
-  Hooks now = *hooks_;  // a hook may remove itself
+  // Someone still holds a module that was replaced: the one in its place is meant, unless that one
+  // is the caller.
+  std::shared_ptr<Slot> slot = hooks_->slot.lock();
+  std::optional<Running> running;
+  if (slot && !Running::in(slot.get())) {
+    std::shared_ptr<Module> now = slot->now.lock();
+    if (now && now.get() != this) return (*now)(x);
+    running.emplace(slot.get());
+  }
+  ModuleScope scope(name_);
+  // a hook may remove itself
+  struct {
+    std::vector<Hooks::Entry<Hooks::Pre>> pre;
+    std::vector<Hooks::Entry<Hooks::Both>> forward, backward;
+  } now{hooks_->pre, hooks_->forward, hooks_->backward};
   Tensor in = x.tensor;
   for (auto& h : now.pre) {
     if (Tensor r = h.f(*this, in); r.defined()) in = r;
   }
+  refresh();
   bool backward = !now.backward.empty() && grad_enabled();
   bool in_graph = backward && in.requires_grad();
   // A handle of this call's own, so that the hook sees this module's share of the gradient alone.

@@ -1,5 +1,6 @@
 #include "trainer/tensor/ops/image.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "trainer/tensor/compose.h"
@@ -36,6 +37,44 @@ Taps linear_taps(int64_t in, int64_t out, double scale, bool align_corners) {
     taps.t.push_back(at - static_cast<double>(lo));
   }
   return taps;
+}
+
+// Keys's cubic with a = -0.75: four neighbours, the border repeated.
+struct CubicTaps {
+  std::vector<int64_t> from[4];
+  std::vector<double> weight[4];
+};
+CubicTaps cubic_taps(int64_t in, int64_t out, double scale, bool align_corners) {
+  constexpr double kA = -0.75;
+  auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
+  auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
+  CubicTaps taps;
+  if (align_corners) {
+    scale = out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
+  }
+  for (int64_t i = 0; i < out; ++i) {
+    const auto d = static_cast<double>(i);
+    const double at = align_corners ? scale * d : scale * (d + 0.5) - 0.5;
+    const auto first = static_cast<int64_t>(std::floor(at));
+    const double t = at - static_cast<double>(first);
+    const double weights[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+    for (int k = 0; k < 4; ++k) {
+      taps.from[k].push_back(std::clamp<int64_t>(first - 1 + k, 0, in - 1));
+      taps.weight[k].push_back(weights[k]);
+    }
+  }
+  return taps;
+}
+Tensor resize(const Tensor& x, int dim, const CubicTaps& taps, const At& at) {
+  Tensor y;
+  for (int k = 0; k < 4; ++k) {
+    Tensor part = index_select(at(x), dim, at(tensor(taps.from[k])));
+    Shape line;
+    for (int i = 0; i < x.rank(); ++i) line.push_back(i == dim ? dim_of(part, dim) : 1);
+    part = at(part) * at(tensor(taps.weight[k]).to(x.dtype()).reshape(line));
+    y = k == 0 ? part : at(y) + at(part);
+  }
+  return y;
 }
 
 Tensor resize(const Tensor& x, int dim, const Taps& taps, const At& at) {
@@ -100,15 +139,17 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     bad_shape("interpolate", "input must be [N, C] and 1 to 3 spatial dims, got " + text(x.tensor),
               x.where);
   }
-  const bool smooth = o.mode == kLinear[spatial];
+  const bool cubic = o.mode == "bicubic" && spatial == 2;
+  const bool smooth = o.mode == kLinear[spatial] || cubic;
   if (!smooth && !exact && o.mode != "nearest") {
     throw_error("interpolate",
-                "mode of a " + text(x.tensor) + " is \"nearest\", \"nearest-exact\" or \"" +
-                    kLinear[spatial] + "\", got \"" + o.mode + "\"",
+                "mode of a " + text(x.tensor) + " is \"nearest\", \"nearest-exact\"" +
+                    (spatial == 2 ? ", \"bicubic\"" : "") + " or \"" + kLinear[spatial] +
+                    "\", got \"" + o.mode + "\"",
                 x.where);
   }
   if (o.align_corners && !smooth) {
-    throw_error("interpolate", "align_corners needs a linear mode", x.where);
+    throw_error("interpolate", "align_corners needs a linear or cubic mode", x.where);
   }
   const size_t given = by_size ? o.size.size() : o.scale_factor.size();
   if (by_size == !o.scale_factor.empty() || (given != 1 && given != static_cast<size_t>(spatial))) {
@@ -132,6 +173,10 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     const double scale =
         by_size ? static_cast<double>(in) / static_cast<double>(out) : 1.0 / factor;
     if (!smooth && in == out && by_size) continue;
+    if (cubic) {
+      y = resize(y, 2 + i, cubic_taps(in, out, scale, o.align_corners), at);
+      continue;
+    }
     const float nearest_scale = by_size ? static_cast<float>(in) / static_cast<float>(out)
                                         : static_cast<float>(1.0 / factor);
     y = resize(y, 2 + i,

@@ -18,7 +18,7 @@ Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, std::string_view m
 struct InterpolateOptions {
   std::vector<int64_t> size = {};
   std::vector<double> scale_factor = {};
-  // "nearest", "nearest-exact", and by the spatial rank "linear", "bilinear", "trilinear"
+  // "nearest", "nearest-exact"; by the spatial rank "linear", "bilinear" or "bicubic", "trilinear"
   std::string mode = "nearest";
   bool align_corners = false;
 };

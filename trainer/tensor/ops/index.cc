@@ -338,6 +338,22 @@ Tensor one_hot(const Arg& x, int64_t num_classes) {
   return eq({at.unsqueeze(-1, x.where), x.where}, arange(num_classes)).to(DType::kI64);
 }
 
+// Names the first place of `value`, which is no row of a table of n.
+[[noreturn]] static void outside_table(const Arg& indices, int64_t value, int64_t n) {
+  std::vector<int64_t> flat = indices.tensor.to(DType::kI64).to_vector<int64_t>();
+  int64_t left = std::find(flat.begin(), flat.end(), value) - flat.begin();
+  Shape at = indices.tensor.raw_shape();
+  for (int d = at.rank() - 1; d >= 0; --d) {
+    const int64_t size = at[d];
+    at[d] = left % size;
+    left /= size;
+  }
+  throw_error("embedding",
+              "index " + std::to_string(value) + " at " + to_text(at).text +
+                  " is out of range for a weight of " + std::to_string(n) + " rows",
+              indices.where);
+}
+
 Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> padding_idx) {
   const Tensor& w = weight.tensor;
   if (w.rank() < 1 ||
@@ -350,11 +366,7 @@ Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> p
   if (active_tracer() == nullptr && indices.tensor.numel() > 0) {
     NoGrad guard;
     int64_t low = amin(indices).item_int(), high = amax(indices).item_int();
-    if (low < 0 || high >= n)
-      throw_error("embedding",
-                  "index " + std::to_string(low < 0 ? low : high) +
-                      " is out of range for a weight of " + std::to_string(n) + " rows",
-                  indices.where);
+    if (low < 0 || high >= n) outside_table(indices, low < 0 ? low : high, n);
   }
   Tensor y = index_select({w, indices.where}, 0, indices);
   if (!padding_idx) return y;

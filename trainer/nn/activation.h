@@ -1,0 +1,177 @@
+// Activations: elementwise but for the softmaxes and GLU, which work along a dimension.
+#pragma once
+
+#include "trainer/nn/module.h"
+#include "trainer/tensor/ops/elementwise.h"
+#include "trainer/tensor/ops/random_mask.h"
+
+namespace wick::nn {
+
+// -- without parameters
+#define WICK_ACTIVATION(Name, function)                           \
+  class Name : public Module {                                    \
+   public:                                                        \
+    Tensor forward(const Arg& x) override { return function(x); } \
+  }
+WICK_ACTIVATION(ReLU, wick::relu);
+WICK_ACTIVATION(ReLU6, wick::relu6);
+WICK_ACTIVATION(Sigmoid, wick::sigmoid);
+WICK_ACTIVATION(Tanh, wick::tanh);
+WICK_ACTIVATION(SiLU, wick::silu);
+WICK_ACTIVATION(Mish, wick::mish);
+WICK_ACTIVATION(SELU, wick::selu);
+WICK_ACTIVATION(Hardswish, wick::hardswish);
+WICK_ACTIVATION(Hardsigmoid, wick::hardsigmoid);
+WICK_ACTIVATION(LogSigmoid, wick::logsigmoid);
+WICK_ACTIVATION(Softsign, wick::softsign);
+WICK_ACTIVATION(Tanhshrink, wick::tanhshrink);
+#undef WICK_ACTIVATION
+
+// -- with one number or two
+class LeakyReLU : public Module {
+ public:
+  explicit LeakyReLU(double negative_slope = 0.01) : slope_(negative_slope) {}
+  Tensor forward(const Arg& x) override { return leaky_relu(x, slope_); }
+  std::string extra_repr() const override;
+
+ private:
+  double slope_;
+};
+class ELU : public Module {
+ public:
+  explicit ELU(double alpha = 1) : alpha_(alpha) {}
+  Tensor forward(const Arg& x) override { return elu(x, alpha_); }
+  std::string extra_repr() const override;
+
+ private:
+  double alpha_;
+};
+class CELU : public Module {
+ public:
+  explicit CELU(double alpha = 1) : alpha_(alpha) {}
+  Tensor forward(const Arg& x) override { return celu(x, alpha_); }
+  std::string extra_repr() const override;
+
+ private:
+  double alpha_;
+};
+class GELU : public Module {
+ public:
+  explicit GELU(bool tanh_approximation = false) : tanh_(tanh_approximation) {}
+  explicit GELU(const std::string& approximate);  // "none" or "tanh"
+  explicit GELU(const char* approximate) : GELU(std::string(approximate)) {}
+  Tensor forward(const Arg& x) override { return gelu(x, tanh_); }
+  std::string extra_repr() const override;
+
+ private:
+  bool tanh_;
+};
+class Hardtanh : public Module {
+ public:
+  explicit Hardtanh(double min_val = -1, double max_val = 1);
+  Tensor forward(const Arg& x) override { return hardtanh(x, min_, max_); }
+  std::string extra_repr() const override;
+
+ private:
+  double min_, max_;
+};
+class Softplus : public Module {
+ public:
+  explicit Softplus(double beta = 1, double threshold = 20) : beta_(beta), threshold_(threshold) {}
+  Tensor forward(const Arg& x) override { return softplus(x, beta_, threshold_); }
+  std::string extra_repr() const override;
+
+ private:
+  double beta_, threshold_;
+};
+class Softshrink : public Module {
+ public:
+  explicit Softshrink(double lambd = 0.5) : lambd_(lambd) {}
+  Tensor forward(const Arg& x) override { return softshrink(x, lambd_); }
+  std::string extra_repr() const override;
+
+ private:
+  double lambd_;
+};
+class Hardshrink : public Module {
+ public:
+  explicit Hardshrink(double lambd = 0.5) : lambd_(lambd) {}
+  Tensor forward(const Arg& x) override { return hardshrink(x, lambd_); }
+  std::string extra_repr() const override;
+
+ private:
+  double lambd_;
+};
+class Threshold : public Module {
+ public:
+  Threshold(double threshold, double value) : threshold_(threshold), value_(value) {}
+  Tensor forward(const Arg& x) override { return wick::threshold(x, threshold_, value_); }
+  std::string extra_repr() const override;
+
+ private:
+  double threshold_, value_;
+};
+
+// x where x > 0, else weight x; weight is learned: one number, or one a channel (dimension 1).
+class PReLU : public Module {
+ public:
+  explicit PReLU(int64_t num_parameters = 1, double init = 0.25);
+  Tensor forward(const Arg& x) override { return prelu(x, {weight, x.where}); }
+  std::string extra_repr() const override;
+  Tensor weight;  // [num_parameters]
+};
+// Leaky with a slope drawn for each negative element from [lower, upper); their mean in evaluation.
+class RReLU : public Module {
+ public:
+  explicit RReLU(double lower = 1.0 / 8, double upper = 1.0 / 3) : lower_(lower), upper_(upper) {}
+  Tensor forward(const Arg& x) override { return rrelu(x, lower_, upper_, training()); }
+  std::string extra_repr() const override;
+
+ private:
+  double lower_, upper_;
+};
+
+// -- along a dimension
+class Softmax : public Module {
+ public:
+  explicit Softmax(int dim) : dim_(dim) {}
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+ private:
+  int dim_;
+};
+class Softmin : public Module {
+ public:
+  explicit Softmin(int dim) : dim_(dim) {}
+  Tensor forward(const Arg& x) override { return softmin(x, dim_); }
+  std::string extra_repr() const override;
+
+ private:
+  int dim_;
+};
+class LogSoftmax : public Module {
+ public:
+  explicit LogSoftmax(int dim) : dim_(dim) {}
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+ private:
+  int dim_;
+};
+// Over the channels of [N, C, H, W] or [C, H, W].
+class Softmax2d : public Module {
+ public:
+  Tensor forward(const Arg& x) override;
+};
+class GLU : public Module {
+ public:
+  explicit GLU(int dim = -1) : dim_(dim) {}
+  Tensor forward(const Arg& x) override { return glu(x, dim_); }
+  std::string extra_repr() const override;
+
+ private:
+  int dim_;
+};
+
+}  // namespace wick::nn

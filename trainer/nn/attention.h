@@ -1,0 +1,90 @@
+// Attention (Vaswani et al., 2017).
+#pragma once
+
+#include <optional>
+
+#include "trainer/nn/layers.h"
+
+namespace wick::nn {
+
+struct AttentionResult {
+  Tensor output;
+  Tensor weights;  // the softmax, before dropout; undefined where not asked for
+};
+
+// scaled_dot_product_attention (trainer/tensor/ops/nn.h), and its weights [..., L, S] too.
+AttentionResult attention_with_weights(const Arg& q, const Arg& k, const Arg& v,
+                                       const Tensor& mask = Tensor(), double dropout_p = 0,
+                                       bool is_causal = false, std::optional<double> scale = {});
+
+// Two masks that let a position see itself and what is before it. For
+// scaled_dot_product_attention: bool [size, size], true where it sees.
+Tensor create_causal_mask(int64_t size);
+// As attn_mask of modules, PyTorch's: float, 0 where it sees and -inf elsewhere.
+Tensor generate_square_subsequent_mask(int64_t size, DType dtype = DType::kF32);
+
+struct MultiheadAttentionOptions {
+  double dropout = 0;  // of the weights, in training
+  bool bias = true;
+  bool add_bias_kv = false;                     // one learned key and value more
+  bool add_zero_attn = false;                   // one key and value of zeros more
+  std::optional<int64_t> kdim = {}, vdim = {};  // sizes of key and value; embed_dim unless given
+  bool batch_first = false;
+};
+
+// What PyTorch calls the layer behind the heads; a Linear.
+class NonDynamicallyQuantizableLinear : public Linear {
+ public:
+  using Linear::Linear;
+};
+
+// Parameters, as PyTorch has them: in_proj_weight [3 embed_dim, embed_dim], or q_proj_weight,
+// k_proj_weight and v_proj_weight where kdim or vdim differ; in_proj_bias; bias_k, bias_v;
+// out_proj.
+class MultiheadAttention : public Module {
+ public:
+  MultiheadAttention(int64_t embed_dim, int64_t num_heads, MultiheadAttentionOptions options = {});
+
+  // Self-attention, the output alone.
+  Tensor forward(const Arg& x) override { return forward(x, x, x, {}, false).output; }
+  // query[L, N, embed_dim], key[S, N, kdim], value[S, N, vdim] ([N, L, ...] with batch_first; all
+  // of them may lack N). key_padding_mask[N, S] and attn_mask[L, S] or [N * num_heads, L, S]: bool,
+  // true where nothing is seen, or floats that are added. Weights: [N, L, S], the mean over heads,
+  // or [N, num_heads, L, S] with average_attn_weights = false. A row that sees nothing is NaN.
+  AttentionResult forward(const Arg& query, const Arg& key, const Arg& value,
+                          const Tensor& key_padding_mask = Tensor(), bool need_weights = true,
+                          const Tensor& attn_mask = Tensor(), bool average_attn_weights = true);
+  using Module::operator();
+  AttentionResult operator()(const Arg& query, const Arg& key, const Arg& value,
+                             const Tensor& key_padding_mask = Tensor(), bool need_weights = true,
+                             const Tensor& attn_mask = Tensor(), bool average_attn_weights = true) {
+    ModuleScope scope = enter();
+    return forward(query, key, value, key_padding_mask, need_weights, attn_mask,
+                   average_attn_weights);
+  }
+
+  int64_t num_heads() const { return heads_; }
+  bool batch_first() const { return options_.batch_first; }
+
+  Tensor in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, bias_k, bias_v;
+
+ private:
+  struct Projected {
+    Tensor q, k, v;  // [N, L or S, embed_dim]
+  };
+  Projected project(const Arg& query, const Tensor& q, const Arg& key, const Tensor& k,
+                    const Arg& value, const Tensor& v) const;
+  Tensor split(const Tensor& t, const Where& where) const;  // [N, heads, L, size]
+  // Both masks as one that broadcasts with the scores [N, heads, L, S]; added, or bool: true takes
+  // part.
+  Tensor joined_mask(const Tensor& padding, const Tensor& mask, const Tensor& q, const Tensor& k,
+                     const Where& where) const;
+
+  int64_t embed_, heads_;
+  MultiheadAttentionOptions options_;
+
+ public:
+  Child<NonDynamicallyQuantizableLinear> out_proj;
+};
+
+}  // namespace wick::nn

@@ -1,0 +1,135 @@
+// Modules and parameters in lists and under names. A module has one parent: it cannot be in two
+// containers at once.
+#pragma once
+
+#include <type_traits>
+
+#include "trainer/nn/module.h"
+
+namespace wick::nn {
+
+// Children by place; for (Module& m : list).
+class ModuleRange : public Module {
+ public:
+  class Iterator {
+   public:
+    using Base = std::vector<std::pair<std::string, std::shared_ptr<Module>>>::const_iterator;
+    explicit Iterator(Base at) : at_(at) {}
+    Module& operator*() const { return *at_->second; }
+    Module* operator->() const { return at_->second.get(); }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    Base at_;
+  };
+  Iterator begin() const { return Iterator(children().begin()); }
+  Iterator end() const { return Iterator(children().end()); }
+  int64_t size() const { return static_cast<int64_t>(children().size()); }
+  bool empty() const { return children().empty(); }
+  // Negative ones count from the end; outside is an Error.
+  Module& operator[](int64_t index) const { return *ptr(index); }
+  std::shared_ptr<Module> ptr(int64_t index) const;
+  // The module as an M, or an Error.
+  template <class M>
+  M& at(int64_t index) const {
+    auto* m = dynamic_cast<M*>(ptr(index).get());
+    if (m == nullptr)
+      throw Error("[" + std::string(kind()) + "] entry " + std::to_string(index) +
+                  " is of another class");
+    return *m;
+  }
+
+ protected:
+  template <class M>
+  static std::shared_ptr<Module> owned(M&& module) {
+    return std::make_shared<std::decay_t<M>>(std::forward<M>(module));
+  }
+  void add(std::shared_ptr<Module> module);  // under the next number
+};
+
+// One after the other. Children are named "0", "1", ...: Sequential(Linear(784, 512), ReLU(),
+// Linear(512, 10)); or as said: Sequential({{"fc", std::make_shared<Linear>(4, 2)}}).
+class Sequential : public ModuleRange {
+ public:
+  template <class... Ms>
+    requires(std::is_base_of_v<Module, std::decay_t<Ms>> && ...)
+  explicit Sequential(Ms&&... modules) {
+    (push_back(owned(std::forward<Ms>(modules))), ...);
+  }
+  explicit Sequential(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> named);
+  Sequential& push_back(std::shared_ptr<Module> module);
+  Sequential& push_back(const std::string& name, std::shared_ptr<Module> module);
+  template <class M>
+    requires(std::is_base_of_v<Module, std::decay_t<M>>)
+  Sequential& append(M&& module) {
+    return push_back(owned(std::forward<M>(module)));
+  }
+  Sequential& append(std::shared_ptr<Module> module) { return push_back(std::move(module)); }
+  Tensor forward(const Arg& x) override;
+};
+
+// A list that is registered, and has no forward of its own.
+class ModuleList : public ModuleRange {
+ public:
+  template <class... Ms>
+    requires(std::is_base_of_v<Module, std::decay_t<Ms>> && ...)
+  explicit ModuleList(Ms&&... modules) {
+    (add(owned(std::forward<Ms>(modules))), ...);
+  }
+  explicit ModuleList(const std::vector<std::shared_ptr<Module>>& modules);
+  template <class M>
+    requires(std::is_base_of_v<Module, std::decay_t<M>>)
+  ModuleList& append(M&& module) {
+    return append(owned(std::forward<M>(module)));
+  }
+  ModuleList& append(std::shared_ptr<Module> module);
+  ModuleList& extend(const std::vector<std::shared_ptr<Module>>& modules);
+};
+
+// Children by name, in the order of insertion.
+class ModuleDict : public Module {
+ public:
+  ModuleDict() = default;
+  explicit ModuleDict(
+      std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules);
+  ModuleDict& insert(const std::string& key, std::shared_ptr<Module> module);
+  Module& operator[](const std::string& key) const;  // none of that name is an Error
+  bool contains(const std::string& key) const;
+  std::vector<std::string> keys() const;
+  int64_t size() const { return static_cast<int64_t>(children().size()); }
+};
+
+// Tensors that become parameters "0", "1", ...
+class ParameterList : public Module {
+ public:
+  ParameterList() = default;
+  explicit ParameterList(const std::vector<Tensor>& parameters);
+  ParameterList& append(const Tensor& parameter);
+  const Tensor& operator[](int64_t index) const;
+  int64_t size() const { return static_cast<int64_t>(list_.size()); }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+
+ private:
+  std::vector<Tensor> list_;
+};
+
+class ParameterDict : public Module {
+ public:
+  ParameterDict() = default;
+  explicit ParameterDict(const NamedTensors& parameters);
+  ParameterDict& insert(const std::string& key, const Tensor& parameter);
+  const Tensor& operator[](const std::string& key) const;  // none of that name is an Error
+  bool contains(const std::string& key) const;
+  std::vector<std::string> keys() const;
+  int64_t size() const { return static_cast<int64_t>(named_.size()); }
+
+ private:
+  NamedTensors named_;
+};
+
+}  // namespace wick::nn

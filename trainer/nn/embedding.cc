@@ -1,0 +1,297 @@
+#include "trainer/nn/embedding.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "trainer/autograd/function.h"
+#include "trainer/nn/repr_text.h"
+#include "trainer/tensor/compose.h"
+#include "trainer/tensor/philox.h"
+
+namespace wick::nn {
+namespace {
+
+// The table: given, or normal with a padding row of 0. The place of padding_idx counts from 0.
+Tensor table(const char* name, int64_t rows, int64_t columns, const Tensor& given,
+             std::optional<int64_t>* padding, const Where& where) {
+  if (rows < 1 || columns < 1) {
+    throw_error(name,
+                "needs at least one row and one column, got " + std::to_string(rows) + " x " +
+                    std::to_string(columns),
+                where);
+  }
+  if (*padding) {
+    const int64_t p = **padding;
+    if (p < -rows || p >= rows) {
+      throw_error(name,
+                  "padding_idx " + std::to_string(p) + " is out of range for " +
+                      std::to_string(rows) + " rows",
+                  where);
+    }
+    *padding = p < 0 ? p + rows : p;
+  }
+  if (given.defined()) {
+    if (!(given.raw_shape() == Shape{rows, columns})) {
+      bad_shape(name,
+                "weight must be " + std::string(to_text(Shape{rows, columns}).text) + ", got " +
+                    text(given),
+                where);
+    }
+    return given;
+  }
+  NoGrad guard;
+  Tensor w = randn({rows, columns});
+  if (*padding) w.select(0, **padding).zero_();
+  return w;
+}
+
+void need_norm(const char* name, std::optional<double> max_norm, double norm_type,
+               const Where& where) {
+  if ((!max_norm || *max_norm > 0) && norm_type > 0) return;
+  throw_error(name, "needs max_norm > 0 and norm_type > 0", where);
+}
+
+// Rows whose norm exceeds max_norm, scaled to it as PyTorch does; the others keep their bits.
+Tensor within_norm(const Tensor& rows, double max_norm, double type, const At& at) {
+  Tensor size = norm(at(rows), type, {-1}, true);
+  Tensor factor = div(max_norm, at(at(size) + 1e-7));
+  return where(at(gt(at(size), max_norm)), at(at(rows) * at(factor)), at(rows));
+}
+
+// The rows of the table that are looked up, scaled in place. Under capture a graph has no writes:
+// there the rows looked up are scaled instead, to the same bits.
+void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, double type,
+                 const At& at) {
+  NoGrad guard;
+  UniqueResult found = unique(at(indices.to(DType::kI64, at.where)));
+  Tensor rows = index_select(at(weight), 0, at(found.values));
+  weight.index_copy_(0, found.values, within_norm(rows, max_norm, type, at), at.where);
+}
+
+// x itself, its gradient times `scale`.
+struct ScaleGradient : Function<ScaleGradient> {
+  static Tensor forward(AutogradContext& ctx, const Tensor& x, const Tensor& scale) {
+    ctx.save_for_backward({scale});
+    return x.clone();
+  }
+  static variable_list backward(AutogradContext& ctx, const variable_list& g) {
+    return {g[0] * ctx.get_saved_variables()[0], Tensor()};
+  }
+};
+
+// 1 / how often each index occurs, [indices..., 1].
+Tensor inverse_counts(const Tensor& indices, int64_t rows, DType dtype, const At& at) {
+  NoGrad guard;
+  Tensor flat = indices.to(DType::kI64, at.where).reshape({-1}, at.where);
+  Tensor counts = bincount(at(flat), Tensor(), rows);
+  Tensor own = index_select(at(counts), 0, at(indices)).to(dtype, at.where);
+  return div(1.0, at(own.unsqueeze(-1, at.where)));
+}
+
+// What Embedding and EmbeddingBag share: the rows of `indices`.
+struct Lookup {
+  std::optional<int64_t> padding_idx;
+  std::optional<double> max_norm;
+  double norm_type;
+  bool scale_grad_by_freq;
+
+  Tensor rows(const Tensor& weight, const Arg& indices) const {
+    const At at(indices);
+    const bool traced = active_tracer() != nullptr;
+    if (!max_norm || traced || indices.tensor.raw().numel() == 0) {
+      Tensor y = embedding(indices, at(weight), padding_idx);
+      if (max_norm) y = within_norm(y, *max_norm, norm_type, at);
+      return scaled(y, weight, indices);
+    }
+    embedding(indices, at(weight.detach(at.where)));  // checks the indices
+    renormalize(weight, indices.tensor, *max_norm, norm_type, at);
+    return scaled(embedding(indices, at(weight), padding_idx), weight, indices);
+  }
+
+ private:
+  Tensor scaled(const Tensor& y, const Tensor& weight, const Arg& indices) const {
+    if (!scale_grad_by_freq || !grad_enabled() || !weight.requires_grad()) return y;
+    return ScaleGradient::apply(
+        y, inverse_counts(indices.tensor, weight.raw_shape()[0], y.dtype(), At(indices)));
+  }
+};
+
+template <class Options>
+Lookup lookup_of(const Options& o) {
+  return {o.padding_idx, o.max_norm, o.norm_type, o.scale_grad_by_freq};
+}
+
+// num, dim and what is not the default, as PyTorch prints it.
+template <class Options>
+std::string table_repr(const Tensor& weight, const Options& o, bool padding_first) {
+  std::string s =
+      std::to_string(weight.raw_shape()[0]) + ", " + std::to_string(weight.raw_shape()[1]);
+  if (padding_first && o.padding_idx) s += ", padding_idx=" + std::to_string(*o.padding_idx);
+  if (o.max_norm) s += ", max_norm=" + python_number(*o.max_norm);
+  if (o.norm_type != 2) s += ", norm_type=" + python_number(o.norm_type);
+  if (o.scale_grad_by_freq) s += ", scale_grad_by_freq=True";
+  return s;
+}
+
+const Tensor& pretrained(const char* name, const Arg& t) {
+  if (t.tensor.rank(t.where) != 2 || !is_float(t.tensor.dtype())) {
+    throw_error(name, "embeddings must be floats [rows, columns], got " + text(t.tensor), t.where,
+                Code::kShapeMismatch);
+  }
+  return t.tensor;
+}
+
+}  // namespace
+
+Embedding::Embedding(int64_t rows, int64_t columns, EmbeddingOptions options)
+    : options_(std::move(options)) {
+  const Where here = Where::current();
+  need_norm("Embedding", options_.max_norm, options_.norm_type, here);
+  weight = register_parameter(
+      "weight", table("Embedding", rows, columns, options_.weight, &options_.padding_idx, here));
+  options_.weight = Tensor();
+  if (options_.freeze) weight.requires_grad_(false);
+}
+
+Embedding Embedding::from_pretrained(const Arg& embeddings, bool freeze, EmbeddingOptions options) {
+  const Tensor& t = pretrained("Embedding", embeddings);
+  options.weight = t;
+  options.freeze = freeze;
+  return Embedding(t.raw_shape()[0], t.raw_shape()[1], std::move(options));
+}
+
+Tensor Embedding::forward(const Arg& indices) { return lookup_of(options_).rows(weight, indices); }
+
+std::string Embedding::extra_repr() const { return table_repr(weight, options_, true); }
+
+EmbeddingBag::EmbeddingBag(int64_t rows, int64_t columns, EmbeddingBagOptions options)
+    : options_(std::move(options)) {
+  const Where here = Where::current();
+  need_norm("EmbeddingBag", options_.max_norm, options_.norm_type, here);
+  if (options_.mode != "sum" && options_.mode != "mean" && options_.mode != "max") {
+    throw_error("EmbeddingBag", "mode must be sum, mean or max, got '" + options_.mode + "'", here);
+  }
+  if (options_.mode == "max" && options_.scale_grad_by_freq) {
+    throw_error("EmbeddingBag", "scale_grad_by_freq does not go with max", here);
+  }
+  weight = register_parameter(
+      "weight", table("EmbeddingBag", rows, columns, options_.weight, &options_.padding_idx, here));
+  options_.weight = Tensor();
+  if (options_.freeze) weight.requires_grad_(false);
+}
+
+EmbeddingBag EmbeddingBag::from_pretrained(const Arg& embeddings, bool freeze,
+                                           EmbeddingBagOptions options) {
+  const Tensor& t = pretrained("EmbeddingBag", embeddings);
+  options.weight = t;
+  options.freeze = freeze;
+  return EmbeddingBag(t.raw_shape()[0], t.raw_shape()[1], std::move(options));
+}
+
+namespace {
+
+// Bags of different sizes side by side: for [bags, longest], the place of each element among the
+// indices, and whether there is one. Reads offsets on the host.
+struct Bags {
+  Tensor place, present;
+};
+Bags bags_of(const Tensor& offsets, int64_t count, bool include_last, const Where& where) {
+  std::vector<int64_t> start = offsets.to(DType::kI64, where).to_vector<int64_t>(where);
+  if (!include_last) start.push_back(count);
+  int64_t longest = 0;
+  const bool whole = !start.empty() && start[0] == 0 && start.back() == count;
+  for (size_t i = 0; i + 1 < start.size(); ++i) {
+    if (start[i] > start[i + 1]) {
+      throw_error("EmbeddingBag",
+                  "offsets must ascend from 0 to at most the " + std::to_string(count) +
+                      " indices; offset " + std::to_string(start[i]) + " at [" + std::to_string(i) +
+                      "] is above what follows",
+                  where);
+    }
+    longest = std::max(longest, start[i + 1] - start[i]);
+  }
+  if (!whole) {
+    throw_error("EmbeddingBag",
+                "offsets must begin with 0" +
+                    std::string(include_last ? " and end with the number of indices, " : "; of ") +
+                    std::to_string(count) + (include_last ? "" : " indices"),
+                where);
+  }
+  const auto bags = static_cast<int64_t>(start.size()) - 1;
+  longest = std::max<int64_t>(longest, 1);
+  Tensor place = zeros({bags, longest}, DType::kI64),
+         present = zeros({bags, longest}, DType::kBool);
+  auto* p = place.mutable_data<int64_t>();
+  auto* there = static_cast<uint8_t*>(present.unsafe_data());
+  for (int64_t b = 0; b < bags; ++b) {
+    for (int64_t i = start[static_cast<size_t>(b)]; i < start[static_cast<size_t>(b) + 1]; ++i) {
+      const int64_t at = b * longest + i - start[static_cast<size_t>(b)];
+      p[at] = i;
+      there[at] = 1;
+    }
+  }
+  return {place, present};
+}
+
+}  // namespace
+
+Tensor EmbeddingBag::forward(const Arg& indices, const Tensor& offsets,
+                             const Tensor& per_sample_weights) {
+  const At at(indices);
+  const Tensor& x = indices.tensor;
+  const int rank = x.rank(indices.where);
+  if (rank != 2 && !(rank == 1 && offsets.defined() && offsets.rank() == 1)) {
+    bad_shape("EmbeddingBag", "takes indices [bags, n], or [n] with offsets [bags], got " + text(x),
+              indices.where);
+  }
+  if (rank == 2 && offsets.defined()) {
+    throw_error("EmbeddingBag", "indices [bags, n] take no offsets", indices.where);
+  }
+  if (per_sample_weights.defined() &&
+      (options_.mode != "sum" || !(per_sample_weights.raw_shape() == x.raw_shape()))) {
+    bad_shape("EmbeddingBag",
+              "per_sample_weights go with mode sum and have the shape of the indices " + text(x) +
+                  ", got " + text(per_sample_weights),
+              indices.where);
+  }
+  Tensor rows = lookup_of(options_).rows(weight, indices), present;
+  if (options_.padding_idx) present = ne(indices, *options_.padding_idx);
+  if (per_sample_weights.defined()) {
+    rows = at(rows) * at(per_sample_weights.unsqueeze(-1, indices.where));
+  }
+  if (rank == 1) {
+    if (x.raw().numel() == 0) {
+      const int64_t last = options_.include_last_offset ? 1 : 0;
+      return zeros({offsets.raw_shape()[0] - last, weight.raw_shape()[1]}, weight.dtype());
+    }
+    Bags bags = bags_of(offsets, x.raw_shape()[0], options_.include_last_offset, indices.where);
+    rows = index_select(at(rows), 0, at(bags.place));
+    if (present.defined()) {
+      present = logical_and(at(bags.present), at(index_select(at(present), 0, at(bags.place))));
+    } else {
+      present = bags.present;
+    }
+  }
+  // rows: [bags, n, columns]; present: [bags, n], or undefined: all of them
+  Tensor shown, zero = full({}, 0, rows.dtype());
+  if (present.defined()) shown = present.unsqueeze(-1, indices.where);
+  if (options_.mode == "max") {
+    if (!present.defined()) return max(at(rows), 1).values;
+    Tensor never = full({}, -std::numeric_limits<double>::infinity(), rows.dtype());
+    Tensor top = max(at(where(at(shown), at(rows), at(never))), 1).values;
+    return where(at(any(at(shown), 1)), at(top), at(zero));
+  }
+  if (!present.defined()) return options_.mode == "sum" ? sum(at(rows), 1) : mean(at(rows), 1);
+  Tensor total = sum(at(where(at(shown), at(rows), at(zero))), 1);
+  if (options_.mode == "sum") return total;
+  Tensor count = clamp(at(sum(at(shown.to(rows.dtype())), 1)), 1, {});
+  return at(total) / at(count);
+}
+
+std::string EmbeddingBag::extra_repr() const {
+  std::string s = table_repr(weight, options_, false) + ", mode=" + options_.mode;
+  if (options_.padding_idx) s += ", padding_idx=" + std::to_string(*options_.padding_idx);
+  return s;
+}
+
+}  // namespace wick::nn

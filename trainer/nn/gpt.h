@@ -1,0 +1,101 @@
+// A decoder-only Transformer (Radford et al., 2019): pre-norm blocks over learned positions.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "trainer/nn/attention.h"
+#include "trainer/nn/embedding.h"
+#include "trainer/nn/layer_norm.h"
+#include "trainer/tensor/philox.h"
+
+namespace wick::nn {
+
+// x[..., embed_dim] -> hidden_dim (4 embed_dim unless given), GELU, -> embed_dim.
+class MLP : public Module {
+ public:
+  explicit MLP(int64_t embed_dim, int64_t hidden_dim = 0, double dropout = 0);
+  Tensor forward(const Arg& x) override;
+
+  Child<Linear> fc1, fc2;
+
+ private:
+  double dropout_;
+};
+
+struct TransformerBlockOptions {
+  int64_t mlp_ratio = 4;
+  double dropout = 0;  // of the weights of attention and of both branches, in training
+  double layer_norm_eps = 1e-5;
+};
+
+// x + attention(ln1(x)), then x + mlp(ln2(x)). x[B, T, embed_dim].
+class TransformerBlock : public Module {
+ public:
+  TransformerBlock(int64_t embed_dim, int64_t num_heads, TransformerBlockOptions options = {});
+  // Without a mask each position sees all.
+  Tensor forward(const Arg& x) override { return forward(x, {}); }
+  // mask[T, T] or what broadcasts with [B, heads, T, T]: bool, true where a position sees.
+  // weights, where given, becomes those of attention [B, heads, T, T].
+  Tensor forward(const Arg& x, const Tensor& mask, Tensor* weights = nullptr);
+  using Module::operator();
+  Tensor operator()(const Arg& x, const Tensor& mask, Tensor* weights = nullptr) {
+    ModuleScope scope = enter();
+    return forward(x, mask, weights);
+  }
+
+  Child<LayerNorm> ln1;
+  Child<MultiheadAttention> attn;
+  Child<LayerNorm> ln2;
+  Child<MLP> mlp;
+
+ private:
+  double dropout_;
+};
+using GptBlock = TransformerBlock;
+
+struct GptOptions {
+  int64_t vocab_size = 0, embed_dim = 128, num_layers = 4, num_heads = 4, max_seq_len = 256;
+  int64_t mlp_ratio = 4;
+  double dropout = 0;
+  // The output matrix is the token table (Press and Wolf, 2017).
+  bool tie_weights = false;
+  bool causal = true;  // false: each position sees all
+};
+
+struct GenerateOptions {
+  int64_t max_new_tokens = 100;
+  double temperature = 1;  // 0: the most probable token, always
+  std::optional<int64_t> top_k = {};
+  std::optional<uint64_t> seed = {};  // of a Philox generator of its own; {}: the default one
+};
+
+// tokens[B, T] (int64 or int32, T <= max_seq_len) -> logits[B, T, vocab_size] of the token after
+// each. Causal. Weights start as GPT-2's: N(0, 0.02), those behind a branch narrower by
+// sqrt(2 num_layers). In eval it is captured with B and T dynamic.
+class GPT : public Module {
+ public:
+  explicit GPT(GptOptions options);
+  Tensor forward(const Arg& tokens) override { return run(tokens, nullptr); }
+  // What attention looks at: a tensor [B, heads, T, T] a block, unrecorded.
+  std::vector<Tensor> attention_weights(const Arg& tokens);
+  // tokens[B, T] -> [B, T + max_new_tokens], in eval mode and unrecorded. What is longer than
+  // max_seq_len is seen by its end alone. The result depends on weights, tokens and seed.
+  Tensor generate(const Arg& tokens, const GenerateOptions& options = {});
+  const GptOptions& options() const { return options_; }
+
+ private:
+  Tensor run(const Arg& tokens, std::vector<Tensor>* weights);
+
+  GptOptions options_;
+
+ public:
+  Child<Embedding> token_embedding, position_embedding;
+
+ private:
+  std::vector<std::shared_ptr<TransformerBlock>> blocks_;
+  std::shared_ptr<LayerNorm> ln_f_;
+  std::shared_ptr<Linear> lm_head_;  // null: tied
+};
+
+}  // namespace wick::nn

@@ -1,0 +1,51 @@
+// Normalisation over the last dimensions.
+#pragma once
+
+#include <optional>
+
+#include "trainer/nn/module.h"
+
+namespace wick::nn {
+
+struct LayerNormOptions {
+  double eps = 1e-5;
+  bool elementwise_affine = true;
+  bool bias = true;
+};
+
+// (x - mean) / sqrt(var + eps) * weight + bias over the last dims, which are normalized_shape (Ba
+// et al., 2016); the variance is the biased one.
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(const Shape& normalized_shape, LayerNormOptions options = {});
+  explicit LayerNorm(int64_t size, LayerNormOptions options = {})
+      : LayerNorm(Shape{size}, options) {}
+  LayerNorm(int64_t size, double eps) : LayerNorm(Shape{size}, LayerNormOptions{.eps = eps}) {}
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+  Tensor weight, bias;  // normalized_shape, or undefined
+
+ private:
+  Shape shape_;
+  LayerNormOptions options_;
+};
+
+// x / sqrt(mean(x^2) + eps) * weight (Zhang and Sennrich, 2019). eps {}: that of x's dtype.
+class RMSNorm : public Module {
+ public:
+  explicit RMSNorm(const Shape& normalized_shape, std::optional<double> eps = {},
+                   bool elementwise_affine = true);
+  explicit RMSNorm(int64_t size, std::optional<double> eps = {}, bool elementwise_affine = true)
+      : RMSNorm(Shape{size}, eps, elementwise_affine) {}
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+  Tensor weight;
+
+ private:
+  Shape shape_;
+  std::optional<double> eps_;
+};
+
+}  // namespace wick::nn

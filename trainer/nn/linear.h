@@ -1,0 +1,78 @@
+// Affine maps, and layers that only look at the shape.
+#pragma once
+
+#include "trainer/nn/module.h"
+
+namespace wick::nn {
+
+// x[..., in] -> [..., out]. Weight and bias start as U(-1/sqrt(in), 1/sqrt(in)), PyTorch's default.
+class Linear : public Module {
+ public:
+  Linear(int64_t in_features, int64_t out_features, bool bias = true);
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+  Tensor weight;  // [out, in]
+  Tensor bias;    // [out], or undefined
+};
+
+// y_o = x1^T weight_o x2 + bias_o, of x1[..., in1] and x2[..., in2]. Starts as
+// U(-1/sqrt(in1), 1/sqrt(in1)). Called with two tensors, so no link of a Sequential.
+class Bilinear : public Module {
+ public:
+  Bilinear(int64_t in1_features, int64_t in2_features, int64_t out_features, bool bias = true);
+  Tensor operator()(const Arg& x1, const Arg& x2);
+  std::string extra_repr() const override;
+  Tensor weight;  // [out, in1, in2]
+  Tensor bias;    // [out], or undefined
+};
+
+class Identity : public Module {
+ public:
+  Tensor forward(const Arg& x) override { return x.tensor; }
+};
+
+class Flatten : public Module {
+ public:
+  explicit Flatten(int start_dim = 1, int end_dim = -1) : start_(start_dim), end_(end_dim) {}
+  Tensor forward(const Arg& x) override { return x.tensor.flatten(start_, end_, x.where); }
+  std::string extra_repr() const override;
+
+ private:
+  int start_, end_;
+};
+
+// Dimension `dim` as several, of which one size may be -1.
+class Unflatten : public Module {
+ public:
+  Unflatten(int dim, const Shape& unflattened_size) : dim_(dim), sizes_(unflattened_size) {}
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+ private:
+  int dim_;
+  Shape sizes_;
+};
+
+// Between x1 and x2 along a dimension; called with two tensors.
+class CosineSimilarity : public Module {
+ public:
+  explicit CosineSimilarity(int dim = 1, double eps = 1e-8) : dim_(dim), eps_(eps) {}
+  Tensor operator()(const Arg& x1, const Arg& x2);
+
+ private:
+  int dim_;
+  double eps_;
+};
+// |x1 - x2 + eps|_p over the last dimension.
+class PairwiseDistance : public Module {
+ public:
+  explicit PairwiseDistance(double p = 2, double eps = 1e-6, bool keepdim = false)
+      : p_(p), eps_(eps), keepdim_(keepdim) {}
+  Tensor operator()(const Arg& x1, const Arg& x2);
+
+ private:
+  double p_, eps_;
+  bool keepdim_;
+};
+
+}  // namespace wick::nn

@@ -1,0 +1,222 @@
+// Losses as modules: called with (input, target); what they compute is in ops/losses.h,
+// ops/label_loss.h and ops/ctc_loss.h. Weights are buffers, as in PyTorch.
+#pragma once
+
+#include "trainer/nn/module.h"
+#include "trainer/tensor/ops/label_loss.h"
+#include "trainer/tensor/ops/losses.h"
+
+namespace wick::nn {
+
+#define WICK_LOSS(Name)                                                              \
+  class Name : public Module {                                                       \
+   public:                                                                           \
+    explicit Name(Reduction reduction = Reduction::kMean) : reduction_(reduction) {} \
+    Tensor operator()(const Arg& x, const Arg& target);                              \
+                                                                                     \
+   private:                                                                          \
+    Reduction reduction_;                                                            \
+  }
+WICK_LOSS(L1Loss);
+WICK_LOSS(MSELoss);
+WICK_LOSS(SoftMarginLoss);
+WICK_LOSS(MultiLabelMarginLoss);
+#undef WICK_LOSS
+
+class SmoothL1Loss : public Module {
+ public:
+  explicit SmoothL1Loss(Reduction reduction = Reduction::kMean, double beta = 1)
+      : reduction_(reduction), beta_(beta) {}
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  Reduction reduction_;
+  double beta_;
+};
+class HuberLoss : public Module {
+ public:
+  explicit HuberLoss(Reduction reduction = Reduction::kMean, double delta = 1)
+      : reduction_(reduction), delta_(delta) {}
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  Reduction reduction_;
+  double delta_;
+};
+
+// -- classes. Buffer "weight" [C], if there is one
+class CrossEntropyLoss : public Module {
+ public:
+  explicit CrossEntropyLoss(Reduction reduction = Reduction::kMean);
+  explicit CrossEntropyLoss(ClassLossOptions options);
+  Tensor operator()(const Arg& logits, const Arg& target);
+
+ private:
+  ClassLossOptions options_;
+};
+class NLLLoss : public Module {
+ public:
+  explicit NLLLoss(Reduction reduction = Reduction::kMean);
+  explicit NLLLoss(ClassLossOptions options);
+  Tensor operator()(const Arg& log_probs, const Arg& target);
+
+ private:
+  ClassLossOptions options_;
+};
+class MultiMarginLoss : public Module {
+ public:
+  explicit MultiMarginLoss(int64_t p = 1, double margin = 1, const Tensor& weight = Tensor(),
+                           Reduction reduction = Reduction::kMean);
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  int64_t p_;
+  double margin_;
+  Tensor weight_;
+  Reduction reduction_;
+};
+class MultiLabelSoftMarginLoss : public Module {
+ public:
+  explicit MultiLabelSoftMarginLoss(const Tensor& weight = Tensor(),
+                                    Reduction reduction = Reduction::kMean);
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  Tensor weight_;
+  Reduction reduction_;
+};
+
+// -- yes or no. Buffers "weight" and "pos_weight", where given
+class BCELoss : public Module {
+ public:
+  explicit BCELoss(const Tensor& weight = Tensor(), Reduction reduction = Reduction::kMean);
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  Tensor weight_;
+  Reduction reduction_;
+};
+class BCEWithLogitsLoss : public Module {
+ public:
+  explicit BCEWithLogitsLoss(const Tensor& weight = Tensor(),
+                             Reduction reduction = Reduction::kMean,
+                             const Tensor& pos_weight = Tensor());
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  Tensor weight_, pos_weight_;
+  Reduction reduction_;
+};
+
+// -- distributions
+class KLDivLoss : public Module {
+ public:
+  explicit KLDivLoss(KlReduction reduction = KlReduction::kMean, bool log_target = false)
+      : reduction_(reduction), log_target_(log_target) {}
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  KlReduction reduction_;
+  bool log_target_;
+};
+class PoissonNLLLoss : public Module {
+ public:
+  explicit PoissonNLLLoss(bool log_input = true, bool full = false, double eps = 1e-8,
+                          Reduction reduction = Reduction::kMean)
+      : log_input_(log_input), full_(full), eps_(eps), reduction_(reduction) {}
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  bool log_input_, full_;
+  double eps_;
+  Reduction reduction_;
+};
+class GaussianNLLLoss : public Module {
+ public:
+  explicit GaussianNLLLoss(bool full = false, double eps = 1e-6,
+                           Reduction reduction = Reduction::kMean)
+      : full_(full), eps_(eps), reduction_(reduction) {}
+  Tensor operator()(const Arg& x, const Arg& target, const Arg& variance);
+
+ private:
+  bool full_;
+  double eps_;
+  Reduction reduction_;
+};
+
+// -- margins and distances
+class HingeEmbeddingLoss : public Module {
+ public:
+  explicit HingeEmbeddingLoss(double margin = 1, Reduction reduction = Reduction::kMean)
+      : margin_(margin), reduction_(reduction) {}
+  Tensor operator()(const Arg& x, const Arg& target);
+
+ private:
+  double margin_;
+  Reduction reduction_;
+};
+class MarginRankingLoss : public Module {
+ public:
+  explicit MarginRankingLoss(double margin = 0, Reduction reduction = Reduction::kMean)
+      : margin_(margin), reduction_(reduction) {}
+  Tensor operator()(const Arg& x1, const Arg& x2, const Arg& target);
+
+ private:
+  double margin_;
+  Reduction reduction_;
+};
+class CosineEmbeddingLoss : public Module {
+ public:
+  explicit CosineEmbeddingLoss(double margin = 0, Reduction reduction = Reduction::kMean)
+      : margin_(margin), reduction_(reduction) {}
+  Tensor operator()(const Arg& x1, const Arg& x2, const Arg& target);
+
+ private:
+  double margin_;
+  Reduction reduction_;
+};
+class TripletMarginLoss : public Module {
+ public:
+  explicit TripletMarginLoss(double margin = 1, double p = 2, double eps = 1e-6, bool swap = false,
+                             Reduction reduction = Reduction::kMean)
+      : margin_(margin), p_(p), eps_(eps), swap_(swap), reduction_(reduction) {}
+  Tensor operator()(const Arg& anchor, const Arg& positive, const Arg& negative);
+
+ private:
+  double margin_, p_, eps_;
+  bool swap_;
+  Reduction reduction_;
+};
+class TripletMarginWithDistanceLoss : public Module {
+ public:
+  explicit TripletMarginWithDistanceLoss(Distance distance = {}, double margin = 1,
+                                         bool swap = false, Reduction reduction = Reduction::kMean)
+      : distance_(std::move(distance)), margin_(margin), swap_(swap), reduction_(reduction) {}
+  Tensor operator()(const Arg& anchor, const Arg& positive, const Arg& negative);
+
+ private:
+  Distance distance_;
+  double margin_;
+  bool swap_;
+  Reduction reduction_;
+};
+
+// -- sequences
+class CTCLoss : public Module {
+ public:
+  explicit CTCLoss(int64_t blank = 0, Reduction reduction = Reduction::kMean,
+                   bool zero_infinity = false)
+      : blank_(blank), reduction_(reduction), zero_infinity_(zero_infinity) {}
+  Tensor operator()(const Arg& log_probs, const Arg& targets, const Tensor& input_lengths,
+                    const Tensor& target_lengths);
+  Tensor operator()(const Arg& log_probs, const Arg& targets,
+                    const std::vector<int64_t>& input_lengths,
+                    const std::vector<int64_t>& target_lengths);
+
+ private:
+  int64_t blank_;
+  Reduction reduction_;
+  bool zero_infinity_;
+};
+
+}  // namespace wick::nn

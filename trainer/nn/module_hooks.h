@@ -1,0 +1,41 @@
+// What few modules have, behind one pointer: hooks, computed parameters, replaced children.
+// Shared by the files of nn::Module; not public.
+#pragma once
+
+#include "trainer/nn/module.h"
+
+namespace wick::nn {
+
+// A child's place whose module was replaced. The parent owns it; every module that is or was in it
+// knows it.
+struct Slot {
+  std::weak_ptr<Module> now;
+};
+
+struct Module::Hooks {
+  template <class F>
+  struct Entry {
+    uint64_t id;
+    F f;
+  };
+  using Pre = std::function<Tensor(Module&, const Tensor&)>;
+  using Both = std::function<Tensor(Module&, const Tensor&, const Tensor&)>;
+  struct Computed {
+    std::string name;
+    Tensor handle;  // the layer's member is another handle of it
+    std::function<Tensor(Module&)> f;
+  };
+  Module* owner = nullptr;  // null: it was destroyed
+  uint64_t next_id = 1;
+  std::vector<Entry<Pre>> pre;
+  std::vector<Entry<Both>> forward, backward;
+  std::vector<Computed> computed;
+  std::weak_ptr<Slot> slot;                                          // this module's
+  std::vector<std::pair<std::string, std::shared_ptr<Slot>>> slots;  // of this module's children
+};
+
+// Every handle of `to` has the value and the history of `value` from now on. What was saved of it
+// for a backward stays.
+void take_value(const Tensor& to, Tensor value);
+
+}  // namespace wick::nn

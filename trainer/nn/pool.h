@@ -1,0 +1,152 @@
+// Pooling over x[N, C, spatial...], or without N. stride {}: the kernel's size.
+#pragma once
+
+#include <optional>
+
+#include "trainer/nn/extra_repr.h"
+#include "trainer/nn/module.h"
+#include "trainer/tensor/ops/conv.h"
+
+namespace wick::nn {
+
+// -- the largest element of each window; its gradient goes to the first of them
+class MaxPoolNd : public Module {
+ public:
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+ protected:
+  MaxPoolNd(const char* kind, const Extents& kernel, const Extents& stride, const Extents& padding,
+            const Extents& dilation, bool ceil_mode);
+
+ private:
+  Extents kernel_, stride_, padding_, dilation_;
+  bool ceil_mode_;
+};
+class MaxPool1d : public MaxPoolNd {
+ public:
+  explicit MaxPool1d(int64_t kernel_size, std::optional<int64_t> stride = {}, int64_t padding = 0,
+                     int64_t dilation = 1, bool ceil_mode = false);
+};
+class MaxPool2d : public MaxPoolNd {
+ public:
+  explicit MaxPool2d(Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0,
+                     Pair dilation = 1, bool ceil_mode = false);
+};
+class MaxPool3d : public MaxPoolNd {
+ public:
+  explicit MaxPool3d(Triple kernel_size, std::optional<Triple> stride = {}, Triple padding = 0,
+                     Triple dilation = 1, bool ceil_mode = false);
+};
+
+// -- the mean; count_include_pad: elements of the padding count
+class AvgPoolNd : public Module {
+ public:
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+ protected:
+  AvgPoolNd(const char* kind, const Extents& kernel, const Extents& stride, const Extents& padding,
+            bool ceil_mode, bool count_include_pad);
+
+ private:
+  Extents kernel_, stride_, padding_;
+  bool ceil_mode_, count_include_pad_;
+};
+class AvgPool1d : public AvgPoolNd {
+ public:
+  explicit AvgPool1d(int64_t kernel_size, std::optional<int64_t> stride = {}, int64_t padding = 0,
+                     bool ceil_mode = false, bool count_include_pad = true);
+};
+class AvgPool2d : public AvgPoolNd {
+ public:
+  explicit AvgPool2d(Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0,
+                     bool ceil_mode = false, bool count_include_pad = true);
+};
+class AvgPool3d : public AvgPoolNd {
+ public:
+  explicit AvgPool3d(Triple kernel_size, std::optional<Triple> stride = {}, Triple padding = 0,
+                     bool ceil_mode = false, bool count_include_pad = true);
+};
+
+// -- (sum of x^p over the window)^(1/p), without padding
+class LPPoolNd : public Module {
+ public:
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+ protected:
+  LPPoolNd(const char* kind, double norm_type, const Extents& kernel, const Extents& stride,
+           bool ceil_mode);
+
+ private:
+  double norm_type_;
+  Extents kernel_, stride_;  // stride is empty where none was given
+  bool ceil_mode_;
+};
+class LPPool1d : public LPPoolNd {
+ public:
+  LPPool1d(double norm_type, int64_t kernel_size, std::optional<int64_t> stride = {},
+           bool ceil_mode = false);
+};
+class LPPool2d : public LPPoolNd {
+ public:
+  LPPool2d(double norm_type, Pair kernel_size, std::optional<Pair> stride = {},
+           bool ceil_mode = false);
+};
+
+// -- windows of (nearly) equal size, as many as asked for
+class AdaptivePoolNd : public Module {
+ public:
+  Tensor forward(const Arg& x) override;
+  std::string extra_repr() const override;
+
+ protected:
+  AdaptivePoolNd(const char* kind, bool average, const Extents& output_size);
+
+ private:
+  bool average_;
+  Extents size_;
+};
+#define WICK_ADAPTIVE(Name, Size)      \
+  class Name : public AdaptivePoolNd { \
+   public:                             \
+    explicit Name(Size output_size);   \
+  }
+WICK_ADAPTIVE(AdaptiveAvgPool1d, int64_t);
+WICK_ADAPTIVE(AdaptiveAvgPool2d, Pair);
+WICK_ADAPTIVE(AdaptiveAvgPool3d, Triple);
+WICK_ADAPTIVE(AdaptiveMaxPool1d, int64_t);
+WICK_ADAPTIVE(AdaptiveMaxPool2d, Pair);
+WICK_ADAPTIVE(AdaptiveMaxPool3d, Triple);
+#undef WICK_ADAPTIVE
+
+// -- MaxPool's partial inverse: called with its output and indices (max_pool2d_with_indices); the
+// rest is 0. output_size: that of the pooled tensor, where the default is not it.
+class MaxUnpoolNd : public Module {
+ public:
+  Tensor operator()(const Arg& x, const Arg& indices, const Shape& output_size = {});
+  std::string extra_repr() const override;
+
+ protected:
+  MaxUnpoolNd(const char* kind, const Extents& kernel, const Extents& stride,
+              const Extents& padding);
+
+ private:
+  Extents kernel_, stride_, padding_;
+};
+class MaxUnpool1d : public MaxUnpoolNd {
+ public:
+  explicit MaxUnpool1d(int64_t kernel_size, std::optional<int64_t> stride = {},
+                       int64_t padding = 0);
+};
+class MaxUnpool2d : public MaxUnpoolNd {
+ public:
+  explicit MaxUnpool2d(Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0);
+};
+class MaxUnpool3d : public MaxUnpoolNd {
+ public:
+  explicit MaxUnpool3d(Triple kernel_size, std::optional<Triple> stride = {}, Triple padding = 0);
+};
+
+}  // namespace wick::nn

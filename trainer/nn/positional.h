@@ -1,0 +1,69 @@
+// Where a token stands: sinusoids (Vaswani et al., 2017) or a learned table.
+#pragma once
+
+#include "trainer/nn/embedding.h"
+#include "trainer/nn/layers.h"
+
+namespace wick::nn {
+
+// [max_seq_len, embed_dim]: column 2i is sin(t / 10000^(2i / embed_dim)), column 2i + 1 its cos.
+// embed_dim must be even. Computed in float64, rounded once.
+Tensor create_sinusoidal_embeddings(int64_t max_seq_len, int64_t embed_dim,
+                                    DType dtype = DType::kF32);
+
+// 0, 1, ... T - 1 (int64 [T]) for tokens[B, T] with B >= 1, made of ops on them: under capture T
+// may be dynamic.
+Tensor positions_of(const Arg& tokens);
+
+struct PositionalEncodingOptions {
+  bool learned = true;  // a parameter "position_embeddings", else sinusoids
+  double dropout = 0;
+};
+
+// x[B, T, embed_dim] + the rows from start_pos on. T + start_pos <= max_seq_len.
+class PositionalEncoding : public Module {
+ public:
+  PositionalEncoding(int64_t max_seq_len, int64_t embed_dim,
+                     PositionalEncodingOptions options = {});
+  Tensor forward(const Arg& x) override { return forward(x, 0); }
+  Tensor forward(const Arg& x, int64_t start_pos);
+  using Module::operator();
+  Tensor operator()(const Arg& x, int64_t start_pos) {
+    ModuleScope scope = enter();
+    return forward(x, start_pos);
+  }
+  std::string extra_repr() const override;
+
+  Tensor position_embeddings;  // [max_seq_len, embed_dim]
+
+ private:
+  double dropout_;
+};
+
+struct EmbeddingLayerOptions {
+  int64_t max_seq_len = 512;
+  std::string pos_encoding = "learned";  // "sinusoidal" or "none"
+  bool scale_embeddings = false;         // the tokens' rows times sqrt(embed_dim)
+};
+
+// tokens[T] or [B, T] -> the sum of token and position rows, [..., embed_dim]. start_pos: where the
+// first token stands, for a text that is fed in pieces.
+class EmbeddingLayer : public Module {
+ public:
+  EmbeddingLayer(int64_t vocab_size, int64_t embed_dim, EmbeddingLayerOptions options = {});
+  Tensor forward(const Arg& tokens) override { return forward(tokens, 0); }
+  Tensor forward(const Arg& tokens, int64_t start_pos);
+  using Module::operator();
+  Tensor operator()(const Arg& tokens, int64_t start_pos) {
+    ModuleScope scope = enter();
+    return forward(tokens, start_pos);
+  }
+
+  Child<Embedding> token_embedding;
+
+ private:
+  std::shared_ptr<PositionalEncoding> pos_encoding_;
+  double scale_ = 1;
+};
+
+}  // namespace wick::nn

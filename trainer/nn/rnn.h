@@ -1,0 +1,154 @@
+// Recurrent layers (Elman, 1990; LSTM: Hochreiter and Schmidhuber, 1997; GRU: Cho et al., 2014)
+// with PyTorch's names: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, then _reverse, then _l1
+// ... Gates lie in PyTorch's order; a layer runs as one op, RNN, GRU or LSTM, that ONNX has too.
+#pragma once
+
+#include "trainer/nn/module.h"
+#include "trainer/nn/packed.h"
+
+namespace wick::nn {
+
+struct RnnOptions {
+  int64_t num_layers = 1;
+  bool bias = true;
+  bool batch_first = false;  // x and output are [B, T, ...], states always [layers * dirs, B, ...]
+  double dropout = 0;        // behind each layer but the last, in training
+  bool bidirectional = false;
+  std::string nonlinearity = "tanh";  // RNN: or "relu"
+  int64_t proj_size = 0;              // LSTM: h is projected to this size (Sak et al., 2014)
+};
+
+// What RNN and GRU give beside h_n, and LSTM too. Without c_n: undefined.
+struct RnnResult {
+  Tensor output;  // [T, B, dirs * hidden], batch first if asked
+  Tensor h_n;     // [layers * dirs, B, hidden]
+  Tensor c_n;     // LSTM's, likewise
+};
+struct PackedRnnResult {
+  PackedSequence output;
+  Tensor h_n, c_n;
+};
+
+class RNNBase : public Module {
+ public:
+  // x[T, B, input_size] ([B, T, ...] with batch_first), or [T, input_size] without a batch. The
+  // output alone, from states of 0.
+  Tensor forward(const Arg& x) override { return run(x, {}, {}).output; }
+  // The same, and the last states: auto [output, h_n, c_n] = lstm.with_state(x, h_0, c_0).
+  RnnResult with_state(const Arg& x, const Tensor& h_0 = {}, const Tensor& c_0 = {}) {
+    ModuleScope scope = enter();
+    return run(x, h_0, c_0);
+  }
+  // Each sequence runs over its own steps: h_n is the state behind its last one, and the reverse
+  // direction begins there.
+  PackedRnnResult with_state(const PackedSequence& x, const Tensor& h_0 = {},
+                             const Tensor& c_0 = {}, Where where = Where::current());
+  std::string extra_repr() const override;
+
+  int64_t input_size() const { return input_; }
+  int64_t hidden_size() const { return hidden_; }
+
+ protected:
+  RNNBase(const char* kind, int64_t gates, int64_t input_size, int64_t hidden_size,
+          RnnOptions options);
+
+ private:
+  struct Direction {
+    Tensor w_ih, w_hh, b_ih, b_hh, w_hr;
+  };
+  RnnResult run(const Arg& x, Tensor h_0, Tensor c_0);
+  // x[T, B, ...], time first; lengths int32 [B] or undefined.
+  RnnResult layers(const Tensor& x, const Tensor& h_0, const Tensor& c_0, const Tensor& lengths,
+                   const Where& where);
+  RnnResult one_layer(const Tensor& x, int64_t layer, const Tensor& h, const Tensor& c,
+                      const Tensor& lengths, const Where& where);
+  RnnResult projected(const Tensor& x, const Direction& d, bool reverse, Tensor h, Tensor c,
+                      const Tensor& lengths, const Where& where) const;
+  Tensor state(const char* name, const Tensor& given, int64_t size, int64_t batch, bool batched,
+               const Where& where) const;
+  int64_t dirs() const { return options_.bidirectional ? 2 : 1; }
+  int64_t out_size() const { return options_.proj_size > 0 ? options_.proj_size : hidden_; }
+
+  const char* kind_;
+  int64_t gates_, input_, hidden_;
+  RnnOptions options_;
+  std::vector<Direction> directions_;  // by layer, then direction
+};
+
+class RNN : public RNNBase {
+ public:
+  RNN(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
+      : RNNBase("RNN", 1, input_size, hidden_size, std::move(options)) {}
+};
+class GRU : public RNNBase {
+ public:
+  GRU(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
+      : RNNBase("GRU", 3, input_size, hidden_size, std::move(options)) {}
+};
+class LSTM : public RNNBase {
+ public:
+  LSTM(int64_t input_size, int64_t hidden_size, RnnOptions options = {})
+      : RNNBase("LSTM", 4, input_size, hidden_size, std::move(options)) {}
+};
+
+// -- one step: x[B, input_size] or [input_size], states [B, hidden_size] likewise
+class RNNCellBase : public Module {
+ public:
+  std::string extra_repr() const override;
+  Tensor weight_ih, weight_hh;  // [gates * hidden, input], [gates * hidden, hidden]
+  Tensor bias_ih, bias_hh;      // [gates * hidden], or undefined
+
+ protected:
+  RNNCellBase(const char* kind, int64_t gates, int64_t input_size, int64_t hidden_size, bool bias);
+  // The given state, checked, or zeros.
+  Tensor state(const Arg& x, const Tensor& given) const;
+
+  const char* kind_;
+  int64_t input_, hidden_;
+  const char* nonlinearity_ = "";
+};
+
+class RNNCell : public RNNCellBase {
+ public:
+  RNNCell(int64_t input_size, int64_t hidden_size, bool bias = true,
+          const std::string& nonlinearity = "tanh");
+  Tensor forward(const Arg& x) override { return forward(x, Tensor()); }
+  Tensor forward(const Arg& x, const Tensor& h);
+  using Module::operator();
+  Tensor operator()(const Arg& x, const Tensor& h) {
+    ModuleScope scope = enter();
+    return forward(x, h);
+  }
+};
+
+class GRUCell : public RNNCellBase {
+ public:
+  GRUCell(int64_t input_size, int64_t hidden_size, bool bias = true)
+      : RNNCellBase("GRUCell", 3, input_size, hidden_size, bias) {}
+  Tensor forward(const Arg& x) override { return forward(x, Tensor()); }
+  Tensor forward(const Arg& x, const Tensor& h);
+  using Module::operator();
+  Tensor operator()(const Arg& x, const Tensor& h) {
+    ModuleScope scope = enter();
+    return forward(x, h);
+  }
+};
+
+struct LstmState {
+  Tensor h, c;
+};
+class LSTMCell : public RNNCellBase {
+ public:
+  LSTMCell(int64_t input_size, int64_t hidden_size, bool bias = true)
+      : RNNCellBase("LSTMCell", 4, input_size, hidden_size, bias) {}
+  // h alone, from states of 0.
+  Tensor forward(const Arg& x) override { return forward(x, LstmState()).h; }
+  LstmState forward(const Arg& x, const LstmState& before);
+  using Module::operator();
+  LstmState operator()(const Arg& x, const LstmState& before) {
+    ModuleScope scope = enter();
+    return forward(x, before);
+  }
+};
+
+}  // namespace wick::nn

@@ -1,0 +1,154 @@
+// The Transformer (Vaswani et al., 2017) with PyTorch's layers and names.
+#pragma once
+
+#include "trainer/nn/attention.h"
+#include "trainer/nn/layer_norm.h"
+
+namespace wick::nn {
+
+struct TransformerOptions {
+  int64_t dim_feedforward = 2048;
+  double dropout = 0.1;
+  std::string activation = "relu";  // or "gelu"
+  double layer_norm_eps = 1e-5;
+  bool batch_first = false;
+  bool norm_first = false;  // pre-norm (Xiong et al., 2020)
+};
+
+// Masks are MultiheadAttention's: attn_mask [L, S] and key_padding_mask [N, S], bool (true: nothing
+// is seen) or floats that are added.
+class TransformerEncoderLayer : public Module {
+ public:
+  TransformerEncoderLayer(int64_t d_model, int64_t nhead, TransformerOptions options = {});
+  // src[L, N, d_model] ([N, L, ...] with batch_first) -> the same shape.
+  Tensor forward(const Arg& src) override { return forward(src, {}); }
+  Tensor forward(const Arg& src, const Tensor& src_mask,
+                 const Tensor& src_key_padding_mask = Tensor());
+  using Module::operator();
+  Tensor operator()(const Arg& src, const Tensor& src_mask,
+                    const Tensor& src_key_padding_mask = Tensor()) {
+    ModuleScope scope = enter();
+    return forward(src, src_mask, src_key_padding_mask);
+  }
+  // Another layer of the same sizes and values.
+  std::shared_ptr<TransformerEncoderLayer> copy() const;
+
+ private:
+  int64_t d_model_;
+  TransformerOptions options_;
+
+ public:
+  Child<MultiheadAttention> self_attn;
+  Child<Linear> linear1;
+  Child<Dropout> dropout;
+  Child<Linear> linear2;
+  Child<LayerNorm> norm1, norm2;
+  Child<Dropout> dropout1, dropout2;
+};
+
+class TransformerDecoderLayer : public Module {
+ public:
+  TransformerDecoderLayer(int64_t d_model, int64_t nhead, TransformerOptions options = {});
+  Tensor forward(const Arg& tgt, const Arg& memory, const Tensor& tgt_mask = Tensor(),
+                 const Tensor& memory_mask = Tensor(),
+                 const Tensor& tgt_key_padding_mask = Tensor(),
+                 const Tensor& memory_key_padding_mask = Tensor());
+  using Module::forward;
+  using Module::operator();
+  Tensor operator()(const Arg& tgt, const Arg& memory, const Tensor& tgt_mask = Tensor(),
+                    const Tensor& memory_mask = Tensor(),
+                    const Tensor& tgt_key_padding_mask = Tensor(),
+                    const Tensor& memory_key_padding_mask = Tensor()) {
+    ModuleScope scope = enter();
+    return forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
+                   memory_key_padding_mask);
+  }
+  std::shared_ptr<TransformerDecoderLayer> copy() const;
+
+ private:
+  int64_t d_model_;
+  TransformerOptions options_;
+
+ public:
+  Child<MultiheadAttention> self_attn, multihead_attn;
+  Child<Linear> linear1;
+  Child<Dropout> dropout;
+  Child<Linear> linear2;
+  Child<LayerNorm> norm1, norm2, norm3;
+  Child<Dropout> dropout1, dropout2, dropout3;
+};
+
+// num_layers copies of a layer, "layers.0" ..., as PyTorch's: equal values to begin with. norm:
+// null for none.
+class TransformerEncoder : public Module {
+ public:
+  TransformerEncoder(const TransformerEncoderLayer& layer, int64_t num_layers,
+                     std::shared_ptr<LayerNorm> norm = nullptr);
+  Tensor forward(const Arg& src) override { return forward(src, {}); }
+  Tensor forward(const Arg& src, const Tensor& mask, const Tensor& src_key_padding_mask = Tensor());
+  using Module::operator();
+  Tensor operator()(const Arg& src, const Tensor& mask,
+                    const Tensor& src_key_padding_mask = Tensor()) {
+    ModuleScope scope = enter();
+    return forward(src, mask, src_key_padding_mask);
+  }
+
+ private:
+  std::vector<std::shared_ptr<TransformerEncoderLayer>> layers_;
+  std::shared_ptr<LayerNorm> norm_;
+};
+
+class TransformerDecoder : public Module {
+ public:
+  TransformerDecoder(const TransformerDecoderLayer& layer, int64_t num_layers,
+                     std::shared_ptr<LayerNorm> norm = nullptr);
+  Tensor forward(const Arg& tgt, const Arg& memory, const Tensor& tgt_mask = Tensor(),
+                 const Tensor& memory_mask = Tensor(),
+                 const Tensor& tgt_key_padding_mask = Tensor(),
+                 const Tensor& memory_key_padding_mask = Tensor());
+  using Module::forward;
+  using Module::operator();
+  Tensor operator()(const Arg& tgt, const Arg& memory, const Tensor& tgt_mask = Tensor(),
+                    const Tensor& memory_mask = Tensor(),
+                    const Tensor& tgt_key_padding_mask = Tensor(),
+                    const Tensor& memory_key_padding_mask = Tensor()) {
+    ModuleScope scope = enter();
+    return forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
+                   memory_key_padding_mask);
+  }
+
+ private:
+  std::vector<std::shared_ptr<TransformerDecoderLayer>> layers_;
+  std::shared_ptr<LayerNorm> norm_;
+};
+
+struct TransformerMasks {
+  Tensor src_mask = {}, tgt_mask = {}, memory_mask = {};
+  Tensor src_key_padding_mask = {}, tgt_key_padding_mask = {}, memory_key_padding_mask = {};
+};
+
+// Encoder and decoder, each with a norm at its end; matrices start Xavier uniform.
+class Transformer : public Module {
+ public:
+  explicit Transformer(int64_t d_model = 512, int64_t nhead = 8, int64_t num_encoder_layers = 6,
+                       int64_t num_decoder_layers = 6, TransformerOptions options = {});
+  Tensor forward(const Arg& src, const Arg& tgt, const TransformerMasks& masks = {});
+  using Module::forward;
+  using Module::operator();
+  Tensor operator()(const Arg& src, const Arg& tgt, const TransformerMasks& masks = {}) {
+    ModuleScope scope = enter();
+    return forward(src, tgt, masks);
+  }
+  static Tensor generate_square_subsequent_mask(int64_t size) {
+    return nn::generate_square_subsequent_mask(size);
+  }
+
+  Child<TransformerEncoder> encoder;
+  Child<TransformerDecoder> decoder;
+
+ private:
+  int64_t d_model_;
+  bool batch_first_;
+};
+
+}  // namespace wick::nn
