@@ -65,15 +65,17 @@ Tensor huber_loss(const Arg& x, const Arg& target, Reduction reduction, double d
   return reduced(where(at(le(at(d), delta)), at(near), at(far)), reduction, at);
 }
 
-// log x, kept >= -100. Below 1e-12 the slope is that of 1e-12, as in PyTorch: a certain and wrong
-// probability still has a finite gradient that pushes it away.
+// log x, kept >= -100. Within 1e-12 of 0 and 1 the slope is PyTorch's, (1 - x) / max(x (1 - x),
+// 1e-12): a certain and wrong probability still has a finite gradient that pushes it away, a
+// certain and right one has none.
 static Tensor clamped_log(const Tensor& x, const At& at) {
-  constexpr double kSmallest = 1e-12;
-  Tensor small = lt(at(x), kSmallest), one = full({}, 1, x.dtype());
-  Tensor flat = clamp(at(log(at(x.detach()))), -100, __builtin_inf());
-  Tensor slope = at(at(x) - at(x.detach())) * (1 / kSmallest);
-  Tensor safe = where(at(small), at(one), at(x));
-  return where(at(small), at(at(flat) + at(slope)), at(log(at(safe))));
+  constexpr double kSmallest = 1e-12F;  // a float in PyTorch too
+  Tensor fixed = x.detach(), rest = 1 - at(fixed), one = full({}, 1, x.dtype());
+  Tensor edge = logical_or(at(lt(at(fixed), kSmallest)), at(lt(at(rest), kSmallest)));
+  Tensor flat = clamp(at(log(at(fixed))), -100, __builtin_inf());
+  Tensor slope = at(at(x) - at(fixed)) * at(at(rest) * (1 / kSmallest));
+  Tensor safe = where(at(edge), at(one), at(x));
+  return where(at(edge), at(at(flat) + at(slope)), at(log(at(safe))));
 }
 
 static void need_probabilities(const Arg& x) {
