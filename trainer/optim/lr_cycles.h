@@ -60,10 +60,10 @@ struct CyclicOptions {
   int64_t step_size_up = 2000;
   int64_t step_size_down = 0;  // 0: as many as up
   CyclicMode mode = CyclicMode::kTriangular;
-  double gamma = 1;                        // of exp_range: gamma^step
-  std::function<double(double)> scale_fn;  // in place of mode's
-  bool scale_by_cycle = true;              // what scale_fn is given: the cycle from 1, or the step
-  bool cycle_momentum = true;              // needs an optimizer with `momentum`
+  double gamma = 1;                                  // of exp_range: gamma^step
+  std::function<double(double)> scale_fn = nullptr;  // in place of mode's
+  bool scale_by_cycle = true;  // what scale_fn is given: the cycle from 1, or the step
+  bool cycle_momentum = true;  // needs an optimizer with `momentum`
   PerGroup base_momentum = 0.8, max_momentum = 0.9;
 };
 
