@@ -35,11 +35,26 @@ void check_params(const char* op, const std::vector<Tensor>& params, std::vector
   seen = std::move(all);
 }
 
-void check_gradient(const char* op, const Tensor& p, const Tensor& g) {
-  if (g.dtype() == p.dtype() && g.raw_shape() == p.raw_shape()) return;
-  throw Error(std::string("[") + op + "] gradient " + dtype_name(g.dtype()) +
-              to_text(g.raw_shape()).text + " of a parameter " + dtype_name(p.dtype()) +
-              to_text(p.raw_shape()).text);
+void check_step(const char* op, const Tensor& p, const Tensor& g, const ParamState& state) {
+  auto same = [&](const Tensor& t) {
+    return t.dtype() == p.dtype() && t.raw_shape() == p.raw_shape();
+  };
+  auto text = [](const Tensor& t) {
+    return std::string(dtype_name(t.dtype())) + to_text(t.raw_shape()).text;
+  };
+  const std::string of = p.name().empty() ? "a parameter" : "parameter '" + p.name() + "'";
+  if (p.dtype() != DType::kF32 && p.dtype() != DType::kF64) {
+    throw Error(std::string("[") + op + "] " + of + " is now " + text(p) +
+                ": parameters must be float32 or float64");
+  }
+  if (!same(g)) {
+    throw Error(std::string("[") + op + "] " + of + " is " + text(p) + ", its gradient " + text(g));
+  }
+  for (const Tensor& buffer : state.buffers) {
+    if (!buffer.defined() || same(buffer)) continue;
+    throw Error(std::string("[") + op + "] " + of + " is now " + text(p) + ", its state " +
+                text(buffer) + ": make the optimizer after module.to()");
+  }
 }
 
 }  // namespace wick::optim

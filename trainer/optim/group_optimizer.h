@@ -38,8 +38,9 @@ struct ParamState {
 // Of every optimizer: a leaf of float32 or float64, once.
 void check_params(const char* op, const std::vector<Tensor>& params, std::vector<uint64_t>& seen,
                   const Where& where);
-// Throws unless the gradient has the parameter's shape and type.
-void check_gradient(const char* op, const Tensor& p, const Tensor& g);
+// A parameter may have been given other bytes since (module.to()): throws unless type and shape are
+// ones that can be stepped, and those of gradient and state.
+void check_step(const char* op, const Tensor& p, const Tensor& g, const ParamState& state);
 
 template <class O, class K>
 class GroupOptimizer : public Optimizer {

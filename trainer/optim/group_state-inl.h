@@ -24,7 +24,7 @@ void GroupOptimizer<O, K>::update() {
       ParamState* state = &state_[index++];
       const Tensor g = p.grad();
       if (!g.defined()) continue;
-      check_gradient(K::kName, p, g);
+      check_step(K::kName, p, g, *state);
       work.push_back({&group.options, p, g.contiguous(), state});
     }
   }
