@@ -1,4 +1,5 @@
 // What holds for every optimizer: groups, closures, state to the bit, one flat pass, errors.
+#include "runtime/kernels/simd.h"
 #include "tests/optim/every_optimizer.h"
 
 namespace wick {
@@ -64,6 +65,32 @@ TEST(Optimizer, ThreadsChangeNoBit) {
   }
 }
 
+// Each SIMD target that this machine has, down to the baseline.
+TEST(Optimizer, SimdTargetsChangeNoBit) {
+  std::map<std::string, std::vector<double>> want;
+  int targets = 0;
+  for_each_simd_target([&](int64_t target) {
+    ++targets;
+    for (DType dtype : {DType::kF32, DType::kF64}) {
+      int number = 0;
+      for (const auto& [name, settings] : every_optimizer()) {
+        if (name == "muon") continue;  // made of ops
+        std::vector<Tensor> params = weights(dtype, true);
+        auto optimizer = make_optimizer(name, {params}, {settings});
+        for (int64_t step = 1; step <= 3; ++step) {
+          give_gradients(params, step);
+          optimizer->step();
+        }
+        const std::string key = name + std::to_string(number++) + dtype_name(dtype);
+        const std::vector<double> got = test::values_of(params);
+        EXPECT_EQ(got, want.emplace(key, got).first->second)
+            << key << " " << simd_target_name(target);
+      }
+    }
+  });
+  EXPECT_GE(targets, 1);
+}
+
 TEST(Optimizer, StateGoesOnToTheBit) {
   for (const auto& [name, settings] : every_optimizer()) {
     auto run = [&, &name = name, &settings = settings](bool restart) {
@@ -115,6 +142,11 @@ TEST(Optimizer, StateThatDoesNotFitIsRefused) {
   broken = state;
   broken.settings = "{";
   says(adam, broken, "damaged optimizer state");
+  broken = state;
+  const size_t steps = broken.settings.find("\"steps\":[1");
+  ASSERT_NE(steps, std::string::npos);
+  broken.settings.insert(steps + 9, "-");
+  says(adam, broken, "the state has a negative step");
   broken = state;
   const size_t at = broken.settings.find("\"beta1\":0.9");
   ASSERT_NE(at, std::string::npos);

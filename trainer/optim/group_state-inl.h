@@ -14,9 +14,11 @@ template <class O, class K>
 void GroupOptimizer<O, K>::update() {
   struct Work {
     const O* options;
-    Tensor p, g;
+    Tensor p, dense, g;  // dense: p, or a copy of a strided one
+    void* data;          // of dense
     ParamState* state;
   };
+  // What can refuse does so here, before anything has changed.
   std::vector<Work> work;
   size_t index = 0;
   for (const Group<O>& group : groups_) {
@@ -25,7 +27,8 @@ void GroupOptimizer<O, K>::update() {
       const Tensor g = p.grad();
       if (!g.defined()) continue;
       check_step(K::kName, p, g, *state);
-      work.push_back({&group.options, p, g.contiguous(), state});
+      const Tensor dense = p.is_contiguous() ? p : p.detach().contiguous();
+      work.push_back({&group.options, p, dense, g.contiguous(), dense.unsafe_data(), state});
     }
   }
   auto make_buffers = [](const Work& w) {
@@ -50,23 +53,22 @@ void GroupOptimizer<O, K>::update() {
     std::vector<LoopArrays> arrays;
     std::vector<typename K::Coefficients> coefficients;
     std::vector<int64_t> sizes;
-    std::vector<std::pair<Tensor, Tensor>> strided;  // a parameter and the copy that is updated
-    for (Work& w : work) {
+    for (const Work& w : work) {
       const bool fresh = make_buffers(w);
-      if (!w.p.is_contiguous()) strided.emplace_back(w.p, w.p.detach().contiguous());
-      const Tensor& p = w.p.is_contiguous() ? w.p : strided.back().second;
-      LoopArrays a = {p.dtype(), p.unsafe_data(), w.g.raw().data, {}};
+      LoopArrays a = {w.p.dtype(), w.data, w.g.raw().data, {}};
       for (size_t i = 0; i < kSlots; ++i) {
         if (K::uses(*w.options, i)) a.state[i] = w.state->buffers[i].unsafe_data();
       }
       arrays.push_back(a);
       coefficients.push_back(K::prepare(*w.options, *w.state, fresh));
-      sizes.push_back(p.raw().numel());
+      sizes.push_back(w.p.raw().numel());
     }
     flat_pass(sizes, [&](size_t i, int64_t begin, int64_t end) {
       K::kLoop(coefficients[i], arrays[i], begin, end);
     });
-    for (const auto& [p, updated] : strided) p.copy_(updated);
+    for (const Work& w : work) {
+      if (!w.p.is_contiguous()) w.p.copy_(w.dense);
+    }
   }
 }
 
@@ -118,6 +120,7 @@ void GroupOptimizer<O, K>::load_state_dict(const OptimizerState& state, Where wh
     }
     for (size_t i = 0; i < loaded.size(); ++i) {
       settings["steps"].at(i).get_to(loaded[i].step);
+      if (loaded[i].step < 0) throw_error(K::kName, "the state has a negative step", where);
       if constexpr (requires { K::kProduct; }) {
         settings.at("products").at(i).get_to(loaded[i].product);
       }
