@@ -19,6 +19,7 @@ static void measure(const char* name, Options options) {
   size_t state = live_bytes() - before;
   std::printf("%-14s parameters %zu bytes, state %7zu bytes = %.0f x\n", name, parameters, state,
               static_cast<double>(state) / static_cast<double>(parameters));
+  std::printf("  memory_footprint(): %s\n", optimizer.memory_footprint().text().c_str());
 }
 
 int main() {

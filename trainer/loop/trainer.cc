@@ -106,7 +106,7 @@ Tensor Trainer::train_step(const data::Batch& batch, Tensor& output) {
   Tensor loss = loss_(output, batch.at(1));
   loss.backward();
   optimizer_.step();
-  if (schedule_ != nullptr) schedule_->step();
+  if (schedule_ != nullptr && !schedule_->wants_metric()) schedule_->step();
   return loss;
 }
 
@@ -118,7 +118,7 @@ void Trainer::save(const Run& run, const FitOptions& options, const data::DataLo
   Json json;
   const_cast<Run&>(run).fields([&](const char* name, auto& value) { json["run"][name] = value; });
   json["optimizer"] = state.settings;
-  json["schedule"] = schedule_ != nullptr ? schedule_->last_step() : -1;
+  json["schedule"] = schedule_ != nullptr ? Json(schedule_->state_dict()) : Json(-1);
   json["generator"] = {default_generator().seed, default_generator().stream};
   json["loader"] = {
       {"epoch", train.position().epoch},       {"batch", train.position().batch},
@@ -169,7 +169,15 @@ void Trainer::load(Run& run, const FitOptions& options, data::DataLoader& train,
     state.settings = json.at("optimizer").get<std::string>();
     model_.load_state_dict(weights, where);
     optimizer_.load_state_dict(state, where);
-    if (schedule_ != nullptr) schedule_->set_last_step(json["schedule"].get<int64_t>());
+    if (schedule_ != nullptr) {
+      // Files written before schedules kept a state have the number of the step.
+      const Json& schedule = json["schedule"];
+      if (schedule.is_string()) {
+        schedule_->load_state_dict(schedule.get<std::string>(), where);
+      } else {
+        schedule_->set_last_step(schedule.get<int64_t>());
+      }
+    }
     default_generator() = {json.at("generator").at(0).get<uint64_t>(),
                            json.at("generator").at(1).get<uint64_t>()};
     train.seek({loader.at("epoch").get<int64_t>(), loader.at("batch").get<int64_t>()}, where);
@@ -275,6 +283,9 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
       m.val_loss = result.validation.loss;
       m.val_accuracy = result.validation.accuracy;
       tail = fmt::format("  val loss {:.4f}  val acc {:.2f}%", m.val_loss, 100 * m.val_accuracy);
+    }
+    if (schedule_ != nullptr && schedule_->wants_metric()) {
+      schedule_->step(m.validated ? m.val_loss : m.train_loss);
     }
     run.loss_sum = 0;
     run.correct = run.items = 0;

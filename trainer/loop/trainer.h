@@ -49,7 +49,8 @@ struct FitResult {
 
 class Trainer {
  public:
-  // All must outlive it. The schedule, if any, steps with every batch.
+  // All must outlive it. The schedule, if any, steps with every batch; one that wants a metric
+  // (ReduceLROnPlateau) with every epoch, by the validation loss, or the training loss without one.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, Loss loss,
           optim::LrScheduler* schedule = nullptr)
       : model_(model), optimizer_(optimizer), loss_(std::move(loss)), schedule_(schedule) {}

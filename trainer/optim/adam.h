@@ -32,14 +32,12 @@ struct AdamWOptions : AdamOptions {
 template <bool kDecoupled>
 struct AdamRule {
   using Options = std::conditional_t<kDecoupled, AdamWOptions, AdamOptions>;
+  using Coefficients = AdamCoefficients;
   static constexpr const char* kName = kDecoupled ? "adamw" : "adam";
-  static std::vector<const char*> buffers(const AdamOptions& o) {
-    if (o.amsgrad) return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
-    return {"exp_avg", "exp_avg_sq"};
-  }
-  template <class T>
-  static void update(const AdamOptions& o, int64_t step, T* p, const T* g, T* const* buffers,
-                     int64_t begin, int64_t end);
+  static constexpr const char* kBuffers[] = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
+  static bool uses(const AdamOptions& o, size_t buffer) { return buffer < 2 || o.amsgrad; }
+  static Coefficients prepare(const AdamOptions& o, ParamState& state, bool fresh);
+  static constexpr auto kLoop = adam_loop;
 };
 extern template class GroupOptimizer<AdamOptions, AdamRule<false>>;
 extern template class GroupOptimizer<AdamWOptions, AdamRule<true>>;

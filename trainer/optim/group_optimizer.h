@@ -1,18 +1,24 @@
-// What SGD and Adam share: groups with options O, state tensors a parameter, the state dict.
-//
-// O lists its fields once, fields(f) calling f(name, member) for each. K, the rule, has
-//   static constexpr const char* kName;                      "sgd"
-//   static std::vector<const char*> buffers(const O&);       names of the state tensors
-//   template <class T> static void update(const O&, int64_t step, T* p, const T* g, T* const*
-//   buffers,
-//                                         int64_t begin, int64_t end);
+// What all optimizers share: groups with options, state tensors a parameter, the flat step, the
+// state dict. K, the rule of one optimizer, has
+//   using Options = O;                     lists its fields once: fields(f) calls f(name, member)
+//   static constexpr const char* kName;                        "sgd"
+//   static constexpr const char* kBuffers[];                   names of the state tensors
+//   static bool uses(const O&, size_t buffer);                 which of them these options need
+// and either is elementwise, one of the loops of loops.h:
+//   static Coefficients prepare(const O&, ParamState&, bool fresh);   the numbers of this step;
+//                                          fresh: buffer 0 is made in this step
+//   static constexpr auto kLoop;
+// or has
+//   static void apply(const O&, const Tensor& p, const Tensor& g, ParamState&);
+// Optional: check_param(p, where), initial(o, buffer): what a new buffer is filled with.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
-#include "runtime/core/thread_pool.h"
+#include "trainer/optim/flat_pass.h"
+#include "trainer/optim/loops.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/tensor/call.h"
 
 namespace wick::optim {
 
@@ -20,51 +26,47 @@ template <class O>
 struct Group {
   std::vector<Tensor> params;
   O options;
+  double initial_lr = -1;  // where schedules start; negative: none was made, the lr of the options
 };
+
+struct ParamState {
+  int64_t step = 0;
+  Tensor buffers[3];   // of K::kBuffers; undefined: not used so far
+  double product = 1;  // NAdam's product of momenta
+};
+
+// Of every optimizer: a leaf of float32 or float64, once.
+void check_params(const char* op, const std::vector<Tensor>& params, std::vector<uint64_t>& seen,
+                  const Where& where);
+// A parameter may have been given other bytes since (module.to()): throws unless type and shape are
+// ones that can be stepped, and those of gradient and state.
+void check_step(const char* op, const Tensor& p, const Tensor& g, const ParamState& state);
 
 template <class O, class K>
 class GroupOptimizer : public Optimizer {
  public:
   explicit GroupOptimizer(std::vector<Tensor> params, const O& options = O(),
                           Where where = Where::current())
-      : GroupOptimizer({Group<O>{std::move(params), options}}, where) {}
-  explicit GroupOptimizer(std::vector<Group<O>> groups, Where where = Where::current())
-      : groups_(std::move(groups)) {
-    std::vector<uint64_t> seen;
-    for (const Group<O>& group : groups_) {
-      group.options.check(K::kName, where);
-      for (const Tensor& p : group.params) {
-        if (!p.defined() || (p.dtype() != DType::kF32 && p.dtype() != DType::kF64)) {
-          throw_error(K::kName, "parameters must be float32 or float64", where);
-        }
-        if (!p.is_leaf()) throw_error(K::kName, "can only optimize leaf tensors", where);
-        if (std::find(seen.begin(), seen.end(), p.id()) != seen.end()) {
-          throw_error(K::kName, "a parameter appears twice", where);
-        }
-        seen.push_back(p.id());
-      }
-    }
-    if (seen.empty()) throw_error(K::kName, "no parameters", where);
-    state_.resize(seen.size());
+      : GroupOptimizer({Group<O>{std::move(params), options}}, where) {
+    defaults_ = options;
+  }
+  explicit GroupOptimizer(std::vector<Group<O>> groups, Where where = Where::current()) {
+    for (Group<O>& group : groups) append(std::move(group), where);
+    if (state_.empty()) throw_error(K::kName, "no parameters", where);
   }
 
-  void step() override {
-    if (!begin_step()) return;
-    NoGrad guard;
-    size_t index = 0;
-    for (const Group<O>& group : groups_) {
-      for (const Tensor& p : group.params) step_one(group.options, p, state_[index++]);
-    }
-    end_step();
+  // Further parameters, with options of their own or those the optimizer was made with. Their state
+  // begins at their first step; schedules made earlier go on with the groups they know.
+  void add_param_group(std::vector<Tensor> params, Where where = Where::current()) {
+    add_param_group({std::move(params), defaults_}, where);
+  }
+  void add_param_group(Group<O> group, Where where = Where::current()) {
+    if (group.params.empty()) throw_error(K::kName, "a group without parameters", where);
+    append(std::move(group), where);
   }
 
   int groups() const override { return static_cast<int>(groups_.size()); }
-  double lr(int group = 0) const override {
-    return groups_.at(static_cast<size_t>(group)).options.lr;
-  }
-  void set_lr(int group, double lr) override {
-    groups_.at(static_cast<size_t>(group)).options.lr = lr;
-  }
+  const char* name() const override { return K::kName; }
   O& options(int group = 0) { return groups_.at(static_cast<size_t>(group)).options; }
 
   // Both in group_state-inl.h.
@@ -75,48 +77,36 @@ class GroupOptimizer : public Optimizer {
   const std::vector<Tensor>& group_params(int group) const override {
     return groups_[static_cast<size_t>(group)].params;
   }
+  GroupFields fields(int group) const override {
+    auto& g = const_cast<Group<O>&>(groups_[static_cast<size_t>(group)]);
+    GroupFields f = {&g.options.lr, &g.initial_lr, nullptr, false};
+    if constexpr (requires { g.options.momentum; }) f.momentum = &g.options.momentum;
+    if constexpr (requires { g.options.beta1; }) {
+      f.momentum = &g.options.beta1;
+      f.momentum_is_beta1 = true;
+    }
+    return f;
+  }
+  void update() override;  // group_state-inl.h
 
  private:
-  struct State {
-    int64_t step = 0;
-    nn::NamedTensors buffers;
-  };
+  static constexpr size_t kSlots = std::size(K::kBuffers);
+  static_assert(kSlots <= 3, "ParamState and LoopArrays hold three state tensors");
 
-  void step_one(const O& options, const Tensor& p, State& state) {
-    Tensor g = p.grad();
-    if (!g.defined()) return;
-    if (g.dtype() != p.dtype() || !(g.raw_shape() == p.raw_shape())) {
-      throw Error(std::string("[") + K::kName + "] gradient " + dtype_name(g.dtype()) +
-                  to_text(g.raw_shape()).text + " of a parameter " + dtype_name(p.dtype()) +
-                  to_text(p.raw_shape()).text);
+  void append(Group<O> group, const Where& where) {
+    group.options.check(K::kName, where);
+    check_params(K::kName, group.params, seen_, where);
+    if constexpr (requires { K::check_param(group.params[0], where); }) {
+      for (const Tensor& p : group.params) K::check_param(p, where);
     }
-    g = g.contiguous();
-    if (state.buffers.empty()) {
-      for (const char* name : K::buffers(options)) state.buffers.emplace_back(name, zeros_like(p));
-    }
-    ++state.step;
-    p.dtype() == DType::kF32 ? run<float>(options, p, g, state) : run<double>(options, p, g, state);
+    state_.resize(state_.size() + group.params.size());
+    groups_.push_back(std::move(group));
   }
 
-  template <class T>
-  void run(const O& options, const Tensor& p, const Tensor& g, State& state) {
-    // Elementwise, so that how it is cut changes no bit.
-    constexpr int64_t kChunk = 1 << 15;
-    T* buffers[4] = {};
-    for (size_t i = 0; i < state.buffers.size(); ++i) {
-      buffers[i] = state.buffers[i].second.template mutable_data<T>();
-    }
-    T* to = p.template mutable_data<T>();
-    const T* from = g.template data<T>();
-    int64_t n = p.raw().numel(), step = state.step;
-    parallel_for(thread_pool(), (n + kChunk - 1) / kChunk, [&](int64_t task, int) {
-      K::template update<T>(options, step, to, from, buffers, task * kChunk,
-                            std::min(n, (task + 1) * kChunk));
-    });
-  }
-
+  O defaults_;
   std::vector<Group<O>> groups_;
-  std::vector<State> state_;
+  std::vector<ParamState> state_;
+  std::vector<uint64_t> seen_;  // ids of the parameters, ascending
 };
 
 }  // namespace wick::optim

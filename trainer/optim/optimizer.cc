@@ -1,9 +1,83 @@
 #include "trainer/optim/optimizer.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "trainer/explain/live.h"
 #include "trainer/explain/warn.h"
 
 namespace wick::optim {
+
+void check_not_negative(const char* op, const char* name, double value, const Where& where) {
+  if (std::isfinite(value) && value >= 0) return;
+  throw_error(op, fmt::format("{} must be finite and >= 0, got {}", name, value), where);
+}
+
+void check_fraction(const char* op, const char* name, double value, const Where& where) {
+  if (value >= 0 && value < 1) return;
+  throw_error(op, fmt::format("{} must be in [0, 1), got {}", name, value), where);
+}
+
+std::string OptimizerFootprint::text() const {
+  return fmt::format(
+      "parameters {} bytes, optimizer state {} bytes ({:.1f}x)", parameters, state,
+      parameters == 0 ? 0.0 : static_cast<double>(state) / static_cast<double>(parameters));
+}
+
+OptimizerFootprint Optimizer::memory_footprint() const {
+  OptimizerFootprint bytes;
+  for (int group = 0; group < groups(); ++group) {
+    for (const Tensor& p : group_params(group)) {
+      bytes.parameters += static_cast<int64_t>(p.raw().nbytes());
+    }
+  }
+  for (const auto& [name, tensor] : state_dict().tensors) {
+    bytes.state += static_cast<int64_t>(tensor.raw().nbytes());
+  }
+  return bytes;
+}
+
+Optimizer::GroupFields Optimizer::checked_fields(int group) const {
+  if (group < 0 || group >= groups()) {
+    throw Error(fmt::format("[{}] group {} of {}", name(), group, groups()),
+                Code::kInvalidArgument);
+  }
+  return fields(group);
+}
+
+const std::vector<Tensor>& Optimizer::params(int group) const {
+  checked_fields(group);
+  return group_params(group);
+}
+
+double Optimizer::lr(int group) const { return *checked_fields(group).lr; }
+void Optimizer::set_lr(int group, double lr) { *checked_fields(group).lr = lr; }
+double Optimizer::initial_lr(int group) const {
+  const GroupFields f = checked_fields(group);
+  return *f.initial_lr < 0 ? *f.lr : *f.initial_lr;
+}
+void Optimizer::set_initial_lr(int group, double lr) { *checked_fields(group).initial_lr = lr; }
+bool Optimizer::has_momentum() const { return checked_fields(0).momentum != nullptr; }
+bool Optimizer::has_betas() const { return checked_fields(0).momentum_is_beta1; }
+
+double Optimizer::momentum(int group) const {
+  const GroupFields f = checked_fields(group);
+  if (f.momentum == nullptr) throw Error(std::string("[") + name() + "] has no momentum");
+  return *f.momentum;
+}
+void Optimizer::set_momentum(int group, double momentum) {
+  const GroupFields f = checked_fields(group);
+  if (f.momentum == nullptr) throw Error(std::string("[") + name() + "] has no momentum");
+  *f.momentum = momentum;
+}
+
+void Optimizer::step() {
+  if (!begin_step()) return;
+  NoGrad guard;
+  update();
+  end_step();
+}
 
 void Optimizer::accumulate(int64_t k, Where where) {
   if (k < 1) throw_error("accumulate", "k must be at least 1, got " + std::to_string(k), where);

@@ -18,11 +18,29 @@ struct OptimizerState {
   std::string settings;
 };
 
+struct OptimizerFootprint {
+  int64_t parameters = 0;    // bytes
+  int64_t state = 0;         // bytes kept between steps; made by the first step
+  std::string text() const;  // "parameters 2140 bytes, optimizer state 4280 bytes (2.0x)"
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // One update from the gradients that are there; parameters without one are left alone.
-  virtual void step() = 0;
+  // One update from the gradients that are there, all parameters of all groups in one pass;
+  // parameters without one are left alone. An error leaves every parameter as it was.
+  void step();
+  // closure() clears the gradients, computes the loss and runs backward, with gradients recorded
+  // whatever the caller's mode is; the update follows. Returns what closure did: the loss.
+  template <class F>
+  auto step(F&& closure) {
+    auto loss = [&] {
+      EnableGrad guard;
+      return closure();
+    }();
+    step();
+    return loss;
+  }
   // Declares that step() is called after every backward(), and that k of them make one update:
   // step() acts at each k-th call, and clears the gradients after it. Gradients are summed: divide
   // the loss by k for their mean. k = 1: every call acts, and the caller clears.
@@ -31,8 +49,21 @@ class Optimizer {
   void zero_grad(bool set_to_none = true);
 
   virtual int groups() const = 0;
-  virtual double lr(int group = 0) const = 0;
-  virtual void set_lr(int group, double lr) = 0;
+  // The settings of a group; no such group is an Error.
+  double lr(int group = 0) const;
+  void set_lr(int group, double lr);
+  // What schedules start from: the lr at which the first schedule found the group.
+  double initial_lr(int group = 0) const;
+  void set_initial_lr(int group, double lr);
+  // "momentum", or Adam's beta1: what OneCycleLR and CyclicLR move against the rate. None: Error.
+  bool has_momentum() const;
+  bool has_betas() const;  // it is beta1
+  double momentum(int group = 0) const;
+  void set_momentum(int group, double momentum);
+
+  OptimizerFootprint memory_footprint() const;
+  virtual const char* name() const = 0;
+  const std::vector<Tensor>& params(int group = 0) const;
 
   // Shares the tensors of the state, not copies.
   virtual OptimizerState state_dict() const = 0;
@@ -40,16 +71,31 @@ class Optimizer {
   virtual void load_state_dict(const OptimizerState& state, Where where = Where::current()) = 0;
 
  protected:
+  // Where the settings of a group lie; `momentum` is null where the options have none.
+  struct GroupFields {
+    double* lr;
+    double* initial_lr;
+    double* momentum;
+    bool momentum_is_beta1;
+  };
+  virtual GroupFields fields(int group) const = 0;
   virtual const std::vector<Tensor>& group_params(int group) const = 0;
+  virtual void update() = 0;
+
+ private:
+  GroupFields checked_fields(int group) const;
   // Around the updates of step(). False: this call only counts. A gradient that an earlier step
   // applied and that was added to since is reported, once an optimizer ("stale-gradient").
   bool begin_step();
   void end_step();
 
- private:
   int64_t steps_ = 0;  // made by this object
   int64_t accumulate_ = 1, calls_ = 0;
   bool reported_ = false;
 };
+
+// For the checks of options: finite and at least zero; in [0, 1).
+void check_not_negative(const char* op, const char* name, double value, const Where& where);
+void check_fraction(const char* op, const char* name, double value, const Where& where);
 
 }  // namespace wick::optim

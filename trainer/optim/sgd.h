@@ -21,17 +21,16 @@ struct SgdOptions {
   void check(const char* op, const Where& where) const;
 };
 
+// g += weight_decay p; b = g at first, then momentum b + (1 - dampening) g; p -= lr (g, b, or with
+// nesterov g + momentum b)
 struct SgdRule {
+  using Options = SgdOptions;
+  using Coefficients = SgdCoefficients;
   static constexpr const char* kName = "sgd";
-  static std::vector<const char*> buffers(const SgdOptions& o) {
-    if (o.momentum == 0) return {};
-    return {"momentum_buffer"};
-  }
-  // g += weight_decay p; b = g at first, then momentum b + (1 - dampening) g; p -= lr (g, b, or
-  // with nesterov g + momentum b)
-  template <class T>
-  static void update(const SgdOptions& o, int64_t step, T* p, const T* g, T* const* buffers,
-                     int64_t begin, int64_t end);
+  static constexpr const char* kBuffers[] = {"momentum_buffer"};
+  static bool uses(const SgdOptions& o, size_t) { return o.momentum != 0; }
+  static Coefficients prepare(const SgdOptions& o, ParamState& state, bool fresh);
+  static constexpr auto kLoop = sgd_loop;
 };
 extern template class GroupOptimizer<SgdOptions, SgdRule>;
 

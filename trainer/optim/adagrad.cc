@@ -1,0 +1,26 @@
+#include "trainer/optim/adagrad.h"
+
+#include <cmath>
+
+#include "trainer/optim/group_state-inl.h"
+
+namespace wick::optim {
+
+void AdagradOptions::check(const char* op, const Where& where) const {
+  check_not_negative(op, "lr", lr, where);
+  check_not_negative(op, "eps", eps, where);
+  check_not_negative(op, "weight_decay", weight_decay, where);
+  check_not_negative(op, "lr_decay", lr_decay, where);
+  check_not_negative(op, "initial_accumulator_value", initial_accumulator_value, where);
+}
+
+AdagradCoefficients AdagradRule::prepare(const AdagradOptions& o, ParamState& state, bool) {
+  return {.sign = o.maximize ? -1.0 : 1.0,
+          .weight_decay = o.weight_decay,
+          .eps = o.eps,
+          .rate = o.lr / (1 + static_cast<double>(state.step - 1) * o.lr_decay)};
+}
+
+template class GroupOptimizer<AdagradOptions, AdagradRule>;
+
+}  // namespace wick::optim

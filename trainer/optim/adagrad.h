@@ -1,0 +1,43 @@
+// Adagrad (Duchi et al. 2011; torch.optim.Adagrad).
+#pragma once
+
+#include "trainer/optim/group_optimizer.h"
+
+namespace wick::optim {
+
+struct AdagradOptions {
+  double lr = 1e-2;
+  double lr_decay = 0;
+  double weight_decay = 0;
+  double initial_accumulator_value = 0;
+  double eps = 1e-10;
+  bool maximize = false;
+
+  template <class F>
+  void fields(F&& f) {
+    f("lr", lr), f("lr_decay", lr_decay), f("weight_decay", weight_decay);
+    f("initial_accumulator_value", initial_accumulator_value), f("eps", eps),
+        f("maximize", maximize);
+  }
+  void check(const char* op, const Where& where) const;
+};
+
+// sum += g^2; p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(sum) + eps)
+struct AdagradRule {
+  using Options = AdagradOptions;
+  using Coefficients = AdagradCoefficients;
+  static constexpr const char* kName = "adagrad";
+  static constexpr const char* kBuffers[] = {"sum"};
+  static bool uses(const AdagradOptions&, size_t) { return true; }
+  static Coefficients prepare(const AdagradOptions& o, ParamState& state, bool fresh);
+  static constexpr auto kLoop = adagrad_loop;
+  static double initial(const AdagradOptions& o, size_t) { return o.initial_accumulator_value; }
+};
+extern template class GroupOptimizer<AdagradOptions, AdagradRule>;
+
+class Adagrad : public GroupOptimizer<AdagradOptions, AdagradRule> {
+ public:
+  using GroupOptimizer::GroupOptimizer;
+};
+
+}  // namespace wick::optim
