@@ -8,6 +8,7 @@
 #include "trainer/nn/layers.h"
 #include "trainer/optim/adam.h"
 #include "trainer/optim/sgd.h"
+#include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 

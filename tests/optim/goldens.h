@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/error_of.h"
 #include "wick/trainer.h"
 
 namespace wick::test {
@@ -89,16 +90,6 @@ inline void expect_close(const std::vector<double>& got, const std::vector<doubl
     ASSERT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i])))
         << what << ", number " << i;
   }
-}
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 }  // namespace wick::test

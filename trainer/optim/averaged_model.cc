@@ -55,7 +55,8 @@ void AveragedModel::update_parameters(const nn::Module& model, Where where) {
 namespace {
 
 void find_batch_norms(nn::Module& module, std::vector<nn::BatchNorm2d*>& found) {
-  if (auto* norm = dynamic_cast<nn::BatchNorm2d*>(&module)) found.push_back(norm);
+  auto* norm = dynamic_cast<nn::BatchNorm2d*>(&module);
+  if (norm != nullptr && norm->running_mean.defined()) found.push_back(norm);
   for (const auto& [name, child] : module.children()) find_batch_norms(*child, found);
 }
 
