@@ -97,6 +97,21 @@ TEST(Layers, BatchNormWithoutMomentumAverages) {
   }
 }
 
+int64_t parameters_of(const nn::Module& m) {
+  int64_t count = 0;
+  for (const Tensor& p : m.parameters()) count += p.numel();
+  return count;
+}
+
+// What weight sharing saves on a 32x32 image of three channels.
+TEST(Layers, ConvolutionsShareWeights) {
+  EXPECT_EQ(parameters_of(nn::Conv2d(3, 32, 3)), 896);
+  EXPECT_EQ(parameters_of(nn::Linear(3 * 32 * 32, 32)), 98336);
+  EXPECT_EQ(parameters_of(nn::Conv2d(32, 32, 3, {.groups = 32, .bias = false})), 32 * 9);
+  EXPECT_EQ(parameters_of(nn::BatchNorm2d(32)), 64);
+  EXPECT_EQ(parameters_of(nn::MaxPool2d(2)), 0);
+}
+
 TEST(Layers, ReprOfNumbers) {
   EXPECT_EQ(nn::repr_float(1), "1.0");
   EXPECT_EQ(nn::repr_float(1e-5), "1e-05");
