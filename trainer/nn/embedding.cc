@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "trainer/autograd/function.h"
-#include "trainer/nn/repr_text.h"
+#include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/philox.h"
 
@@ -127,8 +127,8 @@ std::string table_repr(const Tensor& weight, const Options& o, bool padding_firs
   std::string s =
       std::to_string(weight.raw_shape()[0]) + ", " + std::to_string(weight.raw_shape()[1]);
   if (padding_first && o.padding_idx) s += ", padding_idx=" + std::to_string(*o.padding_idx);
-  if (o.max_norm) s += ", max_norm=" + python_number(*o.max_norm);
-  if (o.norm_type != 2) s += ", norm_type=" + python_number(o.norm_type);
+  if (o.max_norm) s += ", max_norm=" + repr_float(*o.max_norm);
+  if (o.norm_type != 2) s += ", norm_type=" + repr_float(o.norm_type);
   if (o.scale_grad_by_freq) s += ", scale_grad_by_freq=True";
   return s;
 }

@@ -1,6 +1,6 @@
 #include "trainer/nn/layer_norm.h"
 
-#include "trainer/nn/repr_text.h"
+#include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::nn {
@@ -15,9 +15,9 @@ const Shape& checked(const char* name, const Shape& shape) {
 }
 
 std::string shape_repr(const Shape& shape) {
-  std::string s = "(";
-  for (int i = 0; i < shape.rank(); ++i) s += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  return s + (shape.rank() == 1 ? ",)" : ")");
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
+  return repr_tuple(sizes.data(), shape.rank());
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ Tensor LayerNorm::forward(const Arg& x) {
 }
 
 std::string LayerNorm::extra_repr() const {
-  return shape_repr(shape_) + ", eps=" + python_number(options_.eps) +
-         ", elementwise_affine=" + (options_.elementwise_affine ? "True" : "False");
+  return shape_repr(shape_) + ", eps=" + repr_float(options_.eps) +
+         ", elementwise_affine=" + repr_bool(options_.elementwise_affine);
 }
 
 RMSNorm::RMSNorm(const Shape& shape, std::optional<double> eps, bool affine)
@@ -49,8 +49,8 @@ RMSNorm::RMSNorm(const Shape& shape, std::optional<double> eps, bool affine)
 Tensor RMSNorm::forward(const Arg& x) { return rms_norm(x, shape_, weight, eps_); }
 
 std::string RMSNorm::extra_repr() const {
-  return shape_repr(shape_) + ", eps=" + (eps_ ? python_number(*eps_) : "None") +
-         ", elementwise_affine=" + (weight.defined() ? "True" : "False");
+  return shape_repr(shape_) + ", eps=" + (eps_ ? repr_float(*eps_) : "None") +
+         ", elementwise_affine=" + repr_bool(weight.defined());
 }
 
 }  // namespace wick::nn

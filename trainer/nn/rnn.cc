@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trainer/nn/repr_text.h"
+#include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick::nn {
@@ -24,7 +24,7 @@ void check_options(const char* kind, const RnnOptions& o, int64_t gates, int64_t
     throw_error(kind, "num_layers must be positive, got " + std::to_string(o.num_layers));
   }
   if (!(o.dropout >= 0 && o.dropout <= 1)) {
-    throw_error(kind, "dropout must be in [0, 1], got " + python_number(o.dropout));
+    throw_error(kind, "dropout must be in [0, 1], got " + repr_float(o.dropout));
   }
   if (o.nonlinearity != "tanh" && (o.nonlinearity != "relu" || gates != 1)) {
     throw_error(kind, "unknown nonlinearity '" + o.nonlinearity + "'");
@@ -255,7 +255,7 @@ std::string RNNBase::extra_repr() const {
   if (options_.num_layers != 1) s += ", num_layers=" + std::to_string(options_.num_layers);
   if (!options_.bias) s += ", bias=False";
   if (options_.batch_first) s += ", batch_first=True";
-  if (options_.dropout != 0) s += ", dropout=" + python_number(options_.dropout);
+  if (options_.dropout != 0) s += ", dropout=" + repr_float(options_.dropout);
   if (options_.bidirectional) s += ", bidirectional=True";
   return s;
 }
