@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "trainer/nn/default_init.h"
 #include "trainer/nn/init.h"
 #include "trainer/tensor/compose.h"
 
@@ -60,15 +61,15 @@ MultiheadAttention::MultiheadAttention(int64_t embed_dim, int64_t num_heads,
       out_proj(this, "out_proj", std::max<int64_t>(embed_dim, 0), std::max<int64_t>(embed_dim, 0),
                options.bias) {
   if (embed_dim < 1 || num_heads < 1 || embed_dim % num_heads != 0) {
-    throw_error("MultiheadAttention", "embed_dim " + std::to_string(embed_dim) +
-                                          " does not divide into " + std::to_string(num_heads) +
-                                          " heads");
+    refuse("MultiheadAttention", "embed_dim " + std::to_string(embed_dim) +
+                                     " does not divide into " + std::to_string(num_heads) +
+                                     " heads");
   }
   if (!(options.dropout >= 0 && options.dropout <= 1)) {
-    throw_error("MultiheadAttention", "dropout must be in [0, 1]");
+    refuse("MultiheadAttention", "dropout must be in [0, 1]");
   }
   const int64_t e = embed_dim, k = options.kdim.value_or(e), v = options.vdim.value_or(e);
-  if (k < 1 || v < 1) throw_error("MultiheadAttention", "kdim and vdim must be positive");
+  if (k < 1 || v < 1) refuse("MultiheadAttention", "kdim and vdim must be positive");
   if (k == e && v == e) {
     in_proj_weight = register_parameter("in_proj_weight", xavier({3 * e, e}));
   } else {

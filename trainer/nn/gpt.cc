@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trainer/nn/container.h"
+#include "trainer/nn/default_init.h"
 #include "trainer/nn/extra_repr.h"
 #include "trainer/nn/init.h"
 #include "trainer/nn/positional.h"
@@ -13,7 +14,7 @@ namespace wick::nn {
 namespace {
 
 double probability(const char* name, double p) {
-  if (!(p >= 0 && p <= 1)) throw_error(name, "dropout must be in [0, 1], got " + repr_float(p));
+  if (!(p >= 0 && p <= 1)) refuse(name, "dropout must be in [0, 1], got " + repr_float(p));
   return p;
 }
 
@@ -30,7 +31,7 @@ const GptOptions& checked(const GptOptions& o) {
       {"num_heads", o.num_heads},   {"max_seq_len", o.max_seq_len}, {"mlp_ratio", o.mlp_ratio}};
   for (const auto& [name, value] : sizes) {
     if (value < 1) {
-      throw_error("GPT", std::string(name) + " must be positive, got " + std::to_string(value));
+      refuse("GPT", std::string(name) + " must be positive, got " + std::to_string(value));
     }
   }
   probability("GPT", o.dropout);

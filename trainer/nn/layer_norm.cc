@@ -1,5 +1,6 @@
 #include "trainer/nn/layer_norm.h"
 
+#include "trainer/nn/default_init.h"
 #include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/ops.h"
 
@@ -8,9 +9,9 @@ namespace {
 
 const Shape& checked(const char* name, const Shape& shape) {
   for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] < 1) throw_error(name, std::string("normalized_shape is ") + to_text(shape).text);
+    if (shape[i] < 1) refuse(name, std::string("normalized_shape is ") + to_text(shape).text);
   }
-  if (shape.rank() == 0) throw_error(name, "normalized_shape must not be empty");
+  if (shape.rank() == 0) refuse(name, "normalized_shape must not be empty");
   return shape;
 }
 
@@ -24,7 +25,7 @@ std::string shape_repr(const Shape& shape) {
 
 LayerNorm::LayerNorm(const Shape& shape, LayerNormOptions options)
     : shape_(checked("LayerNorm", shape)), options_(options) {
-  if (!(options.eps >= 0)) throw_error("LayerNorm", "eps must not be negative");
+  if (!(options.eps >= 0)) refuse("LayerNorm", "eps must not be negative");
   const bool affine = options.elementwise_affine;
   weight = register_parameter("weight", affine ? ones(shape) : Tensor());
   bias = register_parameter("bias", affine && options.bias ? zeros(shape) : Tensor());
@@ -43,7 +44,7 @@ RMSNorm::RMSNorm(const Shape& shape, std::optional<double> eps, bool affine)
     : weight(register_parameter("weight", affine ? ones(shape) : Tensor())),
       shape_(checked("RMSNorm", shape)),
       eps_(eps) {
-  if (eps && !(*eps >= 0)) throw_error("RMSNorm", "eps must not be negative");
+  if (eps && !(*eps >= 0)) refuse("RMSNorm", "eps must not be negative");
 }
 
 Tensor RMSNorm::forward(const Arg& x) { return rms_norm(x, shape_, weight, eps_); }

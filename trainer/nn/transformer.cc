@@ -1,6 +1,7 @@
 #include "trainer/nn/transformer.h"
 
 #include "trainer/nn/container.h"
+#include "trainer/nn/default_init.h"
 #include "trainer/nn/init.h"
 #include "trainer/tensor/compose.h"
 
@@ -16,9 +17,9 @@ MultiheadAttentionOptions attention_options(const TransformerOptions& o) {
 
 const TransformerOptions& checked(const char* name, const TransformerOptions& o) {
   if (o.activation != "relu" && o.activation != "gelu") {
-    throw_error(name, "activation must be relu or gelu, got '" + o.activation + "'");
+    refuse(name, "activation must be relu or gelu, got '" + o.activation + "'");
   }
-  if (o.dim_feedforward < 1) throw_error(name, "dim_feedforward must be positive");
+  if (o.dim_feedforward < 1) refuse(name, "dim_feedforward must be positive");
   return o;
 }
 
@@ -48,7 +49,7 @@ const std::string& layers_name() {
 template <class Layer>
 std::vector<std::shared_ptr<Layer>> add_layers(const char* name, Module* parent, const Layer& layer,
                                                int64_t count) {
-  if (count < 1) throw_error(name, "needs at least one layer, got " + std::to_string(count));
+  if (count < 1) refuse(name, "needs at least one layer, got " + std::to_string(count));
   auto list = std::make_shared<ModuleList>();
   std::vector<std::shared_ptr<Layer>> layers;
   for (int64_t i = 0; i < count; ++i) {
