@@ -78,20 +78,25 @@ struct BasicBlock : nn::Module {
   std::shared_ptr<nn::Sequential> downsample;
 };
 struct ResNet : nn::Module {
-  nn::Child<nn::Conv2d> conv1{this, "conv1", 3, 8, 3, conv(1, 1)};
-  nn::Child<nn::BatchNorm2d> bn1{this, "bn1", 8};
-  nn::Child<nn::Sequential> layer1{this, "layer1", BasicBlock(8, 8, 1), BasicBlock(8, 8, 1)};
-  nn::Child<nn::Sequential> layer2{this, "layer2", BasicBlock(8, 16, 2), BasicBlock(16, 16, 1)};
-  nn::Child<nn::Linear> fc{this, "fc", 16, 10};
+  explicit ResNet(int64_t n)
+      : conv1(this, "conv1", 3, n, 3, conv(1, 1)),
+        bn1(this, "bn1", n),
+        layer1(this, "layer1", BasicBlock(n, n, 1), BasicBlock(n, n, 1)),
+        layer2(this, "layer2", BasicBlock(n, 2 * n, 2), BasicBlock(2 * n, 2 * n, 1)),
+        fc(this, "fc", 2 * n, 10) {}
   Tensor forward(const Arg& x) override {
     Tensor h = layer2(layer1(relu(bn1(conv1(x)))));
     return fc(adaptive_avg_pool2d(h, 1).flatten(1));
   }
+  nn::Child<nn::Conv2d> conv1;
+  nn::Child<nn::BatchNorm2d> bn1;
+  nn::Child<nn::Sequential> layer1, layer2;
+  nn::Child<nn::Linear> fc;
 };
 
 TEST(FeatureExtractor, HooksReadAnUnmodifiedResNet) {
   manual_seed(5);
-  ResNet net;
+  ResNet net(8);
   net.eval();
   EXPECT_THAT(keys(net.state_dict()), testing::IsSupersetOf({"layer2.0.downsample.1.running_var",
                                                              "layer1.1.bn2.bias", "fc.weight"}));
@@ -123,6 +128,32 @@ TEST(FeatureExtractor, HooksReadAnUnmodifiedResNet) {
   features.clear();
   net(x);
   EXPECT_TRUE(features.empty());
+}
+
+TEST(FeatureExtractor, ReadsWhatPyTorchsHooksRead) {
+  ResNet net(2);
+  net.to(DType::kF64);
+  net.eval();
+  int64_t i = 0;
+  NoGrad guard;
+  for (const auto& [name, t] : net.named_parameters()) t.copy_(number(t.raw_shape(), i++) * 0.4);
+  i = 0;
+  for (const auto& [name, t] : net.named_buffers()) {
+    Tensor n = number(t.raw_shape(), i++);
+    if (name.ends_with("mean")) t.copy_(n * 0.1);
+    if (name.ends_with("var")) t.copy_(abs(n) + 0.5);
+  }
+  int seen = 0;
+  for (const char* path : {"layer1", "layer2.0.conv2", "layer2.0", "layer2"}) {
+    net.get_submodule(path).register_forward_hook(
+        [&seen, path](nn::Module&, const Tensor&, const Tensor& y) {
+          expect_golden(y, std::string("resnet_") + path);
+          ++seen;
+        });
+  }
+  expect_golden(net(number({1, 3, 6, 6}, 40)), "resnet");
+  EXPECT_EQ(seen, 4);
+  EXPECT_EQ(static_cast<double>(net.state_dict().size()), golden("resnet_keys")[0]);
 }
 
 }  // namespace

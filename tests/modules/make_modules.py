@@ -127,6 +127,50 @@ for t, alpha in [(3.0, 0.7), (1.0, 1.0), (5.0, 0.0)]:
     loss.backward()
     put(f"distill_{t:.0f}", loss, student.grad)
 
+# -- a residual net with torchvision's names: what forward hooks see of it
+class BasicBlock(nn.Module):
+    def __init__(self, n_in, n_out, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(n_out)
+        self.conv2 = nn.Conv2d(n_out, n_out, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(n_out)
+        self.downsample = None
+        if stride != 1 or n_in != n_out:
+            self.downsample = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
+
+    def forward(self, x):
+        h = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        return F.relu(h + (x if self.downsample is None else self.downsample(x)))
+
+
+class ResNet(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, n, 3, 1, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(n)
+        self.layer1 = nn.Sequential(BasicBlock(n, n, 1), BasicBlock(n, n, 1))
+        self.layer2 = nn.Sequential(BasicBlock(n, 2 * n, 2), BasicBlock(2 * n, 2 * n, 1))
+        self.fc = nn.Linear(2 * n, 10)
+
+    def forward(self, x):
+        h = self.layer2(self.layer1(F.relu(self.bn1(self.conv1(x)))))
+        return self.fc(F.adaptive_avg_pool2d(h, 1).flatten(1))
+
+
+net = ResNet(2).eval()
+for i, (name, p) in enumerate(net.named_parameters()):
+    p.data = number(tuple(p.shape), i) * 0.4
+for i, (name, b) in enumerate(net.named_buffers()):
+    if name.endswith("mean"):
+        b.copy_(number(tuple(b.shape), i) * 0.1)
+    if name.endswith("var"):
+        b.copy_(number(tuple(b.shape), i).abs() + 0.5)
+for path in ["layer1", "layer2.0.conv2", "layer2.0", "layer2"]:
+    net.get_submodule(path).register_forward_hook(lambda m, x, y, path=path: put("resnet_" + path, y))
+put("resnet", net(number((1, 3, 6, 6), 40)))
+lines.append("resnet_keys " + str(len(net.state_dict())))
+
 with open(os.path.join(HERE, "modules.txt"), "w") as f:
     f.write("\n".join(lines) + "\n")
 
