@@ -2,6 +2,7 @@
 // make_seq.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -79,7 +80,9 @@ void check(const std::string& name, nn::Module& m, const std::vector<Shape>& sha
   std::string names;
   for (const auto& [key, value] : m.state_dict()) names += (names.empty() ? "" : " ") + key;
   EXPECT_EQ(names, goldens().at(name + " names"));
-  EXPECT_EQ(m.extra_repr(), goldens().at(name + " extra"));
+  std::string repr = m.repr();
+  std::replace(repr.begin(), repr.end(), '\n', '|');
+  EXPECT_EQ(repr, goldens().at(name + " repr"));
   List outputs = run(inputs);
   Tensor loss;
   for (size_t k = 0; k < outputs.size(); ++k) {

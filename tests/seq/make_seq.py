@@ -37,7 +37,7 @@ def check(case, module, shapes, run):
         for i, p in enumerate(module.parameters()):
             p.copy_(number(p.shape, i + 1) / 2)
     LINES.append(f"{case} names " + " ".join(module.state_dict()))
-    LINES.append(f"{case} extra " + module.extra_repr())
+    LINES.append(f"{case} repr " + repr(module).replace("\n", "|"))
     outputs = run(module, *inputs)
     loss = sum((o * number(o.shape, 50 + k)).sum() for k, o in enumerate(outputs))
     loss.backward()
@@ -157,7 +157,7 @@ def transformers():
                              memory_key_padding_mask=PADDING)])
 
 
-class Mlp(nn.Module):
+class MLP(nn.Module):
     def __init__(self, size):
         super().__init__()
         self.fc1, self.fc2 = nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
@@ -166,11 +166,11 @@ class Mlp(nn.Module):
         return self.fc2(nn.functional.gelu(self.fc1(x)))
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     def __init__(self, size, heads):
         super().__init__()
         self.ln1, self.attn = nn.LayerNorm(size), nn.MultiheadAttention(size, heads, batch_first=True)
-        self.ln2, self.mlp = nn.LayerNorm(size), Mlp(size)
+        self.ln2, self.mlp = nn.LayerNorm(size), MLP(size)
 
     def forward(self, x):
         h = self.ln1(x)
@@ -178,11 +178,11 @@ class Block(nn.Module):
         return x + self.mlp(self.ln2(x))
 
 
-class Gpt(nn.Module):
+class GPT(nn.Module):
     def __init__(self, vocab, size, layers, heads, longest):
         super().__init__()
         self.token_embedding, self.position_embedding = nn.Embedding(vocab, size), nn.Embedding(longest, size)
-        self.blocks = nn.ModuleList([Block(size, heads) for _ in range(layers)])
+        self.blocks = nn.ModuleList([TransformerBlock(size, heads) for _ in range(layers)])
         self.ln_f, self.lm_head = nn.LayerNorm(size), nn.Linear(size, vocab, bias=False)
 
     def forward(self, t):
@@ -194,7 +194,7 @@ class Gpt(nn.Module):
 
 def gpt():
     tokens = torch.tensor([[1, 4, 2, 2, 0], [3, 3, 0, 1, 6]])
-    check("gpt", Gpt(7, 4, 2, 2, 8), [], lambda m: [m(tokens)])
+    check("gpt", GPT(7, 4, 2, 2, 8), [], lambda m: [m(tokens)])
 
 
 def main():

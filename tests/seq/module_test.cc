@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tests/support/error_of.h"
@@ -334,6 +335,44 @@ TEST(Gpt, GeneratesBySeed) {
   o.top_k = {};
   o.temperature = 0;
   EXPECT_EQ(text(), greedy);
+}
+
+// Three steps of training: the weights as numbers.
+std::vector<float> after_steps(nn::Module& m, const std::function<Tensor()>& loss) {
+  optim::SGD optimizer(m.parameters(), {.lr = 0.1});
+  for (int i = 0; i < 3; ++i) {
+    m.zero_grad();
+    loss().backward();
+    optimizer.step();
+  }
+  std::vector<float> all;
+  for (const Tensor& p : m.parameters()) {
+    for (float v : p.detach().to_vector<float>()) all.push_back(v);
+  }
+  return all;
+}
+
+TEST(Determinism, BitsDoNotDependOnThreads) {
+  const int threads = num_threads();
+  auto run = [&](int n) {
+    set_num_threads(n);
+    manual_seed(21);
+    nn::GptOptions o = tiny();
+    o.dropout = 0.1;
+    nn::GPT gpt(o);
+    Tensor tokens = randint(11, {8, 6});
+    std::vector<float> all = after_steps(gpt, [&] {
+      return cross_entropy(gpt(tokens).reshape({-1, 11}), tokens.reshape({-1}));
+    });
+    nn::LSTM lstm(16, 32, {.num_layers = 2, .dropout = 0.2, .bidirectional = true});
+    Tensor x = randn({12, 8, 16});
+    for (float v : after_steps(lstm, [&] { return mean(square(lstm(x))); })) all.push_back(v);
+    return all;
+  };
+  const std::vector<float> one = run(1), two = run(2), again = run(1);
+  set_num_threads(threads);
+  EXPECT_EQ(one, two);
+  EXPECT_EQ(one, again);
 }
 
 TEST(Gpt, TopKTakesFromTheLargest) {

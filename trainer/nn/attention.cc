@@ -3,19 +3,16 @@
 #include <cmath>
 #include <limits>
 
+#include "trainer/nn/default_init.h"
+#include "trainer/nn/init.h"
 #include "trainer/tensor/compose.h"
-#include "trainer/tensor/philox.h"
 
 namespace wick::nn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Glorot and Bengio, 2010.
-Tensor xavier_uniform(const Shape& shape) {
-  const double bound = std::sqrt(6.0 / static_cast<double>(shape[0] + shape[1]));
-  return uniform(shape, -bound, bound);
-}
+Tensor xavier(const Shape& shape) { return init::xavier_uniform_(empty(shape)); }
 
 }  // namespace
 
@@ -64,21 +61,21 @@ MultiheadAttention::MultiheadAttention(int64_t embed_dim, int64_t num_heads,
       out_proj(this, "out_proj", std::max<int64_t>(embed_dim, 0), std::max<int64_t>(embed_dim, 0),
                options.bias) {
   if (embed_dim < 1 || num_heads < 1 || embed_dim % num_heads != 0) {
-    throw_error("MultiheadAttention", "embed_dim " + std::to_string(embed_dim) +
-                                          " does not divide into " + std::to_string(num_heads) +
-                                          " heads");
+    refuse("MultiheadAttention", "embed_dim " + std::to_string(embed_dim) +
+                                     " does not divide into " + std::to_string(num_heads) +
+                                     " heads");
   }
   if (!(options.dropout >= 0 && options.dropout <= 1)) {
-    throw_error("MultiheadAttention", "dropout must be in [0, 1]");
+    refuse("MultiheadAttention", "dropout must be in [0, 1]");
   }
   const int64_t e = embed_dim, k = options.kdim.value_or(e), v = options.vdim.value_or(e);
-  if (k < 1 || v < 1) throw_error("MultiheadAttention", "kdim and vdim must be positive");
+  if (k < 1 || v < 1) refuse("MultiheadAttention", "kdim and vdim must be positive");
   if (k == e && v == e) {
-    in_proj_weight = register_parameter("in_proj_weight", xavier_uniform({3 * e, e}));
+    in_proj_weight = register_parameter("in_proj_weight", xavier({3 * e, e}));
   } else {
-    q_proj_weight = register_parameter("q_proj_weight", xavier_uniform({e, e}));
-    k_proj_weight = register_parameter("k_proj_weight", xavier_uniform({e, k}));
-    v_proj_weight = register_parameter("v_proj_weight", xavier_uniform({e, v}));
+    q_proj_weight = register_parameter("q_proj_weight", xavier({e, e}));
+    k_proj_weight = register_parameter("k_proj_weight", xavier({e, k}));
+    v_proj_weight = register_parameter("v_proj_weight", xavier({e, v}));
   }
   if (options.bias) {
     in_proj_bias = register_parameter("in_proj_bias", zeros({3 * e}));
@@ -86,9 +83,8 @@ MultiheadAttention::MultiheadAttention(int64_t embed_dim, int64_t num_heads,
     out_proj->bias.zero_();
   }
   if (!options.add_bias_kv) return;
-  const double std = std::sqrt(2.0 / static_cast<double>(2 * e));  // xavier_normal of [1, 1, e]
-  bias_k = register_parameter("bias_k", randn({1, 1, e}) * std);
-  bias_v = register_parameter("bias_v", randn({1, 1, e}) * std);
+  bias_k = register_parameter("bias_k", init::xavier_normal_(empty({1, 1, e})));
+  bias_v = register_parameter("bias_v", init::xavier_normal_(empty({1, 1, e})));
 }
 
 MultiheadAttention::Projected MultiheadAttention::project(const Arg& query, const Tensor& q,

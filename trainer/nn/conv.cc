@@ -6,10 +6,6 @@
 namespace wick::nn {
 namespace {
 
-[[noreturn]] void refuse(const char* kind, const std::string& text) {
-  throw Error(std::string("[") + kind + "] " + text);
-}
-
 bool all_are(const Extents& e, int64_t value) {
   for (int64_t v : e.span()) {
     if (v != value) return false;

@@ -15,6 +15,11 @@ inline Tensor init_uniform(const Shape& shape, int64_t fan_in) {
   return uniform(shape, -bound, bound);
 }
 
+// What a constructor throws: it knows no line of the caller's.
+[[noreturn]] inline void refuse(const char* layer, const std::string& text) {
+  throw Error("[" + std::string(layer) + "] " + text);
+}
+
 // A layer's size that must be at least `least`.
 inline void need_size(const char* layer, const char* what, int64_t size, int64_t least = 1) {
   if (size >= least) return;

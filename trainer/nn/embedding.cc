@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "trainer/autograd/function.h"
-#include "trainer/nn/repr_text.h"
+#include "trainer/nn/default_init.h"
+#include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/philox.h"
 
@@ -13,29 +14,23 @@ namespace {
 
 // The table: given, or normal with a padding row of 0. The place of padding_idx counts from 0.
 Tensor table(const char* name, int64_t rows, int64_t columns, const Tensor& given,
-             std::optional<int64_t>* padding, const Where& where) {
+             std::optional<int64_t>* padding) {
   if (rows < 1 || columns < 1) {
-    throw_error(name,
-                "needs at least one row and one column, got " + std::to_string(rows) + " x " +
-                    std::to_string(columns),
-                where);
+    refuse(name, "needs at least one row and one column, got " + std::to_string(rows) + " x " +
+                     std::to_string(columns));
   }
   if (*padding) {
     const int64_t p = **padding;
     if (p < -rows || p >= rows) {
-      throw_error(name,
-                  "padding_idx " + std::to_string(p) + " is out of range for " +
-                      std::to_string(rows) + " rows",
-                  where);
+      refuse(name, "padding_idx " + std::to_string(p) + " is out of range for " +
+                       std::to_string(rows) + " rows");
     }
     *padding = p < 0 ? p + rows : p;
   }
   if (given.defined()) {
     if (!(given.raw_shape() == Shape{rows, columns})) {
-      bad_shape(name,
-                "weight must be " + std::string(to_text(Shape{rows, columns}).text) + ", got " +
-                    text(given),
-                where);
+      refuse(name, "weight must be " + std::string(to_text(Shape{rows, columns}).text) + ", got " +
+                       text(given));
     }
     return given;
   }
@@ -45,10 +40,9 @@ Tensor table(const char* name, int64_t rows, int64_t columns, const Tensor& give
   return w;
 }
 
-void need_norm(const char* name, std::optional<double> max_norm, double norm_type,
-               const Where& where) {
+void need_norm(const char* name, std::optional<double> max_norm, double norm_type) {
   if ((!max_norm || *max_norm > 0) && norm_type > 0) return;
-  throw_error(name, "needs max_norm > 0 and norm_type > 0", where);
+  refuse(name, "needs max_norm > 0 and norm_type > 0");
 }
 
 // Rows whose norm exceeds max_norm, scaled to it as PyTorch does; the others keep their bits.
@@ -127,8 +121,8 @@ std::string table_repr(const Tensor& weight, const Options& o, bool padding_firs
   std::string s =
       std::to_string(weight.raw_shape()[0]) + ", " + std::to_string(weight.raw_shape()[1]);
   if (padding_first && o.padding_idx) s += ", padding_idx=" + std::to_string(*o.padding_idx);
-  if (o.max_norm) s += ", max_norm=" + python_number(*o.max_norm);
-  if (o.norm_type != 2) s += ", norm_type=" + python_number(o.norm_type);
+  if (o.max_norm) s += ", max_norm=" + repr_float(*o.max_norm);
+  if (o.norm_type != 2) s += ", norm_type=" + repr_float(o.norm_type);
   if (o.scale_grad_by_freq) s += ", scale_grad_by_freq=True";
   return s;
 }
@@ -145,10 +139,9 @@ const Tensor& pretrained(const char* name, const Arg& t) {
 
 Embedding::Embedding(int64_t rows, int64_t columns, EmbeddingOptions options)
     : options_(std::move(options)) {
-  const Where here = Where::current();
-  need_norm("Embedding", options_.max_norm, options_.norm_type, here);
+  need_norm("Embedding", options_.max_norm, options_.norm_type);
   weight = register_parameter(
-      "weight", table("Embedding", rows, columns, options_.weight, &options_.padding_idx, here));
+      "weight", table("Embedding", rows, columns, options_.weight, &options_.padding_idx));
   options_.weight = Tensor();
   if (options_.freeze) weight.requires_grad_(false);
 }
@@ -166,16 +159,15 @@ std::string Embedding::extra_repr() const { return table_repr(weight, options_, 
 
 EmbeddingBag::EmbeddingBag(int64_t rows, int64_t columns, EmbeddingBagOptions options)
     : options_(std::move(options)) {
-  const Where here = Where::current();
-  need_norm("EmbeddingBag", options_.max_norm, options_.norm_type, here);
+  need_norm("EmbeddingBag", options_.max_norm, options_.norm_type);
   if (options_.mode != "sum" && options_.mode != "mean" && options_.mode != "max") {
-    throw_error("EmbeddingBag", "mode must be sum, mean or max, got '" + options_.mode + "'", here);
+    refuse("EmbeddingBag", "mode must be sum, mean or max, got '" + options_.mode + "'");
   }
   if (options_.mode == "max" && options_.scale_grad_by_freq) {
-    throw_error("EmbeddingBag", "scale_grad_by_freq does not go with max", here);
+    refuse("EmbeddingBag", "scale_grad_by_freq does not go with max");
   }
   weight = register_parameter(
-      "weight", table("EmbeddingBag", rows, columns, options_.weight, &options_.padding_idx, here));
+      "weight", table("EmbeddingBag", rows, columns, options_.weight, &options_.padding_idx));
   options_.weight = Tensor();
   if (options_.freeze) weight.requires_grad_(false);
 }

@@ -2,8 +2,11 @@
 
 #include <cmath>
 
+#include "trainer/nn/container.h"
+#include "trainer/nn/default_init.h"
+#include "trainer/nn/extra_repr.h"
+#include "trainer/nn/init.h"
 #include "trainer/nn/positional.h"
-#include "trainer/nn/repr_text.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/ops/random.h"
 
@@ -11,7 +14,7 @@ namespace wick::nn {
 namespace {
 
 double probability(const char* name, double p) {
-  if (!(p >= 0 && p <= 1)) throw_error(name, "dropout must be in [0, 1], got " + python_number(p));
+  if (!(p >= 0 && p <= 1)) refuse(name, "dropout must be in [0, 1], got " + repr_float(p));
   return p;
 }
 
@@ -22,17 +25,13 @@ MultiheadAttentionOptions attention_options(double dropout) {
   return o;
 }
 
-struct BlockList : Module {
-  const char* kind() const override { return "ModuleList"; }
-};
-
 const GptOptions& checked(const GptOptions& o) {
   const std::pair<const char*, int64_t> sizes[] = {
       {"vocab_size", o.vocab_size}, {"embed_dim", o.embed_dim},     {"num_layers", o.num_layers},
       {"num_heads", o.num_heads},   {"max_seq_len", o.max_seq_len}, {"mlp_ratio", o.mlp_ratio}};
   for (const auto& [name, value] : sizes) {
     if (value < 1) {
-      throw_error("GPT", std::string(name) + " must be positive, got " + std::to_string(value));
+      refuse("GPT", std::string(name) + " must be positive, got " + std::to_string(value));
     }
   }
   probability("GPT", o.dropout);
@@ -79,10 +78,10 @@ GPT::GPT(GptOptions options)
   TransformerBlockOptions o;
   o.mlp_ratio = options.mlp_ratio;
   o.dropout = options.dropout;
-  auto list = std::make_shared<BlockList>();
+  auto list = std::make_shared<ModuleList>();
   for (int64_t i = 0; i < options.num_layers; ++i) {
     blocks_.push_back(std::make_shared<TransformerBlock>(options.embed_dim, options.num_heads, o));
-    list->register_module(std::to_string(i), blocks_.back());
+    list->append(blocks_.back());
   }
   register_module("blocks", list);
   ln_f_ = std::make_shared<LayerNorm>(options.embed_dim);
@@ -95,7 +94,7 @@ GPT::GPT(GptOptions options)
   const double narrow = 0.02 / std::sqrt(2.0 * static_cast<double>(options.num_layers));
   for (const auto& [name, p] : named_parameters()) {
     const bool branch_end = name.ends_with("out_proj.weight") || name.ends_with("fc2.weight");
-    if (p.rank() == 2) normal_(p, 0, branch_end ? narrow : 0.02);
+    if (p.rank() == 2) init::normal_(p, 0, branch_end ? narrow : 0.02);
     if (name.ends_with("bias")) p.zero_();
   }
 }
@@ -173,7 +172,7 @@ Tensor GPT::generate(const Arg& tokens, const GenerateOptions& o) {
   const At at(tokens);
   const Where& where = tokens.where;
   if (!(o.temperature >= 0) || std::isinf(o.temperature)) {
-    throw_error("generate", "temperature must be 0 or more, got " + python_number(o.temperature),
+    throw_error("generate", "temperature must be 0 or more, got " + repr_float(o.temperature),
                 where);
   }
   if (o.top_k && *o.top_k < 1) {

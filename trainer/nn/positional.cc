@@ -2,16 +2,19 @@
 
 #include <cmath>
 
+#include "trainer/nn/default_init.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/philox.h"
 
 namespace wick::nn {
 
-Tensor create_sinusoidal_embeddings(int64_t max_seq_len, int64_t embed_dim, DType dtype) {
+Tensor create_sinusoidal_embeddings(int64_t max_seq_len, int64_t embed_dim, DType dtype,
+                                    Where where) {
   if (max_seq_len < 1 || embed_dim < 2 || embed_dim % 2 != 0) {
     throw_error("create_sinusoidal_embeddings",
                 "needs max_seq_len >= 1 and an even embed_dim, got " + std::to_string(max_seq_len) +
-                    " and " + std::to_string(embed_dim));
+                    " and " + std::to_string(embed_dim),
+                where);
   }
   std::vector<double> v(static_cast<size_t>(max_seq_len * embed_dim));
   for (int64_t i = 0; i < embed_dim; i += 2) {
@@ -58,10 +61,10 @@ PositionalEncoding::PositionalEncoding(int64_t max_seq_len, int64_t embed_dim,
                                        PositionalEncodingOptions options)
     : dropout_(options.dropout) {
   if (max_seq_len < 1 || embed_dim < 1) {
-    throw_error("PositionalEncoding", "max_seq_len and embed_dim must be positive");
+    refuse("PositionalEncoding", "max_seq_len and embed_dim must be positive");
   }
   if (!(dropout_ >= 0 && dropout_ <= 1)) {
-    throw_error("PositionalEncoding", "dropout must be in [0, 1]");
+    refuse("PositionalEncoding", "dropout must be in [0, 1]");
   }
   if (options.learned) {
     const double bound = std::sqrt(2.0 / static_cast<double>(embed_dim));
@@ -96,8 +99,7 @@ EmbeddingLayer::EmbeddingLayer(int64_t vocab_size, int64_t embed_dim, EmbeddingL
     : token_embedding(this, "token_embedding", vocab_size, embed_dim) {
   const std::string& how = options.pos_encoding;
   if (how != "learned" && how != "sinusoidal" && how != "none") {
-    throw_error("EmbeddingLayer",
-                "pos_encoding must be learned, sinusoidal or none, got '" + how + "'");
+    refuse("EmbeddingLayer", "pos_encoding must be learned, sinusoidal or none, got '" + how + "'");
   }
   if (options.scale_embeddings) scale_ = std::sqrt(static_cast<double>(embed_dim));
   if (how == "none") return;

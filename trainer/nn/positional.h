@@ -9,7 +9,7 @@ namespace wick::nn {
 // [max_seq_len, embed_dim]: column 2i is sin(t / 10000^(2i / embed_dim)), column 2i + 1 its cos.
 // embed_dim must be even. Computed in float64, rounded once.
 Tensor create_sinusoidal_embeddings(int64_t max_seq_len, int64_t embed_dim,
-                                    DType dtype = DType::kF32);
+                                    DType dtype = DType::kF32, Where where = Where::current());
 
 // 0, 1, ... T - 1 (int64 [T]) for tokens[B, T] with B >= 1, made of ops on them: under capture T
 // may be dynamic.

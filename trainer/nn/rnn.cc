@@ -1,37 +1,31 @@
 #include "trainer/nn/rnn.h"
 
-#include <cmath>
-
-#include "trainer/nn/repr_text.h"
+#include "trainer/nn/default_init.h"
+#include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick::nn {
 namespace {
 
-Tensor init_uniform(const Shape& shape, int64_t hidden) {
-  const double bound = 1 / std::sqrt(static_cast<double>(hidden));
-  return uniform(shape, -bound, bound);
-}
-
 void check_sizes(const char* kind, int64_t input, int64_t hidden) {
   if (input >= 1 && hidden >= 1) return;
-  throw_error(kind, "input_size and hidden_size must be positive, got " + std::to_string(input) +
-                        " and " + std::to_string(hidden));
+  refuse(kind, "input_size and hidden_size must be positive, got " + std::to_string(input) +
+                   " and " + std::to_string(hidden));
 }
 
 void check_options(const char* kind, const RnnOptions& o, int64_t gates, int64_t hidden) {
   if (o.num_layers < 1) {
-    throw_error(kind, "num_layers must be positive, got " + std::to_string(o.num_layers));
+    refuse(kind, "num_layers must be positive, got " + std::to_string(o.num_layers));
   }
   if (!(o.dropout >= 0 && o.dropout <= 1)) {
-    throw_error(kind, "dropout must be in [0, 1], got " + python_number(o.dropout));
+    refuse(kind, "dropout must be in [0, 1], got " + repr_float(o.dropout));
   }
   if (o.nonlinearity != "tanh" && (o.nonlinearity != "relu" || gates != 1)) {
-    throw_error(kind, "unknown nonlinearity '" + o.nonlinearity + "'");
+    refuse(kind, "unknown nonlinearity '" + o.nonlinearity + "'");
   }
   if (o.proj_size != 0 && (gates != 4 || o.proj_size < 0 || o.proj_size >= hidden)) {
-    throw_error(
-        kind, "proj_size is LSTM's, from 1 to hidden_size - 1; got " + std::to_string(o.proj_size));
+    refuse(kind,
+           "proj_size is LSTM's, from 1 to hidden_size - 1; got " + std::to_string(o.proj_size));
   }
 }
 
@@ -255,7 +249,7 @@ std::string RNNBase::extra_repr() const {
   if (options_.num_layers != 1) s += ", num_layers=" + std::to_string(options_.num_layers);
   if (!options_.bias) s += ", bias=False";
   if (options_.batch_first) s += ", batch_first=True";
-  if (options_.dropout != 0) s += ", dropout=" + python_number(options_.dropout);
+  if (options_.dropout != 0) s += ", dropout=" + repr_float(options_.dropout);
   if (options_.bidirectional) s += ", bidirectional=True";
   return s;
 }
@@ -302,7 +296,7 @@ std::string RNNCellBase::extra_repr() const {
 RNNCell::RNNCell(int64_t input, int64_t hidden, bool bias, const std::string& nonlinearity)
     : RNNCellBase("RNNCell", 1, input, hidden, bias) {
   if (nonlinearity != "tanh" && nonlinearity != "relu") {
-    throw_error(kind_, "unknown nonlinearity '" + nonlinearity + "'");
+    refuse(kind_, "unknown nonlinearity '" + nonlinearity + "'");
   }
   if (nonlinearity == "relu") nonlinearity_ = "relu";
 }

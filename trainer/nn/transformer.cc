@@ -1,9 +1,9 @@
 #include "trainer/nn/transformer.h"
 
-#include <cmath>
-
+#include "trainer/nn/container.h"
+#include "trainer/nn/default_init.h"
+#include "trainer/nn/init.h"
 #include "trainer/tensor/compose.h"
-#include "trainer/tensor/ops/random.h"
 
 namespace wick::nn {
 namespace {
@@ -17,9 +17,9 @@ MultiheadAttentionOptions attention_options(const TransformerOptions& o) {
 
 const TransformerOptions& checked(const char* name, const TransformerOptions& o) {
   if (o.activation != "relu" && o.activation != "gelu") {
-    throw_error(name, "activation must be relu or gelu, got '" + o.activation + "'");
+    refuse(name, "activation must be relu or gelu, got '" + o.activation + "'");
   }
-  if (o.dim_feedforward < 1) throw_error(name, "dim_feedforward must be positive");
+  if (o.dim_feedforward < 1) refuse(name, "dim_feedforward must be positive");
   return o;
 }
 
@@ -40,22 +40,23 @@ std::shared_ptr<Layer> copied(const Layer& from, std::shared_ptr<Layer> to) {
   return to;
 }
 
-// The names "0", "1" ...; its parent calls them.
-struct LayerList : Module {
-  const char* kind() const override { return "ModuleList"; }
-};
+// The list is no caller of its own: who runs its layers says its name.
+const std::string& layers_name() {
+  static const std::string name = "layers";
+  return name;
+}
 
 template <class Layer>
 std::vector<std::shared_ptr<Layer>> add_layers(const char* name, Module* parent, const Layer& layer,
                                                int64_t count) {
-  if (count < 1) throw_error(name, "needs at least one layer, got " + std::to_string(count));
-  auto list = std::make_shared<LayerList>();
+  if (count < 1) refuse(name, "needs at least one layer, got " + std::to_string(count));
+  auto list = std::make_shared<ModuleList>();
   std::vector<std::shared_ptr<Layer>> layers;
   for (int64_t i = 0; i < count; ++i) {
     layers.push_back(layer.copy());
-    list->register_module(std::to_string(i), layers.back());
+    list->append(layers.back());
   }
-  parent->register_module("layers", list);
+  parent->register_module(layers_name(), list);
   return layers;
 }
 
@@ -154,7 +155,10 @@ TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, int
 Tensor TransformerEncoder::forward(const Arg& src, const Tensor& mask, const Tensor& padding) {
   const At at(src);
   Tensor x = src.tensor;
-  for (const auto& layer : layers_) x = (*layer)(at(x), mask, padding);
+  {
+    ModuleScope scope(layers_name());
+    for (const auto& layer : layers_) x = (*layer)(at(x), mask, padding);
+  }
   return norm_ ? (*norm_)(at(x)) : x;
 }
 
@@ -169,8 +173,11 @@ Tensor TransformerDecoder::forward(const Arg& tgt, const Arg& memory, const Tens
                                    const Tensor& memory_padding) {
   const At at(tgt);
   Tensor x = tgt.tensor;
-  for (const auto& layer : layers_) {
-    x = (*layer)(at(x), memory, tgt_mask, memory_mask, tgt_padding, memory_padding);
+  {
+    ModuleScope scope(layers_name());
+    for (const auto& layer : layers_) {
+      x = (*layer)(at(x), memory, tgt_mask, memory_mask, tgt_padding, memory_padding);
+    }
   }
   return norm_ ? (*norm_)(at(x)) : x;
 }
@@ -183,11 +190,8 @@ Transformer::Transformer(int64_t d_model, int64_t nhead, int64_t encoder_layers,
               std::make_shared<LayerNorm>(d_model, options.layer_norm_eps)),
       d_model_(d_model),
       batch_first_(options.batch_first) {
-  NoGrad guard;
   for (const Tensor& p : parameters()) {
-    if (p.rank() < 2) continue;
-    const double bound = std::sqrt(6.0 / static_cast<double>(p.size(0) + p.size(1)));
-    uniform_(p, -bound, bound);
+    if (p.rank() >= 2) init::xavier_uniform_(p);
   }
 }
 

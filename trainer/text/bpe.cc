@@ -120,13 +120,14 @@ Tokens BPETokenizer::encode(std::string_view text) const {
   return tokens;
 }
 
-std::string BPETokenizer::decode(std::span<const int64_t> tokens) const {
+std::string BPETokenizer::decode(std::span<const int64_t> tokens, Where where) const {
   std::string text;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= vocab_size()) {
-      throw_error("BPETokenizer", "token " + std::to_string(tokens[i]) + " at [" +
-                                      std::to_string(i) + "] is not in the vocabulary of " +
-                                      std::to_string(vocab_size()));
+      throw_error("BPETokenizer",
+                  "token " + std::to_string(tokens[i]) + " at [" + std::to_string(i) +
+                      "] is not in the vocabulary of " + std::to_string(vocab_size()),
+                  where);
     }
     text += bytes_[static_cast<size_t>(tokens[i])];
   }

@@ -32,7 +32,8 @@ std::string Tokenizer::decode(const Tensor& tokens, Where where) const {
     throw_error("decode", std::string("takes tokens [n], got ") + to_text(tokens.raw_shape()).text,
                 where, Code::kShapeMismatch);
   }
-  return decode(std::span<const int64_t>(tokens.to(DType::kI64, where).to_vector<int64_t>(where)));
+  return decode(std::span<const int64_t>(tokens.to(DType::kI64, where).to_vector<int64_t>(where)),
+                where);
 }
 
 std::vector<std::string_view> characters(std::string_view text) {
@@ -50,10 +51,10 @@ void CharTokenizer::set_vocab(const std::vector<std::string>& list) {
   std::map<std::string, int64_t, std::less<>> ids;
   for (const std::string& c : list) {
     if (characters(c).size() != 1) {
-      throw_error("CharTokenizer", "'" + c + "' is not one character");
+      throw Error("[CharTokenizer] '" + c + "' is not one character");
     }
     if (!ids.emplace(c, static_cast<int64_t>(vocab.size())).second) {
-      throw_error("CharTokenizer", "'" + c + "' is in the vocabulary twice");
+      throw Error("[CharTokenizer] '" + c + "' is in the vocabulary twice");
     }
     vocab.push_back(c);
   }
@@ -80,13 +81,14 @@ Tokens CharTokenizer::encode(std::string_view text) const {
   return tokens;
 }
 
-std::string CharTokenizer::decode(std::span<const int64_t> tokens) const {
+std::string CharTokenizer::decode(std::span<const int64_t> tokens, Where where) const {
   std::string text;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= vocab_size()) {
-      throw_error("CharTokenizer", "token " + std::to_string(tokens[i]) + " at [" +
-                                       std::to_string(i) + "] is not in the vocabulary of " +
-                                       std::to_string(vocab_size()));
+      throw_error("CharTokenizer",
+                  "token " + std::to_string(tokens[i]) + " at [" + std::to_string(i) +
+                      "] is not in the vocabulary of " + std::to_string(vocab_size()),
+                  where);
     }
     text += vocab_[static_cast<size_t>(tokens[i])];
   }

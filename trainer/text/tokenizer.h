@@ -20,7 +20,8 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
   virtual Tokens encode(std::string_view text) const = 0;
   // Error: a token outside [0, vocab_size), with its place.
-  virtual std::string decode(std::span<const int64_t> tokens) const = 0;
+  virtual std::string decode(std::span<const int64_t> tokens,
+                             Where where = Where::current()) const = 0;
   virtual int64_t vocab_size() const = 0;
 
   // int64 [n]
@@ -42,7 +43,8 @@ class CharTokenizer : public Tokenizer {
   void build_vocab(const std::vector<std::string>& corpus);
   Tokens encode(std::string_view text) const override;
   using Tokenizer::decode;
-  std::string decode(std::span<const int64_t> tokens) const override;
+  std::string decode(std::span<const int64_t> tokens,
+                     Where where = Where::current()) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(vocab_.size()); }
   const std::vector<std::string>& vocab() const { return vocab_; }
 
@@ -72,7 +74,8 @@ class BPETokenizer : public Tokenizer {
   }
   Tokens encode(std::string_view text) const override;
   using Tokenizer::decode;
-  std::string decode(std::span<const int64_t> tokens) const override;
+  std::string decode(std::span<const int64_t> tokens,
+                     Where where = Where::current()) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(bytes_.size()); }
 
   const std::vector<Pair>& merges() const { return merges_; }
