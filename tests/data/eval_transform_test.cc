@@ -79,7 +79,7 @@ TEST(EvalTransforms, IsTheTransformsOfTheTrainer) {
   // The same steps, one by one: floats that hold bytes, divided after the crop.
   transforms::Size size = transforms::resized_edge(24, 31, 14);
   Tensor step = transforms::center_crop(transforms::resize(as_floats, size), 12) / 255.0f;
-  Tensor want = transforms::normalize(step, options().mean, options().std);
+  Tensor want = transforms::normalize_image(step, options().mean, options().std);
   EXPECT_EQ(got.to_vector<float>(), want.to_vector<float>());
   // In a loader, item by item, with the bits of the batch.
   auto data = std::make_shared<TransformedDataset>(

@@ -54,7 +54,7 @@ TEST(Transforms, PixelsMoveAsTorchvisionMovesThem) {
     }
     expect_golden("hflip_" + kind, hflip(x), bound);
     expect_golden("vflip_" + kind, vflip(x), bound);
-    expect_golden("pad_" + kind, pad(x, {1, 2, 3, 0}, kind == "bytes" ? 3 : 0.5), bound);
+    expect_golden("pad_" + kind, pad_image(x, {1, 2, 3, 0}, kind == "bytes" ? 3 : 0.5), bound);
     // A view whose pixels lie in another order.
     Tensor turned = x.transpose(1, 2);
     EXPECT_EQ(numbers(hflip(turned)), numbers(vflip(x).transpose(1, 2).contiguous()));
@@ -84,7 +84,8 @@ TEST(Transforms, ColorsAreTorchvisions) {
 TEST(Transforms, ToTensorAndNormalize) {
   Tensor x = to_tensor(picture(11, 13));
   expect_golden("to_tensor", x, 1e-8);
-  expect_golden("normalize", normalize(x, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}), 3e-7);
+  expect_golden("normalize", normalize_image(x, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}),
+                3e-7);
   // Batches go through as they are.
   Tensor two = stack({picture(11, 13), picture(11, 13)});
   EXPECT_EQ(numbers(adjust_contrast(two, 0.3)[1]), numbers(adjust_contrast(picture(11, 13), 0.3)));
@@ -219,12 +220,12 @@ TEST(Transforms, RefuseWhatIsNoImage) {
               AllOf(HasSubstr("[hflip] an image int64[3]"), HasSubstr("transform_test.cc:")));
   EXPECT_THAT(error_of([&] { rgb_to_grayscale(ones({1, 4, 4})); }), HasSubstr("[3, H, W]"));
   EXPECT_THAT(error_of([&] { vflip(zeros({3, 0, 4})); }), HasSubstr("has no pixels"));
-  EXPECT_THAT(error_of([&] { normalize(x, {0}, {1}); }), HasSubstr("to_tensor first"));
-  EXPECT_THAT(error_of([&] { normalize(to_tensor(x), {0, 0}, {1}); }), HasSubstr("2 means"));
+  EXPECT_THAT(error_of([&] { normalize_image(x, {0}, {1}); }), HasSubstr("to_tensor first"));
+  EXPECT_THAT(error_of([&] { normalize_image(to_tensor(x), {0, 0}, {1}); }), HasSubstr("2 means"));
   EXPECT_THAT(error_of([&] { Normalize({0}, {0}); }), HasSubstr("a deviation of 0"));
   EXPECT_THAT(error_of([&] { crop(x, 1, 0, 4, 4); }), HasSubstr("4 x 4 at (1, 0) of an image"));
-  EXPECT_THAT(error_of([&] { pad(x, -1); }), HasSubstr("a border of -1"));
-  EXPECT_THAT(error_of([&] { pad(x, 1, 256); }), HasSubstr("no byte"));
+  EXPECT_THAT(error_of([&] { pad_image(x, -1); }), HasSubstr("a border of -1"));
+  EXPECT_THAT(error_of([&] { pad_image(x, 1, 256); }), HasSubstr("no byte"));
   EXPECT_THAT(error_of([&] { resize(x, 0); }), HasSubstr("a size of 0 x 0"));
   EXPECT_THAT(error_of([&] { adjust_hue(x, 0.6); }), HasSubstr("-0.5 to 0.5"));
   EXPECT_THAT(error_of([&] { adjust_contrast(x, -1); }), HasSubstr("0 or more"));

@@ -92,14 +92,14 @@ Tensor to_tensor(const Arg& image) {
   return out;
 }
 
-Tensor normalize(const Arg& image, const std::vector<double>& mean,
-                 const std::vector<double>& std) {
-  Plane p = check_image("normalize", image);
+Tensor normalize_image(const Arg& image, const std::vector<double>& mean,
+                       const std::vector<double>& std) {
+  Plane p = check_image("normalize_image", image);
   int rank = image.tensor.rank();
   int64_t channels = rank < 3 ? 1 : image.tensor.raw_shape()[rank - 3];
   auto fits = [&](size_t n) { return n == 1 || static_cast<int64_t>(n) == channels; };
   if (image.tensor.dtype() != DType::kF32) {
-    throw_error("normalize", "the image holds bytes: to_tensor first", image.where);
+    throw_error("normalize_image", "the image holds bytes: to_tensor first", image.where);
   }
   if (!fits(mean.size()) || !fits(std.size())) {
     throw_error("normalize",
@@ -202,7 +202,7 @@ Tensor adjust_hue(const Arg& image, double factor) {
     to_rgb(c, &x[r], &x[g], &x[b]);
   });
   if (bytes) {
-    for (float& v : x) v *= 255.0f + 1.0f - 1e-3f;
+    for (float& v : x) v *= 255.0f;
   }
   return clamped(x, image.tensor);
 }

@@ -85,14 +85,15 @@ Tensor crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t
   return to;
 }
 
-Tensor pad(const Arg& image, Border b, double fill) {
-  Plane p = check_image("pad", image);
+Tensor pad_image(const Arg& image, Border b, double fill) {
+  Plane p = check_image("pad_image", image);
   for (int64_t n : {b.left, b.top, b.right, b.bottom}) {
-    if (n < 0 || n > 1 << 20) throw_error("pad", "a border of " + std::to_string(n), image.where);
+    if (n < 0 || n > 1 << 20)
+      throw_error("pad_image", "a border of " + std::to_string(n), image.where);
   }
   bool bytes = image.tensor.dtype() == DType::kU8;
   if (bytes && !(fill >= 0 && fill <= 255)) {
-    throw_error("pad", "fill " + std::to_string(fill) + " is no byte", image.where);
+    throw_error("pad_image", "fill " + std::to_string(fill) + " is no byte", image.where);
   }
   int64_t height = p.height + b.top + b.bottom, width = p.width + b.left + b.right;
   Tensor from = image.tensor.detach().contiguous(), to = with_plane(from, height, width);
@@ -118,7 +119,7 @@ Tensor center_crop(const Arg& image, Size size) {
   int64_t dy = std::max<int64_t>(0, size.height - p.height);
   int64_t dx = std::max<int64_t>(0, size.width - p.width);
   Tensor x = image.tensor;
-  if (dx > 0 || dy > 0) x = pad(image, Border(dx / 2, dy / 2, (dx + 1) / 2, (dy + 1) / 2));
+  if (dx > 0 || dy > 0) x = pad_image(image, Border(dx / 2, dy / 2, (dx + 1) / 2, (dy + 1) / 2));
   // Python's round(): halves go to the even number.
   auto half = [](int64_t n) {
     return static_cast<int64_t>(std::nearbyint(static_cast<double>(n) / 2.0));

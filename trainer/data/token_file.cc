@@ -13,11 +13,10 @@
 namespace wick::data {
 namespace {
 
-// After so many bytes of windows the pages are given back; they are mapped anew when asked for.
-constexpr uint64_t kKeep = 8 << 20;
-constexpr uint64_t kPage = 4096;
-// The kernel maps up to so much around a page that is asked for.
-constexpr uint64_t kAround = 64 << 10;
+// One page that is asked for may map all of a large one of the file cache, up to so many bytes;
+// after some of them everything is given back, and mapped anew when asked for.
+constexpr uint64_t kBlock = 2 << 20;
+constexpr uint64_t kKeep = 8 * kBlock;
 
 }  // namespace
 
@@ -72,7 +71,10 @@ void TokenFile::read(int64_t first, int64_t count, int64_t* to) const {
   }
   uint64_t bytes = static_cast<uint64_t>(count) * dtype_size(dtype_);
   time.add(bytes);
-  uint64_t mapped = bytes + kPage + kAround;
+  uint64_t block = static_cast<uint64_t>(first) * dtype_size(dtype_) / kBlock;
+  uint64_t last = (static_cast<uint64_t>(first) * dtype_size(dtype_) + bytes) / kBlock;
+  if (block_.exchange(last) == last) return;  // windows beside one another
+  uint64_t mapped = (last - block + 1) * kBlock;
   if (touched_.fetch_add(mapped) + mapped > kKeep) {
     touched_ = 0;
     // Of a shared map of a file this drops pages, never content; other threads may be reading.

@@ -30,7 +30,7 @@ class TokenFile {
   const void* map_ = nullptr;
   size_t bytes_ = 0;
   int64_t size_ = 0;
-  mutable std::atomic<uint64_t> touched_{0};
+  mutable std::atomic<uint64_t> touched_{0}, block_{UINT64_MAX};  // see read()
 };
 
 // Windows of context + 1 tokens for a language model: item i is {x, y}, int64 [context] both, y one

@@ -64,14 +64,14 @@ RandomCrop::RandomCrop(Size size, Border padding, bool pad_if_needed, double fil
 Tensor RandomCrop::operator()(const Tensor& image, Draws& draws) const {
   Tensor x = image;
   const Border& b = padding_;
-  if (b.left != 0 || b.top != 0 || b.right != 0 || b.bottom != 0) x = pad(x, padding_, fill_);
+  if (b.left != 0 || b.top != 0 || b.right != 0 || b.bottom != 0) x = pad_image(x, padding_, fill_);
   Plane p = check_image("random_crop", x);
   if (pad_if_needed_ && p.width < size_.width) {
-    x = pad(x, {size_.width - p.width, 0}, fill_);
+    x = pad_image(x, {size_.width - p.width, 0}, fill_);
     p = check_image("random_crop", x);
   }
   if (pad_if_needed_ && p.height < size_.height) {
-    x = pad(x, {0, size_.height - p.height}, fill_);
+    x = pad_image(x, {0, size_.height - p.height}, fill_);
     p = check_image("random_crop", x);
   }
   if (p.height < size_.height || p.width < size_.width) {

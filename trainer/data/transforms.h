@@ -30,9 +30,11 @@ struct Range {
   double low, high;
 };
 
-// -- functions. Errors name what does not fit and the caller's line.
+// -- functions. Errors name what does not fit and the caller's line. Two are called otherwise than
+// in torchvision, because wick::pad and wick::normalize are torch.nn.functional's.
 Tensor to_tensor(const Arg& image);  // bytes -> float32 in [0, 1]; float32 stays
-Tensor normalize(const Arg& image, const std::vector<double>& mean, const std::vector<double>& std);
+Tensor normalize_image(const Arg& image, const std::vector<double>& mean,
+                       const std::vector<double>& std);
 // uint8: PIL's numbers, bit for bit. float32: antialiased too, two matrix products
 // (trainer/data/resample.h).
 Tensor resize(const Arg& image, Size size);
@@ -40,7 +42,7 @@ Tensor resize(const Arg& image, Size size);
 Size resized_edge(int64_t height, int64_t width, int64_t edge);
 Tensor crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width);  // inside
 Tensor center_crop(const Arg& image, Size size);  // a smaller image is padded with 0
-Tensor pad(const Arg& image, Border border, double fill = 0);
+Tensor pad_image(const Arg& image, Border border, double fill = 0);
 Tensor resized_crop(const Arg& image, int64_t top, int64_t left, int64_t height, int64_t width,
                     Size size);
 Tensor hflip(const Arg& image);
@@ -68,7 +70,9 @@ struct ToTensor {
 class Normalize {
  public:
   Normalize(std::vector<double> mean, std::vector<double> std, Where where = Where::current());
-  Tensor operator()(const Tensor& image, Draws&) const { return normalize(image, mean_, std_); }
+  Tensor operator()(const Tensor& image, Draws&) const {
+    return normalize_image(image, mean_, std_);
+  }
 
  private:
   std::vector<double> mean_, std_;
