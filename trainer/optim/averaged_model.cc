@@ -54,15 +54,15 @@ void AveragedModel::update_parameters(const nn::Module& model, Where where) {
 
 namespace {
 
-void find_batch_norms(nn::Module& module, std::vector<nn::BatchNorm2d*>& found) {
-  auto* norm = dynamic_cast<nn::BatchNorm2d*>(&module);
+void find_batch_norms(nn::Module& module, std::vector<nn::BatchNormNd*>& found) {
+  auto* norm = dynamic_cast<nn::BatchNormNd*>(&module);
   if (norm != nullptr && norm->running_mean.defined()) found.push_back(norm);
   for (const auto& [name, child] : module.children()) find_batch_norms(*child, found);
 }
 
 // The mean over the batches so far of one layer's batch statistics, in the type of its buffers.
 struct Statistics {
-  nn::BatchNorm2d* norm;
+  nn::BatchNormNd* norm;
   Tensor mean, var;
   int64_t batches = 0;
 
@@ -92,7 +92,7 @@ struct Pass {
 }  // namespace
 
 void update_bn(const std::function<bool(Tensor& x)>& next, nn::Module& model) {
-  std::vector<nn::BatchNorm2d*> norms;
+  std::vector<nn::BatchNormNd*> norms;
   find_batch_norms(model, norms);
   if (norms.empty()) return;
   NoGrad guard;
@@ -100,7 +100,7 @@ void update_bn(const std::function<bool(Tensor& x)>& next, nn::Module& model) {
   // From the layers' inputs: so a layer's momentum, and what its forward makes of it, plays no
   // part.
   auto statistics = std::make_shared<std::vector<Statistics>>();
-  for (nn::BatchNorm2d* norm : norms) {
+  for (nn::BatchNormNd* norm : norms) {
     norm->num_batches_tracked.zero_();
     statistics->push_back({norm, zeros_like(norm->running_mean), zeros_like(norm->running_var), 0});
   }
