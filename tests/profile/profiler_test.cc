@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "tests/profile/models.h"
 #include "tests/support/error_of.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/profile/timer.h"
 
 namespace wick {
 namespace {
@@ -199,6 +201,30 @@ TEST(Profiler, ChangesNoBit) {
     return state_sha256(job.model.state_dict());
   };
   EXPECT_EQ(weights(true), weights(false));
+}
+
+// The figure of docs/profile.md; the bound is of a busy machine with a sanitizer.
+TEST(Profiler, OverheadIsStated) {
+  manual_seed(0);
+  Job job;
+  auto steps = [&] {
+    Timer timer;
+    for (int i = 0; i < 50; ++i) job.step();
+    return timer.seconds();
+  };
+  steps();
+  double plain = 1e9, watched = 1e9;
+  size_t slices = 0;
+  for (int k = 0; k < 5; ++k) {
+    plain = std::min(plain, steps());
+    Profiler profiler;
+    watched = std::min(watched, steps());
+    slices = profiler.stop().slices.size();
+  }
+  const double each = (watched - plain) / static_cast<double>(slices) * 1e9;
+  std::cout << "profiler: " << each << " ns a slice, " << slices / 50 << " slices a step of "
+            << plain / 50 * 1e6 << " us\n";
+  EXPECT_LT(each, 50e3);
 }
 
 TEST(Profiler, SurvivesExceptionsAndItsLimit) {

@@ -129,6 +129,7 @@ TEST(RunReport, FilesTellTheRun) {
                                      "conv2.weight", "conv2.bias", "fc.weight", "fc.bias"));
   EXPECT_THAT(activations, ElementsAre("conv1", "bn", "(output)", "conv2", "fc"));
   EXPECT_EQ(h["epochs"][1]["activations"][4].at("elements"), 32 * 10);
+  EXPECT_EQ(h["epochs"][1]["activations"][4].at("op"), "linear");
 
   const json m = read(fs::path(out) / "memory.json");
   const int64_t parameters = 4 * (8 * 9 + 8 + 16 + 8 * 16 * 9 + 16 + 4000 + 10);

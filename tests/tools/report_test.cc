@@ -56,9 +56,12 @@ TEST(Report, ShowsTheRun) {
   EXPECT_EQ(page.data.at("validation").at("confusion").size(), 10u);
   EXPECT_GT(page.data.at("histograms")[0].at("gradients").size(), 3u);
   // one file: nothing is fetched, and no other script runs
-  EXPECT_THAT(page.around, AllOf(HasSubstr("default-src 'none'"), Not(HasSubstr("http://")),
-                                 Not(HasSubstr("src=")), Not(HasSubstr("@import"))));
-  EXPECT_THAT(page.text, Not(HasSubstr("{{")));
+  const std::string space = "http://www.w3.org/2000/svg";  // a name, no address
+  std::string rest = page.around;
+  rest.replace(rest.find(space), space.size(), "");
+  EXPECT_NE(rest.find("default-src 'none'"), std::string::npos);
+  for (const char* way : {"http:", "https:", "src=", "href=", "@import", "url(", "fetch(", "{{"})
+    EXPECT_EQ(rest.find(way), std::string::npos) << way;
   // by default it lies in the folder
   const nlohmann::json said = parse_json(wick({"report", trained_run().run, "--json"}).out);
   EXPECT_EQ(said.at("file"), trained_run().run + "/report.html");
@@ -133,7 +136,7 @@ std::string hostile_run() {
 TEST(Report, HostileFilesAreCleanedAndStayData) {
   const Page page = page_of(hostile_run());
   // whatever the names say, it is inside the data, where no character ends the element
-  EXPECT_THAT(page.around, Not(HasSubstr("alert(")));
+  EXPECT_EQ(page.around.find("alert("), std::string::npos);
   EXPECT_EQ(page.data.at("epochs").size(), 2u);
   EXPECT_TRUE(page.data["epochs"][0].at("train_loss").is_null());
   EXPECT_EQ(page.data.at("validation").at("confusion").size(), 0u);
@@ -154,22 +157,41 @@ std::string browser() {
   return r.out.substr(0, r.out.find('\n'));
 }
 
-std::string dom(const std::string& page) {
+// What the page's script has made of it, without the script and the data.
+std::string drawn(const std::string& page) {
   Ran r = shell("HOME=" + scratch() + " timeout 300 " + browser() +
                 " --headless --no-sandbox --disable-gpu --user-data-dir=" + scratch() +
                 "/browser --virtual-time-budget=3000 --dump-dom 'file://" + page + "'");
-  return r.out;
+  return r.out.substr(0, r.out.find("<script"));
 }
 
 TEST(ReportInBrowser, DrawsItselfAndHostileRuns) {
   if (browser().empty()) GTEST_SKIP() << "chromium not installed";
-  const std::string html = dom(page_of(trained_run().run).path);
+  // the run of the other tests makes no mistake: one is written for it
+  const std::string run = folder();
+  for (const char* name :
+       {"config.json", "metrics.json", "histograms.json", "memory.json", "profile.json"})
+    fs::copy_file(trained_run().run + "/" + name, run + "/" + name);
+  nlohmann::json v = parse_json(read_file(trained_run().run + "/validation.json"));
+  v["worst"] = {{{"index", 41},
+                 {"target", 1},
+                 {"predicted", 2},
+                 {"loss", 3.5},
+                 {"probability", 0.9},
+                 {"width", 2},
+                 {"height", 2},
+                 {"channels", 1},
+                 {"pixels", {0, 80, 160, 255}}}};
+  v["names"] = {"zero", "one", "two"};
+  write_file(run + "/validation.json", v.dump());
+  const std::string html = drawn(page_of(run).path);
   EXPECT_THAT(html.substr(0, 200), HasSubstr("data-status=\"ready\""));
-  for (const char* part : {"aria-label=\"Loss\"", "Confusion matrix", "Worst mistakes", "<canvas",
-                           "Gradients by parameter", "Activations by layer", "Memory of a step",
-                           "Where the time goes", "<th scope=\"row\">linear</th>"})
-    EXPECT_THAT(html, HasSubstr(part));
-  const std::string hostile = dom(page_of(hostile_run()).path);
+  for (const char* part :
+       {"aria-label=\"Loss by epoch", "Confusion matrix", "item 41: is one, taken for two",
+        "<canvas", "Gradients by parameter", "Activations by layer", "Memory of a step",
+        "Where the time goes", "<th scope=\"row\">linear</th>"})
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  const std::string hostile = drawn(page_of(hostile_run()).path);
   EXPECT_THAT(hostile.substr(0, 200), HasSubstr("data-status=\"ready\""));
   EXPECT_THAT(hostile, Not(HasSubstr("<img")));
   EXPECT_THAT(hostile, HasSubstr("&lt;img src=x onerror=alert(2)&gt;"));

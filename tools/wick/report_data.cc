@@ -252,6 +252,7 @@ class Reader {
       for (const json& n : counts) good = good && n.is_number_integer() && n >= 0;
       if (!good) continue;
       row["name"] = text(h, "name");
+      row["op"] = text(h, "op");
       row["counts"] = counts;
       row["bad"] = std::max<int64_t>(0, whole(h, "bad"));
       out.push_back(std::move(row));

@@ -23,7 +23,7 @@ struct Mistake {
 class Answers {
  public:
   static constexpr int64_t kClasses = 64;  // of more there is no matrix
-  static constexpr size_t kMistakes = 18;
+  static constexpr size_t kMistakes = 16;
   static constexpr int64_t kSide = 64;
   // logits [N, C]; the batch's second field int64 [N], each in [0, C). Others are left out.
   void add(const data::Batch& batch, const Tensor& logits);

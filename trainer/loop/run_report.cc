@@ -14,6 +14,7 @@
 #include "trainer/profile/profiler.h"
 #include "trainer/profile/step_memory.h"
 #include "trainer/profile/timer.h"
+#include "trainer/tensor/internal.h"
 #include "trainer/tensor/watcher.h"
 
 namespace wick::loop {
@@ -56,7 +57,11 @@ Json json_of(const Histogram& h) {
 // The last value that each module computed: its output.
 class Layers final : Watcher {
  public:
-  std::vector<std::pair<std::string, Tensor>> found;  // in order of the first op
+  struct Layer {
+    std::string path, op;
+    Tensor value;
+  };
+  std::vector<Layer> found;  // in order of the first op
 
  private:
   void on_call(const TracedCall& call) override {
@@ -64,9 +69,11 @@ class Layers final : Watcher {
     const std::string path = module_path();
     auto [at, fresh] = number_.emplace(path, found.size());
     if (!fresh) {
-      found[at->second].second = call.out[0].detach();
+      found[at->second].op = display_name(call.op);
+      found[at->second].value = call.out[0].detach();
     } else if (found.size() < kLayers) {
-      found.emplace_back(path.empty() ? "(output)" : path, call.out[0].detach());
+      found.push_back(
+          {path.empty() ? "(output)" : path, display_name(call.op), call.out[0].detach()});
     } else {
       number_.erase(at);
     }
@@ -223,8 +230,11 @@ void RunReport::validation_begins() {
 void RunReport::batch_validated(const data::Batch& batch, const Tensor& logits) {
   if (!state_ || !state_->answers) return;
   if (state_->layers) {
-    for (const auto& [name, t] : state_->layers->found) {
-      if (is_float(t.raw().dtype)) state_->activations.push_back(json_of(histogram_of(name, t)));
+    for (const auto& l : state_->layers->found) {
+      if (!is_float(l.value.raw().dtype)) continue;
+      Json h = json_of(histogram_of(l.path, l.value));
+      h["op"] = l.op;  // the module's last one
+      state_->activations.push_back(std::move(h));
     }
     state_->layers.reset();
   }

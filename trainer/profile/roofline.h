@@ -10,7 +10,7 @@ namespace wick {
 // multicore architectures. CACM 52(4), 2009.
 struct Roofline {
   double flops_per_second = 0;  // the best of a few matrix products in float32
-  double bytes_per_second = 0;  // the best of a few sums of two arrays that no cache holds
+  double bytes_per_second = 0;  // the best of a few sums of two arrays of 48 MiB
   int threads = 1;
   // FLOPs a byte from which on arithmetic is the limit.
   double ridge() const { return flops_per_second / bytes_per_second; }

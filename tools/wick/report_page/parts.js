@@ -26,7 +26,7 @@ function short(v, digits = 4) {
   if (a >= 1e6 || a < 1e-4) return v.toExponential(2);
   return String(Number(v.toPrecision(digits)));
 }
-const percent = (v, digits = 2) => isNumber(v) ? (100 * v).toFixed(digits) + ' %' : '–';
+const percent = (v, digits = 2) => isNumber(v) ? (100 * v).toFixed(digits) + '\u00a0%' : '–';
 function bytes(n) {
   if (!isNumber(n)) return '–';
   for (const [unit, size] of [['GiB', 2 ** 30], ['MiB', 2 ** 20], ['KiB', 2 ** 10]])

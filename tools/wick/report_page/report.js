@@ -63,7 +63,7 @@ function confusion() {
   if (!v || v.confusion.length === 0) return;
   const n = v.classes, sum = v.confusion.map(r => r.reduce((a, b) => a + b, 0));
   const s = section('Confusion matrix', `Epoch ${v.epoch}, ${v.items} items. A row is what it is, a column what the ` +
-    'model said: the diagonal is right.', true);
+    'model said: the diagonal is right. Recall is the share of a row that is right.', true);
   const cell = (r, c) => {
     const count = v.confusion[r][c], share = sum[r] > 0 ? count / sum[r] : 0;
     const alpha = count === 0 ? 0 : r === c ? 0.08 + 0.5 * share : 0.12 + 0.55 * Math.min(1, share * 4);
@@ -73,7 +73,6 @@ function confusion() {
   };
   const index = [...Array(n).keys()];
   s.append(make('div', {class: 'scroll'}, make('table', {class: 'matrix'},
-    make('caption', {}, 'Recall is the share of a row that is right.'),
     make('thead', {}, make('tr', {}, make('th', {scope: 'col'}, 'is \\ said'),
       index.map(c => make('th', {scope: 'col'}, className(v, c))), make('th', {scope: 'col'}, 'recall'))),
     make('tbody', {}, index.map(r => make('tr', {}, make('th', {scope: 'row'}, className(v, r)),
@@ -119,7 +118,8 @@ function histograms(kind, title, note) {
   const grid = list => make('div', {class: 'layers'}, list.map(name => {
     const epochs = byName.get(name).slice(-40), last = epochs[epochs.length - 1].h;
     const bad = last.bad > 0 ? make('span', {class: 'warn'}, `, ${last.bad} not finite`) : null;
-    return make('figure', {}, make('figcaption', {}, name),
+    return make('figure', {}, make('figcaption', {}, name,
+      last.op ? make('span', {class: 'no'}, ' ' + last.op) : null),
       ridge(`${name}, by epoch: last mean ${short(last.mean)}, std ${short(last.std)}`, epochs),
       make('p', {}, `mean ${short(last.mean, 3)}, std ${short(last.std, 3)}, zero ${percent(last.zeros, 1)}`, bad));
   }));
