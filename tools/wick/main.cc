@@ -131,6 +131,7 @@ int main(int argc, char** argv) {
   add_ops(app);
   add_conformance(app);
   add_prove(app);
+  add_report(app);
   try {
     check_words(app, argc, argv);
     app.parse(argc, argv);

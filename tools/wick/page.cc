@@ -54,11 +54,8 @@ void put(std::string& page, const std::string& mark, const std::string& text) {
   page.replace(at, mark.size(), text);
 }
 
-}  // namespace
-
-std::string html_page(const nlohmann::json& data) {
-  const std::string style = kPageStyle, script = kPageScript;
-  std::string page = kPageHtml;
+std::string filled(std::string page, const std::string& style, const std::string& script,
+                   const nlohmann::json& data) {
   // Second lock beside the escaping: no other script runs, and nothing is fetched.
   put(page, "{{policy}}",
       fmt::format("default-src 'none'; base-uri 'none'; form-action 'none'; script-src {}; "
@@ -68,6 +65,15 @@ std::string html_page(const nlohmann::json& data) {
   put(page, "{{script}}", script);
   put(page, "{{data}}", inert(data));
   return page;
+}
+
+}  // namespace
+
+std::string html_page(const nlohmann::json& data) {
+  return filled(kPageHtml, kPageStyle, kPageScript, data);
+}
+std::string report_page(const nlohmann::json& data) {
+  return filled(kReportHtml, kReportStyle, kReportScript, data);
 }
 
 }  // namespace wick::tool

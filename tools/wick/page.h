@@ -1,4 +1,4 @@
-// The inspection page: tools/wick/page/*, embedded in the program, and a model's data.
+// The inspection page and the run report: files embedded in the program, and their data.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 namespace wick::tool {
 
 // One file that needs nothing else. Whatever strings `data` holds, the page is only its own script.
-std::string html_page(const nlohmann::json& data);
+std::string html_page(const nlohmann::json& data);    // of a model: tools/wick/page/*
+std::string report_page(const nlohmann::json& data);  // of a run: tools/wick/report_page/*
 
 }  // namespace wick::tool

@@ -1,4 +1,4 @@
-# Writes tools/wick/page's files as C++ strings: cmake -DOUT=x.cc -DHTML=page.html -DSTYLE=page.css
+# Writes a page's files as C++ strings: cmake -DOUT=x.cc -DNAME=Page -DHTML=page.html -DSTYLE=page.css
 # "-DSCRIPT=a.js|b.js" -P page_files.cmake. The scripts are one, in this order.
 function(wick_literal out)
   set(text "")
@@ -14,7 +14,7 @@ wick_literal(style ${STYLE})
 wick_literal(script ${scripts})
 file(WRITE ${OUT} "#include \"tools/wick/page_files.h\"\n
 namespace wick::tool {
-const char* const kPageHtml = ${html};
-const char* const kPageStyle = ${style};
-const char* const kPageScript = ${script};
+const char* const k${NAME}Html = ${html};
+const char* const k${NAME}Style = ${style};
+const char* const k${NAME}Script = ${script};
 }  // namespace wick::tool\n")

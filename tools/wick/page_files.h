@@ -1,4 +1,4 @@
-// The files of tools/wick/page as text; page_files.cmake makes the definitions.
+// The files of tools/wick/page and report_page as text; page_files.cmake makes the definitions.
 #pragma once
 
 namespace wick::tool {
@@ -6,5 +6,8 @@ namespace wick::tool {
 extern const char* const kPageHtml;
 extern const char* const kPageStyle;
 extern const char* const kPageScript;
+extern const char* const kReportHtml;
+extern const char* const kReportStyle;
+extern const char* const kReportScript;
 
 }  // namespace wick::tool

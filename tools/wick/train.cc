@@ -8,6 +8,7 @@
 #include "trainer/explain/trace_ops.h"
 #include "trainer/loop/recipes.h"
 #include "trainer/nn/models.h"
+#include "trainer/profile/audit.h"
 #include "trainer/tensor/call.h"
 
 namespace wick::tool {
@@ -15,10 +16,44 @@ namespace {
 
 struct TrainCommand {
   loop::TrainConfig config;
-  bool json = false, quiet = false, trace = false, reference = false;
+  bool json = false, quiet = false, trace = false, reference = false, audit = false;
 };
 
+// The first steps again and again, also with other numbers of threads; nothing is written.
+void audit(TrainCommand c) {
+  constexpr int64_t kSteps = 3;  // what the optimizer does to the weights shows in the next step
+  struct Enough {};
+  if (c.config.resume) wrong_usage("--audit-determinism", "it starts anew: not with --resume");
+  c.config.out.clear();
+  c.config.on_step = [](int64_t step) {
+    if (step == kSteps) throw Enough{};
+  };
+  set_num_threads(c.config.threads);
+  const AuditResult r = audit_determinism([&]() -> nn::NamedTensors {
+    c.config.threads = num_threads();
+    try {
+      loop::run_training(c.config);
+    } catch (const Enough&) {
+    }
+    return {};
+  });
+  if (c.json) {
+    print_json({{"deterministic", r.deterministic},
+                {"kernels", r.ops},
+                {"runs", r.runs},
+                {"op", r.op},
+                {"module", r.module},
+                {"where", r.where},
+                {"backward", r.backward},
+                {"what", r.what}});
+  } else {
+    fmt::print("{}\n", r.text());
+  }
+  if (!r.deterministic) throw Differs{};
+}
+
 void train(TrainCommand c) {
+  if (c.audit) return audit(c);
   if (c.config.out.empty()) c.config.out = "runs/" + c.config.model.value_or("lenet");
   c.config.progress = c.quiet ? nullptr : stderr;
   std::string& resume = c.config.resume_command;
@@ -92,6 +127,9 @@ void add_train(CLI::App& app) {
   command->add_flag("--trace", c->trace, "print each op on stderr as it runs");
   command->add_flag("--reference", c->reference,
                     "plain loops instead of SIMD: the same bits, slow");
+  command->add_flag("--audit-determinism", c->audit,
+                    "run the first steps five times, with other threads too, and name the first op "
+                    "whose result differs; writes nothing");
   command->add_flag("--quiet", c->quiet, "no progress");
   command->add_flag("--json", c->json, "print the result as JSON");
   command->footer(

@@ -13,6 +13,7 @@
 #include "trainer/autograd/leaf_grad.h"
 #include "trainer/autograd/node.h"
 #include "trainer/autograd/running_node.h"
+#include "trainer/profile/range.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
@@ -279,6 +280,7 @@ void Run::run_node(Node& node) {
 }
 
 void Run::execute(Roots roots) {
+  ProfileRange range("backward");
   find_visits(roots);
   RunDepth depth;
   GradMode mode(create_graph);

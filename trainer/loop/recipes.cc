@@ -172,6 +172,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   FitOptions options;
   options.epochs = config.epochs;
   options.out = config.out;
+  options.classes = images.classes;
   options.resume = given.resume;
   options.save_every_steps = given.save_every_steps;
   options.resume_command = given.resume_command;

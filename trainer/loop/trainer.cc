@@ -11,6 +11,8 @@
 #include "trainer/loop/interrupt.h"
 #include "trainer/loop/metrics_csv.h"
 #include "trainer/loop/progress.h"
+#include "trainer/loop/run_report.h"
+#include "trainer/profile/range.h"
 #include "trainer/tensor/philox.h"
 
 namespace wick::loop {
@@ -29,7 +31,9 @@ std::string in_folder(const std::string& folder, const char* name) {
 // An earlier run's files, which would otherwise pass for those of the run that starts here until it
 // has written its own.
 void remove_run(const std::string& folder, const Where& where) {
-  for (const char* name : {"best.safetensors", "last.safetensors", "metrics.csv"}) {
+  std::vector<const char*> names = {"best.safetensors", "last.safetensors", "metrics.csv"};
+  names.insert(names.end(), report_files().begin(), report_files().end());
+  for (const char* name : names) {
     std::error_code error;
     std::filesystem::remove(in_folder(folder, name), error);
     if (error) {
@@ -79,14 +83,18 @@ int64_t count_correct(const Tensor& logits, const Tensor& target) {
   return correct;
 }
 
-EvalResult Trainer::evaluate(data::DataLoader& loader) {
+EvalResult Trainer::evaluate(data::DataLoader& loader) { return evaluate(loader, nullptr); }
+
+EvalResult Trainer::evaluate(data::DataLoader& loader, RunReport* report) {
   NoGrad guard;
   bool training = model_.training();
   model_.eval();
+  if (report != nullptr) report->validation_begins();
   EvalResult result;
   int64_t correct = 0;
   for (data::Batch& batch : loader) {
     Tensor output = model_(batch.at(0));
+    if (report != nullptr) report->batch_validated(batch, output);
     int64_t n = batch[0].raw_shape()[0];
     result.loss += loss_(output, batch.at(1)).item() * static_cast<double>(n);
     correct += count_correct(output, batch[1]);
@@ -100,13 +108,20 @@ EvalResult Trainer::evaluate(data::DataLoader& loader) {
   return result;
 }
 
-Tensor Trainer::train_step(const data::Batch& batch, Tensor& output) {
+Tensor Trainer::train_step(const data::Batch& batch, Tensor& output, RunReport& report) {
+  report.step_begins(model_, optimizer_, batch);
   optimizer_.zero_grad();
+  report.part_ends(&EpochTimes::zero_grad);
   output = model_(batch.at(0));
+  report.part_ends(&EpochTimes::forward);
   Tensor loss = loss_(output, batch.at(1));
+  report.part_ends(&EpochTimes::loss);
   loss.backward();
+  report.part_ends(&EpochTimes::backward);
   optimizer_.step();
   if (schedule_ != nullptr && !schedule_->wants_metric()) schedule_->step();
+  report.part_ends(&EpochTimes::optimizer);
+  report.step_ends();
   return loss;
 }
 
@@ -204,6 +219,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     remove_run(options.out, where);
   }
   MetricsCsv metrics(options.out.empty() ? "" : in_folder(options.out, "metrics.csv"), run.epoch);
+  RunReport report(options.out, run.epoch, options.classes);
   Progress progress(options.progress);
   std::optional<InterruptScope> interrupt;
   if (options.handle_interrupt) interrupt.emplace();
@@ -225,9 +241,16 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     shown.epochs = options.epochs;
     shown.batches = train.batches();
     data::Batch batch;
-    while (train.next(batch)) {
+    report.epoch_begins();
+    auto next = [&] {
+      ProfileRange range("loader");
+      const bool more = train.next(batch);
+      report.loaded();
+      return more;
+    };
+    while (next()) {
       Tensor output;
-      double loss = train_step(batch, output).item();
+      double loss = train_step(batch, output, report).item();
       int64_t n = batch[0].raw_shape()[0];
       if (!std::isfinite(loss)) {
         throw_error(
@@ -264,6 +287,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
       }
       break;
     }
+    report.training_ends(model_);
     EpochMetrics m;
     m.epoch = ++run.epoch;
     m.step = run.step;
@@ -278,7 +302,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     std::string tail;
     if (validation != nullptr) {
       validation->seek({0, 0});
-      result.validation = evaluate(*validation);
+      result.validation = evaluate(*validation, &report);
       m.validated = true;
       m.val_loss = result.validation.loss;
       m.val_accuracy = result.validation.accuracy;
@@ -300,6 +324,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     }
     // The line first: a kill in between leaves a line that the resumed run drops and writes again.
     metrics.append(m);
+    report.epoch_ends(m);
     if (!options.out.empty()) save(run, options, train);
     shown.items_left = 0;
     progress.end_epoch(shown, m.items_per_second, tail);

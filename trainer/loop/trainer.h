@@ -19,9 +19,10 @@ using Loss = std::function<Tensor(const Tensor& output, const Tensor& target)>;
 struct FitOptions {
   int64_t epochs = 1;
   // last.safetensors (everything, each epoch), best.safetensors (weights of the best validation
-  // accuracy), metrics.csv. Empty: nothing is written. Without resume the folder's former ones are
-  // removed first.
+  // accuracy), metrics.csv, and what `wick report` shows (run_report.h). Empty: nothing is written.
+  // Without resume the folder's former ones are removed first.
   std::string out;
+  std::vector<std::string> classes;             // names of the labels, for the report
   bool resume = false;                          // goes on from out/last.safetensors
   int64_t save_every_steps = 0;                 // also within an epoch; 0: not
   std::string resume_command;                   // shown after Ctrl-C
@@ -47,6 +48,8 @@ struct FitResult {
   std::string weights_sha256;  // of the state dict, now
 };
 
+class RunReport;
+
 class Trainer {
  public:
   // All must outlive it. The schedule, if any, steps with every batch; one that wants a metric
@@ -63,7 +66,8 @@ class Trainer {
  private:
   struct Run;  // counters of one fit(), saved with the rest
 
-  Tensor train_step(const data::Batch& batch, Tensor& output);
+  Tensor train_step(const data::Batch& batch, Tensor& output, RunReport& report);
+  EvalResult evaluate(data::DataLoader& loader, RunReport* report);
   void save(const Run& run, const FitOptions& options, const data::DataLoader& train) const;
   void load(Run& run, const FitOptions& options, data::DataLoader& train, const Where& where);
 

@@ -6,6 +6,7 @@
 
 #include "trainer/explain/live.h"
 #include "trainer/explain/warn.h"
+#include "trainer/profile/range.h"
 
 namespace wick::optim {
 
@@ -86,7 +87,9 @@ void Optimizer::accumulate(int64_t k, Where where) {
 }
 
 bool Optimizer::begin_step() {
-  if (accumulate_ > 1) return ++calls_ % accumulate_ == 0;
+  if (accumulate_ > 1 && ++calls_ % accumulate_ != 0) return false;
+  if (ranges_heard()) begin_range("optimizer");
+  if (accumulate_ > 1) return true;
   int64_t index = 0;
   for (int group = 0; group < groups() && !reported_; ++group) {
     for (const Tensor& p : group_params(group)) {
@@ -116,9 +119,11 @@ void Optimizer::end_step() {
   }
   note_optimizer_step(steps_);
   if (accumulate_ > 1) zero_grad();
+  if (ranges_heard()) end_range("optimizer");
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
+  ProfileRange range("zero_grad");
   NoGrad guard;
   for (int group = 0; group < groups(); ++group) {
     for (const Tensor& p : group_params(group)) {

@@ -8,6 +8,7 @@
 
 #include "runtime/core/allocator.h"
 #include "trainer/explain/live.h"
+#include "trainer/profile/allocator_stats.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -54,6 +55,20 @@ struct Cache {
   std::mutex mutex;
   FreeBlock* lists[kClasses] = {};
   size_t bytes = 0;
+  // What allocator_stats() tells. The last class is that of blocks too large to be kept.
+  int64_t live[kClasses + 1] = {}, held[kClasses] = {};
+  size_t live_rounded = 0, peak_reserved = 0;
+  uint64_t hits = 0, from_system = 0, to_system = 0;
+
+  void count_live(int index, size_t block) {
+    ++live[index];
+    live_rounded += block;
+    peak_reserved = std::max(peak_reserved, live_rounded + bytes);
+  }
+  void count_dead(int index, size_t block) {
+    --live[index];
+    live_rounded -= block;
+  }
 };
 // Never destroyed: tensors in static objects may outlive any order of destruction.
 Cache& cache() {
@@ -73,32 +88,49 @@ void* ask_system(size_t bytes) {
   return posix_memalign(&p, kAlignment, bytes) == 0 ? p : nullptr;
 }
 
+// What a block of so many bytes is to the allocator.
+SizeClass block_of(size_t bytes) {
+  if (!kCached || bytes > kMaxCached) return {kClasses, std::max<size_t>(bytes, 1)};
+  return size_class(bytes);
+}
+
 void* take(size_t bytes) {
-  if (!kCached || bytes > kMaxCached) return ask_system(std::max<size_t>(bytes, 1));
-  SizeClass c = size_class(bytes);
-  {
-    Cache& k = cache();
+  const SizeClass c = block_of(bytes);
+  Cache& k = cache();
+  if (c.index < kClasses) {
     std::lock_guard lock(k.mutex);
     if (FreeBlock* block = k.lists[c.index]) {
       k.lists[c.index] = block->next;
       k.bytes -= c.bytes;
+      --k.held[c.index];
+      ++k.hits;
+      k.count_live(c.index, c.bytes);
       return block;
     }
   }
-  return ask_system(c.bytes);
+  void* p = ask_system(c.bytes);
+  if (p == nullptr) return nullptr;
+  std::lock_guard lock(k.mutex);
+  ++k.from_system;
+  k.count_live(c.index, c.bytes);
+  return p;
 }
 
 void give(void* p, size_t bytes) {
-  if (!kCached || bytes > kMaxCached) return free(p);
-  SizeClass c = size_class(bytes);
+  const SizeClass c = block_of(bytes);
   Cache& k = cache();
-  std::lock_guard lock(k.mutex);
-  if (k.bytes + c.bytes > kMaxCached) {
-    free(p);
-    return;
+  {
+    std::lock_guard lock(k.mutex);
+    k.count_dead(c.index, c.bytes);
+    if (c.index < kClasses && k.bytes + c.bytes <= kMaxCached) {
+      k.lists[c.index] = new (p) FreeBlock{k.lists[c.index]};
+      k.bytes += c.bytes;
+      ++k.held[c.index];
+      return;
+    }
+    ++k.to_system;
   }
-  k.lists[c.index] = new (p) FreeBlock{k.lists[c.index]};
-  k.bytes += c.bytes;
+  free(p);
 }
 
 void* take_or_throw(size_t bytes) {
@@ -174,10 +206,44 @@ void empty_cache() {
     while (list != nullptr) {
       FreeBlock* next = list->next;
       free(list);
+      ++k.to_system;
       list = next;
     }
   }
+  std::fill(std::begin(k.held), std::end(k.held), 0);
   k.bytes = 0;
+}
+
+AllocatorStats allocator_stats() {
+  AllocatorStats s;
+  s.allocated = live_bytes();
+  s.peak_allocated = peak_bytes();
+  s.scratch = scratch_bytes();
+  Cache& k = cache();
+  std::lock_guard lock(k.mutex);
+  s.cached = k.bytes;
+  s.reserved = k.live_rounded + k.bytes;
+  s.peak_reserved = k.peak_reserved;
+  s.cache_hits = k.hits;
+  s.system_allocations = k.from_system;
+  s.system_frees = k.to_system;
+  s.allocations = k.hits + k.from_system;
+  // The size of a class is that of any request that leads to it.
+  for (size_t bytes = 64; bytes <= kMaxCached;) {
+    const SizeClass c = size_class(bytes);
+    if (k.live[c.index] != 0 || k.held[c.index] != 0)
+      s.classes.push_back({c.bytes, k.live[c.index], k.held[c.index]});
+    bytes = c.bytes + 1;
+  }
+  if (k.live[kClasses] != 0) s.classes.push_back({0, k.live[kClasses], 0});
+  return s;
+}
+
+void reset_allocator_peaks() {
+  reset_peak_bytes();
+  Cache& k = cache();
+  std::lock_guard lock(k.mutex);
+  k.peak_reserved = k.live_rounded + k.bytes;
 }
 
 }  // namespace wick

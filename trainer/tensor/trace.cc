@@ -1,3 +1,4 @@
+#include "trainer/profile/range.h"
 #include "trainer/tensor/tracer.h"
 
 namespace wick {
@@ -14,8 +15,12 @@ TracerScope::~TracerScope() { g_tracer = saved_; }
 
 ModuleScope::ModuleScope(const std::string& name) : name_(&name), outer_(g_scope) {
   g_scope = this;
+  if (ranges_heard()) [[unlikely]] begin_range(name.c_str(), RangeKind::kModule);
 }
-ModuleScope::~ModuleScope() { g_scope = outer_; }
+ModuleScope::~ModuleScope() {
+  if (ranges_heard()) [[unlikely]] end_range(name_->c_str(), RangeKind::kModule);
+  g_scope = outer_;
+}
 
 std::string module_path() {
   std::string path;

@@ -1,0 +1,48 @@
+// wick report: a training run's folder as one page.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "tools/wick/command.h"
+#include "tools/wick/page.h"
+#include "tools/wick/report_data.h"
+
+namespace wick::tool {
+namespace {
+
+struct ReportCommand {
+  std::string folder, out;
+  bool json = false;
+};
+
+void report(const ReportCommand& c) {
+  const nlohmann::json data = report_data(c.folder);
+  const std::string out =
+      c.out.empty() ? (std::filesystem::path(c.folder) / "report.html").string() : c.out;
+  const std::string page = report_page(data);
+  write_text(out, page);
+  if (c.json) {
+    return print_json({{"file", out},
+                       {"bytes", page.size()},
+                       {"epochs", data["epochs"].size()},
+                       {"notes", data["notes"]}});
+  }
+  fmt::print("{}: {} epochs, {:.1f} KB\n", out, data["epochs"].size(),
+             static_cast<double>(page.size()) / 1e3);
+  for (const auto& note : data["notes"]) fmt::print("  {}\n", note.get<std::string>());
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  auto c = std::make_shared<ReportCommand>();
+  CLI::App* command = app.add_subcommand(
+      "report", "One HTML page of a training run: curves, mistakes, histograms, memory, time");
+  command->add_option("run", c->folder, "the folder of wick train --out")->required();
+  command->add_option("-o,--out", c->out, "default RUN/report.html");
+  command->add_flag("--json", c->json, "print what was written as JSON");
+  command->footer("Example:\n  wick report runs/lenet -o lenet.html");
+  command->callback([c] { report(*c); });
+}
+
+}  // namespace wick::tool

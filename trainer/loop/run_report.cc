@@ -1,0 +1,294 @@
+#include "trainer/loop/run_report.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "runtime/core/atomic_file.h"
+#include "trainer/autograd/running_node.h"
+#include "trainer/loop/answers.h"
+#include "trainer/loop/histogram.h"
+#include "trainer/profile/profiler.h"
+#include "trainer/profile/step_memory.h"
+#include "trainer/profile/timer.h"
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/watcher.h"
+
+namespace wick::loop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kLayers = 64;                     // histograms an epoch, of each kind
+constexpr int kMemoryStep = 1;                     // the first has no optimizer state yet
+constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, from 0
+
+Json parsed(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return {};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return Json::parse(text.str(), nullptr, false);
+}
+
+// The epochs of an older file up to `last`; none of a damaged one.
+Json kept_epochs(const std::string& path, int64_t last) {
+  Json kept = Json::array();
+  if (last < 1) return kept;
+  const Json old = parsed(path);
+  if (!old.is_object() || !old.contains("epochs") || !old["epochs"].is_array()) return kept;
+  for (const Json& e : old["epochs"]) {
+    if (e.is_object() && e.contains("epoch") && e["epoch"].is_number_integer() &&
+        e["epoch"].get<int64_t>() <= last)
+      kept.push_back(e);
+  }
+  return kept;
+}
+
+Json json_of(const Histogram& h) {
+  return {{"name", h.name}, {"elements", h.elements}, {"bad", h.bad},
+          {"min", h.min},   {"max", h.max},           {"mean", h.mean},
+          {"std", h.std},   {"zeros", h.zeros},       {"counts", h.counts}};
+}
+
+// The last value that each module computed: its output.
+class Layers final : Watcher {
+ public:
+  struct Layer {
+    std::string path, op;
+    Tensor value;
+  };
+  std::vector<Layer> found;  // in order of the first op
+
+ private:
+  void on_call(const TracedCall& call) override {
+    if (call.out.empty() || !call.out[0].defined()) return;
+    const std::string path = module_path();
+    auto [at, fresh] = number_.emplace(path, found.size());
+    if (!fresh) {
+      found[at->second].op = display_name(call.op);
+      found[at->second].value = call.out[0].detach();
+    } else if (found.size() < kLayers) {
+      found.push_back(
+          {path.empty() ? "(output)" : path, display_name(call.op), call.out[0].detach()});
+    } else {
+      number_.erase(at);
+    }
+  }
+  std::map<std::string, size_t> number_;
+};
+
+}  // namespace
+
+struct RunReport::State {
+  std::filesystem::path folder;
+  std::vector<std::string> classes;
+  Json metrics, histograms;
+  EpochTimes times;
+  Timer lap, epoch;
+  double accounted = 0;  // of the epoch, before validation
+  int step = 0;          // of this process
+  std::unique_ptr<StepMemoryRecorder> memory;
+  std::unique_ptr<Profiler> profiler;
+  Json memory_doc, profile_doc;
+  std::optional<Layers> layers;
+  std::optional<Answers> answers;
+  Json gradients = Json::array(), activations = Json::array();
+
+  void write(const char* name, const Json& doc) const {
+    const std::string path = (folder / name).string();
+    // Bytes of names that are no UTF-8 become U+FFFD; numbers that are not finite, null.
+    const std::string text = doc.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
+  }
+  void stop_profile();
+};
+
+void RunReport::State::stop_profile() {
+  if (!profiler) return;
+  const Profile p = profiler->stop();
+  profiler.reset();
+  const Roofline roof = machine_roofline();
+  const StepAnatomy a = p.anatomy();
+  Json doc = {{"steps", a.steps},
+              {"seconds", p.seconds},
+              {"threads", p.threads},
+              {"peak_flops_per_second", roof.flops_per_second},
+              {"peak_bytes_per_second", roof.bytes_per_second},
+              {"anatomy",
+               {{"loader", a.loader},
+                {"zero_grad", a.zero_grad},
+                {"forward", a.forward},
+                {"loss", a.loss},
+                {"backward", a.backward},
+                {"optimizer", a.optimizer},
+                {"other", a.other}}}};
+  auto rows = [&](ProfileBy by) {
+    Json list = Json::array();
+    for (const ProfileRow& r : p.rows(by, roof)) {
+      if (list.size() == 15) break;
+      list.push_back({{"name", r.name},
+                      {"calls", r.calls},
+                      {"seconds", r.seconds},
+                      {"backward_seconds", r.backward_seconds},
+                      {"flops", r.flops},
+                      {"bytes", r.bytes},
+                      {"bound", r.bound},
+                      {"of_roof", r.of_roof}});
+    }
+    return list;
+  };
+  doc["ops"] = rows(ProfileBy::kOp);
+  doc["modules"] = rows(ProfileBy::kModule);
+  doc["lines"] = rows(ProfileBy::kLine);
+  profile_doc = std::move(doc);
+}
+
+const std::vector<const char*>& report_files() {
+  static const std::vector<const char*> kFiles = {"metrics.json", "histograms.json",
+                                                  "validation.json", "memory.json", "profile.json"};
+  return kFiles;
+}
+
+RunReport::RunReport(const std::string& folder, int64_t keep_epochs,
+                     std::vector<std::string> classes) {
+  if (folder.empty()) return;
+  state_ = std::make_unique<State>();
+  state_->folder = folder;
+  state_->classes = std::move(classes);
+  state_->metrics = kept_epochs((state_->folder / "metrics.json").string(), keep_epochs);
+  state_->histograms = kept_epochs((state_->folder / "histograms.json").string(), keep_epochs);
+}
+RunReport::~RunReport() = default;
+
+void RunReport::epoch_begins() {
+  if (!state_) return;
+  state_->times = {};
+  state_->gradients = state_->activations = Json::array();
+  state_->epoch.restart();
+  state_->lap.restart();
+}
+
+void RunReport::part_ends(double EpochTimes::*part) {
+  if (!state_) return;
+  if (part == &EpochTimes::loss && state_->memory) state_->memory->forward_done();
+  state_->times.*part += state_->lap.seconds();
+  state_->lap.restart();
+}
+void RunReport::loaded() { part_ends(&EpochTimes::loader); }
+
+void RunReport::step_begins(const nn::Module& model, const optim::Optimizer& optimizer,
+                            const data::Batch& batch) {
+  if (!state_) return;
+  if (state_->step == kMemoryStep) {
+    try {
+      state_->memory = std::make_unique<StepMemoryRecorder>(model, optimizer, batch);
+    } catch (const Error&) {  // the user records storages; the report goes without
+    }
+  }
+  if (state_->step == kProfiledFrom) state_->profiler = std::make_unique<Profiler>();
+  state_->lap.restart();
+}
+
+void RunReport::step_ends() {
+  if (!state_) return;
+  if (state_->memory) {
+    const MemoryBreakdown m = state_->memory->end();
+    state_->memory.reset();
+    state_->memory_doc = {{"total", m.total()},           {"parameters", m.parameters},
+                          {"buffers", m.buffers},         {"gradients", m.gradients},
+                          {"optimizer", m.optimizer},     {"inputs", m.inputs},
+                          {"activations", m.activations}, {"temporaries", m.temporaries}};
+  }
+  if (++state_->step == kProfiledTo) state_->stop_profile();
+  state_->lap.restart();
+}
+
+void RunReport::training_ends(const nn::Module& model) {
+  if (!state_) return;
+  state_->stop_profile();  // of an epoch with few steps
+  const EpochTimes& t = state_->times;
+  state_->accounted = t.loader + t.zero_grad + t.forward + t.loss + t.backward + t.optimizer;
+  state_->times.other = std::max(0.0, state_->epoch.seconds() - state_->accounted);
+  for (const auto& [name, p] : model.named_parameters()) {
+    if (!p.grad().defined()) continue;
+    if (state_->gradients.size() == kLayers) break;
+    state_->gradients.push_back(json_of(histogram_of(name, p.grad())));
+  }
+}
+
+void RunReport::validation_begins() {
+  if (!state_) return;
+  state_->answers.emplace();
+  state_->layers.emplace();
+  state_->lap.restart();
+}
+
+void RunReport::batch_validated(const data::Batch& batch, const Tensor& logits) {
+  if (!state_ || !state_->answers) return;
+  if (state_->layers) {
+    for (const auto& l : state_->layers->found) {
+      if (!is_float(l.value.raw().dtype)) continue;
+      Json h = json_of(histogram_of(l.path, l.value));
+      h["op"] = l.op;  // the module's last one
+      state_->activations.push_back(std::move(h));
+    }
+    state_->layers.reset();
+  }
+  state_->answers->add(batch, logits);
+}
+
+void RunReport::epoch_ends(const EpochMetrics& m) {
+  if (!state_) return;
+  State& s = *state_;
+  s.layers.reset();
+  if (s.answers) s.times.validation = s.lap.seconds();
+  Json row = {{"epoch", m.epoch},
+              {"step", m.step},
+              {"lr", m.lr},
+              {"train_loss", m.train_loss},
+              {"train_accuracy", m.train_accuracy}};
+  if (m.validated) {
+    row["val_loss"] = m.val_loss;
+    row["val_accuracy"] = m.val_accuracy;
+  }
+  row["images_per_second"] = m.items_per_second;
+  row["seconds"] = m.seconds;
+  const EpochTimes& t = s.times;
+  row["time"] = {{"loader", t.loader},         {"zero_grad", t.zero_grad},
+                 {"forward", t.forward},       {"loss", t.loss},
+                 {"backward", t.backward},     {"optimizer", t.optimizer},
+                 {"validation", t.validation}, {"other", t.other}};
+  s.metrics.push_back(std::move(row));
+  s.histograms.push_back(
+      {{"epoch", m.epoch}, {"gradients", s.gradients}, {"activations", s.activations}});
+  s.write("metrics.json", {{"epochs", s.metrics}});
+  s.write("histograms.json", {{"epochs", s.histograms}});
+  if (!s.memory_doc.is_null()) s.write("memory.json", s.memory_doc);
+  if (!s.profile_doc.is_null()) s.write("profile.json", s.profile_doc);
+  if (!s.answers || s.answers->items() == 0) return;
+  Json worst = Json::array();
+  for (const Mistake& w : s.answers->worst()) {
+    worst.push_back({{"index", w.index},
+                     {"target", w.target},
+                     {"predicted", w.predicted},
+                     {"loss", w.loss},
+                     {"probability", w.probability},
+                     {"width", w.width},
+                     {"height", w.height},
+                     {"channels", w.channels},
+                     {"pixels", w.pixels}});
+  }
+  s.write("validation.json", {{"epoch", m.epoch},
+                              {"items", s.answers->items()},
+                              {"classes", s.answers->classes()},
+                              {"names", s.classes},
+                              {"confusion", s.answers->confusion()},
+                              {"worst", std::move(worst)}});
+  s.answers.reset();
+}
+
+}  // namespace wick::loop

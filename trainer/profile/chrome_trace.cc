@@ -1,0 +1,74 @@
+#include <nlohmann/json.hpp>
+
+#include "runtime/core/atomic_file.h"
+#include "trainer/profile/profile.h"
+#include "wick/error.h"
+
+namespace wick {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* category(const ProfileSlice& s) {
+  switch (s.kind) {
+    case SliceKind::kRange: return "range";
+    case SliceKind::kModule: return "module";
+    case SliceKind::kNode: return "backward node";
+    case SliceKind::kKernel: return s.backward ? "backward op" : "op";
+  }
+  return "";
+}
+
+// Microseconds; three decimals are nanoseconds exactly.
+double us(uint64_t ns) { return static_cast<double>(ns) / 1e3; }
+
+}  // namespace
+
+std::string Profile::chrome_trace() const { return chrome_trace(machine_roofline()); }
+
+std::string Profile::chrome_trace(const Roofline& roof) const {
+  Json events = Json::array();
+  events.push_back({{"name", "thread_name"},
+                    {"ph", "M"},
+                    {"pid", 1},
+                    {"tid", 1},
+                    {"args", {{"name", "training thread"}}}});
+  for (const ProfileSlice& s : slices) {
+    Json args = Json::object();
+    if (s.kind == SliceKind::kKernel) {
+      args["op"] = s.name;
+      args["kernel"] = s.kernel;
+      args["shapes"] = s.shapes;
+      args["bytes"] = s.cost.bytes();
+      args["flops"] = s.cost.flops();
+      args["bound"] = roof.bound(s.cost.flops(), s.cost.bytes());
+    }
+    if (!s.module.empty()) args["module"] = s.module;
+    if (!s.where.empty()) args["line"] = s.where;
+    events.push_back({{"name", s.name},
+                      {"cat", category(s)},
+                      {"ph", "X"},
+                      {"ts", us(s.begin_ns)},
+                      {"dur", us(s.end_ns - s.begin_ns)},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args", std::move(args)}});
+  }
+  const Json doc = {{"traceEvents", std::move(events)},
+                    {"displayTimeUnit", "ns"},
+                    {"otherData",
+                     {{"producer", "wick"},
+                      {"threads", threads},
+                      {"dropped_slices", dropped},
+                      {"peak_flops_per_second", roof.flops_per_second},
+                      {"peak_bytes_per_second", roof.bytes_per_second}}}};
+  // Names are users': bytes that are no UTF-8 become U+FFFD.
+  return doc.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void Profile::save_chrome_trace(const std::string& path) const {
+  const std::string text = chrome_trace();
+  check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
+}
+
+}  // namespace wick

@@ -1,0 +1,93 @@
+// One call, one figure: parameters, FLOPs, memory and latency of a module, of its layers, of its
+// forward and backward pass.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/nn/module.h"
+#include "trainer/profile/benchmark.h"
+#include "trainer/profile/roofline.h"
+
+namespace wick {
+
+// While it lives the module is in eval mode.
+class EvalScope {
+ public:
+  explicit EvalScope(nn::Module& module) : module_(module), training_(module.training()) {
+    module_.eval();
+  }
+  ~EvalScope() { module_.train(training_); }
+  EvalScope(const EvalScope&) = delete;
+  EvalScope& operator=(const EvalScope&) = delete;
+
+ private:
+  nn::Module& module_;
+  bool training_;
+};
+
+// Elements of the parameters; one that occurs twice counts once.
+int64_t count_parameters(const nn::Module& module, bool trainable_only = false);
+
+// Of one forward pass in eval mode without gradients: 2 in out a row of a Linear. Products,
+// convolutions and recurrences count; biases and elementwise ops do not, as is usual.
+int64_t count_flops(nn::Module& module, const Tensor& input);
+
+// Bytes of the module's own tensors, and the most that one forward pass (eval, no gradients) holds
+// beside them and the input. Resets peak_bytes().
+struct MemoryUse {
+  int64_t parameters = 0;  // and buffers
+  int64_t activations = 0;
+};
+MemoryUse measure_memory(nn::Module& module, const Tensor& input);
+
+// Milliseconds of a forward pass in eval mode without gradients. warmup >= 0, runs >= 1.
+BenchmarkResult measure_latency(nn::Module& module, const Tensor& input,
+                                const BenchmarkOptions& options = {},
+                                Where where = Where::current());
+
+struct LayerProfile {
+  std::string layer;  // "encoder.fc1"; "" is the whole module
+  int64_t parameters = 0;
+  double flops = 0, bytes = 0;  // of one forward pass: what its ops compute and move
+  double milliseconds = 0;      // median
+  std::string bound;            // of the roofline: "compute", "memory", "-"
+};
+// A module by itself on its own input.
+LayerProfile profile_layer(nn::Module& layer, const Tensor& input, const BenchmarkOptions& = {});
+
+struct PassProfile {
+  double milliseconds = 0;      // median
+  double flops = 0, bytes = 0;  // of its ops
+  double gflops_per_second = 0;
+  std::string bound;
+  std::vector<LayerProfile> layers;  // most time first; layer by the path of its module
+  std::string text() const;
+};
+// In train mode as it is, with recording: what a training step's forward is. The default generator
+// and the buffers are restored.
+PassProfile profile_forward_pass(nn::Module& module, const Tensor& input,
+                                 const BenchmarkOptions& = {});
+// Backward of the sum of the output's elements; the forward passes are not in it. Gradients are
+// afterwards what they were.
+PassProfile profile_backward_pass(nn::Module& module, const Tensor& input,
+                                  const BenchmarkOptions& = {});
+
+// All of it as a page of text: parameters, FLOPs, memory, latency, forward and backward by layer.
+std::string quick_profile(nn::Module& module, const Tensor& input, const BenchmarkOptions& = {});
+
+struct WeightDistribution {
+  std::string name;
+  int64_t elements = 0;
+  double mean = 0, std = 0, min = 0, max = 0;  // of the population
+  double zeros = 0;                            // fraction that is 0
+  double small = 0;                            // fraction below a hundredth of the largest size
+};
+// Of each parameter, in the order of named_parameters().
+std::vector<WeightDistribution> analyze_weight_distribution(const nn::Module& module);
+
+// What a whole gains when `fraction` of its time becomes `factor` times as fast (Amdahl, 1967):
+// 0.7 and 2 give 1.54. fraction in [0, 1], factor > 0.
+double amdahl_speedup(double fraction, double factor, Where where = Where::current());
+
+}  // namespace wick
