@@ -61,8 +61,8 @@ TokenFile::~TokenFile() { munmap(const_cast<void*>(map_), bytes_); }
 
 void TokenFile::read(int64_t first, int64_t count, int64_t* to) const {
   if (first < 0 || count < 0 || first > size_ || count > size_ - first) {
-    throw Error("[tokens] " + path_ + ": tokens " + std::to_string(first) + " to " +
-                std::to_string(first + count) + " of " + std::to_string(size_));
+    throw Error("[tokens] " + path_ + ": " + std::to_string(count) + " tokens from " +
+                std::to_string(first) + " on: there are " + std::to_string(size_));
   }
   ReadScope time;
   for (int64_t i = 0; i < count; ++i) {
