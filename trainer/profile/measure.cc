@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "trainer/explain/memory.h"
 #include "trainer/explain/values.h"
+#include "trainer/nn/summary.h"
 #include "trainer/profile/profiler.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops.h"
@@ -119,16 +119,6 @@ PassProfile profile_pass(nn::Module& module, const Tensor& input, const Benchmar
 
 }  // namespace
 
-int64_t count_parameters(const nn::Module& module, bool trainable_only) {
-  std::set<const Storage*> seen;
-  int64_t n = 0;
-  for (const Tensor& p : module.parameters()) {
-    if (trainable_only && !p.requires_grad()) continue;
-    if (seen.insert(&p.storage()).second) n += p.raw().numel();
-  }
-  return n;
-}
-
 int64_t count_flops(nn::Module& module, const Tensor& input) {
   NoGrad guard;
   EvalScope eval(module);
@@ -174,7 +164,7 @@ LayerProfile profile_layer(nn::Module& layer, const Tensor& input,
                            const BenchmarkOptions& options) {
   LayerProfile l;
   l.layer = layer.name();
-  l.parameters = count_parameters(layer);
+  l.parameters = nn::count_parameters(layer);
   {
     NoGrad guard;
     EvalScope eval(layer);
@@ -217,7 +207,7 @@ std::string quick_profile(nn::Module& module, const Tensor& input,
                           const BenchmarkOptions& options) {
   const MemoryUse use = measure_memory(module, input);
   std::string text =
-      fmt::format("parameters {} ({})\nflops      {} a forward pass\n", count_parameters(module),
+      fmt::format("parameters {} ({})\nflops      {} a forward pass\n", nn::count_parameters(module),
                   bytes_text(static_cast<uint64_t>(use.parameters)), count_flops(module, input));
   text += fmt::format("memory     {} beside parameters and input\n",
                       bytes_text(static_cast<uint64_t>(use.activations)));
@@ -229,36 +219,6 @@ std::string quick_profile(nn::Module& module, const Tensor& input,
     text += "backward: " + profile_backward_pass(module, input, options).text();
   }
   return text + machine_roofline().text() + "\n";
-}
-
-std::vector<WeightDistribution> analyze_weight_distribution(const nn::Module& module) {
-  std::vector<WeightDistribution> all;
-  for (const auto& [name, p] : module.named_parameters()) {
-    WeightDistribution w;
-    w.name = name;
-    w.elements = p.raw().numel();
-    double sum = 0, squares = 0, largest = 0;
-    bool first = true;
-    for_each_element(p.raw(), [&](double x, int64_t) {
-      sum += x;
-      w.min = first ? x : std::min(w.min, x);
-      w.max = first ? x : std::max(w.max, x);
-      largest = std::max(largest, std::abs(x));
-      first = false;
-    });
-    const auto n = static_cast<double>(std::max<int64_t>(w.elements, 1));
-    w.mean = sum / n;
-    for_each_element(p.raw(), [&](double x, int64_t) {
-      squares += (x - w.mean) * (x - w.mean);
-      w.zeros += x == 0;
-      w.small += std::abs(x) < largest / 100;
-    });
-    w.std = std::sqrt(squares / n);
-    w.zeros /= n;
-    w.small /= n;
-    all.push_back(w);
-  }
-  return all;
 }
 
 double amdahl_speedup(double fraction, double factor, Where where) {

@@ -26,9 +26,6 @@ class EvalScope {
   bool training_;
 };
 
-// Elements of the parameters; one that occurs twice counts once.
-int64_t count_parameters(const nn::Module& module, bool trainable_only = false);
-
 // Of one forward pass in eval mode without gradients: 2 in out a row of a Linear. Products,
 // convolutions and recurrences count; biases and elementwise ops do not, as is usual.
 int64_t count_flops(nn::Module& module, const Tensor& input);
@@ -75,16 +72,6 @@ PassProfile profile_backward_pass(nn::Module& module, const Tensor& input,
 
 // All of it as a page of text: parameters, FLOPs, memory, latency, forward and backward by layer.
 std::string quick_profile(nn::Module& module, const Tensor& input, const BenchmarkOptions& = {});
-
-struct WeightDistribution {
-  std::string name;
-  int64_t elements = 0;
-  double mean = 0, std = 0, min = 0, max = 0;  // of the population
-  double zeros = 0;                            // fraction that is 0
-  double small = 0;                            // fraction below a hundredth of the largest size
-};
-// Of each parameter, in the order of named_parameters().
-std::vector<WeightDistribution> analyze_weight_distribution(const nn::Module& module);
 
 // What a whole gains when `fraction` of its time becomes `factor` times as fast (Amdahl, 1967):
 // 0.7 and 2 give 1.54. fraction in [0, 1], factor > 0.
