@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "trainer/data/read_time.h"
 #include "wick/error.h"
 
 namespace wick::data {
@@ -23,7 +24,12 @@ ByteSource::ByteSource(std::string reader, std::string path)
   file_ = file;
 }
 
-ByteSource::~ByteSource() { gzclose(static_cast<gzFile>(file_)); }
+ByteSource::ByteSource(std::string reader, std::string name, Span<const uint8_t> bytes)
+    : reader_(std::move(reader)), path_(std::move(name)), bytes_(bytes) {}
+
+ByteSource::~ByteSource() {
+  if (file_ != nullptr) gzclose(static_cast<gzFile>(file_));
+}
 
 void ByteSource::fail(const std::string& message) const {
   throw Error("[" + reader_ + "] " + path_ + ": " + message, Code::kIo);
@@ -32,6 +38,13 @@ void ByteSource::fail(const std::string& message) const {
 size_t ByteSource::read(void* to, size_t n) {
   auto* bytes = static_cast<uint8_t*>(to);
   size_t done = 0;
+  if (file_ == nullptr) {
+    done = std::min(n, bytes_.size() - at_);
+    if (done > 0) std::memcpy(to, bytes_.data() + at_, done);
+    at_ += done;
+    return done;
+  }
+  ReadScope time;
   while (done < n) {
     auto step = static_cast<unsigned>(std::min<size_t>(n - done, 1 << 30));
     int got = gzread(static_cast<gzFile>(file_), bytes + done, step);
@@ -46,6 +59,7 @@ size_t ByteSource::read(void* to, size_t n) {
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }
+  time.add(done);
   return done;
 }
 

@@ -6,12 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/span.h"
+
 namespace wick::data {
 
 class ByteSource {
  public:
   // `reader` is the name errors start with ("idx").
   ByteSource(std::string reader, std::string path);
+  // The same of bytes in memory, which must outlive it; `name` is what errors call them.
+  ByteSource(std::string reader, std::string name, Span<const uint8_t> bytes);
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
@@ -29,7 +33,9 @@ class ByteSource {
 
  private:
   std::string reader_, path_;
-  void* file_ = nullptr;  // gzFile
+  void* file_ = nullptr;  // gzFile; null: bytes_ from at_ on
+  Span<const uint8_t> bytes_;
+  size_t at_ = 0;
 };
 
 }  // namespace wick::data

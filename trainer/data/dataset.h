@@ -6,37 +6,51 @@
 #include <vector>
 
 #include "runtime/core/span.h"
+#include "trainer/data/collate.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick::data {
-
-// One tensor a field, all with the batch as dimension 0. By custom {input, target}.
-using Batch = std::vector<Tensor>;
 
 class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
   // Item `index`, without a batch dimension.
-  virtual std::vector<Tensor> get(int64_t index) const = 0;
+  virtual Item get(int64_t index) const = 0;
   // The items stacked. Override where a batch can be made in one go; errors name the item.
   virtual Batch get_batch(Span<const int64_t> indices) const;
+
+  // get(), with "item 37: " before what it throws.
+  Item get_named(int64_t index) const;
 
  protected:
   void check_index(int64_t index) const;
 };
 
-// Row i of every tensor is item i. Tensors are shared, not copied.
+// Row i of every tensor is item i; -1 is the last. Tensors are shared, not copied.
 class TensorDataset : public Dataset {
  public:
   explicit TensorDataset(std::vector<Tensor> tensors, Where where = Where::current());
   int64_t size() const override { return size_; }
-  std::vector<Tensor> get(int64_t index) const override;
+  Item get(int64_t index) const override;
   Batch get_batch(Span<const int64_t> indices) const override;
 
  private:
   std::vector<Tensor> tensors_;
   int64_t size_ = 0;
+};
+
+// The epoch that this thread reads items for: what random transforms draw by. 0 outside a loader.
+uint64_t reading_epoch();
+class EpochScope {
+ public:
+  explicit EpochScope(uint64_t epoch);
+  ~EpochScope();
+  EpochScope(const EpochScope&) = delete;
+  EpochScope& operator=(const EpochScope&) = delete;
+
+ private:
+  uint64_t before_;
 };
 
 }  // namespace wick::data

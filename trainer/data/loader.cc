@@ -1,212 +1,240 @@
 #include "trainer/data/loader.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <numeric>
-#include <thread>
 
-#include "trainer/tensor/philox.h"
+#include "trainer/data/loader_parts.h"
+#include "trainer/data/read_time.h"
 
 namespace wick::data {
 namespace {
 
-// Streams from here on belong to shuffling; the default generator counts up from 0.
-constexpr uint64_t kShuffleStreams = uint64_t{1} << 63;
+std::string place(LoaderPosition at) {
+  return "[data_loader] epoch " + std::to_string(at.epoch) + ", batch " + std::to_string(at.batch) +
+         ": ";
+}
+
+// f(); what it throws gets `prefix` before its text.
+template <class F, class P>
+auto named(const P& prefix, const F& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw Error(prefix() + e.what(), e.code());
+  } catch (const std::exception& e) {
+    throw Error(prefix() + e.what());
+  } catch (...) {
+    throw Error(prefix() + "an exception that is no std::exception");
+  }
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 }  // namespace
 
-std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  uint64_t counter = 0;
-  std::array<uint32_t, 4> words{};
-  int left = 0;
-  auto draw = [&]() -> uint64_t {
-    if (left == 0) {
-      words = philox(seed, kShuffleStreams | epoch, counter++);
-      left = 4;
-    }
-    left -= 2;
-    return uint64_t{words[static_cast<size_t>(left)]} << 32 | words[static_cast<size_t>(left) + 1];
-  };
-  for (uint64_t i = order.size(); i > 1; --i) {
-    // 64 random bits over i: values above the last multiple of i are drawn again, so that no place
-    // is likelier than another.
-    uint64_t limit = UINT64_MAX - UINT64_MAX % i, x;
-    do {
-      x = draw();
-    } while (x >= limit);
-    std::swap(order[i - 1], order[x % i]);
+void DataLoader::check(const Where& where) const {
+  const LoaderOptions& o = options_;
+  auto refuse = [&](const std::string& text) { throw_error("data_loader", text, where); };
+  if (o.batch_size < 1) refuse("batch_size " + std::to_string(o.batch_size));
+  if (o.workers < 0 || o.workers > 256 || o.prefetch < 1 || o.prefetch > 65536) {
+    refuse("workers " + std::to_string(o.workers) + " (0 to 256), prefetch " +
+           std::to_string(o.prefetch) + " (at least 1)");
   }
-  return order;
+  if (o.world < 1 || o.rank < 0 || o.rank >= o.world) {
+    refuse("rank " + std::to_string(o.rank) + " of " + std::to_string(o.world));
+  }
+  if (stream_) {
+    if (o.shuffle) refuse("a stream has no order to shuffle: use ShuffleBuffer");
+    if (o.sampler || o.batch_sampler) refuse("a stream cannot be sampled: it has no numbers");
+    return;
+  }
+  if (o.world != 1) refuse("rank and world are a stream's: a Dataset takes a DistributedSampler");
+  if (o.sampler && o.shuffle) refuse("sampler and shuffle exclude each other");
+  if (o.batch_sampler && (o.batch_size != 1 || o.shuffle || o.sampler || o.drop_last)) {
+    refuse("batch_sampler excludes batch_size, shuffle, sampler and drop_last");
+  }
 }
-
-// Workers take batch numbers in turn and put what they made into a ring; the number of a batch,
-// never the worker, decides its content and its place.
-struct DataLoader::Pipeline {
-  struct Slot {
-    bool ready = false;
-    Batch batch;
-    std::exception_ptr error;
-  };
-
-  Pipeline(const DataLoader& l, int workers, int prefetch)
-      : loader(l), slots(static_cast<size_t>(workers) * static_cast<size_t>(prefetch)) {
-    for (int i = 0; i < workers; ++i) threads.emplace_back([this] { work(); });
-  }
-  ~Pipeline() {
-    {
-      std::lock_guard lock(mutex);
-      stop = true;
-    }
-    changed.notify_all();
-    for (std::thread& t : threads) t.join();
-  }
-
-  // Drops what was made ahead. Work in progress for the old position is thrown away when it ends.
-  void restart(std::shared_ptr<const std::vector<int64_t>> new_order, LoaderPosition at) {
-    {
-      std::lock_guard lock(mutex);
-      ++generation;
-      order = std::move(new_order);
-      epoch = at.epoch;
-      make_next = take_next = at.batch;
-      for (Slot& s : slots) s = Slot();
-    }
-    changed.notify_all();
-  }
-
-  Batch take(LoaderPosition at) {
-    std::unique_lock lock(mutex);
-    Slot& slot = slots[static_cast<size_t>(at.batch) % slots.size()];
-    changed.wait(lock, [&] { return slot.ready; });
-    Slot taken = std::move(slot);
-    slot = Slot();
-    ++take_next;
-    lock.unlock();
-    changed.notify_all();
-    if (taken.error) std::rethrow_exception(taken.error);
-    return std::move(taken.batch);
-  }
-
-  void work() {
-    std::unique_lock lock(mutex);
-    for (;;) {
-      changed.wait(lock, [&] {
-        return stop || (order && make_next < loader.batches_ &&
-                        make_next < take_next + static_cast<int64_t>(slots.size()));
-      });
-      if (stop) return;
-      LoaderPosition at{epoch, make_next++};
-      uint64_t mine = generation;
-      std::shared_ptr<const std::vector<int64_t>> of = order;
-      lock.unlock();
-      Slot made;
-      made.ready = true;
-      try {
-        made.batch = loader.make(*of, at);
-      } catch (...) {
-        made.error = std::current_exception();
-      }
-      lock.lock();
-      if (mine != generation) continue;
-      slots[static_cast<size_t>(at.batch) % slots.size()] = std::move(made);
-      changed.notify_all();
-    }
-  }
-
-  const DataLoader& loader;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<Slot> slots;
-  std::shared_ptr<const std::vector<int64_t>> order;
-  int64_t epoch = 0, make_next = 0, take_next = 0;
-  uint64_t generation = 0;
-  bool stop = false;
-  std::vector<std::thread> threads;
-};
 
 DataLoader::DataLoader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options,
                        Where where)
     : dataset_(std::move(dataset)), options_(options) {
   if (!dataset_) throw_error("data_loader", "no data set", where);
-  if (options_.batch_size < 1) {
-    throw_error("data_loader", "batch_size " + std::to_string(options_.batch_size), where);
+  check(where);
+  if (dataset_->size() < 1) throw_error("data_loader", "the data set is empty", where);
+  int64_t b = options_.batch_size;
+  if (options_.batch_sampler) {
+    batches_ = options_.batch_sampler->size();
+    items_ = 0;
+    for (const auto& batch : options_.batch_sampler->batches(0)) {
+      items_ += static_cast<int64_t>(batch.size());
+    }
+  } else {
+    int64_t n = options_.sampler ? options_.sampler->size() : dataset_->size();
+    batches_ = options_.drop_last ? n / b : ceil_div(n, b);
+    items_ = options_.drop_last ? batches_ * b : n;
   }
-  if (options_.workers < 0 || options_.workers > 256 || options_.prefetch < 1) {
+  if (batches_ < 1) {
     throw_error("data_loader",
-                "workers " + std::to_string(options_.workers) + " (0 to 256), prefetch " +
-                    std::to_string(options_.prefetch) + " (at least 1)",
+                options_.drop_last ? "no batch: drop_last, batch_size " + std::to_string(b) +
+                                         " and fewer items than that"
+                                   : std::string("no batch: the sampler gives no items"),
                 where);
   }
-  int64_t n = dataset_->size(), b = options_.batch_size;
-  batches_ = n / b + (!options_.drop_last && n % b != 0 ? 1 : 0);
-  if (options_.workers > 0) {
-    pipeline_ = std::make_unique<Pipeline>(*this, options_.workers, options_.prefetch);
-  }
+}
+
+DataLoader::DataLoader(std::shared_ptr<const IterableDataset> dataset, const LoaderOptions& options,
+                       Where where)
+    : stream_(std::move(dataset)), options_(options) {
+  if (!stream_) throw_error("data_loader", "no data set", where);
+  check(where);
+  int64_t n = stream_->size();
+  if (n < 0) return;
+  n = n > options_.rank ? ceil_div(n - options_.rank, options_.world) : 0;
+  batches_ = options_.drop_last ? n / options_.batch_size : ceil_div(n, options_.batch_size);
+  items_ = options_.drop_last ? batches_ * options_.batch_size : n;
 }
 
 DataLoader::~DataLoader() = default;
 
-int64_t DataLoader::items() const {
-  return std::min(dataset_->size(), batches_ * options_.batch_size);
+const Dataset& DataLoader::dataset() const {
+  if (!dataset_) throw Error("[data_loader] a stream of items has no numbered data set");
+  return *dataset_;
 }
 
-Batch DataLoader::make(const std::vector<int64_t>& order, LoaderPosition at) const {
-  int64_t first = at.batch * options_.batch_size;
-  int64_t count = std::min(options_.batch_size, static_cast<int64_t>(order.size()) - first);
-  auto where = [&] {
-    return "[data_loader] epoch " + std::to_string(at.epoch) + ", batch " +
-           std::to_string(at.batch) + ": ";
-  };
-  try {
-    return dataset_->get_batch({order.data() + first, static_cast<size_t>(count)});
-  } catch (const Error& e) {
-    throw Error(where() + e.what(), e.code());
-  } catch (const std::exception& e) {
-    throw Error(where() + e.what());
+std::shared_ptr<DataLoader::Epoch> DataLoader::open_epoch() const {
+  auto epoch = std::make_shared<Epoch>();
+  epoch->number = static_cast<uint64_t>(position_.epoch);
+  epoch->first_batch = epoch->make_next = position_.batch;
+  if (stream_) {
+    epoch->stream = stream_->open(epoch->number);
+    return epoch;
   }
+  size_t expected = static_cast<size_t>(batches_), got = expected;
+  if (options_.batch_sampler) {
+    epoch->batches = options_.batch_sampler->batches(epoch->number);
+    got = epoch->batches.size();
+  } else if (options_.sampler) {
+    epoch->order = options_.sampler->indices(epoch->number);
+    expected = static_cast<size_t>(options_.sampler->size());
+    got = epoch->order.size();
+  } else if (options_.shuffle) {
+    epoch->order = epoch_permutation(dataset_->size(), options_.seed, epoch->number);
+  } else {
+    epoch->order = SequentialSampler(dataset_->size()).indices(0);
+  }
+  if (got != expected) {
+    throw Error("[data_loader] epoch " + std::to_string(position_.epoch) + ": the sampler gave " +
+                std::to_string(got) + " of the " + std::to_string(expected) + " it announced");
+  }
+  return epoch;
+}
+
+bool DataLoader::claim(Epoch& epoch, LoaderPosition at, Work& work) const {
+  work.at = at;
+  auto b = static_cast<size_t>(options_.batch_size);
+  if (!stream_) {
+    if (at.batch >= batches_) return false;
+    if (options_.batch_sampler) {
+      work.items = epoch.batches[static_cast<size_t>(at.batch)];
+      return true;
+    }
+    size_t first = static_cast<size_t>(at.batch) * b;
+    size_t last = std::min(epoch.order.size(), first + b);
+    work.items.assign(epoch.order.begin() + static_cast<int64_t>(first),
+                      epoch.order.begin() + static_cast<int64_t>(last));
+    return true;
+  }
+  MakeScope time;
+  auto next = [&](Pending& item) {
+    return named([&] { return place(at) + "item " + std::to_string(epoch.items_read) + ": "; },
+                 [&] {
+                   for (;;) {
+                     if (!epoch.stream->next(item)) return false;
+                     if (epoch.items_read++ % options_.world == options_.rank) return true;
+                   }
+                 });
+  };
+  Pending item;
+  if (!epoch.skipped) {
+    // Skipped items are read but never made.
+    for (int64_t skip = epoch.first_batch * options_.batch_size; skip > 0; --skip) {
+      if (!next(item)) return false;
+    }
+    epoch.skipped = true;
+  }
+  while (work.pending.size() < b && next(item)) {
+    work.items.push_back(epoch.items_read - 1);
+    work.pending.push_back(std::move(item));
+  }
+  if (work.pending.empty() && at == LoaderPosition{at.epoch, 0}) {
+    throw Error("[data_loader] epoch " + std::to_string(at.epoch) + ": the stream gave no items");
+  }
+  return work.pending.size() == b || (!work.pending.empty() && !options_.drop_last);
+}
+
+Batch DataLoader::make(const Work& work) const {
+  MakeScope time;
+  EpochScope epoch(static_cast<uint64_t>(work.at.epoch));
+  NoGrad guard;
+  Span<const int64_t> numbers{work.items.data(), work.items.size()};
+  return named([&] { return place(work.at); },
+               [&] {
+                 if (work.items.empty()) throw Error("the batch sampler gave a batch of no items");
+                 if (!stream_ && !options_.collate) return dataset_->get_batch(numbers);
+                 std::vector<Item> items;
+                 items.reserve(work.items.size());
+                 for (size_t i = 0; i < work.items.size(); ++i) {
+                   items.push_back(
+                       stream_
+                           ? named([&] { return "item " + std::to_string(work.items[i]) + ": "; },
+                                   [&] { return work.pending[i](); })
+                           : dataset_->get_named(work.items[i]));
+                 }
+                 return options_.collate ? options_.collate(items) : stack_items(items, numbers);
+               });
 }
 
 bool DataLoader::next(Batch& batch) {
-  if (position_.batch >= batches_) {
-    position_ = {position_.epoch + 1, 0};
-    order_.reset();
-    return false;
-  }
-  if (!order_) {
-    std::vector<int64_t> order;
-    if (options_.shuffle) {
-      order = epoch_permutation(dataset_->size(), options_.seed,
-                                static_cast<uint64_t>(position_.epoch));
-    } else {
-      order.resize(static_cast<size_t>(dataset_->size()));
-      std::iota(order.begin(), order.end(), int64_t{0});
-    }
-    order_ = std::make_shared<const std::vector<int64_t>>(std::move(order));
-    if (pipeline_) pipeline_->restart(order_, position_);
-  }
+  bool more = dataset_ == nullptr || position_.batch < batches_;
   try {
-    batch = pipeline_ ? pipeline_->take(position_) : make(*order_, position_);
+    if (more && !epoch_) {
+      epoch_ = open_epoch();
+      if (options_.workers > 0) {
+        if (!pipeline_) {
+          pipeline_ = std::make_unique<Pipeline>(*this, options_.workers, options_.prefetch);
+        }
+        pipeline_->restart(epoch_);
+      }
+    }
+    if (more && pipeline_) {
+      more = pipeline_->take(position_, batch);
+    } else if (more) {
+      Work work;
+      more = claim(*epoch_, position_, work);
+      if (more) batch = make(work);
+    }
   } catch (...) {
-    order_.reset();  // a retry makes the batch anew
+    epoch_.reset();  // a retry makes the batch anew
     throw;
   }
-  ++position_.batch;
-  return true;
+  if (more) {
+    ++position_.batch;
+    return true;
+  }
+  position_ = {position_.epoch + 1, 0};
+  epoch_.reset();
+  if (!options_.persistent_workers) pipeline_.reset();
+  return false;
 }
 
 void DataLoader::seek(LoaderPosition position, Where where) {
-  if (position.epoch < 0 || position.batch < 0 || position.batch > batches_) {
+  if (position.epoch < 0 || position.batch < 0 || (batches_ >= 0 && position.batch > batches_)) {
     throw_error("data_loader",
                 "no batch " + std::to_string(position.batch) + " in an epoch of " +
                     std::to_string(batches_),
                 where);
   }
   position_ = position;
-  order_.reset();
+  epoch_.reset();
 }
 
 }  // namespace wick::data

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "trainer/data/dataset.h"
+#include "trainer/data/iterable.h"
+#include "trainer/data/sampler.h"
 
 namespace wick::data {
-
-// The numbers 0..n-1 shuffled: Fisher-Yates over a Philox stream of its own.
-std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch);
 
 struct LoaderOptions {
   int64_t batch_size = 1;
@@ -19,7 +18,16 @@ struct LoaderOptions {
   uint64_t seed = 0;       // of the shuffling
   bool drop_last = false;  // drops a last batch that would be short
   int workers = 0;         // threads that make batches ahead; 0: made when asked for
-  int prefetch = 2;        // batches held ready a worker
+  int prefetch = 2;        // batches held ready a worker (PyTorch's prefetch_factor)
+  // Instead of shuffle; or instead of batch_size, shuffle, sampler and drop_last.
+  std::shared_ptr<const Sampler> sampler = nullptr;
+  std::shared_ptr<const Batches> batch_sampler = nullptr;
+  Collate collate = nullptr;  // instead of stacking
+  // Of an IterableDataset: this rank reads items rank, rank + world, ... of the stream. A Dataset
+  // takes a DistributedSampler.
+  int rank = 0, world = 1;
+  bool persistent_workers = true;  // false: the threads end with each epoch
+  bool pin_memory = false;         // accepted, and without effect: tensors are the CPU's
 };
 
 // Where a loader stands: what next() gives is batch `batch` of epoch `epoch`.
@@ -33,15 +41,19 @@ class DataLoader {
  public:
   DataLoader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options,
              Where where = Where::current());
+  // batch_size, drop_last, workers, prefetch, collate, rank and world apply.
+  DataLoader(std::shared_ptr<const IterableDataset> dataset, const LoaderOptions& options,
+             Where where = Where::current());
   ~DataLoader();
 
-  int64_t batches() const { return batches_; }  // an epoch
-  int64_t items() const;                        // an epoch; less than the data set's with drop_last
-  const Dataset& dataset() const { return *dataset_; }
+  // An epoch's; -1 for a stream that does not know its size.
+  int64_t batches() const { return batches_; }
+  int64_t items() const { return items_; }  // less than the data set's with drop_last
+  const Dataset& dataset() const;           // an Error for a stream
   const LoaderOptions& options() const { return options_; }
 
   // False at the end of an epoch; the call after that starts the next one. A failing item is thrown
-  // here, with epoch, batch and item named; the position stays.
+  // here, with epoch, batch and item named; the position stays. Used by one thread.
   bool next(Batch& batch);
   LoaderPosition position() const { return position_; }
   void seek(LoaderPosition position, Where where = Where::current());
@@ -65,16 +77,23 @@ class DataLoader {
   std::nullptr_t end() { return nullptr; }
 
  private:
+  struct Epoch;
+  struct Work;
   struct Pipeline;
 
-  Batch make(const std::vector<int64_t>& order, LoaderPosition at) const;
+  void check(const Where& where) const;
+  std::shared_ptr<Epoch> open_epoch() const;
+  // Reads what batch `at` is made of; false at the end. One thread at a time an epoch.
+  bool claim(Epoch& epoch, LoaderPosition at, Work& work) const;
+  Batch make(const Work& work) const;
 
-  std::shared_ptr<const Dataset> dataset_;
+  std::shared_ptr<const Dataset> dataset_;         // or
+  std::shared_ptr<const IterableDataset> stream_;  // the other
   LoaderOptions options_;
-  int64_t batches_ = 0;
+  int64_t batches_ = -1, items_ = -1;
   LoaderPosition position_;
-  std::shared_ptr<const std::vector<int64_t>> order_;  // of position_.epoch; null: not made yet
-  std::unique_ptr<Pipeline> pipeline_;                 // null without workers
+  std::shared_ptr<Epoch> epoch_;        // of position_.epoch; null: not opened yet
+  std::unique_ptr<Pipeline> pipeline_;  // null without workers
 };
 
 }  // namespace wick::data

@@ -119,14 +119,11 @@ std::vector<uint8_t> from_fortran(const std::vector<uint8_t>& in, const Shape& s
   return out;
 }
 
-}  // namespace
-
-HostArray read_npy(const std::string& path, uint64_t budget) {
-  ByteSource source("npy", path);
+HostArray parse(ByteSource& source, uint64_t budget) {
   uint8_t magic[8];
   source.read_exact(magic, 8, "magic");
   if (std::memcmp(magic, "PK\x03\x04", 4) == 0)
-    source.fail("not an NPY file but an archive of several (.npz): numpy.save writes one array");
+    source.fail("not an NPY file but an archive of several (.npz): read_npz() reads it");
   if (std::memcmp(magic, "\x93NUMPY", 6) != 0) source.fail("not an NPY file");
   if (magic[6] < 1 || magic[6] > 3) {
     source.fail("version " + std::to_string(magic[6]) + ", expected 1 to 3");
@@ -170,6 +167,18 @@ HostArray read_npy(const std::string& path, uint64_t budget) {
     array.bytes = from_fortran(array.bytes, array.shape, dtype_size(array.dtype));
   }
   return array;
+}
+
+}  // namespace
+
+HostArray read_npy(const std::string& path, uint64_t budget) {
+  ByteSource source("npy", path);
+  return parse(source, budget);
+}
+
+HostArray parse_npy(Span<const uint8_t> bytes, const std::string& name, uint64_t budget) {
+  ByteSource source("npy", name, bytes);
+  return parse(source, budget);
 }
 
 void write_npy(const std::string& path, const TensorView& array) {

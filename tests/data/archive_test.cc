@@ -1,0 +1,164 @@
+// Tar as a stream of samples, NPZ: grouping, packing, damage, budgets, names that lead out.
+#include <archive.h>
+#include <archive_entry.h>
+#include <gmock/gmock.h>
+
+#include "tests/data/folder.h"
+#include "tests/support/error_of.h"
+#include "trainer/data/array_data.h"
+#include "trainer/data/npy.h"
+#include "trainer/data/tar.h"
+
+namespace wick {
+namespace {
+
+using namespace data;
+using test::error_of;
+using test::read_epoch;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+class Archives : public test::Folder {
+ protected:
+  std::string make(const std::string& name, const Files& files, const char* kind) const {
+    std::string to = path(name);
+    archive* a = archive_write_new();
+    if (std::string(kind) == "zip") {
+      archive_write_set_format_zip(a);
+    } else {
+      archive_write_set_format_ustar(a);
+      if (std::string(kind) == "gz") archive_write_add_filter_gzip(a);
+    }
+    EXPECT_EQ(archive_write_open_filename(a, to.c_str()), ARCHIVE_OK);
+    for (const auto& [file, bytes] : files) {
+      archive_entry* e = archive_entry_new();
+      archive_entry_set_pathname(e, file.c_str());
+      archive_entry_set_size(e, static_cast<int64_t>(bytes.size()));
+      archive_entry_set_filetype(e, file.back() == '/' ? AE_IFDIR : AE_IFREG);
+      archive_entry_set_perm(e, 0644);
+      archive_write_header(a, e);
+      archive_write_data(a, bytes.data(), bytes.size());
+      archive_entry_free(e);
+    }
+    archive_write_close(a);
+    archive_write_free(a);
+    return to;
+  }
+  std::string contents(const std::string& file) const {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+
+Item number_of(const TarSample& s) { return {full({}, s.number("cls"), DType::kI64)}; }
+Files samples(int64_t first, int64_t last) {
+  Files files = {{"train/", ""}};
+  for (int64_t i = first; i < last; ++i) {
+    std::string key = "train/v1.2/" + std::to_string(i);
+    files.emplace_back(key + ".cls", std::to_string(i) + "\n");
+    files.emplace_back(key + ".left.bin", std::string(100, static_cast<char>(i)));
+  }
+  return files;
+}
+
+TEST_F(Archives, TarIsAStreamOfSamples) {
+  std::vector<std::string> files = {make("a.tar", samples(0, 10), "tar"),
+                                    make("b.tar.gz", samples(10, 25), "gz")};
+  auto data = std::make_shared<TarDataset>(files, [](const TarSample& s) {
+    EXPECT_EQ(s.key, "train/v1.2/" + std::to_string(s.number("cls")));
+    EXPECT_EQ(s.field("left.bin").size(), 100u);
+    EXPECT_FALSE(s.has("right.bin"));
+    return number_of(s);
+  });
+  std::vector<int64_t> expected;
+  for (int64_t i = 0; i < 25; ++i) {
+    expected.push_back(i);
+    if (i % 4 == 3 || i == 24) expected.push_back(-1);
+  }
+  for (int workers : {0, 3}) {
+    DataLoader loader(data, {.batch_size = 4, .workers = workers});
+    EXPECT_EQ(read_epoch(loader), expected);
+    EXPECT_EQ(read_epoch(loader), expected);
+    loader.seek({2, 3});
+    EXPECT_EQ(read_epoch(loader), std::vector<int64_t>(expected.begin() + 15, expected.end()));
+  }
+}
+
+TEST_F(Archives, TarErrorsNameTheFileAndTheSample) {
+  Batch batch;
+  auto first = [&](const std::string& tar, const std::function<Item(const TarSample&)>& decode,
+                   const TarOptions& options = {}) {
+    DataLoader loader(std::make_shared<TarDataset>(std::vector<std::string>{tar}, decode, options),
+                      {.batch_size = 100});
+    return error_of([&] { loader.next(batch); });
+  };
+  std::string good = make("a.tar", samples(0, 10), "tar");
+  EXPECT_EQ(first(good, number_of), "no error");
+  EXPECT_THAT(first(good, [](const TarSample& s) { return Item{full({}, s.number("jpg"))}; }),
+              AllOf(HasSubstr("item 0: [tar] "), HasSubstr("a.tar: train/v1.2/0.jpg is not there"),
+                    HasSubstr("cls, left.bin")));
+  std::string words = make("w.tar", {{"x.cls", "seven"}}, "tar");
+  EXPECT_THAT(first(words, number_of), HasSubstr("w.tar: x.cls: 'seven' is no whole number"));
+  EXPECT_THAT(first(path("none.tar"), number_of), HasSubstr("none.tar: cannot be opened"));
+  std::string bytes = contents(good);
+  std::string cut = write("cut.tar", bytes.substr(0, 512 * 6 + 50));
+  EXPECT_THAT(first(cut, number_of), AllOf(HasSubstr("batch 0: item "), HasSubstr("cut.tar: ")));
+  std::string zipped = contents(make("z.tar.gz", samples(0, 50), "gz"));
+  std::string half = write("half.tar.gz", zipped.substr(0, zipped.size() / 2));
+  EXPECT_THAT(first(half, number_of), HasSubstr("half.tar.gz: "));
+  EXPECT_THAT(first(write("text.tar", std::string(3000, 'x')), number_of), HasSubstr("text.tar: "));
+  EXPECT_THAT(first(make("up.tar", {{"a/../../etc/x.cls", "1"}}, "tar"), number_of),
+              HasSubstr("'a/../../etc/x.cls' leads out of the archive"));
+  EXPECT_THAT(first(make("root.tar", {{"/etc/x.cls", "1"}}, "tar"), number_of),
+              HasSubstr("leads out of the archive"));
+  EXPECT_THAT(first(make("twice.tar", {{"x.cls", "1"}, {"x.cls", "2"}}, "tar"), number_of),
+              HasSubstr("x.cls is there twice"));
+  EXPECT_THAT(first(good, number_of, {.max_file_bytes = 99}),
+              HasSubstr("left.bin: larger than the budget of 99 bytes"));
+  EXPECT_THAT(first(good, number_of, {.max_sample_bytes = 101}),
+              HasSubstr("train/v1.2/0: the sample is larger than the budget of 101"));
+  // 64 MB of zeros in some KB.
+  std::string bomb = make("bomb.tar.gz", {{"x.cls", std::string(64 << 20, '\0')}}, "gz");
+  EXPECT_LT(std::filesystem::file_size(bomb), 1u << 20);
+  EXPECT_THAT(first(bomb, number_of, {.max_file_bytes = 1 << 20}), HasSubstr("larger than"));
+  EXPECT_THAT(error_of([] { TarDataset({}, number_of); }), HasSubstr("no files"));
+}
+
+TEST_F(Archives, NpzIsNumpys) {
+  // numpy.savez and savez_compressed of {"x": arange(6, dtype=f4).reshape(2, 3), "y": [7, 8]}.
+  for (const char* name : {"plain.npz", "packed.npz"}) {
+    std::string file = std::string(WICK_SOURCE_DIR "/tests/data/goldens/") + name;
+    auto arrays = read_npz(file);
+    ASSERT_EQ(arrays.size(), 2u);
+    EXPECT_EQ(arrays[0].first, "x");
+    EXPECT_EQ(arrays[0].second.shape, (Shape{2, 3}));
+    EXPECT_EQ(arrays[0].second.as<float>()[5], 5.0f);
+    auto data = npz_dataset(file, {"x", "y"});
+    EXPECT_EQ(data->get(1)[1].item_int(), 8);
+    EXPECT_THAT(error_of([&] { npz_dataset(file, {"z"}); }),
+                AllOf(HasSubstr("has no 'z'"), HasSubstr("x, y")));
+    EXPECT_THAT(error_of([&] { read_npz(file, 100); }), HasSubstr("budget of 100 bytes"));
+    std::string bytes = contents(file);
+    EXPECT_THAT(error_of([&] { read_npz(write("cut.npz", bytes.substr(0, 200))); }),
+                HasSubstr("cut.npz: "));
+  }
+  EXPECT_THAT(error_of([&] {
+                read_npz(make("t.npz", {{"x.txt", "1"}}, "zip"));
+              }),
+              HasSubstr("'x.txt' is no array"));
+  EXPECT_THAT(error_of([&] {
+                read_npz(make("b.npz", {{"x.npy", "abc"}}, "zip"));
+              }),
+              HasSubstr("b.npz: x.npy: magic cut short"));
+  EXPECT_THAT(error_of([&] {
+                read_npz(make("u.npz", {{"../x.npy", "abc"}}, "zip"));
+              }),
+              HasSubstr("leads out"));
+  EXPECT_THAT(error_of([&] { read_npz(make("e.npz", {}, "zip")); }), HasSubstr("e.npz: "));
+  std::string bomb = make("bomb.npz", {{"x.npy", std::string(64 << 20, '\0')}}, "zip");
+  EXPECT_THAT(error_of([&] { read_npz(bomb, 1 << 20); }), HasSubstr("budget"));
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,126 @@
+#include "trainer/data/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "trainer/data/read_time.h"
+#include "wick/error.h"
+
+namespace wick::data {
+namespace {
+
+class Reader : public ArchiveReader {
+ public:
+  Reader(std::string reader, std::string path, ArchiveKind kind)
+      : reader_(std::move(reader)), path_(std::move(path)), archive_(archive_read_new()) {
+    if (archive_ == nullptr) fail("out of memory", Code::kOutOfMemory);
+    ReadScope time;
+    if (path_.find('\0') != std::string::npos) fail("a file name with a NUL byte", Code::kIo);
+    if (kind == ArchiveKind::kTar) {
+      archive_read_support_format_tar(archive_);
+      archive_read_support_filter_gzip(archive_);
+      archive_read_support_filter_bzip2(archive_);
+      archive_read_support_filter_xz(archive_);
+      archive_read_support_filter_zstd(archive_);
+    } else {
+      archive_read_support_format_zip(archive_);
+    }
+    if (archive_read_open_filename(archive_, path_.c_str(), 1 << 18) != ARCHIVE_OK) {
+      bool missing = archive_errno(archive_) == ENOENT;
+      std::string text = std::string("cannot be opened: ") + why();
+      archive_read_free(archive_);
+      archive_ = nullptr;
+      fail(text, missing ? Code::kNotFound : Code::kIo);
+    }
+  }
+  ~Reader() override {
+    if (archive_ != nullptr) archive_read_free(archive_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  bool next(std::string& name) override {
+    ReadScope time;
+    for (;;) {
+      archive_entry* entry = nullptr;
+      int code = archive_read_next_header(archive_, &entry);
+      if (code == ARCHIVE_EOF) return false;
+      if (code != ARCHIVE_OK) {
+        fail(std::string("damaged after ") + (name_.empty() ? "the start" : name_) + ": " + why(),
+             Code::kIo);
+      }
+      const char* path = archive_entry_pathname(entry);
+      if (path == nullptr || *path == '\0') fail("a file without a name", Code::kIo);
+      name_ = path;
+      check_name();
+      if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr) {
+        continue;
+      }
+      size_ = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : -1;
+      name = name_;
+      return true;
+    }
+  }
+
+  std::vector<uint8_t> read(uint64_t budget) override {
+    ReadScope time;
+    if (size_ >= 0 && static_cast<uint64_t>(size_) > budget) over(budget);
+    std::vector<uint8_t> bytes;
+    for (;;) {
+      // What arrives is believed, not what the header says.
+      size_t at = bytes.size(), step = at < (1 << 16) ? 1 << 16 : std::min<size_t>(at, 1 << 24);
+      bytes.resize(at + step);
+      la_ssize_t got = archive_read_data(archive_, bytes.data() + at, step);
+      if (got < 0) fail(name_ + ": " + why(), Code::kIo);
+      bytes.resize(at + static_cast<size_t>(got));
+      if (bytes.size() > budget) over(budget);
+      if (got == 0) break;
+    }
+    if (size_ >= 0 && static_cast<uint64_t>(size_) != bytes.size()) {
+      fail(name_ + ": cut short: " + std::to_string(bytes.size()) + " of " + std::to_string(size_) +
+               " bytes",
+           Code::kIo);
+    }
+    time.add(bytes.size());
+    return bytes;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& text, Code code) const {
+    throw Error("[" + reader_ + "] " + path_.c_str() + ": " + text, code);
+  }
+  [[noreturn]] void over(uint64_t budget) const {
+    fail(name_ + ": larger than the budget of " + std::to_string(budget) + " bytes",
+         Code::kBudgetExceeded);
+  }
+  std::string why() const {
+    const char* text = archive_error_string(archive_);
+    return text != nullptr ? text : "unknown error";
+  }
+  // Nothing is unpacked, but keys become names somewhere else.
+  void check_name() const {
+    bool out = name_[0] == '/';
+    for (size_t at = 0; at <= name_.size();) {
+      size_t end = std::min(name_.find('/', at), name_.size());
+      out = out || name_.compare(at, end - at, "..") == 0;
+      at = end + 1;
+    }
+    if (out) fail("the name '" + name_ + "' leads out of the archive", Code::kIo);
+  }
+
+  std::string reader_, path_, name_;
+  archive* archive_;
+  int64_t size_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<ArchiveReader> open_archive(const std::string& reader, const std::string& path,
+                                            ArchiveKind kind) {
+  return std::make_unique<Reader>(reader, path, kind);
+}
+
+}  // namespace wick::data

@@ -1,0 +1,26 @@
+// Files inside an archive, one after the other, without unpacking; internal.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace wick::data {
+
+enum class ArchiveKind { kTar, kZip };  // a tar may be compressed: told by its content
+
+class ArchiveReader {
+ public:
+  virtual ~ArchiveReader() = default;
+  // The next regular file; false at the end. Names that lead out of a folder are errors.
+  virtual bool next(std::string& name) = 0;
+  // The bytes of the file that next() named, at most `budget`.
+  virtual std::vector<uint8_t> read(uint64_t budget) = 0;
+};
+
+// Errors start with [reader] and name the archive and the file in it.
+std::unique_ptr<ArchiveReader> open_archive(const std::string& reader, const std::string& path,
+                                            ArchiveKind kind);
+
+}  // namespace wick::data

@@ -1,0 +1,47 @@
+#include "trainer/data/array_data.h"
+
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/data/npy.h"
+
+namespace wick::data {
+namespace {
+
+std::shared_ptr<TensorDataset> pick(const char* op, const std::string& path,
+                                    const nn::NamedTensors& all,
+                                    const std::vector<std::string>& names, const Where& where) {
+  std::vector<Tensor> fields;
+  for (const std::string& name : names) {
+    std::string known;
+    for (const auto& [each, tensor] : all) {
+      known += (known.empty() ? "" : ", ") + each;
+      if (each == name) fields.push_back(tensor);
+    }
+    if (fields.empty() || fields.size() <= static_cast<size_t>(&name - names.data())) {
+      throw_error(op, path + " has no '" + name + "'; it has " + known, where, Code::kNotFound);
+    }
+  }
+  try {
+    return std::make_shared<TensorDataset>(fields, where);
+  } catch (const Error& e) {
+    throw Error(std::string("[") + op + "] " + path + ": " + e.what(), e.code());
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<TensorDataset> safetensors_dataset(const std::string& path,
+                                                   const std::vector<std::string>& names,
+                                                   Where where) {
+  return pick("safetensors_dataset", path, load_safetensors(path).tensors, names, where);
+}
+
+std::shared_ptr<TensorDataset> npz_dataset(const std::string& path,
+                                           const std::vector<std::string>& names, Where where) {
+  nn::NamedTensors all;
+  for (const auto& [name, array] : read_npz(path)) {
+    all.emplace_back(name, from_blob(array.bytes.data(), array.shape, array.dtype, where));
+  }
+  return pick("npz_dataset", path, all, names, where);
+}
+
+}  // namespace wick::data

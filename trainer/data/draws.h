@@ -1,0 +1,60 @@
+// Draws: random numbers for reading data, a pure function of (seed, purpose, epoch, index). No
+// worker, thread or earlier draw has a part in them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "trainer/tensor/philox.h"
+
+namespace wick::data {
+
+class Draws {
+ public:
+  // Numbers of one purpose never meet those of another under the same seed.
+  enum Purpose : uint64_t { kSample = 1, kClasses, kBuckets, kSplit, kBuffer, kTransform };
+
+  Draws(uint64_t seed, Purpose purpose, uint64_t epoch, uint64_t index = 0) : stream_(index) {
+    // Epoch and purpose make a key of their own, which leaves the whole stream number to the index.
+    std::array<uint32_t, 4> key = philox(seed, kTag | purpose, epoch);
+    seed_ = uint64_t{key[0]} << 32 | key[1];
+  }
+
+  uint64_t bits() {
+    if (left_ == 0) {
+      words_ = philox(seed_, stream_, counter_++);
+      left_ = 4;
+    }
+    left_ -= 2;
+    return uint64_t{words_[static_cast<size_t>(left_)]} << 32 |
+           words_[static_cast<size_t>(left_) + 1];
+  }
+  // [0, 1), 53 bits.
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  // 0 .. n - 1, n at least 1. Values above the last multiple of n are drawn again, so that none is
+  // likelier than another.
+  int64_t below(int64_t n) {
+    auto m = static_cast<uint64_t>(n);
+    uint64_t limit = UINT64_MAX - UINT64_MAX % m, x;
+    do {
+      x = bits();
+    } while (x >= limit);
+    return static_cast<int64_t>(x % m);
+  }
+  template <class T>
+  void shuffle(std::vector<T>& values) {
+    for (size_t i = values.size(); i > 1; --i) {
+      std::swap(values[i - 1], values[static_cast<size_t>(below(static_cast<int64_t>(i)))]);
+    }
+  }
+
+ private:
+  static constexpr uint64_t kTag = uint64_t{3} << 62;
+  uint64_t seed_ = 0, stream_, counter_ = 0;
+  std::array<uint32_t, 4> words_{};
+  int left_ = 0;
+};
+
+}  // namespace wick::data

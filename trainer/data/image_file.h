@@ -1,0 +1,36 @@
+// PNG and JPEG files to bytes. Sizes are checked against a budget before anything is decoded;
+// damaged and truncated files are errors that name the file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/core/span.h"
+#include "trainer/data/host_array.h"
+#include "trainer/tensor/tensor.h"
+
+namespace wick::data {
+
+// torchvision.io.ImageReadMode.
+enum class ImageMode { kUnchanged, kGray, kGrayAlpha, kRgb, kRgbAlpha };
+
+struct ImageOptions {
+  // Unchanged: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; a palette becomes RGB or RGBA.
+  // Colour to grey is PIL's "L": (19595 R + 38470 G + 7471 B + 32768) >> 16. Alpha is dropped, or
+  // opaque where there was none.
+  ImageMode mode = ImageMode::kRgb;
+  bool keep_16_bit = false;  // uint16 for a PNG of 16 bits; else those are scaled to 8
+  int64_t max_pixels = int64_t{1} << 26;
+  int64_t max_file_bytes = int64_t{1} << 28;
+};
+
+// uint8 (or uint16) [C, H, W], as torchvision.io.read_image.
+Tensor read_image(const std::string& path, const ImageOptions& options = {});
+// The same of bytes in memory; `name` is what errors call them.
+Tensor decode_image(Span<const uint8_t> bytes, const std::string& name,
+                    const ImageOptions& options = {});
+
+// A file's bytes, at most `budget`; `reader` is the name errors start with.
+std::vector<uint8_t> read_file(const std::string& reader, const std::string& path, int64_t budget);
+
+}  // namespace wick::data

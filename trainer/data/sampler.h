@@ -1,0 +1,168 @@
+// Samplers: which items an epoch reads, and in which order. torch.utils.data's names; every order
+// is a pure function of (seed, epoch), so that a resumed run reads what the first would have read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "trainer/tensor/tensor.h"
+
+namespace wick::data {
+
+// The numbers 0..n-1 shuffled: Fisher-Yates over a Philox stream of its own.
+std::vector<int64_t> epoch_permutation(int64_t n, uint64_t seed, uint64_t epoch);
+
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  virtual int64_t size() const = 0;  // indices an epoch, the same in every one
+  virtual std::vector<int64_t> indices(uint64_t epoch) const = 0;
+};
+
+class SequentialSampler : public Sampler {
+ public:
+  explicit SequentialSampler(int64_t n, Where where = Where::current());
+  int64_t size() const override { return n_; }
+  std::vector<int64_t> indices(uint64_t epoch) const override;
+
+ private:
+  int64_t n_;
+};
+
+// A permutation; more than n samples go on with another one. With replacement: each draw anew.
+class RandomSampler : public Sampler {
+ public:
+  explicit RandomSampler(int64_t n, bool replacement = false,
+                         std::optional<int64_t> num_samples = std::nullopt, uint64_t seed = 0,
+                         Where where = Where::current());
+  int64_t size() const override { return num_samples_; }
+  std::vector<int64_t> indices(uint64_t epoch) const override;
+
+ private:
+  int64_t n_, num_samples_;
+  bool replacement_;
+  uint64_t seed_;
+};
+
+class SubsetRandomSampler : public Sampler {
+ public:
+  explicit SubsetRandomSampler(std::vector<int64_t> indices, uint64_t seed = 0,
+                               Where where = Where::current());
+  int64_t size() const override { return static_cast<int64_t>(subset_.size()); }
+  std::vector<int64_t> indices(uint64_t epoch) const override;
+
+ private:
+  std::vector<int64_t> subset_;
+  uint64_t seed_;
+};
+
+// Item i with probability weights[i] / sum. Without replacement no item comes twice, so that at
+// least num_samples weights must be above zero.
+class WeightedRandomSampler : public Sampler {
+ public:
+  WeightedRandomSampler(std::vector<double> weights, int64_t num_samples, bool replacement = true,
+                        uint64_t seed = 0, Where where = Where::current());
+  int64_t size() const override { return num_samples_; }
+  std::vector<int64_t> indices(uint64_t epoch) const override;
+
+ private:
+  std::vector<double> weights_;
+  int64_t num_samples_;
+  bool replacement_;
+  uint64_t seed_;
+};
+// 1 / (how many items have the class of item i): every class weighs the same in all.
+std::vector<double> class_weights(const std::vector<int64_t>& labels);
+
+// Every class equally often: num_samples / classes each (one more for the first few where that does
+// not divide). A small class is gone through several times, each time in another order.
+class ClassBalancedSampler : public Sampler {
+ public:
+  explicit ClassBalancedSampler(const std::vector<int64_t>& labels,
+                                std::optional<int64_t> num_samples = std::nullopt,
+                                uint64_t seed = 0, Where where = Where::current());
+  int64_t size() const override { return num_samples_; }
+  std::vector<int64_t> indices(uint64_t epoch) const override;
+
+ private:
+  std::vector<std::vector<int64_t>> classes_;
+  int64_t num_samples_;
+  uint64_t seed_;
+};
+
+// A permutation in which every stretch holds the classes in the proportions of the whole set, to
+// within one item of each class.
+class StratifiedSampler : public Sampler {
+ public:
+  explicit StratifiedSampler(const std::vector<int64_t>& labels, uint64_t seed = 0,
+                             Where where = Where::current());
+  int64_t size() const override { return size_; }
+  std::vector<int64_t> indices(uint64_t epoch) const override;
+
+ private:
+  std::vector<std::vector<int64_t>> classes_;
+  int64_t size_;
+  uint64_t seed_;
+};
+
+// Rank `rank` of `num_replicas` reads every num_replicas-th item. Where that does not divide, items
+// from the start are read twice, or (drop_last) the tail is left out: every rank reads as many.
+class DistributedSampler : public Sampler {
+ public:
+  DistributedSampler(int64_t n, int num_replicas, int rank, bool shuffle = true, uint64_t seed = 0,
+                     bool drop_last = false, Where where = Where::current());
+  int64_t size() const override { return num_samples_; }
+  std::vector<int64_t> indices(uint64_t epoch) const override;
+
+ private:
+  int64_t n_, num_samples_;
+  int replicas_, rank_;
+  bool shuffle_;
+  uint64_t seed_;
+};
+
+// What batch_sampler takes: the batches of an epoch.
+class Batches {
+ public:
+  virtual ~Batches() = default;
+  virtual int64_t size() const = 0;  // batches an epoch, the same in every one
+  virtual std::vector<std::vector<int64_t>> batches(uint64_t epoch) const = 0;
+};
+
+class BatchSampler : public Batches {
+ public:
+  BatchSampler(std::shared_ptr<const Sampler> sampler, int64_t batch_size, bool drop_last,
+               Where where = Where::current());
+  int64_t size() const override;
+  std::vector<std::vector<int64_t>> batches(uint64_t epoch) const override;
+
+ private:
+  std::shared_ptr<const Sampler> sampler_;
+  int64_t batch_size_;
+  bool drop_last_;
+};
+
+struct BucketOptions {
+  int64_t batch_size = 1;
+  int64_t pool = 100;  // batches whose items are sorted together
+  bool shuffle = true;
+  uint64_t seed = 0;
+  bool drop_last = false;
+};
+// Batches of items of like length, so that padding is short: a permutation is cut into pools, each
+// pool sorted by length and cut into batches, and the batches of the epoch are shuffled.
+class BucketBatchSampler : public Batches {
+ public:
+  BucketBatchSampler(std::vector<int64_t> lengths, const BucketOptions& options,
+                     Where where = Where::current());
+  int64_t size() const override;
+  std::vector<std::vector<int64_t>> batches(uint64_t epoch) const override;
+
+ private:
+  std::vector<int64_t> lengths_;
+  BucketOptions options_;
+};
+
+}  // namespace wick::data

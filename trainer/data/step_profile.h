@@ -1,0 +1,69 @@
+// Why training is slow: where a step's time goes, and what to change.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <string>
+
+#include "trainer/data/loader.h"
+#include "trainer/data/read_time.h"
+
+namespace wick::data {
+
+enum class Phase { kWait, kTransfer, kForward, kBackward, kOptimizer, kComm, kOther };
+constexpr int kPhases = 7;
+
+enum class Bottleneck { kCompute, kLoader, kDisk, kTransfer, kComm };
+
+struct StepReport {
+  int64_t steps = 0;
+  double wall = 0;                        // seconds
+  std::array<double, kPhases> seconds{};  // by Phase; kOther: what no phase was measured for
+  double reading = 0, making = 0;         // of the loader's threads, in the same time
+  Bottleneck verdict = Bottleneck::kCompute;
+  std::string to_text() const;  // the table, and a last line with the verdict and what helps
+};
+
+// StepProfile profile;
+// while (profile.next(loader, batch)) {
+//   { auto t = profile.measure(Phase::kForward); loss = ...; }
+//   { auto t = profile.measure(Phase::kBackward); loss.backward(); }
+//   { auto t = profile.measure(Phase::kOptimizer); optimizer.step(); }
+// }
+// std::cout << profile.report().to_text();
+//
+// The verdict is the largest of waiting, transfer, communication and computing (forward, backward,
+// optimizer and the rest). Waiting is the disk's fault where the loader's threads spend at least
+// half of their time reading files, else the loader's. One thread uses a profile.
+class StepProfile {
+ public:
+  StepProfile();
+  class Scope {
+   public:
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    friend class StepProfile;
+    Scope(StepProfile* profile, Phase phase);
+    StepProfile* profile_;
+    Phase phase_;
+    std::chrono::steady_clock::time_point start_;
+  };
+  [[nodiscard]] Scope measure(Phase phase) { return Scope(this, phase); }
+  bool next(DataLoader& loader, Batch& batch);  // loader.next(), measured as kWait
+  void reset();                                 // forgets; the wall clock starts anew
+  StepReport report() const;
+
+ private:
+  int64_t steps_ = 0;
+  std::array<double, kPhases> seconds_{};
+  std::chrono::steady_clock::time_point start_;
+  ReadTotals before_;
+};
+
+// What the figures say.
+Bottleneck judge(const StepReport& report);
+
+}  // namespace wick::data

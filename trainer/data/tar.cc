@@ -1,0 +1,150 @@
+#include "trainer/data/tar.h"
+
+#include <charconv>
+
+#include "trainer/data/archive.h"
+#include "trainer/data/npy.h"
+
+namespace wick::data {
+namespace {
+
+// "a/b.c/0001.left.jpg" -> "a/b.c/0001" and "left.jpg". A file without a dot has no extension.
+std::pair<std::string, std::string> split_name(const std::string& name) {
+  size_t slash = name.rfind('/');
+  size_t dot = name.find('.', slash == std::string::npos ? 0 : slash + 1);
+  if (dot == std::string::npos) return {name, ""};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
+class TarStream : public ItemStream {
+ public:
+  TarStream(const std::vector<std::string>& files,
+            const std::function<Item(const TarSample&)>& decode, const TarOptions& options)
+      : files_(files), decode_(decode), options_(options) {}
+
+  bool next(Pending& item) override {
+    auto sample = std::make_shared<TarSample>();
+    if (!read_sample(*sample)) return false;
+    item = [sample, decode = decode_] { return decode(*sample); };
+    return true;
+  }
+
+ private:
+  bool read_sample(TarSample& sample) {
+    uint64_t bytes = 0;
+    for (;;) {
+      if (!waiting_) {
+        if (!archive_) {
+          if (file_ == files_.size()) return false;
+          archive_ = open_archive("tar", files_[file_], ArchiveKind::kTar);
+        }
+        if (!archive_->next(name_)) {
+          archive_.reset();
+          ++file_;
+          // A sample does not go on in the next tar.
+          if (!sample.fields.empty()) return true;
+          continue;
+        }
+        waiting_ = true;
+      }
+      auto [key, extension] = split_name(name_);
+      if (sample.fields.empty()) {
+        sample.file = files_[file_];
+        sample.key = key;
+      } else if (key != sample.key) {
+        return true;
+      }
+      if (sample.has(extension)) fail(name_ + " is there twice", Code::kIo);
+      sample.fields.emplace_back(extension, archive_->read(options_.max_file_bytes));
+      waiting_ = false;
+      bytes += sample.fields.back().second.size();
+      if (bytes > options_.max_sample_bytes) {
+        fail(key + ": the sample is larger than the budget of " +
+                 std::to_string(options_.max_sample_bytes) + " bytes",
+             Code::kBudgetExceeded);
+      }
+    }
+  }
+  [[noreturn]] void fail(const std::string& text, Code code) const {
+    throw Error("[tar] " + files_[file_] + ": " + text, code);
+  }
+
+  const std::vector<std::string>& files_;
+  const std::function<Item(const TarSample&)>& decode_;
+  TarOptions options_;
+  size_t file_ = 0;
+  std::unique_ptr<ArchiveReader> archive_;
+  std::string name_;
+  bool waiting_ = false;  // name_ is the next file, not read yet
+};
+
+}  // namespace
+
+bool TarSample::has(const std::string& extension) const {
+  for (const auto& [name, bytes] : fields) {
+    if (name == extension) return true;
+  }
+  return false;
+}
+
+std::string TarSample::name(const std::string& extension) const {
+  return file + ": " + key + "." + extension;
+}
+
+Span<const uint8_t> TarSample::field(const std::string& extension) const {
+  std::string known;
+  for (const auto& [name, bytes] : fields) {
+    if (name == extension) return {bytes.data(), bytes.size()};
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  throw Error("[tar] " + name(extension) + " is not there; the sample has " + known,
+              Code::kNotFound);
+}
+
+int64_t TarSample::number(const std::string& extension) const {
+  Span<const uint8_t> bytes = field(extension);
+  std::string text(bytes.begin(), bytes.end());
+  size_t end = text.find_last_not_of(" \t\r\n");
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  int64_t value = 0;
+  auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || last != text.data() + text.size()) {
+    throw Error("[tar] " + name(extension) + ": '" + text.substr(0, 40) + "' is no whole number",
+                Code::kIo);
+  }
+  return value;
+}
+
+TarDataset::TarDataset(std::vector<std::string> files, std::function<Item(const TarSample&)> decode,
+                       const TarOptions& options, Where where)
+    : files_(std::move(files)), decode_(std::move(decode)), options_(options) {
+  if (files_.empty()) throw_error("tar", "no files", where);
+  if (!decode_) throw_error("tar", "no function that decodes a sample", where);
+}
+
+std::unique_ptr<ItemStream> TarDataset::open(uint64_t) const {
+  return std::make_unique<TarStream>(files_, decode_, options_);
+}
+
+std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path, uint64_t budget) {
+  std::unique_ptr<ArchiveReader> archive = open_archive("npz", path, ArchiveKind::kZip);
+  std::vector<std::pair<std::string, HostArray>> arrays;
+  std::string name;
+  uint64_t left = budget;
+  while (archive->next(name)) {
+    if (!name.ends_with(".npy")) {
+      throw Error("[npz] " + path + ": '" + name + "' is no array (.npy)", Code::kIo);
+    }
+    std::vector<uint8_t> bytes = archive->read(left);
+    left -= bytes.size();
+    std::string key = name.substr(0, name.size() - 4);
+    for (const auto& [known, array] : arrays) {
+      if (known == key) throw Error("[npz] " + path + ": '" + name + "' is there twice", Code::kIo);
+    }
+    arrays.emplace_back(key, parse_npy({bytes.data(), bytes.size()}, path + ": " + name, budget));
+  }
+  if (arrays.empty()) throw Error("[npz] " + path + ": no arrays in it", Code::kIo);
+  return arrays;
+}
+
+}  // namespace wick::data

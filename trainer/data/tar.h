@@ -1,0 +1,46 @@
+// Tar files as a stream of samples, WebDataset's way: neighbouring files that share a name up to
+// the first dot are one sample, the rest of the name says which field. Nothing is unpacked.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/data/iterable.h"
+
+namespace wick::data {
+
+struct TarSample {
+  std::string file;                                                  // the tar
+  std::string key;                                                   // "train/0001"
+  std::vector<std::pair<std::string, std::vector<uint8_t>>> fields;  // {"jpg", bytes}, {"cls", ...}
+
+  // The bytes of a field, or an Error that names the sample and what it has.
+  Span<const uint8_t> field(const std::string& extension) const;
+  bool has(const std::string& extension) const;
+  // A field that holds a whole number in text: "cls".
+  int64_t number(const std::string& extension) const;
+  std::string name(const std::string& extension) const;  // "a.tar: train/0001.jpg", for errors
+};
+
+struct TarOptions {
+  uint64_t max_file_bytes = uint64_t{1} << 28;    // of one file in the tar
+  uint64_t max_sample_bytes = uint64_t{1} << 30;  // of one sample
+};
+
+// Plain, or packed with gzip, bzip2, xz or zstd. The files are read in the order given; `decode`
+// makes an item of a sample and runs on the workers. Needs libarchive.
+class TarDataset : public IterableDataset {
+ public:
+  TarDataset(std::vector<std::string> files, std::function<Item(const TarSample&)> decode,
+             const TarOptions& options = {}, Where where = Where::current());
+  std::unique_ptr<ItemStream> open(uint64_t epoch) const override;
+
+ private:
+  std::vector<std::string> files_;
+  std::function<Item(const TarSample&)> decode_;
+  TarOptions options_;
+};
+
+}  // namespace wick::data
