@@ -23,7 +23,7 @@ using ::testing::Not;
 
 const std::vector<std::string> kCommands = {"train", "explain",     "export", "convert",
                                             "run",   "compare",     "bench",  "inspect",
-                                            "ops",   "conformance", "prove"};
+                                            "ops",   "conformance", "prove",  "report"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});
@@ -61,7 +61,8 @@ TEST(Train, ReportsAsJson) {
   EXPECT_EQ(r.at("weights_sha256").get<std::string>().size(), 64u);
   EXPECT_THAT(names_in(trained_run().run),
               ::testing::UnorderedElementsAre("config.json", "metrics.csv", "best.safetensors",
-                                              "last.safetensors"));
+                                              "last.safetensors", "metrics.json", "histograms.json",
+                                              "validation.json", "memory.json", "profile.json"));
 }
 
 TEST(Export, BothFormatsAndJson) {

@@ -138,6 +138,7 @@ class Reader {
       row["epoch"] = epoch;
       row["step"] = std::max<int64_t>(0, whole(e, "step"));
       row["time"] = e.contains("time") ? numbers(e["time"], kTimes) : json();
+      row["verdict"] = text(e, "verdict");
       out.push_back(std::move(row));
     }
     if (!doc.is_null()) ++found_;
@@ -170,6 +171,7 @@ class Reader {
       row["epoch"] = whole(row, "epoch", 1e9);
       row["step"] = std::max<int64_t>(0, whole(row, "step"));
       row["time"] = nullptr;
+      row["verdict"] = "";
       out.push_back(std::move(row));
     }
     ++found_;

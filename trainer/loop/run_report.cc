@@ -9,6 +9,7 @@
 
 #include "runtime/core/atomic_file.h"
 #include "trainer/autograd/running_node.h"
+#include "trainer/data/step_profile.h"
 #include "trainer/loop/answers.h"
 #include "trainer/loop/histogram.h"
 #include "trainer/profile/profiler.h"
@@ -54,6 +55,26 @@ Json json_of(const Histogram& h) {
           {"std", h.std},   {"zeros", h.zeros},       {"counts", h.counts}};
 }
 
+// What keeps an epoch from being faster: the last line of data::StepReport.
+std::string verdict_of(const EpochTimes& t, const data::ReadTotals& before) {
+  using data::Phase;
+  const data::ReadTotals now = data::read_totals();
+  data::StepReport r;
+  auto set = [&](Phase phase, double s) { r.seconds[static_cast<size_t>(phase)] = s; };
+  set(Phase::kWait, t.loader);
+  set(Phase::kForward, t.forward + t.loss);
+  set(Phase::kBackward, t.backward);
+  set(Phase::kOptimizer, t.zero_grad + t.optimizer);
+  set(Phase::kOther, t.other);
+  for (double s : r.seconds) r.wall += s;
+  r.reading = now.read_seconds - before.read_seconds;
+  r.making = now.make_seconds - before.make_seconds;
+  r.verdict = data::judge(r);
+  const std::string text = r.to_text();
+  const size_t at = text.rfind("verdict: ");
+  return at == std::string::npos ? "" : text.substr(at + 9, text.size() - at - 10);
+}
+
 // The last value that each module computed: its output.
 class Layers final : Watcher {
  public:
@@ -90,7 +111,9 @@ struct RunReport::State {
   EpochTimes times;
   Timer lap, epoch;
   double accounted = 0;  // of the epoch, before validation
-  int step = 0;          // of this process
+  data::ReadTotals before;
+  std::string verdict;
+  int step = 0;  // of this process
   std::unique_ptr<StepMemoryRecorder> memory;
   std::unique_ptr<Profiler> profiler;
   Json memory_doc, profile_doc;
@@ -168,6 +191,7 @@ void RunReport::epoch_begins() {
   if (!state_) return;
   state_->times = {};
   state_->gradients = state_->activations = Json::array();
+  state_->before = data::read_totals();
   state_->epoch.restart();
   state_->lap.restart();
 }
@@ -213,6 +237,7 @@ void RunReport::training_ends(const nn::Module& model) {
   const EpochTimes& t = state_->times;
   state_->accounted = t.loader + t.zero_grad + t.forward + t.loss + t.backward + t.optimizer;
   state_->times.other = std::max(0.0, state_->epoch.seconds() - state_->accounted);
+  state_->verdict = verdict_of(t, state_->before);
   for (const auto& [name, p] : model.named_parameters()) {
     if (!p.grad().defined()) continue;
     if (state_->gradients.size() == kLayers) break;
@@ -262,6 +287,7 @@ void RunReport::epoch_ends(const EpochMetrics& m) {
                  {"forward", t.forward},       {"loss", t.loss},
                  {"backward", t.backward},     {"optimizer", t.optimizer},
                  {"validation", t.validation}, {"other", t.other}};
+  row["verdict"] = s.verdict;
   s.metrics.push_back(std::move(row));
   s.histograms.push_back(
       {{"epoch", m.epoch}, {"gradients", s.gradients}, {"activations", s.activations}});

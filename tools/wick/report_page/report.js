@@ -141,7 +141,9 @@ function time() {
   const sums = kParts.map(name => ({name, value: data.epochs.reduce((a, e) =>
     a + (e.time && isNumber(e.time[name]) ? e.time[name] : 0), 0)}));
   if (sums.every(p => p.value <= 0)) return;
-  const s = section('Time of the run', 'All epochs; loader is what the training waited for it.');
+  const verdict = data.epochs[data.epochs.length - 1].verdict;
+  const s = section('Time of the run', 'All epochs; loader is what the training waited for it.' +
+    (verdict ? ` The last epoch's verdict: ${verdict}.` : ''));
   s.append(stacked('Time of the run', sums, seconds));
 }
 
