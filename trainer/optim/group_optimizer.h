@@ -17,7 +17,7 @@
 #include <optional>
 
 #include "trainer/optim/flat_pass.h"
-#include "trainer/optim/loops.h"
+#include "trainer/kernels/optim_loops.h"
 #include "trainer/optim/optimizer.h"
 
 namespace wick::optim {

@@ -3,9 +3,9 @@
 //
 //   in_one_pass([](const auto& g, const auto& y) { return g * (1 - y * y); }, g, y)
 //
-// Where its ops have to be seen (recorded, captured, explained), or where it does not pay, the
-// values are tensors and every * is an op. Else they are the steps of one FusedElementwise, which
-// gives the bits of these ops one after the other (docs/kernels.md).
+// Where its ops have to be seen (recorded, captured, explained), the values are tensors and every *
+// is an op. Else they are the steps of one FusedElementwise, which gives the bits of these ops one
+// after the other (docs/kernels.md).
 #pragma once
 
 #include <initializer_list>
@@ -29,7 +29,7 @@ struct Value {
   int operand;
 };
 
-// Whether nobody has to see the single ops: float32 of one shape, enough of them, nothing recorded.
+// Whether nobody has to see the single ops: float32 of one shape, nothing recorded.
 bool unseen(std::initializer_list<const Tensor*> in);
 
 #define WICK_PASS_BINARY(function, Op)                                          \

@@ -1,7 +1,7 @@
 // The loops of loops.h, once per SIMD target: the compiler vectorises them.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "trainer/optim/loops.cc"
-#include "trainer/optim/loops.h"
+#define HWY_TARGET_INCLUDE "trainer/kernels/optim_loops.cc"
+#include "trainer/kernels/optim_loops.h"
 
 #include <cmath>
 
