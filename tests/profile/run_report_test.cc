@@ -98,9 +98,9 @@ TEST(RunReport, FilesTellTheRun) {
   double sum = 0;
   for (const auto& [part, s] : last.at("time").items())
     sum += part == "validation" ? 0 : s.get<double>();
-  EXPECT_NEAR(sum, last.at("seconds").get<double>(), 0.2 * sum + 0.02);
-
-  EXPECT_THAT(last.at("verdict").get<std::string>(), HasSubstr("compute"));
+  EXPECT_LE(sum, last.at("seconds").get<double>() + 0.01);  // parts of it
+  // Which one is the machine's affair, and what else it does.
+  EXPECT_THAT(last.at("verdict").get<std::string>(), HasSubstr("-bound ("));
 
   const json v = read(fs::path(out) / "validation.json");
   EXPECT_EQ(v.at("epoch"), 2);
