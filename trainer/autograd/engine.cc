@@ -262,6 +262,7 @@ void Run::run_node(Node& node) {
       watch_node_begin(node, grads);
     }
     RunningNode running(node);
+    node.frees = !retain_graph;
     node.apply(grads, results);
     if (watched) [[unlikely]] {
       watch_node_end(node, grads, results);

@@ -115,6 +115,10 @@ Tensor GradCtx::in(size_t i) const {
   return e.leaf ? Tensor(e.leaf) : with_history(t, e.node, e.nr);
 }
 
+void GradCtx::done_with(size_t i) {
+  if (node_.frees) node_.drop_saved_in(i);
+}
+
 Tensor GradCtx::out(size_t i) const {
   Tensor t = unpack_saved(node_, node_.saved_out(i));
   if (!grad_enabled()) return t;

@@ -30,7 +30,10 @@ class GradCtx {
   bool needs(size_t i) const;      // whether input i wants a gradient
   Tensor in(size_t i) const;       // saved forward input; the row must list it in saves_in
   Tensor out(size_t i = 0) const;  // saved forward output; the row must list it in saves_out
-  bool has(size_t i) const;        // whether optional input i was given
+  // Input i is not asked for again: where this backward frees the graph it goes now, so that the
+  // results that follow may take its bytes.
+  void done_with(size_t i);
+  bool has(size_t i) const;  // whether optional input i was given
   Shape in_shape(size_t i) const;
   Shape out_shape(size_t i) const;
   DType in_dtype(size_t i) const;

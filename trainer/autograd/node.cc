@@ -207,6 +207,12 @@ size_t rank_in_mask(uint32_t mask, size_t i) {
 const SavedTensor& OpNode::saved_in(size_t i) const {
   return saved_[rank_in_mask(row.saves_in, i)];
 }
+void OpNode::drop_saved_in(size_t i) {
+  released_ = true;
+  SavedTensor& saved = saved_[rank_in_mask(row.saves_in, i)];
+  saved.drop();
+  saved.tensor = Tensor();
+}
 const SavedTensor& OpNode::saved_out(size_t i) const {
   return saved_[rank_in_mask(row.saves_in, in().size()) + rank_in_mask(row.saves_out, i)];
 }

@@ -104,6 +104,7 @@ class Node : public Counted, public LiveNode {
   Tensor* pending = nullptr;
   uint64_t wanted = ~uint64_t{0};
   uint64_t visited = 0;
+  bool frees = false;  // this run frees what the node saved
   bool wants(size_t i) const {
     return edges_[i].needed() && (wanted >> (i < 63 ? i : 63) & 1) != 0;
   }
@@ -169,6 +170,8 @@ class OpNode final : public Node {
   // What the row's formula asks for: the inputs of saves_in in order, then the outputs of
   // saves_out.
   Span<SavedTensor> saved() { return saved_; }
+  // Input i, before the rest of what is saved.
+  void drop_saved_in(size_t i);
   const SavedTensor& saved_in(size_t i) const;
   const SavedTensor& saved_out(size_t i) const;
 

@@ -29,8 +29,9 @@ static Tensor rows(const Tensor& t) {
 
 WICK_GRAD(Linear, 3, 0, 0, [](GradCtx& c) {
   Tensor g = c.g();
-  if (c.needs(0)) c.set(0, matmul(g, c.in(1)));
   if (c.needs(1)) c.set(1, matmul(rows(g).t(), rows(c.in(0))));
+  c.done_with(0);
+  if (c.needs(0)) c.set(0, matmul(g, c.in(1)));
   if (c.has(2) && c.needs(2)) c.set(2, sum(rows(g), {0}));
 });
 

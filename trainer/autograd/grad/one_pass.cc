@@ -3,7 +3,9 @@
 #include <bit>
 
 #include "trainer/tensor/call.h"
+#include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/ops/reuse.h"
 #include "trainer/tensor/tracer.h"
 
 namespace wick::formula {
@@ -34,20 +36,48 @@ Tensor Pass::run(int result, std::initializer_list<const Tensor*> in) const {
   if (result != kChainFirstStep + static_cast<int>(attrs.steps.count) - 1) {
     throw Error("[backward] a formula's last op is not its result", Code::kInternal);
   }
+  // A gradient that nobody else has gives its bytes to the result.
+  const Tensor& first = **in.begin();
+  if (attrs.row_dims == 0 && detail::is_spent(first)) {
+    TensorView views[4];
+    size_t n = 0;
+    for (const Tensor* t : in) views[n++] = t->raw();
+    TensorView to[1] = {first.raw()};
+    if (run_kernel(OpId::kFusedElementwise, &attrs, Span<const TensorView>(views, n), to,
+                   Where::current(), kInPlace)) {
+      return first;
+    }
+  }
   Tensor out;
   call(OpId::kFusedElementwise, &attrs, Span<const Tensor* const>(in.begin(), in.size()),
        Span<Tensor>(&out, 1), Where::current());
   return out;
 }
 
-bool unseen(std::initializer_list<const Tensor*> in) {
+static bool nobody_looks() {
   const Modes& m = modes();
-  if (m.grad || m.forward != 0 || m.watcher != nullptr || active_tracer() != nullptr) return false;
+  return !m.grad && m.forward == 0 && m.watcher == nullptr && active_tracer() == nullptr;
+}
+
+bool unseen(std::initializer_list<const Tensor*> in) {
+  if (!nobody_looks()) return false;
   const Tensor& first = **in.begin();
   for (const Tensor* t : in) {
     if (t->dtype() != DType::kF32 || !(t->raw_shape() == first.raw_shape())) return false;
   }
   return true;
+}
+
+bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in) {
+  constexpr int64_t kMost = 1 << 14;  // elements of a row: a few buffers of them stay in a cache
+  if (!nobody_looks()) return false;
+  for (const Tensor* t : in) {
+    if (t->dtype() != DType::kF32) return false;
+  }
+  const Shape& s = (*in.begin())->raw_shape();
+  int64_t row = 1;
+  for (int d = s.rank() - row_dims; d < s.rank(); ++d) row = row > kMost ? row : row * s[d];
+  return row >= 1 && row <= kMost && (*in.begin())->raw().numel() > 0;
 }
 
 }  // namespace wick::formula

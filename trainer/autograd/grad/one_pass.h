@@ -31,6 +31,8 @@ struct Value {
 
 // Whether nobody has to see the single ops: float32 of one shape, nothing recorded.
 bool unseen(std::initializer_list<const Tensor*> in);
+// The same of rows: the last `row_dims` dims of the first tensor, which the others broadcast to.
+bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in);
 
 #define WICK_PASS_BINARY(function, Op)                                          \
   inline Value function(Value a, Value b) {                                     \
@@ -57,6 +59,7 @@ WICK_PASS_BINARY(logical_and, And)
   inline Value function(Value x) { return {x.pass, x.pass->step(OpId::k##Op, x.operand)}; }
 WICK_PASS_UNARY(operator-, Neg)
 WICK_PASS_UNARY(exp, Exp)
+WICK_PASS_UNARY(sqrt, Sqrt)
 WICK_PASS_UNARY(erf, Erf)
 WICK_PASS_UNARY(sigmoid, Sigmoid)
 WICK_PASS_UNARY(tanh, Tanh)
@@ -79,6 +82,31 @@ Tensor in_one_pass(const F& formula, const T&... in) {
   auto apply = [&](auto... values) { return formula(values...); };
   auto values = std::tuple{((void)in, Value{&pass, next++})...};
   return pass.run(std::apply(apply, values).operand, {&in...});
+}
+
+// Rows of a formula: their means, one a row.
+struct TensorRows {
+  Dims dims;
+  Tensor mean(const Tensor& t) const { return wick::mean(t, dims, true); }
+};
+struct ValueRows {
+  Value mean(Value v) const { return {v.pass, v.pass->step(OpId::kReduceMean, v.operand)}; }
+};
+
+// in_one_pass of a formula(rows, x, ...) that also takes means over the last `row_dims` dims of x.
+template <class F, class... T>
+Tensor rows_in_one_pass(const F& formula, int row_dims, const Tensor& x, const T&... in) {
+  if (!unseen_rows(row_dims, {&x, &in...})) {
+    TensorRows rows;
+    for (int d = x.rank() - row_dims; d < x.rank(); ++d) rows.dims.values[rows.dims.count++] = d;
+    return formula(rows, x, in...);
+  }
+  Pass pass;
+  pass.attrs.row_dims = row_dims;
+  int next = 1;
+  auto apply = [&](auto... values) { return formula(ValueRows{}, Value{&pass, 0}, values...); };
+  auto values = std::tuple{((void)in, Value{&pass, next++})...};
+  return pass.run(std::apply(apply, values).operand, {&x, &in...});
 }
 
 }  // namespace wick::formula

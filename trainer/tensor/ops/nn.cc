@@ -2,7 +2,10 @@
 #include <limits>
 
 #include "trainer/tensor/compose.h"
+#include "trainer/tensor/modes.h"
+#include "trainer/tensor/ops/layer_norm.h"
 #include "trainer/tensor/philox.h"
+#include "trainer/tensor/tracer.h"
 
 namespace wick {
 namespace {
@@ -117,7 +120,10 @@ Tensor layer_norm(const Arg& x, const Shape& shape, const Tensor& weight, const 
   const At at(x);
   const Dims dims = last_dims("layer_norm", x, shape, weight, bias);
   return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
-    return affine(standardized(v, dims, eps, at), w, b, at);
+    if (active_tracer() != nullptr || v.dtype() != DType::kF32 || modes().forward != 0) {
+      return affine(standardized(v, dims, eps, at), w, b, at);
+    }
+    return detail::native_layer_norm({v, x.where}, shape.rank(), w, b, eps);
   });
 }
 
@@ -261,36 +267,6 @@ Tensor dropout2d(const Arg& x, double p, bool training) {
 }
 Tensor dropout3d(const Arg& x, double p, bool training) {
   return channel_dropout("dropout3d", x, p, training, 3);
-}
-
-Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, const Tensor& mask,
-                                    double dropout_p, bool is_causal, std::optional<double> scale) {
-  const At at(q);
-  if (q.tensor.rank() < 2 || k.tensor.rank() < 2 || v.tensor.rank() < 2 ||
-      dim_of(q.tensor, -1) != dim_of(k.tensor, -1) ||
-      dim_of(k.tensor, -2) != dim_of(v.tensor, -2)) {
-    bad_shape("scaled_dot_product_attention",
-              "needs q[..., L, E], k[..., S, E], v[..., S, Ev], got " + text(q.tensor) + ", " +
-                  text(k.tensor) + ", " + text(v.tensor),
-              q.where);
-  }
-  if (is_causal && mask.defined()) {
-    throw_error("scaled_dot_product_attention", "takes a mask or is_causal, not both", q.where);
-  }
-  const int64_t rows = dim_of(q.tensor, -2), cols = dim_of(k.tensor, -2);
-  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(dim_of(q.tensor, -1))));
-  Tensor scores = matmul(at(q * factor), at(mt(k.tensor, at)));
-  Tensor seen = mask;
-  if (is_causal) seen = le(arange(cols).unsqueeze(0), arange(rows).unsqueeze(1));
-  if (seen.defined() && seen.dtype() == DType::kBool) {
-    Tensor never = full({}, -std::numeric_limits<double>::infinity(), scores.dtype());
-    scores = where(at(seen), at(scores), at(never));
-  } else if (seen.defined()) {
-    scores = at(scores) + at(seen);
-  }
-  Tensor weights = softmax(at(scores), -1);
-  if (dropout_p > 0) weights = dropout(at(weights), dropout_p, true);
-  return matmul(at(weights), v);
 }
 
 }  // namespace wick

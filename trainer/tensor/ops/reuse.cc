@@ -7,13 +7,7 @@
 namespace wick {
 namespace {
 
-// Nothing but the handle in `a` leads to these bytes, now or later.
-bool is_spent(const Arg& a) {
-  if (a.temporary == nullptr || !a.tensor.handle()->unique()) return false;
-  const TensorImpl& t = *a.tensor.impl();
-  return t.storage->unique() && !t.requires_grad && t.inference == modes().inference &&
-         !t.view_of && !t.grad && !t.hooks && t.name.empty() && t.view.contiguous();
-}
+bool gone(const Arg& a) { return a.temporary != nullptr && detail::is_spent(a.tensor); }
 
 // Whether b broadcasts to a's shape as it is.
 bool fits(const TensorView& b, const TensorView& a) {
@@ -33,6 +27,13 @@ bool unseen(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+bool detail::is_spent(const Tensor& tensor) {
+  if (!tensor.handle()->unique()) return false;
+  const TensorImpl& t = *tensor.impl();
+  return t.storage->unique() && !t.requires_grad && t.inference == modes().inference &&
+         !t.view_of && !t.grad && !t.hooks && t.name.empty() && t.view.contiguous();
+}
+
 Tensor detail::reuse(OpId op, const Arg& a, const Arg& b) {
   if (a.temporary == nullptr && b.temporary == nullptr) return {};
   const Tensor &x = a.tensor, &y = b.tensor;
@@ -40,8 +41,8 @@ Tensor detail::reuse(OpId op, const Arg& a, const Arg& b) {
       (op == OpId::kDiv && !is_float(x.dtype())) || !unseen(x, y)) {
     return {};
   }
-  const bool first = is_spent(a) && fits(y.raw(), x.raw());
-  if (!first && !(is_spent(b) && fits(x.raw(), y.raw()))) return {};
+  const bool first = gone(a) && fits(y.raw(), x.raw());
+  if (!first && !(gone(b) && fits(x.raw(), y.raw()))) return {};
   const TensorView in[2] = {x.raw(), y.raw()};
   TensorView out[1] = {first ? in[0] : in[1]};
   const CallSite* site = modes().site;
