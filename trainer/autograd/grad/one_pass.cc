@@ -40,10 +40,14 @@ Tensor Pass::run(int result, std::initializer_list<const Tensor*> in) const {
   return out;
 }
 
+bool unrecorded() {
+  const Modes& m = modes();
+  return !m.grad && m.forward == 0 && m.watcher == nullptr && active_tracer() == nullptr;
+}
+
 bool unseen(std::initializer_list<const Tensor*> in) {
   constexpr int64_t kWorth = 4096;  // elements: below, writing the program down costs as much
-  const Modes& m = modes();
-  if (m.grad || m.forward != 0 || m.watcher != nullptr || active_tracer() != nullptr) return false;
+  if (!unrecorded()) return false;
   const Tensor& first = **in.begin();
   if (first.raw().numel() < kWorth) return false;
   for (const Tensor* t : in) {

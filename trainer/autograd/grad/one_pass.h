@@ -29,7 +29,9 @@ struct Value {
   int operand;
 };
 
-// Whether nobody has to see the single ops: float32 of one shape, enough of them, nothing recorded.
+// Whether nobody has to see single ops: no higher orders, forward mode, capture or explanation.
+bool unrecorded();
+// Whether moreover one pass pays: float32 of one shape, enough of them.
 bool unseen(std::initializer_list<const Tensor*> in);
 
 #define WICK_PASS_BINARY(function, Op)                                          \
