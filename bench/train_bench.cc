@@ -2,7 +2,8 @@
 // optimizer): five to warm up, then the median over some seconds. One line a model, figures in ms,
 // beside them the CPU time of all threads, which on a machine with other jobs tells more, and the
 // peak bytes of tensors beyond model and data.
-//   train_bench [--by-op | --by-shape] [--seconds S] THREADS [mlp lenet resnet18 gpt ...]
+//   train_bench [--by-op | --by-shape] [--seconds S] THREADS [mlp lenet resnet18 gpt lstm gru rnn
+//   ...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -73,8 +74,16 @@ Case make(const std::string& name) {
     c.x = randint(0, 256, {8, 128});
     c.target = randint(0, 256, {8 * 128});
     c.optimizer = std::make_unique<optim::AdamW>(c.model->parameters());
+  } else if (name == "lstm" || name == "gru" || name == "rnn") {
+    if (name == "lstm") c.model = std::make_shared<Tagger<nn::LSTM>>();
+    if (name == "gru") c.model = std::make_shared<Tagger<nn::GRU>>();
+    if (name == "rnn") c.model = std::make_shared<Tagger<nn::RNN>>();
+    c.x = randn({50, 32, 64});
+    c.target = randint(0, 10, {50 * 32});
+    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
   } else {
-    throw Error("[train_bench] unknown model '" + name + "'; known: mlp, lenet, resnet18, gpt");
+    throw Error("[train_bench] unknown model '" + name +
+                "'; known: mlp, lenet, resnet18, gpt, lstm, gru, rnn");
   }
   return c;
 }

@@ -60,6 +60,19 @@ struct Gpt : nn::Module {
   nn::Child<nn::Linear> head{this, "head", 256, 256, false};
 };
 
+// A tag for every step of 50: two recurrent layers and a head.
+template <class Layers>
+struct Tagger : nn::Module {
+  static nn::RnnOptions two() {
+    nn::RnnOptions o;
+    o.num_layers = 2;
+    return o;
+  }
+  Tensor forward(const Arg& x) override { return head(layers(x)); }
+  nn::Child<Layers> layers{this, "layers", 64, 128, two()};
+  nn::Child<nn::Linear> head{this, "head", 128, 10};
+};
+
 inline nn::Conv2dOptions conv_options(int64_t stride, int64_t padding) {
   nn::Conv2dOptions o;
   o.stride = stride;

@@ -28,18 +28,28 @@ int64_t tail_width(const TileKernels& kernels, int64_t n) {
 // Panel by panel of A: [k][mr]. Rows beyond `rows` are left out; the tile repeats the last one.
 void pack_a(const TileKernels& kernels, const float* a, int64_t a_row, int64_t a_col, int64_t rows,
             int64_t k, float* packed) {
-  for (int64_t i = 0; i < rows; i += kernels.mr, packed += kernels.mr * k) {
-    const int64_t n = std::min<int64_t>(kernels.mr, rows - i);
-    const float* from = a + i * a_row;
-    if (a_col == 1) {
-      kernels.transpose(from, a_row, packed, kernels.mr, n, k);
-    } else if (a_row == 1 && n == kernels.mr) {
-      for (int64_t kk = 0; kk < k; ++kk) {
-        memcpy(packed + kk * kernels.mr, from + kk * a_col, sizeof(float) * static_cast<size_t>(n));
-      }
-    } else {
-      for (int64_t kk = 0; kk < k; ++kk) {
-        for (int64_t r = 0; r < n; ++r) packed[kk * kernels.mr + r] = from[r * a_row + kk * a_col];
+  const int64_t mr = kernels.mr;
+  if (a_col == 1) {
+    for (int64_t i = 0; i < rows; i += mr) {
+      kernels.transpose(a + i * a_row, a_row, packed + i * k, mr, std::min(mr, rows - i), k);
+    }
+    return;
+  }
+  // A few k for all panels, then the next ones: lines of A, which may lie pages apart, are read
+  // whole before they leave the cache, and whole lines are written.
+  constexpr int64_t kFew = 8, kPiece = 4;  // divides every mr
+  for (int64_t k0 = 0; k0 < k; k0 += kFew) {
+    const int64_t end = std::min(k, k0 + kFew);
+    for (int64_t i = 0; i < rows; i += mr) {
+      const int64_t n = std::min(mr, rows - i);
+      for (int64_t kk = k0; kk < end; ++kk) {
+        const float* from = a + i * a_row + kk * a_col;
+        float* to = packed + i * k + kk * mr;
+        int64_t r = 0;
+        if (a_row == 1) {
+          for (; r + kPiece <= n; r += kPiece) memcpy(to + r, from + r, sizeof(float) * kPiece);
+        }
+        for (; r < n; ++r) to[r] = from[r * a_row];
       }
     }
   }
@@ -98,7 +108,8 @@ class Product {
   void run() {
     // For rows in order, walking A as it lies costs nothing; strided k, or rows that fall on the
     // same cache sets, are copied once per block.
-    pack_a_ = g_.m > t_.mr && g_.n > 4 * t_.nr && (g_.a_col != 1 || g_.a_row % 256 == 0);
+    pack_a_ = g_.m > t_.mr &&
+              (g_.a_col != 1 ? g_.n > 2 * t_.nr : g_.n > 4 * t_.nr && g_.a_row % 256 == 0);
     for (int64_t j = 0; j < g_.n; j += block_n_) {
       const int64_t cols = std::min(block_n_, g_.n - j);
       for (int64_t k = 0; k < g_.k; k += block_k_) block(j, cols, k, std::min(block_k_, g_.k - k));

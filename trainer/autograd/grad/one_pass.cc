@@ -54,13 +54,13 @@ Tensor Pass::run(int result, std::initializer_list<const Tensor*> in) const {
   return out;
 }
 
-static bool nobody_looks() {
+bool unrecorded() {
   const Modes& m = modes();
   return !m.grad && m.forward == 0 && m.watcher == nullptr && active_tracer() == nullptr;
 }
 
 bool unseen(std::initializer_list<const Tensor*> in) {
-  if (!nobody_looks()) return false;
+  if (!unrecorded()) return false;
   const Tensor& first = **in.begin();
   for (const Tensor* t : in) {
     if (t->dtype() != DType::kF32 || !(t->raw_shape() == first.raw_shape())) return false;
@@ -70,7 +70,7 @@ bool unseen(std::initializer_list<const Tensor*> in) {
 
 bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in) {
   constexpr int64_t kMost = 1 << 14;  // elements of a row: a few buffers of them stay in a cache
-  if (!nobody_looks()) return false;
+  if (!unrecorded()) return false;
   for (const Tensor* t : in) {
     if (t->dtype() != DType::kF32) return false;
   }

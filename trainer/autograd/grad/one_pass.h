@@ -29,7 +29,9 @@ struct Value {
   int operand;
 };
 
-// Whether nobody has to see the single ops: float32 of one shape, nothing recorded.
+// Whether nobody has to see single ops: no higher orders, forward mode, capture or explanation.
+bool unrecorded();
+// Whether moreover one pass can be had: float32 of one shape.
 bool unseen(std::initializer_list<const Tensor*> in);
 // The same of rows: the last `row_dims` dims of the first tensor, which the others broadcast to.
 bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in);

@@ -1,6 +1,7 @@
-// Recurrent cells: the gradient is that of the same steps in other ops, run again. The other ops of
-// files here have none.
+// Recurrent cells: the gradient is that of the same steps in other ops, run again; of the cells
+// that layers make, where nothing is recorded, rnn_walk.cc's. The other ops of files here have none.
 #include "trainer/autograd/grad/common.h"
+#include "trainer/autograd/grad/rnn_walk.h"
 #include "trainer/tensor/call.h"
 
 namespace wick {
@@ -119,6 +120,7 @@ std::vector<Tensor> direction(OpId op, const RnnAttrs& a, const std::vector<Tens
 }
 
 void recurrent(GradCtx& c) {
+  if (walk_back(c)) return;
   const RnnAttrs a = c.attrs<RnnAttrs>();
   const OpId op = c.op();
   const size_t outputs = c.outputs();
@@ -139,9 +141,9 @@ void recurrent(GradCtx& c) {
 
 }  // namespace
 
-WICK_GRAD(RNN, 255, 0, 16, recurrent);
-WICK_GRAD(GRU, 255, 0, 16, recurrent);
-WICK_GRAD(LSTM, 255, 0, 16, recurrent);
+WICK_GRAD(RNN, 255, 1, 16, recurrent);
+WICK_GRAD(GRU, 255, 1, 16, recurrent);
+WICK_GRAD(LSTM, 255, 1, 16, recurrent);
 WICK_NONDIFF(DFT, NonDiff::kInferenceOnly);
 WICK_NONDIFF(TfIdfVectorizer, NonDiff::kIntegerOutput);
 WICK_NONDIFF(SequenceConstruct, NonDiff::kInferenceOnly);
