@@ -100,10 +100,12 @@ const Dataset& DataLoader::dataset() const {
   return *dataset_;
 }
 
-std::shared_ptr<DataLoader::Epoch> DataLoader::open_epoch() const {
+int64_t DataLoader::dataset_size() const { return stream_ ? stream_->size() : dataset_->size(); }
+
+std::shared_ptr<DataLoader::Epoch> DataLoader::open_epoch(LoaderPosition at) const {
   auto epoch = std::make_shared<Epoch>();
-  epoch->number = static_cast<uint64_t>(position_.epoch);
-  epoch->first_batch = epoch->make_next = position_.batch;
+  epoch->number = static_cast<uint64_t>(at.epoch);
+  epoch->first_batch = epoch->make_next = at.batch;
   if (stream_) {
     epoch->stream = stream_->open(epoch->number);
     return epoch;
@@ -122,7 +124,7 @@ std::shared_ptr<DataLoader::Epoch> DataLoader::open_epoch() const {
     epoch->order = SequentialSampler(dataset_->size()).indices(0);
   }
   if (got != expected) {
-    throw Error("[data_loader] epoch " + std::to_string(position_.epoch) + ": the sampler gave " +
+    throw Error("[data_loader] epoch " + std::to_string(at.epoch) + ": the sampler gave " +
                 std::to_string(got) + " of the " + std::to_string(expected) + " it announced");
   }
   return epoch;
@@ -197,7 +199,7 @@ bool DataLoader::next(Batch& batch) {
   bool more = dataset_ == nullptr || position_.batch < batches_;
   try {
     if (more && !epoch_) {
-      epoch_ = open_epoch();
+      epoch_ = open_epoch(position_);
       if (options_.workers > 0) {
         if (!pipeline_) {
           pipeline_ = std::make_unique<Pipeline>(*this, options_.workers, options_.prefetch);
@@ -224,6 +226,18 @@ bool DataLoader::next(Batch& batch) {
   epoch_.reset();
   if (!options_.persistent_workers) pipeline_.reset();
   return false;
+}
+
+std::vector<int64_t> DataLoader::items_of(LoaderPosition at) const {
+  Work work;
+  if (!stream_) {
+    claim(*open_epoch(at), at, work);
+    return work.items;
+  }
+  for (int64_t i = 0; i < options_.batch_size; ++i) {
+    work.items.push_back((at.batch * options_.batch_size + i) * options_.world + options_.rank);
+  }
+  return work.items;
 }
 
 void DataLoader::seek(LoaderPosition position, Where where) {

@@ -50,6 +50,7 @@ class DataLoader {
   int64_t batches() const { return batches_; }
   int64_t items() const { return items_; }  // less than the data set's with drop_last
   const Dataset& dataset() const;           // an Error for a stream
+  int64_t dataset_size() const;             // items, of all ranks; -1 as items()
   const LoaderOptions& options() const { return options_; }
 
   // False at the end of an epoch; the call after that starts the next one. A failing item is thrown
@@ -57,6 +58,9 @@ class DataLoader {
   bool next(Batch& batch);
   LoaderPosition position() const { return position_; }
   void seek(LoaderPosition position, Where where = Where::current());
+  // The numbers of the items that batch `at` is made of: what an error about it names. Of a stream,
+  // where they would lie if the batch is a full one.
+  std::vector<int64_t> items_of(LoaderPosition at) const;
 
   // for (Batch& b : loader): what is left of the current epoch.
   class Iterator {
@@ -82,7 +86,7 @@ class DataLoader {
   struct Pipeline;
 
   void check(const Where& where) const;
-  std::shared_ptr<Epoch> open_epoch() const;
+  std::shared_ptr<Epoch> open_epoch(LoaderPosition at) const;
   // Reads what batch `at` is made of; false at the end. One thread at a time an epoch.
   bool claim(Epoch& epoch, LoaderPosition at, Work& work) const;
   Batch make(const Work& work) const;

@@ -10,10 +10,13 @@
 
 namespace wick::loop {
 
-MetricsCsv::MetricsCsv(std::string path, int64_t keep_epochs) : path_(std::move(path)) {
+MetricsCsv::MetricsCsv(std::string path, int64_t keep_epochs, const std::vector<std::string>& own)
+    : path_(std::move(path)) {
   if (path_.empty()) return;
   std::string text =
-      "epoch,step,lr,train_loss,train_accuracy,val_loss,val_accuracy,images_per_second,seconds\n";
+      "epoch,step,lr,train_loss,train_accuracy,val_loss,val_accuracy,images_per_second,seconds";
+  for (const std::string& name : own) text += "," + name;
+  text += "\n";
   std::ifstream old(path_);
   std::string row;
   std::getline(old, row);  // its header
@@ -28,10 +31,16 @@ MetricsCsv::MetricsCsv(std::string path, int64_t keep_epochs) : path_(std::move(
 
 void MetricsCsv::append(const EpochMetrics& m) {
   if (path_.empty()) return;
-  std::string row = fmt::format("{},{},{:.9g},{:.9g},{:.9g},", m.epoch, m.step, m.lr, m.train_loss,
-                                m.train_accuracy);
-  row += m.validated ? fmt::format("{:.9g},{:.9g},", m.val_loss, m.val_accuracy) : ",,";
-  row += fmt::format("{:.1f},{:.3f}\n", m.items_per_second, m.seconds);
+  std::string row = fmt::format("{},{},{:.9g},{:.9g},", m.epoch, m.step, m.lr, m.train_loss);
+  auto cell = [&row](bool there, double value) {
+    row += there ? fmt::format("{:.9g},", value) : ",";
+  };
+  cell(m.train_predicts, m.train_accuracy);
+  cell(m.validated, m.val_loss);
+  cell(m.validated && m.val_predicts, m.val_accuracy);
+  row += fmt::format("{:.1f},{:.3f}", m.items_per_second, m.seconds);
+  for (const auto& [name, value] : m.own) row += fmt::format(",{:.9g}", value);
+  row += "\n";
   std::ofstream out(path_, std::ios::app);
   out << row << std::flush;
   if (!out) throw Error("[metrics] cannot write " + path_, Code::kIo);

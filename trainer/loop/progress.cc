@@ -18,13 +18,15 @@ std::string duration(double seconds) {
 
 std::string progress_text(const ProgressState& s, double rate, bool bar) {
   std::string text = fmt::format("epoch {}/{}  ", s.epoch + 1, s.epochs);
-  if (bar) {
+  if (bar && s.batches >= 0) {
     constexpr int64_t kWidth = 24;
     int64_t full = s.batches > 0 ? s.batch * kWidth / s.batches : kWidth;
     text += fmt::format("[{:=<{}}{:<{}}]  ", "", full, "", kWidth - full);
   }
-  text += fmt::format("{}/{}  loss {:.4f}  acc {:.2f}%  {:.0f} img/s", s.batch, s.batches, s.loss,
-                      100 * s.accuracy, rate);
+  text += s.batches >= 0 ? fmt::format("{}/{}", s.batch, s.batches) : fmt::format("{}", s.batch);
+  text += fmt::format("  loss {:.4f}", s.loss);
+  if (s.predicts) text += fmt::format("  acc {:.2f}%", 100 * s.accuracy);
+  text += fmt::format("  {:.0f} img/s", rate);
   if (rate > 0 && s.items_left > 0) {
     text += "  eta " + duration(static_cast<double>(s.items_left) / rate);
   }

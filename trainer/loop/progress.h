@@ -10,11 +10,12 @@ namespace wick::loop {
 
 struct ProgressState {
   int64_t epoch = 0, epochs = 0;
-  int64_t batch = 0, batches = 0;
-  int64_t items_done = 0;         // in this epoch
-  int64_t items_here = 0;         // of those, in this run (a resumed epoch starts in the middle)
-  int64_t items_left = 0;         // to the end of training
-  double loss = 0, accuracy = 0;  // means over the epoch so far
+  int64_t batch = 0, batches = 0;  // batches -1: not known
+  bool predicts = true;            // false: no accuracy
+  int64_t items_done = 0;          // in this epoch
+  int64_t items_here = 0;          // of those, in this run (a resumed epoch starts in the middle)
+  int64_t items_left = 0;          // to the end of training
+  double loss = 0, accuracy = 0;   // means over the epoch so far
 };
 
 class Progress {

@@ -114,6 +114,7 @@ struct RunReport::State {
   data::ReadTotals before;
   std::string verdict;
   int step = 0;  // of this process
+  bool forward_seen = false;
   std::unique_ptr<StepMemoryRecorder> memory;
   std::unique_ptr<Profiler> profiler;
   Json memory_doc, profile_doc;
@@ -198,7 +199,11 @@ void RunReport::epoch_begins() {
 
 void RunReport::part_ends(double EpochTimes::*part) {
   if (!state_) return;
-  if (part == &EpochTimes::loss && state_->memory) state_->memory->forward_done();
+  // Of several batches in a step the first one's: later, gradients would pass for activations.
+  if (part == &EpochTimes::loss && state_->memory && !state_->forward_seen) {
+    state_->memory->forward_done();
+    state_->forward_seen = true;
+  }
   state_->times.*part += state_->lap.seconds();
   state_->lap.restart();
 }
@@ -271,15 +276,11 @@ void RunReport::epoch_ends(const EpochMetrics& m) {
   State& s = *state_;
   s.layers.reset();
   if (s.answers) s.times.validation = s.lap.seconds();
-  Json row = {{"epoch", m.epoch},
-              {"step", m.step},
-              {"lr", m.lr},
-              {"train_loss", m.train_loss},
-              {"train_accuracy", m.train_accuracy}};
-  if (m.validated) {
-    row["val_loss"] = m.val_loss;
-    row["val_accuracy"] = m.val_accuracy;
-  }
+  Json row = {{"epoch", m.epoch}, {"step", m.step}, {"lr", m.lr}, {"train_loss", m.train_loss}};
+  if (m.train_predicts) row["train_accuracy"] = m.train_accuracy;
+  if (m.validated) row["val_loss"] = m.val_loss;
+  if (m.validated && m.val_predicts) row["val_accuracy"] = m.val_accuracy;
+  if (m.validated && !m.own.empty()) row["metrics"] = m.own;
   row["images_per_second"] = m.items_per_second;
   row["seconds"] = m.seconds;
   const EpochTimes& t = s.times;

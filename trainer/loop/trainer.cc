@@ -4,28 +4,82 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/loop/fit_state.h"
 #include "trainer/loop/interrupt.h"
-#include "trainer/loop/metrics_csv.h"
 #include "trainer/loop/progress.h"
 #include "trainer/loop/run_report.h"
+#include "trainer/loop/verdict.h"
+#include "trainer/nn/clip_grad.h"
 #include "trainer/profile/range.h"
-#include "trainer/tensor/philox.h"
+#include "trainer/tensor/ops.h"
 
 namespace wick::loop {
+
+using data::Phase;
+
+// The batches of one optimizer step. All are there before the first is used: each counts by its
+// share of the items, and the last group of an epoch may be short.
+struct StepBatches {
+  std::vector<data::Batch> batches;
+  std::vector<data::LoaderPosition> at;
+  int64_t items = 0;
+};
+
 namespace {
 
-using Json = nlohmann::json;
+int64_t items_in(const data::Batch& batch) {
+  if (batch.size() < 2 || batch[0].rank() < 1) {
+    throw Error(
+        fmt::format("[trainer] batches must be {{input, target}} with the items along the "
+                    "first dimension; the loader gave {} fields",
+                    batch.size()));
+  }
+  return batch[0].raw_shape()[0];
+}
 
-// Tensors of the optimizer beside the model's: '/' never occurs in a state_dict name.
-constexpr const char* kOptimizerPrefix = "optimizer/";
-constexpr const char* kStateKey = "wick.training_state";
+// Up to `count` batches; sets `ended` when the epoch has no more.
+bool read_step(data::DataLoader& train, int64_t count, StepBatches& to, bool& ended,
+               data::StepProfile& profile) {
+  to = {};
+  while (!ended && static_cast<int64_t>(to.batches.size()) < count) {
+    const data::LoaderPosition at = train.position();
+    data::Batch batch;
+    ended = !profile.next(train, batch);
+    if (ended) break;
+    to.items += items_in(batch);
+    to.batches.push_back(std::move(batch));
+    to.at.push_back(at);
+  }
+  return !to.batches.empty();
+}
 
-std::string in_folder(const std::string& folder, const char* name) {
-  return (std::filesystem::path(folder) / name).string();
+// "items 4, 17, 3 ... (64 in all)"
+std::string items_text(const data::DataLoader& loader, data::LoaderPosition at) {
+  constexpr size_t kShown = 16;
+  const std::vector<int64_t> items = loader.items_of(at);
+  std::string text = items.size() == 1 ? "item" : "items";
+  for (size_t i = 0; i < items.size() && i < kShown; ++i) {
+    text += (i == 0 ? " " : ", ") + std::to_string(items[i]);
+  }
+  if (items.size() > kShown) text += fmt::format(" ... ({} in all)", items.size());
+  return text;
+}
+
+// Where a target is no class of the output: its place among the targets.
+std::optional<int64_t> wrong_label(const Tensor& output, const Tensor& target, int64_t* classes) {
+  constexpr int64_t kIgnored = -100;  // cross_entropy's ignore_index
+  if (target.raw().dtype != DType::kI64 || output.rank() < 2) return {};
+  *classes = output.raw_shape()[static_cast<size_t>(output.rank() - 1)];
+  if (output.raw().numel() != *classes * target.raw().numel()) return {};
+  const Tensor labels = target.detach().contiguous();
+  const auto* y = labels.raw().as<int64_t>();
+  for (int64_t i = 0; i < labels.raw().numel(); ++i) {
+    if (y[i] != kIgnored && (y[i] < 0 || y[i] >= *classes)) return i;
+  }
+  return {};
 }
 
 // An earlier run's files, which would otherwise pass for those of the run that starts here until it
@@ -45,167 +99,178 @@ void remove_run(const std::string& folder, const Where& where) {
   }
 }
 
-}  // namespace
-
-// Sums over the current epoch are part of the state: a resumed epoch reports what an unbroken one
-// does.
-struct Trainer::Run {
-  int64_t epoch = 0, step = 0;
-  double loss_sum = 0;
-  int64_t correct = 0, items = 0;
-  double best_accuracy = 0;
-  int64_t best_epoch = 0;
-
-  template <class F>
-  void fields(F&& f) {
-    f("epoch", epoch), f("step", step), f("loss_sum", loss_sum), f("correct", correct);
-    f("items", items), f("best_accuracy", best_accuracy), f("best_epoch", best_epoch);
-  }
-};
-
-int64_t count_correct(const Tensor& logits, const Tensor& target) {
-  Tensor rows = logits.detach().contiguous().to(DType::kF32);
-  if (rows.rank() != 2 || target.rank() != 1 || target.raw_shape()[0] != rows.raw_shape()[0]) {
-    throw Error(std::string("[accuracy] logits ") + to_text(rows.raw_shape()).text + ", target " +
-                    to_text(target.raw_shape()).text,
-                Code::kShapeMismatch);
-  }
-  const float* x = rows.data<float>();
-  const int64_t* y = target.data<int64_t>();
-  int64_t n = rows.raw_shape()[0], classes = rows.raw_shape()[1], correct = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t top = 0;
-    for (int64_t c = 1; c < classes; ++c) {
-      if (x[i * classes + c] > x[i * classes + top]) top = c;
+void check(const FitOptions& o, bool validated, const Where& where) {
+  auto refuse = [&](const std::string& text) { throw_error("trainer", text, where); };
+  auto natural = [&](const char* name, double value) {
+    if (!std::isfinite(value) || value < 0) {
+      refuse(fmt::format("{} must be finite and at least 0, got {}", name, value));
     }
-    correct += top == y[i];
+  };
+  if (o.epochs < 1) refuse("epochs must be at least 1");
+  if (o.accumulation_steps < 1) {
+    refuse(fmt::format("accumulation_steps must be at least 1, got {}", o.accumulation_steps));
   }
-  return correct;
+  natural("clip_grad_norm", o.clip_grad_norm);
+  natural("clip_grad_value", o.clip_grad_value);
+  natural("min_delta", o.min_delta);
+  natural("patience", static_cast<double>(o.patience));
+  natural("save_every_steps", static_cast<double>(o.save_every_steps));
+  for (const auto& [name, metric] : o.metrics) {
+    if (name.empty() || name.find_first_of(",\"\r\n") != std::string::npos || !metric) {
+      refuse("the metric '" + name + "' needs a function, and a name without commas and quotes");
+    }
+  }
+  if (o.monitor.empty()) {
+    if (o.patience > 0 && !validated) {
+      refuse("patience needs a validation, or a monitor that does without: train_loss");
+    }
+    return;
+  }
+  std::string known = "train_loss, train_accuracy";
+  bool found = o.monitor == "train_loss" || o.monitor == "train_accuracy";
+  if (validated) {
+    known += ", val_loss, val_accuracy";
+    found = found || o.monitor == "val_loss" || o.monitor == "val_accuracy" ||
+            o.metrics.contains(o.monitor);
+    for (const auto& [name, metric] : o.metrics) known += ", " + name;
+  }
+  if (!found) refuse("monitor '" + o.monitor + "': there are " + known);
 }
 
-EvalResult Trainer::evaluate(data::DataLoader& loader) { return evaluate(loader, nullptr); }
+// Puts a module's mode back.
+struct ModeScope {
+  nn::Module& model;
+  const bool training = model.training();
+  ~ModeScope() { model.train(training); }
+};
 
-EvalResult Trainer::evaluate(data::DataLoader& loader, RunReport* report) {
+}  // namespace
+
+Tensor Trainer::loss_of(const Tensor& output, const data::DataLoader& loader,
+                        data::LoaderPosition at, const data::Batch& batch) const {
+  try {
+    return loss_(output, batch[1]);
+  } catch (const Error& e) {
+    int64_t classes = 0;
+    const std::optional<int64_t> wrong = wrong_label(output, batch[1], &classes);
+    if (!wrong) throw;
+    const Tensor labels = batch[1].contiguous();
+    const std::vector<int64_t> items = loader.items_of(at);
+    const int64_t each = std::max<int64_t>(labels.raw().numel() / items_in(batch), 1);
+    const auto row = static_cast<size_t>(*wrong / each);
+    throw Error(
+        fmt::format("[trainer] item {}: the label {} is no class of the model's output, "
+                    "which has {}, 0 to {} (epoch {}, batch {}): {}",
+                    row < items.size() ? items[row] : -1, labels.raw().as<int64_t>()[*wrong],
+                    classes, classes - 1, at.epoch + 1, at.batch, e.what()),
+        e.code());
+  }
+}
+
+EvalResult Trainer::evaluate(data::DataLoader& loader) {
+  return evaluate(model_, loader, {}, nullptr);
+}
+
+EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
+                             const std::map<std::string, Metric>& metrics, RunReport* report) {
   NoGrad guard;
-  bool training = model_.training();
-  model_.eval();
+  ModeScope mode{model};
+  model.eval();
   if (report != nullptr) report->validation_begins();
   EvalResult result;
   int64_t correct = 0;
-  for (data::Batch& batch : loader) {
-    Tensor output = model_(batch.at(0));
+  for (const auto& [name, metric] : metrics) result.metrics[name] = 0;
+  data::Batch batch;
+  for (data::LoaderPosition at = loader.position(); loader.next(batch); at = loader.position()) {
+    const int64_t n = items_in(batch);
+    Tensor output = model(batch[0]);
     if (report != nullptr) report->batch_validated(batch, output);
-    int64_t n = batch[0].raw_shape()[0];
-    result.loss += loss_(output, batch.at(1)).item() * static_cast<double>(n);
-    correct += count_correct(output, batch[1]);
+    result.loss += loss_of(output, loader, at, batch).item() * static_cast<double>(n);
+    if (const std::optional<Correct> c = correct_of(output, batch[1])) {
+      correct += c->correct;
+      result.predictions += c->predictions;
+    }
+    for (const auto& [name, metric] : metrics) {
+      result.metrics[name] += metric(output, batch[1]) * static_cast<double>(n);
+    }
     result.items += n;
   }
-  model_.train(training);
   if (result.items > 0) {
     result.loss /= static_cast<double>(result.items);
-    result.accuracy = static_cast<double>(correct) / static_cast<double>(result.items);
+    for (auto& [name, value] : result.metrics) value /= static_cast<double>(result.items);
+  }
+  if (result.predictions > 0) {
+    result.accuracy = static_cast<double>(correct) / static_cast<double>(result.predictions);
   }
   return result;
 }
 
-Tensor Trainer::train_step(const data::Batch& batch, Tensor& output, RunReport& report) {
-  report.step_begins(model_, optimizer_, batch);
+void Trainer::train_step(const StepBatches& step, FitState& state, const data::DataLoader& train,
+                         const FitOptions& options, RunReport& report, data::StepProfile& profile,
+                         const Where& where) {
+  report.step_begins(model_, optimizer_, step.batches[0]);
   optimizer_.zero_grad();
   report.part_ends(&EpochTimes::zero_grad);
-  output = model_(batch.at(0));
-  report.part_ends(&EpochTimes::forward);
-  Tensor loss = loss_(output, batch.at(1));
-  report.part_ends(&EpochTimes::loss);
-  loss.backward();
-  report.part_ends(&EpochTimes::backward);
+  for (size_t i = 0; i < step.batches.size(); ++i) {
+    const data::Batch& batch = step.batches[i];
+    const int64_t n = items_in(batch);
+    Tensor output, loss;
+    double value = 0;
+    {
+      const auto time = profile.measure(Phase::kForward);
+      output = model_(batch[0]);
+      report.part_ends(&EpochTimes::forward);
+      loss = loss_of(output, train, step.at[i], batch);
+      value = loss.item();
+      report.part_ends(&EpochTimes::loss);
+    }
+    // Before backward: the weights are still those of the step before.
+    if (!std::isfinite(value)) {
+      throw_error("trainer",
+                  fmt::format("the loss is {} at epoch {}, step {} (lr {}); a smaller lr may help. "
+                              "The batch was {}; anomaly mode (--anomaly) names the op that made "
+                              "the first such number",
+                              value, state.epoch + 1, state.step + 1, optimizer_.lr(),
+                              items_text(train, step.at[i])),
+                  where);
+    }
+    {
+      const auto time = profile.measure(Phase::kBackward);
+      if (step.batches.size() == 1) {
+        loss.backward();
+      } else {
+        (loss * (static_cast<double>(n) / static_cast<double>(step.items))).backward();
+      }
+      report.part_ends(&EpochTimes::backward);
+    }
+    state.loss_sum += value * static_cast<double>(n);
+    if (const std::optional<Correct> c = correct_of(output, batch[1])) {
+      state.correct += c->correct;
+      state.predictions += c->predictions;
+    }
+    state.items += n;
+  }
+  const auto time = profile.measure(Phase::kOptimizer);
+  if (options.clip_grad_value > 0 || options.clip_grad_norm > 0) {
+    const std::vector<Tensor> parameters = model_.parameters();
+    if (options.clip_grad_value > 0) nn::clip_grad_value_(parameters, options.clip_grad_value);
+    if (options.clip_grad_norm > 0) nn::clip_grad_norm_(parameters, options.clip_grad_norm);
+  }
   optimizer_.step();
   if (schedule_ != nullptr && !schedule_->wants_metric()) schedule_->step();
+  if (options.average != nullptr) options.average->update_parameters(model_);
+  ++state.step;
   report.part_ends(&EpochTimes::optimizer);
   report.step_ends();
-  return loss;
-}
-
-void Trainer::save(const Run& run, const FitOptions& options, const data::DataLoader& train) const {
-  nn::NamedTensors tensors = model_.state_dict();
-  optim::OptimizerState state = optimizer_.state_dict();
-  for (const auto& [name, tensor] : state.tensors)
-    tensors.emplace_back(kOptimizerPrefix + name, tensor);
-  Json json;
-  const_cast<Run&>(run).fields([&](const char* name, auto& value) { json["run"][name] = value; });
-  json["optimizer"] = state.settings;
-  json["schedule"] = schedule_ != nullptr ? Json(schedule_->state_dict()) : Json(-1);
-  json["generator"] = {default_generator().seed, default_generator().stream};
-  json["loader"] = {
-      {"epoch", train.position().epoch},       {"batch", train.position().batch},
-      {"items", train.dataset().size()},       {"batch_size", train.options().batch_size},
-      {"shuffle", train.options().shuffle},    {"seed", train.options().seed},
-      {"drop_last", train.options().drop_last}};
-  json["epochs"] = options.epochs;
-  std::map<std::string, std::string> metadata = options.metadata;
-  metadata["format"] = "pt";
-  metadata[kStateKey] = json.dump();
-  save_safetensors(in_folder(options.out, "last.safetensors"), tensors, metadata);
-}
-
-void Trainer::load(Run& run, const FitOptions& options, data::DataLoader& train,
-                   const Where& where) {
-  std::string path = in_folder(options.out, "last.safetensors");
-  if (!std::filesystem::exists(path)) {
-    throw_error("trainer", "nothing to resume: no " + path, where, Code::kNotFound);
-  }
-  Safetensors file = load_safetensors(path);
-  if (!file.metadata.contains(kStateKey)) {
-    throw_error("trainer", path + " holds weights only, no training state", where);
-  }
-  nn::NamedTensors weights;
-  optim::OptimizerState state;
-  size_t prefix = std::string(kOptimizerPrefix).size();
-  for (const auto& [name, tensor] : file.tensors) {
-    if (name.starts_with(kOptimizerPrefix)) {
-      state.tensors.emplace_back(name.substr(prefix), tensor);
-    } else {
-      weights.emplace_back(name, tensor);
-    }
-  }
-  try {
-    Json json = Json::parse(file.metadata[kStateKey]);
-    const Json& loader = json.at("loader");
-    if (loader.at("items") != train.dataset().size() ||
-        loader.at("batch_size") != train.options().batch_size ||
-        loader.at("shuffle") != train.options().shuffle ||
-        loader.at("seed") != train.options().seed ||
-        loader.at("drop_last") != train.options().drop_last) {
-      throw_error("trainer", "the saved run read its data differently: " + loader.dump(), where);
-    }
-    if ((json.at("schedule") == -1) != (schedule_ == nullptr)) {
-      throw_error("trainer", "the saved run and this one differ in having a schedule", where);
-    }
-    run.fields([&](const char* name, auto& value) { json.at("run").at(name).get_to(value); });
-    state.settings = json.at("optimizer").get<std::string>();
-    model_.load_state_dict(weights, where);
-    optimizer_.load_state_dict(state, where);
-    if (schedule_ != nullptr) {
-      // Files written before schedules kept a state have the number of the step.
-      const Json& schedule = json["schedule"];
-      if (schedule.is_string()) {
-        schedule_->load_state_dict(schedule.get<std::string>(), where);
-      } else {
-        schedule_->set_last_step(schedule.get<int64_t>());
-      }
-    }
-    default_generator() = {json.at("generator").at(0).get<uint64_t>(),
-                           json.at("generator").at(1).get<uint64_t>()};
-    train.seek({loader.at("epoch").get<int64_t>(), loader.at("batch").get<int64_t>()}, where);
-  } catch (const Json::exception& e) {
-    throw_error("trainer", path + ": damaged training state: " + e.what(), where);
-  }
 }
 
 FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
                        const FitOptions& options, Where where) {
-  if (options.epochs < 1) throw_error("trainer", "epochs must be at least 1", where);
-  Run run;
-  if (!options.out.empty()) {
+  check(options, validation != nullptr, where);
+  const bool keep = !options.out.empty();
+  const FitParts parts{model_, optimizer_, schedule_, options};
+  FitState state;
+  if (keep) {
     std::error_code error;
     std::filesystem::create_directories(options.out, error);
     if (error) {
@@ -214,125 +279,144 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     }
   }
   if (options.resume) {
-    load(run, options, train, where);
-  } else if (!options.out.empty()) {
+    state = load_fit(parts, train, where);
+  } else if (keep) {
     remove_run(options.out, where);
   }
-  MetricsCsv metrics(options.out.empty() ? "" : in_folder(options.out, "metrics.csv"), run.epoch);
-  RunReport report(options.out, run.epoch, options.classes);
+  std::vector<std::string> own;
+  for (const auto& [name, metric] : options.metrics) {
+    if (validation != nullptr) own.push_back(name);
+  }
+  MetricsCsv metrics(keep ? in_folder(options.out, "metrics.csv") : "", state.epoch, own);
+  RunReport report(options.out, state.epoch, options.classes);
   Progress progress(options.progress);
   std::optional<InterruptScope> interrupt;
   if (options.handle_interrupt) interrupt.emplace();
+  nn::Module& validated = options.average != nullptr ? options.average->module() : model_;
 
   FitResult result;
-  if (run.epoch >= options.epochs) {
-    progress.line(
-        fmt::format("nothing left to train: {} of {} epochs are done", run.epoch, options.epochs));
-    if (validation != nullptr) {
-      validation->seek({0, 0});
-      result.validation = evaluate(*validation);
-    }
+  auto validate = [&](RunReport* shown) {
+    validation->seek({0, 0});
+    result.validation = evaluate(validated, *validation, options.metrics, shown);
+    if (result.validation.items == 0) throw_error("trainer", "the validation is empty", where);
+  };
+  bool stopped = out_of_patience(state, options);
+  if (state.epoch >= options.epochs || stopped) {
+    progress.line(fmt::format("nothing left to train: {} of {} epochs are done{}", state.epoch,
+                              options.epochs, stopped ? ", stopped early" : ""));
+    if (validation != nullptr) validate(nullptr);
   }
+  optimizer_.accumulate(1);
   model_.train();
-  while (run.epoch < options.epochs && !result.interrupted) {
+  while (state.epoch < options.epochs && !stopped && !result.interrupted) {
     progress.start_epoch();
     ProgressState shown;
-    shown.epoch = run.epoch;
+    shown.epoch = state.epoch;
     shown.epochs = options.epochs;
     shown.batches = train.batches();
-    data::Batch batch;
+    shown.batch = train.position().batch;
+    auto show = [&] {
+      shown.items_done = state.items;
+      shown.loss = state.mean_loss();
+      shown.accuracy = state.accuracy();
+      shown.predicts = state.predictions > 0;
+    };
+    show();
+    data::StepProfile profile;
     report.epoch_begins();
+    StepBatches step;
+    bool ended = false;
     auto next = [&] {
       ProfileRange range("loader");
-      const bool more = train.next(batch);
+      const bool more = read_step(train, options.accumulation_steps, step, ended, profile);
       report.loaded();
       return more;
     };
     while (next()) {
-      Tensor output;
-      double loss = train_step(batch, output, report).item();
-      int64_t n = batch[0].raw_shape()[0];
-      if (!std::isfinite(loss)) {
-        throw_error(
-            "trainer",
-            fmt::format("the loss is {} at epoch {}, step {} (lr {}); a smaller lr may help", loss,
-                        run.epoch + 1, run.step + 1, optimizer_.lr()),
-            where);
-      }
-      ++run.step;
-      run.loss_sum += loss * static_cast<double>(n);
-      run.correct += count_correct(output, batch[1]);
-      run.items += n;
-      shown.batch = train.position().batch;
-      shown.items_done = run.items;
-      shown.items_here += n;
-      shown.items_left = (options.epochs - run.epoch) * train.items() - run.items;
-      shown.loss = run.loss_sum / static_cast<double>(run.items);
-      shown.accuracy = static_cast<double>(run.correct) / static_cast<double>(run.items);
+      train_step(step, state, train, options, report, profile, where);
+      // Not the loader's: to know that a group is short it has gone on to the next epoch.
+      const data::LoaderPosition position{step.at.back().epoch, step.at.back().batch + 1};
+      shown.batch = position.batch;
+      shown.items_here += step.items;
+      shown.items_left =
+          train.items() < 0 ? 0 : (options.epochs - state.epoch) * train.items() - state.items;
+      show();
       progress.update(shown);
       bool stop = interrupt && InterruptScope::requested();
-      bool due = options.save_every_steps > 0 && run.step % options.save_every_steps == 0;
-      if (!options.out.empty() && (stop || due)) save(run, options, train);
-      if (options.on_step) options.on_step(run.step);
+      bool due = options.save_every_steps > 0 && state.step % options.save_every_steps == 0;
+      if (keep && (stop || due)) save_fit(state, parts, train, position);
+      if (options.on_step) options.on_step(state.step);
       if (stop) {
         result.interrupted = true;
         break;
       }
     }
+    add_steps(result.steps_report, profile.report());
     if (result.interrupted) {
-      progress.line(fmt::format("interrupted at epoch {}, step {}", run.epoch + 1, run.step));
-      if (!options.out.empty()) {
+      progress.line(fmt::format("interrupted at epoch {}, step {}", state.epoch + 1, state.step));
+      if (keep) {
         progress.line("saved " + in_folder(options.out, "last.safetensors"));
         if (!options.resume_command.empty()) progress.line("to go on: " + options.resume_command);
       }
       break;
     }
+    if (state.items == 0) {
+      throw_error("trainer",
+                  fmt::format("epoch {} gave no batch: a stream of fewer items than batch_size {} "
+                              "with drop_last?",
+                              state.epoch + 1, train.options().batch_size),
+                  where);
+    }
     report.training_ends(model_);
     EpochMetrics m;
-    m.epoch = ++run.epoch;
-    m.step = run.step;
+    m.epoch = ++state.epoch;
+    m.step = state.step;
     m.lr = optimizer_.lr();
     m.seconds = progress.seconds();
     m.items_per_second = result.items_per_second = progress.items_per_second(shown);
-    if (run.items > 0) {
-      m.train_loss = result.train_loss = run.loss_sum / static_cast<double>(run.items);
-      m.train_accuracy = result.train_accuracy =
-          static_cast<double>(run.correct) / static_cast<double>(run.items);
-    }
+    m.train_loss = result.train_loss = state.mean_loss();
+    m.train_accuracy = result.train_accuracy = state.accuracy();
+    m.train_predicts = state.predictions > 0;
     std::string tail;
     if (validation != nullptr) {
-      validation->seek({0, 0});
-      result.validation = evaluate(*validation, &report);
+      validate(&report);
       m.validated = true;
       m.val_loss = result.validation.loss;
       m.val_accuracy = result.validation.accuracy;
-      tail = fmt::format("  val loss {:.4f}  val acc {:.2f}%", m.val_loss, 100 * m.val_accuracy);
+      m.val_predicts = result.validation.predictions > 0;
+      m.own = result.validation.metrics;
+      tail = fmt::format("  val loss {:.4f}", m.val_loss);
+      if (m.val_predicts) tail += fmt::format("  val acc {:.2f}%", 100 * m.val_accuracy);
+      for (const auto& [name, value] : m.own) tail += fmt::format("  {} {:.4g}", name, value);
     }
     if (schedule_ != nullptr && schedule_->wants_metric()) {
       schedule_->step(m.validated ? m.val_loss : m.train_loss);
     }
-    run.loss_sum = 0;
-    run.correct = run.items = 0;
-    if (m.validated && (run.best_epoch == 0 || m.val_accuracy > run.best_accuracy)) {
-      run.best_accuracy = m.val_accuracy;
-      run.best_epoch = run.epoch;
-      if (!options.out.empty()) {
-        std::map<std::string, std::string> metadata = options.metadata;
-        metadata["format"] = "pt";
-        save_safetensors(in_folder(options.out, "best.safetensors"), model_.state_dict(), metadata);
-      }
-    }
+    state.loss_sum = 0;
+    state.correct = state.predictions = state.items = 0;
+    if (note_epoch(state, options, m, monitored(options, m)) && keep) save_best(parts);
     // The line first: a kill in between leaves a line that the resumed run drops and writes again.
     metrics.append(m);
     report.epoch_ends(m);
-    if (!options.out.empty()) save(run, options, train);
+    if (keep) save_fit(state, parts, train, train.position());
     shown.items_left = 0;
     progress.end_epoch(shown, m.items_per_second, tail);
+    if (options.on_epoch) options.on_epoch(m);
+    stopped = out_of_patience(state, options);
+    if (stopped && state.epoch < options.epochs) {
+      progress.line(fmt::format("stopped early: no better in {} epochs, the best was epoch {}",
+                                options.patience, state.best_epoch));
+    }
   }
-  result.epochs = run.epoch;
-  result.steps = run.step;
-  result.best_accuracy = run.best_accuracy;
-  result.best_epoch = run.best_epoch;
+  if (options.verdict && result.steps_report.steps > 0) {
+    progress.line(verdict_line(result.steps_report));
+  }
+  result.stopped_early = stopped && state.epoch < options.epochs;
+  result.epochs = state.epoch;
+  result.steps = state.step;
+  result.best_accuracy = state.best_accuracy;
+  result.best_value = state.best_value;
+  result.best_epoch = state.best_epoch;
   result.weights_sha256 = state_sha256(model_.state_dict());
   return result;
 }

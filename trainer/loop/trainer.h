@@ -2,39 +2,24 @@
 // to go on as if nothing had happened, to the bit.
 #pragma once
 
-#include <cstdio>
-#include <functional>
 #include <map>
 #include <string>
 
 #include "trainer/data/loader.h"
+#include "trainer/data/step_profile.h"
+#include "trainer/loop/accuracy.h"
+#include "trainer/loop/fit_options.h"
 #include "trainer/nn/module.h"
 #include "trainer/optim/lr_scheduler.h"
 #include "trainer/optim/optimizer.h"
 
 namespace wick::loop {
 
-using Loss = std::function<Tensor(const Tensor& output, const Tensor& target)>;
-
-struct FitOptions {
-  int64_t epochs = 1;
-  // last.safetensors (everything, each epoch), best.safetensors (weights of the best validation
-  // accuracy), metrics.csv, and what `wick report` shows (run_report.h). Empty: nothing is written.
-  // Without resume the folder's former ones are removed first.
-  std::string out;
-  std::vector<std::string> classes;             // names of the labels, for the report
-  bool resume = false;                          // goes on from out/last.safetensors
-  int64_t save_every_steps = 0;                 // also within an epoch; 0: not
-  std::string resume_command;                   // shown after Ctrl-C
-  std::map<std::string, std::string> metadata;  // kept in both files
-  std::FILE* progress = nullptr;                // null: silent
-  bool handle_interrupt = true;                 // Ctrl-C saves and returns
-  std::function<void(int64_t step)> on_step;    // after each optimizer step (and save)
-};
-
 struct EvalResult {
   double loss = 0, accuracy = 0;
   int64_t items = 0;
+  int64_t predictions = 0;  // what accuracy is of; 0: there is none (count_correct)
+  std::map<std::string, double> metrics;
 };
 
 struct FitResult {
@@ -42,43 +27,50 @@ struct FitResult {
   int64_t epochs = 0, steps = 0;              // done in all
   double train_loss = 0, train_accuracy = 0;  // of the last epoch
   EvalResult validation;
-  double best_accuracy = 0;
-  int64_t best_epoch = 0;  // from 1; 0: never validated
+  double best_accuracy = 0;  // the validation's in the best epoch
+  double best_value = 0;     // what was monitored, then
+  int64_t best_epoch = 0;    // from 1; 0: nothing was monitored
+  bool stopped_early = false;
   double items_per_second = 0;
-  std::string weights_sha256;  // of the state dict, now
+  data::StepReport steps_report;  // where this call's training steps spent their time
+  std::string weights_sha256;     // of the state dict, now
 };
 
 class RunReport;
+struct FitState;
+struct StepBatches;
 
 class Trainer {
  public:
-  // All must outlive it. The schedule, if any, steps with every batch; one that wants a metric
-  // (ReduceLROnPlateau) with every epoch, by the validation loss, or the training loss without one.
+  // All must outlive it. The schedule, if any, steps with every optimizer step; one that wants a
+  // metric (ReduceLROnPlateau) with every epoch, by the validation loss, or the training loss
+  // without one.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, Loss loss,
           optim::LrScheduler* schedule = nullptr)
       : model_(model), optimizer_(optimizer), loss_(std::move(loss)), schedule_(schedule) {}
 
+  // Batches are {input, target, ...}: the model is called with the first field, the loss with its
+  // output and the second. An Error (a loss that is not finite, a label out of range, an item that
+  // cannot be read, a full disk) leaves the last checkpoint whole, and resume goes on from it.
   FitResult fit(data::DataLoader& train, data::DataLoader* validation, const FitOptions& options,
                 Where where = Where::current());
   // In eval mode, without gradients; the loader's current epoch. Restores the mode.
   EvalResult evaluate(data::DataLoader& loader);
 
  private:
-  struct Run;  // counters of one fit(), saved with the rest
-
-  Tensor train_step(const data::Batch& batch, Tensor& output, RunReport& report);
-  EvalResult evaluate(data::DataLoader& loader, RunReport* report);
-  void save(const Run& run, const FitOptions& options, const data::DataLoader& train) const;
-  void load(Run& run, const FitOptions& options, data::DataLoader& train, const Where& where);
+  // The loss of a batch, a scalar; what is wrong with its labels is said by item.
+  Tensor loss_of(const Tensor& output, const data::DataLoader& loader, data::LoaderPosition at,
+                 const data::Batch& batch) const;
+  void train_step(const StepBatches& batches, FitState& state, const data::DataLoader& train,
+                  const FitOptions& options, RunReport& report, data::StepProfile& profile,
+                  const Where& where);
+  EvalResult evaluate(nn::Module& model, data::DataLoader& loader,
+                      const std::map<std::string, Metric>& metrics, RunReport* report);
 
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   Loss loss_;
   optim::LrScheduler* schedule_;
 };
-
-// Rows of logits [N, C] whose largest value is at target[n] (int64); the first of equal ones
-// counts.
-int64_t count_correct(const Tensor& logits, const Tensor& target);
 
 }  // namespace wick::loop
