@@ -58,13 +58,16 @@ inline std::string read_text(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream all;
   all << file.rdbuf();
-  if (all.str().empty()) throw Skip("no " + path + " (set WICK_SHARED)");
+  if (all.str().empty()) throw Skip("no shared data folder: " + path + " (set WICK_SHARED)");
   return all.str();
 }
 inline data::ImageData open_images(const std::string& name) try {
   return data::open_images(name);
 } catch (const Error& e) {
-  throw Skip(e.what());
+  if (e.code() != Code::kNotFound) throw;  // damaged files are no reason to skip
+  throw Skip(
+      (name == "fashion-mnist" ? "Fashion-MNIST not installed: " : "no shared data folder: ") +
+      std::string(e.what()));
 }
 
 // The first n items.

@@ -73,8 +73,9 @@ int main(int argc, char** argv) {
       images.train = milestone::head(images.train, 3000);
       images.test = milestone::head(images.test, 1000);
     }
-    tf::Compose vary{tf::RandomCrop(images.size, 2), tf::RandomHorizontalFlip()};
-    tf::Compose wrong{tf::RandomVerticalFlip(1.0), tf::RandomCrop(images.size, 2)};
+    const int64_t border = images.channels == 3 ? 4 : 2;
+    tf::Compose vary{tf::RandomCrop(images.size, border), tf::RandomHorizontalFlip()};
+    tf::Compose wrong{tf::RandomVerticalFlip(1.0), tf::RandomCrop(images.size, border)};
     auto varied = std::make_shared<data::TransformedDataset>(
         images.train, o.broken() ? data::Transform(wrong) : data::Transform(vary), o.seed);
     data::DataLoader loader(varied, {.batch_size = o.short_form ? 32 : 128,
