@@ -14,6 +14,7 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -134,11 +135,13 @@ inline int run(const char* name, int argc, char** argv,
   bool all = !result.figures.empty();
   for (const Figure& f : result.figures) {
     all = all && f.passed();
+    char value[32] = "null";  // JSON has no NaN
+    if (std::isfinite(f.value)) std::snprintf(value, sizeof value, "%.9g", f.value);
     std::printf(
         "{\"example\":\"%s\",\"form\":\"%s\",\"sabotage\":\"%s\",\"seed\":%llu,\"figure\":\"%s\","
-        "\"value\":%.9g,\"gate\":\"%s %g\",\"passed\":%s,\"weights\":\"%s\",\"seconds\":%.1f}\n",
+        "\"value\":%s,\"gate\":\"%s %g\",\"passed\":%s,\"weights\":\"%s\",\"seconds\":%.1f}\n",
         name, o.short_form ? "short" : "full", o.sabotage.c_str(),
-        static_cast<unsigned long long>(o.seed), f.name.c_str(), f.value,
+        static_cast<unsigned long long>(o.seed), f.name.c_str(), value,
         f.at_least ? ">=" : "<=", f.gate, f.passed() ? "true" : "false", digest.c_str(),
         took.count());
   }

@@ -86,7 +86,7 @@ double learn(const std::string& kind, bool small_start, const milestone::Options
 int main(int argc, char** argv) {
   return milestone::run("attention", argc, argv, [](const milestone::Options& o) {
     milestone::Result r;
-    const int epochs = o.short_form ? 10 : 30;
+    const int epochs = o.short_form ? 10 : 15;
     r.figures = {{"reverse", learn("reverse", true, o, epochs, &r.weights), 0.95}};
     if (o.short_form) return r;
     r.figures.push_back({"copy", learn("copy", true, o, epochs, &r.weights), 0.95});

@@ -43,6 +43,8 @@ def run(program, name, seed, args):
     if done.returncode == 77:
         return done.stdout.strip()
     figures = [json.loads(line) for line in done.stdout.splitlines()]
+    for f in figures:
+        f["value"] = float("nan") if f["value"] is None else f["value"]
     if not figures or done.returncode not in (0, 1):
         raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}")
     print(f"{name} seed {seed}: {time.time() - start:.0f} s, " +
