@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset models sanitize attack tsan seeds math fuzz sabotage)
+parts=(subset models sanitize attack tsan seeds math fuzz milestones images sabotage)
 threaded=(runtime ops trainer explain exporter)
 run_part() {
   case $1 in
@@ -33,6 +33,9 @@ run_part() {
     seeds) tools/scripts/test.sh -- -L '^seeds$' ;;
     # The program keeps a line for each function that is done: cut off, it goes on with the next one.
     math) WICK_TARGETS="math_exhaustive narrow_exhaustive" tools/scripts/test.sh -- -L '^math$' ;;
+    # Five seeds of the full forms. Each finished run is kept: cut off, they go on with the next one.
+    milestones) tools/scripts/milestones.sh --results build/full/milestones.jsonl -- -cnn_image ;;
+    images) tools/scripts/milestones.sh --results build/full/milestones.jsonl cnn_image ;;
     fuzz)
       tools/scripts/setup_ort.sh
       tools/scripts/build.sh release wick && tests/conformance/fuzz/run.py \

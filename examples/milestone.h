@@ -1,0 +1,155 @@
+// What the milestone examples share: their options, their gates and the lines they print.
+//
+//   int main(int argc, char** argv) {
+//     return milestone::run("xor", argc, argv, [](const milestone::Options& o) {
+//       ...
+//       return milestone::Result{{{"accuracy", accuracy, 0.95}}, net.state_dict()};
+//     });
+//   }
+//
+// example_xor [--seed N] [--short] [--sabotage] [--threads N] [--data PATH]. One line of JSON a
+// figure, exit 1 where a gate is missed, 77 where data are missing. --short: minutes become seconds
+// and gates those that seconds reach. --sabotage breaks one thing that the milestone stands on, and
+// must miss a gate: a gate that cannot fail shows nothing.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "wick/trainer.h"
+
+namespace wick::milestone {
+
+struct Options {
+  uint64_t seed = 1;
+  bool short_form = false;
+  std::string sabotage;  // empty: none; "yes", or which one (--sabotage=positions)
+  std::string data;      // in place of the example's own
+  bool broken() const { return !sabotage.empty(); }
+};
+
+struct Figure {
+  std::string name;
+  double value = 0, gate = 0;
+  bool at_least = true;                                                     // else at most
+  bool passed() const { return at_least ? value >= gate : value <= gate; }  // NaN: no
+};
+
+struct Result {
+  std::vector<Figure> figures;
+  nn::NamedTensors weights;  // named by their SHA-256 in each line
+};
+
+struct Skip : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline std::string shared_file(const std::string& path) {
+  const char* shared = std::getenv("WICK_SHARED");
+  return std::string(shared != nullptr ? shared : "../shared") + "/data/" + path;
+}
+inline std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream all;
+  all << file.rdbuf();
+  if (all.str().empty()) throw Skip("no shared data folder: " + path + " (set WICK_SHARED)");
+  return all.str();
+}
+inline data::ImageData open_images(const std::string& name) try {
+  return data::open_images(name);
+} catch (const Error& e) {
+  if (e.code() != Code::kNotFound) throw;  // damaged files are no reason to skip
+  throw Skip(
+      (name == "fashion-mnist" ? "Fashion-MNIST not installed: " : "no shared data folder: ") +
+      std::string(e.what()));
+}
+
+// The first n items.
+inline std::shared_ptr<const data::Dataset> head(std::shared_ptr<const data::Dataset> all,
+                                                 int64_t n) {
+  return std::make_shared<data::Subset>(std::move(all), arange(n).to_vector<int64_t>());
+}
+
+// Sabotage: the images of another data set with labels that have nothing to do with them.
+class RandomLabels : public data::Dataset {
+ public:
+  RandomLabels(std::shared_ptr<const Dataset> images, uint32_t classes)
+      : images_(std::move(images)), classes_(classes) {}
+  int64_t size() const override { return images_->size(); }
+  data::Item get(int64_t index) const override {
+    const uint32_t word = philox(99, 0, static_cast<uint64_t>(index))[0];
+    return {images_->get(index)[0], tensor(static_cast<int64_t>(word % classes_))};
+  }
+
+ private:
+  std::shared_ptr<const Dataset> images_;
+  uint32_t classes_;
+};
+
+// The share of rows whose largest logit is the label's.
+inline double accuracy(nn::Module& model, std::shared_ptr<const data::Dataset> test) {
+  NoGrad guard;
+  const bool training = model.training();
+  model.eval();
+  data::DataLoader loader(std::move(test), {.batch_size = 250});
+  int64_t right = 0;
+  for (data::Batch& b : loader) right += loop::count_correct(model(b[0]), b[1]);
+  model.train(training);
+  return static_cast<double>(right) / static_cast<double>(loader.items());
+}
+
+inline int run(const char* name, int argc, char** argv,
+               const std::function<Result(const Options&)>& body) try {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
+    if (arg == "--short") {
+      o.short_form = true;
+    } else if (arg.rfind("--sabotage", 0) == 0 && (arg.size() == 10 || arg[10] == '=')) {
+      o.sabotage = arg.size() > 11 ? arg.substr(11) : "yes";
+    } else if (!value.empty() && (arg == "--seed" || arg == "--threads" || arg == "--data")) {
+      if (arg == "--seed") o.seed = std::stoull(value);
+      if (arg == "--threads") set_num_threads(std::stoi(value));
+      if (arg == "--data") o.data = value;
+      ++i;
+    } else {
+      std::fprintf(stderr,
+                   "usage: %s [--seed N] [--short] [--sabotage[=WHAT]] [--threads N] "
+                   "[--data PATH]\n",
+                   argv[0]);
+      return 2;
+    }
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  manual_seed(o.seed);
+  const Result result = body(o);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const std::string digest = state_sha256(result.weights);
+  bool all = !result.figures.empty();
+  for (const Figure& f : result.figures) {
+    all = all && f.passed();
+    char value[32] = "null";  // JSON has no NaN
+    if (std::isfinite(f.value)) std::snprintf(value, sizeof value, "%.9g", f.value);
+    std::printf(
+        "{\"example\":\"%s\",\"form\":\"%s\",\"sabotage\":\"%s\",\"seed\":%llu,\"figure\":\"%s\","
+        "\"value\":%s,\"gate\":\"%s %g\",\"passed\":%s,\"weights\":\"%s\",\"seconds\":%.1f}\n",
+        name, o.short_form ? "short" : "full", o.sabotage.c_str(),
+        static_cast<unsigned long long>(o.seed), f.name.c_str(), value,
+        f.at_least ? ">=" : "<=", f.gate, f.passed() ? "true" : "false", digest.c_str(),
+        took.count());
+  }
+  return all ? 0 : 1;
+} catch (const Skip& e) {
+  return std::printf("SKIP: %s\n", e.what()), 77;
+} catch (const std::exception& e) {
+  return std::fprintf(stderr, "%s\n", e.what()), 2;
+}
+
+}  // namespace wick::milestone
