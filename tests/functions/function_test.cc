@@ -280,7 +280,14 @@ TEST_P(FunctionGradient, ForwardModeIsTheJacobianTimesV) {
       Tensor weights = uniform(t.raw_shape(), 0.5, 1.5, DType::kF64, g);
       w.push_back(where(isfinite(t), weights, zeros_like(t)));  // NaN has no derivative
     }
-    List forward = jvp(f, free, v).second, backward = vjp(f, free, w).second;
+    List forward, backward = vjp(f, free, w).second;
+    try {
+      forward = jvp(f, free, v).second;
+    } catch (const Error& e) {  // by way of the second order, which the row says is missing
+      if (row().diff.mark != Mark::kOnce) throw;
+      EXPECT_NE(std::string(e.what()).find("once_differentiable"), std::string::npos) << e.what();
+      return;
+    }
     ASSERT_EQ(forward.size(), plain.size());
     double jv = 0, wj = 0, scale = 1;
     auto add = [&scale](double* total, const Tensor& a, const Tensor& b) {

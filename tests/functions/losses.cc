@@ -88,8 +88,59 @@ void classes(Rows& row) {
       .sample("F.multi_margin_loss(x0, x1)", {x({3, 4}), index({2, 0, 3})},
               WICK_FN(multi_margin_loss(x0, x1)))
       .sample("F.multi_margin_loss(x0, x1, margin=0.53, reduction='none')",
-              {distinct({3, 4}), index({2, 0, 3})},
-              WICK_FN(multi_margin_loss(x0, x1, 0.53, kNone)));
+              {distinct({3, 4}), index({2, 0, 3})}, WICK_FN(multi_margin_loss(x0, x1, 0.53, kNone)))
+      .sample("F.multi_margin_loss(x0, x1, p=2, margin=0.53, weight=x2, reduction='sum')",
+              {x({3, 4}), index({2, 0, 3}), probabilities({4}).no_grad()},
+              WICK_FN(multi_margin_loss(x0, x1, 2, 0.53, x2, kSum)));
+}
+
+void label_sets(Rows& row) {
+  row("multilabel_margin_loss", piecewise, kFloats)
+      .sample("F.multilabel_margin_loss(x0, x1)",
+              {x({3, 4}), index({3, 0, -1, 1, 2, -1, 0, 3, 1, 0, 3, 2}, {3, 4})},
+              WICK_FN(multilabel_margin_loss(x0, x1)))
+      .sample("F.multilabel_margin_loss(x0, x1, reduction='sum')",
+              {x({2, 3}), index({-1, 0, 1, 2, 2, -1}, {2, 3})},
+              WICK_FN(multilabel_margin_loss(x0, x1, kSum)))
+      .sample("F.multilabel_margin_loss(x0, x1, reduction='none')",
+              {x({2, 3}), index({1, -1, -1, 2, 0, -1}, {2, 3})},
+              WICK_FN(multilabel_margin_loss(x0, x1, kNone)))
+      .sample("F.multilabel_margin_loss(x0, x1)", {x({4}), index({2, 0, -1, 3})},
+              WICK_FN(multilabel_margin_loss(x0, x1)))
+      .half_ulps(8);  // differences, then a sum of them and a mean
+  row("multilabel_soft_margin_loss", smooth, kFloats)
+      .sample("F.multilabel_soft_margin_loss(x0, x1)", {x({3, 4}), probabilities({3, 4})},
+              WICK_FN(multilabel_soft_margin_loss(x0, x1)))
+      .sample("F.multilabel_soft_margin_loss(x0, x1, x2, reduction='sum')",
+              {x({3, 4}), probabilities({3, 4}).no_grad(), x({4}, 0.5, 2).no_grad()},
+              WICK_FN(multilabel_soft_margin_loss(x0, x1, x2, kSum)))
+      .sample("F.multilabel_soft_margin_loss(x0, x1, reduction='none')",
+              {given({1e4, -1e4, 1e4, -1e4, 0, 3}, {2, 3}),
+               given({1, 1, 0, 0, 1, 0}, {2, 3}).no_grad()},
+              WICK_FN(multilabel_soft_margin_loss(x0, x1, Tensor(), kNone)), kWideFloats)
+      .half_ulps(8);  // softplus, a product, a mean
+}
+
+void alignments(Rows& row) {
+  // Of log_softmax: PyTorch's own slope is the derivative only behind it.
+  row("ctc_loss", once("the backward scores have no backward of their own"), kFloats)
+      .sample("F.ctc_loss(x0.log_softmax(2), x1, (5, 4), (2, 3))",
+              {x({5, 2, 4}), index({1, 1, 0, 3, 2, 1}, {2, 3})},
+              WICK_FN(ctc_loss(log_softmax(x0, 2), x1, std::vector<int64_t>{5, 4},
+                               std::vector<int64_t>{2, 3})))
+      .sample("F.ctc_loss(x0.log_softmax(2), x1, x2, x3, blank=3, reduction='none')",
+              {x({5, 3, 4}), index({1, 1, 0, 2}), index({5, 3, 4}), index({2, 0, 2})},
+              WICK_FN(ctc_loss(log_softmax(x0, 2), x1, x2, x3, 3, kNone)))
+      .sample(
+          "F.ctc_loss(x0.log_softmax(2), x1, (2, 4), (2, 1), reduction='sum', zero_infinity=True)",
+          {x({4, 2, 3}), of(DType::kI32, given({1, 1, 2, 0}, {2, 2}))},
+          WICK_FN(ctc_loss(log_softmax(x0, 2), x1, std::vector<int64_t>{2, 4},
+                           std::vector<int64_t>{2, 1}, 0, kSum, true)))
+      .sample("F.ctc_loss(x0.log_softmax(1), x1, x2, x3)",
+              {x({4, 3}), index({1, 2}), index({4}, {}), index({2}, {})},
+              WICK_FN(ctc_loss(log_softmax(x0, 1), x1, x2, x3)))
+      .not_captured("paths depend on values")
+      .half_ulps(8);  // of log_softmax's, summed along the path
 }
 
 void yes_or_no(Rows& row) {
@@ -171,6 +222,24 @@ void margins(Rows& row) {
       .sample("F.triplet_margin_loss(x0, x1, x2, margin=2, swap=True, reduction='none')",
               {x({4, 3}), x({4, 3}), x({4, 3})},
               WICK_FN(triplet_margin_loss(x0, x1, x2, 2, 2, 1e-6, true, kNone)));
+  row("triplet_margin_with_distance_loss", piecewise, kWideFloats)
+      .sample("F.triplet_margin_with_distance_loss(x0, x1, x2)", {x({4, 3}), x({4, 3}), x({4, 3})},
+              WICK_FN(triplet_margin_with_distance_loss(x0, x1, x2)))
+      .sample(
+          "F.triplet_margin_with_distance_loss(x0, x1, x2, distance_function="
+          "lambda a, b: (a - b).square().sum(-1), margin=3, swap=True, reduction='none')",
+          {x({4, 3}), x({4, 3}), x({4, 3})},
+          WICK_FN(triplet_margin_with_distance_loss(
+              x0, x1, x2, [](const Tensor& a, const Tensor& b) { return sum(square(a - b), {-1}); },
+              3, true, kNone)))
+      .sample(
+          "F.triplet_margin_with_distance_loss(x0, x1, x2, distance_function="
+          "lambda a, b: 1 - F.cosine_similarity(a, b), margin=0.5, reduction='sum')",
+          {x({4, 3}), x({4, 3}), x({4, 3})},
+          WICK_FN(triplet_margin_with_distance_loss(
+              x0, x1, x2,
+              [](const Tensor& a, const Tensor& b) { return 1 - cosine_similarity(a, b); }, 0.5,
+              false, kSum)));
 }
 
 }  // namespace
@@ -179,6 +248,8 @@ std::vector<FunctionRow> losses_rows() {
   Rows row;
   distances(row);
   classes(row);
+  label_sets(row);
+  alignments(row);
   yes_or_no(row);
   distributions(row);
   margins(row);

@@ -89,6 +89,58 @@ void pools(Rows& row) {
               WICK_FN(adaptive_max_pool3d(x0, {2, 1, 2})));
 }
 
+void windows(Rows& row) {
+  row("lp_pool1d", smooth, kFloats)
+      .sample("F.lp_pool1d(x0, 2, 3, stride=2)", {off_zero({2, 2, 7})},
+              WICK_FN(lp_pool1d(x0, 2, 3, 2)))
+      .sample("F.lp_pool1d(x0, 1.5, 2, ceil_mode=True)", {x({2, 5}, 0.25, 2)},
+              WICK_FN(lp_pool1d(x0, 1.5, 2, {}, true)))
+      .half_ulps(6);  // power, mean, root
+  row("lp_pool2d", smooth, kFloats)
+      .sample("F.lp_pool2d(x0, 2, 2)", {off_zero({1, 2, 4, 6})}, WICK_FN(lp_pool2d(x0, 2, 2)))
+      .sample("F.lp_pool2d(x0, 3, (2, 3), stride=(1, 2), ceil_mode=True)", {x({2, 3, 6}, 0.25, 2)},
+              WICK_FN(lp_pool2d(x0, 3, {2, 3}, Pair{1, 2}, true)))
+      .half_ulps(6);  // power, mean, root
+  row("max_pool1d_with_indices", piecewise, kWideFloats)
+      .sample("F.max_pool1d(x0, 3, stride=2, padding=1, return_indices=True)",
+              {distinct({2, 2, 7})}, WICK_FN(max_pool1d_with_indices(x0, 3, 2, 1)))
+      .sample("F.max_pool1d(x0, 2, dilation=2, ceil_mode=True, return_indices=True)",
+              {distinct({2, 8})}, WICK_FN(max_pool1d_with_indices(x0, 2, {}, 0, 2, true)));
+  row("max_pool2d_with_indices", piecewise, kWideFloats)
+      .sample("F.max_pool2d(x0, 2, return_indices=True)", {distinct({2, 2, 4, 6})},
+              WICK_FN(max_pool2d_with_indices(x0, 2)))
+      .sample("F.max_pool2d(x0, (2, 3), stride=2, padding=1, ceil_mode=True, return_indices=True)",
+              {distinct({2, 5, 6})},
+              WICK_FN(max_pool2d_with_indices(x0, {2, 3}, Pair(2), 1, 1, true)));
+  row("max_pool3d_with_indices", piecewise, kWideFloats)
+      .sample("F.max_pool3d(x0, 2, stride=1, return_indices=True)", {distinct({2, 1, 3, 3, 3})},
+              WICK_FN(max_pool3d_with_indices(x0, 2, Triple(1))))
+      .sample("F.max_pool3d(x0, (1, 2, 3), padding=(0, 1, 1), return_indices=True)",
+              {distinct({2, 2, 4, 5})},
+              WICK_FN(max_pool3d_with_indices(x0, {1, 2, 3}, {}, {0, 1, 1})));
+  row("max_unpool1d", smooth, kFloats)
+      .sample("F.max_unpool1d(x0, x1, 2)",
+              {x({2, 2, 3}), index({1, 2, 5, 0, 3, 4, 0, 2, 4, 1, 3, 5}, {2, 2, 3})},
+              WICK_FN(max_unpool1d(x0, x1, 2)))
+      .sample("F.max_unpool1d(x0, x1, 3, stride=2, padding=1, output_size=(6,))",
+              {x({2, 3}), index({5, 0, 2, 1, 3, 4}, {2, 3})},
+              WICK_FN(max_unpool1d(x0, x1, 3, 2, 1, {6})));
+  row("max_unpool2d", smooth, kFloats)
+      .sample("F.max_unpool2d(x0, x1, 2)",
+              {x({1, 2, 2, 2}), index({0, 7, 9, 15, 5, 3, 12, 10}, {1, 2, 2, 2})},
+              WICK_FN(max_unpool2d(x0, x1, 2)))
+      .sample("F.max_unpool2d(x0, x1, (2, 3), stride=2, output_size=(5, 6))",
+              {x({1, 2, 2}), index({3, 7, 29, 0}, {1, 2, 2})},
+              WICK_FN(max_unpool2d(x0, x1, {2, 3}, Pair(2), 0, {5, 6})));
+  row("max_unpool3d", smooth, kFloats)
+      .sample("F.max_unpool3d(x0, x1, 2)",
+              {x({1, 2, 1, 2, 1}), index({5, 12, 15, 0}, {1, 2, 1, 2, 1})},
+              WICK_FN(max_unpool3d(x0, x1, 2)))
+      .sample("F.max_unpool3d(x0, x1, (1, 2, 2), output_size=(2, 3, 5))",
+              {x({1, 2, 1, 2}), index({14, 1, 20, 29}, {1, 2, 1, 2})},
+              WICK_FN(max_unpool3d(x0, x1, {1, 2, 2}, {}, 0, {1, 2, 3, 5})));
+}
+
 void norms(Rows& row) {
   row("batch_norm", smooth, kWideFloats)
       .sample("F.batch_norm(x0, None, None, x1, x2, True)", {x({3, 2, 2}), x({2}), x({2})},
@@ -134,6 +186,17 @@ void norms(Rows& row) {
       .half_ulps(4);  // exp and log each round
   row("dropout", random_output, kFloats)
       .sample("F.dropout(x0, 0.3)", {x({3, 4})}, WICK_FN(dropout(x0, 0.3)));
+  row("alpha_dropout", random_output, kFloats)
+      .sample("F.alpha_dropout(x0, 0.3, True)", {x({3, 4})}, WICK_FN(alpha_dropout(x0, 0.3, true)))
+      .sample("F.alpha_dropout(x0, 1, True)", {x({3, 4})}, WICK_FN(alpha_dropout(x0, 1, true)));
+  row("feature_alpha_dropout", random_output, kFloats)
+      .sample("F.feature_alpha_dropout(x0, 0.3, True)", {x({3, 4, 2})},
+              WICK_FN(feature_alpha_dropout(x0, 0.3, true)));
+  row("rrelu", random_output, kFloats)
+      .sample("F.rrelu(x0, training=True)", {off_zero({3, 4})},
+              WICK_FN(rrelu(x0, 1.0 / 8, 1.0 / 3, true)));
+  row("rrelu_mean", piecewise, kFloats)  // out of training the slope is the mean
+      .sample("F.rrelu(x0, 0.25, 0.5)", {off_zero({3, 4})}, WICK_FN(rrelu(x0, 0.25, 0.5)));
   row("dropout1d", random_output, kWideFloats)
       .sample("F.dropout1d(x0, 0.3)", {x({3, 4, 2})}, WICK_FN(dropout1d(x0, 0.3)));
   row("dropout2d", random_output, kWideFloats)
@@ -196,6 +259,7 @@ std::vector<FunctionRow> nn_rows() {
   Rows row;
   convolutions(row);
   pools(row);
+  windows(row);
   norms(row);
   images(row);
   return row.all;

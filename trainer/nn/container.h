@@ -60,7 +60,7 @@ class Sequential : public ModuleRange {
   explicit Sequential(Ms&&... modules) {
     (push_back(owned(std::forward<Ms>(modules))), ...);
   }
-  explicit Sequential(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> named);
+  Sequential(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> named);
   Sequential& push_back(std::shared_ptr<Module> module);
   Sequential& push_back(const std::string& name, std::shared_ptr<Module> module);
   template <class M>
@@ -94,8 +94,7 @@ class ModuleList : public ModuleRange {
 class ModuleDict : public Module {
  public:
   ModuleDict() = default;
-  explicit ModuleDict(
-      std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules);
+  ModuleDict(std::initializer_list<std::pair<std::string, std::shared_ptr<Module>>> modules);
   ModuleDict& insert(const std::string& key, std::shared_ptr<Module> module);
   Module& operator[](const std::string& key) const;  // none of that name is an Error
   bool contains(const std::string& key) const;

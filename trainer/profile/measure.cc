@@ -206,9 +206,9 @@ std::string PassProfile::text() const {
 std::string quick_profile(nn::Module& module, const Tensor& input,
                           const BenchmarkOptions& options) {
   const MemoryUse use = measure_memory(module, input);
-  std::string text =
-      fmt::format("parameters {} ({})\nflops      {} a forward pass\n", nn::count_parameters(module),
-                  bytes_text(static_cast<uint64_t>(use.parameters)), count_flops(module, input));
+  std::string text = fmt::format(
+      "parameters {} ({})\nflops      {} a forward pass\n", nn::count_parameters(module),
+      bytes_text(static_cast<uint64_t>(use.parameters)), count_flops(module, input));
   text += fmt::format("memory     {} beside parameters and input\n",
                       bytes_text(static_cast<uint64_t>(use.activations)));
   text += measure_latency(module, input, options).text() + "\n";

@@ -15,10 +15,12 @@ TracerScope::~TracerScope() { g_tracer = saved_; }
 
 ModuleScope::ModuleScope(const std::string& name) : name_(&name), outer_(g_scope) {
   g_scope = this;
-  if (ranges_heard()) [[unlikely]] begin_range(name.c_str(), RangeKind::kModule);
+  if (ranges_heard()) [[unlikely]]
+    begin_range(name.c_str(), RangeKind::kModule);
 }
 ModuleScope::~ModuleScope() {
-  if (ranges_heard()) [[unlikely]] end_range(name_->c_str(), RangeKind::kModule);
+  if (ranges_heard()) [[unlikely]]
+    end_range(name_->c_str(), RangeKind::kModule);
   g_scope = outer_;
 }
 

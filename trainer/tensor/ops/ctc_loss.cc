@@ -160,15 +160,16 @@ Batch batch_of(const Tensor& x, const Arg& targets, std::vector<int64_t> input_l
                 where, Code::kTypeMismatch);
   }
   if (blank < 0 || blank >= b.classes) {
-    throw_error(
-        op, "blank must be in [0, " + std::to_string(b.classes) + "), got " + std::to_string(blank),
-        where);
+    throw_error(op,
+                "blank must be in [0, " + std::to_string(b.classes) + "), got " +
+                    std::to_string(blank) + " for log_probs " + text(x),
+                where);
   }
   if (b.input_lengths.size() != n || target_lengths.size() != n) {
     bad_shape(op,
               "needs " + std::to_string(n) + " input_lengths and target_lengths, got " +
                   std::to_string(b.input_lengths.size()) + " and " +
-                  std::to_string(target_lengths.size()),
+                  std::to_string(target_lengths.size()) + " for log_probs " + text(x),
               where);
   }
   if (t.rank() < 1 || t.rank() > 2 || (t.rank() == 2 && dim_of(t, 0) != b.entries)) {
@@ -204,7 +205,8 @@ Batch batch_of(const Tensor& x, const Arg& targets, std::vector<int64_t> input_l
                     "target " + std::to_string(c) + " at place " + std::to_string(k) +
                         " of batch entry " + std::to_string(i) +
                         (c == blank ? " is the blank"
-                                    : " is no class: there are " + std::to_string(b.classes)),
+                                    : " is no class: there are " + std::to_string(b.classes)) +
+                        ", log_probs " + text(x),
                     where);
       }
       own.push_back(c);
@@ -215,7 +217,7 @@ Batch batch_of(const Tensor& x, const Arg& targets, std::vector<int64_t> input_l
   if (t.rank() == 1 && begin != row) {
     bad_shape(op,
               "target_lengths add up to " + std::to_string(begin) + ", targets have " +
-                  std::to_string(row),
+                  std::to_string(row) + ": " + text(t),
               where);
   }
   return b;

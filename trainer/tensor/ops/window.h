@@ -8,8 +8,8 @@
 
 namespace wick {
 
-// (sum of x^norm_type over the window)^(1 / norm_type); of a negative sum the root's real part is
-// taken as PyTorch takes it: 0. norm_type is not 0.
+// (sum of x^norm_type over the window)^(1 / norm_type); NaN for a negative sum, as in PyTorch.
+// norm_type is not 0.
 Tensor lp_pool1d(const Arg& x, double norm_type, int64_t kernel_size,
                  std::optional<int64_t> stride = {}, bool ceil_mode = false);
 Tensor lp_pool2d(const Arg& x, double norm_type, Pair kernel_size, std::optional<Pair> stride = {},
@@ -28,9 +28,8 @@ std::pair<Tensor, Tensor> max_pool3d_with_indices(const Arg& x, Triple kernel_si
                                                   Triple padding = 0, Triple dilation = 1,
                                                   bool ceil_mode = false);
 
-// x at its indices in a tensor of zeros. output_size: the spatial sizes, or all of them; {}: (n -
-// 1)
-// * stride + kernel - 2 * padding. An index outside is an error that names it.
+// x at its indices in a tensor of zeros. output_size: the spatial sizes, or all of them; {}:
+// (n - 1) * stride + kernel - 2 * padding. An index outside is an error that names it.
 Tensor max_unpool1d(const Arg& x, const Arg& indices, int64_t kernel_size,
                     std::optional<int64_t> stride = {}, int64_t padding = 0,
                     const Shape& output_size = {});
