@@ -164,6 +164,7 @@ TEST_P(Exact, KilledAndResumedIsTheUnbrokenRun) {
   const auto whole = run("whole");
   for (const int64_t stop : {int64_t{2}, last_.steps - 2}) {
     const std::string name = "killed" + std::to_string(stop);
+    set_num_threads(1);  // the child has no other threads
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "tools/wick/command.h"
+#include "trainer/explain/anomaly.h"
 #include "trainer/explain/trace_ops.h"
+#include "trainer/loop/recipe_parts.h"
 #include "trainer/loop/recipes.h"
 #include "trainer/nn/models.h"
 #include "trainer/profile/audit.h"
@@ -17,6 +19,7 @@ namespace {
 struct TrainCommand {
   loop::TrainConfig config;
   bool json = false, quiet = false, trace = false, reference = false, audit = false;
+  bool anomaly = false, profile = false;
 };
 
 // The first steps again and again, also with other numbers of threads; nothing is written.
@@ -66,25 +69,37 @@ void train(TrainCommand c) {
     resume += fmt::format(" --save-every {}", c.config.save_every_steps);
   std::optional<TraceOps> trace;
   std::optional<ReferenceKernelsScope> reference;
+  std::optional<AnomalyMode> anomaly;
+  if (c.anomaly) anomaly.emplace();
+  c.config.verdict = c.profile;
   if (c.trace) trace.emplace(std::cerr);
   if (c.reference) reference.emplace();
   loop::TrainResult r = loop::run_training(c.config);
   trace.reset();
+  anomaly.reset();
+  const bool split = r.config.val_split > 0;
+  if (c.profile) fmt::print(stderr, "{}", r.fit.steps_report.to_text());
   if (c.json) {
-    print_json({{"model", r.config.model},
-                {"data", r.config.data},
-                {"out", r.config.out},
-                {"epochs", r.fit.epochs},
-                {"steps", r.fit.steps},
-                {"seed", r.config.seed},
-                {"parameters", r.parameters},
-                {"test_accuracy", r.fit.validation.accuracy},
-                {"test_loss", r.fit.validation.loss},
-                {"best_accuracy", r.fit.best_accuracy},
-                {"best_epoch", r.fit.best_epoch},
-                {"images_per_second", r.fit.items_per_second},
-                {"weights_sha256", r.fit.weights_sha256},
-                {"interrupted", r.fit.interrupted}});
+    nlohmann::json document = {{"model", r.config.model},
+                               {"data", r.config.data},
+                               {"out", r.config.out},
+                               {"epochs", r.fit.epochs},
+                               {"steps", r.fit.steps},
+                               {"seed", r.config.seed},
+                               {"parameters", r.parameters},
+                               {"test_accuracy", r.test.accuracy},
+                               {"test_loss", r.test.loss},
+                               {"best_accuracy", r.fit.best_accuracy},
+                               {"best_epoch", r.fit.best_epoch},
+                               {"images_per_second", r.fit.items_per_second},
+                               {"weights_sha256", r.fit.weights_sha256},
+                               {"interrupted", r.fit.interrupted}};
+    if (r.fit.stopped_early) document["stopped_early"] = true;
+    if (split) {
+      document["val_accuracy"] = r.fit.validation.accuracy;
+      document["val_loss"] = r.fit.validation.loss;
+    }
+    print_json(document);
   }
   if (r.fit.interrupted) {
     if (c.quiet) fmt::print(stderr, "interrupted and saved; to go on: {}\n", resume);
@@ -94,10 +109,11 @@ void train(TrainCommand c) {
   std::string rate;  // none when the run was already at its end
   if (r.fit.items_per_second > 0) rate = fmt::format(", {:.0f} img/s", r.fit.items_per_second);
   fmt::print(
-      "{} on {}: test accuracy {:.2f} % (best {:.2f} % in epoch {}), {} parameters{}\n"
+      "{} on {}: test accuracy {:.2f} % (best {}{:.2f} % in epoch {}), {} parameters{}\n"
       "weights sha256 {}\n{}\n",
-      r.config.model, r.config.data, r.fit.validation.accuracy * 100, r.fit.best_accuracy * 100,
-      r.fit.best_epoch, r.parameters, rate, r.fit.weights_sha256, r.config.out);
+      r.config.model, r.config.data, r.test.accuracy * 100, split ? "validation " : "",
+      r.fit.best_accuracy * 100, r.fit.best_epoch, r.parameters, rate, r.fit.weights_sha256,
+      r.config.out);
 }
 
 }  // namespace
@@ -113,6 +129,28 @@ void add_train(CLI::App& app) {
   command->add_option("--batch", c->config.batch, "0: the recipe's")->check(at_least(0));
   command->add_option("--lr", c->config.lr, "0: the recipe's")->check(not_negative());
   command->add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
+  command->add_option("--optimizer", c->config.optimizer, "default: the recipe's")
+      ->check(CLI::IsMember(loop::optimizer_names()));
+  command->add_option("--weight-decay", c->config.weight_decay, "default: the recipe's")
+      ->check(not_negative());
+  command->add_option("--schedule", c->config.schedule, "of the learning rate; default: cosine")
+      ->check(CLI::IsMember(loop::schedule_names()));
+  command->add_option("--accumulate", c->config.accumulate, "batches that make one step")
+      ->check(at_least(1));
+  command->add_option("--clip-norm", c->config.clip_norm, "largest norm of the gradients; 0: any")
+      ->check(not_negative());
+  command->add_option("--label-smoothing", c->config.label_smoothing, "0 to 1")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--ema", c->config.ema, "keep the weights' moving average of that decay")
+      ->check(CLI::Range(0.0, 1.0));
+  command
+      ->add_option("--val-split", c->config.val_split,
+                   "share of the training images that picks the best epoch, not the test set")
+      ->check(CLI::Range(0.0, 0.9));
+  command
+      ->add_option("--patience", c->config.patience,
+                   "stop after so many epochs without a better validation; 0: never")
+      ->check(at_least(0));
   command->add_option("--threads", c->config.threads, "changes nothing in the result")
       ->check(at_least(0));
   command
@@ -127,6 +165,10 @@ void add_train(CLI::App& app) {
   command->add_flag("--trace", c->trace, "print each op on stderr as it runs");
   command->add_flag("--reference", c->reference,
                     "plain loops instead of SIMD: the same bits, slow");
+  command->add_flag("--anomaly", c->anomaly,
+                    "stop at the first op that makes NaN or inf, and name it; slow");
+  command->add_flag("--profile", c->profile,
+                    "print where the steps spent their time and what to change");
   command->add_flag("--audit-determinism", c->audit,
                     "run the first steps five times, with other threads too, and name the first op "
                     "whose result differs; writes nothing");

@@ -1,13 +1,14 @@
 #include "trainer/loop/recipes.h"
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/atomic_file.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/data/datasets.h"
+#include "trainer/loop/recipe_parts.h"
 #include "trainer/nn/models.h"
-#include "trainer/optim/adam.h"
-#include "trainer/optim/sgd.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/philox.h"
 
@@ -19,15 +20,15 @@ constexpr const char* kConfigKey = "wick.config";
 
 struct Recipe {
   const char* model;
-  bool adam;
+  const char* optimizer;
   double lr, weight_decay;
   int64_t batch, epochs;
   double warmup;  // epochs
 };
 constexpr Recipe kRecipes[] = {
-    {"lenet", false, 0.05, 5e-4, 64, 3, 0.25},
-    {"mlp", true, 1e-3, 0, 128, 8, 0.25},
-    {"resnet8", false, 0.1, 5e-4, 128, 5, 0.5},
+    {"lenet", "sgd", 0.05, 5e-4, 64, 3, 0.25},
+    {"mlp", "adam", 1e-3, 0, 128, 8, 0.25},
+    {"resnet8", "sgd", 0.1, 5e-4, 128, 5, 0.5},
 };
 
 const Recipe& recipe_of(const std::string& model) {
@@ -46,9 +47,19 @@ void config_fields(C& c, F&& f) {
   f("lr", c.lr), f("seed", c.seed);
 }
 
+// Those that came later: a file without them has their defaults.
+template <class C, class F>
+void later_fields(C& c, F&& f) {
+  f("optimizer", c.optimizer), f("schedule", c.schedule), f("weight_decay", c.weight_decay);
+  f("accumulate", c.accumulate), f("clip_norm", c.clip_norm), f("patience", c.patience);
+  f("val_split", c.val_split), f("ema", c.ema), f("label_smoothing", c.label_smoothing);
+}
+
 Json fields_of(const RunConfig& config) {
   Json json;
-  config_fields(config, [&](const char* name, const auto& value) { json[name] = value; });
+  auto keep = [&](const char* name, const auto& value) { json[name] = value; };
+  config_fields(config, keep);
+  later_fields(config, keep);
   return json;
 }
 
@@ -69,6 +80,9 @@ std::string file_in(const std::string& folder, const char* name) {
 RunConfig config_of(const Json& json) {
   RunConfig config;
   config_fields(config, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+  later_fields(config, [&](const char* name, auto& value) {
+    if (json.contains(name)) json.at(name).get_to(value);
+  });
   return config;
 }
 
@@ -90,10 +104,21 @@ RunConfig with(RunConfig config, const TrainConfig& given) {
   take(config.model, given.model), take(config.data, given.data);
   take(config.epochs, given.epochs), take(config.batch, given.batch);
   take(config.lr, given.lr), take(config.seed, given.seed);
+  take(config.optimizer, given.optimizer), take(config.schedule, given.schedule);
+  take(config.weight_decay, given.weight_decay), take(config.accumulate, given.accumulate);
+  take(config.clip_norm, given.clip_norm), take(config.patience, given.patience);
+  take(config.val_split, given.val_split), take(config.ema, given.ema);
+  take(config.label_smoothing, given.label_smoothing);
   const Recipe& recipe = recipe_of(config.model);
+  if (config.optimizer.empty()) config.optimizer = recipe.optimizer;
+  if (config.schedule.empty()) config.schedule = "cosine";
+  const bool own = config.optimizer == recipe.optimizer;
+  if (config.weight_decay < 0) {
+    config.weight_decay = own ? recipe.weight_decay : default_weight_decay(config.optimizer);
+  }
   if (config.epochs == 0) config.epochs = recipe.epochs;
   if (config.batch == 0) config.batch = recipe.batch;
-  if (config.lr == 0) config.lr = recipe.lr;
+  if (config.lr == 0) config.lr = own ? recipe.lr : default_lr(config.optimizer);
   return config;
 }
 
@@ -102,7 +127,7 @@ RunConfig resumed(const TrainConfig& given, const Where& where) {
   std::string path = file_in(given.out, "last.safetensors");
   RunConfig config;
   try {
-    config = config_of(parse_config(load_safetensors(path), path));
+    config = with(config_of(parse_config(load_safetensors(path), path)), TrainConfig());
   } catch (const Json::exception& e) {
     throw_error("train", path + ": damaged config: " + e.what(), where);
   }
@@ -141,33 +166,46 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   check_fits(config.model, images, where);
   set_num_threads(given.threads);
 
-  std::unique_ptr<optim::Optimizer> optimizer;
-  if (recipe.adam) {
-    optim::AdamOptions options;
-    options.lr = config.lr;
-    options.weight_decay = recipe.weight_decay;
-    optimizer = std::make_unique<optim::Adam>(model->parameters(), options, where);
-  } else {
-    optim::SgdOptions options;
-    options.lr = config.lr;
-    options.momentum = 0.9;
-    options.weight_decay = recipe.weight_decay;
-    options.nesterov = true;
-    optimizer = std::make_unique<optim::SGD>(model->parameters(), options, where);
+  std::unique_ptr<optim::Optimizer> optimizer =
+      make_optimizer(config.optimizer, model->parameters(), config.lr, config.weight_decay, where);
+  std::shared_ptr<const data::Dataset> trained = images.train, held_out;
+  if (config.val_split > 0) {
+    const int64_t n = images.train->size();
+    const auto held = std::llround(config.val_split * static_cast<double>(n));
+    if (held < 1 || held >= n) {
+      throw_error("train",
+                  "val_split " + std::to_string(config.val_split) + " of " + std::to_string(n) +
+                      " images leaves none on one side",
+                  where);
+    }
+    auto parts =
+        data::random_split(images.train, std::vector<int64_t>{n - held, held}, config.seed, where);
+    trained = parts[0];
+    held_out = parts[1];
   }
   data::LoaderOptions reading;
   reading.batch_size = config.batch;
   reading.shuffle = true;
   reading.seed = config.seed;
   reading.workers = given.workers;
-  data::DataLoader train(images.train, reading, where);
+  data::DataLoader train(trained, reading, where);
   data::LoaderOptions testing;
   testing.batch_size = 250;
   testing.workers = given.workers;
   data::DataLoader test(images.test, testing, where);
-  int64_t steps = config.epochs * train.batches();
-  auto warmup = static_cast<int64_t>(recipe.warmup * static_cast<double>(train.batches()));
-  optim::CosineAnnealingLR schedule(*optimizer, steps, 0, std::min(warmup, steps - 1), where);
+  std::optional<data::DataLoader> validation;
+  if (held_out) validation.emplace(held_out, testing, where);
+  const int64_t steps_per_epoch = (train.batches() + config.accumulate - 1) / config.accumulate;
+  auto warmup = static_cast<int64_t>(recipe.warmup * static_cast<double>(steps_per_epoch));
+  std::unique_ptr<optim::LrScheduler> schedule =
+      make_schedule(config.schedule, *optimizer, config.epochs * steps_per_epoch, warmup, where);
+  std::optional<optim::AveragedModel> average;
+  if (config.ema > 0) {
+    const Generator drawn = default_generator();  // the copy's weights are overwritten
+    average.emplace(*model, nn::make_model(config.model, where), optim::ema_avg_fn(config.ema),
+                    true, where);
+    default_generator() = drawn;
+  }
 
   FitOptions options;
   options.epochs = config.epochs;
@@ -178,6 +216,11 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   options.resume_command = given.resume_command;
   options.progress = given.progress;
   options.on_step = given.on_step;
+  options.accumulation_steps = config.accumulate;
+  options.clip_grad_norm = config.clip_norm;
+  options.patience = config.patience;
+  options.average = average ? &*average : nullptr;
+  options.verdict = given.verdict;
   Json description = describe(config, images);
   options.metadata[kConfigKey] = description.dump();
   if (!config.out.empty()) {
@@ -190,10 +233,27 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   }
   Trainer trainer(
       *model, *optimizer,
-      [](const Tensor& output, const Tensor& target) { return cross_entropy(output, target); },
-      &schedule);
+      [smoothing = config.label_smoothing](const Tensor& output, const Tensor& target) {
+        if (smoothing == 0) return cross_entropy(output, target);
+        ClassLossOptions smoothed;
+        smoothed.label_smoothing = smoothing;
+        return cross_entropy(output, target, smoothed);
+      },
+      schedule.get());
   TrainResult result;
-  result.fit = trainer.fit(train, &test, options, where);
+  result.fit = trainer.fit(train, validation ? &*validation : &test, options, where);
+  result.test = result.fit.validation;
+  if (validation && !result.fit.interrupted) {
+    std::shared_ptr<nn::Module> best = model;
+    if (!config.out.empty() && std::filesystem::exists(file_in(config.out, "best.safetensors"))) {
+      best = load_trained(config.out, where).module;
+    } else if (average) {
+      best = std::shared_ptr<nn::Module>(model, &average->module());
+    }
+    Trainer judge(*best, *optimizer,
+                  [](const Tensor& a, const Tensor& b) { return cross_entropy(a, b); });
+    result.test = judge.evaluate(test);
+  }
   result.config = config;
   for (const Tensor& p : model->parameters()) result.parameters += p.raw().numel();
   return result;
@@ -217,8 +277,13 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   Safetensors file = load_safetensors(trained.file);
   Json json = parse_config(file, trained.file);
   std::string last = file_in(folder, "last.safetensors");
+  // A file from before some of the fields has them by their defaults.
+  auto filled = [](Json fields) {
+    fields.update(fields_of(with(config_of(fields), TrainConfig())));
+    return fields;
+  };
   if (trained.file != last && std::filesystem::exists(last) &&
-      parse_config(load_safetensors(last), last) != json) {
+      filled(parse_config(load_safetensors(last), last)) != filled(json)) {
     throw_error("train",
                 folder +
                     ": best.safetensors and last.safetensors are of different runs (their "
@@ -237,7 +302,7 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   } catch (const Json::exception& e) {
     throw_error("train", trained.file + ": damaged config: " + e.what(), where);
   }
-  std::erase_if(file.tensors, [](const auto& t) { return t.first.starts_with("optimizer/"); });
+  std::erase_if(file.tensors, [](const auto& t) { return t.first.find('/') != std::string::npos; });
   trained.module = nn::make_model(trained.config.model, where);
   trained.module->load_state_dict(file.tensors, where);
   trained.module->eval();

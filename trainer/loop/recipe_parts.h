@@ -1,0 +1,31 @@
+// Optimizers and schedules by name: what `wick train` may be asked for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trainer/nn/module.h"
+#include "trainer/optim/lr_scheduler.h"
+#include "trainer/optim/optimizer.h"
+
+namespace wick::loop {
+
+// "adagrad", "adam", "adamw", "lion", "nadam", "radam", "rmsprop", "sgd" (Nesterov momentum 0.9).
+const std::vector<std::string>& optimizer_names();
+// PyTorch's defaults where a recipe has none of its own.
+double default_lr(const std::string& optimizer);
+double default_weight_decay(const std::string& optimizer);
+std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name,
+                                                 const std::vector<Tensor>& parameters, double lr,
+                                                 double weight_decay, const Where& where);
+
+// "constant"; "cosine" (to 0, after the recipe's warmup); "onecycle"; "plateau" (a tenth after more
+// than two epochs without a better validation loss); "step" (a tenth after each third of training).
+const std::vector<std::string>& schedule_names();
+// steps: of the whole training, warmup: of those. Null for "constant".
+std::unique_ptr<optim::LrScheduler> make_schedule(const std::string& name,
+                                                  optim::Optimizer& optimizer, int64_t steps,
+                                                  int64_t warmup, const Where& where);
+
+}  // namespace wick::loop
