@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     };
     const std::string train = part("train");
     const milestone::Corpus text(train, part("val") + "\n" + part("test"));
-    const int64_t time = o.short_form ? 32 : 64, steps = o.short_form ? 400 : 2000;
+    const int64_t time = o.short_form ? 32 : 64, steps = o.short_form ? 400 : 3000;
     auto gpt = milestone::make_gpt({.vocab_size = text.vocab,
                                     .embed_dim = o.short_form ? 32 : 64,
                                     .num_layers = 2,
