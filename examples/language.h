@@ -62,13 +62,15 @@ inline std::vector<Tensor> trainable(const nn::Module& model) {
   return all;
 }
 
-// All six on text that the model has not seen; each has to hold.
-inline void add_probes(nn::GPT& gpt, const Corpus& text, std::vector<Figure>* figures) {
+// All six on `asked`, text that the model has not seen or, where it learned by heart, its own: no
+// model that knows the last character alone beats the pairs counted there. Each has to hold.
+inline void add_probes(nn::GPT& gpt, const Corpus& text, const std::vector<int64_t>& asked,
+                       std::vector<Figure>* figures) {
   gpt.eval();
   const int64_t time = gpt.options().max_seq_len;
   const probes::Model model = [&](const Tensor& t) { return gpt(t); };
   Generator g{77, 0};
-  auto [x, y] = draw(text.held, 32, time, g);
+  auto [x, y] = draw(asked, 32, time, g);
   NoGrad guard;
   for (const probes::Probe& p :
        {probes::causality(model, x, text.vocab), probes::context(model, x, text.vocab),

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "epoch %2ld  loss %.3f\n", epoch + 1, mean_loss);
     }
     milestone::Result r{{{"loss", mean_loss, 2.5, false}}, gpt->state_dict()};
-    milestone::add_probes(*gpt, text, &r.figures);
+    milestone::add_probes(*gpt, text, text.held, &r.figures);
     Tensor prompt = text.tokenizer.encode_tensor("ROMEO:\n").reshape({1, -1});
     Tensor more =
         gpt->generate(prompt, {.max_new_tokens = 200, .temperature = 0.8, .seed = o.seed});
