@@ -84,7 +84,7 @@ class GradScaler {
 
 struct AmpOptions {
   DType autocast = DType::kNone;  // kNone: float32 throughout; kBF16; kF16, with a GradScaler
-  GradScalerOptions scaler;
+  GradScalerOptions scaler = {};
 };
 
 // What a training loop needs of all this, the same lines for every precision:

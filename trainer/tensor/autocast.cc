@@ -84,15 +84,6 @@ Policy policy_of(OpId op) {
     case OpId::kReduceProd:
     case OpId::kCumSum:
     case OpId::kCumProd:
-    case OpId::kCholesky:
-    case OpId::kTriangularSolve:
-    case OpId::kSolve:
-    case OpId::kInverse:
-    case OpId::kDet:
-    case OpId::kSlogDet:
-    case OpId::kQr:
-    case OpId::kSvd:
-    case OpId::kEigh:
     case OpId::kDFT: return Policy::kWide;
     case OpId::kAdd:
     case OpId::kSub:
