@@ -67,9 +67,19 @@ void pack_columns(const BFloat16* b, int64_t row, int64_t col, int64_t lines, in
       const BFloat16* from = b + half * kTile * col + k0 * row;
       if (row == 1) {  // pairs lie together
         for (int64_t c = 0; c < columns; ++c) {
-          for (int64_t kk = 0; kk < depth; ++kk) {
-            tile[kk / 2 * kStep + c * 2 + kk % 2] = from[c * col + kk];
+          const BFloat16* pairs = from + c * col;
+          BFloat16* line = tile + c * 2;
+          int64_t kk = 0;
+          for (; kk + 2 <= depth; kk += 2, line += kStep) {
+            memcpy(static_cast<void*>(line), pairs + kk, 2 * sizeof(BFloat16));
           }
+          if (kk < depth) *line = pairs[kk];
+        }
+      } else if (col == 1 && columns == kTile && depth % 2 == 0) {
+        for (int64_t kk = 0; kk < depth; kk += 2) {
+          const BFloat16 *even = from + kk * row, *odd = even + row;
+          BFloat16* line = tile + kk / 2 * kStep;
+          for (int64_t c = 0; c < kTile; ++c) line[2 * c] = even[c], line[2 * c + 1] = odd[c];
         }
       } else {
         for (int64_t kk = 0; kk < depth; ++kk) {

@@ -1,6 +1,6 @@
 #include "runtime/kernels/via_f32.h"
 
-#include "runtime/core/half.h"
+#include "runtime/kernels/half_loops.h"
 
 namespace wick {
 namespace {
@@ -34,13 +34,11 @@ void slices(ThreadPool* pool, int64_t n, const F& f) {
 }
 
 template <class T>
-void widen(const TensorView& from, float* to, ThreadPool* pool) {
+void widen_view(const TensorView& from, float* to, ThreadPool* pool) {
   const T* x = from.as<T>();
   const int64_t n = from.numel();
   if (dense(from)) {
-    slices(pool, n, [&](int64_t i, int64_t end) {
-      for (; i < end; ++i) to[i] = static_cast<float>(x[i]);
-    });
+    slices(pool, n, [&](int64_t i, int64_t end) { wick::widen(x + i, to + i, end - i); });
     return;
   }
   int64_t index[kMaxRank] = {};
@@ -57,11 +55,9 @@ void widen(const TensorView& from, float* to, ThreadPool* pool) {
 }
 
 template <class T>
-void narrow(const float* from, const TensorView& to, ThreadPool* pool) {
+void narrow_view(const float* from, const TensorView& to, ThreadPool* pool) {
   T* y = to.as<T>();
-  slices(pool, to.numel(), [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) y[i] = static_cast<T>(from[i]);
-  });
+  slices(pool, to.numel(), [&](int64_t i, int64_t end) { wick::narrow(from + i, y + i, end - i); });
 }
 
 }  // namespace
@@ -97,7 +93,8 @@ void WidenedCall::load(Span<const TensorView> in, ThreadPool* pool) const {
   for (size_t i = 0; i < in_count_; ++i) {
     if (!in[i].present() || !is_16(in[i].dtype)) continue;
     auto* to = static_cast<float*>(in_[i].data);
-    in[i].dtype == DType::kF16 ? widen<Half>(in[i], to, pool) : widen<BFloat16>(in[i], to, pool);
+    in[i].dtype == DType::kF16 ? widen_view<Half>(in[i], to, pool)
+                               : widen_view<BFloat16>(in[i], to, pool);
   }
 }
 
@@ -105,8 +102,8 @@ void WidenedCall::store(Span<TensorView> out, ThreadPool* pool) const {
   for (size_t i = 0; i < out_count_; ++i) {
     if (!out[i].present() || !is_16(out[i].dtype)) continue;
     const auto* from = static_cast<const float*>(out_[i].data);
-    out[i].dtype == DType::kF16 ? narrow<Half>(from, out[i], pool)
-                                : narrow<BFloat16>(from, out[i], pool);
+    out[i].dtype == DType::kF16 ? narrow_view<Half>(from, out[i], pool)
+                                : narrow_view<BFloat16>(from, out[i], pool);
   }
 }
 
