@@ -1,6 +1,7 @@
 // 16-bit products: what the rows promise of their sums (docs/numerics.md).
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "runtime/kernels/bf16_gemm.h"
@@ -133,6 +134,43 @@ TEST(SixteenBitRows, HaveTheReferencesBits) {
       EXPECT_EQ(simd, run()) << dtype_name(t) << " " << simd_target_name(target);
     }
   }
+}
+
+// All 2^16 patterns up, and floats of every exponent and rounding case down.
+TEST(SixteenBitRows, CastsAreTheTypesOwn) {
+  std::vector<uint16_t> patterns(1 << 16);
+  for (size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<uint16_t>(i);
+  std::vector<float> floats;
+  for (uint32_t u = 0; u < 0xFFFFF000u; u += 0x6F1) {
+    floats.push_back(std::bit_cast<float>(u));
+    floats.push_back(std::bit_cast<float>((u & 0xFFFF0000u) | 0x8000));  // ties
+    floats.push_back(std::bit_cast<float>((u & 0xFFFFE000u) | 0x1000));
+  }
+  const Tensor f = from_blob(floats.data(), {static_cast<int64_t>(floats.size())}, DType::kF32);
+  auto check = [&](auto kind, DType t) {
+    using T = decltype(kind);
+    const Tensor h = from_blob(patterns.data(), {1 << 16}, t);
+    const std::vector<float> up = h.to(DType::kF32).to_vector<float>();
+    for (size_t i = 0; i < up.size(); ++i) {
+      T v;
+      v.bits = patterns[i];
+      const auto want = static_cast<float>(v);
+      ASSERT_TRUE(std::bit_cast<uint32_t>(up[i]) == std::bit_cast<uint32_t>(want) ||
+                  (std::isnan(up[i]) && std::isnan(want)))
+          << i;
+    }
+    const std::vector<uint16_t> down = bits(f.to(t));
+    for (size_t i = 0; i < down.size(); ++i) {
+      T got;
+      got.bits = down[i];
+      const T want(floats[i]);
+      ASSERT_TRUE(got.bits == want.bits ||
+                  (std::isnan(static_cast<float>(got)) && std::isnan(static_cast<float>(want))))
+          << floats[i];
+    }
+  };
+  check(BFloat16(), DType::kBF16);
+  check(Half(), DType::kF16);
 }
 
 }  // namespace
