@@ -232,6 +232,19 @@ TEST(Autocast, Float16WithoutAScalerIsRefused) {
   sgd.step();
 }
 
+// Casts of parameters are parts of the graph that used them, which backward consumed.
+TEST(Autocast, CastsAreNoGraphsOfTheirOwn) {
+  nn::Linear a(3, 2);
+  Tensor loss;
+  {
+    AutocastScope scope;
+    loss = sum(a(ones({4, 3})));
+  }
+  const int64_t before = live_graphs().graphs;
+  loss.backward();
+  EXPECT_EQ(live_graphs().graphs, before - 1);
+}
+
 // The graph of a model captured under autocast has its casts, and gives the trainer's bits.
 TEST(Autocast, ACaptureHasTheCasts) {
   manual_seed(2);
