@@ -1,9 +1,12 @@
 // Rows of MatMul, Linear and their fused forms over gemm.h.
 #include <algorithm>
 
+#include "runtime/kernels/bf16_gemm.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/reference/real.h"
+#include "runtime/kernels/via_f32.h"
 
 namespace wick {
 namespace {
@@ -191,16 +194,125 @@ Status fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   return run_linear<outputs>(ctx, in, out, static_cast<const EpilogueAttrs*>(attrs));
 }
 
+// -- bf16 on AMX tiles
+
+bool all_bf16(const KernelQuery& q) {
+  for (const TensorView& v : q.in) {
+    if (v.present() && v.dtype != DType::kBF16) return false;
+  }
+  return bf16_tiles();
+}
+
+// The output of one product: finished by the reference's own arithmetic after the sum.
+struct TilesOut {
+  reference::Tail<BFloat16> tail;
+  BFloat16* y;
+  int64_t n;
+};
+void tiles_finish(const void* context, const float* sums, int64_t i, int64_t j, int64_t rows,
+                  int64_t cols) {
+  const auto& o = *static_cast<const TilesOut*>(context);
+  const bool plain = o.tail.bias == nullptr && o.tail.attrs == nullptr;
+  for (int64_t r = 0; r < rows; ++r, sums += 32) {
+    const int64_t at = (i + r) * o.n + j;
+    if (plain) {
+      for (int64_t c = 0; c < cols; ++c) o.y[at + c] = BFloat16(sums[c]);
+    } else {
+      for (int64_t c = 0; c < cols; ++c) o.y[at + c] = o.tail(sums[c], j + c, at + c);
+    }
+  }
+}
+
+Status tiles_matmul_plan(const KernelQuery& q, KernelPlan* p) {
+  const Batched r = batched(q.in[0], q.in[1]);
+  const size_t one = (bf16_gemm_scratch_bytes(r.m, r.n, r.k) + 63) / 64 * 64;
+  p->ints[0] = q.threads;
+  p->scratch_bytes = one * static_cast<size_t>(by_batch(r, q.threads) ? q.threads : 1);
+  return {};
+}
+Status tiles_matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                        const void*) {
+  const Batched r = batched(in[0], in[1]);
+  const size_t step = (bf16_gemm_scratch_bytes(r.m, r.n, r.k) + 63) / 64 * 64;
+  const auto one = [&](int64_t batch, int worker, ThreadPool* pool) {
+    Bf16Gemm g;
+    g.m = r.m, g.n = r.n, g.k = r.k;
+    g.a = in[0].as<BFloat16>(), g.a_row = r.a_row, g.a_col = r.a_col;
+    g.b = in[1].as<BFloat16>(), g.b_row = r.b_row, g.b_col = r.b_col;
+    int64_t rest = batch;
+    for (int i = r.batch_rank - 1; i >= 0; --i) {
+      g.a += rest % r.dims[i] * r.a_step[i];
+      g.b += rest % r.dims[i] * r.b_step[i];
+      rest /= r.dims[i];
+    }
+    const TilesOut o{{{}, nullptr}, out[0].as<BFloat16>() + batch * r.m * r.n, r.n};
+    g.finish = tiles_finish;
+    g.context = &o;
+    bf16_gemm(g, static_cast<char*>(ctx.scratch) + static_cast<size_t>(worker) * step, pool);
+  };
+  if (by_batch(r, static_cast<int>(ctx.plan->ints[0]))) {
+    parallel_for(ctx.pool, r.batches,
+                 [&](int64_t batch, int worker) { one(batch, worker, nullptr); });
+  } else {
+    for (int64_t batch = 0; batch < r.batches; ++batch) one(batch, 0, ctx.pool);
+  }
+  return {};
+}
+
+template <Outputs outputs>
+Status tiles_linear_plan(const KernelQuery& q, KernelPlan* p) {
+  const Gemm g = linear_product<outputs>(q.in[0], q.in[1]);
+  p->scratch_bytes = bf16_gemm_scratch_bytes(g.m, g.n, g.k);
+  return {};
+}
+template <Outputs outputs>
+Status tiles_linear_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                        const EpilogueAttrs* attrs) {
+  const Gemm shape = linear_product<outputs>(in[0], in[1]);
+  Bf16Gemm g;
+  g.m = shape.m, g.n = shape.n, g.k = shape.k;
+  g.a = in[0].as<BFloat16>(), g.a_row = shape.a_row, g.a_col = shape.a_col;
+  g.b = in[1].as<BFloat16>(), g.b_row = shape.b_row, g.b_col = shape.b_col;
+  const TilesOut o{{in, attrs}, out[0].as<BFloat16>(), g.n};
+  g.finish = tiles_finish;
+  g.context = &o;
+  bf16_gemm(g, ctx.scratch, ctx.pool);
+  return {};
+}
+Status tiles_plain_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                       const void*) {
+  return tiles_linear_run<Outputs::kRows>(ctx, in, out, nullptr);
+}
+template <Outputs outputs>
+Status tiles_fused_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                       const void* attrs) {
+  return tiles_linear_run<outputs>(ctx, in, out, static_cast<const EpilogueAttrs*>(attrs));
+}
+
+constexpr KernelRow kMatMul = {"matmul.f32.simd", kStridedInputs, matmul_match,
+                               matmul_plan,       matmul_pack,    matmul_run};
+constexpr KernelRow kLinear = {"linear.f32.simd",           kContiguous, linear_match,
+                               linear_plan<Outputs::kRows>, linear_pack, linear_run};
+
 }  // namespace
 
-WICK_CPU_ROWS(MatMul, {"matmul.f32.simd", kStridedInputs, matmul_match, matmul_plan, matmul_pack,
-                       matmul_run});
-WICK_CPU_ROWS(Linear, {"linear.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kRows>,
-                       linear_pack, linear_run});
-WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, linear_match,
-                            linear_plan<Outputs::kRows>, linear_pack, fused_run<Outputs::kRows>});
+WICK_CPU_ROWS(MatMul, kMatMul,
+              {"matmul.bf16.tiles", kStridedInputs, all_bf16, tiles_matmul_plan, nullptr,
+               tiles_matmul_run},
+              WICK_VIA_F32("matmul.16.simd", kMatMul));
+WICK_CPU_ROWS(Linear, kLinear,
+              {"linear.bf16.tiles", kContiguous, all_bf16, tiles_linear_plan<Outputs::kRows>,
+               nullptr, tiles_plain_run},
+              WICK_VIA_F32("linear.16.simd", kLinear));
+WICK_CPU_ROWS(FusedLinear,
+              {"fused_linear.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kRows>,
+               linear_pack, fused_run<Outputs::kRows>},
+              {"fused_linear.bf16.tiles", kContiguous, all_bf16, tiles_linear_plan<Outputs::kRows>,
+               nullptr, tiles_fused_run<Outputs::kRows>});
 WICK_CPU_ROWS(FusedMatMul,
               {"fused_matmul.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kColumns>,
-               matmul_pack, fused_run<Outputs::kColumns>});
+               matmul_pack, fused_run<Outputs::kColumns>},
+              {"fused_matmul.bf16.tiles", kContiguous, all_bf16,
+               tiles_linear_plan<Outputs::kColumns>, nullptr, tiles_fused_run<Outputs::kColumns>});
 
 }  // namespace wick

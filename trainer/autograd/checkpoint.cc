@@ -5,6 +5,7 @@
 
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/draws.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
@@ -33,7 +34,7 @@ class InputNode final : public Node {
 class Frame final : public SavedSource, public Saver {
  public:
   Frame(Body f, bool preserve_rng_state, const Where& where)
-      : f_(std::move(f)), preserve_(preserve_rng_state) {
+      : f_(std::move(f)), preserve_(preserve_rng_state), autocast_(autocast_dtype()) {
     node_ = make_node<InputNode>({}, {}, 0, where, 0);
   }
 
@@ -118,6 +119,7 @@ class Frame final : public SavedSource, public Saver {
 
   Body f_;
   bool preserve_;
+  DType autocast_;      // of the first run
   bool first_ = false;  // the first run is not over
   std::vector<Draw> draws_;
   IntrusivePtr<Node> node_;
@@ -149,6 +151,8 @@ void Frame::run_again() {
     TracerScope untraced(nullptr);
     ForwardPause pause;
     EnableGrad on;
+    const bool casts = autocast_ != DType::kNone;
+    AutocastScope autocast(casts ? autocast_ : DType::kBF16, casts);
     f_(in);
     if (draws && draws->draws() != draws_.size()) {
       throw_error("checkpoint",

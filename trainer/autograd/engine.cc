@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <unordered_map>
+#include <utility>
 
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/checkpoint.h"
@@ -36,12 +37,14 @@ struct TrackViews {
 
 // What checkpoints made anew lives until the outermost run of the thread is over.
 struct RunDepth {
-  RunDepth() {
+  RunDepth() : autocast(std::exchange(modes().autocast, nullptr)) {
     if (modes().run_depth++ == 0) ++g_runs;
   }
   ~RunDepth() {
+    modes().autocast = autocast;
     if (--modes().run_depth == 0) forget_recomputed();
   }
+  AutocastState* autocast;  // gradients are of the dtypes that the forward had
 };
 
 using Roots = std::vector<std::pair<Edge, Tensor>>;

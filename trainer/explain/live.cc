@@ -49,7 +49,7 @@ constexpr int64_t kManyGraphs = 16;  // graphs, or steps that one grows over, wo
 
 LiveGraphs live_graphs() {
   LiveGraphs live;
-  std::vector<const Node*> nodes, roots;
+  std::vector<const Node*> nodes, spent, roots;
   std::unordered_set<const void*> inner, storages;
   auto keep = [&](const SavedTensor& saved) {
     const Tensor& t = saved.tensor;
@@ -59,12 +59,16 @@ LiveGraphs live_graphs() {
   LiveNode::for_each(
       [&](LiveNode* n) {
         const Node* node = static_cast<const Node*>(n);
-        if (!node->released()) nodes.push_back(node);
+        (node->released() ? spent : nodes).push_back(node);
       },
       [&] {
         for (const Node* n : nodes) {
           for (const Edge& e : n->edges()) inner.insert(e.node.get());
           for_each_saved(*n, [&](const char*, size_t, const SavedTensor& s) { keep(s); });
+        }
+        // A parameter's cast keeps nothing and was made from nothing: what used it tells.
+        for (const Node* n : spent) {
+          for (const Edge& e : n->edges()) inner.insert(e.node.get());
         }
         for (const Node* n : nodes) {
           if (inner.count(n) == 0) roots.push_back(n);

@@ -1,5 +1,6 @@
 // Rows of ConvInputGrad and ConvWeightGrad over conv_grad.h.
 #include "runtime/kernels/conv_shape.h"
+#include "runtime/kernels/via_f32.h"
 #include "trainer/kernels/conv_grad.h"
 #include "trainer/kernels/kernel_set.h"
 
@@ -73,9 +74,11 @@ Status weight_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 
 }  // namespace
 
-WICK_CPU_ROWS(ConvInputGrad, {"conv_input_grad.f32.simd", kContiguous, input_match, input_plan,
-                              nullptr, input_run});
-WICK_CPU_ROWS(ConvWeightGrad, {"conv_weight_grad.f32.simd", kContiguous, weight_match, weight_plan,
-                               nullptr, weight_run});
+static constexpr KernelRow kInputGrad = {
+    "conv_input_grad.f32.simd", kContiguous, input_match, input_plan, nullptr, input_run};
+static constexpr KernelRow kWeightGrad = {
+    "conv_weight_grad.f32.simd", kContiguous, weight_match, weight_plan, nullptr, weight_run};
+WICK_CPU_ROWS(ConvInputGrad, kInputGrad, WICK_VIA_F32("conv_input_grad.16.simd", kInputGrad));
+WICK_CPU_ROWS(ConvWeightGrad, kWeightGrad, WICK_VIA_F32("conv_weight_grad.16.simd", kWeightGrad));
 
 }  // namespace wick

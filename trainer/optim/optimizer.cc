@@ -7,6 +7,7 @@
 #include "trainer/explain/live.h"
 #include "trainer/explain/warn.h"
 #include "trainer/profile/range.h"
+#include "trainer/tensor/autocast.h"
 
 namespace wick::optim {
 
@@ -86,8 +87,28 @@ void Optimizer::accumulate(int64_t k, Where where) {
   calls_ = 0;
 }
 
+void Optimizer::skip_step() {
+  if (accumulate_ > 1 && ++calls_ % accumulate_ == 0) zero_grad();
+}
+
+void Optimizer::refuse_float16() const {
+  for (int group = 0; group < groups(); ++group) {
+    for (const Tensor& p : group_params(group)) {
+      if (!p.grad().defined() || !met_float16(p)) continue;
+      throw Error(
+          fmt::format("[{}] the gradient of {} came through float16 autocast, where small values "
+                      "are lost and large ones become inf: let an optim::GradScaler do "
+                      "scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update(), or "
+                      "use bfloat16, which needs none",
+                      name(), p.name().empty() ? "a parameter" : "'" + p.name() + "'"),
+          Code::kInvalidArgument);
+    }
+  }
+}
+
 bool Optimizer::begin_step() {
   if (accumulate_ > 1 && ++calls_ % accumulate_ != 0) return false;
+  refuse_float16();
   if (ranges_heard()) begin_range("optimizer");
   if (accumulate_ > 1) return true;
   int64_t index = 0;

@@ -45,6 +45,11 @@ class Optimizer {
   // step() acts at each k-th call, and clears the gradients after it. Gradients are summed: divide
   // the loss by k for their mean. k = 1: every call acts, and the caller clears.
   void accumulate(int64_t k, Where where = Where::current());
+  // Whether the next step() acts, and does not only count.
+  bool acts_next() const { return accumulate_ == 1 || (calls_ + 1) % accumulate_ == 0; }
+  // A step() that leaves every parameter and the state as they are: what GradScaler calls where
+  // gradients are not finite. It counts, and clears where accumulate() has step() clear.
+  void skip_step();
   // Undefined gradients (true) skip their parameter in the next step; zero ones do not.
   void zero_grad(bool set_to_none = true);
 
@@ -87,6 +92,7 @@ class Optimizer {
   // Around the updates of step(). False: this call only counts. A gradient that an earlier step
   // applied and that was added to since is reported, once an optimizer ("stale-gradient").
   bool begin_step();
+  void refuse_float16() const;
   void end_step();
 
   int64_t steps_ = 0;  // made by this object

@@ -10,6 +10,7 @@
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
 #include "trainer/kernels/kernel_set.h"
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/view_info.h"
@@ -210,6 +211,13 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
           const Where& line) {
   const CallSite* site = modes().site;  // of the public function this op is a part of
   const Where& where = site != nullptr ? site->where : line;
+  SmallVector<Tensor, kInline> casts;
+  SmallVector<const Tensor*, kInline> cast_in;
+  if (modes().autocast != nullptr) [[unlikely]] {
+    casts.resize(in.size());
+    cast_in.resize(in.size());
+    if (autocast_inputs(op, in, &casts, &cast_in, line)) in = cast_in;
+  }
   SmallVector<ValueInfo<int64_t>, kInline> in_info(in.size());
   SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
   SmallVector<TensorView, kInline> in_views(in.size());

@@ -7,6 +7,7 @@
 
 namespace wick {
 
+struct AutocastState;
 class Saver;
 class Watcher;
 
@@ -22,6 +23,7 @@ struct Modes {
   uint64_t forward = 0;    // the dual level forward mode runs at; 0: none
   int run_depth = 0;       // backwards this thread is inside of
   Saver* saver = nullptr;  // takes what would be saved for backward (gradient checkpointing)
+  AutocastState* autocast = nullptr;  // the innermost scope that casts
   bool reference = false;
   int64_t copies = 0;       // see copies_made()
   bool track_views = true;  // false inside a backward that records nothing

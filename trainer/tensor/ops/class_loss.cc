@@ -1,6 +1,7 @@
 // Losses over classes: log-probabilities picked by targets.
 #include <cmath>
 
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/ops/losses.h"
 
@@ -79,6 +80,7 @@ struct Picked {
 
 Picked pick(const Arg& x, const Arg& target, const Classes& c, const ClassLossOptions& o) {
   const At at(x);
+  const AutocastWide wide;
   Picked p;
   Tensor index = target.tensor, zero = full({}, 0, x.tensor.dtype());
   if (c.ignores) {
@@ -108,6 +110,7 @@ Tensor finish(const Picked& p, const Tensor& loss, Reduction reduction, const At
 // Targets that are probabilities, of the logits' shape.
 Tensor soft_cross_entropy(const Arg& logits, const Arg& target, const ClassLossOptions& o) {
   const At at(logits);
+  const AutocastWide wide;
   const int rank = logits.tensor.rank(), dim = rank == 1 ? 0 : 1;
   Tensor log_probs = log_softmax(logits, dim), t = target.tensor;
   const int64_t classes = dim_of(logits.tensor, dim);
@@ -128,6 +131,7 @@ Tensor soft_cross_entropy(const Arg& logits, const Arg& target, const ClassLossO
 
 Tensor nll_loss(const Arg& log_probs, const Arg& target, const ClassLossOptions& o) {
   const At at(log_probs);
+  const AutocastWide wide;
   const Classes c = check("nll_loss", log_probs, target, o);
   const Picked p = pick(log_probs, target, c, o);
   return finish(p, p.loss, o.reduction, at);
@@ -140,6 +144,7 @@ Tensor nll_loss(const Arg& log_probs, const Arg& target, Reduction reduction) {
 
 Tensor cross_entropy(const Arg& logits, const Arg& target, const ClassLossOptions& o) {
   const At at(logits);
+  const AutocastWide wide;
   if (!(o.label_smoothing >= 0 && o.label_smoothing <= 1)) {
     throw_error("cross_entropy",
                 "label_smoothing must be in [0, 1], got " + std::to_string(o.label_smoothing),
@@ -176,6 +181,7 @@ Tensor cross_entropy(const Arg& logits, const Arg& target, Reduction reduction) 
 
 Tensor multi_margin_loss(const Arg& x, const Arg& target, double margin, Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   ClassLossOptions o;
   o.ignore_index = INT64_MIN;  // none is
   const Classes c = check("multi_margin_loss", x, target, o);

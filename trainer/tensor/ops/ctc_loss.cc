@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "trainer/autograd/function.h"
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick {
@@ -230,6 +231,7 @@ Tensor ctc_loss(const Arg& log_probs, const Arg& targets, const std::vector<int6
                 bool zero_infinity) {
   const char* op = "ctc_loss";
   const At at(log_probs);
+  const AutocastWide wide;
   if (active_tracer() != nullptr) {
     throw_error(op, "paths depend on values: cannot be captured", log_probs.where,
                 Code::kUnsupported);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick {
@@ -95,7 +96,8 @@ class Einsum {
     int most = 0;  // dims of the widest ellipsis
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i].defined()) fail("operand " + std::to_string(i) + " is undefined");
-      if (operands[i].dtype() != operands[0].dtype()) {
+      if (operands[i].dtype() != operands[0].dtype() &&
+          !autocast_joins(operands[i].dtype(), operands[0].dtype())) {
         fail(std::string("operands of ") + dtype_name(operands[0].dtype()) + " and " +
                  dtype_name(operands[i].dtype()),
              Code::kTypeMismatch);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/ops/reuse.h"
 
@@ -164,7 +165,8 @@ Tensor pow(const Arg& a, Scalar b) {
     throw_error("pow", "integers to a negative integer power: make the base a float", a.where,
                 Code::kTypeMismatch);
   }
-  if (b.value == 2 && is_float(a.tensor.dtype())) return mul(a, a);
+  const bool wider = autocast_enabled() && dtype_bits(a.tensor.dtype()) == 16;  // by pow's rule
+  if (b.value == 2 && is_float(a.tensor.dtype()) && !wider) return mul(a, a);
   return pow(a, Arg(scalar_like(a.tensor, b), a.where));
 }
 Tensor float_power(const Arg& a, const Arg& b) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick {
@@ -51,6 +52,7 @@ void need_classes(const char* op, const Arg& x, const Arg& target, int64_t low) 
 Tensor multilabel_margin_loss(const Arg& x, const Arg& target, Reduction reduction) {
   const char* op = "multilabel_margin_loss";
   const At at(x);
+  const AutocastWide wide;
   need_labels(op, x, target);
   if (!(x.tensor.raw_shape() == target.tensor.raw_shape())) {
     bad_shape(
@@ -81,6 +83,7 @@ Tensor multilabel_soft_margin_loss(const Arg& x, const Arg& target, const Tensor
                                    Reduction reduction) {
   const char* op = "multilabel_soft_margin_loss";
   const At at(x);
+  const AutocastWide wide;
   if (!(x.tensor.raw_shape() == target.tensor.raw_shape()) || x.tensor.rank() < 1) {
     bad_shape(
         op,
@@ -97,6 +100,7 @@ Tensor multi_margin_loss(const Arg& x, const Arg& target, int64_t p, double marg
                          const Tensor& weight, Reduction reduction) {
   const char* op = "multi_margin_loss";
   const At at(x);
+  const AutocastWide wide;
   need_labels(op, x, target);
   if (p != 1 && p != 2) {
     throw_error(op, "p must be 1 or 2, got " + std::to_string(p), x.where);
@@ -129,6 +133,7 @@ Tensor triplet_margin_with_distance_loss(const Arg& anchor, const Arg& positive,
                                          const Arg& negative, const Distance& distance,
                                          double margin, bool swap, Reduction reduction) {
   const At at(anchor);
+  const AutocastWide wide;
   auto d = [&](const Tensor& a, const Tensor& b) {
     return distance ? distance(a, b) : pairwise_distance(at(a), at(b));
   };

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trainer/explain/warn.h"
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick {
@@ -34,17 +35,20 @@ Tensor positive(const Tensor& x, const At& at) { return relu(at(x)); }
 
 Tensor mse_loss(const Arg& x, const Arg& target, Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   check_distance("mse_loss", x, target);
   return reduced(square(at(sub(x, target))), reduction, at);
 }
 Tensor l1_loss(const Arg& x, const Arg& target, Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   check_distance("l1_loss", x, target);
   return reduced(abs(at(sub(x, target))), reduction, at);
 }
 
 Tensor smooth_l1_loss(const Arg& x, const Arg& target, Reduction reduction, double beta) {
   const At at(x);
+  const AutocastWide wide;
   if (!(beta >= 0)) {
     throw_error("smooth_l1_loss", "beta must be >= 0, got " + std::to_string(beta), x.where);
   }
@@ -56,6 +60,7 @@ Tensor smooth_l1_loss(const Arg& x, const Arg& target, Reduction reduction, doub
 }
 Tensor huber_loss(const Arg& x, const Arg& target, Reduction reduction, double delta) {
   const At at(x);
+  const AutocastWide wide;
   if (!(delta > 0)) {
     throw_error("huber_loss", "delta must be > 0, got " + std::to_string(delta), x.where);
   }
@@ -108,6 +113,7 @@ static Tensor weighted(const Tensor& loss, const Tensor& weight, Reduction reduc
 Tensor binary_cross_entropy(const Arg& x, const Arg& target, const Tensor& weight,
                             Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   need_same_shape("binary_cross_entropy", x, target);
   check_distance("binary_cross_entropy", x, target);
   need_probabilities(x);
@@ -119,6 +125,7 @@ Tensor binary_cross_entropy(const Arg& x, const Arg& target, const Tensor& weigh
 Tensor binary_cross_entropy_with_logits(const Arg& x, const Arg& target, const Tensor& weight,
                                         Reduction reduction, const Tensor& pos_weight) {
   const At at(x);
+  const AutocastWide wide;
   need_same_shape("binary_cross_entropy_with_logits", x, target);
   check_distance("binary_cross_entropy_with_logits", x, target);
   // (1 - t) x + (1 + (w - 1) t) softplus(-x)
@@ -133,12 +140,14 @@ Tensor binary_cross_entropy_with_logits(const Arg& x, const Arg& target, const T
 
 Tensor soft_margin_loss(const Arg& x, const Arg& target, Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   check_distance("soft_margin_loss", x, target);
   return reduced(softplus(at(neg(at(mul(target, x))))), reduction, at);
 }
 
 Tensor kl_div(const Arg& x, const Arg& target, KlReduction reduction, bool log_target) {
   const At at(x);
+  const AutocastWide wide;
   check_distance("kl_div", x, target);
   Tensor loss;
   if (log_target) {
@@ -164,6 +173,7 @@ Tensor kl_div(const Arg& x, const Arg& target, KlReduction reduction, bool log_t
 Tensor poisson_nll_loss(const Arg& x, const Arg& target, bool log_input, bool full_form, double eps,
                         Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   check_distance("poisson_nll_loss", x, target);
   Tensor loss =
       log_input ? at(exp(x)) - at(mul(target, x)) : sub(x, at(mul(target, at(log(at(x + eps))))));
@@ -180,6 +190,7 @@ Tensor poisson_nll_loss(const Arg& x, const Arg& target, bool log_input, bool fu
 Tensor gaussian_nll_loss(const Arg& x, const Arg& target, const Arg& variance, bool full_form,
                          double eps, Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   check_distance("gaussian_nll_loss", x, target);
   Tensor var = variance.tensor;
   // One variance for the last dim: without that dim.
@@ -194,6 +205,7 @@ Tensor gaussian_nll_loss(const Arg& x, const Arg& target, const Arg& variance, b
 
 Tensor hinge_embedding_loss(const Arg& x, const Arg& target, double margin, Reduction reduction) {
   const At at(x);
+  const AutocastWide wide;
   check_distance("hinge_embedding_loss", x, target);
   Tensor zero = zero_of(x.tensor);
   Tensor apart = where(at(eq(target, 1)), at(zero), at(positive(margin - x, at)));
@@ -204,6 +216,7 @@ Tensor hinge_embedding_loss(const Arg& x, const Arg& target, double margin, Redu
 Tensor margin_ranking_loss(const Arg& x1, const Arg& x2, const Arg& target, double margin,
                            Reduction reduction) {
   const At at(x1);
+  const AutocastWide wide;
   warn_broadcast("margin_ranking_loss", x1.tensor, target.tensor, x1.where);
   Tensor d = at(neg(at(mul(target, at(sub(x1, x2)))))) + margin;
   return reduced(positive(d, at), reduction, at);
@@ -212,6 +225,7 @@ Tensor margin_ranking_loss(const Arg& x1, const Arg& x2, const Arg& target, doub
 Tensor cosine_embedding_loss(const Arg& x1, const Arg& x2, const Arg& target, double margin,
                              Reduction reduction) {
   const At at(x1);
+  const AutocastWide wide;
   const int rank = x1.tensor.rank();
   if (rank < 1 || rank > 2 || x2.tensor.rank() != rank || target.tensor.rank() != rank - 1) {
     bad_shape("cosine_embedding_loss",
@@ -233,6 +247,7 @@ Tensor cosine_embedding_loss(const Arg& x1, const Arg& x2, const Arg& target, do
 Tensor triplet_margin_loss(const Arg& anchor, const Arg& near, const Arg& far, double margin,
                            double p, double eps, bool swap, Reduction reduction) {
   const At at(anchor);
+  const AutocastWide wide;
   Tensor to_near = pairwise_distance(anchor, near, p, eps);
   Tensor to_far = pairwise_distance(anchor, far, p, eps);
   if (swap) to_far = minimum(at(to_far), at(pairwise_distance(near, far, p, eps)));

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick {
@@ -18,7 +19,8 @@ void need_equal(const char* op, const Arg& a, int dim_a, const Arg& b, int dim_b
   bad_shape(op, "inner dimensions differ: " + text(a.tensor) + " x " + text(b.tensor), a.where);
 }
 void need_one_dtype(const char* op, const Arg& a, const Arg& b) {
-  if (a.tensor.dtype() == b.tensor.dtype()) return;
+  const DType ta = a.tensor.dtype(), tb = b.tensor.dtype();
+  if (ta == tb || autocast_joins(ta, tb)) return;
   throw_error(op,
               std::string("operands must have one dtype, got ") + dtype_name(a.tensor.dtype()) +
                   " and " + dtype_name(b.tensor.dtype()) + ": convert one with to()",

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops/layer_norm.h"
@@ -32,7 +33,8 @@ Tensor widened(const Arg& x, const Tensor& weight, const Tensor& bias, const F& 
   const DType t = x.tensor.dtype();
   if (!is_16_bit(t)) return f(x.tensor, weight, bias);
   auto wide = [&](const Tensor& v) { return v.defined() ? v.to(DType::kF32, x.where) : v; };
-  return f(wide(x.tensor), wide(weight), wide(bias)).to(t, x.where);
+  Tensor y = f(wide(x.tensor), wide(weight), wide(bias));
+  return autocast_enabled() ? y : y.to(t, x.where);  // as torch.autocast has the norms
 }
 
 // The last dims, which must be `shape`; weight and bias, where given, too.

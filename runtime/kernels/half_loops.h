@@ -1,0 +1,16 @@
+// Arrays between f32 and the 16-bit floats: BFloat16's and Half's own conversions, by vectors where
+// the CPU has them. The same bits, NaNs taken as one value.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/core/half.h"
+
+namespace wick {
+
+void widen(const BFloat16* from, float* to, int64_t n);
+void widen(const Half* from, float* to, int64_t n);
+void narrow(const float* from, BFloat16* to, int64_t n);
+void narrow(const float* from, Half* to, int64_t n);
+
+}  // namespace wick

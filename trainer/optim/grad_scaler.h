@@ -1,0 +1,119 @@
+// Loss scaling: small gradients survive float16 when the loss is multiplied first, and the
+// gradients are divided again before the update. PyTorch's GradScaler; Micikevicius et al., "Mixed
+// Precision Training", 2018, section 3.2.
+//
+//   GradScaler scaler;
+//   {
+//     AutocastScope autocast(DType::kF16);
+//     loss = cross_entropy(model(x), y);
+//   }
+//   scaler.scale(loss).backward();
+//   scaler.unscale_(optimizer);              // only where something reads the gradients: clipping
+//   scaler.step(optimizer);                  // skipped when a gradient is inf or NaN
+//   scaler.update();
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/optim/optimizer.h"
+#include "trainer/tensor/autocast.h"
+
+namespace wick::optim {
+
+struct GradScalerOptions {
+  double init_scale = 65536;
+  double growth_factor = 2;        // > 1
+  double backoff_factor = 0.5;     // in (0, 1)
+  int64_t growth_interval = 2000;  // updates without inf or NaN before the scale grows
+  bool enabled = true;             // false: every call hands through
+};
+
+class GradScaler {
+ public:
+  explicit GradScaler(const GradScalerOptions& options = {}, Where where = Where::current());
+
+  // outputs * scale, differentiable; in float32 where an output has 16 bits.
+  Tensor scale(const Arg& output);
+  std::vector<Tensor> scale(const std::vector<Tensor>& outputs, Where where = Where::current());
+  // Divides the gradients of the optimizer's parameters by the scale and looks for inf and NaN, in
+  // one pass. Once between two updates, before step(). Where the optimizer accumulates
+  // (Optimizer::accumulate) and its next step only counts, nothing is done.
+  void unscale_(Optimizer& optimizer, Where where = Where::current());
+  // optimizer.step() unless a gradient is inf or NaN; unscales first where unscale_() did not. True
+  // when the parameters were updated.
+  bool step(Optimizer& optimizer, Where where = Where::current());
+  // Once an iteration, after the steps: times backoff_factor if any gradient was inf or NaN, times
+  // growth_factor after growth_interval updates in a row without; or to new_scale (finite, > 0).
+  void update(std::optional<double> new_scale = {}, Where where = Where::current());
+
+  bool is_enabled() const { return options_.enabled; }
+  double get_scale() const { return options_.enabled ? static_cast<double>(scale_) : 1; }
+  int64_t growth_tracker() const { return growth_tracker_; }
+  double get_growth_factor() const { return options_.growth_factor; }
+  double get_backoff_factor() const { return options_.backoff_factor; }
+  int64_t get_growth_interval() const { return options_.growth_interval; }
+  void set_growth_factor(double factor, Where where = Where::current());
+  void set_backoff_factor(double factor, Where where = Where::current());
+  void set_growth_interval(int64_t interval, Where where = Where::current());
+
+  // JSON with PyTorch's keys: scale, growth_factor, backoff_factor, growth_interval,
+  // _growth_tracker; "{}" when disabled. Text that is not of that form is an Error and changes
+  // nothing.
+  std::string state_dict() const;
+  void load_state_dict(const std::string& state, Where where = Where::current());
+
+ private:
+  enum class Stage : uint8_t { kUnscaled, kStepped };
+  struct Seen {  // an optimizer of this iteration
+    const Optimizer* optimizer;
+    Stage stage;
+    bool found_inf;
+  };
+  Seen* find(const Optimizer& optimizer);
+  bool unscale(Optimizer& optimizer, const char* op, const Where& where);
+
+  GradScalerOptions options_;
+  float scale_;
+  int64_t growth_tracker_ = 0;
+  bool scaled_ = false;   // scale() was called
+  bool counted_ = false;  // a step that only counts was made since the last update
+  std::vector<Seen> seen_;
+};
+
+struct AmpOptions {
+  DType autocast = DType::kNone;  // kNone: float32 throughout; kBF16; kF16, with a GradScaler
+  GradScalerOptions scaler = {};
+};
+
+// What a training loop needs of all this, the same lines for every precision:
+//
+//   { auto scope = amp.begin(); loss = ...; }
+//   amp.backward(loss);
+//   amp.step(optimizer);                     // or amp.unscale_(optimizer), clip,
+//   amp.step(optimizer)
+class Amp {
+ public:
+  explicit Amp(const AmpOptions& options = {}, Where where = Where::current());
+  // Around forward and loss, in training and in evaluation.
+  AutocastScope begin() const { return AutocastScope(autocast_); }
+  void backward(const Tensor& loss, Where where = Where::current());
+  void unscale_(Optimizer& optimizer, Where where = Where::current());
+  // False: gradients were not finite, nothing was updated.
+  bool step(Optimizer& optimizer, Where where = Where::current());
+  DType autocast() const { return autocast_; }
+  GradScaler& scaler() { return scaler_; }
+  const GradScaler& scaler() const { return scaler_; }
+  // The scaler's; "{}" without one.
+  std::string state_dict() const { return scaler_.state_dict(); }
+  void load_state_dict(const std::string& state, Where where = Where::current()) {
+    scaler_.load_state_dict(state, where);
+  }
+
+ private:
+  DType autocast_;
+  GradScaler scaler_;
+};
+
+}  // namespace wick::optim

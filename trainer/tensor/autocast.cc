@@ -1,0 +1,206 @@
+#include "trainer/tensor/autocast.h"
+
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "trainer/tensor/internal.h"
+#include "trainer/tensor/modes.h"
+
+namespace wick {
+
+struct AutocastState {
+  DType low = DType::kBF16;
+  int wide = 0;  // losses this thread is inside of
+};
+
+namespace {
+
+struct CastOf {
+  Tensor cast;
+  const Storage* storage;
+  uint32_t version;
+};
+
+// Pointers and numbers only while no scope lives: nothing is destroyed at thread exit.
+struct ThreadCasts {
+  int scopes = 0;
+  std::unordered_map<uint64_t, CastOf>* of = nullptr;  // by leaf's id and what it was cast for
+};
+constinit thread_local ThreadCasts g_casts;
+
+// Leaves come and go; a set that grew past this is of tensors long gone, and starts anew: then a
+// missing GradScaler is told one step later.
+constexpr size_t kMostMarked = size_t{1} << 20;
+std::mutex g_mark_mutex;
+std::unordered_set<uint64_t>& marked() {
+  static auto* set = new std::unordered_set<uint64_t>;  // outlives every thread
+  return *set;
+}
+
+void mark(const Tensor& leaf) {
+  std::lock_guard lock(g_mark_mutex);
+  if (marked().size() >= kMostMarked) marked().clear();
+  marked().insert(leaf.id());
+}
+
+enum class Policy : uint8_t { kAsIs, kLow, kWide, kWidest };
+
+// PyTorch's lists (torch/amp, "CUDA ops that autocast to float16" and the two after it), by the ops
+// that its functions are made of here.
+Policy policy_of(OpId op) {
+  switch (op) {
+    case OpId::kMatMul:
+    case OpId::kLinear:
+    case OpId::kFusedLinear:
+    case OpId::kFusedMatMul:
+    case OpId::kConv:
+    case OpId::kFusedConv:
+    case OpId::kConvTranspose:
+    case OpId::kFusedAttention:
+    case OpId::kLinearAttention:
+    case OpId::kRNN:
+    case OpId::kLSTM:
+    case OpId::kGRU: return Policy::kLow;
+    case OpId::kSoftmax:
+    case OpId::kLogSoftmax:
+    case OpId::kBatchNorm:
+    case OpId::kBatchNormTrain:
+    case OpId::kExp:
+    case OpId::kExpm1:
+    case OpId::kLog:
+    case OpId::kLog1p:
+    case OpId::kLog2:
+    case OpId::kLog10:
+    case OpId::kPow:
+    case OpId::kReciprocal:
+    case OpId::kSoftplus:
+    case OpId::kTan:
+    case OpId::kAcos:
+    case OpId::kAsin:
+    case OpId::kCosh:
+    case OpId::kSinh:
+    case OpId::kReduceSum:
+    case OpId::kReduceProd:
+    case OpId::kCumSum:
+    case OpId::kCumProd:
+    case OpId::kDFT: return Policy::kWide;
+    case OpId::kAdd:
+    case OpId::kSub:
+    case OpId::kMul:
+    case OpId::kDiv:
+    case OpId::kMax:
+    case OpId::kMin:
+    case OpId::kMod:
+    case OpId::kAtan2:
+    case OpId::kEqual:
+    case OpId::kLess:
+    case OpId::kLessOrEqual:
+    case OpId::kGreater:
+    case OpId::kGreaterOrEqual:
+    case OpId::kWhere:
+    case OpId::kConcat:
+    case OpId::kScatterElements:
+    case OpId::kScatterND:
+    case OpId::kSliceScatter:
+    case OpId::kAsStridedScatter:
+    case OpId::kGridSample:
+    case OpId::kRoiAlign:
+    case OpId::kDeformConv: return Policy::kWidest;
+    default: return Policy::kAsIs;
+  }
+}
+
+bool is_16(DType t) { return t == DType::kF16 || t == DType::kBF16; }
+
+// A parameter's cast is kept. Not under a capture or with tangents: a graph needs a cast of its
+// own, and a tangent belongs to one level.
+Tensor cast_of(const Tensor& t, DType to, const Where& where) {
+  const bool kept = t.requires_grad() && t.is_leaf() && active_tracer() == nullptr &&
+                    modes().forward == 0 && g_casts.scopes > 0;
+  if (!kept) return t.to(to, where);
+  if (g_casts.of == nullptr) g_casts.of = new std::unordered_map<uint64_t, CastOf>;
+  // A cast made without a history is of no use where one is recorded.
+  const uint64_t key = t.id() * 4 + (to == DType::kF16 ? 2 : 0) + (grad_enabled() ? 1 : 0);
+  CastOf& c = (*g_casts.of)[key];
+  if (!c.cast.defined() || c.storage != &t.storage() || c.version != t.version()) {
+    c = {t.to(to, where), &t.storage(), t.version()};
+  }
+  return c.cast;
+}
+
+}  // namespace
+
+AutocastScope::AutocastScope(DType low, bool enabled, Where where)
+    : saved_(modes().autocast), counts_(low != DType::kNone) {
+  if (!counts_) return;
+  if (!is_16(low)) {
+    throw_error("autocast",
+                std::string("computes in float16 or bfloat16, not in ") + dtype_name(low), where,
+                Code::kInvalidArgument);
+  }
+  modes().autocast = enabled ? new AutocastState{low, 0} : nullptr;
+  ++g_casts.scopes;
+}
+
+AutocastScope::~AutocastScope() {
+  if (!counts_) return;
+  delete modes().autocast;
+  modes().autocast = saved_;
+  if (--g_casts.scopes > 0) return;
+  delete g_casts.of;
+  g_casts.of = nullptr;
+}
+
+DType autocast_dtype() {
+  return modes().autocast != nullptr ? modes().autocast->low : DType::kNone;
+}
+
+AutocastWide::AutocastWide() : state_(modes().autocast) {
+  if (state_ != nullptr) ++state_->wide;
+}
+AutocastWide::~AutocastWide() {
+  if (state_ != nullptr) --state_->wide;
+}
+
+bool autocast_inputs(OpId op, Span<const Tensor* const> in, SmallVector<Tensor, 6>* held,
+                     SmallVector<const Tensor*, 6>* as, const Where& where) {
+  const AutocastState& state = *modes().autocast;
+  Policy policy = policy_of(op);
+  if (op != OpId::kCast && state.wide > 0) policy = Policy::kWide;
+  const bool marks = state.low == DType::kF16 && grad_enabled();
+  bool wide = false, mixed = false;
+  DType seen = DType::kNone;
+  for (const Tensor* t : in) {
+    if (t == nullptr || !t->defined() || !is_float(t->dtype())) continue;
+    if (marks && op != OpId::kCast && t->requires_grad() && t->is_leaf()) mark(*t);
+    wide = wide || t->dtype() == DType::kF64;
+    mixed = mixed || (seen != DType::kNone && seen != t->dtype());
+    seen = t->dtype();
+  }
+  // With a float64 among them the caller asked for more than these lists know.
+  if (policy == Policy::kAsIs || wide || (policy == Policy::kWidest && !mixed)) return false;
+  const DType to = policy == Policy::kLow ? state.low : DType::kF32;
+  bool changed = false;
+  for (size_t i = 0; i < in.size(); ++i) {
+    (*as)[i] = in[i];
+    if (in[i] == nullptr || !in[i]->defined()) continue;
+    const DType t = in[i]->dtype();
+    if (t == to || !(t == DType::kF32 || is_16(t))) continue;
+    (*held)[i] = to == DType::kF32 ? in[i]->to(to, where) : cast_of(*in[i], to, where);
+    (*as)[i] = &(*held)[i];
+    changed = true;
+  }
+  return changed;
+}
+
+bool met_float16(const Tensor& leaf) {
+  std::lock_guard lock(g_mark_mutex);
+  return marked().count(leaf.id()) != 0;
+}
+void forget_float16(const Tensor& leaf) {
+  std::lock_guard lock(g_mark_mutex);
+  marked().erase(leaf.id());
+}
+
+}  // namespace wick
