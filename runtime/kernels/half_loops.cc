@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/half_kernels.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define WICK_F16C 1
@@ -90,6 +90,7 @@ namespace {
 bool is_16(DType t) { return t == DType::kF16 || t == DType::kBF16; }
 
 bool match(const KernelQuery& q) {
+  if (!q.in[0].contiguous()) return false;  // the reference walks strides without a copy
   const DType from = q.in[0].dtype, to = q.out[0].dtype;
   return (from == DType::kF32 && is_16(to)) || (is_16(from) && to == DType::kF32);
 }
@@ -122,6 +123,6 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 }  // namespace
 
-WICK_CPU_ROWS(Cast, {"cast.16.simd", kContiguous, match, nullptr, nullptr, run});
+WICK_HALF_ROWS(Cast, {"cast.16.simd", kContiguous, match, nullptr, nullptr, run});
 
 }  // namespace wick

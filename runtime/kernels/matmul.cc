@@ -4,6 +4,7 @@
 #include "runtime/kernels/bf16_gemm.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/gemm.h"
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reference/real.h"
 #include "runtime/kernels/via_f32.h"
@@ -296,23 +297,27 @@ constexpr KernelRow kLinear = {"linear.f32.simd",           kContiguous, linear_
 
 }  // namespace
 
-WICK_CPU_ROWS(MatMul, kMatMul,
-              {"matmul.bf16.tiles", kStridedInputs, all_bf16, tiles_matmul_plan, nullptr,
-               tiles_matmul_run},
-              WICK_VIA_F32("matmul.16.simd", kMatMul));
-WICK_CPU_ROWS(Linear, kLinear,
-              {"linear.bf16.tiles", kContiguous, all_bf16, tiles_linear_plan<Outputs::kRows>,
-               nullptr, tiles_plain_run},
-              WICK_VIA_F32("linear.16.simd", kLinear));
-WICK_CPU_ROWS(FusedLinear,
-              {"fused_linear.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kRows>,
-               linear_pack, fused_run<Outputs::kRows>},
-              {"fused_linear.bf16.tiles", kContiguous, all_bf16, tiles_linear_plan<Outputs::kRows>,
-               nullptr, tiles_fused_run<Outputs::kRows>});
+WICK_CPU_ROWS(MatMul, kMatMul);
+WICK_CPU_ROWS(Linear, kLinear);
+WICK_CPU_ROWS(FusedLinear, {"fused_linear.f32.simd", kContiguous, linear_match,
+                            linear_plan<Outputs::kRows>, linear_pack, fused_run<Outputs::kRows>});
 WICK_CPU_ROWS(FusedMatMul,
               {"fused_matmul.f32.simd", kContiguous, linear_match, linear_plan<Outputs::kColumns>,
-               matmul_pack, fused_run<Outputs::kColumns>},
-              {"fused_matmul.bf16.tiles", kContiguous, all_bf16,
-               tiles_linear_plan<Outputs::kColumns>, nullptr, tiles_fused_run<Outputs::kColumns>});
+               matmul_pack, fused_run<Outputs::kColumns>});
+
+WICK_HALF_ROWS(MatMul,
+               {"matmul.bf16.tiles", kStridedInputs, all_bf16, tiles_matmul_plan, nullptr,
+                tiles_matmul_run},
+               WICK_VIA_F32("matmul.16.simd", kMatMul));
+WICK_HALF_ROWS(Linear,
+               {"linear.bf16.tiles", kContiguous, all_bf16, tiles_linear_plan<Outputs::kRows>,
+                nullptr, tiles_plain_run},
+               WICK_VIA_F32("linear.16.simd", kLinear));
+WICK_HALF_ROWS(FusedLinear,
+               {"fused_linear.bf16.tiles", kContiguous, all_bf16, tiles_linear_plan<Outputs::kRows>,
+                nullptr, tiles_fused_run<Outputs::kRows>});
+WICK_HALF_ROWS(FusedMatMul,
+               {"fused_matmul.bf16.tiles", kContiguous, all_bf16,
+                tiles_linear_plan<Outputs::kColumns>, nullptr, tiles_fused_run<Outputs::kColumns>});
 
 }  // namespace wick

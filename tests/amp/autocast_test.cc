@@ -1,5 +1,6 @@
 // AutocastScope: which op computes in what, where gradients arrive, what is cast once.
 #include "trainer/tensor/autocast.h"
+#include "runtime/kernels/half_kernels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -263,7 +264,7 @@ TEST(Autocast, ACaptureHasTheCasts) {
   const std::vector<uint8_t> file = onnx_bytes(graph);
   ir::Graph again = import_onnx_bytes({file.data(), file.size()});
   ir::InterpreterOptions simd;
-  simd.kernels = {&kCpuKernels, &kReferenceKernels};
+  simd.kernels = {&kCpuKernels, &kHalfKernels, &kReferenceKernels};
   for (const Tensor& in : {x, randn({5, 4})}) {
     HostTensor given = host_copy(in), want = host_copy(net(in));
     EXPECT_TRUE(same_bits(ir::run(graph, {&given, 1}, simd)[0], want)) << "captured";

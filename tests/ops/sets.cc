@@ -1,12 +1,13 @@
 #include "tests/ops/sets.h"
+#include "runtime/kernels/half_kernels.h"
 
 #include "trainer/kernels/kernel_set.h"
 
 namespace wick::test {
 namespace {
 constexpr const KernelSet* kReference[] = {&kReferenceKernels, &kTrainReferenceKernels};
-constexpr const KernelSet* kCpu[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
-                                     &kTrainReferenceKernels};
+constexpr const KernelSet* kCpu[] = {&kCpuKernels, &kTrainKernels, &kHalfKernels,
+                                     &kReferenceKernels, &kTrainReferenceKernels};
 }  // namespace
 Span<const KernelSet* const> reference_sets() { return kReference; }
 Span<const KernelSet* const> cpu_sets() { return kCpu; }

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "trainer/autograd/grad/one_pass.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -77,6 +78,15 @@ TEST(OnePass, GivesTheBitsOfTheOps) {
     EXPECT_EQ(memcmp(gradient[0].data<float>(), gradient[1].data<float>(), sizeof(float) * n), 0)
         << c.name;
   }
+}
+
+// Only a row's own gradient gives its bytes away: what a formula reads otherwise stays.
+TEST(OnePass, LeavesWhatItReads) {
+  NoGrad guard;
+  const Tensor x = sample(5000), before = x.clone();
+  const Tensor y = formula::in_one_pass([](const auto& v) { return 1 - v * v; }, x);
+  EXPECT_EQ(memcmp(x.data<float>(), before.data<float>(), sizeof(float) * 5000), 0);
+  EXPECT_NE(x.data<float>(), y.data<float>());
 }
 
 // What has to be seen op by op is; the size does not decide, so that a step of any batch is alike.

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/kernels/copy.h"
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/ops/rule.h"
 #include "runtime/registry/registry.h"
 #include "trainer/autograd/forward.h"
@@ -127,8 +128,8 @@ bool only_moves(OpId op) {
 }  // namespace
 
 Span<const KernelSet* const> trainer_kernels(bool reference) {
-  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kReferenceKernels,
-                                               &kTrainReferenceKernels};
+  static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kHalfKernels,
+                                               &kReferenceKernels, &kTrainReferenceKernels};
   static constexpr const KernelSet* kPlain[] = {&kReferenceKernels, &kTrainReferenceKernels};
   return reference ? Span<const KernelSet* const>(kPlain) : Span<const KernelSet* const>(kFast);
 }

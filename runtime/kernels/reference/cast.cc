@@ -170,5 +170,6 @@ Widen reference::find_widen(DType from) {
 }
 
 WICK_REF_ROWS(Cast, {"cast.any.ref", kStridedInputs, match, nullptr, nullptr, run});
+WICK_NO_CPU_ROWS(Cast);
 
 }  // namespace wick

@@ -32,13 +32,12 @@ int Pass::step(OpId op, int a, int b, int c) {
   return kChainFirstStep + static_cast<int>(steps.count++);
 }
 
-Tensor Pass::run(int result, std::initializer_list<const Tensor*> in) const {
+Tensor Pass::run(int result, std::initializer_list<const Tensor*> in, bool take_first) const {
   if (result != kChainFirstStep + static_cast<int>(attrs.steps.count) - 1) {
     throw Error("[backward] a formula's last op is not its result", Code::kInternal);
   }
-  // A gradient that nobody else has gives its bytes to the result.
   const Tensor& first = **in.begin();
-  if (attrs.row_dims == 0 && detail::is_spent(first)) {
+  if (take_first && detail::is_spent(first)) {
     TensorView views[4];
     size_t n = 0;
     for (const Tensor* t : in) views[n++] = t->raw();

@@ -21,7 +21,8 @@ struct Pass {
   ChainAttrs attrs;
   int constant(double v);
   int step(OpId op, int a, int b = 0, int c = 0);
-  Tensor run(int result, std::initializer_list<const Tensor*> in) const;
+  // take_first: the first tensor is not read again, and gives its bytes where nobody else has them.
+  Tensor run(int result, std::initializer_list<const Tensor*> in, bool take_first = false) const;
 };
 
 struct Value {
@@ -76,14 +77,23 @@ inline Value where(Value condition, Value a, Value b) {
 }
 
 template <class F, class... T>
-Tensor in_one_pass(const F& formula, const T&... in) {
+Tensor one_pass(const F& formula, bool take_first, const T&... in) {
   if (!unseen({&in...})) return formula(in...);
   Pass pass;
   int next = 0;
   // Braces evaluate from left to right.
   auto apply = [&](auto... values) { return formula(values...); };
   auto values = std::tuple{((void)in, Value{&pass, next++})...};
-  return pass.run(std::apply(apply, values).operand, {&in...});
+  return pass.run(std::apply(apply, values).operand, {&in...}, take_first);
+}
+template <class F, class... T>
+Tensor in_one_pass(const F& formula, const T&... in) {
+  return one_pass(formula, false, in...);
+}
+// The first tensor is the gradient that came, which the formula's row asks for this once.
+template <class F, class... T>
+Tensor gradient_in_one_pass(const F& formula, const T&... in) {
+  return one_pass(formula, true, in...);
 }
 
 // Rows of a formula: their means, one a row.

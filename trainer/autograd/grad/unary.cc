@@ -19,15 +19,15 @@ constexpr uint32_t kX = 1, kY = 1;  // what a formula keeps: the input, the outp
     c.set(0, __VA_ARGS__);                   \
   })
 // The same of ops that one pass may have.
-#define WICK_D_X_PASS(Name, ...)                                                                   \
-  WICK_GRAD(Name, kX, 0, 0, [](GradCtx& c) {                                                       \
-    c.set(0, formula::in_one_pass([](const auto& g, const auto& x) { return __VA_ARGS__; }, c.g(), \
-                                  c.in(0)));                                                       \
+#define WICK_D_X_PASS(Name, ...)                                                             \
+  WICK_GRAD(Name, kX, 0, 0, [](GradCtx& c) {                                                 \
+    c.set(0, formula::gradient_in_one_pass(                                                  \
+                 [](const auto& g, const auto& x) { return __VA_ARGS__; }, c.g(), c.in(0))); \
   })
-#define WICK_D_Y_PASS(Name, ...)                                                                   \
-  WICK_GRAD(Name, 0, kY, 0, [](GradCtx& c) {                                                       \
-    c.set(0, formula::in_one_pass([](const auto& g, const auto& y) { return __VA_ARGS__; }, c.g(), \
-                                  c.out()));                                                       \
+#define WICK_D_Y_PASS(Name, ...)                                                             \
+  WICK_GRAD(Name, 0, kY, 0, [](GradCtx& c) {                                                 \
+    c.set(0, formula::gradient_in_one_pass(                                                  \
+                 [](const auto& g, const auto& y) { return __VA_ARGS__; }, c.g(), c.out())); \
   })
 
 WICK_GRAD(Identity, 0, 0, 0, [](GradCtx& c) { c.set(0, c.g()); });
@@ -71,21 +71,21 @@ WICK_D_ZERO(Sign);
 WICK_GRAD(LeakyRelu, kX, 0, 0, [](GradCtx& c) {
   const double alpha = c.attrs<LeakyReluAttrs>().alpha;
   const auto slope_of = [&](const auto& g, const auto& x) { return where(gt(x, 0), g, g * alpha); };
-  c.set(0, formula::in_one_pass(slope_of, c.g(), c.in(0)));
+  c.set(0, formula::gradient_in_one_pass(slope_of, c.g(), c.in(0)));
 });
 WICK_GRAD(Elu, kX, kY, 0, [](GradCtx& c) {
   const double alpha = c.attrs<EluAttrs>().alpha;
   const auto slope_of = [&](const auto& g, const auto& x, const auto& y) {
     return where(gt(x, 0), g, g * (y + alpha));
   };
-  c.set(0, formula::in_one_pass(slope_of, c.g(), c.in(0), c.out()));
+  c.set(0, formula::gradient_in_one_pass(slope_of, c.g(), c.in(0), c.out()));
 });
 WICK_GRAD(Silu, kX, 0, 0, [](GradCtx& c) {
   const auto slope_of = [](const auto& g, const auto& x) {
     const auto s = sigmoid(x);
     return g * (s * (1 + x * (1 - s)));
   };
-  c.set(0, formula::in_one_pass(slope_of, c.g(), c.in(0)));
+  c.set(0, formula::gradient_in_one_pass(slope_of, c.g(), c.in(0)));
 });
 WICK_GRAD(HardSwish, kX, 0, 0, [](GradCtx& c) {
   const auto slope_of = [](const auto& g, const auto& x) {
@@ -93,7 +93,7 @@ WICK_GRAD(HardSwish, kX, 0, 0, [](GradCtx& c) {
     const auto beyond = where(ge(x, 3), g, inside);
     return where(lt(x, -3), zero_like(g), beyond);  // as PyTorch at -3 and 3
   };
-  c.set(0, formula::in_one_pass(slope_of, c.g(), c.in(0)));
+  c.set(0, formula::gradient_in_one_pass(slope_of, c.g(), c.in(0)));
 });
 WICK_GRAD(HardSigmoid, kX, 0, 0, [](GradCtx& c) {
   const auto& a = c.attrs<HardSigmoidAttrs>();
@@ -102,7 +102,7 @@ WICK_GRAD(HardSigmoid, kX, 0, 0, [](GradCtx& c) {
     const auto slope = g * a.alpha;
     return where(logical_and(gt(line, 0), lt(line, 1)), slope, zero_like(g));
   };
-  c.set(0, formula::in_one_pass(slope_of, c.g(), c.in(0)));
+  c.set(0, formula::gradient_in_one_pass(slope_of, c.g(), c.in(0)));
 });
 
 struct GeluSlope {
@@ -122,7 +122,8 @@ struct GeluSlope {
   }
 };
 WICK_GRAD(Gelu, kX, 0, 0, [](GradCtx& c) {
-  c.set(0, formula::in_one_pass(GeluSlope{c.attrs<GeluAttrs>().tanh != 0}, c.g(), c.in(0)));
+  c.set(0,
+        formula::gradient_in_one_pass(GeluSlope{c.attrs<GeluAttrs>().tanh != 0}, c.g(), c.in(0)));
 });
 
 // Bounds given as inputs are constants to autograd.
