@@ -79,7 +79,7 @@ Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, co
   Tensor seen = mask;
   if (is_causal) seen = le(arange(cols).unsqueeze(0), arange(rows).unsqueeze(1));
   const bool parts = dropout_p > 0 || active_tracer() != nullptr || modes().forward != 0 ||
-                     (seen.defined() && seen.requires_grad());
+                     modes().autocast != nullptr || (seen.defined() && seen.requires_grad());
   if (!parts) {
     Composite name("scaled_dot_product_attention", q.where);
     return ScaledDotProductAttention::apply(q, k.tensor, v.tensor, seen, factor);
