@@ -89,6 +89,30 @@ TEST(OnePass, LeavesWhatItReads) {
   EXPECT_NE(x.data<float>(), y.data<float>());
 }
 
+// float32 takes one node with a gradient of its own, float64 the parts.
+TEST(OnePass, LayerNormsGradientIsThatOfItsParts) {
+  manual_seed(3);
+  const Tensor x = randn({3, 5, 7}), w = randn({5, 7}), b = randn({5, 7}), g = randn({3, 5, 7});
+  const auto gradients = [&](DType dtype, bool scales, bool shifts, bool create_graph) {
+    std::vector<Tensor> in = {x.to(dtype).clone()};
+    if (scales) in.push_back(w.to(dtype).clone());
+    if (shifts) in.push_back(b.to(dtype).clone());
+    for (Tensor& t : in) t.requires_grad_();
+    Tensor y = layer_norm(in[0], {5, 7}, scales ? in[1] : Tensor(), shifts ? in.back() : Tensor());
+    return grad({y}, in, {g.to(dtype)}, create_graph, create_graph);
+  };
+  for (int form = 0; form < 8; ++form) {
+    const bool scales = (form & 1) != 0, shifts = (form & 2) != 0, recorded = (form & 4) != 0;
+    const auto got = gradients(DType::kF32, scales, shifts, recorded);
+    const auto want = gradients(DType::kF64, scales, shifts, recorded);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      const double off = max(abs(got[i].detach().to(DType::kF64) - want[i].detach())).item();
+      EXPECT_LT(off, 1e-5) << "form " << form << ", gradient " << i;
+    }
+  }
+}
+
 // What has to be seen op by op is; the size does not decide, so that a step of any batch is alike.
 TEST(OnePass, StandsBackWhereOpsAreSeen) {
   const auto fused = [](int64_t n, DType dtype) {
