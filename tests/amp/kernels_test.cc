@@ -44,7 +44,7 @@ float in_tile_order(const std::vector<double>& a, const std::vector<double>& b, 
 }
 
 TEST(Bf16Products, TilesKeepTheirOrderAndTheirBound) {
-  if (!bf16_tiles()) GTEST_SKIP() << "no AMX tiles here";
+  if (!bf16_tiles()) GTEST_SKIP() << "not supported by this CPU: tiles of bf16";
   manual_seed(11);
   for (const auto& [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1},
                                 {3, 5, 7},
