@@ -1,4 +1,5 @@
 #include "trainer/explain/report.h"
+#include "trainer/explain/kept.h"
 
 #include <fmt/format.h>
 
@@ -107,31 +108,6 @@ class Listener final : public Watcher {
   }
 
   std::unordered_map<uint64_t, size_t> of_node_;  // by sequence: a freed node's address is reused
-};
-
-// What a measurement must not change.
-class Kept {
- public:
-  explicit Kept(nn::Module& model) : generator_(default_generator()) {
-    for (const Tensor& p : model.parameters()) {
-      gradients_.emplace_back(p, p.grad());
-      p.set_grad(Tensor());
-    }
-    for (const auto& [name, b] : model.named_buffers())
-      buffers_.emplace_back(b, b.detach().clone());
-  }
-  ~Kept() {
-    for (const auto& [p, g] : gradients_) p.set_grad(g);
-    NoGrad guard;
-    for (const auto& [b, old] : buffers_) b.copy_(old);
-    default_generator() = generator_;
-  }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
-
- private:
-  Generator generator_;
-  std::vector<std::pair<Tensor, Tensor>> gradients_, buffers_;
 };
 
 // Parameters of the module at `path` itself: "fc1.weight" is of "fc1".

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "trainer/explain/kept.h"
 #include "trainer/explain/memory.h"
 #include "trainer/explain/values.h"
 #include "trainer/nn/summary.h"
@@ -16,31 +17,6 @@
 
 namespace wick {
 namespace {
-
-// What a pass in train mode changes beside its result.
-class Kept {
- public:
-  explicit Kept(nn::Module& module) : generator_(default_generator()) {
-    for (const Tensor& p : module.parameters()) {
-      gradients_.emplace_back(p, p.grad());
-      p.set_grad(Tensor());
-    }
-    for (const auto& [name, b] : module.named_buffers())
-      buffers_.emplace_back(b, b.detach().clone());
-  }
-  ~Kept() {
-    for (const auto& [p, g] : gradients_) p.set_grad(g);
-    NoGrad guard;
-    for (const auto& [b, old] : buffers_) b.copy_(old);
-    default_generator() = generator_;
-  }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
-
- private:
-  Generator generator_;
-  std::vector<std::pair<Tensor, Tensor>> gradients_, buffers_;
-};
 
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
