@@ -95,8 +95,33 @@ ValueId per_row(ReadCtx& c, ValueId v, ValueId matrix) {
   return c.rank(v) == 1 && c.rank(matrix) > 1 ? unsqueeze(c, v, {1}) : v;
 }
 
+bool is_single(ReadCtx& c, ValueId v) { return c.rank(scalar_of(c, v)) == 0; }
+// Scales and zero points of two byte tensors and of the result (inputs 1 to 7) as the operators of
+// bytes take them: one number each, the second tensor's one or a vector.
+bool are_plain(ReadCtx& c) {
+  for (int i : {1, 2, 6, 7}) {
+    if (!c.g.value(c.in(i)).ranked || !is_single(c, c.in(i))) return false;
+  }
+  for (int i : {4, 5}) {
+    if (!c.g.value(c.in(i)).ranked || (!is_single(c, c.in(i)) && c.rank(c.in(i)) != 1))
+      return false;
+  }
+  for (int i : {1, 4, 6}) {
+    if (c.dtype(c.in(i)) != DType::kF32) return false;
+  }
+  return true;
+}
+
 void read_qlinear_matmul(ReadCtx& c) {
   ValueId a = c.in(0), b = c.in(3);
+  const auto is_byte = [&](int i) {
+    return c.dtype(c.in(i)) == DType::kU8 || c.dtype(c.in(i)) == DType::kI8;
+  };
+  if (are_plain(c) && is_byte(0) && is_byte(3) && is_byte(7)) {
+    std::vector<ValueId> in;
+    for (int i = 0; i < 8; ++i) in.push_back(i == 0 || i == 3 ? c.in(i) : scalar_of(c, c.in(i)));
+    return c.set(0, c.emit(OpId::kQLinearMatMul, in));
+  }
   if (is_small_float(c.dtype(a)) || is_small_float(c.dtype(b)) ||
       is_small_float(c.dtype(c.in(7)))) {
     auto real = [&](int first) {
@@ -118,6 +143,12 @@ void read_qlinear_matmul(ReadCtx& c) {
 void read_qlinear_conv(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(3);
   const ConvAttrs a = conv_attrs(c, &x, w, c.in(2));
+  if (are_plain(c)) {
+    std::vector<ValueId> in = {x};
+    for (int i = 1; i < 8; ++i) in.push_back(i == 3 ? w : scalar_of(c, c.in(i)));
+    in.push_back(c.optional(8));
+    return c.set(0, c.emit(OpId::kQLinearConv, a, std::move(in)));
+  }
   ValueId w_zero = scalar_of(c, c.in(5));
   // One for all where they are equal: ONNX Runtime runs ConvInteger with one number only.
   if (auto known = c.known(w_zero); known && known->numel() > 0) {
@@ -204,6 +235,9 @@ WICK_ONNX_ROW(DequantizeLinear, [](WriteCtx& c) {
 WICK_ONNX_PLAIN(MatMulInteger);
 WICK_ONNX_ROW(ConvInteger,
               [](WriteCtx& c) { set_conv_attrs(c.same("ConvInteger"), c.as<ConvAttrs>()); });
+WICK_ONNX_ROW(QLinearConv,
+              [](WriteCtx& c) { set_conv_attrs(c.same("QLinearConv"), c.as<ConvAttrs>()); });
+WICK_ONNX_PLAIN(QLinearMatMul);
 WICK_ONNX_ROW(Dropout, [](WriteCtx& c) {
   if (is_small(dtype_of(c, 0))) c.need(22);
   std::vector<std::string> in, out = {c.out(0)};
