@@ -25,15 +25,17 @@ struct WeightReport {
   double sqnr_db = kExactDb, channel_db = kExactDb;  // channels are those of dimension 0
 };
 
-// A node, or an input of the graph.
+// A node, with the activation that a layer does in one go (Relu or Clip behind it), or an input of
+// the graph.
 struct LayerReport {
-  std::string node, op, module;
-  bool quantized = false;  // it computes with integers, or its weights are
-  std::string reason;      // where it is not: why, if somebody said so
+  std::string node, op, module;  // op: "Conv", "Conv + Relu", "input"
+  bool quantized = false;        // it computes with integers, or its weights are
+  std::string reason;            // where it is not: why, if somebody said so
 
-  // Its own quantization alone: what the float graph's numbers give when this node's inputs,
-  // weights and result are rounded as the quantized graph does; and of those one alone.
-  ErrorNumbers own, of_weights, of_input, of_result;
+  // Its own quantization alone: on the float graph's numbers, its weights and its result rounded as
+  // in the quantized graph; and of those one alone, on the first batch. What its input loses counts
+  // where that is made: every rounding counts once.
+  ErrorNumbers own, of_weights, of_result;
   // In the whole quantized graph, as readers take it.
   ErrorNumbers accumulated;
   // How much the accumulated error is larger, in channel_db, than that of its worst input.
@@ -51,8 +53,7 @@ struct LayerReport {
   double saturated = 0;
   std::optional<WeightReport> weight;
 
-  // "its weights", "its input", "its result": the part of its own error that alone is the largest;
-  // "" of an exact one.
+  // "weights" or "result": the part of its own error that is larger alone; "" of an exact one.
   std::string cause() const;
 };
 

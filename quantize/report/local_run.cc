@@ -13,10 +13,9 @@ namespace {
 size_t at(int32_t id) { return static_cast<size_t>(id); }
 }  // namespace
 
-LocalRun::LocalRun(const ir::Graph& graph, const ir::Graph& quantized, const Pairs& pairs,
+LocalRun::LocalRun(const ir::Graph& quantized, const Pairs& pairs,
                    const ir::InterpreterOptions& options)
-    : g_(graph),
-      q_(quantized),
+    : q_(quantized),
       pairs_(pairs),
       options_(options),
       float_of_(quantized.value_count(), kNoValue),
@@ -71,27 +70,18 @@ HostTensor LocalRun::unrounded(ValueId v) {
   return value(v);
 }
 
-// The float node's own, where it has one at that place.
-HostTensor LocalRun::float_constant(NodeId node, size_t input, ValueId v) {
-  const Node& from = g_.node(node);
-  if (input < from.inputs.size() && g_.is_constant(from.inputs[input]))
-    return g_.value(from.inputs[input]).constant;
-  return value(v);
-}
-
-std::vector<HostTensor> LocalRun::run(NodeId node, Rounded what) {
-  const Node& to = q_.node(pairs_.node[at(node)]);
-  if (what != Rounded::kAll && to.op != g_.node(node).op) return {};
-  std::vector<HostTensor> in;
-  for (size_t i = 0; i < to.inputs.size(); ++i) {
-    const ValueId v = to.inputs[i];
-    if (what == Rounded::kInput && fixed(v)) {
-      in.push_back(float_constant(node, i, v));
-    } else {
-      in.push_back(what == Rounded::kWeights && !fixed(v) ? unrounded(v) : value(v));
-    }
+std::vector<HostTensor> LocalRun::run(const std::vector<NodeId>& nodes) {
+  std::vector<HostTensor> made;
+  ValueId before = kNoValue;
+  for (NodeId id : nodes) {
+    const Node& n = q_.node(pairs_.node[at(id)]);
+    std::vector<HostTensor> in;
+    for (ValueId v : n.inputs)
+      in.push_back(v != kNoValue && v == before ? made[0] : fixed(v) ? value(v) : unrounded(v));
+    made = ir::run_any(n, in, options_);
+    before = n.outputs[0];
   }
-  return ir::run_any(to, in, options_);
+  return made;
 }
 
 HostTensor LocalRun::round(const Rounding& r, const HostTensor& x) const {

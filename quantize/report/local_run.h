@@ -1,4 +1,4 @@
-// One node of a quantized graph on the float graph's numbers: its own quantization alone.
+// A layer of a quantized graph on the float graph's numbers: its own quantization alone.
 #pragma once
 
 #include <map>
@@ -11,20 +11,19 @@ namespace wick::quantize {
 
 class LocalRun {
  public:
-  LocalRun(const ir::Graph& graph, const ir::Graph& quantized, const Pairs& pairs,
-           const ir::InterpreterOptions& options);
+  LocalRun(const ir::Graph& quantized, const Pairs& pairs, const ir::InterpreterOptions& options);
 
   // What the float graph has for each of its values in this batch; must live until the next call.
   void begin_batch(const std::vector<HostTensor>* floats);
 
-  enum class Rounded { kAll, kWeights, kInput };
-  // The node's outputs, not yet rounded themselves. Absent where it cannot be told what remains of
-  // the float node (an op that became another one) when a part alone is rounded.
-  std::vector<HostTensor> run(ir::NodeId node, Rounded what);
+  // The outputs of the last of these nodes of the float graph, each of which reads what the one
+  // before made (a layer and the activation in it), not yet rounded themselves: constants are those
+  // of the quantized graph, other inputs are the float graph's, unrounded.
+  std::vector<HostTensor> run(const std::vector<ir::NodeId>& nodes);
   // As `quantize` and `dequantize` make it.
   HostTensor round(const Rounding& r, const HostTensor& x) const;
 
-  // The node's input of that number holds nothing but constants.
+  // Made of nothing but constants.
   bool fixed(ir::ValueId v);
   // Of the quantized graph, with the float graph's numbers for whatever stands for one of its
   // values.
@@ -32,9 +31,8 @@ class LocalRun {
 
  private:
   HostTensor unrounded(ir::ValueId v);
-  HostTensor float_constant(ir::NodeId node, size_t input, ir::ValueId v);
 
-  const ir::Graph &g_, &q_;
+  const ir::Graph& q_;
   const Pairs& pairs_;
   const ir::InterpreterOptions& options_;
   const std::vector<HostTensor>* floats_ = nullptr;
