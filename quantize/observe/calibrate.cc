@@ -42,8 +42,12 @@ class Calibrator {
  private:
   void run_batch(const Batch& batch, int64_t index) {
     const std::vector<HostTensor> inputs = graph_inputs(g_, batch, index);
-    for (size_t i = 0; i < inputs.size(); ++i)
-      observe(g_.inputs()[i], inputs[i], index, "input \"" + g_.value(g_.inputs()[i]).name + "\"");
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ir::Value& v = g_.value(g_.inputs()[i]);
+      // another dtype the run refuses, with a clearer word
+      if (inputs[i].dtype() == v.dtype)
+        observe(g_.inputs()[i], inputs[i], index, "input \"" + v.name + "\"");
+    }
     ir::InterpreterOptions run;
     run.kernels = o_.kernels;
     run.after_node = [&](NodeId id, Span<const HostTensor> out) {
@@ -57,8 +61,7 @@ class Calibrator {
     } catch (const Error& e) {
       const std::string text = e.what();
       if (text.starts_with("[calibrate]")) throw;
-      throw_error("calibrate", "batch " + std::to_string(index) + ": " + text,
-                  std::source_location::current(), e.code());
+      throw Error("[calibrate] batch " + std::to_string(index) + ": " + text, e.code());
     }
     for (auto& [name, observer] : observers_) observer.end_batch();
   }
@@ -69,7 +72,8 @@ class Calibrator {
     try {
       observer->add(t);
     } catch (const Error& e) {
-      throw_error("calibrate", "batch " + std::to_string(batch) + ", " + what + ": " + e.what());
+      throw Error("[calibrate] batch " + std::to_string(batch) + ", " + what + ": " + e.what(),
+                  e.code());
     }
   }
 

@@ -69,6 +69,10 @@ class Inserter {
                                          " \"" + g_.value(v).name +
                                          "\": it is of another graph or recipe");
     }
+    check(found->second, name_of(v));
+    if (!found->second.per_tensor() || found->second.dtype != r_.activation)
+      throw_error("quantize_static",
+                  name_of(v) + ": activations have one scale, of " + dtype_name(r_.activation));
     return found->second;
   }
 
@@ -93,7 +97,6 @@ class Inserter {
     ValueId& made = reals_[static_cast<size_t>(v)];
     if (made != kNoValue) return made;
     const QParams& q = params_of_value(v);
-    check(q, name_of(v));
     const std::string name = name_of(v);
     const ValueId scale = g_.add_constant(scale_tensor(q), name + ".scale"),
                   zero = g_.add_constant(zero_point_tensor(q), name + ".zero_point");

@@ -36,6 +36,11 @@ QuantizeResult quantize_static(const ir::Graph& graph, const Calibration& calibr
 // few around its largest magnitude, the one with the least squared error.
 QuantizeResult quantize_weights(const ir::Graph& graph, const Recipe& recipe);
 
+// Linear by constant weights as DynamicLinear: int8 weights with a scale for each output (or one,
+// where recipe.per_channel says so), and an input that is quantized row by row as it comes. Tables
+// of Gather in blocks of int8, as above.
+QuantizeResult quantize_dynamic(const ir::Graph& graph, const Recipe& recipe);
+
 // prepare(), calibrate() and the one of these that recipe.mode asks for.
 QuantizeResult quantize(ir::Graph graph, const Recipe& recipe, const Batches& batches = {},
                         const CalibrateOptions& options = {});

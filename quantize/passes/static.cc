@@ -24,6 +24,7 @@ QuantizeResult quantize(ir::Graph graph, const Recipe& recipe, const Batches& ba
   ir::PassReport report;
   const ir::Graph g = prepare(std::move(graph), recipe, &report);
   switch (recipe.mode) {
+    case Mode::kDynamic: return quantize_dynamic(g, recipe);
     case Mode::kWeightOnly: return quantize_weights(g, recipe);
     case Mode::kStatic: {
       if (!batches) throw_error("quantize", "static quantization needs data to calibrate with");

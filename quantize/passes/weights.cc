@@ -1,13 +1,12 @@
-// Weight-only: integers in blocks along a layer's inputs.
-#include <algorithm>
-#include <cmath>
-#include <limits>
+// Weights alone: in blocks along a layer's inputs, or for layers that quantize their input as it
+// comes.
 #include <set>
+
+#include "quantize/passes/block_weights.h"
+#include "quantize/passes/insert_qdq.h"
 
 #include "quantize/passes/op_parts.h"
 #include "quantize/passes/quantize.h"
-#include "runtime/core/half.h"
-#include "runtime/core/narrow.h"
 #include "wick/error.h"
 
 namespace wick::quantize {
@@ -19,104 +18,10 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr float kMostHalf = 60000, kLeastHalf = 1.0F / (1 << 24);
-
 // A matrix in blocks: constants of the new graph.
 struct Blocks {
   ValueId bytes = kNoValue, scale = kNoValue, zero = kNoValue;
   DType dtype = DType::kNone;
-};
-
-class BlockWriter {
- public:
-  BlockWriter(const HostTensor& w, DType dtype, bool symmetric, int64_t block)
-      : w_(w.as<float>()),
-        rows_(w.shape()[0]),
-        columns_(w.shape()[1]),
-        block_(block),
-        per_row_((columns_ + block - 1) / block),
-        range_(integer_range(dtype)),
-        symmetric_(symmetric),
-        bytes(dtype, w.shape()),
-        zero(dtype, Shape{rows_, per_row_}) {
-    float most = 0;
-    for (int64_t i = 0; i < w.numel(); ++i) most = std::max(most, std::fabs(w_[i]));
-    half_ = most / static_cast<float>(range_.hi) < kMostHalf;
-    scale = HostTensor(half_ ? DType::kF16 : DType::kF32, Shape{rows_, per_row_});
-    for (int64_t r = 0; r < rows_; ++r) {
-      for (int64_t b = 0; b < per_row_; ++b) write(r, b);
-    }
-  }
-
- private:
-  struct Choice {
-    float scale = 1;
-    int32_t zero = 0;
-  };
-
-  float as_stored(float s) const {
-    if (!half_) return s;
-    return std::max(static_cast<float>(Half(s)), kLeastHalf);
-  }
-
-  int32_t integer(float w, Choice c) const {
-    const float q = std::nearbyint(w / c.scale) + static_cast<float>(c.zero);
-    return static_cast<int32_t>(
-        std::clamp(q, static_cast<float>(range_.lo), static_cast<float>(range_.hi)));
-  }
-
-  double error(const float* w, int64_t n, Choice c) const {
-    double sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const double e = static_cast<double>(integer(w[i], c) - c.zero) * c.scale - w[i];
-      sum += e * e;
-    }
-    return sum;
-  }
-
-  void write(int64_t row, int64_t block) {
-    const int64_t from = block * block_, n = std::min(block_, columns_ - from);
-    const float* w = w_ + row * columns_ + from;
-    const auto [lo, hi] = std::minmax_element(w, w + n);
-    Choice best;
-    if (*lo != 0 || *hi != 0) {
-      double least = std::numeric_limits<double>::infinity();
-      // Of 4 bits a range somewhat smaller or larger is often nearer; of 8 it is not worth a look.
-      const bool few = range_.hi - range_.lo < 255;
-      for (int step = few ? -3 : 0; step <= (few ? 11 : 0); ++step) {
-        const float f = 1 - 0.02F * static_cast<float>(step);
-        const QParams q = params_of(Range{*lo * f, *hi * f}, dtype(), symmetric_);
-        const Choice c{as_stored(q.scale[0]), q.zero_point[0]};
-        const double e = error(w, n, c);
-        if (e < least) least = e, best = c;
-      }
-    }
-    for (int64_t i = 0; i < n; ++i) put(bytes, row * columns_ + from + i, integer(w[i], best));
-    const int64_t at = row * per_row_ + block;
-    put(zero, at, best.zero);
-    if (half_) {
-      scale.as<Half>()[at] = Half(best.scale);
-    } else {
-      scale.as<float>()[at] = best.scale;
-    }
-  }
-
-  DType dtype() const { return bytes.dtype(); }
-  static void put(HostTensor& t, int64_t i, int32_t v) {
-    if (dtype_bits(t.dtype()) == 8) {
-      t.as<uint8_t>()[i] = static_cast<uint8_t>(v);
-    } else {
-      set_packed(t.data(), 4, i, static_cast<uint8_t>(v & 15));
-    }
-  }
-
-  const float* w_;
-  int64_t rows_, columns_, block_, per_row_;
-  IntegerRange range_;
-  bool symmetric_, half_ = true;
-
- public:
-  HostTensor bytes, scale, zero;
 };
 
 class WeightQuantizer {
@@ -134,6 +39,8 @@ class WeightQuantizer {
       const std::string reason = excluded[i].empty() ? refusal(n) : excluded[i];
       if (!reason.empty()) {
         result_.stayed.push_back({id, display_name(g_, id), op_info_name(n), reason});
+      } else if (n.op == OpId::kLinear && r_.mode == Mode::kDynamic) {
+        dynamic(id);
       } else if (n.op == OpId::kLinear) {
         linear(id);
       } else {
@@ -142,7 +49,7 @@ class WeightQuantizer {
     }
     g_.sort_nodes();
     g_.compact();
-    ir::verify(g_, "after quantize_weights");
+    ir::verify(g_, std::string("after quantization, ") + mode_name(r_.mode));
     result_.graph = std::move(g_);
     return std::move(result_);
   }
@@ -172,7 +79,10 @@ class WeightQuantizer {
   // Why a node with a weight keeps it; "" when it does not.
   std::string refusal(const Node& n) const {
     const bool table = n.op == OpId::kGather;
-    if (n.op != OpId::kLinear && !table) return "only Linear and Gather have weights in blocks";
+    if (n.op != OpId::kLinear && !table) {
+      return r_.mode == Mode::kDynamic ? "only Linear and Gather are quantized so"
+                                       : "only Linear and Gather have weights in blocks";
+    }
     if (table && !r_.embeddings) return "tables stay, as the recipe says";
     const HostTensor& w = g_.value(n.inputs[table ? 0 : 1]).constant;
     if (w.dtype() != DType::kF32)
@@ -185,22 +95,24 @@ class WeightQuantizer {
   }
 
   void find_tables() {
+    if (!r_.embeddings) return;
     for (const Node& n : g_.nodes()) {
-      if (!n.removed() && n.op == OpId::kLinear && g_.is_constant(n.inputs[1]))
-        layer_weights_.insert(n.inputs[1]);
+      if (!n.removed() && n.op == OpId::kGather && g_.is_constant(n.inputs[0]) &&
+          refusal(n).empty())
+        tables_.insert(n.inputs[0]);
     }
   }
 
   Blocks blocks_of(ValueId v) {
     const auto [at, fresh] = made_.emplace(v, Blocks{});
     if (!fresh) return at->second;
-    // A table that is a layer's weight too is held once.
-    const bool layer = layer_weights_.count(v) != 0;
-    const DType dtype = layer ? r_.weight : DType::kI8;
-    const bool symmetric = layer ? r_.weight_symmetric : true;
+    // Rows of 4 bits are not gathered. A table that is a layer's weight too is held once, in 8.
+    const bool table = tables_.count(v) != 0;
+    const DType dtype = table ? DType::kI8 : r_.weight;
+    const bool symmetric = table || r_.weight_symmetric;
     const HostTensor w = g_.value(v).constant;
     const std::string name = g_.value(v).name;
-    BlockWriter b(w, dtype, symmetric, r_.block_size);
+    BlockedWeight b = in_blocks(w, dtype, symmetric, r_.block_size);
     Blocks& made = at->second;
     made.dtype = dtype;
     made.bytes = g_.add_constant(std::move(b.bytes), name, true);
@@ -222,6 +134,25 @@ class WeightQuantizer {
     ValueId& made = dequantized_.emplace(weight, kNoValue).first->second;
     if (made == kNoValue) made = dequantize({b.bytes, b.scale, b.zero}, 1, display_name(g_, id));
     g_.node(id).inputs[1] = made;
+  }
+
+  // In place: what it makes keeps its type.
+  void dynamic(NodeId id) {
+    const std::vector<ValueId> in = g_.node(id).inputs;
+    auto& [bytes, scale] = per_channel_.emplace(in[1], std::pair{kNoValue, kNoValue}).first->second;
+    if (bytes == kNoValue) {
+      const HostTensor w = g_.value(in[1]).constant;
+      const std::string name = g_.value(in[1]).name;
+      QParams q = weight_params(w, r_);
+      bytes = g_.add_constant(to_integers(w, q), name, true);
+      scale = g_.add_constant(HostTensor::of(Shape{static_cast<int64_t>(q.scale.size())}, q.scale),
+                              name.empty() ? "" : name + ".scale");
+    }
+    Node& n = g_.node(id);
+    n.op = OpId::kDynamicLinear;
+    n.inputs = {in[0], bytes, scale};
+    if (in.size() > 2 && in[2] != kNoValue) n.inputs.push_back(in[2]);
+    g_.infer(id);
   }
 
   void gather(NodeId id) {
@@ -248,10 +179,22 @@ class WeightQuantizer {
   QuantizeResult result_;
   std::map<ValueId, Blocks> made_;
   std::map<ValueId, ValueId> dequantized_;
-  std::set<ValueId> layer_weights_;
+  std::map<ValueId, std::pair<ValueId, ValueId>> per_channel_;
+  std::set<ValueId> tables_;
 };
 
 }  // namespace
+
+QuantizeResult quantize_dynamic(const Graph& graph, const Recipe& recipe) {
+  Recipe r = recipe;
+  r.mode = Mode::kDynamic;
+  check(r);
+  if (r.weight != DType::kI8 || !r.weight_symmetric)
+    throw_error("quantize_dynamic", std::string("weights are symmetric int8 here, not ") +
+                                        (r.weight_symmetric ? "" : "asymmetric ") +
+                                        dtype_name(r.weight));
+  return WeightQuantizer(graph, r).run();
+}
 
 QuantizeResult quantize_weights(const Graph& graph, const Recipe& recipe) {
   Recipe r = recipe;
