@@ -53,6 +53,9 @@ void check(const Recipe& r) {
     throw_error("quantize",
                 "block_size must be 32, 64 or 128, got " + std::to_string(r.block_size));
   }
+  if (r.correction_batches < 1)
+    throw_error("quantize", "correction_batches must be at least 1, got " +
+                                std::to_string(r.correction_batches));
   check(r.activation_observer, "activation");
   check(r.weight_observer, "weight");
   if (r.weight_observer.kind == ObserverKind::kMovingAverage)

@@ -44,8 +44,9 @@ struct Recipe {
 
   bool fold_batch_norm = true;
   bool equalize = false;         // cross-layer equalization (Nagel et al. 2019)
-  bool bias_correction = false;  // needs the calibration data once more
-  bool embeddings = true;        // weight-only: tables of Gather too
+  bool bias_correction = false;  // runs over the first batches once more, all at one time:
+  int64_t correction_batches = 16;
+  bool embeddings = true;  // weight-only: tables of Gather too
 
   // Layers (Conv, Linear, MatMul) nearest to the graph's inputs and outputs.
   bool quantize_first = true;
