@@ -10,19 +10,10 @@
 
 namespace wick::onnx {
 
-// The range of x with 0 in it over 255 steps. Where x is all 0 the scale is 1.
 DynamicQuantized dynamic_quantize(ReadCtx& c, ValueId x) {
-  ValueId zero = c.scalar(x, 0), steps = c.scalar(x, 255);
-  const ReduceAttrs all{{}, 0, 0};
-  ValueId low = c.emit(OpId::kMin, {c.emit(OpId::kReduceMin, all, {x}), zero});
-  ValueId high = c.emit(OpId::kMax, {c.emit(OpId::kReduceMax, all, {x}), zero});
-  ValueId range = c.emit(OpId::kSub, {high, low});
-  ValueId scale = c.emit(OpId::kWhere, {c.emit(OpId::kEqual, {range, zero}), c.scalar(x, 1),
-                                        c.emit(OpId::kDiv, {range, steps})});
-  ValueId point = c.emit(OpId::kSub, {zero, c.emit(OpId::kDiv, {low, scale})});
-  point = c.emit(OpId::kClip, ClipAttrs{}, {point, zero, steps});
-  point = cast(c, c.emit(OpId::kRound, {point}), DType::kU8);
-  return {c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {x, scale, point}), scale, point};
+  const ir::NodeId id = c.g.add_node(OpId::kDynamicQuantizeLinear, AnyAttrs::of(NoAttrs{}), {x}, 3);
+  const std::vector<ValueId>& made = c.g.node(id).outputs;
+  return {made[0], made[1], made[2]};
 }
 
 ValueId scalar_of(ReadCtx& c, ValueId v) {
@@ -95,8 +86,33 @@ ValueId per_row(ReadCtx& c, ValueId v, ValueId matrix) {
   return c.rank(v) == 1 && c.rank(matrix) > 1 ? unsqueeze(c, v, {1}) : v;
 }
 
+bool is_single(ReadCtx& c, ValueId v) { return c.rank(scalar_of(c, v)) == 0; }
+// Scales and zero points of two byte tensors and of the result (inputs 1 to 7) as the operators of
+// bytes take them: one number each, the second tensor's one or a vector.
+bool are_plain(ReadCtx& c) {
+  for (int i : {1, 2, 6, 7}) {
+    if (!c.g.value(c.in(i)).ranked || !is_single(c, c.in(i))) return false;
+  }
+  for (int i : {4, 5}) {
+    if (!c.g.value(c.in(i)).ranked || (!is_single(c, c.in(i)) && c.rank(c.in(i)) != 1))
+      return false;
+  }
+  for (int i : {1, 4, 6}) {
+    if (c.dtype(c.in(i)) != DType::kF32) return false;
+  }
+  return true;
+}
+
 void read_qlinear_matmul(ReadCtx& c) {
   ValueId a = c.in(0), b = c.in(3);
+  const auto is_byte = [&](int i) {
+    return c.dtype(c.in(i)) == DType::kU8 || c.dtype(c.in(i)) == DType::kI8;
+  };
+  if (are_plain(c) && is_byte(0) && is_byte(3) && is_byte(7)) {
+    std::vector<ValueId> in;
+    for (int i = 0; i < 8; ++i) in.push_back(i == 0 || i == 3 ? c.in(i) : scalar_of(c, c.in(i)));
+    return c.set(0, c.emit(OpId::kQLinearMatMul, in));
+  }
   if (is_small_float(c.dtype(a)) || is_small_float(c.dtype(b)) ||
       is_small_float(c.dtype(c.in(7)))) {
     auto real = [&](int first) {
@@ -118,6 +134,12 @@ void read_qlinear_matmul(ReadCtx& c) {
 void read_qlinear_conv(ReadCtx& c) {
   ValueId x = c.in(0), w = c.in(3);
   const ConvAttrs a = conv_attrs(c, &x, w, c.in(2));
+  if (are_plain(c)) {
+    std::vector<ValueId> in = {x};
+    for (int i = 1; i < 8; ++i) in.push_back(i == 3 ? w : scalar_of(c, c.in(i)));
+    in.push_back(c.optional(8));
+    return c.set(0, c.emit(OpId::kQLinearConv, a, std::move(in)));
+  }
   ValueId w_zero = scalar_of(c, c.in(5));
   // One for all where they are equal: ONNX Runtime runs ConvInteger with one number only.
   if (auto known = c.known(w_zero); known && known->numel() > 0) {
@@ -204,6 +226,10 @@ WICK_ONNX_ROW(DequantizeLinear, [](WriteCtx& c) {
 WICK_ONNX_PLAIN(MatMulInteger);
 WICK_ONNX_ROW(ConvInteger,
               [](WriteCtx& c) { set_conv_attrs(c.same("ConvInteger"), c.as<ConvAttrs>()); });
+WICK_ONNX_ROW(QLinearConv,
+              [](WriteCtx& c) { set_conv_attrs(c.same("QLinearConv"), c.as<ConvAttrs>()); });
+WICK_ONNX_PLAIN(QLinearMatMul);
+WICK_ONNX_PLAIN(DynamicQuantizeLinear);
 WICK_ONNX_ROW(Dropout, [](WriteCtx& c) {
   if (is_small(dtype_of(c, 0))) c.need(22);
   std::vector<std::string> in, out = {c.out(0)};

@@ -122,6 +122,9 @@ Span<const KernelSet* const> default_kernels();
 constexpr bool reads_packed(OpId op, size_t input) {
   if (op == OpId::kLSTM || op == OpId::kGRU || op == OpId::kRNN) return input == 1 || input == 2;
   if (op == OpId::kBlockLinear) return input >= 1 && input <= 3;
+  if (op == OpId::kQLinearConv || op == OpId::kQLinearMatMul || op == OpId::kQGemm)
+    return input == 3;
+  if (op == OpId::kDynamicLinear) return input == 1;
   return input == 1 &&
          (op == OpId::kConv || op == OpId::kFusedConv || op == OpId::kMatMul ||
           op == OpId::kLinear || op == OpId::kFusedLinear || op == OpId::kFusedMatMul);

@@ -156,6 +156,10 @@ double op_macs(OpId op, Span<const Shape> in, Span<const Shape> out) {
     case OpId::kConvInteger:
     case OpId::kDeformConv:  // weight[O, C/group, kernel...]: all but O for each output
       return elements(out[0]) * per_first(in[1]);
+    case OpId::kQLinearConv: return in.size() < 4 ? 0 : elements(out[0]) * per_first(in[3]);
+    case OpId::kQLinearMatMul:
+    case OpId::kQGemm: return elements(out[0]) * dim(in[0], -1);
+    case OpId::kDynamicLinear: return elements(out[0]) * dim(in[1], -1);
     case OpId::kConvTranspose:  // weight[C, O/group, kernel...]: all but C for each input
       return elements(in[0]) * per_first(in[1]);
     case OpId::kConvInputGrad:  // grad_output, weight

@@ -13,6 +13,7 @@
 #include "runtime/ops/rules/linalg-inl.h"
 #include "runtime/ops/rules/matmul-inl.h"
 #include "runtime/ops/rules/norm-inl.h"
+#include "runtime/ops/rules/qlinear-inl.h"
 #include "runtime/ops/rules/quantize-inl.h"
 #include "runtime/ops/rules/reduce-inl.h"
 #include "runtime/ops/rules/rnn-inl.h"

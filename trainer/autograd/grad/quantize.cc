@@ -10,6 +10,17 @@ WICK_NONDIFF(DequantizeLinear, NonDiff::kPiecewiseConstant);
 WICK_NONDIFF(BlockLinear, NonDiff::kInferenceOnly);
 WICK_NONDIFF(MatMulInteger, NonDiff::kIntegerOutput);
 WICK_NONDIFF(ConvInteger, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearConv, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearMatMul, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QGemm, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearAdd, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearMul, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearAveragePool, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearGlobalAveragePool, NonDiff::kIntegerOutput);
+WICK_NONDIFF(ByteTable, NonDiff::kIntegerOutput);
+WICK_NONDIFF(QLinearSoftmax, NonDiff::kIntegerOutput);
+WICK_NONDIFF(DynamicQuantizeLinear, NonDiff::kPiecewiseConstant);
+WICK_NONDIFF(DynamicLinear, NonDiff::kPiecewiseConstant);
 // of a program; the trainer's dropout() is a product with a mask
 WICK_NONDIFF(Dropout, NonDiff::kRandom);
 

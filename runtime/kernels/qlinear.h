@@ -1,0 +1,106 @@
+// What the operators of bytes read besides bytes: scales and zero points, checked where they are
+// used, since a file or a caller may hand anything.
+#pragma once
+
+#include "runtime/kernels/integer.h"
+#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/requantize.h"
+
+namespace wick {
+
+// Every number of a scale is finite and > 0.
+inline Status check_scale(const TensorView& scale, const char* name) {
+  for (int64_t i = 0; i < scale.numel(); ++i) {
+    if (is_scale(scale.as<float>()[i])) continue;
+    return error(Code::kInvalidArgument, "%s must be finite and > 0, element %lld is %g", name,
+                 static_cast<long long>(i), static_cast<double>(scale.as<float>()[i]));
+  }
+  return {};
+}
+
+// The scales of a product of a and b (inputs `a` and `b`, their scales behind them) and of y
+// (input y, absent: 1), whose quotient must be finite, too.
+struct ProductScales {
+  const float* b = nullptr;
+  int64_t count = 1;  // of b's
+  float a = 1, y = 1;
+  bool to_float = false;
+
+  float at(int64_t i) const {
+    const float scale = b[count == 1 ? 0 : i];
+    return to_float ? a * scale : scale_ratio(a, scale, y);
+  }
+};
+inline Status product_scales(Span<const TensorView> in, size_t a, size_t b, size_t y,
+                             ProductScales* out) {
+  WICK_TRY(check_scale(in[a + 1], "the first scale"));
+  WICK_TRY(check_scale(in[b + 1], "the second scale"));
+  out->a = in[a + 1].as<float>()[0];
+  out->b = in[b + 1].as<float>();
+  out->count = in[b + 1].numel();
+  out->to_float = !has_input(in, y);
+  if (!out->to_float) {
+    WICK_TRY(check_scale(in[y], "y_scale"));
+    out->y = in[y].as<float>()[0];
+  }
+  for (int64_t i = 0; i < out->count; ++i) {
+    if (!std::isfinite(out->at(i)))
+      return error(Code::kInvalidArgument, "the scales' quotient is not finite (channel %lld)",
+                   static_cast<long long>(i));
+  }
+  return {};
+}
+
+// Of a sum and a product of two byte tensors, element by element.
+struct ByteBinary {
+  float a, b;  // what the operands are multiplied by: a alone for a product
+  int32_t a_zero, b_zero;
+  ByteRange to;
+
+  int32_t sum(int32_t x, int32_t y) const {
+    const float left = static_cast<float>(x - a_zero) * a;
+    const float right = static_cast<float>(y - b_zero) * b;
+    return to_byte(left + right, to);
+  }
+  int32_t product(int32_t x, int32_t y) const {
+    return requantize((x - a_zero) * (y - b_zero), a, to);
+  }
+};
+inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
+  ProductScales scales;
+  WICK_TRY(product_scales(in, 0, 3, 6, &scales));
+  const bool sum = op == OpId::kQLinearAdd;
+  out->a = sum ? scales.a / scales.y : scales.at(0);
+  out->b = scales.b[0] / scales.y;
+  if (sum && !(std::isfinite(out->a) && std::isfinite(out->b)))
+    return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
+  out->a_zero = zero_point(in, 2), out->b_zero = zero_point(in, 5);
+  out->to = byte_range(in[7].dtype, zero_point(in, 7));
+  return {};
+}
+
+// Of an average of `count` bytes: sum m, m = s_x / (s_y count).
+inline float average_scale(float x, float y, int64_t count) {
+  return x / (y * static_cast<float>(count));
+}
+
+// float32 as uint8: 0 is in the range, which has 255 steps. NaN is in no range.
+struct RowRange {
+  float scale, zero;
+};
+inline RowRange row_range(float lo, float hi) {
+  const float low = lo < 0 ? lo : 0, high = hi > 0 ? hi : 0;
+  const float range = high - low;
+  const float scale = range / 255;
+  if (!(scale > 0)) return {1, 0};
+  const float zero = -low / scale;
+  return {scale, std::nearbyintf(zero > 255 ? 255 : zero)};
+}
+// As QuantizeLinear does: NaN (of infinity by an infinite scale, too) is the zero point.
+inline int32_t row_byte(float x, const RowRange& r) {
+  const float whole = std::nearbyintf(x / r.scale);
+  const float q = (whole == whole ? whole : 0) + r.zero;
+  return static_cast<int32_t>(q < 0 ? 0 : q > 255 ? 255 : q);
+}
+
+}  // namespace wick
