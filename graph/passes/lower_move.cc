@@ -1,0 +1,128 @@
+// Ops that move, copy or choose elements do the same to bytes as to the reals they stand for: the
+// DequantizeLinear before them goes behind them. Exact.
+#include <algorithm>
+
+#include "graph/interpreter/interpreter.h"
+#include "graph/passes/qdq.h"
+
+namespace wick::ir {
+namespace {
+
+// How many of a node's first inputs are the elements that it moves; 0: it does other things.
+size_t moved_inputs(const Node& n) {
+  switch (n.op) {
+    case OpId::kIdentity:
+    case OpId::kReshape:
+    case OpId::kFlatten:
+    case OpId::kSqueeze:
+    case OpId::kUnsqueeze:
+    case OpId::kTranspose:
+    case OpId::kSlice:
+    case OpId::kSplit:
+    case OpId::kGather:
+    case OpId::kGatherElements:
+    case OpId::kGatherND:
+    case OpId::kReduceMax:
+    case OpId::kReduceMin:
+    case OpId::kMaxPool: return 1;
+    case OpId::kPad: return 1;
+    case OpId::kResize: {
+      const auto& a = n.attrs.as<ResizeAttrs>();
+      const bool nearest = a.mode == static_cast<int64_t>(ResizeMode::kNearest);
+      const bool inside = a.coordinates != static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
+      return nearest && inside ? 1 : 0;
+    }
+    case OpId::kMax:
+    case OpId::kMin: return 2;
+    case OpId::kConcat: return n.inputs.size();
+    default: return 0;
+  }
+}
+
+bool keeps_size(OpId op) {
+  return op == OpId::kIdentity || op == OpId::kReshape || op == OpId::kFlatten ||
+         op == OpId::kSqueeze || op == OpId::kUnsqueeze || op == OpId::kTranspose;
+}
+
+}  // namespace
+
+bool Lowering::sink_node(NodeId id, Substitution& sub) {
+  const Node n = g_.node(id);
+  const size_t moved = moved_inputs(n);
+  if (moved == 0) return false;
+  std::string why;
+  std::vector<ValueId> in = n.inputs;
+  std::optional<ByteType> type;
+  for (size_t i = 0; i < moved; ++i) {
+    const auto b = bytes_of(in[i], &why);
+    if (!b || (type && !(*type == b->type))) return false;
+    type = b->type;
+    in[i] = b->q;
+  }
+  AnyAttrs attrs = n.attrs;
+  if (n.op == OpId::kPad) {  // the padding is a byte, too
+    auto& a = attrs.as<PadAttrs>();
+    if (a.mode == static_cast<int64_t>(PadMode::kConstant)) {
+      const ValueId given = in.size() > 2 ? in[2] : kNoValue;
+      if (given != kNoValue && !g_.is_constant(given)) return false;
+      const double v = given == kNoValue ? a.value : element_as_double(g_.value(given).constant, 0);
+      if (v != 0) return false;
+      a.value = type->z;
+      if (given != kNoValue) in[2] = kNoValue;
+      while (!in.empty() && in.back() == kNoValue) in.pop_back();
+    }
+  }
+  std::vector<ValueId> bytes;
+  if (g_.is_constant(in[0]) && keeps_size(n.op) &&
+      std::all_of(in.begin(), in.end(), [&](ValueId v) {
+        return v == kNoValue || g_.is_constant(v);
+      })) {  // a weight stays a constant
+    std::vector<HostTensor> tensors;
+    for (ValueId v : in) tensors.push_back(v == kNoValue ? HostTensor() : g_.value(v).constant);
+    const Value before = g_.value(in[0]);
+    bytes.push_back(g_.add_constant(run_node(n.op, attrs.get(), tensors, 1)[0],
+                                    before.name.empty() ? "" : before.name + ".moved",
+                                    before.parameter && !before.name.empty()));
+  } else {
+    try {
+      const NodeId made =
+          g_.add_node(n.op, attrs, std::move(in), static_cast<int>(n.outputs.size()), n.name);
+      g_.node(made).module = n.module;
+      g_.node(made).source = n.source;
+      bytes = g_.node(made).outputs;
+    } catch (const std::exception&) {  // the op has no form for bytes
+      return false;
+    }
+  }
+  for (size_t k = 0; k < n.outputs.size(); ++k) {
+    const ValueId reals =
+        emit(OpId::kDequantizeLinear, DequantizeAttrs{}, {bytes[k], type->scale, type->zero}, id);
+    g_.value(reals).name = g_.value(n.outputs[k]).name;
+    sub.replace(n.outputs[k], reals);
+  }
+  g_.remove_node(id);
+  return true;
+}
+
+bool Lowering::sink() {
+  bool changed = false;
+  {
+    Substitution sub(g_);
+    const size_t count = g_.node_count();
+    for (size_t i = 0; i < count; ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (g_.node(id).removed()) continue;
+      sub.apply(g_.node(id));
+      changed = sink_node(id, sub) || changed;
+    }
+    sub.finish();
+  }
+  if (changed) {
+    g_.sort_nodes();
+    g_.compact();
+    zeros_.clear(), transposed_.clear(), biases_.clear();  // numbers of values changed
+  }
+  return changed;
+}
+
+}  // namespace wick::ir

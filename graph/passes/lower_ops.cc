@@ -1,0 +1,210 @@
+// The patterns: an op on bytes for each op between DequantizeLinear and QuantizeLinear.
+#include <algorithm>
+#include <cmath>
+
+#include "graph/passes/qdq.h"
+#include "runtime/kernels/requantize.h"
+
+namespace wick::ir {
+namespace {
+
+ValueId input(const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : kNoValue; }
+
+std::vector<ValueId> trimmed(std::vector<ValueId> in) {
+  while (!in.empty() && in.back() == kNoValue) in.pop_back();
+  return in;
+}
+
+}  // namespace
+
+bool Lowering::ratios_are_finite(float x, ValueId w_scale, float y) {
+  const HostTensor& w = g_.value(w_scale).constant;
+  for (int64_t i = 0; i < w.numel(); ++i) {
+    if (std::isfinite(scale_ratio(x, w.as<float>()[i], y))) continue;
+    why_ = "the quotient of its scales is not finite";
+    return false;
+  }
+  return true;
+}
+
+ValueId Lowering::conv(const Node& n, NodeId id, const ByteType& to) {
+  const auto x = bytes_of(n.inputs[0], &why_);
+  if (!x) return kNoValue;
+  const auto w = weight_of(n.inputs[1], 0, false, &why_);
+  if (!w) return kNoValue;
+  const int64_t channels = g_.value(w->q).constant.shape()[0];
+  const auto bias = bias_of(input(n, 2), channels, x->type.s, w->scale, &why_);
+  if (!bias || !ratios_are_finite(x->type.s, w->scale, to.s)) return kNoValue;
+  return emit_any(OpId::kQLinearConv, n.attrs,
+                  trimmed({x->q, x->type.scale, x->type.zero, w->q, w->scale, w->zero, to.scale,
+                           to.zero, *bias}),
+                  id);
+}
+
+ValueId Lowering::linear(NodeId id, ValueId xv, ValueId wv, bool transpose, ValueId bias,
+                         const ByteType* to) {
+  const auto x = bytes_of(xv, &why_);
+  if (!x) return kNoValue;
+  const auto w = weight_of(wv, transpose ? 1 : 0, transpose, &why_);
+  if (!w || !ratios_are_finite(x->type.s, w->scale, to == nullptr ? 1 : to->s)) return kNoValue;
+  const int64_t outputs = g_.value(w->q).constant.shape()[0];
+  const auto c = bias_of(bias, outputs, x->type.s, w->scale, &why_);
+  std::vector<ValueId> in = {x->q, x->type.scale, x->type.zero, w->q, w->scale, w->zero};
+  if (to != nullptr) {
+    if (!c) return kNoValue;
+    in.insert(in.end(), {*c, to->scale, to->zero});
+    return emit(OpId::kQGemm, NoAttrs{}, std::move(in), id);
+  }
+  in.push_back(c.value_or(kNoValue));
+  const ValueId y = emit(OpId::kQGemm, NoAttrs{}, trimmed(std::move(in)), id);
+  return c || y == kNoValue ? y : emit(OpId::kAdd, NoAttrs{}, {y, bias}, id);
+}
+
+// A product by one matrix of constants, which is a linear layer.
+bool Lowering::by_matrix(const Node& n) const {
+  const Value& w = g_.value(n.inputs[1]);
+  if (!w.ranked || w.shape.rank() != 2) return false;
+  const Node* from = producer_of(g_, n.inputs[1]);
+  while (from != nullptr && from->op == OpId::kTranspose) from = producer_of(g_, from->inputs[0]);
+  return from != nullptr && from->op == OpId::kDequantizeLinear && g_.is_constant(from->inputs[0]);
+}
+
+ValueId Lowering::matmul(const Node& n, NodeId id, ValueId bias, const ByteType* to) {
+  if (by_matrix(n)) return linear(id, n.inputs[0], n.inputs[1], true, bias, to);
+  if (to == nullptr || bias != kNoValue) return refuse("its result is not quantized");
+  const auto a = bytes_of(n.inputs[0], &why_);
+  if (!a) return kNoValue;
+  ByteWeight b{};
+  std::string why;
+  if (const auto other = bytes_of(n.inputs[1], &why_)) {
+    b = {other->q, other->type.scale, other->type.zero};
+  } else if (const auto w = weight_of(n.inputs[1], -1, false, &why)) {
+    b = *w;
+  } else {
+    return kNoValue;
+  }
+  if (!ratios_are_finite(a->type.s, b.scale, to->s)) return kNoValue;
+  return emit(OpId::kQLinearMatMul, NoAttrs{},
+              {a->q, a->type.scale, a->type.zero, b.q, b.scale, b.zero, to->scale, to->zero}, id);
+}
+
+ValueId Lowering::binary(const Node& n, NodeId id, const ByteType& to) {
+  const auto a = bytes_of(n.inputs[0], &why_);
+  if (!a) return kNoValue;
+  const auto b = bytes_of(n.inputs[1], &why_);
+  if (!b) return kNoValue;
+  if (!ratios_are_finite(a->type.s, b->type.scale, to.s) || !std::isfinite(a->type.s / to.s) ||
+      !std::isfinite(b->type.s / to.s))
+    return refuse("the quotient of its scales is not finite");
+  const OpId op = n.op == OpId::kAdd ? OpId::kQLinearAdd : OpId::kQLinearMul;
+  return emit(
+      op, NoAttrs{},
+      {a->q, a->type.scale, a->type.zero, b->q, b->type.scale, b->type.zero, to.scale, to.zero},
+      id);
+}
+
+// A matrix product that only this sum reads, plus a vector of constants, is a linear layer.
+ValueId Lowering::sum(const Node& n, NodeId id, const ByteType& to) {
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const ValueId product = n.inputs[i], bias = n.inputs[1 - i];
+    const Node* m = producer_of(g_, product);
+    if (m == nullptr || m->op != OpId::kMatMul || product == bias || !by_matrix(*m)) continue;
+    const bool alone =
+        users_[static_cast<size_t>(product)].size() == 1 && !output_[static_cast<size_t>(product)];
+    const Value& b = g_.value(bias);
+    if (!alone || !b.ranked || b.shape.rank() != 1) continue;
+    return matmul(Node(*m), g_.value(product).producer, bias, &to);
+  }
+  return binary(n, id, to);
+}
+
+ValueId Lowering::pool(const Node& n, NodeId id, const ByteType& to) {
+  const auto x = bytes_of(n.inputs[0], &why_);
+  if (!x) return kNoValue;
+  if (!std::isfinite(x->type.s / to.s)) return refuse("the quotient of its scales is not finite");
+  return emit_any(OpId::kQLinearAveragePool, n.attrs,
+                  {x->q, x->type.scale, x->type.zero, to.scale, to.zero}, id);
+}
+
+// Over the last axes of [a, b, ...]; other axes are moved there where at most two are left.
+ValueId Lowering::mean(const Node& n, NodeId id, const ByteType& to) {
+  const auto x = bytes_of(n.inputs[0], &why_);
+  if (!x) return kNoValue;
+  if (!std::isfinite(x->type.s / to.s)) return refuse("the quotient of its scales is not finite");
+  const auto& a = n.attrs.as<ReduceAttrs>();
+  std::vector<int64_t> axes(a.axes.span().begin(), a.axes.span().end());
+  if (input(n, 1) != kNoValue) {
+    if (!g_.is_constant(n.inputs[1])) return refuse("its axes are computed");
+    axes = int_values(g_.value(n.inputs[1]).constant);
+  }
+  const Value& value = g_.value(x->q);
+  if (!value.ranked) return refuse("the rank of its input is not known");
+  const int rank = value.shape.rank();
+  std::vector<bool> reduced(static_cast<size_t>(rank), axes.empty());
+  for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
+  DimList kept, gone, perm;
+  for (int d = 0; d < rank; ++d) {
+    DimList& list = reduced[static_cast<size_t>(d)] ? gone : kept;
+    list.values[list.count++] = d;
+  }
+  if (gone.empty() || kept.count > 2 || kept.empty() || rank >= kMaxRank)
+    return refuse("the mean is over axes that leave " + std::to_string(kept.count) + " of them");
+  for (int64_t d : kept.span()) perm.values[perm.count++] = d;
+  for (int64_t d : gone.span()) perm.values[perm.count++] = d;
+  bool moved = false;
+  for (int64_t d = 0; d < rank; ++d) moved = moved || perm[d] != d;
+  ValueId q = x->q;
+  if (moved) q = emit(OpId::kTranspose, TransposeAttrs{perm}, {q}, id);
+  if (kept.count == 1) q = emit(OpId::kUnsqueeze, AxesAttrs{{0}}, {q}, id);
+  ValueId y = emit(OpId::kQLinearGlobalAveragePool, NoAttrs{},
+                   {q, x->type.scale, x->type.zero, to.scale, to.zero}, id);
+  if (y == kNoValue || (a.keepdims != 0 && !moved && kept.count == 2)) return y;
+  DimList ones;
+  if (kept.count == 1) ones.values[ones.count++] = 0;
+  for (int64_t d = 0; d < gone.count; ++d) ones.values[ones.count++] = 2 + d;
+  y = emit(OpId::kSqueeze, AxesAttrs{ones}, {y}, id);
+  return a.keepdims != 0 ? emit(OpId::kUnsqueeze, AxesAttrs{gone}, {y}, id) : y;
+}
+
+ValueId Lowering::softmax(const Node& n, NodeId id, const ByteType& to) {
+  const auto x = bytes_of(n.inputs[0], &why_);
+  if (!x) return kNoValue;
+  const Value& value = g_.value(x->q);
+  const int64_t axis = n.attrs.as<AxisAttrs>().axis;
+  if (axis != -1 && (!value.ranked || axis != value.shape.rank() - 1))
+    return refuse("it is not over the last axis");
+  if (!std::isfinite(x->type.s / to.s)) return refuse("the quotient of its scales is not finite");
+  return emit(OpId::kQLinearSoftmax, NoAttrs{},
+              {x->q, x->type.scale, x->type.zero, to.scale, to.zero}, id);
+}
+
+ValueId Lowering::concat(const Node& n, NodeId id, const ByteType& to) {
+  std::vector<Bytes> parts;
+  for (ValueId v : n.inputs) {
+    const auto b = bytes_of(v, &why_);
+    if (!b) return kNoValue;
+    parts.push_back(*b);
+  }
+  std::vector<ValueId> in;
+  for (const Bytes& b : parts) in.push_back(requantized(b, to, id));
+  return emit_any(OpId::kConcat, n.attrs, std::move(in), id);
+}
+
+ValueId Lowering::lower_core(NodeId id, const ByteType& to) {
+  const Node n = g_.node(id);
+  why_.clear();
+  switch (n.op) {
+    case OpId::kConv: return conv(n, id, to);
+    case OpId::kLinear: return linear(id, n.inputs[0], n.inputs[1], false, input(n, 2), &to);
+    case OpId::kMatMul: return matmul(n, id, kNoValue, &to);
+    case OpId::kAdd: return sum(n, id, to);
+    case OpId::kMul: return binary(n, id, to);
+    case OpId::kAveragePool: return pool(n, id, to);
+    case OpId::kReduceMean: return mean(n, id, to);
+    case OpId::kSoftmax: return softmax(n, id, to);
+    case OpId::kConcat: return concat(n, id, to);
+    default: return refuse("it has no integer form");
+  }
+}
+
+}  // namespace wick::ir

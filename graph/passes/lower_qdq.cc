@@ -1,0 +1,285 @@
+#include "graph/passes/lower_qdq.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/interpreter/interpreter.h"
+#include "graph/passes/qdq.h"
+#include "graph/rewrite/pass.h"
+#include "runtime/kernels/requantize.h"
+#include "runtime/registry/registry.h"
+#include "wick/error.h"
+
+namespace wick::ir {
+namespace {
+
+bool is_qdq(OpId op) { return op == OpId::kQuantizeLinear || op == OpId::kDequantizeLinear; }
+ValueId input_or_none(const Node& n, size_t i) {
+  return i < n.inputs.size() ? n.inputs[i] : kNoValue;
+}
+bool is_integer_op(OpId op) { return op >= OpId::kQLinearConv && op <= OpId::kDynamicLinear; }
+
+}  // namespace
+
+int LowerReport::integer_nodes() const {
+  int n = 0;
+  for (const auto& [op, count] : integer) n += count;
+  return n;
+}
+std::string LowerReport::text() const {
+  std::string text;
+  for (const StayedFloat& s : stayed)
+    text.append(s.op).append(" '").append(s.name).append("': ").append(s.reason).append("\n");
+  return text;
+}
+
+ValueId Lowering::emit_any(OpId op, const AnyAttrs& attrs, std::vector<ValueId> in, NodeId like) {
+  const Node from = g_.node(like);
+  if (in[0] == kNoValue) return kNoValue;  // what should have made it was refused
+  try {
+    const NodeId id = g_.add_node(op, attrs, std::move(in), 1, from.name);
+    g_.node(id).module = from.module;
+    g_.node(id).source = from.source;
+    return g_.node(id).outputs[0];
+  } catch (const Error& e) {  // the rule of the integer op is stricter
+    return refuse(e.what());
+  }
+}
+
+void Lowering::check_scales() const {
+  for (size_t i = 0; i < g_.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& n = g_.node(id);
+    if (!is_qdq(n.op) || !g_.is_constant(n.inputs[1])) continue;
+    const HostTensor& s = g_.value(n.inputs[1]).constant;
+    if (s.dtype() != DType::kF32) continue;
+    for (int64_t k = 0; k < s.numel(); ++k) {
+      if (is_scale(s.as<float>()[k])) continue;
+      std::string text = "[";
+      text.append(node_text(g_, id)).append("] the scale must be finite and > 0, element ");
+      text.append(std::to_string(k)).append(" is ").append(std::to_string(s.as<float>()[k]));
+      throw Error(text);
+    }
+  }
+}
+
+// Weights that a file quantizes when it runs.
+bool Lowering::fold_quantized() {
+  Substitution sub(g_);
+  for (size_t i = 0; i < g_.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node n = g_.node(id);
+    if (n.op != OpId::kQuantizeLinear || sub.is_output(n.outputs[0])) continue;
+    std::vector<HostTensor> in;
+    bool constant = true;
+    for (ValueId v : n.inputs) {
+      constant = constant && (v == kNoValue || g_.is_constant(v));
+      in.push_back(constant && v != kNoValue ? g_.value(v).constant : HostTensor());
+    }
+    if (!constant) continue;
+    const std::string name = g_.value(n.inputs[0]).name;
+    const bool parameter = g_.value(n.inputs[0]).parameter && !name.empty();
+    HostTensor q = run_node(n.op, n.attrs.get(), in, 1)[0];
+    sub.drop(id, g_.add_constant(std::move(q), name.empty() ? "" : name + ".quantized", parameter));
+  }
+  return sub.finish();
+}
+
+bool Lowering::is_clamp(const Node& n) const {
+  if (n.op == OpId::kRelu) return true;
+  if (n.op != OpId::kClip) return false;
+  for (size_t i = 1; i < n.inputs.size(); ++i) {
+    const ValueId v = n.inputs[i];
+    if (v != kNoValue && (!g_.is_constant(v) || g_.value(v).constant.numel() != 1)) return false;
+  }
+  return true;
+}
+
+// Everybody who reads v makes bytes of it, some behind a clamp.
+bool Lowering::only_quantized(ValueId v, std::string* why) const {
+  if (static_cast<size_t>(v) >= users_.size()) return true;
+  if (output_[static_cast<size_t>(v)]) {
+    *why = "its result is a float output of the graph";
+    return false;
+  }
+  for (NodeId user : users_[static_cast<size_t>(v)]) {
+    const Node& n = g_.node(user);
+    const bool data = n.inputs[0] == v;
+    if (data && n.op == OpId::kQuantizeLinear) continue;
+    if (data && is_clamp(n)) {
+      if (!only_quantized(n.outputs[0], why)) return false;
+      continue;
+    }
+    *why = "its result is read as float by " + node_text(g_, user);
+    return false;
+  }
+  return true;
+}
+
+ValueId Lowering::lower_quantize(NodeId id) {
+  const Node q = g_.node(id);
+  ValueId v = q.inputs[0];
+  if (g_.value(v).origin != ValueOrigin::kNode) return kNoValue;
+  std::string why;
+  const auto to = target_of(q, &why);
+  if (!to) {
+    stays(g_.value(v).producer, "of its result " + why);
+    return kNoValue;
+  }
+  if (const ValueId y = by_table(v, *to, id); y != kNoValue) return y;
+  std::vector<NodeId> clamps;
+  const Node* core = producer_of(g_, v);
+  while (core != nullptr && is_clamp(*core)) {
+    clamps.push_back(g_.value(v).producer);
+    v = core->inputs[0];
+    core = producer_of(g_, v);
+  }
+  if (core == nullptr) return kNoValue;
+  const NodeId at = g_.value(v).producer;
+  if (is_qdq(core->op)) return kNoValue;  // of each channel, or of 16 bits
+  const ValueId y = only_quantized(v, &why_) ? lower_core(at, *to) : kNoValue;
+  if (y == kNoValue) {
+    stays(at, why_);
+    for (NodeId clamp : clamps) stays(clamp, "what it clamps stays float");
+    return kNoValue;
+  }
+  if (clamps.empty()) return y;
+  return look_up({y, *to}, clamp_table(clamps, *to), *to, clamps.back());
+}
+
+bool Lowering::lower_quantized() {
+  users_ = g_.users();
+  output_.assign(g_.value_count(), false);
+  for (const GraphOutput& o : g_.outputs()) output_[static_cast<size_t>(o.value)] = true;
+  Substitution sub(g_);
+  const size_t count = g_.node_count();
+  for (size_t i = 0; i < count; ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (g_.node(id).removed()) continue;
+    sub.apply(g_.node(id));
+    if (g_.node(id).op != OpId::kQuantizeLinear) continue;
+    ValueId y = lower_quantize(id);
+    if (y == kNoValue) continue;
+    const ValueId old = g_.node(id).outputs[0];
+    if (!sub.may_replace(old, y)) y = emit(OpId::kIdentity, NoAttrs{}, {y}, id);
+    if (g_.value(y).name.empty()) g_.value(y).name = g_.value(old).name;
+    sub.drop(id, y);
+  }
+  return sub.finish();
+}
+
+// Layers whose result somebody reads as reals, or that are the last ones.
+bool Lowering::lower_float_results() {
+  Substitution sub(g_);
+  const size_t count = g_.node_count();
+  for (size_t i = 0; i < count; ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (g_.node(id).removed()) continue;
+    sub.apply(g_.node(id));
+    const Node n = g_.node(id);
+    ValueId y = kNoValue;
+    if (n.op == OpId::kLinear)
+      y = linear(id, n.inputs[0], n.inputs[1], false, input_or_none(n, 2), nullptr);
+    if (n.op == OpId::kMatMul && by_matrix(n)) y = matmul(n, id, kNoValue, nullptr);
+    if (y == kNoValue) {
+      if (n.op == OpId::kLinear || n.op == OpId::kMatMul) stays(id, why_);
+      continue;
+    }
+    g_.value(y).name = g_.value(n.outputs[0]).name;
+    sub.drop(id, y);
+  }
+  return sub.finish();
+}
+
+// Without renumbering values, which reasons go by.
+void Lowering::drop_dead() {
+  g_.sort_nodes();
+  std::vector<bool> read(g_.value_count(), false);
+  for (const GraphOutput& o : g_.outputs()) read[static_cast<size_t>(o.value)] = true;
+  for (size_t i = g_.node_count(); i-- > 0;) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& n = g_.node(id);
+    if (n.removed()) continue;
+    if (std::none_of(n.outputs.begin(), n.outputs.end(),
+                     [&](ValueId v) { return read[static_cast<size_t>(v)]; })) {
+      g_.remove_node(id);
+      continue;
+    }
+    for (ValueId v : n.inputs) {
+      if (v != kNoValue) read[static_cast<size_t>(v)] = true;
+    }
+  }
+}
+
+void Lowering::write_report() {
+  if (report_ == nullptr) return;
+  const auto users = g_.users();
+  std::vector<bool> behind(g_.value_count(), false);  // a DequantizeLinear, as reals
+  for (size_t i = 0; i < g_.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& n = g_.node(id);
+    if (n.removed()) continue;
+    if (is_integer_op(n.op)) ++report_->integer[op_info(n.op)->name];
+    if (n.op == OpId::kDequantizeLinear || is_integer_op(n.op)) {
+      for (ValueId v : n.outputs) behind[static_cast<size_t>(v)] = is_float(g_.value(v).dtype);
+      continue;
+    }
+    const auto from = std::find_if(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
+      return v != kNoValue && behind[static_cast<size_t>(v)];
+    });
+    if (from == n.inputs.end() || n.op == OpId::kQuantizeLinear || n.op == OpId::kShape) continue;
+    for (ValueId v : n.outputs) behind[static_cast<size_t>(v)] = is_float(g_.value(v).dtype);
+    std::string why;
+    const auto known = reasons_.find(n.outputs[0]);
+    if (known != reasons_.end()) why = known->second;
+    bool quantized = false;
+    for (NodeId user : users[static_cast<size_t>(n.outputs[0])])
+      quantized = quantized || g_.node(user).op == OpId::kQuantizeLinear;
+    for (ValueId v : n.inputs) {
+      const Node* made = producer_of(g_, v);
+      if (why.empty() && made != nullptr && is_float(g_.value(v).dtype) && !is_qdq(made->op))
+        why = "its input is float: " + node_text(g_, g_.value(v).producer);
+    }
+    if (why.empty()) why = quantized ? "it has no integer form" : "its result is not quantized";
+    const std::string name = n.name.empty() ? g_.value(n.outputs[0]).name : n.name;
+    report_->stayed.push_back({op_info(n.op)->name, name, why});
+  }
+}
+
+bool Lowering::run() {
+  const bool any =
+      std::any_of(g_.nodes().begin(), g_.nodes().end(), [](const Node& n) { return is_qdq(n.op); });
+  if (!any) {
+    if (report_ != nullptr) write_report();
+    return false;
+  }
+  if (report_ != nullptr) report_->quantized = true;
+  check_scales();
+  bool changed = fold_quantized();
+  changed = sink() || changed;
+  changed = lower_quantized() || changed;
+  drop_dead();
+  changed = lower_float_results() || changed;
+  drop_dead();
+  write_report();
+  g_.compact();
+  return changed;
+}
+
+bool lower_qdq(Graph& g, LowerReport* report) {
+  bool changed = false;
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    for (Graph& region : g.node(static_cast<NodeId>(i)).regions)
+      changed = lower_qdq(region, report) || changed;
+  }
+  changed = Lowering(g, report).run() || changed;
+  if (changed) verify(g, "after lowering");
+  return changed;
+}
+
+Graph lowered(Graph graph, LowerReport* report) {
+  lower_qdq(graph, report);
+  return graph;
+}
+
+}  // namespace wick::ir
