@@ -242,7 +242,6 @@ WICK_REF_ROWS(QLinearSoftmax,
               {"qlinear_softmax.bytes.ref", kContiguous, any, nullptr, nullptr, run_softmax});
 WICK_REF_ROWS(DynamicLinear,
               {"dynamic_linear.f32.ref", kContiguous, any, nullptr, nullptr, run_dynamic});
-WICK_NO_CPU_ROWS(QLinearConv);
 WICK_NO_CPU_ROWS(QLinearMatMul);
 WICK_NO_CPU_ROWS(QGemm);
 WICK_NO_CPU_ROWS(QLinearAdd);
