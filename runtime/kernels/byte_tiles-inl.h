@@ -329,23 +329,19 @@ static void byte_range_of(const float* x, int64_t n, float* lo, float* hi) {
 
 template <class D>
 static HWY_INLINE void quantize_row_lanes(D d, const float* x, float scale, float zero,
-                                          uint8_t flip, uint8_t* out) {
+                                          uint8_t* out) {
   const hn::RebindToSigned<D> ints;
   const hn::Rebind<uint8_t, D> bytes;
   auto q = hn::Add(hn::Round(hn::Div(hn::LoadU(d, x), hn::Set(d, scale))), hn::Set(d, zero));
   q = hn::IfThenElseZero(hn::Gt(q, hn::Zero(d)), q);  // and NaN is 0
   q = hn::Min(q, hn::Set(d, 255.0f));
-  const auto v = hn::DemoteTo(bytes, hn::ConvertTo(ints, q));
-  hn::StoreU(hn::Xor(v, hn::Set(bytes, flip)), bytes, out);
+  hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(ints, q)), bytes, out);
 }
-static void quantize_row(const float* x, int64_t n, float scale, float zero, uint8_t flip,
-                         uint8_t* out) {
+static void quantize_row(const float* x, int64_t n, float scale, float zero, uint8_t* out) {
   const hn::ScalableTag<float> d;
   int64_t i = 0;
-  for (; i + kByteLanes <= n; i += kByteLanes)
-    quantize_row_lanes(d, x + i, scale, zero, flip, out + i);
-  for (; i < n; ++i)
-    quantize_row_lanes(hn::CappedTag<float, 1>(), x + i, scale, zero, flip, out + i);
+  for (; i + kByteLanes <= n; i += kByteLanes) quantize_row_lanes(d, x + i, scale, zero, out + i);
+  for (; i < n; ++i) quantize_row_lanes(hn::CappedTag<float, 1>(), x + i, scale, zero, out + i);
 }
 
 static const ByteKernels* byte_set() {

@@ -76,8 +76,8 @@ struct ByteKernels {
   void (*end_columns)(const ByteColumnsEnd&);
   // The least and the largest of n numbers and 0.
   void (*range)(const float* x, int64_t n, float* lo, float* hi);
-  // out[i] = row_byte(x[i]) XOR flip
-  void (*quantize)(const float* x, int64_t n, float scale, float zero, uint8_t flip, uint8_t* out);
+  // out[i] = row_byte(x[i])
+  void (*quantize)(const float* x, int64_t n, float scale, float zero, uint8_t* out);
 };
 const ByteKernels& byte_kernels();
 

@@ -93,12 +93,12 @@ inline RowRange row_range(float lo, float hi) {
   const float range = high - low;
   const float scale = range / 255;
   if (!(scale > 0)) return {1, 0};
-  const float zero = -low / scale;
-  return {scale, std::nearbyintf(zero > 255 ? 255 : zero)};
+  const float zero = -low / scale;  // no number where an end is infinite
+  return {scale, std::nearbyintf(zero > 255 ? 255 : zero > 0 ? zero : 0)};
 }
 inline int32_t row_byte(float x, const RowRange& r) {
   const float q = std::nearbyintf(x / r.scale) + r.zero;
-  return static_cast<int32_t>(q < 0 ? 0 : q > 255 ? 255 : q);
+  return static_cast<int32_t>(q > 255 ? 255 : q > 0 ? q : 0);  // NaN: 0
 }
 
 }  // namespace wick

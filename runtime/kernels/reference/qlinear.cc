@@ -242,14 +242,11 @@ WICK_REF_ROWS(QLinearSoftmax,
               {"qlinear_softmax.bytes.ref", kContiguous, any, nullptr, nullptr, run_softmax});
 WICK_REF_ROWS(DynamicLinear,
               {"dynamic_linear.f32.ref", kContiguous, any, nullptr, nullptr, run_dynamic});
-WICK_NO_CPU_ROWS(QLinearMatMul);
-WICK_NO_CPU_ROWS(QGemm);
 WICK_NO_CPU_ROWS(QLinearAdd);
 WICK_NO_CPU_ROWS(QLinearMul);
 WICK_NO_CPU_ROWS(QLinearAveragePool);
 WICK_NO_CPU_ROWS(QLinearGlobalAveragePool);
 WICK_NO_CPU_ROWS(ByteTable);
 WICK_NO_CPU_ROWS(QLinearSoftmax);
-WICK_NO_CPU_ROWS(DynamicLinear);
 
 }  // namespace wick
