@@ -14,37 +14,8 @@ constexpr int64_t kFewOutputs = 8;
 
 int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-// Rows of one channel of x: those [first, first + rows) of a slot, each row_words() bytes.
-void stage_rows(const ByteConv& s, const ByteFill& f, const uint8_t* plane, const uint8_t* end,
-                int64_t slot_h, int64_t slot_w, int64_t first, int64_t rows, uint8_t* to) {
-  const int64_t n = s.row_words();
-  int64_t lo = 0, hi = 0;
-  s.w.inside(s.w.residue(slot_w), n, &lo, &hi);
-  const int64_t from_x = lo * s.w.stride + s.w.residue(slot_w) - s.w.pad;
-  for (int64_t r = 0; r < rows; ++r, to += n) {
-    const int64_t y = (f.row0 + first + r) * s.h.stride + s.h.residue(slot_h) - s.h.pad;
-    if (y < 0 || y >= s.h.in || lo == hi) {
-      memset(to, f.zero, static_cast<size_t>(n));
-      continue;
-    }
-    const uint8_t* from = plane + y * s.w.in + from_x;
-    uint8_t* out = to + lo;
-    const int64_t count = hi - lo;
-    if (s.w.stride == 1) {
-      // Whole vectors: what they write beyond is written again, what they read beyond is x's.
-      if (from + round_up(count, 16) <= end) {
-        for (int64_t i = 0; i < count; i += 16) memcpy(out + i, from + i, 16);
-      } else {
-        memcpy(out, from, static_cast<size_t>(count));
-      }
-    } else if (s.w.stride == 2) {
-      for (int64_t i = 0; i < count; ++i) out[i] = from[2 * i];
-    } else {
-      for (int64_t i = 0; i < count; ++i) out[i] = from[i * s.w.stride];
-    }
-    for (int64_t i = 0; i < lo; ++i) to[i] = f.zero;
-    for (int64_t i = hi; i < n; ++i) to[i] = f.zero;
-  }
+void store(uint8_t* to, int64_t n, __uint128_t v) {
+  for (int64_t i = 0; i < n; i += 16) memcpy(to + i, &v, 16);
 }
 
 }  // namespace
@@ -55,6 +26,39 @@ void ByteAxis::inside(int64_t residue, int64_t n, int64_t* lo, int64_t* hi) cons
   const int64_t first = pad - residue, beyond = in + pad - residue;
   *lo = std::clamp<int64_t>(first > 0 ? (first + stride - 1) / stride : 0, 0, n);
   *hi = std::clamp<int64_t>(beyond > 0 ? (beyond + stride - 1) / stride : 0, *lo, n);
+}
+
+// Whole vectors: what they write beyond their place is written again, what they read beyond it is
+// x's.
+void stage_byte_rows(const ByteAxis& h, const ByteAxis& w, const ByteLines& l, int64_t slot_h,
+                     int64_t slot_w, int64_t first, int64_t rows, uint8_t* to) {
+  const __uint128_t ones = ~__uint128_t{0} / 255, zeros = ones * l.zero;
+  const int64_t n = l.columns, residue = h.residue(slot_h) - h.pad;
+  int64_t lo = 0, hi = 0;
+  w.inside(w.residue(slot_w), n, &lo, &hi);
+  const int64_t from_x = lo * w.stride + w.residue(slot_w) - w.pad, count = hi - lo;
+  for (int64_t r = 0; r < rows; ++r, to += n) {
+    const int64_t y = (first + r) * h.stride + residue;
+    if (y < 0 || y >= h.in || count == 0) {
+      store(to, n, zeros);
+      continue;
+    }
+    const uint8_t* from = l.plane + y * w.in + from_x;
+    uint8_t* out = to + lo;
+    if (lo > 0) store(to, lo, zeros);
+    if (w.stride == 1) {
+      if (l.end - from >= count + 15) {
+        for (int64_t i = 0; i < count; i += 16) memcpy(out + i, from + i, 16);
+      } else {
+        memcpy(out, from, static_cast<size_t>(count));
+      }
+    } else if (w.stride == 2) {
+      for (int64_t i = 0; i < count; ++i) out[i] = from[2 * i];
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[i] = from[i * w.stride];
+    }
+    if (hi < n) store(to + hi, n - hi, zeros);
+  }
 }
 
 bool ByteConv::plain() const {
@@ -72,7 +76,8 @@ size_t ByteConv::weight_bytes() const {
   return 4 * static_cast<size_t>(groups * (rows * words() + outputs));
 }
 size_t ByteConv::stage_bytes() const {
-  return static_cast<size_t>(round_up(per_word * (std::max(kStage, row_words()) + 16), 64));
+  return static_cast<size_t>(
+      round_up(per_word * (std::max(kStage, row_words()) + kStageSlack), 64));
 }
 
 double ByteConv::words_of(double output_rows) const {
@@ -177,7 +182,7 @@ void fill_byte_conv(const ByteKernels& kernels, const ByteConv& s, const ByteFil
   }
   const int64_t n = s.row_words(), all = s.rows_for(f.rows);
   const int64_t most = std::max<int64_t>(1, kStage / n);
-  const int64_t room = std::max(kStage, n) + 16;
+  const int64_t room = std::max(kStage, n) + kStageSlack;
   const uint8_t* staged[4];
   for (int64_t i = 0; i < s.per_word; ++i) staged[i] = stage + i * room;
   for (int64_t slot = 0; slot < s.h.slots() * s.w.slots(); ++slot) {
@@ -185,8 +190,8 @@ void fill_byte_conv(const ByteKernels& kernels, const ByteConv& s, const ByteFil
     for (int64_t first = 0; first < all; first += most) {
       const int64_t rows = std::min(most, all - first);
       for (int64_t i = 0; i < s.per_word; ++i) {
-        stage_rows(s, f, planes[i], end, slot / s.w.slots(), slot % s.w.slots(), first, rows,
-                   stage + i * room);
+        stage_byte_rows(s.h, s.w, {planes[i], end, n, f.zero}, slot / s.w.slots(),
+                        slot % s.w.slots(), f.row0 + first, rows, stage + i * room);
       }
       kernels.zip(staged, rows * n, f.flip, false, out + first * n);
     }

@@ -24,6 +24,17 @@ struct ByteAxis {
   void inside(int64_t residue, int64_t n, int64_t* lo, int64_t* hi) const;
 };
 
+// Lines of one channel of x as taps of a slot read them, `columns` numbers each: those from `first`
+// on, padding written out. Up to kStageSlack bytes behind them are written, too.
+constexpr int64_t kStageSlack = 32;
+struct ByteLines {
+  const uint8_t *plane, *end;  // the channel's, of all of x
+  int64_t columns;
+  uint8_t zero;
+};
+void stage_byte_rows(const ByteAxis& h, const ByteAxis& w, const ByteLines& l, int64_t slot_h,
+                     int64_t slot_w, int64_t first, int64_t rows, uint8_t* to);
+
 struct ByteConv {
   int64_t images = 1, groups = 1, channels = 1, outputs = 1;  // channels, outputs: of a group
   ByteAxis h, w;

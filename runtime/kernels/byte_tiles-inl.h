@@ -63,6 +63,20 @@ static HWY_INLINE ByteVec add_words(ByteTag, WordOperand row, WordOperand column
 }
 #endif
 
+// Each lane's two products of int16 added to its sum.
+template <class D, class V16, class V32>
+static HWY_INLINE V32 add_tap_pairs(D d, V16 a, V16 b, V32 sum) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
+  V32 unused = hn::Zero(d);
+  return hn::ReorderWidenMulAccumulate(d, a, b, sum, unused);
+#else
+  const auto a32 = hn::BitCast(d, a), b32 = hn::BitCast(d, b);
+  const auto low = [](V32 v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
+  const auto even = hn::Mul(low(a32), low(b32));
+  return hn::Add(hn::Add(sum, even), hn::Mul(hn::ShiftRight<16>(a32), hn::ShiftRight<16>(b32)));
+#endif
+}
+
 constexpr int kByteVectors = 2;
 
 // A tile of few rows has several sums of each element, which do not wait for each other.
@@ -223,6 +237,25 @@ static HWY_INLINE void put_bytes(const uint8_t* line, uint64_t mask, uint8_t* to
   }
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+// Of a row of 64 sums, `whole` gives a vector's numbers, cut above as reals, because they might be
+// beyond int32. Saturation to int16 and then to bytes cuts below.
+template <class F>
+static HWY_INLINE void put_whole(const ByteRowsEnd& e, F whole, uint8_t* y) {
+  const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(e.zero));
+  const __m512i ab = _mm512_adds_epi16(_mm512_packs_epi32(whole(0), whole(1)), zero);
+  const __m512i cd = _mm512_adds_epi16(_mm512_packs_epi32(whole(2), whole(3)), zero);
+  const bool is_signed = e.lo + static_cast<float>(e.zero) < 0;
+  __m512i all = is_signed ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+  all = _mm512_permutexvar_epi32(
+      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all);
+  const int n = __builtin_popcountll(e.mask);
+  const uint64_t first = n == 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+  if (first != e.mask) all = _mm512_maskz_compress_epi8(e.mask, all);
+  _mm512_mask_storeu_epi8(y, first, all);
+}
+#endif
+
 static void end_rows(const ByteRowsEnd& e) {
   const ByteTag d;
   const hn::Rebind<float, ByteTag> reals;
@@ -231,8 +264,6 @@ static void end_rows(const ByteRowsEnd& e) {
     uint8_t* y = e.y + r * e.y_step;
 #if HWY_TARGET == HWY_AVX3_DL
     if (e.factor == nullptr) {
-      // Saturation to int16 and then to bytes cuts below; what is above is cut as a real, because
-      // it might be beyond int32.
       const __m512i add = _mm512_set1_epi32(e.add[r]);
       const __m512 m = _mm512_set1_ps(e.multiplier[r]), hi = _mm512_set1_ps(e.hi);
       const auto whole = [&](int i) HWY_ATTR {
@@ -240,17 +271,7 @@ static void end_rows(const ByteRowsEnd& e) {
         const __m512 real = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), m);
         return _mm512_cvtps_epi32(_mm512_min_ps(real, hi));
       };
-      const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(e.zero));
-      const __m512i ab = _mm512_adds_epi16(_mm512_packs_epi32(whole(0), whole(1)), zero);
-      const __m512i cd = _mm512_adds_epi16(_mm512_packs_epi32(whole(2), whole(3)), zero);
-      const bool is_signed = e.lo + static_cast<float>(e.zero) < 0;
-      __m512i all = is_signed ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
-      all = _mm512_permutexvar_epi32(
-          _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all);
-      const int n = __builtin_popcountll(e.mask);
-      const uint64_t first = n == 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
-      if (first != e.mask) all = _mm512_maskz_compress_epi8(e.mask, all);
-      _mm512_mask_storeu_epi8(y, first, all);
+      put_whole(e, whole, y);
       continue;
     }
 #endif
@@ -267,6 +288,95 @@ static void end_rows(const ByteRowsEnd& e) {
     put_bytes(line, e.mask, y);
   }
 }
+
+#if HWY_TARGET == HWY_AVX3_DL
+// A vector of 64 bytes of x holds the taps of 16 pixels; they are brought side by side.
+template <int kVectors>
+static HWY_NOINLINE void depthwise_quads(const ByteDepthwise& t) {
+  alignas(64) uint8_t order[64];
+  for (int i = 0; i < 64; ++i)
+    order[i] = static_cast<uint8_t>(i / 4 * t.stride + i % 4 * t.dilation);
+  const __m512i by = _mm512_load_si512(order);
+  __m512i sum[4];
+  const __m512i add = t.sums != nullptr ? _mm512_setzero_si512() : _mm512_set1_epi32(*t.end.add);
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) sum[v] = add;
+  for (int64_t i = 0; i < t.words; ++i) {
+    const __m512i w = _mm512_set1_epi32(static_cast<int32_t>(t.weights[i]));
+    const uint8_t* x = t.x + t.offset[i];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512i taps = _mm512_permutexvar_epi8(by, _mm512_loadu_si512(x + 16 * v * t.stride));
+      sum[v] = _mm512_dpbusd_epi32(sum[v], taps, w);
+    }
+  }
+  if (t.sums != nullptr) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) _mm512_storeu_si512(t.sums + 16 * v, sum[v]);
+    return;
+  }
+  const __m512 m = _mm512_set1_ps(*t.end.multiplier), hi = _mm512_set1_ps(t.end.hi);
+  const auto whole = [&](int v) HWY_ATTR {
+    if (v >= kVectors) return _mm512_setzero_si512();
+    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum[v]), m), hi));
+  };
+  put_whole(t.end, whole, t.end.y);
+}
+static void byte_depthwise(const ByteDepthwise& t) {
+  switch ((t.columns + 15) / 16) {
+    case 1: return depthwise_quads<1>(t);
+    case 2: return depthwise_quads<2>(t);
+    case 3: return depthwise_quads<3>(t);
+    default: return depthwise_quads<4>(t);
+  }
+}
+#elif HWY_TARGET == HWY_SCALAR
+static void byte_depthwise(const ByteDepthwise& t) {
+  int32_t sums[kByteColumns];
+  int32_t* to = t.sums != nullptr ? t.sums : sums;
+  for (int c = 0; c < t.columns; ++c) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < t.words; ++i) {
+      const auto low = static_cast<int16_t>(t.weights[i] & 0xFFFF);
+      const auto high = static_cast<int16_t>(t.weights[i] >> 16);
+      sum += static_cast<uint32_t>(t.x[t.offset[2 * i] + c] * low +
+                                   t.x[t.offset[2 * i + 1] + c] * high);
+    }
+    to[c] = static_cast<int32_t>(sum);
+  }
+  if (t.sums != nullptr) return;
+  ByteRowsEnd e = t.end;
+  e.sums = sums;
+  end_rows(e);
+}
+#else
+static void byte_depthwise(const ByteDepthwise& t) {
+  const hn::CappedTag<int32_t, 8> d;  // blocks of 16 bytes, which interleaving keeps apart
+  const hn::Repartition<int16_t, decltype(d)> d16;
+  const hn::Rebind<uint8_t, decltype(d16)> d8;
+  constexpr int kLanes = HWY_MIN(8, kByteLanes);
+  HWY_ALIGN int32_t own[kByteColumns];
+  int32_t* to = t.sums != nullptr ? t.sums : own;
+  for (int c = 0; c < t.columns; c += 2 * kLanes) {
+    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+    for (int64_t i = 0; i < t.words; ++i) {
+      const auto a = hn::LoadU(d8, t.x + t.offset[2 * i] + c);
+      const auto b = hn::LoadU(d8, t.x + t.offset[2 * i + 1] + c);
+      const auto w = hn::BitCast(d16, hn::Set(d, static_cast<int32_t>(t.weights[i])));
+      const auto low = hn::PromoteTo(d16, hn::InterleaveLower(d8, a, b));
+      const auto high = hn::PromoteTo(d16, hn::InterleaveUpper(d8, a, b));
+      sum0 = add_tap_pairs(d, low, w, sum0);
+      sum1 = add_tap_pairs(d, high, w, sum1);
+    }
+    hn::StoreU(sum0, d, to + c);
+    hn::StoreU(sum1, d, to + c + kLanes);
+  }
+  if (t.sums != nullptr) return;
+  ByteRowsEnd e = t.end;
+  e.sums = own;
+  end_rows(e);
+}
+#endif
 
 static void end_columns(const ByteColumnsEnd& e) {
   const ByteTag d;
@@ -354,6 +464,8 @@ static const ByteKernels* byte_set() {
                                        &byte_zip,
                                        &end_rows,
                                        &end_columns,
+                                       HWY_TARGET == HWY_AVX3_DL,
+                                       &byte_depthwise,
                                        &byte_range_of,
                                        &quantize_row};
   return &kSet;

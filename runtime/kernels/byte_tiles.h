@@ -61,6 +61,21 @@ struct ByteColumnsEnd {
   int64_t y_step;
 };
 
+// Pixels of one channel of a depthwise convolution, x without signs. A word of the weights is four
+// taps of a row of the kernel, or any two taps as int16.
+struct ByteDepthwise {
+  const uint8_t* x;
+  const uint32_t* weights;
+  // Of quads: where a word's first tap of the first pixel lies; of pairs: where its two taps do.
+  const int32_t* offset;
+  int64_t words;
+  int64_t stride, dilation;  // of quads: between pixels, between taps
+  int columns;               // at most kByteColumns
+  int32_t* sums;             // where not null they are all that is made
+  ByteRowsEnd end;           // of one row, its sums left out
+};
+constexpr int kQuadBytes = 64;  // what a quad's taps of 16 pixels may span
+
 // One set of these per SIMD target. Columns, factors and multipliers may be read up to nr.
 struct ByteKernels {
   int mr;        // the most rows of a tile: a power of two
@@ -74,6 +89,8 @@ struct ByteKernels {
   void (*zip)(const uint8_t* const* rows, int64_t n, uint8_t flip, bool weights, uint32_t* out);
   void (*end_rows)(const ByteRowsEnd&);
   void (*end_columns)(const ByteColumnsEnd&);
+  bool quads;  // words of weights of depthwise()
+  void (*depthwise)(const ByteDepthwise&);
   // The least and the largest of n numbers and 0.
   void (*range)(const float* x, int64_t n, float* lo, float* hi);
   // out[i] = row_byte(x[i])

@@ -8,7 +8,8 @@
 #include "runtime/kernels/byte_conv.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/qlinear_channels.h"
+#include "runtime/kernels/qlinear_depthwise.h"
 
 namespace wick {
 namespace {
@@ -42,7 +43,6 @@ struct Run {
   const int32_t* offset;  // of words, of taps with AMX
   const int32_t* word_offset;
   const uint32_t* ones;
-  const uint32_t* x;
   const float* multiplier;
   const int32_t *add, *factor;  // factor: null where no weight has a zero point
   ByteRange to;
@@ -54,20 +54,6 @@ struct Run {
   void sums(int64_t g, int64_t row, int count, int columns, const uint32_t* at,
             int32_t* sums) const;
 };
-
-// Which of the block's pixels are of the output, and how many are before them.
-uint64_t kept_pixels(const ByteConv& s, int64_t first, int64_t n, int64_t* before) {
-  const int64_t line = s.row_words();
-  *before = first / line * s.w.out + std::min(first % line, s.w.out);
-  uint64_t mask = 0;
-  for (int64_t i = 0; i < n;) {
-    const int64_t column = (first + i) % line;
-    const int64_t run = std::min(n - i, (column < s.w.out ? s.w.out : line) - column);
-    if (column < s.w.out) mask |= (run == 64 ? ~uint64_t{0} : (uint64_t{1} << run) - 1) << i;
-    i += run;
-  }
-  return mask;
-}
 
 void Run::sums(int64_t g, int64_t row, int count, int columns, const uint32_t* at,
                int32_t* to) const {
@@ -98,7 +84,7 @@ void Run::blocks(int64_t part, const uint32_t* at, int64_t row0, int64_t rows, i
     const int64_t pixel = block * kByteColumns;
     const auto columns = static_cast<int>(std::min<int64_t>(kByteColumns, pixels - pixel));
     int64_t before = 0;
-    const uint64_t mask = kept_pixels(s, pixel, columns, &before);
+    const uint64_t mask = kept_pixels(s.row_words(), s.w.out, pixel, columns, &before);
     if (factor != nullptr) {
       for (int c = 0; c < columns; c += t.nr) {
         t.conv_tile({ones, at + pixel + c, word_offset, 0, s.taps() * s.channel_words(),
@@ -172,27 +158,6 @@ void fill_offsets(const ByteConv& s, int32_t* taps, int32_t* words, uint32_t* on
   }
 }
 
-// A channel's bias and what zero points add whatever the pixel.
-bool fill_channels(const ByteConv& s, Span<const TensorView> in, const ProductScales& scales,
-                   int32_t x_zero, const int32_t* weight_sums, float* multiplier, int32_t* add,
-                   int32_t* factor) {
-  const int w_flip = in[3].dtype == DType::kU8 ? 128 : 0;
-  const int32_t* bias = has_input(in, 8) ? in[8].as<int32_t>() : nullptr;
-  bool any = false;
-  for (int64_t o = 0; o < s.groups * s.outputs; ++o) {
-    const int32_t w_zero = byte_at(in[5], in[5].numel() == 1 ? 0 : o) - w_flip;
-    any = any || w_zero != 0;
-    const auto k = static_cast<uint32_t>(s.k());
-    uint32_t all = static_cast<uint32_t>(x_zero) *
-                   (k * static_cast<uint32_t>(w_zero) - static_cast<uint32_t>(weight_sums[o]));
-    if (bias != nullptr) all += static_cast<uint32_t>(bias[o]);
-    multiplier[o] = scales.at(o);
-    add[o] = static_cast<int32_t>(all);
-    factor[o] = -w_zero;
-  }
-  return any;
-}
-
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
   ProductScales scales;
@@ -209,9 +174,10 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   auto* taps = reinterpret_cast<int32_t*>(take(b.offsets));
   auto* word_offsets = reinterpret_cast<int32_t*>(take(b.offsets));
   auto* ones = reinterpret_cast<uint32_t*>(take(b.ones));
-  auto* multiplier = reinterpret_cast<float*>(take(b.channels));
-  auto* add = reinterpret_cast<int32_t*>(take(b.channels));
-  auto* factor = reinterpret_cast<int32_t*>(take(b.channels));
+  ByteChannels channels;
+  channels.multiplier = reinterpret_cast<float*>(take(b.channels));
+  channels.add = reinterpret_cast<int32_t*>(take(b.channels));
+  channels.factor = reinterpret_cast<int32_t*>(take(b.channels));
   char* unpacked = take(b.weights);
   auto* x = reinterpret_cast<uint32_t*>(take(b.x));
   auto* stages = reinterpret_cast<uint8_t*>(free);
@@ -224,20 +190,18 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const size_t sums_at = s.weight_bytes() - 4 * static_cast<size_t>(s.groups * s.outputs);
   const uint8_t flip = t.x_signed != (in[0].dtype == DType::kI8) ? 0x80 : 0;
   const int32_t x_zero = zero_point(in, 2) + (flip == 0 ? 0 : t.x_signed ? -128 : 128);
-  const bool zeros =
-      fill_channels(s, in, scales, x_zero,
-                    reinterpret_cast<const int32_t*>(static_cast<const char*>(weights) + sums_at),
-                    multiplier, add, factor);
+  fill_byte_channels(in, scales, s.k(), x_zero,
+                     reinterpret_cast<const int32_t*>(static_cast<const char*>(weights) + sums_at),
+                     s.groups * s.outputs, &channels);
   const Run all = {t,
                    s,
                    static_cast<const uint32_t*>(weights),
                    s.amx ? taps : word_offsets,
                    word_offsets,
                    ones,
-                   x,
-                   multiplier,
-                   add,
-                   zeros ? factor : nullptr,
+                   channels.multiplier,
+                   channels.add,
+                   channels.any_factor ? channels.factor : nullptr,
                    byte_range(in[7].dtype, zero_point(in, 7)),
                    static_cast<uint8_t*>(out[0].data)};
   const auto pad = static_cast<uint8_t>(zero_point(in, 2));
@@ -275,8 +239,15 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+bool depthwise(const KernelQuery& q) {
+  return q.out[0].numel() != 0 && q.in[0].numel() != 0 && match_qlinear_depthwise(q);
+}
+
 }  // namespace
 
-WICK_CPU_ROWS(QLinearConv, {"qlinear_conv.bytes.simd", kContiguous, match, plan, pack, run});
+WICK_CPU_ROWS(QLinearConv,
+              {"qlinear_conv.depthwise.simd", kContiguous, depthwise, plan_qlinear_depthwise,
+               pack_qlinear_depthwise, run_qlinear_depthwise},
+              {"qlinear_conv.bytes.simd", kContiguous, match, plan, pack, run});
 
 }  // namespace wick
