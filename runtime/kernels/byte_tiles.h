@@ -61,20 +61,29 @@ struct ByteColumnsEnd {
   int64_t y_step;
 };
 
+// At most kByteColumns pixels of a channel side by side.
+struct ByteBlock {
+  uint64_t mask;  // those of the output
+  int32_t x, y;   // where they begin
+  int32_t columns;
+};
 // Pixels of one channel of a depthwise convolution, x without signs. A word of the weights is four
 // taps of a row of the kernel, or any two taps as int16.
 struct ByteDepthwise {
   const uint8_t* x;
+  const ByteBlock* blocks;
+  int64_t block_count;
   const uint32_t* weights;
   // Of quads: where a word's first tap of the first pixel lies; of pairs: where its two taps do.
   const int32_t* offset;
   int64_t words;
-  int64_t stride, dilation;  // of quads: between pixels, between taps
-  int columns;               // at most kByteColumns
-  int32_t* sums;             // where not null they are all that is made
-  ByteRowsEnd end;           // of one row, its sums left out
+  // Of quads: between pixels; which bytes of 64 are the quads of 16 of them.
+  int64_t stride;
+  const uint8_t* quads;
+  int32_t* sums;    // where not null they are all that is made, kByteColumns a block
+  ByteRowsEnd end;  // of one row; sums, columns and mask are the blocks'
 };
-constexpr int kQuadBytes = 64;  // what a quad's taps of 16 pixels may span
+constexpr int kQuadBytes = 64;
 
 // One set of these per SIMD target. Columns, factors and multipliers may be read up to nr.
 struct ByteKernels {

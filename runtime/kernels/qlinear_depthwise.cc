@@ -107,12 +107,52 @@ void pack_weights(const Depthwise& d, const TensorView& w, void* dst) {
   }
 }
 
+// Of a band of `rows` output rows.
+template <class F>
+void for_each_block(const Depthwise& d, int64_t rows, F&& f) {
+  const auto block = [&f](int64_t x, int64_t y, int64_t columns, uint64_t mask) {
+    f(ByteBlock{mask, static_cast<int32_t>(x), static_cast<int32_t>(y),
+                static_cast<int32_t>(columns)});
+  };
+  if (d.by_row()) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < d.w.out; c += kByteColumns) {
+        const int64_t n = std::min<int64_t>(kByteColumns, d.w.out - c);
+        block(r * d.h.stride * d.line + c * d.w.stride, r * d.w.out + c, n,
+              ~uint64_t{0} >> (64 - n));
+      }
+    }
+    return;
+  }
+  const int64_t pixels = (rows - 1) * d.line + d.w.out;
+  for (int64_t pixel = 0; pixel < pixels; pixel += kByteColumns) {
+    const int64_t n = std::min<int64_t>(kByteColumns, pixels - pixel);
+    int64_t before = 0;
+    const uint64_t mask = kept_pixels(d.line, d.w.out, pixel, n, &before);
+    block(pixel, before, n, mask);
+  }
+}
+int64_t count_blocks(const Depthwise& d, int64_t rows) {
+  if (d.by_row()) return rows * ((d.w.out + kByteColumns - 1) / kByteColumns);
+  return ((rows - 1) * d.line + d.w.out + kByteColumns - 1) / kByteColumns;
+}
+
+// Scratch: offsets and quads, ones, numbers of each channel, weights, blocks of a whole band and of
+// the last one, and what a worker has of x.
 struct Rooms {
-  size_t offsets, words, channels, weights, stage;
+  size_t offsets, words, channels, weights, blocks, stage;
+  size_t all(int threads) const {
+    return offsets + kQuadBytes + words + 3 * channels + weights + 2 * blocks +
+           stage * static_cast<size_t>(threads);
+  }
 };
 Rooms rooms_of(const Depthwise& d) {
-  return {rounded(4 * d.offsets()), rounded(4 * d.words), rounded(4 * d.channels),
-          rounded(static_cast<int64_t>(d.weight_bytes())), d.stage_bytes()};
+  return {rounded(4 * d.offsets()),
+          rounded(4 * d.words),
+          rounded(4 * d.channels),
+          rounded(static_cast<int64_t>(d.weight_bytes())),
+          rounded(count_blocks(d, d.band) * static_cast<int64_t>(sizeof(ByteBlock))),
+          d.stage_bytes()};
 }
 
 // One channel of one image.
@@ -120,26 +160,28 @@ struct Plane {
   const ByteKernels& t;
   const Depthwise& d;
   const ByteLines lines;
+  const ByteBlock *blocks, *last_blocks;
   ByteDepthwise work;    // of the channel
   const uint32_t* ones;  // null where its weight has no zero point
   uint8_t flip;
 
   void run(uint8_t* stage, uint8_t* y) const;
-  void block(const uint8_t* x, int64_t columns, uint64_t mask, uint8_t* y) const;
+  void with_zero(const ByteDepthwise& b) const;
 };
 
-void Plane::block(const uint8_t* x, int64_t columns, uint64_t mask, uint8_t* y) const {
-  ByteDepthwise b = work;
-  b.x = x, b.columns = static_cast<int>(columns);
-  b.end.columns = b.columns, b.end.mask = mask, b.end.y = y;
-  if (ones == nullptr) return t.depthwise(b);
-  alignas(64) int32_t sums[kByteColumns], column_sums[kByteColumns];
-  b.sums = sums;
-  t.depthwise(b);
-  b.sums = column_sums, b.weights = ones;
-  t.depthwise(b);
-  b.end.sums = sums, b.end.column_sums = column_sums;
-  t.end_rows(b.end);
+void Plane::with_zero(const ByteDepthwise& all) const {
+  for (int64_t i = 0; i < all.block_count; ++i) {
+    ByteDepthwise b = all;
+    b.blocks += i, b.block_count = 1;
+    alignas(64) int32_t sums[kByteColumns], column_sums[kByteColumns];
+    b.sums = sums;
+    t.depthwise(b);
+    b.sums = column_sums, b.weights = ones;
+    t.depthwise(b);
+    b.end.sums = sums, b.end.column_sums = column_sums;
+    b.end.columns = b.blocks->columns, b.end.mask = b.blocks->mask, b.end.y += b.blocks->y;
+    t.end_rows(b.end);
+  }
 }
 
 void Plane::run(uint8_t* stage, uint8_t* y) const {
@@ -152,23 +194,15 @@ void Plane::run(uint8_t* stage, uint8_t* y) const {
     }
     const int64_t bytes = d.slots() * slot_lines * d.line;
     for (int64_t i = 0; flip != 0 && i < bytes; ++i) stage[i] ^= flip;
-    uint8_t* to = y + row0 * d.w.out;
-    if (d.by_row()) {
-      for (int64_t r = 0; r < rows; ++r) {
-        const uint8_t* x = stage + r * d.h.stride * d.line;
-        for (int64_t c = 0; c < d.w.out; c += kByteColumns) {
-          const int64_t n = std::min<int64_t>(kByteColumns, d.w.out - c);
-          block(x + c * d.w.stride, n, ~uint64_t{0} >> (64 - n), to + r * d.w.out + c);
-        }
-      }
-      continue;
-    }
-    const int64_t pixels = (rows - 1) * d.line + d.w.out;
-    for (int64_t pixel = 0; pixel < pixels; pixel += kByteColumns) {
-      const int64_t n = std::min<int64_t>(kByteColumns, pixels - pixel);
-      int64_t before = 0;
-      const uint64_t mask = kept_pixels(d.line, d.w.out, pixel, n, &before);
-      block(stage + pixel, n, mask, to + before);
+    ByteDepthwise b = work;
+    b.x = stage;
+    b.blocks = rows == d.band ? blocks : last_blocks;
+    b.block_count = count_blocks(d, rows);
+    b.end.y = y + row0 * d.w.out;
+    if (ones == nullptr) {
+      t.depthwise(b);
+    } else {
+      with_zero(b);
     }
   }
 }
@@ -194,10 +228,8 @@ bool match_qlinear_depthwise(const KernelQuery& q) {
 Status plan_qlinear_depthwise(const KernelQuery& q, KernelPlan* p) {
   const ByteKernels& t = byte_kernels();
   const Depthwise d = depthwise(q.in, q.out[0], q.as<ConvAttrs>(), t);
-  const Rooms b = rooms_of(d);
   p->fn[0] = &t;
-  p->scratch_bytes =
-      b.offsets + b.words + 3 * b.channels + b.weights + b.stage * static_cast<size_t>(q.threads);
+  p->scratch_bytes = rooms_of(d).all(q.threads);
   p->packs[0] = {3, packed_layout(PackedKind::kByteTaps, d.quads ? 4 : 2), d.weight_bytes()};
   return {};
 }
@@ -228,6 +260,9 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
   channels.add = reinterpret_cast<int32_t*>(take(b.channels));
   channels.factor = reinterpret_cast<int32_t*>(take(b.channels));
   char* unpacked = take(b.weights);
+  auto* blocks = reinterpret_cast<ByteBlock*>(take(b.blocks));
+  auto* last_blocks = reinterpret_cast<ByteBlock*>(take(b.blocks));
+  auto* quads = reinterpret_cast<uint8_t*>(take(kQuadBytes));
   auto* stages = reinterpret_cast<uint8_t*>(free);
   memset(ones, 0, b.words);
   std::fill(offset, offset + d.offsets(), 0);  // a missing tap reads the first one's place
@@ -240,6 +275,13 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
       offset[word] = at;
     }
   });
+  for (int64_t i = 0; d.quads && i < kQuadBytes; ++i)
+    quads[i] = static_cast<uint8_t>(i / 4 * d.w.stride + i % 4 * d.w.dilation);
+  const auto add_to = [](ByteBlock* list) {
+    return [list](const ByteBlock& block) mutable { *list++ = block; };
+  };
+  for_each_block(d, d.band, add_to(blocks));
+  for_each_block(d, (d.h.out - 1) % d.band + 1, add_to(last_blocks));
   const auto* weights = static_cast<const uint32_t*>(ctx.packed[0]);
   if (weights == nullptr) {
     pack_weights(d, in[3], unpacked);
@@ -259,7 +301,7 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
       const int64_t c = i % d.channels;
       ByteDepthwise work{};
       work.weights = weights + c * d.words, work.offset = offset, work.words = d.words;
-      work.stride = d.w.stride, work.dilation = d.w.dilation;
+      work.stride = d.w.stride, work.quads = quads;
       work.end.rows = 1, work.end.add = channels.add + c;
       work.end.multiplier = channels.multiplier + c;
       work.end.lo = to.lo, work.end.hi = to.hi, work.end.zero = to.zero;
@@ -269,6 +311,8 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
                         d,
                         {x + i * in_plane, x + d.planes * in_plane, d.line,
                          static_cast<uint8_t>(zero_point(in, 2))},
+                        blocks,
+                        last_blocks,
                         work,
                         has_zero ? ones : nullptr,
                         flip};
