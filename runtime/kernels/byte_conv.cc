@@ -20,10 +20,13 @@ void store(uint8_t* to, int64_t n, __uint128_t v) {
 
 }  // namespace
 
-int64_t ByteAxis::period() const { return stride / std::gcd(stride, dilation); }
-
 void ByteAxis::inside(int64_t residue, int64_t n, int64_t* lo, int64_t* hi) const {
   const int64_t first = pad - residue, beyond = in + pad - residue;
+  if (stride == 1) {
+    *lo = std::clamp<int64_t>(first, 0, n);
+    *hi = std::clamp<int64_t>(beyond, *lo, n);
+    return;
+  }
   *lo = std::clamp<int64_t>(first > 0 ? (first + stride - 1) / stride : 0, 0, n);
   *hi = std::clamp<int64_t>(beyond > 0 ? (beyond + stride - 1) / stride : 0, *lo, n);
 }
@@ -98,6 +101,7 @@ ByteConv byte_conv(Span<const TensorView> in, const TensorView& y, const ConvAtt
     axis.in = x[2 + d], axis.out = y.dim(2 + d), axis.taps = w[2 + d];
     axis.stride = a.strides.at_or(d, 1), axis.dilation = a.dilations.at_or(d, 1);
     axis.pad = a.pads.at_or(d, 0);
+    axis.period = axis.stride / std::gcd(axis.stride, axis.dilation);
   }
   return s;
 }

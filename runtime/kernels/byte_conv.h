@@ -13,10 +13,10 @@ namespace wick {
 // One spatial dim.
 struct ByteAxis {
   int64_t in = 1, out = 1, taps = 1, stride = 1, dilation = 1, pad = 0;
+  int64_t period = 1;  // of the residues that taps read
 
-  int64_t period() const;  // of the residues that taps read
-  int64_t slots() const { return taps < period() ? taps : period(); }
-  int64_t slot(int64_t tap) const { return tap % period(); }
+  int64_t slots() const { return taps < period ? taps : period; }
+  int64_t slot(int64_t tap) const { return tap % period; }
   int64_t residue(int64_t slot) const { return slot * dilation % stride; }
   int64_t shift(int64_t tap) const { return tap * dilation / stride; }
   int64_t reach() const { return shift(taps - 1); }

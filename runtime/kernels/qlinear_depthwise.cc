@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kStageBytes = 1 << 15;   // of a band of a channel: it stays in the L1 cache
 constexpr int64_t kTaskOutputs = 1 << 13;  // a task has about as many, or a channel
+constexpr int64_t kAhead = 4;  // planes laid out before the first of them is read, once their
+                               // stores are through
 constexpr int64_t kMostTaps = 1 << 10;
 
 size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
@@ -52,7 +54,8 @@ Depthwise depthwise(Span<const TensorView> in, const TensorView& y, const ConvAt
   if (d.quads) {
     d.words = s.h.taps * ((s.w.taps + 3) / 4);
     d.line = (s.w.out - 1) * s.w.stride + (s.w.taps - 1) * s.w.dilation + 1;
-    for (ByteAxis* axis : {&d.lay_h, &d.lay_w}) axis->stride = axis->dilation = axis->taps = 1;
+    for (ByteAxis* axis : {&d.lay_h, &d.lay_w})
+      axis->stride = axis->dilation = axis->taps = axis->period = 1;
   } else {
     d.words = (s.h.taps * s.w.taps + 1) / 2;
     d.line = s.w.out + s.w.reach();
@@ -143,7 +146,7 @@ struct Rooms {
   size_t offsets, words, channels, weights, blocks, stage;
   size_t all(int threads) const {
     return offsets + kQuadBytes + words + 3 * channels + weights + 2 * blocks +
-           stage * static_cast<size_t>(threads);
+           kAhead * stage * static_cast<size_t>(threads);
   }
 };
 Rooms rooms_of(const Depthwise& d) {
@@ -155,21 +158,26 @@ Rooms rooms_of(const Depthwise& d) {
           d.stage_bytes()};
 }
 
-// One channel of one image.
-struct Plane {
+// All planes: a channel of an image each.
+struct Planes {
   const ByteKernels& t;
   const Depthwise& d;
-  const ByteLines lines;
+  const uint8_t *x, *x_end;
+  uint8_t* y;
+  uint8_t zero, flip;
+  const uint32_t *weights, *ones;
+  const ByteChannels& channels;
   const ByteBlock *blocks, *last_blocks;
-  ByteDepthwise work;    // of the channel
-  const uint32_t* ones;  // null where its weight has no zero point
-  uint8_t flip;
+  int64_t block_count, last_count;
+  ByteDepthwise work;  // what all have
 
-  void run(uint8_t* stage, uint8_t* y) const;
-  void with_zero(const ByteDepthwise& b) const;
+  // Of plane i, output rows from row0 on: x laid out, and what becomes of it.
+  void lay_out(int64_t i, int64_t row0, uint8_t* stage) const;
+  void run(int64_t i, int64_t row0, const uint8_t* stage, ByteDepthwise& b) const;
+  void with_zero(const ByteDepthwise& all) const;
 };
 
-void Plane::with_zero(const ByteDepthwise& all) const {
+void Planes::with_zero(const ByteDepthwise& all) const {
   for (int64_t i = 0; i < all.block_count; ++i) {
     ByteDepthwise b = all;
     b.blocks += i, b.block_count = 1;
@@ -184,27 +192,32 @@ void Plane::with_zero(const ByteDepthwise& all) const {
   }
 }
 
-void Plane::run(uint8_t* stage, uint8_t* y) const {
-  for (int64_t row0 = 0; row0 < d.h.out; row0 += d.band) {
-    const int64_t rows = std::min(d.band, d.h.out - row0), slot_lines = d.lines_for(d.band);
-    for (int64_t slot = 0; slot < d.slots(); ++slot) {
-      uint8_t* to = stage + slot * slot_lines * d.line;
-      stage_byte_rows(d.lay_h, d.lay_w, lines, slot / d.lay_w.slots(), slot % d.lay_w.slots(),
-                      d.quads ? row0 * d.h.stride : row0, d.lines_for(rows), to);
-    }
-    const int64_t bytes = d.slots() * slot_lines * d.line;
-    for (int64_t i = 0; flip != 0 && i < bytes; ++i) stage[i] ^= flip;
-    ByteDepthwise b = work;
-    b.x = stage;
-    b.blocks = rows == d.band ? blocks : last_blocks;
-    b.block_count = count_blocks(d, rows);
-    b.end.y = y + row0 * d.w.out;
-    if (ones == nullptr) {
-      t.depthwise(b);
-    } else {
-      with_zero(b);
+void Planes::lay_out(int64_t i, int64_t row0, uint8_t* stage) const {
+  const int64_t rows = std::min(d.band, d.h.out - row0);
+  const ByteLines lines = {x + i * d.h.in * d.w.in, x_end, d.line, zero};
+  const int64_t slots_h = d.lay_h.slots(), slots_w = d.lay_w.slots();
+  uint8_t* to = stage;
+  for (int64_t slot_h = 0; slot_h < slots_h; ++slot_h) {
+    for (int64_t slot_w = 0; slot_w < slots_w; ++slot_w, to += d.lines_for(d.band) * d.line) {
+      stage_byte_rows(d.lay_h, d.lay_w, lines, slot_h, slot_w, d.quads ? row0 * d.h.stride : row0,
+                      d.lines_for(rows), to);
     }
   }
+  for (uint8_t* at = stage; flip != 0 && at < to; ++at) *at ^= flip;
+}
+
+void Planes::run(int64_t i, int64_t row0, const uint8_t* stage, ByteDepthwise& b) const {
+  const int64_t c = i % d.channels;
+  const bool whole = d.h.out - row0 >= d.band;
+  b.x = stage;
+  b.blocks = whole ? blocks : last_blocks;
+  b.block_count = whole ? block_count : last_count;
+  b.weights = weights + c * d.words;
+  b.end.add = channels.add + c, b.end.multiplier = channels.multiplier + c;
+  b.end.y = y + (i * d.h.out + row0) * d.w.out;
+  b.end.factor = channels.factor[c] == 0 ? nullptr : channels.factor + c;
+  if (b.end.factor == nullptr) return t.depthwise(b);
+  with_zero(b);
 }
 
 }  // namespace
@@ -281,7 +294,8 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
     return [list](const ByteBlock& block) mutable { *list++ = block; };
   };
   for_each_block(d, d.band, add_to(blocks));
-  for_each_block(d, (d.h.out - 1) % d.band + 1, add_to(last_blocks));
+  const int64_t last = (d.h.out - 1) % d.band + 1;
+  for_each_block(d, last, add_to(last_blocks));
   const auto* weights = static_cast<const uint32_t*>(ctx.packed[0]);
   if (weights == nullptr) {
     pack_weights(d, in[3], unpacked);
@@ -292,31 +306,39 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
                      reinterpret_cast<const int32_t*>(weights + d.channels * d.words), d.channels,
                      &channels);
   const ByteRange to = byte_range(in[7].dtype, zero_point(in, 7));
-  const int64_t in_plane = d.h.in * d.w.in, out_plane = d.h.out * d.w.out;
   const auto* x = static_cast<const uint8_t*>(in[0].data);
-  const int64_t each = std::max<int64_t>(1, kTaskOutputs / out_plane);
+  Planes all = {t,
+                d,
+                x,
+                x + in[0].numel(),
+                static_cast<uint8_t*>(out[0].data),
+                static_cast<uint8_t>(zero_point(in, 2)),
+                flip,
+                weights,
+                ones,
+                channels,
+                blocks,
+                last_blocks,
+                count_blocks(d, d.band),
+                count_blocks(d, last),
+                {}};
+  all.work.offset = offset, all.work.words = d.words;
+  all.work.stride = d.w.stride, all.work.quads = quads;
+  all.work.end.rows = 1;
+  all.work.end.lo = to.lo, all.work.end.hi = to.hi, all.work.end.zero = to.zero;
+  const int64_t each = std::max<int64_t>(1, kTaskOutputs / (d.h.out * d.w.out));
   parallel_for(ctx.pool, (d.planes + each - 1) / each, [&](int64_t task, int worker) {
-    uint8_t* stage = stages + static_cast<size_t>(worker) * b.stage;
-    for (int64_t i = task * each; i < std::min(d.planes, (task + 1) * each); ++i) {
-      const int64_t c = i % d.channels;
-      ByteDepthwise work{};
-      work.weights = weights + c * d.words, work.offset = offset, work.words = d.words;
-      work.stride = d.w.stride, work.quads = quads;
-      work.end.rows = 1, work.end.add = channels.add + c;
-      work.end.multiplier = channels.multiplier + c;
-      work.end.lo = to.lo, work.end.hi = to.hi, work.end.zero = to.zero;
-      const bool has_zero = channels.factor[c] != 0;
-      if (has_zero) work.end.factor = channels.factor + c;
-      const Plane plane{t,
-                        d,
-                        {x + i * in_plane, x + d.planes * in_plane, d.line,
-                         static_cast<uint8_t>(zero_point(in, 2))},
-                        blocks,
-                        last_blocks,
-                        work,
-                        has_zero ? ones : nullptr,
-                        flip};
-      plane.run(stage, static_cast<uint8_t*>(out[0].data) + i * out_plane);
+    uint8_t* stage = stages + static_cast<size_t>(worker) * kAhead * b.stage;
+    ByteDepthwise work = all.work;
+    const int64_t until = std::min(d.planes, (task + 1) * each);
+    for (int64_t first = task * each; first < until; first += kAhead) {
+      const int64_t some = std::min<int64_t>(kAhead, until - first);
+      for (int64_t row0 = 0; row0 < d.h.out; row0 += d.band) {
+        for (int64_t i = 0; i < some; ++i)
+          all.lay_out(first + i, row0, stage + static_cast<size_t>(i) * b.stage);
+        for (int64_t i = 0; i < some; ++i)
+          all.run(first + i, row0, stage + static_cast<size_t>(i) * b.stage, work);
+      }
     }
   });
   return {};
