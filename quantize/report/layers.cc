@@ -162,7 +162,8 @@ class Finder {
   static std::optional<WeightReport> weight_report(const HostTensor& w, DType dtype,
                                                    const HostTensor& scale,
                                                    const HostTensor& reals) {
-    if (w.dtype() != DType::kF32 || w.numel() == 0 || !(reals.shape() == w.shape()))
+    if (w.dtype() != DType::kF32 || w.numel() == 0 || !reals.present() ||
+        !(reals.shape() == w.shape()))
       return std::nullopt;
     WeightReport r;
     r.dtype = dtype;
