@@ -122,8 +122,8 @@ Tensor layer_norm(const Arg& x, const Shape& shape, const Tensor& weight, const 
   const At at(x);
   const Dims dims = last_dims("layer_norm", x, shape, weight, bias);
   return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
-    if (active_tracer() != nullptr || v.dtype() != DType::kF32 || modes().forward != 0 ||
-        modes().autocast != nullptr) {
+    const auto wide = [](const Tensor& t) { return !t.defined() || t.dtype() == DType::kF32; };
+    if (active_tracer() != nullptr || !wide(v) || !wide(w) || !wide(b) || modes().forward != 0) {
       return affine(standardized(v, dims, eps, at), w, b, at);
     }
     return detail::native_layer_norm({v, x.where}, shape.rank(), w, b, eps);
