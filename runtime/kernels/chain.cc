@@ -278,19 +278,10 @@ class Chain {
 bool match(const KernelQuery& q) { return q.out[0].dtype == DType::kF32; }
 
 template <class T>
-void round_block(float* x, int64_t n) {
-  T block[kHalfBlock];
-  for (int64_t i = 0; i < n; i += kHalfBlock) {
-    const int64_t len = std::min(kHalfBlock, n - i);
-    narrow(x + i, block, len);
-    widen(block, x + i, len);
-  }
-}
-template <class T>
 constexpr ChainHalf kHalf = {
     [](const void* from, float* to, int64_t n) { widen(static_cast<const T*>(from), to, n); },
     [](const float* from, void* to, int64_t n) { narrow(from, static_cast<T*>(to), n); },
-    round_block<T>};
+    [](float* x, int64_t n) { round_to(x, n, T()); }};
 
 bool match_16(const KernelQuery& q) {
   return dtype_size(q.out[0].dtype) == 2 && is_float(q.out[0].dtype);
