@@ -283,9 +283,7 @@ constexpr ChainHalf kHalf = {
     [](const float* from, void* to, int64_t n) { narrow(from, static_cast<T*>(to), n); },
     [](float* x, int64_t n) { round_to(x, n, T()); }};
 
-bool match_16(const KernelQuery& q) {
-  return dtype_size(q.out[0].dtype) == 2 && is_float(q.out[0].dtype);
-}
+bool match_16(const KernelQuery& q) { return is_16_bit_float(q.out[0].dtype); }
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   p->fn[0] = reinterpret_cast<const void*>(unary_bodies());

@@ -51,6 +51,7 @@ extern const KernelSet kHalfKernels;
   X(Pow)                 \
   X(Max)                 \
   X(Min)                 \
+  X(Where)               \
   X(MatMul)              \
   X(Linear)              \
   X(FusedLinear)         \

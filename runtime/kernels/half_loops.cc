@@ -111,12 +111,11 @@ void round_to(float* x, int64_t n, Half) {
 
 namespace {
 
-bool is_16(DType t) { return t == DType::kF16 || t == DType::kBF16; }
-
 bool match(const KernelQuery& q) {
   if (!q.in[0].contiguous()) return false;  // the reference walks strides without a copy
   const DType from = q.in[0].dtype, to = q.out[0].dtype;
-  return (from == DType::kF32 && is_16(to)) || (is_16(from) && to == DType::kF32);
+  if (from == DType::kF32 || from == DType::kBool) return is_16_bit_float(to);
+  return is_16_bit_float(from) && to == DType::kF32;
 }
 
 template <class From, class To, class F>
@@ -133,7 +132,13 @@ void slices(ThreadPool* pool, const TensorView& in, const TensorView& out, const
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   const auto up = [](const auto* from, float* to, int64_t n) { widen(from, to, n); };
   const auto down = [](const float* from, auto* to, int64_t n) { narrow(from, to, n); };
-  if (in[0].dtype == DType::kBF16) {
+  if (in[0].dtype == DType::kBool) {
+    const uint16_t one = out[0].dtype == DType::kBF16 ? BFloat16(1.0f).bits : Half(1.0f).bits;
+    slices<uint8_t, uint16_t>(ctx.pool, in[0], out[0],
+                              [one](const uint8_t* from, uint16_t* to, int64_t n) {
+                                for (int64_t i = 0; i < n; ++i) to[i] = from[i] != 0 ? one : 0;
+                              });
+  } else if (in[0].dtype == DType::kBF16) {
     slices<BFloat16, float>(ctx.pool, in[0], out[0], up);
   } else if (in[0].dtype == DType::kF16) {
     slices<Half, float>(ctx.pool, in[0], out[0], up);

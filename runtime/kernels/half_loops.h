@@ -4,9 +4,12 @@
 
 #include <cstdint>
 
+#include "runtime/core/dtype.h"
 #include "runtime/core/half.h"
 
 namespace wick {
+
+inline bool is_16_bit_float(DType t) { return t == DType::kF16 || t == DType::kBF16; }
 
 void widen(const BFloat16* from, float* to, int64_t n);
 void widen(const Half* from, float* to, int64_t n);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "runtime/kernels/half_loops.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/loop/fit_check.h"
 #include "trainer/loop/fit_state.h"
@@ -167,7 +168,7 @@ EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
     Tensor output = model(batch[0]);
     if (report != nullptr) report->batch_validated(batch, output);
     result.loss += loss_of(output, loader, at, batch).item() * static_cast<double>(n);
-    if (dtype_size(output.dtype()) == 2 && autocast_enabled()) output = output.to(DType::kF32);
+    if (is_16_bit_float(output.dtype()) && autocast_enabled()) output = output.to(DType::kF32);
     if (const std::optional<Correct> c = correct_of(output, batch[1])) {
       correct += c->correct;
       result.predictions += c->predictions;

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/kernels/half_loops.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/modes.h"
@@ -10,8 +11,6 @@
 
 namespace wick {
 namespace {
-
-bool is_16_bit(DType t) { return t == DType::kF16 || t == DType::kBF16; }
 
 // (x - mean) / sqrt(var + eps) over `dims`, biased variance.
 Tensor standardized(const Tensor& x, const Dims& dims, double eps, const At& at) {
@@ -31,7 +30,7 @@ Tensor affine(Tensor y, const Tensor& weight, const Tensor& bias, const At& at) 
 template <class F>
 Tensor widened(const Arg& x, const Tensor& weight, const Tensor& bias, const F& f) {
   const DType t = x.tensor.dtype();
-  if (!is_16_bit(t)) return f(x.tensor, weight, bias);
+  if (!is_16_bit_float(t)) return f(x.tensor, weight, bias);
   auto wide = [&](const Tensor& v) { return v.defined() ? v.to(DType::kF32, x.where) : v; };
   Tensor y = f(wide(x.tensor), wide(weight), wide(bias));
   return autocast_enabled() ? y : y.to(t, x.where);  // as torch.autocast has the norms
