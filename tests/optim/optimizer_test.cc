@@ -218,6 +218,20 @@ TEST(Optimizer, RefuseBadArguments) {
 }
 
 // module.to() between steps: the state is of the old bytes. Nothing is stepped then.
+// {.lr = x} leaves every other option at PyTorch's default, weight_decay too.
+TEST(Optimizer, NamedOptionsLeaveTheOtherDefaults) {
+  optim::Adam adam(weights(DType::kF32), {.lr = 0.5});
+  EXPECT_EQ(adam.options().lr, 0.5);
+  EXPECT_EQ(adam.options().weight_decay, 0);
+  optim::AdamW decayed(weights(DType::kF32), {.lr = 0.5});
+  EXPECT_EQ(decayed.options().lr, 0.5);
+  EXPECT_EQ(decayed.options().weight_decay, 0.01);
+  const std::vector<Tensor> p = weights(DType::kF32);
+  optim::AdamW groups({{{p[0]}, {.lr = 0.5}}, {{p[1]}, {.lr = 0.5, .weight_decay = 0}}});
+  EXPECT_EQ(groups.options(0).weight_decay, 0.01);
+  EXPECT_EQ(groups.options(1).weight_decay, 0);
+}
+
 TEST(Optimizer, ParametersOfAnotherTypeSinceAreRefused) {
   for (DType dtype : {DType::kF64, DType::kF16}) {
     nn::Linear net(2, 2), other(2, 2);
@@ -345,7 +359,7 @@ TEST(Optimizer, FootprintOfState) {
 TEST(Optimizer, BuffersAreNotStepped) {
   manual_seed(1);
   nn::Sequential net(nn::Conv2d(1, 3, 2), nn::BatchNorm2d(3), nn::Flatten(), nn::Linear(12, 2));
-  optim::AdamW adam(net.parameters(), {{.lr = 0.1, .weight_decay = 0.5}});
+  optim::AdamW adam(net.parameters(), {.lr = 0.1, .weight_decay = 0.5});
   net.train();
   sum(net(randn({4, 1, 3, 3})).pow(2)).backward();
   std::vector<Tensor> buffers;
@@ -372,7 +386,7 @@ TEST(Optimizer, AccumulationIsTheLargeBatch) {
     manual_seed(2);
     nn::Sequential net(nn::Linear(5, 8), nn::Tanh(), nn::Linear(8, 3));
     net.to(dtype);
-    optim::AdamW adam(net.parameters(), {{.lr = 0.02}});
+    optim::AdamW adam(net.parameters(), {.lr = 0.02});
     if (declared) adam.accumulate(parts);
     for (int64_t step = 0; step < 20; ++step) {
       Tensor x = test::numbers({16, 5}, step, dtype), y = test::numbers({16, 3}, step + 9, dtype);
