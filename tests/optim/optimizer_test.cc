@@ -232,6 +232,23 @@ TEST(Optimizer, NamedOptionsLeaveTheOtherDefaults) {
   EXPECT_EQ(groups.options(1).weight_decay, 0);
 }
 
+// A gradient that is NaN is seen in the weight: one that stays as it is would hide it, and with it
+// a state that is NaN for good.
+TEST(Optimizer, NanGradientsReachTheWeights) {
+  for (DType dtype : {DType::kF32, DType::kF64}) {
+    for (const auto& [name, settings] : every_optimizer()) {
+      std::vector<Tensor> params = weights(dtype);
+      auto optimizer = make_optimizer(name, {params}, {settings});
+      give_gradients(params, 1);
+      optimizer->step();
+      params[0].set_grad(full(params[0].raw_shape(), std::nan(""), dtype));
+      optimizer->step();
+      for (double v : test::values_of({params[0]})) EXPECT_TRUE(std::isnan(v)) << name;
+      for (double v : test::values_of({params[1]})) EXPECT_TRUE(std::isfinite(v)) << name;
+    }
+  }
+}
+
 TEST(Optimizer, ParametersOfAnotherTypeSinceAreRefused) {
   for (DType dtype : {DType::kF64, DType::kF16}) {
     nn::Linear net(2, 2), other(2, 2);
