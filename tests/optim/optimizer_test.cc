@@ -212,6 +212,9 @@ TEST(Optimizer, RefuseBadArguments) {
   says([&] { Muon({zeros({3, 2, 1, 1})}); }, "no matrix");
   SGD sgd({w});
   says([&] { sgd.set_lr(1, 0.1); }, "[sgd] group 1 of 1");
+  says([&] { sgd.set_lr(0, std::nan("")); }, "[sgd] lr must be finite, got nan");
+  says([&] { LambdaLR(sgd, [](int64_t) { return HUGE_VAL; }); }, "[sgd] lr must be finite");
+  EXPECT_EQ(sgd.lr(), 1e-3);
   says([&] { sgd.lr(-1); }, "[sgd] group -1 of 1");
   Adagrad adagrad({w});
   says([&] { adagrad.momentum(); }, "[adagrad] has no momentum");
