@@ -125,6 +125,13 @@ TEST_F(RecipeOptions, WhatIsUnknownOrLeavesNothingIsNamed) {
   c = config();
   c.val_split = 0.001;
   EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("leaves none on one side"));
+  c.val_split = 0;
+  c.accumulate = 0;
+  EXPECT_THAT(error_of([&] { run_training(c); }),
+              HasSubstr("accumulate must be at least 1, got 0"));
+  c.accumulate = 1;
+  c.ema = -0.5;
+  EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("ema must be in [0, 1], got -0.5"));
 }
 
 }  // namespace

@@ -142,6 +142,20 @@ RunConfig resumed(const TrainConfig& given, const Where& where) {
   throw_error("train", "cannot resume " + given.out + " with another " + differ, where);
 }
 
+// What would be taken for 0, or divided by.
+void check_ranges(const RunConfig& c, const Where& where) {
+  if (c.accumulate < 1) {
+    throw_error("train", "accumulate must be at least 1, got " + std::to_string(c.accumulate),
+                where);
+  }
+  auto share = [&](const char* name, double value) {
+    if (value >= 0 && value <= 1) return;
+    throw_error("train", std::string(name) + " must be in [0, 1], got " + std::to_string(value),
+                where);
+  };
+  share("ema", c.ema), share("val_split", c.val_split), share("label_smoothing", c.label_smoothing);
+}
+
 void check_fits(const std::string& model, const data::ImageData& images, const Where& where) {
   bool size = model == "resnet8" || (images.height == 28 && images.width == 28);
   if (size && images.classes.size() <= 10) return;
@@ -160,6 +174,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   }
   RunConfig config = given.resume ? resumed(given, where) : with(RunConfig(), given);
   config.out = given.out;
+  check_ranges(config, where);
   manual_seed(config.seed);
   std::shared_ptr<nn::Module> model = nn::make_model(config.model, where);
   const Recipe& recipe = recipe_of(config.model);

@@ -15,6 +15,7 @@
 #include "trainer/loop/run_report.h"
 #include "trainer/loop/verdict.h"
 #include "trainer/nn/clip_grad.h"
+#include "trainer/nn/mode_scope.h"
 #include "trainer/profile/range.h"
 #include "trainer/tensor/ops.h"
 
@@ -119,13 +120,6 @@ void remove_run(const std::string& folder, const Where& where) {
   }
 }
 
-// Puts a module's mode back.
-struct ModeScope {
-  nn::Module& model;
-  const bool training = model.training();
-  ~ModeScope() { model.train(training); }
-};
-
 }  // namespace
 
 Tensor Trainer::loss_of(const Tensor& output, const data::DataLoader& loader,
@@ -156,8 +150,7 @@ EvalResult Trainer::evaluate(data::DataLoader& loader) {
 EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
                              const std::map<std::string, Metric>& metrics, RunReport* report) {
   NoGrad guard;
-  ModeScope mode{model};
-  model.eval();
+  const nn::ModeScope mode(model, false);
   if (report != nullptr) report->validation_begins();
   EvalResult result;
   int64_t correct = 0;
@@ -303,7 +296,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     if (validation != nullptr) validate(nullptr);
   }
   optimizer_.accumulate(1);
-  model_.train();
+  if (!model_.training()) model_.train();
   while (state.epoch < options.epochs && !stopped && !result.interrupted) {
     progress.start_epoch();
     ProgressState shown;

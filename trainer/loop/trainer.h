@@ -53,10 +53,12 @@ class Trainer {
   // Batches are {input, target, ...}: the model is called with the first field, the loss with its
   // output and the second. An Error (a loss that is not finite, a label out of range, an item that
   // cannot be read, a full disk) leaves the last checkpoint whole, and resume goes on from it.
+  // A model in eval mode is put in training mode, all of it; in one that trains already, layers
+  // that are in eval mode (a frozen batch norm) stay so.
   FitResult fit(data::DataLoader& train, data::DataLoader* validation, const FitOptions& options,
                 Where where = Where::current());
   // In eval mode, without gradients, under the caller's AutocastScope if any; the loader's current
-  // epoch. Restores the mode.
+  // epoch. Every module's mode is restored.
   EvalResult evaluate(data::DataLoader& loader);
 
  private:
