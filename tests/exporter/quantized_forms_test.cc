@@ -8,6 +8,7 @@
 #include "tests/graph/qdq_builder.h"
 #include "tests/support/error_of.h"
 #include "wick/compile.h"
+#include "wick/runtime.h"
 
 namespace wick::test {
 namespace {
