@@ -30,4 +30,7 @@ void byte_amx_end();
 void byte_amx_conv(const ByteAmxBlock& block);  // rows are signed, columns unsigned
 void byte_amx_gemm(const ByteAmxBlock& block);  // rows are unsigned, columns signed
 
+// to[i][64] = the 64 words at from + offset[i]
+void byte_amx_gather(const uint32_t* from, const int32_t* offset, int64_t count, uint32_t* to);
+
 }  // namespace wick

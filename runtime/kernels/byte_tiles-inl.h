@@ -415,13 +415,17 @@ static void end_columns(const ByteColumnsEnd& e) {
         } else {
           HWY_ALIGN float line[kByteLanes];
           hn::Store(real, reals, line);
-          memcpy(y, line, static_cast<size_t>(n) * sizeof(float));
+          for (int i = 0; i < n; ++i) y[i] = line[i];
         }
       } else {
         auto* y = static_cast<uint8_t*>(e.y) + at;
-        HWY_ALIGN uint8_t line[HWY_MAX_BYTES];
-        end_bytes(d, real, end, n == kByteLanes ? y : line);
-        if (n != kByteLanes) memcpy(y, line, static_cast<size_t>(n));
+        if (n == kByteLanes) {
+          end_bytes(d, real, end, y);
+        } else {
+          HWY_ALIGN uint8_t line[HWY_MAX_BYTES];
+          end_bytes(d, real, end, line);
+          for (int i = 0; i < n; ++i) y[i] = line[i];
+        }
       }
     }
   }
