@@ -1,6 +1,7 @@
 #include "runtime/kernels/byte_amx.h"
 
 #include "hwy/targets.h"
+#include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/simd.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
@@ -13,8 +14,6 @@
 
 namespace wick {
 namespace {
-
-bool g_allowed = true;
 
 #ifdef WICK_AMX
 #define WICK_TILES __attribute__((target("amx-tile,amx-int8")))
@@ -155,12 +154,10 @@ void block(const ByteAmxBlock& t) {
 
 }  // namespace
 
-void allow_byte_amx(bool allowed) { g_allowed = allowed; }
-
 bool byte_amx() {
 #ifdef WICK_AMX
   static const bool there = detect();
-  return there && g_allowed && (simd_targets() & HWY_AVX3_DL) != 0;
+  return there && byte_instructions_allowed() && (simd_targets() & HWY_AVX3_DL) != 0;
 #else
   return false;
 #endif

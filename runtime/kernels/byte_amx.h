@@ -9,8 +9,6 @@ namespace wick {
 
 // True when the CPU and the system grant the tiles, and force_simd_targets() leaves AVX3_DL.
 bool byte_amx();
-// For tests: as if there were none. Not to be called while kernels run.
-void allow_byte_amx(bool allowed);
 
 struct ByteAmxBlock {
   const void* rows;
