@@ -339,6 +339,7 @@ void add_quantize(CLI::App& app) {
   command
       ->add_option("--percentile", c->recipe.activation_observer.percentile,
                    "of the observer of that name: 50 to 100")
+      ->check(above_zero())  // which NaN is not
       ->check(CLI::Range(50.0, 100.0));
   command->add_option("--weights", c->weights, "int8, int4 or uint4")
       ->check(CLI::IsMember({"int8", "int4", "uint4"}));
