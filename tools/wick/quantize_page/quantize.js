@@ -72,7 +72,8 @@ function depth() {
     'higher is better. Accumulated: in the whole quantized model. Alone: only this layer is quantized.', true);
   const series = [
     {name: 'accumulated', colour: 'var(--s0)', of: l => worst(l.accumulated), shown: () => true},
-    {name: 'alone', colour: 'var(--s2)', of: l => worst(l.own), shown: l => l.quantized || l.result}];
+    {name: 'alone', colour: 'var(--s2)', of: l => worst(l.own),
+      shown: l => worst(l.own) !== null}];
   s.append(legend(series));
   const W = 1180, H = 260, left = 46, right = 14, top = 18, bottom = 34;
   const n = layers.length;
