@@ -44,16 +44,20 @@ class BlockWriter {
     return std::max(static_cast<float>(Half(s)), kLeastHalf);
   }
 
-  int32_t integer(float w, Choice c) const {
-    const float q = std::nearbyint(w / c.scale) + static_cast<float>(c.zero);
-    return static_cast<int32_t>(
-        std::clamp(q, static_cast<float>(range_.lo), static_cast<float>(range_.hi)));
+  // Half to even by the bits that a large number has not; the range is clamped first, so that they
+  // fit. The same as nearbyint, a loop of which runs ten times as long.
+  float integer(float w, Choice c) const {
+    constexpr float kWhole = 0x1.8p23F;
+    const auto zero = static_cast<float>(c.zero), lo = static_cast<float>(range_.lo) - zero,
+               hi = static_cast<float>(range_.hi) - zero;
+    const float q = w / c.scale;
+    return (std::min(std::max(q, lo), hi) + kWhole) - kWhole;
   }
 
   double error(const float* w, int64_t n, Choice c) const {
     double sum = 0;
     for (int64_t i = 0; i < n; ++i) {
-      const double e = static_cast<double>(integer(w[i], c) - c.zero) * c.scale - w[i];
+      const double e = static_cast<double>(integer(w[i], c)) * c.scale - w[i];
       sum += e * e;
     }
     return sum;
@@ -76,7 +80,10 @@ class BlockWriter {
         if (e < least) least = e, best = c;
       }
     }
-    for (int64_t i = 0; i < n; ++i) put(out.bytes, row * columns_ + from + i, integer(w[i], best));
+    for (int64_t i = 0; i < n; ++i) {
+      const auto q = static_cast<int32_t>(integer(w[i], best)) + best.zero;
+      put(out.bytes, row * columns_ + from + i, q);
+    }
     const int64_t at = row * per_row_ + block;
     put(out.zero, at, best.zero);
     if (half_) {

@@ -141,7 +141,7 @@ class Planner {
   void decide(NodeId id) {
     const Node& n = g_.node(id);
     PlannedNode& planned = plan_.nodes[at(id)];
-    if (!touches_reals(n)) {
+    if (!touches_reals(n) || n.op == OpId::kShape) {
       planned.reason.clear();  // sizes and indices: nothing to quantize
       return;
     }

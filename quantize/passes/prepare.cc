@@ -19,6 +19,9 @@ ir::Graph prepare(ir::Graph graph, const Recipe& recipe, ir::PassReport* report)
   for (int i = 0; i < kMaxRounds && run(kRound); ++i) {
   }
   if (recipe.fold_batch_norm) run({&kFoldBatchNorm, 1});
+  const bool tables = recipe.mode == Mode::kStatic || recipe.mode == Mode::kQat;
+  constexpr ir::Pass kFuse[] = {kFuseActivations, ir::kDce};
+  if (tables) run(kFuse);
   if (recipe.equalize) run({&kEqualize, 1});
   if (report != nullptr) *report = std::move(all);
   return graph;

@@ -84,7 +84,7 @@ inline float average_scale(float x, float y, int64_t count) {
   return x / (y * static_cast<float>(count));
 }
 
-// A row of float32 as uint8: 0 is in the range, which has 255 steps.
+// float32 as uint8: 0 is in the range, which has 255 steps. NaN is in no range.
 struct RowRange {
   float scale, zero;
 };
@@ -96,8 +96,10 @@ inline RowRange row_range(float lo, float hi) {
   const float zero = -low / scale;
   return {scale, std::nearbyintf(zero > 255 ? 255 : zero)};
 }
+// As QuantizeLinear does: NaN (of infinity by an infinite scale, too) is the zero point.
 inline int32_t row_byte(float x, const RowRange& r) {
-  const float q = std::nearbyintf(x / r.scale) + r.zero;
+  const float whole = std::nearbyintf(x / r.scale);
+  const float q = (whole == whole ? whole : 0) + r.zero;
   return static_cast<int32_t>(q < 0 ? 0 : q > 255 ? 255 : q);
 }
 

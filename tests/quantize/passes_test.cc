@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "quantize/passes/insert_qdq.h"
 #include "tests/quantize/graphs.h"
@@ -102,6 +103,78 @@ TEST(MatMulToLinear, LeavesOtherAdds) {
   EXPECT_TRUE(matmul_to_linear(g));
   EXPECT_EQ(count(g, OpId::kAdd), 1);
   expect_same_bits(b.g, g);
+}
+
+// The pieces of each activation, in the forms that files have.
+TEST(FuseActivations, FindsThePieces) {
+  struct Form {
+    OpId want;
+    std::function<ValueId(Builder&, ValueId)> build;
+  };
+  const auto number = [](Builder& b, float v) {
+    return b.g.add_constant(HostTensor::of(Shape{}, std::vector<float>{v}));
+  };
+  const auto erf1 = [&](Builder& b, ValueId x) {
+    const ValueId e = b.op(OpId::kErf, {b.op(OpId::kDiv, {x, number(b, 1.41421356F)}, "")}, "");
+    return b.op(OpId::kAdd, {e, number(b, 1)}, "");
+  };
+  const auto clip3 = [&](Builder& b, ValueId x) {
+    return b.g.emit(OpId::kClip, ClipAttrs{0, 6}, {b.op(OpId::kAdd, {x, number(b, 3)}, "")});
+  };
+  const auto mul = [](Builder& b, ValueId x, ValueId y) { return b.op(OpId::kMul, {x, y}, ""); };
+  const std::vector<Form> forms = {
+      {OpId::kSilu,
+       [&](Builder& b, ValueId x) { return mul(b, x, b.op(OpId::kSigmoid, {x}, "")); }},
+      {OpId::kSilu,
+       [&](Builder& b, ValueId x) { return mul(b, b.op(OpId::kSigmoid, {x}, ""), x); }},
+      {OpId::kGelu,
+       [&](Builder& b, ValueId x) { return mul(b, mul(b, x, erf1(b, x)), number(b, 0.5F)); }},
+      {OpId::kGelu,
+       [&](Builder& b, ValueId x) { return mul(b, mul(b, x, number(b, 0.5F)), erf1(b, x)); }},
+      {OpId::kGelu,
+       [&](Builder& b, ValueId x) { return mul(b, mul(b, number(b, 0.5F), erf1(b, x)), x); }},
+      {OpId::kHardSwish,
+       [&](Builder& b, ValueId x) {
+         return b.op(OpId::kDiv, {mul(b, x, clip3(b, x)), number(b, 6)}, "");
+       }},
+      {OpId::kHardSwish,
+       [&](Builder& b, ValueId x) {
+         return mul(b, x, b.op(OpId::kDiv, {clip3(b, x), number(b, 6)}, ""));
+       }},
+      {OpId::kHardSigmoid,
+       [&](Builder& b, ValueId x) {
+         return b.op(OpId::kDiv, {clip3(b, x), number(b, 6)}, "");
+       }},
+  };
+  for (size_t i = 0; i < forms.size(); ++i) {
+    Builder b;
+    const ValueId x = b.input("x", {4, 9});
+    b.g.add_output("y", forms[i].build(b, x));
+    const Graph g = prepare(b.g, Recipe{});
+    EXPECT_EQ(count(g, forms[i].want), 1) << i;
+    EXPECT_EQ(g.node_count(), 1U) << i;
+    expect_near(b.g, g, 1e-6);
+    Recipe dynamic;
+    dynamic.mode = Mode::kDynamic;
+    EXPECT_GT(prepare(b.g, dynamic).node_count(), 1U);
+  }
+}
+
+TEST(FuseActivations, LeavesOtherFunctions) {
+  Builder b;
+  const ValueId x = b.input("x", {4, 9}), z = b.input("z", {4, 9});
+  const ValueId s = b.op(OpId::kSigmoid, {x}, "s");
+  b.g.add_output("gate", b.op(OpId::kMul, {z, s}, "gate"));  // of another value
+  const ValueId t = b.op(OpId::kSigmoid, {z}, "t");
+  b.g.add_output("silu", b.op(OpId::kMul, {z, t}, "silu"));
+  b.g.add_output("t", t);  // somebody sees the piece
+  const ValueId four = b.g.add_constant(HostTensor::of(Shape{}, std::vector<float>{4}));
+  const ValueId c = b.g.emit(OpId::kClip, ClipAttrs{0, 6}, {b.op(OpId::kAdd, {x, four}, "")});
+  b.g.add_output(
+      "c",
+      b.op(OpId::kDiv, {c, b.g.add_constant(HostTensor::of(Shape{}, std::vector<float>{6}))}, ""));
+  Graph g = b.g;
+  EXPECT_FALSE(fuse_activations(g));
 }
 
 // A net whose channels have very different ranges, layer by layer.

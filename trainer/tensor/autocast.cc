@@ -106,6 +106,8 @@ Policy policy_of(OpId op) {
     case OpId::kAsStridedScatter:
     case OpId::kGridSample:
     case OpId::kRoiAlign:
+    case OpId::kFakeQuantize:
+    case OpId::kFoldedBatchNorm:
     case OpId::kDeformConv: return Policy::kWidest;
     default: return Policy::kAsIs;
   }

@@ -48,6 +48,7 @@
 #include "trainer/nn/compress.h"
 #include "trainer/nn/distill.h"
 #include "trainer/nn/embedding.h"
+#include "trainer/nn/fake_quantize.h"
 #include "trainer/nn/gpt.h"
 #include "trainer/nn/layer_norm.h"
 #include "trainer/nn/layers.h"
