@@ -240,6 +240,35 @@ TEST(QuantizeData, SeveralInputsHaveAFolderEach) {
   EXPECT_THAT(quantize({"--calib", data}, model).err, HasSubstr("2 files for b, 1 for a"));
 }
 
+TEST(Quantize, TrainsARunOn) {
+  const std::string out = folder();
+  const std::vector<std::string> train = {"--recipe", "qat", "--epochs", "2", "--batch", "32"};
+  std::vector<std::string> first = train;
+  first.insert(first.end(), {"-o", out + "/a.onnx", "-o", out + "/a.wick"});
+  const nlohmann::json j = quantized(first, trained_run().run);
+  EXPECT_EQ(j.at("recipe").at("mode"), "qat");
+  EXPECT_EQ(j.at("integer_ops").at("QGemm"), 2);
+  EXPECT_GT(j.at("accuracy").at("after").get<double>(),
+            j["accuracy"].at("before").get<double>() - 0.03);
+  EXPECT_TRUE(j.at("comparison").is_null());
+  // the same run, the same bytes, for any number of threads
+  std::vector<std::string> again = train;
+  again.insert(again.end(), {"-o", out + "/b.onnx", "--threads", "2"});
+  quantized(again, trained_run().run);
+  EXPECT_EQ(read_file(out + "/a.onnx"), read_file(out + "/b.onnx"));
+  EXPECT_EQ(quantized({"--recipe", "qat", "--epochs", "1", "--lr", "0.01", "--learn-scales",
+                       "--weights", "int4"},
+                      trained_run().run)
+                .at("recipe")
+                .at("weights"),
+            "int4");
+  // a model in a file has no run to go on from
+  EXPECT_EQ(quantize({"--recipe", "qat"}).code, 2);
+  EXPECT_EQ(quantize({"--recipe", "qat", "--report", out + "/r.html"}, trained_run().run).code, 2);
+  EXPECT_EQ(quantize({"--epochs", "3"}, trained_run().run).code, 2);
+  EXPECT_EQ(quantize({"--recipe", "qat", "--lr", "nan"}, trained_run().run).code, 2);
+}
+
 TEST(Quantize, WrongUsage) {
   EXPECT_EQ(quantize({}).code, 2);  // static, without data
   EXPECT_THAT(quantize({}).err, HasSubstr("--calib: is required"));

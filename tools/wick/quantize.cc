@@ -247,7 +247,7 @@ class Work {
     comparison_ = quantize::compare(graph_, result_, data_->batches, o);
     for (const quantize::OutputReport& r :
          quantize::compare_outputs(result_.graph, integer_, data_->batches, o))
-      lowering_.push_back({{"name", r.name}, {"max_error", r.error.max_error}});
+      lowering_.push_back({{"name", r.name}, {"max_error", number_json(r.error.max_error)}});
   }
 
   json document() const {

@@ -54,6 +54,8 @@ json layer_json(const LayerReport& l) {
 
 }  // namespace
 
+json number_json(double v) { return number(v); }
+
 json comparison_json(const quantize::Comparison& c) {
   json doc = {{"batches", c.batches},     {"layers", json::array()},
               {"outputs", json::array()}, {"sensitivity", c.by_sensitivity},
