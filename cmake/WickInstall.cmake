@@ -47,8 +47,11 @@ if(WICK_BUILD_TRAINER)
   wick_install(trainer ROOMS trainer TARGETS wick_trainer)
 endif()
 if(WICK_BUILD_COMPILE)
-  wick_install(compile ROOMS graph quantize exporter
-    TARGETS wick_graph wick_quantize wick_exporter wick_compile)
+  set(compile_targets wick_graph wick_quantize wick_exporter wick_compile)
+  if(TARGET wick_qat)
+    list(APPEND compile_targets wick_qat)
+  endif()
+  wick_install(compile ROOMS graph quantize exporter TARGETS ${compile_targets})
 endif()
 
 # Packages that find_package(Wick) must find again for a static link.

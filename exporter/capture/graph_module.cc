@@ -25,6 +25,9 @@ enum class Use { kSetting, kWeight, kLayerWeight, kStatistic };  // a later one 
 Use use_of(OpId op, size_t i) {
   switch (op) {
     case OpId::kBatchNorm: return i >= 3 ? Use::kStatistic : Use::kLayerWeight;
+    case OpId::kFoldedBatchNorm: return i == 4 || i == 5 ? Use::kStatistic : Use::kLayerWeight;
+    case OpId::kFakeQuantize:
+      return i == 0 ? Use::kWeight : i == 1 ? Use::kLayerWeight : Use::kSetting;
     case OpId::kConv:
     case OpId::kConvTranspose:
     case OpId::kLinear:
@@ -50,8 +53,9 @@ bool all_finite(const HostTensor& t) {
 }
 
 // Whether a gradient reaches input i, or would if somebody had written it.
-bool learns(OpId op, size_t i) {
-  const GradRow& row = grad_row(op);
+bool learns(const Node& n, size_t i) {
+  const GradRow& plain = grad_row(n.op);
+  const GradRow& row = plain.of_attrs != nullptr ? *plain.of_attrs(n.attrs.get()) : plain;
   if (row.formula != nullptr) return i >= 32 || (row.nondiff_in >> i & 1U) == 0;
   return row.why == NonDiff::kInferenceOnly || row.why == NonDiff::kRandom ||
          row.why == NonDiff::kControlFlow;
@@ -68,9 +72,9 @@ std::vector<Use> uses_of(const ir::Graph& g) {
     const bool carries = std::any_of(n.outputs.begin(), n.outputs.end(),
                                      [&](ValueId v) { return use(v) != Use::kSetting; });
     for (size_t i = 0; carries && i < n.inputs.size(); ++i) {
-      if (n.inputs[i] == kNoValue || !learns(n.op, i)) continue;
+      if (n.inputs[i] == kNoValue) continue;
       const Use here = use_of(n.op, i);
-      if (here == Use::kSetting) continue;
+      if (here == Use::kSetting || (here != Use::kStatistic && !learns(n, i))) continue;
       use(n.inputs[i]) = std::max(use(n.inputs[i]), here);
     }
   }
@@ -272,7 +276,7 @@ Tensor GraphModule::forward(const Arg& x) {
   return run_all({x.tensor}, x.where)[0];
 }
 
-std::vector<Tensor> GraphModule::run_all(std::vector<Tensor> inputs, const Where& where) {
+std::vector<Tensor> GraphModule::run_all(const std::vector<Tensor>& inputs, const Where& where) {
   return GraphRun(*this, where).run_top(inputs);
 }
 
@@ -356,6 +360,9 @@ std::vector<std::string> GraphModule::output_names() const {
 }
 size_t GraphModule::batch_norms() const { return count(graph_, OpId::kBatchNorm); }
 size_t GraphModule::dropouts() const { return count(graph_, OpId::kDropout); }
+
+// A module that trains a quantized model has observers; another takes the scales as they are.
+bool GraphModule::observe(const Node&, std::vector<Tensor>*, const Where&) const { return true; }
 
 void GraphModule::write_back(const Level& level, ir::Graph* g) {
   for (size_t v = 0; v < level.constants.size(); ++v) {

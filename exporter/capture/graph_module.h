@@ -56,11 +56,22 @@ class GraphModule : public Module {
   size_t dropouts() const;
   // How much of a batch's statistics enters the running ones; 0.1 as in PyTorch.
   void set_batch_norm_momentum(double momentum) { momentum_ = momentum; }
+  // train() normalizes by the running statistics too, and leaves them as they are.
+  void freeze_batch_norm(bool frozen = true) { batch_norm_frozen_ = frozen; }
+  virtual bool batch_norm_frozen() const { return batch_norm_frozen_; }
 
   const ir::Graph& graph() const { return graph_; }  // as it was read, with the old weights
   // With today's weights and the file's names, sizes, inputs and outputs: for export_onnx() and
   // export_wick(). A net around this module is exported by capture().
   ir::Graph to_graph() const;
+
+ protected:
+  // What forward() and run() do.
+  virtual std::vector<Tensor> run_all(const std::vector<Tensor>& inputs, const Where& where);
+  // Before a FakeQuantize runs: its inputs are x, scale, zero point, and an observer's state or
+  // none. An observer writes to the tensors of the last three; the node runs on what is in `in`
+  // then, or (false) gives x as it is.
+  virtual bool observe(const ir::Node& node, std::vector<Tensor>* in, const Where& where) const;
 
  private:
   friend class GraphRun;
@@ -74,7 +85,6 @@ class GraphModule : public Module {
   Tensor bind_constant(const ir::Value& v, bool weight, bool statistic);
   void register_tensor(const std::string& name, const Tensor& value, bool parameter);
   static void write_back(const Level& level, ir::Graph* g);
-  std::vector<Tensor> run_all(std::vector<Tensor> inputs, const Where& where);
 
   ir::Graph graph_;
   Level top_;
@@ -84,6 +94,7 @@ class GraphModule : public Module {
   DType given_ = DType::kF32;              // the parameters' dtype in the file, and one of them:
   Tensor typed_;                           // its dtype is what to() made of it
   double momentum_ = 0.1;
+  bool batch_norm_frozen_ = false;
 };
 
 }  // namespace wick::nn

@@ -127,9 +127,16 @@ std::vector<Tensor> GraphRun::run_node(const ir::Graph& g, const Node& n, const 
     }
     case OpId::kLoop: return run_loop(n, regions[0], in);
     case OpId::kBatchNorm:
-      if (!module_.training() || !constant(3) || !constant(4)) break;
+      if (!module_.training() || module_.batch_norm_frozen() || !constant(3) || !constant(4)) break;
       return {batch_norm({in[0], where_}, in[3], in[4], in[1], in[2], true, module_.momentum_,
                          n.attrs.as<BatchNormAttrs>().epsilon)};
+    case OpId::kFoldedBatchNorm: return {folded_batch_norm(n, in)};
+    case OpId::kFakeQuantize: {
+      std::vector<Tensor> now = in;
+      if (!module_.observe(n, &now, where_)) return {in[0]};
+      now.resize(3);
+      return through_the_door(n.op, n.attrs.get(), now, 1, where_);
+    }
     case OpId::kDropout: {
       if (in.size() > 2 && in[2].defined() && !constant(2)) break;  // the graph decides, not we
       if (n.outputs.size() > 1 && is_read(g, n.outputs[1])) break;
@@ -145,6 +152,23 @@ std::vector<Tensor> GraphRun::run_node(const ir::Graph& g, const Node& n, const 
     default: break;
   }
   return through_the_door(n.op, n.attrs.get(), in, n.outputs.size(), where_);
+}
+
+// y = conv(x, rounded(w * factor)) with factor = gamma / sqrt(running var + eps). Over statistics
+// that are fixed, y + bias is all. By those of the batch: y / factor is about conv(x, w), and the
+// batch norm follows it as it did in the float model (Jacob et al. 2018, section 3.2, with the
+// correction of Krishnamoorthi 2018, section 3.2.2).
+Tensor GraphRun::folded_batch_norm(const Node& n, const std::vector<Tensor>& in) const {
+  const Tensor &y = in[0], &gamma = in[2], &var = in[5];
+  Shape channels;
+  for (int d = 0; d < y.rank(); ++d) channels.push_back(d == 1 ? y.size(1) : 1);
+  if (!module_.training() || module_.batch_norm_frozen())
+    return call(OpId::kAdd, NoAttrs{}, {{y, where_}, {in[1].reshape(channels, where_), where_}});
+  const double eps = n.attrs.as<BatchNormAttrs>().epsilon;
+  const Tensor factor = gamma / sqrt(var + eps);
+  Tensor z = y / factor.reshape(channels, where_);
+  if (in.size() > 6 && in[6].defined()) z = z + in[6].reshape(channels, where_);
+  return batch_norm({z, where_}, in[4], var, gamma, in[3], true, module_.momentum_, eps);
 }
 
 bool GraphRun::condition(const Tensor& t, const char* what) const {

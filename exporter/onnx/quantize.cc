@@ -13,19 +13,10 @@
 
 namespace wick::onnx {
 
-// The range of x with 0 in it over 255 steps. Where x is all 0 the scale is 1.
 DynamicQuantized dynamic_quantize(ReadCtx& c, ValueId x) {
-  ValueId zero = c.scalar(x, 0), steps = c.scalar(x, 255);
-  const ReduceAttrs all{{}, 0, 0};
-  ValueId low = c.emit(OpId::kMin, {c.emit(OpId::kReduceMin, all, {x}), zero});
-  ValueId high = c.emit(OpId::kMax, {c.emit(OpId::kReduceMax, all, {x}), zero});
-  ValueId range = c.emit(OpId::kSub, {high, low});
-  ValueId scale = c.emit(OpId::kWhere, {c.emit(OpId::kEqual, {range, zero}), c.scalar(x, 1),
-                                        c.emit(OpId::kDiv, {range, steps})});
-  ValueId point = c.emit(OpId::kSub, {zero, c.emit(OpId::kDiv, {low, scale})});
-  point = c.emit(OpId::kClip, ClipAttrs{}, {point, zero, steps});
-  point = cast(c, c.emit(OpId::kRound, {point}), DType::kU8);
-  return {c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {x, scale, point}), scale, point};
+  const ir::NodeId id = c.g.add_node(OpId::kDynamicQuantizeLinear, AnyAttrs::of(NoAttrs{}), {x}, 3);
+  const std::vector<ValueId>& made = c.g.node(id).outputs;
+  return {made[0], made[1], made[2]};
 }
 
 ValueId scalar_of(ReadCtx& c, ValueId v) {
@@ -253,6 +244,7 @@ WICK_ONNX_ROW(DequantizeLinear, [](WriteCtx& c) {
 WICK_ONNX_PLAIN(MatMulInteger);
 WICK_ONNX_ROW(ConvInteger,
               [](WriteCtx& c) { set_conv_attrs(c.same("ConvInteger"), c.as<ConvAttrs>()); });
+WICK_ONNX_PLAIN(DynamicQuantizeLinear);
 WICK_ONNX_ROW(Dropout, [](WriteCtx& c) {
   if (is_small(dtype_of(c, 0))) c.need(22);
   std::vector<std::string> in, out = {c.out(0)};

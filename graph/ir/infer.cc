@@ -127,6 +127,7 @@ DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size
     case OpId::kQLinearSoftmax: return in[4];
     case OpId::kQGemm: return in.size() > 8 && in[8] != DType::kNone ? in[8] : DType::kF32;
     case OpId::kByteTable: return in[1];
+    case OpId::kDynamicQuantizeLinear: return output == 1 ? DType::kF32 : DType::kU8;
     case OpId::kDropout: return output == 0 ? in[0] : DType::kBool;
     default: return in.empty() ? DType::kNone : in[0];
   }

@@ -84,7 +84,7 @@ inline float average_scale(float x, float y, int64_t count) {
   return x / (y * static_cast<float>(count));
 }
 
-// A row of float32 as uint8: 0 is in the range, which has 255 steps.
+// float32 as uint8: 0 is in the range, which has 255 steps. NaN is in no range.
 struct RowRange {
   float scale, zero;
 };
@@ -93,11 +93,13 @@ inline RowRange row_range(float lo, float hi) {
   const float range = high - low;
   const float scale = range / 255;
   if (!(scale > 0)) return {1, 0};
-  const float zero = -low / scale;
-  return {scale, std::nearbyintf(zero > 255 ? 255 : zero)};
+  const float zero = -low / scale;  // no number where an end is infinite
+  return {scale, std::nearbyintf(zero > 255 ? 255 : zero > 0 ? zero : 0)};
 }
+// As QuantizeLinear does: NaN (of infinity by an infinite scale, too) is the zero point.
 inline int32_t row_byte(float x, const RowRange& r) {
-  const float q = std::nearbyintf(x / r.scale) + r.zero;
+  const float whole = std::nearbyintf(x / r.scale);
+  const float q = (whole == whole ? whole : 0) + r.zero;
   return static_cast<int32_t>(q < 0 ? 0 : q > 255 ? 255 : q);
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/qlinear.h"
 
 #ifndef WICK_KERNELS_QUANTIZE_CC_
 #define WICK_KERNELS_QUANTIZE_CC_
@@ -14,6 +15,8 @@ namespace wick {
 struct QuantizeKernels {
   void (*quantize)(const float* x, int64_t n, float scale, float zero, bool is_signed, void* y);
   void (*dequantize)(const void* x, int64_t n, float scale, float zero, bool is_signed, float* y);
+  // Widens [*lo, *hi]; what is no number is in no range.
+  void (*range)(const float* x, int64_t n, float* lo, float* hi);
 };
 }  // namespace wick
 #endif
@@ -118,8 +121,48 @@ Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
+// A range for each task in scratch, then one for all.
+int64_t range_tasks(int64_t n) { return (n + kElementGrain - 1) / kElementGrain; }
+Status plan_dynamic(const KernelQuery& q, KernelPlan* p) {
+  p->scratch_bytes = static_cast<size_t>(range_tasks(q.in[0].numel())) * 2 * sizeof(float);
+  return plan(q, p);
+}
+Status quantize_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                        const void*) {
+  const auto& t = *static_cast<const QuantizeKernels*>(ctx.plan->fn[0]);
+  const float* x = in[0].as<float>();
+  const int64_t n = in[0].numel(), tasks = range_tasks(n);
+  auto* ranges = static_cast<float*>(ctx.scratch);
+  const auto length = [&](int64_t task) {
+    const int64_t left = n - task * kElementGrain;
+    return left < kElementGrain ? left : kElementGrain;
+  };
+  parallel_for(ctx.pool, tasks, [&](int64_t task, int) {
+    float* own = ranges + 2 * task;
+    own[0] = own[1] = 0;
+    t.range(x + task * kElementGrain, length(task), &own[0], &own[1]);
+  });
+  float lo = 0, hi = 0;
+  for (int64_t task = 0; task < tasks; ++task) {
+    lo = ranges[2 * task] < lo ? ranges[2 * task] : lo;
+    hi = ranges[2 * task + 1] > hi ? ranges[2 * task + 1] : hi;
+  }
+  const RowRange range = row_range(lo, hi);
+  out[1].as<float>()[0] = range.scale;
+  out[2].as<uint8_t>()[0] = static_cast<uint8_t>(range.zero);
+  parallel_for(ctx.pool, tasks, [&](int64_t task, int) {
+    const int64_t first = task * kElementGrain;
+    t.quantize(x + first, length(task), range.scale, range.zero, false,
+               out[0].as<uint8_t>() + first);
+  });
+  return {};
+}
+bool any(const KernelQuery&) { return true; }
+
 }  // namespace
 
+WICK_CPU_ROWS(DynamicQuantizeLinear, {"dynamic_quantize_linear.f32.simd", kContiguous, any,
+                                      plan_dynamic, nullptr, quantize_dynamic});
 WICK_CPU_ROWS(QuantizeLinear,
               {"quantize.bytes.simd", kContiguous, quantize_match, plan, nullptr, quantize});
 WICK_CPU_ROWS(DequantizeLinear,

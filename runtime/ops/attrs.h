@@ -6,6 +6,7 @@
 #include "runtime/ops/attrs/chain.h"
 #include "runtime/ops/attrs/control.h"
 #include "runtime/ops/attrs/conv.h"
+#include "runtime/ops/attrs/fake_quantize.h"
 #include "runtime/ops/attrs/image.h"
 #include "runtime/ops/attrs/index.h"
 #include "runtime/ops/attrs/layout.h"

@@ -33,7 +33,7 @@ SEES = {
     "graph": BASE,
     "trainer": BASE,
     "quantize": BASE + ["graph"],
-    "quantize/qat": BASE + ["graph", "quantize", "trainer"],
+    "quantize/qat": BASE + ["graph", "quantize", "trainer", "exporter/capture"],
     "exporter": BASE + [PROGRAM, PLAN, PUBLIC, "graph"],
     "exporter/capture": BASE + [PROGRAM, PLAN, "graph", "exporter", "trainer"],
     "exporter/include": BASE + [PROGRAM, PLAN, PUBLIC, "graph", "quantize", "exporter",

@@ -1,4 +1,6 @@
 // Rows of the operators of bytes; what their numbers must be is in qlinear_test.cc.
+#include <cmath>
+
 #include "tests/ops/rows.h"
 
 namespace wick::test {
@@ -221,6 +223,22 @@ WICK_TEST_ROW(
     ByteTable, [] { return tables(); }, nullptr, 0, true);
 WICK_TEST_ROW(
     QLinearSoftmax, [] { return softmaxes(); }, nullptr, 0, true);
+WICK_TEST_ROW(
+    DynamicQuantizeLinear,
+    [] {
+      const auto row = [](const char* name, Shape s, double lo, double hi) {
+        return sample(std::string("DynamicQuantizeLinear/") + name, {f32(s, lo, hi)}, NoAttrs{}, 3);
+      };
+      const Input odd{DType::kF32, {6}, 0, 0, {1.0, NAN, -0.0, 3e38, -2.0, 1e-40}};
+      return std::vector<Sample>{row("both", {3, 67}, -2, 3),
+                                 row("positive", {1030}, 1, 2),
+                                 row("negative", {70000}, -3, -1),
+                                 row("zero", {5}, 0, 0),
+                                 row("single", {}, -1, 1),
+                                 row("empty", {0, 3}, 0, 1),
+                                 sample("DynamicQuantizeLinear/odd", {odd}, NoAttrs{}, 3)};
+    },
+    nullptr, 0, true);
 WICK_TEST_ROW(
     DynamicLinear, [] { return dynamics(); }, nullptr, 0, true);
 

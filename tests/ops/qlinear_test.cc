@@ -274,6 +274,20 @@ TEST(QLinear, DynamicLinearQuantizesEachRowByItsRange) {
       (std::vector<double>{static_cast<double>(-100 * step), static_cast<double>(155 * step)}));
 }
 
+// Of the whole tensor, as ONNX says: -1 .. 1.55 in 255 steps.
+TEST(QLinear, DynamicQuantizeLinearTakesTheRangeOfAll) {
+  const Sample s =
+      sample("known", {{DType::kF32, {2, 2}, 0, 0, {-1, 1.55, 0, static_cast<double>(NAN)}}},
+             NoAttrs{}, 3);
+  for (const auto& sets : {reference_sets(), cpu_sets()}) {
+    const std::vector<Value> got = run(OpId::kDynamicQuantizeLinear, s, sets);
+    EXPECT_EQ(got[1].at(0), static_cast<double>(2.55f / 255));
+    EXPECT_EQ(got[2].at(0), 100);
+    const double want[] = {0, 255, 100, 100};
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(got[0].at(i), want[i]) << i;
+  }
+}
+
 // The same row, alone or among others, gives the same.
 TEST(QLinear, DynamicRowsDoNotKnowEachOther) {
   const Sample all = sample("rows", {f32({5, 37}), of(i8, {19, 37}, -128, 128), scale(0.01)});

@@ -226,6 +226,31 @@ std::vector<Sample> samples() {
   add("BatchNormGrad", row(OpId::kBatchNormGrad, BatchNormAttrs{}, 3),
       {random({2, 2, 3}), random({2, 2, 3}), random({2}), random({2}), random({2}, 0.5, 2)},
       Second::kTrainHelper);
+  // outside of the range, where the output is what it was: a bound times the scale
+  add(
+      "FakeQuantize",
+      [](const List& in) {
+        return row(OpId::kFakeQuantize,
+                   FakeQuantizeAttrs{0, -1, 1, 1})({in[0], in[1], tensor({0.0, 0.0})});
+      },
+      {tensor({7.0, -9.0}), tensor({0.5, 0.25})}, Second::kPiecewiseConstant);
+  for (int64_t of : {0, 1, 2}) {  // linear in the gradient
+    const Tensor at = random({2, 3, 2}), scale = random({3}, 0.05, 0.1), zero = full({3}, 0, kD);
+    add("FakeQuantizeGrad",
+        [=](const List& in) {
+          return row(OpId::kFakeQuantizeGrad,
+                     FakeQuantizeAttrs{1, -8, 7, 1, of})({in[0], at, scale, zero});
+        },
+        {random({2, 3, 2})});
+  }
+  {
+    const Tensor one = random({3});
+    add("FoldedBatchNorm",
+        [=](const List& in) {
+          return row(OpId::kFoldedBatchNorm, BatchNormAttrs{})({in[0], in[1], one, one, one, one});
+        },
+        {random({2, 3, 2}), random({3})});
+  }
   for (int64_t axis : {0, -1}) {
     add("Softmax", row(OpId::kSoftmax, AxisAttrs{axis}), {random({3, 4})});
     add("LogSoftmax", row(OpId::kLogSoftmax, AxisAttrs{axis}), {random({3, 4})});

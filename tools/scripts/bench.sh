@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency]; nothing named: the first four.
+# Ratios against the peers: bench.sh [gemm] [train] [infer] [load] [real] [latency] [int8]; nothing named: the first four.
+# int8: quantized models of the peers' quant_onnx.py, beside Wick's own float32.
 # real: the models of tools/scripts/real_models.sh (WICK_REAL_MODELS: where they lie), as a Markdown table. latency: those
 # and the peers', written into docs/latency.md. Both sides run in turn, because
 # absolute times drift. The peers' scripts are read from $WICK_SHARED/peers (default ../shared); a peer that
@@ -120,11 +121,22 @@ latency() {
     --rounds "$rounds" --write docs/latency.md
 }
 
+# Speed alone: the scales are fixed, nothing is calibrated.
+int8() {
+  echo "== int8: batch 1, quantized, beside ONNX Runtime's integers and Wick's float32"
+  peers_models
+  if [ ! -f "$models/resnet18_qdq.onnx" ] && [ -f "$models/resnet18.onnx" ]; then
+    PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$peers/quant_onnx.py" "$models" >"$root/build/bench/quant.log" 2>&1 ||
+      echo "SKIP: quant_onnx.py failed, see build/bench/quant.log"
+  fi
+  python3 tools/scripts/bench_int8.py --wick "$build/tools/wick/wick" --models "$models" --rounds "$rounds"
+}
+
 parts=("$@")
 [ $# -gt 0 ] || parts=(gemm train infer load)
 for part in "${parts[@]}"; do
   case $part in
-    gemm | train | infer | load | real | latency) "$part" ;;
-    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency" >&2 && exit 2 ;;
+    gemm | train | infer | load | real | latency | int8) "$part" ;;
+    *) echo "bench.sh: no part '$part'; there are: gemm train infer load real latency int8" >&2 && exit 2 ;;
   esac
 done

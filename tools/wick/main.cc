@@ -132,6 +132,7 @@ int main(int argc, char** argv) {
   add_conformance(app);
   add_prove(app);
   add_report(app);
+  add_quantize(app);
   try {
     check_words(app, argc, argv);
     app.parse(argc, argv);

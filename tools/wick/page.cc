@@ -75,5 +75,8 @@ std::string html_page(const nlohmann::json& data) {
 std::string report_page(const nlohmann::json& data) {
   return filled(kReportHtml, kReportStyle, kReportScript, data);
 }
+std::string quantize_page(const nlohmann::json& data) {
+  return filled(kQuantizeHtml, kQuantizeStyle, kQuantizeScript, data);
+}
 
 }  // namespace wick::tool

@@ -1,4 +1,5 @@
-// The inspection page and the run report: files embedded in the program, and their data.
+// The inspection page and the reports of runs and of quantization: files embedded in the program,
+// and their data.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,5 +10,7 @@ namespace wick::tool {
 // One file that needs nothing else. Whatever strings `data` holds, the page is only its own script.
 std::string html_page(const nlohmann::json& data);    // of a model: tools/wick/page/*
 std::string report_page(const nlohmann::json& data);  // of a run: tools/wick/report_page/*
+// of a quantized model: tools/wick/quantize_page/* with the parts of the run report
+std::string quantize_page(const nlohmann::json& data);
 
 }  // namespace wick::tool

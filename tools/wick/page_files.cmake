@@ -1,5 +1,5 @@
 # Writes a page's files as C++ strings: cmake -DOUT=x.cc -DNAME=Page -DHTML=page.html -DSTYLE=page.css
-# "-DSCRIPT=a.js|b.js" -P page_files.cmake. The scripts are one, in this order.
+# "-DSCRIPT=a.js|b.js" -P page_files.cmake. The scripts are one, in this order; so may styles be.
 function(wick_literal out)
   set(text "")
   foreach(file IN LISTS ARGN)
@@ -9,8 +9,9 @@ function(wick_literal out)
   set(${out} "R\"wick(${text})wick\"" PARENT_SCOPE)
 endfunction()
 string(REPLACE "|" ";" scripts "${SCRIPT}")
+string(REPLACE "|" ";" styles "${STYLE}")
 wick_literal(html ${HTML})
-wick_literal(style ${STYLE})
+wick_literal(style ${styles})
 wick_literal(script ${scripts})
 file(WRITE ${OUT} "#include \"tools/wick/page_files.h\"\n
 namespace wick::tool {

@@ -112,6 +112,8 @@ Rate rate(OpId op) {
     case OpId::kSigmoid: return {Of::kOutput, 3};           // exp, +, /
     case OpId::kQuantizeLinear: return {Of::kOutput, 3};    // /, round, +
     case OpId::kDequantizeLinear: return {Of::kOutput, 2};  // -, *
+    case OpId::kFakeQuantize: return {Of::kOutput, 5};      // those
+    case OpId::kFakeQuantizeGrad: return {Of::kOutput, 4};  // /, round, -, *
     case OpId::kResize:
     case OpId::kGridSample:
     case OpId::kRoiAlign: return {Of::kOutput, 8};  // four neighbours, * and + each

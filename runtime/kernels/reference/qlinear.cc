@@ -220,6 +220,21 @@ Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   return {};
 }
 
+Status run_dynamic_quantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                            const void*) {
+  const float* x = in[0].as<float>();
+  const int64_t n = in[0].numel();
+  float lo = 0, hi = 0;
+  for (int64_t i = 0; i < n; ++i) lo = x[i] < lo ? x[i] : lo, hi = x[i] > hi ? x[i] : hi;
+  const RowRange range = row_range(lo, hi);
+  out[1].as<float>()[0] = range.scale;
+  out[2].as<uint8_t>()[0] = static_cast<uint8_t>(range.zero);
+  parallel_items(ctx.pool, n, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) store_byte(out[0], i, row_byte(x[i], range));
+  });
+  return {};
+}
+
 bool any(const KernelQuery&) { return true; }  // the rule has said all
 
 }  // namespace
@@ -242,15 +257,13 @@ WICK_REF_ROWS(QLinearSoftmax,
               {"qlinear_softmax.bytes.ref", kContiguous, any, nullptr, nullptr, run_softmax});
 WICK_REF_ROWS(DynamicLinear,
               {"dynamic_linear.f32.ref", kContiguous, any, nullptr, nullptr, run_dynamic});
-WICK_NO_CPU_ROWS(QLinearConv);
-WICK_NO_CPU_ROWS(QLinearMatMul);
-WICK_NO_CPU_ROWS(QGemm);
+WICK_REF_ROWS(DynamicQuantizeLinear, {"dynamic_quantize_linear.f32.ref", kContiguous, any, nullptr,
+                                      nullptr, run_dynamic_quantize});
 WICK_NO_CPU_ROWS(QLinearAdd);
 WICK_NO_CPU_ROWS(QLinearMul);
 WICK_NO_CPU_ROWS(QLinearAveragePool);
 WICK_NO_CPU_ROWS(QLinearGlobalAveragePool);
 WICK_NO_CPU_ROWS(ByteTable);
 WICK_NO_CPU_ROWS(QLinearSoftmax);
-WICK_NO_CPU_ROWS(DynamicLinear);
 
 }  // namespace wick

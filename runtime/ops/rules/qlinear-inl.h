@@ -193,4 +193,13 @@ Status dynamic_linear(RuleCtx<D>& c) {
   return {};
 }
 
+template <class D>
+Status dynamic_quantize_linear(RuleCtx<D>& c) {
+  if (c.in[0].dtype != DType::kF32) return no_type("x", c.in[0].dtype);
+  set_out(c, 0, DType::kU8, c.in[0].shape);
+  set_out(c, 1, DType::kF32, BasicShape<D>{});
+  set_out(c, 2, DType::kU8, BasicShape<D>{});
+  return {};
+}
+
 }  // namespace wick::rules

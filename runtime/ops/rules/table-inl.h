@@ -6,6 +6,7 @@
 #include "runtime/ops/rules/control-inl.h"
 #include "runtime/ops/rules/conv-inl.h"
 #include "runtime/ops/rules/elementwise-inl.h"
+#include "runtime/ops/rules/fake_quantize-inl.h"
 #include "runtime/ops/rules/image-inl.h"
 #include "runtime/ops/rules/index-inl.h"
 #include "runtime/ops/rules/layout-inl.h"

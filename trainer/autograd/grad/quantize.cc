@@ -19,6 +19,7 @@ WICK_NONDIFF(QLinearAveragePool, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QLinearGlobalAveragePool, NonDiff::kIntegerOutput);
 WICK_NONDIFF(ByteTable, NonDiff::kIntegerOutput);
 WICK_NONDIFF(QLinearSoftmax, NonDiff::kIntegerOutput);
+WICK_NONDIFF(DynamicQuantizeLinear, NonDiff::kPiecewiseConstant);
 WICK_NONDIFF(DynamicLinear, NonDiff::kPiecewiseConstant);
 // of a program; the trainer's dropout() is a product with a mask
 WICK_NONDIFF(Dropout, NonDiff::kRandom);

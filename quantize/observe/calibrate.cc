@@ -1,0 +1,168 @@
+#include "quantize/observe/calibrate.h"
+
+#include <cmath>
+
+#include "quantize/observe/observer.h"
+#include "wick/error.h"
+
+namespace wick::quantize {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+class Calibrator {
+ public:
+  Calibrator(const Graph& g, const Recipe& r, const CalibrateOptions& o)
+      : g_(g), r_(r), o_(o), plan_(plan_quantization(g, r)), watched_(g.value_count(), nullptr) {
+    for (const auto& [name, sources] : plan_.sources) {
+      Observer& seen = observers_.emplace(name, Observer(r.activation_observer)).first->second;
+      for (ValueId v : sources) watched_[static_cast<size_t>(v)] = &seen;
+    }
+  }
+
+  Calibration run(const Batches& batches) {
+    for (int64_t i = 0;; ++i) {
+      const std::optional<Batch> batch = batches(i);
+      if (!batch) break;
+      run_batch(*batch, i);
+      result_.batches = i + 1;
+      if (o_.progress) o_.progress(i + 1);
+    }
+    if (result_.batches == 0) throw_error("calibrate", "there is no batch to calibrate with");
+    for (auto& [name, observer] : observers_) conclude(name, observer);
+    for (auto& [v, mean] : result_.means) {
+      for (double& m : mean) m /= static_cast<double>(counts_[v]);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void run_batch(const Batch& batch, int64_t index) {
+    const std::vector<HostTensor> inputs = graph_inputs(g_, batch, index);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ir::Value& v = g_.value(g_.inputs()[i]);
+      // another dtype the run refuses, with a clearer word
+      if (inputs[i].dtype() == v.dtype)
+        observe(g_.inputs()[i], inputs[i], index, "input \"" + v.name + "\"");
+    }
+    ir::InterpreterOptions run;
+    run.kernels = o_.kernels;
+    run.after_node = [&](NodeId id, Span<const HostTensor> out) {
+      const Node& n = g_.node(id);
+      for (size_t k = 0; k < out.size(); ++k)
+        observe(n.outputs[k], out[k], index, ir::node_text(g_, id));
+      if (r_.bias_correction && index < r_.correction_batches) add_mean(n, out[0]);
+    };
+    try {
+      ir::run(g_, inputs, run);
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      if (text.starts_with("[calibrate]")) throw;
+      throw Error("[calibrate] batch " + std::to_string(index) + ": " + text, e.code());
+    }
+    for (auto& [name, observer] : observers_) observer.end_batch();
+  }
+
+  void observe(ValueId v, const HostTensor& t, int64_t batch, const std::string& what) {
+    Observer* observer = watched_[static_cast<size_t>(v)];
+    if (observer == nullptr) return;
+    try {
+      observer->add(t);
+    } catch (const Error& e) {
+      throw Error("[calibrate] batch " + std::to_string(batch) + ", " + what + ": " + e.what(),
+                  e.code());
+    }
+  }
+
+  void add_mean(const Node& n, const HostTensor& out) {
+    if (n.op != OpId::kConv && n.op != OpId::kLinear) return;
+    const int axis = n.op == OpId::kConv ? 1 : out.shape().rank() - 1;
+    add_channel_sums(out, axis, &result_.means[n.outputs[0]], &counts_[n.outputs[0]]);
+  }
+
+  std::string name_of(ValueId v) const {
+    const ir::Value& value = g_.value(v);
+    if (!value.name.empty()) return "\"" + value.name + "\"";
+    return value.origin == ir::ValueOrigin::kNode ? ir::node_text(g_, value.producer)
+                                                  : "value " + std::to_string(v);
+  }
+
+  void conclude(ValueId name, const Observer& observer) {
+    if (observer.count() == 0)
+      throw_error("calibrate", "no number came out of " + name_of(name) + " in any batch");
+    result_.seen[name] = observer.seen();
+    result_.params[name] = observer.params(r_.activation, r_.activation_symmetric);
+    if (observer.constant()) {
+      result_.notes.push_back(name_of(name) + " was " + std::to_string(observer.seen().lo) +
+                              " everywhere in all batches: its scale says nothing of other data");
+    }
+  }
+
+  const Graph& g_;
+  const Recipe& r_;
+  const CalibrateOptions& o_;
+  const Plan plan_;
+  std::map<ValueId, Observer> observers_;
+  std::vector<Observer*> watched_;  // by value; null: nobody asks
+  std::map<ValueId, int64_t> counts_;
+  Calibration result_;
+};
+
+}  // namespace
+
+Batches batches_of(std::vector<Batch> all) {
+  return [all = std::move(all)](int64_t i) -> std::optional<Batch> {
+    if (i >= static_cast<int64_t>(all.size())) return std::nullopt;
+    return all[static_cast<size_t>(i)];
+  };
+}
+
+std::vector<HostTensor> graph_inputs(const Graph& g, const Batch& batch, int64_t index) {
+  const std::string where = "batch " + std::to_string(index);
+  std::vector<HostTensor> inputs;
+  std::string names;
+  for (ValueId v : g.inputs()) {
+    const std::string& name = g.value(v).name;
+    names += (names.empty() ? "" : ", ") + name;
+    const auto found = batch.find(name);
+    if (found == batch.end()) throw_error("calibrate", where + " has no input \"" + name + "\"");
+    if (found->second.numel() == 0) {
+      throw_error("calibrate", where + ": input \"" + name +
+                                   "\" is empty: " + to_text(found->second.shape()).text);
+    }
+    inputs.push_back(found->second);
+  }
+  for (const auto& [name, tensor] : batch) {
+    bool known = false;
+    for (ValueId v : g.inputs()) known = known || g.value(v).name == name;
+    if (!known)
+      throw_error("calibrate", where + ": the graph has no input \"" + name + "\", but " + names);
+  }
+  return inputs;
+}
+
+void add_channel_sums(const HostTensor& x, int axis, std::vector<double>* sums, int64_t* count) {
+  const Shape& s = x.shape();
+  int64_t inner = 1;
+  for (int d = axis + 1; d < s.rank(); ++d) inner *= s[d];
+  const int64_t channels = s[axis];
+  sums->resize(static_cast<size_t>(channels), 0);
+  if (x.numel() == 0) return;
+  const float* v = x.as<float>();
+  for (int64_t row = 0; row < x.numel() / inner; ++row) {
+    double sum = 0;
+    for (int64_t i = 0; i < inner; ++i) sum += v[row * inner + i];
+    (*sums)[static_cast<size_t>(row % channels)] += sum;
+  }
+  *count += x.numel() / channels;
+}
+
+Calibration calibrate(const Graph& graph, const Batches& batches, const Recipe& recipe,
+                      const CalibrateOptions& options) {
+  return Calibrator(graph, recipe, options).run(batches);
+}
+
+}  // namespace wick::quantize

@@ -1,0 +1,120 @@
+#include "quantize/passes/block_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/core/half.h"
+#include "runtime/core/narrow.h"
+
+namespace wick::quantize {
+namespace {
+
+constexpr float kMostHalf = 60000, kLeastHalf = 1.0F / (1 << 24);
+
+class BlockWriter {
+ public:
+  BlockWriter(const HostTensor& w, DType dtype, bool symmetric, int64_t block)
+      : w_(w.as<float>()),
+        rows_(w.shape()[0]),
+        columns_(w.shape()[1]),
+        block_(block),
+        per_row_((columns_ + block - 1) / block),
+        range_(integer_range(dtype)),
+        symmetric_(symmetric) {
+    out.bytes = HostTensor(dtype, w.shape());
+    out.zero = HostTensor(dtype, Shape{rows_, per_row_});
+    float most = 0;
+    for (int64_t i = 0; i < w.numel(); ++i) most = std::max(most, std::fabs(w_[i]));
+    half_ = most / static_cast<float>(range_.hi) < kMostHalf;
+    out.scale = HostTensor(half_ ? DType::kF16 : DType::kF32, Shape{rows_, per_row_});
+    for (int64_t r = 0; r < rows_; ++r) {
+      for (int64_t b = 0; b < per_row_; ++b) write(r, b);
+    }
+  }
+
+ private:
+  struct Choice {
+    float scale = 1;
+    int32_t zero = 0;
+  };
+
+  float as_stored(float s) const {
+    if (!half_) return s;
+    return std::max(static_cast<float>(Half(s)), kLeastHalf);
+  }
+
+  // Half to even by the bits that a large number has not; the range is clamped first, so that they
+  // fit. The same as nearbyint, a loop of which runs ten times as long.
+  float integer(float w, Choice c) const {
+    constexpr float kWhole = 0x1.8p23F;
+    const auto zero = static_cast<float>(c.zero), lo = static_cast<float>(range_.lo) - zero,
+               hi = static_cast<float>(range_.hi) - zero;
+    const float q = w / c.scale;
+    return (std::min(std::max(q, lo), hi) + kWhole) - kWhole;
+  }
+
+  double error(const float* w, int64_t n, Choice c) const {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double e = static_cast<double>(integer(w[i], c)) * c.scale - w[i];
+      sum += e * e;
+    }
+    return sum;
+  }
+
+  void write(int64_t row, int64_t block) {
+    const int64_t from = block * block_, n = std::min(block_, columns_ - from);
+    const float* w = w_ + row * columns_ + from;
+    const auto [lo, hi] = std::minmax_element(w, w + n);
+    Choice best;
+    if (*lo != 0 || *hi != 0) {
+      double least = std::numeric_limits<double>::infinity();
+      // Of 4 bits a range somewhat smaller or larger is often nearer; of 8 it is not worth a look.
+      const bool few = range_.hi - range_.lo < 255;
+      for (int step = few ? -3 : 0; step <= (few ? 11 : 0); ++step) {
+        const float f = 1 - 0.02F * static_cast<float>(step);
+        const QParams q = params_of(Range{*lo * f, *hi * f}, dtype(), symmetric_);
+        const Choice c{as_stored(q.scale[0]), q.zero_point[0]};
+        const double e = error(w, n, c);
+        if (e < least) least = e, best = c;
+      }
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const auto q = static_cast<int32_t>(integer(w[i], best)) + best.zero;
+      put(out.bytes, row * columns_ + from + i, q);
+    }
+    const int64_t at = row * per_row_ + block;
+    put(out.zero, at, best.zero);
+    if (half_) {
+      out.scale.as<Half>()[at] = Half(best.scale);
+    } else {
+      out.scale.as<float>()[at] = best.scale;
+    }
+  }
+
+  DType dtype() const { return out.bytes.dtype(); }
+  static void put(HostTensor& t, int64_t i, int32_t v) {
+    if (dtype_bits(t.dtype()) == 8) {
+      t.as<uint8_t>()[i] = static_cast<uint8_t>(v);
+    } else {
+      set_packed(t.data(), 4, i, static_cast<uint8_t>(v & 15));
+    }
+  }
+
+  const float* w_;
+  int64_t rows_, columns_, block_, per_row_;
+  IntegerRange range_;
+  bool symmetric_, half_ = true;
+
+ public:
+  BlockedWeight out;
+};
+
+}  // namespace
+
+BlockedWeight in_blocks(const HostTensor& w, DType dtype, bool symmetric, int64_t block) {
+  return BlockWriter(w, dtype, symmetric, block).out;
+}
+
+}  // namespace wick::quantize

@@ -1,0 +1,29 @@
+// The insertion of Q/DQ pairs into a graph, by a plan and the scales of its values.
+#pragma once
+
+#include "quantize/observe/calibrate.h"
+
+namespace wick::quantize {
+
+// A copy whose values keep their ids (new ones are appended) and whose nodes stand in order; dead
+// constants are still there, compact() drops them. float_bias: layers without a bias get one of
+// zeros, for bias correction.
+ir::Graph insert_qdq(const ir::Graph& graph, const Plan& plan, const Calibration& calibration,
+                     const Recipe& recipe, bool give_bias, std::vector<std::string>* notes);
+
+// The scale of a layer's weight by its own numbers: of each output channel, or of all.
+QParams weight_params(const HostTensor& weight, const Recipe& recipe);
+// Makes weight scales larger where the bias would not fit 32 bits, and chooses those of channels
+// whose weights are all 0 for the bias alone. Returns how many it changed.
+int fit_bias(const HostTensor& bias, const HostTensor& weight, float input_scale,
+             QParams* weight_scale);
+// int32, in units of input_scale * weight_scale[c].
+QParams bias_params(float input_scale, const QParams& weight_scale);
+
+// Moves each int32 bias by the difference of the channel's mean in calibration (Calibration::means)
+// and in the quantized graph, layer by layer in order, so that later ones see earlier corrections.
+// `graph` is one of insert_qdq(). Returns how many layers were corrected.
+int correct_biases(ir::Graph& graph, const Calibration& calibration, const Recipe& recipe,
+                   const Batches& batches, const CalibrateOptions& options);
+
+}  // namespace wick::quantize

@@ -1,0 +1,152 @@
+#include "quantize/passes/op_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wick::quantize {
+namespace {
+
+using ir::Graph;
+using ir::kNoValue;
+using ir::Node;
+using ir::ValueId;
+
+OpPart stays(std::string reason) { return {Part::kFloat, std::move(reason), {}}; }
+
+bool has(const Node& n, size_t i) { return i < n.inputs.size() && n.inputs[i] != kNoValue; }
+
+OpPart layer(const Graph& g, const Node& n) {
+  if (!g.is_constant(n.inputs[1])) return stays("its weight is not a constant");
+  const HostTensor& w = g.value(n.inputs[1]).constant;
+  if (w.numel() == 0) return stays("its weight is empty");
+  if (!is_finite(w)) return stays("its weight has NaN or infinite numbers");
+  if (has(n, 2) && !g.is_constant(n.inputs[2])) return stays("its bias is not a constant");
+  if (has(n, 2) && !is_finite(g.value(n.inputs[2]).constant))
+    return stays("its bias has NaN or infinite numbers");
+  if (g.is_constant(n.inputs[0])) return stays("its input is a constant");
+  return {Part::kLayer, "", {0}};
+}
+
+// A constant among the data: its numbers become integers by their own range.
+OpPart with_constants(const Graph& g, const Node& n, Part part, size_t count) {
+  OpPart p{part, "", {}};
+  bool any = false;
+  for (size_t i = 0; i < count; ++i) {
+    p.data.push_back(i);
+    if (!g.is_constant(n.inputs[i])) {
+      any = true;
+    } else if (g.value(n.inputs[i]).constant.numel() == 0 ||
+               !is_finite(g.value(n.inputs[i]).constant)) {
+      return stays("input " + std::to_string(i) + " is a constant without finite numbers alone");
+    }
+  }
+  return any ? p : stays("it reads constants alone");
+}
+
+OpPart mean(const Graph& g, const Node& n) {
+  const ir::Value& x = g.value(n.inputs[0]);
+  if (!x.ranked) return stays("the rank of its input is not known");
+  const int rank = x.shape.rank();
+  std::vector<int64_t> axes(n.attrs.as<ReduceAttrs>().axes.span().begin(),
+                            n.attrs.as<ReduceAttrs>().axes.span().end());
+  if (has(n, 1)) {
+    if (!g.is_constant(n.inputs[1])) return stays("its axes are not constants");
+    axes = int_values(g.value(n.inputs[1]).constant);
+  }
+  for (int64_t& a : axes) a = a < 0 ? a + rank : a;
+  std::sort(axes.begin(), axes.end());
+  std::vector<int64_t> spatial;
+  for (int a = 2; a < rank; ++a) spatial.push_back(a);
+  if (spatial.empty() || axes != spatial)
+    return stays("integers have a mean over all spatial axes only");
+  return {Part::kPool, "", {0}};
+}
+
+OpPart softmax(const Graph& g, const Node& n) {
+  const ir::Value& x = g.value(n.inputs[0]);
+  const int64_t axis = n.attrs.as<AxisAttrs>().axis;
+  if (axis != -1 && (!x.ranked || axis != x.shape.rank() - 1))
+    return stays("integers have a softmax over the last axis only");
+  return {Part::kTable, "", {0}};
+}
+
+}  // namespace
+
+bool is_finite(const HostTensor& t) {
+  if (t.dtype() != DType::kF32) return false;
+  const float* v = t.as<float>();
+  return std::all_of(v, v + t.numel(), [](float x) { return std::isfinite(x); });
+}
+
+bool limits_range(const Graph& g, const Node& n) {
+  if (n.op == OpId::kRelu) return true;
+  if (n.op != OpId::kClip) return false;
+  double bounds[2] = {n.attrs.as<ClipAttrs>().min, n.attrs.as<ClipAttrs>().max};
+  for (size_t i = 1; i < n.inputs.size(); ++i) {
+    if (n.inputs[i] == kNoValue) continue;
+    if (!g.is_constant(n.inputs[i]) || g.value(n.inputs[i]).constant.numel() != 1) return false;
+    bounds[i - 1] = element_as_double(g.value(n.inputs[i]).constant, 0);
+  }
+  return bounds[0] <= 0 && bounds[1] >= 0;
+}
+
+OpPart op_part(const Graph& g, const Node& n) {
+  const DType dtype = g.value(n.outputs[0]).dtype;
+  if (is_custom(n.op)) return stays("a user's own op");
+  if (!n.regions.empty()) return stays("what its regions hold stays float");
+  if (dtype != DType::kF32) {
+    return stays(std::string("it makes ") + dtype_name(dtype) + ", only float32 is quantized");
+  }
+  switch (n.op) {
+    case OpId::kConv:
+    case OpId::kLinear: return layer(g, n);
+    case OpId::kMatMul: return with_constants(g, n, Part::kLayer, 2);
+    case OpId::kAdd:
+    case OpId::kMul: return with_constants(g, n, Part::kJoin, 2);
+    case OpId::kConcat: return with_constants(g, n, Part::kJoin, n.inputs.size());
+    case OpId::kAveragePool: return {Part::kPool, "", {0}};
+    case OpId::kReduceMean: return mean(g, n);
+    case OpId::kMaxPool:
+    case OpId::kReshape:
+    case OpId::kFlatten:
+    case OpId::kSqueeze:
+    case OpId::kUnsqueeze:
+    case OpId::kTranspose:
+    case OpId::kSlice:
+    case OpId::kSplit: return {Part::kSame, "", {0}};
+    case OpId::kResize: {
+      const auto& a = n.attrs.as<ResizeAttrs>();
+      if (a.mode != static_cast<int64_t>(ResizeMode::kNearest))
+        return stays("integers are resized to the nearest only");
+      if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize))
+        return stays("integers are not cropped and resized");
+      return {Part::kSame, "", {0}};
+    }
+    case OpId::kSoftmax: return softmax(g, n);
+    case OpId::kRelu:
+    case OpId::kLeakyRelu:
+    case OpId::kElu:
+    case OpId::kSigmoid:
+    case OpId::kTanh:
+    case OpId::kGelu:
+    case OpId::kSilu:
+    case OpId::kHardSwish:
+    case OpId::kHardSigmoid:
+    case OpId::kSoftplus:
+    case OpId::kErf: return {Part::kTable, "", {0}};
+    case OpId::kClip:
+      for (size_t i = 1; i < n.inputs.size(); ++i) {
+        if (has(n, i) && !g.is_constant(n.inputs[i])) return stays("its bounds are not constants");
+      }
+      return {Part::kTable, "", {0}};
+    case OpId::kFusedConv:
+    case OpId::kFusedLinear:
+    case OpId::kFusedMatMul:
+    case OpId::kFusedElementwise:
+    case OpId::kFusedAttention:
+      return stays("several ops in one: quantize the graph before it is optimized");
+    default: return stays("it has no integer form");
+  }
+}
+
+}  // namespace wick::quantize

@@ -1,0 +1,206 @@
+// Weights alone: in blocks along a layer's inputs, or for layers that quantize their input as it
+// comes.
+#include <set>
+
+#include "quantize/passes/block_weights.h"
+#include "quantize/passes/insert_qdq.h"
+
+#include "quantize/passes/op_parts.h"
+#include "quantize/passes/quantize.h"
+#include "wick/error.h"
+
+namespace wick::quantize {
+namespace {
+
+using ir::Graph;
+using ir::kNoValue;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+// A matrix in blocks: constants of the new graph.
+struct Blocks {
+  ValueId bytes = kNoValue, scale = kNoValue, zero = kNoValue;
+  DType dtype = DType::kNone;
+};
+
+class WeightQuantizer {
+ public:
+  WeightQuantizer(const Graph& g, const Recipe& r) : g_(g), r_(r) {}
+
+  QuantizeResult run() {
+    const std::vector<std::string> excluded = excluded_nodes(g_, r_);
+    find_tables();
+    const size_t count = g_.node_count();
+    for (size_t i = 0; i < count; ++i) {
+      const auto id = static_cast<NodeId>(i);
+      const Node& n = g_.node(id);
+      if (n.removed() || !has_weight(n)) continue;
+      const std::string reason = excluded[i].empty() ? refusal(n) : excluded[i];
+      if (!reason.empty()) {
+        result_.stayed.push_back({id, display_name(g_, id), op_info_name(n), reason});
+      } else if (n.op == OpId::kLinear && r_.mode == Mode::kDynamic) {
+        dynamic(id);
+      } else if (n.op == OpId::kLinear) {
+        linear(id);
+      } else {
+        gather(id);
+      }
+    }
+    g_.sort_nodes();
+    g_.compact();
+    ir::verify(g_, std::string("after quantization, ") + mode_name(r_.mode));
+    result_.graph = std::move(g_);
+    return std::move(result_);
+  }
+
+ private:
+  static const char* op_info_name(const Node& n) { return find_op(n.op)->name; }
+
+  // Nodes that have a constant of real numbers large enough to be a weight.
+  bool has_weight(const Node& n) const {
+    const auto real = [&](size_t i) {
+      return i < n.inputs.size() && g_.is_constant(n.inputs[i]) &&
+             is_float(g_.value(n.inputs[i]).dtype) && g_.value(n.inputs[i]).shape.rank() > 1;
+    };
+    switch (n.op) {
+      case OpId::kConv:
+      case OpId::kConvTranspose:
+      case OpId::kLinear: return real(1);
+      case OpId::kMatMul: return real(0) || real(1);
+      case OpId::kGather: return real(0);
+      case OpId::kLSTM:
+      case OpId::kGRU:
+      case OpId::kRNN: return real(1) || real(2);
+      default: return false;
+    }
+  }
+
+  // Why a node with a weight keeps it; "" when it does not.
+  std::string refusal(const Node& n) const {
+    const bool table = n.op == OpId::kGather;
+    if (n.op != OpId::kLinear && !table) {
+      return r_.mode == Mode::kDynamic ? "only Linear and Gather are quantized so"
+                                       : "only Linear and Gather have weights in blocks";
+    }
+    if (table && !r_.embeddings) return "tables stay, as the recipe says";
+    const HostTensor& w = g_.value(n.inputs[table ? 0 : 1]).constant;
+    if (w.dtype() != DType::kF32)
+      return std::string("its weight is ") + dtype_name(w.dtype()) + ", only float32 is quantized";
+    if (w.shape().rank() != 2 || w.numel() == 0) return "its weight is no matrix";
+    if (!is_finite(w)) return "its weight has NaN or infinite numbers";
+    if (table && n.attrs.as<AxisAttrs>().axis != 0 && n.attrs.as<AxisAttrs>().axis != -2)
+      return "it does not gather rows";
+    return "";
+  }
+
+  void find_tables() {
+    if (!r_.embeddings) return;
+    for (const Node& n : g_.nodes()) {
+      if (!n.removed() && n.op == OpId::kGather && g_.is_constant(n.inputs[0]) &&
+          refusal(n).empty())
+        tables_.insert(n.inputs[0]);
+    }
+  }
+
+  Blocks blocks_of(ValueId v) {
+    const auto [at, fresh] = made_.emplace(v, Blocks{});
+    if (!fresh) return at->second;
+    // Rows of 4 bits are not gathered. A table that is a layer's weight too is held once, in 8.
+    const bool table = tables_.count(v) != 0;
+    const DType dtype = table ? DType::kI8 : r_.weight;
+    const bool symmetric = table || r_.weight_symmetric;
+    const HostTensor w = g_.value(v).constant;
+    const std::string name = g_.value(v).name;
+    BlockedWeight b = in_blocks(w, dtype, symmetric, r_.block_size);
+    Blocks& made = at->second;
+    made.dtype = dtype;
+    made.bytes = g_.add_constant(std::move(b.bytes), name, true);
+    made.scale = g_.add_constant(std::move(b.scale), name.empty() ? "" : name + ".scale");
+    if (!symmetric)
+      made.zero = g_.add_constant(std::move(b.zero), name.empty() ? "" : name + ".zero_point");
+    return made;
+  }
+
+  ValueId dequantize(std::vector<ValueId> in, int64_t axis, const std::string& name) {
+    if (in.back() == kNoValue) in.pop_back();
+    const DequantizeAttrs a{axis, r_.block_size, static_cast<int64_t>(DType::kF32)};
+    return g_.emit(OpId::kDequantizeLinear, a, std::move(in), name + ".dequantize");
+  }
+
+  void linear(NodeId id) {
+    const ValueId weight = g_.node(id).inputs[1];
+    const Blocks b = blocks_of(weight);
+    ValueId& made = dequantized_.emplace(weight, kNoValue).first->second;
+    if (made == kNoValue) made = dequantize({b.bytes, b.scale, b.zero}, 1, display_name(g_, id));
+    g_.node(id).inputs[1] = made;
+  }
+
+  // In place: what it makes keeps its type.
+  void dynamic(NodeId id) {
+    const std::vector<ValueId> in = g_.node(id).inputs;
+    auto& [bytes, scale] = per_channel_.emplace(in[1], std::pair{kNoValue, kNoValue}).first->second;
+    if (bytes == kNoValue) {
+      const HostTensor w = g_.value(in[1]).constant;
+      const std::string name = g_.value(in[1]).name;
+      QParams q = weight_params(w, r_);
+      bytes = g_.add_constant(to_integers(w, q), name, true);
+      scale = g_.add_constant(HostTensor::of(Shape{static_cast<int64_t>(q.scale.size())}, q.scale),
+                              name.empty() ? "" : name + ".scale");
+    }
+    Node& n = g_.node(id);
+    n.op = OpId::kDynamicLinear;
+    n.inputs = {in[0], bytes, scale};
+    if (in.size() > 2 && in[2] != kNoValue) n.inputs.push_back(in[2]);
+    g_.infer(id);
+  }
+
+  void gather(NodeId id) {
+    const std::string name = display_name(g_, id);
+    const Node n = g_.node(id);
+    const Blocks b = blocks_of(n.inputs[0]);
+    const auto rows = [&](ValueId from, const char* what) {
+      if (from == kNoValue) return kNoValue;
+      return g_.emit(OpId::kGather, AxisAttrs{0}, {from, n.inputs[1]}, name + what);
+    };
+    const ValueId bytes = rows(b.bytes, ".rows"), scale = rows(b.scale, ".scales"),
+                  zero = rows(b.zero, ".zero_points");
+    const ValueId reals = dequantize({bytes, scale, zero}, -1, name);
+    // The old node's result, by the new one: readers, names and outputs of the graph stay.
+    const NodeId made = g_.value(reals).producer;
+    std::swap(g_.node(made).outputs, g_.node(id).outputs);
+    g_.value(g_.node(made).outputs[0]).producer = made;
+    g_.value(g_.node(id).outputs[0]).producer = id;
+    g_.remove_node(id);
+  }
+
+  Graph g_;
+  const Recipe& r_;
+  QuantizeResult result_;
+  std::map<ValueId, Blocks> made_;
+  std::map<ValueId, ValueId> dequantized_;
+  std::map<ValueId, std::pair<ValueId, ValueId>> per_channel_;
+  std::set<ValueId> tables_;
+};
+
+}  // namespace
+
+QuantizeResult quantize_dynamic(const Graph& graph, const Recipe& recipe) {
+  Recipe r = recipe;
+  r.mode = Mode::kDynamic;
+  check(r);
+  if (r.weight != DType::kI8 || !r.weight_symmetric)
+    throw_error("quantize_dynamic", std::string("weights are symmetric int8 here, not ") +
+                                        (r.weight_symmetric ? "" : "asymmetric ") +
+                                        dtype_name(r.weight));
+  return WeightQuantizer(graph, r).run();
+}
+
+QuantizeResult quantize_weights(const Graph& graph, const Recipe& recipe) {
+  Recipe r = recipe;
+  r.mode = Mode::kWeightOnly;
+  check(r);
+  return WeightQuantizer(graph, r).run();
+}
+
+}  // namespace wick::quantize

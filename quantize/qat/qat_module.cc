@@ -1,0 +1,235 @@
+#include "quantize/qat/qat_module.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quantize/qparams.h"
+#include "trainer/tensor/ops.h"
+
+namespace wick::quantize {
+namespace {
+
+using ir::kNoValue;
+using ir::Node;
+
+// What PyTorch's learnable fake quantization keeps a scale above.
+constexpr float kLeastLearned = 1.1920929e-7F;
+
+bool is_prepared(const ir::Graph& g) {
+  return std::any_of(g.nodes().begin(), g.nodes().end(),
+                     [](const Node& n) { return n.op == OpId::kFakeQuantize; });
+}
+
+std::vector<float> floats(const Tensor& t) { return t.to(DType::kF32).to_vector<float>(); }
+
+void write(const Tensor& t, const std::vector<float>& v) {
+  t.copy_(from_blob(v.data(), t.raw_shape(), DType::kF32));
+}
+
+// All dims but the axis of the scales; none: all of them.
+Dims reduced(const Tensor& x, const FakeQuantizeAttrs& a, size_t scales) {
+  DimList dims;
+  for (int d = 0; scales > 1 && d < x.rank(); ++d) {
+    if (d != a.axis) dims.values[dims.count++] = d;
+  }
+  return dims;
+}
+// A scale for each of the axis of a vector: there is nothing to reduce.
+bool each_alone(const Tensor& x, size_t scales) { return scales > 1 && x.rank() == 1; }
+
+}  // namespace
+
+QatModule::QatModule(const ir::Graph& graph, const QatOptions& options)
+    : GraphModule(is_prepared(graph) ? graph
+                                     : prepare_qat(graph, options.recipe, options.learn_scales)),
+      options_(options) {
+  check(options.recipe);
+  std::map<std::string, Tensor> by_name;
+  for (const auto& [path, t] : named_buffers()) by_name[t.name()] = t;
+  for (const auto& [path, t] : named_parameters()) by_name[t.name()] = t;
+  const ir::Graph& g = this->graph();
+  const std::vector<bool> constant = constant_values(g);
+  const auto users = g.users();
+  for (const Node& n : g.nodes()) {
+    if (n.op != OpId::kFakeQuantize || n.inputs.size() < 4) continue;
+    Group& group = groups_[n.inputs[1]];
+    group.range = by_name.at(g.value(n.inputs[3]).name);
+    if (!constant[static_cast<size_t>(n.inputs[0])]) continue;
+    for (ir::NodeId id : users[static_cast<size_t>(n.outputs[0])]) {
+      const Node& user = g.node(id);
+      const bool layer =
+          user.op == OpId::kConv || user.op == OpId::kLinear || user.op == OpId::kMatMul;
+      if (!layer || user.inputs[1] != n.outputs[0]) continue;
+      group.weight = true;
+      find_bias(user, by_name, &group);
+    }
+  }
+  observing_ = register_buffer("observing", full({}, 1, DType::kU8));
+  frozen_norm_ = register_buffer("batch_norm_frozen", full({}, 0, DType::kU8));
+}
+
+// A layer that two weights' groups share keeps the last bias found: it bounds a scale, no more.
+void QatModule::find_bias(const Node& layer, const std::map<std::string, Tensor>& by_name,
+                          Group* group) {
+  const ir::Graph& g = graph();
+  const auto known = [&](ir::ValueId v) {
+    const auto at = v == kNoValue ? by_name.end() : by_name.find(g.value(v).name);
+    return at == by_name.end() ? Tensor() : at->second;
+  };
+  const ir::NodeId before = g.value(layer.inputs[0]).producer;
+  if (before < 0 || g.node(before).op != OpId::kFakeQuantize) return;
+  group->input_scale = known(g.node(before).inputs[1]);
+  for (const Node& n : g.nodes()) {
+    if (n.op == OpId::kFoldedBatchNorm && n.inputs[0] == layer.outputs[0]) {
+      group->norm.clear();
+      for (size_t i = 2; i < n.inputs.size(); ++i) group->norm.push_back(known(n.inputs[i]));
+      group->eps = n.attrs.as<BatchNormAttrs>().epsilon;
+    }
+  }
+  if (layer.inputs.size() < 3) return;
+  const ir::NodeId rounds = g.value(layer.inputs[2]).producer;
+  if (rounds >= 0 && g.node(rounds).op == OpId::kFakeQuantize)
+    group->bias = known(g.node(rounds).inputs[0]);
+}
+
+// Weights may be so small that their bias does not fit int32 in steps of s_x s_w: scales that keep
+// it below 2^29, which leaves it room to move.
+std::vector<float> QatModule::least_scales(const Group& group, size_t count) const {
+  std::vector<float> least(count, 0);
+  Tensor bias = group.bias;
+  const auto defined = [](const Tensor& t) { return t.defined(); };
+  if (group.norm.size() >= 4 && std::all_of(group.norm.begin(), group.norm.begin() + 4, defined)) {
+    const std::vector<Tensor>& s = group.norm;
+    const Tensor mean = s.size() > 4 && s[4].defined() ? s[2] - s[4] : s[2];
+    bias = s[1] - mean * s[0] / sqrt(s[3] + group.eps);
+  }
+  if (!bias.defined() || !group.input_scale.defined()) return least;
+  const std::vector<float> b = floats(bias.detach());
+  const float unit = floats(group.input_scale)[0] * static_cast<float>(1 << 29);
+  for (size_t i = 0; i < b.size(); ++i) {
+    float& at = least[count == 1 ? 0 : i];
+    at = std::max(at, std::fabs(b[i]) / unit);
+  }
+  return least;
+}
+
+void QatModule::freeze_observers(bool frozen) { observing_.fill_(frozen ? 0 : 1); }
+bool QatModule::observers_frozen() const { return observing_.item_int() == 0; }
+void QatModule::freeze_batch_norm(bool frozen) { frozen_norm_.fill_(frozen ? 1 : 0); }
+bool QatModule::batch_norm_frozen() const { return frozen_norm_.item_int() != 0; }
+
+void QatModule::train_epoch(int epoch) {
+  train();
+  freeze_observers(options_.observer_epochs >= 0 && epoch >= options_.observer_epochs);
+  freeze_batch_norm(options_.batch_norm_epochs >= 0 && epoch >= options_.batch_norm_epochs);
+}
+
+bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& where) const {
+  const auto at = groups_.find(node.inputs[1]);
+  if (at == groups_.end()) return true;  // a bias: multiples of scales that others have
+  const NoGrad guard;
+  const bool watches = in->size() > 3 && (*in)[3].defined();
+  const bool learned = node.attrs.as<FakeQuantizeAttrs>().learned != 0;
+  const std::vector<float> range = floats(at->second.range);
+  const bool seen = range[0] <= range[range.size() / 2];
+  const bool moves = training() && watches && (learned ? !seen : !observers_frozen());
+  if (moves) {
+    learned ? first_scale(node, at->second, *in, where) : move_range(node, at->second, *in, where);
+  } else if (!seen) {
+    // what shares a scale may come before the value that is observed
+    if (training() && !watches) return false;
+    throw_error("QatModule",
+                "nothing was observed yet for " + graph().value(node.inputs[0]).name + " (" +
+                    node.name + "): train() with observers that move sees a batch first",
+                where);
+  }
+  if (!training()) return true;
+  if (learned) {
+    std::vector<float> scale = floats((*in)[1]);
+    const std::vector<float> least = at->second.weight ? least_scales(at->second, scale.size())
+                                                       : std::vector<float>(scale.size(), 0);
+    bool low = false;
+    for (size_t i = 0; i < scale.size(); ++i) {
+      const float bound = std::max(kLeastLearned, least[i]);
+      if (!(scale[i] < bound)) continue;  // NaN is the kernel's error
+      low = true;
+      scale[i] = bound;
+    }
+    if (low) write((*in)[1], scale);
+  } else {
+    // backward reads the scale of this forward, whatever comes after it
+    (*in)[1] = (*in)[1].clone(where);
+    (*in)[2] = (*in)[2].clone(where);
+  }
+  return true;
+}
+
+// Ranges of today's x, and what the state becomes of them.
+void QatModule::move_range(const Node& node, const Group& group, const std::vector<Tensor>& in,
+                           const Where& where) const {
+  const auto& a = node.attrs.as<FakeQuantizeAttrs>();
+  const Tensor x = in[0].detach();
+  std::vector<float> state = floats(in[3]);
+  const size_t count = state.size() / 2;
+  const Dims dims = reduced(x, a, count);
+  const bool alone = each_alone(x, count);
+  const std::vector<float> lo = floats(alone ? x : amin({x, where}, dims));
+  const std::vector<float> hi = floats(alone ? x : amax({x, where}, dims));
+  const ObserverSpec& spec = options_.recipe.activation_observer;
+  const auto share = static_cast<float>(spec.averaging);
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < count; ++i) {
+    if (!std::isfinite(lo[i]) || !std::isfinite(hi[i])) {
+      throw_error("QatModule",
+                  std::string(std::isnan(lo[i]) ? "NaN" : "infinity") + " in " +
+                      graph().value(node.inputs[0]).name + " (" + node.name + ") of " +
+                      to_text(x.raw_shape()).text,
+                  where);
+    }
+    float &low = state[i], &high = state[count + i];
+    if (group.weight || low > high) {
+      low = lo[i], high = hi[i];
+    } else if (spec.kind == ObserverKind::kMovingAverage) {
+      low = low + share * (lo[i] - low);
+      high = high + share * (hi[i] - high);
+    } else {
+      low = std::min(low, lo[i]), high = std::max(high, hi[i]);
+    }
+    ranges.push_back({low, high});
+  }
+  QParams q =
+      params_of(ranges, integers_of(a, node.name),
+                group.weight || options_.recipe.activation_symmetric, count > 1 ? a.axis : -1);
+  if (group.weight) {
+    const std::vector<float> least = least_scales(group, count);
+    for (size_t i = 0; i < count; ++i) {
+      const bool nothing = ranges[i].lo == 0 && ranges[i].hi == 0;
+      // of a channel without weights the bias is all there is: 20 bits of it
+      if (nothing && least[i] > 0) q.scale[i] = 512 * least[i];
+      q.scale[i] = std::max(q.scale[i], least[i]);
+    }
+  }
+  write(in[1], q.scale);
+  write(in[2], {q.zero_point.begin(), q.zero_point.end()});
+  write(in[3], state);
+}
+
+// Of a weight 2 mean |w| / sqrt(qmax) (Esser et al. 2020, section 2.1); of an activation what its
+// first range gives.
+void QatModule::first_scale(const Node& node, const Group& group, const std::vector<Tensor>& in,
+                            const Where& where) const {
+  move_range(node, group, in, where);
+  if (!group.weight) return;
+  const auto& a = node.attrs.as<FakeQuantizeAttrs>();
+  const auto count = static_cast<size_t>(in[1].numel());
+  const Tensor size = abs({in[0].detach(), where});
+  std::vector<float> scale =
+      floats(each_alone(size, count) ? size : size.mean(reduced(size, a, count)));
+  for (float& s : scale) {
+    s = 2 * s / std::sqrt(static_cast<float>(a.qmax));
+    s = s > 0 ? s : 1;
+  }
+  write(in[1], scale);
+}
+
+}  // namespace wick::quantize

@@ -1,0 +1,41 @@
+// How far one tensor is from another: sums over any number of batches, and what is told of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/ir/host_tensor.h"
+
+namespace wick::quantize {
+
+// What stands for "no error at all" in decibels, and its negative for "no signal, only error".
+inline constexpr double kExactDb = 200;
+
+struct ErrorNumbers {
+  double sqnr_db = kExactDb;  // 10 log10(sum x^2 / sum (x - y)^2)
+  // The same for each channel that is not 0 everywhere, averaged: one channel with large numbers
+  // does not hide what happens to the others, which a layer behind may need as much.
+  double channel_db = kExactDb;
+  double cosine = 1;
+  double max_error = 0;  // max |x - y|
+  bool exact() const { return sqnr_db >= kExactDb; }
+};
+
+class ErrorSums {
+ public:
+  // x: what should be; y: what is. float32 of one shape; axis: of the channels, -1: none. Throws
+  // Error for other dtypes or shapes, or another number of channels than before.
+  void add(const HostTensor& x, const HostTensor& y, int axis);
+  ErrorNumbers numbers() const;
+
+ private:
+  struct Sums {
+    double xx = 0, yy = 0, xy = 0, ee = 0;
+  };
+  std::vector<Sums> channels_;
+  double max_error_ = 0;
+};
+
+double decibels(double signal, double error);
+
+}  // namespace wick::quantize

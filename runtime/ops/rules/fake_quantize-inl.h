@@ -1,0 +1,60 @@
+#pragma once
+
+#include "runtime/ops/rules/norm-inl.h"
+#include "runtime/ops/rules/quantize-inl.h"
+
+namespace wick::rules {
+
+// x is input 0; scale and zero point are inputs `scale` and `scale` + 1.
+template <class D>
+Status check_fake_quantize(RuleCtx<D>& c, size_t scale) {
+  const auto& a = c.template as<FakeQuantizeAttrs>();
+  const DType t = c.in[0].dtype;
+  if (t != DType::kF32 && t != DType::kF64) return no_type("x", t);
+  WICK_TRY(same_dtype(c));
+  // float32 holds them, and the least is not the largest
+  if (a.qmin >= a.qmax || INT32_MIN > a.qmin || a.qmax > INT32_MAX) {
+    return error(Code::kInvalidArgument, "quant_min %lld must be below quant_max %lld, both int32",
+                 static_cast<long long>(a.qmin), static_cast<long long>(a.qmax));
+  }
+  WICK_TRY(check_granularity(c, scale, a.axis, 0, "scale"));
+  WICK_TRY(check_granularity(c, scale + 1, a.axis, 0, "zero_point"));
+  const auto &s = c.in[scale].shape, &z = c.in[scale + 1].shape;
+  const Tri one = is_single(s), other = is_single(z);
+  if ((one == Tri::kNo && other == Tri::kYes) || (one == Tri::kYes && other == Tri::kNo))
+    return shapes_differ("scale and zero_point must have one shape", s, z);
+  return {};
+}
+
+template <class D>
+Status fake_quantize(RuleCtx<D>& c) {
+  WICK_TRY(check_fake_quantize(c, 1));
+  set_out(c, 0, c.in[0].dtype, c.in[0].shape);
+  return {};
+}
+
+// grad, x, scale, zero point
+template <class D>
+Status fake_quantize_grad(RuleCtx<D>& c) {
+  const auto& a = c.template as<FakeQuantizeAttrs>();
+  const auto &g = c.in[0].shape, &x = c.in[1].shape;
+  bool same = g.rank() == x.rank();
+  for (int d = 0; same && d < g.rank(); ++d) same = dim_equal(g[d], x[d]) != Tri::kNo;
+  if (!same) return shapes_differ("the gradient is not of x's shape", g, x);
+  if (a.of < 0 || a.of > 2)
+    return error(Code::kInvalidArgument, "of must be 0, 1 or 2, got %lld",
+                 static_cast<long long>(a.of));
+  WICK_TRY(check_fake_quantize(c, 2));
+  set_out(c, 0, c.in[0].dtype, c.in[0].shape);
+  return {};
+}
+
+// y[N, C, ...], then [C] each
+template <class D>
+Status folded_batch_norm(RuleCtx<D>& c) {
+  WICK_TRY(check_channels(c, 0, 1));
+  set_out(c, 0, c.in[0].dtype, c.in[0].shape);
+  return {};
+}
+
+}  // namespace wick::rules

@@ -1,0 +1,119 @@
+// Calibration: whose ranges it finds, and what it says of bad data.
+#include "quantize/observe/calibrate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/quantize/graphs.h"
+#include "tests/support/error_of.h"
+
+namespace wick::quantize {
+namespace {
+
+using namespace test;  // NOLINT: a test
+using ir::Graph;
+using ir::ValueId;
+using testing::HasSubstr;
+
+Builder net() {
+  Builder b;
+  const ValueId x = b.input("x", {2, 3});
+  const ValueId h = b.op(OpId::kRelu, {b.linear(x, 4, 3, "fc1")}, "relu");
+  b.g.add_output("y", b.linear(h, 2, 4, "fc2"));
+  return b;
+}
+HostTensor rows(std::vector<float> v) { return HostTensor::of(Shape{2, 3}, v); }
+
+TEST(Calibrate, FindsTheRangesOfAllBatches) {
+  const Graph g = net().g;
+  Recipe r;
+  int64_t last = 0;
+  CalibrateOptions options;
+  options.progress = [&](int64_t done) { EXPECT_EQ(done, ++last); };
+  const std::vector<Batch> batches = noise_batches(g, 5);
+  const Calibration c = calibrate(g, batches_of(batches), r, options);
+  EXPECT_EQ(last, 5);
+  EXPECT_EQ(c.batches, 5);
+  EXPECT_EQ(c.params.size(), 3U);  // x, relu, y
+  EXPECT_TRUE(c.notes.empty());
+  const ValueId relu = g.node(1).outputs[0];
+  float lo = 0, hi = 0;
+  for (const Batch& b : batches) {
+    ir::InterpreterOptions o;
+    o.after_node = [&](ir::NodeId id, Span<const HostTensor> out) {
+      if (id != 1) return;
+      for (int i = 0; i < 8; ++i) {
+        lo = std::min(lo, out[0].as<float>()[i]);
+        hi = std::max(hi, out[0].as<float>()[i]);
+      }
+    };
+    ir::run(g, graph_inputs(g, b, 0), o);
+  }
+  EXPECT_EQ(c.seen.at(relu).lo, lo);
+  EXPECT_EQ(c.seen.at(relu).hi, hi);
+  EXPECT_EQ(c.params.at(relu).scale[0], hi / 255);
+  EXPECT_EQ(c.params.at(relu).zero_point[0], 0);
+  EXPECT_EQ(c.params.count(g.node(0).outputs[0]), 0U);  // nobody's integers
+}
+
+// The fast kernels and the reference give the same ranges, to the bit.
+TEST(Calibrate, KernelsDoNotMatter) {
+  const Graph g = net().g;
+  CalibrateOptions slow;
+  slow.kernels = {&kReferenceKernels};
+  Recipe r;
+  r.activation_observer.kind = ObserverKind::kMse;
+  const Batches batches = batches_of(noise_batches(g, 3));
+  const Calibration a = calibrate(g, batches, r), b = calibrate(g, batches, r, slow);
+  for (const auto& [v, q] : a.params) EXPECT_EQ(q.scale, b.params.at(v).scale);
+}
+
+TEST(Calibrate, RefusesBadData) {
+  const Graph g = net().g;
+  const auto error = [&](std::vector<Batch> batches) {
+    return error_of([&] { calibrate(g, batches_of(std::move(batches)), Recipe{}); });
+  };
+  const HostTensor fine = rows({1, 2, 3, 4, 5, 6});
+  EXPECT_THAT(error({}), HasSubstr("[calibrate] there is no batch to calibrate with"));
+  EXPECT_THAT(error({{}}), HasSubstr("batch 0 has no input \"x\""));
+  EXPECT_THAT(error({{{"x", fine}}, {{"x", fine}, {"z", fine}}}),
+              HasSubstr("batch 1: the graph has no input \"z\", but x"));
+  EXPECT_THAT(error({{{"x", HostTensor(DType::kF32, Shape{0, 3})}}}),
+              HasSubstr("batch 0: input \"x\" is empty: [0,3]"));
+  EXPECT_THAT(error({{{"x", fine}}, {{"x", HostTensor(DType::kF32, Shape{2, 4})}}}),
+              HasSubstr("batch 1: input \"x\" takes float32[2,3], got float32[2,4]"));
+  EXPECT_THAT(error({{{"x", HostTensor(DType::kU8, Shape{2, 3})}}}),
+              HasSubstr("takes float32[2,3], got uint8[2,3]"));
+  EXPECT_THAT(error({{{"x", fine}}, {{"x", rows({1, 2, NAN, 4, 5, 6})}}}),
+              HasSubstr("batch 1, input \"x\": [observe] 1 of 6 numbers are NaN or infinite"));
+  // The numbers overflow inside: the node is named.
+  EXPECT_THAT(error({{{"x", rows({3e38F, 3e38F, 3e38F, -3e38F, 3e38F, 3e38F})}}}),
+              HasSubstr("[calibrate] batch 0, "));
+}
+
+TEST(Calibrate, NamesTheNodeThatOverflows) {
+  Builder b;
+  const ValueId x = b.input("x", {1, 2});
+  const ValueId w =
+      b.g.add_constant(HostTensor::of(Shape{1, 2}, std::vector<float>{1e20F, 1}), "w");
+  b.g.add_output("y", b.op(OpId::kLinear, {x, w}, "huge"));
+  const Batch fine = {{"x", HostTensor::of(Shape{1, 2}, std::vector<float>{1, 1})}},
+              bad = {{"x", HostTensor::of(Shape{1, 2}, std::vector<float>{1e20F, 1})}};
+  EXPECT_THAT(error_of([&] {
+                calibrate(b.g, batches_of({fine, fine, bad}), Recipe{});
+              }),
+              HasSubstr("[calibrate] batch 2, Linear huge: [observe] 1 of 1 numbers are NaN or "
+                        "infinite, the first is inf"));
+}
+
+TEST(Calibrate, SaysThatDataNeverChanges) {
+  const Graph g = net().g;
+  const Calibration c = calibrate(g, batches_of({{{"x", rows({1, 1, 1, 1, 1, 1})}}}), Recipe{});
+  ASSERT_FALSE(c.notes.empty());
+  EXPECT_THAT(c.notes[0], HasSubstr("\"x\" was 1.000000 everywhere in all batches"));
+}
+
+}  // namespace
+}  // namespace wick::quantize

@@ -1,0 +1,14 @@
+// What wick quantize tells, as JSON and as its page's data.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "quantize/report/compare.h"
+
+namespace wick::tool {
+
+// Decibels of no error at all are null ("exact"), and so is any number that is not finite.
+nlohmann::json comparison_json(const quantize::Comparison& comparison);
+nlohmann::json recipe_json(const quantize::Recipe& recipe);
+
+}  // namespace wick::tool
