@@ -1,6 +1,6 @@
 // BlockLinear: the weight bytes a second that a product reads, beside what the machine reads from
 // memory at all and beside Linear over the same weight in f32; all take turns.
-//   int4_bench [threads] [n k]
+//   int4_bench [threads] [n k [KiB of weights in all, 128 MiB]]
 #include "bench/row_bench.h"
 #include "runtime/kernels/simd.h"
 
@@ -11,26 +11,32 @@ using wick::OpId;
 using wick::Shape;
 using wick::TensorView;
 
-// Bytes a second of a loop that only reads.
+// Seconds of a loop that only reads: from four places by turns, each asked for ahead, which is the
+// most that one thread was seen to get from memory.
 double read_seconds(const std::vector<wick::bench::Row>& rows, wick::ThreadPool* pool) {
   const double begin = wick::bench::now();
   for (const wick::bench::Row& row : rows) {
     const auto* from = static_cast<const char*>(row.form());
-    constexpr size_t kPiece = 1 << 18;
+    constexpr size_t kPiece = 1 << 18, kPlaces = 4, kPlace = kPiece / kPlaces / 8;
     wick::parallel_for(
         pool, static_cast<int64_t>(row.form_bytes() / kPiece), [&](int64_t task, int) {
           const auto* p =
               reinterpret_cast<const uint64_t*>(from + static_cast<size_t>(task) * kPiece);
-          uint64_t a = 0, b = 0, c = 0, d = 0;
-          for (size_t i = 0; i < kPiece / 8; i += 32) {
-            for (size_t j = 0; j < 8; ++j)
-              a += p[i + j], b += p[i + 8 + j], c += p[i + 16 + j], d += p[i + 24 + j];
+          uint64_t sum[kPlaces] = {};
+          for (size_t i = 0; i < kPlace; i += 16) {
+            for (size_t place = 0; place < kPlaces; ++place) {
+              const uint64_t* at = p + place * kPlace + i;
+              __builtin_prefetch(at + 256), __builtin_prefetch(at + 264);
+              for (size_t j = 0; j < 16; ++j) sum[place] += at[j];
+            }
           }
-          asm volatile("" : : "r"(a + b + c + d));
+          asm volatile("" : : "r"(sum[0] + sum[1] + sum[2] + sum[3]));
         });
   }
   return wick::bench::now() - begin;
 }
+
+size_t g_bytes = size_t{1} << 27;
 
 struct Layer {
   int64_t m, block;
@@ -56,7 +62,7 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
     rows.emplace_back(t, wick::kCpuKernels, OpId::kBlockLinear, &a, in,
                       std::vector<TensorView>{t.make(DType::kF32, {l.m, n})}, pool);
     bytes = rows.back().packed_bytes();
-  } while (rows.size() * bytes < (size_t{1} << 27));
+  } while (rows.size() * bytes < g_bytes);
   const wick::NoAttrs none;
   wick::bench::Row plain(t, wick::kCpuKernels, OpId::kLinear, &none,
                          {x, t.make(DType::kF32, {n, k})}, {t.make(DType::kF32, {l.m, n})}, pool);
@@ -89,6 +95,7 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? atoi(argv[1]) : 1;
   const int64_t n = argc > 3 ? atoll(argv[2]) : 4096, k = argc > 3 ? atoll(argv[3]) : 4096;
+  if (argc > 4) g_bytes = static_cast<size_t>(atoll(argv[4])) << 10;
   auto pool = wick::ThreadPool::create(wick::default_allocator(), threads);
   if (!pool.ok()) return puts("no threads"), 1;
   printf("%s\n", wick::simd_target_name(wick::simd_targets() & -wick::simd_targets()));

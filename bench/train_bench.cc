@@ -2,8 +2,8 @@
 // optimizer): five to warm up, then the median over some seconds. One line a model, figures in ms,
 // beside them the CPU time of all threads, which on a machine with other jobs tells more, and the
 // peak bytes of tensors beyond model and data.
-//   train_bench [--by-op | --by-shape] [--seconds S] THREADS [mlp lenet resnet18 gpt lstm gru rnn
-//   ...]
+//   train_bench [--by-op | --by-shape] [--seconds S] [--autocast none|bf16|f16] THREADS
+//               [mlp lenet resnet18 gpt lstm gru rnn ...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/train_models.h"
+#include "trainer/loop/recipe_parts.h"
 #include "trainer/tensor/storage.h"
 
 namespace wick::bench {
@@ -33,14 +34,19 @@ struct Case {
   std::unique_ptr<optim::Optimizer> optimizer;
   Tensor x, target;
 
+  optim::Amp amp;
+
   double step() {
     optimizer->zero_grad();
-    Tensor out = (*model)(x);
-    if (out.rank() == 3) out = out.reshape({-1, out.size(2)});
-    Tensor loss = cross_entropy(out, target);
-    loss.backward();
-    out = Tensor();
-    optimizer->step();
+    Tensor loss;
+    {
+      const auto scope = amp.begin();
+      Tensor out = (*model)(x);
+      if (out.rank() == 3) out = out.reshape({-1, out.size(2)});
+      loss = cross_entropy(out, target);
+    }
+    amp.backward(loss);
+    amp.step(*optimizer);
     return loss.item();
   }
 };
@@ -121,10 +127,12 @@ void print_by_op(Case& c, double step_ms, bool shapes) {
 
 enum class Detail : uint8_t { kNone, kOps, kShapes };
 
-void run(const std::string& name, int threads, double seconds, Detail detail) {
+void run(const std::string& name, int threads, double seconds, Detail detail,
+         const optim::AmpOptions& amp) {
   set_num_threads(threads);
   manual_seed(0);
   Case c = make(name);
+  c.amp = optim::Amp(amp);
   for (int i = 0; i < 5; ++i) c.step();
   const size_t before = live_bytes();
   reset_peak_bytes();
@@ -154,6 +162,7 @@ int main(int argc, char** argv) {
   Detail detail = Detail::kNone;
   double seconds = 4;
   std::vector<std::string> words;
+  std::string autocast = "none";
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--by-op") == 0) {
       detail = Detail::kOps;
@@ -161,6 +170,8 @@ int main(int argc, char** argv) {
       detail = Detail::kShapes;
     } else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
       seconds = atof(argv[++i]);
+    } else if (strcmp(argv[i], "--autocast") == 0 && i + 1 < argc) {
+      autocast = argv[++i];
     } else {
       words.emplace_back(argv[i]);
     }
@@ -169,7 +180,8 @@ int main(int argc, char** argv) {
     int threads = words.empty() ? 1 : atoi(words[0].c_str());
     std::vector<std::string> models(words.begin() + (words.empty() ? 0 : 1), words.end());
     if (models.empty()) models = {"mlp", "lenet", "resnet18", "gpt"};
-    for (const std::string& m : models) wick::bench::run(m, threads, seconds, detail);
+    const wick::optim::AmpOptions amp{.autocast = wick::loop::autocast_named(autocast)};
+    for (const std::string& m : models) wick::bench::run(m, threads, seconds, detail, amp);
   } catch (const wick::Error& e) {
     fprintf(stderr, "%s\n", e.what());
     return 1;

@@ -99,8 +99,8 @@ static int run(int argc, char** argv) {
                                    .seed = static_cast<uint64_t>(o["seed"]),
                                    .drop_last = true});
   data::DataLoader tests(test, {.batch_size = whole("batch")});
-  optim::AdamW adam({{net.head->parameters(), {{.lr = o["lr"]}}},
-                     {net.body->parameters(), {{.lr = o["lr"] * o["body"]}}}});
+  optim::AdamW adam({{net.head->parameters(), {.lr = o["lr"], .weight_decay = 0}},
+                     {net.body->parameters(), {.lr = o["lr"] * o["body"], .weight_decay = 0}}});
   const int64_t steps = whole("epochs") * batches.batches();
   optim::CosineAnnealingLR schedule(adam, steps, 0, steps / 10);
   loop::Trainer trainer(

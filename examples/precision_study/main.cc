@@ -89,7 +89,7 @@ double gpt_step_ms(DType precision) {
   nn::GptOptions o;
   o.vocab_size = 96, o.embed_dim = 256, o.num_layers = 2, o.num_heads = 4, o.max_seq_len = 128;
   nn::GPT gpt(o);
-  optim::AdamW adam(gpt.parameters(), {{.lr = 1e-3}});
+  optim::AdamW adam(gpt.parameters(), {.lr = 1e-3});
   optim::Amp amp({.autocast = precision});
   Tensor tokens = (rand({4, 128}) * 95).to(DType::kI64);
   double best = 1e9;

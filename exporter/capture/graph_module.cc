@@ -276,7 +276,7 @@ Tensor GraphModule::forward(const Arg& x) {
   return run_all({x.tensor}, x.where)[0];
 }
 
-std::vector<Tensor> GraphModule::run_all(std::vector<Tensor> inputs, const Where& where) {
+std::vector<Tensor> GraphModule::run_all(const std::vector<Tensor>& inputs, const Where& where) {
   return GraphRun(*this, where).run_top(inputs);
 }
 

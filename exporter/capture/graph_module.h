@@ -66,6 +66,8 @@ class GraphModule : public Module {
   ir::Graph to_graph() const;
 
  protected:
+  // What forward() and run() do.
+  virtual std::vector<Tensor> run_all(const std::vector<Tensor>& inputs, const Where& where);
   // Before a FakeQuantize runs: its inputs are x, scale, zero point, and an observer's state or
   // none. An observer writes to the tensors of the last three; the node runs on what is in `in`
   // then, or (false) gives x as it is.
@@ -83,7 +85,6 @@ class GraphModule : public Module {
   Tensor bind_constant(const ir::Value& v, bool weight, bool statistic);
   void register_tensor(const std::string& name, const Tensor& value, bool parameter);
   static void write_back(const Level& level, ir::Graph* g);
-  std::vector<Tensor> run_all(std::vector<Tensor> inputs, const Where& where);
 
   ir::Graph graph_;
   Level top_;

@@ -246,14 +246,19 @@ PoolAttrs pool_attrs(ReadCtx& c, ValueId x, ComputedPads* computed) {
   return a;
 }
 
-void read_average_pool(ReadCtx& c) {
-  ValueId x = c.in(0);
-  ComputedPads pads;
-  PoolAttrs a = pool_attrs(c, x, &pads);
+PoolAttrs average_attrs(ReadCtx& c, ValueId x, ComputedPads* pads) {
+  PoolAttrs a = pool_attrs(c, x, pads);
   a.count_include_pad = c.attr_int("count_include_pad", 0);
   const auto steps = a.dilations.span();
   if (std::all_of(steps.begin(), steps.end(), [](int64_t d) { return d == 1; }))
     a.dilations = {};  // which opsets below 19 do not write
+  return a;
+}
+
+void read_average_pool(ReadCtx& c) {
+  ValueId x = c.in(0);
+  ComputedPads pads;
+  const PoolAttrs a = average_attrs(c, x, &pads);
   if (pads.begins == kNoValue) return c.set(0, c.emit(OpId::kAveragePool, a, {x}));
   ValueId mean = c.emit(OpId::kAveragePool, a, {pad_with(c, x, pads, kNoValue)});
   if (a.count_include_pad != 0) return c.set(0, mean);
@@ -338,6 +343,25 @@ constexpr ReadRow kRows[] = {
     {"GlobalAveragePool", read_global_pool<OpId::kReduceMean>},
     {"GlobalMaxPool", read_global_pool<OpId::kReduceMax>},
 };
+
+}  // namespace
+
+std::optional<PoolAttrs> known_average_attrs(ReadCtx& c, ValueId x) {
+  const std::string pad = c.attr_string("auto_pad", "NOTSET");
+  if (pad != "NOTSET" && pad != "VALID") {  // by sizes that must be known
+    if (!c.g.value(x).ranked) return std::nullopt;
+    const SymShape& s = c.g.value(x).shape;
+    for (int i = 2; i < s.rank(); ++i) {
+      if (!s[i].known()) return std::nullopt;
+    }
+  }
+  ComputedPads pads;
+  const PoolAttrs a = average_attrs(c, x, &pads);
+  if (pads.begins != kNoValue) return std::nullopt;
+  return a;
+}
+
+namespace {
 
 NodeProto& write_pool(WriteCtx& c, const char* op, const PoolAttrs& a) {
   NodeProto& n = c.same(op);

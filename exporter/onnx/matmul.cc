@@ -74,13 +74,5 @@ WICK_ONNX_ROW(FusedConv, fused);
 WICK_ONNX_ROW(FusedMatMul, fused);
 WICK_ONNX_ROW(FusedAttention, fused);
 WICK_ONNX_ROW(BlockLinear, fused);
-WICK_ONNX_ROW(QGemm, fused);
-WICK_ONNX_ROW(QLinearAdd, fused);
-WICK_ONNX_ROW(QLinearMul, fused);
-WICK_ONNX_ROW(QLinearAveragePool, fused);
-WICK_ONNX_ROW(QLinearGlobalAveragePool, fused);
-WICK_ONNX_ROW(ByteTable, fused);
-WICK_ONNX_ROW(QLinearSoftmax, fused);
-WICK_ONNX_ROW(DynamicLinear, fused);
 
 }  // namespace wick::onnx

@@ -2,6 +2,7 @@
 // between DequantizeLinear and QuantizeLinear; products are of integers.
 #include "exporter/onnx/quantize.h"
 
+#include "exporter/onnx/conv.h"
 #include "exporter/onnx/microsoft.h"
 
 namespace wick::onnx {
@@ -18,6 +19,49 @@ ValueId quantized(ReadCtx& c, ValueId y, int i, DType dtype) {
   ValueId zero =
       c.has(i + 1) ? scalar_of(c, c.in(i + 1)) : c.g.add_constant(HostTensor(dtype, Shape{}));
   return c.emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {y, scalar_of(c, c.in(i)), zero});
+}
+
+// Bytes with one scale and one zero point, as the operators of bytes take them.
+bool is_one(ReadCtx& c, int i, bool there = true) {
+  if (!c.has(i)) return !there;
+  return ranked(c, c.in(i)) && c.rank(scalar_of(c, c.in(i))) == 0;
+}
+bool is_plain(ReadCtx& c, int i) {
+  check_scale(c, i + 1);
+  const DType t = c.dtype(c.in(i));
+  return (t == DType::kI8 || t == DType::kU8) && is_one(c, i + 1) && is_one(c, i + 2, false) &&
+         c.dtype(c.in(i + 1)) == DType::kF32 && (!c.has(i + 2) || c.dtype(c.in(i + 2)) == t);
+}
+// The output's, at i and i + 1.
+bool is_plain_output(ReadCtx& c, int i) {
+  check_scale(c, i);
+  const DType t = c.has(i + 1) ? c.dtype(c.in(i + 1)) : c.dtype(c.in(0));
+  return (t == DType::kI8 || t == DType::kU8) && is_one(c, i) && is_one(c, i + 1, false) &&
+         c.dtype(c.in(i)) == DType::kF32;
+}
+void put_type(ReadCtx& c, int i, DType dtype, std::vector<ValueId>* in) {
+  in->push_back(scalar_of(c, c.in(i)));
+  in->push_back(c.has(i + 1) ? scalar_of(c, c.in(i + 1))
+                             : c.g.add_constant(HostTensor(dtype, Shape{})));
+}
+void put_bytes(ReadCtx& c, int i, std::vector<ValueId>* in) {
+  in->push_back(c.in(i));
+  put_type(c, i + 1, c.dtype(c.in(i)), in);
+}
+// x, its scale, its zero point; the output's.
+std::vector<ValueId> unary_inputs(ReadCtx& c, ValueId x) {
+  std::vector<ValueId> in;
+  put_bytes(c, 0, &in);
+  in[0] = x;
+  put_type(c, 3, c.dtype(x), &in);
+  return in;
+}
+bool read_binary(ReadCtx& c, OpId op) {
+  if (!is_plain(c, 0) || !is_plain(c, 3) || !is_plain_output(c, 6)) return false;
+  std::vector<ValueId> in;
+  put_bytes(c, 0, &in), put_bytes(c, 3, &in), put_type(c, 6, c.dtype(c.in(0)), &in);
+  c.set(0, c.emit(op, std::move(in)));
+  return true;
 }
 
 // The same where the zero point is added before rounding, which decides ties. y has it already.
@@ -37,12 +81,14 @@ ValueId centered(ReadCtx& c, int i) {
 ValueId plus_zero(ReadCtx& c, ValueId y, int i) { return c.has(i) ? plus(c, y, number(c, i)) : y; }
 
 void add(ReadCtx& c) {
+  if (read_binary(c, OpId::kQLinearAdd)) return;
   const auto part = [&](int i) {
     return times(c, centered(c, i), over(c, number(c, i + 1), number(c, 6)));
   };
   c.set(0, saturated(c, plus_zero(c, plus(c, part(0), part(3)), 7), c.dtype(c.in(0))));
 }
 void multiply(ReadCtx& c) {
+  if (read_binary(c, OpId::kQLinearMul)) return;
   ValueId scale = over(c, times(c, number(c, 1), number(c, 4)), number(c, 6));
   ValueId y = times(c, times(c, centered(c, 0), centered(c, 3)), scale);
   c.set(0, saturated(c, plus_zero(c, y, 7), c.dtype(c.in(0))));
@@ -57,6 +103,10 @@ void leaky_relu(ReadCtx& c) {
 void softmax(ReadCtx& c) {
   const int64_t opset = c.attr_int("opset", 13);
   if (opset < 1) c.fail("opset must be 1 or more");
+  const int64_t axis = c.attr_int("axis", -1);
+  const bool last = axis == -1 || (ranked(c, c.in(0)) && axis == c.rank(c.in(0)) - 1);
+  if (last && is_plain(c, 0) && is_plain_output(c, 3))
+    return c.set(0, c.emit(OpId::kQLinearSoftmax, unary_inputs(c, c.in(0))));
   set_unary(c, Standard(c, "Softmax", opset).set("axis", c.attr_int("axis", -1)).one({real(c, 0)}));
 }
 void reduce_mean(ReadCtx& c) {
@@ -70,6 +120,13 @@ void reduce_mean(ReadCtx& c) {
 }
 void average_pool(ReadCtx& c) {
   const bool last = c.attr_int("channels_last", 0) != 0;
+  if (is_plain(c, 0) && is_plain_output(c, 3) && (!last || ranked(c, c.in(0)))) {
+    const ValueId bytes = last ? channels_first(c, c.in(0)) : c.in(0);
+    if (const auto attrs = known_average_attrs(c, bytes)) {
+      const ValueId y = c.emit(OpId::kQLinearAveragePool, *attrs, unary_inputs(c, bytes));
+      return c.set(0, last ? channels_last(c, y) : y);
+    }
+  }
   ValueId x = real(c, 0);
   ValueId y =
       Standard(c, "AveragePool", 11)
@@ -83,6 +140,11 @@ void global_average_pool(ReadCtx& c) {
   ValueId x = c.in(0);
   const int rank = c.rank(x), first = last ? 1 : 2;
   if (rank < 3) c.fail("X must have rank 3 or more, got " + shape_text(shape(c, x)));
+  if (is_plain(c, 0) && is_plain_output(c, 3)) {
+    const ValueId y =
+        c.emit(OpId::kQLinearGlobalAveragePool, unary_inputs(c, last ? channels_first(c, x) : x));
+    return c.set(0, last ? channels_last(c, y) : y);
+  }
   std::vector<int64_t> axes;
   for (int i = first; i < first + rank - 2; ++i) axes.push_back(i);
   // whole numbers are summed: one rounding of the scale, one of the product
@@ -137,11 +199,41 @@ void dynamic_matmul(ReadCtx& c) {
   c.set(0, product(c, sum, a.scale, scalar_of(c, c.in(2)), c.optional(4)));
 }
 
+// B's scales and zero points: one, or one a column.
+bool is_gemm(ReadCtx& c) {
+  for (int i : {1, 4, 7}) check_scale(c, i);
+  const auto vector = [&](int i) {
+    return c.has(i) && ranked(c, c.in(i)) && (is_one(c, i) || c.rank(c.in(i)) == 1);
+  };
+  const auto byte = [&](int i) {
+    return c.dtype(c.in(i)) == DType::kI8 || c.dtype(c.in(i)) == DType::kU8;
+  };
+  const bool bias =
+      !c.has(6) ||
+      (c.dtype(c.in(6)) == DType::kI32 && ranked(c, c.in(6)) && c.rank(c.in(6)) == 1 &&
+       ranked(c, c.in(3)) &&
+       dim_equal(c.g.value(c.in(6)).shape[0],
+                 c.g.value(c.in(3)).shape[c.attr_int("transB", 0) != 0 ? 0 : 1]) == Tri::kYes);
+  const bool output = !c.has(7) || (c.has(8) && is_plain_output(c, 7));
+  return is_plain(c, 0) && byte(3) && vector(4) && (!c.has(5) || vector(5)) && bias && output &&
+         c.dtype(c.in(4)) == DType::kF32 && c.attr_float("alpha", 1) == 1;
+}
+
 void gemm(ReadCtx& c) {
   const auto matrix = [&](int i, const char* flag, const char* what) {
     ValueId v = ranked_input(c, i, 2, what);
     return c.attr_int(flag, 0) != 0 ? transpose(c, v, {1, 0}) : v;
   };
+  if (ranked(c, c.in(0)) && c.rank(c.in(0)) == 2 && ranked(c, c.in(3)) && c.rank(c.in(3)) == 2 &&
+      is_gemm(c)) {
+    std::vector<ValueId> in;
+    put_bytes(c, 0, &in), put_bytes(c, 3, &in);
+    in[0] = matrix(0, "transA", "A");
+    if (c.attr_int("transB", 0) == 0) in[3] = transpose(c, in[3], {1, 0});
+    if (c.has(6) || c.has(7)) in.push_back(c.optional(6));
+    if (c.has(7)) put_type(c, 7, c.dtype(c.in(0)), &in);
+    return c.set(0, c.emit(OpId::kQGemm, std::move(in)));
+  }
   ValueId sum = c.emit(OpId::kMatMulInteger, {matrix(0, "transA", "A"), matrix(3, "transB", "B"),
                                               scalar_of(c, c.in(2)), columns(c, 5)});
   sum = plus_if(c, sum, c.optional(6));

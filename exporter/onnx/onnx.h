@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "graph/passes/lower_qdq.h"
 
 namespace wick {
 
@@ -20,24 +21,38 @@ struct OnnxReadOptions {
   // one name (the further ones are NAME_2, NAME_3 ...). A name stands for one size otherwise, and
   // inputs that give it two are an error when they are bound: ONNX Runtime takes such files.
   bool own_sizes = false;
+  // What stands between DequantizeLinear and QuantizeLinear becomes integer ops (ir::lower_qdq), as
+  // ONNX Runtime runs such a file; false: float ops between the two, as the file says it.
+  bool lower_qdq = false;
+  // Where given: the integer ops, and what stayed float and why.
+  ir::LowerReport* lowered = nullptr;
 };
 ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options = {});
 // The same from memory. `folder` is where external data may lie; empty: none.
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder = "",
                             const OnnxReadOptions& options = {});
 
+// How the operators of bytes are written: each as the operator it is (QLinearConv; QGemm,
+// QLinearAdd ... of com.microsoft where ONNX has none), or as the float operator between
+// DequantizeLinear and QuantizeLinear, which OnnxReadOptions::lower_qdq reads back. Tables
+// (ByteTable) are a Gather, DynamicLinear is standard operators in both.
+enum class QuantizedForm { kOperators, kQdq };
+
 // At the lowest opset from 17 on that has every form the graph needs, with symbolic dims as
 // dim_params, labels and metadata as metadata_props; reading it gives the graph's text again where
 // it was read from ONNX. Throws Error when an op has no ONNX form (train-role and fused ops), or
 // when libonnx's checker, which knows opset 17, finds fault.
-std::vector<uint8_t> onnx_bytes(const ir::Graph& graph);
+std::vector<uint8_t> onnx_bytes(const ir::Graph& graph,
+                                QuantizedForm quantized = QuantizedForm::kOperators);
 // The op_types of the nodes that onnx_bytes() writes, in order, custom ones as "domain::Name".
-std::vector<std::string> onnx_op_types(const ir::Graph& graph);
+std::vector<std::string> onnx_op_types(const ir::Graph& graph,
+                                       QuantizedForm quantized = QuantizedForm::kOperators);
 
 struct OnnxFileOptions {
   // Constants of 1 KiB and more go to PATH.data. Those over 2 GB in all do anyway: one ONNX file
   // cannot hold them.
   bool external_data = false;
+  QuantizedForm quantized = QuantizedForm::kOperators;
 };
 struct OnnxFile {
   int64_t opset = 0;

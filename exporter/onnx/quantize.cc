@@ -1,5 +1,7 @@
 // Quantization: Q/DQ and the integer matmul and convolution as they are; the QLinear operators as
 // these and a requantization.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "exporter/onnx/quantize.h"
@@ -7,6 +9,7 @@
 #include "exporter/onnx/compose.h"
 #include "exporter/onnx/conv.h"
 #include "exporter/onnx/write.h"
+#include "runtime/kernels/requantize.h"
 
 namespace wick::onnx {
 
@@ -23,6 +26,17 @@ ValueId scalar_of(ReadCtx& c, ValueId v) {
   }
   ReshapeAttrs a;
   return c.emit(OpId::kReshape, a, {v, c.int_constant({})});
+}
+
+void check_scale(ReadCtx& c, int input) {
+  if (!c.has(input) || !c.g.is_constant(c.in(input))) return;
+  const HostTensor& s = c.g.value(c.in(input)).constant;
+  if (s.dtype() != DType::kF32) return;
+  for (int64_t i = 0; i < s.numel(); ++i) {
+    if (is_scale(s.as<float>()[i])) continue;
+    c.fail(fmt::format("the scale (input {}) must be finite and > 0, element {} is {}", input, i,
+                       s.as<float>()[i]));
+  }
 }
 
 ValueId requantize(ReadCtx& c, ValueId sum, ValueId scale, ValueId zero) {
@@ -47,6 +61,7 @@ void read_bit_cast(ReadCtx& c) {
 }
 
 void read_quantize(ReadCtx& c) {
+  check_scale(c, 1);
   QuantizeAttrs a;
   a.axis = c.attr_int("axis", 1);
   a.saturate = c.attr_int("saturate", 1) != 0;
@@ -56,6 +71,7 @@ void read_quantize(ReadCtx& c) {
   c.set(0, c.emit(OpId::kQuantizeLinear, a, {c.in(0), c.in(1), c.optional(2)}));
 }
 void read_dequantize(ReadCtx& c) {
+  check_scale(c, 1);
   DequantizeAttrs a;
   a.axis = c.attr_int("axis", 1);
   a.block_size = c.attr_int("block_size", 0);
@@ -104,6 +120,7 @@ bool are_plain(ReadCtx& c) {
 }
 
 void read_qlinear_matmul(ReadCtx& c) {
+  for (int i : {1, 4, 6}) check_scale(c, i);
   ValueId a = c.in(0), b = c.in(3);
   const auto is_byte = [&](int i) {
     return c.dtype(c.in(i)) == DType::kU8 || c.dtype(c.in(i)) == DType::kI8;
@@ -132,6 +149,7 @@ void read_qlinear_matmul(ReadCtx& c) {
 }
 
 void read_qlinear_conv(ReadCtx& c) {
+  for (int i : {1, 4, 6}) check_scale(c, i);
   ValueId x = c.in(0), w = c.in(3);
   const ConvAttrs a = conv_attrs(c, &x, w, c.in(2));
   if (are_plain(c)) {
@@ -226,9 +244,6 @@ WICK_ONNX_ROW(DequantizeLinear, [](WriteCtx& c) {
 WICK_ONNX_PLAIN(MatMulInteger);
 WICK_ONNX_ROW(ConvInteger,
               [](WriteCtx& c) { set_conv_attrs(c.same("ConvInteger"), c.as<ConvAttrs>()); });
-WICK_ONNX_ROW(QLinearConv,
-              [](WriteCtx& c) { set_conv_attrs(c.same("QLinearConv"), c.as<ConvAttrs>()); });
-WICK_ONNX_PLAIN(QLinearMatMul);
 WICK_ONNX_PLAIN(DynamicQuantizeLinear);
 WICK_ONNX_ROW(Dropout, [](WriteCtx& c) {
   if (is_small(dtype_of(c, 0))) c.need(22);

@@ -15,6 +15,8 @@ ValueId scalar_of(ReadCtx& c, ValueId v);
 // clamp(round(sum scale) + zero): the product in double, where every sum is exact, so that the only
 // rounding is the one to integers. `scale` is the product of the operands' over y's, in float.
 ValueId requantize(ReadCtx& c, ValueId sum, ValueId scale, ValueId zero);
+// Numbers of a scale that is known: finite and > 0, or an error.
+void check_scale(ReadCtx& c, int input);
 ValueId scale_ratio(ReadCtx& c, ValueId a, ValueId b, ValueId y);
 
 }  // namespace wick::onnx

@@ -277,7 +277,9 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   }
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   try {
-    return onnx::read(model, folder);
+    ir::Graph graph = onnx::read(model, folder);
+    if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
+    return graph;
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -292,7 +294,9 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
 ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder,
                             const OnnxReadOptions& options) {
   onnx::ModelBytes model(bytes);
-  return import_model(model, folder, {.own_sizes = options.own_sizes});
+  OnnxReadOptions of_memory = options;
+  of_memory.weights_stay = false;
+  return import_model(model, folder, of_memory);
 }
 
 ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options) {

@@ -121,6 +121,14 @@ std::string WriteCtx::node_name() {
   return name;
 }
 
+NodeProto& WriteCtx::add_microsoft(const std::string& op_type, const std::vector<std::string>& in,
+                                   const std::vector<std::string>& out) {
+  NodeProto& n = add(op_type, in, out);
+  n.set_domain("com.microsoft");
+  model_.microsoft = true;
+  return n;
+}
+
 NodeProto& WriteCtx::same(const std::string& op_type) {
   std::vector<std::string> inputs, outputs;
   for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(in(i));
@@ -158,6 +166,13 @@ void WriteCtx::subgraph(NodeProto& of, const std::string& attribute, const Graph
   }
   write_graph(region, std::move(names), out, model_);
   model_.names.leave();
+}
+
+std::string WriteCtx::tensor(const HostTensor& t) {
+  std::string name = fresh();
+  const bool beside = model_.external != nullptr && ExternalData::takes(t);
+  *out_.add_initializer() = beside ? model_.external->add(t, name) : encode(t, name);
+  return name;
 }
 
 std::string WriteCtx::ints(Span<const int64_t> values) {

@@ -10,6 +10,7 @@
 
 #include "exporter/onnx/external.h"
 #include "exporter/onnx/names.h"
+#include "exporter/onnx/onnx.h"
 #include "graph/ir/graph.h"
 #include "wick_onnx.pb.h"
 
@@ -30,6 +31,8 @@ struct ModelNames {
   Names names;
   ExternalData* external = nullptr;  // where large constants go; null: into the model
   int fresh = 0;                     // of made-up names, nowhere twice
+  QuantizedForm quantized = QuantizedForm::kOperators;
+  bool microsoft = false;  // a node of that domain was written
   std::set<std::string> node_names = {};
   std::map<std::string, int> last_number = {};  // behind a node's name
 };
@@ -60,7 +63,12 @@ class WriteCtx {
                  const std::vector<std::string>& out);
   // The node with the graph node's own inputs and outputs.
   NodeProto& same(const std::string& op_type);
+  // Of the domain com.microsoft.
+  NodeProto& add_microsoft(const std::string& op_type, const std::vector<std::string>& in,
+                           const std::vector<std::string>& out);
+  QuantizedForm quantized() const { return model_.quantized; }
   std::string fresh();                           // a tensor name nobody has
+  std::string tensor(const HostTensor& t);       // an initializer
   std::string ints(Span<const int64_t> values);  // an int64 initializer
   std::string scalar(DType dtype, double value);
   std::string int_scalar(int64_t value);                // int64

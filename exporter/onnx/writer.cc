@@ -124,7 +124,8 @@ void add_domains(const Graph& g, std::map<std::string, int64_t>* domains) {
   }
 }
 
-ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external) {
+ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
+                    QuantizedForm quantized) {
   ModelProto model;
   model.set_ir_version(ir_version(version->now));
   model.set_producer_name("wick");
@@ -142,6 +143,7 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external)
   GraphProto& out = *model.mutable_graph();
   out.set_name(g.name);
   ModelNames model_names{version, {}, external, 0};
+  model_names.quantized = quantized;
   std::vector<std::string> names(g.value_count());
   for (ValueId id : g.inputs()) {
     names[static_cast<size_t>(id)] = g.value(id).name;
@@ -151,6 +153,11 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external)
     set_type(info, g.value(id));
   }
   write_graph(g, std::move(names), out, model_names);
+  if (model_names.microsoft && domains.count("com.microsoft") == 0) {
+    auto& import = *model.add_opset_import();
+    import.set_domain("com.microsoft");
+    import.set_version(1);
+  }
   std::string labels;
   for (const auto& label : g.labels) labels += label + "\n";
   auto metadata = g.metadata;
@@ -175,7 +182,14 @@ bool becomes_attribute(const Node& node, size_t input) {
   }
 }
 
-ModelProto write(const Graph& g, ExternalData* external = nullptr) {
+// Constants that are written in another order (quantize_write.cc).
+bool is_turned(const Graph& g, const Node& node, size_t input, QuantizedForm quantized) {
+  if (node.op == OpId::kByteTable) return input == 1 && g.value(node.inputs[0]).dtype == DType::kI8;
+  return node.op == OpId::kQGemm && input == 3 && quantized == QuantizedForm::kQdq &&
+         g.value(node.inputs[0]).ranked && g.value(node.inputs[0]).shape.rank() != 2;
+}
+
+ModelProto write(const Graph& g, QuantizedForm quantized, ExternalData* external = nullptr) {
   check_writable(g);
   WriteOpset version;
   for (ValueId id : g.inputs())
@@ -183,7 +197,7 @@ ModelProto write(const Graph& g, ExternalData* external = nullptr) {
   for (;;) {  // ends: the opset grows, and forms are of a bounded one
     version.now = version.needed;
     if (external != nullptr) external->clear();
-    ModelProto model = write_at(g, &version, external);
+    ModelProto model = write_at(g, &version, external, quantized);
     if (version.needed == version.now) return model;
   }
 }
@@ -199,6 +213,7 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (becomes_attribute(node, i)) continue;
+      if (id != kNoValue && g.is_constant(id) && is_turned(g, node, i, model.quantized)) continue;
       // what ConstantOfShape fills with is its attribute
       if (node.op == OpId::kExpand && id == node.inputs[0] && is_small(g.value(id).dtype)) continue;
       if (id != kNoValue && !node.removed()) used[static_cast<size_t>(id)] = true;
@@ -302,22 +317,22 @@ size_t constant_bytes(const ir::Graph& g) {
 
 }  // namespace
 
-std::vector<uint8_t> onnx_bytes(const ir::Graph& graph) {
+std::vector<uint8_t> onnx_bytes(const ir::Graph& graph, QuantizedForm quantized) {
   if (constant_bytes(graph) > kMostInside) {
     throw Error(
         "the constants are over 2 GB, which one ONNX file cannot hold: export_onnx() puts "
         "them beside it",
         Code::kUnsupported);
   }
-  onnx::ModelProto model = onnx::write(graph);
+  onnx::ModelProto model = onnx::write(graph, quantized);
   check(model);
   const std::string bytes = model.SerializeAsString();
   return {bytes.begin(), bytes.end()};
 }
 
-std::vector<std::string> onnx_op_types(const ir::Graph& graph) {
+std::vector<std::string> onnx_op_types(const ir::Graph& graph, QuantizedForm quantized) {
   std::vector<std::string> types;
-  const onnx::ModelProto model = onnx::write(graph);
+  const onnx::ModelProto model = onnx::write(graph, quantized);
   for (const auto& node : model.graph().node()) {
     types.push_back(node.domain().empty() ? node.op_type() : node.domain() + "::" + node.op_type());
   }
@@ -329,7 +344,7 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
   const bool beside = options.external_data || constant_bytes(graph) > kMostInside;
   const std::string data_path = path + ".data";
   onnx::ExternalData external(std::filesystem::path(data_path).filename().string());
-  onnx::ModelProto model = onnx::write(graph, beside ? &external : nullptr);
+  onnx::ModelProto model = onnx::write(graph, options.quantized, beside ? &external : nullptr);
   check(model);
   const std::string bytes = model.SerializeAsString();
   AtomicFile file, data;

@@ -104,18 +104,25 @@ ValueId Lowering::binary(const Node& n, NodeId id, const ByteType& to) {
 }
 
 // A matrix product that only this sum reads, plus a vector of constants, is a linear layer.
-ValueId Lowering::sum(const Node& n, NodeId id, const ByteType& to) {
+bool Lowering::is_layer(const Node& n, NodeId* at, ValueId* with) const {
   for (size_t i : {size_t{0}, size_t{1}}) {
     const ValueId product = n.inputs[i], bias = n.inputs[1 - i];
     const Node* m = producer_of(g_, product);
     if (m == nullptr || m->op != OpId::kMatMul || product == bias || !by_matrix(*m)) continue;
-    const bool alone =
-        users_[static_cast<size_t>(product)].size() == 1 && !output_[static_cast<size_t>(product)];
+    const auto v = static_cast<size_t>(product);
+    const bool alone = v < users_.size() && users_[v].size() == 1 && !output_[v];
     const Value& b = g_.value(bias);
-    if (!alone || !b.ranked || b.shape.rank() != 1) continue;
-    return matmul(Node(*m), g_.value(product).producer, bias, &to);
+    const Node* from = producer_of(g_, bias);
+    const bool constant =
+        g_.is_constant(bias) ||
+        (from != nullptr && from->op == OpId::kDequantizeLinear && g_.is_constant(from->inputs[0]));
+    const SymShape& w = g_.value(m->inputs[1]).shape;
+    if (!alone || !constant || b.shape.rank() != 1 || dim_equal(b.shape[0], w[1]) != Tri::kYes)
+      continue;
+    *at = g_.value(product).producer, *with = bias;
+    return true;
   }
-  return binary(n, id, to);
+  return false;
 }
 
 ValueId Lowering::pool(const Node& n, NodeId id, const ByteType& to) {
@@ -197,13 +204,18 @@ ValueId Lowering::lower_core(NodeId id, const ByteType& to) {
     case OpId::kConv: return conv(n, id, to);
     case OpId::kLinear: return linear(id, n.inputs[0], n.inputs[1], false, input(n, 2), &to);
     case OpId::kMatMul: return matmul(n, id, kNoValue, &to);
-    case OpId::kAdd: return sum(n, id, to);
+    case OpId::kAdd: {
+      NodeId product = 0;
+      ValueId bias = kNoValue;
+      if (!is_layer(n, &product, &bias)) return binary(n, id, to);
+      return matmul(Node(g_.node(product)), product, bias, &to);
+    }
     case OpId::kMul: return binary(n, id, to);
     case OpId::kAveragePool: return pool(n, id, to);
     case OpId::kReduceMean: return mean(n, id, to);
     case OpId::kSoftmax: return softmax(n, id, to);
     case OpId::kConcat: return concat(n, id, to);
-    default: return refuse("it has no integer form");
+    default: return refuse(kNoForm);
   }
 }
 

@@ -19,6 +19,14 @@ ValueId input_or_none(const Node& n, size_t i) {
 }
 bool is_integer_op(OpId op) { return op >= OpId::kQLinearConv && op <= OpId::kDynamicLinear; }
 
+// Bytes of constants that only move: weights, as some files have them.
+bool moves_bytes(const Graph& g, const Node& n) {
+  const DType t = n.outputs.empty() ? DType::kNone : g.value(n.outputs[0]).dtype;
+  if (t != DType::kI8 && t != DType::kU8 && t != DType::kI32) return false;
+  return n.op == OpId::kTranspose || n.op == OpId::kReshape || n.op == OpId::kSqueeze ||
+         n.op == OpId::kUnsqueeze || n.op == OpId::kIdentity;
+}
+
 }  // namespace
 
 int LowerReport::integer_nodes() const {
@@ -63,13 +71,15 @@ void Lowering::check_scales() const {
   }
 }
 
-// Weights that a file quantizes when it runs.
+// Weights that a file quantizes, or turns, when it runs.
 bool Lowering::fold_quantized() {
   Substitution sub(g_);
   for (size_t i = 0; i < g_.node_count(); ++i) {
     const auto id = static_cast<NodeId>(i);
+    sub.apply(g_.node(id));
     const Node n = g_.node(id);
-    if (n.op != OpId::kQuantizeLinear || sub.is_output(n.outputs[0])) continue;
+    if (n.op != OpId::kQuantizeLinear && !moves_bytes(g_, n)) continue;
+    if (n.removed() || sub.is_output(n.outputs[0])) continue;
     std::vector<HostTensor> in;
     bool constant = true;
     for (ValueId v : n.inputs) {
@@ -80,7 +90,8 @@ bool Lowering::fold_quantized() {
     const std::string name = g_.value(n.inputs[0]).name;
     const bool parameter = g_.value(n.inputs[0]).parameter && !name.empty();
     HostTensor q = run_node(n.op, n.attrs.get(), in, 1)[0];
-    sub.drop(id, g_.add_constant(std::move(q), name.empty() ? "" : name + ".quantized", parameter));
+    const char* how = n.op == OpId::kQuantizeLinear ? ".quantized" : ".moved";
+    sub.drop(id, g_.add_constant(std::move(q), name.empty() ? "" : name + how, parameter));
   }
   return sub.finish();
 }
@@ -147,10 +158,14 @@ ValueId Lowering::lower_quantize(NodeId id) {
   return look_up({y, *to}, clamp_table(clamps, *to), *to, clamps.back());
 }
 
-bool Lowering::lower_quantized() {
+void Lowering::find_users() {
   users_ = g_.users();
   output_.assign(g_.value_count(), false);
   for (const GraphOutput& o : g_.outputs()) output_[static_cast<size_t>(o.value)] = true;
+}
+
+bool Lowering::lower_quantized() {
+  find_users();
   Substitution sub(g_);
   const size_t count = g_.node_count();
   for (size_t i = 0; i < count; ++i) {
@@ -170,6 +185,7 @@ bool Lowering::lower_quantized() {
 
 // Layers whose result somebody reads as reals, or that are the last ones.
 bool Lowering::lower_float_results() {
+  find_users();
   Substitution sub(g_);
   const size_t count = g_.node_count();
   for (size_t i = 0; i < count; ++i) {
@@ -177,14 +193,27 @@ bool Lowering::lower_float_results() {
     if (g_.node(id).removed()) continue;
     sub.apply(g_.node(id));
     const Node n = g_.node(id);
-    ValueId y = kNoValue;
-    if (n.op == OpId::kLinear)
+    ValueId y = kNoValue, bias = kNoValue;
+    NodeId product = id;
+    if (n.op == OpId::kLinear) {
       y = linear(id, n.inputs[0], n.inputs[1], false, input_or_none(n, 2), nullptr);
-    if (n.op == OpId::kMatMul && by_matrix(n)) y = matmul(n, id, kNoValue, nullptr);
-    if (y == kNoValue) {
-      if (n.op == OpId::kLinear || n.op == OpId::kMatMul) stays(id, why_);
+    } else if (n.op == OpId::kMatMul && by_matrix(n)) {
+      const std::vector<NodeId>& readers = users_[static_cast<size_t>(n.outputs[0])];
+      const bool at_the_sum = readers.size() == 1 && g_.node(readers[0]).op == OpId::kAdd &&
+                              is_layer(g_.node(readers[0]), &product, &bias) && product == id;
+      if (at_the_sum) continue;
+      y = matmul(n, product = id, kNoValue, nullptr);
+    } else if (n.op == OpId::kAdd && is_layer(n, &product, &bias)) {
+      y = matmul(Node(g_.node(product)), product, bias, nullptr);
+    } else {
       continue;
     }
+    if (y == kNoValue) {
+      stays(product, why_);
+      continue;
+    }
+    if (const auto why = reasons_.find(n.outputs[0]); why != reasons_.end())
+      reasons_.emplace(y, std::string(why->second));  // of a bias that is added as float
     g_.value(y).name = g_.value(n.outputs[0]).name;
     sub.drop(id, y);
   }
@@ -232,15 +261,20 @@ void Lowering::write_report() {
     std::string why;
     const auto known = reasons_.find(n.outputs[0]);
     if (known != reasons_.end()) why = known->second;
-    bool quantized = false;
-    for (NodeId user : users[static_cast<size_t>(n.outputs[0])])
-      quantized = quantized || g_.node(user).op == OpId::kQuantizeLinear;
+    const std::vector<NodeId>& readers = users[static_cast<size_t>(n.outputs[0])];
+    const auto reader = std::find_if(readers.begin(), readers.end(), [&](NodeId id) {
+      return g_.node(id).op != OpId::kQuantizeLinear;
+    });
     for (ValueId v : n.inputs) {
       const Node* made = producer_of(g_, v);
-      if (why.empty() && made != nullptr && is_float(g_.value(v).dtype) && !is_qdq(made->op))
+      const bool reals = made != nullptr && is_float(g_.value(v).dtype) && !is_qdq(made->op);
+      if (reals && (why.empty() || why == kNoForm))
         why = "its input is float: " + node_text(g_, g_.value(v).producer);
     }
-    if (why.empty()) why = quantized ? "it has no integer form" : "its result is not quantized";
+    if (why.empty() && readers.empty()) why = "its result is a float output of the graph";
+    if (why.empty() && reader != readers.end())
+      why = "its result is read as float by " + node_text(g_, *reader);
+    if (why.empty()) why = kNoForm;
     const std::string name = n.name.empty() ? g_.value(n.outputs[0]).name : n.name;
     report_->stayed.push_back({op_info(n.op)->name, name, why});
   }
@@ -272,6 +306,7 @@ bool lower_qdq(Graph& g, LowerReport* report) {
     for (Graph& region : g.node(static_cast<NodeId>(i)).regions)
       changed = lower_qdq(region, report) || changed;
   }
+  changed = find_tables(g) || changed;
   changed = Lowering(g, report).run() || changed;
   if (changed) verify(g, "after lowering");
   return changed;

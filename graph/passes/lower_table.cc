@@ -160,6 +160,44 @@ ValueId Lowering::requantized(const Bytes& b, const ByteType& to, NodeId like) {
   return look_up(b, bytes_from(reals_of(b.type), to), to, like);
 }
 
+// As ONNX writes a table, which has no such op: an element of 256 by a byte, an int8 below 0 from
+// the end.
+bool find_tables(Graph& g) {
+  bool changed = false;
+  const size_t count = g.node_count();
+  for (size_t i = 0; i < count; ++i) {
+    const Node& n = g.node(static_cast<NodeId>(i));
+    if (n.op != OpId::kGather || n.attrs.as<AxisAttrs>().axis != 0 || !g.is_constant(n.inputs[0]))
+      continue;
+    const HostTensor table = g.value(n.inputs[0]).constant;
+    const DType t = table.dtype();
+    const Node* cast = producer_of(g, n.inputs[1]);
+    if (table.numel() != 256 || table.shape().rank() != 1 || cast == nullptr ||
+        cast->op != OpId::kCast || (t != DType::kI8 && t != DType::kU8 && t != DType::kF32))
+      continue;
+    const ValueId x = cast->inputs[0];
+    const DType from = g.value(x).dtype, index = g.value(n.inputs[1]).dtype;
+    if ((from != DType::kI8 && from != DType::kU8) ||
+        (index != DType::kI32 && index != DType::kI64))
+      continue;
+    ValueId entries = n.inputs[0];
+    if (from == DType::kI8) {
+      HostTensor turned(t, Shape{256});
+      const size_t half = table.nbytes() / 2;
+      const char* bytes = static_cast<const char*>(table.data());
+      std::copy_n(bytes + half, half, static_cast<char*>(turned.data()));
+      std::copy_n(bytes, half, static_cast<char*>(turned.data()) + half);
+      entries = g.add_constant(std::move(turned));
+    }
+    Node& made = g.node(static_cast<NodeId>(i));  // in place: its result has the same type
+    made.op = OpId::kByteTable;
+    made.attrs = AnyAttrs::of(NoAttrs{});
+    made.inputs = {x, entries};
+    changed = true;
+  }
+  return changed;
+}
+
 ValueId Lowering::by_table(ValueId v, const ByteType& to, NodeId like) {
   Elementwise e;
   if (g_.is_constant(v) || !collect(v, &e) || e.leaf.q == kNoValue) return kNoValue;

@@ -30,6 +30,8 @@ struct ByteWeight {
   ValueId q, scale, zero;
 };
 
+inline constexpr const char* kNoForm = "it has no integer form";
+
 class Lowering {
  public:
   Lowering(Graph& g, LowerReport* report) : g_(g), report_(report) {}
@@ -75,7 +77,8 @@ class Lowering {
 
   // lower_ops.cc: the op that makes v, with the result as `to` has it. kNoValue: why_ says why.
   ValueId lower_core(NodeId id, const ByteType& to);
-  ValueId sum(const Node& n, NodeId id, const ByteType& to);
+  // A sum that is the bias of a product by a matrix of constants: that node and the vector.
+  bool is_layer(const Node& sum, NodeId* product, ValueId* bias) const;
   ValueId conv(const Node& n, NodeId id, const ByteType& to);
   ValueId linear(NodeId id, ValueId x, ValueId w, bool transpose, ValueId bias, const ByteType* to);
   bool by_matrix(const Node& n) const;
@@ -112,11 +115,14 @@ class Lowering {
   LowerReport* report_;
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> output_;
+  void find_users();
   std::map<ValueId, std::string> reasons_;  // of nodes that stay float, by their first output
   std::string why_;
   std::map<DType, ValueId> zeros_;
   std::map<std::pair<ValueId, std::string>, ValueId> transposed_;
   std::map<std::pair<ValueId, std::string>, ValueId> biases_;
 };
+
+bool find_tables(Graph& g);
 
 }  // namespace wick::ir

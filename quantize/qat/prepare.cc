@@ -8,6 +8,7 @@
 #include "graph/ir/infer.h"
 #include "graph/rewrite/pass.h"
 #include "quantize/passes/op_parts.h"
+#include "quantize/passes/passes.h"
 #include "quantize/passes/plan.h"
 #include "quantize/qparams.h"
 #include "runtime/ops/attrs.h"
@@ -243,8 +244,8 @@ class Preparer {
     const ValueId x = g_.node(id).inputs[0], w = g_.node(id).inputs[1];
     if (scale_of_.count(w) != 0) return;  // a product of two activations
     const auto shape = g_.value(w).shape;
-    int64_t axis = g_.node(id).op != OpId::kMatMul ? 0 : shape.rank() == 2 ? 1 : -1;
-    if (!recipe_.per_channel) axis = -1;
+    // a matrix behind MatMul is a Linear's by now
+    const int64_t axis = g_.node(id).op != OpId::kMatMul && recipe_.per_channel ? 0 : -1;
     const int64_t count = axis < 0 ? 0 : shape[static_cast<int>(axis)].constant();
     const auto key = std::make_pair(w, axis);
     if (weights_.count(key) == 0) {
@@ -307,7 +308,9 @@ Graph prepare_qat(const Graph& graph, const Recipe& recipe, bool learn_scales) {
                                            "moving-average, not ") +
                                    observer_name(kind));
   }
-  return Preparer(graph, recipe, learn_scales).run();
+  ir::Graph g = graph;
+  matmul_to_linear(g);
+  return Preparer(g, recipe, learn_scales).run();
 }
 
 }  // namespace wick::quantize

@@ -14,12 +14,12 @@ namespace wick::quantize {
 // Recipe's defaults for training: moving averages of the activations' ranges.
 Recipe qat_recipe();
 
-// Weights (for each output channel, int8 or int4), activations and constants that integers meet go
-// through FakeQuantize, where plan_quantization()
-// (quantize/passes/plan.h) says; biases are rounded to
-// multiples of s_x * s_w. A BatchNorm behind a Conv or Linear goes into its weight, which is
-// rounded as it will be in the folded model: FoldedBatchNorm says how it trains. A gamma within
-// 1e-6 of 0, by which nothing could be divided, becomes 1e-6.
+// MatMul by a constant matrix becomes Linear (the weight NAME then is NAME.T), as in static
+// quantization. Weights (for each output channel, int8 or int4), activations and constants that
+// integers meet go through FakeQuantize, where plan_quantization() (quantize/passes/plan.h) says;
+// biases are rounded to multiples of s_x * s_w. A BatchNorm behind a Conv or Linear goes into its
+// weight, which is rounded as it will be in the folded model: FoldedBatchNorm says how it trains. A
+// gamma within 1e-6 of 0, by which nothing could be divided, becomes 1e-6.
 //
 // Constants "NAME_scale", "NAME_zero_point" and "NAME_range" belong to each value or weight NAME:
 // an observer's state is the range, [2] or [2, channels], which is empty (inf, -inf) at first for

@@ -13,7 +13,7 @@ using ir::kNoValue;
 using ir::Node;
 
 // What PyTorch's learnable fake quantization keeps a scale above.
-constexpr double kLeastLearned = 1.1920929e-7;
+constexpr float kLeastLearned = 1.1920929e-7F;
 
 bool is_prepared(const ir::Graph& g) {
   return std::any_of(g.nodes().begin(), g.nodes().end(),
@@ -46,6 +46,7 @@ QatModule::QatModule(const ir::Graph& graph, const QatOptions& options)
   check(options.recipe);
   std::map<std::string, Tensor> by_name;
   for (const auto& [path, t] : named_buffers()) by_name[t.name()] = t;
+  for (const auto& [path, t] : named_parameters()) by_name[t.name()] = t;
   const ir::Graph& g = this->graph();
   const std::vector<bool> constant = constant_values(g);
   const auto users = g.users();
@@ -58,11 +59,58 @@ QatModule::QatModule(const ir::Graph& graph, const QatOptions& options)
       const Node& user = g.node(id);
       const bool layer =
           user.op == OpId::kConv || user.op == OpId::kLinear || user.op == OpId::kMatMul;
-      group.weight = group.weight || (layer && user.inputs[1] == n.outputs[0]);
+      if (!layer || user.inputs[1] != n.outputs[0]) continue;
+      group.weight = true;
+      find_bias(user, by_name, &group);
     }
   }
   observing_ = register_buffer("observing", full({}, 1, DType::kU8));
   frozen_norm_ = register_buffer("batch_norm_frozen", full({}, 0, DType::kU8));
+}
+
+// A layer that two weights' groups share keeps the last bias found: it bounds a scale, no more.
+void QatModule::find_bias(const Node& layer, const std::map<std::string, Tensor>& by_name,
+                          Group* group) {
+  const ir::Graph& g = graph();
+  const auto known = [&](ir::ValueId v) {
+    const auto at = v == kNoValue ? by_name.end() : by_name.find(g.value(v).name);
+    return at == by_name.end() ? Tensor() : at->second;
+  };
+  const ir::NodeId before = g.value(layer.inputs[0]).producer;
+  if (before < 0 || g.node(before).op != OpId::kFakeQuantize) return;
+  group->input_scale = known(g.node(before).inputs[1]);
+  for (const Node& n : g.nodes()) {
+    if (n.op == OpId::kFoldedBatchNorm && n.inputs[0] == layer.outputs[0]) {
+      group->norm.clear();
+      for (size_t i = 2; i < n.inputs.size(); ++i) group->norm.push_back(known(n.inputs[i]));
+      group->eps = n.attrs.as<BatchNormAttrs>().epsilon;
+    }
+  }
+  if (layer.inputs.size() < 3) return;
+  const ir::NodeId rounds = g.value(layer.inputs[2]).producer;
+  if (rounds >= 0 && g.node(rounds).op == OpId::kFakeQuantize)
+    group->bias = known(g.node(rounds).inputs[0]);
+}
+
+// Weights may be so small that their bias does not fit int32 in steps of s_x s_w: scales that keep
+// it below 2^29, which leaves it room to move.
+std::vector<float> QatModule::least_scales(const Group& group, size_t count) const {
+  std::vector<float> least(count, 0);
+  Tensor bias = group.bias;
+  const auto defined = [](const Tensor& t) { return t.defined(); };
+  if (group.norm.size() >= 4 && std::all_of(group.norm.begin(), group.norm.begin() + 4, defined)) {
+    const std::vector<Tensor>& s = group.norm;
+    const Tensor mean = s.size() > 4 && s[4].defined() ? s[2] - s[4] : s[2];
+    bias = s[1] - mean * s[0] / sqrt(s[3] + group.eps);
+  }
+  if (!bias.defined() || !group.input_scale.defined()) return least;
+  const std::vector<float> b = floats(bias.detach());
+  const float unit = floats(group.input_scale)[0] * static_cast<float>(1 << 29);
+  for (size_t i = 0; i < b.size(); ++i) {
+    float& at = least[count == 1 ? 0 : i];
+    at = std::max(at, std::fabs(b[i]) / unit);
+  }
+  return least;
 }
 
 void QatModule::freeze_observers(bool frozen) { observing_.fill_(frozen ? 0 : 1); }
@@ -97,7 +145,17 @@ bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& 
   }
   if (!training()) return true;
   if (learned) {
-    (*in)[1].clamp_(kLeastLearned, {}, where);
+    std::vector<float> scale = floats((*in)[1]);
+    const std::vector<float> least = at->second.weight ? least_scales(at->second, scale.size())
+                                                       : std::vector<float>(scale.size(), 0);
+    bool low = false;
+    for (size_t i = 0; i < scale.size(); ++i) {
+      const float bound = std::max(kLeastLearned, least[i]);
+      if (!(scale[i] < bound)) continue;  // NaN is the kernel's error
+      low = true;
+      scale[i] = bound;
+    }
+    if (low) write((*in)[1], scale);
   } else {
     // backward reads the scale of this forward, whatever comes after it
     (*in)[1] = (*in)[1].clone(where);
@@ -139,9 +197,18 @@ void QatModule::move_range(const Node& node, const Group& group, const std::vect
     }
     ranges.push_back({low, high});
   }
-  const QParams q =
+  QParams q =
       params_of(ranges, integers_of(a, node.name),
                 group.weight || options_.recipe.activation_symmetric, count > 1 ? a.axis : -1);
+  if (group.weight) {
+    const std::vector<float> least = least_scales(group, count);
+    for (size_t i = 0; i < count; ++i) {
+      const bool nothing = ranges[i].lo == 0 && ranges[i].hi == 0;
+      // of a channel without weights the bias is all there is: 20 bits of it
+      if (nothing && least[i] > 0) q.scale[i] = 512 * least[i];
+      q.scale[i] = std::max(q.scale[i], least[i]);
+    }
+  }
   write(in[1], q.scale);
   write(in[2], {q.zero_point.begin(), q.zero_point.end()});
   write(in[3], state);

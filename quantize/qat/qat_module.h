@@ -63,7 +63,14 @@ class QatModule : public nn::GraphModule {
   struct Group {  // of those that share a scale
     Tensor range;
     bool weight = false;
+    // A weight's: the scale of what it is multiplied with; the bias, or the batch norm whose fixed
+    // form makes it: gamma, beta, mean, var, the layer's own bias.
+    Tensor input_scale, bias;
+    std::vector<Tensor> norm;
+    double eps = 0;
   };
+  void find_bias(const ir::Node& layer, const std::map<std::string, Tensor>& by_name, Group* group);
+  std::vector<float> least_scales(const Group& group, size_t count) const;
   void move_range(const ir::Node& node, const Group& group, const std::vector<Tensor>& in,
                   const Where& where) const;
   void first_scale(const ir::Node& node, const Group& group, const std::vector<Tensor>& in,

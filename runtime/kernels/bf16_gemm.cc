@@ -35,16 +35,79 @@ bool detect_tiles() {
 }
 #endif
 
+#ifdef WICK_AMX
+// to[c][r] = from[r][c] of 8 x 8 elements, lines so many elements apart; SSE2, which all x86-64
+// have.
+void transpose_8x8(const BFloat16* from, int64_t from_line, BFloat16* to, int64_t to_line) {
+  __m128i a[8], b[8];
+  for (int i = 0; i < 8; ++i)
+    a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * from_line));
+  // Each pass doubles the elements of a column that lie together.
+  for (int i = 0; i < 4; ++i) {
+    b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
+    b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    a[i] = _mm_unpacklo_epi32(b[i], b[i + 2]);
+    a[i + 1] = _mm_unpackhi_epi32(b[i], b[i + 2]);
+    a[i + 2] = _mm_unpacklo_epi32(b[i + 1], b[i + 3]);
+    a[i + 3] = _mm_unpackhi_epi32(b[i + 1], b[i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    b[2 * i] = _mm_unpacklo_epi64(a[i], a[i + 4]);
+    b[2 * i + 1] = _mm_unpackhi_epi64(a[i], a[i + 4]);
+  }
+  for (int i = 0; i < 8; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_line), b[i]);
+}
+// The same of 4 x 4 pairs.
+void transpose_pairs_4x4(const BFloat16* from, int64_t from_line, BFloat16* to, int64_t to_line) {
+  __m128i a[4], b[4];
+  for (int i = 0; i < 4; ++i)
+    a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * from_line));
+  for (int i = 0; i < 2; ++i) {
+    b[i] = _mm_unpacklo_epi32(a[2 * i], a[2 * i + 1]);
+    b[i + 2] = _mm_unpackhi_epi32(a[2 * i], a[2 * i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    a[2 * i] = _mm_unpacklo_epi64(b[2 * i], b[2 * i + 1]);
+    a[2 * i + 1] = _mm_unpackhi_epi64(b[2 * i], b[2 * i + 1]);
+  }
+  for (int i = 0; i < 4; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_line), a[i]);
+}
+// to[c] = {even[c], odd[c]} of 16 elements.
+void interleave_16(const BFloat16* even, const BFloat16* odd, BFloat16* to) {
+  for (int i = 0; i < 16; i += 8) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(even + i));
+    const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(odd + i));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * i), _mm_unpacklo_epi16(x, y));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * i + 8), _mm_unpackhi_epi16(x, y));
+  }
+}
+#else
+void interleave_16(const BFloat16*, const BFloat16*, BFloat16*) {}
+void transpose_8x8(const BFloat16*, int64_t, BFloat16*, int64_t) {}
+void transpose_pairs_4x4(const BFloat16*, int64_t, BFloat16*, int64_t) {}
+#endif
+
 // Two tiles of rows, [step][tile][row][k]: `lines` of them, the rest zeros.
 void pack_rows(const BFloat16* a, int64_t row, int64_t col, int64_t lines, int64_t k,
                BFloat16* to) {
   for (int64_t k0 = 0; k0 < k; k0 += kStep, to += 2 * kElements) {
     const int64_t depth = std::min(kStep, k - k0);
     if (lines < kBlock || depth < kStep) memset(static_cast<void*>(to), 0, 4 * kElements);
-    if (col == 1) {
+    if (col == 1 && depth == kStep) {
+      for (int64_t r = 0; r < lines; ++r) {  // of a size that the compiler knows
+        memcpy(static_cast<void*>(to + r * kStep), a + r * row + k0, kStep * sizeof(BFloat16));
+      }
+    } else if (col == 1) {
       for (int64_t r = 0; r < lines; ++r) {
         memcpy(static_cast<void*>(to + r * kStep), a + r * row + k0,
                sizeof(BFloat16) * static_cast<size_t>(depth));
+      }
+    } else if (row == 1 && lines == kBlock && depth == kStep) {
+      for (int64_t kk = 0; kk < kStep; kk += 8) {
+        for (int64_t r = 0; r < kBlock; r += 8)
+          transpose_8x8(a + (k0 + kk) * col + r, col, to + r * kStep + kk, kStep);
       }
     } else {
       for (int64_t kk = 0; kk < depth; ++kk) {
@@ -65,7 +128,12 @@ void pack_columns(const BFloat16* b, int64_t row, int64_t col, int64_t lines, in
       const int64_t columns = std::min(kTile, lines - half * kTile);
       BFloat16* tile = to + half * kElements;
       const BFloat16* from = b + half * kTile * col + k0 * row;
-      if (row == 1) {  // pairs lie together
+      if (row == 1 && columns == kTile && depth == kStep) {  // pairs lie together
+        for (int64_t c = 0; c < kTile; c += 4) {
+          for (int64_t kk = 0; kk < kStep; kk += 8)
+            transpose_pairs_4x4(from + c * col + kk, col, tile + kk / 2 * kStep + c * 2, kStep);
+        }
+      } else if (row == 1) {
         for (int64_t c = 0; c < columns; ++c) {
           const BFloat16* pairs = from + c * col;
           BFloat16* line = tile + c * 2;
@@ -77,9 +145,8 @@ void pack_columns(const BFloat16* b, int64_t row, int64_t col, int64_t lines, in
         }
       } else if (col == 1 && columns == kTile && depth % 2 == 0) {
         for (int64_t kk = 0; kk < depth; kk += 2) {
-          const BFloat16 *even = from + kk * row, *odd = even + row;
-          BFloat16* line = tile + kk / 2 * kStep;
-          for (int64_t c = 0; c < kTile; ++c) line[2 * c] = even[c], line[2 * c + 1] = odd[c];
+          const BFloat16* even = from + kk * row;
+          interleave_16(even, even + row, tile + kk / 2 * kStep);
         }
       } else {
         for (int64_t kk = 0; kk < depth; ++kk) {

@@ -4,6 +4,8 @@
 #include "hwy/highway.h"
 #include "runtime/kernels/chain.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/half_rows.h"
 #include "runtime/kernels/kernel_set.h"
 
 #ifndef WICK_KERNELS_BINARY_BODY_
@@ -75,6 +77,33 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+template <class T>
+void run_half(const KernelCtx& ctx, Span<const TensorView> in, const TensorView& out) {
+  auto body = reinterpret_cast<BinaryBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const T* x = in[0].as<T>();
+  const T* y = in[1].as<T>();
+  T* z = out.as<T>();
+  ElementLoop<2> loop(out, in.data());
+  const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    float bx[kHalfBlock], by[kHalfBlock], bz[kHalfBlock];
+    for (int64_t i = 0; i < n; i += kHalfBlock) {
+      const int64_t len = std::min(kHalfBlock, n - i);
+      widen_steps(x + offset[0] + i * sx, sx, sx == 0 ? 1 : len, bx);
+      widen_steps(y + offset[1] + i * sy, sy, sy == 0 ? 1 : len, by);
+      body(bx, sx == 0, by, sy == 0, bz, static_cast<size_t>(len));
+      narrow(bz, z + at + i, len);
+    }
+  });
+}
+
+Status run_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  return by_half(in[0].dtype, [&](auto kind) { run_half<decltype(kind)>(ctx, in, out[0]); });
+}
+bool match_16(const KernelQuery& q) {
+  return q.in[1].dtype == q.in[0].dtype && WidenedCall::fits(q);
+}
+
 }  // namespace
 
 FindBinary binary_bodies() { return HWY_DYNAMIC_DISPATCH(find_binary)(); }
@@ -82,8 +111,9 @@ FindBinary binary_bodies() { return HWY_DYNAMIC_DISPATCH(find_binary)(); }
 // In place means x's or y's own buffer, where that has the output's shape: every element is read
 // before it is written.
 constexpr uint32_t kFlags = kStridedInputs | kInPlace | kInPlaceSecond;
-#define WICK_BINARY_ROW(Name, text) \
-  WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan_##Name, nullptr, run})
+#define WICK_BINARY_ROW(Name, text)                                                  \
+  WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan_##Name, nullptr, run}); \
+  WICK_HALF_ROWS(Name, {text ".16.simd", kFlags, match_16, plan_##Name, nullptr, run_16})
 WICK_BINARY_ROW(Add, "add");
 WICK_BINARY_ROW(Sub, "sub");
 WICK_BINARY_ROW(Mul, "mul");

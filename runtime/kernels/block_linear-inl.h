@@ -18,29 +18,6 @@ namespace block_linear {
 using Words = hn::RebindToUnsigned<TileTag>;
 using WordVec = hn::Vec<Words>;
 
-// The lowest number of each word, less the zero point where that is one for all.
-template <int kBits>
-struct Numbers {
-  TileVec zero;
-  HWY_INLINE explicit Numbers(float z) : zero(hn::Set(TileTag(), z)) {}
-  HWY_INLINE TileVec operator()(WordVec v) const {
-    const auto low = hn::And(v, hn::Set(Words(), (1u << kBits) - 1));
-    return hn::Sub(hn::ConvertTo(TileTag(), hn::BitCast(hn::RebindToSigned<TileTag>(), low)), zero);
-  }
-};
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-// A table of all sixteen: its instruction reads the lowest four bits of an index.
-template <>
-struct Numbers<4> {
-  TileVec table;
-  HWY_INLINE explicit Numbers(float z)
-      : table(hn::Sub(hn::Iota(TileTag(), 0), hn::Set(TileTag(), z))) {}
-  HWY_INLINE TileVec operator()(WordVec v) const {
-    return hn::TableLookupLanes(table, hn::Indices512<float>{v.raw});
-  }
-};
-#endif
-
 HWY_INLINE TileVec scale_at(const BlockPanel& p, int64_t at) {
   const TileTag d;
   if (!p.half) return hn::LoadU(d, static_cast<const float*>(p.scales) + at);
@@ -53,118 +30,341 @@ HWY_INLINE TileVec zero_at(const BlockPanel& p, int64_t at) {
   return hn::ConvertTo(TileTag(), hn::PromoteTo(ints, hn::LoadU(bytes, p.zeros + at)));
 }
 
-// f(k, weights of kVecs vectors) for k in [k0, k0 + depth).
-template <int kBits, bool kZeros, int kVecs, class F>
-HWY_INLINE void each_k(const BlockPanel& p, int64_t k0, int64_t depth, F f) {
+// How a weight is made of its number n: (n - zero) scale, whose zero is one for all or each
+// block's; or, where scales are of 16 bits, fma(n, scale, -zero scale), which is the same number:
+// the product of a zero and a scale has 15 bits, and so has the weight.
+enum class Form { kOneZero, kZeros, kHalf };
+
+// Of the columns of one vector, along one block.
+template <int kBits, Form kForm>
+struct BlockVec {
+  TileVec scale, zero;
+  HWY_INLINE void load(const BlockPanel& p, int64_t at) {
+    scale = scale_at(p, at);
+    zero = p.zeros == nullptr ? hn::Set(TileTag(), p.zero) : zero_at(p, at);
+  }
+  HWY_INLINE TileVec weight(WordVec word) const {
+    const auto low = hn::And(word, hn::Set(Words(), (1u << kBits) - 1));
+    const auto n = hn::ConvertTo(TileTag(), hn::BitCast(hn::RebindToSigned<TileTag>(), low));
+    return hn::Mul(hn::Sub(n, zero), scale);
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+// Whole words, by fewer instructions than a shift and a conversion for each number: bits of a word
+// are put into a float where they stand, as the mantissa of a power of two, which goes off with the
+// zero point.
+constexpr bool kWholeWords = true;
+
+// 2^(23 - kAt) + the number from bit kAt on
+template <int kBits, int kAt>
+HWY_INLINE TileVec in_mantissa(WordVec v) {
+  static_assert(kAt >= 0 && kAt + kBits <= 23, "the mantissa");
+  const __m512i mask = _mm512_set1_epi32(((1 << kBits) - 1) << kAt);
+  const __m512i power = _mm512_set1_epi32((127 + 23 - kAt) << 23);
+  return TileVec{_mm512_castsi512_ps(_mm512_ternarylogic_epi32(v.raw, mask, power, 0xEA))};
+}
+template <int kAt>
+HWY_INLINE TileVec power(TileVec plus) {
+  return hn::Add(plus, hn::Set(TileTag(), static_cast<float>(1 << (23 - kAt))));
+}
+// An element of a table that a word's lowest four bits choose.
+HWY_INLINE TileVec look_up(TileVec table, WordVec v) {
+  return hn::TableLookupLanes(table, hn::Indices512<float>{v.raw});
+}
+
+// Of `count` 16-bit scales each is a number above 0: with others, numbers or signs of zeros would
+// be lost.
+HWY_INLINE bool plain_scales(const uint16_t* scales, int64_t count) {
+  const hn::CappedTag<uint16_t, 16> d;
+  auto most = hn::Zero(d);
+  for (int64_t i = 0; i < count; i += 16)
+    most = hn::Max(most, hn::Sub(hn::LoadU(d, scales + i), hn::Set(d, 1)));
+  return hn::AllTrue(d, hn::Lt(most, hn::Set(d, 0x7BFF)));
+}
+
+// weight<i>: number i of a word less the zero point, times the scale
+template <int kBits, Form kForm>
+struct WordVecs {  // f32 scales with their own zeros
+  TileVec scale, zero[5];
+  HWY_INLINE void set(const BlockPanel&, const BlockVec<kBits, kForm>& b) {
+    scale = b.scale;
+    zero[0] = power<0>(b.zero), zero[1] = power<4>(b.zero), zero[2] = power<8>(b.zero);
+    zero[3] = power<12>(b.zero), zero[4] = power<16>(b.zero);
+  }
+  struct Parts {
+    WordVec low, high;
+    HWY_INLINE explicit Parts(WordVec v) : low(v), high(hn::ShiftRight<20>(v)) {}
+  };
+  template <int i>
+  HWY_INLINE TileVec weight(const Parts& p) const {
+    constexpr int kAt = i % 5 * kBits;
+    const TileVec n = in_mantissa<kBits, kAt>(i < 5 ? p.low : p.high);
+    return hn::Mul(hn::Sub(n, zero[i % 5]), scale);
+  }
+};
+template <>
+struct WordVecs<4, Form::kOneZero> {
+  TileVec scale, table;
+  HWY_INLINE void set(const BlockPanel& p, const BlockVec<4, Form::kOneZero>& b) {
+    scale = b.scale;
+    table = hn::Sub(hn::Iota(TileTag(), 0), hn::Set(TileTag(), p.zero));
+  }
+  using Parts = WordVec;
+  template <int i>
+  HWY_INLINE TileVec weight(WordVec v) const {
+    return hn::Mul(look_up(table, hn::ShiftRight<4 * i>(v)), scale);
+  }
+};
+template <>
+struct WordVecs<4, Form::kHalf> {
+  TileVec scale, table, at0, at11, at12, at16, at19;
+  HWY_INLINE void set(const BlockPanel&, const BlockVec<4, Form::kHalf>& b) {
+    const auto less = [&](float power) HWY_ATTR {  // -(power + zero) scale, which has 24 bits
+      return hn::NegMulAdd(scale, hn::Set(TileTag(), power), at0);
+    };
+    scale = b.scale;
+    table = hn::Iota(TileTag(), 0);
+    at0 = hn::Neg(hn::Mul(b.zero, scale));
+    at11 = less(1 << 12), at12 = less(1 << 11), at16 = less(1 << 7), at19 = less(1 << 4);
+  }
+  struct Parts {
+    WordVec v, right, turned;
+    HWY_INLINE explicit Parts(WordVec w)
+        : v(w), right(hn::ShiftRight<8>(w)), turned{_mm512_rol_epi32(w.raw, 15)} {}
+  };
+  template <int i>
+  HWY_INLINE TileVec weight(const Parts& p) const {
+    if constexpr (i == 0) return hn::MulAdd(look_up(table, p.v), scale, at0);
+    if constexpr (i == 1) return hn::MulAdd(in_mantissa<4, 19>(p.turned), scale, at19);
+    if constexpr (i == 2) return hn::MulAdd(look_up(table, p.right), scale, at0);
+    if constexpr (i == 3) return hn::MulAdd(in_mantissa<4, 12>(p.v), scale, at12);
+    if constexpr (i == 4) return hn::MulAdd(in_mantissa<4, 16>(p.v), scale, at16);
+    if constexpr (i == 5) return hn::MulAdd(in_mantissa<4, 12>(p.right), scale, at12);
+    if constexpr (i == 6) return hn::MulAdd(in_mantissa<4, 16>(p.right), scale, at16);
+    if constexpr (i == 7) return hn::MulAdd(in_mantissa<4, 11>(p.turned), scale, at11);
+  }
+};
+template <Form kForm>
+struct WordVecs<8, kForm> {
+  TileVec scale, at0, at8;
+  HWY_INLINE void set(const BlockPanel&, const BlockVec<8, kForm>& b) {
+    scale = b.scale;
+    at0 = power<0>(b.zero), at8 = power<8>(b.zero);
+  }
+  struct Parts {
+    WordVec low, high;
+    HWY_INLINE explicit Parts(WordVec v) : low(v), high(hn::ShiftRight<16>(v)) {}
+  };
+  template <int i>
+  HWY_INLINE TileVec weight(const Parts& p) const {
+    const WordVec v = i < 2 ? p.low : p.high;
+    return hn::Mul(
+        i % 2 == 0 ? hn::Sub(in_mantissa<8, 0>(v), at0) : hn::Sub(in_mantissa<8, 8>(v), at8),
+        scale);
+  }
+};
+
+// f(k + i, weights) for the numbers of a word of each of kVecs vectors
+template <int kBits, int i, int kVecs, class Vecs, class F>
+HWY_INLINE void each_number(const Vecs* vecs, const typename Vecs::Parts* parts, int64_t k, F f) {
+  TileVec w[kVecs];
+#pragma GCC unroll 3
+  for (int v = 0; v < kVecs; ++v) w[v] = vecs[v].template weight<i>(parts[v]);
+  f(k + i, w);
+  if constexpr ((i + 1) * kBits < 32) each_number<kBits, i + 1, kVecs>(vecs, parts, k, f);
+}
+template <int kBits, int kVecs, class Vecs, class F>
+HWY_INLINE void whole_word(const Vecs* vecs, const uint32_t* words, int64_t k, F f) {
+  using Parts = typename Vecs::Parts;
+  const auto word = [&](int v) HWY_ATTR {
+    return Parts(hn::LoadU(Words(), words + HWY_MIN(v, kVecs - 1) * kLanes));
+  };
+  const Parts parts[3] = {word(0), word(1), word(2)};
+  each_number<kBits, 0, kVecs>(vecs, parts, k, f);
+}
+#else
+constexpr bool kWholeWords = false;
+HWY_INLINE bool plain_scales(const uint16_t*, int64_t) { return false; }
+template <int kBits, Form kForm>
+struct WordVecs {
+  HWY_INLINE void set(const BlockPanel&, const BlockVec<kBits, kForm>&) {}
+};
+template <int kBits, int kVecs, class Vecs, class F>
+HWY_INLINE void whole_word(const Vecs*, const uint32_t*, int64_t, F) {}
+#endif
+
+// Words that are read soon. A panel is read from its first byte to its last, but the CPU's own
+// guess at what follows does not run far enough ahead of so little work a byte.
+template <int kVecs>
+HWY_INLINE void ask_for(const uint32_t* words) {
+  constexpr int64_t kAhead = 2048, kLine = 64;  // bytes
+  const char* at = reinterpret_cast<const char*>(words) + kAhead;
+#pragma GCC unroll 12
+  for (int64_t i = 0; i < kVecs * kLanes * 4; i += kLine) __builtin_prefetch(at + i);
+}
+
+// Whether blocks [first, last) may be read by whole words.
+template <Form kForm>
+HWY_INLINE bool by_whole_words(const BlockPanel& p, int64_t first, int64_t last, int64_t width) {
+  if (!kWholeWords || kForm != Form::kHalf) return kWholeWords;
+  return plain_scales(static_cast<const uint16_t*>(p.scales) + first * width,
+                      (last - first) * width);
+}
+
+// f(k, weights of kVecs vectors) for k in [from, to), which lie in one block.
+template <int kBits, Form kForm, int kVecs, class F>
+HWY_INLINE void each_k(const BlockPanel& p, int64_t block_index, bool whole_words, int64_t from,
+                       int64_t to, F f) {
   constexpr int kWidth = kVecs * kLanes, kOfWord = 32 / kBits;
-  const Numbers<kBits> numbers(kZeros ? 0.0f : p.zero);
-  const uint32_t* words = p.words + k0 / kOfWord * kWidth;
-  const int64_t end = k0 + depth;
-  for (int64_t k = k0; k < end;) {
-    const int64_t block_at = k / p.block * kWidth, block_end = HWY_MIN(end, k + p.block);
-    TileVec scale[kVecs], zero[kVecs];
+  const uint32_t* words = p.words + from / kOfWord * kWidth;
+  BlockVec<kBits, kForm> block[kVecs];
+  WordVecs<kBits, kForm> whole[kVecs];
 #pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) {
-      scale[v] = scale_at(p, block_at + v * kLanes);
-      if constexpr (kZeros) zero[v] = zero_at(p, block_at + v * kLanes);
+  for (int v = 0; v < kVecs; ++v) {
+    block[v].load(p, block_index * kWidth + v * kLanes);
+    whole[v].set(p, block[v]);
+  }
+  int64_t k = from;
+  for (; whole_words && k + kOfWord <= to; k += kOfWord, words += kWidth) {
+    ask_for<kVecs>(words);
+    whole_word<kBits, kVecs>(whole, words, k, f);
+  }
+  while (k < to) {
+    WordVec word[kVecs];
+#pragma GCC unroll 3
+    for (int v = 0; v < kVecs; ++v) word[v] = hn::LoadU(Words(), words + v * kLanes);
+    ask_for<kVecs>(words);
+    words += kWidth;
+    for (const int64_t stop = HWY_MIN(to, k + kOfWord); k < stop; ++k) {
+      TileVec w[kVecs];
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) {
+        w[v] = block[v].weight(word[v]);
+        word[v] = hn::ShiftRight<kBits>(word[v]);
+      }
+      f(k, w);
     }
-    while (k < block_end) {
-      WordVec word[kVecs];
+  }
+}
+
+// Some panels take turns, block by block: the CPU fetches more from memory where it sees that more
+// than one stream is read.
+template <int kBits, Form kForm, int kRows, int kVecs>
+HWY_NOINLINE void dot_body(const BlockDot& t) {
+  constexpr int kWidth = kVecs * kLanes;
+  const TileTag d;
+  HWY_ALIGN float sums[kBlockPanels][kRows][kWidth];
+  BlockPanel panel[kBlockPanels];
+  bool whole_words[kBlockPanels];
+  const float* row[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) row[r] = t.rows[HWY_MIN(r, t.row_count - 1)];
+  const int64_t blocks = (t.k + t.panel.block - 1) / t.panel.block;
+  for (int i = 0; i < t.panels; ++i) {
+    BlockPanel& p = panel[i];
+    p = t.panel;
+    p.words += i * kWidth * ((t.k * kBits + 31) / 32);
+    p.scales =
+        static_cast<const char*>(p.scales) + i * kWidth * blocks * (kForm == Form::kHalf ? 2 : 4);
+    if (p.zeros != nullptr) p.zeros += i * kWidth * blocks;
+    whole_words[i] = by_whole_words<kForm>(p, 0, blocks, kWidth);
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVecs; ++v) hn::Store(hn::Zero(d), d, sums[i][r] + v * kLanes);
+    }
+  }
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t from = b * t.panel.block, to = HWY_MIN(t.k, from + t.panel.block);
+    for (int i = 0; i < t.panels; ++i) {
+      TileVec acc[kRows][kVecs];
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) word[v] = hn::LoadU(Words(), words + v * kLanes);
-      words += kWidth;
-      for (const int64_t stop = HWY_MIN(block_end, k + kOfWord); k < stop; ++k) {
-        TileVec w[kVecs];
+        for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Load(d, sums[i][r] + v * kLanes);
+      }
+      each_k<kBits, kForm, kVecs>(panel[i], b, whole_words[i], from, to,
+                                  [&](int64_t k, const TileVec* w) HWY_ATTR {
+#pragma GCC unroll 8
+                                    for (int r = 0; r < kRows; ++r) {
+                                      const TileVec x = hn::Set(d, row[r][k]);
 #pragma GCC unroll 3
-        for (int v = 0; v < kVecs; ++v) {
-          TileVec q = numbers(word[v]);
-          if constexpr (kZeros) q = hn::Sub(q, zero[v]);
-          w[v] = hn::Mul(q, scale[v]);
-          word[v] = hn::ShiftRight<kBits>(word[v]);
-        }
-        f(k, w);
+                                      for (int v = 0; v < kVecs; ++v)
+                                        acc[r][v] = fused_mul_add(x, w[v], acc[r][v]);
+                                    }
+                                  });
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+        for (int v = 0; v < kVecs; ++v) hn::Store(acc[r][v], d, sums[i][r] + v * kLanes);
+      }
+    }
+  }
+  for (int i = 0; i < t.panels; ++i) {
+    for (int r = 0; r < t.row_count; ++r) {
+      for (int at = 0; at < t.cols; at += kLanes) {
+        const int n = HWY_MIN(kLanes, t.cols - at), col = i * kWidth + at;
+        TileVec y = hn::Load(d, sums[i][r] + at);
+        if (t.bias != nullptr) y = hn::Add(y, load_n(d, t.bias + col, n));
+        store_n(y, d, t.out + r * t.out_step + col, n);
       }
     }
   }
 }
-
-template <int kBits, bool kZeros, int kRows, int kVecs>
-HWY_NOINLINE void dot_body(const BlockDot& t) {
-  const TileTag d;
-  TileVec acc[kRows][kVecs];
-  const float* row[kRows];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-    row[r] = t.rows[HWY_MIN(r, t.row_count - 1)];
-#pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) acc[r][v] = hn::Zero(d);
-  }
-  each_k<kBits, kZeros, kVecs>(t.panel, 0, t.k, [&](int64_t k, const TileVec* w) HWY_ATTR {
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const TileVec x = hn::Set(d, row[r][k]);
-#pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[r][v] = fused_mul_add(x, w[v], acc[r][v]);
-    }
-  });
-  const int rest = t.cols - (kVecs - 1) * kLanes;
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-    if (r >= t.row_count) break;
-#pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) {
-      const int n = v + 1 < kVecs ? kLanes : rest;
-      if (t.bias != nullptr) acc[r][v] = hn::Add(acc[r][v], load_n(d, t.bias + v * kLanes, n));
-      store_n(acc[r][v], d, t.out + r * t.out_step + v * kLanes, n);
-    }
-  }
-}
-template <int kBits, bool kZeros, int kRows>
+template <int kBits, Form kForm, int kRows>
 HWY_INLINE void dot_cols(const BlockDot& t) {
-  if (t.cols > 2 * kLanes) return dot_body<kBits, kZeros, kRows, 3>(t);
-  if (t.cols > kLanes) return dot_body<kBits, kZeros, kRows, 2>(t);
-  return dot_body<kBits, kZeros, kRows, 1>(t);
+  if (t.cols > 2 * kLanes) return dot_body<kBits, kForm, kRows, 3>(t);
+  if (t.cols > kLanes) return dot_body<kBits, kForm, kRows, 2>(t);
+  return dot_body<kBits, kForm, kRows, 1>(t);
 }
-template <int kBits, bool kZeros>
+template <int kBits, Form kForm>
 HWY_INLINE void dot_rows(const BlockDot& t) {
-  if (t.row_count > 1) return dot_cols<kBits, kZeros, kBlockRows>(t);
-  dot_cols<kBits, kZeros, 1>(t);
+  if (t.row_count > 4) return dot_cols<kBits, kForm, kMr>(t);
+  if (t.row_count > 1) return dot_cols<kBits, kForm, 4>(t);
+  dot_cols<kBits, kForm, 1>(t);
 }
-static void dot(const BlockDot& t) {
-  const bool zeros = t.panel.zeros != nullptr;
-  if (t.panel.bits == 4) return zeros ? dot_rows<4, true>(t) : dot_rows<4, false>(t);
-  return zeros ? dot_rows<8, true>(t) : dot_rows<8, false>(t);
+template <int kBits>
+HWY_INLINE void dot_forms(const BlockDot& t) {
+  if (t.panel.half) return dot_rows<kBits, Form::kHalf>(t);
+  t.panel.zeros != nullptr ? dot_rows<kBits, Form::kZeros>(t) : dot_rows<kBits, Form::kOneZero>(t);
 }
+static void dot(const BlockDot& t) { t.panel.bits == 4 ? dot_forms<4>(t) : dot_forms<8>(t); }
 
-template <int kBits, bool kZeros, int kVecs>
+template <int kBits, Form kForm, int kVecs>
 HWY_NOINLINE void unpack_body(const BlockPanel& p, int64_t k0, int64_t depth, float* to) {
-  each_k<kBits, kZeros, kVecs>(p, k0, depth, [&](int64_t k, const TileVec* w) HWY_ATTR {
-    float* line = to + (k - k0) * kVecs * kLanes;
+  const int64_t end = k0 + depth, first = k0 / p.block, last = (end + p.block - 1) / p.block;
+  const bool whole_words = by_whole_words<kForm>(p, first, last, kVecs * kLanes);
+  for (int64_t b = first; b < last; ++b) {
+    const int64_t from = b * p.block, stop = HWY_MIN(end, from + p.block);
+    each_k<kBits, kForm, kVecs>(p, b, whole_words, from, stop,
+                                [&](int64_t k, const TileVec* w) HWY_ATTR {
+                                  float* line = to + (k - k0) * kVecs * kLanes;
 #pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) hn::StoreU(w[v], TileTag(), line + v * kLanes);
-  });
+                                  for (int v = 0; v < kVecs; ++v)
+                                    hn::StoreU(w[v], TileTag(), line + v * kLanes);
+                                });
+  }
 }
-template <int kBits, bool kZeros>
+template <int kBits, Form kForm>
 HWY_INLINE void unpack_cols(const BlockPanel& p, int64_t k0, int64_t depth, int width, float* to) {
-  if (width > 2 * kLanes) return unpack_body<kBits, kZeros, 3>(p, k0, depth, to);
-  if (width > kLanes) return unpack_body<kBits, kZeros, 2>(p, k0, depth, to);
-  unpack_body<kBits, kZeros, 1>(p, k0, depth, to);
+  if (width > 2 * kLanes) return unpack_body<kBits, kForm, 3>(p, k0, depth, to);
+  if (width > kLanes) return unpack_body<kBits, kForm, 2>(p, k0, depth, to);
+  unpack_body<kBits, kForm, 1>(p, k0, depth, to);
+}
+template <int kBits>
+HWY_INLINE void unpack_forms(const BlockPanel& p, int64_t k0, int64_t depth, int width, float* to) {
+  if (p.half) return unpack_cols<kBits, Form::kHalf>(p, k0, depth, width, to);
+  p.zeros != nullptr ? unpack_cols<kBits, Form::kZeros>(p, k0, depth, width, to)
+                     : unpack_cols<kBits, Form::kOneZero>(p, k0, depth, width, to);
 }
 static void unpack(const BlockPanel& p, int64_t k0, int64_t depth, int width, float* to) {
-  const bool zeros = p.zeros != nullptr;
-  if (p.bits == 4) {
-    return zeros ? unpack_cols<4, true>(p, k0, depth, width, to)
-                 : unpack_cols<4, false>(p, k0, depth, width, to);
-  }
-  zeros ? unpack_cols<8, true>(p, k0, depth, width, to)
-        : unpack_cols<8, false>(p, k0, depth, width, to);
+  p.bits == 4 ? unpack_forms<4>(p, k0, depth, width, to) : unpack_forms<8>(p, k0, depth, width, to);
 }
 
 }  // namespace block_linear
 
 // Of the target chosen now.
 static const BlockKernels* block_set() {
-  static constexpr BlockKernels kSet = {&block_linear::dot, &block_linear::unpack};
+  static constexpr BlockKernels kSet = {kMr, &block_linear::dot, &block_linear::unpack};
   return &kSet;
 }
 

@@ -171,7 +171,14 @@ class Product {
       memset(y_, 0, sizeof(float) * static_cast<size_t>(s_.m * s_.n));
       if (bias_ != nullptr) finish(0, s_.m, 0, s_.n);
     } else if (packed_ && s_.m <= kFewRows) {
-      parallel_for(pool_, panels_.count(), [&](int64_t p, int) { few_rows(p); });
+      // Panels that are full are read together; tasks enough for every thread.
+      const int64_t full = s_.n / t_.nr, threads = pool_ == nullptr ? 1 : pool_->threads();
+      const int64_t together = std::clamp<int64_t>(full / (2 * threads), 1, kBlockPanels);
+      const int64_t groups = ceil_div(full, together);
+      parallel_for(pool_, groups + panels_.count() - full, [&](int64_t task, int) {
+        const int64_t p = task < groups ? task * together : full;
+        few_rows(p, task < groups ? std::min(together, full - p) : 1);
+      });
     } else {
       for (int64_t i = 0; i < s_.m; i += kMostRows) many_rows(i, std::min(kMostRows, s_.m - i));
     }
@@ -196,15 +203,16 @@ class Product {
     return b;
   }
 
-  void few_rows(int64_t p) const {
+  void few_rows(int64_t p, int64_t count) const {
     BlockDot d = {};
     d.panel = panel(p);
     d.bias = bias_ == nullptr ? nullptr : bias_ + p * t_.nr;
     d.out_step = s_.n;
     d.k = s_.k;
     d.cols = cols(p);
-    for (int64_t i = 0; i < s_.m; i += kBlockRows) {
-      d.row_count = static_cast<int>(std::min<int64_t>(kBlockRows, s_.m - i));
+    d.panels = static_cast<int>(count);
+    for (int64_t i = 0; i < s_.m; i += k_.rows) {
+      d.row_count = static_cast<int>(std::min<int64_t>(k_.rows, s_.m - i));
       for (int r = 0; r < d.row_count; ++r) d.rows[r] = x_ + (i + r) * s_.k;
       d.out = y_ + i * s_.n + p * t_.nr;
       k_.dot(d);

@@ -47,16 +47,18 @@ struct BlockPanel {
   int bits;
   int64_t block;
 };
-constexpr int kBlockRows = 4;
+constexpr int kBlockRows = 8, kBlockPanels = 4;  // the most of one call
 struct BlockDot {
-  BlockPanel panel;
+  BlockPanel panel;  // the first of those that lie side by side
   const float* rows[kBlockRows];
   const float* bias;  // of the first column; may be null
   float* out;
   int64_t out_step, k;
-  int row_count, cols;  // 1 .. kBlockRows, 1 .. 3 vectors
+  int row_count, panels;  // 1 .. BlockKernels::rows; those but one are of 3 vectors
+  int cols;               // of a panel, 1 .. 3 vectors
 };
 struct BlockKernels {
+  int rows;  // the most of one dot
   // out[r][c] = sum over k of rows[r][k] w[k][c], then the bias
   void (*dot)(const BlockDot&);
   // to[k - k0][width] = w for `depth` k from k0, a multiple of the block

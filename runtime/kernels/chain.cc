@@ -1,11 +1,15 @@
-// FusedElementwise of f32: the program over one block after another, each step the op's own SIMD
-// body. A block is a row where rows are reduced. What lies between stays in a few small buffers.
+// FusedElementwise: the program over one block after another, each step the op's own SIMD body. A
+// block is a row where rows are reduced. What lies between stays in a few small buffers. Of 16
+// bits, blocks are widened as they are read, and each step's result is rounded as the op alone
+// would.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/chain.cc"
 #include "runtime/kernels/chain.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/half_rows.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/chain.h"
 
@@ -76,7 +80,19 @@ Feed::Kind kind_of(const TensorView& in, const TensorView& out) {
 }
 bool needs_buffer(const TensorView& in, const TensorView& out) {
   const Feed::Kind kind = kind_of(in, out);
-  return kind == Feed::kSpread || (kind == Feed::kWhole && in.dtype == DType::kBool);
+  return kind == Feed::kSpread || (kind == Feed::kWhole && in.dtype != DType::kF32);
+}
+
+// Steps that make 16-bit numbers, or bools, out of such.
+bool stays_rounded(const ChainStep& s) {
+  switch (s.what.kind) {
+    case ChainKind::kCompare:
+    case ChainKind::kNot:
+    case ChainKind::kLogic:
+    case ChainKind::kWhere:
+    case ChainKind::kCast: return true;
+    default: return s.op == OpId::kRelu || s.op == OpId::kNeg || s.op == OpId::kAbs;
+  }
 }
 
 struct Step {
@@ -84,6 +100,7 @@ struct Step {
   OpId op = OpId::kNone;
   uint8_t operand[3] = {};
   int slot = -1;
+  bool rounds = false;
   float a = 0, b = 0;
   UnaryBody unary = nullptr;
   BinaryBody binary = nullptr;
@@ -94,6 +111,7 @@ class Chain {
   Chain(const KernelCtx& ctx, Span<const TensorView> in, const TensorView& out, const ChainAttrs& a)
       : out_(out), block_(ctx.plan->ints[0]), step_(up16(ctx.plan->ints[0])) {
     bodies_ = reinterpret_cast<const ChainBodies*>(ctx.plan->ints[1]);
+    half_ = reinterpret_cast<const ChainHalf*>(ctx.plan->ints[2]);
     const auto unary = reinterpret_cast<FindUnary>(const_cast<void*>(ctx.plan->fn[0]));
     const auto binary = reinterpret_cast<FindBinary>(const_cast<void*>(ctx.plan->fn[1]));
     const ChainSlots slots = chain_slots(a);
@@ -105,6 +123,7 @@ class Chain {
       to.op = s.op;
       for (int k = 0; k < 3; ++k) to.operand[k] = s.operand[k];
       to.slot = slots.of[i];
+      to.rounds = half_ != nullptr && !stays_rounded(s);
       if (s.what.parameters > 0) to.a = static_cast<float>(chain_constant(a, s.operand[1]));
       if (s.what.parameters > 1) to.b = static_cast<float>(chain_constant(a, s.operand[2]));
       switch (to.kind) {
@@ -123,6 +142,7 @@ class Chain {
     for (int64_t i = 0; i < a.constants.count; ++i)
       constant_[i] =
           static_cast<float>(chain_constant(a, kChainFirstConstant + static_cast<int>(i)));
+    if (half_ != nullptr) half_->round(constant_, a.constants.count);
     int buffers = slots.count;
     inputs_ = static_cast<int>(in.size());
     for (int i = 0; i < inputs_; ++i) {
@@ -132,9 +152,16 @@ class Chain {
       f.view = &view;
       f.is_bool = view.dtype == DType::kBool;
       if (needs_buffer(view, out)) f.buffer = buffers++;
-      if (f.kind == Feed::kOne)
-        f.one = !f.is_bool ? view.as<float>()[0] : view.as<uint8_t>()[0] != 0 ? 1.0f : 0.0f;
+      if (f.kind != Feed::kOne) continue;
+      if (f.is_bool) {
+        f.one = view.as<uint8_t>()[0] != 0 ? 1.0f : 0.0f;
+      } else if (half_ != nullptr) {
+        half_->widen(view.data, &f.one, 1);
+      } else {
+        f.one = view.as<float>()[0];
+      }
     }
+    if (half_ != nullptr) last_ = buffers++;
     buffers_ = buffers;
     scratch_ = static_cast<float*>(ctx.scratch);
   }
@@ -159,9 +186,13 @@ class Chain {
   // n elements of an input from `begin` of the output on.
   Source feed(const Feed& f, int64_t begin, int64_t n, int worker) {
     if (f.kind == Feed::kOne) return {&f.one, true};
-    if (f.kind == Feed::kWhole && !f.is_bool) return {f.view->as<float>() + begin, false};
+    if (f.kind == Feed::kWhole && f.buffer < 0) return {f.view->as<float>() + begin, false};
     float* to = buffer(worker, f.buffer);
     Source source{to, false};
+    if (f.kind == Feed::kWhole && !f.is_bool) {
+      half_->widen(f.view->as<uint16_t>() + begin, to, n);
+      return source;
+    }
     const ElementLoop<1> loop(out_, f.view);
     const int64_t step = loop.stride[0][loop.rank - 1];
     loop.rows(begin, begin + n, [&](int64_t at, int64_t count, const int64_t* offset) {
@@ -170,6 +201,14 @@ class Chain {
         const float one = *from != 0 ? 1.0f : 0.0f;
         if (step != 0) return bodies_->truths(from, to + at - begin, static_cast<size_t>(count));
         for (int64_t i = 0; i < count; ++i) to[at - begin + i] = one;
+        return;
+      }
+      if (half_ != nullptr) {
+        const uint16_t* from = f.view->as<uint16_t>() + offset[0];
+        float* at_block = to + at - begin;
+        half_->widen(from, at_block, step == 0 ? 1 : count);
+        if (step == 0 && count == n) source.repeat = true;
+        for (int64_t i = 1; i < count && step == 0 && !source.repeat; ++i) at_block[i] = *at_block;
         return;
       }
       const float* from = f.view->as<float>() + offset[0];
@@ -199,7 +238,9 @@ class Chain {
                                            : fed[o];
         repeat = repeat && in[k].repeat;
       }
-      float* to = s.slot < 0 ? out_.as<float>() + begin : buffer(worker, s.slot);
+      float* to = s.slot >= 0        ? buffer(worker, s.slot)
+                  : half_ != nullptr ? buffer(worker, last_)
+                                     : out_.as<float>() + begin;
       // Of values that stand for the whole block one is computed.
       const auto count = static_cast<size_t>(repeat ? 1 : n);
       if (s.kind == ChainKind::kReduce) {
@@ -215,14 +256,17 @@ class Chain {
         s.unary(in[0].at, to, count, s.a, s.b);
       }
       made[i] = {to, repeat};
+      if (s.rounds && s.slot >= 0) half_->round(to, repeat ? 1 : n);  // the last one's is narrow's
     }
-    if (!made[steps_ - 1].repeat) return;
-    float* to = out_.as<float>() + begin;
-    for (int64_t i = 1; i < n; ++i) to[i] = to[0];
+    float* to = half_ != nullptr ? buffer(worker, last_) : out_.as<float>() + begin;
+    for (int64_t i = 1; i < n && made[steps_ - 1].repeat; ++i) to[i] = to[0];
+    if (half_ != nullptr) half_->narrow(to, out_.as<uint16_t>() + begin, n);
   }
 
   const TensorView& out_;
   const ChainBodies* bodies_ = nullptr;
+  const ChainHalf* half_ = nullptr;
+  int last_ = -1;  // of 16 bits: the buffer of the last step's result
   int64_t block_, step_;
   int steps_ = 0, inputs_ = 0, buffers_ = 0;
   Step step_list_[kChainSteps];
@@ -232,6 +276,14 @@ class Chain {
 };
 
 bool match(const KernelQuery& q) { return q.out[0].dtype == DType::kF32; }
+
+template <class T>
+constexpr ChainHalf kHalf = {
+    [](const void* from, float* to, int64_t n) { widen(static_cast<const T*>(from), to, n); },
+    [](const float* from, void* to, int64_t n) { narrow(from, static_cast<T*>(to), n); },
+    [](float* x, int64_t n) { round_to(x, n, T()); }};
+
+bool match_16(const KernelQuery& q) { return is_16_bit_float(q.out[0].dtype); }
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   p->fn[0] = reinterpret_cast<const void*>(unary_bodies());
@@ -247,6 +299,15 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   return {};
 }
 
+Status plan_16(const KernelQuery& q, KernelPlan* p) {
+  WICK_TRY(plan(q, p));
+  p->ints[2] =
+      reinterpret_cast<intptr_t>(q.out[0].dtype == DType::kF16 ? &kHalf<Half> : &kHalf<BFloat16>);
+  p->scratch_bytes +=
+      static_cast<size_t>(q.threads) * static_cast<size_t>(up16(p->ints[0])) * sizeof(float);
+  return {};
+}
+
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
   Chain(ctx, in, out[0], *static_cast<const ChainAttrs*>(attrs)).run(ctx.pool);
@@ -259,6 +320,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 // element before it writes it.
 WICK_CPU_ROWS(FusedElementwise,
               {"fused_elementwise.f32.simd", kInPlace, match, plan, nullptr, run});
+WICK_HALF_ROWS(FusedElementwise,
+               {"fused_elementwise.16.simd", kInPlace, match_16, plan_16, nullptr, run});
 
 }  // namespace wick
 #endif

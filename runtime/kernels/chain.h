@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/ops/op_id.h"
 
@@ -14,6 +15,14 @@ using BinaryBody = void (*)(const float* x, bool repeat_x, const float* y, bool 
 // Of one SIMD target: the body of an op, null where there is none. flag: Gelu's tanh form.
 using FindUnary = UnaryBody (*)(OpId op, bool flag);
 using FindBinary = BinaryBody (*)(OpId op);
+
+// Arrays to and from the f32 that bodies compute in. A chain of f32 has none, so that a program
+// without 16-bit rows does not link the conversions.
+struct ChainHalf {
+  void (*widen)(const void* from, float* to, int64_t n);
+  void (*narrow)(const float* from, void* to, int64_t n);
+  void (*round)(float* x, int64_t n);  // to the 16-bit numbers
+};
 
 // Of the target chosen now (unary.cc, binary.cc). A program without chains does not link them.
 FindUnary unary_bodies();

@@ -41,7 +41,11 @@ enum class PackedKind : uint32_t {
   kRecurrentState = 9,  // of its R: GRU's candidate in panels of its own
   kBlockWords = 10,     // of BlockLinear's weight: 32 bits of k side by side, a row a lane
   kBlockScales = 11,    // of its scales
-  kBlockZeros = 12      // of its zero points, a byte each
+  kBlockZeros = 12,     // of its zero points, a byte each
+  kByteRows = 13,       // of QLinearConv's weight, words of k, and their sums
+  kBytePanels = 14,     // of QGemm's and DynamicLinear's, [outputs, inputs]
+  kByteMatrix = 15,     // of QLinearMatMul's second input: as many bytes, other ones
+  kByteTaps = 16        // of QLinearConv's weight where each channel has its own
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

@@ -9,7 +9,69 @@ namespace wick {
 // Asked after kCpuKernels, before kReferenceKernels. The ops stand by their ids.
 extern const KernelSet kHalfKernels;
 
-#define WICK_HALF_OPS(X) X(Cast) X(MatMul) X(Linear) X(FusedLinear) X(Conv) X(FusedMatMul)
+#define WICK_HALF_OPS(X) \
+  X(Relu)                \
+  X(LeakyRelu)           \
+  X(Elu)                 \
+  X(Sigmoid)             \
+  X(Tanh)                \
+  X(Gelu)                \
+  X(Silu)                \
+  X(HardSwish)           \
+  X(HardSigmoid)         \
+  X(Softplus)            \
+  X(Exp)                 \
+  X(Log)                 \
+  X(Sqrt)                \
+  X(Reciprocal)          \
+  X(Erf)                 \
+  X(Sin)                 \
+  X(Cos)                 \
+  X(Tan)                 \
+  X(Asin)                \
+  X(Acos)                \
+  X(Atan)                \
+  X(Sinh)                \
+  X(Cosh)                \
+  X(Asinh)               \
+  X(Acosh)               \
+  X(Atanh)               \
+  X(Neg)                 \
+  X(Abs)                 \
+  X(Floor)               \
+  X(Ceil)                \
+  X(Round)               \
+  X(Sign)                \
+  X(Clip)                \
+  X(Cast)                \
+  X(Add)                 \
+  X(Sub)                 \
+  X(Mul)                 \
+  X(Div)                 \
+  X(Pow)                 \
+  X(Max)                 \
+  X(Min)                 \
+  X(Where)               \
+  X(MatMul)              \
+  X(Linear)              \
+  X(FusedLinear)         \
+  X(Conv)                \
+  X(MaxPool)             \
+  X(AveragePool)         \
+  X(BatchNorm)           \
+  X(Softmax)             \
+  X(LogSoftmax)          \
+  X(ReduceSum)           \
+  X(ReduceMean)          \
+  X(ReduceMax)           \
+  X(ReduceMin)           \
+  X(Log1p)               \
+  X(Expm1)               \
+  X(Log2)                \
+  X(Log10)               \
+  X(Erfc)                \
+  X(FusedElementwise)    \
+  X(FusedMatMul)
 #define WICK_HALF_DECLARE(Name) extern const Span<const KernelRow> kHalfRows_##Name;
 WICK_HALF_OPS(WICK_HALF_DECLARE)
 #undef WICK_HALF_DECLARE

@@ -1,12 +1,14 @@
 #include "runtime/kernels/half_loops.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
+#include "hwy/targets.h"
 #include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/simd.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define WICK_F16C 1
+#define WICK_HALF_VECTORS 1
 #include <immintrin.h>
 #endif
 
@@ -16,29 +18,39 @@ namespace {
 inline __attribute__((always_inline)) void widen_loop(const BFloat16* from, float* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
+// Both ways are computed: no branch.
+inline __attribute__((always_inline)) uint32_t rounded_bits(uint32_t u) {
+  const uint32_t nan = (u >> 16) | 0x40, rounded = (u + 0x7FFF + ((u >> 16) & 1)) >> 16;
+  return (u & 0x7FFFFFFF) > 0x7F800000 ? nan : rounded;
+}
 inline __attribute__((always_inline)) void narrow_loop(const float* from, BFloat16* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {  // both ways are computed: no branch
-    const uint32_t u = std::bit_cast<uint32_t>(from[i]);
-    const uint32_t nan = (u >> 16) | 0x40, rounded = (u + 0x7FFF + ((u >> 16) & 1)) >> 16;
-    to[i].bits = static_cast<uint16_t>((u & 0x7FFFFFFF) > 0x7F800000 ? nan : rounded);
-  }
+  for (int64_t i = 0; i < n; ++i)
+    to[i].bits = static_cast<uint16_t>(rounded_bits(std::bit_cast<uint32_t>(from[i])));
+}
+inline __attribute__((always_inline)) void round_loop(float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    x[i] = std::bit_cast<float>(rounded_bits(std::bit_cast<uint32_t>(x[i])) << 16);
 }
 
-#ifdef WICK_F16C
-bool has_vectors() {
-  static const bool has = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
-  }();
-  return has;
-}
-__attribute__((target("avx2"))) void widen_avx2(const BFloat16* from, float* to, int64_t n) {
-  widen_loop(from, to, n);
-}
-__attribute__((target("avx2"))) void narrow_avx2(const float* from, BFloat16* to, int64_t n) {
-  narrow_loop(from, to, n);
-}
-__attribute__((target("avx2,f16c"))) int64_t widen_f16c(const Half* from, float* to, int64_t n) {
+#ifdef WICK_HALF_VECTORS
+// BFloat16: integer loops, which the compiler vectorizes for each target.
+#define WICK_BFLOAT16_LOOPS(name, text)                                                          \
+  __attribute__((target(text))) void widen_##name(const BFloat16* from, float* to, int64_t n) {  \
+    widen_loop(from, to, n);                                                                     \
+  }                                                                                              \
+  __attribute__((target(text))) void narrow_##name(const float* from, BFloat16* to, int64_t n) { \
+    narrow_loop(from, to, n);                                                                    \
+  }                                                                                              \
+  __attribute__((target(text))) void round_##name(float* x, int64_t n) { round_loop(x, n); }
+WICK_BFLOAT16_LOOPS(avx2, "avx2")
+WICK_BFLOAT16_LOOPS(avx512, "avx512f,avx512bw,avx512vl,prefer-vector-width=512")
+#undef WICK_BFLOAT16_LOOPS
+
+#define WICK_F16C __attribute__((target("avx2,f16c")))
+constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT;
+
+// Each returns how many elements it did.
+WICK_F16C int64_t widen_f16c(const Half* from, float* to, int64_t n) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     _mm256_storeu_ps(to + i,
@@ -46,53 +58,64 @@ __attribute__((target("avx2,f16c"))) int64_t widen_f16c(const Half* from, float*
   }
   return i;
 }
-__attribute__((target("avx2,f16c"))) int64_t narrow_f16c(const float* from, Half* to, int64_t n) {
+WICK_F16C int64_t narrow_f16c(const float* from, Half* to, int64_t n) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+                     _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kNearest));
   }
   return i;
 }
+WICK_F16C int64_t round_f16c(float* x, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(x + i, _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(x + i), kNearest)));
+  return i;
+}
+bool has_avx512() { return (simd_targets() & (HWY_AVX3 | HWY_AVX3_DL)) != 0; }
+bool has_avx2() { return has_avx512() || (simd_targets() & HWY_AVX2) != 0; }
+#define WICK_BY_TARGET(f, ...)                      \
+  if (has_avx512()) return f##_avx512(__VA_ARGS__); \
+  if (has_avx2()) return f##_avx2(__VA_ARGS__)
+#define WICK_HALF_VECTORS_OF(f, ...) has_avx2() ? f##_f16c(__VA_ARGS__) : 0
+#else
+#define WICK_BY_TARGET(f, ...)
+#define WICK_HALF_VECTORS_OF(f, ...) 0
 #endif
 
 }  // namespace
 
 void widen(const BFloat16* from, float* to, int64_t n) {
-#ifdef WICK_F16C
-  if (has_vectors()) return widen_avx2(from, to, n);
-#endif
+  WICK_BY_TARGET(widen, from, to, n);
   widen_loop(from, to, n);
 }
 void narrow(const float* from, BFloat16* to, int64_t n) {
-#ifdef WICK_F16C
-  if (has_vectors()) return narrow_avx2(from, to, n);
-#endif
+  WICK_BY_TARGET(narrow, from, to, n);
   narrow_loop(from, to, n);
 }
+void round_to(float* x, int64_t n, BFloat16) {
+  WICK_BY_TARGET(round, x, n);
+  round_loop(x, n);
+}
 void widen(const Half* from, float* to, int64_t n) {
-  int64_t i = 0;
-#ifdef WICK_F16C
-  if (has_vectors()) i = widen_f16c(from, to, n);
-#endif
-  for (; i < n; ++i) to[i] = static_cast<float>(from[i]);
+  for (int64_t i = WICK_HALF_VECTORS_OF(widen, from, to, n); i < n; ++i)
+    to[i] = static_cast<float>(from[i]);
 }
 void narrow(const float* from, Half* to, int64_t n) {
-  int64_t i = 0;
-#ifdef WICK_F16C
-  if (has_vectors()) i = narrow_f16c(from, to, n);
-#endif
-  for (; i < n; ++i) to[i] = Half(from[i]);
+  for (int64_t i = WICK_HALF_VECTORS_OF(narrow, from, to, n); i < n; ++i) to[i] = Half(from[i]);
+}
+void round_to(float* x, int64_t n, Half) {
+  for (int64_t i = WICK_HALF_VECTORS_OF(round, x, n); i < n; ++i)
+    x[i] = static_cast<float>(Half(x[i]));
 }
 
 namespace {
 
-bool is_16(DType t) { return t == DType::kF16 || t == DType::kBF16; }
-
 bool match(const KernelQuery& q) {
   if (!q.in[0].contiguous()) return false;  // the reference walks strides without a copy
   const DType from = q.in[0].dtype, to = q.out[0].dtype;
-  return (from == DType::kF32 && is_16(to)) || (is_16(from) && to == DType::kF32);
+  if (from == DType::kF32 || from == DType::kBool) return is_16_bit_float(to);
+  return is_16_bit_float(from) && to == DType::kF32;
 }
 
 template <class From, class To, class F>
@@ -109,7 +132,13 @@ void slices(ThreadPool* pool, const TensorView& in, const TensorView& out, const
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   const auto up = [](const auto* from, float* to, int64_t n) { widen(from, to, n); };
   const auto down = [](const float* from, auto* to, int64_t n) { narrow(from, to, n); };
-  if (in[0].dtype == DType::kBF16) {
+  if (in[0].dtype == DType::kBool) {
+    const uint16_t one = out[0].dtype == DType::kBF16 ? BFloat16(1.0f).bits : Half(1.0f).bits;
+    slices<uint8_t, uint16_t>(ctx.pool, in[0], out[0],
+                              [one](const uint8_t* from, uint16_t* to, int64_t n) {
+                                for (int64_t i = 0; i < n; ++i) to[i] = from[i] != 0 ? one : 0;
+                              });
+  } else if (in[0].dtype == DType::kBF16) {
     slices<BFloat16, float>(ctx.pool, in[0], out[0], up);
   } else if (in[0].dtype == DType::kF16) {
     slices<Half, float>(ctx.pool, in[0], out[0], up);

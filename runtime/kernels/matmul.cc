@@ -5,6 +5,7 @@
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/half_loops.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reference/real.h"
 #include "runtime/kernels/via_f32.h"
@@ -213,14 +214,23 @@ struct TilesOut {
 void tiles_finish(const void* context, const float* sums, int64_t i, int64_t j, int64_t rows,
                   int64_t cols) {
   const auto& o = *static_cast<const TilesOut*>(context);
-  const bool plain = o.tail.bias == nullptr && o.tail.attrs == nullptr;
-  for (int64_t r = 0; r < rows; ++r, sums += 32) {
-    const int64_t at = (i + r) * o.n + j;
-    if (plain) {
-      for (int64_t c = 0; c < cols; ++c) o.y[at + c] = BFloat16(sums[c]);
-    } else {
+  constexpr int64_t kLine = 32;
+  if (o.tail.attrs != nullptr) {
+    for (int64_t r = 0; r < rows; ++r, sums += kLine) {
+      const int64_t at = (i + r) * o.n + j;
       for (int64_t c = 0; c < cols; ++c) o.y[at + c] = o.tail(sums[c], j + c, at + c);
     }
+    return;
+  }
+  float bias[kLine], line[kLine];
+  if (o.tail.bias != nullptr) widen(o.tail.bias + j, bias, cols);
+  for (int64_t r = 0; r < rows; ++r, sums += kLine) {
+    const float* from = sums;
+    if (o.tail.bias != nullptr) {
+      for (int64_t c = 0; c < cols; ++c) line[c] = sums[c] + bias[c];
+      from = line;
+    }
+    narrow(from, o.y + (i + r) * o.n + j, cols);
   }
 }
 

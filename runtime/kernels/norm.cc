@@ -3,7 +3,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/via_f32.h"
 
 #ifndef WICK_KERNELS_NORM_BODIES_
 #define WICK_KERNELS_NORM_BODIES_
@@ -85,14 +87,21 @@ Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   return {};
 }
 
+constexpr KernelRow kBatchNorm = {"batch_norm.f32.simd", kInPlace, match_f32,
+                                  plan_batch_norm,       nullptr,  run_batch_norm};
+constexpr KernelRow kSoftmax = {"softmax.f32.simd",  kContiguous, match_softmax,
+                                plan_softmax<false>, nullptr,     run_softmax};
+constexpr KernelRow kLogSoftmax = {"log_softmax.f32.simd", kContiguous, match_softmax,
+                                   plan_softmax<true>,     nullptr,     run_softmax};
+
 }  // namespace
 
-WICK_CPU_ROWS(BatchNorm, {"batch_norm.f32.simd", kInPlace, match_f32, plan_batch_norm, nullptr,
-                          run_batch_norm});
-WICK_CPU_ROWS(Softmax, {"softmax.f32.simd", kContiguous, match_softmax, plan_softmax<false>,
-                        nullptr, run_softmax});
-WICK_CPU_ROWS(LogSoftmax, {"log_softmax.f32.simd", kContiguous, match_softmax, plan_softmax<true>,
-                           nullptr, run_softmax});
+WICK_CPU_ROWS(BatchNorm, kBatchNorm);
+WICK_CPU_ROWS(Softmax, kSoftmax);
+WICK_CPU_ROWS(LogSoftmax, kLogSoftmax);
+WICK_HALF_ROWS(BatchNorm, WICK_VIA_F32("batch_norm.16.simd", kBatchNorm));
+WICK_HALF_ROWS(Softmax, WICK_VIA_F32("softmax.16.simd", kSoftmax));
+WICK_HALF_ROWS(LogSoftmax, WICK_VIA_F32("log_softmax.16.simd", kLogSoftmax));
 
 }  // namespace wick
 #endif

@@ -4,7 +4,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/via_f32.h"
 
 #ifndef WICK_KERNELS_POOL_BODY_
 #define WICK_KERNELS_POOL_BODY_
@@ -43,11 +45,16 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+constexpr KernelRow kMax = {"max_pool.f32.simd", kContiguous, match, plan_max, nullptr, run};
+constexpr KernelRow kAverage = {
+    "average_pool.f32.simd", kContiguous, match, plan_average, nullptr, run};
+
 }  // namespace
 
-WICK_CPU_ROWS(MaxPool, {"max_pool.f32.simd", kContiguous, match, plan_max, nullptr, run});
-WICK_CPU_ROWS(AveragePool,
-              {"average_pool.f32.simd", kContiguous, match, plan_average, nullptr, run});
+WICK_CPU_ROWS(MaxPool, kMax);
+WICK_CPU_ROWS(AveragePool, kAverage);
+WICK_HALF_ROWS(MaxPool, WICK_VIA_F32("max_pool.16.simd", kMax));
+WICK_HALF_ROWS(AveragePool, WICK_VIA_F32("average_pool.16.simd", kAverage));
 
 }  // namespace wick
 #endif

@@ -93,8 +93,8 @@ inline RowRange row_range(float lo, float hi) {
   const float range = high - low;
   const float scale = range / 255;
   if (!(scale > 0)) return {1, 0};
-  const float zero = -low / scale;
-  return {scale, std::nearbyintf(zero > 255 ? 255 : zero)};
+  const float zero = -low / scale;  // no number where an end is infinite
+  return {scale, std::nearbyintf(zero > 255 ? 255 : zero > 0 ? zero : 0)};
 }
 // As QuantizeLinear does: NaN (of infinity by an infinite scale, too) is the zero point.
 inline int32_t row_byte(float x, const RowRange& r) {

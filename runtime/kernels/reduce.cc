@@ -3,8 +3,10 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reduce-inl.h"
+#include "runtime/kernels/via_f32.h"
 
 #ifndef WICK_KERNELS_REDUCE_KIND_
 #define WICK_KERNELS_REDUCE_KIND_
@@ -107,11 +109,20 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+#define WICK_REDUCE_CONSTANT(kind, text)                                     \
+  constexpr KernelRow kind = {text ".f32.simd",       kStridedInputs, match, \
+                              plan<ReduceKind::kind>, nullptr,        run};
+WICK_REDUCE_CONSTANT(kSum, "reduce_sum")
+WICK_REDUCE_CONSTANT(kMean, "reduce_mean")
+WICK_REDUCE_CONSTANT(kMax, "reduce_max")
+WICK_REDUCE_CONSTANT(kMin, "reduce_min")
+#undef WICK_REDUCE_CONSTANT
+
 }  // namespace
 
-#define WICK_REDUCE_ROW(Name, text, kind) \
-  WICK_CPU_ROWS(Name,                     \
-                {text ".f32.simd", kStridedInputs, match, plan<ReduceKind::kind>, nullptr, run})
+#define WICK_REDUCE_ROW(Name, text, row) \
+  WICK_CPU_ROWS(Name, row);              \
+  WICK_HALF_ROWS(Name, WICK_VIA_F32(text ".16.simd", row))
 WICK_REDUCE_ROW(ReduceSum, "reduce_sum", kSum);
 WICK_REDUCE_ROW(ReduceMean, "reduce_mean", kMean);
 WICK_REDUCE_ROW(ReduceMax, "reduce_max", kMax);

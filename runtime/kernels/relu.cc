@@ -2,6 +2,8 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/relu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/half_rows.h"
 #include "runtime/kernels/kernel_set.h"
 
 namespace wick {
@@ -38,9 +40,31 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+template <class T>
+void run_half(const KernelCtx& ctx, const TensorView& in, const TensorView& out) {
+  auto body = reinterpret_cast<ReluBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const T* x = in.as<T>();
+  T* y = out.as<T>();
+  const int64_t n = out.numel();
+  parallel_for(ctx.pool, (n + kGrain - 1) / kGrain, [&](int64_t task, int) {
+    float block[kHalfBlock];
+    const int64_t end = std::min(n, (task + 1) * kGrain);
+    for (int64_t at = task * kGrain; at < end; at += kHalfBlock) {
+      const int64_t len = std::min(kHalfBlock, end - at);
+      widen(x + at, block, len);
+      body(block, block, static_cast<size_t>(len));
+      narrow(block, y + at, len);
+    }
+  });
+}
+Status run_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  return by_half(in[0].dtype, [&](auto kind) { run_half<decltype(kind)>(ctx, in[0], out[0]); });
+}
+
 }  // namespace
 
 WICK_CPU_ROWS(Relu, {"relu.f32.simd", kInPlace, match, plan, nullptr, run});
+WICK_HALF_ROWS(Relu, {"relu.16.simd", kInPlace, WidenedCall::fits, plan, nullptr, run_16});
 
 }  // namespace wick
 #endif

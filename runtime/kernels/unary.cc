@@ -4,6 +4,8 @@
 #include "hwy/highway.h"
 #include "runtime/kernels/chain.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/half_rows.h"
 #include "runtime/kernels/kernel_set.h"
 
 #ifndef WICK_KERNELS_UNARY_BODY_
@@ -100,6 +102,33 @@ void run_body(const KernelCtx& ctx, const TensorView& in, const TensorView& out,
   });
 }
 
+template <class T>
+void run_half(const KernelCtx& ctx, const TensorView& in, const TensorView& out, float a, float b) {
+  auto body = reinterpret_cast<UnaryBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const T* x = in.as<T>();
+  T* y = out.as<T>();
+  ElementLoop<1> loop(out, &in);
+  const int64_t step = loop.stride[0][loop.rank - 1];
+  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    float block[kHalfBlock];
+    for (int64_t i = 0; i < n; i += kHalfBlock) {
+      const int64_t len = std::min(kHalfBlock, n - i);
+      widen_steps(x + offset[0] + i * step, step, len, block);
+      body(block, block, static_cast<size_t>(len), a, b);
+      narrow(block, y + at + i, len);
+    }
+  });
+}
+
+template <GetParams get>
+Status run_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+              const void* attrs) {
+  const Params p = get(attrs);
+  return by_half(in[0].dtype, [&](auto kind) {
+    run_half<decltype(kind)>(ctx, in[0], out[0], static_cast<float>(p.a), static_cast<float>(p.b));
+  });
+}
+
 template <GetParams get>
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
@@ -131,14 +160,29 @@ Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   return {};
 }
 
+Status run_clip_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void* attrs) {
+  const Params p = clip(attrs);
+  return by_half(in[0].dtype, [&](auto kind) {
+    using T = decltype(kind);
+    const auto bound = [&](size_t i, double otherwise) {
+      return in.size() > i && in[i].present() ? static_cast<float>(*in[i].as<T>())
+                                              : static_cast<float>(otherwise);
+    };
+    run_half<T>(ctx, in[0], out[0], bound(1, p.a), bound(2, p.b));
+  });
+}
+
 constexpr uint32_t kFlags = kStridedInputs | kInPlace;
 
 }  // namespace
 
 FindUnary unary_bodies() { return HWY_DYNAMIC_DISPATCH(find_unary)(); }
 
-#define WICK_UNARY_ROW(Name, text, get) \
-  WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan_##Name, nullptr, run<get>})
+#define WICK_UNARY_ROW(Name, text, get)                                                   \
+  WICK_CPU_ROWS(Name, {text ".f32.simd", kFlags, match, plan_##Name, nullptr, run<get>}); \
+  WICK_HALF_ROWS(Name,                                                                    \
+                 {text ".16.simd", kFlags, WidenedCall::fits, plan_##Name, nullptr, run_16<get>})
 #define WICK_PLAIN_ROW(Name, text) WICK_UNARY_ROW(Name, text, plain)
 
 WICK_UNARY_ROW(LeakyRelu, "leaky_relu", with_alpha<LeakyReluAttrs>);
@@ -146,6 +190,7 @@ WICK_UNARY_ROW(Elu, "elu", with_alpha<EluAttrs>);
 WICK_UNARY_ROW(HardSigmoid, "hard_sigmoid", hard_sigmoid);
 WICK_PLAIN_ROW(Gelu, "gelu");
 WICK_CPU_ROWS(Clip, {"clip.f32.simd", kFlags, match, plan_Clip, nullptr, run_clip});
+WICK_HALF_ROWS(Clip, {"clip.16.simd", kFlags, WidenedCall::fits, plan_Clip, nullptr, run_clip_16});
 WICK_PLAIN_ROW(Sigmoid, "sigmoid");
 WICK_PLAIN_ROW(Tanh, "tanh");
 WICK_PLAIN_ROW(Silu, "silu");

@@ -5,8 +5,6 @@
 namespace wick {
 namespace {
 
-bool is_16(DType t) { return t == DType::kF16 || t == DType::kBF16; }
-
 // Strides that walk each of numel() elements in a row once, in some order of the dims: the whole is
 // widened as it lies.
 bool dense(const TensorView& v) {
@@ -63,7 +61,7 @@ void narrow_view(const float* from, const TensorView& to, ThreadPool* pool) {
 }  // namespace
 
 TensorView WidenedCall::widened(const TensorView& v, char* scratch) {
-  if (!v.present() || !is_16(v.dtype)) return v;
+  if (!v.present() || !is_16_bit_float(v.dtype)) return v;
   void* at = scratch != nullptr ? scratch + bytes_ : nullptr;
   TensorView w(at, DType::kF32, v.shape);
   if (dense(v)) w.strides = v.strides;
@@ -79,7 +77,7 @@ WidenedCall::WidenedCall(Span<const TensorView> in, Span<const TensorView> out, 
 
 bool WidenedCall::fits(const KernelQuery& q) {
   const DType t = q.in[0].dtype;
-  if (!is_16(t) || q.in.size() > kMost || q.out.size() > kMost) return false;
+  if (!is_16_bit_float(t) || q.in.size() > kMost || q.out.size() > kMost) return false;
   for (const TensorView& v : q.in) {
     if (v.present() && is_float(v.dtype) && v.dtype != t) return false;
   }
@@ -91,7 +89,7 @@ bool WidenedCall::fits(const KernelQuery& q) {
 
 void WidenedCall::load(Span<const TensorView> in, ThreadPool* pool) const {
   for (size_t i = 0; i < in_count_; ++i) {
-    if (!in[i].present() || !is_16(in[i].dtype)) continue;
+    if (!in[i].present() || !is_16_bit_float(in[i].dtype)) continue;
     auto* to = static_cast<float*>(in_[i].data);
     in[i].dtype == DType::kF16 ? widen_view<Half>(in[i], to, pool)
                                : widen_view<BFloat16>(in[i], to, pool);
@@ -100,7 +98,7 @@ void WidenedCall::load(Span<const TensorView> in, ThreadPool* pool) const {
 
 void WidenedCall::store(Span<TensorView> out, ThreadPool* pool) const {
   for (size_t i = 0; i < out_count_; ++i) {
-    if (!out[i].present() || !is_16(out[i].dtype)) continue;
+    if (!out[i].present() || !is_16_bit_float(out[i].dtype)) continue;
     const auto* from = static_cast<const float*>(out_[i].data);
     out[i].dtype == DType::kF16 ? narrow_view<Half>(from, out[i], pool)
                                 : narrow_view<BFloat16>(from, out[i], pool);

@@ -186,6 +186,12 @@ TEST(Samplers, BatchesOfASampler) {
   EXPECT_EQ(BatchSampler(order, 3, true).batches(0), (std::vector<List>{{0, 1, 2}, {3, 4, 5}}));
   EXPECT_EQ(BatchSampler(order, 3, false).size(), 3);
   EXPECT_THAT(error_of([&] { BatchSampler(order, 0, false); }), HasSubstr("batch_size 0"));
+  struct Short : Sampler {
+    int64_t size() const override { return 7; }
+    List indices(uint64_t) const override { return {0, 1}; }
+  };
+  EXPECT_THAT(error_of([] { BatchSampler(std::make_shared<Short>(), 3, false).batches(4); }),
+              HasSubstr("[batch_sampler] epoch 4: the sampler gave 2 of the 7 it announced"));
 }
 
 TEST(Samplers, BucketsHoldLikeLengths) {

@@ -108,7 +108,7 @@ FitResult train_gpt(const How& how) {
   const Generator weights_drawn = default_generator();
   optim::AveragedModel average(*model, make(), optim::ema_avg_fn(0.8));
   default_generator() = weights_drawn;
-  optim::AdamW optimizer(model->parameters(), optim::AdamOptions{.lr = 0.01, .weight_decay = 0.01});
+  optim::AdamW optimizer(model->parameters(), {.lr = 0.01, .weight_decay = 0.01});
   optim::ReduceLROnPlateau schedule(optimizer, {.factor = 0.5, .patience = 0, .threshold = 0.05});
   data::DataLoader loader(
       windows, {.batch_size = 7, .shuffle = true, .seed = how.seed, .workers = how.workers});

@@ -288,6 +288,30 @@ TEST_F(Fit, WrongOptionsAreNamed) {
   EXPECT_THAT(refused({.metrics = {{"f1", nullptr}}}), HasSubstr("the metric 'f1'"));
 }
 
+// A batch norm in eval mode in a model that trains: fine-tuning's usual form.
+TEST_F(Fit, FrozenLayersStayFrozen) {
+  nn::Sequential model(nn::Linear(4, 4), nn::BatchNorm1d(4), nn::Linear(4, 4));
+  model[1].eval();
+  optim::SGD optimizer(model.parameters(), {.lr = 0.05});
+  data::DataLoader loader(points(22), {.batch_size = 11}), check(points(22), {.batch_size = 22});
+  Trainer trainer(model, optimizer, mse());
+  auto modes = [&] { return std::vector<bool>{model[0].training(), model[1].training()}; };
+  const std::vector<bool> frozen{true, false};
+  auto statistics = [&] { return model.at<nn::BatchNorm1d>(1).running_mean.to_vector<float>(); };
+  const std::vector<float> before = statistics();
+  trainer.evaluate(check);
+  EXPECT_EQ(modes(), frozen);
+  FitOptions options{.epochs = 2, .handle_interrupt = false};
+  trainer.fit(loader, &check, options);
+  EXPECT_EQ(modes(), frozen);
+  EXPECT_EQ(statistics(), before);
+  // A whole model in eval mode was only evaluated before: it is trained.
+  model.eval();
+  trainer.fit(loader, &check, options);
+  EXPECT_EQ(modes(), (std::vector<bool>{true, true}));
+  EXPECT_NE(statistics(), before);
+}
+
 TEST_F(Fit, CountsRightAnswersWhereThereAreClasses) {
   const Tensor logits = tensor({1.f, 2.f, 0.f, 3.f, 0.f, 5.f}).reshape({1, 3, 2});
   const Correct c = *correct_of(logits, tensor(std::vector<int64_t>{1, 0, -100}));

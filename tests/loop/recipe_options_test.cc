@@ -39,6 +39,7 @@ TEST_F(RecipeOptions, EachChangesTheRunAndTheDefaultsDoNot) {
   c.accumulate = 1;
   c.clip_norm = c.val_split = c.ema = c.label_smoothing = 0;
   c.patience = 0;
+  c.autocast = "none";
   EXPECT_EQ(sha(c), plain) << "the recipe said aloud";
   c.ema = 0.5;
   EXPECT_EQ(sha(c), plain) << "an average only listens";
@@ -47,6 +48,8 @@ TEST_F(RecipeOptions, EachChangesTheRunAndTheDefaultsDoNot) {
       {"clip", [](TrainConfig& t) { t.clip_norm = 0.1; }},
       {"split", [](TrainConfig& t) { t.val_split = 0.25; }},
       {"smoothing", [](TrainConfig& t) { t.label_smoothing = 0.1; }},
+      {"bf16", [](TrainConfig& t) { t.autocast = "bf16"; }},
+      {"f16", [](TrainConfig& t) { t.autocast = "f16"; }},
       {"decay", [](TrainConfig& t) { t.weight_decay = 0.01; }}};
   for (const std::string& name : optimizer_names()) {
     if (name != "adam") changes.emplace_back(name, [name](TrainConfig& t) { t.optimizer = name; });
@@ -75,6 +78,7 @@ TEST_F(RecipeOptions, AreKeptAndCheckedOnResume) {
   c.ema = 0.9;
   c.label_smoothing = 0.1;
   c.patience = 2;
+  c.autocast = "f16";
   c.out = in("whole");
   const TrainResult whole = run_training(c);
   EXPECT_EQ(whole.fit.steps, 2 * 4);  // 120 images, 8 batches of 16
@@ -94,10 +98,12 @@ TEST_F(RecipeOptions, AreKeptAndCheckedOnResume) {
   again.resume = true;
   again.ema = 0.5;
   again.patience = 3;
+  again.autocast = "bf16";
   EXPECT_THAT(error_of([&] { run_training(again); }),
               AllOf(HasSubstr("cannot resume"), HasSubstr("ema (saved 0.9)"),
-                    HasSubstr("patience (saved 2)")));
+                    HasSubstr("patience (saved 2)"), HasSubstr("autocast (saved \"f16\")")));
   again.ema.reset();
+  again.autocast.reset();
   again.patience.reset();
   const TrainResult r = run_training(again);
   EXPECT_EQ(r.fit.weights_sha256, whole.fit.weights_sha256);
@@ -114,8 +120,18 @@ TEST_F(RecipeOptions, WhatIsUnknownOrLeavesNothingIsNamed) {
   EXPECT_THAT(error_of([&] { run_training(c); }),
               AllOf(HasSubstr("zigzag"), HasSubstr("onecycle")));
   c = config();
+  c.autocast = "fp8";
+  EXPECT_THAT(error_of([&] { run_training(c); }), AllOf(HasSubstr("fp8"), HasSubstr("bf16")));
+  c = config();
   c.val_split = 0.001;
   EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("leaves none on one side"));
+  c.val_split = 0;
+  c.accumulate = 0;
+  EXPECT_THAT(error_of([&] { run_training(c); }),
+              HasSubstr("accumulate must be at least 1, got 0"));
+  c.accumulate = 1;
+  c.ema = -0.5;
+  EXPECT_THAT(error_of([&] { run_training(c); }), HasSubstr("ema must be in [0, 1], got -0.5"));
 }
 
 }  // namespace

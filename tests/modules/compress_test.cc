@@ -103,9 +103,29 @@ TEST(StructuredPrune, StopsAtWhatDoesNotKeepZero) {
   depthwise.groups = 6;
   nn::Sequential mobile(nn::Conv2d(1, 6, 3), nn::ReLU(), nn::Conv2d(6, 6, 3, depthwise), nn::ReLU(),
                         nn::Conv2d(6, 4, 1));
-  plan = nn::plan_channels(mobile, 0.5);
+  EXPECT_THAT(error_of([&] { nn::plan_channels(mobile, 0.5); }), HasSubstr("no two layers"));
+  nn::Sequential two(nn::Linear(4, 8), nn::Linear(8, 2));
+  EXPECT_THAT(error_of([&] { nn::structured_prune(two, 2.0); }), HasSubstr("amount must be in"));
+}
+
+// What goes away must have been zero: the outputs of a grouped convolution go by whole groups or
+// not at all, and a norm without a weight makes -mean / std of a zero.
+TEST(StructuredPrune, LeavesGroupsAndPlainNormsAlone) {
+  manual_seed(11);
+  nn::Sequential net(nn::Conv2d(2, 8, 3), nn::Tanh(), nn::Conv2d(8, 8, 1),
+                     nn::BatchNorm2d(8, 1e-5, 0.1, false), nn::Conv2d(8, 8, 1, {.groups = 2}),
+                     nn::Tanh(), nn::Conv2d(8, 3, 1));
+  const Tensor x = randn({2, 2, 5, 5});
+  net(x);  // statistics that are not 0
+  net.eval();
+  const auto plan = nn::plan_channels(net, 0.5);
   ASSERT_EQ(plan.size(), 1u);
-  EXPECT_THAT(error_of([&] { nn::structured_prune(mobile, 2.0); }), HasSubstr("amount must be in"));
+  EXPECT_EQ(plan[0].layer, "0");
+  EXPECT_EQ(plan[0].next, "2");
+  nn::zero_channels(net, plan);
+  const Tensor whole = net(x);
+  nn::remove_channels(net, plan);
+  EXPECT_LE(max(abs(net(x) - whole)).item(), 1e-6);
 }
 
 TEST(LowRank, TheErrorIsTheSingularValuesLeftOut) {

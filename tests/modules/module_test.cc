@@ -133,6 +133,21 @@ TEST(Module, TrainAndEvalReachAll) {
   EXPECT_FALSE(net.inner->bn->training());
 }
 
+// A layer that was frozen in eval mode stays frozen, whatever mode the rest had for a while.
+TEST(Module, ModesArePutBackOneByOne) {
+  Outer net;
+  net.inner->bn->eval();
+  for (bool training : {false, true}) {
+    try {
+      const nn::ModeScope mode(net, training);
+      for (nn::Module* m : net.modules()) EXPECT_EQ(m->training(), training);
+      throw 1;
+    } catch (int) {
+    }
+    for (nn::Module* m : net.modules()) EXPECT_EQ(m->training(), m != &*net.inner->bn);
+  }
+}
+
 TEST(Module, ZeroGradSetsToNoneOrToZeros) {
   Outer net;
   sum(net(ones({1, 2}))).backward();

@@ -146,7 +146,10 @@ TEST(Layers, BadArgumentsAreRefused) {
   refused([] { nn::Hardtanh(2, 1); }, "min_val 2.0 must be below max_val 1.0");
   refused([] { nn::GELU("erf"); }, "got \"erf\"");
   refused([] { nn::GroupNorm(3, 4); }, "4 channels do not divide into 3 groups");
+  refused([] { nn::GroupNorm(3, 0); }, "num_channels must be >= 1, got 0");
   refused([] { nn::BatchNorm2d(0); }, "num_features must be >= 1");
+  refused([] { nn::BatchNorm2d(3, -1e-5); }, "[BatchNorm2d] eps must not be negative");
+  refused([] { nn::InstanceNorm1d(3, std::nan("")); }, "[InstanceNorm1d] eps must not be");
   refused([] { nn::MaxPool2d(2, std::nullopt, 2); }, "at most half the kernel, got 2");
   refused([] { nn::AdaptiveAvgPool1d(0); }, "output_size must be >= 1");
   refused([] { nn::ReflectionPad2d({1, 2, 3}); }, "one number or 4, got 3");

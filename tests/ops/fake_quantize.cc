@@ -22,6 +22,12 @@ std::vector<Case> cases() {
           {"empty", {0, 4}, 1, {1, 0, 255, 0, 0}}};
 }
 Shape scales_of(const Case& c) { return c.scales == 1 ? Shape{} : Shape{c.scales}; }
+// Of many elements some lie by a tie, which float32's quotient and float64's may be on two sides
+// of: a power of two divides both exactly.
+Input scale_of(const Case& c) {
+  if (numel(c.x) > 1000) return {DType::kF32, {}, 0, 0, {0.015625}};
+  return f32(scales_of(c), 0.01, 0.03);
+}
 
 // Some of it outside of the range, zero points between integers and outside too.
 Input zero_point(const Case& c) {
@@ -33,9 +39,8 @@ double reach(const Case& c) { return 0.02 * static_cast<double>(c.attrs.qmax - c
 std::vector<Sample> forward() {
   std::vector<Sample> all;
   for (const Case& c : cases()) {
-    all.push_back(sample(
-        std::string("FakeQuantize/") + c.name,
-        {f32(c.x, -reach(c), reach(c)), f32(scales_of(c), 0.01, 0.03), zero_point(c)}, c.attrs));
+    all.push_back(sample(std::string("FakeQuantize/") + c.name,
+                         {f32(c.x, -reach(c), reach(c)), scale_of(c), zero_point(c)}, c.attrs));
   }
   return all;
 }
@@ -45,10 +50,9 @@ std::vector<Sample> backward() {
     for (int64_t of : {0, 1, 2}) {
       FakeQuantizeAttrs a = c.attrs;
       a.of = of;
-      all.push_back(sample(
-          "FakeQuantizeGrad/" + std::string(c.name) + std::to_string(of),
-          {f32(c.x), f32(c.x, -reach(c), reach(c)), f32(scales_of(c), 0.01, 0.03), zero_point(c)},
-          a));
+      all.push_back(sample("FakeQuantizeGrad/" + std::string(c.name) + std::to_string(of),
+                           {f32(c.x), f32(c.x, -reach(c), reach(c)), scale_of(c), zero_point(c)},
+                           a));
     }
   }
   return all;

@@ -154,6 +154,34 @@ TEST_P(OpRows, EverySimdTargetHasTheReferenceBits) {
   }
 }
 
+// Products on tiles have an order of their own (tests/amp).
+TEST_P(OpRows, SixteenBitsHaveTheReferenceBits) {
+  for (const Sample& s : samples()) {
+    for (DType t : {DType::kF16, DType::kBF16}) {
+      std::vector<Value> want;
+      if (!run_op(row().op, s.attrs.get(), make_inputs(s, t), s.outputs, reference_sets(), nullptr,
+                  &want)
+               .ok()) {
+        continue;  // an op, or a mix of dtypes, that has no 16-bit row
+      }
+      for_each_simd_target([&](int64_t target) {
+        for (size_t offset : {size_t{0}, size_t{2}}) {
+          std::vector<Value> got;
+          std::string kernel;
+          Status status = run_op(row().op, s.attrs.get(), make_inputs(s, t, offset), s.outputs,
+                                 cpu_sets(), nullptr, &got, &kernel, offset);
+          ASSERT_TRUE(status.ok()) << status.message();
+          if (kernel.ends_with(".tiles") || !simd_target_has_fma(target)) continue;
+          for (size_t k = 0; k < want.size(); ++k) {
+            EXPECT_EQ(bits_differ(want[k].view(), got[k].view()), "")
+                << kernel << " " << s.name << " " << simd_target_name(target);
+          }
+        }
+      });
+    }
+  }
+}
+
 TEST_P(OpRows, ThreadsDoNotChangeBits) {
   for (int threads : {2, 3}) {
     auto pool = ThreadPool::create(default_allocator(), threads);

@@ -240,6 +240,12 @@ std::string bits_differ(const TensorView& a, const TensorView& b) {
     } else if (a.dtype == DType::kF64) {
       x = *reinterpret_cast<const double*>(pa);
       y = *reinterpret_cast<const double*>(pb);
+    } else if (a.dtype == DType::kF16) {
+      x = static_cast<float>(*reinterpret_cast<const Half*>(pa));
+      y = static_cast<float>(*reinterpret_cast<const Half*>(pb));
+    } else if (a.dtype == DType::kBF16) {
+      x = static_cast<float>(*reinterpret_cast<const BFloat16*>(pa));
+      y = static_cast<float>(*reinterpret_cast<const BFloat16*>(pb));
     }
     if (std::isnan(x) && std::isnan(y)) continue;
     return fmt::format("element {} of {}: {:a} vs {:a}", i, n, x, y);

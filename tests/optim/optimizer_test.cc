@@ -212,12 +212,46 @@ TEST(Optimizer, RefuseBadArguments) {
   says([&] { Muon({zeros({3, 2, 1, 1})}); }, "no matrix");
   SGD sgd({w});
   says([&] { sgd.set_lr(1, 0.1); }, "[sgd] group 1 of 1");
+  says([&] { sgd.set_lr(0, std::nan("")); }, "[sgd] lr must be finite, got nan");
+  says([&] { LambdaLR(sgd, [](int64_t) { return HUGE_VAL; }); }, "[sgd] lr must be finite");
+  EXPECT_EQ(sgd.lr(), 1e-3);
   says([&] { sgd.lr(-1); }, "[sgd] group -1 of 1");
   Adagrad adagrad({w});
   says([&] { adagrad.momentum(); }, "[adagrad] has no momentum");
 }
 
 // module.to() between steps: the state is of the old bytes. Nothing is stepped then.
+// {.lr = x} leaves every other option at PyTorch's default, weight_decay too.
+TEST(Optimizer, NamedOptionsLeaveTheOtherDefaults) {
+  optim::Adam adam(weights(DType::kF32), {.lr = 0.5});
+  EXPECT_EQ(adam.options().lr, 0.5);
+  EXPECT_EQ(adam.options().weight_decay, 0);
+  optim::AdamW decayed(weights(DType::kF32), {.lr = 0.5});
+  EXPECT_EQ(decayed.options().lr, 0.5);
+  EXPECT_EQ(decayed.options().weight_decay, 0.01);
+  const std::vector<Tensor> p = weights(DType::kF32);
+  optim::AdamW groups({{{p[0]}, {.lr = 0.5}}, {{p[1]}, {.lr = 0.5, .weight_decay = 0}}});
+  EXPECT_EQ(groups.options(0).weight_decay, 0.01);
+  EXPECT_EQ(groups.options(1).weight_decay, 0);
+}
+
+// A gradient that is NaN is seen in the weight: one that stays as it is would hide it, and with it
+// a state that is NaN for good.
+TEST(Optimizer, NanGradientsReachTheWeights) {
+  for (DType dtype : {DType::kF32, DType::kF64}) {
+    for (const auto& [name, settings] : every_optimizer()) {
+      std::vector<Tensor> params = weights(dtype);
+      auto optimizer = make_optimizer(name, {params}, {settings});
+      give_gradients(params, 1);
+      optimizer->step();
+      params[0].set_grad(full(params[0].raw_shape(), std::nan(""), dtype));
+      optimizer->step();
+      for (double v : test::values_of({params[0]})) EXPECT_TRUE(std::isnan(v)) << name;
+      for (double v : test::values_of({params[1]})) EXPECT_TRUE(std::isfinite(v)) << name;
+    }
+  }
+}
+
 TEST(Optimizer, ParametersOfAnotherTypeSinceAreRefused) {
   for (DType dtype : {DType::kF64, DType::kF16}) {
     nn::Linear net(2, 2), other(2, 2);
@@ -345,7 +379,7 @@ TEST(Optimizer, FootprintOfState) {
 TEST(Optimizer, BuffersAreNotStepped) {
   manual_seed(1);
   nn::Sequential net(nn::Conv2d(1, 3, 2), nn::BatchNorm2d(3), nn::Flatten(), nn::Linear(12, 2));
-  optim::AdamW adam(net.parameters(), {{.lr = 0.1, .weight_decay = 0.5}});
+  optim::AdamW adam(net.parameters(), {.lr = 0.1, .weight_decay = 0.5});
   net.train();
   sum(net(randn({4, 1, 3, 3})).pow(2)).backward();
   std::vector<Tensor> buffers;
@@ -372,7 +406,7 @@ TEST(Optimizer, AccumulationIsTheLargeBatch) {
     manual_seed(2);
     nn::Sequential net(nn::Linear(5, 8), nn::Tanh(), nn::Linear(8, 3));
     net.to(dtype);
-    optim::AdamW adam(net.parameters(), {{.lr = 0.02}});
+    optim::AdamW adam(net.parameters(), {.lr = 0.02});
     if (declared) adam.accumulate(parts);
     for (int64_t step = 0; step < 20; ++step) {
       Tensor x = test::numbers({16, 5}, step, dtype), y = test::numbers({16, 3}, step + 9, dtype);

@@ -277,5 +277,25 @@ TEST(Memory, MeasuringTrainsNothing) {
   EXPECT_EQ(run(true), run(false));
 }
 
+// A weight that lies in a larger matrix, with gaps.
+struct InGaps : nn::Module {
+  Tensor whole = randn({3, 4});
+  Tensor w = register_parameter("w", whole.narrow(1, 0, 2));
+  Tensor forward(const Arg& x) override { return matmul(x, {w, x.where}); }
+};
+
+TEST(Memory, MeasuringLeavesStridedWeightsAsTheyWere) {
+  InGaps model;
+  optim::SGD optimizer(model.parameters(), {.lr = 0.5});
+  const std::vector<float> before = model.whole.to_vector<float>();
+  measure_memory({model, optimizer,
+                  [](int64_t n) {
+                    return std::vector<Tensor>{ones({n, 3})};
+                  },
+                  [&](const std::vector<Tensor>& in) { return sum(model(in[0])); }},
+                 2);
+  EXPECT_EQ(model.whole.to_vector<float>(), before);
+}
+
 }  // namespace
 }  // namespace wick

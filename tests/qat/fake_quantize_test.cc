@@ -162,8 +162,8 @@ TEST(FakeQuantize, BadArgumentsAreErrors) {
   EXPECT_THAT(fails(ones({4}), zeros({4}), 0, 255), testing::HasSubstr("scale"));
   EXPECT_THAT(fails(ones({2}), zero, 0, 255), testing::HasSubstr("scale and zero_point"));
   EXPECT_THAT(
-      test::error_of([&] { fake_quantize_per_tensor_affine(x.to(DType::kF16), 1.0, 0, 0, 255); }),
-      testing::HasSubstr("float16"));
+      test::error_of([&] { fake_quantize_per_tensor_affine(x.to(DType::kI32), 1.0, 0, 0, 255); }),
+      testing::HasSubstr("int32"));
   EXPECT_THAT(test::error_of(
                   [&] { fake_quantize_per_channel_affine(x, ones({3}), zeros({3}), 2, 0, 255); }),
               testing::HasSubstr("axis"));

@@ -74,7 +74,7 @@ def functions():
 
 
 def conv_bn():
-    """Two training steps, one with frozen statistics and observers, one in eval mode."""
+    """Two training steps, one over frozen statistics, one in eval mode."""
     out = Writer("conv_bn.txt")
     torch.manual_seed(11)
     activation = FakeQuantize.with_args(observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255,
@@ -99,8 +99,6 @@ def conv_bn():
         net.zero_grad()
         if step == 2:
             net.freeze_bn_stats()
-            for m in [net, into, behind]:
-                m.apply(torch.quantization.disable_observer)
         if step == 3:
             net.eval(), into.eval(), behind.eval()
         y = behind(net(into(x)))

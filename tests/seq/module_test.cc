@@ -262,6 +262,14 @@ TEST(Transformer, LayersAreCopiesToBeginWith) {
     EXPECT_NE(state[i].second.data_ptr(), state[24 + i].second.data_ptr());
   }
   EXPECT_THAT(error_of([&] { nn::TransformerEncoder(layer, 0); }), HasSubstr("at least one layer"));
+  // Of the layer's type, and frozen where it is.
+  layer.to(DType::kF64);
+  layer.linear1->weight.requires_grad_(false);
+  nn::TransformerEncoder wide(layer, 2);
+  for (const auto& [name, p] : wide.named_parameters()) {
+    EXPECT_EQ(p.dtype(), DType::kF64) << name;
+    EXPECT_EQ(p.requires_grad(), !name.ends_with("linear1.weight")) << name;
+  }
   EXPECT_THAT(error_of([] { nn::TransformerEncoderLayer(8, 2, {.activation = "selu"}); }),
               HasSubstr("'selu'"));
   nn::Transformer t(8, 2, 1, 1, {.dim_feedforward = 16});

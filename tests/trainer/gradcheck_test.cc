@@ -226,9 +226,14 @@ std::vector<Sample> samples() {
   add("BatchNormGrad", row(OpId::kBatchNormGrad, BatchNormAttrs{}, 3),
       {random({2, 2, 3}), random({2, 2, 3}), random({2}), random({2}), random({2}, 0.5, 2)},
       Second::kTrainHelper);
-  // all of it outside of the range, where the output is what it was: bound * scale
-  add("FakeQuantize", row(OpId::kFakeQuantize, FakeQuantizeAttrs{0, -1, 1, 1}),
-      {tensor({7.0, -9.0}), tensor({0.5, 0.25}), tensor({0.0, 0.0})}, Second::kPiecewiseConstant);
+  // outside of the range, where the output is what it was: a bound times the scale
+  add(
+      "FakeQuantize",
+      [](const List& in) {
+        return row(OpId::kFakeQuantize,
+                   FakeQuantizeAttrs{0, -1, 1, 1})({in[0], in[1], tensor({0.0, 0.0})});
+      },
+      {tensor({7.0, -9.0}), tensor({0.5, 0.25})}, Second::kPiecewiseConstant);
   for (int64_t of : {0, 1, 2}) {  // linear in the gradient
     const Tensor at = random({2, 3, 2}), scale = random({3}, 0.05, 0.1), zero = full({3}, 0, kD);
     add("FakeQuantizeGrad",

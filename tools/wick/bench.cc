@@ -23,7 +23,7 @@ struct BenchCommand {
   std::vector<std::string> dims, inputs;
   int threads = 1;
   double seconds = 2;
-  bool json = false, split = false, load = false;
+  bool json = false, split = false, load = false, lower_qdq = true;
 };
 
 double peak_rss_mb() {
@@ -60,7 +60,7 @@ Sample inputs_of(const BenchCommand& c, const Session& session, const Program& p
 // From nothing to a session that is bound to shapes: everything before the first run.
 nlohmann::json load_once(const BenchCommand& c) {
   const double cpu_before = cpu_ms();
-  Model model = Model::open(c.model);
+  Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   double begin = now_s();
   Runner runner(model, {c.backend, c.threads, false, nullptr});
   std::optional<int64_t> batch;
@@ -99,7 +99,7 @@ void bench(const BenchCommand& c) {
     wrong_usage(c.dims.empty() ? "--batch" : "--dim",
                 "the arrays of --input have sizes of their own");
   if (c.load) return bench_load(c);
-  Model model = Model::open(c.model);
+  Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   auto document = nlohmann::json::array();
   std::vector<std::optional<int64_t>> batches(c.batches.begin(), c.batches.end());
   if (batches.empty()) batches.push_back(std::nullopt);
@@ -175,6 +175,7 @@ void add_bench(CLI::App& app) {
       app.add_subcommand("bench", "Measure latency, throughput, memory and load time");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
   accept_ops(*command);
+  accept_qdq(*command, &c->lower_qdq);
   command->add_option("--batch", c->batches, "batch sizes: 1,8,32; 1 where the model has a choice")
       ->delimiter(',')
       ->allow_extra_args(false)

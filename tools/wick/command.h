@@ -32,6 +32,8 @@ std::string shell_quote(const std::string& text);
 
 // --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.
 void accept_ops(CLI::App& command);
+// --qdq integer|float: how a quantized ONNX model is read.
+void accept_qdq(CLI::App& command, bool* lower);
 
 void add_train(CLI::App& app);
 void add_explain(CLI::App& app);

@@ -20,13 +20,13 @@ struct CompareCommand {
   std::vector<std::string> data, dims;
   std::optional<int64_t> batch;
   double tolerance = 1e-5;
-  bool json = false;
+  bool json = false, lower_qdq = true;
 };
 
 void compare(const CompareCommand& c) {
   if (c.b.empty() == c.against.empty())
     wrong_usage("b", "compare needs a second model or --against onnxruntime, one of them");
-  Model a = Model::open_whole(c.a);
+  Model a = Model::open_whole(c.a, {.lower_qdq = c.lower_qdq});
   if (!c.against.empty() && !a.graph())
     throw Error(c.a + " is a .wick file; ONNX Runtime takes the ONNX file it was made of");
   NodeTrace nodes_a, nodes_b;
@@ -41,7 +41,7 @@ void compare(const CompareCommand& c) {
     for (size_t i = 0; i < out_a.size(); ++i) outputs.push_back(run_a.session().output(i).name);
     out_b = run_onnxruntime(c.a, names, inputs, outputs);
   } else {
-    Model b = Model::open(c.b);
+    Model b = Model::open(c.b, {.lower_qdq = c.lower_qdq});
     Runner run_b(b, {c.backend_b, 0, false, &nodes_b});
     if (run_b.session().input_count() != inputs.size()) {
       throw Error(fmt::format("{} takes {} inputs, {} takes {}", c.a, inputs.size(), c.b,
@@ -86,6 +86,7 @@ void add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand("compare", "Compare two models, or one with ONNX Runtime");
   command->add_option("a", c->a, "model.wick or model.onnx")->required();
   accept_ops(*command);
+  accept_qdq(*command, &c->lower_qdq);
   command->add_option("b", c->b, "model.wick or model.onnx");
   command->add_option("--against", c->against, "onnxruntime (the first model must be ONNX)")
       ->check(CLI::IsMember({"onnxruntime"}));

@@ -1,6 +1,8 @@
 // wick convert: ONNX <-> .wick without training.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "tools/wick/command.h"
@@ -15,7 +17,8 @@ struct ConvertCommand {
   std::string model, out;
   std::vector<std::string> dims;
   bool json = false, external_data = false, pack = false, own_sizes = false;
-  bool no_chains = false;
+  bool no_chains = false, lower_qdq = true, verbose = false;
+  std::string quantized;
 };
 
 // With the weights as this machine's kernels read them, beside the raw ones: a session here then
@@ -36,20 +39,38 @@ void write_packed(const ir::Graph& graph, const ProgramInfo& info, const Convert
   write_program(graph, c.out, info, forms);
 }
 
+void print_lowered(const ir::LowerReport& report) {
+  for (const auto& [op, n] : report.integer) fmt::print(stderr, "integer {} x{}\n", op, n);
+  for (const ir::StayedFloat& s : report.stayed)
+    fmt::print(stderr, "float {} '{}': {}\n", s.op, s.name, s.reason);
+}
+
 void convert(const ConvertCommand& c) {
   if (!ends_with(c.out, ".onnx") && !ends_with(c.out, ".wick"))
     wrong_usage("--out", "must end in .wick or .onnx, got '" + c.out + "'");
+  if (!c.quantized.empty() && !ends_with(c.out, ".onnx"))
+    wrong_usage("--quantized", "is for ONNX files");
   if (c.pack && ends_with(c.out, ".onnx")) wrong_usage("--pack", "is for .wick files");
   if (is_wick_file(c.model))
     throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
-  ir::Graph graph = import_onnx(c.model, {.own_sizes = c.own_sizes});
-  if (ends_with(c.out, ".onnx")) {
+  const bool onnx = ends_with(c.out, ".onnx");
+  ir::LowerReport lowered;
+  ir::Graph graph = import_onnx(c.model, {.own_sizes = c.own_sizes,
+                                          .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
+                                          .lowered = &lowered});
+  if (c.verbose) print_lowered(lowered);
+  if (onnx) {
     graph.metadata.emplace("wick.source", c.model);
-    export_onnx(graph, c.out, {c.external_data});
+    const QuantizedForm form =
+        c.quantized == "qdq" ? QuantizedForm::kQdq : QuantizedForm::kOperators;
+    export_onnx(graph, c.out, {c.external_data, form});
   } else {
     ProgramInfo info = onnx_origin(graph, c.model);
     const ir::PassReport report = c.no_chains ? ir::simplify(graph) : ir::optimize(graph);
     info.numerics = static_cast<NumericsClass>(report.numerics);
+    // one rounding where the file has several
+    if (lowered.quantized && lowered.integer_nodes() > 0)
+      info.numerics = std::max(info.numerics, NumericsClass::kReassociates);
     if (c.pack) {
       write_packed(graph, info, c);
     } else {
@@ -70,6 +91,7 @@ void add_convert(CLI::App& app) {
       "convert", "Convert an ONNX model to .wick (or to ONNX as Wick writes it)");
   command->add_option("model", c->model, "model.onnx")->required();
   accept_ops(*command);
+  accept_qdq(*command, &c->lower_qdq);
   command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
   command->add_flag("--external-data", c->external_data,
                     "constants of an ONNX model into FILE.data beside it");
@@ -79,6 +101,12 @@ void add_convert(CLI::App& app) {
                     "small ops stay nodes of their own: for a program of wick_selected_ops()");
   command->add_flag("--pack", c->pack,
                     "add the weights as this machine's kernels read them: larger, loaded at once");
+  command
+      ->add_option("--quantized", c->quantized,
+                   "of ONNX: qdq or qoperator (QLinearConv ...); without it the file's own form")
+      ->check(CLI::IsMember({"qdq", "qoperator"}));
+  command->add_flag("-v,--verbose", c->verbose,
+                    "of a quantized model: the integer ops, and what stays float and why");
   command->add_option("--dim", c->dims, "NAME=N: with --pack, a size that is not the batch")
       ->allow_extra_args(false);
   command->add_flag("--json", c->json, "print what was written as JSON");

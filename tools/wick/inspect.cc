@@ -16,7 +16,7 @@ namespace {
 
 struct InspectCommand {
   std::string model;
-  bool json = false, values = false;
+  bool json = false, values = false, lower_qdq = true;
   InspectPage page;
 };
 
@@ -88,7 +88,8 @@ void inspect(const InspectCommand& c) {
     page.json = c.json;
     return write_inspect_page(page);
   }
-  Model model = Model::open_whole(c.model);
+  ir::LowerReport lowered;
+  Model model = Model::open_whole(c.model, {.lower_qdq = c.lower_qdq, .lowered = &lowered});
   const Program& p = model.program();
   const EntryDef& entry = p.entries()[0];
   std::map<std::string, int> ops, steps;  // steps: of all FusedElementwise
@@ -124,6 +125,8 @@ void inspect(const InspectCommand& c) {
                                  {"version", op.version},
                                  {"given", op.op != nullptr}});
   }
+  for (const ir::StayedFloat& s : lowered.stayed)
+    doc["stayed_float"].push_back({{"op", s.op}, {"name", s.name}, {"reason", s.reason}});
   for (const KeyValueDef& kv : p.metadata()) doc["metadata"][kv.key] = kv.value;
   if (c.json) return print_json(doc);
   fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
@@ -144,6 +147,8 @@ void inspect(const InspectCommand& c) {
     fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
                op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
   }
+  for (const ir::StayedFloat& s : lowered.stayed)
+    fmt::print("\n  float   {} '{}': {}", s.op, s.name, s.reason);
   const nlohmann::json& origin = doc["provenance"];
   std::string made;
   if (origin.contains("wick_version"))
@@ -175,6 +180,7 @@ void add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "Show what is in a .wick or ONNX file");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
   accept_ops(*command);
+  accept_qdq(*command, &c->lower_qdq);
   command->add_flag("--json", c->json, "print JSON");
   command->add_flag("--values", c->values,
                     "list what the nodes of an ONNX file make: a name, the op and the type a line");

@@ -12,6 +12,7 @@
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
+#include "tools/wick/command.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -95,13 +96,13 @@ Model Model::open(const std::string& path, OnnxReadOptions options) {
   return m;
 }
 
-Model Model::open_whole(const std::string& path) {
+Model Model::open_whole(const std::string& path, OnnxReadOptions options) {
   const double begin = now_ms();
   Model m;
   if (is_wick_file(path)) {
     m = open_wick(path);
   } else {
-    m.graph_ = import_onnx(path);
+    m.graph_ = import_onnx(path, options);
     m.compiled_ = *m.graph_;
     ir::optimize(*m.compiled_);
     m.load(program_bytes(*m.compiled_, onnx_origin(*m.graph_, path)));
@@ -118,6 +119,15 @@ Model Model::from_graph(const ir::Graph& graph, bool optimize) {
   m.load(program_bytes(*m.compiled_));
   m.file_bytes_ = m.program_->file_bytes();
   return m;
+}
+
+void accept_qdq(CLI::App& command, bool* lower) {
+  command
+      .add_option_function<std::string>(
+          "--qdq", [lower](const std::string& form) { *lower = form == "integer"; },
+          "integer (default): what stands between DequantizeLinear and QuantizeLinear as integer "
+          "ops; float: as the file has it")
+      ->check(CLI::IsMember({"integer", "float"}));
 }
 
 struct Runner::BackendHolder {

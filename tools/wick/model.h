@@ -32,13 +32,14 @@ class Model {
  public:
   // By the file's content, not its name: .wick is mapped, ONNX is read, optimised by exact passes
   // and compiled.
-  static Model open(const std::string& path, OnnxReadOptions options = {});
+  static Model open(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
   // The same; of an ONNX file it keeps the graph, and the program knows its weights' digest.
-  static Model open_whole(const std::string& path);
+  static Model open_whole(const std::string& path, OnnxReadOptions options = {.lower_qdq = true});
   static Model from_graph(const ir::Graph& graph, bool optimize);
 
   const Program& program() const { return *program_; }
-  // open_whole(): the graph as the ONNX file says it; nothing for .wick.
+  // open_whole(): the graph as it was read, QDQ patterns lowered unless the options say otherwise;
+  // nothing for .wick.
   const std::optional<ir::Graph>& graph() const { return graph_; }
   // open_whole() of an ONNX file, from_graph(): the graph that the program was written from.
   const std::optional<ir::Graph>& compiled() const { return compiled_; }

@@ -19,7 +19,7 @@ struct RunCommand {
   std::string model, out, backend = "cpu";
   std::vector<std::string> inputs;
   int threads = 0;
-  bool trace = false, json = false;
+  bool trace = false, json = false, lower_qdq = true;
 };
 
 // Counts what each backend ran and prints the steps if asked to.
@@ -56,7 +56,7 @@ class StepTrace final : public TraceHook {
 };
 
 void run(const RunCommand& c) {
-  Model model = Model::open(c.model);
+  Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   StepTrace trace(c.trace);
   bool traced = c.trace || c.backend != "cpu";
   const RunnerOptions options = {c.backend, c.threads, false, traced ? &trace : nullptr};
@@ -66,7 +66,7 @@ void run(const RunCommand& c) {
   if (!why.empty() && !is_wick_file(c.model)) {
     fmt::print(stderr, "wick: note: {}; each dimension is taken for itself\n", why);
     running.reset();
-    model = Model::open(c.model, {.own_sizes = true});
+    model = Model::open(c.model, {.own_sizes = true, .lower_qdq = c.lower_qdq});
     running = std::make_unique<Runner>(model, options);
   }
   Runner& runner = *running;
@@ -109,6 +109,7 @@ void add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
   command->add_option("model", c->model, "model.wick or model.onnx")->required();
   accept_ops(*command);
+  accept_qdq(*command, &c->lower_qdq);
   command->add_option(
       "--input,-i", c->inputs,
       "[name=]array.npy, one an input; strings: .json; sequences and optionals: ONNX's "

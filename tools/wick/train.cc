@@ -94,6 +94,8 @@ void train(TrainCommand c) {
                                {"images_per_second", r.fit.items_per_second},
                                {"weights_sha256", r.fit.weights_sha256},
                                {"interrupted", r.fit.interrupted}};
+    if (r.config.autocast != "none") document["autocast"] = r.config.autocast;
+    if (r.config.autocast == "f16") document["skipped_steps"] = r.fit.skipped_steps;
     if (r.fit.stopped_early) document["stopped_early"] = true;
     if (split) {
       document["val_accuracy"] = r.fit.validation.accuracy;
@@ -139,6 +141,10 @@ void add_train(CLI::App& app) {
       ->check(at_least(1));
   command->add_option("--clip-norm", c->config.clip_norm, "largest norm of the gradients; 0: any")
       ->check(not_negative());
+  command
+      ->add_option("--autocast", c->config.autocast,
+                   "what products compute in: none (float32), bf16, f16 (the loss is scaled)")
+      ->check(CLI::IsMember(loop::autocast_names()));
   command->add_option("--label-smoothing", c->config.label_smoothing, "0 to 1")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--ema", c->config.ema, "keep the weights' moving average of that decay")

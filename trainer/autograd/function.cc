@@ -276,21 +276,6 @@ struct StraightThrough : Function<StraightThrough> {
   }
 };
 
-struct FakeQuantize : Function<FakeQuantize> {
-  static Tensor forward(AutogradContext& ctx, const Tensor& x, double scale, int64_t zero_point,
-                        int64_t lo, int64_t hi) {
-    Tensor q = round(x * (1 / scale)) + static_cast<double>(zero_point);
-    auto low = static_cast<double>(lo), high = static_cast<double>(hi);
-    ctx.save_for_backward({logical_and(ge(q, low), le(q, high))});
-    return (clamp(q, low, high) - static_cast<double>(zero_point)) * scale;
-  }
-  static variable_list backward(AutogradContext& ctx, const variable_list& g) {
-    Tensor inside = ctx.get_saved_variables()[0];
-    Tensor zero = full({}, 0, g[0].dtype());
-    return {where(inside, g[0], zero), Tensor(), Tensor(), Tensor(), Tensor()};
-  }
-};
-
 }  // namespace
 
 Tensor straight_through(const Arg& value, const Arg& x) {
@@ -316,13 +301,6 @@ Tensor sign_ste(const Arg& x) {
     value = sign(x);
   }
   return straight_through({value, x.where}, x);
-}
-Tensor fake_quantize_per_tensor_affine(const Arg& x, double scale, int64_t zero_point,
-                                       int64_t quant_min, int64_t quant_max) {
-  if (!(scale > 0) || quant_min > quant_max) {
-    throw_error("fake_quantize", "needs a scale > 0 and quant_min <= quant_max", x.where);
-  }
-  return FakeQuantize::apply(x, scale, zero_point, quant_min, quant_max);
 }
 
 }  // namespace wick

@@ -129,9 +129,5 @@ class Function {
 Tensor straight_through(const Arg& value, const Arg& x);
 Tensor round_ste(const Arg& x);  // half to even
 Tensor sign_ste(const Arg& x);
-// x rounded to the grid scale * (q - zero_point), q in [quant_min, quant_max]; the gradient is the
-// identity where q was not clamped and 0 elsewhere. x: a float tensor of any shape.
-Tensor fake_quantize_per_tensor_affine(const Arg& x, double scale, int64_t zero_point,
-                                       int64_t quant_min, int64_t quant_max);
 
 }  // namespace wick

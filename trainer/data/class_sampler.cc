@@ -99,6 +99,11 @@ int64_t BatchSampler::size() const {
 }
 std::vector<std::vector<int64_t>> BatchSampler::batches(uint64_t epoch) const {
   std::vector<int64_t> order = sampler_->indices(epoch);
+  if (static_cast<int64_t>(order.size()) != sampler_->size()) {
+    throw Error("[batch_sampler] epoch " + std::to_string(epoch) + ": the sampler gave " +
+                std::to_string(order.size()) + " of the " + std::to_string(sampler_->size()) +
+                " it announced");
+  }
   std::vector<std::vector<int64_t>> result;
   for (int64_t b = 0; b < size(); ++b) {
     auto first = order.begin() + b * batch_size_;

@@ -229,9 +229,9 @@ void lion(const LionCoefficients& c, T* __restrict p, const T* __restrict grad, 
     const T g = sign * grad[i];
     const T way = m[i] * beta1 + rest1 * g;
     m[i] = m[i] * beta2 + rest2 * g;
-    // 0 where the two cancel: sign(0) is 0.
+    // 0 where the two cancel: sign(0) is 0. NaN has no sign, and would leave p as it is for good.
     const T step = (way > T(0) ? rate : T(0)) - (way < T(0) ? rate : T(0));
-    p[i] = p[i] * shrink - step;
+    p[i] = p[i] * shrink - (way == way ? step : way);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "hwy/highway.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/pool.h"
+#include "runtime/kernels/via_f32.h"
 #include "trainer/kernels/kernel_set.h"
 
 #ifndef WICK_TRAINER_POOL_GRAD_BODY_
@@ -136,9 +137,11 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+constexpr KernelRow kRow = {"max_pool_grad.2x2.f32.simd", kContiguous, match, plan, nullptr, run};
+
 }  // namespace
 
-WICK_CPU_ROWS(MaxPoolGrad, {"max_pool_grad.2x2.f32.simd", kContiguous, match, plan, nullptr, run});
+WICK_CPU_ROWS(MaxPoolGrad, kRow, WICK_VIA_F32("max_pool_grad.2x2.16.simd", kRow));
 
 }  // namespace wick
 #endif

@@ -9,13 +9,15 @@
 
 #include "trainer/loop/metrics_csv.h"
 #include "trainer/optim/averaged_model.h"
+#include "trainer/optim/grad_scaler.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick::loop {
 
 // A scalar, the mean over the items of the batch.
 using Loss = std::function<Tensor(const Tensor& output, const Tensor& target)>;
-// One number for a batch; an epoch's is the mean over the items of the validation.
+// One number for a batch, of outputs in float32 also under autocast; an epoch's is the mean over
+// the items of the validation.
 using Metric = std::function<double(const Tensor& output, const Tensor& target)>;
 
 // Which way a monitored number gets better. kAuto: up for accuracies, down for all else.
@@ -42,6 +44,12 @@ struct FitOptions {
   int64_t accumulation_steps = 1;
   // 0: not. The norm of all gradients of a step, or each element's absolute value, is at most that.
   double clip_grad_norm = 0, clip_grad_value = 0;
+
+  // Mixed precision, of training and validation. float16 has its GradScaler: a step whose gradients
+  // are not finite updates nothing, neither weights nor schedule nor average, and halves the scale.
+  // Its kLostSteps-th loss in a row that is not finite is the error that float32's first is.
+  optim::AmpOptions amp = {};
+  static constexpr int64_t kLostSteps = 5;
 
   // Of the validation's items, beside loss and accuracy: in metrics.csv and metrics.json.
   std::map<std::string, Metric> metrics = {};

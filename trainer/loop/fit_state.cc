@@ -28,6 +28,8 @@ void state_fields(State& s, F&& f) {
   f("best_accuracy", s.best_accuracy, true), f("best_epoch", s.best_epoch, true);
   f("predictions", s.predictions, false), f("best_value", s.best_value, false);
   f("stop_value", s.stop_value, false), f("stop_epoch", s.stop_epoch, false);
+  f("skipped", s.skipped, false), f("lost", s.lost, false);
+  f("unmeasured", s.unmeasured, false);
 }
 
 // What decides the weights and the best epoch: a resume with other values would be another run.
@@ -35,13 +37,16 @@ Json decisions(const FitParts& parts) {
   const FitOptions& o = parts.options;
   Json names = Json::array();
   for (const auto& [name, metric] : o.metrics) names.push_back(name);
-  return {{"accumulation_steps", o.accumulation_steps},
-          {"clip_grad_norm", o.clip_grad_norm},
-          {"clip_grad_value", o.clip_grad_value},
-          {"metrics", std::move(names)},
-          {"monitor", o.monitor},
-          {"better", static_cast<int>(o.better)},
-          {"average", o.average != nullptr}};
+  Json all = {{"accumulation_steps", o.accumulation_steps},
+              {"clip_grad_norm", o.clip_grad_norm},
+              {"clip_grad_value", o.clip_grad_value},
+              {"metrics", std::move(names)},
+              {"monitor", o.monitor},
+              {"better", static_cast<int>(o.better)},
+              {"average", o.average != nullptr}};
+  // Only where it is used: files from before that had the choice are of float32.
+  if (o.amp.autocast != DType::kNone) all["autocast"] = dtype_name(o.amp.autocast);
+  return all;
 }
 
 Json loader_settings(const data::DataLoader& train) {
@@ -135,6 +140,7 @@ void save_fit(const FitState& state, const FitParts& parts, const data::DataLoad
                [&](const char* name, const auto& value, bool) { json["run"][name] = value; });
   json["optimizer"] = optimizer.settings;
   json["schedule"] = parts.schedule != nullptr ? Json(parts.schedule->state_dict()) : Json(-1);
+  if (parts.amp.scaler().is_enabled()) json["scaler"] = parts.amp.state_dict();
   json["generator"] = {default_generator().seed, default_generator().stream};
   json["loader"] = loader_settings(train);
   json["loader"]["epoch"] = next.epoch;
@@ -187,6 +193,9 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
     if ((json.at("schedule") == -1) != (parts.schedule == nullptr)) {
       throw_error("trainer", "the saved run and this one differ in having a schedule", where);
     }
+    if (parts.amp.scaler().is_enabled() && !json.contains("scaler")) {
+      throw_error("trainer", "the saved run has no loss scale: it did not train in float16", where);
+    }
     const Json& run = json.at("run");
     state_fields(state, [&](const char* name, auto& value, bool always) {
       if (always || run.contains(name)) run.at(name).get_to(value);
@@ -200,6 +209,9 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
     parts.model.load_state_dict(file.tensors, where);
     parts.optimizer.load_state_dict(optimizer, where);
     if (options.average != nullptr) options.average->load_state_dict(average, where);
+    if (parts.amp.scaler().is_enabled()) {
+      parts.amp.load_state_dict(json.at("scaler").get<std::string>(), where);
+    }
     if (parts.schedule != nullptr) {
       // Files written before schedules kept a state have the number of the step.
       const Json& schedule = json["schedule"];

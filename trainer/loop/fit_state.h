@@ -7,6 +7,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/loop/fit_options.h"
 #include "trainer/nn/module.h"
+#include "trainer/optim/grad_scaler.h"
 #include "trainer/optim/lr_scheduler.h"
 #include "trainer/optim/optimizer.h"
 
@@ -22,8 +23,13 @@ struct FitState {
   int64_t best_epoch = 0;
   double stop_value = 0;   // the best by min_delta
   int64_t stop_epoch = 0;  // when that was; 0: never
+  // float16: steps in all that updated nothing, those in a row whose loss was not finite, and the
+  // epoch's items with such a loss, which its mean is without.
+  int64_t skipped = 0, lost = 0, unmeasured = 0;
 
-  double mean_loss() const { return items > 0 ? loss_sum / static_cast<double>(items) : 0; }
+  double mean_loss() const {
+    return items > unmeasured ? loss_sum / static_cast<double>(items - unmeasured) : 0;
+  }
   double accuracy() const {
     return predictions > 0 ? static_cast<double>(correct) / static_cast<double>(predictions) : 0;
   }
@@ -50,6 +56,7 @@ struct FitParts {
   optim::Optimizer& optimizer;
   optim::LrScheduler* schedule;
   const FitOptions& options;
+  optim::Amp& amp;
 };
 
 // out/last.safetensors. `next`: the batch that a resumed run reads first.

@@ -110,4 +110,16 @@ std::unique_ptr<optim::LrScheduler> make_schedule(const std::string& name,
       Code::kNotFound);
 }
 
+const std::vector<std::string>& autocast_names() {
+  static const std::vector<std::string> kNames = {"none", "bf16", "f16"};
+  return kNames;
+}
+
+DType autocast_named(const std::string& name) {
+  if (name == "none") return DType::kNone;
+  if (name == "bf16") return DType::kBF16;
+  if (name == "f16") return DType::kF16;
+  throw Error("[train] no autocast '" + name + "'; there are none, bf16, f16", Code::kNotFound);
+}
+
 }  // namespace wick::loop

@@ -28,4 +28,8 @@ std::unique_ptr<optim::LrScheduler> make_schedule(const std::string& name,
                                                   optim::Optimizer& optimizer, int64_t steps,
                                                   int64_t warmup, const Where& where);
 
+// What products compute in: "none" (float32), "bf16", "f16".
+const std::vector<std::string>& autocast_names();
+DType autocast_named(const std::string& name);
+
 }  // namespace wick::loop

@@ -53,6 +53,7 @@ void later_fields(C& c, F&& f) {
   f("optimizer", c.optimizer), f("schedule", c.schedule), f("weight_decay", c.weight_decay);
   f("accumulate", c.accumulate), f("clip_norm", c.clip_norm), f("patience", c.patience);
   f("val_split", c.val_split), f("ema", c.ema), f("label_smoothing", c.label_smoothing);
+  f("autocast", c.autocast);
 }
 
 Json fields_of(const RunConfig& config) {
@@ -108,7 +109,7 @@ RunConfig with(RunConfig config, const TrainConfig& given) {
   take(config.weight_decay, given.weight_decay), take(config.accumulate, given.accumulate);
   take(config.clip_norm, given.clip_norm), take(config.patience, given.patience);
   take(config.val_split, given.val_split), take(config.ema, given.ema);
-  take(config.label_smoothing, given.label_smoothing);
+  take(config.label_smoothing, given.label_smoothing), take(config.autocast, given.autocast);
   const Recipe& recipe = recipe_of(config.model);
   if (config.optimizer.empty()) config.optimizer = recipe.optimizer;
   if (config.schedule.empty()) config.schedule = "cosine";
@@ -141,6 +142,20 @@ RunConfig resumed(const TrainConfig& given, const Where& where) {
   throw_error("train", "cannot resume " + given.out + " with another " + differ, where);
 }
 
+// What would be taken for 0, or divided by.
+void check_ranges(const RunConfig& c, const Where& where) {
+  if (c.accumulate < 1) {
+    throw_error("train", "accumulate must be at least 1, got " + std::to_string(c.accumulate),
+                where);
+  }
+  auto share = [&](const char* name, double value) {
+    if (value >= 0 && value <= 1) return;
+    throw_error("train", std::string(name) + " must be in [0, 1], got " + std::to_string(value),
+                where);
+  };
+  share("ema", c.ema), share("val_split", c.val_split), share("label_smoothing", c.label_smoothing);
+}
+
 void check_fits(const std::string& model, const data::ImageData& images, const Where& where) {
   bool size = model == "resnet8" || (images.height == 28 && images.width == 28);
   if (size && images.classes.size() <= 10) return;
@@ -159,6 +174,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   }
   RunConfig config = given.resume ? resumed(given, where) : with(RunConfig(), given);
   config.out = given.out;
+  check_ranges(config, where);
   manual_seed(config.seed);
   std::shared_ptr<nn::Module> model = nn::make_model(config.model, where);
   const Recipe& recipe = recipe_of(config.model);
@@ -221,6 +237,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   options.patience = config.patience;
   options.average = average ? &*average : nullptr;
   options.verdict = given.verdict;
+  options.amp.autocast = autocast_named(config.autocast);
   Json description = describe(config, images);
   options.metadata[kConfigKey] = description.dump();
   if (!config.out.empty()) {
@@ -252,6 +269,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
     }
     Trainer judge(*best, *optimizer,
                   [](const Tensor& a, const Tensor& b) { return cross_entropy(a, b); });
+    AutocastScope scope(options.amp.autocast);
     result.test = judge.evaluate(test);
   }
   result.config = config;

@@ -29,6 +29,7 @@ struct RunConfig {
   double val_split = 0;    // share of the training images that validates instead of the test set
   double ema = 0;  // decay of an average of the weights, which is then what is kept; 0: none
   double label_smoothing = 0;
+  std::string autocast = "none";  // autocast_names()
   std::string out;
 };
 
@@ -45,7 +46,8 @@ struct TrainConfig {
   std::optional<double> weight_decay;              // the recipe's, or the other optimizer's default
   std::optional<int64_t> accumulate, patience;
   std::optional<double> clip_norm, val_split, ema, label_smoothing;
-  std::string out;  // empty: nothing is kept
+  std::optional<std::string> autocast;  // "none"
+  std::string out;                      // empty: nothing is kept
   bool resume = false;
 
   // Change nothing in the result.

@@ -6,13 +6,16 @@
 #include <filesystem>
 #include <optional>
 
+#include "runtime/kernels/half_loops.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/loop/fit_check.h"
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/interrupt.h"
 #include "trainer/loop/progress.h"
 #include "trainer/loop/run_report.h"
 #include "trainer/loop/verdict.h"
 #include "trainer/nn/clip_grad.h"
+#include "trainer/nn/mode_scope.h"
 #include "trainer/profile/range.h"
 #include "trainer/tensor/ops.h"
 
@@ -68,6 +71,24 @@ std::string items_text(const data::DataLoader& loader, data::LoaderPosition at) 
   return text;
 }
 
+std::string lost_text(const FitState& state) {
+  if (state.lost == 0) return "";
+  return fmt::format(", and was not finite in the {} steps before, which were skipped", state.lost);
+}
+
+// Below it a gradient of 1 is no float16 number: no scale makes these gradients finite.
+void check_scale(double scale, const FitState& state, const Where& where) {
+  constexpr double kLeast = 0x1p-24;
+  if (scale >= kLeast) return;
+  throw_error(
+      "trainer",
+      fmt::format("the gradients are not finite at epoch {}, step {}, at a loss scale of {} "
+                  "as at all larger ones: {} steps were skipped; anomaly mode (--anomaly) "
+                  "names the op that made the first such number",
+                  state.epoch + 1, state.step + 1, scale, state.skipped + 1),
+      where);
+}
+
 // Where a target is no class of the output: its place among the targets.
 std::optional<int64_t> wrong_label(const Tensor& output, const Tensor& target, int64_t* classes) {
   constexpr int64_t kIgnored = -100;  // cross_entropy's ignore_index
@@ -99,51 +120,6 @@ void remove_run(const std::string& folder, const Where& where) {
   }
 }
 
-void check(const FitOptions& o, bool validated, const Where& where) {
-  auto refuse = [&](const std::string& text) { throw_error("trainer", text, where); };
-  auto natural = [&](const char* name, double value) {
-    if (!std::isfinite(value) || value < 0) {
-      refuse(fmt::format("{} must be finite and at least 0, got {}", name, value));
-    }
-  };
-  if (o.epochs < 1) refuse("epochs must be at least 1");
-  if (o.accumulation_steps < 1) {
-    refuse(fmt::format("accumulation_steps must be at least 1, got {}", o.accumulation_steps));
-  }
-  natural("clip_grad_norm", o.clip_grad_norm);
-  natural("clip_grad_value", o.clip_grad_value);
-  natural("min_delta", o.min_delta);
-  natural("patience", static_cast<double>(o.patience));
-  natural("save_every_steps", static_cast<double>(o.save_every_steps));
-  for (const auto& [name, metric] : o.metrics) {
-    if (name.empty() || name.find_first_of(",\"\r\n") != std::string::npos || !metric) {
-      refuse("the metric '" + name + "' needs a function, and a name without commas and quotes");
-    }
-  }
-  if (o.monitor.empty()) {
-    if (o.patience > 0 && !validated) {
-      refuse("patience needs a validation, or a monitor that does without: train_loss");
-    }
-    return;
-  }
-  std::string known = "train_loss, train_accuracy";
-  bool found = o.monitor == "train_loss" || o.monitor == "train_accuracy";
-  if (validated) {
-    known += ", val_loss, val_accuracy";
-    found = found || o.monitor == "val_loss" || o.monitor == "val_accuracy" ||
-            o.metrics.contains(o.monitor);
-    for (const auto& [name, metric] : o.metrics) known += ", " + name;
-  }
-  if (!found) refuse("monitor '" + o.monitor + "': there are " + known);
-}
-
-// Puts a module's mode back.
-struct ModeScope {
-  nn::Module& model;
-  const bool training = model.training();
-  ~ModeScope() { model.train(training); }
-};
-
 }  // namespace
 
 Tensor Trainer::loss_of(const Tensor& output, const data::DataLoader& loader,
@@ -174,8 +150,7 @@ EvalResult Trainer::evaluate(data::DataLoader& loader) {
 EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
                              const std::map<std::string, Metric>& metrics, RunReport* report) {
   NoGrad guard;
-  ModeScope mode{model};
-  model.eval();
+  const nn::ModeScope mode(model, false);
   if (report != nullptr) report->validation_begins();
   EvalResult result;
   int64_t correct = 0;
@@ -186,6 +161,7 @@ EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
     Tensor output = model(batch[0]);
     if (report != nullptr) report->batch_validated(batch, output);
     result.loss += loss_of(output, loader, at, batch).item() * static_cast<double>(n);
+    if (is_16_bit_float(output.dtype()) && autocast_enabled()) output = output.to(DType::kF32);
     if (const std::optional<Correct> c = correct_of(output, batch[1])) {
       correct += c->correct;
       result.predictions += c->predictions;
@@ -206,11 +182,12 @@ EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
 }
 
 void Trainer::train_step(const StepBatches& step, FitState& state, const data::DataLoader& train,
-                         const FitOptions& options, RunReport& report, data::StepProfile& profile,
-                         const Where& where) {
+                         const FitOptions& options, optim::Amp& amp, RunReport& report,
+                         data::StepProfile& profile, const Where& where) {
   report.step_begins(model_, optimizer_, step.batches[0]);
   optimizer_.zero_grad();
   report.part_ends(&EpochTimes::zero_grad);
+  bool measured = true;
   for (size_t i = 0; i < step.batches.size(); ++i) {
     const data::Batch& batch = step.batches[i];
     const int64_t n = items_in(batch);
@@ -218,6 +195,7 @@ void Trainer::train_step(const StepBatches& step, FitState& state, const data::D
     double value = 0;
     {
       const auto time = profile.measure(Phase::kForward);
+      const auto scope = amp.begin();
       output = model_(batch[0]);
       report.part_ends(&EpochTimes::forward);
       loss = loss_of(output, train, step.at[i], batch);
@@ -225,25 +203,28 @@ void Trainer::train_step(const StepBatches& step, FitState& state, const data::D
       report.part_ends(&EpochTimes::loss);
     }
     // Before backward: the weights are still those of the step before.
-    if (!std::isfinite(value)) {
+    const bool finite = std::isfinite(value);
+    if (!finite && (!amp.scaler().is_enabled() || state.lost + 1 >= FitOptions::kLostSteps)) {
       throw_error("trainer",
-                  fmt::format("the loss is {} at epoch {}, step {} (lr {}); a smaller lr may help. "
-                              "The batch was {}; anomaly mode (--anomaly) names the op that made "
-                              "the first such number",
+                  fmt::format("the loss is {} at epoch {}, step {} (lr {}){}; a smaller lr may "
+                              "help. The batch was {}; anomaly mode (--anomaly) names the op that "
+                              "made the first such number",
                               value, state.epoch + 1, state.step + 1, optimizer_.lr(),
-                              items_text(train, step.at[i])),
+                              lost_text(state), items_text(train, step.at[i])),
                   where);
     }
+    measured = measured && finite;
     {
       const auto time = profile.measure(Phase::kBackward);
       if (step.batches.size() == 1) {
-        loss.backward();
+        amp.backward(loss, where);
       } else {
-        (loss * (static_cast<double>(n) / static_cast<double>(step.items))).backward();
+        amp.backward(loss * (static_cast<double>(n) / static_cast<double>(step.items)), where);
       }
       report.part_ends(&EpochTimes::backward);
     }
-    state.loss_sum += value * static_cast<double>(n);
+    state.loss_sum += finite ? value * static_cast<double>(n) : 0;
+    state.unmeasured += finite ? 0 : n;
     if (const std::optional<Correct> c = correct_of(output, batch[1])) {
       state.correct += c->correct;
       state.predictions += c->predictions;
@@ -252,13 +233,19 @@ void Trainer::train_step(const StepBatches& step, FitState& state, const data::D
   }
   const auto time = profile.measure(Phase::kOptimizer);
   if (options.clip_grad_value > 0 || options.clip_grad_norm > 0) {
+    amp.unscale_(optimizer_, where);
     const std::vector<Tensor> parameters = model_.parameters();
     if (options.clip_grad_value > 0) nn::clip_grad_value_(parameters, options.clip_grad_value);
     if (options.clip_grad_norm > 0) nn::clip_grad_norm_(parameters, options.clip_grad_norm);
   }
-  optimizer_.step();
-  if (schedule_ != nullptr && !schedule_->wants_metric()) schedule_->step();
-  if (options.average != nullptr) options.average->update_parameters(model_);
+  if (amp.step(optimizer_, where)) {
+    if (schedule_ != nullptr && !schedule_->wants_metric()) schedule_->step();
+    if (options.average != nullptr) options.average->update_parameters(model_);
+  } else {
+    check_scale(amp.scaler().get_scale(), state, where);
+    ++state.skipped;
+  }
+  state.lost = measured ? 0 : state.lost + 1;
   ++state.step;
   report.part_ends(&EpochTimes::optimizer);
   report.step_ends();
@@ -266,9 +253,10 @@ void Trainer::train_step(const StepBatches& step, FitState& state, const data::D
 
 FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
                        const FitOptions& options, Where where) {
-  check(options, validation != nullptr, where);
+  check_fit(options, validation != nullptr, where);
   const bool keep = !options.out.empty();
-  const FitParts parts{model_, optimizer_, schedule_, options};
+  optim::Amp amp(options.amp, where);
+  const FitParts parts{model_, optimizer_, schedule_, options, amp};
   FitState state;
   if (keep) {
     std::error_code error;
@@ -297,6 +285,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
   FitResult result;
   auto validate = [&](RunReport* shown) {
     validation->seek({0, 0});
+    const auto scope = amp.begin();
     result.validation = evaluate(validated, *validation, options.metrics, shown);
     if (result.validation.items == 0) throw_error("trainer", "the validation is empty", where);
   };
@@ -307,7 +296,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
     if (validation != nullptr) validate(nullptr);
   }
   optimizer_.accumulate(1);
-  model_.train();
+  if (!model_.training()) model_.train();
   while (state.epoch < options.epochs && !stopped && !result.interrupted) {
     progress.start_epoch();
     ProgressState shown;
@@ -333,7 +322,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
       return more;
     };
     while (next()) {
-      train_step(step, state, train, options, report, profile, where);
+      train_step(step, state, train, options, amp, report, profile, where);
       // Not the loader's: to know that a group is short it has gone on to the next epoch.
       const data::LoaderPosition position{step.at.back().epoch, step.at.back().batch + 1};
       shown.batch = position.batch;
@@ -367,6 +356,12 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
                               state.epoch + 1, train.options().batch_size),
                   where);
     }
+    if (state.items == state.unmeasured) {
+      throw_error("trainer",
+                  fmt::format("no loss of epoch {} was finite: float16 has lost all {} steps",
+                              state.epoch + 1, state.lost),
+                  where);
+    }
     report.training_ends(model_);
     EpochMetrics m;
     m.epoch = ++state.epoch;
@@ -393,7 +388,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
       schedule_->step(m.validated ? m.val_loss : m.train_loss);
     }
     state.loss_sum = 0;
-    state.correct = state.predictions = state.items = 0;
+    state.correct = state.predictions = state.items = state.unmeasured = 0;
     if (note_epoch(state, options, m, monitored(options, m)) && keep) save_best(parts);
     // The line first: a kill in between leaves a line that the resumed run drops and writes again.
     metrics.append(m);
@@ -414,6 +409,7 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
   result.stopped_early = stopped && state.epoch < options.epochs;
   result.epochs = state.epoch;
   result.steps = state.step;
+  result.skipped_steps = state.skipped;
   result.best_accuracy = state.best_accuracy;
   result.best_value = state.best_value;
   result.best_epoch = state.best_epoch;

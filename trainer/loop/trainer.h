@@ -31,6 +31,7 @@ struct FitResult {
   double best_value = 0;     // what was monitored, then
   int64_t best_epoch = 0;    // from 1; 0: nothing was monitored
   bool stopped_early = false;
+  int64_t skipped_steps = 0;  // of `steps`: updated nothing (float16)
   double items_per_second = 0;
   data::StepReport steps_report;  // where this call's training steps spent their time
   std::string weights_sha256;     // of the state dict, now
@@ -52,9 +53,12 @@ class Trainer {
   // Batches are {input, target, ...}: the model is called with the first field, the loss with its
   // output and the second. An Error (a loss that is not finite, a label out of range, an item that
   // cannot be read, a full disk) leaves the last checkpoint whole, and resume goes on from it.
+  // A model in eval mode is put in training mode, all of it; in one that trains already, layers
+  // that are in eval mode (a frozen batch norm) stay so.
   FitResult fit(data::DataLoader& train, data::DataLoader* validation, const FitOptions& options,
                 Where where = Where::current());
-  // In eval mode, without gradients; the loader's current epoch. Restores the mode.
+  // In eval mode, without gradients, under the caller's AutocastScope if any; the loader's current
+  // epoch. Every module's mode is restored.
   EvalResult evaluate(data::DataLoader& loader);
 
  private:
@@ -62,8 +66,8 @@ class Trainer {
   Tensor loss_of(const Tensor& output, const data::DataLoader& loader, data::LoaderPosition at,
                  const data::Batch& batch) const;
   void train_step(const StepBatches& batches, FitState& state, const data::DataLoader& train,
-                  const FitOptions& options, RunReport& report, data::StepProfile& profile,
-                  const Where& where);
+                  const FitOptions& options, optim::Amp& amp, RunReport& report,
+                  data::StepProfile& profile, const Where& where);
   EvalResult evaluate(nn::Module& model, data::DataLoader& loader,
                       const std::map<std::string, Metric>& metrics, RunReport* report);
 

@@ -103,6 +103,11 @@ int64_t parameters_of(const Module& m) {
   return n;
 }
 
+// Each group of a grouped convolution has as many outputs as the others: none can go alone.
+bool grouped(const Module& m) {
+  const auto* conv = dynamic_cast<const ConvNd*>(&m);
+  return conv != nullptr && conv->groups() != 1;
+}
 bool plain(Module& m) { return m.find_tensor("weight").defined() && !m.is_computed("weight"); }
 
 }  // namespace
@@ -131,10 +136,10 @@ std::vector<ChannelGroup> plan_channels(Module& model, prune::Amount amount, dou
         open.next = path;
         plan.push_back(open);
       }
-      layer = m;
+      layer = grouped(*m) ? nullptr : m;
       open = {path, {}, "", {}, w.raw_shape()[0]};
-    } else if (one_of(kNorms, m->kind())) {
-      open.norms.push_back(path);
+    } else if (one_of(kNorms, m->kind()) && m->find_tensor("weight").defined()) {
+      open.norms.push_back(path);  // without a weight of 0 it moves zeros to -mean / std
     } else if (!one_of(kKeepZero, m->kind())) {
       layer = nullptr;
     }

@@ -63,6 +63,7 @@ class ConvNd : public Module {
  public:
   Tensor forward(const Arg& x) override;
   std::string extra_repr() const override;
+  int64_t groups() const { return form_.groups; }
   Tensor weight;
   Tensor bias;  // or undefined
 

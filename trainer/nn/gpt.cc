@@ -6,6 +6,7 @@
 #include "trainer/nn/default_init.h"
 #include "trainer/nn/extra_repr.h"
 #include "trainer/nn/init.h"
+#include "trainer/nn/mode_scope.h"
 #include "trainer/nn/positional.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/ops/random.h"
@@ -129,21 +130,6 @@ Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights) {
 
 namespace {
 
-// The mode is as it was afterwards, also after an error.
-class EvalMode {
- public:
-  explicit EvalMode(Module& module) : module_(module), training_(module.training()) {
-    module.eval();
-  }
-  ~EvalMode() { module_.train(training_); }
-  EvalMode(const EvalMode&) = delete;
-  EvalMode& operator=(const EvalMode&) = delete;
-
- private:
-  Module& module_;
-  bool training_;
-};
-
 // The next token of each row of logits [B, vocab]: int64 [B, 1].
 Tensor chosen(const Tensor& logits, const GenerateOptions& o, Generator& g, const At& at) {
   if (o.temperature == 0) return argmax(at(logits), -1, true);
@@ -161,7 +147,7 @@ Tensor chosen(const Tensor& logits, const GenerateOptions& o, Generator& g, cons
 
 std::vector<Tensor> GPT::attention_weights(const Arg& tokens) {
   NoGrad guard;
-  EvalMode mode(*this);
+  const ModeScope mode(*this, false);
   ModuleScope scope = enter();
   std::vector<Tensor> weights;
   run(tokens, &weights);
@@ -188,7 +174,7 @@ Tensor GPT::generate(const Arg& tokens, const GenerateOptions& o) {
               where);
   }
   NoGrad guard;
-  EvalMode mode(*this);
+  const ModeScope mode(*this, false);
   Generator own{o.seed.value_or(0), 0};
   Generator& g = o.seed ? own : default_generator();
   Tensor all = tokens.tensor.to(DType::kI64, where);

@@ -32,6 +32,10 @@ void check_input(const char* kind, const Arg& x, int min_rank, int max_rank, int
               x.where, Code::kShapeMismatch);
 }
 
+void need_eps(const char* kind, double eps) {
+  if (!(eps >= 0)) refuse(kind, "eps must not be negative, got " + repr_float(eps));
+}
+
 // As the tensors are now, pruning may have taken channels away; `made` where there are none.
 int64_t channels_now(const Tensor& weight, const Tensor& running_mean, int64_t made) {
   const Tensor& t = weight.defined() ? weight : running_mean;
@@ -49,6 +53,7 @@ BatchNormNd::BatchNormNd(const char* kind, int min_rank, int max_rank, int64_t n
       eps_(eps),
       momentum_(momentum) {
   need_size(kind, "num_features", n);
+  need_eps(kind, eps);
   weight = register_parameter("weight", affine ? ones({n}) : Tensor());
   bias = register_parameter("bias", affine ? zeros({n}) : Tensor());
   if (!track) return;
@@ -80,6 +85,7 @@ InstanceNormNd::InstanceNormNd(const char* kind, int spatial, int64_t n, double 
                                double momentum, bool affine, bool track)
     : kind_(kind), spatial_(spatial), features_(n), eps_(eps), momentum_(momentum) {
   need_size(kind, "num_features", n);
+  need_eps(kind, eps);
   weight = register_parameter("weight", affine ? ones({n}) : Tensor());
   bias = register_parameter("bias", affine ? zeros({n}) : Tensor());
   if (!track) return;
@@ -107,6 +113,8 @@ std::string InstanceNormNd::extra_repr() const {
 GroupNorm::GroupNorm(int64_t groups, int64_t channels, double eps, bool affine)
     : groups_(groups), channels_(channels), eps_(eps) {
   need_size("GroupNorm", "num_groups", groups);
+  need_size("GroupNorm", "num_channels", channels);
+  need_eps("GroupNorm", eps);
   if (channels % groups != 0) {
     throw Error("[GroupNorm] " + std::to_string(channels) + " channels do not divide into " +
                 std::to_string(groups) + " groups");

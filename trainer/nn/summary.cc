@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "trainer/explain/op_cost.h"
+#include "trainer/nn/mode_scope.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/watcher.h"
 
@@ -90,21 +91,16 @@ nlohmann::json shapes_json(const std::vector<Shape>& shapes) {
 // The mode of every module, put back in the end, and no hooks left behind.
 class Visit {
  public:
-  explicit Visit(Module& root) {
-    for (Module* m : root.modules()) modes_.emplace_back(m, m->training());
-    root.eval();
-  }
+  explicit Visit(Module& root) : mode_(root, false) {}
   ~Visit() {
     for (HookHandle& h : hooks) h.remove();
-    // Parents first: each sets its children's mode, which come after it.
-    for (auto& [m, training] : modes_) m->train(training);
   }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   std::vector<HookHandle> hooks;
 
  private:
-  std::vector<std::pair<Module*, bool>> modes_;
+  ModeScope mode_;
 };
 
 }  // namespace

@@ -35,7 +35,10 @@ Tensor feed_forward(Layer& l, const std::string& activation, const Arg& x, const
 
 template <class Layer>
 std::shared_ptr<Layer> copied(const Layer& from, std::shared_ptr<Layer> to) {
+  to->to(from.norm1->weight.dtype());
   to->load_state_dict(from.state_dict());
+  const std::vector<Tensor> original = from.parameters(), copy = to->parameters();
+  for (size_t i = 0; i < copy.size(); ++i) copy[i].requires_grad_(original[i].requires_grad());
   to->train(from.training());
   return to;
 }

@@ -7,7 +7,8 @@
 
 namespace wick::optim {
 
-void AdamOptions::check(const char* op, const Where& where) const {
+template <bool kDecoupled>
+void AdamOptionsOf<kDecoupled>::check(const char* op, const Where& where) const {
   check_not_negative(op, "lr", lr, where);
   check_not_negative(op, "eps", eps, where);
   check_fraction(op, "beta1", beta1, where);
@@ -16,7 +17,7 @@ void AdamOptions::check(const char* op, const Where& where) const {
 }
 
 template <bool kDecoupled>
-AdamCoefficients AdamRule<kDecoupled>::prepare(const AdamOptions& o, ParamState& state, bool) {
+AdamCoefficients AdamRule<kDecoupled>::prepare(const Options& o, ParamState& state, bool) {
   return {.sign = o.maximize ? -1.0 : 1.0,
           .weight_decay = kDecoupled ? 0 : o.weight_decay,
           .shrink = kDecoupled ? 1 - o.lr * o.weight_decay : 1,
@@ -27,6 +28,8 @@ AdamCoefficients AdamRule<kDecoupled>::prepare(const AdamOptions& o, ParamState&
           .root2 = std::sqrt(1 - integer_power(o.beta2, state.step))};
 }
 
+template struct AdamOptionsOf<false>;
+template struct AdamOptionsOf<true>;
 template class GroupOptimizer<AdamOptions, AdamRule<false>>;
 template class GroupOptimizer<AdamWOptions, AdamRule<true>>;
 

@@ -5,12 +5,14 @@
 
 namespace wick::optim {
 
-struct AdamOptions {
+// Two types, both aggregates: {.lr = 3e-4} leaves each its own default of weight_decay.
+template <bool kDecoupled>
+struct AdamOptionsOf {
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
-  double weight_decay = 0;
+  double weight_decay = kDecoupled ? 1e-2 : 0;
   bool amsgrad = false;
   bool maximize = false;
 
@@ -21,22 +23,22 @@ struct AdamOptions {
   }
   void check(const char* op, const Where& where) const;
 };
-struct AdamWOptions : AdamOptions {
-  AdamWOptions() { weight_decay = 1e-2; }
-  AdamWOptions(const AdamOptions& o) : AdamOptions(o) {}  // NOLINT: implicit by design
-};
+using AdamOptions = AdamOptionsOf<false>;
+using AdamWOptions = AdamOptionsOf<true>;
+extern template struct AdamOptionsOf<false>;
+extern template struct AdamOptionsOf<true>;
 
 // m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; p -= lr / (1 - beta1^t) *
 // m / (sqrt(v) / sqrt(1 - beta2^t) + eps). Weight decay goes into g (Adam), or shrinks p by
 // 1 - lr weight_decay first (AdamW).
 template <bool kDecoupled>
 struct AdamRule {
-  using Options = std::conditional_t<kDecoupled, AdamWOptions, AdamOptions>;
+  using Options = AdamOptionsOf<kDecoupled>;
   using Coefficients = AdamCoefficients;
   static constexpr const char* kName = kDecoupled ? "adamw" : "adam";
   static constexpr const char* kBuffers[] = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
-  static bool uses(const AdamOptions& o, size_t buffer) { return buffer < 2 || o.amsgrad; }
-  static Coefficients prepare(const AdamOptions& o, ParamState& state, bool fresh);
+  static bool uses(const Options& o, size_t buffer) { return buffer < 2 || o.amsgrad; }
+  static Coefficients prepare(const Options& o, ParamState& state, bool fresh);
   static constexpr auto kLoop = adam_loop;
 };
 extern template class GroupOptimizer<AdamOptions, AdamRule<false>>;

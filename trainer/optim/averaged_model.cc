@@ -1,6 +1,7 @@
 #include "trainer/optim/averaged_model.h"
 
 #include "trainer/nn/layers.h"
+#include "trainer/nn/mode_scope.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::optim {
@@ -79,13 +80,11 @@ struct Statistics {
 
 // What a pass of update_bn changes for its time.
 struct Pass {
-  nn::Module& model;
-  const bool training;
+  nn::ModeScope mode;
   std::vector<HookHandle> hooks;
-  explicit Pass(nn::Module& m) : model(m), training(m.training()) {}
+  explicit Pass(nn::Module& model) : mode(model, true) {}
   ~Pass() {
     for (HookHandle& hook : hooks) hook.remove();
-    model.train(training);
   }
 };
 
@@ -108,7 +107,6 @@ void update_bn(const std::function<bool(Tensor& x)>& next, nn::Module& model) {
     pass.hooks.push_back(norms[i]->register_forward_pre_hook(
         [statistics, i](nn::Module&, const Tensor& x) { (*statistics)[i].add(x); }));
   }
-  model.train();
   Tensor x;
   while (next(x)) model(x);
   for (const Statistics& s : *statistics) {

@@ -296,6 +296,11 @@ void Amp::backward(const Tensor& loss, Where where) {
 }
 void Amp::unscale_(Optimizer& optimizer, Where where) { scaler_.unscale_(optimizer, where); }
 bool Amp::step(Optimizer& optimizer, Where where) {
+  if (!scaler_.is_enabled()) {  // not by way of it: float16 of another scope stays refused
+    const bool acts = optimizer.acts_next();
+    optimizer.step();
+    return acts;
+  }
   const bool acted = scaler_.step(optimizer, where);
   scaler_.update({}, where);
   return acted;

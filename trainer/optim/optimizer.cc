@@ -54,7 +54,13 @@ const std::vector<Tensor>& Optimizer::params(int group) const {
 }
 
 double Optimizer::lr(int group) const { return *checked_fields(group).lr; }
-void Optimizer::set_lr(int group, double lr) { *checked_fields(group).lr = lr; }
+void Optimizer::set_lr(int group, double lr) {
+  const GroupFields f = checked_fields(group);
+  if (!std::isfinite(lr)) {
+    throw Error(fmt::format("[{}] lr must be finite, got {}", name(), lr), Code::kInvalidArgument);
+  }
+  *f.lr = lr;
+}
 double Optimizer::initial_lr(int group) const {
   const GroupFields f = checked_fields(group);
   return *f.initial_lr < 0 ? *f.lr : *f.initial_lr;

@@ -5,25 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "trainer/nn/module.h"
+#include "trainer/nn/mode_scope.h"
 #include "trainer/profile/benchmark.h"
 #include "trainer/profile/roofline.h"
 
 namespace wick {
 
-// While it lives the module is in eval mode.
+// While it lives the module is in eval mode; then each one is in its own again.
 class EvalScope {
  public:
-  explicit EvalScope(nn::Module& module) : module_(module), training_(module.training()) {
-    module_.eval();
-  }
-  ~EvalScope() { module_.train(training_); }
-  EvalScope(const EvalScope&) = delete;
-  EvalScope& operator=(const EvalScope&) = delete;
+  explicit EvalScope(nn::Module& module) : mode_(module, false) {}
 
  private:
-  nn::Module& module_;
-  bool training_;
+  nn::ModeScope mode_;
 };
 
 // Of one forward pass in eval mode without gradients: 2 in out a row of a Linear. Products,

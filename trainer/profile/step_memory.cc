@@ -155,6 +155,7 @@ class Kept {
     for (const auto& [t, bytes] : values_) {
       if (!bytes.empty()) std::memcpy(t.raw().data, bytes.data(), bytes.size());
     }
+    for (const auto& [t, copy] : strided_) t.copy_(copy);
     for (const auto& [p, g] : gradients_) p.set_grad(g);
     default_generator() = generator_;
     optim::OptimizerState state;
@@ -178,12 +179,17 @@ class Kept {
   };
   void keep(const Tensor& t) {
     const TensorView v = t.raw();
+    if (!v.contiguous()) {
+      strided_.emplace_back(t.detach(), t.detach().clone());
+      return;
+    }
     const char* p = static_cast<const char*>(v.data);
     values_.emplace_back(t, std::vector<char>(p, p + v.nbytes()));
   }
   const TrainingStep& step_;
   Generator generator_;
   std::vector<std::pair<Tensor, std::vector<char>>> values_;
+  std::vector<std::pair<Tensor, Tensor>> strided_;  // made before any recorder listens
   std::vector<std::pair<Tensor, Tensor>> gradients_;
   std::vector<State> state_;
   std::string settings_;

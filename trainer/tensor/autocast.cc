@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/kernels/half_loops.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 
@@ -113,8 +114,6 @@ Policy policy_of(OpId op) {
   }
 }
 
-bool is_16(DType t) { return t == DType::kF16 || t == DType::kBF16; }
-
 // A parameter's cast is kept. Not under a capture or with tangents: a graph needs a cast of its
 // own, and a tangent belongs to one level.
 Tensor cast_of(const Tensor& t, DType to, const Where& where) {
@@ -136,7 +135,7 @@ Tensor cast_of(const Tensor& t, DType to, const Where& where) {
 AutocastScope::AutocastScope(DType low, bool enabled, Where where)
     : saved_(modes().autocast), counts_(low != DType::kNone) {
   if (!counts_) return;
-  if (!is_16(low)) {
+  if (!is_16_bit_float(low)) {
     throw_error("autocast",
                 std::string("computes in float16 or bfloat16, not in ") + dtype_name(low), where,
                 Code::kInvalidArgument);
@@ -188,7 +187,7 @@ bool autocast_inputs(OpId op, Span<const Tensor* const> in, SmallVector<Tensor, 
     (*as)[i] = in[i];
     if (in[i] == nullptr || !in[i]->defined()) continue;
     const DType t = in[i]->dtype();
-    if (t == to || !(t == DType::kF32 || is_16(t))) continue;
+    if (t == to || !(t == DType::kF32 || is_16_bit_float(t))) continue;
     (*held)[i] = to == DType::kF32 ? in[i]->to(to, where) : cast_of(*in[i], to, where);
     (*as)[i] = &(*held)[i];
     changed = true;

@@ -245,6 +245,5 @@ WICK_NO_CPU_ROWS(GreaterOrEqual);
 WICK_NO_CPU_ROWS(And);
 WICK_NO_CPU_ROWS(Or);
 WICK_NO_CPU_ROWS(Xor);
-WICK_NO_CPU_ROWS(Where);
 
 }  // namespace wick

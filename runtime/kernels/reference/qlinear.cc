@@ -259,15 +259,11 @@ WICK_REF_ROWS(DynamicLinear,
               {"dynamic_linear.f32.ref", kContiguous, any, nullptr, nullptr, run_dynamic});
 WICK_REF_ROWS(DynamicQuantizeLinear, {"dynamic_quantize_linear.f32.ref", kContiguous, any, nullptr,
                                       nullptr, run_dynamic_quantize});
-WICK_NO_CPU_ROWS(QLinearConv);
-WICK_NO_CPU_ROWS(QLinearMatMul);
-WICK_NO_CPU_ROWS(QGemm);
 WICK_NO_CPU_ROWS(QLinearAdd);
 WICK_NO_CPU_ROWS(QLinearMul);
 WICK_NO_CPU_ROWS(QLinearAveragePool);
 WICK_NO_CPU_ROWS(QLinearGlobalAveragePool);
 WICK_NO_CPU_ROWS(ByteTable);
 WICK_NO_CPU_ROWS(QLinearSoftmax);
-WICK_NO_CPU_ROWS(DynamicLinear);
 
 }  // namespace wick

@@ -61,8 +61,10 @@ bool unrecorded() {
 bool unseen(std::initializer_list<const Tensor*> in) {
   if (!unrecorded()) return false;
   const Tensor& first = **in.begin();
+  const DType dtype = first.dtype();
+  if (dtype != DType::kF32 && dtype != DType::kBF16 && dtype != DType::kF16) return false;
   for (const Tensor* t : in) {
-    if (t->dtype() != DType::kF32 || !(t->raw_shape() == first.raw_shape())) return false;
+    if (t->dtype() != dtype || !(t->raw_shape() == first.raw_shape())) return false;
   }
   return true;
 }

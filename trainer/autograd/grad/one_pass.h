@@ -32,7 +32,7 @@ struct Value {
 
 // Whether nobody has to see single ops: no higher orders, forward mode, capture or explanation.
 bool unrecorded();
-// Whether moreover one pass can be had: float32 of one shape.
+// Whether moreover one pass can be had: float32 or a 16-bit float throughout, of one shape.
 bool unseen(std::initializer_list<const Tensor*> in);
 // The same of rows: the last `row_dims` dims of the first tensor, which the others broadcast to.
 bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in);

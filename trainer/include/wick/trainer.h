@@ -53,6 +53,7 @@
 #include "trainer/nn/layer_norm.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/lora.h"
+#include "trainer/nn/mode_scope.h"
 #include "trainer/nn/models.h"
 #include "trainer/nn/packed.h"
 #include "trainer/nn/parametrize.h"

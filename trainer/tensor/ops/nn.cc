@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/kernels/half_loops.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/modes.h"
@@ -10,8 +11,6 @@
 
 namespace wick {
 namespace {
-
-bool is_16_bit(DType t) { return t == DType::kF16 || t == DType::kBF16; }
 
 // (x - mean) / sqrt(var + eps) over `dims`, biased variance.
 Tensor standardized(const Tensor& x, const Dims& dims, double eps, const At& at) {
@@ -31,7 +30,7 @@ Tensor affine(Tensor y, const Tensor& weight, const Tensor& bias, const At& at) 
 template <class F>
 Tensor widened(const Arg& x, const Tensor& weight, const Tensor& bias, const F& f) {
   const DType t = x.tensor.dtype();
-  if (!is_16_bit(t)) return f(x.tensor, weight, bias);
+  if (!is_16_bit_float(t)) return f(x.tensor, weight, bias);
   auto wide = [&](const Tensor& v) { return v.defined() ? v.to(DType::kF32, x.where) : v; };
   Tensor y = f(wide(x.tensor), wide(weight), wide(bias));
   return autocast_enabled() ? y : y.to(t, x.where);  // as torch.autocast has the norms
@@ -122,8 +121,8 @@ Tensor layer_norm(const Arg& x, const Shape& shape, const Tensor& weight, const 
   const At at(x);
   const Dims dims = last_dims("layer_norm", x, shape, weight, bias);
   return widened(x, weight, bias, [&](const Tensor& v, const Tensor& w, const Tensor& b) {
-    if (active_tracer() != nullptr || v.dtype() != DType::kF32 || modes().forward != 0 ||
-        modes().autocast != nullptr) {
+    const auto wide = [](const Tensor& t) { return !t.defined() || t.dtype() == DType::kF32; };
+    if (active_tracer() != nullptr || !wide(v) || !wide(w) || !wide(b) || modes().forward != 0) {
       return affine(standardized(v, dims, eps, at), w, b, at);
     }
     return detail::native_layer_norm({v, x.where}, shape.rank(), w, b, eps);

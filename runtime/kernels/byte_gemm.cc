@@ -1,0 +1,127 @@
+#include "runtime/kernels/byte_gemm.h"
+
+#include <cstring>
+
+#include "runtime/kernels/byte_amx.h"
+
+namespace wick {
+namespace {
+
+// The words of `n` numbers that lie side by side, n at most `words` full.
+void fill_words(const uint8_t* from, int64_t n, int64_t per_word, uint8_t flip, bool is_weight,
+                int64_t step, uint32_t* to) {
+  if (per_word == 4) {
+    const uint32_t flips = 0x01010101u * flip;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4, to += step) {
+      uint32_t v = 0;
+      memcpy(&v, from + i, 4);
+      *to = v ^ flips;
+    }
+    if (i == n) return;
+    uint32_t v = 0;
+    for (int64_t at = i; at < n; ++at)
+      v |= static_cast<uint32_t>(from[at] ^ flip) << (8 * (at - i));
+    *to = v;
+    return;
+  }
+  const auto number = [&](int64_t i) -> uint32_t {
+    const auto v = static_cast<uint8_t>(from[i] ^ flip);
+    return is_weight ? static_cast<uint16_t>(static_cast<int8_t>(v)) : v;
+  };
+  for (int64_t i = 0; i < n; i += 2, to += step)
+    *to = number(i) | (i + 1 < n ? number(i + 1) << 16 : 0);
+}
+
+void column_sums(const ByteKernels& t, const ByteGemm& g, const uint32_t* panel, int32_t* sums) {
+  constexpr int64_t kOnes = 256;
+  uint32_t ones[kOnes];
+  std::fill(ones, ones + kOnes, g.per_word == 4 ? 0x01010101u : 0x00010001u);
+  std::fill(sums, sums + g.nr, 0);
+  alignas(64) int32_t some[kByteColumns];
+  for (int64_t at = 0; at < g.words(); at += kOnes) {
+    t.gemm_tile(
+        {ones, panel + at * g.nr, nullptr, g.nr, std::min(kOnes, g.words() - at), some, g.nr, 1});
+    for (int64_t c = 0; c < g.nr; ++c)
+      sums[c] =
+          static_cast<int32_t>(static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(some[c]));
+  }
+}
+
+}  // namespace
+
+void pack_byte_panel(const ByteKernels& t, const ByteGemm& g, const uint8_t* b, bool is_signed,
+                     int64_t panel, void* packed) {
+  auto* to = static_cast<uint32_t*>(packed) + panel * g.kept_words() * g.nr;
+  const uint8_t flip = is_signed ? 0 : 0x80;
+  const int64_t first = panel * g.nr, columns = std::min(g.nr, g.n - first);
+  memset(to, 0, g.panel_bytes());
+  if (g.b.column == 1) {
+    uint8_t nothing[kByteColumns];
+    memset(nothing, flip, sizeof(nothing));
+    for (int64_t l = 0; l < g.k; l += g.per_word) {
+      const uint8_t* rows[4];
+      for (int64_t i = 0; i < g.per_word; ++i)
+        rows[i] = l + i < g.k ? b + (l + i) * g.b.row + first : nothing;
+      t.zip(rows, columns, flip, true, to + l / g.per_word * g.nr);
+    }
+  } else if (g.b.row == 1) {
+    for (int64_t c = 0; c < columns; ++c)
+      fill_words(b + (first + c) * g.b.column, g.k, g.per_word, flip, true, g.nr, to + c);
+  } else {
+    for (int64_t l = 0; l < g.k; ++l) {
+      for (int64_t c = 0; c < columns; ++c) {
+        const uint8_t v = b[l * g.b.row + (first + c) * g.b.column];
+        uint32_t word = 0;
+        fill_words(&v, 1, g.per_word, flip, true, 1, &word);
+        const int at = static_cast<int>(l % g.per_word);
+        to[l / g.per_word * g.nr + c] |= word << (32 / g.per_word * at);
+      }
+    }
+  }
+  column_sums(t, g, to, const_cast<int32_t*>(g.sums(packed)) + panel * g.nr);
+}
+
+void pack_byte_rows(const ByteGemm& g, const ByteKernels& t, const uint8_t* rows, int64_t step,
+                    uint8_t flip, int64_t block, int64_t count, uint32_t* packed) {
+  uint32_t* to = packed + block * kByteRows * g.row_words();
+  if (g.amx) {
+    const int64_t tiles = (count + 15) / 16, steps = g.kept_words() / kStepWords;
+    for (int64_t r = 0; r < tiles * 16; ++r) {
+      for (int64_t s = 0; s < steps; ++s) {
+        uint32_t* line = to + ((s * tiles + r / 16) * 16 + r % 16) * kStepWords;
+        const int64_t from = s * 64, n = r < count ? std::min<int64_t>(64, g.k - from) : 0;
+        if (n < 64) memset(line, 0, 64);
+        if (n > 0) fill_words(rows + r * step + from, n, 4, flip, false, 1, line);
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count;) {
+    const int some = byte_rows(t, count - i);
+    for (int64_t r = 0; r < some; ++r)
+      fill_words(rows + (i + r) * step, g.k, g.per_word, flip, false, some, to + i * g.words() + r);
+    i += some;
+  }
+}
+
+void multiply_bytes(const ByteKernels& t, const ByteGemm& g, const uint32_t* rows,
+                    const void* packed, int64_t block, int64_t panel, int64_t count,
+                    int32_t* sums) {
+  const auto* columns = static_cast<const uint32_t*>(packed) + panel * g.kept_words() * g.nr;
+  const uint32_t* from = rows + block * kByteRows * g.row_words();
+  if (g.amx) {
+    static constexpr int32_t kNoTap[1] = {0};
+    byte_amx_gemm({from, columns, kNoTap, 1, g.kept_words() / kStepWords, g.nr, sums, g.nr,
+                   static_cast<int>((count + 15) / 16), static_cast<int>(g.nr / 16)});
+    return;
+  }
+  for (int64_t i = 0; i < count;) {
+    const int some = byte_rows(t, count - i);
+    t.gemm_tile(
+        {from + i * g.words(), columns, nullptr, g.nr, g.words(), sums + i * g.nr, g.nr, some});
+    i += some;
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,49 @@
+// Rows of bytes by panels of weights: what QGemm, QLinearMatMul and DynamicLinear share.
+#pragma once
+
+#include <algorithm>
+
+#include "runtime/kernels/byte_tiles.h"
+#include "runtime/kernels/integer.h"
+
+namespace wick {
+
+struct ByteGemm {
+  int64_t m = 1, n = 1, k = 0, batches = 1;
+  BytePlane a, b;  // element strides; batches of a product of matrices
+  int64_t nr = 1, per_word = 4;
+  bool amx = false;
+
+  int64_t words() const { return (k + per_word - 1) / per_word; }
+  // Of a panel and of rows for AMX: whole steps of bytes, the rest zeros.
+  int64_t kept_words() const {
+    return per_word == 4 ? (words() + kStepWords - 1) / kStepWords * kStepWords : words();
+  }
+  int64_t row_words() const { return amx ? kept_words() : words(); }
+  int64_t panels() const { return (n + nr - 1) / nr; }
+  int64_t columns() const { return panels() * nr; }
+  int64_t blocks() const { return (m + kByteRows - 1) / kByteRows; }
+  size_t panel_bytes() const { return 4 * static_cast<size_t>(kept_words() * nr); }
+  // All panels, then each column's sum.
+  size_t packed_bytes() const {
+    return static_cast<size_t>(panels()) * (panel_bytes() + 4 * static_cast<size_t>(nr));
+  }
+  size_t rows_bytes() const { return 4 * static_cast<size_t>(blocks() * kByteRows * row_words()); }
+  const int32_t* sums(const void* packed) const {
+    return reinterpret_cast<const int32_t*>(static_cast<const char*>(packed) +
+                                            static_cast<size_t>(panels()) * panel_bytes());
+  }
+};
+
+// Panel `panel` of int8 or uint8 numbers of `b` (row: between two k, column: between two columns)
+// and its sums.
+void pack_byte_panel(const ByteKernels& kernels, const ByteGemm& g, const uint8_t* b,
+                     bool is_signed, int64_t panel, void* packed);
+// Rows [32 block, + count) of k bytes each, `step` apart, each XOR flip.
+void pack_byte_rows(const ByteGemm& g, const ByteKernels& kernels, const uint8_t* rows,
+                    int64_t step, uint8_t flip, int64_t block, int64_t count, uint32_t* packed);
+// sums[32][nr] of a block of rows and a panel.
+void multiply_bytes(const ByteKernels& kernels, const ByteGemm& g, const uint32_t* rows,
+                    const void* packed, int64_t block, int64_t panel, int64_t count, int32_t* sums);
+
+}  // namespace wick

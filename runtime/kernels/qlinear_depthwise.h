@@ -1,0 +1,14 @@
+// QLinearConv where each channel is its own group, over two spatial dims.
+#pragma once
+
+#include "runtime/kernels/kernel.h"
+
+namespace wick {
+
+bool match_qlinear_depthwise(const KernelQuery& q);
+Status plan_qlinear_depthwise(const KernelQuery& q, KernelPlan* p);
+Status pack_qlinear_depthwise(const KernelQuery& q, const KernelPlan& p, int slot, void* dst);
+Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                             const void* attrs);
+
+}  // namespace wick

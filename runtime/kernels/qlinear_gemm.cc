@@ -1,0 +1,286 @@
+// The SIMD rows of QGemm, QLinearMatMul and DynamicLinear: rows of bytes, packed at each call (and
+// made of float32 by DynamicLinear), by panels of weights, packed once where they are constants.
+// Sums become bytes or reals as soon as they are there; zero points are not taken off the bytes:
+// what they add is a number of each column and the product of one of the row and one of the column.
+#include <cstring>
+
+#include "runtime/kernels/byte_amx.h"
+#include "runtime/kernels/byte_gemm.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/qlinear.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kMaxK = 1 << 20;
+constexpr int64_t kFewRows = 8;             // up to here weights are read as fast as they come
+constexpr int64_t kTaskProducts = 1 << 16;  // a task has more
+constexpr int64_t kTaskBlocks = 8;          // of rows
+
+size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr size_t weight_input(OpId op) { return op == OpId::kDynamicLinear ? 1 : 3; }
+
+ByteGemm byte_gemm(OpId op, Span<const TensorView> in, const TensorView& y, const ByteKernels& t,
+                   bool amx) {
+  ByteGemm g;
+  const TensorView& w = in[weight_input(op)];
+  if (op == OpId::kQLinearMatMul) {
+    const TensorView both[] = {in[0], w};
+    const IntegerProduct p({both, 2}, y);
+    g.m = p.m, g.n = p.n, g.k = p.k, g.batches = p.batches, g.a = p.a, g.b = p.b;
+    if (w.rank() <= 2 && g.batches > 1) g.m *= g.batches, g.batches = 1;  // rows follow each other
+    if (g.n == 1) g.b.column = 0;
+  } else {
+    g.n = w.dim(0), g.k = w.dim(1);
+    g.m = g.n == 0 ? 0 : y.numel() / g.n;
+    g.b.row = 1, g.b.column = g.k;
+  }
+  g.nr = t.nr, g.per_word = t.per_word;
+  g.amx = amx && g.m > kFewRows;
+  return g;
+}
+
+// Scratch: rows and two numbers of each, four of each column, panels, a row of bytes a worker.
+struct Rooms {
+  size_t rows, of_row, of_column, panels, line;
+  size_t all(int threads) const {
+    return rows + 2 * of_row + 4 * of_column + panels + line * static_cast<size_t>(threads);
+  }
+};
+Rooms rooms_of(OpId op, const ByteGemm& g) {
+  const auto lines = static_cast<size_t>(op == OpId::kDynamicLinear ? kByteRows * g.k : 0);
+  return {rounded(g.rows_bytes()), rounded(4 * static_cast<size_t>(g.m)),
+          rounded(4 * static_cast<size_t>(g.columns())), rounded(g.packed_bytes()), rounded(lines)};
+}
+
+template <OpId op>
+bool match(const KernelQuery& q) {
+  return q.out[0].numel() != 0 && q.in[0].dim(q.in[0].rank() - 1) <= kMaxK;
+}
+
+template <OpId op>
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  const ByteKernels& t = byte_kernels();
+  const ByteGemm g = byte_gemm(op, q.in, q.out[0], t, byte_amx());
+  p->fn[0] = &t;
+  p->ints[0] = g.amx ? 1 : 0;
+  p->scratch_bytes = rooms_of(op, g).all(q.threads);
+  constexpr PackedKind kKind =
+      op == OpId::kQLinearMatMul ? PackedKind::kByteMatrix : PackedKind::kBytePanels;
+  if (q.in[weight_input(op)].rank() <= 2) {
+    p->packs[0] = {static_cast<int>(weight_input(op)), packed_layout(kKind, t.nr | t.per_word << 8),
+                   g.packed_bytes()};
+  }
+  return {};
+}
+
+void pack_panels(const ByteKernels& t, const ByteGemm& g, const TensorView& w, int64_t at,
+                 ThreadPool* pool, void* to) {
+  parallel_for(pool, g.panels(), [&](int64_t panel, int) {
+    pack_byte_panel(t, g, static_cast<const uint8_t*>(w.data) + at, w.dtype == DType::kI8, panel,
+                    to);
+  });
+}
+
+template <OpId op>
+Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
+  const auto& t = *static_cast<const ByteKernels*>(p.fn[0]);
+  const ByteGemm g = byte_gemm(op, q.in, q.out[0], t, p.ints[0] != 0);
+  pack_panels(t, g, q.in[weight_input(op)], 0, nullptr, dst);
+  return {};
+}
+
+// One product of matrices.
+struct Product {
+  const ByteKernels& t;
+  const ByteGemm& g;
+  ByteColumnsEnd end;  // of the whole
+  size_t y_bytes;      // of a number
+  uint32_t* rows;
+  const void* panels;
+
+  void run(ThreadPool* pool) const {
+    const int64_t row_groups = (g.blocks() + kTaskBlocks - 1) / kTaskBlocks;
+    const int64_t products = std::min<int64_t>(g.m, kTaskBlocks * kByteRows) * g.k * g.nr + 1;
+    const int64_t each = std::clamp<int64_t>(kTaskProducts / products, 1, g.panels());
+    const int64_t panel_groups = (g.panels() + each - 1) / each;
+    parallel_for(pool, row_groups * panel_groups, [&](int64_t task, int) {
+      const int64_t first = task % panel_groups * each, block0 = task / panel_groups * kTaskBlocks;
+      if (g.amx) byte_amx_begin();
+      for (int64_t panel = first; panel < std::min(g.panels(), first + each); ++panel) {
+        for (int64_t b = block0; b < std::min(g.blocks(), block0 + kTaskBlocks); ++b)
+          block(b, panel);
+      }
+      if (g.amx) byte_amx_end();
+    });
+  }
+  void block(int64_t b, int64_t panel) const {
+    const int64_t row = b * kByteRows, column = panel * g.nr;
+    const int64_t count = std::min<int64_t>(kByteRows, g.m - row);
+    alignas(64) int32_t sums[kByteRows * kByteColumns];
+    multiply_bytes(t, g, rows, panels, b, panel, count, sums);
+    ByteColumnsEnd e = end;
+    e.sums = sums, e.sums_step = g.nr;
+    e.rows = static_cast<int>(count);
+    e.columns = static_cast<int>(std::min(g.nr, g.n - column));
+    e.add += column, e.multiplier += column;
+    if (e.factor != nullptr) e.factor += column, e.row_factor += row;
+    if (e.row_scale != nullptr) e.row_scale += row;
+    if (e.bias != nullptr) e.bias += column;
+    e.y = static_cast<char*>(e.y) + static_cast<size_t>(row * g.n + column) * y_bytes;
+    e.y_step = g.n;
+    t.end_columns(e);
+  }
+};
+
+struct Scratch {
+  uint32_t* rows;
+  int32_t* row_factor;
+  float* row_scale;
+  int32_t *add, *factor;
+  float *multiplier, *bias;
+  void* panels;
+  uint8_t* lines;
+};
+Scratch scratch_of(const Rooms& b, void* scratch) {
+  auto* at = static_cast<char*>(scratch);
+  const auto take = [&at](size_t bytes) -> void* {
+    char* here = at;
+    at += bytes;
+    return here;
+  };
+  Scratch s;
+  s.rows = static_cast<uint32_t*>(take(b.rows));
+  s.row_factor = static_cast<int32_t*>(take(b.of_row));
+  s.row_scale = static_cast<float*>(take(b.of_row));
+  s.add = static_cast<int32_t*>(take(b.of_column));
+  s.factor = static_cast<int32_t*>(take(b.of_column));
+  s.multiplier = static_cast<float*>(take(b.of_column));
+  s.bias = static_cast<float*>(take(b.of_column));
+  s.panels = take(b.panels);
+  s.lines = static_cast<uint8_t*>(take(b.line));
+  return s;
+}
+
+template <OpId op>
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  constexpr size_t kBias = op == OpId::kQGemm ? 6 : 9, kY = op == OpId::kQGemm ? 7 : 6;
+  ProductScales scales;
+  WICK_TRY(product_scales(in, 0, 3, kY, &scales));
+  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
+  const ByteGemm g = byte_gemm(op, in, out[0], t, ctx.plan->ints[0] != 0);
+  const Rooms b = rooms_of(op, g);
+  const Scratch s = scratch_of(b, ctx.scratch);
+  const uint8_t flip = t.x_signed != (in[0].dtype == DType::kI8) ? 0x80 : 0;
+  const int32_t x_zero = zero_point(in, 2) + (flip == 0 ? 0 : t.x_signed ? -128 : 128);
+  const int w_flip = in[3].dtype == DType::kU8 ? 128 : 0;
+  bool zeros = false;
+  for (int64_t j = 0; j < g.columns(); ++j) {
+    const int64_t from = std::min(j, g.n - 1);
+    s.multiplier[j] = scales.at(from);
+    s.factor[j] = -(byte_at(in[5], in[5].numel() == 1 ? 0 : from) - w_flip);
+    zeros = zeros || s.factor[j] != 0;
+  }
+  const int32_t* bias =
+      op == OpId::kQGemm && has_input(in, kBias) ? in[kBias].as<int32_t>() : nullptr;
+  Product p{t, g, {}, scales.to_float ? sizeof(float) : 1, s.rows, ctx.packed[0]};
+  p.end.to_float = scales.to_float;
+  if (!scales.to_float) {
+    const ByteRange to = byte_range(in[kY + 1].dtype, zero_point(in, kY + 1));
+    p.end.lo = to.lo, p.end.hi = to.hi, p.end.zero = to.zero;
+  }
+  p.end.add = s.add, p.end.multiplier = s.multiplier;
+  if (zeros) p.end.factor = s.factor, p.end.row_factor = s.row_factor;
+  for (int64_t batch = 0; batch < g.batches; ++batch) {
+    if (ctx.packed[0] == nullptr) {
+      pack_panels(t, g, in[3], g.b.begin(batch, out[0].shape), ctx.pool, s.panels);
+      p.panels = s.panels;
+    }
+    const int32_t* sums = g.sums(p.panels);
+    for (int64_t j = 0; j < g.columns(); ++j) {
+      const auto k = static_cast<uint32_t>(g.k), w_zero = static_cast<uint32_t>(-s.factor[j]);
+      uint32_t all = static_cast<uint32_t>(x_zero) * (k * w_zero - static_cast<uint32_t>(sums[j]));
+      if (bias != nullptr && j < g.n) all += static_cast<uint32_t>(bias[j]);
+      s.add[j] = static_cast<int32_t>(all);
+    }
+    const auto* a = static_cast<const uint8_t*>(in[0].data);
+    if (g.batches > 1) a += g.a.begin(batch, out[0].shape);
+    const auto pack_block = [&](int64_t block, int) {
+      const int64_t first = block * kByteRows, count = std::min<int64_t>(kByteRows, g.m - first);
+      pack_byte_rows(g, t, a + first * g.k, g.k, flip, block, count, s.rows);
+      for (int64_t r = first; zeros && r < first + count; ++r) {
+        uint32_t sum = 0;
+        for (int64_t l = 0; l < g.k; ++l) sum += static_cast<uint8_t>(a[r * g.k + l] ^ flip);
+        if (t.x_signed) {
+          sum = 0;
+          for (int64_t l = 0; l < g.k; ++l)
+            sum += static_cast<uint32_t>(static_cast<int8_t>(a[r * g.k + l] ^ flip));
+        }
+        s.row_factor[r] = static_cast<int32_t>(sum);
+      }
+    };
+    parallel_for(ctx.pool, g.blocks(), pack_block);
+    p.end.y = static_cast<char*>(out[0].data) + static_cast<size_t>(batch * g.m * g.n) * p.y_bytes;
+    p.run(ctx.pool);
+  }
+  return {};
+}
+
+Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                   const void*) {
+  WICK_TRY(check_scale(in[2], "scale"));
+  constexpr OpId kOp = OpId::kDynamicLinear;
+  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
+  const ByteGemm g = byte_gemm(kOp, in, out[0], t, ctx.plan->ints[0] != 0);
+  const Rooms b = rooms_of(kOp, g);
+  const Scratch s = scratch_of(b, ctx.scratch);
+  Product p{t, g, {}, sizeof(float), s.rows, ctx.packed[0]};
+  if (p.panels == nullptr) {
+    pack_panels(t, g, in[1], 0, ctx.pool, s.panels);
+    p.panels = s.panels;
+  }
+  const float* scale = in[2].as<float>();
+  const float* bias = has_input(in, 3) ? in[3].as<float>() : nullptr;
+  for (int64_t j = 0; j < g.columns(); ++j) {
+    const int64_t from = std::min(j, g.n - 1);
+    s.add[j] = 0;
+    s.multiplier[j] = scale[in[2].numel() == 1 ? 0 : from];
+    s.bias[j] = bias == nullptr ? 0 : bias[from];
+  }
+  const uint8_t flip = t.x_signed ? 0x80 : 0;
+  parallel_for(ctx.pool, g.blocks(), [&](int64_t block, int worker) {
+    const int64_t first = block * kByteRows, count = std::min<int64_t>(kByteRows, g.m - first);
+    uint8_t* lines = s.lines + static_cast<size_t>(worker) * b.line;
+    for (int64_t r = 0; r < count; ++r) {
+      const float* x = in[0].as<float>() + (first + r) * g.k;
+      float lo = 0, hi = 0;
+      t.range(x, g.k, &lo, &hi);
+      const RowRange range = row_range(lo, hi);
+      t.quantize(x, g.k, range.scale, range.zero, lines + r * g.k);
+      s.row_scale[first + r] = range.scale;
+      s.row_factor[first + r] = (t.x_signed ? 128 : 0) - static_cast<int32_t>(range.zero);
+    }
+    pack_byte_rows(g, t, lines, g.k, flip, block, count, s.rows);
+  });
+  p.end.to_float = true;
+  p.end.add = s.add, p.end.multiplier = s.multiplier;
+  p.end.factor = g.sums(p.panels), p.end.row_factor = s.row_factor;
+  p.end.row_scale = s.row_scale;
+  p.end.bias = bias == nullptr ? nullptr : s.bias;
+  p.end.y = out[0].data;
+  p.run(ctx.pool);
+  return {};
+}
+
+}  // namespace
+
+WICK_CPU_ROWS(QGemm, {"qgemm.bytes.simd", kContiguous, match<OpId::kQGemm>, plan<OpId::kQGemm>,
+                      pack<OpId::kQGemm>, run<OpId::kQGemm>});
+WICK_CPU_ROWS(QLinearMatMul,
+              {"qlinear_matmul.bytes.simd", kContiguous, match<OpId::kQLinearMatMul>,
+               plan<OpId::kQLinearMatMul>, pack<OpId::kQLinearMatMul>, run<OpId::kQLinearMatMul>});
+WICK_CPU_ROWS(DynamicLinear, {"dynamic_linear.f32.simd", kContiguous, match<OpId::kDynamicLinear>,
+                              plan<OpId::kDynamicLinear>, pack<OpId::kDynamicLinear>, run_dynamic});
+
+}  // namespace wick
