@@ -86,17 +86,21 @@ TEST(Quantize, StaticModelOfIntegersInBothFormats) {
     EXPECT_EQ(wick({"run", model, "--input", x, "-o", to}).code, 0);
   }
   const data::HostArray want = data::read_npy(out + "/onnx1/y.npy"),
-                        wick = data::read_npy(out + "/wick0/y.npy"),
+                        program = data::read_npy(out + "/wick0/y.npy"),
                         qdq = data::read_npy(out + "/onnx0/y.npy");
   ASSERT_EQ(want.numel(), 16);
   double most = 0, step = 0;
   for (int64_t i = 0; i < 16; ++i) {
-    most = std::max<double>(most, std::fabs(want.as<float>()[i] - wick.as<float>()[i]));
-    step = std::max<double>(step, std::fabs(qdq.as<float>()[i] - wick.as<float>()[i]));
+    most = std::max<double>(most, std::fabs(want.as<float>()[i] - program.as<float>()[i]));
+    step = std::max<double>(step, std::fabs(qdq.as<float>()[i] - program.as<float>()[i]));
   }
   EXPECT_GT(most, 0);
   EXPECT_LT(most, 0.05);
   EXPECT_LT(step, 0.02);  // at most one step of the output
+  // as operators: the integers of the program
+  quantized({"--calib", small_data(), "-o", out + "/q.onnx", "--format", "qoperator"});
+  EXPECT_EQ(wick({"run", out + "/q.onnx", "--input", x, "-o", out + "/q"}).code, 0);
+  EXPECT_EQ(read_file(out + "/q/y.npy"), read_file(out + "/wick0/y.npy"));
 }
 
 TEST(Quantize, SaysWhatBecameIntegerAndWhatStayed) {

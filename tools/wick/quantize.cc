@@ -28,7 +28,8 @@ using quantize::Mode;
 struct QuantizeCommand {
   std::string model, calib, eval, report;
   std::vector<std::string> out, dims;
-  std::string mode = "static", observer = "min-max", weights = "int8", activations = "u8";
+  std::string mode = "static", observer = "min-max", weights = "int8", activations = "u8",
+              format = "qdq";
   quantize::Recipe recipe;
   int64_t batches = 0, batch = 32;
   double seconds = 1;
@@ -202,8 +203,10 @@ class Work {
     for (const std::string& out : c_.out) {
       json file = {{"file", out}};
       if (ends_with(out, ".onnx")) {
-        const OnnxFile made = export_onnx(result_.graph, out);
+        const bool qdq = c_.format == "qdq";
+        const OnnxFile made = export_onnx(qdq ? result_.graph : integer_, out);
         file["format"] = "onnx";
+        file["form"] = c_.format;
         file["opset"] = made.opset;
       } else {
         ProgramInfo info{.source = is_run_ ? "trainer" : c_.model, .seed = seed_};
@@ -369,6 +372,10 @@ void add_quantize(CLI::App& app) {
                       "files, an .npy, an .npz or sample; a run's own by default");
   command->add_option("--eval", c->eval, "labelled data to measure the accuracy on");
   command->add_option("-o,--out", c->out, "model.onnx (QDQ) or model.wick; more than one is fine");
+  command
+      ->add_option("--format", c->format,
+                   "of an ONNX file: qdq, or qoperator (QLinearConv ..., integer ops)")
+      ->check(CLI::IsMember({"qdq", "qoperator"}));
   command->add_option("--recipe", c->mode, "static, dynamic, weight-only or qat (trains a run on)")
       ->check(CLI::IsMember({"static", "dynamic", "weight-only", "qat"}));
   command->add_option("--observer", c->observer, "which range of values an activation gets")
