@@ -37,8 +37,11 @@ function figures() {
   add(String(integers.reduce((n, e) => n + e[1], 0)), null,
     'integer ops: ' + (integers.map(e => `${e[1]} ${e[0]}`).join(', ') || 'none'));
   add(String(data.stayed.length), null, 'ops that stayed float');
-  for (const o of c.outputs.slice(0, 3))
-    add(db(o.sqnr_db), `cosine ${o.cosine.toFixed(6)}`, `output ${o.name}`);
+  c.outputs.slice(0, 3).forEach((o, i) => {
+    const step = c.integer_against_qdq[i];
+    add(db(o.sqnr_db), `cosine ${isNumber(o.cosine) ? o.cosine.toFixed(6) : '–'}`, `output ${o.name}, float to QDQ` +
+      (step && isNumber(step.max_error) ? `; integer ops differ from QDQ by ${short(step.max_error, 3)} at most` : ''));
+  });
   s.append(make('div', {class: 'figures'}, list));
 }
 
@@ -72,7 +75,8 @@ function depth() {
     'higher is better. Accumulated: in the whole quantized model. Alone: only this layer is quantized.', true);
   const series = [
     {name: 'accumulated', colour: 'var(--s0)', of: l => worst(l.accumulated), shown: () => true},
-    {name: 'alone', colour: 'var(--s2)', of: l => worst(l.own), shown: l => l.quantized || l.result}];
+    {name: 'alone', colour: 'var(--s2)', of: l => worst(l.own),
+      shown: l => worst(l.own) !== null}];
   s.append(legend(series));
   const W = 1180, H = 260, left = 46, right = 14, top = 18, bottom = 34;
   const n = layers.length;
