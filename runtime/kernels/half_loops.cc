@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "hwy/targets.h"
+#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/simd.h"
 
@@ -120,12 +121,8 @@ bool match(const KernelQuery& q) {
 
 template <class From, class To, class F>
 void slices(ThreadPool* pool, const TensorView& in, const TensorView& out, const F& f) {
-  constexpr int64_t kSlice = 1 << 14;
-  const From* from = in.as<From>();
-  To* to = out.as<To>();
-  const int64_t n = in.numel();
-  parallel_for(pool, (n + kSlice - 1) / kSlice, [&](int64_t s, int) {
-    f(from + s * kSlice, to + s * kSlice, std::min(kSlice, n - s * kSlice));
+  parallel_items(pool, in.numel(), 1, [&](int64_t begin, int64_t end) {
+    f(in.as<From>() + begin, out.as<To>() + begin, end - begin);
   });
 }
 
