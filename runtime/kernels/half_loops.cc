@@ -44,7 +44,7 @@ inline __attribute__((always_inline)) void round_loop(float* x, int64_t n) {
   }                                                                                              \
   __attribute__((target(text))) void round_##name(float* x, int64_t n) { round_loop(x, n); }
 WICK_BFLOAT16_LOOPS(avx2, "avx2")
-WICK_BFLOAT16_LOOPS(avx512, "avx512f,avx512bw,avx512vl,prefer-vector-width=512")
+WICK_BFLOAT16_LOOPS(avx512, "avx512f,avx512bw,avx512vl")
 #undef WICK_BFLOAT16_LOOPS
 
 #define WICK_F16C __attribute__((target("avx2,f16c")))
