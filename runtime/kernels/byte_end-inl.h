@@ -191,11 +191,12 @@ static HWY_INLINE void quantize_row_lanes(D d, const float* x, float scale, floa
   const auto about = hn::Mul(v, hn::Set(d, inverse));
   auto whole = hn::Round(about);
   const auto apart = hn::Abs(hn::Sub(about, whole));
-  if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(apart, hn::Set(d, 0.4999f)))))
+  if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(apart, hn::Set(d, 0.4999f))))) {
     whole = hn::Round(hn::Div(v, hn::Set(d, scale)));
+    whole = hn::IfThenElseZero(hn::Eq(whole, whole), whole);  // NaN is the zero point
+  }
   auto q = hn::Add(whole, hn::Set(d, zero));
-  q = hn::IfThenElseZero(hn::Gt(q, hn::Zero(d)), q);  // and NaN is 0
-  q = hn::Min(q, hn::Set(d, 255.0f));
+  q = hn::Min(hn::Max(q, hn::Zero(d)), hn::Set(d, 255.0f));
   hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(ints, q)), bytes, out);
 }
 static void quantize_row(const float* x, int64_t n, float scale, float zero, uint8_t* out) {
