@@ -241,7 +241,7 @@ TEST(QatModule, TinyWeightsKeepTheirBias) {
     const Tensor error = abs(net(data.x) - float_net(data.x)).amax({0});
     const std::vector<float> worst = error.to_vector<float>();
     std::printf("worst by output: %g %g %g\n", worst[0], worst[1], worst[2]);
-    for (float e : worst) EXPECT_LT(e, 0.05);
+    for (float e : worst) EXPECT_LT(e, 0.15);
     EXPECT_EQ(test::differing(net(data.x), test::interpret(net.convert(), data.x)), 0);
   }
 }
