@@ -30,11 +30,19 @@ static const ByteKernels* byte_set() {
                                        &byte_depthwise,
                                        &byte_range_of,
                                        &quantize_row};
-#if HWY_ARCH_ARM_A64
-  static constexpr ByteKernels kDot = {kDotRows,     kDotColumns,     4,
-                                       true,         &dot_tile,       &dot_tile,
-                                       &dot_zip,     &end_rows,       &end_columns,
-                                       false,        &byte_depthwise, &byte_range_of,
+#if HWY_ARCH_ARM_A64 || (defined(WICK_AVX_VNNI) && HWY_TARGET == HWY_AVX2)
+  static constexpr ByteKernels kDot = {kDotRows,
+                                       kDotColumns,
+                                       4,
+                                       HWY_ARCH_ARM_A64 != 0,
+                                       &dot_conv_tile,
+                                       &dot_gemm_tile,
+                                       &dot_zip,
+                                       &end_rows,
+                                       &end_columns,
+                                       false,
+                                       &byte_depthwise,
+                                       &byte_range_of,
                                        &quantize_row};
   if (has_dot()) return &kDot;
 #endif

@@ -107,8 +107,8 @@ struct ByteKernels {
 };
 const ByteKernels& byte_kernels();
 
-// For tests: as if the CPU had none of what is asked for at run time beside the SIMD target, AMX
-// and aarch64's dot products. Not to be called while kernels run.
+// For tests: as if the CPU had none of what is asked for at run time beside the SIMD target, AMX,
+// AVX-VNNI and aarch64's dot products. Not to be called while kernels run.
 void allow_byte_instructions(bool allowed);
 bool byte_instructions_allowed();
 
