@@ -77,13 +77,30 @@ inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
   const bool sum = op == OpId::kQLinearAdd;
   out->a = sum ? scales.a / scales.y : scales.at(0);
   out->b = scales.b[0] / scales.y;
-  if (sum && !(std::isfinite(out->a) && std::isfinite(out->b)))
+  // The largest operands' sum is a number, too: two infinities may have none.
+  if (sum && !(std::isfinite(512 * out->a) && std::isfinite(512 * out->b)))
     return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
   out->a_zero = zero_point(in, 2), out->b_zero = zero_point(in, 5);
   out->to = byte_range(in[7].dtype, zero_point(in, 7));
   return {};
 }
 
+// Of one operand: pools, softmax.
+struct PoolScales {
+  float x, y;
+  int32_t zero;
+  ByteRange to;
+};
+inline Status pool_scales(Span<const TensorView> in, PoolScales* s) {
+  WICK_TRY(check_scale(in[1], "x_scale"));
+  WICK_TRY(check_scale(in[3], "y_scale"));
+  s->x = in[1].as<float>()[0], s->y = in[3].as<float>()[0];
+  if (!std::isfinite(s->x / s->y))
+    return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
+  s->zero = zero_point(in, 2);
+  s->to = byte_range(in[4].dtype, zero_point(in, 4));
+  return {};
+}
 // Of an average of `count` bytes: sum m, m = s_x / (s_y count).
 inline float average_scale(float x, float y, int64_t count) {
   return x / (y * static_cast<float>(count));
