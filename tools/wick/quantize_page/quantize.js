@@ -114,13 +114,13 @@ function depth() {
     });
     g.append(svg('path', {class: 'curve', d: path, stroke: x.colour}));
   }
-  s.append(g);
+  s.append(make('div', {class: 'scroll'}, g));
 }
 
 // What the layer made, and what its integers can stand for.
 function range(l) {
   if (!isNumber(l.min)) return '–';
-  const r = l.result, W = 190, H = 18;
+  const r = l.result, W = 150, H = 18;
   const low = Math.min(l.min, r ? r.low : l.min), high = Math.max(l.max, r ? r.high : l.max), span = high - low || 1;
   const X = v => 2 + (v - low) / span * (W - 4);
   const text = `${short(l.min, 3)} to ${short(l.max, 3)}, mean ${short(l.mean, 3)}, deviation ${short(l.deviation, 3)}` +
@@ -144,7 +144,7 @@ function layers() {
     'mean over its channels. Range: the line is all that was seen, ',
     make('i', {class: 'swatch', style: {background: 'var(--s0)', opacity: '.55'}}),
     'mean ± 2 deviations, the brackets what the integers can hold. Outside: the share that was clipped.'));
-  const columns = [{name: 'layer'}, {name: 'accumulated'}, {name: 'by channel'}, {name: 'alone'},
+  const columns = [{name: 'layer'}, {name: 'accumulated'}, {name: 'by channel', number: true}, {name: 'alone', number: true},
     {name: 'grows', number: true}, {name: 'cosine', number: true}, {name: 'max error', number: true}, {name: 'range'},
     {name: 'outside', number: true}, {name: 'integers'}];
   const rows = c.layers.map(l => [
