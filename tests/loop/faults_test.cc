@@ -147,6 +147,7 @@ TEST_F(Faults, KilledWhileSaving) {
   f.options.out = folder_;
   std::minstd_rand random(4);
   int killed = 0, resumed = 0;
+  unsigned longest = 60000;  // microseconds
   bool done = false;
   for (int round = 0; round < 60 && !done; ++round) {
     f.options.resume = fs::exists(in("last.safetensors"));
@@ -154,13 +155,15 @@ TEST_F(Faults, KilledWhileSaving) {
       ++resumed;
       const Safetensors file = load_safetensors(in("last.safetensors"));  // throws unless whole
       EXPECT_TRUE(file.metadata.contains("wick.training_state"));
+    } else if (round > 0) {
+      longest *= 2;  // a slow machine: not one step was saved
     }
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
       _exit(error_of([&] { f.run(); }) == "no error" ? 0 : 1);
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(5000 + random() % 60000));
+    std::this_thread::sleep_for(std::chrono::microseconds(5000 + random() % longest));
     kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
