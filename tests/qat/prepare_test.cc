@@ -189,7 +189,14 @@ TEST(PrepareQat, ImportedModelsTrainAndAreTheirQdqGraphs) {
       loss.backward();
       sgd.step();
     }
-    expect_equal_bits(net, {uniform(shape, -1, 1, DType::kF32, gen)});
+    const Tensor x = uniform(shape, -1, 1, DType::kF32, gen);
+    expect_equal_bits(net, {x});
+    // and as integers
+    ir::LowerReport report;
+    net.freeze(&report);
+    EXPECT_GT(report.integer_nodes(), 0);
+    const NoGrad guard;
+    EXPECT_EQ(test::differing(net.run({x})[0], test::interpret(net.integer()->graph(), x)), 0);
   }
 }
 
