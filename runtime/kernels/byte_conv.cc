@@ -15,8 +15,11 @@ constexpr int64_t kFewOutputs = 8;
 
 int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-void store(uint8_t* to, int64_t n, __uint128_t v) {
-  for (int64_t i = 0; i < n; i += 16) memcpy(to + i, &v, 16);
+struct Sixteen {
+  uint64_t v[2];
+};
+void store(uint8_t* to, int64_t n, Sixteen bytes) {
+  for (int64_t i = 0; i < n; i += 16) memcpy(to + i, &bytes, 16);
 }
 
 }  // namespace
@@ -36,7 +39,8 @@ void ByteAxis::inside(int64_t residue, int64_t n, int64_t* lo, int64_t* hi) cons
 // x's.
 void stage_byte_rows(const ByteAxis& h, const ByteAxis& w, const ByteLines& l, int64_t slot_h,
                      int64_t slot_w, int64_t first, int64_t rows, uint8_t* to) {
-  const __uint128_t ones = ~__uint128_t{0} / 255, zeros = ones * l.zero;
+  const uint64_t eight = ~uint64_t{0} / 255 * l.zero;
+  const Sixteen zeros = {{eight, eight}};
   const int64_t n = l.columns, residue = h.residue(slot_h) - h.pad;
   int64_t lo = 0, hi = 0;
   w.inside(w.residue(slot_w), n, &lo, &hi);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/core/sha256.h"
+#include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/simd.h"
@@ -21,6 +22,40 @@ struct Known {
 };
 // clang-format off
 constexpr Known kKnown[] = {
+    {"bytes_conv", 0xD0204, "19d0d05f"},
+    {"bytes_conv", 0xD0208, "f7ee3aa6"},
+    {"bytes_conv", 0xD0404, "12b3f90c"},
+    {"bytes_conv", 0xD0408, "498f93d8"},
+    {"bytes_conv", 0xD0420, "cac358cc"},
+    {"bytes_depthwise", 0x100002, "3bf2ffa8"},
+    {"bytes_depthwise", 0x100004, "640af93c"},
+    {"bytes_dynamic", 0xE0202, "8de8f30d"},
+    {"bytes_dynamic", 0xE0208, "31f27c26"},
+    {"bytes_dynamic", 0xE0210, "dec988bc"},
+    {"bytes_dynamic", 0xE0220, "4230d291"},
+    {"bytes_dynamic", 0xE0410, "b5f6e758"},
+    {"bytes_dynamic", 0xE0420, "3de9d2cd"},
+    {"bytes_first", 0xD0204, "44fcbeff"},
+    {"bytes_first", 0xD0208, "01897a2b"},
+    {"bytes_first", 0xD0404, "a71a7e90"},
+    {"bytes_first", 0xD0408, "a5c79a17"},
+    {"bytes_first", 0xD0440, "9de21bc7"},
+    {"bytes_gemm", 0xE0202, "8de8f30d"},
+    {"bytes_gemm", 0xE0208, "31f27c26"},
+    {"bytes_gemm", 0xE0210, "dec988bc"},
+    {"bytes_gemm", 0xE0220, "4230d291"},
+    {"bytes_gemm", 0xE0410, "b5f6e758"},
+    {"bytes_gemm", 0xE0420, "3de9d2cd"},
+    {"bytes_groups", 0xD0204, "d9c68ac8"},
+    {"bytes_groups", 0xD0208, "d9c68ac8"},
+    {"bytes_groups", 0xD0404, "efcd4402"},
+    {"bytes_groups", 0xD0408, "efcd4402"},
+    {"bytes_matmul", 0xF0202, "18046e2b"},
+    {"bytes_matmul", 0xF0208, "4b9fb6bd"},
+    {"bytes_matmul", 0xF0210, "d63dea45"},
+    {"bytes_matmul", 0xF0220, "b0c00496"},
+    {"bytes_matmul", 0xF0410, "7a0b2cfe"},
+    {"bytes_matmul", 0xF0420, "ca2eb5cc"},
     {"conv", 0x20004, "02a264df"},
     {"conv", 0x20008, "6003de06"},
     {"conv", 0x30003, "d08eb733"},
@@ -57,20 +92,42 @@ const Case kCases[] = {
     {"conv_small", OpId::kConv, {1, 40, 3, 3}, {130, 40, 3, 3}, {1, 130, 1, 1}},
     {"conv_groups", OpId::kConv, {1, 8, 30, 30}, {14, 4, 3, 3}, {1, 14, 28, 28}, 2},
     {"depthwise", OpId::kConv, {1, 21, 9, 9}, {21, 1, 3, 3}, {1, 21, 7, 7}, 21},
+    {"bytes_conv", OpId::kQLinearConv, {1, 37, 9, 9}, {21, 37, 3, 3}, {1, 21, 7, 7}},
+    {"bytes_first", OpId::kQLinearConv, {1, 3, 9, 9}, {41, 3, 3, 3}, {1, 41, 7, 7}},
+    {"bytes_groups", OpId::kQLinearConv, {1, 8, 30, 30}, {14, 4, 3, 3}, {1, 14, 28, 28}, 2},
+    {"bytes_depthwise", OpId::kQLinearConv, {1, 21, 9, 9}, {21, 1, 3, 3}, {1, 21, 7, 7}, 21},
+    {"bytes_gemm", OpId::kQGemm, {5, 19}, {53, 19}, {5, 53}},
+    {"bytes_matmul", OpId::kQLinearMatMul, {5, 19}, {19, 53}, {5, 53}},
+    {"bytes_dynamic", OpId::kDynamicLinear, {5, 19}, {53, 19}, {5, 53}},
 };
 
 // The layout without its version, and the first digits of the form's sha256.
 Known form_of(const Case& c, std::string* digest) {
+  const bool dynamic = c.op == OpId::kDynamicLinear, conv_op = c.w.rank() == 4;
+  const bool quantized =
+      c.op == OpId::kQLinearConv || c.op == OpId::kQGemm || c.op == OpId::kQLinearMatMul;
   std::vector<float> w(static_cast<size_t>(numel(c.w)));
-  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i) + 0.5f;
+  std::vector<int8_t> bytes_of_w(w.size());
+  for (size_t i = 0; i < w.size(); ++i) {
+    w[i] = static_cast<float>(i) + 0.5f;
+    bytes_of_w[i] = static_cast<int8_t>(i * 7 % 256);
+  }
   ConvAttrs conv;
   conv.group = c.groups;
   const NoAttrs none;
-  const TensorView in[] = {TensorView(nullptr, DType::kF32, c.x),
-                           TensorView(w.data(), DType::kF32, c.w)};
-  const TensorView out[] = {TensorView(nullptr, DType::kF32, c.y)};
-  const KernelQuery query{c.op, c.op == OpId::kConv ? static_cast<const void*>(&conv) : &none, in,
-                          out, 1};
+  const DType x = quantized ? DType::kU8 : DType::kF32, y = dynamic ? DType::kF32 : x;
+  std::vector<TensorView> in = {TensorView(nullptr, x, c.x)};
+  const TensorView real(nullptr, DType::kF32, {}), u8(nullptr, DType::kU8, {});
+  const TensorView i8(nullptr, DType::kI8, {});
+  if (quantized) in.insert(in.end(), {real, u8});
+  in.push_back(quantized || dynamic ? TensorView(bytes_of_w.data(), DType::kI8, c.w)
+                                    : TensorView(w.data(), DType::kF32, c.w));
+  if (quantized) in.insert(in.end(), {real, i8});
+  if (c.op == OpId::kQGemm) in.push_back(TensorView());
+  if (quantized) in.insert(in.end(), {real, u8});
+  if (dynamic) in.push_back(real);
+  const TensorView out[] = {TensorView(nullptr, y, c.y)};
+  const KernelQuery query{c.op, conv_op ? static_cast<const void*>(&conv) : &none, in, out, 1};
   const KernelSet* sets[] = {&kCpuKernels};
   const KernelRow* row = find_kernel(sets, query);
   KernelPlan plan;
@@ -97,21 +154,26 @@ TEST(PackedForms, AreTheBytesOfTheirVersion) {
   EXPECT_EQ(kPackedVersion, kVersionOfTheTable) << "write the table anew";
   int compared = 0, packed = 0;
   for_each_simd_target([&](int64_t target) {
-    for (const Case& c : kCases) {
-      std::string digest;
-      const Known got = form_of(c, &digest);
-      if (got.layout == 0) continue;
-      ++packed;
-      for (const Known& want : kKnown) {
-        if (std::string(want.name) != got.name || want.layout != got.layout) continue;
-        ++compared;
-        EXPECT_EQ(digest, want.digest) << c.name << " on " << simd_target_name(target)
-                                       << ": the bytes of a packed form changed: raise "
-                                          "kPackedVersion and write the table anew";
+    for (const bool more : {true, false}) {
+      allow_byte_instructions(more);
+      for (const Case& c : kCases) {
+        std::string digest;
+        const Known got = form_of(c, &digest);
+        if (got.layout == 0) continue;
+        ++packed;
+        const int before = compared;
+        for (const Known& want : kKnown) {
+          if (std::string(want.name) != got.name || want.layout != got.layout) continue;
+          ++compared;
+          EXPECT_EQ(digest, want.digest) << c.name << " on " << simd_target_name(target)
+                                         << ": the bytes of a packed form changed: raise "
+                                            "kPackedVersion and write the table anew";
+        }
+        if (::testing::Test::HasFailure() || compared == before)
+          printf("    {\"%s\", 0x%05X, \"%s\"},\n", c.name, got.layout, digest.c_str());
       }
-      if (::testing::Test::HasFailure() || compared == 0)
-        printf("    {\"%s\", 0x%05X, \"%s\"},\n", c.name, got.layout, digest.c_str());
     }
+    allow_byte_instructions(true);
   });
   if (packed == 0) GTEST_SKIP() << "not supported by this CPU";
 #if defined(__x86_64__)
