@@ -250,8 +250,8 @@ HWY_INLINE void each_k(const BlockPanel& p, int64_t block_index, bool whole_word
 
 constexpr int64_t kTurn = 32;  // numbers of k; a block is a multiple of them, or smaller
 
-// Some panels take turns: the CPU fetches more from memory where it sees that more
-// than one stream is read.
+// Some panels take turns: the CPU fetches more from memory where it sees that more than one stream
+// is read.
 template <int kBits, Form kForm, int kRows, int kVecs>
 HWY_NOINLINE void dot_body(const BlockDot& t) {
   constexpr int kWidth = kVecs * kLanes;

@@ -47,7 +47,10 @@ void copy_line(const T* src, T* dst, int64_t n, int64_t src_step, int64_t dst_st
 // Eight by eight bytes, a column a word: pairs of words swap halves, then quarters, then bytes.
 void turn_bytes(uint64_t* w) {
   constexpr uint64_t kLow[] = {0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF};
-  for (int step = 0, far = 4; far > 0; ++step, far /= 2) {
+#pragma GCC unroll 3
+  for (int step = 0; step < 3; ++step) {
+    const int far = 4 >> step;
+#pragma GCC unroll 8  // all of it in registers
     for (int i = 0; i < 8; ++i) {
       if ((i & far) != 0) continue;
       const uint64_t swap = (w[i] >> (8 * far) ^ w[i + far]) & kLow[step];
@@ -61,8 +64,10 @@ void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop
   for (int64_t i = 0; i + 8 <= outer.extent; i += 8) {
     for (int64_t j = 0; j + 8 <= inner.extent; j += 8) {
       uint64_t w[8];
+#pragma GCC unroll 8
       for (int64_t c = 0; c < 8; ++c) memcpy(w + c, src + i + (j + c) * inner.src, 8);
       turn_bytes(w);
+#pragma GCC unroll 8
       for (int64_t r = 0; r < 8; ++r) memcpy(dst + (i + r) * outer.dst + j, w + r, 8);
     }
   }
