@@ -32,6 +32,10 @@ class Finder {
         float_users_(g.users()),
         users_(q.graph.users()) {
     for (const Unquantized& u : q.stayed) reasons_[u.id] = u.reason;
+    stands_.resize(q.graph.node_count(), false);
+    for (NodeId id : pairs.node) {
+      if (id >= 0) stands_[at(id)] = true;
+    }
   }
 
   std::vector<Layer> run() {
@@ -186,6 +190,7 @@ class Finder {
   std::vector<std::string>* notes_;
   const std::vector<std::vector<NodeId>> float_users_, users_;
   std::map<NodeId, std::string> reasons_;
+  std::vector<bool> stands_;  // by the quantized graph's NodeId: for a node of the float graph
   std::vector<Layer> layers_;
 };
 

@@ -252,6 +252,27 @@ TEST(Compare, WeightsInBlocks) {
   EXPECT_LT(layer(c, "two").accumulated.sqnr_db, 30);
 }
 
+TEST(Compare, TablesInBlocks) {
+  Builder b;
+  const ValueId ids = b.g.add_input("ids", DType::kI64, {SymDim(2), SymDim(3)});
+  const ValueId rows =
+      b.g.emit(OpId::kGather, AxisAttrs{0}, {b.weight({10, 32}, "table"), ids}, "embed");
+  const ValueId sum = b.op(OpId::kAdd, {rows, b.weight({32}, "position")}, "sum");
+  b.g.add_output("y", b.linear(sum, 4, 32, "head"));
+  Recipe r;
+  r.mode = Mode::kWeightOnly;
+  Batch batch;
+  batch["ids"] = HostTensor::of<int64_t>({2, 3}, {0, 9, 3, 4, 4, 1});
+  const Comparison c = compare(b.g, quantize_weights(b.g, r), batches_of({batch}));
+  EXPECT_TRUE(c.notes.empty());
+  const LayerReport& embed = layer(c, "embed");
+  EXPECT_TRUE(embed.quantized);
+  EXPECT_EQ(embed.cause(), "weights");
+  EXPECT_GT(embed.own.sqnr_db, 35);
+  EXPECT_FALSE(layer(c, "sum").quantized);
+  EXPECT_LT(layer(c, "head").accumulated.sqnr_db, layer(c, "head").own.sqnr_db);
+}
+
 TEST(Compare, StepsAreCounted) {
   const Net net;
   std::vector<int64_t> steps;
