@@ -115,8 +115,11 @@ class Finder {
            q_.node(q_.value(v).producer).op == OpId::kDequantizeLinear;
   }
 
+  // Not what another layer made of integers: rows of a table.
   bool reads_integers(const Node& n) const {
-    return std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return dequantized(v); });
+    return std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
+      return dequantized(v) && !stands_[at(q_.value(v).producer)];
+    });
   }
 
   bool computes_with_integers(const Layer& l) const {
