@@ -321,6 +321,17 @@ TEST(ErrorSums, OfNothingAndOfSilence) {
   silent.add(zero, x, 1);
   EXPECT_EQ(silent.numbers().sqnr_db, -kExactDb);
   EXPECT_EQ(silent.numbers().cosine, 0);
+  // a mask counts for nothing; what became infinite is lost
+  HostTensor masked = noise({2, 3}, 1), lost = noise({2, 3}, 1);
+  masked.as<float>()[1] = -INFINITY;
+  lost.as<float>()[1] = INFINITY;
+  ErrorSums mask, loss;
+  mask.add(masked, lost, 1);
+  EXPECT_TRUE(mask.numbers().exact());
+  loss.add(x, lost, 1);
+  EXPECT_EQ(loss.numbers().max_error, std::fabs(x.as<float>()[1]));
+  EXPECT_GT(loss.numbers().sqnr_db, 0);
+  EXPECT_LT(loss.numbers().sqnr_db, 30);
   EXPECT_THAT(error_of([&] { s.add(x, noise({3, 2}, 1), 1); }), HasSubstr("cannot be compared"));
   EXPECT_THAT(error_of([&] {
                 s.add(noise({2, 4}, 1), noise({2, 4}, 2), 1);
