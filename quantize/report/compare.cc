@@ -149,12 +149,13 @@ class Comparer {
   void see(LayerSums& s, const HostTensor& x) {
     Range& seen = result_.layers[s.layer].seen;
     const float* v = x.as<float>();
-    const auto [lo, hi] = std::minmax_element(v, v + x.numel());
-    seen = s.any ? Range{std::min(seen.lo, *lo), std::max(seen.hi, *hi)} : Range{*lo, *hi};
-    s.any = true;
-    for (int64_t i = 0; i < x.numel(); ++i)
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      if (!std::isfinite(v[i])) continue;
+      seen = s.any ? Range{std::min(seen.lo, v[i]), std::max(seen.hi, v[i])} : Range{v[i], v[i]};
+      s.any = true;
       s.sum += v[i], s.squares += static_cast<double>(v[i]) * v[i];
-    s.count += static_cast<double>(x.numel());
+      ++s.count;
+    }
   }
 
   static void count_outside(LayerSums& s, const HostTensor& x, const QParams& q) {
@@ -224,15 +225,19 @@ class Comparer {
 
   void judge() {
     double most = 0;
+    // What has arrived at each layer: float ops on the way may hide an error (a mask of large
+    // numbers does), they do not take it away.
+    std::vector<double> arrived(sums_.size());
     for (const LayerSums& s : sums_) {
       LayerReport& layer = result_.layers[s.layer];
       double before = kEightBitsDb;
       for (ValueId v :
            s.at.nodes.empty() ? std::vector<ValueId>{} : g_.node(s.at.nodes[0]).inputs) {
         const auto from = layer_of_.find(v);
-        if (from != layer_of_.end())
-          before = std::min(before, result_.layers[from->second].accumulated.channel_db);
+        if (from != layer_of_.end()) before = std::min(before, arrived[from->second]);
       }
+      const double now = layer.accumulated.channel_db;
+      arrived[s.layer] = s.has_own && !s.at.moves ? now : std::min(before, now);
       if (s.at.moves) continue;  // other channels, the same numbers
       layer.growth_db = before - std::min(kEightBitsDb, layer.accumulated.channel_db);
       if (!s.has_own || layer.own.exact()) continue;

@@ -38,7 +38,8 @@ struct LayerReport {
   ErrorNumbers own, of_weights, of_result;
   // In the whole quantized graph, as readers take it.
   ErrorNumbers accumulated;
-  // How much the accumulated error is larger, in channel_db, than that of its worst input.
+  // How much the accumulated error is larger, in channel_db, than what arrived at its worst input,
+  // through float ops too.
   double growth_db = 0;
   // The graph's first output when only this node is quantized.
   std::optional<ErrorNumbers> effect;

@@ -35,9 +35,11 @@ void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis) {
     Sums& sums = channels_[static_cast<size_t>(at / inner % channels)];
     Sums row;
     for (int64_t i = at; i < at + inner; ++i) {
-      const double u = a[i], v = b[i], e = u - v;
+      if (!std::isfinite(a[i])) continue;                 // a mask
+      const float y = std::isfinite(b[i]) ? b[i] : 0.0F;  // all of it is lost
+      const double u = a[i], v = y, e = u - v;
       row.xx += u * u, row.yy += v * v, row.xy += u * v, row.ee += e * e;
-      most = std::max(most, std::fabs(a[i] - b[i]));
+      most = std::max(most, std::fabs(a[i] - y));
     }
     sums.xx += row.xx, sums.yy += row.yy, sums.xy += row.xy, sums.ee += row.ee;
   }

@@ -23,7 +23,8 @@ struct ErrorNumbers {
 
 class ErrorSums {
  public:
-  // x: what should be; y: what is. float32 of one shape; axis: of the channels, -1: none. Throws
+  // x: what should be; y: what is. float32 of one shape; axis: of the channels, -1: none. Where
+  // x is infinite or NaN (a mask) nothing counts; where y alone is, x is lost. Throws
   // Error for other dtypes or shapes, or another number of channels than before.
   void add(const HostTensor& x, const HostTensor& y, int axis);
   ErrorNumbers numbers() const;

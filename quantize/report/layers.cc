@@ -32,6 +32,10 @@ class Finder {
         float_users_(g.users()),
         users_(q.graph.users()) {
     for (const Unquantized& u : q.stayed) reasons_[u.id] = u.reason;
+    stands_.resize(q.graph.node_count(), false);
+    for (NodeId id : pairs.node) {
+      if (id >= 0) stands_[at(id)] = true;
+    }
   }
 
   std::vector<Layer> run() {
@@ -111,8 +115,11 @@ class Finder {
            q_.node(q_.value(v).producer).op == OpId::kDequantizeLinear;
   }
 
+  // Not what another layer made of integers: rows of a table.
   bool reads_integers(const Node& n) const {
-    return std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return dequantized(v); });
+    return std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
+      return dequantized(v) && !stands_[at(q_.value(v).producer)];
+    });
   }
 
   bool computes_with_integers(const Layer& l) const {
@@ -186,6 +193,7 @@ class Finder {
   std::vector<std::string>* notes_;
   const std::vector<std::vector<NodeId>> float_users_, users_;
   std::map<NodeId, std::string> reasons_;
+  std::vector<bool> stands_;  // by the quantized graph's NodeId: for a node of the float graph
   std::vector<Layer> layers_;
 };
 

@@ -61,11 +61,14 @@ HostTensor LocalRun::value(ValueId v) {
 }
 
 HostTensor LocalRun::unrounded(ValueId v) {
-  while (v != kNoValue && float_of_[at(v)] == kNoValue &&
-         q_.value(v).origin == ir::ValueOrigin::kNode) {
-    const Node& n = q_.node(q_.value(v).producer);
-    if (n.op != OpId::kQuantizeLinear && n.op != OpId::kDequantizeLinear) break;
-    v = n.inputs[0];
+  const auto made_by = [&](ValueId of, OpId op) {
+    return of != kNoValue && q_.value(of).origin == ir::ValueOrigin::kNode &&
+           q_.node(q_.value(of).producer).op == op;
+  };
+  while (v != kNoValue && float_of_[at(v)] == kNoValue && made_by(v, OpId::kDequantizeLinear)) {
+    const ValueId bytes = q_.node(q_.value(v).producer).inputs[0];
+    if (!made_by(bytes, OpId::kQuantizeLinear)) break;  // integers that were never reals
+    v = q_.node(q_.value(bytes).producer).inputs[0];
   }
   return value(v);
 }

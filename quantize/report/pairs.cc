@@ -70,9 +70,13 @@ class Pairer {
     }
     for (size_t i = 0; i < g_.node_count(); ++i) {
       if (g_.node(static_cast<NodeId>(i)).removed() || pairs_.node[i] >= 0) continue;
-      const auto found = there.find(display_name(g_, static_cast<NodeId>(i)));
-      if (found == there.end() || taken_[static_cast<size_t>(found->second)]) continue;
-      pair(static_cast<NodeId>(i), found->second);
+      const std::string name = display_name(g_, static_cast<NodeId>(i));
+      for (const std::string& as : {name, name + ".dequantize"}) {
+        const auto found = there.find(as);
+        if (found == there.end() || taken_[static_cast<size_t>(found->second)]) continue;
+        pair(static_cast<NodeId>(i), found->second);
+        break;
+      }
     }
   }
 

@@ -252,6 +252,27 @@ TEST(Compare, WeightsInBlocks) {
   EXPECT_LT(layer(c, "two").accumulated.sqnr_db, 30);
 }
 
+TEST(Compare, TablesInBlocks) {
+  Builder b;
+  const ValueId ids = b.g.add_input("ids", DType::kI64, {SymDim(2), SymDim(3)});
+  const ValueId rows =
+      b.g.emit(OpId::kGather, AxisAttrs{0}, {b.weight({10, 32}, "table"), ids}, "embed");
+  const ValueId sum = b.op(OpId::kAdd, {rows, b.weight({32}, "position")}, "sum");
+  b.g.add_output("y", b.linear(sum, 4, 32, "head"));
+  Recipe r;
+  r.mode = Mode::kWeightOnly;
+  Batch batch;
+  batch["ids"] = HostTensor::of<int64_t>({2, 3}, {0, 9, 3, 4, 4, 1});
+  const Comparison c = compare(b.g, quantize_weights(b.g, r), batches_of({batch}));
+  EXPECT_TRUE(c.notes.empty());
+  const LayerReport& embed = layer(c, "embed");
+  EXPECT_TRUE(embed.quantized);
+  EXPECT_EQ(embed.cause(), "weights");
+  EXPECT_GT(embed.own.sqnr_db, 35);
+  EXPECT_FALSE(layer(c, "sum").quantized);
+  EXPECT_LT(layer(c, "head").accumulated.sqnr_db, layer(c, "head").own.sqnr_db);
+}
+
 TEST(Compare, StepsAreCounted) {
   const Net net;
   std::vector<int64_t> steps;
@@ -300,6 +321,17 @@ TEST(ErrorSums, OfNothingAndOfSilence) {
   silent.add(zero, x, 1);
   EXPECT_EQ(silent.numbers().sqnr_db, -kExactDb);
   EXPECT_EQ(silent.numbers().cosine, 0);
+  // a mask counts for nothing; what became infinite is lost
+  HostTensor masked = noise({2, 3}, 1), lost = noise({2, 3}, 1);
+  masked.as<float>()[1] = -INFINITY;
+  lost.as<float>()[1] = INFINITY;
+  ErrorSums mask, loss;
+  mask.add(masked, lost, 1);
+  EXPECT_TRUE(mask.numbers().exact());
+  loss.add(x, lost, 1);
+  EXPECT_EQ(loss.numbers().max_error, std::fabs(x.as<float>()[1]));
+  EXPECT_GT(loss.numbers().sqnr_db, 0);
+  EXPECT_LT(loss.numbers().sqnr_db, 30);
   EXPECT_THAT(error_of([&] { s.add(x, noise({3, 2}, 1), 1); }), HasSubstr("cannot be compared"));
   EXPECT_THAT(error_of([&] {
                 s.add(noise({2, 4}, 1), noise({2, 4}, 2), 1);

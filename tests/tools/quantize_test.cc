@@ -300,6 +300,26 @@ TEST(Quantize, WrongUsage) {
               HasSubstr("the graph is quantized already"));
 }
 
+// A layer that one scale cannot hold: of its second output channels one is 1000 times as large as
+// the others, and nobody reads it.
+std::string planted_model() {
+  ir::Graph g;
+  ir::ValueId v = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(12)});
+  for (const char* name : {"one", "two", "three", "four"}) {
+    HostTensor w = numbers({12, 12});
+    for (int64_t i = 0; i < 12; ++i) {
+      if (name == std::string("three")) w.as<float>()[5 * 12 + i] *= 1000;
+      if (name == std::string("four")) w.as<float>()[i * 12 + 5] = 0;
+    }
+    v = g.emit(OpId::kLinear, {v, g.add_constant(w, std::string(name) + ".weight", true)}, name);
+    v = g.emit(OpId::kRelu, {v}, std::string(name) + ".relu");
+  }
+  g.add_output("y", v);
+  const std::string path = folder() + "/planted.onnx";
+  export_onnx(g, path);
+  return path;
+}
+
 // -- in a browser
 
 std::string browser() {
@@ -329,6 +349,26 @@ TEST(QuantizeInBrowser, DrawsItself) {
         "Sensitivity", "What stayed float", "skipped by \"*img*\""})
     EXPECT_NE(html.find(part), std::string::npos) << part;
   EXPECT_THAT(html, Not(HasSubstr("<img")));
+}
+
+TEST(QuantizeInBrowser, NamesThePlantedLayer) {
+  if (browser().empty()) GTEST_SKIP() << "chromium not installed";
+  const std::string page = folder() + "/r.html";
+  const nlohmann::json c = quantized({"--calib", write(folder() + "/x.npy", numbers({64, 12})),
+                                      "--per-tensor", "--report", page},
+                                     planted_model())
+                               .at("comparison");
+  const auto named = [&](size_t layer) { return c.at("layers")[layer].at("node"); };
+  EXPECT_EQ(named(c.at("first_growth").get<size_t>()), "three");
+  EXPECT_EQ(named(c.at("sensitivity")[0].get<size_t>()), "three");
+  Ran r = shell("HOME=" + scratch() + " timeout 300 " + browser() +
+                " --headless --no-sandbox --disable-gpu --user-data-dir=" + scratch() +
+                "/browser --virtual-time-budget=3000 --dump-dom 'file://" + page + "'");
+  const std::string html = r.out.substr(0, r.out.find("<script"));
+  EXPECT_THAT(html.substr(0, 200), HasSubstr("data-status=\"ready\""));
+  EXPECT_THAT(html, HasSubstr("<div class=\"verdict\"><p><b>three</b> (Linear + Relu) loses "));
+  EXPECT_THAT(html, HasSubstr("One scale holds its weights badly"));
+  EXPECT_THAT(html, HasSubstr("<tr class=\"named\"><th scope=\"row\"><span>three<small>"));
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ function depth() {
     g.append(svg('line', {class: 'grid', x1: left, x2: W - right, y1: Y(t), y2: Y(t)}));
     g.append(svg('text', {x: left - 7, y: Y(t) + 4, 'text-anchor': 'end'}, t + ' dB'));
   }
-  const every = Math.ceil(n / 14);
+  const every = Math.ceil(n / 9);
   layers.forEach((l, i) => {
     if (i % every !== 0) return;
     const name = l.node.length > 13 ? '…' + l.node.slice(-12) : l.node;
