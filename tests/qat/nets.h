@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 
 #include "exporter/capture/graph_tracer.h"
 #include "exporter/onnx/training.h"
@@ -53,17 +54,25 @@ inline double accuracy(nn::Module& net, const Patterns& p) {
   return eq(argmax(net(p.x), 1), p.y).to(DType::kF32).mean().item();
 }
 
+// Learned scales have a rate of their own: Adam's steps do not shrink with a gradient, and a scale
+// is small.
 inline void train_steps(nn::Module& net, const Patterns& p, double lr, int steps,
                         int64_t batch = 32) {
-  optim::Adam adam(net.parameters(), {.lr = lr});
+  std::vector<Tensor> weights, scales;
+  for (const auto& [name, t] : net.named_parameters())
+    (name.find("_scale") == std::string::npos ? weights : scales).push_back(t);
+  optim::Adam adam(weights, {.lr = lr});
+  std::optional<optim::Adam> of_scales;
+  if (!scales.empty()) of_scales.emplace(scales, optim::AdamOptions{.lr = lr / 20});
   const int64_t count = p.x.size(0);
   for (int step = 0; step < steps; ++step) {
     const int64_t from = step * batch % (count - batch + 1);
     const Tensor loss =
         cross_entropy(net(p.x.slice(0, from, from + batch)), p.y.slice(0, from, from + batch));
-    adam.zero_grad();
+    net.zero_grad();
     loss.backward();
     adam.step();
+    if (of_scales) of_scales->step();
   }
 }
 
