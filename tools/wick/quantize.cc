@@ -26,7 +26,8 @@ using quantize::Mode;
 struct QuantizeCommand {
   std::string model, calib, eval, report;
   std::vector<std::string> out, dims;
-  std::string mode = "static", observer = "min-max", weights = "int8", activations = "u8";
+  std::string onnx_form = "qdq", mode = "static", observer = "min-max", weights = "int8",
+              activations = "u8";
   quantize::Recipe recipe;
   int64_t batches = 0, batch = 32;
   double seconds = 1;
@@ -165,7 +166,8 @@ class Work {
     for (const std::string& out : c_.out) {
       json file = {{"file", out}};
       if (ends_with(out, ".onnx")) {
-        const OnnxFile made = export_onnx(result_.graph, out);
+        const OnnxFile made =
+            export_onnx(c_.onnx_form == "qoperator" ? integer_ : result_.graph, out);
         file["format"] = "onnx";
         file["opset"] = made.opset;
       } else {
@@ -332,6 +334,8 @@ void add_quantize(CLI::App& app) {
                       "files, an .npy, an .npz or sample; a run's own by default");
   command->add_option("--eval", c->eval, "labelled data to measure the accuracy on");
   command->add_option("-o,--out", c->out, "model.onnx (QDQ) or model.wick; more than one is fine");
+  command->add_option("--quantized", c->onnx_form, "of an ONNX file: qdq or qoperator")
+      ->check(CLI::IsMember({"qdq", "qoperator"}));
   command->add_option("--recipe", c->mode, "static, dynamic or weight-only")
       ->check(CLI::IsMember({"static", "dynamic", "weight-only"}));
   command->add_option("--observer", c->observer, "which range of values an activation gets")
