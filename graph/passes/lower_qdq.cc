@@ -306,7 +306,10 @@ bool lower_qdq(Graph& g, LowerReport* report) {
     for (Graph& region : g.node(static_cast<NodeId>(i)).regions)
       changed = lower_qdq(region, report) || changed;
   }
-  changed = find_tables(g) || changed;
+  if (find_tables(g)) {
+    remove_dead(g);  // casts to an index
+    changed = true;
+  }
   changed = Lowering(g, report).run() || changed;
   if (changed) verify(g, "after lowering");
   return changed;
