@@ -6,6 +6,7 @@
 
 #include "bench/row_bench.h"
 #include "runtime/kernels/byte_amx.h"
+#include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/simd.h"
 
 namespace {
@@ -163,7 +164,7 @@ const std::vector<Layer> kMobileNetV2 = {
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 2 ? atoi(argv[2]) : 5;
-  wick::allow_byte_amx(argc <= 3 || std::string(argv[3]) != "no-amx");
+  wick::allow_byte_instructions(argc <= 3 || std::string(argv[3]) != "no-amx");
   auto pool = wick::ThreadPool::create(wick::default_allocator(), threads);
   if (!pool.ok()) return puts("no threads"), 1;
   printf("%s%s, %d threads\n", wick::simd_target_name(wick::simd_targets() & -wick::simd_targets()),

@@ -5,6 +5,7 @@
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/passes/qdq.h"
+#include "runtime/core/narrow.h"
 #include "runtime/kernels/requantize.h"
 
 namespace wick::ir {
@@ -45,6 +46,25 @@ std::string Lowering::name_of(ValueId v) const {
 ValueId Lowering::zero_of(DType t) {
   const auto [at, fresh] = zeros_.emplace(t, kNoValue);
   if (fresh) at->second = g_.add_constant(HostTensor(t, Shape{}));
+  return at->second;
+}
+
+ValueId Lowering::as_bytes(ValueId v) {
+  if (v == kNoValue || !g_.is_constant(v)) return v;
+  const DType from = g_.value(v).dtype;
+  if (from != DType::kI4 && from != DType::kU4) return v;
+  const auto [at, fresh] = widened_.emplace(v, kNoValue);
+  if (fresh) {
+    const HostTensor t = g_.value(v).constant;
+    HostTensor bytes(from == DType::kI4 ? DType::kI8 : DType::kU8, t.shape());
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      const auto value = static_cast<int>(narrow_at(from, t.data(), i));
+      bytes.as<uint8_t>()[i] = static_cast<uint8_t>(value);
+    }
+    const std::string name = g_.value(v).name;
+    const bool parameter = g_.value(v).parameter && !name.empty();
+    at->second = g_.add_constant(std::move(bytes), name.empty() ? "" : name + ".bytes", parameter);
+  }
   return at->second;
 }
 
@@ -124,10 +144,10 @@ std::optional<ByteWeight> Lowering::weight_of(ValueId v, int64_t channel_axis, b
     behind(whole_perm(*n, rank));
   if (n == nullptr || n->op != OpId::kDequantizeLinear) return no("is not quantized");
   const auto& a = n->attrs.as<DequantizeAttrs>();
-  const ValueId q = n->inputs[0], scale = n->inputs[1];
-  ValueId zero = input(*n, 2);
-  if (!g_.is_constant(q)) return no("is no constant");
+  const ValueId scale = n->inputs[1];
+  if (!g_.is_constant(n->inputs[0])) return no("is no constant");
   if (a.block_size != 0) return no("is quantized in blocks");
+  const ValueId q = as_bytes(n->inputs[0]), zero = as_bytes(input(*n, 2));
   const DType dtype = g_.value(q).dtype;
   if (!is_byte(dtype)) return no(std::string("is ") + dtype_name(dtype) + ", not bytes");
   if (!g_.is_constant(scale) || (zero != kNoValue && !g_.is_constant(zero)))

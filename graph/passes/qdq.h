@@ -40,6 +40,8 @@ class Lowering {
  private:
   // lower_operands.cc: what stands behind a float value. `why`: what hinders.
   ValueId zero_of(DType t);
+  // A constant of 4 bits as bytes, one constant however often it is asked for; others as they are.
+  ValueId as_bytes(ValueId v);
   std::optional<ByteType> type_of(ValueId scale, ValueId zero, DType dtype, std::string* why);
   std::optional<ByteType> target_of(const Node& quantize, std::string* why);
   std::optional<Bytes> bytes_of(ValueId v, std::string* why);
@@ -119,6 +121,7 @@ class Lowering {
   std::map<ValueId, std::string> reasons_;  // of nodes that stay float, by their first output
   std::string why_;
   std::map<DType, ValueId> zeros_;
+  std::map<ValueId, ValueId> widened_;
   std::map<std::pair<ValueId, std::string>, ValueId> transposed_;
   std::map<std::pair<ValueId, std::string>, ValueId> biases_;
 };

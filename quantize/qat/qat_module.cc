@@ -54,6 +54,8 @@ QatModule::QatModule(const ir::Graph& graph, const QatOptions& options)
     if (n.op != OpId::kFakeQuantize || n.inputs.size() < 4) continue;
     Group& group = groups_[n.inputs[1]];
     group.range = by_name.at(g.value(n.inputs[3]).name);
+    if (n.attrs.as<FakeQuantizeAttrs>().learned != 0)
+      learned_.emplace_back(by_name.at(g.value(n.inputs[1]).name), &group);
     if (!constant[static_cast<size_t>(n.inputs[0])]) continue;
     for (ir::NodeId id : users[static_cast<size_t>(n.outputs[0])]) {
       const Node& user = g.node(id);
@@ -124,6 +126,43 @@ void QatModule::train_epoch(int epoch) {
   freeze_batch_norm(options_.batch_norm_epochs >= 0 && epoch >= options_.batch_norm_epochs);
 }
 
+// Below what a scale may be an optimizer may take it; biases read it before its own node does.
+void QatModule::lift_scales() const {
+  const NoGrad guard;
+  for (const auto& [t, group] : learned_) {
+    std::vector<float> scale = floats(t);
+    const std::vector<float> least =
+        group->weight ? least_scales(*group, scale.size()) : std::vector<float>(scale.size(), 0);
+    bool low = false;
+    for (size_t i = 0; i < scale.size(); ++i) {
+      const float bound = std::max(kLeastLearned, least[i]);
+      if (!(scale[i] < bound)) continue;  // NaN is the kernel's error
+      low = true;
+      scale[i] = bound;
+    }
+    if (low) write(t, scale);
+  }
+}
+
+std::vector<Tensor> QatModule::run_all(const std::vector<Tensor>& inputs, const Where& where) {
+  if (training()) integer_.reset();
+  if (integer_) return integer_->run(inputs, where);
+  lift_scales();
+  return GraphModule::run_all(inputs, where);
+}
+
+ir::Graph QatModule::convert() const {
+  lift_scales();
+  return convert_qat(to_graph());
+}
+
+void QatModule::freeze(ir::LowerReport* report) {
+  freeze_observers(), freeze_batch_norm();
+  eval();
+  integer_ = std::make_shared<nn::GraphModule>(ir::lowered(convert(), report));
+  integer_->eval();
+}
+
 bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& where) const {
   const auto at = groups_.find(node.inputs[1]);
   if (at == groups_.end()) return true;  // a bias: multiples of scales that others have
@@ -144,19 +183,7 @@ bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& 
                 where);
   }
   if (!training()) return true;
-  if (learned) {
-    std::vector<float> scale = floats((*in)[1]);
-    const std::vector<float> least = at->second.weight ? least_scales(at->second, scale.size())
-                                                       : std::vector<float>(scale.size(), 0);
-    bool low = false;
-    for (size_t i = 0; i < scale.size(); ++i) {
-      const float bound = std::max(kLeastLearned, least[i]);
-      if (!(scale[i] < bound)) continue;  // NaN is the kernel's error
-      low = true;
-      scale[i] = bound;
-    }
-    if (low) write((*in)[1], scale);
-  } else {
+  if (!learned) {
     // backward reads the scale of this forward, whatever comes after it
     (*in)[1] = (*in)[1].clone(where);
     (*in)[2] = (*in)[2].clone(where);
@@ -225,9 +252,10 @@ void QatModule::first_scale(const Node& node, const Group& group, const std::vec
   const Tensor size = abs({in[0].detach(), where});
   std::vector<float> scale =
       floats(each_alone(size, count) ? size : size.mean(reduced(size, a, count)));
-  for (float& s : scale) {
-    s = 2 * s / std::sqrt(static_cast<float>(a.qmax));
-    s = s > 0 ? s : 1;
+  const std::vector<float> by_range = floats(in[1]);
+  for (size_t i = 0; i < count; ++i) {
+    const float s = 2 * scale[i] / std::sqrt(static_cast<float>(a.qmax));
+    scale[i] = s > 0 ? s : by_range[i];
   }
   write(in[1], scale);
 }

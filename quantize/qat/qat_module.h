@@ -10,9 +10,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "exporter/capture/graph_module.h"
+#include "graph/passes/lower_qdq.h"
 #include "quantize/qat/prepare.h"
 
 namespace wick::quantize {
@@ -52,10 +54,17 @@ class QatModule : public nn::GraphModule {
   void train_epoch(int epoch);
 
   // The QDQ graph of today's weights (convert_qat). Error: no batch was seen in train().
-  ir::Graph convert() const { return convert_qat(to_graph()); }
+  ir::Graph convert() const;
+  // Ends the training: eval(), in which forward() and run() from now on compute what is deployed,
+  // the graph of integer ops that ir::lowered(convert()) is, op by op through the trainer's one
+  // door. A forward in train() takes it back. The report says what stayed float.
+  void freeze(ir::LowerReport* report = nullptr);
+  // Null before freeze().
+  const nn::GraphModule* integer() const { return integer_.get(); }
   const QatOptions& options() const { return options_; }
 
  protected:
+  std::vector<Tensor> run_all(const std::vector<Tensor>& inputs, const Where& where) override;
   // Error: NaN or infinity in what passes, by the value's name; eval() before a batch was seen.
   bool observe(const ir::Node& node, std::vector<Tensor>* in, const Where& where) const override;
 
@@ -71,14 +80,17 @@ class QatModule : public nn::GraphModule {
   };
   void find_bias(const ir::Node& layer, const std::map<std::string, Tensor>& by_name, Group* group);
   std::vector<float> least_scales(const Group& group, size_t count) const;
+  void lift_scales() const;
   void move_range(const ir::Node& node, const Group& group, const std::vector<Tensor>& in,
                   const Where& where) const;
   void first_scale(const ir::Node& node, const Group& group, const std::vector<Tensor>& in,
                    const Where& where) const;
 
   QatOptions options_;
-  std::map<ir::ValueId, Group> groups_;  // by the scale
+  std::map<ir::ValueId, Group> groups_;                   // by the scale
+  std::vector<std::pair<Tensor, const Group*>> learned_;  // scales
   Tensor observing_, frozen_norm_;
+  std::shared_ptr<nn::GraphModule> integer_;
 };
 
 }  // namespace wick::quantize

@@ -233,6 +233,7 @@ class Comparer {
         if (from != layer_of_.end())
           before = std::min(before, result_.layers[from->second].accumulated.channel_db);
       }
+      if (s.at.moves) continue;  // other channels, the same numbers
       layer.growth_db = before - std::min(kEightBitsDb, layer.accumulated.channel_db);
       if (!s.has_own || layer.own.exact()) continue;
       result_.by_sensitivity.push_back(s.layer);

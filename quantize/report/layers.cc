@@ -202,12 +202,15 @@ std::vector<int> channel_axes(const Graph& g) {
     if (n.removed() || n.inputs.empty() || n.inputs[0] == kNoValue) continue;
     const ir::Value &x = g.value(n.inputs[0]), &y = g.value(n.outputs[0]);
     if (!x.ranked || !y.ranked || y.shape.rank() < 2) continue;
-    const bool moves = n.op == OpId::kTranspose || n.op == OpId::kReshape;
+    const int before = axes[at(n.inputs[0])];
     if (n.op == OpId::kConv || n.op == OpId::kConvTranspose) {
       axes[at(n.outputs[0])] = 1;
-    } else if (!moves && n.op != OpId::kLinear && n.op != OpId::kMatMul &&
-               x.shape.rank() == y.shape.rank()) {
-      for (ValueId v : n.outputs) axes[at(v)] = axes[at(n.inputs[0])];
+    } else if (n.op == OpId::kReshape || n.op == OpId::kFlatten) {
+      axes[at(n.outputs[0])] = -1;
+    } else if (n.op == OpId::kTranspose) {
+      if (before < 0) axes[at(n.outputs[0])] = -1;
+    } else if (n.op != OpId::kLinear && n.op != OpId::kMatMul && x.shape.rank() == y.shape.rank()) {
+      for (ValueId v : n.outputs) axes[at(v)] = before;
     }
   }
   return axes;

@@ -24,7 +24,7 @@ std::vector<Layer> find_layers(const ir::Graph& graph, const QuantizeResult& qua
                                std::vector<std::string>* notes);
 
 // By ValueId, the axis of its channels: 1 of what comes from convolutions and their like, else the
-// last; -1: none.
+// last; -1: none, as behind a Reshape.
 std::vector<int> channel_axes(const ir::Graph& graph);
 
 }  // namespace wick::quantize

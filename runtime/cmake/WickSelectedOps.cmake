@@ -1,4 +1,4 @@
-# wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:reference]...])
+# wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:narrow|:reference]...])
 #
 # Links TARGET, statically, with the kernels of these models and ops only. Each op by its name in
 # runtime/ops/ops.def; ":simd" leaves the plain loops of other dtypes out, ":reference" takes only them.
@@ -35,7 +35,7 @@ function(wick_selected_ops target)
       list(APPEND models ${arg})
       continue()
     endif()
-    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:reference)?$")
+    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:narrow|:reference)?$")
       message(FATAL_ERROR "wick_selected_ops(${target}): ${arg} is neither a .wick file nor an op")
     endif()
     set(op ${CMAKE_MATCH_1})
@@ -45,6 +45,8 @@ function(wick_selected_ops target)
     endif()
     if(set STREQUAL ":simd")
       set(name kSimd)
+    elseif(set STREQUAL ":narrow")
+      set(name kNarrow)
     elseif(set STREQUAL ":reference")
       set(name kReference)
     else()

@@ -98,7 +98,8 @@ void run_half(const KernelCtx& ctx, Span<const TensorView> in, const TensorView&
 }
 
 Status run_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  return by_half(in[0].dtype, [&](auto kind) { run_half<decltype(kind)>(ctx, in, out[0]); });
+  by_half(in[0].dtype, [&](auto kind) { run_half<decltype(kind)>(ctx, in, out[0]); });
+  return {};
 }
 bool match_16(const KernelQuery& q) {
   return q.in[1].dtype == q.in[0].dtype && WidenedCall::fits(q);

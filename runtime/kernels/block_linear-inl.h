@@ -248,7 +248,9 @@ HWY_INLINE void each_k(const BlockPanel& p, int64_t block_index, bool whole_word
   }
 }
 
-// Some panels take turns, block by block: the CPU fetches more from memory where it sees that more
+constexpr int64_t kTurn = 32;  // numbers of k; a block is a multiple of them, or smaller
+
+// Some panels take turns: the CPU fetches more from memory where it sees that more
 // than one stream is read.
 template <int kBits, Form kForm, int kRows, int kVecs>
 HWY_NOINLINE void dot_body(const BlockDot& t) {
@@ -273,8 +275,9 @@ HWY_NOINLINE void dot_body(const BlockDot& t) {
       for (int v = 0; v < kVecs; ++v) hn::Store(hn::Zero(d), d, sums[i][r] + v * kLanes);
     }
   }
-  for (int64_t b = 0; b < blocks; ++b) {
-    const int64_t from = b * t.panel.block, to = HWY_MIN(t.k, from + t.panel.block);
+  const int64_t turn = HWY_MIN(kTurn, t.panel.block);
+  for (int64_t from = 0; from < t.k; from += turn) {
+    const int64_t b = from / t.panel.block, to = HWY_MIN(t.k, from + turn);
     for (int i = 0; i < t.panels; ++i) {
       TileVec acc[kRows][kVecs];
 #pragma GCC unroll 8

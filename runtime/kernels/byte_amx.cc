@@ -1,6 +1,7 @@
 #include "runtime/kernels/byte_amx.h"
 
 #include "hwy/targets.h"
+#include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/simd.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
@@ -13,8 +14,6 @@
 
 namespace wick {
 namespace {
-
-bool g_allowed = true;
 
 #ifdef WICK_AMX
 #define WICK_TILES __attribute__((target("amx-tile,amx-int8")))
@@ -126,6 +125,15 @@ WICK_TILES void flat(const ByteAmxBlock& t, const uint32_t* columns, int32_t* su
   if constexpr (kTiles > 3) _tile_stored(3, sums + 48, line);
 }
 
+__attribute__((target("avx512f"))) void gather(const uint32_t* from, const int32_t* offset,
+                                               int64_t count, uint32_t* to) {
+  for (int64_t i = 0; i < count; ++i, to += 64) {
+    const uint32_t* words = from + offset[i];
+    for (int v = 0; v < 4; ++v)
+      _mm512_storeu_si512(to + 16 * v, _mm512_loadu_si512(words + 16 * v));
+  }
+}
+
 template <bool kSignedRows>
 void block(const ByteAmxBlock& t) {
   if (t.row_tiles == 1) {
@@ -146,12 +154,10 @@ void block(const ByteAmxBlock& t) {
 
 }  // namespace
 
-void allow_byte_amx(bool allowed) { g_allowed = allowed; }
-
 bool byte_amx() {
 #ifdef WICK_AMX
   static const bool there = detect();
-  return there && g_allowed && (simd_targets() & HWY_AVX3_DL) != 0;
+  return there && byte_instructions_allowed() && (simd_targets() & HWY_AVX3_DL) != 0;
 #else
   return false;
 #endif
@@ -162,11 +168,15 @@ void byte_amx_begin() { configure(); }
 void byte_amx_end() { release(); }
 void byte_amx_conv(const ByteAmxBlock& t) { block<true>(t); }
 void byte_amx_gemm(const ByteAmxBlock& t) { block<false>(t); }
+void byte_amx_gather(const uint32_t* from, const int32_t* offset, int64_t count, uint32_t* to) {
+  gather(from, offset, count, to);
+}
 #else
 void byte_amx_begin() {}
 void byte_amx_end() {}
 void byte_amx_conv(const ByteAmxBlock&) {}
 void byte_amx_gemm(const ByteAmxBlock&) {}
+void byte_amx_gather(const uint32_t*, const int32_t*, int64_t, uint32_t*) {}
 #endif
 
 }  // namespace wick

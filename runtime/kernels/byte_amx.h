@@ -9,8 +9,6 @@ namespace wick {
 
 // True when the CPU and the system grant the tiles, and force_simd_targets() leaves AVX3_DL.
 bool byte_amx();
-// For tests: as if there were none. Not to be called while kernels run.
-void allow_byte_amx(bool allowed);
 
 struct ByteAmxBlock {
   const void* rows;
@@ -29,5 +27,8 @@ void byte_amx_begin();
 void byte_amx_end();
 void byte_amx_conv(const ByteAmxBlock& block);  // rows are signed, columns unsigned
 void byte_amx_gemm(const ByteAmxBlock& block);  // rows are unsigned, columns signed
+
+// to[i][64] = the 64 words at from + offset[i]
+void byte_amx_gather(const uint32_t* from, const int32_t* offset, int64_t count, uint32_t* to);
 
 }  // namespace wick

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int64_t kChunkWords = 1 << 18;  // a megabyte: half of an L2 cache
 constexpr int64_t kStage = 4096;          // bytes of a channel laid out at a time
-constexpr int64_t kFewChannels = 16;      // below them steps of AMX are mostly empty
+constexpr int64_t kFewProducts = 16;      // below them steps of AMX are mostly empty
+constexpr int64_t kMostGathered = 256;    // words: 64 KiB of a block of pixels
 constexpr int64_t kFewOutputs = 8;
 
 int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
@@ -79,8 +80,9 @@ size_t ByteConv::weight_bytes() const {
   return 4 * static_cast<size_t>(groups * (rows * words() + outputs));
 }
 size_t ByteConv::stage_bytes() const {
-  return static_cast<size_t>(
-      round_up(per_word * (std::max(kStage, row_words()) + kStageSlack), 64));
+  const int64_t lines = per_word * (std::max(kStage, row_words()) + kStageSlack);
+  const int64_t gathered = gather ? 4 * kByteColumns * words() : 0;
+  return static_cast<size_t>(round_up(std::max(lines, gathered), 64));
 }
 
 double ByteConv::words_of(double output_rows) const {
@@ -108,7 +110,15 @@ ByteConv byte_conv(Span<const TensorView> in, const TensorView& y, const ConvAtt
 
 void byte_conv_layout(const ByteKernels& kernels, bool amx, ByteConv* s) {
   s->per_word = kernels.per_word;
-  s->amx = amx && s->channels >= kFewChannels && s->outputs >= kFewOutputs;
+  s->amx = amx && s->outputs >= kFewOutputs && s->k() >= kFewProducts;
+  if (s->amx) {
+    // In cycles of a block of pixels: a step of all outputs takes four times as many as they are, a
+    // word to gather six.
+    const int64_t words = s->taps() * s->channel_words();
+    const int64_t apart = s->taps() * ByteConv::whole_steps(s->channel_words());
+    const int64_t saved = (apart - ByteConv::whole_steps(words)) / kStepWords;
+    s->gather = words <= kMostGathered && saved * 4 * s->outputs > 6 * words;
+  }
   const int64_t slots = s->h.slots() * s->w.slots();
   const auto plane_for = [&](int64_t rows) {
     const int64_t words = round_up(slots * s->rows_for(rows) * s->row_words(), 16);
@@ -128,7 +138,7 @@ void pack_byte_conv(const ByteKernels& kernels, const ByteConv& s, const TensorV
   const uint8_t flip = w.dtype == DType::kU8 ? 0x80 : 0;
   const int64_t k = s.k(), taps = s.taps(), words = s.words();
   const auto number = [&](int64_t row, int64_t tap, int64_t c) -> int32_t {
-    if (c >= s.channels) return 0;
+    if (c >= s.channels || tap >= taps) return 0;
     return static_cast<int8_t>(bytes[row * k + c * taps + tap] ^ flip);
   };
   const auto word = [&](int64_t row, int64_t tap, int64_t cw) {

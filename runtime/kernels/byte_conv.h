@@ -40,6 +40,7 @@ struct ByteConv {
   ByteAxis h, w;
   int64_t per_word = 4;
   bool amx = false;
+  bool gather = false;  // with AMX: words of all taps follow each other, and x's are brought so
   // A chunk: some images' groups whole, or a band of output rows of one.
   int64_t parts = 1, band = 1;
   int64_t plane = 0;  // words of one word's channels
@@ -52,16 +53,21 @@ struct ByteConv {
   int64_t channel_words() const { return (channels + per_word - 1) / per_word; }
   int64_t kept_words() const {
     const int64_t words = channel_words();
-    return amx ? (words + kStepWords - 1) / kStepWords * kStepWords : words;
+    return amx && !gather ? whole_steps(words) : words;
   }
-  int64_t words() const { return taps() * kept_words(); }
+  int64_t words() const {
+    return gather ? whole_steps(taps() * kept_words()) : taps() * kept_words();
+  }
+  static int64_t whole_steps(int64_t words) {
+    return (words + kStepWords - 1) / kStepWords * kStepWords;
+  }
   int64_t part_words() const { return kept_words() * plane; }
   // Nothing is added to the input.
   bool plain() const;
   // Where tap (y, x) of the first output lies.
   int64_t tap_word(int64_t y, int64_t x) const;
   size_t weight_bytes() const;  // of all packed, a multiple of 4
-  size_t stage_bytes() const;   // of a worker that lays out x
+  size_t stage_bytes() const;   // of a worker that lays out x or gathers it
   // In double: strides and dilations may be anything.
   double words_of(double output_rows) const;
 };

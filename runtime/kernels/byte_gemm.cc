@@ -92,7 +92,9 @@ void pack_byte_rows(const ByteGemm& g, const ByteKernels& t, const uint8_t* rows
         uint32_t* line = to + ((s * tiles + r / 16) * 16 + r % 16) * kStepWords;
         const int64_t from = s * 64, n = r < count ? std::min<int64_t>(64, g.k - from) : 0;
         if (n < 64) memset(line, 0, 64);
-        if (n > 0) fill_words(rows + r * step + from, n, 4, flip, false, 1, line);
+        auto* bytes = reinterpret_cast<uint8_t*>(line);
+        const uint8_t* row = rows + r * step + from;
+        for (int64_t i = 0; i < n; ++i) bytes[i] = row[i] ^ flip;
       }
     }
     return;

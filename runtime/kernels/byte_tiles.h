@@ -107,6 +107,11 @@ struct ByteKernels {
 };
 const ByteKernels& byte_kernels();
 
+// For tests: as if the CPU had none of what is asked for at run time beside the SIMD target, AMX,
+// AVX-VNNI and aarch64's dot products. Not to be called while kernels run.
+void allow_byte_instructions(bool allowed);
+bool byte_instructions_allowed();
+
 // Rows of the next tile where `left` are left: a power of two. Rows [i, i + that) lie at i * words.
 inline int byte_rows(const ByteKernels& kernels, int64_t left) {
   int rows = kernels.mr;

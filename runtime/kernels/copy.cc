@@ -1,5 +1,6 @@
 #include "runtime/kernels/copy.h"
 
+#include <bit>
 #include <cstring>
 
 #include "runtime/core/narrow.h"
@@ -43,6 +44,30 @@ void copy_line(const T* src, T* dst, int64_t n, int64_t src_step, int64_t dst_st
   }
 }
 
+// Eight by eight bytes, a column a word: pairs of words swap halves, then quarters, then bytes.
+void turn_bytes(uint64_t* w) {
+  constexpr uint64_t kLow[] = {0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF};
+  for (int step = 0, far = 4; far > 0; ++step, far /= 2) {
+    for (int i = 0; i < 8; ++i) {
+      if ((i & far) != 0) continue;
+      const uint64_t swap = (w[i] >> (8 * far) ^ w[i + far]) & kLow[step];
+      w[i] ^= swap << (8 * far);
+      w[i + far] ^= swap;
+    }
+  }
+}
+// Whole blocks of them, of elements that lie side by side along `outer` in src, `inner` in dst.
+void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop& inner) {
+  for (int64_t i = 0; i + 8 <= outer.extent; i += 8) {
+    for (int64_t j = 0; j + 8 <= inner.extent; j += 8) {
+      uint64_t w[8];
+      for (int64_t c = 0; c < 8; ++c) memcpy(w + c, src + i + (j + c) * inner.src, 8);
+      turn_bytes(w);
+      for (int64_t r = 0; r < 8; ++r) memcpy(dst + (i + r) * outer.dst + j, w + r, 8);
+    }
+  }
+}
+
 // A transpose reads or writes across lines: blocks of 16 keep both sides' lines in L1.
 template <class T>
 void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner) {
@@ -52,6 +77,18 @@ void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner) {
       copy_line(src + i * outer.src, dst + i * outer.dst, inner.extent, inner.src, inner.dst);
     }
     return;
+  }
+  if constexpr (sizeof(T) == 1 && std::endian::native == std::endian::little) {
+    if (inner.dst == 1 && outer.extent >= 8 && inner.extent >= 8) {
+      copy_turned(src, dst, outer, inner);
+      const int64_t rows = outer.extent / 8 * 8, cols = inner.extent / 8 * 8;
+      for (int64_t i = 0; i < outer.extent; ++i) {  // what no block has
+        const int64_t j = i < rows ? cols : 0;
+        copy_line(src + i + j * inner.src, dst + i * outer.dst + j, inner.extent - j, inner.src,
+                  int64_t{1});
+      }
+      return;
+    }
   }
   for (int64_t i = 0; i < outer.extent; i += kBlock) {
     int64_t rows = outer.extent - i < kBlock ? outer.extent - i : kBlock;

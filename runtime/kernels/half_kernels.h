@@ -1,5 +1,6 @@
-// Rows of 16-bit floats, in a set of their own: a program of selected ops, which names its rows one
-// by one, does not link them.
+// Rows of 16-bit floats and of bytes for ops that mostly have float32, in a set of their own: a
+// program of selected ops, which names its rows one by one, links them only where a model needs
+// them.
 #pragma once
 
 #include "runtime/kernels/kernel.h"

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "hwy/targets.h"
+#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/simd.h"
 
@@ -43,7 +44,7 @@ inline __attribute__((always_inline)) void round_loop(float* x, int64_t n) {
   }                                                                                              \
   __attribute__((target(text))) void round_##name(float* x, int64_t n) { round_loop(x, n); }
 WICK_BFLOAT16_LOOPS(avx2, "avx2")
-WICK_BFLOAT16_LOOPS(avx512, "avx512f,avx512bw,avx512vl,prefer-vector-width=512")
+WICK_BFLOAT16_LOOPS(avx512, "avx512f,avx512bw,avx512vl")
 #undef WICK_BFLOAT16_LOOPS
 
 #define WICK_F16C __attribute__((target("avx2,f16c")))
@@ -120,12 +121,8 @@ bool match(const KernelQuery& q) {
 
 template <class From, class To, class F>
 void slices(ThreadPool* pool, const TensorView& in, const TensorView& out, const F& f) {
-  constexpr int64_t kSlice = 1 << 14;
-  const From* from = in.as<From>();
-  To* to = out.as<To>();
-  const int64_t n = in.numel();
-  parallel_for(pool, (n + kSlice - 1) / kSlice, [&](int64_t s, int) {
-    f(from + s * kSlice, to + s * kSlice, std::min(kSlice, n - s * kSlice));
+  parallel_items(pool, in.numel(), 1, [&](int64_t begin, int64_t end) {
+    f(in.as<From>() + begin, out.as<To>() + begin, end - begin);
   });
 }
 

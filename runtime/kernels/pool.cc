@@ -3,6 +3,7 @@
 #include "runtime/kernels/pool.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/byte_pool.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
@@ -53,7 +54,7 @@ constexpr KernelRow kAverage = {
 
 WICK_CPU_ROWS(MaxPool, kMax);
 WICK_CPU_ROWS(AveragePool, kAverage);
-WICK_HALF_ROWS(MaxPool, WICK_VIA_F32("max_pool.16.simd", kMax));
+WICK_HALF_ROWS(MaxPool, WICK_VIA_F32("max_pool.16.simd", kMax), kByteMaxPool);
 WICK_HALF_ROWS(AveragePool, WICK_VIA_F32("average_pool.16.simd", kAverage));
 
 }  // namespace wick

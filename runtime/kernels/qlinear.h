@@ -10,6 +10,9 @@ namespace wick {
 
 // Every number of a scale is finite and > 0.
 inline Status check_scale(const TensorView& scale, const char* name) {
+  int bad = 0;  // without branches: a product of one row has a scale for each few k
+  for (int64_t i = 0; i < scale.numel(); ++i) bad |= is_scale(scale.as<float>()[i]) ? 0 : 1;
+  if (bad == 0) return {};
   for (int64_t i = 0; i < scale.numel(); ++i) {
     if (is_scale(scale.as<float>()[i])) continue;
     return error(Code::kInvalidArgument, "%s must be finite and > 0, element %lld is %g", name,
@@ -43,7 +46,9 @@ inline Status product_scales(Span<const TensorView> in, size_t a, size_t b, size
     WICK_TRY(check_scale(in[y], "y_scale"));
     out->y = in[y].as<float>()[0];
   }
-  for (int64_t i = 0; i < out->count; ++i) {
+  int bad = 0;
+  for (int64_t i = 0; i < out->count; ++i) bad |= std::isfinite(out->at(i)) ? 0 : 1;
+  for (int64_t i = 0; bad != 0 && i < out->count; ++i) {
     if (!std::isfinite(out->at(i)))
       return error(Code::kInvalidArgument, "the scales' quotient is not finite (channel %lld)",
                    static_cast<long long>(i));
@@ -72,13 +77,30 @@ inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
   const bool sum = op == OpId::kQLinearAdd;
   out->a = sum ? scales.a / scales.y : scales.at(0);
   out->b = scales.b[0] / scales.y;
-  if (sum && !(std::isfinite(out->a) && std::isfinite(out->b)))
+  // The largest operands' sum is a number, too: two infinities may have none.
+  if (sum && !(std::isfinite(512 * out->a) && std::isfinite(512 * out->b)))
     return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
   out->a_zero = zero_point(in, 2), out->b_zero = zero_point(in, 5);
   out->to = byte_range(in[7].dtype, zero_point(in, 7));
   return {};
 }
 
+// Of one operand: pools, softmax.
+struct PoolScales {
+  float x, y;
+  int32_t zero;
+  ByteRange to;
+};
+inline Status pool_scales(Span<const TensorView> in, PoolScales* s) {
+  WICK_TRY(check_scale(in[1], "x_scale"));
+  WICK_TRY(check_scale(in[3], "y_scale"));
+  s->x = in[1].as<float>()[0], s->y = in[3].as<float>()[0];
+  if (!std::isfinite(s->x / s->y))
+    return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
+  s->zero = zero_point(in, 2);
+  s->to = byte_range(in[4].dtype, zero_point(in, 4));
+  return {};
+}
 // Of an average of `count` bytes: sum m, m = s_x / (s_y count).
 inline float average_scale(float x, float y, int64_t count) {
   return x / (y * static_cast<float>(count));

@@ -50,7 +50,7 @@ struct Run {
 
   // Outputs of rows [row0, row0 + rows) of a part: pixel blocks [from, until) by row blocks.
   void blocks(int64_t part, const uint32_t* at, int64_t row0, int64_t rows, int64_t from,
-              int64_t until, int64_t first, int64_t last) const;
+              int64_t until, int64_t first, int64_t last, uint32_t* panel) const;
   void sums(int64_t g, int64_t row, int count, int columns, const uint32_t* at,
             int32_t* sums) const;
 };
@@ -60,9 +60,15 @@ void Run::sums(int64_t g, int64_t row, int count, int columns, const uint32_t* a
   const int64_t words = s.words();
   if (s.amx) {
     const uint32_t* rows = weights + (g * ceil_div(s.outputs, 16) * 16 + row) * words;
+    const auto row_tiles = static_cast<int>(ceil_div(count, 16));
+    const auto column_tiles = static_cast<int>(ceil_div(columns, 16));
+    if (s.gather) {
+      static constexpr int32_t kHere[1] = {0};
+      return byte_amx_conv({rows, at, kHere, 1, words / kStepWords, kByteColumns, to, kByteColumns,
+                            row_tiles, column_tiles});
+    }
     byte_amx_conv({rows, at, offset, s.taps(), s.kept_words() / kStepWords, s.plane, to,
-                   kByteColumns, static_cast<int>(ceil_div(count, 16)),
-                   static_cast<int>(ceil_div(columns, 16))});
+                   kByteColumns, row_tiles, column_tiles});
     return;
   }
   for (int64_t i = 0; i < count;) {
@@ -75,7 +81,7 @@ void Run::sums(int64_t g, int64_t row, int count, int columns, const uint32_t* a
 }
 
 void Run::blocks(int64_t part, const uint32_t* at, int64_t row0, int64_t rows, int64_t from,
-                 int64_t until, int64_t first, int64_t last) const {
+                 int64_t until, int64_t first, int64_t last, uint32_t* panel) const {
   const int64_t pixels = (rows - 1) * s.row_words() + s.w.out, plane = s.h.out * s.w.out;
   const int64_t g = part % s.groups;
   alignas(64) int32_t sums_of[kByteRows * kByteColumns];
@@ -91,9 +97,14 @@ void Run::blocks(int64_t part, const uint32_t* at, int64_t row0, int64_t rows, i
                      column_sums + c, kByteColumns, 1});
       }
     }
+    const uint32_t* words = at + pixel;
+    if (s.gather) {
+      byte_amx_gather(words, word_offset, s.taps() * s.channel_words(), panel);
+      words = panel;
+    }
     for (int64_t row = first; row < last; row += kByteRows) {
       const auto count = static_cast<int>(std::min<int64_t>(kByteRows, last - row));
-      sums(g, row, count, columns, at + pixel, sums_of);
+      sums(g, row, count, columns, words, sums_of);
       const int64_t o = g * s.outputs + row;
       t.end_rows({sums_of, kByteColumns, count, columns, add + o,
                   factor == nullptr ? nullptr : factor + o, column_sums, multiplier + o, to.lo,
@@ -123,7 +134,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->ints[0] = s.amx ? 1 : 0;
   p->scratch_bytes = 2 * b.offsets + b.ones + 3 * b.channels + b.weights + b.x +
                      b.stage * static_cast<size_t>(q.threads);
-  const int64_t unit = s.amx ? kByteRows : t.mr;
+  const int64_t unit = s.gather ? 2 * kByteRows : s.amx ? kByteRows : t.mr;
   p->packs[0] = {3, packed_layout(PackedKind::kByteRows, unit | t.per_word << 8), s.weight_bytes(),
                  s.groups - 1};
   return {};
@@ -225,13 +236,14 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
       const int64_t row_tasks = by_rows ? ceil_div(s.outputs, kByteRows) : 1;
       const int64_t each = by_rows ? blocks : std::max<int64_t>(1, blocks / 16);
       const int64_t pixel_tasks = ceil_div(blocks, each);
-      parallel_for(ctx.pool, parts * row_tasks * pixel_tasks, [&](int64_t task, int) {
+      parallel_for(ctx.pool, parts * row_tasks * pixel_tasks, [&](int64_t task, int worker) {
         const int64_t from = task % pixel_tasks * each, p = task / pixel_tasks % parts;
         const int64_t first = task / pixel_tasks / parts * kByteRows;
         if (s.amx) byte_amx_begin();
         all.blocks(part + p, x + p * s.part_words(), row0, rows, from,
                    std::min(blocks, from + each), first,
-                   by_rows ? std::min(s.outputs, first + kByteRows) : s.outputs);
+                   by_rows ? std::min(s.outputs, first + kByteRows) : s.outputs,
+                   reinterpret_cast<uint32_t*>(stages + static_cast<size_t>(worker) * b.stage));
         if (s.amx) byte_amx_end();
       });
     }

@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kStageBytes = 1 << 15;   // of a band of a channel: it stays in the L1 cache
+constexpr int64_t kStageBytes = 1 << 13;   // of a band of a channel: a few stay in the L1 cache
 constexpr int64_t kTaskOutputs = 1 << 13;  // a task has about as many, or a channel
 constexpr int64_t kAhead = 4;  // planes laid out before the first of them is read, once their
                                // stores are through

@@ -242,12 +242,14 @@ Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   }
   const float* scale = in[2].as<float>();
   const float* bias = has_input(in, 3) ? in[3].as<float>() : nullptr;
-  for (int64_t j = 0; j < g.columns(); ++j) {
-    const int64_t from = std::min(j, g.n - 1);
-    s.add[j] = 0;
-    s.multiplier[j] = scale[in[2].numel() == 1 ? 0 : from];
-    s.bias[j] = bias == nullptr ? 0 : bias[from];
+  const int64_t columns = g.columns();
+  std::fill(s.add, s.add + columns, 0);
+  if (in[2].numel() == 1) {
+    std::fill(s.multiplier, s.multiplier + columns, scale[0]);
+  } else {
+    std::fill(std::copy(scale, scale + g.n, s.multiplier), s.multiplier + columns, 1.0f);
   }
+  if (bias != nullptr) std::fill(std::copy(bias, bias + g.n, s.bias), s.bias + columns, 0.0f);
   const uint8_t flip = t.x_signed ? 0x80 : 0;
   parallel_for(ctx.pool, g.blocks(), [&](int64_t block, int worker) {
     const int64_t first = block * kByteRows, count = std::min<int64_t>(kByteRows, g.m - first);

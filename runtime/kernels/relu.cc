@@ -40,25 +40,10 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
-template <class T>
-void run_half(const KernelCtx& ctx, const TensorView& in, const TensorView& out) {
-  auto body = reinterpret_cast<ReluBody>(const_cast<void*>(ctx.plan->fn[0]));
-  const T* x = in.as<T>();
-  T* y = out.as<T>();
-  const int64_t n = out.numel();
-  parallel_for(ctx.pool, (n + kGrain - 1) / kGrain, [&](int64_t task, int) {
-    float block[kHalfBlock];
-    const int64_t end = std::min(n, (task + 1) * kGrain);
-    for (int64_t at = task * kGrain; at < end; at += kHalfBlock) {
-      const int64_t len = std::min(kHalfBlock, end - at);
-      widen(x + at, block, len);
-      body(block, block, static_cast<size_t>(len));
-      narrow(block, y + at, len);
-    }
-  });
-}
 Status run_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  return by_half(in[0].dtype, [&](auto kind) { run_half<decltype(kind)>(ctx, in[0], out[0]); });
+  auto body = reinterpret_cast<ReluBody>(const_cast<void*>(ctx.plan->fn[0]));
+  unary_in_blocks(ctx.pool, in[0], out[0], [&](float* block, size_t n) { body(block, block, n); });
+  return {};
 }
 
 }  // namespace

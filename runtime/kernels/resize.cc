@@ -1,6 +1,6 @@
-// The fast rows of Resize: float32 along the last two dims. Linear or cubic: rows of the input are
-// resized across once and kept for as long as output rows read them. Nearest: a row is spread once
-// and copied for those that read the same one.
+// The fast rows of Resize: along the last two dims. Linear or cubic, float32: rows of the input are
+// resized across once and kept for as long as output rows read them. Nearest, float32 or bytes: a
+// row is spread once and copied for those that read the same one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/resize.cc"
 #include "hwy/foreach_target.h"
@@ -47,7 +47,7 @@ bool is_nearest(const ResizeAttrs& a) {
 bool fits(const KernelQuery& q) {
   const auto& a = q.as<ResizeAttrs>();
   const Shape &x = q.in[0].shape, &y = q.out[0].shape;
-  if (q.in[0].dtype != DType::kF32 || x.rank() < 2 || a.antialias != 0 || numel(y) == 0 ||
+  if (x.rank() < 2 || a.antialias != 0 || numel(y) == 0 ||
       a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize))
     return false;
   for (int d = 0; d + 2 < x.rank(); ++d) {
@@ -56,8 +56,15 @@ bool fits(const KernelQuery& q) {
   const int last = x.rank() - 1;
   return x[last] <= INT32_MAX && y[last] <= (int64_t{1} << 26);
 }
-bool match(const KernelQuery& q) { return fits(q) && !is_nearest(q.as<ResizeAttrs>()); }
-bool match_nearest(const KernelQuery& q) { return fits(q) && is_nearest(q.as<ResizeAttrs>()); }
+bool match(const KernelQuery& q) {
+  return q.in[0].dtype == DType::kF32 && !is_nearest(q.as<ResizeAttrs>()) && fits(q);
+}
+template <class T>
+bool match_nearest(const KernelQuery& q) {
+  const DType t = q.in[0].dtype;
+  const bool is_type = sizeof(T) == 1 ? t == DType::kU8 || t == DType::kI8 : t == DType::kF32;
+  return is_type && is_nearest(q.as<ResizeAttrs>()) && fits(q);
+}
 
 // The axes along the last two dims; false where another one changes: a scale that keeps the size
 // may still move what lies along it.
@@ -146,8 +153,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 }
 
 // y[i] = x[i / times]
-template <int64_t times>
-void repeat(const float* x, int64_t n, float* y) {
+template <int64_t times, class T>
+void repeat(const T* x, int64_t n, T* y) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t k = 0; k < times; ++k) y[i * times + k] = x[i];
   }
@@ -162,6 +169,7 @@ int64_t repeats(const ResizeAxis& s) {
   return times;
 }
 
+template <class T>
 Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void* attrs) {
   ResizeJob job;
@@ -171,18 +179,18 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   if (!last_axes(job, last, &down, &across)) return resize_nearest_ref(ctx, in, out, attrs);
   const int64_t h = in[0].dim(last - 1), w = in[0].dim(last);
   const int64_t oh = out[0].dim(last - 1), ow = out[0].dim(last);
-  const size_t bytes = static_cast<size_t>(ow) * sizeof(float);
+  const size_t bytes = static_cast<size_t>(ow) * sizeof(T);
   const int64_t times = across == nullptr ? 1 : repeats(*across);
   const int64_t planes = out[0].numel() / (oh * ow), tasks = (oh + kRows - 1) / kRows;
   parallel_for(ctx.pool, planes * tasks, [&](int64_t task, int) {
-    const float* x = in[0].as<float>() + task / tasks * h * w;
-    float* y = out[0].as<float>() + task / tasks * oh * ow;
+    const T* x = in[0].as<T>() + task / tasks * h * w;
+    T* y = out[0].as<T>() + task / tasks * oh * ow;
     const int64_t from = task % tasks * kRows, to = from + kRows < oh ? from + kRows : oh;
     int64_t before = -1;  // the row that the output row before this one has
     for (int64_t o = from; o < to; ++o) {
       const int64_t row = down == nullptr ? o : down->table[o].at;
-      const float* source = x + row * w;
-      float* result = y + o * ow;
+      const T* source = x + row * w;
+      T* result = y + o * ow;
       if (row == before) {
         __builtin_memcpy(result, result - ow, bytes);
       } else if (times == 1) {
@@ -205,8 +213,10 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
 }  // namespace
 
 WICK_CPU_ROWS(Resize, {"resize.f32.simd", kContiguous, match, plan, nullptr, run},
-              {"resize_nearest.f32", kContiguous, match_nearest, plan_resize, nullptr,
-               run_nearest});
+              {"resize_nearest.f32", kContiguous, match_nearest<float>, plan_resize, nullptr,
+               run_nearest<float>},
+              {"resize_nearest.bytes", kContiguous, match_nearest<uint8_t>, plan_resize, nullptr,
+               run_nearest<uint8_t>});
 
 }  // namespace wick
 #endif

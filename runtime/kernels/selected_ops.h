@@ -9,6 +9,7 @@
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif
 
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/rule.h"
 
@@ -23,11 +24,12 @@ namespace rules {
 namespace selected_ops {
 namespace {
 
-enum Sets : unsigned { kSimd = 1, kReference = 2, kAny = kSimd | kReference };
+constexpr unsigned kSimd = 1, kReference = 2, kAny = kSimd | kReference;
+constexpr unsigned kNarrow = 4;  // rows of half_kernels.h
 
 struct Choice {
   OpId op;
-  Sets sets;
+  unsigned sets;
 };
 constexpr Choice kChoices[] = {
 #define X(Name, sets) {OpId::k##Name, sets},
@@ -35,7 +37,7 @@ constexpr Choice kChoices[] = {
 #undef X
 };
 
-constexpr bool has(OpId op, Sets set) {
+constexpr bool has(OpId op, unsigned set) {
   for (const Choice& c : kChoices) {
     if (c.op == op && (c.sets & set) != 0) return true;
   }
@@ -59,19 +61,24 @@ constexpr KernelEntry kReferenceEntries[] = {
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
+#define WICK_NARROW_ENTRY(Name) \
+  {OpId::k##Name, has(OpId::k##Name, kNarrow) ? &kHalfRows_##Name : nullptr},
+constexpr KernelEntry kNarrowEntries[] = {WICK_HALF_OPS(WICK_NARROW_ENTRY)};
+#undef WICK_NARROW_ENTRY
 #undef WICK_ENTRY_kTrain
 #undef WICK_ENTRY_kControl
 constexpr Rule<int64_t> kRules[] = {
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
-  has(OpId::k##Name, kAny) ? &rules::rule<int64_t> : nullptr,
+  has(OpId::k##Name, kAny | kNarrow) ? &rules::rule<int64_t> : nullptr,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
 #undef WICK_ENTRY_kInfer
 
 constexpr KernelSet kSimdSet = {"selected", kSimdEntries, true};
+constexpr KernelSet kNarrowSet = {"selected-narrow", kNarrowEntries, true};
 constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries, true};
-constexpr const KernelSet* kSets[] = {&kSimdSet, &kReferenceSet};
+constexpr const KernelSet* kSets[] = {&kSimdSet, &kNarrowSet, &kReferenceSet};
 
 }  // namespace
 }  // namespace selected_ops

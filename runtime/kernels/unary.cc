@@ -102,31 +102,18 @@ void run_body(const KernelCtx& ctx, const TensorView& in, const TensorView& out,
   });
 }
 
-template <class T>
-void run_half(const KernelCtx& ctx, const TensorView& in, const TensorView& out, float a, float b) {
+Status run_half(const KernelCtx& ctx, const TensorView& in, const TensorView& out, float a,
+                float b) {
   auto body = reinterpret_cast<UnaryBody>(const_cast<void*>(ctx.plan->fn[0]));
-  const T* x = in.as<T>();
-  T* y = out.as<T>();
-  ElementLoop<1> loop(out, &in);
-  const int64_t step = loop.stride[0][loop.rank - 1];
-  loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
-    float block[kHalfBlock];
-    for (int64_t i = 0; i < n; i += kHalfBlock) {
-      const int64_t len = std::min(kHalfBlock, n - i);
-      widen_steps(x + offset[0] + i * step, step, len, block);
-      body(block, block, static_cast<size_t>(len), a, b);
-      narrow(block, y + at + i, len);
-    }
-  });
+  unary_in_blocks(ctx.pool, in, out, [&](float* block, size_t n) { body(block, block, n, a, b); });
+  return {};
 }
 
 template <GetParams get>
 Status run_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
               const void* attrs) {
   const Params p = get(attrs);
-  return by_half(in[0].dtype, [&](auto kind) {
-    run_half<decltype(kind)>(ctx, in[0], out[0], static_cast<float>(p.a), static_cast<float>(p.b));
-  });
+  return run_half(ctx, in[0], out[0], static_cast<float>(p.a), static_cast<float>(p.b));
 }
 
 template <GetParams get>
@@ -163,14 +150,13 @@ Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 Status run_clip_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void* attrs) {
   const Params p = clip(attrs);
-  return by_half(in[0].dtype, [&](auto kind) {
-    using T = decltype(kind);
-    const auto bound = [&](size_t i, double otherwise) {
-      return in.size() > i && in[i].present() ? static_cast<float>(*in[i].as<T>())
-                                              : static_cast<float>(otherwise);
-    };
-    run_half<T>(ctx, in[0], out[0], bound(1, p.a), bound(2, p.b));
+  float bounds[2] = {static_cast<float>(p.a), static_cast<float>(p.b)};
+  by_half(in[0].dtype, [&](auto kind) {
+    for (size_t i = 1; i < in.size(); ++i) {
+      if (in[i].present()) bounds[i - 1] = static_cast<float>(*in[i].as<decltype(kind)>());
+    }
   });
+  return run_half(ctx, in[0], out[0], bounds[0], bounds[1]);
 }
 
 constexpr uint32_t kFlags = kStridedInputs | kInPlace;

@@ -1,5 +1,6 @@
 #include "runtime/kernels/via_f32.h"
 
+#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_loops.h"
 
 namespace wick {
@@ -23,20 +24,13 @@ bool dense(const TensorView& v) {
   return true;
 }
 
-constexpr int64_t kSlice = 1 << 13;
-
-template <class F>
-void slices(ThreadPool* pool, int64_t n, const F& f) {
-  parallel_for(pool, (n + kSlice - 1) / kSlice,
-               [&](int64_t s, int) { f(s * kSlice, std::min(n, (s + 1) * kSlice)); });
-}
-
 template <class T>
 void widen_view(const TensorView& from, float* to, ThreadPool* pool) {
   const T* x = from.as<T>();
   const int64_t n = from.numel();
   if (dense(from)) {
-    slices(pool, n, [&](int64_t i, int64_t end) { wick::widen(x + i, to + i, end - i); });
+    parallel_items(pool, n, 1,
+                   [&](int64_t i, int64_t end) { wick::widen(x + i, to + i, end - i); });
     return;
   }
   int64_t index[kMaxRank] = {};
@@ -55,7 +49,8 @@ void widen_view(const TensorView& from, float* to, ThreadPool* pool) {
 template <class T>
 void narrow_view(const float* from, const TensorView& to, ThreadPool* pool) {
   T* y = to.as<T>();
-  slices(pool, to.numel(), [&](int64_t i, int64_t end) { wick::narrow(from + i, y + i, end - i); });
+  parallel_items(pool, to.numel(), 1,
+                 [&](int64_t i, int64_t end) { wick::narrow(from + i, y + i, end - i); });
 }
 
 }  // namespace

@@ -1,22 +1,22 @@
-// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] [-o FILE.cc]: the
-// kernels that running these models takes, printed as a list, or written as the source file that
-// links no others.
+// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:narrow|:reference]...] [-o
+// FILE.cc]: the kernels that running these models takes, printed as a list, or written as the
+// source file that links no others.
 //
 // A model is opened for a few sizes of its symbolic dimensions; per step it is seen whether the
-// SIMD rows serve it or the reference rows must. Steps that never reach a backend (evaluated while
-// binding, or only planned once values are known) get both.
+// SIMD rows serve it, those of narrow types or the reference rows. Steps that never reach a backend
+// (evaluated while binding, or only planned once values are known) get both.
 #include <cstdio>
 #include <cstring>
 
 #include "runtime/core/array.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/ops/op_library.h"
 #include "wick/runtime.h"
 
 namespace wick {
 namespace {
 
-enum Sets : uint8_t { kNone = 0, kSimd = 1, kReference = 2, kAny = 3 };
+enum Sets : uint8_t { kNone = 0, kSimd = 1, kReference = 2, kAny = 3, kNarrow = 4 };
 constexpr size_t kOpIds = 1 << 16;
 Sets g_chosen[kOpIds];
 
@@ -31,7 +31,10 @@ class Recorder final : public Backend {
   const char* name() const override { return "recorder"; }
   bool supports(const KernelQuery& query) override {
     static constexpr const KernelSet* kSimdOnly[] = {&kCpuKernels};
-    add(query.op, find_kernel(kSimdOnly, query) != nullptr ? kSimd : kReference);
+    static constexpr const KernelSet* kNarrowOnly[] = {&kHalfKernels};
+    add(query.op, find_kernel(kSimdOnly, query) != nullptr     ? kSimd
+                  : find_kernel(kNarrowOnly, query) != nullptr ? kNarrow
+                                                               : kReference);
     return false;
   }
   Result<Owned<Partition>> compile(const PartitionSpec&, Allocator&) override {
@@ -80,8 +83,9 @@ Status select(const char* path, Span<const CustomOp* const> custom_ops) {
   return {};
 }
 
-const char* kSetNames[] = {"", "kSimd", "kReference", "kAny"};
-const char* kSuffixes[] = {"", ":simd", ":reference", ""};
+const char* kSetNames[] = {"",        "kSimd",           "kReference",           "kAny",
+                           "kNarrow", "kSimd | kNarrow", "kReference | kNarrow", "kAny | kNarrow"};
+const char* kSuffixes[] = {"", ":simd", ":reference", ""};  // of all but kNarrow
 
 bool add_op(const char* text) {
   char name[64];
@@ -92,6 +96,7 @@ bool add_op(const char* text) {
   name[n] = '\0';
   Sets sets = colon == nullptr                   ? kAny
               : strcmp(colon, ":simd") == 0      ? kSimd
+              : strcmp(colon, ":narrow") == 0    ? kNarrow
               : strcmp(colon, ":reference") == 0 ? kReference
                                                  : kNone;
   const OpInfo* info = find_op(name);
@@ -143,7 +148,8 @@ int run(int argc, char** argv) {
     }
     if (!add_op(argv[i])) {
       fprintf(stderr,
-              "wick_select_ops: %s is neither a .wick file nor an op, OP:simd or OP:reference "
+              "wick_select_ops: %s is neither a .wick file nor an op, OP:simd, OP:narrow or "
+              "OP:reference "
               "(wick ops lists them)\n",
               argv[i]);
       return 1;
@@ -151,7 +157,8 @@ int run(int argc, char** argv) {
   }
   if (given == 0) {
     fprintf(stderr,
-            "usage: wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:reference]...] "
+            "usage: wick_select_ops [--ops LIBRARY.so]... MODEL.wick... "
+            "[OP[:simd|:narrow|:reference]...] "
             "[-o FILE.cc]\n");
     return 2;
   }
@@ -162,7 +169,8 @@ int run(int argc, char** argv) {
   }
   for (const OpInfo& op : all_ops()) {
     Sets s = g_chosen[static_cast<size_t>(op.id)];
-    if (s != kNone) printf("%s%s\n", op.name, kSuffixes[s]);
+    if ((s & kAny) != 0) printf("%s%s\n", op.name, kSuffixes[s & kAny]);
+    if ((s & kNarrow) != 0) printf("%s:narrow\n", op.name);
   }
   return 0;
 }

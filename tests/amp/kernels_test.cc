@@ -5,24 +5,15 @@
 #include <cmath>
 
 #include "runtime/kernels/bf16_gemm.h"
-#include "runtime/kernels/simd.h"
-#include "wick/trainer.h"
+#include "tests/amp/targets.h"
 
 namespace wick {
 namespace {
 
-struct Restore {
-  ~Restore() {
-    force_simd_targets(0);
-    set_num_threads(1);
-  }
-};
+using test::bits;
+using test::each_target;
+using test::Restore;
 
-std::vector<uint16_t> bits(const Tensor& t) {
-  const Tensor c = t.detach().contiguous();
-  const auto* p = static_cast<const uint16_t*>(c.data_ptr());
-  return {p, p + c.numel()};
-}
 std::vector<double> numbers(const Tensor& t) {
   return t.detach().contiguous().to(DType::kF64).to_vector<double>();
 }
@@ -103,13 +94,8 @@ TEST(Bf16Products, RowsAndThreadsDoNotChangeBits) {
 
 // Without tiles, and wherever there are none: widened, the f32 row, rounded once.
 TEST(SixteenBitRows, HaveTheReferencesBits) {
-  Restore restore;
-  const int64_t all = simd_targets();
   for (DType t : {DType::kBF16, DType::kF16}) {
-    for (int64_t rest = all; rest != 0; rest &= rest - 1) {
-      const int64_t target = rest & -rest;
-      force_simd_targets(target);
-      if (!simd_target_has_fma(target)) continue;
+    each_target([&](const char* target) {
       const bool tiles = t == DType::kBF16 && bf16_tiles();
       manual_seed(13);
       auto leaf = [&](const Shape& s) { return randn(s).to(t).requires_grad_(); };
@@ -131,8 +117,8 @@ TEST(SixteenBitRows, HaveTheReferencesBits) {
       };
       const auto simd = run();
       ReferenceKernelsScope reference;
-      EXPECT_EQ(simd, run()) << dtype_name(t) << " " << simd_target_name(target);
-    }
+      EXPECT_EQ(simd, run()) << dtype_name(t) << " " << target;
+    });
   }
 }
 
@@ -169,8 +155,10 @@ TEST(SixteenBitRows, CastsAreTheTypesOwn) {
           << floats[i];
     }
   };
-  check(BFloat16(), DType::kBF16);
-  check(Half(), DType::kF16);
+  for_each_simd_target([&](int64_t) {
+    check(BFloat16(), DType::kBF16);
+    check(Half(), DType::kF16);
+  });
 }
 
 }  // namespace

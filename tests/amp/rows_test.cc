@@ -7,42 +7,15 @@
 
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/simd.h"
 #include "runtime/ops/op_info.h"
-#include "wick/trainer.h"
+#include "tests/amp/targets.h"
 
 namespace wick {
 namespace {
 
-struct Restore {
-  ~Restore() {
-    force_simd_targets(0);
-    set_num_threads(1);
-  }
-};
-
-// f for each target whose bits are the reference's.
-template <class F>
-void each_target(F&& f) {
-  Restore restore;
-  const int64_t all = simd_targets();
-  for (int64_t rest = all; rest != 0; rest &= rest - 1) {
-    force_simd_targets(rest & -rest);
-    if (simd_target_has_fma(rest & -rest)) f(simd_target_name(rest & -rest));
-  }
-}
-
-// NaNs are one value.
-std::vector<uint16_t> bits(const Tensor& t) {
-  const Tensor c = t.detach().contiguous();
-  const auto* p = static_cast<const uint16_t*>(c.data_ptr());
-  std::vector<uint16_t> all(p, p + c.numel());
-  const uint16_t inf = t.dtype() == DType::kF16 ? 0x7C00 : 0x7F80;
-  for (uint16_t& v : all) {
-    if ((v & 0x7FFF) > inf) v = 0x7FFF;
-  }
-  return all;
-}
+using test::bits;
+using test::each_target;
+using test::Restore;
 
 template <class F>
 void same_bits(const char* name, F&& f) {

@@ -34,7 +34,9 @@ constexpr const TestRow* kRows[] = {
 const std::map<OpId, double> kFormulas = {{OpId::kLog1p, 8}, {OpId::kExpm1, 8}, {OpId::kLog2, 4},
                                           {OpId::kLog10, 4}, {OpId::kErfc, 8},  {OpId::kAtan2, 4}};
 // The formula of Atan2 divides, which two infinities do not stand, and loses the sign of y = -0.
-const std::set<std::string> kOutsideFormulas = {"Atan2/infinite", "Atan2/axes"};
+// The smallest of numbers with a NaN among them is NaN there.
+const std::set<std::string> kOutsideFormulas = {"DynamicLinear/odd", "Atan2/infinite",
+                                                "Atan2/axes"};
 
 // What of an op ONNX cannot say, in the words of the error.
 const std::map<OpId, std::string> kUnsaid = {

@@ -1,6 +1,7 @@
 // Mixed precision in the training loop: a small CNN (batch norm, dropout) under bfloat16 and
 // float16, with accumulation, clipping, an average and early stopping on.
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "tests/loop/run_folder.h"
@@ -187,6 +188,21 @@ TEST_F(LossScale, ASkippedStepIsNoStepOfTheSchedule) {
   EXPECT_GT(f.skipped_steps, 1);
   EXPECT_NEAR(r.last_lr, 0.1 * std::pow(0.95, static_cast<double>(f.steps - f.skipped_steps)),
               1e-9);
+}
+
+TEST_F(LossScale, SkippedStepsAreSaid) {
+  Training r;
+  r.amp = amp_of(DType::kF16);
+  std::FILE* said = std::tmpfile();
+  ASSERT_NE(said, nullptr);
+  r.options.progress = said;
+  const FitResult f = r();
+  std::rewind(said);
+  std::string text;
+  for (int c = 0; (c = std::fgetc(said)) != EOF;) text += static_cast<char>(c);
+  std::fclose(said);
+  EXPECT_THAT(text, ContainsRegex(std::to_string(f.skipped_steps) +
+                                  " steps skipped in all, loss scale [0-9]+"));
 }
 
 TEST_F(LossScale, OneLostBatchIsSkippedAndLeftOutOfTheMean) {

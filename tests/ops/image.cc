@@ -45,6 +45,15 @@ std::vector<Sample> resize_samples() {
     all.push_back(sample(n + "_not_larger", {f32({2, 3, 4, 5}), none, none, ints({9, 2})}, two));
     two.keep_aspect_ratio_policy = 2;
     all.push_back(sample(n + "_not_smaller", {f32({2, 3, 4, 5}), none, none, ints({9, 2})}, two));
+    if (mode == ResizeMode::kNearest) {
+      for (const DType t : {DType::kU8, DType::kI8}) {
+        for (double scale : {0.5, 1.7, 2.0, 3.0, 4.0}) {
+          all.push_back(sample(n + "_" + dtype_name(t) + std::to_string(scale),
+                               {of(t, {2, 3, 9, 21}, 0, 128), none, reals({1, 1, scale, scale})},
+                               resize(mode, ResizeCoordinates::kAsymmetric)));
+        }
+      }
+    }
     all.push_back(sample(n + "_same", {f32({2, 3}), none, reals({1, 1})}, resize(mode)));
     all.push_back(sample(n + "_batch0", {f32({0, 3}), none, none, ints({0, 7})}, resize(mode)));
     all.push_back(sample(n + "_to_0", {f32({2, 3}), none, reals({1, 0.25})}, resize(mode)));

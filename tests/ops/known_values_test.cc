@@ -109,6 +109,23 @@ TEST(KnownValues, AveragePoolCountsPads) {
 }
 
 // A last window that would start in the right padding is dropped.
+// Bytes are turned in blocks; what stands beside whole blocks, too.
+TEST(KnownValues, TransposedBytesStandWhereTheyBelong) {
+  for (const auto& [h, w] : {std::pair<int64_t, int64_t>{8, 8}, {17, 33}, {9, 64}, {23, 7}}) {
+    const Sample s =
+        sample("bytes", {of(DType::kU8, {3, h, w}, 0, 256)}, TransposeAttrs{{0, 2, 1}});
+    const std::vector<Value> in = make_inputs(s);
+    std::vector<Value> got;
+    ASSERT_TRUE(run_op(OpId::kTranspose, s.attrs.get(), in, 1, cpu_sets(), nullptr, &got).ok());
+    ASSERT_EQ(got[0].view().shape, (Shape{3, w, h}));
+    for (int64_t i = 0; i < 3 * h * w; ++i) {
+      const int64_t image = i / (h * w), row = i / w % h, column = i % w;
+      ASSERT_EQ(got[0].at((image * w + column) * h + row), in[0].at(i))
+          << h << "x" << w << " " << i;
+    }
+  }
+}
+
 TEST(KnownValues, MaxPoolCeilModeDropsWindowsInThePadding) {
   Doubles x = {1, 2, 3, 4};
   expect(OpId::kMaxPool, sample("1", {given({1, 1, 2, 2}, x)}, window(1, 2, 0, true)), {1, 1, 1, 1},

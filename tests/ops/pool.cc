@@ -55,6 +55,31 @@ std::vector<Sample> special_max() {
   return samples;
 }
 
+// Bytes: rows of every length up to more than two vectors, every stride, the lowest number in
+// every place of a window.
+std::vector<Sample> max_of_bytes() {
+  std::vector<Sample> samples;
+  for (const DType t : {DType::kU8, DType::kI8}) {
+    const int lo = t == DType::kI8 ? -128 : 0;
+    const std::string name = "MaxPool/" + std::string(dtype_name(t)) + "/";
+    for (auto& c : cases())
+      samples.push_back(sample(name + c.name, {of(t, c.x, lo, lo + 256)}, c.attrs));
+    for (int width : {1, 7, 16, 33, 67, 131, 200}) {
+      for (int64_t stride : {1, 2, 3}) {
+        const PoolAttrs a{{3, 3}, {stride, stride}, {}, {1, 1, 1, 1}, 0, 0};
+        samples.push_back(
+            sample(name + "row" + std::to_string(width) + "s" + std::to_string(stride),
+                   {of(t, {1, 3, 5, width}, lo, lo + 256)}, a));
+      }
+    }
+    const PoolAttrs hangs{{2, 5}, {1, 2}, {1, 70}, {0, 140, 0, 139}, 1, 0};
+    samples.push_back(sample(name + "wide_padding", {of(t, {1, 2, 4, 9}, lo, lo + 1)}, hangs));
+    const PoolAttrs cube{{2, 3, 2}, {1, 2, 2}, {}, {1, 1, 0, 0, 1, 1}, 0, 0};
+    samples.push_back(sample(name + "3d", {of(t, {1, 2, 3, 5, 40}, lo, lo + 256)}, cube));
+  }
+  return samples;
+}
+
 }  // namespace
 
 WICK_TEST_ROW(
@@ -62,6 +87,7 @@ WICK_TEST_ROW(
     [] {
       auto s = forward("MaxPool");
       for (Sample& more : special_max()) s.push_back(more);
+      for (Sample& more : max_of_bytes()) s.push_back(more);
       return s;
     },
     nullptr, 1);

@@ -134,6 +134,9 @@ std::vector<Sample> binaries(const char* op) {
           row("ties", u8, {1030}, u8, {1030}, 1, i8),
           row("i8", i8, {3, 5, 9}, i8, {3, 5, 9}, 3, i8),
           row("mixed", u8, {4, 33}, i8, {4, 33}, 2, u8),
+          row("mixed_to_i8", i8, {2, 80}, u8, {2, 80}, 3, i8),
+          row("saturated", u8, {5, 200}, i8, {200}, 0.001, i8),
+          row("lines", u8, {3, 1, 130}, u8, {1, 4, 1}, 0.6, i8),
           row("row", u8, {4, 33}, u8, {33}, 0.3, u8),
           row("column", i8, {4, 33}, i8, {4, 1}, 0.3, i8),
           row("channel", u8, {2, 5, 4, 4}, u8, {5, 1, 1}, 0.6, u8),
@@ -148,21 +151,30 @@ std::vector<Sample> pools() {
   pads = three, pads.count_include_pad = 1, pads.ceil_mode = 1;
   PoolAttrs line;
   line.kernel_shape = {5};
+  PoolAttrs thirds = pads, cube, hangs;
+  thirds.strides = {3, 3};
+  cube.kernel_shape = {2, 3, 2}, cube.strides = {1, 2, 2}, cube.pads = {1, 1, 0, 0, 1, 1};
+  hangs.kernel_shape = {2, 5}, hangs.strides = {1, 2}, hangs.dilations = {1, 70};
+  hangs.pads = {0, 140, 0, 139}, hangs.ceil_mode = 1;
   const auto row = [](const char* name, DType x, Shape s, DType to, PoolAttrs a) {
     return sample(std::string("QLinearAveragePool/") + name,
                   {bytes(x, s), scale(0.5), one(x, 20), scale(0.25), one(to, 11)}, a);
   };
-  return {row("two", u8, {2, 3, 8, 34}, u8, two), row("three", i8, {1, 5, 9, 11}, i8, three),
-          row("pads", u8, {1, 5, 9, 10}, i8, pads), row("line", i8, {2, 3, 40}, u8, line),
-          row("empty", u8, {0, 3, 8, 8}, u8, two)};
+  return {
+      row("two", u8, {2, 3, 8, 34}, u8, two),         row("three", i8, {1, 5, 9, 11}, i8, three),
+      row("pads", u8, {1, 5, 9, 10}, i8, pads),       row("line", i8, {2, 3, 40}, u8, line),
+      row("thirds", i8, {1, 3, 10, 131}, i8, thirds), row("volume", u8, {1, 2, 3, 5, 40}, i8, cube),
+      row("hangs", u8, {1, 2, 4, 9}, u8, hangs),      row("wide", u8, {1, 2, 3, 200}, i8, three),
+      row("empty", u8, {0, 3, 8, 8}, u8, two)};
 }
 std::vector<Sample> global_pools() {
   const auto row = [](const char* name, DType x, Shape s, DType to) {
     return sample(std::string("QLinearGlobalAveragePool/") + name,
                   {bytes(x, s), scale(0.5), one(x, 20), scale(0.125), one(to, 11)});
   };
-  return {row("7x7", u8, {2, 37, 7, 7}, u8), row("long", i8, {1, 3, 1030}, i8),
-          row("mixed", u8, {1, 5, 9, 2}, i8), row("empty", u8, {0, 3, 8, 8}, u8)};
+  return {row("7x7", u8, {2, 37, 7, 7}, u8), row("8x8", i8, {2, 5, 8, 8}, u8),
+          row("long", i8, {1, 3, 1030}, i8), row("mixed", u8, {1, 5, 9, 2}, i8),
+          row("empty", u8, {0, 3, 8, 8}, u8)};
 }
 
 std::vector<Sample> tables() {
@@ -180,8 +192,9 @@ std::vector<Sample> softmaxes() {
     return sample(std::string("QLinearSoftmax/") + name,
                   {bytes(x, s), scale(sx), one(x, 20), scale(1.0 / 256), one(to, zero)});
   };
-  return {row("classes", u8, {5, 10}, 0.1, u8, 0), row("long", i8, {3, 1030}, 0.02, i8, -128),
-          row("sharp", u8, {2, 3, 33}, 8, u8, 0), row("one", u8, {4, 1}, 0.1, u8, 0),
+  return {row("classes", u8, {5, 10}, 0.1, u8, 0),   row("table", u8, {3, 256}, 0.1, i8, -128),
+          row("blocks", i8, {2, 9000}, 0.03, u8, 3), row("long", i8, {3, 1030}, 0.02, i8, -128),
+          row("sharp", u8, {2, 3, 33}, 8, u8, 0),    row("one", u8, {4, 1}, 0.1, u8, 0),
           row("none", u8, {4, 0}, 0.1, u8, 0)};
 }
 
@@ -196,6 +209,10 @@ std::vector<Sample> dynamics() {
           row("single", {1, 130}, 70, scale(0.01), false, -1, 3),
           row("positive", {2, 3, 64}, 33, scales(33), true, 1, 3),
           row("negative", {9, 65}, 48, scales(48), false, -3, -1),
+          sample("DynamicLinear/odd",
+                 {{DType::kF32, {2, 4}, 0, 0, {NAN, 1, -2, 0.5, INFINITY, 1, -1, 0}},
+                  bytes(i8, {3, 4}),
+                  scale(1)}),
           row("zero", {3, 16}, 5, scales(5), true, 0, 0),
           row("vector", {256}, 3, scale(1), true, -1, 1),
           row("no_inner", {2, 0}, 3, scale(1), true, -1, 1),

@@ -1,12 +1,13 @@
 // Products of bytes of many shapes: layers of known networks and such as nobody has, each against
-// the reference by bits on every SIMD target, with and without AMX tiles, for one and two threads.
+// the reference by bits on every SIMD target, with and without AMX tiles
+// and dot products, for one and two threads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "runtime/kernels/byte_amx.h"
+#include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/simd.h"
 #include "tests/ops/sets.h"
 #include "tests/ops/values.h"
@@ -31,20 +32,20 @@ class QLinearShapes : public testing::Test {
     std::vector<Value> want;
     ASSERT_TRUE(run_op(op, s.attrs.get(), in, 1, reference_sets(), nullptr, &want).ok());
     for_each_simd_target([&](int64_t target) {
-      for (const bool amx : {true, false}) {
-        allow_byte_amx(amx);
+      for (const bool more : {true, false}) {
+        allow_byte_instructions(more);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), pool_}) {
           std::vector<Value> got;
           std::string kernel;
           ASSERT_TRUE(run_op(op, s.attrs.get(), in, 1, cpu_sets(), pool, &got, &kernel).ok());
           ASSERT_NE(kernel.find(".simd"), std::string::npos) << kernel;
           ASSERT_EQ(bits_differ(want[0].view(), got[0].view()), "")
-              << simd_target_name(target) << (amx ? "" : " no AMX")
+              << simd_target_name(target) << (more ? "" : " plain")
               << (pool == nullptr ? "" : " 2");
           ++checks_;
         }
       }
-      allow_byte_amx(true);
+      allow_byte_instructions(true);
     });
   }
   // Numbers of a seed alone: distributions differ between libraries, this generator does not.

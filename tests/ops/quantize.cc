@@ -90,7 +90,8 @@ std::vector<Sample> block_linears() {
   };
   const Sizes sizes[] = {{{1, 64}, 70, 32},      {{16}, 1, 16},       {{3, 37}, 5, 16},
                          {{2, 2, 130}, 50, 128}, {{9, 600}, 49, 256}, {{1, 257}, 145, 256},
-                         {{8, 33}, 17, 16},      {{261, 48}, 20, 32}, {{70, 1030}, 99, 64}};
+                         {{8, 33}, 17, 16},      {{261, 48}, 20, 32}, {{70, 1030}, 99, 64},
+                         {{6, 168}, 450, 64}};
   std::vector<Sample> all;
   for (const Sizes& s : sizes) {
     for (DType t : {DType::kI4, DType::kU4, DType::kI8, DType::kU8}) {
@@ -111,12 +112,24 @@ std::vector<Sample> block_linears() {
           sample(name + "/zeros", {x, numbers({s.n, k}), half, numbers({s.n, blocks}), bias}, a));
       a.zero_point = sign ? -3 : 8;
       all.push_back(sample(name + "/zero", {x, numbers({s.n, k}), half, Input::absent(), bias}, a));
+      // As files have them: a number above 0 each. Then the weights are made in another way.
+      const Input plain = of(DType::kF16, {s.n, blocks}, 0.001, 0.1);
+      all.push_back(sample(name + "/plain", {x, numbers({s.n, k}), plain}, a));
+      a.zero_point = 0;
+      all.push_back(sample(name + "/plain_zeros",
+                           {x, numbers({s.n, k}), plain, numbers({s.n, blocks}), bias}, a));
     }
   }
   all.push_back(sample(
       "BlockLinear/no_inner",
       {f32({2, 0}), of(DType::kU4, {3, 0}, 0, 16), f32({3, 0}), Input::absent(), f32({3}, -1, 1)},
       BlockLinearAttrs{}));
+  Input odd = of(DType::kF16, {130, 4}, 0.001, 0.1);
+  const double kinds[] = {0.5, 0.25, 0.0, 2, 0.125, -0.0, 1e-3, 6e-8, 65504, -1};
+  for (int i = 0; i < 520; ++i) odd.values.push_back(kinds[i / 48 % 10]);
+  all.push_back(sample("BlockLinear/odd_scales",
+                       {f32({3, 128}, -1, 1), of(DType::kU4, {130, 128}, 0, 16), odd},
+                       BlockLinearAttrs{}));
   all.push_back(sample("BlockLinear/no_rows",
                        {f32({0, 16}), of(DType::kU4, {3, 16}, 0, 16), f32({3, 1})},
                        BlockLinearAttrs{}));

@@ -70,7 +70,6 @@ TEST(ConvBn, TrainsAsPyTorchs) {
                                   {"in_zero", scale_named(net, "image_zero_point")},
                                   {"w_scale", scale_named(net, "weight_folded_scale")}}) {
       const double d = difference(t, g.at(at + what));
-      std::printf("%s%s %.2e\n", at.c_str(), what, d);
       EXPECT_LT(d, 1e-4) << at << what;
       worst = std::max(worst, d);
     }

@@ -100,7 +100,8 @@ def conv_bn():
         if step == 2:
             net.freeze_bn_stats()
         if step == 3:
-            net.eval(), into.eval(), behind.eval()
+            for m in [net, into, behind]:  # PyTorch's observers move in eval mode too
+                m.eval().apply(torch.quantization.disable_observer)
         y = behind(net(into(x)))
         y.backward(g)
         at = f"step{step}."

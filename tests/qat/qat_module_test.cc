@@ -216,6 +216,36 @@ TEST(QatModule, BackwardMayComeAfterAnotherForward) {
   EXPECT_TRUE(net.get_parameter("c1.weight").grad().defined());
 }
 
+// In steps of s_x s_w these biases would be past 2^31; a channel of zeros has its bias alone.
+TEST(QatModule, TinyWeightsKeepTheirBias) {
+  manual_seed(8);
+  nn::Sequential float_net(nn::Conv2d(1, 4, 3), nn::BatchNorm2d(4), nn::ReLU(), nn::Flatten(),
+                           nn::Linear(144, 3));
+  {
+    const NoGrad guard;
+    float_net.get_parameter("1.weight").copy_(tensor({1e-9F, 1e-7F, 1.0F, 1.0F}));
+    float_net.get_parameter("1.bias").copy_(tensor({0.5F, 0.75F, 0.25F, 0.625F}));
+    float_net.get_parameter("0.weight").slice(0, 3, 4).fill_(0);
+    float_net.get_parameter("4.weight").slice(0, 0, 1).fill_(0);
+    float_net.get_parameter("4.bias").copy_(tensor({0.7F, -0.2F, 3.0F}));
+  }
+  for (bool lsq : {false, true}) {
+    QatOptions options;
+    options.learn_scales = lsq;
+    QatModule net(test::graph_of(float_net, {1, 1, 8, 8}), options);
+    const test::Patterns data(32, 1);
+    const NoGrad guard;
+    net.train(), net.freeze_batch_norm();
+    net(data.x), net(data.x);
+    float_net.eval(), net.eval();
+    const Tensor error = abs(net(data.x) - float_net(data.x)).amax({0});
+    const std::vector<float> worst = error.to_vector<float>();
+    std::printf("worst by output: %g %g %g\n", worst[0], worst[1], worst[2]);
+    for (float e : worst) EXPECT_LT(e, 0.15);
+    EXPECT_EQ(test::differing(net(data.x), test::interpret(net.convert(), data.x)), 0);
+  }
+}
+
 TEST(QatModule, BadDataIsAnErrorThatNamesTheValue) {
   const test::Patterns data(16, 1);
   QatModule net(small_graph());

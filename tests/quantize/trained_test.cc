@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "exporter/capture/graph_tracer.h"
+#include "graph/passes/lower_qdq.h"
 #include "tests/quantize/graphs.h"
 #include "wick/compile.h"
 #include "wick/trainer.h"
@@ -134,6 +135,30 @@ TEST_F(Trained, EveryRecipeKeepsTheAccuracy) {
     const double after = accuracy(quantized(c.recipe).graph);
     printf("%-30s %.2f %% (float %.2f %%)\n", c.name, after, before);
     EXPECT_GE(after, before - std::max(c.loses, 1.0)) << c.name;
+  }
+}
+
+// The same graphs with integer ops in place of the pairs: nothing stays float, and the answers are
+// those of the pairs but for roundings.
+TEST_F(Trained, LowersToIntegers) {
+  const double before = accuracy(*graph);
+  for (const DType activation : {DType::kU8, DType::kI8}) {
+    for (const DType weight : {DType::kI8, DType::kI4}) {
+      Recipe r;
+      r.activation = activation, r.weight = weight;
+      r.equalize = r.bias_correction = weight == DType::kI4;
+      r.float_output = weight == DType::kI4;
+      const ir::Graph q = quantized(r).graph;
+      ir::LowerReport report;
+      const ir::Graph integers = ir::lowered(q, &report);
+      EXPECT_EQ(report.text(), "");
+      EXPECT_EQ(count(integers, OpId::kConv) + count(integers, OpId::kLinear), 0);
+      const Batch& b = images->front();
+      EXPECT_GT(sqnr(run_batch(q, b)[0], run_batch(integers, b)[0]), 35);
+      const double after = accuracy(integers);
+      printf("integers, %s x %s: %.2f %%\n", dtype_name(activation), dtype_name(weight), after);
+      EXPECT_GE(after, before - (weight == DType::kI4 ? 4 : 1));
+    }
   }
 }
 

@@ -21,9 +21,9 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::vector<std::string> kCommands = {"train", "explain",     "export", "convert",
-                                            "run",   "compare",     "bench",  "inspect",
-                                            "ops",   "conformance", "prove",  "report"};
+const std::vector<std::string> kCommands = {
+    "train",   "explain", "export",      "convert", "run",    "compare", "bench",
+    "inspect", "ops",     "conformance", "prove",   "report", "quantize"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});

@@ -245,7 +245,7 @@ TEST(Optim, SgdFollowsPyTorchsFormula) {
 template <class Optimizer, bool kDecoupled>
 void adam_trajectories() {
   for (int flags = 0; flags < 8; ++flags) {
-    optim::AdamOptions o;
+    optim::AdamOptionsOf<kDecoupled> o;
     o.lr = 0.05;
     o.weight_decay = flags & 1 ? 0.1 : 0;
     o.amsgrad = flags & 2;

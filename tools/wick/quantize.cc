@@ -7,12 +7,14 @@
 
 #include "exporter/include/wick/compile.h"
 #include "graph/passes/lower_qdq.h"
+#include "quantize/qat/prepare.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
 #include "tools/wick/progress_bar.h"
 #include "tools/wick/quantize_data.h"
 #include "tools/wick/quantize_measure.h"
+#include "tools/wick/quantize_qat.h"
 #include "tools/wick/sample_inputs.h"
 #include "tools/wick/trained.h"
 #include "wick/error.h"
@@ -26,12 +28,15 @@ using quantize::Mode;
 struct QuantizeCommand {
   std::string model, calib, eval, report;
   std::vector<std::string> out, dims;
-  std::string onnx_form = "qdq", mode = "static", observer = "min-max", weights = "int8",
-              activations = "u8";
+  std::string mode = "static", observer = "min-max", weights = "int8", activations = "u8",
+              format = "qdq";
   quantize::Recipe recipe;
   int64_t batches = 0, batch = 32;
   double seconds = 1;
   int threads = 1;
+  std::optional<int64_t> epochs;  // these three: of qat alone
+  std::optional<double> lr;
+  bool learn_scales = false;
   bool per_tensor = false, json = false, quiet = false;
 };
 
@@ -41,7 +46,12 @@ constexpr DType kWeightTypes[] = {DType::kI8, DType::kI4, DType::kU4};
 quantize::Recipe recipe_of(const QuantizeCommand& c) {
   quantize::Recipe r = c.recipe;
   r.mode = quantize::mode_from(c.mode);
-  r.activation_observer.kind = quantize::observer_from(c.observer);
+  if (r.mode == Mode::kQat) {
+    r = quantize::qat_recipe();
+    r.skip = c.recipe.skip;
+  } else {
+    r.activation_observer.kind = quantize::observer_from(c.observer);
+  }
   for (size_t i = 0; i < std::size(kWeights); ++i) {
     if (c.weights == kWeights[i]) r.weight = kWeightTypes[i];
   }
@@ -80,6 +90,16 @@ class Work {
     }
     is_run_ = std::filesystem::is_directory(c_.model);
     calib_ = c_.calib;
+    if (recipe_.mode == Mode::kQat) {
+      if (!is_run_) wrong_usage("--recipe", "qat trains a run of wick train on: give its folder");
+      if (!c_.report.empty())
+        wrong_usage("--report", "compares layers of equal weights, which qat changes");
+    } else if (c_.epochs || c_.lr || c_.learn_scales) {
+      wrong_usage(c_.epochs ? "--epochs"
+                  : c_.lr   ? "--lr"
+                            : "--learn-scales",
+                  "is for --recipe qat");
+    }
     if (!calib_.empty() || is_run_) return;
     if (recipe_.mode == Mode::kStatic)
       wrong_usage("--calib", "is required: data that show which values there are");
@@ -110,6 +130,7 @@ class Work {
       g.metadata.emplace("wick.source", c_.model);
     }
     before_.emplace(Model::from_graph(g, true));
+    if (recipe_.mode == Mode::kQat) captured_ = g;
     graph_ = quantize::prepare(std::move(g), recipe_, &passes_);
     if (!calib_.empty())
       data_ = open_data(graph_, calib_, {"--calib", false, c_.batches, c_.batch, c_.dims});
@@ -128,7 +149,8 @@ class Work {
     switch (recipe_.mode) {
       case Mode::kWeightOnly: result_ = quantize::quantize_weights(graph_, recipe_); break;
       case Mode::kDynamic: result_ = quantize::quantize_dynamic(graph_, recipe_); break;
-      default: {
+      case Mode::kQat: train(); break;
+      case Mode::kStatic: {
         ProgressBar progress(bar(), "calibrating");
         quantize::CalibrateOptions o;
         o.progress = [&](int64_t done) { progress.update(done, data_->count); };
@@ -153,6 +175,21 @@ class Work {
     }
   }
 
+  void train() {
+    QatRun run;
+    run.recipe = recipe_;
+    run.data = calib_;
+    run.epochs = c_.epochs.value_or(run.epochs);
+    run.lr = c_.lr.value_or(run.lr);
+    run.batch = c_.batch;
+    run.learn_scales = c_.learn_scales;
+    run.seed = seed_;
+    run.threads = c_.threads;
+    run.progress = bar();
+    result_.graph = train_quantized(captured_, run);
+    result_.stayed = quantize::plan_quantization(graph_, recipe_).stayed(graph_);
+  }
+
   void count_integer_ops() {
     for (const auto& [op, count] : lowered_.integer) integers_[op] += count;
     if (!integers_.empty()) return;
@@ -166,9 +203,10 @@ class Work {
     for (const std::string& out : c_.out) {
       json file = {{"file", out}};
       if (ends_with(out, ".onnx")) {
-        const OnnxFile made =
-            export_onnx(c_.onnx_form == "qoperator" ? integer_ : result_.graph, out);
+        const bool qdq = c_.format == "qdq";
+        const OnnxFile made = export_onnx(qdq ? result_.graph : integer_, out);
         file["format"] = "onnx";
+        file["form"] = c_.format;
         file["opset"] = made.opset;
       } else {
         ProgramInfo info{.source = is_run_ ? "trainer" : c_.model, .seed = seed_};
@@ -204,7 +242,7 @@ class Work {
   }
 
   void compare() {
-    if (!data_ || (c_.report.empty() && !c_.json)) return;
+    if (!data_ || (c_.report.empty() && !c_.json) || recipe_.mode == Mode::kQat) return;
     ProgressBar progress(bar(), "comparing layers");
     quantize::CompareOptions o;
     o.batches = std::min<int64_t>(4, data_->count);
@@ -212,7 +250,7 @@ class Work {
     comparison_ = quantize::compare(graph_, result_, data_->batches, o);
     for (const quantize::OutputReport& r :
          quantize::compare_outputs(result_.graph, integer_, data_->batches, o))
-      lowering_.push_back({{"name", r.name}, {"max_error", r.error.max_error}});
+      lowering_.push_back({{"name", r.name}, {"max_error", number_json(r.error.max_error)}});
   }
 
   json document() const {
@@ -306,7 +344,7 @@ class Work {
   bool is_run_ = false;
   std::string calib_;
   uint64_t seed_ = 0;
-  ir::Graph graph_, integer_;
+  ir::Graph captured_, graph_, integer_;
   ir::PassReport passes_;
   ir::LowerReport lowered_;
   quantize::QuantizeResult result_;
@@ -334,15 +372,18 @@ void add_quantize(CLI::App& app) {
                       "files, an .npy, an .npz or sample; a run's own by default");
   command->add_option("--eval", c->eval, "labelled data to measure the accuracy on");
   command->add_option("-o,--out", c->out, "model.onnx (QDQ) or model.wick; more than one is fine");
-  command->add_option("--quantized", c->onnx_form, "of an ONNX file: qdq or qoperator")
+  command
+      ->add_option("--format", c->format,
+                   "of an ONNX file: qdq, or qoperator (QLinearConv ..., integer ops)")
       ->check(CLI::IsMember({"qdq", "qoperator"}));
-  command->add_option("--recipe", c->mode, "static, dynamic or weight-only")
-      ->check(CLI::IsMember({"static", "dynamic", "weight-only"}));
+  command->add_option("--recipe", c->mode, "static, dynamic, weight-only or qat (trains a run on)")
+      ->check(CLI::IsMember({"static", "dynamic", "weight-only", "qat"}));
   command->add_option("--observer", c->observer, "which range of values an activation gets")
       ->check(CLI::IsMember({"min-max", "moving-average", "percentile", "entropy", "mse"}));
   command
       ->add_option("--percentile", c->recipe.activation_observer.percentile,
                    "of the observer of that name: 50 to 100")
+      ->check(above_zero())  // which NaN is not
       ->check(CLI::Range(50.0, 100.0));
   command->add_option("--weights", c->weights, "int8, int4 or uint4")
       ->check(CLI::IsMember({"int8", "int4", "uint4"}));
@@ -363,6 +404,9 @@ void add_quantize(CLI::App& app) {
       ->check(at_least(1));
   command->add_option("--dim", c->dims, "NAME=N: for sample, a size that is not the batch")
       ->allow_extra_args(false);
+  command->add_option("--epochs", c->epochs, "of qat; 3")->check(at_least(1));
+  command->add_option("--lr", c->lr, "of qat; 0.002")->check(above_zero());
+  command->add_flag("--learn-scales", c->learn_scales, "qat learns the scales too (LSQ)");
   command->add_option("--report", c->report, "FILE.html: layer by layer, as a page");
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
   command->add_option("--seconds", c->seconds, "of timing, for each of both models")

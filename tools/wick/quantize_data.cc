@@ -54,6 +54,8 @@ json layer_json(const LayerReport& l) {
 
 }  // namespace
 
+json number_json(double v) { return number(v); }
+
 json comparison_json(const quantize::Comparison& c) {
   json doc = {{"batches", c.batches},     {"layers", json::array()},
               {"outputs", json::array()}, {"sensitivity", c.by_sensitivity},
@@ -76,6 +78,7 @@ json recipe_json(const quantize::Recipe& r) {
   doc["per_channel"] = r.per_channel;
   if (r.mode == quantize::Mode::kDynamic) return doc;
   doc["activations"] = dtype_name(r.activation);
+  if (r.mode == quantize::Mode::kQat) return doc;
   doc["observer"] = observer_name(r.activation_observer.kind);
   doc["equalize"] = r.equalize;
   doc["bias_correction"] = r.bias_correction;

@@ -9,6 +9,7 @@ namespace wick::tool {
 
 // Decibels of no error at all are null ("exact"), and so is any number that is not finite.
 nlohmann::json comparison_json(const quantize::Comparison& comparison);
+nlohmann::json number_json(double v);
 nlohmann::json recipe_json(const quantize::Recipe& recipe);
 
 }  // namespace wick::tool

@@ -384,6 +384,10 @@ FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
       if (m.val_predicts) tail += fmt::format("  val acc {:.2f}%", 100 * m.val_accuracy);
       for (const auto& [name, value] : m.own) tail += fmt::format("  {} {:.4g}", name, value);
     }
+    if (state.skipped > 0) {
+      tail += fmt::format("  {} steps skipped in all, loss scale {}", state.skipped,
+                          amp.scaler().get_scale());
+    }
     if (schedule_ != nullptr && schedule_->wants_metric()) {
       schedule_->step(m.validated ? m.val_loss : m.train_loss);
     }

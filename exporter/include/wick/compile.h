@@ -9,9 +9,10 @@
 //
 //   capture      a module in eval mode -> graph (exporter/capture/capture.h)
 //   import_onnx  an ONNX file -> graph; export_onnx the way back (exporter/onnx/onnx.h)
-//   import_module   an ONNX file -> nn::GraphModule, to be trained
-//   (exporter/capture/graph_module.h) ir::optimize, ir::run, ir::print   passes, interpreter, text
-//   (graph/) export_wick  graph -> .wick; compile_program the same in memory
+//   import_module   an ONNX file -> nn::GraphModule, to be trained (exporter/capture/)
+//   ir::optimize, ir::run, ir::print   passes, interpreter, text (graph/)
+//   quantize::quantize   weights and layers as integers (quantize/passes/quantize.h)
+//   export_wick  graph -> .wick; compile_program the same in memory
 #pragma once
 
 #include "exporter/onnx/onnx.h"
@@ -19,6 +20,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "quantize/passes/quantize.h"
 #ifdef WICK_WITH_TRAINER
 #include "exporter/capture/capture.h"
 #include "exporter/capture/graph_module.h"

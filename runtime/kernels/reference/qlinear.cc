@@ -100,21 +100,6 @@ Status run_binary(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   return {};
 }
 
-struct PoolScales {
-  float x, y;
-  int32_t zero;
-  ByteRange to;
-};
-Status pool_scales(Span<const TensorView> in, PoolScales* s) {
-  WICK_TRY(check_scale(in[1], "x_scale"));
-  WICK_TRY(check_scale(in[3], "y_scale"));
-  s->x = in[1].as<float>()[0], s->y = in[3].as<float>()[0];
-  if (!std::isfinite(s->x / s->y))
-    return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
-  s->zero = zero_point(in, 2);
-  s->to = byte_range(in[4].dtype, zero_point(in, 4));
-  return {};
-}
 // Pads count, where they do, as the zero point.
 Status run_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {
@@ -259,11 +244,5 @@ WICK_REF_ROWS(DynamicLinear,
               {"dynamic_linear.f32.ref", kContiguous, any, nullptr, nullptr, run_dynamic});
 WICK_REF_ROWS(DynamicQuantizeLinear, {"dynamic_quantize_linear.f32.ref", kContiguous, any, nullptr,
                                       nullptr, run_dynamic_quantize});
-WICK_NO_CPU_ROWS(QLinearAdd);
-WICK_NO_CPU_ROWS(QLinearMul);
-WICK_NO_CPU_ROWS(QLinearAveragePool);
-WICK_NO_CPU_ROWS(QLinearGlobalAveragePool);
-WICK_NO_CPU_ROWS(ByteTable);
-WICK_NO_CPU_ROWS(QLinearSoftmax);
 
 }  // namespace wick

@@ -37,8 +37,11 @@ function figures() {
   add(String(integers.reduce((n, e) => n + e[1], 0)), null,
     'integer ops: ' + (integers.map(e => `${e[1]} ${e[0]}`).join(', ') || 'none'));
   add(String(data.stayed.length), null, 'ops that stayed float');
-  for (const o of c.outputs.slice(0, 3))
-    add(db(o.sqnr_db), `cosine ${o.cosine.toFixed(6)}`, `output ${o.name}`);
+  c.outputs.slice(0, 3).forEach((o, i) => {
+    const step = c.integer_against_qdq[i];
+    add(db(o.sqnr_db), `cosine ${isNumber(o.cosine) ? o.cosine.toFixed(6) : '–'}`, `output ${o.name}, float to QDQ` +
+      (step && isNumber(step.max_error) ? `; integer ops differ from QDQ by ${short(step.max_error, 3)} at most` : ''));
+  });
   s.append(make('div', {class: 'figures'}, list));
 }
 
@@ -72,7 +75,8 @@ function depth() {
     'higher is better. Accumulated: in the whole quantized model. Alone: only this layer is quantized.', true);
   const series = [
     {name: 'accumulated', colour: 'var(--s0)', of: l => worst(l.accumulated), shown: () => true},
-    {name: 'alone', colour: 'var(--s2)', of: l => worst(l.own), shown: l => l.quantized || l.result}];
+    {name: 'alone', colour: 'var(--s2)', of: l => worst(l.own),
+      shown: l => worst(l.own) !== null}];
   s.append(legend(series));
   const W = 1180, H = 260, left = 46, right = 14, top = 18, bottom = 34;
   const n = layers.length;
@@ -110,13 +114,13 @@ function depth() {
     });
     g.append(svg('path', {class: 'curve', d: path, stroke: x.colour}));
   }
-  s.append(g);
+  s.append(make('div', {class: 'scroll'}, g));
 }
 
 // What the layer made, and what its integers can stand for.
 function range(l) {
   if (!isNumber(l.min)) return '–';
-  const r = l.result, W = 190, H = 18;
+  const r = l.result, W = 150, H = 18;
   const low = Math.min(l.min, r ? r.low : l.min), high = Math.max(l.max, r ? r.high : l.max), span = high - low || 1;
   const X = v => 2 + (v - low) / span * (W - 4);
   const text = `${short(l.min, 3)} to ${short(l.max, 3)}, mean ${short(l.mean, 3)}, deviation ${short(l.deviation, 3)}` +
@@ -140,7 +144,7 @@ function layers() {
     'mean over its channels. Range: the line is all that was seen, ',
     make('i', {class: 'swatch', style: {background: 'var(--s0)', opacity: '.55'}}),
     'mean ± 2 deviations, the brackets what the integers can hold. Outside: the share that was clipped.'));
-  const columns = [{name: 'layer'}, {name: 'accumulated'}, {name: 'by channel'}, {name: 'alone'},
+  const columns = [{name: 'layer'}, {name: 'accumulated'}, {name: 'by channel', number: true}, {name: 'alone', number: true},
     {name: 'grows', number: true}, {name: 'cosine', number: true}, {name: 'max error', number: true}, {name: 'range'},
     {name: 'outside', number: true}, {name: 'integers'}];
   const rows = c.layers.map(l => [

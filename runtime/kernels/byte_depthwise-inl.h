@@ -1,0 +1,131 @@
+// A depthwise convolution of bytes, once per target.
+#if defined(WICK_KERNELS_BYTE_DEPTHWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WICK_KERNELS_BYTE_DEPTHWISE_INL_H_
+#undef WICK_KERNELS_BYTE_DEPTHWISE_INL_H_
+#else
+#define WICK_KERNELS_BYTE_DEPTHWISE_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "runtime/kernels/byte_end-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+#if HWY_TARGET == HWY_AVX3_DL
+// Highway 1.0.3 names another instruction set in this one's place.
+HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
+#endif
+namespace wick {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX3_DL
+// A vector of 64 bytes of x holds the taps of 16 pixels; they are brought side by side.
+template <int kVectors, int kWords>
+static HWY_INLINE void depthwise_block(const ByteDepthwise& t, const ByteBlock& b, ByteRowsEnd& e,
+                                       __m512i by, __m512i add, __m512 m, __m512 hi,
+                                       int32_t* sums) {
+  __m512i sum[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) sum[v] = add;
+  const int64_t step = 16 * t.stride, words = kWords > 0 ? kWords : t.words;
+#pragma GCC unroll 3
+  for (int64_t i = 0; i < words; ++i) {
+    const __m512i w = _mm512_set1_epi32(static_cast<int32_t>(t.weights[i]));
+    const uint8_t* x = t.x + b.x + t.offset[i];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512i taps = _mm512_permutexvar_epi8(by, _mm512_loadu_si512(x + v * step));
+      sum[v] = _mm512_dpbusd_epi32(sum[v], taps, w);
+    }
+  }
+  if (sums != nullptr) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) _mm512_storeu_si512(sums + 16 * v, sum[v]);
+    return;
+  }
+  e.mask = b.mask;
+  const auto whole = [&](int v) HWY_ATTR {
+    if (v >= kVectors) return _mm512_setzero_si512();
+    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum[v]), m), hi));
+  };
+  put_whole(e, whole, e.y + b.y);
+}
+template <int kWords>
+static HWY_NOINLINE void depthwise_blocks(const ByteDepthwise& t) {
+  const __m512i by = _mm512_loadu_si512(t.quads);
+  ByteRowsEnd e = t.end;
+  int32_t* sums = t.sums;
+  const bool finish = sums == nullptr;
+  const __m512i add = _mm512_set1_epi32(finish ? *e.add : 0);
+  const __m512 m = _mm512_set1_ps(finish ? *e.multiplier : 0), hi = _mm512_set1_ps(e.hi);
+  for (int64_t i = 0; i < t.block_count; ++i) {
+    const ByteBlock& b = t.blocks[i];
+    switch ((b.columns + 15) / 16) {
+      case 1: depthwise_block<1, kWords>(t, b, e, by, add, m, hi, sums); break;
+      case 2: depthwise_block<2, kWords>(t, b, e, by, add, m, hi, sums); break;
+      case 3: depthwise_block<3, kWords>(t, b, e, by, add, m, hi, sums); break;
+      default: depthwise_block<4, kWords>(t, b, e, by, add, m, hi, sums);
+    }
+    if (!finish) sums += kByteColumns;
+  }
+}
+static void byte_depthwise(const ByteDepthwise& t) {
+  if (t.words == 3) return depthwise_blocks<3>(t);
+  depthwise_blocks<0>(t);
+}
+#else
+static HWY_INLINE void depthwise_sums(const ByteDepthwise& t, const ByteBlock& b, int32_t* to) {
+  const uint8_t* x = t.x + b.x;
+#if HWY_TARGET == HWY_SCALAR
+  for (int c = 0; c < b.columns; ++c) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < t.words; ++i) {
+      const auto low = static_cast<int16_t>(t.weights[i] & 0xFFFF);
+      const auto high = static_cast<int16_t>(t.weights[i] >> 16);
+      sum +=
+          static_cast<uint32_t>(x[t.offset[2 * i] + c] * low + x[t.offset[2 * i + 1] + c] * high);
+    }
+    to[c] = static_cast<int32_t>(sum);
+  }
+#else
+  const hn::CappedTag<int32_t, 8> d;  // blocks of 16 bytes, which interleaving keeps apart
+  const hn::Repartition<int16_t, decltype(d)> d16;
+  const hn::Rebind<uint8_t, decltype(d16)> d8;
+  constexpr int kLanes = HWY_MIN(8, kByteLanes);
+  for (int c = 0; c < b.columns; c += 2 * kLanes) {
+    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+    for (int64_t i = 0; i < t.words; ++i) {
+      const auto even = hn::LoadU(d8, x + t.offset[2 * i] + c);
+      const auto odd = hn::LoadU(d8, x + t.offset[2 * i + 1] + c);
+      const auto w = hn::BitCast(d16, hn::Set(d, static_cast<int32_t>(t.weights[i])));
+      const auto low = hn::PromoteTo(d16, hn::InterleaveLower(d8, even, odd));
+      const auto high = hn::PromoteTo(d16, hn::InterleaveUpper(d8, even, odd));
+      sum0 = add_tap_pairs(d, low, w, sum0);
+      sum1 = add_tap_pairs(d, high, w, sum1);
+    }
+    hn::StoreU(sum0, d, to + c);
+    hn::StoreU(sum1, d, to + c + kLanes);
+  }
+#endif
+}
+static void byte_depthwise(const ByteDepthwise& t) {
+  HWY_ALIGN int32_t sums[kByteColumns];
+  ByteRowsEnd e = t.end;
+  for (int64_t i = 0; i < t.block_count; ++i) {
+    const ByteBlock& b = t.blocks[i];
+    depthwise_sums(t, b, t.sums != nullptr ? t.sums + i * kByteColumns : sums);
+    if (t.sums != nullptr) continue;
+    e.sums = sums, e.columns = b.columns, e.mask = b.mask, e.y = t.end.y + b.y;
+    end_rows(e);
+  }
+}
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace wick
+#if HWY_TARGET == HWY_AVX3_DL
+HWY_POP_ATTRIBUTES
+#endif
+HWY_AFTER_NAMESPACE();
+
+#endif

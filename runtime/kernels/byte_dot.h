@@ -1,0 +1,22 @@
+// Products of bytes by instructions that no SIMD target of ours stands for, chosen at run time:
+// aarch64's dot products (four products of signed bytes a lane), and AVX-VNNI on CPUs without
+// AVX-512 (four of a byte without a sign and one with one).
+#pragma once
+
+#include "runtime/kernels/byte_tiles.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WICK_AVX_VNNI 1
+#endif
+
+namespace wick {
+
+#if defined(__aarch64__) || defined(WICK_AVX_VNNI)
+constexpr int kDotRows = 4, kDotColumns = 16;
+bool has_dot();
+void dot_conv_tile(const ByteTile& t);
+void dot_gemm_tile(const ByteTile& t);
+void dot_zip(const uint8_t* const* rows, int64_t n, uint8_t flip, bool weights, uint32_t* out);
+#endif
+
+}  // namespace wick

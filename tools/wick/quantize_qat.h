@@ -1,0 +1,27 @@
+// wick quantize --recipe qat: a training run trained on with the rounding in place.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "quantize/recipe.h"
+#include "tools/wick/trained.h"
+
+namespace wick::tool {
+
+struct QatRun {
+  quantize::Recipe recipe;
+  std::string data;  // an image set; its training images
+  int64_t epochs = 3, batch = 64;
+  double lr = 0.002;  // of SGD with Nesterov momentum 0.9, by a cosine to 0
+  bool learn_scales = false;
+  uint64_t seed = 0;  // of the order of images
+  int threads = 1;    // changes nothing in the result
+  std::FILE* progress = nullptr;
+};
+
+// `graph`: capture_trained()'s, which takes bytes. The QDQ graph of the trained weights. Observers
+// and batch norms are frozen for the last of several epochs.
+ir::Graph train_quantized(const ir::Graph& graph, const QatRun& run);
+
+}  // namespace wick::tool
