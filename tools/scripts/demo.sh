@@ -17,3 +17,6 @@ if [ ! -f "$run/done" ]; then
   touch "$run/done"
 fi
 "$wick" prove "$run" --out build/demo
+echo
+"$wick" quantize "$run" --calib fashion-mnist --batches 16 --eval fashion-mnist --quiet \
+  -o build/demo/lenet_int8.wick -o build/demo/lenet_int8.onnx
