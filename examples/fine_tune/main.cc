@@ -28,6 +28,7 @@ struct Net : nn::Module {
     body->eval();  // how wide are the features?
     NoGrad guard;
     const Tensor features = body(zeros({1, channels, size, size}));
+    body->train();
     head = std::make_shared<nn::Linear>(features.raw().numel(), 10);
     register_module("head", head);
   }
