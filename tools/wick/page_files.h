@@ -1,4 +1,5 @@
-// The files of tools/wick/page, report_page and quantize_page as text; page_files.cmake makes the definitions.
+// The files of tools/wick/page, report_page and quantize_page as text; page_files.cmake makes the
+// definitions.
 #pragma once
 
 namespace wick::tool {
