@@ -38,6 +38,7 @@ enum class Form { kOneZero, kZeros, kHalf };
 // Of the columns of one vector, along one block.
 template <int kBits, Form kForm>
 struct BlockVec {
+  HWY_ATTR BlockVec() {}  // an implicit one would be of no target
   TileVec scale, zero;
   HWY_INLINE void load(const BlockPanel& p, int64_t at) {
     scale = scale_at(p, at);
