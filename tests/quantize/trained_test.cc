@@ -61,7 +61,7 @@ class Trained : public testing::Test {
   }
 
   void SetUp() override {
-    if (graph == nullptr) GTEST_SKIP() << "SKIP: no TinyDigits (set WICK_SHARED)";
+    if (graph == nullptr) GTEST_SKIP() << "no shared data folder (set WICK_SHARED)";
   }
 
   // Percent of the test images.
