@@ -2,6 +2,7 @@
 // right away what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()). A stage
 // ends at a node whose sizes only values decide.
 #include <cinttypes>
+#include <cstdio>
 
 #include "runtime/core/packed_sequence.h"
 #include "runtime/exec/session_impl.h"
@@ -334,7 +335,23 @@ Status Session::Impl::plan(uint32_t region, size_t index, uint32_t first) {
   return s;
 }
 
+// True: `why` is the backend's failure as far as can be known, and from now on there is the CPU
+// alone.
+bool Session::Impl::leave_backend(const Status& why) {
+  if (backend == nullptr || (why.code() != Code::kDevice && why.code() != Code::kOutOfMemory))
+    return false;
+  snprintf(left_backend, sizeof(left_backend), "%s", why.message());
+  unbind();
+  backend = nullptr;
+  return true;
+}
+
 Status Session::Impl::bind(Span<const Shape> given_shapes) {
+  Status s = bind_once(given_shapes);
+  return leave_backend(s) ? bind_once(given_shapes) : s;
+}
+
+Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
   FloatModeScope mode;  // ops are evaluated here too, in whatever mode the caller is in
   auto attempt = [&]() -> Status {
     WICK_TRY(prepare());

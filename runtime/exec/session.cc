@@ -247,6 +247,7 @@ size_t Session::arena_bytes() const {
   return bytes;
 }
 int Session::threads() const { return impl_->threads; }
+const char* Session::left_backend() const { return impl_->left_backend; }
 
 size_t Session::packed_bytes() const {
   size_t total = impl_->cache.bytes();
@@ -347,6 +348,18 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
     for (size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].shape;
     WICK_TRY(bind(wanted.subspan(0, inputs.size())));
   }
+  const uint64_t deadline = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
+  Status ran = run_bound(inputs, outputs, deadline);
+  if (!leave_backend(ran)) return ran;
+  // Inputs are only read and outputs written last: it can begin again.
+  Array<Shape> again(allocator);
+  for (const TensorView& v : inputs) WICK_TRY(again.push_back(v.shape));
+  WICK_TRY(bind_once(again));
+  return run_bound(inputs, outputs, deadline);
+}
+
+Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> outputs,
+                                uint64_t deadline_ns) {
   bool at_once = whole();  // else the shapes are known when it has run
   if (at_once) WICK_TRY(check_outputs(outputs));
 
@@ -360,7 +373,7 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   ctx.values = views;
   ctx.pool = pool;
   ctx.trace = trace;
-  ctx.deadline_ns = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
+  ctx.deadline_ns = deadline_ns;
   ctx.strings = &strings;
   strings.clear();
   sized = at_once;

@@ -80,6 +80,11 @@ class Session {
   // The same by name, in any order; outputs may be some of all.
   Status run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options = {});
 
+  // "" while the backend given runs its part. Else why everything runs on the CPU now: the device
+  // failed, hung or had no memory left, when this session was bound or ran. The call that met it
+  // was begun again on the CPU and its result is right.
+  const char* left_backend() const;
+
   size_t step_count() const;
   size_t arena_bytes() const;   // planned memory of the present binding
   size_t packed_bytes() const;  // weights packed or uploaded by backends

@@ -144,6 +144,8 @@ struct Session::Impl {
   Arena strings;             // bytes of strings that the present run made
   bool has_strings = false;  // the entry has string values
 
+  char left_backend[200] = "";
+
   // -- of the present binding
   bool bound = false;   // the first stage of the body is planned for `shapes`
   bool sized = false;   // the outputs' shapes are known
@@ -155,7 +157,10 @@ struct Session::Impl {
   void drop();
   void shrink();
   Status bind(Span<const Shape> shapes);
+  Status bind_once(Span<const Shape> shapes);
+  bool leave_backend(const Status& why);
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
+  Status run_bound(Span<const TensorView> inputs, Span<TensorView> outputs, uint64_t deadline_ns);
   bool whole() const;  // the body is one stage
   void limit_strings();
   Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);

@@ -225,6 +225,8 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
   vulkan::ContextOptions context_options;
   context_options.device = options.device;
   context_options.force_staging = options.force_staging;
+  context_options.hang_ns = options.hang_ns;
+  context_options.intercept = options.intercept;
   WICK_ASSIGN(Context * context, Context::create(allocator, context_options));
   void* memory = allocator.allocate(sizeof(VulkanBackend), alignof(VulkanBackend));
   if (memory == nullptr) {
@@ -248,6 +250,7 @@ const char* VulkanBackend::device_type() const {
 }
 
 bool VulkanBackend::supports(const KernelQuery& query) {
+  if (context_->lost()) return false;
   uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
   for (const TensorView& view : query.out) {
     if (view.nbytes() > limit) return false;

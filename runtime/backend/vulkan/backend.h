@@ -9,7 +9,8 @@ namespace wick {
 
 namespace vulkan {
 class Context;
-}
+struct Api;
+}  // namespace vulkan
 
 struct VulkanOptions {
   // Index or part of a name (any case). Null or "": the environment's WICK_VULKAN_DEVICE, else the
@@ -18,6 +19,9 @@ struct VulkanOptions {
   // Copies through staging buffers even where host and device share memory. For tests: slower, same
   // results.
   bool force_staging = false;
+  // A run on the device that takes longer is taken for a hang: the session goes on on the CPU.
+  uint64_t hang_ns = 60'000'000'000;
+  void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 
 class VulkanBackend final : public Backend {

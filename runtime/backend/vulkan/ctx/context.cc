@@ -34,8 +34,13 @@ void Context::destroy(Context* context) {
   allocator.deallocate(context, sizeof(Context), alignof(Context));
 }
 
+Context::~Context() {
+  if (device_.abandoned()) instance_.abandon();
+}
+
 Status Context::open(const ContextOptions& options) {
-  WICK_TRY(instance_.open(options.loader));
+  hang_ns_ = options.hang_ns;
+  WICK_TRY(instance_.open(options.loader, options.intercept));
   Array<DeviceInfo> devices(allocator_);
   WICK_TRY(instance_.devices(devices));
   const char* selector = options.device;
@@ -88,7 +93,23 @@ Result<PipelineRef> Context::pipeline(ShaderId id, Span<const uint32_t> speciali
   return ref;
 }
 
+// What was submitted reads and writes buffers that the caller frees when this fails: it must be
+// known to be over, or nothing may be freed.
+Status Context::wait(Fence& fence) {
+  Status done = fence.wait(hang_ns_);
+  if (done.ok()) return done;
+  lost_.store(true, std::memory_order_relaxed);
+  if (done.code() == Code::kDeadline) {
+    device_.abandon();
+    return error(Code::kDevice, "the Vulkan device was still busy after %llu ms: it seems to hang",
+                 static_cast<unsigned long long>(hang_ns_ / 1'000'000));
+  }
+  device_.settle();
+  return done;
+}
+
 Status Context::run(CommandBuffer& commands, Fence& fence) {
+  if (lost()) return Status(Code::kDevice, "the Vulkan device was lost before");
   WICK_TRY(fence.reset());
   VkCommandBuffer buffer = commands.handle();
   VkSubmitInfo submit = {};
@@ -97,10 +118,12 @@ Status Context::run(CommandBuffer& commands, Fence& fence) {
   submit.pCommandBuffers = &buffer;
   {
     MutexLock lock(queue_lock_);
-    WICK_TRY(check(device_.api().QueueSubmit(device_.queue(), 1, &submit, fence.handle()),
-                   "vkQueueSubmit"));
+    Status s = check(device_.api().QueueSubmit(device_.queue(), 1, &submit, fence.handle()),
+                     "vkQueueSubmit");
+    if (s.code() == Code::kDevice) lost_.store(true, std::memory_order_relaxed);
+    WICK_TRY(s);
   }
-  return fence.wait(UINT64_MAX);
+  return wait(fence);
 }
 
 Status Context::upload(Span<const Upload> pieces, const Buffer& to) {

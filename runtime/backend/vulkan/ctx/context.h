@@ -15,6 +15,9 @@ struct ContextOptions {
   // with NaN first: a missing copy shows on unified-memory devices too.
   bool force_staging = false;
   const char* loader = nullptr;  // null: the platform's Vulkan loader
+  // What takes longer than this is taken for a device that hangs.
+  uint64_t hang_ns = 60'000'000'000;
+  Intercept intercept = nullptr;  // for tests
 };
 
 constexpr size_t kMaxSpecConstants = 10;
@@ -35,8 +38,10 @@ class Context {
   Result<PipelineRef> pipeline(ShaderId id, Span<const uint32_t> specialisation);
   Result<VkDescriptorSetLayout> set_layout(uint32_t bindings);
 
-  // Submits and waits until the device is done.
+  // Submits and waits until the device is done. After kDevice the device is lost().
   Status run(CommandBuffer& commands, Fence& fence);
+  // It failed or hung while it worked: nothing is given to it any more.
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
   // Copies host bytes into device memory through a staging buffer, in pieces.
   struct Upload {
@@ -54,7 +59,8 @@ class Context {
   };
 
   explicit Context(Allocator& allocator) : allocator_(allocator), pipelines_(allocator) {}
-  ~Context() = default;
+  ~Context();
+  Status wait(Fence& fence);
   Status open(const ContextOptions& options);
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
@@ -63,6 +69,8 @@ class Context {
   Device device_;
   bool unified_ = false;
   bool force_staging_ = false;
+  uint64_t hang_ns_ = 0;
+  std::atomic<bool> lost_{false};
   Mutex pipelines_lock_;
   UniqueSetLayout layouts_[kMaxBindings + 1];
   UniquePipelineCache cache_;

@@ -77,6 +77,9 @@ struct Api {
 #undef X
 };
 
+// Replaces entries of a table that was just filled; for tests that make Vulkan fail.
+using Intercept = void (*)(Api&);
+
 // The loader library, held open as long as any function of it may be called.
 class Library {
  public:
@@ -84,6 +87,8 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library();
+  // It stays open for good: a driver's threads may still be inside.
+  void abandon() { handle_ = nullptr; }
   // kDevice when there is no loader on this machine. `name` null: the platform's usual name.
   Status open(const char* name, Api& api);
 

@@ -47,7 +47,7 @@ class Fence {
  public:
   Status create(const Device& device);
   Status reset();
-  // kDeadline when it is not signalled within `timeout_ns`; UINT64_MAX waits for ever.
+  // kDeadline when it is not signalled within `timeout_ns`.
   Status wait(uint64_t timeout_ns);
   VkFence handle() const { return fence_.get(); }
 

@@ -3,9 +3,19 @@
 namespace wick::vulkan {
 
 Device::~Device() {
-  if (device_ == VK_NULL_HANDLE || api_.DestroyDevice == nullptr) return;
+  if (device_ == VK_NULL_HANDLE || api_.DestroyDevice == nullptr || abandoned()) return;
   if (api_.DeviceWaitIdle != nullptr) api_.DeviceWaitIdle(device_);
   api_.DestroyDevice(device_, nullptr);
+}
+
+bool Device::settle() {
+  // After a loss the queue counts as done; another error may be of the call and not of the queue.
+  for (int attempt = 0; attempt < 2 && !abandoned(); ++attempt) {
+    VkResult r = api_.DeviceWaitIdle(device_);
+    if (r == VK_SUCCESS || r == VK_ERROR_DEVICE_LOST) return true;
+  }
+  abandon();
+  return false;
 }
 
 Status Device::open(const Instance& instance, const DeviceInfo& info) {
@@ -21,8 +31,11 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   create.queueCreateInfoCount = 1;
   create.pQueueCreateInfos = &queue;
-  WICK_TRY(check(api_.CreateDevice(info.handle, &create, nullptr, &device_), "vkCreateDevice"));
+  VkDevice made = VK_NULL_HANDLE;  // undefined when it fails
+  WICK_TRY(check(api_.CreateDevice(info.handle, &create, nullptr, &made), "vkCreateDevice"));
+  device_ = made;
   WICK_TRY(load_device_functions(device_, api_));
+  if (instance.intercept() != nullptr) instance.intercept()(api_);
   api_.GetDeviceQueue(device_, info.queue_family, 0, &queue_);
   return {};
 }

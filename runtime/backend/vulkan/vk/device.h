@@ -1,6 +1,8 @@
 // Device: a logical device with one compute queue, and the handles that die with it.
 #pragma once
 
+#include <atomic>
+
 #include "runtime/backend/vulkan/vk/instance.h"
 
 namespace wick::vulkan {
@@ -15,6 +17,12 @@ class Device {
   // The instance must outlive the device.
   Status open(const Instance& instance, const DeviceInfo& info);
 
+  // Something went wrong while the queue may have been at work: waits until it is not. False: it
+  // cannot be known, and from then on nothing of the device is freed, for it may still be in use.
+  bool settle();
+  void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
+  bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
+
   const Api& api() const { return api_; }
   VkDevice handle() const { return device_; }
   VkQueue queue() const { return queue_; }
@@ -25,6 +33,7 @@ class Device {
   DeviceInfo info_;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
+  std::atomic<bool> abandoned_{false};
 };
 
 // Sole owner of one child of a device; `Destroy` is the member of Api that frees it. The device
@@ -62,7 +71,8 @@ class Unique {
     handle_ = handle;
   }
   void reset() {
-    if (handle_ != Handle()) (device_->api().*Destroy)(device_->handle(), handle_, nullptr);
+    if (handle_ != Handle() && !device_->abandoned())
+      (device_->api().*Destroy)(device_->handle(), handle_, nullptr);
     handle_ = Handle();
   }
 

@@ -141,8 +141,15 @@ Instance::~Instance() {
   }
 }
 
-Status Instance::open(const char* library) {
+void Instance::abandon() {
+  instance_ = VK_NULL_HANDLE;
+  library_.abandon();
+}
+
+Status Instance::open(const char* library, Intercept intercept) {
   WICK_TRY(library_.open(library, api_));
+  intercept_ = intercept;
+  if (intercept_ != nullptr) intercept_(api_);
   uint32_t version = 0;
   WICK_TRY(check(api_.EnumerateInstanceVersion(&version), "vkEnumerateInstanceVersion"));
   if (version < VK_API_VERSION_1_1)
@@ -154,8 +161,12 @@ Status Instance::open(const char* library) {
   VkInstanceCreateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  WICK_TRY(check(api_.CreateInstance(&info, nullptr, &instance_), "vkCreateInstance"));
-  return load_instance_functions(instance_, api_);
+  VkInstance made = VK_NULL_HANDLE;  // undefined when it fails
+  WICK_TRY(check(api_.CreateInstance(&info, nullptr, &made), "vkCreateInstance"));
+  instance_ = made;
+  WICK_TRY(load_instance_functions(instance_, api_));
+  if (intercept_ != nullptr) intercept_(api_);
+  return {};
 }
 
 Status Instance::devices(Array<DeviceInfo>& out) const {

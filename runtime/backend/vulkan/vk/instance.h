@@ -37,13 +37,17 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
   ~Instance();
 
-  // `library` null: the platform's loader.
-  Status open(const char* library = nullptr);
+  // `library` null: the platform's loader. `intercept` may be null.
+  Status open(const char* library = nullptr, Intercept intercept = nullptr);
+  // Nothing of it is freed any more: a device of it does not come back.
+  void abandon();
   Status devices(Array<DeviceInfo>& out) const;
   const Api& api() const { return api_; }
+  Intercept intercept() const { return intercept_; }
 
  private:
   Library library_;
+  Intercept intercept_ = nullptr;
   Api api_;
   VkInstance instance_ = VK_NULL_HANDLE;
 };

@@ -1,0 +1,190 @@
+// LeNet and a small GPT on a Vulkan that fails: whatever fails, the result is the CPU's or there is
+// a status, and a later session is told at once.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/exec/session.h"
+#include "tests/vulkan/fault.h"
+#include "tests/vulkan/models.h"
+
+namespace wick::test {
+namespace {
+
+struct Outcome {
+  std::string status;  // of a run or an opening that failed
+  std::string left;    // why it went to the CPU
+  std::vector<float> y;
+};
+
+// `out` anew each time: where it points to the session's memory that may be gone.
+Status run_into(Session& session, const TestModel& m, std::vector<float>& y) {
+  TensorView in = m.input, out;
+  WICK_TRY(session.run({&in, 1}, {&out, 1}));
+  y.assign(out.as<float>(), out.as<float>() + out.numel());
+  return {};
+}
+
+Outcome run_once(const TestModel& m, VulkanOptions options, int runs = 1) {
+  Outcome o;
+  options.intercept = inject_faults;
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  SessionOptions session_options;
+  session_options.threads = 1;
+  if (backend.ok()) session_options.backend = backend->get();
+  if (!backend.ok()) o.left = backend.status().message();
+  auto session = Session::create(*m.program, session_options);
+  if (!session.ok()) {
+    o.status = session.status().message();
+    return o;
+  }
+  for (int r = 0; r < runs; ++r) {
+    Status s = run_into(**session, m, o.y);
+    if (!s.ok()) {
+      o.status = s.message();
+      return o;
+    }
+  }
+  if ((*session)->left_backend()[0] != '\0') o.left = (*session)->left_backend();
+  return o;
+}
+
+void expect_right(const TestModel& m, const Outcome& o, const std::string& what) {
+  if (!o.status.empty()) return;
+  ASSERT_EQ(o.y.size(), m.want.size()) << what;
+  for (size_t i = 0; i < o.y.size(); ++i) {
+    if (!o.left.empty()) {  // the CPU's bits
+      ASSERT_EQ(o.y[i], m.want[i]) << what << ": " << o.left << ", element " << i;
+    } else {
+      ASSERT_NEAR(o.y[i], m.want[i], 1e-4) << what << ", element " << i;
+    }
+  }
+}
+
+constexpr VkResult kErrors[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST,
+                                VK_ERROR_UNKNOWN};
+
+// Every n-th call fails, for every n up to the calls that a run makes (WICK_VULKAN_EVERY_FAULT), or
+// for some of them.
+void fault_loop(const TestModel& m) {
+  for (bool staging : {false, true}) {
+    VulkanOptions options;
+    options.force_staging = staging;
+    set_faults({});
+    Outcome plain = run_once(m, options, 2);
+    ASSERT_EQ(plain.status + plain.left, "");
+    expect_right(m, plain, "no fault");
+    const int64_t calls = fallible_calls();
+    const bool every = std::getenv("WICK_VULKAN_EVERY_FAULT") != nullptr;
+    int64_t runs = 0, on_device = 0, on_cpu = 0, statuses = 0;
+    for (VkResult error : kErrors) {
+      int64_t step = 1;
+      for (int64_t n = 1; n <= calls; n += step) {
+        if (!every && n > 12) step = 1 + calls / 12;
+        set_faults({n, error});
+        Outcome o = run_once(m, options, 2);
+        expect_right(m, o,
+                     fmt::format("{} {} of every {} calls", m.name, vulkan::result_name(error), n));
+        if (::testing::Test::HasFatalFailure()) return;
+        EXPECT_GT(failed_calls(), 0);
+        ++runs;
+        ++(!o.status.empty() ? statuses : o.left.empty() ? on_device : on_cpu);
+      }
+    }
+    set_faults({});
+    fmt::print("{}{}: {} fallible calls; of {} runs {} went to the CPU, {} stayed, {} statuses\n",
+               m.name, staging ? ", staged" : "", calls, runs, on_cpu, on_device, statuses);
+    EXPECT_EQ(statuses, 0) << "host memory is never short here: the CPU can always answer";
+  }
+}
+
+TEST(VulkanFaults, LeNetWhateverFails) {
+  WICK_NEED_MODEL(m, lenet_model());
+  fault_loop(*m);
+}
+
+TEST(VulkanFaults, GptWhateverFails) {
+  WICK_NEED_MODEL(m, gpt_model());
+  fault_loop(*m);
+}
+
+// Lost while it runs: this call is answered by the CPU, and so is every later session.
+TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
+  WICK_NEED_MODEL(m, lenet_model());
+  set_faults({});
+  VulkanOptions options;
+  options.intercept = inject_faults;
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  ASSERT_TRUE(backend.ok()) << backend.status().message();
+  SessionOptions session_options;
+  session_options.backend = backend->get();
+  auto open = [&] { return Session::create(*m->program, session_options); };
+  auto session = open();
+  ASSERT_TRUE(session.ok());
+  std::vector<float> y;
+  ASSERT_TRUE(run_into(**session, *m, y).ok());
+  EXPECT_STREQ((*session)->left_backend(), "");
+  set_faults({1, VK_ERROR_DEVICE_LOST, "WaitForFences"});
+  Status s = run_into(**session, *m, y);
+  ASSERT_TRUE(s.ok()) << s.message();
+  EXPECT_STREQ((*session)->left_backend(), "vkWaitForFences: VK_ERROR_DEVICE_LOST (-4)");
+  EXPECT_EQ(y, m->want);
+  set_faults({});
+  auto later = open();
+  ASSERT_TRUE(later.ok()) << later.status().message();
+  ASSERT_TRUE(run_into(**later, *m, y).ok());
+  EXPECT_EQ(y, m->want);
+  EXPECT_EQ(fallible_calls(), 0) << "a lost device is asked nothing";
+}
+
+// No memory at one submission: this session goes on on the CPU, the device is there for others.
+TEST(VulkanFaults, OutOfMemoryConcernsOneSession) {
+  WICK_NEED_MODEL(m, lenet_model());
+  set_faults({});
+  VulkanOptions options;
+  options.intercept = inject_faults;
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  ASSERT_TRUE(backend.ok());
+  SessionOptions session_options;
+  session_options.backend = backend->get();
+  auto session = Session::create(*m->program, session_options);
+  ASSERT_TRUE(session.ok());
+  std::vector<float> y;
+  set_faults({1, VK_ERROR_OUT_OF_DEVICE_MEMORY, "QueueSubmit"});
+  ASSERT_TRUE(run_into(**session, *m, y).ok());
+  EXPECT_STREQ((*session)->left_backend(), "vkQueueSubmit: VK_ERROR_OUT_OF_DEVICE_MEMORY (-2)");
+  set_faults({});
+  auto other = Session::create(*m->program, session_options);
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(run_into(**other, *m, y).ok());
+  EXPECT_STREQ((*other)->left_backend(), "");
+}
+
+// A wait that ends without an answer: the device is left alone, with all that it may still use.
+TEST(VulkanFaults, AHangIsLeft) {
+  WICK_NEED_MODEL(m, lenet_model());
+  set_faults({});
+  VulkanOptions options;
+  options.hang_ns = 3'000'000'000;
+  options.intercept = inject_faults;
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  ASSERT_TRUE(backend.ok());
+  SessionOptions session_options;
+  session_options.backend = backend->get();
+  auto session = Session::create(*m->program, session_options);
+  ASSERT_TRUE(session.ok());
+  set_faults({1, VK_TIMEOUT, "WaitForFences"});
+  std::vector<float> y;
+  Status s = run_into(**session, *m, y);
+  set_faults({});
+  ASSERT_TRUE(s.ok()) << s.message();
+  EXPECT_STREQ((*session)->left_backend(),
+               "the Vulkan device was still busy after 3000 ms: it seems to hang");
+  EXPECT_EQ(y, m->want);
+}
+
+}  // namespace
+}  // namespace wick::test
