@@ -2,200 +2,21 @@
 
 #include <new>
 
-#include "runtime/backend/vulkan/graph/graph.h"
-#include "runtime/ops/rules/chain-inl.h"
+#include "runtime/backend/vulkan/partition.h"
+#include "runtime/backend/vulkan/trust/trust.h"
 
 namespace wick {
 
 using vulkan::Context;
-using vulkan::kNoTensor;
-using vulkan::TensorId;
-using vulkan::VulkanGraph;
-
-namespace {
-
-class VulkanPartition final : public Partition {
- public:
-  VulkanPartition(Context& context, Allocator& allocator)
-      : allocator_(allocator),
-        graph_(context, allocator),
-        inputs_(allocator),
-        outputs_(allocator),
-        constants_(allocator),
-        from_(allocator),
-        to_(allocator) {}
-
-  Status build(const PartitionSpec& spec);
-  Status run(const RunCtx& ctx) override;
-  size_t held_bytes() const override { return static_cast<size_t>(graph_.held_bytes()); }
-  void free() override {
-    Allocator& allocator = allocator_;
-    this->~VulkanPartition();
-    allocator.deallocate(this, sizeof(VulkanPartition), alignof(VulkanPartition));
-  }
-
- private:
-  ~VulkanPartition() = default;
-  Result<TensorId> tensor_of(const PartitionSpec& spec, uint32_t value, Array<TensorId>& tensors);
-  Status add_step(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
-  Status add_chain(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
-
-  Allocator& allocator_;
-  VulkanGraph graph_;
-  Array<uint32_t> inputs_, outputs_;  // value ids in the graph's order
-  Array<float> constants_;            // of chains; where they lie stays until they are uploaded
-  Array<const void*> from_;
-  Array<void*> to_;
-};
-
-bool contains(Span<const uint32_t> ids, uint32_t id) {
-  for (uint32_t other : ids) {
-    if (other == id) return true;
-  }
-  return false;
-}
-
-// Made when a step first names the value: what the device never reads (a Reshape's shape) is never
-// uploaded.
-Result<TensorId> VulkanPartition::tensor_of(const PartitionSpec& spec, uint32_t value,
-                                            Array<TensorId>& tensors) {
-  if (value == kNoIndex) return kNoTensor;
-  if (tensors[value] != kNoTensor) return tensors[value];
-  const PlanValue& v = spec.values[value];
-  if (v.data != nullptr) {
-    WICK_ASSIGN(tensors[value], graph_.add_constant(v.dtype, v.shape, v.data));
-  } else if (contains(spec.inputs, value)) {
-    WICK_ASSIGN(tensors[value], graph_.add_input(v.dtype, v.shape));
-    WICK_TRY(inputs_.push_back(value));
-  } else {
-    WICK_ASSIGN(tensors[value], graph_.add_temporary(v.dtype, v.shape));
-  }
-  return tensors[value];
-}
-
-Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step,
-                                 Array<TensorId>& tensors) {
-  if (step.node->op == OpId::kFusedElementwise) return add_chain(spec, step, tensors);
-  Array<TensorId> ids(allocator_);
-  WICK_TRY(ids.reserve(step.in.size() + step.out.size()));
-  for (size_t i = 0; i < step.in.size(); ++i) {
-    bool read = vulkan::reads_input(step.node->op, i);
-    WICK_ASSIGN(TensorId id, tensor_of(spec, read ? step.in[i] : kNoIndex, tensors));
-    WICK_TRY(ids.push_back(id));
-  }
-  for (uint32_t value : step.out) {
-    WICK_ASSIGN(TensorId id, tensor_of(spec, value, tensors));
-    WICK_TRY(ids.push_back(id));
-  }
-  return graph_.add_call(step.node->op, step.node->attrs, {ids.data(), step.in.size()},
-                         {ids.data() + step.in.size(), step.out.size()});
-}
-
-// The types of a chain's steps on these inputs.
-Status types_of(const void* attrs, Span<const TensorView> in, rules::ChainTypes<int64_t>* types) {
-  ValueInfo<int64_t> known[kChainInputs];
-  if (in.size() > kChainInputs) return Status(Code::kUnsupported, "too many inputs");
-  for (size_t i = 0; i < in.size(); ++i) known[i] = {in[i].dtype, in[i].shape, nullptr, 0};
-  return rules::chain_types<int64_t>(*static_cast<const ChainAttrs*>(attrs), {known, in.size()},
-                                     types);
-}
-
-// A call a step: what lies between is in the device's memory like any other tensor.
-Status VulkanPartition::add_chain(const PartitionSpec& spec, const PlanStep& step,
-                                  Array<TensorId>& tensors) {
-  const auto& a = *static_cast<const ChainAttrs*>(step.node->attrs);
-  TensorView views[kChainInputs];
-  TensorId fed[kChainInputs], constant[kChainConstants], made[kChainSteps];
-  for (size_t i = 0; i < step.in.size() && i < kChainInputs; ++i) {
-    const PlanValue& v = spec.values[step.in[i]];
-    views[i] = TensorView(nullptr, v.dtype, v.shape);
-    WICK_ASSIGN(fed[i], tensor_of(spec, step.in[i], tensors));
-  }
-  rules::ChainTypes<int64_t> types;
-  WICK_TRY(types_of(step.node->attrs, {views, step.in.size()}, &types));
-  for (int i = 0; i < static_cast<int>(a.constants.count); ++i) {
-    // build() made room: the address stays
-    const auto value = static_cast<float>(chain_constant(a, kChainFirstConstant + i));
-    WICK_TRY(constants_.push_back(value));
-    const float* at = constants_.data() + constants_.size() - 1;
-    WICK_ASSIGN(constant[i], graph_.add_constant(DType::kF32, Shape{}, at));
-  }
-  for (int64_t i = 0; i < a.steps.count; ++i) {
-    const ChainStep s = chain_step(a.steps[i]);
-    TensorId in[3];
-    const int operands = s.what.operands - s.what.parameters;
-    for (int k = 0; k < operands; ++k) {
-      const int o = s.operand[k];
-      in[k] = o >= kChainFirstStep       ? made[o - kChainFirstStep]
-              : o >= kChainFirstConstant ? constant[o - kChainFirstConstant]
-                                         : fed[o];
-    }
-    if (i + 1 == a.steps.count) {
-      WICK_ASSIGN(made[i], tensor_of(spec, step.out[0], tensors));
-    } else {
-      WICK_ASSIGN(made[i], graph_.add_temporary(DType::kF32, types.shape[i]));
-    }
-    const AnyAttrs attrs = chain_step_attrs(a, s, types.shape[i].rank(), DType::kF32);
-    WICK_TRY(
-        graph_.add_call(s.op, attrs.get(), {in, static_cast<size_t>(operands)}, {made + i, 1}));
-  }
-  return {};
-}
-
-Status VulkanPartition::build(const PartitionSpec& spec) {
-  Array<TensorId> tensors(allocator_);
-  WICK_TRY(tensors.reserve(spec.values.size()));
-  for (size_t i = 0; i < spec.values.size(); ++i) WICK_TRY(tensors.push_back(kNoTensor));
-  size_t constants = 0;
-  for (const PlanStep& step : spec.steps) {
-    if (step.node->op == OpId::kFusedElementwise)
-      constants +=
-          static_cast<size_t>(static_cast<const ChainAttrs*>(step.node->attrs)->constants.count);
-  }
-  WICK_TRY(constants_.reserve(constants));
-  for (const PlanStep& step : spec.steps) {
-    Status s = add_step(spec, step, tensors);
-    WICK_TRY(annotate(s, "node %s (%s): ", step.node->name, find_op(step.node->op)->name));
-  }
-  for (uint32_t value : spec.outputs) {
-    WICK_ASSIGN(TensorId id, tensor_of(spec, value, tensors));
-    WICK_TRY(graph_.add_output(id));
-    WICK_TRY(outputs_.push_back(value));
-  }
-  WICK_TRY(from_.resize(inputs_.size()));
-  WICK_TRY(to_.resize(outputs_.size()));
-  return graph_.finish();
-}
-
-Status VulkanPartition::run(const RunCtx& ctx) {
-  uint64_t begin = ctx.deadline_ns != 0 || ctx.trace != nullptr ? now_ns() : 0;
-  if (ctx.deadline_ns != 0 && begin > ctx.deadline_ns) {
-    return Status(Code::kDeadline, "the deadline passed before the Vulkan device was asked");
-  }
-  for (size_t i = 0; i < inputs_.size(); ++i) from_[i] = ctx.values[inputs_[i]].data;
-  for (size_t i = 0; i < outputs_.size(); ++i) to_[i] = ctx.values[outputs_[i]].data;
-  WICK_TRY(graph_.run(from_, to_));
-  if (ctx.trace != nullptr) {
-    // One event for the whole command buffer: the steps inside it have no host times.
-    TraceEvent event = {};
-    event.op = "partition";
-    event.node = "";
-    event.kernel = "command buffer";
-    event.backend = "vulkan";
-    event.begin_ns = begin;
-    event.end_ns = now_ns();
-    ctx.trace->on_op(event);
-  }
-  return {};
-}
-
-}  // namespace
+using vulkan::Fingerprint;
+using vulkan::Trust;
 
 // Every step has.
-static bool chain_has_shaders(const KernelQuery& query, vulkan::Lowered& lowered) {
+static bool chain_has_shaders(const KernelQuery& query, vulkan::Lowered& lowered,
+                              Fingerprint* fingerprint) {
   const auto& a = query.as<ChainAttrs>();
   rules::ChainTypes<int64_t> types;
-  if (!types_of(query.attrs, query.in, &types).ok()) return false;
+  if (!vulkan::types_of(query.attrs, query.in, &types).ok()) return false;
   for (int64_t i = 0; i < a.steps.count; ++i) {
     const ChainStep s = chain_step(a.steps[i]);
     if (types.is_bool[i] || s.what.kind == ChainKind::kReduce) return false;
@@ -216,6 +37,7 @@ static bool chain_has_shaders(const KernelQuery& query, vulkan::Lowered& lowered
     call.in = {in, static_cast<size_t>(operands)};
     call.out = {&out, 1};
     if (!vulkan::lower(call, lowered).ok()) return false;
+    if (fingerprint != nullptr) fingerprint->add(call, lowered);
   }
   return true;
 }
@@ -227,18 +49,31 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
   context_options.force_staging = options.force_staging;
   context_options.hang_ns = options.hang_ns;
   context_options.intercept = options.intercept;
+  context_options.cache_folder = options.cache_folder;
   WICK_ASSIGN(Context * context, Context::create(allocator, context_options));
   void* memory = allocator.allocate(sizeof(VulkanBackend), alignof(VulkanBackend));
   if (memory == nullptr) {
     Context::destroy(context);
     return Status(Code::kOutOfMemory, "no memory for the Vulkan backend");
   }
-  return Owned<VulkanBackend>(new (memory) VulkanBackend(allocator, context));
+  Owned<VulkanBackend> backend(new (memory) VulkanBackend(allocator, context));
+  if (options.check_kernels) {
+    void* room = allocator.allocate(sizeof(Trust), alignof(Trust));
+    if (room == nullptr) return Status(Code::kOutOfMemory, "no memory for the Vulkan backend");
+    backend->trust_ = new (room) Trust(*context, allocator);
+    backend->trust_->load(context->disk());
+  }
+  return backend;
 }
 
 void VulkanBackend::destroy(VulkanBackend* backend) {
   if (backend == nullptr) return;
   Allocator& allocator = backend->allocator_;
+  if (backend->trust_ != nullptr) {
+    backend->trust_->save(backend->context_->disk());
+    backend->trust_->~Trust();
+    allocator.deallocate(backend->trust_, sizeof(Trust), alignof(Trust));
+  }
   Context::destroy(backend->context_);
   backend->~VulkanBackend();
   allocator.deallocate(backend, sizeof(VulkanBackend), alignof(VulkanBackend));
@@ -258,10 +93,24 @@ bool VulkanBackend::supports(const KernelQuery& query) {
   for (const TensorView& view : query.in) {
     if (view.present() && view.nbytes() > limit) return false;
   }
-  return has_shaders(query, allocator_);
+  Fingerprint fingerprint;
+  if (!shaders_of(query, allocator_, &fingerprint)) return false;
+  if (trust_ == nullptr || fingerprint.dispatches() == 0) return true;
+  return trust_->holds(query, fingerprint.value());
 }
 
+size_t VulkanBackend::complaint_count() const {
+  return trust_ == nullptr ? 0 : trust_->complaint_count();
+}
+const char* VulkanBackend::complaint(size_t i) const { return trust_->complaint(i); }
+size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->checked(); }
+
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
+  return shaders_of(query, allocator, nullptr);
+}
+
+bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
+                               Fingerprint* fingerprint) {
   if (query.custom != nullptr) return false;  // there is no shader of it
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return false;
@@ -273,17 +122,17 @@ bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) 
   call.in = query.in;
   call.out = {out, query.out.size()};
   vulkan::Lowered lowered(allocator);
-  if (query.op == OpId::kFusedElementwise) return chain_has_shaders(query, lowered);
-  return vulkan::lower(call, lowered).ok();
+  if (query.op == OpId::kFusedElementwise) return chain_has_shaders(query, lowered, fingerprint);
+  if (!vulkan::lower(call, lowered).ok()) return false;
+  if (fingerprint != nullptr) fingerprint->add(call, lowered);
+  return true;
 }
 
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec& spec, Allocator& allocator) {
-  void* memory = allocator.allocate(sizeof(VulkanPartition), alignof(VulkanPartition));
-  if (memory == nullptr) return Status(Code::kOutOfMemory, "no memory for a Vulkan partition");
-  auto* partition = new (memory) VulkanPartition(*context_, allocator);
-  Owned<Partition> owned(partition);
-  WICK_TRY(partition->build(spec));
-  return owned;
+  WICK_ASSIGN(auto partition, vulkan::make_partition(*context_, spec, allocator));
+  if (trust_ != nullptr) trust_->save(context_->disk());
+  context_->save_pipelines();
+  return partition;
 }
 
 }  // namespace wick

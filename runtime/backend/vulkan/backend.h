@@ -9,6 +9,8 @@ namespace wick {
 
 namespace vulkan {
 class Context;
+class Fingerprint;
+class Trust;
 struct Api;
 }  // namespace vulkan
 
@@ -21,6 +23,11 @@ struct VulkanOptions {
   bool force_staging = false;
   // A run on the device that takes longer is taken for a hang: the session goes on on the CPU.
   uint64_t hang_ns = 60'000'000'000;
+  // Checks each kernel against the CPU before a model's first run on this driver (trust/trust.h).
+  bool check_kernels = true;
+  // Where verdicts and compiled pipelines are kept: null for the environment's WICK_CACHE_DIR, else
+  // the user's cache folder; "": nowhere.
+  const char* cache_folder = nullptr;
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 
@@ -40,16 +47,24 @@ class VulkanBackend final : public Backend {
   const char* name() const override { return "vulkan"; }
   // Whether there are shaders for a call, whatever the device. False in a build without Vulkan.
   static bool has_shaders(const KernelQuery& query, Allocator& allocator = default_allocator());
+  // Also false for a kernel that was seen to compute something else than the CPU.
   bool supports(const KernelQuery& query) override;
+  // Kernels found so in this process: "Conv to float32 [1, 8, 4, 4]: element 3 is 0, the CPU's 2".
+  size_t complaint_count() const;
+  const char* complaint(size_t i) const;
+  size_t checked() const;  // kernels compared with the CPU in this process
   Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) override;
 
  private:
   VulkanBackend(Allocator& allocator, vulkan::Context* context)
       : allocator_(allocator), context_(context) {}
   ~VulkanBackend() = default;
+  static bool shaders_of(const KernelQuery& query, Allocator& allocator,
+                         vulkan::Fingerprint* fingerprint);
 
   Allocator& allocator_;
   vulkan::Context* context_;
+  vulkan::Trust* trust_ = nullptr;  // null: nothing is checked
 };
 
 }  // namespace wick

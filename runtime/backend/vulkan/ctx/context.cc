@@ -52,9 +52,30 @@ Status Context::open(const ContextOptions& options) {
   bool near = type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU;
   force_staging_ = options.force_staging;
   unified_ = near && has_unified_memory(device_.info()) && !force_staging_;
+  disk_.open(options.cache_folder, device_.info());
+  Array<uint8_t> kept(allocator_);
+  WICK_TRY(disk_.read("pipelines", kept));
   VkPipelineCacheCreateInfo cache = {};
   cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  cache.initialDataSize = kept.size();
+  cache.pInitialData = kept.data();
   return cache_.create(device_, &Api::CreatePipelineCache, cache, "vkCreatePipelineCache");
+}
+
+void Context::save_pipelines() {
+  MutexLock lock(pipelines_lock_);
+  if (!cache_grew_ || lost() || !disk_.enabled()) return;
+  cache_grew_ = false;
+  size_t bytes = 0;
+  Array<uint8_t> data(allocator_);
+  const Api& api = device_.api();
+  if (api.GetPipelineCacheData(device_.handle(), cache_.get(), &bytes, nullptr) != VK_SUCCESS ||
+      !data.resize(bytes).ok() ||
+      api.GetPipelineCacheData(device_.handle(), cache_.get(), &bytes, data.data()) != VK_SUCCESS) {
+    return;
+  }
+  // What cannot be kept is compiled again.
+  (void)disk_.write("pipelines", {data.data(), bytes});
 }
 
 Result<VkDescriptorSetLayout> Context::set_layout(uint32_t bindings) {
@@ -88,6 +109,7 @@ Result<PipelineRef> Context::pipeline(ShaderId id, Span<const uint32_t> speciali
   WICK_ASSIGN(VkDescriptorSetLayout layout, set_layout_locked(s.bindings));
   Status made = entry.pipeline.create(device_, {s.spirv, specialisation, layout}, cache_.get());
   WICK_TRY(annotate(made, "shader %s: ", s.name));
+  cache_grew_ = true;
   PipelineRef ref = entry.pipeline.ref();
   WICK_TRY(pipelines_.push_back(std::move(entry)));
   return ref;

@@ -2,6 +2,7 @@
 // sessions on it; safe to use from several threads.
 #pragma once
 
+#include "runtime/backend/vulkan/ctx/disk_cache.h"
 #include "runtime/backend/vulkan/ctx/mutex.h"
 #include "runtime/backend/vulkan/shaders/shaders.h"
 #include "runtime/backend/vulkan/vk/command.h"
@@ -17,7 +18,8 @@ struct ContextOptions {
   const char* loader = nullptr;  // null: the platform's Vulkan loader
   // What takes longer than this is taken for a device that hangs.
   uint64_t hang_ns = 60'000'000'000;
-  Intercept intercept = nullptr;  // for tests
+  Intercept intercept = nullptr;       // for tests
+  const char* cache_folder = nullptr;  // DiskCache::open's
 };
 
 constexpr size_t kMaxSpecConstants = 10;
@@ -37,6 +39,10 @@ class Context {
   // Made on first use, then kept; alive as long as the context.
   Result<PipelineRef> pipeline(ShaderId id, Span<const uint32_t> specialisation);
   Result<VkDescriptorSetLayout> set_layout(uint32_t bindings);
+
+  const DiskCache& disk() const { return disk_; }
+  // Keeps what the driver compiled since for the next program.
+  void save_pipelines();
 
   // Submits and waits until the device is done. After kDevice the device is lost().
   Status run(CommandBuffer& commands, Fence& fence);
@@ -73,7 +79,9 @@ class Context {
   std::atomic<bool> lost_{false};
   Mutex pipelines_lock_;
   UniqueSetLayout layouts_[kMaxBindings + 1];
+  DiskCache disk_;
   UniquePipelineCache cache_;
+  bool cache_grew_ = false;
   Array<CachedPipeline> pipelines_;
   Mutex queue_lock_;
 };

@@ -38,6 +38,7 @@ namespace wick::vulkan {
   X(DestroyShaderModule)            \
   X(CreatePipelineCache)            \
   X(DestroyPipelineCache)           \
+  X(GetPipelineCacheData)           \
   X(CreateDescriptorSetLayout)      \
   X(DestroyDescriptorSetLayout)     \
   X(CreatePipelineLayout)           \

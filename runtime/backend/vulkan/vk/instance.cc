@@ -49,12 +49,18 @@ Status choose_queue_family(const Api& api, Allocator& allocator, DeviceInfo& inf
 void read_properties(const Api& api, DeviceInfo& info) {
   VkPhysicalDeviceMaintenance3Properties maintenance = {};
   maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
+  VkPhysicalDeviceIDProperties ids = {};
+  ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  ids.pNext = &maintenance;
   VkPhysicalDeviceProperties2 properties = {};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  properties.pNext = &maintenance;
+  properties.pNext = &ids;
   api.GetPhysicalDeviceProperties2(info.handle, &properties);
   info.type = properties.properties.deviceType;
   info.api_version = properties.properties.apiVersion;
+  info.driver_version = properties.properties.driverVersion;
+  memcpy(info.cache_uuid, properties.properties.pipelineCacheUUID, VK_UUID_SIZE);
+  memcpy(info.device_uuid, ids.deviceUUID, VK_UUID_SIZE);
   info.limits = properties.properties.limits;
   info.max_allocation_bytes = maintenance.maxMemoryAllocationSize;
   memcpy(info.name, properties.properties.deviceName, sizeof(info.name));

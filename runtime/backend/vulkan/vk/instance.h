@@ -11,8 +11,10 @@ struct DeviceInfo {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
   char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE] = {};
-  uint32_t api_version = 0;
-  uint32_t queue_family = 0;  // one with compute; without graphics where there is such
+  uint32_t api_version = 0, driver_version = 0;
+  uint8_t device_uuid[VK_UUID_SIZE] = {};
+  uint8_t cache_uuid[VK_UUID_SIZE] = {};  // of what the driver compiles
+  uint32_t queue_family = 0;              // one with compute; without graphics where there is such
   bool has_compute = false;
   uint64_t local_bytes = 0;           // the largest device-local heap
   uint64_t max_allocation_bytes = 0;  // of one vkAllocateMemory

@@ -1,0 +1,114 @@
+#include "runtime/backend/vulkan/ctx/disk_cache.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <sys/stat.h>
+
+#include "runtime/backend/vulkan/shaders/shaders.h"
+#include "runtime/core/atomic_file.h"
+#include "runtime/core/sha256.h"
+
+namespace wick::vulkan {
+namespace {
+
+constexpr char kMagic[8] = {'W', 'i', 'c', 'k', 'v', 'k', '0', '1'};
+constexpr size_t kHeader = sizeof(kMagic) + 32;
+constexpr long kLargest = 256L << 20;  // nothing of ours is larger
+
+template <class T>
+Span<const uint8_t> bytes_of(const T& value) {
+  return {reinterpret_cast<const uint8_t*>(&value), sizeof(value)};
+}
+
+void make_folder(char* path) {  // and the one above it
+  char* slash = strrchr(path, '/');
+  if (slash != nullptr && slash != path) {
+    *slash = '\0';
+    mkdir(path, 0755);
+    *slash = '/';
+  }
+  mkdir(path, 0755);
+}
+
+void digest_of(Span<const uint8_t> bytes, uint8_t* digest) {
+  Sha256 sha;
+  sha.update(bytes);
+  sha.finish(digest);
+}
+
+}  // namespace
+
+void DiskCache::open(const char* folder, const DeviceInfo& device) {
+  const char* sub = "";
+  if (folder == nullptr) folder = getenv("WICK_CACHE_DIR");
+  if (folder == nullptr && (folder = getenv("XDG_CACHE_HOME")) != nullptr) sub = "/wick";
+  if (folder == nullptr && (folder = getenv("HOME")) != nullptr) sub = "/.cache/wick";
+  if (folder == nullptr || folder[0] == '\0') return;
+  int n = snprintf(folder_, sizeof(folder_), "%s%s", folder, sub);
+  if (n < 0 || static_cast<size_t>(n) + 80 > sizeof(folder_)) folder_[0] = '\0';
+  Sha256 sha;
+  sha.update(bytes_of(device.cache_uuid));
+  sha.update(bytes_of(device.device_uuid));
+  sha.update(bytes_of(device.driver_version));
+  sha.update({reinterpret_cast<const uint8_t*>(device.name), strlen(device.name)});
+  for (size_t i = 0; i < static_cast<size_t>(ShaderId::kCount); ++i) {
+    const Shader& s = shader(static_cast<ShaderId>(i));
+    sha.update({reinterpret_cast<const uint8_t*>(s.spirv.data()), s.spirv.size_bytes()});
+  }
+  memcpy(driver_, sha.finish_text().text, sizeof(driver_) - 1);
+}
+
+bool DiskCache::path_of(const char* kind, char* path) const {
+  const int n = snprintf(path, kMaxPath, "%.*s/vulkan-%s.%s", static_cast<int>(kMaxPath) - 80,
+                         folder_, driver_, kind);
+  return enabled() && n > 0 && static_cast<size_t>(n) < kMaxPath;
+}
+
+Status DiskCache::read(const char* kind, Array<uint8_t>& bytes) const {
+  bytes.clear();
+  char path[kMaxPath];
+  if (!path_of(kind, path)) return {};
+  FILE* file = fopen(path, "rb");
+  if (file == nullptr) return {};
+  fseek(file, 0, SEEK_END);
+  const long size = ftell(file);
+  rewind(file);
+  Status s;
+  if (size > static_cast<long>(kHeader) && size <= kLargest) {
+    s = bytes.resize(static_cast<size_t>(size));
+    if (s.ok() && fread(bytes.data(), 1, bytes.size(), file) != bytes.size()) bytes.clear();
+  }
+  fclose(file);
+  if (!s.ok() || bytes.empty()) return s;
+  uint8_t digest[32];
+  const size_t n = bytes.size() - kHeader;
+  digest_of({bytes.data() + kHeader, n}, digest);
+  if (memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0 ||
+      memcmp(bytes.data() + sizeof(kMagic), digest, sizeof(digest)) != 0) {
+    bytes.clear();
+    return {};
+  }
+  memmove(bytes.data(), bytes.data() + kHeader, n);
+  return bytes.resize(n);
+}
+
+Status DiskCache::write(const char* kind, Span<const uint8_t> bytes) const {
+  char path[kMaxPath];
+  if (!path_of(kind, path)) return {};
+  memcpy(path, folder_, sizeof(folder_));
+  make_folder(path);
+  path_of(kind, path);
+  uint8_t header[kHeader];
+  memcpy(header, kMagic, sizeof(kMagic));
+  digest_of(bytes, header + sizeof(kMagic));
+  AtomicFile file;
+  WICK_TRY(file.open(path));
+  WICK_TRY(file.write(header, sizeof(header)));
+  WICK_TRY(file.write(bytes.data(), bytes.size()));
+  return file.commit();
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,261 @@
+#include "runtime/backend/vulkan/trust/trust.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/backend/vulkan/partition.h"
+#include "runtime/core/arena.h"
+#include "runtime/kernels/run_row.h"
+
+namespace wick::vulkan {
+namespace {
+
+// Some drivers fail one run in four. Two inputs in turn, so that what an earlier run left behind is
+// not taken for a result.
+constexpr int kRuns = 8, kLeastRuns = 4;
+constexpr uint64_t kEnough_ns = 50'000'000;  // a slow device is asked less often
+constexpr int kInputs = 2;
+
+// Numbers away from 0 and from each other, of both signs: nothing overflows and no sum is 0.
+float number(uint64_t seed, int64_t i) {
+  uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(i) * 0xbf58476d1ce4e5b9;
+  h = (h ^ (h >> 29)) * 0x94d049bb133111eb;
+  h ^= h >> 32;
+  const float size = 0.1f + static_cast<float>(h & 0xffff) / 65536.0f;
+  return (h & 0x10000) != 0 ? size : -size;
+}
+
+void fill(TensorView& v, uint64_t seed, bool positive) {
+  const int64_t n = v.numel();
+  if (v.dtype == DType::kF32) {
+    for (int64_t i = 0; i < n; ++i) {
+      const float x = number(seed, i);
+      v.as<float>()[i] = positive ? std::fabs(x) : x;
+    }
+    return;
+  }
+  auto* bytes = static_cast<uint8_t*>(v.data);
+  for (size_t i = 0; i < v.nbytes(); ++i)
+    bytes[i] = static_cast<uint8_t>(number(seed, static_cast<int64_t>(i)) * 64 + 64);
+}
+
+// "" when `got` is what the CPU gave: floats to 1e-4 of the element and of the output's size, far
+// above rounding and far below a wrong kernel (or one in half precision); the rest by bits.
+bool agrees(const TensorView& want, const TensorView& got, char* text, size_t room) {
+  const int64_t n = want.numel();
+  if (want.dtype != DType::kF32) {
+    if (memcmp(want.data, got.data, want.nbytes()) == 0) return true;
+    snprintf(text, room, "other bytes");
+    return false;
+  }
+  const float *a = want.as<float>(), *b = got.as<float>();
+  double squares = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(a[i])) continue;
+    squares += double{a[i]} * double{a[i]};
+    ++finite;
+  }
+  const double size = finite == 0 ? 0 : std::sqrt(squares / static_cast<double>(finite));
+  for (int64_t i = 0; i < n; ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (std::fabs(double{a[i]} - double{b[i]}) <= 1e-4 * (std::fabs(double{a[i]}) + size)) continue;
+    snprintf(text, room, "element %lld is %.7g, the CPU's %.7g", static_cast<long long>(i),
+             static_cast<double>(b[i]), static_cast<double>(a[i]));
+    return false;
+  }
+  return true;
+}
+
+// One call on the CPU and on the device, over inputs of our own.
+class Trial {
+ public:
+  Trial(const KernelQuery& query, Allocator& allocator)
+      : query_(query), arena_(allocator, SIZE_MAX) {}
+
+  // kUnsupported: the CPU has no kernel, so nothing can be compared.
+  Status prepare() {
+    const size_t ins = query_.in.size(), outs = query_.out.size();
+    WICK_ASSIGN(in_, arena_.array<TensorView>(ins * kInputs));
+    WICK_ASSIGN(want_, arena_.array<TensorView>(outs * kInputs));
+    WICK_ASSIGN(got_, arena_.array<TensorView>(outs));
+    for (size_t set = 0; set < kInputs; ++set) {
+      for (size_t i = 0; i < ins; ++i) {
+        TensorView& v = in_[set * ins + i];
+        v = query_.in[i];
+        if (!v.present() || v.data != nullptr) continue;
+        WICK_ASSIGN(v.data, arena_.allocate(v.nbytes() + 1, kAlignment));
+        fill(v, set * 16 + i, query_.op == OpId::kBatchNorm && i == 4);
+      }
+      for (size_t i = 0; i < outs; ++i) WICK_TRY(make(query_.out[i], want_[set * outs + i]));
+    }
+    for (size_t i = 0; i < outs; ++i) WICK_TRY(make(query_.out[i], got_[i]));
+    for (size_t set = 0; set < kInputs; ++set)
+      WICK_TRY(run_on_cpu(inputs(set), want_.subspan(set * outs, outs)));
+    return {};
+  }
+
+  Status compile(Context& context, Allocator& allocator) {
+    const size_t ins = query_.in.size(), outs = query_.out.size();
+    WICK_ASSIGN(values_, arena_.array<PlanValue>(ins + outs));
+    WICK_ASSIGN(ids_, arena_.array<uint32_t>(ins + outs));
+    WICK_ASSIGN(fed_, arena_.array<uint32_t>(ins));
+    WICK_ASSIGN(views_, arena_.array<TensorView>(ins + outs));
+    size_t fed = 0;
+    for (size_t i = 0; i < ins + outs; ++i) {
+      const bool input = i < ins;
+      const TensorView& v = input ? query_.in[i] : query_.out[i - ins];
+      ids_[i] = v.present() ? static_cast<uint32_t>(i) : kNoIndex;
+      values_[i].dtype = v.dtype;
+      values_[i].shape = v.shape;
+      if (!input) continue;
+      values_[i].data = v.data;
+      if (v.present() && v.data == nullptr) fed_[fed++] = static_cast<uint32_t>(i);
+    }
+    node_.op = query_.op;
+    node_.info = find_op(query_.op);
+    node_.attrs = query_.attrs;
+    step_.node = &node_;
+    step_.in = ids_.subspan(0, ins);
+    step_.out = ids_.subspan(ins, outs);
+    PartitionSpec spec;
+    spec.values = values_;
+    spec.steps = {&step_, 1};
+    spec.inputs = fed_.subspan(0, fed);
+    spec.outputs = step_.out;
+    WICK_ASSIGN(partition_, make_partition(context, spec, allocator));
+    return {};
+  }
+
+  // False: the device gave something else; `text` has what.
+  Result<bool> run(int round, char* text, size_t room) {
+    const size_t set = static_cast<size_t>(round) % kInputs, ins = query_.in.size();
+    for (size_t i = 0; i < ins; ++i) views_[i] = inputs(set)[i];
+    for (size_t i = 0; i < got_.size(); ++i) {
+      memset(got_[i].data, 0xff, got_[i].nbytes());
+      views_[ins + i] = got_[i];
+    }
+    RunCtx ctx;
+    ctx.values = views_;
+    WICK_TRY(partition_->run(ctx));
+    for (size_t i = 0; i < got_.size(); ++i) {
+      if (!agrees(want_[set * got_.size() + i], got_[i], text, room)) return false;
+    }
+    return true;
+  }
+
+ private:
+  Status make(const TensorView& like, TensorView& v) {
+    v = like;
+    WICK_ASSIGN(v.data, arena_.allocate(v.nbytes() + 1, kAlignment));
+    return {};
+  }
+  Span<TensorView> inputs(size_t set) {
+    return in_.subspan(set * query_.in.size(), query_.in.size());
+  }
+  Status run_on_cpu(Span<TensorView> in, Span<TensorView> out) {
+    KernelQuery query{query_.op, query_.attrs, in, out, 1, nullptr};
+    const KernelRow* row = find_kernel(default_kernels(), query);
+    if (row == nullptr) return Status(Code::kUnsupported, "no kernel of the CPU to compare with");
+    KernelPlan plan;
+    if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
+    KernelCtx ctx;
+    ctx.plan = &plan;
+    for (int slot = 0; slot < kMaxPacked; ++slot) {
+      if (row->pack == nullptr || plan.packs[slot].bytes == 0) continue;
+      WICK_ASSIGN(void* form, arena_.allocate(plan.packs[slot].bytes, kAlignment));
+      WICK_TRY(row->pack(query, plan, slot, form));
+      ctx.packed[slot] = form;
+    }
+    WICK_ASSIGN(ctx.scratch, arena_.allocate(plan.scratch_bytes + 1, kAlignment));
+    return run_row(*row, query.op, ctx, in, out, query.attrs);
+  }
+
+  const KernelQuery& query_;
+  Arena arena_;
+  Span<TensorView> in_, want_, got_, views_;
+  Span<PlanValue> values_;
+  Span<uint32_t> ids_, fed_;
+  NodeDef node_;
+  PlanStep step_;
+  Owned<Partition> partition_;
+};
+
+}  // namespace
+
+Status Trust::check(const KernelQuery& query, Verdict* verdict, Line* line) {
+  FloatModeScope mode;
+  Trial trial(query, allocator_);
+  WICK_TRY(trial.prepare());
+  WICK_TRY(trial.compile(context_, allocator_));
+  const uint64_t begin = now_ns();
+  for (int round = 0; round < kRuns; ++round) {
+    if (round >= kLeastRuns && now_ns() - begin > kEnough_ns) break;
+    char what[100];
+    WICK_ASSIGN(const bool right, trial.run(round, what, sizeof(what)));
+    if (right) continue;
+    const TensorView& y = query.out[0];
+    snprintf(line->text, sizeof(line->text), "%s to %s %s: %s (run %d of %d)",
+             find_op(query.op)->name, dtype_name(y.dtype), to_text(y.shape).text, what, round + 1,
+             kRuns);
+    *verdict = Verdict::kBad;
+    return {};
+  }
+  *verdict = Verdict::kGood;
+  return {};
+}
+
+bool Trust::holds(const KernelQuery& query, uint64_t fingerprint) {
+  MutexLock lock(lock_);
+  size_t low = 0, high = verdicts_.size();
+  while (low < high) {
+    const size_t mid = low + (high - low) / 2;
+    if (verdicts_[mid].fingerprint < fingerprint) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  if (low < verdicts_.size() && verdicts_[low].fingerprint == fingerprint)
+    return verdicts_[low].verdict == Verdict::kGood;
+  Verdict verdict = Verdict::kBad;
+  Line line = {};
+  Status s = check(query, &verdict, &line);
+  if (!s.ok()) return false;
+  ++checked_;
+  if (verdict == Verdict::kBad && !complaints_.push_back(line).ok()) return false;
+  // A verdict that finds no memory is found out again.
+  if (verdicts_.push_back({}).ok()) {
+    for (size_t i = verdicts_.size() - 1; i > low; --i) verdicts_[i] = verdicts_[i - 1];
+    verdicts_[low] = {fingerprint, verdict};
+    changed_ = true;
+  }
+  return verdict == Verdict::kGood;
+}
+
+void Trust::load(const DiskCache& disk) {
+  Array<uint8_t> bytes(allocator_);
+  if (!disk.read("trust", bytes).ok() || bytes.size() % sizeof(Entry) != 0) return;
+  const size_t n = bytes.size() / sizeof(Entry);
+  if (!verdicts_.resize(n).ok()) return;
+  if (n != 0) memcpy(static_cast<void*>(verdicts_.data()), bytes.data(), bytes.size());
+  for (size_t i = 0; i < n; ++i) {
+    const Entry& e = verdicts_[i];
+    const bool known = e.verdict == Verdict::kGood || e.verdict == Verdict::kBad;
+    if (known && (i == 0 || verdicts_[i - 1].fingerprint < e.fingerprint)) continue;
+    verdicts_.clear();
+    return;
+  }
+}
+
+void Trust::save(const DiskCache& disk) {
+  MutexLock lock(lock_);
+  if (!changed_) return;
+  changed_ = false;
+  // What cannot be kept is found out again.
+  (void)disk.write("trust", {reinterpret_cast<const uint8_t*>(verdicts_.data()),
+                             verdicts_.size() * sizeof(Entry)});
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,53 @@
+// Trust: a kernel runs on a device once its driver was seen to compute what the CPU does. The first
+// time a call of some shape is met it runs several times, on several inputs, beside the CPU's
+// kernel; what fails is left to the CPU from then on. Verdicts are kept on disk, for one driver of
+// one device and one set of shaders.
+#pragma once
+
+#include "runtime/backend/vulkan/ctx/disk_cache.h"
+#include "runtime/backend/vulkan/trust/fingerprint.h"
+#include "runtime/kernels/kernel.h"
+
+namespace wick::vulkan {
+
+class Trust {
+ public:
+  Trust(Context& context, Allocator& allocator)
+      : context_(context), allocator_(allocator), verdicts_(allocator), complaints_(allocator) {}
+
+  // What was found out before; no file, or a broken one, is nothing.
+  void load(const DiskCache& disk);
+  // Writes what was found out since, if anything.
+  void save(const DiskCache& disk);
+
+  // Whether calls of this fingerprint may run on the device; checks `query`, which has it, where
+  // that is not known. False without a verdict where the check could not be made.
+  bool holds(const KernelQuery& query, uint64_t fingerprint);
+
+  // Kernels that failed in this process, each in a line.
+  size_t complaint_count() const { return complaints_.size(); }
+  const char* complaint(size_t i) const { return complaints_[i].text; }
+  size_t checked() const { return checked_; }
+
+ private:
+  enum class Verdict : uint64_t { kGood = 1, kBad = 2 };
+  struct Entry {
+    uint64_t fingerprint = 0;
+    Verdict verdict = Verdict::kBad;
+  };
+  struct Line {
+    char text[360];
+  };
+  // Sets *verdict; an error: it could not be found out.
+  Status check(const KernelQuery& query, Verdict* verdict, Line* line);
+
+  Context& context_;
+  Allocator& allocator_;
+  Mutex lock_;
+  Array<Entry> verdicts_;  // by fingerprint
+  Array<Line> complaints_;
+  size_t checked_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace wick::vulkan
