@@ -10,6 +10,9 @@ if(WICK_BUILD_TESTS)
   endif()
 endif()
 
+# What a device was found to do is kept in the build, not with the user.
+set(wick_test_cache ENVIRONMENT_MODIFICATION "WICK_CACHE_DIR=set:${PROJECT_BINARY_DIR}/cache")
+
 # wick_test(NAME SOURCES a.cc ... LIBS ...): GoogleTest sources of the room NAME. Calls with the same
 # NAME add to one executable (test_NAME), so that few binaries are linked; each is one ctest test.
 function(wick_test name)
@@ -28,7 +31,7 @@ function(wick_test name)
       WICK_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WICK_BINARY_DIR="${PROJECT_BINARY_DIR}")
     set(results ${PROJECT_BINARY_DIR}/test-results)
     add_test(NAME ${name} COMMAND ${target} --gtest_brief=1 --gtest_output=xml:${results}/${name}.xml)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gtest)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gtest ${wick_test_cache})
   endif()
   target_sources(${target} PRIVATE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
@@ -45,7 +48,7 @@ function(wick_full part name filter)
   add_test(NAME ${test} COMMAND test_${name} --gtest_filter=${filter} --gtest_brief=1
     --gtest_output=xml:${results}/${test}.xml)
   set_tests_properties(${test} PROPERTIES TIMEOUT 3500 LABELS "full;${part}"
-    ENVIRONMENT WICK_TEST_FULL=1)
+    ENVIRONMENT WICK_TEST_FULL=1 ${wick_test_cache})
 endfunction()
 
 # wick_script_test(NAME COMMAND ...): a script; exit 0 passed, 77 with a line "SKIP: reason" skipped.
@@ -57,5 +60,5 @@ function(wick_script_test name)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS script SKIP_RETURN_CODE 77
-    ENVIRONMENT "WICK_BUILD=${PROJECT_BINARY_DIR}")
+    ENVIRONMENT "WICK_BUILD=${PROJECT_BINARY_DIR}" ${wick_test_cache})
 endfunction()

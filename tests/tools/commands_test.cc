@@ -18,8 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
     "train",   "explain", "export",      "convert", "run",    "compare", "bench",
@@ -177,11 +179,9 @@ TEST(Run, VulkanSaysWhatTheCpuRan) {
   Ran cpu = wick({"run", model, "-i", x, "-o", scratch() + "/on_cpu"});
   ASSERT_EQ(cpu.code, 0) << cpu.err;
   Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "-o", scratch() + "/on_vulkan"});
-  if (r.code == 1) {  // said, not silently run elsewhere
-    EXPECT_THAT(r.err, HasSubstr("wick: vulkan: "));
-    GTEST_SKIP() << "no Vulkan device";
-  }
   ASSERT_EQ(r.code, 0) << r.err;
+  // said, not silently run elsewhere
+  if (r.err.starts_with("wick: vulkan: ")) GTEST_SKIP() << "no Vulkan device: " << r.err;
   EXPECT_EQ(r.err, "vulkan ran 2 of 3 steps; not on it, so on the CPU: Sinh (1)\n");
   data::HostArray a = data::read_npy(scratch() + "/on_cpu/y.npy"),
                   b = data::read_npy(scratch() + "/on_vulkan/y.npy");
@@ -195,13 +195,59 @@ TEST(Run, VulkanSaysWhatTheCpuRan) {
   }
 }
 
+// A loader that finds no driver: one line says so, and the CPU answers.
+TEST(Run, WithoutADeviceTheCpuAnswers) {
+  const std::string model = scratch() + "/plain.onnx", x = scratch() + "/plain.npy";
+  export_onnx(small_graph(), model);
+  write_npy_f32(x, {5, 3});
+  const Ran cpu = wick({"run", model, "-i", x});
+  setenv("VK_ICD_FILENAMES", "/nonexistent", 1);
+  setenv("VK_DRIVER_FILES", "/nonexistent", 1);
+  const Ran r = wick({"run", model, "-i", x, "--backend", "vulkan"});
+  const Ran listed = wick({"devices"});
+  const nlohmann::json json = parse_json(wick({"devices", "--json"}).out).at("vulkan");
+  const Ran compared = wick({"compare", model, model, "-i", x, "--backend-a", "vulkan"});
+  unsetenv("VK_ICD_FILENAMES");
+  unsetenv("VK_DRIVER_FILES");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.err, AllOf(StartsWith("wick: vulkan: "),
+                           EndsWith("; all of it runs on the CPU\n")));
+  EXPECT_EQ(r.out, cpu.out);
+  EXPECT_THAT(listed.out, StartsWith("cpu: always there\nvulkan: none ("));
+  EXPECT_EQ(json.at("devices").size(), 0u);
+  EXPECT_NE(json.at("error"), "");
+  EXPECT_NE(compared.code, 0) << "two backends were asked for";
+}
+
+// A device that was asked for by name is used or refused.
+TEST(Run, ADeviceByNameOrNumber) {
+  const std::string model = scratch() + "/named.onnx", x = scratch() + "/named.npy";
+  const nlohmann::json found = parse_json(wick({"devices", "--json"}).out).at("vulkan");
+  if (found.at("devices").empty())
+    GTEST_SKIP() << "no Vulkan device: " << found.at("error").get<std::string>();
+  const nlohmann::json& first = found.at("devices")[0];
+  EXPECT_GT(first.at("memory_bytes"), 0);
+  EXPECT_GT(first.at("subgroup_size"), 0);
+  EXPECT_THAT(wick({"devices"}).out, HasSubstr(first.at("name").get<std::string>()));
+  export_onnx(small_graph(), model);
+  write_npy_f32(x, {5, 3});
+  for (const std::string& device : {std::string("0"), first.at("name").get<std::string>()}) {
+    Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "--device", device});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_THAT(r.err, HasSubstr("vulkan ran "));
+  }
+  Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "--device", "no such"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("no Vulkan device \"no such\" among"));
+}
+
 // One command buffer, and every step of it counts.
 TEST(Run, VulkanCountsTheStepsOfItsPartition) {
   std::string x = scratch() + "/one.npy", model = scratch() + "/all_on_device.onnx";
   export_onnx(small_graph(), model);
   write_npy_f32(x, {5, 3});
   Ran r = wick({"run", model, "-i", x, "--backend", "vulkan", "-o", scratch() + "/counted"});
-  if (r.code == 1) GTEST_SKIP() << "no Vulkan device";
+  if (r.err.starts_with("wick: vulkan: ")) GTEST_SKIP() << "no Vulkan device: " << r.err;
   size_t nodes = parse_json(wick({"inspect", model, "--json"}).out).at("nodes").size();
   ASSERT_GT(nodes, 1u);
   std::string n = std::to_string(nodes);

@@ -67,8 +67,8 @@ void expect_right(const TestModel& m, const Outcome& o, const std::string& what)
 constexpr VkResult kErrors[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST,
                                 VK_ERROR_UNKNOWN};
 
-// Every n-th call fails, for every n up to the calls that a run makes (WICK_VULKAN_EVERY_FAULT), or
-// for some of them.
+// Every n-th call fails, for every n up to the calls that a run makes (in the full test run), or for
+// some of them.
 void fault_loop(const TestModel& m) {
   for (bool staging : {false, true}) {
     VulkanOptions options;
@@ -81,7 +81,7 @@ void fault_loop(const TestModel& m) {
     ASSERT_EQ(plain.status + plain.left, "");
     expect_right(m, plain, "no fault");
     const int64_t calls = fallible_calls();
-    const bool every = std::getenv("WICK_VULKAN_EVERY_FAULT") != nullptr;
+    const bool every = std::getenv("WICK_TEST_FULL") != nullptr;
     int64_t runs = 0, on_device = 0, on_cpu = 0, statuses = 0;
     for (VkResult error : kErrors) {
       int64_t step = 1;
@@ -92,7 +92,8 @@ void fault_loop(const TestModel& m) {
         expect_right(m, o,
                      fmt::format("{} {} of every {} calls", m.name, vulkan::result_name(error), n));
         if (::testing::Test::HasFatalFailure()) return;
-        EXPECT_GT(failed_calls(), 0);
+        // How many rounds a check takes depends on the device's speed.
+        EXPECT_TRUE(failed_calls() > 0 || 2 * n > calls);
         ++runs;
         ++(!o.status.empty() ? statuses : o.left.empty() ? on_device : on_cpu);
       }

@@ -18,7 +18,7 @@ namespace wick::tool {
 namespace {
 
 struct BenchCommand {
-  std::string model, backend = "cpu";
+  std::string model, backend = "cpu", device;
   std::vector<int64_t> batches;
   std::vector<std::string> dims, inputs;
   int threads = 1;
@@ -62,7 +62,7 @@ nlohmann::json load_once(const BenchCommand& c) {
   const double cpu_before = cpu_ms();
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   double begin = now_s();
-  Runner runner(model, {c.backend, c.threads, false, nullptr});
+  Runner runner(model, {.backend = c.backend, .threads = c.threads, .device = c.device});
   std::optional<int64_t> batch;
   if (!c.batches.empty()) batch = c.batches[0];
   std::vector<Shape> shapes;
@@ -106,7 +106,10 @@ void bench(const BenchCommand& c) {
   for (std::optional<int64_t> wanted : batches) {
     NodeTimes trace;
     double begin = now_s();
-    Runner runner(model, {c.backend, c.threads, false, c.split ? &trace : nullptr});
+    Runner runner(model, {.backend = c.backend,
+                          .threads = c.threads,
+                          .trace = c.split ? &trace : nullptr,
+                          .device = c.device});
     const auto [inputs, batch] = inputs_of(c, runner.session(), model.program(), wanted);
     std::vector<TensorView> in;
     for (const HostTensor& t : inputs) in.push_back(t.view());
@@ -187,8 +190,7 @@ void add_bench(CLI::App& app) {
                    "[name=]array.npy, one an input: the sizes and values to measure with")
       ->allow_extra_args(false);
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
-  command->add_option("--backend", c->backend, "cpu or vulkan")
-      ->check(CLI::IsMember({"cpu", "vulkan"}));
+  accept_backend(*command, &c->backend, &c->device);
   command->add_option("--seconds", c->seconds, "per batch size")->check(above_zero());
   command->add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
   command->add_flag("--load", c->load,

@@ -32,6 +32,8 @@ std::string shell_quote(const std::string& text);
 
 // --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.
 void accept_ops(CLI::App& command);
+// --backend cpu|vulkan and --device INDEX|NAME.
+void accept_backend(CLI::App& command, std::string* backend, std::string* device);
 // --qdq integer|float: how a quantized ONNX model is read.
 void accept_qdq(CLI::App& command, bool* lower);
 
@@ -44,6 +46,7 @@ void add_compare(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_devices(CLI::App& app);
 void add_conformance(CLI::App& app);
 void add_prove(CLI::App& app);
 void add_report(CLI::App& app);

@@ -33,7 +33,8 @@ bool counted(const std::string& why) { return why != kClasses[0] && why != kClas
 
 struct ConformanceCommand {
   std::vector<std::string> dirs;
-  std::string list, backend = "cpu", mode = "dyn", json, expect, write_expect, keep, rounded;
+  std::string list, backend = "cpu", device, mode = "dyn", json, expect, write_expect, keep,
+                    rounded;
   std::map<std::string, double> absolute;  // what `rounded` says, by test
   double bar = 0;
   bool verbose = false;
@@ -113,7 +114,7 @@ std::string outputs_differ(const std::vector<HostTensor>& out, const OnnxCase& t
 
 std::vector<HostTensor> run_model(const Model& model, const OnnxCase& test,
                                   const ConformanceCommand& c) {
-  Runner runner(model, {c.backend, 1, false, nullptr});
+  Runner runner(model, {.backend = c.backend, .threads = 1, .device = c.device});
   if (runner.session().input_count() != test.inputs.size()) {
     // the file may bring fewer inputs than the model has only when the model ignores the rest
     throw Error(fmt::format("{} inputs given, the program takes {}", test.inputs.size(),
@@ -378,8 +379,7 @@ void add_conformance(CLI::App& app) {
   CLI::App* command = app.add_subcommand("conformance", "Run ONNX's node tests");
   command->add_option("dir", c->dirs, "folders of test cases")->required();
   command->add_option("--list", c->list, "file of case names, one a line");
-  command->add_option("--backend", c->backend, "cpu or vulkan")
-      ->check(CLI::IsMember({"cpu", "vulkan"}));
+  accept_backend(*command, &c->backend, &c->device);
   command
       ->add_option(
           "--mode", c->mode,

@@ -130,8 +130,18 @@ void accept_qdq(CLI::App& command, bool* lower) {
       ->check(CLI::IsMember({"integer", "float"}));
 }
 
+void accept_backend(CLI::App& command, std::string* backend, std::string* device) {
+  command.add_option("--backend", *backend, "cpu or vulkan")
+      ->check(CLI::IsMember({"cpu", "vulkan"}));
+  command.add_option("--device", *device,
+                     "of Vulkan: a number of `wick devices`, or part of a name (default: the "
+                     "environment's WICK_VULKAN_DEVICE, else the best)");
+}
+
 struct Runner::BackendHolder {
   Owned<VulkanBackend> vulkan;
+  size_t said = 0;    // complaints
+  bool left = false;  // said, too
 };
 
 Runner::Runner(const Model& model, const RunnerOptions& options)
@@ -142,12 +152,40 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   o.trace = options.trace;
   if (options.reference) o.kernels = kReference;
   if (options.backend == "vulkan") {
-    backend_->vulkan = take(VulkanBackend::create(default_allocator()), "vulkan");
-    o.backend = backend_->vulkan.get();
+    VulkanOptions vulkan;
+    if (!options.device.empty()) vulkan.device = options.device.c_str();
+    auto opened = VulkanBackend::create(default_allocator(), vulkan);
+    if (!opened.ok() && options.or_cpu && opened.status().code() != Code::kNotFound) {
+      fmt::print(stderr, "wick: vulkan: {}; all of it runs on the CPU\n",
+                 opened.status().message());
+    } else {
+      backend_->vulkan = take(std::move(opened), "vulkan");
+      o.backend = backend_->vulkan.get();
+    }
   } else if (options.backend != "cpu") {
     throw Error(fmt::format("unknown backend '{}': cpu or vulkan", options.backend));
   }
   session_ = take(Session::create(model.program(), o), "session");
+  say_complaints();
+}
+
+// A kernel that a driver computes wrongly is said once, when it is found.
+void Runner::say_complaints() {
+  if (backend_->vulkan.get() == nullptr) return;
+  const VulkanBackend& vulkan = *backend_->vulkan;
+  for (; backend_->said < vulkan.complaint_count(); ++backend_->said) {
+    fmt::print(stderr, "wick: {} computes wrongly, so the CPU runs it: {}\n", vulkan.device_name(),
+               vulkan.complaint(backend_->said));
+  }
+  if (!backend_->left && session_->left_backend()[0] != '\0') {
+    backend_->left = true;
+    fmt::print(stderr, "wick: {} was left for the CPU: {}\n", vulkan.device_name(),
+               session_->left_backend());
+  }
+}
+
+std::string Runner::backend() const {
+  return backend_->vulkan.get() == nullptr || backend_->left ? "cpu" : "vulkan";
 }
 
 std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {
@@ -155,6 +193,7 @@ std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {
   for (const HostTensor& t : inputs) in.push_back(t.view());
   std::vector<TensorView> out(session_->output_count());
   check(session_->run(in, out), "run");
+  say_complaints();
   std::vector<HostTensor> results;
   for (const TensorView& v : out) results.emplace_back(v.dtype, v.shape, v.data, v.nbytes());
   return results;

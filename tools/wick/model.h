@@ -68,6 +68,9 @@ struct RunnerOptions {
   int threads = 0;
   bool reference = false;  // the reference kernels only
   TraceHook* trace = nullptr;
+  std::string device = {};  // of Vulkan: index or part of a name; "": the best
+  // Without Vulkan or a device, run on the CPU and say so. Not for a device asked for by name.
+  bool or_cpu = false;
 };
 
 // A session with its backend. Throws when the backend is asked for and not there.
@@ -77,8 +80,11 @@ class Runner {
   Session& session() { return *session_; }
   // Copies the outputs out.
   std::vector<HostTensor> run(Span<const HostTensor> inputs);
+  // What runs: "cpu" also where the backend asked for was not there or was left.
+  std::string backend() const;
 
  private:
+  void say_complaints();
   struct BackendHolder;
   std::shared_ptr<BackendHolder> backend_;
   Owned<Session> session_;

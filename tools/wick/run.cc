@@ -16,7 +16,7 @@ namespace wick::tool {
 namespace {
 
 struct RunCommand {
-  std::string model, out, backend = "cpu";
+  std::string model, out, backend = "cpu", device;
   std::vector<std::string> inputs;
   int threads = 0;
   bool trace = false, json = false, lower_qdq = true;
@@ -59,7 +59,11 @@ void run(const RunCommand& c) {
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   StepTrace trace(c.trace);
   bool traced = c.trace || c.backend != "cpu";
-  const RunnerOptions options = {c.backend, c.threads, false, traced ? &trace : nullptr};
+  const RunnerOptions options = {.backend = c.backend,
+                                 .threads = c.threads,
+                                 .trace = traced ? &trace : nullptr,
+                                 .device = c.device,
+                                 .or_cpu = true};
   auto running = std::make_unique<Runner>(model, options);
   std::vector<HostTensor> inputs = named_arrays(running->session(), model.program(), c.inputs);
   const std::string why = two_sizes(model.program(), running->session(), inputs);
@@ -71,7 +75,7 @@ void run(const RunCommand& c) {
   }
   Runner& runner = *running;
   std::vector<HostTensor> outputs = runner.run(inputs);
-  if (c.backend != "cpu")
+  if (runner.backend() != "cpu")
     fmt::print(stderr, "{}\n", trace.split(c.backend, runner.session().step_count()));
   if (!c.out.empty()) std::filesystem::create_directories(c.out);
   std::vector<std::string> names;
@@ -117,8 +121,7 @@ void add_run(CLI::App& app) {
   command->add_option(
       "-o,--out", c->out,
       "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb)");
-  command->add_option("--backend", c->backend, "cpu or vulkan")
-      ->check(CLI::IsMember({"cpu", "vulkan"}));
+  accept_backend(*command, &c->backend, &c->device);
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
   command->add_flag("--trace", c->trace, "print each step as it ran");
   command->add_flag("--json", c->json, "print JSON");

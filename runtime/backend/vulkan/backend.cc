@@ -1,5 +1,6 @@
 #include "runtime/backend/vulkan/backend.h"
 
+#include <cstring>
 #include <new>
 
 #include "runtime/backend/vulkan/partition.h"
@@ -64,6 +65,40 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
     backend->trust_->load(context->disk());
   }
   return backend;
+}
+
+Status VulkanBackend::devices(Array<VulkanDevice>& out) {
+  out.clear();
+  vulkan::Instance instance;
+  WICK_TRY(instance.open());
+  Array<vulkan::DeviceInfo> found(out.allocator());
+  WICK_TRY(instance.devices(found));
+  auto best = vulkan::choose_device(found, nullptr);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const vulkan::DeviceInfo& from = found[i];
+    VulkanDevice d;
+    static_assert(sizeof(d.name) == sizeof(from.name));
+    memcpy(d.name, from.name, sizeof(d.name));
+    d.type = vulkan::device_type_name(from.type);
+    d.why_unusable = vulkan::why_unusable(from);
+    d.best = best.ok() && *best == i;
+    d.vulkan_major = VK_API_VERSION_MAJOR(from.api_version);
+    d.vulkan_minor = VK_API_VERSION_MINOR(from.api_version);
+    d.driver_version = from.driver_version;
+    d.memory_bytes = from.local_bytes;
+    d.largest_allocation_bytes = from.max_allocation_bytes;
+    d.largest_tensor_bytes = from.limits.maxStorageBufferRange;
+    d.subgroup_size = from.subgroup_size;
+    d.shared_memory_bytes = from.limits.maxComputeSharedMemorySize;
+    d.subgroup_arithmetic = from.subgroup_arithmetic;
+    d.f16_storage = from.f16_storage;
+    d.f16_arithmetic = from.f16_arithmetic;
+    d.i8_storage = from.i8_storage;
+    d.integer_dot = from.integer_dot;
+    d.matrix_units = from.matrix_units;
+    WICK_TRY(out.push_back(d));
+  }
+  return {};
 }
 
 void VulkanBackend::destroy(VulkanBackend* backend) {

@@ -31,8 +31,24 @@ struct VulkanOptions {
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 
+// A device as the loader lists it.
+struct VulkanDevice {
+  char name[256] = "";
+  const char* type = "";          // VulkanBackend::device_type's
+  const char* why_unusable = "";  // "" for one that can be used
+  bool best = false;              // taken where none is asked for
+  uint32_t vulkan_major = 0, vulkan_minor = 0, driver_version = 0;
+  uint64_t memory_bytes = 0, largest_allocation_bytes = 0, largest_tensor_bytes = 0;
+  uint32_t subgroup_size = 0, shared_memory_bytes = 0;
+  bool subgroup_arithmetic = false, f16_storage = false, f16_arithmetic = false;
+  bool i8_storage = false, integer_dot = false, matrix_units = false;
+};
+
 class VulkanBackend final : public Backend {
  public:
+  // All that there are, in the loader's order, which VulkanOptions::device counts by. kUnsupported
+  // and kDevice as create().
+  static Status devices(Array<VulkanDevice>& out);
   // Fails with one line to show the user: kUnsupported in a build without Vulkan; kDevice without a
   // loader or a usable device; kNotFound when no device is the one asked for. The caller then runs
   // on the CPU alone.

@@ -6,6 +6,10 @@ namespace wick {
 Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator&, const VulkanOptions&) {
   return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
 }
+Status VulkanBackend::devices(Array<VulkanDevice>& out) {
+  out.clear();
+  return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
+}
 void VulkanBackend::destroy(VulkanBackend*) {}
 const char* VulkanBackend::device_name() const { return ""; }
 const char* VulkanBackend::device_type() const { return "other"; }

@@ -19,6 +19,8 @@ namespace wick::vulkan {
   X(DestroyInstance)                        \
   X(EnumeratePhysicalDevices)               \
   X(GetPhysicalDeviceProperties2)           \
+  X(GetPhysicalDeviceFeatures2)             \
+  X(EnumerateDeviceExtensionProperties)     \
   X(GetPhysicalDeviceMemoryProperties)      \
   X(GetPhysicalDeviceQueueFamilyProperties) \
   X(CreateDevice)                           \

@@ -51,13 +51,20 @@ void read_properties(const Api& api, DeviceInfo& info) {
   maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
   VkPhysicalDeviceIDProperties ids = {};
   ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
-  ids.pNext = &maintenance;
+  VkPhysicalDeviceSubgroupProperties subgroup = {};
+  subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+  subgroup.pNext = &maintenance;
+  ids.pNext = &subgroup;
   VkPhysicalDeviceProperties2 properties = {};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
   properties.pNext = &ids;
   api.GetPhysicalDeviceProperties2(info.handle, &properties);
   info.type = properties.properties.deviceType;
   info.api_version = properties.properties.apiVersion;
+  info.subgroup_size = subgroup.subgroupSize;
+  info.subgroup_arithmetic =
+      (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+      (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
   info.driver_version = properties.properties.driverVersion;
   memcpy(info.cache_uuid, properties.properties.pipelineCacheUUID, VK_UUID_SIZE);
   memcpy(info.device_uuid, ids.deviceUUID, VK_UUID_SIZE);
@@ -72,6 +79,55 @@ void read_properties(const Api& api, DeviceInfo& info) {
       info.local_bytes = heap.size;
     }
   }
+}
+
+// What it can do beyond Vulkan 1.1, as far as its driver says so.
+Status read_features(const Api& api, Allocator& allocator, DeviceInfo& info) {
+  uint32_t count = 0;
+  Array<VkExtensionProperties> extensions(allocator);
+  WICK_TRY(check(api.EnumerateDeviceExtensionProperties(info.handle, nullptr, &count, nullptr),
+                 "vkEnumerateDeviceExtensionProperties"));
+  WICK_TRY(extensions.resize(count));
+  VkResult r =
+      api.EnumerateDeviceExtensionProperties(info.handle, nullptr, &count, extensions.data());
+  if (r != VK_INCOMPLETE) WICK_TRY(check(r, "vkEnumerateDeviceExtensionProperties"));
+  auto has = [&](const char* name, uint32_t core) {
+    if (core != 0 && info.api_version >= core) return true;
+    for (const VkExtensionProperties& e : extensions) {
+      if (strcmp(e.extensionName, name) == 0) return true;
+    }
+    return false;
+  };
+  VkPhysicalDevice16BitStorageFeatures storage16 = {};
+  storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+  VkPhysicalDevice8BitStorageFeatures storage8 = {};
+  storage8.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
+  VkPhysicalDeviceShaderFloat16Int8Features small = {};
+  small.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot = {};
+  dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix = {};
+  matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
+  VkPhysicalDeviceFeatures2 features = {};
+  features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  void** next = &features.pNext;
+  auto ask = [&](auto& structure, const char* name, uint32_t core) {
+    if (!has(name, core)) return;
+    *next = &structure;
+    next = &structure.pNext;
+  };
+  ask(storage16, VK_KHR_16BIT_STORAGE_EXTENSION_NAME, VK_API_VERSION_1_1);
+  ask(storage8, VK_KHR_8BIT_STORAGE_EXTENSION_NAME, VK_API_VERSION_1_2);
+  ask(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, VK_API_VERSION_1_2);
+  ask(dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3);
+  ask(matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, 0);
+  api.GetPhysicalDeviceFeatures2(info.handle, &features);
+  info.f16_storage = storage16.storageBuffer16BitAccess == VK_TRUE;
+  info.f16_arithmetic = small.shaderFloat16 == VK_TRUE;
+  info.i8_storage = storage8.storageBuffer8BitAccess == VK_TRUE;
+  info.integer_dot = dot.shaderIntegerDotProduct == VK_TRUE;
+  info.matrix_units = matrix.cooperativeMatrix == VK_TRUE;
+  return {};
 }
 
 }  // namespace
@@ -191,6 +247,7 @@ Status Instance::devices(Array<DeviceInfo>& out) const {
     DeviceInfo info;
     info.handle = handles[i];
     read_properties(api_, info);
+    WICK_TRY(read_features(api_, out.allocator(), info));
     WICK_TRY(choose_queue_family(api_, out.allocator(), info));
     WICK_TRY(out.push_back(info));
   }

@@ -16,6 +16,10 @@ struct DeviceInfo {
   uint8_t cache_uuid[VK_UUID_SIZE] = {};  // of what the driver compiles
   uint32_t queue_family = 0;              // one with compute; without graphics where there is such
   bool has_compute = false;
+  uint32_t subgroup_size = 0;
+  bool subgroup_arithmetic = false;
+  bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;
+  bool matrix_units = false;          // VK_NV_cooperative_matrix
   uint64_t local_bytes = 0;           // the largest device-local heap
   uint64_t max_allocation_bytes = 0;  // of one vkAllocateMemory
   VkPhysicalDeviceLimits limits = {};

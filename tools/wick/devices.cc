@@ -1,0 +1,74 @@
+// wick devices: what Vulkan finds on this machine.
+#include <fmt/format.h>
+
+#include "runtime/backend/vulkan/backend.h"
+#include "tools/wick/command.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+nlohmann::json json_of(size_t index, const VulkanDevice& d) {
+  return {{"index", index},
+          {"name", d.name},
+          {"type", d.type},
+          {"best", d.best},
+          {"why_unusable", d.why_unusable},
+          {"vulkan", fmt::format("{}.{}", d.vulkan_major, d.vulkan_minor)},
+          {"driver_version", d.driver_version},
+          {"memory_bytes", d.memory_bytes},
+          {"largest_allocation_bytes", d.largest_allocation_bytes},
+          {"largest_tensor_bytes", d.largest_tensor_bytes},
+          {"shared_memory_bytes", d.shared_memory_bytes},
+          {"subgroup_size", d.subgroup_size},
+          {"subgroup_arithmetic", d.subgroup_arithmetic},
+          {"float16_storage", d.f16_storage},
+          {"float16_arithmetic", d.f16_arithmetic},
+          {"int8_storage", d.i8_storage},
+          {"integer_dot_product", d.integer_dot},
+          {"cooperative_matrix", d.matrix_units}};
+}
+
+void print(size_t index, const VulkanDevice& d) {
+  auto yes = [](bool b) { return b ? "yes" : "no"; };
+  auto mib = [](uint64_t bytes) { return bytes >> 20; };
+  fmt::print("{} {}: {}, Vulkan {}.{}{}\n", index, d.name, d.type, d.vulkan_major, d.vulkan_minor,
+             d.best ? " (taken where none is asked for)" : "");
+  if (d.why_unusable[0] != '\0') fmt::print("    cannot be used: {}\n", d.why_unusable);
+  fmt::print("    memory {} MiB, one allocation {} MiB, one tensor {} MiB, shared {} KiB\n",
+             mib(d.memory_bytes), mib(d.largest_allocation_bytes), mib(d.largest_tensor_bytes),
+             d.shared_memory_bytes >> 10);
+  fmt::print("    subgroups of {}, arithmetic in them: {}\n", d.subgroup_size,
+             yes(d.subgroup_arithmetic));
+  fmt::print(
+      "    float16: stored {}, computed {}; int8: stored {}, dot product {}; matrix units: {}\n",
+      yes(d.f16_storage), yes(d.f16_arithmetic), yes(d.i8_storage), yes(d.integer_dot),
+      yes(d.matrix_units));
+}
+
+void run(bool json) {
+  Array<VulkanDevice> devices(default_allocator());
+  const Status s = VulkanBackend::devices(devices);
+  if (json) {
+    auto list = nlohmann::json::array();
+    for (size_t i = 0; i < devices.size(); ++i) list.push_back(json_of(i, devices[i]));
+    print_json({{"vulkan", {{"devices", list}, {"error", s.ok() ? "" : s.message()}}}});
+    return;
+  }
+  fmt::print("cpu: always there\n");
+  if (!s.ok()) fmt::print("vulkan: none ({})\n", s.message());
+  for (size_t i = 0; i < devices.size(); ++i) print(i, devices[i]);
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command =
+      app.add_subcommand("devices", "List the devices that Vulkan finds, and what they can do");
+  command->add_flag("--json", *json, "print JSON");
+  command->footer("Example:\n  wick devices");
+  command->callback([json] { run(*json); });
+}
+
+}  // namespace wick::tool
