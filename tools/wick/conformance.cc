@@ -15,7 +15,9 @@
 #include "exporter/program/program_writer.h"
 #include "graph/interpreter/interpreter.h"
 #include "tools/wick/command.h"
+#include "tools/wick/device_share.h"
 #include "tools/wick/model.h"
+#include "tools/wick/open_vulkan.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
 
@@ -36,8 +38,9 @@ struct ConformanceCommand {
   std::string list, backend = "cpu", device, mode = "dyn", json, expect, write_expect, keep,
                     rounded;
   std::map<std::string, double> absolute;  // what `rounded` says, by test
-  double bar = 0;
+  double bar = 0, device_bar = 0;
   bool verbose = false;
+  DeviceShare* share = nullptr;  // where a device runs them
 };
 
 Model through_a_file(const ir::Graph& graph) {
@@ -114,7 +117,7 @@ std::string outputs_differ(const std::vector<HostTensor>& out, const OnnxCase& t
 
 std::vector<HostTensor> run_model(const Model& model, const OnnxCase& test,
                                   const ConformanceCommand& c) {
-  Runner runner(model, {.backend = c.backend, .threads = 1, .device = c.device});
+  Runner runner(model, {.backend = c.backend, .threads = 1, .trace = c.share, .device = c.device});
   if (runner.session().input_count() != test.inputs.size()) {
     // the file may bring fewer inputs than the model has only when the model ignores the rest
     throw Error(fmt::format("{} inputs given, the program takes {}", test.inputs.size(),
@@ -151,6 +154,7 @@ std::string path_of(const std::string& name, const ConformanceCommand& c) {
 // "" for a pass, else why not.
 std::string run_case(const std::string& name, const ConformanceCommand& c, CaseMode form) {
   OnnxCase test = load_onnx_case(path_of(name, c), form);
+  if (c.share != nullptr) c.share->begin(test.inputs);
   ir::Graph graph = import_onnx_bytes(test.model, test.folder);
   if (!two_sizes(graph, test.inputs).empty())
     graph = import_onnx_bytes(test.model, test.folder, {.own_sizes = true});
@@ -344,7 +348,7 @@ bool above_bar(const ConformanceCommand& c, const std::vector<std::string>& name
   return false;
 }
 
-void conformance(const ConformanceCommand& c) {
+void conformance(ConformanceCommand c) {
   for (const std::string& dir : c.dirs) {
     if (!fs::is_directory(dir)) throw Error("'" + dir + "' is not a folder", Code::kNotFound);
   }
@@ -352,8 +356,15 @@ void conformance(const ConformanceCommand& c) {
   std::set<std::string> passed;
   nlohmann::json failures = nlohmann::json::object();
   auto names = case_names(c);
+  DeviceShare share;
+  std::shared_ptr<VulkanBackend> device;  // one for all of them
+  if (c.backend == "vulkan") {
+    device = take(open_vulkan(c.device), "vulkan");
+    c.share = &share;
+  }
   for (const std::string& name : names) {
     std::string why = run_case(name, c);
+    if (device != nullptr) share.end(name);
     if (why.empty()) {
       passed.insert(name);
     } else {
@@ -364,12 +375,16 @@ void conformance(const ConformanceCommand& c) {
   nlohmann::json report = {{"mode", c.mode},        {"backend", c.backend},
                            {"total", names.size()}, {"passed", passed.size()},
                            {"passing", passed},     {"failures", failures}};
+  if (device != nullptr) report["device"] = share.json();
   if (!c.json.empty()) write_text(c.json, report.dump(1) + "\n");
   fmt::print("{} of {} pass ({}, {})\n", passed.size(), names.size(), c.mode, c.backend);
+  if (device != nullptr) share.print();
   if (!c.write_expect.empty()) update_expectations(c, names, passed);
   const bool as_listed = c.expect.empty() || as_expected(c, names, passed, failures);
   const bool enough = c.bar == 0 || above_bar(c, names, passed);
-  if (!as_listed || !enough) throw Differs{};
+  const bool on_device = device == nullptr || share.percent() >= c.device_bar;
+  if (!on_device) fmt::print("at least {} % of them must\n", c.device_bar);
+  if (!as_listed || !enough || !on_device) throw Differs{};
 }
 
 }  // namespace
@@ -394,6 +409,9 @@ void add_conformance(CLI::App& app) {
   command->add_option("--bar", c->bar,
                       "percent that must pass, else exit 3; what --expect's file calls of an "
                       "excluded domain or nondeterministic does not count");
+  command->add_option("--device-bar", c->device_bar,
+                      "percent of the tests with float inputs that must run every float op on "
+                      "Vulkan, else exit 3");
   command->add_option("--write-expect", c->write_expect, "bring that file up to date");
   command->add_option("--rounded", c->rounded,
                       "file of tests whose expected values are rounded: name, the absolute error "

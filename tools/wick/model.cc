@@ -7,12 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "exporter/onnx/onnx.h"
-#include "runtime/backend/vulkan/backend.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
+#include "tools/wick/open_vulkan.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -138,8 +139,20 @@ void accept_backend(CLI::App& command, std::string* backend, std::string* device
                      "environment's WICK_VULKAN_DEVICE, else the best)");
 }
 
+Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device) {
+  static std::map<std::string, std::weak_ptr<VulkanBackend>> open;
+  if (auto held = open[device].lock()) return held;
+  VulkanOptions options;
+  if (!device.empty()) options.device = device.c_str();
+  auto made = VulkanBackend::create(default_allocator(), options);
+  if (!made.ok()) return made.status();
+  std::shared_ptr<VulkanBackend> held(made->release(), VulkanBackend::destroy);
+  open[device] = held;
+  return held;
+}
+
 struct Runner::BackendHolder {
-  Owned<VulkanBackend> vulkan;
+  std::shared_ptr<VulkanBackend> vulkan;
   size_t said = 0;    // complaints
   bool left = false;  // said, too
 };
@@ -152,14 +165,13 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   o.trace = options.trace;
   if (options.reference) o.kernels = kReference;
   if (options.backend == "vulkan") {
-    VulkanOptions vulkan;
-    if (!options.device.empty()) vulkan.device = options.device.c_str();
-    auto opened = VulkanBackend::create(default_allocator(), vulkan);
+    auto opened = open_vulkan(options.device);
     if (!opened.ok() && options.or_cpu && opened.status().code() != Code::kNotFound) {
       fmt::print(stderr, "wick: vulkan: {}; all of it runs on the CPU\n",
                  opened.status().message());
     } else {
       backend_->vulkan = take(std::move(opened), "vulkan");
+      backend_->said = backend_->vulkan->complaint_count();
       o.backend = backend_->vulkan.get();
     }
   } else if (options.backend != "cpu") {
@@ -171,7 +183,7 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
 
 // A kernel that a driver computes wrongly is said once, when it is found.
 void Runner::say_complaints() {
-  if (backend_->vulkan.get() == nullptr) return;
+  if (backend_->vulkan == nullptr) return;
   const VulkanBackend& vulkan = *backend_->vulkan;
   for (; backend_->said < vulkan.complaint_count(); ++backend_->said) {
     fmt::print(stderr, "wick: {} computes wrongly, so the CPU runs it: {}\n", vulkan.device_name(),
@@ -185,7 +197,7 @@ void Runner::say_complaints() {
 }
 
 std::string Runner::backend() const {
-  return backend_->vulkan.get() == nullptr || backend_->left ? "cpu" : "vulkan";
+  return backend_->vulkan == nullptr || backend_->left ? "cpu" : "vulkan";
 }
 
 std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {
