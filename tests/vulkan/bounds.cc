@@ -194,6 +194,27 @@ std::vector<double> batch_norm(const void* attrs, const std::vector<Value>& in, 
   return bounds;
 }
 
+// Lanes, then their tree, then blocks: each addition rounds a partial sum of at most the
+// magnitudes' sum. Products round as often, relative to the result.
+std::vector<double> reduction(OpId op, const void* attrs, const std::vector<Value>& in,
+                              const Value& want) {
+  std::vector<double> bounds(static_cast<size_t>(want.view().numel()), 0.0);
+  if (op == OpId::kReduceMax || op == OpId::kReduceMin) return bounds;
+  std::vector<Value> sizes = in, magnitude;
+  sizes[0] = absolute(in[0]);
+  if (!run_op(op, attrs, sizes, 1, reference_sets(), nullptr, &magnitude).ok()) std::abort();
+  const double count =
+      static_cast<double>(in[0].view().numel()) / static_cast<double>(want.view().numel());
+  const double steps = op == OpId::kReduceProd ? count : count / 16 + 4 + count / 4096;
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    bounds[i] = kU * (steps * magnitude[0].at(at) +
+                      (op == OpId::kReduceMean ? kDiv * std::fabs(want.at(at)) : 0)) +
+                FLT_MIN;
+  }
+  return bounds;
+}
+
 }  // namespace
 
 std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
@@ -209,6 +230,11 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kLogSoftmax: return softmax(op, attrs, in[0], want);
     case OpId::kAveragePool: return average(attrs, in, want);
     case OpId::kBatchNorm: return batch_norm(attrs, in, want);
+    case OpId::kReduceSum:
+    case OpId::kReduceMean:
+    case OpId::kReduceMax:
+    case OpId::kReduceMin:
+    case OpId::kReduceProd: return reduction(op, attrs, in, want);
     default: break;
   }
   bool rounded = op == OpId::kAdd || op == OpId::kSub || op == OpId::kMul;

@@ -67,8 +67,8 @@ void expect_right(const TestModel& m, const Outcome& o, const std::string& what)
 constexpr VkResult kErrors[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST,
                                 VK_ERROR_UNKNOWN};
 
-// Every n-th call fails, for every n up to the calls that a run makes (in the full test run), or for
-// some of them.
+// Every n-th call fails, for every n up to the calls that a run makes (in the full test run), or
+// for some of them.
 void fault_loop(const TestModel& m) {
   for (bool staging : {false, true}) {
     VulkanOptions options;

@@ -38,7 +38,9 @@ constexpr OpId kPromised[] = {
     OpId::kMax,       OpId::kMin,        OpId::kMatMul,     OpId::kLinear,      OpId::kFusedLinear,
     OpId::kConv,      OpId::kFusedConv,  OpId::kMaxPool,    OpId::kAveragePool, OpId::kBatchNorm,
     OpId::kSoftmax,   OpId::kLogSoftmax, OpId::kReshape,    OpId::kFlatten,     OpId::kSqueeze,
-    OpId::kUnsqueeze, OpId::kTranspose,  OpId::kExpand,     OpId::kConcat,      OpId::kFusedMatMul};
+    OpId::kUnsqueeze, OpId::kTranspose,  OpId::kExpand,     OpId::kConcat,      OpId::kFusedMatMul,
+    OpId::kSplit,     OpId::kSlice,      OpId::kPad,        OpId::kReduceSum,   OpId::kReduceMean,
+    OpId::kReduceMax, OpId::kReduceMin,  OpId::kReduceProd};
 
 double element_of(const Value& v, const Shape& out, int64_t i) {
   TensorView in = v.view();
@@ -70,11 +72,13 @@ Status run_on_device(vulkan::Context& context, const TestRow& row, const Sample&
                      const std::vector<Value>& in, bool constants, std::vector<Value>& out) {
   VulkanGraph graph(context, default_allocator());
   std::vector<TensorId> in_ids, out_ids;
+  std::vector<TensorView> known;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   for (size_t k = 0; k < in.size(); ++k) {
     TensorView v = in[k].view();
-    if (!v.present()) {
+    known.push_back(v);
+    if (!v.present() || !vulkan::reads_input(row.op, k)) {
       in_ids.push_back(vulkan::kNoTensor);
     } else if (constants && k > 0) {
       WICK_ASSIGN(TensorId id, graph.add_constant(v.dtype, v.shape, v.data));
@@ -90,7 +94,7 @@ Status run_on_device(vulkan::Context& context, const TestRow& row, const Sample&
     out_ids.push_back(id);
     outputs.push_back(v.view().data);
   }
-  WICK_TRY(graph.add_call(row.op, s.attrs.get(), in_ids, out_ids));
+  WICK_TRY(graph.add_call(row.op, s.attrs.get(), in_ids, out_ids, known));
   for (TensorId id : out_ids) WICK_TRY(graph.add_output(id));
   WICK_TRY(graph.finish());
   return graph.run(inputs, outputs);

@@ -71,9 +71,16 @@ Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step
                                  Array<TensorId>& tensors) {
   if (step.node->op == OpId::kFusedElementwise) return add_chain(spec, step, tensors);
   Array<TensorId> ids(allocator_);
+  Array<TensorView> known(allocator_);
   WICK_TRY(ids.reserve(step.in.size() + step.out.size()));
   for (size_t i = 0; i < step.in.size(); ++i) {
     bool read = reads_input(step.node->op, i);
+    TensorView view;
+    if (!read && step.in[i] != kNoIndex) {
+      const PlanValue& v = spec.values[step.in[i]];
+      view = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
+    }
+    WICK_TRY(known.push_back(view));
     WICK_ASSIGN(TensorId id, tensor_of(spec, read ? step.in[i] : kNoIndex, tensors));
     WICK_TRY(ids.push_back(id));
   }
@@ -82,7 +89,7 @@ Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step
     WICK_TRY(ids.push_back(id));
   }
   return graph_.add_call(step.node->op, step.node->attrs, {ids.data(), step.in.size()},
-                         {ids.data() + step.in.size(), step.out.size()});
+                         {ids.data() + step.in.size(), step.out.size()}, known);
 }
 
 // A call a step: what lies between is in the device's memory like any other tensor.

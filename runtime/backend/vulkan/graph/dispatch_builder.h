@@ -44,5 +44,6 @@ Status lower_conv(const OpCall& call, Lowered& out);
 Status lower_pool(const OpCall& call, Lowered& out);
 Status lower_norm(const OpCall& call, Lowered& out);
 Status lower_layout(const OpCall& call, Lowered& out);
+Status lower_reduce(const OpCall& call, Lowered& out);
 
 }  // namespace wick::vulkan

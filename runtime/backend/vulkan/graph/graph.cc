@@ -52,14 +52,18 @@ Result<TensorId> VulkanGraph::add_temporary(DType dtype, const Shape& shape) {
 
 TensorView VulkanGraph::view_of(TensorId id) const {
   if (id == kNoTensor) return {};
-  return TensorView(nullptr, tensors_[id].dtype, tensors_[id].shape);
+  const Tensor& t = tensors_[id];
+  return TensorView(const_cast<void*>(t.data), t.dtype, t.shape);
 }
 
 Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in,
-                             Span<const TensorId> out) {
+                             Span<const TensorId> out, Span<const TensorView> known) {
   Array<TensorView> views(allocator_);
   WICK_TRY(views.reserve(in.size() + out.size()));
-  for (TensorId id : in) WICK_TRY(views.push_back(view_of(id)));
+  for (size_t i = 0; i < in.size(); ++i) {
+    const bool seen = in[i] != kNoTensor || i >= known.size();
+    WICK_TRY(views.push_back(seen ? view_of(in[i]) : known[i]));
+  }
   for (TensorId id : out) WICK_TRY(views.push_back(view_of(id)));
   OpCall call;
   call.op = op;

@@ -24,8 +24,10 @@ class VulkanGraph {
   Result<TensorId> add_constant(DType dtype, const Shape& shape, const void* data);
   Result<TensorId> add_temporary(DType dtype, const Shape& shape);
   // Calls come in the order they are to take effect. kUnsupported when there is no shader: nothing
-  // was added.
-  Status add_call(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out);
+  // was added. `known`: views of the inputs that have no tensor here because the device does not
+  // see them (reads_input); empty for none.
+  Status add_call(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out,
+                  Span<const TensorView> known = {});
   // Marks a tensor as one run() hands back; its index in run()'s outputs is the count of earlier
   // calls.
   Status add_output(TensorId id);

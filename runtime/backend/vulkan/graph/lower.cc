@@ -27,7 +27,15 @@ LowerFunction family_of(OpId op) {
     case OpId::kUnsqueeze:
     case OpId::kTranspose:
     case OpId::kExpand:
-    case OpId::kConcat: return lower_layout;
+    case OpId::kConcat:
+    case OpId::kSplit:
+    case OpId::kSlice:
+    case OpId::kPad: return lower_layout;
+    case OpId::kReduceSum:
+    case OpId::kReduceMean:
+    case OpId::kReduceMax:
+    case OpId::kReduceMin:
+    case OpId::kReduceProd: return lower_reduce;
     default: return lower_elementwise;
   }
 }
@@ -53,7 +61,8 @@ Result<uint32_t> activation_function(int64_t activation) {
 }
 
 bool reads_input(OpId op, size_t input) {
-  return input == 0 || op == OpId::kConcat || !is_layout(op);
+  if (input == 0 || op == OpId::kConcat) return true;
+  return family_of(op) != lower_layout && family_of(op) != lower_reduce;
 }
 
 Status lower(const OpCall& call, Lowered& out) {

@@ -28,11 +28,13 @@ struct Lowered {
 };
 
 // kUnsupported, with the reason, when the call must be run by another backend. Views carry dtype
-// and shape; their data pointers and strides are not looked at: device tensors are contiguous.
+// and shape; strides are not looked at: device tensors are contiguous. Data is, of inputs that the
+// device does not see.
 // Shapes have been through the op's shape rule.
 Status lower(const OpCall& call, Lowered& out);
 
-// False for the inputs that only the shape rule looks at (a Reshape's shape, a Squeeze's axes).
+// False for the inputs that the device does not see: what only the shape rule looks at (a Reshape's
+// shape), and small numbers that lowering reads (a Slice's starts), which must be known by then.
 bool reads_input(OpId op, size_t input);
 
 }  // namespace wick::vulkan

@@ -1,0 +1,74 @@
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/core/int_at.h"
+#include "runtime/kernels/reduce.h"
+
+namespace wick::vulkan {
+namespace {
+
+uint32_t function_of(OpId op) {
+  switch (op) {
+    case OpId::kReduceMean: return WICK_REDUCE_MEAN;
+    case OpId::kReduceMax: return WICK_REDUCE_MAX;
+    case OpId::kReduceMin: return WICK_REDUCE_MIN;
+    case OpId::kReduceProd: return WICK_REDUCE_PROD;
+    default: return WICK_REDUCE_SUM;
+  }
+}
+
+// Which dims go: by an input whose values are known, or by the attribute.
+Status read_axes(const OpCall& call, bool* reduce, bool* any) {
+  const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
+  const int rank = call.in[0].rank();
+  auto mark = [&](int64_t axis) {
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return false;
+    reduce[axis] = *any = true;
+    return true;
+  };
+  if (call.in.size() > 1 && call.in[1].present()) {
+    const TensorView& axes = call.in[1];
+    if (axes.data == nullptr) return unsupported("axes that only a run knows");
+    for (int64_t i = 0; i < axes.numel(); ++i) {
+      if (!mark(int_at(axes, i))) return unsupported("an axis out of range");
+    }
+    return {};
+  }
+  for (int64_t axis : a.axes.span()) {
+    if (!mark(axis)) return unsupported("an axis out of range");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status lower_reduce(const OpCall& call, Lowered& out) {
+  bool reduce[kMaxRank] = {}, any = false;
+  WICK_TRY(read_axes(call, reduce, &any));
+  const TensorView& x = call.in[0];
+  if (!any) {
+    if (static_cast<const ReduceAttrs*>(call.attrs)->noop_with_empty_axes != 0) {
+      out.alias = true;
+      return {};
+    }
+    for (int i = 0; i < x.rank(); ++i) reduce[i] = true;
+  }
+  const ReduceShape s = reduce_shape(TensorView(nullptr, x.dtype, x.shape), reduce);
+  Dispatch d;
+  d.shader = ShaderId::k_reduce_f32;
+  d.groups[0] = groups_for(s.outputs, WICK_SOFTMAX_ROWS);
+  add_spec(d, function_of(call.op));
+  add_spec(d, static_cast<uint32_t>(s.kept));
+  add_spec(d, static_cast<uint32_t>(s.reduced));
+  add_push(d, s.outputs);
+  add_push(d, s.count);
+  auto value = [&](const int64_t* kept, const int64_t* reduced, int i, int64_t none) {
+    return i < s.kept ? kept[i] : i < s.kept + s.reduced ? reduced[i - s.kept] : none;
+  };
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, value(s.kept_dim, s.reduced_dim, i, 1));
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, value(s.kept_stride, s.reduced_stride, i, 0));
+  add_operand(d, 0);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,47 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "constants.inc"
+
+layout(local_size_x = WICK_FLAT_SIZE) in;
+layout(constant_id = 0) const uint kRank = 1;
+layout(constant_id = 1) const uint kMode = WICK_PAD_CONSTANT;
+
+// Both contiguous; `before` is negative where a pad crops.
+layout(push_constant) uniform Push { uint n; uint value; int dims[8]; int extents[8]; int before[8]; };
+layout(binding = 0) readonly buffer In { STORE x[]; };
+layout(binding = 1) writeonly buffer Out { STORE y[]; };
+
+// The source index of position i on an axis; -1: the constant.
+int source_of(int i, int before_axis, int extent) {
+  int at = i - before_axis;
+  if (at >= 0 && at < extent) return at;
+  if (kMode == WICK_PAD_EDGE) return at < 0 ? 0 : extent - 1;
+  if (kMode == WICK_PAD_WRAP) {
+    at = at % extent;
+    return at < 0 ? at + extent : at;
+  }
+  if (kMode == WICK_PAD_REFLECT) {
+    if (extent == 1) return 0;
+    int period = 2 * (extent - 1);
+    at = at % period;
+    at = at < 0 ? at + period : at;
+    return at < extent ? at : period - at;
+  }
+  return -1;
+}
+
+void main() {
+  for (uint i = gl_GlobalInvocationID.x; i < n; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    uint rest = i;
+    int from = 0, stride = 1;
+    bool outside = false;
+    for (int d = int(kRank) - 1; d >= 0; --d) {
+      int s = source_of(int(rest % uint(dims[d])), before[d], extents[d]);
+      rest /= uint(dims[d]);
+      outside = outside || s < 0;
+      from += s * stride;
+      stride *= extents[d];
+    }
+    y[i] = outside ? value : x[from];
+  }
+}
