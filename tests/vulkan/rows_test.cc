@@ -29,18 +29,39 @@ constexpr const TestRow* kRows[] = {
 };
 
 // Ops the backend promises to run itself; the others may be left to the CPU.
-constexpr OpId kPromised[] = {
-    OpId::kIdentity,  OpId::kRelu,       OpId::kLeakyRelu,  OpId::kSigmoid,     OpId::kTanh,
-    OpId::kGelu,      OpId::kSilu,       OpId::kHardSwish,  OpId::kHardSigmoid, OpId::kExp,
-    OpId::kLog,       OpId::kSqrt,       OpId::kReciprocal, OpId::kErf,         OpId::kNeg,
-    OpId::kAbs,       OpId::kFloor,      OpId::kCeil,       OpId::kRound,       OpId::kSign,
-    OpId::kClip,      OpId::kAdd,        OpId::kSub,        OpId::kMul,         OpId::kDiv,
-    OpId::kMax,       OpId::kMin,        OpId::kMatMul,     OpId::kLinear,      OpId::kFusedLinear,
-    OpId::kConv,      OpId::kFusedConv,  OpId::kMaxPool,    OpId::kAveragePool, OpId::kBatchNorm,
-    OpId::kSoftmax,   OpId::kLogSoftmax, OpId::kReshape,    OpId::kFlatten,     OpId::kSqueeze,
-    OpId::kUnsqueeze, OpId::kTranspose,  OpId::kExpand,     OpId::kConcat,      OpId::kFusedMatMul,
-    OpId::kSplit,     OpId::kSlice,      OpId::kPad,        OpId::kReduceSum,   OpId::kReduceMean,
-    OpId::kReduceMax, OpId::kReduceMin,  OpId::kReduceProd};
+constexpr OpId kPromised[] = {OpId::kIdentity,    OpId::kRelu,
+                              OpId::kLeakyRelu,   OpId::kSigmoid,
+                              OpId::kTanh,        OpId::kGelu,
+                              OpId::kSilu,        OpId::kHardSwish,
+                              OpId::kHardSigmoid, OpId::kExp,
+                              OpId::kLog,         OpId::kSqrt,
+                              OpId::kReciprocal,  OpId::kErf,
+                              OpId::kNeg,         OpId::kAbs,
+                              OpId::kFloor,       OpId::kCeil,
+                              OpId::kRound,       OpId::kSign,
+                              OpId::kClip,        OpId::kAdd,
+                              OpId::kSub,         OpId::kMul,
+                              OpId::kDiv,         OpId::kMax,
+                              OpId::kMin,         OpId::kMatMul,
+                              OpId::kLinear,      OpId::kFusedLinear,
+                              OpId::kConv,        OpId::kFusedConv,
+                              OpId::kMaxPool,     OpId::kAveragePool,
+                              OpId::kBatchNorm,   OpId::kSoftmax,
+                              OpId::kLogSoftmax,  OpId::kReshape,
+                              OpId::kFlatten,     OpId::kSqueeze,
+                              OpId::kUnsqueeze,   OpId::kTranspose,
+                              OpId::kExpand,      OpId::kConcat,
+                              OpId::kFusedMatMul, OpId::kSplit,
+                              OpId::kSlice,       OpId::kPad,
+                              OpId::kReduceSum,   OpId::kReduceMean,
+                              OpId::kReduceMax,   OpId::kReduceMin,
+                              OpId::kReduceProd,  OpId::kEqual,
+                              OpId::kLess,        OpId::kLessOrEqual,
+                              OpId::kGreater,     OpId::kGreaterOrEqual,
+                              OpId::kAnd,         OpId::kOr,
+                              OpId::kXor,         OpId::kNot,
+                              OpId::kWhere,       OpId::kIsNaN,
+                              OpId::kIsInf,       OpId::kCast};
 
 double element_of(const Value& v, const Shape& out, int64_t i) {
   TensorView in = v.view();

@@ -20,17 +20,18 @@ static bool chain_has_shaders(const KernelQuery& query, vulkan::Lowered& lowered
   if (!vulkan::types_of(query.attrs, query.in, &types).ok()) return false;
   for (int64_t i = 0; i < a.steps.count; ++i) {
     const ChainStep s = chain_step(a.steps[i]);
-    if (types.is_bool[i] || s.what.kind == ChainKind::kReduce) return false;
+    if (s.what.kind == ChainKind::kReduce) return false;
     TensorView in[3];
     const int operands = s.what.operands - s.what.parameters;
     for (int k = 0; k < operands; ++k) {
       const int o = s.operand[k];
       in[k] = o >= kChainFirstStep
-                  ? TensorView(nullptr, DType::kF32, types.shape[o - kChainFirstStep])
+                  ? TensorView(nullptr, vulkan::dtype_of(types, o - kChainFirstStep),
+                               types.shape[o - kChainFirstStep])
               : o >= kChainFirstConstant ? TensorView(nullptr, DType::kF32, Shape{})
                                          : query.in[static_cast<size_t>(o)];
     }
-    TensorView out(nullptr, DType::kF32, types.shape[i]);
+    TensorView out(nullptr, vulkan::dtype_of(types, static_cast<int>(i)), types.shape[i]);
     const AnyAttrs attrs = chain_step_attrs(a, s, out.rank(), DType::kF32);
     OpCall call;
     call.op = s.op;

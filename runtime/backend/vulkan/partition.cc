@@ -125,7 +125,8 @@ Status VulkanPartition::add_chain(const PartitionSpec& spec, const PlanStep& ste
     if (i + 1 == a.steps.count) {
       WICK_ASSIGN(made[i], tensor_of(spec, step.out[0], tensors));
     } else {
-      WICK_ASSIGN(made[i], graph_.add_temporary(DType::kF32, types.shape[i]));
+      WICK_ASSIGN(made[i],
+                  graph_.add_temporary(dtype_of(types, static_cast<int>(i)), types.shape[i]));
     }
     const AnyAttrs attrs = chain_step_attrs(a, s, types.shape[i].rank(), DType::kF32);
     WICK_TRY(

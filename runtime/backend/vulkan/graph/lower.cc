@@ -31,6 +31,19 @@ LowerFunction family_of(OpId op) {
     case OpId::kSplit:
     case OpId::kSlice:
     case OpId::kPad: return lower_layout;
+    case OpId::kEqual:
+    case OpId::kLess:
+    case OpId::kLessOrEqual:
+    case OpId::kGreater:
+    case OpId::kGreaterOrEqual:
+    case OpId::kAnd:
+    case OpId::kOr:
+    case OpId::kXor:
+    case OpId::kNot:
+    case OpId::kWhere:
+    case OpId::kIsNaN:
+    case OpId::kIsInf:
+    case OpId::kCast: return lower_pointwise;
     case OpId::kReduceSum:
     case OpId::kReduceMean:
     case OpId::kReduceMax:
@@ -40,7 +53,12 @@ LowerFunction family_of(OpId op) {
   }
 }
 
-bool is_layout(OpId op) { return family_of(op) == lower_layout; }
+// Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
+bool takes(LowerFunction family, DType dtype) {
+  if (family == lower_layout) return dtype_size(dtype) == 4;
+  if (family == lower_pointwise) return has_type(dtype);
+  return dtype == DType::kF32;
+}
 
 }  // namespace
 
@@ -68,24 +86,18 @@ bool reads_input(OpId op, size_t input) {
 Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
-  bool layout = is_layout(call.op);
+  const LowerFunction family = family_of(call.op);
+  auto check = [&](const TensorView& view, const char* empty) -> Status {
+    if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
+    if (view.numel() == 0) return unsupported(empty);
+    return takes(family, view.dtype) ? Status() : unsupported("no shader for this dtype");
+  };
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];
-    if (!view.present() || !reads_input(call.op, i)) continue;
-    if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
-    if (view.numel() == 0) return unsupported("an empty input");
-    if (layout ? dtype_size(view.dtype) != 4 : view.dtype != DType::kF32) {
-      return unsupported("no shader for this dtype");
-    }
+    if (view.present() && reads_input(call.op, i)) WICK_TRY(check(view, "an empty input"));
   }
-  for (const TensorView& view : call.out) {
-    if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
-    if (layout ? dtype_size(view.dtype) != 4 : view.dtype != DType::kF32) {
-      return unsupported("no shader for this dtype");
-    }
-    if (view.numel() == 0) return unsupported("an empty output");
-  }
-  return family_of(call.op)(call, out);
+  for (const TensorView& view : call.out) WICK_TRY(check(view, "an empty output"));
+  return family(call, out);
 }
 
 }  // namespace wick::vulkan

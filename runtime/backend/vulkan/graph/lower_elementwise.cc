@@ -1,3 +1,4 @@
+#include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 
 namespace wick::vulkan {
@@ -63,44 +64,16 @@ int binary_of(OpId op) {
   }
 }
 
-// The operand's strides along the result's dims, 0 where it is broadcast.
-void broadcast_strides(const Shape& shape, const Shape& result, int64_t* strides) {
-  Strides own = contiguous_strides(shape);
-  int lead = result.rank() - shape.rank();
-  for (int d = 0; d < result.rank(); ++d) {
-    strides[d] = d < lead || shape[d - lead] == 1 ? 0 : own[d - lead];
-  }
-}
-
 Status lower_binary(const OpCall& call, int function, Lowered& out) {
-  const Shape& y = call.out[0].shape;
-  int64_t a[kMaxRank] = {}, b[kMaxRank] = {};
-  broadcast_strides(call.in[0].shape, y, a);
-  broadcast_strides(call.in[1].shape, y, b);
-  // Merge a dim into the one before it where both operands step through the two as through one.
-  int64_t dims[kMaxRank] = {1};
-  int64_t sa[kMaxRank] = {}, sb[kMaxRank] = {};
-  int rank = 0;
-  for (int d = 0; d < y.rank(); ++d) {
-    if (y[d] == 1) continue;
-    if (rank > 0 && sa[rank - 1] == a[d] * y[d] && sb[rank - 1] == b[d] * y[d]) {
-      dims[rank - 1] *= y[d];
-      sa[rank - 1] = a[d];
-      sb[rank - 1] = b[d];
-      continue;
-    }
-    dims[rank] = y[d];
-    sa[rank] = a[d];
-    sb[rank] = b[d];
-    ++rank;
-  }
+  const Shape* shapes[] = {&call.in[0].shape, &call.in[1].shape};
+  const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
   Dispatch d = flat_dispatch(ShaderId::k_binary_f32, call.out[0].numel());
   add_spec(d, static_cast<uint32_t>(function));
-  add_spec(d, static_cast<uint32_t>(rank));
+  add_spec(d, static_cast<uint32_t>(dims.rank));
   add_push(d, call.out[0].numel());
-  for (int64_t v : dims) add_push(d, v);
-  for (int64_t v : sa) add_push(d, v);
-  for (int64_t v : sb) add_push(d, v);
+  for (int64_t v : dims.dims) add_push(d, v);
+  for (int64_t v : dims.strides[0]) add_push(d, v);
+  for (int64_t v : dims.strides[1]) add_push(d, v);
   add_operand(d, 0);
   add_operand(d, 1);
   add_operand(d, out_operand(0));

@@ -71,7 +71,8 @@ Status VulkanGraph::write_descriptors() {
     uint32_t count = nodes_[i].dispatch.operands;
     for (uint32_t k = 0; k < count; ++k) {
       Region r = region_of(nodes_[i].tensor[k]);
-      buffers[k] = {r.buffer, r.offset, r.bytes};
+      // Bytes are read and written as words; regions have room for the last one.
+      buffers[k] = {r.buffer, r.offset, (r.bytes + 3) / 4 * 4};
       writes[k].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
       writes[k].dstSet = sets_[i];
       writes[k].dstBinding = k;

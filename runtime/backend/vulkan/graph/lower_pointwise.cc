@@ -1,0 +1,84 @@
+// Comparisons, logic, Where, Cast and tests: between dtypes of up to 32 bits.
+#include "runtime/backend/vulkan/graph/broadcast.h"
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+
+namespace wick::vulkan {
+namespace {
+
+constexpr int kDims = 6;  // what the push constants hold
+
+int function_of(OpId op) {
+  switch (op) {
+    case OpId::kEqual: return WICK_POINT_EQUAL;
+    case OpId::kLess: return WICK_POINT_LESS;
+    case OpId::kLessOrEqual: return WICK_POINT_LESS_EQUAL;
+    case OpId::kGreater: return WICK_POINT_GREATER;
+    case OpId::kGreaterOrEqual: return WICK_POINT_GREATER_EQUAL;
+    case OpId::kAnd: return WICK_POINT_AND;
+    case OpId::kOr: return WICK_POINT_OR;
+    case OpId::kXor: return WICK_POINT_XOR;
+    case OpId::kNot: return WICK_POINT_NOT;
+    case OpId::kWhere: return WICK_POINT_WHERE;
+    case OpId::kIsNaN: return WICK_POINT_IS_NAN;
+    case OpId::kIsInf: return WICK_POINT_IS_INF;
+    default: return WICK_POINT_CAST;
+  }
+}
+
+int type_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return WICK_TYPE_F32;
+    case DType::kI32: return WICK_TYPE_I32;
+    case DType::kU32: return WICK_TYPE_U32;
+    case DType::kF16: return WICK_TYPE_F16;
+    case DType::kBF16: return WICK_TYPE_BF16;
+    case DType::kI16: return WICK_TYPE_I16;
+    case DType::kU16: return WICK_TYPE_U16;
+    case DType::kI8: return WICK_TYPE_I8;
+    case DType::kU8: return WICK_TYPE_U8;
+    case DType::kBool: return WICK_TYPE_BOOL;
+    default: return -1;
+  }
+}
+
+}  // namespace
+
+bool has_type(DType dtype) { return type_of(dtype) >= 0; }
+
+Status lower_pointwise(const OpCall& call, Lowered& out) {
+  const bool where = call.op == OpId::kWhere;
+  const int function = function_of(call.op);
+  const bool unary = function >= WICK_POINT_FIRST_UNARY;
+  // a, b, and what chooses between them
+  const int a = where ? 1 : 0, b = unary ? a : a + 1, c = where ? 0 : a;
+  const Shape* shapes[] = {&call.in[static_cast<size_t>(a)].shape,
+                           &call.in[static_cast<size_t>(b)].shape,
+                           &call.in[static_cast<size_t>(c)].shape};
+  const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
+  if (dims.rank > kDims) return unsupported("too many dims that do not merge");
+  const DType y = call.out[0].dtype;
+  const int64_t n = call.out[0].numel(), per = 4 / static_cast<int64_t>(dtype_size(y));
+  Dispatch d = flat_dispatch(ShaderId::k_pointwise, (n + per - 1) / per);
+  add_spec(d, static_cast<uint32_t>(function));
+  add_spec(d, static_cast<uint32_t>(dims.rank));
+  add_spec(d, static_cast<uint32_t>(type_of(call.in[static_cast<size_t>(a)].dtype)));
+  add_spec(d, static_cast<uint32_t>(type_of(y)));
+  uint32_t option = 0;
+  if (call.op == OpId::kIsInf) {
+    const auto& t = *static_cast<const IsInfAttrs*>(call.attrs);
+    option = (t.detect_positive != 0 ? 1u : 0u) | (t.detect_negative != 0 ? 2u : 0u);
+  }
+  add_spec(d, option);
+  add_push(d, n);
+  for (int i = 0; i < kDims; ++i) add_push(d, dims.dims[i]);
+  for (const auto& strides : dims.strides) {
+    for (int i = 0; i < kDims; ++i) add_push(d, strides[i]);
+  }
+  add_operand(d, a);
+  add_operand(d, b);
+  add_operand(d, c);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan
