@@ -61,7 +61,8 @@ constexpr OpId kPromised[] = {OpId::kIdentity,    OpId::kRelu,
                               OpId::kAnd,         OpId::kOr,
                               OpId::kXor,         OpId::kNot,
                               OpId::kWhere,       OpId::kIsNaN,
-                              OpId::kIsInf,       OpId::kCast};
+                              OpId::kIsInf,       OpId::kCast,
+                              OpId::kGather,      OpId::kGatherElements};
 
 double element_of(const Value& v, const Shape& out, int64_t i) {
   TensorView in = v.view();

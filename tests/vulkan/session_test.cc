@@ -125,5 +125,60 @@ TEST(VulkanSession, MixedWithTheCpuOverSeveralBatches) {
   }
 }
 
+// Indices come at run time: one out of range is an error that names the node, and nothing is read
+// from beyond the table; the next run is right again.
+TEST(VulkanSession, AnIndexOutOfRangeIsAnError) {
+  WICK_NEED_DEVICE();
+  ProgramBuilder p;
+  auto table = p.constant<float>("table", {5, 3}, numbers(15, 1));
+  auto i = p.value("i", DType::kI64, {4});
+  auto j = p.value("j", DType::kI64, {4});
+  auto x = p.value("x", DType::kF32, {4, 3});
+  auto y = p.value("y", DType::kF32, {4, 3});
+  auto z = p.value("z", DType::kF32, {4, 3});
+  p.node(OpId::kGather, {table, i}, {x}, AxisAttrs{0}, "first");
+  p.node(OpId::kGather, {table, j}, {y}, AxisAttrs{0}, "second");
+  p.node(OpId::kAdd, {x, y}, {z}, NoAttrs{}, "sum");
+  p.entry("main", {i, j}, {z});
+  auto file = p.finish();
+  auto bytes = aligned_copy(file);
+  auto program = Program::load(Span<const uint8_t>(bytes.get(), file.size()));
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const auto rows = numbers(15, 1);
+  for (bool staging : {false, true}) {
+    VulkanOptions vulkan;
+    vulkan.force_staging = staging;
+    auto backend = VulkanBackend::create(default_allocator(), vulkan);
+    ASSERT_TRUE(backend.ok()) << backend.status().message();
+    CountingTrace trace;
+    SessionOptions options;
+    options.backend = backend->get();
+    options.trace = &trace;
+    auto session = Session::create(**program, options);
+    ASSERT_TRUE(session.ok()) << session.status().message();
+    auto run = [&](std::vector<int64_t> first, std::vector<int64_t> second, float* z_out) {
+      TensorView in[] = {TensorView(first.data(), DType::kI64, {4}),
+                         TensorView(second.data(), DType::kI64, {4})};
+      TensorView out(z_out, DType::kF32, {4, 3});
+      return (*session)->run(in, Span<TensorView>(&out, 1));
+    };
+    float got[12];
+    for (int64_t wrong : {int64_t{5}, int64_t{-6}, INT64_MAX, INT64_MIN, int64_t{1} << 32}) {
+      Status s = run({0, 1, 2, 3}, {4, wrong, -5, 0}, got);
+      EXPECT_EQ(s.code(), Code::kInvalidArgument);
+      EXPECT_STREQ(s.message(), "node second (Gather): an index is out of range") << wrong;
+      s = run({0, 1, 2, 3}, {4, -1, -5, 0}, got);
+      ASSERT_TRUE(s.ok()) << s.message();
+      const size_t a[] = {0, 1, 2, 3}, b[] = {4, 4, 0, 0};
+      for (size_t r = 0; r < 4; ++r) {
+        for (size_t c = 0; c < 3; ++c)
+          EXPECT_EQ(got[r * 3 + c], rows[a[r] * 3 + c] + rows[b[r] * 3 + c]);
+      }
+    }
+    EXPECT_EQ(trace.cpu, 0);
+    EXPECT_STREQ((*session)->left_backend(), "");
+  }
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -16,6 +16,7 @@ class VulkanPartition final : public Partition {
         inputs_(allocator),
         outputs_(allocator),
         constants_(allocator),
+        first_dispatch_(allocator),
         from_(allocator),
         to_(allocator) {}
 
@@ -38,6 +39,8 @@ class VulkanPartition final : public Partition {
   VulkanGraph graph_;
   Array<uint32_t> inputs_, outputs_;  // value ids in the graph's order
   Array<float> constants_;            // of chains; where they lie stays until they are uploaded
+  PartitionSpec spec_;                // for the names of what fails
+  Array<size_t> first_dispatch_;      // by step
   Array<const void*> from_;
   Array<void*> to_;
 };
@@ -146,7 +149,9 @@ Status VulkanPartition::build(const PartitionSpec& spec) {
           static_cast<size_t>(static_cast<const ChainAttrs*>(step.node->attrs)->constants.count);
   }
   WICK_TRY(constants_.reserve(constants));
+  spec_ = spec;
   for (const PlanStep& step : spec.steps) {
+    WICK_TRY(first_dispatch_.push_back(graph_.dispatches()));
     Status s = add_step(spec, step, tensors);
     WICK_TRY(annotate(s, "node %s (%s): ", step.node->name, find_op(step.node->op)->name));
   }
@@ -167,7 +172,15 @@ Status VulkanPartition::run(const RunCtx& ctx) {
   }
   for (size_t i = 0; i < inputs_.size(); ++i) from_[i] = ctx.values[inputs_[i]].data;
   for (size_t i = 0; i < outputs_.size(); ++i) to_[i] = ctx.values[outputs_[i]].data;
-  WICK_TRY(graph_.run(from_, to_));
+  if (Status s = graph_.run(from_, to_); !s.ok()) {
+    if (s.code() != Code::kInvalidArgument) return s;
+    size_t step = 0;
+    while (step + 1 < first_dispatch_.size() &&
+           first_dispatch_[step + 1] <= graph_.faulty_dispatch())
+      ++step;
+    const NodeDef& node = *spec_.steps[step].node;
+    return annotate(s, "node %.60s (%s): ", node.name, find_op(node.op)->name);
+  }
   if (ctx.trace != nullptr) {
     // One event for the whole command buffer: the steps inside it have no host times.
     TraceEvent event = {};

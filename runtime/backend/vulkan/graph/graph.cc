@@ -82,6 +82,14 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
     node.dispatch = d;
     for (uint32_t i = 0; i < d.operands; ++i) {
       const int operand = d.operand[i], output = ~operand;
+      if (operand == kFaultOperand) {
+        if (fault_ == kNoTensor) {
+          WICK_ASSIGN(fault_, add_temporary(DType::kU32, Shape{}));
+        }
+        node.tensor[i] = fault_;
+        node.dispatch.push[d.fault_push] = static_cast<uint32_t>(nodes_.size() + 1);
+        continue;
+      }
       node.tensor[i] =
           operand >= 0 ? in[static_cast<size_t>(operand)] : out[static_cast<size_t>(output)];
     }
@@ -97,6 +105,7 @@ Status VulkanGraph::add_output(TensorId id) {
 
 Status VulkanGraph::finish() {
   if (ready_) return Status(Code::kInternal, "the graph is finished");
+  if (fault_ != kNoTensor) WICK_TRY(add_output(fault_));
   WICK_TRY(plan_memory());
   WICK_TRY(create_buffers());
   WICK_TRY(upload_constants());
@@ -122,6 +131,7 @@ Status VulkanGraph::plan_memory() {
     }
   }
   for (TensorId id : outputs_) tensors_[tensors_[id].root].last = end;
+  if (fault_ != kNoTensor) tensors_[fault_].first = -1;  // cleared before all of them
 
   Array<ArenaItem> items(allocator_);
   Array<TensorId> owners(allocator_);

@@ -36,6 +36,7 @@ class VulkanGraph {
   Status finish();
 
   // Contiguous host tensors, in the order of add_input / add_output. Allocates nothing.
+  // kInvalidArgument where a shader met values that it cannot take: see faulty_dispatch().
   Status run(Span<const void* const> inputs, Span<void* const> outputs);
 
   // Device memory and staging, in bytes.
@@ -44,6 +45,8 @@ class VulkanGraph {
   }
   uint64_t arena_bytes() const { return arena_.bytes(); }
   size_t dispatches() const { return nodes_.size(); }
+  // After such a run: which one, as dispatches() counted when it was added.
+  size_t faulty_dispatch() const { return faulty_; }
   size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
 
  private:
@@ -91,7 +94,8 @@ class VulkanGraph {
   UniqueDescriptorPool descriptors_;
   CommandBuffer commands_;
   Fence fence_;
-  size_t barriers_ = 0;
+  size_t barriers_ = 0, faulty_ = 0;
+  TensorId fault_ = kNoTensor;  // the last of outputs_, where there is one
   bool ready_ = false;
 };
 

@@ -31,6 +31,8 @@ LowerFunction family_of(OpId op) {
     case OpId::kSplit:
     case OpId::kSlice:
     case OpId::kPad: return lower_layout;
+    case OpId::kGather:
+    case OpId::kGatherElements: return lower_gather;
     case OpId::kEqual:
     case OpId::kLess:
     case OpId::kLessOrEqual:
@@ -54,8 +56,9 @@ LowerFunction family_of(OpId op) {
 }
 
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
-bool takes(LowerFunction family, DType dtype) {
-  if (family == lower_layout) return dtype_size(dtype) == 4;
+bool takes(LowerFunction family, DType dtype, size_t input) {
+  if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_layout || family == lower_gather) return dtype_size(dtype) == 4;
   if (family == lower_pointwise) return has_type(dtype);
   return dtype == DType::kF32;
 }
@@ -87,16 +90,16 @@ Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
   const LowerFunction family = family_of(call.op);
-  auto check = [&](const TensorView& view, const char* empty) -> Status {
+  auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
     if (view.numel() == 0) return unsupported(empty);
-    return takes(family, view.dtype) ? Status() : unsupported("no shader for this dtype");
+    return takes(family, view.dtype, input) ? Status() : unsupported("no shader for this dtype");
   };
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];
-    if (view.present() && reads_input(call.op, i)) WICK_TRY(check(view, "an empty input"));
+    if (view.present() && reads_input(call.op, i)) WICK_TRY(check(view, i, "an empty input"));
   }
-  for (const TensorView& view : call.out) WICK_TRY(check(view, "an empty output"));
+  for (const TensorView& view : call.out) WICK_TRY(check(view, 0, "an empty output"));
   return family(call, out);
 }
 

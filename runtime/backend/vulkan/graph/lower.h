@@ -6,6 +6,10 @@
 
 namespace wick::vulkan {
 
+// The operand that is no tensor of the call: a word in which a shader notes what a run's values
+// make impossible, an index out of range.
+constexpr int kFaultOperand = INT16_MAX;
+
 // One shader run over the tensors of a call.
 struct Dispatch {
   ShaderId shader = ShaderId::kCount;
@@ -18,6 +22,10 @@ struct Dispatch {
   // written.
   int16_t operand[kMaxBindings] = {};
   uint32_t operands = 0;
+  // With a kFaultOperand: the push constant that has what to note, the dispatch's number in its
+  // graph
+  // + 1.
+  uint32_t fault_push = 0;
 };
 
 struct Lowered {

@@ -33,6 +33,9 @@ class VulkanGraph::Hazards {
   Array<Region> reads_, writes_;
 };
 
+// What several dispatches note in the fault word needs no order: they do it atomically.
+static bool writes(const Dispatch& d, uint32_t k) { return d.operand[k] < 0; }
+
 VulkanGraph::Region VulkanGraph::region_of(TensorId id) const {
   const Tensor& t = tensors_[id];
   const Tensor& root = tensors_[t.root];
@@ -93,7 +96,7 @@ Status VulkanGraph::record_dispatches() {
     const Dispatch& d = node.dispatch;
     bool conflict = false;
     for (uint32_t k = 0; k < d.operands; ++k) {
-      conflict = conflict || hazards.conflicts(region_of(node.tensor[k]), d.operand[k] < 0);
+      conflict = conflict || hazards.conflicts(region_of(node.tensor[k]), writes(d, k));
     }
     if (conflict) {
       commands_.barrier(kShaderAccess, kShaderAccess);
@@ -101,7 +104,7 @@ Status VulkanGraph::record_dispatches() {
       ++barriers_;
     }
     for (uint32_t k = 0; k < d.operands; ++k) {
-      WICK_TRY(hazards.add(region_of(node.tensor[k]), d.operand[k] < 0));
+      WICK_TRY(hazards.add(region_of(node.tensor[k]), writes(d, k)));
     }
     WICK_ASSIGN(PipelineRef pipeline, context_.pipeline(d.shader, {d.spec, d.spec_count}));
     commands_.dispatch(pipeline, sets_[i], {d.push, d.push_words}, d.groups);
@@ -123,6 +126,10 @@ Status VulkanGraph::record() {
     WICK_TRY(context_.run(commands_, fence_));
   }
   WICK_TRY(commands_.begin(0));
+  if (fault_ != kNoTensor) {
+    commands_.fill(arena_, tensors_[fault_].offset, 4, 0);
+    if (context_.unified()) commands_.barrier(kCopyAccess, kShaderAccess);
+  }
   if (!context_.unified()) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const Tensor& t = tensors_[inputs_[i]];
@@ -151,10 +158,11 @@ Status VulkanGraph::record() {
 
 Status VulkanGraph::run(Span<const void* const> inputs, Span<void* const> outputs) {
   if (!ready_) return Status(Code::kInternal, "the graph is not finished");
-  if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
+  const size_t count = outputs_.size() - (fault_ == kNoTensor ? 0 : 1);
+  if (inputs.size() != inputs_.size() || outputs.size() != count) {
     return error(Code::kInvalidArgument,
                  "the graph has %zu inputs and %zu outputs, given %zu and %zu", inputs_.size(),
-                 outputs_.size(), inputs.size(), outputs.size());
+                 count, inputs.size(), outputs.size());
   }
   bool unified = context_.unified();
   for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -163,13 +171,22 @@ Status VulkanGraph::run(Span<const void* const> inputs, Span<void* const> output
     if (t.bytes > 0) memcpy(to, inputs[i], t.bytes);
   }
   WICK_TRY(context_.run(commands_, fence_));
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Tensor& t = tensors_[outputs_[i]];
-    const Tensor& root = tensors_[t.root];
+  auto bytes_of = [&](size_t i) -> const std::byte* {
+    const Tensor& root = tensors_[tensors_[outputs_[i]].root];
     const Buffer& direct = root.role == Role::kConstant ? constants_ : arena_;
-    const std::byte* from =
-        unified ? direct.mapped() + root.offset : readback_.mapped() + readback_offsets_[i];
-    if (t.bytes > 0) memcpy(outputs[i], from, t.bytes);
+    return unified ? direct.mapped() + root.offset : readback_.mapped() + readback_offsets_[i];
+  };
+  if (fault_ != kNoTensor) {
+    uint32_t fault;
+    memcpy(&fault, bytes_of(count), sizeof(fault));
+    if (fault != 0) {
+      faulty_ = fault - 1;
+      return Status(Code::kInvalidArgument, "an index is out of range");
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const size_t bytes = tensors_[outputs_[i]].bytes;
+    if (bytes > 0) memcpy(outputs[i], bytes_of(i), bytes);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/backend/vulkan/partition.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/half.h"
 #include "runtime/kernels/run_row.h"
 
 namespace wick::vulkan {
@@ -26,18 +27,48 @@ float number(uint64_t seed, int64_t i) {
   return (h & 0x10000) != 0 ? size : -size;
 }
 
-void fill(TensorView& v, uint64_t seed, bool positive) {
-  const int64_t n = v.numel();
-  if (v.dtype == DType::kF32) {
-    for (int64_t i = 0; i < n; ++i) {
-      const float x = number(seed, i);
-      v.as<float>()[i] = positive ? std::fabs(x) : x;
-    }
-    return;
+// What an input's numbers must be for its op to take them.
+struct Range {
+  bool positive = false;
+  int64_t extent = 0;  // not 0: indices, of -extent to extent - 1
+};
+Range range_of(const KernelQuery& query, size_t input) {
+  Range r;
+  r.positive = query.op == OpId::kBatchNorm && input == 4;
+  if ((query.op == OpId::kGather || query.op == OpId::kGatherElements) && input == 1) {
+    const Shape& x = query.in[0].shape;
+    int64_t axis = query.as<AxisAttrs>().axis;
+    if (axis < 0) axis += x.rank();
+    if (axis >= 0 && axis < x.rank()) r.extent = x[static_cast<int>(axis)];
   }
-  auto* bytes = static_cast<uint8_t*>(v.data);
-  for (size_t i = 0; i < v.nbytes(); ++i)
-    bytes[i] = static_cast<uint8_t>(number(seed, static_cast<int64_t>(i)) * 64 + 64);
+  return r;
+}
+
+void fill(TensorView& v, uint64_t seed, const Range& range) {
+  const int64_t n = v.numel();
+  auto index = [&](int64_t i) {
+    const auto h = static_cast<int64_t>(std::fabs(number(seed, i)) * 65536.0f);
+    return h % (2 * range.extent) - range.extent;
+  };
+  auto small = [&](int64_t i) { return static_cast<int64_t>(number(seed, i) * 60); };
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t integer = range.extent != 0 ? index(i) : small(i);
+    switch (v.dtype) {
+      case DType::kF32:
+        v.as<float>()[i] = range.positive ? std::fabs(number(seed, i)) : number(seed, i);
+        break;
+      case DType::kI64: v.as<int64_t>()[i] = integer; break;
+      case DType::kI32:
+      case DType::kU32: v.as<int32_t>()[i] = static_cast<int32_t>(integer); break;
+      case DType::kF16: v.as<uint16_t>()[i] = Half(number(seed, i)).bits; break;
+      case DType::kBF16: v.as<uint16_t>()[i] = BFloat16(number(seed, i)).bits; break;
+      case DType::kI16:
+      case DType::kU16: v.as<int16_t>()[i] = static_cast<int16_t>(integer); break;
+      case DType::kBool: v.as<uint8_t>()[i] = static_cast<uint8_t>(integer & 1); break;
+      default:
+        if (dtype_size(v.dtype) == 1) v.as<int8_t>()[i] = static_cast<int8_t>(integer);
+    }
+  }
 }
 
 // "" when `got` is what the CPU gave: floats to 1e-4 of the element and of the output's size, far
@@ -86,7 +117,7 @@ class Trial {
         v = query_.in[i];
         if (!v.present() || v.data != nullptr) continue;
         WICK_ASSIGN(v.data, arena_.allocate(v.nbytes() + 1, kAlignment));
-        fill(v, set * 16 + i, query_.op == OpId::kBatchNorm && i == 4);
+        fill(v, set * 16 + i, range_of(query_, i));
       }
       for (size_t i = 0; i < outs; ++i) WICK_TRY(make(query_.out[i], want_[set * outs + i]));
     }
