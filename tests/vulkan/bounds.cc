@@ -1,5 +1,6 @@
 #include "tests/vulkan/bounds.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -215,6 +216,35 @@ std::vector<double> reduction(OpId op, const void* attrs, const std::vector<Valu
   return bounds;
 }
 
+// By norms: a score is a sum of `size` products of at most M / size each and a few more steps, so
+// it is off by E = (size + 8) M units; a weight, relative, by 2 E, by what exp makes of a
+// difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum.
+std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
+  auto largest = [](const Value& v) {
+    double most = 0;
+    for (int64_t i = 0; i < v.view().numel(); ++i) {
+      if (std::isfinite(v.at(i))) most = std::fmax(most, std::fabs(v.at(i)));
+    }
+    return most;
+  };
+  auto most_of = [](const Shape& s) {
+    int64_t most = 1;
+    for (int64_t d : s) most = std::max(most, d);
+    return static_cast<double>(most);
+  };
+  // Permutations may put any dim last.
+  const double size = most_of(in[0].view().shape), keys = most_of(in[1].view().shape);
+  double m = size * largest(in[0]) * largest(in[1]);
+  for (size_t i = 3; i < in.size(); ++i) {
+    const double x = largest(in[i]);
+    if (in[i].view().dtype == DType::kF32 || in[i].view().dtype == DType::kF64)
+      m = std::fmax(m * std::fmax(1, std::fmax(x, x > 0 ? 1 / x : 1)), m + (x < 1e3 ? x : 0));
+  }
+  const double weight = 2 * (size + 8) * m + 2 * m + kExp + kDiv + keys + 8;
+  return std::vector<double>(static_cast<size_t>(want.view().numel()),
+                             kU * (weight + keys) * largest(in[2]) + FLT_MIN);
+}
+
 }  // namespace
 
 std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
@@ -230,6 +260,7 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kLogSoftmax: return softmax(op, attrs, in[0], want);
     case OpId::kAveragePool: return average(attrs, in, want);
     case OpId::kBatchNorm: return batch_norm(attrs, in, want);
+    case OpId::kFusedAttention: return attention(in, want);
     case OpId::kReduceSum:
     case OpId::kReduceMean:
     case OpId::kReduceMax:

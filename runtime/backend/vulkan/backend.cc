@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/backend/vulkan/graph/expand.h"
 #include "runtime/backend/vulkan/partition.h"
 #include "runtime/backend/vulkan/trust/trust.h"
 
@@ -12,37 +13,58 @@ using vulkan::Context;
 using vulkan::Fingerprint;
 using vulkan::Trust;
 
-// Every step has.
-static bool chain_has_shaders(const KernelQuery& query, vulkan::Lowered& lowered,
-                              Fingerprint* fingerprint) {
-  const auto& a = query.as<ChainAttrs>();
-  rules::ChainTypes<int64_t> types;
-  if (!vulkan::types_of(query.attrs, query.in, &types).ok()) return false;
-  for (int64_t i = 0; i < a.steps.count; ++i) {
-    const ChainStep s = chain_step(a.steps[i]);
-    if (s.what.kind == ChainKind::kReduce) return false;
-    TensorView in[3];
-    const int operands = s.what.operands - s.what.parameters;
-    for (int k = 0; k < operands; ++k) {
-      const int o = s.operand[k];
-      in[k] = o >= kChainFirstStep
-                  ? TensorView(nullptr, vulkan::dtype_of(types, o - kChainFirstStep),
-                               types.shape[o - kChainFirstStep])
-              : o >= kChainFirstConstant ? TensorView(nullptr, DType::kF32, Shape{})
-                                         : query.in[static_cast<size_t>(o)];
-    }
-    TensorView out(nullptr, vulkan::dtype_of(types, static_cast<int>(i)), types.shape[i]);
-    const AnyAttrs attrs = chain_step_attrs(a, s, out.rank(), DType::kF32);
-    OpCall call;
-    call.op = s.op;
-    call.attrs = attrs.get();
-    call.in = {in, static_cast<size_t>(operands)};
-    call.out = {&out, 1};
-    if (!vulkan::lower(call, lowered).ok()) return false;
-    if (fingerprint != nullptr) fingerprint->add(call, lowered);
+namespace {
+
+// Looks whether each part of a call has a shader, and makes nothing.
+class Probe final : public vulkan::Builder {
+ public:
+  Probe(Allocator& allocator, Fingerprint* fingerprint)
+      : views_(allocator), lowered_(allocator), fingerprint_(fingerprint) {}
+
+  Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
+    return add(TensorView(nullptr, dtype, shape));
   }
-  return true;
+  Result<vulkan::TensorId> constant(float) override {
+    return add(TensorView(nullptr, DType::kF32, Shape{}));
+  }
+  Status call(OpId op, const void* attrs, Span<const vulkan::TensorId> in,
+              Span<const vulkan::TensorId> out) override {
+    TensorView inputs[kMost], made = views_[out[0]];
+    if (in.size() > kMost) return Status(Code::kUnsupported, "too many inputs");
+    for (size_t i = 0; i < in.size(); ++i) inputs[i] = views_[in[i]];
+    OpCall part;
+    part.op = op;
+    part.attrs = attrs;
+    part.in = {inputs, in.size()};
+    part.out = {&made, 1};
+    WICK_TRY(vulkan::lower(part, lowered_));
+    if (fingerprint_ != nullptr) fingerprint_->add(part, lowered_);
+    return {};
+  }
+  Result<vulkan::TensorId> add(const TensorView& view) {
+    WICK_TRY(views_.push_back(view));
+    return static_cast<vulkan::TensorId>(views_.size() - 1);
+  }
+
+ private:
+  static constexpr size_t kMost = 3;  // inputs of a part
+  Array<TensorView> views_;
+  vulkan::Lowered lowered_;
+  Fingerprint* fingerprint_;
+};
+
+Status probe(const KernelQuery& query, Allocator& allocator, Fingerprint* fingerprint) {
+  Probe probe(allocator, fingerprint);
+  Array<vulkan::TensorId> ids(allocator);
+  for (const TensorView& view : query.in) {
+    WICK_ASSIGN(auto id, probe.add(view));
+    WICK_TRY(ids.push_back(id));
+  }
+  WICK_ASSIGN(auto out, probe.add(query.out[0]));
+  return vulkan::expand({query.op, query.attrs, query.in, ids, out}, probe);
 }
+
+}  // namespace
 
 Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
                                                    const VulkanOptions& options) {
@@ -148,6 +170,7 @@ bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) 
 bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
                                Fingerprint* fingerprint) {
   if (query.custom != nullptr) return false;  // there is no shader of it
+  if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint).ok();
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return false;
   TensorView out[kMaxOutputs];
@@ -158,7 +181,6 @@ bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   call.in = query.in;
   call.out = {out, query.out.size()};
   vulkan::Lowered lowered(allocator);
-  if (query.op == OpId::kFusedElementwise) return chain_has_shaders(query, lowered, fingerprint);
   if (!vulkan::lower(call, lowered).ok()) return false;
   if (fingerprint != nullptr) fingerprint->add(call, lowered);
   return true;

@@ -3,19 +3,19 @@
 #include <new>
 
 #include "runtime/backend/vulkan/graph/graph.h"
-#include "runtime/ops/rules/chain-inl.h"
+#include "runtime/core/arena.h"
 
 namespace wick::vulkan {
 namespace {
 
-class VulkanPartition final : public Partition {
+class VulkanPartition final : public Partition, private Builder {
  public:
   VulkanPartition(Context& context, Allocator& allocator)
       : allocator_(allocator),
         graph_(context, allocator),
         inputs_(allocator),
         outputs_(allocator),
-        constants_(allocator),
+        constants_(allocator, SIZE_MAX),
         first_dispatch_(allocator),
         from_(allocator),
         to_(allocator) {}
@@ -33,12 +33,25 @@ class VulkanPartition final : public Partition {
   ~VulkanPartition() = default;
   Result<TensorId> tensor_of(const PartitionSpec& spec, uint32_t value, Array<TensorId>& tensors);
   Status add_step(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
-  Status add_chain(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
+  Status add_expanded(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
+
+  Result<TensorId> temporary(DType dtype, const Shape& shape) override {
+    return graph_.add_temporary(dtype, shape);
+  }
+  Result<TensorId> constant(float value) override {
+    WICK_ASSIGN(auto at, constants_.array<float>(1));
+    at[0] = value;
+    return graph_.add_constant(DType::kF32, Shape{}, at.data());
+  }
+  Status call(OpId op, const void* attrs, Span<const TensorId> in,
+              Span<const TensorId> out) override {
+    return graph_.add_call(op, attrs, in, out);
+  }
 
   Allocator& allocator_;
   VulkanGraph graph_;
   Array<uint32_t> inputs_, outputs_;  // value ids in the graph's order
-  Array<float> constants_;            // of chains; where they lie stays until they are uploaded
+  Arena constants_;                   // of chains; read when they are uploaded
   PartitionSpec spec_;                // for the names of what fails
   Array<size_t> first_dispatch_;      // by step
   Array<const void*> from_;
@@ -72,7 +85,7 @@ Result<TensorId> VulkanPartition::tensor_of(const PartitionSpec& spec, uint32_t 
 
 Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step,
                                  Array<TensorId>& tensors) {
-  if (step.node->op == OpId::kFusedElementwise) return add_chain(spec, step, tensors);
+  if (is_expanded(step.node->op)) return add_expanded(spec, step, tensors);
   Array<TensorId> ids(allocator_);
   Array<TensorView> known(allocator_);
   WICK_TRY(ids.reserve(step.in.size() + step.out.size()));
@@ -95,60 +108,28 @@ Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step
                          {ids.data() + step.in.size(), step.out.size()}, known);
 }
 
-// A call a step: what lies between is in the device's memory like any other tensor.
-Status VulkanPartition::add_chain(const PartitionSpec& spec, const PlanStep& step,
-                                  Array<TensorId>& tensors) {
-  const auto& a = *static_cast<const ChainAttrs*>(step.node->attrs);
-  TensorView views[kChainInputs];
-  TensorId fed[kChainInputs], constant[kChainConstants], made[kChainSteps];
-  for (size_t i = 0; i < step.in.size() && i < kChainInputs; ++i) {
-    const PlanValue& v = spec.values[step.in[i]];
-    views[i] = TensorView(nullptr, v.dtype, v.shape);
-    WICK_ASSIGN(fed[i], tensor_of(spec, step.in[i], tensors));
-  }
-  rules::ChainTypes<int64_t> types;
-  WICK_TRY(types_of(step.node->attrs, {views, step.in.size()}, &types));
-  for (int i = 0; i < static_cast<int>(a.constants.count); ++i) {
-    // build() made room: the address stays
-    const auto value = static_cast<float>(chain_constant(a, kChainFirstConstant + i));
-    WICK_TRY(constants_.push_back(value));
-    const float* at = constants_.data() + constants_.size() - 1;
-    WICK_ASSIGN(constant[i], graph_.add_constant(DType::kF32, Shape{}, at));
-  }
-  for (int64_t i = 0; i < a.steps.count; ++i) {
-    const ChainStep s = chain_step(a.steps[i]);
-    TensorId in[3];
-    const int operands = s.what.operands - s.what.parameters;
-    for (int k = 0; k < operands; ++k) {
-      const int o = s.operand[k];
-      in[k] = o >= kChainFirstStep       ? made[o - kChainFirstStep]
-              : o >= kChainFirstConstant ? constant[o - kChainFirstConstant]
-                                         : fed[o];
+Status VulkanPartition::add_expanded(const PartitionSpec& spec, const PlanStep& step,
+                                     Array<TensorId>& tensors) {
+  Array<TensorId> ids(allocator_);
+  Array<TensorView> views(allocator_);
+  for (uint32_t value : step.in) {
+    WICK_ASSIGN(TensorId id, tensor_of(spec, value, tensors));
+    WICK_TRY(ids.push_back(id));
+    TensorView view;
+    if (value != kNoIndex) {
+      const PlanValue& v = spec.values[value];
+      view = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
     }
-    if (i + 1 == a.steps.count) {
-      WICK_ASSIGN(made[i], tensor_of(spec, step.out[0], tensors));
-    } else {
-      WICK_ASSIGN(made[i],
-                  graph_.add_temporary(dtype_of(types, static_cast<int>(i)), types.shape[i]));
-    }
-    const AnyAttrs attrs = chain_step_attrs(a, s, types.shape[i].rank(), DType::kF32);
-    WICK_TRY(
-        graph_.add_call(s.op, attrs.get(), {in, static_cast<size_t>(operands)}, {made + i, 1}));
+    WICK_TRY(views.push_back(view));
   }
-  return {};
+  WICK_ASSIGN(TensorId out, tensor_of(spec, step.out[0], tensors));
+  return expand({step.node->op, step.node->attrs, views, ids, out}, *this);
 }
 
 Status VulkanPartition::build(const PartitionSpec& spec) {
   Array<TensorId> tensors(allocator_);
   WICK_TRY(tensors.reserve(spec.values.size()));
   for (size_t i = 0; i < spec.values.size(); ++i) WICK_TRY(tensors.push_back(kNoTensor));
-  size_t constants = 0;
-  for (const PlanStep& step : spec.steps) {
-    if (step.node->op == OpId::kFusedElementwise)
-      constants +=
-          static_cast<size_t>(static_cast<const ChainAttrs*>(step.node->attrs)->constants.count);
-  }
-  WICK_TRY(constants_.reserve(constants));
   spec_ = spec;
   for (const PlanStep& step : spec.steps) {
     WICK_TRY(first_dispatch_.push_back(graph_.dispatches()));
@@ -196,15 +177,6 @@ Status VulkanPartition::run(const RunCtx& ctx) {
 }
 
 }  // namespace
-
-// The types of a chain's steps on these inputs.
-Status types_of(const void* attrs, Span<const TensorView> in, rules::ChainTypes<int64_t>* types) {
-  ValueInfo<int64_t> known[kChainInputs];
-  if (in.size() > kChainInputs) return Status(Code::kUnsupported, "too many inputs");
-  for (size_t i = 0; i < in.size(); ++i) known[i] = {in[i].dtype, in[i].shape, nullptr, 0};
-  return rules::chain_types<int64_t>(*static_cast<const ChainAttrs*>(attrs), {known, in.size()},
-                                     types);
-}
 
 Result<Owned<Partition>> make_partition(Context& context, const PartitionSpec& spec,
                                         Allocator& allocator) {

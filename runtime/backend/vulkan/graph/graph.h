@@ -4,11 +4,10 @@
 #pragma once
 
 #include "runtime/backend/vulkan/ctx/arena.h"
-#include "runtime/backend/vulkan/graph/lower.h"
+#include "runtime/backend/vulkan/graph/expand.h"
 
 namespace wick::vulkan {
 
-using TensorId = uint32_t;
 constexpr TensorId kNoTensor = UINT32_MAX;  // an absent optional input
 
 class VulkanGraph {
