@@ -62,6 +62,14 @@ Error unary_error(OpId op, const void* attrs, double x) {
     case OpId::kSqrt: return {kSqrt};
     case OpId::kReciprocal: return {kDiv};
     case OpId::kLeakyRelu: return {1};
+    case OpId::kElu: {
+      // exp and the difference below 1, the product
+      const double alpha = std::fabs(static_cast<const EluAttrs*>(attrs)->alpha);
+      return x > 0 ? Error{0} : Error{1, alpha * (kExp * std::exp(x) + 1)};
+    }
+    // e = exp(-|x|): its error and the addition's move the logarithm by as much, log itself, the
+    // sum.
+    case OpId::kSoftplus: return {kLog + 1, kExp * std::exp(-a) + 1};
     case OpId::kErf: return a < 0.5 ? Error{4} : Error{1, std::erfc(a) * erfc_relative(a)};
     // clip(x / 6 + 0.5): a constant off by 1 u, a product, a sum; then the product with x.
     case OpId::kHardSwish: return {1, a < 3.001 ? a * (3 * a / 6 + 1) : 0};
@@ -245,6 +253,30 @@ std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
                              kU * (weight + keys) * largest(in[2]) + FLT_MIN);
 }
 
+double broadcast_at(const Value& v, const Shape& out, int64_t i) {
+  const TensorView in = v.view();
+  int64_t offset = 0;
+  for (int d = out.rank() - 1; d >= 0; --d) {
+    const int64_t index = i % out[d];
+    i /= out[d];
+    const int at = d - (out.rank() - in.rank());
+    if (at >= 0 && in.shape[at] != 1) offset += index * in.strides[at];
+  }
+  return v.at(offset);
+}
+
+// exp(y log x): the logarithm's error and the product's are |y log x| times as large in the result.
+std::vector<double> power(const std::vector<Value>& in, const Value& want) {
+  std::vector<double> bounds;
+  const Shape shape = want.view().shape;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    const double x = std::fabs(broadcast_at(in[0], shape, i)), y = broadcast_at(in[1], shape, i);
+    const double argument = x > 0 && std::isfinite(x) ? std::fabs(y * std::log(x)) : 0;
+    bounds.push_back(kU * ((kLog + 1) * argument + kExp + 1) * std::fabs(want.at(i)) + FLT_MIN);
+  }
+  return bounds;
+}
+
 }  // namespace
 
 std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
@@ -261,6 +293,7 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kAveragePool: return average(attrs, in, want);
     case OpId::kBatchNorm: return batch_norm(attrs, in, want);
     case OpId::kFusedAttention: return attention(in, want);
+    case OpId::kPow: return power(in, want);
     case OpId::kReduceSum:
     case OpId::kReduceMean:
     case OpId::kReduceMax:

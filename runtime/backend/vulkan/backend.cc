@@ -37,7 +37,7 @@ class Probe final : public vulkan::Builder {
     part.attrs = attrs;
     part.in = {inputs, in.size()};
     part.out = {&made, 1};
-    WICK_TRY(vulkan::lower(part, lowered_));
+    WICK_TRY(annotate(vulkan::lower(part, lowered_), "%s: ", find_op(op)->name));
     if (fingerprint_ != nullptr) fingerprint_->add(part, lowered_);
     return {};
   }

@@ -22,7 +22,6 @@ Status expand_chain(const WholeCall& call, Builder& builder) {
   }
   for (int64_t i = 0; i < a.steps.count; ++i) {
     const ChainStep s = chain_step(a.steps[i]);
-    if (s.what.kind == ChainKind::kReduce) return unsupported("a chain that reduces");
     TensorId in[3];
     const int operands = s.what.operands - s.what.parameters;
     for (int k = 0; k < operands; ++k) {

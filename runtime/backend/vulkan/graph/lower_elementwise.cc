@@ -41,6 +41,9 @@ Result<Unary> unary_of(const OpCall& call) {
     case OpId::kCeil: return plain(WICK_FN_CEIL);
     case OpId::kRound: return plain(WICK_FN_ROUND);
     case OpId::kSign: return plain(WICK_FN_SIGN);
+    case OpId::kSoftplus: return plain(WICK_FN_SOFTPLUS);
+    case OpId::kElu:
+      return Unary{WICK_FN_ELU, static_cast<float>(attrs_of<EluAttrs>(call).alpha), 0};
     case OpId::kClip: {
       for (size_t i = 1; i < call.in.size(); ++i) {
         if (call.in[i].present()) return unsupported("no shader for clip with computed bounds");
@@ -60,6 +63,7 @@ int binary_of(OpId op) {
     case OpId::kDiv: return WICK_BINARY_DIV;
     case OpId::kMax: return WICK_BINARY_MAX;
     case OpId::kMin: return WICK_BINARY_MIN;
+    case OpId::kPow: return WICK_BINARY_POW;
     default: return -1;
   }
 }

@@ -19,6 +19,7 @@ float combine(float p, float q) {
     case WICK_BINARY_SUB: return p - q;
     case WICK_BINARY_MUL: return p * q;
     case WICK_BINARY_DIV: return p / q;
+    case WICK_BINARY_POW: return pow_f32(p, q);
     case WICK_BINARY_MAX: return (is_nan(p) || p > q) ? p : q;
     default: return (is_nan(p) || p < q) ? p : q;
   }

@@ -135,8 +135,28 @@ float clip_f32(float x, float low, float high) {
   return x < low ? low : (x > high ? high : x);
 }
 
+float softplus_f32(float x) { return max(x, 0.0) + log_f32(1.0 + exp_f32(-abs(x))); }
+
+// Relative to the result |y log x| rounding errors of the logarithm and of the product; squares, which
+// norms are made of, are exact.
+float pow_f32(float x, float y) {
+  if (y == 2.0) return x * x;
+  if (y == 0.0 || x == 1.0) return 1.0;
+  if (is_nan(x) || is_nan(y)) return x + y;
+  float a = abs(x);
+  bool whole = floor(y) == y, odd = whole && abs(y) < 16777216.0 && mod(abs(y), 2.0) == 1.0;
+  float r = a == 1.0 ? 1.0 : exp_f32(y * log_f32(a));
+  if (a == 0.0) r = y > 0.0 ? 0.0 : uintBitsToFloat(0x7f800000u);
+  if ((floatBitsToUint(x) & 0x80000000u) == 0) return r;
+  if (odd) return -r;
+  bool finite = (floatBitsToUint(a)) < 0x7f800000u;
+  return whole || !finite || a == 0.0 ? r : uintBitsToFloat(0x7fc00000u);
+}
+
 float apply(uint fn, float x, float alpha, float beta) {
   switch (fn) {
+    case WICK_FN_ELU: return (x > 0.0 || is_nan(x)) ? x : alpha * (exp_f32(x) - 1.0);
+    case WICK_FN_SOFTPLUS: return is_nan(x) ? x : softplus_f32(x);
     case WICK_FN_RELU: return (x > 0.0 || is_nan(x)) ? x : 0.0;
     case WICK_FN_CLIP: return is_nan(x) ? x : clip_f32(x, alpha, beta);
     case WICK_FN_LEAKY_RELU: return x < 0.0 ? x * alpha : x;
