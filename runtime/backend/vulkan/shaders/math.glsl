@@ -135,7 +135,11 @@ float clip_f32(float x, float low, float high) {
   return x < low ? low : (x > high ? high : x);
 }
 
-float softplus_f32(float x) { return max(x, 0.0) + log_f32(1.0 + exp_f32(-abs(x))); }
+// Far below 0 the sum with 1 would leave nothing of e.
+float softplus_f32(float x) {
+  float e = exp_f32(-abs(x));
+  return max(x, 0.0) + (e < 1e-3 ? e * (1.0 - e * (0.5 - e * 0.333333333)) : log_f32(1.0 + e));
+}
 
 // Relative to the result |y log x| rounding errors of the logarithm and of the product; squares, which
 // norms are made of, are exact.
