@@ -157,12 +157,12 @@ TEST_F(VulkanTrust, ADamagedFileIsFoundOutAnew) {
     ASSERT_NE(path, "") << kind;
     for (int damage = 0; damage < 3; ++damage) {
       const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
-      if (damage == 0) {  // a bit
+      if (damage == 0) {  // a bit, of which call the last verdict is about
         std::fstream f(path, std::ios::in | std::ios::out | std::ios::binary);
-        f.seekg(size - 1);
-        const int last = f.get();
-        f.seekp(size - 1);
-        f.put(static_cast<char>(last ^ 1));
+        f.seekg(size - 16);
+        const int byte = f.get();
+        f.seekp(size - 16);
+        f.put(static_cast<char>(byte ^ 1));
       } else if (damage == 1) {  // the end
         std::filesystem::resize_file(path, static_cast<uint64_t>(size) - 1);
       } else {
