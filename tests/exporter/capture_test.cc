@@ -76,7 +76,7 @@ TEST_P(Models, ParametersEnterByName) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Trained, Models, testing::Values("lenet", "mlp", "resnet8"));
+INSTANTIATE_TEST_SUITE_P(Trained, Models, testing::Values("lenet", "mlp", "mobilenet", "resnet8"));
 
 TEST(Capture, NodesKnowTheirModule) {
   auto model = nn::lenet();
