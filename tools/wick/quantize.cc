@@ -191,11 +191,9 @@ class Work {
     run.val_split = calib_ == run_data_ ? val_split_ : 0;
     QatTrained trained = train_quantized(captured_, run);
     result_.graph = std::move(trained.graph);
-    qat_ = {{"epochs", run.epochs},
-            {"lr", run.lr},
-            {"batch", run.batch},
-            {"learn_scales", run.learn_scales},
-            {"val_accuracy", trained.validation}};
+    qat_ = {{"epochs", run.epochs},     {"lr", run.lr},
+            {"batch", run.batch},       {"learn_scales", run.learn_scales},
+            {"images", trained.images}, {"val_accuracy", trained.validation}};
     result_.stayed = quantize::plan_quantization(graph_, recipe_).stayed(graph_);
   }
 

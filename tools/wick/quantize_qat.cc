@@ -96,6 +96,7 @@ QatTrained train_quantized(const ir::Graph& graph, const QatRun& run) {
   };
   trainer.fit(train, validation ? &*validation : nullptr, fit);
   net.eval();
+  result.images = trained->size();
   result.graph = net.convert();
   return result;
 }

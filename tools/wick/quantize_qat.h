@@ -28,6 +28,7 @@ struct QatRun {
 struct QatTrained {
   ir::Graph graph;
   std::vector<double> validation;
+  int64_t images = 0;  // that it was trained on
 };
 QatTrained train_quantized(const ir::Graph& graph, const QatRun& run);
 
