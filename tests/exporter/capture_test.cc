@@ -88,7 +88,7 @@ TEST(Capture, NodesKnowTheirModule) {
 }
 
 TEST(Capture, MobileNetIsInvertedResiduals) {
-  auto model = nn::mobilenet();
+  auto model = nn::make_model("mobilenet");
   model->eval();
   const ir::Graph graph = capture(*model, {batched(images(2, {1, 28, 28}))});
   std::map<OpId, int> ops;

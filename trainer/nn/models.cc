@@ -1,5 +1,7 @@
 #include "trainer/nn/models.h"
 
+#include "trainer/nn/mobilenet.h"
+
 namespace wick::nn {
 namespace {
 
@@ -52,52 +54,6 @@ struct ResNet8 : Module {
   }
 };
 
-// torchvision's Conv2dNormActivation: its keys are "0" and "1".
-Sequential conv_norm_relu6(int64_t in, int64_t out, int64_t kernel, const Conv2dOptions& o) {
-  return Sequential(Conv2d(in, out, kernel, o), BatchNorm2d(out), ReLU6());
-}
-
-// Wider by a 1x1 convolution, a 3x3 one of each channel by itself, narrower by another 1x1 one,
-// behind which nothing is cut off; a shortcut where the shape stays.
-struct InvertedResidual : Module {
-  InvertedResidual(int64_t in, int64_t out, int64_t stride, int64_t expand)
-      : shortcut(in == out && stride == 1), conv(std::make_shared<Sequential>()) {
-    const int64_t wide = in * expand;
-    Conv2dOptions depthwise = conv3x3(stride), pointwise;
-    depthwise.groups = wide;
-    pointwise.bias = false;
-    if (expand != 1) conv->append(conv_norm_relu6(in, wide, 1, pointwise));
-    conv->append(conv_norm_relu6(wide, wide, 3, depthwise));
-    conv->append(Conv2d(wide, out, 1, pointwise)).append(BatchNorm2d(out));
-    register_module("conv", conv);
-  }
-  Tensor forward(const Arg& x) override {
-    Tensor h = (*conv)(x);
-    return shortcut ? h + x.tensor : h;
-  }
-
-  bool shortcut;
-  std::shared_ptr<Sequential> conv;
-};
-
-struct MobileNet : Module {
-  std::shared_ptr<Sequential> features =
-      std::make_shared<Sequential>(conv_norm_relu6(1, 16, 3, conv3x3()),
-                                   InvertedResidual(16, 16, 1, 1), InvertedResidual(16, 24, 2, 3),
-                                   InvertedResidual(24, 24, 1, 3), InvertedResidual(24, 40, 2, 3),
-                                   InvertedResidual(40, 40, 1, 3), conv_norm_relu6(40, 128, 1, [] {
-                                     Conv2dOptions o;
-                                     o.bias = false;
-                                     return o;
-                                   }()));
-  MobileNet() { register_module("features", features); }
-  Child<Linear> classifier{this, "classifier", 128, 10};
-
-  Tensor forward(const Arg& x) override {
-    return classifier(adaptive_avg_pool2d((*features)(x), 1).flatten(1));
-  }
-};
-
 // The layers of PyTorch's Sequential("0" .. "4") behind a flatten that has no index of its own.
 struct Mlp : Sequential {
   Mlp() : Sequential(Linear(784, 512), ReLU(), Linear(512, 256), ReLU(), Linear(256, 10)) {}
@@ -114,7 +70,6 @@ std::shared_ptr<Module> lenet() {
                                       Conv2d(32, 64, 3, conv3x3(1, true)), ReLU(), MaxPool2d(2),
                                       Flatten(), Linear(64 * 7 * 7, 128), ReLU(), Linear(128, 10));
 }
-std::shared_ptr<Module> mobilenet() { return std::make_shared<MobileNet>(); }
 std::shared_ptr<Module> mlp() { return std::make_shared<Mlp>(); }
 std::shared_ptr<Module> resnet8() { return std::make_shared<ResNet8>(); }
 

@@ -14,9 +14,6 @@ namespace wick::nn {
 std::shared_ptr<Module> lenet();
 // 784-512-256-10; takes images or rows.
 std::shared_ptr<Module> mlp();
-// A small MobileNetV2 (Sandler et al. 2018): inverted residual blocks of 16 to 40 channels with
-// half its expansion, ReLU6, two strides; "features" has torchvision's keys.
-std::shared_ptr<Module> mobilenet();
 // CIFAR's ResNet with one block a stage (16, 32, 64 channels) and a global average.
 std::shared_ptr<Module> resnet8();
 
