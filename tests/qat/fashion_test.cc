@@ -17,6 +17,11 @@ namespace {
 using quantize::QatModule;
 
 constexpr int64_t kBatch = 250;
+#ifdef __SANITIZE_ADDRESS__  // looks for more than bits, and takes its time
+constexpr int64_t kImages = 500;
+#else
+constexpr int64_t kImages = 10000;
+#endif
 
 class QatFashion : public testing::TestWithParam<const char*> {
  protected:
@@ -149,10 +154,10 @@ TEST_P(QatFashion, EvalIsDeployedOverTheTestSet) {
   ir::LowerReport report;
   net->freeze(&report);
   EXPECT_THAT(report.stayed, testing::SizeIs(0)) << report.text();
-  const int64_t count = held_out().size();
-  ASSERT_EQ(count, 10000);
+  const int64_t count = kImages;
+  ASSERT_GE(held_out().size(), count);
   const bool full = std::getenv("WICK_TEST_FULL") != nullptr;
-  const int64_t layers = full ? count : 1000;
+  const int64_t layers = full ? count : kImages / 10;
   const Answers a = compare(*net, count, layers);
   EXPECT_EQ(a.differ, 0);
   EXPECT_EQ(a.differ_in_a_bit, 0);
