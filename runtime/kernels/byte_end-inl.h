@@ -100,7 +100,17 @@ static void end_rows(const ByteRowsEnd& e) {
   }
 }
 
-static void end_columns(const ByteColumnsEnd& e) {
+// The first n of a vector.
+template <class D, class V, class T>
+static HWY_INLINE void store_first(D d, V v, int n, T* to) {
+  if (n >= kByteLanes) return hn::StoreU(v, d, to);
+  HWY_ALIGN T line[kByteLanes];
+  hn::Store(v, d, line);
+  for (int i = 0; i < n; ++i) to[i] = line[i];
+}
+
+template <ByteResult kResult>
+static HWY_INLINE void end_columns_as(const ByteColumnsEnd& e) {
   const ByteTag d;
   const hn::Rebind<float, ByteTag> reals;
   const ByteEnd end = byte_end(d, e);
@@ -110,21 +120,18 @@ static void end_columns(const ByteColumnsEnd& e) {
       auto sum = hn::Add(hn::LoadU(d, sums + c), hn::LoadU(d, e.add + c));
       if (e.factor != nullptr)
         sum = hn::Add(sum, hn::Mul(hn::LoadU(d, e.factor + c), hn::Set(d, e.row_factor[r])));
+      const int n = HWY_MIN(kByteLanes, e.columns - c);
+      const int64_t at = r * e.y_step + c;
+      if constexpr (kResult == ByteResult::kSums) {
+        store_first(d, sum, n, static_cast<int32_t*>(e.y) + at);
+        continue;
+      }
       auto m = hn::LoadU(reals, e.multiplier + c);
       if (e.row_scale != nullptr) m = hn::Mul(hn::Set(reals, e.row_scale[r]), m);
       auto real = hn::Mul(hn::ConvertTo(reals, sum), m);
       if (e.bias != nullptr) real = hn::Add(real, hn::LoadU(reals, e.bias + c));
-      const int n = HWY_MIN(kByteLanes, e.columns - c);
-      const int64_t at = r * e.y_step + c;
-      if (e.to_float) {
-        auto* y = static_cast<float*>(e.y) + at;
-        if (n == kByteLanes) {
-          hn::StoreU(real, reals, y);
-        } else {
-          HWY_ALIGN float line[kByteLanes];
-          hn::Store(real, reals, line);
-          for (int i = 0; i < n; ++i) y[i] = line[i];
-        }
+      if constexpr (kResult == ByteResult::kReals) {
+        store_first(reals, real, n, static_cast<float*>(e.y) + at);
       } else {
         auto* y = static_cast<uint8_t*>(e.y) + at;
         if (n == kByteLanes) {
@@ -136,6 +143,13 @@ static void end_columns(const ByteColumnsEnd& e) {
         }
       }
     }
+  }
+}
+static void end_columns(const ByteColumnsEnd& e) {
+  switch (e.result) {
+    case ByteResult::kBytes: return end_columns_as<ByteResult::kBytes>(e);
+    case ByteResult::kReals: return end_columns_as<ByteResult::kReals>(e);
+    case ByteResult::kSums: return end_columns_as<ByteResult::kSums>(e);
   }
 }
 

@@ -43,6 +43,8 @@ struct ByteRowsEnd {
   int64_t y_step;
 };
 
+enum class ByteResult : uint8_t { kBytes, kReals, kSums };
+
 // Columns of a matrix product's output: an output feature each.
 struct ByteColumnsEnd {
   const int32_t* sums;
@@ -54,7 +56,7 @@ struct ByteColumnsEnd {
   const float* multiplier;    // of each column
   const float* row_scale;     // of each row: times the column's multiplier; null: 1
   const float* bias;          // of each column, added to a real; null: nothing
-  bool to_float;
+  ByteResult result;          // int32 sums have no multipliers
   float lo, hi;
   int32_t zero;
   void* y;
