@@ -213,11 +213,44 @@ static HWY_INLINE void quantize_row_lanes(D d, const float* x, float scale, floa
   q = hn::Min(hn::Max(q, hn::Zero(d)), hn::Set(d, 255.0f));
   hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(ints, q)), bytes, out);
 }
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+// 64 of them, where no quotient is close to the middle of two whole numbers; else false. None is
+// beyond int32, as the scale is their own range's.
+static HWY_INLINE bool quantize_64(const float* x, __m512 inverse, __m512i zero, __m512i order,
+                                   uint8_t* out) {
+  const __m512 most = _mm512_set1_ps(0.4999f);
+  __m512 about[4];
+  int close = 0;
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    about[i] = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), inverse);
+    const __m512 apart = _mm512_abs_ps(_mm512_reduce_ps(about[i], 8));  // less its whole number
+    close |= _mm512_cmp_ps_mask(apart, most, _CMP_NLE_UQ);              // or NaN
+  }
+  if (HWY_UNLIKELY(close != 0)) return false;
+  const auto pair = [&](int i) HWY_ATTR {
+    const __m512i a = _mm512_cvtps_epi32(about[i]), b = _mm512_cvtps_epi32(about[i + 1]);
+    return _mm512_adds_epi16(_mm512_packs_epi32(a, b), zero);
+  };
+  _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(pair(0), pair(2))));
+  return true;
+}
+#endif
 static void quantize_row(const float* x, int64_t n, float scale, float zero, uint8_t* out) {
   const hn::ScalableTag<float> d;
   const bool usual = scale > 0x1p-100f && scale < 0x1p100f;
   const float inverse = usual ? 1 / scale : __builtin_nanf("");
   int64_t i = 0;
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+  const __m512 by = _mm512_set1_ps(inverse);
+  const __m512i plus = _mm512_set1_epi16(static_cast<int16_t>(zero));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  for (; i + 64 <= n; i += 64) {
+    if (HWY_LIKELY(quantize_64(x + i, by, plus, order, out + i))) continue;
+    for (int64_t at = i; at < i + 64; at += kByteLanes)
+      quantize_row_lanes(d, x + at, scale, inverse, zero, out + at);
+  }
+#endif
   for (; i + kByteLanes <= n; i += kByteLanes)
     quantize_row_lanes(d, x + i, scale, inverse, zero, out + i);
   for (; i < n; ++i)
