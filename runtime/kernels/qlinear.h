@@ -22,7 +22,8 @@ inline Status check_scale(const TensorView& scale, const char* name) {
 }
 
 // The scales of a product of a and b (inputs `a` and `b`, their scales behind them) and of y
-// (input y, absent: 1), whose quotient must be finite, too.
+// (input y), whose quotient must be finite, too. Where y is absent nothing is rounded to bytes: a's
+// scale may be infinite, as that of a range with infinity is, and so may its products.
 struct ProductScales {
   const float* b = nullptr;
   int64_t count = 1;  // of b's
@@ -36,16 +37,16 @@ struct ProductScales {
 };
 inline Status product_scales(Span<const TensorView> in, size_t a, size_t b, size_t y,
                              ProductScales* out) {
-  WICK_TRY(check_scale(in[a + 1], "the first scale"));
+  out->to_float = !has_input(in, y);
+  const bool infinite = out->to_float && in[a + 1].as<float>()[0] == INFINITY;
+  if (!infinite) WICK_TRY(check_scale(in[a + 1], "the first scale"));
   WICK_TRY(check_scale(in[b + 1], "the second scale"));
   out->a = in[a + 1].as<float>()[0];
   out->b = in[b + 1].as<float>();
   out->count = in[b + 1].numel();
-  out->to_float = !has_input(in, y);
-  if (!out->to_float) {
-    WICK_TRY(check_scale(in[y], "y_scale"));
-    out->y = in[y].as<float>()[0];
-  }
+  if (out->to_float) return {};
+  WICK_TRY(check_scale(in[y], "y_scale"));
+  out->y = in[y].as<float>()[0];
   int bad = 0;
   for (int64_t i = 0; i < out->count; ++i) bad |= std::isfinite(out->at(i)) ? 0 : 1;
   for (int64_t i = 0; bad != 0 && i < out->count; ++i) {
