@@ -8,7 +8,7 @@
 #include "runtime/kernels/byte_gemm.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/qlinear_channels.h"
 
 namespace wick {
 namespace {
@@ -113,13 +113,13 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const uint8_t flip = t.x_signed != (in[0].dtype == DType::kI8) ? 0x80 : 0;
   const int32_t x_zero = zero_point(in, 2) + (flip == 0 ? 0 : t.x_signed ? -128 : 128);
   const int w_flip = in[3].dtype == DType::kU8 ? 128 : 0;
-  bool zeros = false;
-  for (int64_t j = 0; j < g.columns(); ++j) {
-    const int64_t from = std::min(j, g.n - 1);
-    s.multiplier[j] = scales.at(from);
-    s.factor[j] = -(byte_at(in[5], in[5].numel() == 1 ? 0 : from) - w_flip);
-    zeros = zeros || s.factor[j] != 0;
-  }
+  scales.fill(g.n, s.multiplier);
+  fill_byte_zeros(in[5], w_flip, g.n, s.factor);
+  std::fill(s.multiplier + g.n, s.multiplier + g.columns(), 0.0f);
+  std::fill(s.factor + g.n, s.factor + g.columns(), 0);
+  int32_t any = 0;
+  for (int64_t j = 0; j < g.n; ++j) any |= s.factor[j];
+  const bool zeros = any != 0;
   const int32_t* bias =
       op == OpId::kQGemm && has_input(in, kBias) ? in[kBias].as<int32_t>() : nullptr;
   ByteProduct p{t, g, {}, scales.to_float ? sizeof(float) : 1, s.rows, ctx.packed[0]};
@@ -136,12 +136,14 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
       p.panels = s.panels;
     }
     const int32_t* sums = g.sums(p.panels);
+    const auto k = static_cast<uint32_t>(g.k), zero = static_cast<uint32_t>(x_zero);
     for (int64_t j = 0; j < g.columns(); ++j) {
-      const auto k = static_cast<uint32_t>(g.k), w_zero = static_cast<uint32_t>(-s.factor[j]);
-      uint32_t all = static_cast<uint32_t>(x_zero) * (k * w_zero - static_cast<uint32_t>(sums[j]));
-      if (bias != nullptr && j < g.n) all += static_cast<uint32_t>(bias[j]);
-      s.add[j] = static_cast<int32_t>(all);
+      const auto factor = static_cast<uint32_t>(s.factor[j]), sum = static_cast<uint32_t>(sums[j]);
+      s.add[j] = static_cast<int32_t>(0 - zero * (k * factor + sum));
     }
+    for (int64_t j = 0; bias != nullptr && j < g.n; ++j)
+      s.add[j] =
+          static_cast<int32_t>(static_cast<uint32_t>(s.add[j]) + static_cast<uint32_t>(bias[j]));
     const auto* a = static_cast<const uint8_t*>(in[0].data);
     if (g.batches > 1) a += g.a.begin(batch, out[0].shape);
     const auto pack_block = [&](int64_t block, int) {
