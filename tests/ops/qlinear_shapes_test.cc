@@ -226,13 +226,18 @@ TEST_F(QLinearShapes, AnyIntegerProduct) {
 // One range for all: quotients on ties and next to them, beyond whole vectors and with a rest.
 TEST_F(QLinearShapes, DynamicBytesOfOneRange) {
   for (const int64_t n : {1, 15, 16, 63, 64, 65, 129, 1000, 20001}) {
-    std::vector<double> halves = {-64.0, 191.0};  // a scale of 1
-    for (int64_t i = 2; i < n; ++i)
-      halves.push_back(std::nextafter(static_cast<float>(draw(-127, 381)) / 2,
-                                      static_cast<float>(draw(-1, 1) * 1000)));
-    halves.resize(static_cast<size_t>(n));
-    check(OpId::kDynamicQuantizeLinear,
-          sample(fmt::format("halves {}", n), {{DType::kF32, {n}, 0, 0, halves}}), 3);
+    for (const float scale : {1.0F, 0.1F, 0.003F}) {
+      std::vector<double> halves = {-64 * scale, 191 * scale};
+      for (int64_t i = 2; i < n; ++i) {
+        const float half = static_cast<float>(draw(-127, 381)) / 2 * scale;
+        const int64_t side = draw(-1, 1);
+        halves.push_back(side == 0 ? half : std::nextafter(half, static_cast<float>(1000 * side)));
+      }
+      halves.resize(static_cast<size_t>(n));
+      check(OpId::kDynamicQuantizeLinear,
+            sample(fmt::format("halves of {} {}", scale, n), {{DType::kF32, {n}, 0, 0, halves}}),
+            3);
+    }
     check(OpId::kDynamicQuantizeLinear, sample(fmt::format("any {}", n), {f32({n}, -3, 2)}), 3);
     check(OpId::kDynamicQuantizeLinear, sample(fmt::format("positive {}", n), {f32({n}, 1, 2)}), 3);
     for (const double odd : {HUGE_VAL, -HUGE_VAL, static_cast<double>(NAN), 3e38, 1e-42}) {
