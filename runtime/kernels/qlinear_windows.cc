@@ -14,6 +14,9 @@ namespace {
 constexpr int64_t kTaskOutputs = 1 << 13;  // a task has about as many, or a channel
 constexpr int64_t kMostTaps = kWindow;     // of a row; a window holds no more
 
+constexpr int64_t kMostOutputs = 1 << 18, kFewOutputs = 1 << 13;  // of a plane
+constexpr int64_t kFewPlanes = 8;
+
 size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
 
 ByteWindowShape shape_of(const ByteConv& s) { return {s.h, s.w}; }
@@ -98,6 +101,10 @@ bool match_qlinear_windows(const KernelQuery& q) {
         axis->stride > kWindow || axis->dilation > kWindow || axis->pad > (1 << 12))
       return false;
   }
+  // Windows are found anew at each call, which takes about as long as three planes.
+  const int64_t outputs = s.h.out * s.w.out;
+  if (outputs > kMostOutputs || (outputs > kFewOutputs && s.images * s.groups < kFewPlanes))
+    return false;
   return count(s).fits;
 }
 

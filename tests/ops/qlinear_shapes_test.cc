@@ -123,6 +123,9 @@ TEST_F(QLinearShapes, BandsAndBatches) {
   ConvAttrs depthwise = same;
   depthwise.group = 20;
   check(OpId::kQLinearConv, conv("depthwise", {3, 20, 120, 150}, {20, 1, 3, 3}, depthwise, true));
+  depthwise.group = 3;  // few and large
+  check(OpId::kQLinearConv, conv("few", {1, 3, 120, 150}, {3, 1, 3, 3}, depthwise, true));
+  check(OpId::kQLinearConv, conv("large", {2, 3, 530, 520}, {3, 1, 3, 3}, depthwise, true));
 }
 
 TEST_F(QLinearShapes, AnyConvolution) {
