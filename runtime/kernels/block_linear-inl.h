@@ -253,10 +253,9 @@ HWY_INLINE void each_k(const BlockPanel& p, int64_t block_index, bool whole_word
 }
 
 // Numbers of k that a panel's turn has; a block is a multiple of them, or smaller. Of 8 bits they
-// are few, as memory is what holds them up; of 4 more, so that a block's numbers are made less
-// often.
+// are fewer, as memory alone is what holds them up.
 template <int kBits>
-constexpr int64_t kTurn = kBits == 4 ? 64 : 16;
+constexpr int64_t kTurn = kBits == 4 ? 32 : 16;
 
 // Some panels take turns: the CPU fetches more from memory where it sees that more than one stream
 // is read.
