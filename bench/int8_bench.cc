@@ -1,7 +1,7 @@
 // int8 beside f32: layers of ResNet-18, ResNet-50 and MobileNetV2 and products of matrices, the
 // integer kernel and our own float32 one taking turns. A network's line sums its layers, each as
 // often as it occurs.
-//   int8_bench [threads] [rounds] [no-amx]
+//   int8_bench [threads] [rounds] [amx | no-amx] [network]
 #include <string>
 
 #include "bench/row_bench.h"
@@ -170,9 +170,11 @@ int main(int argc, char** argv) {
   printf("%s%s, %d threads\n", wick::simd_target_name(wick::simd_targets() & -wick::simd_targets()),
          wick::byte_amx() ? " with AMX" : "", threads);
   wick::bench::of_one_thread() = threads == 1;
-  network(*pool, "ResNet-18", kResNet18, rounds);
-  network(*pool, "ResNet-50", kResNet50, rounds);
-  network(*pool, "MobileNetV2", kMobileNetV2, rounds);
+  const std::string only = argc > 4 ? argv[4] : "";
+  if (only.empty() || only == "ResNet-18") network(*pool, "ResNet-18", kResNet18, rounds);
+  if (only.empty() || only == "ResNet-50") network(*pool, "ResNet-50", kResNet50, rounds);
+  if (only.empty() || only == "MobileNetV2") network(*pool, "MobileNetV2", kMobileNetV2, rounds);
+  if (!only.empty()) return wick::ThreadPool::destroy(*pool), 0;
   for (const bool dynamic : {false, true}) {
     for (const int64_t m : {1, 4, 16, 64, 256}) product(*pool, dynamic, m, 768, 768, rounds);
     product(*pool, dynamic, 1, 3072, 768, rounds);

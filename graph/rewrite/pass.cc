@@ -53,8 +53,8 @@ bool run_round(Graph& graph, Span<const Pass> passes, PassReport* all) {
 }  // namespace
 
 PassReport simplify(Graph& graph) {
-  constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold, kControl, kCse,
-                             kLayout,   kFuseAttention, kFuse, kDce};
+  constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold,        kControl, kCse,
+                             kLayout,   kFuseAttention, kFuseInteger, kFuse,    kDce};
   constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {

@@ -33,8 +33,8 @@ struct PassReport {
 // graph.
 PassReport run_passes(Graph& graph, Span<const Pass> passes);
 
-// identity, blocks, fold, control, cse, layout, fuse_attention, fuse, dce: all exact, to a fixed
-// point.
+// identity, blocks, fold, control, cse, layout, fuse_attention, fuse_integer, fuse, dce: all exact,
+// to a fixed point.
 PassReport simplify(Graph& graph);
 // That, then fuse_norm and fuse_elementwise, which leave little that others could see through: all
 // exact.
@@ -54,6 +54,8 @@ bool share_common(Graph& graph);   // equal nodes on equal inputs become one
 bool cancel_layout(Graph& graph);  // transposes and reshapes that undo each other
 // MatMul + steps + Softmax + MatMul -> FusedAttention
 bool fuse_attention(Graph& g);
+// MatMulInteger by constants + Cast + Mul by scales -> QGemm
+bool fuse_integer(Graph& graph);
 // Conv | Linear | MatMul by a matrix + BatchNorm + Add + activation -> FusedConv | FusedLinear |
 // FusedMatMul
 bool fuse_epilogues(Graph& graph);
@@ -69,6 +71,7 @@ inline constexpr Pass kControl = {"control", Numerics::kExact, simplify_control}
 inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};
 inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};
 inline constexpr Pass kFuseAttention = {"fuse_attention", Numerics::kExact, fuse_attention};
+inline constexpr Pass kFuseInteger = {"fuse_integer", Numerics::kExact, fuse_integer};
 inline constexpr Pass kFuse = {"fuse", Numerics::kExact, fuse_epilogues};
 inline constexpr Pass kFuseNorm = {"fuse_norm", Numerics::kExact, fuse_norm};
 inline constexpr Pass kFuseElementwise = {"fuse_elementwise", Numerics::kExact, fuse_elementwise};

@@ -119,7 +119,7 @@ struct WordVecs<4, Form::kOneZero> {
 };
 template <>
 struct WordVecs<4, Form::kHalf> {
-  TileVec scale, table, at0, at11, at12, at16, at19;
+  TileVec scale, table, at0, at8, at12, at16;
   HWY_INLINE void set(const BlockPanel&, const BlockVec<4, Form::kHalf>& b) {
     const auto less = [&](float power) HWY_ATTR {  // -(power + zero) scale, which has 24 bits
       return hn::NegMulAdd(scale, hn::Set(TileTag(), power), at0);
@@ -127,23 +127,23 @@ struct WordVecs<4, Form::kHalf> {
     scale = b.scale;
     table = hn::Iota(TileTag(), 0);
     at0 = hn::Neg(hn::Mul(b.zero, scale));
-    at11 = less(1 << 12), at12 = less(1 << 11), at16 = less(1 << 7), at19 = less(1 << 4);
+    at8 = less(1 << 15), at12 = less(1 << 11), at16 = less(1 << 7);
   }
   struct Parts {
     WordVec v, right, turned;
     HWY_INLINE explicit Parts(WordVec w)
-        : v(w), right(hn::ShiftRight<8>(w)), turned{_mm512_rol_epi32(w.raw, 15)} {}
+        : v(w), right(hn::ShiftRight<8>(w)), turned{_mm512_rol_epi32(w.raw, 12)} {}
   };
   template <int i>
   HWY_INLINE TileVec weight(const Parts& p) const {
     if constexpr (i == 0) return hn::MulAdd(look_up(table, p.v), scale, at0);
-    if constexpr (i == 1) return hn::MulAdd(in_mantissa<4, 19>(p.turned), scale, at19);
+    if constexpr (i == 1) return hn::MulAdd(in_mantissa<4, 16>(p.turned), scale, at16);
     if constexpr (i == 2) return hn::MulAdd(look_up(table, p.right), scale, at0);
     if constexpr (i == 3) return hn::MulAdd(in_mantissa<4, 12>(p.v), scale, at12);
     if constexpr (i == 4) return hn::MulAdd(in_mantissa<4, 16>(p.v), scale, at16);
     if constexpr (i == 5) return hn::MulAdd(in_mantissa<4, 12>(p.right), scale, at12);
     if constexpr (i == 6) return hn::MulAdd(in_mantissa<4, 16>(p.right), scale, at16);
-    if constexpr (i == 7) return hn::MulAdd(in_mantissa<4, 11>(p.turned), scale, at11);
+    if constexpr (i == 7) return hn::MulAdd(in_mantissa<4, 8>(p.turned), scale, at8);
   }
 };
 template <Form kForm>
@@ -205,12 +205,15 @@ HWY_INLINE void ask_for(const uint32_t* words) {
   for (int64_t i = 0; i < kVecs * kLanes * 4; i += kLine) __builtin_prefetch(at + i);
 }
 
-// Whether blocks [first, last) may be read by whole words.
+// Whether a block may be read by whole words. Its scales are looked at, those of later ones asked
+// for.
 template <Form kForm>
-HWY_INLINE bool by_whole_words(const BlockPanel& p, int64_t first, int64_t last, int64_t width) {
+HWY_INLINE bool by_whole_words(const BlockPanel& p, int64_t block, int64_t width) {
   if (!kWholeWords || kForm != Form::kHalf) return kWholeWords;
-  return plain_scales(static_cast<const uint16_t*>(p.scales) + first * width,
-                      (last - first) * width);
+  constexpr int64_t kAhead = 8, kLine = 32;
+  const auto* scales = static_cast<const uint16_t*>(p.scales) + block * width;
+  for (int64_t i = 0; i < width; i += kLine) __builtin_prefetch(scales + kAhead * width + i);
+  return plain_scales(scales, width);
 }
 
 // f(k, weights of kVecs vectors) for k in [from, to), which lie in one block.
@@ -249,7 +252,10 @@ HWY_INLINE void each_k(const BlockPanel& p, int64_t block_index, bool whole_word
   }
 }
 
-constexpr int64_t kTurn = 32;  // numbers of k; a block is a multiple of them, or smaller
+// Numbers of k that a panel's turn has; a block is a multiple of them, or smaller. Of 8 bits they
+// are fewer, as memory alone is what holds them up.
+template <int kBits>
+constexpr int64_t kTurn = kBits == 4 ? 32 : 16;
 
 // Some panels take turns: the CPU fetches more from memory where it sees that more than one stream
 // is read.
@@ -259,7 +265,7 @@ HWY_NOINLINE void dot_body(const BlockDot& t) {
   const TileTag d;
   HWY_ALIGN float sums[kBlockPanels][kRows][kWidth];
   BlockPanel panel[kBlockPanels];
-  bool whole_words[kBlockPanels];
+  bool whole_words[kBlockPanels] = {};
   const float* row[kRows];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) row[r] = t.rows[HWY_MIN(r, t.row_count - 1)];
@@ -271,15 +277,16 @@ HWY_NOINLINE void dot_body(const BlockDot& t) {
     p.scales =
         static_cast<const char*>(p.scales) + i * kWidth * blocks * (kForm == Form::kHalf ? 2 : 4);
     if (p.zeros != nullptr) p.zeros += i * kWidth * blocks;
-    whole_words[i] = by_whole_words<kForm>(p, 0, blocks, kWidth);
     for (int r = 0; r < kRows; ++r) {
       for (int v = 0; v < kVecs; ++v) hn::Store(hn::Zero(d), d, sums[i][r] + v * kLanes);
     }
   }
-  const int64_t turn = HWY_MIN(kTurn, t.panel.block);
+  const int64_t turn = HWY_MIN(kTurn<kBits>, t.panel.block);
   for (int64_t from = 0; from < t.k; from += turn) {
     const int64_t b = from / t.panel.block, to = HWY_MIN(t.k, from + turn);
+    const bool begins = from % t.panel.block == 0;
     for (int i = 0; i < t.panels; ++i) {
+      if (begins) whole_words[i] = by_whole_words<kForm>(panel[i], b, kWidth);
       TileVec acc[kRows][kVecs];
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
@@ -336,10 +343,9 @@ static void dot(const BlockDot& t) { t.panel.bits == 4 ? dot_forms<4>(t) : dot_f
 template <int kBits, Form kForm, int kVecs>
 HWY_NOINLINE void unpack_body(const BlockPanel& p, int64_t k0, int64_t depth, float* to) {
   const int64_t end = k0 + depth, first = k0 / p.block, last = (end + p.block - 1) / p.block;
-  const bool whole_words = by_whole_words<kForm>(p, first, last, kVecs * kLanes);
   for (int64_t b = first; b < last; ++b) {
     const int64_t from = b * p.block, stop = HWY_MIN(end, from + p.block);
-    each_k<kBits, kForm, kVecs>(p, b, whole_words, from, stop,
+    each_k<kBits, kForm, kVecs>(p, b, by_whole_words<kForm>(p, b, kVecs * kLanes), from, stop,
                                 [&](int64_t k, const TileVec* w) HWY_ATTR {
                                   float* line = to + (k - k0) * kVecs * kLanes;
 #pragma GCC unroll 3

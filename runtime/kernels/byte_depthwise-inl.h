@@ -18,62 +18,6 @@ namespace wick {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3_DL
-// A vector of 64 bytes of x holds the taps of 16 pixels; they are brought side by side.
-template <int kVectors, int kWords>
-static HWY_INLINE void depthwise_block(const ByteDepthwise& t, const ByteBlock& b, ByteRowsEnd& e,
-                                       __m512i by, __m512i add, __m512 m, __m512 hi,
-                                       int32_t* sums) {
-  __m512i sum[kVectors];
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) sum[v] = add;
-  const int64_t step = 16 * t.stride, words = kWords > 0 ? kWords : t.words;
-#pragma GCC unroll 3
-  for (int64_t i = 0; i < words; ++i) {
-    const __m512i w = _mm512_set1_epi32(static_cast<int32_t>(t.weights[i]));
-    const uint8_t* x = t.x + b.x + t.offset[i];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      const __m512i taps = _mm512_permutexvar_epi8(by, _mm512_loadu_si512(x + v * step));
-      sum[v] = _mm512_dpbusd_epi32(sum[v], taps, w);
-    }
-  }
-  if (sums != nullptr) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) _mm512_storeu_si512(sums + 16 * v, sum[v]);
-    return;
-  }
-  e.mask = b.mask;
-  const auto whole = [&](int v) HWY_ATTR {
-    if (v >= kVectors) return _mm512_setzero_si512();
-    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum[v]), m), hi));
-  };
-  put_whole(e, whole, e.y + b.y);
-}
-template <int kWords>
-static HWY_NOINLINE void depthwise_blocks(const ByteDepthwise& t) {
-  const __m512i by = _mm512_loadu_si512(t.quads);
-  ByteRowsEnd e = t.end;
-  int32_t* sums = t.sums;
-  const bool finish = sums == nullptr;
-  const __m512i add = _mm512_set1_epi32(finish ? *e.add : 0);
-  const __m512 m = _mm512_set1_ps(finish ? *e.multiplier : 0), hi = _mm512_set1_ps(e.hi);
-  for (int64_t i = 0; i < t.block_count; ++i) {
-    const ByteBlock& b = t.blocks[i];
-    switch ((b.columns + 15) / 16) {
-      case 1: depthwise_block<1, kWords>(t, b, e, by, add, m, hi, sums); break;
-      case 2: depthwise_block<2, kWords>(t, b, e, by, add, m, hi, sums); break;
-      case 3: depthwise_block<3, kWords>(t, b, e, by, add, m, hi, sums); break;
-      default: depthwise_block<4, kWords>(t, b, e, by, add, m, hi, sums);
-    }
-    if (!finish) sums += kByteColumns;
-  }
-}
-static void byte_depthwise(const ByteDepthwise& t) {
-  if (t.words == 3) return depthwise_blocks<3>(t);
-  depthwise_blocks<0>(t);
-}
-#else
 static HWY_INLINE void depthwise_sums(const ByteDepthwise& t, const ByteBlock& b, int32_t* to) {
   const uint8_t* x = t.x + b.x;
 #if HWY_TARGET == HWY_SCALAR
@@ -119,7 +63,6 @@ static void byte_depthwise(const ByteDepthwise& t) {
     end_rows(e);
   }
 }
-#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick

@@ -100,7 +100,17 @@ static void end_rows(const ByteRowsEnd& e) {
   }
 }
 
-static void end_columns(const ByteColumnsEnd& e) {
+// The first n of a vector.
+template <class D, class V, class T>
+static HWY_INLINE void store_first(D d, V v, int n, T* to) {
+  if (n >= kByteLanes) return hn::StoreU(v, d, to);
+  HWY_ALIGN T line[kByteLanes];
+  hn::Store(v, d, line);
+  for (int i = 0; i < n; ++i) to[i] = line[i];
+}
+
+template <ByteResult kResult>
+static HWY_INLINE void end_columns_as(const ByteColumnsEnd& e) {
   const ByteTag d;
   const hn::Rebind<float, ByteTag> reals;
   const ByteEnd end = byte_end(d, e);
@@ -110,21 +120,18 @@ static void end_columns(const ByteColumnsEnd& e) {
       auto sum = hn::Add(hn::LoadU(d, sums + c), hn::LoadU(d, e.add + c));
       if (e.factor != nullptr)
         sum = hn::Add(sum, hn::Mul(hn::LoadU(d, e.factor + c), hn::Set(d, e.row_factor[r])));
+      const int n = HWY_MIN(kByteLanes, e.columns - c);
+      const int64_t at = r * e.y_step + c;
+      if constexpr (kResult == ByteResult::kSums) {
+        store_first(d, sum, n, static_cast<int32_t*>(e.y) + at);
+        continue;
+      }
       auto m = hn::LoadU(reals, e.multiplier + c);
       if (e.row_scale != nullptr) m = hn::Mul(hn::Set(reals, e.row_scale[r]), m);
       auto real = hn::Mul(hn::ConvertTo(reals, sum), m);
       if (e.bias != nullptr) real = hn::Add(real, hn::LoadU(reals, e.bias + c));
-      const int n = HWY_MIN(kByteLanes, e.columns - c);
-      const int64_t at = r * e.y_step + c;
-      if (e.to_float) {
-        auto* y = static_cast<float*>(e.y) + at;
-        if (n == kByteLanes) {
-          hn::StoreU(real, reals, y);
-        } else {
-          HWY_ALIGN float line[kByteLanes];
-          hn::Store(real, reals, line);
-          for (int i = 0; i < n; ++i) y[i] = line[i];
-        }
+      if constexpr (kResult == ByteResult::kReals) {
+        store_first(reals, real, n, static_cast<float*>(e.y) + at);
       } else {
         auto* y = static_cast<uint8_t*>(e.y) + at;
         if (n == kByteLanes) {
@@ -136,6 +143,13 @@ static void end_columns(const ByteColumnsEnd& e) {
         }
       }
     }
+  }
+}
+static void end_columns(const ByteColumnsEnd& e) {
+  switch (e.result) {
+    case ByteResult::kBytes: return end_columns_as<ByteResult::kBytes>(e);
+    case ByteResult::kReals: return end_columns_as<ByteResult::kReals>(e);
+    case ByteResult::kSums: return end_columns_as<ByteResult::kSums>(e);
   }
 }
 
@@ -199,11 +213,44 @@ static HWY_INLINE void quantize_row_lanes(D d, const float* x, float scale, floa
   q = hn::Min(hn::Max(q, hn::Zero(d)), hn::Set(d, 255.0f));
   hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(ints, q)), bytes, out);
 }
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+// 64 of them, where no quotient is close to the middle of two whole numbers; else false. None is
+// beyond int32, as the scale is their own range's.
+static HWY_INLINE bool quantize_64(const float* x, __m512 inverse, __m512i zero, __m512i order,
+                                   uint8_t* out) {
+  const __m512 most = _mm512_set1_ps(0.4999f);
+  __m512 about[4];
+  int close = 0;
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    about[i] = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), inverse);
+    const __m512 apart = _mm512_abs_ps(_mm512_reduce_ps(about[i], 8));  // less its whole number
+    close |= _mm512_cmp_ps_mask(apart, most, _CMP_NLE_UQ);              // or NaN
+  }
+  if (HWY_UNLIKELY(close != 0)) return false;
+  const auto pair = [&](int i) HWY_ATTR {
+    const __m512i a = _mm512_cvtps_epi32(about[i]), b = _mm512_cvtps_epi32(about[i + 1]);
+    return _mm512_adds_epi16(_mm512_packs_epi32(a, b), zero);
+  };
+  _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(pair(0), pair(2))));
+  return true;
+}
+#endif
 static void quantize_row(const float* x, int64_t n, float scale, float zero, uint8_t* out) {
   const hn::ScalableTag<float> d;
   const bool usual = scale > 0x1p-100f && scale < 0x1p100f;
   const float inverse = usual ? 1 / scale : __builtin_nanf("");
   int64_t i = 0;
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+  const __m512 by = _mm512_set1_ps(inverse);
+  const __m512i plus = _mm512_set1_epi16(static_cast<int16_t>(zero));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  for (; i + 64 <= n; i += 64) {
+    if (HWY_LIKELY(quantize_64(x + i, by, plus, order, out + i))) continue;
+    for (int64_t at = i; at < i + 64; at += kByteLanes)
+      quantize_row_lanes(d, x + at, scale, inverse, zero, out + at);
+  }
+#endif
   for (; i + kByteLanes <= n; i += kByteLanes)
     quantize_row_lanes(d, x + i, scale, inverse, zero, out + i);
   for (; i < n; ++i)

@@ -7,6 +7,10 @@
 namespace wick {
 namespace {
 
+constexpr int64_t kFewRows = 8;             // up to here weights are read as fast as they come
+constexpr int64_t kTaskProducts = 1 << 16;  // a task has more
+constexpr int64_t kTaskBlocks = 8;          // of rows
+
 // The words of `n` numbers that lie side by side, n at most `words` full.
 void fill_words(const uint8_t* from, int64_t n, int64_t per_word, uint8_t flip, bool is_weight,
                 int64_t step, uint32_t* to) {
@@ -49,6 +53,42 @@ void column_sums(const ByteKernels& t, const ByteGemm& g, const uint32_t* panel,
 }
 
 }  // namespace
+
+void choose_byte_form(const ByteKernels& t, bool amx, ByteGemm* g) {
+  g->nr = t.nr, g->per_word = t.per_word;
+  g->amx = amx && g->m > kFewRows;
+}
+
+ByteGemm byte_matrices(const TensorView& a, const TensorView& b, const TensorView& y,
+                       const ByteKernels& t, bool amx) {
+  const TensorView both[] = {a, b};
+  const IntegerProduct p({both, 2}, y);
+  ByteGemm g;
+  g.m = p.m, g.n = p.n, g.k = p.k, g.batches = p.batches, g.a = p.a, g.b = p.b;
+  if (b.rank() <= 2 && g.batches > 1) g.m *= g.batches, g.batches = 1;
+  if (g.n == 1) g.b.column = 0;
+  choose_byte_form(t, amx, &g);
+  return g;
+}
+
+void pack_byte_panels(const ByteKernels& t, const ByteGemm& g, const TensorView& w, int64_t at,
+                      ThreadPool* pool, void* packed) {
+  parallel_for(pool, g.panels(), [&](int64_t panel, int) {
+    pack_byte_panel(t, g, static_cast<const uint8_t*>(w.data) + at, w.dtype == DType::kI8, panel,
+                    packed);
+  });
+}
+
+int32_t sum_of_bytes(const uint8_t* bytes, int64_t k, uint8_t flip, bool is_signed) {
+  uint32_t sum = 0;
+  if (is_signed) {
+    for (int64_t l = 0; l < k; ++l)
+      sum += static_cast<uint32_t>(static_cast<int8_t>(bytes[l] ^ flip));
+  } else {
+    for (int64_t l = 0; l < k; ++l) sum += static_cast<uint8_t>(bytes[l] ^ flip);
+  }
+  return static_cast<int32_t>(sum);
+}
 
 void pack_byte_panel(const ByteKernels& t, const ByteGemm& g, const uint8_t* b, bool is_signed,
                      int64_t panel, void* packed) {
@@ -124,6 +164,40 @@ void multiply_bytes(const ByteKernels& t, const ByteGemm& g, const uint32_t* row
         {from + i * g.words(), columns, nullptr, g.nr, g.words(), sums + i * g.nr, g.nr, some});
     i += some;
   }
+}
+
+void ByteProduct::run(ThreadPool* pool) const {
+  const int64_t row_groups = (g.blocks() + kTaskBlocks - 1) / kTaskBlocks;
+  const int64_t products = std::min<int64_t>(g.m, kTaskBlocks * kByteRows) * g.k * g.nr + 1;
+  const int64_t each = std::clamp<int64_t>(kTaskProducts / products, 1, g.panels());
+  const int64_t panel_groups = (g.panels() + each - 1) / each;
+  parallel_for(pool, row_groups * panel_groups, [&](int64_t task, int) {
+    const int64_t first = task % panel_groups * each, block0 = task / panel_groups * kTaskBlocks;
+    if (g.amx) byte_amx_begin();
+    for (int64_t panel = first; panel < std::min(g.panels(), first + each); ++panel) {
+      for (int64_t b = block0; b < std::min(g.blocks(), block0 + kTaskBlocks); ++b) block(b, panel);
+    }
+    if (g.amx) byte_amx_end();
+  });
+}
+
+void ByteProduct::block(int64_t row_block, int64_t panel) const {
+  const int64_t row = row_block * kByteRows, column = panel * g.nr;
+  const int64_t count = std::min<int64_t>(kByteRows, g.m - row);
+  alignas(64) int32_t sums[kByteRows * kByteColumns];
+  multiply_bytes(t, g, rows, panels, row_block, panel, count, sums);
+  ByteColumnsEnd e = end;
+  e.sums = sums, e.sums_step = g.nr;
+  e.rows = static_cast<int>(count);
+  e.columns = static_cast<int>(std::min(g.nr, g.n - column));
+  e.add += column;
+  if (e.multiplier != nullptr) e.multiplier += column;
+  if (e.factor != nullptr) e.factor += column, e.row_factor += row;
+  if (e.row_scale != nullptr) e.row_scale += row;
+  if (e.bias != nullptr) e.bias += column;
+  e.y = static_cast<char*>(e.y) + static_cast<size_t>(row * g.n + column) * y_bytes;
+  e.y_step = g.n;
+  t.end_columns(e);
 }
 
 }  // namespace wick

@@ -1,10 +1,12 @@
-// Rows of bytes by panels of weights: what QGemm, QLinearMatMul and DynamicLinear share.
+// Rows of bytes by panels of weights: what QGemm, QLinearMatMul, MatMulInteger and DynamicLinear
+// share.
 #pragma once
 
 #include <algorithm>
 
 #include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/integer.h"
+#include "runtime/kernels/kernel.h"
 
 namespace wick {
 
@@ -35,6 +37,13 @@ struct ByteGemm {
   }
 };
 
+// A product of matrices of bytes, MatMulInteger's, with y's batches; n is one where b is a vector.
+// Rows of batches follow each other where there is one b.
+ByteGemm byte_matrices(const TensorView& a, const TensorView& b, const TensorView& y,
+                       const ByteKernels& kernels, bool amx);
+// The rest of g, whose sizes are known.
+void choose_byte_form(const ByteKernels& kernels, bool amx, ByteGemm* g);
+
 // Panel `panel` of int8 or uint8 numbers of `b` (row: between two k, column: between two columns)
 // and its sums.
 void pack_byte_panel(const ByteKernels& kernels, const ByteGemm& g, const uint8_t* b,
@@ -45,5 +54,25 @@ void pack_byte_rows(const ByteGemm& g, const ByteKernels& kernels, const uint8_t
 // sums[32][nr] of a block of rows and a panel.
 void multiply_bytes(const ByteKernels& kernels, const ByteGemm& g, const uint32_t* rows,
                     const void* packed, int64_t block, int64_t panel, int64_t count, int32_t* sums);
+// All panels of the matrix that begins at element `at` of w.
+void pack_byte_panels(const ByteKernels& kernels, const ByteGemm& g, const TensorView& w,
+                      int64_t at, ThreadPool* pool, void* packed);
+// The sum of k bytes as they are stored: XOR flip, signed where x is.
+int32_t sum_of_bytes(const uint8_t* bytes, int64_t k, uint8_t flip, bool is_signed);
+
+// One product of matrices, rows and panels packed.
+struct ByteProduct {
+  const ByteKernels& t;
+  const ByteGemm& g;
+  ByteColumnsEnd end;  // of the whole
+  size_t y_bytes;      // of a number
+  uint32_t* rows;
+  const void* panels;
+
+  void run(ThreadPool* pool) const;
+
+ private:
+  void block(int64_t row_block, int64_t panel) const;
+};
 
 }  // namespace wick

@@ -63,10 +63,12 @@ static HWY_INLINE ByteVec add_words(ByteTag, WordOperand row, WordOperand column
 
 // Each lane's two products of int16 added to its sum.
 template <class D, class V16, class V32>
-static HWY_INLINE V32 add_tap_pairs(D d, V16 a, V16 b, V32 sum) {
+static HWY_INLINE V32 add_tap_pairs([[maybe_unused]] D d, V16 a, V16 b, V32 sum) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
   V32 unused = hn::Zero(d);
   return hn::ReorderWidenMulAccumulate(d, a, b, sum, unused);
+#elif HWY_TARGET == HWY_AVX3_DL
+  return V32{_mm256_add_epi32(sum.raw, _mm256_madd_epi16(a.raw, b.raw))};
 #else
   const auto a32 = hn::BitCast(d, a), b32 = hn::BitCast(d, b);
   const auto low = [](V32 v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };

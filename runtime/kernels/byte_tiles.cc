@@ -11,10 +11,17 @@
 #include "runtime/kernels/byte_dot.h"
 #include "runtime/kernels/byte_end-inl.h"
 #include "runtime/kernels/byte_tiles-inl.h"
+#include "runtime/kernels/byte_windows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick {
 namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3_DL
+constexpr auto kWindowsOf = &byte_windows;
+#else
+constexpr void (*kWindowsOf)(const ByteWindows&) = nullptr;
+#endif
 
 static const ByteKernels* byte_set() {
   static constexpr ByteKernels kSet = {HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL ? 8 : 4,
@@ -26,24 +33,16 @@ static const ByteKernels* byte_set() {
                                        &byte_zip,
                                        &end_rows,
                                        &end_columns,
-                                       HWY_TARGET == HWY_AVX3_DL,
                                        &byte_depthwise,
+                                       kWindowsOf,
                                        &byte_range_of,
                                        &quantize_row};
 #if HWY_ARCH_ARM_A64 || (defined(WICK_AVX_VNNI) && HWY_TARGET == HWY_AVX2)
-  static constexpr ByteKernels kDot = {kDotRows,
-                                       kDotColumns,
-                                       4,
-                                       HWY_ARCH_ARM_A64 != 0,
-                                       &dot_conv_tile,
-                                       &dot_gemm_tile,
-                                       &dot_zip,
-                                       &end_rows,
-                                       &end_columns,
-                                       false,
-                                       &byte_depthwise,
-                                       &byte_range_of,
-                                       &quantize_row};
+  static constexpr ByteKernels kDot = {
+      kDotRows,       kDotColumns,     4,        HWY_ARCH_ARM_A64 != 0,
+      &dot_conv_tile, &dot_gemm_tile,  &dot_zip, &end_rows,
+      &end_columns,   &byte_depthwise, nullptr,  &byte_range_of,
+      &quantize_row};
   if (has_dot()) return &kDot;
 #endif
   return &kSet;

@@ -43,6 +43,8 @@ struct ByteRowsEnd {
   int64_t y_step;
 };
 
+enum class ByteResult : uint8_t { kBytes, kReals, kSums };
+
 // Columns of a matrix product's output: an output feature each.
 struct ByteColumnsEnd {
   const int32_t* sums;
@@ -54,7 +56,7 @@ struct ByteColumnsEnd {
   const float* multiplier;    // of each column
   const float* row_scale;     // of each row: times the column's multiplier; null: 1
   const float* bias;          // of each column, added to a real; null: nothing
-  bool to_float;
+  ByteResult result;          // int32 sums have no multipliers
   float lo, hi;
   int32_t zero;
   void* y;
@@ -67,23 +69,19 @@ struct ByteBlock {
   int32_t x, y;   // where they begin
   int32_t columns;
 };
-// Pixels of one channel of a depthwise convolution, x without signs. A word of the weights is four
-// taps of a row of the kernel, or any two taps as int16.
+// Pixels of one channel of a depthwise convolution, x without signs. A word of the weights is two
+// taps as int16.
 struct ByteDepthwise {
   const uint8_t* x;
   const ByteBlock* blocks;
   int64_t block_count;
   const uint32_t* weights;
-  // Of quads: where a word's first tap of the first pixel lies; of pairs: where its two taps do.
-  const int32_t* offset;
+  const int32_t* offset;  // where the two taps of a word lie
   int64_t words;
-  // Of quads: between pixels; which bytes of 64 are the quads of 16 of them.
-  int64_t stride;
-  const uint8_t* quads;
   int32_t* sums;    // where not null they are all that is made, kByteColumns a block
   ByteRowsEnd end;  // of one row; sums, columns and mask are the blocks'
 };
-constexpr int kQuadBytes = 64;
+struct ByteWindows;
 
 // One set of these per SIMD target. Columns, factors and multipliers may be read up to nr.
 struct ByteKernels {
@@ -98,11 +96,11 @@ struct ByteKernels {
   void (*zip)(const uint8_t* const* rows, int64_t n, uint8_t flip, bool weights, uint32_t* out);
   void (*end_rows)(const ByteRowsEnd&);
   void (*end_columns)(const ByteColumnsEnd&);
-  bool quads;  // words of weights of depthwise()
   void (*depthwise)(const ByteDepthwise&);
+  void (*windows)(const ByteWindows&);  // the same, byte_windows.h; null: the target cannot
   // The least and the largest of n numbers and 0.
   void (*range)(const float* x, int64_t n, float* lo, float* hi);
-  // out[i] = row_byte(x[i])
+  // out[i] = row_byte(x[i]); scale and zero are those of a range that x lies in
   void (*quantize)(const float* x, int64_t n, float scale, float zero, uint8_t* out);
 };
 const ByteKernels& byte_kernels();

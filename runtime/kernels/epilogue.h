@@ -35,8 +35,7 @@ enum class PackedKind : uint32_t {
   kConvChannels = 3,
   kDepthwise = 4,
   kMatMulPanels = 5,    // of MatMul's, [inputs, outputs]: as many bytes, other ones
-  kIntegerPanels = 6,   // of MatMulInteger's second input, pairs of int16
-  kIntegerRows = 7,     // of ConvInteger's weight, the same
+  kIntegerRows = 7,     // of ConvInteger's weight, pairs of int16; 6 was MatMulInteger's
   kRecurrentInput = 8,  // of a recurrent cell's W, direction after direction
   kRecurrentState = 9,  // of its R: GRU's candidate in panels of its own
   kBlockWords = 10,     // of BlockLinear's weight: 32 bits of k side by side, a row a lane
@@ -44,7 +43,7 @@ enum class PackedKind : uint32_t {
   kBlockZeros = 12,     // of its zero points, a byte each
   kByteRows = 13,       // of QLinearConv's weight, words of k, and their sums
   kBytePanels = 14,     // of QGemm's and DynamicLinear's, [outputs, inputs]
-  kByteMatrix = 15,     // of QLinearMatMul's second input: as many bytes, other ones
+  kByteMatrix = 15,     // of QLinearMatMul's second input and MatMulInteger's: as many, other ones
   kByteTaps = 16        // of QLinearConv's weight where each channel has its own
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {

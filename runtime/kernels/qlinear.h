@@ -2,6 +2,9 @@
 // used, since a file or a caller may hand anything.
 #pragma once
 
+#include <algorithm>
+#include <cfloat>
+
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/requantize.h"
@@ -11,7 +14,8 @@ namespace wick {
 // Every number of a scale is finite and > 0.
 inline Status check_scale(const TensorView& scale, const char* name) {
   int bad = 0;  // without branches: a product of one row has a scale for each few k
-  for (int64_t i = 0; i < scale.numel(); ++i) bad |= is_scale(scale.as<float>()[i]) ? 0 : 1;
+  const auto* s = scale.as<float>();
+  for (int64_t i = 0; i < scale.numel(); ++i) bad |= (s[i] > 0 ? 0 : 1) | (s[i] <= FLT_MAX ? 0 : 1);
   if (bad == 0) return {};
   for (int64_t i = 0; i < scale.numel(); ++i) {
     if (is_scale(scale.as<float>()[i])) continue;
@@ -22,7 +26,8 @@ inline Status check_scale(const TensorView& scale, const char* name) {
 }
 
 // The scales of a product of a and b (inputs `a` and `b`, their scales behind them) and of y
-// (input y, absent: 1), whose quotient must be finite, too.
+// (input y), whose quotient must be finite, too. Where y is absent nothing is rounded to bytes: a's
+// scale may be infinite, as that of a range with infinity is, and so may its products.
 struct ProductScales {
   const float* b = nullptr;
   int64_t count = 1;  // of b's
@@ -33,21 +38,32 @@ struct ProductScales {
     const float scale = b[count == 1 ? 0 : i];
     return to_float ? a * scale : scale_ratio(a, scale, y);
   }
+  // at(0) .. at(n - 1), without a branch for each.
+  void fill(int64_t n, float* to) const {
+    if (count == 1) {
+      std::fill(to, to + n, at(0));
+    } else if (to_float) {
+      for (int64_t i = 0; i < n; ++i) to[i] = a * b[i];
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i] = scale_ratio(a, b[i], y);
+    }
+  }
 };
 inline Status product_scales(Span<const TensorView> in, size_t a, size_t b, size_t y,
                              ProductScales* out) {
-  WICK_TRY(check_scale(in[a + 1], "the first scale"));
+  out->to_float = !has_input(in, y);
+  const bool infinite = out->to_float && in[a + 1].as<float>()[0] == INFINITY;
+  if (!infinite) WICK_TRY(check_scale(in[a + 1], "the first scale"));
   WICK_TRY(check_scale(in[b + 1], "the second scale"));
   out->a = in[a + 1].as<float>()[0];
   out->b = in[b + 1].as<float>();
   out->count = in[b + 1].numel();
-  out->to_float = !has_input(in, y);
-  if (!out->to_float) {
-    WICK_TRY(check_scale(in[y], "y_scale"));
-    out->y = in[y].as<float>()[0];
-  }
+  if (out->to_float) return {};
+  WICK_TRY(check_scale(in[y], "y_scale"));
+  out->y = in[y].as<float>()[0];
   int bad = 0;
-  for (int64_t i = 0; i < out->count; ++i) bad |= std::isfinite(out->at(i)) ? 0 : 1;
+  for (int64_t i = 0; i < out->count; ++i)
+    bad |= scale_ratio(out->a, out->b[i], out->y) <= FLT_MAX ? 0 : 1;
   for (int64_t i = 0; bad != 0 && i < out->count; ++i) {
     if (!std::isfinite(out->at(i)))
       return error(Code::kInvalidArgument, "the scales' quotient is not finite (channel %lld)",

@@ -14,22 +14,36 @@ struct ByteChannels {
   bool any_factor = false;
 };
 
+// to[i] = off - the zero point of channel i.
+inline void fill_byte_zeros(const TensorView& zeros, int32_t off, int64_t n, int32_t* to) {
+  if (zeros.numel() == 1) {
+    std::fill(to, to + n, off - byte_at(zeros, 0));
+  } else if (zeros.dtype == DType::kI8) {
+    for (int64_t i = 0; i < n; ++i) to[i] = off - zeros.as<int8_t>()[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = off - zeros.as<uint8_t>()[i];
+  }
+}
+
 // `k` numbers a channel; x_zero is that of x as it is stored, sums are of the weights so.
 inline void fill_byte_channels(Span<const TensorView> in, const ProductScales& scales, int64_t k,
                                int32_t x_zero, const int32_t* sums, int64_t count,
                                ByteChannels* to) {
   const int w_flip = in[3].dtype == DType::kU8 ? 128 : 0;
   const int32_t* bias = has_input(in, 8) ? in[8].as<int32_t>() : nullptr;
+  scales.fill(count, to->multiplier);
+  fill_byte_zeros(in[5], w_flip, count, to->factor);
+  int32_t any = 0;
+  for (int64_t o = 0; o < count; ++o) any |= to->factor[o];
+  to->any_factor = any != 0;
+  const auto zero = static_cast<uint32_t>(x_zero), all_k = static_cast<uint32_t>(k);
   for (int64_t o = 0; o < count; ++o) {
-    const int32_t w_zero = byte_at(in[5], in[5].numel() == 1 ? 0 : o) - w_flip;
-    to->any_factor = to->any_factor || w_zero != 0;
-    const uint32_t products = static_cast<uint32_t>(k) * static_cast<uint32_t>(w_zero);
-    uint32_t all = static_cast<uint32_t>(x_zero) * (products - static_cast<uint32_t>(sums[o]));
-    if (bias != nullptr) all += static_cast<uint32_t>(bias[o]);
-    to->multiplier[o] = scales.at(o);
-    to->add[o] = static_cast<int32_t>(all);
-    to->factor[o] = -w_zero;
+    const auto factor = static_cast<uint32_t>(to->factor[o]), sum = static_cast<uint32_t>(sums[o]);
+    to->add[o] = static_cast<int32_t>(0 - zero * (all_k * factor + sum));
   }
+  for (int64_t o = 0; bias != nullptr && o < count; ++o)
+    to->add[o] =
+        static_cast<int32_t>(static_cast<uint32_t>(to->add[o]) + static_cast<uint32_t>(bias[o]));
 }
 
 // Pixels [first, first + n) of lines of `line` numbers, the first `out` of which are of the output:

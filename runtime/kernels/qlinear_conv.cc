@@ -258,6 +258,8 @@ bool depthwise(const KernelQuery& q) {
 }  // namespace
 
 WICK_CPU_ROWS(QLinearConv,
+              {"qlinear_conv.windows.simd", kContiguous, match_qlinear_windows,
+               plan_qlinear_windows, pack_qlinear_windows, run_qlinear_windows},
               {"qlinear_conv.depthwise.simd", kContiguous, depthwise, plan_qlinear_depthwise,
                pack_qlinear_depthwise, run_qlinear_depthwise},
               {"qlinear_conv.bytes.simd", kContiguous, match, plan, pack, run});

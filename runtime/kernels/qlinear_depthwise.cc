@@ -16,50 +16,35 @@ constexpr int64_t kTaskOutputs = 1 << 13;  // a task has about as many, or a cha
 constexpr int64_t kAhead = 4;  // planes laid out before the first of them is read, once their
                                // stores are through
 constexpr int64_t kMostTaps = 1 << 10;
+constexpr int64_t kSlack = 128 + kStageSlack;  // what blocks read beyond the last line
 
 size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
 
-// With quads lines of x keep every column, and a row of outputs that lie apart is done by itself;
-// with pairs, residues of the stride lie apart, as byte_conv.h has them.
+// Residues of the stride lie apart, as byte_conv.h has them.
 struct Depthwise {
-  ByteAxis h, w;          // as the taps see them
-  ByteAxis lay_h, lay_w;  // as x is laid out
+  ByteAxis h, w;
   int64_t planes = 1, channels = 1;
   int64_t words = 1;  // of weights
   int64_t line = 1;   // bytes
   int64_t band = 1;   // output rows
-  bool quads = false;
 
-  int64_t slots() const { return lay_h.slots() * lay_w.slots(); }
+  int64_t slots() const { return h.slots() * w.slots(); }
   // Lines of a slot that `rows` rows of the output read.
-  int64_t lines_for(int64_t rows) const {
-    return quads ? (rows - 1) * h.stride + (h.taps - 1) * h.dilation + 1 : rows + h.reach();
-  }
-  bool by_row() const { return quads && (h.stride > 1 || w.stride > 1); }
+  int64_t lines_for(int64_t rows) const { return rows + h.reach(); }
   size_t stage_bytes() const {
-    return rounded(slots() * lines_for(band) * line + kByteColumns * w.stride + 2 * kQuadBytes +
-                   kStageSlack);
+    return rounded(slots() * lines_for(band) * line + kByteColumns * w.stride + kSlack);
   }
   size_t weight_bytes() const { return 4 * static_cast<size_t>(channels * (words + 1)); }
-  int64_t offsets() const { return quads ? words : 2 * words; }
+  int64_t offsets() const { return 2 * words; }
 };
 
-Depthwise depthwise(Span<const TensorView> in, const TensorView& y, const ConvAttrs& a,
-                    const ByteKernels& t) {
+Depthwise depthwise(Span<const TensorView> in, const TensorView& y, const ConvAttrs& a) {
   const ByteConv s = byte_conv(in, y, a);
   Depthwise d;
-  d.h = d.lay_h = s.h, d.w = d.lay_w = s.w;
+  d.h = s.h, d.w = s.w;
   d.channels = s.groups, d.planes = s.images * s.groups;
-  d.quads = t.quads;
-  if (d.quads) {
-    d.words = s.h.taps * ((s.w.taps + 3) / 4);
-    d.line = (s.w.out - 1) * s.w.stride + (s.w.taps - 1) * s.w.dilation + 1;
-    for (ByteAxis* axis : {&d.lay_h, &d.lay_w})
-      axis->stride = axis->dilation = axis->taps = axis->period = 1;
-  } else {
-    d.words = (s.h.taps * s.w.taps + 1) / 2;
-    d.line = s.w.out + s.w.reach();
-  }
+  d.words = (s.h.taps * s.w.taps + 1) / 2;
+  d.line = s.w.out + s.w.reach();
   d.band = s.h.out;
   while (d.band > 1 && d.slots() * d.lines_for(d.band) * d.line > kStageBytes)
     d.band = (d.band + 1) / 2;
@@ -68,7 +53,6 @@ Depthwise depthwise(Span<const TensorView> in, const TensorView& y, const ConvAt
 
 // Where a tap of the first output lies.
 int64_t tap_byte(const Depthwise& d, int64_t y, int64_t x) {
-  if (d.quads) return y * d.h.dilation * d.line + x * d.w.dilation;
   const int64_t slot = d.h.slot(y) * d.w.slots() + d.w.slot(x);
   return (slot * d.lines_for(d.band) + d.h.shift(y)) * d.line + d.w.shift(x);
 }
@@ -76,20 +60,9 @@ int64_t tap_byte(const Depthwise& d, int64_t y, int64_t x) {
 // f(word, place in it, tap) for each tap.
 template <class F>
 void for_each_tap(const Depthwise& d, F&& f) {
-  const int64_t quads = (d.w.taps + 3) / 4;
-  for (int64_t y = 0; y < d.h.taps; ++y) {
-    for (int64_t x = 0; x < d.w.taps; ++x) {
-      const int64_t tap = y * d.w.taps + x;
-      if (d.quads) {
-        f(y * quads + x / 4, x % 4, tap);
-      } else {
-        f(tap / 2, tap % 2, tap);
-      }
-    }
-  }
+  for (int64_t tap = 0; tap < d.h.taps * d.w.taps; ++tap) f(tap / 2, tap % 2, tap);
 }
-uint32_t number_at(const Depthwise& d, int8_t v, int64_t place) {
-  if (d.quads) return static_cast<uint32_t>(static_cast<uint8_t>(v)) << (8 * place);
+uint32_t number_at(int8_t v, int64_t place) {
   return static_cast<uint32_t>(static_cast<uint16_t>(v)) << (16 * place);
 }
 
@@ -104,7 +77,7 @@ void pack_weights(const Depthwise& d, const TensorView& w, void* dst) {
     uint32_t& sum = to[d.channels * d.words + c];
     for_each_tap(d, [&](int64_t word, int64_t place, int64_t tap) {
       const auto v = static_cast<int8_t>(bytes[c * taps + tap] ^ flip);
-      to[c * d.words + word] |= number_at(d, v, place);
+      to[c * d.words + word] |= number_at(v, place);
       sum += static_cast<uint32_t>(v);
     });
   }
@@ -113,39 +86,25 @@ void pack_weights(const Depthwise& d, const TensorView& w, void* dst) {
 // Of a band of `rows` output rows.
 template <class F>
 void for_each_block(const Depthwise& d, int64_t rows, F&& f) {
-  const auto block = [&f](int64_t x, int64_t y, int64_t columns, uint64_t mask) {
-    f(ByteBlock{mask, static_cast<int32_t>(x), static_cast<int32_t>(y),
-                static_cast<int32_t>(columns)});
-  };
-  if (d.by_row()) {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < d.w.out; c += kByteColumns) {
-        const int64_t n = std::min<int64_t>(kByteColumns, d.w.out - c);
-        block(r * d.h.stride * d.line + c * d.w.stride, r * d.w.out + c, n,
-              ~uint64_t{0} >> (64 - n));
-      }
-    }
-    return;
-  }
   const int64_t pixels = (rows - 1) * d.line + d.w.out;
   for (int64_t pixel = 0; pixel < pixels; pixel += kByteColumns) {
     const int64_t n = std::min<int64_t>(kByteColumns, pixels - pixel);
     int64_t before = 0;
     const uint64_t mask = kept_pixels(d.line, d.w.out, pixel, n, &before);
-    block(pixel, before, n, mask);
+    f(ByteBlock{mask, static_cast<int32_t>(pixel), static_cast<int32_t>(before),
+                static_cast<int32_t>(n)});
   }
 }
 int64_t count_blocks(const Depthwise& d, int64_t rows) {
-  if (d.by_row()) return rows * ((d.w.out + kByteColumns - 1) / kByteColumns);
   return ((rows - 1) * d.line + d.w.out + kByteColumns - 1) / kByteColumns;
 }
 
-// Scratch: offsets and quads, ones, numbers of each channel, weights, blocks of a whole band and of
+// Scratch: offsets, ones, numbers of each channel, weights, blocks of a whole band and of
 // the last one, and what a worker has of x.
 struct Rooms {
   size_t offsets, words, channels, weights, blocks, stage;
   size_t all(int threads) const {
-    return offsets + kQuadBytes + words + 3 * channels + weights + 2 * blocks +
+    return offsets + words + 3 * channels + weights + 2 * blocks +
            kAhead * stage * static_cast<size_t>(threads);
   }
 };
@@ -195,12 +154,11 @@ void Planes::with_zero(const ByteDepthwise& all) const {
 void Planes::lay_out(int64_t i, int64_t row0, uint8_t* stage) const {
   const int64_t rows = std::min(d.band, d.h.out - row0);
   const ByteLines lines = {x + i * d.h.in * d.w.in, x_end, d.line, zero};
-  const int64_t slots_h = d.lay_h.slots(), slots_w = d.lay_w.slots();
+  const int64_t slots_h = d.h.slots(), slots_w = d.w.slots();
   uint8_t* to = stage;
   for (int64_t slot_h = 0; slot_h < slots_h; ++slot_h) {
     for (int64_t slot_w = 0; slot_w < slots_w; ++slot_w, to += d.lines_for(d.band) * d.line) {
-      stage_byte_rows(d.lay_h, d.lay_w, lines, slot_h, slot_w, d.quads ? row0 * d.h.stride : row0,
-                      d.lines_for(rows), to);
+      stage_byte_rows(d.h, d.w, lines, slot_h, slot_w, row0, d.lines_for(rows), to);
     }
   }
   for (uint8_t* at = stage; flip != 0 && at < to; ++at) *at ^= flip;
@@ -226,30 +184,27 @@ bool match_qlinear_depthwise(const KernelQuery& q) {
   const auto& a = q.as<ConvAttrs>();
   const Shape &x = q.in[0].shape, &w = q.in[3].shape;
   if (x.rank() != 4 || w[1] != 1 || w[0] != a.group || a.group == 1) return false;
-  const ByteKernels& t = byte_kernels();
   const ByteConv s = byte_conv(q.in, q.out[0], a);
   if (s.h.taps > kMostTaps || s.w.taps > kMostTaps) return false;
   constexpr int64_t kFar = 1 << 20;
   for (const ByteAxis* axis : {&s.h, &s.w}) {
     if (axis->stride > 64 || axis->dilation > kMostTaps || axis->out > kFar) return false;
   }
-  if (t.quads && 15 * s.w.stride + 3 * s.w.dilation >= kQuadBytes) return false;
-  const Depthwise d = depthwise(q.in, q.out[0], a, t);
+  const Depthwise d = depthwise(q.in, q.out[0], a);
   return d.slots() * d.lines_for(d.band) * d.line <= 2 * kStageBytes + 8 * x[2] * x[3];
 }
 
 Status plan_qlinear_depthwise(const KernelQuery& q, KernelPlan* p) {
   const ByteKernels& t = byte_kernels();
-  const Depthwise d = depthwise(q.in, q.out[0], q.as<ConvAttrs>(), t);
+  const Depthwise d = depthwise(q.in, q.out[0], q.as<ConvAttrs>());
   p->fn[0] = &t;
   p->scratch_bytes = rooms_of(d).all(q.threads);
-  p->packs[0] = {3, packed_layout(PackedKind::kByteTaps, d.quads ? 4 : 2), d.weight_bytes()};
+  p->packs[0] = {3, packed_layout(PackedKind::kByteTaps, 2), d.weight_bytes()};
   return {};
 }
 
-Status pack_qlinear_depthwise(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  const auto& t = *static_cast<const ByteKernels*>(p.fn[0]);
-  pack_weights(depthwise(q.in, q.out[0], q.as<ConvAttrs>(), t), q.in[3], dst);
+Status pack_qlinear_depthwise(const KernelQuery& q, const KernelPlan&, int, void* dst) {
+  pack_weights(depthwise(q.in, q.out[0], q.as<ConvAttrs>()), q.in[3], dst);
   return {};
 }
 
@@ -258,7 +213,7 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
   ProductScales scales;
   WICK_TRY(product_scales(in, 0, 3, 6, &scales));
   const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
-  const Depthwise d = depthwise(in, out[0], *static_cast<const ConvAttrs*>(attrs), t);
+  const Depthwise d = depthwise(in, out[0], *static_cast<const ConvAttrs*>(attrs));
   const Rooms b = rooms_of(d);
   auto* free = static_cast<char*>(ctx.scratch);
   const auto take = [&free](size_t bytes) {
@@ -275,21 +230,14 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
   char* unpacked = take(b.weights);
   auto* blocks = reinterpret_cast<ByteBlock*>(take(b.blocks));
   auto* last_blocks = reinterpret_cast<ByteBlock*>(take(b.blocks));
-  auto* quads = reinterpret_cast<uint8_t*>(take(kQuadBytes));
   auto* stages = reinterpret_cast<uint8_t*>(free);
   memset(ones, 0, b.words);
   std::fill(offset, offset + d.offsets(), 0);  // a missing tap reads the first one's place
   for_each_tap(d, [&](int64_t word, int64_t place, int64_t tap) {
-    ones[word] |= number_at(d, 1, place);
+    ones[word] |= number_at(1, place);
     const auto at = static_cast<int32_t>(tap_byte(d, tap / d.w.taps, tap % d.w.taps));
-    if (!d.quads) {
-      offset[2 * word + place] = at;
-    } else if (place == 0) {
-      offset[word] = at;
-    }
+    offset[2 * word + place] = at;
   });
-  for (int64_t i = 0; d.quads && i < kQuadBytes; ++i)
-    quads[i] = static_cast<uint8_t>(i / 4 * d.w.stride + i % 4 * d.w.dilation);
   const auto add_to = [](ByteBlock* list) {
     return [list](const ByteBlock& block) mutable { *list++ = block; };
   };
@@ -323,7 +271,6 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
                 count_blocks(d, last),
                 {}};
   all.work.offset = offset, all.work.words = d.words;
-  all.work.stride = d.w.stride, all.work.quads = quads;
   all.work.end.rows = 1;
   all.work.end.lo = to.lo, all.work.end.hi = to.hi, all.work.end.zero = to.zero;
   const int64_t each = std::max<int64_t>(1, kTaskOutputs / (d.h.out * d.w.out));

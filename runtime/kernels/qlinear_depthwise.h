@@ -11,4 +11,11 @@ Status pack_qlinear_depthwise(const KernelQuery& q, const KernelPlan& p, int slo
 Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                              const void* attrs);
 
+// The same over x as it lies, where the target can.
+bool match_qlinear_windows(const KernelQuery& q);
+Status plan_qlinear_windows(const KernelQuery& q, KernelPlan* p);
+Status pack_qlinear_windows(const KernelQuery& q, const KernelPlan& p, int slot, void* dst);
+Status run_qlinear_windows(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                           const void* attrs);
+
 }  // namespace wick

@@ -8,15 +8,12 @@
 #include "runtime/kernels/byte_gemm.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
-#include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/qlinear_channels.h"
 
 namespace wick {
 namespace {
 
 constexpr int64_t kMaxK = 1 << 20;
-constexpr int64_t kFewRows = 8;             // up to here weights are read as fast as they come
-constexpr int64_t kTaskProducts = 1 << 16;  // a task has more
-constexpr int64_t kTaskBlocks = 8;          // of rows
 
 size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr size_t weight_input(OpId op) { return op == OpId::kDynamicLinear ? 1 : 3; }
@@ -25,19 +22,11 @@ ByteGemm byte_gemm(OpId op, Span<const TensorView> in, const TensorView& y, cons
                    bool amx) {
   ByteGemm g;
   const TensorView& w = in[weight_input(op)];
-  if (op == OpId::kQLinearMatMul) {
-    const TensorView both[] = {in[0], w};
-    const IntegerProduct p({both, 2}, y);
-    g.m = p.m, g.n = p.n, g.k = p.k, g.batches = p.batches, g.a = p.a, g.b = p.b;
-    if (w.rank() <= 2 && g.batches > 1) g.m *= g.batches, g.batches = 1;  // rows follow each other
-    if (g.n == 1) g.b.column = 0;
-  } else {
-    g.n = w.dim(0), g.k = w.dim(1);
-    g.m = g.n == 0 ? 0 : y.numel() / g.n;
-    g.b.row = 1, g.b.column = g.k;
-  }
-  g.nr = t.nr, g.per_word = t.per_word;
-  g.amx = amx && g.m > kFewRows;
+  if (op == OpId::kQLinearMatMul) return byte_matrices(in[0], w, y, t, amx);
+  g.n = w.dim(0), g.k = w.dim(1);
+  g.m = g.n == 0 ? 0 : y.numel() / g.n;
+  g.b.row = 1, g.b.column = g.k;
+  choose_byte_form(t, amx, &g);
   return g;
 }
 
@@ -75,64 +64,13 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   return {};
 }
 
-void pack_panels(const ByteKernels& t, const ByteGemm& g, const TensorView& w, int64_t at,
-                 ThreadPool* pool, void* to) {
-  parallel_for(pool, g.panels(), [&](int64_t panel, int) {
-    pack_byte_panel(t, g, static_cast<const uint8_t*>(w.data) + at, w.dtype == DType::kI8, panel,
-                    to);
-  });
-}
-
 template <OpId op>
 Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
   const auto& t = *static_cast<const ByteKernels*>(p.fn[0]);
   const ByteGemm g = byte_gemm(op, q.in, q.out[0], t, p.ints[0] != 0);
-  pack_panels(t, g, q.in[weight_input(op)], 0, nullptr, dst);
+  pack_byte_panels(t, g, q.in[weight_input(op)], 0, nullptr, dst);
   return {};
 }
-
-// One product of matrices.
-struct Product {
-  const ByteKernels& t;
-  const ByteGemm& g;
-  ByteColumnsEnd end;  // of the whole
-  size_t y_bytes;      // of a number
-  uint32_t* rows;
-  const void* panels;
-
-  void run(ThreadPool* pool) const {
-    const int64_t row_groups = (g.blocks() + kTaskBlocks - 1) / kTaskBlocks;
-    const int64_t products = std::min<int64_t>(g.m, kTaskBlocks * kByteRows) * g.k * g.nr + 1;
-    const int64_t each = std::clamp<int64_t>(kTaskProducts / products, 1, g.panels());
-    const int64_t panel_groups = (g.panels() + each - 1) / each;
-    parallel_for(pool, row_groups * panel_groups, [&](int64_t task, int) {
-      const int64_t first = task % panel_groups * each, block0 = task / panel_groups * kTaskBlocks;
-      if (g.amx) byte_amx_begin();
-      for (int64_t panel = first; panel < std::min(g.panels(), first + each); ++panel) {
-        for (int64_t b = block0; b < std::min(g.blocks(), block0 + kTaskBlocks); ++b)
-          block(b, panel);
-      }
-      if (g.amx) byte_amx_end();
-    });
-  }
-  void block(int64_t b, int64_t panel) const {
-    const int64_t row = b * kByteRows, column = panel * g.nr;
-    const int64_t count = std::min<int64_t>(kByteRows, g.m - row);
-    alignas(64) int32_t sums[kByteRows * kByteColumns];
-    multiply_bytes(t, g, rows, panels, b, panel, count, sums);
-    ByteColumnsEnd e = end;
-    e.sums = sums, e.sums_step = g.nr;
-    e.rows = static_cast<int>(count);
-    e.columns = static_cast<int>(std::min(g.nr, g.n - column));
-    e.add += column, e.multiplier += column;
-    if (e.factor != nullptr) e.factor += column, e.row_factor += row;
-    if (e.row_scale != nullptr) e.row_scale += row;
-    if (e.bias != nullptr) e.bias += column;
-    e.y = static_cast<char*>(e.y) + static_cast<size_t>(row * g.n + column) * y_bytes;
-    e.y_step = g.n;
-    t.end_columns(e);
-  }
-};
 
 struct Scratch {
   uint32_t* rows;
@@ -175,17 +113,17 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const uint8_t flip = t.x_signed != (in[0].dtype == DType::kI8) ? 0x80 : 0;
   const int32_t x_zero = zero_point(in, 2) + (flip == 0 ? 0 : t.x_signed ? -128 : 128);
   const int w_flip = in[3].dtype == DType::kU8 ? 128 : 0;
-  bool zeros = false;
-  for (int64_t j = 0; j < g.columns(); ++j) {
-    const int64_t from = std::min(j, g.n - 1);
-    s.multiplier[j] = scales.at(from);
-    s.factor[j] = -(byte_at(in[5], in[5].numel() == 1 ? 0 : from) - w_flip);
-    zeros = zeros || s.factor[j] != 0;
-  }
+  scales.fill(g.n, s.multiplier);
+  fill_byte_zeros(in[5], w_flip, g.n, s.factor);
+  std::fill(s.multiplier + g.n, s.multiplier + g.columns(), 0.0f);
+  std::fill(s.factor + g.n, s.factor + g.columns(), 0);
+  int32_t any = 0;
+  for (int64_t j = 0; j < g.n; ++j) any |= s.factor[j];
+  const bool zeros = any != 0;
   const int32_t* bias =
       op == OpId::kQGemm && has_input(in, kBias) ? in[kBias].as<int32_t>() : nullptr;
-  Product p{t, g, {}, scales.to_float ? sizeof(float) : 1, s.rows, ctx.packed[0]};
-  p.end.to_float = scales.to_float;
+  ByteProduct p{t, g, {}, scales.to_float ? sizeof(float) : 1, s.rows, ctx.packed[0]};
+  p.end.result = scales.to_float ? ByteResult::kReals : ByteResult::kBytes;
   if (!scales.to_float) {
     const ByteRange to = byte_range(in[kY + 1].dtype, zero_point(in, kY + 1));
     p.end.lo = to.lo, p.end.hi = to.hi, p.end.zero = to.zero;
@@ -194,30 +132,25 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   if (zeros) p.end.factor = s.factor, p.end.row_factor = s.row_factor;
   for (int64_t batch = 0; batch < g.batches; ++batch) {
     if (ctx.packed[0] == nullptr) {
-      pack_panels(t, g, in[3], g.b.begin(batch, out[0].shape), ctx.pool, s.panels);
+      pack_byte_panels(t, g, in[3], g.b.begin(batch, out[0].shape), ctx.pool, s.panels);
       p.panels = s.panels;
     }
     const int32_t* sums = g.sums(p.panels);
+    const auto k = static_cast<uint32_t>(g.k), zero = static_cast<uint32_t>(x_zero);
     for (int64_t j = 0; j < g.columns(); ++j) {
-      const auto k = static_cast<uint32_t>(g.k), w_zero = static_cast<uint32_t>(-s.factor[j]);
-      uint32_t all = static_cast<uint32_t>(x_zero) * (k * w_zero - static_cast<uint32_t>(sums[j]));
-      if (bias != nullptr && j < g.n) all += static_cast<uint32_t>(bias[j]);
-      s.add[j] = static_cast<int32_t>(all);
+      const auto factor = static_cast<uint32_t>(s.factor[j]), sum = static_cast<uint32_t>(sums[j]);
+      s.add[j] = static_cast<int32_t>(0 - zero * (k * factor + sum));
     }
+    for (int64_t j = 0; bias != nullptr && j < g.n; ++j)
+      s.add[j] =
+          static_cast<int32_t>(static_cast<uint32_t>(s.add[j]) + static_cast<uint32_t>(bias[j]));
     const auto* a = static_cast<const uint8_t*>(in[0].data);
     if (g.batches > 1) a += g.a.begin(batch, out[0].shape);
     const auto pack_block = [&](int64_t block, int) {
       const int64_t first = block * kByteRows, count = std::min<int64_t>(kByteRows, g.m - first);
       pack_byte_rows(g, t, a + first * g.k, g.k, flip, block, count, s.rows);
       for (int64_t r = first; zeros && r < first + count; ++r) {
-        uint32_t sum = 0;
-        for (int64_t l = 0; l < g.k; ++l) sum += static_cast<uint8_t>(a[r * g.k + l] ^ flip);
-        if (t.x_signed) {
-          sum = 0;
-          for (int64_t l = 0; l < g.k; ++l)
-            sum += static_cast<uint32_t>(static_cast<int8_t>(a[r * g.k + l] ^ flip));
-        }
-        s.row_factor[r] = static_cast<int32_t>(sum);
+        s.row_factor[r] = sum_of_bytes(a + r * g.k, g.k, flip, t.x_signed);
       }
     };
     parallel_for(ctx.pool, g.blocks(), pack_block);
@@ -235,9 +168,9 @@ Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   const ByteGemm g = byte_gemm(kOp, in, out[0], t, ctx.plan->ints[0] != 0);
   const Rooms b = rooms_of(kOp, g);
   const Scratch s = scratch_of(b, ctx.scratch);
-  Product p{t, g, {}, sizeof(float), s.rows, ctx.packed[0]};
+  ByteProduct p{t, g, {}, sizeof(float), s.rows, ctx.packed[0]};
   if (p.panels == nullptr) {
-    pack_panels(t, g, in[1], 0, ctx.pool, s.panels);
+    pack_byte_panels(t, g, in[1], 0, ctx.pool, s.panels);
     p.panels = s.panels;
   }
   const float* scale = in[2].as<float>();
@@ -265,7 +198,7 @@ Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     }
     pack_byte_rows(g, t, lines, g.k, flip, block, count, s.rows);
   });
-  p.end.to_float = true;
+  p.end.result = ByteResult::kReals;
   p.end.add = s.add, p.end.multiplier = s.multiplier;
   p.end.factor = g.sums(p.panels), p.end.row_factor = s.row_factor;
   p.end.row_scale = s.row_scale;

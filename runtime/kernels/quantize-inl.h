@@ -67,27 +67,9 @@ static void dequantize_bytes(const void* x, int64_t n, float scale, float zero, 
   dequantize_of<uint8_t>(x, n, scale, zero, y);
 }
 
-static void range_of(const float* x, int64_t n, float* lo, float* hi) {
-  const FloatTag d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto low = hn::Set(d, *lo), high = hn::Set(d, *hi);
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto v = hn::LoadU(d, x + i);
-    low = hn::IfThenElse(hn::Lt(v, low), v, low);
-    high = hn::IfThenElse(hn::Gt(v, high), v, high);
-  }
-  *lo = hn::GetLane(hn::MinOfLanes(d, low));
-  *hi = hn::GetLane(hn::MaxOfLanes(d, high));
-  for (; i < n; ++i) {
-    *lo = x[i] < *lo ? x[i] : *lo;
-    *hi = x[i] > *hi ? x[i] : *hi;
-  }
-}
-
 // Of the target chosen now.
 static const QuantizeKernels* quantize_set() {
-  static constexpr QuantizeKernels kSet = {&quantize_bytes, &dequantize_bytes, &range_of};
+  static constexpr QuantizeKernels kSet = {&quantize_bytes, &dequantize_bytes};
   return &kSet;
 }
 

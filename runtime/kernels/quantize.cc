@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/quantize.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel_set.h"
@@ -15,8 +16,6 @@ namespace wick {
 struct QuantizeKernels {
   void (*quantize)(const float* x, int64_t n, float scale, float zero, bool is_signed, void* y);
   void (*dequantize)(const void* x, int64_t n, float scale, float zero, bool is_signed, float* y);
-  // Widens [*lo, *hi]; what is no number is in no range.
-  void (*range)(const float* x, int64_t n, float* lo, float* hi);
 };
 }  // namespace wick
 #endif
@@ -122,25 +121,26 @@ Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 }
 
 // A range for each task in scratch, then one for all.
-int64_t range_tasks(int64_t n) { return (n + kElementGrain - 1) / kElementGrain; }
+constexpr int64_t kDynamicGrain = 1 << 13;
+int64_t range_tasks(int64_t n) { return (n + kDynamicGrain - 1) / kDynamicGrain; }
 Status plan_dynamic(const KernelQuery& q, KernelPlan* p) {
   p->scratch_bytes = static_cast<size_t>(range_tasks(q.in[0].numel())) * 2 * sizeof(float);
-  return plan(q, p);
+  p->fn[0] = &byte_kernels();
+  return {};
 }
 Status quantize_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                         const void*) {
-  const auto& t = *static_cast<const QuantizeKernels*>(ctx.plan->fn[0]);
+  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
   const float* x = in[0].as<float>();
   const int64_t n = in[0].numel(), tasks = range_tasks(n);
   auto* ranges = static_cast<float*>(ctx.scratch);
   const auto length = [&](int64_t task) {
-    const int64_t left = n - task * kElementGrain;
-    return left < kElementGrain ? left : kElementGrain;
+    const int64_t left = n - task * kDynamicGrain;
+    return left < kDynamicGrain ? left : kDynamicGrain;
   };
   parallel_for(ctx.pool, tasks, [&](int64_t task, int) {
     float* own = ranges + 2 * task;
-    own[0] = own[1] = 0;
-    t.range(x + task * kElementGrain, length(task), &own[0], &own[1]);
+    t.range(x + task * kDynamicGrain, length(task), &own[0], &own[1]);
   });
   float lo = 0, hi = 0;
   for (int64_t task = 0; task < tasks; ++task) {
@@ -151,9 +151,8 @@ Status quantize_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
   out[1].as<float>()[0] = range.scale;
   out[2].as<uint8_t>()[0] = static_cast<uint8_t>(range.zero);
   parallel_for(ctx.pool, tasks, [&](int64_t task, int) {
-    const int64_t first = task * kElementGrain;
-    t.quantize(x + first, length(task), range.scale, range.zero, false,
-               out[0].as<uint8_t>() + first);
+    const int64_t first = task * kDynamicGrain;
+    t.quantize(x + first, length(task), range.scale, range.zero, out[0].as<uint8_t>() + first);
   });
   return {};
 }

@@ -26,22 +26,24 @@ class QLinearShapes : public testing::Test {
   QLinearShapes() : pool_(ThreadPool::create(default_allocator(), 2).value()) {}
   ~QLinearShapes() override { ThreadPool::destroy(pool_); }
 
-  void check(OpId op, const Sample& s) {
+  void check(OpId op, const Sample& s, size_t outputs = 1) {
     SCOPED_TRACE(s.name);
     const std::vector<Value> in = make_inputs(s);
     std::vector<Value> want;
-    ASSERT_TRUE(run_op(op, s.attrs.get(), in, 1, reference_sets(), nullptr, &want).ok());
+    ASSERT_TRUE(run_op(op, s.attrs.get(), in, outputs, reference_sets(), nullptr, &want).ok());
     for_each_simd_target([&](int64_t target) {
       for (const bool more : {true, false}) {
         allow_byte_instructions(more);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), pool_}) {
           std::vector<Value> got;
           std::string kernel;
-          ASSERT_TRUE(run_op(op, s.attrs.get(), in, 1, cpu_sets(), pool, &got, &kernel).ok());
+          ASSERT_TRUE(run_op(op, s.attrs.get(), in, outputs, cpu_sets(), pool, &got, &kernel).ok());
           ASSERT_NE(kernel.find(".simd"), std::string::npos) << kernel;
-          ASSERT_EQ(bits_differ(want[0].view(), got[0].view()), "")
-              << simd_target_name(target) << (more ? "" : " plain")
-              << (pool == nullptr ? "" : " 2");
+          for (size_t i = 0; i < outputs; ++i) {
+            ASSERT_EQ(bits_differ(want[i].view(), got[i].view()), "")
+                << "output " << i << " " << simd_target_name(target) << (more ? "" : " plain")
+                << (pool == nullptr ? "" : " 2");
+          }
           ++checks_;
         }
       }
@@ -54,6 +56,9 @@ class QLinearShapes : public testing::Test {
   }
   DType byte() { return draw(0, 1) == 0 ? u8 : i8; }
   double zero(DType t) { return static_cast<double>(t == u8 ? draw(0, 255) : draw(-128, 127)); }
+  double end_zero(DType t) {
+    return draw(0, 1) == 0 ? (t == u8 ? 0 : -128) : (t == u8 ? 255 : 127);
+  }
 
   Sample conv(const std::string& name, Shape x, Shape w, ConvAttrs a, bool plain) {
     const int64_t m = w[0];
@@ -118,6 +123,9 @@ TEST_F(QLinearShapes, BandsAndBatches) {
   ConvAttrs depthwise = same;
   depthwise.group = 20;
   check(OpId::kQLinearConv, conv("depthwise", {3, 20, 120, 150}, {20, 1, 3, 3}, depthwise, true));
+  depthwise.group = 3;  // few and large
+  check(OpId::kQLinearConv, conv("few", {1, 3, 120, 150}, {3, 1, 3, 3}, depthwise, true));
+  check(OpId::kQLinearConv, conv("large", {2, 3, 530, 520}, {3, 1, 3, 3}, depthwise, true));
 }
 
 TEST_F(QLinearShapes, AnyConvolution) {
@@ -162,6 +170,94 @@ TEST_F(QLinearShapes, AnyProduct) {
     check(OpId::kDynamicLinear,
           sample(fmt::format("dynamic {}: {} {} {}", i, m, n, k),
                  {f32({m, k}, -3, 2), bytes(i8, {n, k}), b_scale, f32({n}, -1, 1)}));
+  }
+}
+
+// A kernel for each channel: windows over rows that are narrower than a vector or wider, taps
+// beside them on one side or on all, outputs a stride apart, padding alone.
+TEST_F(QLinearShapes, AnyDepthwise) {
+  for (int i = 0; i < 90; ++i) {
+    const bool wide = draw(0, 3) == 0, far = draw(0, 4) == 0;
+    const int64_t channels = draw(2, 7), images = draw(1, 2);
+    ConvAttrs a;
+    a.group = channels;
+    Shape x = {images, channels}, w = {channels, 1};
+    for (int d = 0; d < 2; ++d) {
+      const int64_t k = draw(1, far ? 9 : 5), dilation = draw(1, far ? 4 : 2);
+      x.push_back(draw(1, wide && d == 1 ? 150 : 20));
+      w.push_back(k);
+      append(&a.strides, draw(1, far ? 7 : 2)), append(&a.dilations, dilation);
+    }
+    for (int d = 0; d < 4; ++d) {
+      const int64_t reach = (w[2 + d % 2] - 1) * a.dilations[d % 2] + 1;
+      const int64_t least = std::max<int64_t>(0, reach - x[2 + d % 2]);
+      append(&a.pads, draw(least, least + (far ? 20 : 2)));
+    }
+    Sample s = conv(fmt::format("depthwise {}", i), x, w, a, draw(0, 1) == 0);
+    if (draw(0, 2) == 0) s.in[2].values = {end_zero(s.in[2].dtype)};
+    check(OpId::kQLinearConv, s);
+  }
+}
+
+// Every place that a zero point may have, one for all, one of each row or column, none, at the ends
+// of its range; vectors; batches, with a matrix of each or one for all.
+TEST_F(QLinearShapes, AnyIntegerProduct) {
+  for (int i = 0; i < 80; ++i) {
+    const int64_t m = draw(0, 1) == 0 ? draw(1, 9) : draw(10, 90), n = draw(1, 140),
+                  k = draw(0, 1) == 0 ? draw(1, 70) : draw(60, 300);
+    const DType at = byte(), bt = byte();
+    Shape a = {m, k}, b = {k, n}, per_row = {m, 1}, per_column = {n};
+    const int64_t batches = draw(0, 2) == 0 ? draw(2, 3) : 0;
+    if (batches > 0) a = {batches, m, k}, per_row = {batches, m, 1};
+    if (batches > 0 && draw(0, 1) == 0) b = {batches, k, n}, per_column = {batches, 1, n};
+    if (batches == 0 && draw(0, 4) == 0) a = {k}, per_row = {};
+    if (batches == 0 && draw(0, 4) == 0) b = {k}, per_column = {};
+    const auto zeros = [&](DType t, const Shape& many) -> Input {
+      switch (draw(0, 3)) {
+        case 0: return Input::absent();
+        case 1: return one(t, end_zero(t));
+        case 2: return one(t, zero(t));
+        default: return bytes(t, many);
+      }
+    };
+    const Input a_zero = zeros(at, per_row), b_zero = zeros(bt, per_column);
+    check(OpId::kMatMulInteger, sample(fmt::format("integer product {}: {} {} {}", i, m, n, k),
+                                       {bytes(at, a), bytes(bt, b), a_zero, b_zero}));
+  }
+}
+
+// One range for all: quotients on ties and next to them, beyond whole vectors and with a rest.
+TEST_F(QLinearShapes, DynamicBytesOfOneRange) {
+  for (const int64_t n : {1, 15, 16, 63, 64, 65, 129, 1000, 20001}) {
+    for (const float scale : {1.0F, 0.1F, 0.003F}) {
+      std::vector<double> halves = {-64 * scale, 191 * scale};
+      for (int64_t i = 2; i < n; ++i) {
+        const float half = static_cast<float>(draw(-127, 381)) / 2 * scale;
+        const int64_t side = draw(-1, 1);
+        halves.push_back(side == 0 ? half : std::nextafter(half, static_cast<float>(1000 * side)));
+      }
+      halves.resize(static_cast<size_t>(n));
+      check(OpId::kDynamicQuantizeLinear,
+            sample(fmt::format("halves of {} {}", scale, n), {{DType::kF32, {n}, 0, 0, halves}}),
+            3);
+    }
+    check(OpId::kDynamicQuantizeLinear, sample(fmt::format("any {}", n), {f32({n}, -3, 2)}), 3);
+    check(OpId::kDynamicQuantizeLinear, sample(fmt::format("positive {}", n), {f32({n}, 1, 2)}), 3);
+    for (const double odd : {HUGE_VAL, -HUGE_VAL, static_cast<double>(NAN), 3e38, 1e-42}) {
+      std::vector<double> x(static_cast<size_t>(n), 0.25);
+      x[static_cast<size_t>(n) / 2] = odd;
+      check(OpId::kDynamicQuantizeLinear,
+            sample(fmt::format("{} in {}", odd, n), {{DType::kF32, {n}, 0, 0, x}}), 3);
+    }
+  }
+}
+
+// Without y's scale nothing is rounded to bytes, so the first scale may be infinite.
+TEST_F(QLinearShapes, AnInfiniteRangeMakesReals) {
+  for (const double scale : {HUGE_VAL, 3e38, 1e-45}) {
+    check(OpId::kQGemm, sample(fmt::format("scale {}", scale),
+                               {bytes(u8, {5, 37}), real(scale), one(u8, 3), bytes(i8, {19, 37}),
+                                f32({19}, 0.5, 20), one(i8, 0)}));
   }
 }
 
