@@ -6,6 +6,7 @@
 
 #include "exporter/capture/capture.h"
 #include "exporter/capture/graph_tracer.h"
+#include "quantize/parameters.h"
 #include "trainer/nn/mode_scope.h"
 #include "wick/error.h"
 
@@ -20,14 +21,28 @@ QuantizedModel::QuantizedModel(ir::Graph integers, QuantizeResult quantized, ir:
 }
 
 int64_t QuantizedModel::bytes() const {
-  std::set<ir::ValueId> read;
-  for (const ir::Node& n : graph().nodes()) {
-    if (!n.removed()) read.insert(n.inputs.begin(), n.inputs.end());
-  }
+  std::set<ir::ValueId> counted;
   int64_t all = 0;
-  for (const ir::ValueId v : read) {
-    if (v != ir::kNoValue && graph().is_constant(v))
-      all += static_cast<int64_t>(graph().value(v).constant.nbytes());
+  for (const ir::Node& n : graph().nodes()) {
+    if (n.removed()) continue;
+    for (const ir::ValueId v : n.inputs) {
+      if (v != ir::kNoValue && graph().is_constant(v) && counted.insert(v).second)
+        all += static_cast<int64_t>(graph().value(v).constant.nbytes());
+    }
+  }
+  return all;
+}
+
+int64_t QuantizedModel::parameter_count() const {
+  std::set<ir::ValueId> counted;
+  int64_t all = 0;
+  for (const ir::Node& n : graph().nodes()) {
+    for (size_t i = 0; !n.removed() && i < n.inputs.size(); ++i) {
+      const ir::ValueId v = n.inputs[i];
+      if (v == ir::kNoValue || !graph().is_constant(v)) continue;
+      const HostTensor& t = graph().value(v).constant;
+      if (is_parameter(n.op, i, t.dtype(), t.numel()) && counted.insert(v).second) all += t.numel();
+    }
   }
   return all;
 }

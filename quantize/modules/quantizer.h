@@ -30,6 +30,8 @@ class QuantizedModel : public nn::GraphModule {
   const ir::LowerReport& lowered() const { return lowered_; }
   // Of all constants: integers, scales, zero points, tables.
   int64_t bytes() const;
+  // Weights and biases: as many as the float model has, batch norms folded.
+  int64_t parameter_count() const;
 
  private:
   QuantizeResult quantized_;

@@ -60,6 +60,7 @@ THIRD_PARTY = {
     "archive.h": ["trainer/data"],
     "png.h": ["trainer/data"],
     "stb": ["trainer/data"],
+    "valijson": ["trainer/profile"],
     "CLI": [],
 }
 
