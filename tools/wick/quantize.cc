@@ -92,8 +92,6 @@ class Work {
     calib_ = c_.calib;
     if (recipe_.mode == Mode::kQat) {
       if (!is_run_) wrong_usage("--recipe", "qat trains a run of wick train on: give its folder");
-      if (!c_.report.empty())
-        wrong_usage("--report", "compares layers of equal weights, which qat changes");
     } else if (c_.epochs || c_.lr || c_.learn_scales) {
       wrong_usage(c_.epochs ? "--epochs"
                   : c_.lr   ? "--lr"
@@ -186,7 +184,11 @@ class Work {
     run.seed = seed_;
     run.threads = c_.threads;
     run.progress = bar();
-    result_.graph = train_quantized(captured_, run);
+    QatGraphs trained = train_quantized(captured_, run);
+    result_.graph = std::move(trained.qdq);
+    // The report compares these weights with themselves rounded: with those that training began
+    // with, a layer would differ by what it learned.
+    graph_ = std::move(trained.unrounded);
     result_.stayed = quantize::plan_quantization(graph_, recipe_).stayed(graph_);
   }
 
@@ -242,7 +244,7 @@ class Work {
   }
 
   void compare() {
-    if (!data_ || (c_.report.empty() && !c_.json) || recipe_.mode == Mode::kQat) return;
+    if (!data_ || (c_.report.empty() && !c_.json)) return;
     ProgressBar progress(bar(), "comparing layers");
     quantize::CompareOptions o;
     o.batches = std::min<int64_t>(4, data_->count);
@@ -280,6 +282,8 @@ class Work {
     }
     if (comparison_) {
       doc["comparison"] = comparison_json(*comparison_);
+      doc["comparison"]["against"] =
+          recipe_.mode == Mode::kQat ? "the trained weights without rounding" : "the float model";
       doc["comparison"]["integer_against_qdq"] = lowering_;
     }
     return doc;

@@ -46,7 +46,7 @@ class ByteImages : public data::Dataset {
 
 }  // namespace
 
-ir::Graph train_quantized(const ir::Graph& graph, const QatRun& run) {
+QatGraphs train_quantized(const ir::Graph& graph, const QatRun& run) {
   const data::ImageData images = data::open_images(run.data);
   set_num_threads(run.threads);
   manual_seed(run.seed);
@@ -78,7 +78,7 @@ ir::Graph train_quantized(const ir::Graph& graph, const QatRun& run) {
   fit.on_epoch = [&](const loop::EpochMetrics&) { net.train_epoch(++epoch); };
   trainer.fit(train, nullptr, fit);
   net.eval();
-  return net.convert();
+  return {net.convert(), net.unrounded()};
 }
 
 }  // namespace wick::tool

@@ -20,8 +20,13 @@ struct QatRun {
   std::FILE* progress = nullptr;
 };
 
-// `graph`: capture_trained()'s, which takes bytes. The QDQ graph of the trained weights. Observers
-// and batch norms are frozen for the last of several epochs.
-ir::Graph train_quantized(const ir::Graph& graph, const QatRun& run);
+struct QatGraphs {
+  ir::Graph qdq;
+  ir::Graph unrounded;  // the same weights as floats
+};
+
+// `graph`: capture_trained()'s, which takes bytes. Both graphs are of the trained weights.
+// Observers and batch norms are frozen for the last of several epochs.
+QatGraphs train_quantized(const ir::Graph& graph, const QatRun& run);
 
 }  // namespace wick::tool
