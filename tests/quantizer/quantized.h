@@ -29,19 +29,24 @@ std::map<std::string, int> ops_of(F f) {
   return ran.ops;
 }
 
-// The first output of the graph's .wick.
-inline std::vector<float> deployed(const ir::Graph& g, const Tensor& x) {
+// The first output of the graph's .wick, for x in batches of so many rows; 0: as one.
+inline std::vector<float> deployed(const ir::Graph& g, const Tensor& x, int64_t batch = 0) {
   const std::vector<uint8_t> bytes = compile_program(g);
   auto program = Program::load(Span<const uint8_t>(bytes));
   EXPECT_TRUE(program.ok());
   auto session = Session::create(**program);
   EXPECT_TRUE(session.ok());
-  const HostTensor in = host_copy(x);
-  const TensorView views[1] = {in.view()};
-  TensorView out[1];
-  const Status s = (*session)->run(views, out);
-  EXPECT_TRUE(s.ok()) << s.message();
-  return {out[0].as<float>(), out[0].as<float>() + out[0].numel()};
+  std::vector<float> all;
+  const int64_t rows = x.size(0), step = batch > 0 ? batch : rows;
+  for (int64_t from = 0; from < rows; from += step) {
+    const HostTensor in = host_copy(x.slice(0, from, std::min(from + step, rows)));
+    const TensorView views[1] = {in.view()};
+    TensorView out[1];
+    const Status s = (*session)->run(views, out);
+    EXPECT_TRUE(s.ok()) << s.message();
+    all.insert(all.end(), out[0].as<float>(), out[0].as<float>() + out[0].numel());
+  }
+  return all;
 }
 
 }  // namespace wick::test
