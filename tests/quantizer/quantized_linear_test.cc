@@ -115,6 +115,17 @@ TEST_F(LinearOfInt8, IsDeployedAsItIs) {
   }
 }
 
+TEST_F(LinearOfInt8, GivesNoGradient) {
+  QuantizedLinear q(layer);
+  for (const bool calibrated : {false, true}) {
+    if (calibrated) q.calibrate(x);
+    const EnableGrad on;
+    const Tensor leaf = x.clone();
+    leaf.requires_grad_();
+    EXPECT_NE(error_of([&] { q(leaf).sum().backward(); }), "no error") << calibrated;
+  }
+}
+
 TEST_F(LinearOfInt8, StateHoldsTheCalibration) {
   QuantizedLinear q(layer), other{nn::Linear(40, 24)};
   q.calibrate(x);

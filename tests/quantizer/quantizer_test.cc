@@ -84,6 +84,19 @@ TEST_F(QuantizeModel, RecipesThatLeaveActivationsAlone) {
   }
 }
 
+TEST_F(QuantizeModel, TokensAreInputsToo) {
+  nn::Sequential net(nn::Embedding(50, 32), nn::Linear(32, 64), nn::Tanh(), nn::Linear(64, 50));
+  const Tensor tokens = tensor(std::vector<int64_t>{3, 1, 4, 1, 5, 9, 2, 6}).reshape({2, 4});
+  for (const Mode mode : {Mode::kStatic, Mode::kDynamic, Mode::kWeightOnly}) {
+    Recipe recipe;
+    recipe.mode = mode;
+    const auto q = quantize_model(net, {tokens}, recipe);
+    EXPECT_LT(abs((*q)(tokens)-net(tokens)).max().item(), 0.05) << mode_name(mode);
+    EXPECT_EQ(test::deployed(q->to_graph(), tokens), (*q)(tokens).to_vector<float>())
+        << mode_name(mode);
+  }
+}
+
 TEST_F(QuantizeModel, WhatStaysFloatIsNamed) {
   nn::Sequential odd(nn::Linear(16, 16), nn::LayerNorm({16}), nn::Linear(16, 4));
   const auto q = quantize_model(odd, {randn({4, 16})});
