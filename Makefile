@@ -12,7 +12,7 @@ setup:  ## install the Debian packages that are missing, and ONNX Runtime into b
 	@tools/scripts/setup.sh
 	@tools/scripts/setup_ort.sh || true
 
-demo:  ## train, export and compare every path; writes build/demo/report.json
+demo:  ## train, export, compare every path, quantize; writes build/demo/report.json and submission.json
 	@tools/scripts/demo.sh
 
 test:  ## build and run the fixed subset (under 15 minutes)

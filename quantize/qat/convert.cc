@@ -20,7 +20,8 @@ using ir::ValueId;
 
 class Converter {
  public:
-  explicit Converter(const Graph& graph) : g_(graph) {}
+  // round: integers stand where FakeQuantize was; else what it was given.
+  Converter(const Graph& graph, bool round) : g_(graph), round_(round) {}
 
   Graph run() {
     check_observed();
@@ -28,7 +29,8 @@ class Converter {
     known_ = constant_values(g_);
     for (size_t k = 0; k < nodes; ++k) {
       const auto id = static_cast<NodeId>(k);
-      if (g_.node(id).op == OpId::kFakeQuantize) convert(id);
+      if (g_.node(id).op != OpId::kFakeQuantize) continue;
+      round_ ? convert(id) : pass(id);
     }
     for (size_t k = 0; k < nodes; ++k) {
       const auto id = static_cast<NodeId>(k);
@@ -130,6 +132,16 @@ class Converter {
     g_.remove_node(id);
   }
 
+  void pass(NodeId id) {
+    const ValueId x = g_.node(id).inputs[0], y = g_.node(id).outputs[0];
+    const ValueId reals =
+        known_[static_cast<size_t>(x)] && !g_.is_constant(x)
+            ? g_.add_constant(constant(x), g_.value(x).name, g_.value(x).parameter)
+            : x;
+    g_.replace_all(y, reals);
+    g_.remove_node(id);
+  }
+
   // Equal ones once, so that whoever compares scales compares ids.
   ValueId constant_of(const HostTensor& t) {
     for (const auto& [tensor, id] : shared_) {
@@ -172,6 +184,7 @@ class Converter {
   }
 
   Graph g_;
+  bool round_;
   std::vector<bool> known_;
   std::map<ValueId, HostTensor> computed_;
   std::vector<std::pair<HostTensor, ValueId>> shared_;
@@ -202,6 +215,7 @@ std::vector<bool> constant_values(const Graph& g) {
   return known;
 }
 
-Graph convert_qat(const Graph& prepared) { return Converter(prepared).run(); }
+Graph convert_qat(const Graph& prepared) { return Converter(prepared, true).run(); }
+Graph without_rounding(const Graph& prepared) { return Converter(prepared, false).run(); }
 
 }  // namespace wick::quantize

@@ -39,6 +39,11 @@ ir::Graph prepare_qat(const ir::Graph& graph, const Recipe& recipe = qat_recipe(
 // are listed; a scale that is not finite and above 0.
 ir::Graph convert_qat(const ir::Graph& prepared);
 
+// The same weights as floats, batch norms folded alike and nothing rounded: what a report compares
+// convert_qat()'s graph with. The float model that training began with has other weights. Errors:
+// convert_qat's.
+ir::Graph without_rounding(const ir::Graph& prepared);
+
 // -- shared by the parts of this folder
 // The dtype whose integers are all those from qmin to qmax; Error, with `what`: there is none.
 DType integers_of(const FakeQuantizeAttrs& attrs, const std::string& what);

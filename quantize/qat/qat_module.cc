@@ -156,6 +156,11 @@ ir::Graph QatModule::convert() const {
   return convert_qat(to_graph());
 }
 
+ir::Graph QatModule::unrounded() const {
+  lift_scales();
+  return without_rounding(to_graph());
+}
+
 void QatModule::freeze(ir::LowerReport* report) {
   freeze_observers(), freeze_batch_norm();
   eval();
@@ -171,12 +176,13 @@ bool QatModule::observe(const Node& node, std::vector<Tensor>* in, const Where& 
   const bool learned = node.attrs.as<FakeQuantizeAttrs>().learned != 0;
   const std::vector<float> range = floats(at->second.range);
   const bool seen = range[0] <= range[range.size() / 2];
-  const bool moves = training() && watches && (learned ? !seen : !observers_frozen());
-  if (moves) {
+  const bool open = training() && (learned ? !seen : !observers_frozen());
+  // What shares its scale with an observed value (the parts of a Concat) is rounded there, to the
+  // same bits. Rounded here too, what is beyond today's range would never be seen.
+  if (open && !watches) return false;
+  if (open) {
     learned ? first_scale(node, at->second, *in, where) : move_range(node, at->second, *in, where);
   } else if (!seen) {
-    // what shares a scale may come before the value that is observed
-    if (training() && !watches) return false;
     throw_error("QatModule",
                 "nothing was observed yet for " + graph().value(node.inputs[0]).name + " (" +
                     node.name + "): train() with observers that move sees a batch first",

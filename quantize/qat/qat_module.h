@@ -55,6 +55,9 @@ class QatModule : public nn::GraphModule {
 
   // The QDQ graph of today's weights (convert_qat). Error: no batch was seen in train().
   ir::Graph convert() const;
+  // Today's weights without rounding: compare(net.unrounded(), {net.convert()}, batches) says what
+  // rounding costs in each layer.
+  ir::Graph unrounded() const;
   // Ends the training: eval(), in which forward() and run() from now on compute what is deployed,
   // the graph of integer ops that ir::lowered(convert()) is, op by op through the trainer's one
   // door. A forward in train() takes it back. The report says what stayed float.

@@ -33,11 +33,12 @@ SEES = {
     "graph": BASE,
     "trainer": BASE,
     "quantize": BASE + ["graph"],
+    "quantize/modules": BASE + ["graph", "quantize", "trainer", "exporter/capture"],
     "quantize/qat": BASE + ["graph", "quantize", "trainer", "exporter/capture"],
     "exporter": BASE + [PROGRAM, PLAN, PUBLIC, "graph"],
     "exporter/capture": BASE + [PROGRAM, PLAN, "graph", "exporter", "trainer"],
     "exporter/include": BASE + [PROGRAM, PLAN, PUBLIC, "graph", "quantize", "exporter",
-                                "exporter/capture", "quantize/qat", "trainer"],
+                                "exporter/capture", "quantize/modules", "quantize/qat", "trainer"],
     "tools": EVERYTHING,
     "tests": EVERYTHING,
     "targets": EVERYTHING,
@@ -59,6 +60,7 @@ THIRD_PARTY = {
     "archive.h": ["trainer/data"],
     "png.h": ["trainer/data"],
     "stb": ["trainer/data"],
+    "valijson": ["trainer/profile"],
     "CLI": [],
 }
 

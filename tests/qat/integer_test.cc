@@ -5,32 +5,13 @@
 
 #include "tests/qat/goldens.h"
 #include "tests/qat/nets.h"
-#include "wick/runtime.h"
+#include "tests/quantizer/quantized.h"
 
 namespace wick {
 namespace {
 
 using quantize::QatModule;
 using quantize::QatOptions;
-
-// The first output of a .wick for batches of x.
-std::vector<float> by_program(const ir::Graph& g, const Tensor& x, int64_t batch) {
-  const std::vector<uint8_t> bytes = compile_program(g);
-  auto program = Program::load(Span<const uint8_t>(bytes));
-  EXPECT_TRUE(program.ok());
-  auto session = Session::create(**program);
-  EXPECT_TRUE(session.ok());
-  std::vector<float> all;
-  for (int64_t from = 0; from < x.size(0); from += batch) {
-    const HostTensor in = host_copy(x.slice(0, from, std::min(from + batch, x.size(0))));
-    const TensorView views[1] = {in.view()};
-    TensorView out[1];
-    const Status s = (*session)->run(views, out);
-    EXPECT_TRUE(s.ok()) << s.message();
-    all.insert(all.end(), out[0].as<float>(), out[0].as<float>() + out[0].numel());
-  }
-  return all;
-}
 
 TEST(QatInteger, TrainedIsDeployedInEveryBit) {
   manual_seed(21);
@@ -60,7 +41,7 @@ TEST(QatInteger, TrainedIsDeployedInEveryBit) {
   const Tensor some = held_out.x.slice(0, 0, 200);
   EXPECT_EQ(test::differing(y.slice(0, 0, 200).contiguous(), test::interpret(graph, some)), 0);
   const std::vector<float> trained = y.to_vector<float>(),
-                           deployed = by_program(graph, held_out.x, 64);
+                           deployed = test::deployed(graph, held_out.x, 64);
   ASSERT_EQ(trained.size(), deployed.size());
   size_t differ = 0;
   for (size_t i = 0; i < trained.size(); ++i) differ += trained[i] != deployed[i] ? 1 : 0;

@@ -81,23 +81,34 @@ def split(args, model):
                                   if ms > 0.002 * total), flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+def options(doc):
+    """What every comparison of models takes."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--wick", required=True)
-    parser.add_argument("--models", required=True, metavar="DIR", help="what export.py wrote")
-    parser.add_argument("--lenet", help="a LeNet with a batch of any size (make demo writes one)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="of a side's part of a round")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
-    args = parser.parse_args()
+    return parser
+
+
+def have_onnxruntime(without):
+    """Whether it is here, in its own environment from now on; says what goes on without it."""
     ort_run.reexec()
     try:
         import numpy  # noqa: F401
         import onnxruntime  # noqa: F401
-        have_ort = True
     except ImportError as e:
-        print(f"SKIP: {e}: no ratios (tools/scripts/setup_ort.sh)", flush=True)
-        have_ort = False
+        print(f"SKIP: {e}: {without} (tools/scripts/setup_ort.sh)", flush=True)
+        return False
+    return True
+
+
+def main():
+    parser = options(__doc__)
+    parser.add_argument("--models", required=True, metavar="DIR", help="what export.py wrote")
+    parser.add_argument("--lenet", help="a LeNet with a batch of any size (make demo writes one)")
+    args = parser.parse_args()
+    have_ort = have_onnxruntime("no ratios")
 
     path = os.path.join(args.models, "{}.onnx").format
     rows = [("lenet", args.lenet, (1, 8, 32)) if args.lenet else ("lenet", path("lenet"), (1,))]

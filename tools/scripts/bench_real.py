@@ -11,7 +11,6 @@ the middle, so that a disturbed round does not decide (above 1: Wick is faster).
 one thread: the regions of If and Loop are seen into. --write puts the tables between the two marks of a page.
 """
 
-import argparse
 import datetime
 import glob
 import json
@@ -25,7 +24,6 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import bench_infer  # noqa: E402
-import ort_run  # noqa: E402
 
 BEGIN, END = "<!-- bench.sh latency writes from here", "<!-- to here -->"
 
@@ -118,21 +116,12 @@ def write(page, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--wick", required=True)
+    parser = bench_infer.options(__doc__)
     parser.add_argument("--real", metavar="DIR", default="")
     parser.add_argument("--peers", metavar="DIR", default="")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of a side's part of a round")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
     parser.add_argument("--write", metavar="PAGE.md")
     args = parser.parse_args()
-    ort_run.reexec()
-    try:
-        import numpy  # noqa: F401
-        import onnxruntime  # noqa: F401
-    except ImportError as e:
-        print(f"SKIP: {e} (tools/scripts/setup_ort.sh)")
+    if not bench_infer.have_onnxruntime("nothing to stand beside"):
         return 0
 
     models = list(real_models(args.real)) if args.real else []

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job: train LeNet on Fashion-MNIST, export it, run it every way, and show that the bits agree.
+# The main job: train LeNet on Fashion-MNIST, export it, run it every way, and show that the bits agree; then the same
+# as integers, and the capstone's report of both (build/demo/submission.json).
 # A second run reuses the trained model (remove build/demo to train again).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -20,3 +21,6 @@ fi
 echo
 "$wick" quantize "$run" --calib fashion-mnist --batches 16 --eval fashion-mnist --quiet \
   -o build/demo/lenet_int8.wick -o build/demo/lenet_int8.onnx
+echo
+"$wick" bench build/demo/lenet_int8.wick --baseline "$run" --eval fashion-mnist --technique "static int8" \
+  --submission build/demo/submission.json

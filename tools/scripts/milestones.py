@@ -19,8 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/milestones.md"
 BEGIN, END = "<!-- milestones.sh: table -->", "<!-- milestones.sh: end -->"
 # Quick ones first. NAME:DATA is the example with --data DATA.
-EXAMPLES = ["perceptron", "xor", "mlp_digits", "cnn_digits", "tabular", "mlp_mnist", "mlp_mnist:fashion-mnist",
-            "attention", "lstm_text", "gpt_shakespeare", "lenet_mnist", "gpt_talks", "cnn_image"]
+EXAMPLES = ["perceptron", "xor", "mlp_digits", "cnn_digits", "tabular", "olympics", "mlp_mnist",
+            "mlp_mnist:fashion-mnist", "attention", "lstm_text", "gpt_shakespeare", "lenet_mnist", "gpt_talks", "cnn_image"]
 
 
 def read(path):

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tools/wick/arrays.h"
+#include "tools/wick/bench_submission.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 #include "tools/wick/node_times.h"
@@ -24,6 +25,7 @@ struct BenchCommand {
   int threads = 1;
   double seconds = 2;
   bool json = false, split = false, load = false, lower_qdq = true;
+  SubmissionBench submission;
 };
 
 double peak_rss_mb() {
@@ -94,7 +96,26 @@ void bench_load(const BenchCommand& c) {
       row["again_ms"].get<double>());
 }
 
+// A model's place beside another, over labelled data.
+void bench_beside(const BenchCommand& c) {
+  SubmissionBench s = c.submission;
+  if (s.eval.empty()) wrong_usage("--submission", "needs --eval: labelled data for the accuracy");
+  if (c.split || c.load || !c.dims.empty() || !c.inputs.empty() || c.backend != "cpu")
+    wrong_usage("--submission", "measures what --eval reads, on the CPU, as a whole");
+  if (c.batches.size() > 1) wrong_usage("--batch", "is one size with --submission");
+  s.model = c.model;
+  s.batch = c.batches.empty() ? 1 : c.batches[0];
+  s.threads = c.threads, s.seconds = c.seconds;
+  s.json = c.json, s.lower_qdq = c.lower_qdq;
+  bench_submission(s);
+}
+
 void bench(const BenchCommand& c) {
+  if (!c.submission.out.empty()) return bench_beside(c);
+  if (!c.submission.eval.empty() || !c.submission.baseline.empty() ||
+      !c.submission.techniques.empty() || !c.submission.author.empty()) {
+    wrong_usage("--eval, --baseline, --technique and --author", "go with --submission FILE.json");
+  }
   if (!c.inputs.empty() && (!c.batches.empty() || !c.dims.empty()))
     wrong_usage(c.dims.empty() ? "--batch" : "--dim",
                 "the arrays of --input have sizes of their own");
@@ -176,7 +197,10 @@ void add_bench(CLI::App& app) {
   auto c = std::make_shared<BenchCommand>();
   CLI::App* command =
       app.add_subcommand("bench", "Measure latency, throughput, memory and load time");
-  command->add_option("model", c->model, "model.wick or model.onnx")->required();
+  command
+      ->add_option("model", c->model,
+                   "model.wick or model.onnx; for --submission also a training run's folder")
+      ->required();
   accept_ops(*command);
   accept_qdq(*command, &c->lower_qdq);
   command->add_option("--batch", c->batches, "batch sizes: 1,8,32; 1 where the model has a choice")
@@ -195,6 +219,17 @@ void add_bench(CLI::App& app) {
   command->add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
   command->add_flag("--load", c->load,
                     "only open the model and a session for its shapes; run nothing");
+  command->add_option(
+      "--submission", c->submission.out,
+      "FILE.json: parameters, bytes, accuracy, latency and throughput, by its schema");
+  command->add_option("--baseline", c->submission.baseline,
+                      "with --submission: the model that this one was made of, measured in turn");
+  command->add_option("--eval", c->submission.eval, "with --submission: labelled data");
+  command
+      ->add_option("--technique", c->submission.techniques,
+                   "with --submission: what was done to the model")
+      ->allow_extra_args(false);
+  command->add_option("--author", c->submission.author, "with --submission: whose it is");
   command->add_flag("--json", c->json, "print JSON");
   command->footer("Example:\n  wick bench model.wick --threads 2 --batch 1,8,32");
   command->callback([c] { bench(*c); });

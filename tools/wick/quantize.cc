@@ -92,8 +92,6 @@ class Work {
     calib_ = c_.calib;
     if (recipe_.mode == Mode::kQat) {
       if (!is_run_) wrong_usage("--recipe", "qat trains a run of wick train on: give its folder");
-      if (!c_.report.empty())
-        wrong_usage("--report", "compares layers of equal weights, which qat changes");
     } else if (c_.epochs || c_.lr || c_.learn_scales) {
       wrong_usage(c_.epochs ? "--epochs"
                   : c_.lr   ? "--lr"
@@ -191,6 +189,9 @@ class Work {
     run.val_split = calib_ == run_data_ ? val_split_ : 0;
     QatTrained trained = train_quantized(captured_, run);
     result_.graph = std::move(trained.graph);
+    // The report compares these weights with themselves rounded: with those that training began
+    // with, a layer would differ by what it learned.
+    graph_ = std::move(trained.unrounded);
     qat_ = {{"epochs", run.epochs},     {"lr", run.lr},
             {"batch", run.batch},       {"learn_scales", run.learn_scales},
             {"images", trained.images}, {"val_accuracy", trained.validation}};
@@ -249,7 +250,7 @@ class Work {
   }
 
   void compare() {
-    if (!data_ || (c_.report.empty() && !c_.json) || recipe_.mode == Mode::kQat) return;
+    if (!data_ || (c_.report.empty() && !c_.json)) return;
     ProgressBar progress(bar(), "comparing layers");
     quantize::CompareOptions o;
     o.batches = std::min<int64_t>(4, data_->count);
@@ -288,6 +289,8 @@ class Work {
     }
     if (comparison_) {
       doc["comparison"] = comparison_json(*comparison_);
+      doc["comparison"]["against"] =
+          recipe_.mode == Mode::kQat ? "the trained weights without rounding" : "the float model";
       doc["comparison"]["integer_against_qdq"] = lowering_;
     }
     return doc;

@@ -45,12 +45,21 @@ std::vector<HostTensor> session_inputs(const Session& session, const quantize::B
 
 double accuracy_of(Runner& runner, const InputData& data,
                    const std::function<void(int64_t)>& progress) {
+  return accuracy_of(
+      [&](const quantize::Batch& batch) {
+        return runner.run(session_inputs(runner.session(), batch, false))[0];
+      },
+      data, progress);
+}
+
+double accuracy_of(const std::function<HostTensor(const quantize::Batch&)>& run,
+                   const InputData& data, const std::function<void(int64_t)>& progress) {
   int64_t right = 0, all = 0;
   for (int64_t i = 0; i < data.count; ++i) {
     const std::optional<quantize::Batch> batch = data.batches(i);
     if (!batch) break;
     const std::vector<int64_t> labels = data.labels(i);
-    const HostTensor out = runner.run(session_inputs(runner.session(), *batch, false))[0];
+    const HostTensor out = run(*batch);
     const auto rows = static_cast<int64_t>(labels.size());
     if (out.dtype() != DType::kF32 || out.shape().rank() != 2 || out.shape()[0] != rows) {
       throw Error(
@@ -74,32 +83,42 @@ double accuracy_of(Runner& runner, const InputData& data,
   return static_cast<double>(right) / static_cast<double>(std::max<int64_t>(1, all));
 }
 
+std::vector<std::vector<double>> time_in_turn(const std::vector<std::function<void()>>& runs,
+                                              double seconds) {
+  const double each = static_cast<double>(runs.size());
+  const double warm = now_ms() + 250 * seconds * each;
+  for (int i = 0; i < 5 && (i == 0 || now_ms() < warm); ++i) {
+    for (const auto& run : runs) run();
+  }
+  std::vector<std::vector<double>> times(runs.size());
+  const double start = now_ms();
+  const auto enough = [&] {
+    const double passed = (now_ms() - start) / 1e3;
+    const size_t n = times[0].size();
+    return n >= 10 ? passed >= each * seconds : n >= 3 && passed >= 5 * each * seconds;
+  };
+  while (!enough()) {
+    for (size_t k = 0; k < runs.size(); ++k) {
+      const double begin = now_ms();
+      runs[k]();
+      times[k].push_back(now_ms() - begin);
+    }
+  }
+  return times;
+}
+
 Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& inputs,
                 double seconds) {
   std::vector<TensorView> in;
   for (const HostTensor& t : inputs) in.push_back(t.view());
-  Session* const sessions[] = {&before.session(), &after.session()};
-  std::vector<double> times[2];
   const auto once = [&](Session& s) {
-    // the session's own memory each time: outputs are not copied
-    std::vector<TensorView> out(s.output_count());
-    const double begin = now_ms();
-    check(s.run(in, out), "run");
-    return now_ms() - begin;
+    return [&] {
+      // the session's own memory each time: outputs are not copied
+      std::vector<TensorView> out(s.output_count());
+      check(s.run(in, out), "run");
+    };
   };
-  const double warm = now_ms() + 500 * seconds;
-  for (int i = 0; i < 5 && (i == 0 || now_ms() < warm); ++i) {
-    for (Session* s : sessions) once(*s);
-  }
-  const double start = now_ms();
-  const auto enough = [&] {
-    const double passed = (now_ms() - start) / 1e3;
-    const size_t runs = times[0].size();
-    return runs >= 10 ? passed >= 2 * seconds : runs >= 3 && passed >= 10 * seconds;
-  };
-  while (!enough()) {
-    for (int k = 0; k < 2; ++k) times[k].push_back(once(*sessions[k]));
-  }
+  const auto times = time_in_turn({once(before.session()), once(after.session())}, seconds);
   Times t;
   t.before_ms = median(times[0]);
   t.after_ms = median(times[1]);

@@ -12,6 +12,9 @@ namespace wick::tool {
 // where the first output is no float32 [rows, classes], or a label is none of the classes.
 double accuracy_of(Runner& runner, const InputData& data,
                    const std::function<void(int64_t)>& progress);
+// The same of whatever answers a batch with its first output.
+double accuracy_of(const std::function<HostTensor(const quantize::Batch&)>& run,
+                   const InputData& data, const std::function<void(int64_t)>& progress);
 
 struct Times {
   double before_ms = 0, after_ms = 0;  // medians
@@ -19,7 +22,10 @@ struct Times {
   int64_t items = 0;                   // rows of the first input
   int threads = 0;
 };
-// In turn, so that what else the machine does slows both alike; warmed up, at least ten runs each.
+// Milliseconds of each run: in turn, so that what else the machine does slows all alike; warmed up,
+// `seconds` for each, at least ten runs (three of very long ones).
+std::vector<std::vector<double>> time_in_turn(const std::vector<std::function<void()>>& runs,
+                                              double seconds);
 Times time_both(Runner& before, Runner& after, const std::vector<HostTensor>& inputs,
                 double seconds);
 

@@ -98,6 +98,7 @@ QatTrained train_quantized(const ir::Graph& graph, const QatRun& run) {
   net.eval();
   result.images = trained->size();
   result.graph = net.convert();
+  result.unrounded = net.unrounded();
   return result;
 }
 

@@ -22,11 +22,12 @@ struct QatRun {
   std::FILE* progress = nullptr;
 };
 
-// `graph`: capture_trained()'s, which takes bytes. The QDQ graph of the trained weights. Observers
+// `graph`: capture_trained()'s, which takes bytes. Both graphs are of the trained weights. Observers
 // and batch norms are frozen for the last of several epochs. Nothing is picked by what is held out:
 // its accuracies after each epoch are `validation`.
 struct QatTrained {
-  ir::Graph graph;
+  ir::Graph graph;      // QDQ
+  ir::Graph unrounded;  // the same weights as floats
   std::vector<double> validation;
   int64_t images = 0;  // that it was trained on
 };

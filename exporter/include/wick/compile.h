@@ -11,7 +11,10 @@
 //   import_onnx  an ONNX file -> graph; export_onnx the way back (exporter/onnx/onnx.h)
 //   import_module   an ONNX file -> nn::GraphModule, to be trained (exporter/capture/)
 //   ir::optimize, ir::run, ir::print   passes, interpreter, text (graph/)
-//   quantize::quantize   weights and layers as integers (quantize/passes/quantize.h)
+//   quantize::quantize   weights and layers of a graph as integers (quantize/passes/quantize.h)
+//   quantize::compare    what that costs, layer by layer (quantize/report/compare.h)
+//   quantize::quantize_model, QatModule   a module as integers, as it is or trained for it
+//                        (quantize/modules/quantizer.h, quantize/qat/qat_module.h)
 //   export_wick  graph -> .wick; compile_program the same in memory
 #pragma once
 
@@ -19,11 +22,15 @@
 #include "exporter/program/program_writer.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
+#include "graph/passes/lower_qdq.h"
 #include "graph/rewrite/pass.h"
 #include "quantize/passes/quantize.h"
+#include "quantize/report/compare.h"
 #ifdef WICK_WITH_TRAINER
 #include "exporter/capture/capture.h"
 #include "exporter/capture/graph_module.h"
+#include "quantize/modules/quantizer.h"
+#include "quantize/qat/qat_module.h"
 #endif
 
 namespace wick {

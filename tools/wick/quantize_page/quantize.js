@@ -211,8 +211,8 @@ function page() {
   sensitivity();
   stayed();
   notes();
-  document.getElementById('foot').textContent = `Made by wick ${data.wick} quantize; layers compared on ${c.batches} ` +
-    `batch${c.batches === 1 ? '' : 'es'}. One file: nothing is fetched.`;
+  document.getElementById('foot').textContent = `Made by wick ${data.wick} quantize; layers compared with ${c.against} on ` +
+    `${c.batches} batch${c.batches === 1 ? '' : 'es'}. One file: nothing is fetched.`;
 }
 
 try {

@@ -1,0 +1,84 @@
+// A trained model as one of integers, in one call. Example:
+//
+//   auto small = quantize::quantize_model(net, {images});
+//   std::puts(quantize::compare_model_sizes(net, *small).text().c_str());
+//   (*small)(x);                            // integer ops, one by one
+//   export_wick(small->to_graph(), "net8.wick");
+//   export_onnx(small->qdq(), "net8.onnx");
+#pragma once
+
+#include <memory>
+
+#include "exporter/capture/graph_module.h"
+#include "graph/passes/lower_qdq.h"
+#include "quantize/modules/int8.h"
+#include "quantize/modules/quantized_linear.h"
+#include "quantize/passes/quantize.h"
+
+namespace wick::quantize {
+
+// The graph of integer ops as a module: its forward runs them through the trainer's one door, so
+// that it computes the bits of the .wick made of to_graph(). Weights are buffers; nothing trains.
+class QuantizedModel : public nn::GraphModule {
+ public:
+  // `integers`: the graph that runs, made of quantized.graph.
+  QuantizedModel(ir::Graph integers, QuantizeResult quantized, ir::LowerReport report);
+  const ir::Graph& qdq() const { return quantized_.graph; }  // for ONNX
+  // What computes with floats still, and why.
+  const std::vector<Unquantized>& stayed() const { return quantized_.stayed; }
+  const std::vector<std::string>& notes() const { return quantized_.notes; }
+  const ir::LowerReport& lowered() const { return lowered_; }
+  // Of all constants: integers, scales, zero points, tables.
+  int64_t bytes() const;
+  // Weights and biases: as many as the float model has, batch norms folded.
+  int64_t parameter_count() const;
+
+ private:
+  QuantizeResult quantized_;
+  ir::LowerReport lowered_;
+};
+
+// Captures the model (in eval mode, whatever mode it is in, with a free batch), and does what
+// quantize() does with the recipe: static, or dynamic or weight-only, which take of the batches
+// their shape alone. Layers of every kind, as docs/quantize.md has them; the model stays as it is.
+// Throws Error: no batch, data that calibrate() refuses, a model that capture() refuses.
+std::unique_ptr<QuantizedModel> quantize_model(nn::Module& model,
+                                               const std::vector<Tensor>& calibration,
+                                               const Recipe& recipe = {});
+
+struct ModelSizes {
+  int64_t original_bytes = 0;  // parameters and buffers
+  int64_t quantized_bytes = 0;
+  double ratio() const {
+    return static_cast<double>(original_bytes) / static_cast<double>(quantized_bytes);
+  }
+  int64_t saved() const { return original_bytes - quantized_bytes; }
+  std::string text() const;  // "9640 -> 2760 bytes (3.49 x smaller)"
+};
+ModelSizes compare_model_sizes(const nn::Module& original, const QuantizedModel& quantized);
+
+// The functions above by one recipe.
+class Quantizer {
+ public:
+  explicit Quantizer(Recipe recipe = {}) : recipe_(std::move(recipe)) { check(recipe_); }
+  const Recipe& recipe() const { return recipe_; }
+  static Int8Tensor quantize_tensor(const Arg& x) { return quantize_int8(x); }
+  static Tensor dequantize_tensor(const Int8Tensor& q, Where where = Where::current()) {
+    return dequantize_int8(q, where);
+  }
+  QuantizedLinear quantize_linear(const nn::Linear& layer) const {
+    return QuantizedLinear(layer, recipe_);
+  }
+  std::unique_ptr<QuantizedModel> quantize_model(nn::Module& model,
+                                                 const std::vector<Tensor>& calibration) const {
+    return quantize::quantize_model(model, calibration, recipe_);
+  }
+  static ModelSizes compare_models(const nn::Module& original, const QuantizedModel& quantized) {
+    return compare_model_sizes(original, quantized);
+  }
+
+ private:
+  Recipe recipe_;
+};
+
+}  // namespace wick::quantize

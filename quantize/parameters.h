@@ -1,0 +1,14 @@
+// Which constants of a graph or a program are parameters of the model, whatever form it has.
+#pragma once
+
+#include "runtime/core/dtype.h"
+#include "runtime/ops/op_info.h"
+
+namespace wick::quantize {
+
+// Whether a constant of that dtype and size, read as input i of the op, is one: a weight or a bias,
+// as floats or as integers. Not: scales, zero points and tables of integers, one number alone,
+// sizes, axes and indices.
+bool is_parameter(OpId op, size_t i, DType dtype, int64_t numel);
+
+}  // namespace wick::quantize
