@@ -152,6 +152,7 @@ struct Session::Impl {
 
   Status prepare();
   Status fill_read(Span<PlanValue> constants) const;
+  Status keep(const ConstantDef& c, PlanValue* value, TensorView* view);
   void unbind();
   void drop();
   void shrink();

@@ -52,7 +52,7 @@ def node_tests(wick, data):
         ("contrib archive, MatMulNBits", "ms-contrib-tests.tar.xz", "contrib", re.compile("test_ms_matmulnbits")),
     ]:
         if not os.path.exists(os.path.join(SHARED, "onnx", archive)):
-            print("SKIP: no shared data folder (WICK_SHARED)")
+            print("NOT RUN: no shared data folder (WICK_SHARED)")
             continue
         root = os.path.join(data, "onnx-" + folder)
         unpack(archive, root)
@@ -192,7 +192,7 @@ def peers(wick, folder):
     for name in ("lenet_qdq", "squeezenet1_1_qdq", "mobilenet_v2_qdq", "resnet18_qdq", "resnet50_qdq", "gpt_dynq", "mlp_dynq"):
         path = os.path.join(folder, name + ".onnx")
         if not os.path.exists(path):
-            print(f"SKIP: {path} is not there (../shared/peers/quant_onnx.py)")
+            print(f"NOT RUN: {path} is not there (../shared/peers/quant_onnx.py)")
             continue
         for more in ([], ["--unfused"]):
             done = subprocess.run([wick, "compare", path, "--against", "onnxruntime", "--nodes", *more],
@@ -206,7 +206,7 @@ def peers(wick, folder):
 
 def isnet(wick, folder):
     if not os.path.exists(os.path.join(folder, "isnet_quint8", "cases.json")):
-        print(f"SKIP: {folder}/isnet_quint8 is not there (tools/scripts/real_models.sh --large)")
+        print(f"NOT RUN: {folder}/isnet_quint8 is not there (tools/scripts/real_models.sh --large)")
         return {}
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tools/scripts/real_models_check.py"), folder, "--wick", wick,
                            "--threads", "1", "isnet_quint8"], capture_output=True, text=True, check=False)
@@ -217,7 +217,7 @@ def isnet(wick, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wick")
-    parser.add_argument("--data", default=os.path.join(ROOT, "build", "test-work"))
+    parser.add_argument("--data", default=os.path.join(ROOT, "build", "test-work"), metavar="DIR")
     parser.add_argument("--models", default="")
     parser.add_argument("--real", default="")
     args = parser.parse_args()
@@ -228,10 +228,11 @@ def main():
         if args.models:
             sets.update(peers(args.wick, args.models))
     except ImportError as e:
-        print(f"SKIP: onnxruntime not installed ({e}; tools/scripts/setup_ort.sh)")
+        print(f"NOT RUN: onnxruntime not installed ({e}; tools/scripts/setup_ort.sh)")
     if args.real:
         sets.update(isnet(args.wick, args.real))
     if not sets:
+        print("SKIP: no shared data folder, onnxruntime not installed")
         return 77
     bad = 0
     for label, (passed, total, failures) in sets.items():

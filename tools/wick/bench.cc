@@ -1,13 +1,14 @@
 // wick bench: latency percentiles, throughput, memory, load time.
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
@@ -34,12 +35,27 @@ double peak_rss_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// What the process holds now: programs of files hold what a session still reads of them.
-double rss_mb() {
-  std::ifstream file("/proc/self/statm");
-  double pages = 0;
-  file >> pages >> pages;
-  return pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1024 * 1024);
+// What the process holds now of its own memory and of the model's file, without its code.
+double resident_mb(const std::string& model) {
+  std::error_code unknown;
+  const std::string file = std::filesystem::canonical(model, unknown).string();
+  std::ifstream maps("/proc/self/smaps");
+  double kb = 0;
+  bool counts = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string key, permissions, offset, device, inode, path;
+    words >> key;
+    if (key == "Rss:" && counts) {
+      double rss = 0;
+      words >> rss;
+      kb += rss;
+    } else if (key.back() != ':') {  // a mapping's first line
+      words >> permissions >> offset >> device >> inode >> path;
+      counts = path.empty() || path == file || path == "[heap]" || path == "[stack]";
+    }
+  }
+  return kb / 1024;
 }
 
 // User's and system's, of all threads.
@@ -86,7 +102,7 @@ nlohmann::json load_once(const BenchCommand& c) {
           {"cpu_ms", cpu_ms() - cpu_before},
           {"steps", runner.session().step_count()},
           {"packed_bytes", runner.session().packed_bytes()},
-          {"rss_mb", rss_mb()},
+          {"resident_mb", resident_mb(c.model)},
           {"peak_rss_mb", peak_rss_mb()}};
 }
 
@@ -102,7 +118,7 @@ void bench_load(const BenchCommand& c) {
       "MB; again "
       "{:.2f} ms\n",
       row["load_ms"].get<double>(), row["session_ms"].get<double>(), row["steps"].get<size_t>(),
-      row["packed_bytes"].get<double>() / 1e6, row["rss_mb"].get<double>(),
+      row["packed_bytes"].get<double>() / 1e6, row["resident_mb"].get<double>(),
       row["peak_rss_mb"].get<double>(), row["again_ms"].get<double>());
 }
 
@@ -161,7 +177,7 @@ void bench(const BenchCommand& c) {
                           {"items_per_s", static_cast<double>(batch) / at(0.5) * 1e3},
                           {"load_ms", model.load_ms()},
                           {"first_run_ms", first_ms},
-                          {"rss_mb", rss_mb()},
+                          {"resident_mb", resident_mb(c.model)},
                           {"peak_rss_mb", peak_rss_mb()},
                           {"packed_bytes", runner.session().packed_bytes()},
                           {"arena_bytes", runner.session().arena_bytes()}};
@@ -172,10 +188,10 @@ void bench(const BenchCommand& c) {
     fmt::print(
         "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
         "{:.2f} ms, first run "
-        "{:.2f} ms, RSS {:.1f} MB, peak {:.1f} MB, {} runs)\n",
+        "{:.2f} ms, {:.1f} MB resident, peak RSS {:.1f} MB, {} runs)\n",
         batch, runner.session().threads(), c.backend, at(0.5), at(0.95), at(0.99),
-        row["items_per_s"].get<double>(), model.load_ms(), first_ms, row["rss_mb"].get<double>(),
-        row["peak_rss_mb"].get<double>(), times.size());
+        row["items_per_s"].get<double>(), model.load_ms(), first_ms,
+        row["resident_mb"].get<double>(), row["peak_rss_mb"].get<double>(), times.size());
     for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
   }
   if (c.json) print_json(document);
