@@ -190,6 +190,9 @@ int fit_bias(const HostTensor& bias, const HostTensor& weight, float input_scale
     const double b = std::fabs(bias.as<float>()[c]);
     float& scale = q->scale[q->per_tensor() ? 0 : static_cast<size_t>(c)];
     const float* w = weight.as<float>() + c * each;
+    // Pretrained nets have channels of 1e-37: the bias's units, the product, stay normal numbers.
+    const double least = 1.0001 * std::numeric_limits<float>::min() / input_scale;
+    if (scale < least) scale = static_cast<float>(least);
     const bool nothing =
         !q->per_tensor() && std::all_of(w, w + each, [](float v) { return v == 0; });
     if (nothing && b > 0) {

@@ -23,11 +23,13 @@ void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis) {
   if (axis >= s.rank()) axis = -1;
   int64_t inner = 1;
   for (int d = axis + 1; d < s.rank(); ++d) inner *= s[d];
-  const int64_t channels = axis < 0 ? 1 : s[axis];
+  int64_t channels = axis < 0 ? 1 : s[axis];
   if (channels_.empty()) channels_.resize(static_cast<size_t>(channels));
-  if (static_cast<int64_t>(channels_.size()) != channels) {
-    throw_error("compare", "a value has " + std::to_string(channels) + " channels, before it had " +
-                               std::to_string(channels_.size()));
+  if (static_cast<int64_t>(channels_.size()) != channels) {  // a size of the data: no channels
+    Sums all;
+    for (const Sums& c : channels_) all.xx += c.xx, all.yy += c.yy, all.xy += c.xy, all.ee += c.ee;
+    channels_.assign(1, all);
+    channels = 1;
   }
   const float *a = x.as<float>(), *b = y.as<float>();
   float most = 0;

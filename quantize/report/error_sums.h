@@ -25,7 +25,8 @@ class ErrorSums {
  public:
   // x: what should be; y: what is. float32 of one shape; axis: of the channels, -1: none. Where
   // x is infinite or NaN (a mask) nothing counts; where y alone is, x is lost. Throws
-  // Error for other dtypes or shapes, or another number of channels than before.
+  // Error for other dtypes or shapes. An axis whose size differs from before (the width of a line
+  // of text) is not one of channels: all count as one from then on.
   void add(const HostTensor& x, const HostTensor& y, int axis);
   ErrorNumbers numbers() const;
 

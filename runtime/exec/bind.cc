@@ -3,15 +3,18 @@
 // ends at a node whose sizes only values decide.
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 
 #include "runtime/core/packed_sequence.h"
 #include "runtime/exec/session_impl.h"
 #include "runtime/kernels/run_row.h"
+#include "runtime/program/release.h"
 
 namespace wick {
 namespace {
 
 constexpr size_t kMaxEvaluated = 64 * 1024;  // bytes in and out of a step evaluated at bind
+constexpr size_t kMaxKept = 16 * 1024;       // bytes of a constant that a session copies
 
 const char* op_name(const NodeDef& node) { return node.info->name; }
 
@@ -40,10 +43,24 @@ Status Session::Impl::prepare() {
     made[i] = {entry.values[i].name,     c.view.dtype, c.view.shape, c.view.data, c.packed,
                entry.values[i].constant, c.source};
     views[i] = c.view;
+    WICK_TRY(keep(c, &made[i], &views[i]));
   }
   WICK_TRY(fill_read(made));
   while (regions.size() < entry.regions.size()) WICK_TRY(regions.push_back(RegionState(allocator)));
   values = made;
+  return {};
+}
+
+// Small constants are copied out of a mapped file: whoever reads one there brings back all of a
+// large page, and with it weights beside it that were packed and let go.
+Status Session::Impl::keep(const ConstantDef& c, PlanValue* value, TensorView* view) {
+  const size_t bytes = c.view.nbytes();
+  if (c.source != nullptr || c.view.dtype == DType::kString || bytes > kMaxKept ||
+      !is_mapped(program, c.view.data, bytes))
+    return {};
+  WICK_ASSIGN(void* copy, frame.allocate(bytes, kAlignment));
+  if (bytes > 0) memcpy(copy, c.view.data, bytes);
+  value->data = view->data = copy;
   return {};
 }
 

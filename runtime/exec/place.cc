@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "runtime/exec/session_impl.h"
+#include "runtime/program/release.h"
 
 namespace wick {
 
@@ -277,6 +278,11 @@ Status Session::Impl::compile(Stage& stage) {
     WICK_ASSIGN(auto compiled, part.backend->compile(spec, stage.allocator));
     part.compiled = compiled.release();
     if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();
+  }
+  // Packed weights are not needed a second time, as the file has them.
+  for (; released < cache.size(); ++released) {
+    const TensorView& raw = program.constants()[cache.key(released).constant].view;
+    release_pages(program, raw.data, raw.nbytes());
   }
   // Scratch lies behind the buffers; the memory may move, so the views are moved with it.
   stage.scratch_offset = align_up(stage.planned_bytes, kAlignment);

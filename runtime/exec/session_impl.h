@@ -133,6 +133,7 @@ struct Session::Impl {
   ThreadPool* pool = nullptr;
   int threads = 1;
   PackCache cache;
+  size_t released = 0;  // entries of it whose raw bytes were let go
   Array<RegionState> regions;  // as the entry's
   Arena frame;                 // what follows, by value of the entry; made by the first binding
   Span<PlanValue> values;      // data: constants, and what a plan computed
@@ -153,6 +154,7 @@ struct Session::Impl {
 
   Status prepare();
   Status fill_read(Span<PlanValue> constants) const;
+  Status keep(const ConstantDef& c, PlanValue* value, TensorView* view);
   void unbind();
   void drop();
   void shrink();

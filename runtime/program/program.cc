@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "runtime/program/reader.h"
+#include "runtime/program/release.h"
 
 namespace wick {
 namespace {
@@ -81,6 +82,22 @@ Program::~Program() {
   if (mapped_) munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
   if (copied_)
     allocator_->deallocate(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), kSegmentAlignment);
+}
+
+bool is_mapped(const Program& program, const void* data, size_t bytes) {
+  const Span<const uint8_t> file = ProgramReader::mapping(program);
+  const auto first = reinterpret_cast<uintptr_t>(data),
+             begin = reinterpret_cast<uintptr_t>(file.data());
+  return !file.empty() && first >= begin && first - begin <= file.size() &&
+         bytes <= file.size() - (first - begin);
+}
+
+void release_pages(const Program& program, const void* data, size_t bytes) {
+  if (!is_mapped(program, data, bytes)) return;
+  const auto first = reinterpret_cast<uintptr_t>(data);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t from = (first + page - 1) / page * page, to = (first + bytes) / page * page;
+  if (to > from) (void)madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
 void Program::destroy(Program* program) {

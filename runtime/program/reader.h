@@ -20,6 +20,10 @@ class ProgramReader {
   ProgramReader(Program& program, const LoadOptions& options) : p_(program), options_(options) {}
   // `bytes`: 64-byte aligned, of at most max_file.
   Status read(Span<const uint8_t> bytes);
+  // Where its bytes are a mapped file, they; else nothing.
+  static Span<const uint8_t> mapping(const Program& program) {
+    return program.mapped_ ? program.bytes_ : Span<const uint8_t>();
+  }
 
  private:
   Status read_header(Span<const uint8_t> bytes);

@@ -395,6 +395,28 @@ TEST(Static, BiasesBeyond32BitsAndOfDeadChannels) {
   }
 }
 
+// Training with weight decay leaves channels of 1e-37, whose scale times the input's is no normal
+// number: bias and weight have to agree about their units all the same.
+TEST(Static, ChannelsOfNextToNothingAreIntegers) {
+  Builder b;
+  const ValueId x = b.input("x", {4, 8});
+  HostTensor w = noise({3, 8}, 7);
+  for (int k = 0; k < 8; ++k) w.as<float>()[k] *= 1e-37F, w.as<float>()[8 + k] *= 1e-30F;
+  const ValueId weight = b.g.add_constant(w, "w"),
+                bias = b.g.add_constant(
+                    HostTensor::of(Shape{3}, std::vector<float>{1e-38F, 1e-24F, 0.5F}), "b");
+  b.g.add_output("y", b.g.emit(OpId::kLinear, {x, weight, bias}, "fc"));
+  const QuantizeResult q = quantized(b.g, Recipe());
+  ir::LowerReport report;
+  const Graph integers = ir::lowered(q.graph, &report);
+  EXPECT_EQ(report.text(), "");
+  EXPECT_EQ(report.integer["QGemm"], 1);
+  const Batch batch = noise_batches(b.g, 1)[0];
+  const HostTensor want = run_batch(b.g, batch)[0], got = run_batch(integers, batch)[0];
+  for (int64_t i = 0; i < 12; ++i)
+    EXPECT_NEAR(got.as<float>()[i], i % 3 == 2 ? want.as<float>()[i] : 0, 0.05) << i;
+}
+
 TEST(Static, RefusesOtherGraphs) {
   Builder b;
   const ValueId x = b.input("x", {2, 8});

@@ -5,6 +5,9 @@ re-executes itself with build/ort's Python).
   ort_run.py model.onnx --input x.npy [--input name=y.npy ...] -o DIR   writes DIR/<output>.npy
   ort_run.py model.onnx --input x.npy --bench [--threads N] [--seconds S]
                      one JSON line: {"median_ms", "min_ms", "p95_ms", "cpu_ms" (a run), "runs", "load_ms", "threads", "batch"}
+  ort_run.py model.onnx --input x.npy --values NAMES.txt [--optimize none] -o DIR
+                     values inside the model (a name a line) as DIR/value.N.npy, and one JSON line: how often each
+                     operator ran
   ort_run.py model.onnx --load   one JSON line about the session's creation: {"total_ms", "cpu_ms", "peak_rss_mb",
                      "rss_before_mb"}; the times are of a second session, when the library itself is warm
 
@@ -86,6 +89,39 @@ def load(ort, model, options):
     return {"total_ms": ms, "cpu_ms": cpu_ms, "first_ms": first_ms, "peak_rss_mb": first_peak, "rss_before_mb": before}
 
 
+def with_outputs(model, names):
+    """The file's bytes and these values as outputs of it: messages of one field that follow each other are merged."""
+    def field(number, payload):
+        size, length = len(payload), b""
+        while size > 127:
+            length += bytes([size & 127 | 128])
+            size >>= 7
+        return bytes([number << 3 | 2]) + length + bytes([size]) + payload
+    with open(model, "rb") as f:
+        return f.read() + field(7, b"".join(field(12, field(1, name.encode())) for name in names))
+
+
+def values(ort, args, options, folder):
+    """Every named value of one run, and {operator: how often it ran} by ONNX Runtime's profile."""
+    import numpy as np
+    with open(args.values, encoding="utf-8") as f:
+        names = f.read().splitlines()
+    declared = [o.name for o in ort.InferenceSession(args.model, options).get_outputs()]
+    options.enable_profiling = True
+    options.profile_file_prefix = os.path.join(folder, "profile")
+    session = ort.InferenceSession(with_outputs(args.model, [n for n in names if n not in declared]), options,
+                                   providers=["CPUExecutionProvider"])
+    for i, value in enumerate(session.run(names, feeds_of(session, args.input))):
+        np.save(os.path.join(folder, f"value.{i}.npy"), value)
+    with open(session.end_profiling(), encoding="utf-8") as f:
+        events = json.load(f)
+    ran = {}
+    for event in events:
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+            ran[event["args"]["op_name"]] = ran.get(event["args"]["op_name"], 0) + 1
+    return ran
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("model")
@@ -94,6 +130,8 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, default=0,
                         help="run in slices of this many rows (0: the whole input at once)")
+    parser.add_argument("--values", metavar="FILE")
+    parser.add_argument("--optimize", choices=["all", "none"], default="all")
     parser.add_argument("--bench", action="store_true")
     parser.add_argument("--load", action="store_true")
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -110,7 +148,13 @@ def main():
     options.intra_op_num_threads = args.threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    if args.optimize == "none":
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
+        if args.values:
+            os.makedirs(args.out, exist_ok=True)
+            print("\n" + json.dumps(values(ort, args, options, args.out)))
+            return 0
         if args.load:
             print(json.dumps(load(ort, args.model, options)))
             return 0

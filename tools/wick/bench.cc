@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "tools/wick/arrays.h"
 #include "tools/wick/bench_submission.h"
@@ -32,6 +35,29 @@ double peak_rss_mb() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// What the process holds now of its own memory and of the model's file, without its code.
+double resident_mb(const std::string& model) {
+  std::error_code unknown;
+  const std::string file = std::filesystem::canonical(model, unknown).string();
+  std::ifstream maps("/proc/self/smaps");
+  double kb = 0;
+  bool counts = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string key, permissions, offset, device, inode, path;
+    words >> key;
+    if (key == "Rss:" && counts) {
+      double rss = 0;
+      words >> rss;
+      kb += rss;
+    } else if (key.back() != ':') {  // a mapping's first line
+      words >> permissions >> offset >> device >> inode >> path;
+      counts = path.empty() || path == file || path == "[heap]" || path == "[stack]";
+    }
+  }
+  return kb / 1024;
 }
 
 // User's and system's, of all threads.
@@ -78,6 +104,7 @@ nlohmann::json load_once(const BenchCommand& c) {
           {"cpu_ms", cpu_ms() - cpu_before},
           {"steps", runner.session().step_count()},
           {"packed_bytes", runner.session().packed_bytes()},
+          {"resident_mb", resident_mb(c.model)},
           {"peak_rss_mb", peak_rss_mb()}};
 }
 
@@ -89,11 +116,12 @@ void bench_load(const BenchCommand& c) {
   row["again_cpu_ms"] = again["cpu_ms"];
   if (c.json) return print_json(row);
   fmt::print(
-      "load {:.2f} ms, session {:.2f} ms, {} steps, {:.1f} MB packed, peak RSS {:.1f} MB; again "
+      "load {:.2f} ms, session {:.2f} ms, {} steps, {:.1f} MB packed, RSS {:.1f} MB, peak {:.1f} "
+      "MB; again "
       "{:.2f} ms\n",
       row["load_ms"].get<double>(), row["session_ms"].get<double>(), row["steps"].get<size_t>(),
-      row["packed_bytes"].get<double>() / 1e6, row["peak_rss_mb"].get<double>(),
-      row["again_ms"].get<double>());
+      row["packed_bytes"].get<double>() / 1e6, row["resident_mb"].get<double>(),
+      row["peak_rss_mb"].get<double>(), row["again_ms"].get<double>());
 }
 
 // A model's place beside another, over labelled data.
@@ -173,7 +201,9 @@ void bench(const BenchCommand& c) {
                           {"items_per_s", static_cast<double>(batch) / at(0.5) * 1e3},
                           {"load_ms", model.load_ms()},
                           {"first_run_ms", first_ms},
+                          {"resident_mb", resident_mb(c.model)},
                           {"peak_rss_mb", peak_rss_mb()},
+                          {"packed_bytes", runner.session().packed_bytes()},
                           {"arena_bytes", runner.session().arena_bytes()}};
     const std::map<std::string, double> split = trace.ms_by_op(times.size());
     for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
@@ -182,10 +212,10 @@ void bench(const BenchCommand& c) {
     fmt::print(
         "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
         "{:.2f} ms, first run "
-        "{:.2f} ms, peak RSS {:.1f} MB, {} runs)\n",
+        "{:.2f} ms, {:.1f} MB resident, peak RSS {:.1f} MB, {} runs)\n",
         batch, runner.session().threads(), c.backend, at(0.5), at(0.95), at(0.99),
         row["items_per_s"].get<double>(), model.load_ms(), first_ms,
-        row["peak_rss_mb"].get<double>(), times.size());
+        row["resident_mb"].get<double>(), row["peak_rss_mb"].get<double>(), times.size());
     for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
   }
   if (c.json) print_json(document);

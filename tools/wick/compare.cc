@@ -7,6 +7,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/difference.h"
 #include "tools/wick/model.h"
+#include "tools/wick/node_counts.h"
 #include "tools/wick/node_trace.h"
 #include "tools/wick/oracle.h"
 #include "tools/wick/sample_inputs.h"
@@ -20,12 +21,27 @@ struct CompareCommand {
   std::vector<std::string> data, dims;
   std::optional<int64_t> batch;
   double tolerance = 1e-5;
-  bool json = false, lower_qdq = true;
+  bool json = false, lower_qdq = true, nodes = false, unfused = false;
 };
+
+void compare_nodes(const CompareCommand& c, Span<const HostTensor> inputs) {
+  const NodeCounts counts = count_by_node(c.a, inputs, !c.unfused);
+  const bool within = counts.within(c.tolerance);
+  if (c.json) {
+    nlohmann::json doc = counts.json();
+    doc["within_tolerance"] = within;
+    print_json(doc);
+  } else {
+    fmt::print("{}", counts.text(c.tolerance));
+  }
+  if (!within) throw Differs{};
+}
 
 void compare(const CompareCommand& c) {
   if (c.b.empty() == c.against.empty())
     wrong_usage("b", "compare needs a second model or --against onnxruntime, one of them");
+  if (c.nodes && c.against.empty()) wrong_usage("--nodes", "is for --against onnxruntime");
+  if (c.unfused && !c.nodes) wrong_usage("--unfused", "is for --nodes");
   Model a = Model::open_whole(c.a, {.lower_qdq = c.lower_qdq});
   if (!c.against.empty() && !a.graph())
     throw Error(c.a + " is a .wick file; ONNX Runtime takes the ONNX file it was made of");
@@ -34,6 +50,7 @@ void compare(const CompareCommand& c) {
   std::vector<HostTensor> inputs =
       c.data.empty() ? sample_inputs(run_a.session(), a.program(), {c.batch, 4, c.dims}).inputs
                      : named_arrays(run_a.session(), a.program(), c.data);
+  if (c.nodes) return compare_nodes(c, inputs);
   std::vector<HostTensor> out_a = run_a.run(inputs), out_b;
   if (!c.against.empty()) {
     std::vector<std::string> names, outputs;
@@ -103,6 +120,12 @@ void add_compare(CLI::App& app) {
       ->add_option("--tolerance", c->tolerance,
                    "largest difference over the largest output; beyond it exit 3")
       ->check(not_negative());
+  command->add_flag(
+      "--nodes", c->nodes,
+      "a quantized model node by node, on ONNX Runtime's own inputs of each: how many "
+      "results are a step or more apart, by class");
+  command->add_flag("--unfused", c->unfused,
+                    "with --nodes: ONNX Runtime runs the file's operators one by one");
   command->add_flag("--json", c->json, "print JSON");
   command->footer(
       "Example:\n  wick compare model.wick model.onnx\n  wick compare model.onnx --against "

@@ -48,6 +48,18 @@ std::string command(const std::string& model, const std::string& rest) {
   return fmt::format("python3 {} {} {} 2>&1", shell_quote(script()), shell_quote(model), rest);
 }
 
+// --input for each, whose files are written.
+std::string feeds(const ScratchFolder& scratch, const std::vector<std::string>& names,
+                  Span<const HostTensor> inputs) {
+  std::string rest;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string file = scratch.file(fmt::format("in{}.npy", i));
+    write_array(file, inputs[i]);
+    rest += fmt::format("--input {} ", shell_quote(names[i] + "=" + file));
+  }
+  return rest;
+}
+
 }  // namespace
 
 std::optional<std::string> onnxruntime_missing() {
@@ -63,13 +75,8 @@ std::vector<HostTensor> run_onnxruntime(const std::string& model,
                                         const std::vector<std::string>& output_names) {
   if (auto why = onnxruntime_missing()) throw Error(*why, Code::kNotFound);
   ScratchFolder scratch;
-  std::string rest;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    std::string file = scratch.file(fmt::format("in{}.npy", i));
-    write_array(file, inputs[i]);
-    rest += fmt::format("--input {} ", shell_quote(input_names[i] + "=" + file));
-  }
-  Finished f = shell(command(model, rest + "-o " + shell_quote(scratch.path())));
+  Finished f = shell(
+      command(model, feeds(scratch, input_names, inputs) + "-o " + shell_quote(scratch.path())));
   if (f.code != 0) throw Error(fmt::format("ONNX Runtime: {}", f.out));
   std::vector<HostTensor> outputs;
   for (const std::string& name : output_names) {
@@ -78,6 +85,27 @@ std::vector<HostTensor> run_onnxruntime(const std::string& model,
     outputs.push_back(read_array(scratch.file(file + ".npy")));
   }
   return outputs;
+}
+
+OnnxRuntimeValues onnxruntime_values(const std::string& model,
+                                     const std::vector<std::string>& input_names,
+                                     Span<const HostTensor> inputs,
+                                     const std::vector<std::string>& names, bool optimize) {
+  if (auto why = onnxruntime_missing()) throw Error(*why, Code::kNotFound);
+  ScratchFolder scratch;
+  std::string list;
+  for (const std::string& name : names) list += name + "\n";
+  write_text(scratch.file("values.txt"), list);
+  Finished f = shell(command(
+      model, fmt::format("{} --values {} --optimize {} -o {}", feeds(scratch, input_names, inputs),
+                         shell_quote(scratch.file("values.txt")), optimize ? "all" : "none",
+                         shell_quote(scratch.path()))));
+  if (f.code != 0) throw Error(fmt::format("ONNX Runtime: {}", f.out));
+  OnnxRuntimeValues all;
+  for (size_t i = 0; i < names.size(); ++i)
+    all.values.push_back(read_array(scratch.file(fmt::format("value.{}.npy", i))));
+  all.ran = nlohmann::json::parse(f.out.substr(f.out.rfind("\n{") + 1));
+  return all;
 }
 
 double bench_onnxruntime(const std::string& model, const HostTensor& input, int threads,
