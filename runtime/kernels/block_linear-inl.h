@@ -21,6 +21,9 @@ using WordVec = hn::Vec<Words>;
 HWY_INLINE TileVec scale_at(const BlockPanel& p, int64_t at) {
   const TileTag d;
   if (!p.half) return hn::LoadU(d, static_cast<const float*>(p.scales) + at);
+#if HWY_TARGET == HWY_SCALAR  // whose conversion takes infinity for a number
+  return hn::Set(d, static_cast<float>(static_cast<const Half*>(p.scales)[at]));
+#endif
   const hn::Rebind<hwy::float16_t, TileTag> half;
   return hn::PromoteTo(d, hn::LoadU(half, static_cast<const hwy::float16_t*>(p.scales) + at));
 }
@@ -119,31 +122,26 @@ struct WordVecs<4, Form::kOneZero> {
 };
 template <>
 struct WordVecs<4, Form::kHalf> {
-  TileVec scale, table, at0, at8, at12, at16;
+  TileVec scale, at12, at16;
   HWY_INLINE void set(const BlockPanel&, const BlockVec<4, Form::kHalf>& b) {
     const auto less = [&](float power) HWY_ATTR {  // -(power + zero) scale, which has 24 bits
-      return hn::NegMulAdd(scale, hn::Set(TileTag(), power), at0);
+      return hn::Neg(hn::Mul(hn::Add(b.zero, hn::Set(TileTag(), power)), b.scale));
     };
     scale = b.scale;
-    table = hn::Iota(TileTag(), 0);
-    at0 = hn::Neg(hn::Mul(b.zero, scale));
-    at8 = less(1 << 15), at12 = less(1 << 11), at16 = less(1 << 7);
+    at12 = less(1 << 11), at16 = less(1 << 7);
   }
+  // Turned so that each number stands at bit 12 or 16 of one of them.
   struct Parts {
-    WordVec v, right, turned;
+    WordVec of[4];  // numbers 7 and 0, 1 and 2, 3 and 4, 5 and 6
     HWY_INLINE explicit Parts(WordVec w)
-        : v(w), right(hn::ShiftRight<8>(w)), turned{_mm512_rol_epi32(w.raw, 12)} {}
+        : of{WordVec{_mm512_rol_epi32(w.raw, 16)}, WordVec{_mm512_rol_epi32(w.raw, 8)}, w,
+             hn::ShiftRight<8>(w)} {}
   };
   template <int i>
   HWY_INLINE TileVec weight(const Parts& p) const {
-    if constexpr (i == 0) return hn::MulAdd(look_up(table, p.v), scale, at0);
-    if constexpr (i == 1) return hn::MulAdd(in_mantissa<4, 16>(p.turned), scale, at16);
-    if constexpr (i == 2) return hn::MulAdd(look_up(table, p.right), scale, at0);
-    if constexpr (i == 3) return hn::MulAdd(in_mantissa<4, 12>(p.v), scale, at12);
-    if constexpr (i == 4) return hn::MulAdd(in_mantissa<4, 16>(p.v), scale, at16);
-    if constexpr (i == 5) return hn::MulAdd(in_mantissa<4, 12>(p.right), scale, at12);
-    if constexpr (i == 6) return hn::MulAdd(in_mantissa<4, 16>(p.right), scale, at16);
-    if constexpr (i == 7) return hn::MulAdd(in_mantissa<4, 8>(p.turned), scale, at8);
+    const WordVec v = p.of[(i + 1) / 2 % 4];
+    if constexpr (i % 2 == 0) return hn::MulAdd(in_mantissa<4, 16>(v), scale, at16);
+    return hn::MulAdd(in_mantissa<4, 12>(v), scale, at12);
   }
 };
 template <Form kForm>

@@ -130,6 +130,19 @@ std::vector<Sample> block_linears() {
   all.push_back(sample("BlockLinear/odd_scales",
                        {f32({3, 128}, -1, 1), of(DType::kU4, {130, 128}, 0, 16), odd},
                        BlockLinearAttrs{}));
+  // Some of them in one block of a panel alone, behind blocks of plain ones.
+  Input few = of(DType::kF16, {130, 4}, 0.001, 0.1);
+  for (int i = 0; i < 520; ++i) {
+    const bool third = i % 4 == 2, last = i % 4 == 3;
+    few.values.push_back(third && i / 4 == 7 ? 65504 : last && i / 4 == 60 ? -1 : 0.375);
+  }
+  all.push_back(sample("BlockLinear/odd_blocks",
+                       {f32({3, 128}, -1, 1), of(DType::kU4, {130, 128}, 0, 16), few},
+                       BlockLinearAttrs{}));
+  few.values[30] = -HUGE_VAL, few.values[243] = 0x1p-24;
+  all.push_back(sample("BlockLinear/infinite_block",
+                       {f32({1, 128}, 0.5, 1), of(DType::kU4, {130, 128}, 1, 16), few},
+                       BlockLinearAttrs{}));
   all.push_back(sample("BlockLinear/no_rows",
                        {f32({0, 16}), of(DType::kU4, {3, 16}, 0, 16), f32({3, 1})},
                        BlockLinearAttrs{}));
