@@ -32,6 +32,14 @@ struct ByteWeight {
 
 inline constexpr const char* kNoForm = "it has no integer form";
 
+inline ValueId input_or_none(const Node& n, size_t i) {
+  return i < n.inputs.size() ? n.inputs[i] : kNoValue;
+}
+// Element i of int8 or uint8.
+inline int32_t byte_value(const HostTensor& t, int64_t i) {
+  return t.dtype() == DType::kI8 ? t.as<int8_t>()[i] : t.as<uint8_t>()[i];
+}
+
 class Lowering {
  public:
   Lowering(Graph& g, LowerReport* report) : g_(g), report_(report) {}
@@ -77,6 +85,13 @@ class Lowering {
   // The clamps, the innermost last, of bytes that are stored as `type`.
   std::vector<int32_t> clamp_table(const std::vector<NodeId>& clamps, const ByteType& type) const;
 
+  // lower_sums.cc: whether 32 bits hold the sums; where they may not, why_ says so. Weights have
+  // their outputs first; of a product of two matrices b_type is b's where that is no constant.
+  bool sum_fits(int64_t most, int64_t i);
+  bool sums_fit(const ByteType& x, const ByteWeight& w, ValueId bias);
+  bool product_fits(const Bytes& a, const ByteWeight& b, const ByteType* b_type);
+  bool mean_fits(const ByteType& x, int64_t count);
+
   // lower_ops.cc: the op that makes v, with the result as `to` has it. kNoValue: why_ says why.
   ValueId lower_core(NodeId id, const ByteType& to);
   // A sum that is the bias of a product by a matrix of constants: that node and the vector.
@@ -118,6 +133,8 @@ class Lowering {
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> output_;
   void find_users();
+  // Those that read v still: lowered nodes are gone.
+  std::vector<NodeId> readers_of(ValueId v) const;
   std::map<ValueId, std::string> reasons_;  // of nodes that stay float, by their first output
   std::string why_;
   std::map<DType, ValueId> zeros_;
