@@ -202,15 +202,21 @@ std::optional<ValueId> Lowering::bias_of(ValueId bias, int64_t n, float x_scale,
       return std::nullopt;
     }
     const HostTensor &t = g_.value(q).constant, &s = g_.value(scale).constant;
-    bool same = t.dtype() == DType::kI32 && t.numel() == n && s.dtype() == DType::kF32 &&
+    const bool one = t.numel() == 1;  // for all
+    bool same = t.dtype() == DType::kI32 && (one || t.numel() == n) && s.dtype() == DType::kF32 &&
                 (s.numel() == 1 || s.numel() == n) &&
                 (zero == kNoValue || all_zero(g_.value(zero).constant));
     for (int64_t i = 0; same && i < n; ++i) {  // as far as float32 tells the product
       const float given = s.as<float>()[s.numel() == 1 ? 0 : i];
       same = std::fabs(given - unit(i)) <= 0x1p-20F * unit(i);
     }
-    if (same && t.shape().rank() == 1) return q;
-    if (same) return g_.add_constant(t.reshaped(Shape{n}));
+    if (same && t.numel() == n && t.shape().rank() == 1) return q;
+    if (same && t.numel() == n) return g_.add_constant(t.reshaped(Shape{n}));
+    if (same) {
+      HostTensor each(DType::kI32, Shape{n});
+      std::fill_n(each.as<int32_t>(), n, *t.as<int32_t>());
+      return g_.add_constant(std::move(each));
+    }
     std::vector<HostTensor> in = {t, s};
     if (zero != kNoValue) in.push_back(g_.value(zero).constant);
     reals = run_node(OpId::kDequantizeLinear, from->attrs.get(), in, 1)[0];
@@ -220,14 +226,15 @@ std::optional<ValueId> Lowering::bias_of(ValueId bias, int64_t n, float x_scale,
     *why = "its bias is computed";
     return std::nullopt;
   }
-  if (reals.dtype() != DType::kF32 || reals.numel() != n) {
+  if (reals.dtype() != DType::kF32 || (reals.numel() != n && reals.numel() != 1)) {
     *why =
         std::string("its bias is ") + dtype_name(reals.dtype()) + " " + to_text(reals.shape()).text;
     return std::nullopt;
   }
   HostTensor whole(DType::kI32, Shape{n});
   for (int64_t i = 0; i < n; ++i) {
-    const float b = reals.as<float>()[i], u = unit(i), steps = std::nearbyintf(b / u);
+    const float b = reals.as<float>()[reals.numel() == 1 ? 0 : i], u = unit(i),
+                steps = std::nearbyintf(b / u);
     if (!(std::fabs(steps) < 0x1p31F) || steps * u != b) {
       *why = "its bias is float32 and no whole multiple of x_scale * w_scale (channel " +
              std::to_string(i) + ")";

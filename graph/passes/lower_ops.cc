@@ -8,6 +8,8 @@
 namespace wick::ir {
 namespace {
 
+bool dim_is(const SymDim& d, int64_t n) { return d.known() && d.constant() == n; }
+
 std::vector<ValueId> trimmed(std::vector<ValueId> in) {
   while (!in.empty() && in.back() == kNoValue) in.pop_back();
   return in;
@@ -107,7 +109,8 @@ ValueId Lowering::binary(const Node& n, NodeId id, const ByteType& to) {
       id);
 }
 
-// A matrix product that only this sum reads, plus a vector of constants, is a linear layer.
+// A matrix product that only this sum reads, plus a vector of constants or one of them, is a linear
+// layer.
 bool Lowering::is_layer(const Node& n, NodeId* at, ValueId* with) const {
   for (size_t i : {size_t{0}, size_t{1}}) {
     const ValueId product = n.inputs[i], bias = n.inputs[1 - i];
@@ -121,8 +124,13 @@ bool Lowering::is_layer(const Node& n, NodeId* at, ValueId* with) const {
         g_.is_constant(bias) ||
         (from != nullptr && from->op == OpId::kDequantizeLinear && g_.is_constant(from->inputs[0]));
     const SymShape& w = g_.value(m->inputs[1]).shape;
-    if (!alone || !constant || b.shape.rank() != 1 || dim_equal(b.shape[0], w[1]) != Tri::kYes)
-      continue;
+    const int rank = b.shape.rank();
+    const bool row = rank == 1 || (rank == 2 && dim_is(b.shape[0], 1) && g_.value(product).ranked &&
+                                   g_.value(product).shape.rank() > 1);
+    const bool vector =
+        rank == 0 ||
+        (row && (dim_is(b.shape[rank - 1], 1) || dim_equal(b.shape[rank - 1], w[1]) == Tri::kYes));
+    if (!alone || !constant || !b.ranked || !vector) continue;
     *at = g_.value(product).producer, *with = bias;
     return true;
   }

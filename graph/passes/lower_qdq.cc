@@ -297,6 +297,7 @@ bool Lowering::run() {
   check_scales();
   bool changed = fold_quantized();
   changed = sink() || changed;
+  changed = raise() || changed;
   changed = lower_quantized() || changed;
   drop_dead();
   changed = lower_float_results() || changed;

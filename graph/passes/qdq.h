@@ -63,6 +63,10 @@ class Lowering {
   // lower_move.cc: ops that move or choose elements, before DequantizeLinear instead of behind it.
   bool sink();
   bool sink_node(NodeId id, Substitution& sub);
+  // QuantizeLinear before Reshape and the like, instead of behind.
+  bool raise();
+  // In order, without what nobody reads; values have other numbers then.
+  void renumber();
 
   // lower_table.cc
   struct Elementwise {
