@@ -1,4 +1,6 @@
 // Whether the sums of an integer op stay within int32. Where they may not, the op stays float.
+#include <cstdlib>
+
 #include "graph/passes/byte_sums.h"
 #include "graph/passes/qdq.h"
 
@@ -23,13 +25,16 @@ bool Lowering::sum_fits(int64_t most, int64_t i) {
 bool Lowering::sums_fit(const ByteType& x, const ByteWeight& w, ValueId bias) {
   const HostTensor &bytes = g_.value(w.q).constant, &zero = g_.value(w.zero).constant;
   const int64_t n = bytes.shape()[0], each = n == 0 ? 0 : bytes.numel() / n;
+  const auto of_bias = [&](int64_t i) {
+    return bias == kNoValue ? 0 : std::abs(int64_t{g_.value(bias).constant.as<int32_t>()[i]});
+  };
+  const int64_t any = each * 255 * reach_of(x).most();  // whatever the weights are
   for (int64_t i = 0; i < n; ++i) {
+    if (any + of_bias(i) <= kMostSum) continue;
     WeightSums sums;
     for (int64_t k = i * each; k < (i + 1) * each; ++k)
       sums.add(byte_value(bytes, k) - zero_at(zero, i));
-    int64_t most = largest_sum(sums, reach_of(x));
-    if (bias != kNoValue) most += std::abs(int64_t{g_.value(bias).constant.as<int32_t>()[i]});
-    if (!sum_fits(most, i)) return false;
+    if (!sum_fits(largest_sum(sums, reach_of(x)) + of_bias(i), i)) return false;
   }
   return true;
 }
