@@ -1,5 +1,6 @@
 // Ops that move, copy or choose elements do the same to bytes as to the reals they stand for: the
-// DequantizeLinear before them goes behind them. Exact.
+// DequantizeLinear before them goes behind them, and the QuantizeLinear behind a change of shape
+// before it, next to what computes. Exact.
 #include <algorithm>
 
 #include "graph/interpreter/interpreter.h"
@@ -104,6 +105,55 @@ bool Lowering::sink_node(NodeId id, Substitution& sub) {
   return true;
 }
 
+bool Lowering::raise() {
+  find_users();
+  bool changed = false;
+  {
+    Substitution sub(g_);
+    const size_t count = g_.node_count();
+    for (size_t i = 0; i < count; ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (g_.node(id).removed() || g_.node(id).op != OpId::kQuantizeLinear) continue;
+      sub.apply(g_.node(id));
+      const Node q = g_.node(id);
+      std::string why;
+      const auto type = target_of(q, &why);
+      if (!type) continue;
+      std::vector<NodeId> between;  // the last first
+      ValueId v = q.inputs[0];
+      for (const Node* n = producer_of(g_, v);
+           n != nullptr && keeps_size(n->op) && readers_of(v).size() == 1 &&
+           !output_[static_cast<size_t>(v)];
+           n = producer_of(g_, v)) {
+        between.push_back(g_.value(v).producer);
+        v = n->inputs[0];
+      }
+      if (between.empty() || g_.value(v).origin != ValueOrigin::kNode) continue;
+      ValueId y = emit(OpId::kQuantizeLinear, QuantizeAttrs{}, {v, type->scale, type->zero}, id);
+      for (size_t k = between.size(); k-- > 0;) {
+        const Node n = g_.node(between[k]);
+        std::vector<ValueId> in = n.inputs;
+        in[0] = y;
+        y = emit_any(n.op, n.attrs, std::move(in), between[k]);
+      }
+      if (y == kNoValue) continue;  // an op without a form for bytes
+      g_.value(y).name = g_.value(q.outputs[0]).name;
+      sub.drop(id, y);
+      for (NodeId n : between) g_.remove_node(n);
+      changed = true;
+    }
+    sub.finish();
+  }
+  if (changed) renumber();
+  return changed;
+}
+
+void Lowering::renumber() {
+  g_.sort_nodes();
+  g_.compact();
+  zeros_.clear(), transposed_.clear(), biases_.clear(), widened_.clear();
+}
+
 bool Lowering::sink() {
   bool changed = false;
   {
@@ -117,11 +167,7 @@ bool Lowering::sink() {
     }
     sub.finish();
   }
-  if (changed) {
-    g_.sort_nodes();
-    g_.compact();
-    zeros_.clear(), transposed_.clear(), biases_.clear();  // numbers of values changed
-  }
+  if (changed) renumber();
   return changed;
 }
 

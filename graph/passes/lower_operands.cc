@@ -12,15 +12,10 @@ namespace wick::ir {
 namespace {
 
 bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
-int32_t byte_value(const HostTensor& t, int64_t i) {
-  return t.dtype() == DType::kI8 ? t.as<int8_t>()[i] : t.as<uint8_t>()[i];
-}
 bool all_zero(const HostTensor& t) {
   const auto* bytes = static_cast<const char*>(t.data());
   return std::all_of(bytes, bytes + t.nbytes(), [](char c) { return c == 0; });
 }
-ValueId input(const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : kNoValue; }
-
 DimList whole_perm(const Node& n, int rank) {
   const auto& perm = n.attrs.as<TransposeAttrs>().perm;
   if (!perm.empty()) return perm;
@@ -99,7 +94,7 @@ std::optional<ByteType> Lowering::target_of(const Node& n, std::string* why) {
     *why = "its QuantizeLinear has blocks, no saturation or another precision";
     return std::nullopt;
   }
-  return type_of(n.inputs[1], input(n, 2), g_.value(n.outputs[0]).dtype, why);
+  return type_of(n.inputs[1], input_or_none(n, 2), g_.value(n.outputs[0]).dtype, why);
 }
 
 std::optional<Bytes> Lowering::bytes_of(ValueId v, std::string* why) {
@@ -114,7 +109,7 @@ std::optional<Bytes> Lowering::bytes_of(ValueId v, std::string* why) {
   }
   const ValueId q = n->inputs[0];
   std::string text;
-  auto type = type_of(n->inputs[1], input(*n, 2), g_.value(q).dtype, &text);
+  auto type = type_of(n->inputs[1], input_or_none(*n, 2), g_.value(q).dtype, &text);
   if (!type) {
     *why = "of its input " + text;
     return std::nullopt;
@@ -147,7 +142,7 @@ std::optional<ByteWeight> Lowering::weight_of(ValueId v, int64_t channel_axis, b
   const ValueId scale = n->inputs[1];
   if (!g_.is_constant(n->inputs[0])) return no("is no constant");
   if (a.block_size != 0) return no("is quantized in blocks");
-  const ValueId q = as_bytes(n->inputs[0]), zero = as_bytes(input(*n, 2));
+  const ValueId q = as_bytes(n->inputs[0]), zero = as_bytes(input_or_none(*n, 2));
   const DType dtype = g_.value(q).dtype;
   if (!is_byte(dtype)) return no(std::string("is ") + dtype_name(dtype) + ", not bytes");
   if (!g_.is_constant(scale) || (zero != kNoValue && !g_.is_constant(zero)))
@@ -200,22 +195,28 @@ std::optional<ValueId> Lowering::bias_of(ValueId bias, int64_t n, float x_scale,
   HostTensor reals;
   const Node* from = producer_of(g_, bias);
   if (from != nullptr && from->op == OpId::kDequantizeLinear) {
-    const ValueId q = from->inputs[0], scale = from->inputs[1], zero = input(*from, 2);
+    const ValueId q = from->inputs[0], scale = from->inputs[1], zero = input_or_none(*from, 2);
     if (!g_.is_constant(q) || !g_.is_constant(scale) ||
         (zero != kNoValue && !g_.is_constant(zero))) {
       *why = "its bias is computed";
       return std::nullopt;
     }
     const HostTensor &t = g_.value(q).constant, &s = g_.value(scale).constant;
-    bool same = t.dtype() == DType::kI32 && t.numel() == n && s.dtype() == DType::kF32 &&
+    const bool one = t.numel() == 1;  // for all
+    bool same = t.dtype() == DType::kI32 && (one || t.numel() == n) && s.dtype() == DType::kF32 &&
                 (s.numel() == 1 || s.numel() == n) &&
                 (zero == kNoValue || all_zero(g_.value(zero).constant));
     for (int64_t i = 0; same && i < n; ++i) {  // as far as float32 tells the product
       const float given = s.as<float>()[s.numel() == 1 ? 0 : i];
       same = std::fabs(given - unit(i)) <= 0x1p-20F * unit(i);
     }
-    if (same && t.shape().rank() == 1) return q;
-    if (same) return g_.add_constant(t.reshaped(Shape{n}));
+    if (same && t.numel() == n && t.shape().rank() == 1) return q;
+    if (same && t.numel() == n) return g_.add_constant(t.reshaped(Shape{n}));
+    if (same) {
+      HostTensor each(DType::kI32, Shape{n});
+      std::fill_n(each.as<int32_t>(), n, *t.as<int32_t>());
+      return g_.add_constant(std::move(each));
+    }
     std::vector<HostTensor> in = {t, s};
     if (zero != kNoValue) in.push_back(g_.value(zero).constant);
     reals = run_node(OpId::kDequantizeLinear, from->attrs.get(), in, 1)[0];
@@ -225,14 +226,15 @@ std::optional<ValueId> Lowering::bias_of(ValueId bias, int64_t n, float x_scale,
     *why = "its bias is computed";
     return std::nullopt;
   }
-  if (reals.dtype() != DType::kF32 || reals.numel() != n) {
+  if (reals.dtype() != DType::kF32 || (reals.numel() != n && reals.numel() != 1)) {
     *why =
         std::string("its bias is ") + dtype_name(reals.dtype()) + " " + to_text(reals.shape()).text;
     return std::nullopt;
   }
   HostTensor whole(DType::kI32, Shape{n});
   for (int64_t i = 0; i < n; ++i) {
-    const float b = reals.as<float>()[i], u = unit(i), steps = std::nearbyintf(b / u);
+    const float b = reals.as<float>()[reals.numel() == 1 ? 0 : i], u = unit(i),
+                steps = std::nearbyintf(b / u);
     if (!(std::fabs(steps) < 0x1p31F) || steps * u != b) {
       *why = "its bias is float32 and no whole multiple of x_scale * w_scale (channel " +
              std::to_string(i) + ")";

@@ -8,7 +8,7 @@
 namespace wick::ir {
 namespace {
 
-ValueId input(const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : kNoValue; }
+bool dim_is(const SymDim& d, int64_t n) { return d.known() && d.constant() == n; }
 
 std::vector<ValueId> trimmed(std::vector<ValueId> in) {
   while (!in.empty() && in.back() == kNoValue) in.pop_back();
@@ -33,8 +33,9 @@ ValueId Lowering::conv(const Node& n, NodeId id, const ByteType& to) {
   const auto w = weight_of(n.inputs[1], 0, false, &why_);
   if (!w) return kNoValue;
   const int64_t channels = g_.value(w->q).constant.shape()[0];
-  const auto bias = bias_of(input(n, 2), channels, x->type.s, w->scale, &why_);
-  if (!bias || !ratios_are_finite(x->type.s, w->scale, to.s)) return kNoValue;
+  const auto bias = bias_of(input_or_none(n, 2), channels, x->type.s, w->scale, &why_);
+  if (!bias || !ratios_are_finite(x->type.s, w->scale, to.s) || !sums_fit(x->type, *w, *bias))
+    return kNoValue;
   return emit_any(OpId::kQLinearConv, n.attrs,
                   trimmed({x->q, x->type.scale, x->type.zero, w->q, w->scale, w->zero, to.scale,
                            to.zero, *bias}),
@@ -49,6 +50,7 @@ ValueId Lowering::linear(NodeId id, ValueId xv, ValueId wv, bool transpose, Valu
   if (!w || !ratios_are_finite(x->type.s, w->scale, to == nullptr ? 1 : to->s)) return kNoValue;
   const int64_t outputs = g_.value(w->q).constant.shape()[0];
   const auto c = bias_of(bias, outputs, x->type.s, w->scale, &why_);
+  if (!sums_fit(x->type, *w, c.value_or(kNoValue))) return kNoValue;
   std::vector<ValueId> in = {x->q, x->type.scale, x->type.zero, w->q, w->scale, w->zero};
   if (to != nullptr) {
     if (!c) return kNoValue;
@@ -76,14 +78,17 @@ ValueId Lowering::matmul(const Node& n, NodeId id, ValueId bias, const ByteType*
   if (!a) return kNoValue;
   ByteWeight b{};
   std::string why;
-  if (const auto other = bytes_of(n.inputs[1], &why_)) {
+  const auto other = bytes_of(n.inputs[1], &why_);
+  if (other) {
     b = {other->q, other->type.scale, other->type.zero};
   } else if (const auto w = weight_of(n.inputs[1], -1, false, &why)) {
     b = *w;
   } else {
     return kNoValue;
   }
-  if (!ratios_are_finite(a->type.s, b.scale, to->s)) return kNoValue;
+  if (!ratios_are_finite(a->type.s, b.scale, to->s) ||
+      !product_fits(*a, b, other ? &other->type : nullptr))
+    return kNoValue;
   return emit(OpId::kQLinearMatMul, NoAttrs{},
               {a->q, a->type.scale, a->type.zero, b.q, b.scale, b.zero, to->scale, to->zero}, id);
 }
@@ -93,32 +98,39 @@ ValueId Lowering::binary(const Node& n, NodeId id, const ByteType& to) {
   if (!a) return kNoValue;
   const auto b = bytes_of(n.inputs[1], &why_);
   if (!b) return kNoValue;
-  if (!ratios_are_finite(a->type.s, b->type.scale, to.s) || !std::isfinite(a->type.s / to.s) ||
-      !std::isfinite(b->type.s / to.s))
-    return refuse("the quotient of its scales is not finite");
   const OpId op = n.op == OpId::kAdd ? OpId::kQLinearAdd : OpId::kQLinearMul;
+  const bool finite = op == OpId::kQLinearAdd
+                          ? is_sum_ratio(a->type.s / to.s) && is_sum_ratio(b->type.s / to.s)
+                          : std::isfinite(scale_ratio(a->type.s, b->type.s, to.s));
+  if (!finite) return refuse("the quotient of its scales is not finite");
   return emit(
       op, NoAttrs{},
       {a->q, a->type.scale, a->type.zero, b->q, b->type.scale, b->type.zero, to.scale, to.zero},
       id);
 }
 
-// A matrix product that only this sum reads, plus a vector of constants, is a linear layer.
+// A matrix product that only this sum reads, plus a vector of constants or one of them, is a linear
+// layer.
 bool Lowering::is_layer(const Node& n, NodeId* at, ValueId* with) const {
   for (size_t i : {size_t{0}, size_t{1}}) {
     const ValueId product = n.inputs[i], bias = n.inputs[1 - i];
     const Node* m = producer_of(g_, product);
     if (m == nullptr || m->op != OpId::kMatMul || product == bias || !by_matrix(*m)) continue;
     const auto v = static_cast<size_t>(product);
-    const bool alone = v < users_.size() && users_[v].size() == 1 && !output_[v];
+    const bool alone = v < users_.size() && readers_of(product).size() == 1 && !output_[v];
     const Value& b = g_.value(bias);
     const Node* from = producer_of(g_, bias);
     const bool constant =
         g_.is_constant(bias) ||
         (from != nullptr && from->op == OpId::kDequantizeLinear && g_.is_constant(from->inputs[0]));
     const SymShape& w = g_.value(m->inputs[1]).shape;
-    if (!alone || !constant || b.shape.rank() != 1 || dim_equal(b.shape[0], w[1]) != Tri::kYes)
-      continue;
+    const int rank = b.shape.rank();
+    const bool row = rank == 1 || (rank == 2 && dim_is(b.shape[0], 1) && g_.value(product).ranked &&
+                                   g_.value(product).shape.rank() > 1);
+    const bool vector =
+        rank == 0 ||
+        (row && (dim_is(b.shape[rank - 1], 1) || dim_equal(b.shape[rank - 1], w[1]) == Tri::kYes));
+    if (!alone || !constant || !b.ranked || !vector) continue;
     *at = g_.value(product).producer, *with = bias;
     return true;
   }
@@ -129,6 +141,9 @@ ValueId Lowering::pool(const Node& n, NodeId id, const ByteType& to) {
   const auto x = bytes_of(n.inputs[0], &why_);
   if (!x) return kNoValue;
   if (!std::isfinite(x->type.s / to.s)) return refuse("the quotient of its scales is not finite");
+  int64_t window = 1;
+  for (int64_t k : n.attrs.as<PoolAttrs>().kernel_shape.span()) window *= k;
+  if (!mean_fits(x->type, window)) return kNoValue;
   return emit_any(OpId::kQLinearAveragePool, n.attrs,
                   {x->q, x->type.scale, x->type.zero, to.scale, to.zero}, id);
 }
@@ -140,7 +155,7 @@ ValueId Lowering::mean(const Node& n, NodeId id, const ByteType& to) {
   if (!std::isfinite(x->type.s / to.s)) return refuse("the quotient of its scales is not finite");
   const auto& a = n.attrs.as<ReduceAttrs>();
   std::vector<int64_t> axes(a.axes.span().begin(), a.axes.span().end());
-  if (input(n, 1) != kNoValue) {
+  if (input_or_none(n, 1) != kNoValue) {
     if (!g_.is_constant(n.inputs[1])) return refuse("its axes are computed");
     axes = int_values(g_.value(n.inputs[1]).constant);
   }
@@ -156,6 +171,12 @@ ValueId Lowering::mean(const Node& n, NodeId id, const ByteType& to) {
   }
   if (gone.empty() || kept.count > 2 || kept.empty() || rank >= kMaxRank)
     return refuse("the mean is over axes that leave " + std::to_string(kept.count) + " of them");
+  int64_t count = 1;  // a size that is not known is looked at when the model runs
+  for (int64_t d : gone.span()) {
+    const SymDim& size = value.shape[static_cast<int>(d)];
+    if (size.known() && __builtin_mul_overflow(count, size.constant(), &count)) count = INT64_MAX;
+  }
+  if (!mean_fits(x->type, count)) return kNoValue;
   for (int64_t d : kept.span()) perm.values[perm.count++] = d;
   for (int64_t d : gone.span()) perm.values[perm.count++] = d;
   bool moved = false;
@@ -202,7 +223,8 @@ ValueId Lowering::lower_core(NodeId id, const ByteType& to) {
   why_.clear();
   switch (n.op) {
     case OpId::kConv: return conv(n, id, to);
-    case OpId::kLinear: return linear(id, n.inputs[0], n.inputs[1], false, input(n, 2), &to);
+    case OpId::kLinear:
+      return linear(id, n.inputs[0], n.inputs[1], false, input_or_none(n, 2), &to);
     case OpId::kMatMul: return matmul(n, id, kNoValue, &to);
     case OpId::kAdd: {
       NodeId product = 0;

@@ -14,9 +14,6 @@ namespace wick::ir {
 namespace {
 
 bool is_qdq(OpId op) { return op == OpId::kQuantizeLinear || op == OpId::kDequantizeLinear; }
-ValueId input_or_none(const Node& n, size_t i) {
-  return i < n.inputs.size() ? n.inputs[i] : kNoValue;
-}
 bool is_integer_op(OpId op) { return op >= OpId::kQLinearConv && op <= OpId::kDynamicLinear; }
 
 // Bytes of constants that only move: weights, as some files have them.
@@ -108,12 +105,12 @@ bool Lowering::is_clamp(const Node& n) const {
 
 // Everybody who reads v makes bytes of it, some behind a clamp.
 bool Lowering::only_quantized(ValueId v, std::string* why) const {
-  if (static_cast<size_t>(v) >= users_.size()) return true;
+  if (static_cast<size_t>(v) >= users_.size()) return true;  // made just now, for bytes
   if (output_[static_cast<size_t>(v)]) {
     *why = "its result is a float output of the graph";
     return false;
   }
-  for (NodeId user : users_[static_cast<size_t>(v)]) {
+  for (NodeId user : readers_of(v)) {
     const Node& n = g_.node(user);
     const bool data = n.inputs[0] == v;
     if (data && n.op == OpId::kQuantizeLinear) continue;
@@ -164,6 +161,15 @@ void Lowering::find_users() {
   for (const GraphOutput& o : g_.outputs()) output_[static_cast<size_t>(o.value)] = true;
 }
 
+std::vector<NodeId> Lowering::readers_of(ValueId v) const {
+  std::vector<NodeId> readers;
+  if (static_cast<size_t>(v) >= users_.size()) return readers;
+  for (NodeId user : users_[static_cast<size_t>(v)]) {
+    if (!g_.node(user).removed()) readers.push_back(user);
+  }
+  return readers;
+}
+
 bool Lowering::lower_quantized() {
   find_users();
   Substitution sub(g_);
@@ -198,7 +204,7 @@ bool Lowering::lower_float_results() {
     if (n.op == OpId::kLinear) {
       y = linear(id, n.inputs[0], n.inputs[1], false, input_or_none(n, 2), nullptr);
     } else if (n.op == OpId::kMatMul && by_matrix(n)) {
-      const std::vector<NodeId>& readers = users_[static_cast<size_t>(n.outputs[0])];
+      const std::vector<NodeId> readers = readers_of(n.outputs[0]);
       const bool at_the_sum = readers.size() == 1 && g_.node(readers[0]).op == OpId::kAdd &&
                               is_layer(g_.node(readers[0]), &product, &bias) && product == id;
       if (at_the_sum) continue;
@@ -291,6 +297,7 @@ bool Lowering::run() {
   check_scales();
   bool changed = fold_quantized();
   changed = sink() || changed;
+  changed = raise() || changed;
   changed = lower_quantized() || changed;
   drop_dead();
   changed = lower_float_results() || changed;

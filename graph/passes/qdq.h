@@ -32,6 +32,14 @@ struct ByteWeight {
 
 inline constexpr const char* kNoForm = "it has no integer form";
 
+inline ValueId input_or_none(const Node& n, size_t i) {
+  return i < n.inputs.size() ? n.inputs[i] : kNoValue;
+}
+// Element i of int8 or uint8.
+inline int32_t byte_value(const HostTensor& t, int64_t i) {
+  return t.dtype() == DType::kI8 ? t.as<int8_t>()[i] : t.as<uint8_t>()[i];
+}
+
 class Lowering {
  public:
   Lowering(Graph& g, LowerReport* report) : g_(g), report_(report) {}
@@ -55,6 +63,10 @@ class Lowering {
   // lower_move.cc: ops that move or choose elements, before DequantizeLinear instead of behind it.
   bool sink();
   bool sink_node(NodeId id, Substitution& sub);
+  // QuantizeLinear before Reshape and the like, instead of behind.
+  bool raise();
+  // In order, without what nobody reads; values have other numbers then.
+  void renumber();
 
   // lower_table.cc
   struct Elementwise {
@@ -76,6 +88,13 @@ class Lowering {
   std::vector<int32_t> bytes_from(const HostTensor& reals, const ByteType& to) const;
   // The clamps, the innermost last, of bytes that are stored as `type`.
   std::vector<int32_t> clamp_table(const std::vector<NodeId>& clamps, const ByteType& type) const;
+
+  // lower_sums.cc: whether 32 bits hold the sums; where they may not, why_ says so. Weights have
+  // their outputs first; of a product of two matrices b_type is b's where that is no constant.
+  bool sum_fits(int64_t most, int64_t i);
+  bool sums_fit(const ByteType& x, const ByteWeight& w, ValueId bias);
+  bool product_fits(const Bytes& a, const ByteWeight& b, const ByteType* b_type);
+  bool mean_fits(const ByteType& x, int64_t count);
 
   // lower_ops.cc: the op that makes v, with the result as `to` has it. kNoValue: why_ says why.
   ValueId lower_core(NodeId id, const ByteType& to);
@@ -118,6 +137,8 @@ class Lowering {
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> output_;
   void find_users();
+  // Those that read v still: lowered nodes are gone.
+  std::vector<NodeId> readers_of(ValueId v) const;
   std::map<ValueId, std::string> reasons_;  // of nodes that stay float, by their first output
   std::string why_;
   std::map<DType, ValueId> zeros_;

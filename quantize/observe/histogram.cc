@@ -31,7 +31,8 @@ void Histogram::widen(float lo, float hi) {
                 to = bin_of(hi_, std::ldexp(1.0, -exponent_));
   std::vector<int64_t> merged(static_cast<size_t>(to - from + 1), 0);
   for (size_t i = 0; i < counts_.size(); ++i) {
-    const int64_t at = (first_ + static_cast<int64_t>(i)) >> (exponent_ - old);  // rounds down
+    // Rounds down. By 63 all is shifted out, by 64 nobody knows.
+    const int64_t at = (first_ + static_cast<int64_t>(i)) >> std::min(exponent_ - old, 63);
     merged[static_cast<size_t>(at - from)] += counts_[i];
   }
   counts_ = std::move(merged);

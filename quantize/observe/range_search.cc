@@ -82,9 +82,11 @@ Range entropy_range(const Histogram& h, Range seen, int levels) {
   const std::vector<int64_t> counts = h.magnitudes();
   const auto least = static_cast<size_t>(levels);
   const size_t step = std::max<size_t>(1, counts.size() / 512);
+  const double most_beyond = static_cast<double>(sum(counts, 0, counts.size())) / levels;
   double best = std::numeric_limits<double>::infinity();
   size_t kept = counts.size();
   for (size_t i = counts.size(); i >= least && i > 0; i -= std::min(i, step)) {
+    if (static_cast<double>(sum(counts, i, counts.size())) > most_beyond) break;
     const double kl = divergence(counts, i, least);
     if (kl < best) best = kl, kept = i;
   }

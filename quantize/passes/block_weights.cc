@@ -10,7 +10,9 @@
 namespace wick::quantize {
 namespace {
 
-constexpr float kMostHalf = 60000, kLeastHalf = 1.0F / (1 << 24);
+// Scales that float16 holds: not beyond its end, and not so far among its subnormal numbers (the
+// first are below 2^-14, the last is 2^-24) that fewer than eight bits are left of them.
+constexpr float kMostHalf = 60000, kLeastHalf = 0x1p-17F;
 
 class BlockWriter {
  public:
@@ -26,7 +28,7 @@ class BlockWriter {
     out.zero = HostTensor(dtype, Shape{rows_, per_row_});
     float most = 0;
     for (int64_t i = 0; i < w.numel(); ++i) most = std::max(most, std::fabs(w_[i]));
-    half_ = most / static_cast<float>(range_.hi) < kMostHalf;
+    half_ = most / static_cast<float>(range_.hi) < kMostHalf && !has_tiny_blocks();
     out.scale = HostTensor(half_ ? DType::kF16 : DType::kF32, Shape{rows_, per_row_});
     for (int64_t r = 0; r < rows_; ++r) {
       for (int64_t b = 0; b < per_row_; ++b) write(r, b);
@@ -39,9 +41,26 @@ class BlockWriter {
     int32_t zero = 0;
   };
 
+  // Some block, not all 0, has a scale too small for float16.
+  bool has_tiny_blocks() const {
+    // Of a range around 0 alone the integers are all used; the search may shrink it by a fifth.
+    const auto steps = static_cast<float>(symmetric_ ? range_.hi : range_.hi - range_.lo);
+    for (int64_t r = 0; r < rows_; ++r) {
+      for (int64_t from = 0; from < columns_; from += block_) {
+        const float* w = w_ + r * columns_ + from;
+        const auto [lo, hi] = std::minmax_element(w, w + std::min(block_, columns_ - from));
+        if (*lo == 0 && *hi == 0) continue;
+        const float least = std::min(*lo, 0.0F), most = std::max(*hi, 0.0F);
+        const float range = symmetric_ ? std::max(-least, most) : most - least;
+        if (0.75F * range / steps < kLeastHalf) return true;
+      }
+    }
+    return false;
+  }
+
   float as_stored(float s) const {
     if (!half_) return s;
-    return std::max(static_cast<float>(Half(s)), kLeastHalf);
+    return static_cast<float>(Half(s));
   }
 
   // Half to even by the bits that a large number has not; the range is clamped first, so that they

@@ -7,7 +7,8 @@ namespace wick::quantize {
 
 struct BlockedWeight {
   HostTensor bytes;  // [rows, columns]
-  HostTensor scale;  // [rows, blocks]: float16; float32 where that would overflow
+  HostTensor scale;  // [rows, blocks]: float16; float32 where that would overflow, or lose digits
+                     // of a tiny one
   HostTensor zero;   // [rows, blocks], all 0 of symmetric integers
 };
 

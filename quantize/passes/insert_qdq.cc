@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "quantize/observe/observer.h"
 #include "quantize/passes/op_parts.h"
+#include "runtime/core/narrow.h"
 #include "wick/error.h"
 
 namespace wick::quantize {
@@ -127,7 +129,8 @@ class Inserter {
   }
 
   void quantize_weights(const std::string& name, std::vector<ValueId>* in) {
-    const float input_scale = params_of_value((*in)[0]).scale[0];
+    const QParams& input = params_of_value((*in)[0]);
+    const float input_scale = input.scale[0];
     const HostTensor weight = g_.value((*in)[1]).constant;
     const auto known = c_.weights.find((*in)[1]);
     QParams q = known != c_.weights.end() ? known->second : weight_params(weight, r_);
@@ -138,13 +141,10 @@ class Inserter {
     } else if (give_bias_) {
       bias = HostTensor(DType::kF32, Shape{weight.shape()[0]});
     }
+    if (bias.present())
+      note(name, fit_bias(bias, weight, input_scale, &q), weight.shape()[0], q, "the bias");
+    note(name, fit_sums(bias, weight, input, give_bias_, &q), weight.shape()[0], q, "its sums");
     if (bias.present()) {
-      const int widened = fit_bias(bias, weight, input_scale, &q);
-      if (widened > 0) {
-        notes_->push_back(name + ": " + std::to_string(widened) + " of " +
-                          std::to_string(bias.numel()) +
-                          " channels have coarser weights, so that 32 bits hold the bias");
-      }
       const QParams units = bias_params(input_scale, q);
       const std::string bias_name = (*in)[2] != kNoValue ? name_of((*in)[2]) : name + ".bias";
       (*in)[2] = constant(bias, units, bias_name, false);
@@ -152,6 +152,16 @@ class Inserter {
       in->pop_back();
     }
     (*in)[1] = shared_weight((*in)[1], weight, q);
+  }
+
+  void note(const std::string& name, int widened, int64_t channels, const QParams& q,
+            const char* what) {
+    if (widened == 0) return;
+    const std::string who = q.per_tensor()
+                                ? std::string("the weights are coarser")
+                                : std::to_string(widened) + " of " + std::to_string(channels) +
+                                      " channels have coarser weights";
+    notes_->push_back(name + ": " + who + ", so that 32 bits hold " + what);
   }
 
   // One copy for all layers that share a weight, as long as they need the same scales.
@@ -204,6 +214,56 @@ int fit_bias(const HostTensor& bias, const HostTensor& weight, float input_scale
     ++widened;
   }
   return widened;
+}
+
+std::vector<int64_t> largest_sums(const HostTensor& weight, const QParams& q,
+                                  const ir::ByteReach& x) {
+  const int64_t channels = weight.shape()[0],
+                each = weight.numel() / std::max<int64_t>(1, channels);
+  const HostTensor integers = to_integers(weight, q);
+  const bool packed = dtype_bits(q.dtype) < 8;
+  std::vector<int64_t> largest;
+  for (int64_t c = 0; c < channels; ++c) {
+    const int32_t zero = q.zero_point[q.per_tensor() ? 0 : static_cast<size_t>(c)];
+    ir::WeightSums sums;
+    for (int64_t i = c * each; i < (c + 1) * each; ++i) {
+      const double w = packed ? static_cast<double>(narrow_at(q.dtype, integers.data(), i))
+                              : element_as_double(integers, i);
+      sums.add(static_cast<int32_t>(w) - zero);
+    }
+    largest.push_back(ir::largest_sum(sums, x));
+  }
+  return largest;
+}
+
+int fit_sums(const HostTensor& bias, const HostTensor& weight, const QParams& input,
+             bool bias_moves, QParams* q) {
+  const ir::ByteReach x = ir::reach_of(input.dtype, input.zero_point[0]);
+  const int64_t channels = weight.shape()[0],
+                each = weight.numel() / std::max<int64_t>(1, channels);
+  const auto free = ir::kMostSum - static_cast<int64_t>(kMaxBias);
+  if (each <= free / (255 * x.most())) return 0;  // nearly all layers
+  std::set<int64_t> changed;
+  for (bool again = true; again;) {
+    again = false;
+    const std::vector<int64_t> largest = largest_sums(weight, *q, x);
+    for (int64_t c = 0; c < channels; ++c) {
+      float& scale = q->scale[q->per_tensor() ? 0 : static_cast<size_t>(c)];
+      double room = static_cast<double>(free);
+      if (!bias_moves) {
+        const double b = bias.present() ? std::fabs(bias.as<float>()[c]) : 0;
+        // Its steps, which are counted in float32.
+        room = static_cast<double>(ir::kMostSum) - std::ceil(1.000001 * b / input.scale[0] / scale);
+      }
+      const auto most = static_cast<double>(largest[static_cast<size_t>(c)]);
+      if (most <= room) continue;
+      scale *= static_cast<float>(std::max(most / room, 1.001));
+      changed.insert(c);
+      again = true;
+      if (q->per_tensor()) break;  // the others, by the new scale
+    }
+  }
+  return static_cast<int>(changed.size());
 }
 
 QParams bias_params(float input_scale, const QParams& weight_scale) {

@@ -1,6 +1,7 @@
 // The insertion of Q/DQ pairs into a graph, by a plan and the scales of its values.
 #pragma once
 
+#include "graph/passes/byte_sums.h"
 #include "quantize/observe/calibrate.h"
 
 namespace wick::quantize {
@@ -17,6 +18,15 @@ QParams weight_params(const HostTensor& weight, const Recipe& recipe);
 // whose weights are all 0 for the bias alone. Returns how many it changed.
 int fit_bias(const HostTensor& bias, const HostTensor& weight, float input_scale,
              QParams* weight_scale);
+// Makes weight scales larger where 32 bits may not hold a sum of products with bytes of `input` and
+// the bias (absent: none), which, where it moves, may become any that fit_bias() lets be. Returns
+// how many channels it changed.
+int fit_sums(const HostTensor& bias, const HostTensor& weight, const QParams& input,
+             bool bias_moves, QParams* weight_scale);
+// The largest sum of a channel, its weights as weight_scale says, by bytes x between -down and up
+// of their zero point.
+std::vector<int64_t> largest_sums(const HostTensor& weight, const QParams& weight_scale,
+                                  const ir::ByteReach& x);
 // int32, in units of input_scale * weight_scale[c].
 QParams bias_params(float input_scale, const QParams& weight_scale);
 

@@ -1,5 +1,6 @@
 // Weights alone: in blocks along a layer's inputs, or for layers that quantize their input as it
 // comes.
+#include <algorithm>
 #include <set>
 
 #include "quantize/passes/block_weights.h"
@@ -89,9 +90,17 @@ class WeightQuantizer {
       return std::string("its weight is ") + dtype_name(w.dtype()) + ", only float32 is quantized";
     if (w.shape().rank() != 2 || w.numel() == 0) return "its weight is no matrix";
     if (!is_finite(w)) return "its weight has NaN or infinite numbers";
+    if (!table && r_.mode == Mode::kDynamic && !sums_fit(w)) return "32 bits may not hold its sums";
     if (table && n.attrs.as<AxisAttrs>().axis != 0 && n.attrs.as<AxisAttrs>().axis != -2)
       return "it does not gather rows";
     return "";
+  }
+
+  // Whatever a row's zero point is.
+  bool sums_fit(const HostTensor& w) const {
+    if (w.shape()[1] <= ir::kMostSum / (255 * 127)) return true;
+    const std::vector<int64_t> most = largest_sums(w, weight_params(w, r_), {0, 255});
+    return std::all_of(most.begin(), most.end(), [](int64_t m) { return m <= ir::kMostSum; });
   }
 
   void find_tables() {

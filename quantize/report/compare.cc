@@ -115,7 +115,7 @@ class Comparer {
       const HostTensor& y =
           s.at.rounding[k] ? integers_[at(q_.node(s.at.rounding[k]->dequantize).outputs[0])] : raw;
       if (!(y.shape() == x.shape())) continue;  // a size that depends on numbers
-      s.accumulated.add(x, y, axes_[at(s.at.outputs[k])]);
+      s.accumulated.add(x, y, axes_[at(s.at.outputs[k])], k);
       if (s.at.rounding[k]) count_outside(s, raw, s.at.rounding[k]->params);
     }
     const LayerReport& layer = result_.layers[s.layer];
@@ -142,7 +142,7 @@ class Comparer {
     for (size_t k = 0; k < made.size(); ++k) {
       const HostTensor& x = floats_[at(s.at.outputs[k])];
       if (!real(x) || !(made[k].shape() == x.shape())) continue;
-      to->add(x, round ? rounded(s, k, made[k]) : made[k], axes_[at(s.at.outputs[k])]);
+      to->add(x, round ? rounded(s, k, made[k]) : made[k], axes_[at(s.at.outputs[k])], k);
     }
   }
 

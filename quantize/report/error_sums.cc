@@ -13,7 +13,7 @@ double decibels(double signal, double error) {
   return std::clamp(10 * std::log10(signal / error), -kExactDb, kExactDb);
 }
 
-void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis) {
+void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis, size_t part) {
   const Shape& s = x.shape();
   if (x.dtype() != DType::kF32 || y.dtype() != DType::kF32 || !(s == y.shape())) {
     throw_error("compare", std::string("two tensors that cannot be compared: ") +
@@ -24,17 +24,19 @@ void ErrorSums::add(const HostTensor& x, const HostTensor& y, int axis) {
   int64_t inner = 1;
   for (int d = axis + 1; d < s.rank(); ++d) inner *= s[d];
   int64_t channels = axis < 0 ? 1 : s[axis];
-  if (channels_.empty()) channels_.resize(static_cast<size_t>(channels));
-  if (static_cast<int64_t>(channels_.size()) != channels) {  // a size of the data: no channels
+  if (parts_.size() <= part) parts_.resize(part + 1);
+  std::vector<Sums>& sums_of = parts_[part];
+  if (sums_of.empty()) sums_of.resize(static_cast<size_t>(channels));
+  if (static_cast<int64_t>(sums_of.size()) != channels) {  // a size of the data: no channels
     Sums all;
-    for (const Sums& c : channels_) all.xx += c.xx, all.yy += c.yy, all.xy += c.xy, all.ee += c.ee;
-    channels_.assign(1, all);
+    for (const Sums& c : sums_of) all.xx += c.xx, all.yy += c.yy, all.xy += c.xy, all.ee += c.ee;
+    sums_of.assign(1, all);
     channels = 1;
   }
   const float *a = x.as<float>(), *b = y.as<float>();
   float most = 0;
   for (int64_t at = 0; at < x.numel(); at += inner) {
-    Sums& sums = channels_[static_cast<size_t>(at / inner % channels)];
+    Sums& sums = sums_of[static_cast<size_t>(at / inner % channels)];
     Sums row;
     for (int64_t i = at; i < at + inner; ++i) {
       if (!std::isfinite(a[i])) continue;                 // a mask
@@ -54,11 +56,13 @@ ErrorNumbers ErrorSums::numbers() const {
   Sums all;
   double sum = 0;
   int64_t heard = 0;
-  for (const Sums& c : channels_) {
-    all.xx += c.xx, all.yy += c.yy, all.xy += c.xy, all.ee += c.ee;
-    if (c.xx == 0) continue;
-    sum += std::clamp(decibels(c.xx, c.ee), -kMostOfChannel, kMostOfChannel);
-    ++heard;
+  for (const std::vector<Sums>& part : parts_) {
+    for (const Sums& c : part) {
+      all.xx += c.xx, all.yy += c.yy, all.xy += c.xy, all.ee += c.ee;
+      if (c.xx == 0) continue;
+      sum += std::clamp(decibels(c.xx, c.ee), -kMostOfChannel, kMostOfChannel);
+      ++heard;
+    }
   }
   ErrorNumbers n;
   n.sqnr_db = decibels(all.xx, all.ee);

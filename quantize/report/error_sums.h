@@ -23,18 +23,19 @@ struct ErrorNumbers {
 
 class ErrorSums {
  public:
-  // x: what should be; y: what is. float32 of one shape; axis: of the channels, -1: none. Where
+  // x: what should be; y: what is. float32 of one shape; axis: of the channels, -1: none; part:
+  // which of several values that are summed up together, each with channels of its own. Where
   // x is infinite or NaN (a mask) nothing counts; where y alone is, x is lost. Throws
   // Error for other dtypes or shapes. An axis whose size differs from before (the width of a line
-  // of text) is not one of channels: all count as one from then on.
-  void add(const HostTensor& x, const HostTensor& y, int axis);
+  // of text) is not one of channels: all of that part count as one from then on.
+  void add(const HostTensor& x, const HostTensor& y, int axis, size_t part = 0);
   ErrorNumbers numbers() const;
 
  private:
   struct Sums {
     double xx = 0, yy = 0, xy = 0, ee = 0;
   };
-  std::vector<Sums> channels_;
+  std::vector<std::vector<Sums>> parts_;  // by channel
   double max_error_ = 0;
 };
 

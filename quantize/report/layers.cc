@@ -221,6 +221,12 @@ std::vector<int> channel_axes(const Graph& g) {
       for (ValueId v : n.outputs) axes[at(v)] = before;
     }
   }
+  for (size_t v = 0; v < axes.size(); ++v) {  // as many in every batch
+    const ir::Value& value = g.value(static_cast<ValueId>(v));
+    if (axes[v] >= 0 && value.ranked &&
+        (axes[v] >= value.shape.rank() || !value.shape[axes[v]].known()))
+      axes[v] = -1;
+  }
   return axes;
 }
 

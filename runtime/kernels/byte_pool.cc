@@ -83,14 +83,15 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
            const void* attrs) {
   const auto body = reinterpret_cast<BytePoolBody>(const_cast<void*>(ctx.plan->fn[0]));
   BytePool t = {};
+  t.shape = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
   if constexpr (kAverage) {
     PoolScales scales;
     WICK_TRY(pool_scales(in, &scales));
     t.x_scale = scales.x, t.y_scale = scales.y;
     t.zero = scales.zero + flip_of(in[0]);
     t.to = scales.to;
+    WICK_TRY(check_count(t.shape.window(), scales));
   }
-  t.shape = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
   t.x = static_cast<const uint8_t*>(in[0].data);
   t.x_end = t.x + in[0].numel();
   t.y = static_cast<uint8_t*>(out[0].data);
@@ -114,6 +115,7 @@ Status run_global(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   PoolScales scales;
   WICK_TRY(pool_scales(in, &scales));
   const int64_t planes = out[0].numel(), n = planes == 0 ? 0 : in[0].numel() / planes;
+  WICK_TRY(check_count(n, scales));
   const float m = average_scale(scales.x, scales.y, n > 0 ? n : 1);
   const uint8_t flip = flip_of(in[0]);
   const auto* x = static_cast<const uint8_t*>(in[0].data);

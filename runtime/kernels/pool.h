@@ -15,6 +15,12 @@ struct PoolShape {
 
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
+  // The most elements of the input that a window has.
+  int64_t window() const {
+    int64_t n = 1;
+    for (int d = 0; d < 3; ++d) n *= kernel[d] < in[d] ? kernel[d] : in[d];
+    return n;
+  }
   int64_t cost() const {  // the rule bounds the window, not its product with the output
     int64_t total;
     const bool over = __builtin_mul_overflow(out_size(), kernel[0] * kernel[1] * kernel[2], &total);

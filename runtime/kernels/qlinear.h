@@ -88,13 +88,14 @@ struct ByteBinary {
   }
 };
 inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
-  ProductScales scales;
-  WICK_TRY(product_scales(in, 0, 3, 6, &scales));
+  WICK_TRY(check_scale(in[1], "the first scale"));
+  WICK_TRY(check_scale(in[4], "the second scale"));
+  WICK_TRY(check_scale(in[6], "y_scale"));
+  const float a = in[1].as<float>()[0], b = in[4].as<float>()[0], y = in[6].as<float>()[0];
   const bool sum = op == OpId::kQLinearAdd;
-  out->a = sum ? scales.a / scales.y : scales.at(0);
-  out->b = scales.b[0] / scales.y;
-  // The largest operands' sum is a number, too: two infinities may have none.
-  if (sum && !(std::isfinite(512 * out->a) && std::isfinite(512 * out->b)))
+  out->a = sum ? a / y : scale_ratio(a, b, y);
+  out->b = b / y;  // a product has no use for it
+  if (sum ? !(is_sum_ratio(out->a) && is_sum_ratio(out->b)) : !std::isfinite(out->a))
     return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
   out->a_zero = zero_point(in, 2), out->b_zero = zero_point(in, 5);
   out->to = byte_range(in[7].dtype, zero_point(in, 7));
@@ -105,6 +106,7 @@ inline Status byte_binary(OpId op, Span<const TensorView> in, ByteBinary* out) {
 struct PoolScales {
   float x, y;
   int32_t zero;
+  int64_t reach;  // the largest |x - zero|
   ByteRange to;
 };
 inline Status pool_scales(Span<const TensorView> in, PoolScales* s) {
@@ -114,8 +116,16 @@ inline Status pool_scales(Span<const TensorView> in, PoolScales* s) {
   if (!std::isfinite(s->x / s->y))
     return Status(Code::kInvalidArgument, "the scales' quotient is not finite");
   s->zero = zero_point(in, 2);
+  const ByteRange from = byte_range(in[0].dtype, s->zero);
+  s->reach = static_cast<int64_t>(-from.lo > from.hi ? -from.lo : from.hi);
   s->to = byte_range(in[4].dtype, zero_point(in, 4));
   return {};
+}
+// The sum of `count` bytes is exact: 32 bits hold it.
+inline Status check_count(int64_t count, const PoolScales& s) {
+  if (count <= INT32_MAX / s.reach) return {};
+  return error(Code::kInvalidArgument, "32 bits may not hold the sum of %lld bytes",
+               static_cast<long long>(count));
 }
 // Of an average of `count` bytes: sum m, m = s_x / (s_y count).
 inline float average_scale(float x, float y, int64_t count) {

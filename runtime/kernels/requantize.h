@@ -32,6 +32,9 @@ inline void store_byte(const TensorView& y, int64_t i, int32_t v) {
 
 // Numbers a multiplication by which keeps every sum a number.
 inline bool is_scale(float s) { return s > 0 && std::isfinite(s); }
+// Of an operand of a sum, s_x / s_y: the largest operands' sum is a number, too; two infinities may
+// have none.
+inline bool is_sum_ratio(float ratio) { return std::isfinite(512 * ratio); }
 // (a b) / y; the quotient, too, must be finite.
 inline float scale_ratio(float a, float b, float y) {
   const float product = a * b;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes goldens/observers.txt: what each observer must choose for five sets of numbers, computed by numpy over
+"""Writes goldens/observers.txt: what each observer must choose for six sets of numbers, computed by numpy over
 all the data at once. observer_test.cc feeds the same numbers to the observers in batches.
 
 A line: data, observer, dtype, symmetric, lo, hi, scale, zero point.
@@ -33,7 +33,8 @@ def data(name):
          "relu": lambda: np.maximum(bells(2, n), 0),
          "heavy": lambda: bells(3, n) ** 3 * 4 + 0.25,
          "shifted": lambda: bells(4, n) * 0.25 + 5,
-         "growing": lambda: bells(5, n) * (1 + np.arange(n) // EACH)}[name]()
+         "growing": lambda: bells(5, n) * (1 + np.arange(n) // EACH),
+         "image": lambda: np.where(uniforms(6, 2 * n)[::2] < 0.7, -0.8125, uniforms(6, 2 * n)[1::2] * 2.8125 - 0.8125)}[name]()
     return x.astype(np.float32)
 
 
@@ -94,6 +95,8 @@ def entropy(x, levels):
     best, kept = np.inf, len(h)
     for i in range(len(h), levels - 1, -step):
         inside = h[:i]
+        if h[i:].sum() > h.sum() / levels:
+            break
         p = inside.copy()
         p[i - 1] += h[i:].sum()
         if inside.sum() == 0:
@@ -148,7 +151,7 @@ def moving_average(x, share):
 
 def main():
     lines = []
-    for name in ("bell", "relu", "heavy", "shifted", "growing"):
+    for name in ("bell", "relu", "heavy", "shifted", "growing", "image"):
         x = data(name)
         for dtype, symmetric in (("uint8", 0), ("int8", 0), ("int8", 1), ("uint8", 1), ("int4", 1), ("uint4", 0)):
             one_side = not symmetric and (x.min() >= 0 or x.max() <= 0)

@@ -23,12 +23,14 @@ constexpr int64_t kBatches = 20, kEach = 1000;
 
 // The numbers of make_observers.py.
 std::vector<float> numbers_of(const std::string& name) {
-  const std::vector<std::string> seeds = {"", "bell", "relu", "heavy", "shifted", "growing"};
+  const std::vector<std::string> seeds = {"",        "bell",    "relu", "heavy",
+                                          "shifted", "growing", "image"};
   auto s = static_cast<uint64_t>(std::find(seeds.begin(), seeds.end(), name) - seeds.begin());
   std::vector<float> x;
   for (int64_t i = 0; i < kBatches * kEach; ++i) {
-    double bell = -2, u[4];
-    for (double& v : u) {
+    double bell = -2, u[4] = {};
+    for (int k = 0; k < (name == "image" ? 2 : 4); ++k) {
+      double& v = u[k];
       s = s * 6364136223846793005U + 1442695040888963407U;
       v = static_cast<double>(s >> 40) / (1 << 24);
     }
@@ -37,6 +39,7 @@ std::vector<float> numbers_of(const std::string& name) {
     if (name == "heavy") bell = bell * bell * bell * 4 + 0.25;
     if (name == "shifted") bell = bell * 0.25 + 5;
     if (name == "growing") bell *= static_cast<double>(1 + i / kEach);
+    if (name == "image") bell = u[0] < 0.7 ? -0.8125 : u[1] * 2.8125 - 0.8125;  // a background
     x.push_back(static_cast<float>(bell));
   }
   return x;
@@ -83,7 +86,7 @@ TEST(Observer, ChoosesWhatNumpyComputes) {
     EXPECT_EQ(q.zero_point[0], zero) << line;
     ++lines;
   }
-  EXPECT_EQ(lines, 150);
+  EXPECT_EQ(lines, 180);
 }
 
 // The histogram is the same in whatever order the data came, and in whatever parts.
@@ -163,6 +166,53 @@ TEST(Observer, AConstantIsARange) {
         }
       }
     }
+  }
+}
+
+// Of an image, normalised: 29 % of the numbers lie above the background's magnitude. Their bin,
+// that of the background and of all beyond, must not be what a clipping is judged by.
+TEST(Observer, EntropyKeepsWhatLiesBeyondADominantValue) {
+  const std::vector<float> image = numbers_of("image");
+  for (const float background : {-0.8125F, 0.8125F}) {
+    std::vector<float> x = image;
+    for (float& v : x) v = v == -0.8125F ? background : v;
+    for (const DType dtype : {DType::kU8, DType::kI8}) {
+      Observer observer({ObserverKind::kEntropy});
+      feed(&observer, x);
+      const Range r = observer.ranges(dtype, false)[0];
+      const auto beyond =
+          std::count_if(x.begin(), x.end(), [&](float v) { return v < r.lo || v > r.hi; });
+      EXPECT_LE(beyond, static_cast<int64_t>(x.size()) / 128) << background;
+    }
+  }
+}
+
+// As many bits as an int64 has lie between the first batch's bins and the second's, or more.
+TEST(Observer, HistogramsWidenAsFarAsFloatsGo) {
+  for (const float small : {1e-15F, 1e-20F, 1e-38F, 1e-45F}) {
+    Histogram h;
+    const float first[] = {-small, small / 2, -small / 2, small}, second[] = {0.5F, 1.0F};
+    h.add(first, 4, -small, small);
+    const int64_t zeros = h.zeros();  // half of the least float is none
+    h.add(second, 2, 0.5F, 1.0F);
+    int64_t all = 0, below = 0;
+    for (size_t i = 0; i < h.counts().size(); ++i) {
+      all += h.counts()[i];
+      if (h.first() + static_cast<int64_t>(i) < 0) below += h.counts()[i];
+    }
+    EXPECT_EQ(h.first(), -1) << small;
+    EXPECT_EQ(all + zeros, 6) << small;
+    EXPECT_EQ(below + zeros / 2, 2) << small;
+  }
+  for (const ObserverKind kind :
+       {ObserverKind::kPercentile, ObserverKind::kEntropy, ObserverKind::kMse}) {
+    Observer observer({kind});
+    observer.observe(floats({4}, {-1e-20F, -2e-20F, -3e-20F, -1e-21F}));
+    observer.observe(floats({4}, {0.25F, 0.5F, 0.75F, 1}));
+    const Range r = observer.ranges(DType::kU8, false)[0];
+    EXPECT_GE(r.lo, -3e-20F);
+    EXPECT_LE(r.lo, 0);
+    EXPECT_GT(r.hi, 0.2F);
   }
 }
 

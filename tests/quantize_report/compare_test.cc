@@ -298,6 +298,52 @@ TEST(Compare, OutputsOfTwoGraphs) {
   EXPECT_TRUE(compare_outputs(net.g, net.g, b)[0].error.exact());
 }
 
+// Parts of unlike sizes have channels of their own; an axis that batches differ in has none.
+TEST(Compare, UnevenPartsAndLengths) {
+  Builder b;
+  const ValueId y = b.conv(b.input("x", {2, 2, 6, 6}), 3, 2, 3, "conv");
+  const ValueId sizes = b.g.add_constant(HostTensor::of<int64_t>(Shape{2}, {1, 2}));
+  SplitAttrs channels_of;
+  channels_of.axis = 1;
+  const ir::NodeId split =
+      b.g.add_node(OpId::kSplit, AnyAttrs::of(channels_of), {y, sizes}, 2, "split");
+  b.g.add_output("a", b.g.node(split).outputs[0]);
+  b.g.add_output("b", b.g.node(split).outputs[1]);
+  const Batches batches = batches_of(noise_batches(b.g, 2));
+  const QuantizeResult q = quantize_static(b.g, calibrate(b.g, batches, {}), {}, batches);
+  const Comparison c = compare(b.g, q, batches);
+  EXPECT_EQ(c.batches, 2);
+  const auto found = std::find_if(c.layers.begin(), c.layers.end(),
+                                  [](const LayerReport& l) { return l.node == "split"; });
+  ASSERT_NE(found, c.layers.end());
+  // Of three channels in all, by numbers of the two runs.
+  double sum = 0;
+  std::vector<double> signal(3), error(3);
+  for (const Batch& batch : noise_batches(b.g, 2)) {
+    const auto want = run_batch(b.g, batch), got = run_batch(q.graph, batch);
+    for (size_t k = 0; k < 2; ++k) {
+      const int64_t channels = want[k].shape()[1], area = 36;
+      for (int64_t i = 0; i < want[k].numel(); ++i) {
+        const double w = want[k].as<float>()[i], e = w - got[k].as<float>()[i];
+        const auto at = static_cast<size_t>(i / area % channels) + k;
+        signal[at] += w * w, error[at] += e * e;
+      }
+    }
+  }
+  for (size_t i = 0; i < 3; ++i) sum += 10 * std::log10(signal[i] / error[i]);
+  EXPECT_NEAR(found->accumulated.channel_db, sum / 3, 1e-3);
+
+  Builder lengths;
+  const ValueId u =
+      lengths.g.add_input("u", DType::kF32, SymShape{SymDim(1), SymDim::symbol("n"), SymDim(8)});
+  const ValueId v = lengths.linear(u, 8, 8, "fc");
+  const ValueId turned = lengths.g.emit(OpId::kTranspose, TransposeAttrs{{0, 2, 1}}, {v}, "turn");
+  lengths.g.add_output("y", lengths.op(OpId::kMatMul, {v, turned}, "scores"));
+  const Batches unlike = batches_of({{{"u", noise({1, 4, 8}, 1)}}, {{"u", noise({1, 6, 8}, 2)}}});
+  const QuantizeResult s = quantize_static(lengths.g, calibrate(lengths.g, unlike, {}), {}, unlike);
+  EXPECT_EQ(compare(lengths.g, s, unlike).batches, 2);
+}
+
 TEST(Compare, RefusesOtherModelsAndNoData) {
   const Net net;
   const Compared r = compared(net.g);

@@ -106,6 +106,7 @@ Status run_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   PoolScales scales;
   WICK_TRY(pool_scales(in, &scales));
   const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
+  WICK_TRY(check_count(s.window(), scales));
   parallel_items(ctx.pool, s.planes, s.cost(), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       for_each_window(s, [&](int64_t at, const PoolShape::Range* ranges, const int64_t* o) {
@@ -126,6 +127,7 @@ Status run_global_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Ten
   PoolScales scales;
   WICK_TRY(pool_scales(in, &scales));
   const int64_t planes = out[0].numel(), n = planes == 0 ? 0 : in[0].numel() / planes;
+  WICK_TRY(check_count(n, scales));
   const float m = average_scale(scales.x, scales.y, n > 0 ? n : 1);
   parallel_items(ctx.pool, planes, n + 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
