@@ -78,8 +78,8 @@ json recipe_json(const quantize::Recipe& r) {
   doc["per_channel"] = r.per_channel;
   if (r.mode == quantize::Mode::kDynamic) return doc;
   doc["activations"] = dtype_name(r.activation);
-  if (r.mode == quantize::Mode::kQat) return doc;
   doc["observer"] = observer_name(r.activation_observer.kind);
+  if (r.mode == quantize::Mode::kQat) return doc;
   doc["equalize"] = r.equalize;
   doc["bias_correction"] = r.bias_correction;
   return doc;
