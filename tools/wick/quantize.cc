@@ -184,8 +184,8 @@ class Work {
     run.seed = seed_;
     run.threads = c_.threads;
     run.progress = bar();
-    QatGraphs trained = train_quantized(captured_, run);
-    result_.graph = std::move(trained.qdq);
+    QatTrained trained = train_quantized(captured_, run);
+    result_.graph = std::move(trained.graph);
     // The report compares these weights with themselves rounded: with those that training began
     // with, a layer would differ by what it learned.
     graph_ = std::move(trained.unrounded);

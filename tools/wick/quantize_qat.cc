@@ -46,7 +46,7 @@ class ByteImages : public data::Dataset {
 
 }  // namespace
 
-QatGraphs train_quantized(const ir::Graph& graph, const QatRun& run) {
+QatTrained train_quantized(const ir::Graph& graph, const QatRun& run) {
   const data::ImageData images = data::open_images(run.data);
   set_num_threads(run.threads);
   manual_seed(run.seed);

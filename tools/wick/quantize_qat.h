@@ -20,13 +20,13 @@ struct QatRun {
   std::FILE* progress = nullptr;
 };
 
-struct QatGraphs {
-  ir::Graph qdq;
+struct QatTrained {
+  ir::Graph graph;
   ir::Graph unrounded;  // the same weights as floats
 };
 
 // `graph`: capture_trained()'s, which takes bytes. Both graphs are of the trained weights.
 // Observers and batch norms are frozen for the last of several epochs.
-QatGraphs train_quantized(const ir::Graph& graph, const QatRun& run);
+QatTrained train_quantized(const ir::Graph& graph, const QatRun& run);
 
 }  // namespace wick::tool
