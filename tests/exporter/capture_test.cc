@@ -76,7 +76,7 @@ TEST_P(Models, ParametersEnterByName) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Trained, Models, testing::Values("lenet", "mlp", "resnet8"));
+INSTANTIATE_TEST_SUITE_P(Trained, Models, testing::Values("lenet", "mlp", "mobilenet", "resnet8"));
 
 TEST(Capture, NodesKnowTheirModule) {
   auto model = nn::lenet();
@@ -85,6 +85,25 @@ TEST(Capture, NodesKnowTheirModule) {
   EXPECT_EQ(graph.nodes()[0].op, OpId::kConv);
   EXPECT_EQ(graph.nodes()[0].module, "0");
   EXPECT_THAT(graph.nodes()[0].source.text(), HasSubstr(".cc:"));
+}
+
+TEST(Capture, MobileNetIsInvertedResiduals) {
+  auto model = nn::make_model("mobilenet");
+  model->eval();
+  const ir::Graph graph = capture(*model, {batched(images(2, {1, 28, 28}))});
+  std::map<OpId, int> ops;
+  int depthwise = 0;
+  for (const ir::Node& n : graph.nodes()) {
+    ++ops[n.op];
+    if (n.op != OpId::kConv) continue;
+    const int64_t groups = n.attrs.as<ConvAttrs>().group;
+    EXPECT_TRUE(groups == 1 || groups == graph.value(n.inputs[1]).constant.shape()[0]) << n.name;
+    depthwise += groups != 1 ? 1 : 0;
+  }
+  EXPECT_EQ(depthwise, 5);
+  EXPECT_EQ(ops[OpId::kConv], 2 + 2 + 4 * 3);
+  EXPECT_EQ(ops[OpId::kClip], 2 + 1 + 4 * 2);  // the narrow end is linear
+  EXPECT_EQ(ops[OpId::kAdd], 3);               // where the shape stays
 }
 
 TEST(Capture, BytesInNormalizedAsTheDataIs) {

@@ -75,7 +75,7 @@ TEST_P(Paths, GiveTheTrainersBits) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Trained, Paths, testing::Values("lenet", "mlp", "resnet8"));
+INSTANTIATE_TEST_SUITE_P(Trained, Paths, testing::Values("lenet", "mlp", "mobilenet", "resnet8"));
 
 std::vector<uint8_t> bytes_of(const onnx::ModelProto& model) {
   std::string s = model.SerializeAsString();

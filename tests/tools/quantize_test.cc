@@ -267,6 +267,7 @@ TEST(Quantize, TrainsARunOn) {
     EXPECT_GT(l.at("accumulated").at("sqnr_db"), 20);
   }
   EXPECT_EQ(linear, 3);
+  EXPECT_EQ(j.at("qat").at("val_accuracy").size(), 0U);
   // the same run, the same bytes, for any number of threads
   std::vector<std::string> again = train;
   again.insert(again.end(), {"-o", out + "/b.onnx", "--threads", "2"});
@@ -286,6 +287,20 @@ TEST(Quantize, TrainsARunOn) {
   EXPECT_THAT(read_file(page), HasSubstr("the trained weights without rounding"));
   EXPECT_EQ(quantize({"--epochs", "3"}, trained_run().run).code, 2);
   EXPECT_EQ(quantize({"--recipe", "qat", "--lr", "nan"}, trained_run().run).code, 2);
+}
+
+// What a run held out stays unseen, so that its accuracy says something still.
+TEST(Quantize, HoldsOutWhatTheRunHeldOut) {
+  const std::string run = folder() + "/run";
+  const Ran made = wick({"train", "mlp", "--data", trained_run().images, "--epochs", "1", "--batch",
+                         "32", "--val-split", "0.25", "--out", run, "--quiet"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::vector<std::string> train = {"--recipe", "qat", "--epochs", "2"};
+  const nlohmann::json own = quantized(train, run).at("qat");
+  EXPECT_EQ(own.at("images"), 240);
+  ASSERT_EQ(own.at("val_accuracy").size(), 2U);
+  EXPECT_GT(own["val_accuracy"][1].get<double>(), 0.5);
+  EXPECT_EQ(quantized(train, trained_run().run).at("qat").at("images"), 320);
 }
 
 TEST(Quantize, WrongUsage) {

@@ -26,6 +26,12 @@ TEST(Nn, StateDictNamesArePyTorchs) {
   EXPECT_EQ(r[1], "bn1.weight");
   EXPECT_EQ(r[5], "bn1.num_batches_tracked");
   EXPECT_NE(std::find(r.begin(), r.end(), "layer2.downsample.1.running_var"), r.end());
+  auto m = keys(*nn::make_model("mobilenet"));
+  for (const char* name :
+       {"features.0.0.weight", "features.1.conv.0.1.running_mean", "features.3.conv.1.0.weight",
+        "features.5.conv.3.bias", "features.6.1.weight", "classifier.bias"}) {
+    EXPECT_NE(std::find(m.begin(), m.end(), name), m.end()) << name;
+  }
 }
 
 TEST(Nn, LoadReportsEveryProblem) {

@@ -39,7 +39,7 @@ TEST(Tensor, ErrorsNameTheOpBothShapesAndTheLine) {
                "contiguous().view()");
   EXPECT_ERROR(a.data<double>(), "[data] the tensor is float32, not float64");
   EXPECT_ERROR(nn::make_model("vgg"),
-               "[make_model] unknown model 'vgg'; known: lenet, mlp, resnet8");
+               "[make_model] unknown model 'vgg'; known: lenet, mlp, mobilenet, resnet8");
 }
 
 TEST(Tensor, ViewsShareBytes) {

@@ -89,8 +89,10 @@ void add_explain(CLI::App& app) {
   auto c = std::make_shared<ExplainCommand>();
   CLI::App* command =
       app.add_subcommand("explain", "Activations and gradients of a model, layer by layer");
-  auto* model = command->add_option("model", c->model, "lenet, mlp or resnet8, freshly initialised")
-                    ->check(CLI::IsMember(nn::model_names()));
+  auto* model =
+      command
+          ->add_option("model", c->model, "lenet, mlp, mobilenet or resnet8, freshly initialised")
+          ->check(CLI::IsMember(nn::model_names()));
   command->add_option("--run", c->run, "the trained weights of a folder of wick train instead")
       ->excludes(model);
   command->add_option("--data", c->data,

@@ -114,6 +114,8 @@ class Work {
       g.metadata["wick.source"] = "trainer";
       g.metadata["wick.seed"] = std::to_string(trained.seed);
       seed_ = trained.seed;
+      val_split_ = trained.val_split;
+      run_data_ = trained.data;
       if (calib_.empty()) calib_ = trained.data;
       if (eval.empty()) eval = trained.data;
     } else {
@@ -184,11 +186,15 @@ class Work {
     run.seed = seed_;
     run.threads = c_.threads;
     run.progress = bar();
+    run.val_split = calib_ == run_data_ ? val_split_ : 0;
     QatTrained trained = train_quantized(captured_, run);
     result_.graph = std::move(trained.graph);
     // The report compares these weights with themselves rounded: with those that training began
     // with, a layer would differ by what it learned.
     graph_ = std::move(trained.unrounded);
+    qat_ = {{"epochs", run.epochs},     {"lr", run.lr},
+            {"batch", run.batch},       {"learn_scales", run.learn_scales},
+            {"images", trained.images}, {"val_accuracy", trained.validation}};
     result_.stayed = quantize::plan_quantization(graph_, recipe_).stayed(graph_);
   }
 
@@ -276,6 +282,7 @@ class Work {
                 {"wick", WICK_VERSION}};
     for (const ir::StayedFloat& s : stayed_)
       doc["stayed"].push_back({{"op", s.op}, {"node", s.name}, {"reason", s.reason}});
+    if (!qat_.is_null()) doc["qat"] = qat_;
     if (data_) doc["calibration"] = {{"data", data_->text}, {"batches", calibrated_}};
     if (eval_) {
       doc["accuracy"] = {{"before", accuracy_[0]}, {"after", accuracy_[1]}, {"data", eval_->text}};
@@ -348,6 +355,9 @@ class Work {
   bool is_run_ = false;
   std::string calib_;
   uint64_t seed_ = 0;
+  std::string run_data_;  // what the run was trained on, and the share of it that was held out
+  double val_split_ = 0;
+  json qat_;
   ir::Graph captured_, graph_, integer_;
   ir::PassReport passes_;
   ir::LowerReport lowered_;

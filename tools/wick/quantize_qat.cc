@@ -1,9 +1,12 @@
 #include "tools/wick/quantize_qat.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "quantize/qat/qat_module.h"
+#include "trainer/data/datasets.h"
 #include "trainer/data/images.h"
 #include "trainer/loop/recipe_parts.h"
 #include "trainer/loop/trainer.h"
@@ -62,7 +65,18 @@ QatTrained train_quantized(const ir::Graph& graph, const QatRun& run) {
   reading.shuffle = true;
   reading.seed = run.seed;
   reading.workers = 1;
-  data::DataLoader train(std::make_shared<ByteImages>(images.train), reading);
+  std::shared_ptr<const data::Dataset> trained = std::make_shared<ByteImages>(images.train);
+  std::optional<data::DataLoader> validation;
+  if (run.val_split > 0) {  // as loop::run_training() splits
+    const int64_t n = trained->size();
+    const auto held = std::llround(run.val_split * static_cast<double>(n));
+    const auto parts = data::random_split(trained, std::vector<int64_t>{n - held, held}, run.seed);
+    trained = parts[0];
+    data::LoaderOptions testing;
+    testing.batch_size = 250;
+    validation.emplace(parts[1], testing);
+  }
+  data::DataLoader train(trained, reading);
   const auto optimizer = loop::make_optimizer("sgd", net.parameters(), run.lr, 0, Where::current());
   const auto schedule =
       loop::make_schedule("cosine", *optimizer, run.epochs * train.batches(), 0, Where::current());
@@ -75,10 +89,17 @@ QatTrained train_quantized(const ir::Graph& graph, const QatRun& run) {
   fit.handle_interrupt = false;  // nothing is saved on the way
   int epoch = 0;
   net.train_epoch(epoch);
-  fit.on_epoch = [&](const loop::EpochMetrics&) { net.train_epoch(++epoch); };
-  trainer.fit(train, nullptr, fit);
+  QatTrained result;
+  fit.on_epoch = [&](const loop::EpochMetrics& m) {
+    if (validation) result.validation.push_back(m.val_accuracy);
+    net.train_epoch(++epoch);
+  };
+  trainer.fit(train, validation ? &*validation : nullptr, fit);
   net.eval();
-  return {net.convert(), net.unrounded()};
+  result.images = trained->size();
+  result.graph = net.convert();
+  result.unrounded = net.unrounded();
+  return result;
 }
 
 }  // namespace wick::tool

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "quantize/recipe.h"
 #include "tools/wick/trained.h"
@@ -15,18 +16,21 @@ struct QatRun {
   int64_t epochs = 3, batch = 64;
   double lr = 0.002;  // of SGD with Nesterov momentum 0.9, by a cosine to 0
   bool learn_scales = false;
-  uint64_t seed = 0;  // of the order of images
-  int threads = 1;    // changes nothing in the result
+  uint64_t seed = 0;     // of the order of images, and of what is held out:
+  double val_split = 0;  // as in the run that is trained on, so that neither saw it
+  int threads = 1;       // changes nothing in the result
   std::FILE* progress = nullptr;
 };
 
+// `graph`: capture_trained()'s, which takes bytes. The QDQ graph of the trained weights. Observers
+// and batch norms are frozen for the last of several epochs. Nothing is picked by what is held out:
+// its accuracies after each epoch are `validation`.
 struct QatTrained {
   ir::Graph graph;
   ir::Graph unrounded;  // the same weights as floats
+  std::vector<double> validation;
+  int64_t images = 0;  // that it was trained on
 };
-
-// `graph`: capture_trained()'s, which takes bytes. Both graphs are of the trained weights.
-// Observers and batch norms are frozen for the last of several epochs.
 QatTrained train_quantized(const ir::Graph& graph, const QatRun& run);
 
 }  // namespace wick::tool

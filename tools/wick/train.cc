@@ -122,8 +122,9 @@ void train(TrainCommand c) {
 
 void add_train(CLI::App& app) {
   auto c = std::make_shared<TrainCommand>();
-  CLI::App* command = app.add_subcommand("train", "Train lenet, mlp or resnet8 on labelled images");
-  command->add_option("model", c->config.model, "lenet, mlp or resnet8")
+  CLI::App* command =
+      app.add_subcommand("train", "Train lenet, mlp, mobilenet or resnet8 on labelled images");
+  command->add_option("model", c->config.model, "lenet, mlp, mobilenet or resnet8")
       ->check(CLI::IsMember(nn::model_names()));
   command->add_option("--data", c->config.data,
                       "fashion-mnist, mnist, tinydigits, or a folder of IDX files");

@@ -20,6 +20,7 @@ Trained open_trained(const std::string& folder) {
   t.model = loaded.config.model;
   t.data = loaded.config.data;
   t.seed = loaded.config.seed;
+  t.val_split = loaded.config.val_split;
   t.input_shape = loaded.input_shape;
   t.normalization = loaded.normalization;
   t.classes = loaded.classes;

@@ -30,7 +30,8 @@ struct Trained {
   std::string model;  // "lenet"
   std::string data;   // "fashion-mnist"
   uint64_t seed = 0;
-  Shape input_shape;  // [1, height, width]
+  double val_split = 0;  // share of the training images that the run held out
+  Shape input_shape;     // [1, height, width]
   data::Normalization normalization;
   std::vector<std::string> classes;
   std::shared_ptr<nn::Module> plain;   // takes normalised floats; in eval mode

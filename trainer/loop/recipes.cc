@@ -28,6 +28,7 @@ struct Recipe {
 constexpr Recipe kRecipes[] = {
     {"lenet", "sgd", 0.05, 5e-4, 64, 3, 0.25},
     {"mlp", "adam", 1e-3, 0, 128, 8, 0.25},
+    {"mobilenet", "sgd", 0.1, 1e-4, 128, 5, 0.5},
     {"resnet8", "sgd", 0.1, 5e-4, 128, 5, 0.5},
 };
 
@@ -157,7 +158,8 @@ void check_ranges(const RunConfig& c, const Where& where) {
 }
 
 void check_fits(const std::string& model, const data::ImageData& images, const Where& where) {
-  bool size = model == "resnet8" || (images.height == 28 && images.width == 28);
+  bool size =
+      model == "resnet8" || model == "mobilenet" || (images.height == 28 && images.width == 28);
   if (size && images.classes.size() <= 10) return;
   throw_error("train",
               model + " takes 1x28x28 images of at most ten classes; " + images.name + " has " +

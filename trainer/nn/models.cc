@@ -1,5 +1,7 @@
 #include "trainer/nn/models.h"
 
+#include "trainer/nn/mobilenet.h"
+
 namespace wick::nn {
 namespace {
 
@@ -71,11 +73,12 @@ std::shared_ptr<Module> lenet() {
 std::shared_ptr<Module> mlp() { return std::make_shared<Mlp>(); }
 std::shared_ptr<Module> resnet8() { return std::make_shared<ResNet8>(); }
 
-std::vector<std::string> model_names() { return {"lenet", "mlp", "resnet8"}; }
+std::vector<std::string> model_names() { return {"lenet", "mlp", "mobilenet", "resnet8"}; }
 
 std::shared_ptr<Module> make_model(const std::string& name, Where where) {
   if (name == "lenet") return lenet();
   if (name == "mlp") return mlp();
+  if (name == "mobilenet") return mobilenet();
   if (name == "resnet8") return resnet8();
   std::string known;
   for (const std::string& n : model_names()) known += (known.empty() ? "" : ", ") + n;
