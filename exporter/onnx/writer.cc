@@ -7,6 +7,7 @@
 #include "exporter/onnx/checker.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
+#include "exporter/onnx/quantize_write.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/two_files.h"
 #include "exporter/onnx/types.h"
@@ -182,13 +183,6 @@ bool becomes_attribute(const Node& node, size_t input) {
   }
 }
 
-// Constants that are written in another order (quantize_write.cc).
-bool is_turned(const Graph& g, const Node& node, size_t input, QuantizedForm quantized) {
-  if (node.op == OpId::kByteTable) return input == 1 && g.value(node.inputs[0]).dtype == DType::kI8;
-  return node.op == OpId::kQGemm && input == 3 && quantized == QuantizedForm::kQdq &&
-         g.value(node.inputs[0]).ranked && g.value(node.inputs[0]).shape.rank() != 2;
-}
-
 ModelProto write(const Graph& g, QuantizedForm quantized, ExternalData* external = nullptr) {
   check_writable(g);
   WriteOpset version;
@@ -213,7 +207,8 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (becomes_attribute(node, i)) continue;
-      if (id != kNoValue && g.is_constant(id) && is_turned(g, node, i, model.quantized)) continue;
+      if (id != kNoValue && g.is_constant(id) && written_anew(g, node, i, model.quantized))
+        continue;
       // what ConstantOfShape fills with is its attribute
       if (node.op == OpId::kExpand && id == node.inputs[0] && is_small(g.value(id).dtype)) continue;
       if (id != kNoValue && !node.removed()) used[static_cast<size_t>(id)] = true;

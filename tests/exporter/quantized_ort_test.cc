@@ -93,6 +93,60 @@ class Files {
   std::string folder_;
 };
 
+// What ONNX Runtime has no operator for as the graph has it: scales and zero points of shape [1],
+// int8 by uint8, a result of the other dtype, and zero points of channels that differ.
+void mixed(Files& files) {
+  constexpr DType kS8 = DType::kI8, kU8 = DType::kU8;
+  int number = 0;
+  for (const auto& [x, w, y] : {std::tuple{kS8, kU8, kS8},
+                                {kS8, kU8, kU8},
+                                {kU8, kU8, kS8},
+                                {kU8, kS8, kS8},
+                                {kS8, kS8, kU8}}) {
+    const std::string tag = fmt::format("mixed{}-float", ++number);  // as the tables of QDQ files
+    const int low[] = {x == kS8 ? -128 : 0, w == kS8 ? -128 : 0, y == kS8 ? -128 : 0};
+    const Step in{0.02F, low[0] + 117, x}, out{0.0371F, low[2] + 120, y};
+    const std::vector<float> four{0.01F, 0.013F, 0.002F, 0.03F};
+    const auto bytes = [&, t = w, zero = low[1] + 133](QdqBuilder& b, const Shape& s,
+                                                       int64_t axis) {
+      return b.weight(s, four, axis, 1, t, zero);
+    };
+    files.add("step.Conv-" + tag, Shape{2, 5, 9, 9}, in, out, [&](QdqBuilder& b, ValueId v) {
+      const ConvAttrs a{{}, {}, {1, 1, 1, 1}, 1};
+      return b.g.emit(OpId::kConv, a, {v, bytes(b, Shape{4, 5, 3, 3}, 0)}, "conv");
+    });
+    for (const Shape& shape : {Shape{64, 40}, Shape{2, 32, 40}}) {
+      files.add(fmt::format("step.Gemm{}-{}", shape.rank(), tag), shape, in, out,
+                [&](QdqBuilder& b, ValueId v) {
+                  return b.g.emit(OpId::kLinear, {v, bytes(b, Shape{4, 40}, 0)}, "fc");
+                });
+    }
+    QdqBuilder mm;
+    const Step right{0.031F, low[1] + 100, w};
+    mm.g.add_output(
+        "y", mm.quantize(mm.g.emit(OpId::kMatMul,
+                                   {mm.dequantize(mm.input("a", Shape{2, 16, 24}, x), in),
+                                    mm.dequantize(mm.input("b", Shape{2, 24, 12}, w), right)}),
+                         {0.5F, out.zero, y}));
+    files.add("step.MatMul-" + tag, mm.g);
+  }
+  // zero points of uint4 weights, one each
+  QdqBuilder b;
+  HostTensor zeros(kU8, Shape{4});
+  for (uint8_t i = 0; i < 4; ++i) zeros.as<uint8_t>()[i] = static_cast<uint8_t>(5 + 2 * i);
+  HostTensor w = noise(Shape{4, 5, 3, 3}, kU8, 5);
+  for (int64_t i = 0; i < w.numel(); ++i) w.as<uint8_t>()[i] &= 15;
+  const ValueId v = b.dequantize(b.input("x", Shape{2, 5, 9, 9}, kU8), {0.02F, 117, kU8});
+  const ValueId weight =
+      b.g.emit(OpId::kDequantizeLinear, DequantizeAttrs{0},
+               {b.g.add_constant(std::move(w)), b.numbers({0.01F, 0.013F, 0.002F, 0.03F}),
+                b.g.add_constant(std::move(zeros))});
+  b.g.add_output("y", b.quantize(b.g.emit(OpId::kConv, ConvAttrs{{}, {}, {1, 1, 1, 1}, 1},
+                                          {v, weight}, "conv"),
+                                 {0.0371F, 120, kU8}));
+  files.add("step.ConvZeros-float", b.g);
+}
+
 void make(Files& files) {
   // power-of-two scales have ties, the others saturate
   const std::vector<std::pair<std::string, float>> sizes = {
@@ -157,6 +211,7 @@ void make(Files& files) {
                 });
     }
   }
+  mixed(files);
   QdqBuilder last;
   const ValueId x = last.dequantize(last.input("x", Shape{16, 40}, DType::kU8), {0.02F, 100});
   last.g.add_output(
