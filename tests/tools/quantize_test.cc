@@ -251,6 +251,7 @@ TEST(Quantize, TrainsARunOn) {
   first.insert(first.end(), {"-o", out + "/a.onnx", "-o", out + "/a.wick"});
   const nlohmann::json j = quantized(first, trained_run().run);
   EXPECT_EQ(j.at("recipe").at("mode"), "qat");
+  EXPECT_EQ(j.at("recipe").at("observer"), "moving-average");
   EXPECT_EQ(j.at("integer_ops").at("QGemm"), 3);
   EXPECT_GT(j.at("accuracy").at("after").get<double>(),
             j["accuracy"].at("before").get<double>() - 0.03);

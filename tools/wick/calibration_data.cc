@@ -21,8 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 using quantize::Batch;
 
-constexpr int64_t kUsualBatches = 16, kTestBatch = 250;
+constexpr int64_t kUsualImages = 512, kTestBatch = 250;
 constexpr const char* kLabels = "labels";
+
+std::string quoted(const std::string& file) { return "'" + file + "'"; }
+// Of so many batches at most, without overflow.
+int64_t items_of(int64_t batches, int64_t batch, int64_t there) {
+  return batches > there / batch ? there : batches * batch;
+}
 
 std::string type_of(const HostTensor& t) {
   return fmt::format("{}{}", dtype_name(t.dtype()), to_text(t.shape()).text);
@@ -31,9 +37,9 @@ std::string type_of(const ir::Value& v) {
   return fmt::format("{}{}", dtype_name(v.dtype), v.ranked ? shape_text(v.shape) : "[?]");
 }
 
-// What of `array` cannot be this input of the model.
-void check_array(const HostTensor& array, const std::string& file, const ir::Value& input) {
-  const std::string is = fmt::format("'{}' is {}", file, type_of(array)),
+// What of `array` cannot be this input of the model. what: the quoted file, and where in it.
+void check_array(const HostTensor& array, const std::string& what, const ir::Value& input) {
+  const std::string is = fmt::format("{} is {}", what, type_of(array)),
                     takes = fmt::format("; input {} takes {}", input.name, type_of(input));
   bool fits = !input.ranked || array.shape().rank() == input.shape.rank();
   for (int d = 0; fits && input.ranked && d < input.shape.rank(); ++d)
@@ -49,8 +55,8 @@ void check_array(const HostTensor& array, const std::string& file, const ir::Val
   for (int64_t i = 0; i < array.numel(); ++i) {
     const float v = array.as<float>()[i];
     if (std::isfinite(v)) continue;
-    throw Error(fmt::format("'{}': element {} is {}; only finite numbers can be calibrated with",
-                            file, i, std::isnan(v) ? "NaN" : "infinite"),
+    throw Error(fmt::format("{}: element {} is {}; only finite numbers can be calibrated with",
+                            what, i, std::isnan(v) ? "NaN" : "infinite"),
                 Code::kInvalidArgument);
   }
 }
@@ -68,10 +74,10 @@ HostTensor rows(const HostTensor& t, int64_t from, int64_t count) {
           each * static_cast<size_t>(count)};
 }
 
-std::vector<int64_t> read_labels(const HostTensor& t, const std::string& file) {
+std::vector<int64_t> read_labels(const HostTensor& t, const std::string& what) {
   if (t.shape().rank() != 1 || is_float(t.dtype()) || t.dtype() == DType::kString)
     throw Error(
-        fmt::format("'{}' is {}; labels are whole numbers in one dimension", file, type_of(t)),
+        fmt::format("{} is {}; labels are whole numbers in one dimension", what, type_of(t)),
         Code::kTypeMismatch);
   std::vector<int64_t> labels;
   for (int64_t i = 0; i < t.numel(); ++i)
@@ -90,13 +96,47 @@ std::string names_of(const std::vector<const ir::Value*>& inputs) {
   return names;
 }
 
+// Numbers in names by their size: 2 before 10, as labels are counted.
+bool natural_less(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  // A run of digits without its leading zeros; `at` goes behind it.
+  const auto number = [&](const std::string& s, size_t* at) {
+    size_t from = *at;
+    while (*at < s.size() && digit(s[*at])) ++*at;
+    while (from + 1 < *at && s[from] == '0') ++from;
+    return s.substr(from, *at - from);
+  };
+  size_t i = 0, k = 0;
+  while (i < a.size() && k < b.size()) {
+    if (digit(a[i]) && digit(b[k])) {
+      const std::string m = number(a, &i), n = number(b, &k);
+      if (m.size() != n.size()) return m.size() < n.size();
+      if (m != n) return m < n;
+    } else if (a[i] != b[k]) {
+      return a[i] < b[k];
+    } else {
+      ++i, ++k;
+    }
+  }
+  const size_t rest_a = a.size() - i, rest_b = b.size() - k;
+  return rest_a != rest_b ? rest_a < rest_b : a < b;
+}
+
+// Nothing that would be waited for, as a pipe is.
+void check_regular(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error))
+    throw Error(quoted(file.string()) + " is no regular file", Code::kIo);
+}
+
 std::vector<std::string> arrays_in(const fs::path& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".npy" && entry.path().filename() != "labels.npy")
-      files.push_back(entry.path().string());
+    if (entry.path().extension() != ".npy" || entry.path().filename() == "labels.npy") continue;
+    check_regular(entry.path());
+    files.push_back(entry.path().string());
   }
-  std::sort(files.begin(), files.end());
+  std::sort(files.begin(), files.end(), natural_less);
   return files;
 }
 
@@ -152,6 +192,7 @@ InputData images(const ir::Graph& g, const std::string& name, const DataOptions&
     im.item.push_back(all.height), im.item.push_back(all.width);
     for (int d = 1; d < v.shape.rank(); ++d)
       fits = fits && (!v.shape[d].known() || v.shape[d].constant() == im.item[d - 1]);
+    fits = fits && (!v.shape[0].known() || v.shape[0].constant() > 0);
   }
   if (!fits) {
     throw Error(fmt::format("{} has grey images of {}x{}; the model takes {} {}", all.name,
@@ -161,9 +202,10 @@ InputData images(const ir::Graph& g, const std::string& name, const DataOptions&
   im.input = v.name;
   im.dtype = v.dtype;
   im.batch = v.shape[0].known() ? v.shape[0].constant() : o.test ? kTestBatch : o.batch;
-  im.wanted = im.count;
-  const int64_t most = o.batches > 0 ? o.batches : o.test ? im.count : kUsualBatches;
-  im.wanted = std::min(im.count, most * im.batch);
+  // Images, not batches: a model of one image a run sees as many.
+  im.wanted = o.batches > 0 ? items_of(o.batches, im.batch, im.count)
+              : o.test      ? im.count
+                            : std::min(im.count, std::max(kUsualImages, im.batch));
   if (v.shape[0].known()) im.wanted -= im.wanted % im.batch;
   if (im.wanted == 0) throw Error(fmt::format("{} has fewer images than the model's batch", name));
   InputData d;
@@ -179,6 +221,8 @@ InputData images(const ir::Graph& g, const std::string& name, const DataOptions&
   return d;
 }
 
+}  // namespace
+
 bool is_image_set(const std::string& data) {
   const std::vector<std::string> names = data::image_data_names();
   if (std::find(names.begin(), names.end(), data) != names.end()) return true;
@@ -189,6 +233,8 @@ bool is_image_set(const std::string& data) {
   }
   return false;
 }
+
+namespace {
 
 // -- arrays with all items, along the first dimension
 struct Whole {
@@ -201,7 +247,8 @@ InputData whole(const ir::Graph& g, const std::string& file, Whole all, const Da
   bool fixed = false;
   for (const ir::Value* v : inputs_of(g)) {
     const HostTensor& t = all.arrays[v->name];
-    const std::string what = ends_with(file, ".npz") ? file + "' (" + v->name + ")" : file;
+    const std::string what =
+        quoted(file) + (ends_with(file, ".npz") ? " (" + v->name + ")" : std::string());
     if (t.shape().rank() == 0) throw Error(fmt::format("'{}' has no dimension of items", file));
     HostTensor one = t;  // of the rows that a batch has
     if (v->ranked && v->shape.rank() > 0 && v->shape[0].known()) {
@@ -228,7 +275,7 @@ InputData whole(const ir::Graph& g, const std::string& file, Whole all, const Da
   }
   const int64_t there = items;
   if (fixed) items -= items % batch;
-  if (o.batches > 0) items = std::min(items, o.batches * batch);
+  if (o.batches > 0) items = items_of(o.batches, batch, items);
   InputData d;
   d.items = items;
   d.count = (items + batch - 1) / batch;
@@ -269,7 +316,7 @@ InputData npz(const ir::Graph& g, const std::string& file, const DataOptions& o)
     if (known) {
       all.arrays[name] = host(array);
     } else if (name == kLabels) {
-      all.labels = read_labels(host(array), file + "' (labels)");
+      all.labels = read_labels(host(array), quoted(file) + " (labels)");
     } else {
       throw Error(fmt::format("'{}' has an array '{}'; the model's inputs: {} (and labels)", file,
                               name, names_of(inputs)),
@@ -318,7 +365,7 @@ InputData folder(const ir::Graph& g, const std::string& path, const DataOptions&
     for (const ir::Value* v : inputs) {
       const std::string& file = files.at(v->name)[static_cast<size_t>(i)];
       b[v->name] = read_array(file);
-      check_array(b[v->name], file, *v);
+      check_array(b[v->name], quoted(file), *v);
     }
     return b;
   };
@@ -328,7 +375,9 @@ InputData folder(const ir::Graph& g, const std::string& path, const DataOptions&
   };
   const fs::path labels = fs::path(path) / "labels.npy";
   if (!o.test || !fs::exists(labels)) return d;
-  const std::vector<int64_t> all = read_labels(read_array(labels.string()), labels.string());
+  check_regular(labels);
+  const std::vector<int64_t> all =
+      read_labels(read_array(labels.string()), quoted(labels.string()));
   std::vector<int64_t> begin = {0};
   for (int64_t i = 0; i < d.count; ++i) {
     const HostTensor t = read_array(files.begin()->second[static_cast<size_t>(i)]);

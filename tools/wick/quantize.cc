@@ -1,6 +1,7 @@
 // wick quantize: a float model as one of integers, and what that costs and wins.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -12,6 +13,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
 #include "tools/wick/progress_bar.h"
+#include "tools/wick/quantize_checks.h"
 #include "tools/wick/quantize_data.h"
 #include "tools/wick/quantize_measure.h"
 #include "tools/wick/quantize_qat.h"
@@ -39,6 +41,8 @@ struct QuantizeCommand {
   bool learn_scales = false;
   bool per_tensor = false, json = false, quiet = false;
 };
+
+bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
 
 constexpr const char* kWeights[] = {"int8", "int4", "uint4"};
 constexpr DType kWeightTypes[] = {DType::kI8, DType::kI4, DType::kU4};
@@ -71,13 +75,14 @@ class Work {
     check_usage();
     open();
     make();
-    write();
     measure();
     compare();
+    write();  // behind all else that may fail
     tell();
   }
 
  private:
+  bool in_pairs() const { return recipe_.mode == Mode::kStatic || recipe_.mode == Mode::kQat; }
   std::FILE* bar() const { return c_.quiet ? nullptr : stderr; }
   void warn(const std::string& text) const {
     if (!c_.quiet) fmt::print(stderr, "note: {}\n", text);
@@ -85,24 +90,21 @@ class Work {
 
   void check_usage() {
     for (const std::string& out : c_.out) {
-      if (!ends_with(out, ".onnx") && !ends_with(out, ".wick"))
+      if (!is_onnx(out) && !ends_with(out, ".wick"))
         wrong_usage("--out", "must end in .onnx or .wick, got '" + out + "'");
     }
     is_run_ = std::filesystem::is_directory(c_.model);
     calib_ = c_.calib;
     if (recipe_.mode == Mode::kQat) {
       if (!is_run_) wrong_usage("--recipe", "qat trains a run of wick train on: give its folder");
-    } else if (c_.epochs || c_.lr || c_.learn_scales) {
-      wrong_usage(c_.epochs ? "--epochs"
-                  : c_.lr   ? "--lr"
-                            : "--learn-scales",
-                  "is for --recipe qat");
     }
-    if (!calib_.empty() || is_run_) return;
-    if (recipe_.mode == Mode::kStatic)
-      wrong_usage("--calib", "is required: data that show which values there are");
-    if (!c_.report.empty())
-      wrong_usage("--report", "needs --calib: data to compare both models on");
+    if (calib_.empty() && !is_run_) {
+      if (recipe_.mode == Mode::kStatic)
+        wrong_usage("--calib", "is required: data that show which values there are");
+      if (!c_.report.empty())
+        wrong_usage("--report", "needs --calib: data to compare both models on");
+    }
+    check_places({c_.model, c_.calib, c_.eval}, c_.out, c_.report);
   }
 
   void open() {
@@ -130,7 +132,11 @@ class Work {
       g.metadata.emplace("wick.source", c_.model);
     }
     before_.emplace(Model::from_graph(g, true));
-    if (recipe_.mode == Mode::kQat) captured_ = g;
+    runner_.emplace(*before_, threads());
+    if (recipe_.mode == Mode::kQat) {
+      check_images(calib_);
+      captured_ = g;
+    }
     graph_ = quantize::prepare(std::move(g), recipe_, &passes_);
     if (!calib_.empty())
       data_ = open_data(graph_, calib_, {"--calib", false, c_.batches, c_.batch, c_.dims});
@@ -138,11 +144,19 @@ class Work {
       warn("--calib sample: made-up numbers say nothing of real data, only that it can be done");
     if (eval.empty()) return;
     eval_ = open_data(graph_, eval, {"--eval", true, 0, c_.batch, c_.dims});
-    if (eval_->labels) return;
-    throw Error(fmt::format("--eval '{}' has no labels: accuracy needs a data set, an .npz with "
-                            "labels, or a folder with labels.npy",
-                            eval),
-                Code::kNotFound);
+    if (!eval_->labels) {
+      throw Error(fmt::format("--eval '{}' has no labels: accuracy needs a data set, an .npz with "
+                              "labels, or a folder with labels.npy",
+                              eval),
+                  Code::kNotFound);
+    }
+    accuracy_[0] = accuracy(*runner_, "evaluating");  // now, for labels that the model has not
+  }
+
+  RunnerOptions threads() const { return {"cpu", c_.threads, false, nullptr}; }
+  double accuracy(Runner& runner, const char* what) const {
+    ProgressBar progress(bar(), what);
+    return accuracy_of(runner, *eval_, [&](int64_t done) { progress.update(done, eval_->count); });
   }
 
   void make() {
@@ -160,9 +174,9 @@ class Work {
       }
     }
     for (const std::string& note : result_.notes) warn(note);
-    // Weights in blocks are an op that optimize() makes.
-    integer_ =
-        recipe_.mode == Mode::kWeightOnly ? result_.graph : ir::lowered(result_.graph, &lowered_);
+    // The others have no pairs: DynamicLinear there is, weights in blocks are what optimize()
+    // makes.
+    integer_ = in_pairs() ? ir::lowered(result_.graph, &lowered_) : result_.graph;
     after_.emplace(Model::from_graph(integer_, true));
     count_integer_ops();
     std::set<std::string> named;
@@ -208,11 +222,13 @@ class Work {
   }
 
   void write() {
+    const bool qdq = c_.format == "qdq";
+    const ir::Graph& onnx = qdq ? result_.graph : integer_;
+    if (std::any_of(c_.out.begin(), c_.out.end(), is_onnx)) onnx_op_types(onnx);  // or it throws
     for (const std::string& out : c_.out) {
       json file = {{"file", out}};
-      if (ends_with(out, ".onnx")) {
-        const bool qdq = c_.format == "qdq";
-        const OnnxFile made = export_onnx(qdq ? result_.graph : integer_, out);
+      if (is_onnx(out)) {
+        const OnnxFile made = export_onnx(onnx, out);
         file["format"] = "onnx";
         file["form"] = c_.format;
         file["opset"] = made.opset;
@@ -228,16 +244,8 @@ class Work {
   }
 
   void measure() {
-    Runner before(*before_, {"cpu", c_.threads, false, nullptr}),
-        after(*after_, {"cpu", c_.threads, false, nullptr});
-    if (eval_) {
-      ProgressBar progress(bar(), "evaluating");
-      accuracy_[0] = accuracy_of(before, *eval_,
-                                 [&](int64_t done) { progress.update(done, 2 * eval_->count); });
-      accuracy_[1] = accuracy_of(after, *eval_, [&](int64_t done) {
-        progress.update(eval_->count + done, 2 * eval_->count);
-      });
-    }
+    Runner &before = *runner_, after(*after_, threads());
+    if (eval_) accuracy_[1] = accuracy(after, "evaluating integers");
     std::vector<HostTensor> inputs;
     if (data_) {
       inputs = session_inputs(before.session(), *data_->batches(0), true);
@@ -305,7 +313,8 @@ class Work {
     for (const auto& [op, count] : integers_)
       ops += fmt::format("{}{} {}", ops.empty() ? "" : ", ", count, op);
     fmt::print("integer: {}\n", ops.empty() ? "nothing" : ops);
-    tell_stayed();
+    // the other recipes leave all but layers as it is
+    fmt::print("{}", stayed_text(stayed_, in_pairs() ? "op" : "layer"));
     const auto before = static_cast<double>(before_->file_bytes()),
                after = static_cast<double>(after_->file_bytes());
     fmt::print("bytes as .wick: {:.0f} -> {:.0f} ({:.3f} x)\n", before, after, after / before);
@@ -319,6 +328,7 @@ class Work {
     for (const json& f : files_) {
       fmt::print("{}: {}, {} bytes\n", f["file"].get<std::string>(),
                  f["format"] == "onnx" ? fmt::format("ONNX opset {}", f["opset"].get<int64_t>())
+                 : integers_.empty()   ? "program"
                                        : "program of integer ops",
                  f["bytes"].get<uint64_t>());
     }
@@ -335,21 +345,6 @@ class Work {
     return text;
   }
 
-  // Ops of one kind with one reason in a line.
-  void tell_stayed() const {
-    std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
-    for (const ir::StayedFloat& s : stayed_) groups[{s.op, s.reason}].push_back(s.name);
-    fmt::print("float: {} op{}{}\n", stayed_.size(), stayed_.size() == 1 ? "" : "s",
-               stayed_.empty() ? "" : ", because");
-    for (const auto& [what, names] : groups) {
-      std::string list;
-      for (size_t i = 0; i < std::min<size_t>(3, names.size()); ++i)
-        list += (i == 0 ? "" : ", ") + names[i];
-      if (names.size() > 3) list += fmt::format(" and {} more", names.size() - 3);
-      fmt::print("  {} {}: {}\n", what.first, list, what.second);
-    }
-  }
-
   const QuantizeCommand& c_;
   const quantize::Recipe recipe_;
   bool is_run_ = false;
@@ -363,6 +358,7 @@ class Work {
   ir::LowerReport lowered_;
   quantize::QuantizeResult result_;
   std::optional<Model> before_, after_;
+  std::optional<Runner> runner_;  // of before_
   std::optional<InputData> data_, eval_;
   int64_t calibrated_ = 0;
   std::map<std::string, int> integers_;
@@ -403,7 +399,9 @@ void add_quantize(CLI::App& app) {
       ->check(CLI::IsMember({"int8", "int4", "uint4"}));
   command->add_option("--activations", c->activations, "u8 or s8")
       ->check(CLI::IsMember({"u8", "s8"}));
-  command->add_option("--block", c->recipe.block_size, "weight-only: weights of one scale")
+  command
+      ->add_option("--block", c->recipe.block_size,
+                   "weight-only, tables of dynamic: weights of one scale")
       ->check(CLI::IsMember({32, 64, 128}));
   command->add_flag("--per-tensor", c->per_tensor, "one scale a weight, not one an output channel");
   command->add_flag("--equalize", c->recipe.equalize,
@@ -412,7 +410,9 @@ void add_quantize(CLI::App& app) {
                     "biases take back the mean error of their channel");
   command->add_option("--skip", c->recipe.skip, "PATTERN of nodes or modules that stay float")
       ->allow_extra_args(false);
-  command->add_option("--batches", c->batches, "most to calibrate with; 0: all files, 16 of a set")
+  command
+      ->add_option("--batches", c->batches,
+                   "most to calibrate with; 0: all of files, 512 images of a set")
       ->check(at_least(0));
   command->add_option("--batch", c->batch, "items a batch, where the model has a choice")
       ->check(at_least(1));
@@ -430,7 +430,10 @@ void add_quantize(CLI::App& app) {
   command->footer(
       "Example:\n  wick quantize runs/lenet --calib fashion-mnist -o lenet8.wick --report "
       "lenet8.html");
-  command->callback([c] { Work(*c).run(); });
+  command->callback([c, command] {
+    check_options(*command, quantize::mode_from(c->mode));
+    Work(*c).run();
+  });
 }
 
 }  // namespace wick::tool

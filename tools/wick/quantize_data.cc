@@ -1,6 +1,10 @@
 #include "tools/wick/quantize_data.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace wick::tool {
 namespace {
@@ -78,11 +82,38 @@ json recipe_json(const quantize::Recipe& r) {
   doc["per_channel"] = r.per_channel;
   if (r.mode == quantize::Mode::kDynamic) return doc;
   doc["activations"] = dtype_name(r.activation);
-  if (r.mode == quantize::Mode::kQat) return doc;
   doc["observer"] = observer_name(r.activation_observer.kind);
+  if (r.mode == quantize::Mode::kQat) return doc;
   doc["equalize"] = r.equalize;
   doc["bias_correction"] = r.bias_correction;
   return doc;
+}
+
+namespace {
+
+// Of a reason that names another node: only that one's op, for a line to hold all such.
+std::string kind_of(const std::string& reason) {
+  for (const std::string text : {"its input is float: ", "its result is read as float by "}) {
+    if (reason.starts_with(text)) return reason.substr(0, reason.find(' ', text.size()));
+  }
+  return reason;
+}
+
+}  // namespace
+
+std::string stayed_text(const std::vector<ir::StayedFloat>& stayed, const std::string& what) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
+  for (const ir::StayedFloat& s : stayed) groups[{s.op, kind_of(s.reason)}].push_back(s.name);
+  std::string text = fmt::format("float: {} {}{}{}\n", stayed.size(), what,
+                                 stayed.size() == 1 ? "" : "s", stayed.empty() ? "" : ", because");
+  for (const auto& [kind, names] : groups) {
+    std::string list;
+    for (size_t i = 0; i < std::min<size_t>(3, names.size()); ++i)
+      list += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > 3) list += fmt::format(" and {} more", names.size() - 3);
+    text += fmt::format("  {} {}: {}\n", kind.first, list, kind.second);
+  }
+  return text;
 }
 
 }  // namespace wick::tool

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/passes/lower_qdq.h"
 #include "quantize/report/compare.h"
 
 namespace wick::tool {
@@ -11,5 +12,9 @@ namespace wick::tool {
 nlohmann::json comparison_json(const quantize::Comparison& comparison);
 nlohmann::json number_json(double v);
 nlohmann::json recipe_json(const quantize::Recipe& recipe);
+
+// Lines for the terminal: how many of `what` (op, layer) stayed float, those of one kind with one
+// reason in a line.
+std::string stayed_text(const std::vector<ir::StayedFloat>& stayed, const std::string& what);
 
 }  // namespace wick::tool

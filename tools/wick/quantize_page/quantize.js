@@ -45,7 +45,12 @@ function figures() {
   s.append(make('div', {class: 'figures'}, list));
 }
 
-const advice = {
+// What training has in place of calibration's choices.
+const advice = data.recipe.mode === 'qat' ? {
+  weights: 'One scale holds its weights badly: train longer or with --learn-scales, or leave it float with --skip.',
+  result: 'Its result has few values far from all others: train longer or with --learn-scales, or leave it float ' +
+    'with --skip.',
+} : {
   weights: 'One scale holds its weights badly: use a scale for each output channel (without --per-tensor), ' +
     '--equalize, or leave it float with --skip.',
   result: 'Its result has few values far from all others: try --observer percentile or mse, --equalize, or leave ' +
@@ -202,7 +207,8 @@ function page() {
   document.getElementById('subtitle').textContent = [r.mode, r.weights + ' weights' +
     (r.block ? ` in blocks of ${r.block}` : r.per_channel === false ? ', one scale each' : ''),
     r.activations ? `${r.activations} activations (${r.observer})` : null,
-    data.calibration && data.calibration.batches > 0 ? `calibrated on ${data.calibration.data}` : null]
+    data.calibration && data.calibration.batches > 0 ? `calibrated on ${data.calibration.data}` : null,
+    r.mode === 'qat' ? `layers beside ${c.against}` : null]
     .filter(x => x).join(' · ');
   figures();
   verdict();

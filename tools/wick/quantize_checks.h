@@ -1,0 +1,23 @@
+// What wick quantize refuses before it reads or computes anything.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "quantize/recipe.h"
+
+namespace wick::tool {
+
+// An option that was given and that this recipe does not read is wrong usage.
+void check_options(const CLI::App& command, quantize::Mode mode);
+
+// Outputs and the report: none of them an input or the same file twice (wrong usage), none a
+// folder, and each can be written where it is to stand (Error). Nothing is left there.
+void check_places(const std::vector<std::string>& inputs, const std::vector<std::string>& out,
+                  const std::string& report);
+
+// The data set that training goes on with: Error for a folder or file that has no labelled images.
+void check_images(const std::string& calib);
+
+}  // namespace wick::tool
