@@ -4,10 +4,10 @@
   quantized_ocr.py --wick WICK --real DIR [--all]
 
 Calibrated on 24 drawn lines of other text than it is asked to read (their maker is ../shared/models/gen.js: Node), by
-`wick quantize --observer mse --bias-correction`, with the first ten of 38 convolutions left float. The .wick must read
-the lines of cases.json as they were drawn (float32 reads one of two images of TRAIN as TRA1N). Of 24 further lines the
-characters are counted that are as drawn (edit distance): a tenth of them may be lost against float32. --all: other recipes too, as they come out. Exit 1 where
-a gate is missed, 77 without the model.
+`wick quantize --bias-correction`, every convolution int8. The .wick must read the lines of cases.json as they were
+drawn, or as float32 reads one of them (the font's I and 1 are a dot apart: of two images of TRAIN one is TRA1N). Of 24
+further lines the characters are counted that are as drawn (edit distance): three points may be lost against float32.
+--all: other recipes too, as they come out. Exit 1 where a gate is missed, 77 without the model.
 """
 
 import argparse
@@ -29,10 +29,11 @@ TEXTS = ["HELLO WORLD", "EXPORT 2025", "MODEL 345", "QUANTIZE", "CALIBRATE 7", "
 ASKED = ["GOOD DAY", "TRACK 19", "MAPLE 44", "CLOUD 7", "PAPER BOX", "DRUM 2026", "LEMON TEA", "FIELD 303", "NIGHT BUS",
          "STONE 81", "WINTER", "ROAD 66", "CANDLE", "BREAD 12", "SILVER", "PIANO 88", "TOWER 5", "GARDEN", "HARBOR 9",
          "COFFEE", "LADDER 3", "OCEAN 700", "VIOLET", "EXACT 1234"]
-# Depthwise layers of the first stages lose most as bytes of one scale.
+# The first ten convolutions as floats: depthwise layers lose most as bytes of one scale.
 FLOAT = ["--skip", "p2o.Conv.?"]
-RECIPES = [["--observer", "mse", "--bias-correction", *FLOAT], ["--observer", "mse", "--bias-correction"], [],
-           ["--bias-correction"], ["--observer", "mse"], ["--observer", "percentile"], ["--observer", "entropy"]]
+RECIPES = [["--bias-correction"], ["--observer", "mse", "--bias-correction", *FLOAT],
+           ["--observer", "mse", "--bias-correction"], ["--observer", "mse"], [], ["--observer", "percentile"],
+           ["--observer", "entropy"]]
 DRAW = """
 const {make, writeNpy} = require(process.argv[2]);
 const first = Number(process.argv[5]);  // of the seeds; the lines asked for are of one width
@@ -123,11 +124,11 @@ def main():
                       .replace(work, "").replace(args.real, ""))
             for case in cases:
                 text = read(program, os.path.join(model, case["steps"][0]["inputs"][0]["file"]))
-                same = all(t == drawn[case["name"]] for t in text)
+                same = all(t in (drawn[case["name"]], *case["text"]) for t in text)
                 passed, failed = passed + (number == 0 and same), failed + (number == 0 and not same)
                 print(f"  {case['name']}: reads {text}" + ("" if text == case["text"] else f", float32 {case['text']}"), flush=True)
             share = as_drawn(program)
-            good = share >= floats - 0.1
+            good = share >= floats - 0.03
             passed, failed = passed + (number == 0 and good), failed + (number == 0 and not good)
             print(f"  {100 * share:.1f} % of the characters of other lines", flush=True)
     print(f"{passed} passed, {failed} failed")
