@@ -133,7 +133,7 @@ struct Session::Impl {
   ThreadPool* pool = nullptr;
   int threads = 1;
   PackCache cache;
-  size_t released = 0;  // entries of it whose raw bytes were let go
+  size_t released = 0;         // entries of it whose raw bytes were let go
   Array<RegionState> regions;  // as the entry's
   Arena frame;                 // what follows, by value of the entry; made by the first binding
   Span<PlanValue> values;      // data: constants, and what a plan computed
