@@ -54,6 +54,12 @@ class IntegerFuser {
     }
     return true;
   }
+  // A scale that DynamicQuantizeLinear finds: above 0, as QGemm wants it, if perhaps infinite. One
+  // from elsewhere might be anything.
+  bool is_range(ValueId v) const {
+    const Node* n = producer_of(g_, v);
+    return n != nullptr && n->op == OpId::kDynamicQuantizeLinear && n->outputs[1] == v;
+  }
   // Constants that QGemm takes as scales: one, or one of each of n columns.
   bool weight_scale(ValueId v, int64_t n) const {
     if (!g_.is_constant(v) || g_.value(v).dtype != DType::kF32) return false;
@@ -76,9 +82,7 @@ class IntegerFuser {
     if (product == nullptr || product->op != OpId::kMul) return false;
     for (size_t i : {size_t{0}, size_t{1}}) {
       const ValueId x = product->inputs[i], w = product->inputs[1 - i];
-      if (!weight_scale(w, n) || g_.is_constant(x) || g_.value(x).dtype != DType::kF32 ||
-          !is_one(x))
-        continue;
+      if (!weight_scale(w, n) || !is_range(x)) continue;
       *s = {x, w};
       return true;
     }

@@ -184,6 +184,17 @@ TEST(FuseInteger, WhatIsNotThatStays) {
   });
 }
 
+// QGemm would refuse what is not above 0.
+TEST(FuseInteger, AScaleFromElsewhereStays) {
+  Dynamic d;
+  d.build();
+  d.product = d.g.emit(OpId::kMul, {d.input("scale", Shape{}), d.w_scale});
+  d.finish();
+  for (const float scale : {0.0F, -0.25F, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_EQ(fused(d.g, {numbers_of(d.x_shape), HostTensor::of<float>(Shape{}, {scale})}), 0);
+  }
+}
+
 TEST(FuseInteger, AWeightThatIsComputedStays) {
   Dynamic d;
   d.weight_is_set = true;
