@@ -16,9 +16,10 @@ struct StayedFloat {
   std::string op, name, reason;
 };
 struct LowerReport {
-  std::map<std::string, int> integer;  // nodes of each integer op in the lowered graph
-  std::vector<StayedFloat> stayed;     // in the graph's order, those of regions behind their node
-  bool quantized = false;              // the graph had QuantizeLinear or DequantizeLinear
+  // Nodes of each integer op in the lowered graph, MatMulInteger and ConvInteger of files included.
+  std::map<std::string, int> integer;
+  std::vector<StayedFloat> stayed;  // in the graph's order, those of regions behind their node
+  bool quantized = false;           // the graph had QuantizeLinear or DequantizeLinear
   int integer_nodes() const;
   // One line an op that stayed float: "LayerNorm 'norm': why".
   std::string text() const;

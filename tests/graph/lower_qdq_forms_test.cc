@@ -96,6 +96,20 @@ TEST(LowerForms, ShapesThatChangeBeforeTheQuantizerChangeBytes) {
   EXPECT_EQ(count_of(l, OpId::kQuantizeLinear), 0);
 }
 
+// An importer's form of a product with a scale for each row; there is no pair.
+TEST(LowerForms, SumsOfBytesAreListed) {
+  QdqBuilder b;
+  const ValueId x = b.input("x", Shape{3, 8}, DType::kU8),
+                w = b.input("w", Shape{8, 5}, DType::kI8);
+  const ValueId sum = b.g.emit(OpId::kMatMulInteger, {x, w}, "product");
+  b.g.add_output("y", b.g.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(DType::kF32)}, {sum}));
+  LowerReport report;
+  lowered(b.g, &report);
+  EXPECT_EQ(report.integer, (std::map<std::string, int>{{"MatMulInteger", 1}}));
+  EXPECT_THAT(report.stayed, IsEmpty());
+  EXPECT_FALSE(report.quantized);
+}
+
 // Somebody else reads the reals in their new shape: they stay.
 TEST(LowerForms, AShapeThatOthersReadStays) {
   QdqBuilder b;
