@@ -201,6 +201,10 @@ bool is_read(const Graph& g, ValueId v) {
   return false;
 }
 DType dtype_of(WriteCtx& c, size_t i) { return c.g.value(c.node.inputs[i]).dtype; }
+// ONNX Runtime fails on a float16 scale with a float32 result; the scale as float32 is that number.
+bool widens_scale(WriteCtx& c, const DequantizeAttrs& a) {
+  return a.output_dtype == static_cast<int64_t>(DType::kF32) && dtype_of(c, 1) == DType::kF16;
+}
 bool is_16_bit_int(DType t) { return t == DType::kI16 || t == DType::kU16; }
 // The scales of the first forms are float32; opset 24 added float8_e8m0fnu.
 bool first_scales(WriteCtx& c, DType scale) {
@@ -211,6 +215,27 @@ bool first_scales(WriteCtx& c, DType scale) {
 }  // namespace
 
 Span<const ReadRow> quantize_rows() { return kRows; }
+
+void take_half_scales(Graph& g) {
+  std::vector<NodeId> casts;
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    Node& n = g.node(static_cast<NodeId>(i));
+    if (n.removed() || n.op != OpId::kDequantizeLinear) continue;
+    DequantizeAttrs a = n.attrs.as<DequantizeAttrs>();
+    const Value& scale = g.value(n.inputs[1]);
+    if (a.output_dtype != 0 || scale.dtype != DType::kF32 || scale.origin != ValueOrigin::kNode)
+      continue;
+    const Node& cast = g.node(scale.producer);
+    if (cast.op != OpId::kCast || g.value(cast.inputs[0]).dtype != DType::kF16) continue;
+    casts.push_back(scale.producer);
+    a.output_dtype = static_cast<int64_t>(DType::kF32);
+    n.inputs[1] = cast.inputs[0];
+    n.attrs = AnyAttrs::of(a);
+  }
+  for (const NodeId id : casts) {
+    if (!g.node(id).removed() && !is_read(g, g.node(id).outputs[0])) g.remove_node(id);
+  }
+}
 
 WICK_ONNX_ROW(BitCast, [](WriteCtx& c) {
   c.need(26);
@@ -233,13 +258,17 @@ WICK_ONNX_ROW(QuantizeLinear, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(DequantizeLinear, [](WriteCtx& c) {
   const auto& a = c.as<DequantizeAttrs>();
-  if (!first_scales(c, dtype_of(c, 1))) c.need(19);
+  const bool widens = widens_scale(c, a);
+  if (!widens && !first_scales(c, dtype_of(c, 1))) c.need(19);
   if (a.block_size != 0 || is_16_bit_int(dtype_of(c, 0))) c.need(21);
-  if (a.output_dtype != 0) c.need(23);
-  NodeProto& n = c.same("DequantizeLinear");
+  if (!widens && a.output_dtype != 0) c.need(23);
+  NodeProto& n =
+      widens ? c.add("DequantizeLinear",
+                     {c.in(0), c.cast(c.in(1), DType::kF32), c.has(2) ? c.in(2) : ""}, {c.out(0)})
+             : c.same("DequantizeLinear");
   if (a.axis != 1) set_int(n, "axis", a.axis);
   if (a.block_size != 0) set_int(n, "block_size", a.block_size);
-  if (a.output_dtype != 0) set_int(n, "output_dtype", a.output_dtype);
+  if (!widens && a.output_dtype != 0) set_int(n, "output_dtype", a.output_dtype);
 });
 WICK_ONNX_PLAIN(MatMulInteger);
 WICK_ONNX_ROW(ConvInteger,

@@ -17,6 +17,8 @@ ValueId scalar_of(ReadCtx& c, ValueId v);
 ValueId requantize(ReadCtx& c, ValueId sum, ValueId scale, ValueId zero);
 // Numbers of a scale that is known: finite and > 0, or an error.
 void check_scale(ReadCtx& c, int input);
+// A float16 scale behind a Cast, as files have it, becomes DequantizeLinear's own: the same reals.
+void take_half_scales(Graph& g);
 ValueId scale_ratio(ReadCtx& c, ValueId a, ValueId b, ValueId y);
 
 }  // namespace wick::onnx

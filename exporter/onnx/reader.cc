@@ -10,6 +10,7 @@
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
+#include "exporter/onnx/quantize.h"
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/signature.h"
 #include "exporter/onnx/subgraph.h"
@@ -215,6 +216,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
     if (g.value(value).name.empty() && !is_made_up(info.name())) g.value(value).name = info.name();
     g.add_output(info.name(), value);
   }
+  take_half_scales(g);
   drop_unread_containers(g);
   trim_regions(g);  // what became an attribute is read by nobody any more
   g.compact();

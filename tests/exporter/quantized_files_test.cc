@@ -4,6 +4,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "graph/passes/lower_qdq.h"
+#include "runtime/core/half.h"
 #include "tests/graph/qdq_builder.h"
 #include "wick/compile.h"
 
@@ -94,6 +95,34 @@ TEST(QuantizedFiles, OperatorsOfMicrosoftGetScalars) {
   const std::string text(file.begin(), file.end());
   EXPECT_EQ(text.find(std::string(reinterpret_cast<const char*>(w.data()), w.nbytes())),
             std::string::npos);
+}
+
+// A float16 scale with a float32 result is a Cast before DequantizeLinear in a file, and no Cast
+// again in the graph that is read.
+TEST(QuantizedFiles, HalfScalesAreCastAndComeBack) {
+  QdqBuilder b;
+  HostTensor w(DType::kI8, Shape{4, 64}), scales(DType::kF16, Shape{4, 2});
+  for (int64_t i = 0; i < 256; ++i) w.as<int8_t>()[i] = static_cast<int8_t>(i * 37 % 256);
+  for (int64_t i = 0; i < 8; ++i)
+    scales.as<Half>()[i] = Half(0.01F + 0.003F * static_cast<float>(i));
+  const ValueId x = b.input("x", Shape{3, 64});
+  const DequantizeAttrs a{1, 32, static_cast<int64_t>(DType::kF32)};
+  const ValueId weight = b.g.emit(OpId::kDequantizeLinear, a,
+                                  {b.g.add_constant(std::move(w), "w", true),
+                                   b.g.add_constant(std::move(scales), "w.scale", true)},
+                                  "dequantize");
+  b.g.add_output("y", b.g.emit(OpId::kLinear, {x, weight}, "fc"));
+  EXPECT_THAT(onnx_op_types(b.g), testing::Contains("Cast"));
+  const Graph back = import_onnx_bytes(onnx_bytes(b.g));
+  EXPECT_EQ(ir::count_of(back, OpId::kCast), 0);
+  for (const ir::Node& n : back.nodes()) {
+    if (n.op != OpId::kDequantizeLinear) continue;
+    EXPECT_EQ(back.value(n.inputs[1]).dtype, DType::kF16);
+    EXPECT_EQ(n.attrs.as<DequantizeAttrs>().output_dtype, static_cast<int64_t>(DType::kF32));
+    EXPECT_EQ(n.name, "dequantize");
+  }
+  const HostTensor rows = ir::wave(Shape{3, 64}, 3);
+  EXPECT_TRUE(same_bits(ir::run(back, {&rows, 1})[0], ir::run(b.g, {&rows, 1})[0]));
 }
 
 }  // namespace

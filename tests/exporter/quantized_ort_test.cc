@@ -10,6 +10,7 @@
 
 #include "exporter/onnx/onnx.h"
 #include "graph/passes/lower_qdq.h"
+#include "runtime/core/half.h"
 #include "tests/graph/qdq_builder.h"
 #include "wick/error.h"
 
@@ -145,6 +146,27 @@ void mixed(Files& files) {
                                           {v, weight}, "conv"),
                                  {0.0371F, 120, kU8}));
   files.add("step.ConvZeros-float", b.g);
+  // weights in blocks: float16 scales, float32 results
+  for (const DType t : {DType::kI8, DType::kI4, DType::kU4}) {
+    QdqBuilder blocks;
+    const HostTensor bytes = noise(Shape{12, t == DType::kI8 ? 64 : 32}, DType::kU8, 9);
+    HostTensor scales(DType::kF16, Shape{12, 2});
+    for (int64_t i = 0; i < 24; ++i)
+      scales.as<Half>()[i] = Half(0.01F + 0.001F * static_cast<float>(i));
+    const ValueId x = blocks.input("x", Shape{3, 64});
+    std::vector<ValueId> in = {
+        blocks.g.add_constant(HostTensor(t, Shape{12, 64}, bytes.data(), bytes.nbytes()), "w",
+                              true),
+        blocks.g.add_constant(std::move(scales), "w.scale")};
+    if (t == DType::kU4) {
+      const HostTensor zeros = noise(Shape{12}, DType::kU8, 4);
+      in.push_back(blocks.g.add_constant(HostTensor(t, Shape{12, 2}, zeros.data(), 12)));
+    }
+    const DequantizeAttrs a{1, 32, static_cast<int64_t>(DType::kF32)};
+    const ValueId weight = blocks.g.emit(OpId::kDequantizeLinear, a, in, "w.dequantize");
+    blocks.g.add_output("y", blocks.g.emit(OpId::kLinear, {x, weight}, "fc"));
+    files.add(fmt::format("close.Blocks-{}", dtype_name(t)), blocks.g);
+  }
 }
 
 void make(Files& files) {
