@@ -141,8 +141,7 @@ class Inserter {
     if (bias.present()) {
       const int widened = fit_bias(bias, weight, input_scale, &q);
       if (widened > 0) {
-        const int64_t channels = q.scale.size() == 1 ? bias.numel() : widened;  // of its scale
-        notes_->push_back(name + ": " + std::to_string(channels) + " of " +
+        notes_->push_back(name + ": " + std::to_string(widened) + " of " +
                           std::to_string(bias.numel()) +
                           " channels have coarser weights, so that 32 bits hold the bias");
       }
