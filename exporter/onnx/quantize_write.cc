@@ -55,17 +55,7 @@ bool wants_scalar(const Graph& g, const Node& node, size_t i) {
     default: return false;
   }
 }
-// ONNX Runtime's QLinearConv takes one zero point for all channels.
-bool channels_differ(const Graph& g, const Node& node) {
-  if (node.op != OpId::kQLinearConv || !g.is_constant(node.inputs[5])) return false;
-  const HostTensor& zero = g.value(node.inputs[5]).constant;
-  const auto* z = zero.as<uint8_t>();
-  return std::any_of(z, z + zero.numel(), [z](uint8_t each) { return each != z[0]; });
-}
-bool in_pairs(const Graph& g, const Node& node, QuantizedForm form) {
-  return form == QuantizedForm::kQdq || channels_differ(g, node);
-}
-bool in_qdq(WriteCtx& c) { return in_pairs(c.g, c.node, c.quantized()); }
+bool in_qdq(WriteCtx& c) { return c.quantized() == QuantizedForm::kQdq; }
 
 uint8_t turned(uint8_t byte) { return byte ^ 0x80; }  // the same number in the other dtype
 
@@ -118,13 +108,28 @@ std::string zero_of_scale(WriteCtx& c, size_t i, bool as_given = false) {
   return all;
 }
 
+// The scale at input i, of the shape of the zero point behind it: many zero points, many scales.
+std::string scale_of_zero(WriteCtx& c, size_t i) {
+  if (!single(c, i) || single(c, i + 1)) return c.in(i);
+  if (constant(c, i) && constant(c, i + 1)) {
+    HostTensor all(DType::kF32, value(c, i + 1).constant.shape());
+    std::fill_n(all.as<float>(), all.numel(), value(c, i).constant.as<float>()[0]);
+    return c.tensor(all);
+  }
+  const std::string shape = c.fresh(), all = c.fresh();
+  c.add("Shape", {c.in(i + 1)}, {shape});
+  c.add("Expand", {c.in(i), shape}, {all});
+  return all;
+}
+
 // Input i (bytes named otherwise: `bytes`), whose scale and zero point follow, as reals.
 std::string reals(WriteCtx& c, size_t i, int64_t axis = 0, const std::string& bytes = "") {
   const std::string y = c.fresh();
-  NodeProto& n =
-      c.add("DequantizeLinear",
-            {bytes.empty() ? c.in(i) : bytes, c.in(i + 1), zero_of_scale(c, i + 1)}, {y});
-  if (!single(c, i + 1) && axis != 1) set_int(n, "axis", axis);
+  NodeProto& n = c.add(
+      "DequantizeLinear",
+      {bytes.empty() ? c.in(i) : bytes, scale_of_zero(c, i + 1), zero_of_scale(c, i + 1)}, {y});
+  const bool many = !single(c, i + 1) || !single(c, i + 2);
+  if (many && axis != 1) set_int(n, "axis", axis);
   return y;
 }
 // The node's output, by the scale at input i.
@@ -399,7 +404,7 @@ bool written_anew(const Graph& g, const Node& node, size_t input, QuantizedForm 
   if (node.op < OpId::kQLinearConv || node.op > OpId::kDynamicLinear) return false;
   if (node.op == OpId::kDynamicLinear) return input == 1;
   if (node.op == OpId::kByteTable) return input == 1 && g.value(node.inputs[0]).dtype == DType::kI8;
-  if (in_pairs(g, node, form)) {
+  if (form == QuantizedForm::kQdq) {
     const Value& x = g.value(node.inputs[0]);
     return node.op == OpId::kQGemm && input == 3 && x.ranked && x.shape.rank() != 2;
   }

@@ -125,5 +125,27 @@ TEST(QuantizedFiles, HalfScalesAreCastAndComeBack) {
   EXPECT_TRUE(same_bits(ir::run(back, {&rows, 1})[0], ir::run(b.g, {&rows, 1})[0]));
 }
 
+// DequantizeLinear wants as many scales as zero points.
+TEST(QuantizedFiles, OneScaleForManyZeroPoints) {
+  Numbers b;
+  HostTensor w(DType::kU8, Shape{4, 2, 3, 3}), zeros(DType::kU8, Shape{4});
+  for (int64_t i = 0; i < 72; ++i) w.as<uint8_t>()[i] = static_cast<uint8_t>(i * 37 % 256);
+  for (int i = 0; i < 4; ++i) zeros.as<uint8_t>()[i] = static_cast<uint8_t>(100 + 9 * i);
+  const DType u8 = DType::kU8;
+  const ValueId x = b.input("x", Shape{1, 2, 5, 5}, u8);
+  b.g.add_output("y", b.g.emit(OpId::kQLinearConv, ConvAttrs{},
+                               {x, b.number(0.5F), b.byte(7, u8), b.g.add_constant(std::move(w)),
+                                b.number(0.25F), b.g.add_constant(std::move(zeros)), b.number(64),
+                                b.byte(9, u8)},
+                               "conv"));
+  HostTensor in(u8, Shape{1, 2, 5, 5});
+  for (int i = 0; i < 50; ++i) in.as<uint8_t>()[i] = static_cast<uint8_t>(i * 29 % 256);
+  for (const QuantizedForm form : {QuantizedForm::kOperators, QuantizedForm::kQdq}) {
+    const Graph back = import_onnx_bytes(onnx_bytes(b.g, form), "", {.lower_qdq = true});
+    EXPECT_EQ(ir::count_of(back, OpId::kQLinearConv), 1);
+    EXPECT_TRUE(same_bits(ir::run(back, {&in, 1})[0], ir::run(b.g, {&in, 1})[0]));
+  }
+}
+
 }  // namespace
 }  // namespace wick::test
