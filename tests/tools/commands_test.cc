@@ -24,8 +24,8 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
-    "train",   "explain", "export",      "convert", "run",    "compare", "bench",
-    "inspect", "ops",     "conformance", "prove",   "report", "quantize"};
+    "train",   "explain", "export",      "convert", "run",    "compare",  "bench",
+    "inspect", "ops",     "conformance", "prove",   "report", "quantize", "devices"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});
@@ -210,8 +210,8 @@ TEST(Run, WithoutADeviceTheCpuAnswers) {
   unsetenv("VK_ICD_FILENAMES");
   unsetenv("VK_DRIVER_FILES");
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_THAT(r.err, AllOf(StartsWith("wick: vulkan: "),
-                           EndsWith("; all of it runs on the CPU\n")));
+  EXPECT_THAT(r.err,
+              AllOf(StartsWith("wick: vulkan: "), EndsWith("; all of it runs on the CPU\n")));
   EXPECT_EQ(r.out, cpu.out);
   EXPECT_THAT(listed.out, StartsWith("cpu: always there\nvulkan: none ("));
   EXPECT_EQ(json.at("devices").size(), 0u);
