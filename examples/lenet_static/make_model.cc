@@ -31,8 +31,8 @@ int main(int argc, char** argv) {
                     {.chains = false});
   WithSoftmax softmax(lenet);
   softmax.eval();
-  wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}),
-                    folder + "softmax.wick", {}, {.chains = false});
+  wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}), folder + "softmax.wick",
+                    {}, {.chains = false});
 
   unsigned char bytes[28 * 28];
   for (int i = 0; i < 28 * 28; ++i) bytes[i] = static_cast<unsigned char>(i * 7 % 256);

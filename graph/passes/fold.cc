@@ -36,8 +36,9 @@ bool known_elements(const Value& v, HostTensor* out) {
 }
 
 // Weights in blocks that only linear layers read and BlockLinear does not take (2 bits, blocks of
-// other sizes). There is no kernel that multiplies by them as they are, and turning them into reals at every run takes a hundred times as
-// long as the product: once and for all, unless they are so many that memory matters more.
+// other sizes). There is no kernel that multiplies by them as they are, and turning them into reals
+// at every run takes a hundred times as long as the product: once and for all, unless they are so
+// many that memory matters more.
 constexpr uint64_t kMaxDequantized = uint64_t{1} << 29;
 std::vector<bool> dequantized_weights(const Graph& g) {
   std::vector<bool> found(g.node_count(), false);

@@ -22,9 +22,9 @@ struct QatRun {
   std::FILE* progress = nullptr;
 };
 
-// `graph`: capture_trained()'s, which takes bytes. Both graphs are of the trained weights. Observers
-// and batch norms are frozen for the last of several epochs. Nothing is picked by what is held out:
-// its accuracies after each epoch are `validation`.
+// `graph`: capture_trained()'s, which takes bytes. Both graphs are of the trained weights.
+// Observers and batch norms are frozen for the last of several epochs. Nothing is picked by what is
+// held out: its accuracies after each epoch are `validation`.
 struct QatTrained {
   ir::Graph graph;      // QDQ
   ir::Graph unrounded;  // the same weights as floats

@@ -16,8 +16,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "trainer/optim/flat_pass.h"
 #include "trainer/kernels/optim_loops.h"
+#include "trainer/optim/flat_pass.h"
 #include "trainer/optim/optimizer.h"
 
 namespace wick::optim {

@@ -1,5 +1,6 @@
 // Recurrent cells: the gradient is that of the same steps in other ops, run again; of the cells
-// that layers make, where nothing is recorded, rnn_walk.cc's. The other ops of files here have none.
+// that layers make, where nothing is recorded, rnn_walk.cc's. The other ops of files here have
+// none.
 #include "trainer/autograd/grad/common.h"
 #include "trainer/autograd/grad/rnn_walk.h"
 #include "trainer/tensor/call.h"
