@@ -16,10 +16,9 @@ Range percentile_range(const Histogram& h, Range seen, double percent, bool symm
 // to Q, which has one height for each level (Migacz, 8-bit inference with TensorRT, 2017): of the
 // bins below t, the last with all that lies beyond added to it, P are the counts; Q has the counts
 // without that addition, averaged over the bins of each level where P is not 0. Zeros do not count.
-// At most one level's even share of the values lies beyond t: in the last bin a dominant value would
-// hide any number of them.
-// levels: of magnitudes, 128 of int8. At most 512 values of t are tried; of equal ones the largest
-// wins.
+// At most one level's even share of the values lies beyond t: in the last bin a dominant value
+// would hide any number of them. levels: of magnitudes, 128 of int8. At most 512 values of t are
+// tried; of equal ones the largest wins.
 Range entropy_range(const Histogram& h, Range seen, int levels);
 
 // The range whose integers have the least squared error, each bin as its middle: both ends shrunk
