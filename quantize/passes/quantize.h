@@ -23,22 +23,23 @@ struct QuantizeResult {
 // and values keep their names. Inputs and outputs of the graph stay float32. Weights become
 // constants of recipe.weight behind DequantizeLinear, with a scale for each output channel; biases
 // int32 in units of the input's scale times the weight's, which is made larger where 32 bits would
-// not hold a bias. `batches` serve bias correction alone.
+// not hold a bias or might not hold a sum. `batches` serve bias correction alone.
 // Throws Error: what plan_quantization() refuses; a calibration of another graph.
 QuantizeResult quantize_static(const ir::Graph& graph, const Calibration& calibration,
                                const Recipe& recipe, const Batches& batches = {},
                                const CalibrateOptions& options = {});
 
 // Weights of Linear (and MatMul by a constant, after prepare()) in blocks of recipe.block_size
-// along their inputs, rounded to nearest: recipe.weight integers with float16 scales behind
-// DequantizeLinear, which the pass keep_blocks makes BlockLinear of. Tables of Gather likewise
-// where recipe.embeddings says so: their rows are gathered as integers. Each block's scale is, of a
-// few around its largest magnitude, the one with the least squared error.
+// along their inputs, rounded to nearest: recipe.weight integers with float16 scales (float32 where
+// one is beyond 60,000 or below 2^-17) behind DequantizeLinear, which the pass keep_blocks makes
+// BlockLinear of. Tables of Gather likewise where recipe.embeddings says so: their rows are
+// gathered as integers. Each block's scale is, of a few around its largest magnitude, the one with
+// the least squared error.
 QuantizeResult quantize_weights(const ir::Graph& graph, const Recipe& recipe);
 
 // Linear by constant weights as DynamicLinear: int8 weights with a scale for each output (or one,
-// where recipe.per_channel says so), and an input that is quantized row by row as it comes. Tables
-// of Gather in blocks of int8, as above.
+// where recipe.per_channel says so), and an input that is quantized row by row as it comes; one
+// whose sums 32 bits may not hold stays float. Tables of Gather in blocks of int8, as above.
 QuantizeResult quantize_dynamic(const ir::Graph& graph, const Recipe& recipe);
 
 // prepare(), calibrate() and the one of these that recipe.mode asks for.
