@@ -67,7 +67,7 @@ void add_devices(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("devices", "List the devices that Vulkan finds, and what they can do");
   command->add_flag("--json", *json, "print JSON");
-  command->footer("Example:\n  wick devices");
+  command->footer("Example:\n  wick devices --json");
   command->callback([json] { run(*json); });
 }
 
