@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset models sanitize attack tsan seeds math fuzz milestones images quantized sabotage)
+parts=(subset models sanitize attack tsan seeds math fuzz milestones images quantized aarch64 sabotage)
 threaded=(runtime ops trainer explain exporter)
 run_part() {
   case $1 in
@@ -38,6 +38,10 @@ run_part() {
     images) tools/scripts/milestones.sh --results build/full/milestones.jsonl cnn_image ;;
     # Three seeds of three networks; finished commands are kept, as those of the milestones.
     quantized) tools/scripts/quantized_accuracy.sh --work build/full/quantized ;;
+    aarch64)
+      tools/scripts/build.sh release fashion_models images_digest &&
+        WICK_BUILD=$PWD/build/release WICK_IMAGES=10000 tests/aarch64/images.sh
+      ;;
     fuzz)
       tools/scripts/setup_ort.sh
       tools/scripts/build.sh release wick && tests/conformance/fuzz/run.py \
