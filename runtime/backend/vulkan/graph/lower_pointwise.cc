@@ -57,8 +57,8 @@ Status lower_pointwise(const OpCall& call, Lowered& out) {
   const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
   if (dims.rank > kDims) return unsupported("too many dims that do not merge");
   const DType y = call.out[0].dtype;
-  const int64_t n = call.out[0].numel(), per = 4 / static_cast<int64_t>(dtype_size(y));
-  Dispatch d = flat_dispatch(ShaderId::k_pointwise, (n + per - 1) / per);
+  const int64_t n = call.out[0].numel(), bytes = n * static_cast<int64_t>(dtype_size(y));
+  Dispatch d = flat_dispatch(ShaderId::k_pointwise, (bytes + 3) / 4);
   add_spec(d, static_cast<uint32_t>(function));
   add_spec(d, static_cast<uint32_t>(dims.rank));
   add_spec(d, static_cast<uint32_t>(type_of(call.in[static_cast<size_t>(a)].dtype)));

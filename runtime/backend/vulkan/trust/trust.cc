@@ -15,7 +15,7 @@ namespace {
 // Some drivers fail one run in four. Two inputs in turn, so that what an earlier run left behind is
 // not taken for a result.
 constexpr int kRuns = 8, kLeastRuns = 4;
-constexpr uint64_t kEnough_ns = 50'000'000;  // a slow device is asked less often
+constexpr uint64_t kEnoughNs = 50'000'000;  // a slow device is asked less often
 constexpr int kInputs = 2;
 
 // Numbers away from 0 and from each other, of both signs: nothing overflows and no sum is 0.
@@ -222,7 +222,7 @@ Status Trust::check(const KernelQuery& query, Verdict* verdict, Line* line) {
   WICK_TRY(trial.compile(context_, allocator_));
   const uint64_t begin = now_ns();
   for (int round = 0; round < kRuns; ++round) {
-    if (round >= kLeastRuns && now_ns() - begin > kEnough_ns) break;
+    if (round >= kLeastRuns && now_ns() - begin > kEnoughNs) break;
     char what[100];
     WICK_ASSIGN(const bool right, trial.run(round, what, sizeof(what)));
     if (right) continue;
