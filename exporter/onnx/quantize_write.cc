@@ -64,7 +64,7 @@ std::string other_byte(WriteCtx& c, const std::string& from, DType dtype,
                        const std::string& to = "") {
   const std::string wide = c.cast(from, DType::kI32), moved = c.fresh();
   c.add("Add", {wide, c.scalar(DType::kI32, dtype == DType::kI8 ? 128 : -128)}, {moved});
-  const std::string y = to.empty() ? c.fresh() : to;
+  std::string y = to.empty() ? c.fresh() : to;
   set_int(c.add("Cast", {moved}, {y}), "to",
           static_cast<int64_t>(dtype == DType::kI8 ? DType::kU8 : DType::kI8));
   return y;
@@ -102,7 +102,8 @@ std::string zero_of_scale(WriteCtx& c, size_t i, bool as_given = false) {
     std::fill_n(all.as<uint8_t>(), all.numel(), to == zero.dtype() ? byte : turned(byte));
     return c.tensor(all);
   }
-  const std::string shape = c.fresh(), all = c.fresh();
+  const std::string shape = c.fresh();
+  std::string all = c.fresh();
   c.add("Shape", {c.in(i)}, {shape});
   c.add("Expand", {as_given ? given(c, i + 1) : one, shape}, {all});
   return all;
@@ -116,7 +117,8 @@ std::string scale_of_zero(WriteCtx& c, size_t i) {
     std::fill_n(all.as<float>(), all.numel(), value(c, i).constant.as<float>()[0]);
     return c.tensor(all);
   }
-  const std::string shape = c.fresh(), all = c.fresh();
+  const std::string shape = c.fresh();
+  std::string all = c.fresh();
   c.add("Shape", {c.in(i + 1)}, {shape});
   c.add("Expand", {c.in(i), shape}, {all});
   return all;
@@ -124,7 +126,7 @@ std::string scale_of_zero(WriteCtx& c, size_t i) {
 
 // Input i (bytes named otherwise: `bytes`), whose scale and zero point follow, as reals.
 std::string reals(WriteCtx& c, size_t i, int64_t axis = 0, const std::string& bytes = "") {
-  const std::string y = c.fresh();
+  std::string y = c.fresh();
   NodeProto& n = c.add(
       "DequantizeLinear",
       {bytes.empty() ? c.in(i) : bytes, scale_of_zero(c, i + 1), zero_of_scale(c, i + 1)}, {y});
@@ -149,7 +151,7 @@ std::string real_bias(WriteCtx& c, size_t bias, size_t x_scale, size_t w_scale) 
     unit = c.fresh();
     c.add("Mul", {c.in(x_scale), c.in(w_scale)}, {unit});
   }
-  const std::string y = c.fresh();
+  std::string y = c.fresh();
   NodeProto& n = c.add("DequantizeLinear", {c.in(bias), unit}, {y});
   if (!single(c, w_scale)) set_int(n, "axis", 0);
   return y;
@@ -204,7 +206,7 @@ std::string columns(WriteCtx& c, size_t i) {
     }
     return c.tensor(t);
   }
-  const std::string y = c.fresh();
+  std::string y = c.fresh();
   const int64_t perm[] = {1, 0};
   set_ints(c.add("Transpose", {c.in(i)}, {y}), "perm", perm);
   return y;
@@ -329,7 +331,7 @@ void write_table(WriteCtx& c) {
 std::string row_sums(WriteCtx& c, size_t i) {
   if (!constant(c, i)) {
     const int64_t each[] = {1};
-    const std::string y = c.fresh();
+    std::string y = c.fresh();
     set_int(c.add("ReduceSum", {c.cast(c.in(i), DType::kI32), c.ints(each)}, {y}), "keepdims", 0);
     return y;
   }
@@ -349,19 +351,19 @@ void write_dynamic(WriteCtx& c) {
   // Of all these only the product and the result have the layer's name: it is in every file of
   // them.
   const auto op = [&](const char* name, const Names& in) {
-    const std::string y = c.fresh();
+    std::string y = c.fresh();
     c.add(name, in, {y}).clear_name();
     return y;
   };
   const auto cast = [&](const std::string& from, DType to) {
-    const std::string y = c.fresh();
+    std::string y = c.fresh();
     NodeProto& n = c.add("Cast", {from}, {y});
     set_int(n, "to", static_cast<int64_t>(to));
     n.clear_name();
     return y;
   };
   const auto reduced = [&](const char* name) {
-    const std::string y = c.fresh();
+    std::string y = c.fresh();
     const int64_t last[] = {-1};
     NodeProto& n = c.add(name, {c.in(0)}, {y});
     set_ints(n, "axes", last);

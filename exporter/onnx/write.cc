@@ -107,7 +107,7 @@ void WriteCtx::check_types(const std::string& op_type, const std::vector<std::st
 }
 
 std::string WriteCtx::cast(const std::string& from, DType to) {
-  const std::string name = fresh();
+  std::string name = fresh();
   set_int(add("Cast", {from}, {name}), "to", static_cast<int64_t>(to));
   return name;
 }

@@ -15,7 +15,6 @@ namespace {
 
 using ir::Graph;
 using ir::kNoValue;
-using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 

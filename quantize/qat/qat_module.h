@@ -49,7 +49,7 @@ class QatModule : public nn::GraphModule {
   // Batch norms use the running statistics from now on, and leave them; their weight and bias go
   // on learning.
   void freeze_batch_norm(bool frozen = true);
-  bool batch_norm_frozen() const;
+  bool batch_norm_frozen() const override;
   // train(), with what the schedule says for this epoch (from 0) frozen.
   void train_epoch(int epoch);
 

@@ -97,7 +97,9 @@ void release_pages(const Program& program, const void* data, size_t bytes) {
   const auto first = reinterpret_cast<uintptr_t>(data);
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t from = (first + page - 1) / page * page, to = (first + bytes) / page * page;
-  if (to > from) (void)madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  if (to <= from) return;
+  auto* begin = static_cast<char*>(const_cast<void*>(data)) + (from - first);
+  (void)madvise(begin, to - from, MADV_DONTNEED);
 }
 
 void Program::destroy(Program* program) {
