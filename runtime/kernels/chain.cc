@@ -110,8 +110,11 @@ class Chain {
  public:
   Chain(const KernelCtx& ctx, Span<const TensorView> in, const TensorView& out, const ChainAttrs& a)
       : out_(out), block_(ctx.plan->ints[0]), step_(up16(ctx.plan->ints[0])) {
+    // A plan has few places for pointers and more for integers.
+    // NOLINTBEGIN(performance-no-int-to-ptr)
     bodies_ = reinterpret_cast<const ChainBodies*>(ctx.plan->ints[1]);
     half_ = reinterpret_cast<const ChainHalf*>(ctx.plan->ints[2]);
+    // NOLINTEND(performance-no-int-to-ptr)
     const auto unary = reinterpret_cast<FindUnary>(const_cast<void*>(ctx.plan->fn[0]));
     const auto binary = reinterpret_cast<FindBinary>(const_cast<void*>(ctx.plan->fn[1]));
     const ChainSlots slots = chain_slots(a);

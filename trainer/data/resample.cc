@@ -14,6 +14,8 @@ std::vector<std::vector<int32_t>> fixed(const ResampleWeights& w) {
   std::vector<std::vector<int32_t>> all;
   for (const auto& row : w.weights) {
     std::vector<int32_t> k;
+    // Pillow's rounding, to the bit.
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings)
     for (double x : row) k.push_back(static_cast<int32_t>(0.5 + x * (1 << kBits)));
     all.push_back(std::move(k));
   }
@@ -54,8 +56,10 @@ ResampleWeights resample_weights(int64_t in, int64_t out) {
   double filter = std::max(scale, 1.0), support = filter;  // the triangle's is 1 wide
   for (int64_t i = 0; i < out; ++i) {
     double center = (static_cast<double>(i) + 0.5) * scale;
+    // NOLINTBEGIN(bugprone-incorrect-roundings)
     int64_t first = std::max<int64_t>(0, static_cast<int64_t>(center - support + 0.5));
     int64_t last = std::min<int64_t>(in, static_cast<int64_t>(center + support + 0.5));
+    // NOLINTEND(bugprone-incorrect-roundings)
     std::vector<double> w;
     double sum = 0;
     for (int64_t x = first; x < last; ++x) {

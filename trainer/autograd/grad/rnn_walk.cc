@@ -62,7 +62,7 @@ struct Direction {
 
   // Of steps [seq, batch, n], what each had before it, and the first one `first`.
   Tensor shifted(const Tensor& steps, const Tensor& first) const {
-    const Tensor one = first.unsqueeze(0);
+    Tensor one = first.unsqueeze(0);
     if (seq == 1) return one;
     return backward ? cat({steps.slice(0, 1, seq), one}) : cat({one, steps.slice(0, 0, seq - 1)});
   }
