@@ -2,7 +2,6 @@
 // right away what is known (Shape -> Gather -> Concat -> Reshape chains never reach run()). A stage
 // ends at a node whose sizes only values decide.
 #include <cinttypes>
-#include <cstdio>
 #include <cstring>
 
 #include "runtime/core/packed_sequence.h"
@@ -350,22 +349,6 @@ Status Session::Impl::plan(uint32_t region, size_t index, uint32_t first) {
   stage.bound = true;  // so that unbind() forgets what was computed
   if (!s.ok()) unbind(region, stage);
   return s;
-}
-
-// True: `why` is the backend's failure as far as can be known, and from now on there is the CPU
-// alone.
-bool Session::Impl::leave_backend(const Status& why) {
-  if (backend == nullptr || (why.code() != Code::kDevice && why.code() != Code::kOutOfMemory))
-    return false;
-  snprintf(left_backend, sizeof(left_backend), "%s", why.message());
-  unbind();
-  backend = nullptr;
-  return true;
-}
-
-Status Session::Impl::bind(Span<const Shape> given_shapes) {
-  Status s = bind_once(given_shapes);
-  return leave_backend(s) ? bind_once(given_shapes) : s;
 }
 
 Status Session::Impl::bind_once(Span<const Shape> given_shapes) {

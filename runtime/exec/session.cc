@@ -348,14 +348,7 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
     for (size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].shape;
     WICK_TRY(bind(wanted.subspan(0, inputs.size())));
   }
-  const uint64_t deadline = options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
-  Status ran = run_bound(inputs, outputs, deadline);
-  if (!leave_backend(ran)) return ran;
-  // Inputs are only read and outputs written last: it can begin again.
-  Array<Shape> again(allocator);
-  for (const TensorView& v : inputs) WICK_TRY(again.push_back(v.shape));
-  WICK_TRY(bind_once(again));
-  return run_bound(inputs, outputs, deadline);
+  return run_or_leave(inputs, outputs, options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns);
 }
 
 Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> outputs,

@@ -160,8 +160,10 @@ struct Session::Impl {
   void shrink();
   Status bind(Span<const Shape> shapes);
   Status bind_once(Span<const Shape> shapes);
-  bool leave_backend(const Status& why);
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
+  bool leave_backend(const Status& why);
+  Status run_or_leave(Span<const TensorView> inputs, Span<TensorView> outputs,
+                      uint64_t deadline_ns);
   Status run_bound(Span<const TensorView> inputs, Span<TensorView> outputs, uint64_t deadline_ns);
   bool whole() const;  // the body is one stage
   void limit_strings();

@@ -115,31 +115,45 @@ TEST(VulkanFaults, GptWhateverFails) {
   fault_loop(*m);
 }
 
+// A device whose calls fail when they are told to, and the sessions on it.
+class FailingDevice {
+ public:
+  explicit FailingDevice(VulkanOptions options = {}) {
+    set_faults({});
+    options.intercept = inject_faults;
+    auto made = VulkanBackend::create(default_allocator(), options);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    backend_ = std::move(*made);
+  }
+  ~FailingDevice() { set_faults({}); }
+  Owned<Session> open(const TestModel& m) {
+    SessionOptions options;
+    options.backend = backend_.get();
+    auto session = Session::create(*m.program, options);
+    EXPECT_TRUE(session.ok()) << session.status().message();
+    return std::move(*session);
+  }
+
+ private:
+  Owned<VulkanBackend> backend_;
+};
+
 // Lost while it runs: this call is answered by the CPU, and so is every later session.
 TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
   WICK_NEED_MODEL(m, lenet_model());
-  set_faults({});
-  VulkanOptions options;
-  options.intercept = inject_faults;
-  auto backend = VulkanBackend::create(default_allocator(), options);
-  ASSERT_TRUE(backend.ok()) << backend.status().message();
-  SessionOptions session_options;
-  session_options.backend = backend->get();
-  auto open = [&] { return Session::create(*m->program, session_options); };
-  auto session = open();
-  ASSERT_TRUE(session.ok());
+  FailingDevice device;
+  auto session = device.open(*m);
   std::vector<float> y;
-  ASSERT_TRUE(run_into(**session, *m, y).ok());
-  EXPECT_STREQ((*session)->left_backend(), "");
+  ASSERT_TRUE(run_into(*session, *m, y).ok());
+  EXPECT_STREQ(session->left_backend(), "");
   set_faults({1, VK_ERROR_DEVICE_LOST, "WaitForFences"});
-  Status s = run_into(**session, *m, y);
+  Status s = run_into(*session, *m, y);
   ASSERT_TRUE(s.ok()) << s.message();
-  EXPECT_STREQ((*session)->left_backend(), "vkWaitForFences: VK_ERROR_DEVICE_LOST (-4)");
+  EXPECT_STREQ(session->left_backend(), "vkWaitForFences: VK_ERROR_DEVICE_LOST (-4)");
   EXPECT_EQ(y, m->want);
   set_faults({});
-  auto later = open();
-  ASSERT_TRUE(later.ok()) << later.status().message();
-  ASSERT_TRUE(run_into(**later, *m, y).ok());
+  auto later = device.open(*m);
+  ASSERT_TRUE(run_into(*later, *m, y).ok());
   EXPECT_EQ(y, m->want);
   EXPECT_EQ(fallible_calls(), 0) << "a lost device is asked nothing";
 }
@@ -147,45 +161,30 @@ TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
 // No memory at one submission: this session goes on on the CPU, the device is there for others.
 TEST(VulkanFaults, OutOfMemoryConcernsOneSession) {
   WICK_NEED_MODEL(m, lenet_model());
-  set_faults({});
-  VulkanOptions options;
-  options.intercept = inject_faults;
-  auto backend = VulkanBackend::create(default_allocator(), options);
-  ASSERT_TRUE(backend.ok());
-  SessionOptions session_options;
-  session_options.backend = backend->get();
-  auto session = Session::create(*m->program, session_options);
-  ASSERT_TRUE(session.ok());
+  FailingDevice device;
+  auto session = device.open(*m);
   std::vector<float> y;
   set_faults({1, VK_ERROR_OUT_OF_DEVICE_MEMORY, "QueueSubmit"});
-  ASSERT_TRUE(run_into(**session, *m, y).ok());
-  EXPECT_STREQ((*session)->left_backend(), "vkQueueSubmit: VK_ERROR_OUT_OF_DEVICE_MEMORY (-2)");
+  ASSERT_TRUE(run_into(*session, *m, y).ok());
+  EXPECT_STREQ(session->left_backend(), "vkQueueSubmit: VK_ERROR_OUT_OF_DEVICE_MEMORY (-2)");
   set_faults({});
-  auto other = Session::create(*m->program, session_options);
-  ASSERT_TRUE(other.ok());
-  ASSERT_TRUE(run_into(**other, *m, y).ok());
-  EXPECT_STREQ((*other)->left_backend(), "");
+  auto other = device.open(*m);
+  ASSERT_TRUE(run_into(*other, *m, y).ok());
+  EXPECT_STREQ(other->left_backend(), "");
 }
 
 // A wait that ends without an answer: the device is left alone, with all that it may still use.
 TEST(VulkanFaults, AHangIsLeft) {
   WICK_NEED_MODEL(m, lenet_model());
-  set_faults({});
   VulkanOptions options;
   options.hang_ns = 3'000'000'000;
-  options.intercept = inject_faults;
-  auto backend = VulkanBackend::create(default_allocator(), options);
-  ASSERT_TRUE(backend.ok());
-  SessionOptions session_options;
-  session_options.backend = backend->get();
-  auto session = Session::create(*m->program, session_options);
-  ASSERT_TRUE(session.ok());
+  FailingDevice device(options);
+  auto session = device.open(*m);
   set_faults({1, VK_TIMEOUT, "WaitForFences"});
   std::vector<float> y;
-  Status s = run_into(**session, *m, y);
-  set_faults({});
+  Status s = run_into(*session, *m, y);
   ASSERT_TRUE(s.ok()) << s.message();
-  EXPECT_STREQ((*session)->left_backend(),
+  EXPECT_STREQ(session->left_backend(),
                "the Vulkan device was still busy after 3000 ms: it seems to hang");
   EXPECT_EQ(y, m->want);
 }
