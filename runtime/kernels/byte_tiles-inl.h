@@ -197,8 +197,10 @@ static void zip_pairs(const uint8_t* even, const uint8_t* odd, int64_t n, uint8_
   }
 #endif
   for (; i < n; ++i) {
+    // The sign of T is meant. NOLINTBEGIN(bugprone-signed-char-misuse)
     const auto a = static_cast<uint16_t>(static_cast<T>(even[i] ^ flip));
     const auto b = static_cast<uint16_t>(static_cast<T>(odd[i] ^ flip));
+    // NOLINTEND(bugprone-signed-char-misuse)
     out[i] = a | static_cast<uint32_t>(b) << 16;
   }
 }
