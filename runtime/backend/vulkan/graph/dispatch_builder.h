@@ -46,6 +46,8 @@ Status lower_norm(const OpCall& call, Lowered& out);
 Status lower_layout(const OpCall& call, Lowered& out);
 Status lower_reduce(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
+Status lower_scatter(const OpCall& call, Lowered& out);
+Status lower_scan(const OpCall& call, Lowered& out);
 Status lower_pointwise(const OpCall& call, Lowered& out);
 bool has_type(DType dtype);  // that lower_pointwise takes
 

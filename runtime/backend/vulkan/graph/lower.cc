@@ -1,6 +1,7 @@
 #include "runtime/backend/vulkan/graph/lower.h"
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 namespace {
@@ -33,6 +34,15 @@ LowerFunction family_of(OpId op) {
     case OpId::kPad: return lower_layout;
     case OpId::kGather:
     case OpId::kGatherElements: return lower_gather;
+    case OpId::kGatherND:
+    case OpId::kScatterElements:
+    case OpId::kScatterND: return lower_scatter;
+    case OpId::kArgMax:
+    case OpId::kArgMin:
+    case OpId::kTopK:
+    case OpId::kCumSum:
+    case OpId::kCumProd:
+    case OpId::kTrilu: return lower_scan;
     case OpId::kEqual:
     case OpId::kLess:
     case OpId::kLessOrEqual:
@@ -57,7 +67,9 @@ LowerFunction family_of(OpId op) {
 
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
-  if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
+  if ((family == lower_gather || family == lower_scatter) && input == 1)
+    return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_scatter || family == lower_scan) return is_element(dtype);
   if (family == lower_layout || family == lower_gather) return dtype_size(dtype) == 4;
   if (family == lower_pointwise) return has_type(dtype);
   return dtype == DType::kF32;
@@ -83,7 +95,8 @@ Result<uint32_t> activation_function(int64_t activation) {
 
 bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
-  return family_of(op) != lower_layout && family_of(op) != lower_reduce;
+  const LowerFunction family = family_of(op);
+  return family != lower_layout && family != lower_reduce && family != lower_scan;
 }
 
 Status lower(const OpCall& call, Lowered& out) {
