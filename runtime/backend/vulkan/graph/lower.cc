@@ -1,7 +1,7 @@
 #include "runtime/backend/vulkan/graph/lower.h"
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/backend/vulkan/graph/whole_element.h"
 
 namespace wick::vulkan {
 namespace {

@@ -1,5 +1,5 @@
 // Along one axis, in order: ArgMax, ArgMin, TopK, CumSum, CumProd; and Trilu.
-#include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/backend/vulkan/graph/whole_element.h"
 #include "runtime/core/int_at.h"
 
 namespace wick::vulkan {

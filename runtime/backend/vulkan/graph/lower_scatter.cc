@@ -1,5 +1,5 @@
 // By tensors of indices: ScatterElements, ScatterND, GatherND.
-#include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/backend/vulkan/graph/whole_element.h"
 
 namespace wick::vulkan {
 namespace {
