@@ -32,6 +32,7 @@ LowerFunction family_of(OpId op) {
     case OpId::kSplit:
     case OpId::kSlice:
     case OpId::kPad: return lower_layout;
+    case OpId::kResize: return lower_resize;
     case OpId::kGather:
     case OpId::kGatherElements: return lower_gather;
     case OpId::kGatherND:
@@ -67,10 +68,11 @@ LowerFunction family_of(OpId op) {
 
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
-  if ((family == lower_gather || family == lower_scatter) && input == 1)
-    return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
-  if (family == lower_layout || family == lower_gather) return dtype_size(dtype) == 4;
+  if (family == lower_layout || family == lower_gather || family == lower_resize)
+    return dtype_size(dtype) == 4;
   if (family == lower_pointwise) return has_type(dtype);
   return dtype == DType::kF32;
 }
@@ -96,12 +98,14 @@ Result<uint32_t> activation_function(int64_t activation) {
 bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
   const LowerFunction family = family_of(op);
-  return family != lower_layout && family != lower_reduce && family != lower_scan;
+  if (family == lower_scan) return false;
+  return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
 Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
+  out.table.clear();
   const LowerFunction family = family_of(call.op);
   auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
