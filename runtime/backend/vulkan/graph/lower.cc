@@ -14,6 +14,8 @@ LowerFunction family_of(OpId op) {
     case OpId::kLinear:
     case OpId::kFusedLinear:
     case OpId::kFusedMatMul: return lower_matmul;
+    case OpId::kMatMulInteger:
+    case OpId::kQLinearMatMul: return lower_byte_matmul;
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
@@ -71,6 +73,8 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
+  if (family == lower_byte_matmul)
+    return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather || family == lower_resize)
     return dtype_size(dtype) == 4;
   if (family == lower_pointwise) return has_type(dtype);
@@ -99,6 +103,7 @@ bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
   const LowerFunction family = family_of(op);
   if (family == lower_scan) return false;
+  if (op == OpId::kQLinearMatMul) return input == 3;
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
