@@ -309,6 +309,8 @@ std::vector<double> power(const std::vector<Value>& in, const Value& want) {
 
 std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
                                   const Value& want) {
+  std::vector<double> apart;
+  if (recurrence_bounds(op, attrs, in, want, &apart)) return apart;
   std::vector<double> spatial;
   if (spatial_bounds(op, attrs, in, want, &spatial)) return spatial;
   switch (op) {

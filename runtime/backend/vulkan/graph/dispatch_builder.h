@@ -50,6 +50,9 @@ Status lower_resize(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_scatter(const OpCall& call, Lowered& out);
 Status lower_scan(const OpCall& call, Lowered& out);
+Status lower_linear_attention(const OpCall& call, Lowered& out);
+Status lower_dft(const OpCall& call, Lowered& out);
+Status lower_det(const OpCall& call, Lowered& out);
 Status lower_pointwise(const OpCall& call, Lowered& out);
 bool has_type(DType dtype);  // that lower_pointwise takes
 

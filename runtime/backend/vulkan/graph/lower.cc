@@ -46,6 +46,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kCumSum:
     case OpId::kCumProd:
     case OpId::kTrilu: return lower_scan;
+    case OpId::kLinearAttention: return lower_linear_attention;
+    case OpId::kDFT: return lower_dft;
+    case OpId::kDet: return lower_det;
     case OpId::kEqual:
     case OpId::kLess:
     case OpId::kLessOrEqual:
@@ -102,7 +105,7 @@ Result<uint32_t> activation_function(int64_t activation) {
 bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
   const LowerFunction family = family_of(op);
-  if (family == lower_scan) return false;
+  if (family == lower_scan || family == lower_dft) return false;
   if (op == OpId::kQLinearMatMul) return input == 3;
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }

@@ -1,6 +1,6 @@
 // Along one axis, in order: ArgMax, ArgMin, TopK, CumSum, CumProd; and Trilu.
+#include "runtime/backend/vulkan/graph/known.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
-#include "runtime/core/int_at.h"
 
 namespace wick::vulkan {
 namespace {
@@ -21,16 +21,6 @@ Status lines_of(const Shape& x, int64_t axis, Lines& l) {
   for (int i = at + 1; i < x.rank(); ++i) l.inner *= x[i];
   l.lines = numel(x) / l.count;
   return {};
-}
-
-// An optional input of one integer, else `attr`.
-Result<int64_t> number(const OpCall& call, size_t i, int64_t attr) {
-  if (i >= call.in.size() || !call.in[i].present()) return attr;
-  const TensorView& v = call.in[i];
-  if (v.data == nullptr) return unsupported("a number that only a run knows");
-  if (v.numel() != 1 || (v.dtype != DType::kI64 && v.dtype != DType::kI32))
-    return unsupported("an input that is not one integer");
-  return int_at(v, 0);
 }
 
 struct Selection {
@@ -78,7 +68,7 @@ Status lower_arg(const OpCall& call, Lowered& out) {
 Status lower_topk(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const TopKAttrs*>(call.attrs);
   Selection s;
-  WICK_ASSIGN(s.k, number(call, 1, a.k));
+  WICK_ASSIGN(s.k, known_number(call, 1, a.k));
   s.axis = a.axis;
   s.smallest = a.largest == 0;
   s.nan_first = !s.smallest;  // NaN is above all
@@ -89,7 +79,7 @@ Status lower_topk(const OpCall& call, Lowered& out) {
 Status lower_cumulate(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const CumulateAttrs*>(call.attrs);
   if (!has_arithmetic(call.in[0].dtype)) return unsupported("no shader for this dtype");
-  WICK_ASSIGN(const int64_t axis, number(call, 1, a.axis));
+  WICK_ASSIGN(const int64_t axis, known_number(call, 1, a.axis));
   Lines l;
   WICK_TRY(lines_of(call.in[0].shape, axis, l));
   if (l.count > kMostSteps) return unsupported("a long way through the axis");
@@ -109,7 +99,7 @@ Status lower_cumulate(const OpCall& call, Lowered& out) {
 Status lower_trilu(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const TriluAttrs*>(call.attrs);
   const Shape& x = call.in[0].shape;
-  WICK_ASSIGN(int64_t k, number(call, 1, a.k));
+  WICK_ASSIGN(int64_t k, known_number(call, 1, a.k));
   const int64_t rows = x[x.rank() - 2], columns = x[x.rank() - 1];
   k = k > columns ? columns : k < -rows ? -rows : k;  // beyond these nothing changes
   Dispatch d = flat_dispatch(ShaderId::k_trilu, numel(x));
