@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares real models with ONNX Runtime's answers: every FOLDER/*/cases.json that get_models.sh wrote.
 
-  real_models_check.py FOLDER --wick build/release/tools/wick/wick [--threads N] [NAME...]
+  real_models_check.py FOLDER --wick build/release/tools/wick/wick [--threads N] [--backend vulkan] [NAME...]
 
 Each case runs from the .onnx and from the .wick that `wick convert` makes of it, step by step, a state fed back
 from Wick's own output; the two must be the same bits. The bound is max|d| <= max(20 * noise floor, 2e-5 * largest
@@ -78,7 +78,7 @@ def judge(ours, theirs, case, name):
     return d, bound, d <= bound
 
 
-def check(tool, folder, model, case, work, threads):
+def check(tool, folder, model, case, work, options):
     """The worst of a case's steps and outputs: (difference, bound)."""
     state, worst = {}, (0.0, 1.0)
     fed = fed_back(folder, case)
@@ -93,7 +93,7 @@ def check(tool, folder, model, case, work, threads):
                     np.save(file, state[kind, i["name"]])
                 inputs += ["--input", f"{i['name']}={file}"]
             shutil.rmtree(out, ignore_errors=True)
-            wick(tool, "run", path, *inputs, "--threads", str(threads), "-o", out)
+            wick(tool, "run", path, *inputs, *options, "-o", out)
             answers.append([np.load(os.path.join(out, o["name"].replace("/", "_") + ".npy")) for o in step["outputs"]])
             for name, source in fed.items():
                 state[kind, name] = np.load(os.path.join(out, source.replace("/", "_") + ".npy"))
@@ -126,15 +126,17 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--wick", required=True)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--backend", default="cpu", choices=["cpu", "vulkan"])
     args = parser.parse_intermixed_args()
     names = args.names or sorted(n for n in os.listdir(args.folder)
                                  if os.path.exists(os.path.join(args.folder, n, "cases.json")))
+    options = ["--threads", str(args.threads), "--backend", args.backend]
     passed = failed = 0
     for name in names:
         folder = os.path.join(args.folder, name)
         with open(os.path.join(folder, "cases.json")) as f:
             entry = json.load(f)
-        work = os.path.join(folder, "wick.work")
+        work = os.path.join(folder, f"wick.{args.backend}")
         os.makedirs(work, exist_ok=True)
         model = {"onnx": os.path.join(folder, "model.onnx"), "wick": os.path.join(work, "model.wick")}
         try:
@@ -146,7 +148,7 @@ def main():
         for case in entry["cases"]:
             row = f"{name:<14} {case['name']:<12}"
             try:
-                (d, bound), note = check(args.wick, folder, model, case, work, args.threads)
+                (d, bound), note = check(args.wick, folder, model, case, work, options)
                 passed += 1
                 print(f"{row} {len(case['steps']):>3} steps  worst {d:.2e} of {bound:.2e}{note}", flush=True)
             except Differs as e:
