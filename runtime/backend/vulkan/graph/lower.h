@@ -10,6 +10,9 @@ namespace wick::vulkan {
 // make impossible, an index out of range.
 constexpr int kFaultOperand = INT16_MAX;
 
+// The operand that is no tensor of the call either: Lowered::table.
+constexpr int kTableOperand = INT16_MAX - 1;
+
 // One shader run over the tensors of a call.
 struct Dispatch {
   ShaderId shader = ShaderId::kCount;
@@ -26,13 +29,16 @@ struct Dispatch {
   // graph
   // + 1.
   uint32_t fault_push = 0;
+  const char* fault_text = "an index is out of range";  // what the note says
 };
 
 struct Lowered {
-  explicit Lowered(Allocator& allocator) : dispatches(allocator) {}
+  explicit Lowered(Allocator& allocator) : dispatches(allocator), table(allocator) {}
   // The output is the first input's bytes under another shape; nothing is run.
   bool alias = false;
   Array<Dispatch> dispatches;
+  // What lowering computed for the shaders to read, weights of neighbours say: a constant.
+  Array<uint32_t> table;
 };
 
 // kUnsupported, with the reason, when the call must be run by another backend. Views carry dtype
