@@ -58,12 +58,40 @@ std::vector<double> resize(const void* attrs, const std::vector<Value>& in, cons
   return bounds;
 }
 
+// All terms are positive, so errors are relative. Powers above 2 are exp(p log v), off by kLog + 1
+// times |p log v| and kExp + 1: z |log z| is at most 1 / e below 1, and no element is above y.
+std::vector<double> lp_pool(const void* attrs, const Value& want) {
+  constexpr double kExp = 4, kLog = 4, kSqrt = 9;  // as in bounds.cc
+  const auto& a = *static_cast<const LpPoolAttrs*>(attrs);
+  const auto p = static_cast<double>(a.p);
+  double taps = 1;
+  for (int64_t k : a.pool.kernel_shape.span()) taps *= static_cast<double>(k);
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    const double y = want.at(i), sum = std::pow(y, p);
+    double units = taps;
+    if (a.p == 2) units = taps / 2 + kSqrt;
+    if (a.p > 2 && y > 0) {
+      const double logs = taps / std::exp(1.0) / sum + p * std::fmax(0, std::log(y));
+      units = (taps + (kLog + 1) * logs + kExp + 1) / p + (kLog + 2) * std::fabs(std::log(y)) +
+              kExp + 1;
+    }
+    bounds.push_back(kU * units * y + FLT_MIN);
+  }
+  return bounds;
+}
+
 }  // namespace
 
 bool spatial_bounds(OpId op, const void* attrs, const std::vector<Value>& in, const Value& want,
                     std::vector<double>* bounds) {
   switch (op) {
     case OpId::kResize: *bounds = resize(attrs, in, want); return true;
+    case OpId::kLpPool: *bounds = lp_pool(attrs, want); return true;
+    case OpId::kMaxPool:
+    case OpId::kMaxPoolIndices:
+      bounds->assign(static_cast<size_t>(want.view().numel()), 0.0);
+      return true;
     default: return false;
   }
 }

@@ -16,7 +16,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
-    case OpId::kAveragePool: return lower_pool;
+    case OpId::kAveragePool:
+    case OpId::kMaxPoolIndices:
+    case OpId::kLpPool: return lower_pool;
     case OpId::kSoftmax:
     case OpId::kLogSoftmax:
     case OpId::kBatchNorm: return lower_norm;
@@ -56,8 +58,12 @@ LowerFunction family_of(OpId op) {
   }
 }
 
+// Outputs behind the first, as `takes` counts them.
+constexpr size_t kLaterOutput = 256;
+
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
+  if (family == lower_pool && input >= kLaterOutput) return dtype == DType::kI64;
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_layout || family == lower_gather || family == lower_resize)
     return dtype_size(dtype) == 4;
@@ -103,7 +109,8 @@ Status lower(const OpCall& call, Lowered& out) {
     const TensorView& view = call.in[i];
     if (view.present() && reads_input(call.op, i)) WICK_TRY(check(view, i, "an empty input"));
   }
-  for (const TensorView& view : call.out) WICK_TRY(check(view, 0, "an empty output"));
+  for (size_t i = 0; i < call.out.size(); ++i)
+    WICK_TRY(check(call.out[i], i == 0 ? 0 : kLaterOutput + i, "an empty output"));
   return family(call, out);
 }
 
