@@ -34,6 +34,13 @@ LowerFunction family_of(OpId op) {
     case OpId::kSlice:
     case OpId::kPad: return lower_layout;
     case OpId::kResize: return lower_resize;
+    case OpId::kGridSample:
+    case OpId::kAffineGrid: return lower_sample;
+    case OpId::kRoiAlign:
+    case OpId::kMaxRoiPool: return lower_roi;
+    case OpId::kConvTranspose:
+    case OpId::kCol2Im:
+    case OpId::kDeformConv: return lower_window;
     case OpId::kGather:
     case OpId::kGatherElements: return lower_gather;
     case OpId::kEqual:
@@ -63,6 +70,7 @@ constexpr size_t kLaterOutput = 256;
 
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
+  if (family == lower_roi && input == 2) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_pool && input >= kLaterOutput) return dtype == DType::kI64;
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_layout || family == lower_gather || family == lower_resize)
@@ -92,6 +100,7 @@ Result<uint32_t> activation_function(int64_t activation) {
 bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
   const LowerFunction family = family_of(op);
+  if (op == OpId::kAffineGrid || op == OpId::kCol2Im) return false;
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
