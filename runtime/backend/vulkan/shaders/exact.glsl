@@ -23,18 +23,16 @@ vec2 two_product(float a, float b) {
 // What 53 bits would not hold is dropped, as a double drops it.
 vec2 pair_of(float high, float low) {
   vec2 v = two_sum(high, low);
-  return vec2(v.x, abs(v.y) <= abs(v.x) * 1.1102230246251565e-16 ? 0.0 : v.y);
+  uint bits = floatBitsToUint(v.x);
+  float half_unit = uintBitsToFloat(bits & 0x7f800000u) * 1.1102230246251565e-16;  // 2^-53
+  // Below a power of two numbers lie closer together.
+  if ((bits & 0x7fffffu) == 0 && (v.x < 0.0) != (v.y < 0.0)) half_unit *= 0.5;
+  return vec2(v.x, abs(v.y) <= half_unit ? 0.0 : v.y);
 }
 vec2 pair_add(vec2 a, float b) {
   vec2 s = two_sum(a.x, b);
   precise float low = s.y + a.y;
   return pair_of(s.x, low);
-}
-vec2 pair_subtract(vec2 a, vec2 b) {
-  vec2 s = two_sum(a.x, -b.x);
-  vec2 t = two_sum(s.x, -b.y);
-  precise float low = t.y + (s.y + a.y);
-  return pair_of(t.x, low);
 }
 vec2 pair_times(vec2 a, float b) {
   vec2 p = two_product(a.x, b);

@@ -34,17 +34,14 @@ float reflect_whole(float v, float lo, float hi) {
   return lo + (past > span ? 2.0 * span - past : past);
 }
 
+// |v| is five lengths at most.
 vec2 reflect_pair(vec2 v, float lo, float hi) {
   float span = hi - lo, period = 2.0 * span;
   if (span <= 0.0) return vec2(lo, 0.0);
   vec2 past = pair_add(v, -lo);
   if (past.x < 0.0) past = -past;
-  // Each round takes 20 bits and more off what is left.
-  for (int i = 0; i < 8 && !pair_below(past, period); ++i) {
-    past = pair_subtract(past, two_product(max(1.0, floor(past.x / period)), period));
-    if (pair_below(past, 0.0)) past = pair_add(past, period);
-  }
-  if (pair_above(past, span)) past = pair_subtract(vec2(period, 0.0), past);
+  for (int i = 0; i < 8 && !pair_below(past, period); ++i) past = pair_add(past, -period);
+  if (pair_above(past, span)) past = pair_add(-past, period);
   return pair_add(past, lo);
 }
 
@@ -58,15 +55,21 @@ void place(inout Reach r, int i, float weight, float p, float length) {
   r.at[i] = int(p >= 0.0 ? min(p, last) : 0.0);
 }
 
-// 2^60 and more: a multiple of the period, to a double.
-const float kFar = 1.152921504606847e18;
+// From here on a double knows no 1 beside it: a multiple of the period.
+const float kFar = 9007199254740992.0;
 
 Reach reach(float coordinate, int extent_of) {
   float length = float(extent_of);
   bool bad = (floatBitsToUint(coordinate) & 0x7f800000u) == 0x7f800000u, far = abs(coordinate) >= kFar;
+  // The reflected image repeats, and floats are exact multiples of their last bit.
+  if (kPadding == WICK_SAMPLE_REFLECTION && !bad && !far && abs(coordinate) > 8.0)
+    coordinate -= 4.0 * floor(coordinate * 0.25);
   // Far outside every neighbour is the same; NaN counts as below.
   vec2 v = vec2(coordinate > 0.0 ? 2.0 * length + 4.0 : -length - 4.0, 0.0);
-  if (!bad && !far) {
+  if (kAlign != 0 && extent_of == 1 && !bad) {
+    v = vec2(0.0, 0.0);
+    far = false;
+  } else if (!bad && !far) {
     v = pair_of(two_sum(coordinate, 1.0).x, two_sum(coordinate, 1.0).y);
     v = kAlign != 0 ? pair_times(v * 0.5, length - 1.0) : pair_add(pair_times(v, length), -1.0) * 0.5;
     if (kMode == WICK_SAMPLE_NEAREST) v = pair_round(v);
