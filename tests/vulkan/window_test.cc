@@ -106,7 +106,8 @@ TEST(VulkanWindows, TransposedAndFoldedOfEveryShape) {
     const int spatial = static_cast<int>(random(1, 3));
     ConvTransposeAttrs a;
     a.conv.group = random(1, 2);
-    Shape x{random(1, 2), a.conv.group * random(1, 3)}, w{x[1], random(1, 3)};
+    Shape x{random(1, 2), a.conv.group * random(1, 3)},
+        w{x[1], random(0, 3) == 0 ? random(4, 19) : random(1, 3)};
     fill(random, a.conv.strides, spatial, 1, 4);
     fill(random, a.conv.dilations, spatial, 1, 4);
     fill(random, a.conv.pads, 2 * spatial, 0, 2);
@@ -153,7 +154,7 @@ TEST(VulkanWindows, DeformedConvolutionsOfEveryShape) {
     a.conv.group = random(1, 2);
     a.offset_group = random(1, 2);
     const int64_t channels = 2 * random(1, 2) * a.conv.group;
-    Shape x{random(1, 2), channels}, w{a.conv.group * random(1, 3), channels / a.conv.group};
+    Shape x{random(1, 2), channels}, w{a.conv.group * random(1, 11), channels / a.conv.group};
     fill(random, a.conv.strides, spatial, 1, 2);
     fill(random, a.conv.dilations, spatial, 1, 2);
     fill(random, a.conv.pads, 2 * spatial, 0, 2);

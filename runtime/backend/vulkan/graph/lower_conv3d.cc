@@ -8,12 +8,13 @@ Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAtt
   const Shape& w = call.in[1].shape;
   const Window s(call.in[0].shape, call.out[0].shape, conv, [&](int i) { return w[2 + i]; });
   if (!s.fits()) return unsupported("a window too large for 32-bit indices");
-  Dispatch d = flat_dispatch(ShaderId::k_conv3d_direct_f32, call.out[0].numel());
+  const Shape& y = call.out[0].shape;
+  Dispatch d = rows_dispatch(ShaderId::k_conv3d_direct_f32, y, conv.group);
   const uint32_t parts = add_epilogue(call, d);
   WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
   add_spec(d, function);
   add_spec(d, parts);
-  add_push(d, call.out[0].numel());
+  add_spec(d, static_cast<uint32_t>(channel_rows(y, conv.group)));
   add_push(d, w[0] / conv.group);
   add_push(d, conv.group);
   add_push(d, w[1]);

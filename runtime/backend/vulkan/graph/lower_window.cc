@@ -29,8 +29,8 @@ Status lower_conv_transpose(const OpCall& call, Lowered& out) {
     if (s.out[d] + s.pad[d] + s.kernel[d] * s.dilation[d] + k_step[d] > kMaxElements)
       return unsupported("a window too large for 32-bit indices");
   }
-  Dispatch d = flat_dispatch(ShaderId::k_conv_transpose_f32, call.out[0].numel());
-  add_push(d, call.out[0].numel());
+  Dispatch d = rows_dispatch(ShaderId::k_conv_transpose_f32, y, a.conv.group);
+  add_spec(d, static_cast<uint32_t>(channel_rows(y, a.conv.group)));
   add_push(d, a.conv.group);
   add_push(d, x[1] / a.conv.group);
   add_push(d, w[1]);
@@ -93,9 +93,9 @@ Status lower_deform_conv(const OpCall& call, Lowered& out) {
   const Shape &x = call.in[0].shape, &w = call.in[1].shape, &y = call.out[0].shape;
   const Window s(x, y, a.conv, [&](int i) { return w[2 + i]; });
   if (!s.fits()) return unsupported("a window too large for 32-bit indices");
-  Dispatch d = flat_dispatch(ShaderId::k_deform_conv_f32, call.out[0].numel());
+  Dispatch d = rows_dispatch(ShaderId::k_deform_conv_f32, y, a.conv.group);
   add_spec(d, static_cast<uint32_t>(x.rank() - 2));
-  add_push(d, call.out[0].numel());
+  add_spec(d, static_cast<uint32_t>(channel_rows(y, a.conv.group)));
   add_push(d, x[1]);
   add_push(d, w[1]);
   add_push(d, y[1]);

@@ -34,6 +34,19 @@ struct Window {
   }
 };
 
+// How many output channels of a group an invocation has at one place: the shader's kRows.
+inline int64_t channel_rows(const Shape& y, int64_t group) {
+  const int64_t outputs = y[1] / group;
+  return outputs < WICK_ROWS ? outputs : WICK_ROWS;
+}
+inline Dispatch rows_dispatch(ShaderId shader, const Shape& y, int64_t group) {
+  const int64_t rows = channel_rows(y, group), blocks = (y[1] / group + rows - 1) / rows;
+  const int64_t n = numel(y) / y[1] * group * blocks;
+  Dispatch d = flat_dispatch(shader, n);
+  add_push(d, n);
+  return d;
+}
+
 inline void add_pushes(Dispatch& d, const int64_t (&values)[3]) {
   for (int64_t v : values) add_push(d, v);
 }

@@ -3,12 +3,14 @@
 #include "constants.inc"
 #include "math.glsl"
 
-// One invocation an output: channels of the group, then the kernel's positions, one chain of fma.
+// An output is one chain of fma: channels of the group, then the kernel's positions.
 layout(local_size_x = WICK_FLAT_SIZE) in;
+layout(constant_id = 2) const uint kRows = 1;  // WICK_ROWS at most
+#include "rows.glsl"
 
-// rows: output channels of a group; channels: input channels of one.
+// n: of images, blocks of output channels and pixels; outputs: output channels of a group; channels: input channels of one.
 layout(push_constant) uniform Push {
-  uint n, rows, groups, channels;
+  uint n, outputs, groups, channels;
   float alpha, beta;
   int extent[3], outer[3], kernel[3], stride[3], dilation[3], pad[3];
 };
@@ -19,7 +21,8 @@ layout(binding = 2) writeonly buffer Out { STORE y[]; };
 #include "epilogue.glsl"
 
 void main() {
-  uint plane = uint(extent[0] * extent[1] * extent[2]);
+  uint plane = uint(extent[0] * extent[1] * extent[2]), pixels = uint(outer[0] * outer[1] * outer[2]);
+  uint column = channels * uint(kernel[0] * kernel[1] * kernel[2]), blocks = groups * blocks_of(outputs);
   for (uint i = gl_GlobalInvocationID.x; i < n; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
     uint rest = i;
     int start[3];
@@ -27,10 +30,11 @@ void main() {
       start[d] = int(rest % uint(outer[d])) * stride[d] - pad[d];
       rest /= uint(outer[d]);
     }
-    uint channel = rest % (rows * groups), image = rest / (rows * groups);
-    uint from = (image * groups + channel / rows) * channels * plane;
-    uint weight = channel * channels * uint(kernel[0] * kernel[1] * kernel[2]);
-    float acc = 0.0;
+    Rows rows = rows_of(rest % blocks, outputs);
+    uint image = rest / blocks, from = (image * groups + rows.group) * channels * plane;
+    uint weight = rows.first * column;
+    float sum[WICK_ROWS];
+    for (uint r = 0; r < kRows; ++r) sum[r] = 0.0;
     for (uint c = 0; c < channels; ++c, from += plane) {
       for (int k0 = 0; k0 < kernel[0]; ++k0) {
         int p0 = start[0] + k0 * dilation[0];
@@ -41,11 +45,17 @@ void main() {
             int p2 = start[2] + k2 * dilation[2];
             bool read = inside && p2 >= 0 && p2 < extent[2];
             float v = read ? COMPUTE(x[from + uint((p0 * extent[1] + p1) * extent[2] + p2)]) : 0.0;
-            acc = fma(COMPUTE(w[weight]), v, acc);
+            for (uint r = 0; r < kRows; ++r) {
+              if (r < rows.count) sum[r] = fma(COMPUTE(w[weight + r * column]), v, sum[r]);
+            }
           }
         }
       }
     }
-    y[i] = STORE(finish(acc, channel, i, alpha, beta));
+    for (uint r = 0; r < kRows; ++r) {
+      if (r >= rows.count) break;
+      uint at = (image * groups * outputs + rows.first + r) * pixels + i % pixels;
+      y[at] = STORE(finish(sum[r], rows.first + r, at, alpha, beta));
+    }
   }
 }

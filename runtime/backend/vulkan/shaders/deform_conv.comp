@@ -2,14 +2,16 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 
-// One invocation an output: a chain of fma over the group's channels and the kernel's positions, each tap read
-// between pixels.
+// An output is a chain of fma over the group's channels and the kernel's positions, each tap read between pixels.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kDims = 2;
-layout(constant_id = 1) const uint kBias = 0;
-layout(constant_id = 2) const uint kMask = 0;
+layout(constant_id = 1) const uint kRows = 1;  // WICK_ROWS at most
+layout(constant_id = 2) const uint kBias = 0;
+layout(constant_id = 3) const uint kMask = 0;
+#include "rows.glsl"
 
-// channels: of x; group_channels: of the weight; outputs: of y, of a group; shared_channels read at the same places.
+// n: of images, blocks of output channels and pixels. channels: of x; group_channels: of the weight; outputs: of y, of
+// a group; shared_channels read at the same places.
 layout(push_constant) uniform Push {
   uint n, channels, group_channels, outputs, group_outputs, shared_channels;
   int extent[3], outer[3], kernel[3], stride[3], dilation[3], pad[3];
@@ -51,12 +53,15 @@ void main() {
   uint pixels = uint(outer[0] * outer[1] * outer[2]), plane = uint(extent[0] * extent[1] * extent[2]);
   uint window = uint(kernel[0] * kernel[1] * kernel[2]);
   for (uint i = gl_GlobalInvocationID.x; i < n; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint pixel = i % pixels, o = i / pixels % outputs, image = i / pixels / outputs;
+    uint pixel = i % pixels, blocks = blocks_of(group_outputs) * (outputs / group_outputs);
+    uint image = i / pixels / blocks;
+    Rows rows = rows_of(i / pixels % blocks, group_outputs);
     int place[3] = int[3](int(pixel) / (outer[1] * outer[2]), int(pixel) / outer[2] % outer[1],
                           int(pixel) % outer[2]);
-    float sum = 0.0;
+    float sum[WICK_ROWS];
+    for (uint r = 0; r < kRows; ++r) sum[r] = 0.0;
     for (uint c = 0; c < group_channels; ++c) {
-      uint channel = o / group_outputs * group_channels + c;
+      uint channel = rows.group * group_channels + c;
       uint first = (image * channels + channel) / shared_channels * window;
       for (uint k = 0; k < window; ++k) {
         int tap[3] = int[3](int(k) / (kernel[1] * kernel[2]), int(k) / kernel[2] % kernel[1],
@@ -69,10 +74,16 @@ void main() {
         }
         float v = read_at((image * channels + channel) * plane, at);
         if (kMask != 0) v = v * COMPUTE(mask[(first + k) * pixels + pixel]);
-        sum = fma(COMPUTE(w[(o * group_channels + c) * window + k]), v, sum);
+        for (uint r = 0; r < kRows; ++r) {
+          if (r < rows.count)
+            sum[r] = fma(COMPUTE(w[((rows.first + r) * group_channels + c) * window + k]), v, sum[r]);
+        }
       }
     }
-    if (kBias != 0) sum += COMPUTE(bias[o]);
-    y[i] = STORE(sum);
+    for (uint r = 0; r < kRows; ++r) {
+      if (r >= rows.count) break;
+      if (kBias != 0) sum[r] += COMPUTE(bias[rows.first + r]);
+      y[(image * outputs + rows.first + r) * pixels + pixel] = STORE(sum[r]);
+    }
   }
 }
