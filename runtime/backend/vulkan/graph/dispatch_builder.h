@@ -37,16 +37,24 @@ inline Status unsupported(const char* why) { return Status(Code::kUnsupported, w
 // The WICK_FN_ number of an epilogue's Activation; kUnsupported for those without a shader.
 Result<uint32_t> activation_function(int64_t activation);
 
+// Bindings 0..6 of a product with an epilogue; the WICK_HAS_ parts there are.
+uint32_t add_epilogue(const OpCall& call, Dispatch& d);
+
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);
 Status lower_byte_matmul(const OpCall& call, Lowered& out);
 Status lower_conv(const OpCall& call, Lowered& out);
+Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAttrs& epilogue,
+                    Lowered& out);
 Status lower_pool(const OpCall& call, Lowered& out);
 Status lower_norm(const OpCall& call, Lowered& out);
 Status lower_layout(const OpCall& call, Lowered& out);
 Status lower_reduce(const OpCall& call, Lowered& out);
 Status lower_resize(const OpCall& call, Lowered& out);
+Status lower_sample(const OpCall& call, Lowered& out);
+Status lower_roi(const OpCall& call, Lowered& out);
+Status lower_window(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_scatter(const OpCall& call, Lowered& out);
 Status lower_scan(const OpCall& call, Lowered& out);

@@ -19,7 +19,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
-    case OpId::kAveragePool: return lower_pool;
+    case OpId::kAveragePool:
+    case OpId::kMaxPoolIndices:
+    case OpId::kLpPool: return lower_pool;
     case OpId::kSoftmax:
     case OpId::kLogSoftmax:
     case OpId::kBatchNorm: return lower_norm;
@@ -35,6 +37,13 @@ LowerFunction family_of(OpId op) {
     case OpId::kSlice:
     case OpId::kPad: return lower_layout;
     case OpId::kResize: return lower_resize;
+    case OpId::kGridSample:
+    case OpId::kAffineGrid: return lower_sample;
+    case OpId::kRoiAlign:
+    case OpId::kMaxRoiPool: return lower_roi;
+    case OpId::kConvTranspose:
+    case OpId::kCol2Im:
+    case OpId::kDeformConv: return lower_window;
     case OpId::kGather:
     case OpId::kGatherElements: return lower_gather;
     case OpId::kGatherND:
@@ -71,8 +80,13 @@ LowerFunction family_of(OpId op) {
   }
 }
 
+// Outputs behind the first, as `takes` counts them.
+constexpr size_t kLaterOutput = 256;
+
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
+  if (family == lower_roi && input == 2) return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_pool && input >= kLaterOutput) return dtype == DType::kI64;
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
@@ -107,6 +121,7 @@ bool reads_input(OpId op, size_t input) {
   const LowerFunction family = family_of(op);
   if (family == lower_scan || family == lower_dft) return false;
   if (op == OpId::kQLinearMatMul) return input == 3;
+  if (op == OpId::kAffineGrid || op == OpId::kCol2Im) return false;
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
@@ -124,7 +139,8 @@ Status lower(const OpCall& call, Lowered& out) {
     const TensorView& view = call.in[i];
     if (view.present() && reads_input(call.op, i)) WICK_TRY(check(view, i, "an empty input"));
   }
-  for (const TensorView& view : call.out) WICK_TRY(check(view, 0, "an empty output"));
+  for (size_t i = 0; i < call.out.size(); ++i)
+    WICK_TRY(check(call.out[i], i == 0 ? 0 : kLaterOutput + i, "an empty output"));
   return family(call, out);
 }
 

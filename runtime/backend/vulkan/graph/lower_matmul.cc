@@ -4,7 +4,6 @@
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 
 namespace wick::vulkan {
-namespace {
 
 // Bindings 3..6. Inputs 2.. of the fused ops are bias, scale, shift, residual.
 uint32_t add_epilogue(const OpCall& call, Dispatch& d) {
@@ -21,6 +20,8 @@ uint32_t add_epilogue(const OpCall& call, Dispatch& d) {
   }
   return parts;
 }
+
+namespace {
 
 // Few rows: one an invocation, so that the tile is not mostly empty.
 uint32_t rows_each(int64_t rows) { return rows <= WICK_TILE_Y ? 1 : 4; }
@@ -134,7 +135,7 @@ Status lower_conv(const OpCall& call, Lowered& out) {
   const Shape& w = call.in[1].shape;
   const Shape& y = call.out[0].shape;
   int spatial = x.rank() - 2;
-  if (spatial < 1 || spatial > 2) return unsupported("a convolution over three dims");
+  if (spatial == 3) return lower_conv3d(call, conv, epilogue, out);
   // One dim is a plane of height 1.
   auto at = [&](const Shape& s, int i) {
     return i < 2 - spatial ? int64_t{1} : s[s.rank() - 2 + i];

@@ -1,37 +1,57 @@
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+// MaxPool, with indices or without, AveragePool, LpPool.
+#include "runtime/backend/vulkan/graph/window.h"
 
 namespace wick::vulkan {
+namespace {
+
+struct Kind {
+  const PoolAttrs* pool;
+  uint32_t kind;
+  int64_t p = 1, columns_first = 0;
+};
+
+Kind kind_of(const OpCall& call) {
+  switch (call.op) {
+    case OpId::kAveragePool: return {static_cast<const PoolAttrs*>(call.attrs), WICK_POOL_AVERAGE};
+    case OpId::kLpPool: {
+      const auto& a = *static_cast<const LpPoolAttrs*>(call.attrs);
+      return {&a.pool, WICK_POOL_LP, a.p};
+    }
+    case OpId::kMaxPoolIndices: {
+      const auto& a = *static_cast<const MaxPoolIndicesAttrs*>(call.attrs);
+      return {&a.pool, WICK_POOL_MAX, 1, a.storage_order};
+    }
+    default: return {static_cast<const PoolAttrs*>(call.attrs), WICK_POOL_MAX};
+  }
+}
+
+}  // namespace
 
 Status lower_pool(const OpCall& call, Lowered& out) {
-  const auto& pool = *static_cast<const PoolAttrs*>(call.attrs);
-  const Shape& x = call.in[0].shape;
-  const Shape& y = call.out[0].shape;
-  int spatial = x.rank() - 2;
-  if (spatial < 1 || spatial > 2) return unsupported("a pool over three dims");
-  auto at = [&](const Shape& s, int i) {
-    return i < 2 - spatial ? int64_t{1} : s[s.rank() - 2 + i];
-  };
-  auto of = [&](const auto& list, int i, int64_t fallback) {
-    return i < 2 - spatial ? fallback : list.at_or(i - (2 - spatial), fallback);
-  };
-  bool average = call.op == OpId::kAveragePool;
-  Dispatch d = flat_dispatch(ShaderId::k_pool_f32, call.out[0].numel());
-  add_spec(d, average ? WICK_POOL_AVERAGE : WICK_POOL_MAX);
-  add_spec(d, pool.count_include_pad != 0 ? 1 : 0);
+  const Kind k = kind_of(call);
+  const Window w(call.in[0].shape, call.out[0].shape, *k.pool,
+                 [&](int i) { return k.pool->kernel_shape[i]; });
+  if (!w.fits()) return unsupported("a window too large for 32-bit indices");
+  const bool indices = call.op == OpId::kMaxPoolIndices;
+  Dispatch d = flat_dispatch(indices ? ShaderId::k_pool_indices_f32 : ShaderId::k_pool_f32,
+                             call.out[0].numel());
+  add_spec(d, k.kind);
+  add_spec(d, k.pool->count_include_pad != 0 ? 1 : 0);
+  add_spec(d, k.p > 3 ? 3 : static_cast<uint32_t>(k.p));
+  add_spec(d, static_cast<uint32_t>(k.columns_first));
   add_push(d, call.out[0].numel());
-  for (int i = 0; i < 2; ++i) add_push(d, at(y, i));
-  for (int i = 0; i < 2; ++i) add_push(d, at(x, i));
-  for (int i = 0; i < 2; ++i) add_push(d, of(pool.kernel_shape, i, 1));
-  for (int i = 0; i < 2; ++i) add_push(d, of(pool.strides, i, 1));
-  for (int i = 0; i < 2; ++i) add_push(d, of(pool.dilations, i, 1));
-  for (int i = 0; i < 2; ++i) add_push(d, of(pool.pads, i, 0));
-  for (int i = 0; i < 2; ++i) {
-    // pads lists all begins, then all ends
-    bool given = i >= 2 - spatial && !pool.pads.empty();
-    add_push(d, given ? pool.pads[i - (2 - spatial) + spatial] : int64_t{0});
-  }
+  add_push(d, static_cast<float>(k.p));
+  add_push(d, 1.0f / static_cast<float>(k.p));
+  add_pushes(d, w.out);
+  add_pushes(d, w.in);
+  add_pushes(d, w.kernel);
+  add_pushes(d, w.stride);
+  add_pushes(d, w.dilation);
+  add_pushes(d, w.pad);
+  add_pushes(d, w.pad_end);
   add_operand(d, 0);
   add_operand(d, out_operand(0));
+  if (indices) add_operand(d, out_operand(1));
   return out.dispatches.push_back(d);
 }
 

@@ -3,43 +3,88 @@
 #include "constants.inc"
 #include "math.glsl"
 
+// One invocation a window, its positions in row-major order: the CPU's order.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kKind = WICK_POOL_MAX;
 layout(constant_id = 1) const uint kCountPadding = 0;
+layout(constant_id = 2) const uint kPower = 1;         // of LpPool: 1, 2 or, for all that are more, 3
+layout(constant_id = 3) const uint kColumnsFirst = 0;  // of the indices
 
 layout(push_constant) uniform Push {
-  uint n;  // planes * out_height * out_width
-  uint out_height, out_width;
-  int height, width;
-  int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
-  int pad_h, pad_w;          // before
-  int pad_h_end, pad_w_end;  // after: a window beyond it (ceil_mode) does not count
+  uint n;  // planes * outputs of one
+  float power, root;
+  uint outer[3];
+  int extent[3], kernel[3], stride[3], dilation[3];
+  int pad[3];      // before
+  int pad_end[3];  // after: a window beyond it (ceil_mode) does not count
 };
 layout(binding = 0) readonly buffer In { STORE x[]; };
 layout(binding = 1) writeonly buffer Out { STORE y[]; };
+#if INDICES
+layout(binding = 2) writeonly buffer Indices { uvec2 indices[]; };  // int64
+#endif
+
+int divide_up(int a, int b) { return (a + b - 1) / b; }  // a >= 0
+
+// NaN is above all.
+bool above(float v, float best) { return v > best || (is_nan(v) && !is_nan(best)); }
 
 void main() {
   for (uint i = gl_GlobalInvocationID.x; i < n; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint plane = i / (out_height * out_width);
-    int h0 = int((i / out_width) % out_height) * stride_h - pad_h;
-    int w0 = int(i % out_width) * stride_w - pad_w;
+    uint rest = i;
+    int start[3], begin[3], end[3];
+    int counted = 1;
+    for (int d = 2; d >= 0; --d) {
+      start[d] = int(rest % outer[d]) * stride[d] - pad[d];
+      rest /= outer[d];
+      begin[d] = start[d] < 0 ? divide_up(-start[d], dilation[d]) : 0;
+      int left = extent[d] - start[d];
+      end[d] = max(begin[d], min(kernel[d], left <= 0 ? 0 : divide_up(left, dilation[d])));
+      int room = left + pad_end[d];
+      counted *= kCountPadding != 0 ? min(kernel[d], room <= 0 ? 0 : divide_up(room, dilation[d]))
+                                    : end[d] - begin[d];
+    }
+    uint plane = rest * uint(extent[0]) * uint(extent[1]) * uint(extent[2]);
     float best = uintBitsToFloat(0xff800000u);
+    int which = -1;
     float sum = 0.0;
-    int count = 0;
-    for (int kh = 0; kh < kernel_h; ++kh) {
-      int h = h0 + kh * dilation_h;
-      for (int kw = 0; kw < kernel_w; ++kw) {
-        int w = w0 + kw * dilation_w;
-        bool inside = h >= 0 && w >= 0 && h < height && w < width;
-        if (inside) {
-          float v = COMPUTE(x[(plane * uint(height) + uint(h)) * uint(width) + uint(w)]);
-          if (is_nan(v) || v > best) best = v;
-          sum += v;
+    for (int k0 = begin[0]; k0 < end[0]; ++k0) {
+      int p0 = start[0] + k0 * dilation[0];
+      for (int k1 = begin[1]; k1 < end[1]; ++k1) {
+        int row = (p0 * extent[1] + start[1] + k1 * dilation[1]) * extent[2] + start[2];
+        for (int k2 = begin[2]; k2 < end[2]; ++k2) {
+          int at = row + k2 * dilation[2];
+          float v = COMPUTE(x[plane + uint(at)]);
+#if INDICES
+          if (which < 0 || above(v, best)) {
+            which = at;
+            best = v;
+          }
+#else
+          if (kKind == WICK_POOL_AVERAGE) {
+            sum += v;
+          } else if (kKind == WICK_POOL_LP) {
+            float a = abs(v);
+            sum = kPower == 1 ? sum + a : kPower == 2 ? fma(a, a, sum) : sum + pow_f32(a, power);
+          } else if (above(v, best) || (v == 0.0 && best == 0.0)) {
+            // of zeros the one without a sign
+            best = v == best ? uintBitsToFloat(floatBitsToUint(v) & floatBitsToUint(best)) : v;
+          }
+#endif
         }
-        bool counted = kCountPadding != 0 ? h < height + pad_h_end && w < width + pad_w_end : inside;
-        count += counted ? 1 : 0;
       }
     }
-    y[i] = STORE(kKind == WICK_POOL_MAX ? best : sum / float(count));
+#if INDICES
+    // A window on padding alone says 0.
+    int first = max(which, 0);
+    int q = first % extent[2], r = first / extent[2] % extent[1], s = first / extent[2] / extent[1];
+    y[i] = STORE(best);
+    indices[i] = uvec2(plane + uint(kColumnsFirst == 0 ? first : (q * extent[1] + r) * extent[0] + s), 0u);
+#else
+    if (kKind == WICK_POOL_AVERAGE) sum = sum / float(max(counted, 1));
+    if (kKind == WICK_POOL_LP && kPower == 2) sum = sqrt(sum);
+    if (kKind == WICK_POOL_LP && kPower == 3) sum = pow_f32(sum, root);
+    y[i] = STORE(kKind == WICK_POOL_MAX ? best : sum);
+#endif
   }
 }

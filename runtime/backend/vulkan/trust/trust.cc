@@ -30,7 +30,10 @@ float number(uint64_t seed, int64_t i) {
 // What an input's numbers must be for its op to take them.
 struct Range {
   bool positive = false;
-  int64_t extent = 0;  // not 0: indices, of -extent to extent - 1
+  int64_t extent = 0;      // not 0: indices, of -extent to extent - 1
+  bool from_zero = false;  // indices: of 0 to extent - 1
+  float scale = 1;
+  int64_t row = 0;  // not 0: floats in rows whose first is an index
 };
 Range range_of(const KernelQuery& query, size_t input) {
   Range r;
@@ -58,6 +61,16 @@ Range range_of(const KernelQuery& query, size_t input) {
       if (r.extent == 0 || extent < r.extent) r.extent = extent;
     }
   }
+  // Regions, of a few pixels each, and the images that they are of.
+  const bool pools = query.op == OpId::kMaxRoiPool;
+  if ((query.op == OpId::kRoiAlign || pools) && input > 0) {
+    r.scale = 8;
+    if (pools) r.row = 5;
+    if (pools || input == 2) {
+      r.extent = query.in[0].shape[0];
+      r.from_zero = true;
+    }
+  }
   return r;
 }
 
@@ -65,14 +78,16 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
   const int64_t n = v.numel();
   auto index = [&](int64_t i) {
     const auto h = static_cast<int64_t>(std::fabs(number(seed, i)) * 65536.0f);
-    return h % (2 * range.extent) - range.extent;
+    return range.from_zero ? h % range.extent : h % (2 * range.extent) - range.extent;
   };
   auto small = [&](int64_t i) { return static_cast<int64_t>(number(seed, i) * 60); };
   for (int64_t i = 0; i < n; ++i) {
     const int64_t integer = range.extent != 0 ? index(i) : small(i);
     switch (v.dtype) {
       case DType::kF32:
-        v.as<float>()[i] = range.positive ? std::fabs(number(seed, i)) : number(seed, i);
+        v.as<float>()[i] = range.scale * number(seed, i);
+        if (range.positive) v.as<float>()[i] = std::fabs(v.as<float>()[i]);
+        if (range.row != 0 && i % range.row == 0) v.as<float>()[i] = static_cast<float>(index(i));
         break;
       case DType::kI64: v.as<int64_t>()[i] = integer; break;
       case DType::kI32:

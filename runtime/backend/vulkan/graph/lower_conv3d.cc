@@ -1,0 +1,32 @@
+// Convolutions over three spatial dims.
+#include "runtime/backend/vulkan/graph/window.h"
+
+namespace wick::vulkan {
+
+Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAttrs& epilogue,
+                    Lowered& out) {
+  const Shape& w = call.in[1].shape;
+  const Window s(call.in[0].shape, call.out[0].shape, conv, [&](int i) { return w[2 + i]; });
+  if (!s.fits()) return unsupported("a window too large for 32-bit indices");
+  const Shape& y = call.out[0].shape;
+  Dispatch d = rows_dispatch(ShaderId::k_conv3d_direct_f32, y, conv.group);
+  const uint32_t parts = add_epilogue(call, d);
+  WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
+  add_spec(d, function);
+  add_spec(d, parts);
+  add_spec(d, static_cast<uint32_t>(channel_rows(y, conv.group)));
+  add_push(d, w[0] / conv.group);
+  add_push(d, conv.group);
+  add_push(d, w[1]);
+  add_push(d, static_cast<float>(epilogue.alpha));
+  add_push(d, static_cast<float>(epilogue.beta));
+  add_pushes(d, s.in);
+  add_pushes(d, s.out);
+  add_pushes(d, s.kernel);
+  add_pushes(d, s.stride);
+  add_pushes(d, s.dilation);
+  add_pushes(d, s.pad);
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,12 @@
+// An invocation computes kRows output channels of a group at one place, so that what it reads of x serves all of
+// them. Needs kRows.
+
+// The channels of block `block` of all groups' blocks: the first, and how many.
+struct Rows {
+  uint group, first, count;
+};
+uint blocks_of(uint outputs) { return (outputs + kRows - 1) / kRows; }
+Rows rows_of(uint block, uint outputs) {
+  uint blocks = blocks_of(outputs), group = block / blocks, begin = block % blocks * kRows;
+  return Rows(group, group * outputs + begin, min(kRows, outputs - begin));
+}
