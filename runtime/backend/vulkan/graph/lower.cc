@@ -65,6 +65,15 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
 
 }  // namespace
 
+Capabilities capabilities_of(const DeviceInfo& device) {
+  Capabilities can;
+  can.f16_storage = device.f16_storage;
+  can.integer_dot = device.integer_dot;
+  can.matrix_units = device.matrix_units;
+  can.subgroup = device.subgroup_arithmetic ? device.subgroup_size : 0;
+  return can;
+}
+
 Result<uint32_t> activation_function(int64_t activation) {
   switch (static_cast<Activation>(activation)) {
     case Activation::kNone: return uint32_t{WICK_FN_NONE};
