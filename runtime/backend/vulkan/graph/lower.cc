@@ -63,6 +63,12 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   return dtype == DType::kF32;
 }
 
+// Whose shaders also store 16 bits; they compute in 32.
+bool stores_halves(LowerFunction family) {
+  return family == lower_elementwise || family == lower_matmul || family == lower_conv ||
+         family == lower_pool || family == lower_norm || family == lower_reduce;
+}
+
 }  // namespace
 
 Capabilities capabilities_of(const DeviceInfo& device) {
@@ -99,10 +105,14 @@ Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
   const LowerFunction family = family_of(call.op);
+  const bool half =
+      call.out[0].dtype == DType::kF16 && stores_halves(family) && out.can.f16_storage;
   auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
     if (view.numel() == 0) return unsupported(empty);
-    return takes(family, view.dtype, input) ? Status() : unsupported("no shader for this dtype");
+    if (half && view.dtype == DType::kF16) return {};
+    return takes(family, view.dtype, input) && !half ? Status()
+                                                     : unsupported("no shader for this dtype");
   };
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];

@@ -113,10 +113,11 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   // So few rows or columns that only reading the other operand takes time.
   const bool thin = (rows <= kVectorRows || columns <= kVectorRows) && depth >= kVectorDepth;
   const Tile tile = tile_for(rows, columns, walk.count);
-  constexpr ShaderId kTiled[] = {ShaderId::k_matmul_f32, ShaderId::k_gemm_small_f32,
-                                 ShaderId::k_gemm_f32};
+  const DType dtype = call.out[0].dtype;
+  const ShaderId tiled[] = {WICK_STORED(dtype, matmul), WICK_STORED(dtype, gemm_small),
+                            WICK_STORED(dtype, gemm)};
   Dispatch d;
-  d.shader = thin ? ShaderId::k_gemv_f32 : kTiled[static_cast<size_t>(tile)];
+  d.shader = thin ? WICK_STORED(dtype, gemv) : tiled[static_cast<size_t>(tile)];
   uint32_t parts = add_epilogue(call, d);
   WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
   add_spec(d, function);
@@ -176,15 +177,16 @@ Status lower_conv(const OpCall& call, Lowered& out) {
   bool direct = rows < WICK_TILE_Y;
   // A tile goes on from one image to the next, except matmul.comp's.
   const Tile tile = tile_for(rows, columns * x[0], conv.group);
-  constexpr ShaderId kTiled[] = {ShaderId::k_conv2d_f32, ShaderId::k_conv_gemm_small_f32,
-                                 ShaderId::k_conv_gemm_f32};
+  const DType dtype = call.out[0].dtype;
+  const ShaderId tiled[] = {WICK_STORED(dtype, conv2d), WICK_STORED(dtype, conv_gemm_small),
+                            WICK_STORED(dtype, conv_gemm)};
   Dispatch d;
   if (direct) {
     const int64_t width = at(y, 1);
-    d = flat_dispatch(ShaderId::k_conv2d_direct_f32,
+    d = flat_dispatch(ShaderId::kCount,
                       call.out[0].numel() / width * tiles_of(width, WICK_DIRECT_PIXELS));
   }
-  d.shader = direct ? ShaderId::k_conv2d_direct_f32 : kTiled[static_cast<size_t>(tile)];
+  d.shader = direct ? WICK_STORED(dtype, conv2d_direct) : tiled[static_cast<size_t>(tile)];
   uint32_t parts = add_epilogue(call, d);
   WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
   add_spec(d, function);
