@@ -11,16 +11,17 @@ namespace {
 using vulkan::ShaderId;
 
 // The shader that a sample's first dispatch runs.
-ShaderId shader_of(OpId op, const Sample& s, const Shape& out) {
+ShaderId shader_of(OpId op, const Sample& s, const Shape& out,
+                   const vulkan::Capabilities& can = {}) {
   std::vector<TensorView> views;
   for (const Input& i : s.in) views.emplace_back(nullptr, i.dtype, i.shape);
-  TensorView y(nullptr, DType::kF32, out);
+  TensorView y(nullptr, s.in[0].dtype, out);
   OpCall call;
   call.op = op;
   call.attrs = s.attrs.get();
   call.in = views;
   call.out = {&y, 1};
-  vulkan::Lowered lowered(default_allocator());
+  vulkan::Lowered lowered(default_allocator(), can);
   const Status status = vulkan::lower(call, lowered);
   EXPECT_TRUE(status.ok()) << status.message();
   return status.ok() ? lowered.dispatches[0].shader : ShaderId::kCount;
@@ -159,6 +160,22 @@ TEST(VulkanProducts, ConvolutionsOfEveryTile) {
     EXPECT_EQ(shader_of(OpId::kConv, s, c.y), c.shader) << c.name;
     expect_within_bounds(OpId::kConv, s);
   }
+}
+
+// Which products go to matrix units; no device at hand has those of VK_NV_cooperative_matrix, so
+// that the shader is only compiled and validated here.
+TEST(VulkanProducts, MatrixUnitsTakeWholeVectorsOfHalves) {
+  vulkan::Capabilities can;
+  can.f16_storage = can.matrix_units = true;
+  auto shader = [&](Shape a, Shape b, Shape y, DType dtype) {
+    const Sample s = sample("matrix", {of(dtype, a), of(dtype, b)});
+    return shader_of(OpId::kMatMul, s, y, can);
+  };
+  EXPECT_EQ(shader({65, 40}, {40, 72}, {65, 72}, DType::kF16), ShaderId::k_gemm_matrix_f16);
+  EXPECT_EQ(shader({65, 40}, {40, 73}, {65, 73}, DType::kF16), ShaderId::k_matmul_f16);
+  EXPECT_EQ(shader({65, 42}, {42, 72}, {65, 72}, DType::kF16), ShaderId::k_matmul_f16);
+  EXPECT_EQ(shader({3, 64}, {64, 72}, {3, 72}, DType::kF16), ShaderId::k_gemv_f16);
+  EXPECT_EQ(shader({65, 40}, {40, 72}, {65, 72}, DType::kF32), ShaderId::k_matmul_f32);
 }
 
 }  // namespace

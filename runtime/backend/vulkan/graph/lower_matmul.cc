@@ -116,8 +116,14 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   const DType dtype = call.out[0].dtype;
   const ShaderId tiled[] = {WICK_STORED(dtype, matmul), WICK_STORED(dtype, gemm_small),
                             WICK_STORED(dtype, gemm)};
+  // Matrix units, where whole vectors of eight make up both operands and a tile is not mostly
+  // empty.
+  const bool matrix = out.can.matrix_units && dtype == DType::kF16 && !thin && depth % 8 == 0 &&
+                      (linear || columns % 8 == 0) && rows > 16 && columns > 16;
   Dispatch d;
-  d.shader = thin ? WICK_STORED(dtype, gemv) : tiled[static_cast<size_t>(tile)];
+  d.shader = matrix ? ShaderId::k_gemm_matrix_f16
+             : thin ? WICK_STORED(dtype, gemv)
+                    : tiled[static_cast<size_t>(tile)];
   uint32_t parts = add_epilogue(call, d);
   WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
   add_spec(d, function);
@@ -142,6 +148,9 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
     const int64_t across = tiles_of(columns, WICK_FLAT_SIZE / lanes),
                   down = tiles_of(rows, rows_each);
     WICK_TRY(set_groups(d, across, down, walk.count));
+  } else if (matrix) {
+    WICK_TRY(set_groups(d, tiles_of(columns, WICK_MATRIX_TILE), tiles_of(rows, WICK_MATRIX_TILE),
+                        walk.count));
   } else {
     WICK_TRY(set_tiles(d, tile, rows, columns, walk.count));
   }

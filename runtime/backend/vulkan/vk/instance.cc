@@ -131,7 +131,9 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   info.i8_storage = storage8.storageBuffer8BitAccess == VK_TRUE;
   info.integer_dot = dot.shaderIntegerDotProduct == VK_TRUE;
   info.matrix_units = matrix.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
-                      info.f16_storage && info.f16_arithmetic;
+                      info.f16_storage && info.f16_arithmetic && info.subgroup_size == 32 &&
+                      info.limits.maxComputeWorkGroupInvocations >= 256 &&
+                      info.limits.maxComputeSharedMemorySize >= 32768;
   if (!info.matrix_units) return {};
   info.matrix_units = false;
   auto* properties = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV>(

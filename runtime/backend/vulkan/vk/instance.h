@@ -20,7 +20,7 @@ struct DeviceInfo {
   bool subgroup_arithmetic = false;
   bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;
   // VK_NV_cooperative_matrix, with what our shader asks of it: tiles of 16 x 16 x 16 of 16-bit
-  // floats, summed in 32 bits by a subgroup.
+  // floats, summed in 32 bits by a subgroup of 32, in work groups of 256.
   bool matrix_units = false;
   uint64_t local_bytes = 0;           // the largest device-local heap
   uint64_t max_allocation_bytes = 0;  // of one vkAllocateMemory
