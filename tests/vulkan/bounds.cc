@@ -226,6 +226,34 @@ std::vector<double> reduction(OpId op, const void* attrs, const std::vector<Valu
   return bounds;
 }
 
+// Running sums and products, and scatters that combine: one rounding a step. A sum rounds partial
+// sums of at most the same op over absolute values, a product relative to itself.
+std::vector<double> steps_in_turn(OpId op, const void* attrs, const std::vector<Value>& in,
+                                  const Value& want) {
+  double steps = 0;
+  if (op == OpId::kCumSum || op == OpId::kCumProd) {
+    int64_t axis = static_cast<const CumulateAttrs*>(attrs)->axis;
+    if (in.size() > 1) axis = static_cast<int64_t>(in[1].at(0));
+    const Shape s = in[0].view().shape;
+    steps = static_cast<double>(s[static_cast<int>(axis < 0 ? axis + s.rank() : axis)]);
+  } else {
+    const int64_t how = op == OpId::kScatterND
+                            ? static_cast<const ScatterNDAttrs*>(attrs)->reduction
+                            : static_cast<const ScatterAttrs*>(attrs)->reduction;
+    const auto reduction = static_cast<ScatterReduction>(how);
+    if (reduction == ScatterReduction::kAdd || reduction == ScatterReduction::kMul)
+      steps = static_cast<double>(in[1].view().numel());
+  }
+  std::vector<Value> sizes = in, magnitude;
+  sizes[0] = absolute(in[0]);
+  if (in.size() > 2) sizes[2] = absolute(in[2]);
+  if (!run_op(op, attrs, sizes, 1, reference_sets(), nullptr, &magnitude).ok()) std::abort();
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i)
+    bounds.push_back(steps == 0 ? 0 : kU * steps * magnitude[0].at(i) + FLT_MIN);
+  return bounds;
+}
+
 // By norms: a score is a sum of `size` products of at most M / size each and a few more steps, so
 // it is off by E = (size + 8) M units; a weight, relative, by 2 E, by what exp makes of a
 // difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum.
@@ -283,6 +311,10 @@ std::vector<double> power(const std::vector<Value>& in, const Value& want) {
 
 std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
                                   const Value& want) {
+  std::vector<double> apart;
+  if (recurrence_bounds(op, attrs, in, want, &apart)) return apart;
+  std::vector<double> spatial;
+  if (spatial_bounds(op, attrs, in, want, &spatial)) return spatial;
   switch (op) {
     case OpId::kMatMul:
     case OpId::kLinear:
@@ -296,6 +328,10 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kBatchNorm: return batch_norm(attrs, in, want);
     case OpId::kFusedAttention: return attention(in, want);
     case OpId::kPow: return power(in, want);
+    case OpId::kCumSum:
+    case OpId::kCumProd:
+    case OpId::kScatterElements:
+    case OpId::kScatterND: return steps_in_turn(op, attrs, in, want);
     case OpId::kReduceSum:
     case OpId::kReduceMean:
     case OpId::kReduceMax:

@@ -14,4 +14,11 @@ namespace wick::test {
 std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
                                   const Value& want);
 
+// The part of them in recurrence_bounds.cc; false: of another op.
+bool recurrence_bounds(OpId op, const void* attrs, const std::vector<Value>& in, const Value& want,
+                       std::vector<double>* bounds);
+// The part of them in spatial_bounds.cc; false: of another op.
+bool spatial_bounds(OpId op, const void* attrs, const std::vector<Value>& in, const Value& want,
+                    std::vector<double>* bounds);
+
 }  // namespace wick::test

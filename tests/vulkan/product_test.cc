@@ -43,8 +43,8 @@ TEST(VulkanProducts, EveryTileAtOddSizes) {
       {"small, short", {65, 9, 3}, {65, 3, 17}, {65, 9, 17}, ShaderId::k_gemm_small_f32},
       {"thin tiles", {129, 65}, {65, 63}, {129, 63}, ShaderId::k_matmul_f32},
       {"a row", {1, 769}, {769, 129}, {1, 129}, ShaderId::k_gemv_f32},
-      {"three rows", {3, 5, 65}, {65, 17}, {3, 5, 17}, ShaderId::k_matmul_f32},
-      {"three rows a batch", {2, 3, 65}, {65, 17}, {2, 3, 17}, ShaderId::k_gemv_f32},
+      {"three times five rows", {3, 5, 65}, {65, 17}, {3, 5, 17}, ShaderId::k_matmul_f32},
+      {"three rows a batch", {2, 3, 65}, {2, 65, 17}, {2, 3, 17}, ShaderId::k_gemv_f32},
       {"a column", {129, 1025}, {1025, 1}, {129, 1}, ShaderId::k_gemv_f32},
       {"three columns", {65, 129}, {129, 3}, {65, 3}, ShaderId::k_gemv_f32},
   };

@@ -58,6 +58,8 @@ constexpr OpId kPromised[] = {OpId::kIdentity,
                               OpId::kMax,
                               OpId::kMin,
                               OpId::kMatMul,
+                              OpId::kMatMulInteger,
+                              OpId::kQLinearMatMul,
                               OpId::kLinear,
                               OpId::kFusedLinear,
                               OpId::kConv,
@@ -96,8 +98,21 @@ constexpr OpId kPromised[] = {OpId::kIdentity,
                               OpId::kIsNaN,
                               OpId::kIsInf,
                               OpId::kCast,
+                              OpId::kResize,
                               OpId::kGather,
                               OpId::kGatherElements,
+                              OpId::kGatherND,
+                              OpId::kScatterElements,
+                              OpId::kScatterND,
+                              OpId::kArgMax,
+                              OpId::kArgMin,
+                              OpId::kTopK,
+                              OpId::kCumSum,
+                              OpId::kCumProd,
+                              OpId::kTrilu,
+                              OpId::kLinearAttention,
+                              OpId::kDFT,
+                              OpId::kDet,
                               OpId::kFusedAttention,
                               OpId::kPow,
                               OpId::kElu,
@@ -231,6 +246,11 @@ TEST(VulkanRows, WithinBoundsOfTheDoubleOracle) {
       auto exact_in = make_inputs(s, DType::kF64);
       std::vector<Value> want, got;
       Status known = oracle(*row, s, exact_in, &want);
+      // Bytes made of floats have no double form: the CPU says which they are.
+      if (!known.ok() && row->oracle_apart) {
+        exact_in = make_inputs(s);
+        known = oracle(*row, s, exact_in, &want);
+      }
       if (!known.ok()) {  // an op without a double form: never the device's
         EXPECT_EQ(std::count(std::begin(kPromised), std::end(kPromised), row->op), 0)
             << known.message();

@@ -44,12 +44,19 @@ Result<uint32_t> activation_function(int64_t activation);
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);
+Status lower_byte_matmul(const OpCall& call, Lowered& out);
 Status lower_conv(const OpCall& call, Lowered& out);
 Status lower_pool(const OpCall& call, Lowered& out);
 Status lower_norm(const OpCall& call, Lowered& out);
 Status lower_layout(const OpCall& call, Lowered& out);
 Status lower_reduce(const OpCall& call, Lowered& out);
+Status lower_resize(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
+Status lower_scatter(const OpCall& call, Lowered& out);
+Status lower_scan(const OpCall& call, Lowered& out);
+Status lower_linear_attention(const OpCall& call, Lowered& out);
+Status lower_dft(const OpCall& call, Lowered& out);
+Status lower_det(const OpCall& call, Lowered& out);
 Status lower_pointwise(const OpCall& call, Lowered& out);
 bool has_type(DType dtype);  // that lower_pointwise takes
 

@@ -12,6 +12,7 @@ VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
       nodes_(allocator),
       inputs_(allocator),
       outputs_(allocator),
+      tables_(allocator),
       sets_(allocator),
       upload_offsets_(allocator),
       readback_offsets_(allocator) {}
@@ -76,12 +77,22 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
     tensors_[out[0]].root = tensors_[in[0]].root;
     return {};
   }
+  TensorId table = kNoTensor;
+  if (!lowered.table.empty()) {
+    const Shape words{static_cast<int64_t>(lowered.table.size())};
+    WICK_TRY(tables_.push_back(std::move(lowered.table)));
+    WICK_ASSIGN(table, add_constant(DType::kU32, words, tables_.back().data()));
+  }
   WICK_TRY(nodes_.reserve(nodes_.size() + lowered.dispatches.size()));
   for (const Dispatch& d : lowered.dispatches) {
     Node node;
     node.dispatch = d;
     for (uint32_t i = 0; i < d.operands; ++i) {
       const int operand = d.operand[i], output = ~operand;
+      if (operand == kTableOperand) {
+        node.tensor[i] = table;
+        continue;
+      }
       if (operand == kFaultOperand) {
         if (fault_ == kNoTensor) {
           WICK_ASSIGN(fault_, add_temporary(DType::kU32, Shape{}));
@@ -109,6 +120,7 @@ Status VulkanGraph::finish() {
   WICK_TRY(plan_memory());
   WICK_TRY(create_buffers());
   WICK_TRY(upload_constants());
+  tables_ = Array<Array<uint32_t>>(allocator_);
   WICK_TRY(write_descriptors());
   WICK_TRY(record());
   ready_ = true;

@@ -86,6 +86,7 @@ class VulkanGraph {
   Array<Tensor> tensors_;
   Array<Node> nodes_;
   Array<TensorId> inputs_, outputs_;
+  Array<Array<uint32_t>> tables_;  // of lowered calls, until they are uploaded
   Array<VkDescriptorSet> sets_;
   uint64_t arena_need_ = 0, constant_need_ = 0;
   Buffer constants_, arena_, upload_, readback_;

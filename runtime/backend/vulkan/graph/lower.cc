@@ -1,6 +1,7 @@
 #include "runtime/backend/vulkan/graph/lower.h"
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/whole_element.h"
 
 namespace wick::vulkan {
 namespace {
@@ -13,6 +14,8 @@ LowerFunction family_of(OpId op) {
     case OpId::kLinear:
     case OpId::kFusedLinear:
     case OpId::kFusedMatMul: return lower_matmul;
+    case OpId::kMatMulInteger:
+    case OpId::kQLinearMatMul: return lower_byte_matmul;
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
@@ -31,8 +34,21 @@ LowerFunction family_of(OpId op) {
     case OpId::kSplit:
     case OpId::kSlice:
     case OpId::kPad: return lower_layout;
+    case OpId::kResize: return lower_resize;
     case OpId::kGather:
     case OpId::kGatherElements: return lower_gather;
+    case OpId::kGatherND:
+    case OpId::kScatterElements:
+    case OpId::kScatterND: return lower_scatter;
+    case OpId::kArgMax:
+    case OpId::kArgMin:
+    case OpId::kTopK:
+    case OpId::kCumSum:
+    case OpId::kCumProd:
+    case OpId::kTrilu: return lower_scan;
+    case OpId::kLinearAttention: return lower_linear_attention;
+    case OpId::kDFT: return lower_dft;
+    case OpId::kDet: return lower_det;
     case OpId::kEqual:
     case OpId::kLess:
     case OpId::kLessOrEqual:
@@ -58,7 +74,12 @@ LowerFunction family_of(OpId op) {
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
-  if (family == lower_layout || family == lower_gather) return dtype_size(dtype) == 4;
+  if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_scatter || family == lower_scan) return is_element(dtype);
+  if (family == lower_byte_matmul)
+    return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
+  if (family == lower_layout || family == lower_gather || family == lower_resize)
+    return dtype_size(dtype) == 4;
   if (family == lower_pointwise) return has_type(dtype);
   return dtype == DType::kF32;
 }
@@ -98,12 +119,16 @@ Result<uint32_t> activation_function(int64_t activation) {
 
 bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
-  return family_of(op) != lower_layout && family_of(op) != lower_reduce;
+  const LowerFunction family = family_of(op);
+  if (family == lower_scan || family == lower_dft) return false;
+  if (op == OpId::kQLinearMatMul) return input == 3;
+  return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
 Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
+  out.table.clear();
   const LowerFunction family = family_of(call.op);
   const bool half =
       call.out[0].dtype == DType::kF16 && stores_halves(family) && out.can.f16_storage;

@@ -10,6 +10,9 @@ namespace wick::vulkan {
 // make impossible, an index out of range.
 constexpr int kFaultOperand = INT16_MAX;
 
+// The operand that is no tensor of the call either: Lowered::table.
+constexpr int kTableOperand = INT16_MAX - 1;
+
 // One shader run over the tensors of a call.
 struct Dispatch {
   ShaderId shader = ShaderId::kCount;
@@ -26,6 +29,7 @@ struct Dispatch {
   // graph
   // + 1.
   uint32_t fault_push = 0;
+  const char* fault_text = "an index is out of range";  // what the note says
 };
 
 // What of the optional there is: which of a kernel's shaders may be taken. As made, nothing.
@@ -37,11 +41,13 @@ Capabilities capabilities_of(const DeviceInfo& device);
 
 struct Lowered {
   explicit Lowered(Allocator& allocator, const Capabilities& device = {})
-      : can(device), dispatches(allocator) {}
+      : can(device), dispatches(allocator), table(allocator) {}
   Capabilities can;
   // The output is the first input's bytes under another shape; nothing is run.
   bool alias = false;
   Array<Dispatch> dispatches;
+  // What lowering computed for the shaders to read, weights of neighbours say: a constant.
+  Array<uint32_t> table;
 };
 
 // kUnsupported, with the reason, when the call must be run by another backend. Views carry dtype

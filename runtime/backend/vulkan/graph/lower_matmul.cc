@@ -1,5 +1,7 @@
 // MatMul, Linear, Conv and their fused forms: tiles of several sizes, a shader for products that
 // are thin, and a direct one for thin groups.
+#include <algorithm>
+
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 
 namespace wick::vulkan {
@@ -85,6 +87,12 @@ Status walk_batches(const Shape& a, const Shape& b, const Shape& y, BatchWalk& w
   return {};
 }
 
+// A vector on the left is one row, on the right one column.
+Shape as_matrix(const Shape& s, bool row) {
+  if (s.rank() != 1) return s;
+  return row ? Shape{1, s[0]} : Shape{s[0], 1};
+}
+
 }  // namespace
 
 Status lower_matmul(const OpCall& call, Lowered& out) {
@@ -102,11 +110,20 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
     columns = b[linear ? 0 : 1];
     rows = call.out[0].numel() / columns;
   } else {
-    if (a.rank() < 2 || b.rank() < 2) return unsupported("a matmul with a vector");
-    rows = a[a.rank() - 2];
-    depth = a[a.rank() - 1];
-    columns = b[b.rank() - 1];
-    WICK_TRY(walk_batches(a, b, y, walk));
+    const Shape left = as_matrix(a, true), right = as_matrix(b, false);
+    rows = left[left.rank() - 2];
+    depth = left[left.rank() - 1];
+    columns = right[right.rank() - 1];
+    if (right.rank() == 2) {  // all of left's rows meet the same right
+      rows = call.out[0].numel() / columns;
+    } else {
+      const int batch_rank = std::max(left.rank(), right.rank()) - 2;
+      Shape product;
+      for (int i = 0; i < batch_rank; ++i) product.push_back(y[i]);
+      product.push_back(rows);
+      product.push_back(columns);
+      WICK_TRY(walk_batches(left, right, product, walk));
+    }
   }
   EpilogueAttrs epilogue;
   if (fused) epilogue = *static_cast<const EpilogueAttrs*>(call.attrs);

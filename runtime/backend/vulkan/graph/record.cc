@@ -181,7 +181,7 @@ Status VulkanGraph::run(Span<const void* const> inputs, Span<void* const> output
     memcpy(&fault, bytes_of(count), sizeof(fault));
     if (fault != 0) {
       faulty_ = fault - 1;
-      return Status(Code::kInvalidArgument, "an index is out of range");
+      return Status(Code::kInvalidArgument, nodes_[faulty_].dispatch.fault_text);
     }
   }
   for (size_t i = 0; i < count; ++i) {

@@ -12,6 +12,7 @@ class Fingerprint {
     for (const TensorView& v : call.in) add(v);
     for (const TensorView& v : call.out) add(v);
     dispatches_ += lowered.dispatches.size();
+    for (uint32_t word : lowered.table) add(word);
     for (const Dispatch& d : lowered.dispatches) {
       add(static_cast<uint64_t>(d.shader));
       for (uint32_t i = 0; i < d.spec_count; ++i) add(d.spec[i]);

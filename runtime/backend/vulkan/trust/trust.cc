@@ -42,6 +42,23 @@ Range range_of(const KernelQuery& query, size_t input) {
     if (axis < 0) axis += x.rank();
     if (axis >= 0 && axis < x.rank()) r.extent = x[static_cast<int>(axis)];
   }
+  if (query.op == OpId::kScatterElements && input == 1) {
+    const Shape& x = query.in[0].shape;
+    int64_t axis = query.as<ScatterAttrs>().axis;
+    if (axis < 0) axis += x.rank();
+    if (axis >= 0 && axis < x.rank()) r.extent = x[static_cast<int>(axis)];
+  }
+  if ((query.op == OpId::kGatherND || query.op == OpId::kScatterND) && input == 1) {
+    const Shape &x = query.in[0].shape, &tuples = query.in[1].shape;
+    int64_t batch = 0;
+    if (query.op == OpId::kGatherND) batch = query.as<GatherNDAttrs>().batch_dims;
+    const int64_t end = batch + tuples[tuples.rank() - 1];
+    // one range for all columns: that of the shortest dim
+    for (int64_t i = batch; i < end && i < x.rank(); ++i) {
+      const int64_t extent = x[static_cast<int>(i)];
+      if (r.extent == 0 || extent < r.extent) r.extent = extent;
+    }
+  }
   return r;
 }
 

@@ -1,0 +1,103 @@
+// DFT and Det: small things of linear algebra.
+#include <cmath>
+
+#include "runtime/backend/vulkan/graph/known.h"
+
+namespace wick::vulkan {
+namespace {
+
+// By its sum a transform takes its length for each number: long ones are the CPU's, which is faster
+// then.
+constexpr int64_t kLongest = int64_t{1} << 14, kMostWork = int64_t{1} << 31;
+
+struct Root {
+  double cosine, sine;
+};
+// e^(2 pi i k / n), 0 <= k < n: by symmetry from the first octant.
+Root root_of_unity(int64_t k, int64_t n) {
+  if (2 * k > n) {
+    const Root r = root_of_unity(n - k, n);
+    return {r.cosine, -r.sine};
+  }
+  if (4 * k > n) {
+    const Root r = root_of_unity(n - 2 * k, 2 * n);
+    return {-r.cosine, r.sine};
+  }
+  if (8 * k > n) {
+    const Root r = root_of_unity(n - 4 * k, 4 * n);
+    return {r.sine, r.cosine};
+  }
+  const double angle = 6.283185307179586 * (static_cast<double>(k) / static_cast<double>(n));
+  return {std::cos(angle), std::sin(angle)};
+}
+
+// As the sum of two floats of 12 bits and one of 24.
+Status add_parts(double v, Array<uint32_t>& table) {
+  const auto whole = static_cast<float>(v);
+  const uint32_t high = std::bit_cast<uint32_t>(whole) & 0xfffff000u;
+  const float next = whole - std::bit_cast<float>(high);
+  const auto low = static_cast<float>(v - static_cast<double>(whole));
+  WICK_TRY(table.push_back(high));
+  WICK_TRY(table.push_back(std::bit_cast<uint32_t>(next)));
+  return table.push_back(std::bit_cast<uint32_t>(low));
+}
+
+// How long the transform is; the output may be half of it.
+Result<int64_t> length_of(const OpCall& call, int64_t size, int64_t kept) {
+  const auto& a = *static_cast<const DftAttrs*>(call.attrs);
+  if (a.inverse != 0 || a.onesided == 0) return kept;
+  WICK_ASSIGN(const int64_t n, known_number(call, 1, a.dft_length != 0 ? a.dft_length : size));
+  if (n < 1 || n / 2 + 1 != kept) return unsupported("another length than its shape says");
+  return n;
+}
+
+}  // namespace
+
+Status lower_dft(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const DftAttrs*>(call.attrs);
+  const Shape &x = call.in[0].shape, &y = call.out[0].shape;
+  const int rank = x.rank();
+  WICK_ASSIGN(int64_t axis, known_number(call, 2, a.axis));
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank - 1) return unsupported("an axis out of range");
+  const int at = static_cast<int>(axis);
+  WICK_ASSIGN(const int64_t n, length_of(call, x[at], y[at]));
+  int64_t inner = 1;
+  for (int i = at + 1; i < rank - 1; ++i) inner *= x[i];
+  const int64_t outputs = call.out[0].numel() / y[rank - 1];
+  if (n > kLongest || outputs > kMostWork / n) return unsupported("a long transform");
+  for (int64_t k = 0; k < n; ++k) {
+    const Root r = root_of_unity(k, n);
+    WICK_TRY(add_parts(r.cosine, out.table));
+    WICK_TRY(add_parts(r.sine, out.table));
+  }
+  Dispatch d = flat_dispatch(ShaderId::k_dft_f32, outputs);
+  add_spec(d, static_cast<uint32_t>(x[rank - 1]));
+  add_spec(d, static_cast<uint32_t>(y[rank - 1]));
+  add_spec(d, a.inverse != 0 ? 1 : 0);
+  add_spec(d, a.inverse != 0 && a.onesided != 0 ? 1 : 0);
+  add_push(d, outputs);
+  add_push(d, n);
+  add_push(d, x[at]);
+  add_push(d, y[at]);
+  add_push(d, inner);
+  add_operand(d, 0);
+  add_operand(d, kTableOperand);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+Status lower_det(const OpCall& call, Lowered& out) {
+  const int64_t size = call.in[0].shape[call.in[0].rank() - 1];
+  if (size > WICK_DET_SIZE) return unsupported("a large matrix");
+  Dispatch d;
+  d.shader = ShaderId::k_det_f32;
+  d.groups[0] = groups_for(call.out[0].numel(), 1);
+  add_push(d, call.out[0].numel());
+  add_push(d, size);
+  add_operand(d, 0);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,121 @@
+// Resize: the CPU's tables of weighted neighbours, made once, weights as floats, what weighs
+// nothing left out.
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/core/arena.h"
+#include "runtime/kernels/resize_table.h"
+
+namespace wick::vulkan {
+namespace {
+
+constexpr size_t kMaxTables = size_t{1} << 28;  // bytes
+constexpr int64_t kMaxTaps = int64_t{1} << 20;  // of one output: more are the CPU's
+
+bool crops(const ResizeAttrs& a) {
+  return a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
+}
+
+Status need_numbers(const OpCall& call, const ResizeAttrs& a) {
+  for (size_t i = crops(a) ? 1 : 2; i < call.in.size(); ++i) {
+    const TensorView& v = call.in[i];
+    if (v.present() && v.numel() > 0 && v.data == nullptr)
+      return unsupported("sizes or scales that only a run knows");
+  }
+  return {};
+}
+
+// Where the axis's words begin: how many words a row has, then for every output a row of: how many
+// neighbours, and of each its place and its weight.
+Result<uint32_t> add_axis(const ResizeAxis& axis, bool nearest, Array<uint32_t>& table,
+                          int64_t* most) {
+  *most = 1;
+  auto weighs = [&](const Neighbour& n) { return nearest || static_cast<float>(n.weight) != 0; };
+  auto row_of = [&](int64_t o) { return axis.table + o * axis.taps; };
+  for (int64_t o = 0; o < axis.out; ++o) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < axis.taps; ++i) count += weighs(row_of(o)[i]) ? 1 : 0;
+    if (count > *most) *most = count;
+  }
+  const auto row_words = static_cast<size_t>(1 + 2 * *most);
+  const size_t begin = table.size();
+  if (begin + 1 + static_cast<size_t>(axis.out) * row_words > kMaxTables / sizeof(uint32_t))
+    return unsupported("tables of neighbours too large for a shader");
+  WICK_TRY(table.resize(begin + 1 + static_cast<size_t>(axis.out) * row_words));
+  table[begin] = static_cast<uint32_t>(row_words);
+  for (int64_t o = 0; o < axis.out; ++o) {
+    uint32_t* to = table.data() + begin + 1 + static_cast<size_t>(o) * row_words;
+    if (row_of(o)[0].at == kOutside) {
+      to[0] = WICK_RESIZE_OUTSIDE;
+      continue;
+    }
+    for (int64_t i = 0; i < axis.taps; ++i) {
+      const Neighbour& n = row_of(o)[i];
+      if (!weighs(n)) continue;
+      to[1 + 2 * to[0]] = static_cast<uint32_t>(n.at);
+      to[2 + 2 * to[0]] = std::bit_cast<uint32_t>(static_cast<float>(n.weight));
+      ++to[0];
+    }
+  }
+  return static_cast<uint32_t>(begin);
+}
+
+}  // namespace
+
+Status lower_resize(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const ResizeAttrs*>(call.attrs);
+  const bool nearest = a.mode == static_cast<int64_t>(ResizeMode::kNearest);
+  // Integers are moved, not computed with.
+  if (call.in[0].dtype != DType::kF32 && (!nearest || crops(a)))
+    return unsupported("no shader for this dtype");
+  WICK_TRY(need_numbers(call, a));
+  KernelPlan plan;
+  WICK_TRY(plan_resize({call.op, call.attrs, call.in, call.out, 1, nullptr}, &plan));
+  if (plan.scratch_bytes > kMaxTables)
+    return unsupported("tables of neighbours too large for a shader");
+  Arena arena(out.dispatches.allocator());
+  WICK_ASSIGN(void* scratch, arena.allocate(plan.scratch_bytes, kAlignment));
+  ResizeJob job;
+  WICK_TRY(resize_tables(call.in, call.out[0], a, scratch, &job));
+  if (job.count == 0) {
+    out.alias = true;
+    return {};
+  }
+  const Shape& y = call.out[0].shape;
+  // Neighbouring dims that stay are one.
+  uint32_t dims[kMaxRank] = {}, steps[kMaxRank] = {}, tables[kMaxRank] = {};
+  uint32_t rank = 0;
+  int64_t taps = 1;
+  int axis = 0;
+  WICK_TRY(out.table.push_back(0));  // no table begins at 0
+  for (int d = 0; d < y.rank(); ++d) {
+    const bool merges = !job.changes[d] && rank > 0 && tables[rank - 1] == 0;
+    if (merges) {
+      dims[rank - 1] *= static_cast<uint32_t>(y[d]);
+      steps[rank - 1] = static_cast<uint32_t>(job.steps[d]);
+      continue;
+    }
+    dims[rank] = static_cast<uint32_t>(y[d]);
+    steps[rank] = static_cast<uint32_t>(job.steps[d]);
+    if (job.changes[d]) {
+      int64_t most = 1;
+      WICK_ASSIGN(tables[rank], add_axis(job.axes[axis++], nearest, out.table, &most));
+      taps *= most;
+      if (taps > kMaxTaps) return unsupported("too many neighbours for one invocation");
+    }
+    ++rank;
+  }
+  Dispatch d = flat_dispatch(ShaderId::k_resize, call.out[0].numel());
+  add_spec(d, rank);
+  add_spec(d, static_cast<uint32_t>(job.count));
+  add_spec(d, nearest ? 1 : 0);
+  add_push(d, call.out[0].numel());
+  add_push(d, static_cast<float>(a.extrapolation_value));
+  for (uint32_t v : dims) add_push(d, v);
+  for (uint32_t v : steps) add_push(d, v);
+  for (uint32_t v : tables) add_push(d, v);
+  add_operand(d, 0);
+  add_operand(d, kTableOperand);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,129 @@
+// Along one axis, in order: ArgMax, ArgMin, TopK, CumSum, CumProd; and Trilu.
+#include "runtime/backend/vulkan/graph/known.h"
+#include "runtime/backend/vulkan/graph/whole_element.h"
+
+namespace wick::vulkan {
+namespace {
+
+// See lower_scatter.cc.
+constexpr int64_t kMostSteps = int64_t{1} << 22, kMostWork = int64_t{1} << 34;
+constexpr int64_t kShortLine = 64;  // that one lane looks through
+
+// x as lines along an axis: `inner` elements lie between neighbours.
+struct Lines {
+  int64_t lines = 1, count = 1, inner = 1;
+};
+Status lines_of(const Shape& x, int64_t axis, Lines& l) {
+  if (axis < 0) axis += x.rank();
+  if (axis < 0 || axis >= x.rank()) return unsupported("an axis out of range");
+  const int at = static_cast<int>(axis);
+  l.count = x[at];
+  for (int i = at + 1; i < x.rank(); ++i) l.inner *= x[i];
+  l.lines = numel(x) / l.count;
+  return {};
+}
+
+struct Selection {
+  int64_t axis = 0, k = 1;
+  bool smallest = false, nan_first = true, last = false, values = false;
+};
+Status add_selection(const OpCall& call, const Selection& s, Lowered& out) {
+  if (!has_order(call.in[0].dtype)) return unsupported("no order of this dtype");
+  Lines l;
+  WICK_TRY(lines_of(call.in[0].shape, s.axis, l));
+  const int64_t lanes = l.count <= kShortLine ? 1 : WICK_FLAT_SIZE;
+  if (s.k < 1 || s.k > l.count) return unsupported("k is larger than the axis");
+  const int64_t steps = s.k * (l.count / lanes + 1);
+  if (steps > kMostSteps || steps * lanes > kMostWork / l.lines)
+    return unsupported("a long way through the axis");
+  Dispatch d;
+  d.shader = ShaderId::k_select;
+  d.groups[0] = groups_for(l.lines, WICK_FLAT_SIZE / lanes);
+  add_element(d, call.in[0].dtype);
+  add_spec(d, static_cast<uint32_t>(lanes));
+  add_spec(d, s.smallest ? 1 : 0);
+  add_spec(d, s.nan_first ? 1 : 0);
+  add_spec(d, s.last ? 1 : 0);
+  add_spec(d, s.values ? 1 : 0);
+  add_push(d, l.lines);
+  add_push(d, l.count);
+  add_push(d, l.inner);
+  add_push(d, s.k);
+  add_operand(d, 0);
+  // Without values their place has what is there anyway, unwritten.
+  add_operand(d, s.values ? out_operand(0) : 0);
+  add_operand(d, out_operand(s.values ? 1 : 0));
+  return out.dispatches.push_back(d);
+}
+
+Status lower_arg(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const ArgAttrs*>(call.attrs);
+  Selection s;
+  s.axis = a.axis;
+  s.smallest = call.op == OpId::kArgMin;
+  s.last = a.select_last_index != 0;
+  return add_selection(call, s, out);
+}
+
+Status lower_topk(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const TopKAttrs*>(call.attrs);
+  Selection s;
+  WICK_ASSIGN(s.k, known_number(call, 1, a.k));
+  s.axis = a.axis;
+  s.smallest = a.largest == 0;
+  s.nan_first = !s.smallest;  // NaN is above all
+  s.values = true;
+  return add_selection(call, s, out);
+}
+
+Status lower_cumulate(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const CumulateAttrs*>(call.attrs);
+  if (!has_arithmetic(call.in[0].dtype)) return unsupported("no shader for this dtype");
+  WICK_ASSIGN(const int64_t axis, known_number(call, 1, a.axis));
+  Lines l;
+  WICK_TRY(lines_of(call.in[0].shape, axis, l));
+  if (l.count > kMostSteps) return unsupported("a long way through the axis");
+  Dispatch d = flat_dispatch(ShaderId::k_scan, l.lines);
+  add_element(d, call.in[0].dtype);
+  add_spec(d, call.op == OpId::kCumProd ? 1 : 0);
+  add_spec(d, a.exclusive != 0 ? 1 : 0);
+  add_spec(d, a.reverse != 0 ? 1 : 0);
+  add_push(d, l.lines);
+  add_push(d, l.count);
+  add_push(d, l.inner);
+  add_operand(d, 0);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+Status lower_trilu(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const TriluAttrs*>(call.attrs);
+  const Shape& x = call.in[0].shape;
+  WICK_ASSIGN(int64_t k, known_number(call, 1, a.k));
+  const int64_t rows = x[x.rank() - 2], columns = x[x.rank() - 1];
+  k = k > columns ? columns : k < -rows ? -rows : k;  // beyond these nothing changes
+  Dispatch d = flat_dispatch(ShaderId::k_trilu, numel(x));
+  add_element(d, call.in[0].dtype);
+  add_spec(d, a.upper != 0 ? 1 : 0);
+  add_push(d, numel(x));
+  add_push(d, rows);
+  add_push(d, columns);
+  add_push(d, k);
+  add_operand(d, 0);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace
+
+Status lower_scan(const OpCall& call, Lowered& out) {
+  switch (call.op) {
+    case OpId::kArgMax:
+    case OpId::kArgMin: return lower_arg(call, out);
+    case OpId::kTopK: return lower_topk(call, out);
+    case OpId::kTrilu: return lower_trilu(call, out);
+    default: return lower_cumulate(call, out);
+  }
+}
+
+}  // namespace wick::vulkan

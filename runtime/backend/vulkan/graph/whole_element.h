@@ -1,0 +1,55 @@
+// What shaders with element.glsl are told of a dtype.
+#pragma once
+
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+
+namespace wick::vulkan {
+
+struct Element {
+  uint32_t type = WICK_TYPE_U8, wide = WICK_WIDE_NONE;
+};
+
+// False: elements that do not lie in whole words or parts of them.
+inline bool is_element(DType dtype) {
+  const int bits = dtype_bits(dtype);
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+// Dtypes that are nothing but bits to a shader have a type of their size.
+inline Element element_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return {WICK_TYPE_F32};
+    case DType::kI32: return {WICK_TYPE_I32};
+    case DType::kF16: return {WICK_TYPE_F16};
+    case DType::kBF16: return {WICK_TYPE_BF16};
+    case DType::kI16: return {WICK_TYPE_I16};
+    case DType::kI8: return {WICK_TYPE_I8};
+    case DType::kBool: return {WICK_TYPE_BOOL};
+    case DType::kI64: return {WICK_TYPE_U32, WICK_WIDE_I64};
+    case DType::kU64: return {WICK_TYPE_U32, WICK_WIDE_U64};
+    case DType::kF64: return {WICK_TYPE_U32, WICK_WIDE_F64};
+    default: break;
+  }
+  switch (dtype_bits(dtype)) {
+    case 8: return {WICK_TYPE_U8};
+    case 16: return {WICK_TYPE_U16};
+    case 32: return {WICK_TYPE_U32};
+    default: return {WICK_TYPE_U32, WICK_WIDE_BITS};
+  }
+}
+
+// Sums and products of them.
+inline bool has_arithmetic(DType dtype) {
+  return is_int(dtype) || dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 ||
+         dtype == DType::kBool;
+}
+// Their order; f64 by its bits.
+inline bool has_order(DType dtype) { return has_arithmetic(dtype) || dtype == DType::kF64; }
+
+inline void add_element(Dispatch& d, DType dtype) {
+  const Element e = element_of(dtype);
+  add_spec(d, e.type);
+  add_spec(d, e.wide);
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,68 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "constants.inc"
+
+// Discrete Fourier transforms by their sums. The CPU sums in double; here a sum is two floats, and so is a product:
+// operands are cut into 12 bits, whose products are exact.
+layout(local_size_x = WICK_FLAT_SIZE) in;
+layout(constant_id = 0) const uint kParts = 1;     // numbers of an input: real, or real and imaginary
+layout(constant_id = 1) const uint kOutParts = 2;
+layout(constant_id = 2) const uint kInverse = 0;
+layout(constant_id = 3) const uint kToReal = 0;    // from the first half of a spectrum of reals
+
+layout(push_constant) uniform Push { uint outputs, length, size, kept, inner; };
+layout(binding = 0) readonly buffer In { float x[]; };
+layout(binding = 1) readonly buffer Table { uint roots[]; };  // of unity: cosine and sine, each high, next, low
+layout(binding = 2) writeonly buffer Out { float y[]; };
+
+float root_part(uint at, uint part) { return uintBitsToFloat(roots[at * 6 + part]); }
+
+struct Sum { float high, low; };
+
+void add_product(inout Sum sum, float v, uint at, uint first) {
+  float high = uintBitsToFloat(floatBitsToUint(v) & 0xfffff000u), low = v - high;
+  float a = root_part(at, first), b = root_part(at, first + 1);
+  precise float p = v * (a + b);
+  precise float e = ((high * a - p) + high * b + low * a) + low * b;
+  e = e + v * root_part(at, first + 2);
+  precise float t = sum.high + p;
+  precise float z = t - sum.high;
+  precise float r = (sum.high - (t - z)) + (p - z);
+  sum.high = t;
+  precise float rest = sum.low + (r + e);
+  sum.low = rest;
+}
+
+// Number t of the line: cut, filled up with zeros, completed by its mirror; conjugated for the inverse, which is the
+// conjugate of the conjugate's transform.
+vec2 number_at(uint line, uint t) {
+  bool mirrored = kToReal != 0 && t > length / 2;
+  uint i = mirrored ? length - t : t;
+  if (i >= size) return vec2(0.0);
+  uint at = ((line / inner * size + i) * inner + line % inner) * kParts;
+  vec2 v = vec2(x[at], kParts == 2 ? x[at + 1] : 0.0);
+  if (kToReal != 0 && (i == 0 || 2 * i == length)) v.y = 0.0;
+  return mirrored != (kInverse != 0) ? vec2(v.x, -v.y) : v;
+}
+
+void main() {
+  for (uint i = gl_GlobalInvocationID.x; i < outputs; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    uint k = i / inner % kept, line = i / inner / kept * inner + i % inner;
+    Sum re = Sum(0.0, 0.0), im = Sum(0.0, 0.0);
+    for (uint t = 0, at = 0; t < length; ++t) {
+      vec2 v = number_at(line, t);
+      add_product(re, v.x, at, 0);
+      if (kParts == 2) add_product(re, v.y, at, 3);
+      if (kOutParts == 2) {
+        add_product(im, -v.x, at, 3);
+        if (kParts == 2) add_product(im, v.y, at, 0);
+      }
+      at += k;
+      if (at >= length) at -= length;
+    }
+    precise float re_all = re.high + re.low, im_all = im.high + im.low;
+    float count = float(length);
+    y[i * kOutParts] = kInverse != 0 ? re_all / count : re_all;
+    if (kOutParts == 2) y[i * kOutParts + 1] = kInverse != 0 ? -im_all / count : im_all;
+  }
+}

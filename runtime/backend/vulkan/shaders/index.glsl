@@ -1,0 +1,14 @@
+// Indices of 32 or 64 bits in the buffer `indices`, counted from the end where they are negative. A wrong one is noted
+// in the fault word. The shader that includes this has the specialisation constant kWideIndex.
+
+// -1: out of range.
+int index_at(uint i, uint extent, uint call) {
+  int index = int(indices[kWideIndex != 0 ? 2 * i : i]);
+  bool right = index < int(extent) && index >= -int(extent);
+  if (kWideIndex != 0) right = right && int(indices[2 * i + 1]) == (index >> 31);
+  if (!right) {
+    atomicMax(fault, call);
+    return -1;
+  }
+  return index < 0 ? index + int(extent) : index;
+}

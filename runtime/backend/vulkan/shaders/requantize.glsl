@@ -1,0 +1,52 @@
+// The contract's requantization out of integer steps alone, so that a device's rounding modes, subnormals and division
+// have no part in it: float32 products, rounded to the nearest, half to even.
+
+// m * 2^e; m has 24 bits or is 0.
+struct Real { uint m; int e; };
+
+Real real_of(uint bits) {  // of a float of at least 0
+  int e = int(bits >> 23) & 255;
+  uint m = bits & 0x7fffffu;
+  if (e != 0) return Real(m | 0x800000u, e - 150);
+  if (m == 0) return Real(0u, 0);
+  int shift = 23 - findMSB(m);
+  return Real(m << shift, -149 - shift);
+}
+
+// m * 2^e as a float would be; m below 2^30; `sticky`: a little more than that.
+Real rounded(uint m, bool sticky, int e) {
+  if (m == 0) return Real(0u, 0);
+  int drop = max(findMSB(m) - 23, -149 - e);
+  if (drop > 30) return Real(0u, 0);
+  if (drop > 0) {
+    uint rest = m & ((1u << drop) - 1u), half_way = 1u << (drop - 1);
+    m >>= drop;
+    e += drop;
+    if (rest > half_way || (rest == half_way && (sticky || (m & 1u) != 0))) ++m;
+    if (m == 0) return Real(0u, 0);
+  }
+  int shift = 23 - findMSB(m);  // -1 where rounding carried
+  return shift < 0 ? Real(m >> 1, e + 1) : Real(m << shift, e - shift);
+}
+
+Real product(Real a, Real b) {
+  uint high, low;
+  umulExtended(a.m, b.m, high, low);
+  return rounded((high << 12) | (low >> 20), (low & 0xfffffu) != 0, a.e + b.e + 20);
+}
+// round(sum * multiplier), kept between lo and hi.
+int scaled(int sum, Real multiplier, int lo, int hi) {
+  uint m = sum < 0 ? 0u - uint(sum) : uint(sum);
+  Real r = m < 0x40000000u ? rounded(m, false, 0) : rounded(m >> 2, (m & 3u) != 0, 2);
+  r = product(r, multiplier);
+  int v = 1024;  // beyond every byte
+  if (r.m == 0 || r.e < -31) {
+    v = 0;
+  } else if (r.e + 23 < 10) {
+    int drop = -r.e;
+    uint rest = r.m & ((1u << drop) - 1u), half_way = 1u << (drop - 1);
+    v = int(r.m >> drop);
+    if (rest > half_way || (rest == half_way && (v & 1) != 0)) ++v;
+  }
+  return clamp(sum < 0 ? -v : v, lo, hi);
+}

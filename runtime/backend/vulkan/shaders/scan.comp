@@ -1,0 +1,42 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "constants.inc"
+
+// CumSum and CumProd: an invocation walks a line, in the CPU's order.
+layout(local_size_x = WICK_FLAT_SIZE) in;
+layout(constant_id = 0) const uint kType = WICK_TYPE_F32;
+layout(constant_id = 1) const uint kWide = 0;
+layout(constant_id = 2) const uint kProduct = 0;
+layout(constant_id = 3) const uint kExclusive = 0;
+layout(constant_id = 4) const uint kReverse = 0;
+
+layout(push_constant) uniform Push { uint lines, count, inner; };
+layout(binding = 0) readonly buffer In { uint x[]; };
+layout(binding = 1) buffer Out { uint y[]; };
+
+#include "element.glsl"
+
+void main() {
+  const bool real = kWide == 0 && is_float_type(kType);
+  for (uint line = gl_GlobalInvocationID.x; line < lines; line += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    uint base = line / inner * count * inner + line % inner;
+    uvec2 running = uvec2(kProduct, 0u);
+    float running_float = float(kProduct);  // 16 bits run in 32
+    for (uint i = 0; i < count; ++i) {
+      uint at = base + (kReverse != 0 ? count - 1 - i : i) * inner;
+      uvec2 v = LOAD(x, at), next = v;
+      float next_float = 0.0;
+      if (real) {
+        precise float f = float_of_bits(v.x, kType);
+        next_float = kProduct != 0 ? running_float * f : running_float + f;
+        v.x = bits_of_float(kExclusive != 0 ? running_float : next_float, kType);
+      } else {
+        next = kProduct != 0 ? times(running, v) : plus(running, v);
+        v = kExclusive != 0 ? running : next;
+      }
+      STORE_ELEMENT(y, at, v)
+      running = next;
+      running_float = next_float;
+    }
+  }
+}
