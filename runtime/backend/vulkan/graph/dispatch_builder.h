@@ -32,6 +32,10 @@ inline Dispatch flat_dispatch(ShaderId shader, int64_t n) {
   return d;
 }
 
+// A shader by how the call's floats are stored.
+#define WICK_STORED(dtype, name) \
+  ((dtype) == DType::kF16 ? ShaderId::k_##name##_f16 : ShaderId::k_##name##_f32)
+
 inline Status unsupported(const char* why) { return Status(Code::kUnsupported, why); }
 
 // The WICK_FN_ number of an epilogue's Activation; kUnsupported for those without a shader.

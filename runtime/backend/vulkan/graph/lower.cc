@@ -98,7 +98,22 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   return dtype == DType::kF32;
 }
 
+// Whose shaders also store 16 bits; they compute in 32.
+bool stores_halves(LowerFunction family) {
+  return family == lower_elementwise || family == lower_matmul || family == lower_conv ||
+         family == lower_pool || family == lower_norm || family == lower_reduce;
+}
+
 }  // namespace
+
+Capabilities capabilities_of(const DeviceInfo& device) {
+  Capabilities can;
+  can.f16_storage = device.f16_storage;
+  can.integer_dot = device.integer_dot;
+  can.matrix_units = device.matrix_units;
+  can.subgroup = device.subgroup_arithmetic ? device.subgroup_size : 0;
+  return can;
+}
 
 Result<uint32_t> activation_function(int64_t activation) {
   switch (static_cast<Activation>(activation)) {
@@ -130,10 +145,14 @@ Status lower(const OpCall& call, Lowered& out) {
   out.dispatches.clear();
   out.table.clear();
   const LowerFunction family = family_of(call.op);
+  const bool half =
+      call.out[0].dtype == DType::kF16 && stores_halves(family) && out.can.f16_storage;
   auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
     if (view.numel() == 0) return unsupported(empty);
-    return takes(family, view.dtype, input) ? Status() : unsupported("no shader for this dtype");
+    if (half && view.dtype == DType::kF16) return {};
+    return takes(family, view.dtype, input) && !half ? Status()
+                                                     : unsupported("no shader for this dtype");
   };
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];
