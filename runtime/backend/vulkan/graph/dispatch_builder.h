@@ -47,6 +47,6 @@ Status lower_layout(const OpCall& call, Lowered& out);
 Status lower_reduce(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_pointwise(const OpCall& call, Lowered& out);
-bool has_type(DType dtype);  // that lower_pointwise takes
+Status lower_cast(const OpCall& call, Lowered& out);
 
 }  // namespace wick::vulkan

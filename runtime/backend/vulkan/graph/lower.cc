@@ -1,6 +1,6 @@
 #include "runtime/backend/vulkan/graph/lower.h"
 
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 namespace {
@@ -30,7 +30,8 @@ LowerFunction family_of(OpId op) {
     case OpId::kConcat:
     case OpId::kSplit:
     case OpId::kSlice:
-    case OpId::kPad: return lower_layout;
+    case OpId::kPad:
+    case OpId::kBitCast: return lower_layout;
     case OpId::kGather:
     case OpId::kGatherElements: return lower_gather;
     case OpId::kEqual:
@@ -58,8 +59,9 @@ LowerFunction family_of(OpId op) {
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
-  if (family == lower_layout || family == lower_gather) return dtype_size(dtype) == 4;
-  if (family == lower_pointwise) return has_type(dtype);
+  if (family == lower_layout || family == lower_gather) return is_movable(dtype);
+  if (family == lower_elementwise && is_16_bit_float(dtype)) return true;
+  if (family == lower_pointwise) return element_type(dtype) >= 0;
   return dtype == DType::kF32;
 }
 

@@ -1,5 +1,5 @@
 #include "runtime/backend/vulkan/graph/broadcast.h"
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 namespace {
@@ -71,9 +71,12 @@ int binary_of(OpId op) {
 Status lower_binary(const OpCall& call, int function, Lowered& out) {
   const Shape* shapes[] = {&call.in[0].shape, &call.in[1].shape};
   const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
-  Dispatch d = flat_dispatch(ShaderId::k_binary_f32, call.out[0].numel());
+  const DType dtype = call.out[0].dtype;
+  Dispatch d = flat_dispatch(dtype == DType::kF32 ? ShaderId::k_binary_f32 : ShaderId::k_binary_16,
+                             words_of(dtype, call.out[0].numel()));
   add_spec(d, static_cast<uint32_t>(function));
   add_spec(d, static_cast<uint32_t>(dims.rank));
+  add_spec(d, type_number(dtype));
   add_push(d, call.out[0].numel());
   for (int64_t v : dims.dims) add_push(d, v);
   for (int64_t v : dims.strides[0]) add_push(d, v);
@@ -89,8 +92,11 @@ Status lower_binary(const OpCall& call, int function, Lowered& out) {
 Status lower_elementwise(const OpCall& call, Lowered& out) {
   if (int function = binary_of(call.op); function >= 0) return lower_binary(call, function, out);
   WICK_ASSIGN(Unary unary, unary_of(call));
-  Dispatch d = flat_dispatch(ShaderId::k_unary_f32, call.out[0].numel());
+  const DType dtype = call.out[0].dtype;
+  Dispatch d = flat_dispatch(dtype == DType::kF32 ? ShaderId::k_unary_f32 : ShaderId::k_unary_16,
+                             words_of(dtype, call.out[0].numel()));
   add_spec(d, unary.function);
+  add_spec(d, type_number(dtype));
   add_push(d, call.out[0].numel());
   add_push(d, unary.alpha);
   add_push(d, unary.beta);

@@ -45,6 +45,12 @@ Range range_of(const KernelQuery& query, size_t input) {
 }
 
 void fill(TensorView& v, uint64_t seed, const Range& range) {
+  if (dtype_bits(v.dtype) < 8 || v.dtype == DType::kC64) {  // any bits, of small numbers
+    TensorView bytes(
+        v.data, v.dtype == DType::kC64 ? DType::kF32 : DType::kI8,
+        Shape{v.dtype == DType::kC64 ? 2 * v.numel() : static_cast<int64_t>(v.nbytes())});
+    return fill(bytes, seed, range);
+  }
   const int64_t n = v.numel();
   auto index = [&](int64_t i) {
     const auto h = static_cast<int64_t>(std::fabs(number(seed, i)) * 65536.0f);
@@ -57,7 +63,9 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
       case DType::kF32:
         v.as<float>()[i] = range.positive ? std::fabs(number(seed, i)) : number(seed, i);
         break;
-      case DType::kI64: v.as<int64_t>()[i] = integer; break;
+      case DType::kF64: v.as<double>()[i] = number(seed, i); break;
+      case DType::kI64:
+      case DType::kU64: v.as<int64_t>()[i] = integer; break;
       case DType::kI32:
       case DType::kU32: v.as<int32_t>()[i] = static_cast<int32_t>(integer); break;
       case DType::kF16: v.as<uint16_t>()[i] = Half(number(seed, i)).bits; break;
@@ -71,29 +79,39 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
   }
 }
 
-// "" when `got` is what the CPU gave: floats to 1e-4 of the element and of the output's size, far
-// above rounding and far below a wrong kernel (or one in half precision); the rest by bits.
+double float_at(const TensorView& v, int64_t i) {
+  switch (v.dtype) {
+    case DType::kF16: return static_cast<float>(v.as<Half>()[i]);
+    case DType::kBF16: return static_cast<float>(v.as<BFloat16>()[i]);
+    default: return v.as<float>()[i];
+  }
+}
+
+// True when `got` is what the CPU gave: floats to 1e-4 of the element and of the output's size, far
+// above rounding and far below a wrong kernel (or one in half precision), those of 16 bits to a
+// step more; the rest by bits.
 bool agrees(const TensorView& want, const TensorView& got, char* text, size_t room) {
   const int64_t n = want.numel();
-  if (want.dtype != DType::kF32) {
+  if (want.dtype != DType::kF32 && want.dtype != DType::kF16 && want.dtype != DType::kBF16) {
     if (memcmp(want.data, got.data, want.nbytes()) == 0) return true;
     snprintf(text, room, "other bytes");
     return false;
   }
-  const float *a = want.as<float>(), *b = got.as<float>();
+  const double step = want.dtype == DType::kF32 ? 0 : want.dtype == DType::kF16 ? 0x1p-10 : 0x1p-7;
   double squares = 0;
   int64_t finite = 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (!std::isfinite(a[i])) continue;
-    squares += double{a[i]} * double{a[i]};
+    const double a = float_at(want, i);
+    if (!std::isfinite(a)) continue;
+    squares += a * a;
     ++finite;
   }
   const double size = finite == 0 ? 0 : std::sqrt(squares / static_cast<double>(finite));
   for (int64_t i = 0; i < n; ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    if (std::fabs(double{a[i]} - double{b[i]}) <= 1e-4 * (std::fabs(double{a[i]}) + size)) continue;
-    snprintf(text, room, "element %lld is %.7g, the CPU's %.7g", static_cast<long long>(i),
-             static_cast<double>(b[i]), static_cast<double>(a[i]));
+    const double a = float_at(want, i), b = float_at(got, i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (std::fabs(a - b) <= (1e-4 + step) * std::fabs(a) + 1e-4 * size) continue;
+    snprintf(text, room, "element %lld is %.7g, the CPU's %.7g", static_cast<long long>(i), b, a);
     return false;
   }
   return true;
