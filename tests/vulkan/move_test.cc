@@ -104,6 +104,50 @@ TEST_P(VulkanMove, GatherByRowsAndElements) {
   WICK_EXPECT_AS_CPU(OpId::kGatherElements, &a, bytes(t, {4, 5}, 16), at);
 }
 
+// Nothing is run for an empty result; a sum of nothing is 0, a product 1.
+TEST_P(VulkanMove, EmptyParts) {
+  WICK_NEED_DEVICE();
+  const DType t = GetParam();
+  if (dtype_bits(t) < 8) return;
+  AxisAttrs a;
+  a.axis = 1;
+  WICK_EXPECT_AS_CPU(OpId::kConcat, &a, bytes(t, {3, 0}, 17), bytes(t, {3, 5}, 18),
+                     bytes(t, {3, 0}, 19));
+  SplitAttrs split;
+  EXPECT_EQ(differs_from_cpu(OpId::kSplit, &split, {bytes(t, {4, 3}, 20), numbers({0, 4, 0})}, 3),
+            "");
+  SliceAttrs slice;
+  WICK_EXPECT_AS_CPU(OpId::kSlice, &slice, bytes(t, {4, 3}, 21), numbers({4}), numbers({9}));
+  TransposeAttrs perm;
+  WICK_EXPECT_AS_CPU(OpId::kTranspose, &perm, bytes(t, {0, 3}, 22));
+}
+
+TEST(VulkanEmpty, ReductionsOfNothing) {
+  WICK_NEED_DEVICE();
+  for (DType t : {DType::kF32, DType::kF16, DType::kBF16}) {
+    ReduceAttrs a;
+    a.axes.values[a.axes.count++] = 1;
+    for (OpId op : {OpId::kReduceSum, OpId::kReduceMean, OpId::kReduceMax, OpId::kReduceMin,
+                    OpId::kReduceProd}) {
+      EXPECT_EQ(differs_from_cpu(op, &a, {Value(t, {3, 0, 5})}), "") << find_op(op)->name;
+      EXPECT_EQ(differs_from_cpu(op, &a, {Value(t, {0, 4, 5})}), "") << find_op(op)->name;
+    }
+  }
+}
+
+TEST(VulkanBitCast, ReadsTheSameBits) {
+  WICK_NEED_DEVICE();
+  const std::pair<DType, DType> pairs[] = {{DType::kF32, DType::kI32},
+                                           {DType::kF64, DType::kI64},
+                                           {DType::kU16, DType::kF16},
+                                           {DType::kI8, DType::kF8E5M2}};
+  for (auto [from, to] : pairs) {
+    BitCastAttrs a;
+    a.to = static_cast<int64_t>(to);
+    EXPECT_EQ(differs_from_cpu(OpId::kBitCast, &a, {bytes(from, {3, 7}, 23)}), "");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Widths, VulkanMove, testing::ValuesIn(kWidths),
                          [](const auto& p) { return std::string(dtype_name(p.param)); });
 

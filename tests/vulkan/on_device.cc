@@ -13,7 +13,7 @@ Status IntoGraph::add(const vulkan::WholeCall& call) {
   if (!vulkan::is_expanded(call.op))
     status = graph_.add_call(call.op, call.attrs, call.in_ids, call.out_ids, call.in);
   if (status.code() != Code::kUnsupported) return status;
-  if (!vulkan::is_expanded(call.op) && !vulkan::has_16_bit_floats(call.in, call.out)) return status;
+  if (!vulkan::may_expand(call.op, call.in, call.out)) return status;
   return vulkan::expand(call, *this);
 }
 

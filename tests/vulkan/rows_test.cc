@@ -44,6 +44,24 @@ constexpr OpId kPromised[] = {OpId::kIdentity,
                               OpId::kSqrt,
                               OpId::kReciprocal,
                               OpId::kErf,
+                              OpId::kErfc,
+                              OpId::kSin,
+                              OpId::kCos,
+                              OpId::kTan,
+                              OpId::kAsin,
+                              OpId::kAcos,
+                              OpId::kAtan,
+                              OpId::kAtan2,
+                              OpId::kSinh,
+                              OpId::kCosh,
+                              OpId::kAsinh,
+                              OpId::kAcosh,
+                              OpId::kAtanh,
+                              OpId::kLog1p,
+                              OpId::kExpm1,
+                              OpId::kLog2,
+                              OpId::kLog10,
+                              OpId::kMod,
                               OpId::kNeg,
                               OpId::kAbs,
                               OpId::kFloor,
@@ -224,7 +242,9 @@ TEST(VulkanRows, WithinBoundsOfTheDoubleOracle) {
         continue;
       }
       ASSERT_TRUE(status.ok()) << status.message();
-      ++ran;
+      bool empty = true;
+      for (const Value& w : want) empty = empty && w.view().numel() == 0;
+      ran += empty ? 0 : 1;  // of nothing, nothing is run
       for (size_t k = 0; k < want.size(); ++k) {
         auto bounds = vulkan_bounds(row->op, s.attrs.get(), exact_in, want[k]);
         EXPECT_EQ(compare(s, got[k], want[k], exact_in, bounds, &worst), "");

@@ -187,7 +187,7 @@ bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   call.out = {out, query.out.size()};
   vulkan::Lowered lowered(allocator);
   if (!vulkan::lower(call, lowered).ok()) {
-    return vulkan::has_16_bit_floats(query.in, query.out) &&
+    return vulkan::may_expand(query.op, query.in, query.out) &&
            probe(query, allocator, fingerprint).ok();
   }
   if (fingerprint != nullptr) fingerprint->add(call, lowered);

@@ -32,6 +32,15 @@ inline Dispatch flat_dispatch(ShaderId shader, int64_t n) {
   return d;
 }
 
+// Words that all have one value.
+inline Dispatch fill_dispatch(int64_t words, uint32_t value, int output) {
+  Dispatch d = flat_dispatch(ShaderId::k_fill, words);
+  add_push(d, words);
+  add_push(d, value);
+  add_operand(d, out_operand(output));
+  return d;
+}
+
 inline Status unsupported(const char* why) { return Status(Code::kUnsupported, why); }
 
 // The WICK_FN_ number of an epilogue's Activation; kUnsupported for those without a shader.
@@ -48,5 +57,6 @@ Status lower_reduce(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_pointwise(const OpCall& call, Lowered& out);
 Status lower_cast(const OpCall& call, Lowered& out);
+Status lower_clip(const OpCall& call, Lowered& out);
 
 }  // namespace wick::vulkan

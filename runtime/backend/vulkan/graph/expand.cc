@@ -195,16 +195,35 @@ class Attention {
   Builder& builder_;
 };
 
-Status expand_whole(const WholeCall& call, Builder& builder) {
-  if (call.op == OpId::kFusedElementwise) return expand_chain(call, builder);
-  if (call.op == OpId::kFusedAttention) return Attention(call, builder).expand();
-  return builder.call(call.op, call.attrs, call.in_ids, call.out_ids);
-}
-
 Status cast(Builder& builder, DType to, TensorId from, TensorId made) {
   CastAttrs attrs;
   attrs.to = static_cast<int64_t>(to);
   return builder.call(OpId::kCast, &attrs, {&from, 1}, {&made, 1});
+}
+
+bool has_16_bit_floats(Span<const TensorView> in, Span<const TensorView> out) {
+  for (const TensorView& v : in) {
+    if (is_16_bit_float(v.dtype)) return true;
+  }
+  for (const TensorView& v : out) {
+    if (is_16_bit_float(v.dtype)) return true;
+  }
+  return false;
+}
+
+bool has_mixed_power(OpId op, Span<const TensorView> in) {
+  return op == OpId::kPow && in.size() == 2 && in[0].dtype == DType::kF32 &&
+         in[1].dtype != DType::kF32;
+}
+Status expand_whole(const WholeCall& call, Builder& builder) {
+  if (call.op == OpId::kFusedElementwise) return expand_chain(call, builder);
+  if (call.op == OpId::kFusedAttention) return Attention(call, builder).expand();
+  if (!has_mixed_power(call.op, call.in))
+    return builder.call(call.op, call.attrs, call.in_ids, call.out_ids);
+  TensorId in[] = {call.in_ids[0], 0};
+  WICK_ASSIGN(in[1], builder.temporary(DType::kF32, call.in[1].shape));
+  WICK_TRY(cast(builder, DType::kF32, call.in_ids[1], in[1]));
+  return builder.call(call.op, call.attrs, {in, 2}, call.out_ids);
 }
 
 // In float32, rounded once at the end.
@@ -245,14 +264,8 @@ Status expand_in_float32(const WholeCall& call, Builder& builder) {
 
 bool is_expanded(OpId op) { return op == OpId::kFusedElementwise || op == OpId::kFusedAttention; }
 
-bool has_16_bit_floats(Span<const TensorView> in, Span<const TensorView> out) {
-  for (const TensorView& v : in) {
-    if (is_16_bit_float(v.dtype)) return true;
-  }
-  for (const TensorView& v : out) {
-    if (is_16_bit_float(v.dtype)) return true;
-  }
-  return false;
+bool may_expand(OpId op, Span<const TensorView> in, Span<const TensorView> out) {
+  return is_expanded(op) || has_16_bit_floats(in, out) || has_mixed_power(op, in);
 }
 
 Status expand(const WholeCall& call, Builder& builder) {

@@ -33,7 +33,7 @@ struct WholeCall {
 // Whatever its dtypes and shapes are.
 bool is_expanded(OpId op);
 // Where lower() has no shader: whether expand() may.
-bool has_16_bit_floats(Span<const TensorView> in, Span<const TensorView> out);
+bool may_expand(OpId op, Span<const TensorView> in, Span<const TensorView> out);
 // kUnsupported, with the reason, where a part of it has no shader.
 Status expand(const WholeCall& call, Builder& builder);
 

@@ -57,12 +57,24 @@ LowerFunction family_of(OpId op) {
 }
 
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
-bool takes(LowerFunction family, DType dtype, size_t input) {
+bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_layout || family == lower_gather) return is_movable(dtype);
   if (family == lower_elementwise && is_16_bit_float(dtype)) return true;
+  if (op == OpId::kClip) return element_type(dtype) >= 0;
   if (family == lower_pointwise) return element_type(dtype) >= 0;
   return dtype == DType::kF32;
+}
+
+// Nothing of one part of a whole, or a sum of nothing.
+bool takes_empty_input(LowerFunction family, OpId op) {
+  return op == OpId::kConcat || family == lower_reduce;
+}
+// That never look at values, whose errors must show where nothing is computed, too.
+bool takes_empty_outputs(LowerFunction family) {
+  return family == lower_elementwise || family == lower_pointwise || family == lower_layout ||
+         family == lower_reduce || family == lower_matmul || family == lower_conv ||
+         family == lower_pool || family == lower_norm;
 }
 
 }  // namespace
@@ -92,17 +104,29 @@ Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
   const LowerFunction family = family_of(call.op);
-  auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
+  bool empty = true;
+  for (const TensorView& view : call.out) empty = empty && view.numel() == 0;
+  auto check = [&](const TensorView& view, size_t input) -> Status {
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
-    if (view.numel() == 0) return unsupported(empty);
-    return takes(family, view.dtype, input) ? Status() : unsupported("no shader for this dtype");
+    return takes(family, call.op, view.dtype, input) ? Status()
+                                                     : unsupported("no shader for this dtype");
   };
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];
-    if (view.present() && reads_input(call.op, i)) WICK_TRY(check(view, i, "an empty input"));
+    if (!view.present() || !reads_input(call.op, i)) continue;
+    WICK_TRY(check(view, i));
+    if (view.numel() == 0 && !empty && !takes_empty_input(family, call.op))
+      return unsupported("an empty input");
   }
-  for (const TensorView& view : call.out) WICK_TRY(check(view, 0, "an empty output"));
-  return family(call, out);
+  for (const TensorView& view : call.out) {
+    WICK_TRY(check(view, 0));
+    if (view.numel() == 0 && !empty && call.op != OpId::kSplit)
+      return unsupported("an empty output");
+  }
+  if (empty && !takes_empty_outputs(family)) return unsupported("empty outputs");
+  WICK_TRY(family(call, out));
+  if (empty) out.dispatches.clear();
+  return {};
 }
 
 }  // namespace wick::vulkan

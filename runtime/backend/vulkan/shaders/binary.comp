@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 #include "math.glsl"
+#include "trig.glsl"
 #include "typed.glsl"
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
@@ -22,6 +23,9 @@ float combine(float p, float q) {
     case WICK_BINARY_SUB: return p - q;
     case WICK_BINARY_MUL: return p * q;
     case WICK_BINARY_DIV: return p / q;
+    case WICK_BINARY_ATAN2: return atan2_f32(p, q);
+    case WICK_BINARY_FMOD: return fmod_f32(p, q);
+    case WICK_BINARY_FLOOR_MOD: return floor_mod_f32(p, q);
     case WICK_BINARY_POW: return pow_f32(p, q);
     case WICK_BINARY_MAX: return (is_nan(p) || p > q) ? p : q;
     default: return (is_nan(p) || p < q) ? p : q;

@@ -3,6 +3,7 @@
 #include "constants.inc"
 #include "math.glsl"
 #include "typed.glsl"
+#include "compare.glsl"
 
 // What chooses and compares, of any dtype, and what converts between those of up to 32 bits. An invocation makes a word,
 // or both words of an element.
@@ -25,34 +26,6 @@ layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
 layout(binding = 2) readonly buffer C { uint c[]; };  // of bools
 layout(binding = 3) writeonly buffer Out { uint y[]; };
-
-bool is_nan_64(uvec2 v) {
-  uint high = v.y & 0x7fffffffu;
-  return high > 0x7ff00000u || (high == 0x7ff00000u && v.x != 0);
-}
-// A number that grows as a double does; both zeros are one.
-uvec2 order_of(uvec2 v) {
-  if ((v.x | (v.y & 0x7fffffffu)) == 0) return uvec2(0, 0x80000000u);
-  return (v.y & 0x80000000u) != 0 ? ~v : uvec2(v.x, v.y | 0x80000000u);
-}
-bool below(uvec2 p, uvec2 q) { return p.y < q.y || (p.y == q.y && p.x < q.x); }
-
-bool less(uvec2 p, uvec2 q) {
-  const uvec2 kSign = uvec2(0, 0x80000000u);
-  switch (kIn) {
-    case WICK_TYPE_F64: return !is_nan_64(p) && !is_nan_64(q) && below(order_of(p), order_of(q));
-    case WICK_TYPE_I64: return below(p ^ kSign, q ^ kSign);
-    case WICK_TYPE_U64: return below(p, q);
-    case WICK_TYPE_U32: return p.x < q.x;
-    default: break;
-  }
-  if (is_float_type(kIn)) return float_of_bits(p.x, kIn) < float_of_bits(q.x, kIn);
-  return int_of_bits(p.x, kIn) < int_of_bits(q.x, kIn);
-}
-bool same(uvec2 p, uvec2 q) {
-  if (kIn == WICK_TYPE_F64) return !is_nan_64(p) && !is_nan_64(q) && order_of(p) == order_of(q);
-  return is_float_type(kIn) ? float_of_bits(p.x, kIn) == float_of_bits(q.x, kIn) : p == q;
-}
 
 // Saturates, NaN is 0; behind a float's exactness nothing is asked of it.
 uint integer_of(float v) {
@@ -87,19 +60,17 @@ bool is_infinite(uvec2 v) {
 uvec2 apply(uvec2 p, uvec2 q, uint chosen) {
   bool truth = false;
   switch (kFunction) {
-    case WICK_POINT_EQUAL: truth = same(p, q); break;
-    case WICK_POINT_LESS: truth = less(p, q); break;
-    case WICK_POINT_LESS_EQUAL: truth = less(p, q) || same(p, q); break;
-    case WICK_POINT_GREATER: truth = less(q, p); break;
-    case WICK_POINT_GREATER_EQUAL: truth = less(q, p) || same(p, q); break;
+    case WICK_POINT_EQUAL: truth = equal_of(p, q, kIn); break;
+    case WICK_POINT_LESS: truth = less_of(p, q, kIn); break;
+    case WICK_POINT_LESS_EQUAL: truth = less_of(p, q, kIn) || equal_of(p, q, kIn); break;
+    case WICK_POINT_GREATER: truth = less_of(q, p, kIn); break;
+    case WICK_POINT_GREATER_EQUAL: truth = less_of(q, p, kIn) || equal_of(p, q, kIn); break;
     case WICK_POINT_AND: return p & q;
     case WICK_POINT_OR: return p | q;
     case WICK_POINT_XOR: return p ^ q;
     case WICK_POINT_NOT: return uvec2(p.x ^ 1u, 0);
     case WICK_POINT_WHERE: return chosen != 0 ? p : q;
-    case WICK_POINT_IS_NAN:
-      truth = kIn == WICK_TYPE_F64 ? is_nan_64(p) : is_nan(float_of_bits(p.x, kIn));
-      break;
+    case WICK_POINT_IS_NAN: truth = is_nan_of(p, kIn); break;
     case WICK_POINT_IS_INF: truth = is_infinite(p); break;
     default: return uvec2(convert(p.x), 0);
   }
