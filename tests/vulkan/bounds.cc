@@ -24,6 +24,18 @@ constexpr double kLog = 4;
 // 1 / inversesqrt: 2 ulp and a division.
 constexpr double kSqrt = 9;
 
+// trig.glsl. An argument beyond pi/4 becomes a product of a rounded integer and pi / 2, 2.5 u; sine
+// grows by no more (r cot r <= 1), its polynomial rounds a tenth of the result in 4 steps and the
+// sum. The cosine (r tan r <= 0.79): half the square, the sum of the small terms, at least 0.7.
+constexpr double kSin = 4.5;
+// Both, the argument's error times r / (sin r cos r) <= pi / 2, a quotient.
+constexpr double kTan = 2.5 * 1.58 + 1.6 + 2 + kDiv;
+// Below 1 the polynomial is a fifth of the result; above, 1 / x rounds once and pi / 2's sum is at
+// least pi / 4.
+constexpr double kAtan = 5;
+// log of the rounded 1 + x may be a third larger than the result; what was rounded away, the sum.
+constexpr double kLog1p = 4.0 / 3 * kLog + 1.5;
+
 struct Error {
   double relative;      // units of u of |y|
   double absolute = 0;  // units of u
@@ -49,6 +61,8 @@ Error gelu_error_anywhere() {
     worst.absolute = std::fmax(worst.absolute, gelu_error(x).absolute);
   return worst;
 }
+
+double half_angle(double a) { return std::asin(std::sqrt(std::fmax(0, (1 - a) / 2))); }
 
 // Of y = f(x), x exact.
 Error unary_error(OpId op, const void* attrs, double x) {
@@ -82,6 +96,32 @@ Error unary_error(OpId op, const void* attrs, double x) {
     case OpId::kGelu:
       if (static_cast<const GeluAttrs*>(attrs)->tanh == 0) return gelu_error(x);
       return {2, a / 2 * (kTanh + 7 * 0.448 + 2)};
+    case OpId::kSin:
+    case OpId::kCos: return {kSin};
+    case OpId::kTan: return {kTan};
+    case OpId::kAtan: return {kAtan};
+    // Below 1/2 a tail of a twentieth. Above, pi / 2 less twice the arc of half the angle: a root
+    // (1 u) and a tail, 2.3 u of at most pi / 6.
+    case OpId::kAsin: return a < 0.5 ? Error{2} : Error{2, 4.6 * half_angle(a)};
+    case OpId::kAcos:
+      return a < 0.5 ? Error{2.5} : x > 0 ? Error{2.5} : Error{2, 4.6 * half_angle(a)};
+    // e^x / 2 and what 1/4 over it adds.
+    case OpId::kSinh:
+      return a < 1 ? Error{2} : Error{1, kExp * std::exp(a) / 2 + (kExp + kDiv) * std::exp(-a) / 2};
+    case OpId::kCosh: return {1, kExp * std::exp(a) / 2 + (kExp + kDiv) * std::exp(-a) / 2};
+    // The logarithm's argument: a square, a sum, their root, a sum: 3 u; ln 2 is added beyond 2^14.
+    case OpId::kAsinh: return a < 0.5 ? Error{2} : Error{kLog + 1, 3};
+    // log1p of t + sqrt(t (t + 2)): the argument is off by 4 u, which log1p does not enlarge.
+    case OpId::kAcosh: return {kLog1p + 4};
+    // log1p of 2 a / (1 - a): 2 u.
+    case OpId::kAtanh: return {kLog1p + 3};
+    case OpId::kLog1p: return {kLog1p};
+    case OpId::kExpm1: return a < 0.34 ? Error{2.5} : Error{1, kExp * std::exp(x)};
+    // log of the digits times a constant; the exponent is added.
+    case OpId::kLog2: return {kLog + 3};
+    case OpId::kLog10: return {kLog + 2};
+    case OpId::kErfc:
+      return x < 0 ? Error{1, std::erfc(a) * erfc_relative(a)} : Error{erfc_relative(a)};
     default: return {0};  // exact: relu, clip, neg, abs, rounding, sign
   }
 }
@@ -311,6 +351,7 @@ std::vector<double> power(const std::vector<Value>& in, const Value& want) {
 
 std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
                                   const Value& want) {
+  if (want.view().numel() == 0) return {};
   std::vector<double> apart;
   if (recurrence_bounds(op, attrs, in, want, &apart)) return apart;
   std::vector<double> spatial;
@@ -340,6 +381,15 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     default: break;
   }
   bool rounded = op == OpId::kAdd || op == OpId::kSub || op == OpId::kMul;
+  // A quotient and its arc; pi is subtracted on the left.
+  if (op == OpId::kAtan2) {
+    std::vector<double> bounds;
+    for (int64_t i = 0; i < want.view().numel(); ++i) {
+      const double y = std::fabs(want.at(i)), arc = std::fmin(y, M_PI - y);
+      bounds.push_back(kU * (2 * y + (kDiv + kAtan) * arc) + FLT_MIN);
+    }
+    return bounds;
+  }
   bool unary = in.size() == 1 && in[0].view().numel() == want.view().numel();
   std::vector<double> bounds;
   for (int64_t i = 0; i < want.view().numel(); ++i) {

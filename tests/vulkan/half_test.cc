@@ -64,7 +64,9 @@ TEST(VulkanHalves, AreLeftWhereTheDeviceStoresNone) {
   TensorView views[] = {TensorView(nullptr, DType::kF16, Shape{8}),
                         TensorView(nullptr, DType::kF16, Shape{8})};
   OpCall call;
-  call.op = OpId::kRelu;
+  call.op = OpId::kSoftmax;
+  const AxisAttrs axis{0};
+  call.attrs = &axis;
   call.in = {views, 1};
   call.out = {views + 1, 1};
   vulkan::Lowered plain(default_allocator());

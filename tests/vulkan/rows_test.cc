@@ -5,13 +5,13 @@
 
 #include <cfloat>
 #include <cmath>
-#include <memory>
 
 #include "runtime/backend/vulkan/graph/graph.h"
 #include "tests/ops/rows.h"
 #include "tests/ops/sets.h"
 #include "tests/vulkan/bounds.h"
 #include "tests/vulkan/device.h"
+#include "tests/vulkan/on_device.h"
 
 namespace wick::test {
 namespace {
@@ -44,6 +44,24 @@ constexpr OpId kPromised[] = {OpId::kIdentity,
                               OpId::kSqrt,
                               OpId::kReciprocal,
                               OpId::kErf,
+                              OpId::kErfc,
+                              OpId::kSin,
+                              OpId::kCos,
+                              OpId::kTan,
+                              OpId::kAsin,
+                              OpId::kAcos,
+                              OpId::kAtan,
+                              OpId::kAtan2,
+                              OpId::kSinh,
+                              OpId::kCosh,
+                              OpId::kAsinh,
+                              OpId::kAcosh,
+                              OpId::kAtanh,
+                              OpId::kLog1p,
+                              OpId::kExpm1,
+                              OpId::kLog2,
+                              OpId::kLog10,
+                              OpId::kMod,
                               OpId::kNeg,
                               OpId::kAbs,
                               OpId::kFloor,
@@ -153,27 +171,6 @@ Status oracle(const TestRow& row, const Sample& s, const std::vector<Value>& in,
   return {};
 }
 
-// What a call is made of goes straight into a graph.
-class IntoGraph final : public vulkan::Builder {
- public:
-  explicit IntoGraph(VulkanGraph& graph) : graph_(graph) {}
-  Result<TensorId> temporary(DType dtype, const Shape& shape) override {
-    return graph_.add_temporary(dtype, shape);
-  }
-  Result<TensorId> constant(float value) override {
-    kept_.push_back(std::make_unique<float>(value));
-    return graph_.add_constant(DType::kF32, Shape{}, kept_.back().get());
-  }
-  Status call(OpId op, const void* attrs, Span<const TensorId> in,
-              Span<const TensorId> out) override {
-    return graph_.add_call(op, attrs, in, out);
-  }
-
- private:
-  VulkanGraph& graph_;
-  std::vector<std::unique_ptr<float>> kept_;
-};
-
 Status run_on_device(vulkan::Context& context, const TestRow& row, const Sample& s,
                      const std::vector<Value>& in, bool constants, std::vector<Value>& out) {
   VulkanGraph graph(context, default_allocator());
@@ -195,19 +192,17 @@ Status run_on_device(vulkan::Context& context, const TestRow& row, const Sample&
       inputs.push_back(v.data);
     }
   }
+  std::vector<TensorView> made;
   for (const Value& v : out) {
     WICK_ASSIGN(TensorId id, graph.add_temporary(v.view().dtype, v.view().shape));
     out_ids.push_back(id);
     outputs.push_back(v.view().data);
+    made.emplace_back(nullptr, v.view().dtype, v.view().shape);
   }
   // A chain's steps have rows of their own; its roundings add up as its steps say.
   if (row.op == OpId::kFusedElementwise) return Status(Code::kUnsupported, "a chain");
   IntoGraph parts(graph);
-  if (vulkan::is_expanded(row.op)) {
-    WICK_TRY(vulkan::expand({row.op, s.attrs.get(), known, in_ids, out_ids[0]}, parts));
-  } else {
-    WICK_TRY(graph.add_call(row.op, s.attrs.get(), in_ids, out_ids, known));
-  }
+  WICK_TRY(parts.add({row.op, s.attrs.get(), known, in_ids, made, out_ids}));
   for (TensorId id : out_ids) WICK_TRY(graph.add_output(id));
   WICK_TRY(graph.finish());
   return graph.run(inputs, outputs);
@@ -276,7 +271,9 @@ TEST(VulkanRows, WithinBoundsOfTheDoubleOracle) {
         continue;
       }
       ASSERT_TRUE(status.ok()) << status.message();
-      ++ran;
+      bool empty = true;
+      for (const Value& w : want) empty = empty && w.view().numel() == 0;
+      ran += empty ? 0 : 1;  // of nothing, nothing is run
       for (size_t k = 0; k < want.size(); ++k) {
         auto bounds = vulkan_bounds(row->op, s.attrs.get(), exact_in, want[k]);
         EXPECT_EQ(compare(s, got[k], want[k], exact_in, bounds, &worst), "");

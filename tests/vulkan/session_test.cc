@@ -66,7 +66,14 @@ std::vector<uint8_t> mixed_program() {
   p.node(OpId::kConv, {x, w1, b1}, {h}, same, "conv");
   p.node(OpId::kMaxPool, {h}, {q}, half, "pool");
   p.node(OpId::kFlatten, {q}, {f}, AxisAttrs{1}, "flatten");
-  p.node(OpId::kSinh, {f}, {s}, NoAttrs{}, "sinh");
+  // Of float64 the device has nothing but casts.
+  auto wide = p.value("wide", DType::kF64, {kSym, 256}),
+       sinh = p.value("sinh", DType::kF64, {kSym, 256});
+  CastAttrs to_f64, to_f32;
+  to_f64.to = static_cast<int64_t>(DType::kF64);
+  p.node(OpId::kCast, {f}, {wide}, to_f64, "widen");
+  p.node(OpId::kSinh, {wide}, {sinh}, NoAttrs{}, "sinh");
+  p.node(OpId::kCast, {sinh}, {s}, to_f32, "narrow");
   p.node(OpId::kLinear, {s, w2}, {l}, NoAttrs{}, "fc");
   p.node(OpId::kSoftmax, {l}, {y}, AxisAttrs{-1}, "softmax");
   p.entry("main", {x}, {y, f});

@@ -24,19 +24,21 @@ class Probe final : public vulkan::Builder {
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
     return add(TensorView(nullptr, dtype, shape));
   }
-  Result<vulkan::TensorId> constant(float) override {
-    return add(TensorView(nullptr, DType::kF32, Shape{}));
+  Result<vulkan::TensorId> constant(DType dtype, float) override {
+    return add(TensorView(nullptr, dtype, Shape{}));
   }
   Status call(OpId op, const void* attrs, Span<const vulkan::TensorId> in,
               Span<const vulkan::TensorId> out) override {
-    TensorView inputs[kMost], made = views_[out[0]];
-    if (in.size() > kMost) return Status(Code::kUnsupported, "too many inputs");
+    TensorView inputs[kMost], made[kMost];
+    if (in.size() > kMost || out.size() > kMost)
+      return Status(Code::kUnsupported, "too many tensors");
     for (size_t i = 0; i < in.size(); ++i) inputs[i] = views_[in[i]];
+    for (size_t i = 0; i < out.size(); ++i) made[i] = views_[out[i]];
     OpCall part;
     part.op = op;
     part.attrs = attrs;
     part.in = {inputs, in.size()};
-    part.out = {&made, 1};
+    part.out = {made, out.size()};
     WICK_TRY(annotate(vulkan::lower(part, lowered_), "%s: ", find_op(op)->name));
     if (fingerprint_ != nullptr) fingerprint_->add(part, lowered_);
     return {};
@@ -47,7 +49,7 @@ class Probe final : public vulkan::Builder {
   }
 
  private:
-  static constexpr size_t kMost = 3;  // inputs of a part
+  static constexpr size_t kMost = 16;  // inputs of a part
   Array<TensorView> views_;
   vulkan::Lowered lowered_;
   Fingerprint* fingerprint_;
@@ -56,13 +58,16 @@ class Probe final : public vulkan::Builder {
 Status probe(const KernelQuery& query, Allocator& allocator, const vulkan::Capabilities& can,
              Fingerprint* fingerprint) {
   Probe probe(allocator, can, fingerprint);
-  Array<vulkan::TensorId> ids(allocator);
+  Array<vulkan::TensorId> ids(allocator), out(allocator);
   for (const TensorView& view : query.in) {
     WICK_ASSIGN(auto id, probe.add(view));
     WICK_TRY(ids.push_back(id));
   }
-  WICK_ASSIGN(auto out, probe.add(query.out[0]));
-  return vulkan::expand({query.op, query.attrs, query.in, ids, out}, probe);
+  for (const TensorView& view : query.out) {
+    WICK_ASSIGN(auto id, probe.add(view));
+    WICK_TRY(out.push_back(id));
+  }
+  return vulkan::expand({query.op, query.attrs, query.in, ids, query.out, out}, probe);
 }
 
 }  // namespace
@@ -183,7 +188,10 @@ bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   call.in = query.in;
   call.out = {out, query.out.size()};
   vulkan::Lowered lowered(allocator, can);
-  if (!vulkan::lower(call, lowered).ok()) return false;
+  if (!vulkan::lower(call, lowered).ok()) {
+    return vulkan::may_expand(query.op, query.in, query.out) &&
+           probe(query, allocator, can, fingerprint).ok();
+  }
   if (fingerprint != nullptr) fingerprint->add(call, lowered);
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/backend/vulkan/graph/graph.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/half.h"
 
 namespace wick::vulkan {
 namespace {
@@ -38,10 +39,12 @@ class VulkanPartition final : public Partition, private Builder {
   Result<TensorId> temporary(DType dtype, const Shape& shape) override {
     return graph_.add_temporary(dtype, shape);
   }
-  Result<TensorId> constant(float value) override {
-    WICK_ASSIGN(auto at, constants_.array<float>(1));
-    at[0] = value;
-    return graph_.add_constant(DType::kF32, Shape{}, at.data());
+  Result<TensorId> constant(DType dtype, float value) override {
+    WICK_ASSIGN(auto at, constants_.array<uint32_t>(1));
+    at[0] = dtype == DType::kF16    ? Half(value).bits
+            : dtype == DType::kBF16 ? BFloat16(value).bits
+                                    : std::bit_cast<uint32_t>(value);
+    return graph_.add_constant(dtype, Shape{}, at.data());
   }
   Status call(OpId op, const void* attrs, Span<const TensorId> in,
               Span<const TensorId> out) override {
@@ -104,15 +107,16 @@ Status VulkanPartition::add_step(const PartitionSpec& spec, const PlanStep& step
     WICK_ASSIGN(TensorId id, tensor_of(spec, value, tensors));
     WICK_TRY(ids.push_back(id));
   }
-  return graph_.add_call(step.node->op, step.node->attrs, {ids.data(), step.in.size()},
-                         {ids.data() + step.in.size(), step.out.size()}, known);
+  Status s = graph_.add_call(step.node->op, step.node->attrs, {ids.data(), step.in.size()},
+                             {ids.data() + step.in.size(), step.out.size()}, known);
+  return s.code() == Code::kUnsupported ? add_expanded(spec, step, tensors) : s;
 }
 
 Status VulkanPartition::add_expanded(const PartitionSpec& spec, const PlanStep& step,
                                      Array<TensorId>& tensors) {
   Array<TensorId> ids(allocator_);
   Array<TensorView> views(allocator_);
-  for (uint32_t value : step.in) {
+  auto add = [&](uint32_t value) -> Status {
     WICK_ASSIGN(TensorId id, tensor_of(spec, value, tensors));
     WICK_TRY(ids.push_back(id));
     TensorView view;
@@ -120,10 +124,18 @@ Status VulkanPartition::add_expanded(const PartitionSpec& spec, const PlanStep& 
       const PlanValue& v = spec.values[value];
       view = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
     }
-    WICK_TRY(views.push_back(view));
-  }
-  WICK_ASSIGN(TensorId out, tensor_of(spec, step.out[0], tensors));
-  return expand({step.node->op, step.node->attrs, views, ids, out}, *this);
+    return views.push_back(view);
+  };
+  for (uint32_t value : step.in) WICK_TRY(add(value));
+  for (uint32_t value : step.out) WICK_TRY(add(value));
+  const size_t n = step.in.size();
+  return expand({step.node->op,
+                 step.node->attrs,
+                 {views.data(), n},
+                 {ids.data(), n},
+                 {views.data() + n, step.out.size()},
+                 {ids.data() + n, step.out.size()}},
+                *this);
 }
 
 Status VulkanPartition::build(const PartitionSpec& spec) {

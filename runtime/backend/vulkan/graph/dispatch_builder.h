@@ -35,6 +35,14 @@ inline Dispatch flat_dispatch(ShaderId shader, int64_t n) {
 // A shader by how the call's floats are stored.
 #define WICK_STORED(dtype, name) \
   ((dtype) == DType::kF16 ? ShaderId::k_##name##_f16 : ShaderId::k_##name##_f32)
+// Words that all have one value.
+inline Dispatch fill_dispatch(int64_t words, uint32_t value, int output) {
+  Dispatch d = flat_dispatch(ShaderId::k_fill, words);
+  add_push(d, words);
+  add_push(d, value);
+  add_operand(d, out_operand(output));
+  return d;
+}
 
 inline Status unsupported(const char* why) { return Status(Code::kUnsupported, why); }
 
@@ -66,6 +74,7 @@ Status lower_linear_attention(const OpCall& call, Lowered& out);
 Status lower_dft(const OpCall& call, Lowered& out);
 Status lower_det(const OpCall& call, Lowered& out);
 Status lower_pointwise(const OpCall& call, Lowered& out);
-bool has_type(DType dtype);  // that lower_pointwise takes
+Status lower_cast(const OpCall& call, Lowered& out);
+Status lower_clip(const OpCall& call, Lowered& out);
 
 }  // namespace wick::vulkan

@@ -1,6 +1,6 @@
 #include "runtime/backend/vulkan/graph/expand.h"
 
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/ops/rules/chain-inl.h"
 
 namespace wick::vulkan {
@@ -15,10 +15,11 @@ Status expand_chain(const WholeCall& call, Builder& builder) {
     known[i] = {call.in[i].dtype, call.in[i].shape, nullptr, 0};
   rules::ChainTypes<int64_t> types;
   WICK_TRY(rules::chain_types<int64_t>(a, {known, call.in.size()}, &types));
+  const DType real = call.out[0].dtype;  // each step rounds to it
   TensorId constant[kChainConstants], made[kChainSteps];
   for (int i = 0; i < static_cast<int>(a.constants.count); ++i) {
     const auto value = static_cast<float>(chain_constant(a, kChainFirstConstant + i));
-    WICK_ASSIGN(constant[i], builder.constant(value));
+    WICK_ASSIGN(constant[i], builder.constant(real, value));
   }
   for (int64_t i = 0; i < a.steps.count; ++i) {
     const ChainStep s = chain_step(a.steps[i]);
@@ -31,12 +32,12 @@ Status expand_chain(const WholeCall& call, Builder& builder) {
                                          : call.in_ids[static_cast<size_t>(o)];
     }
     if (i + 1 == a.steps.count) {
-      made[i] = call.out_id;
+      made[i] = call.out_ids[0];
     } else {
       WICK_ASSIGN(made[i],
-                  builder.temporary(types.is_bool[i] ? DType::kBool : DType::kF32, types.shape[i]));
+                  builder.temporary(types.is_bool[i] ? DType::kBool : real, types.shape[i]));
     }
-    const AnyAttrs attrs = chain_step_attrs(a, s, types.shape[i].rank(), DType::kF32);
+    const AnyAttrs attrs = chain_step_attrs(a, s, types.shape[i].rank(), real);
     WICK_TRY(builder.call(s.op, attrs.get(), {in, static_cast<size_t>(operands)}, {made + i, 1}));
   }
   return {};
@@ -67,8 +68,8 @@ class Attention {
     WICK_TRY(add(OpId::kSoftmax, AxisAttrs{rank - 1}, {scores.id}, weights, nullptr));
     WICK_TRY(steps(3, weights));
     const bool turned = !identity(a_.out_perm, rank, false);
-    WICK_TRY(product(weights, v, turned ? nullptr : &call_.out_id, &result));
-    return turned ? transpose(result, a_.out_perm, false, &call_.out_id) : Status();
+    WICK_TRY(product(weights, v, turned ? nullptr : call_.out_ids.data(), &result));
+    return turned ? transpose(result, a_.out_perm, false, call_.out_ids.data()) : Status();
   }
 
  private:
@@ -194,13 +195,82 @@ class Attention {
   Builder& builder_;
 };
 
+Status cast(Builder& builder, DType to, TensorId from, TensorId made) {
+  CastAttrs attrs;
+  attrs.to = static_cast<int64_t>(to);
+  return builder.call(OpId::kCast, &attrs, {&from, 1}, {&made, 1});
+}
+
+bool has_16_bit_floats(Span<const TensorView> in, Span<const TensorView> out) {
+  for (const TensorView& v : in) {
+    if (is_16_bit_float(v.dtype)) return true;
+  }
+  for (const TensorView& v : out) {
+    if (is_16_bit_float(v.dtype)) return true;
+  }
+  return false;
+}
+
+bool has_mixed_power(OpId op, Span<const TensorView> in) {
+  return op == OpId::kPow && in.size() == 2 && in[0].dtype == DType::kF32 &&
+         in[1].dtype != DType::kF32;
+}
+Status expand_whole(const WholeCall& call, Builder& builder) {
+  if (call.op == OpId::kFusedElementwise) return expand_chain(call, builder);
+  if (call.op == OpId::kFusedAttention) return Attention(call, builder).expand();
+  if (!has_mixed_power(call.op, call.in))
+    return builder.call(call.op, call.attrs, call.in_ids, call.out_ids);
+  TensorId in[] = {call.in_ids[0], 0};
+  WICK_ASSIGN(in[1], builder.temporary(DType::kF32, call.in[1].shape));
+  WICK_TRY(cast(builder, DType::kF32, call.in_ids[1], in[1]));
+  return builder.call(call.op, call.attrs, {in, 2}, call.out_ids);
+}
+
+// In float32, rounded once at the end.
+Status expand_in_float32(const WholeCall& call, Builder& builder) {
+  constexpr size_t kMost = 16;
+  if (call.in.size() > kMost || call.out.size() > kMost) return unsupported("too many tensors");
+  TensorView in[kMost], out[kMost];
+  TensorId in_ids[kMost], out_ids[kMost];
+  for (size_t i = 0; i < call.in.size(); ++i) {
+    in[i] = call.in[i];
+    in_ids[i] = call.in_ids[i];
+    if (!is_16_bit_float(in[i].dtype)) continue;
+    in[i] = TensorView(nullptr, DType::kF32, in[i].shape);
+    WICK_ASSIGN(in_ids[i], builder.temporary(DType::kF32, in[i].shape));
+    WICK_TRY(cast(builder, DType::kF32, call.in_ids[i], in_ids[i]));
+  }
+  for (size_t i = 0; i < call.out.size(); ++i) {
+    out[i] = call.out[i];
+    out_ids[i] = call.out_ids[i];
+    if (!is_16_bit_float(out[i].dtype)) continue;
+    out[i] = TensorView(nullptr, DType::kF32, out[i].shape);
+    WICK_ASSIGN(out_ids[i], builder.temporary(DType::kF32, out[i].shape));
+  }
+  WholeCall inner = call;
+  inner.in = {in, call.in.size()};
+  inner.in_ids = {in_ids, call.in.size()};
+  inner.out = {out, call.out.size()};
+  inner.out_ids = {out_ids, call.out.size()};
+  WICK_TRY(expand_whole(inner, builder));
+  for (size_t i = 0; i < call.out.size(); ++i) {
+    if (is_16_bit_float(call.out[i].dtype))
+      WICK_TRY(cast(builder, call.out[i].dtype, out_ids[i], call.out_ids[i]));
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_expanded(OpId op) { return op == OpId::kFusedElementwise || op == OpId::kFusedAttention; }
 
+bool may_expand(OpId op, Span<const TensorView> in, Span<const TensorView> out) {
+  return is_expanded(op) || has_16_bit_floats(in, out) || has_mixed_power(op, in);
+}
+
 Status expand(const WholeCall& call, Builder& builder) {
-  return call.op == OpId::kFusedElementwise ? expand_chain(call, builder)
-                                            : Attention(call, builder).expand();
+  const bool whole = call.op == OpId::kFusedElementwise || !has_16_bit_floats(call.in, call.out);
+  return whole ? expand_whole(call, builder) : expand_in_float32(call, builder);
 }
 
 }  // namespace wick::vulkan

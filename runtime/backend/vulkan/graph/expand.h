@@ -1,4 +1,5 @@
-// Calls that the device runs as several others: chains of elementwise steps, attention.
+// Calls that the device runs as several others: chains of elementwise steps, attention, and what
+// has shaders of float32 only, over float16 and bfloat16.
 #pragma once
 
 #include "runtime/backend/vulkan/graph/lower.h"
@@ -11,7 +12,7 @@ using TensorId = uint32_t;
 class Builder {
  public:
   virtual Result<TensorId> temporary(DType dtype, const Shape& shape) = 0;
-  virtual Result<TensorId> constant(float value) = 0;
+  virtual Result<TensorId> constant(DType dtype, float value) = 0;  // float32 or one of 16 bits
   virtual Status call(OpId op, const void* attrs, Span<const TensorId> in,
                       Span<const TensorId> out) = 0;
 
@@ -25,10 +26,14 @@ struct WholeCall {
   const void* attrs = nullptr;
   Span<const TensorView> in;
   Span<const TensorId> in_ids;
-  TensorId out_id = 0;
+  Span<const TensorView> out;
+  Span<const TensorId> out_ids;
 };
 
+// Whatever its dtypes and shapes are.
 bool is_expanded(OpId op);
+// Where lower() has no shader: whether expand() may.
+bool may_expand(OpId op, Span<const TensorView> in, Span<const TensorView> out);
 // kUnsupported, with the reason, where a part of it has no shader.
 Status expand(const WholeCall& call, Builder& builder);
 

@@ -1,6 +1,6 @@
 #include "runtime/backend/vulkan/graph/lower.h"
 
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
 
 namespace wick::vulkan {
@@ -35,7 +35,8 @@ LowerFunction family_of(OpId op) {
     case OpId::kConcat:
     case OpId::kSplit:
     case OpId::kSlice:
-    case OpId::kPad: return lower_layout;
+    case OpId::kPad:
+    case OpId::kBitCast: return lower_layout;
     case OpId::kResize: return lower_resize;
     case OpId::kGridSample:
     case OpId::kAffineGrid: return lower_sample;
@@ -84,7 +85,7 @@ LowerFunction family_of(OpId op) {
 constexpr size_t kLaterOutput = 256;
 
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
-bool takes(LowerFunction family, DType dtype, size_t input) {
+bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
   if (family == lower_roi && input == 2) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_pool && input >= kLaterOutput) return dtype == DType::kI64;
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
@@ -92,16 +93,29 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
   if (family == lower_byte_matmul)
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
-  if (family == lower_layout || family == lower_gather || family == lower_resize)
-    return dtype_size(dtype) == 4;
-  if (family == lower_pointwise) return has_type(dtype);
+  if (family == lower_layout || family == lower_gather) return is_movable(dtype);
+  if (family == lower_resize) return dtype_size(dtype) == 4;
+  if (family == lower_elementwise && is_16_bit_float(dtype)) return true;
+  if (op == OpId::kClip) return element_type(dtype) >= 0;
+  if (family == lower_pointwise) return element_type(dtype) >= 0;
   return dtype == DType::kF32;
 }
 
-// Whose shaders also store 16 bits; they compute in 32.
+// Whose shaders also store 16 bits where the device does; they compute in 32.
 bool stores_halves(LowerFunction family) {
-  return family == lower_elementwise || family == lower_matmul || family == lower_conv ||
-         family == lower_pool || family == lower_norm || family == lower_reduce;
+  return family == lower_matmul || family == lower_conv || family == lower_pool ||
+         family == lower_norm || family == lower_reduce;
+}
+
+// Nothing of one part of a whole, or a sum of nothing.
+bool takes_empty_input(LowerFunction family, OpId op) {
+  return op == OpId::kConcat || family == lower_reduce;
+}
+// That never look at values, whose errors must show where nothing is computed, too.
+bool takes_empty_outputs(LowerFunction family) {
+  return family == lower_elementwise || family == lower_pointwise || family == lower_layout ||
+         family == lower_reduce || family == lower_matmul || family == lower_conv ||
+         family == lower_pool || family == lower_norm;
 }
 
 }  // namespace
@@ -147,20 +161,31 @@ Status lower(const OpCall& call, Lowered& out) {
   const LowerFunction family = family_of(call.op);
   const bool half =
       call.out[0].dtype == DType::kF16 && stores_halves(family) && out.can.f16_storage;
-  auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
+  bool empty = true;
+  for (const TensorView& view : call.out) empty = empty && view.numel() == 0;
+  auto check = [&](const TensorView& view, size_t input) -> Status {
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
-    if (view.numel() == 0) return unsupported(empty);
     if (half && view.dtype == DType::kF16) return {};
-    return takes(family, view.dtype, input) && !half ? Status()
-                                                     : unsupported("no shader for this dtype");
+    return takes(family, call.op, view.dtype, input) && !half
+               ? Status()
+               : unsupported("no shader for this dtype");
   };
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];
-    if (view.present() && reads_input(call.op, i)) WICK_TRY(check(view, i, "an empty input"));
+    if (!view.present() || !reads_input(call.op, i)) continue;
+    WICK_TRY(check(view, i));
+    if (view.numel() == 0 && !empty && !takes_empty_input(family, call.op))
+      return unsupported("an empty input");
   }
-  for (size_t i = 0; i < call.out.size(); ++i)
-    WICK_TRY(check(call.out[i], i == 0 ? 0 : kLaterOutput + i, "an empty output"));
-  return family(call, out);
+  for (size_t i = 0; i < call.out.size(); ++i) {
+    WICK_TRY(check(call.out[i], i == 0 ? 0 : kLaterOutput + i));
+    if (call.out[i].numel() == 0 && !empty && call.op != OpId::kSplit)
+      return unsupported("an empty output");
+  }
+  if (empty && !takes_empty_outputs(family)) return unsupported("empty outputs");
+  WICK_TRY(family(call, out));
+  if (empty) out.dispatches.clear();
+  return {};
 }
 
 }  // namespace wick::vulkan

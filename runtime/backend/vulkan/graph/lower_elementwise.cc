@@ -1,5 +1,5 @@
 #include "runtime/backend/vulkan/graph/broadcast.h"
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 namespace {
@@ -42,12 +42,25 @@ Result<Unary> unary_of(const OpCall& call) {
     case OpId::kRound: return plain(WICK_FN_ROUND);
     case OpId::kSign: return plain(WICK_FN_SIGN);
     case OpId::kSoftplus: return plain(WICK_FN_SOFTPLUS);
+    case OpId::kSin: return plain(WICK_FN_SIN);
+    case OpId::kCos: return plain(WICK_FN_COS);
+    case OpId::kTan: return plain(WICK_FN_TAN);
+    case OpId::kAsin: return plain(WICK_FN_ASIN);
+    case OpId::kAcos: return plain(WICK_FN_ACOS);
+    case OpId::kAtan: return plain(WICK_FN_ATAN);
+    case OpId::kSinh: return plain(WICK_FN_SINH);
+    case OpId::kCosh: return plain(WICK_FN_COSH);
+    case OpId::kAsinh: return plain(WICK_FN_ASINH);
+    case OpId::kAcosh: return plain(WICK_FN_ACOSH);
+    case OpId::kAtanh: return plain(WICK_FN_ATANH);
+    case OpId::kLog1p: return plain(WICK_FN_LOG1P);
+    case OpId::kExpm1: return plain(WICK_FN_EXPM1);
+    case OpId::kLog2: return plain(WICK_FN_LOG2);
+    case OpId::kLog10: return plain(WICK_FN_LOG10);
+    case OpId::kErfc: return plain(WICK_FN_ERFC);
     case OpId::kElu:
       return Unary{WICK_FN_ELU, static_cast<float>(attrs_of<EluAttrs>(call).alpha), 0};
     case OpId::kClip: {
-      for (size_t i = 1; i < call.in.size(); ++i) {
-        if (call.in[i].present()) return unsupported("no shader for clip with computed bounds");
-      }
       const auto& a = attrs_of<ClipAttrs>(call);
       return Unary{WICK_FN_CLIP, static_cast<float>(a.min), static_cast<float>(a.max)};
     }
@@ -55,8 +68,8 @@ Result<Unary> unary_of(const OpCall& call) {
   }
 }
 
-int binary_of(OpId op) {
-  switch (op) {
+int binary_of(const OpCall& call) {
+  switch (call.op) {
     case OpId::kAdd: return WICK_BINARY_ADD;
     case OpId::kSub: return WICK_BINARY_SUB;
     case OpId::kMul: return WICK_BINARY_MUL;
@@ -64,16 +77,23 @@ int binary_of(OpId op) {
     case OpId::kMax: return WICK_BINARY_MAX;
     case OpId::kMin: return WICK_BINARY_MIN;
     case OpId::kPow: return WICK_BINARY_POW;
+    case OpId::kAtan2: return WICK_BINARY_ATAN2;
+    case OpId::kMod:
+      return attrs_of<ModAttrs>(call).fmod != 0 ? WICK_BINARY_FMOD : WICK_BINARY_FLOOR_MOD;
     default: return -1;
   }
 }
 
 Status lower_binary(const OpCall& call, int function, Lowered& out) {
+  if (call.in[0].dtype != call.in[1].dtype) return unsupported("two dtypes");
   const Shape* shapes[] = {&call.in[0].shape, &call.in[1].shape};
   const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
-  Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, binary), call.out[0].numel());
+  const DType dtype = call.out[0].dtype;
+  Dispatch d = flat_dispatch(dtype == DType::kF32 ? ShaderId::k_binary_f32 : ShaderId::k_binary_16,
+                             words_of(dtype, call.out[0].numel()));
   add_spec(d, static_cast<uint32_t>(function));
   add_spec(d, static_cast<uint32_t>(dims.rank));
+  add_spec(d, type_number(dtype));
   add_push(d, call.out[0].numel());
   for (int64_t v : dims.dims) add_push(d, v);
   for (int64_t v : dims.strides[0]) add_push(d, v);
@@ -87,10 +107,18 @@ Status lower_binary(const OpCall& call, int function, Lowered& out) {
 }  // namespace
 
 Status lower_elementwise(const OpCall& call, Lowered& out) {
-  if (int function = binary_of(call.op); function >= 0) return lower_binary(call, function, out);
+  if (call.op == OpId::kClip) {
+    bool tensors = !is_float(call.in[0].dtype) || call.in[0].dtype == DType::kF64;
+    for (size_t i = 1; i < call.in.size(); ++i) tensors = tensors || call.in[i].present();
+    if (tensors) return lower_clip(call, out);
+  }
+  if (int function = binary_of(call); function >= 0) return lower_binary(call, function, out);
   WICK_ASSIGN(Unary unary, unary_of(call));
-  Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, unary), call.out[0].numel());
+  const DType dtype = call.out[0].dtype;
+  Dispatch d = flat_dispatch(dtype == DType::kF32 ? ShaderId::k_unary_f32 : ShaderId::k_unary_16,
+                             words_of(dtype, call.out[0].numel()));
   add_spec(d, unary.function);
+  add_spec(d, type_number(dtype));
   add_push(d, call.out[0].numel());
   add_push(d, unary.alpha);
   add_push(d, unary.beta);

@@ -1,4 +1,4 @@
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 
@@ -10,10 +10,16 @@ Status lower_gather(const OpCall& call, Lowered& out) {
   const int at = static_cast<int>(axis);
   const bool elements = call.op == OpId::kGatherElements;
   const Strides strides = contiguous_strides(x);
-  Dispatch d = flat_dispatch(ShaderId::k_gather_32, call.out[0].numel());
+  const DType dtype = call.in[0].dtype;
+  const int bits = dtype_bits(dtype);
+  Dispatch d = flat_dispatch(bits == 64   ? ShaderId::k_gather_64
+                             : bits == 32 ? ShaderId::k_gather_32
+                                          : ShaderId::k_gather_packed,
+                             words_of(dtype, call.out[0].numel()));
   add_spec(d, elements ? 1 : 0);
   add_spec(d, call.in[1].dtype == DType::kI64 ? 1 : 0);
   add_spec(d, static_cast<uint32_t>(elements ? indices.rank() : 1));
+  add_spec(d, log_bits(dtype));
   add_push(d, call.out[0].numel());
   add_push(d, x[at]);
   add_push(d, strides[at]);

@@ -1,32 +1,112 @@
 #include <cstring>
 
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/core/half.h"
 #include "runtime/core/int_at.h"
 #include "runtime/ops/rules/layout-inl.h"
 
 namespace wick::vulkan {
 namespace {
 
-// Copies `dims` elements from input `input` into an output, both walked by the given strides.
+// Copies `dims` elements of some bits from input `input` into an output, both walked by the given
+// strides.
 struct Ends {
+  int bits = 32;
   int input = 0, output = 0;
   int64_t from_offset = 0, to_offset = 0;
+  const Shape* whole = nullptr;  // of the output, where it is copied a part of an axis at a time
+  int axis = 0;
+  int64_t begin = 0;  // of this part
 };
-Status add_copy(const Ends& ends, const Shape& dims, const Strides& from, const Strides& to,
-                Lowered& out) {
-  int64_t n = numel(dims);
-  if (n == 0) return {};
-  Dispatch d = flat_dispatch(ShaderId::k_copy_32, n);
-  add_spec(d, static_cast<uint32_t>(dims.rank()));
-  add_push(d, n);
+
+struct Walk {
+  Shape dims;
+  Strides from, to;
+};
+// Neighbouring dims through which both sides go as through one.
+Walk merged(const Shape& dims, const Strides& from, const Strides& to) {
+  Walk w;
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (dims[i] == 1) continue;
+    const int last = w.dims.rank() - 1;
+    if (last >= 0 && w.from[last] == from[i] * dims[i] && w.to[last] == to[i] * dims[i]) {
+      w.dims[last] *= dims[i];
+      w.from[last] = from[i];
+      w.to[last] = to[i];
+      continue;
+    }
+    w.dims.push_back(dims[i]);
+    w.from.push_back(from[i]);
+    w.to.push_back(to[i]);
+  }
+  return w;
+}
+
+// True: elements of less than a word lie in runs of whole words on both sides, and are walked as
+// such.
+bool as_words(Walk& w, Ends& ends) {
+  const int last = w.dims.rank() - 1, per = 32 / ends.bits;
+  if (last < 0 || w.from[last] != 1 || w.to[last] != 1) return false;
+  bool whole = w.dims[last] % per == 0 && ends.from_offset % per == 0 && ends.to_offset % per == 0;
+  for (int i = 0; i < last; ++i) whole = whole && w.from[i] % per == 0 && w.to[i] % per == 0;
+  if (!whole) return false;
+  w.dims[last] /= per;
+  for (int i = 0; i < last; ++i) {
+    w.from[i] /= per;
+    w.to[i] /= per;
+  }
+  ends.from_offset /= per;
+  ends.to_offset /= per;
+  return true;
+}
+
+Status add_packed_copy(const Ends& ends, const Shape& dims, const Strides& from, Lowered& out) {
+  const bool part = ends.whole != nullptr;
+  const Shape& y = part ? *ends.whole : dims;
+  const int64_t per = 32 / ends.bits;
+  Dispatch d = flat_dispatch(ShaderId::k_copy_packed, (numel(y) + per - 1) / per);
+  add_spec(d, static_cast<uint32_t>(y.rank()));
+  add_spec(d, static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(ends.bits))));
+  add_spec(d, static_cast<uint32_t>(ends.axis));
+  add_spec(d, part ? 1 : 0);
+  add_push(d, numel(y));
   add_push(d, ends.from_offset);
-  add_push(d, ends.to_offset);
-  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < dims.rank() ? dims[i] : int64_t{1});
-  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < dims.rank() ? from[i] : int64_t{0});
-  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < dims.rank() ? to[i] : int64_t{0});
+  add_push(d, ends.begin);
+  add_push(d, part ? ends.begin + dims[ends.axis] : int64_t{0});
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < y.rank() ? y[i] : int64_t{1});
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < y.rank() ? from[i] : int64_t{0});
   add_operand(d, ends.input);
   add_operand(d, out_operand(ends.output));
   return out.dispatches.push_back(d);
+}
+
+Status add_copy(Ends ends, const Shape& dims, const Strides& from, const Strides& to,
+                Lowered& out) {
+  const int64_t elements = numel(dims);
+  if (elements == 0) return {};
+  Walk w = merged(dims, from, to);
+  if (ends.bits < 32 && !as_words(w, ends)) {
+    if (ends.whole != nullptr) return add_packed_copy(ends, dims, from, out);
+    return add_packed_copy(ends, w.dims, w.from, out);
+  }
+  const int64_t n = numel(w.dims);
+  Dispatch d = flat_dispatch(ends.bits == 64 ? ShaderId::k_copy_64 : ShaderId::k_copy_32, n);
+  add_spec(d, static_cast<uint32_t>(w.dims.rank()));
+  add_push(d, n);
+  add_push(d, ends.from_offset);
+  add_push(d, ends.to_offset);
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.dims[i] : int64_t{1});
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.from[i] : int64_t{0});
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.to[i] : int64_t{0});
+  add_operand(d, ends.input);
+  add_operand(d, out_operand(ends.output));
+  return out.dispatches.push_back(d);
+}
+
+Ends ends_of(const OpCall& call) {
+  Ends ends;
+  ends.bits = dtype_bits(call.in[0].dtype);
+  return ends;
 }
 
 Status lower_transpose(const OpCall& call, Lowered& out) {
@@ -39,7 +119,7 @@ Status lower_transpose(const OpCall& call, Lowered& out) {
     from.push_back(own[static_cast<int>(source)]);
   }
   const Shape& y = call.out[0].shape;
-  return add_copy({}, y, from, contiguous_strides(y), out);
+  return add_copy(ends_of(call), y, from, contiguous_strides(y), out);
 }
 
 Status lower_expand(const OpCall& call, Lowered& out) {
@@ -50,7 +130,7 @@ Status lower_expand(const OpCall& call, Lowered& out) {
   int lead = y.rank() - x.rank();
   for (int i = 0; i < y.rank(); ++i)
     from.push_back(i < lead || x[i - lead] == 1 ? 0 : own[i - lead]);
-  return add_copy({}, y, from, contiguous_strides(y), out);
+  return add_copy(ends_of(call), y, from, contiguous_strides(y), out);
 }
 
 Status lower_concat(const OpCall& call, Lowered& out) {
@@ -58,11 +138,15 @@ Status lower_concat(const OpCall& call, Lowered& out) {
   int64_t axis = static_cast<const AxisAttrs*>(call.attrs)->axis;
   if (axis < 0) axis += y.rank();
   Strides to = contiguous_strides(y);
-  int64_t offset = 0;
+  Ends ends = ends_of(call);
+  ends.axis = static_cast<int>(axis);
+  ends.whole = call.in.size() > 1 ? &y : nullptr;
   for (size_t i = 0; i < call.in.size(); ++i) {
     const Shape& x = call.in[i].shape;
-    WICK_TRY(add_copy({static_cast<int>(i), 0, 0, offset}, x, contiguous_strides(x), to, out));
-    offset += x[static_cast<int>(axis)] * to[static_cast<int>(axis)];
+    ends.input = static_cast<int>(i);
+    ends.to_offset = ends.begin * to[ends.axis];
+    WICK_TRY(add_copy(ends, x, contiguous_strides(x), to, out));
+    ends.begin += x[ends.axis];
   }
   return {};
 }
@@ -72,11 +156,12 @@ Status lower_split(const OpCall& call, Lowered& out) {
   int64_t axis = static_cast<const SplitAttrs*>(call.attrs)->axis;
   if (axis < 0) axis += x.rank();
   const Strides from = contiguous_strides(x);
-  int64_t offset = 0;
+  Ends ends = ends_of(call);
   for (size_t i = 0; i < call.out.size(); ++i) {
     const Shape& y = call.out[i].shape;
-    WICK_TRY(add_copy({0, static_cast<int>(i), offset, 0}, y, from, contiguous_strides(y), out));
-    offset += y[static_cast<int>(axis)] * from[static_cast<int>(axis)];
+    ends.output = static_cast<int>(i);
+    WICK_TRY(add_copy(ends, y, from, contiguous_strides(y), out));
+    ends.from_offset += y[static_cast<int>(axis)] * from[static_cast<int>(axis)];
   }
   return {};
 }
@@ -120,7 +205,26 @@ Status lower_slice(const OpCall& call, Lowered& out) {
     offset += r.start * from[axis];
     from[axis] *= r.step;
   }
-  return add_copy({0, 0, offset, 0}, y, from, contiguous_strides(y), out);
+  Ends walked = ends_of(call);
+  walked.from_offset = offset;
+  return add_copy(walked, y, from, contiguous_strides(y), out);
+}
+
+// An attribute as an element.
+Result<uint64_t> constant_bits(DType dtype, double v) {
+  const auto integer = static_cast<uint64_t>(static_cast<int64_t>(v));
+  const int bits = dtype_bits(dtype);
+  switch (dtype) {
+    case DType::kF32: return uint64_t{std::bit_cast<uint32_t>(static_cast<float>(v))};
+    case DType::kF16: return uint64_t{Half(static_cast<float>(v)).bits};
+    case DType::kBF16: return uint64_t{BFloat16(static_cast<float>(v)).bits};
+    case DType::kF64: return std::bit_cast<uint64_t>(v);
+    case DType::kBool: return uint64_t{v != 0 ? 1u : 0u};
+    default: break;
+  }
+  if (v == 0) return uint64_t{0};
+  if (!is_int(dtype)) return unsupported("no value of this dtype");
+  return bits == 64 ? integer : integer & ((uint64_t{1} << bits) - 1);
 }
 
 Status lower_pad(const OpCall& call, Lowered& out) {
@@ -128,14 +232,14 @@ Status lower_pad(const OpCall& call, Lowered& out) {
   WICK_ASSIGN(const Numbers pads, numbers(call, 1, a.pads.span()));
   WICK_ASSIGN(const Numbers axes, numbers(call, 3, a.axes.span()));
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
-  uint32_t value = 0;
+  const DType dtype = call.in[0].dtype;
+  uint64_t value = 0;
   if (call.in.size() > 2 && call.in[2].present() && call.in[2].numel() > 0) {
     if (call.in[2].data == nullptr) return unsupported("a value that only a run knows");
-    memcpy(&value, call.in[2].data, sizeof(value));
-  } else if (call.in[0].dtype == DType::kF32) {
-    value = std::bit_cast<uint32_t>(static_cast<float>(a.value));
+    memcpy(&value, call.in[2].data, call.in[2].nbytes() < 8 ? call.in[2].nbytes() : 8);
+    if (dtype_bits(dtype) < 8) value &= (1u << dtype_bits(dtype)) - 1;
   } else {
-    value = static_cast<uint32_t>(static_cast<int64_t>(a.value));
+    WICK_ASSIGN(value, constant_bits(dtype, a.value));
   }
   int64_t before[kMaxRank] = {};
   const int64_t n = axes.count() > 0 ? axes.count() : x.rank();
@@ -144,11 +248,17 @@ Status lower_pad(const OpCall& call, Lowered& out) {
     if (axis < 0 || axis >= x.rank()) return unsupported("an axis out of range");
     before[axis] = pads[i];
   }
-  Dispatch d = flat_dispatch(ShaderId::k_pad_32, call.out[0].numel());
+  const int bits = dtype_bits(dtype);
+  Dispatch d = flat_dispatch(bits == 64   ? ShaderId::k_pad_64
+                             : bits == 32 ? ShaderId::k_pad_32
+                                          : ShaderId::k_pad_packed,
+                             words_of(dtype, call.out[0].numel()));
   add_spec(d, static_cast<uint32_t>(x.rank()));
   add_spec(d, static_cast<uint32_t>(a.mode));
+  add_spec(d, log_bits(dtype));
   add_push(d, call.out[0].numel());
-  add_push(d, value);
+  add_push(d, static_cast<uint32_t>(value));
+  add_push(d, static_cast<uint32_t>(value >> 32));
   for (int i = 0; i < kMaxRank; ++i) add_push(d, i < x.rank() ? y[i] : int64_t{1});
   for (int i = 0; i < kMaxRank; ++i) add_push(d, i < x.rank() ? x[i] : int64_t{1});
   for (int64_t b : before) add_push(d, b);

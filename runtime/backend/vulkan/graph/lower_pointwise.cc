@@ -1,6 +1,6 @@
-// Comparisons, logic, Where, Cast and tests: between dtypes of up to 32 bits.
+// Comparisons, logic, Where, tests, and Cast where float32 is exact between.
 #include "runtime/backend/vulkan/graph/broadcast.h"
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 namespace {
@@ -25,29 +25,19 @@ int function_of(OpId op) {
   }
 }
 
-int type_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF32: return WICK_TYPE_F32;
-    case DType::kI32: return WICK_TYPE_I32;
-    case DType::kU32: return WICK_TYPE_U32;
-    case DType::kF16: return WICK_TYPE_F16;
-    case DType::kBF16: return WICK_TYPE_BF16;
-    case DType::kI16: return WICK_TYPE_I16;
-    case DType::kU16: return WICK_TYPE_U16;
-    case DType::kI8: return WICK_TYPE_I8;
-    case DType::kU8: return WICK_TYPE_U8;
-    case DType::kBool: return WICK_TYPE_BOOL;
-    default: return -1;
-  }
+// float32 holds what is between the two dtypes.
+bool casts_by_float(DType from, DType to) {
+  if (element_type(from) > WICK_TYPE_BOOL || element_type(to) > WICK_TYPE_BOOL) return false;
+  return !is_16_bit_float(to) || (from != DType::kI32 && from != DType::kU32);
 }
 
 }  // namespace
 
-bool has_type(DType dtype) { return type_of(dtype) >= 0; }
-
 Status lower_pointwise(const OpCall& call, Lowered& out) {
   const bool where = call.op == OpId::kWhere;
   const int function = function_of(call.op);
+  if (call.op == OpId::kCast && !casts_by_float(call.in[0].dtype, call.out[0].dtype))
+    return lower_cast(call, out);
   const bool unary = function >= WICK_POINT_FIRST_UNARY;
   // a, b, and what chooses between them
   const int a = where ? 1 : 0, b = unary ? a : a + 1, c = where ? 0 : a;
@@ -57,12 +47,12 @@ Status lower_pointwise(const OpCall& call, Lowered& out) {
   const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
   if (dims.rank > kDims) return unsupported("too many dims that do not merge");
   const DType y = call.out[0].dtype;
-  const int64_t n = call.out[0].numel(), bytes = n * static_cast<int64_t>(dtype_size(y));
-  Dispatch d = flat_dispatch(ShaderId::k_pointwise, (bytes + 3) / 4);
+  const int64_t n = call.out[0].numel();
+  Dispatch d = flat_dispatch(ShaderId::k_pointwise, words_of(y, n));
   add_spec(d, static_cast<uint32_t>(function));
   add_spec(d, static_cast<uint32_t>(dims.rank));
-  add_spec(d, static_cast<uint32_t>(type_of(call.in[static_cast<size_t>(a)].dtype)));
-  add_spec(d, static_cast<uint32_t>(type_of(y)));
+  add_spec(d, type_number(call.in[static_cast<size_t>(a)].dtype));
+  add_spec(d, type_number(y));
   uint32_t option = 0;
   if (call.op == OpId::kIsInf) {
     const auto& t = *static_cast<const IsInfAttrs*>(call.attrs);

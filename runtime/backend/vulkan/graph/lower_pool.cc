@@ -33,9 +33,9 @@ Status lower_pool(const OpCall& call, Lowered& out) {
                  [&](int i) { return k.pool->kernel_shape[i]; });
   if (!w.fits()) return unsupported("a window too large for 32-bit indices");
   const bool indices = call.op == OpId::kMaxPoolIndices;
-  Dispatch d = flat_dispatch(
-      indices ? ShaderId::k_pool_indices_f32 : WICK_STORED(call.out[0].dtype, pool),
-      call.out[0].numel());
+  Dispatch d =
+      flat_dispatch(indices ? ShaderId::k_pool_indices_f32 : WICK_STORED(call.out[0].dtype, pool),
+                    call.out[0].numel());
   add_spec(d, k.kind);
   add_spec(d, k.pool->count_include_pad != 0 ? 1 : 0);
   add_spec(d, k.p > 3 ? 3 : static_cast<uint32_t>(k.p));

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/core/int_at.h"
 #include "runtime/kernels/reduce.h"
@@ -39,6 +41,20 @@ Status read_axes(const OpCall& call, bool* reduce, bool* any) {
   return {};
 }
 
+// Of nothing: 0, no number, the least, the greatest, 1.
+Status fill_with_identity(const OpCall& call, Lowered& out) {
+  float v = 0;
+  switch (call.op) {
+    case OpId::kReduceMean: v = std::numeric_limits<float>::quiet_NaN(); break;
+    case OpId::kReduceMax: v = -std::numeric_limits<float>::infinity(); break;
+    case OpId::kReduceMin: v = std::numeric_limits<float>::infinity(); break;
+    case OpId::kReduceProd: v = 1; break;
+    default: break;
+  }
+  return out.dispatches.push_back(
+      fill_dispatch(call.out[0].numel(), std::bit_cast<uint32_t>(v), 0));
+}
+
 }  // namespace
 
 Status lower_reduce(const OpCall& call, Lowered& out) {
@@ -52,6 +68,7 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
     }
     for (int i = 0; i < x.rank(); ++i) reduce[i] = true;
   }
+  if (x.numel() == 0) return fill_with_identity(call, out);
   const ReduceShape s = reduce_shape(TensorView(nullptr, x.dtype, x.shape), reduce);
   Dispatch d;
   d.shader = WICK_STORED(call.out[0].dtype, reduce);

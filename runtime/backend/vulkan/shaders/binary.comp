@@ -1,12 +1,15 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "half.glsl"
 #include "constants.inc"
 #include "math.glsl"
+#include "trig.glsl"
+#include "typed.glsl"
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
 layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where both operands allow
+
+layout(constant_id = 2) const uint kType = WICK_TYPE_F16;  // where two lie in a word
 
 // A stride is 0 where the operand is broadcast. y is contiguous.
 layout(push_constant) uniform Push { uint n; uint dims[8]; uint a_strides[8]; uint b_strides[8]; };
@@ -20,21 +23,45 @@ float combine(float p, float q) {
     case WICK_BINARY_SUB: return p - q;
     case WICK_BINARY_MUL: return p * q;
     case WICK_BINARY_DIV: return p / q;
+    case WICK_BINARY_ATAN2: return atan2_f32(p, q);
+    case WICK_BINARY_FMOD: return fmod_f32(p, q);
+    case WICK_BINARY_FLOOR_MOD: return floor_mod_f32(p, q);
     case WICK_BINARY_POW: return pow_f32(p, q);
     case WICK_BINARY_MAX: return (is_nan(p) || p > q) ? p : q;
     default: return (is_nan(p) || p < q) ? p : q;
   }
 }
 
+void places(uint i, out uint ia, out uint ib) {
+  uint rest = i;
+  ia = 0;
+  ib = 0;
+  for (int d = int(kRank) - 1; d >= 0; --d) {
+    uint at = rest % dims[d];
+    rest /= dims[d];
+    ia += at * a_strides[d];
+    ib += at * b_strides[d];
+  }
+}
+
+#if PACKED
+void main() {
+  for (uint w = gl_GlobalInvocationID.x; w < (n + 1) / 2; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    uint result = 0, ia, ib;
+    for (uint k = 0; k < 2 && 2 * w + k < n; ++k) {
+      places(2 * w + k, ia, ib);
+      float p = float_of_bits(READ_PACKED(a, ia, 4u), kType), q = float_of_bits(READ_PACKED(b, ib, 4u), kType);
+      result |= bits_of_float(combine(p, q), kType) << (16 * k);
+    }
+    y[w] = result;
+  }
+}
+#else
 void main() {
   for (uint i = gl_GlobalInvocationID.x; i < n; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint rest = i, ia = 0, ib = 0;
-    for (int d = int(kRank) - 1; d >= 0; --d) {
-      uint at = rest % dims[d];
-      rest /= dims[d];
-      ia += at * a_strides[d];
-      ib += at * b_strides[d];
-    }
+    uint ia, ib;
+    places(i, ia, ib);
     y[i] = STORE(combine(COMPUTE(a[ia]), COMPUTE(b[ib])));
   }
 }
+#endif

@@ -11,10 +11,9 @@ float pow2i(int n) { return uintBitsToFloat(uint(n + 127) << 23); }
 const float kLn2High = 0.693359375;
 const float kLn2Low = -2.12194440e-4;
 
-float exp_f32(float x) {
-  if (is_nan(x)) return x;
-  if (x > 88.72284) return uintBitsToFloat(0x7f800000u);
-  if (x < -103.98) return 0.0;
+// e^x 2^k for |k| < 2, without an intermediate that overflows.
+float exp_scaled(float x, int k) {
+  if (x > 89.5) return uintBitsToFloat(0x7f800000u);
   float n = roundEven(x * 1.44269504);
   precise float r = x - n * kLn2High;
   r = r - n * kLn2Low;
@@ -25,9 +24,16 @@ float exp_f32(float x) {
   p = p * r + 1.6666665459e-1;
   p = p * r + 5.0000001201e-1;
   precise float y = (p * (r * r) + r) + 1.0;
-  int i = int(n);
+  int i = int(n) + k;
   int half_n = i / 2;  // in two steps: 2^n alone may be out of range where the product is not
   return y * pow2i(half_n) * pow2i(i - half_n);
+}
+
+float exp_f32(float x) {
+  if (is_nan(x)) return x;
+  if (x > 88.72284) return uintBitsToFloat(0x7f800000u);
+  if (x < -103.98) return 0.0;
+  return exp_scaled(x, 0);
 }
 
 float log_f32(float x) {

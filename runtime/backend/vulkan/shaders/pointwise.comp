@@ -3,8 +3,10 @@
 #include "constants.inc"
 #include "math.glsl"
 #include "typed.glsl"
+#include "compare.glsl"
 
-// What chooses, compares or converts, between any two dtypes of up to 32 bits. An invocation makes one word.
+// What chooses and compares, of any dtype, and what converts between those of up to 32 bits. An invocation makes a word,
+// or both words of an element.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
 layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where all operands allow
@@ -24,15 +26,6 @@ layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
 layout(binding = 2) readonly buffer C { uint c[]; };  // of bools
 layout(binding = 3) writeonly buffer Out { uint y[]; };
-
-bool less(uint p, uint q) {
-  if (is_float_type(kIn)) return float_of_bits(p, kIn) < float_of_bits(q, kIn);
-  if (kIn == WICK_TYPE_U32) return p < q;
-  return int_of_bits(p, kIn) < int_of_bits(q, kIn);
-}
-bool equal(uint p, uint q) {
-  return is_float_type(kIn) ? float_of_bits(p, kIn) == float_of_bits(q, kIn) : p == q;
-}
 
 // Saturates, NaN is 0; behind a float's exactness nothing is asked of it.
 uint integer_of(float v) {
@@ -57,46 +50,60 @@ uint convert(uint bits) {
   return size == 4 ? wide : size == 2 ? wide & 0xffffu : wide & 0xffu;
 }
 
-uint apply(uint p, uint q, uint chosen) {
+bool is_infinite(uvec2 v) {
+  uint bits = kIn == WICK_TYPE_F64 ? v.y : floatBitsToUint(float_of_bits(v.x, kIn));
+  uint infinity = kIn == WICK_TYPE_F64 ? 0x7ff00000u : 0x7f800000u;
+  if (kIn == WICK_TYPE_F64 && v.x != 0) return false;
+  return (bits == infinity && (kOption & 1u) != 0) || (bits == (infinity | 0x80000000u) && (kOption & 2u) != 0);
+}
+
+uvec2 apply(uvec2 p, uvec2 q, uint chosen) {
+  bool truth = false;
   switch (kFunction) {
-    case WICK_POINT_EQUAL: return uint(equal(p, q));
-    case WICK_POINT_LESS: return uint(less(p, q));
-    case WICK_POINT_LESS_EQUAL: return uint(less(p, q) || equal(p, q));
-    case WICK_POINT_GREATER: return uint(less(q, p));
-    case WICK_POINT_GREATER_EQUAL: return uint(less(q, p) || equal(p, q));
+    case WICK_POINT_EQUAL: truth = equal_of(p, q, kIn); break;
+    case WICK_POINT_LESS: truth = less_of(p, q, kIn); break;
+    case WICK_POINT_LESS_EQUAL: truth = less_of(p, q, kIn) || equal_of(p, q, kIn); break;
+    case WICK_POINT_GREATER: truth = less_of(q, p, kIn); break;
+    case WICK_POINT_GREATER_EQUAL: truth = less_of(q, p, kIn) || equal_of(p, q, kIn); break;
     case WICK_POINT_AND: return p & q;
     case WICK_POINT_OR: return p | q;
     case WICK_POINT_XOR: return p ^ q;
-    case WICK_POINT_NOT: return p ^ 1u;
+    case WICK_POINT_NOT: return uvec2(p.x ^ 1u, 0);
     case WICK_POINT_WHERE: return chosen != 0 ? p : q;
-    case WICK_POINT_IS_NAN: return uint(is_nan(float_of_bits(p, kIn)));
-    case WICK_POINT_IS_INF: {
-      uint bits = floatBitsToUint(float_of_bits(p, kIn));
-      return uint((bits == 0x7f800000u && (kOption & 1u) != 0) || (bits == 0xff800000u && (kOption & 2u) != 0));
-    }
-    default: return convert(p);
+    case WICK_POINT_IS_NAN: truth = is_nan_of(p, kIn); break;
+    case WICK_POINT_IS_INF: truth = is_infinite(p); break;
+    default: return uvec2(convert(p.x), 0);
   }
+  return uvec2(uint(truth), 0);
+}
+
+uvec2 element(uint i) {
+  const uint log = log_bits(kIn);
+  uint rest = i, ia = 0, ib = 0, ic = 0;
+  for (int d = int(kRank) - 1; d >= 0; --d) {
+    uint at = rest % dims[d];
+    rest /= dims[d];
+    ia += at * a_strides[d];
+    ib += at * b_strides[d];
+    ic += at * c_strides[d];
+  }
+  uvec2 p = READ_ANY(a, ia, log);
+  uvec2 q = kFunction < WICK_POINT_FIRST_UNARY ? READ_ANY(b, ib, log) : uvec2(0);
+  uint chosen = kFunction == WICK_POINT_WHERE ? READ_PACKED(c, ic, 3u) : 0u;
+  return apply(p, q, chosen);
 }
 
 void main() {
-  uint per = 4 / size_of(kOut), words = (n + per - 1) / per, in_size = size_of(kIn);
-  for (uint w = gl_GlobalInvocationID.x; w < words; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k) {
-      uint rest = w * per + k, ia = 0, ib = 0, ic = 0;
-      for (int d = int(kRank) - 1; d >= 0; --d) {
-        uint at = rest % dims[d];
-        rest /= dims[d];
-        ia += at * a_strides[d];
-        ib += at * b_strides[d];
-        ic += at * c_strides[d];
-      }
-      uint p = READ_BITS(a, ia, in_size);
-      uint q = kFunction < WICK_POINT_FIRST_UNARY ? READ_BITS(b, ib, in_size) : 0u;
-      uint chosen = kFunction == WICK_POINT_WHERE ? READ_BITS(c, ic, 1) : 0u;
-      uint bits = apply(p, q, chosen);
-      result |= per == 1 ? bits : bits << (k * (32 / per));
+  const uint log = log_bits(kOut), per = elements_a_word(log);
+  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    if (log == 6u) {
+      uvec2 bits = element(w);
+      y[2 * w] = bits.x;
+      y[2 * w + 1] = bits.y;
+      continue;
     }
+    uint result = 0;
+    for (uint k = 0; k < per && w * per + k < n; ++k) result |= element(w * per + k).x << (k << log);
     y[w] = result;
   }
 }

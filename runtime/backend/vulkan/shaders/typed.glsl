@@ -8,6 +8,24 @@ uint size_of(uint type) {
    : (size) == 2 ? (words[(i) >> 1] >> (((i) & 1u) * 16u)) & 0xffffu                             \
                  : (words[(i) >> 2] >> (((i) & 3u) * 8u)) & 0xffu)
 
+// log2 of an element's bits.
+uint log_bits(uint type) {
+  return type <= WICK_TYPE_LAST_32  ? 5
+         : type <= WICK_TYPE_LAST_16 ? 4
+         : type <= WICK_TYPE_LAST_8  ? 3
+         : type <= WICK_TYPE_LAST_4  ? 2
+         : type <= WICK_TYPE_LAST_2  ? 1
+                                     : 6;
+}
+// Of up to 32 bits, then of any: the low word first.
+#define READ_PACKED(words, i, log)                                                 \
+  ((words[(i) >> (5u - (log))] >> (((i) & ((1u << (5u - (log))) - 1u)) << (log))) & \
+   (0xffffffffu >> (32u - (1u << (log)))))
+#define READ_ANY(words, i, log) \
+  ((log) == 6u ? uvec2(words[2u * (i)], words[2u * (i) + 1u]) : uvec2(READ_PACKED(words, i, min(log, 5u)), 0u))
+// One invocation makes a whole word of what lies in it, or both words of an element.
+uint elements_a_word(uint log) { return log >= 5u ? 1u : 1u << (5u - log); }
+
 bool is_float_type(uint type) {
   return type == WICK_TYPE_F32 || type == WICK_TYPE_F16 || type == WICK_TYPE_BF16;
 }

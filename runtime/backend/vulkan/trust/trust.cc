@@ -76,6 +76,12 @@ Range range_of(const KernelQuery& query, size_t input) {
 }
 
 void fill(TensorView& v, uint64_t seed, const Range& range) {
+  if (dtype_bits(v.dtype) < 8 || v.dtype == DType::kC64) {  // any bits, of small numbers
+    TensorView bytes(
+        v.data, v.dtype == DType::kC64 ? DType::kF32 : DType::kI8,
+        Shape{v.dtype == DType::kC64 ? 2 * v.numel() : static_cast<int64_t>(v.nbytes())});
+    return fill(bytes, seed, range);
+  }
   const int64_t n = v.numel();
   auto index = [&](int64_t i) {
     const auto h = static_cast<int64_t>(std::fabs(number(seed, i)) * 65536.0f);
@@ -90,7 +96,9 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
         if (range.positive) v.as<float>()[i] = std::fabs(v.as<float>()[i]);
         if (range.row != 0 && i % range.row == 0) v.as<float>()[i] = static_cast<float>(index(i));
         break;
-      case DType::kI64: v.as<int64_t>()[i] = integer; break;
+      case DType::kF64: v.as<double>()[i] = number(seed, i); break;
+      case DType::kI64:
+      case DType::kU64: v.as<int64_t>()[i] = integer; break;
       case DType::kI32:
       case DType::kU32: v.as<int32_t>()[i] = static_cast<int32_t>(integer); break;
       case DType::kF16: v.as<uint16_t>()[i] = Half(number(seed, i)).bits; break;
@@ -112,10 +120,11 @@ double tolerance_of(DType dtype) {
 }
 
 double float_at(const TensorView& v, int64_t i) {
-  if (v.dtype == DType::kF32) return double{v.as<float>()[i]};
-  const uint16_t bits = v.as<uint16_t>()[i];
-  return v.dtype == DType::kF16 ? double{static_cast<float>(std::bit_cast<Half>(bits))}
-                                : double{static_cast<float>(std::bit_cast<BFloat16>(bits))};
+  switch (v.dtype) {
+    case DType::kF16: return static_cast<float>(v.as<Half>()[i]);
+    case DType::kBF16: return static_cast<float>(v.as<BFloat16>()[i]);
+    default: return v.as<float>()[i];
+  }
 }
 
 // "" when `got` is what the CPU gave: floats nearly, the rest by bits.

@@ -1,0 +1,43 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "constants.inc"
+#include "typed.glsl"
+#include "number.glsl"
+
+// Between any two dtypes, exactly or rounded once. An invocation makes a word, or both words of an element.
+layout(local_size_x = WICK_FLAT_SIZE) in;
+layout(constant_id = 0) const uint kIn = WICK_TYPE_F32;
+layout(constant_id = 1) const uint kOut = WICK_TYPE_F32;
+layout(constant_id = 2) const uint kSaturate = 1;
+layout(constant_id = 3) const uint kRoundMode = 0;
+
+layout(push_constant) uniform Push { uint n; };
+layout(binding = 0) readonly buffer In { uint x[]; };
+layout(binding = 1) writeonly buffer Out { uint y[]; };
+
+uvec2 convert(uvec2 bits) {
+  const uint width = 1u << log_bits(kOut);
+  if (!is_real_type(kIn) && !is_real_type(kOut) && kOut != WICK_TYPE_BOOL) return widened(bits, kIn);  // wraps
+  Number v = number_of(bits, kIn);
+  // The CPU takes 64-bit integers to the shorter floats by way of float64.
+  if ((kIn == WICK_TYPE_I64 || kIn == WICK_TYPE_U64) && is_real_type(kOut) && kOut != WICK_TYPE_F32)
+    v = to_53_digits(v);
+  return bits_of_number(v, kOut, kSaturate != 0, kRoundMode);
+}
+
+void main() {
+  const uint in_log = log_bits(kIn), log = log_bits(kOut), per = elements_a_word(log);
+  const uint mask = 0xffffffffu >> (32u - (1u << min(log, 5u)));
+  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    if (log == 6u) {
+      uvec2 bits = convert(READ_ANY(x, w, in_log));
+      y[2 * w] = bits.x;
+      y[2 * w + 1] = bits.y;
+      continue;
+    }
+    uint result = 0;
+    for (uint k = 0; k < per && w * per + k < n; ++k)
+      result |= (convert(READ_ANY(x, w * per + k, in_log)).x & mask) << (log == 5u ? 0u : k << log);
+    y[w] = result;
+  }
+}

@@ -1,0 +1,12 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "constants.inc"
+
+layout(local_size_x = WICK_FLAT_SIZE) in;
+
+layout(push_constant) uniform Push { uint words, value; };
+layout(binding = 0) writeonly buffer Out { uint y[]; };
+
+void main() {
+  for (uint i = gl_GlobalInvocationID.x; i < words; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) y[i] = value;
+}
