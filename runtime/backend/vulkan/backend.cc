@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/backend/vulkan/graph/expand.h"
+#include "runtime/backend/vulkan/graph/split.h"
 #include "runtime/backend/vulkan/partition.h"
 #include "runtime/backend/vulkan/trust/trust.h"
 
@@ -16,10 +16,15 @@ using vulkan::Trust;
 namespace {
 
 // Looks whether each part of a call has a shader, and makes nothing.
-class Probe final : public vulkan::Builder {
+class Probe final : public vulkan::Builder, private vulkan::Parts {
  public:
-  Probe(Allocator& allocator, Fingerprint* fingerprint)
-      : views_(allocator), lowered_(allocator), fingerprint_(fingerprint) {}
+  // `each`: not null to have every part checked by itself.
+  Probe(Allocator& allocator, uint64_t range, Fingerprint* fingerprint, Trust* each)
+      : views_(allocator), lowered_(allocator), fingerprint_(fingerprint), each_(each) {
+    lowered_.range = range;
+  }
+  // A part was too large to run as one: the whole is too large to be checked as one.
+  bool was_split() const { return was_split_; }
 
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
     return add(TensorView(nullptr, dtype, shape));
@@ -37,9 +42,19 @@ class Probe final : public vulkan::Builder {
     part.attrs = attrs;
     part.in = {inputs, in.size()};
     part.out = {&made, 1};
-    WICK_TRY(annotate(vulkan::lower(part, lowered_), "%s: ", find_op(op)->name));
+    const char* name = find_op(op)->name;
+    if (vulkan::is_too_large(part, lowered_.range)) {
+      was_split_ = true;
+      return annotate(vulkan::split(part, in, out[0], lowered_.range, *this), "%s: ", name);
+    }
+    WICK_TRY(annotate(vulkan::lower(part, lowered_), "%s: ", name));
     if (fingerprint_ != nullptr) fingerprint_->add(part, lowered_);
-    return {};
+    if (each_ == nullptr || lowered_.dispatches.empty()) return {};
+    Fingerprint own;
+    own.add(part, lowered_);
+    const KernelQuery query{op, attrs, part.in, part.out, 1, nullptr};
+    if (each_->holds(query, own.value())) return {};
+    return Status(Code::kUnsupported, "a kernel that computes wrongly");
   }
   Result<vulkan::TensorId> add(const TensorView& view) {
     WICK_TRY(views_.push_back(view));
@@ -47,21 +62,56 @@ class Probe final : public vulkan::Builder {
   }
 
  private:
-  static constexpr size_t kMost = 3;  // inputs of a part
+  Result<vulkan::TensorId> window(vulkan::TensorId of, int64_t first, const Shape& shape) override {
+    const TensorView& whole = views_[of];
+    const auto at = static_cast<size_t>(first) * dtype_size(whole.dtype);
+    std::byte* data = whole.data == nullptr ? nullptr : static_cast<std::byte*>(whole.data) + at;
+    return add(TensorView(data, whole.dtype, shape));
+  }
+  Result<vulkan::TensorId> part_temporary(DType dtype, const Shape& shape) override {
+    return temporary(dtype, shape);
+  }
+  Status move(vulkan::TensorId from, int64_t from_first, vulkan::TensorId, int64_t to_first,
+              const Shape& shape) override {
+    const uint64_t size = dtype_size(views_[from].dtype);
+    vulkan::Dispatch d;
+    return vulkan::lower_move(static_cast<uint64_t>(from_first) * size,
+                              static_cast<uint64_t>(to_first) * size,
+                              static_cast<uint64_t>(numel(shape)) * size, d);
+  }
+  Status part(OpId op, const void* attrs, Span<const vulkan::TensorId> in,
+              Span<const vulkan::TensorId> out, Span<const TensorView>) override {
+    return call(op, attrs, in, out);
+  }
+
+  static constexpr size_t kMost = 8;  // inputs of a part
   Array<TensorView> views_;
   vulkan::Lowered lowered_;
   Fingerprint* fingerprint_;
+  Trust* each_;
+  bool was_split_ = false;
 };
 
-Status probe(const KernelQuery& query, Allocator& allocator, Fingerprint* fingerprint) {
-  Probe probe(allocator, fingerprint);
+Status probe(const KernelQuery& query, Allocator& allocator, Probe& probe) {
   Array<vulkan::TensorId> ids(allocator);
   for (const TensorView& view : query.in) {
     WICK_ASSIGN(auto id, probe.add(view));
     WICK_TRY(ids.push_back(id));
   }
   WICK_ASSIGN(auto out, probe.add(query.out[0]));
+  if (query.out.size() != 1) return Status(Code::kUnsupported, "a large call of many outputs");
+  if (!vulkan::is_expanded(query.op)) return probe.call(query.op, query.attrs, ids, {&out, 1});
   return vulkan::expand({query.op, query.attrs, query.in, ids, out}, probe);
+}
+
+OpCall call_of(const KernelQuery& query, Span<TensorView> out) {
+  for (size_t i = 0; i < query.out.size(); ++i) out[i] = query.out[i];
+  OpCall call;
+  call.op = query.op;
+  call.attrs = query.attrs;
+  call.in = query.in;
+  call.out = out.subspan(0, query.out.size());
+  return call;
 }
 
 }  // namespace
@@ -74,6 +124,8 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
   context_options.hang_ns = options.hang_ns;
   context_options.intercept = options.intercept;
   context_options.cache_folder = options.cache_folder;
+  context_options.max_range = options.max_range;
+  context_options.max_allocation = options.max_allocation;
   WICK_ASSIGN(Context * context, Context::create(allocator, context_options));
   void* memory = allocator.allocate(sizeof(VulkanBackend), alignof(VulkanBackend));
   if (memory == nullptr) {
@@ -144,16 +196,25 @@ const char* VulkanBackend::device_type() const {
 
 bool VulkanBackend::supports(const KernelQuery& query) {
   if (context_->lost()) return false;
-  uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
-  for (const TensorView& view : query.out) {
-    if (view.nbytes() > limit) return false;
-  }
-  for (const TensorView& view : query.in) {
-    if (view.present() && view.nbytes() > limit) return false;
+  const uint64_t range = context_->max_range();
+  bool beyond = false;  // more than a shader sees
+  for (const Span<const TensorView> views : {query.in, query.out}) {
+    for (const TensorView& view : views) {
+      if (!view.present()) continue;
+      if (view.nbytes() > context_->max_allocation()) return false;
+      beyond = beyond || view.nbytes() > range;
+    }
   }
   Fingerprint fingerprint;
-  if (!shaders_of(query, allocator_, &fingerprint)) return false;
+  bool in_parts = false;
+  if (!shaders_of(query, allocator_, range, &fingerprint, &in_parts)) return false;
   if (trust_ == nullptr || fingerprint.dispatches() == 0) return true;
+  if (in_parts) {
+    Probe each(allocator_, range, nullptr, trust_);
+    return probe(query, allocator_, each).ok();
+  }
+  // What only copies is not compared in sizes that a host would have to hold several times.
+  if (beyond && vulkan::is_copied(query.op)) return true;
   return trust_->holds(query, fingerprint.value());
 }
 
@@ -164,25 +225,28 @@ const char* VulkanBackend::complaint(size_t i) const { return trust_->complaint(
 size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->checked(); }
 
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
-  return shaders_of(query, allocator, nullptr);
+  Fingerprint fingerprint;
+  bool in_parts = false;
+  return shaders_of(query, allocator, UINT64_MAX, &fingerprint, &in_parts);
 }
 
-bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
-                               Fingerprint* fingerprint) {
+bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator, uint64_t range,
+                               Fingerprint* fingerprint, bool* in_parts) {
   if (query.custom != nullptr) return false;  // there is no shader of it
-  if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint).ok();
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return false;
   TensorView out[kMaxOutputs];
-  for (size_t i = 0; i < query.out.size(); ++i) out[i] = query.out[i];
-  OpCall call;
-  call.op = query.op;
-  call.attrs = query.attrs;
-  call.in = query.in;
-  call.out = {out, query.out.size()};
+  const OpCall call = call_of(query, out);
+  if (vulkan::is_expanded(query.op) || vulkan::is_too_large(call, range)) {
+    Probe looked(allocator, range, fingerprint, nullptr);
+    const bool ok = probe(query, allocator, looked).ok();
+    *in_parts = looked.was_split();
+    return ok;
+  }
   vulkan::Lowered lowered(allocator);
+  lowered.range = range;
   if (!vulkan::lower(call, lowered).ok()) return false;
-  if (fingerprint != nullptr) fingerprint->add(call, lowered);
+  fingerprint->add(call, lowered);
   return true;
 }
 

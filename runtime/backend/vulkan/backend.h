@@ -28,6 +28,9 @@ struct VulkanOptions {
   // Where verdicts and compiled pipelines are kept: null for the environment's WICK_CACHE_DIR, else
   // the user's cache folder; "": nowhere.
   const char* cache_folder = nullptr;
+  // For tests, 0 for none: as if the device showed a shader no more bytes of a tensor, and gave no
+  // more at once (vulkan::ContextOptions).
+  uint64_t max_range = 0, max_allocation = 0;
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 
@@ -75,8 +78,8 @@ class VulkanBackend final : public Backend {
   VulkanBackend(Allocator& allocator, vulkan::Context* context)
       : allocator_(allocator), context_(context) {}
   ~VulkanBackend() = default;
-  static bool shaders_of(const KernelQuery& query, Allocator& allocator,
-                         vulkan::Fingerprint* fingerprint);
+  static bool shaders_of(const KernelQuery& query, Allocator& allocator, uint64_t range,
+                         vulkan::Fingerprint* fingerprint, bool* in_parts);
 
   Allocator& allocator_;
   vulkan::Context* context_;

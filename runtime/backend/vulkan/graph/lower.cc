@@ -86,12 +86,17 @@ bool reads_input(OpId op, size_t input) {
   return family_of(op) != lower_layout && family_of(op) != lower_reduce;
 }
 
+bool is_copied(OpId op) { return family_of(op) == lower_layout && op != OpId::kPad; }
+
 Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
   const LowerFunction family = family_of(call.op);
   auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
-    if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
+    if (!is_copied(call.op)) {
+      if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
+      if (view.nbytes() > out.range) return unsupported("a tensor larger than a shader sees");
+    }
     if (view.numel() == 0) return unsupported(empty);
     return takes(family, view.dtype, input) ? Status() : unsupported("no shader for this dtype");
   };

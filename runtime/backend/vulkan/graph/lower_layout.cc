@@ -1,11 +1,59 @@
 #include <cstring>
 
+#include "runtime/backend/vulkan/ctx/arena.h"
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/core/int_at.h"
 #include "runtime/ops/rules/layout-inl.h"
 
 namespace wick::vulkan {
 namespace {
+
+constexpr size_t kMostCopies = 4096;
+constexpr uint64_t kCopied = 4;  // bytes an element
+
+// The elements that a walk by strides touches.
+struct Reach {
+  int64_t first = 0, end = 0;
+  uint64_t bytes() const { return static_cast<uint64_t>(end - first) * kCopied; }
+};
+Reach reach_of(int64_t offset, const Shape& dims, const Strides& strides) {
+  Reach r{offset, offset + 1};
+  for (int i = 0; i < dims.rank(); ++i) {
+    const int64_t far = (dims[i] - 1) * strides[i];
+    (far < 0 ? r.first : r.end) += far;
+  }
+  return r;
+}
+
+// Bytes that a binding may see of it; a window begins at a multiple of kRegionAlignment.
+uint64_t most_bytes(uint64_t range) {
+  constexpr uint64_t kMost = static_cast<uint64_t>(kMaxElements) * kCopied;
+  return (range < kMost ? range : kMost) - kRegionAlignment;
+}
+
+// -1: both ends are seen whole. Else the dim that makes the longer way.
+int dim_to_cut(const Reach& reads, const Reach& writes, const Shape& dims, const Strides& from,
+               const Strides& to, uint64_t range) {
+  const uint64_t most = most_bytes(range);
+  if (reads.bytes() <= most && writes.bytes() <= most) return -1;
+  const Strides& strides = reads.bytes() > writes.bytes() ? from : to;
+  int cut = 0;
+  int64_t longest = -1;
+  for (int i = 0; i < dims.rank(); ++i) {
+    const int64_t far = (dims[i] - 1) * (strides[i] < 0 ? -strides[i] : strides[i]);
+    if (dims[i] > 1 && far > longest) longest = far, cut = i;
+  }
+  return cut;
+}
+
+// A window where the elements lie beyond what a shader sees; returns the elements before it.
+int64_t see(const Reach& r, uint64_t range, Window& window) {
+  if (static_cast<uint64_t>(r.end) * kCopied <= most_bytes(range)) return 0;
+  const uint64_t first = static_cast<uint64_t>(r.first) * kCopied;
+  window.offset = first - first % kRegionAlignment;
+  window.bytes = static_cast<uint64_t>(r.end) * kCopied - window.offset;
+  return static_cast<int64_t>(window.offset / kCopied);
+}
 
 // Copies `dims` elements from input `input` into an output, both walked by the given strides.
 struct Ends {
@@ -16,11 +64,27 @@ Status add_copy(const Ends& ends, const Shape& dims, const Strides& from, const 
                 Lowered& out) {
   int64_t n = numel(dims);
   if (n == 0) return {};
+  const Reach reads = reach_of(ends.from_offset, dims, from),
+              writes = reach_of(ends.to_offset, dims, to);
+  if (const int cut = dim_to_cut(reads, writes, dims, from, to, out.range); cut >= 0) {
+    if (out.dispatches.size() >= kMostCopies)
+      return unsupported("a copy of tensors larger than a shader of this device sees");
+    Shape front = dims, back = dims;
+    front[cut] = dims[cut] / 2;
+    back[cut] -= front[cut];
+    Ends behind = ends;
+    behind.from_offset += front[cut] * from[cut];
+    behind.to_offset += front[cut] * to[cut];
+    WICK_TRY(add_copy(ends, front, from, to, out));
+    return add_copy(behind, back, from, to, out);
+  }
   Dispatch d = flat_dispatch(ShaderId::k_copy_32, n);
+  const int64_t skipped[] = {see(reads, out.range, d.window[0]),
+                             see(writes, out.range, d.window[1])};
   add_spec(d, static_cast<uint32_t>(dims.rank()));
   add_push(d, n);
-  add_push(d, ends.from_offset);
-  add_push(d, ends.to_offset);
+  add_push(d, ends.from_offset - skipped[0]);
+  add_push(d, ends.to_offset - skipped[1]);
   for (int i = 0; i < kMaxRank; ++i) add_push(d, i < dims.rank() ? dims[i] : int64_t{1});
   for (int i = 0; i < kMaxRank; ++i) add_push(d, i < dims.rank() ? from[i] : int64_t{0});
   for (int i = 0; i < kMaxRank; ++i) add_push(d, i < dims.rank() ? to[i] : int64_t{0});
@@ -161,14 +225,25 @@ Status lower_pad(const OpCall& call, Lowered& out) {
 
 Status lower_layout(const OpCall& call, Lowered& out) {
   switch (call.op) {
-    case OpId::kTranspose: return lower_transpose(call, out);
-    case OpId::kExpand: return lower_expand(call, out);
-    case OpId::kConcat: return lower_concat(call, out);
-    case OpId::kSplit: return lower_split(call, out);
-    case OpId::kSlice: return lower_slice(call, out);
+    case OpId::kTranspose: WICK_TRY(lower_transpose(call, out)); break;
+    case OpId::kExpand: WICK_TRY(lower_expand(call, out)); break;
+    case OpId::kConcat: WICK_TRY(lower_concat(call, out)); break;
+    case OpId::kSplit: WICK_TRY(lower_split(call, out)); break;
+    case OpId::kSlice: WICK_TRY(lower_slice(call, out)); break;
     case OpId::kPad: return lower_pad(call, out);
     default: out.alias = true; return {};
   }
+  // A copy near the beginning of a tensor that no binding sees whole.
+  for (Dispatch& d : out.dispatches) {
+    for (uint32_t i = 0; i < d.operands; ++i) {
+      const int k = d.operand[i];
+      const TensorView& v =
+          k >= 0 ? call.in[static_cast<size_t>(k)] : call.out[static_cast<size_t>(~k)];
+      if (d.window[i].bytes == 0 && v.nbytes() > out.range)
+        d.window[i].bytes = most_bytes(out.range);
+    }
+  }
+  return {};
 }
 
 }  // namespace wick::vulkan
