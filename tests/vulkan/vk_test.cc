@@ -67,15 +67,15 @@ TEST(VulkanContext, UploadInPiecesArrivesWhole) {
   ASSERT_TRUE(device.create(context.device(), bytes + 256, MemoryKind::kDevice).ok());
   ASSERT_TRUE(back.create(context.device(), bytes, MemoryKind::kReadback).ok());
   EXPECT_EQ(device.mapped(), nullptr);
-  Context::Upload pieces[] = {{sent.data(), 256, bytes}};
-  ASSERT_TRUE(context.upload(pieces, device).ok());
+  Context::Upload pieces[] = {{sent.data(), {&device, 256}, bytes}};
+  ASSERT_TRUE(context.upload(pieces).ok());
   CommandBuffer commands;
   Fence fence;
   ASSERT_TRUE(commands.create(context.device()).ok());
   ASSERT_TRUE(fence.create(context.device()).ok());
   ASSERT_TRUE(commands.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT).ok());
   commands.barrier(kCopyAccess, kCopyAccess);
-  commands.copy(device, 256, back, 0, bytes);
+  commands.copy({&device, 256}, {&back, 0}, bytes);
   commands.barrier(kCopyAccess, kHostRead);
   ASSERT_TRUE(commands.end().ok());
   ASSERT_TRUE(context.run(commands, fence).ok());

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/backend/vulkan/graph/expand.h"
+#include "runtime/backend/vulkan/graph/split.h"
 #include "runtime/backend/vulkan/partition.h"
 #include "runtime/backend/vulkan/trust/trust.h"
 
@@ -16,10 +16,16 @@ using vulkan::Trust;
 namespace {
 
 // Looks whether each part of a call has a shader, and makes nothing.
-class Probe final : public vulkan::Builder {
+class Probe final : public vulkan::Builder, private vulkan::Parts {
  public:
-  Probe(Allocator& allocator, const vulkan::Capabilities& can, Fingerprint* fingerprint)
-      : views_(allocator), lowered_(allocator, can), fingerprint_(fingerprint) {}
+  // `each`: not null to have every part checked by itself.
+  Probe(Allocator& allocator, const vulkan::Capabilities& can, uint64_t range,
+        Fingerprint* fingerprint, Trust* each)
+      : views_(allocator), lowered_(allocator, can), fingerprint_(fingerprint), each_(each) {
+    lowered_.range = range;
+  }
+  // A part was too large to run as one: the whole is too large to be checked as one.
+  bool was_split() const { return was_split_; }
 
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
     return add(TensorView(nullptr, dtype, shape));
@@ -39,9 +45,20 @@ class Probe final : public vulkan::Builder {
     part.attrs = attrs;
     part.in = {inputs, in.size()};
     part.out = {made, out.size()};
-    WICK_TRY(annotate(vulkan::lower(part, lowered_), "%s: ", find_op(op)->name));
+    const char* name = find_op(op)->name;
+    if (vulkan::is_too_large(part, lowered_.range)) {
+      if (out.size() != 1) return Status(Code::kUnsupported, "a large call of many outputs");
+      was_split_ = true;
+      return annotate(vulkan::split(part, in, out[0], lowered_.range, *this), "%s: ", name);
+    }
+    WICK_TRY(annotate(vulkan::lower(part, lowered_), "%s: ", name));
     if (fingerprint_ != nullptr) fingerprint_->add(part, lowered_);
-    return {};
+    if (each_ == nullptr || lowered_.dispatches.empty()) return {};
+    Fingerprint own;
+    own.add(part, lowered_);
+    const KernelQuery query{op, attrs, part.in, part.out, 1, nullptr};
+    if (each_->holds(query, own.value())) return {};
+    return Status(Code::kUnsupported, "a kernel that computes wrongly");
   }
   Result<vulkan::TensorId> add(const TensorView& view) {
     WICK_TRY(views_.push_back(view));
@@ -49,15 +66,37 @@ class Probe final : public vulkan::Builder {
   }
 
  private:
+  Result<vulkan::TensorId> window(vulkan::TensorId of, int64_t first, const Shape& shape) override {
+    const TensorView& whole = views_[of];
+    const auto at = static_cast<size_t>(first) * dtype_size(whole.dtype);
+    std::byte* data = whole.data == nullptr ? nullptr : static_cast<std::byte*>(whole.data) + at;
+    return add(TensorView(data, whole.dtype, shape));
+  }
+  Result<vulkan::TensorId> part_temporary(DType dtype, const Shape& shape) override {
+    return temporary(dtype, shape);
+  }
+  Status move(vulkan::TensorId from, int64_t from_first, vulkan::TensorId, int64_t to_first,
+              const Shape& shape) override {
+    const uint64_t size = dtype_size(views_[from].dtype);
+    vulkan::Dispatch d;
+    return vulkan::lower_move(static_cast<uint64_t>(from_first) * size,
+                              static_cast<uint64_t>(to_first) * size,
+                              static_cast<uint64_t>(numel(shape)) * size, d);
+  }
+  Status part(OpId op, const void* attrs, Span<const vulkan::TensorId> in,
+              Span<const vulkan::TensorId> out, Span<const TensorView>) override {
+    return call(op, attrs, in, out);
+  }
+
   static constexpr size_t kMost = 16;  // inputs of a part
   Array<TensorView> views_;
   vulkan::Lowered lowered_;
   Fingerprint* fingerprint_;
+  Trust* each_;
+  bool was_split_ = false;
 };
 
-Status probe(const KernelQuery& query, Allocator& allocator, const vulkan::Capabilities& can,
-             Fingerprint* fingerprint) {
-  Probe probe(allocator, can, fingerprint);
+Status probe(const KernelQuery& query, Allocator& allocator, Probe& probe, bool expanded) {
   Array<vulkan::TensorId> ids(allocator), out(allocator);
   for (const TensorView& view : query.in) {
     WICK_ASSIGN(auto id, probe.add(view));
@@ -67,7 +106,18 @@ Status probe(const KernelQuery& query, Allocator& allocator, const vulkan::Capab
     WICK_ASSIGN(auto id, probe.add(view));
     WICK_TRY(out.push_back(id));
   }
+  if (!expanded) return probe.call(query.op, query.attrs, ids, out);
   return vulkan::expand({query.op, query.attrs, query.in, ids, query.out, out}, probe);
+}
+
+OpCall call_of(const KernelQuery& query, Span<TensorView> out) {
+  for (size_t i = 0; i < query.out.size(); ++i) out[i] = query.out[i];
+  OpCall call;
+  call.op = query.op;
+  call.attrs = query.attrs;
+  call.in = query.in;
+  call.out = out.subspan(0, query.out.size());
+  return call;
 }
 
 }  // namespace
@@ -80,6 +130,8 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
   context_options.hang_ns = options.hang_ns;
   context_options.intercept = options.intercept;
   context_options.cache_folder = options.cache_folder;
+  context_options.max_range = options.max_range;
+  context_options.max_allocation = options.max_allocation;
   WICK_ASSIGN(Context * context, Context::create(allocator, context_options));
   void* memory = allocator.allocate(sizeof(VulkanBackend), alignof(VulkanBackend));
   if (memory == nullptr) {
@@ -150,17 +202,26 @@ const char* VulkanBackend::device_type() const {
 
 bool VulkanBackend::supports(const KernelQuery& query) {
   if (context_->lost()) return false;
-  uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
-  for (const TensorView& view : query.out) {
-    if (view.nbytes() > limit) return false;
-  }
-  for (const TensorView& view : query.in) {
-    if (view.present() && view.nbytes() > limit) return false;
+  const uint64_t range = context_->max_range();
+  bool beyond = false;  // more than a shader sees
+  for (const Span<const TensorView> views : {query.in, query.out}) {
+    for (const TensorView& view : views) {
+      if (!view.present()) continue;
+      if (view.nbytes() > context_->max_allocation()) return false;
+      beyond = beyond || view.nbytes() > range;
+    }
   }
   Fingerprint fingerprint;
   const auto can = vulkan::capabilities_of(context_->device().info());
-  if (!shaders_of(query, allocator_, can, &fingerprint)) return false;
+  Form form = Form::kCall;
+  if (!shaders_of(query, allocator_, can, range, &fingerprint, &form)) return false;
   if (trust_ == nullptr || fingerprint.dispatches() == 0) return true;
+  if (form == Form::kCallInParts || form == Form::kExpandedInParts) {
+    Probe each(allocator_, can, range, nullptr, trust_);
+    return probe(query, allocator_, each, form == Form::kExpandedInParts).ok();
+  }
+  // What only copies is not compared in sizes that a host would have to hold several times.
+  if (beyond && vulkan::is_copied(query.op)) return true;
   return trust_->holds(query, fingerprint.value());
 }
 
@@ -171,28 +232,34 @@ const char* VulkanBackend::complaint(size_t i) const { return trust_->complaint(
 size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->checked(); }
 
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
-  return shaders_of(query, allocator, {}, nullptr);
+  Fingerprint fingerprint;
+  Form form = Form::kCall;
+  return shaders_of(query, allocator, {}, UINT64_MAX, &fingerprint, &form);
 }
 
 bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
-                               const vulkan::Capabilities& can, Fingerprint* fingerprint) {
+                               const vulkan::Capabilities& can, uint64_t range,
+                               Fingerprint* fingerprint, Form* form) {
   if (query.custom != nullptr) return false;  // there is no shader of it
-  if (vulkan::is_expanded(query.op)) return probe(query, allocator, can, fingerprint).ok();
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return false;
   TensorView out[kMaxOutputs];
-  for (size_t i = 0; i < query.out.size(); ++i) out[i] = query.out[i];
-  OpCall call;
-  call.op = query.op;
-  call.attrs = query.attrs;
-  call.in = query.in;
-  call.out = {out, query.out.size()};
+  const OpCall call = call_of(query, out);
+  auto looked = [&](bool expanded) {
+    Probe parts(allocator, can, range, fingerprint, nullptr);
+    const bool ok = probe(query, allocator, parts, expanded).ok();
+    *form = !parts.was_split() ? Form::kCall
+            : expanded         ? Form::kExpandedInParts
+                               : Form::kCallInParts;
+    return ok;
+  };
+  if (vulkan::is_expanded(query.op)) return looked(true);
+  if (vulkan::is_too_large(call, range)) return looked(false);
   vulkan::Lowered lowered(allocator, can);
-  if (!vulkan::lower(call, lowered).ok()) {
-    return vulkan::may_expand(query.op, query.in, query.out) &&
-           probe(query, allocator, can, fingerprint).ok();
-  }
-  if (fingerprint != nullptr) fingerprint->add(call, lowered);
+  lowered.range = range;
+  if (!vulkan::lower(call, lowered).ok())
+    return vulkan::may_expand(query.op, query.in, query.out) && looked(true);
+  fingerprint->add(call, lowered);
   return true;
 }
 

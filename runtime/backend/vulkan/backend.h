@@ -29,6 +29,9 @@ struct VulkanOptions {
   // Where verdicts and compiled pipelines are kept: null for the environment's WICK_CACHE_DIR, else
   // the user's cache folder; "": nowhere.
   const char* cache_folder = nullptr;
+  // For tests, 0 for none: as if the device showed a shader no more bytes of a tensor, and gave no
+  // more at once (vulkan::ContextOptions).
+  uint64_t max_range = 0, max_allocation = 0;
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 
@@ -76,8 +79,11 @@ class VulkanBackend final : public Backend {
   VulkanBackend(Allocator& allocator, vulkan::Context* context)
       : allocator_(allocator), context_(context) {}
   ~VulkanBackend() = default;
+  // How a call is looked at: as it is or expanded, and whether a part is more than a shader sees.
+  enum class Form : uint8_t { kCall, kCallInParts, kExpandedInParts };
   static bool shaders_of(const KernelQuery& query, Allocator& allocator,
-                         const vulkan::Capabilities& can, vulkan::Fingerprint* fingerprint);
+                         const vulkan::Capabilities& can, uint64_t range,
+                         vulkan::Fingerprint* fingerprint, Form* form);
 
   Allocator& allocator_;
   vulkan::Context* context_;

@@ -13,7 +13,14 @@ bool live_together(const ArenaItem& a, const ArenaItem& b) {
 
 }  // namespace
 
-Result<uint64_t> plan_arena(Array<ArenaItem>& items) {
+uint64_t Bump::place(uint64_t bytes) {
+  if (size_ % limit_ + bytes > limit_) size_ += limit_ - size_ % limit_;
+  const uint64_t at = size_;
+  size_ += align_up(bytes);
+  return at;
+}
+
+Result<uint64_t> plan_arena(Array<ArenaItem>& items, uint64_t limit) {
   Array<uint32_t> order(items.allocator());
   WICK_TRY(order.resize(items.size()));
   for (uint32_t i = 0; i < items.size(); ++i) {
@@ -27,9 +34,13 @@ Result<uint64_t> plan_arena(Array<ArenaItem>& items) {
     ArenaItem& item = items[order[placed]];
     uint64_t bytes = align_up(item.bytes);
     uint64_t offset = 0;
-    // Every move is past a neighbour that stays, so this ends after at most `placed` rounds.
+    // Every move is past a neighbour that stays or to the next buffer, behind all of them at last.
     for (bool moved = true; moved;) {
       moved = false;
+      if (offset % limit + bytes > limit) {
+        offset += limit - offset % limit;
+        moved = true;
+      }
       for (uint32_t k = 0; k < placed; ++k) {
         const ArenaItem& other = items[order[k]];
         uint64_t other_end = other.offset + align_up(other.bytes);

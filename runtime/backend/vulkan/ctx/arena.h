@@ -14,7 +14,19 @@ struct ArenaItem {
   uint64_t offset = 0;          // set by plan_arena
 };
 
-// Largest first, each at the lowest offset free over its life. Returns the arena's size.
-Result<uint64_t> plan_arena(Array<ArenaItem>& items);
+// Largest first, each at the lowest offset free over its life; none lies across a multiple of
+// `limit`, at which another buffer begins. Returns the arena's size.
+Result<uint64_t> plan_arena(Array<ArenaItem>& items, uint64_t limit = uint64_t{1} << 62);
+
+// Where things lie that are given out one behind another, none across a multiple of `limit`.
+class Bump {
+ public:
+  explicit Bump(uint64_t limit) : limit_(limit) {}
+  uint64_t place(uint64_t bytes);
+  uint64_t size() const { return size_; }
+
+ private:
+  uint64_t limit_, size_ = 0;
+};
 
 }  // namespace wick::vulkan

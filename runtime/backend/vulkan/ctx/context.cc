@@ -46,8 +46,13 @@ Status Context::open(const ContextOptions& options) {
   const char* selector = options.device;
   if (selector == nullptr || selector[0] == '\0') selector = getenv("WICK_VULKAN_DEVICE");
   WICK_ASSIGN(size_t index, choose_device(devices, selector));
-  if (options.plain) forget_options(devices[index]);
-  WICK_TRY(device_.open(instance_, devices[index]));
+  DeviceInfo& info = devices[index];
+  if (options.plain) forget_options(info);
+  if (options.max_range != 0 && options.max_range < info.limits.maxStorageBufferRange)
+    info.limits.maxStorageBufferRange = static_cast<uint32_t>(options.max_range);
+  if (options.max_allocation != 0 && options.max_allocation < info.max_allocation_bytes)
+    info.max_allocation_bytes = options.max_allocation;
+  WICK_TRY(device_.open(instance_, info));
   VkPhysicalDeviceType type = device_.info().type;
   // A discrete GPU may map its memory too, but the host reads it slowly: staging is better there.
   bool near = type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU;
@@ -149,7 +154,7 @@ Status Context::run(CommandBuffer& commands, Fence& fence) {
   return wait(fence);
 }
 
-Status Context::upload(Span<const Upload> pieces, const Buffer& to) {
+Status Context::upload(Span<const Upload> pieces) {
   constexpr uint64_t kStagingBytes = 16 << 20;
   uint64_t largest = 0;
   for (const Upload& piece : pieces) largest = piece.bytes > largest ? piece.bytes : largest;
@@ -166,7 +171,7 @@ Status Context::upload(Span<const Upload> pieces, const Buffer& to) {
       uint64_t n = piece.bytes - done < kStagingBytes ? piece.bytes - done : kStagingBytes;
       memcpy(staging.mapped(), static_cast<const std::byte*>(piece.from) + done, n);
       WICK_TRY(commands.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
-      commands.copy(staging, 0, to, piece.offset + done, n);
+      commands.copy({&staging, 0}, {piece.to.buffer, piece.to.offset + done}, n);
       // Later submissions on this queue read what was copied.
       commands.barrier(kCopyAccess, kShaderAccess);
       WICK_TRY(commands.end());

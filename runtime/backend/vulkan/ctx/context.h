@@ -2,6 +2,7 @@
 // sessions on it; safe to use from several threads.
 #pragma once
 
+#include "runtime/backend/vulkan/ctx/arena.h"
 #include "runtime/backend/vulkan/ctx/disk_cache.h"
 #include "runtime/backend/vulkan/ctx/mutex.h"
 #include "runtime/backend/vulkan/shaders/shaders.h"
@@ -18,6 +19,10 @@ struct ContextOptions {
   // Only what any device of Vulkan 1.1 has: the shaders that do without 16-bit storage, integer dot
   // products and the like.
   bool plain = false;
+  // For tests, 0 for none: shaders see at most so many bytes of a buffer (a multiple of 256 from
+  // 1024 on), and no allocation is larger than this (a multiple of 256, not below the largest
+  // tensor).
+  uint64_t max_range = 0, max_allocation = 0;
   const char* loader = nullptr;  // null: the platform's Vulkan loader
   // What takes longer than this is taken for a device that hangs.
   uint64_t hang_ns = 60'000'000'000;
@@ -38,6 +43,11 @@ class Context {
   // True iff graphs put tensors where host and device both reach them quickly.
   bool unified() const { return unified_; }
   bool force_staging() const { return force_staging_; }
+  // Bytes of a buffer that a shader sees, and of one allocation.
+  uint64_t max_range() const { return device_.info().limits.maxStorageBufferRange; }
+  uint64_t max_allocation() const {
+    return device_.info().max_allocation_bytes / kRegionAlignment * kRegionAlignment;
+  }
 
   // Made on first use, then kept; alive as long as the context.
   Result<PipelineRef> pipeline(ShaderId id, Span<const uint32_t> specialisation);
@@ -55,9 +65,10 @@ class Context {
   // Copies host bytes into device memory through a staging buffer, in pieces.
   struct Upload {
     const void* from;
-    uint64_t offset, bytes;
+    Place to;
+    uint64_t bytes;
   };
-  Status upload(Span<const Upload> pieces, const Buffer& to);
+  Status upload(Span<const Upload> pieces);
 
  private:
   struct CachedPipeline {

@@ -14,15 +14,19 @@ VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
       outputs_(allocator),
       tables_(allocator),
       sets_(allocator),
+      constants_(allocator),
+      arena_(allocator),
+      upload_(allocator),
+      readback_(allocator),
       upload_offsets_(allocator),
       readback_offsets_(allocator) {}
 
 Result<TensorId> VulkanGraph::add_tensor(DType dtype, const Shape& shape, Role role,
                                          const void* data) {
   WICK_ASSIGN(size_t bytes, checked_bytes(shape, dtype_bits(dtype)));
-  if (bytes > context_.device().info().limits.maxStorageBufferRange) {
-    return error(Code::kUnsupported,
-                 "a tensor of %zu bytes is more than a shader of this device sees", bytes);
+  if (bytes > context_.max_allocation()) {
+    return error(Code::kUnsupported, "a tensor of %zu bytes is more than this device gives at once",
+                 bytes);
   }
   if (ready_) return Status(Code::kInternal, "the graph is finished");
   Tensor t;
@@ -71,19 +75,37 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
   call.attrs = attrs;
   call.in = {views.data(), in.size()};
   call.out = {views.data() + in.size(), out.size()};
+  const uint64_t range = context_.max_range();
+  if (is_too_large(call, range)) {
+    if (out.size() != 1) return Status(Code::kUnsupported, "a large call of many outputs");
+    const size_t count = nodes_.size(), tensors = tensors_.size();
+    Status s = split(call, in, out[0], range, *this);
+    if (!s.ok()) {  // nothing was added
+      (void)nodes_.resize(count);
+      (void)tensors_.resize(tensors);
+    }
+    return s;
+  }
   Lowered lowered(allocator_, capabilities_of(context_.device().info()));
+  lowered.range = range;
   WICK_TRY(lower(call, lowered));
   if (lowered.alias) {
     tensors_[out[0]].root = tensors_[in[0]].root;
+    tensors_[out[0]].at = tensors_[in[0]].at;
     return {};
   }
+  return add_lowered(lowered, in, out);
+}
+
+Status VulkanGraph::add_lowered(Lowered& lowered, Span<const TensorId> in,
+                                Span<const TensorId> out) {
   TensorId table = kNoTensor;
   if (!lowered.table.empty()) {
     const Shape words{static_cast<int64_t>(lowered.table.size())};
     WICK_TRY(tables_.push_back(std::move(lowered.table)));
     WICK_ASSIGN(table, add_constant(DType::kU32, words, tables_.back().data()));
   }
-  WICK_TRY(nodes_.reserve(nodes_.size() + lowered.dispatches.size()));
+  const size_t count = nodes_.size();
   for (const Dispatch& d : lowered.dispatches) {
     Node node;
     node.dispatch = d;
@@ -104,9 +126,39 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
       node.tensor[i] =
           operand >= 0 ? in[static_cast<size_t>(operand)] : out[static_cast<size_t>(output)];
     }
-    WICK_TRY(nodes_.push_back(node));
+    if (Status s = nodes_.push_back(node); !s.ok()) {  // nothing was added
+      (void)nodes_.resize(count);
+      return s;
+    }
   }
   return {};
+}
+
+Result<TensorId> VulkanGraph::window(TensorId of, int64_t first, const Shape& shape) {
+  const uint64_t at = static_cast<uint64_t>(first) * dtype_size(tensors_[of].dtype);
+  const auto* data = static_cast<const std::byte*>(tensors_[of].data);
+  WICK_ASSIGN(TensorId id, add_tensor(tensors_[of].dtype, shape, Role::kTemporary,
+                                      data == nullptr ? nullptr : data + at));
+  tensors_[id].root = tensors_[of].root;
+  tensors_[id].at = tensors_[of].at + at;
+  return id;
+}
+
+Status VulkanGraph::move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
+                         const Shape& shape) {
+  const uint64_t size = dtype_size(tensors_[from].dtype);
+  Lowered lowered(allocator_);
+  Dispatch d;
+  WICK_TRY(lower_move(static_cast<uint64_t>(from_first) * size,
+                      static_cast<uint64_t>(to_first) * size,
+                      static_cast<uint64_t>(numel(shape)) * size, d));
+  WICK_TRY(lowered.dispatches.push_back(d));
+  return add_lowered(lowered, {&from, 1}, {&to, 1});
+}
+
+Status VulkanGraph::part(OpId op, const void* attrs, Span<const TensorId> in,
+                         Span<const TensorId> out, Span<const TensorView> known) {
+  return add_call(op, attrs, in, out, known);
 }
 
 Status VulkanGraph::add_output(TensorId id) {
@@ -147,42 +199,40 @@ Status VulkanGraph::plan_memory() {
 
   Array<ArenaItem> items(allocator_);
   Array<TensorId> owners(allocator_);
-  constant_need_ = 0;
+  Bump constants(context_.max_allocation());
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     Tensor& t = tensors_[id];
     if (t.root != id) continue;
     if (t.role == Role::kConstant) {
-      t.offset = constant_need_;
-      constant_need_ += (t.bytes + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
+      t.offset = constants.place(t.bytes);
       continue;
     }
     if (t.last < t.first) t.last = t.first;  // unused
     WICK_TRY(items.push_back({t.bytes, t.first, t.last, 0}));
     WICK_TRY(owners.push_back(id));
   }
-  WICK_ASSIGN(arena_need_, plan_arena(items));
+  constant_need_ = constants.size();
+  WICK_ASSIGN(arena_need_, plan_arena(items, context_.max_allocation()));
   for (size_t i = 0; i < items.size(); ++i) tensors_[owners[i]].offset = items[i].offset;
   return {};
 }
 
 Status VulkanGraph::create_buffers() {
-  const Device& device = context_.device();
   MemoryKind kind = context_.unified() ? MemoryKind::kUnified : MemoryKind::kDevice;
-  WICK_TRY(annotate(constants_.create(device, constant_need_, kind), "weights: "));
-  WICK_TRY(annotate(arena_.create(device, arena_need_, kind), "activations: "));
+  const uint64_t limit = context_.max_allocation();
+  const Device& device = context_.device();
+  WICK_TRY(annotate(constants_.create(device, constant_need_, kind, limit), "weights: "));
+  WICK_TRY(annotate(arena_.create(device, arena_need_, kind, limit), "activations: "));
   if (context_.unified()) return {};
   auto lay_out = [&](const Array<TensorId>& ids, Array<uint64_t>& offsets) -> Result<uint64_t> {
-    uint64_t total = 0;
-    for (TensorId id : ids) {
-      WICK_TRY(offsets.push_back(total));
-      total += (tensors_[id].bytes + 63) / 64 * 64;
-    }
-    return total;
+    Bump places(limit);
+    for (TensorId id : ids) WICK_TRY(offsets.push_back(places.place(tensors_[id].bytes)));
+    return places.size();
   };
   WICK_ASSIGN(uint64_t in_bytes, lay_out(inputs_, upload_offsets_));
   WICK_ASSIGN(uint64_t out_bytes, lay_out(outputs_, readback_offsets_));
-  WICK_TRY(annotate(upload_.create(device, in_bytes, MemoryKind::kUpload), "inputs: "));
-  return annotate(readback_.create(device, out_bytes, MemoryKind::kReadback), "outputs: ");
+  WICK_TRY(annotate(upload_.create(device, in_bytes, MemoryKind::kUpload, limit), "inputs: "));
+  return annotate(readback_.create(device, out_bytes, MemoryKind::kReadback, limit), "outputs: ");
 }
 
 Status VulkanGraph::upload_constants() {
@@ -190,13 +240,14 @@ Status VulkanGraph::upload_constants() {
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     const Tensor& t = tensors_[id];
     if (t.role != Role::kConstant || t.root != id || t.bytes == 0) continue;
-    if (constants_.mapped() != nullptr) {
-      memcpy(constants_.mapped() + t.offset, t.data, t.bytes);
+    const Place to = constants_.at(t.offset);
+    if (to.buffer->mapped() != nullptr) {
+      memcpy(to.buffer->mapped() + to.offset, t.data, t.bytes);
     } else {
-      WICK_TRY(pieces.push_back({t.data, t.offset, t.bytes}));
+      WICK_TRY(pieces.push_back({t.data, to, t.bytes}));
     }
   }
-  return context_.upload(pieces, constants_);
+  return context_.upload(pieces);
 }
 
 }  // namespace wick::vulkan

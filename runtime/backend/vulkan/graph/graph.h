@@ -4,13 +4,13 @@
 #pragma once
 
 #include "runtime/backend/vulkan/ctx/arena.h"
-#include "runtime/backend/vulkan/graph/expand.h"
+#include "runtime/backend/vulkan/graph/split.h"
 
 namespace wick::vulkan {
 
 constexpr TensorId kNoTensor = UINT32_MAX;  // an absent optional input
 
-class VulkanGraph {
+class VulkanGraph : private Parts {
  public:
   // Both must outlive the graph.
   VulkanGraph(Context& context, Allocator& allocator);
@@ -43,6 +43,7 @@ class VulkanGraph {
     return constants_.bytes() + arena_.bytes() + upload_.bytes() + readback_.bytes();
   }
   uint64_t arena_bytes() const { return arena_.bytes(); }
+  size_t arenas() const { return arena_.count(); }
   size_t dispatches() const { return nodes_.size(); }
   // After such a run: which one, as dispatches() counted when it was added.
   size_t faulty_dispatch() const { return faulty_; }
@@ -56,6 +57,7 @@ class VulkanGraph {
     Role role = Role::kTemporary;
     bool is_output = false;
     TensorId root = 0;  // itself, or the tensor whose bytes it shares
+    uint64_t at = 0;    // where in the root's bytes
     const void* data = nullptr;
     uint64_t bytes = 0;
     int64_t first = 0, last = -1;  // dispatches between which it is live
@@ -66,14 +68,26 @@ class VulkanGraph {
     TensorId tensor[kMaxBindings] = {};
   };
   struct Region {
-    VkBuffer buffer;
+    const Buffer* buffer;
     uint64_t offset, bytes;
   };
   class Hazards;
 
   Result<TensorId> add_tensor(DType dtype, const Shape& shape, Role role, const void* data);
+  Status add_lowered(Lowered& lowered, Span<const TensorId> in, Span<const TensorId> out);
   TensorView view_of(TensorId id) const;
   Region region_of(TensorId id) const;
+  Region region_of(const Node& node, uint32_t binding) const;
+
+  // Parts of a call that is too large
+  Result<TensorId> window(TensorId of, int64_t first, const Shape& shape) override;
+  Result<TensorId> part_temporary(DType dtype, const Shape& shape) override {
+    return add_temporary(dtype, shape);
+  }
+  Status move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
+              const Shape& shape) override;
+  Status part(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out,
+              Span<const TensorView> known) override;
   Status plan_memory();
   Status create_buffers();
   Status upload_constants();
@@ -89,7 +103,7 @@ class VulkanGraph {
   Array<Array<uint32_t>> tables_;  // of lowered calls, until they are uploaded
   Array<VkDescriptorSet> sets_;
   uint64_t arena_need_ = 0, constant_need_ = 0;
-  Buffer constants_, arena_, upload_, readback_;
+  Buffers constants_, arena_, upload_, readback_;
   Array<uint64_t> upload_offsets_, readback_offsets_;
   UniqueDescriptorPool descriptors_;
   CommandBuffer commands_;

@@ -154,6 +154,8 @@ bool reads_input(OpId op, size_t input) {
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
+bool is_copied(OpId op) { return family_of(op) == lower_layout && op != OpId::kPad; }
+
 Status lower(const OpCall& call, Lowered& out) {
   out.alias = false;
   out.dispatches.clear();
@@ -164,7 +166,10 @@ Status lower(const OpCall& call, Lowered& out) {
   bool empty = true;
   for (const TensorView& view : call.out) empty = empty && view.numel() == 0;
   auto check = [&](const TensorView& view, size_t input) -> Status {
-    if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
+    if (!is_copied(call.op)) {
+      if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
+      if (view.nbytes() > out.range) return unsupported("a tensor larger than a shader sees");
+    }
     if (half && view.dtype == DType::kF16) return {};
     return takes(family, call.op, view.dtype, input) && !half
                ? Status()

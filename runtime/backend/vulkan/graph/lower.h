@@ -12,6 +12,10 @@ constexpr int kFaultOperand = INT16_MAX;
 
 // The operand that is no tensor of the call either: Lowered::table.
 constexpr int kTableOperand = INT16_MAX - 1;
+// A run of a tensor's bytes, from a multiple of kRegionAlignment on.
+struct Window {
+  uint64_t offset = 0, bytes = 0;  // no bytes: all of the tensor
+};
 
 // One shader run over the tensors of a call.
 struct Dispatch {
@@ -25,6 +29,7 @@ struct Dispatch {
   // written.
   int16_t operand[kMaxBindings] = {};
   uint32_t operands = 0;
+  Window window[kMaxBindings];  // what each binding sees of its tensor
   // With a kFaultOperand: the push constant that has what to note, the dispatch's number in its
   // graph
   // + 1.
@@ -48,6 +53,9 @@ struct Lowered {
   Array<Dispatch> dispatches;
   // What lowering computed for the shaders to read, weights of neighbours say: a constant.
   Array<uint32_t> table;
+  // Bytes of a buffer that a shader sees. Copies are cut to it; other calls that need more are
+  // kUnsupported (see split.h).
+  uint64_t range = UINT64_MAX;
 };
 
 // kUnsupported, with the reason, when the call must be run by another backend. Views carry dtype
@@ -59,5 +67,8 @@ Status lower(const OpCall& call, Lowered& out);
 // False for the inputs that the device does not see: what only the shape rule looks at (a Reshape's
 // shape), and small numbers that lowering reads (a Slice's starts), which must be known by then.
 bool reads_input(OpId op, size_t input);
+
+// What only copies elements, or is another shape of the same bytes: of any size.
+bool is_copied(OpId op);
 
 }  // namespace wick::vulkan

@@ -6,7 +6,7 @@ namespace wick::vulkan {
 Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAttrs& epilogue,
                     Lowered& out) {
   const Shape& w = call.in[1].shape;
-  const Window s(call.in[0].shape, call.out[0].shape, conv, [&](int i) { return w[2 + i]; });
+  const WindowShape s(call.in[0].shape, call.out[0].shape, conv, [&](int i) { return w[2 + i]; });
   if (!s.fits()) return unsupported("a window too large for 32-bit indices");
   const Shape& y = call.out[0].shape;
   Dispatch d = rows_dispatch(ShaderId::k_conv3d_direct_f32, y, conv.group);

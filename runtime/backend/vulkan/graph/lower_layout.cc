@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstring>
 
+#include "runtime/backend/vulkan/ctx/arena.h"
 #include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/core/half.h"
 #include "runtime/core/int_at.h"
@@ -7,6 +9,37 @@
 
 namespace wick::vulkan {
 namespace {
+
+constexpr size_t kMostCopies = 4096;
+
+// The elements that a walk by strides touches.
+struct Reach {
+  int64_t first = 0, end = 0;
+  uint64_t bytes(uint64_t size) const { return static_cast<uint64_t>(end - first) * size; }
+};
+Reach reach_of(int64_t offset, const Shape& dims, const Strides& strides) {
+  Reach r{offset, offset + 1};
+  for (int i = 0; i < dims.rank(); ++i) {
+    const int64_t far = (dims[i] - 1) * strides[i];
+    (far < 0 ? r.first : r.end) += far;
+  }
+  return r;
+}
+
+// Bytes that a binding may see of it; a window begins at a multiple of kRegionAlignment.
+uint64_t most_bytes(uint64_t range) {
+  constexpr uint64_t kMost = static_cast<uint64_t>(kMaxElements) * 4;
+  return (range < kMost ? range : kMost) - kRegionAlignment;
+}
+
+// A window where the elements lie beyond what a shader sees; returns the elements before it.
+int64_t see(const Reach& r, uint64_t size, uint64_t range, Window& window) {
+  if (static_cast<uint64_t>(r.end) * size <= most_bytes(range)) return 0;
+  const uint64_t first = static_cast<uint64_t>(r.first) * size;
+  window.offset = first - first % kRegionAlignment;
+  window.bytes = static_cast<uint64_t>(r.end) * size - window.offset;
+  return static_cast<int64_t>(window.offset / size);
+}
 
 // Copies `dims` elements of some bits from input `input` into an output, both walked by the given
 // strides.
@@ -42,6 +75,21 @@ Walk merged(const Shape& dims, const Strides& from, const Strides& to) {
   return w;
 }
 
+// -1: both ends are seen whole. Else the dim that makes the longer way.
+int dim_to_cut(const Walk& w, const Reach& reads, const Reach& writes, uint64_t size,
+               uint64_t range) {
+  const uint64_t most = most_bytes(range);
+  if (reads.bytes(size) <= most && writes.bytes(size) <= most) return -1;
+  const Strides& strides = reads.bytes(size) > writes.bytes(size) ? w.from : w.to;
+  int cut = 0;
+  int64_t longest = -1;
+  for (int i = 0; i < w.dims.rank(); ++i) {
+    const int64_t far = (w.dims[i] - 1) * (strides[i] < 0 ? -strides[i] : strides[i]);
+    if (w.dims[i] > 1 && far > longest) longest = far, cut = i;
+  }
+  return cut;
+}
+
 // True: elements of less than a word lie in runs of whole words on both sides, and are walked as
 // such.
 bool as_words(Walk& w, Ends& ends) {
@@ -64,6 +112,10 @@ Status add_packed_copy(const Ends& ends, const Shape& dims, const Strides& from,
   const bool part = ends.whole != nullptr;
   const Shape& y = part ? *ends.whole : dims;
   const int64_t per = 32 / ends.bits;
+  const Reach reads = reach_of(ends.from_offset, dims, from);
+  const auto most = static_cast<int64_t>(most_bytes(out.range) / 4) * per;
+  if (std::max(numel(y), reads.end) > std::min(most, kMaxElements))
+    return unsupported("a tensor of less than words that is larger than a shader sees");
   Dispatch d = flat_dispatch(ShaderId::k_copy_packed, (numel(y) + per - 1) / per);
   add_spec(d, static_cast<uint32_t>(y.rank()));
   add_spec(d, static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(ends.bits))));
@@ -80,6 +132,39 @@ Status add_packed_copy(const Ends& ends, const Shape& dims, const Strides& from,
   return out.dispatches.push_back(d);
 }
 
+// Over whole words or pairs of them, in parts where a shader does not see both ends whole.
+Status add_walk(const Ends& ends, const Walk& w, Lowered& out) {
+  const uint64_t size = ends.bits == 64 ? 8 : 4;
+  const Reach reads = reach_of(ends.from_offset, w.dims, w.from),
+              writes = reach_of(ends.to_offset, w.dims, w.to);
+  if (const int cut = dim_to_cut(w, reads, writes, size, out.range); cut >= 0) {
+    if (out.dispatches.size() >= kMostCopies)
+      return unsupported("a copy of tensors larger than a shader of this device sees");
+    Walk front = w, back = w;
+    front.dims[cut] = w.dims[cut] / 2;
+    back.dims[cut] -= front.dims[cut];
+    Ends behind = ends;
+    behind.from_offset += front.dims[cut] * w.from[cut];
+    behind.to_offset += front.dims[cut] * w.to[cut];
+    WICK_TRY(add_walk(ends, front, out));
+    return add_walk(behind, back, out);
+  }
+  const int64_t n = numel(w.dims);
+  Dispatch d = flat_dispatch(size == 8 ? ShaderId::k_copy_64 : ShaderId::k_copy_32, n);
+  const int64_t skipped[] = {see(reads, size, out.range, d.window[0]),
+                             see(writes, size, out.range, d.window[1])};
+  add_spec(d, static_cast<uint32_t>(w.dims.rank()));
+  add_push(d, n);
+  add_push(d, ends.from_offset - skipped[0]);
+  add_push(d, ends.to_offset - skipped[1]);
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.dims[i] : int64_t{1});
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.from[i] : int64_t{0});
+  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.to[i] : int64_t{0});
+  add_operand(d, ends.input);
+  add_operand(d, out_operand(ends.output));
+  return out.dispatches.push_back(d);
+}
+
 Status add_copy(Ends ends, const Shape& dims, const Strides& from, const Strides& to,
                 Lowered& out) {
   const int64_t elements = numel(dims);
@@ -89,18 +174,7 @@ Status add_copy(Ends ends, const Shape& dims, const Strides& from, const Strides
     if (ends.whole != nullptr) return add_packed_copy(ends, dims, from, out);
     return add_packed_copy(ends, w.dims, w.from, out);
   }
-  const int64_t n = numel(w.dims);
-  Dispatch d = flat_dispatch(ends.bits == 64 ? ShaderId::k_copy_64 : ShaderId::k_copy_32, n);
-  add_spec(d, static_cast<uint32_t>(w.dims.rank()));
-  add_push(d, n);
-  add_push(d, ends.from_offset);
-  add_push(d, ends.to_offset);
-  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.dims[i] : int64_t{1});
-  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.from[i] : int64_t{0});
-  for (int i = 0; i < kMaxRank; ++i) add_push(d, i < w.dims.rank() ? w.to[i] : int64_t{0});
-  add_operand(d, ends.input);
-  add_operand(d, out_operand(ends.output));
-  return out.dispatches.push_back(d);
+  return add_walk(ends, w, out);
 }
 
 Ends ends_of(const OpCall& call) {
@@ -271,14 +345,25 @@ Status lower_pad(const OpCall& call, Lowered& out) {
 
 Status lower_layout(const OpCall& call, Lowered& out) {
   switch (call.op) {
-    case OpId::kTranspose: return lower_transpose(call, out);
-    case OpId::kExpand: return lower_expand(call, out);
-    case OpId::kConcat: return lower_concat(call, out);
-    case OpId::kSplit: return lower_split(call, out);
-    case OpId::kSlice: return lower_slice(call, out);
+    case OpId::kTranspose: WICK_TRY(lower_transpose(call, out)); break;
+    case OpId::kExpand: WICK_TRY(lower_expand(call, out)); break;
+    case OpId::kConcat: WICK_TRY(lower_concat(call, out)); break;
+    case OpId::kSplit: WICK_TRY(lower_split(call, out)); break;
+    case OpId::kSlice: WICK_TRY(lower_slice(call, out)); break;
     case OpId::kPad: return lower_pad(call, out);
     default: out.alias = true; return {};
   }
+  // A copy near the beginning of a tensor that no binding sees whole.
+  for (Dispatch& d : out.dispatches) {
+    for (uint32_t i = 0; i < d.operands; ++i) {
+      const int k = d.operand[i];
+      const TensorView& v =
+          k >= 0 ? call.in[static_cast<size_t>(k)] : call.out[static_cast<size_t>(~k)];
+      if (d.window[i].bytes == 0 && v.nbytes() > out.range)
+        d.window[i].bytes = most_bytes(out.range);
+    }
+  }
+  return {};
 }
 
 }  // namespace wick::vulkan

@@ -29,8 +29,8 @@ Kind kind_of(const OpCall& call) {
 
 Status lower_pool(const OpCall& call, Lowered& out) {
   const Kind k = kind_of(call);
-  const Window w(call.in[0].shape, call.out[0].shape, *k.pool,
-                 [&](int i) { return k.pool->kernel_shape[i]; });
+  const WindowShape w(call.in[0].shape, call.out[0].shape, *k.pool,
+                      [&](int i) { return k.pool->kernel_shape[i]; });
   if (!w.fits()) return unsupported("a window too large for 32-bit indices");
   const bool indices = call.op == OpId::kMaxPoolIndices;
   Dispatch d =

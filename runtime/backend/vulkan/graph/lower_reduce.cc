@@ -1,6 +1,7 @@
 #include <limits>
 
-#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/core/half.h"
 #include "runtime/core/int_at.h"
 #include "runtime/kernels/reduce.h"
 
@@ -51,8 +52,10 @@ Status fill_with_identity(const OpCall& call, Lowered& out) {
     case OpId::kReduceProd: v = 1; break;
     default: break;
   }
-  return out.dispatches.push_back(
-      fill_dispatch(call.out[0].numel(), std::bit_cast<uint32_t>(v), 0));
+  const DType dtype = call.out[0].dtype;
+  uint32_t word = std::bit_cast<uint32_t>(v);
+  if (dtype == DType::kF16) word = Half(v).bits * 0x10001u;
+  return out.dispatches.push_back(fill_dispatch(words_of(dtype, call.out[0].numel()), word, 0));
 }
 
 }  // namespace

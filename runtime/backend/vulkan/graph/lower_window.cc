@@ -18,7 +18,7 @@ void add_optional(const OpCall& call, size_t i, Dispatch& d) {
 Status lower_conv_transpose(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const ConvTransposeAttrs*>(call.attrs);
   const Shape &x = call.in[0].shape, &w = call.in[1].shape, &y = call.out[0].shape;
-  Window s(x, y, a.conv, [&](int i) { return w[2 + i]; });
+  WindowShape s(x, y, a.conv, [&](int i) { return w[2 + i]; });
   int64_t k_step[3], q_step[3];
   for (int d = 0; d < 3; ++d) {
     const int i = d - (5 - x.rank());
@@ -91,7 +91,7 @@ Status lower_col2im(const OpCall& call, Lowered& out) {
 Status lower_deform_conv(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const DeformConvAttrs*>(call.attrs);
   const Shape &x = call.in[0].shape, &w = call.in[1].shape, &y = call.out[0].shape;
-  const Window s(x, y, a.conv, [&](int i) { return w[2 + i]; });
+  const WindowShape s(x, y, a.conv, [&](int i) { return w[2 + i]; });
   if (!s.fits()) return unsupported("a window too large for 32-bit indices");
   Dispatch d = rows_dispatch(ShaderId::k_deform_conv_f32, y, a.conv.group);
   add_spec(d, static_cast<uint32_t>(x.rank() - 2));

@@ -39,8 +39,15 @@ static bool writes(const Dispatch& d, uint32_t k) { return d.operand[k] < 0; }
 VulkanGraph::Region VulkanGraph::region_of(TensorId id) const {
   const Tensor& t = tensors_[id];
   const Tensor& root = tensors_[t.root];
-  const Buffer& buffer = root.role == Role::kConstant ? constants_ : arena_;
-  return {buffer.handle(), root.offset, t.bytes};
+  const Place place = (root.role == Role::kConstant ? constants_ : arena_).at(root.offset);
+  return {place.buffer, place.offset + t.at, t.bytes};
+}
+
+VulkanGraph::Region VulkanGraph::region_of(const Node& node, uint32_t binding) const {
+  Region r = region_of(node.tensor[binding]);
+  const Window& window = node.dispatch.window[binding];
+  if (window.bytes != 0) r.offset += window.offset, r.bytes = window.bytes;
+  return r;
 }
 
 Status VulkanGraph::write_descriptors() {
@@ -73,9 +80,9 @@ Status VulkanGraph::write_descriptors() {
     VkWriteDescriptorSet writes[kMaxBindings] = {};
     uint32_t count = nodes_[i].dispatch.operands;
     for (uint32_t k = 0; k < count; ++k) {
-      Region r = region_of(nodes_[i].tensor[k]);
+      Region r = region_of(nodes_[i], k);
       // Bytes are read and written as words; regions have room for the last one.
-      buffers[k] = {r.buffer, r.offset, (r.bytes + 3) / 4 * 4};
+      buffers[k] = {r.buffer->handle(), r.offset, (r.bytes + 3) / 4 * 4};
       writes[k].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
       writes[k].dstSet = sets_[i];
       writes[k].dstBinding = k;
@@ -96,7 +103,7 @@ Status VulkanGraph::record_dispatches() {
     const Dispatch& d = node.dispatch;
     bool conflict = false;
     for (uint32_t k = 0; k < d.operands; ++k) {
-      conflict = conflict || hazards.conflicts(region_of(node.tensor[k]), writes(d, k));
+      conflict = conflict || hazards.conflicts(region_of(node, k), writes(d, k));
     }
     if (conflict) {
       commands_.barrier(kShaderAccess, kShaderAccess);
@@ -104,7 +111,7 @@ Status VulkanGraph::record_dispatches() {
       ++barriers_;
     }
     for (uint32_t k = 0; k < d.operands; ++k) {
-      WICK_TRY(hazards.add(region_of(node.tensor[k]), writes(d, k)));
+      WICK_TRY(hazards.add(region_of(node, k), writes(d, k)));
     }
     WICK_ASSIGN(PipelineRef pipeline, context_.pipeline(d.shader, {d.spec, d.spec_count}));
     commands_.dispatch(pipeline, sets_[i], {d.push, d.push_words}, d.groups);
@@ -119,7 +126,7 @@ Status VulkanGraph::record() {
   if (context_.force_staging()) {
     constexpr uint32_t kNan = 0x7fc00000;
     WICK_TRY(commands_.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
-    commands_.fill(arena_, 0, arena_.bytes() / 4 * 4, kNan);
+    for (const Buffer& arena : arena_) commands_.fill({&arena, 0}, arena.bytes() / 4 * 4, kNan);
     commands_.barrier(kCopyAccess, kCopyAccess);
     commands_.barrier(kCopyAccess, kShaderAccess);
     WICK_TRY(commands_.end());
@@ -127,13 +134,13 @@ Status VulkanGraph::record() {
   }
   WICK_TRY(commands_.begin(0));
   if (fault_ != kNoTensor) {
-    commands_.fill(arena_, tensors_[fault_].offset, 4, 0);
+    commands_.fill(arena_.at(tensors_[fault_].offset), 4, 0);
     if (context_.unified()) commands_.barrier(kCopyAccess, kShaderAccess);
   }
   if (!context_.unified()) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const Tensor& t = tensors_[inputs_[i]];
-      if (t.bytes > 0) commands_.copy(upload_, upload_offsets_[i], arena_, t.offset, t.bytes);
+      if (t.bytes > 0) commands_.copy(upload_.at(upload_offsets_[i]), arena_.at(t.offset), t.bytes);
     }
     commands_.barrier(kCopyAccess, kShaderAccess);
   }
@@ -146,10 +153,9 @@ Status VulkanGraph::record() {
         {kShaderAccess.stages | kCopyAccess.stages, kShaderAccess.access | kCopyAccess.access},
         kCopyAccess);
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      const Tensor& t = tensors_[outputs_[i]];
-      const Tensor& root = tensors_[t.root];
-      const Buffer& from = root.role == Role::kConstant ? constants_ : arena_;
-      if (t.bytes > 0) commands_.copy(from, root.offset, readback_, readback_offsets_[i], t.bytes);
+      const Region r = region_of(outputs_[i]);
+      if (r.bytes > 0)
+        commands_.copy({r.buffer, r.offset}, readback_.at(readback_offsets_[i]), r.bytes);
     }
     commands_.barrier(kCopyAccess, kHostRead);
   }
@@ -167,14 +173,14 @@ Status VulkanGraph::run(Span<const void* const> inputs, Span<void* const> output
   bool unified = context_.unified();
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor& t = tensors_[inputs_[i]];
-    std::byte* to = unified ? arena_.mapped() + t.offset : upload_.mapped() + upload_offsets_[i];
-    if (t.bytes > 0) memcpy(to, inputs[i], t.bytes);
+    const Place to = unified ? arena_.at(t.offset) : upload_.at(upload_offsets_[i]);
+    if (t.bytes > 0) memcpy(to.buffer->mapped() + to.offset, inputs[i], t.bytes);
   }
   WICK_TRY(context_.run(commands_, fence_));
   auto bytes_of = [&](size_t i) -> const std::byte* {
-    const Tensor& root = tensors_[tensors_[outputs_[i]].root];
-    const Buffer& direct = root.role == Role::kConstant ? constants_ : arena_;
-    return unified ? direct.mapped() + root.offset : readback_.mapped() + readback_offsets_[i];
+    const Region r = region_of(outputs_[i]);
+    const Place from = unified ? Place{r.buffer, r.offset} : readback_.at(readback_offsets_[i]);
+    return from.buffer->mapped() + from.offset;
   };
   if (fault_ != kNoTensor) {
     uint32_t fault;

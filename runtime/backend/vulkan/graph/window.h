@@ -5,13 +5,13 @@
 
 namespace wick::vulkan {
 
-struct Window {
+struct WindowShape {
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
   int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {}, pad_end[3] = {};
 
   // Of any attributes with strides, dilations and pads; kernel_at(i) of spatial dim i.
   template <class A, class F>
-  Window(const Shape& x, const Shape& y, const A& a, F&& kernel_at) {
+  WindowShape(const Shape& x, const Shape& y, const A& a, F&& kernel_at) {
     const int spatial = x.rank() - 2;
     for (int i = 0; i < spatial && i < 3; ++i) {
       const int d = 3 - spatial + i;

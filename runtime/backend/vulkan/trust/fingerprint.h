@@ -18,7 +18,10 @@ class Fingerprint {
       for (uint32_t i = 0; i < d.spec_count; ++i) add(d.spec[i]);
       for (uint32_t i = 0; i < d.push_words; ++i) add(d.push[i]);
       for (uint32_t g : d.groups) add(g);
-      for (uint32_t i = 0; i < d.operands; ++i) add(static_cast<uint64_t>(d.operand[i]));
+      for (uint32_t i = 0; i < d.operands; ++i) {
+        add(static_cast<uint64_t>(d.operand[i]));
+        if (d.window[i].bytes != 0) add(d.window[i].offset);
+      }
     }
   }
   uint64_t value() const { return hash_; }

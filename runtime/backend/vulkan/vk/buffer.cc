@@ -86,4 +86,22 @@ Status Buffer::create(const Device& device, uint64_t bytes, MemoryKind kind) {
   return {};
 }
 
+Status Buffers::create(const Device& device, uint64_t bytes, MemoryKind kind, uint64_t limit) {
+  buffers_.clear();
+  limit_ = limit;
+  WICK_TRY(buffers_.resize(bytes == 0 ? 1 : static_cast<size_t>((bytes + limit - 1) / limit)));
+  for (Buffer& buffer : buffers_) {
+    const uint64_t here = bytes < limit ? bytes : limit;
+    WICK_TRY(buffer.create(device, here, kind));
+    bytes -= here;
+  }
+  return {};
+}
+
+uint64_t Buffers::bytes() const {
+  uint64_t sum = 0;
+  for (const Buffer& buffer : buffers_) sum += buffer.bytes();
+  return sum;
+}
+
 }  // namespace wick::vulkan

@@ -31,6 +31,29 @@ class Buffer {
   uint64_t bytes_ = 0;
 };
 
+struct Place {
+  const Buffer* buffer = nullptr;
+  uint64_t offset = 0;
+};
+
+// One address space in as many buffers as it takes: each ends at a multiple of `limit`, and nothing
+// may lie across one.
+class Buffers {
+ public:
+  explicit Buffers(Allocator& allocator) : buffers_(allocator) {}
+  // A first buffer is there also for 0 bytes.
+  Status create(const Device& device, uint64_t bytes, MemoryKind kind, uint64_t limit);
+  Place at(uint64_t offset) const { return {&buffers_[offset / limit_], offset % limit_}; }
+  uint64_t bytes() const;
+  size_t count() const { return buffers_.size(); }
+  const Buffer* begin() const { return buffers_.data(); }
+  const Buffer* end() const { return buffers_.data() + buffers_.size(); }
+
+ private:
+  Array<Buffer> buffers_;
+  uint64_t limit_ = 1;
+};
+
 // True iff the device has memory that is device local, host visible and coherent (integrated GPUs,
 // CPU devices, resizable BAR).
 bool has_unified_memory(const DeviceInfo& info);

@@ -44,14 +44,13 @@ void CommandBuffer::dispatch(const PipelineRef& pipeline, VkDescriptorSet set,
   api.CmdDispatch(buffer_, groups[0], groups[1], groups[2]);
 }
 
-void CommandBuffer::copy(const Buffer& from, uint64_t from_offset, const Buffer& to,
-                         uint64_t to_offset, uint64_t bytes) {
-  VkBufferCopy region = {from_offset, to_offset, bytes};
-  device_->api().CmdCopyBuffer(buffer_, from.handle(), to.handle(), 1, &region);
+void CommandBuffer::copy(const Place& from, const Place& to, uint64_t bytes) {
+  VkBufferCopy region = {from.offset, to.offset, bytes};
+  device_->api().CmdCopyBuffer(buffer_, from.buffer->handle(), to.buffer->handle(), 1, &region);
 }
 
-void CommandBuffer::fill(const Buffer& to, uint64_t offset, uint64_t bytes, uint32_t word) {
-  device_->api().CmdFillBuffer(buffer_, to.handle(), offset, bytes, word);
+void CommandBuffer::fill(const Place& to, uint64_t bytes, uint32_t word) {
+  device_->api().CmdFillBuffer(buffer_, to.buffer->handle(), to.offset, bytes, word);
 }
 
 void CommandBuffer::barrier(const Access& before, const Access& after) {

@@ -28,10 +28,9 @@ class CommandBuffer {
 
   void dispatch(const PipelineRef& pipeline, VkDescriptorSet set, Span<const uint32_t> push,
                 const uint32_t groups[3]);
-  void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
-            uint64_t bytes);
+  void copy(const Place& from, const Place& to, uint64_t bytes);
   // bytes and offset are multiples of 4.
-  void fill(const Buffer& to, uint64_t offset, uint64_t bytes, uint32_t word);
+  void fill(const Place& to, uint64_t bytes, uint32_t word);
   void barrier(const Access& before, const Access& after);
 
   VkCommandBuffer handle() const { return buffer_; }

@@ -1,0 +1,244 @@
+#include "runtime/backend/vulkan/graph/cuts.h"
+
+#include <cstring>
+
+#include "runtime/backend/vulkan/graph/broadcast.h"
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+
+namespace wick::vulkan {
+namespace {
+
+const char* rule_of(OpId op) {
+  switch (op) {
+#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+  case OpId::k##Name: return #rule;
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+    default: return "";
+  }
+}
+
+// Each element of the output is made of one element of each input, broadcast.
+bool is_elementwise(const char* rule) {
+  constexpr const char* kRules[] = {"unary_any",     "unary_number", "unary_float", "unary_bool",
+                                    "unary_int",     "clip",         "cast",        "bit_cast",
+                                    "binary_number", "binary_float", "binary_int",  "binary_bool",
+                                    "compare",       "pow",          "where",       "float_test"};
+  for (const char* r : kRules) {
+    if (strcmp(r, rule) == 0) return true;
+  }
+  return false;
+}
+
+Cut& add_cut(Cuts& cuts, int64_t extent) {
+  Cut& cut = cuts.cut[cuts.count++];
+  cut.extent = extent;
+  for (int k = 0; k < kMostOperands; ++k) cut.dim[k] = -1, cut.unit[k] = 0;
+  return cut;
+}
+void move(Cut& cut, int operand, int dim, int64_t unit = 1) {
+  cut.dim[operand] = dim;
+  cut.unit[operand] = unit;
+}
+
+// Dims that are one for all operands become one: fewer, larger parts.
+Status cut_elementwise(Cuts& cuts) {
+  const int out = cuts.operands - 1;
+  if (out > kMaxOperands) return unsupported("too many inputs to be cut");
+  const Shape* shapes[kMaxOperands] = {};
+  for (int k = 0; k < out; ++k) shapes[k] = &cuts.operand[k].shape;
+  const BroadcastDims dims =
+      broadcast_dims(cuts.operand[out].shape, {shapes, static_cast<size_t>(out)});
+  for (int d = 0; d < dims.rank; ++d) {
+    Cut& cut = add_cut(cuts, dims.dims[d]);
+    for (int k = 0; k < out; ++k) {
+      if (dims.strides[k][d] != 0) move(cut, k, d);
+    }
+    move(cut, out, d);
+  }
+  for (int k = 0; k <= out; ++k) {
+    Shape merged;
+    for (int d = 0; d < dims.rank; ++d)
+      merged.push_back(k == out || dims.strides[k][d] != 0 ? dims.dims[d] : 1);
+    cuts.operand[k].shape = merged;
+  }
+  return {};
+}
+
+// The first `dims` of input 0 and of the output are the same, and stand side by side.
+Status cut_leading(Cuts& cuts, int dims) {
+  const int out = cuts.operands - 1;
+  const Shape &x = cuts.operand[0].shape, &y = cuts.operand[out].shape;
+  for (int d = 0; d < dims && d < y.rank() && x[d] == y[d]; ++d) {
+    Cut& cut = add_cut(cuts, y[d]);
+    move(cut, 0, d);
+    move(cut, out, d);
+  }
+  return {};
+}
+
+// What stands behind a product: inputs 2 to 4 an entry a column (or channel), input 5 as the
+// output.
+void move_epilogue(const Cuts& cuts, Cut& cut, int64_t per_step) {
+  for (int k = 2; k < cuts.operands - 1 && k < 5; ++k) {
+    if (cuts.operand[k].seen) move(cut, k, 0, per_step);
+  }
+}
+void move_residual(const Cuts& cuts, Cut& cut, int dim, int64_t unit = 1) {
+  if (cuts.operands == 7 && cuts.operand[5].seen) move(cut, 5, dim, unit);
+}
+
+Status cut_matmul(Cuts& cuts) {
+  const Shape &a = cuts.operand[0].shape, &b = cuts.operand[1].shape, &y = cuts.operand[2].shape;
+  if (a.rank() < 2 || b.rank() < 2) return unsupported("a matmul with a vector");
+  for (int d = 0; d + 1 < y.rank(); ++d) {
+    const bool row = d + 2 == y.rank();
+    const int left = d - (y.rank() - a.rank()), right = d - (y.rank() - b.rank());
+    Cut& cut = add_cut(cuts, y[d]);
+    if (left >= 0 && a[left] == y[d]) move(cut, 0, left);
+    if (!row && right >= 0 && b[right] == y[d]) move(cut, 1, right);
+    move(cut, 2, d);
+  }
+  return {};
+}
+
+// x [rows, depth]; of Linear the weight's rows are columns of the output.
+Status cut_linear(Cuts& cuts, bool weight_rows) {
+  const int out = cuts.operands - 1;
+  Shape &x = cuts.operand[0].shape, &y = cuts.operand[out].shape;
+  if (x.rank() < 1 || y.rank() < 1) return unsupported("a scalar operand");
+  const int64_t columns = y[y.rank() - 1], rows = numel(y) / columns;
+  x = Shape{rows, x[x.rank() - 1]};
+  y = Shape{rows, columns};
+  if (out == 6 && cuts.operand[5].seen) {
+    if (numel(cuts.operand[5].shape) != rows * columns) return unsupported("a broadcast residual");
+    cuts.operand[5].shape = y;
+  }
+  Cut& by_row = add_cut(cuts, rows);
+  move(by_row, 0, 0);
+  move_residual(cuts, by_row, 0);
+  move(by_row, out, 0);
+  if (!weight_rows) return {};
+  for (int k = 2; k < out && k < 5; ++k) {
+    if (cuts.operand[k].seen && !(cuts.operand[k].shape == Shape{columns})) return {};
+  }
+  Cut& by_column = add_cut(cuts, columns);
+  move(by_column, 1, 0);
+  move_epilogue(cuts, by_column, 1);
+  move_residual(cuts, by_column, 1);
+  move(by_column, out, 1);
+  return {};
+}
+
+// By images, then by channels of the output, or by groups.
+Status cut_conv(const ConvAttrs& conv, Cuts& cuts) {
+  const int out = cuts.operands - 1;
+  const Shape &x = cuts.operand[0].shape, &w = cuts.operand[1].shape, &y = cuts.operand[out].shape;
+  Cut& image = add_cut(cuts, y[0]);
+  move(image, 0, 0);
+  move_residual(cuts, image, 0);
+  move(image, out, 0);
+  for (int k = 2; k < out && k < 5; ++k) {
+    if (cuts.operand[k].seen && !(cuts.operand[k].shape == Shape{w[0]})) return {};
+  }
+  cuts.by_groups = conv.group > 1;
+  const int64_t each = w[0] / conv.group;
+  Cut& channel = add_cut(cuts, conv.group > 1 ? conv.group : w[0]);
+  const int64_t unit = conv.group > 1 ? each : 1;
+  if (conv.group > 1) move(channel, 0, 1, x[1] / conv.group);
+  move(channel, 1, 0, unit);
+  move_epilogue(cuts, channel, unit);
+  move_residual(cuts, channel, 1, unit);
+  move(channel, out, 1, unit);
+  return {};
+}
+
+Status cut_batch_norm(Cuts& cuts) {
+  WICK_TRY(cut_leading(cuts, 1));
+  Cut& channel = add_cut(cuts, cuts.operand[0].shape[1]);
+  move(channel, 0, 1);
+  for (int k = 1; k < 5; ++k) move(channel, k, 0);
+  move(channel, 5, 1);
+  return {};
+}
+
+// The dims before the axis, then the indices'.
+Status cut_gather(const OpCall& call, Cuts& cuts, int axis) {
+  WICK_TRY(cut_leading(cuts, axis));
+  const Shape &x = cuts.operand[0].shape, &i = cuts.operand[1].shape;
+  if (call.op == OpId::kGatherElements) {  // of some rows alone, a part would see others
+    for (int d = 0; d < axis; ++d) {
+      if (x[d] == i[d] && d < cuts.count) {
+        move(cuts.cut[d], 1, d);
+      } else if (d < cuts.count) {
+        cuts.count = d;
+      }
+    }
+    return {};
+  }
+  if (cuts.count < axis) return {};
+  for (int d = 0; d < i.rank() && cuts.count < kMaxRank; ++d) {
+    Cut& cut = add_cut(cuts, i[d]);
+    move(cut, 1, d);
+    move(cut, 2, axis + d);
+  }
+  return {};
+}
+
+int kept_in_front(const OpCall& call) {
+  const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
+  const int rank = call.in[0].rank();
+  int first = rank;
+  bool any = false;
+  auto mark = [&](int64_t axis) {
+    if (axis < 0) axis += rank;
+    any = true;
+    if (axis < first) first = static_cast<int>(axis);
+  };
+  if (call.in.size() > 1 && call.in[1].present()) {
+    const TensorView& axes = call.in[1];
+    if (axes.data == nullptr || axes.dtype != DType::kI64) return 0;
+    for (int64_t i = 0; i < axes.numel(); ++i) mark(axes.as<int64_t>()[i]);
+  } else {
+    for (int64_t axis : a.axes.span()) mark(axis);
+  }
+  return any && first >= 0 ? first : 0;
+}
+
+int axis_of(const OpCall& call) {
+  const int64_t axis = static_cast<const AxisAttrs*>(call.attrs)->axis;
+  const int rank = call.in[0].rank();
+  const int64_t at = axis < 0 ? axis + rank : axis;
+  return at < 0 || at >= rank ? 0 : static_cast<int>(at);
+}
+
+}  // namespace
+
+Status cuts_of(const OpCall& call, Cuts& cuts) {
+  cuts.count = cuts.operands = 0;
+  cuts.by_groups = false;
+  if (call.out.size() != 1 || call.in.size() + 1 > kMostOperands)
+    return unsupported("a call of many tensors that are larger than a shader of this device sees");
+  auto add = [&](const TensorView& v, bool seen) {
+    CutOperand& o = cuts.operand[cuts.operands++];
+    o = {seen && v.present(), v.shape, static_cast<uint32_t>(dtype_size(v.dtype))};
+  };
+  for (size_t i = 0; i < call.in.size(); ++i) add(call.in[i], reads_input(call.op, i));
+  add(call.out[0], true);
+  const char* rule = rule_of(call.op);
+  const auto is = [&](const char* name) { return strcmp(rule, name) == 0; };
+  if (is_elementwise(rule)) return cut_elementwise(cuts);
+  if (is("matmul")) return cut_matmul(cuts);
+  if (is("linear") || is("fused_linear")) return cut_linear(cuts, true);
+  if (is("fused_matmul")) return cut_linear(cuts, false);
+  if (is("conv")) return cut_conv(*static_cast<const ConvAttrs*>(call.attrs), cuts);
+  if (is("fused_conv")) return cut_conv(static_cast<const FusedConvAttrs*>(call.attrs)->conv, cuts);
+  if (is("pool")) return cut_leading(cuts, 2);
+  if (is("softmax")) return cut_leading(cuts, axis_of(call));
+  if (is("batch_norm")) return cut_batch_norm(cuts);
+  if (is("gather") || is("gather_elements")) return cut_gather(call, cuts, axis_of(call));
+  if (is("reduce_any") || is("reduce_number")) return cut_leading(cuts, kept_in_front(call));
+  return unsupported("a tensor larger than a shader of this device sees, which this op cannot cut");
+}
+
+}  // namespace wick::vulkan

@@ -1,0 +1,162 @@
+// Tensors larger than a shader of the device sees, and buffers larger than it gives at once.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/exec/session.h"
+#include "tests/program/program_builder.h"
+#include "tests/vulkan/device.h"
+
+namespace wick::test {
+namespace {
+
+class Steps final : public TraceHook {
+ public:
+  void on_op(const TraceEvent& event) override {
+    if (std::string(event.backend) == "vulkan") {
+      ++device;
+    } else {
+      cpu += std::string(cpu.empty() ? "" : " ") + event.node;
+    }
+  }
+  int device = 0;
+  std::string cpu;
+};
+
+std::vector<float> numbers(size_t n, float scale) {
+  std::vector<float> v(n);
+  for (size_t i = 0; i < n; ++i) v[i] = scale * (static_cast<float>((i * 37 + 11) % 64) / 32 - 1);
+  return v;
+}
+
+// Runs `file` on x; `cpu` gets the nodes that the device left.
+std::vector<float> run(const std::vector<uint8_t>& file, TensorView x, const VulkanOptions& vulkan,
+                       std::string* cpu) {
+  std::vector<float> y;
+  auto bytes = aligned_copy(file);
+  auto program = Program::load(Span<const uint8_t>(bytes.get(), file.size()));
+  EXPECT_TRUE(program.ok()) << program.status().message();
+  auto backend = VulkanBackend::create(default_allocator(), vulkan);
+  EXPECT_TRUE(backend.ok()) << backend.status().message();
+  Steps steps;
+  SessionOptions options;
+  options.backend = backend->get();
+  options.trace = &steps;
+  auto session = Session::create(**program, options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  if (!session.ok()) return y;
+  TensorView out;
+  Status s = (*session)->run({&x, 1}, {&out, 1});
+  EXPECT_TRUE(s.ok()) << s.message();
+  EXPECT_STREQ((*session)->left_backend(), "");
+  EXPECT_EQ((*backend)->complaint_count(), 0u);
+  if (s.ok()) y.assign(out.as<float>(), out.as<float>() + out.numel());
+  *cpu = steps.cpu;
+  return y;
+}
+
+// The same bits, whole and in parts, with every kernel checked.
+void expect_same(const std::vector<uint8_t>& file, const Shape& shape, uint64_t range,
+                 const char* left_to_the_cpu = "") {
+  std::vector<float> data = numbers(static_cast<size_t>(numel(shape)), 1);
+  TensorView x(data.data(), DType::kF32, shape);
+  VulkanOptions vulkan;
+  vulkan.cache_folder = "";
+  std::string cpu;
+  const std::vector<float> want = run(file, x, vulkan, &cpu);
+  EXPECT_EQ(cpu, "");
+  vulkan.max_range = range;
+  vulkan.max_allocation = 1 << 16;
+  for (bool staging : {false, true}) {
+    vulkan.force_staging = staging;
+    const std::vector<float> got = run(file, x, vulkan, &cpu);
+    EXPECT_EQ(cpu, left_to_the_cpu);
+    ASSERT_EQ(got.size(), want.size());
+    if (*left_to_the_cpu == '\0') {
+      EXPECT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0);
+    }
+  }
+}
+
+// Images and output channels; of the second convolution groups.
+TEST(VulkanSplit, ConvolutionsByImagesChannelsAndGroups) {
+  WICK_NEED_DEVICE();
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {3, 2, 9, 7});
+  auto w = p.constant<float>("w", {12, 2, 3, 3}, numbers(216, 0.5f));
+  auto b = p.constant<float>("b", {12}, numbers(12, 0.1f));
+  auto h = p.value("h", DType::kF32, {3, 12, 9, 7});
+  auto v = p.constant<float>("v", {24, 3, 3, 3}, numbers(648, 0.5f));
+  auto g = p.value("g", DType::kF32, {3, 24, 9, 7});
+  auto y = p.value("y", DType::kF32, {3, 24, 9, 7});
+  ConvAttrs same;
+  same.pads = {1, 1, 1, 1};
+  p.node(OpId::kConv, {x, w, b}, {h}, same, "first");
+  ConvAttrs groups = same;
+  groups.group = 4;
+  p.node(OpId::kConv, {h, v}, {g}, groups, "second");
+  p.node(OpId::kRelu, {g}, {y}, NoAttrs{}, "relu");
+  p.entry("main", {x}, {y});
+  expect_same(p.finish(), {3, 2, 9, 7}, 2304);
+}
+
+// Rows and, where the weight is what is large, columns; batches that are broadcast.
+TEST(VulkanSplit, ProductsByRowsColumnsAndBatches) {
+  WICK_NEED_DEVICE();
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {2, 3, 5, 33});
+  auto w = p.constant<float>("w", {201, 33}, numbers(201 * 33, 0.2f));
+  auto b = p.constant<float>("b", {201}, numbers(201, 0.1f));
+  auto h = p.value("h", DType::kF32, {2, 3, 5, 201});
+  auto m = p.constant<float>("m", {3, 201, 4}, numbers(3 * 201 * 4, 0.2f));
+  auto y = p.value("y", DType::kF32, {2, 3, 5, 4});
+  p.node(OpId::kLinear, {x, w, b}, {h}, NoAttrs{}, "linear");
+  p.node(OpId::kMatMul, {h, m}, {y}, NoAttrs{}, "product");
+  p.entry("main", {x}, {y});
+  expect_same(p.finish(), {2, 3, 5, 33}, 3840);
+}
+
+// Copies in both directions, and what walks rows.
+TEST(VulkanSplit, LayoutAndRows) {
+  WICK_NEED_DEVICE();
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {7, 41, 13});
+  auto t = p.value("t", DType::kF32, {13, 7, 41});
+  auto s = p.value("s", DType::kF32, {13, 7, 41});
+  auto c = p.value("c", DType::kF32, {13, 14, 41});
+  auto k = p.constant<float>("k", {13, 1, 1}, numbers(13, 3));
+  auto a = p.value("a", DType::kF32, {13, 14, 41});
+  auto l = p.value("l", DType::kF32, {13, 9, 41});
+  auto y = p.value("y", DType::kF32, {13, 9});
+  p.node(OpId::kTranspose, {x}, {t}, TransposeAttrs{{2, 0, 1}}, "transpose");
+  p.node(OpId::kSoftmax, {t}, {s}, AxisAttrs{-1}, "softmax");
+  p.node(OpId::kConcat, {t, s}, {c}, AxisAttrs{1}, "concat");
+  p.node(OpId::kMul, {c, k}, {a}, NoAttrs{}, "mul");
+  SliceAttrs slice;
+  slice.starts = {12}, slice.ends = {3}, slice.axes = {1}, slice.steps = {-1};
+  p.node(OpId::kSlice, {a}, {l}, slice, "slice");
+  ReduceAttrs mean;
+  mean.axes = {2};
+  mean.keepdims = 0;
+  p.node(OpId::kReduceMean, {l}, {y}, mean, "mean");
+  p.entry("main", {x}, {y});
+  expect_same(p.finish(), {7, 41, 13}, 1024);
+}
+
+// One sum over all of a tensor has one chain of additions: it is the CPU's.
+TEST(VulkanSplit, WhatCannotBeCutGoesToTheCpu) {
+  WICK_NEED_DEVICE();
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {40, 40});
+  auto h = p.value("h", DType::kF32, {40, 40});
+  auto y = p.value("y", DType::kF32, {1, 1});
+  p.node(OpId::kNeg, {x}, {h}, NoAttrs{}, "neg");
+  p.node(OpId::kReduceSum, {h}, {y}, ReduceAttrs{{0, 1}, 1, 0}, "sum");
+  p.entry("main", {x}, {y});
+  expect_same(p.finish(), {40, 40}, 1024, "sum");
+}
+
+}  // namespace
+}  // namespace wick::test
