@@ -40,7 +40,7 @@ Status Session::Impl::prepare() {
     if (entry.values[i].constant == kNoIndex) continue;
     const ConstantDef& c = program.constants()[entry.values[i].constant];
     made[i] = {entry.values[i].name,     c.view.dtype, c.view.shape, c.view.data, c.packed,
-               entry.values[i].constant, c.source};
+               entry.values[i].constant, c.source,     c.view.data};
     views[i] = c.view;
     WICK_TRY(keep(c, &made[i], &views[i]));
   }

@@ -146,10 +146,10 @@ TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
   std::vector<float> y;
   ASSERT_TRUE(run_into(*session, *m, y).ok());
   EXPECT_STREQ(session->left_backend(), "");
-  set_faults({1, VK_ERROR_DEVICE_LOST, "WaitForFences"});
+  set_faults({1, VK_ERROR_DEVICE_LOST, "WaitSemaphoresKHR"});
   Status s = run_into(*session, *m, y);
   ASSERT_TRUE(s.ok()) << s.message();
-  EXPECT_STREQ(session->left_backend(), "vkWaitForFences: VK_ERROR_DEVICE_LOST (-4)");
+  EXPECT_STREQ(session->left_backend(), "vkWaitSemaphores: VK_ERROR_DEVICE_LOST (-4)");
   EXPECT_EQ(y, m->want);
   set_faults({});
   auto later = device.open(*m);
@@ -180,7 +180,7 @@ TEST(VulkanFaults, AHangIsLeft) {
   options.hang_ns = 3'000'000'000;
   FailingDevice device(options);
   auto session = device.open(*m);
-  set_faults({1, VK_TIMEOUT, "WaitForFences"});
+  set_faults({1, VK_TIMEOUT, "WaitSemaphoresKHR"});
   std::vector<float> y;
   Status s = run_into(*session, *m, y);
   ASSERT_TRUE(s.ok()) << s.message();

@@ -19,6 +19,7 @@ struct DeviceInfo {
   uint32_t subgroup_size = 0;
   bool subgroup_arithmetic = false;
   bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;
+  bool timeline = false;              // VK_KHR_timeline_semaphore
   bool matrix_units = false;          // VK_NV_cooperative_matrix
   uint64_t local_bytes = 0;           // the largest device-local heap
   uint64_t max_allocation_bytes = 0;  // of one vkAllocateMemory
