@@ -45,6 +45,7 @@ Status Session::Impl::prepare() {
     WICK_TRY(keep(c, &made[i], &views[i]));
   }
   WICK_TRY(fill_read(made));
+  WICK_TRY(held.reserve(entry.body().inputs.size()));
   while (regions.size() < entry.regions.size()) WICK_TRY(regions.push_back(RegionState(allocator)));
   values = made;
   return {};

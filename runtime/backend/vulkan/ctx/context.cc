@@ -60,7 +60,8 @@ Status Context::open(const ContextOptions& options) {
   VkPhysicalDeviceType type = device_.info().type;
   // A discrete GPU may map its memory too, but the host reads it slowly: staging is better there.
   bool near = type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  force_staging_ = options.force_staging;
+  const char* staging = getenv("WICK_VULKAN_FORCE_STAGING");
+  force_staging_ = options.force_staging || (staging != nullptr && staging[0] == '1');
   unified_ = near && has_unified_memory(device_.info()) && !force_staging_;
   disk_.open(options.cache_folder, device_.info());
   Array<uint8_t> kept(allocator_);
