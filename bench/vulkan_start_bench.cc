@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -20,18 +21,15 @@ using namespace wick;
 using vulkan::Api;
 
 enum Part { kOpen, kMemory, kPipelines, kRecord, kWait, kOther, kParts };
-constexpr const char* kPartNames[] = {"instance and device", "memory and mapping", "pipelines",
-                                      "recording", "submissions and waiting", "other"};
+constexpr const char* kPartNames[] = {"instance and device", "memory and mapping",      "pipelines",
+                                      "recording",           "submissions and waiting", "other"};
 
 struct Function {
   const char* name;
   Part part;
-  uint64_t ns = 0;
-  uint64_t calls = 0;
+  std::atomic<uint64_t> ns{0}, calls{0};  // pipelines are made by several threads
 };
-bool starts(const char* text, const char* with) {
-  return std::string(text).rfind(with, 0) == 0;
-}
+bool starts(const char* text, const char* with) { return std::string(text).rfind(with, 0) == 0; }
 Part part_of(const char* n) {
   if (starts(n, "CreateInstance") || starts(n, "Enumerate") || starts(n, "GetPhysical") ||
       starts(n, "CreateDevice") || starts(n, "GetDevice"))
@@ -53,12 +51,14 @@ Part part_of(const char* n) {
 
 #define X(name) k##name,
 enum Id : size_t {
-  WICK_VK_GLOBAL_FUNCTIONS(X) WICK_VK_INSTANCE_FUNCTIONS(X) WICK_VK_DEVICE_FUNCTIONS(X) kFunctions
+  WICK_VK_GLOBAL_FUNCTIONS(X) WICK_VK_INSTANCE_FUNCTIONS(X) WICK_VK_DEVICE_FUNCTIONS(X)
+      WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X) kFunctions
 };
 #undef X
 Function functions[] = {
-#define X(name) {#name, part_of(#name)},
+#define X(name) {#name, part_of(#name), {}, {}},
     WICK_VK_GLOBAL_FUNCTIONS(X) WICK_VK_INSTANCE_FUNCTIONS(X) WICK_VK_DEVICE_FUNCTIONS(X)
+        WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X)
 #undef X
 };
 Api real;
@@ -88,7 +88,7 @@ void time_all(Api& api) {
 #define X(name) Timed<PFN_vk##name, &Api::name, k##name>::put(api);
   WICK_VK_GLOBAL_FUNCTIONS(X)
   WICK_VK_INSTANCE_FUNCTIONS(X)
-  WICK_VK_DEVICE_FUNCTIONS(X)
+  WICK_VK_DEVICE_FUNCTIONS(X) WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X)
 #undef X
 }
 
@@ -157,17 +157,17 @@ int once(const char* path, const char* folder, bool verbose) {
     std::printf("  left the device: %s\n", (*session)->left_backend());
   uint64_t by_part[kParts] = {}, calls[kParts] = {};
   for (const Function& f : functions) by_part[f.part] += f.ns, calls[f.part] += f.calls;
-  std::printf("  start: %.1f ms; %zu kernels checked, %.1f MB on the device, %zu steps\n", ms(total),
-              (*backend)->checked(), static_cast<double>((*session)->packed_bytes()) / 1e6,
-              (*session)->step_count());
+  std::printf("  start: %.1f ms; %zu kernels checked, %.1f MB on the device, %zu steps\n",
+              ms(total), (*backend)->checked(),
+              static_cast<double>((*session)->packed_bytes()) / 1e6, (*session)->step_count());
   for (int p = 0; p < kParts; ++p) {
     std::printf("    driver, %-24s %8.2f ms in %llu calls\n", kPartNames[p], ms(by_part[p]),
                 static_cast<unsigned long long>(calls[p]));
   }
   for (const Function& f : functions) {
     if (verbose && f.calls > 0)
-      std::printf("      %-36s %8.2f ms in %llu calls\n", f.name, ms(f.ns),
-                  static_cast<unsigned long long>(f.calls));
+      std::printf("      %-36s %8.2f ms in %llu calls\n", f.name, ms(f.ns.load()),
+                  static_cast<unsigned long long>(f.calls.load()));
   }
   return 0;
 }

@@ -23,6 +23,8 @@ struct PlanValue {
   Span<const PackedDef> packed;  // packed forms the file brings for a constant
   uint32_t constant = kNoIndex;  // index in Program::constants(): a key for caches of uploads
   LentBytes* source = nullptr;   // not null: nothing is at `data` before it was filled
+  // Of a constant: stands for its bytes as long as the program lives, in all of its sessions.
+  const void* key = nullptr;
 };
 
 struct PlanStep {
@@ -61,6 +63,11 @@ class Partition {
  public:
   // Reads the inputs' views, writes the outputs' views; returns when they are in host memory.
   virtual Status run(const RunCtx& ctx) = 0;
+  // run() in two halves, so that the caller has time while a device works: start() may return
+  // before the outputs are there, having read the inputs; finish() sees to it that they are. Where
+  // finish() gives kDeadline the run goes on, and the next start() waits for it.
+  virtual Status start(const RunCtx& ctx) { return run(ctx); }
+  virtual Status finish(const RunCtx&) { return {}; }
   virtual size_t scratch_bytes() const { return 0; }  // host scratch, 64-byte aligned
   virtual size_t held_bytes() const {
     return 0;

@@ -40,11 +40,12 @@ Status Session::Impl::prepare() {
     if (entry.values[i].constant == kNoIndex) continue;
     const ConstantDef& c = program.constants()[entry.values[i].constant];
     made[i] = {entry.values[i].name,     c.view.dtype, c.view.shape, c.view.data, c.packed,
-               entry.values[i].constant, c.source};
+               entry.values[i].constant, c.source,     c.view.data};
     views[i] = c.view;
     WICK_TRY(keep(c, &made[i], &views[i]));
   }
   WICK_TRY(fill_read(made));
+  WICK_TRY(held.reserve(entry.body().inputs.size()));
   while (regions.size() < entry.regions.size()) WICK_TRY(regions.push_back(RegionState(allocator)));
   values = made;
   return {};

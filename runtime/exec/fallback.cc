@@ -26,10 +26,14 @@ Status Session::Impl::run_or_leave(Span<const TensorView> inputs, Span<TensorVie
   Status ran = run_bound(inputs, outputs, deadline_ns);
   if (!leave_backend(ran)) return ran;
   // Inputs are only read and outputs written last: it can begin again.
+  WICK_TRY(bind_again(inputs));
+  return run_bound(inputs, outputs, deadline_ns);
+}
+
+Status Session::Impl::bind_again(Span<const TensorView> inputs) {
   Array<Shape> again(allocator);
   for (const TensorView& v : inputs) WICK_TRY(again.push_back(v.shape));
-  WICK_TRY(bind_once(again));
-  return run_bound(inputs, outputs, deadline_ns);
+  return bind_once(again);
 }
 
 }  // namespace wick

@@ -269,7 +269,11 @@ Session::PackedForm Session::packed_form(size_t i) const {
   return {key.constant, key.layout, {data, key.bytes}};
 }
 
-Status Session::bind(Span<const Shape> shapes) { return impl_->bind(shapes); }
+Status Session::bind(Span<const Shape> shapes) {
+  if (impl_->started)
+    return Status(Code::kInvalidArgument, "the run that was started is not finished yet");
+  return impl_->bind(shapes);
+}
 
 Result<Shape> Session::output_shape(size_t i) const {
   if (i >= output_count()) return error(Code::kInvalidArgument, "there is no output %zu", i);
@@ -280,15 +284,18 @@ Result<Shape> Session::output_shape(size_t i) const {
   return impl_->values[impl_->entry.body().outputs[i]].shape;
 }
 
-Status Session::Impl::check_run(Span<const TensorView> inputs, Span<TensorView> outputs) {
-  auto in = entry.body().inputs, out = entry.body().outputs;
+Status Session::Impl::check_count(Span<TensorView> outputs) const {
+  auto out = entry.body().outputs;
+  if (outputs.size() == out.size()) return {};
+  return error(Code::kInvalidArgument, "%zu outputs given, the program has %zu: %s", outputs.size(),
+               out.size(), names_of(entry, out).text);
+}
+
+Status Session::Impl::check_run(Span<const TensorView> inputs) const {
+  auto in = entry.body().inputs;
   if (inputs.size() != in.size()) {
     return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu: %s",
                  inputs.size(), in.size(), names_of(entry, in).text);
-  }
-  if (outputs.size() != out.size()) {
-    return error(Code::kInvalidArgument, "%zu outputs given, the program has %zu: %s",
-                 outputs.size(), out.size(), names_of(entry, out).text);
   }
   for (size_t i = 0; i < in.size(); ++i) {
     const ValueDef& def = entry.values[in[i]];
@@ -328,65 +335,6 @@ Status Session::Impl::check_packed(const ValueDef& def, const TensorView& v) con
     return Status(Code::kInvalidArgument, "a sequence cannot be absent");
   if (def.dtype == DType::kOptional && s.count() != (s.present() ? 1 : 0))
     return Status(Code::kInvalidArgument, "an optional tensor holds one element or none");
-  return {};
-}
-
-Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> outputs,
-                          const RunOptions& options) {
-  WICK_TRY(check_run(inputs, outputs));
-  bool same = bound;
-  for (size_t i = 0; same && i < inputs.size(); ++i)
-    same = inputs[i].shape == shapes[i] || is_container(inputs[i].dtype);
-  if (!same) {
-    Shape few[16];
-    Array<Shape> many(allocator);
-    Span<Shape> wanted{few, 16};
-    if (inputs.size() > wanted.size()) {
-      WICK_TRY(many.resize(inputs.size()));
-      wanted = many;
-    }
-    for (size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].shape;
-    WICK_TRY(bind(wanted.subspan(0, inputs.size())));
-  }
-  return run_or_leave(inputs, outputs, options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns);
-}
-
-Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> outputs,
-                                uint64_t deadline_ns) {
-  bool at_once = whole();  // else the shapes are known when it has run
-  if (at_once) WICK_TRY(check_outputs(outputs));
-
-  FloatModeScope mode;
-  auto in = entry.body().inputs, out = entry.body().outputs;
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (is_container(inputs[i].dtype)) set_value(in[i], inputs[i].data, inputs[i].shape);
-    views[in[i]].data = inputs[i].data;
-  }
-  RunCtx ctx;
-  ctx.values = views;
-  ctx.pool = pool;
-  ctx.trace = trace;
-  ctx.deadline_ns = deadline_ns;
-  ctx.strings = &strings;
-  strings.clear();
-  sized = at_once;
-  Status ran = run_region(0, ctx);
-  if (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory) {
-    // what this run made grow is not kept from the next
-    strings.clear();
-    at_once ? shrink() : drop();
-  }
-  WICK_TRY(ran);
-  sized = true;
-  if (!at_once) WICK_TRY(check_outputs(outputs));
-  for (size_t i = 0; i < out.size(); ++i) {
-    const TensorView& from = views[out[i]];
-    if (outputs[i].data == nullptr) {
-      outputs[i] = from;
-    } else if (from.nbytes() != 0) {
-      memmove(outputs[i].data, from.data, from.nbytes());
-    }
-  }
   return {};
 }
 

@@ -28,7 +28,8 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  uint64_t timeout_ns = 0;  // 0: none. Checked between steps: kDeadline, outputs untouched
+  // 0: none. Checked between steps, and while a device is waited for: kDeadline, outputs untouched
+  uint64_t timeout_ns = 0;
 };
 
 // A tensor the caller gives by name.
@@ -79,6 +80,15 @@ class Session {
              const RunOptions& options = {});
   // The same by name, in any order; outputs may be some of all.
   Status run(Span<const NamedView> inputs, Span<NamedView> outputs, const RunOptions& options = {});
+
+  // run() in two halves, for what the caller does meanwhile: start() returns as soon as the last
+  // part of the program that a backend runs is under way (on the CPU alone: when all is done),
+  // finish() waits for it. Consecutive runs overlap where two sessions of one program take turns:
+  // they share the weights on the device. Between the halves the inputs stay as they are, for the
+  // CPU where the device fails, and this session does nothing else. After finish(), whatever it
+  // says, the run is over, but for outputs that are wrong as such (kTypeMismatch, kShapeMismatch).
+  Status start(Span<const TensorView> inputs, const RunOptions& options = {});
+  Status finish(Span<TensorView> outputs);
 
   // "" while the backend given runs its part. Else why everything runs on the CPU now: the device
   // failed, hung or had no memory left, when this session was bound or ran. The call that met it

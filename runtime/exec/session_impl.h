@@ -118,7 +118,8 @@ struct Session::Impl {
         temp(allocator, max_ram),
         temp_allocator(temp),
         strings(allocator, max_ram),
-        shapes(allocator) {}
+        shapes(allocator),
+        held(allocator) {}
   ~Impl();
 
   // -- for life
@@ -152,6 +153,12 @@ struct Session::Impl {
   bool sized = false;   // the outputs' shapes are known
   Array<Shape> shapes;  // by input
 
+  // -- of a run between start() and finish()
+  bool started = false;
+  Array<TensorView> held;         // inputs
+  Partition* finishes = nullptr;  // the partition that was started; null: all has run
+  RunCtx running;
+
   Status prepare();
   Status fill_read(Span<PlanValue> constants) const;
   Status keep(const ConstantDef& c, PlanValue* value, TensorView* view);
@@ -162,6 +169,7 @@ struct Session::Impl {
   Status bind_once(Span<const Shape> shapes);
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
   bool leave_backend(const Status& why);
+  Status bind_again(Span<const TensorView> inputs);
   Status run_or_leave(Span<const TensorView> inputs, Span<TensorView> outputs,
                       uint64_t deadline_ns);
   Status run_bound(Span<const TensorView> inputs, Span<TensorView> outputs, uint64_t deadline_ns);
@@ -201,8 +209,17 @@ struct Session::Impl {
   void pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from);
   Status read_bool(uint32_t value, bool* is) const;
 
+  // run.cc
+  Status bind_to(Span<const TensorView> inputs);
+  RunCtx lend(Span<const TensorView> inputs, uint64_t deadline_ns);
+  Status begin(uint64_t deadline_ns);
+  Status start(Span<const TensorView> inputs, const RunOptions& options);
+  Status finish(Span<TensorView> outputs);
+  void give(Span<TensorView> outputs);
+
   // session.cc
-  Status check_run(Span<const TensorView> inputs, Span<TensorView> outputs);
+  Status check_run(Span<const TensorView> inputs) const;
+  Status check_count(Span<TensorView> outputs) const;
   Status check_outputs(Span<TensorView> outputs) const;
   Status check_packed(const ValueDef& def, const TensorView& v) const;
 };

@@ -45,6 +45,7 @@ struct Failing<PFN_vkVoidFunction (*)(Args...), kMember, kName> {
 WICK_VK_GLOBAL_FUNCTIONS(X)
 WICK_VK_INSTANCE_FUNCTIONS(X)
 WICK_VK_DEVICE_FUNCTIONS(X)
+WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X)
 #undef X
 
 }  // namespace
@@ -54,6 +55,7 @@ void inject_faults(vulkan::Api& api) {
   WICK_VK_GLOBAL_FUNCTIONS(X)
   WICK_VK_INSTANCE_FUNCTIONS(X)
   WICK_VK_DEVICE_FUNCTIONS(X)
+  WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X)
 #undef X
 }
 

@@ -73,6 +73,7 @@ void fault_loop(const TestModel& m) {
   for (bool staging : {false, true}) {
     VulkanOptions options;
     options.force_staging = staging;
+    options.timeline = !staging;
     // The checks of the kernels are calls too. What one run finds out the next must not know.
     options.check_kernels = !staging;
     options.cache_folder = "";
@@ -146,10 +147,10 @@ TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
   std::vector<float> y;
   ASSERT_TRUE(run_into(*session, *m, y).ok());
   EXPECT_STREQ(session->left_backend(), "");
-  set_faults({1, VK_ERROR_DEVICE_LOST, "WaitForFences"});
+  set_faults({1, VK_ERROR_DEVICE_LOST, "WaitSemaphoresKHR"});
   Status s = run_into(*session, *m, y);
   ASSERT_TRUE(s.ok()) << s.message();
-  EXPECT_STREQ(session->left_backend(), "vkWaitForFences: VK_ERROR_DEVICE_LOST (-4)");
+  EXPECT_STREQ(session->left_backend(), "vkWaitSemaphores: VK_ERROR_DEVICE_LOST (-4)");
   EXPECT_EQ(y, m->want);
   set_faults({});
   auto later = device.open(*m);
@@ -180,13 +181,56 @@ TEST(VulkanFaults, AHangIsLeft) {
   options.hang_ns = 3'000'000'000;
   FailingDevice device(options);
   auto session = device.open(*m);
-  set_faults({1, VK_TIMEOUT, "WaitForFences"});
+  set_faults({1, VK_TIMEOUT, "WaitSemaphoresKHR"});
   std::vector<float> y;
   Status s = run_into(*session, *m, y);
   ASSERT_TRUE(s.ok()) << s.message();
   EXPECT_STREQ(session->left_backend(),
                "the Vulkan device was still busy after 3000 ms: it seems to hang");
   EXPECT_EQ(y, m->want);
+}
+
+// A timeout while the device works: the call says so, the device is not taken for one that hangs,
+// and the next run waits for what is still under way.
+TEST(VulkanFaults, ATimeoutIsNoHang) {
+  WICK_NEED_MODEL(m, lenet_model());
+  for (bool timeline : {true, false}) {
+    VulkanOptions options;
+    options.timeline = timeline;
+    FailingDevice device(options);
+    auto session = device.open(*m);
+    std::vector<float> y, want;
+    ASSERT_TRUE(run_into(*session, *m, want).ok());
+    set_faults({1, VK_TIMEOUT, timeline ? "WaitSemaphoresKHR" : "WaitForFences"});
+    y = m->want;
+    TensorView in = m->input, out(y.data(), DType::kF32, {2, 10});
+    RunOptions limited;
+    limited.timeout_ns = 5'000'000'000;
+    EXPECT_EQ(session->run({&in, 1}, {&out, 1}, limited).code(), Code::kDeadline);
+    EXPECT_EQ(failed_calls(), 1);
+    EXPECT_EQ(y, m->want) << "outputs are as they were";
+    set_faults({});
+    ASSERT_TRUE(run_into(*session, *m, y).ok());
+    EXPECT_EQ(y, want);
+    EXPECT_STREQ(session->left_backend(), "");
+  }
+}
+
+// The device is lost between the halves of a run: the CPU gives the outputs of these inputs.
+TEST(VulkanFaults, LostBetweenTheHalves) {
+  WICK_NEED_MODEL(m, lenet_model());
+  for (bool timeline : {true, false}) {
+    VulkanOptions options;
+    options.timeline = timeline;
+    FailingDevice device(options);
+    auto session = device.open(*m);
+    TensorView in = m->input, out;
+    ASSERT_TRUE(session->start({&in, 1}).ok());
+    set_faults({1, VK_ERROR_DEVICE_LOST, timeline ? "WaitSemaphoresKHR" : "WaitForFences"});
+    ASSERT_TRUE(session->finish({&out, 1}).ok());
+    EXPECT_STRNE(session->left_backend(), "");
+    for (size_t i = 0; i < m->want.size(); ++i) EXPECT_EQ(out.as<float>()[i], m->want[i]);
+  }
 }
 
 }  // namespace

@@ -70,15 +70,14 @@ TEST(VulkanContext, UploadInPiecesArrivesWhole) {
   Context::Upload pieces[] = {{sent.data(), {&device, 256}, bytes}};
   ASSERT_TRUE(context.upload(pieces).ok());
   CommandBuffer commands;
-  Fence fence;
+  Submission submission;
   ASSERT_TRUE(commands.create(context.device()).ok());
-  ASSERT_TRUE(fence.create(context.device()).ok());
   ASSERT_TRUE(commands.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT).ok());
   commands.barrier(kCopyAccess, kCopyAccess);
   commands.copy({&device, 256}, {&back, 0}, bytes);
   commands.barrier(kCopyAccess, kHostRead);
   ASSERT_TRUE(commands.end().ok());
-  ASSERT_TRUE(context.run(commands, fence).ok());
+  ASSERT_TRUE(context.run(commands, submission).ok());
   EXPECT_EQ(std::memcmp(back.mapped(), sent.data(), bytes), 0);
 }
 

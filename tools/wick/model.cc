@@ -137,6 +137,10 @@ void accept_backend(CLI::App& command, std::string* backend, std::string* device
   command.add_option("--device", *device,
                      "of Vulkan: a number of `wick devices`, or part of a name (default: the "
                      "environment's WICK_VULKAN_DEVICE, else the best)");
+  command.add_flag_callback(
+      "--force-staging", [] { setenv("WICK_VULKAN_FORCE_STAGING", "1", 1); },
+      "of Vulkan: copies through staging buffers also where host and device share memory, to find "
+      "a missing copy (also the environment's WICK_VULKAN_FORCE_STAGING=1)");
 }
 
 Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device) {

@@ -132,6 +132,7 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
   context_options.cache_folder = options.cache_folder;
   context_options.max_range = options.max_range;
   context_options.max_allocation = options.max_allocation;
+  context_options.timeline = options.timeline;
   WICK_ASSIGN(Context * context, Context::create(allocator, context_options));
   void* memory = allocator.allocate(sizeof(VulkanBackend), alignof(VulkanBackend));
   if (memory == nullptr) {

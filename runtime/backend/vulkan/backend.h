@@ -19,8 +19,8 @@ struct VulkanOptions {
   // Index or part of a name (any case). Null or "": the environment's WICK_VULKAN_DEVICE, else the
   // best device.
   const char* device = nullptr;
-  // Copies through staging buffers even where host and device share memory. For tests: slower, same
-  // results.
+  // Copies through staging buffers even where host and device share memory, as the environment's
+  // WICK_VULKAN_FORCE_STAGING=1 says too. For tests: slower, same results.
   bool force_staging = false;
   // A run on the device that takes longer is taken for a hang: the session goes on on the CPU.
   uint64_t hang_ns = 60'000'000'000;
@@ -32,6 +32,7 @@ struct VulkanOptions {
   // For tests, 0 for none: as if the device showed a shader no more bytes of a tensor, and gave no
   // more at once (vulkan::ContextOptions).
   uint64_t max_range = 0, max_allocation = 0;
+  bool timeline = true;  // false, for tests: fences also where there are timeline semaphores
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 

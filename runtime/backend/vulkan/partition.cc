@@ -22,7 +22,12 @@ class VulkanPartition final : public Partition, private Builder {
         to_(allocator) {}
 
   Status build(const PartitionSpec& spec);
-  Status run(const RunCtx& ctx) override;
+  Status run(const RunCtx& ctx) override {
+    WICK_TRY(start(ctx));
+    return finish(ctx);
+  }
+  Status start(const RunCtx& ctx) override;
+  Status finish(const RunCtx& ctx) override;
   size_t held_bytes() const override { return static_cast<size_t>(graph_.held_bytes()); }
   void free() override {
     Allocator& allocator = allocator_;
@@ -59,6 +64,7 @@ class VulkanPartition final : public Partition, private Builder {
   Array<size_t> first_dispatch_;      // by step
   Array<const void*> from_;
   Array<void*> to_;
+  uint64_t begin_ns_ = 0;
 };
 
 bool contains(Span<const uint32_t> ids, uint32_t id) {
@@ -76,7 +82,7 @@ Result<TensorId> VulkanPartition::tensor_of(const PartitionSpec& spec, uint32_t 
   if (tensors[value] != kNoTensor) return tensors[value];
   const PlanValue& v = spec.values[value];
   if (v.data != nullptr) {
-    WICK_ASSIGN(tensors[value], graph_.add_constant(v.dtype, v.shape, v.data));
+    WICK_ASSIGN(tensors[value], graph_.add_constant(v.dtype, v.shape, v.data, v.key));
   } else if (contains(spec.inputs, value)) {
     WICK_ASSIGN(tensors[value], graph_.add_input(v.dtype, v.shape));
     WICK_TRY(inputs_.push_back(value));
@@ -155,17 +161,21 @@ Status VulkanPartition::build(const PartitionSpec& spec) {
   }
   WICK_TRY(from_.resize(inputs_.size()));
   WICK_TRY(to_.resize(outputs_.size()));
-  return graph_.finish();
+  return graph_.finish(spec.pool);
 }
 
-Status VulkanPartition::run(const RunCtx& ctx) {
-  uint64_t begin = ctx.deadline_ns != 0 || ctx.trace != nullptr ? now_ns() : 0;
-  if (ctx.deadline_ns != 0 && begin > ctx.deadline_ns) {
+Status VulkanPartition::start(const RunCtx& ctx) {
+  begin_ns_ = ctx.deadline_ns != 0 || ctx.trace != nullptr ? now_ns() : 0;
+  if (ctx.deadline_ns != 0 && begin_ns_ > ctx.deadline_ns) {
     return Status(Code::kDeadline, "the deadline passed before the Vulkan device was asked");
   }
   for (size_t i = 0; i < inputs_.size(); ++i) from_[i] = ctx.values[inputs_[i]].data;
+  return graph_.start(from_);
+}
+
+Status VulkanPartition::finish(const RunCtx& ctx) {
   for (size_t i = 0; i < outputs_.size(); ++i) to_[i] = ctx.values[outputs_[i]].data;
-  if (Status s = graph_.run(from_, to_); !s.ok()) {
+  if (Status s = graph_.collect(to_, ctx.deadline_ns); !s.ok()) {
     if (s.code() != Code::kInvalidArgument) return s;
     size_t step = 0;
     while (step + 1 < first_dispatch_.size() &&
@@ -181,7 +191,7 @@ Status VulkanPartition::run(const RunCtx& ctx) {
     event.node = "";
     event.kernel = "command buffer";
     event.backend = "vulkan";
-    event.begin_ns = begin;
+    event.begin_ns = begin_ns_;  // both ends know that the device was done in between
     event.end_ns = now_ns();
     ctx.trace->on_op(event);
   }

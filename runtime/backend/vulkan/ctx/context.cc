@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/backend/backend.h"
+
 namespace wick::vulkan {
 namespace {
 
@@ -52,11 +54,15 @@ Status Context::open(const ContextOptions& options) {
     info.limits.maxStorageBufferRange = static_cast<uint32_t>(options.max_range);
   if (options.max_allocation != 0 && options.max_allocation < info.max_allocation_bytes)
     info.max_allocation_bytes = options.max_allocation;
+  info.timeline = info.timeline && options.timeline;
   WICK_TRY(device_.open(instance_, info));
+  has_timeline_ = device_.info().timeline;
+  if (has_timeline_) WICK_TRY(timeline_.create(device_));
   VkPhysicalDeviceType type = device_.info().type;
   // A discrete GPU may map its memory too, but the host reads it slowly: staging is better there.
   bool near = type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || type == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  force_staging_ = options.force_staging;
+  const char* staging = getenv("WICK_VULKAN_FORCE_STAGING");
+  force_staging_ = options.force_staging || (staging != nullptr && staging[0] == '1');
   unified_ = near && has_unified_memory(device_.info()) && !force_staging_;
   disk_.open(options.cache_folder, device_.info());
   Array<uint8_t> kept(allocator_);
@@ -97,34 +103,112 @@ Result<VkDescriptorSetLayout> Context::set_layout_locked(uint32_t bindings) {
   return layouts_[bindings].get();
 }
 
-Result<PipelineRef> Context::pipeline(ShaderId id, Span<const uint32_t> specialisation) {
-  if (specialisation.size() > kMaxSpecConstants)
-    return Status(Code::kInternal, "too many constants");
-  MutexLock lock(pipelines_lock_);
+const Context::CachedPipeline* Context::find_locked(ShaderId id,
+                                                    Span<const uint32_t> specialisation) const {
   for (const CachedPipeline& p : pipelines_) {
     if (p.id == id && p.count == specialisation.size() &&
         same_words(p.specialisation, specialisation)) {
-      return p.pipeline.ref();
+      return &p;
     }
   }
-  const Shader& s = shader(id);
+  return nullptr;
+}
+
+Result<PipelineRef> Context::pipeline(ShaderId id, Span<const uint32_t> specialisation) {
+  Array<CachedPipeline> made(allocator_);
+  WICK_TRY(want(id, specialisation, made));
+  for (CachedPipeline& entry : made) WICK_TRY(make(entry));
+  WICK_TRY(keep(made));
+  MutexLock lock(pipelines_lock_);
+  return find_locked(id, specialisation)->pipeline.ref();
+}
+
+Status Context::want(ShaderId id, Span<const uint32_t> specialisation,
+                     Array<CachedPipeline>& made) {
+  if (specialisation.size() > kMaxSpecConstants)
+    return Status(Code::kInternal, "too many constants");
+  for (const CachedPipeline& p : made) {
+    if (p.id == id && p.count == specialisation.size() &&
+        same_words(p.specialisation, specialisation))
+      return {};
+  }
+  MutexLock lock(pipelines_lock_);
+  if (find_locked(id, specialisation) != nullptr) return {};
   CachedPipeline entry;
   entry.id = id;
   entry.count = static_cast<uint32_t>(specialisation.size());
   for (size_t i = 0; i < specialisation.size(); ++i) entry.specialisation[i] = specialisation[i];
-  WICK_ASSIGN(VkDescriptorSetLayout layout, set_layout_locked(s.bindings));
-  Status made = entry.pipeline.create(device_, {s.spirv, specialisation, layout}, cache_.get());
-  WICK_TRY(annotate(made, "shader %s: ", s.name));
-  cache_grew_ = true;
-  PipelineRef ref = entry.pipeline.ref();
-  WICK_TRY(pipelines_.push_back(std::move(entry)));
-  return ref;
+  WICK_ASSIGN(entry.layout, set_layout_locked(shader(id).bindings));
+  return made.push_back(std::move(entry));
+}
+
+Status Context::make(CachedPipeline& entry) {
+  const Shader& s = shader(entry.id);
+  Status made = entry.pipeline.create(
+      device_, {s.spirv, {entry.specialisation, entry.count}, entry.layout}, cache_.get());
+  return annotate(made, "shader %s: ", s.name);
+}
+
+Status Context::keep(Array<CachedPipeline>& made) {
+  MutexLock lock(pipelines_lock_);
+  for (CachedPipeline& entry : made) {
+    // Another session may have made it meanwhile.
+    if (find_locked(entry.id, {entry.specialisation, entry.count}) != nullptr) continue;
+    cache_grew_ = true;
+    WICK_TRY(pipelines_.push_back(std::move(entry)));
+  }
+  made.clear();
+  return {};
+}
+
+Status Context::submit(CommandBuffer& commands, Submission& submission) {
+  if (submission.pending_) return Status(Code::kInternal, "a submission is still under way");
+  if (lost()) return Status(Code::kDevice, "the Vulkan device was lost before");
+  if (!has_timeline_) {
+    if (submission.fence_.handle() == VK_NULL_HANDLE) WICK_TRY(submission.fence_.create(device_));
+    WICK_TRY(submission.fence_.reset());
+  }
+  VkCommandBuffer buffer = commands.handle();
+  VkSemaphore signalled = timeline_.handle();
+  VkTimelineSemaphoreSubmitInfo values = {};
+  values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+  values.signalSemaphoreValueCount = 1;
+  values.pSignalSemaphoreValues = &submission.value_;
+  VkSubmitInfo submit = {};
+  submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  submit.commandBufferCount = 1;
+  submit.pCommandBuffers = &buffer;
+  if (has_timeline_) {
+    submit.pNext = &values;
+    submit.signalSemaphoreCount = 1;
+    submit.pSignalSemaphores = &signalled;
+  }
+  submission.begin_ns_ = now_ns();
+  MutexLock lock(queue_lock_);
+  submission.value_ = submitted_ + 1;
+  Status s = check(device_.api().QueueSubmit(
+                       device_.queue(), 1, &submit,
+                       has_timeline_ ? VkFence(VK_NULL_HANDLE) : submission.fence_.handle()),
+                   "vkQueueSubmit");
+  if (s.code() == Code::kDevice) lost_.store(true, std::memory_order_relaxed);
+  WICK_TRY(s);
+  ++submitted_;
+  submission.pending_ = true;
+  return {};
 }
 
 // What was submitted reads and writes buffers that the caller frees when this fails: it must be
 // known to be over, or nothing may be freed.
-Status Context::wait(Fence& fence) {
-  Status done = fence.wait(hang_ns_);
+Status Context::wait(Submission& submission, uint64_t deadline_ns) {
+  if (!submission.pending_) return Status(Code::kInternal, "nothing was submitted");
+  const uint64_t hang = submission.begin_ns_ + hang_ns_;
+  const bool sooner = deadline_ns != 0 && deadline_ns < hang;
+  const uint64_t until = sooner ? deadline_ns : hang, now = now_ns();
+  const uint64_t timeout = until > now ? until - now : 0;
+  Status done =
+      has_timeline_ ? timeline_.wait(submission.value_, timeout) : submission.fence_.wait(timeout);
+  if (done.code() == Code::kDeadline && sooner) return done;
+  submission.pending_ = false;
   if (done.ok()) return done;
   lost_.store(true, std::memory_order_relaxed);
   if (done.code() == Code::kDeadline) {
@@ -132,26 +216,9 @@ Status Context::wait(Fence& fence) {
     return error(Code::kDevice, "the Vulkan device was still busy after %llu ms: it seems to hang",
                  static_cast<unsigned long long>(hang_ns_ / 1'000'000));
   }
+  MutexLock lock(queue_lock_);
   device_.settle();
   return done;
-}
-
-Status Context::run(CommandBuffer& commands, Fence& fence) {
-  if (lost()) return Status(Code::kDevice, "the Vulkan device was lost before");
-  WICK_TRY(fence.reset());
-  VkCommandBuffer buffer = commands.handle();
-  VkSubmitInfo submit = {};
-  submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  submit.commandBufferCount = 1;
-  submit.pCommandBuffers = &buffer;
-  {
-    MutexLock lock(queue_lock_);
-    Status s = check(device_.api().QueueSubmit(device_.queue(), 1, &submit, fence.handle()),
-                     "vkQueueSubmit");
-    if (s.code() == Code::kDevice) lost_.store(true, std::memory_order_relaxed);
-    WICK_TRY(s);
-  }
-  return wait(fence);
 }
 
 Status Context::upload(Span<const Upload> pieces) {
@@ -161,11 +228,10 @@ Status Context::upload(Span<const Upload> pieces) {
   if (largest == 0) return {};
   Buffer staging;
   CommandBuffer commands;
-  Fence fence;
+  Submission submission;
   WICK_TRY(staging.create(device_, largest < kStagingBytes ? largest : kStagingBytes,
                           MemoryKind::kUpload));
   WICK_TRY(commands.create(device_));
-  WICK_TRY(fence.create(device_));
   for (const Upload& piece : pieces) {
     for (uint64_t done = 0; done < piece.bytes; done += kStagingBytes) {
       uint64_t n = piece.bytes - done < kStagingBytes ? piece.bytes - done : kStagingBytes;
@@ -175,7 +241,7 @@ Status Context::upload(Span<const Upload> pieces) {
       // Later submissions on this queue read what was copied.
       commands.barrier(kCopyAccess, kShaderAccess);
       WICK_TRY(commands.end());
-      WICK_TRY(run(commands, fence));
+      WICK_TRY(run(commands, submission));
     }
   }
   return {};

@@ -5,6 +5,7 @@
 #include "runtime/backend/vulkan/ctx/arena.h"
 #include "runtime/backend/vulkan/ctx/disk_cache.h"
 #include "runtime/backend/vulkan/ctx/mutex.h"
+#include "runtime/backend/vulkan/ctx/weights.h"
 #include "runtime/backend/vulkan/shaders/shaders.h"
 #include "runtime/backend/vulkan/vk/command.h"
 
@@ -23,6 +24,7 @@ struct ContextOptions {
   // 1024 on), and no allocation is larger than this (a multiple of 256, not below the largest
   // tensor).
   uint64_t max_range = 0, max_allocation = 0;
+  bool timeline = true;  // false, for tests: fences also where the device has timeline semaphores
   const char* loader = nullptr;  // null: the platform's Vulkan loader
   // What takes longer than this is taken for a device that hangs.
   uint64_t hang_ns = 60'000'000'000;
@@ -31,6 +33,19 @@ struct ContextOptions {
 };
 
 constexpr size_t kMaxSpecConstants = 10;
+
+// One submission at a time of a command buffer, from submit() until wait() says that it is over.
+class Submission {
+ public:
+  bool pending() const { return pending_; }
+
+ private:
+  friend class Context;
+  Fence fence_;
+  uint64_t value_ = 0;  // of the context's timeline
+  uint64_t begin_ns_ = 0;
+  bool pending_ = false;
+};
 
 class Context {
  public:
@@ -51,14 +66,33 @@ class Context {
 
   // Made on first use, then kept; alive as long as the context.
   Result<PipelineRef> pipeline(ShaderId id, Span<const uint32_t> specialisation);
+  // The same for many, in three steps: what is missing is added to `made` (nothing where it is
+  // there, or in `made`); make() may be called from any thread, one an entry; keep() takes them.
+  struct CachedPipeline {
+    ShaderId id;
+    uint32_t count = 0;
+    uint32_t specialisation[kMaxSpecConstants] = {};
+    VkDescriptorSetLayout layout = VK_NULL_HANDLE;
+    Pipeline pipeline;
+  };
+  Status want(ShaderId id, Span<const uint32_t> specialisation, Array<CachedPipeline>& made);
+  Status make(CachedPipeline& entry);
+  Status keep(Array<CachedPipeline>& made);
   Result<VkDescriptorSetLayout> set_layout(uint32_t bindings);
 
   const DiskCache& disk() const { return disk_; }
   // Keeps what the driver compiled since for the next program.
   void save_pipelines();
 
-  // Submits and waits until the device is done. After kDevice the device is lost().
-  Status run(CommandBuffer& commands, Fence& fence);
+  // Gives the device commands and does not wait. After kDevice the device is lost().
+  Status submit(CommandBuffer& commands, Submission& submission);
+  // Until it is over; kDeadline when it is not by `deadline_ns` (0: none): it stays pending then.
+  // A device that takes longer than ContextOptions::hang_ns is lost.
+  Status wait(Submission& submission, uint64_t deadline_ns = 0);
+  Status run(CommandBuffer& commands, Submission& submission) {
+    WICK_TRY(submit(commands, submission));
+    return wait(submission);
+  }
   // It failed or hung while it worked: nothing is given to it any more.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -69,18 +103,13 @@ class Context {
     uint64_t bytes;
   };
   Status upload(Span<const Upload> pieces);
+  Weights& weights() { return weights_; }
 
  private:
-  struct CachedPipeline {
-    ShaderId id;
-    uint32_t count = 0;
-    uint32_t specialisation[kMaxSpecConstants] = {};
-    Pipeline pipeline;
-  };
-
-  explicit Context(Allocator& allocator) : allocator_(allocator), pipelines_(allocator) {}
+  explicit Context(Allocator& allocator)
+      : allocator_(allocator), pipelines_(allocator), weights_(allocator) {}
   ~Context();
-  Status wait(Fence& fence);
+  const CachedPipeline* find_locked(ShaderId id, Span<const uint32_t> specialisation) const;
   Status open(const ContextOptions& options);
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
@@ -98,6 +127,10 @@ class Context {
   bool cache_grew_ = false;
   Array<CachedPipeline> pipelines_;
   Mutex queue_lock_;
+  bool has_timeline_ = false;
+  Timeline timeline_;
+  uint64_t submitted_ = 0;  // the timeline's last number
+  Weights weights_;
 };
 
 }  // namespace wick::vulkan

@@ -14,12 +14,16 @@ VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
       outputs_(allocator),
       tables_(allocator),
       sets_(allocator),
-      constants_(allocator),
+      hold_(allocator),
       arena_(allocator),
       upload_(allocator),
       readback_(allocator),
       upload_offsets_(allocator),
       readback_offsets_(allocator) {}
+
+VulkanGraph::~VulkanGraph() {
+  if (submission_.pending()) (void)context_.wait(submission_);
+}
 
 Result<TensorId> VulkanGraph::add_tensor(DType dtype, const Shape& shape, Role role,
                                          const void* data) {
@@ -47,8 +51,11 @@ Result<TensorId> VulkanGraph::add_input(DType dtype, const Shape& shape) {
   return id;
 }
 
-Result<TensorId> VulkanGraph::add_constant(DType dtype, const Shape& shape, const void* data) {
-  return add_tensor(dtype, shape, Role::kConstant, data);
+Result<TensorId> VulkanGraph::add_constant(DType dtype, const Shape& shape, const void* data,
+                                           const void* key) {
+  WICK_ASSIGN(TensorId id, add_tensor(dtype, shape, Role::kConstant, data));
+  tensors_[id].key = key;
+  return id;
 }
 
 Result<TensorId> VulkanGraph::add_temporary(DType dtype, const Shape& shape) {
@@ -166,12 +173,12 @@ Status VulkanGraph::add_output(TensorId id) {
   return outputs_.push_back(id);
 }
 
-Status VulkanGraph::finish() {
+Status VulkanGraph::finish(ThreadPool* pool) {
   if (ready_) return Status(Code::kInternal, "the graph is finished");
   if (fault_ != kNoTensor) WICK_TRY(add_output(fault_));
   WICK_TRY(plan_memory());
   WICK_TRY(create_buffers());
-  WICK_TRY(upload_constants());
+  WICK_TRY(make_ready(pool));
   tables_ = Array<Array<uint32_t>>(allocator_);
   WICK_TRY(write_descriptors());
   WICK_TRY(record());
@@ -199,19 +206,14 @@ Status VulkanGraph::plan_memory() {
 
   Array<ArenaItem> items(allocator_);
   Array<TensorId> owners(allocator_);
-  Bump constants(context_.max_allocation());
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     Tensor& t = tensors_[id];
     if (t.root != id) continue;
-    if (t.role == Role::kConstant) {
-      t.offset = constants.place(t.bytes);
-      continue;
-    }
+    if (t.role == Role::kConstant) continue;
     if (t.last < t.first) t.last = t.first;  // unused
     WICK_TRY(items.push_back({t.bytes, t.first, t.last, 0}));
     WICK_TRY(owners.push_back(id));
   }
-  constant_need_ = constants.size();
   WICK_ASSIGN(arena_need_, plan_arena(items, context_.max_allocation()));
   for (size_t i = 0; i < items.size(); ++i) tensors_[owners[i]].offset = items[i].offset;
   return {};
@@ -221,7 +223,6 @@ Status VulkanGraph::create_buffers() {
   MemoryKind kind = context_.unified() ? MemoryKind::kUnified : MemoryKind::kDevice;
   const uint64_t limit = context_.max_allocation();
   const Device& device = context_.device();
-  WICK_TRY(annotate(constants_.create(device, constant_need_, kind, limit), "weights: "));
   WICK_TRY(annotate(arena_.create(device, arena_need_, kind, limit), "activations: "));
   if (context_.unified()) return {};
   auto lay_out = [&](const Array<TensorId>& ids, Array<uint64_t>& offsets) -> Result<uint64_t> {
@@ -235,19 +236,32 @@ Status VulkanGraph::create_buffers() {
   return annotate(readback_.create(device, out_bytes, MemoryKind::kReadback, limit), "outputs: ");
 }
 
-Status VulkanGraph::upload_constants() {
-  Array<Context::Upload> pieces(allocator_);
+// Weights and pipelines, side by side: the first are memory's work, the others the driver's
+// compiler's.
+Status VulkanGraph::make_ready(ThreadPool* pool) {
+  Array<Context::CachedPipeline> made(allocator_);
+  for (const Node& node : nodes_) {
+    const Dispatch& d = node.dispatch;
+    WICK_TRY(context_.want(d.shader, {d.spec, d.spec_count}, made));
+  }
+  Array<Weight> weights(allocator_);
+  Array<TensorId> owners(allocator_);
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     const Tensor& t = tensors_[id];
-    if (t.role != Role::kConstant || t.root != id || t.bytes == 0) continue;
-    const Place to = constants_.at(t.offset);
-    if (to.buffer->mapped() != nullptr) {
-      memcpy(to.buffer->mapped() + to.offset, t.data, t.bytes);
-    } else {
-      WICK_TRY(pieces.push_back({t.data, to, t.bytes}));
-    }
+    if (t.role != Role::kConstant || t.root != id) continue;
+    WICK_TRY(weights.push_back({t.data, t.bytes, t.key, {}}));
+    WICK_TRY(owners.push_back(id));
   }
-  return context_.upload(pieces);
+  Array<Status> results(allocator_);
+  WICK_TRY(results.resize(made.size()));
+  WICK_TRY(context_.weights().take(context_, weights, hold_, pool,
+                                   static_cast<int64_t>(made.size()), [&](int64_t task) {
+                                     const auto i = static_cast<size_t>(task);
+                                     results[i] = context_.make(made[i]);
+                                   }));
+  for (const Status& s : results) WICK_TRY(s);
+  for (size_t i = 0; i < owners.size(); ++i) tensors_[owners[i]].place = weights[i].place;
+  return context_.keep(made);
 }
 
 }  // namespace wick::vulkan

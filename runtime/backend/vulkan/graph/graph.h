@@ -14,13 +14,14 @@ class VulkanGraph : private Parts {
  public:
   // Both must outlive the graph.
   VulkanGraph(Context& context, Allocator& allocator);
-  ~VulkanGraph() = default;
+  ~VulkanGraph();  // waits for what start() gave the device
   VulkanGraph(const VulkanGraph&) = delete;
   VulkanGraph& operator=(const VulkanGraph&) = delete;
 
   Result<TensorId> add_input(DType dtype, const Shape& shape);
-  // `data` is read by finish(), not before and not after.
-  Result<TensorId> add_constant(DType dtype, const Shape& shape, const void* data);
+  // `data` is read by finish(), not before and not after. `key`: Weight's.
+  Result<TensorId> add_constant(DType dtype, const Shape& shape, const void* data,
+                                const void* key = nullptr);
   Result<TensorId> add_temporary(DType dtype, const Shape& shape);
   // Calls come in the order they are to take effect. kUnsupported when there is no shader: nothing
   // was added. `known`: views of the inputs that have no tensor here because the device does not
@@ -31,16 +32,24 @@ class VulkanGraph : private Parts {
   // calls.
   Status add_output(TensorId id);
 
-  // Plans, uploads constants, records.
-  Status finish();
+  // Plans, uploads constants, makes pipelines, records. `pool` may be null.
+  Status finish(ThreadPool* pool = nullptr);
 
   // Contiguous host tensors, in the order of add_input / add_output. Allocates nothing.
   // kInvalidArgument where a shader met values that it cannot take: see faulty_dispatch().
-  Status run(Span<const void* const> inputs, Span<void* const> outputs);
+  Status run(Span<const void* const> inputs, Span<void* const> outputs) {
+    WICK_TRY(start(inputs));
+    return collect(outputs);
+  }
+  // Its halves. start() reads the inputs and returns while the device works; it waits for an
+  // earlier run that nobody collected. collect() with a deadline may return kDeadline: the run goes
+  // on and can be collected later.
+  Status start(Span<const void* const> inputs);
+  Status collect(Span<void* const> outputs, uint64_t deadline_ns = 0);
 
   // Device memory and staging, in bytes.
   uint64_t held_bytes() const {
-    return constants_.bytes() + arena_.bytes() + upload_.bytes() + readback_.bytes();
+    return hold_.made_bytes() + arena_.bytes() + upload_.bytes() + readback_.bytes();
   }
   uint64_t arena_bytes() const { return arena_.bytes(); }
   size_t arenas() const { return arena_.count(); }
@@ -58,10 +67,11 @@ class VulkanGraph : private Parts {
     bool is_output = false;
     TensorId root = 0;  // itself, or the tensor whose bytes it shares
     uint64_t at = 0;    // where in the root's bytes
-    const void* data = nullptr;
+    const void *data = nullptr, *key = nullptr;
     uint64_t bytes = 0;
     int64_t first = 0, last = -1;  // dispatches between which it is live
-    uint64_t offset = 0;           // in the arena or among the constants
+    uint64_t offset = 0;           // in the arena
+    Place place;                   // a constant's
   };
   struct Node {
     Dispatch dispatch;
@@ -90,7 +100,7 @@ class VulkanGraph : private Parts {
               Span<const TensorView> known) override;
   Status plan_memory();
   Status create_buffers();
-  Status upload_constants();
+  Status make_ready(ThreadPool* pool);
   Status write_descriptors();
   Status record();
   Status record_dispatches();
@@ -102,12 +112,13 @@ class VulkanGraph : private Parts {
   Array<TensorId> inputs_, outputs_;
   Array<Array<uint32_t>> tables_;  // of lowered calls, until they are uploaded
   Array<VkDescriptorSet> sets_;
-  uint64_t arena_need_ = 0, constant_need_ = 0;
-  Buffers constants_, arena_, upload_, readback_;
+  uint64_t arena_need_ = 0;
+  Weights::Hold hold_;
+  Buffers arena_, upload_, readback_;
   Array<uint64_t> upload_offsets_, readback_offsets_;
   UniqueDescriptorPool descriptors_;
   CommandBuffer commands_;
-  Fence fence_;
+  Submission submission_;
   size_t barriers_ = 0, faulty_ = 0;
   TensorId fault_ = kNoTensor;  // the last of outputs_, where there is one
   bool ready_ = false;

@@ -39,7 +39,7 @@ static bool writes(const Dispatch& d, uint32_t k) { return d.operand[k] < 0; }
 VulkanGraph::Region VulkanGraph::region_of(TensorId id) const {
   const Tensor& t = tensors_[id];
   const Tensor& root = tensors_[t.root];
-  const Place place = (root.role == Role::kConstant ? constants_ : arena_).at(root.offset);
+  const Place place = root.role == Role::kConstant ? root.place : arena_.at(root.offset);
   return {place.buffer, place.offset + t.at, t.bytes};
 }
 
@@ -122,7 +122,6 @@ Status VulkanGraph::record_dispatches() {
 Status VulkanGraph::record() {
   const Device& device = context_.device();
   WICK_TRY(commands_.create(device));
-  WICK_TRY(fence_.create(device));
   if (context_.force_staging()) {
     constexpr uint32_t kNan = 0x7fc00000;
     WICK_TRY(commands_.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
@@ -130,7 +129,7 @@ Status VulkanGraph::record() {
     commands_.barrier(kCopyAccess, kCopyAccess);
     commands_.barrier(kCopyAccess, kShaderAccess);
     WICK_TRY(commands_.end());
-    WICK_TRY(context_.run(commands_, fence_));
+    WICK_TRY(context_.run(commands_, submission_));
   }
   WICK_TRY(commands_.begin(0));
   if (fault_ != kNoTensor) {
@@ -162,21 +161,30 @@ Status VulkanGraph::record() {
   return commands_.end();
 }
 
-Status VulkanGraph::run(Span<const void* const> inputs, Span<void* const> outputs) {
+Status VulkanGraph::start(Span<const void* const> inputs) {
   if (!ready_) return Status(Code::kInternal, "the graph is not finished");
-  const size_t count = outputs_.size() - (fault_ == kNoTensor ? 0 : 1);
-  if (inputs.size() != inputs_.size() || outputs.size() != count) {
-    return error(Code::kInvalidArgument,
-                 "the graph has %zu inputs and %zu outputs, given %zu and %zu", inputs_.size(),
-                 count, inputs.size(), outputs.size());
+  if (inputs.size() != inputs_.size()) {
+    return error(Code::kInvalidArgument, "the graph has %zu inputs, given %zu", inputs_.size(),
+                 inputs.size());
   }
+  if (submission_.pending()) WICK_TRY(context_.wait(submission_));
   bool unified = context_.unified();
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor& t = tensors_[inputs_[i]];
     const Place to = unified ? arena_.at(t.offset) : upload_.at(upload_offsets_[i]);
     if (t.bytes > 0) memcpy(to.buffer->mapped() + to.offset, inputs[i], t.bytes);
   }
-  WICK_TRY(context_.run(commands_, fence_));
+  return context_.submit(commands_, submission_);
+}
+
+Status VulkanGraph::collect(Span<void* const> outputs, uint64_t deadline_ns) {
+  const size_t count = outputs_.size() - (fault_ == kNoTensor ? 0 : 1);
+  if (outputs.size() != count) {
+    return error(Code::kInvalidArgument, "the graph has %zu outputs, given %zu", count,
+                 outputs.size());
+  }
+  WICK_TRY(context_.wait(submission_, deadline_ns));
+  const bool unified = context_.unified();
   auto bytes_of = [&](size_t i) -> const std::byte* {
     const Region r = region_of(outputs_[i]);
     const Place from = unified ? Place{r.buffer, r.offset} : readback_.at(readback_offsets_[i]);

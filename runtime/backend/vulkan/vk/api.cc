@@ -75,6 +75,10 @@ Status load_device_functions(VkDevice device, Api& api) {
   if (api.name == nullptr) return Status(Code::kDevice, "the Vulkan device lacks vk" #name);
   WICK_VK_DEVICE_FUNCTIONS(X)
 #undef X
+#define X(name) \
+  api.name = reinterpret_cast<PFN_vk##name>(api.GetDeviceProcAddr(device, "vk" #name));
+  WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X)
+#undef X
   return {};
 }
 

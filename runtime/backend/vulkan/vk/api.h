@@ -68,8 +68,13 @@ namespace wick::vulkan {
   X(DestroyFence)                   \
   X(ResetFences)                    \
   X(WaitForFences)                  \
+  X(CreateSemaphore)                \
+  X(DestroySemaphore)               \
   X(QueueSubmit)                    \
   X(DeviceWaitIdle)
+
+// Of extensions: null where the device has none.
+#define WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X) X(WaitSemaphoresKHR)
 
 struct Api {
   PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
@@ -77,6 +82,7 @@ struct Api {
   WICK_VK_GLOBAL_FUNCTIONS(X)
   WICK_VK_INSTANCE_FUNCTIONS(X)
   WICK_VK_DEVICE_FUNCTIONS(X)
+  WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X)
 #undef X
 };
 

@@ -62,6 +62,29 @@ void CommandBuffer::barrier(const Access& before, const Access& after) {
                                     nullptr, 0, nullptr);
 }
 
+Status Timeline::create(const Device& device) {
+  device_ = &device;
+  VkSemaphoreTypeCreateInfo type = {};
+  type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+  type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+  VkSemaphoreCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+  info.pNext = &type;
+  return semaphore_.create(device, &Api::CreateSemaphore, info, "vkCreateSemaphore");
+}
+
+Status Timeline::wait(uint64_t value, uint64_t timeout_ns) {
+  VkSemaphore semaphore = semaphore_.get();
+  VkSemaphoreWaitInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &semaphore;
+  info.pValues = &value;
+  VkResult r = device_->api().WaitSemaphoresKHR(device_->handle(), &info, timeout_ns);
+  if (r == VK_TIMEOUT) return Status(Code::kDeadline, "the Vulkan device did not finish in time");
+  return check(r, "vkWaitSemaphores");
+}
+
 Status Fence::create(const Device& device) {
   device_ = &device;
   VkFenceCreateInfo info = {};

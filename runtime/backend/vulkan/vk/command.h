@@ -41,7 +41,20 @@ class CommandBuffer {
   VkCommandBuffer buffer_ = VK_NULL_HANDLE;  // dies with the pool
 };
 
-// Waits for one submission at a time.
+// Counts a queue's submissions: each sets it to the next number when it is done.
+class Timeline {
+ public:
+  Status create(const Device& device);
+  // kDeadline when it has not come to `value` within `timeout_ns`.
+  Status wait(uint64_t value, uint64_t timeout_ns);
+  VkSemaphore handle() const { return semaphore_.get(); }
+
+ private:
+  const Device* device_ = nullptr;
+  UniqueSemaphore semaphore_;
+};
+
+// Waits for one submission at a time, where there is no timeline.
 class Fence {
  public:
   Status create(const Device& device);

@@ -27,6 +27,9 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   queue.queueFamilyIndex = info.queue_family;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {};
+  timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
+  timeline.timelineSemaphore = VK_TRUE;
   VkDeviceCreateInfo create = {};
   create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   create.queueCreateInfoCount = 1;
@@ -47,7 +50,7 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix = {};
   matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
   matrix.cooperativeMatrix = VK_TRUE;
-  const char* extensions[4] = {};
+  const char* extensions[5] = {};
   const void** next = &create.pNext;
   auto enable = [&](bool offered, auto& features, const char* extension) {
     if (!offered) return;
@@ -60,12 +63,14 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   enable(info.integer_dot, dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   enable(info.matrix_units, model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
   enable(info.matrix_units, matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  enable(info.timeline, timeline, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
   create.ppEnabledExtensionNames = extensions;
   VkDevice made = VK_NULL_HANDLE;  // undefined when it fails
   WICK_TRY(check(api_.CreateDevice(info.handle, &create, nullptr, &made), "vkCreateDevice"));
   device_ = made;
   WICK_TRY(load_device_functions(device_, api_));
   if (instance.intercept() != nullptr) instance.intercept()(api_);
+  info_.timeline = info.timeline && api_.WaitSemaphoresKHR != nullptr;
   api_.GetDeviceQueue(device_, info.queue_family, 0, &queue_);
   return {};
 }

@@ -91,5 +91,6 @@ using UniquePipelineCache = Unique<VkPipelineCache, &Api::DestroyPipelineCache>;
 using UniqueDescriptorPool = Unique<VkDescriptorPool, &Api::DestroyDescriptorPool>;
 using UniqueCommandPool = Unique<VkCommandPool, &Api::DestroyCommandPool>;
 using UniqueFence = Unique<VkFence, &Api::DestroyFence>;
+using UniqueSemaphore = Unique<VkSemaphore, &Api::DestroySemaphore>;
 
 }  // namespace wick::vulkan

@@ -109,6 +109,8 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
   VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix = {};
   matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {};
+  timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
   VkPhysicalDeviceFeatures2 features = {};
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   void** next = &features.pNext;
@@ -123,6 +125,7 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   ask(storage8, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
   ask(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
   ask(dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  ask(timeline, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
   ask(matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
   ask(model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
   api.GetPhysicalDeviceFeatures2(info.handle, &features);
@@ -130,6 +133,7 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   info.f16_arithmetic = small.shaderFloat16 == VK_TRUE;
   info.i8_storage = storage8.storageBuffer8BitAccess == VK_TRUE;
   info.integer_dot = dot.shaderIntegerDotProduct == VK_TRUE;
+  info.timeline = timeline.timelineSemaphore == VK_TRUE;
   info.matrix_units = matrix.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
                       info.f16_storage && info.f16_arithmetic && info.subgroup_size == 32 &&
                       info.limits.maxComputeWorkGroupInvocations >= 256 &&

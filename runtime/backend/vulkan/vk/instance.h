@@ -19,6 +19,7 @@ struct DeviceInfo {
   uint32_t subgroup_size = 0;
   bool subgroup_arithmetic = false;
   bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;
+  bool timeline = false;  // VK_KHR_timeline_semaphore
   // VK_NV_cooperative_matrix, with what our shader asks of it: tiles of 16 x 16 x 16 of 16-bit
   // floats, summed in 32 bits by a subgroup of 32, in work groups of 256.
   bool matrix_units = false;

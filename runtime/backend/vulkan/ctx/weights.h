@@ -1,0 +1,74 @@
+// Weights: constants on the device. What several graphs have of one program is uploaded once, and
+// goes with the last of them.
+#pragma once
+
+#include "runtime/backend/vulkan/ctx/mutex.h"
+#include "runtime/backend/vulkan/vk/buffer.h"
+#include "runtime/core/thread_pool.h"
+
+namespace wick::vulkan {
+
+class Context;
+
+// A constant of a graph, and where it lies.
+struct Weight {
+  const void* data = nullptr;
+  uint64_t bytes = 0;
+  // Stands for these bytes as long as a graph holds them, whichever graph; null: this graph's own.
+  const void* key = nullptr;
+  Place place;
+};
+
+class Weights {
+  struct Block;
+
+ public:
+  explicit Weights(Allocator& allocator) : allocator_(allocator), blocks_(allocator) {}
+  ~Weights();
+
+  // What a graph holds; given back when it goes.
+  class Hold {
+   public:
+    explicit Hold(Allocator& allocator) : blocks_(allocator) {}
+    ~Hold() { release(); }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    void release();
+    uint64_t made_bytes() const { return made_bytes_; }  // of device memory, for this graph first
+
+   private:
+    friend class Weights;
+    Weights* weights_ = nullptr;
+    Array<Block*> blocks_;
+    uint64_t made_bytes_ = 0;
+  };
+
+  // Finds or uploads them and sets their places. `beside` runs with the upload: tasks of numbers
+  // below `tasks`, on the pool's threads.
+  Status take(Context& context, Span<Weight> weights, Hold& hold, ThreadPool* pool, int64_t tasks,
+              FunctionRef<void(int64_t)> beside);
+
+ private:
+  struct Entry {
+    const void* key;
+    uint64_t bytes, offset;
+  };
+  struct Block {
+    explicit Block(Allocator& allocator) : buffers(allocator), entries(allocator) {}
+    Buffers buffers;
+    Array<Entry> entries;
+    uint32_t holders = 0;
+  };
+  bool find(Weight& weight, Block** block) const;
+  Status hold_block(Block* block, Hold& hold);
+  Status make_block(Context& context, uint64_t bytes, Block** out);
+  Status upload(Context& context, Span<const Weight> weights, ThreadPool* pool, int64_t tasks,
+                FunctionRef<void(int64_t)> beside);
+  void free_block(Block* block);
+
+  Allocator& allocator_;
+  Mutex lock_;
+  Array<Block*> blocks_;
+};
+
+}  // namespace wick::vulkan

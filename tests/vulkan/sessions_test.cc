@@ -1,0 +1,210 @@
+// Several sessions on one device: weights they share, runs that overlap, threads.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/exec/session.h"
+#include "tests/program/program_builder.h"
+#include "tests/vulkan/device.h"
+
+namespace wick::test {
+namespace {
+
+constexpr int64_t kWidth = 96;
+constexpr uint64_t kWeightBytes = kWidth * kWidth * 4;
+
+std::vector<float> numbers(size_t n, float scale) {
+  std::vector<float> v(n);
+  for (size_t i = 0; i < n; ++i) v[i] = scale * (static_cast<float>((i * 37 + 11) % 64) / 32 - 1);
+  return v;
+}
+
+class Net {
+ public:
+  Net() {
+    ProgramBuilder p;
+    p.symbol("batch", 1, 64);
+    auto x = p.value("x", DType::kF32, {kSym, kWidth});
+    auto w = p.constant<float>("w", {kWidth, kWidth}, numbers(kWidth * kWidth, 0.1f));
+    auto h = p.value("h", DType::kF32, {kSym, kWidth});
+    auto y = p.value("y", DType::kF32, {kSym, kWidth});
+    p.node(OpId::kLinear, {x, w}, {h}, NoAttrs{}, "linear");
+    p.node(OpId::kSoftmax, {h}, {y}, AxisAttrs{-1}, "softmax");
+    p.entry("main", {x}, {y});
+    const std::vector<uint8_t> file = p.finish();
+    bytes_ = aligned_copy(file);
+    auto made = Program::load(Span<const uint8_t>(bytes_.get(), file.size()));
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    program = std::move(*made);
+  }
+  Owned<Session> open(VulkanBackend& backend, TraceHook* trace = nullptr) {
+    SessionOptions options;
+    options.backend = &backend;
+    options.trace = trace;
+    options.threads = 2;
+    auto session = Session::create(*program, options);
+    EXPECT_TRUE(session.ok()) << session.status().message();
+    return std::move(*session);
+  }
+  Owned<Program> program;
+
+ private:
+  AlignedBytes bytes_;
+};
+
+// An input of its own, with what the device makes of it in one run.
+struct Call {
+  Call(int64_t rows, float scale)
+      : x(numbers(static_cast<size_t>(rows * kWidth), scale)),
+        y(x.size()),
+        in(x.data(), DType::kF32, {rows, kWidth}),
+        out(y.data(), DType::kF32, {rows, kWidth}) {}
+  Call(const Call&) = delete;
+  std::vector<float> x, y;
+  TensorView in, out;
+};
+
+Owned<VulkanBackend> open_backend(bool staging, bool timeline = true) {
+  VulkanOptions options;
+  options.force_staging = staging;
+  options.timeline = timeline;
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  EXPECT_TRUE(backend.ok()) << backend.status().message();
+  return std::move(*backend);
+}
+
+TEST(VulkanSessions, WeightsOfOneProgramAreUploadedOnce) {
+  WICK_NEED_DEVICE();
+  for (bool staging : {false, true}) {
+    Net net;
+    auto backend = open_backend(staging);
+    Call call(3, 1), again(3, 1);
+    auto first = net.open(*backend);
+    ASSERT_TRUE(first->run({&call.in, 1}, {&call.out, 1}).ok());
+    auto second = net.open(*backend);
+    ASSERT_TRUE(second->run({&again.in, 1}, {&again.out, 1}).ok());
+    EXPECT_EQ(again.y, call.y);
+    EXPECT_GE(first->packed_bytes(), kWeightBytes);
+    EXPECT_LT(second->packed_bytes(), kWeightBytes) << "it holds what the first brought";
+    // Another batch is another plan, of the same weights.
+    Call other(5, 1);
+    ASSERT_TRUE(second->run({&other.in, 1}, {&other.out, 1}).ok());
+    EXPECT_LT(second->packed_bytes(), kWeightBytes);
+    // They stay as long as somebody has them, and not longer.
+    first.reset();
+    again.y.assign(again.y.size(), 0);
+    ASSERT_TRUE(second->run({&again.in, 1}, {&again.out, 1}).ok());
+    EXPECT_EQ(again.y, call.y);
+    second.reset();
+    auto third = net.open(*backend);
+    ASSERT_TRUE(third->run({&again.in, 1}, {&again.out, 1}).ok());
+    EXPECT_GE(third->packed_bytes(), kWeightBytes);
+    EXPECT_EQ(again.y, call.y);
+  }
+}
+
+// Two sessions in turn: the next run's inputs go up while the device is at the last one.
+TEST(VulkanSessions, StartedRunsGiveTheSameBits) {
+  WICK_NEED_DEVICE();
+  struct Events final : TraceHook {
+    void on_op(const TraceEvent& event) override {
+      ++count;
+      ordered = ordered && event.begin_ns <= event.end_ns;
+    }
+    int count = 0;
+    bool ordered = true;
+  };
+  for (bool staging : {false, true}) {
+    Net net;
+    auto backend = open_backend(staging, !staging);
+    Events events;
+    Owned<Session> sessions[] = {net.open(*backend, &events), net.open(*backend)};
+    Call a(7, 1), b(7, 0.5f), want_a(7, 1), want_b(7, 0.5f);
+    ASSERT_TRUE(sessions[1]->run({&want_a.in, 1}, {&want_a.out, 1}).ok());
+    ASSERT_TRUE(sessions[1]->run({&want_b.in, 1}, {&want_b.out, 1}).ok());
+    for (int round = 0; round < 5; ++round) {
+      Status s = sessions[0]->start({&a.in, 1});
+      ASSERT_TRUE(s.ok()) << s.message();
+      EXPECT_EQ(events.count, round) << "the event comes when the device is known to be done";
+      s = sessions[1]->start({&b.in, 1});
+      ASSERT_TRUE(s.ok()) << s.message();
+      s = sessions[0]->finish({&a.out, 1});
+      ASSERT_TRUE(s.ok()) << s.message();
+      EXPECT_EQ(events.count, round + 1);
+      s = sessions[1]->finish({&b.out, 1});
+      ASSERT_TRUE(s.ok()) << s.message();
+      EXPECT_EQ(a.y, want_a.y);
+      EXPECT_EQ(b.y, want_b.y);
+      a.y.assign(a.y.size(), 0), b.y.assign(b.y.size(), 0);
+    }
+    EXPECT_TRUE(events.ordered);
+    // What nobody waits for is waited for when the session goes.
+    ASSERT_TRUE(sessions[0]->start({&a.in, 1}).ok());
+    sessions[0].reset();
+  }
+}
+
+TEST(VulkanSessions, HalvesOutOfOrderAreErrors) {
+  WICK_NEED_DEVICE();
+  Net net;
+  auto backend = open_backend(false);
+  auto session = net.open(*backend);
+  Call call(2, 1), want(2, 1);
+  EXPECT_EQ(session->finish({&call.out, 1}).code(), Code::kInvalidArgument);
+  ASSERT_TRUE(session->run({&want.in, 1}, {&want.out, 1}).ok());
+  ASSERT_TRUE(session->start({&call.in, 1}).ok());
+  EXPECT_EQ(session->start({&call.in, 1}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(session->run({&call.in, 1}, {&call.out, 1}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(session->bind({}).code(), Code::kInvalidArgument);
+  TensorView wrong(call.y.data(), DType::kI32, {2, kWidth});
+  EXPECT_EQ(session->finish({&wrong, 1}).code(), Code::kTypeMismatch);
+  ASSERT_TRUE(session->finish({&call.out, 1}).ok());
+  EXPECT_EQ(call.y, want.y);
+  EXPECT_EQ(session->finish({&call.out, 1}).code(), Code::kInvalidArgument);
+}
+
+// The CPU alone: start() does it all.
+TEST(VulkanSessions, HalvesWithoutADevice) {
+  Net net;
+  auto session = Session::create(*net.program);
+  ASSERT_TRUE(session.ok());
+  Call call(2, 1), want(2, 1);
+  ASSERT_TRUE((*session)->run({&want.in, 1}, {&want.out, 1}).ok());
+  ASSERT_TRUE((*session)->start({&call.in, 1}).ok());
+  ASSERT_TRUE((*session)->finish({&call.out, 1}).ok());
+  EXPECT_EQ(call.y, want.y);
+}
+
+// Sessions come, run and go in several threads, of one program and of another.
+TEST(VulkanSessions, InSeveralThreads) {
+  WICK_NEED_DEVICE();
+  Net nets[2];
+  auto backend = open_backend(false);
+  Call want(4, 1);
+  ASSERT_TRUE(nets[0].open(*backend)->run({&want.in, 1}, {&want.out, 1}).ok());
+  std::vector<std::thread> threads;
+  int wrong[4] = {};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 6; ++round) {
+        auto session = nets[(t + round) % 2].open(*backend);
+        Call call(4, 1);
+        for (int run = 0; run < 4; ++run) {
+          const bool ok = run % 2 == 0 ? session->run({&call.in, 1}, {&call.out, 1}).ok()
+                                       : session->start({&call.in, 1}).ok() &&
+                                             session->finish({&call.out, 1}).ok();
+          wrong[t] += !ok || call.y != want.y;
+        }
+        wrong[t] += *session->left_backend() != '\0';
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int w : wrong) EXPECT_EQ(w, 0);
+}
+
+}  // namespace
+}  // namespace wick::test
