@@ -74,7 +74,9 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
       case DType::kF32:
         v.as<float>()[i] = range.positive ? std::fabs(number(seed, i)) : number(seed, i);
         break;
-      case DType::kI64: v.as<int64_t>()[i] = integer; break;
+      case DType::kF64: v.as<double>()[i] = double{number(seed, i)}; break;
+      case DType::kI64:
+      case DType::kU64: v.as<int64_t>()[i] = integer; break;
       case DType::kI32:
       case DType::kU32: v.as<int32_t>()[i] = static_cast<int32_t>(integer); break;
       case DType::kF16: v.as<uint16_t>()[i] = Half(number(seed, i)).bits; break;
