@@ -16,6 +16,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kFusedMatMul: return lower_matmul;
     case OpId::kMatMulInteger:
     case OpId::kQLinearMatMul: return lower_byte_matmul;
+    case OpId::kQGemm: return lower_byte_gemm;
+    case OpId::kQLinearConv:
+    case OpId::kConvInteger: return lower_byte_conv;
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
@@ -76,7 +79,8 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
-  if (family == lower_byte_matmul)
+  if (family == lower_byte_gemm && dtype == DType::kF32) return true;  // the result's
+  if (family == lower_byte_matmul || family == lower_byte_gemm || family == lower_byte_conv)
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather || family == lower_resize)
     return dtype_size(dtype) == 4;
@@ -122,6 +126,9 @@ bool reads_input(OpId op, size_t input) {
   const LowerFunction family = family_of(op);
   if (family == lower_scan || family == lower_dft) return false;
   if (op == OpId::kQLinearMatMul) return input == 3;
+  if (op == OpId::kQGemm) return input == 3 || input == 6;
+  if (op == OpId::kQLinearConv) return input == 3 || input == 8;
+  if (op == OpId::kConvInteger) return input == 1;
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
