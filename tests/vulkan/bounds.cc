@@ -109,7 +109,9 @@ Value absolute(const Value& v) {
 }
 
 // A chain of `depth` fma and up to four more steps: each rounds a partial sum that is at most the
-// same expression over absolute values.
+// same expression over absolute values. A thin product is cut into chains whose sums are added by
+// halving: of L chains, ceil(depth / L) + log2(L) roundings a term, no more than depth where L is
+// used at all (depth >= 64, L <= 32).
 std::vector<double> contraction(OpId op, const void* attrs, const std::vector<Value>& in,
                                 const Value& want) {
   EpilogueAttrs epilogue;

@@ -18,8 +18,8 @@ namespace {
 // Looks whether each part of a call has a shader, and makes nothing.
 class Probe final : public vulkan::Builder {
  public:
-  Probe(Allocator& allocator, Fingerprint* fingerprint)
-      : views_(allocator), lowered_(allocator), fingerprint_(fingerprint) {}
+  Probe(Allocator& allocator, const vulkan::Capabilities& can, Fingerprint* fingerprint)
+      : views_(allocator), lowered_(allocator, can), fingerprint_(fingerprint) {}
 
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
     return add(TensorView(nullptr, dtype, shape));
@@ -53,8 +53,9 @@ class Probe final : public vulkan::Builder {
   Fingerprint* fingerprint_;
 };
 
-Status probe(const KernelQuery& query, Allocator& allocator, Fingerprint* fingerprint) {
-  Probe probe(allocator, fingerprint);
+Status probe(const KernelQuery& query, Allocator& allocator, const vulkan::Capabilities& can,
+             Fingerprint* fingerprint) {
+  Probe probe(allocator, can, fingerprint);
   Array<vulkan::TensorId> ids(allocator);
   for (const TensorView& view : query.in) {
     WICK_ASSIGN(auto id, probe.add(view));
@@ -152,7 +153,8 @@ bool VulkanBackend::supports(const KernelQuery& query) {
     if (view.present() && view.nbytes() > limit) return false;
   }
   Fingerprint fingerprint;
-  if (!shaders_of(query, allocator_, &fingerprint)) return false;
+  const auto can = vulkan::capabilities_of(context_->device().info());
+  if (!shaders_of(query, allocator_, can, &fingerprint)) return false;
   if (trust_ == nullptr || fingerprint.dispatches() == 0) return true;
   return trust_->holds(query, fingerprint.value());
 }
@@ -164,13 +166,13 @@ const char* VulkanBackend::complaint(size_t i) const { return trust_->complaint(
 size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->checked(); }
 
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
-  return shaders_of(query, allocator, nullptr);
+  return shaders_of(query, allocator, {}, nullptr);
 }
 
 bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
-                               Fingerprint* fingerprint) {
+                               const vulkan::Capabilities& can, Fingerprint* fingerprint) {
   if (query.custom != nullptr) return false;  // there is no shader of it
-  if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint).ok();
+  if (vulkan::is_expanded(query.op)) return probe(query, allocator, can, fingerprint).ok();
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return false;
   TensorView out[kMaxOutputs];
@@ -180,7 +182,7 @@ bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   call.attrs = query.attrs;
   call.in = query.in;
   call.out = {out, query.out.size()};
-  vulkan::Lowered lowered(allocator);
+  vulkan::Lowered lowered(allocator, can);
   if (!vulkan::lower(call, lowered).ok()) return false;
   if (fingerprint != nullptr) fingerprint->add(call, lowered);
   return true;

@@ -10,6 +10,7 @@ namespace wick {
 namespace vulkan {
 class Context;
 class Fingerprint;
+struct Capabilities;
 class Trust;
 struct Api;
 }  // namespace vulkan
@@ -76,7 +77,7 @@ class VulkanBackend final : public Backend {
       : allocator_(allocator), context_(context) {}
   ~VulkanBackend() = default;
   static bool shaders_of(const KernelQuery& query, Allocator& allocator,
-                         vulkan::Fingerprint* fingerprint);
+                         const vulkan::Capabilities& can, vulkan::Fingerprint* fingerprint);
 
   Allocator& allocator_;
   vulkan::Context* context_;

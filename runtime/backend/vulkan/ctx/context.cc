@@ -46,6 +46,7 @@ Status Context::open(const ContextOptions& options) {
   const char* selector = options.device;
   if (selector == nullptr || selector[0] == '\0') selector = getenv("WICK_VULKAN_DEVICE");
   WICK_ASSIGN(size_t index, choose_device(devices, selector));
+  if (options.plain) forget_options(devices[index]);
   WICK_TRY(device_.open(instance_, devices[index]));
   VkPhysicalDeviceType type = device_.info().type;
   // A discrete GPU may map its memory too, but the host reads it slowly: staging is better there.

@@ -15,6 +15,9 @@ struct ContextOptions {
   // Copies through staging buffers even where the host could write device memory, and fills arenas
   // with NaN first: a missing copy shows on unified-memory devices too.
   bool force_staging = false;
+  // Only what any device of Vulkan 1.1 has: the shaders that do without 16-bit storage, integer dot
+  // products and the like.
+  bool plain = false;
   const char* loader = nullptr;  // null: the platform's Vulkan loader
   // What takes longer than this is taken for a device that hangs.
   uint64_t hang_ns = 60'000'000'000;

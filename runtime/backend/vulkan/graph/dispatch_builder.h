@@ -32,6 +32,10 @@ inline Dispatch flat_dispatch(ShaderId shader, int64_t n) {
   return d;
 }
 
+// A shader by how the call's floats are stored.
+#define WICK_STORED(dtype, name) \
+  ((dtype) == DType::kF16 ? ShaderId::k_##name##_f16 : ShaderId::k_##name##_f32)
+
 inline Status unsupported(const char* why) { return Status(Code::kUnsupported, why); }
 
 // The WICK_FN_ number of an epilogue's Activation; kUnsupported for those without a shader.
@@ -40,6 +44,8 @@ Result<uint32_t> activation_function(int64_t activation);
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);
+Status lower_byte_gemm(const OpCall& call, Lowered& out);
+Status lower_byte_conv(const OpCall& call, Lowered& out);
 Status lower_byte_matmul(const OpCall& call, Lowered& out);
 Status lower_conv(const OpCall& call, Lowered& out);
 Status lower_pool(const OpCall& call, Lowered& out);

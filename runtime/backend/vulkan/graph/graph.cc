@@ -71,7 +71,7 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
   call.attrs = attrs;
   call.in = {views.data(), in.size()};
   call.out = {views.data() + in.size(), out.size()};
-  Lowered lowered(allocator_);
+  Lowered lowered(allocator_, capabilities_of(context_.device().info()));
   WICK_TRY(lower(call, lowered));
   if (lowered.alias) {
     tensors_[out[0]].root = tensors_[in[0]].root;

@@ -16,6 +16,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kFusedMatMul: return lower_matmul;
     case OpId::kMatMulInteger:
     case OpId::kQLinearMatMul: return lower_byte_matmul;
+    case OpId::kQGemm: return lower_byte_gemm;
+    case OpId::kQLinearConv:
+    case OpId::kConvInteger: return lower_byte_conv;
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
@@ -76,7 +79,8 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
-  if (family == lower_byte_matmul)
+  if (family == lower_byte_gemm && dtype == DType::kF32) return true;  // the result's
+  if (family == lower_byte_matmul || family == lower_byte_gemm || family == lower_byte_conv)
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather || family == lower_resize)
     return dtype_size(dtype) == 4;
@@ -84,7 +88,22 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   return dtype == DType::kF32;
 }
 
+// Whose shaders also store 16 bits; they compute in 32.
+bool stores_halves(LowerFunction family) {
+  return family == lower_elementwise || family == lower_matmul || family == lower_conv ||
+         family == lower_pool || family == lower_norm || family == lower_reduce;
+}
+
 }  // namespace
+
+Capabilities capabilities_of(const DeviceInfo& device) {
+  Capabilities can;
+  can.f16_storage = device.f16_storage;
+  can.integer_dot = device.integer_dot;
+  can.matrix_units = device.matrix_units;
+  can.subgroup = device.subgroup_arithmetic ? device.subgroup_size : 0;
+  return can;
+}
 
 Result<uint32_t> activation_function(int64_t activation) {
   switch (static_cast<Activation>(activation)) {
@@ -107,6 +126,9 @@ bool reads_input(OpId op, size_t input) {
   const LowerFunction family = family_of(op);
   if (family == lower_scan || family == lower_dft) return false;
   if (op == OpId::kQLinearMatMul) return input == 3;
+  if (op == OpId::kQGemm) return input == 3 || input == 6;
+  if (op == OpId::kQLinearConv) return input == 3 || input == 8;
+  if (op == OpId::kConvInteger) return input == 1;
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 
@@ -115,10 +137,14 @@ Status lower(const OpCall& call, Lowered& out) {
   out.dispatches.clear();
   out.table.clear();
   const LowerFunction family = family_of(call.op);
+  const bool half =
+      call.out[0].dtype == DType::kF16 && stores_halves(family) && out.can.f16_storage;
   auto check = [&](const TensorView& view, size_t input, const char* empty) -> Status {
     if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
     if (view.numel() == 0) return unsupported(empty);
-    return takes(family, view.dtype, input) ? Status() : unsupported("no shader for this dtype");
+    if (half && view.dtype == DType::kF16) return {};
+    return takes(family, view.dtype, input) && !half ? Status()
+                                                     : unsupported("no shader for this dtype");
   };
   for (size_t i = 0; i < call.in.size(); ++i) {
     const TensorView& view = call.in[i];

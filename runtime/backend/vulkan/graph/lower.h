@@ -32,8 +32,17 @@ struct Dispatch {
   const char* fault_text = "an index is out of range";  // what the note says
 };
 
+// What of the optional there is: which of a kernel's shaders may be taken. As made, nothing.
+struct Capabilities {
+  bool f16_storage = false, integer_dot = false, matrix_units = false;
+  uint32_t subgroup = 0;  // invocations that add without shared memory; 0: none do
+};
+Capabilities capabilities_of(const DeviceInfo& device);
+
 struct Lowered {
-  explicit Lowered(Allocator& allocator) : dispatches(allocator), table(allocator) {}
+  explicit Lowered(Allocator& allocator, const Capabilities& device = {})
+      : can(device), dispatches(allocator), table(allocator) {}
+  Capabilities can;
   // The output is the first input's bytes under another shape; nothing is run.
   bool alias = false;
   Array<Dispatch> dispatches;

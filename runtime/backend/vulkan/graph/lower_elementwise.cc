@@ -71,7 +71,7 @@ int binary_of(OpId op) {
 Status lower_binary(const OpCall& call, int function, Lowered& out) {
   const Shape* shapes[] = {&call.in[0].shape, &call.in[1].shape};
   const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
-  Dispatch d = flat_dispatch(ShaderId::k_binary_f32, call.out[0].numel());
+  Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, binary), call.out[0].numel());
   add_spec(d, static_cast<uint32_t>(function));
   add_spec(d, static_cast<uint32_t>(dims.rank));
   add_push(d, call.out[0].numel());
@@ -89,7 +89,7 @@ Status lower_binary(const OpCall& call, int function, Lowered& out) {
 Status lower_elementwise(const OpCall& call, Lowered& out) {
   if (int function = binary_of(call.op); function >= 0) return lower_binary(call, function, out);
   WICK_ASSIGN(Unary unary, unary_of(call));
-  Dispatch d = flat_dispatch(ShaderId::k_unary_f32, call.out[0].numel());
+  Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, unary), call.out[0].numel());
   add_spec(d, unary.function);
   add_push(d, call.out[0].numel());
   add_push(d, unary.alpha);

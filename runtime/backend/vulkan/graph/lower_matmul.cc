@@ -1,4 +1,5 @@
-// MatMul, Linear, Conv and their fused forms: one tiled shader, and a direct one for thin groups.
+// MatMul, Linear, Conv and their fused forms: tiles of several sizes, a shader for products that
+// are thin, and a direct one for thin groups.
 #include <algorithm>
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
@@ -22,13 +23,26 @@ uint32_t add_epilogue(const OpCall& call, Dispatch& d) {
   return parts;
 }
 
-// Few rows: one an invocation, so that the tile is not mostly empty.
-uint32_t rows_each(int64_t rows) { return rows <= WICK_TILE_Y ? 1 : 4; }
+// Large enough to fill a device with tiles that are read from shared memory less often.
+constexpr int64_t kManyGroups = 192;
+// As many work groups as keep a small device busy.
+constexpr int64_t kFewGroups = 64;
 
-Status set_tiles(Dispatch& d, int64_t rows, int64_t columns, int64_t batches) {
-  int64_t tile_rows = WICK_TILE_Y * static_cast<int64_t>(rows_each(rows));
-  int64_t across = (columns + WICK_TILE_COLUMNS - 1) / WICK_TILE_COLUMNS;
-  int64_t down = (rows + tile_rows - 1) / tile_rows;
+int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / each; }
+
+// Tiles of a product: gemm.comp's of 64 x 128 or 32 x 64, or matmul.comp's of 8 x 64, which make
+// the most work groups.
+enum class Tile : uint8_t { kThin, kSmall, kLarge };
+Tile tile_for(int64_t rows, int64_t columns, int64_t batches) {
+  auto groups = [&](int64_t tile_rows, int64_t tile_columns) {
+    return tiles_of(rows, tile_rows) * tiles_of(columns, tile_columns) * batches;
+  };
+  if (rows > 32 && columns > 64 && groups(64, 128) >= kManyGroups) return Tile::kLarge;
+  if (rows > WICK_TILE_Y && groups(32, 64) >= kFewGroups) return Tile::kSmall;
+  return Tile::kThin;
+}
+
+Status set_groups(Dispatch& d, int64_t across, int64_t down, int64_t batches) {
   if (across > kMaxGroups || down > kMaxGroups)
     return unsupported("more tiles than a dispatch has");
   d.groups[0] = static_cast<uint32_t>(across);
@@ -36,6 +50,16 @@ Status set_tiles(Dispatch& d, int64_t rows, int64_t columns, int64_t batches) {
   d.groups[2] = groups_for(batches, 1);
   return {};
 }
+
+Status set_tiles(Dispatch& d, Tile tile, int64_t rows, int64_t columns, int64_t batches) {
+  const int64_t tile_rows = tile == Tile::kThin ? WICK_TILE_Y : tile == Tile::kSmall ? 32 : 64;
+  const int64_t tile_columns = tile == Tile::kLarge ? 128 : WICK_TILE_COLUMNS;
+  return set_groups(d, tiles_of(columns, tile_columns), tiles_of(rows, tile_rows), batches);
+}
+
+// Up to so many rows or columns a product is thin; below so many steps sharing an output is not
+// worth it.
+constexpr int64_t kVectorRows = 4, kVectorDepth = 64;
 
 struct BatchWalk {
   int64_t count = 1;
@@ -90,23 +114,42 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
     rows = left[left.rank() - 2];
     depth = left[left.rank() - 1];
     columns = right[right.rank() - 1];
-    const int batch_rank = std::max(left.rank(), right.rank()) - 2;
-    Shape product;
-    for (int i = 0; i < batch_rank; ++i) product.push_back(y[i]);
-    product.push_back(rows);
-    product.push_back(columns);
-    WICK_TRY(walk_batches(left, right, product, walk));
+    if (right.rank() == 2) {  // all of left's rows meet the same right
+      rows = call.out[0].numel() / columns;
+    } else {
+      const int batch_rank = std::max(left.rank(), right.rank()) - 2;
+      Shape product;
+      for (int i = 0; i < batch_rank; ++i) product.push_back(y[i]);
+      product.push_back(rows);
+      product.push_back(columns);
+      WICK_TRY(walk_batches(left, right, product, walk));
+    }
   }
   EpilogueAttrs epilogue;
   if (fused) epilogue = *static_cast<const EpilogueAttrs*>(call.attrs);
+  // So few rows or columns that only reading the other operand takes time.
+  const bool thin = (rows <= kVectorRows || columns <= kVectorRows) && depth >= kVectorDepth;
+  const Tile tile = tile_for(rows, columns, walk.count);
+  const DType dtype = call.out[0].dtype;
+  const ShaderId tiled[] = {WICK_STORED(dtype, matmul), WICK_STORED(dtype, gemm_small),
+                            WICK_STORED(dtype, gemm)};
+  // Matrix units, where whole vectors of eight make up both operands and a tile is not mostly
+  // empty.
+  const bool matrix = out.can.matrix_units && dtype == DType::kF16 && !thin && depth % 8 == 0 &&
+                      (linear || columns % 8 == 0) && rows > 16 && columns > 16;
   Dispatch d;
-  d.shader = ShaderId::k_matmul_f32;
+  d.shader = matrix ? ShaderId::k_gemm_matrix_f16
+             : thin ? WICK_STORED(dtype, gemv)
+                    : tiled[static_cast<size_t>(tile)];
   uint32_t parts = add_epilogue(call, d);
   WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
   add_spec(d, function);
   add_spec(d, parts);
-  add_spec(d, rows_each(rows));
-  add_spec(d, linear ? 1 : 0);
+  // Right is stored along k also where it is one column.
+  const bool transposed = linear || columns == 1;
+  const auto rows_each = static_cast<uint32_t>(rows < kVectorRows ? rows : kVectorRows);
+  add_spec(d, thin ? rows_each : 1);
+  add_spec(d, transposed ? 1 : 0);
   add_push(d, rows);
   add_push(d, columns);
   add_push(d, depth);
@@ -116,7 +159,18 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   for (int64_t v : walk.dims) add_push(d, v);
   for (int64_t v : walk.left) add_push(d, v);
   for (int64_t v : walk.right) add_push(d, v);
-  WICK_TRY(set_tiles(d, rows, columns, walk.count));
+  if (thin) {
+    const int64_t lanes = transposed ? 32 : 16;
+    add_spec(d, static_cast<uint32_t>(lanes));
+    const int64_t across = tiles_of(columns, WICK_FLAT_SIZE / lanes),
+                  down = tiles_of(rows, rows_each);
+    WICK_TRY(set_groups(d, across, down, walk.count));
+  } else if (matrix) {
+    WICK_TRY(set_groups(d, tiles_of(columns, WICK_MATRIX_TILE), tiles_of(rows, WICK_MATRIX_TILE),
+                        walk.count));
+  } else {
+    WICK_TRY(set_tiles(d, tile, rows, columns, walk.count));
+  }
   return out.dispatches.push_back(d);
 }
 
@@ -147,14 +201,23 @@ Status lower_conv(const OpCall& call, Lowered& out) {
   int64_t depth = w[1] * at(w, 0) * at(w, 1);
   int64_t batches = x[0] * conv.group;
   bool direct = rows < WICK_TILE_Y;
+  // A tile goes on from one image to the next, except matmul.comp's.
+  const Tile tile = tile_for(rows, columns * x[0], conv.group);
+  const DType dtype = call.out[0].dtype;
+  const ShaderId tiled[] = {WICK_STORED(dtype, conv2d), WICK_STORED(dtype, conv_gemm_small),
+                            WICK_STORED(dtype, conv_gemm)};
   Dispatch d;
-  if (direct) d = flat_dispatch(ShaderId::k_conv2d_direct_f32, call.out[0].numel());
-  d.shader = direct ? ShaderId::k_conv2d_direct_f32 : ShaderId::k_conv2d_f32;
+  if (direct) {
+    const int64_t width = at(y, 1);
+    d = flat_dispatch(ShaderId::kCount,
+                      call.out[0].numel() / width * tiles_of(width, WICK_DIRECT_PIXELS));
+  }
+  d.shader = direct ? WICK_STORED(dtype, conv2d_direct) : tiled[static_cast<size_t>(tile)];
   uint32_t parts = add_epilogue(call, d);
   WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
   add_spec(d, function);
   add_spec(d, parts);
-  add_spec(d, rows_each(rows));
+  add_spec(d, 1);
   add_spec(d, 0);
   for (int i = 0; i < 2; ++i) add_spec(d, static_cast<uint32_t>(at(w, i)));
   for (int i = 0; i < 2; ++i) add_spec(d, static_cast<uint32_t>(of(conv.strides, i, 1)));
@@ -170,7 +233,11 @@ Status lower_conv(const OpCall& call, Lowered& out) {
   add_push(d, at(x, 1));
   add_push(d, at(y, 1));
   for (int i = 0; i < 2; ++i) add_push(d, of(conv.pads, i, 0));
-  if (!direct) WICK_TRY(set_tiles(d, rows, columns, batches));
+  if (!direct) {
+    const bool thin = tile == Tile::kThin;
+    WICK_TRY(
+        set_tiles(d, tile, rows, thin ? columns : columns * x[0], thin ? batches : conv.group));
+  }
   return out.dispatches.push_back(d);
 }
 

@@ -14,7 +14,7 @@ int64_t product(const Shape& s, int from, int to) {
 Status lower_norm(const OpCall& call, Lowered& out) {
   const Shape& x = call.in[0].shape;
   if (call.op == OpId::kBatchNorm) {
-    Dispatch d = flat_dispatch(ShaderId::k_batch_norm_f32, call.out[0].numel());
+    Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, batch_norm), call.out[0].numel());
     add_push(d, call.out[0].numel());
     add_push(d, x[1]);
     add_push(d, product(x, 2, x.rank()));
@@ -30,7 +30,7 @@ Status lower_norm(const OpCall& call, Lowered& out) {
   int64_t inner = product(x, at + 1, x.rank());
   int64_t rows = product(x, 0, at) * inner;
   Dispatch d;
-  d.shader = ShaderId::k_softmax_f32;
+  d.shader = WICK_STORED(call.out[0].dtype, softmax);
   d.groups[0] = groups_for(rows, WICK_SOFTMAX_ROWS);
   add_spec(d, call.op == OpId::kLogSoftmax ? 1 : 0);
   add_push(d, rows);

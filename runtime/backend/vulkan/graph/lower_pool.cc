@@ -15,7 +15,7 @@ Status lower_pool(const OpCall& call, Lowered& out) {
     return i < 2 - spatial ? fallback : list.at_or(i - (2 - spatial), fallback);
   };
   bool average = call.op == OpId::kAveragePool;
-  Dispatch d = flat_dispatch(ShaderId::k_pool_f32, call.out[0].numel());
+  Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, pool), call.out[0].numel());
   add_spec(d, average ? WICK_POOL_AVERAGE : WICK_POOL_MAX);
   add_spec(d, pool.count_include_pad != 0 ? 1 : 0);
   add_push(d, call.out[0].numel());

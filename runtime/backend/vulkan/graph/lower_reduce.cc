@@ -54,7 +54,7 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   }
   const ReduceShape s = reduce_shape(TensorView(nullptr, x.dtype, x.shape), reduce);
   Dispatch d;
-  d.shader = ShaderId::k_reduce_f32;
+  d.shader = WICK_STORED(call.out[0].dtype, reduce);
   d.groups[0] = groups_for(s.outputs, WICK_SOFTMAX_ROWS);
   add_spec(d, function_of(call.op));
   add_spec(d, static_cast<uint32_t>(s.kept));

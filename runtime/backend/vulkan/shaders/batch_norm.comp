@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#include "half.glsl"
 #include "constants.inc"
 
 layout(local_size_x = WICK_FLAT_SIZE) in;

@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#include "half.glsl"
 #include "constants.inc"
 #include "math.glsl"
 
@@ -7,45 +8,7 @@
 // weight and right the patches of an image (implicit GEMM). Each output is one chain of fma, k ascending.
 layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
 
-layout(constant_id = 2) const uint kRowsEach = 4;  // rows an invocation computes: 1 when there are few
-layout(constant_id = 3) const uint kTransposed = 0;  // right is stored columns x depth (Linear's weight)
-
-layout(binding = 0) readonly buffer In { STORE x[]; };
-layout(binding = 1) readonly buffer Weight { STORE w[]; };
-layout(binding = 2) writeonly buffer Out { STORE y[]; };
-
-#include "epilogue.glsl"
-
-#if GATHER
-#include "conv.glsl"
-float left(uint batch, uint row, uint k) {
-  return COMPUTE(w[((batch % groups) * rows + row) * depth + k]);
-}
-float right(uint batch, uint k, uint column) { return tap(batch, k, column); }
-uint channel_of(uint batch, uint row, uint column) { return (batch % groups) * rows + row; }
-#else
-// A stride is 0 where the operand is broadcast over that batch dim.
-layout(push_constant) uniform Push {
-  uint rows, columns, depth, batches;
-  float alpha, beta;
-  uint batch_dims[4];
-  uint left_strides[4];
-  uint right_strides[4];
-};
-uint batch_offset(uint batch, bool of_left) {
-  uint offset = 0;
-  for (int d = 3; d >= 0; --d) {
-    offset += (batch % batch_dims[d]) * (of_left ? left_strides[d] : right_strides[d]);
-    batch /= batch_dims[d];
-  }
-  return offset;
-}
-float left(uint offset, uint row, uint k) { return COMPUTE(x[offset + row * depth + k]); }
-float right(uint offset, uint k, uint column) {
-  return COMPUTE(w[offset + (kTransposed != 0 ? column * depth + k : k * columns + column)]);
-}
-uint channel_of(uint batch, uint row, uint column) { return column; }
-#endif
+#include "product.glsl"
 
 const uint kTileRows = WICK_TILE_Y * kRowsEach;
 const uint kColumnsEach = WICK_TILE_COLUMNS / WICK_TILE_X;

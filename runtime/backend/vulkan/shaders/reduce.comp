@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#include "half.glsl"
 #include "constants.inc"
 #include "math.glsl"
 

@@ -1,5 +1,6 @@
 #include "runtime/backend/vulkan/trust/trust.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -90,29 +91,44 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
   }
 }
 
-// "" when `got` is what the CPU gave: floats to 1e-4 of the element and of the output's size, far
-// above rounding and far below a wrong kernel (or one in half precision); the rest by bits.
+// How far floats may be apart, of the element and of the output's size: far above rounding and far
+// below a wrong kernel (or one in fewer bits). In 16 bits two roundings, which may go either way.
+double tolerance_of(DType dtype) {
+  if (dtype == DType::kF16) return 0x1p-9;
+  return dtype == DType::kBF16 ? 0x1p-6 : 1e-4;
+}
+
+double float_at(const TensorView& v, int64_t i) {
+  if (v.dtype == DType::kF32) return double{v.as<float>()[i]};
+  const uint16_t bits = v.as<uint16_t>()[i];
+  return v.dtype == DType::kF16 ? double{static_cast<float>(std::bit_cast<Half>(bits))}
+                                : double{static_cast<float>(std::bit_cast<BFloat16>(bits))};
+}
+
+// "" when `got` is what the CPU gave: floats nearly, the rest by bits.
 bool agrees(const TensorView& want, const TensorView& got, char* text, size_t room) {
   const int64_t n = want.numel();
-  if (want.dtype != DType::kF32) {
+  const DType dtype = want.dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
     if (memcmp(want.data, got.data, want.nbytes()) == 0) return true;
     snprintf(text, room, "other bytes");
     return false;
   }
-  const float *a = want.as<float>(), *b = got.as<float>();
   double squares = 0;
   int64_t finite = 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (!std::isfinite(a[i])) continue;
-    squares += double{a[i]} * double{a[i]};
+    const double a = float_at(want, i);
+    if (!std::isfinite(a)) continue;
+    squares += a * a;
     ++finite;
   }
-  const double size = finite == 0 ? 0 : std::sqrt(squares / static_cast<double>(finite));
+  const double size = finite == 0 ? 0 : std::sqrt(squares / static_cast<double>(finite)),
+               tolerance = tolerance_of(dtype);
   for (int64_t i = 0; i < n; ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    if (std::fabs(double{a[i]} - double{b[i]}) <= 1e-4 * (std::fabs(double{a[i]}) + size)) continue;
-    snprintf(text, room, "element %lld is %.7g, the CPU's %.7g", static_cast<long long>(i),
-             static_cast<double>(b[i]), static_cast<double>(a[i]));
+    const double a = float_at(want, i), b = float_at(got, i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (std::fabs(a - b) <= tolerance * (std::fabs(a) + size)) continue;
+    snprintf(text, room, "element %lld is %.7g, the CPU's %.7g", static_cast<long long>(i), b, a);
     return false;
   }
   return true;

@@ -31,6 +31,36 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   create.queueCreateInfoCount = 1;
   create.pQueueCreateInfos = &queue;
+  // What its shaders may use: the info says what it offers of these.
+  VkPhysicalDevice16BitStorageFeatures storage16 = {};
+  storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+  storage16.storageBuffer16BitAccess = VK_TRUE;
+  VkPhysicalDeviceShaderFloat16Int8Features small = {};
+  small.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
+  small.shaderFloat16 = VK_TRUE;
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot = {};
+  dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+  dot.shaderIntegerDotProduct = VK_TRUE;
+  VkPhysicalDeviceVulkanMemoryModelFeatures model = {};
+  model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES;
+  model.vulkanMemoryModel = VK_TRUE;
+  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix = {};
+  matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
+  matrix.cooperativeMatrix = VK_TRUE;
+  const char* extensions[4] = {};
+  const void** next = &create.pNext;
+  auto enable = [&](bool offered, auto& features, const char* extension) {
+    if (!offered) return;
+    *next = &features;
+    next = const_cast<const void**>(&features.pNext);
+    if (extension != nullptr) extensions[create.enabledExtensionCount++] = extension;
+  };
+  enable(info.f16_storage, storage16, nullptr);
+  enable(info.f16_arithmetic, small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+  enable(info.integer_dot, dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  enable(info.matrix_units, model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+  enable(info.matrix_units, matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  create.ppEnabledExtensionNames = extensions;
   VkDevice made = VK_NULL_HANDLE;  // undefined when it fails
   WICK_TRY(check(api_.CreateDevice(info.handle, &create, nullptr, &made), "vkCreateDevice"));
   device_ = made;

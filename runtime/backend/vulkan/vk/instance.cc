@@ -82,7 +82,7 @@ void read_properties(const Api& api, DeviceInfo& info) {
 }
 
 // What it can do beyond Vulkan 1.1, as far as its driver says so.
-Status read_features(const Api& api, Allocator& allocator, DeviceInfo& info) {
+Status read_features(const Api& api, VkInstance instance, Allocator& allocator, DeviceInfo& info) {
   uint32_t count = 0;
   Array<VkExtensionProperties> extensions(allocator);
   WICK_TRY(check(api.EnumerateDeviceExtensionProperties(info.handle, nullptr, &count, nullptr),
@@ -91,8 +91,9 @@ Status read_features(const Api& api, Allocator& allocator, DeviceInfo& info) {
   VkResult r =
       api.EnumerateDeviceExtensionProperties(info.handle, nullptr, &count, extensions.data());
   if (r != VK_INCOMPLETE) WICK_TRY(check(r, "vkEnumerateDeviceExtensionProperties"));
-  auto has = [&](const char* name, uint32_t core) {
-    if (core != 0 && info.api_version >= core) return true;
+  // We are programs of Vulkan 1.1: what came later counts as far as it is offered by its name.
+  auto has = [&](const char* name, bool core) {
+    if (core) return true;
     for (const VkExtensionProperties& e : extensions) {
       if (strcmp(e.extensionName, name) == 0) return true;
     }
@@ -111,22 +112,48 @@ Status read_features(const Api& api, Allocator& allocator, DeviceInfo& info) {
   VkPhysicalDeviceFeatures2 features = {};
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   void** next = &features.pNext;
-  auto ask = [&](auto& structure, const char* name, uint32_t core) {
+  VkPhysicalDeviceVulkanMemoryModelFeatures model = {};
+  model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES;
+  auto ask = [&](auto& structure, const char* name, bool core = false) {
     if (!has(name, core)) return;
     *next = &structure;
     next = &structure.pNext;
   };
-  ask(storage16, VK_KHR_16BIT_STORAGE_EXTENSION_NAME, VK_API_VERSION_1_1);
-  ask(storage8, VK_KHR_8BIT_STORAGE_EXTENSION_NAME, VK_API_VERSION_1_2);
-  ask(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, VK_API_VERSION_1_2);
-  ask(dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3);
-  ask(matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, 0);
+  ask(storage16, VK_KHR_16BIT_STORAGE_EXTENSION_NAME, true);
+  ask(storage8, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  ask(small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+  ask(dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  ask(matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  ask(model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
   api.GetPhysicalDeviceFeatures2(info.handle, &features);
   info.f16_storage = storage16.storageBuffer16BitAccess == VK_TRUE;
   info.f16_arithmetic = small.shaderFloat16 == VK_TRUE;
   info.i8_storage = storage8.storageBuffer8BitAccess == VK_TRUE;
   info.integer_dot = dot.shaderIntegerDotProduct == VK_TRUE;
-  info.matrix_units = matrix.cooperativeMatrix == VK_TRUE;
+  info.matrix_units = matrix.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
+                      info.f16_storage && info.f16_arithmetic && info.subgroup_size == 32 &&
+                      info.limits.maxComputeWorkGroupInvocations >= 256 &&
+                      info.limits.maxComputeSharedMemorySize >= 32768;
+  if (!info.matrix_units) return {};
+  info.matrix_units = false;
+  auto* properties = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV>(
+      api.GetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV"));
+  if (properties == nullptr || properties(info.handle, &count, nullptr) != VK_SUCCESS) return {};
+  Array<VkCooperativeMatrixPropertiesNV> kinds(allocator);
+  WICK_TRY(kinds.resize(count));
+  for (VkCooperativeMatrixPropertiesNV& kind : kinds) {
+    kind = {};
+    kind.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV;
+  }
+  if (properties(info.handle, &count, kinds.data()) != VK_SUCCESS) return {};
+  for (const VkCooperativeMatrixPropertiesNV& kind : kinds) {
+    const bool size = kind.MSize == 16 && kind.NSize == 16 && kind.KSize == 16;
+    const bool half =
+        kind.AType == VK_COMPONENT_TYPE_FLOAT16_NV && kind.BType == VK_COMPONENT_TYPE_FLOAT16_NV;
+    const bool sums =
+        kind.CType == VK_COMPONENT_TYPE_FLOAT32_NV && kind.DType == VK_COMPONENT_TYPE_FLOAT32_NV;
+    if (size && half && sums && kind.scope == VK_SCOPE_SUBGROUP_NV) info.matrix_units = true;
+  }
   return {};
 }
 
@@ -142,6 +169,12 @@ const char* why_unusable(const DeviceInfo& device) {
   if (device.limits.maxPushConstantsSize < 128)
     return "it has less than 128 bytes of push constants";
   return "";
+}
+
+void forget_options(DeviceInfo& device) {
+  device.subgroup_arithmetic = false;
+  device.f16_storage = device.f16_arithmetic = device.i8_storage = false;
+  device.integer_dot = device.matrix_units = false;
 }
 
 const char* device_type_name(VkPhysicalDeviceType type) {
@@ -247,7 +280,7 @@ Status Instance::devices(Array<DeviceInfo>& out) const {
     DeviceInfo info;
     info.handle = handles[i];
     read_properties(api_, info);
-    WICK_TRY(read_features(api_, out.allocator(), info));
+    WICK_TRY(read_features(api_, instance_, out.allocator(), info));
     WICK_TRY(choose_queue_family(api_, out.allocator(), info));
     WICK_TRY(out.push_back(info));
   }

@@ -19,7 +19,9 @@ struct DeviceInfo {
   uint32_t subgroup_size = 0;
   bool subgroup_arithmetic = false;
   bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;
-  bool matrix_units = false;          // VK_NV_cooperative_matrix
+  // VK_NV_cooperative_matrix, with what our shader asks of it: tiles of 16 x 16 x 16 of 16-bit
+  // floats, summed in 32 bits by a subgroup of 32, in work groups of 256.
+  bool matrix_units = false;
   uint64_t local_bytes = 0;           // the largest device-local heap
   uint64_t max_allocation_bytes = 0;  // of one vkAllocateMemory
   VkPhysicalDeviceLimits limits = {};
@@ -32,6 +34,9 @@ const char* why_unusable(const DeviceInfo& device);
 // `selector`: null or "" for the best usable device (discrete, integrated, virtual, CPU; then
 // memory), a decimal index into `devices`, or a part of a name (case-insensitive).
 Result<size_t> choose_device(Span<const DeviceInfo> devices, const char* selector);
+
+// Takes from it all that a device of Vulkan 1.1 need not have.
+void forget_options(DeviceInfo& device);
 
 // "gpu", "integrated gpu", "cpu" ...
 const char* device_type_name(VkPhysicalDeviceType type);
