@@ -56,6 +56,7 @@ Status lower_resize(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_scatter(const OpCall& call, Lowered& out);
 Status lower_scan(const OpCall& call, Lowered& out);
+Status lower_recurrent(const OpCall& call, Lowered& out);
 Status lower_linear_attention(const OpCall& call, Lowered& out);
 Status lower_dft(const OpCall& call, Lowered& out);
 Status lower_det(const OpCall& call, Lowered& out);

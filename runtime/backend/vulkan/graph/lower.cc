@@ -1,5 +1,7 @@
 #include "runtime/backend/vulkan/graph/lower.h"
 
+#include <algorithm>
+
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
 
@@ -49,6 +51,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kCumSum:
     case OpId::kCumProd:
     case OpId::kTrilu: return lower_scan;
+    case OpId::kRNN:
+    case OpId::kGRU:
+    case OpId::kLSTM: return lower_recurrent;
     case OpId::kLinearAttention: return lower_linear_attention;
     case OpId::kDFT: return lower_dft;
     case OpId::kDet: return lower_det;
@@ -77,6 +82,7 @@ LowerFunction family_of(OpId op) {
 // Arithmetic is in float32; what moves bits takes what its shaders' indices can reach.
 bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_recurrent && input == 4) return dtype == DType::kI32;
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
   if (family == lower_byte_gemm && dtype == DType::kF32) return true;  // the result's
@@ -99,6 +105,7 @@ bool stores_halves(LowerFunction family) {
 Capabilities capabilities_of(const DeviceInfo& device) {
   Capabilities can;
   can.f16_storage = device.f16_storage;
+  can.bindings = std::min(device.limits.maxPerStageDescriptorStorageBuffers, kMaxBindings);
   can.integer_dot = device.integer_dot;
   can.matrix_units = device.matrix_units;
   can.subgroup = device.subgroup_arithmetic ? device.subgroup_size : 0;
