@@ -7,43 +7,14 @@
 #include <cfloat>
 #include <cmath>
 
-#include "runtime/backend/vulkan/graph/graph.h"
 #include "tests/ops/rows.h"
 #include "tests/ops/sets.h"
 #include "tests/ops/values.h"
 #include "tests/vulkan/device.h"
+#include "tests/vulkan/run_call.h"
 
 namespace wick::test {
 namespace {
-
-using vulkan::TensorId;
-using vulkan::VulkanGraph;
-
-Status run_on_device(vulkan::Context& context, OpId op, const Sample& s,
-                     const std::vector<Value>& in, const std::vector<Value>& out) {
-  VulkanGraph graph(context, default_allocator());
-  std::vector<TensorId> in_ids, out_ids;
-  std::vector<TensorView> known;
-  std::vector<const void*> from;
-  std::vector<void*> to;
-  for (size_t i = 0; i < in.size(); ++i) {
-    const TensorView v = in[i].view();
-    known.push_back(v);
-    in_ids.push_back(vulkan::kNoTensor);
-    if (!v.present() || !vulkan::reads_input(op, i)) continue;
-    WICK_ASSIGN(in_ids.back(), graph.add_input(v.dtype, v.shape));
-    from.push_back(v.data);
-  }
-  for (const Value& v : out) {
-    WICK_ASSIGN(TensorId id, graph.add_temporary(v.view().dtype, v.view().shape));
-    out_ids.push_back(id);
-    to.push_back(v.view().data);
-  }
-  WICK_TRY(graph.add_call(op, s.attrs.get(), in_ids, out_ids, known));
-  for (TensorId id : out_ids) WICK_TRY(graph.add_output(id));
-  WICK_TRY(graph.finish());
-  return graph.run(from, to);
-}
 
 void same_as_cpu(OpId op, const Sample& s) {
   SCOPED_TRACE(std::string(find_op(op)->name) + " " + s.name);
@@ -54,7 +25,7 @@ void same_as_cpu(OpId op, const Sample& s) {
   // Staged: what lies in the outputs before is NaN.
   std::vector<Value> got;
   for (const Value& w : want) got.emplace_back(w.view().dtype, w.view().shape);
-  status = run_on_device(*shared_context(true), op, s, in, got);
+  status = run_call(*shared_context(true), op, s, in, got);
   ASSERT_TRUE(status.ok()) << status.message();
   for (size_t i = 0; i < want.size(); ++i)
     EXPECT_EQ(bits_differ(got[i].view(), want[i].view()), "") << "output " << i;
@@ -69,7 +40,7 @@ void fails_as_cpu(OpId op, const Sample& s, const Value& like) {
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   out.clear();
   out.emplace_back(like.view().dtype, like.view().shape);
-  status = run_on_device(*shared_context(false), op, s, in, out);
+  status = run_call(*shared_context(false), op, s, in, out);
   EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.message();
   EXPECT_STREQ(status.message(), "an index is out of range");
 }
