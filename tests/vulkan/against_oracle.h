@@ -15,7 +15,8 @@ double expect_within_bounds(OpId op, const Sample& sample);
 // the bounds.
 double expect_halves_within_bounds(vulkan::Context& context, OpId op, const Sample& sample);
 
-// The same call on the CPU (the fastest kernels), by bits: for results that have no error.
-void expect_as_on_the_cpu(vulkan::Context& context, OpId op, const Sample& sample);
+// Runs the call on the CPU (the fastest kernels) and on the device, and expects the same bits: for
+// results that have no error. False where the device has no shader for it.
+bool as_on_the_cpu(vulkan::Context& context, OpId op, const Sample& sample);
 
 }  // namespace wick::test

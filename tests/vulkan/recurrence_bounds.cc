@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/kernels/rnn.h"
 #include "tests/vulkan/bounds.h"
 
 namespace wick::test {
@@ -78,6 +79,139 @@ std::vector<double> linear_attention(const void* attrs, const std::vector<Value>
       of_state[static_cast<size_t>(place(i))] = state[static_cast<size_t>(i)].error + FLT_MIN;
   }
   return want.view().rank() == 3 ? of_y : of_state;
+}
+
+constexpr double kSigmoid = kExp + 1 + kDiv, kTanh = 9.1, kLog = 4;  // as in bounds.cc
+
+// One of a cell's functions of a number that is off by x.error: by its steepest slope, and by its
+// own rounding.
+Near function_of(const RnnFunctionAttrs& f, RnnFunction fallback, const Near& x) {
+  const double a = f.alpha, b = f.beta, v = x.value;
+  const auto made = [&](double y, double slope, double relative, double absolute = 0) {
+    return Near{y, slope * x.error + kU * (relative * std::fabs(y) + absolute)};
+  };
+  switch (rnn_function(f, fallback)) {
+    case RnnFunction::kDefault:
+    case RnnFunction::kTanh: return made(std::tanh(v), 1, kTanh);
+    case RnnFunction::kSigmoid: return made(1 / (1 + std::exp(-v)), 0.25, kSigmoid);
+    case RnnFunction::kRelu: return made(std::fmax(v, 0), 1, 0);
+    case RnnFunction::kAffine: return made(a * v + b, std::fabs(a), 2, std::fabs(b));
+    case RnnFunction::kLeakyRelu: return made(v < 0 ? v * a : v, std::fmax(1, std::fabs(a)), 2);
+    case RnnFunction::kThresholdedRelu:
+      return made(v < a ? 0 : v, 1, 0);  // samples keep off the edge
+    // beta is rounded and so is its product with v
+    case RnnFunction::kScaledTanh:
+      return made(a * std::tanh(b * v), std::fabs(a * b), kTanh + 2, 2 * std::fabs(a * b * v));
+    case RnnFunction::kHardSigmoid:
+      return made(std::fmin(1, std::fmax(0, a * v + b)), std::fabs(a), 1,
+                  2 * std::fabs(a * v) + std::fabs(b));
+    case RnnFunction::kElu:
+      return made(v < 0 ? a * std::expm1(v) : v, std::fmax(1, std::fabs(a)), 2,
+                  std::fabs(a) * (kExp + 1));
+    case RnnFunction::kSoftsign: return made(v / (1 + std::fabs(v)), 1, kDiv + 1);
+    case RnnFunction::kSoftplus:
+      return made(std::fmax(v, 0) + std::log1p(std::exp(-std::fabs(v))), 1, kLog + 1, kExp + 1);
+  }
+  return x;
+}
+Near plus(const Near& a, const Near& b) {
+  const double sum = a.value + b.value;
+  return {sum, a.error + b.error + kU * std::fabs(sum)};
+}
+Near times(const Near& a, const Near& b) {
+  const double product = a.value * b.value;
+  return {product,
+          std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + kU * std::fabs(product)};
+}
+
+// Y is of rank 4. Of the last states whichever bound is larger: they have the same shape.
+std::vector<double> recurrent(OpId op, const void* attrs, const std::vector<Value>& in,
+                              const Value& want) {
+  const auto& a = *static_cast<const RnnAttrs*>(attrs);
+  const RnnSizes s(views(in), a);
+  const auto has = [&](size_t i) { return i < in.size() && in[i].view().present(); };
+  const int64_t n = s.hidden, rows = s.rows();
+  std::vector<double> of_y(static_cast<size_t>(s.seq * s.dirs * s.batch * n), 0.0);
+  std::vector<double> of_state(static_cast<size_t>(s.dirs * s.batch * n), 0.0);
+  for (int64_t task = 0; task < s.dirs * s.batch; ++task) {
+    const int64_t d = task / s.batch, b = task % s.batch;
+    const auto length = has(4) ? static_cast<int64_t>(in[4].at(b)) : s.seq;
+    std::vector<Near> h(static_cast<size_t>(n)), cell = h;
+    for (int64_t j = 0; j < n; ++j) {
+      if (has(5)) h[static_cast<size_t>(j)].value = in[5].at(s.state(d, b) + j);
+      if (has(6)) cell[static_cast<size_t>(j)].value = in[6].at(s.state(d, b) + j);
+    }
+    const auto bias = [&](int64_t row) {
+      return Near{has(3) ? in[3].at(d * 2 * rows + row) : 0, 0};
+    };
+    const auto clip = [&](const Near& v) {
+      return a.clip > 0
+                 ? Near{std::fmin(a.clip, std::fmax(-a.clip, v.value)), v.error + kU * a.clip}
+                 : v;
+    };
+    const auto apply = [&](int i, const Near& v) {
+      const RnnFunctionAttrs* const all[] = {&a.f, &a.g, &a.h, &a.back_f, &a.back_g, &a.back_h};
+      const bool gate = i == 0 && op != OpId::kRNN;
+      return function_of(*all[3 * d + i], gate ? RnnFunction::kSigmoid : RnnFunction::kTanh, v);
+    };
+    for (int64_t step = 0; step < length; ++step) {
+      const int64_t t = a.direction == 1 || d == 1 ? length - 1 - step : step;
+      const auto x_part = [&](int64_t row) {
+        Near sum;
+        for (int64_t k = 0; k < s.input; ++k)
+          sum = fused(in[1].at((d * rows + row) * s.input + k), {in[0].at(s.x(t, b) + k), 0}, sum);
+        return plus(sum, bias(row));
+      };
+      const auto h_part = [&](const std::vector<Near>& state, int64_t row) {
+        Near sum;
+        for (int64_t k = 0; k < n; ++k)
+          sum = fused(in[2].at((d * rows + row) * n + k), state[static_cast<size_t>(k)], sum);
+        return plus(sum, bias(rows + row));
+      };
+      const auto sum = [&](int64_t row) { return plus(x_part(row), h_part(h, row)); };
+      std::vector<Near> next = h, reset = h;
+      if (op == OpId::kGRU) {
+        for (int64_t j = 0; j < n; ++j) {
+          Near& v = reset[static_cast<size_t>(j)];
+          const Near gate = apply(0, clip(sum(n + j)));
+          v = a.linear_before_reset != 0 ? gate : times(gate, v);
+        }
+      }
+      for (int64_t j = 0; j < n; ++j) {
+        const auto at = static_cast<size_t>(j);
+        const auto peep = [&](int64_t gate, const Near& v) {
+          return has(7) ? fused(in[7].at((d * 3 + gate) * n + j), cell[at], v) : v;
+        };
+        const auto less_than_one = [](const Near& v) {
+          return Near{1 - v.value, v.error + kU * std::fabs(1 - v.value)};
+        };
+        if (op == OpId::kRNN) {
+          next[at] = apply(0, clip(sum(j)));
+        } else if (op == OpId::kGRU) {
+          const Near z = apply(0, clip(sum(j)));
+          const Near inner = a.linear_before_reset != 0
+                                 ? plus(x_part(2 * n + j), times(reset[at], h_part(h, 2 * n + j)))
+                                 : plus(x_part(2 * n + j), h_part(reset, 2 * n + j));
+          next[at] = plus(times(z, h[at]), times(less_than_one(z), apply(1, clip(inner))));
+        } else {
+          const Near i = apply(0, clip(peep(0, sum(j))));
+          const Near forget =
+              a.input_forget != 0 ? less_than_one(i) : apply(0, clip(peep(2, sum(2 * n + j))));
+          const Near fresh = times(i, apply(1, clip(sum(3 * n + j))));
+          cell[at] = plus(times(forget, cell[at]), fresh);
+          next[at] = times(apply(0, clip(peep(1, sum(n + j)))), apply(2, cell[at]));
+        }
+        of_y[static_cast<size_t>(s.y(t, d, b) + j)] = next[at].error + FLT_MIN;
+      }
+      h = next;
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      const auto at = static_cast<size_t>(j);
+      of_state[static_cast<size_t>(s.state(d, b) + j)] =
+          std::fmax(h[at].error, cell[at].error) + FLT_MIN;
+    }
+  }
+  return want.view().rank() == 4 ? of_y : of_state;
 }
 
 // A sum of `terms` products in two floats, each off by some 2^-44 of the largest partial sum, at
@@ -165,6 +299,9 @@ bool recurrence_bounds(OpId op, const void* attrs, const std::vector<Value>& in,
                        std::vector<double>* bounds) {
   switch (op) {
     case OpId::kLinearAttention: *bounds = linear_attention(attrs, in, want); return true;
+    case OpId::kRNN:
+    case OpId::kGRU:
+    case OpId::kLSTM: *bounds = recurrent(op, attrs, in, want); return true;
     case OpId::kDFT: *bounds = dft(attrs, in, want); return true;
     case OpId::kDet: *bounds = determinant(in[0], want); return true;
     default: return false;

@@ -55,6 +55,8 @@ uint32_t add_epilogue(const OpCall& call, Dispatch& d);
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);
+Status lower_byte_gemm(const OpCall& call, Lowered& out);
+Status lower_byte_conv(const OpCall& call, Lowered& out);
 Status lower_byte_matmul(const OpCall& call, Lowered& out);
 Status lower_conv(const OpCall& call, Lowered& out);
 Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAttrs& epilogue,
@@ -70,6 +72,7 @@ Status lower_window(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_scatter(const OpCall& call, Lowered& out);
 Status lower_scan(const OpCall& call, Lowered& out);
+Status lower_recurrent(const OpCall& call, Lowered& out);
 Status lower_linear_attention(const OpCall& call, Lowered& out);
 Status lower_dft(const OpCall& call, Lowered& out);
 Status lower_det(const OpCall& call, Lowered& out);

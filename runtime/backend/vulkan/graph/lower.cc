@@ -1,5 +1,7 @@
 #include "runtime/backend/vulkan/graph/lower.h"
 
+#include <algorithm>
+
 #include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
 
@@ -16,6 +18,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kFusedMatMul: return lower_matmul;
     case OpId::kMatMulInteger:
     case OpId::kQLinearMatMul: return lower_byte_matmul;
+    case OpId::kQGemm: return lower_byte_gemm;
+    case OpId::kQLinearConv:
+    case OpId::kConvInteger: return lower_byte_conv;
     case OpId::kConv:
     case OpId::kFusedConv: return lower_conv;
     case OpId::kMaxPool:
@@ -56,6 +61,9 @@ LowerFunction family_of(OpId op) {
     case OpId::kCumSum:
     case OpId::kCumProd:
     case OpId::kTrilu: return lower_scan;
+    case OpId::kRNN:
+    case OpId::kGRU:
+    case OpId::kLSTM: return lower_recurrent;
     case OpId::kLinearAttention: return lower_linear_attention;
     case OpId::kDFT: return lower_dft;
     case OpId::kDet: return lower_det;
@@ -89,9 +97,11 @@ bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
   if (family == lower_roi && input == 2) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_pool && input >= kLaterOutput) return dtype == DType::kI64;
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
+  if (family == lower_recurrent && input == 4) return dtype == DType::kI32;
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
-  if (family == lower_byte_matmul)
+  if (family == lower_byte_gemm && dtype == DType::kF32) return true;  // the result's
+  if (family == lower_byte_matmul || family == lower_byte_gemm || family == lower_byte_conv)
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather) return is_movable(dtype);
   if (family == lower_resize) return dtype_size(dtype) == 4;
@@ -123,6 +133,7 @@ bool takes_empty_outputs(LowerFunction family) {
 Capabilities capabilities_of(const DeviceInfo& device) {
   Capabilities can;
   can.f16_storage = device.f16_storage;
+  can.bindings = std::min(device.limits.maxPerStageDescriptorStorageBuffers, kMaxBindings);
   can.integer_dot = device.integer_dot;
   can.matrix_units = device.matrix_units;
   can.subgroup = device.subgroup_arithmetic ? device.subgroup_size : 0;
@@ -151,6 +162,9 @@ bool reads_input(OpId op, size_t input) {
   if (family == lower_scan || family == lower_dft) return false;
   if (op == OpId::kQLinearMatMul) return input == 3;
   if (op == OpId::kAffineGrid || op == OpId::kCol2Im) return false;
+  if (op == OpId::kQGemm) return input == 3 || input == 6;
+  if (op == OpId::kQLinearConv) return input == 3 || input == 8;
+  if (op == OpId::kConvInteger) return input == 1;
   return family != lower_layout && family != lower_reduce && family != lower_resize;
 }
 

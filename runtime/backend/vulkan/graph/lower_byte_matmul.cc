@@ -94,6 +94,9 @@ Status lower_bytes(const OpCall& call, Lowered& out) {
 }  // namespace
 
 Status lower_byte_matmul(const OpCall& call, Lowered& out) {
+  const Status tiles = lower_byte_gemm(call, out);
+  if (tiles.code() != Code::kUnsupported) return tiles;
+  out.table.clear();
   return call.op == OpId::kMatMulInteger ? lower_sums(call, out) : lower_bytes(call, out);
 }
 

@@ -28,7 +28,7 @@ struct Selection {
   bool smallest = false, nan_first = true, last = false, values = false;
 };
 Status add_selection(const OpCall& call, const Selection& s, Lowered& out) {
-  if (!has_order(call.in[0].dtype)) return unsupported("no order of this dtype");
+  if (!has_arithmetic(call.in[0].dtype)) return unsupported("no order of this dtype");
   Lines l;
   WICK_TRY(lines_of(call.in[0].shape, s.axis, l));
   const int64_t lanes = l.count <= kShortLine ? 1 : WICK_FLAT_SIZE;

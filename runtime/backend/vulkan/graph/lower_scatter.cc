@@ -13,8 +13,7 @@ bool is_wide_index(const TensorView& indices) { return indices.dtype == DType::k
 
 Status check_reduction(int64_t reduction, DType dtype) {
   if (reduction == WICK_SCATTER_NONE) return {};
-  const bool ordered = reduction == WICK_SCATTER_MAX || reduction == WICK_SCATTER_MIN;
-  if (ordered ? has_order(dtype) : has_arithmetic(dtype)) return {};
+  if (has_arithmetic(dtype)) return {};
   return unsupported("no shader for this reduction of this dtype");
 }
 

@@ -40,11 +40,8 @@ inline Element element_of(DType dtype) {
 
 // Sums and products of them.
 inline bool has_arithmetic(DType dtype) {
-  return is_int(dtype) || dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 ||
-         dtype == DType::kBool;
+  return is_int(dtype) || is_float(dtype) || dtype == DType::kBool;
 }
-// Their order; f64 by its bits.
-inline bool has_order(DType dtype) { return has_arithmetic(dtype) || dtype == DType::kF64; }
 
 inline void add_element(Dispatch& d, DType dtype) {
   const Element e = element_of(dtype);

@@ -1,5 +1,6 @@
 // Elements of any dtype of up to 64 bits, each as a pair of words, low first. The shader that includes this has the
 // specialisation constants kType and kWide (0, or what 64 bits are) and calls the buffer it writes `y`.
+#include "double.glsl"
 #include "typed.glsl"
 
 uint element_size() { return kWide != 0 ? 8 : size_of(kType); }
@@ -28,15 +29,14 @@ uint cut(uint v) {
 
 // Integers wrap; bools: or, and.
 uvec2 plus(uvec2 a, uvec2 b) {
-  if (kWide != 0) {
-    uint carry, low = uaddCarry(a.x, b.x, carry);
-    return uvec2(low, a.y + b.y + carry);
-  }
+  if (kWide == WICK_WIDE_F64) return add_doubles(a, b);
+  if (kWide != 0) return add_words(a, b);
   if (kType == WICK_TYPE_BOOL) return a | b;
   if (!is_float_type(kType)) return uvec2(cut(a.x + b.x), 0u);
   return uvec2(bits_of_float(float_of_bits(a.x, kType) + float_of_bits(b.x, kType), kType), 0u);
 }
 uvec2 times(uvec2 a, uvec2 b) {
+  if (kWide == WICK_WIDE_F64) return multiply_doubles(a, b);
   if (kWide != 0) {
     uint high, low;
     umulExtended(a.x, b.x, high, low);

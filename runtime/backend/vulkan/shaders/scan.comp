@@ -20,7 +20,7 @@ void main() {
   const bool real = kWide == 0 && is_float_type(kType);
   for (uint line = gl_GlobalInvocationID.x; line < lines; line += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
     uint base = line / inner * count * inner + line % inner;
-    uvec2 running = uvec2(kProduct, 0u);
+    uvec2 running = kWide == WICK_WIDE_F64 ? uvec2(0u, kProduct * 0x3ff00000u) : uvec2(kProduct, 0u);
     float running_float = float(kProduct);  // 16 bits run in 32
     for (uint i = 0; i < count; ++i) {
       uint at = base + (kReverse != 0 ? count - 1 - i : i) * inner;

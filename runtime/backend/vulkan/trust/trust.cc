@@ -45,6 +45,12 @@ Range range_of(const KernelQuery& query, size_t input) {
     if (axis < 0) axis += x.rank();
     if (axis >= 0 && axis < x.rank()) r.extent = x[static_cast<int>(axis)];
   }
+  const bool recurrent =
+      query.op == OpId::kRNN || query.op == OpId::kGRU || query.op == OpId::kLSTM;
+  if (recurrent && input == 4) {  // steps of a sequence
+    r.positive = true;
+    r.extent = query.in[0].shape[query.as<RnnAttrs>().layout == 0 ? 0 : 1] + 1;
+  }
   if (query.op == OpId::kScatterElements && input == 1) {
     const Shape& x = query.in[0].shape;
     int64_t axis = query.as<ScatterAttrs>().axis;
@@ -89,14 +95,15 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
   };
   auto small = [&](int64_t i) { return static_cast<int64_t>(number(seed, i) * 60); };
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t integer = range.extent != 0 ? index(i) : small(i);
+    int64_t integer = range.extent != 0 ? index(i) : small(i);
+    if (range.positive && integer < 0) integer += range.extent;
     switch (v.dtype) {
       case DType::kF32:
         v.as<float>()[i] = range.scale * number(seed, i);
         if (range.positive) v.as<float>()[i] = std::fabs(v.as<float>()[i]);
         if (range.row != 0 && i % range.row == 0) v.as<float>()[i] = static_cast<float>(index(i));
         break;
-      case DType::kF64: v.as<double>()[i] = number(seed, i); break;
+      case DType::kF64: v.as<double>()[i] = double{number(seed, i)}; break;
       case DType::kI64:
       case DType::kU64: v.as<int64_t>()[i] = integer; break;
       case DType::kI32:

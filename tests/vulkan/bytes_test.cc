@@ -1,0 +1,82 @@
+// Sums of products of bytes are the CPU's, with a device's dot products and without.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "runtime/backend/vulkan/graph/lower.h"
+#include "tests/ops/rows.h"
+#include "tests/vulkan/against_oracle.h"
+#include "tests/vulkan/device.h"
+
+namespace wick::test {
+namespace {
+
+// A device with nothing beyond Vulkan 1.1; closed again at the end.
+class Plain {
+ public:
+  Plain() {
+    vulkan::ContextOptions options;
+    options.plain = true;
+    options.cache_folder = "";
+    auto made = vulkan::Context::create(default_allocator(), options);
+    if (made.ok()) context_ = made.value();
+  }
+  ~Plain() { vulkan::Context::destroy(context_); }
+  vulkan::Context* get() const { return context_; }
+
+ private:
+  vulkan::Context* context_ = nullptr;
+};
+
+// Every `step`-th sample of the rows; how many the device ran.
+int rows_of(vulkan::Context& context, size_t step) {
+  int ran = 0;
+  for (const TestRow* row : {&kTest_QLinearConv, &kTest_ConvInteger, &kTest_QLinearMatMul,
+                             &kTest_MatMulInteger, &kTest_QGemm}) {
+    const auto samples = row->samples();
+    for (size_t i = 0; i < samples.size(); i += step)
+      ran += as_on_the_cpu(context, row->op, samples[i]);
+  }
+  return ran;
+}
+
+TEST(VulkanBytes, TheCpusWithTheDevicesDotProducts) {
+  WICK_NEED_DEVICE();
+  if (!shared_context(false)->device().info().integer_dot)
+    GTEST_SKIP() << "the device has no integer dot products";
+  EXPECT_GE(rows_of(*shared_context(false), 2), 50);
+}
+
+TEST(VulkanBytes, TheCpusWithoutThem) {
+  WICK_NEED_DEVICE();
+  Plain plain;
+  ASSERT_NE(plain.get(), nullptr);
+  EXPECT_FALSE(plain.get()->device().info().integer_dot);
+  EXPECT_GE(rows_of(*plain.get(), 3), 30);
+}
+
+// Several tiles in each direction, tails of a word, zero points of both.
+TEST(VulkanBytes, ProductsOfSeveralTiles) {
+  WICK_NEED_DEVICE();
+  const auto bytes = [](DType t, Shape s) {
+    return of(t, s, t == DType::kI8 ? -128 : 0, t == DType::kI8 ? 128 : 256);
+  };
+  const auto one = [](DType t, double v) { return Input{t, {}, 0, 0, {v}}; };
+  const DType u8 = DType::kU8, i8 = DType::kI8;
+  for (const auto& [rows, depth, columns] :
+       {std::array<int64_t, 3>{129, 65, 67}, {65, 130, 132}, {1, 257, 63}, {63, 33, 65}}) {
+    const Sample q =
+        sample("qlinear", {bytes(u8, {2, rows, depth}), one(DType::kF32, 0.02), one(u8, 131),
+                           bytes(i8, {2, depth, columns}), f32({columns}, 0.001, 0.02),
+                           bytes(i8, {columns}), one(DType::kF32, 0.4), one(u8, 120)});
+    EXPECT_TRUE(as_on_the_cpu(*shared_context(true), OpId::kQLinearMatMul, q));
+    const Sample g = sample(
+        "gemm", {bytes(i8, {rows, depth}), one(DType::kF32, 0.02), one(i8, 3),
+                 bytes(u8, {columns, depth}), f32({columns}, 0.001, 0.02), bytes(u8, {columns}),
+                 of(DType::kI32, {columns}, -3000, 3000), one(DType::kF32, 0.4), one(i8, -20)});
+    EXPECT_TRUE(as_on_the_cpu(*shared_context(true), OpId::kQGemm, g));
+  }
+}
+
+}  // namespace
+}  // namespace wick::test
