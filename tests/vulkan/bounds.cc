@@ -323,6 +323,30 @@ std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
                              kU * (weight + keys) * largest(in[2]) + FLT_MIN);
 }
 
+// As a product's, over the weight that integers, zero points and scales make: its own rounding adds
+// one.
+std::vector<double> block_linear(const void* attrs, const std::vector<Value>& in,
+                                 const Value& want) {
+  const auto& a = *static_cast<const BlockLinearAttrs*>(attrs);
+  const int64_t n = in[1].view().shape[0], k = in[1].view().shape[1],
+                blocks = in[2].view().shape[1];
+  const bool zeros = in.size() > 3 && in[3].view().present(),
+             bias = in.size() > 4 && in[4].view().present();
+  std::vector<double> bounds;
+  for (int64_t i = 0; i < want.view().numel(); ++i) {
+    const int64_t row = i / n, column = i % n;
+    double sizes = bias ? std::fabs(in[4].at(column)) : 0;
+    for (int64_t l = 0; l < k; ++l) {
+      const int64_t block = column * blocks + l / a.block_size;
+      const double zero = zeros ? in[3].at(block) : static_cast<double>(a.zero_point);
+      sizes +=
+          std::fabs(in[0].at(row * k + l) * (in[1].at(column * k + l) - zero) * in[2].at(block));
+    }
+    bounds.push_back(kU * (static_cast<double>(k) + 2) * sizes);
+  }
+  return bounds;
+}
+
 double broadcast_at(const Value& v, const Shape& out, int64_t i) {
   const TensorView in = v.view();
   int64_t offset = 0;
@@ -368,6 +392,7 @@ std::vector<double> vulkan_bounds(OpId op, const void* attrs, const std::vector<
     case OpId::kAveragePool: return average(attrs, in, want);
     case OpId::kBatchNorm: return batch_norm(attrs, in, want);
     case OpId::kFusedAttention: return attention(in, want);
+    case OpId::kBlockLinear: return block_linear(attrs, in, want);
     case OpId::kPow: return power(in, want);
     case OpId::kCumSum:
     case OpId::kCumProd:

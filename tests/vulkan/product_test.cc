@@ -178,5 +178,33 @@ TEST(VulkanProducts, MatrixUnitsTakeWholeVectorsOfHalves) {
   EXPECT_EQ(shader({65, 40}, {40, 72}, {65, 72}, DType::kF32), ShaderId::k_matmul_f32);
 }
 
+// Weights of 4 and 8 bits, blocks of which the last is short, more rows than share a weight.
+TEST(VulkanProducts, WeightsInBlocks) {
+  WICK_NEED_DEVICE();
+  BlockLinearAttrs plain, zero;
+  zero.zero_point = 8;
+  zero.block_size = 64;
+  const Input none = Input::absent();
+  const Sample samples[] = {
+      sample("row",
+             {f32({1, 264}), of(DType::kU4, {65, 264}, 0, 16), f32({65, 5}, 0.01, 0.1), none,
+              f32({65})},
+             zero),
+      sample(
+          "rows",
+          {f32({17, 136}), of(DType::kI4, {63, 136}, -8, 8), of(DType::kF16, {63, 5}, 0.01, 0.1)},
+          plain),
+      sample("zeros",
+             {f32({9, 72}), of(DType::kU4, {3, 72}, 0, 16), f32({3, 3}, 0.01, 0.1),
+              of(DType::kU4, {3, 3}, 0, 16)},
+             plain),
+      sample("bytes",
+             {f32({3, 132}), of(DType::kU8, {129, 132}, 0, 256), f32({129, 5}, 0.01, 0.1),
+              of(DType::kU8, {129, 5}, 0, 256), f32({129})},
+             plain),
+  };
+  for (const Sample& s : samples) expect_within_bounds(OpId::kBlockLinear, s);
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -55,6 +55,7 @@ uint32_t add_epilogue(const OpCall& call, Dispatch& d);
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);
+Status lower_block_linear(const OpCall& call, Lowered& out);
 Status lower_byte_gemm(const OpCall& call, Lowered& out);
 Status lower_byte_conv(const OpCall& call, Lowered& out);
 Status lower_byte_matmul(const OpCall& call, Lowered& out);
