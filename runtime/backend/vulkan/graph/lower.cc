@@ -34,6 +34,12 @@ LowerFunction family_of(OpId op) {
     case OpId::kBitCast: return lower_layout;
     case OpId::kGather:
     case OpId::kGatherElements: return lower_gather;
+    case OpId::kQuantizeLinear:
+    case OpId::kDequantizeLinear:
+    case OpId::kDynamicQuantizeLinear:
+    case OpId::kByteTable:
+    case OpId::kQLinearAdd:
+    case OpId::kQLinearMul: return lower_quantize;
     case OpId::kEqual:
     case OpId::kLess:
     case OpId::kLessOrEqual:
@@ -62,7 +68,7 @@ bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
   if (family == lower_layout || family == lower_gather) return is_movable(dtype);
   if (family == lower_elementwise && is_16_bit_float(dtype)) return true;
   if (op == OpId::kClip) return element_type(dtype) >= 0;
-  if (family == lower_pointwise) return element_type(dtype) >= 0;
+  if (family == lower_pointwise || family == lower_quantize) return element_type(dtype) >= 0;
   return dtype == DType::kF32;
 }
 
@@ -97,6 +103,7 @@ Result<uint32_t> activation_function(int64_t activation) {
 
 bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
+  if (op == OpId::kQLinearAdd || op == OpId::kQLinearMul) return input == 3;
   return family_of(op) != lower_layout && family_of(op) != lower_reduce;
 }
 
