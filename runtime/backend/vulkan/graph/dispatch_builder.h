@@ -58,6 +58,7 @@ Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_pointwise(const OpCall& call, Lowered& out);
 Status lower_cast(const OpCall& call, Lowered& out);
 Status lower_clip(const OpCall& call, Lowered& out);
+Status lower_integer(const OpCall& call, Lowered& out);
 Status lower_quantize(const OpCall& call, Lowered& out);
 
 }  // namespace wick::vulkan
