@@ -68,6 +68,12 @@ LowerFunction family_of(OpId op) {
     case OpId::kLinearAttention: return lower_linear_attention;
     case OpId::kDFT: return lower_dft;
     case OpId::kDet: return lower_det;
+    case OpId::kQuantizeLinear:
+    case OpId::kDequantizeLinear:
+    case OpId::kDynamicQuantizeLinear:
+    case OpId::kByteTable:
+    case OpId::kQLinearAdd:
+    case OpId::kQLinearMul: return lower_quantize;
     case OpId::kEqual:
     case OpId::kLess:
     case OpId::kLessOrEqual:
@@ -107,9 +113,9 @@ bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather) return is_movable(dtype);
   if (family == lower_resize) return dtype_size(dtype) == 4;
-  if (family == lower_elementwise && is_16_bit_float(dtype)) return true;
+  if (family == lower_elementwise && (is_16_bit_float(dtype) || is_int(dtype))) return true;
   if (op == OpId::kClip) return element_type(dtype) >= 0;
-  if (family == lower_pointwise) return element_type(dtype) >= 0;
+  if (family == lower_pointwise || family == lower_quantize) return element_type(dtype) >= 0;
   return dtype == DType::kF32;
 }
 
@@ -162,7 +168,8 @@ bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
   const LowerFunction family = family_of(op);
   if (family == lower_scan || family == lower_dft) return false;
-  if (op == OpId::kQLinearMatMul) return input == 3;
+  if (op == OpId::kQLinearMatMul || op == OpId::kQLinearAdd || op == OpId::kQLinearMul)
+    return input == 3;
   if (op == OpId::kAffineGrid || op == OpId::kCol2Im) return false;
   if (op == OpId::kQGemm) return input == 3 || input == 6;
   if (op == OpId::kQLinearConv) return input == 3 || input == 8;

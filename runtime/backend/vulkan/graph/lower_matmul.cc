@@ -190,7 +190,7 @@ Status lower_conv(const OpCall& call, Lowered& out) {
   const Shape& y = call.out[0].shape;
   int spatial = x.rank() - 2;
   if (spatial == 3) return lower_conv3d(call, conv, epilogue, out);
-  if (!Window(x, y, conv, [&](int i) { return w[2 + i]; }).fits())
+  if (!WindowShape(x, y, conv, [&](int i) { return w[2 + i]; }).fits())
     return unsupported("a window too large for 32-bit indices");
   // One dim is a plane of height 1.
   auto at = [&](const Shape& s, int i) {

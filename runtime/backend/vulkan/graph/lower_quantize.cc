@@ -1,0 +1,139 @@
+// Between reals and the integers and small floats that stand for them; bytes to bytes, element by
+// element.
+#include "runtime/backend/vulkan/graph/broadcast.h"
+#include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/kernels/qlinear.h"
+
+namespace wick::vulkan {
+namespace {
+
+// What per_element.glsl asks, behind which come a shader's own constants.
+Dispatch per_element(const OpCall& call, ShaderId shader, int64_t axis, int64_t block) {
+  const TensorView &x = call.in[0], &scale = call.in[1], &y = call.out[0];
+  const bool zero = call.in.size() > 2 && call.in[2].present();
+  const TensorView& zeros = zero ? call.in[2] : scale;
+  Dispatch d = flat_dispatch(shader, words_of(y.dtype, y.numel()));
+  for (DType t : {x.dtype, scale.dtype, zeros.dtype, y.dtype}) add_spec(d, type_number(t));
+  add_spec(d, zero ? 1 : 0);
+  add_spec(d, scale.numel() == 1 ? 1 : 0);
+  add_spec(d, zeros.numel() == 1 ? 1 : 0);
+  add_spec(d, block > 0 ? 1 : 0);
+  int64_t extent = 1, inner = 1, blocks = 1;
+  if (scale.numel() != 1 || zeros.numel() != 1) {
+    const int at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+    extent = x.shape[at];
+    for (int i = at + 1; i < x.rank(); ++i) inner *= x.shape[i];
+    if (block > 0) blocks = (scale.numel() != 1 ? scale : zeros).shape[at];
+  }
+  add_push(d, y.numel());
+  add_push(d, extent);
+  add_push(d, inner);
+  add_push(d, block > 0 ? block : int64_t{1});
+  add_push(d, blocks);
+  add_operand(d, 0);
+  add_operand(d, 1);
+  add_operand(d, zero ? 2 : 1);
+  add_operand(d, out_operand(0));
+  return d;
+}
+
+// As the CPU's: of the division.
+DType division_dtype(DType x, DType scale, int64_t precision) {
+  if (precision != 0) return static_cast<DType>(precision);
+  if (scale == DType::kI32) return DType::kF64;
+  if (scale == DType::kF8E8M0) return x == DType::kI32 ? DType::kF32 : x;
+  return scale;
+}
+
+Status lower_quantize_linear(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const QuantizeAttrs*>(call.attrs);
+  const DType division = division_dtype(call.in[0].dtype, call.in[1].dtype, a.precision);
+  if (division == DType::kF64 && is_small_float(call.out[0].dtype))
+    return unsupported("a quotient of float64");
+  Dispatch d = per_element(call, ShaderId::k_quantize, a.axis, a.block_size);
+  add_spec(d, type_number(division));
+  add_spec(d, a.saturate != 0 ? 1 : 0);
+  return out.dispatches.push_back(d);
+}
+
+// The range, then the bytes by what it gave.
+Status lower_dynamic(const OpCall& call, Lowered& out) {
+  Dispatch range;
+  range.shader = ShaderId::k_quantize_range;
+  add_push(range, call.in[0].numel());
+  add_operand(range, 0);
+  add_operand(range, out_operand(1));
+  add_operand(range, out_operand(2));
+  WICK_TRY(out.dispatches.push_back(range));
+  OpCall quantize = call;
+  const TensorView in[] = {call.in[0], call.out[1], call.out[2]};
+  quantize.in = {in, 3};
+  Dispatch d = per_element(quantize, ShaderId::k_quantize, 0, 0);
+  add_spec(d, type_number(DType::kF32));
+  add_spec(d, 1);
+  // Written by the dispatch before: the order between the two is that of two writes.
+  d.operand[1] = out_operand(1);
+  d.operand[2] = out_operand(2);
+  return out.dispatches.push_back(d);
+}
+
+Status lower_qlinear_binary(const OpCall& call, Lowered& out) {
+  for (size_t i : {1, 2, 4, 5, 6, 7}) {
+    if (call.in[i].data == nullptr) return unsupported("scales that only a run knows");
+  }
+  ByteBinary f;
+  if (!byte_binary(call.op, call.in, &f).ok()) return unsupported("scales that are none");
+  const Shape* shapes[] = {&call.in[0].shape, &call.in[3].shape};
+  const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
+  Dispatch d = flat_dispatch(ShaderId::k_qlinear_binary, words_of(DType::kU8, call.out[0].numel()));
+  add_spec(d, call.op == OpId::kQLinearAdd ? 1 : 0);
+  add_spec(d, static_cast<uint32_t>(dims.rank));
+  add_spec(d, type_number(call.in[0].dtype));
+  add_spec(d, type_number(call.in[3].dtype));
+  add_push(d, call.out[0].numel());
+  add_push(d, f.a);
+  add_push(d, f.b);
+  add_push(d, static_cast<uint32_t>(f.a_zero));
+  add_push(d, static_cast<uint32_t>(f.b_zero));
+  add_push(d, f.to.lo);
+  add_push(d, f.to.hi);
+  add_push(d, static_cast<uint32_t>(f.to.zero));
+  for (int64_t v : dims.dims) add_push(d, v);
+  for (int64_t v : dims.strides[0]) add_push(d, v);
+  for (int64_t v : dims.strides[1]) add_push(d, v);
+  add_operand(d, 0);
+  add_operand(d, 3);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+Status lower_byte_table(const OpCall& call, Lowered& out) {
+  if (call.in[1].numel() != 256) return unsupported("a table of other than 256 entries");
+  const DType y = call.out[0].dtype;
+  Dispatch d = flat_dispatch(ShaderId::k_byte_table, words_of(y, call.out[0].numel()));
+  add_spec(d, call.in[0].dtype == DType::kI8 ? 128 : 0);
+  add_spec(d, log_bits(y));
+  add_push(d, call.out[0].numel());
+  add_operand(d, 0);
+  add_operand(d, 1);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace
+
+Status lower_quantize(const OpCall& call, Lowered& out) {
+  switch (call.op) {
+    case OpId::kQuantizeLinear: return lower_quantize_linear(call, out);
+    case OpId::kDequantizeLinear: {
+      const auto& a = *static_cast<const DequantizeAttrs*>(call.attrs);
+      return out.dispatches.push_back(
+          per_element(call, ShaderId::k_dequantize, a.axis, a.block_size));
+    }
+    case OpId::kDynamicQuantizeLinear: return lower_dynamic(call, out);
+    case OpId::kByteTable: return lower_byte_table(call, out);
+    default: return lower_qlinear_binary(call, out);
+  }
+}
+
+}  // namespace wick::vulkan

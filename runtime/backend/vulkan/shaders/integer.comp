@@ -1,0 +1,147 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "constants.inc"
+#include "typed.glsl"
+#include "number.glsl"
+
+// Arithmetic of integers of any width, as the CPU's: it wraps; what is divided by 0 is 0. Elements are taken to 64 bits
+// by their signs and cut again. An invocation makes a word, or both words of an element.
+layout(local_size_x = WICK_FLAT_SIZE) in;
+layout(constant_id = 0) const uint kFunction = 0;
+layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where all operands allow
+layout(constant_id = 2) const uint kType = WICK_TYPE_I32;   // of a and y
+layout(constant_id = 3) const uint kOther = WICK_TYPE_I32;  // of b
+
+// A stride is 0 where the operand is broadcast. y is contiguous.
+layout(push_constant) uniform Push { uint n; uint dims[8]; uint a_strides[8]; uint b_strides[8]; };
+layout(binding = 0) readonly buffer A { uint a[]; };
+layout(binding = 1) readonly buffer B { uint b[]; };
+layout(binding = 2) writeonly buffer Out { uint y[]; };
+
+const uvec2 kNone = uvec2(0), kOne = uvec2(1, 0), kMinusOne = uvec2(0xffffffffu);
+
+bool is_signed() { return is_signed_type(kType); }
+bool negative(uvec2 v) { return is_signed() && (v.y & 0x80000000u) != 0; }
+uvec2 magnitude(uvec2 v) { return negative(v) ? negate_64(v) : v; }
+bool below(uvec2 p, uvec2 q) {
+  const uint sign = is_signed() ? 0x80000000u : 0u;
+  return less_64(uvec2(p.x, p.y ^ sign), uvec2(q.x, q.y ^ sign));
+}
+
+uvec2 multiply(uvec2 p, uvec2 q) {
+  uint high, low;
+  umulExtended(p.x, q.x, high, low);
+  return uvec2(low, high + p.x * q.y + p.y * q.x);
+}
+
+// p = quotient q + rest, without signs; q is not 0.
+void divide(uvec2 p, uvec2 q, out uvec2 quotient, out uvec2 rest) {
+  if ((p.y | q.y) == 0) {
+    uint by = max(q.x, 1u);
+    quotient = uvec2(p.x / by, 0);
+    rest = uvec2(p.x % by, 0);
+    return;
+  }
+  quotient = uvec2(0);
+  rest = uvec2(0);
+  const uvec2 minus = negate_64(q);
+  for (int i = 63; i >= 0; --i) {
+    bool over = (rest.y >> 31) != 0;
+    rest = shift_left(rest, 1) | uvec2(shift_right(p, i).x & 1u, 0);
+    quotient = shift_left(quotient, 1);
+    if (over || !less_64(rest, q)) {
+      rest = add_64(rest, minus);
+      quotient.x |= 1u;
+    }
+  }
+}
+uvec2 quotient_of(uvec2 p, uvec2 q) {
+  if (q == kNone) return kNone;
+  uvec2 quotient, rest;
+  divide(magnitude(p), magnitude(q), quotient, rest);
+  return negative(p) != negative(q) ? negate_64(quotient) : quotient;
+}
+uvec2 remainder_of(uvec2 p, uvec2 q, bool floored) {
+  if (q == kNone) return kNone;
+  uvec2 quotient, rest;
+  divide(magnitude(p), magnitude(q), quotient, rest);
+  if (negative(p)) rest = negate_64(rest);
+  return floored && rest != kNone && negative(rest) != negative(q) ? add_64(rest, q) : rest;
+}
+
+uvec2 power_of(uvec2 p, uvec2 q) {
+  if (is_signed_type(kOther) && (q.y & 0x80000000u) != 0) {
+    if (p == kOne || (is_signed() && p == kMinusOne)) return (q.x & 1u) == 0 ? kOne : p;
+    return kNone;
+  }
+  // Squares repeat modulo 2^64: what is beyond 2^63 acts like another large one with its low bits.
+  if ((q.y & 0x80000000u) != 0) q.y = (q.y & 0x7fffffffu) | 0x40000000u;
+  uvec2 result = kOne;
+  for (int i = 0; i < 64 && q != kNone; ++i) {
+    if ((q.x & 1u) != 0) result = multiply(result, p);
+    p = multiply(p, p);
+    q = shift_right(q, 1);
+  }
+  return result;
+}
+
+uvec2 shifted(uvec2 p, uvec2 count, bool right) {
+  const uint width = 1u << log_bits(kType);
+  bool beyond = count.y != 0 || count.x >= width;  // a negative one, too
+  if (!right) return beyond ? kNone : shift_left(p, int(count.x));
+  if (beyond) return negative(p) ? kMinusOne : kNone;
+  return negative(p) ? ~shift_right(~p, int(count.x)) : shift_right(p, int(count.x));
+}
+
+uvec2 combine(uvec2 p, uvec2 q) {
+  switch (kFunction) {
+    case WICK_INTEGER_ADD: return add_64(p, q);
+    case WICK_INTEGER_SUB: return add_64(p, negate_64(q));
+    case WICK_INTEGER_MUL: return multiply(p, q);
+    case WICK_INTEGER_DIV: return quotient_of(p, q);
+    case WICK_INTEGER_MAX: return below(q, p) ? p : q;
+    case WICK_INTEGER_MIN: return below(p, q) ? p : q;
+    case WICK_INTEGER_FMOD: return remainder_of(p, q, false);
+    case WICK_INTEGER_FLOOR_MOD: return remainder_of(p, q, true);
+    case WICK_INTEGER_AND: return p & q;
+    case WICK_INTEGER_OR: return p | q;
+    case WICK_INTEGER_XOR: return p ^ q;
+    case WICK_INTEGER_SHIFT_LEFT: return shifted(p, q, false);
+    case WICK_INTEGER_SHIFT_RIGHT: return shifted(p, q, true);
+    case WICK_INTEGER_POW: return power_of(p, q);
+    case WICK_INTEGER_NEG: return negate_64(p);
+    case WICK_INTEGER_ABS: return magnitude(p);
+    case WICK_INTEGER_SIGN: return p == kNone ? kNone : negative(p) ? kMinusOne : kOne;
+    case WICK_INTEGER_RELU: return negative(p) ? kNone : p;
+    default: return ~p;
+  }
+}
+
+uvec2 element(uint i) {
+  uint ia = 0, ib = 0;
+  for (int d = int(kRank) - 1; d >= 0; --d) {
+    uint at = i % dims[d];
+    i /= dims[d];
+    ia += at * a_strides[d];
+    ib += at * b_strides[d];
+  }
+  uvec2 p = widened(READ_ANY(a, ia, log_bits(kType)), kType), q = kNone;
+  if (kFunction < WICK_INTEGER_FIRST_UNARY) q = widened(READ_ANY(b, ib, log_bits(kOther)), kOther);
+  return combine(p, q);
+}
+
+void main() {
+  const uint log = log_bits(kType), per = elements_a_word(log);
+  const uint mask = 0xffffffffu >> (32u - (1u << min(log, 5u)));
+  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    if (log == 6u) {
+      uvec2 v = element(w);
+      y[2 * w] = v.x;
+      y[2 * w + 1] = v.y;
+      continue;
+    }
+    uint result = 0;
+    for (uint k = 0; k < per && w * per + k < n; ++k) result |= (element(w * per + k).x & mask) << (k << log);
+    y[w] = result;
+  }
+}

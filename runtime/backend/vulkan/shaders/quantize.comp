@@ -1,0 +1,69 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "constants.inc"
+#include "typed.glsl"
+#include "number.glsl"
+#include "divide.glsl"
+#include "per_element.glsl"
+
+// clamp(round(x / scale) + zero): the CPU's integers. A device's quotient may be a few units off, which matters beside
+// a tie only: there, and in other types than float32, digits are divided one by one.
+layout(local_size_x = WICK_FLAT_SIZE) in;
+layout(constant_id = 8) const uint kPrecision = WICK_TYPE_F32;  // of the division; F64: as the CPU's double
+layout(constant_id = 9) const uint kSaturate = 1;
+
+const float kFar = 1048576.0;  // beyond every range, zero points included
+
+int nearest(Number q) {
+  if (q.kind == kNaN || q.kind == kZero) return 0;
+  int whole = q.kind == kInfinite || q.e >= 20 ? 1 << 20 : q.e < -1 ? 0 : int(without(q.m, 63 - q.e).x);
+  return q.negative ? -whole : whole;
+}
+
+Number quotient(uint i) {
+  Number s = number_of(scale_bits(i), kScaleType);
+  Number v = number_of(READ_ANY(x, i, log_bits(kX)), kX);
+  if (kPrecision == WICK_TYPE_F64) return to_53_digits(divide(v, s));
+  return rounded_to(divide(rounded_to(v, kPrecision), rounded_to(s, kPrecision)), kPrecision);
+}
+
+int steps(uint i) {
+  if (kX == WICK_TYPE_F32 && kScaleType == WICK_TYPE_F32 && kPrecision == WICK_TYPE_F32) {
+    float v = uintBitsToFloat(x[i]), s = uintBitsToFloat(scale_bits(i).x), q = v / s;
+    if (abs(s) > 1e-30 && abs(s) < 1e30 && abs(v) < 1e30) {
+      if (abs(q) > kFar) return q > 0.0 ? 1 << 20 : -(1 << 20);
+      float whole = roundEven(q);
+      if (abs(abs(q - whole) - 0.5) > 1e-6 * abs(q)) return int(whole);
+    }
+  }
+  return nearest(quotient(i));
+}
+
+uint element(uint i) {
+  if (is_real_type(kY)) {
+    Number q = quotient(i);
+    if (kHasZero != 0) {
+      Number z = number_of(zero_bits(i), kZeroType);
+      // An 8-bit zero leaves -0 as it is.
+      if (z.kind != kZero || kY == WICK_TYPE_F4E2M1) {
+        float sum = uintBitsToFloat(bits_of_number(q, WICK_TYPE_F32, false, 0).x) +
+                    uintBitsToFloat(bits_of_number(z, WICK_TYPE_F32, false, 0).x);
+        q = rounded_to(number_of(uvec2(floatBitsToUint(sum), 0), WICK_TYPE_F32), kPrecision);
+      }
+    }
+    return bits_of_number(q, kY, kSaturate != 0, 0).x;
+  }
+  const uint width = 1u << log_bits(kY);
+  const int low = is_signed_type(kY) ? -(1 << (width - 1)) : 0, high = low + (1 << width) - 1;
+  int zero = kHasZero != 0 ? int(widened(zero_bits(i), kZeroType).x) : 0;
+  return uint(clamp(steps(i) + zero, low, high)) & ((1u << width) - 1u);
+}
+
+void main() {
+  const uint log = log_bits(kY), per = elements_a_word(log);
+  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    uint result = 0;
+    for (uint k = 0; k < per && w * per + k < n; ++k) result |= element(w * per + k) << (k << log);
+    y[w] = result;
+  }
+}
