@@ -157,6 +157,9 @@ constexpr OpId kPromised[] = {OpId::kIdentity,
                               OpId::kDet,
                               OpId::kFusedAttention,
                               OpId::kPow,
+                              OpId::kQLinearAdd,
+                              OpId::kQLinearMul,
+                              OpId::kDynamicQuantizeLinear,
                               OpId::kElu,
                               OpId::kSoftplus};
 

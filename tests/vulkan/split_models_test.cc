@@ -1,6 +1,9 @@
 // Whole models on a device that shows its shaders little of a tensor: the same bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include <cstring>
 
 #include "runtime/backend/vulkan/backend.h"
@@ -35,7 +38,8 @@ std::vector<float> run(const TestModel& m, const VulkanOptions& vulkan, Counts* 
   return y;
 }
 
-void expect_same(const TestModel& m, uint64_t range, uint64_t allocation) {
+// `step`: how far apart, of the largest element; 0 for the same bits.
+void expect_same(const TestModel& m, uint64_t range, uint64_t allocation, float step) {
   Counts whole, parts;
   const std::vector<float> want = run(m, {}, &whole);
   for (bool staging : {false, true}) {
@@ -45,7 +49,13 @@ void expect_same(const TestModel& m, uint64_t range, uint64_t allocation) {
     vulkan.max_allocation = allocation;
     parts = Counts();
     const std::vector<float> got = run(m, vulkan, &parts);
-    EXPECT_EQ(got, want) << m.name;
+    ASSERT_EQ(got.size(), want.size());
+    float most = 0, apart = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+      most = std::max(most, std::fabs(want[i]));
+      apart = std::max(apart, std::fabs(got[i] - want[i]));
+    }
+    EXPECT_LE(apart, step * most) << m.name;
     EXPECT_EQ(parts.cpu, whole.cpu) << "the device runs what it runs otherwise";
     EXPECT_EQ(parts.device, whole.device);
   }
@@ -54,12 +64,14 @@ void expect_same(const TestModel& m, uint64_t range, uint64_t allocation) {
 // The largest weight is 1.6 MB, an image's activations 100 KB.
 TEST(VulkanSplit, LeNetInParts) {
   WICK_NEED_MODEL(m, lenet_model());
-  expect_same(*m, 26624, 1 << 21);
+  expect_same(*m, 26624, 1 << 21, 0);
 }
 
 TEST(VulkanSplit, GptInParts) {
   WICK_NEED_MODEL(m, gpt_model());
-  expect_same(*m, 5120, 1 << 15);
+  // Parts of few rows are gemv.comp's, which adds along k in lanes: 32 products at most 64 long,
+  // two roundings apart each.
+  expect_same(*m, 5120, 1 << 15, 0x1p-20f);
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ Status lower(const OpCall& call, Lowered& out) {
   bool empty = true;
   for (const TensorView& view : call.out) empty = empty && view.numel() == 0;
   auto check = [&](const TensorView& view, size_t input) -> Status {
-    if (!is_copied(call.op)) {
+    if (!is_copied(call.op) && !empty) {
       if (view.numel() > kMaxElements) return unsupported("a tensor too large for 32-bit indices");
       if (view.nbytes() > out.range) return unsupported("a tensor larger than a shader sees");
     }

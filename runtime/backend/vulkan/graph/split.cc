@@ -169,13 +169,16 @@ bool is_too_large(const OpCall& call, uint64_t range) {
   auto large = [&](const TensorView& v) {
     return v.present() && (v.nbytes() > range || v.numel() > kMaxElements);
   };
+  bool empty = true, out = false;
+  for (const TensorView& v : call.out) {
+    empty = empty && v.numel() == 0;
+    out = out || large(v);
+  }
+  if (empty) return false;  // nothing is run
   for (size_t i = 0; i < call.in.size(); ++i) {
     if (reads_input(call.op, i) && large(call.in[i])) return true;
   }
-  for (const TensorView& v : call.out) {
-    if (large(v)) return true;
-  }
-  return false;
+  return out;
 }
 
 Status split(const OpCall& call, Span<const TensorId> in, TensorId out, uint64_t range,
