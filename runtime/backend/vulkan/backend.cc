@@ -4,6 +4,7 @@
 #include <new>
 
 #include "runtime/backend/vulkan/graph/expand.h"
+#include "runtime/backend/vulkan/offload.h"
 #include "runtime/backend/vulkan/partition.h"
 #include "runtime/backend/vulkan/trust/trust.h"
 
@@ -64,6 +65,29 @@ Status probe(const KernelQuery& query, Allocator& allocator, Fingerprint* finger
   return vulkan::expand({query.op, query.attrs, query.in, ids, out}, probe);
 }
 
+VulkanDevice device_of(const vulkan::DeviceInfo& from) {
+  VulkanDevice d;
+  static_assert(sizeof(d.name) == sizeof(from.name));
+  memcpy(d.name, from.name, sizeof(d.name));
+  d.type = vulkan::device_type_name(from.type);
+  d.why_unusable = vulkan::why_unusable(from);
+  d.vulkan_major = VK_API_VERSION_MAJOR(from.api_version);
+  d.vulkan_minor = VK_API_VERSION_MINOR(from.api_version);
+  d.driver_version = from.driver_version;
+  d.memory_bytes = from.local_bytes;
+  d.largest_allocation_bytes = from.max_allocation_bytes;
+  d.largest_tensor_bytes = from.limits.maxStorageBufferRange;
+  d.subgroup_size = from.subgroup_size;
+  d.shared_memory_bytes = from.limits.maxComputeSharedMemorySize;
+  d.subgroup_arithmetic = from.subgroup_arithmetic;
+  d.f16_storage = from.f16_storage;
+  d.f16_arithmetic = from.f16_arithmetic;
+  d.i8_storage = from.i8_storage;
+  d.integer_dot = from.integer_dot;
+  d.matrix_units = from.matrix_units;
+  return d;
+}
+
 }  // namespace
 
 Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
@@ -81,6 +105,7 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
     return Status(Code::kOutOfMemory, "no memory for the Vulkan backend");
   }
   Owned<VulkanBackend> backend(new (memory) VulkanBackend(allocator, context));
+  backend->all_it_can_ = options.offload == VulkanOptions::Offload::kAllItCan;
   if (options.check_kernels) {
     void* room = allocator.allocate(sizeof(Trust), alignof(Trust));
     if (room == nullptr) return Status(Code::kOutOfMemory, "no memory for the Vulkan backend");
@@ -98,27 +123,8 @@ Status VulkanBackend::devices(Array<VulkanDevice>& out) {
   WICK_TRY(instance.devices(found));
   auto best = vulkan::choose_device(found, nullptr);
   for (size_t i = 0; i < found.size(); ++i) {
-    const vulkan::DeviceInfo& from = found[i];
-    VulkanDevice d;
-    static_assert(sizeof(d.name) == sizeof(from.name));
-    memcpy(d.name, from.name, sizeof(d.name));
-    d.type = vulkan::device_type_name(from.type);
-    d.why_unusable = vulkan::why_unusable(from);
+    VulkanDevice d = device_of(found[i]);
     d.best = best.ok() && *best == i;
-    d.vulkan_major = VK_API_VERSION_MAJOR(from.api_version);
-    d.vulkan_minor = VK_API_VERSION_MINOR(from.api_version);
-    d.driver_version = from.driver_version;
-    d.memory_bytes = from.local_bytes;
-    d.largest_allocation_bytes = from.max_allocation_bytes;
-    d.largest_tensor_bytes = from.limits.maxStorageBufferRange;
-    d.subgroup_size = from.subgroup_size;
-    d.shared_memory_bytes = from.limits.maxComputeSharedMemorySize;
-    d.subgroup_arithmetic = from.subgroup_arithmetic;
-    d.f16_storage = from.f16_storage;
-    d.f16_arithmetic = from.f16_arithmetic;
-    d.i8_storage = from.i8_storage;
-    d.integer_dot = from.integer_dot;
-    d.matrix_units = from.matrix_units;
     WICK_TRY(out.push_back(d));
   }
   return {};
@@ -137,24 +143,30 @@ void VulkanBackend::destroy(VulkanBackend* backend) {
   allocator.deallocate(backend, sizeof(VulkanBackend), alignof(VulkanBackend));
 }
 
+VulkanDevice VulkanBackend::device() const { return device_of(context_->device().info()); }
 const char* VulkanBackend::device_name() const { return context_->device().info().name; }
 const char* VulkanBackend::device_type() const {
   return vulkan::device_type_name(context_->device().info().type);
 }
 
-bool VulkanBackend::supports(const KernelQuery& query) {
-  if (context_->lost()) return false;
-  uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
-  for (const TensorView& view : query.out) {
-    if (view.nbytes() > limit) return false;
-  }
-  for (const TensorView& view : query.in) {
-    if (view.present() && view.nbytes() > limit) return false;
-  }
+Status VulkanBackend::why_not(const KernelQuery& query) {
+  if (context_->lost()) return Status(Code::kDevice, "the device was lost");
+  const uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
+  auto in_range = [&](const TensorView& v) -> Status {
+    if (!v.present() || v.nbytes() <= limit) return {};
+    return error(Code::kUnsupported, "a tensor of %zu bytes; a shader of this device sees %llu",
+                 v.nbytes(), static_cast<unsigned long long>(limit));
+  };
+  for (const TensorView& view : query.out) WICK_TRY(in_range(view));
+  for (const TensorView& view : query.in) WICK_TRY(in_range(view));
   Fingerprint fingerprint;
-  if (!shaders_of(query, allocator_, &fingerprint)) return false;
-  if (trust_ == nullptr || fingerprint.dispatches() == 0) return true;
-  return trust_->holds(query, fingerprint.value());
+  WICK_TRY(shaders_of(query, allocator_, &fingerprint));
+  if (trust_ == nullptr || fingerprint.dispatches() == 0) return {};
+  return trust_->why_not(query, fingerprint.value());
+}
+
+Status VulkanBackend::pays(const PartitionSpec& spec) {
+  return all_it_can_ ? Status() : vulkan::worth_copying(spec);
 }
 
 size_t VulkanBackend::complaint_count() const {
@@ -164,15 +176,15 @@ const char* VulkanBackend::complaint(size_t i) const { return trust_->complaint(
 size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->checked(); }
 
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
-  return shaders_of(query, allocator, nullptr);
+  return shaders_of(query, allocator, nullptr).ok();
 }
 
-bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
-                               Fingerprint* fingerprint) {
-  if (query.custom != nullptr) return false;  // there is no shader of it
-  if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint).ok();
+Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
+                                 Fingerprint* fingerprint) {
+  if (query.custom != nullptr) return Status(Code::kUnsupported, "no shader for a custom op");
+  if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint);
   constexpr size_t kMaxOutputs = 8;
-  if (query.out.size() > kMaxOutputs) return false;
+  if (query.out.size() > kMaxOutputs) return Status(Code::kUnsupported, "too many outputs");
   TensorView out[kMaxOutputs];
   for (size_t i = 0; i < query.out.size(); ++i) out[i] = query.out[i];
   OpCall call;
@@ -181,9 +193,9 @@ bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   call.in = query.in;
   call.out = {out, query.out.size()};
   vulkan::Lowered lowered(allocator);
-  if (!vulkan::lower(call, lowered).ok()) return false;
+  WICK_TRY(vulkan::lower(call, lowered));
   if (fingerprint != nullptr) fingerprint->add(call, lowered);
-  return true;
+  return {};
 }
 
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec& spec, Allocator& allocator) {

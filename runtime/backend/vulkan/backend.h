@@ -28,6 +28,10 @@ struct VulkanOptions {
   // Where verdicts and compiled pipelines are kept: null for the environment's WICK_CACHE_DIR, else
   // the user's cache folder; "": nowhere.
   const char* cache_folder = nullptr;
+  // Steps between others that run on the CPU: given to the device where that pays (offload.h), or
+  // all that it can run. A program of which it runs every step is its own in any case.
+  enum class Offload : uint8_t { kWhatPays, kAllItCan };
+  Offload offload = Offload::kWhatPays;
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 
@@ -44,6 +48,28 @@ struct VulkanDevice {
   bool i8_storage = false, integer_dot = false, matrix_units = false;
 };
 
+// What a self-test found.
+class VulkanSelfTest {
+ public:
+  struct Call {
+    const char* op;
+    TensorView made;                  // its first output: dtype and shape
+    Span<const char* const> kernels;  // that it runs
+    const char* wrong;                // "": as the CPU, in every run; else the call stays there
+  };
+  virtual void on_call(const Call& call) = 0;
+  virtual void on_unused(const char* kernel) = 0;  // no call that this device can run has it
+
+ protected:
+  ~VulkanSelfTest() = default;
+};
+
+// A kernel, before its specialisation.
+struct VulkanKernel {
+  const char* name = "";
+  uint32_t group_size[3] = {}, shared_bytes = 0, buffers = 0;
+};
+
 class VulkanBackend final : public Backend {
  public:
   // All that there are, in the loader's order, which VulkanOptions::device counts by. kUnsupported
@@ -56,6 +82,7 @@ class VulkanBackend final : public Backend {
                                              const VulkanOptions& options = {});
   static void destroy(VulkanBackend* backend);  // after every session that used it
 
+  VulkanDevice device() const;
   const char* device_name() const;
   // "discrete gpu", "integrated gpu", "virtual gpu", "cpu", "other"
   const char* device_type() const;
@@ -64,23 +91,31 @@ class VulkanBackend final : public Backend {
   // Whether there are shaders for a call, whatever the device. False in a build without Vulkan.
   static bool has_shaders(const KernelQuery& query, Allocator& allocator = default_allocator());
   // Also false for a kernel that was seen to compute something else than the CPU.
-  bool supports(const KernelQuery& query) override;
+  bool supports(const KernelQuery& query) override { return why_not(query).ok(); }
+  Status why_not(const KernelQuery& query) override;
+  Status pays(const PartitionSpec& spec) override;
   // Kernels found so in this process: "Conv to float32 [1, 8, 4, 4]: element 3 is 0, the CPU's 2".
   size_t complaint_count() const;
   const char* complaint(size_t i) const;
   size_t checked() const;  // kernels compared with the CPU in this process
+  // Compares calls of every kernel with the CPU, whatever is known of them, and keeps what it
+  // finds. An error: it could not be done.
+  Status self_test(VulkanSelfTest& report);
+  static Status kernels(Array<VulkanKernel>& out);
   Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) override;
 
  private:
+  class Examiner;
   VulkanBackend(Allocator& allocator, vulkan::Context* context)
       : allocator_(allocator), context_(context) {}
   ~VulkanBackend() = default;
-  static bool shaders_of(const KernelQuery& query, Allocator& allocator,
-                         vulkan::Fingerprint* fingerprint);
+  static Status shaders_of(const KernelQuery& query, Allocator& allocator,
+                           vulkan::Fingerprint* fingerprint);
 
   Allocator& allocator_;
   vulkan::Context* context_;
   vulkan::Trust* trust_ = nullptr;  // null: nothing is checked
+  bool all_it_can_ = false;
 };
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "runtime/backend/backend.h"
 #include "runtime/backend/vulkan/graph/graph.h"
 
 namespace wick::vulkan {
@@ -108,6 +109,7 @@ Status VulkanGraph::record_dispatches() {
     }
     WICK_ASSIGN(PipelineRef pipeline, context_.pipeline(d.shader, {d.spec, d.spec_count}));
     commands_.dispatch(pipeline, sets_[i], {d.push, d.push_words}, d.groups);
+    timer_.mark(commands_);
   }
   return {};
 }
@@ -125,7 +127,10 @@ Status VulkanGraph::record() {
     WICK_TRY(commands_.end());
     WICK_TRY(context_.run(commands_, fence_));
   }
+  if (timed_) WICK_TRY(timer_.create(device, static_cast<uint32_t>(nodes_.size()) + 3));
   WICK_TRY(commands_.begin(0));
+  timer_.begin(commands_);
+  timer_.mark(commands_);
   if (fault_ != kNoTensor) {
     commands_.fill(arena_, tensors_[fault_].offset, 4, 0);
     if (context_.unified()) commands_.barrier(kCopyAccess, kShaderAccess);
@@ -137,6 +142,7 @@ Status VulkanGraph::record() {
     }
     commands_.barrier(kCopyAccess, kShaderAccess);
   }
+  timer_.mark(commands_);
   WICK_TRY(record_dispatches());
   if (context_.unified()) {
     commands_.barrier(kShaderAccess, kHostRead);
@@ -153,6 +159,7 @@ Status VulkanGraph::record() {
     }
     commands_.barrier(kCopyAccess, kHostRead);
   }
+  timer_.mark(commands_);
   return commands_.end();
 }
 
@@ -170,7 +177,10 @@ Status VulkanGraph::run(Span<const void* const> inputs, Span<void* const> output
     std::byte* to = unified ? arena_.mapped() + t.offset : upload_.mapped() + upload_offsets_[i];
     if (t.bytes > 0) memcpy(to, inputs[i], t.bytes);
   }
+  if (timed_) handed_over_ns_ = now_ns();
   WICK_TRY(context_.run(commands_, fence_));
+  if (timed_) done_ns_ = now_ns();
+  WICK_TRY(timer_.read());
   auto bytes_of = [&](size_t i) -> const std::byte* {
     const Tensor& root = tensors_[tensors_[outputs_[i]].root];
     const Buffer& direct = root.role == Role::kConstant ? constants_ : arena_;

@@ -63,6 +63,14 @@ void CommandBuffer::barrier(const Access& before, const Access& after) {
                                     nullptr, 0, nullptr);
 }
 
+void CommandBuffer::reset(VkQueryPool queries, uint32_t count) {
+  device_->api().CmdResetQueryPool(buffer_, queries, 0, count);
+}
+
+void CommandBuffer::timestamp(VkQueryPool queries, uint32_t index) {
+  device_->api().CmdWriteTimestamp(buffer_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, index);
+}
+
 Status Fence::create(const Device& device) {
   device_ = &device;
   VkFenceCreateInfo info = {};
