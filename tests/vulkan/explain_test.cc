@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "runtime/backend/explain.h"
@@ -326,7 +327,8 @@ TEST(VulkanTrace, AnEventADispatch) {
 }
 
 vulkan::Api real;
-int mode = 0;  // 1: queues without a clock, 2: results that are not there yet
+int mode =
+    0;  // 1: queues without a clock, 2: results that are not there yet, 3: the device is lost
 
 void no_clock(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* families) {
   real.GetPhysicalDeviceQueueFamilyProperties(device, count, families);
@@ -334,7 +336,7 @@ void no_clock(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties*
 }
 VkResult not_ready(VkDevice, VkQueryPool, uint32_t, uint32_t, size_t, void*, VkDeviceSize,
                    VkQueryResultFlags) {
-  return VK_NOT_READY;
+  return mode == 2 ? VK_NOT_READY : VK_ERROR_DEVICE_LOST;
 }
 void without_clock(vulkan::Api& api) {
   if (mode == 1 && api.GetPhysicalDeviceQueueFamilyProperties != nullptr &&
@@ -342,7 +344,7 @@ void without_clock(vulkan::Api& api) {
     real = api;
     api.GetPhysicalDeviceQueueFamilyProperties = no_clock;
   }
-  if (mode == 2 && api.GetQueryPoolResults != nullptr) api.GetQueryPoolResults = not_ready;
+  if (mode >= 2 && api.GetQueryPoolResults != nullptr) api.GetQueryPoolResults = not_ready;
 }
 
 TEST(VulkanTrace, WithoutAClockAnEventAPartition) {
@@ -361,6 +363,22 @@ TEST(VulkanTrace, WithoutAClockAnEventAPartition) {
     const std::string one = "partition command buffer";
     EXPECT_EQ(on_device, std::vector<std::string>({one, one})) << mode;
   }
+}
+
+// The call that met it begins again on the CPU.
+TEST(VulkanTrace, ADeviceLostWhileItsClockIsRead) {
+  WICK_NEED_DEVICE();
+  mode = 3;
+  VulkanOptions options = with(Offload::kAllItCan);
+  options.intercept = without_clock;
+  options.check_kernels = false;
+  Heard heard;
+  Placed placed(mixed(8, 16), options, {1, 16, 8, 8}, &heard);
+  for (const Told::Step& s : placed.told.steps) {
+    EXPECT_EQ(s.backend, "cpu");
+    EXPECT_THAT(s.why, HasSubstr("vkGetQueryPoolResults: VK_ERROR_DEVICE_LOST"));
+  }
+  EXPECT_NEAR(placed.outputs[0].as<float>()[9 * 8 + 9], std::sinh(0.5 * 0.01 * 16 * 9), 1e-5);
 }
 
 // Before and behind the turn of a clock of few bits.

@@ -43,7 +43,7 @@ class StepTrace final : public TraceHook {
   }
 
   // Of `steps`: a device reports kernels, not steps.
-  // "vulkan ran 9 of 10 steps; not on it, so on the CPU: Sinh (1)"
+  // "vulkan ran 9 of 10 steps; on the CPU (--explain says why): Sinh (1)"
   std::string split(const std::string& backend, size_t steps) const {
     size_t cpu = 0;
     std::string ops;
@@ -52,7 +52,7 @@ class StepTrace final : public TraceHook {
       ops += fmt::format("{}{} ({})", ops.empty() ? "" : ", ", op, count);
     }
     std::string text = fmt::format("{} ran {} of {} steps", backend, steps - cpu, steps);
-    return cpu == 0 ? text : text + "; not on it, so on the CPU: " + ops;
+    return cpu == 0 ? text : text + "; on the CPU (--explain says why): " + ops;
   }
 
  private:
