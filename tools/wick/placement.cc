@@ -86,6 +86,21 @@ Placement::Totals Placement::totals() const {
   return t;
 }
 
+std::string Placement::split() const {
+  std::map<std::string, size_t> on_cpu;
+  for (const Step& s : steps_) {
+    if (s.index >= 0 && s.backend == "cpu") ++on_cpu[s.op];
+  }
+  const Totals t = totals();
+  std::string text = fmt::format("ran {} of {} steps", t.on_device, t.steps);
+  const char* before = "; on the CPU (--explain says why): ";
+  for (const auto& [op, n] : on_cpu) {
+    text += fmt::format("{}{} ({})", before, op, n);
+    before = ", ";
+  }
+  return text;
+}
+
 std::string Placement::text() const {
   std::string out;
   if (has_device_) {

@@ -16,6 +16,8 @@ class Placement final : public ExplainHook {
   // Of the present binding; `device` null: there is none.
   Placement(const Session& session, const VulkanBackend* device);
 
+  // "ran 9 of 10 steps; on the CPU (--explain says why): Sinh (1)"
+  std::string split() const;
   // A line a step and a copy, the kernels, the totals.
   std::string text() const;
   nlohmann::json json() const;

@@ -1,10 +1,9 @@
 // wick run: one inference on .npy files.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <optional>
 
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
@@ -25,7 +24,7 @@ struct RunCommand {
   bool all_it_can = false;
 };
 
-// Counts what each backend ran and prints the steps if asked to.
+// Prints the steps and keeps their times, as asked for.
 class StepTrace final : public TraceHook {
  public:
   // `times` null: nobody asks.
@@ -33,7 +32,6 @@ class StepTrace final : public TraceHook {
 
   void on_op(const TraceEvent& e) override {
     if (times_ != nullptr) times_->on_op(e);
-    if (std::strcmp(e.backend, "cpu") == 0) ++on_cpu_[e.op];
     if (!print_) return;
     std::string shapes;
     for (const TensorView& v : e.in)
@@ -42,30 +40,16 @@ class StepTrace final : public TraceHook {
                e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
   }
 
-  // Of `steps`: a device reports kernels, not steps.
-  // "vulkan ran 9 of 10 steps; on the CPU (--explain says why): Sinh (1)"
-  std::string split(const std::string& backend, size_t steps) const {
-    size_t cpu = 0;
-    std::string ops;
-    for (const auto& [op, count] : on_cpu_) {
-      cpu += static_cast<size_t>(count);
-      ops += fmt::format("{}{} ({})", ops.empty() ? "" : ", ", op, count);
-    }
-    std::string text = fmt::format("{} ran {} of {} steps", backend, steps - cpu, steps);
-    return cpu == 0 ? text : text + "; on the CPU (--explain says why): " + ops;
-  }
-
  private:
   bool print_;
   NodeTimes* times_;
-  std::map<std::string, int> on_cpu_;
 };
 
 void run(const RunCommand& c) {
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   NodeTimes times;
   StepTrace trace(c.trace, c.profile ? &times : nullptr);
-  bool traced = c.trace || c.profile || c.backend != "cpu";
+  const bool traced = c.trace || c.profile;
   const RunnerOptions options = {.backend = c.backend,
                                  .threads = c.threads,
                                  .trace = traced ? &trace : nullptr,
@@ -83,8 +67,10 @@ void run(const RunCommand& c) {
   }
   Runner& runner = *running;
   std::vector<HostTensor> outputs = runner.run(inputs);
+  std::optional<Placement> placement;
+  if (c.explain || runner.backend() != "cpu") placement.emplace(runner.session(), runner.vulkan());
   if (runner.backend() != "cpu")
-    fmt::print(stderr, "{}\n", trace.split(c.backend, runner.session().step_count()));
+    fmt::print(stderr, "{} {}\n", runner.backend(), placement->split());
   if (!c.out.empty()) std::filesystem::create_directories(c.out);
   std::vector<std::string> names;
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(runner.session().output(i).name);
@@ -117,9 +103,8 @@ void run(const RunCommand& c) {
   }
   nlohmann::json all = {{"outputs", document}};
   if (c.explain) {
-    const Placement placement(runner.session(), runner.vulkan());
-    if (c.json) all["explain"] = placement.json();
-    if (!c.json) fmt::print("\n{}", placement.text());
+    if (c.json) all["explain"] = placement->json();
+    if (!c.json) fmt::print("\n{}", placement->text());
   }
   if (c.profile) {
     if (c.json) all["profile"] = times.json(1);

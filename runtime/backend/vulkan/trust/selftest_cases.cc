@@ -123,6 +123,8 @@ void elementwise(Cases& c) {
     AnyAttrs attrs;
     info.attrs->init(attrs.get());
     if (r.op == OpId::kClip) *static_cast<ClipAttrs*>(attrs.get()) = {-0.5, 0.75};
+    if (r.op == OpId::kClip)
+      c.add(r.op, ClipAttrs{}, {in(kF32, {3, 71}), in(kF32, {}), in(kF32, {})});
     for (DType t : kDTypes) {
       if (one) c.may(r.op, attrs, {in(t, {3, 71})});
       if (two) c.may(r.op, attrs, {in(t, {3, 71}), in(t, {3, 71})});
@@ -230,6 +232,35 @@ void windows(Cases& c) {
   }
 }
 
+// What else looks at images: windows with indices, resampling, regions.
+void images(Cases& c) {
+  static constexpr int64_t kTo[] = {2, 1, 5, 6}, kImage[] = {5, 6}, kBlock[] = {2, 3};
+  auto sizes = [](const int64_t* numbers, int64_t n) { return In{kI64, {n}, true, 1, numbers}; };
+  for (DType t : kFloats) {
+    auto x = [&](const Shape& s) { return in(t, s); };
+    MaxPoolIndicesAttrs pool;
+    pool.pool.kernel_shape = {3, 2};
+    pool.pool.strides = {2, 2};
+    c.may(OpId::kMaxPoolIndices, pool, {x({2, 3, 9, 8})}, 2);
+    LpPoolAttrs lp;
+    lp.pool.kernel_shape = {3, 3};
+    c.may(OpId::kLpPool, lp, {x({1, 5, 9, 9})});
+    for (int64_t mode : {0, 1, 2})
+      c.may(OpId::kGridSample, GridSampleAttrs{mode}, {x({2, 3, 6, 7}), x({2, 4, 5, 2})});
+    c.may(OpId::kAffineGrid, AffineGridAttrs{}, {x({2, 2, 3}), sizes(kTo, 4)});
+    RoiAlignAttrs align;
+    align.output_height = 3;
+    align.output_width = 2;
+    c.may(OpId::kRoiAlign, align, {x({2, 3, 9, 9}), x({5, 4}), in(kI64, {5})});
+    MaxRoiPoolAttrs regions;
+    regions.pooled_shape = {3, 2};
+    c.may(OpId::kMaxRoiPool, regions, {x({2, 3, 9, 9}), x({5, 5})});
+    c.may(OpId::kCol2Im, Col2ImAttrs{}, {x({2, 18, 16}), sizes(kImage, 2), sizes(kBlock, 2)});
+    c.may(OpId::kDeformConv, DeformConvAttrs{},
+          {x({1, 4, 7, 7}), x({6, 4, 3, 3}), x({1, 18, 5, 5}), x({6}), x({1, 9, 5, 5})});
+  }
+}
+
 void rows(Cases& c) {
   for (DType t : kFloats) {
     for (OpId op : {OpId::kSoftmax, OpId::kLogSoftmax}) {
@@ -255,6 +286,18 @@ void rows(Cases& c) {
     for (OpId op : {OpId::kCumSum, OpId::kCumProd}) c.may(op, CumulateAttrs{1}, {in(t, {5, 9, 3})});
     c.may(OpId::kTopK, TopKAttrs{4}, {in(t, {5, 37})}, 2);
   }
+  c.may(OpId::kDFT, DftAttrs{1}, {in(kF32, {2, 12, 2})});
+  c.may(OpId::kDFT, DftAttrs{1, 0, 0, 1}, {in(kF32, {2, 15, 1})});
+  c.may(OpId::kDet, NoAttrs{}, {in(kF32, {3, 5, 5})});
+  for (int64_t rule : {0, 3}) {
+    LinearAttentionAttrs a;
+    a.q_num_heads = 2;
+    a.kv_num_heads = 1;
+    a.update_rule = rule;
+    const In q = in(kF32, {1, 6, 16}), k = in(kF32, {1, 6, 8}), gate = in(kF32, {1, 6, 1});
+    if (rule == 0) c.may(OpId::kLinearAttention, a, {q, k, k, in(kF32, {1, 1, 8, 8})}, 2);
+    if (rule == 3) c.may(OpId::kLinearAttention, a, {q, k, k, {}, gate, gate}, 2);
+  }
 }
 
 void moves(Cases& c) {
@@ -271,6 +314,13 @@ void moves(Cases& c) {
     for (DType index : {kI64, kI32}) {
       c.may(OpId::kGather, AxisAttrs{1}, {x({3, 7, 5}), in(index, {2, 3})});
       c.may(OpId::kGatherElements, AxisAttrs{1}, {x({3, 7}), in(index, {3, 4})});
+    }
+    c.may(OpId::kGatherND, GatherNDAttrs{}, {x({3, 7, 5}), in(kI64, {4, 2})});
+    for (int64_t reduction : {0, 1}) {
+      c.may(OpId::kScatterElements, ScatterAttrs{1, reduction},
+            {x({3, 7}), in(kI64, {3, 1}), x({3, 1})});
+      c.may(OpId::kScatterND, ScatterNDAttrs{reduction},
+            {x({3, 7, 5}), in(kI64, {1, 2}), x({1, 5})});
     }
     c.may(OpId::kTrilu, TriluAttrs{}, {x({2, 7, 9})});
   }
@@ -335,6 +385,7 @@ Status self_test_cases(SelfTestCalls& calls, Allocator& allocator) {
   c.strict = true;
   products(c);
   windows(c);
+  images(c);
   rows(c);
   moves(c);
   integers(c);
