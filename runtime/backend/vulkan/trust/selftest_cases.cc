@@ -160,6 +160,9 @@ void products(Cases& c) {
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {128, 64}), w({64, 128})});
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {1, 260}), w({260, 75})});
       c.may(OpId::kMatMul, NoAttrs{}, {in(t, {2, 3, 9, 8}), w({3, 8, 17})});
+      // Tiles by the hundred, which is when they are large.
+      c.may(OpId::kMatMul, NoAttrs{}, {in(t, {70, 9, 9}), w({70, 9, 17})});
+      c.may(OpId::kMatMul, NoAttrs{}, {in(t, {200, 33, 9}), w({200, 9, 65})});
       c.may(OpId::kLinear, NoAttrs{}, {in(t, {3, 37}), w({70, 37}), w({70})});
       c.may(OpId::kLinear, NoAttrs{}, {in(t, {1, 256}), w({70, 256})});
       c.may(OpId::kLinear, NoAttrs{}, {in(t, {66, 40}), w({65, 40}), w({65})});
@@ -202,6 +205,8 @@ void windows(Cases& c) {
     depthwise.strides = {2, 2};
     c.may(OpId::kConv, depthwise, {x({2, 8, 12, 12}), w({8, 1, 5, 5})});
     c.may(OpId::kConv, grouped, {x({1, 8, 6, 6}), w({24, 4, 3, 3})});
+    c.may(OpId::kConv, ConvAttrs{}, {x({1, 4, 50, 50}), w({40, 4, 3, 3})});
+    c.may(OpId::kConv, ConvAttrs{}, {x({1, 4, 162, 159}), w({36, 4, 1, 1})});
     c.may(OpId::kConv, ConvAttrs{}, {x({1, 4, 20}), w({6, 4, 3})});
     c.may(OpId::kConv, ConvAttrs{}, {x({1, 2, 5, 5, 5}), w({9, 2, 3, 3, 3})});
     c.may(OpId::kFusedConv, FusedConvAttrs{same, {2, 0, 6}},
@@ -333,7 +338,8 @@ void integers(Cases& c) {
     auto zeros = [](const Shape& shape) { return In{kI8, shape, true, 0, nullptr}; };
     c.may(OpId::kQuantizeLinear, QuantizeAttrs{}, {in(kF32, {3, 71}), s(0.02f), z(3)});
     c.may(OpId::kDequantizeLinear, DequantizeAttrs{}, {in(t, {3, 71}), s(0.02f), z(3)});
-    c.may(OpId::kMatMulInteger, NoAttrs{}, {in(t, {9, 37}), weight(kI8, {37, 21}), z(3)});
+    c.may(OpId::kMatMulInteger, NoAttrs{}, {in(t, {3, 5}), weight(kI8, {5, 7}), z(3)});
+    c.may(OpId::kMatMulInteger, NoAttrs{}, {in(t, {33, 70}), weight(kI8, {70, 64}), z(3)});
     c.may(OpId::kConvInteger, ConvAttrs{}, {in(t, {1, 5, 9, 9}), weight(kI8, {12, 5, 3, 3}), z(3)});
     c.may(OpId::kQLinearConv, ConvAttrs{},
           {in(t, {1, 8, 9, 9}), s(0.02f), z(3), weight(kI8, {20, 8, 3, 3}), s(0.01f), zeros({}),
@@ -343,6 +349,9 @@ void integers(Cases& c) {
     c.may(OpId::kQLinearConv, depthwise,
           {in(t, {1, 8, 9, 9}), s(0.02f), z(3), weight(kI8, {8, 1, 3, 3}), s(0.01f), zeros({}),
            s(0.05f), z(5)});
+    c.may(
+        OpId::kQLinearMatMul, NoAttrs{},
+        {in(t, {3, 5}), s(0.02f), z(3), weight(kI8, {5, 7}), s(0.01f), zeros({}), s(0.05f), z(5)});
     c.may(OpId::kQLinearMatMul, NoAttrs{},
           {in(t, {9, 37}), s(0.02f), z(3), weight(kI8, {37, 21}), s(0.01f), zeros({}), s(0.05f),
            z(5)});
