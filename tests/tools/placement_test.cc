@@ -12,15 +12,15 @@ namespace wick::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Linear, Sinh, Linear: the middle one has no shader.
 struct Files {
   std::string model = scratch() + "/placed.onnx", x = scratch() + "/placed.npy";
   Files() {
-    export_onnx(small_graph(0, OpId::kSinh), model);
+    export_onnx(split_graph(), model);
     write_npy_f32(x, {5, 3});
   }
 };
@@ -35,15 +35,15 @@ TEST(Explain, OnTheCpu) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out,
               AllOf(ContainsRegex("step +op +node +where"), ContainsRegex("Sinh .* cpu +sinh"),
-                    HasSubstr("3 steps: 0 on the device, 3 on the CPU\n")));
+                    HasSubstr("5 steps: 0 on the device, 5 on the CPU\n")));
   const nlohmann::json doc =
       parse_json(wick({"run", f.model, "-i", f.x, "--explain", "--json"}).out);
   EXPECT_EQ(doc.at("outputs").size(), 1u);
   const nlohmann::json& steps = doc.at("explain").at("steps");
-  ASSERT_EQ(steps.size(), 3u);
-  EXPECT_EQ(steps[1].at("op"), "Sinh");
-  EXPECT_EQ(steps[1].at("backend"), "cpu");
-  EXPECT_EQ(steps[1].at("why"), "");
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_EQ(steps[2].at("op"), "Sinh");
+  EXPECT_EQ(steps[2].at("backend"), "cpu");
+  EXPECT_EQ(steps[2].at("why"), "");
   EXPECT_EQ(doc.at("explain").at("totals").at("copies_inside"), 0);
 }
 
@@ -58,20 +58,21 @@ TEST(Explain, OnADeviceWithReasonsAndCopies) {
   };
   const nlohmann::json all = explain("all"), pays = explain("pays");
   EXPECT_EQ(all.at("steps")[0].at("backend"), "vulkan");
-  EXPECT_EQ(all.at("steps")[1].at("why"), "no shader for this op");
+  EXPECT_THAT(all.at("steps")[2].at("why").get<std::string>(), StartsWith("no shader for this "));
   EXPECT_GE(all.at("steps")[0].at("kernels").size(), 1u);
   EXPECT_GE(all.at("steps")[0].at("kernels")[0].at("group_size")[0], 1);
-  EXPECT_EQ(all.at("totals").at("on_device"), 2);
+  EXPECT_GE(all.at("totals").at("on_device"), 2);
   EXPECT_EQ(all.at("totals").at("copies_inside"), 2);
   ASSERT_EQ(all.at("copies").size(), 4u);
-  EXPECT_THAT(all.at("copies")[1].at("other").get<std::string>(), StartsWith("Sinh"));
+  const std::string reader = all.at("copies")[1].at("other");
+  EXPECT_THAT(reader, AnyOf(StartsWith("Sinh"), StartsWith("Cast")));
   EXPECT_THAT(pays.at("steps")[0].at("why").get<std::string>(), StartsWith("it does not pay: "));
   EXPECT_EQ(pays.at("totals").at("on_device"), 0);
   const Ran text = wick({"run", f.model, "-i", f.x, "--backend", "vulkan", "--offload", "all",
                          "--explain", "--profile"});
   EXPECT_THAT(text.out, AllOf(ContainsRegex("\n +> copy x float32.*, the program's input\n"),
-                              ContainsRegex("\n +< copy .*, for Sinh"),
-                              ContainsRegex("\n +> copy .*, made by Sinh"),
+                              ContainsRegex("\n +< copy .*, for (Sinh|Cast)"),
+                              ContainsRegex("\n +> copy .*, made by (Sinh|Cast)"),
                               HasSubstr("between CPU and device inside the model: 2 copies"),
                               ContainsRegex("\ntimes +kernel +group +shared")));
   // The times: a kernel of the device with its work groups, a row of the CPU, the copies.

@@ -18,6 +18,8 @@
 namespace wick::test {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -113,7 +115,8 @@ VulkanOptions with(Offload offload) {
   return o;
 }
 
-// conv, relu | sinh, which has no shader | flatten, and a tensor without elements beside them.
+// conv, relu | sinh of float64, which has no shader | flatten; where the casts run is the device's
+// matter.
 std::vector<uint8_t> mixed(int64_t size, int64_t channels) {
   ProgramBuilder p;
   const auto n = static_cast<size_t>(channels);
@@ -127,7 +130,11 @@ std::vector<uint8_t> mixed(int64_t size, int64_t channels) {
   same.pads = {1, 1, 1, 1};
   p.node(OpId::kConv, {x, w}, {h}, same, "conv");
   p.node(OpId::kRelu, {h}, {r}, NoAttrs{}, "relu");
-  p.node(OpId::kSinh, {r}, {s}, NoAttrs{}, "sinh");
+  auto wide = p.value("wide", DType::kF64, {1, channels, size, size}),
+       sinh = p.value("sinh", DType::kF64, {1, channels, size, size});
+  p.node(OpId::kCast, {r}, {wide}, CastAttrs{static_cast<int64_t>(DType::kF64)}, "widen");
+  p.node(OpId::kSinh, {wide}, {sinh}, NoAttrs{}, "sinh");
+  p.node(OpId::kCast, {sinh}, {s}, CastAttrs{static_cast<int64_t>(DType::kF32)}, "narrow");
   p.node(OpId::kFlatten, {s}, {f}, AxisAttrs{1}, "flatten");
   p.entry("main", {x}, {f});
   return p.finish();
@@ -137,31 +144,29 @@ TEST(VulkanExplain, StepsCopiesAndKernels) {
   WICK_NEED_DEVICE();
   Placed placed(mixed(8, 16), with(Offload::kAllItCan), {1, 16, 8, 8});
   const Told& t = placed.told;
-  ASSERT_EQ(t.steps.size(), 4u);
+  ASSERT_EQ(t.steps.size(), 6u);
   EXPECT_EQ(t.step("Conv").backend, "vulkan");
   EXPECT_EQ(t.step("Conv").why, "");
   EXPECT_EQ(t.step("Sinh").backend, "cpu");
-  EXPECT_EQ(t.step("Sinh").why, "no shader for this op");
+  EXPECT_THAT(t.step("Sinh").why, StartsWith("no shader for this "));
   EXPECT_THAT(t.step("Sinh").kernel, StartsWith("sinh."));
   EXPECT_EQ(t.step("Flatten").backend, "vulkan");
-  EXPECT_EQ(t.step("Flatten").index, 3);
-  // x goes in, r comes out for Sinh, s goes in for Flatten, f comes out.
+  EXPECT_EQ(t.step("Flatten").index, 5);
+  // x goes in, what Sinh's side reads comes out and what it makes goes in, f comes out.
   const size_t bytes = 16 * 8 * 8 * 4;
   ASSERT_EQ(t.copies.size(), 4u);
   EXPECT_EQ(t.copies[0].value, "x");
   EXPECT_EQ(t.copies[0].op, "");
   EXPECT_TRUE(t.copies[0].to_device);
-  EXPECT_EQ(t.copies[1].value, "r");
-  EXPECT_EQ(t.copies[1].op, "Sinh");
+  EXPECT_THAT(t.copies[1].op, AnyOf("Cast", "Sinh"));
   EXPECT_FALSE(t.copies[1].to_device);
-  EXPECT_EQ(t.copies[2].value, "s");
-  EXPECT_EQ(t.copies[2].op, "Sinh");
+  EXPECT_THAT(t.copies[2].op, AnyOf("Cast", "Sinh"));
   EXPECT_TRUE(t.copies[2].to_device);
   EXPECT_EQ(t.copies[3].op, "");
-  for (const Told::Copy& c : t.copies) EXPECT_EQ(c.bytes, bytes);
+  EXPECT_EQ(t.copies[0].bytes, bytes);
+  EXPECT_EQ(t.copies[3].bytes, bytes);
   ASSERT_EQ(t.parts.size(), 2u);
-  ASSERT_EQ(t.kernels.size(), t.parts[0].kernels);
-  EXPECT_EQ(t.parts[1].kernels, 0u) << "a Flatten moves nothing";
+  ASSERT_EQ(t.kernels.size(), t.parts[0].kernels + t.parts[1].kernels);
   EXPECT_GE(t.parts[0].barriers, 1u) << "Relu reads what Conv wrote";
   // Conv: 9 products and sums of 16 channels an element; Relu: one.
   const uint64_t elements = 16 * 8 * 8;
@@ -172,7 +177,7 @@ TEST(VulkanExplain, StepsCopiesAndKernels) {
     EXPECT_GE(k.group_size[0] * k.group_size[1] * k.group_size[2], 32u) << k.name;
     EXPECT_GE(k.groups[0], 1u);
   }
-  EXPECT_EQ(written, t.parts[0].written_bytes);
+  EXPECT_EQ(written, t.parts[0].written_bytes + t.parts[1].written_bytes);
   EXPECT_GE(written, 2 * bytes);
   EXPECT_GE(t.parts[0].read_bytes, bytes + 16 * 16 * 9 * 4);
   EXPECT_GE(t.parts[0].constant_bytes, 16u * 16 * 9 * 4);
@@ -188,7 +193,7 @@ TEST(VulkanExplain, WithoutADeviceThereIsNoReason) {
   ASSERT_TRUE(session.ok()) << session.status().message();
   Told t;
   ASSERT_TRUE((*session)->explain(t).ok());
-  ASSERT_EQ(t.steps.size(), 4u);
+  ASSERT_EQ(t.steps.size(), 6u);
   for (const Told::Step& s : t.steps) {
     EXPECT_EQ(s.backend, "cpu");
     EXPECT_EQ(s.why, "");
@@ -203,9 +208,9 @@ TEST(VulkanExplain, WhatDoesNotPayStaysOnTheCpu) {
   Placed small(mixed(8, 16), with(Offload::kWhatPays), {1, 16, 8, 8});
   EXPECT_EQ(small.told.parts.size(), 0u);
   EXPECT_EQ(small.told.step("Conv").backend, "cpu");
-  EXPECT_THAT(small.told.step("Conv").why, StartsWith("it does not pay: 8192 bytes to copy"));
+  EXPECT_THAT(small.told.step("Conv").why, StartsWith("it does not pay: "));
   EXPECT_EQ(small.told.step("Relu").why, small.told.step("Conv").why) << "they are one part";
-  EXPECT_THAT(small.told.step("Flatten").why, StartsWith("it does not pay: 8192 bytes"));
+  EXPECT_THAT(small.told.step("Flatten").why, StartsWith("it does not pay: "));
   Placed large(mixed(48, 64), with(Offload::kWhatPays), {1, 64, 48, 48});
   EXPECT_EQ(large.told.step("Conv").backend, "vulkan");
   EXPECT_EQ(large.told.step("Relu").backend, "vulkan");
@@ -285,9 +290,8 @@ TEST(VulkanExplain, ReasonsAreTheRealOnes) {
     return std::string((*backend)->why_not({op, &none, {&v, 1}, {&v, 1}, 1, nullptr}).message());
   };
   EXPECT_EQ(why(OpId::kRelu, DType::kF32, {2, 3}), "");
-  EXPECT_EQ(why(OpId::kSinh, DType::kF32, {2, 3}), "no shader for this op");
-  EXPECT_EQ(why(OpId::kRelu, DType::kF64, {2, 3}), "no shader for this dtype");
-  EXPECT_EQ(why(OpId::kRelu, DType::kF32, {0, 3}), "an empty input");
+  EXPECT_EQ(why(OpId::kTfIdfVectorizer, DType::kF32, {2, 3}), "no shader for this op");
+  EXPECT_THAT(why(OpId::kSinh, DType::kF64, {2, 3}), StartsWith("no shader for this "));
   EXPECT_NE(why(OpId::kRelu, DType::kF32, {int64_t{1} << 31}), "");
 }
 
@@ -313,7 +317,8 @@ TEST(VulkanTrace, AnEventADispatch) {
       sum += e.end - e.begin;
       if (e.backend == "vulkan" && !e.node.empty()) {
         kernels.push_back(e.node + ": " + e.kernel);
-        EXPECT_EQ(e.index, e.node == "conv" ? 0 : 1);
+        EXPECT_TRUE(e.node != "conv" || e.index == 0);
+        EXPECT_TRUE(e.node != "relu" || e.index == 1);
         EXPECT_GT(e.end, e.begin) << e.kernel;
       }
     }
@@ -330,7 +335,7 @@ TEST(VulkanTrace, AnEventADispatch) {
     for (size_t i = 0; i < kernels.size(); ++i)
       EXPECT_THAT(kernels[i], HasSubstr(placed.told.kernels[i].name));
     EXPECT_THAT(kernels[0], StartsWith("conv: "));
-    EXPECT_THAT(kernels.back(), StartsWith("relu: "));
+    EXPECT_THAT(kernels, Contains(StartsWith("relu: ")));
   }
 }
 

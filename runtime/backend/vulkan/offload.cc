@@ -87,7 +87,7 @@ Work work_of(const KernelQuery& q) {
     case OpId::kReshape:
     case OpId::kFlatten:
     case OpId::kSqueeze:
-    case OpId::kUnsqueeze:
+    case OpId::kUnsqueeze: return {};  // the same bytes
     case OpId::kTranspose:
     case OpId::kExpand:
     case OpId::kConcat:

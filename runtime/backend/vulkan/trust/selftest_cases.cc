@@ -291,6 +291,7 @@ void rows(Cases& c) {
     for (OpId op : {OpId::kCumSum, OpId::kCumProd}) c.may(op, CumulateAttrs{1}, {in(t, {5, 9, 3})});
     c.may(OpId::kTopK, TopKAttrs{4}, {in(t, {5, 37})}, 2);
   }
+  c.may(OpId::kReduceSum, ReduceAttrs{{-1}}, {in(kF32, {3, 0})});  // nothing is summed
   c.may(OpId::kDFT, DftAttrs{1}, {in(kF32, {2, 12, 2})});
   c.may(OpId::kDFT, DftAttrs{1, 0, 0, 1}, {in(kF32, {2, 15, 1})});
   c.may(OpId::kDet, NoAttrs{}, {in(kF32, {3, 5, 5})});
