@@ -13,6 +13,8 @@
 
 namespace wick {
 
+class ExplainHook;
+
 // A value with its shape bound.
 struct PlanValue {
   const char* name = "";
@@ -45,6 +47,7 @@ struct PartitionSpec {
   int threads = 1;
   PackCache* cache = nullptr;  // may be null
   ThreadPool* pool = nullptr;  // for packing; may be null
+  bool traced = false;         // runs will be traced: steps are to be timed one by one
 };
 
 // Lent to a partition for one run.
@@ -71,7 +74,9 @@ class Partition {
   virtual size_t scratch_bytes() const { return 0; }  // host scratch, 64-byte aligned
   virtual size_t held_bytes() const {
     return 0;
-  }                         // memory it holds itself (packed or uploaded weights)
+  }  // memory it holds itself (packed or uploaded weights)
+  // Its kernels and what they cost. Not while it runs.
+  virtual void explain(ExplainHook&) const {}
   virtual void free() = 0;  // the object is gone afterwards
 
   static void destroy(Partition* p) { p->free(); }  // for Owned
@@ -86,6 +91,13 @@ class Backend {
   // True when compile() will take a step with these dtypes, attributes and shapes. `data` is set
   // for constants.
   virtual bool supports(const KernelQuery& query) = 0;
+  // The reason, where it does not.
+  virtual Status why_not(const KernelQuery& query) {
+    return supports(query) ? Status() : Status(Code::kUnsupported, "no kernel for this step");
+  }
+  // Of steps that it supports and whose neighbours run elsewhere: ok, or why their copies cost more
+  // than is won.
+  virtual Status pays(const PartitionSpec&) { return {}; }
   // Chooses kernels, packs or uploads constants, records commands. Fails with a Status, leaving
   // nothing behind.
   virtual Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) = 0;

@@ -108,6 +108,7 @@ void Session::Impl::unbind(uint32_t region, Stage& stage) {
   stage.crossing = {};
   stage.steps = {};
   stage.partitions = {};
+  stage.why = {};
   stage.input_uses = {};
   stage.planned_bytes = 0;
   stage.bound = false;
@@ -341,7 +342,7 @@ Status Session::Impl::plan(uint32_t region, size_t index, uint32_t first) {
   temp.clear();
   auto attempt = [&]() -> Status {
     WICK_TRY(infer(region, stage));
-    WICK_TRY(choose_backends(stage));
+    WICK_TRY(choose_backends(stage, entry.regions[region]));
     WICK_TRY(place(stage, entry.regions[region]));
     return compile(stage);
   };

@@ -1,5 +1,6 @@
 // Binding, second half: which backend runs which steps, and where values live.
 #include <cstdio>
+#include <cstring>
 
 #include "runtime/exec/session_impl.h"
 #include "runtime/program/release.h"
@@ -21,6 +22,23 @@ namespace {
 
 // Where a value's bytes are.
 enum class Home : uint8_t { kNowhere, kInput, kBuffer };
+
+Status keep_text(Arena& arena, const char* text, const char** kept) {
+  const size_t bytes = strlen(text) + 1;
+  WICK_ASSIGN(auto copy, arena.array<char>(bytes));
+  memcpy(copy.data(), text, bytes);
+  *kept = copy.data();
+  return {};
+}
+
+bool has_floats(Span<const PlanValue> values, const PlanStep& step) {
+  for (Span<const uint32_t> ids : {step.in, step.out}) {
+    for (uint32_t v : ids) {
+      if (v != kNoIndex && is_float(values[v].dtype)) return true;
+    }
+  }
+  return false;
+}
 
 // Union-find over values that share one buffer.
 uint32_t root_of(Span<uint32_t> parent, uint32_t v) {
@@ -44,12 +62,108 @@ Status Session::Impl::query_of(const PlanStep& step, Span<TensorView> in,
   return {};
 }
 
+// Which steps the backend given runs, and of the others why not.
+Status Session::Impl::ask_backend(Stage& stage, const RegionDef& region, Span<uint8_t> taken) {
+  if (backend == nullptr) return {};
+  auto steps = stage.steps;
+  WICK_ASSIGN(stage.why, stage.arena.array<const char*>(steps.size()));
+  size_t takes = 0;
+  bool floats_left = false;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    WICK_ASSIGN(auto in, temp.array<TensorView>(steps[s].in.size()));
+    WICK_ASSIGN(auto out, temp.array<TensorView>(steps[s].out.size()));
+    WICK_TRY(query_of(steps[s], in, out));
+    const NodeDef& node = *steps[s].node;
+    const KernelQuery query{node.op, node.attrs, in, out, threads, node.custom};
+    const Status can = backend->why_not(query);
+    taken[s] = can.ok() ? 1 : 0;
+    takes += taken[s];
+    // Steps that only the backend can run stay there whatever they cost.
+    if (can.ok() && find_kernel(sets, query) == nullptr && !is_alias_op(node.op)) taken[s] = 2;
+    floats_left = floats_left || (!can.ok() && has_floats(values, steps[s]));
+    if (!can.ok()) WICK_TRY(keep_text(stage.arena, can.message(), &stage.why[s]));
+  }
+  // Who asks for a device gets it for a program that it can run, but for integers beside.
+  const bool whole_program =
+      stage.first == 0 && stage.end == region.nodes.size() && &region == &entry.regions[0];
+  if (whole_program && takes == steps.size()) return {};
+  const bool all_floats = whole_program && !floats_left;
+  WICK_ASSIGN(Reach reach, reach_of(stage));
+  for (size_t s = 0, end = 0; s < steps.size(); s = end + 1) {
+    bool must = false;
+    for (end = s; end < steps.size() && taken[end] != 0; ++end)
+      must = must || taken[end] == 2 || (all_floats && has_floats(values, steps[end]));
+    if (end == s || must) continue;
+    PartitionSpec spec;
+    WICK_TRY(crossing_values(stage, s, end - s, temp, reach, &spec));
+    const Status pays = backend->pays(spec);
+    if (pays.ok()) continue;
+    const char* text = nullptr;
+    WICK_TRY(keep_text(stage.arena, pays.message(), &text));
+    for (size_t k = s; k < end; ++k) {
+      taken[k] = 0;
+      stage.why[k] = text;
+    }
+  }
+  return {};
+}
+
+Result<Reach> Session::Impl::reach_of(const Stage& stage) {
+  Reach reach;
+  WICK_ASSIGN(reach.last_reader, temp.array<uint32_t>(values.size()));
+  WICK_ASSIGN(reach.seen, temp.array<uint32_t>(values.size()));
+  for (size_t s = 0; s < stage.steps.size(); ++s) {
+    for (uint32_t v : stage.steps[s].in) {
+      if (v != kNoIndex && reach.last_reader[v] != kNoIndex)
+        reach.last_reader[v] = static_cast<uint32_t>(s);
+    }
+    for (uint32_t v : stage.steps[s].out) {
+      if (last_use[v] >= stage.end) reach.last_reader[v] = kNoIndex;
+    }
+  }
+  return reach;
+}
+
+// The steps, what comes into them from others or from outside, and what others read of them.
+Status Session::Impl::crossing_values(const Stage& stage, size_t first, size_t count, Arena& arena,
+                                      Reach& reach, PartitionSpec* spec) const {
+  spec->values = values;
+  spec->steps = stage.steps.subspan(first, count);
+  Span<uint32_t> lists[2];  // counted first
+  for (int round = 0; round < 2; ++round) {
+    size_t ins = 0, outs = 0;
+    const uint32_t seen = ++reach.stamp;
+    for (const PlanStep& step : spec->steps) {
+      for (uint32_t v : step.in) {
+        if (v == kNoIndex || values[v].data != nullptr || reach.seen[v] == seen) continue;
+        reach.seen[v] = seen;
+        if (round == 1) lists[0][ins] = v;
+        ++ins;
+      }
+      for (uint32_t v : step.out) {
+        reach.seen[v] = seen;
+        if (reach.last_reader[v] < first + count) continue;
+        if (round == 1) lists[1][outs] = v;
+        ++outs;
+      }
+    }
+    if (round == 1) break;
+    WICK_ASSIGN(lists[0], arena.array<uint32_t>(ins));
+    WICK_ASSIGN(lists[1], arena.array<uint32_t>(outs));
+  }
+  spec->inputs = lists[0];
+  spec->outputs = lists[1];
+  return {};
+}
+
 // Marks aliases and in-place candidates, cuts the steps into partitions; reports every step nobody
 // can run at once.
-Status Session::Impl::choose_backends(Stage& stage) {
+Status Session::Impl::choose_backends(Stage& stage, const RegionDef& region) {
   auto& partitions = stage.partitions;
   auto steps = stage.steps;
   WICK_ASSIGN(partitions, stage.arena.array<BoundPartition>(steps.size()));
+  WICK_ASSIGN(auto taken, temp.array<uint8_t>(steps.size()));
+  WICK_TRY(ask_backend(stage, region, taken));
   size_t cuts = 0, missing = 0, at = 0;
   char list[400];
   list[0] = '\0';
@@ -60,7 +174,7 @@ Status Session::Impl::choose_backends(Stage& stage) {
     WICK_TRY(query_of(step, in, out));
     KernelQuery query{step.node->op, step.node->attrs, in, out, threads, step.node->custom};
     Backend* who = &cpu;
-    if (backend != nullptr && backend->supports(query)) {
+    if (taken[s] != 0) {
       who = backend;
     } else if (is_alias_op(step.node->op) && values[step.in[0]].data == nullptr) {
       step.alias = true;
@@ -77,7 +191,8 @@ Status Session::Impl::choose_backends(Stage& stage) {
                       in[0].shape == out[0].shape;
     }
     if (cuts == 0 || partitions[cuts - 1].backend != who) {
-      partitions[cuts++] = {who, static_cast<uint32_t>(s), 0, nullptr};
+      partitions[cuts].backend = who;
+      partitions[cuts++].first = static_cast<uint32_t>(s);
     }
     ++partitions[cuts - 1].count;
   }
@@ -231,50 +346,19 @@ void Session::Impl::release(Buffer& buffer) {
 Status Session::Impl::compile(Stage& stage) {
   auto& partitions = stage.partitions;
   auto steps = stage.steps;
-  size_t n = values.size();
-  WICK_ASSIGN(auto read_outside, temp.array<uint8_t>(n));
-  // partition + 1; 0: an input or a constant
-  WICK_ASSIGN(auto maker, temp.array<uint32_t>(n));
-  for (uint32_t p = 0; p < partitions.size(); ++p) {
-    for (const PlanStep& step : steps.subspan(partitions[p].first, partitions[p].count)) {
-      for (uint32_t v : step.in) {
-        if (v != kNoIndex && maker[v] != p + 1) read_outside[v] = 1;
-      }
-      for (uint32_t v : step.out) maker[v] = p + 1;
-    }
-  }
-  for (const PlanStep& step : steps) {
-    for (uint32_t v : step.out) {
-      if (last_use[v] >= stage.end) read_outside[v] = 1;
-    }
-  }
-
   size_t scratch = 0;
-  // partition + 1 that has it among its inputs
-  WICK_ASSIGN(auto listed, temp.array<uint32_t>(n));
+  WICK_ASSIGN(Reach reach, reach_of(stage));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     BoundPartition& part = partitions[p];
     PartitionSpec spec;
-    spec.values = values;
-    spec.steps = steps.subspan(part.first, part.count);
+    WICK_TRY(crossing_values(stage, part.first, part.count, stage.arena, reach, &spec));
     spec.first_step = stage.first_step + part.first;
     spec.threads = threads;
     spec.cache = &cache;
     spec.pool = pool;
-    Array<uint32_t> in(stage.allocator), out(stage.allocator);
-    for (const PlanStep& step : spec.steps) {
-      for (uint32_t v : step.in) {
-        if (v == kNoIndex || values[v].data != nullptr || maker[v] == p + 1 || listed[v] == p + 1)
-          continue;
-        listed[v] = p + 1;
-        WICK_TRY(in.push_back(v));
-      }
-      for (uint32_t v : step.out) {
-        if (read_outside[v] != 0) WICK_TRY(out.push_back(v));
-      }
-    }
-    spec.inputs = {in.data(), in.size()};  // their memory stays until the arena is cleared
-    spec.outputs = {out.data(), out.size()};
+    spec.traced = trace != nullptr;
+    part.inputs = spec.inputs;
+    part.outputs = spec.outputs;
     WICK_ASSIGN(auto compiled, part.backend->compile(spec, stage.allocator));
     part.compiled = compiled.release();
     if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();

@@ -90,6 +90,10 @@ class Session {
   Status start(Span<const TensorView> inputs, const RunOptions& options = {});
   Status finish(Span<TensorView> outputs);
 
+  // Where the present binding runs, why, and the copies between host and device. Stages whose
+  // shapes values decide, and the regions of If and Loop, are there once a run has met them.
+  Status explain(ExplainHook& hook) const;
+
   // "" while the backend given runs its part. Else why everything runs on the CPU now: the device
   // failed, hung or had no memory left, when this session was bound or ran. The call that met it
   // was begun again on the CPU and its result is right.
@@ -111,6 +115,7 @@ class Session {
 
  private:
   struct Impl;
+  class Explainer;
   Session() = default;
   ~Session() = default;
   Impl* impl_ = nullptr;

@@ -50,6 +50,14 @@ struct BoundPartition {
   Backend* backend = nullptr;
   uint32_t first = 0, count = 0;  // steps
   Partition* compiled = nullptr;
+  Span<const uint32_t> inputs, outputs;  // values that cross its border
+};
+
+// By value of an entry, how far a stage's steps carry it.
+struct Reach {
+  Span<uint32_t> last_reader;  // the last step of the stage that reads it; kNoIndex: read behind it
+  Span<uint32_t> seen;         // stamped
+  uint32_t stamp = 0;
 };
 
 // A value made in a stage whose bytes are those of one that comes into it.
@@ -85,6 +93,7 @@ struct Stage {
   Span<Crossing> crossing;
   Span<PlanStep> steps;
   Span<BoundPartition> partitions;
+  Span<const char*> why;  // by step: why it is not on the session's backend; null: it is
   Span<InputUse> input_uses;
   Buffer memory;  // planned buffers, then scratch
   size_t planned_bytes = 0, scratch_offset = 0;
@@ -192,7 +201,11 @@ struct Session::Impl {
   Status write_elements(Stage& stage, uint32_t value, const ValueInfo<int64_t>& info);
 
   // place.cc: backends, memory
-  Status choose_backends(Stage& stage);
+  Status ask_backend(Stage& stage, const RegionDef& region, Span<uint8_t> taken);
+  Status choose_backends(Stage& stage, const RegionDef& region);
+  Status crossing_values(const Stage& stage, size_t first, size_t count, Arena& arena, Reach& reach,
+                         PartitionSpec* spec) const;
+  Result<Reach> reach_of(const Stage& stage);
   Status query_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const;
   Status place(Stage& stage, const RegionDef& region);
   Status compile(Stage& stage);

@@ -158,14 +158,29 @@ const TrainedRun& trained_run() {
   return made;
 }
 
+static HostTensor weights(const Shape& shape, float more) {
+  HostTensor t(DType::kF32, shape);
+  for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = static_cast<float>(i % 5) / 4 - 0.5f;
+  t.as<float>()[0] += more;
+  return t;
+}
+
+ir::Graph split_graph() {
+  ir::Graph g;
+  const CastAttrs wide{static_cast<int64_t>(DType::kF64)},
+      narrow{static_cast<int64_t>(DType::kF32)};
+  ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
+  ir::ValueId w1 = g.add_constant(weights({3, 4}, 0), "w1", true);
+  ir::ValueId w2 = g.add_constant(weights({4, 2}, 0), "w2", true);
+  ir::ValueId h = g.emit(OpId::kMatMul, {x, w1}, "first");
+  h = g.emit(OpId::kSinh, {g.emit(OpId::kCast, wide, {h}, "widen")}, "middle");
+  h = g.emit(OpId::kCast, narrow, {h}, "narrow");
+  g.add_output("y", g.emit(OpId::kMatMul, {h, w2}, "second"));
+  return g;
+}
+
 ir::Graph small_graph(float change, OpId middle) {
   ir::Graph g;
-  auto weights = [](const Shape& shape, float more) {
-    HostTensor t(DType::kF32, shape);
-    for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = static_cast<float>(i % 5) / 4 - 0.5f;
-    t.as<float>()[0] += more;
-    return t;
-  };
   ir::ValueId x = g.add_input("x", DType::kF32, {g.symbol("batch"), SymDim(3)});
   ir::ValueId w1 = g.add_constant(weights({3, 4}, 0), "w1", true);
   ir::ValueId w2 = g.add_constant(weights({4, 2}, change), "w2", true);

@@ -58,6 +58,9 @@ const TrainedRun& trained_run();
 // x f32[batch,3] -> MatMul -> `middle` -> MatMul -> y f32[batch,2]; `change` is added to the first
 // weight of the second MatMul.
 ir::Graph small_graph(float change = 0, OpId middle = OpId::kRelu);
+// MatMul, Cast, Sinh of float64, Cast, MatMul: Vulkan has no shader for the middle one, so both it
+// and the CPU run some of its five steps.
+ir::Graph split_graph();
 // An array of an input or output, as .npy bytes.
 void write_npy_u8(const std::string& path, const std::vector<int>& shape);
 void write_npy_f32(const std::string& path, const std::vector<int>& shape);

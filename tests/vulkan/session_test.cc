@@ -30,11 +30,11 @@ class CountingAllocator final : public Allocator {
 class CountingTrace final : public TraceHook {
  public:
   void on_op(const TraceEvent& event) override {
-    bool vulkan = std::string(event.backend) == "vulkan";
-    device += vulkan;
-    cpu += !vulkan;
+    const std::string kernel = event.kernel;
+    if (std::string(event.backend) == "cpu") ++cpu;
+    if (kernel == "queue" || kernel == "command buffer") ++device;
   }
-  int device = 0, cpu = 0;
+  int device = 0, cpu = 0;  // partitions, steps
 };
 
 std::vector<float> numbers(size_t n, float scale) {
@@ -93,6 +93,7 @@ TEST(VulkanSession, MixedWithTheCpuOverSeveralBatches) {
     {
       VulkanOptions vulkan;
       vulkan.force_staging = staging;
+      vulkan.offload = VulkanOptions::Offload::kAllItCan;
       auto backend = VulkanBackend::create(allocator, vulkan);
       ASSERT_TRUE(backend.ok()) << backend.status().message();
       CountingTrace trace;

@@ -1,6 +1,7 @@
 // A driver that computes wrongly, always or now and then, is found out before a model runs on it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -59,7 +60,7 @@ class VulkanTrust : public ::testing::Test {
   void SetUp() override {
     wrong_opcode = put_opcode = 0;
     lose_every = submissions = 0;
-    folder_ = ::testing::TempDir() + "/vulkan_trust_" +
+    folder_ = ::testing::TempDir() + "/vulkan_trust_" + std::to_string(getpid()) + "_" +
               ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder_);
   }

@@ -15,6 +15,7 @@
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 #include "tools/wick/node_times.h"
+#include "tools/wick/placement.h"
 #include "tools/wick/sample_inputs.h"
 #include "wick/error.h"
 
@@ -28,6 +29,7 @@ struct BenchCommand {
   int threads = 1;
   double seconds = 2;
   bool json = false, split = false, load = false, lower_qdq = true;
+  bool profile = false, explain = false, all_it_can = false;
   SubmissionBench submission;
 };
 
@@ -90,7 +92,9 @@ nlohmann::json load_once(const BenchCommand& c) {
   const double cpu_before = cpu_ms();
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   double begin = now_s();
-  Runner runner(model, {.backend = c.backend, .threads = c.threads, .device = c.device});
+  Runner runner(
+      model,
+      {.backend = c.backend, .threads = c.threads, .device = c.device, .all_it_can = c.all_it_can});
   std::optional<int64_t> batch;
   if (!c.batches.empty()) batch = c.batches[0];
   std::vector<Shape> shapes;
@@ -128,7 +132,8 @@ void bench_load(const BenchCommand& c) {
 void bench_beside(const BenchCommand& c) {
   SubmissionBench s = c.submission;
   if (s.eval.empty()) wrong_usage("--submission", "needs --eval: labelled data for the accuracy");
-  if (c.split || c.load || !c.dims.empty() || !c.inputs.empty() || c.backend != "cpu")
+  if (c.split || c.profile || c.explain || c.load || !c.dims.empty() || !c.inputs.empty() ||
+      c.backend != "cpu")
     wrong_usage("--submission", "measures what --eval reads, on the CPU, as a whole");
   if (c.batches.size() > 1) wrong_usage("--batch", "is one size with --submission");
   s.model = c.model;
@@ -157,8 +162,9 @@ void bench(const BenchCommand& c) {
     double begin = now_s();
     Runner runner(model, {.backend = c.backend,
                           .threads = c.threads,
-                          .trace = c.split ? &trace : nullptr,
-                          .device = c.device});
+                          .trace = c.split || c.profile ? &trace : nullptr,
+                          .device = c.device,
+                          .all_it_can = c.all_it_can});
     const auto [inputs, batch] = inputs_of(c, runner.session(), model.program(), wanted);
     std::vector<TensorView> in;
     for (const HostTensor& t : inputs) in.push_back(t.view());
@@ -205,8 +211,13 @@ void bench(const BenchCommand& c) {
                           {"peak_rss_mb", peak_rss_mb()},
                           {"packed_bytes", runner.session().packed_bytes()},
                           {"arena_bytes", runner.session().arena_bytes()}};
-    const std::map<std::string, double> split = trace.ms_by_op(times.size());
+    std::map<std::string, double> split;
+    if (c.split) split = trace.ms_by_op(times.size());
     for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
+    if (c.profile) row["profile"] = trace.json(times.size());
+    std::optional<Placement> placement;
+    if (c.explain) placement.emplace(runner.session(), runner.vulkan());
+    if (c.explain) row["explain"] = placement->json();
     document.push_back(row);
     if (c.json) continue;
     fmt::print(
@@ -217,6 +228,8 @@ void bench(const BenchCommand& c) {
         row["items_per_s"].get<double>(), model.load_ms(), first_ms,
         row["resident_mb"].get<double>(), row["peak_rss_mb"].get<double>(), times.size());
     for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
+    if (c.profile) fmt::print("{}", trace.table(times.size()));
+    if (c.explain) fmt::print("{}", placement->text());
   }
   if (c.json) print_json(document);
 }
@@ -247,6 +260,9 @@ void add_bench(CLI::App& app) {
   accept_backend(*command, &c->backend, &c->device);
   command->add_option("--seconds", c->seconds, "per batch size")->check(above_zero());
   command->add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
+  accept_offload(*command, &c->all_it_can);
+  command->add_flag("--profile", c->profile, "time by node and kernel, on a device by dispatch");
+  command->add_flag("--explain", c->explain, "where each step runs and what it costs there");
   command->add_flag("--load", c->load,
                     "only open the model and a session for its shapes; run nothing");
   command->add_option(

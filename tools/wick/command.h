@@ -34,6 +34,8 @@ std::string shell_quote(const std::string& text);
 void accept_ops(CLI::App& command);
 // --backend cpu|vulkan and --device INDEX|NAME.
 void accept_backend(CLI::App& command, std::string* backend, std::string* device);
+// --offload pays|all: RunnerOptions::all_it_can.
+void accept_offload(CLI::App& command, bool* all_it_can);
 // --qdq integer|float: how a quantized ONNX model is read.
 void accept_qdq(CLI::App& command, bool* lower);
 
@@ -47,6 +49,7 @@ void add_bench(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_devices(CLI::App& app);
+void add_selftest(CLI::App& app);
 void add_conformance(CLI::App& app);
 void add_prove(CLI::App& app);
 void add_report(CLI::App& app);

@@ -117,7 +117,11 @@ std::string outputs_differ(const std::vector<HostTensor>& out, const OnnxCase& t
 
 std::vector<HostTensor> run_model(const Model& model, const OnnxCase& test,
                                   const ConformanceCommand& c) {
-  Runner runner(model, {.backend = c.backend, .threads = 1, .trace = c.share, .device = c.device});
+  Runner runner(model, {.backend = c.backend,
+                        .threads = 1,
+                        .trace = c.share,
+                        .device = c.device,
+                        .all_it_can = true});
   if (runner.session().input_count() != test.inputs.size()) {
     // the file may bring fewer inputs than the model has only when the model ignores the rest
     throw Error(fmt::format("{} inputs given, the program takes {}", test.inputs.size(),
@@ -359,7 +363,7 @@ void conformance(ConformanceCommand c) {
   DeviceShare share;
   std::shared_ptr<VulkanBackend> device;  // one for all of them
   if (c.backend == "vulkan") {
-    device = take(open_vulkan(c.device), "vulkan");
+    device = take(open_vulkan(c.device, true), "vulkan");
     c.share = &share;
   }
   for (const std::string& name : names) {

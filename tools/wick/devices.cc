@@ -46,29 +46,64 @@ void print(size_t index, const VulkanDevice& d) {
       yes(d.matrix_units));
 }
 
-void run(bool json) {
+// What each kernel asks of a device, before its specialisation.
+nlohmann::json kernels_json() {
+  Array<VulkanKernel> kernels(default_allocator());
+  check_status(VulkanBackend::kernels(kernels));
+  auto list = nlohmann::json::array();
+  for (const VulkanKernel& k : kernels) {
+    list.push_back({{"name", k.name},
+                    {"group_size", k.group_size},
+                    {"shared_bytes", k.shared_bytes},
+                    {"buffers", k.buffers}});
+  }
+  return list;
+}
+
+void print_kernels() {
+  Array<VulkanKernel> kernels(default_allocator());
+  check_status(VulkanBackend::kernels(kernels));
+  if (kernels.empty()) return;
+  fmt::print("{:<26} {:<10} {:>8} {:>8}\n", "kernel", "group", "shared", "buffers");
+  for (const VulkanKernel& k : kernels) {
+    fmt::print("{:<26} {:<10} {:>6} B {:>8}\n", k.name,
+               fmt::format("{}x{}x{}", k.group_size[0], k.group_size[1], k.group_size[2]),
+               k.shared_bytes, k.buffers);
+  }
+}
+
+void run(bool json, bool verbose) {
   Array<VulkanDevice> devices(default_allocator());
   const Status s = VulkanBackend::devices(devices);
   if (json) {
     auto list = nlohmann::json::array();
     for (size_t i = 0; i < devices.size(); ++i) list.push_back(json_of(i, devices[i]));
-    print_json({{"vulkan", {{"devices", list}, {"error", s.ok() ? "" : s.message()}}}});
+    nlohmann::json document = {
+        {"vulkan", {{"devices", list}, {"error", s.ok() ? "" : s.message()}}}};
+    if (verbose) document["vulkan"]["kernels"] = kernels_json();
+    print_json(document);
     return;
   }
   fmt::print("cpu: always there\n");
   if (!s.ok()) fmt::print("vulkan: none ({})\n", s.message());
   for (size_t i = 0; i < devices.size(); ++i) print(i, devices[i]);
+  if (verbose) print_kernels();
 }
 
 }  // namespace
 
 void add_devices(CLI::App& app) {
-  auto json = std::make_shared<bool>(false);
+  struct Options {
+    bool json = false, verbose = false;
+  };
+  auto o = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("devices", "List the devices that Vulkan finds, and what they can do");
-  command->add_flag("--json", *json, "print JSON");
+  command->add_flag("-v,--verbose", o->verbose,
+                    "list the kernels too: work groups, shared memory, buffers");
+  command->add_flag("--json", o->json, "print JSON");
   command->footer("Example:\n  wick devices --json");
-  command->callback([json] { run(*json); });
+  command->callback([o] { run(o->json, o->verbose); });
 }
 
 }  // namespace wick::tool

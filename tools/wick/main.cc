@@ -130,6 +130,7 @@ int main(int argc, char** argv) {
   add_inspect(app);
   add_ops(app);
   add_devices(app);
+  add_selftest(app);
   add_conformance(app);
   add_prove(app);
   add_report(app);

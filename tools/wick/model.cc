@@ -131,6 +131,15 @@ void accept_qdq(CLI::App& command, bool* lower) {
       ->check(CLI::IsMember({"integer", "float"}));
 }
 
+void accept_offload(CLI::App& command, bool* all_it_can) {
+  command
+      .add_option_function<std::string>(
+          "--offload", [all_it_can](const std::string& what) { *all_it_can = what == "all"; },
+          "of a model that the device runs in part: pays (default), the steps that are worth their "
+          "copies; all, whatever it can run")
+      ->check(CLI::IsMember({"pays", "all"}));
+}
+
 void accept_backend(CLI::App& command, std::string* backend, std::string* device) {
   command.add_option("--backend", *backend, "cpu or vulkan")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
@@ -143,15 +152,17 @@ void accept_backend(CLI::App& command, std::string* backend, std::string* device
       "a missing copy (also the environment's WICK_VULKAN_FORCE_STAGING=1)");
 }
 
-Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device) {
-  static std::map<std::string, std::weak_ptr<VulkanBackend>> open;
-  if (auto held = open[device].lock()) return held;
+Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device, bool all_it_can) {
+  static std::map<std::pair<std::string, bool>, std::weak_ptr<VulkanBackend>> open;
+  std::weak_ptr<VulkanBackend>& one = open[{device, all_it_can}];
+  if (auto held = one.lock()) return held;
   VulkanOptions options;
+  if (all_it_can) options.offload = VulkanOptions::Offload::kAllItCan;
   if (!device.empty()) options.device = device.c_str();
   auto made = VulkanBackend::create(default_allocator(), options);
   if (!made.ok()) return made.status();
   std::shared_ptr<VulkanBackend> held(made->release(), VulkanBackend::destroy);
-  open[device] = held;
+  one = held;
   return held;
 }
 
@@ -169,7 +180,7 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   o.trace = options.trace;
   if (options.reference) o.kernels = kReference;
   if (options.backend == "vulkan") {
-    auto opened = open_vulkan(options.device);
+    auto opened = open_vulkan(options.device, options.all_it_can);
     if (!opened.ok() && options.or_cpu && opened.status().code() != Code::kNotFound) {
       fmt::print(stderr, "wick: vulkan: {}; all of it runs on the CPU\n",
                  opened.status().message());
@@ -202,6 +213,10 @@ void Runner::say_complaints() {
 
 std::string Runner::backend() const {
   return backend_->vulkan == nullptr || backend_->left ? "cpu" : "vulkan";
+}
+
+const VulkanBackend* Runner::vulkan() const {
+  return backend() == "cpu" ? nullptr : backend_->vulkan.get();
 }
 
 std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {

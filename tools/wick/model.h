@@ -10,7 +10,7 @@
 #include "exporter/program/program_writer.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
-#include "runtime/backend/backend.h"
+#include "runtime/backend/vulkan/backend.h"
 #include "runtime/exec/session.h"
 #include "runtime/program/program.h"
 
@@ -71,6 +71,8 @@ struct RunnerOptions {
   std::string device = {};  // of Vulkan: index or part of a name; "": the best
   // Without Vulkan or a device, run on the CPU and say so. Not for a device asked for by name.
   bool or_cpu = false;
+  // The device gets every step that it can run, what that costs or not (VulkanOptions::Offload).
+  bool all_it_can = false;
 };
 
 // A session with its backend. Throws when the backend is asked for and not there.
@@ -82,6 +84,7 @@ class Runner {
   std::vector<HostTensor> run(Span<const HostTensor> inputs);
   // What runs: "cpu" also where the backend asked for was not there or was left.
   std::string backend() const;
+  const VulkanBackend* vulkan() const;  // null: there is none, or it was left
 
  private:
   void say_complaints();

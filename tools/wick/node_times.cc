@@ -1,5 +1,7 @@
 #include "tools/wick/node_times.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace wick::tool {
@@ -14,10 +16,13 @@ double NodeTimes::Step::ms(size_t runs) const {
 }
 
 void NodeTimes::on_op(const TraceEvent& e) {
-  Step& step = steps_[{e.op, e.node}];
+  Step& step = steps_[{e.op, e.node, e.kernel}];
   if (step.ns.empty()) {
     step.op = e.op;
+    step.node = e.node;
     step.kernel = e.kernel;
+    step.backend = e.backend;
+    step.order = steps_.size();
     for (const TensorView& v : e.in) step.in.push_back(v.shape);
     for (const TensorView& v : e.out) step.out.push_back(v.shape);
   }
@@ -26,8 +31,59 @@ void NodeTimes::on_op(const TraceEvent& e) {
 
 const NodeTimes::Step* NodeTimes::find(const NodeDef& node) const {
   if (node.info == nullptr) return nullptr;
-  auto found = steps_.find({node.info->name, node.name});
-  return found == steps_.end() ? nullptr : &found->second;
+  auto at = steps_.lower_bound({node.info->name, node.name, nullptr});
+  auto is_node = [&] {
+    return at != steps_.end() && std::get<0>(at->first) == node.info->name &&
+           std::get<1>(at->first) == node.name;
+  };
+  if (!is_node()) return nullptr;
+  const Step* only = &at->second;
+  if (++at; !is_node()) return only;
+  found_ = *only;
+  for (; is_node(); ++at)
+    found_.ns.insert(found_.ns.end(), at->second.ns.begin(), at->second.ns.end());
+  return &found_;
+}
+
+std::vector<const NodeTimes::Step*> NodeTimes::in_order() const {
+  std::vector<const Step*> all;
+  for (const auto& [key, step] : steps_) all.push_back(&step);
+  std::sort(all.begin(), all.end(),
+            [](const Step* a, const Step* b) { return a->order < b->order; });
+  return all;
+}
+
+std::string NodeTimes::table(size_t runs) const {
+  double sum = 0;
+  size_t op = 2, node = 4, kernel = 6;
+  for (const auto& [key, s] : steps_) {
+    sum += s.ms(runs);
+    op = std::max(op, s.op.size());
+    node = std::max(node, std::min<size_t>(s.node.size(), 40));
+    kernel = std::max(kernel, s.kernel.size());
+  }
+  std::string out = fmt::format("{:<{}} {:<{}} {:<7} {:<{}} {:>6} {:>10} {:>6}\n", "op", op, "node",
+                                node, "where", "kernel", kernel, "times", "ms", "%");
+  for (const Step* s : in_order()) {
+    const double ms = s->ms(runs);
+    out += fmt::format("{:<{}} {:<{}} {:<7} {:<{}} {:>6} {:>10.4f} {:>6.1f}\n", s->op, op,
+                       s->node.substr(0, 40), node, s->backend, s->kernel, kernel,
+                       runs == 0 ? 0 : s->ns.size() / runs, ms, sum > 0 ? 100 * ms / sum : 0);
+  }
+  return out;
+}
+
+nlohmann::json NodeTimes::json(size_t runs) const {
+  auto list = nlohmann::json::array();
+  for (const Step* s : in_order()) {
+    list.push_back({{"op", s->op},
+                    {"node", s->node},
+                    {"backend", s->backend},
+                    {"kernel", s->kernel},
+                    {"times", s->ns.size()},
+                    {"ms", s->ms(runs)}});
+  }
+  return list;
 }
 
 std::map<std::string, double> NodeTimes::ms_by_op(size_t runs) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -39,6 +40,7 @@ std::string step_text(const NodeTrace::Step& step, int number) {
 }  // namespace
 
 void NodeTrace::on_op(const TraceEvent& event) {
+  if (std::strcmp(event.backend, "cpu") != 0) return;
   Step step{event.op, event.node, {}};
   for (const TensorView& v : event.out) {
     step.outputs.push_back(v.present() ? HostTensor(v.dtype, v.shape, v.data, v.nbytes())

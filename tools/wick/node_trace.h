@@ -10,8 +10,8 @@
 
 namespace wick::tool {
 
-// The outputs of each node of a CPU session, in the order of execution. A device reports its whole
-// partition as one step without values: its nodes are not here.
+// The outputs of each node of a CPU session, in the order of execution. A device keeps its
+// values to itself: its nodes are not here.
 class NodeTrace final : public TraceHook {
  public:
   struct Step {

@@ -1,14 +1,15 @@
 // wick run: one inference on .npy files.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <optional>
 
 #include "tools/wick/arrays.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
+#include "tools/wick/node_times.h"
+#include "tools/wick/placement.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
 
@@ -19,16 +20,18 @@ struct RunCommand {
   std::string model, out, backend = "cpu", device;
   std::vector<std::string> inputs;
   int threads = 0;
-  bool trace = false, json = false, lower_qdq = true;
+  bool trace = false, json = false, lower_qdq = true, explain = false, profile = false;
+  bool all_it_can = false;
 };
 
-// Counts what each backend ran and prints the steps if asked to.
+// Prints the steps and keeps their times, as asked for.
 class StepTrace final : public TraceHook {
  public:
-  explicit StepTrace(bool print) : print_(print) {}
+  // `times` null: nobody asks.
+  StepTrace(bool print, NodeTimes* times) : print_(print), times_(times) {}
 
   void on_op(const TraceEvent& e) override {
-    if (std::strcmp(e.backend, "cpu") == 0) ++on_cpu_[e.op];
+    if (times_ != nullptr) times_->on_op(e);
     if (!print_) return;
     std::string shapes;
     for (const TensorView& v : e.in)
@@ -37,33 +40,22 @@ class StepTrace final : public TraceHook {
                e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
   }
 
-  // Of `steps`: a device reports its partition as one event for all of its steps.
-  // "vulkan ran 9 of 10 steps; not on it, so on the CPU: Sinh (1)"
-  std::string split(const std::string& backend, size_t steps) const {
-    size_t cpu = 0;
-    std::string ops;
-    for (const auto& [op, count] : on_cpu_) {
-      cpu += static_cast<size_t>(count);
-      ops += fmt::format("{}{} ({})", ops.empty() ? "" : ", ", op, count);
-    }
-    std::string text = fmt::format("{} ran {} of {} steps", backend, steps - cpu, steps);
-    return cpu == 0 ? text : text + "; not on it, so on the CPU: " + ops;
-  }
-
  private:
   bool print_;
-  std::map<std::string, int> on_cpu_;
+  NodeTimes* times_;
 };
 
 void run(const RunCommand& c) {
   Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
-  StepTrace trace(c.trace);
-  bool traced = c.trace || c.backend != "cpu";
+  NodeTimes times;
+  StepTrace trace(c.trace, c.profile ? &times : nullptr);
+  const bool traced = c.trace || c.profile;
   const RunnerOptions options = {.backend = c.backend,
                                  .threads = c.threads,
                                  .trace = traced ? &trace : nullptr,
                                  .device = c.device,
-                                 .or_cpu = true};
+                                 .or_cpu = true,
+                                 .all_it_can = c.all_it_can};
   auto running = std::make_unique<Runner>(model, options);
   std::vector<HostTensor> inputs = named_arrays(running->session(), model.program(), c.inputs);
   const std::string why = two_sizes(model.program(), running->session(), inputs);
@@ -75,8 +67,10 @@ void run(const RunCommand& c) {
   }
   Runner& runner = *running;
   std::vector<HostTensor> outputs = runner.run(inputs);
+  std::optional<Placement> placement;
+  if (c.explain || runner.backend() != "cpu") placement.emplace(runner.session(), runner.vulkan());
   if (runner.backend() != "cpu")
-    fmt::print(stderr, "{}\n", trace.split(c.backend, runner.session().step_count()));
+    fmt::print(stderr, "{} {}\n", runner.backend(), placement->split());
   if (!c.out.empty()) std::filesystem::create_directories(c.out);
   std::vector<std::string> names;
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(runner.session().output(i).name);
@@ -103,7 +97,20 @@ void run(const RunCommand& c) {
       if (file.empty()) fmt::print("  {}\n", preview(outputs[i]));
     }
   }
-  if (c.json) print_json(document);
+  if (!c.explain && !c.profile) {
+    if (c.json) print_json(document);
+    return;
+  }
+  nlohmann::json all = {{"outputs", document}};
+  if (c.explain) {
+    if (c.json) all["explain"] = placement->json();
+    if (!c.json) fmt::print("\n{}", placement->text());
+  }
+  if (c.profile) {
+    if (c.json) all["profile"] = times.json(1);
+    if (!c.json) fmt::print("\n{}", times.table(1));
+  }
+  if (c.json) print_json(all);
 }
 
 }  // namespace
@@ -123,9 +130,16 @@ void add_run(CLI::App& app) {
       "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb)");
   accept_backend(*command, &c->backend, &c->device);
   command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
+  accept_offload(*command, &c->all_it_can);
   command->add_flag("--trace", c->trace, "print each step as it ran");
+  command->add_flag("--explain", c->explain,
+                    "print where each step ran, why, and the copies between CPU and device");
+  command->add_flag("--profile", c->profile,
+                    "print the time of each step, on a device each kernel");
   command->add_flag("--json", c->json, "print JSON");
-  command->footer("Example:\n  wick run model.wick --input image.npy -o results");
+  command->footer(
+      "Example:\n  wick run model.wick --input image.npy -o results\n"
+      "  wick run model.wick --input image.npy --backend vulkan --explain");
   command->callback([c] { run(*c); });
 }
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "runtime/backend/vulkan/graph/split.h"
+#include "runtime/backend/vulkan/offload.h"
 #include "runtime/backend/vulkan/partition.h"
 #include "runtime/backend/vulkan/trust/trust.h"
 
@@ -57,8 +58,7 @@ class Probe final : public vulkan::Builder, private vulkan::Parts {
     Fingerprint own;
     own.add(part, lowered_);
     const KernelQuery query{op, attrs, part.in, part.out, 1, nullptr};
-    if (each_->holds(query, own.value())) return {};
-    return Status(Code::kUnsupported, "a kernel that computes wrongly");
+    return each_->why_not(query, own.value());
   }
   Result<vulkan::TensorId> add(const TensorView& view) {
     WICK_TRY(views_.push_back(view));
@@ -120,6 +120,29 @@ OpCall call_of(const KernelQuery& query, Span<TensorView> out) {
   return call;
 }
 
+VulkanDevice device_of(const vulkan::DeviceInfo& from) {
+  VulkanDevice d;
+  static_assert(sizeof(d.name) == sizeof(from.name));
+  memcpy(d.name, from.name, sizeof(d.name));
+  d.type = vulkan::device_type_name(from.type);
+  d.why_unusable = vulkan::why_unusable(from);
+  d.vulkan_major = VK_API_VERSION_MAJOR(from.api_version);
+  d.vulkan_minor = VK_API_VERSION_MINOR(from.api_version);
+  d.driver_version = from.driver_version;
+  d.memory_bytes = from.local_bytes;
+  d.largest_allocation_bytes = from.max_allocation_bytes;
+  d.largest_tensor_bytes = from.limits.maxStorageBufferRange;
+  d.subgroup_size = from.subgroup_size;
+  d.shared_memory_bytes = from.limits.maxComputeSharedMemorySize;
+  d.subgroup_arithmetic = from.subgroup_arithmetic;
+  d.f16_storage = from.f16_storage;
+  d.f16_arithmetic = from.f16_arithmetic;
+  d.i8_storage = from.i8_storage;
+  d.integer_dot = from.integer_dot;
+  d.matrix_units = from.matrix_units;
+  return d;
+}
+
 }  // namespace
 
 Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
@@ -140,6 +163,7 @@ Result<Owned<VulkanBackend>> VulkanBackend::create(Allocator& allocator,
     return Status(Code::kOutOfMemory, "no memory for the Vulkan backend");
   }
   Owned<VulkanBackend> backend(new (memory) VulkanBackend(allocator, context));
+  backend->all_it_can_ = options.offload == VulkanOptions::Offload::kAllItCan;
   if (options.check_kernels) {
     void* room = allocator.allocate(sizeof(Trust), alignof(Trust));
     if (room == nullptr) return Status(Code::kOutOfMemory, "no memory for the Vulkan backend");
@@ -157,27 +181,8 @@ Status VulkanBackend::devices(Array<VulkanDevice>& out) {
   WICK_TRY(instance.devices(found));
   auto best = vulkan::choose_device(found, nullptr);
   for (size_t i = 0; i < found.size(); ++i) {
-    const vulkan::DeviceInfo& from = found[i];
-    VulkanDevice d;
-    static_assert(sizeof(d.name) == sizeof(from.name));
-    memcpy(d.name, from.name, sizeof(d.name));
-    d.type = vulkan::device_type_name(from.type);
-    d.why_unusable = vulkan::why_unusable(from);
+    VulkanDevice d = device_of(found[i]);
     d.best = best.ok() && *best == i;
-    d.vulkan_major = VK_API_VERSION_MAJOR(from.api_version);
-    d.vulkan_minor = VK_API_VERSION_MINOR(from.api_version);
-    d.driver_version = from.driver_version;
-    d.memory_bytes = from.local_bytes;
-    d.largest_allocation_bytes = from.max_allocation_bytes;
-    d.largest_tensor_bytes = from.limits.maxStorageBufferRange;
-    d.subgroup_size = from.subgroup_size;
-    d.shared_memory_bytes = from.limits.maxComputeSharedMemorySize;
-    d.subgroup_arithmetic = from.subgroup_arithmetic;
-    d.f16_storage = from.f16_storage;
-    d.f16_arithmetic = from.f16_arithmetic;
-    d.i8_storage = from.i8_storage;
-    d.integer_dot = from.integer_dot;
-    d.matrix_units = from.matrix_units;
     WICK_TRY(out.push_back(d));
   }
   return {};
@@ -196,34 +201,42 @@ void VulkanBackend::destroy(VulkanBackend* backend) {
   allocator.deallocate(backend, sizeof(VulkanBackend), alignof(VulkanBackend));
 }
 
+VulkanDevice VulkanBackend::device() const { return device_of(context_->device().info()); }
 const char* VulkanBackend::device_name() const { return context_->device().info().name; }
 const char* VulkanBackend::device_type() const {
   return vulkan::device_type_name(context_->device().info().type);
 }
 
-bool VulkanBackend::supports(const KernelQuery& query) {
-  if (context_->lost()) return false;
+Status VulkanBackend::why_not(const KernelQuery& query) {
+  if (context_->lost()) return Status(Code::kDevice, "the device was lost");
   const uint64_t range = context_->max_range();
   bool beyond = false;  // more than a shader sees
   for (const Span<const TensorView> views : {query.in, query.out}) {
     for (const TensorView& view : views) {
       if (!view.present()) continue;
-      if (view.nbytes() > context_->max_allocation()) return false;
+      if (view.nbytes() > context_->max_allocation()) {
+        return error(Code::kUnsupported, "a tensor of %zu bytes; this device allocates %llu",
+                     view.nbytes(), static_cast<unsigned long long>(context_->max_allocation()));
+      }
       beyond = beyond || view.nbytes() > range;
     }
   }
   Fingerprint fingerprint;
   const auto can = vulkan::capabilities_of(context_->device().info());
   Form form = Form::kCall;
-  if (!shaders_of(query, allocator_, can, range, &fingerprint, &form)) return false;
-  if (trust_ == nullptr || fingerprint.dispatches() == 0) return true;
+  WICK_TRY(shaders_of(query, allocator_, can, range, &fingerprint, &form));
+  if (trust_ == nullptr || fingerprint.dispatches() == 0) return {};
   if (form == Form::kCallInParts || form == Form::kExpandedInParts) {
     Probe each(allocator_, can, range, nullptr, trust_);
-    return probe(query, allocator_, each, form == Form::kExpandedInParts).ok();
+    return probe(query, allocator_, each, form == Form::kExpandedInParts);
   }
   // What only copies is not compared in sizes that a host would have to hold several times.
-  if (beyond && vulkan::is_copied(query.op)) return true;
-  return trust_->holds(query, fingerprint.value());
+  if (beyond && vulkan::is_copied(query.op)) return {};
+  return trust_->why_not(query, fingerprint.value());
+}
+
+Status VulkanBackend::pays(const PartitionSpec& spec) {
+  return all_it_can_ ? Status() : vulkan::worth_copying(spec);
 }
 
 size_t VulkanBackend::complaint_count() const {
@@ -235,33 +248,33 @@ size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->c
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
   Fingerprint fingerprint;
   Form form = Form::kCall;
-  return shaders_of(query, allocator, {}, UINT64_MAX, &fingerprint, &form);
+  return shaders_of(query, allocator, {}, UINT64_MAX, &fingerprint, &form).ok();
 }
 
-bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
-                               const vulkan::Capabilities& can, uint64_t range,
-                               Fingerprint* fingerprint, Form* form) {
-  if (query.custom != nullptr) return false;  // there is no shader of it
+Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
+                                 const vulkan::Capabilities& can, uint64_t range,
+                                 Fingerprint* fingerprint, Form* form) {
+  if (query.custom != nullptr) return Status(Code::kUnsupported, "no shader for a custom op");
   constexpr size_t kMaxOutputs = 8;
-  if (query.out.size() > kMaxOutputs) return false;
+  if (query.out.size() > kMaxOutputs) return Status(Code::kUnsupported, "too many outputs");
   TensorView out[kMaxOutputs];
   const OpCall call = call_of(query, out);
-  auto looked = [&](bool expanded) {
+  auto look = [&](bool expanded) {
     Probe parts(allocator, can, range, fingerprint, nullptr);
-    const bool ok = probe(query, allocator, parts, expanded).ok();
+    Status s = probe(query, allocator, parts, expanded);
     *form = !parts.was_split() ? Form::kCall
             : expanded         ? Form::kExpandedInParts
                                : Form::kCallInParts;
-    return ok;
+    return s;
   };
-  if (vulkan::is_expanded(query.op)) return looked(true);
-  if (vulkan::is_too_large(call, range)) return looked(false);
+  if (vulkan::is_expanded(query.op)) return look(true);
+  if (vulkan::is_too_large(call, range)) return look(false);
   vulkan::Lowered lowered(allocator, can);
   lowered.range = range;
-  if (!vulkan::lower(call, lowered).ok())
-    return vulkan::may_expand(query.op, query.in, query.out) && looked(true);
+  if (Status s = vulkan::lower(call, lowered); !s.ok())
+    return vulkan::may_expand(query.op, query.in, query.out) ? look(true) : s;
   fingerprint->add(call, lowered);
-  return true;
+  return {};
 }
 
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec& spec, Allocator& allocator) {

@@ -33,6 +33,10 @@ struct VulkanOptions {
   // more at once (vulkan::ContextOptions).
   uint64_t max_range = 0, max_allocation = 0;
   bool timeline = true;  // false, for tests: fences also where there are timeline semaphores
+  // Steps between others that run on the CPU: given to the device where that pays (offload.h), or
+  // all that it can run. A program of which it runs every step is its own in any case.
+  enum class Offload : uint8_t { kWhatPays, kAllItCan };
+  Offload offload = Offload::kWhatPays;
   void (*intercept)(vulkan::Api&) = nullptr;  // for tests: replaces Vulkan functions
 };
 
@@ -49,6 +53,28 @@ struct VulkanDevice {
   bool i8_storage = false, integer_dot = false, matrix_units = false;
 };
 
+// What a self-test found.
+class VulkanSelfTest {
+ public:
+  struct Call {
+    const char* op;
+    TensorView made;                  // its first output: dtype and shape
+    Span<const char* const> kernels;  // that it runs
+    const char* wrong;                // "": as the CPU, in every run; else the call stays there
+  };
+  virtual void on_call(const Call& call) = 0;
+  virtual void on_unused(const char* kernel) = 0;  // no call that this device can run has it
+
+ protected:
+  ~VulkanSelfTest() = default;
+};
+
+// A kernel, before its specialisation.
+struct VulkanKernel {
+  const char* name = "";
+  uint32_t group_size[3] = {}, shared_bytes = 0, buffers = 0;
+};
+
 class VulkanBackend final : public Backend {
  public:
   // All that there are, in the loader's order, which VulkanOptions::device counts by. kUnsupported
@@ -61,6 +87,7 @@ class VulkanBackend final : public Backend {
                                              const VulkanOptions& options = {});
   static void destroy(VulkanBackend* backend);  // after every session that used it
 
+  VulkanDevice device() const;
   const char* device_name() const;
   // "discrete gpu", "integrated gpu", "virtual gpu", "cpu", "other"
   const char* device_type() const;
@@ -69,26 +96,34 @@ class VulkanBackend final : public Backend {
   // Whether there are shaders for a call, whatever the device. False in a build without Vulkan.
   static bool has_shaders(const KernelQuery& query, Allocator& allocator = default_allocator());
   // Also false for a kernel that was seen to compute something else than the CPU.
-  bool supports(const KernelQuery& query) override;
+  bool supports(const KernelQuery& query) override { return why_not(query).ok(); }
+  Status why_not(const KernelQuery& query) override;
+  Status pays(const PartitionSpec& spec) override;
   // Kernels found so in this process: "Conv to float32 [1, 8, 4, 4]: element 3 is 0, the CPU's 2".
   size_t complaint_count() const;
   const char* complaint(size_t i) const;
   size_t checked() const;  // kernels compared with the CPU in this process
+  // Compares calls of every kernel with the CPU, whatever is known of them, and keeps what it
+  // finds. An error: it could not be done.
+  Status self_test(VulkanSelfTest& report);
+  static Status kernels(Array<VulkanKernel>& out);
   Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) override;
 
  private:
+  class Examiner;
   VulkanBackend(Allocator& allocator, vulkan::Context* context)
       : allocator_(allocator), context_(context) {}
   ~VulkanBackend() = default;
   // How a call is looked at: as it is or expanded, and whether a part is more than a shader sees.
   enum class Form : uint8_t { kCall, kCallInParts, kExpandedInParts };
-  static bool shaders_of(const KernelQuery& query, Allocator& allocator,
-                         const vulkan::Capabilities& can, uint64_t range,
-                         vulkan::Fingerprint* fingerprint, Form* form);
+  static Status shaders_of(const KernelQuery& query, Allocator& allocator,
+                           const vulkan::Capabilities& can, uint64_t range,
+                           vulkan::Fingerprint* fingerprint, Form* form);
 
   Allocator& allocator_;
   vulkan::Context* context_;
   vulkan::Trust* trust_ = nullptr;  // null: nothing is checked
+  bool all_it_can_ = false;
 };
 
 }  // namespace wick

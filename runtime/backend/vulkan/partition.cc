@@ -1,8 +1,12 @@
 #include "runtime/backend/vulkan/partition.h"
 
+#include <cstdio>
 #include <new>
 
+#include "runtime/backend/explain.h"
 #include "runtime/backend/vulkan/graph/graph.h"
+#include "runtime/backend/vulkan/offload.h"
+#include "runtime/backend/vulkan/shaders/module_info.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/half.h"
 
@@ -13,11 +17,13 @@ class VulkanPartition final : public Partition, private Builder {
  public:
   VulkanPartition(Context& context, Allocator& allocator)
       : allocator_(allocator),
+        context_(context),
         graph_(context, allocator),
         inputs_(allocator),
         outputs_(allocator),
         constants_(allocator, SIZE_MAX),
         first_dispatch_(allocator),
+        texts_(allocator, SIZE_MAX),
         from_(allocator),
         to_(allocator) {}
 
@@ -28,6 +34,7 @@ class VulkanPartition final : public Partition, private Builder {
   }
   Status start(const RunCtx& ctx) override;
   Status finish(const RunCtx& ctx) override;
+  void explain(ExplainHook& hook) const override;
   size_t held_bytes() const override { return static_cast<size_t>(graph_.held_bytes()); }
   void free() override {
     Allocator& allocator = allocator_;
@@ -40,6 +47,9 @@ class VulkanPartition final : public Partition, private Builder {
   Result<TensorId> tensor_of(const PartitionSpec& spec, uint32_t value, Array<TensorId>& tensors);
   Status add_step(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
   Status add_expanded(const PartitionSpec& spec, const PlanStep& step, Array<TensorId>& tensors);
+  size_t step_of(size_t dispatch) const;
+  Status name_dispatches();
+  void trace(TraceHook& hook, uint64_t begin) const;
 
   Result<TensorId> temporary(DType dtype, const Shape& shape) override {
     return graph_.add_temporary(dtype, shape);
@@ -57,11 +67,14 @@ class VulkanPartition final : public Partition, private Builder {
   }
 
   Allocator& allocator_;
+  Context& context_;
   VulkanGraph graph_;
   Array<uint32_t> inputs_, outputs_;  // value ids in the graph's order
   Arena constants_;                   // of chains; read when they are uploaded
   PartitionSpec spec_;                // for the names of what fails
   Array<size_t> first_dispatch_;      // by step
+  Arena texts_;
+  Span<const char*> names_;  // of a traced partition: "matmul_f32 [4,8,1]", by dispatch
   Array<const void*> from_;
   Array<void*> to_;
   uint64_t begin_ns_ = 0;
@@ -161,7 +174,30 @@ Status VulkanPartition::build(const PartitionSpec& spec) {
   }
   WICK_TRY(from_.resize(inputs_.size()));
   WICK_TRY(to_.resize(outputs_.size()));
+  if (spec.traced) {
+    graph_.time_dispatches();
+    WICK_TRY(name_dispatches());
+  }
   return graph_.finish(spec.pool);
+}
+
+size_t VulkanPartition::step_of(size_t dispatch) const {
+  size_t step = 0;
+  while (step + 1 < first_dispatch_.size() && first_dispatch_[step + 1] <= dispatch) ++step;
+  return step;
+}
+
+Status VulkanPartition::name_dispatches() {
+  WICK_ASSIGN(names_, texts_.array<const char*>(graph_.dispatches()));
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const Dispatch& d = graph_.dispatch(i);
+    constexpr size_t kRoom = 100;
+    WICK_ASSIGN(auto text, texts_.array<char>(kRoom));
+    snprintf(text.data(), kRoom, "%.60s [%u,%u,%u]", shader(d.shader).name, d.groups[0],
+             d.groups[1], d.groups[2]);
+    names_[i] = text.data();
+  }
+  return {};
 }
 
 Status VulkanPartition::start(const RunCtx& ctx) {
@@ -177,25 +213,86 @@ Status VulkanPartition::finish(const RunCtx& ctx) {
   for (size_t i = 0; i < outputs_.size(); ++i) to_[i] = ctx.values[outputs_[i]].data;
   if (Status s = graph_.collect(to_, ctx.deadline_ns); !s.ok()) {
     if (s.code() != Code::kInvalidArgument) return s;
-    size_t step = 0;
-    while (step + 1 < first_dispatch_.size() &&
-           first_dispatch_[step + 1] <= graph_.faulty_dispatch())
-      ++step;
+    const size_t step = step_of(graph_.faulty_dispatch());
     const NodeDef& node = *spec_.steps[step].node;
     return annotate(s, "node %.60s (%s): ", node.name, find_op(node.op)->name);
   }
-  if (ctx.trace != nullptr) {
-    // One event for the whole command buffer: the steps inside it have no host times.
-    TraceEvent event = {};
-    event.op = "partition";
-    event.node = "";
-    event.kernel = "command buffer";
-    event.backend = "vulkan";
-    event.begin_ns = begin_ns_;  // both ends know that the device was done in between
-    event.end_ns = now_ns();
-    ctx.trace->on_op(event);
-  }
+  // Both ends know that the device was done in between.
+  if (ctx.trace != nullptr) trace(*ctx.trace, begin_ns_);
   return {};
+}
+
+// An event a dispatch where the device has a clock, else one for the whole command buffer. The two
+// clocks are laid on one another where the device was done. What is left over is the host's share.
+void VulkanPartition::trace(TraceHook& hook, uint64_t begin) const {
+  TraceEvent event = {};
+  event.node = "";
+  event.backend = "vulkan";
+  event.index = static_cast<int64_t>(spec_.first_step);
+  auto say = [&](const char* op, const char* kernel, uint64_t from, uint64_t to) {
+    event.op = op;
+    event.kernel = kernel;
+    event.begin_ns = from;
+    event.end_ns = to < from ? from : to;
+    hook.on_op(event);
+  };
+  const Span<const uint64_t> marks = graph_.marks();
+  if (marks.empty() || names_.size() + 3 != marks.size())
+    return say("partition", "command buffer", begin, now_ns());
+  const uint64_t handed = graph_.handed_over_ns(), done = graph_.done_ns();
+  const uint64_t busy = marks[marks.size() - 1];
+  auto at = [&](size_t mark) {
+    const uint64_t before = busy - marks[mark];
+    return before > done - handed ? handed : done - before;
+  };
+  say("copy in", "memcpy", begin, handed);
+  say("submit and wait", "queue", handed, at(0));
+  if (marks[1] != 0) say("copy in", "buffer copy", at(0), at(1));
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const size_t step = step_of(i);
+    const NodeDef& node = *spec_.steps[step].node;
+    event.node = node.name;
+    event.index = static_cast<int64_t>(spec_.first_step + step);
+    say(node.info->name, names_[i], at(i + 1), at(i + 2));
+  }
+  event.node = "";
+  event.index = static_cast<int64_t>(spec_.first_step + spec_.steps.size() - 1);
+  if (at(marks.size() - 1) != at(marks.size() - 2))
+    say("copy out", "buffer copy", at(marks.size() - 2), at(marks.size() - 1));
+  say("copy out", "memcpy", done, now_ns());
+}
+
+void VulkanPartition::explain(ExplainHook& hook) const {
+  PlacedPart part = {};
+  part.backend = "vulkan";
+  part.kernels = graph_.dispatches();
+  part.barriers = graph_.barriers();
+  for (size_t i = 0; i < graph_.dispatches(); ++i) {
+    const Dispatch& d = graph_.dispatch(i);
+    const Shader& s = shader(d.shader);
+    PlacedKernel kernel = {};
+    kernel.name = s.name;
+    kernel.index = static_cast<int64_t>(spec_.first_step + step_of(i));
+    kernel.constants = {d.spec, d.spec_count};
+    kernel.subgroup_size = context_.device().info().subgroup_size;
+    auto module = module_info(s.spirv, kernel.constants, context_.allocator());
+    for (size_t k = 0; k < 3; ++k) {
+      kernel.groups[k] = d.groups[k];
+      kernel.group_size[k] = module.ok() ? module->group_size[k] : 0;
+    }
+    kernel.shared_bytes = module.ok() ? module->shared_bytes : 0;
+    const VulkanGraph::Traffic traffic = graph_.traffic(i);
+    kernel.read_bytes = traffic.read;
+    kernel.written_bytes = traffic.written;
+    part.read_bytes += traffic.read;
+    part.written_bytes += traffic.written;
+    hook.on_kernel(kernel);
+  }
+  for (const PlanStep& step : spec_.steps) part.flops += work_of(spec_, step).flops;
+  part.arena_bytes = graph_.arena_bytes();
+  part.constant_bytes = graph_.constant_bytes();
+  part.staging_bytes = graph_.staging_bytes();
+  hook.on_part(part);
 }
 
 }  // namespace

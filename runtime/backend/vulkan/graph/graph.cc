@@ -19,7 +19,8 @@ VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
       upload_(allocator),
       readback_(allocator),
       upload_offsets_(allocator),
-      readback_offsets_(allocator) {}
+      readback_offsets_(allocator),
+      timer_(allocator) {}
 
 VulkanGraph::~VulkanGraph() {
   if (submission_.pending()) (void)context_.wait(submission_);
@@ -171,6 +172,18 @@ Status VulkanGraph::part(OpId op, const void* attrs, Span<const TensorId> in,
 Status VulkanGraph::add_output(TensorId id) {
   tensors_[id].is_output = true;
   return outputs_.push_back(id);
+}
+
+VulkanGraph::Traffic VulkanGraph::traffic(size_t i) const {
+  Traffic t;
+  const Node& node = nodes_[i];
+  for (uint32_t k = 0; k < node.dispatch.operands; ++k) {
+    bool counted = false;
+    for (uint32_t j = 0; j < k; ++j) counted = counted || node.tensor[j] == node.tensor[k];
+    if (counted) continue;
+    (node.dispatch.operand[k] < 0 ? t.written : t.read) += tensors_[node.tensor[k]].bytes;
+  }
+  return t;
 }
 
 Status VulkanGraph::finish(ThreadPool* pool) {

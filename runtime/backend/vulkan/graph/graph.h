@@ -5,6 +5,7 @@
 
 #include "runtime/backend/vulkan/ctx/arena.h"
 #include "runtime/backend/vulkan/graph/split.h"
+#include "runtime/backend/vulkan/vk/timer.h"
 
 namespace wick::vulkan {
 
@@ -32,6 +33,8 @@ class VulkanGraph : private Parts {
   // calls.
   Status add_output(TensorId id);
 
+  // Before finish(): runs take the time of each dispatch, where the device has a clock.
+  void time_dispatches() { timed_ = true; }
   // Plans, uploads constants, makes pipelines, records. `pool` may be null.
   Status finish(ThreadPool* pool = nullptr);
 
@@ -57,6 +60,25 @@ class VulkanGraph : private Parts {
   // After such a run: which one, as dispatches() counted when it was added.
   size_t faulty_dispatch() const { return faulty_; }
   size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
+  // Of weights that no other graph had brought there.
+  uint64_t constant_bytes() const { return hold_.made_bytes(); }
+  uint64_t staging_bytes() const { return upload_.bytes() + readback_.bytes(); }
+
+  const Dispatch& dispatch(size_t i) const { return nodes_[i].dispatch; }
+  // Bytes that its tensors have, each counted once: what it reads and writes, where a shader sees
+  // all of them.
+  struct Traffic {
+    uint64_t read = 0, written = 0;
+  };
+  Traffic traffic(size_t i) const;
+
+  // Of the last run of a timed graph, in ns of the device's clock: when it began, when its inputs
+  // were there, when each dispatch was done, when its outputs were on their way. Empty: the device
+  // has none.
+  Span<const uint64_t> marks() const { return timer_.ns(); }
+  // By the host's: inputs were handed over; the device was done.
+  uint64_t handed_over_ns() const { return handed_over_ns_; }
+  uint64_t done_ns() const { return done_ns_; }
 
  private:
   enum class Role : uint8_t { kInput, kConstant, kTemporary };
@@ -119,6 +141,9 @@ class VulkanGraph : private Parts {
   UniqueDescriptorPool descriptors_;
   CommandBuffer commands_;
   Submission submission_;
+  Timer timer_;
+  uint64_t handed_over_ns_ = 0, done_ns_ = 0;
+  bool timed_ = false;
   size_t barriers_ = 0, faulty_ = 0;
   TensorId fault_ = kNoTensor;  // the last of outputs_, where there is one
   bool ready_ = false;

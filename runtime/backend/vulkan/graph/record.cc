@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "runtime/backend/backend.h"
 #include "runtime/backend/vulkan/graph/graph.h"
 
 namespace wick::vulkan {
@@ -115,6 +116,7 @@ Status VulkanGraph::record_dispatches() {
     }
     WICK_ASSIGN(PipelineRef pipeline, context_.pipeline(d.shader, {d.spec, d.spec_count}));
     commands_.dispatch(pipeline, sets_[i], {d.push, d.push_words}, d.groups);
+    timer_.mark(commands_);
   }
   return {};
 }
@@ -131,7 +133,10 @@ Status VulkanGraph::record() {
     WICK_TRY(commands_.end());
     WICK_TRY(context_.run(commands_, submission_));
   }
+  if (timed_) WICK_TRY(timer_.create(device, static_cast<uint32_t>(nodes_.size()) + 3));
   WICK_TRY(commands_.begin(0));
+  timer_.begin(commands_);
+  timer_.mark(commands_);
   if (fault_ != kNoTensor) {
     commands_.fill(arena_.at(tensors_[fault_].offset), 4, 0);
     if (context_.unified()) commands_.barrier(kCopyAccess, kShaderAccess);
@@ -143,6 +148,7 @@ Status VulkanGraph::record() {
     }
     commands_.barrier(kCopyAccess, kShaderAccess);
   }
+  timer_.mark(commands_);
   WICK_TRY(record_dispatches());
   if (context_.unified()) {
     commands_.barrier(kShaderAccess, kHostRead);
@@ -158,6 +164,7 @@ Status VulkanGraph::record() {
     }
     commands_.barrier(kCopyAccess, kHostRead);
   }
+  timer_.mark(commands_);
   return commands_.end();
 }
 
@@ -174,6 +181,7 @@ Status VulkanGraph::start(Span<const void* const> inputs) {
     const Place to = unified ? arena_.at(t.offset) : upload_.at(upload_offsets_[i]);
     if (t.bytes > 0) memcpy(to.buffer->mapped() + to.offset, inputs[i], t.bytes);
   }
+  if (timed_) handed_over_ns_ = now_ns();
   return context_.submit(commands_, submission_);
 }
 
@@ -184,6 +192,8 @@ Status VulkanGraph::collect(Span<void* const> outputs, uint64_t deadline_ns) {
                  outputs.size());
   }
   WICK_TRY(context_.wait(submission_, deadline_ns));
+  if (timed_) done_ns_ = now_ns();
+  WICK_TRY(timer_.read());
   const bool unified = context_.unified();
   auto bytes_of = [&](size_t i) -> const std::byte* {
     const Region r = region_of(outputs_[i]);

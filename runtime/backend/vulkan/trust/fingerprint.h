@@ -15,6 +15,7 @@ class Fingerprint {
     for (uint32_t word : lowered.table) add(word);
     for (const Dispatch& d : lowered.dispatches) {
       add(static_cast<uint64_t>(d.shader));
+      used_[static_cast<size_t>(d.shader)] = true;
       for (uint32_t i = 0; i < d.spec_count; ++i) add(d.spec[i]);
       for (uint32_t i = 0; i < d.push_words; ++i) add(d.push[i]);
       for (uint32_t g : d.groups) add(g);
@@ -26,6 +27,7 @@ class Fingerprint {
   }
   uint64_t value() const { return hash_; }
   size_t dispatches() const { return dispatches_; }
+  bool uses(ShaderId shader) const { return used_[static_cast<size_t>(shader)]; }
 
  private:
   void add(const TensorView& v) {
@@ -37,6 +39,7 @@ class Fingerprint {
   void add(uint64_t word) {  // FNV-1a
     for (int i = 0; i < 8; ++i) hash_ = (hash_ ^ ((word >> (8 * i)) & 255)) * 0x100000001b3;
   }
+  bool used_[static_cast<size_t>(ShaderId::kCount)] = {};
   size_t dispatches_ = 0;
   uint64_t hash_ = 0xcbf29ce484222325;
 };

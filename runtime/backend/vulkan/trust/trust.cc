@@ -302,8 +302,16 @@ Status Trust::check(const KernelQuery& query, Verdict* verdict, Line* line) {
   return {};
 }
 
-bool Trust::holds(const KernelQuery& query, uint64_t fingerprint) {
-  MutexLock lock(lock_);
+Status Trust::reason(uint64_t fingerprint) const {
+  for (const Line& line : complaints_) {
+    if (line.fingerprint == fingerprint)
+      return error(Code::kUnsupported, "the device computes it wrongly: %s", line.text);
+  }
+  return Status(Code::kUnsupported,
+                "the device computes it wrongly, as an earlier program found out and kept");
+}
+
+size_t Trust::place_of(uint64_t fingerprint) const {
   size_t low = 0, high = verdicts_.size();
   while (low < high) {
     const size_t mid = low + (high - low) / 2;
@@ -313,21 +321,38 @@ bool Trust::holds(const KernelQuery& query, uint64_t fingerprint) {
       high = mid;
     }
   }
-  if (low < verdicts_.size() && verdicts_[low].fingerprint == fingerprint)
-    return verdicts_[low].verdict == Verdict::kGood;
+  return low;
+}
+
+Status Trust::why_not(const KernelQuery& query, uint64_t fingerprint) {
+  MutexLock lock(lock_);
+  const size_t place = place_of(fingerprint);
+  if (place < verdicts_.size() && verdicts_[place].fingerprint == fingerprint)
+    return verdicts_[place].verdict == Verdict::kGood ? Status() : reason(fingerprint);
+  return find_out(query, fingerprint, place);
+}
+
+Status Trust::examine(const KernelQuery& query, uint64_t fingerprint) {
+  MutexLock lock(lock_);
+  return find_out(query, fingerprint, place_of(fingerprint));
+}
+
+Status Trust::find_out(const KernelQuery& query, uint64_t fingerprint, size_t place) {
   Verdict verdict = Verdict::kBad;
-  Line line = {};
-  Status s = check(query, &verdict, &line);
-  if (!s.ok()) return false;
+  Line line;
+  line.fingerprint = fingerprint;
+  WICK_TRY(annotate(check(query, &verdict, &line), "it could not be compared with the CPU: "));
   ++checked_;
-  if (verdict == Verdict::kBad && !complaints_.push_back(line).ok()) return false;
+  if (verdict == Verdict::kBad) WICK_TRY(complaints_.push_back(line));
+  const bool known = place < verdicts_.size() && verdicts_[place].fingerprint == fingerprint;
+  if (known && verdicts_[place].verdict == Verdict::kBad) verdict = Verdict::kBad;
   // A verdict that finds no memory is found out again.
-  if (verdicts_.push_back({}).ok()) {
-    for (size_t i = verdicts_.size() - 1; i > low; --i) verdicts_[i] = verdicts_[i - 1];
-    verdicts_[low] = {fingerprint, verdict};
+  if (known || verdicts_.push_back({}).ok()) {
+    for (size_t i = verdicts_.size() - 1; !known && i > place; --i) verdicts_[i] = verdicts_[i - 1];
+    verdicts_[place] = {fingerprint, verdict};
     changed_ = true;
   }
-  return verdict == Verdict::kGood;
+  return verdict == Verdict::kGood ? Status() : reason(fingerprint);
 }
 
 void Trust::load(const DiskCache& disk) {

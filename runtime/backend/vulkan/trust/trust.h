@@ -20,9 +20,13 @@ class Trust {
   // Writes what was found out since, if anything.
   void save(const DiskCache& disk);
 
-  // Whether calls of this fingerprint may run on the device; checks `query`, which has it, where
-  // that is not known. False without a verdict where the check could not be made.
-  bool holds(const KernelQuery& query, uint64_t fingerprint);
+  // Ok where calls of this fingerprint may run on the device; checks `query`, which has it, where
+  // that is not known. An error without a verdict where the check could not be made.
+  Status why_not(const KernelQuery& query, uint64_t fingerprint);
+
+  // Checks `query` in any case. kUnsupported: what the device does otherwise, or did before: what
+  // was found wrong once stays on the CPU. Other errors: it could not be found out.
+  Status examine(const KernelQuery& query, uint64_t fingerprint);
 
   // Kernels that failed in this process, each in a line.
   size_t complaint_count() const { return complaints_.size(); }
@@ -36,8 +40,12 @@ class Trust {
     Verdict verdict = Verdict::kBad;
   };
   struct Line {
-    char text[360];
+    uint64_t fingerprint = 0;
+    char text[360] = "";
   };
+  Status reason(uint64_t fingerprint) const;    // why a kernel that is bad is
+  size_t place_of(uint64_t fingerprint) const;  // in verdicts_, there or not
+  Status find_out(const KernelQuery& query, uint64_t fingerprint, size_t place);
   // Sets *verdict; an error: it could not be found out.
   Status check(const KernelQuery& query, Verdict* verdict, Line* line);
 

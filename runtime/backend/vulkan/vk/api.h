@@ -64,6 +64,11 @@ namespace wick::vulkan {
   X(CmdPipelineBarrier)             \
   X(CmdCopyBuffer)                  \
   X(CmdFillBuffer)                  \
+  X(CreateQueryPool)                \
+  X(DestroyQueryPool)               \
+  X(GetQueryPoolResults)            \
+  X(CmdResetQueryPool)              \
+  X(CmdWriteTimestamp)              \
   X(CreateFence)                    \
   X(DestroyFence)                   \
   X(ResetFences)                    \

@@ -85,6 +85,14 @@ Status Timeline::wait(uint64_t value, uint64_t timeout_ns) {
   return check(r, "vkWaitSemaphores");
 }
 
+void CommandBuffer::reset(VkQueryPool queries, uint32_t count) {
+  device_->api().CmdResetQueryPool(buffer_, queries, 0, count);
+}
+
+void CommandBuffer::timestamp(VkQueryPool queries, uint32_t index) {
+  device_->api().CmdWriteTimestamp(buffer_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, index);
+}
+
 Status Fence::create(const Device& device) {
   device_ = &device;
   VkFenceCreateInfo info = {};

@@ -32,6 +32,9 @@ class CommandBuffer {
   // bytes and offset are multiples of 4.
   void fill(const Place& to, uint64_t bytes, uint32_t word);
   void barrier(const Access& before, const Access& after);
+  void reset(VkQueryPool queries, uint32_t count);
+  // The time when all that was recorded so far is done.
+  void timestamp(VkQueryPool queries, uint32_t index);
 
   VkCommandBuffer handle() const { return buffer_; }
 

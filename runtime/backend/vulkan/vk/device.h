@@ -90,6 +90,7 @@ using UniquePipeline = Unique<VkPipeline, &Api::DestroyPipeline>;
 using UniquePipelineCache = Unique<VkPipelineCache, &Api::DestroyPipelineCache>;
 using UniqueDescriptorPool = Unique<VkDescriptorPool, &Api::DestroyDescriptorPool>;
 using UniqueCommandPool = Unique<VkCommandPool, &Api::DestroyCommandPool>;
+using UniqueQueryPool = Unique<VkQueryPool, &Api::DestroyQueryPool>;
 using UniqueFence = Unique<VkFence, &Api::DestroyFence>;
 using UniqueSemaphore = Unique<VkSemaphore, &Api::DestroySemaphore>;
 

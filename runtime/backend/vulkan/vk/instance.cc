@@ -41,6 +41,7 @@ Status choose_queue_family(const Api& api, Allocator& allocator, DeviceInfo& inf
     if (info.has_compute && (dedicated || !alone)) continue;
     info.has_compute = true;
     info.queue_family = i;
+    info.timestamp_bits = families[i].timestampValidBits;
     dedicated = alone;
   }
   return {};

@@ -16,6 +16,7 @@ struct DeviceInfo {
   uint8_t cache_uuid[VK_UUID_SIZE] = {};  // of what the driver compiles
   uint32_t queue_family = 0;              // one with compute; without graphics where there is such
   bool has_compute = false;
+  uint32_t timestamp_bits = 0;  // of that family; 0: it keeps no time
   uint32_t subgroup_size = 0;
   bool subgroup_arithmetic = false;
   bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;

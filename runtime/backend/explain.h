@@ -1,0 +1,61 @@
+// ExplainHook: how a session tells where its present binding runs, why, and what that costs.
+#pragma once
+
+#include "runtime/core/span.h"
+#include "runtime/core/tensor_view.h"
+
+namespace wick {
+
+// A node of the program, in the order of execution.
+struct PlacedStep {
+  const char *op, *node;
+  const char* backend;  // "cpu", "vulkan"
+  const char* kernel;   // the CPU's; "" of a device, which tells its kernels one by one
+  const char* why;      // not on the session's backend; "": it is there, or there is none
+  int64_t index;        // step number, as traces have it; -1: it is no step of a run
+  size_t region;
+  Span<const TensorView> in, out;  // dtypes and shapes
+};
+
+// A kernel that a device runs for a step.
+struct PlacedKernel {
+  const char* name;
+  int64_t index;  // the step's
+  uint32_t groups[3], group_size[3];
+  uint32_t shared_bytes, subgroup_size;
+  Span<const uint32_t> constants;  // specialisation
+  uint64_t read_bytes, written_bytes;
+};
+
+// A value that crosses between host and device in every run.
+struct PlacedCopy {
+  const char* value;
+  TensorView type;  // dtype and shape
+  bool to_device;
+  // Of the step at the other end; "": it is an input or an output of the program.
+  const char *op, *node, *backend;
+};
+
+// Consecutive steps that a device runs at once. Bytes of a run, but for what is held.
+struct PlacedPart {
+  const char* backend;
+  size_t kernels, barriers;
+  uint64_t read_bytes, written_bytes;  // by kernels
+  uint64_t flops;
+  uint64_t arena_bytes, constant_bytes, staging_bytes;  // held
+};
+
+class ExplainHook {
+ public:
+  // A device's part: its copies to the device, its steps, then its kernels, itself, its copies
+  // back.
+  virtual void on_step(const PlacedStep& step) = 0;
+  virtual void on_kernel(const PlacedKernel&) {}
+  virtual void on_copy(const PlacedCopy&) {}
+  virtual void on_part(const PlacedPart&) {}
+
+ protected:
+  ~ExplainHook() = default;
+};
+
+}  // namespace wick

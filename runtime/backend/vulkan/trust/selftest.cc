@@ -1,0 +1,82 @@
+// VulkanBackend::self_test: the calls of selftest_cases.cc, judged as trust judges a model's.
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/backend/vulkan/shaders/module_info.h"
+#include "runtime/backend/vulkan/trust/selftest_cases.h"
+#include "runtime/backend/vulkan/trust/trust.h"
+
+namespace wick {
+namespace {
+
+constexpr size_t kShaders = static_cast<size_t>(vulkan::ShaderId::kCount);
+
+}  // namespace
+
+// Judges what has shaders, and notes which.
+class VulkanBackend::Examiner final : public vulkan::SelfTestCalls {
+ public:
+  Examiner(VulkanBackend& backend, vulkan::Trust& trust, VulkanSelfTest& report)
+      : backend_(backend), trust_(trust), report_(report) {}
+
+  Status call(const KernelQuery& query) override {
+    vulkan::Fingerprint fingerprint;
+    const vulkan::Context& context = *backend_.context_;
+    Form form = Form::kCall;
+    if (!shaders_of(query, backend_.allocator_, vulkan::capabilities_of(context.device().info()),
+                    context.max_range(), &fingerprint, &form)
+             .ok()) {
+      return {};
+    }
+    if (fingerprint.dispatches() == 0) return {};
+    const char* names[kShaders];
+    size_t count = 0;
+    for (size_t i = 0; i < kShaders; ++i) {
+      const auto id = static_cast<vulkan::ShaderId>(i);
+      if (!fingerprint.uses(id)) continue;
+      used_[i] = true;
+      names[count++] = vulkan::shader(id).name;
+    }
+    const Status s = trust_.examine(query, fingerprint.value());
+    if (s.code() == Code::kDevice || s.code() == Code::kOutOfMemory) return s;
+    report_.on_call({find_op(query.op)->name, query.out[0], {names, count}, s.message()});
+    return {};
+  }
+
+  void tell_unused() const {
+    for (size_t i = 0; i < kShaders; ++i) {
+      if (!used_[i]) report_.on_unused(vulkan::shader(static_cast<vulkan::ShaderId>(i)).name);
+    }
+  }
+
+ private:
+  VulkanBackend& backend_;
+  vulkan::Trust& trust_;
+  VulkanSelfTest& report_;
+  bool used_[kShaders] = {};
+};
+
+Status VulkanBackend::self_test(VulkanSelfTest& report) {
+  vulkan::Trust own(*context_, allocator_);
+  Examiner examiner(*this, trust_ != nullptr ? *trust_ : own, report);
+  WICK_TRY(vulkan::self_test_cases(examiner, allocator_));
+  examiner.tell_unused();
+  if (trust_ != nullptr) trust_->save(context_->disk());
+  context_->save_pipelines();
+  return {};
+}
+
+Status VulkanBackend::kernels(Array<VulkanKernel>& out) {
+  out.clear();
+  for (size_t i = 0; i < kShaders; ++i) {
+    const vulkan::Shader& s = vulkan::shader(static_cast<vulkan::ShaderId>(i));
+    WICK_ASSIGN(const vulkan::ModuleInfo module, vulkan::module_info(s.spirv, {}, out.allocator()));
+    VulkanKernel kernel;
+    kernel.name = s.name;
+    for (size_t k = 0; k < 3; ++k) kernel.group_size[k] = module.group_size[k];
+    kernel.shared_bytes = module.shared_bytes;
+    kernel.buffers = s.bindings;
+    WICK_TRY(out.push_back(kernel));
+  }
+  return {};
+}
+
+}  // namespace wick

@@ -1,0 +1,168 @@
+// Where the present binding runs: what Session::explain() tells.
+#include "runtime/backend/explain.h"
+
+#include "runtime/exec/session_impl.h"
+
+namespace wick {
+namespace {
+
+TensorView type_of(const PlanValue& v) {
+  return TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
+}
+
+}  // namespace
+
+// Tells one region, stage by stage.
+class Session::Explainer {
+ public:
+  Explainer(const Impl& impl, size_t region, ExplainHook& hook)
+      : impl_(impl),
+        region_(region),
+        def_(impl.entry.regions[region]),
+        hook_(hook),
+        in_(impl.allocator.inner()),
+        out_(impl.allocator.inner()) {}
+
+  Status tell() {
+    Span<Stage* const> stages = impl_.regions[region_].stages;
+    for (const Stage* stage : stages) {
+      if (!stage->bound) continue;
+      WICK_TRY(tell(*stage));
+    }
+    return {};
+  }
+
+ private:
+  Status tell(const Stage& stage) {
+    stage_ = &stage;
+    uint32_t node = stage.first;
+    for (const BoundPartition& part : stage.partitions) {
+      const bool device = !part.backend->in_host_memory();
+      if (device) {
+        for (uint32_t v : part.inputs) copy_in(part, v);
+      }
+      for (uint32_t s = part.first; s < part.first + part.count; ++s) {
+        for (; &def_.nodes[node] != stage.steps[s].node; ++node)
+          WICK_TRY(other(def_.nodes[node], "its values are known with the shapes: done once"));
+        WICK_TRY(step(part, s));
+        ++node;
+      }
+      part.compiled->explain(hook_);
+      if (device) {
+        for (uint32_t v : part.outputs) copy_out(part, v);
+      }
+    }
+    for (; node < stage.end; ++node)
+      WICK_TRY(other(def_.nodes[node], "its values are known with the shapes: done once"));
+    if (stage.end == def_.nodes.size()) return {};
+    const NodeDef& last = def_.nodes[stage.end];
+    return other(last, region_count(last.op) > 0 ? "control flow: the host runs it"
+                                                 : "only values decide its sizes");
+  }
+
+  Status views(const NodeDef& node) {
+    auto all = [&](Span<const uint32_t> ids, Array<TensorView>& list) -> Status {
+      list.clear();
+      for (uint32_t v : ids)
+        WICK_TRY(list.push_back(v == kNoIndex ? TensorView() : type_of(impl_.values[v])));
+      return {};
+    };
+    WICK_TRY(all(node.inputs, in_));
+    return all(node.outputs, out_);
+  }
+
+  // What is no step of a run.
+  Status other(const NodeDef& node, const char* why) {
+    WICK_TRY(views(node));
+    hook_.on_step({node.info->name, node.name, "cpu", "", why, -1, region_, in_, out_});
+    return {};
+  }
+
+  Status step(const BoundPartition& part, uint32_t s) {
+    const PlanStep& step = stage_->steps[s];
+    const NodeDef& node = *step.node;
+    WICK_TRY(views(node));
+    PlacedStep placed = {node.info->name,
+                         node.name,
+                         part.backend->name(),
+                         "",
+                         "",
+                         static_cast<int64_t>(stage_->first_step + s),
+                         region_,
+                         in_,
+                         out_};
+    if (part.backend->in_host_memory()) {
+      const KernelRow* row =
+          find_kernel(impl_.sets, {node.op, node.attrs, in_, out_, impl_.threads, node.custom});
+      placed.kernel = step.alias ? "the same bytes" : row != nullptr ? row->name : "";
+      if (!stage_->why.empty() && stage_->why[s] != nullptr) placed.why = stage_->why[s];
+      if (impl_.left_backend[0] != '\0') placed.why = impl_.left_backend;
+    }
+    hook_.on_step(placed);
+    return {};
+  }
+
+  // Who of the stage made a value.
+  void copy_in(const BoundPartition& to, uint32_t value) {
+    PlacedCopy copy = from(value, true);
+    for (const BoundPartition& part : stage_->partitions) {
+      if (&part == &to) break;
+      for (const PlanStep& step : stage_->steps.subspan(part.first, part.count)) {
+        for (uint32_t v : step.out) {
+          if (v == value) end(part, step, &copy);
+        }
+      }
+    }
+    if (copy.op[0] == '\0' && !of_program(def_.inputs, value))
+      copy.op = copy.node = "another stage";
+    hook_.on_copy(copy);
+  }
+
+  // Who reads it first, elsewhere.
+  void copy_out(const BoundPartition& made, uint32_t value) {
+    PlacedCopy copy = from(value, false);
+    for (const BoundPartition& part : stage_->partitions) {
+      if (part.first <= made.first || copy.op[0] != '\0') continue;
+      for (const PlanStep& step : stage_->steps.subspan(part.first, part.count)) {
+        for (uint32_t v : step.in) {
+          if (v == value && copy.op[0] == '\0') end(part, step, &copy);
+        }
+      }
+    }
+    if (copy.op[0] == '\0' && !of_program(def_.outputs, value))
+      copy.op = copy.node = "another stage";
+    hook_.on_copy(copy);
+  }
+
+  PlacedCopy from(uint32_t value, bool to_device) const {
+    const PlanValue& v = impl_.values[value];
+    return {v.name, type_of(v), to_device, "", "", "cpu"};
+  }
+  static void end(const BoundPartition& part, const PlanStep& step, PlacedCopy* copy) {
+    copy->op = step.node->info->name;
+    copy->node = step.node->name;
+    copy->backend = part.backend->name();
+  }
+  // A port of the program itself; of a region's the host has it.
+  bool of_program(Span<const uint32_t> ports, uint32_t value) const {
+    if (region_ != 0) return false;
+    for (uint32_t v : ports) {
+      if (v == value) return true;
+    }
+    return false;
+  }
+
+  const Impl& impl_;
+  size_t region_;
+  const RegionDef& def_;
+  ExplainHook& hook_;
+  const Stage* stage_ = nullptr;
+  Array<TensorView> in_, out_;
+};
+
+Status Session::explain(ExplainHook& hook) const {
+  for (size_t r = 0; r < impl_->regions.size(); ++r) WICK_TRY(Explainer(*impl_, r, hook).tell());
+  return {};
+}
+
+}  // namespace wick

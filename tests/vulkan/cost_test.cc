@@ -1,0 +1,74 @@
+// What whole models cost on a device: a change of these numbers is meant, or it is a regression.
+#include <gtest/gtest.h>
+
+#include "runtime/backend/explain.h"
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/exec/session.h"
+#include "tests/vulkan/models.h"
+
+namespace wick::test {
+namespace {
+
+struct Cost final : ExplainHook {
+  void on_step(const PlacedStep& s) override {
+    if (s.index >= 0) ++(std::string(s.backend) == "cpu" ? on_cpu : on_device);
+  }
+  void on_copy(const PlacedCopy& c) override {
+    ++copies;
+    if (c.op[0] != '\0') ++copies_inside;
+  }
+  void on_part(const PlacedPart& p) override {
+    ++parts;
+    dispatches += p.kernels;
+    barriers += p.barriers;
+  }
+  size_t on_cpu = 0, on_device = 0, parts = 0, dispatches = 0, barriers = 0, copies = 0,
+         copies_inside = 0;
+};
+
+Cost cost_of(const TestModel& m) {
+  Cost cost;
+  VulkanOptions options;
+  options.cache_folder = "";
+  options.check_kernels = false;
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  EXPECT_TRUE(backend.ok()) << backend.status().message();
+  SessionOptions session_options;
+  session_options.backend = backend->get();
+  auto session = Session::create(*m.program, session_options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  Status s = (*session)->bind({&m.input.shape, 1});
+  EXPECT_TRUE(s.ok()) << s.message();
+  s = (*session)->explain(cost);
+  EXPECT_TRUE(s.ok()) << s.message();
+  return cost;
+}
+
+// All of it on the device at once, and nothing crosses in between.
+TEST(VulkanCost, LeNet) {
+  WICK_NEED_MODEL(m, lenet_model());
+  const Cost c = cost_of(*m);
+  EXPECT_EQ(c.on_cpu, 0u);
+  EXPECT_EQ(c.on_device, 7u);
+  EXPECT_EQ(c.parts, 1u);
+  EXPECT_EQ(c.dispatches, 6u);
+  EXPECT_EQ(c.barriers, 5u);
+  EXPECT_EQ(c.copies, 2u);
+  EXPECT_EQ(c.copies_inside, 0u);
+}
+
+// The host counts positions, which are int64; every float is the device's, small as the model is.
+TEST(VulkanCost, SmallGpt) {
+  WICK_NEED_MODEL(m, gpt_model());
+  const Cost c = cost_of(*m);
+  EXPECT_EQ(c.on_cpu, 8u);
+  EXPECT_EQ(c.on_device, 35u);
+  EXPECT_EQ(c.parts, 1u);
+  EXPECT_EQ(c.dispatches, 83u);
+  EXPECT_EQ(c.barriers, 75u);
+  EXPECT_EQ(c.copies, 4u);
+  EXPECT_EQ(c.copies_inside, 2u) << "positions and the mask";
+}
+
+}  // namespace
+}  // namespace wick::test

@@ -1,0 +1,65 @@
+// Where a session runs its steps, why, and what that costs: what `wick run --explain` shows.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/backend/explain.h"
+#include "runtime/backend/vulkan/backend.h"
+#include "runtime/exec/session.h"
+
+namespace wick::tool {
+
+class Placement final : public ExplainHook {
+ public:
+  // Of the present binding; `device` null: there is none.
+  Placement(const Session& session, const VulkanBackend* device);
+
+  // "ran 9 of 10 steps; on the CPU (--explain says why): Sinh (1)"
+  std::string split() const;
+  // A line a step and a copy, the kernels, the totals.
+  std::string text() const;
+  nlohmann::json json() const;
+
+ private:
+  void on_step(const PlacedStep& step) override;
+  void on_kernel(const PlacedKernel& kernel) override;
+  void on_copy(const PlacedCopy& copy) override;
+  void on_part(const PlacedPart& part) override;
+
+  struct Kernel {
+    std::string name;
+    uint32_t groups[3] = {}, group_size[3] = {}, shared_bytes = 0, subgroup_size = 0;
+    std::vector<uint32_t> constants;
+    uint64_t read_bytes = 0, written_bytes = 0;
+  };
+  struct Step {
+    std::string op, node, backend, kernel, why, types;
+    int64_t index = -1;
+    size_t region = 0;
+    std::vector<Kernel> kernels;
+  };
+  struct Copy {
+    std::string value, type, other;  // "" other: the program's own input or output
+    uint64_t bytes = 0;
+    bool to_device = false;
+    size_t before = 0;  // the step that it stands before
+  };
+  struct Totals {
+    size_t steps = 0, on_device = 0, parts = 0, kernels = 0, barriers = 0, copies_inside = 0;
+    uint64_t read = 0, written = 0, flops = 0, arena = 0, constants = 0, staging = 0;
+    uint64_t to_device = 0, to_host = 0, bytes_inside = 0;
+  };
+  Totals totals() const;
+  std::string kernel_table() const;
+  std::string totals_text() const;
+
+  std::vector<Step> steps_;
+  std::vector<Copy> copies_;
+  std::vector<PlacedPart> parts_;
+  VulkanDevice device_;
+  bool has_device_ = false;
+};
+
+}  // namespace wick::tool
