@@ -52,6 +52,7 @@ Status lower_pool(const OpCall& call, Lowered& out);
 Status lower_norm(const OpCall& call, Lowered& out);
 Status lower_layout(const OpCall& call, Lowered& out);
 Status lower_reduce(const OpCall& call, Lowered& out);
+bool reduces_words(DType dtype);  // not floats of 32 bits or 16
 Status lower_resize(const OpCall& call, Lowered& out);
 Status lower_gather(const OpCall& call, Lowered& out);
 Status lower_scatter(const OpCall& call, Lowered& out);
