@@ -196,6 +196,27 @@ TEST(VulkanIndex, RunningSumsOfEveryDtype) {
   }
 }
 
+TEST(VulkanIndex, ReductionsOfEveryDtype) {
+  WICK_NEED_DEVICE();
+  for (DType t : kNumbers) {
+    if (is_float(t) && t != DType::kF64) continue;
+    const double lo = is_unsigned_int(t) ? 0 : -9;
+    const Sample s = sample(dtype_name(t), {of(t, {3, 70, 5}, lo, 9)}, ReduceAttrs{{1}, 0, 0});
+    const Sample ties = sample("ties", {with_ties(t, {2, 9000})}, ReduceAttrs{{-1}, 1, 0});
+    same_as_cpu(OpId::kReduceSum, s);
+    same_as_cpu(OpId::kReduceMax, ties);
+    if (t != DType::kI8 && t != DType::kU32 && t != DType::kI64 && t != DType::kF64) continue;
+    same_as_cpu(OpId::kReduceProd, s);
+    same_as_cpu(OpId::kReduceMin, ties);
+  }
+  // blocks, lanes and their order
+  for (OpId op : {OpId::kReduceSum, OpId::kReduceProd})
+    same_as_cpu(op,
+                sample("f64", {of(DType::kF64, {2, 9001}, -1.001, 1.001)}, ReduceAttrs{{1}, 0, 0}));
+  for (OpId op : {OpId::kReduceMax, OpId::kReduceMin})
+    same_as_cpu(op, sample("bool", {of(DType::kBool, {40, 3}, -1, 1)}, ReduceAttrs{{1}, 0, 0}));
+}
+
 // float64 is made of integer steps: pairs of numbers of every kind, and of any bits.
 TEST(VulkanIndex, DoublesAddAndMultiply) {
   WICK_NEED_DEVICE();

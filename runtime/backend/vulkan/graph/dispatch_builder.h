@@ -66,6 +66,7 @@ Status lower_pool(const OpCall& call, Lowered& out);
 Status lower_norm(const OpCall& call, Lowered& out);
 Status lower_layout(const OpCall& call, Lowered& out);
 Status lower_reduce(const OpCall& call, Lowered& out);
+bool reduces_words(DType dtype);  // not floats of 32 bits or 16
 Status lower_resize(const OpCall& call, Lowered& out);
 Status lower_sample(const OpCall& call, Lowered& out);
 Status lower_roi(const OpCall& call, Lowered& out);

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/backend/vulkan/graph/whole_element.h"
 #include "runtime/core/half.h"
 #include "runtime/core/int_at.h"
 #include "runtime/kernels/reduce.h"
@@ -60,10 +61,17 @@ Status fill_with_identity(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
+bool reduces_words(DType dtype) {
+  return is_int(dtype) || dtype == DType::kBool || dtype == DType::kF64;
+}
+
 Status lower_reduce(const OpCall& call, Lowered& out) {
+  const TensorView& x = call.in[0];
+  const bool words = reduces_words(x.dtype);
+  if (words && call.op == OpId::kReduceMean) return unsupported("no shader for this mean");
+  if (words && x.numel() == 0) return unsupported("an empty input");
   bool reduce[kMaxRank] = {}, any = false;
   WICK_TRY(read_axes(call, reduce, &any));
-  const TensorView& x = call.in[0];
   if (!any) {
     if (static_cast<const ReduceAttrs*>(call.attrs)->noop_with_empty_axes != 0) {
       out.alias = true;
@@ -79,6 +87,10 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   add_spec(d, function_of(call.op));
   add_spec(d, static_cast<uint32_t>(s.kept));
   add_spec(d, static_cast<uint32_t>(s.reduced));
+  if (words) {
+    d.shader = ShaderId::k_reduce_any;
+    add_element(d, x.dtype);
+  }
   add_push(d, s.outputs);
   add_push(d, s.count);
   auto value = [&](const int64_t* kept, const int64_t* reduced, int i, int64_t none) {
