@@ -256,7 +256,9 @@ std::vector<double> steps_in_turn(OpId op, const void* attrs, const std::vector<
 
 // By norms: a score is a sum of `size` products of at most M / size each and a few more steps, so
 // it is off by E = (size + 8) M units; a weight, relative, by 2 E, by what exp makes of a
-// difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum.
+// difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum. Done
+// block by block, of at least 16 keys, each rescales what there is by another exponential, whose
+// arguments sum up to at most 2 M.
 std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
   auto largest = [](const Value& v) {
     double most = 0;
@@ -278,7 +280,8 @@ std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
     if (in[i].view().dtype == DType::kF32 || in[i].view().dtype == DType::kF64)
       m = std::fmax(m * std::fmax(1, std::fmax(x, x > 0 ? 1 / x : 1)), m + (x < 1e3 ? x : 0));
   }
-  const double weight = 2 * (size + 8) * m + 2 * m + kExp + kDiv + keys + 8;
+  const double rescaled = (kExp + 1) * std::ceil(keys / 16) + 2 * m;
+  const double weight = 2 * (size + 8) * m + 2 * m + kExp + kDiv + keys + 8 + 2 * rescaled;
   return std::vector<double>(static_cast<size_t>(want.view().numel()),
                              kU * (weight + keys) * largest(in[2]) + FLT_MIN);
 }

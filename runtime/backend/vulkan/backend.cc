@@ -47,7 +47,7 @@ class Probe final : public vulkan::Builder {
   }
 
  private:
-  static constexpr size_t kMost = 3;  // inputs of a part
+  static constexpr size_t kMost = 6;  // inputs of a part
   Array<TensorView> views_;
   vulkan::Lowered lowered_;
   Fingerprint* fingerprint_;
