@@ -25,7 +25,7 @@ struct ContextOptions {
   const char* cache_folder = nullptr;  // DiskCache::open's
 };
 
-constexpr size_t kMaxSpecConstants = 10;
+constexpr size_t kMaxSpecConstants = 13;
 
 class Context {
  public:

@@ -44,6 +44,7 @@ Result<uint32_t> activation_function(int64_t activation);
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);
+Status lower_chain(const OpCall& call, Lowered& out);
 Status lower_attention(const OpCall& call, Lowered& out);
 Status lower_block_linear(const OpCall& call, Lowered& out);
 Status lower_byte_gemm(const OpCall& call, Lowered& out);

@@ -199,10 +199,9 @@ class Attention {
 bool is_expanded(OpId op) { return op == OpId::kFusedElementwise || op == OpId::kFusedAttention; }
 
 Status expand(const WholeCall& call, Builder& builder) {
-  if (call.op == OpId::kFusedAttention) {  // in one, where its shader takes it
-    const Status whole = builder.call(call.op, call.attrs, call.in_ids, {&call.out_id, 1});
-    if (whole.code() != Code::kUnsupported) return whole;
-  }
+  // In one, where a shader takes it.
+  const Status whole = builder.call(call.op, call.attrs, call.in_ids, {&call.out_id, 1});
+  if (whole.code() != Code::kUnsupported) return whole;
   return call.op == OpId::kFusedElementwise ? expand_chain(call, builder)
                                             : Attention(call, builder).expand();
 }

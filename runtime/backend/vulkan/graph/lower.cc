@@ -16,6 +16,7 @@ LowerFunction family_of(OpId op) {
     case OpId::kFusedMatMul: return lower_matmul;
     case OpId::kMatMulInteger:
     case OpId::kQLinearMatMul: return lower_byte_matmul;
+    case OpId::kFusedElementwise: return lower_chain;
     case OpId::kFusedAttention: return lower_attention;
     case OpId::kBlockLinear: return lower_block_linear;
     case OpId::kQGemm: return lower_byte_gemm;
