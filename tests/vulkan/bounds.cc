@@ -160,8 +160,10 @@ std::vector<double> softmax(OpId op, const void* attrs, const Value& x, const Va
       total += std::exp(-d);
       weighted += std::exp(-d) * (d + kExp);  // x - max is off by u d, which exp makes relative
     }
-    double d = best - x.at(i),
-           steps = static_cast<double>((len + 15) / 16) + 4 + static_cast<double>(len / 4096);
+    // 16 lanes, or a subgroup of at least 8 where rows are long
+    double d = best - x.at(i), lanes = len < 64 ? 16 : 8,
+           steps =
+               std::ceil(static_cast<double>(len) / lanes) + 4 + static_cast<double>(len / 4096);
     double sum_error = weighted / total + steps;  // relative, units of u
     double y = std::fabs(want.at(i));
     bounds.push_back(kU * (op == OpId::kSoftmax ? y * (d + kExp + sum_error + kDiv)
