@@ -200,8 +200,10 @@ std::vector<double> softmax(OpId op, const void* attrs, const Value& x, const Va
       total += std::exp(-d);
       weighted += std::exp(-d) * (d + kExp);  // x - max is off by u d, which exp makes relative
     }
-    double d = best - x.at(i),
-           steps = static_cast<double>((len + 15) / 16) + 4 + static_cast<double>(len / 4096);
+    // 16 lanes, or a subgroup of at least 8 where rows are long
+    double d = best - x.at(i), lanes = len < 64 ? 16 : 8,
+           steps =
+               std::ceil(static_cast<double>(len) / lanes) + 4 + static_cast<double>(len / 4096);
     double sum_error = weighted / total + steps;  // relative, units of u
     double y = std::fabs(want.at(i));
     bounds.push_back(kU * (op == OpId::kSoftmax ? y * (d + kExp + sum_error + kDiv)
@@ -296,7 +298,9 @@ std::vector<double> steps_in_turn(OpId op, const void* attrs, const std::vector<
 
 // By norms: a score is a sum of `size` products of at most M / size each and a few more steps, so
 // it is off by E = (size + 8) M units; a weight, relative, by 2 E, by what exp makes of a
-// difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum.
+// difference of at most 2 M, and by its sum of `keys`; the output by that and its own sum. Done
+// block by block, of at least 16 keys, each rescales what there is by another exponential, whose
+// arguments sum up to at most 2 M.
 std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
   auto largest = [](const Value& v) {
     double most = 0;
@@ -318,7 +322,8 @@ std::vector<double> attention(const std::vector<Value>& in, const Value& want) {
     if (in[i].view().dtype == DType::kF32 || in[i].view().dtype == DType::kF64)
       m = std::fmax(m * std::fmax(1, std::fmax(x, x > 0 ? 1 / x : 1)), m + (x < 1e3 ? x : 0));
   }
-  const double weight = 2 * (size + 8) * m + 2 * m + kExp + kDiv + keys + 8;
+  const double rescaled = (kExp + 1) * std::ceil(keys / 16) + 2 * m;
+  const double weight = 2 * (size + 8) * m + 2 * m + kExp + kDiv + keys + 8 + 2 * rescaled;
   return std::vector<double>(static_cast<size_t>(want.view().numel()),
                              kU * (weight + keys) * largest(in[2]) + FLT_MIN);
 }

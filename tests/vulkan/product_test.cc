@@ -206,5 +206,15 @@ TEST(VulkanProducts, WeightsInBlocks) {
   for (const Sample& s : samples) expect_within_bounds(OpId::kBlockLinear, s);
 }
 
+// Long rows by subgroups, where the device's add, and not along the last dim alone.
+TEST(VulkanProducts, SoftmaxOfLongRows) {
+  WICK_NEED_DEVICE();
+  for (OpId op : {OpId::kSoftmax, OpId::kLogSoftmax}) {
+    expect_within_bounds(op, sample("rows", {f32({17, 129}, -9, 9)}, AxisAttrs{1}));
+    expect_within_bounds(op, sample("a row", {f32({1025}, -9, 9)}, AxisAttrs{0}));
+    expect_within_bounds(op, sample("columns", {f32({3, 65, 5}, -9, 9)}, AxisAttrs{1}));
+  }
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -32,7 +32,7 @@ struct ContextOptions {
   const char* cache_folder = nullptr;  // DiskCache::open's
 };
 
-constexpr size_t kMaxSpecConstants = 10;
+constexpr size_t kMaxSpecConstants = 13;
 
 // One submission at a time of a command buffer, from submit() until wait() says that it is over.
 class Submission {

@@ -55,6 +55,8 @@ uint32_t add_epilogue(const OpCall& call, Dispatch& d);
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);
+Status lower_chain(const OpCall& call, Lowered& out);
+Status lower_attention(const OpCall& call, Lowered& out);
 Status lower_block_linear(const OpCall& call, Lowered& out);
 Status lower_byte_gemm(const OpCall& call, Lowered& out);
 Status lower_byte_conv(const OpCall& call, Lowered& out);

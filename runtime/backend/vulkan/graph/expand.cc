@@ -269,6 +269,10 @@ bool may_expand(OpId op, Span<const TensorView> in, Span<const TensorView> out) 
 }
 
 Status expand(const WholeCall& call, Builder& builder) {
+  if (is_expanded(call.op)) {  // in one, where a shader takes it
+    Status one = builder.call(call.op, call.attrs, call.in_ids, call.out_ids);
+    if (one.code() != Code::kUnsupported) return one;
+  }
   const bool whole = call.op == OpId::kFusedElementwise || !has_16_bit_floats(call.in, call.out);
   return whole ? expand_whole(call, builder) : expand_in_float32(call, builder);
 }

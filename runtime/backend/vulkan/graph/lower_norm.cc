@@ -3,6 +3,8 @@
 namespace wick::vulkan {
 namespace {
 
+constexpr int64_t kLongRow = 64;
+
 int64_t product(const Shape& s, int from, int to) {
   int64_t n = 1;
   for (int i = from; i < to; ++i) n *= s[i];
@@ -30,8 +32,12 @@ Status lower_norm(const OpCall& call, Lowered& out) {
   int64_t inner = product(x, at + 1, x.rank());
   int64_t rows = product(x, 0, at) * inner;
   Dispatch d;
-  d.shader = WICK_STORED(call.out[0].dtype, softmax);
-  d.groups[0] = groups_for(rows, WICK_SOFTMAX_ROWS);
+  // Long rows go to a subgroup each, short ones to 16 invocations.
+  const int64_t lanes = out.can.subgroup;
+  const bool subgroups = lanes >= 8 && lanes <= WICK_FLAT_SIZE && x[at] >= kLongRow;
+  d.shader = subgroups ? WICK_STORED(call.out[0].dtype, softmax_subgroup)
+                       : WICK_STORED(call.out[0].dtype, softmax);
+  d.groups[0] = groups_for(rows, subgroups ? WICK_FLAT_SIZE / lanes : WICK_SOFTMAX_ROWS);
   add_spec(d, call.op == OpId::kLogSoftmax ? 1 : 0);
   add_push(d, rows);
   add_push(d, x[at]);

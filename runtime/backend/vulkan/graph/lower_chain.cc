@@ -1,0 +1,154 @@
+// FusedElementwise as one dispatch; longer chains, those that reduce and those of bools are left to
+// the calls that expand.cc makes.
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/ops/rules/chain-inl.h"
+
+namespace wick::vulkan {
+namespace {
+
+constexpr int kDims = 4;  // what the push constants hold
+
+// Which of the shader's functions a step is; alpha and beta of a unary one.
+struct Function {
+  uint32_t number = 0;
+  uint32_t alpha = 0, beta = 0;  // bits
+};
+
+int binary_of(OpId op) {
+  switch (op) {
+    case OpId::kAdd: return WICK_BINARY_ADD;
+    case OpId::kSub: return WICK_BINARY_SUB;
+    case OpId::kMul: return WICK_BINARY_MUL;
+    case OpId::kDiv: return WICK_BINARY_DIV;
+    case OpId::kPow: return WICK_BINARY_POW;
+    case OpId::kMax: return WICK_BINARY_MAX;
+    case OpId::kMin: return WICK_BINARY_MIN;
+    default: return -1;
+  }
+}
+int point_of(OpId op) {
+  switch (op) {
+    case OpId::kEqual: return WICK_POINT_EQUAL;
+    case OpId::kLess: return WICK_POINT_LESS;
+    case OpId::kLessOrEqual: return WICK_POINT_LESS_EQUAL;
+    case OpId::kGreater: return WICK_POINT_GREATER;
+    case OpId::kGreaterOrEqual: return WICK_POINT_GREATER_EQUAL;
+    case OpId::kAnd: return WICK_POINT_AND;
+    case OpId::kOr: return WICK_POINT_OR;
+    case OpId::kXor: return WICK_POINT_XOR;
+    case OpId::kNot: return WICK_POINT_NOT;
+    case OpId::kWhere: return WICK_POINT_WHERE;
+    case OpId::kCast: return WICK_POINT_CAST;
+    default: return -1;
+  }
+}
+
+Result<Function> function_of(const ChainAttrs& chain, const ChainStep& step, Lowered& scratch) {
+  Function f;
+  if (const int binary = binary_of(step.op); binary >= 0) {
+    f.number = WICK_CHAIN_BINARY + static_cast<uint32_t>(binary);
+    return f;
+  }
+  if (const int point = point_of(step.op); point >= 0) {
+    f.number = WICK_CHAIN_POINT + static_cast<uint32_t>(point);
+    return f;
+  }
+  switch (step.op) {  // not all of a unary op's functions are here
+    case OpId::kSin:
+    case OpId::kCos:
+    case OpId::kLog1p:
+    case OpId::kExpm1: return unsupported("no shader for this step");
+    default: break;
+  }
+  if (step.what.kind != ChainKind::kUnary) return unsupported("no shader for this step");
+  TensorView views[] = {TensorView(nullptr, DType::kF32, Shape{1}),
+                        TensorView(nullptr, DType::kF32, Shape{1})};
+  const AnyAttrs attrs = chain_step_attrs(chain, step, 1, DType::kF32);
+  OpCall one;
+  one.op = step.op;
+  one.attrs = attrs.get();
+  one.in = {views, 1};
+  one.out = {views + 1, 1};
+  scratch.dispatches.clear();
+  WICK_TRY(lower_elementwise(one, scratch));
+  const Dispatch& d = scratch.dispatches[0];
+  f.number = d.spec[0];
+  f.alpha = d.push[1];
+  f.beta = d.push[2];
+  if (f.number >= WICK_CHAIN_BINARY) return unsupported("no shader for this step");
+  return f;
+}
+
+uint32_t place_of(int operand) {
+  return static_cast<uint32_t>(
+      operand >= kChainFirstStep       ? WICK_CHAIN_STEP + operand - kChainFirstStep
+      : operand >= kChainFirstConstant ? WICK_CHAIN_CONSTANT + operand - kChainFirstConstant
+                                       : operand);
+}
+
+// Dims of the result, neighbours merged where one step through two is as through one for all.
+Status add_walk(const OpCall& call, Dispatch& d) {
+  const Shape& y = call.out[0].shape;
+  int64_t dims[kMaxRank] = {}, strides[WICK_CHAIN_INPUTS][kMaxRank] = {};
+  int rank = 0;
+  for (int i = 0; i < y.rank(); ++i) {
+    if (y[i] == 1) continue;
+    int64_t own[WICK_CHAIN_INPUTS] = {};
+    for (size_t k = 0; k < call.in.size(); ++k) {
+      const Shape& s = call.in[k].shape;
+      const int at = i - (y.rank() - s.rank());
+      own[k] = at < 0 || s[at] == 1 ? 0 : contiguous_strides(s)[at];
+    }
+    bool merge = rank > 0;
+    for (size_t k = 0; k < call.in.size(); ++k)
+      merge = merge && strides[k][rank - 1] == own[k] * y[i];
+    if (!merge) dims[rank++] = 1;
+    dims[rank - 1] *= y[i];
+    for (size_t k = 0; k < call.in.size(); ++k) strides[k][rank - 1] = own[k];
+  }
+  if (rank > kDims) return unsupported("too many dims that do not merge");
+  add_spec(d, static_cast<uint32_t>(rank));
+  add_push(d, call.out[0].numel());
+  for (int i = 0; i < kDims; ++i) add_push(d, i < rank ? dims[i] : 1);
+  for (const auto& of_input : strides) {
+    for (int i = 0; i < kDims; ++i) add_push(d, of_input[i]);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status lower_chain(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const ChainAttrs*>(call.attrs);
+  if (call.in.size() > WICK_CHAIN_INPUTS || a.steps.count > WICK_CHAIN_STEPS ||
+      a.constants.count > WICK_CHAIN_CONSTANTS)
+    return unsupported("a chain of more than a shader takes");
+  Dispatch d = flat_dispatch(ShaderId::k_chain, call.out[0].numel());
+  WICK_TRY(add_walk(call, d));
+  add_spec(d, static_cast<uint32_t>(call.in.size()));
+  add_spec(d, static_cast<uint32_t>(a.steps.count));
+  for (int i = 0; i < WICK_CHAIN_CONSTANTS; ++i) {
+    const bool given = i < static_cast<int>(a.constants.count);
+    const float v = given ? static_cast<float>(chain_constant(a, kChainFirstConstant + i)) : 0;
+    WICK_TRY(out.table.push_back(std::bit_cast<uint32_t>(v)));
+  }
+  Lowered scratch(out.dispatches.allocator());
+  for (int64_t i = 0; i < a.steps.count; ++i) {
+    const ChainStep step = chain_step(a.steps[i]);
+    if (step.what.kind == ChainKind::kReduce) return unsupported("a chain that reduces");
+    WICK_ASSIGN(const Function f, function_of(a, step, scratch));
+    uint32_t word = f.number;
+    for (int k = 0; k < step.what.operands - step.what.parameters; ++k)
+      word |= place_of(step.operand[k]) << (8 + 6 * k);
+    add_spec(d, word);
+    WICK_TRY(out.table.push_back(f.alpha));
+    WICK_TRY(out.table.push_back(f.beta));
+  }
+  for (int i = 0; i < WICK_CHAIN_INPUTS; ++i)
+    add_operand(d, i < static_cast<int>(call.in.size()) ? i : 0);
+  add_operand(d, out_operand(0));
+  add_operand(d, kTableOperand);
+  return out.dispatches.push_back(d);
+}
+
+}  // namespace wick::vulkan
