@@ -66,7 +66,8 @@ LowerFunction family_of(OpId op) {
 bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
   if (family == lower_gather && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_layout || family == lower_gather) return is_movable(dtype);
-  if (family == lower_elementwise && (is_16_bit_float(dtype) || is_int(dtype))) return true;
+  if (family == lower_elementwise && (is_float(dtype) || is_int(dtype))) return true;
+  if (family == lower_reduce && dtype == DType::kF64) return true;
   if (op == OpId::kClip) return element_type(dtype) >= 0;
   if (family == lower_pointwise || family == lower_quantize) return element_type(dtype) >= 0;
   return dtype == DType::kF32;

@@ -51,6 +51,7 @@ Status fill_with_identity(const OpCall& call, Lowered& out) {
     case OpId::kReduceProd: v = 1; break;
     default: break;
   }
+  if (call.out[0].dtype == DType::kF64) return unsupported("nothing of float64");
   return out.dispatches.push_back(
       fill_dispatch(call.out[0].numel(), std::bit_cast<uint32_t>(v), 0));
 }
@@ -71,7 +72,7 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   if (x.numel() == 0) return fill_with_identity(call, out);
   const ReduceShape s = reduce_shape(TensorView(nullptr, x.dtype, x.shape), reduce);
   Dispatch d;
-  d.shader = ShaderId::k_reduce_f32;
+  d.shader = x.dtype == DType::kF64 ? ShaderId::k_double_reduce : ShaderId::k_reduce_f32;
   d.groups[0] = groups_for(s.outputs, WICK_SOFTMAX_ROWS);
   add_spec(d, function_of(call.op));
   add_spec(d, static_cast<uint32_t>(s.kept));

@@ -84,6 +84,7 @@ double float_at(const TensorView& v, int64_t i) {
   switch (v.dtype) {
     case DType::kF16: return static_cast<float>(v.as<Half>()[i]);
     case DType::kBF16: return static_cast<float>(v.as<BFloat16>()[i]);
+    case DType::kF64: return v.as<double>()[i];
     default: return v.as<float>()[i];
   }
 }
@@ -93,12 +94,13 @@ double float_at(const TensorView& v, int64_t i) {
 // step more; the rest by bits.
 bool agrees(const TensorView& want, const TensorView& got, char* text, size_t room) {
   const int64_t n = want.numel();
-  if (want.dtype != DType::kF32 && want.dtype != DType::kF16 && want.dtype != DType::kBF16) {
+  if (!is_float(want.dtype)) {
     if (memcmp(want.data, got.data, want.nbytes()) == 0) return true;
     snprintf(text, room, "other bytes");
     return false;
   }
-  const double step = want.dtype == DType::kF32 ? 0 : want.dtype == DType::kF16 ? 0x1p-10 : 0x1p-7;
+  const double step = want.dtype == DType::kF16 ? 0x1p-10 : want.dtype == DType::kBF16 ? 0x1p-7 : 0;
+  const double near = want.dtype == DType::kF64 ? 1e-12 : 1e-4;
   double squares = 0;
   int64_t finite = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -111,7 +113,7 @@ bool agrees(const TensorView& want, const TensorView& got, char* text, size_t ro
   for (int64_t i = 0; i < n; ++i) {
     const double a = float_at(want, i), b = float_at(got, i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (std::fabs(a - b) <= (1e-4 + step) * std::fabs(a) + 1e-4 * size) continue;
+    if (std::fabs(a - b) <= (near + step) * std::fabs(a) + near * size) continue;
     snprintf(text, room, "element %lld is %.7g, the CPU's %.7g", static_cast<long long>(i), b, a);
     return false;
   }
