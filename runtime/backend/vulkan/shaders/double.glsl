@@ -2,8 +2,8 @@
 // correctly rounded, e^x and the logarithm are within two units. Between two steps a number has 53 digits and any
 // exponent.
 
-Number number_of_double(uvec2 bits) { return number_of(bits, WICK_TYPE_F64); }
-uvec2 double_of(Number v) { return bits_of_number(v, WICK_TYPE_F64, false, 0); }
+Number number_of_double(uvec2 bits) { return ieee_number(bits, 52, 64, 1023); }
+uvec2 double_of(Number v) { return to_ieee(v, 52, 64, 1023); }
 
 bool is_less_magnitude(Number a, Number b) { return a.e < b.e || (a.e == b.e && less_64(a.m, b.m)); }
 
