@@ -17,9 +17,9 @@ Status IntoGraph::add(const vulkan::WholeCall& call) {
   return vulkan::expand(call, *this);
 }
 
-Result<TensorId> IntoGraph::constant(DType dtype, float value) {
+Result<TensorId> IntoGraph::constant(DType dtype, double value) {
   kept_.push_back(std::make_unique<Value>(dtype, Shape{}));
-  kept_.back()->set(0, static_cast<double>(value));
+  kept_.back()->set(0, value);
   return graph_.add_constant(dtype, Shape{}, kept_.back()->view().data);
 }
 

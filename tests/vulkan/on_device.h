@@ -19,7 +19,7 @@ class IntoGraph final : public vulkan::Builder {
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
     return graph_.add_temporary(dtype, shape);
   }
-  Result<vulkan::TensorId> constant(DType dtype, float value) override;
+  Result<vulkan::TensorId> constant(DType dtype, double value) override;
   Status call(OpId op, const void* attrs, Span<const vulkan::TensorId> in,
               Span<const vulkan::TensorId> out) override {
     return graph_.add_call(op, attrs, in, out);

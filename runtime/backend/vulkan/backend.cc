@@ -31,7 +31,7 @@ class Probe final : public vulkan::Builder, private vulkan::Parts {
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
     return add(TensorView(nullptr, dtype, shape));
   }
-  Result<vulkan::TensorId> constant(DType dtype, float) override {
+  Result<vulkan::TensorId> constant(DType dtype, double) override {
     return add(TensorView(nullptr, dtype, Shape{}));
   }
   Status call(OpId op, const void* attrs, Span<const vulkan::TensorId> in,

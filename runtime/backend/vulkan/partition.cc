@@ -54,11 +54,13 @@ class VulkanPartition final : public Partition, private Builder {
   Result<TensorId> temporary(DType dtype, const Shape& shape) override {
     return graph_.add_temporary(dtype, shape);
   }
-  Result<TensorId> constant(DType dtype, float value) override {
-    WICK_ASSIGN(auto at, constants_.array<uint32_t>(1));
-    at[0] = dtype == DType::kF16    ? Half(value).bits
-            : dtype == DType::kBF16 ? BFloat16(value).bits
-                                    : std::bit_cast<uint32_t>(value);
+  Result<TensorId> constant(DType dtype, double value) override {
+    WICK_ASSIGN(auto at, constants_.array<uint64_t>(1));
+    const auto single = static_cast<float>(value);
+    at[0] = dtype == DType::kF16    ? Half(single).bits
+            : dtype == DType::kBF16 ? BFloat16(single).bits
+            : dtype == DType::kF64  ? std::bit_cast<uint64_t>(value)
+                                    : std::bit_cast<uint32_t>(single);
     return graph_.add_constant(dtype, Shape{}, at.data());
   }
   Status call(OpId op, const void* attrs, Span<const TensorId> in,

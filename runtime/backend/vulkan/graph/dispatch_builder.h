@@ -84,6 +84,7 @@ Status lower_pointwise(const OpCall& call, Lowered& out);
 Status lower_cast(const OpCall& call, Lowered& out);
 Status lower_clip(const OpCall& call, Lowered& out);
 Status lower_integer(const OpCall& call, Lowered& out);
+Status lower_double(const OpCall& call, Lowered& out);
 Status lower_quantize(const OpCall& call, Lowered& out);
 
 }  // namespace wick::vulkan

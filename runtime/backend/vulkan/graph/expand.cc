@@ -18,7 +18,7 @@ Status expand_chain(const WholeCall& call, Builder& builder) {
   const DType real = call.out[0].dtype;  // each step rounds to it
   TensorId constant[kChainConstants], made[kChainSteps];
   for (int i = 0; i < static_cast<int>(a.constants.count); ++i) {
-    const auto value = static_cast<float>(chain_constant(a, kChainFirstConstant + i));
+    const double value = chain_constant(a, kChainFirstConstant + i);
     WICK_ASSIGN(constant[i], builder.constant(real, value));
   }
   for (int64_t i = 0; i < a.steps.count; ++i) {

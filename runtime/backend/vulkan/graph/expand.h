@@ -12,7 +12,7 @@ using TensorId = uint32_t;
 class Builder {
  public:
   virtual Result<TensorId> temporary(DType dtype, const Shape& shape) = 0;
-  virtual Result<TensorId> constant(DType dtype, float value) = 0;  // float32 or one of 16 bits
+  virtual Result<TensorId> constant(DType dtype, double value) = 0;  // a float
   virtual Status call(OpId op, const void* attrs, Span<const TensorId> in,
                       Span<const TensorId> out) = 0;
 

@@ -117,7 +117,7 @@ bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather) return is_movable(dtype);
   if (family == lower_resize) return dtype_size(dtype) == 4;
-  if (family == lower_elementwise && (is_16_bit_float(dtype) || is_int(dtype))) return true;
+  if (family == lower_elementwise && (is_float(dtype) || is_int(dtype))) return true;
   if (op == OpId::kClip) return element_type(dtype) >= 0;
   if (family == lower_pointwise || family == lower_quantize) return element_type(dtype) >= 0;
   return dtype == DType::kF32;

@@ -113,6 +113,7 @@ Status lower_elementwise(const OpCall& call, Lowered& out) {
     if (tensors) return lower_clip(call, out);
   }
   if (is_int(call.in[0].dtype)) return lower_integer(call, out);
+  if (call.in[0].dtype == DType::kF64) return lower_double(call, out);
   if (int function = binary_of(call); function >= 0) return lower_binary(call, function, out);
   WICK_ASSIGN(Unary unary, unary_of(call));
   const DType dtype = call.out[0].dtype;

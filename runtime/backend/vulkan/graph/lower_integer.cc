@@ -45,9 +45,9 @@ Status lower_integer(const OpCall& call, Lowered& out) {
   Dispatch d = flat_dispatch(ShaderId::k_integer, words_of(y.dtype, y.numel()));
   add_spec(d, static_cast<uint32_t>(function));
   add_spec(d, static_cast<uint32_t>(dims.rank));
-  add_spec(d, type_number(a.dtype));
-  add_spec(d, type_number(b.dtype));
   add_push(d, y.numel());
+  add_push(d, type_number(a.dtype));
+  add_push(d, type_number(b.dtype));
   for (int64_t v : dims.dims) add_push(d, v);
   for (int64_t v : dims.strides[0]) add_push(d, v);
   for (int64_t v : dims.strides[1]) add_push(d, v);

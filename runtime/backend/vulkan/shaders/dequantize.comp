@@ -8,7 +8,7 @@
 // (x - zero) * scale in float32, rounded once more to 16 bits.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
-float float_of(Number v) { return uintBitsToFloat(bits_of_number(v, WICK_TYPE_F32, false, 0).x); }
+float float_of(Number v) { return uintBitsToFloat(f32_bits(v).x); }
 
 uint element(uint i) {
   uvec2 v = READ_ANY(x, i, log_bits(kX));

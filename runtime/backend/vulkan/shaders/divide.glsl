@@ -26,7 +26,5 @@ Number divide(Number v, Number s) {
   return Number(kFinite, negative, e, q);
 }
 float quotient_f32(float v, float s) {
-  Number q = divide(number_of(uvec2(floatBitsToUint(v), 0), WICK_TYPE_F32),
-                    number_of(uvec2(floatBitsToUint(s), 0), WICK_TYPE_F32));
-  return uintBitsToFloat(bits_of_number(q, WICK_TYPE_F32, false, 0).x);
+  return uintBitsToFloat(f32_bits(divide(f32_number(v), f32_number(s))).x);
 }

@@ -9,18 +9,17 @@
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kFunction = 0;
 layout(constant_id = 1) const uint kRank = 1;  // of the result, neighbouring dims merged where all operands allow
-layout(constant_id = 2) const uint kType = WICK_TYPE_I32;   // of a and y
-layout(constant_id = 3) const uint kOther = WICK_TYPE_I32;  // of b
 
 // A stride is 0 where the operand is broadcast. y is contiguous.
-layout(push_constant) uniform Push { uint n; uint dims[8]; uint a_strides[8]; uint b_strides[8]; };
+// `type` is a's and y's, `other` b's: no constants, so that one pipeline does for all widths.
+layout(push_constant) uniform Push { uint n, type, other; uint dims[8]; uint a_strides[8]; uint b_strides[8]; };
 layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
 layout(binding = 2) writeonly buffer Out { uint y[]; };
 
 const uvec2 kNone = uvec2(0), kOne = uvec2(1, 0), kMinusOne = uvec2(0xffffffffu);
 
-bool is_signed() { return is_signed_type(kType); }
+bool is_signed() { return is_signed_type(type); }
 bool negative(uvec2 v) { return is_signed() && (v.y & 0x80000000u) != 0; }
 uvec2 magnitude(uvec2 v) { return negative(v) ? negate_64(v) : v; }
 bool below(uvec2 p, uvec2 q) {
@@ -70,7 +69,7 @@ uvec2 remainder_of(uvec2 p, uvec2 q, bool floored) {
 }
 
 uvec2 power_of(uvec2 p, uvec2 q) {
-  if (is_signed_type(kOther) && (q.y & 0x80000000u) != 0) {
+  if (is_signed_type(other) && (q.y & 0x80000000u) != 0) {
     if (p == kOne || (is_signed() && p == kMinusOne)) return (q.x & 1u) == 0 ? kOne : p;
     return kNone;
   }
@@ -86,7 +85,7 @@ uvec2 power_of(uvec2 p, uvec2 q) {
 }
 
 uvec2 shifted(uvec2 p, uvec2 count, bool right) {
-  const uint width = 1u << log_bits(kType);
+  const uint width = 1u << log_bits(type);
   bool beyond = count.y != 0 || count.x >= width;  // a negative one, too
   if (!right) return beyond ? kNone : shift_left(p, int(count.x));
   if (beyond) return negative(p) ? kMinusOne : kNone;
@@ -125,13 +124,13 @@ uvec2 element(uint i) {
     ia += at * a_strides[d];
     ib += at * b_strides[d];
   }
-  uvec2 p = widened(READ_ANY(a, ia, log_bits(kType)), kType), q = kNone;
-  if (kFunction < WICK_INTEGER_FIRST_UNARY) q = widened(READ_ANY(b, ib, log_bits(kOther)), kOther);
+  uvec2 p = widened(READ_ANY(a, ia, log_bits(type)), type), q = kNone;
+  if (kFunction < WICK_INTEGER_FIRST_UNARY) q = widened(READ_ANY(b, ib, log_bits(other)), other);
   return combine(p, q);
 }
 
 void main() {
-  const uint log = log_bits(kType), per = elements_a_word(log);
+  const uint log = log_bits(type), per = elements_a_word(log);
   const uint mask = 0xffffffffu >> (32u - (1u << min(log, 5u)));
   for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
     if (log == 6u) {

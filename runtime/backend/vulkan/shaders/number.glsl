@@ -74,29 +74,39 @@ uvec2 widened(uvec2 bits, uint type) {
   return uvec2(uint(low), uint(low >> 31));
 }
 
-Number number_of(uvec2 bits, uint type) {
-  uint b = bits.x;
+// The formats of the float types. One call for all of them: a compiler puts each call's whole code in its place.
+struct Format {
+  int digits, width, bias;
+};
+Format format_of(uint type) {
   switch (type) {
-    case WICK_TYPE_F32: return ieee_number(bits, 23, 32, 127);
-    case WICK_TYPE_F64: return ieee_number(bits, 52, 64, 1023);
-    case WICK_TYPE_F16: return ieee_number(bits, 10, 16, 15);
-    case WICK_TYPE_BF16: return ieee_number(bits, 7, 16, 127);
-    case WICK_TYPE_F8E5M2: return ieee_number(bits, 2, 8, 15);
-    case WICK_TYPE_F8E4M3FN:
-      if ((b & 0x7fu) == 0x7fu) return Number(kNaN, (b & 0x80u) != 0, 0, uvec2(0));
-      return small_number((b & 0x80u) != 0, uvec2(b & 0x7fu, 0), 3, 7);
-    case WICK_TYPE_F8E4M3FNUZ:
-      if (b == 0x80u) return Number(kNaN, false, 0, uvec2(0));
-      return small_number((b & 0x80u) != 0, uvec2(b & 0x7fu, 0), 3, 8);
-    case WICK_TYPE_F8E5M2FNUZ:
-      if (b == 0x80u) return Number(kNaN, false, 0, uvec2(0));
-      return small_number((b & 0x80u) != 0, uvec2(b & 0x7fu, 0), 2, 16);
-    case WICK_TYPE_F4E2M1: return small_number((b & 8u) != 0, uvec2(b & 7u, 0), 1, 1);
-    case WICK_TYPE_F8E8M0:
-      if (b == 0xffu) return Number(kNaN, false, 0, uvec2(0));
-      return finite(false, uvec2(1, 0), int(b) - 127);
-    default: return integer_number(widened(bits, type), is_signed_type(type));
+    case WICK_TYPE_F64: return Format(52, 64, 1023);
+    case WICK_TYPE_F16: return Format(10, 16, 15);
+    case WICK_TYPE_BF16: return Format(7, 16, 127);
+    case WICK_TYPE_F8E5M2: return Format(2, 8, 15);
+    case WICK_TYPE_F8E4M3FN: return Format(3, 8, 7);
+    case WICK_TYPE_F8E4M3FNUZ: return Format(3, 8, 8);
+    case WICK_TYPE_F8E5M2FNUZ: return Format(2, 8, 16);
+    case WICK_TYPE_F4E2M1: return Format(1, 4, 1);
+    default: return Format(23, 32, 127);
   }
+}
+bool is_ieee(uint type) { return is_float_type(type) || type == WICK_TYPE_F64 || type == WICK_TYPE_F8E5M2; }
+
+Number number_of(uvec2 bits, uint type) {
+  if (!is_real_type(type)) return integer_number(widened(bits, type), is_signed_type(type));
+  if (type == WICK_TYPE_F8E8M0) {
+    if (bits.x == 0xffu) return Number(kNaN, false, 0, uvec2(0));
+    return finite(false, uvec2(1, 0), int(bits.x) - 127);
+  }
+  Format f = format_of(type);
+  if (is_ieee(type)) return ieee_number(bits, f.digits, f.width, f.bias);
+  uint sign = 1u << (f.width - 1), magnitude = bits.x & (sign - 1u);
+  bool negative = (bits.x & sign) != 0;
+  if (type == WICK_TYPE_F8E4M3FN && magnitude == 0x7fu) return Number(kNaN, negative, 0, uvec2(0));
+  bool one_zero = type == WICK_TYPE_F8E4M3FNUZ || type == WICK_TYPE_F8E5M2FNUZ;
+  if (one_zero && bits.x == 0x80u) return Number(kNaN, false, 0, uvec2(0));
+  return small_number(negative, uvec2(magnitude, 0), f.digits, f.bias);
 }
 
 // m without its `drop` lowest bits, half to even.
@@ -134,19 +144,23 @@ uvec2 to_ieee(Number v, int digits, int width, int bias) {
   return v.negative ? code | shift_left(uvec2(1, 0), width - 1) : code;
 }
 
-// As core/narrow.h's float_to_narrow; infinity 0: none, nan with the sign's bit: it has no sign, nor has zero.
-uint to_narrow(Number v, int digits, int bias, uint sign_bit, uint largest, uint infinity, uint nan, bool saturate,
-               bool signed_zero) {
-  uint sign = v.negative ? sign_bit : 0u, nan_code = nan == sign_bit ? nan : nan | sign;
-  if (v.kind == kNaN) return nan_code;
+// As core/narrow.h's float_to_narrow.
+uint to_narrow(Number v, uint type, bool saturate) {
+  Format f = format_of(type);
+  uint sign_bit = 1u << (f.width - 1), sign = v.negative ? sign_bit : 0u;
+  uint largest = type == WICK_TYPE_F8E4M3FN ? 0x7eu : type == WICK_TYPE_F8E5M2 ? 0x7bu : sign_bit - 1u;
+  // The sign's bit alone where there is one zero, and for 4 bits, which have no NaN.
+  uint nan = type == WICK_TYPE_F8E4M3FN ? 0x7fu | sign : type == WICK_TYPE_F8E5M2 ? 0x7eu | sign : sign_bit;
+  if (v.kind == kNaN) return nan;
   uint code = 0;
   if (v.kind == kInfinite) code = 0xffffffffu;
-  if (v.kind == kFinite) code = v.e > 128 ? 0xffffffffu : magnitude_of(v, digits, bias).x;
+  if (v.kind == kFinite) code = v.e > 128 ? 0xffffffffu : magnitude_of(v, f.digits, f.bias).x;
   if (code > largest) {
-    if (!saturate) return infinity != 0 ? infinity | sign : nan_code;
+    if (!saturate && type != WICK_TYPE_F4E2M1) return type == WICK_TYPE_F8E5M2 ? 0x7cu | sign : nan;
     code = largest;
   }
-  return code == 0 && !signed_zero ? 0u : code | sign;
+  bool one_zero = type == WICK_TYPE_F8E4M3FNUZ || type == WICK_TYPE_F8E5M2FNUZ;
+  return code == 0 && one_zero ? 0u : code | sign;
 }
 
 // To a power of two: the next above |v| (0), below (1), the nearer, half up (2).
@@ -181,27 +195,27 @@ uint low_bits_of(Number v) {
 }
 
 uvec2 bits_of_number(Number v, uint type, bool saturate, uint round_mode) {
+  if (is_float_type(type) || type == WICK_TYPE_F64) {
+    Format f = format_of(type);
+    return to_ieee(v, f.digits, f.width, f.bias);
+  }
   switch (type) {
-    case WICK_TYPE_F32: return to_ieee(v, 23, 32, 127);
-    case WICK_TYPE_F64: return to_ieee(v, 52, 64, 1023);
-    case WICK_TYPE_F16: return to_ieee(v, 10, 16, 15);
-    case WICK_TYPE_BF16: return to_ieee(v, 7, 16, 127);
-    case WICK_TYPE_F8E4M3FN: return uvec2(to_narrow(v, 3, 7, 0x80u, 0x7eu, 0u, 0x7fu, saturate, true), 0);
-    case WICK_TYPE_F8E4M3FNUZ: return uvec2(to_narrow(v, 3, 8, 0x80u, 0x7fu, 0u, 0x80u, saturate, false), 0);
-    case WICK_TYPE_F8E5M2: return uvec2(to_narrow(v, 2, 15, 0x80u, 0x7bu, 0x7cu, 0x7eu, saturate, true), 0);
-    case WICK_TYPE_F8E5M2FNUZ: return uvec2(to_narrow(v, 2, 16, 0x80u, 0x7fu, 0u, 0x80u, saturate, false), 0);
-    case WICK_TYPE_F4E2M1: return uvec2(to_narrow(v, 1, 1, 8u, 7u, 0u, 8u, true, true), 0);
     case WICK_TYPE_F8E8M0: return uvec2(to_e8m0(v, saturate, round_mode), 0);
     case WICK_TYPE_U4:
     case WICK_TYPE_I4: return uvec2(low_bits_of(v) & 15u, 0);
     case WICK_TYPE_U2:
     case WICK_TYPE_I2: return uvec2(low_bits_of(v) & 3u, 0);
     case WICK_TYPE_BOOL: return uvec2(v.kind != kZero ? 1u : 0u, 0);
-    default: return to_integer(v, type);
+    default: break;
   }
+  return is_real_type(type) ? uvec2(to_narrow(v, type, saturate), 0) : to_integer(v, type);
 }
 
-// One of a float type, rounded to another and given as a float32: the type has no more digits than that.
+// Of one of the IEEE types, rounded to another.
 Number rounded_to(Number v, uint type) {
-  return type == WICK_TYPE_F64 ? v : number_of(bits_of_number(v, type, false, 0), type);
+  if (type == WICK_TYPE_F64) return v;
+  Format f = format_of(type);
+  return ieee_number(to_ieee(v, f.digits, f.width, f.bias), f.digits, f.width, f.bias);
 }
+uvec2 f32_bits(Number v) { return to_ieee(v, 23, 32, 127); }
+Number f32_number(float v) { return ieee_number(uvec2(floatBitsToUint(v), 0), 23, 32, 127); }

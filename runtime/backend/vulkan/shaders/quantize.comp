@@ -46,9 +46,8 @@ uint element(uint i) {
       Number z = number_of(zero_bits(i), kZeroType);
       // An 8-bit zero leaves -0 as it is.
       if (z.kind != kZero || kY == WICK_TYPE_F4E2M1) {
-        float sum = uintBitsToFloat(bits_of_number(q, WICK_TYPE_F32, false, 0).x) +
-                    uintBitsToFloat(bits_of_number(z, WICK_TYPE_F32, false, 0).x);
-        q = rounded_to(number_of(uvec2(floatBitsToUint(sum), 0), WICK_TYPE_F32), kPrecision);
+        float sum = uintBitsToFloat(f32_bits(q).x) + uintBitsToFloat(f32_bits(z).x);
+        q = rounded_to(f32_number(sum), kPrecision);
       }
     }
     return bits_of_number(q, kY, kSaturate != 0, 0).x;

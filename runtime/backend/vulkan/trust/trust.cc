@@ -124,6 +124,7 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
 // below a wrong kernel (or one in fewer bits). In 16 bits two roundings, which may go either way.
 double tolerance_of(DType dtype) {
   if (dtype == DType::kF16) return 0x1p-9;
+  if (dtype == DType::kF64) return 1e-12;
   return dtype == DType::kBF16 ? 0x1p-6 : 1e-4;
 }
 
@@ -131,6 +132,7 @@ double float_at(const TensorView& v, int64_t i) {
   switch (v.dtype) {
     case DType::kF16: return static_cast<float>(v.as<Half>()[i]);
     case DType::kBF16: return static_cast<float>(v.as<BFloat16>()[i]);
+    case DType::kF64: return v.as<double>()[i];
     default: return v.as<float>()[i];
   }
 }
@@ -138,8 +140,7 @@ double float_at(const TensorView& v, int64_t i) {
 // "" when `got` is what the CPU gave: floats nearly, the rest by bits.
 bool agrees(const TensorView& want, const TensorView& got, char* text, size_t room) {
   const int64_t n = want.numel();
-  const DType dtype = want.dtype;
-  if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
+  if (!is_float(want.dtype)) {
     if (memcmp(want.data, got.data, want.nbytes()) == 0) return true;
     snprintf(text, room, "other bytes");
     return false;
@@ -153,7 +154,7 @@ bool agrees(const TensorView& want, const TensorView& got, char* text, size_t ro
     ++finite;
   }
   const double size = finite == 0 ? 0 : std::sqrt(squares / static_cast<double>(finite)),
-               tolerance = tolerance_of(dtype);
+               tolerance = tolerance_of(want.dtype);
   for (int64_t i = 0; i < n; ++i) {
     const double a = float_at(want, i), b = float_at(got, i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
