@@ -1,13 +1,18 @@
 // What a program's start on Vulkan takes, and where: vulkan_start_bench MODEL.wick. Starts itself
 // twice, in a cache folder that is empty the first time. What is in the driver is timed at the
 // table of Vulkan's functions; the rest is Wick's own.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,7 +32,8 @@ constexpr const char* kPartNames[] = {"instance and device", "memory and mapping
 struct Function {
   const char* name;
   Part part;
-  std::atomic<uint64_t> ns{0}, calls{0};  // pipelines are made by several threads
+  // Pipelines are made by several threads. CPU time is the calling thread's.
+  std::atomic<uint64_t> ns{0}, cpu_ns{0}, calls{0};
 };
 bool starts(const char* text, const char* with) { return std::string(text).rfind(with, 0) == 0; }
 Part part_of(const char* n) {
@@ -56,20 +62,27 @@ enum Id : size_t {
 };
 #undef X
 Function functions[] = {
-#define X(name) {#name, part_of(#name), {}, {}},
+#define X(name) {#name, part_of(#name), {}, {}, {}},
     WICK_VK_GLOBAL_FUNCTIONS(X) WICK_VK_INSTANCE_FUNCTIONS(X) WICK_VK_DEVICE_FUNCTIONS(X)
         WICK_VK_OPTIONAL_DEVICE_FUNCTIONS(X)
 #undef X
 };
 Api real;
 
+uint64_t cpu_ns(clockid_t clock) {
+  timespec t = {};
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
 template <class F, F Api::*kMember, size_t kId>
 struct Timed;
 template <class R, class... Args, R (*Api::*kMember)(Args...), size_t kId>
 struct Timed<R (*)(Args...), kMember, kId> {
   struct Clock {
-    uint64_t begin = now_ns();
+    uint64_t begin = now_ns(), cpu = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     ~Clock() {
+      functions[kId].cpu_ns += cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
       functions[kId].ns += now_ns() - begin;
       ++functions[kId].calls;
     }
@@ -92,9 +105,9 @@ void time_all(Api& api) {
 #undef X
 }
 
-uint64_t driver_ns() {
+uint64_t driver_cpu() {
   uint64_t ns = 0;
-  for (const Function& f : functions) ns += f.ns;
+  for (const Function& f : functions) ns += f.cpu_ns;
   return ns;
 }
 double ms(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
@@ -104,18 +117,27 @@ int fail(const char* what, const Status& s) {
   return 1;
 }
 
-// A step of the start: how long, and how much of it in the driver.
+// How long a step of the start takes, and the CPU time of the process, in the driver and outside:
+// on a busy machine that says more.
+struct Times {
+  uint64_t wall = 0, cpu = 0, driver = 0;
+  void operator+=(const Times& t) { wall += t.wall, cpu += t.cpu, driver += t.driver; }
+  void print(const char* name) const {
+    std::printf("  %-22s %8.2f ms; CPU %8.2f ms, of it in the driver %8.2f\n", name, ms(wall),
+                ms(cpu), ms(driver));
+  }
+};
 struct Step {
-  uint64_t begin = now_ns(), driver = driver_ns();
-  uint64_t end(const char* name) {
-    const uint64_t whole = now_ns() - begin, inside = driver_ns() - driver;
-    std::printf("  %-22s %8.2f ms, of it in the driver %8.2f\n", name, ms(whole), ms(inside));
-    return whole;
+  uint64_t begin = now_ns(), cpu = cpu_ns(CLOCK_PROCESS_CPUTIME_ID), driver = driver_cpu();
+  Times end(const char* name) {
+    const Times t{now_ns() - begin, cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu, driver_cpu() - driver};
+    t.print(name);
+    return t;
   }
 };
 
 int once(const char* path, const char* folder, bool verbose) {
-  uint64_t total = 0;
+  Times total;
   Step load;
   auto program = Program::load(path);
   if (!program.ok()) return fail("program", program.status());
@@ -156,18 +178,28 @@ int once(const char* path, const char* folder, bool verbose) {
   if ((*session)->left_backend()[0] != '\0')
     std::printf("  left the device: %s\n", (*session)->left_backend());
   uint64_t by_part[kParts] = {}, calls[kParts] = {};
-  for (const Function& f : functions) by_part[f.part] += f.ns, calls[f.part] += f.calls;
-  std::printf("  start: %.1f ms; %zu kernels checked, %.1f MB on the device, %zu steps\n",
-              ms(total), (*backend)->checked(),
+  for (const Function& f : functions) by_part[f.part] += f.cpu_ns, calls[f.part] += f.calls;
+  total.print("start");
+  std::printf("  %zu kernels checked, %.1f MB on the device, %zu steps\n", (*backend)->checked(),
               static_cast<double>((*session)->packed_bytes()) / 1e6, (*session)->step_count());
+  // What an upload cannot do without: pages of the file, read for the first time, into fresh ones.
+  const auto bytes = static_cast<size_t>((*program)->file_bytes());
+  const int file = ::open(path, O_RDONLY);
+  void* from = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (from == MAP_FAILED) return fail("file", Status(Code::kIo, "cannot map it"));
+  Step copy;
+  std::unique_ptr<std::byte[]> to(new std::byte[bytes]);
+  std::memcpy(to.get(), from, bytes);
+  const Times upload = copy.end("copying as many bytes");
+  std::printf("  start without upload: CPU %.1f ms\n", ms(total.cpu) - ms(upload.cpu));
   for (int p = 0; p < kParts; ++p) {
-    std::printf("    driver, %-24s %8.2f ms in %llu calls\n", kPartNames[p], ms(by_part[p]),
+    std::printf("    driver, %-24s CPU %8.2f ms in %llu calls\n", kPartNames[p], ms(by_part[p]),
                 static_cast<unsigned long long>(calls[p]));
   }
   for (const Function& f : functions) {
     if (verbose && f.calls > 0)
-      std::printf("      %-36s %8.2f ms in %llu calls\n", f.name, ms(f.ns.load()),
-                  static_cast<unsigned long long>(f.calls.load()));
+      std::printf("      %-36s %8.2f ms, CPU %8.2f ms, %llu calls\n", f.name, ms(f.ns.load()),
+                  ms(f.cpu_ns.load()), static_cast<unsigned long long>(f.calls.load()));
   }
   return 0;
 }

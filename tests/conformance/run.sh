@@ -1,26 +1,10 @@
 #!/usr/bin/env bash
 # ONNX's node tests in every mode against the checked-in list of what passes; see expected.txt. The models that mode
 # round writes (libonnx's checker has seen those of opset 17 by then) must load in ONNX Runtime where that is installed.
-# The tests are data of $WICK_SHARED (../shared), unpacked once into the build folder.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-shared=${WICK_SHARED:-../shared}
-archive=$shared/onnx/onnx-node-tests-dev.tar.xz
-list=$shared/onnx/dev_tests.txt
-if [ ! -f "$archive" ] || [ ! -f "$list" ]; then
-  echo "SKIP: no shared data folder ($archive; set WICK_SHARED)"
-  exit 77
-fi
-wick=${WICK_BUILD:?the build folder}/tools/wick/wick
-tests=$WICK_BUILD/test-work/onnx-node
-if [ ! -f "$tests/unpacked" ] || [ "$archive" -nt "$tests/unpacked" ]; then
-  rm -rf "$tests"
-  mkdir -p "$tests"
-  python3 -m tarfile -e "$archive" "$tests" >/dev/null && touch "$tests/unpacked" || {
-    echo "cannot unpack $archive"
-    exit 1
-  }
-fi
+. tests/conformance/node_tests.sh
+wick=$WICK_BUILD/tools/wick/wick
 
 written=$WICK_BUILD/test-work/onnx-written
 rm -rf "$written"

@@ -10,6 +10,7 @@
 #include "runtime/exec/session.h"
 #include "tests/vulkan/fault.h"
 #include "tests/vulkan/models.h"
+#include "trainer/profile/timer.h"
 
 namespace wick::test {
 namespace {
@@ -230,6 +231,27 @@ TEST(VulkanFaults, LostBetweenTheHalves) {
     ASSERT_TRUE(session->finish({&out, 1}).ok());
     EXPECT_STRNE(session->left_backend(), "");
     for (size_t i = 0; i < m->want.size(); ++i) EXPECT_EQ(out.as<float>()[i], m->want[i]);
+  }
+}
+
+// A timer around a run that was only started reads the clock when the device is done.
+TEST(VulkanFaults, ATimerWaitsForTheDevice) {
+  WICK_NEED_MODEL(m, lenet_model());
+  for (bool timeline : {true, false}) {
+    VulkanOptions options;
+    options.timeline = timeline;
+    FailingDevice device(options);
+    auto session = device.open(*m);
+    TensorView in = m->input, out;
+    ASSERT_TRUE(session->run({&in, 1}, {&out, 1}).ok());
+    Timer timer;
+    ASSERT_TRUE(session->start({&in, 1}).ok());
+    set_faults({});
+    EXPECT_GT(timer.nanoseconds(), 0u);
+    EXPECT_EQ(fallible_calls(), 1) << "one wait";
+    out = TensorView();
+    ASSERT_TRUE(session->finish({&out, 1}).ok());
+    for (size_t i = 0; i < m->want.size(); ++i) EXPECT_NEAR(out.as<float>()[i], m->want[i], 1e-4);
   }
 }
 

@@ -24,11 +24,11 @@ std::vector<float> numbers(size_t n, float scale) {
 
 class Net {
  public:
-  Net() {
+  explicit Net(float scale = 0.1f) {
     ProgramBuilder p;
     p.symbol("batch", 1, 64);
     auto x = p.value("x", DType::kF32, {kSym, kWidth});
-    auto w = p.constant<float>("w", {kWidth, kWidth}, numbers(kWidth * kWidth, 0.1f));
+    auto w = p.constant<float>("w", {kWidth, kWidth}, numbers(kWidth * kWidth, scale));
     auto h = p.value("h", DType::kF32, {kSym, kWidth});
     auto y = p.value("y", DType::kF32, {kSym, kWidth});
     p.node(OpId::kLinear, {x, w}, {h}, NoAttrs{}, "linear");
@@ -181,22 +181,28 @@ TEST(VulkanSessions, HalvesWithoutADevice) {
 // Sessions come, run and go in several threads, of one program and of another.
 TEST(VulkanSessions, InSeveralThreads) {
   WICK_NEED_DEVICE();
-  Net nets[2];
+  Net nets[2] = {Net(0.1f), Net(0.3f)};
   auto backend = open_backend(false);
-  Call want(4, 1);
-  ASSERT_TRUE(nets[0].open(*backend)->run({&want.in, 1}, {&want.out, 1}).ok());
+  std::vector<float> want[2];
+  for (int n = 0; n < 2; ++n) {  // each alone
+    Call call(4, 1);
+    ASSERT_TRUE(nets[n].open(*backend)->run({&call.in, 1}, {&call.out, 1}).ok());
+    want[n] = call.y;
+  }
+  ASSERT_NE(want[0], want[1]);
   std::vector<std::thread> threads;
   int wrong[4] = {};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int round = 0; round < 6; ++round) {
-        auto session = nets[(t + round) % 2].open(*backend);
+        const int net = (t + round) % 2;
+        auto session = nets[net].open(*backend);
         Call call(4, 1);
         for (int run = 0; run < 4; ++run) {
           const bool ok = run % 2 == 0 ? session->run({&call.in, 1}, {&call.out, 1}).ok()
                                        : session->start({&call.in, 1}).ok() &&
                                              session->finish({&call.out, 1}).ok();
-          wrong[t] += !ok || call.y != want.y;
+          wrong[t] += !ok || call.y != want[net];
         }
         wrong[t] += *session->left_backend() != '\0';
       }

@@ -2,17 +2,16 @@
 //
 // On the CPU nothing is asynchronous: an op returns when its kernel has written the result, the
 // pool's workers included, so that there is nothing to wait for and two reads of the clock are the
-// truth. (On a device with a queue they would time the submission: such a backend's wait belongs
-// into synchronize(), and every figure of trainer/profile goes through here.)
+// truth. On a device with a queue they would time the submission: synchronize() waits for every
+// device that runs sessions' work, and every figure of trainer/profile goes through here.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 
-namespace wick {
+#include "runtime/core/async_work.h"
 
-// Returns when all that was started has ended. On the CPU: at once.
-inline void synchronize() {}
+namespace wick {
 
 // Monotonic; of the same clock as TraceEvent's.
 inline uint64_t now_ns() {

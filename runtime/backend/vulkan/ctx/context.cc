@@ -37,6 +37,7 @@ void Context::destroy(Context* context) {
 }
 
 Context::~Context() {
+  leave();
   if (device_.abandoned()) instance_.abandon();
 }
 
@@ -71,7 +72,21 @@ Status Context::open(const ContextOptions& options) {
   cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   cache.initialDataSize = kept.size();
   cache.pInitialData = kept.data();
-  return cache_.create(device_, &Api::CreatePipelineCache, cache, "vkCreatePipelineCache");
+  WICK_TRY(cache_.create(device_, &Api::CreatePipelineCache, cache, "vkCreatePipelineCache"));
+  enlist();
+  return {};
+}
+
+// A device that is lost or hangs is its sessions' to find out.
+void Context::wait_for_all() {
+  if (lost()) return;
+  MutexLock lock(queue_lock_);
+  if (submitted_ == 0) return;
+  if (has_timeline_) {
+    (void)timeline_.wait(submitted_, hang_ns_);
+  } else {
+    (void)device_.api().DeviceWaitIdle(device_.handle());
+  }
 }
 
 void Context::save_pipelines() {

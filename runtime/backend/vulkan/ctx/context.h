@@ -8,6 +8,7 @@
 #include "runtime/backend/vulkan/ctx/weights.h"
 #include "runtime/backend/vulkan/shaders/shaders.h"
 #include "runtime/backend/vulkan/vk/command.h"
+#include "runtime/core/async_work.h"
 
 namespace wick::vulkan {
 
@@ -47,7 +48,7 @@ class Submission {
   bool pending_ = false;
 };
 
-class Context {
+class Context : private AsyncWork {
  public:
   // kDevice without a loader or a usable device. The allocator must outlive the context.
   static Result<Context*> create(Allocator& allocator, const ContextOptions& options);
@@ -111,6 +112,7 @@ class Context {
   ~Context();
   const CachedPipeline* find_locked(ShaderId id, Span<const uint32_t> specialisation) const;
   Status open(const ContextOptions& options);
+  void wait_for_all() override;
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
   Allocator& allocator_;

@@ -262,7 +262,10 @@ Status Instance::open(const char* library, Intercept intercept) {
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
   VkInstance made = VK_NULL_HANDLE;  // undefined when it fails
-  WICK_TRY(check(api_.CreateInstance(&info, nullptr, &made), "vkCreateInstance"));
+  const VkResult r = api_.CreateInstance(&info, nullptr, &made);
+  if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
+    return Status(Code::kDevice, "the Vulkan loader finds no driver");
+  WICK_TRY(check(r, "vkCreateInstance"));
   instance_ = made;
   WICK_TRY(load_instance_functions(instance_, api_));
   if (intercept_ != nullptr) intercept_(api_);
