@@ -55,7 +55,7 @@ double norm_of(const std::vector<Tensor>& gradients, double p) {
   };
   std::vector<Slice> slices;
   for (const Tensor& g : gradients) {
-    const int64_t n = g.raw().numel();
+    const int64_t n = g.layout().numel();
     for (int64_t at = 0; at < n; at += kSlice) {
       slices.push_back({&g, at, std::min(kSlice, n - at), 0});
     }

@@ -61,7 +61,7 @@ void GroupOptimizer<O, K>::update() {
       }
       arrays.push_back(a);
       coefficients.push_back(K::prepare(*w.options, *w.state, fresh));
-      sizes.push_back(w.p.raw().numel());
+      sizes.push_back(w.p.layout().numel());
     }
     flat_pass(sizes, [&](size_t i, int64_t begin, int64_t end) {
       K::kLoop(coefficients[i], arrays[i], begin, end);

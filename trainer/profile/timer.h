@@ -1,9 +1,9 @@
 // Timer: wall time between two points, after whatever runs asynchronously has ended.
 //
 // On the CPU nothing is asynchronous: an op returns when its kernel has written the result, the
-// pool's workers included, so that there is nothing to wait for and two reads of the clock are the
-// truth. (On a device with a queue they would time the submission: such a backend's wait belongs
-// into synchronize(), and every figure of trainer/profile goes through here.)
+// pool's workers included. A Vulkan device has a queue, and two reads of the clock would time the
+// submission: each of a Timer's reads waits for the queues first. Every figure of trainer/profile
+// goes through here.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,9 @@
 
 namespace wick {
 
-// Returns when all that was started has ended. On the CPU: at once.
-inline void synchronize() {}
+// Returns when all that was started has ended: on the CPU at once, with Vulkan tensors when the
+// device is done (and throws what went wrong there).
+void synchronize();
 
 // Monotonic; of the same clock as TraceEvent's.
 inline uint64_t now_ns() {

@@ -142,19 +142,21 @@ const char* VulkanBackend::device_type() const {
   return vulkan::device_type_name(context_->device().info().type);
 }
 
-bool VulkanBackend::supports(const KernelQuery& query) {
-  if (context_->lost()) return false;
-  uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
-  for (const TensorView& view : query.out) {
-    if (view.nbytes() > limit) return false;
-  }
-  for (const TensorView& view : query.in) {
-    if (view.present() && view.nbytes() > limit) return false;
-  }
+Status VulkanBackend::admits(const KernelQuery& query) {
+  if (context_->lost()) return Status(Code::kDevice, "the Vulkan device was lost before");
+  const uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
+  auto check = [&](const TensorView& view) -> Status {
+    if (!view.present() || view.nbytes() <= limit) return {};
+    return error(Code::kUnsupported,
+                 "a tensor of %zu bytes is more than a shader of this device sees", view.nbytes());
+  };
+  for (const TensorView& view : query.out) WICK_TRY(check(view));
+  for (const TensorView& view : query.in) WICK_TRY(check(view));
   Fingerprint fingerprint;
-  if (!shaders_of(query, allocator_, &fingerprint)) return false;
-  if (trust_ == nullptr || fingerprint.dispatches() == 0) return true;
-  return trust_->holds(query, fingerprint.value());
+  WICK_TRY(shaders_of(query, allocator_, &fingerprint));
+  if (trust_ == nullptr || fingerprint.dispatches() == 0) return {};
+  if (trust_->holds(query, fingerprint.value())) return {};
+  return Status(Code::kDevice, "this driver was not seen to compute what the CPU does");
 }
 
 size_t VulkanBackend::complaint_count() const {
@@ -164,15 +166,15 @@ const char* VulkanBackend::complaint(size_t i) const { return trust_->complaint(
 size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->checked(); }
 
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
-  return shaders_of(query, allocator, nullptr);
+  return shaders_of(query, allocator, nullptr).ok();
 }
 
-bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
-                               Fingerprint* fingerprint) {
-  if (query.custom != nullptr) return false;  // there is no shader of it
-  if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint).ok();
+Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
+                                 Fingerprint* fingerprint) {
+  if (query.custom != nullptr) return Status(Code::kUnsupported, "no shader for a user's op");
+  if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint);
   constexpr size_t kMaxOutputs = 8;
-  if (query.out.size() > kMaxOutputs) return false;
+  if (query.out.size() > kMaxOutputs) return Status(Code::kUnsupported, "too many outputs");
   TensorView out[kMaxOutputs];
   for (size_t i = 0; i < query.out.size(); ++i) out[i] = query.out[i];
   OpCall call;
@@ -181,9 +183,9 @@ bool VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   call.in = query.in;
   call.out = {out, query.out.size()};
   vulkan::Lowered lowered(allocator);
-  if (!vulkan::lower(call, lowered).ok()) return false;
+  WICK_TRY(vulkan::lower(call, lowered));
   if (fingerprint != nullptr) fingerprint->add(call, lowered);
-  return true;
+  return {};
 }
 
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec& spec, Allocator& allocator) {

@@ -79,7 +79,7 @@ Tensor bernoulli(const Arg& p, Generator& g) {
   Composite composite("bernoulli", p.where);
   NoGrad guard;
   const Tensor& t = p.tensor;
-  if (t.raw().numel() > 0) {
+  if (t.layout().numel() > 0) {
     need_probability("bernoulli", min(p).item(p.where), p.where);
     need_probability("bernoulli", max(p).item(p.where), p.where);
   }

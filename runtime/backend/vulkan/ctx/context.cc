@@ -131,6 +131,11 @@ Status Context::wait(Fence& fence) {
 }
 
 Status Context::run(CommandBuffer& commands, Fence& fence) {
+  WICK_TRY(submit(commands, fence));
+  return wait(fence);
+}
+
+Status Context::submit(CommandBuffer& commands, Fence& fence) {
   if (lost()) return Status(Code::kDevice, "the Vulkan device was lost before");
   WICK_TRY(fence.reset());
   VkCommandBuffer buffer = commands.handle();
@@ -138,14 +143,11 @@ Status Context::run(CommandBuffer& commands, Fence& fence) {
   submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   submit.commandBufferCount = 1;
   submit.pCommandBuffers = &buffer;
-  {
-    MutexLock lock(queue_lock_);
-    Status s = check(device_.api().QueueSubmit(device_.queue(), 1, &submit, fence.handle()),
-                     "vkQueueSubmit");
-    if (s.code() == Code::kDevice) lost_.store(true, std::memory_order_relaxed);
-    WICK_TRY(s);
-  }
-  return wait(fence);
+  MutexLock lock(queue_lock_);
+  Status s = check(device_.api().QueueSubmit(device_.queue(), 1, &submit, fence.handle()),
+                   "vkQueueSubmit");
+  if (s.code() == Code::kDevice) lost_.store(true, std::memory_order_relaxed);
+  return s;
 }
 
 Status Context::upload(Span<const Upload> pieces, const Buffer& to) {

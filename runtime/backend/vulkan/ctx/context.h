@@ -46,6 +46,9 @@ class Context {
 
   // Submits and waits until the device is done. After kDevice the device is lost().
   Status run(CommandBuffer& commands, Fence& fence);
+  // The two halves of it.
+  Status submit(CommandBuffer& commands, Fence& fence);
+  Status wait(Fence& fence);
   // It failed or hung while it worked: nothing is given to it any more.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -66,7 +69,6 @@ class Context {
 
   explicit Context(Allocator& allocator) : allocator_(allocator), pipelines_(allocator) {}
   ~Context();
-  Status wait(Fence& fence);
   Status open(const ContextOptions& options);
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
