@@ -180,7 +180,7 @@ void push_tangents(Node& node, Span<const Tensor* const> in, Span<const Tensor> 
     std::vector<size_t> places;
     for (size_t k = 0; k < out.size(); ++k) {
       if (!out[k].defined() || !is_float(out[k].dtype())) continue;
-      g[k] = zeros(out[k].raw_shape(), out[k].dtype(), where).requires_grad_();
+      g[k] = zeros_like({out[k], where}).requires_grad_();
       asked.push_back(g[k]);
       places.push_back(k);
     }

@@ -10,6 +10,7 @@
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -228,9 +229,11 @@ variable_list FunctionNode::call_backward(const variable_list& grads) {
 
 void FunctionNode::apply(Span<const Tensor> grads, Span<Tensor> results) {
   variable_list g(grads.begin(), grads.end());
+  Tensor some;  // to be beside
+  for (const Tensor& t : g) some = t.defined() ? t : some;
   for (size_t i = 0; i < g.size(); ++i) {
     if (!g[i].defined() && ctx_.materialize_ && is_float(out()[i].dtype)) {
-      g[i] = zeros(out()[i].shape(), out()[i].dtype);
+      g[i] = zeros_beside(some, out()[i].shape(), out()[i].dtype);
     }
   }
   variable_list r = call_backward(g);

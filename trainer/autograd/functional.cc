@@ -23,7 +23,7 @@ std::vector<Tensor> own(const char* what, const std::vector<Tensor>& inputs, boo
   return x;
 }
 
-Tensor zeros_as(const Tensor& t) { return zeros(t.raw_shape(), t.dtype()); }
+Tensor zeros_as(const Tensor& t) { return zeros_like(t); }
 
 void check_v(const char* what, const std::vector<Tensor>& v, const std::vector<Tensor>& like,
              const Where& where) {

@@ -1,4 +1,5 @@
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 #include <sys/stat.h>
 
@@ -196,7 +197,7 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
     if (name == kMetadata || !seen.insert(name).second) {
       throw Error("[safetensors] the name '" + name + "' is taken");
     }
-    sorted.emplace_back(name, tensor.detach().contiguous());
+    sorted.emplace_back(name, to_host(tensor.detach()).contiguous());
   }
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return dtype_size(a.second.dtype()) > dtype_size(b.second.dtype());
@@ -228,7 +229,7 @@ std::string state_sha256(const nn::NamedTensors& state) {
   std::map<std::string, Tensor> sorted(state.begin(), state.end());
   Sha256 sha;
   for (const auto& [name, tensor] : sorted) {
-    Tensor t = tensor.detach().contiguous();
+    Tensor t = to_host(tensor.detach().contiguous());
     std::string head = name + '\0' + dtype_name(t.dtype()) + to_text(t.raw_shape()).text + '\0';
     sha.update({reinterpret_cast<const uint8_t*>(head.data()), head.size()});
     sha.update({static_cast<const uint8_t*>(t.raw().data), t.layout().nbytes()});

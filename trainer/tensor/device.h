@@ -1,5 +1,4 @@
-// Where a tensor's bytes are and its ops run: the CPU, or a Vulkan device
-// (trainer/tensor/vulkan.h).
+// Where a tensor's bytes are and its ops run: the CPU, or a Vulkan device (trainer/tensor/vulkan.h).
 #pragma once
 
 #include <cstdint>

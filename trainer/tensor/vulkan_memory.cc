@@ -200,6 +200,11 @@ Tensor full_beside(const TensorView& beside, const Shape& shape, const Tensor& v
   return t;
 }
 
+Tensor zeros_beside(const Tensor& beside, const Shape& shape, DType dtype, const Where& where) {
+  if (!beside.is_vulkan()) return zeros(shape, dtype, where);
+  return full_beside(beside.layout(), shape, full({}, 0, dtype), where);
+}
+
 Tensor to_host(const Tensor& t, const Where& where) {
   return t.is_vulkan() ? transfer("cpu", t, "cpu", false, where) : t;
 }

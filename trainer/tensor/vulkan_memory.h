@@ -39,10 +39,14 @@ Tensor full_beside(const TensorView& beside, const Shape& shape, const Tensor& v
 // A contiguous copy there, without history. Never the tensor itself.
 Tensor transfer(const char* op, const Tensor& x, const Device& device, bool non_blocking,
                 const Where& where);
+// zeros() on the device of `beside`.
+Tensor zeros_beside(const Tensor& beside, const Shape& shape, DType dtype,
+                    const Where& where = Where::current());
 // `t` itself where it is on the host.
 Tensor to_host(const Tensor& t, const Where& where = Where::current());
 // Where the device of `beside` is another one: a copy of t there.
-Tensor moved_beside(const Tensor& beside, const Tensor& t, const Where& where);
+Tensor moved_beside(const Tensor& beside, const Tensor& t,
+                    const Where& where = Where::current());
 // The bytes of `from` into those of `to`: same shape, dtype and device, any strides, no overlap.
 void copy_bytes(const Tensor& from, const Tensor& to, const Where& where = Where::current());
 

@@ -156,6 +156,7 @@ Status VulkanBackend::admits(const KernelQuery& query) {
   WICK_TRY(shaders_of(query, allocator_, &fingerprint));
   if (trust_ == nullptr || fingerprint.dispatches() == 0) return {};
   if (trust_->holds(query, fingerprint.value())) return {};
+  if (context_->lost()) return Status(Code::kDevice, "the Vulkan device was lost");
   return Status(Code::kDevice, "this driver was not seen to compute what the CPU does");
 }
 

@@ -227,10 +227,9 @@ void VulkanEager::destroy(VulkanEager* eager) {
   if (eager == nullptr) return;
   State* state = eager->state_;
   Allocator& allocator = state->allocator;
-  if (eager->broken_[0] == 0) {
-    (void)state->queue.wait_all();  // else settled by the context
-    state->backend->context().save_pipelines();
-  }
+  if (eager->broken_[0] == 0) (void)state->queue.flush();
+  state->queue.settle();
+  if (eager->broken_[0] == 0) state->backend->context().save_pipelines();
   state->~State();
   allocator.deallocate(state, sizeof(State), alignof(State));
   eager->~VulkanEager();

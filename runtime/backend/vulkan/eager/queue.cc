@@ -263,6 +263,12 @@ Status EagerQueue::wait(uint64_t batch) {
 
 Status EagerQueue::wait_all() { return wait(next_ - 1); }
 
+void EagerQueue::settle() {
+  // A wait that fails has settled the device, or given it up.
+  while (finished_ < submitted_ && finish(batches_[(finished_ + 1) % kBatches]).ok()) {
+  }
+}
+
 void EagerQueue::reap() {
   while (finished_ < submitted_) {
     Batch& b = batches_[(finished_ + 1) % kBatches];

@@ -28,6 +28,8 @@ class EagerQueue {
   EagerQueue& operator=(const EagerQueue&) = delete;
   ~EagerQueue();
   Status open();
+  // Nothing may be freed while the device is at work: waits, as well as it can be known.
+  void settle();
 
   // `touches`: one an operand; kFaultOperand's has no memory.
   Status dispatch(const Dispatch& d, Span<const Touch> touches, const CallNote& note);
