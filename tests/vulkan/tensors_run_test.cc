@@ -237,7 +237,7 @@ TEST_P(VulkanTensors, NoMemoryIsOneErrorAndTheRestGoesOn) {
   set_faults({1, VK_ERROR_OUT_OF_DEVICE_MEMORY, "AllocateMemory"});
 #line 400 "train.cpp"
   const std::string text = error_of([&] { cat({v, v}, 0); });
-#line 260 "tensors_run_test.cc"
+#line 241 "tensors_run_test.cc"
   EXPECT_EQ(text.find("[empty] vulkan:"), 0u) << text;
   EXPECT_NE(text.find("bytes are live on the Vulkan device; "), std::string::npos) << text;
   EXPECT_NE(text.find("(train.cpp:400)"), std::string::npos) << text;

@@ -75,7 +75,7 @@ TEST_P(VulkanTensors, ItsBytesAreNoneOfTheHosts) {
   EXPECT_EQ(error_of([&] { v.data<float>(); }),
             "[data] the bytes of a tensor on " + on +
                 " are no memory of the host: use .cpu() (train.cpp:300)");
-#line 82 "tensors_test.cc"
+#line 79 "tensors_test.cc"
   refused(error_of([&] { v.mutable_data<float>(); }));
   refused(error_of([&] { v.data_ptr(); }));
   refused(error_of([&] { v.unsafe_data(); }));
@@ -95,7 +95,7 @@ TEST_P(VulkanTensors, MixedDevicesAreOneErrorThatNamesBoth) {
             "[add] tensors of two devices, " + on +
                 " float32[2,3] and cpu float32[3]: move one with .to(\"" + on +
                 "\") or .cpu() (train.cpp:310)");
-#line 101 "tensors_test.cc"
+#line 99 "tensors_test.cc"
   EXPECT_NE(error_of([&] { matmul(x, v.t()); }).find("cpu float32[2,3]"), std::string::npos);
   EXPECT_NE(error_of([&] { v.detach().add_(x); }).find("two devices"), std::string::npos);
   nn::Linear fc(3, 2);
@@ -113,7 +113,7 @@ TEST_P(VulkanTensors, WithoutAShaderIsAnErrorThatSaysWhatToDo) {
   EXPECT_EQ(error_of([&] { exp(v); }),
             "[exp] no Vulkan kernel for (float64[2,3]): no shader for this dtype; run it on the "
             "CPU: .cpu() its inputs (train.cpp:320)");
-#line 119 "tensors_test.cc"
+#line 117 "tensors_test.cc"
   EXPECT_NE(error_of([&] {
               linalg::inv(ones({2, 2}).vulkan());
             }).find(".cpu()"),
@@ -174,7 +174,7 @@ TEST_P(VulkanTensors, AnIndexOutOfRangeIsToldWhereSomebodyWaits) {
   Tensor v = randn({6, 4}).vulkan(), at = tensor<int64_t>({3, 6}).vulkan();
 #line 330 "train.cpp"
   Tensor y = index_select(v, 0, at);
-#line 173 "tensors_test.cc"
+#line 178 "tensors_test.cc"
   const std::string text = error_of([&] { vulkan_synchronize(); });
   EXPECT_NE(text.find("an index is out of range in the Gather of train.cpp:330"), std::string::npos)
       << text;
