@@ -142,7 +142,7 @@ const char* VulkanBackend::device_type() const {
   return vulkan::device_type_name(context_->device().info().type);
 }
 
-Status VulkanBackend::admits(const KernelQuery& query) {
+Status VulkanBackend::why_not(const KernelQuery& query) {
   if (context_->lost()) return Status(Code::kDevice, "the Vulkan device was lost before");
   const uint64_t limit = context_->device().info().limits.maxStorageBufferRange;
   auto check = [&](const TensorView& view) -> Status {
@@ -172,7 +172,7 @@ bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) 
 
 Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
                                  Fingerprint* fingerprint) {
-  if (query.custom != nullptr) return Status(Code::kUnsupported, "no shader for a user's op");
+  if (query.custom != nullptr) return Status(Code::kUnsupported, "no shader for a custom op");
   if (vulkan::is_expanded(query.op)) return probe(query, allocator, fingerprint);
   constexpr size_t kMaxOutputs = 8;
   if (query.out.size() > kMaxOutputs) return Status(Code::kUnsupported, "too many outputs");

@@ -64,10 +64,9 @@ class VulkanBackend final : public Backend {
   // Whether there are shaders for a call, whatever the device. False in a build without Vulkan.
   static bool has_shaders(const KernelQuery& query, Allocator& allocator = default_allocator());
   // Also false for a kernel that was seen to compute something else than the CPU.
-  bool supports(const KernelQuery& query) override { return admits(query).ok(); }
-  // The same with the reason: kUnsupported for what has no shader, kDevice for a device that cannot
-  // be trusted with it.
-  Status admits(const KernelQuery& query);
+  bool supports(const KernelQuery& query) override { return why_not(query).ok(); }
+  // The reason, where it does not.
+  Status why_not(const KernelQuery& query);
   // Kernels found so in this process: "Conv to float32 [1, 8, 4, 4]: element 3 is 0, the CPU's 2".
   size_t complaint_count() const;
   const char* complaint(size_t i) const;

@@ -18,7 +18,7 @@ size_t VulkanBackend::complaint_count() const { return 0; }
 const char* VulkanBackend::complaint(size_t) const { return ""; }
 size_t VulkanBackend::checked() const { return 0; }
 bool VulkanBackend::has_shaders(const KernelQuery&, Allocator&) { return false; }
-Status VulkanBackend::admits(const KernelQuery&) {
+Status VulkanBackend::why_not(const KernelQuery&) {
   return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
 }
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec&, Allocator&) {

@@ -357,7 +357,7 @@ Status VulkanEager::record(const VulkanCall& call) {
   query.attrs = call.attrs;
   query.in = in;
   query.out = out;
-  WICK_TRY(state_->backend->admits(query));
+  WICK_TRY(state_->backend->why_not(query));
   Array<vulkan::TensorId> ids(state_->allocator);
   WICK_TRY(ids.reserve(views.size()));
   for (const VulkanOperand& o : call.in) {
