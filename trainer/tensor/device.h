@@ -1,4 +1,5 @@
-// Where a tensor's bytes are and its ops run: the CPU, or a Vulkan device (trainer/tensor/vulkan.h).
+// Where a tensor's bytes are and its ops run: the CPU, or a Vulkan device
+// (trainer/tensor/vulkan.h).
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@ VulkanOperand operand_of(const TensorView& v) {
     const VulkanSpot spot = spot_of(v.data);
     o.memory = spot.memory;
     o.offset = spot.offset;
+    o.view.data = nullptr;
   }
   return o;
 }
