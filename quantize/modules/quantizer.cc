@@ -78,7 +78,7 @@ ModelSizes compare_model_sizes(const nn::Module& original, const QuantizedModel&
   ModelSizes sizes;
   std::set<const void*> counted;  // shared ones once
   for (const auto& [name, t] : original.state_dict()) {
-    if (counted.insert(t.raw().data).second)
+    if (counted.insert(t.layout().data).second)
       sizes.original_bytes += static_cast<int64_t>(t.raw().nbytes());
   }
   sizes.quantized_bytes = quantized.bytes();

@@ -14,6 +14,7 @@ PROGRAM, PLAN, BACKEND, EXEC = "runtime/program", "runtime/plan", "runtime/backe
 PUBLIC = "runtime/include"  # wick/runtime.h, wick/wick.h
 REGISTRY = "runtime/registry"  # users' own ops: for everything above the runtime, as ERROR
 ERROR = "runtime/include/wick/error.h"  # wick::Error: for everything above the runtime, never for the runtime
+EAGER = "runtime/backend/vulkan/eager"  # Vulkan memory and calls: the trainer's device
 BASE = [CORE, OPS, KERNELS, ERROR, REGISTRY]
 EVERYTHING = ["*"]
 SEES = {
@@ -24,14 +25,15 @@ SEES = {
     PLAN: [CORE, OPS],
     BACKEND: [CORE, OPS, KERNELS, PROGRAM, PLAN],
     "runtime/backend/cpu": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
-    "runtime/backend/vulkan": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND],
+    "runtime/backend/vulkan": [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, EAGER],
+    EAGER: [CORE, OPS, KERNELS, BACKEND, "runtime/backend/vulkan"],
     EXEC: [CORE, OPS, KERNELS, PROGRAM, PLAN, BACKEND, "runtime/backend/cpu", PUBLIC],
     "runtime/select": [CORE, OPS, KERNELS, PROGRAM, BACKEND, EXEC, PUBLIC],  # a program for the machine that builds
     REGISTRY: [CORE, OPS, ERROR],
     PUBLIC: [CORE, OPS, KERNELS, EXEC, BACKEND, PROGRAM, PLAN],
     ERROR: [CORE],
     "graph": BASE,
-    "trainer": BASE,
+    "trainer": BASE + [EAGER],
     "quantize": BASE + ["graph"],
     "quantize/modules": BASE + ["graph", "quantize", "trainer", "exporter/capture"],
     "quantize/qat": BASE + ["graph", "quantize", "trainer", "exporter/capture"],

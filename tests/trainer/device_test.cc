@@ -1,4 +1,4 @@
-// The trainer's one device, and what is said of others.
+// The names of devices, and what is said of others. What Vulkan does: tests/vulkan/tensors_test.cc.
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"
@@ -18,15 +18,28 @@ TEST(Device, TheCpuByItsNames) {
   EXPECT_EQ(Device("cpu").type(), DeviceType::kCpu);
 }
 
+// A name opens nothing: tensors find out whether the device is there.
+TEST(Device, VulkanByItsNames) {
+  EXPECT_EQ(Device("vulkan").to_string(), "vulkan");
+  EXPECT_EQ(Device("vulkan:12").to_string(), "vulkan:12");
+  EXPECT_EQ(Device("vulkan", 1), Device("vulkan:1"));
+  EXPECT_EQ(Device("vulkan:1").type(), DeviceType::kVulkan);
+  EXPECT_TRUE(Device("vulkan:1").is_vulkan() && !Device("vulkan").is_cpu());
+  for (const char* name : {"vulkan:", "vulkan:x", "vulkan:01", "vulkan:-1", "vulkan:99999999999"}) {
+    EXPECT_NE(test::error_of([&] {
+                static_cast<void>(Device(name));
+              }).find("write vulkan, or vulkan:0 and on"),
+              std::string::npos)
+        << name;
+  }
+}
+
 TEST(Device, OthersAreRefusedWithWhatThereIs) {
 #line 100 "train.cpp"
-  EXPECT_EQ(
-      test::error_of([] { Device("tpu"); }),
-      "[Device] 'tpu' is no device of the trainer: there is cpu (cpu:0) only (train.cpp:100)");
-#line 28 "device_test.cc"
+  EXPECT_EQ(test::error_of([] { Device("tpu"); }),
+            "[Device] 'tpu' is no device: there are cpu and vulkan (train.cpp:100)");
+#line 42 "device_test.cc"
   EXPECT_NE(test::error_of([] { ones({2}).to("cuda:0"); }).find("[Device] 'cuda:0' is no device"),
-            std::string::npos);
-  EXPECT_NE(test::error_of([] { Device("vulkan"); }).find("wick run --backend vulkan"),
             std::string::npos);
   for (const char* name : {"cpu:1", "cpu:", "cpu:x", "cpu:00"}) {
     EXPECT_NE(test::error_of([&] {
@@ -43,7 +56,7 @@ TEST(Device, OfATensor) {
   Tensor x = ones({2, 3}).requires_grad_();
   EXPECT_EQ(x.device(), Device("cpu"));
   EXPECT_EQ(x.t().device().to_string(), "cpu");
-  EXPECT_TRUE(x.is_cpu());
+  EXPECT_TRUE(x.is_cpu() && !x.is_vulkan());
   EXPECT_FALSE(x.is_cuda() || x.is_meta() || x.is_quantized());
   EXPECT_TRUE(x.to("cpu").is_same(x));
   EXPECT_TRUE(x.to(Device("cpu", 0)).is_same(x));
@@ -61,7 +74,7 @@ TEST(Device, AnUndefinedTensorIsAnErrorAtTheLine) {
   EXPECT_EQ(test::error_of([&] { none.unsqueeze(0); }),
             "[unsqueeze] the tensor is undefined: it was never made (train.cpp:204)");
   EXPECT_EQ(test::error_of([&] { exp(none); }).substr(0, 6), "[exp] ");
-#line 70 "device_test.cc"
+#line 78 "device_test.cc"
 }
 
 }  // namespace

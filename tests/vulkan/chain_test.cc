@@ -24,9 +24,10 @@ class Into final : public vulkan::Builder {
   Result<TensorId> temporary(DType dtype, const Shape& shape) override {
     return graph_.add_temporary(dtype, shape);
   }
-  Result<TensorId> constant(float value) override {
-    kept_.push_back(std::make_unique<float>(value));
-    return graph_.add_constant(DType::kF32, Shape{}, kept_.back().get());
+  Result<TensorId> constant(DType dtype, double value) override {
+    EXPECT_EQ(dtype, DType::kF32);
+    kept_.push_back(std::make_unique<float>(static_cast<float>(value)));
+    return graph_.add_constant(dtype, Shape{}, kept_.back().get());
   }
   Status call(OpId op, const void* attrs, Span<const TensorId> in,
               Span<const TensorId> out) override {
@@ -53,8 +54,9 @@ size_t run(const Sample& s, const std::vector<Value>& in, bool whole, Value& out
   }
   const TensorId y = graph.add_temporary(DType::kF32, out.view().shape).value();
   Into parts(graph, whole);
-  const Status status =
-      vulkan::expand({OpId::kFusedElementwise, s.attrs.get(), views, ids, y}, parts);
+  const TensorView made = out.view();
+  const Status status = vulkan::expand(
+      {OpId::kFusedElementwise, s.attrs.get(), views, ids, {&made, 1}, {&y, 1}}, parts);
   if (status.code() == Code::kUnsupported) return 0;
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(graph.add_output(y).ok());

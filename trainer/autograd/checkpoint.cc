@@ -69,7 +69,7 @@ class Frame final : public SavedSource, public Saver {
     }
     if (again_.empty()) run_again();
     const Tensor t = unpack_saved(*node_, again_[index]);
-    return t.requires_grad() ? alias(t, t.raw()) : t;  // the second run's graph is not wanted
+    return t.requires_grad() ? alias(t, t.layout()) : t;  // the second run's graph is not wanted
   }
   void drop(uint32_t index) override {
     if (index < again_.size()) again_[index] = SavedTensor();
@@ -99,7 +99,7 @@ class Frame final : public SavedSource, public Saver {
       if (stays(t, inputs)) return false;
       SavedTensor s;
       // What a write in place gives the old bytes to is this handle.
-      s.tensor = t.impl()->operand ? t : alias(t, t.raw());
+      s.tensor = t.impl()->operand ? t : alias(t, t.layout());
       s.version = t.version();
       got.push_back(std::move(s));
       return true;
@@ -140,7 +140,7 @@ void Frame::run_again() {
     SaverScope plain(nullptr);
     Tensor t = unpack_saved(*node_, inputs_[i]);
     // Of an outer checkpoint's: it came without its history.
-    if (requires_grad_[i] && !t.requires_grad()) t = alias(t, t.raw()).requires_grad_();
+    if (requires_grad_[i] && !t.requires_grad()) t = alias(t, t.layout()).requires_grad_();
     in.push_back(std::move(t));
   }
   Second second(in);

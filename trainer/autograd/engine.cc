@@ -323,7 +323,7 @@ std::pair<Edge, Tensor> root(const char* op, const Tensor& t, size_t index, cons
                 where);
   }
   if (!gradient.defined()) {
-    if (t.raw().numel() != 1) {
+    if (t.layout().numel() != 1) {
       throw_error(op,
                   std::string("grad can be implicitly created only for scalar outputs: needs a "
                               "gradient for an output of shape ") +

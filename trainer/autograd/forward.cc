@@ -132,7 +132,7 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, Where where) {
   {
     ForwardPause pause;
     dual = primal.requires_grad() ? primal.reshape(primal.raw_shape(), where)
-                                  : alias(primal, primal.raw());
+                                  : alias(primal, primal.layout());
   }
   set_tangent(dual, tangent);
   return dual;
@@ -140,7 +140,7 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, Where where) {
 
 Dual unpack_dual(const Tensor& t) {
   ForwardPause pause;
-  Tensor primal = t.requires_grad() ? t.reshape(t.raw_shape()) : alias(t, t.raw());
+  Tensor primal = t.requires_grad() ? t.reshape(t.raw_shape()) : alias(t, t.layout());
   uint64_t level = t.impl()->hooks ? t.impl()->hooks->level : 0;
   if (level == 0 && t.impl()->view_of) {
     const TensorImpl* root = history_root(t.impl());
@@ -180,7 +180,7 @@ void push_tangents(Node& node, Span<const Tensor* const> in, Span<const Tensor> 
     std::vector<size_t> places;
     for (size_t k = 0; k < out.size(); ++k) {
       if (!out[k].defined() || !is_float(out[k].dtype())) continue;
-      g[k] = zeros(out[k].raw_shape(), out[k].dtype(), where).requires_grad_();
+      g[k] = zeros_like({out[k], where}).requires_grad_();
       asked.push_back(g[k]);
       places.push_back(k);
     }

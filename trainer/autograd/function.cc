@@ -10,6 +10,7 @@
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -87,7 +88,7 @@ variable_list FunctionCall::run(const std::function<variable_list(AutogradContex
     // An input or a view handed through gets a handle of its own: the caller's keeps its history.
     if (d && !written) {
       NoGrad guard;
-      t = alias(t, t.raw());
+      t = alias(t, t.layout());
     }
     differentiable.push_back(d);
     dirty.push_back(written);
@@ -102,7 +103,7 @@ variable_list FunctionCall::run(const std::function<variable_list(AutogradContex
     for (size_t i = 0; i < out.size(); ++i) {
       if (!differentiable[i]) continue;
       if (dirty[i]) {
-        Tensor result = alias(out[i], out[i].raw());
+        Tensor result = alias(out[i], out[i].layout());
         attach(result, node, i);
         rebase_history(out[i].impl(), result, name.c_str(), where);
       } else {
@@ -140,7 +141,7 @@ void FunctionNode::keep(const variable_list& inputs, const variable_list& output
     if (t.defined()) {
       for (size_t i = 0; i < outputs.size(); ++i) {
         bool same = outputs[i].defined() && t.impl()->storage == outputs[i].impl()->storage &&
-                    t.raw().data == outputs[i].raw().data &&
+                    t.layout().data == outputs[i].layout().data &&
                     t.raw_shape() == outputs[i].raw_shape() && !t.requires_grad();
         if (same || t.is_same(outputs[i])) s.output = static_cast<int>(i);
       }
@@ -218,7 +219,7 @@ variable_list FunctionNode::call_backward(const variable_list& grads) {
   if (!any) return results;
   for (Tensor& r : results) {
     if (!r.defined()) continue;
-    r = alias(r, r.raw());
+    r = alias(r, r.layout());
     made.push_back(r);
   }
   auto node = make_node<OnceNode>(in, made, 0, where, 0);
@@ -228,9 +229,11 @@ variable_list FunctionNode::call_backward(const variable_list& grads) {
 
 void FunctionNode::apply(Span<const Tensor> grads, Span<Tensor> results) {
   variable_list g(grads.begin(), grads.end());
+  Tensor some;  // to be beside
+  for (const Tensor& t : g) some = t.defined() ? t : some;
   for (size_t i = 0; i < g.size(); ++i) {
     if (!g[i].defined() && ctx_.materialize_ && is_float(out()[i].dtype)) {
-      g[i] = zeros(out()[i].shape(), out()[i].dtype);
+      g[i] = zeros_beside(some, out()[i].shape(), out()[i].dtype);
     }
   }
   variable_list r = call_backward(g);

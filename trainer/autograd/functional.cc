@@ -23,7 +23,7 @@ std::vector<Tensor> own(const char* what, const std::vector<Tensor>& inputs, boo
   return x;
 }
 
-Tensor zeros_as(const Tensor& t) { return zeros(t.raw_shape(), t.dtype()); }
+Tensor zeros_as(const Tensor& t) { return zeros_like(t); }
 
 void check_v(const char* what, const std::vector<Tensor>& v, const std::vector<Tensor>& like,
              const Where& where) {
@@ -73,7 +73,7 @@ std::vector<Tensor> without_history(std::vector<Tensor> list, bool create_graph)
 std::vector<Tensor> scalar_output(const char* what, const TensorFunction& f,
                                   const std::vector<Tensor>& x, const Where& where) {
   std::vector<Tensor> y = f(x);
-  if (y.size() != 1 || y[0].raw().numel() != 1) {
+  if (y.size() != 1 || y[0].layout().numel() != 1) {
     throw_error(what, "the function must give one tensor with one element", where,
                 Code::kShapeMismatch);
   }
@@ -83,7 +83,7 @@ std::vector<Tensor> scalar_output(const char* what, const TensorFunction& f,
 // The rows of d y / d inputs, stacked to y.shape + input.shape.
 std::vector<Tensor> rows_of(const char* what, const Tensor& y, const std::vector<Tensor>& x,
                             const FunctionalOptions& o, size_t output, const Where& where) {
-  int64_t n = y.raw().numel();
+  int64_t n = y.layout().numel();
   std::vector<std::vector<Tensor>> rows(x.size());
   Tensor flat = y.reshape({n}, where);
   for (int64_t k = 0; k < n; ++k) {
@@ -110,7 +110,7 @@ OutputsAnd vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& v, const FunctionalOptions& o, Where where) {
   EnableGrad on;
   std::vector<Tensor> x = own("vjp", inputs, o.create_graph, where), y = f(x), along = v;
-  if (along.empty() && y.size() == 1 && y[0].raw().numel() == 1) along = {ones_like(y[0])};
+  if (along.empty() && y.size() == 1 && y[0].layout().numel() == 1) along = {ones_like(y[0])};
   check_v("vjp", along, y, where);
   std::vector<Tensor> g = pull("vjp", y, x, along, o.create_graph, o.strict, 0, where);
   return {without_history(y, o.create_graph), without_history(g, o.create_graph)};

@@ -104,7 +104,7 @@ GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
     if (!x[i].requires_grad()) continue;
     Tensor a = analytic[slot++];
     auto gradient =
-        a.defined() ? a.to_vector<double>() : std::vector<double>(x[i].raw().numel(), 0.0);
+        a.defined() ? a.to_vector<double>() : std::vector<double>(x[i].layout().numel(), 0.0);
     NoGrad guard;
     for (size_t k = 0; k < gradient.size(); ++k) {
       double at = *element(x[i], k);

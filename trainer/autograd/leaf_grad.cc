@@ -2,12 +2,12 @@
 
 #include <mutex>
 
-#include "runtime/kernels/copy.h"
 #include "trainer/autograd/hooks.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -74,14 +74,14 @@ void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& whe
   } else if (create_graph) {
     leaf->grad = add(now, g).handle();
     leaf->grad->storage->accumulated_from(now.storage());
-  } else if (overlaps_itself(now.raw())) {  // set_grad() of an expanded tensor
+  } else if (overlaps_itself(now.layout())) {  // set_grad() of an expanded tensor
     leaf->grad = add(now, g).handle();
   } else {
     now.storage().bump_accumulated();
     if (now.is_contiguous()) {
       accumulate(now, g);
     } else {
-      copy_strided(add(now, g).raw(), now.raw());
+      copy_bytes(add(now, g), now, where);
     }
   }
 }

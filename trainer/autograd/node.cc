@@ -49,7 +49,7 @@ void save_tensor(const Tensor& t, SaveAs as, const Node& node, SavedTensor* slot
   if (Saver* saver = modes().saver; saver != nullptr && saver->save(t, slot)) return;
   const TensorImpl& impl = *t.impl();
   if (as == SaveAs::kOutput) {
-    slot->tensor = alias(t, t.raw());
+    slot->tensor = alias(t, t.layout());
   } else if (as == SaveAs::kItself || impl.operand || (impl.requires_grad && !impl.grad_fn)) {
     slot->tensor = t;
   } else {
@@ -59,7 +59,7 @@ void save_tensor(const Tensor& t, SaveAs as, const Node& node, SavedTensor* slot
 }
 
 Tensor with_history(const Tensor& t, const IntrusivePtr<Node>& node, uint32_t nr) {
-  Tensor other = alias(t, t.raw());
+  Tensor other = alias(t, t.layout());
   if (!t.name().empty()) other.impl()->name = t.name();
   if (modes().forward != 0) set_tangent(other, tangent_of(t));
   if (node) {

@@ -1,4 +1,5 @@
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 #include <sys/stat.h>
 
@@ -196,7 +197,7 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
     if (name == kMetadata || !seen.insert(name).second) {
       throw Error("[safetensors] the name '" + name + "' is taken");
     }
-    sorted.emplace_back(name, tensor.detach().contiguous());
+    sorted.emplace_back(name, to_host(tensor.detach()).contiguous());
   }
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return dtype_size(a.second.dtype()) > dtype_size(b.second.dtype());
@@ -205,7 +206,7 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
   if (!metadata.empty()) header[kMetadata] = metadata;
   uint64_t at = 0;
   for (const auto& [name, tensor] : sorted) {
-    uint64_t end = at + tensor.raw().nbytes();
+    uint64_t end = at + tensor.layout().nbytes();
     std::vector<int64_t> shape(tensor.raw_shape().begin(), tensor.raw_shape().end());
     header[name] = {
         {"dtype", type_text(name, tensor.dtype())}, {"shape", shape}, {"data_offsets", {at, end}}};
@@ -220,7 +221,7 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
   check_status(file.write(length, 8));
   check_status(file.write(text.data(), text.size()));
   for (const auto& [name, tensor] : sorted)
-    check_status(file.write(tensor.raw().data, tensor.raw().nbytes()));
+    check_status(file.write(tensor.raw().data, tensor.layout().nbytes()));
   check_status(file.commit());
 }
 
@@ -228,10 +229,10 @@ std::string state_sha256(const nn::NamedTensors& state) {
   std::map<std::string, Tensor> sorted(state.begin(), state.end());
   Sha256 sha;
   for (const auto& [name, tensor] : sorted) {
-    Tensor t = tensor.detach().contiguous();
+    Tensor t = to_host(tensor.detach().contiguous());
     std::string head = name + '\0' + dtype_name(t.dtype()) + to_text(t.raw_shape()).text + '\0';
     sha.update({reinterpret_cast<const uint8_t*>(head.data()), head.size()});
-    sha.update({static_cast<const uint8_t*>(t.raw().data), t.raw().nbytes()});
+    sha.update({static_cast<const uint8_t*>(t.raw().data), t.layout().nbytes()});
   }
   return sha.finish_text().text;
 }

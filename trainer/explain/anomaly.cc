@@ -98,7 +98,7 @@ void AnomalyMode::on_call(const TracedCall& call) {
     if (!inputs.empty()) inputs += ", ";
     inputs += joined("input ", std::to_string(i));
     if (!t.name().empty()) inputs += joined(" '", t.name(), "'");
-    inputs += joined(" ", type_text(t.raw()), " ", r.text());
+    inputs += joined(" ", type_text(t.layout()), " ", r.text());
   }
   if (inputs.empty()) return;  // a constant that is what it was asked to be
   if (in != nullptr) {         // the formula of a node: told at its end
@@ -137,13 +137,13 @@ void AnomalyMode::on_node_end(const Node& node, Span<const Tensor> grads,
     text += " from finite values: ";
     for (size_t k = 0; k < grads.size(); ++k) {
       if (!grads[k].defined()) continue;
-      text +=
-          "incoming gradient " + type_text(grads[k].raw()) + " " + range_of(grads[k].raw()).text();
+      text += "incoming gradient " + type_text(grads[k].layout()) + " " +
+              range_of(grads[k].raw()).text();
     }
     for_each_saved(node, [&](const char* what, size_t k, const SavedTensor& kept) {
       if (!kept.tensor.defined()) return;
       text += std::string(", forward ") + what + " " + std::to_string(k) + " " +
-              type_text(kept.tensor.raw()) + " " + range_of(kept.tensor.raw()).text();
+              type_text(kept.tensor.layout()) + " " + range_of(kept.tensor.raw()).text();
     });
     text += ". ";
     if (!ended.culprit.empty()) text += "It came out of " + ended.culprit + " in its formula. ";

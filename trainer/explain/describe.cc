@@ -10,7 +10,7 @@ namespace wick {
 Description description(const Tensor& t) {
   Description d;
   if (!t.defined()) return d;
-  const TensorView v = t.raw();
+  const TensorView v = t.layout();
   d.defined = true;
   d.name = t.name();
   d.storage_bytes = t.storage().bytes();
@@ -18,7 +18,7 @@ Description description(const Tensor& t) {
   d.shape = v.shape;
   d.strides = v.strides;
   d.dtype = v.dtype;
-  d.device = "cpu";
+  d.device = t.is_vulkan() ? t.device().to_string() : "cpu";
   d.requires_grad = t.requires_grad();
   const auto bytes =
       static_cast<const char*>(v.data) - static_cast<const char*>(t.storage().data());
@@ -40,7 +40,7 @@ Description description(const Tensor& t) {
     if (!parent->name.empty()) d.view_of += joined("'", parent->name, "' ");
     d.view_of += type_text(parent->view);
   }
-  if (t.grad().defined()) d.grad = type_text(t.grad().raw());
+  if (t.grad().defined()) d.grad = type_text(t.grad().layout());
   return d;
 }
 

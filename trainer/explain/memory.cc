@@ -177,7 +177,7 @@ std::string MemorySnapshot::text(size_t max_sites) const {
 }
 
 int64_t memory_footprint(const Tensor& t) {
-  return t.defined() ? static_cast<int64_t>(t.raw().nbytes()) : 0;
+  return t.defined() ? static_cast<int64_t>(t.layout().nbytes()) : 0;
 }
 
 Footprint memory_footprint(const nn::Module& module) {

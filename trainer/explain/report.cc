@@ -202,7 +202,7 @@ ExplainReport explain(nn::Module& model, const std::function<Tensor()>& loss,
   {
     Listener listener;
     Tensor value = loss();
-    if (!value.defined() || value.raw().numel() != 1)
+    if (!value.defined() || value.layout().numel() != 1)
       throw_error("explain", "the function must return a loss of one element", where);
     report.loss = value.item(where);
     value.backward(Tensor(), false, false, {}, where);

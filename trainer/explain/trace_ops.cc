@@ -26,7 +26,7 @@ std::string list(Span<const Tensor* const> tensors) {
   std::string text;
   for (const Tensor* t : tensors) {
     if (!text.empty()) text += " ";
-    text += t != nullptr && t->defined() ? type_text(t->raw()) : "-";
+    text += t != nullptr && t->defined() ? type_text(t->layout()) : "-";
   }
   return text;
 }
@@ -34,7 +34,7 @@ std::string list(Span<const Tensor> tensors) {
   std::string text;
   for (const Tensor& t : tensors) {
     if (!text.empty()) text += " ";
-    text += t.defined() ? type_text(t.raw()) : "-";
+    text += t.defined() ? type_text(t.layout()) : "-";
   }
   return text;
 }
@@ -100,9 +100,9 @@ void TraceOps::detail(const TracedCall& call, const Ran* ran) {
   } else {
     SmallVector<TensorView, 6> in(call.in.size()), out(call.out.size());
     for (size_t i = 0; i < call.in.size(); ++i) {
-      if (call.in[i] != nullptr) in[i] = call.in[i]->raw();
+      if (call.in[i] != nullptr) in[i] = call.in[i]->layout();
     }
-    for (size_t i = 0; i < call.out.size(); ++i) out[i] = call.out[i].raw();
+    for (size_t i = 0; i < call.out.size(); ++i) out[i] = call.out[i].layout();
     const KernelQuery query{call.op, call.attrs, in, out, num_threads()};
     out_ << "    dispatch  ";
     if (modes().reference) out_ << "reference kernels were asked for; ";

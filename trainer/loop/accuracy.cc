@@ -11,7 +11,7 @@ Correct count(const Tensor& logits, const Tensor& target, int64_t classes) {
   const float* x = rows.data<float>();
   const int64_t* y = labels.data<int64_t>();
   Correct result;
-  const int64_t n = labels.raw().numel();
+  const int64_t n = labels.layout().numel();
   for (int64_t i = 0; i < n; ++i) {
     int64_t top = 0;
     for (int64_t c = 1; c < classes; ++c) {
@@ -27,9 +27,10 @@ Correct count(const Tensor& logits, const Tensor& target, int64_t classes) {
 
 std::optional<Correct> correct_of(const Tensor& output, const Tensor& target) {
   const int rank = output.rank();
-  if (rank < 2 || !is_float(output.raw().dtype) || target.raw().dtype != DType::kI64) return {};
+  if (rank < 2 || !is_float(output.layout().dtype) || target.layout().dtype != DType::kI64)
+    return {};
   const int64_t classes = output.raw_shape()[static_cast<size_t>(rank - 1)];
-  if (classes < 2 || output.raw().numel() != classes * target.raw().numel()) return {};
+  if (classes < 2 || output.layout().numel() != classes * target.layout().numel()) return {};
   return count(output, target, classes);
 }
 

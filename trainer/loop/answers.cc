@@ -42,8 +42,8 @@ void take_pixels(const Tensor& inputs, int64_t row, Mistake* m) {
 
 void Answers::add(const data::Batch& batch, const Tensor& logits) {
   const int64_t first = items_;
-  if (batch.size() < 2 || logits.raw().rank() != 2 || batch[1].raw().rank() != 1 ||
-      batch[1].raw().dtype != DType::kI64) {
+  if (batch.size() < 2 || logits.layout().rank() != 2 || batch[1].layout().rank() != 1 ||
+      batch[1].layout().dtype != DType::kI64) {
     return;
   }
   const TensorView& z = logits.raw();

@@ -275,7 +275,7 @@ TrainResult run_training(const TrainConfig& given, Where where) {
     result.test = judge.evaluate(test);
   }
   result.config = config;
-  for (const Tensor& p : model->parameters()) result.parameters += p.raw().numel();
+  for (const Tensor& p : model->parameters()) result.parameters += p.layout().numel();
   return result;
 }
 

@@ -261,7 +261,7 @@ void RunReport::batch_validated(const data::Batch& batch, const Tensor& logits) 
   if (!state_ || !state_->answers) return;
   if (state_->layers) {
     for (const auto& l : state_->layers->found) {
-      if (!is_float(l.value.raw().dtype)) continue;
+      if (!is_float(l.value.layout().dtype)) continue;
       Json h = json_of(histogram_of(l.path, l.value));
       h["op"] = l.op;  // the module's last one
       state_->activations.push_back(std::move(h));

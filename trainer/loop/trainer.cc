@@ -92,12 +92,12 @@ void check_scale(double scale, const FitState& state, const Where& where) {
 // Where a target is no class of the output: its place among the targets.
 std::optional<int64_t> wrong_label(const Tensor& output, const Tensor& target, int64_t* classes) {
   constexpr int64_t kIgnored = -100;  // cross_entropy's ignore_index
-  if (target.raw().dtype != DType::kI64 || output.rank() < 2) return {};
+  if (target.layout().dtype != DType::kI64 || output.rank() < 2) return {};
   *classes = output.raw_shape()[static_cast<size_t>(output.rank() - 1)];
-  if (output.raw().numel() != *classes * target.raw().numel()) return {};
+  if (output.layout().numel() != *classes * target.layout().numel()) return {};
   const Tensor labels = target.detach().contiguous();
   const auto* y = labels.raw().as<int64_t>();
-  for (int64_t i = 0; i < labels.raw().numel(); ++i) {
+  for (int64_t i = 0; i < labels.layout().numel(); ++i) {
     if (y[i] != kIgnored && (y[i] < 0 || y[i] >= *classes)) return i;
   }
   return {};
@@ -132,7 +132,7 @@ Tensor Trainer::loss_of(const Tensor& output, const data::DataLoader& loader,
     if (!wrong) throw;
     const Tensor labels = batch[1].contiguous();
     const std::vector<int64_t> items = loader.items_of(at);
-    const int64_t each = std::max<int64_t>(labels.raw().numel() / items_in(batch), 1);
+    const int64_t each = std::max<int64_t>(labels.layout().numel() / items_in(batch), 1);
     const auto row = static_cast<size_t>(*wrong / each);
     throw Error(
         fmt::format("[trainer] item {}: the label {} is no class of the model's output, "

@@ -9,6 +9,7 @@
 #include "runtime/core/thread_pool.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick::nn {
 namespace {
@@ -55,7 +56,7 @@ double norm_of(const std::vector<Tensor>& gradients, double p) {
   };
   std::vector<Slice> slices;
   for (const Tensor& g : gradients) {
-    const int64_t n = g.raw().numel();
+    const int64_t n = g.layout().numel();
     for (int64_t at = 0; at < n; at += kSlice) {
       slices.push_back({&g, at, std::min(kSlice, n - at), 0});
     }
@@ -107,7 +108,8 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   const std::vector<Tensor> gradients = gradients_of(kOp, parameters, where);
   std::vector<Tensor> read;  // float32 or float64, contiguous
   for (const Tensor& g : gradients) {
-    read.push_back((g.dtype() == DType::kF64 ? g : g.to(DType::kF32)).contiguous());
+    const Tensor own = to_host(g, where);
+    read.push_back((g.dtype() == DType::kF64 ? own : own.to(DType::kF32)).contiguous());
   }
   const double total = norm_of(read, norm_type);
   if (error_if_nonfinite && !std::isfinite(total)) {

@@ -92,7 +92,7 @@ struct Lookup {
   Tensor rows(const Tensor& weight, const Arg& indices) const {
     const At at(indices);
     const bool traced = active_tracer() != nullptr;
-    if (!max_norm || traced || indices.tensor.raw().numel() == 0) {
+    if (!max_norm || traced || indices.tensor.layout().numel() == 0) {
       Tensor y = embedding(indices, at(weight), padding_idx);
       if (max_norm) y = within_norm(y, *max_norm, norm_type, at);
       return scaled(y, weight, indices);
@@ -252,7 +252,7 @@ Tensor EmbeddingBag::forward(const Arg& indices, const Tensor& offsets,
     rows = at(rows) * at(per_sample_weights.unsqueeze(-1, indices.where));
   }
   if (rank == 1) {
-    if (x.raw().numel() == 0) {
+    if (x.layout().numel() == 0) {
       const int64_t last = options_.include_last_offset ? 1 : 0;
       return zeros({offsets.raw_shape()[0] - last, weight.raw_shape()[1]}, weight.dtype());
     }

@@ -80,6 +80,24 @@ void Module::to(DType dtype) {
   });
 }
 
+void Module::to(const Device& device, Where where) {
+  NoGrad guard;
+  auto move = [&](const Tensor& t) {
+    const Tensor there = t.detach().to(device, true, where);
+    if (there.device() == t.device()) return;
+    const Tensor grad = t.grad();
+    t.set_data(there);
+    if (grad.defined()) t.set_grad(grad.detach().to(device, true, where));
+  };
+  for (auto& [name, t] : named_parameters()) move(t);
+  for (auto& [name, t] : named_buffers()) move(t);
+  apply([&](Module& m) {
+    if (!m.hooks_) return;
+    for (const auto& c : m.hooks_->computed)
+      take_value(c.handle, c.handle.detach().to(device, true, where));
+  });
+}
+
 void Module::requires_grad_(bool on) {
   for (const Tensor& p : parameters()) p.requires_grad_(on);
 }

@@ -110,6 +110,8 @@ class Module {
   // No gradients any more, or (set_to_none = false) gradients of zeros where there are some.
   void zero_grad(bool set_to_none = true);
   void to(DType dtype);  // floating-point parameters, their gradients, and buffers
+  // Parameters, their gradients, and buffers.
+  void to(const Device& device, Where where = Where::current());
   void requires_grad_(bool on = true);
   // Of the parameters whose names begin with `prefix`, "features.": how many there are. None is an
   // Error.

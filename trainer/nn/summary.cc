@@ -40,9 +40,9 @@ class Meter final : Watcher {
     if (it == at_.end()) return;
     SmallVector<TensorView, 6> in(call.in.size()), out(call.out.size());
     for (size_t i = 0; i < call.in.size(); ++i) {
-      if (call.in[i] != nullptr) in[i] = call.in[i]->raw();
+      if (call.in[i] != nullptr) in[i] = call.in[i]->layout();
     }
-    for (size_t i = 0; i < call.out.size(); ++i) out[i] = call.out[i].raw();
+    for (size_t i = 0; i < call.out.size(); ++i) out[i] = call.out[i].layout();
     const OpCost cost = op_cost(call.op, call.attrs, in, out);
     ModuleCost& m = s_->modules[it->second];
     m.called = true;

@@ -57,7 +57,7 @@ void add_slices(const Tensor& g, std::vector<Slice>* slices) {
   const bool f32 = g.dtype() == DType::kF32;
   char* data = f32 ? reinterpret_cast<char*>(g.mutable_data<float>())
                    : reinterpret_cast<char*>(g.mutable_data<double>());
-  const int64_t n = g.raw().numel();
+  const int64_t n = g.layout().numel();
   for (int64_t at = 0; at < n; at += kSlice) {
     slices->push_back({data + static_cast<size_t>(at) * dtype_size(g.dtype()),
                        std::min(kSlice, n - at), g.dtype()});

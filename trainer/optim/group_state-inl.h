@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "trainer/optim/device_step.h"
 #include "trainer/optim/group_optimizer.h"
 
 namespace wick::optim {
@@ -19,7 +20,10 @@ void GroupOptimizer<O, K>::update() {
     ParamState* state;
   };
   // What can refuse does so here, before anything has changed.
-  std::vector<Work> work;
+  std::vector<Work> work, there;  // there: on a Vulkan device
+  constexpr bool kOnDevice = requires(typename K::Coefficients c, const Tensor& t, Tensor* s) {
+    step_on_device(c, t, t, s);
+  };
   size_t index = 0;
   for (const Group<O>& group : groups_) {
     for (const Tensor& p : group.params) {
@@ -27,6 +31,11 @@ void GroupOptimizer<O, K>::update() {
       const Tensor g = p.grad();
       if (!g.defined()) continue;
       check_step(K::kName, p, g, *state);
+      if (p.is_vulkan()) {
+        if constexpr (!kOnDevice) no_device_step(K::kName, p);
+        there.push_back({&group.options, p, p, g, nullptr, state});
+        continue;
+      }
       const Tensor dense = p.is_contiguous() ? p : p.detach().contiguous();
       work.push_back({&group.options, p, dense, g.contiguous(), dense.unsafe_data(), state});
     }
@@ -44,6 +53,15 @@ void GroupOptimizer<O, K>::update() {
     ++w.state->step;
     return fresh;
   };
+  if constexpr (kOnDevice) {
+    for (const Work& w : there) {
+      const bool fresh = make_buffers(w);
+      Tensor* buffers = w.state->buffers;
+      for (size_t i = 0; i < kSlots; ++i)
+        if (buffers[i].defined()) buffers[i] = buffers[i].to(w.p.device());  // of a state dict
+      step_on_device(K::prepare(*w.options, *w.state, fresh), w.p, w.g, buffers);
+    }
+  }
   if constexpr (requires { &K::apply; }) {
     for (const Work& w : work) {
       make_buffers(w);
@@ -61,7 +79,7 @@ void GroupOptimizer<O, K>::update() {
       }
       arrays.push_back(a);
       coefficients.push_back(K::prepare(*w.options, *w.state, fresh));
-      sizes.push_back(w.p.raw().numel());
+      sizes.push_back(w.p.layout().numel());
     }
     flat_pass(sizes, [&](size_t i, int64_t begin, int64_t end) {
       K::kLoop(coefficients[i], arrays[i], begin, end);

@@ -30,7 +30,7 @@ Tensor newton_schulz(const Tensor& matrix, int64_t steps) {
 }
 
 void MuonRule::check_param(const Tensor& p, const Where& where) {
-  if (p.rank() == 2 && p.raw().numel() > 0) return;
+  if (p.rank() == 2 && p.layout().numel() > 0) return;
   throw_error(kName,
               (p.name().empty() ? "a parameter" : "parameter '" + p.name() + "'") + " is " +
                   to_text(p.raw_shape()).text +

@@ -31,11 +31,11 @@ OptimizerFootprint Optimizer::memory_footprint() const {
   OptimizerFootprint bytes;
   for (int group = 0; group < groups(); ++group) {
     for (const Tensor& p : group_params(group)) {
-      bytes.parameters += static_cast<int64_t>(p.raw().nbytes());
+      bytes.parameters += static_cast<int64_t>(p.layout().nbytes());
     }
   }
   for (const auto& [name, tensor] : state_dict().tensors) {
-    bytes.state += static_cast<int64_t>(tensor.raw().nbytes());
+    bytes.state += static_cast<int64_t>(tensor.layout().nbytes());
   }
   return bytes;
 }

@@ -35,13 +35,13 @@ BenchmarkResult Benchmark::run_latency_benchmark() const {
 }
 
 BenchmarkResult Benchmark::run_accuracy_benchmark(const Tensor& target, Where where) const {
-  if (!target.defined() || target.raw().numel() == 0)
+  if (!target.defined() || target.layout().numel() == 0)
     throw_error("Benchmark", "no targets to tell the accuracy of", where);
   NoGrad guard;
   EvalScope eval(model_);
   const Tensor logits = model_(input_);
   const double right = static_cast<double>(loop::count_correct(logits, target));
-  return BenchmarkResult("accuracy", {right / static_cast<double>(target.raw().numel())});
+  return BenchmarkResult("accuracy", {right / static_cast<double>(target.layout().numel())});
 }
 
 BenchmarkResult Benchmark::run_memory_benchmark() const {

@@ -116,9 +116,9 @@ void Profiler::on_call(const TracedCall& call) {
   r.name = display_name(call.op);
   SmallVector<TensorView, 6> in(call.in.size()), out(call.out.size());
   for (size_t i = 0; i < in.size(); ++i) {
-    if (call.in[i] != nullptr && call.in[i]->defined()) in[i] = call.in[i]->raw();
+    if (call.in[i] != nullptr && call.in[i]->defined()) in[i] = call.in[i]->layout();
   }
-  for (size_t i = 0; i < out.size(); ++i) out[i] = call.out[i].raw();
+  for (size_t i = 0; i < out.size(); ++i) out[i] = call.out[i].layout();
   r.cost = op_cost(call.op, call.attrs, in, out);
   if (r.backward) return;
   r.where = call.where;

@@ -79,7 +79,7 @@ namespace nn {
 Tensor SimpleMLP::forward(const Arg& x) { return fc2_(relu(fc1_(x))); }
 int64_t SimpleMLP::count_parameters() const {
   int64_t n = 0;
-  for (const Tensor& p : parameters()) n += p.raw().numel();
+  for (const Tensor& p : parameters()) n += p.layout().numel();
   return n;
 }
 }  // namespace nn
@@ -92,12 +92,12 @@ void BenchmarkReport::benchmark_model(nn::Module& model, const Tensor& x, const 
   latency = measure.run_latency_benchmark();
   batch = x.raw_shape().rank() == 0 ? 1 : x.raw_shape()[0];
   if (parameters == 0) {
-    for (const Tensor& p : model.parameters()) parameters += p.raw().numel();
+    for (const Tensor& p : model.parameters()) parameters += p.layout().numel();
   }
   bytes = 0;
   std::set<const void*> counted;  // shared ones once
   for (const auto& [name, t] : model.state_dict()) {
-    if (counted.insert(t.raw().data).second) bytes += static_cast<int64_t>(t.raw().nbytes());
+    if (counted.insert(t.layout().data).second) bytes += static_cast<int64_t>(t.layout().nbytes());
   }
 }
 

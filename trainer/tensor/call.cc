@@ -3,6 +3,7 @@
 #include <cctype>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/half_kernels.h"
@@ -16,6 +17,7 @@
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/view_info.h"
 #include "trainer/tensor/view_rule.h"
+#include "trainer/tensor/vulkan_memory.h"
 #include "trainer/tensor/watcher.h"
 
 namespace wick {
@@ -32,15 +34,6 @@ void* scratch(size_t bytes) {
 
 const KernelRow* choose(const KernelQuery& query) {
   return find_kernel(trainer_kernels(modes().reference), query);
-}
-
-// "[linear] in module 'fc1': ..." where a module runs.
-[[noreturn]] void fail(OpId op, Status status, const Where& where) {
-  const CallSite* site = modes().site;  // of the public function this op is a part of
-  const std::string name = site != nullptr ? site->name : display_name(op);
-  const std::string path = module_path();
-  if (path.empty()) throw_status(name, status, where);
-  throw_error(name, "in module '" + path + "': " + status.message(), where, status.code());
 }
 
 // Costs the built-in ops one comparison.
@@ -90,7 +83,7 @@ uint64_t now_ns() {
 void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, const Where& where) {
   KernelPlan plan;
   if (row.plan != nullptr) {
-    if (Status s = row.plan(q, &plan); !s.ok()) fail(q.op, s, where);
+    if (Status s = row.plan(q, &plan); !s.ok()) fail_call(q.op, s, where);
   }
   KernelCtx ctx;
   ctx.pool = thread_pool();
@@ -99,7 +92,7 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
   TraceHook* hook = modes().trace_hook;
   uint64_t begin = hook != nullptr ? now_ns() : 0;
   FloatModeScope mode;  // as the pool's workers hold it
-  if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok()) fail(q.op, s, where);
+  if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok()) fail_call(q.op, s, where);
   if (hook == nullptr) return;
   std::string path = module_path();
   hook->on_op({op_info(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
@@ -125,7 +118,30 @@ bool only_moves(OpId op) {
   return op == OpId::kIdentity || (op >= OpId::kReshape && op <= OpId::kUnsqueeze);
 }
 
+// A call whose tensors are on a Vulkan device. A tracer's times are of the device: it waits.
+void run_there(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
+               const Where& where) {
+  TraceHook* hook = modes().trace_hook;
+  if (hook != nullptr) wait_for_vulkan("trace", where);
+  const uint64_t begin = hook != nullptr ? now_ns() : 0;
+  run_on_vulkan(op, attrs, in, out, where);
+  if (hook == nullptr) return;
+  wait_for_vulkan("trace", where);
+  const std::string path = module_path();
+  hook->on_op({op_info(op)->name, path.c_str(), "shader", "vulkan", modes().trace_index++, begin,
+               now_ns(), in, out});
+}
+
 }  // namespace
+
+// "[linear] in module 'fc1': ..." where a module runs.
+void fail_call(OpId op, Status status, const Where& where) {
+  const CallSite* site = modes().site;  // of the public function this op is a part of
+  const std::string name = site != nullptr ? site->name : display_name(op);
+  const std::string path = module_path();
+  if (path.empty()) throw_status(name, status, where);
+  throw_error(name, "in module '" + path + "': " + status.message(), where, status.code());
+}
 
 Span<const KernelSet* const> trainer_kernels(bool reference) {
   static constexpr const KernelSet* kFast[] = {&kCpuKernels, &kTrainKernels, &kHalfKernels,
@@ -171,6 +187,11 @@ std::string display_name(OpId op) {
 
 bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
                 const Where& where, uint32_t in_place) {
+  if (any_on_device(in) || any_on_device(out)) [[unlikely]] {
+    if (in_place != 0) return false;
+    run_there(op, attrs, in, out, where);
+    return true;
+  }
   KernelQuery q{op, attrs, in, out, num_threads(), find_custom(op)};
   const KernelRow* row = choose(q);
   if (row == nullptr) no_kernel(q, where);
@@ -199,13 +220,13 @@ bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<Tens
 }
 
 void accumulate(const Tensor& a, const Tensor& b) {
-  TensorView in[2] = {a.raw(), b.raw()}, out[1] = {a.raw()};
+  TensorView in[2] = {a.layout(), b.layout()}, out[1] = {a.layout()};
   bool overlap = a.impl()->storage == b.impl()->storage;  // may
   if (!overlap && run_kernel(OpId::kAdd, nullptr, in, out, Where::current(), kInPlace)) return;
-  Tensor sum = new_tensor(a.raw_shape(), a.dtype());
-  out[0] = sum.raw();
+  Tensor sum = new_tensor_beside(a.layout(), a.raw_shape(), a.dtype(), Where::current());
+  out[0] = sum.layout();
   run_kernel(OpId::kAdd, nullptr, in, out, Where::current());
-  memcpy(a.raw().data, sum.raw().data, sum.raw().nbytes());
+  copy_bytes(sum, a);
 }
 
 void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor> out,
@@ -219,6 +240,13 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     cast_in.resize(in.size());
     if (autocast_inputs(op, in, &casts, &cast_in, line)) in = cast_in;
   }
+  bool there = false;
+  for (const Tensor* t : in) there = there || (t != nullptr && t->is_vulkan());
+  std::optional<PlacedInputs> placed;
+  if (there) [[unlikely]] {
+    place_inputs(op, in, where, &placed.emplace());
+    in = placed->in;
+  }
   SmallVector<ValueInfo<int64_t>, kInline> in_info(in.size());
   SmallVector<ValueInfo<int64_t>, 3> out_info(out.size());
   SmallVector<TensorView, kInline> in_views(in.size());
@@ -229,7 +257,9 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     const TensorView& v = in_views[i] = in[i]->impl()->view;
     in_info[i].dtype = v.dtype;
     in_info[i].shape = v.shape;
-    if (v.dtype == DType::kI64 && v.rank() <= 1 && v.contiguous() && v.numel() <= 64) {
+    if (there && on_device(v.data)) {
+      // its elements are not known here
+    } else if (v.dtype == DType::kI64 && v.rank() <= 1 && v.contiguous() && v.numel() <= 64) {
       in_info[i].elements = v.as<int64_t>();
       in_info[i].element_count = v.numel();
     } else if (holds_list(op, i, v)) {
@@ -240,7 +270,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     needs_grad = needs_grad || (recording && in[i]->requires_grad());
   }
   RuleCtx<int64_t> ctx{op, attrs, in_info, out_info, find_custom(op)};
-  if (Status s = infer_shapes(ctx); !s.ok()) fail(op, s, where);
+  if (Status s = infer_shapes(ctx); !s.ok()) fail_call(op, s, where);
 
   TensorView as_view;
   if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {
@@ -249,8 +279,9 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
   } else {
     SmallVector<TensorView, 3> out_views(out.size());
     for (size_t i = 0; i < out.size(); ++i) {
-      out[i] = new_tensor(out_info[i].shape, out_info[i].dtype, where);
-      out_views[i] = out[i].raw();
+      out[i] = there ? new_tensor_beside(placed->there, out_info[i].shape, out_info[i].dtype, where)
+                     : new_tensor(out_info[i].shape, out_info[i].dtype, where);
+      out_views[i] = out[i].layout();
     }
     if (only_moves(op)) ++modes().copies;
     run_kernel(op, attrs, in_views, out_views, where);

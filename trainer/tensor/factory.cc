@@ -1,5 +1,6 @@
 #include "runtime/core/half.h"
 #include "trainer/tensor/internal.h"
+#include "trainer/tensor/ops/creation.h"
 
 namespace wick {
 namespace {
@@ -48,7 +49,7 @@ Tensor empty(const Shape& shape, DType dtype, Where where) {
 
 Tensor zeros(const Shape& shape, DType dtype, Where where) {
   Tensor t = new_tensor(shape, dtype, where);
-  memset(t.raw().data, 0, t.raw().nbytes());
+  memset(t.raw().data, 0, t.layout().nbytes());
   return t;
 }
 
@@ -56,7 +57,7 @@ Tensor full(const Shape& shape, Scalar value, DType dtype, Where where) {
   Tensor t = new_tensor(shape, dtype, where);
   with_type(dtype, "full", where, [&](auto zero) {
     using T = decltype(zero);
-    std::fill_n(t.raw().as<T>(), t.raw().numel(), convert<T>(value));
+    std::fill_n(t.raw().as<T>(), t.layout().numel(), convert<T>(value));
   });
   return t;
 }
@@ -83,9 +84,14 @@ Tensor eye(int64_t n, DType dtype, Where where) {
   return t;
 }
 
+Tensor empty_like(const Arg& t) { return empty_like(t, t.tensor.dtype()); }
+Tensor zeros_like(const Arg& t) { return zeros_like(t, t.tensor.dtype()); }
+Tensor ones_like(const Arg& t) { return full_like(t, 1); }
+Tensor full_like(const Arg& t, Scalar value) { return full_like(t, value, t.tensor.dtype()); }
+
 Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where) {
   Tensor t = new_tensor(shape, dtype, where);
-  if (t.raw().nbytes() > 0) memcpy(t.raw().data, data, t.raw().nbytes());
+  if (t.layout().nbytes() > 0) memcpy(t.raw().data, data, t.layout().nbytes());
   return t;
 }
 

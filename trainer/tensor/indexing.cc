@@ -157,7 +157,7 @@ bool put_bytes(Place& p, const Tensor& value, bool accumulate) {
   Tensor values = u.values.contiguous(p.where), tuple = u.at.contiguous(p.where);
   for (const Tensor& t : {values, tuple})
     if (t.impl()->storage == p.view.impl()->storage) return false;
-  TensorView in[] = {u.lines.raw(), tuple.raw(), values.raw()}, out[] = {u.lines.raw()};
+  TensorView in[] = {u.lines.layout(), tuple.layout(), values.layout()}, out[] = {u.lines.layout()};
   if (!run_kernel(OpId::kScatterND, &u.attrs, in, out, p.where, kInPlace)) return false;
   p.view.storage().bump_version(p.op, p.where);
   return true;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/kernels/copy.h"
 #include "trainer/autograd/forward.h"
 #include "trainer/autograd/node.h"
 #include "trainer/tensor/internal.h"
@@ -13,6 +12,7 @@
 #include "trainer/tensor/ops/pointwise.h"
 #include "trainer/tensor/promote.h"
 #include "trainer/tensor/view_info.h"
+#include "trainer/tensor/vulkan_memory.h"
 #include "trainer/tensor/watcher.h"
 
 namespace wick {
@@ -105,7 +105,7 @@ Tensor borrowed(const Tensor& t, const Where& where) {
 const Tensor& write(const char* name, const Arg& target, const Tensor& result, bool lent = false) {
   const Tensor& t = target.tensor;
   const Where& where = target.where;
-  Tensor r = fit(name, t, result, where);
+  Tensor r = fit(name, t, moved_beside(t, result, where), where);
   bool record = recorded(t, r);
   const ViewInfo* view = t.impl()->view_of.get();
   if (record && view != nullptr && view->kind == ViewKind::kNoGrad) {
@@ -124,11 +124,11 @@ const Tensor& write(const char* name, const Arg& target, const Tensor& result, b
   if (record && lent && r.is_same(result)) r = borrowed(r, where);
   {
     NoGrad guard;
-    if (r.raw().numel() > 0 && r.raw().data != t.raw().data) {
+    if (r.layout().numel() > 0 && r.layout().data != t.layout().data) {
       Tensor from = r.impl()->storage == t.impl()->storage ? r.clone(where) : r;
-      copy_strided(from.raw(), t.raw());
-    } else if (r.raw().numel() > 0 && !(r.raw().strides == t.raw().strides)) {
-      copy_strided(r.clone(where).raw(), t.raw());
+      copy_bytes(from, t, where);
+    } else if (r.layout().numel() > 0 && !(r.layout().strides == t.layout().strides)) {
+      copy_bytes(r.clone(where), t, where);
     }
   }
   if (record) rebase_history(t.impl(), r, name, where);
@@ -144,7 +144,7 @@ bool write_by_kernel(const char* name, OpId op, const Tensor& a, const Tensor& b
   if (!a.is_contiguous() || !(a.raw_shape() == b.raw_shape() || b.rank() == 0)) return false;
   if (a.dtype() != b.dtype() || a.impl()->storage == b.impl()->storage) return false;
   if (active_tracer() != nullptr || modes().forward != 0 || recorded(a, b)) return false;
-  TensorView in[2] = {a.raw(), b.raw()}, out[1] = {a.raw()};
+  TensorView in[2] = {a.layout(), b.layout()}, out[1] = {a.layout()};
   if (!run_kernel(op, nullptr, in, out, where, kInPlace)) return false;
   tell(a, name, where);
   return true;
@@ -190,7 +190,7 @@ void check_writable(const char* name, const Tensor& t, const Where& where) {
                   where);
     }
   }
-  if (overlaps_itself(t.raw())) {
+  if (overlaps_itself(t.layout())) {
     throw_error(name,
                 std::string("more than one element of the written-to tensor ") +
                     to_text(t.raw_shape()).text +
@@ -211,7 +211,7 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
   // What f's ops keep for backward is this handle: the old history, and after the write the old
   // bytes.
   refresh_history(t.impl());
-  Tensor operand = alias(t, t.raw());
+  Tensor operand = alias(t, t.layout());
   operand.impl()->requires_grad = t.impl()->requires_grad;
   operand.impl()->grad_fn = t.impl()->grad_fn;
   operand.impl()->output_nr = t.impl()->output_nr;
@@ -221,8 +221,8 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
   Tensor result = f({operand, target.where});
   if (!operand.handle()->unique() && !result.is_same(operand)) {
     NoGrad guard;
-    Tensor kept = new_tensor(t.raw_shape(), t.dtype(), t.storage().born());
-    copy_strided(t.raw(), kept.raw());
+    Tensor kept = new_tensor_beside(t.layout(), t.raw_shape(), t.dtype(), t.storage().born());
+    copy_bytes(t, kept, target.where);
     kept.storage().set_version(t.version());
     operand.impl()->storage = kept.impl()->storage;
     operand.impl()->view = kept.impl()->view;
@@ -240,7 +240,7 @@ const Tensor& Tensor::zero_(Where where) const {
   need("zero_", where);
   check_writable("zero_", *this, where);
   Tensor zero = full({}, 0, dtype());
-  if (!is_contiguous() || active_tracer() != nullptr || modes().forward != 0 ||
+  if (!is_contiguous() || is_vulkan() || active_tracer() != nullptr || modes().forward != 0 ||
       recorded(*this, zero))
     return write("zero_", {*this, where}, zero);
   tell(*this, "zero_", where);

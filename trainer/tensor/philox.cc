@@ -149,14 +149,14 @@ Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator&
     const float steps = dtype == DType::kF16 ? 0x1p11f : 0x1p8f;
     const auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
     float* p = u.raw().as<float>();
-    for (int64_t i = 0, n = u.raw().numel(); i < n; ++i) {
+    for (int64_t i = 0, n = u.layout().numel(); i < n; ++i) {
       p[i] = base + width * (std::floor(p[i] * steps) / steps);
     }
     return rounded(u, dtype, where);
   }
   Tensor t = new_tensor(shape, dtype, where);
   const Draw draw = next_draw(g);
-  int64_t n = t.raw().numel();
+  int64_t n = t.layout().numel();
   if (dtype == DType::kF32) {
     auto base = static_cast<float>(lo), width = static_cast<float>(hi - lo);
     fill_f32(n, draw,
@@ -176,7 +176,7 @@ Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
   if (is_half(dtype)) return rounded(randn(shape, DType::kF32, g, where), dtype, where);
   Tensor t = new_tensor(shape, dtype, where);
   const Draw draw = next_draw(g);
-  int64_t n = t.raw().numel();
+  int64_t n = t.layout().numel();
   // One block makes two numbers; in double whatever the dtype, so that float32 is float64's
   // rounding.
   for (int64_t i = 0; i < n; i += 2) {
@@ -200,7 +200,7 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g, Wher
   if (high <= low) throw_error("randint", "needs low < high", where);
   Tensor t = new_tensor(shape, DType::kI64, where);
   const Draw draw = next_draw(g);
-  for (int64_t i = 0, n = t.raw().numel(); i < n; ++i) {
+  for (int64_t i = 0, n = t.layout().numel(); i < n; ++i) {
     auto w = philox(draw.seed, draw.stream, static_cast<uint64_t>(i));
     t.raw().as<int64_t>()[i] =
         low + static_cast<int64_t>(scaled(w[0], w[1], static_cast<uint64_t>(high - low)));

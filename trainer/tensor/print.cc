@@ -93,7 +93,7 @@ class Printer {
  public:
   Printer(const Tensor& t, size_t indent)
       : shape_(t.raw_shape()),
-        summarize_(t.raw().numel() > g_options.threshold),
+        summarize_(t.layout().numel() > g_options.threshold),
         all_(t),
         format_(all_, in_view()),
         text_(body(0, 0, indent)) {}
@@ -190,13 +190,14 @@ std::string Tensor::to_string(Where where) const {
   const size_t indent = sizeof kPrefix - 1;
   const bool usual = dtype() == DType::kF32 || dtype() == DType::kI64 || dtype() == DType::kBool;
   std::vector<std::string> suffixes;
+  if (is_vulkan()) suffixes.push_back("device='" + device().to_string() + "'");
   std::string text = kPrefix;
   if (impl_->view.numel() == 0) {
     text += "[]";
     if (rank() != 1) suffixes.push_back("size=" + tuple_text(raw_shape(), "(", ")"));
     if (dtype() != DType::kF32) suffixes.push_back(dtype_suffix(dtype()));  // nothing tells int64
   } else {
-    text += Printer(*this, indent).text();
+    text += Printer(is_vulkan() ? detach().cpu(where) : *this, indent).text();
     if (!usual) suffixes.push_back(dtype_suffix(dtype()));
   }
   if (requires_grad()) {
@@ -229,10 +230,12 @@ std::string info(const Tensor& t) {
     if (i > 0) strides += ", ";
     strides += std::to_string(t.strides()[i]);
   }
-  std::string text = "shape " + tuple_text(t.raw_shape(), "[", "]") + ", strides [" + strides +
-                     "], " + dtype_name(t.dtype()) + ", " +
-                     std::to_string(t.raw().numel() * static_cast<int64_t>(dtype_size(t.dtype()))) +
-                     " bytes, " + std::string(t.is_contiguous() ? "contiguous" : "not contiguous");
+  std::string text =
+      "shape " + tuple_text(t.raw_shape(), "[", "]") + ", strides [" + strides + "], " +
+      dtype_name(t.dtype()) + ", " +
+      std::to_string(t.layout().numel() * static_cast<int64_t>(dtype_size(t.dtype()))) +
+      " bytes, " + std::string(t.is_contiguous() ? "contiguous" : "not contiguous");
+  if (t.is_vulkan()) text += ", on " + t.device().to_string();
   if (t.requires_grad()) {
     text += t.is_leaf() ? ", requires grad" : ", from " + t.impl()->grad_fn->name();
   }

@@ -9,6 +9,7 @@
 #include "runtime/core/allocator.h"
 #include "trainer/explain/live.h"
 #include "trainer/profile/allocator_stats.h"
+#include "trainer/tensor/vulkan_memory.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -158,7 +159,16 @@ IntrusivePtr<Storage> Storage::create(size_t bytes, const std::source_location& 
   return made;
 }
 
+IntrusivePtr<Storage> Storage::on_vulkan(void* address, size_t bytes,
+                                         const std::source_location& born) {
+  return IntrusivePtr<Storage>(new Storage(address, bytes, born));
+}
+
 Storage::~Storage() {
+  if (on_device(data_)) [[unlikely]] {
+    release_vulkan(data_);
+    return;
+  }
   if (StorageWatcher* w = g_watcher.load(std::memory_order_acquire)) [[unlikely]] {
     w->on_free(*this);
   }

@@ -13,9 +13,13 @@ class Storage final : public Counted {
  public:
   // Contents undefined. Throws Error (kOutOfMemory). `born`: the line of the call that made it.
   static IntrusivePtr<Storage> create(size_t bytes, const std::source_location& born = {});
+  // Takes over memory of a Vulkan device by its address (trainer/tensor/vulkan_memory.h). It is not
+  // counted as the host's.
+  static IntrusivePtr<Storage> on_vulkan(void* address, size_t bytes,
+                                         const std::source_location& born = {});
   ~Storage();
 
-  void* data() const { return data_; }
+  void* data() const { return data_; }  // of a Vulkan tensor: no address of the host's
   size_t bytes() const { return bytes_; }
   // Autograd compares it with the version a tensor had when it was saved.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }

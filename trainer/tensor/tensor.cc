@@ -13,6 +13,7 @@
 #include "trainer/tensor/modes.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -109,6 +110,7 @@ void Tensor::check_access(const char* what, DType want, const Where& where, bool
                 std::string("the tensor is ") + dtype_name(dtype()) + ", not " + dtype_name(want),
                 where, Code::kTypeMismatch);
   }
+  if (is_vulkan()) not_on_host(what, where);
   if (!is_contiguous())
     throw_error(what, "the tensor is not contiguous: call contiguous() first", where);
   if (Tracer* t = active_tracer()) {
@@ -130,14 +132,15 @@ double Tensor::item(Where where) const {
                 where, Code::kShapeMismatch);
   }
   if (Tracer* t = active_tracer()) t->on_read(*this, "item", where);
-  return read_element(impl_->view, 0);
+  return read_element(one_element(where).layout(), 0);
 }
 int64_t Tensor::item_int(Where where) const {
   need("item_int", where);
   const double v = item(where);
   const DType t = dtype();
-  if (t == DType::kI64) return impl_->view.as<int64_t>()[0];
-  if (t == DType::kU64 && v < 0x1p63) return static_cast<int64_t>(impl_->view.as<uint64_t>()[0]);
+  if (t == DType::kI64) return *one_element(where).layout().as<int64_t>();
+  if (t == DType::kU64 && v < 0x1p63)
+    return static_cast<int64_t>(*one_element(where).layout().as<uint64_t>());
   if (!(v >= -0x1p63 && v < 0x1p63)) {
     char text[32];
     snprintf(text, sizeof text, std::isfinite(v) ? "%e" : "%f", v);
@@ -150,8 +153,10 @@ uint64_t Tensor::item_uint(const Where& where) const {
   need("item", where);
   if (dtype() != DType::kU64) return static_cast<uint64_t>(item_int(where));
   item(where);  // its checks, and a tracer's
-  return impl_->view.as<uint64_t>()[0];
+  return *one_element(where).layout().as<uint64_t>();
 }
+
+Tensor Tensor::one_element(const Where& where) const { return to_host(*this, where); }
 
 const Tensor& Tensor::requires_grad_(bool on, Where where) const {
   need("requires_grad_", where);
@@ -238,14 +243,6 @@ Tensor Tensor::contiguous(Where where) const {
 Tensor Tensor::clone(Where where) const {
   need("clone", where);
   return call(OpId::kIdentity, NoAttrs{}, {{*this, where}});
-}
-Tensor Tensor::to(const Device&, Where where) const {
-  need("to", where);
-  return *this;
-}
-Device Tensor::device(Where where) const {
-  need("device", where);
-  return "cpu";
 }
 Tensor Tensor::to(DType dtype, Where where) const {
   need("to", where);

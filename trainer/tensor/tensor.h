@@ -12,6 +12,7 @@
 
 #include "runtime/core/tensor_view.h"
 #include "trainer/tensor/device.h"
+#include "trainer/tensor/device_address.h"
 #include "trainer/tensor/dims.h"
 #include "trainer/tensor/intrusive.h"
 #include "trainer/tensor/storage.h"
@@ -60,7 +61,7 @@ class TensorImpl final : public Counted {
   ~TensorImpl();
 
   IntrusivePtr<Storage> storage;
-  TensorView view;  // data points into storage
+  TensorView view;  // data points into storage; of a Vulkan tensor: on_device(), never read
   uint64_t id;      // never reused within a process
   // autograd
   bool requires_grad = false;  // true also for results of recorded ops
@@ -125,10 +126,15 @@ class Tensor {
   }
   size_t itemsize(Where where = Where::current()) const { return dtype_size(dtype(where)); }
   size_t element_size(Where where = Where::current()) const { return itemsize(where); }
-  void* data_ptr(Where where = Where::current()) const { return need("data_ptr", where).view.data; }
+  // The host's bytes: Error for a Vulkan tensor.
+  void* data_ptr(Where where = Where::current()) const {
+    if (on_device(need("data_ptr", where).view.data)) not_on_host("data_ptr", where);
+    return impl_->view.data;
+  }
   int64_t storage_offset(Where where = Where::current()) const;  // in elements
   Device device(Where where = Where::current()) const;
-  bool is_cpu() const { return true; }
+  bool is_vulkan() const { return impl_ && on_device(impl_->view.data); }
+  bool is_cpu() const { return !is_vulkan(); }
   bool is_cuda() const { return false; }
   bool is_meta() const { return false; }
   bool is_quantized() const { return false; }
@@ -138,9 +144,16 @@ class Tensor {
   bool is_contiguous(Where where = Where::current()) const {
     return need("is_contiguous", where).view.contiguous();
   }
-  // Untraced access for the layers below the public ops. An undefined tensor is a view of dtype
-  // kNone.
-  TensorView raw() const { return impl_ ? impl_->view : TensorView(); }
+  // Untraced access to the host's bytes for the layers below the public ops: Error for a Vulkan
+  // tensor. An undefined tensor is a view of dtype kNone.
+  TensorView raw() const {
+    if (!impl_) return {};
+    if (on_device(impl_->view.data)) [[unlikely]]
+      not_on_host();
+    return impl_->view;
+  }
+  // The same for who looks at all but the bytes, wherever they are.
+  TensorView layout() const { return impl_ ? impl_->view : TensorView(); }
   const Shape& raw_shape(Where where = Where::current()) const {
     return need("shape", where).view.shape;
   }
@@ -283,8 +296,11 @@ class Tensor {
   Tensor contiguous(Where where = Where::current()) const;  // itself when it is
   Tensor clone(Where where = Where::current()) const;
   Tensor to(DType dtype, Where where = Where::current()) const;  // itself when it is
-  // itself: there is one device, and Device refuses the names of others
-  Tensor to(const Device& device, Where where = Where::current()) const;
+  // A copy there, which gradients flow back through; itself when it is there. non_blocking: returns
+  // before the device has the bytes; whatever uses them later waits for that.
+  Tensor to(const Device& device, bool non_blocking = false, Where where = Where::current()) const;
+  Tensor cpu(Where where = Where::current()) const;     // waits for the device
+  Tensor vulkan(Where where = Where::current()) const;  // to("vulkan")
 
   // -- PyTorch's other methods: the function of the same name (trainer/tensor/ops.h) on this
 #include "trainer/tensor/methods.inc"
@@ -325,6 +341,9 @@ class Tensor {
     return *impl_;
   }
   uint64_t item_uint(const Where& where) const;
+  Tensor one_element(const Where& where) const;  // this, on the host, of one element
+  [[noreturn]] void not_on_host() const;
+  [[noreturn]] void not_on_host(const char* what, const Where& where) const;
   HookHandle add_hook(std::function<Tensor(const Tensor&)> f, Where where) const;
   void check_access(const char* what, DType dtype, const Where& where, bool write) const;
   const Tensor& become(const char* name, const Tensor& other, const Where& where) const;
@@ -359,18 +378,11 @@ Tensor arange(int64_t end, DType dtype = DType::kI64, Where where = Where::curre
 Tensor arange(int64_t start, int64_t end, int64_t step = 1, DType dtype = DType::kI64,
               Where where = Where::current());
 Tensor eye(int64_t n, DType dtype = DType::kF32, Where where = Where::current());
-inline Tensor zeros_like(const Arg& t) {
-  return zeros(t.tensor.raw_shape(), t.tensor.dtype(), t.where);
-}
-inline Tensor ones_like(const Arg& t) {
-  return ones(t.tensor.raw_shape(), t.tensor.dtype(), t.where);
-}
-inline Tensor empty_like(const Arg& t) {
-  return empty(t.tensor.raw_shape(), t.tensor.dtype(), t.where);
-}
-inline Tensor full_like(const Arg& t, Scalar value) {
-  return full(t.tensor.raw_shape(), value, t.tensor.dtype(), t.where);
-}
+// On the device of t.
+Tensor zeros_like(const Arg& t);
+Tensor ones_like(const Arg& t);
+Tensor empty_like(const Arg& t);
+Tensor full_like(const Arg& t, Scalar value);
 // Copies contiguous host memory.
 Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where = Where::current());
 // tensor({1.f, 2.f}), tensor({{1., 2.}, {3., 4.}}); the dtype is T's.
@@ -399,7 +411,7 @@ Tensor tensor(const std::vector<T>& v, Where where = Where::current()) {
 
 template <class T>
 std::vector<T> Tensor::to_vector(Where where) const {
-  Tensor c = detach().contiguous(where);
+  Tensor c = (is_vulkan() ? cpu(where) : *this).detach().contiguous(where);
   const T* p = c.data<T>(where);
   return std::vector<T>(p, p + impl_->view.numel());
 }

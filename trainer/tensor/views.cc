@@ -52,7 +52,7 @@ static TensorView resized(const Tensor& t, DType to, const Where& where) {
   const auto a = static_cast<int64_t>(dtype_size(from)), b = static_cast<int64_t>(dtype_size(to));
   if (a == 0 || b == 0) refuse("it has no whole bytes");
   if (t.rank() == 0) refuse("needs a dimension");
-  TensorView v = t.raw();
+  TensorView v = t.layout();
   const int last = v.rank() - 1;
   if (v.strides[last] != 1) refuse("the last stride must be 1; call contiguous() first");
   auto fitted = [&](int64_t n, const char* what) {
@@ -202,6 +202,7 @@ const Tensor& Tensor::set_(const Tensor& source, Where where) const {
 
 void* Tensor::unsafe_data(Where where) const {
   need("unsafe_data", where);
+  if (is_vulkan()) not_on_host("unsafe_data", where);
   if (!is_contiguous())
     throw_error("unsafe_data", "the tensor is not contiguous: call contiguous() first", where);
   if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "unsafe_data", where);

@@ -108,6 +108,7 @@ class VulkanBackend final : public Backend {
   Status self_test(VulkanSelfTest& report);
   static Status kernels(Array<VulkanKernel>& out);
   Result<Owned<Partition>> compile(const PartitionSpec& spec, Allocator& allocator) override;
+  vulkan::Context& context() { return *context_; }
 
  private:
   class Examiner;

@@ -1,5 +1,6 @@
 // A build without Vulkan: the same door, and the reason why it is shut.
 #include "runtime/backend/vulkan/backend.h"
+#include "runtime/backend/vulkan/eager/eager.h"
 
 namespace wick {
 
@@ -32,5 +33,30 @@ Status VulkanBackend::pays(const PartitionSpec&) { return {}; }
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec&, Allocator&) {
   return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
 }
+
+namespace {
+Status without() { return Status(Code::kUnsupported, "this build of Wick is without Vulkan"); }
+}  // namespace
+
+Result<Owned<VulkanEager>> VulkanEager::create(Allocator&, const VulkanOptions&) {
+  return without();
+}
+void VulkanEager::destroy(VulkanEager*) {}
+Result<int> VulkanEager::find(const char*) { return without(); }
+Result<int> VulkanEager::count() { return without(); }
+const char* VulkanEager::device_name() const { return ""; }
+Result<VulkanMemory*> VulkanEager::allocate(uint64_t) { return without(); }
+void VulkanEager::free(VulkanMemory*) {}
+uint64_t VulkanEager::live_bytes() const { return 0; }
+uint64_t VulkanEager::kept_bytes() const { return 0; }
+Status VulkanEager::upload(VulkanMemory&, const void*, uint64_t, bool) { return without(); }
+Status VulkanEager::download(VulkanMemory&, uint64_t, void*, uint64_t) { return without(); }
+Status VulkanEager::fill(VulkanMemory&, uint64_t, uint32_t) { return without(); }
+Status VulkanEager::copy(const VulkanOperand&, const VulkanOperand&) { return without(); }
+Status VulkanEager::run(const VulkanCall&) { return without(); }
+bool VulkanEager::reads_input(OpId, size_t) { return true; }
+Status VulkanEager::flush() { return without(); }
+Status VulkanEager::synchronize() { return without(); }
+size_t VulkanEager::in_flight() const { return 0; }
 
 }  // namespace wick

@@ -8,7 +8,7 @@ Tensor unfused_epilogue(Tensor y, const std::vector<Tensor>& in, int channel,
   auto along = [&](const Tensor& v) {
     Shape s;
     for (int i = 0; i < y.rank(); ++i) s.push_back(1);
-    s[channel < 0 ? channel + y.rank() : channel] = v.raw().numel();
+    s[channel < 0 ? channel + y.rank() : channel] = v.layout().numel();
     return v.reshape(s);
   };
   if (given(3)) y = y * along(in[3]) + along(in[4]);

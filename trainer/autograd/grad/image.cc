@@ -52,9 +52,9 @@ Tensor unresize(const GradCtx& c, const Tensor& g, int axis, int64_t i, int64_t 
   a.extrapolation_value = 0;  // a constant
   const Tensor identity = eye(extent, g.dtype());
   Tensor roi, scales, sizes;
-  if (c.has(1) && c.in(1).raw().numel() != 0)
+  if (c.has(1) && c.in(1).layout().numel() != 0)
     roi = cat({entry(c.in(1), i), entry(c.in(1), axes + i)}, 0);
-  if (c.inputs() > 2 && c.has(2) && c.in(2).raw().numel() != 0) scales = entry(c.in(2), i);
+  if (c.inputs() > 2 && c.has(2) && c.in(2).layout().numel() != 0) scales = entry(c.in(2), i);
   if (!scales.defined()) sizes = entry(c.in(3), i);
   const bool crops = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
   const bool same =

@@ -1,6 +1,7 @@
 #include "runtime/ops/rules/layout-inl.h"
 #include "trainer/autograd/grad/common.h"
 #include "trainer/tensor/call.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -9,7 +10,9 @@ void back_to_shape(GradCtx& c) { c.set(0, c.g().reshape(c.in_shape(0))); }
 
 int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
-Tensor zeros_of(const GradCtx& c, size_t i) { return zeros(c.in_shape(i), c.in_dtype(i)); }
+Tensor zeros_of(const GradCtx& c, size_t i) {
+  return zeros_beside(c.g(), c.in_shape(i), c.in_dtype(i));
+}
 
 // The slice's gradient put back into zeros of `extent` along one axis.
 Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRange& r) {
@@ -24,9 +27,9 @@ Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRang
   Shape full_shape = g.raw_shape(), line;
   full_shape[axis] = extent;
   for (int i = 0; i < g.rank(); ++i) line.push_back(i == axis ? r.count : 1);
-  Tensor index =
-      arange(r.start, r.start + r.count * r.step, r.step).reshape(line).expand(g.raw_shape());
-  return scatter_add(zeros(full_shape, g.dtype()), axis, index, g);
+  Tensor index = moved_beside(g, arange(r.start, r.start + r.count * r.step, r.step));
+  index = index.reshape(line).expand(g.raw_shape());
+  return scatter_add(zeros_beside(g, full_shape, g.dtype()), axis, index, g);
 }
 
 // Where a pad other than by a constant read: each axis adds its copies back to their source.
@@ -48,9 +51,9 @@ Tensor unpad(const GradCtx& c, const PadAttrs& a) {
     }
     Shape line, whole = g.raw_shape();
     for (int d = 0; d < g.rank(); ++d) line.push_back(d == axis ? whole[d] : 1);
-    Tensor index = at.reshape(line).expand(whole);
+    Tensor index = moved_beside(g, at).reshape(line).expand(whole);
     whole[static_cast<int>(axis)] = extent;
-    g = scatter_add(zeros(whole, g.dtype()), static_cast<int>(axis), index, g);
+    g = scatter_add(zeros_beside(g, whole, g.dtype()), static_cast<int>(axis), index, g);
   }
   return g;
 }

@@ -52,7 +52,7 @@ Tensor cofactors(const Tensor& a) {
 }
 
 bool any_zero(const Tensor& t) {
-  if (t.raw().numel() == 0) return false;
+  if (t.layout().numel() == 0) return false;
   Tensor hit = amax(eq(t, 0).detach().to(DType::kI32).reshape({-1}));
   return hit.raw().as<int32_t>()[0] != 0;
 }

@@ -24,7 +24,7 @@ WICK_GRAD(MatMul, 3, 0, 0, [](GradCtx& c) {
 static Tensor rows(const Tensor& t) {
   if (t.rank() == 2) return t;
   int64_t width = t.raw_shape()[t.rank() - 1];
-  return t.reshape({width == 0 ? 0 : t.raw().numel() / width, width});
+  return t.reshape({width == 0 ? 0 : t.layout().numel() / width, width});
 }
 
 WICK_GRAD(Linear, 3, 0, 0, [](GradCtx& c) {

@@ -8,7 +8,7 @@ namespace {
 Tensor along(const Tensor& v, int rank) {
   Shape s;
   for (int i = 0; i < rank; ++i) s.push_back(1);
-  s[1] = v.raw().numel();
+  s[1] = v.layout().numel();
   return v.reshape(s);
 }
 Tensor per_channel(const Tensor& t) {
@@ -21,7 +21,7 @@ Tensor per_channel(const Tensor& t) {
 std::vector<Tensor> batch_norm_grad(const std::vector<Tensor>& in, double eps) {
   const Tensor &g = in[0], &x = in[1], &gamma = in[2], &mean = in[3], &var = in[4];
   int rank = x.rank();
-  const int64_t count = x.raw().numel() / x.raw_shape()[1];
+  const int64_t count = x.layout().numel() / x.raw_shape()[1];
   const auto n = static_cast<double>(count);
   Tensor inv = reciprocal(sqrt(var + eps));
   Tensor centred = x - along(mean, rank);
@@ -59,7 +59,7 @@ WICK_GRAD(BatchNormTrain, 3, 6, 0, [](GradCtx& c) {
     c.set(2, out[2]);
   }
   // The statistics as results of their own.
-  const int64_t count = x.raw().numel() / x.raw_shape()[1];
+  const int64_t count = x.layout().numel() / x.raw_shape()[1];
   const auto n = static_cast<double>(count);
   auto add_term = [&](const Tensor& t) { gx = gx.defined() ? gx + t : t; };
   if (c.g(1).defined()) add_term((along(c.g(1), rank) * (1 / n)).expand(x.raw_shape()));

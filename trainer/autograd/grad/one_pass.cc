@@ -40,8 +40,8 @@ Tensor Pass::run(int result, std::initializer_list<const Tensor*> in, bool take_
   if (take_first && detail::is_spent(first)) {
     TensorView views[4];
     size_t n = 0;
-    for (const Tensor* t : in) views[n++] = t->raw();
-    TensorView to[1] = {first.raw()};
+    for (const Tensor* t : in) views[n++] = t->layout();
+    TensorView to[1] = {first.layout()};
     if (run_kernel(OpId::kFusedElementwise, &attrs, Span<const TensorView>(views, n), to,
                    Where::current(), kInPlace)) {
       return first;
@@ -78,7 +78,7 @@ bool unseen_rows(int row_dims, std::initializer_list<const Tensor*> in) {
   const Shape& s = (*in.begin())->raw_shape();
   int64_t row = 1;
   for (int d = s.rank() - row_dims; d < s.rank(); ++d) row = row > kMost ? row : row * s[d];
-  return row >= 1 && row <= kMost && (*in.begin())->raw().numel() > 0;
+  return row >= 1 && row <= kMost && (*in.begin())->layout().numel() > 0;
 }
 
 }  // namespace wick::formula

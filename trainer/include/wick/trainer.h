@@ -91,5 +91,6 @@
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/tensor/tensor.h"
+#include "trainer/tensor/vulkan.h"
 #include "trainer/text/tokenizer.h"
 #include "wick/error.h"

@@ -43,7 +43,7 @@ Tensor hardtanh(const Arg& x, double min_val, double max_val) {
 }
 Tensor prelu(const Arg& x, const Arg& weight) {
   const Tensor &v = x.tensor, &w = weight.tensor;
-  int64_t n = w.raw().numel();
+  int64_t n = w.layout().numel();
   Tensor slope = w;
   if (n != 1) {
     int64_t channels = v.rank() > 1 ? v.raw_shape()[1] : 1;

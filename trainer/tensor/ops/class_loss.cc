@@ -46,12 +46,12 @@ Classes check(const char* op, const Arg& x, const Arg& target, const ClassLossOp
               x.where);
   }
   if (active_tracer() != nullptr) return c;
-  Tensor values = target.tensor.contiguous();
+  Tensor values = target.tensor.detach().cpu(x.where).contiguous();
   const auto* v = values.raw().as<int64_t>();
   // A mean and a quotient of two sums round differently where sums are rounded to 16 bits: eager
   // then takes the form that capture has.
   c.ignores = dtype_bits(x.tensor.dtype()) == 16;
-  for (int64_t i = 0, n = values.raw().numel(); i < n; ++i) {
+  for (int64_t i = 0, n = values.layout().numel(); i < n; ++i) {
     if (v[i] == o.ignore_index) {
       c.ignores = true;
     } else if (v[i] < 0 || v[i] >= c.count) {

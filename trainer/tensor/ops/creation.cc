@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trainer/tensor/ops/pointwise.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace detail {
@@ -50,11 +51,17 @@ Tensor scalar_tensor(Scalar value, DType dtype, Where where) {
   return full({}, value, dtype, where);
 }
 
-Tensor zeros_like(const Arg& t, DType dtype) { return zeros(t.tensor.raw_shape(), dtype, t.where); }
-Tensor ones_like(const Arg& t, DType dtype) { return ones(t.tensor.raw_shape(), dtype, t.where); }
-Tensor empty_like(const Arg& t, DType dtype) { return empty(t.tensor.raw_shape(), dtype, t.where); }
+Tensor zeros_like(const Arg& t, DType dtype) {
+  if (t.tensor.is_vulkan()) return full_like(t, 0, dtype);
+  return zeros(t.tensor.raw_shape(), dtype, t.where);
+}
+Tensor ones_like(const Arg& t, DType dtype) { return full_like(t, 1, dtype); }
+Tensor empty_like(const Arg& t, DType dtype) {
+  return new_tensor_beside(t.tensor.layout(), t.tensor.raw_shape(), dtype, t.where);
+}
 Tensor full_like(const Arg& t, Scalar value, DType dtype) {
-  return full(t.tensor.raw_shape(), value, dtype, t.where);
+  if (!t.tensor.is_vulkan()) return full(t.tensor.raw_shape(), value, dtype, t.where);
+  return full_beside(t.tensor.layout(), t.tensor.raw_shape(), full({}, value, dtype), t.where);
 }
 
 Tensor arange_float(double start, double end, double step, DType dtype, const Where& where) {

@@ -223,7 +223,7 @@ class Einsum {
 
   // The `batch` leading dims of t, then `rest`. A size of 0 among these would be read as kCopy.
   Tensor shaped(const Tensor& t, size_t batch, const Dims& rest) const {
-    const bool empty = t.raw().numel() == 0;
+    const bool empty = t.layout().numel() == 0;
     Dims d;
     for (size_t i = 0; i < batch; ++i) {
       d.values[d.count++] = empty ? t.raw_shape()[static_cast<int>(i)] : kCopy;

@@ -8,6 +8,7 @@
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/ops/pointwise.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -365,7 +366,8 @@ Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> p
   int64_t n = w.raw_shape()[0];
   if (active_tracer() == nullptr && indices.tensor.numel() > 0) {
     NoGrad guard;
-    int64_t low = amin(indices).item_int(), high = amax(indices).item_int();
+    const Tensor at = to_host(indices.tensor, indices.where);
+    int64_t low = amin(at).item_int(), high = amax(at).item_int();
     if (low < 0 || high >= n) outside_table(indices, low < 0 ? low : high, n);
   }
   Tensor y = index_select({w, indices.where}, 0, indices);

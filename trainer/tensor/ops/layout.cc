@@ -100,7 +100,7 @@ Tensor gather(const Arg& x, int dim, const Arg& index) {
 }
 Tensor index_select(const Arg& x, int dim, const Arg& index) {
   if (x.tensor.defined() && x.tensor.rank() == 0) {  // one element, along a dim of its own
-    if (index.tensor.raw_shape().rank() > 0 && index.tensor.raw().numel() != 1)
+    if (index.tensor.raw_shape().rank() > 0 && index.tensor.layout().numel() != 1)
       throw_error("index_select", "a tensor of rank 0 has one element: give one index", x.where,
                   Code::kShapeMismatch);
     Tensor line = x.tensor.reshape({1}, x.where);

@@ -224,7 +224,7 @@ static double default_rtol(const Tensor& a) {
 Tensor pinv(const Arg& a, std::optional<double> rtol) {
   const At at(a);
   need_matrices("pinv", a, false);
-  if (a.tensor.raw().numel() == 0) {
+  if (a.tensor.layout().numel() == 0) {
     Shape s = batch_of(a.tensor);
     s.push_back(dim_of(a.tensor, -1));
     s.push_back(dim_of(a.tensor, -2));
@@ -243,7 +243,7 @@ Tensor pinv(const Arg& a, std::optional<double> rtol) {
 Tensor matrix_rank(const Arg& a, std::optional<double> rtol) {
   const At at(a);
   need_matrices("matrix_rank", a, false);
-  if (a.tensor.raw().numel() == 0) return zeros(batch_of(a.tensor), DType::kI64);
+  if (a.tensor.layout().numel() == 0) return zeros(batch_of(a.tensor), DType::kI64);
   Tensor s = svdvals(at(a.tensor.detach()));
   Tensor cut = at(amax(at(s), {-1}, true)) * rtol.value_or(default_rtol(a.tensor));
   return sum(at(gt(at(s), at(cut)).to(DType::kI64, a.where)), {-1});

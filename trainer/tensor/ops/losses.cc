@@ -85,9 +85,9 @@ static Tensor clamped_log(const Tensor& x, const At& at) {
 
 static void need_probabilities(const Arg& x) {
   if (active_tracer() != nullptr) return;  // the graph holds for any values
-  const auto v = x.tensor.detach().contiguous().to(DType::kF64);
+  const auto v = x.tensor.detach().cpu(x.where).contiguous().to(DType::kF64);
   const double* p = v.raw().as<double>();
-  for (int64_t i = 0, n = v.raw().numel(); i < n; ++i) {
+  for (int64_t i = 0, n = v.layout().numel(); i < n; ++i) {
     if (!(p[i] < 0 || p[i] > 1)) continue;
     throw_error("binary_cross_entropy",
                 "the input must be probabilities in [0, 1], element " + std::to_string(i) + " is " +

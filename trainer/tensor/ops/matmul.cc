@@ -54,7 +54,7 @@ Tensor blend(const char* op, const Arg& x, const Tensor& product, Scalar beta, S
 Tensor reshape_to(const Tensor& x, const Dims& dims, const At& at) {
   ReshapeAttrs a;
   a.shape = dims;
-  if (x.raw().numel() != 0) return call(OpId::kReshape, a, {at(x)});
+  if (x.layout().numel() != 0) return call(OpId::kReshape, a, {at(x)});
   // -1 has no meaning for an empty tensor: there is no batch to keep, the sizes are known.
   Shape s;
   s.set_rank(static_cast<int>(dims.count));

@@ -8,6 +8,7 @@
 #include "trainer/tensor/ops/layer_norm.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/tensor/tracer.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -243,7 +244,7 @@ Tensor dropout(const Arg& x, double p, bool training) {
     throw_error("dropout", "p must be in [0, 1], got " + std::to_string(p), x.where);
   if (!training || p == 0) return x.tensor;
   if (p == 1) return mul(x, full({}, 0, x.tensor.dtype()));
-  Tensor keep = ge(rand(x.tensor.raw_shape()), p).to(x.tensor.dtype());
+  Tensor keep = moved_beside(x.tensor, ge(rand(x.tensor.raw_shape()), p).to(x.tensor.dtype()));
   return mul(x, mul(keep, full({}, 1 / (1 - p), x.tensor.dtype())));
 }
 
@@ -259,7 +260,8 @@ static Tensor channel_dropout(const char* op, const Arg& x, double p, bool train
   }
   Shape lead;
   for (int i = 0; i < rank; ++i) lead.push_back(i < rank - spatial ? dim_of(x.tensor, i) : 1);
-  return mul(x, at(dropout(at(ones(lead, x.tensor.dtype())), p, training)));
+  Tensor kept = dropout(at(ones(lead, x.tensor.dtype())), p, training);
+  return mul(x, at(moved_beside(x.tensor, kept)));
 }
 Tensor dropout1d(const Arg& x, double p, bool training) {
   return channel_dropout("dropout1d", x, p, training, 1);

@@ -50,7 +50,7 @@ const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
     TensorView views[2];
     size_t n = 0;
     for (const Arg& a : in) {
-      views[n] = a.tensor.raw();
+      views[n] = a.tensor.layout();
       info[n].dtype = views[n].dtype;
       info[n].shape = views[n].shape;
       ++n;
@@ -59,7 +59,7 @@ const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
     // What the rule refuses the function itself may convert.
     if (infer_shapes(ctx).ok() && result.dtype == t.dtype() && result.shape == t.raw_shape()) {
       check_writable(name, t, out.where);
-      TensorView target[1] = {t.raw()};
+      TensorView target[1] = {t.layout()};
       run_kernel(op, attrs, {views, n}, target, out.where);
       t.storage().bump_version(name, out.where);
       return t;

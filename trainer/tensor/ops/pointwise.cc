@@ -44,7 +44,8 @@ void refuse_bool(const char* name, const char* why, const Where& where) {
 
 void need_divisor(const char* name, const Tensor& divisor, const Where& where) {
   if (!is_int(divisor.dtype())) return;
-  const TensorView& v = divisor.raw();
+  const Tensor own = divisor.detach().cpu(where);
+  const TensorView& v = own.layout();
   const size_t size = dtype_size(v.dtype);
   const char* data = v.as<char>();
   bool zero = false;

@@ -5,6 +5,7 @@
 
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/ops/pointwise.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 
@@ -23,7 +24,7 @@ Tensor draw(const char* name, const Tensor& like, const Where& where, const F& f
   }
   NoGrad guard;
   TracerScope untraced(nullptr);
-  return f(drawn_in(like.dtype())).to(like.dtype(), where);
+  return moved_beside(like, f(drawn_in(like.dtype())).to(like.dtype(), where), where);
 }
 void need_probability(const char* name, double p, const Where& where) {
   if (p >= 0 && p <= 1) return;
@@ -58,7 +59,8 @@ Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g) {
   need_bounds("randint_like", t.tensor.dtype(), low, high, t.where);
   NoGrad guard;
   TracerScope untraced(nullptr);
-  return randint(low, high, t.tensor.raw_shape(), g, t.where).to(t.tensor.dtype(), t.where);
+  Tensor drawn = randint(low, high, t.tensor.raw_shape(), g, t.where);
+  return moved_beside(t.tensor, drawn.to(t.tensor.dtype(), t.where), t.where);
 }
 Tensor randint(int64_t high, const Shape& shape, Generator& g, Where where) {
   return randint(0, high, shape, g, where);
@@ -79,13 +81,13 @@ Tensor bernoulli(const Arg& p, Generator& g) {
   Composite composite("bernoulli", p.where);
   NoGrad guard;
   const Tensor& t = p.tensor;
-  if (t.raw().numel() > 0) {
+  if (t.layout().numel() > 0) {
     need_probability("bernoulli", min(p).item(p.where), p.where);
     need_probability("bernoulli", max(p).item(p.where), p.where);
   }
   // In float32 for 16-bit p, whose own steps are coarse.
   return draw("bernoulli", t, p.where, [&](DType d) {
-    return lt(rand(t.raw_shape(), d, g, p.where), t.to(d)).to(t.dtype());
+    return lt(rand(t.raw_shape(), d, g, p.where), to_host(t, p.where).to(d)).to(t.dtype());
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "trainer/tensor/compose.h"
 #include "trainer/tensor/philox.h"
+#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
@@ -20,7 +21,7 @@ Tensor alpha(const char* op, const Arg& x, double p, bool training, const Shape&
   if (!training || p == 0) return x.tensor;
   if (p == 1) return mul(x, full({}, 0, x.tensor.dtype()));
   const double a = 1 / std::sqrt((1 - p) * (1 + p * kLowest * kLowest)), b = -a * kLowest * p;
-  Tensor keep = ge(at(rand(shape)), p);
+  Tensor keep = moved_beside(x.tensor, ge(at(rand(shape)), p));
   return at(where(at(keep), at(mul(x, a)), at(full({}, a * kLowest, x.tensor.dtype())))) + b;
 }
 
@@ -51,6 +52,7 @@ Tensor rrelu(const Arg& x, double lower, double upper, bool training) {
   if (!training) return leaky_relu(x, (lower + upper) / 2);
   const DType t = x.tensor.dtype();
   Tensor slope = uniform(x.tensor.raw_shape(), lower, upper, t, default_generator(), x.where);
+  slope = moved_beside(x.tensor, slope);
   return where(at(ge(x, 0)), x, at(mul(x, at(slope))));
 }
 

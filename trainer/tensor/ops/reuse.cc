@@ -41,9 +41,9 @@ Tensor detail::reuse(OpId op, const Arg& a, const Arg& b) {
       (op == OpId::kDiv && !is_float(x.dtype())) || !unseen(x, y)) {
     return {};
   }
-  const bool first = gone(a) && fits(y.raw(), x.raw());
-  if (!first && !(gone(b) && fits(x.raw(), y.raw()))) return {};
-  const TensorView in[2] = {x.raw(), y.raw()};
+  const bool first = gone(a) && fits(y.layout(), x.layout());
+  if (!first && !(gone(b) && fits(x.layout(), y.layout()))) return {};
+  const TensorView in[2] = {x.layout(), y.layout()};
   TensorView out[1] = {first ? in[0] : in[1]};
   const CallSite* site = modes().site;
   const uint32_t slot = first ? kInPlace : kInPlaceSecond;

@@ -34,7 +34,7 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
     whole = Tensor(IntrusivePtr<TensorImpl>(from));
   } else {  // of a transposed tensor of its own: its dims by descending stride
     whole = Tensor(IntrusivePtr<TensorImpl>(outermost));
-    const TensorView& v = whole.raw();
+    const TensorView& v = whole.layout();
     std::vector<int64_t> order;
     for (int i = 0; i < v.rank(); ++i) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -48,7 +48,7 @@ Tensor strided(const char* name, const Arg& x, const Shape& size, const Shape& s
         throw_error(name, "the tensor's memory is not in one piece: call contiguous() first",
                     x.where);
       const Storage& memory = x.tensor.storage();
-      const TensorView& v = x.tensor.raw();
+      const TensorView& v = x.tensor.layout();
       auto elements = static_cast<int64_t>(memory.bytes() / dtype_size(v.dtype));
       whole = alias(x.tensor, TensorView(memory.data(), v.dtype, {elements}));
       alien = true;

@@ -1,0 +1,55 @@
+// Recorder: calls over operands, on their way to the queue. What they need in between lives as long
+// as it does: the queue works in order, so that the memory may then be given out again.
+#pragma once
+
+#include "runtime/backend/vulkan/eager/eager.h"
+#include "runtime/backend/vulkan/eager/queue.h"
+#include "runtime/backend/vulkan/graph/expand.h"
+
+namespace wick::vulkan {
+
+class Recorder final : public Builder {
+ public:
+  Recorder(Allocator& allocator, const Context& context, Pool& pool, EagerQueue& queue,
+           CallNote note)
+      : pool_(pool),
+        queue_(queue),
+        note_(note),
+        operands_(allocator),
+        temporaries_(allocator),
+        lowered_(allocator, capabilities_of(context.device().info())) {
+    lowered_.range = context.max_range();
+  }
+  ~Recorder() {
+    for (VulkanMemory* m : temporaries_) pool_.give(m);
+  }
+
+  Result<TensorId> add(const VulkanOperand& operand) {
+    WICK_TRY(operands_.push_back(operand));
+    return static_cast<TensorId>(operands_.size() - 1);
+  }
+
+  Result<TensorId> temporary(DType dtype, const Shape& shape) override;
+  Result<TensorId> constant(DType dtype, double value) override;
+  Status call(OpId op, const void* attrs, Span<const TensorId> in,
+              Span<const TensorId> out) override;
+
+  // The operand itself where a shader can bind it, else a copy in one piece.
+  Result<TensorId> bindable(const VulkanOperand& operand);
+  Status copy(const VulkanOperand& from, const VulkanOperand& to);
+
+ private:
+  static constexpr size_t kMost = 64;  // operands of one call
+  struct Walk;
+  static Walk walk_of(const TensorView& from, const TensorView& to);
+  Status gather_small(const VulkanOperand& from, const Walk& w, const VulkanOperand& to);
+
+  Pool& pool_;
+  EagerQueue& queue_;
+  CallNote note_;
+  Array<VulkanOperand> operands_;
+  Array<VulkanMemory*> temporaries_;
+  Lowered lowered_;
+};
+
+}  // namespace wick::vulkan
