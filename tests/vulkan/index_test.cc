@@ -291,11 +291,11 @@ TEST(VulkanIndex, BytesOfEverySumAndScale) {
     const Input of_b = {DType::kF32, {n}, 0, 0, scales};
     const Input no_zeros = {DType::kI8, {n}, 0, 0, std::vector<double>(static_cast<size_t>(n), 0)};
     for (DType to : {DType::kU8, DType::kI8}) {
-      same_as_cpu(
-          OpId::kQLinearMatMul,
-          sample(dtype_name(to), {Input{DType::kU8, {256, 1}, 0, 0, all}, one(DType::kF32, 0.5),
-                                  one(DType::kU8, 100), b, of_b, no_zeros, one(DType::kF32, 0.25),
-                                  one(to, to == DType::kU8 ? 128 : -5)}));
+      same_as_cpu(OpId::kQLinearMatMul,
+                  sample(dtype_name(to), {Input{DType::kU8, {256, 1}, 0, 0, all},
+                                          one(DType::kF32, 0.5), one(DType::kU8, 100), b, of_b,
+                                          no_zeros, one(DType::kF32, factor < 0 ? 0.3 : 0.25),
+                                          one(to, to == DType::kU8 ? 128 : -5)}));
     }
   }
   // sums of more than 24 bits

@@ -87,6 +87,7 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
   if (family == lower_reduce && reduces_words(dtype)) return true;
   if (family == lower_byte_gemm && dtype == DType::kF32) return true;  // the result's
+  if (family == lower_byte_matmul && dtype == DType::kF32) return true;  // a scale
   if (family == lower_byte_matmul || family == lower_byte_gemm || family == lower_byte_conv)
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather || family == lower_resize)
@@ -133,7 +134,6 @@ bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
   const LowerFunction family = family_of(op);
   if (family == lower_scan || family == lower_dft) return false;
-  if (op == OpId::kQLinearMatMul) return input == 3;
   if (op == OpId::kQGemm) return input == 3 || input == 6;
   if (op == OpId::kQLinearConv) return input == 3 || input == 8;
   if (op == OpId::kConvInteger) return input == 1;
