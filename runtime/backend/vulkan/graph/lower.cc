@@ -86,7 +86,7 @@ bool takes(LowerFunction family, DType dtype, size_t input) {
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
   if (family == lower_reduce && reduces_words(dtype)) return true;
-  if (family == lower_byte_gemm && dtype == DType::kF32) return true;  // the result's
+  if (family == lower_byte_gemm && dtype == DType::kF32) return true;    // the result's
   if (family == lower_byte_matmul && dtype == DType::kF32) return true;  // a scale
   if (family == lower_byte_matmul || family == lower_byte_gemm || family == lower_byte_conv)
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;

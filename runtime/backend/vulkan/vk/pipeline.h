@@ -6,7 +6,7 @@
 
 namespace wick::vulkan {
 
-constexpr uint32_t kMaxBindings = 10;  // more than 7 where the device has them
+constexpr uint32_t kMaxBindings = 10;    // more than 7 where the device has them
 constexpr uint32_t kMaxPushBytes = 128;  // what every device offers
 
 // A set layout of `bindings` storage buffers.
