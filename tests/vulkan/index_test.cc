@@ -196,6 +196,27 @@ TEST(VulkanIndex, RunningSumsOfEveryDtype) {
   }
 }
 
+TEST(VulkanIndex, AScaleThatIsNoneIsAnError) {
+  WICK_NEED_DEVICE();
+  const auto one = [](DType t, double v) { return Input{t, {}, 0, 0, {v}}; };
+  for (double bad : {0.0, -1.0, static_cast<double>(INFINITY), static_cast<double>(NAN), 1e38}) {
+    const Sample s =
+        sample("scale", {of(DType::kU8, {3, 5}, 0, 9), one(DType::kF32, bad), one(DType::kU8, 3),
+                         of(DType::kI8, {5, 2}, 0, 9), one(DType::kF32, 0.5), one(DType::kI8, 0),
+                         one(DType::kF32, 1e-3), one(DType::kU8, 0)});
+    const auto in = make_inputs(s);
+    std::vector<Value> out;
+    EXPECT_EQ(
+        run_op(OpId::kQLinearMatMul, s.attrs.get(), in, 1, reference_sets(), nullptr, &out).code(),
+        Code::kInvalidArgument);
+    out.clear();
+    out.emplace_back(DType::kU8, Shape{3, 2});
+    EXPECT_EQ(run_call(*shared_context(false), OpId::kQLinearMatMul, s, in, out).code(),
+              Code::kInvalidArgument)
+        << bad;
+  }
+}
+
 TEST(VulkanIndex, ReductionsOfEveryDtype) {
   WICK_NEED_DEVICE();
   for (DType t : kNumbers) {
@@ -291,11 +312,11 @@ TEST(VulkanIndex, BytesOfEverySumAndScale) {
     const Input of_b = {DType::kF32, {n}, 0, 0, scales};
     const Input no_zeros = {DType::kI8, {n}, 0, 0, std::vector<double>(static_cast<size_t>(n), 0)};
     for (DType to : {DType::kU8, DType::kI8}) {
-      same_as_cpu(
-          OpId::kQLinearMatMul,
-          sample(dtype_name(to), {Input{DType::kU8, {256, 1}, 0, 0, all}, one(DType::kF32, 0.5),
-                                  one(DType::kU8, 100), b, of_b, no_zeros, one(DType::kF32, 0.25),
-                                  one(to, to == DType::kU8 ? 128 : -5)}));
+      same_as_cpu(OpId::kQLinearMatMul,
+                  sample(dtype_name(to), {Input{DType::kU8, {256, 1}, 0, 0, all},
+                                          one(DType::kF32, 0.5), one(DType::kU8, 100), b, of_b,
+                                          no_zeros, one(DType::kF32, factor < 0 ? 0.3 : 0.25),
+                                          one(to, to == DType::kU8 ? 128 : -5)}));
     }
   }
   // sums of more than 24 bits

@@ -112,7 +112,8 @@ bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
   if (family == lower_block_linear || family == lower_attention)
     return true;  // they look themselves: dtypes differ by the input
   if (family == lower_reduce && reduces_words(dtype)) return true;
-  if (family == lower_byte_gemm && dtype == DType::kF32) return true;  // the result's
+  if (family == lower_byte_gemm && dtype == DType::kF32) return true;    // the result's
+  if (family == lower_byte_matmul && dtype == DType::kF32) return true;  // a scale
   if (family == lower_byte_matmul || family == lower_byte_gemm || family == lower_byte_conv)
     return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
   if (family == lower_layout || family == lower_gather) return is_movable(dtype);
@@ -172,8 +173,7 @@ bool reads_input(OpId op, size_t input) {
   if (input == 0 || op == OpId::kConcat) return true;
   const LowerFunction family = family_of(op);
   if (family == lower_scan || family == lower_dft) return false;
-  if (op == OpId::kQLinearMatMul || op == OpId::kQLinearAdd || op == OpId::kQLinearMul)
-    return input == 3;
+  if (op == OpId::kQLinearAdd || op == OpId::kQLinearMul) return input == 3;
   if (op == OpId::kAffineGrid || op == OpId::kCol2Im) return false;
   if (op == OpId::kQGemm) return input == 3 || input == 6;
   if (op == OpId::kQLinearConv) return input == 3 || input == 8;

@@ -6,6 +6,7 @@ namespace wick::vulkan {
 namespace {
 
 constexpr int kBatchDims = 4;  // what the push constants hold
+constexpr uint32_t kRunBindings = 10;
 
 Status add_product(const IntegerProduct& p, const Shape& y, Dispatch& d) {
   const int batch = p.a.batch.rank();
@@ -64,11 +65,28 @@ Status lower_sums(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-// Scales and zero points must be known: multipliers are quotients, which a device may round its own
-// way. What the CPU says of bad ones is left to it.
+// Scales that only a run knows: each multiplier is made where it is needed, by integer steps.
+Status lower_bytes_of_a_run(const OpCall& call, Lowered& out) {
+  if (out.can.bindings < kRunBindings) return unsupported("more buffers than a shader sees");
+  const TensorView in[4] = {bare(call.in[0]), bare(call.in[3]), {}, {}};
+  const IntegerProduct p({in, 4}, TensorView(nullptr, DType::kI32, call.out[0].shape));
+  Dispatch d = flat_dispatch(ShaderId::k_byte_matmul_run, (call.out[0].numel() + 3) / 4);
+  add_spec(d, in[0].dtype, in[1].dtype, call.out[0].dtype, 0, p);
+  vulkan::add_spec(d, (call.in[4].numel() == 1 ? 0u : 1u) | (call.in[5].numel() == 1 ? 0u : 2u));
+  WICK_TRY(add_product(p, call.out[0].shape, d));
+  d.fault_push = d.push_words;
+  d.fault_text = "a scale is not above 0 and finite, or the scales' quotient is not finite";
+  add_push(d, uint32_t{0});
+  for (int i : {0, 3, 1, 2, 4, 5, 6, 7}) add_operand(d, i);
+  add_operand(d, out_operand(0));
+  add_operand(d, kFaultOperand);
+  return out.dispatches.push_back(d);
+}
+
+// Known ones are multiplied and divided once, here. What the CPU says of bad ones is left to it.
 Status lower_bytes(const OpCall& call, Lowered& out) {
   for (size_t i : {1, 2, 4, 5, 6, 7}) {
-    if (call.in[i].data == nullptr) return unsupported("scales that only a run knows");
+    if (call.in[i].data == nullptr) return lower_bytes_of_a_run(call, out);
   }
   ProductScales scales;
   if (!product_scales(call.in, 0, 3, 6, &scales).ok()) return unsupported("a scale that is none");

@@ -4,7 +4,7 @@
 #include "math.glsl"
 #include "typed.glsl"
 
-// MatMulInteger; BYTES: QLinearMatMul. Sums of products of bytes less their zero points, in int32 that wraps. An
+// MatMulInteger; BYTES: QLinearMatMul, 2: of scales that only a run knows. Sums of products of bytes less their zero points, in int32 that wraps. An
 // invocation makes one sum, or four neighbouring ones, which are a word of bytes.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kSignedA = 0;
@@ -12,6 +12,9 @@ layout(constant_id = 1) const uint kSignedB = 0;
 layout(constant_id = 2) const uint kSignedOut = 0;
 layout(constant_id = 3) const uint kZeros = 0;  // which of the zero points are there
 layout(constant_id = 4) const uint kByWords = 0;  // four neighbouring columns lie in a word of b
+#if BYTES == 2
+layout(constant_id = 5) const uint kScales = 0;  // of b a column; 2: its zero points, too
+#endif
 
 // A stride is 0 where there is one for all.
 layout(push_constant) uniform Push {
@@ -22,10 +25,23 @@ layout(push_constant) uniform Push {
   uint b_batch[4];
   uint zero_a_batch[4];
   uint zero_b_batch[4];
+#if BYTES == 2
+  uint call;
+#endif
 };
 layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
-#if BYTES
+#if BYTES == 2
+layout(binding = 2) readonly buffer ScaleA { uint a_scale[]; };
+layout(binding = 3) readonly buffer ZeroA { uint zero_a[]; };
+layout(binding = 4) readonly buffer ScaleB { uint b_scale[]; };
+layout(binding = 5) readonly buffer ZeroB { uint zero_b[]; };
+layout(binding = 6) readonly buffer ScaleY { uint y_scale[]; };
+layout(binding = 7) readonly buffer ZeroY { uint zero_y[]; };
+layout(binding = 8) writeonly buffer Out { uint y[]; };
+layout(binding = 9) buffer Fault { uint fault; };
+#include "requantize.glsl"
+#elif BYTES == 1
 // a's zero point, y's, a multiplier a column, b's zero point a column
 layout(binding = 2) readonly buffer Table { uint table[]; };
 layout(binding = 3) writeonly buffer Out { uint y[]; };
@@ -58,7 +74,23 @@ Place place_of(uint i) {
   p.zero_b += p.column * zero_b_column;
   return p;
 }
-#if BYTES
+#if BYTES == 2
+int a_zero_of(Place p) { return BYTE_AT(zero_a, 0, kTypeA); }
+int b_zero_of(Place p) { return BYTE_AT(zero_b, (kScales & 2u) != 0 ? p.column : 0, kTypeB); }
+int y_zero() { return BYTE_AT(zero_y, 0, kSignedOut != 0 ? WICK_TYPE_I8 : WICK_TYPE_U8); }
+// As the CPU has it: a product, a quotient, each a float.
+Real multiplier(uint column) {
+  uint of_a = a_scale[0], of_b = b_scale[(kScales & 1u) != 0 ? column : 0], of_y = y_scale[0];
+  if (is_scale(of_a) && is_scale(of_b) && is_scale(of_y)) {
+    Real both = product(real_of(of_a), real_of(of_b)), all = quotient(both, real_of(of_y));
+    if (is_finite(both) && is_finite(all)) return all;
+  }
+  atomicMax(fault, call);
+  return Real(0u, 0);
+}
+#elif BYTES == 1
+int y_zero() { return int(table[1]); }
+Real multiplier(uint column) { return real_of(table[2 + column]); }
 int a_zero_of(Place p) { return int(table[0]); }
 int b_zero_of(Place p) { return int(table[2 + columns + p.column]); }
 #else
@@ -95,8 +127,8 @@ ivec4 sums_at(Place p) {
 
 #if BYTES
 uint byte_of(int sum, uint column) {
-  int zero = int(table[1]), low = kSignedOut != 0 ? -128 : 0;
-  return uint(scaled(sum, real_of(table[2 + column]), low - zero, low + 255 - zero) + zero) & 0xffu;
+  int zero = y_zero(), low = kSignedOut != 0 ? -128 : 0;
+  return uint(scaled(sum, multiplier(column), low - zero, low + 255 - zero) + zero) & 0xffu;
 }
 #endif
 

@@ -1,6 +1,6 @@
 // Elements of any dtype of up to 64 bits, each as a pair of words, low first. The shader that includes this has the
 // specialisation constants kType and kWide (0, or what 64 bits are) and calls the buffer it writes `y`.
-#include "double.glsl"
+#include "soft_double.glsl"
 #include "typed.glsl"
 
 uint element_size() { return kWide != 0 ? 8 : size_of(kType); }

@@ -34,6 +34,23 @@ Real product(Real a, Real b) {
   umulExtended(a.m, b.m, high, low);
   return rounded((high << 12) | (low >> 20), (low & 0xfffffu) != 0, a.e + b.e + 20);
 }
+Real quotient(Real a, Real b) {
+  if (a.m == 0) return a;
+  uint rest = a.m, q = 0;
+  for (int i = 0; i < 26; ++i) {
+    q <<= 1;
+    if (rest >= b.m) {
+      rest -= b.m;
+      q |= 1u;
+    }
+    rest <<= 1;
+  }
+  return rounded(q, rest != 0, a.e - b.e - 25);
+}
+// Finite and above 0; a float that is finite.
+bool is_scale(uint bits) { return bits > 0u && bits < 0x7f800000u; }
+bool is_finite(Real r) { return r.m == 0 || r.e + 23 < 128; }
+
 // round(sum * multiplier), kept between lo and hi.
 int scaled(int sum, Real multiplier, int lo, int hi) {
   uint m = sum < 0 ? 0u - uint(sum) : uint(sum);

@@ -39,7 +39,7 @@ struct Range {
 Range range_of(const KernelQuery& query, size_t input) {
   Range r;
   r.positive = (query.op == OpId::kBatchNorm && input == 4) || query.op == OpId::kQLinearAdd ||
-               query.op == OpId::kQLinearMul;
+               query.op == OpId::kQLinearMul || query.op == OpId::kQLinearMatMul;
   if ((query.op == OpId::kGather || query.op == OpId::kGatherElements) && input == 1) {
     const Shape& x = query.in[0].shape;
     int64_t axis = query.as<AxisAttrs>().axis;
@@ -97,7 +97,7 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
   auto small = [&](int64_t i) { return static_cast<int64_t>(number(seed, i) * 60); };
   for (int64_t i = 0; i < n; ++i) {
     int64_t integer = range.extent != 0 ? index(i) : small(i);
-    if (range.positive && integer < 0) integer += range.extent;
+    if (range.positive && range.extent != 0 && integer < 0) integer += range.extent;
     switch (v.dtype) {
       case DType::kF32:
         v.as<float>()[i] = range.scale * number(seed, i);
