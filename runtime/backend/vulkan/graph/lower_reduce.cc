@@ -51,9 +51,14 @@ Status fill_with_identity(const OpCall& call, Lowered& out) {
     case OpId::kReduceProd: v = 1; break;
     default: break;
   }
-  if (call.out[0].dtype == DType::kF64) return unsupported("nothing of float64");
-  return out.dispatches.push_back(
-      fill_dispatch(call.out[0].numel(), std::bit_cast<uint32_t>(v), 0));
+  const int64_t n = call.out[0].numel();
+  if (call.out[0].dtype == DType::kF64) {
+    const auto bits = std::bit_cast<uint64_t>(static_cast<double>(v));
+    return out.dispatches.push_back(
+        fill_dispatch(2 * n, static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32), 0));
+  }
+  const auto bits = std::bit_cast<uint32_t>(v);
+  return out.dispatches.push_back(fill_dispatch(n, bits, bits, 0));
 }
 
 }  // namespace
