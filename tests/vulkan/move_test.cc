@@ -124,7 +124,7 @@ TEST_P(VulkanMove, EmptyParts) {
 
 TEST(VulkanEmpty, ReductionsOfNothing) {
   WICK_NEED_DEVICE();
-  for (DType t : {DType::kF32, DType::kF16, DType::kBF16}) {
+  for (DType t : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
     ReduceAttrs a;
     a.axes.values[a.axes.count++] = 1;
     for (OpId op : {OpId::kReduceSum, OpId::kReduceMean, OpId::kReduceMax, OpId::kReduceMin,

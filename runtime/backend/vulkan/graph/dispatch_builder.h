@@ -35,11 +35,13 @@ inline Dispatch flat_dispatch(ShaderId shader, int64_t n) {
 // A shader by how the call's floats are stored.
 #define WICK_STORED(dtype, name) \
   ((dtype) == DType::kF16 ? ShaderId::k_##name##_f16 : ShaderId::k_##name##_f32)
-// Words that all have one value.
-inline Dispatch fill_dispatch(int64_t words, uint32_t value, int output) {
+
+// Words that all have one value, or each second one another: elements of 64 bits.
+inline Dispatch fill_dispatch(int64_t words, uint32_t value, uint32_t value_high, int output) {
   Dispatch d = flat_dispatch(ShaderId::k_fill, words);
   add_push(d, words);
   add_push(d, value);
+  add_push(d, value_high);
   add_operand(d, out_operand(output));
   return d;
 }

@@ -54,9 +54,15 @@ Status fill_with_identity(const OpCall& call, Lowered& out) {
     default: break;
   }
   const DType dtype = call.out[0].dtype;
-  uint32_t word = std::bit_cast<uint32_t>(v);
+  const int64_t n = call.out[0].numel();
+  if (dtype == DType::kF64) {
+    const auto bits = std::bit_cast<uint64_t>(static_cast<double>(v));
+    return out.dispatches.push_back(
+        fill_dispatch(2 * n, static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32), 0));
+  }
+  auto word = std::bit_cast<uint32_t>(v);
   if (dtype == DType::kF16) word = Half(v).bits * 0x10001u;
-  return out.dispatches.push_back(fill_dispatch(words_of(dtype, call.out[0].numel()), word, 0));
+  return out.dispatches.push_back(fill_dispatch(words_of(dtype, n), word, word, 0));
 }
 
 }  // namespace
@@ -69,7 +75,7 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   const TensorView& x = call.in[0];
   const bool words = reduces_words(x.dtype);
   if (words && call.op == OpId::kReduceMean) return unsupported("no shader for this mean");
-  if (words && x.numel() == 0) return unsupported("an empty input");
+  if (words && x.dtype != DType::kF64 && x.numel() == 0) return unsupported("an empty input");
   bool reduce[kMaxRank] = {}, any = false;
   WICK_TRY(read_axes(call, reduce, &any));
   if (!any) {

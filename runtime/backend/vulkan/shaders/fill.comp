@@ -4,9 +4,11 @@
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
 
-layout(push_constant) uniform Push { uint words, value; };
+layout(push_constant) uniform Push { uint words, value, value_high; };  // of words in turn
 layout(binding = 0) writeonly buffer Out { uint y[]; };
 
 void main() {
-  for (uint i = gl_GlobalInvocationID.x; i < words; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) y[i] = value;
+  for (uint i = gl_GlobalInvocationID.x; i < words; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
+    y[i] = (i & 1u) == 0 ? value : value_high;
+  }
 }
