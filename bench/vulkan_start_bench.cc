@@ -160,7 +160,10 @@ int once(const char* path, const char* folder, bool verbose) {
     for (const DimDef& d : (*session)->input(i).dims) shape.push_back(d.symbol >= 0 ? 1 : d.value);
     shapes.push_back(shape);
   }
-  if (Status s = (*session)->bind(shapes); !s.ok()) return fail("bind", s);
+  // Where all sizes are known it is bound already.
+  if (!(*session)->output_shape(0).ok()) {
+    if (Status s = (*session)->bind(shapes); !s.ok()) return fail("bind", s);
+  }
   total += bind.end("session");
   std::vector<std::vector<std::byte>> data;
   std::vector<TensorView> in, out((*session)->output_count());
