@@ -76,6 +76,7 @@ class VulkanTrust : public ::testing::Test {
     Ran ran;
     VulkanOptions options;
     options.intercept = wrong_driver;
+    options.offload = VulkanOptions::Offload::kAllItCan;  // what is right stays, beside the CPU's
     options.cache_folder = folder_.c_str();
     dispatches = 0;
     auto backend = VulkanBackend::create(default_allocator(), options);

@@ -60,8 +60,14 @@ class VulkanGraph : private Parts {
   // After such a run: which one, as dispatches() counted when it was added.
   size_t faulty_dispatch() const { return faulty_; }
   size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
-  // Of weights that no other graph had brought there.
-  uint64_t constant_bytes() const { return hold_.made_bytes(); }
+  uint64_t constant_bytes() const {  // that it reads
+    uint64_t bytes = 0;
+    for (TensorId id = 0; id < tensors_.size(); ++id) {
+      const Tensor& t = tensors_[id];
+      if (t.role == Role::kConstant && t.root == id) bytes += t.bytes;
+    }
+    return bytes;
+  }
   uint64_t staging_bytes() const { return upload_.bytes() + readback_.bytes(); }
 
   const Dispatch& dispatch(size_t i) const { return nodes_[i].dispatch; }
