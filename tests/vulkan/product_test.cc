@@ -55,6 +55,14 @@ TEST(VulkanProducts, EveryTileAtOddSizes) {
   }
 }
 
+// More rows than gemv's work groups reach.
+TEST(VulkanProducts, TallOnesAreTiled) {
+  const Sample tall = sample("tall", {f32({300000, 64}), f32({64, 3})});
+  EXPECT_EQ(shader_of(OpId::kMatMul, tall, {300000, 3}), ShaderId::k_gemm_small_f32);
+  const Sample less = sample("less", {f32({3000, 64}), f32({64, 3})});
+  EXPECT_EQ(shader_of(OpId::kMatMul, less, {3000, 3}), ShaderId::k_gemv_f32);
+}
+
 // The weight's rows are outputs; every part of the epilogue.
 TEST(VulkanProducts, LinearOfEveryShape) {
   WICK_NEED_DEVICE();

@@ -128,8 +128,14 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   }
   EpilogueAttrs epilogue;
   if (fused) epilogue = *static_cast<const EpilogueAttrs*>(call.attrs);
+  // Right is stored along k also where it is one column.
+  const bool transposed = linear || columns == 1;
+  const auto rows_each = static_cast<uint32_t>(rows < kVectorRows ? rows : kVectorRows);
+  const int64_t lanes = transposed ? 32 : 16, across = tiles_of(columns, WICK_FLAT_SIZE / lanes),
+                down = tiles_of(rows, rows_each);
   // So few rows or columns that only reading the other operand takes time.
-  const bool thin = (rows <= kVectorRows || columns <= kVectorRows) && depth >= kVectorDepth;
+  const bool thin = (rows <= kVectorRows || columns <= kVectorRows) && depth >= kVectorDepth &&
+                    across <= kMaxGroups && down <= kMaxGroups;
   const Tile tile = tile_for(rows, columns, walk.count);
   const DType dtype = call.out[0].dtype;
   const ShaderId tiled[] = {WICK_STORED(dtype, matmul), WICK_STORED(dtype, gemm_small),
@@ -146,9 +152,6 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   WICK_ASSIGN(uint32_t function, activation_function(epilogue.activation));
   add_spec(d, function);
   add_spec(d, parts);
-  // Right is stored along k also where it is one column.
-  const bool transposed = linear || columns == 1;
-  const auto rows_each = static_cast<uint32_t>(rows < kVectorRows ? rows : kVectorRows);
   add_spec(d, thin ? rows_each : 1);
   add_spec(d, transposed ? 1 : 0);
   add_push(d, rows);
@@ -161,10 +164,7 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   for (int64_t v : walk.left) add_push(d, v);
   for (int64_t v : walk.right) add_push(d, v);
   if (thin) {
-    const int64_t lanes = transposed ? 32 : 16;
     add_spec(d, static_cast<uint32_t>(lanes));
-    const int64_t across = tiles_of(columns, WICK_FLAT_SIZE / lanes),
-                  down = tiles_of(rows, rows_each);
     WICK_TRY(set_groups(d, across, down, walk.count));
   } else if (matrix) {
     WICK_TRY(set_groups(d, tiles_of(columns, WICK_MATRIX_TILE), tiles_of(rows, WICK_MATRIX_TILE),
