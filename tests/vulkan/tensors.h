@@ -24,6 +24,7 @@ class VulkanTensors : public testing::TestWithParam<bool> {
     VulkanOptions options;
     options.force_staging = GetParam();
     options.intercept = inject_faults;
+    options.timeline = false;  // tests count waits for fences
     set_vulkan_options(options);
     if (!vulkan_is_available()) GTEST_SKIP() << "no Vulkan device: " << why_no_vulkan();
     manual_seed(7);

@@ -1,9 +1,9 @@
 // Timer: wall time between two points, after whatever runs asynchronously has ended.
 //
 // On the CPU nothing is asynchronous: an op returns when its kernel has written the result, the
-// pool's workers included. A device has a queue, and two reads of the clock would time the
-// submission: each of a Timer's reads waits for all queues first, those of sessions and those of
-// Vulkan tensors. Every figure of trainer/profile goes through here.
+// pool's workers included, so that there is nothing to wait for and two reads of the clock are the
+// truth. On a device with a queue they would time the submission: synchronize() waits for every
+// device that runs sessions' work, and every figure of trainer/profile goes through here.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,6 @@
 #include "runtime/core/async_work.h"
 
 namespace wick {
-
-// Returns when all that was started has ended: on the CPU at once, with Vulkan tensors when the
-// device is done (and throws what went wrong there).
-void wait_for_devices();
 
 // Monotonic; of the same clock as TraceEvent's.
 inline uint64_t now_ns() {
@@ -28,12 +24,12 @@ class Timer {
  public:
   Timer() { restart(); }
   void restart() {
-    wait_for_devices();
+    synchronize();
     begin_ = now_ns();
   }
   // Since construction or the last restart().
   uint64_t nanoseconds() const {
-    wait_for_devices();
+    synchronize();
     return now_ns() - begin_;
   }
   double seconds() const { return static_cast<double>(nanoseconds()) * 1e-9; }

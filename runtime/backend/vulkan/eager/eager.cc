@@ -33,11 +33,13 @@ Result<Owned<VulkanEager>> VulkanEager::create(Allocator& allocator, const Vulka
   Owned<VulkanEager> eager(new (own) VulkanEager);
   eager->state_ = new (room) State(allocator, std::move(backend));
   WICK_TRY(eager->state_->queue.open());
+  eager->enlist();
   return eager;
 }
 
 void VulkanEager::destroy(VulkanEager* eager) {
   if (eager == nullptr) return;
+  eager->leave();
   State* state = eager->state_;
   Allocator& allocator = state->allocator;
   if (eager->broken_[0] == 0) (void)state->queue.flush();
@@ -142,8 +144,7 @@ Status VulkanEager::fill(VulkanMemory& to, uint64_t bytes, uint32_t word) {
 Status VulkanEager::copy(const VulkanOperand& from, const VulkanOperand& to) {
   MutexLock lock(state_->lock);
   WICK_TRY(usable());
-  vulkan::Recorder recorder(state_->allocator, state_->backend->context(), state_->pool,
-                            state_->queue, {});
+  vulkan::Recorder recorder(state_->backend->context(), state_->pool, state_->queue, {});
   return checked(recorder.copy(from, to));
 }
 
@@ -154,8 +155,8 @@ Status VulkanEager::run(const VulkanCall& call) {
 }
 
 Status VulkanEager::record(const VulkanCall& call) {
-  vulkan::Recorder recorder(state_->allocator, state_->backend->context(), state_->pool,
-                            state_->queue, {call.op, call.file, call.line});
+  vulkan::Recorder recorder(state_->backend->context(), state_->pool, state_->queue,
+                            {call.op, call.file, call.line});
   if (call.op == OpId::kIdentity) return recorder.copy(call.in[0], call.out[0]);
   Array<TensorView> views(state_->allocator);
   WICK_TRY(views.reserve(call.in.size() + call.out.size()));
@@ -185,7 +186,7 @@ Status VulkanEager::record(const VulkanCall& call) {
   const Span<const vulkan::TensorId> in_ids = {ids.data(), call.in.size()};
   const Span<const vulkan::TensorId> out_ids = {ids.data() + call.in.size(), call.out.size()};
   if (!vulkan::is_expanded(call.op)) {
-    Status s = recorder.call(call.op, call.attrs, in_ids, out_ids);
+    const Status s = recorder.call(call.op, call.attrs, in_ids, out_ids);
     if (s.code() != Code::kUnsupported || !vulkan::may_expand(call.op, in, out)) return s;
   }
   return vulkan::expand({call.op, call.attrs, in, in_ids, out, out_ids}, recorder);
@@ -204,6 +205,11 @@ Status VulkanEager::synchronize() {
   WICK_TRY(usable());
   WICK_TRY(checked(state_->queue.wait_all()));
   return state_->queue.take_fault();
+}
+
+void VulkanEager::wait_for_all() {
+  MutexLock lock(state_->lock);
+  if (usable().ok()) (void)checked(state_->queue.wait_all());  // told by the next call
 }
 
 size_t VulkanEager::in_flight() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/backend/vulkan/backend.h"
+#include "runtime/core/async_work.h"
 #include "runtime/core/owned.h"
 #include "runtime/kernels/kernel.h"
 
@@ -30,7 +31,7 @@ struct VulkanCall {
   uint32_t line = 0;
 };
 
-class VulkanEager {
+class VulkanEager final : private AsyncWork {
  public:
   // As VulkanBackend::create(): one line why not.
   static Result<Owned<VulkanEager>> create(Allocator& allocator, const VulkanOptions& options);
@@ -74,6 +75,7 @@ class VulkanEager {
   size_t in_flight() const;
 
  private:
+  void wait_for_all() override;  // for wick::synchronize()
   struct State;
   VulkanEager() = default;
   ~VulkanEager() = default;

@@ -10,6 +10,9 @@ namespace {
 constexpr Access kAll = {kShaderAccess.stages | kCopyAccess.stages,
                          kShaderAccess.access | kCopyAccess.access};
 
+constexpr uint64_t kNow = 1;  // a deadline that has passed
+
+Place place_of(const Touch& t) { return {t.memory->buffer, t.memory->offset + t.offset}; }
 uint64_t words(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
 }  // namespace
@@ -125,8 +128,7 @@ Status EagerQueue::dispatch(const Dispatch& d, Span<const Touch> touches, const 
   WICK_TRY(order(touches));
   uint32_t push[kMaxPushBytes / 4];
   for (uint32_t i = 0; i < d.push_words; ++i) push[i] = d.push[i];
-  b.notes[b.dispatches] = note;
-  b.notes[b.dispatches++].fault_text = d.fault_text;
+  b.notes[b.dispatches++] = note;
   if (d.fault_push != 0) push[d.fault_push] = b.dispatches;
   b.commands.dispatch(pipeline, set, {push, d.push_words}, d.groups);
   return {};
@@ -137,8 +139,7 @@ Status EagerQueue::copy(const Touch& from, const Touch& to) {
   WICK_TRY(begin());
   const Touch touches[] = {from, to};
   WICK_TRY(order(touches));
-  recording_->commands.copy({from.memory->buffer, from.memory->offset + from.offset},
-                            {to.memory->buffer, to.memory->offset + to.offset}, from.bytes);
+  recording_->commands.copy(place_of(from), place_of(to), from.bytes);
   return {};
 }
 
@@ -146,8 +147,7 @@ Status EagerQueue::fill(const Touch& to, uint32_t word) {
   if (to.bytes == 0) return {};
   WICK_TRY(begin());
   WICK_TRY(order({&to, 1}));
-  recording_->commands.fill({to.memory->buffer, to.memory->offset + to.offset}, words(to.bytes),
-                            word);
+  recording_->commands.fill(place_of(to), words(to.bytes), word);
   return {};
 }
 
@@ -185,8 +185,7 @@ Status EagerQueue::stage(const void* from, const Touch& to) {
     piece.offset += done;
     piece.bytes = n;
     WICK_TRY(order({&piece, 1}));
-    b.commands.copy({&c->buffer, c->used}, {to.memory->buffer, to.memory->offset + piece.offset},
-                    n);
+    b.commands.copy({&c->buffer, c->used}, place_of(piece), n);
     c->used += words(n);
     b.staged += n;
     done += n;
@@ -211,8 +210,7 @@ Status EagerQueue::read_back(const Touch& from, void* to) {
     piece.bytes = n;
     WICK_TRY(begin());
     WICK_TRY(order({&piece, 1}));
-    recording_->commands.copy({from.memory->buffer, from.memory->offset + piece.offset},
-                              {&readback_, 0}, n);
+    recording_->commands.copy(place_of(piece), {&readback_, 0}, n);
     WICK_TRY(wait(recording_->number));
     memcpy(static_cast<std::byte*>(to) + done, readback_.mapped(), n);
   }
@@ -232,8 +230,8 @@ Status EagerQueue::flush() {
   return {};
 }
 
-Status EagerQueue::finish(Batch& b, uint64_t deadline_ns) {
-  WICK_TRY(context_.wait(b.submission, deadline_ns));
+Status EagerQueue::finish(Batch& b, uint64_t deadline) {
+  WICK_TRY(context_.wait(b.submission, deadline));
   finished_ = b.number;
   while (b.staging != nullptr) {
     Chunk* next = b.staging->next;
@@ -249,7 +247,7 @@ Status EagerQueue::finish(Batch& b, uint64_t deadline_ns) {
   for (const char* p = file; *p != 0; ++p) {
     if (*p == '/' || *p == '\\') file = p + 1;
   }
-  snprintf(fault_, sizeof(fault_), "%.80s in the %s of %.100s:%u", note.fault_text,
+  snprintf(fault_, sizeof(fault_), "%s in the %s of %.100s:%u", note.fault_text,
            find_op(note.op)->name, file, note.line);
   return {};
 }
@@ -273,7 +271,7 @@ void EagerQueue::settle() {
 void EagerQueue::reap() {
   while (finished_ < submitted_) {
     Batch& b = batches_[(finished_ + 1) % kBatches];
-    if (!finish(b, 1).ok()) return;  // a time that has passed
+    if (!finish(b, kNow).ok()) return;
   }
 }
 

@@ -19,7 +19,7 @@ struct CallNote {
   OpId op = OpId::kNone;
   const char* file = "";
   uint32_t line = 0;
-  const char* fault_text = "";
+  const char* fault_text = "";  // what a shader that notes a fault means
 };
 
 class EagerQueue {
@@ -74,7 +74,7 @@ class EagerQueue {
   };
   Status begin();  // a batch to record into
   Status order(Span<const Touch> touches);
-  Status finish(Batch& batch, uint64_t deadline_ns = 0);
+  Status finish(Batch& batch, uint64_t deadline = 0);
   Result<Chunk*> chunk(Batch& batch);
   void free_chunks(Chunk*& list);
 
@@ -86,7 +86,7 @@ class EagerQueue {
   Array<Touch> touched_;  // since the last barrier
   Chunk* free_chunks_ = nullptr;
   Buffer readback_;
-  char fault_[256] = "";
+  char fault_[160] = "";
 };
 
 }  // namespace wick::vulkan

@@ -54,16 +54,15 @@ Result<TensorId> Recorder::temporary(DType dtype, const Shape& shape) {
 
 Result<TensorId> Recorder::constant(DType dtype, double value) {
   WICK_ASSIGN(TensorId id, temporary(dtype, Shape{}));
-  const Touch to = touch(operands_[id], true);
   if (dtype == DType::kF64) {
-    WICK_TRY(queue_.stage(&value, to));
+    WICK_TRY(queue_.stage(&value, touch(operands_[id], true)));
     return id;
   }
-  const auto number = static_cast<float>(value);
-  uint32_t word = std::bit_cast<uint32_t>(number);
-  if (dtype == DType::kF16) word = Half(number).bits;
-  if (dtype == DType::kBF16) word = BFloat16(number).bits;
-  WICK_TRY(queue_.fill(to, word));
+  const auto single = static_cast<float>(value);
+  uint32_t word = std::bit_cast<uint32_t>(single);
+  if (dtype == DType::kF16) word = Half(single).bits;
+  if (dtype == DType::kBF16) word = BFloat16(single).bits;
+  WICK_TRY(queue_.fill(touch(operands_[id], true), word));
   return id;
 }
 
@@ -87,34 +86,66 @@ Status Recorder::call(OpId op, const void* attrs, Span<const TensorId> in,
   call.attrs = attrs;
   call.in = {views, in.size()};
   call.out = {views + in.size(), out.size()};
-  WICK_TRY(lower(call, lowered_));
-  if (lowered_.alias) {
+  const uint64_t range = context_.max_range();
+  if (is_too_large(call, range)) {
+    if (out.size() != 1) return unsupported("a large call of many outputs");
+    return split(call, in, out[0], range, *this);
+  }
+  Lowered lowered(context_.allocator(), capabilities_of(context_.device().info()));
+  lowered.range = range;
+  WICK_TRY(lower(call, lowered));
+  if (lowered.alias) {
     VulkanOperand from = operands_[in[0]];
     from.view = TensorView(nullptr, from.view.dtype, operands_[out[0]].view.shape);
     return queue_.copy(touch(from, false), touch(operands_[out[0]], true));
   }
-  VulkanOperand table;
-  if (!lowered_.table.empty()) {
-    const Shape words{static_cast<int64_t>(lowered_.table.size())};
-    WICK_ASSIGN(TensorId id, temporary(DType::kU32, words));
-    table = operands_[id];
-    WICK_TRY(queue_.stage(lowered_.table.data(), touch(table, true)));
+  TensorId table = 0;
+  if (!lowered.table.empty()) {
+    WICK_ASSIGN(table, temporary(DType::kU32, {static_cast<int64_t>(lowered.table.size())}));
+    WICK_TRY(queue_.stage(lowered.table.data(), touch(operands_[table], true)));
   }
-  for (const Dispatch& d : lowered_.dispatches) {
-    Touch touches[kMaxBindings];
-    for (uint32_t k = 0; k < d.operands; ++k) {
-      const int operand = d.operand[k];
-      if (operand == kFaultOperand) continue;
-      touches[k] = operand == kTableOperand ? touch(table, false)
-                   : operand >= 0 ? touch(operands_[in[static_cast<size_t>(operand)]], false)
-                                  : touch(operands_[out[static_cast<size_t>(~operand)]], true);
-      if (d.window[k].bytes == 0) continue;
-      touches[k].offset += d.window[k].offset;
-      touches[k].bytes = d.window[k].bytes;
-    }
-    WICK_TRY(queue_.dispatch(d, {touches, d.operands}, note_));
-  }
+  for (const Dispatch& d : lowered.dispatches) WICK_TRY(dispatch(d, in, out, table));
   return {};
+}
+
+Status Recorder::dispatch(const Dispatch& d, Span<const TensorId> in, Span<const TensorId> out,
+                          TensorId table) {
+  Touch touches[kMaxBindings];
+  CallNote note = note_;
+  for (uint32_t k = 0; k < d.operands; ++k) {
+    const int operand = d.operand[k];
+    if (operand == kFaultOperand) {
+      note.fault_text = d.fault_text;
+      continue;
+    }
+    const TensorId id = operand == kTableOperand ? table
+                        : operand >= 0           ? in[static_cast<size_t>(operand)]
+                                                 : out[static_cast<size_t>(~operand)];
+    touches[k] = touch(operands_[id], operand < 0);
+    if (d.window[k].bytes == 0) continue;
+    touches[k].offset += d.window[k].offset;
+    touches[k].bytes = d.window[k].bytes;
+  }
+  return queue_.dispatch(d, {touches, d.operands}, note);
+}
+
+Result<TensorId> Recorder::window(TensorId of, int64_t first, const Shape& shape) {
+  VulkanOperand o = operands_[of];
+  const uint64_t at = static_cast<uint64_t>(first) * dtype_size(o.view.dtype);
+  auto* data = static_cast<std::byte*>(o.view.data);  // of what is known on the host
+  o.offset += at;
+  o.view = TensorView(data == nullptr ? nullptr : data + at, o.view.dtype, shape);
+  return add(o);
+}
+
+Status Recorder::move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
+                      const Shape& shape) {
+  const uint64_t size = dtype_size(operands_[from].view.dtype);
+  Dispatch d;
+  WICK_TRY(lower_move(static_cast<uint64_t>(from_first) * size,
+                      static_cast<uint64_t>(to_first) * size,
+                      static_cast<uint64_t>(numel(shape)) * size, d));
+  return dispatch(d, {&from, 1}, {&to, 1}, 0);
 }
 
 Status Recorder::gather_small(const VulkanOperand& from, const Walk& w, const VulkanOperand& to) {
@@ -140,9 +171,10 @@ Status Recorder::copy(const VulkanOperand& from, const VulkanOperand& to) {
   if (from.view.contiguous() && to.view.contiguous())
     return queue_.copy(touch(from, false), touch(to, true));
   auto size = static_cast<int64_t>(dtype_size(from.view.dtype));
-  if (from.memory->bytes / 4 > static_cast<uint64_t>(kMaxElements) ||
-      to.memory->bytes / 4 > static_cast<uint64_t>(kMaxElements))
-    return unsupported("a view of memory too large for 32-bit indices");
+  const uint64_t index = uint64_t{4} * kMaxElements, range = context_.max_range();
+  const uint64_t most = range < index ? range : index;
+  if (from.memory->bytes > most || to.memory->bytes > most)
+    return unsupported("a view of more memory than a shader sees");
   Walk w = walk_of(from.view, to.view);
   if (w.rank > kMaxRank) return unsupported("too many dims that do not merge");
   if (size < 4) return gather_small(from, w, to);

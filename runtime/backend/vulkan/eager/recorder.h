@@ -4,22 +4,19 @@
 
 #include "runtime/backend/vulkan/eager/eager.h"
 #include "runtime/backend/vulkan/eager/queue.h"
-#include "runtime/backend/vulkan/graph/expand.h"
+#include "runtime/backend/vulkan/graph/split.h"
 
 namespace wick::vulkan {
 
-class Recorder final : public Builder {
+class Recorder final : public Builder, private Parts {
  public:
-  Recorder(Allocator& allocator, const Context& context, Pool& pool, EagerQueue& queue,
-           CallNote note)
-      : pool_(pool),
+  Recorder(Context& context, Pool& pool, EagerQueue& queue, CallNote note)
+      : context_(context),
+        pool_(pool),
         queue_(queue),
         note_(note),
-        operands_(allocator),
-        temporaries_(allocator),
-        lowered_(allocator, capabilities_of(context.device().info())) {
-    lowered_.range = context.max_range();
-  }
+        operands_(context.allocator()),
+        temporaries_(context.allocator()) {}
   ~Recorder() {
     for (VulkanMemory* m : temporaries_) pool_.give(m);
   }
@@ -44,12 +41,25 @@ class Recorder final : public Builder {
   static Walk walk_of(const TensorView& from, const TensorView& to);
   Status gather_small(const VulkanOperand& from, const Walk& w, const VulkanOperand& to);
 
+  Result<TensorId> window(TensorId of, int64_t first, const Shape& shape) override;
+  Result<TensorId> part_temporary(DType dtype, const Shape& shape) override {
+    return temporary(dtype, shape);
+  }
+  Status move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
+              const Shape& shape) override;
+  Status part(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out,
+              Span<const TensorView>) override {
+    return call(op, attrs, in, out);
+  }
+  Status dispatch(const Dispatch& d, Span<const TensorId> in, Span<const TensorId> out,
+                  TensorId table);
+
+  Context& context_;
   Pool& pool_;
   EagerQueue& queue_;
   CallNote note_;
   Array<VulkanOperand> operands_;
   Array<VulkanMemory*> temporaries_;
-  Lowered lowered_;
 };
 
 }  // namespace wick::vulkan
