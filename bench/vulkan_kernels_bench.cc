@@ -69,7 +69,6 @@ class Peak {
     need(x_.create(device, kBytes, MemoryKind::kDevice));
     need(y_.create(device, kBytes, MemoryKind::kDevice));
     need(commands_.create(device));
-    need(fence_.create(device));
     VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2};
     VkDescriptorPoolCreateInfo pool = {};
     pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
@@ -97,10 +96,10 @@ class Peak {
       device.api().UpdateDescriptorSets(device.handle(), 1, &write, 0, nullptr);
     }
     need(commands_.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
-    commands_.fill(x_, 0, kBytes, 0);
+    commands_.fill({&x_, 0}, kBytes, 0);
     commands_.barrier(kCopyAccess, kShaderAccess);
     need(commands_.end());
-    need(context.run(commands_, fence_));
+    need(context.run(commands_, submission_));
   }
 
   double seconds(bool copy, uint32_t n, uint32_t groups) {
@@ -118,7 +117,7 @@ class Peak {
         commands_.barrier(kShaderAccess, kShaderAccess);
       }
       need(commands_.end());
-      need(context_.run(commands_, fence_));
+      need(context_.run(commands_, submission_));
     });
   }
 
@@ -130,7 +129,7 @@ class Peak {
   UniqueDescriptorPool pool_;
   VkDescriptorSet set_ = VK_NULL_HANDLE;
   CommandBuffer commands_;
-  Fence fence_;
+  Submission submission_;
 };
 
 void measure_peaks(Measured& d, bool slow) {

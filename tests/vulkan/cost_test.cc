@@ -57,17 +57,17 @@ TEST(VulkanCost, LeNet) {
   EXPECT_EQ(c.copies_inside, 0u);
 }
 
-// The host counts positions, which are int64; every float is the device's, small as the model is.
+// Positions and the mask, which are int64 and bool, are the device's too.
 TEST(VulkanCost, SmallGpt) {
   WICK_NEED_MODEL(m, gpt_model());
   const Cost c = cost_of(*m);
-  EXPECT_EQ(c.on_cpu, 8u);
-  EXPECT_EQ(c.on_device, 35u);
+  EXPECT_EQ(c.on_cpu, 0u);
+  EXPECT_EQ(c.on_device, 43u);
   EXPECT_EQ(c.parts, 1u);
-  EXPECT_EQ(c.dispatches, 83u);
-  EXPECT_EQ(c.barriers, 75u);
-  EXPECT_EQ(c.copies, 4u);
-  EXPECT_EQ(c.copies_inside, 2u) << "positions and the mask";
+  EXPECT_EQ(c.dispatches, 72u);
+  EXPECT_EQ(c.barriers, 65u);
+  EXPECT_EQ(c.copies, 2u);
+  EXPECT_EQ(c.copies_inside, 0u);
 }
 
 }  // namespace

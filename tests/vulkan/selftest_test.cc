@@ -68,7 +68,8 @@ Owned<VulkanBackend> open_backend(bool broken) {
 // Variants that this device has no use for: of what it cannot do, and of what it does better.
 bool not_for(const VulkanDevice& d, const std::string& kernel) {
   auto has = [&](const char* part) { return kernel.find(part) != std::string::npos; };
-  return (has("matrix") && !d.matrix_units) || (has("f16") && !d.f16_storage) ||
+  const bool elsewhere = kernel == "gather_small" || kernel == "peak";  // tensors, benchmarks
+  return elsewhere || (has("matrix") && !d.matrix_units) || (has("f16") && !d.f16_storage) ||
          (has("_dot") && !d.integer_dot) ||
          ((kernel == "byte_gemm" || kernel == "byte_conv") && d.integer_dot);
 }

@@ -57,7 +57,7 @@ void expect_same(const TestModel& m, uint64_t range, uint64_t allocation, float 
     }
     EXPECT_LE(apart, step * most) << m.name;
     EXPECT_EQ(parts.cpu, whole.cpu) << "the device runs what it runs otherwise";
-    EXPECT_EQ(parts.device, whole.device);
+    EXPECT_GT(parts.device, whole.device) << "more dispatches";
   }
 }
 

@@ -64,6 +64,7 @@ void expect_same(const std::vector<uint8_t>& file, const Shape& shape, uint64_t 
   TensorView x(data.data(), DType::kF32, shape);
   VulkanOptions vulkan;
   vulkan.cache_folder = "";
+  vulkan.offload = VulkanOptions::Offload::kAllItCan;
   std::string cpu;
   const std::vector<float> want = run(file, x, vulkan, &cpu);
   EXPECT_EQ(cpu, "");

@@ -214,10 +214,8 @@ Status lower(const OpCall& call, Lowered& out) {
     if (call.out[i].numel() == 0 && !empty && call.op != OpId::kSplit)
       return unsupported("an empty output");
   }
-  if (empty && !takes_empty_outputs(family)) return unsupported("empty outputs");
-  WICK_TRY(family(call, out));
-  if (empty) out.dispatches.clear();
-  return {};
+  if (!empty) return family(call, out);
+  return takes_empty_outputs(family) ? Status() : unsupported("empty outputs");
 }
 
 }  // namespace wick::vulkan

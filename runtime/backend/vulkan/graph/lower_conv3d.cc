@@ -5,6 +5,7 @@ namespace wick::vulkan {
 
 Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAttrs& epilogue,
                     Lowered& out) {
+  if (call.out[0].dtype != DType::kF32) return unsupported("no shader for this dtype");
   const Shape& w = call.in[1].shape;
   const WindowShape s(call.in[0].shape, call.out[0].shape, conv, [&](int i) { return w[2 + i]; });
   if (!s.fits()) return unsupported("a window too large for 32-bit indices");

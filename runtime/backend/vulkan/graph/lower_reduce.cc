@@ -74,7 +74,8 @@ bool reduces_words(DType dtype) {
 Status lower_reduce(const OpCall& call, Lowered& out) {
   const TensorView& x = call.in[0];
   const bool words = reduces_words(x.dtype);
-  if (words && call.op == OpId::kReduceMean) return unsupported("no shader for this mean");
+  const bool mean = words && call.op == OpId::kReduceMean;
+  if (mean && x.dtype != DType::kF64) return unsupported("no shader for this mean");
   if (words && x.dtype != DType::kF64 && x.numel() == 0) return unsupported("an empty input");
   bool reduce[kMaxRank] = {}, any = false;
   WICK_TRY(read_axes(call, reduce, &any));
@@ -93,7 +94,9 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   add_spec(d, function_of(call.op));
   add_spec(d, static_cast<uint32_t>(s.kept));
   add_spec(d, static_cast<uint32_t>(s.reduced));
-  if (words) {
+  if (mean) {
+    d.shader = ShaderId::k_double_mean;
+  } else if (words) {
     d.shader = ShaderId::k_reduce_any;
     add_element(d, x.dtype);
   }

@@ -356,6 +356,10 @@ void integers(Cases& c) {
     c.may(OpId::kQLinearMatMul, NoAttrs{},
           {in(t, {9, 37}), s(0.02f), z(3), weight(kI8, {37, 21}), s(0.01f), zeros({}), s(0.05f),
            z(5)});
+    const In known_later = in(kF32, {});
+    c.may(OpId::kQLinearMatMul, NoAttrs{},
+          {in(t, {3, 5}), known_later, z(3), weight(kI8, {5, 7}), known_later, zeros({}),
+           known_later, z(5)});
     c.may(OpId::kQGemm, NoAttrs{},
           {in(t, {9, 37}),
            s(0.02f),
@@ -387,6 +391,22 @@ void integers(Cases& c) {
   }
 }
 
+// float64, which few devices have; and what goes on from step to step.
+void doubles_and_cells(Cases& c) {
+  const auto x = [](const Shape& shape) { return in(DType::kF64, shape); };
+  for (OpId op : {OpId::kAdd, OpId::kMul, OpId::kDiv}) c.may(op, NoAttrs{}, {x({5, 7}), x({5, 7})});
+  c.may(OpId::kExp, NoAttrs{}, {x({5, 7})});
+  for (OpId op : {OpId::kReduceSum, OpId::kReduceMean, OpId::kReduceMax})
+    c.may(op, ReduceAttrs{{-1}}, {x({9, 37})});
+  const auto cell = [&](OpId op, int64_t gates, size_t outputs) {
+    c.may(op, RnnAttrs{},
+          {in(kF32, {5, 3, 4}), in(kF32, {1, gates * 7, 4}), in(kF32, {1, gates * 7, 7})}, outputs);
+  };
+  cell(OpId::kRNN, 1, 2);
+  cell(OpId::kGRU, 3, 2);
+  cell(OpId::kLSTM, 4, 3);
+}
+
 }  // namespace
 
 Status self_test_cases(SelfTestCalls& calls, Allocator& allocator) {
@@ -399,6 +419,7 @@ Status self_test_cases(SelfTestCalls& calls, Allocator& allocator) {
   rows(c);
   moves(c);
   integers(c);
+  doubles_and_cells(c);
   return c.status();
 }
 

@@ -98,19 +98,18 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
   for (int64_t i = 0; i < n; ++i) {
     int64_t integer = range.extent != 0 ? index(i) : small(i);
     if (range.positive && range.extent != 0 && integer < 0) integer += range.extent;
+    float real = range.scale * number(seed, i);
+    if (range.positive) real = std::fabs(real);
+    if (range.row != 0 && i % range.row == 0) real = static_cast<float>(index(i));
     switch (v.dtype) {
-      case DType::kF32:
-        v.as<float>()[i] = range.scale * number(seed, i);
-        if (range.positive) v.as<float>()[i] = std::fabs(v.as<float>()[i]);
-        if (range.row != 0 && i % range.row == 0) v.as<float>()[i] = static_cast<float>(index(i));
-        break;
-      case DType::kF64: v.as<double>()[i] = double{number(seed, i)}; break;
+      case DType::kF32: v.as<float>()[i] = real; break;
+      case DType::kF64: v.as<double>()[i] = double{real}; break;
       case DType::kI64:
       case DType::kU64: v.as<int64_t>()[i] = integer; break;
       case DType::kI32:
       case DType::kU32: v.as<int32_t>()[i] = static_cast<int32_t>(integer); break;
-      case DType::kF16: v.as<uint16_t>()[i] = Half(number(seed, i)).bits; break;
-      case DType::kBF16: v.as<uint16_t>()[i] = BFloat16(number(seed, i)).bits; break;
+      case DType::kF16: v.as<uint16_t>()[i] = Half(real).bits; break;
+      case DType::kBF16: v.as<uint16_t>()[i] = BFloat16(real).bits; break;
       case DType::kI16:
       case DType::kU16: v.as<int16_t>()[i] = static_cast<int16_t>(integer); break;
       case DType::kBool: v.as<uint8_t>()[i] = static_cast<uint8_t>(integer & 1); break;
