@@ -76,6 +76,7 @@ Status Session::Impl::ask_backend(Stage& stage, const RegionDef& region, Span<ui
     const NodeDef& node = *steps[s].node;
     const KernelQuery query{node.op, node.attrs, in, out, threads, node.custom};
     const Status can = backend->why_not(query);
+    if (can.code() == Code::kDevice) return can;  // it was lost
     taken[s] = can.ok() ? 1 : 0;
     takes += taken[s];
     // Steps that only the backend can run stay there whatever they cost.

@@ -110,9 +110,10 @@ TEST_P(VulkanTensors, MixedDevicesAreOneErrorThatNamesBoth) {
 TEST_P(VulkanTensors, WithoutAShaderIsAnErrorThatSaysWhatToDo) {
   Tensor v = ones({2, 3}, DType::kF64).to("vulkan");
 #line 320 "train.cpp"
-  EXPECT_EQ(error_of([&] { sin(v); }),
-            "[sin] no Vulkan kernel for (float64[2,3]): no shader for this dtype; run it on the "
-            "CPU: .cpu() its inputs (train.cpp:320)");
+  EXPECT_EQ(
+      error_of([&] { sin(v); }),
+      "[sin] no Vulkan kernel for (float64[2,3]): no shader for this op of float64; run it on "
+      "the CPU: .cpu() its inputs (train.cpp:320)");
 #line 117 "tensors_test.cc"
   EXPECT_NE(error_of([&] {
               linalg::inv(ones({2, 2}).vulkan());

@@ -20,15 +20,26 @@ namespace {
 class Probe final : public vulkan::Builder, private vulkan::Parts {
  public:
   // `each`: not null to have every part checked by itself.
-  Probe(Allocator& allocator, const vulkan::Capabilities& can, uint64_t range,
+  // `most`: bytes of a tensor.
+  Probe(Allocator& allocator, const vulkan::Capabilities& can, uint64_t range, uint64_t most,
         Fingerprint* fingerprint, Trust* each)
-      : views_(allocator), lowered_(allocator, can), fingerprint_(fingerprint), each_(each) {
+      : views_(allocator),
+        lowered_(allocator, can),
+        most_(most),
+        fingerprint_(fingerprint),
+        each_(each) {
     lowered_.range = range;
   }
   // A part was too large to run as one: the whole is too large to be checked as one.
   bool was_split() const { return was_split_; }
 
   Result<vulkan::TensorId> temporary(DType dtype, const Shape& shape) override {
+    WICK_ASSIGN(size_t bytes, checked_bytes(shape, dtype_bits(dtype)));
+    if (bytes > most_) {
+      return error(Code::kUnsupported,
+                   "a tensor of %zu bytes in between; this device allocates %llu", bytes,
+                   static_cast<unsigned long long>(most_));
+    }
     return add(TensorView(nullptr, dtype, shape));
   }
   Result<vulkan::TensorId> constant(DType dtype, double) override {
@@ -91,6 +102,7 @@ class Probe final : public vulkan::Builder, private vulkan::Parts {
   static constexpr size_t kMost = 16;  // inputs of a part
   Array<TensorView> views_;
   vulkan::Lowered lowered_;
+  uint64_t most_;
   Fingerprint* fingerprint_;
   Trust* each_;
   bool was_split_ = false;
@@ -224,10 +236,11 @@ Status VulkanBackend::why_not(const KernelQuery& query) {
   Fingerprint fingerprint;
   const auto can = vulkan::capabilities_of(context_->device().info());
   Form form = Form::kCall;
-  WICK_TRY(shaders_of(query, allocator_, can, range, &fingerprint, &form));
+  const Limits limits = {range, context_->max_allocation()};
+  WICK_TRY(shaders_of(query, allocator_, can, limits, &fingerprint, &form));
   if (trust_ == nullptr || fingerprint.dispatches() == 0) return {};
   if (form == Form::kCallInParts || form == Form::kExpandedInParts) {
-    Probe each(allocator_, can, range, nullptr, trust_);
+    Probe each(allocator_, can, range, context_->max_allocation(), nullptr, trust_);
     return probe(query, allocator_, each, form == Form::kExpandedInParts);
   }
   // What only copies is not compared in sizes that a host would have to hold several times.
@@ -248,11 +261,11 @@ size_t VulkanBackend::checked() const { return trust_ == nullptr ? 0 : trust_->c
 bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) {
   Fingerprint fingerprint;
   Form form = Form::kCall;
-  return shaders_of(query, allocator, {}, UINT64_MAX, &fingerprint, &form).ok();
+  return shaders_of(query, allocator, {}, {}, &fingerprint, &form).ok();
 }
 
 Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
-                                 const vulkan::Capabilities& can, uint64_t range,
+                                 const vulkan::Capabilities& can, const Limits& limits,
                                  Fingerprint* fingerprint, Form* form) {
   if (query.custom != nullptr) return Status(Code::kUnsupported, "no shader for a custom op");
   constexpr size_t kMaxOutputs = 8;
@@ -260,7 +273,7 @@ Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   TensorView out[kMaxOutputs];
   const OpCall call = call_of(query, out);
   auto look = [&](bool expanded) {
-    Probe parts(allocator, can, range, fingerprint, nullptr);
+    Probe parts(allocator, can, limits.range, limits.allocation, fingerprint, nullptr);
     Status s = probe(query, allocator, parts, expanded);
     *form = !parts.was_split() ? Form::kCall
             : expanded         ? Form::kExpandedInParts
@@ -268,9 +281,9 @@ Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
     return s;
   };
   if (vulkan::is_expanded(query.op)) return look(true);
-  if (vulkan::is_too_large(call, range)) return look(false);
+  if (vulkan::is_too_large(call, limits.range)) return look(false);
   vulkan::Lowered lowered(allocator, can);
-  lowered.range = range;
+  lowered.range = limits.range;
   if (Status s = vulkan::lower(call, lowered); !s.ok())
     return vulkan::may_expand(query.op, query.in, query.out) ? look(true) : s;
   fingerprint->add(call, lowered);

@@ -117,8 +117,12 @@ class VulkanBackend final : public Backend {
   ~VulkanBackend() = default;
   // How a call is looked at: as it is or expanded, and whether a part is more than a shader sees.
   enum class Form : uint8_t { kCall, kCallInParts, kExpandedInParts };
+  // Bytes that a shader sees, and of one allocation.
+  struct Limits {
+    uint64_t range = UINT64_MAX, allocation = UINT64_MAX;
+  };
   static Status shaders_of(const KernelQuery& query, Allocator& allocator,
-                           const vulkan::Capabilities& can, uint64_t range,
+                           const vulkan::Capabilities& can, const Limits& limits,
                            vulkan::Fingerprint* fingerprint, Form* form);
 
   Allocator& allocator_;

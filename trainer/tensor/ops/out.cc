@@ -39,10 +39,10 @@ const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
                    std::initializer_list<Arg> in, const Whole& whole) {
   check_out(name, out, in);
   const Tensor& t = out.tensor;
-  bool direct =
-      active_tracer() == nullptr && t.is_contiguous() && is_float(in.begin()->tensor.dtype());
+  bool direct = active_tracer() == nullptr && t.is_cpu() && t.is_contiguous() &&
+                is_float(in.begin()->tensor.dtype());
   for (const Arg& a : in) {
-    direct = direct && a.tensor.dtype() == in.begin()->tensor.dtype() &&
+    direct = direct && a.tensor.is_cpu() && a.tensor.dtype() == in.begin()->tensor.dtype() &&
              a.tensor.impl()->storage != t.impl()->storage;
   }
   if (direct) {

@@ -216,15 +216,27 @@ Status Context::submit(CommandBuffer& commands, Submission& submission) {
 // known to be over, or nothing may be freed.
 Status Context::wait(Submission& submission, uint64_t deadline_ns) {
   if (!submission.pending_) return Status(Code::kInternal, "nothing was submitted");
-  const uint64_t hang = submission.begin_ns_ + hang_ns_;
-  const bool sooner = deadline_ns != 0 && deadline_ns < hang;
-  const uint64_t until = sooner ? deadline_ns : hang, now = now_ns();
-  const uint64_t timeout = until > now ? until - now : 0;
-  Status done =
-      has_timeline_ ? timeline_.wait(submission.value_, timeout) : submission.fence_.wait(timeout);
-  if (done.code() == Code::kDeadline && sooner) return done;
+  Status done;
+  for (uint64_t since = 0;;) {
+    // What others had submitted before comes first: it hangs only where nothing at all is done.
+    const uint64_t last = last_done_ns_.load(std::memory_order_relaxed);
+    const uint64_t from = last > submission.begin_ns_ ? last : submission.begin_ns_;
+    if (done.code() == Code::kDeadline && from == since) break;
+    since = from;
+    const uint64_t hang = since + hang_ns_, now = now_ns();
+    const bool sooner = deadline_ns != 0 && deadline_ns < hang;
+    const uint64_t until = sooner ? deadline_ns : hang;
+    const uint64_t timeout = until > now ? until - now : 0;
+    done = has_timeline_ ? timeline_.wait(submission.value_, timeout)
+                         : submission.fence_.wait(timeout);
+    if (done.code() != Code::kDeadline) break;
+    if (sooner) return done;
+  }
   submission.pending_ = false;
-  if (done.ok()) return done;
+  if (done.ok()) {
+    last_done_ns_.store(now_ns(), std::memory_order_relaxed);
+    return done;
+  }
   lost_.store(true, std::memory_order_relaxed);
   if (done.code() == Code::kDeadline) {
     device_.abandon();

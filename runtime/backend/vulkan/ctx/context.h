@@ -122,6 +122,7 @@ class Context : private AsyncWork {
   bool force_staging_ = false;
   uint64_t hang_ns_ = 0;
   std::atomic<bool> lost_{false};
+  std::atomic<uint64_t> last_done_ns_{0};
   Mutex pipelines_lock_;
   UniqueSetLayout layouts_[kMaxBindings + 1];
   DiskCache disk_;

@@ -118,7 +118,7 @@ Status VulkanEager::upload(VulkanMemory& to, const void* from, uint64_t bytes, b
   WICK_TRY(usable());
   vulkan::EagerQueue& queue = state_->queue;
   if (to.mapped() != nullptr) {
-    queue.reap();
+    WICK_TRY(checked(queue.reap()));
     if (to.last_use <= queue.finished()) {  // nobody else is at it
       memcpy(to.mapped(), from, bytes);
       return {};

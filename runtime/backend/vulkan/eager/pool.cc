@@ -87,7 +87,9 @@ Result<VulkanMemory*> Pool::take(uint64_t bytes) {
     return piece;
   }
   if (bytes > uint64_t{1} << 62) return Status(Code::kOutOfMemory, "no device has so much memory");
-  const uint64_t size = large_size(bytes);
+  uint64_t size = large_size(bytes);
+  const uint64_t most = context_.max_allocation();
+  if (size > most && bytes <= most) size = most;
   for (VulkanMemory** at = &large_; *at != nullptr; at = &(*at)->next) {
     if ((*at)->bytes != size) continue;
     VulkanMemory* piece = *at;

@@ -242,6 +242,10 @@ Status EagerQueue::finish(Batch& b, uint64_t deadline) {
   uint32_t fault = 0;
   memcpy(&fault, b.fault.mapped(), sizeof(fault));
   if (fault == 0 || fault_[0] != 0) return {};
+  if (fault > b.dispatches) {
+    dead_ = true;
+    return Status(Code::kDevice, "the Vulkan device noted a fault of no dispatch");
+  }
   const CallNote& note = b.notes[fault - 1];
   const char* file = note.file;
   for (const char* p = file; *p != 0; ++p) {
@@ -268,11 +272,13 @@ void EagerQueue::settle() {
   }
 }
 
-void EagerQueue::reap() {
+Status EagerQueue::reap() {
   while (finished_ < submitted_) {
-    Batch& b = batches_[(finished_ + 1) % kBatches];
-    if (!finish(b, kNow).ok()) return;
+    const Status s = finish(batches_[(finished_ + 1) % kBatches], kNow);
+    if (s.code() == Code::kDeadline) return {};
+    WICK_TRY(s);
   }
+  return {};
 }
 
 Status EagerQueue::take_fault() {

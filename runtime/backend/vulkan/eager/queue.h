@@ -44,7 +44,7 @@ class EagerQueue {
   Status flush();
   Status wait(uint64_t batch);  // until that one is done, and those before it
   Status wait_all();
-  void reap();  // notes what is done by now, without waiting
+  Status reap();  // notes what is done by now, without waiting
 
   uint64_t finished() const { return finished_; }
   bool dead() const { return dead_; }  // it refused a batch

@@ -121,6 +121,8 @@ Status Recorder::dispatch(const Dispatch& d, Span<const TensorId> in, Span<const
     const TensorId id = operand == kTableOperand ? table
                         : operand >= 0           ? in[static_cast<size_t>(operand)]
                                                  : out[static_cast<size_t>(~operand)];
+    if (operands_[id].memory == nullptr)
+      return Status(Code::kInternal, "a shader would read or write what is not on the device");
     touches[k] = touch(operands_[id], operand < 0);
     if (d.window[k].bytes == 0) continue;
     touches[k].offset += d.window[k].offset;
@@ -150,8 +152,6 @@ Status Recorder::move(TensorId from, int64_t from_first, TensorId to, int64_t to
 
 Status Recorder::gather_small(const VulkanOperand& from, const Walk& w, const VulkanOperand& to) {
   const auto size = static_cast<int64_t>(dtype_size(from.view.dtype));
-  if (!to.view.contiguous() || to.offset % 4 != 0)
-    return unsupported("no shader that writes elements of one or two bytes by strides");
   const int64_t n = from.view.numel();
   Dispatch d = flat_dispatch(ShaderId::k_gather_small, (n * size + 3) / 4);
   add_spec(d, static_cast<uint32_t>(w.rank));
@@ -177,7 +177,16 @@ Status Recorder::copy(const VulkanOperand& from, const VulkanOperand& to) {
     return unsupported("a view of more memory than a shader sees");
   Walk w = walk_of(from.view, to.view);
   if (w.rank > kMaxRank) return unsupported("too many dims that do not merge");
-  if (size < 4) return gather_small(from, w, to);
+  if (size < 4) {
+    if (!to.view.contiguous())
+      return unsupported("no shader that writes elements of one or two bytes by strides");
+    if (to.offset % kRegionAlignment == 0 && n * size % 4 == 0) return gather_small(from, w, to);
+    // The shader makes whole words from where a descriptor may begin; copies go to the byte.
+    WICK_ASSIGN(TensorId id, temporary(to.view.dtype, to.view.shape));
+    const VulkanOperand piece = operands_[id];
+    WICK_TRY(gather_small(from, w, piece));
+    return queue_.copy(touch(piece, false), touch(to, true));
+  }
   if (size > 8) return unsupported("no shader that moves elements of more than 8 bytes");
   const int64_t words = size / 4;  // of an element
   if (words > 1) {

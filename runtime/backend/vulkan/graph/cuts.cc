@@ -225,6 +225,10 @@ Status cuts_of(const OpCall& call, Cuts& cuts) {
   };
   for (size_t i = 0; i < call.in.size(); ++i) add(call.in[i], reads_input(call.op, i));
   add(call.out[0], true);
+  for (int k = 0; k < cuts.operands; ++k) {
+    if (cuts.operand[k].seen && cuts.operand[k].element_bytes == 0)
+      return unsupported("elements of less than a byte in a tensor larger than a shader sees");
+  }
   const char* rule = rule_of(call.op);
   const auto is = [&](const char* name) { return strcmp(rule, name) == 0; };
   if (is_elementwise(rule)) return cut_elementwise(cuts);

@@ -87,10 +87,12 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
   if (is_too_large(call, range)) {
     if (out.size() != 1) return Status(Code::kUnsupported, "a large call of many outputs");
     const size_t count = nodes_.size(), tensors = tensors_.size();
+    const TensorId fault = fault_;
     Status s = split(call, in, out[0], range, *this);
     if (!s.ok()) {  // nothing was added
       (void)nodes_.resize(count);
       (void)tensors_.resize(tensors);
+      fault_ = fault;
     }
     return s;
   }

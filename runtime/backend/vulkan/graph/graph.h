@@ -60,7 +60,7 @@ class VulkanGraph : private Parts {
   // After such a run: which one, as dispatches() counted when it was added.
   size_t faulty_dispatch() const { return faulty_; }
   size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
-  uint64_t constant_bytes() const {  // that it reads
+  uint64_t constant_bytes() const {              // that it reads
     uint64_t bytes = 0;
     for (TensorId id = 0; id < tensors_.size(); ++id) {
       const Tensor& t = tensors_[id];

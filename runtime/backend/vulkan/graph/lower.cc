@@ -214,8 +214,10 @@ Status lower(const OpCall& call, Lowered& out) {
     if (call.out[i].numel() == 0 && !empty && call.op != OpId::kSplit)
       return unsupported("an empty output");
   }
-  if (!empty) return family(call, out);
-  return takes_empty_outputs(family) ? Status() : unsupported("empty outputs");
+  if (empty) return takes_empty_outputs(family) ? Status() : unsupported("empty outputs");
+  WICK_TRY(family(call, out));
+  const bool fits = out.table.size() * sizeof(uint32_t) <= out.range;
+  return fits ? Status() : unsupported("a table larger than a shader sees");
 }
 
 }  // namespace wick::vulkan

@@ -204,6 +204,8 @@ Status VulkanGraph::collect(Span<void* const> outputs, uint64_t deadline_ns) {
     uint32_t fault;
     memcpy(&fault, bytes_of(count), sizeof(fault));
     if (fault != 0) {
+      if (fault > nodes_.size())
+        return Status(Code::kDevice, "the Vulkan device noted a fault of no dispatch");
       faulty_ = fault - 1;
       return Status(Code::kInvalidArgument, nodes_[faulty_].dispatch.fault_text);
     }

@@ -19,13 +19,23 @@ float root_part(uint at, uint part) { return uintBitsToFloat(roots[at * 6 + part
 
 struct Sum { float high, low; };
 
+bool is_finite(float v) { return (floatBitsToUint(v) & 0x7f800000u) != 0x7f800000u; }
+
 void add_product(inout Sum sum, float v, uint at, uint first) {
-  float high = uintBitsToFloat(floatBitsToUint(v) & 0xfffff000u), low = v - high;
   float a = root_part(at, first), b = root_part(at, first + 1);
+  if (!is_finite(v)) {  // has no parts
+    if (a + b != 0.0) sum.high += v * (a + b);
+    return;
+  }
+  float high = uintBitsToFloat(floatBitsToUint(v) & 0xfffff000u), low = v - high;
   precise float p = v * (a + b);
   precise float e = ((high * a - p) + high * b + low * a) + low * b;
   e = e + v * root_part(at, first + 2);
   precise float t = sum.high + p;
+  if (!is_finite(t)) {
+    sum = Sum(t, 0.0);
+    return;
+  }
   precise float z = t - sum.high;
   precise float r = (sum.high - (t - z)) + (p - z);
   sum.high = t;

@@ -22,7 +22,7 @@ class VulkanBackend::Examiner final : public vulkan::SelfTestCalls {
     const vulkan::Context& context = *backend_.context_;
     Form form = Form::kCall;
     if (!shaders_of(query, backend_.allocator_, vulkan::capabilities_of(context.device().info()),
-                    context.max_range(), &fingerprint, &form)
+                    {context.max_range(), context.max_allocation()}, &fingerprint, &form)
              .ok()) {
       return {};
     }
