@@ -45,8 +45,7 @@ Tensor zeros_beside(const Tensor& beside, const Shape& shape, DType dtype,
 // `t` itself where it is on the host.
 Tensor to_host(const Tensor& t, const Where& where = Where::current());
 // Where the device of `beside` is another one: a copy of t there.
-Tensor moved_beside(const Tensor& beside, const Tensor& t,
-                    const Where& where = Where::current());
+Tensor moved_beside(const Tensor& beside, const Tensor& t, const Where& where = Where::current());
 // The bytes of `from` into those of `to`: same shape, dtype and device, any strides, no overlap.
 void copy_bytes(const Tensor& from, const Tensor& to, const Where& where = Where::current());
 
