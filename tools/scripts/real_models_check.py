@@ -45,7 +45,7 @@ ran_on_vulkan = 0  # steps, of all cases
 def left_to_cpu(text):
     """The ops that `wick run --backend vulkan` says ran on the CPU, as {name: how many}."""
     global ran_on_vulkan
-    line = re.search(r"^vulkan ran (\d+) of \d+ steps(?:; not on it, so on the CPU: (.*))?$", text, re.MULTILINE)
+    line = re.search(r"^vulkan ran (\d+) of \d+ steps(?:; on the CPU[^:]*: (.*))?$", text, re.MULTILINE)
     if line is None:
         raise Differs("not run on Vulkan: " + " ".join(text.split())[:300])
     ran_on_vulkan += int(line[1])
@@ -151,6 +151,8 @@ def main():
     names = args.names or sorted(n for n in os.listdir(args.folder)
                                  if os.path.exists(os.path.join(args.folder, n, "cases.json")))
     options = ["--threads", str(args.threads), "--backend", args.backend]
+    if args.backend == "vulkan":  # what would not pay is to be seen right there too
+        options += ["--offload", "all"]
     passed = failed = 0
     for name in names:
         folder = os.path.join(args.folder, name)
