@@ -107,6 +107,26 @@ TEST_P(VulkanTensors, MixedDevicesAreOneErrorThatNamesBoth) {
   EXPECT_NE(error_of([&] { v* scale; }).find("two devices"), std::string::npos);
 }
 
+// Words are written whole: what is beside a slice of 16 or 8 bits stays.
+TEST_P(VulkanTensors, ASliceLeavesItsNeighbours) {
+  for (DType t : {DType::kF16, DType::kU8, DType::kF32}) {
+    for (const auto& [begin, n] : {std::pair{0, 3}, {2, 4}, {1, 1}}) {
+      Tensor x = ones({7}, t), v = x.to("vulkan");
+      x.narrow(0, begin, n).zero_();
+      v.narrow(0, begin, n).zero_();
+      EXPECT_EQ(v.cpu().to_string(), x.to_string()) << dtype_name(t) << " " << begin << " " << n;
+    }
+  }
+}
+
+TEST_P(VulkanTensors, AnOutOfAnotherDeviceIsRefused) {
+  Tensor a = ones({3}), v = a.to("vulkan"), out = zeros({3}), there = zeros({3}).to("vulkan");
+  EXPECT_NE(error_of([&] { add_out(out, v, v); }), "no error");
+  EXPECT_NE(error_of([&] { add_out(there, a, a); }), "no error");
+  add_out(there, v, v);
+  EXPECT_EQ(there.cpu().to_string(), full({3}, 2).to_string());
+}
+
 TEST_P(VulkanTensors, WithoutAShaderIsAnErrorThatSaysWhatToDo) {
   Tensor v = ones({2, 3}, DType::kF64).to("vulkan");
 #line 320 "train.cpp"

@@ -14,6 +14,17 @@ namespace {
 void check_out(const char* name, const Arg& out, std::initializer_list<Arg> in) {
   need_defined(name, {out});
   need_defined(name, in);
+  // A single number goes along from the CPU, as it does without out.
+  bool elsewhere = false;
+  for (const Arg& a : in)
+    elsewhere = elsewhere || (a.tensor.is_vulkan() != out.tensor.is_vulkan() &&
+                              (a.tensor.rank() > 0 || !out.tensor.is_vulkan()));
+  if (elsewhere) {
+    throw_error(name,
+                "out is on " + out.tensor.device().to_string() +
+                    " and an input is not: move one with .to() or .cpu()",
+                out.where);
+  }
   bool wants = out.tensor.requires_grad();
   for (const Arg& a : in) wants = wants || a.tensor.requires_grad();
   if (wants && grad_enabled()) {
