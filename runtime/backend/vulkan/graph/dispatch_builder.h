@@ -54,6 +54,9 @@ Result<uint32_t> activation_function(int64_t activation);
 // Bindings 0..6 of a product with an epilogue; the WICK_HAS_ parts there are.
 uint32_t add_epilogue(const OpCall& call, Dispatch& d);
 
+// The WICK_POINT_ number of a comparison and its like; -1 for other ops.
+int point_function(OpId op);
+
 // A family's lowering: sets out, or kUnsupported.
 Status lower_elementwise(const OpCall& call, Lowered& out);
 Status lower_matmul(const OpCall& call, Lowered& out);

@@ -26,22 +26,6 @@ int binary_of(OpId op) {
     default: return -1;
   }
 }
-int point_of(OpId op) {
-  switch (op) {
-    case OpId::kEqual: return WICK_POINT_EQUAL;
-    case OpId::kLess: return WICK_POINT_LESS;
-    case OpId::kLessOrEqual: return WICK_POINT_LESS_EQUAL;
-    case OpId::kGreater: return WICK_POINT_GREATER;
-    case OpId::kGreaterOrEqual: return WICK_POINT_GREATER_EQUAL;
-    case OpId::kAnd: return WICK_POINT_AND;
-    case OpId::kOr: return WICK_POINT_OR;
-    case OpId::kXor: return WICK_POINT_XOR;
-    case OpId::kNot: return WICK_POINT_NOT;
-    case OpId::kWhere: return WICK_POINT_WHERE;
-    case OpId::kCast: return WICK_POINT_CAST;
-    default: return -1;
-  }
-}
 
 Result<Function> function_of(const ChainAttrs& chain, const ChainStep& step, Lowered& scratch) {
   Function f;
@@ -49,7 +33,7 @@ Result<Function> function_of(const ChainAttrs& chain, const ChainStep& step, Low
     f.number = WICK_CHAIN_BINARY + static_cast<uint32_t>(binary);
     return f;
   }
-  if (const int point = point_of(step.op); point >= 0) {
+  if (const int point = point_function(step.op); point >= 0) {
     f.number = WICK_CHAIN_POINT + static_cast<uint32_t>(point);
     return f;
   }

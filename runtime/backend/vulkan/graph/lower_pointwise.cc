@@ -7,7 +7,15 @@ namespace {
 
 constexpr int kDims = 6;  // what the push constants hold
 
-int function_of(OpId op) {
+// float32 holds what is between the two dtypes.
+bool casts_by_float(DType from, DType to) {
+  if (element_type(from) > WICK_TYPE_BOOL || element_type(to) > WICK_TYPE_BOOL) return false;
+  return !is_16_bit_float(to) || (from != DType::kI32 && from != DType::kU32);
+}
+
+}  // namespace
+
+int point_function(OpId op) {
   switch (op) {
     case OpId::kEqual: return WICK_POINT_EQUAL;
     case OpId::kLess: return WICK_POINT_LESS;
@@ -21,21 +29,14 @@ int function_of(OpId op) {
     case OpId::kWhere: return WICK_POINT_WHERE;
     case OpId::kIsNaN: return WICK_POINT_IS_NAN;
     case OpId::kIsInf: return WICK_POINT_IS_INF;
-    default: return WICK_POINT_CAST;
+    case OpId::kCast: return WICK_POINT_CAST;
+    default: return -1;
   }
 }
 
-// float32 holds what is between the two dtypes.
-bool casts_by_float(DType from, DType to) {
-  if (element_type(from) > WICK_TYPE_BOOL || element_type(to) > WICK_TYPE_BOOL) return false;
-  return !is_16_bit_float(to) || (from != DType::kI32 && from != DType::kU32);
-}
-
-}  // namespace
-
 Status lower_pointwise(const OpCall& call, Lowered& out) {
   const bool where = call.op == OpId::kWhere;
-  const int function = function_of(call.op);
+  const int function = point_function(call.op);
   if (call.op == OpId::kCast && !casts_by_float(call.in[0].dtype, call.out[0].dtype))
     return lower_cast(call, out);
   const bool unary = function >= WICK_POINT_FIRST_UNARY;
