@@ -32,7 +32,7 @@ class Plain {
 int rows_of(vulkan::Context& context, size_t step) {
   int ran = 0;
   for (const TestRow* row : {&kTest_QLinearConv, &kTest_ConvInteger, &kTest_QLinearMatMul,
-                             &kTest_MatMulInteger, &kTest_QGemm}) {
+                             &kTest_MatMulInteger, &kTest_QGemm, &kTest_DynamicLinear}) {
     const auto samples = row->samples();
     for (size_t i = 0; i < samples.size(); i += step)
       ran += as_on_the_cpu(context, row->op, samples[i]);
@@ -75,6 +75,37 @@ TEST(VulkanBytes, ProductsOfSeveralTiles) {
                  bytes(u8, {columns, depth}), f32({columns}, 0.001, 0.02), bytes(u8, {columns}),
                  of(DType::kI32, {columns}, -3000, 3000), one(DType::kF32, 0.4), one(i8, -20)});
     EXPECT_TRUE(as_on_the_cpu(*shared_context(true), OpId::kQGemm, g));
+  }
+}
+
+// Rows of x by their own ranges, few of them and many; values beside the ties between two bytes.
+TEST(VulkanBytes, RowsOfFloatsByTheirRanges) {
+  WICK_NEED_DEVICE();
+  Plain plain;
+  ASSERT_NE(plain.get(), nullptr);
+  for (const auto& [rows, depth, columns] : {std::array<int64_t, 3>{1, 384, 130},
+                                             {3, 517, 9},
+                                             {12, 259, 70},
+                                             {17, 65, 67},
+                                             {129, 131, 133}}) {
+    std::vector<double> x;
+    for (int64_t i = 0; i < rows * depth; ++i) {
+      const double tie = static_cast<double>(i * 7 % 255) - 100 + 0.5, off = (i % 5 - 2) * 1e-6;
+      x.push_back(i % depth == 0 ? -100 : i % depth == 1 ? 155 : tie * (1 + off));
+    }
+    const auto product = [&](Input scale, bool bias) {
+      std::vector<Input> in = {{DType::kF32, {rows, depth}, 0, 0, x},
+                               of(DType::kI8, {columns, depth}, -128, 128),
+                               std::move(scale)};
+      if (bias) in.push_back(f32({columns}, -1, 1));
+      return sample("rows", in);
+    };
+    for (vulkan::Context* context : {shared_context(true), plain.get()}) {
+      EXPECT_TRUE(as_on_the_cpu(*context, OpId::kDynamicLinear,
+                                product(f32({columns}, 0.001, 0.02), true)));
+      EXPECT_TRUE(as_on_the_cpu(*context, OpId::kDynamicLinear,
+                                product({DType::kF32, {1}, 0, 0, {0.01}}, false)));
+    }
   }
 }
 

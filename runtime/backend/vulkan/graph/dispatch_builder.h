@@ -63,6 +63,7 @@ Status lower_matmul(const OpCall& call, Lowered& out);
 Status lower_chain(const OpCall& call, Lowered& out);
 Status lower_attention(const OpCall& call, Lowered& out);
 Status lower_block_linear(const OpCall& call, Lowered& out);
+Status lower_dynamic_linear(const OpCall& call, Lowered& out);
 Status lower_byte_gemm(const OpCall& call, Lowered& out);
 Status lower_byte_conv(const OpCall& call, Lowered& out);
 Status lower_byte_matmul(const OpCall& call, Lowered& out);

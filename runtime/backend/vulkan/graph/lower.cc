@@ -21,6 +21,7 @@ LowerFunction family_of(OpId op) {
     case OpId::kFusedElementwise: return lower_chain;
     case OpId::kFusedAttention: return lower_attention;
     case OpId::kBlockLinear: return lower_block_linear;
+    case OpId::kDynamicLinear: return lower_dynamic_linear;
     case OpId::kQGemm: return lower_byte_gemm;
     case OpId::kQLinearConv:
     case OpId::kConvInteger: return lower_byte_conv;
@@ -109,7 +110,7 @@ bool takes(LowerFunction family, OpId op, DType dtype, size_t input) {
   if (family == lower_recurrent && input == 4) return dtype == DType::kI32;
   if (family == lower_scatter && input == 1) return dtype == DType::kI32 || dtype == DType::kI64;
   if (family == lower_scatter || family == lower_scan) return is_element(dtype);
-  if (family == lower_block_linear || family == lower_attention)
+  if (family == lower_block_linear || family == lower_dynamic_linear || family == lower_attention)
     return true;  // they look themselves: dtypes differ by the input
   if (family == lower_reduce && reduces_words(dtype)) return true;
   if (family == lower_byte_gemm && dtype == DType::kF32) return true;    // the result's
