@@ -90,8 +90,9 @@ TEST(VulkanBytes, RowsOfFloatsByTheirRanges) {
                                              {129, 131, 133}}) {
     std::vector<double> x;
     for (int64_t i = 0; i < rows * depth; ++i) {
-      const double tie = static_cast<double>(i * 7 % 255) - 100 + 0.5, off = (i % 5 - 2) * 1e-6;
-      x.push_back(i % depth == 0 ? -100 : i % depth == 1 ? 155 : tie * (1 + off));
+      const double tie = static_cast<double>(i * 7 % 255) - 100 + 0.5,
+                   off = static_cast<double>(i % 3 - 1) * 1e-7;
+      x.push_back(0.3 * (i % depth == 0 ? -100 : i % depth == 1 ? 155 : tie * (1 + off)));
     }
     const auto product = [&](Input scale, bool bias) {
       std::vector<Input> in = {{DType::kF32, {rows, depth}, 0, 0, x},
