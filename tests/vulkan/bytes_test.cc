@@ -78,6 +78,33 @@ TEST(VulkanBytes, ProductsOfSeveralTiles) {
   }
 }
 
+// Sums less zero points that a run's own quantization gives, and padding that is worth them.
+TEST(VulkanBytes, ZeroPointsThatOnlyARunKnows) {
+  WICK_NEED_DEVICE();
+  const auto one = [](DType t, double v) { return Input{t, {}, 0, 0, {v}}; };
+  const DType u8 = DType::kU8, i8 = DType::kI8;
+  for (DType t : {u8, i8}) {
+    const double low = t == u8 ? 0 : -128, zero = t == u8 ? 131 : -7;
+    for (const auto& [out, groups, kernel] :
+         {std::array<int64_t, 3>{70, 1, 3}, {16, 1, 1}, {10, 2, 3}, {12, 12, 3}}) {
+      ConvAttrs conv;
+      conv.group = groups;
+      conv.pads = {kernel / 2, kernel / 2, kernel / 2, kernel / 2};
+      const Sample s = sample("conv",
+                              {of(t, {2, 12, 9, 7}, low, low + 256),
+                               of(i8, {out, 12 / groups, kernel, kernel}, -128, 128), one(t, zero),
+                               of(i8, {out}, -5, 6)},
+                              conv);
+      for (bool known : {true, false})
+        EXPECT_TRUE(as_on_the_cpu(*shared_context(known), OpId::kConvInteger, s));
+    }
+    const Sample s = sample(
+        "matmul", {of(t, {2, 33, 65}, low, low + 256), of(i8, {65, 70}, -128, 128), one(t, zero)});
+    for (bool known : {true, false})
+      EXPECT_TRUE(as_on_the_cpu(*shared_context(known), OpId::kMatMulInteger, s));
+  }
+}
+
 // Rows of x by their own ranges, few of them and many; values beside the ties between two bytes.
 TEST(VulkanBytes, RowsOfFloatsByTheirRanges) {
   WICK_NEED_DEVICE();

@@ -1,7 +1,7 @@
 // Products and convolutions of bytes in tiles: QLinearConv, ConvInteger, QGemm, and those of
-// QLinearMatMul and MatMulInteger that are large enough. Scales and zero points must be known: what
-// a sum is multiplied by is a quotient, which a device may round its own way, and what the CPU says
-// of bad ones is left to it.
+// QLinearMatMul and MatMulInteger that are large enough. Scales and zero points must be known, but
+// for what is taken off plain sums: what a sum is multiplied by is a quotient, which a device may
+// round its own way, and what the CPU says of bad ones is left to it.
 #include <cmath>
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
@@ -28,6 +28,7 @@ struct Ends {
   int32_t zero = 0;  // of what is no weight
   int32_t y_zero = 0, y_low = 0;
   bool other_zero = false, weight_zero = false;  // any that is not 0 as a signed byte
+  int zero_of_a_run = -1;  // the input that has what `zero` stands for, where only a run knows
 };
 
 bool known(const OpCall& call, size_t i) {
@@ -60,6 +61,11 @@ Status fill_table(const OpCall& call, const Bytes& b, const ProductScales* scale
     ends.weight_zero = ends.weight_zero || zero != 0;
     WICK_TRY(out.table.push_back(static_cast<uint32_t>(zero)));
   }
+  if (!known(call, other_zero)) {
+    ends.zero_of_a_run = static_cast<int>(other_zero);
+    ends.other_zero = true;
+    return {};
+  }
   ends.zero = signed_zero(other, zeros_of(call, other_zero), 0);
   ends.other_zero = ends.zero != 0;
   return {};
@@ -79,6 +85,7 @@ void add_common(const OpCall& call, const Bytes& b, const Ends& ends, Dispatch& 
   flag(b.weight_left ? ends.other_zero : ends.weight_zero, WICK_BYTES_ROW_SUMS);
   flag(b.weight_left ? ends.weight_zero : ends.other_zero, WICK_BYTES_COLUMN_SUMS);
   flag(b.columns % 4 == 0, WICK_BYTES_WHOLE_WORDS);
+  flag(ends.zero_of_a_run >= 0, WICK_BYTES_ZERO_OF_A_RUN);
   add_spec(d, ends.result);
   add_push(d, b.rows);
   add_push(d, b.columns);
@@ -90,7 +97,8 @@ void add_common(const OpCall& call, const Bytes& b, const Ends& ends, Dispatch& 
   add_operand(d, b.left);
   add_operand(d, b.right);
   add_operand(d, out_operand(0));
-  add_operand(d, b.bias >= 0 ? b.bias : b.left);  // an absent one is bound to a tensor, unread
+  // Sums have no bias; an absent one is bound to a tensor, unread.
+  add_operand(d, ends.zero_of_a_run >= 0 ? ends.zero_of_a_run : b.bias >= 0 ? b.bias : b.left);
   add_operand(d, kTableOperand);
 }
 
@@ -135,9 +143,8 @@ Status lower_byte_conv(const OpCall& call, Lowered& out) {
   b.weight_left = true;
   b.bias = bytes && has_input(call.in, 8) ? 8 : -1;
   const size_t x_zero = 2, w_zero = bytes ? 5 : 3;
-  for (size_t i : {x_zero, w_zero}) {
-    if (!known(call, i)) return unsupported("a zero point that only a run knows");
-  }
+  if (!known(call, w_zero) || (bytes && !known(call, x_zero)))
+    return unsupported("a zero point that only a run knows");
   ProductScales scales;
   Ends ends;
   if (bytes) {
@@ -220,7 +227,7 @@ Status lower_byte_gemm(const OpCall& call, Lowered& out) {
   const bool bytes = call.op == OpId::kQLinearMatMul;
   b.right = bytes ? 3 : 1;
   const size_t a_zero = 2, b_zero = bytes ? 5 : 3;
-  if (!known(call, a_zero) || !known(call, b_zero))
+  if (!known(call, b_zero) || (bytes && !known(call, a_zero)))
     return unsupported("a zero point that only a run knows");
   const TensorView plain[] = {call.in[0], call.in[static_cast<size_t>(b.right)], {}, {}};
   const Shape& y = call.out[0].shape;

@@ -10,7 +10,7 @@ layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(push_constant) uniform Push {
   uint rows, columns, depth, batches;
   uint groups;
-  int zero;
+  int known_zero;
   int y_zero, y_low;
   uint flags;
   uint height, width, out_width, stride_h, stride_w, dilation_h, dilation_w;
@@ -27,6 +27,7 @@ uint result_at(uint i) {
   int of_weight = int(table[channels + channel]), sum = 0;
   int h0 = int(pixel / out_width * stride_h) - pad_h, w0 = int(pixel % out_width * stride_w) - pad_w;
   uint at = channel * depth;
+  int zero = zero_of(known_zero, flags);
   uint flip_left = (flags & WICK_BYTES_LEFT_UNSIGNED) != 0 ? 0x80808080u : 0u;
   uint flip_right = (flags & WICK_BYTES_RIGHT_UNSIGNED) != 0 ? 0x80808080u : 0u;
   for (uint c = 0; c < channels_in; ++c) {

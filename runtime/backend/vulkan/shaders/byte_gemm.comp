@@ -11,10 +11,10 @@ layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
 
 layout(push_constant) uniform Push {
   uint rows, columns, depth, batches;
-  uint groups;    // of a convolution: channels are groups * rows
-  int zero;       // of the operand that is no weight
+  uint groups;     // of a convolution: channels are groups * rows
+  int known_zero;  // of the operand that is no weight
   int y_zero, y_low;
-  uint flags;     // WICK_BYTES_: few pipelines serve all calls
+  uint flags;      // WICK_BYTES_: few pipelines serve all calls
 #if GATHER
   uint height, width, out_width, stride_h, stride_w, dilation_h, dilation_w;
   int pad_h, pad_w;
@@ -49,6 +49,7 @@ void main() {
   uint tx = gl_LocalInvocationID.x, ty = gl_LocalInvocationID.y, thread = gl_LocalInvocationIndex;
   uint flip_left = (flags & WICK_BYTES_LEFT_UNSIGNED) != 0 ? 0x80808080u : 0u;
   uint flip_right = (flags & WICK_BYTES_RIGHT_UNSIGNED) != 0 ? 0x80808080u : 0u;
+  int zero = zero_of(known_zero, flags);
   bool row_sums = (flags & WICK_BYTES_ROW_SUMS) != 0, column_sums = (flags & WICK_BYTES_COLUMN_SUMS) != 0;
   bool weight_left = (flags & WICK_BYTES_WEIGHT_LEFT) != 0, whole_words = (flags & WICK_BYTES_WHOLE_WORDS) != 0;
   uint left_k = thread % kWords, left_v = thread / kWords;

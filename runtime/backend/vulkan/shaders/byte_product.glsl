@@ -23,6 +23,13 @@ layout(binding = 3) readonly buffer Bias { uint bias[]; };
 // A multiplier a channel, then the weight's zero point a channel.
 layout(binding = 4) readonly buffer Table { uint table[]; };
 
+// The zero point of the operand that is no weight. `known`: what lowering says of it.
+int zero_of(int known, uint flags) {
+  if ((flags & WICK_BYTES_ZERO_OF_A_RUN) == 0) return known;
+  uint of = (flags & WICK_BYTES_WEIGHT_LEFT) != 0 ? WICK_BYTES_RIGHT_UNSIGNED : WICK_BYTES_LEFT_UNSIGNED;
+  return bitfieldExtract(int(bias[0] ^ ((flags & of) != 0 ? 0x80u : 0u)), 0, 8);
+}
+
 #include "requantize.glsl"
 
 // Four bytes from byte `at`, which need not begin a word.
