@@ -176,7 +176,7 @@ bool reads_input(OpId op, size_t input) {
   if (family == lower_scan || family == lower_dft) return false;
   if (op == OpId::kQLinearAdd || op == OpId::kQLinearMul) return input == 3;
   if (op == OpId::kAffineGrid || op == OpId::kCol2Im) return false;
-  if (op == OpId::kQGemm) return input == 3 || input == 6;
+  if (op == OpId::kQGemm) return input <= 3 || input == 6;
   if (op == OpId::kQLinearConv) return input == 3 || input == 8;
   if (op == OpId::kConvInteger) return input < 3;
   return family != lower_layout && family != lower_reduce && family != lower_resize;

@@ -10,8 +10,9 @@
 namespace wick::vulkan {
 namespace {
 
-constexpr int64_t kTile = 64;          // rows and columns of a tile of byte_gemm
-constexpr int64_t kFar = 1 << 29;      // positions are 32 bits
+constexpr int64_t kTile = 64;      // rows and columns of a tile of byte_gemm
+constexpr int64_t kFar = 1 << 29;  // positions are 32 bits
+constexpr uint32_t kRunBindings = 8;
 constexpr int64_t kWorthTiles = 4096;  // products; below, an invocation makes sums alone
 
 // A call in the shaders' terms. Inputs are the call's numbers.
@@ -28,7 +29,9 @@ struct Ends {
   int32_t zero = 0;  // of what is no weight
   int32_t y_zero = 0, y_low = 0;
   bool other_zero = false, weight_zero = false;  // any that is not 0 as a signed byte
-  int zero_of_a_run = -1;  // the input that has what `zero` stands for, where only a run knows
+  int zero_of_a_run = -1;       // the input that has what `zero` stands for, where only a run knows
+  bool scale_of_a_run = false;  // left's, which is not in the table then
+  float y_scale = 1;
 };
 
 bool known(const OpCall& call, size_t i) {
@@ -98,7 +101,8 @@ void add_common(const OpCall& call, const Bytes& b, const Ends& ends, Dispatch& 
   add_operand(d, b.right);
   add_operand(d, out_operand(0));
   // Sums have no bias; an absent one is bound to a tensor, unread.
-  add_operand(d, ends.zero_of_a_run >= 0 ? ends.zero_of_a_run : b.bias >= 0 ? b.bias : b.left);
+  const bool sums = ends.zero_of_a_run >= 0 && !ends.scale_of_a_run;
+  add_operand(d, sums ? ends.zero_of_a_run : b.bias >= 0 ? b.bias : b.left);
   add_operand(d, kTableOperand);
 }
 
@@ -113,12 +117,25 @@ Status set_groups(int64_t columns, int64_t rows, int64_t zs, Dispatch& d) {
 }
 
 Status add_product(const OpCall& call, const Bytes& b, const Ends& ends, Lowered& out) {
+  const bool dot = out.can.integer_dot, run = ends.scale_of_a_run;
+  if (run && out.can.bindings < kRunBindings) return unsupported("more buffers than a shader sees");
   Dispatch d;
-  d.shader = out.can.integer_dot ? ShaderId::k_byte_gemm_dot : ShaderId::k_byte_gemm;
+  d.shader = run   ? dot ? ShaderId::k_byte_gemm_run_dot : ShaderId::k_byte_gemm_run
+             : dot ? ShaderId::k_byte_gemm_dot
+                   : ShaderId::k_byte_gemm;
   add_common(call, b, ends, d);
   for (int64_t v : b.dims) add_push(d, v);
   for (int64_t v : b.left_strides) add_push(d, v);
   for (int64_t v : b.right_strides) add_push(d, v);
+  if (run) {
+    add_push(d, ends.y_scale);
+    d.fault_push = d.push_words;
+    d.fault_text = "a scale is not above 0 and finite, or the scales' quotient is not finite";
+    add_push(d, uint32_t{0});
+    add_operand(d, 1);
+    add_operand(d, ends.zero_of_a_run >= 0 ? ends.zero_of_a_run : 1);  // an absent one is not read
+    add_operand(d, kFaultOperand);
+  }
   WICK_TRY(set_groups(b.columns, b.rows, b.batches, d));
   return out.dispatches.push_back(d);
 }
@@ -130,6 +147,23 @@ Ends to_bytes(const OpCall& call, size_t zero) {
   ends.y_zero = byte_at(call.in[zero], 0);
   ends.y_low = call.in[zero].dtype == DType::kI8 ? -128 : 0;
   return ends;
+}
+
+// Multipliers, or the weight's scales where left's is a run's.
+Status scales_of_gemm(const OpCall& call, ProductScales& scales, Ends& ends) {
+  ends.scale_of_a_run = !known(call, 1) || !known(call, 2);
+  if (!ends.scale_of_a_run) {
+    return product_scales(call.in, 0, 3, 7, &scales).ok() ? Status()
+                                                          : unsupported("a scale that is none");
+  }
+  const bool y = has_input(call.in, 7);
+  if (!check_scale(call.in[4], "").ok() || (y && !check_scale(call.in[7], "").ok()))
+    return unsupported("a scale that is none");
+  scales.b = call.in[4].as<float>();
+  scales.count = call.in[4].numel();
+  scales.to_float = true;
+  if (y) ends.y_scale = call.in[7].as<float>()[0];
+  return {};
 }
 
 }  // namespace
@@ -209,12 +243,12 @@ Status lower_byte_gemm(const OpCall& call, Lowered& out) {
   ProductScales scales;
   if (call.op == OpId::kQGemm) {
     const bool bytes = has_input(call.in, 8);
-    for (size_t i : {1, 2, 4, 5, 7, 8}) {
+    for (size_t i : {4, 5, 7, 8}) {
       if (!known(call, i)) return unsupported("scales that only a run knows");
     }
-    if (!product_scales(call.in, 0, 3, 7, &scales).ok()) return unsupported("a scale that is none");
     if (bytes) ends = to_bytes(call, 8);
     if (!bytes) ends.result = WICK_BYTES_TO_FLOATS;
+    WICK_TRY(scales_of_gemm(call, scales, ends));
     b.right = 3;
     b.bias = has_input(call.in, 6) ? 6 : -1;
     b.transposed = true;

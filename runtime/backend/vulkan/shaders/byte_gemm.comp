@@ -2,7 +2,6 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "constants.inc"
-#include "byte_product.glsl"
 
 // Sums of products of bytes, exact: 128 invocations make a tile of 64 x 64, 8 x 4 each, out of words of four k in
 // shared memory. GATHER: right is the patches of an image, columns go on from one image to the next and z is the
@@ -24,7 +23,12 @@ layout(push_constant) uniform Push {
   uint left_strides[4];
   uint right_strides[4];
 #endif
+#ifdef RUN
+  float y_scale;
+  uint call;
+#endif
 };
+#include "byte_product.glsl"
 
 const uint kTile = 64, kWords = 8, kVectors = kTile / 4;
 
