@@ -299,13 +299,19 @@ TEST_P(VulkanTensors, ThreadsMeetALostDevice) {
   v + 1;  // compared with the CPU
   set_faults({1, VK_ERROR_DEVICE_LOST, "QueueSubmit"});
   std::vector<std::string> texts(4);
+  std::string watched;
   std::vector<std::thread> threads;
+  threads.emplace_back([&eager = eager_of(v), &watched] {  // who only looks
+    while (eager.broken()[0] == 0) std::this_thread::yield();
+    watched = eager.broken();
+  });
   for (std::string& text : texts) {
     threads.emplace_back([&v, &text] {
       for (int i = 0; i < 20; ++i) text = error_of([&] { (v + 1).cpu(); });
     });
   }
   for (std::thread& t : threads) t.join();
+  EXPECT_EQ(watched, "vkQueueSubmit: VK_ERROR_DEVICE_LOST (-4)");
   for (const std::string& text : texts) {
     EXPECT_NE(text.find("VK_ERROR_DEVICE_LOST (-4)"), std::string::npos) << text;
     EXPECT_NE(text.find("opens it anew"), std::string::npos) << text;
