@@ -193,11 +193,12 @@ class Trial {
     const size_t ins = query_.in.size(), outs = query_.out.size();
     size_t made = 0;
     for (const TensorView& v : query_.in) made += v.present() && v.data == nullptr ? v.nbytes() : 0;
-    sets_ = made <= kKeptBytes ? kInputs : 1;
-    WICK_ASSIGN(in_, arena_.array<TensorView>(ins * sets_));
+    both_ = made <= kKeptBytes;
+    const size_t sets = both_ ? kInputs : 1;
+    WICK_ASSIGN(in_, arena_.array<TensorView>(ins * sets));
     WICK_ASSIGN(want_, arena_.array<TensorView>(outs));
     WICK_ASSIGN(got_, arena_.array<TensorView>(outs));
-    for (size_t set = 0; set < sets_; ++set) {
+    for (size_t set = 0; set < sets; ++set) {
       for (size_t i = 0; i < ins; ++i) {
         TensorView& v = in_[set * ins + i];
         v = query_.in[i];
@@ -251,7 +252,7 @@ class Trial {
   // False: the device gave something else; `text` has what. `spent`: ns that the device took.
   Result<bool> run(int round, uint64_t* spent, char* text, size_t room) {
     const size_t set = static_cast<size_t>(round) % kInputs, ins = query_.in.size();
-    if (sets_ == 1 && round > 0) make(set);
+    if (!both_ && round > 0) make(set);
     for (size_t i = 0; i < ins; ++i) views_[i] = inputs(set)[i];
     for (size_t i = 0; i < got_.size(); ++i) {
       memset(got_[i].data, 0xff, got_[i].nbytes());
@@ -280,7 +281,7 @@ class Trial {
     return {};
   }
   Span<TensorView> inputs(size_t set) {
-    return in_.subspan(set % sets_ * query_.in.size(), query_.in.size());
+    return in_.subspan(both_ ? set * query_.in.size() : 0, query_.in.size());
   }
   void make(size_t set) {
     for (size_t i = 0; i < query_.in.size(); ++i) {
@@ -310,7 +311,7 @@ class Trial {
   const KernelQuery& query_;
   Arena arena_, tensors_, work_;  // lists; ours; the CPU kernel's
   const KernelRow* row_ = nullptr;
-  size_t sets_ = 1;               // of inputs that are kept
+  bool both_ = false;             // of the inputs are kept
   uint64_t right_[kInputs] = {};  // digests of outputs that agreed
   Span<TensorView> in_, want_, got_, views_;
   Span<PlanValue> values_;
