@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "runtime/backend/vulkan/backend.h"
+#include "runtime/backend/vulkan/vk/api.h"
+#include "runtime/core/half.h"
 #include "runtime/exec/session.h"
 #include "tests/program/program_builder.h"
 #include "tests/vulkan/device.h"
@@ -59,10 +61,11 @@ std::vector<float> run(const std::vector<uint8_t>& file, TensorView x, const Vul
 
 // The same bits, whole and in parts, with every kernel checked.
 void expect_same(const std::vector<uint8_t>& file, const Shape& shape, uint64_t range,
-                 const char* left_to_the_cpu = "") {
+                 const char* left_to_the_cpu = "", void (*intercept)(vulkan::Api&) = nullptr) {
   std::vector<float> data = numbers(static_cast<size_t>(numel(shape)), 1);
   TensorView x(data.data(), DType::kF32, shape);
   VulkanOptions vulkan;
+  vulkan.intercept = intercept;
   vulkan.cache_folder = "";
   vulkan.offload = VulkanOptions::Offload::kAllItCan;
   std::string cpu;
@@ -155,6 +158,121 @@ TEST(VulkanSplit, WhatCannotBeCutGoesToTheCpu) {
   auto y = p.value("y", DType::kF32, {1, 1});
   p.node(OpId::kNeg, {x}, {h}, NoAttrs{}, "neg");
   p.node(OpId::kReduceSum, {h}, {y}, ReduceAttrs{{0, 1}, 1, 0}, "sum");
+  p.entry("main", {x}, {y});
+  expect_same(p.finish(), {40, 40}, 1024, "sum");
+}
+
+// A device without 16-bit storage.
+PFN_vkGetPhysicalDeviceFeatures2 real_features = nullptr;
+void no_halves(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
+  real_features(device, features);
+  for (auto* s = static_cast<VkBaseOutStructure*>(features->pNext); s != nullptr; s = s->pNext) {
+    if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES)
+      reinterpret_cast<VkPhysicalDevice16BitStorageFeatures*>(s)->storageBuffer16BitAccess = 0;
+  }
+}
+void without_halves(vulkan::Api& api) {
+  if (api.GetPhysicalDeviceFeatures2 == nullptr || api.GetPhysicalDeviceFeatures2 == no_halves)
+    return;
+  real_features = api.GetPhysicalDeviceFeatures2;
+  api.GetPhysicalDeviceFeatures2 = no_halves;
+}
+
+// What has shaders of float32 only becomes casts around it, and each of those is cut.
+template <class T>
+void expect_same_in_16_bits() {
+  constexpr DType kType = dtype_of<T>;
+  auto narrow = [](size_t n, float scale) {
+    std::vector<T> v;
+    for (float f : numbers(n, scale)) v.emplace_back(f);
+    return v;
+  };
+  CastAttrs to, back;
+  to.to = static_cast<int64_t>(kType);
+  back.to = static_cast<int64_t>(DType::kF32);
+  {
+    ProgramBuilder p;
+    auto x = p.value("x", DType::kF32, {3, 2, 9, 7});
+    auto i = p.value("i", kType, {3, 2, 9, 7});
+    auto w = p.constant<T>("w", {12, 2, 3, 3}, narrow(216, 0.5f));
+    auto b = p.constant<T>("b", {12}, narrow(12, 0.1f));
+    auto h = p.value("h", kType, {3, 12, 9, 7});
+    auto v = p.constant<T>("v", {24, 3, 3, 3}, narrow(648, 0.5f));
+    auto g = p.value("g", kType, {3, 24, 9, 7});
+    auto m = p.value("m", kType, {3, 24, 8, 6});
+    auto y = p.value("y", DType::kF32, {3, 24, 8, 6});
+    ConvAttrs same;
+    same.pads = {1, 1, 1, 1};
+    ConvAttrs groups = same;
+    groups.group = 4;
+    PoolAttrs pool;
+    pool.kernel_shape = {2, 2};
+    p.node(OpId::kCast, {x}, {i}, to, "to");
+    p.node(OpId::kConv, {i, w, b}, {h}, same, "first");
+    p.node(OpId::kConv, {h, v}, {g}, groups, "second");
+    p.node(OpId::kMaxPool, {g}, {m}, pool, "pool");
+    p.node(OpId::kCast, {m}, {y}, back, "back");
+    p.entry("main", {x}, {y});
+    expect_same(p.finish(), {3, 2, 9, 7}, 2304, "", without_halves);
+  }
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {6, 32, 64});
+  auto i = p.value("i", kType, {6, 32, 64});
+  auto s = p.value("s", kType, {6, 32, 64});
+  auto w = p.constant<T>("w", {64, 24}, narrow(64 * 24, 0.2f));
+  auto h = p.value("h", kType, {6, 32, 24});
+  auto r = p.value("r", kType, {6, 32});
+  auto y = p.value("y", DType::kF32, {6, 32});
+  ReduceAttrs mean;
+  mean.axes = {2};
+  mean.keepdims = 0;
+  p.node(OpId::kCast, {x}, {i}, to, "to");
+  p.node(OpId::kSoftmax, {i}, {s}, AxisAttrs{-1}, "softmax");
+  p.node(OpId::kMatMul, {s, w}, {h}, NoAttrs{}, "product");
+  p.node(OpId::kReduceMean, {h}, {r}, mean, "mean");
+  p.node(OpId::kCast, {r}, {y}, back, "back");
+  p.entry("main", {x}, {y});
+  expect_same(p.finish(), {6, 32, 64}, 1 << 13, "", without_halves);
+}
+
+TEST(VulkanSplit, Float16WithoutItsStorage) {
+  WICK_NEED_DEVICE();
+  expect_same_in_16_bits<Half>();
+}
+
+TEST(VulkanSplit, BFloat16) {
+  WICK_NEED_DEVICE();
+  expect_same_in_16_bits<BFloat16>();
+}
+
+// An exponent of another dtype is cast as well.
+TEST(VulkanSplit, PowersOfTwoDtypes) {
+  WICK_NEED_DEVICE();
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {40, 40});
+  std::vector<int32_t> exponents(1600);
+  for (size_t k = 0; k < exponents.size(); ++k) exponents[k] = static_cast<int32_t>(k % 3);
+  auto e = p.constant<int32_t>("e", {40, 40}, exponents);
+  auto y = p.value("y", DType::kF32, {40, 40});
+  p.node(OpId::kPow, {x, e}, {y}, NoAttrs{}, "power");
+  p.entry("main", {x}, {y});
+  expect_same(p.finish(), {40, 40}, 1024);
+}
+
+// Cut or not, a sum over all of a large tensor is the CPU's, and it says so of the sum.
+TEST(VulkanSplit, WhatCannotBeCutIn16BitsGoesToTheCpu) {
+  WICK_NEED_DEVICE();
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {40, 40});
+  auto h = p.value("h", DType::kBF16, {40, 40});
+  auto s = p.value("s", DType::kBF16, {1, 1});
+  auto y = p.value("y", DType::kF32, {1, 1});
+  CastAttrs to, back;
+  to.to = static_cast<int64_t>(DType::kBF16);
+  back.to = static_cast<int64_t>(DType::kF32);
+  p.node(OpId::kCast, {x}, {h}, to, "to");
+  p.node(OpId::kReduceSum, {h}, {s}, ReduceAttrs{{0, 1}, 1, 0}, "sum");
+  p.node(OpId::kCast, {s}, {y}, back, "back");
   p.entry("main", {x}, {y});
   expect_same(p.finish(), {40, 40}, 1024, "sum");
 }

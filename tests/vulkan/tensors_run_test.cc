@@ -293,6 +293,42 @@ TEST_P(VulkanTensors, TensorsOfALostDeviceSaySo) {
   EXPECT_NE(error_of([&] { v.cpu(); }), "no error");
 }
 
+// Whoever meets it, now or later, is told of the same error, whole.
+TEST_P(VulkanTensors, ThreadsMeetALostDevice) {
+  Tensor v = ones({4}).vulkan();
+  v + 1;  // compared with the CPU
+  set_faults({1, VK_ERROR_DEVICE_LOST, "QueueSubmit"});
+  std::vector<std::string> texts(4);
+  std::string watched;
+  std::vector<std::thread> threads;
+  threads.emplace_back([&eager = eager_of(v), &watched] {  // who only looks
+    while (eager.broken()[0] == 0) std::this_thread::yield();
+    watched = eager.broken();
+  });
+  for (std::string& text : texts) {
+    threads.emplace_back([&v, &text] {
+      for (int i = 0; i < 20; ++i) text = error_of([&] { (v + 1).cpu(); });
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(watched, "vkQueueSubmit: VK_ERROR_DEVICE_LOST (-4)");
+  for (const std::string& text : texts) {
+    EXPECT_NE(text.find("VK_ERROR_DEVICE_LOST (-4)"), std::string::npos) << text;
+    EXPECT_NE(text.find("opens it anew"), std::string::npos) << text;
+  }
+}
+
+// More than a shader sees, of what only float32 has shaders for: cast and cut.
+TEST_P(VulkanTensors, LargeTensorsOf16Bits) {
+  const Tensor x = randn({6, 32, 64}).to(DType::kBF16);
+  const Tensor want = softmax(x.vulkan(), -1).cpu();
+  VulkanOptions narrow;
+  narrow.force_staging = GetParam();
+  narrow.max_range = 1 << 13;
+  set_vulkan_options(narrow);
+  EXPECT_TRUE(equal(softmax(x.vulkan(), -1).cpu(), want));
+}
+
 TEST_P(VulkanTensors, WhatIsDroppedGoesBack) {
   Tensor v = ones({10}).vulkan();
   VulkanEager& eager = eager_of(v);

@@ -273,6 +273,7 @@ Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
   TensorView out[kMaxOutputs];
   const OpCall call = call_of(query, out);
   auto look = [&](bool expanded) {
+    *fingerprint = Fingerprint();
     Probe parts(allocator, can, limits.range, limits.allocation, fingerprint, nullptr);
     Status s = probe(query, allocator, parts, expanded);
     *form = !parts.was_split() ? Form::kCall
@@ -281,11 +282,14 @@ Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
     return s;
   };
   if (vulkan::is_expanded(query.op)) return look(true);
-  if (vulkan::is_too_large(call, limits.range)) return look(false);
+  const bool may = vulkan::may_expand(query.op, query.in, query.out);
+  if (vulkan::is_too_large(call, limits.range)) {
+    Status s = look(false);
+    return s.code() == Code::kUnsupported && may ? look(true) : s;
+  }
   vulkan::Lowered lowered(allocator, can);
   lowered.range = limits.range;
-  if (Status s = vulkan::lower(call, lowered); !s.ok())
-    return vulkan::may_expand(query.op, query.in, query.out) ? look(true) : s;
+  if (Status s = vulkan::lower(call, lowered); !s.ok()) return may ? look(true) : s;
   fingerprint->add(call, lowered);
   return {};
 }

@@ -42,9 +42,9 @@ void VulkanEager::destroy(VulkanEager* eager) {
   eager->leave();
   State* state = eager->state_;
   Allocator& allocator = state->allocator;
-  if (eager->broken_[0] == 0) (void)state->queue.flush();
+  if (eager->broken()[0] == 0) (void)state->queue.flush();
   state->queue.settle();
-  if (eager->broken_[0] == 0) state->backend->context().save_pipelines();
+  if (eager->broken()[0] == 0) state->backend->context().save_pipelines();
   state->~State();
   allocator.deallocate(state, sizeof(State), alignof(State));
   eager->~VulkanEager();
@@ -75,13 +75,15 @@ const char* VulkanEager::device_name() const { return state_->backend->device_na
 Status VulkanEager::checked(Status s) {
   if (s.ok() || s.code() == Code::kUnsupported || s.code() == Code::kInvalidArgument) return s;
   if (!state_->queue.dead() && !state_->backend->context().lost()) return s;
-  if (broken_[0] == 0) snprintf(broken_, sizeof(broken_), "%s", s.message());
+  if (is_broken_.load(std::memory_order_relaxed)) return s;
+  snprintf(broken_, sizeof(broken_), "%s", s.message());
+  is_broken_.store(true, std::memory_order_release);
   return s;
 }
 
 Status VulkanEager::usable() const {
-  if (broken_[0] == 0) return {};
-  return error(Code::kDevice, "the Vulkan device failed before: %s", broken_);
+  if (broken()[0] == 0) return {};
+  return error(Code::kDevice, "the Vulkan device failed before: %s", broken());
 }
 
 Result<VulkanMemory*> VulkanEager::allocate(uint64_t bytes) {

@@ -5,6 +5,8 @@
 // be given out again at once for what is recorded later. Safe to use from several threads.
 #pragma once
 
+#include <atomic>
+
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/core/async_work.h"
 #include "runtime/core/owned.h"
@@ -43,8 +45,9 @@ class VulkanEager final : private AsyncWork {
 
   const char* device_name() const;
 
-  // The error after which nothing can be done with the device any more; "" while all is well.
-  const char* broken() const { return broken_; }
+  // The error after which nothing can be done with the device any more; "" while all is well. The
+  // text stays. From any thread.
+  const char* broken() const { return is_broken_.load(std::memory_order_acquire) ? broken_ : ""; }
 
   // Contents undefined. kOutOfMemory after all that is kept for reuse was given back.
   Result<VulkanMemory*> allocate(uint64_t bytes);
@@ -84,7 +87,8 @@ class VulkanEager final : private AsyncWork {
   Status record(const VulkanCall& call);
 
   State* state_ = nullptr;
-  char broken_[200] = "";
+  std::atomic<bool> is_broken_{false};
+  char broken_[200] = "";  // written once, before is_broken_
 };
 
 }  // namespace wick

@@ -1,0 +1,105 @@
+// What Trust found out: kept in order, told, and on disk.
+#include <cstring>
+
+#include "runtime/backend/vulkan/trust/trust.h"
+
+namespace wick::vulkan {
+
+Status Trust::reason(uint64_t fingerprint) const {
+  for (const Line* line : complaints_) {
+    if (line->fingerprint == fingerprint)
+      return error(Code::kUnsupported, "the device computes it wrongly: %s", line->text);
+  }
+  return Status(Code::kUnsupported,
+                "the device computes it wrongly, as an earlier program found out and kept");
+}
+
+size_t Trust::place_of(uint64_t fingerprint) const {
+  size_t low = 0, high = verdicts_.size();
+  while (low < high) {
+    const size_t mid = low + (high - low) / 2;
+    if (verdicts_[mid].fingerprint < fingerprint) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  return low;
+}
+
+Status Trust::why_not(const KernelQuery& query, uint64_t fingerprint) {
+  MutexLock lock(lock_);
+  const size_t place = place_of(fingerprint);
+  if (place < verdicts_.size() && verdicts_[place].fingerprint == fingerprint)
+    return verdicts_[place].verdict == Verdict::kGood ? Status() : reason(fingerprint);
+  const Status s = find_out(query, fingerprint, place);
+  // No memory to compare it in: this call alone is the CPU's, until there is some.
+  return s.code() == Code::kOutOfMemory ? error(Code::kUnsupported, "%s", s.message()) : s;
+}
+
+Status Trust::examine(const KernelQuery& query, uint64_t fingerprint) {
+  MutexLock lock(lock_);
+  return find_out(query, fingerprint, place_of(fingerprint));
+}
+
+Status Trust::find_out(const KernelQuery& query, uint64_t fingerprint, size_t place) {
+  Verdict verdict = Verdict::kBad;
+  Line line;
+  line.fingerprint = fingerprint;
+  WICK_TRY(annotate(check(query, &verdict, &line), "it could not be compared with the CPU: "));
+  checked_.fetch_add(1, std::memory_order_relaxed);
+  if (verdict == Verdict::kBad) WICK_TRY(complain(line));
+  const bool known = place < verdicts_.size() && verdicts_[place].fingerprint == fingerprint;
+  if (known && verdicts_[place].verdict == Verdict::kBad) verdict = Verdict::kBad;
+  // A verdict that finds no memory is found out again.
+  if (known || verdicts_.push_back({}).ok()) {
+    for (size_t i = verdicts_.size() - 1; !known && i > place; --i) verdicts_[i] = verdicts_[i - 1];
+    verdicts_[place] = {fingerprint, verdict};
+    changed_ = true;
+  }
+  return verdict == Verdict::kGood ? Status() : reason(fingerprint);
+}
+
+Status Trust::complain(const Line& line) {
+  MutexLock lock(complaints_lock_);
+  WICK_TRY(complaints_.reserve(complaints_.size() + 1));
+  WICK_ASSIGN(auto kept, lines_.array<Line>(1));
+  kept[0] = line;
+  return complaints_.push_back(kept.data());
+}
+
+size_t Trust::complaint_count() const {
+  MutexLock lock(complaints_lock_);
+  return complaints_.size();
+}
+
+const char* Trust::complaint(size_t i) const {
+  MutexLock lock(complaints_lock_);
+  return complaints_[i]->text;
+}
+
+void Trust::load(const DiskCache& disk) {
+  Array<uint8_t> bytes(allocator_);
+  if (!disk.read("trust", bytes).ok() || bytes.size() % sizeof(Entry) != 0) return;
+  const size_t n = bytes.size() / sizeof(Entry);
+  if (!verdicts_.resize(n).ok()) return;
+  if (n != 0) memcpy(static_cast<void*>(verdicts_.data()), bytes.data(), bytes.size());
+  for (size_t i = 0; i < n; ++i) {
+    const Entry& e = verdicts_[i];
+    const bool known = e.verdict == Verdict::kGood || e.verdict == Verdict::kBad;
+    if (known && (i == 0 || verdicts_[i - 1].fingerprint < e.fingerprint)) continue;
+    verdicts_.clear();
+    return;
+  }
+}
+
+void Trust::save(const DiskCache& disk) {
+  MutexLock lock(lock_);
+  if (!changed_) return;
+  changed_ = false;
+  // What cannot be kept is found out again.
+  (void)disk.write("trust", {reinterpret_cast<const uint8_t*>(verdicts_.data()),
+                             verdicts_.size() * sizeof(Entry)});
+}
+
+}  // namespace wick::vulkan
