@@ -160,6 +160,40 @@ TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
   EXPECT_EQ(fallible_calls(), 0) << "a lost device is asked nothing";
 }
 
+// Lost while a session is bound, whichever call is told first: this session and every later one
+// run on the CPU, and nothing more is asked of the device.
+TEST(VulkanFaults, LostWhileItBinds) {
+  WICK_NEED_MODEL(m, lenet_model());
+  for (const char* call :
+       {"CreateBuffer", "AllocateMemory", "BindBufferMemory", "MapMemory", "CreateShaderModule",
+        "CreatePipelineLayout", "CreateComputePipelines", "CreateDescriptorPool",
+        "AllocateDescriptorSets", "CreateCommandPool", "AllocateCommandBuffers",
+        "BeginCommandBuffer", "EndCommandBuffer", "QueueSubmit", "WaitSemaphoresKHR"}) {
+    VulkanOptions options;
+    options.force_staging = true;  // fills and uploads are submitted
+    options.cache_folder = "";
+    for (bool check : {false, true}) {
+      options.check_kernels = check;
+      FailingDevice device(options);
+      set_faults({1, VK_ERROR_DEVICE_LOST, call});
+      auto session = device.open(*m);  // all shapes are known: it is bound
+      EXPECT_GT(failed_calls(), 0) << call;
+      const std::string left = session->left_backend();
+      EXPECT_NE(left.find("VK_ERROR_DEVICE_LOST (-4)"), std::string::npos) << call << ": " << left;
+      set_faults({});
+      std::vector<float> y;
+      ASSERT_TRUE(run_into(*session, *m, y).ok());
+      EXPECT_EQ(y, m->want) << call;
+      auto later = device.open(*m);
+      y.clear();
+      ASSERT_TRUE(run_into(*later, *m, y).ok());
+      EXPECT_EQ(y, m->want) << call;
+      EXPECT_STREQ(later->left_backend(), "the device was lost") << call;
+      EXPECT_EQ(fallible_calls(), 0) << call << ": a lost device is asked nothing";
+    }
+  }
+}
+
 // No memory at one submission: this session goes on on the CPU, the device is there for others.
 TEST(VulkanFaults, OutOfMemoryConcernsOneSession) {
   WICK_NEED_MODEL(m, lenet_model());

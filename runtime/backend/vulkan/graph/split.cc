@@ -126,10 +126,13 @@ class Splitter {
     const int64_t first = first_of(out, at);
     if (aligned(out, first)) return {};
     WICK_TRY(begins_at_a_word(out, first));
-    return parts_.move(ids[out], 0, out_, bytes_of(out, first), bytes_in(out, n));
+    return parts_.move(ids[out], 0, out_, bytes_of(out, first), bytes_in(out, first, n));
   }
-  uint64_t bytes_in(int k, int64_t n) const {
-    return bytes_of(k, numel(shape_of(k, blocks_.level, n)));
+  // A tensor has room for all of its last word.
+  uint64_t bytes_in(int k, int64_t first, int64_t n) const {
+    const int64_t elements = numel(shape_of(k, blocks_.level, n));
+    const bool last = first + elements == numel(cuts_.operand[k].shape);
+    return last ? (bytes_of(k, elements) + 3) / 4 * 4 : bytes_of(k, elements);
   }
   Status begins_at_a_word(int k, int64_t first) const {
     return bits_of(k, first) % 32 == 0
@@ -149,7 +152,7 @@ class Splitter {
     WICK_ASSIGN(TensorId made,
                 parts_.part_temporary(read ? call_.in[input].dtype : call_.out[0].dtype, shape));
     WICK_TRY(begins_at_a_word(k, first));
-    if (read) WICK_TRY(parts_.move(whole, bytes_of(k, first), made, 0, bytes_in(k, n)));
+    if (read) WICK_TRY(parts_.move(whole, bytes_of(k, first), made, 0, bytes_in(k, first, n)));
     return made;
   }
 
