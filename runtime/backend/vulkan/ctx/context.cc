@@ -243,6 +243,11 @@ Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, bo
   }
 }
 
+Status Context::noted(Status s) {
+  if (is_device_lost(s)) lost_.store(true, std::memory_order_relaxed);
+  return s;
+}
+
 // What was submitted reads and writes buffers that the caller frees when this fails: it must be
 // known to be over, or nothing may be freed.
 Status Context::wait(Submission& submission, uint64_t deadline_ns) {

@@ -103,10 +103,7 @@ class Context : private AsyncWork {
   // It failed or hung while it worked: nothing is given to it any more.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
   // Of a call outside submit() and wait(), which may be the first to be told of a lost device.
-  Status noted(Status s) {
-    if (is_device_lost(s)) lost_.store(true, std::memory_order_relaxed);
-    return s;
-  }
+  Status noted(Status s);
 
   // Copies host bytes into device memory through a staging buffer, in pieces.
   struct Upload {
