@@ -43,6 +43,26 @@ TEST(VulkanBackendTest, TakesWhatItHasShadersFor) {
   EXPECT_FALSE(b.supports(query(OpId::kTfIdfVectorizer, &none, {f32}, {f32})));
 }
 
+// Nothing to compute is the device's only where something would be.
+TEST(VulkanBackendTest, AnEmptyCallIsItsOpsMatter) {
+  WICK_NEED_DEVICE();
+  auto backend = open_backend(false);
+  ASSERT_TRUE(backend.ok()) << backend.status().message();
+  Backend& b = **backend;
+  NoAttrs none;
+  for (int64_t rows : {0, 2}) {
+    TensorView f32(nullptr, DType::kF32, {rows, 3}), f64(nullptr, DType::kF64, {rows, 3}),
+        flags(nullptr, DType::kBool, {rows, 3}), integers(nullptr, DType::kI32, {rows, 3});
+    EXPECT_TRUE(b.supports(query(OpId::kAdd, &none, {f32, f32}, {f32}))) << rows;
+    EXPECT_TRUE(b.supports(query(OpId::kExp, &none, {f64}, {f64}))) << rows;
+    EXPECT_FALSE(b.supports(query(OpId::kSinh, &none, {f64}, {f64}))) << rows;
+    EXPECT_FALSE(b.supports(query(OpId::kTfIdfVectorizer, &none, {f32}, {f32}))) << rows;
+    EXPECT_TRUE(b.supports(query(OpId::kIsNaN, &none, {f32}, {flags}))) << rows;
+    const Status s = b.why_not(query(OpId::kSinh, &none, {integers}, {integers}));
+    EXPECT_STREQ(s.message(), "no shader for this op of integers") << rows;
+  }
+}
+
 // What it works out it works out in the allocator that it was given.
 TEST(VulkanBackendTest, LooksForShadersInTheAllocatorGiven) {
   class None final : public Allocator {

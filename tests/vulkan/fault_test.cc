@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "runtime/backend/vulkan/backend.h"
-#include "runtime/exec/session.h"
 #include "tests/vulkan/fault.h"
 #include "tests/vulkan/models.h"
 #include "trainer/profile/timer.h"
@@ -20,14 +18,6 @@ struct Outcome {
   std::string left;    // why it went to the CPU
   std::vector<float> y;
 };
-
-// `out` anew each time: where it points to the session's memory that may be gone.
-Status run_into(Session& session, const TestModel& m, std::vector<float>& y) {
-  TensorView in = m.input, out;
-  WICK_TRY(session.run({&in, 1}, {&out, 1}));
-  y.assign(out.as<float>(), out.as<float>() + out.numel());
-  return {};
-}
 
 Outcome run_once(const TestModel& m, VulkanOptions options, int runs = 1) {
   Outcome o;
@@ -123,22 +113,34 @@ class FailingDevice {
   explicit FailingDevice(VulkanOptions options = {}) {
     set_faults({});
     options.intercept = inject_faults;
-    auto made = VulkanBackend::create(default_allocator(), options);
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    backend_ = std::move(*made);
+    backend_ = open_device(options);
   }
   ~FailingDevice() { set_faults({}); }
-  Owned<Session> open(const TestModel& m) {
-    SessionOptions options;
-    options.backend = backend_.get();
-    auto session = Session::create(*m.program, options);
-    EXPECT_TRUE(session.ok()) << session.status().message();
-    return std::move(*session);
-  }
+  Owned<Session> open(const TestModel& m) { return open_session(m, *backend_); }
 
  private:
   Owned<VulkanBackend> backend_;
 };
+
+VulkanOptions waiting_by(bool timeline) {
+  VulkanOptions options;
+  options.timeline = timeline;
+  return options;
+}
+
+// A session that goes on, and one that comes later: the CPU's bits, and nothing is asked of it.
+void expect_left_for_good(FailingDevice& device, Session& session, const TestModel& m,
+                          const char* what) {
+  set_faults({});
+  auto later = device.open(m);
+  for (Session* s : {&session, later.get()}) {
+    std::vector<float> y;
+    ASSERT_TRUE(run_into(*s, m, y).ok()) << what;
+    EXPECT_EQ(y, m.want) << what;
+  }
+  EXPECT_STREQ(later->left_backend(), "the device was lost") << what;
+  EXPECT_EQ(fallible_calls(), 0) << what << ": a lost device is asked nothing";
+}
 
 // Lost while it runs: this call is answered by the CPU, and so is every later session.
 TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
@@ -153,11 +155,32 @@ TEST(VulkanFaults, ALostDeviceIsLeftForGood) {
   ASSERT_TRUE(s.ok()) << s.message();
   EXPECT_STREQ(session->left_backend(), "vkWaitSemaphores: VK_ERROR_DEVICE_LOST (-4)");
   EXPECT_EQ(y, m->want);
-  set_faults({});
-  auto later = device.open(*m);
-  ASSERT_TRUE(run_into(*later, *m, y).ok());
-  EXPECT_EQ(y, m->want);
-  EXPECT_EQ(fallible_calls(), 0) << "a lost device is asked nothing";
+  expect_left_for_good(device, *session, *m, "while it ran");
+}
+
+// Lost while a session is bound, whichever call is told first: this session and every later one
+// run on the CPU, and nothing more is asked of the device.
+TEST(VulkanFaults, LostWhileItBinds) {
+  WICK_NEED_MODEL(m, lenet_model());
+  for (const char* call :
+       {"CreateBuffer", "AllocateMemory", "BindBufferMemory", "MapMemory", "CreateShaderModule",
+        "CreatePipelineLayout", "CreateComputePipelines", "CreateDescriptorPool",
+        "AllocateDescriptorSets", "CreateCommandPool", "AllocateCommandBuffers",
+        "BeginCommandBuffer", "EndCommandBuffer", "QueueSubmit", "WaitSemaphoresKHR"}) {
+    VulkanOptions options;
+    options.force_staging = true;  // fills and uploads are submitted
+    options.cache_folder = "";
+    for (bool check : {false, true}) {
+      options.check_kernels = check;
+      FailingDevice device(options);
+      set_faults({1, VK_ERROR_DEVICE_LOST, call});
+      auto session = device.open(*m);  // all shapes are known: it is bound
+      EXPECT_GT(failed_calls(), 0) << call;
+      const std::string left = session->left_backend();
+      EXPECT_NE(left.find("VK_ERROR_DEVICE_LOST (-4)"), std::string::npos) << call << ": " << left;
+      expect_left_for_good(device, *session, *m, call);
+    }
+  }
 }
 
 // No memory at one submission: this session goes on on the CPU, the device is there for others.
@@ -196,9 +219,7 @@ TEST(VulkanFaults, AHangIsLeft) {
 TEST(VulkanFaults, ATimeoutIsNoHang) {
   WICK_NEED_MODEL(m, lenet_model());
   for (bool timeline : {true, false}) {
-    VulkanOptions options;
-    options.timeline = timeline;
-    FailingDevice device(options);
+    FailingDevice device(waiting_by(timeline));
     auto session = device.open(*m);
     std::vector<float> y, want;
     ASSERT_TRUE(run_into(*session, *m, want).ok());
@@ -221,9 +242,7 @@ TEST(VulkanFaults, ATimeoutIsNoHang) {
 TEST(VulkanFaults, LostBetweenTheHalves) {
   WICK_NEED_MODEL(m, lenet_model());
   for (bool timeline : {true, false}) {
-    VulkanOptions options;
-    options.timeline = timeline;
-    FailingDevice device(options);
+    FailingDevice device(waiting_by(timeline));
     auto session = device.open(*m);
     TensorView in = m->input, out;
     ASSERT_TRUE(session->start({&in, 1}).ok());
@@ -238,9 +257,7 @@ TEST(VulkanFaults, LostBetweenTheHalves) {
 TEST(VulkanFaults, ATimerWaitsForTheDevice) {
   WICK_NEED_MODEL(m, lenet_model());
   for (bool timeline : {true, false}) {
-    VulkanOptions options;
-    options.timeline = timeline;
-    FailingDevice device(options);
+    FailingDevice device(waiting_by(timeline));
     auto session = device.open(*m);
     TensorView in = m->input, out;
     ASSERT_TRUE(session->run({&in, 1}, {&out, 1}).ok());

@@ -4,8 +4,6 @@
 #include <memory>
 #include <stdexcept>
 
-#include "runtime/backend/vulkan/backend.h"
-#include "runtime/exec/session.h"
 #include "tests/program/program_builder.h"
 #include "trainer/nn/gpt.h"
 #include "trainer/nn/models.h"
@@ -50,14 +48,34 @@ const TestModel* make(const char* name, nn::Module& net, const Tensor& x) {
   m.input = TensorView(m.data.data(), raw.dtype, raw.shape);
   auto session = Session::create(*m.program);
   if (!session.ok()) throw std::runtime_error(session.status().message());
-  TensorView out;
-  Status s = (*session)->run({&m.input, 1}, {&out, 1});
+  Status s = run_into(**session, m, m.want);
   if (!s.ok()) throw std::runtime_error(s.message());
-  m.want.assign(out.as<float>(), out.as<float>() + out.numel());
   return &m;
 }
 
 }  // namespace
+
+Owned<VulkanBackend> open_device(const VulkanOptions& options) {
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  EXPECT_TRUE(backend.ok()) << backend.status().message();
+  return std::move(*backend);
+}
+
+Owned<Session> open_session(const TestModel& m, VulkanBackend& device, TraceHook* trace) {
+  SessionOptions options;
+  options.backend = &device;
+  options.trace = trace;
+  auto session = Session::create(*m.program, options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  return std::move(*session);
+}
+
+Status run_into(Session& session, const TestModel& m, std::vector<float>& y) {
+  TensorView in = m.input, out;
+  WICK_TRY(session.run({&in, 1}, {&out, 1}));
+  y.assign(out.as<float>(), out.as<float>() + out.numel());
+  return {};
+}
 
 const TestModel* lenet_model() {
   static const TestModel* model = []() -> const TestModel* {

@@ -135,6 +135,39 @@ TEST(VulkanEmpty, ReductionsOfNothing) {
   }
 }
 
+// Sums of nothing are zeros; no rows, columns or images are no dispatch.
+TEST(VulkanEmpty, ProductsAndWindows) {
+  WICK_NEED_DEVICE();
+  NoAttrs none;
+  ConvAttrs conv;
+  PoolAttrs pool;
+  pool.kernel_shape = {2, 2};
+  for (DType t : {DType::kF32, DType::kF16}) {
+    auto of = [&](const Shape& s) { return Value(t, s); };
+    for (const auto& [a, b] : {std::pair{Shape{3, 8}, Shape{8, 0}},
+                               {{0, 8}, {8, 3}},
+                               {{3, 0}, {0, 4}},
+                               {{3, 0}, {0, 0}},
+                               {{2, 3, 0}, {2, 0, 5}},
+                               {{2, 3, 0}, {0, 7}},
+                               {{0, 3, 4}, {4, 5}},
+                               {{0}, {0, 3}},
+                               {{0}, {0}}}) {
+      EXPECT_EQ(differs_from_cpu(OpId::kMatMul, &none, {of(a), of(b)}), "")
+          << to_text(a).text << to_text(b).text;
+    }
+    WICK_EXPECT_AS_CPU(OpId::kLinear, &none, of({0, 8}), of({5, 8}), of({5}));
+    WICK_EXPECT_AS_CPU(OpId::kConv, &conv, of({0, 2, 5, 5}), of({4, 2, 3, 3}), of({4}));
+    WICK_EXPECT_AS_CPU(OpId::kMaxPool, &pool, of({0, 2, 5, 5}));
+    WICK_EXPECT_AS_CPU(OpId::kAveragePool, &pool, of({2, 0, 5, 5}));
+    WICK_EXPECT_AS_CPU(OpId::kAdd, &none, of({3, 0}), of({1, 1}));
+    WICK_EXPECT_AS_CPU(OpId::kSinh, &none, of({0}));
+    AxisAttrs last;
+    last.axis = -1;
+    WICK_EXPECT_AS_CPU(OpId::kSoftmax, &last, of({3, 0}));
+  }
+}
+
 TEST(VulkanBitCast, ReadsTheSameBits) {
   WICK_NEED_DEVICE();
   const std::pair<DType, DType> pairs[] = {{DType::kF32, DType::kI32},

@@ -1,11 +1,14 @@
 // Several sessions on one device: weights they share, runs that overlap, threads.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <map>
 #include <thread>
 #include <vector>
 
 #include "runtime/backend/vulkan/backend.h"
+#include "runtime/backend/vulkan/vk/api.h"
 #include "runtime/exec/session.h"
 #include "tests/program/program_builder.h"
 #include "tests/vulkan/device.h"
@@ -67,8 +70,7 @@ struct Call {
   TensorView in, out;
 };
 
-Owned<VulkanBackend> open_backend(bool staging, bool timeline = true) {
-  VulkanOptions options;
+Owned<VulkanBackend> open_backend(bool staging, bool timeline = true, VulkanOptions options = {}) {
   options.force_staging = staging;
   options.timeline = timeline;
   auto backend = VulkanBackend::create(default_allocator(), options);
@@ -177,6 +179,79 @@ TEST(VulkanSessions, HalvesWithoutADevice) {
   ASSERT_TRUE((*session)->start({&call.in, 1}).ok());
   ASSERT_TRUE((*session)->finish({&call.out, 1}).ok());
   EXPECT_EQ(call.y, want.y);
+}
+
+// A queue that takes its time for each submission, one after another.
+namespace slow {
+vulkan::Api real;
+uint64_t each_ns = 0;  // 0: as fast as it can
+std::vector<uint64_t> done;
+std::map<VkFence, uint64_t> fences;
+
+VkResult submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+  const uint64_t now = now_ns();
+  done.push_back((done.empty() || done.back() < now ? now : done.back()) + each_ns);
+  fences[fence] = done.back();
+  return real.QueueSubmit(queue, count, infos, fence);
+}
+// The submission's time, not that of a thread which comes late, says whether it was done.
+VkResult until(uint64_t when, uint64_t timeout) {
+  const uint64_t now = now_ns(), left = when > now ? when - now : 0;
+  std::this_thread::sleep_for(std::chrono::nanoseconds(left < timeout ? left : timeout));
+  return left <= timeout ? VK_SUCCESS : VK_TIMEOUT;
+}
+VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* info, uint64_t timeout) {
+  const VkResult r = until(done.at(info->pValues[0] - 1), timeout);
+  return r == VK_SUCCESS ? real.WaitSemaphoresKHR(device, info, UINT64_MAX) : r;
+}
+VkResult wait_fence(VkDevice device, uint32_t count, const VkFence* of, VkBool32 all,
+                    uint64_t timeout) {
+  const VkResult r = until(fences.at(of[0]), timeout);
+  return r == VK_SUCCESS ? real.WaitForFences(device, count, of, all, UINT64_MAX) : r;
+}
+void queue(vulkan::Api& api) {
+  if (api.QueueSubmit == nullptr) return;
+  real = api;
+  api.QueueSubmit = submit;
+  if (api.WaitSemaphoresKHR != nullptr) api.WaitSemaphoresKHR = wait;
+  api.WaitForFences = wait_fence;
+}
+}  // namespace slow
+
+// The time after which a device seems to hang begins where the queue comes to a submission: work of
+// another session that nobody waits for is none of its own. With fences it is given as much.
+TEST(VulkanSessions, TheWorkOfOthersIsNoHang) {
+  WICK_NEED_DEVICE();
+  for (bool timeline : {true, false}) {
+    Net net;
+    slow::each_ns = 0;
+    slow::done.clear();
+    VulkanOptions options;
+    options.intercept = slow::queue;
+    options.hang_ns = 900'000'000;
+    options.check_kernels = false;
+    auto backend = open_backend(false, timeline, options);
+    Owned<Session> sessions[] = {net.open(*backend), net.open(*backend), net.open(*backend)};
+    Call call(4, 1), want(4, 1);
+    for (const Owned<Session>& s : sessions)
+      ASSERT_TRUE(s->run({&want.in, 1}, {&want.out, 1}).ok());
+    slow::each_ns = 500'000'000;
+    ASSERT_TRUE(sessions[0]->start({&call.in, 1}).ok());
+    ASSERT_TRUE(sessions[1]->start({&call.in, 1}).ok());
+    RunOptions limited;
+    limited.timeout_ns = 200'000'000;
+    EXPECT_EQ(sessions[2]->run({&call.in, 1}, {&call.out, 1}, limited).code(), Code::kDeadline);
+    ASSERT_TRUE(sessions[2]->run({&call.in, 1}, {&call.out, 1}).ok());
+    EXPECT_EQ(call.y, want.y);
+    for (const Owned<Session>& s : sessions) EXPECT_STREQ(s->left_backend(), "");
+    for (int other : {0, 1}) ASSERT_TRUE(sessions[other]->finish({&call.out, 1}).ok());
+    // What takes longer than that by itself hangs, also behind others.
+    ASSERT_TRUE(sessions[0]->start({&call.in, 1}).ok());
+    slow::each_ns = 20'000'000'000;
+    ASSERT_TRUE(sessions[1]->run({&call.in, 1}, {&call.out, 1}).ok());
+    EXPECT_STRNE(sessions[1]->left_backend(), "");
+    ASSERT_TRUE(sessions[0]->finish({&call.out, 1}).ok());
+  }
 }
 
 // Sessions come, run and go in several threads, of one program and of another.

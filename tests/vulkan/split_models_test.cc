@@ -6,8 +6,6 @@
 
 #include <cstring>
 
-#include "runtime/backend/vulkan/backend.h"
-#include "runtime/exec/session.h"
 #include "tests/vulkan/models.h"
 
 namespace wick::test {
@@ -23,18 +21,11 @@ class Counts final : public TraceHook {
 
 std::vector<float> run(const TestModel& m, const VulkanOptions& vulkan, Counts* counts) {
   std::vector<float> y;
-  auto backend = VulkanBackend::create(default_allocator(), vulkan);
-  EXPECT_TRUE(backend.ok()) << backend.status().message();
-  SessionOptions options;
-  options.backend = backend->get();
-  options.trace = counts;
-  auto session = Session::create(*m.program, options);
-  EXPECT_TRUE(session.ok()) << session.status().message();
-  TensorView in = m.input, out;
-  Status s = (*session)->run({&in, 1}, {&out, 1});
+  auto backend = open_device(vulkan);
+  auto session = open_session(m, *backend, counts);
+  Status s = run_into(*session, m, y);
   EXPECT_TRUE(s.ok()) << s.message();
-  EXPECT_STREQ((*session)->left_backend(), "");
-  if (s.ok()) y.assign(out.as<float>(), out.as<float>() + out.numel());
+  EXPECT_STREQ(session->left_backend(), "");
   return y;
 }
 

@@ -107,15 +107,44 @@ TEST_P(VulkanTensors, MixedDevicesAreOneErrorThatNamesBoth) {
   EXPECT_NE(error_of([&] { v* scale; }).find("two devices"), std::string::npos);
 }
 
-// Words are written whole: what is beside a slice of 16 or 8 bits stays.
+// Words are written whole: what is beside a slice of 16 or 8 bits stays, whatever writes there.
 TEST_P(VulkanTensors, ASliceLeavesItsNeighbours) {
-  for (DType t : {DType::kF16, DType::kU8, DType::kF32}) {
-    for (const auto& [begin, n] : {std::pair{0, 3}, {2, 4}, {1, 1}}) {
-      Tensor x = ones({7}, t), v = x.to("vulkan");
-      x.narrow(0, begin, n).zero_();
-      v.narrow(0, begin, n).zero_();
-      EXPECT_EQ(v.cpu().to_string(), x.to_string()) << dtype_name(t) << " " << begin << " " << n;
+  for (DType t : {DType::kF32, DType::kF16, DType::kBF16, DType::kI16, DType::kU8, DType::kI8,
+                  DType::kI64, DType::kF64}) {
+    for (const auto& [begin, n] : {std::pair{0, 3}, {2, 4}, {1, 1}, {3, 4}, {5, 2}}) {
+      Tensor x = remainder(arange(9), 5).to(t), v = x.to("vulkan");
+      auto written = [&](const char* what, auto f) {
+        f(x.narrow(0, begin, n)), f(v.narrow(0, begin, n));
+        EXPECT_EQ(v.cpu().to_string(), x.to_string())
+            << what << " " << dtype_name(t) << " " << begin << " " << n;
+      };
+      const Tensor three = full({n}, 3, t), there = three.to("vulkan");
+      auto like = [&](const Tensor& s) { return s.is_vulkan() ? there : three; };
+      written("add_", [&](const Tensor& s) { s.add_(like(s)); });
+      written("mul_", [&](const Tensor& s) { s.mul_(2); });
+      written("sub_", [&](const Tensor& s) { s.sub_(1); });
+      written("copy_", [&](const Tensor& s) { s.copy_(like(s)); });
+      written("fill_", [&](const Tensor& s) { s.fill_(4); });
+      written("add_out", [&](const Tensor& s) {
+        Tensor out = s;
+        add_out(out, like(s), like(s));
+      });
+      written("zero_", [](const Tensor& s) { s.zero_(); });
     }
+  }
+}
+
+TEST_P(VulkanTensors, ASliceOfBoolsLeavesItsNeighbours) {
+  for (const auto& [begin, n] : {std::pair{0, 3}, {2, 4}, {1, 1}, {3, 4}}) {
+    Tensor x = remainder(arange(9), 2).to(DType::kBool), v = x.to("vulkan");
+    const Tensor a = arange(n), b = full({n}, 1, a.dtype());
+    for (const Tensor& t : {x, v}) {
+      const Tensor s = t.narrow(0, begin, n);
+      s.copy_(t.is_vulkan() ? gt(a.vulkan(), b.vulkan()) : gt(a, b));
+    }
+    EXPECT_EQ(v.cpu().to_string(), x.to_string()) << begin << " " << n;
+    for (const Tensor& t : {x, v}) t.narrow(0, begin, n).fill_(1);
+    EXPECT_EQ(v.cpu().to_string(), x.to_string()) << begin << " " << n;
   }
 }
 

@@ -7,9 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/backend/vulkan/backend.h"
 #include "runtime/backend/vulkan/vk/api.h"
-#include "runtime/exec/session.h"
 #include "tests/vulkan/models.h"
 
 namespace wick::test {
@@ -79,24 +77,17 @@ class VulkanTrust : public ::testing::Test {
     options.offload = VulkanOptions::Offload::kAllItCan;  // what is right stays, beside the CPU's
     options.cache_folder = folder_.c_str();
     dispatches = 0;
-    auto backend = VulkanBackend::create(default_allocator(), options);
-    EXPECT_TRUE(backend.ok()) << backend.status().message();
-    SessionOptions session_options;
-    session_options.backend = backend->get();
-    auto session = Session::create(*m.program, session_options);
-    EXPECT_TRUE(session.ok()) << session.status().message();
-    TensorView in = m.input, out;
+    auto backend = open_device(options);
+    auto session = open_session(m, *backend);
     for (int i = 0; i < 8; ++i) {
-      out = TensorView();
-      Status s = (*session)->run({&in, 1}, {&out, 1});
+      Status s = run_into(*session, m, ran.y);
       EXPECT_TRUE(s.ok()) << s.message();
-      ran.y.assign(out.as<float>(), out.as<float>() + out.numel());
       for (size_t k = 0; k < ran.y.size(); ++k) EXPECT_NEAR(ran.y[k], m.want[k], 1e-4) << k;
     }
-    EXPECT_STREQ((*session)->left_backend(), "");
-    for (size_t i = 0; i < (*backend)->complaint_count(); ++i)
-      ran.complaints.emplace_back((*backend)->complaint(i));
-    ran.checked = (*backend)->checked();
+    EXPECT_STREQ(session->left_backend(), "");
+    for (size_t i = 0; i < backend->complaint_count(); ++i)
+      ran.complaints.emplace_back(backend->complaint(i));
+    ran.checked = backend->checked();
     ran.dispatches = dispatches;
     return ran;
   }

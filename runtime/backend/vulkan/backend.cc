@@ -77,22 +77,18 @@ class Probe final : public vulkan::Builder, private vulkan::Parts {
   }
 
  private:
-  Result<vulkan::TensorId> window(vulkan::TensorId of, int64_t first, const Shape& shape) override {
+  Result<vulkan::TensorId> window(vulkan::TensorId of, uint64_t at, const Shape& shape) override {
     const TensorView& whole = views_[of];
-    const auto at = static_cast<size_t>(first) * dtype_size(whole.dtype);
     std::byte* data = whole.data == nullptr ? nullptr : static_cast<std::byte*>(whole.data) + at;
     return add(TensorView(data, whole.dtype, shape));
   }
   Result<vulkan::TensorId> part_temporary(DType dtype, const Shape& shape) override {
     return temporary(dtype, shape);
   }
-  Status move(vulkan::TensorId from, int64_t from_first, vulkan::TensorId, int64_t to_first,
-              const Shape& shape) override {
-    const uint64_t size = dtype_size(views_[from].dtype);
+  Status move(vulkan::TensorId, uint64_t from_at, vulkan::TensorId, uint64_t to_at,
+              uint64_t bytes) override {
     vulkan::Dispatch d;
-    return vulkan::lower_move(static_cast<uint64_t>(from_first) * size,
-                              static_cast<uint64_t>(to_first) * size,
-                              static_cast<uint64_t>(numel(shape)) * size, d);
+    return vulkan::lower_move(from_at, to_at, bytes, d);
   }
   Status part(OpId op, const void* attrs, Span<const vulkan::TensorId> in,
               Span<const vulkan::TensorId> out, Span<const TensorView>) override {
@@ -241,11 +237,11 @@ Status VulkanBackend::why_not(const KernelQuery& query) {
   if (trust_ == nullptr || fingerprint.dispatches() == 0) return {};
   if (form == Form::kCallInParts || form == Form::kExpandedInParts) {
     Probe each(allocator_, can, range, context_->max_allocation(), nullptr, trust_);
-    return probe(query, allocator_, each, form == Form::kExpandedInParts);
+    return context_->noted(probe(query, allocator_, each, form == Form::kExpandedInParts));
   }
   // What only copies is not compared in sizes that a host would have to hold several times.
   if (beyond && vulkan::is_copied(query.op)) return {};
-  return trust_->why_not(query, fingerprint.value());
+  return context_->noted(trust_->why_not(query, fingerprint.value()));
 }
 
 Status VulkanBackend::pays(const PartitionSpec& spec) {
@@ -295,7 +291,8 @@ Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
 }
 
 Result<Owned<Partition>> VulkanBackend::compile(const PartitionSpec& spec, Allocator& allocator) {
-  WICK_ASSIGN(auto partition, vulkan::make_partition(*context_, spec, allocator));
+  auto partition = vulkan::make_partition(*context_, spec, allocator);
+  WICK_TRY(context_->noted(partition.status()));
   if (trust_ != nullptr) trust_->save(context_->disk());
   context_->save_pipelines();
   return partition;

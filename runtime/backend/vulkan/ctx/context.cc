@@ -208,37 +208,58 @@ Status Context::submit(CommandBuffer& commands, Submission& submission) {
   if (s.code() == Code::kDevice) lost_.store(true, std::memory_order_relaxed);
   WICK_TRY(s);
   ++submitted_;
+  submission.ahead_ = pending_.fetch_add(1, std::memory_order_relaxed);
   submission.pending_ = true;
   return {};
+}
+
+// The queue works in order, so it hangs only where nothing at all is done for hang_ns_: what others
+// had submitted before comes first, whether or not somebody waits for it. A timeline says where the
+// queue is; with fences each of them may take as long.
+Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, bool* hangs) {
+  const uint64_t each = has_timeline_ ? 1 : submission.ahead_ + 1;
+  for (;;) {
+    const uint64_t over = done_value_.load(std::memory_order_relaxed);
+    const uint64_t next = over < submission.value_ ? over + 1 : submission.value_;
+    auto since = [&] {
+      const uint64_t last = last_done_ns_.load(std::memory_order_relaxed);
+      return last > submission.begin_ns_ ? last : submission.begin_ns_;
+    };
+    const uint64_t from = since(), hang = from + each * hang_ns_, now = now_ns();
+    const bool sooner = deadline_ns != 0 && deadline_ns < hang;
+    const uint64_t until = sooner ? deadline_ns : hang;
+    const uint64_t timeout = until > now ? until - now : 0;
+    Status done = has_timeline_ ? timeline_.wait(next, timeout) : submission.fence_.wait(timeout);
+    if (done.code() == Code::kDeadline && !sooner && since() != from) continue;
+    *hangs = done.code() == Code::kDeadline && !sooner;
+    if (!done.ok()) return done;
+    last_done_ns_.store(now_ns(), std::memory_order_relaxed);
+    if (!has_timeline_) return done;
+    uint64_t known = over;
+    while (known < next &&
+           !done_value_.compare_exchange_weak(known, next, std::memory_order_relaxed)) {
+    }
+    if (next == submission.value_) return done;
+  }
+}
+
+Status Context::noted(Status s) {
+  if (is_device_lost(s)) lost_.store(true, std::memory_order_relaxed);
+  return s;
 }
 
 // What was submitted reads and writes buffers that the caller frees when this fails: it must be
 // known to be over, or nothing may be freed.
 Status Context::wait(Submission& submission, uint64_t deadline_ns) {
   if (!submission.pending_) return Status(Code::kInternal, "nothing was submitted");
-  Status done;
-  for (uint64_t since = 0;;) {
-    // What others had submitted before comes first: it hangs only where nothing at all is done.
-    const uint64_t last = last_done_ns_.load(std::memory_order_relaxed);
-    const uint64_t from = last > submission.begin_ns_ ? last : submission.begin_ns_;
-    if (done.code() == Code::kDeadline && from == since) break;
-    since = from;
-    const uint64_t hang = since + hang_ns_, now = now_ns();
-    const bool sooner = deadline_ns != 0 && deadline_ns < hang;
-    const uint64_t until = sooner ? deadline_ns : hang;
-    const uint64_t timeout = until > now ? until - now : 0;
-    done = has_timeline_ ? timeline_.wait(submission.value_, timeout)
-                         : submission.fence_.wait(timeout);
-    if (done.code() != Code::kDeadline) break;
-    if (sooner) return done;
-  }
+  bool hangs = false;
+  Status done = wait_until_done(submission, deadline_ns, &hangs);
+  if (done.code() == Code::kDeadline && !hangs) return done;
   submission.pending_ = false;
-  if (done.ok()) {
-    last_done_ns_.store(now_ns(), std::memory_order_relaxed);
-    return done;
-  }
+  pending_.fetch_sub(1, std::memory_order_relaxed);
+  if (done.ok()) return done;
   lost_.store(true, std::memory_order_relaxed);
-  if (done.code() == Code::kDeadline) {
+  if (hangs) {
     device_.abandon();
     return error(Code::kDevice, "the Vulkan device was still busy after %llu ms: it seems to hang",
                  static_cast<unsigned long long>(hang_ns_ / 1'000'000));

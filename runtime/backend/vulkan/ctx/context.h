@@ -45,6 +45,7 @@ class Submission {
   Fence fence_;
   uint64_t value_ = 0;  // of the context's timeline
   uint64_t begin_ns_ = 0;
+  uint64_t ahead_ = 0;  // submissions that were not known to be over then
   bool pending_ = false;
 };
 
@@ -62,7 +63,11 @@ class Context : private AsyncWork {
   // Bytes of a buffer that a shader sees, and of one allocation.
   uint64_t max_range() const { return device_.info().limits.maxStorageBufferRange; }
   uint64_t max_allocation() const {
-    return device_.info().max_allocation_bytes / kRegionAlignment * kRegionAlignment;
+    // A driver rounds a buffer's size up to pages before it compares it.
+    constexpr uint64_t kPage = 1 << 16;
+    const uint64_t most = device_.info().max_allocation_bytes;
+    const uint64_t unit = most >= 16 * kPage ? kPage : kRegionAlignment;
+    return most / unit * unit;
   }
 
   // Made on first use, then kept; alive as long as the context.
@@ -88,7 +93,8 @@ class Context : private AsyncWork {
   // Gives the device commands and does not wait. After kDevice the device is lost().
   Status submit(CommandBuffer& commands, Submission& submission);
   // Until it is over; kDeadline when it is not by `deadline_ns` (0: none): it stays pending then.
-  // A device that takes longer than ContextOptions::hang_ns is lost.
+  // A device that takes longer than ContextOptions::hang_ns for it is lost. What was submitted
+  // before has its own time.
   Status wait(Submission& submission, uint64_t deadline_ns = 0);
   Status run(CommandBuffer& commands, Submission& submission) {
     WICK_TRY(submit(commands, submission));
@@ -96,6 +102,8 @@ class Context : private AsyncWork {
   }
   // It failed or hung while it worked: nothing is given to it any more.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  // Of a call outside submit() and wait(), which may be the first to be told of a lost device.
+  Status noted(Status s);
 
   // Copies host bytes into device memory through a staging buffer, in pieces.
   struct Upload {
@@ -113,6 +121,8 @@ class Context : private AsyncWork {
   const CachedPipeline* find_locked(ShaderId id, Span<const uint32_t> specialisation) const;
   Status open(const ContextOptions& options);
   void wait_for_all() override;
+  // kDeadline: *hangs, or the caller's own deadline.
+  Status wait_until_done(Submission& submission, uint64_t deadline_ns, bool* hangs);
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
   Allocator& allocator_;
@@ -122,7 +132,9 @@ class Context : private AsyncWork {
   bool force_staging_ = false;
   uint64_t hang_ns_ = 0;
   std::atomic<bool> lost_{false};
-  std::atomic<uint64_t> last_done_ns_{0};
+  // What is known of the queue: its last submission that is over, when that was seen, and how many
+  // are not.
+  std::atomic<uint64_t> done_value_{0}, last_done_ns_{0}, pending_{0};
   Mutex pipelines_lock_;
   UniqueSetLayout layouts_[kMaxBindings + 1];
   DiskCache disk_;

@@ -131,22 +131,18 @@ Status Recorder::dispatch(const Dispatch& d, Span<const TensorId> in, Span<const
   return queue_.dispatch(d, {touches, d.operands}, note);
 }
 
-Result<TensorId> Recorder::window(TensorId of, int64_t first, const Shape& shape) {
+Result<TensorId> Recorder::window(TensorId of, uint64_t at, const Shape& shape) {
   VulkanOperand o = operands_[of];
-  const uint64_t at = static_cast<uint64_t>(first) * dtype_size(o.view.dtype);
   auto* data = static_cast<std::byte*>(o.view.data);  // of what is known on the host
   o.offset += at;
   o.view = TensorView(data == nullptr ? nullptr : data + at, o.view.dtype, shape);
   return add(o);
 }
 
-Status Recorder::move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
-                      const Shape& shape) {
-  const uint64_t size = dtype_size(operands_[from].view.dtype);
+Status Recorder::move(TensorId from, uint64_t from_at, TensorId to, uint64_t to_at,
+                      uint64_t bytes) {
   Dispatch d;
-  WICK_TRY(lower_move(static_cast<uint64_t>(from_first) * size,
-                      static_cast<uint64_t>(to_first) * size,
-                      static_cast<uint64_t>(numel(shape)) * size, d));
+  WICK_TRY(lower_move(from_at, to_at, bytes, d));
   return dispatch(d, {&from, 1}, {&to, 1}, 0);
 }
 

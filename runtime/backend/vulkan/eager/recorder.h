@@ -41,12 +41,12 @@ class Recorder final : public Builder, private Parts {
   static Walk walk_of(const TensorView& from, const TensorView& to);
   Status gather_small(const VulkanOperand& from, const Walk& w, const VulkanOperand& to);
 
-  Result<TensorId> window(TensorId of, int64_t first, const Shape& shape) override;
+  Result<TensorId> window(TensorId of, uint64_t at, const Shape& shape) override;
   Result<TensorId> part_temporary(DType dtype, const Shape& shape) override {
     return temporary(dtype, shape);
   }
-  Status move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
-              const Shape& shape) override;
+  Status move(TensorId from, uint64_t from_at, TensorId to, uint64_t to_at,
+              uint64_t bytes) override;
   Status part(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out,
               Span<const TensorView>) override {
     return call(op, attrs, in, out);

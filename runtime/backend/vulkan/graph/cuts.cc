@@ -185,6 +185,28 @@ Status cut_gather(const OpCall& call, Cuts& cuts, int axis) {
   return {};
 }
 
+// One scale for all of them is broadcast; else the dims before its axis, then the axis.
+Status cut_quantized(Cuts& cuts, int64_t axis, bool blocks) {
+  const int out = cuts.operands - 1, rank = cuts.operand[out].shape.rank();
+  bool one = true;
+  for (int k = 1; k < out; ++k) {
+    if (!cuts.operand[k].seen) continue;
+    one = one && numel(cuts.operand[k].shape) == 1;
+    if (one) cuts.operand[k].shape = Shape{1};
+  }
+  if (one) return cut_elementwise(cuts);
+  const int at = static_cast<int>(axis < 0 ? axis + rank : axis);
+  if (at < 0 || at >= rank) return unsupported("an axis out of range");
+  WICK_TRY(cut_leading(cuts, blocks ? at : at + 1));
+  for (int k = 1; k < out; ++k) {
+    if (!cuts.operand[k].seen || numel(cuts.operand[k].shape) == 1) continue;
+    for (int d = 0; d < cuts.count; ++d) {
+      if (blocks || d == at) move(cuts.cut[d], k, blocks ? d : 0);
+    }
+  }
+  return {};
+}
+
 int kept_in_front(const OpCall& call) {
   const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
   const int rank = call.in[0].rank();
@@ -221,13 +243,13 @@ Status cuts_of(const OpCall& call, Cuts& cuts) {
     return unsupported("a call of many tensors that are larger than a shader of this device sees");
   auto add = [&](const TensorView& v, bool seen) {
     CutOperand& o = cuts.operand[cuts.operands++];
-    o = {seen && v.present(), v.shape, static_cast<uint32_t>(dtype_size(v.dtype))};
+    o = {seen && v.present(), v.shape, static_cast<uint32_t>(dtype_bits(v.dtype))};
   };
   for (size_t i = 0; i < call.in.size(); ++i) add(call.in[i], reads_input(call.op, i));
   add(call.out[0], true);
   for (int k = 0; k < cuts.operands; ++k) {
-    if (cuts.operand[k].seen && cuts.operand[k].element_bytes == 0)
-      return unsupported("elements of less than a byte in a tensor larger than a shader sees");
+    if (cuts.operand[k].seen && cuts.operand[k].element_bits == 0)
+      return unsupported("a tensor larger than a shader sees, of no numbers");
   }
   const char* rule = rule_of(call.op);
   const auto is = [&](const char* name) { return strcmp(rule, name) == 0; };
@@ -238,6 +260,14 @@ Status cuts_of(const OpCall& call, Cuts& cuts) {
   if (is("conv")) return cut_conv(*static_cast<const ConvAttrs*>(call.attrs), cuts);
   if (is("fused_conv")) return cut_conv(static_cast<const FusedConvAttrs*>(call.attrs)->conv, cuts);
   if (is("pool")) return cut_leading(cuts, 2);
+  if (is("quantize_linear")) {
+    const auto& a = *static_cast<const QuantizeAttrs*>(call.attrs);
+    return cut_quantized(cuts, a.axis, a.block_size > 0);
+  }
+  if (is("dequantize_linear")) {
+    const auto& a = *static_cast<const DequantizeAttrs*>(call.attrs);
+    return cut_quantized(cuts, a.axis, a.block_size > 0);
+  }
   if (is("softmax")) return cut_leading(cuts, axis_of(call));
   if (is("batch_norm")) return cut_batch_norm(cuts);
   if (is("gather") || is("gather_elements")) return cut_gather(call, cuts, axis_of(call));

@@ -12,7 +12,7 @@ constexpr int kMostOperands = 8;
 struct CutOperand {
   bool seen = false;  // by the device
   Shape shape;
-  uint32_t element_bytes = 0;
+  uint32_t element_bits = 0;
 };
 
 // `extent` steps; a step takes unit[k] rows of operand k's dim[k] (-1: it needs the whole operand).

@@ -144,8 +144,7 @@ Status VulkanGraph::add_lowered(Lowered& lowered, Span<const TensorId> in,
   return {};
 }
 
-Result<TensorId> VulkanGraph::window(TensorId of, int64_t first, const Shape& shape) {
-  const uint64_t at = static_cast<uint64_t>(first) * dtype_size(tensors_[of].dtype);
+Result<TensorId> VulkanGraph::window(TensorId of, uint64_t at, const Shape& shape) {
   const auto* data = static_cast<const std::byte*>(tensors_[of].data);
   WICK_ASSIGN(TensorId id, add_tensor(tensors_[of].dtype, shape, Role::kTemporary,
                                       data == nullptr ? nullptr : data + at));
@@ -154,14 +153,11 @@ Result<TensorId> VulkanGraph::window(TensorId of, int64_t first, const Shape& sh
   return id;
 }
 
-Status VulkanGraph::move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
-                         const Shape& shape) {
-  const uint64_t size = dtype_size(tensors_[from].dtype);
+Status VulkanGraph::move(TensorId from, uint64_t from_at, TensorId to, uint64_t to_at,
+                         uint64_t bytes) {
   Lowered lowered(allocator_);
   Dispatch d;
-  WICK_TRY(lower_move(static_cast<uint64_t>(from_first) * size,
-                      static_cast<uint64_t>(to_first) * size,
-                      static_cast<uint64_t>(numel(shape)) * size, d));
+  WICK_TRY(lower_move(from_at, to_at, bytes, d));
   WICK_TRY(lowered.dispatches.push_back(d));
   return add_lowered(lowered, {&from, 1}, {&to, 1});
 }

@@ -118,12 +118,12 @@ class VulkanGraph : private Parts {
   Region region_of(const Node& node, uint32_t binding) const;
 
   // Parts of a call that is too large
-  Result<TensorId> window(TensorId of, int64_t first, const Shape& shape) override;
+  Result<TensorId> window(TensorId of, uint64_t at, const Shape& shape) override;
   Result<TensorId> part_temporary(DType dtype, const Shape& shape) override {
     return add_temporary(dtype, shape);
   }
-  Status move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
-              const Shape& shape) override;
+  Status move(TensorId from, uint64_t from_at, TensorId to, uint64_t to_at,
+              uint64_t bytes) override;
   Status part(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out,
               Span<const TensorView> known) override;
   Status plan_memory();

@@ -42,6 +42,13 @@ Status add_parts(double v, Array<uint32_t>& table) {
   return table.push_back(std::bit_cast<uint32_t>(low));
 }
 
+// As the CPU chooses: numbers that are not finite spread otherwise in each.
+uint32_t form_of(int64_t n) {
+  constexpr int64_t kSummed = 64;
+  if (std::has_single_bit(static_cast<uint64_t>(n))) return WICK_DFT_HALVED;
+  return n <= kSummed ? WICK_DFT_SUMMED : WICK_DFT_CONVOLVED;
+}
+
 // How long the transform is; the output may be half of it.
 Result<int64_t> length_of(const OpCall& call, int64_t size, int64_t kept) {
   const auto& a = *static_cast<const DftAttrs*>(call.attrs);
@@ -76,6 +83,7 @@ Status lower_dft(const OpCall& call, Lowered& out) {
   add_spec(d, static_cast<uint32_t>(y[rank - 1]));
   add_spec(d, a.inverse != 0 ? 1 : 0);
   add_spec(d, a.inverse != 0 && a.onesided != 0 ? 1 : 0);
+  add_spec(d, form_of(n));
   add_push(d, outputs);
   add_push(d, n);
   add_push(d, x[at]);

@@ -2,6 +2,7 @@
 // are thin, and a direct one for thin groups.
 #include <algorithm>
 
+#include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/backend/vulkan/graph/window.h"
 
 namespace wick::vulkan {
@@ -125,6 +126,10 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
       product.push_back(columns);
       WICK_TRY(walk_batches(left, right, product, walk));
     }
+  }
+  if (depth == 0) {  // sums of nothing
+    const TensorView& sums = call.out[0];
+    return out.dispatches.push_back(fill_dispatch(words_of(sums.dtype, sums.numel()), 0, 0, 0));
   }
   EpilogueAttrs epilogue;
   if (fused) epilogue = *static_cast<const EpilogueAttrs*>(call.attrs);

@@ -193,7 +193,7 @@ Status VulkanGraph::collect(Span<void* const> outputs, uint64_t deadline_ns) {
   }
   WICK_TRY(context_.wait(submission_, deadline_ns));
   if (timed_) done_ns_ = now_ns();
-  WICK_TRY(timer_.read());
+  WICK_TRY(context_.noted(timer_.read()));
   const bool unified = context_.unified();
   auto bytes_of = [&](size_t i) -> const std::byte* {
     const Region r = region_of(outputs_[i]);

@@ -57,12 +57,14 @@ class Splitter {
     for (int k = 0; k < cuts_.operands; ++k) {
       if (!cuts_.operand[k].seen) continue;
       const int64_t elements = numel(shape_of(k, level, n));
-      if (elements > kMaxElements ||
-          static_cast<uint64_t>(elements) * cuts_.operand[k].element_bytes > range_)
-        return false;
+      if (elements > kMaxElements || bytes_of(k, elements) > range_) return false;
     }
     return true;
   }
+  uint64_t bits_of(int k, int64_t elements) const {
+    return static_cast<uint64_t>(elements) * cuts_.operand[k].element_bits;
+  }
+  uint64_t bytes_of(int k, int64_t elements) const { return (bits_of(k, elements) + 7) / 8; }
   int64_t element_stride(int k, int dim) const {
     return contiguous_strides(cuts_.operand[k].shape)[dim];
   }
@@ -87,8 +89,8 @@ class Splitter {
     for (int k = 0; k < cuts_.operands; ++k) {
       if (!cuts_.operand[k].seen || cut.dim[k] < 0) continue;
       const int64_t step = cut.unit[k] * element_stride(k, cut.dim[k]) *
-                           static_cast<int64_t>(cuts_.operand[k].element_bytes);
-      const auto alignment = static_cast<int64_t>(kRegionAlignment);
+                           static_cast<int64_t>(cuts_.operand[k].element_bits);
+      const auto alignment = static_cast<int64_t>(kRegionAlignment * 8);
       multiple = std::max(multiple, alignment / std::gcd(alignment, step));
     }
     if (multiple <= low) low -= low % multiple;
@@ -123,21 +125,34 @@ class Splitter {
                          {ids + out, 1}, call_.in));
     const int64_t first = first_of(out, at);
     if (aligned(out, first)) return {};
-    return parts_.move(ids[out], 0, out_, first, shape_of(out, blocks_.level, n));
+    WICK_TRY(begins_at_a_word(out, first));
+    return parts_.move(ids[out], 0, out_, bytes_of(out, first), bytes_in(out, first, n));
+  }
+  // A tensor has room for all of its last word.
+  uint64_t bytes_in(int k, int64_t first, int64_t n) const {
+    const int64_t elements = numel(shape_of(k, blocks_.level, n));
+    const bool last = first + elements == numel(cuts_.operand[k].shape);
+    return last ? (bytes_of(k, elements) + 3) / 4 * 4 : bytes_of(k, elements);
+  }
+  Status begins_at_a_word(int k, int64_t first) const {
+    return bits_of(k, first) % 32 == 0
+               ? Status()
+               : unsupported("a part of a tensor that does not begin at a word");
   }
 
   bool aligned(int k, int64_t first) const {
-    return static_cast<uint64_t>(first) * cuts_.operand[k].element_bytes % kRegionAlignment == 0;
+    return bits_of(k, first) % (kRegionAlignment * 8) == 0;
   }
   // What begins where no descriptor may goes through a tensor of its own.
   Result<TensorId> operand(int k, TensorId whole, const int64_t* at, int64_t n, bool read) {
     const Shape shape = shape_of(k, blocks_.level, n);
     const int64_t first = first_of(k, at);
-    if (aligned(k, first)) return parts_.window(whole, first, shape);
+    if (aligned(k, first)) return parts_.window(whole, bytes_of(k, first), shape);
     const size_t input = static_cast<size_t>(k);
     WICK_ASSIGN(TensorId made,
                 parts_.part_temporary(read ? call_.in[input].dtype : call_.out[0].dtype, shape));
-    if (read) WICK_TRY(parts_.move(whole, first, made, 0, shape));
+    WICK_TRY(begins_at_a_word(k, first));
+    if (read) WICK_TRY(parts_.move(whole, bytes_of(k, first), made, 0, bytes_in(k, first, n)));
     return made;
   }
 

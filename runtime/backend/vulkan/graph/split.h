@@ -9,13 +9,12 @@ namespace wick::vulkan {
 // Where the parts go.
 class Parts {
  public:
-  // Bytes of `of` from element `first` on, as a tensor; they begin at a multiple of
-  // kRegionAlignment.
-  virtual Result<TensorId> window(TensorId of, int64_t first, const Shape& shape) = 0;
+  // Bytes of `of` from byte `at` on, a multiple of kRegionAlignment, as a tensor.
+  virtual Result<TensorId> window(TensorId of, uint64_t at, const Shape& shape) = 0;
   virtual Result<TensorId> part_temporary(DType dtype, const Shape& shape) = 0;
-  // Copies `shape` elements from one tensor's element `from_first` on to another's `to_first`.
-  virtual Status move(TensorId from, int64_t from_first, TensorId to, int64_t to_first,
-                      const Shape& shape) = 0;
+  // Copies bytes from one tensor's byte `from_at` on to another's `to_at`.
+  virtual Status move(TensorId from, uint64_t from_at, TensorId to, uint64_t to_at,
+                      uint64_t bytes) = 0;
   // A call that fits. `known`: views of the inputs that the device does not see.
   virtual Status part(OpId op, const void* attrs, Span<const TensorId> in, Span<const TensorId> out,
                       Span<const TensorView> known) = 0;

@@ -9,6 +9,7 @@ layout(constant_id = 0) const uint kParts = 1;     // numbers of an input: real,
 layout(constant_id = 1) const uint kOutParts = 2;
 layout(constant_id = 2) const uint kInverse = 0;
 layout(constant_id = 3) const uint kToReal = 0;    // from the first half of a spectrum of reals
+layout(constant_id = 4) const uint kForm = 0;      // WICK_DFT_, how the CPU sums: it shows in what is not finite
 
 layout(push_constant) uniform Push { uint outputs, length, size, kept, inner; };
 layout(binding = 0) readonly buffer In { float x[]; };
@@ -24,7 +25,7 @@ bool is_finite(float v) { return (floatBitsToUint(v) & 0x7f800000u) != 0x7f80000
 void add_product(inout Sum sum, float v, uint at, uint first) {
   float a = root_part(at, first), b = root_part(at, first + 1);
   if (!is_finite(v)) {  // has no parts
-    if (a + b != 0.0) sum.high += v * (a + b);
+    sum.high += kForm == WICK_DFT_CONVOLVED ? uintBitsToFloat(0x7fc00000u) : v * (a + b);
     return;
   }
   float high = uintBitsToFloat(floatBitsToUint(v) & 0xfffff000u), low = v - high;
@@ -55,24 +56,42 @@ vec2 number_at(uint line, uint t) {
   return mirrored != (kInverse != 0) ? vec2(v.x, -v.y) : v;
 }
 
+// Number k of a line's transform, every input times `scale`.
+void transform(uint line, uint k, float scale, out float re_all, out float im_all) {
+  Sum re = Sum(0.0, 0.0), im = Sum(0.0, 0.0);
+  uint first = 0, at = 0;
+  if (kForm == WICK_DFT_HALVED) {  // the first number is added as it is, whatever it is
+    vec2 v = number_at(line, 0) * scale;
+    re.high = v.x, im.high = v.y;
+    first = 1, at = k;
+  }
+  for (uint t = first; t < length; ++t) {
+    vec2 v = number_at(line, t) * scale;
+    add_product(re, v.x, at, 0);
+    if (kParts == 2) add_product(re, v.y, at, 3);
+    if (kOutParts == 2) {
+      add_product(im, -v.x, at, 3);
+      if (kParts == 2) add_product(im, v.y, at, 0);
+    }
+    at += k;
+    if (at >= length) at -= length;
+  }
+  precise float re_sum = re.high + re.low, im_sum = im.high + im.low;
+  re_all = re_sum, im_all = im_sum;
+}
+
 void main() {
   for (uint i = gl_GlobalInvocationID.x; i < outputs; i += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
     uint k = i / inner % kept, line = i / inner / kept * inner + i % inner;
-    Sum re = Sum(0.0, 0.0), im = Sum(0.0, 0.0);
-    for (uint t = 0, at = 0; t < length; ++t) {
-      vec2 v = number_at(line, t);
-      add_product(re, v.x, at, 0);
-      if (kParts == 2) add_product(re, v.y, at, 3);
-      if (kOutParts == 2) {
-        add_product(im, -v.x, at, 3);
-        if (kParts == 2) add_product(im, v.y, at, 0);
-      }
-      at += k;
-      if (at >= length) at -= length;
+    float re, im, back = 1.0;
+    transform(line, k, 1.0, re, im);
+    if (!is_finite(re) || !is_finite(im)) {
+      // A sum on the way, or an input, is beyond float32; a double's sum is not.
+      back = 16777216.0;  // 2^24
+      transform(line, k, 1.0 / back, re, im);
     }
-    precise float re_all = re.high + re.low, im_all = im.high + im.low;
     float count = float(length);
-    y[i * kOutParts] = kInverse != 0 ? re_all / count : re_all;
-    if (kOutParts == 2) y[i * kOutParts + 1] = kInverse != 0 ? -im_all / count : im_all;
+    y[i * kOutParts] = (kInverse != 0 ? re / count : re) * back;
+    if (kOutParts == 2) y[i * kOutParts + 1] = (kInverse != 0 ? -im / count : im) * back;
   }
 }

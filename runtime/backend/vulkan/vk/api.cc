@@ -1,5 +1,7 @@
 #include "runtime/backend/vulkan/vk/api.h"
 
+#include <cstring>
+
 #if defined(_WIN32)
 #include <windows.h>
 #else
@@ -115,6 +117,11 @@ Status check(VkResult result, const char* what) {
                 result == VK_ERROR_MEMORY_MAP_FAILED;
   return error(memory ? Code::kOutOfMemory : Code::kDevice, "%s: %s (%d)", what,
                result_name(result), static_cast<int>(result));
+}
+
+bool is_device_lost(const Status& status) {
+  return status.code() == Code::kDevice &&
+         strstr(status.message(), result_name(VK_ERROR_DEVICE_LOST)) != nullptr;
 }
 
 }  // namespace wick::vulkan

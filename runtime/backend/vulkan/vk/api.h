@@ -118,5 +118,7 @@ const char* result_name(VkResult result);
 
 // kOutOfMemory for Vulkan's memory errors, kDevice for every other failure.
 Status check(VkResult result, const char* what);
+// Whether check() said so of VK_ERROR_DEVICE_LOST, and not of what concerns one call.
+bool is_device_lost(const Status& status);
 
 }  // namespace wick::vulkan
