@@ -2,12 +2,21 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 #include "byte_product.glsl"
-#define GATHER 1
-#include "byte_call.glsl"
 
 // A convolution of bytes in groups of few output channels (depthwise), where tiles would be mostly empty: an
 // invocation makes one result, or four neighbouring ones, which are a word of bytes.
 layout(local_size_x = WICK_FLAT_SIZE) in;
+
+layout(push_constant) uniform Push {
+  uint rows, columns, depth, batches;
+  uint groups;
+  int zero;
+  int y_zero, y_low;
+  uint flags;
+  uint height, width, out_width, stride_h, stride_w, dilation_h, dilation_w;
+  int pad_h, pad_w;
+  uint kernel_h, kernel_w;
+};
 
 int signed_byte(uint word, uint at) { return bitfieldExtract(int(word), int((at & 3u) * 8u), 8); }
 

@@ -3,12 +3,28 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "constants.inc"
 #include "byte_product.glsl"
-#include "byte_call.glsl"
 
 // Sums of products of bytes, exact: 128 invocations make a tile of 64 x 64, 8 x 4 each, out of words of four k in
 // shared memory. GATHER: right is the patches of an image, columns go on from one image to the next and z is the
 // group; else z walks batches. Zero points come off at the end, by the sums of each row and column.
 layout(local_size_x = WICK_TILE_X, local_size_y = WICK_TILE_Y) in;
+
+layout(push_constant) uniform Push {
+  uint rows, columns, depth, batches;
+  uint groups;    // of a convolution: channels are groups * rows
+  int zero;       // of the operand that is no weight
+  int y_zero, y_low;
+  uint flags;     // WICK_BYTES_: few pipelines serve all calls
+#if GATHER
+  uint height, width, out_width, stride_h, stride_w, dilation_h, dilation_w;
+  int pad_h, pad_w;
+  uint kernel_h, kernel_w;
+#else
+  uint batch_dims[4];
+  uint left_strides[4];
+  uint right_strides[4];
+#endif
+};
 
 const uint kTile = 64, kWords = 8, kVectors = kTile / 4;
 
