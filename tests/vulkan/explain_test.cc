@@ -417,8 +417,8 @@ TEST(VulkanKernels, WhatAModuleSaysOfItself) {
   EXPECT_EQ(softmax.shared_bytes, 16u * 8 * 4);
   EXPECT_EQ(info(vulkan::ShaderId::k_copy_32).group_size[0], 128u);
   EXPECT_EQ(info(vulkan::ShaderId::k_copy_32).shared_bytes, 0u);
-  for (size_t i = 0; i < static_cast<size_t>(vulkan::ShaderId::kCount); ++i) {
-    const auto all = vulkan::shader(static_cast<vulkan::ShaderId>(i)).spirv;
+  for (const vulkan::Shader& shader : vulkan::shaders()) {
+    const auto all = shader.spirv;
     for (size_t words : {size_t{0}, size_t{4}, size_t{7}, all.size() / 2}) {  // cut off: no crash
       auto r = vulkan::module_info(all.subspan(0, words), {}, default_allocator());
       EXPECT_TRUE(words >= 5 || !r.ok());

@@ -3,8 +3,6 @@
 // its order.
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cfloat>
 #include <cmath>
 
 #include "tests/ops/rows.h"
@@ -236,62 +234,6 @@ TEST(VulkanIndex, ReductionsOfEveryDtype) {
                 sample("f64", {of(DType::kF64, {2, 9001}, -1.001, 1.001)}, ReduceAttrs{{1}, 0, 0}));
   for (OpId op : {OpId::kReduceMax, OpId::kReduceMin})
     same_as_cpu(op, sample("bool", {of(DType::kBool, {40, 3}, -1, 1)}, ReduceAttrs{{1}, 0, 0}));
-}
-
-// float64 is made of integer steps: pairs of numbers of every kind, and of any bits.
-TEST(VulkanIndex, DoublesAddAndMultiply) {
-  WICK_NEED_DEVICE();
-  std::vector<double> odd = {0.0,
-                             -0.0,
-                             1.0,
-                             -1.0,
-                             1.5,
-                             INFINITY,
-                             -INFINITY,
-                             NAN,
-                             DBL_MAX,
-                             -DBL_MAX,
-                             DBL_MIN,
-                             -DBL_MIN,
-                             4.9e-324,
-                             -4.9e-324,
-                             2.2e-308,
-                             0x1p-537,
-                             0x1p-538,
-                             0x1p53,
-                             0x1p53 + 2,
-                             0x1p-53,
-                             0x1p-54,
-                             1 / 3.0,
-                             -1 / 3.0,
-                             1e300,
-                             0x1.8p-1074 * 2,
-                             0x1.fffffffffffffp0,
-                             -3e-310};
-  std::vector<double> pairs;
-  for (double a : odd) {
-    for (double b : odd) pairs.insert(pairs.end(), {a, b});
-  }
-  uint64_t state = 5;
-  auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return state ^ (state >> 29);
-  };
-  for (int i = 0; i < 40000; ++i) {
-    // exponents all over, near each other, and such that products are subnormal
-    uint64_t a = next(), b = next();
-    if (i % 4 == 1) b = (b & ~(0x7FFull << 52)) | ((a + (b & (0x3Full << 52))) & (0x7FFull << 52));
-    if (i % 4 == 2) b = a ^ (b & 7) ^ (1ull << 63);
-    if (i % 4 == 3) {
-      a = (a & ~(0x7FFull << 52)) | (uint64_t{480} << 52);
-      b = (b & ~(0x7FFull << 52)) | ((480 + (b & 127)) << 52);
-    }
-    pairs.insert(pairs.end(), {std::bit_cast<double>(a), std::bit_cast<double>(b)});
-  }
-  const Shape shape{static_cast<int64_t>(pairs.size() / 2), 2};
-  const Input x = {DType::kF64, shape, 0, 0, pairs};
-  same_as_cpu(OpId::kCumSum, sample("pairs", {x}, CumulateAttrs{1, 0, 0}));
-  same_as_cpu(OpId::kCumProd, sample("pairs", {x}, CumulateAttrs{1, 0, 0}));
 }
 
 // Every product of two bytes by multipliers of all sizes: ties, numbers a float cannot hold,

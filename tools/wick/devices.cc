@@ -47,11 +47,15 @@ void print(size_t index, const VulkanDevice& d) {
 }
 
 // What each kernel asks of a device, before its specialisation.
-nlohmann::json kernels_json() {
+Array<VulkanKernel> all_kernels() {
   Array<VulkanKernel> kernels(default_allocator());
   check_status(VulkanBackend::kernels(kernels));
+  return kernels;
+}
+
+nlohmann::json kernels_json() {
   auto list = nlohmann::json::array();
-  for (const VulkanKernel& k : kernels) {
+  for (const VulkanKernel& k : all_kernels()) {
     list.push_back({{"name", k.name},
                     {"group_size", k.group_size},
                     {"shared_bytes", k.shared_bytes},
@@ -61,8 +65,7 @@ nlohmann::json kernels_json() {
 }
 
 void print_kernels() {
-  Array<VulkanKernel> kernels(default_allocator());
-  check_status(VulkanBackend::kernels(kernels));
+  const Array<VulkanKernel> kernels = all_kernels();
   if (kernels.empty()) return;
   fmt::print("{:<26} {:<10} {:>8} {:>8}\n", "kernel", "group", "shared", "buffers");
   for (const VulkanKernel& k : kernels) {

@@ -14,6 +14,7 @@
 #include "trainer/tensor/device.h"
 #include "trainer/tensor/device_address.h"
 #include "trainer/tensor/dims.h"
+#include "trainer/tensor/grad_mode.h"
 #include "trainer/tensor/intrusive.h"
 #include "trainer/tensor/storage.h"
 #include "trainer/tensor/tracer.h"
@@ -415,41 +416,5 @@ std::vector<T> Tensor::to_vector(Where where) const {
   const T* p = c.data<T>(where);
   return std::vector<T>(p, p + impl_->view.numel());
 }
-
-// -- the thread's gradient mode
-bool grad_enabled();
-void set_grad_enabled(bool on);
-class GradMode {
- public:
-  explicit GradMode(bool on);
-  ~GradMode();
-  GradMode(const GradMode&) = delete;
-  GradMode& operator=(const GradMode&) = delete;
-
- private:
-  bool saved_;
-};
-// { NoGrad guard; ... }: ops inside are not recorded. EnableGrad: they are, also under NoGrad.
-class NoGrad : GradMode {
- public:
-  NoGrad() : GradMode(false) {}
-};
-class EnableGrad : GradMode {
- public:
-  EnableGrad() : GradMode(true) {}
-};
-// NoGrad whose results may never take part in autograd: they keep no version, and saving one for
-// backward later is an error. Views of tensors from outside stay what their base is.
-class InferenceMode {
- public:
-  explicit InferenceMode(bool on = true);
-  ~InferenceMode();
-  InferenceMode(const InferenceMode&) = delete;
-  InferenceMode& operator=(const InferenceMode&) = delete;
-
- private:
-  bool saved_grad_, saved_;
-};
-bool inference_mode_enabled();
 
 }  // namespace wick

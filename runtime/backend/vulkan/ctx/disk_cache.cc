@@ -54,10 +54,8 @@ void DiskCache::open(const char* folder, const DeviceInfo& device) {
   sha.update(bytes_of(device.device_uuid));
   sha.update(bytes_of(device.driver_version));
   sha.update({reinterpret_cast<const uint8_t*>(device.name), strlen(device.name)});
-  for (size_t i = 0; i < static_cast<size_t>(ShaderId::kCount); ++i) {
-    const Shader& s = shader(static_cast<ShaderId>(i));
+  for (const Shader& s : shaders())
     sha.update({reinterpret_cast<const uint8_t*>(s.spirv.data()), s.spirv.size_bytes()});
-  }
   memcpy(driver_, sha.finish_text().text, sizeof(driver_) - 1);
 }
 

@@ -48,14 +48,7 @@ Status EagerQueue::begin() {
   }
   Batch& b = batches_[next_ % kBatches];
   if (b.number > finished_) WICK_TRY(wait(b.number));
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kDispatches * kMaxBindings};
-  VkDescriptorPoolCreateInfo pool = {};
-  pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-  pool.maxSets = kDispatches;
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &size;
-  WICK_TRY(
-      b.sets.create(context_.device(), &Api::CreateDescriptorPool, pool, "vkCreateDescriptorPool"));
+  WICK_TRY(b.sets.create(context_.device(), kDispatches, kDispatches * kMaxBindings));
   memset(b.fault.mapped(), 0, 4);
   WICK_TRY(b.commands.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
   b.commands.barrier(kAll, kAll);  // behind what earlier batches do
@@ -99,32 +92,18 @@ Status EagerQueue::dispatch(const Dispatch& d, Span<const Touch> touches, const 
   WICK_ASSIGN(VkDescriptorSetLayout layout, context_.set_layout(d.operands));
   WICK_TRY(begin());
   Batch& b = *recording_;
-  const Device& device = context_.device();
-  VkDescriptorSetAllocateInfo allocate = {};
-  allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-  allocate.descriptorPool = b.sets.get();
-  allocate.descriptorSetCount = 1;
-  allocate.pSetLayouts = &layout;
   VkDescriptorSet set = VK_NULL_HANDLE;
-  WICK_TRY(check(device.api().AllocateDescriptorSets(device.handle(), &allocate, &set),
-                 "vkAllocateDescriptorSets"));
-  VkDescriptorBufferInfo buffers[kMaxBindings] = {};
-  VkWriteDescriptorSet writes[kMaxBindings] = {};
+  WICK_TRY(b.sets.allocate({&layout, 1}, &set));
+  VkDescriptorBufferInfo ranges[kMaxBindings];
   for (uint32_t k = 0; k < d.operands; ++k) {
     const Touch& t = touches[k];
     if (t.memory == nullptr) {
-      buffers[k] = {b.fault.handle(), 0, 4};
+      ranges[k] = {b.fault.handle(), 0, 4};
     } else {
-      buffers[k] = {t.memory->buffer->handle(), t.memory->offset + t.offset, words(t.bytes)};
+      ranges[k] = {t.memory->buffer->handle(), t.memory->offset + t.offset, t.bytes};
     }
-    writes[k].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    writes[k].dstSet = set;
-    writes[k].dstBinding = k;
-    writes[k].descriptorCount = 1;
-    writes[k].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    writes[k].pBufferInfo = &buffers[k];
   }
-  device.api().UpdateDescriptorSets(device.handle(), d.operands, writes, 0, nullptr);
+  b.sets.write(set, {ranges, d.operands});
   WICK_TRY(order(touches));
   uint32_t push[kMaxPushBytes / 4];
   for (uint32_t i = 0; i < d.push_words; ++i) push[i] = d.push[i];

@@ -4,6 +4,7 @@
 
 #include "runtime/backend/vulkan/eager/pool.h"
 #include "runtime/backend/vulkan/graph/lower.h"
+#include "runtime/backend/vulkan/vk/descriptors.h"
 
 namespace wick::vulkan {
 
@@ -64,7 +65,7 @@ class EagerQueue {
   struct Batch {
     CommandBuffer commands;
     Submission submission;
-    UniqueDescriptorPool sets;
+    DescriptorSets sets;
     Buffer fault;
     uint64_t number = 0;  // counted from 1; 0: not in use
     uint32_t dispatches = 0, count = 0;

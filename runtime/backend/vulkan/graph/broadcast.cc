@@ -1,5 +1,7 @@
 #include "runtime/backend/vulkan/graph/broadcast.h"
 
+#include "runtime/backend/vulkan/graph/element.h"
+
 namespace wick::vulkan {
 
 BroadcastDims broadcast_dims(const Shape& result, Span<const Shape* const> operands) {
@@ -29,6 +31,28 @@ BroadcastDims broadcast_dims(const Shape& result, Span<const Shape* const> opera
     ++out.rank;
   }
   return out;
+}
+
+Result<Dispatch> walk_dispatch(ShaderId shader, const OpCall& call, uint32_t function,
+                               Span<const int> operands, Span<const uint32_t> own, int held) {
+  const TensorView& y = call.out[0];
+  const Shape* shapes[kMaxOperands] = {};
+  for (size_t k = 0; k < operands.size(); ++k)
+    shapes[k] = &call.in[static_cast<size_t>(operands[k])].shape;
+  const BroadcastDims dims = broadcast_dims(y.shape, {shapes, operands.size()});
+  if (dims.rank > held) return unsupported("too many dims that do not merge");
+  Dispatch d = flat_dispatch(shader, words_of(y.dtype, y.numel()));
+  add_spec(d, function);
+  add_spec(d, static_cast<uint32_t>(dims.rank));
+  add_push(d, y.numel());
+  for (uint32_t v : own) add_push(d, v);
+  for (int i = 0; i < held; ++i) add_push(d, dims.dims[i]);
+  for (size_t k = 0; k < operands.size(); ++k) {
+    for (int i = 0; i < held; ++i) add_push(d, dims.strides[k][i]);
+    add_operand(d, operands[k]);
+  }
+  add_operand(d, out_operand(0));
+  return d;
 }
 
 }  // namespace wick::vulkan

@@ -2,7 +2,7 @@
 // allow.
 #pragma once
 
-#include "runtime/core/tensor_view.h"
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
 
 namespace wick::vulkan {
 
@@ -16,5 +16,11 @@ struct BroadcastDims {
 
 // `operands`: up to three shapes that broadcast to `result`.
 BroadcastDims broadcast_dims(const Shape& result, Span<const Shape* const> operands);
+
+// A call whose shader walks inputs so. Its first constants are `function` and the rank; its push
+// constants the number of elements, `own`, then `held` dims and as many strides of each operand.
+Result<Dispatch> walk_dispatch(ShaderId shader, const OpCall& call, uint32_t function,
+                               Span<const int> operands, Span<const uint32_t> own = {},
+                               int held = kMaxRank);
 
 }  // namespace wick::vulkan

@@ -5,6 +5,7 @@
 
 #include "runtime/backend/vulkan/ctx/arena.h"
 #include "runtime/backend/vulkan/graph/split.h"
+#include "runtime/backend/vulkan/vk/descriptors.h"
 #include "runtime/backend/vulkan/vk/timer.h"
 
 namespace wick::vulkan {
@@ -144,7 +145,7 @@ class VulkanGraph : private Parts {
   Weights::Hold hold_;
   Buffers arena_, upload_, readback_;
   Array<uint64_t> upload_offsets_, readback_offsets_;
-  UniqueDescriptorPool descriptors_;
+  DescriptorSets descriptors_;
   CommandBuffer commands_;
   Submission submission_;
   Timer timer_;

@@ -166,6 +166,16 @@ Status scales_of_gemm(const OpCall& call, ProductScales& scales, Ends& ends) {
   return {};
 }
 
+// Of QLinearConv and QLinearMatMul, which have them at the same places.
+Status read_scales(const OpCall& call, ProductScales* scales, Ends* ends) {
+  for (size_t i : {1, 4, 6, 7}) {
+    if (!known(call, i)) return unsupported("scales that only a run knows");
+  }
+  if (!product_scales(call.in, 0, 3, 6, scales).ok()) return unsupported("a scale that is none");
+  *ends = to_bytes(call, 7);
+  return {};
+}
+
 }  // namespace
 
 Status lower_byte_conv(const OpCall& call, Lowered& out) {
@@ -181,13 +191,7 @@ Status lower_byte_conv(const OpCall& call, Lowered& out) {
     return unsupported("a zero point that only a run knows");
   ProductScales scales;
   Ends ends;
-  if (bytes) {
-    for (size_t i : {1, 4, 6, 7}) {
-      if (!known(call, i)) return unsupported("scales that only a run knows");
-    }
-    if (!product_scales(call.in, 0, 3, 6, &scales).ok()) return unsupported("a scale that is none");
-    ends = to_bytes(call, 7);
-  }
+  if (bytes) WICK_TRY(read_scales(call, &scales, &ends));
   const Shape &x = call.in[0].shape, &w = call.in[static_cast<size_t>(b.left)].shape;
   const Shape& y = call.out[0].shape;
   const int spatial = x.rank() - 2;
@@ -290,13 +294,7 @@ Status lower_byte_gemm(const OpCall& call, Lowered& out) {
       b.right_strides[4 - rank + i] = p.b.batch[i];
     }
   }
-  if (bytes) {
-    for (size_t i : {1, 4, 6, 7}) {
-      if (!known(call, i)) return unsupported("scales that only a run knows");
-    }
-    if (!product_scales(call.in, 0, 3, 6, &scales).ok()) return unsupported("a scale that is none");
-    ends = to_bytes(call, 7);
-  }
+  if (bytes) WICK_TRY(read_scales(call, &scales, &ends));
   WICK_TRY(fill_table(call, b, bytes ? &scales : nullptr, a_zero, b_zero, out, ends));
   return add_product(call, b, ends, out);
 }

@@ -21,12 +21,7 @@ Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAtt
   add_push(d, w[1]);
   add_push(d, static_cast<float>(epilogue.alpha));
   add_push(d, static_cast<float>(epilogue.beta));
-  add_pushes(d, s.in);
-  add_pushes(d, s.out);
-  add_pushes(d, s.kernel);
-  add_pushes(d, s.stride);
-  add_pushes(d, s.dilation);
-  add_pushes(d, s.pad);
+  add_window(d, s);
   return out.dispatches.push_back(d);
 }
 

@@ -1,6 +1,5 @@
 // Elementwise float64, by integers.
 #include "runtime/backend/vulkan/graph/broadcast.h"
-#include "runtime/backend/vulkan/graph/element.h"
 
 namespace wick::vulkan {
 namespace {
@@ -37,19 +36,9 @@ Status lower_double(const OpCall& call, Lowered& out) {
   const int function = function_of(call);
   if (function < 0) return unsupported("no shader for this op of float64");
   const bool unary = function >= WICK_DOUBLE_UNARY;
-  const TensorView &a = call.in[0], &b = call.in[unary ? 0 : 1], &y = call.out[0];
-  const Shape* shapes[] = {&a.shape, &b.shape};
-  const BroadcastDims dims = broadcast_dims(y.shape, shapes);
-  Dispatch d = flat_dispatch(ShaderId::k_double, y.numel());
-  add_spec(d, static_cast<uint32_t>(function));
-  add_spec(d, static_cast<uint32_t>(dims.rank));
-  add_push(d, y.numel());
-  for (int64_t v : dims.dims) add_push(d, v);
-  for (int64_t v : dims.strides[0]) add_push(d, v);
-  for (int64_t v : dims.strides[1]) add_push(d, v);
-  add_operand(d, 0);
-  add_operand(d, unary ? 0 : 1);
-  add_operand(d, out_operand(0));
+  const int operands[] = {0, unary ? 0 : 1};
+  WICK_ASSIGN(const Dispatch d, walk_dispatch(ShaderId::k_double, call,
+                                              static_cast<uint32_t>(function), {operands, 2}));
   return out.dispatches.push_back(d);
 }
 

@@ -38,22 +38,13 @@ Status lower_integer(const OpCall& call, Lowered& out) {
   const int function = function_of(call);
   if (function < 0) return unsupported("no shader for this op of integers");
   const bool unary = function >= WICK_INTEGER_FIRST_UNARY;
-  const TensorView &a = call.in[0], &b = call.in[unary ? 0 : 1], &y = call.out[0];
-  if (!is_int(a.dtype) || !is_int(b.dtype)) return unsupported("an integer and another");
-  const Shape* shapes[] = {&a.shape, &b.shape};
-  const BroadcastDims dims = broadcast_dims(y.shape, shapes);
-  Dispatch d = flat_dispatch(ShaderId::k_integer, words_of(y.dtype, y.numel()));
-  add_spec(d, static_cast<uint32_t>(function));
-  add_spec(d, static_cast<uint32_t>(dims.rank));
-  add_push(d, y.numel());
-  add_push(d, type_number(a.dtype));
-  add_push(d, type_number(b.dtype));
-  for (int64_t v : dims.dims) add_push(d, v);
-  for (int64_t v : dims.strides[0]) add_push(d, v);
-  for (int64_t v : dims.strides[1]) add_push(d, v);
-  add_operand(d, 0);
-  add_operand(d, unary ? 0 : 1);
-  add_operand(d, out_operand(0));
+  const int operands[] = {0, unary ? 0 : 1};
+  const DType a = call.in[0].dtype, b = call.in[unary ? 0 : 1].dtype;
+  if (!is_int(a) || !is_int(b)) return unsupported("an integer and another");
+  const uint32_t types[] = {type_number(a), type_number(b)};
+  WICK_ASSIGN(const Dispatch d,
+              walk_dispatch(ShaderId::k_integer, call, static_cast<uint32_t>(function),
+                            {operands, 2}, {types, 2}));
   return out.dispatches.push_back(d);
 }
 

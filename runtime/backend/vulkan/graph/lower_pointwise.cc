@@ -42,33 +42,17 @@ Status lower_pointwise(const OpCall& call, Lowered& out) {
   const bool unary = function >= WICK_POINT_FIRST_UNARY;
   // a, b, and what chooses between them
   const int a = where ? 1 : 0, b = unary ? a : a + 1, c = where ? 0 : a;
-  const Shape* shapes[] = {&call.in[static_cast<size_t>(a)].shape,
-                           &call.in[static_cast<size_t>(b)].shape,
-                           &call.in[static_cast<size_t>(c)].shape};
-  const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
-  if (dims.rank > kDims) return unsupported("too many dims that do not merge");
-  const DType y = call.out[0].dtype;
-  const int64_t n = call.out[0].numel();
-  Dispatch d = flat_dispatch(ShaderId::k_pointwise, words_of(y, n));
-  add_spec(d, static_cast<uint32_t>(function));
-  add_spec(d, static_cast<uint32_t>(dims.rank));
+  const int operands[] = {a, b, c};
+  WICK_ASSIGN(Dispatch d, walk_dispatch(ShaderId::k_pointwise, call,
+                                        static_cast<uint32_t>(function), {operands, 3}, {}, kDims));
   add_spec(d, type_number(call.in[static_cast<size_t>(a)].dtype));
-  add_spec(d, type_number(y));
+  add_spec(d, type_number(call.out[0].dtype));
   uint32_t option = 0;
   if (call.op == OpId::kIsInf) {
     const auto& t = *static_cast<const IsInfAttrs*>(call.attrs);
     option = (t.detect_positive != 0 ? 1u : 0u) | (t.detect_negative != 0 ? 2u : 0u);
   }
   add_spec(d, option);
-  add_push(d, n);
-  for (int i = 0; i < kDims; ++i) add_push(d, dims.dims[i]);
-  for (const auto& strides : dims.strides) {
-    for (int i = 0; i < kDims; ++i) add_push(d, strides[i]);
-  }
-  add_operand(d, a);
-  add_operand(d, b);
-  add_operand(d, c);
-  add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
 

@@ -83,27 +83,16 @@ Status lower_qlinear_binary(const OpCall& call, Lowered& out) {
   }
   ByteBinary f;
   if (!byte_binary(call.op, call.in, &f).ok()) return unsupported("scales that are none");
-  const Shape* shapes[] = {&call.in[0].shape, &call.in[3].shape};
-  const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
-  Dispatch d = flat_dispatch(ShaderId::k_qlinear_binary, words_of(DType::kU8, call.out[0].numel()));
-  add_spec(d, call.op == OpId::kQLinearAdd ? 1 : 0);
-  add_spec(d, static_cast<uint32_t>(dims.rank));
+  const int operands[] = {0, 3};
+  const uint32_t own[] = {std::bit_cast<uint32_t>(f.a),     std::bit_cast<uint32_t>(f.b),
+                          static_cast<uint32_t>(f.a_zero),  static_cast<uint32_t>(f.b_zero),
+                          std::bit_cast<uint32_t>(f.to.lo), std::bit_cast<uint32_t>(f.to.hi),
+                          static_cast<uint32_t>(f.to.zero)};
+  WICK_ASSIGN(Dispatch d,
+              walk_dispatch(ShaderId::k_qlinear_binary, call, call.op == OpId::kQLinearAdd ? 1 : 0,
+                            {operands, 2}, {own, std::size(own)}));
   add_spec(d, type_number(call.in[0].dtype));
   add_spec(d, type_number(call.in[3].dtype));
-  add_push(d, call.out[0].numel());
-  add_push(d, f.a);
-  add_push(d, f.b);
-  add_push(d, static_cast<uint32_t>(f.a_zero));
-  add_push(d, static_cast<uint32_t>(f.b_zero));
-  add_push(d, f.to.lo);
-  add_push(d, f.to.hi);
-  add_push(d, static_cast<uint32_t>(f.to.zero));
-  for (int64_t v : dims.dims) add_push(d, v);
-  for (int64_t v : dims.strides[0]) add_push(d, v);
-  for (int64_t v : dims.strides[1]) add_push(d, v);
-  add_operand(d, 0);
-  add_operand(d, 3);
-  add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
 

@@ -74,8 +74,8 @@ bool reduces_words(DType dtype) {
 Status lower_reduce(const OpCall& call, Lowered& out) {
   const TensorView& x = call.in[0];
   const bool words = reduces_words(x.dtype);
-  const bool mean = words && call.op == OpId::kReduceMean;
-  if (mean && x.dtype != DType::kF64) return unsupported("no shader for this mean");
+  if (words && call.op == OpId::kReduceMean && x.dtype != DType::kF64)
+    return unsupported("no shader for this mean");
   if (words && x.dtype != DType::kF64 && x.numel() == 0) return unsupported("an empty input");
   bool reduce[kMaxRank] = {}, any = false;
   WICK_TRY(read_axes(call, reduce, &any));
@@ -94,9 +94,7 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   add_spec(d, function_of(call.op));
   add_spec(d, static_cast<uint32_t>(s.kept));
   add_spec(d, static_cast<uint32_t>(s.reduced));
-  if (mean) {
-    d.shader = ShaderId::k_double_mean;
-  } else if (words) {
+  if (words) {
     d.shader = ShaderId::k_reduce_any;
     add_element(d, x.dtype);
   }

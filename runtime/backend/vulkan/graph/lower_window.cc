@@ -34,12 +34,7 @@ Status lower_conv_transpose(const OpCall& call, Lowered& out) {
   add_push(d, a.conv.group);
   add_push(d, x[1] / a.conv.group);
   add_push(d, w[1]);
-  add_pushes(d, s.in);
-  add_pushes(d, s.out);
-  add_pushes(d, s.kernel);
-  add_pushes(d, s.stride);
-  add_pushes(d, s.dilation);
-  add_pushes(d, s.pad);
+  add_window(d, s);
   add_pushes(d, k_step);
   add_pushes(d, q_step);
   add_operand(d, 0);
@@ -101,12 +96,7 @@ Status lower_deform_conv(const OpCall& call, Lowered& out) {
   add_push(d, y[1]);
   add_push(d, y[1] / a.conv.group);
   add_push(d, x[1] / a.offset_group);
-  add_pushes(d, s.in);
-  add_pushes(d, s.out);
-  add_pushes(d, s.kernel);
-  add_pushes(d, s.stride);
-  add_pushes(d, s.dilation);
-  add_pushes(d, s.pad);
+  add_window(d, s);
   for (int i = 0; i < 3; ++i) add_operand(d, i);
   add_optional(call, 3, d);
   add_optional(call, 4, d);

@@ -53,7 +53,6 @@ VulkanGraph::Region VulkanGraph::region_of(const Node& node, uint32_t binding) c
 
 Status VulkanGraph::write_descriptors() {
   if (nodes_.empty()) return {};
-  const Device& device = context_.device();
   uint32_t bindings = 0;
   Array<VkDescriptorSetLayout> layouts(allocator_);
   for (const Node& node : nodes_) {
@@ -61,37 +60,17 @@ Status VulkanGraph::write_descriptors() {
     WICK_ASSIGN(VkDescriptorSetLayout layout, context_.set_layout(node.dispatch.operands));
     WICK_TRY(layouts.push_back(layout));
   }
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, bindings};
-  VkDescriptorPoolCreateInfo pool = {};
-  pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-  pool.maxSets = static_cast<uint32_t>(nodes_.size());
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &size;
-  WICK_TRY(descriptors_.create(device, &Api::CreateDescriptorPool, pool, "vkCreateDescriptorPool"));
+  WICK_TRY(descriptors_.create(context_.device(), static_cast<uint32_t>(nodes_.size()), bindings));
   WICK_TRY(sets_.resize(nodes_.size()));
-  VkDescriptorSetAllocateInfo allocate = {};
-  allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-  allocate.descriptorPool = descriptors_.get();
-  allocate.descriptorSetCount = static_cast<uint32_t>(nodes_.size());
-  allocate.pSetLayouts = layouts.data();
-  WICK_TRY(check(device.api().AllocateDescriptorSets(device.handle(), &allocate, sets_.data()),
-                 "vkAllocateDescriptorSets"));
+  WICK_TRY(descriptors_.allocate({layouts.data(), layouts.size()}, sets_.data()));
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    VkDescriptorBufferInfo buffers[kMaxBindings] = {};
-    VkWriteDescriptorSet writes[kMaxBindings] = {};
-    uint32_t count = nodes_[i].dispatch.operands;
+    VkDescriptorBufferInfo ranges[kMaxBindings];
+    const uint32_t count = nodes_[i].dispatch.operands;
     for (uint32_t k = 0; k < count; ++k) {
-      Region r = region_of(nodes_[i], k);
-      // Bytes are read and written as words; regions have room for the last one.
-      buffers[k] = {r.buffer->handle(), r.offset, (r.bytes + 3) / 4 * 4};
-      writes[k].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-      writes[k].dstSet = sets_[i];
-      writes[k].dstBinding = k;
-      writes[k].descriptorCount = 1;
-      writes[k].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-      writes[k].pBufferInfo = &buffers[k];
+      const Region r = region_of(nodes_[i], k);
+      ranges[k] = {r.buffer->handle(), r.offset, r.bytes};
     }
-    device.api().UpdateDescriptorSets(device.handle(), count, writes, 0, nullptr);
+    descriptors_.write(sets_[i], {ranges, count});
   }
   return {};
 }

@@ -50,5 +50,9 @@ inline Dispatch rows_dispatch(ShaderId shader, const Shape& y, int64_t group) {
 inline void add_pushes(Dispatch& d, const int64_t (&values)[3]) {
   for (int64_t v : values) add_push(d, v);
 }
+inline void add_window(Dispatch& d, const WindowShape& s) {
+  for (const auto* values : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad})
+    add_pushes(d, *values);
+}
 
 }  // namespace wick::vulkan

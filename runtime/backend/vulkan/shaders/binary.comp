@@ -32,17 +32,7 @@ float combine(float p, float q) {
   }
 }
 
-void places(uint i, out uint ia, out uint ib) {
-  uint rest = i;
-  ia = 0;
-  ib = 0;
-  for (int d = int(kRank) - 1; d >= 0; --d) {
-    uint at = rest % dims[d];
-    rest /= dims[d];
-    ia += at * a_strides[d];
-    ib += at * b_strides[d];
-  }
-}
+#include "places.glsl"
 
 #if PACKED
 void main() {

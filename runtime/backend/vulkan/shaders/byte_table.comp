@@ -12,14 +12,11 @@ layout(binding = 0) readonly buffer In { uint x[]; };
 layout(binding = 1) readonly buffer Table { uint table[]; };
 layout(binding = 2) writeonly buffer Out { uint y[]; };
 
-void main() {
-  const uint per = elements_a_word(kLog);
-  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k) {
-      uint at = READ_PACKED(x, w * per + k, 3u) ^ kFirst;  // -128 is entry 0
-      result |= READ_PACKED(table, at, kLog) << (k << kLog);
-    }
-    y[w] = result;
-  }
+uvec2 element(uint i) {
+  uint at = READ_PACKED(x, i, 3u) ^ kFirst;  // -128 is entry 0
+  return uvec2(READ_PACKED(table, at, kLog), 0);
 }
+
+#include "each_word.glsl"
+
+void main() { each_word(kLog); }

@@ -15,8 +15,8 @@ layout(push_constant) uniform Push { uint n; };
 layout(binding = 0) readonly buffer In { uint x[]; };
 layout(binding = 1) writeonly buffer Out { uint y[]; };
 
-uvec2 convert(uvec2 bits) {
-  const uint width = 1u << log_bits(kOut);
+uvec2 element(uint i) {
+  uvec2 bits = READ_ANY(x, i, log_bits(kIn));
   if (!is_real_type(kIn) && !is_real_type(kOut) && kOut != WICK_TYPE_BOOL) return widened(bits, kIn);  // wraps
   Number v = number_of(bits, kIn);
   // The CPU takes 64-bit integers to the shorter floats by way of float64.
@@ -25,19 +25,6 @@ uvec2 convert(uvec2 bits) {
   return bits_of_number(v, kOut, kSaturate != 0, kRoundMode);
 }
 
-void main() {
-  const uint in_log = log_bits(kIn), log = log_bits(kOut), per = elements_a_word(log);
-  const uint mask = 0xffffffffu >> (32u - (1u << min(log, 5u)));
-  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    if (log == 6u) {
-      uvec2 bits = convert(READ_ANY(x, w, in_log));
-      y[2 * w] = bits.x;
-      y[2 * w + 1] = bits.y;
-      continue;
-    }
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k)
-      result |= (convert(READ_ANY(x, w * per + k, in_log)).x & mask) << (log == 5u ? 0u : k << log);
-    y[w] = result;
-  }
-}
+#include "each_word.glsl"
+
+void main() { each_word(log_bits(kOut)); }

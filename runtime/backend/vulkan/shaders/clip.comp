@@ -20,24 +20,16 @@ layout(binding = 3) writeonly buffer Out { uint y[]; };
 
 bool at_most(uvec2 p, uvec2 q) { return less_of(p, q, kType) || equal_of(p, q, kType); }
 
-void main() {
-  const uint log = log_bits(kType), per = elements_a_word(log);
+uvec2 element(uint i) {
+  const uint log = log_bits(kType);
   uvec2 low = uvec2(low_0, low_1), high = uvec2(high_0, high_1);
   if (kLowTensor != 0) low = READ_ANY(lows, 0u, log);
   if (kHighTensor != 0) high = READ_ANY(highs, 0u, log);
-  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k) {
-      uvec2 v = READ_ANY(x, w * per + k, log);
-      v = at_most(v, low) ? low : v;
-      v = at_most(high, v) ? high : v;
-      if (log == 6u) {
-        y[2 * w] = v.x;
-        y[2 * w + 1] = v.y;
-      } else {
-        result |= v.x << (k << log);
-      }
-    }
-    if (log != 6u) y[w] = result;
-  }
+  uvec2 v = READ_ANY(x, i, log);
+  v = at_most(v, low) ? low : v;
+  return at_most(high, v) ? high : v;
 }
+
+#include "each_word.glsl"
+
+void main() { each_word(log_bits(kType)); }

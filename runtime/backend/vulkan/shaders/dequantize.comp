@@ -10,7 +10,7 @@ layout(local_size_x = WICK_FLAT_SIZE) in;
 
 float float_of(Number v) { return uintBitsToFloat(f32_bits(v).x); }
 
-uint element(uint i) {
+uvec2 element(uint i) {
   uvec2 v = READ_ANY(x, i, log_bits(kX));
   float real;
   if (is_real_type(kX)) {
@@ -22,14 +22,9 @@ uint element(uint i) {
     real = log_bits(kX) == 5u ? float_of(integer_number(whole, true)) : float(int(whole.x));
   }
   float scale = kScaleType == WICK_TYPE_F32 ? uintBitsToFloat(scale_bits(i).x) : float_of(number_of(scale_bits(i), kScaleType));
-  return bits_of_float(real * scale, kY);
+  return uvec2(bits_of_float(real * scale, kY), 0);
 }
 
-void main() {
-  const uint log = log_bits(kY), per = elements_a_word(log);
-  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k) result |= element(w * per + k) << (k << log);
-    y[w] = result;
-  }
-}
+#include "each_word.glsl"
+
+void main() { each_word(log_bits(kY)); }

@@ -1,81 +1,9 @@
-// float64 out of integers, for devices without it and for those with it alike: sums, products, quotients and roots are
-// correctly rounded, e^x and the logarithm are within two units. Between two steps a number has 53 digits and any
-// exponent.
+// Functions of float64, on soft_double.glsl's numbers: e^x and the logarithm are within two units, all else is the
+// CPU's. Between two steps a number has 53 digits and any exponent.
+#include "soft_double.glsl"
 
-Number number_of_double(uvec2 bits) { return ieee_number(bits, 52, 64, 1023); }
-uvec2 double_of(Number v) { return to_ieee(v, 52, 64, 1023); }
-
-bool is_less_magnitude(Number a, Number b) { return a.e < b.e || (a.e == b.e && less_64(a.m, b.m)); }
-
-// Unrounded, but for a last digit that notes what is below it.
-Number plus(Number a, Number b) {
-  if (a.kind == kNaN || b.kind == kNaN || (a.kind == kInfinite && b.kind == kInfinite && a.negative != b.negative))
-    return Number(kNaN, false, 0, uvec2(0));
-  if (a.kind == kInfinite || b.kind == kInfinite) {
-    if (a.kind == kInfinite) return a;
-    return b;
-  }
-  if (a.kind == kZero && b.kind == kZero) return Number(kZero, a.negative && b.negative, 0, uvec2(0));
-  if (b.kind == kZero) return a;
-  if (a.kind == kZero) return b;
-  if (is_less_magnitude(a, b)) {
-    Number c = a;
-    a = b;
-    b = c;
-  }
-  // A digit of room above; the eleven below the 53 are 0.
-  int apart = a.e - b.e + 1;
-  uvec2 left = shift_right(a.m, 1), right = shift_right(b.m, apart);
-  if (shift_left(right, apart) != b.m || apart >= 64) right.x |= 1u;
-  uvec2 sum = add_64(left, a.negative == b.negative ? right : negate_64(right));
-  if (sum == uvec2(0)) return Number(kZero, false, 0, uvec2(0));
-  return finite(a.negative, sum, a.e - 62);
-}
-Number negated(Number a) {
-  a.negative = !a.negative;
-  return a;
-}
-Number times(Number a, Number b) {
-  bool negative = a.negative != b.negative;
-  if (a.kind == kNaN || b.kind == kNaN || (a.kind == kInfinite && b.kind == kZero) ||
-      (a.kind == kZero && b.kind == kInfinite))
-    return Number(kNaN, false, 0, uvec2(0));
-  if (a.kind == kInfinite || b.kind == kInfinite) return Number(kInfinite, negative, 0, uvec2(0));
-  if (a.kind == kZero || b.kind == kZero) return Number(kZero, negative, 0, uvec2(0));
-  uint high, low, high_1, low_1, high_2, low_2, high_3, low_3, carry;
-  umulExtended(a.m.x, b.m.x, high, low);
-  umulExtended(a.m.x, b.m.y, high_1, low_1);
-  umulExtended(a.m.y, b.m.x, high_2, low_2);
-  umulExtended(a.m.y, b.m.y, high_3, low_3);
-  uvec2 middle = add_64(uvec2(high, 0), add_64(uvec2(low_1, 0), uvec2(low_2, 0)));
-  uvec2 top = add_64(uvec2(low_3, high_3), add_64(uvec2(high_1, 0), add_64(uvec2(high_2, 0), uvec2(middle.y, 0))));
-  if ((low | middle.x) != 0) top.x |= 1u;
-  return finite(negative, top, a.e + b.e - 62);
-}
 Number plus_53(Number a, Number b) { return to_53_digits(plus(a, b)); }
 Number times_53(Number a, Number b) { return to_53_digits(times(a, b)); }
-
-// Digit by digit: 55 of them, and what is left.
-Number root(Number v) {
-  if (v.kind == kNaN || v.kind == kZero || (v.kind == kInfinite && !v.negative)) return v;
-  if (v.negative) return Number(kNaN, false, 0, uvec2(0));
-  bool odd = (v.e & 1) != 0;
-  uvec2 digits = odd ? v.m : shift_right(v.m, 1);  // the last of 64 is 0
-  uvec2 result = uvec2(0), rest = uvec2(0);
-  for (int i = 0; i < 55; ++i) {
-    rest = shift_left(rest, 2) | uvec2(digits.y >> 30, 0);
-    digits = shift_left(digits, 2);
-    uvec2 trial = shift_left(result, 2) | uvec2(1, 0);
-    result = shift_left(result, 1);
-    if (!less_64(rest, trial)) {
-      rest = add_64(rest, negate_64(trial));
-      result.x |= 1u;
-    }
-  }
-  result = shift_left(result, 1);
-  if (rest != uvec2(0)) result.x |= 1u;
-  return finite(false, result, ((odd ? v.e - 1 : v.e) >> 1) - 55);
-}
 
 // NaN wins.
 uvec2 extreme_double(uvec2 p, uvec2 q, bool largest) {
@@ -84,7 +12,7 @@ uvec2 extreme_double(uvec2 p, uvec2 q, bool largest) {
     return q;
   }
   if (order_of(p) == order_of(q)) return largest ? p & q : p | q;  // +0 above -0
-  return below(order_of(p), order_of(q)) == largest ? q : p;
+  return less_64(order_of(p), order_of(q)) == largest ? q : p;
 }
 
 // To an integer: half to even (0), towards zero (1).

@@ -27,12 +27,6 @@ bool below(uvec2 p, uvec2 q) {
   return less_64(uvec2(p.x, p.y ^ sign), uvec2(q.x, q.y ^ sign));
 }
 
-uvec2 multiply(uvec2 p, uvec2 q) {
-  uint high, low;
-  umulExtended(p.x, q.x, high, low);
-  return uvec2(low, high + p.x * q.y + p.y * q.x);
-}
-
 // p = quotient q + rest, without signs; q is not 0.
 void divide(uvec2 p, uvec2 q, out uvec2 quotient, out uvec2 rest) {
   if ((p.y | q.y) == 0) {
@@ -77,8 +71,8 @@ uvec2 power_of(uvec2 p, uvec2 q) {
   if ((q.y & 0x80000000u) != 0) q.y = (q.y & 0x7fffffffu) | 0x40000000u;
   uvec2 result = kOne;
   for (int i = 0; i < 64 && q != kNone; ++i) {
-    if ((q.x & 1u) != 0) result = multiply(result, p);
-    p = multiply(p, p);
+    if ((q.x & 1u) != 0) result = multiply_64(result, p);
+    p = multiply_64(p, p);
     q = shift_right(q, 1);
   }
   return result;
@@ -96,7 +90,7 @@ uvec2 combine(uvec2 p, uvec2 q) {
   switch (kFunction) {
     case WICK_INTEGER_ADD: return add_64(p, q);
     case WICK_INTEGER_SUB: return add_64(p, negate_64(q));
-    case WICK_INTEGER_MUL: return multiply(p, q);
+    case WICK_INTEGER_MUL: return multiply_64(p, q);
     case WICK_INTEGER_DIV: return quotient_of(p, q);
     case WICK_INTEGER_MAX: return below(q, p) ? p : q;
     case WICK_INTEGER_MIN: return below(p, q) ? p : q;
@@ -116,31 +110,16 @@ uvec2 combine(uvec2 p, uvec2 q) {
   }
 }
 
+#include "places.glsl"
+
 uvec2 element(uint i) {
-  uint ia = 0, ib = 0;
-  for (int d = int(kRank) - 1; d >= 0; --d) {
-    uint at = i % dims[d];
-    i /= dims[d];
-    ia += at * a_strides[d];
-    ib += at * b_strides[d];
-  }
+  uint ia, ib;
+  places(i, ia, ib);
   uvec2 p = widened(READ_ANY(a, ia, log_bits(type)), type), q = kNone;
   if (kFunction < WICK_INTEGER_FIRST_UNARY) q = widened(READ_ANY(b, ib, log_bits(other)), other);
   return combine(p, q);
 }
 
-void main() {
-  const uint log = log_bits(type), per = elements_a_word(log);
-  const uint mask = 0xffffffffu >> (32u - (1u << min(log, 5u)));
-  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    if (log == 6u) {
-      uvec2 v = element(w);
-      y[2 * w] = v.x;
-      y[2 * w + 1] = v.y;
-      continue;
-    }
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k) result |= (element(w * per + k).x & mask) << (k << log);
-    y[w] = result;
-  }
-}
+#include "each_word.glsl"
+
+void main() { each_word(log_bits(type)); }

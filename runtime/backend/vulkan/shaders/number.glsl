@@ -1,56 +1,5 @@
-// Any element as a number of 64 digits, and back with one rounding: integers throughout, so that the result is the
-// same on every device and float64 needs no support.
-
-uvec2 shift_left(uvec2 a, int n) {
-  if (n <= 0) return a;
-  if (n >= 64) return uvec2(0);
-  return n >= 32 ? uvec2(0, a.x << (n - 32)) : uvec2(a.x << n, (a.y << n) | (a.x >> (32 - n)));
-}
-uvec2 shift_right(uvec2 a, int n) {
-  if (n <= 0) return a;
-  if (n >= 64) return uvec2(0);
-  return n >= 32 ? uvec2(a.y >> (n - 32), 0) : uvec2((a.x >> n) | (a.y << (32 - n)), a.y >> n);
-}
-uvec2 add_64(uvec2 a, uvec2 b) {
-  uint carry, low = uaddCarry(a.x, b.x, carry);
-  return uvec2(low, a.y + b.y + carry);
-}
-uvec2 negate_64(uvec2 a) { return add_64(uvec2(~a.x, ~a.y), uvec2(1, 0)); }
-bool less_64(uvec2 a, uvec2 b) { return a.y < b.y || (a.y == b.y && a.x < b.x); }
-
-const uint kZero = 0, kFinite = 1, kInfinite = 2, kNaN = 3;
-// m 2^(e - 63), where m's highest bit is set.
-struct Number {
-  uint kind;
-  bool negative;
-  int e;
-  uvec2 m;
-};
-
-Number finite(bool negative, uvec2 m, int scale) {  // m 2^scale
-  if ((m.x | m.y) == 0) return Number(kZero, negative, 0, m);
-  int shift = m.y != 0 ? 31 - findMSB(m.y) : 63 - findMSB(m.x);
-  return Number(kFinite, negative, scale + 63 - shift, shift_left(m, shift));
-}
-
-// Of sign, exponent and `digits` bits; exponent 0 is subnormal.
-Number small_number(bool negative, uvec2 magnitude, int digits, int bias) {
-  int exponent = int(shift_right(magnitude, digits).x);
-  uvec2 whole = uvec2(magnitude.x, magnitude.y);
-  uvec2 one = shift_left(uvec2(1, 0), digits);
-  uvec2 below = add_64(one, uvec2(0xffffffffu));
-  whole &= below;
-  if (exponent != 0) whole |= one;
-  return finite(negative, whole, max(exponent, 1) - bias - digits);
-}
-Number ieee_number(uvec2 bits, int digits, int width, int bias) {
-  bool negative = (shift_right(bits, width - 1).x & 1u) != 0;
-  uvec2 magnitude = bits & add_64(shift_left(uvec2(1, 0), width - 1), uvec2(0xffffffffu));
-  uvec2 infinity = shift_left(uvec2((1u << (width - 1 - digits)) - 1u, 0), digits);
-  if (magnitude == infinity) return Number(kInfinite, negative, 0, uvec2(0));
-  if (less_64(infinity, magnitude)) return Number(kNaN, negative, 0, uvec2(0));
-  return small_number(negative, magnitude, digits, bias);
-}
+// Any element as a number of 64 digits, and back with one rounding: the same on every device.
+#include "soft_double.glsl"
 
 Number integer_number(uvec2 v, bool is_signed) {
   bool negative = is_signed && (v.y & 0x80000000u) != 0;
@@ -107,41 +56,6 @@ Number number_of(uvec2 bits, uint type) {
   bool one_zero = type == WICK_TYPE_F8E4M3FNUZ || type == WICK_TYPE_F8E5M2FNUZ;
   if (one_zero && bits.x == 0x80u) return Number(kNaN, false, 0, uvec2(0));
   return small_number(negative, uvec2(magnitude, 0), f.digits, f.bias);
-}
-
-// m without its `drop` lowest bits, half to even.
-uvec2 without(uvec2 m, int drop) {
-  if (drop <= 0) return m;
-  if (drop > 64) return uvec2(0);
-  uvec2 kept = shift_right(m, drop), last = shift_right(m, drop - 1);
-  bool rest = shift_left(m, 65 - drop) != uvec2(0);
-  bool up = (last.x & 1u) != 0 && (rest || (kept.x & 1u) != 0);
-  return up ? add_64(kept, uvec2(1, 0)) : kept;
-}
-// The digits of a double.
-Number to_53_digits(Number v) {
-  if (v.kind != kFinite) return v;
-  uvec2 m = without(v.m, 11);
-  if ((m.y >> 21) != 0) return Number(kFinite, v.negative, v.e + 1, uvec2(0, 0x80000000u));
-  return Number(kFinite, v.negative, v.e, shift_left(m, 11));
-}
-
-// Exponent and digits of a finite number's magnitude; what is too large has too large an exponent.
-uvec2 magnitude_of(Number v, int digits, int bias) {
-  int least = 1 - bias, below = max(least - v.e, 0);
-  uvec2 code = without(v.m, 63 - digits + below);
-  return below != 0 ? code : add_64(code, shift_left(uvec2(uint(v.e - least), 0), digits));
-}
-
-uvec2 to_ieee(Number v, int digits, int width, int bias) {
-  uvec2 infinity = shift_left(uvec2((1u << (width - 1 - digits)) - 1u, 0), digits), code = uvec2(0);
-  if (v.kind == kInfinite) code = infinity;
-  if (v.kind == kNaN) code = add_64(infinity, shift_left(uvec2(1, 0), digits - 1));
-  if (v.kind == kFinite) {
-    code = v.e > bias ? infinity : magnitude_of(v, digits, bias);
-    if (less_64(infinity, code)) code = infinity;
-  }
-  return v.negative ? code | shift_left(uvec2(1, 0), width - 1) : code;
 }
 
 // As core/narrow.h's float_to_narrow.

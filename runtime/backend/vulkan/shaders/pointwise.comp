@@ -93,17 +93,6 @@ uvec2 element(uint i) {
   return apply(p, q, chosen);
 }
 
-void main() {
-  const uint log = log_bits(kOut), per = elements_a_word(log);
-  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    if (log == 6u) {
-      uvec2 bits = element(w);
-      y[2 * w] = bits.x;
-      y[2 * w + 1] = bits.y;
-      continue;
-    }
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k) result |= element(w * per + k).x << (k << log);
-    y[w] = result;
-  }
-}
+#include "each_word.glsl"
+
+void main() { each_word(log_bits(kOut)); }

@@ -26,14 +26,7 @@ layout(push_constant) uniform Push {
   uint left_strides[4];
   uint right_strides[4];
 };
-uint batch_offset(uint batch, bool of_left) {
-  uint offset = 0;
-  for (int d = 3; d >= 0; --d) {
-    offset += (batch % batch_dims[d]) * (of_left ? left_strides[d] : right_strides[d]);
-    batch /= batch_dims[d];
-  }
-  return offset;
-}
+#include "batch.glsl"
 float left(uint offset, uint row, uint k) { return COMPUTE(x[offset + row * depth + k]); }
 float right(uint offset, uint k, uint column) {
   return COMPUTE(w[offset + (kTransposed != 0 ? column * depth + k : k * columns + column)]);

@@ -24,14 +24,11 @@ layout(binding = 0) readonly buffer A { uint a[]; };
 layout(binding = 1) readonly buffer B { uint b[]; };
 layout(binding = 2) writeonly buffer Out { uint y[]; };
 
-uint element(uint i) {
-  uint ia = 0, ib = 0;
-  for (int d = int(kRank) - 1; d >= 0; --d) {
-    uint at = i % dims[d];
-    i /= dims[d];
-    ia += at * a_strides[d];
-    ib += at * b_strides[d];
-  }
+#include "places.glsl"
+
+uvec2 element(uint i) {
+  uint ia, ib;
+  places(i, ia, ib);
   int p = int_of_bits(READ_PACKED(a, ia, 3u), kA) - a_zero, q = int_of_bits(READ_PACKED(b, ib, 3u), kB) - b_zero;
   precise float real;
   if (kSum != 0) {
@@ -40,13 +37,9 @@ uint element(uint i) {
   } else {
     real = float(p * q) * a_factor;
   }
-  return uint(int(roundEven(real < low ? low : real > high ? high : real)) + zero) & 0xffu;
+  return uvec2(int(roundEven(real < low ? low : real > high ? high : real)) + zero, 0);
 }
 
-void main() {
-  for (uint w = gl_GlobalInvocationID.x; w < (n + 3) / 4; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint result = 0;
-    for (uint k = 0; k < 4 && w * 4 + k < n; ++k) result |= element(w * 4 + k) << (8 * k);
-    y[w] = result;
-  }
-}
+#include "each_word.glsl"
+
+void main() { each_word(3u); }

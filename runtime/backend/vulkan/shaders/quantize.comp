@@ -3,7 +3,6 @@
 #include "constants.inc"
 #include "typed.glsl"
 #include "number.glsl"
-#include "divide.glsl"
 #include "per_element.glsl"
 
 // clamp(round(x / scale) + zero): the CPU's integers. A device's quotient may be a few units off, which matters beside
@@ -39,7 +38,7 @@ int steps(uint i) {
   return nearest(quotient(i));
 }
 
-uint element(uint i) {
+uvec2 element(uint i) {
   if (is_real_type(kY)) {
     Number q = quotient(i);
     if (kHasZero != 0) {
@@ -50,19 +49,14 @@ uint element(uint i) {
         q = rounded_to(f32_number(sum), kPrecision);
       }
     }
-    return bits_of_number(q, kY, kSaturate != 0, 0).x;
+    return bits_of_number(q, kY, kSaturate != 0, 0);
   }
   const uint width = 1u << log_bits(kY);
   const int low = is_signed_type(kY) ? -(1 << (width - 1)) : 0, high = low + (1 << width) - 1;
   int zero = kHasZero != 0 ? int(widened(zero_bits(i), kZeroType).x) : 0;
-  return uint(clamp(steps(i) + zero, low, high)) & ((1u << width) - 1u);
+  return uvec2(clamp(steps(i) + zero, low, high), 0);
 }
 
-void main() {
-  const uint log = log_bits(kY), per = elements_a_word(log);
-  for (uint w = gl_GlobalInvocationID.x; w < (n + per - 1) / per; w += gl_NumWorkGroups.x * WICK_FLAT_SIZE) {
-    uint result = 0;
-    for (uint k = 0; k < per && w * per + k < n; ++k) result |= element(w * per + k) << (k << log);
-    y[w] = result;
-  }
-}
+#include "each_word.glsl"
+
+void main() { each_word(log_bits(kY)); }

@@ -31,7 +31,7 @@ void main() {
         next_float = kProduct != 0 ? running_float * f : running_float + f;
         v.x = bits_of_float(kExclusive != 0 ? running_float : next_float, kType);
       } else {
-        next = kProduct != 0 ? times(running, v) : plus(running, v);
+        next = sum_or_product(running, v, kProduct != 0);
         v = kExclusive != 0 ? running : next;
       }
       STORE_ELEMENT(y, at, v)

@@ -14,6 +14,6 @@ constexpr Shader kShaders[] = {
 
 }  // namespace
 
-const Shader& shader(ShaderId id) { return kShaders[static_cast<size_t>(id)]; }
+Span<const Shader> shaders() { return kShaders; }
 
 }  // namespace wick::vulkan

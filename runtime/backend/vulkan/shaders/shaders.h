@@ -20,6 +20,9 @@ struct Shader {
   uint32_t bindings;
 };
 
-const Shader& shader(ShaderId id);
+constexpr size_t kShaderCount = static_cast<size_t>(ShaderId::kCount);
+
+Span<const Shader> shaders();  // a ShaderId each
+inline const Shader& shader(ShaderId id) { return shaders()[static_cast<size_t>(id)]; }
 
 }  // namespace wick::vulkan

@@ -1,125 +1,180 @@
-// Sums and products of float64 out of integer steps, since few devices have the type: IEEE's, to the nearest, half to
-// even, subnormals included. Low word first.
+// Float64 out of integers, for devices without the type and for those with it alike: numbers of 64 digits and any
+// exponent, that round once to float64 or to any other float type. Sums, products, quotients and roots are IEEE 754's;
+// double_math.glsl has the functions on top of them.
+#ifndef WICK_SOFT_DOUBLE
+#define WICK_SOFT_DOUBLE
+#include "words.glsl"
 
-const uvec2 kNanBits = uvec2(0u, 0x7ff80000u);
+const uint kZero = 0, kFinite = 1, kInfinite = 2, kNaN = 3;
+// m 2^(e - 63), where m's highest bit is set.
+struct Number {
+  uint kind;
+  bool negative;
+  int e;
+  uvec2 m;
+};
 
-uvec2 shift_left(uvec2 v, uint n) {  // n < 64
-  if (n >= 32) return uvec2(0u, v.x << (n - 32));
-  return n == 0 ? v : uvec2(v.x << n, (v.y << n) | (v.x >> (32 - n)));
-}
-// What falls out below leaves a bit behind.
-uvec2 shift_right_jam(uvec2 v, uint n) {
-  if (n == 0) return v;
-  if (n >= 64) return uvec2(uint(v != uvec2(0u)), 0u);
-  uvec2 kept = n >= 32 ? uvec2(n == 32 ? v.y : v.y >> (n - 32), 0u)
-                       : uvec2((v.x >> n) | (v.y << (32 - n)), v.y >> n);
-  bool lost = n >= 32 ? v.x != 0 || (n > 32 && (v.y << (64 - n)) != 0) : (v.x << (32 - n)) != 0;
-  return uvec2(kept.x | uint(lost), kept.y);
-}
-uvec2 add_words(uvec2 a, uvec2 b) {
-  uint carry, low = uaddCarry(a.x, b.x, carry);
-  return uvec2(low, a.y + b.y + carry);
-}
-uvec2 subtract_words(uvec2 a, uvec2 b) {
-  uint borrow, low = usubBorrow(a.x, b.x, borrow);
-  return uvec2(low, a.y - b.y - borrow);
+Number finite(bool negative, uvec2 m, int scale) {  // m 2^scale
+  if ((m.x | m.y) == 0) return Number(kZero, negative, 0, m);
+  int shift = m.y != 0 ? 31 - findMSB(m.y) : 63 - findMSB(m.x);
+  return Number(kFinite, negative, scale + 63 - shift, shift_left(m, shift));
 }
 
-// m * 2^(e - 1023 - 62): the leading bit of m is bit 62 once it is normal.
-struct Wide { uint sign; int e; uvec2 m; };
-
-bool is_nan_bits(uvec2 v) {
-  uint high = v.y & 0x7fffffffu;
-  return high > 0x7ff00000u || (high == 0x7ff00000u && v.x != 0);
+// Of sign, exponent and `digits` bits; exponent 0 is subnormal.
+Number small_number(bool negative, uvec2 magnitude, int digits, int bias) {
+  int exponent = int(shift_right(magnitude, digits).x);
+  uvec2 whole = uvec2(magnitude.x, magnitude.y);
+  uvec2 one = shift_left(uvec2(1, 0), digits);
+  uvec2 below = add_64(one, uvec2(0xffffffffu));
+  whole &= below;
+  if (exponent != 0) whole |= one;
+  return finite(negative, whole, max(exponent, 1) - bias - digits);
 }
-bool is_inf_bits(uvec2 v) { return (v.y & 0x7fffffffu) == 0x7ff00000u && v.x == 0; }
-bool is_zero_bits(uvec2 v) { return ((v.y & 0x7fffffffu) | v.x) == 0; }
-
-// Moves the leading bit up to bit 62; m is not 0.
-Wide normal(Wide w) {
-  int top = w.m.y != 0 ? 32 + findMSB(w.m.y) : findMSB(w.m.x);
-  w.m = shift_left(w.m, uint(62 - top));
-  w.e -= 62 - top;
-  return w;
+Number ieee_number(uvec2 bits, int digits, int width, int bias) {
+  bool negative = (shift_right(bits, width - 1).x & 1u) != 0;
+  uvec2 magnitude = bits & add_64(shift_left(uvec2(1, 0), width - 1), uvec2(0xffffffffu));
+  uvec2 infinity = shift_left(uvec2((1u << (width - 1 - digits)) - 1u, 0), digits);
+  if (magnitude == infinity) return Number(kInfinite, negative, 0, uvec2(0));
+  if (less_64(infinity, magnitude)) return Number(kNaN, negative, 0, uvec2(0));
+  return small_number(negative, magnitude, digits, bias);
 }
-Wide wide_of(uvec2 v) {  // of a number other than 0
-  Wide w;
-  w.sign = v.y & 0x80000000u;
-  w.e = int(v.y >> 20) & 0x7ff;
-  w.m = uvec2(v.x, v.y & 0xfffffu);
-  if (w.e == 0) {
-    w.e = 1;
-  } else {
-    w.m.y |= 0x100000u;
+
+// m without its `drop` lowest bits, half to even.
+uvec2 without(uvec2 m, int drop) {
+  if (drop <= 0) return m;
+  if (drop > 64) return uvec2(0);
+  uvec2 kept = shift_right(m, drop), last = shift_right(m, drop - 1);
+  bool rest = shift_left(m, 65 - drop) != uvec2(0);
+  bool up = (last.x & 1u) != 0 && (rest || (kept.x & 1u) != 0);
+  return up ? add_64(kept, uvec2(1, 0)) : kept;
+}
+// The digits of a double.
+Number to_53_digits(Number v) {
+  if (v.kind != kFinite) return v;
+  uvec2 m = without(v.m, 11);
+  if ((m.y >> 21) != 0) return Number(kFinite, v.negative, v.e + 1, uvec2(0, 0x80000000u));
+  return Number(kFinite, v.negative, v.e, shift_left(m, 11));
+}
+
+// Exponent and digits of a finite number's magnitude; what is too large has too large an exponent.
+uvec2 magnitude_of(Number v, int digits, int bias) {
+  int least = 1 - bias, below = max(least - v.e, 0);
+  uvec2 code = without(v.m, 63 - digits + below);
+  return below != 0 ? code : add_64(code, shift_left(uvec2(uint(v.e - least), 0), digits));
+}
+
+uvec2 to_ieee(Number v, int digits, int width, int bias) {
+  uvec2 infinity = shift_left(uvec2((1u << (width - 1 - digits)) - 1u, 0), digits), code = uvec2(0);
+  if (v.kind == kInfinite) code = infinity;
+  if (v.kind == kNaN) code = add_64(infinity, shift_left(uvec2(1, 0), digits - 1));
+  if (v.kind == kFinite) {
+    code = v.e > bias ? infinity : magnitude_of(v, digits, bias);
+    if (less_64(infinity, code)) code = infinity;
   }
-  w.m = shift_left(w.m, 10);
-  return normal(w);
-}
-uvec2 bits_of(Wide w) {
-  if (w.e >= 0x7ff) return uvec2(0u, w.sign | 0x7ff00000u);
-  if (w.e <= 0) {
-    w.m = shift_right_jam(w.m, uint(1 - w.e));
-    w.e = 0;
-  }
-  uint rest = w.m.x & 0x3ffu;
-  uvec2 kept = uvec2((w.m.x >> 10) | (w.m.y << 22), w.m.y >> 10);
-  if (rest > 0x200u || (rest == 0x200u && (kept.x & 1u) != 0)) kept = add_words(kept, uvec2(1u, 0u));
-  // A normal one's leading bit adds 1 to the exponent; so does what rounding carries.
-  return uvec2(kept.x, w.sign + (uint(max(w.e - 1, 0)) << 20) + kept.y);
+  return v.negative ? code | shift_left(uvec2(1, 0), width - 1) : code;
 }
 
-uvec2 add_doubles(uvec2 a, uvec2 b) {
-  if (is_nan_bits(a) || is_nan_bits(b)) return kNanBits;
-  if (is_inf_bits(a)) return is_inf_bits(b) && a.y != b.y ? kNanBits : a;
-  if (is_inf_bits(b)) return b;
-  if (is_zero_bits(a)) return is_zero_bits(b) ? uvec2(0u, a.y & b.y) : b;
-  if (is_zero_bits(b)) return a;
-  Wide p = wide_of(a), q = wide_of(b);
-  if (p.e < q.e || (p.e == q.e && (p.m.y < q.m.y || (p.m.y == q.m.y && p.m.x < q.m.x)))) {
-    Wide held = p;
-    p = q;
-    q = held;
+Number number_of_double(uvec2 bits) { return ieee_number(bits, 52, 64, 1023); }
+uvec2 double_of(Number v) { return to_ieee(v, 52, 64, 1023); }
+
+bool is_less_magnitude(Number a, Number b) { return a.e < b.e || (a.e == b.e && less_64(a.m, b.m)); }
+
+// Unrounded, but for a last digit that notes what is below it.
+Number plus(Number a, Number b) {
+  if (a.kind == kNaN || b.kind == kNaN || (a.kind == kInfinite && b.kind == kInfinite && a.negative != b.negative))
+    return Number(kNaN, false, 0, uvec2(0));
+  if (a.kind == kInfinite || b.kind == kInfinite) {
+    if (a.kind == kInfinite) return a;
+    return b;
   }
-  uvec2 other = shift_right_jam(q.m, uint(p.e - q.e));
-  if (p.sign == q.sign) {
-    p.m = add_words(p.m, other);
-    if ((p.m.y & 0x80000000u) != 0) {
-      p.m = shift_right_jam(p.m, 1);
-      ++p.e;
+  if (a.kind == kZero && b.kind == kZero) return Number(kZero, a.negative && b.negative, 0, uvec2(0));
+  if (b.kind == kZero) return a;
+  if (a.kind == kZero) return b;
+  if (is_less_magnitude(a, b)) {
+    Number c = a;
+    a = b;
+    b = c;
+  }
+  // A digit of room above; the eleven below the 53 are 0.
+  int apart = a.e - b.e + 1;
+  uvec2 left = shift_right(a.m, 1), right = shift_right(b.m, apart);
+  if (shift_left(right, apart) != b.m || apart >= 64) right.x |= 1u;
+  uvec2 sum = add_64(left, a.negative == b.negative ? right : negate_64(right));
+  if (sum == uvec2(0)) return Number(kZero, false, 0, uvec2(0));
+  return finite(a.negative, sum, a.e - 62);
+}
+
+Number negated(Number a) {
+  a.negative = !a.negative;
+  return a;
+}
+
+Number times(Number a, Number b) {
+  bool negative = a.negative != b.negative;
+  if (a.kind == kNaN || b.kind == kNaN || (a.kind == kInfinite && b.kind == kZero) ||
+      (a.kind == kZero && b.kind == kInfinite))
+    return Number(kNaN, false, 0, uvec2(0));
+  if (a.kind == kInfinite || b.kind == kInfinite) return Number(kInfinite, negative, 0, uvec2(0));
+  if (a.kind == kZero || b.kind == kZero) return Number(kZero, negative, 0, uvec2(0));
+  uint high, low, high_1, low_1, high_2, low_2, high_3, low_3, carry;
+  umulExtended(a.m.x, b.m.x, high, low);
+  umulExtended(a.m.x, b.m.y, high_1, low_1);
+  umulExtended(a.m.y, b.m.x, high_2, low_2);
+  umulExtended(a.m.y, b.m.y, high_3, low_3);
+  uvec2 middle = add_64(uvec2(high, 0), add_64(uvec2(low_1, 0), uvec2(low_2, 0)));
+  uvec2 top = add_64(uvec2(low_3, high_3), add_64(uvec2(high_1, 0), add_64(uvec2(high_2, 0), uvec2(middle.y, 0))));
+  if ((low | middle.x) != 0) top.x |= 1u;
+  return finite(negative, top, a.e + b.e - 62);
+}
+
+// A correctly rounded quotient: 64 digits of it, the last of which notes what is left.
+Number divide(Number v, Number s) {
+  bool negative = v.negative != s.negative;
+  if (v.kind == kNaN || s.kind == kNaN || (v.kind == kZero && s.kind == kZero) ||
+      (v.kind == kInfinite && s.kind == kInfinite))
+    return Number(kNaN, false, 0, uvec2(0));
+  if (v.kind == kInfinite || s.kind == kZero) return Number(kInfinite, negative, 0, uvec2(0));
+  if (v.kind == kZero || s.kind == kInfinite) return Number(kZero, negative, 0, uvec2(0));
+  uvec2 rest = v.m, q = uvec2(0);
+  int e = v.e - s.e;
+  bool over = false;  // a 65th digit of the remainder
+  if (less_64(rest, s.m)) {
+    e -= 1;
+    over = true;
+    rest = shift_left(rest, 1);
+  }
+  const uvec2 minus = negate_64(s.m);
+  for (int i = 0; i < 64; ++i) {
+    bool take = over || !less_64(rest, s.m);
+    if (take) rest = add_64(rest, minus);
+    q = shift_left(q, 1) | uvec2(take ? 1u : 0u, 0);
+    over = (rest.y >> 31) != 0;
+    rest = shift_left(rest, 1);
+  }
+  if (over || rest != uvec2(0)) q.x |= 1u;
+  return Number(kFinite, negative, e, q);
+}
+
+// A square root, digit by digit: 55 of them, and what is left.
+Number root(Number v) {
+  if (v.kind == kNaN || v.kind == kZero || (v.kind == kInfinite && !v.negative)) return v;
+  if (v.negative) return Number(kNaN, false, 0, uvec2(0));
+  bool odd = (v.e & 1) != 0;
+  uvec2 digits = odd ? v.m : shift_right(v.m, 1);  // the last of 64 is 0
+  uvec2 result = uvec2(0), rest = uvec2(0);
+  for (int i = 0; i < 55; ++i) {
+    rest = shift_left(rest, 2) | uvec2(digits.y >> 30, 0);
+    digits = shift_left(digits, 2);
+    uvec2 trial = shift_left(result, 2) | uvec2(1, 0);
+    result = shift_left(result, 1);
+    if (!less_64(rest, trial)) {
+      rest = add_64(rest, negate_64(trial));
+      result.x |= 1u;
     }
-    return bits_of(p);
   }
-  p.m = subtract_words(p.m, other);
-  if (p.m == uvec2(0u)) return uvec2(0u);
-  return bits_of(normal(p));
+  result = shift_left(result, 1);
+  if (rest != uvec2(0)) result.x |= 1u;
+  return finite(false, result, ((odd ? v.e - 1 : v.e) >> 1) - 55);
 }
 
-uvec2 multiply_doubles(uvec2 a, uvec2 b) {
-  uint sign = (a.y ^ b.y) & 0x80000000u;
-  if (is_nan_bits(a) || is_nan_bits(b)) return kNanBits;
-  if (is_inf_bits(a) || is_inf_bits(b)) {
-    return is_zero_bits(a) || is_zero_bits(b) ? kNanBits : uvec2(0u, sign | 0x7ff00000u);
-  }
-  if (is_zero_bits(a) || is_zero_bits(b)) return uvec2(0u, sign);
-  Wide p = wide_of(a), q = wide_of(b);
-  // 63 bits by 63: the upper 64 of 126, the lower ones a bit that stays.
-  uint high, low, carry;
-  umulExtended(p.m.x, q.m.x, high, low);
-  bool lost = low != 0;
-  uvec2 middle = uvec2(high, 0u), upper;
-  umulExtended(p.m.x, q.m.y, high, low);
-  middle = add_words(middle, uvec2(low, high));
-  umulExtended(p.m.y, q.m.x, high, low);
-  uvec2 sum = add_words(middle, uvec2(low, high));
-  carry = uint(sum.y < middle.y || (sum.y == middle.y && sum.x < middle.x));
-  lost = lost || sum.x != 0;
-  umulExtended(p.m.y, q.m.y, high, low);
-  upper = add_words(uvec2(low, high), uvec2(sum.y, carry));
-  upper.x |= uint(lost);
-  Wide r;
-  r.sign = sign;
-  // Two leading bits at 62 make one at 124 or 125, which is 60 or 61 here.
-  r.e = p.e + q.e - 1023 + 2;
-  r.m = upper;
-  return bits_of(normal(r));
-}
+#endif

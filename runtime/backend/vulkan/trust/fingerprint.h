@@ -39,7 +39,7 @@ class Fingerprint {
   void add(uint64_t word) {  // FNV-1a
     for (int i = 0; i < 8; ++i) hash_ = (hash_ ^ ((word >> (8 * i)) & 255)) * 0x100000001b3;
   }
-  bool used_[static_cast<size_t>(ShaderId::kCount)] = {};
+  bool used_[kShaderCount] = {};
   size_t dispatches_ = 0;
   uint64_t hash_ = 0xcbf29ce484222325;
 };

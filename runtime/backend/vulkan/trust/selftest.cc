@@ -5,11 +5,6 @@
 #include "runtime/backend/vulkan/trust/trust.h"
 
 namespace wick {
-namespace {
-
-constexpr size_t kShaders = static_cast<size_t>(vulkan::ShaderId::kCount);
-
-}  // namespace
 
 // Judges what has shaders, and notes which.
 class VulkanBackend::Examiner final : public vulkan::SelfTestCalls {
@@ -27,13 +22,12 @@ class VulkanBackend::Examiner final : public vulkan::SelfTestCalls {
       return {};
     }
     if (fingerprint.dispatches() == 0) return {};
-    const char* names[kShaders];
+    const char* names[vulkan::kShaderCount];
     size_t count = 0;
-    for (size_t i = 0; i < kShaders; ++i) {
-      const auto id = static_cast<vulkan::ShaderId>(i);
-      if (!fingerprint.uses(id)) continue;
+    for (size_t i = 0; i < vulkan::kShaderCount; ++i) {
+      if (!fingerprint.uses(static_cast<vulkan::ShaderId>(i))) continue;
       used_[i] = true;
-      names[count++] = vulkan::shader(id).name;
+      names[count++] = vulkan::shaders()[i].name;
     }
     const Status s = trust_.examine(query, fingerprint.value());
     if (s.code() == Code::kDevice || s.code() == Code::kOutOfMemory) return s;
@@ -42,8 +36,8 @@ class VulkanBackend::Examiner final : public vulkan::SelfTestCalls {
   }
 
   void tell_unused() const {
-    for (size_t i = 0; i < kShaders; ++i) {
-      if (!used_[i]) report_.on_unused(vulkan::shader(static_cast<vulkan::ShaderId>(i)).name);
+    for (size_t i = 0; i < vulkan::kShaderCount; ++i) {
+      if (!used_[i]) report_.on_unused(vulkan::shaders()[i].name);
     }
   }
 
@@ -51,7 +45,7 @@ class VulkanBackend::Examiner final : public vulkan::SelfTestCalls {
   VulkanBackend& backend_;
   vulkan::Trust& trust_;
   VulkanSelfTest& report_;
-  bool used_[kShaders] = {};
+  bool used_[vulkan::kShaderCount] = {};
 };
 
 Status VulkanBackend::self_test(VulkanSelfTest& report) {
@@ -66,8 +60,7 @@ Status VulkanBackend::self_test(VulkanSelfTest& report) {
 
 Status VulkanBackend::kernels(Array<VulkanKernel>& out) {
   out.clear();
-  for (size_t i = 0; i < kShaders; ++i) {
-    const vulkan::Shader& s = vulkan::shader(static_cast<vulkan::ShaderId>(i));
+  for (const vulkan::Shader& s : vulkan::shaders()) {
     WICK_ASSIGN(const vulkan::ModuleInfo module, vulkan::module_info(s.spirv, {}, out.allocator()));
     VulkanKernel kernel;
     kernel.name = s.name;

@@ -1,0 +1,12 @@
+// Where the operands of element i lie. The shader that includes this has the specialisation constant kRank and the push
+// constants dims, a_strides and b_strides; a stride is 0 where the operand is broadcast.
+void places(uint i, out uint ia, out uint ib) {
+  ia = 0;
+  ib = 0;
+  for (int d = int(kRank) - 1; d >= 0; --d) {
+    uint at = i % dims[d];
+    i /= dims[d];
+    ia += at * a_strides[d];
+    ib += at * b_strides[d];
+  }
+}
