@@ -128,7 +128,8 @@ void elementwise(Cases& c) {
     for (DType t : kDTypes) {
       if (one) c.may(r.op, attrs, {in(t, {3, 71})});
       if (two) c.may(r.op, attrs, {in(t, {3, 71}), in(t, {3, 71})});
-      if (two && (t == kF32 || t == kI32)) c.may(r.op, attrs, {in(t, {5, 1, 7}), in(t, {3, 1})});
+      if (two && (t == kF32 || t == kF16 || t == kI32))
+        c.may(r.op, attrs, {in(t, {5, 1, 7}), in(t, {3, 1})});
     }
   }
   for (DType t : kDTypes) {
