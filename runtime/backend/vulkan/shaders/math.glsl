@@ -78,9 +78,9 @@ float silu_f32(float x) {
 
 float sigmoid_f32(float x) { return 1.0 / (1.0 + exp_f32(-x)); }
 
-float tanh_f32(float x) {
-  float a = abs(x);
-  if (a < 0.625) {
+// e: exp(2 |x|).
+float tanh_with(float x, float e) {
+  if (abs(x) < 0.625) {
     float z = x * x;
     precise float p = -5.70498872745e-3;
     p = p * z + 2.06390887954e-2;
@@ -89,13 +89,18 @@ float tanh_f32(float x) {
     p = p * z - 3.33332819422e-1;
     return p * z * x + x;
   }
-  float t = 1.0 - 2.0 / (exp_f32(a + a) + 1.0);
+  float t = 1.0 - 2.0 / (e + 1.0);
   return is_nan(x) ? x : (x < 0.0 ? -t : t);
+}
+float tanh_f32(float x) {
+  float a = abs(x);
+  return tanh_with(x, exp_f32(a + a));
 }
 
 // For z >= 0, a Chebyshev fit of log(erfc(z) / t) in t (Numerical Recipes, 6.2): 1.2e-7 relative, plus the
 // exponent's rounding, z * z u.
-float erfc_f32(float z) {
+// The result is x exp(y).
+vec2 erfc_parts(float z) {
   float t = 1.0 / (1.0 + 0.5 * z);
   precise float p = 0.17087277;
   p = p * t - 0.82215223;
@@ -107,7 +112,11 @@ float erfc_f32(float z) {
   p = p * t + 0.37409196;
   p = p * t + 1.00002368;
   p = p * t - 1.26551223;
-  return t * exp_f32(p - z * z);
+  return vec2(t, p - z * z);
+}
+float erfc_f32(float z) {
+  vec2 parts = erfc_parts(z);
+  return parts.x * exp_f32(parts.y);
 }
 
 float erf_f32(float x) {
@@ -129,12 +138,17 @@ float erf_f32(float x) {
   return x < 0.0 ? -y : y;
 }
 
-float gelu_f32(float x) {
+const float kSqrtHalf = 0.707106781;
+
+// tail: erfc(|x| kSqrtHalf).
+float gelu_with(float x, float tail) {
   if (is_nan(x)) return x;
-  float half_tail = 0.5 * erfc_f32(abs(x) * 0.707106781);
+  float half_tail = 0.5 * tail;
   if (x < 0.0) return x < -1e4 ? 0.0 : x * half_tail;
   return x * (1.0 - half_tail);
 }
+float gelu_f32(float x) { return gelu_with(x, erfc_f32(abs(x) * kSqrtHalf)); }
+float gelu_tanh_inner(float x) { return 0.797884561 * (x + 0.044715 * (x * x * x)); }
 
 float clip_f32(float x, float low, float high) {
   // NaN stays: both comparisons are false.
@@ -185,8 +199,7 @@ float apply(uint fn, float x, float alpha, float beta) {
     case WICK_FN_CEIL: return ceil(x);
     case WICK_FN_ROUND: return roundEven(x);
     case WICK_FN_SIGN: return is_nan(x) ? x : (x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : 0.0));
-    case WICK_FN_GELU_TANH:
-      return 0.5 * x * (1.0 + tanh_f32(0.797884561 * (x + 0.044715 * (x * x * x))));
+    case WICK_FN_GELU_TANH: return 0.5 * x * (1.0 + tanh_f32(gelu_tanh_inner(x)));
     case WICK_FN_GELU_ERF: return gelu_f32(x);
     case WICK_FN_ERF: return erf_f32(x);
     default: return x;
