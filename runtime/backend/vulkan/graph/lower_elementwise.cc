@@ -155,8 +155,10 @@ Status lower_elementwise(const OpCall& call, Lowered& out) {
   if (int function = binary_of(call); function >= 0) return lower_binary(call, function, out);
   WICK_ASSIGN(Unary unary, unary_of(call));
   const DType dtype = call.out[0].dtype;
-  const ShaderId shader = shader_for(dtype, out, in_f16(unary), ShaderId::k_unary_f32,
-                                     ShaderId::k_unary_in_f16, ShaderId::k_unary_16);
+  const bool trig = unary.function >= WICK_FN_FIRST_TRIG;
+  const ShaderId shader =
+      shader_for(dtype, out, in_f16(unary), trig ? ShaderId::k_trig_f32 : ShaderId::k_unary_f32,
+                 ShaderId::k_unary_in_f16, trig ? ShaderId::k_trig_16 : ShaderId::k_unary_16);
   const bool halves = shader == ShaderId::k_unary_in_f16;
   Dispatch d = flat_dispatch(shader, words_of(dtype, call.out[0].numel()));
   add_spec(d, unary.function);
