@@ -69,8 +69,8 @@ Owned<VulkanBackend> open_backend(bool broken) {
 bool not_for(const VulkanDevice& d, const std::string& kernel) {
   auto has = [&](const char* part) { return kernel.find(part) != std::string::npos; };
   const bool elsewhere = kernel == "gather_small" || kernel == "peak";  // tensors, benchmarks
-  return elsewhere || (has("matrix") && !d.matrix_units) || (has("f16") && !d.f16_storage) ||
-         (has("_dot") && !d.integer_dot) ||
+  return elsewhere || (has("matrix") && !d.matrix_units) || (has("_f16") && !d.f16_storage) ||
+         (has("_in_f16") && !d.f16_ieee) || (has("_dot") && !d.integer_dot) ||
          ((kernel == "byte_gemm" || kernel == "byte_conv") && d.integer_dot);
 }
 

@@ -24,6 +24,10 @@ nlohmann::json json_of(size_t index, const VulkanDevice& d) {
           {"subgroup_arithmetic", d.subgroup_arithmetic},
           {"float16_storage", d.f16_storage},
           {"float16_arithmetic", d.f16_arithmetic},
+          {"float16_rounds_to_even", d.f16_rounds_to_even},
+          {"float16_keeps_subnormals", d.f16_keeps_subnormals},
+          {"float16_keeps_specials", d.f16_keeps_specials},
+          {"float16_ieee", d.f16_ieee},
           {"int8_storage", d.i8_storage},
           {"integer_dot_product", d.integer_dot},
           {"cooperative_matrix", d.matrix_units}};
@@ -44,6 +48,12 @@ void print(size_t index, const VulkanDevice& d) {
       "    float16: stored {}, computed {}; int8: stored {}, dot product {}; matrix units: {}\n",
       yes(d.f16_storage), yes(d.f16_arithmetic), yes(d.i8_storage), yes(d.integer_dot),
       yes(d.matrix_units));
+  if (d.f16_arithmetic)
+    fmt::print(
+        "    float16 arithmetic as IEEE says: {} (to nearest even {}, subnormals {}, "
+        "zeros' signs, infinities and NaN {})\n",
+        yes(d.f16_ieee), yes(d.f16_rounds_to_even), yes(d.f16_keeps_subnormals),
+        yes(d.f16_keeps_specials));
 }
 
 // What each kernel asks of a device, before its specialisation.

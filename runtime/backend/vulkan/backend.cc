@@ -145,6 +145,10 @@ VulkanDevice device_of(const vulkan::DeviceInfo& from) {
   d.subgroup_arithmetic = from.subgroup_arithmetic;
   d.f16_storage = from.f16_storage;
   d.f16_arithmetic = from.f16_arithmetic;
+  d.f16_rounds_to_even = from.f16_rounds_to_even;
+  d.f16_keeps_subnormals = from.f16_keeps_subnormals;
+  d.f16_keeps_specials = from.f16_keeps_specials;
+  d.f16_ieee = from.f16_ieee;
   d.i8_storage = from.i8_storage;
   d.integer_dot = from.integer_dot;
   d.matrix_units = from.matrix_units;

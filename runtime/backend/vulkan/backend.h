@@ -50,7 +50,9 @@ struct VulkanDevice {
   uint64_t memory_bytes = 0, largest_allocation_bytes = 0, largest_tensor_bytes = 0;
   uint32_t subgroup_size = 0, shared_memory_bytes = 0;
   bool subgroup_arithmetic = false, f16_storage = false, f16_arithmetic = false;
-  bool i8_storage = false, integer_dot = false, matrix_units = false;
+  // Of arithmetic in 16 bits; f16_ieee: all of it.
+  bool f16_rounds_to_even = false, f16_keeps_subnormals = false, f16_keeps_specials = false;
+  bool f16_ieee = false, i8_storage = false, integer_dot = false, matrix_units = false;
 };
 
 // What a self-test found.

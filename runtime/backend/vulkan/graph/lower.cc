@@ -169,6 +169,7 @@ Status ask_as_if_full(LowerFunction family, const OpCall& call, Lowered& out) {
 Capabilities capabilities_of(const DeviceInfo& device) {
   Capabilities can;
   can.f16_storage = device.f16_storage;
+  can.f16_ieee = device.f16_ieee;
   can.bindings = std::min(device.limits.maxPerStageDescriptorStorageBuffers, kMaxBindings);
   can.integer_dot = device.integer_dot;
   can.matrix_units = device.matrix_units;

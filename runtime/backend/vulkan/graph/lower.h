@@ -39,7 +39,7 @@ struct Dispatch {
 
 // What of the optional there is: which of a kernel's shaders may be taken. As made, nothing.
 struct Capabilities {
-  bool f16_storage = false, integer_dot = false, matrix_units = false;
+  bool f16_storage = false, f16_ieee = false, integer_dot = false, matrix_units = false;
   uint32_t bindings = 7;  // what every device taken offers
   uint32_t subgroup = 0;  // invocations that add without shared memory; 0: none do
 };

@@ -107,7 +107,9 @@ Status lower_chain(const OpCall& call, Lowered& out) {
   if (call.in.size() > WICK_CHAIN_INPUTS || a.steps.count > WICK_CHAIN_STEPS ||
       a.constants.count > WICK_CHAIN_CONSTANTS)
     return unsupported("a chain of more than a shader takes");
-  Dispatch d = flat_dispatch(ShaderId::k_chain, call.out[0].numel());
+  const ShaderId shader =
+      a.steps.count <= WICK_CHAIN_SHORT ? ShaderId::k_chain_short : ShaderId::k_chain;
+  Dispatch d = flat_dispatch(shader, call.out[0].numel());
   WICK_TRY(add_walk(call, d));
   add_spec(d, static_cast<uint32_t>(call.in.size()));
   add_spec(d, static_cast<uint32_t>(a.steps.count));

@@ -1,8 +1,28 @@
+#include <algorithm>
+#include <cmath>
+
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/core/half.h"
 
 namespace wick::vulkan {
 namespace {
+
+// What float16 computes to the bits of float32 rounded once, where its arithmetic is IEEE's. A sum,
+// a difference or a product in 24 digits, of which 11 are kept, rounds as if it were exact: 24 >= 2
+// * 11 + 2. The others choose, round to integers or take signs, and make no digits. Not here:
+// quotients and roots, which Vulkan does not round correctly in any format, and what is more than
+// one step.
+constexpr uint32_t kUnaryInF16[] = {WICK_FN_RELU, WICK_FN_LEAKY_RELU, WICK_FN_CLIP,
+                                    WICK_FN_NEG,  WICK_FN_ABS,        WICK_FN_FLOOR,
+                                    WICK_FN_CEIL, WICK_FN_ROUND,      WICK_FN_SIGN};
+constexpr int kBinaryInF16[] = {WICK_BINARY_ADD, WICK_BINARY_SUB, WICK_BINARY_MUL, WICK_BINARY_MAX,
+                                WICK_BINARY_MIN};
+
+template <class T, size_t kCount>
+bool holds(const T (&list)[kCount], T what) {
+  return std::find(list, list + kCount, what) != list + kCount;
+}
 
 struct Unary {
   uint32_t function = WICK_FN_NONE;
@@ -84,16 +104,34 @@ int binary_of(const OpCall& call) {
   }
 }
 
+// A parameter without rounding; a bound of Clip may also be beyond all of float16.
+bool is_half(float v) { return static_cast<float>(Half(v)) == v; }
+bool in_f16(const Unary& u) {
+  if (!holds(kUnaryInF16, u.function)) return false;
+  if (u.function == WICK_FN_LEAKY_RELU) return is_half(u.alpha);
+  auto bounds = [](float v) { return is_half(v) || std::fabs(v) >= 65520; };
+  return u.function != WICK_FN_CLIP || (bounds(u.alpha) && bounds(u.beta));
+}
+uint32_t twice(float v) { return Half(v).bits * 0x10001u; }
+
+ShaderId shader_for(DType dtype, const Lowered& out, bool in_f16, ShaderId f32, ShaderId f16,
+                    ShaderId other) {
+  if (dtype == DType::kF32) return f32;
+  return dtype == DType::kF16 && out.can.f16_ieee && in_f16 ? f16 : other;
+}
+
 Status lower_binary(const OpCall& call, int function, Lowered& out) {
   if (call.in[0].dtype != call.in[1].dtype) return unsupported("two dtypes");
   const Shape* shapes[] = {&call.in[0].shape, &call.in[1].shape};
   const BroadcastDims dims = broadcast_dims(call.out[0].shape, shapes);
   const DType dtype = call.out[0].dtype;
-  Dispatch d = flat_dispatch(dtype == DType::kF32 ? ShaderId::k_binary_f32 : ShaderId::k_binary_16,
-                             words_of(dtype, call.out[0].numel()));
+  const ShaderId shader =
+      shader_for(dtype, out, holds(kBinaryInF16, function), ShaderId::k_binary_f32,
+                 ShaderId::k_binary_in_f16, ShaderId::k_binary_16);
+  Dispatch d = flat_dispatch(shader, words_of(dtype, call.out[0].numel()));
   add_spec(d, static_cast<uint32_t>(function));
   add_spec(d, static_cast<uint32_t>(dims.rank));
-  add_spec(d, type_number(dtype));
+  if (shader != ShaderId::k_binary_in_f16) add_spec(d, type_number(dtype));
   add_push(d, call.out[0].numel());
   for (int64_t v : dims.dims) add_push(d, v);
   for (int64_t v : dims.strides[0]) add_push(d, v);
@@ -117,13 +155,17 @@ Status lower_elementwise(const OpCall& call, Lowered& out) {
   if (int function = binary_of(call); function >= 0) return lower_binary(call, function, out);
   WICK_ASSIGN(Unary unary, unary_of(call));
   const DType dtype = call.out[0].dtype;
-  Dispatch d = flat_dispatch(dtype == DType::kF32 ? ShaderId::k_unary_f32 : ShaderId::k_unary_16,
-                             words_of(dtype, call.out[0].numel()));
+  const bool trig = unary.function >= WICK_FN_FIRST_TRIG;
+  const ShaderId shader =
+      shader_for(dtype, out, in_f16(unary), trig ? ShaderId::k_trig_f32 : ShaderId::k_unary_f32,
+                 ShaderId::k_unary_in_f16, trig ? ShaderId::k_trig_16 : ShaderId::k_unary_16);
+  const bool halves = shader == ShaderId::k_unary_in_f16;
+  Dispatch d = flat_dispatch(shader, words_of(dtype, call.out[0].numel()));
   add_spec(d, unary.function);
-  add_spec(d, type_number(dtype));
+  if (!halves) add_spec(d, type_number(dtype));
   add_push(d, call.out[0].numel());
-  add_push(d, unary.alpha);
-  add_push(d, unary.beta);
+  add_push(d, halves ? twice(unary.alpha) : std::bit_cast<uint32_t>(unary.alpha));
+  add_push(d, halves ? twice(unary.beta) : std::bit_cast<uint32_t>(unary.beta));
   add_operand(d, 0);
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);

@@ -6,7 +6,8 @@
 
 // A chain of elementwise steps: what lies between them stays in registers. Steps are specialisation constants, so what
 // a driver compiles is the chain alone; the module itself is left as functions (-O0), or each step would carry every
-// function. Bools are 0 and 1.
+// function. A driver puts every function into every step before it knows that few are there: a chain of up to
+// WICK_CHAIN_SHORT has a module of its own. Bools are 0 and 1.
 layout(local_size_x = WICK_FLAT_SIZE) in;
 layout(constant_id = 0) const uint kRank = 1;
 layout(constant_id = 1) const uint kInputs = 1;
@@ -87,12 +88,14 @@ void main() {
     STEP(1, kStep1);
     STEP(2, kStep2);
     STEP(3, kStep3);
+#if !SHORT
     STEP(4, kStep4);
     STEP(5, kStep5);
     STEP(6, kStep6);
     STEP(7, kStep7);
     STEP(8, kStep8);
     STEP(9, kStep9);
+#endif
     y[i] = values[WICK_CHAIN_STEP + kSteps - 1];
   }
 }

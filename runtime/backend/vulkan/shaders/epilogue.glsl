@@ -8,6 +8,32 @@ layout(binding = 4) readonly buffer Scale { STORE scale[]; };
 layout(binding = 5) readonly buffer Shift { STORE shift[]; };
 layout(binding = 6) readonly buffer Residual { STORE residual[]; };
 
+// apply() of math.glsl, of what an Activation can be. Drivers read all of a module for each pipeline, whatever its
+// constants leave of it: so the exponential stands here once.
+float activate(float x, float alpha, float beta) {
+  float inner = kActivation == WICK_FN_GELU_TANH ? gelu_tanh_inner(x) : x, a = abs(inner);
+  vec2 tail = vec2(0.0);
+  float at = -x;
+  if (kActivation == WICK_FN_TANH || kActivation == WICK_FN_GELU_TANH) at = a + a;
+  if (kActivation == WICK_FN_GELU_ERF) {
+    tail = erfc_parts(a * kSqrtHalf);
+    at = tail.y;
+  }
+  float e = exp_f32(at), t = tanh_with(inner, e);
+  switch (kActivation) {
+    case WICK_FN_RELU: return (x > 0.0 || is_nan(x)) ? x : 0.0;
+    case WICK_FN_CLIP: return is_nan(x) ? x : clip_f32(x, alpha, beta);
+    case WICK_FN_LEAKY_RELU: return x < 0.0 ? x * alpha : x;
+    case WICK_FN_SIGMOID: return 1.0 / (1.0 + e);
+    case WICK_FN_TANH: return t;
+    case WICK_FN_SILU: return x < -1e4 ? 0.0 : x / (1.0 + e);
+    case WICK_FN_HARD_SWISH: return x * clip_f32(x * (1.0 / 6.0) + 0.5, 0.0, 1.0);
+    case WICK_FN_GELU_TANH: return 0.5 * x * (1.0 + t);
+    case WICK_FN_GELU_ERF: return gelu_with(x, tail.x * e);
+    default: return x;
+  }
+}
+
 float finish(float acc, uint channel, uint index, float alpha, float beta) {
   if ((kParts & WICK_HAS_BIAS) != 0) acc += COMPUTE(bias[channel]);
   if ((kParts & WICK_HAS_SCALE) != 0) {
@@ -17,5 +43,5 @@ float finish(float acc, uint channel, uint index, float alpha, float beta) {
     acc += COMPUTE(shift[channel]);
   }
   if ((kParts & WICK_HAS_RESIDUAL) != 0) acc += COMPUTE(residual[index]);
-  return apply(kActivation, acc, alpha, beta);
+  return activate(acc, alpha, beta);
 }

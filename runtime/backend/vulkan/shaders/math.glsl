@@ -78,9 +78,9 @@ float silu_f32(float x) {
 
 float sigmoid_f32(float x) { return 1.0 / (1.0 + exp_f32(-x)); }
 
-float tanh_f32(float x) {
-  float a = abs(x);
-  if (a < 0.625) {
+// e: exp(2 |x|).
+float tanh_with(float x, float e) {
+  if (abs(x) < 0.625) {
     float z = x * x;
     precise float p = -5.70498872745e-3;
     p = p * z + 2.06390887954e-2;
@@ -89,13 +89,18 @@ float tanh_f32(float x) {
     p = p * z - 3.33332819422e-1;
     return p * z * x + x;
   }
-  float t = 1.0 - 2.0 / (exp_f32(a + a) + 1.0);
+  float t = 1.0 - 2.0 / (e + 1.0);
   return is_nan(x) ? x : (x < 0.0 ? -t : t);
+}
+float tanh_f32(float x) {
+  float a = abs(x);
+  return tanh_with(x, exp_f32(a + a));
 }
 
 // For z >= 0, a Chebyshev fit of log(erfc(z) / t) in t (Numerical Recipes, 6.2): 1.2e-7 relative, plus the
 // exponent's rounding, z * z u.
-float erfc_f32(float z) {
+// The result is x exp(y).
+vec2 erfc_parts(float z) {
   float t = 1.0 / (1.0 + 0.5 * z);
   precise float p = 0.17087277;
   p = p * t - 0.82215223;
@@ -107,10 +112,15 @@ float erfc_f32(float z) {
   p = p * t + 0.37409196;
   p = p * t + 1.00002368;
   p = p * t - 1.26551223;
-  return t * exp_f32(p - z * z);
+  return vec2(t, p - z * z);
+}
+float erfc_f32(float z) {
+  vec2 parts = erfc_parts(z);
+  return parts.x * exp_f32(parts.y);
 }
 
-float erf_f32(float x) {
+// tail: erfc(|x|).
+float erf_with(float x, float tail) {
   if (is_nan(x)) return x;
   float a = abs(x);
   if (a < 0.5) {
@@ -125,16 +135,21 @@ float erf_f32(float x) {
     p = p * z * x;
     return p + 1.1283792 * x;
   }
-  float y = 1.0 - erfc_f32(a);
+  float y = 1.0 - tail;
   return x < 0.0 ? -y : y;
 }
 
-float gelu_f32(float x) {
+const float kSqrtHalf = 0.707106781;
+
+// tail: erfc(|x| kSqrtHalf).
+float gelu_with(float x, float tail) {
   if (is_nan(x)) return x;
-  float half_tail = 0.5 * erfc_f32(abs(x) * 0.707106781);
+  float half_tail = 0.5 * tail;
   if (x < 0.0) return x < -1e4 ? 0.0 : x * half_tail;
   return x * (1.0 - half_tail);
 }
+float gelu_f32(float x) { return gelu_with(x, erfc_f32(abs(x) * kSqrtHalf)); }
+float gelu_tanh_inner(float x) { return 0.797884561 * (x + 0.044715 * (x * x * x)); }
 
 float clip_f32(float x, float low, float high) {
   // NaN stays: both comparisons are false.
@@ -142,9 +157,13 @@ float clip_f32(float x, float low, float high) {
 }
 
 // Far below 0 the sum with 1 would leave nothing of e.
+// e: exp(-|x|), l: log(1 + e).
+float softplus_with(float x, float e, float l) {
+  return max(x, 0.0) + (e < 1e-3 ? e * (1.0 - e * (0.5 - e * 0.333333333)) : l);
+}
 float softplus_f32(float x) {
   float e = exp_f32(-abs(x));
-  return max(x, 0.0) + (e < 1e-3 ? e * (1.0 - e * (0.5 - e * 0.333333333)) : log_f32(1.0 + e));
+  return softplus_with(x, e, log_f32(1.0 + e));
 }
 
 // Relative to the result |y log x| rounding errors of the logarithm and of the product; squares, which
@@ -163,20 +182,38 @@ float pow_f32(float x, float y) {
   return whole || !finite || a == 0.0 ? r : uintBitsToFloat(0x7fc00000u);
 }
 
+// Drivers read all of a module for each pipeline, whatever its constants leave of it: so the exponential and the logarithm
+// stand here once.
 float apply(uint fn, float x, float alpha, float beta) {
+  float inner = fn == WICK_FN_GELU_TANH ? gelu_tanh_inner(x) : x, a = abs(inner), at = x;
+  vec2 tail = vec2(0.0);
   switch (fn) {
-    case WICK_FN_ELU: return (x > 0.0 || is_nan(x)) ? x : alpha * (exp_f32(x) - 1.0);
-    case WICK_FN_SOFTPLUS: return is_nan(x) ? x : softplus_f32(x);
+    case WICK_FN_SIGMOID:
+    case WICK_FN_SILU: at = -x; break;
+    case WICK_FN_TANH:
+    case WICK_FN_GELU_TANH: at = a + a; break;
+    case WICK_FN_SOFTPLUS: at = -a; break;
+    case WICK_FN_GELU_ERF:
+    case WICK_FN_ERF:
+      tail = erfc_parts(fn == WICK_FN_ERF ? a : a * kSqrtHalf);
+      at = tail.y;
+      break;
+    default: break;
+  }
+  float e = exp_f32(at), t = tanh_with(inner, e), l = log_f32(fn == WICK_FN_LOG ? x : 1.0 + e);
+  switch (fn) {
+    case WICK_FN_ELU: return (x > 0.0 || is_nan(x)) ? x : alpha * (e - 1.0);
+    case WICK_FN_SOFTPLUS: return is_nan(x) ? x : softplus_with(x, e, l);
     case WICK_FN_RELU: return (x > 0.0 || is_nan(x)) ? x : 0.0;
     case WICK_FN_CLIP: return is_nan(x) ? x : clip_f32(x, alpha, beta);
     case WICK_FN_LEAKY_RELU: return x < 0.0 ? x * alpha : x;
-    case WICK_FN_SIGMOID: return sigmoid_f32(x);
-    case WICK_FN_TANH: return tanh_f32(x);
-    case WICK_FN_SILU: return silu_f32(x);
+    case WICK_FN_SIGMOID: return 1.0 / (1.0 + e);
+    case WICK_FN_TANH: return t;
+    case WICK_FN_SILU: return x < -1e4 ? 0.0 : x / (1.0 + e);
     case WICK_FN_HARD_SWISH: return x * clip_f32(x * (1.0 / 6.0) + 0.5, 0.0, 1.0);
     case WICK_FN_HARD_SIGMOID: return clip_f32(alpha * x + beta, 0.0, 1.0);
-    case WICK_FN_EXP: return exp_f32(x);
-    case WICK_FN_LOG: return log_f32(x);
+    case WICK_FN_EXP: return e;
+    case WICK_FN_LOG: return l;
     case WICK_FN_SQRT: return sqrt(x);
     case WICK_FN_RECIPROCAL: return 1.0 / x;
     case WICK_FN_NEG: return -x;
@@ -185,10 +222,9 @@ float apply(uint fn, float x, float alpha, float beta) {
     case WICK_FN_CEIL: return ceil(x);
     case WICK_FN_ROUND: return roundEven(x);
     case WICK_FN_SIGN: return is_nan(x) ? x : (x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : 0.0));
-    case WICK_FN_GELU_TANH:
-      return 0.5 * x * (1.0 + tanh_f32(0.797884561 * (x + 0.044715 * (x * x * x))));
-    case WICK_FN_GELU_ERF: return gelu_f32(x);
-    case WICK_FN_ERF: return erf_f32(x);
+    case WICK_FN_GELU_TANH: return 0.5 * x * (1.0 + t);
+    case WICK_FN_GELU_ERF: return gelu_with(x, tail.x * e);
+    case WICK_FN_ERF: return erf_with(x, tail.x * e);
     default: return x;
   }
 }

@@ -280,7 +280,6 @@ float floor_mod_f32(float x, float y) {
   return r != 0.0 && (r < 0.0) != (y < 0.0) ? r + y : r;
 }
 
-bool is_trigonometric(uint fn) { return fn >= WICK_FN_SIN && fn <= WICK_FN_ERFC; }
 float apply_trigonometric(uint fn, float x) {
   if (is_nan(x)) return x;
   switch (fn) {

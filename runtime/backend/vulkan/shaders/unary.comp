@@ -2,7 +2,9 @@
 #extension GL_GOOGLE_include_directive : require
 #include "constants.inc"
 #include "math.glsl"
+#if TRIGONOMETRIC
 #include "trig.glsl"
+#endif
 #include "typed.glsl"
 
 layout(local_size_x = WICK_FLAT_SIZE) in;
@@ -13,9 +15,11 @@ layout(push_constant) uniform Push { uint n; float alpha, beta; };
 layout(binding = 0) readonly buffer In { STORE x[]; };
 layout(binding = 1) writeonly buffer Out { STORE y[]; };
 
-float of(float v) {
-  return is_trigonometric(kFunction) ? apply_trigonometric(kFunction, v) : apply(kFunction, v, alpha, beta);
-}
+#if TRIGONOMETRIC
+float of(float v) { return apply_trigonometric(kFunction, v); }
+#else
+float of(float v) { return apply(kFunction, v, alpha, beta); }
+#endif
 
 #if PACKED
 void main() {

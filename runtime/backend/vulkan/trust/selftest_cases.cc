@@ -128,7 +128,8 @@ void elementwise(Cases& c) {
     for (DType t : kDTypes) {
       if (one) c.may(r.op, attrs, {in(t, {3, 71})});
       if (two) c.may(r.op, attrs, {in(t, {3, 71}), in(t, {3, 71})});
-      if (two && (t == kF32 || t == kI32)) c.may(r.op, attrs, {in(t, {5, 1, 7}), in(t, {3, 1})});
+      if (two && (t == kF32 || t == kF16 || t == kI32))
+        c.may(r.op, attrs, {in(t, {5, 1, 7}), in(t, {3, 1})});
     }
   }
   for (DType t : kDTypes) {
@@ -143,6 +144,12 @@ void elementwise(Cases& c) {
   chain.steps = {chain_word(OpId::kMul, 0, 1), chain_word(OpId::kAdd, kMade, kConstant),
                  chain_word(OpId::kSigmoid, kMade + 1), chain_word(OpId::kMul, kMade + 2, 0)};
   chain.constants = {bits_of_real(0.25)};
+  c.add(OpId::kFusedElementwise, chain, {in(kF32, {3, 5, 7}), in(kF32, {5, 1})});
+  chain.steps = {chain_word(OpId::kMul, 0, 1),       chain_word(OpId::kAdd, kMade, kConstant),
+                 chain_word(OpId::kTanh, kMade + 1), chain_word(OpId::kNeg, kMade + 2),
+                 chain_word(OpId::kAbs, kMade + 3),  chain_word(OpId::kMul, kMade + 4, 0),
+                 chain_word(OpId::kExp, kMade + 5),  chain_word(OpId::kSub, kMade + 6, 1),
+                 chain_word(OpId::kRelu, kMade + 7), chain_word(OpId::kMax, kMade + 8, kMade + 2)};
   c.add(OpId::kFusedElementwise, chain, {in(kF32, {3, 5, 7}), in(kF32, {5, 1})});
   chain.row_dims = 1;
   chain.steps = {chain_word(OpId::kReduceMean, 0), chain_word(OpId::kSub, 0, kMade),

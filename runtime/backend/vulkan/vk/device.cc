@@ -50,7 +50,7 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix = {};
   matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
   matrix.cooperativeMatrix = VK_TRUE;
-  const char* extensions[5] = {};
+  const char* extensions[6] = {};
   const void** next = &create.pNext;
   auto enable = [&](bool offered, auto& features, const char* extension) {
     if (!offered) return;
@@ -60,6 +60,8 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   };
   enable(info.f16_storage, storage16, nullptr);
   enable(info.f16_arithmetic, small, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+  if (info.f16_ieee)
+    extensions[create.enabledExtensionCount++] = VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME;
   enable(info.integer_dot, dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   enable(info.matrix_units, model, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
   enable(info.matrix_units, matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);

@@ -82,6 +82,20 @@ void read_properties(const Api& api, DeviceInfo& info) {
   }
 }
 
+void read_float_controls(const Api& api, DeviceInfo& info) {
+  VkPhysicalDeviceFloatControlsProperties controls = {};
+  controls.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
+  VkPhysicalDeviceProperties2 properties = {};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &controls;
+  api.GetPhysicalDeviceProperties2(info.handle, &properties);
+  info.f16_rounds_to_even = controls.shaderRoundingModeRTEFloat16 == VK_TRUE;
+  info.f16_keeps_subnormals = controls.shaderDenormPreserveFloat16 == VK_TRUE;
+  info.f16_keeps_specials = controls.shaderSignedZeroInfNanPreserveFloat16 == VK_TRUE;
+  info.f16_ieee = info.f16_arithmetic && info.f16_rounds_to_even && info.f16_keeps_subnormals &&
+                  info.f16_keeps_specials;
+}
+
 // What it can do beyond Vulkan 1.1, as far as its driver says so.
 Status read_features(const Api& api, VkInstance instance, Allocator& allocator, DeviceInfo& info) {
   uint32_t count = 0;
@@ -133,6 +147,7 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   info.f16_storage = storage16.storageBuffer16BitAccess == VK_TRUE;
   info.f16_arithmetic = small.shaderFloat16 == VK_TRUE;
   info.i8_storage = storage8.storageBuffer8BitAccess == VK_TRUE;
+  if (has(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, false)) read_float_controls(api, info);
   info.integer_dot = dot.shaderIntegerDotProduct == VK_TRUE;
   info.timeline = timeline.timelineSemaphore == VK_TRUE;
   info.matrix_units = matrix.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
@@ -179,7 +194,8 @@ const char* why_unusable(const DeviceInfo& device) {
 void forget_options(DeviceInfo& device) {
   device.subgroup_arithmetic = false;
   device.f16_storage = device.f16_arithmetic = device.i8_storage = false;
-  device.integer_dot = device.matrix_units = false;
+  device.f16_rounds_to_even = device.f16_keeps_subnormals = device.f16_keeps_specials = false;
+  device.f16_ieee = device.integer_dot = device.matrix_units = false;
 }
 
 const char* device_type_name(VkPhysicalDeviceType type) {

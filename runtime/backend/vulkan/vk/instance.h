@@ -20,6 +20,10 @@ struct DeviceInfo {
   uint32_t subgroup_size = 0;
   bool subgroup_arithmetic = false;
   bool f16_storage = false, f16_arithmetic = false, i8_storage = false, integer_dot = false;
+  // VK_KHR_shader_float_controls, of arithmetic in 16 bits: what a module may ask for. f16_ieee:
+  // all of it, and the arithmetic.
+  bool f16_rounds_to_even = false, f16_keeps_subnormals = false, f16_keeps_specials = false;
+  bool f16_ieee = false;
   bool timeline = false;  // VK_KHR_timeline_semaphore
   // VK_NV_cooperative_matrix, with what our shader asks of it: tiles of 16 x 16 x 16 of 16-bit
   // floats, summed in 32 bits by a subgroup of 32, in work groups of 256.
