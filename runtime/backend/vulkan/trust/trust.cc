@@ -40,7 +40,8 @@ struct Range {
 Range range_of(const KernelQuery& query, size_t input) {
   Range r;
   r.positive = (query.op == OpId::kBatchNorm && input == 4) || query.op == OpId::kQLinearAdd ||
-               query.op == OpId::kQLinearMul || query.op == OpId::kQLinearMatMul;
+               query.op == OpId::kQLinearMul || query.op == OpId::kQLinearMatMul ||
+               query.op == OpId::kQGemm || (query.op == OpId::kDynamicLinear && input == 2);
   if ((query.op == OpId::kGather || query.op == OpId::kGatherElements) && input == 1) {
     const Shape& x = query.in[0].shape;
     int64_t axis = query.as<AxisAttrs>().axis;
