@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "runtime/backend/vulkan/backend.h"
 #include "runtime/backend/vulkan/graph/lower.h"
 #include "tests/ops/rows.h"
 #include "tests/vulkan/against_oracle.h"
@@ -135,6 +136,36 @@ TEST(VulkanBytes, RowsOfFloatsByTheirRanges) {
                                 product({DType::kF32, {1}, 0, 0, {0.01}}, false)));
     }
   }
+}
+
+// A check makes numbers up for what only a run knows: the CPU takes no scale that is not above 0.
+TEST(VulkanBytes, CallsWithScalesOfARunAreChecked) {
+  WICK_NEED_DEVICE();
+  VulkanOptions options;
+  options.cache_folder = "";
+  auto backend = VulkanBackend::create(default_allocator(), options);
+  ASSERT_TRUE(backend.ok()) << backend.status().message();
+  const float known[] = {0.01f};
+  const uint8_t zero[] = {0};
+  const auto later = [](DType t, const Shape& s) { return TensorView(nullptr, t, s); };
+  const TensorView scale(const_cast<float*>(known), DType::kF32, {}),
+      zeros(const_cast<uint8_t*>(zero), DType::kI8, {}), none;
+  const TensorView weight = later(DType::kI8, {70, 65}), y = later(DType::kF32, {33, 70});
+  const TensorView gemm[] = {later(DType::kU8, {33, 65}),
+                             later(DType::kF32, {}),
+                             later(DType::kU8, {}),
+                             weight,
+                             scale,
+                             zeros,
+                             none};
+  const TensorView linear[] = {later(DType::kF32, {33, 65}), weight, later(DType::kF32, {70})};
+  for (const KernelQuery& q :
+       {KernelQuery{OpId::kQGemm, nullptr, {gemm, 7}, {&y, 1}, 1, nullptr},
+        KernelQuery{OpId::kDynamicLinear, nullptr, {linear, 3}, {&y, 1}, 1, nullptr}}) {
+    const Status s = (*backend)->why_not(q);
+    EXPECT_TRUE(s.ok()) << s.message();
+  }
+  EXPECT_EQ((*backend)->checked(), 2u);
 }
 
 }  // namespace

@@ -148,6 +148,36 @@ TEST(VulkanGraphTest, LeNetAgreesWithTheCpu) {
   }
 }
 
+// Much work ends up in several command buffers, never in more than one submission takes.
+TEST(VulkanGraphTest, WorkInBatches) {
+  WICK_NEED_DEVICE();
+  for (bool timeline : {true, false}) {
+    for (uint64_t flops : {uint64_t{1}, uint64_t{2'000'000}}) {
+      ContextOptions options;
+      options.cache_folder = "";
+      options.timeline = timeline;
+      options.force_staging = flops == 1;
+      options.batch_flops = flops;
+      auto context = Context::create(default_allocator(), options);
+      ASSERT_TRUE(context.ok()) << context.status().message();
+      {
+        Chain c(**context, default_allocator());
+        size_t y = build_lenet(c, 1);
+        for (int i = 0; i < 40; ++i) y = c.call(OpId::kRelu, {static_cast<int>(y)});
+        double worst = 0;
+        Status s = c.run({y}, &worst);
+        ASSERT_TRUE(s.ok()) << s.message();
+        EXPECT_LT(worst, kLenetTolerance);
+        EXPECT_GT(c.graph.batches(), 1u);
+        EXPECT_LE(c.graph.batches(), kMaxBatches);
+        ASSERT_TRUE(c.again({y}, &worst).ok());
+        EXPECT_LT(worst, kLenetTolerance);
+      }
+      Context::destroy(*context);
+    }
+  }
+}
+
 TEST(VulkanGraphTest, BarriersOnlyWhereBytesAreShared) {
   WICK_NEED_DEVICE();
   Chain c(*shared_context(true), default_allocator());

@@ -43,6 +43,7 @@ Context::~Context() {
 
 Status Context::open(const ContextOptions& options) {
   hang_ns_ = options.hang_ns;
+  batch_flops_ = options.batch_flops;
   WICK_TRY(instance_.open(options.loader, options.intercept));
   Array<DeviceInfo> devices(allocator_);
   WICK_TRY(instance_.devices(devices));
@@ -176,39 +177,47 @@ Status Context::keep(Array<CachedPipeline>& made) {
   return {};
 }
 
-Status Context::submit(CommandBuffer& commands, Submission& submission) {
+Status Context::submit(Span<const CommandBuffer> commands, Submission& submission) {
   if (submission.pending_) return Status(Code::kInternal, "a submission is still under way");
   if (lost()) return Status(Code::kDevice, "the Vulkan device was lost before");
   if (!has_timeline_) {
     if (submission.fence_.handle() == VK_NULL_HANDLE) WICK_TRY(submission.fence_.create(device_));
     WICK_TRY(submission.fence_.reset());
   }
-  VkCommandBuffer buffer = commands.handle();
+  if (commands.empty() || commands.size() > kMaxBatches)
+    return Status(Code::kInternal, "a submission of no command buffer or too many");
+  const auto count = static_cast<uint32_t>(commands.size());
+  VkCommandBuffer buffers[kMaxBatches];
   VkSemaphore signalled = timeline_.handle();
-  VkTimelineSemaphoreSubmitInfo values = {};
-  values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-  values.signalSemaphoreValueCount = 1;
-  values.pSignalSemaphoreValues = &submission.value_;
-  VkSubmitInfo submit = {};
-  submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  submit.commandBufferCount = 1;
-  submit.pCommandBuffers = &buffer;
-  if (has_timeline_) {
-    submit.pNext = &values;
-    submit.signalSemaphoreCount = 1;
-    submit.pSignalSemaphores = &signalled;
+  uint64_t numbers[kMaxBatches];
+  VkTimelineSemaphoreSubmitInfo values[kMaxBatches] = {};
+  VkSubmitInfo submits[kMaxBatches] = {};
+  for (uint32_t i = 0; i < count; ++i) {
+    buffers[i] = commands[i].handle();
+    submits[i].sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    submits[i].commandBufferCount = 1;
+    submits[i].pCommandBuffers = &buffers[i];
+    if (!has_timeline_) continue;
+    values[i].sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    values[i].signalSemaphoreValueCount = 1;
+    values[i].pSignalSemaphoreValues = &numbers[i];
+    submits[i].pNext = &values[i];
+    submits[i].signalSemaphoreCount = 1;
+    submits[i].pSignalSemaphores = &signalled;
   }
   submission.begin_ns_ = now_ns();
   MutexLock lock(queue_lock_);
-  submission.value_ = submitted_ + 1;
+  for (uint32_t i = 0; i < count; ++i) numbers[i] = submitted_ + i + 1;
   Status s = check(device_.api().QueueSubmit(
-                       device_.queue(), 1, &submit,
+                       device_.queue(), count, submits,
                        has_timeline_ ? VkFence(VK_NULL_HANDLE) : submission.fence_.handle()),
                    "vkQueueSubmit");
   if (s.code() == Code::kDevice) lost_.store(true, std::memory_order_relaxed);
   WICK_TRY(s);
-  ++submitted_;
-  submission.ahead_ = pending_.fetch_add(1, std::memory_order_relaxed);
+  submitted_ += count;
+  submission.value_ = submitted_;
+  submission.batches_ = count;
+  submission.ahead_ = pending_.fetch_add(count, std::memory_order_relaxed);
   submission.pending_ = true;
   return {};
 }
@@ -217,7 +226,7 @@ Status Context::submit(CommandBuffer& commands, Submission& submission) {
 // had submitted before comes first, whether or not somebody waits for it. A timeline says where the
 // queue is; with fences each of them may take as long.
 Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, bool* hangs) {
-  const uint64_t each = has_timeline_ ? 1 : submission.ahead_ + 1;
+  const uint64_t each = has_timeline_ ? 1 : submission.ahead_ + submission.batches_;
   for (;;) {
     const uint64_t over = done_value_.load(std::memory_order_relaxed);
     const uint64_t next = over < submission.value_ ? over + 1 : submission.value_;
@@ -256,7 +265,7 @@ Status Context::wait(Submission& submission, uint64_t deadline_ns) {
   Status done = wait_until_done(submission, deadline_ns, &hangs);
   if (done.code() == Code::kDeadline && !hangs) return done;
   submission.pending_ = false;
-  pending_.fetch_sub(1, std::memory_order_relaxed);
+  pending_.fetch_sub(submission.batches_, std::memory_order_relaxed);
   if (done.ok()) return done;
   lost_.store(true, std::memory_order_relaxed);
   if (hangs) {

@@ -27,6 +27,9 @@ struct ContextOptions {
   uint64_t max_range = 0, max_allocation = 0;
   bool timeline = true;  // false, for tests: fences also where the device has timeline semaphores
   const char* loader = nullptr;  // null: the platform's Vulkan loader
+  // A command buffer of a graph that does more than this, by its calls' work, ends at the next
+  // dispatch: systems kill what keeps a device for seconds.
+  uint64_t batch_flops = uint64_t{1} << 33;
   // What takes longer than this is taken for a device that hangs.
   uint64_t hang_ns = 60'000'000'000;
   Intercept intercept = nullptr;       // for tests
@@ -34,8 +37,9 @@ struct ContextOptions {
 };
 
 constexpr size_t kMaxSpecConstants = 13;
+constexpr size_t kMaxBatches = 16;  // command buffers of one submission
 
-// One submission at a time of a command buffer, from submit() until wait() says that it is over.
+// One submission at a time of command buffers, from submit() until wait() says that it is over.
 class Submission {
  public:
   bool pending() const { return pending_; }
@@ -45,7 +49,8 @@ class Submission {
   Fence fence_;
   uint64_t value_ = 0;  // of the context's timeline
   uint64_t begin_ns_ = 0;
-  uint64_t ahead_ = 0;  // submissions that were not known to be over then
+  uint64_t ahead_ = 0;  // command buffers that were not known to be over then
+  uint64_t batches_ = 0;
   bool pending_ = false;
 };
 
@@ -60,6 +65,7 @@ class Context : private AsyncWork {
   // True iff graphs put tensors where host and device both reach them quickly.
   bool unified() const { return unified_; }
   bool force_staging() const { return force_staging_; }
+  uint64_t batch_flops() const { return batch_flops_; }
   // Bytes of a buffer that a shader sees, and of one allocation.
   uint64_t max_range() const { return device_.info().limits.maxStorageBufferRange; }
   uint64_t max_allocation() const {
@@ -90,13 +96,17 @@ class Context : private AsyncWork {
   // Keeps what the driver compiled since for the next program.
   void save_pipelines();
 
-  // Gives the device commands and does not wait. After kDevice the device is lost().
-  Status submit(CommandBuffer& commands, Submission& submission);
+  // Gives the device commands, up to kMaxBatches buffers in their order, and does not wait. After
+  // kDevice the device is lost().
+  Status submit(Span<const CommandBuffer> commands, Submission& submission);
+  Status submit(const CommandBuffer& commands, Submission& submission) {
+    return submit({&commands, 1}, submission);
+  }
   // Until it is over; kDeadline when it is not by `deadline_ns` (0: none): it stays pending then.
-  // A device that takes longer than ContextOptions::hang_ns for it is lost. What was submitted
-  // before has its own time.
+  // A device that takes longer than ContextOptions::hang_ns for one of its buffers is lost. What
+  // was submitted before has its own time.
   Status wait(Submission& submission, uint64_t deadline_ns = 0);
-  Status run(CommandBuffer& commands, Submission& submission) {
+  Status run(const CommandBuffer& commands, Submission& submission) {
     WICK_TRY(submit(commands, submission));
     return wait(submission);
   }
@@ -130,7 +140,7 @@ class Context : private AsyncWork {
   Device device_;
   bool unified_ = false;
   bool force_staging_ = false;
-  uint64_t hang_ns_ = 0;
+  uint64_t hang_ns_ = 0, batch_flops_ = 0;
   std::atomic<bool> lost_{false};
   // What is known of the queue: its last submission that is over, when that was seen, and how many
   // are not.

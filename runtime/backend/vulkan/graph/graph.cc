@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "runtime/backend/vulkan/offload.h"
+
 namespace wick::vulkan {
 
 VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
@@ -20,6 +22,7 @@ VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
       readback_(allocator),
       upload_offsets_(allocator),
       readback_offsets_(allocator),
+      commands_(allocator),
       timer_(allocator) {}
 
 VulkanGraph::~VulkanGraph() {
@@ -104,7 +107,11 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
     tensors_[out[0]].at = tensors_[in[0]].at;
     return {};
   }
-  return add_lowered(lowered, in, out);
+  const size_t first = nodes_.size();
+  WICK_TRY(add_lowered(lowered, in, out));
+  if (nodes_.size() > first)
+    nodes_[first].flops = work_of({op, attrs, call.in, call.out, 1, nullptr}).flops;
+  return {};
 }
 
 Status VulkanGraph::add_lowered(Lowered& lowered, Span<const TensorId> in,

@@ -61,6 +61,7 @@ class VulkanGraph : private Parts {
   // After such a run: which one, as dispatches() counted when it was added.
   size_t faulty_dispatch() const { return faulty_; }
   size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
+  size_t batches() const { return commands_.size(); }  // command buffers of a run
   uint64_t constant_bytes() const {              // that it reads
     uint64_t bytes = 0;
     for (TensorId id = 0; id < tensors_.size(); ++id) {
@@ -105,6 +106,7 @@ class VulkanGraph : private Parts {
   struct Node {
     Dispatch dispatch;
     TensorId tensor[kMaxBindings] = {};
+    uint64_t flops = 0;  // of the call, at its first dispatch
   };
   struct Region {
     const Buffer* buffer;
@@ -132,6 +134,7 @@ class VulkanGraph : private Parts {
   Status make_ready(ThreadPool* pool);
   Status write_descriptors();
   Status record();
+  Status next_batch();
   Status record_dispatches();
 
   Context& context_;
@@ -146,7 +149,7 @@ class VulkanGraph : private Parts {
   Buffers arena_, upload_, readback_;
   Array<uint64_t> upload_offsets_, readback_offsets_;
   DescriptorSets descriptors_;
-  CommandBuffer commands_;
+  Array<CommandBuffer> commands_;  // batches
   Submission submission_;
   Timer timer_;
   uint64_t handed_over_ns_ = 0, done_ns_ = 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/backend/backend.h"
@@ -75,18 +76,36 @@ Status VulkanGraph::write_descriptors() {
   return {};
 }
 
+// Ends the buffer that is recorded and begins the next. A barrier reaches behind it: what it waits
+// for is all that was submitted before.
+Status VulkanGraph::next_batch() {
+  if (!commands_.empty()) WICK_TRY(commands_.back().end());
+  WICK_TRY(commands_.push_back(CommandBuffer()));
+  WICK_TRY(commands_.back().create(context_.device()));
+  return commands_.back().begin(0);
+}
+
 Status VulkanGraph::record_dispatches() {
   Hazards hazards(allocator_);
+  uint64_t all = 0, flops = 0;
+  for (const Node& node : nodes_) all += node.flops;
+  // Of two batches that follow one another the work is more than `most`.
+  const uint64_t most = std::max(context_.batch_flops(), all / (kMaxBatches / 2 - 1) + 1);
   barriers_ = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const Dispatch& d = node.dispatch;
+    if (flops > 0 && flops + node.flops > most) {
+      flops = 0;
+      WICK_TRY(next_batch());
+    }
+    flops += node.flops;
     bool conflict = false;
     for (uint32_t k = 0; k < d.operands; ++k) {
       conflict = conflict || hazards.conflicts(region_of(node, k), writes(d, k));
     }
     if (conflict) {
-      commands_.barrier(kShaderAccess, kShaderAccess);
+      commands_.back().barrier(kShaderAccess, kShaderAccess);
       hazards.clear();
       ++barriers_;
     }
@@ -94,57 +113,59 @@ Status VulkanGraph::record_dispatches() {
       WICK_TRY(hazards.add(region_of(node, k), writes(d, k)));
     }
     WICK_ASSIGN(PipelineRef pipeline, context_.pipeline(d.shader, {d.spec, d.spec_count}));
-    commands_.dispatch(pipeline, sets_[i], {d.push, d.push_words}, d.groups);
-    timer_.mark(commands_);
+    commands_.back().dispatch(pipeline, sets_[i], {d.push, d.push_words}, d.groups);
+    timer_.mark(commands_.back());
   }
   return {};
 }
 
 Status VulkanGraph::record() {
   const Device& device = context_.device();
-  WICK_TRY(commands_.create(device));
   if (context_.force_staging()) {
     constexpr uint32_t kNan = 0x7fc00000;
-    WICK_TRY(commands_.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
-    for (const Buffer& arena : arena_) commands_.fill({&arena, 0}, arena.bytes() / 4 * 4, kNan);
-    commands_.barrier(kCopyAccess, kCopyAccess);
-    commands_.barrier(kCopyAccess, kShaderAccess);
-    WICK_TRY(commands_.end());
-    WICK_TRY(context_.run(commands_, submission_));
+    CommandBuffer once;
+    WICK_TRY(once.create(device));
+    WICK_TRY(once.begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
+    for (const Buffer& arena : arena_) once.fill({&arena, 0}, arena.bytes() / 4 * 4, kNan);
+    once.barrier(kCopyAccess, kCopyAccess);
+    once.barrier(kCopyAccess, kShaderAccess);
+    WICK_TRY(once.end());
+    WICK_TRY(context_.run(once, submission_));
   }
   if (timed_) WICK_TRY(timer_.create(device, static_cast<uint32_t>(nodes_.size()) + 3));
-  WICK_TRY(commands_.begin(0));
-  timer_.begin(commands_);
-  timer_.mark(commands_);
+  WICK_TRY(next_batch());
+  timer_.begin(commands_.back());
+  timer_.mark(commands_.back());
   if (fault_ != kNoTensor) {
-    commands_.fill(arena_.at(tensors_[fault_].offset), 4, 0);
-    if (context_.unified()) commands_.barrier(kCopyAccess, kShaderAccess);
+    commands_.back().fill(arena_.at(tensors_[fault_].offset), 4, 0);
+    if (context_.unified()) commands_.back().barrier(kCopyAccess, kShaderAccess);
   }
   if (!context_.unified()) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const Tensor& t = tensors_[inputs_[i]];
-      if (t.bytes > 0) commands_.copy(upload_.at(upload_offsets_[i]), arena_.at(t.offset), t.bytes);
+      if (t.bytes > 0)
+        commands_.back().copy(upload_.at(upload_offsets_[i]), arena_.at(t.offset), t.bytes);
     }
-    commands_.barrier(kCopyAccess, kShaderAccess);
+    commands_.back().barrier(kCopyAccess, kShaderAccess);
   }
-  timer_.mark(commands_);
+  timer_.mark(commands_.back());
   WICK_TRY(record_dispatches());
   if (context_.unified()) {
-    commands_.barrier(kShaderAccess, kHostRead);
+    commands_.back().barrier(kShaderAccess, kHostRead);
   } else {
     // An output may be an input's bytes, untouched by any shader.
-    commands_.barrier(
+    commands_.back().barrier(
         {kShaderAccess.stages | kCopyAccess.stages, kShaderAccess.access | kCopyAccess.access},
         kCopyAccess);
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const Region r = region_of(outputs_[i]);
       if (r.bytes > 0)
-        commands_.copy({r.buffer, r.offset}, readback_.at(readback_offsets_[i]), r.bytes);
+        commands_.back().copy({r.buffer, r.offset}, readback_.at(readback_offsets_[i]), r.bytes);
     }
-    commands_.barrier(kCopyAccess, kHostRead);
+    commands_.back().barrier(kCopyAccess, kHostRead);
   }
-  timer_.mark(commands_);
-  return commands_.end();
+  timer_.mark(commands_.back());
+  return commands_.back().end();
 }
 
 Status VulkanGraph::start(Span<const void* const> inputs) {
@@ -161,7 +182,7 @@ Status VulkanGraph::start(Span<const void* const> inputs) {
     if (t.bytes > 0) memcpy(to.buffer->mapped() + to.offset, inputs[i], t.bytes);
   }
   if (timed_) handed_over_ns_ = now_ns();
-  return context_.submit(commands_, submission_);
+  return context_.submit({commands_.data(), commands_.size()}, submission_);
 }
 
 Status VulkanGraph::collect(Span<void* const> outputs, uint64_t deadline_ns) {
