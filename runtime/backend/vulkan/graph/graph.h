@@ -60,9 +60,9 @@ class VulkanGraph : private Parts {
   size_t dispatches() const { return nodes_.size(); }
   // After such a run: which one, as dispatches() counted when it was added.
   size_t faulty_dispatch() const { return faulty_; }
-  size_t barriers() const { return barriers_; }  // between dispatches, recorded by finish()
+  size_t barriers() const { return barriers_; }        // between dispatches, recorded by finish()
   size_t batches() const { return commands_.size(); }  // command buffers of a run
-  uint64_t constant_bytes() const {              // that it reads
+  uint64_t constant_bytes() const {                    // that it reads
     uint64_t bytes = 0;
     for (TensorId id = 0; id < tensors_.size(); ++id) {
       const Tensor& t = tensors_[id];
