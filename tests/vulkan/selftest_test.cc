@@ -68,10 +68,12 @@ Owned<VulkanBackend> open_backend(bool broken) {
 // Variants that this device has no use for: of what it cannot do, and of what it does better.
 bool not_for(const VulkanDevice& d, const std::string& kernel) {
   auto has = [&](const char* part) { return kernel.find(part) != std::string::npos; };
+  static const std::set<std::string> bytes = {"byte_gemm", "byte_gemm_run", "byte_conv",
+                                              "dynamic_linear", "dynamic_linear_thin"};
   const bool elsewhere = kernel == "gather_small" || kernel == "peak";  // tensors, benchmarks
   return elsewhere || (has("matrix") && !d.matrix_units) || (has("_f16") && !d.f16_storage) ||
          (has("_in_f16") && !d.f16_ieee) || (has("_dot") && !d.integer_dot) ||
-         ((kernel == "byte_gemm" || kernel == "byte_conv") && d.integer_dot);
+         (bytes.count(kernel) == 1 && d.integer_dot);
 }
 
 // A kernel that no call here runs is one that nobody looks at: it needs a line in

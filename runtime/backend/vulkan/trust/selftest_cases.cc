@@ -377,6 +377,18 @@ void integers(Cases& c) {
            {},
            s(0.05f),
            z(5)});
+    for (const In& y : {In{}, s(0.05f)}) {
+      c.may(OpId::kQGemm, NoAttrs{},
+            {in(t, {9, 37}),
+             known_later,
+             in(t, {}),
+             weight(kI8, {21, 37}),
+             s(0.01f),
+             zeros({}),
+             {},
+             y,
+             y.dtype == DType::kNone ? In{} : z(5)});
+    }
     for (OpId op : {OpId::kQLinearAdd, OpId::kQLinearMul}) {
       c.may(op, NoAttrs{},
             {in(t, {3, 71}), s(0.02f), z(3), in(t, {3, 71}), s(0.01f), z(1), s(0.03f), z(5)});
@@ -389,8 +401,9 @@ void integers(Cases& c) {
     c.may(OpId::kByteTable, NoAttrs{}, {in(t, {3, 71}), weight(t, {256})});
     c.may(OpId::kQLinearSoftmax, NoAttrs{}, {in(t, {3, 71}), s(0.02f), z(3), s(0.004f), z(0)});
   }
-  c.may(OpId::kDynamicLinear, NoAttrs{},
-        {in(kF32, {5, 70}), weight(kI8, {21, 70}), weight(kF32, {21}, 0.01f)});
+  for (int64_t rows : {5, 40})
+    c.may(OpId::kDynamicLinear, NoAttrs{},
+          {in(kF32, {rows, 70}), weight(kI8, {21, 70}), in(kF32, {21})});
   c.may(OpId::kDynamicQuantizeLinear, NoAttrs{}, {in(kF32, {3, 71})}, 3);
   for (DType t : {DType::kI4, DType::kU4, kI8, kU8}) {
     c.may(OpId::kBlockLinear, BlockLinearAttrs{},
