@@ -1,13 +1,16 @@
 // Sums of products of bytes are the CPU's, with a device's dot products and without.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/backend/vulkan/graph/lower.h"
 #include "tests/ops/rows.h"
 #include "tests/vulkan/against_oracle.h"
 #include "tests/vulkan/device.h"
+#include "tests/vulkan/on_device.h"
 
 namespace wick::test {
 namespace {
@@ -15,9 +18,10 @@ namespace {
 // A device with nothing beyond Vulkan 1.1; closed again at the end.
 class Plain {
  public:
-  Plain() {
+  explicit Plain(bool staging = false) {
     vulkan::ContextOptions options;
     options.plain = true;
+    options.force_staging = staging;
     options.cache_folder = "";
     auto made = vulkan::Context::create(default_allocator(), options);
     if (made.ok()) context_ = made.value();
@@ -54,6 +58,9 @@ TEST(VulkanBytes, TheCpusWithoutThem) {
   ASSERT_NE(plain.get(), nullptr);
   EXPECT_FALSE(plain.get()->device().info().integer_dot);
   EXPECT_GE(rows_of(*plain.get(), 3), 30);
+  Plain staging(true);  // weights and scales are constants
+  ASSERT_NE(staging.get(), nullptr);
+  EXPECT_GE(rows_of(*staging.get(), 3), 30);
 }
 
 // Several tiles in each direction, tails of a word, zero points of both.
@@ -136,6 +143,38 @@ TEST(VulkanBytes, RowsOfFloatsByTheirRanges) {
                                 product({DType::kF32, {1}, 0, 0, {0.01}}, false)));
     }
   }
+}
+
+// A scale that is none is found out by the shader, where only a run knows it.
+TEST(VulkanBytes, BadScalesOfARunAreErrors) {
+  WICK_NEED_DEVICE();
+  const auto one = [](DType t, double v) { return Input{t, {}, 0, 0, {v}}; };
+  const DType u8 = DType::kU8, i8 = DType::kI8;
+  const auto gemm = [&](double scale, bool bytes) {
+    std::vector<Input> in = {of(u8, {33, 65}, 0, 256),    one(DType::kF32, scale), one(u8, 131),
+                             of(i8, {70, 65}, -128, 128), one(DType::kF32, 0.01),  one(i8, 0)};
+    if (bytes)
+      in.insert(in.end(), {of(DType::kI32, {70}, -9, 9), one(DType::kF32, 0.4), one(u8, 9)});
+    return sample("gemm", in);
+  };
+  const auto linear = [&](double scale) {
+    return sample("linear", {f32({5, 65}), of(i8, {2, 65}, -128, 128),
+                             Input{DType::kF32, {2}, 0, 0, {0.5, scale}}});
+  };
+  const auto message = [](OpId op, const Sample& s, DType y, Shape shape) {
+    std::vector<Value> out = {Value(y, shape)};
+    return std::string(run_call(op, nullptr, make_inputs(s), out).message());
+  };
+  const auto bad = testing::HasSubstr("above 0 and finite");
+  const double infinity = INFINITY;
+  for (double scale : {0.0, -1.0, static_cast<double>(NAN), infinity}) {
+    EXPECT_THAT(message(OpId::kQGemm, gemm(scale, true), u8, {33, 70}), bad) << scale;
+    EXPECT_THAT(message(OpId::kDynamicLinear, linear(scale), DType::kF32, {5, 2}), bad) << scale;
+    if (scale == infinity) continue;
+    EXPECT_THAT(message(OpId::kQGemm, gemm(scale, false), DType::kF32, {33, 70}), bad) << scale;
+  }
+  // That of a range with infinity in it is none too many.
+  EXPECT_TRUE(as_on_the_cpu(*shared_context(false), OpId::kQGemm, gemm(infinity, false)));
 }
 
 // A check makes numbers up for what only a run knows: the CPU takes no scale that is not above 0.

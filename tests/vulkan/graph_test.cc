@@ -157,7 +157,7 @@ TEST(VulkanGraphTest, WorkInBatches) {
       options.cache_folder = "";
       options.timeline = timeline;
       options.force_staging = flops == 1;
-      options.batch_flops = flops;
+      options.batch_work = flops;
       auto context = Context::create(default_allocator(), options);
       ASSERT_TRUE(context.ok()) << context.status().message();
       {
@@ -168,6 +168,7 @@ TEST(VulkanGraphTest, WorkInBatches) {
         Status s = c.run({y}, &worst);
         ASSERT_TRUE(s.ok()) << s.message();
         EXPECT_LT(worst, kLenetTolerance);
+        EXPECT_EQ(c.graph.barriers(), 46u) << "as in one";
         EXPECT_GT(c.graph.batches(), 1u);
         EXPECT_LE(c.graph.batches(), kMaxBatches);
         ASSERT_TRUE(c.again({y}, &worst).ok());

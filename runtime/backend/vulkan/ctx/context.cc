@@ -43,7 +43,7 @@ Context::~Context() {
 
 Status Context::open(const ContextOptions& options) {
   hang_ns_ = options.hang_ns;
-  batch_flops_ = options.batch_flops;
+  batch_work_ = options.batch_work;
   WICK_TRY(instance_.open(options.loader, options.intercept));
   Array<DeviceInfo> devices(allocator_);
   WICK_TRY(instance_.devices(devices));
@@ -242,11 +242,16 @@ Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, bo
     if (done.code() == Code::kDeadline && !sooner && since() != from) continue;
     *hangs = done.code() == Code::kDeadline && !sooner;
     if (!done.ok()) return done;
-    last_done_ns_.store(now_ns(), std::memory_order_relaxed);
-    if (!has_timeline_) return done;
+    if (!has_timeline_) {
+      last_done_ns_.store(now_ns(), std::memory_order_relaxed);
+      return done;
+    }
+    // Only what is done now shows that the queue goes on, not what was known to be.
     uint64_t known = over;
-    while (known < next &&
-           !done_value_.compare_exchange_weak(known, next, std::memory_order_relaxed)) {
+    while (known < next) {
+      if (!done_value_.compare_exchange_weak(known, next, std::memory_order_relaxed)) continue;
+      last_done_ns_.store(now_ns(), std::memory_order_relaxed);
+      break;
     }
     if (next == submission.value_) return done;
   }

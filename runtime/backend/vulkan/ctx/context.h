@@ -27,9 +27,9 @@ struct ContextOptions {
   uint64_t max_range = 0, max_allocation = 0;
   bool timeline = true;  // false, for tests: fences also where the device has timeline semaphores
   const char* loader = nullptr;  // null: the platform's Vulkan loader
-  // A command buffer of a graph that does more than this, by its calls' work, ends at the next
-  // dispatch: systems kill what keeps a device for seconds.
-  uint64_t batch_flops = uint64_t{1} << 33;
+  // Floating point operations, and bytes counted as some, that a command buffer of a graph is given
+  // at most, a single dispatch apart: systems kill what keeps a device for seconds.
+  uint64_t batch_work = uint64_t{1} << 33;
   // What takes longer than this is taken for a device that hangs.
   uint64_t hang_ns = 60'000'000'000;
   Intercept intercept = nullptr;       // for tests
@@ -65,7 +65,7 @@ class Context : private AsyncWork {
   // True iff graphs put tensors where host and device both reach them quickly.
   bool unified() const { return unified_; }
   bool force_staging() const { return force_staging_; }
-  uint64_t batch_flops() const { return batch_flops_; }
+  uint64_t batch_work() const { return batch_work_; }
   // Bytes of a buffer that a shader sees, and of one allocation.
   uint64_t max_range() const { return device_.info().limits.maxStorageBufferRange; }
   uint64_t max_allocation() const {
@@ -140,7 +140,7 @@ class Context : private AsyncWork {
   Device device_;
   bool unified_ = false;
   bool force_staging_ = false;
-  uint64_t hang_ns_ = 0, batch_flops_ = 0;
+  uint64_t hang_ns_ = 0, batch_work_ = 0;
   std::atomic<bool> lost_{false};
   // What is known of the queue: its last submission that is over, when that was seen, and how many
   // are not.

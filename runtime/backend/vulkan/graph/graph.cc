@@ -7,6 +7,10 @@
 
 namespace wick::vulkan {
 
+namespace {
+constexpr uint64_t kFlopsPerByte = 4;  // that take about as long
+}  // namespace
+
 VulkanGraph::VulkanGraph(Context& context, Allocator& allocator)
     : context_(context),
       allocator_(allocator),
@@ -109,8 +113,9 @@ Status VulkanGraph::add_call(OpId op, const void* attrs, Span<const TensorId> in
   }
   const size_t first = nodes_.size();
   WICK_TRY(add_lowered(lowered, in, out));
-  if (nodes_.size() > first)
-    nodes_[first].flops = work_of({op, attrs, call.in, call.out, 1, nullptr}).flops;
+  const Work work = work_of({op, attrs, call.in, call.out, 1, nullptr});
+  for (size_t i = first; i < nodes_.size(); ++i)
+    nodes_[i].work = (work.flops + kFlopsPerByte * work.bytes) / (nodes_.size() - first);
   return {};
 }
 

@@ -106,7 +106,7 @@ class VulkanGraph : private Parts {
   struct Node {
     Dispatch dispatch;
     TensorId tensor[kMaxBindings] = {};
-    uint64_t flops = 0;  // of the call, at its first dispatch
+    uint64_t work = 0;  // its part of the call's, in floating point operations
   };
   struct Region {
     const Buffer* buffer;

@@ -146,17 +146,19 @@ bool takes_empty_outputs(LowerFunction family) {
 // op that ends up in a family has a shader.
 Status ask_as_if_full(LowerFunction family, const OpCall& call, Lowered& out) {
   constexpr size_t kMost = 8;
-  TensorView views[kMost + 1];
-  if (call.in.size() > kMost || call.out.size() != 1) return unsupported("empty outputs");
+  TensorView views[2 * kMost];
+  if (call.in.size() > kMost || call.out.size() > kMost) return unsupported("empty outputs");
   auto full = [](TensorView v) {
     for (int i = 0; i < v.rank(); ++i) v.shape[i] = v.shape[i] == 0 ? 1 : v.shape[i];
     return v;
   };
-  for (size_t i = 0; i < call.in.size(); ++i) views[i] = full(call.in[i]);
-  views[kMost] = full(call.out[0]);
+  // What is read now, an empty list of axes among it, has no element to be made up.
+  for (size_t i = 0; i < call.in.size(); ++i)
+    views[i] = reads_input(call.op, i) ? full(call.in[i]) : call.in[i];
+  for (size_t i = 0; i < call.out.size(); ++i) views[kMost + i] = full(call.out[i]);
   OpCall asked = call;
   asked.in = {views, call.in.size()};
-  asked.out = {views + kMost, 1};
+  asked.out = {views + kMost, call.out.size()};
   const Status s = family(asked, out);
   out.alias = false;
   out.dispatches.clear();

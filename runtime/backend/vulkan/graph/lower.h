@@ -61,7 +61,7 @@ struct Lowered {
 
 // kUnsupported, with the reason, when the call must be run by another backend. Views carry dtype
 // and shape; strides are not looked at: device tensors are contiguous. Data is, of inputs that the
-// device does not see.
+// device does not see and of constants.
 // Shapes have been through the op's shape rule.
 Status lower(const OpCall& call, Lowered& out);
 

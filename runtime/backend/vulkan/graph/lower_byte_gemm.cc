@@ -1,7 +1,7 @@
 // Products and convolutions of bytes in tiles: QLinearConv, ConvInteger, QGemm, and those of
 // QLinearMatMul and MatMulInteger that are large enough. Scales and zero points must be known, but
-// for what is taken off plain sums: what a sum is multiplied by is a quotient, which a device may
-// round its own way, and what the CPU says of bad ones is left to it.
+// for what is taken off plain sums and for QGemm's x: what a sum is multiplied by is a quotient,
+// which a device may round its own way, and what the CPU says of bad ones is left to it.
 #include <cmath>
 
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"

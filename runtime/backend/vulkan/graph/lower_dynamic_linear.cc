@@ -19,8 +19,9 @@ Status lower_dynamic_linear(const OpCall& call, Lowered& out) {
   if (known && !check_scale(scale, "scale").ok()) return unsupported("a scale that is none");
   const bool bias = has_input(call.in, 3), dot = out.can.integer_dot;
   const int64_t columns = w.shape[0], depth = w.shape[1], rows = call.out[0].numel() / columns;
-  const bool thin = rows <= kThinRows;
-  const int64_t each = thin ? WICK_FLAT_SIZE / 32 : kTile;
+  constexpr int64_t kThinColumns = WICK_FLAT_SIZE / 32;
+  const bool thin = rows <= kThinRows && columns <= kThinColumns * kMaxGroups;
+  const int64_t each = thin ? kThinColumns : kTile;
   const int64_t across = (columns + each - 1) / each, down = (rows + kTile - 1) / kTile;
   if (across > kMaxGroups || down > kMaxGroups)
     return unsupported("more tiles than a dispatch has");
@@ -45,7 +46,7 @@ Status lower_dynamic_linear(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(0));
   add_operand(d, bias ? 3 : 0);  // an absent one is bound to a tensor, unread
   add_operand(d, 2);
-  add_operand(d, known ? 0 : kFaultOperand);
+  add_operand(d, known ? out_operand(0) : kFaultOperand);  // one that may be written, and is not
   return out.dispatches.push_back(d);
 }
 

@@ -87,19 +87,19 @@ Status VulkanGraph::next_batch() {
 
 Status VulkanGraph::record_dispatches() {
   Hazards hazards(allocator_);
-  uint64_t all = 0, flops = 0;
-  for (const Node& node : nodes_) all += node.flops;
+  uint64_t all = 0, work = 0;
+  for (const Node& node : nodes_) all += node.work;
   // Of two batches that follow one another the work is more than `most`.
-  const uint64_t most = std::max(context_.batch_flops(), all / (kMaxBatches / 2 - 1) + 1);
+  const uint64_t most = std::max(context_.batch_work(), all / (kMaxBatches / 2 - 1) + 1);
   barriers_ = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const Dispatch& d = node.dispatch;
-    if (flops > 0 && flops + node.flops > most) {
-      flops = 0;
+    if (work > 0 && work + node.work > most) {
+      work = 0;
       WICK_TRY(next_batch());
     }
-    flops += node.flops;
+    work += node.work;
     bool conflict = false;
     for (uint32_t k = 0; k < d.operands; ++k) {
       conflict = conflict || hazards.conflicts(region_of(node, k), writes(d, k));

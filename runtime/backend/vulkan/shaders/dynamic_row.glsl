@@ -5,7 +5,8 @@ struct RowRange {
 };
 RowRange row_range(float low, float high) {
   float scale = quotient_f32(high - low, 255.0);
-  if (!(scale > 0.0)) return RowRange(1.0, 1.0, 0.0);
+  // By its bits: a device may take a subnormal for 0.
+  if (floatBitsToUint(scale) == 0 || is_nan(scale)) return RowRange(1.0, 1.0, 0.0);
   float zero = quotient_f32(-low, scale);
   zero = is_nan(zero) ? 0.0 : roundEven(clamp(zero, 0.0, 255.0));  // NaN: an end is infinite
   return RowRange(scale, scale > 1e-30 && scale < 1e30 ? 1.0 / scale : 0.0, zero);

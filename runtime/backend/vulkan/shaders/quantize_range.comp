@@ -36,7 +36,7 @@ void main() {
   if (lane != 0) return;
   low = lows[0];
   float scale = quotient_f32(highs[0] - low, 255.0), zero = 0.0;
-  if (!(scale > 0.0)) {
+  if (floatBitsToUint(scale) == 0 || (floatBitsToUint(scale) & 0x7fffffffu) > 0x7f800000u) {
     scale = 1.0;
   } else {
     zero = quotient_f32(-low, scale);
