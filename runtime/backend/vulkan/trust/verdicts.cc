@@ -48,6 +48,7 @@ Status Trust::find_out(const KernelQuery& query, uint64_t fingerprint, size_t pl
   line.fingerprint = fingerprint;
   WICK_TRY(annotate(check(query, &verdict, &line), "it could not be compared with the CPU: "));
   checked_.fetch_add(1, std::memory_order_relaxed);
+  const bool failed = verdict == Verdict::kBad;
   const bool known = place < verdicts_.size() && verdicts_[place].fingerprint == fingerprint;
   if (known && verdicts_[place].verdict == Verdict::kBad) verdict = Verdict::kBad;
   // A verdict that finds no memory is found out again.
@@ -57,7 +58,7 @@ Status Trust::find_out(const KernelQuery& query, uint64_t fingerprint, size_t pl
     changed_ = true;
   }
   // Remembered first: a line that finds no memory must not make it good.
-  if (verdict == Verdict::kBad) WICK_TRY(complain(line));
+  if (failed) WICK_TRY(complain(line));
   return verdict == Verdict::kGood ? Status() : reason(fingerprint);
 }
 
