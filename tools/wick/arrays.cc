@@ -103,7 +103,7 @@ HostTensor read_value(const std::string& path, const PortInfo& port) {
 
 std::string write_value(const std::string& path, const HostTensor& value) {
   if (!is_container(value.dtype())) {
-    const std::string file = path + array_suffix(value.dtype());
+    std::string file = path + array_suffix(value.dtype());
     write_array(file, value);
     return file;
   }

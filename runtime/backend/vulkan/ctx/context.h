@@ -54,7 +54,7 @@ class Submission {
   bool pending_ = false;
 };
 
-class Context : private AsyncWork {
+class Context final : private AsyncWork {
  public:
   // kDevice without a loader or a usable device. The allocator must outlive the context.
   static Result<Context*> create(Allocator& allocator, const ContextOptions& options);

@@ -94,6 +94,7 @@ Status Weights::take(Context& context, Span<Weight> weights, Hold& hold, ThreadP
   }
   Block* block = nullptr;
   WICK_TRY(make_block(context, places.size(), &block));
+  if (block == nullptr) return Status(Code::kInternal, "no block of weights was made");
   block->holders = 1;
   if (Status s = hold.blocks_.push_back(block); !s.ok()) {
     (void)blocks_.resize(blocks_.size() - 1);

@@ -49,8 +49,10 @@ inline uint32_t log_bits(DType dtype) {
 }
 // Of elements that share words: one invocation a word.
 inline int64_t words_of(DType dtype, int64_t n) {
-  const int64_t per = 32 / dtype_bits(dtype);
-  return per == 0 ? n : (n + per - 1) / per;
+  const int bits = dtype_bits(dtype);
+  if (bits == 0 || bits >= 32) return n;
+  const int64_t per = 32 / bits;
+  return (n + per - 1) / per;
 }
 
 }  // namespace wick::vulkan

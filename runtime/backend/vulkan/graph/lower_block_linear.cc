@@ -11,6 +11,7 @@ Status lower_block_linear(const OpCall& call, Lowered& out) {
   if (call.in[0].dtype != DType::kF32 || (!halves && scale.dtype != DType::kF32))
     return unsupported("no shader for this dtype");
   const int bits = dtype_bits(w.dtype);
+  if (bits != 4 && bits != 8) return unsupported("weights of neither 4 bits nor 8");
   const int64_t columns = w.shape[0], depth = w.shape[1], each = 32 / bits;
   if (depth % each != 0) return unsupported("rows of weights that share a word");
   Dispatch d;

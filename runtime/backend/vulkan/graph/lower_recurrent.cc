@@ -29,6 +29,7 @@ Status lower_recurrent(const OpCall& call, Lowered& out) {
   const bool lstm = call.op == OpId::kLSTM;
   if (out.can.bindings < kBindings) return unsupported("more buffers than a shader sees");
   if (s.hidden > WICK_MOST_HIDDEN) return unsupported("a large state");
+  if (s.hidden < 1 || s.gates < 1) return unsupported("a state of nothing");
   const int64_t turns = (s.hidden + WICK_FLAT_SIZE - 1) / WICK_FLAT_SIZE;
   if (s.seq > kMostSteps / (turns * s.gates * (s.input + s.hidden)))
     return unsupported("a long sequence");

@@ -93,6 +93,7 @@ void fill(TensorView& v, uint64_t seed, const Range& range) {
   }
   const int64_t n = v.numel();
   auto index = [&](int64_t i) {
+    if (range.extent == 0) return int64_t{0};
     const auto h = static_cast<int64_t>(std::fabs(number(seed, i)) * 65536.0f);
     return range.from_zero ? h % range.extent : h % (2 * range.extent) - range.extent;
   };
