@@ -86,13 +86,22 @@ Status Session::Impl::fill_read(Span<PlanValue> constants) const {
   return {};
 }
 
-void Session::Impl::set_value(uint32_t id, void* data, const Shape& shape) {
-  const ValueDef& def = entry.values[id];
+// The dtype is the one that a rule, a kernel or a caller gave the bytes, never what the file says
+// of the value: were they to differ, bytes would be read as something else.
+Status Session::Impl::set_value(uint32_t id, void* data, DType dtype, const Shape& shape) {
+  WICK_TRY(check_dtype(id, dtype));
   values[id] = PlanValue();
-  values[id].name = def.name;
-  values[id].dtype = def.dtype;
+  values[id].name = entry.values[id].name;
+  values[id].dtype = dtype;
   values[id].shape = shape;
-  views[id] = TensorView(data, def.dtype, shape);
+  views[id] = TensorView(data, dtype, shape);
+  return {};
+}
+
+// Value `to` is value `from` under another id: what goes into a region or comes out of it.
+Status Session::Impl::hand_on(uint32_t from, uint32_t to) {
+  const TensorView v = views[from];
+  return set_value(to, v.data, v.dtype, v.shape);
 }
 
 void Session::Impl::unbind(uint32_t region, Stage& stage) {
@@ -176,6 +185,13 @@ Status Session::Impl::write_elements(Stage& stage, uint32_t value, const ValueIn
   return {};
 }
 
+Status Session::Impl::check_dtype(uint32_t value, DType dtype) const {
+  const ValueDef& def = entry.values[value];
+  if (dtype == def.dtype) return {};
+  return error(Code::kInvalidProgram, "value %u (%.60s) comes out as %s, the program declares %s",
+               value, def.name, dtype_name(dtype), dtype_name(def.dtype));
+}
+
 Status Session::Impl::check_declared(uint32_t value) const {
   const ValueDef& def = entry.values[value];
   const PlanValue& v = values[value];
@@ -231,6 +247,7 @@ Status Session::Impl::evaluate(Stage& stage, const NodeDef& node) {
   for (size_t i = 0; i < out.size(); ++i) {
     values[node.outputs[i]].data = out[i].data;
     values[node.outputs[i]].shape = out[i].shape;  // final where it depended on data
+    WICK_TRY(check_declared(node.outputs[i]));
   }
   return {};
 }
@@ -277,9 +294,8 @@ Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) 
     v.name = entry.values[node.outputs[i]].name;
     v.dtype = out[i].dtype;
     v.shape = out[i].shape;
+    WICK_TRY(check_dtype(node.outputs[i], v.dtype));
     if (!is_data_dependent(node.op)) WICK_TRY(check_declared(node.outputs[i]));
-    if (v.dtype != entry.values[node.outputs[i]].dtype)
-      return error(Code::kInvalidProgram, "output %zu is declared as another dtype", i);
     bool has = out[i].elements != nullptr && v.dtype == DType::kI64 &&
                out[i].element_count == numel(v.shape);
     all_elements = all_elements && has;
@@ -365,7 +381,7 @@ Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
     WICK_TRY(shapes.reserve(ports.size()));
     for (size_t i = 0; i < ports.size(); ++i) {
       WICK_TRY(shapes.push_back(given_shapes[i]));
-      set_value(ports[i], nullptr, given_shapes[i]);
+      WICK_TRY(set_value(ports[i], nullptr, entry.values[ports[i]].dtype, given_shapes[i]));
     }
     WICK_TRY(plan(0, 0, 0));
     bound = true;

@@ -43,7 +43,7 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
 RunCtx Session::Impl::lend(Span<const TensorView> inputs, uint64_t deadline_ns) {
   auto in = entry.body().inputs;
   for (size_t i = 0; i < in.size(); ++i) {
-    if (is_container(inputs[i].dtype)) set_value(in[i], inputs[i].data, inputs[i].shape);
+    if (is_container(inputs[i].dtype)) views[in[i]].shape = values[in[i]].shape = inputs[i].shape;
     views[in[i]].data = inputs[i].data;
   }
   RunCtx ctx;

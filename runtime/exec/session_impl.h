@@ -187,7 +187,8 @@ struct Session::Impl {
   Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
   Status grow_ahead(Buffer& buffer, size_t bytes);  // for what grows trip by trip
   void release(Buffer& buffer);
-  void set_value(uint32_t id, void* data, const Shape& shape);
+  Status set_value(uint32_t id, void* data, DType dtype, const Shape& shape);
+  Status hand_on(uint32_t from, uint32_t to);
 
   // bind.cc: shapes
   Status check_inputs(Span<const Shape> shapes);
@@ -196,6 +197,7 @@ struct Session::Impl {
   Status infer(uint32_t region, Stage& stage);
   bool touches_container(const NodeDef& node) const;
   Status infer_node(Stage& stage, const NodeDef& node, bool* live);
+  Status check_dtype(uint32_t value, DType dtype) const;
   Status check_declared(uint32_t value) const;
   Status evaluate(Stage& stage, const NodeDef& node);
   Status write_elements(Stage& stage, uint32_t value, const ValueInfo<int64_t>& info);
@@ -219,7 +221,7 @@ struct Session::Impl {
   Status run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx);
   Status stack(Buffer& buffer, const TensorView& part, int64_t count);
   Shape shape_without_trip(uint32_t region, uint32_t value);
-  void pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from);
+  Status pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from);
   Status read_bool(uint32_t value, bool* is) const;
 
   // run.cc

@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "runtime/core/copy_bits.h"
+#include "runtime/core/int_at.h"
 #include "runtime/exec/session_impl.h"
 #include "runtime/kernels/run_row.h"
 #include "runtime/ops/sequence_parts.h"
@@ -38,17 +39,7 @@ Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<in
     return {};
   }
   WICK_ASSIGN(auto out, arena.array<int64_t>(n + 1));
-  for (size_t i = 0; i < n; ++i) {
-    switch (v.dtype) {
-      case DType::kI32: out[i] = v.as<int32_t>()[i]; break;
-      case DType::kI16: out[i] = v.as<int16_t>()[i]; break;
-      case DType::kI8: out[i] = int64_t{v.as<int8_t>()[i]}; break;
-      case DType::kU8: out[i] = v.as<uint8_t>()[i]; break;
-      case DType::kU16: out[i] = v.as<uint16_t>()[i]; break;
-      case DType::kU32: out[i] = v.as<uint32_t>()[i]; break;
-      default: out[i] = static_cast<int64_t>(v.as<uint64_t>()[i]); break;
-    }
-  }
+  for (size_t i = 0; i < n; ++i) out[i] = int_at(v, static_cast<int64_t>(i));
   info->elements = out.data();
   return {};
 }
@@ -108,6 +99,9 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
   WICK_ASSIGN(auto out, stage.run_arena.array<TensorView>(outs));
   for (size_t i = 0; i < ins; ++i) {
     if (node.inputs[i] == kNoIndex) continue;
+    // A weight that is lent was left where it is for a partition to pack; here nothing packs it.
+    if (LentBytes* source = values[node.inputs[i]].source; source != nullptr)
+      WICK_TRY(source->fill());
     in[i] = views[node.inputs[i]];
     info_in[i].dtype = in[i].dtype;
     info_in[i].shape = in[i].shape;
@@ -120,13 +114,12 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
   if (s.code() == Code::kNotFound) return Status(Code::kUnsupported, s.message());
   WICK_TRY(s);
   if (is_alias_op(node.op)) {
-    set_value(node.outputs[0], in[0].data, info_out[0].shape);
+    WICK_TRY(set_value(node.outputs[0], in[0].data, info_out[0].dtype, info_out[0].shape));
     return check_declared(node.outputs[0]);
   }
   if (stage.buffers.size() < outs) WICK_TRY(stage.buffers.resize(outs));
   for (size_t i = 0; i < outs; ++i) {
-    if (info_out[i].dtype != entry.values[node.outputs[i]].dtype)
-      return error(Code::kInvalidProgram, "output %zu is declared as another dtype", i);
+    WICK_TRY(check_dtype(node.outputs[i], info_out[i].dtype));
     out[i] = TensorView(nullptr, info_out[i].dtype, info_out[i].shape);
     WICK_TRY(is_container(out[i].dtype) ? grow_ahead(stage.buffers[i], out[i].nbytes())
                                         : grow(stage.buffers[i], out[i].nbytes() + 1));
@@ -155,24 +148,24 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
                       in, out});
   }
   for (size_t i = 0; i < outs; ++i) {
-    set_value(node.outputs[i], out[i].data, out[i].shape);
+    WICK_TRY(set_value(node.outputs[i], out[i].data, out[i].dtype, out[i].shape));
     WICK_TRY(check_declared(node.outputs[i]));
   }
   return {};
 }
 
-void Session::Impl::pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from) {
-  for (; from < node.inputs.size(); ++to, ++from) {
-    const TensorView& v = views[node.inputs[from]];
-    set_value(region.inputs[to], v.data, v.shape);
-  }
+Status Session::Impl::pass_in(const RegionDef& region, size_t to, const NodeDef& node,
+                              size_t from) {
+  for (; from < node.inputs.size(); ++to, ++from)
+    WICK_TRY(hand_on(node.inputs[from], region.inputs[to]));
+  return {};
 }
 
 Status Session::Impl::read_bool(uint32_t value, bool* is) const {
   const TensorView& v = views[value];
-  if (v.numel() != 1) {
-    return error(Code::kShapeMismatch, "the condition must be one bool, got %s",
-                 to_text(v.shape).text);
+  if (v.numel() != 1 || v.dtype != DType::kBool) {
+    return error(Code::kShapeMismatch, "the condition must be one bool, got %s %s",
+                 dtype_name(v.dtype), to_text(v.shape).text);
   }
   *is = *v.as<uint8_t>() != 0;
   return {};
@@ -183,11 +176,10 @@ Status Session::Impl::run_if(const NodeDef& node, RunCtx& ctx) {
   WICK_TRY(read_bool(node.inputs[0], &taken));
   uint32_t index = node.regions[taken ? 0 : 1];
   const RegionDef& branch = entry.regions[index];
-  pass_in(branch, 0, node, 1);
+  WICK_TRY(pass_in(branch, 0, node, 1));
   WICK_TRY(run_region(index, ctx));
   for (size_t k = 0; k < node.outputs.size(); ++k) {
-    const TensorView& v = views[branch.outputs[k]];
-    set_value(node.outputs[k], v.data, v.shape);
+    WICK_TRY(hand_on(branch.outputs[k], node.outputs[k]));
     WICK_TRY(check_declared(node.outputs[k]));
   }
   return {};
@@ -242,9 +234,10 @@ Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   const RegionDef& body = entry.regions[index];
   auto carried = static_cast<size_t>(static_cast<const LoopAttrs*>(node.attrs)->carried);
   size_t stacks = node.outputs.size() - carried;
-  if (views[node.inputs[0]].numel() != 1)
+  const TensorView& most = views[node.inputs[0]];
+  if (most.numel() != 1 || most.dtype != DType::kI64)
     return Status(Code::kShapeMismatch, "the number of trips must be one int64");
-  int64_t trips = *views[node.inputs[0]].as<int64_t>();
+  const int64_t trips = int_at(most, 0);
   bool go_on = false;
   WICK_TRY(read_bool(node.inputs[1], &go_on));
   if (stage.buffers.size() < 2 * carried + stacks)
@@ -252,9 +245,9 @@ Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   stage.run_arena.clear();
   WICK_ASSIGN(auto next, stage.run_arena.array<TensorView>(carried));
   WICK_ASSIGN(auto each, stage.run_arena.array<Shape>(stacks));
-  set_value(body.inputs[0], &stage.trip, Shape{});
-  set_value(body.inputs[1], &stage.condition, Shape{});
-  pass_in(body, 2, node, 2);
+  WICK_TRY(set_value(body.inputs[0], &stage.trip, DType::kI64, Shape{}));
+  WICK_TRY(set_value(body.inputs[1], &stage.condition, DType::kBool, Shape{}));
+  WICK_TRY(pass_in(body, 2, node, 2));
   int64_t trip = 0;
   for (; go_on && trip < trips; ++trip) {
     if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
@@ -275,6 +268,7 @@ Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
     }
     for (size_t k = 0; k < stacks; ++k) {
       const TensorView& part = views[body.outputs[1 + carried + k]];
+      WICK_TRY(check_dtype(node.outputs[carried + k], part.dtype));
       if (trip == 0) each[k] = part.shape;
       if (!(each[k] == part.shape)) {
         return error(Code::kShapeMismatch, "trip %" PRId64 " gives %s to stack, one before gave %s",
@@ -282,12 +276,10 @@ Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
       }
       WICK_TRY(stack(stage.buffers[2 * carried + k], part, trip));
     }
-    for (size_t k = 0; k < carried; ++k) set_value(body.inputs[2 + k], next[k].data, next[k].shape);
+    for (size_t k = 0; k < carried; ++k)
+      WICK_TRY(set_value(body.inputs[2 + k], next[k].data, next[k].dtype, next[k].shape));
   }
-  for (size_t k = 0; k < carried; ++k) {
-    const TensorView& v = views[body.inputs[2 + k]];
-    set_value(node.outputs[k], v.data, v.shape);
-  }
+  for (size_t k = 0; k < carried; ++k) WICK_TRY(hand_on(body.inputs[2 + k], node.outputs[k]));
   if (trip == 0 && stacks != 0 &&
       (regions[index].stages.empty() || !fits(*regions[index].stages[0], 0))) {
     Status s = plan(index, 0, 0);  // a trip that would fail is not made
@@ -301,9 +293,9 @@ Status Session::Impl::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
     WICK_TRY(grow(buffer, 1, buffer.bytes));
     Shape shape{trip};
     for (int64_t d : each[k]) shape.push_back(d);
-    WICK_TRY(
-        checked_bytes(shape, dtype_bits(entry.values[node.outputs[carried + k]].dtype)).status());
-    set_value(node.outputs[carried + k], buffer.data, shape);
+    const DType dtype = entry.values[body.outputs[1 + carried + k]].dtype;
+    WICK_TRY(checked_bytes(shape, dtype_bits(dtype)).status());
+    WICK_TRY(set_value(node.outputs[carried + k], buffer.data, dtype, shape));
   }
   for (uint32_t v : node.outputs) WICK_TRY(check_declared(v));
   return {};
