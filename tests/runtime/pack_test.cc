@@ -127,5 +127,53 @@ TEST(Packing, FormsOfAnotherVersionArePackedAgain) {
   }
 }
 
+// x + the sum of one number of each packed form: whether all that a row may pack reach it.
+const KernelSet& packing_all() {
+  static const KernelRow row = {
+      "where.f32.packing",
+      kContiguous,
+      [](const KernelQuery&) { return true; },
+      [](const KernelQuery&, KernelPlan* p) -> Status {
+        for (int slot = 0; slot < kMaxPacked; ++slot)
+          p->packs[slot] = {slot % 2 + 1, static_cast<uint32_t>(70 + slot), sizeof(float)};
+        return {};
+      },
+      [](const KernelQuery&, const KernelPlan&, int slot, void* to) -> Status {
+        *static_cast<float*>(to) = static_cast<float>(1 << slot);
+        return {};
+      },
+      [](const KernelCtx& ctx, Span<const TensorView>, Span<TensorView> out,
+         const void*) -> Status {
+        float sum = 0;
+        for (const void* form : ctx.packed)
+          sum += form == nullptr ? 0 : *static_cast<const float*>(form);
+        for (int64_t i = 0; i < out[0].numel(); ++i) out[0].as<float>()[i] = sum;
+        return {};
+      }};
+  static const Span<const KernelRow> rows{&row, 1};
+  static const KernelEntry entry{OpId::kWhere, &rows};
+  static const KernelSet set{"packing", {&entry, 1}};
+  return set;
+}
+
+TEST(Packing, EveryFormThatWasPackedReachesTheKernel) {
+  test::ProgramBuilder p;
+  auto x = p.value("x", DType::kBool, {2}), y = p.value("y", DType::kF32, {2}),
+       v = p.constant<float>("v", {2}, {1, 2}), w = p.constant<float>("w", {2}, {3, 4});
+  p.node(OpId::kWhere, {x, v, w}, {y});
+  p.entry("main", {x}, {y});
+  auto l = test::load(p.finish());
+  const KernelSet* sets[] = {&packing_all()};
+  SessionOptions options;
+  options.kernels = sets;
+  auto session = test::open(*l.program, options);
+  EXPECT_EQ(session->packed_form_count(), static_cast<size_t>(kMaxPacked));
+  uint8_t condition[] = {0, 1};
+  TensorView in[] = {TensorView(condition, DType::kBool, {2})}, out[1];
+  Status s = session->run(in, out);
+  ASSERT_TRUE(s.ok()) << s.message();
+  EXPECT_EQ(out[0].as<float>()[0], (1 << kMaxPacked) - 1);
+}
+
 }  // namespace
 }  // namespace wick

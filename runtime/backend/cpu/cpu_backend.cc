@@ -275,8 +275,12 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
     if (from.in[k] != kNoIndex) step.in[k].data = ctx.values[from.in[k]].data;
   }
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
-  KernelCtx kernel{
-      ctx.pool, ctx.scratch, &step.plan, {step.packed[0], step.packed[1]}, ctx.strings};
+  KernelCtx kernel;
+  kernel.pool = ctx.pool;
+  kernel.scratch = ctx.scratch;
+  kernel.plan = &step.plan;
+  for (int slot = 0; slot < kMaxPacked; ++slot) kernel.packed[slot] = step.packed[slot];
+  kernel.strings = ctx.strings;
   return run_row(*step.row, from.node->op, kernel, {step.in, from.in.size()},
                  {step.out, from.out.size()}, from.node->attrs);
 }
