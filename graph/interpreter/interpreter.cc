@@ -4,6 +4,7 @@
 
 #include "graph/ir/infer.h"
 #include "runtime/core/copy_bits.h"
+#include "runtime/core/int_at.h"
 #include "runtime/core/packed_sequence.h"
 #include "runtime/kernels/run_row.h"
 #include "runtime/ops/sequence_parts.h"
@@ -79,11 +80,10 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
     in_views[i] = t.view();
     in[i].dtype = t.dtype();
     in[i].shape = t.shape();
-    bool ints = t.dtype() == DType::kI64 || t.dtype() == DType::kI32;
     if (is_container(t.dtype())) {
       in[i].elements = t.as<int64_t>();
       in[i].element_count = t.numel() / 8;
-    } else if (ints && t.shape().rank() <= 1 &&
+    } else if (is_int(t.dtype()) && t.shape().rank() <= 1 &&
                (t.numel() <= kMaxShapeValues || reads_all_integers(op, i))) {
       elements[i] = int_values(t);
       elements[i].reserve(1);  // an address even when empty
@@ -228,7 +228,7 @@ std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
   size_t outputs = body.outputs().size() - 1;
   if (inputs[0].numel() != 1 || inputs[0].dtype() != DType::kI64)
     throw Error("the number of trips must be one int64", Code::kShapeMismatch);
-  int64_t trips = *inputs[0].as<int64_t>();
+  const int64_t trips = int_at(inputs[0].view(), 0);
   std::vector<HostTensor> in(inputs.begin(), inputs.end());
   in[1] = in[1].reshaped(Shape{});
   std::vector<std::vector<HostTensor>> stacks(outputs - carried);

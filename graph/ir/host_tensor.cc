@@ -8,6 +8,7 @@
 
 #include "runtime/core/allocator.h"
 #include "runtime/core/half.h"
+#include "runtime/core/int_at.h"
 #include "runtime/core/narrow.h"
 #include "runtime/core/packed_sequence.h"
 #include "wick/error.h"
@@ -139,20 +140,11 @@ HostTensor HostTensor::reshaped(const Shape& shape) const {
 }
 
 std::vector<int64_t> int_values(const HostTensor& t) {
+  if (!is_int(t.dtype()))
+    throw Error("needs an integer tensor, got " + std::string(dtype_name(t.dtype())));
   std::vector<int64_t> v(static_cast<size_t>(t.numel()));
-  for (size_t i = 0; i < v.size(); ++i) {
-    switch (t.dtype()) {
-      case DType::kI64:
-      case DType::kU64: v[i] = t.as<int64_t>()[i]; break;
-      case DType::kI32: v[i] = t.as<int32_t>()[i]; break;
-      case DType::kU32: v[i] = t.as<uint32_t>()[i]; break;
-      case DType::kI16: v[i] = t.as<int16_t>()[i]; break;
-      case DType::kU16: v[i] = t.as<uint16_t>()[i]; break;
-      case DType::kI8: v[i] = int64_t{t.as<int8_t>()[i]}; break;
-      case DType::kU8: v[i] = t.as<uint8_t>()[i]; break;
-      default: throw Error("needs an integer tensor, got " + std::string(dtype_name(t.dtype())));
-    }
-  }
+  const TensorView view = t.view();
+  for (size_t i = 0; i < v.size(); ++i) v[i] = int_at(view, static_cast<int64_t>(i));
   return v;
 }
 

@@ -1,3 +1,4 @@
+#include "runtime/core/int_at.h"
 #include "runtime/kernels/reduce.h"
 
 namespace wick {
@@ -23,25 +24,20 @@ ReduceShape reduce_shape(const TensorView& x, const bool* reduce) {
   return s;
 }
 
+AxisSet reduced_axes(Span<const TensorView> in, const ReduceAttrs& attrs) {
+  AxisSet axes;
+  const int rank = in[0].rank();
+  const IntArgs list(in, 1, attrs.axes.span());
+  for (int64_t i = 0; i < list.count(); ++i) {
+    if (const int axis = axis_within(list[i], rank); axis >= 0) axes.set[axis] = true;
+  }
+  for (int i = 0; list.count() == 0 && attrs.noop_with_empty_axes == 0 && i < rank; ++i)
+    axes.set[i] = true;
+  return axes;
+}
+
 ReduceShape reduce_shape(Span<const TensorView> in, const ReduceAttrs& attrs) {
-  const TensorView& x = in[0];
-  bool reduce[kMaxRank] = {};
-  bool any = false;
-  auto mark = [&](int64_t axis) {
-    reduce[axis < 0 ? axis + x.rank() : axis] = true;
-    any = true;
-  };
-  if (in.size() > 1 && in[1].present()) {
-    const int64_t* axes = in[1].as<int64_t>();
-    for (int64_t i = 0, n = in[1].numel(); i < n; ++i)
-      mark(axes[i * (in[1].rank() > 0 ? in[1].strides[0] : 0)]);
-  } else {
-    for (int64_t axis : attrs.axes.span()) mark(axis);
-  }
-  if (!any && attrs.noop_with_empty_axes == 0) {
-    for (int i = 0; i < x.rank(); ++i) reduce[i] = true;
-  }
-  return reduce_shape(x, reduce);
+  return reduce_shape(in[0], reduced_axes(in, attrs).set);
 }
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #include "runtime/kernels/resize_table.h"
 
+#include "runtime/core/int_at.h"
 #include "runtime/kernels/reference/blend.h"
 
 namespace wick {
@@ -153,8 +154,7 @@ Status resize_tables(Span<const TensorView> in, const TensorView& y, const Resiz
   const bool smaller = a.keep_aspect_ratio_policy == static_cast<int64_t>(ResizePolicy::kNotLarger);
   Ratio kept;
   if (!by_scale && a.keep_aspect_ratio_policy != 0) {
-    for (int i = 0; i < n; ++i)
-      keep_ratio(&kept, {in[3].as<int64_t>()[i], x[axis(i)]}, smaller, i == 0);
+    for (int i = 0; i < n; ++i) keep_ratio(&kept, {int_at(in[3], i), x[axis(i)]}, smaller, i == 0);
   }
   auto* scratch = static_cast<Neighbour*>(scratch_bytes);
   int64_t step = 1;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plants one violation at a time in a scratch tree and requires check_includes.py to name it; the same
-tree without the violation must pass."""
+"""Plants one violation at a time in a scratch tree and requires check_includes.py or
+check_shape_reads.py to name it; the same tree without the violation must pass."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import check_includes  # noqa: E402
+import check_shape_reads  # noqa: E402
 
 CLEAN = {
     "runtime/core/status.h": "#include <cstdint>\n",
@@ -44,6 +45,16 @@ PLANTED = [
 ]
 
 
+READS = [
+    ("runtime/kernels/bad.cc", "  int64_t axis = *in[1].as<int64_t>();\n"),
+    ("runtime/kernels/bad.cc", "  const int32_t* axes = axes_view->as<int32_t>();\n"),
+    ("runtime/backend/vulkan/graph/bad.h", "  mark(axes.as<int64_t>()[i]);\n"),
+    ("graph/passes/bad.cc", "  const auto* v = static_cast<const int64_t*>(t.data());\n"),
+    ("runtime/exec/bad.cc", "  out[0].as<int64_t>()[0] = in[0].as<int64_t>()[1];\n"),
+    ("runtime/kernels/reference/text.cc", "  nothing that its reason names\n"),
+]
+
+
 def write(root, files):
     for path, text in files.items():
         full = os.path.join(root, path)
@@ -67,7 +78,18 @@ def main():
             if len(problems) != 1 or wanted not in problems[0] or not problems[0].startswith(path + ":1:"):
                 print(f"planted in {path}: {text.strip()}: wanted one '{wanted}', got {problems}")
                 failed += 1
-    print(f"{1 + len(PLANTED) - failed} passed, {failed} failed")
+        write(root, {"runtime/kernels/good.cc": "  out[0].as<int64_t>()[0] = int_at(in[1], 0);  // as<int64_t>() no\n"})
+        if check_shape_reads.check_tree(root)[0]:
+            print("a tree without typed reads was refused:", check_shape_reads.check_tree(root)[0])
+            failed += 1
+        for path, text in READS:
+            write(root, {path: text})
+            problems, _ = check_shape_reads.check_tree(root)
+            os.remove(os.path.join(root, path))
+            if len(problems) != 1 or not problems[0].startswith(path + ":"):
+                print(f"planted in {path}: {text.strip()}: got {problems}")
+                failed += 1
+    print(f"{2 + len(PLANTED) + len(READS) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/core/int_at.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/ops/rule.h"
@@ -99,17 +100,17 @@ void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, c
                now_ns(), q.in, out});
 }
 
-// Sizes in int32 and scales in floats, which functions of the trainer never pass but read models
-// do.
+// Sizes in other integers than int64 and scales in floats: functions of the trainer never pass
+// them, models that were imported do.
 bool holds_list(OpId op, size_t i, const TensorView& v) {
   if (v.rank() > 1 || v.numel() > 64 || !v.contiguous()) return false;
-  return v.dtype == DType::kI32 || holds_reals(op, i, v.dtype, v.rank());
+  return is_int(v.dtype) || holds_reals(op, i, v.dtype, v.rank());
 }
 std::vector<int64_t> elements_of(const TensorView& v) {
   std::vector<int64_t> list;
   list.reserve(static_cast<size_t>(v.numel()) + 1);  // an address even when empty
   for (int64_t k = 0; k < v.numel(); ++k)
-    list.push_back(v.dtype == DType::kI32 ? v.as<int32_t>()[k] : real_bits_at(v.dtype, v.data, k));
+    list.push_back(is_int(v.dtype) ? int_at(v, k) : real_bits_at(v.dtype, v.data, k));
   return list;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/int_at.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/modes.h"
@@ -140,7 +141,7 @@ class Walk {
       c = t.contiguous(place_.where);
     }
     for (int64_t k = 0, count = c.layout().numel(); k < count; ++k) {
-      int64_t at = c.dtype() == DType::kI64 ? c.raw().as<int64_t>()[k] : c.raw().as<int32_t>()[k];
+      const int64_t at = int_at(c.raw(), k);
       if (at < -n || at >= n) out_of_bounds(place_.op, at, source_, n, place_.where);
     }
   }

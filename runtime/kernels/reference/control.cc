@@ -1,6 +1,7 @@
 // Range and NonMaxSuppression: what values decide the size of.
 #include <algorithm>
 
+#include "runtime/core/int_at.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick {
@@ -11,8 +12,8 @@ using namespace reference;  // NOLINT: what this folder shares
 bool match_any(const KernelQuery&) { return true; }
 
 Status run_range(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  auto start = static_cast<uint64_t>(*in[0].as<int64_t>());
-  auto step = static_cast<uint64_t>(*in[2].as<int64_t>());
+  auto start = static_cast<uint64_t>(int_at(in[0], 0));
+  auto step = static_cast<uint64_t>(int_at(in[2], 0));
   int64_t* to = out[0].as<int64_t>();
   for (int64_t i = 0, n = out[0].shape[0]; i < n; ++i)
     to[i] = static_cast<int64_t>(start + static_cast<uint64_t>(i) * step);
@@ -63,7 +64,7 @@ Status run_nms(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
                const void* attrs) {
   bool center = static_cast<const NmsAttrs*>(attrs)->center_point_box != 0;
   int64_t batches = in[1].shape[0], classes = in[1].shape[1], n = in[1].shape[2], found = 0;
-  int64_t most = in.size() > 2 && in[2].present() ? *in[2].as<int64_t>() : 0;
+  int64_t most = in.size() > 2 && in[2].present() ? int_at(in[2], 0) : 0;
   T iou = scalar_or(in, 3, T(0));
   bool has_least = in.size() > 4 && in[4].present();
   T least = scalar_or(in, 4, T(0));

@@ -146,7 +146,7 @@ Status run_trilu(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   if (in.size() > 1 && in[1].present()) {
     if (in[1].numel() != 1 || in[1].dtype != DType::kI64)
       return Status(Code::kInvalidArgument, "k must be one int64");
-    k = *in[1].as<int64_t>();
+    k = int_at(in[1], 0);
   }
   switch (dtype_size(in[0].dtype)) {
     case 1: keep_triangle<uint8_t>(in[0], out[0], a.upper != 0, k); break;

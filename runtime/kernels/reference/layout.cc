@@ -76,32 +76,18 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   return {};
 }
 
-// Entry i of an optional integer input, else of the attribute list.
-struct IntArg {
-  const TensorView* input;
-  Span<const int64_t> attr;
-  int64_t count() const {
-    return input != nullptr ? input->numel() : static_cast<int64_t>(attr.size());
-  }
-  int64_t operator[](int64_t i) const {
-    if (input == nullptr) return attr[static_cast<size_t>(i)];
-    return int_at(*input, input->rank() == 0 ? i : i * input->strides[input->rank() - 1]);
-  }
-};
-IntArg int_arg(Span<const TensorView> in, size_t i, Span<const int64_t> attr) {
-  return {i < in.size() && in[i].present() ? &in[i] : nullptr, attr};
-}
-
 Status run_slice(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                  const void* attrs) {
   const auto& a = *static_cast<const SliceAttrs*>(attrs);
-  IntArg starts = int_arg(in, 1, a.starts.span()), ends = int_arg(in, 2, a.ends.span());
-  IntArg axes = int_arg(in, 3, a.axes.span()), steps = int_arg(in, 4, a.steps.span());
+  const IntArgs starts(in, 1, a.starts.span()), ends(in, 2, a.ends.span());
+  const IntArgs axes(in, 3, a.axes.span()), steps(in, 4, a.steps.span());
   TensorView x = in[0];
   for (int64_t i = 0; i < starts.count(); ++i) {
-    int axis = axes.count() > 0 ? axis_of(axes[i], x.rank()) : static_cast<int>(i);
-    auto r = rules::resolve_slice(in[0].shape[axis], starts[i], ends[i],
-                                  steps.count() > 0 ? steps[i] : 1);
+    const int axis = axis_within(axes.given() ? axes[i] : i, x.rank());
+    const int64_t step = steps.given() ? steps[i] : 1;
+    if (axis < 0 || step == 0)
+      return Status(Code::kInvalidArgument, "an axis or a step of the slice is out of range");
+    auto r = rules::resolve_slice(in[0].shape[axis], starts[i], ends[i], step);
     x = slice_view(x, axis, r.start, r.step, r.count);
   }
   if (!(x.shape == out[0].shape))
@@ -202,10 +188,13 @@ T float_value(double v, DType dtype) {
 template <class T>
 Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a) {
   int64_t before[kMaxRank] = {};
-  IntArg pads = int_arg(in, 1, a.pads.span()), axes = int_arg(in, 3, a.axes.span());
-  int64_t n = axes.count() > 0 ? axes.count() : in[0].rank();
-  for (int64_t i = 0; i < n; ++i)
-    before[axes.count() > 0 ? axis_of(axes[i], in[0].rank()) : i] = pads[i];
+  const IntArgs pads(in, 1, a.pads.span()), axes(in, 3, a.axes.span());
+  const int64_t n = axes.given() ? axes.count() : in[0].rank();
+  for (int64_t i = 0; i < n; ++i) {
+    const int axis = axis_within(axes.given() ? axes[i] : i, in[0].rank());
+    if (axis < 0) return Status(Code::kInvalidArgument, "an axis of the pads is out of range");
+    before[axis] = pads[i];
+  }
   bool given = in.size() > 2 && in[2].present() && in[2].numel() > 0;
   auto mode = static_cast<PadMode>(a.mode);
   if (mode != PadMode::kConstant && in[0].numel() == 0 && out[0].numel() != 0) {

@@ -144,13 +144,9 @@ void transform(const Plan& p, const Complex* table, Complex* x) {
 
 // Where the axis and the length stand: attributes, or inputs whose values a planner may not have.
 int axis_in(Span<const TensorView> in, const DftAttrs& a) {
-  int64_t axis = a.axis;
-  if (in.size() > 2 && in[2].present()) {
-    if (in[2].data == nullptr) return -1;
-    axis = int_at(in[2], 0);
-  }
-  const int rank = in[0].rank();
-  return axis < -rank || axis >= rank ? -1 : axis_of(axis, rank);
+  const IntList<1> attr{a.axis};
+  const IntArgs axis(in, 2, attr.span());
+  return axis.known() ? axis_within(axis[0], in[0].rank()) : -1;
 }
 
 int64_t scratch_of(int64_t n, int threads) {
@@ -217,8 +213,8 @@ Status run_dft(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   const bool inverse = a.inverse != 0, to_real = inverse && a.onesided != 0;
   int64_t n = kept;
   if (!inverse && a.onesided != 0) {
-    n = a.dft_length != 0 ? a.dft_length : size;
-    if (in.size() > 1 && in[1].present()) n = int_at(in[1], 0);
+    const IntList<1> attr{a.dft_length != 0 ? a.dft_length : size};
+    n = IntArgs(in, 1, attr.span())[0];
     if (n < 1 || n > kMaxLength || n / 2 + 1 != kept)
       return Status(Code::kInvalidArgument, "dft_length is not what the output was planned for");
   }

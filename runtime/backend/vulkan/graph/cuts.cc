@@ -4,6 +4,8 @@
 
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
+#include "runtime/core/int_at.h"
+#include "runtime/kernels/reduce.h"
 
 namespace wick::vulkan {
 namespace {
@@ -209,22 +211,12 @@ Status cut_quantized(Cuts& cuts, int64_t axis, bool blocks) {
 
 int kept_in_front(const OpCall& call) {
   const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
-  const int rank = call.in[0].rank();
-  int first = rank;
-  bool any = false;
-  auto mark = [&](int64_t axis) {
-    if (axis < 0) axis += rank;
-    any = true;
-    if (axis < first) first = static_cast<int>(axis);
-  };
-  if (call.in.size() > 1 && call.in[1].present()) {
-    const TensorView& axes = call.in[1];
-    if (axes.data == nullptr || axes.dtype != DType::kI64) return 0;
-    for (int64_t i = 0; i < axes.numel(); ++i) mark(axes.as<int64_t>()[i]);
-  } else {
-    for (int64_t axis : a.axes.span()) mark(axis);
-  }
-  return any && first >= 0 ? first : 0;
+  const IntArgs axes(call.in, 1, a.axes.span());
+  if (!axes.known() || axes.count() == 0) return 0;
+  const AxisSet reduced = reduced_axes(call.in, a);
+  int first = 0;
+  while (first < call.in[0].rank() && !reduced.set[first]) ++first;
+  return first;
 }
 
 int axis_of(const OpCall& call) {

@@ -11,8 +11,7 @@ inline Result<int64_t> known_number(const OpCall& call, size_t i, int64_t attr) 
   if (i >= call.in.size() || !call.in[i].present()) return attr;
   const TensorView& v = call.in[i];
   if (v.data == nullptr) return unsupported("a number that only a run knows");
-  if (v.numel() != 1 || (v.dtype != DType::kI64 && v.dtype != DType::kI32))
-    return unsupported("an input that is not one integer");
+  if (v.numel() != 1 || !is_int(v.dtype)) return unsupported("an input that is not one integer");
   return int_at(v, 0);
 }
 

@@ -240,41 +240,27 @@ Status lower_split(const OpCall& call, Lowered& out) {
   return {};
 }
 
-// Entry i of an optional input whose values are known, else of the attribute.
-struct Numbers {
-  const TensorView* input = nullptr;
-  Span<const int64_t> attr;
-  int64_t count() const {
-    return input != nullptr ? input->numel() : static_cast<int64_t>(attr.size());
-  }
-  int64_t operator[](int64_t i) const {
-    return input != nullptr ? int_at(*input, i) : attr[static_cast<size_t>(i)];
-  }
-};
-Result<Numbers> numbers(const OpCall& call, size_t i, Span<const int64_t> attr) {
-  if (i >= call.in.size() || !call.in[i].present()) return Numbers{nullptr, attr};
-  if (call.in[i].data == nullptr) return unsupported("numbers that only a run knows");
-  return Numbers{&call.in[i], attr};
-}
-int axis_at(const Numbers& axes, int64_t i, int rank) {
-  if (axes.count() == 0) return static_cast<int>(i);
-  return static_cast<int>(axes[i] < 0 ? axes[i] + rank : axes[i]);
+// An optional input whose values are known, else the attribute.
+Result<IntArgs> numbers(const OpCall& call, size_t i, Span<const int64_t> attr) {
+  const IntArgs args(call.in, i, attr);
+  if (!args.known()) return unsupported("numbers that only a run knows");
+  return args;
 }
 
 Status lower_slice(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const SliceAttrs*>(call.attrs);
-  WICK_ASSIGN(const Numbers starts, numbers(call, 1, a.starts.span()));
-  WICK_ASSIGN(const Numbers ends, numbers(call, 2, a.ends.span()));
-  WICK_ASSIGN(const Numbers axes, numbers(call, 3, a.axes.span()));
-  WICK_ASSIGN(const Numbers steps, numbers(call, 4, a.steps.span()));
+  WICK_ASSIGN(const IntArgs starts, numbers(call, 1, a.starts.span()));
+  WICK_ASSIGN(const IntArgs ends, numbers(call, 2, a.ends.span()));
+  WICK_ASSIGN(const IntArgs axes, numbers(call, 3, a.axes.span()));
+  WICK_ASSIGN(const IntArgs steps, numbers(call, 4, a.steps.span()));
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
   Strides from = contiguous_strides(x);
   int64_t offset = 0;
   for (int64_t i = 0; i < starts.count(); ++i) {
-    const int axis = axis_at(axes, i, x.rank());
-    if (axis < 0 || axis >= x.rank()) return unsupported("an axis out of range");
-    const auto r =
-        rules::resolve_slice(x[axis], starts[i], ends[i], steps.count() > 0 ? steps[i] : 1);
+    const int axis = axis_within(axes.given() ? axes[i] : i, x.rank());
+    const int64_t step = steps.given() ? steps[i] : 1;
+    if (axis < 0 || step == 0) return unsupported("an axis or a step out of range");
+    const auto r = rules::resolve_slice(x[axis], starts[i], ends[i], step);
     if (r.count != y[axis]) return unsupported("another size than its shape says");
     offset += r.start * from[axis];
     from[axis] *= r.step;
@@ -303,8 +289,8 @@ Result<uint64_t> constant_bits(DType dtype, double v) {
 
 Status lower_pad(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const PadAttrs*>(call.attrs);
-  WICK_ASSIGN(const Numbers pads, numbers(call, 1, a.pads.span()));
-  WICK_ASSIGN(const Numbers axes, numbers(call, 3, a.axes.span()));
+  WICK_ASSIGN(const IntArgs pads, numbers(call, 1, a.pads.span()));
+  WICK_ASSIGN(const IntArgs axes, numbers(call, 3, a.axes.span()));
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
   const DType dtype = call.in[0].dtype;
   uint64_t value = 0;
@@ -316,10 +302,10 @@ Status lower_pad(const OpCall& call, Lowered& out) {
     WICK_ASSIGN(value, constant_bits(dtype, a.value));
   }
   int64_t before[kMaxRank] = {};
-  const int64_t n = axes.count() > 0 ? axes.count() : x.rank();
+  const int64_t n = axes.given() ? axes.count() : x.rank();
   for (int64_t i = 0; i < n; ++i) {
-    const int axis = axis_at(axes, i, x.rank());
-    if (axis < 0 || axis >= x.rank()) return unsupported("an axis out of range");
+    const int axis = axis_within(axes.given() ? axes[i] : i, x.rank());
+    if (axis < 0) return unsupported("an axis out of range");
     before[axis] = pads[i];
   }
   const int bits = dtype_bits(dtype);

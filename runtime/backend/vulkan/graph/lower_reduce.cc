@@ -19,30 +19,6 @@ uint32_t function_of(OpId op) {
   }
 }
 
-// Which dims go: by an input whose values are known, or by the attribute.
-Status read_axes(const OpCall& call, bool* reduce, bool* any) {
-  const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
-  const int rank = call.in[0].rank();
-  auto mark = [&](int64_t axis) {
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) return false;
-    reduce[axis] = *any = true;
-    return true;
-  };
-  if (call.in.size() > 1 && call.in[1].present()) {
-    const TensorView& axes = call.in[1];
-    if (axes.data == nullptr) return unsupported("axes that only a run knows");
-    for (int64_t i = 0; i < axes.numel(); ++i) {
-      if (!mark(int_at(axes, i))) return unsupported("an axis out of range");
-    }
-    return {};
-  }
-  for (int64_t axis : a.axes.span()) {
-    if (!mark(axis)) return unsupported("an axis out of range");
-  }
-  return {};
-}
-
 // Of nothing: 0, no number, the least, the greatest, 1.
 Status fill_with_identity(const OpCall& call, Lowered& out) {
   float v = 0;
@@ -77,17 +53,16 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   if (words && call.op == OpId::kReduceMean && x.dtype != DType::kF64)
     return unsupported("no shader for this mean");
   if (words && x.dtype != DType::kF64 && x.numel() == 0) return unsupported("an empty input");
-  bool reduce[kMaxRank] = {}, any = false;
-  WICK_TRY(read_axes(call, reduce, &any));
-  if (!any) {
-    if (static_cast<const ReduceAttrs*>(call.attrs)->noop_with_empty_axes != 0) {
-      out.alias = true;
-      return {};
-    }
-    for (int i = 0; i < x.rank(); ++i) reduce[i] = true;
+  const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
+  const IntArgs axes(call.in, 1, a.axes.span());
+  if (!axes.known()) return unsupported("axes that only a run knows");
+  if (axes.count() == 0 && a.noop_with_empty_axes != 0) {
+    out.alias = true;
+    return {};
   }
   if (x.numel() == 0) return fill_with_identity(call, out);
-  const ReduceShape s = reduce_shape(TensorView(nullptr, x.dtype, x.shape), reduce);
+  const ReduceShape s =
+      reduce_shape(TensorView(nullptr, x.dtype, x.shape), reduced_axes(call.in, a).set);
   Dispatch d;
   d.shader = WICK_STORED(call.out[0].dtype, reduce);
   d.groups[0] = groups_for(s.outputs, WICK_SOFTMAX_ROWS);

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Finds code in runtime/ and graph/ that reads the integers of a tensor by a type of its own.
+
+Axes, sizes, pads and indices come in any integer dtype that the op's rule takes. Whoever reads them as
+int64_t where the file says int8 reads beyond the tensor. So they are read by int_at() or IntArgs of
+runtime/core/int_at.h, which take every integer dtype. What else reads 32- or 64-bit integers stands
+below with its reason; an entry that matches nothing is reported too.
+
+usage: check_shape_reads.py [ROOT]      exit 0: nothing found; 1: one line per finding
+"""
+
+import os
+import re
+import sys
+
+ROOMS = ("runtime", "graph")
+SOURCE = re.compile(r"\.(h|cc)$")
+READ = re.compile(r"(?:\.|->)as<(?:std::)?u?int(?:32|64)_t>\(\)"
+                  r"|(?:static|reinterpret)_cast<(?:const )?(?:std::)?u?int(?:32|64)_t\s*(?:const)?\*>\([^;]*data")
+OUTPUT = re.compile(r"\bout\[[^\]]*\](?:\.|->)as<")  # what a kernel writes
+
+# (file, what the line holds): why the dtype is certain there
+REASONS = {
+    ("runtime/core/int_at.h", ".as<"): "the one reader",
+    ("runtime/exec/stages.cc", "info->elements = static_cast<const int64_t*>(v.data)"):
+        "the bytes of a packed sequence, which begin at an address for int64",
+    ("runtime/exec/stages.cc", "info->elements = v.as<int64_t>();"): "its dtype was just compared",
+    ("graph/interpreter/interpreter.cc", "in[i].elements = t.as<int64_t>();"): "the bytes of a packed sequence",
+    ("runtime/backend/vulkan/trust/selftest_cases.cc", "views[i].as<int64_t>()"): "of int64 that it made itself",
+    ("runtime/backend/vulkan/trust/selftest_cases.cc", "case k"): "writes by dtype",
+    ("runtime/backend/vulkan/trust/trust.cc", "case DType::k"): "writes by dtype",
+    ("runtime/program/reader.cc", "reinterpret_cast<const uint64_t*>(raw.data())"): "a file's table of strings",
+    ("runtime/kernels/rnn.h", "in[4].as<int32_t>()"): "the rule takes sequence_lens in int32 alone",
+    ("runtime/kernels/reference/text.cc", "as<int64_t>()"): "the rule takes the tables in int64 alone",
+    ("runtime/kernels/qlinear_channels.h", "in[8].as<int32_t>()"): "a bias: elements, int32 by the rule",
+    ("runtime/kernels/qlinear_gemm.cc", "in[kBias].as<int32_t>()"): "a bias: elements, int32 by the rule",
+    ("runtime/kernels/reference/qlinear.cc", "bias->as<int32_t>()"): "a bias: elements, int32 by the rule",
+    ("runtime/kernels/reference/quantize.cc", "as<int"): "elements, by dtype",
+    ("runtime/kernels/reference/small.cc", "as<"): "a block that was widened to that type",
+    ("runtime/kernels/reference/binary.cc", "wide.as<"): "a block that was widened to that type",
+    ("runtime/kernels/reference/string_cast.cc", "as<"): "a block that was widened to that type",
+    ("graph/ir/host_tensor.cc", "case DType::k"): "elements, by dtype",
+    ("graph/passes/lower_sums.cc", "constant.as<int32_t>()"): "a bias: elements, int32 by the rule",
+    ("graph/passes/lower_operands.cc", "as<int32_t>()"): "a bias: elements, whose dtype was compared",
+}
+
+
+def check_tree(root):
+    problems, used, files = [], set(), 0
+    for room in ROOMS:
+        for folder, folders, names in os.walk(os.path.join(root, room)):
+            folders.sort()
+            for name in sorted(names):
+                if not SOURCE.search(name):
+                    continue
+                files += 1
+                path = os.path.relpath(os.path.join(folder, name), root)
+                with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+                    lines = f.read().split("\n")
+                for number, line in enumerate(lines, 1):
+                    code = line.split("//")[0]
+                    if not READ.search(OUTPUT.sub("", code)):
+                        continue
+                    reasons = [key for key in REASONS if key[0] == path and key[1] in line]
+                    used.update(reasons)
+                    if not reasons:
+                        problems.append(f"{path}:{number}: reads integers by a type of its own; use int_at() or "
+                                        f"IntArgs (runtime/core/int_at.h): {line.strip()}")
+    for path, text in sorted(set(REASONS) - used):
+        if os.path.exists(os.path.join(root, path)):
+            problems.append(f'{path}: nothing there holds "{text}" any more: take the reason out of this script')
+    return problems, files
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
+    problems, files = check_tree(os.path.abspath(root))
+    for problem in problems:
+        print(problem)
+    print(f"{files} files read, {len(problems)} readings of integers by a type of their own")
+    return 1 if problems or files == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
