@@ -80,13 +80,13 @@ void bench(wick::ThreadPool* pool, const Layer& l, int64_t n, int64_t k) {
   printf(
       "%4ld x %5ld x %5ld  %s blocks of %3ld%s%s T=%d: %8.3f ms (best %8.3f), %5.1f GB/s of "
       "weights, "
-      "reading alone %5.1f GB/s (%3.0f %%), f32 Linear %8.3f ms, packing %.1f ms\n",
+      "reading alone %5.1f GB/s (%3.0f %%), f32 Linear %8.3f ms, opening %.1f ms\n",
       l.m, n, k, wick::dtype_name(l.dtype), l.block, l.half ? " f16" : " f32",
       l.zeros ? " zeros" : "", pool->threads(), wick::bench::median(mine) * 1e3, best * 1e3,
       static_cast<double>(bytes) / wick::bench::median(mine) * 1e-9,
       static_cast<double>(bytes) / wick::bench::median(read) * 1e-9,
       100 * wick::bench::median(read) / wick::bench::median(mine), wick::bench::median(f32) * 1e3,
-      rows[0].pack_seconds() * 1e3);
+      rows[0].open_seconds() * 1e3);
   fflush(stdout);
 }
 

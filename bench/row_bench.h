@@ -1,4 +1,4 @@
-// One kernel row with its constants packed, as a session runs it, and the time of a run.
+// The time of one op in a session, its weights constant and packed where a row packs them.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
+#include <string>
 #include <vector>
 
-#include "runtime/kernels/kernel.h"
+#include "exporter/program/program_writer.h"
+#include "graph/ir/graph.h"
+#include "wick/runtime.h"
 
 namespace wick::bench {
 
@@ -66,49 +70,64 @@ class Tensors {
   std::vector<Bytes*> all_;
 };
 
+// A program of one op, run by a session: what a user gets, the session's own cost included. The
+// first input is the program's, the others are constants.
 class Row {
  public:
-  Row(Tensors& tensors, const KernelSet& set, OpId op, const void* attrs,
-      std::vector<TensorView> in, std::vector<TensorView> out, ThreadPool* pool)
-      : in_(std::move(in)), out_(std::move(out)), attrs_(attrs) {
-    const KernelQuery query{op, attrs, in_, out_, pool == nullptr ? 1 : pool->threads()};
-    const KernelSet* sets[] = {&set};
-    row_ = find_kernel(sets, query);
-    if (row_ == nullptr) exit(puts("no kernel"));
-    if (row_->plan != nullptr && !row_->plan(query, &plan_).ok()) exit(puts("no plan"));
-    ctx_ = {pool, tensors.room(plan_.scratch_bytes), nullptr, {}};
-    for (int slot = 0; slot < kMaxPacked && row_->pack != nullptr; ++slot) {
-      if (plan_.packs[slot].bytes == 0) continue;
-      packed_ += plan_.packs[slot].bytes;
-      char* form = tensors.room(plan_.packs[slot].bytes);
-      const double begin = now();
-      if (!row_->pack(query, plan_, slot, form).ok()) exit(puts("cannot pack"));
-      pack_seconds_ += now() - begin;
-      ctx_.packed[slot] = form;
+  Row(Tensors&, const KernelSet& set, OpId op, const void* attrs, std::vector<TensorView> in,
+      std::vector<TensorView> out, ThreadPool* pool)
+      : in_(in[0]), out_(std::move(out)) {
+    ir::Graph g;
+    AnyAttrs any;
+    memcpy(any.get(), attrs, find_op(op)->attrs->size);
+    std::vector<ir::ValueId> inputs = {g.add_input("x", in_.dtype, ir::to_symbolic(in_.shape))};
+    for (size_t i = 1; i < in.size(); ++i) {
+      inputs.push_back(!in[i].present() ? ir::kNoValue
+                                        : g.add_constant(HostTensor(in[i].dtype, in[i].shape,
+                                                                    in[i].data, in[i].nbytes())));
     }
+    const auto outputs = static_cast<int>(out_.size());
+    const ir::NodeId node = g.add_node(op, any, std::move(inputs), outputs);
+    for (int i = 0; i < outputs; ++i)
+      g.add_output("y" + std::to_string(i), g.node(node).outputs[static_cast<size_t>(i)]);
+    lent_ = std::make_unique<LentProgram>(lend_program(std::move(g)));
+    LoadOptions load;
+    load.lent = lent_->segments;
+    auto program = Program::load(Span<const uint8_t>(lent_->bytes), load);
+    if (!program.ok()) exit(puts(program.status().message()));
+    program_ = std::move(*program);
+    const KernelSet* sets[] = {&set};
+    SessionOptions options;
+    options.kernels = sets;
+    options.threads = pool == nullptr ? 1 : pool->threads();
+    const double begin = now();
+    auto session = Session::create(*program_, options);
+    if (!session.ok()) exit(puts(session.status().message()));
+    session_ = std::move(*session);
+    open_seconds_ = now() - begin;
   }
   double seconds(int repeat) {
-    ctx_.plan = &plan_;  // this may have moved
     const double begin = now();
     for (int i = 0; i < repeat; ++i) {
-      if (!row_->run(ctx_, in_, out_, attrs_).ok()) exit(puts("failed"));
+      const Status s = session_->run({&in_, 1}, out_);
+      if (!s.ok()) exit(puts(s.message()));
     }
     return (now() - begin) / repeat;
   }
-  size_t packed_bytes() const { return packed_; }
-  // The largest form of a weight.
-  const void* form() const { return ctx_.packed[0]; }
-  size_t form_bytes() const { return plan_.packs[0].bytes; }
-  double pack_seconds() const { return pack_seconds_; }
+  size_t packed_bytes() const { return session_->packed_bytes(); }
+  // The first form of a weight.
+  const void* form() const { return session_->packed_form(0).bytes.data(); }
+  size_t form_bytes() const { return session_->packed_form(0).bytes.size(); }
+  // Planning and packing.
+  double open_seconds() const { return open_seconds_; }
 
  private:
-  std::vector<TensorView> in_, out_;
-  const void* attrs_;
-  const KernelRow* row_;
-  KernelPlan plan_;
-  KernelCtx ctx_;
-  size_t packed_ = 0;
-  double pack_seconds_ = 0;
+  TensorView in_;
+  std::vector<TensorView> out_;
+  std::unique_ptr<LentProgram> lent_;
+  Owned<Program> program_;
+  Owned<Session> session_;
+  double open_seconds_ = 0;
 };
 
 }  // namespace wick::bench
