@@ -166,7 +166,7 @@ Status run_max_roi_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
         bin_range<R>(b % y[3], y[3], left, width, x[3], &c0, &c1);
         T best = T(0.0f);  // of no pixel
         bool first = true;
-        for (int64_t r = r0; r < r1; ++r) {
+        for (int64_t r = r0; r < r1 && c0 < c1; ++r) {
           for (int64_t c = c0; c < c1; ++c) {
             const T v = source[r * x[3] + c];
             if (first || load(v) > load(best)) best = v;
