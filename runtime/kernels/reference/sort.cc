@@ -79,7 +79,7 @@ struct Slices {
   int64_t outer, count, inner;
 
   T element(int64_t slice, int64_t i) const {
-    return x[(i / inner * count + slice) * inner + i % inner];
+    return read(x + (i / inner * count + slice) * inner + i % inner);
   }
   bool before(int64_t a, int64_t b) const {
     for (int64_t i = 0; i < outer * inner; ++i) {
