@@ -184,8 +184,10 @@ namespace {
 
 constexpr int kMaxKnownDepth = 24;
 constexpr uint64_t kMaxKnownBytes = 1 << 16;
+constexpr double kMaxKnownWork = 1e7;  // of one question: they are sizes
 
-std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int* budget) {
+std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int* budget,
+                                      double* work_left) {
   if (id == kNoValue) return HostTensor();
   const Value& v = g.value(id);
   if (v.origin == ValueOrigin::kConstant) {
@@ -207,12 +209,13 @@ std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int
     return std::nullopt;
   std::vector<HostTensor> in;
   for (ValueId i : n.inputs) {
-    auto known = known_value(g, i, depth - 1, budget);
+    auto known = known_value(g, i, depth - 1, budget, work_left);
     if (!known) return std::nullopt;
     in.push_back(*known);
   }
   InterpreterOptions options;
   options.max_bytes = kMaxKnownBytes;
+  options.work_left = work_left;
   try {
     return run_node(n.op, n.attrs.get(), in, n.outputs.size(),
                     options)[static_cast<size_t>(v.output)];
@@ -225,7 +228,8 @@ std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int
 
 std::optional<HostTensor> ReadCtx::known(ValueId v) const {
   int budget = 256;
-  return known_value(g, v, kMaxKnownDepth, &budget);
+  double work_left = kMaxKnownWork;
+  return known_value(g, v, kMaxKnownDepth, &budget, &work_left);
 }
 
 void read_custom(ReadCtx& c, const CustomOp& op) {

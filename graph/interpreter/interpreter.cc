@@ -7,6 +7,7 @@
 #include "runtime/core/int_at.h"
 #include "runtime/core/packed_sequence.h"
 #include "runtime/kernels/run_row.h"
+#include "runtime/ops/op_work.h"
 #include "runtime/ops/sequence_parts.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
@@ -114,6 +115,12 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   for (const auto& o : out) {
     results.emplace_back(o.dtype, o.shape);
     out_views.push_back(results.back().view());
+  }
+  if (options.work_left != nullptr) {
+    const double work = op_work(op, attrs, in_views, out_views);
+    if (!(work <= *options.work_left))
+      throw Error("needs more steps than are left", Code::kBudgetExceeded);
+    *options.work_left -= work;
   }
   KernelQuery query{op, attrs, in_views, out_views, 1, custom};
   const KernelRow* row = find_kernel(options.kernels, query);

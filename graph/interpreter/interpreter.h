@@ -18,6 +18,9 @@ struct InterpreterOptions {
   uint64_t max_bytes = uint64_t{1} << 32;
   // Nodes run, trips and what they run included: a loop of a file may never end.
   uint64_t max_nodes = uint64_t{1} << 32;
+  // What may still be done (op_work): every node takes its part before it runs, and one that asks
+  // for more than is left does not run. Null: as much as it takes.
+  double* work_left = nullptr;
   // Sees every node's outputs as soon as they are made, those of regions apart.
   std::function<void(NodeId, Span<const HostTensor>)> after_node;
 };

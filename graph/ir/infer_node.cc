@@ -3,6 +3,7 @@
 
 #include "graph/ir/graph.h"
 #include "graph/ir/infer.h"
+#include "runtime/ops/check_attrs.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -135,6 +136,9 @@ void Graph::infer(NodeId id) {
                  (n.name.empty() ? "" : " in " + n.name) +
                  (n.source.file.empty() ? "" : " (" + n.source.text() + ")"));
   };
+  // before anything reads them: without shapes no rule runs, and dtypes are read off them
+  if (Status s = check_attrs(*info, n.attrs.get(), n.inputs.size()); !s.ok())
+    throw where(Error(s.message(), s.code()));
   if (info->role == OpRole::kControl) {
     try {
       infer_control(*this, id);

@@ -4,6 +4,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
 #include "graph/rewrite/substitution.h"
+#include "runtime/ops/op_work.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -14,6 +15,9 @@ namespace {
 constexpr uint64_t kMaxGrowth = 1 << 16;
 constexpr uint64_t kMaxFolded = uint64_t{1} << 31;
 constexpr uint64_t kMaxFoldedNodes = 1 << 14;  // of a loop over constants
+// Nor must it turn one into hours. What is there may be read and written a few times, as weights
+// are that are turned and cast; what else it may do is the same for every file.
+constexpr double kPasses = 32;
 
 uint64_t bytes_of(Span<const HostTensor> tensors) {
   uint64_t n = 0;
@@ -75,7 +79,8 @@ bool folds(const Node& n) {
 
 // What the node makes of its constants; empty when it has others, or when it makes too much of
 // them.
-std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growth = kMaxGrowth) {
+std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growth,
+                                   double* work_left) {
   HostTensor elements;
   if (n.outputs.size() == 1 && n.op != OpId::kIdentity &&
       known_elements(g.value(n.outputs[0]), &elements)) {
@@ -93,10 +98,11 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growt
   InterpreterOptions options;
   options.max_bytes = std::min(kMaxFolded, bytes_of(in) + growth);
   options.max_nodes = kMaxFoldedNodes;
+  options.work_left = work_left;
   try {
     return run_any(n, in, options);
   } catch (const Error&) {
-    return {};  // too large, or no kernel: the run will say so if it matters
+    return {};  // too large, too long, or no kernel: the run will say so if it matters
   }
 }
 
@@ -126,6 +132,12 @@ void infer_behind(Graph& g, std::vector<bool> marked) {
 
 bool fold_constants(Graph& g) {
   const std::vector<bool> weights = dequantized_weights(g);
+  double work_left = kMostWorkAhead;
+  for (size_t v = 0; v < g.value_count(); ++v) {
+    const auto id = static_cast<ValueId>(v);
+    if (g.is_constant(id))
+      work_left += kPasses * static_cast<double>(g.value(id).constant.held_bytes());
+  }
   Substitution sub(g);
   std::vector<bool> made(g.value_count(), false);
   for (size_t i = 0; i < g.node_count(); ++i) {
@@ -134,7 +146,7 @@ bool fold_constants(Graph& g) {
     const bool weight = i < weights.size() && weights[i];
     if (!weight && !folds(g.node(id))) continue;
     std::vector<HostTensor> out =
-        outputs_of(g, g.node(id), weight ? kMaxDequantized + kMaxGrowth : kMaxGrowth);
+        outputs_of(g, g.node(id), weight ? kMaxDequantized + kMaxGrowth : kMaxGrowth, &work_left);
     if (out.empty()) continue;
     for (size_t k = 0; k < out.size(); ++k) {
       const ValueId from = g.node(id).outputs[k];

@@ -7,6 +7,7 @@
 #include "runtime/core/packed_sequence.h"
 #include "runtime/exec/session_impl.h"
 #include "runtime/kernels/run_row.h"
+#include "runtime/ops/op_work.h"
 #include "runtime/program/release.h"
 
 namespace wick {
@@ -263,18 +264,31 @@ bool Session::Impl::touches_container(const NodeDef& node) const {
   return false;
 }
 
+// Whether the node is little enough work to be done now, beside what has been done for this plan.
+// A run does what is not: it has a deadline.
+bool Session::Impl::takes_work(const NodeDef& node, Span<const TensorView> in,
+                               Span<const TensorView> out) {
+  const double work = op_work(node.op, node.attrs, in, out);
+  if (!(work <= work_left)) return false;
+  work_left -= work;
+  return true;
+}
+
 Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) {
   if (region_count(node.op) > 0 || touches_container(node))
     return Status(Code::kNotFound, kNeedsValue);
   WICK_ASSIGN(auto in, temp.array<ValueInfo<int64_t>>(node.inputs.size()));
   WICK_ASSIGN(auto out, temp.array<ValueInfo<int64_t>>(node.outputs.size()));
+  WICK_ASSIGN(auto given, temp.array<TensorView>(node.inputs.size()));
+  WICK_ASSIGN(auto made, temp.array<TensorView>(node.outputs.size()));
   bool known = !makes_strings(node.op);  // its bytes belong to a run
   size_t bytes = 0;
   for (size_t i = 0; i < in.size(); ++i) {
     uint32_t id = node.inputs[i];
     if (id == kNoIndex) continue;
     const PlanValue& v = values[id];
-    TensorView view(const_cast<void*>(v.data), v.dtype, v.shape);
+    const TensorView view(const_cast<void*>(v.data), v.dtype, v.shape);
+    given[i] = view;
     in[i].dtype = v.dtype;
     in[i].shape = v.shape;
     WICK_TRY(read_elements(view, holds_reals(node.op, i, v.dtype, v.shape.rank()), temp, &in[i]));
@@ -283,10 +297,15 @@ Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) 
   }
   RuleCtx<int64_t> ctx{node.op, node.attrs, in, out, node.custom};
   WICK_TRY(infer_shapes(ctx));
-  for (const ValueInfo<int64_t>& v : out) bytes += TensorView(nullptr, v.dtype, v.shape).nbytes();
-  // What is small and known is known for good; other sizes that depend on data wait for it.
-  if (is_data_dependent(node.op) && !(known && bytes <= kMaxEvaluated))
-    return Status(Code::kNotFound, kNeedsValue);
+  for (size_t i = 0; i < out.size(); ++i) {
+    made[i] = TensorView(nullptr, out[i].dtype, out[i].shape);
+    bytes += made[i].nbytes();
+  }
+  // What is small and known, and little work, is known for good; other sizes that depend on data
+  // wait for it.
+  const bool sized_by_data = is_data_dependent(node.op);
+  known = known && bytes <= kMaxEvaluated && (!sized_by_data || takes_work(node, given, made));
+  if (sized_by_data && !known) return Status(Code::kNotFound, kNeedsValue);
   bool all_elements = true;
   for (size_t i = 0; i < out.size(); ++i) {
     PlanValue& v = values[node.outputs[i]];
@@ -302,7 +321,7 @@ Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) 
     if (has) WICK_TRY(write_elements(stage, node.outputs[i], out[i]));
   }
   *live = !all_elements;
-  if (!all_elements && known && bytes <= kMaxEvaluated) {
+  if (!all_elements && known && (sized_by_data || takes_work(node, given, made))) {
     *live = false;
     return evaluate(stage, node);
   }
@@ -356,6 +375,7 @@ Status Session::Impl::plan(uint32_t region, size_t index, uint32_t first) {
   stage.first_step = 0;
   for (size_t k = 0; k < index; ++k) stage.first_step += stages[k]->steps.size() + 1;
   temp.clear();
+  work_left = kMostWorkAhead;
   auto attempt = [&]() -> Status {
     WICK_TRY(infer(region, stage));
     WICK_TRY(choose_backends(stage, entry.regions[region]));

@@ -158,9 +158,10 @@ struct Session::Impl {
   char left_backend[200] = "";
 
   // -- of the present binding
-  bool bound = false;   // the first stage of the body is planned for `shapes`
-  bool sized = false;   // the outputs' shapes are known
-  Array<Shape> shapes;  // by input
+  bool bound = false;    // the first stage of the body is planned for `shapes`
+  bool sized = false;    // the outputs' shapes are known
+  double work_left = 0;  // that a plan may still spend on what it evaluates (op_work)
+  Array<Shape> shapes;   // by input
 
   // -- of a run between start() and finish()
   bool started = false;
@@ -199,6 +200,7 @@ struct Session::Impl {
   Status infer_node(Stage& stage, const NodeDef& node, bool* live);
   Status check_dtype(uint32_t value, DType dtype) const;
   Status check_declared(uint32_t value) const;
+  bool takes_work(const NodeDef& node, Span<const TensorView> in, Span<const TensorView> out);
   Status evaluate(Stage& stage, const NodeDef& node);
   Status write_elements(Stage& stage, uint32_t value, const ValueInfo<int64_t>& info);
 

@@ -70,6 +70,8 @@ inline PoolShape pool_shape(const TensorView& x, const TensorView& y, const Pool
     s.pad_begin[d] = i < 0 ? 0 : a.pads.at_or(i, 0);
     s.pad_end[d] = i < 0 ? 0 : a.pads.at_or(i + spatial, 0);
   }
+  // A plane without elements has no rows either: windows do not run over those beside a 0.
+  if (s.in[0] == 0 || s.in[1] == 0 || s.in[2] == 0) s.in[0] = s.in[1] = s.in[2] = 0;
   return s;
 }
 
@@ -78,6 +80,7 @@ template <class F>
 void for_each_window(const PoolShape& s, F&& f) {
   PoolShape::Range ranges[3];
   int64_t o[3], at = 0;
+  if (s.out[0] == 0 || s.out[1] == 0 || s.out[2] == 0) return;
   for (o[0] = 0; o[0] < s.out[0]; ++o[0]) {
     ranges[0] = s.valid(0, o[0]);
     for (o[1] = 0; o[1] < s.out[1]; ++o[1]) {

@@ -1,5 +1,6 @@
 #include "runtime/ops/rule.h"
 
+#include "runtime/ops/check_attrs.h"
 #include "runtime/ops/custom_op.h"
 #include "runtime/ops/rules/table-inl.h"
 
@@ -8,6 +9,7 @@ namespace {
 
 Status infer_listed(RuleCtx<int64_t>& ctx) {
   WICK_TRY(rules::check_arity(ctx));
+  WICK_TRY(check_attrs(*find_op(ctx.op), ctx.attrs, ctx.in.size()));
   Rule<int64_t> rule = shape_rules()[static_cast<size_t>(find_op(ctx.op) - all_ops().data())];
   if (rule != nullptr) return rule(ctx);
   return Status(Code::kUnsupported,

@@ -1,4 +1,5 @@
 // Entry points: values, regions, nodes in definition order.
+#include "runtime/ops/check_attrs.h"
 #include "runtime/program/reader.h"
 
 namespace wick {
@@ -177,6 +178,8 @@ Status ProgramReader::read_node(const fbs::Node& node, NodeDef* def) {
   }
   WICK_ASSIGN(void* attrs, p_.arena_.allocate(info->attrs->size, 8));
   WICK_TRY(read_attrs(node, *info, attrs));
+  if (Status s = check_attrs(*info, attrs, in); !s.ok())
+    return error(Code::kInvalidProgram, "%s", s.message());
   def->attrs = attrs;
   return {};
 }

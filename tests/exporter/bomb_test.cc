@@ -237,5 +237,46 @@ TEST(Bomb, LongExpressions) {
   outcome(m);
 }
 
+void constant(GraphProto* g, const std::string& name, const std::vector<int64_t>& dims, int type) {
+  TensorProto* t = g->add_initializer();
+  t->set_name(name), t->set_data_type(type);
+  int64_t n = 1;
+  for (int64_t d : dims) t->add_dims(d), n *= d;
+  for (int64_t i = 0; i < n; ++i) type == 1 ? t->add_float_data(1) : t->add_int64_data(0);
+}
+
+// Regions of 2^20 samples on the image in each of 10^4 bins, all of it constant: for the reader,
+// who looks for the shape that Reshape takes, and for folding. Whoever runs it has a deadline.
+TEST(Bomb, SamplesOfConstantRegions) {
+  ModelProto m = model_of_x({"1", "1"});
+  GraphProto* g = m.mutable_graph();
+  constant(g, "image", {1, 1, 2, 2}, 1), constant(g, "regions", {1, 4}, 1),
+      constant(g, "which", {1}, 7);
+  for (const char* pooled : {"p", "q"}) {
+    NodeProto* n = add(g->mutable_node(), "RoiAlign", {"image", "regions", "which"}, {pooled});
+    for (auto [name, value] : {std::pair{"output_height", *pooled == 'p' ? 1 : 100},
+                               {"output_width", *pooled == 'p' ? 6 : 100},
+                               {"sampling_ratio", 1024}}) {
+      auto* a = n->add_attribute();
+      a->set_name(name), a->set_type(AttributeProto::INT), a->set_i(value);
+    }
+  }
+  constant(g, "line", {1}, 7);
+  g->mutable_initializer(3)->set_int64_data(0, -1);
+  add(g->mutable_node(), "Reshape", {"p", "line"}, {"flat"});
+  auto* to = add(g->mutable_node(), "Cast", {"flat"}, {"shape"})->add_attribute();
+  to->set_name("to"), to->set_type(AttributeProto::INT), to->set_i(7);
+  add(g->mutable_node(), "Reshape", {"x", "shape"}, {"y"});
+  g->add_output()->set_name("q");
+  const std::string file = m.SerializeAsString();
+  alarm(kSeconds);
+  const std::vector<uint8_t> bytes = compile_program(
+      import_onnx_bytes({reinterpret_cast<const uint8_t*>(file.data()), file.size()}));
+  auto program = Program::load(Span<const uint8_t>(bytes.data(), bytes.size()));
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_TRUE(Session::create(**program).ok());
+  alarm(0);
+}
+
 }  // namespace
 }  // namespace wick

@@ -151,6 +151,12 @@ TEST(Limits, EmptyTensorsOfLargeDims) {
     if (std::string(op) == "LayerNormalization") model.in(HostTensor(DType::kF32, Shape{0}));
     error_of([&] { run_known(model, std::string(op) == "TopK" ? 2 : 1); });
   }
+  for (const Shape& x : {Shape{int64_t{1} << 55, 2, 0}, Shape{int64_t{1} << 55, 0, 2}}) {
+    NodeModel unique("Unique", 21);
+    unique.in(HostTensor(DType::kF32, x)).set("axis", int64_t{1});
+    // slices of nothing are equal
+    EXPECT_EQ(run_known(unique, 4)[0].shape(), (Shape{x[0], x[1] == 0 ? 0 : 1, x[2]}));
+  }
   NodeModel nms("NonMaxSuppression", 21);
   nms.in(HostTensor(DType::kF32, Shape{kFar, 0, 4}))
       .in(HostTensor(DType::kF32, Shape{kFar, 1, 0}))

@@ -95,10 +95,13 @@ class ProgramBuilder {
   template <class A = NoAttrs>
   void node(OpId op, const std::vector<uint32_t>& in, const std::vector<uint32_t>& out,
             const A& attrs = {}, const char* name = "") {
+    node_of(op, AttrFields<A>::kType, &attrs, in, out, name);
+  }
+  void node_of(OpId op, const AttrType& type, const void* attrs, const std::vector<uint32_t>& in,
+               const std::vector<uint32_t>& out, const char* name = "") {
     std::vector<flatbuffers::Offset<fbs::Attr>> list;
-    const AttrType& type = AttrFields<A>::kType;
     for (const AttrField& f : type.fields) {
-      if (!attr_is_default(type, f, &attrs)) list.push_back(attr(f, &attrs));
+      if (!attr_is_default(type, f, attrs)) list.push_back(attr(f, attrs));
     }
     node_raw(static_cast<uint16_t>(op), in, out, list, name);
   }

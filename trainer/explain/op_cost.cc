@@ -19,7 +19,6 @@ double dim(const Shape& s, int i) {
   if (i < 0) i += s.rank();
   return i < 0 || i >= s.rank() ? 1 : static_cast<double>(s[i]);
 }
-double per_first(const Shape& s) { return dim(s, 0) == 0 ? 0 : elements(s) / dim(s, 0); }
 
 double bytes_of(const TensorView& v) {
   if (v.dtype == DType::kNone || is_container(v.dtype)) return 0;
@@ -147,44 +146,6 @@ double closed_form(OpId op, Span<const TensorView> in) {
 }
 
 }  // namespace
-
-double op_macs(OpId op, Span<const Shape> in, Span<const Shape> out) {
-  if (in.size() < 2 || out.empty()) return 0;
-  switch (op) {
-    case OpId::kConv:
-    case OpId::kFusedConv:
-    case OpId::kConvInteger:
-    case OpId::kDeformConv:  // weight[O, C/group, kernel...]: all but O for each output
-      return elements(out[0]) * per_first(in[1]);
-    case OpId::kQLinearConv: return in.size() < 4 ? 0 : elements(out[0]) * per_first(in[3]);
-    case OpId::kQLinearMatMul:
-    case OpId::kQGemm: return elements(out[0]) * dim(in[0], -1);
-    case OpId::kDynamicLinear: return elements(out[0]) * dim(in[1], -1);
-    case OpId::kConvTranspose:  // weight[C, O/group, kernel...]: all but C for each input
-      return elements(in[0]) * per_first(in[1]);
-    case OpId::kConvInputGrad:  // grad_output, weight
-      return elements(in[0]) * per_first(in[1]);
-    case OpId::kConvWeightGrad:  // x, grad_output -> weight's
-      return elements(in[1]) * per_first(out[0]);
-    case OpId::kMatMul:
-    case OpId::kMatMulInteger:
-    case OpId::kFusedMatMul: return elements(out[0]) * dim(in[0], -1);
-    case OpId::kLinear:
-    case OpId::kFusedLinear: return elements(out[0]) * dim(in[1], -1);
-    case OpId::kBlockLinear: return elements(out[0]) * dim(in[0], -1);
-    case OpId::kRNN:
-    case OpId::kGRU:
-    case OpId::kLSTM:  // x[length, batch, in]; every weight of W and R once a step and row
-      if (in.size() < 3 || in[0].rank() != 3) return 0;
-      return dim(in[0], 0) * dim(in[0], 1) * (elements(in[1]) + elements(in[2]));
-    case OpId::kFusedAttention:  // scores: rows x keys x d; then rows x keys x values
-      if (in.size() < 3) return 0;
-      return dim(in[2], -2) * (elements(in[0]) + elements(out[0]));
-    case OpId::kLinearAttention:  // the state[B, heads, k, v] is added to and read at each step
-      return out.size() < 2 ? 0 : 2 * dim(in[0], 1) * elements(out[1]);
-    default: return 0;
-  }
-}
 
 OpCost op_cost(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
   OpCost cost;

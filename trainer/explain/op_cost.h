@@ -5,6 +5,7 @@
 #include "runtime/core/span.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/ops/op_id.h"
+#include "runtime/ops/op_work.h"
 
 namespace wick {
 
@@ -18,10 +19,6 @@ struct OpCost {
   // FLOPs a byte: left of the machine's ridge point memory bounds the op, right of it arithmetic.
   double intensity() const { return bytes() > 0 ? flops() / bytes() : 0; }
 };
-
-// Multiply-adds, two FLOPs each; 0 for ops that are no products. Absent optional inputs may have
-// any shape. In double: what a hostile file claims overflows integers.
-double op_macs(OpId op, Span<const Shape> in, Span<const Shape> out);
 
 // `attrs`: the op's attribute struct; null where it is not known (a TraceEvent): then a pooling
 // counts each element of its input once instead of each element of its windows. A layout op

@@ -170,6 +170,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   auto body = reinterpret_cast<BatchNormBody>(const_cast<void*>(ctx.plan->fn[0]));
   BatchNormCall s{in[0].shape[0], in[0].shape[1], 1, 0, in, out};
   for (int i = 2; i < in[0].rank(); ++i) s.inner *= in[0].shape[i];
+  if (s.inner == 0) s.n = 0;  // images without elements are none
   s.epsilon = static_cast<float>(static_cast<const BatchNormAttrs*>(attrs)->epsilon);
   parallel_items(ctx.pool, s.channels, s.n * s.inner,
                  [&](int64_t begin, int64_t end) { body(s, begin, end); });

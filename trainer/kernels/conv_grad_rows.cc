@@ -17,14 +17,16 @@ ConvShape input_grad_shape(Span<const TensorView> in, Span<const TensorView> out
 ConvShape weight_grad_shape(Span<const TensorView> in, Span<const TensorView> out,
                             const void* attrs) {
   const auto& a = *static_cast<const ConvGradAttrs*>(attrs);
-  return conv_shape(in[0].shape, out[0].shape, in[1].shape, a.conv);
+  ConvShape s = conv_shape(in[0].shape, out[0].shape, in[1].shape, a.conv);
+  if (s.oh * s.ow == 0) s.n = 0;  // images without gradients are none
+  return s;
 }
 
 // Both also walk grad_output by 32-bit offsets.
 bool fits(const KernelQuery& q, const ConvShape& s) {
   const double margin =
       static_cast<double>((s.oh + s.h + s.kh * s.dilation_h) * (s.ow + s.w + s.kw * s.dilation_w));
-  return q.in[0].rank() <= 4 && conv_supported(s) &&
+  return q.in[0].rank() <= 4 && s.oc > 0 && conv_supported(s) &&
          static_cast<double>(s.group_out()) * margin < 2e9 &&
          static_cast<double>(s.oc * s.group_in() * s.taps()) < 2e9;
 }

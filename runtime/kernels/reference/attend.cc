@@ -5,6 +5,7 @@
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick {
@@ -29,7 +30,7 @@ T step_of(const AttentionCallStep& s, const AttentionShape& n, const Place& p, T
   };
   const auto x = [&] { return s.x->as<T>()[at(s.x_at)]; };
   const auto y = [&] { return s.y->as<T>()[at(s.y_at)]; };
-  const auto yes = [&] { return s.x->as<bool>()[at(s.x_at)]; };
+  const auto yes = [&] { return read(s.x->as<bool>() + at(s.x_at)); };
   switch (s.step) {
     case AttentionStep::kMulQuery:
     case AttentionStep::kMulKey:

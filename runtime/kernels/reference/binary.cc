@@ -185,17 +185,18 @@ Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
     // Both sides are read before the choice: a load under a condition would keep the loop scalar.
     if (sc == 1 && sx == 1 && sy == 1) {
       for (int64_t i = 0; i < n; ++i) {
-        const T a = px[i], b = py[i];
+        const T a = read(px + i), b = read(py + i);
         pz[i] = pc[i] != 0 ? a : b;
       }
     } else if (sc == 1 && sx == 1 && sy == 0) {
-      const T other = py[0];
+      const T other = read(py);
       for (int64_t i = 0; i < n; ++i) {
-        const T a = px[i];
+        const T a = read(px + i);
         pz[i] = pc[i] != 0 ? a : other;
       }
     } else {
-      for (int64_t i = 0; i < n; ++i) pz[i] = pc[i * sc] != 0 ? px[i * sx] : py[i * sy];
+      for (int64_t i = 0; i < n; ++i)
+        pz[i] = pc[i * sc] != 0 ? read(px + i * sx) : read(py + i * sy);
     }
   });
   return {};

@@ -1,8 +1,8 @@
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/widest.h"
 
 namespace wick {
@@ -32,11 +32,7 @@ To convert(From v) {
     else
       return To(reference::to_float_odd(static_cast<double>(v)));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    using Limits = std::numeric_limits<To>;
-    // max + 1 is a power of two, hence exact in every float type
-    constexpr From kTop = static_cast<From>((Limits::max() >> 1) + 1) * 2;
-    if (!(v > static_cast<From>(Limits::lowest()))) return v == v ? Limits::lowest() : To(0);
-    return v >= kTop ? Limits::max() : static_cast<To>(v);
+    return reference::saturated<To>(v);
   } else {
     return static_cast<To>(v);
   }
@@ -67,9 +63,9 @@ void direct(const void* from, int64_t step, int64_t n, void* to) {
   const From* x = static_cast<const From*>(from);
   To* y = static_cast<To*>(to);
   if (step == 1) {
-    for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
+    for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(reference::read(x + i));
   } else {
-    for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i * step]);
+    for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(reference::read(x + i * step));
   }
 }
 
@@ -77,7 +73,8 @@ template <class From>
 void widen(const void* from, int64_t first, int64_t step, int64_t n, WidestBlock* to) {
   using W = Widest<From>;
   const From* x = static_cast<const From*>(from) + first;
-  for (int64_t i = 0; i < n; ++i) reinterpret_cast<W*>(to->bytes)[i] = convert<W>(x[i * step]);
+  for (int64_t i = 0; i < n; ++i)
+    reinterpret_cast<W*>(to->bytes)[i] = convert<W>(reference::read(x + i * step));
 }
 template <class W, class To>
 void narrow(const void* from, int64_t, int64_t n, void* to) {

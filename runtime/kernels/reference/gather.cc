@@ -80,8 +80,9 @@ Status run_scatter(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
   auto how = static_cast<ScatterReduction>(a.reduction);
   T* y = out[0].as<T>();
-  each_element(out[0], in[1], axis,
-               [&](int64_t i, int64_t to) { y[to] = combine(y[to], in[2].as<T>()[i], how); });
+  each_element(out[0], in[1], axis, [&](int64_t i, int64_t to) {
+    y[to] = combine(read(y + to), read(in[2].as<T>() + i), how);
+  });
   return {};
 }
 

@@ -67,7 +67,7 @@ Status run_scatter_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorVi
   for (int64_t t = 0; t < tuples.count; ++t, update += tuples.line) {
     if (tuples.line == 0) break;
     T* y = out[0].as<T>() + tuples.offset(t);
-    for (int64_t i = 0; i < tuples.line; ++i) y[i] = combine(y[i], update[i], how);
+    for (int64_t i = 0; i < tuples.line; ++i) y[i] = combine(read(y + i), read(update + i), how);
   }
   return {};
 }

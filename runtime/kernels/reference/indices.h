@@ -4,6 +4,7 @@
 
 #include "runtime/core/int_at.h"
 #include "runtime/core/string_ref.h"
+#include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick::reference {

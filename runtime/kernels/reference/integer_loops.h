@@ -52,9 +52,12 @@ void conv_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& y, 
     stride[d] = a.strides.at_or(i, 1), dilation[d] = a.dilations.at_or(i, 1);
     pad[d] = a.pads.at_or(i, 0);
   }
-  const int64_t pixels = to[0] * to[1] * to[2], taps = kernel[0] * kernel[1] * kernel[2];
-  const int64_t plane = size[0] * size[1] * size[2], channels = w[1];
   if (numel(y) == 0) return;
+  // a tap of no channels is none
+  const int64_t channels = numel(x) == 0 ? 0 : w[1];
+  const int64_t pixels = to[0] * to[1] * to[2];
+  const int64_t taps = channels == 0 ? 0 : kernel[0] * kernel[1] * kernel[2];
+  const int64_t plane = size[0] * size[1] * size[2];
   const int64_t group_out = w[0] / a.group;
   const int32_t x_zero = zero_point(in, 2);
   parallel_items(

@@ -7,6 +7,7 @@
 #include "runtime/core/int_at.h"
 #include "runtime/core/narrow.h"
 #include "runtime/kernels/copy.h"
+#include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 #include "runtime/ops/rules/layout-inl.h"
 
@@ -182,7 +183,10 @@ T float_value(double v, DType dtype) {
     if (dtype == DType::kF16) return Half(static_cast<float>(v)).bits;
     if (dtype == DType::kBF16) return BFloat16(static_cast<float>(v)).bits;
   }
-  if constexpr (sizeof(T) < 16) return static_cast<T>(static_cast<int64_t>(v));
+  if constexpr (sizeof(T) < 16) {
+    if (dtype == DType::kBool) return static_cast<T>(v != 0);
+    return static_cast<T>(reference::saturated<int64_t>(v));
+  }
 }
 
 template <class T>

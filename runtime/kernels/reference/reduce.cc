@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reduce.h"
+#include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick {
@@ -111,7 +112,7 @@ struct ExtremeOp {
                      : (Limits::has_infinity ? Limits::infinity() : Limits::max());
     s.runs([&](int64_t offset, int64_t n, int64_t stride) {
       for (int64_t i = 0; i < n; ++i) {
-        C v = static_cast<C>(x[offset + i * stride]);
+        C v = static_cast<C>(read(x + offset + i * stride));
         if (largest ? greater(v, best) : less(v, best)) best = v;
       }
     });

@@ -62,6 +62,61 @@ Status region(const RoiAlignAttrs& a, const T* roi, int64_t number, Region<R>* r
   return {};
 }
 
+// Where the samples of a bin lie along one dim. They go one way: those on the image are one range.
+template <class R>
+struct Samples {
+  R begin, size;  // of the bin
+  int64_t count;
+
+  R at(int64_t i) const {
+    return begin + (static_cast<R>(i) + R(0.5)) * size / static_cast<R>(count);
+  }
+  // Samples [*first, *last) are where corner() finds pixels; any other is beside the image.
+  void inside(int64_t extent, int64_t* first, int64_t* last) const {
+    *first = *last = 0;
+    if (count == 0 || at(0) != at(0) || at(count - 1) != at(count - 1)) return;
+    const R end = static_cast<R>(extent);
+    const bool up = at(count - 1) >= at(0);
+    const auto leading = [&](auto&& holds) {  // how many, until one for which it does not hold
+      int64_t low = 0, high = count;
+      while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (holds(at(middle))) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      return low;
+    };
+    *first = leading([&](R p) { return up ? p < -1 : p > end; });
+    *last = leading([&](R p) { return up ? p <= end : p >= -1; });
+  }
+};
+
+// What becomes of a bin's samples, one after the other.
+template <class R, class T>
+struct Pooled {
+  const T* source;
+  bool largest, first = true;
+  R result = 0;
+
+  void add(const Corner<R>& k) {
+    R best = k.weight[0] * load(source[k.at[0]]);
+    if (!largest) result = std::fma(k.weight[0], load(source[k.at[0]]), result);
+    for (int q = 1; q < 4; ++q) {
+      const R v = load(source[k.at[q]]);
+      if (!largest) result = std::fma(k.weight[q], v, result);
+      best = k.weight[q] * v > best ? k.weight[q] * v : best;
+    }
+    if (largest) result = first || best > result ? best : result;
+    first = false;
+  }
+  // Samples beside the image, any number of them from one on: each is nothing times the first pixel
+  // (NaN where that is endless), and the second changes no bit that the first has left.
+  void add_outside() { add(Corner<R>{}); }
+};
+
 template <class T>
 Status run_roi_align(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                      const void* attrs) {
@@ -86,28 +141,26 @@ Status run_roi_align(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
       Region<R> r = {};
       static_cast<void>(region<R>(a, in[1].as<T>() + 4 * n, n, &r));
       const R count = static_cast<R>(r.rows * r.columns > 1 ? r.rows * r.columns : 1);
+      const Samples<R> rows{r.top + static_cast<R>(row) * r.bin_height, r.bin_height, r.rows};
+      const Samples<R> columns{r.left + static_cast<R>(column) * r.bin_width, r.bin_width,
+                               r.columns};
+      int64_t i0, i1, j0, j1;
+      rows.inside(height, &i0, &i1);
+      columns.inside(width, &j0, &j1);
       for (int64_t c = 0; c < y[1]; ++c) {
-        const T* source = in[0].as<T>() + (int_at(in[2], n) * y[1] + c) * plane;
-        R result = 0;
-        for (int64_t i = 0; i < r.rows; ++i) {
-          const R at = r.top + static_cast<R>(row) * r.bin_height +
-                       (static_cast<R>(i) + R(0.5)) * r.bin_height / static_cast<R>(r.rows);
-          for (int64_t j = 0; j < r.columns; ++j) {
-            const R along = r.left + static_cast<R>(column) * r.bin_width +
-                            (static_cast<R>(j) + R(0.5)) * r.bin_width / static_cast<R>(r.columns);
-            const Corner<R> k = corner(at, along, height, width);
-            R best = k.weight[0] * load(source[k.at[0]]);
-            if (a.max == 0) result = std::fma(k.weight[0], load(source[k.at[0]]), result);
-            for (int q = 1; q < 4; ++q) {
-              const R v = load(source[k.at[q]]);
-              if (a.max == 0) result = std::fma(k.weight[q], v, result);
-              best = k.weight[q] * v > best ? k.weight[q] * v : best;
-            }
-            if (a.max != 0) result = (i == 0 && j == 0) || best > result ? best : result;
+        Pooled<R, T> bin{in[0].as<T>() + (int_at(in[2], n) * y[1] + c) * plane, a.max != 0};
+        if (r.rows > 0 && r.columns > 0) {
+          if (i0 > 0) bin.add_outside();
+          for (int64_t i = i0; i < i1; ++i) {
+            if (j0 > 0) bin.add_outside();
+            for (int64_t j = j0; j < j1; ++j)
+              bin.add(corner(rows.at(i), columns.at(j), height, width));
+            if (j1 < r.columns) bin.add_outside();
           }
+          if (i1 < r.rows) bin.add_outside();
         }
         out[0].as<T>()[(n * y[1] + c) * bins + b % bins] =
-            static_cast<T>(a.max != 0 ? result : result / count);
+            static_cast<T>(a.max != 0 ? bin.result : bin.result / count);
       }
     }
   });
@@ -166,7 +219,7 @@ Status run_max_roi_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
         bin_range<R>(b % y[3], y[3], left, width, x[3], &c0, &c1);
         T best = T(0.0f);  // of no pixel
         bool first = true;
-        for (int64_t r = r0; r < r1; ++r) {
+        for (int64_t r = r0; r < r1 && c0 < c1; ++r) {
           for (int64_t c = c0; c < c1; ++c) {
             const T v = source[r * x[3] + c];
             if (first || load(v) > load(best)) best = v;

@@ -79,7 +79,7 @@ struct Slices {
   int64_t outer, count, inner;
 
   T element(int64_t slice, int64_t i) const {
-    return x[(i / inner * count + slice) * inner + i % inner];
+    return read(x + (i / inner * count + slice) * inner + i % inner);
   }
   bool before(int64_t a, int64_t b) const {
     for (int64_t i = 0; i < outer * inner; ++i) {
@@ -157,7 +157,8 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   }
   for (size_t i : {0, 1, 3}) out[i].shape[i == 0 ? axis : 0] = groups;
   T* to = out[0].as<T>();
-  for (int64_t o = 0; o < s.outer; ++o) {
+  const int64_t outer = x.numel() == 0 ? 0 : s.outer;  // nothing is copied, however often
+  for (int64_t o = 0; o < outer; ++o) {
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t i = 0; i < s.inner; ++i)
         *to++ = s.element(out[1].as<int64_t>()[g], o * s.inner + i);

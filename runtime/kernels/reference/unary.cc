@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick {
@@ -37,7 +38,7 @@ Status run_with(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   ElementLoop<1> loop(out[0], &in[0]);
   const int64_t step = loop.stride[0][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
-    for (int64_t i = 0; i < n; ++i) y[at + i] = apply<Op>(x[offset[0] + i * step], p);
+    for (int64_t i = 0; i < n; ++i) y[at + i] = apply<Op>(read(x + offset[0] + i * step), p);
   });
   return {};
 }
@@ -177,22 +178,20 @@ struct NotOp : NoParams {
   static bool f(bool v, const Params&) { return !v; }
 };
 
-// The bounds in T, so that int64 keeps all its digits; infinite attributes mean none.
+// The bounds in T, so that int64 keeps all its digits; infinite attributes mean none, and NaN does.
 template <class T>
 Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {
   using C = std::conditional_t<kIs16<T>, float, T>;
-  using Limits = std::numeric_limits<C>;
   auto* a = static_cast<const ClipAttrs*>(attrs);
-  auto bound = [](double v) {
+  auto bound = [](double v, double none) {
     if constexpr (kIsFloat<C>)
       return static_cast<C>(v);
     else
-      return v <= static_cast<double>(Limits::lowest()) ? Limits::lowest()
-             : v >= static_cast<double>(Limits::max())  ? Limits::max()
-                                                        : static_cast<C>(v);
+      return saturated<C>(v == v ? v : none);
   };
-  C lo = bound(a->min), hi = bound(a->max);
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  C lo = bound(a->min, -kEndless), hi = bound(a->max, kEndless);
   if (in.size() > 1 && in[1].present()) lo = static_cast<C>(*in[1].as<T>());
   if (in.size() > 2 && in[2].present()) hi = static_cast<C>(*in[2].as<T>());
   const T* x = in[0].as<T>();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick::reference {
@@ -19,12 +20,12 @@ Status zip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     const Y* py = y + offset[1];
     Z* pz = z + at;
     if (sx == 1 && sy == 1) {
-      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i], py[i]);
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(read(px + i), read(py + i));
     } else if (sx == 1 && sy == 0) {
-      const Y v = py[0];
-      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i], v);
+      const Y v = read(py);
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(read(px + i), v);
     } else {
-      for (int64_t i = 0; i < n; ++i) pz[i] = f(px[i * sx], py[i * sy]);
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(read(px + i * sx), read(py + i * sy));
     }
   });
   return {};

@@ -40,8 +40,6 @@ Status need_either(const ValueInfo<D>& v, const BasicShape<D>& like, const D& on
 template <class D>
 Status linear_attention(RuleCtx<D>& c) {
   const auto& a = c.template as<LinearAttentionAttrs>();
-  if (a.update_rule < 0 || a.update_rule > static_cast<int64_t>(LinearRule::kGatedDelta))
-    return Status(Code::kInvalidArgument, "unknown update rule");
   if (a.q_num_heads < 1 || a.kv_num_heads < 1 || a.q_num_heads % a.kv_num_heads != 0) {
     return error(Code::kInvalidArgument,
                  "q_num_heads must be a multiple of kv_num_heads, both positive; they are %lld and "

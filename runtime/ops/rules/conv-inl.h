@@ -97,7 +97,6 @@ Status fused_conv(RuleCtx<D>& c) {
   BasicShape<D> out;
   WICK_TRY(conv_shape(c, a.conv, &out));
   set_out(c, 0, c.in[0].dtype, out);
-  WICK_TRY(check_activation(a.epilogue));
   return check_epilogue(c, c.in[1].shape[0]);
 }
 

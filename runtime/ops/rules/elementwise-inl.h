@@ -60,10 +60,6 @@ Status cast(RuleCtx<D>& c) {
   const auto& a = c.template as<CastAttrs>();
   int64_t to = a.to;
   auto castable = [](DType t) { return is_number(t) || t == DType::kBool || is_small(t); };
-  if (a.round_mode < 0 || a.round_mode > static_cast<int64_t>(RoundMode::kNearest)) {
-    return error(Code::kInvalidArgument, "unknown round_mode %lld",
-                 static_cast<long long>(a.round_mode));
-  }
   if (to <= 0 || to >= kDTypeCount || !castable(static_cast<DType>(to)) ||
       !castable(c.in[0].dtype)) {
     return error(Code::kTypeMismatch, "cannot cast %s to dtype %lld", dtype_name(c.in[0].dtype),

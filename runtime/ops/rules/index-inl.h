@@ -45,9 +45,6 @@ Status gather_nd(RuleCtx<D>& c) {
 
 template <class D>
 Status scatter_nd(RuleCtx<D>& c) {
-  int64_t how = c.template as<ScatterNDAttrs>().reduction;
-  if (how < 0 || how > static_cast<int64_t>(ScatterReduction::kMin))
-    return Status(Code::kInvalidArgument, "unknown scatter reduction");
   if (c.in[2].dtype != c.in[0].dtype) {
     return error(Code::kTypeMismatch, "updates are %s, the input %s", dtype_name(c.in[2].dtype),
                  dtype_name(c.in[0].dtype));

@@ -15,18 +15,9 @@ Status need_shape(const RuleCtx<D>& c, size_t i, const BasicShape<D>& want, cons
   return fits ? Status() : shapes_differ(name, got, want);
 }
 
-inline bool rnn_attrs_known(const RnnAttrs& a) {
-  for (const RnnFunctionAttrs* f : {&a.f, &a.g, &a.h, &a.back_f, &a.back_g, &a.back_h}) {
-    if (f->kind < 0 || f->kind > static_cast<int64_t>(RnnFunction::kSoftplus)) return false;
-  }
-  return a.direction >= 0 && a.direction <= 2 && a.layout >= 0 && a.layout <= 1;
-}
-
 template <class D>
 Status recurrent(RuleCtx<D>& c) {
   const RnnAttrs& a = c.template as<RnnAttrs>();
-  if (!rnn_attrs_known(a))
-    return Status(Code::kInvalidArgument, "unknown direction, layout or function");
   WICK_TRY(need_float(c.in[0]));
   for (size_t i = 1; i < c.in.size(); ++i) {
     if (!c.has(i)) continue;

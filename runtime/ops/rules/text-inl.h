@@ -19,7 +19,7 @@ Status tf_idf(RuleCtx<D>& c) {
                    dtype_name(want));
     }
   }
-  if (a.mode < 0 || a.mode > 2 || a.output_size < 0 || a.min_gram_length < 1 ||
+  if (a.output_size < 0 || a.min_gram_length < 1 ||
       a.min_gram_length > a.max_gram_length || a.max_skip_count < 0 ||
       a.max_skip_count > INT32_MAX) {
     return Status(Code::kInvalidArgument,

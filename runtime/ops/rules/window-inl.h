@@ -8,8 +8,6 @@ namespace wick::rules {
 template <class D>
 Status max_pool_indices(RuleCtx<D>& c) {
   const auto& a = c.template as<MaxPoolIndicesAttrs>();
-  if (a.storage_order < 0 || a.storage_order > 1)
-    return Status(Code::kInvalidArgument, "storage_order must be 0 or 1");
   BasicShape<D> out;
   WICK_TRY(pool_shape(c, a.pool, &out));
   set_out(c, 0, c.in[0].dtype, out);
@@ -71,8 +69,6 @@ Status conv_transpose(RuleCtx<D>& c) {
   if (bad(a.output_padding) || bad(a.output_shape))
     return error(Code::kInvalidArgument, "output_padding and output_shape must be %d values >= 0",
                  spatial);
-  if (a.auto_pad < 0 || a.auto_pad > static_cast<int64_t>(AutoPad::kSameLower))
-    return Status(Code::kInvalidArgument, "unknown auto_pad");
   if (a.conv.group < 1) return Status(Code::kInvalidArgument, "group must be >= 1");
   if (dim_equal(x[1], w[0]) == Tri::kNo ||
       (dim_known(w[0]) && dim_value(w[0]) % a.conv.group != 0)) {

@@ -16,6 +16,7 @@ struct Channels {
   int64_t n, channels, inner;
   explicit Channels(const TensorView& x) : n(x.shape[0]), channels(x.shape[1]), inner(1) {
     for (int i = 2; i < x.rank(); ++i) inner *= x.shape[i];
+    if (inner == 0) n = 0;
   }
   template <class F>
   void elements(int64_t c, F&& f) const {

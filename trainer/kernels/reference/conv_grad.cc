@@ -79,7 +79,8 @@ Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   const int64_t pixels = Window::volume(c.in), taps = Window::volume(c.kernel),
                 grads = Window::volume(c.out);
   const int64_t weights = c.oc * c.group_in * taps;
-  const int64_t slices = conv_weight_grad_slices(c.n, grads, weights);
+  const int64_t images = grads == 0 ? 0 : c.n;  // those without gradients are none
+  const int64_t slices = conv_weight_grad_slices(images, grads, weights);
   const T *x = in[0].as<T>(), *dy = in[1].as<T>();
   T* dw = out[0].as<T>();
   for (int64_t e = 0; e < weights; ++e) {
@@ -90,8 +91,8 @@ Status weight_grad(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
     Real<T> total = 0;
     for (int64_t slice = 0; slice < slices; ++slice) {
       Real<T> sum = 0;
-      for (int64_t n = slice_begin(slice, slices, c.n); n < slice_begin(slice + 1, slices, c.n);
-           ++n) {
+      for (int64_t n = slice_begin(slice, slices, images);
+           n < slice_begin(slice + 1, slices, images); ++n) {
         for (int64_t p = 0; p < grads; ++p) {
           Window::unpack(p, c.out, at);
           for (int d = 0; d < 3; ++d)

@@ -1,0 +1,87 @@
+#include "runtime/ops/check_attrs.h"
+
+#include <cinttypes>
+#include <cstring>
+
+#include "runtime/ops/chain.h"
+
+namespace wick {
+namespace {
+
+// A field whose numbers stand for something: each of them, in a list, is one of least to most.
+struct Range {
+  const AttrType* type;
+  const char* field;  // several members of a struct may have the name
+  int64_t least, most;
+};
+
+template <class Attrs, class Last>
+constexpr Range range(const char* field, Last most, int64_t least = 0) {
+  return {&AttrFields<Attrs>::kType, field, least, static_cast<int64_t>(most)};
+}
+// `least` 0: none is given.
+template <class Attrs>
+constexpr Range dtype(const char* field, int64_t least) {
+  return range<Attrs>(field, kDTypeCount - 1, least);
+}
+
+constexpr Range kRanges[] = {
+    range<EpilogueAttrs>("activation", Activation::kGeluTanh),
+    range<FusedConvAttrs>("activation", Activation::kGeluTanh),
+    range<LinearAttentionAttrs>("update_rule", LinearRule::kGatedDelta),
+    range<FusedAttentionAttrs>("steps", AttentionStep::kReplaceWeight, 1),
+    range<ChainAttrs>("row_dims", kMaxRank),
+    range<ResizeAttrs>("mode", ResizeMode::kCubic),
+    range<ResizeAttrs>("coordinates", ResizeCoordinates::kHalfPixelForNearest),
+    range<ResizeAttrs>("nearest_mode", ResizeNearest::kCeil),
+    range<ResizeAttrs>("keep_aspect_ratio_policy", ResizePolicy::kNotSmaller),
+    range<GridSampleAttrs>("mode", ResizeMode::kCubic),
+    range<GridSampleAttrs>("padding", GridPadding::kReflection),
+    range<ScatterAttrs>("reduction", ScatterReduction::kMin),
+    range<ScatterNDAttrs>("reduction", ScatterReduction::kMin),
+    range<PadAttrs>("mode", PadMode::kWrap),
+    range<RnnAttrs>("direction", 2),
+    range<RnnAttrs>("layout", 1),
+    range<RnnAttrs>("kind", RnnFunction::kSoftplus),
+    range<StringNormalizerAttrs>("case_change_action", CaseChange::kUpper),
+    range<TfIdfAttrs>("mode", TfIdfMode::kTfIdf),
+    range<MaxPoolIndicesAttrs>("storage_order", 1),
+    range<ConvTransposeAttrs>("auto_pad", AutoPad::kSameLower),
+    range<FakeQuantizeAttrs>("of", 2),
+    range<CastAttrs>("round_mode", RoundMode::kNearest),
+    dtype<CastAttrs>("to", 1),
+    dtype<BitCastAttrs>("to", 1),
+    dtype<QuantizeAttrs>("output_dtype", 0),
+    dtype<QuantizeAttrs>("precision", 0),
+    dtype<DequantizeAttrs>("output_dtype", 0),
+    dtype<SequenceAttrs>("dtype", 1),
+    dtype<ConcatFromSequenceAttrs>("dtype", 1),
+    dtype<OptionalAttrs>("dtype", 1),
+};
+
+Status check_range(const Range& r, int64_t v) {
+  if (v >= r.least && v <= r.most) return {};
+  return error(Code::kInvalidArgument,
+               "unknown %s %" PRId64 ": it is one of %" PRId64 " to %" PRId64, r.field, v, r.least,
+               r.most);
+}
+
+}  // namespace
+
+Status check_attrs(const OpInfo& info, const void* attrs, size_t inputs) {
+  if (info.attrs->fields.empty()) return {};
+  for (const Range& r : kRanges) {
+    if (r.type != info.attrs) continue;
+    for (const AttrField& f : info.attrs->fields) {
+      if (strcmp(f.name, r.field) != 0) continue;
+      if (f.kind == AttrKind::kInt) WICK_TRY(check_range(r, attr_int(f, const_cast<void*>(attrs))));
+      if (f.kind != AttrKind::kInts) continue;
+      for (int64_t v : attr_ints(f, attrs)) WICK_TRY(check_range(r, v));
+    }
+  }
+  if (info.id == OpId::kFusedElementwise)
+    return check_chain(*static_cast<const ChainAttrs*>(attrs), inputs);
+  return {};
+}
+
+}  // namespace wick

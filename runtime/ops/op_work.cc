@@ -1,0 +1,175 @@
+#include "runtime/ops/op_work.h"
+
+#include <cmath>
+
+#include "runtime/core/string_ref.h"
+#include "runtime/ops/attrs.h"
+
+namespace wick {
+namespace {
+
+double elements(const Shape& s) {
+  double n = 1;
+  for (int64_t d : s) n *= static_cast<double>(d);
+  return n;
+}
+// The i-th dimension, counted from the end where negative; 1 where there is none.
+double dim(const Shape& s, int i) {
+  if (i < 0) i += s.rank();
+  return i < 0 || i >= s.rank() ? 1 : static_cast<double>(s[i]);
+}
+double per_first(const Shape& s) { return dim(s, 0) == 0 ? 0 : elements(s) / dim(s, 0); }
+double least(double a, double b) { return a < b ? a : b; }
+double most(double a, double b) { return a > b ? a : b; }
+double log2_of(double n) { return std::log2(most(n, 2)); }
+
+double bytes_of(const TensorView& v) {
+  double n = elements(v.shape) * dtype_bits(v.dtype) / 8;
+  if (v.dtype != DType::kString || v.data == nullptr) return n;
+  for (int64_t i = 0, count = v.numel(); i < count; ++i)
+    n += static_cast<double>(v.as<StringRef>()[i].size);
+  return n;
+}
+double bytes_of(Span<const TensorView> list) {
+  double n = 0;
+  for (const TensorView& v : list) n += bytes_of(v);
+  return n;
+}
+
+// Each output of a pooling looks at its window, of which no more counts than the input has.
+double pool_work(const PoolAttrs& a, const Shape& x, const Shape& y) {
+  double n = elements(y);
+  for (int64_t i = 0; i < a.kernel_shape.count; ++i)
+    n *= least(static_cast<double>(a.kernel_shape[i]), dim(x, 2 + static_cast<int>(i)));
+  return n;
+}
+
+// Neighbours of an output along each axis that may change.
+double resize_work(const ResizeAttrs& a, Span<const TensorView> in, const Shape& y) {
+  const Shape& x = in[0].shape;
+  double n = elements(y);
+  if (a.mode == static_cast<int64_t>(ResizeMode::kNearest)) return n;
+  const bool scaled = in.size() > 2 && in[2].present();
+  const double reach = a.mode == static_cast<int64_t>(ResizeMode::kLinear) ? 1 : 2;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (!scaled && x[d] == y[d]) continue;
+    const double shrink = a.antialias == 0 ? 1 : most(1, dim(x, d) / most(dim(y, d) - 0.5, 0.5));
+    n *= 2 * std::ceil(reach * shrink) + (a.antialias == 0 ? 0 : 2);
+  }
+  return n;
+}
+
+// The samples of a bin: as many as are asked for, or by the region's size, of which those beyond
+// the image cost nothing.
+double roi_align_work(const RoiAlignAttrs& a, const Shape& x, const Shape& y) {
+  const double ratio = static_cast<double>(a.sampling_ratio);
+  const double by_size = least(dim(x, 2) + 2, 1 << 14) * least(dim(x, 3) + 2, 1 << 14);
+  return 4 * elements(y) * most(1, ratio > 0 ? ratio * ratio : 4 * by_size);
+}
+
+// A class's boxes are sorted, and each is compared with those taken.
+double nms_work(Span<const TensorView> in) {
+  const Shape& scores = in[1].shape;
+  const double n = dim(scores, 2);
+  double taken = n;
+  if (in.size() > 2 && in[2].present() && in[2].dtype == DType::kI64 && in[2].data != nullptr &&
+      in[2].numel() == 1)
+    taken = least(n, most(0, static_cast<double>(*in[2].as<int64_t>())));
+  return dim(scores, 0) * dim(scores, 1) * n * (log2_of(n) + 8 * taken);
+}
+
+// Every length of n-grams, at every distance of their tokens, looks each window up.
+double tf_idf_work(const TfIdfAttrs& a, Span<const TensorView> in) {
+  const Shape& x = in[0].shape;
+  const double tokens = dim(x, -1);
+  const double lengths = least(elements(in[2].shape), static_cast<double>(a.max_gram_length));
+  const double steps = least(static_cast<double>(a.max_skip_count) + 1, tokens);
+  return elements(x) * steps * lengths * lengths * log2_of(elements(in[1].shape));
+}
+
+// What is more than a few steps a byte and no sum of products.
+double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
+  const Shape &x = in[0].shape, &y = out[0].shape;
+  switch (op) {
+    case OpId::kMaxPool:
+    case OpId::kAveragePool:
+    case OpId::kQLinearAveragePool: return pool_work(*static_cast<const PoolAttrs*>(attrs), x, y);
+    case OpId::kMaxPoolIndices:
+      return pool_work(static_cast<const MaxPoolIndicesAttrs*>(attrs)->pool, x, y);
+    case OpId::kLpPool: return 8 * pool_work(static_cast<const LpPoolAttrs*>(attrs)->pool, x, y);
+    case OpId::kRoiAlign: return roi_align_work(*static_cast<const RoiAlignAttrs*>(attrs), x, y);
+    case OpId::kMaxRoiPool: return elements(y) * dim(x, 2) * dim(x, 3);
+    case OpId::kNonMaxSuppression: return nms_work(in);
+    case OpId::kResize: return resize_work(*static_cast<const ResizeAttrs*>(attrs), in, y);
+    case OpId::kGridSample: return 64 * elements(y);
+    case OpId::kConvTranspose:  // looks for the taps of each output
+      return elements(y) * (dim(in[1].shape, 2) + dim(in[1].shape, 3) + dim(in[1].shape, 4));
+    case OpId::kCol2Im: return elements(x) + elements(y) * dim(x, 1) / most(1, dim(y, 1));
+    case OpId::kDeformConv: return 8 * elements(y) * per_first(in[1].shape);
+    case OpId::kDet: return elements(x) * dim(x, -1);
+    case OpId::kDFT: return elements(y) * (64 + 16 * log2_of(elements(y)));
+    case OpId::kTopK:
+    case OpId::kUnique: return elements(x) * log2_of(elements(x));
+    case OpId::kTfIdfVectorizer: return tf_idf_work(*static_cast<const TfIdfAttrs*>(attrs), in);
+    case OpId::kRegexFullMatch: return bytes_of(in[0]) * (16 + bytes_of(in[1]));
+    case OpId::kFusedElementwise:
+      return elements(y) * static_cast<double>(static_cast<const ChainAttrs*>(attrs)->steps.count);
+    case OpId::kFusedAttention:  // its steps on queries, keys and scores come with the products
+      return elements(y) * dim(in[2].shape, -2) *
+             static_cast<double>(static_cast<const FusedAttentionAttrs*>(attrs)->steps.count);
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+double op_macs(OpId op, Span<const Shape> in, Span<const Shape> out) {
+  if (in.size() < 2 || out.empty()) return 0;
+  switch (op) {
+    case OpId::kConv:
+    case OpId::kFusedConv:
+    case OpId::kConvInteger:
+    case OpId::kDeformConv:  // weight[O, C/group, kernel...]: all but O for each output
+      return elements(out[0]) * per_first(in[1]);
+    case OpId::kQLinearConv: return in.size() < 4 ? 0 : elements(out[0]) * per_first(in[3]);
+    case OpId::kQLinearMatMul:
+    case OpId::kQGemm: return elements(out[0]) * dim(in[0], -1);
+    case OpId::kDynamicLinear: return elements(out[0]) * dim(in[1], -1);
+    case OpId::kConvTranspose:  // weight[C, O/group, kernel...]: all but C for each input
+      return elements(in[0]) * per_first(in[1]);
+    case OpId::kConvInputGrad:  // grad_output, weight
+      return elements(in[0]) * per_first(in[1]);
+    case OpId::kConvWeightGrad:  // x, grad_output -> weight's
+      return elements(in[1]) * per_first(out[0]);
+    case OpId::kMatMul:
+    case OpId::kMatMulInteger:
+    case OpId::kFusedMatMul: return elements(out[0]) * dim(in[0], -1);
+    case OpId::kLinear:
+    case OpId::kFusedLinear: return elements(out[0]) * dim(in[1], -1);
+    case OpId::kBlockLinear: return elements(out[0]) * dim(in[0], -1);
+    case OpId::kRNN:
+    case OpId::kGRU:
+    case OpId::kLSTM:  // x[length, batch, in]; every weight of W and R once a step and row
+      if (in.size() < 3 || in[0].rank() != 3) return 0;
+      return dim(in[0], 0) * dim(in[0], 1) * (elements(in[1]) + elements(in[2]));
+    case OpId::kFusedAttention:  // scores: rows x keys x d; then rows x keys x values
+      if (in.size() < 3) return 0;
+      return dim(in[2], -2) * (elements(in[0]) + elements(out[0]));
+    case OpId::kLinearAttention:  // the state[B, heads, k, v] is added to and read at each step
+      return out.size() < 2 ? 0 : 2 * dim(in[0], 1) * elements(out[1]);
+    default: return 0;
+  }
+}
+
+double op_work(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
+  if (out.empty()) return 0;
+  double work = bytes_of(in) + bytes_of(out);
+  if (in.empty() || is_custom(op)) return work;
+  Shape ins[8], outs[2];  // no product has more
+  size_t n = 0, m = 0;
+  for (; n < in.size() && n < 8; ++n) ins[n] = in[n].shape;
+  for (; m < out.size() && m < 2; ++m) outs[m] = out[m].shape;
+  return work + op_macs(op, {ins, n}, {outs, m}) + beyond(op, attrs, in, out);
+}
+
+}  // namespace wick
