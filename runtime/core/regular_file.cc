@@ -1,3 +1,6 @@
+// Before any header: where off_t has 32 bits, stat() fails for files over 2 GiB and large inodes.
+#define _FILE_OFFSET_BITS 64
+
 #include "runtime/core/regular_file.h"
 
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 // The C ABI over packed sequences and optionals.
 #include "runtime/exec/c_api.h"
 
+#include <algorithm>
+
 #include "runtime/core/packed_sequence.h"
 
 using namespace wick;         // NOLINT: this file only translates
@@ -22,7 +24,8 @@ Status element_view(const wick_tensor* elements, size_t i, TensorView* view) {
 
 Result<int64_t> pack_bytes(const wick_tensor* elements, size_t count) {
   WICK_TRY(check_array(elements, count, "elements"));
-  PackedSize size(count < INT64_MAX ? static_cast<int64_t>(count) : INT64_MAX);
+  const uint64_t most = std::min<uint64_t>(count, INT64_MAX);
+  PackedSize size(static_cast<int64_t>(most));
   WICK_TRY(size.bytes().status());
   for (size_t i = 0; i < count; ++i) {
     TensorView v;
@@ -47,6 +50,11 @@ int wick_pack_bytes(const wick_tensor* elements, size_t count, size_t* bytes) {
   if (Status s = check_pointer(bytes, "bytes"); !s.ok()) return fail(s, {});
   auto need = pack_bytes(elements, count);
   if (!need.ok()) return fail(need.status(), {});
+  if (static_cast<uint64_t>(*need) > PTRDIFF_MAX) {
+    return fail(error(Code::kBudgetExceeded, "the elements take %lld bytes, more than a process has",
+                      static_cast<long long>(*need)),
+                {});
+  }
   *bytes = static_cast<size_t>(*need);
   return WICK_OK;
 }
@@ -62,7 +70,7 @@ int wick_pack(int kind, int element, const wick_tensor* elements, size_t count, 
     if (kind == WICK_OPTIONAL && count > 1)
       return error(Code::kInvalidArgument, "%zu tensors in an optional", count);
     WICK_ASSIGN(int64_t need, pack_bytes(elements, count));
-    if (static_cast<size_t>(need) != bytes)
+    if (static_cast<uint64_t>(need) != bytes)
       return error(Code::kInvalidArgument, "%zu bytes given, wick_pack_bytes says %lld", bytes,
                    static_cast<long long>(need));
     for (size_t i = 0; i < count; ++i) {
