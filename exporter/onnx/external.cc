@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 
+#include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
 namespace wick::onnx {
@@ -77,10 +77,11 @@ HostTensor read_external(const TensorProto& proto, const std::string& folder, DT
            fmt::format("'{}' is too short for {} bytes at {}", location, bytes, offset));
   }
   HostTensor t(dtype, shape);
-  std::ifstream in(file, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(offset));
-  if (bytes != 0 && !in.read(t.as<char>(), static_cast<std::streamsize>(bytes)))
-    refuse(proto.name(), "cannot read " + location);
+  RegularFile in;
+  Status read = in.open(file.c_str());
+  if (read.ok()) read = in.read(offset, t.as<char>(), bytes);
+  if (!read.ok())
+    refuse(proto.name(), fmt::format("cannot read '{}': {}", location, read.message()));
   return t;
 }
 

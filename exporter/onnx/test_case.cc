@@ -6,13 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "exporter/onnx/data_file.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/types.h"
 #include "graph/ir/packed.h"
+#include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -21,9 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string read_bytes(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error("cannot open '" + path.string() + "'", Code::kIo);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string bytes;
+  check_status(read_regular_file(path.c_str(), &bytes));
+  return bytes;
 }
 
 using Infos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;

@@ -1,6 +1,5 @@
 #include "graph/ir/file_bytes.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <mutex>
 
 #include "runtime/core/allocator.h"
+#include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -22,13 +22,13 @@ constexpr size_t kHugePage = size_t{1} << 21;
 }  // namespace
 
 FileBytes::FileBytes(const std::string& path) : path_(path) {
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, not waited for
-  if (fd_ < 0) throw Error("cannot open '" + path + "': " + strerror(errno), Code::kIo);
+  RegularFile file;
+  const Status opened = file.open(path.c_str());
+  if (!opened.ok()) throw Error("cannot open '" + path + "': " + opened.message(), Code::kIo);
   struct stat st;
-  if (fstat(fd_, &st) != 0 || !S_ISREG(st.st_mode)) {
-    close(fd_);
-    throw Error("'" + path + "' is not a regular file", Code::kIo);
-  }
+  if (fstat(file.fd(), &st) != 0)
+    throw Error("cannot read '" + path + "': " + strerror(errno), Code::kIo);
+  fd_ = file.release();
   size_ = static_cast<uint64_t>(st.st_size);
   seconds_ = st.st_mtim.tv_sec;
   nanoseconds_ = st.st_mtim.tv_nsec;

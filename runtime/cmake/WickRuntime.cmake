@@ -20,9 +20,12 @@ function(wick_runtime_target target)
   # Segments and weights are 64-byte aligned inside the file.
   target_compile_definitions(${target} PUBLIC FLATBUFFERS_MAX_ALIGNMENT=64)
   # The dispatch tables of every file must name the same targets: AVX3_DL is asked for, SSSE3 is not
-  # worth its code. SVE vectors have no size, so tiles cannot be arrays of them: NEON serves aarch64.
+  # worth its code. SVE vectors have no size, so tiles cannot be arrays of them: NEON serves aarch64. On
+  # 32-bit Arm NEON reads subnormal numbers as zero and has no division: there the scalar target runs.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(disabled "(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+    set(disabled HWY_NEON)
   else()
     set(disabled HWY_SSSE3)
   endif()

@@ -7,6 +7,8 @@ namespace {
 
 constexpr int64_t kMagic = 0x315145534B434957;  // "WICKSEQ1"
 constexpr int64_t kHeadBytes = 32, kEntryBytes = 8 * (2 + kMaxRank), kAlign = 64;
+// Of all elements together; where addresses have 32 bits, as of any tensor (checked_bytes).
+constexpr int64_t kMostBytes = sizeof(size_t) < 8 ? int64_t{1} << 26 : INT64_MAX / 2;
 
 int64_t load(const char* data, int64_t at) {
   int64_t value;
@@ -69,15 +71,16 @@ TensorView PackedSequence::at(int64_t i) const {
 
 PackedSize::PackedSize(int64_t count) {
   fits_ = count >= 0 && count < INT64_MAX / (4 * kEntryBytes);
+  fits_ = fits_ && count <= kMostBytes / kEntryBytes - 2;
   if (fits_) bytes_ = aligned(kHeadBytes + count * kEntryBytes);
 }
 
 Status PackedSize::add(DType dtype, const Shape& shape, int64_t times) {
   WICK_ASSIGN(size_t bytes, checked_bytes(shape, dtype_bits(dtype)));
   int64_t all = 0;
-  fits_ = fits_ && bytes <= static_cast<size_t>(INT64_MAX / 4) &&
+  fits_ = fits_ && uint64_t{bytes} <= uint64_t{INT64_MAX / 4} &&
           !__builtin_mul_overflow(aligned(static_cast<int64_t>(bytes)), times, &all) &&
-          !__builtin_add_overflow(bytes_, all, &all) && all <= INT64_MAX / 2;
+          !__builtin_add_overflow(bytes_, all, &all) && all <= kMostBytes;
   if (fits_) bytes_ = all;
   return {};
 }

@@ -5,6 +5,16 @@
 
 namespace wick {
 
+namespace {
+
+// Where addresses have 32 bits: what kernels make of a tensor (sorted orders, padded panels) takes
+// up to 48 bytes an element beside it, and is counted in size_t.
+constexpr bool kNarrow = sizeof(size_t) < 8;
+constexpr uint64_t kMostElements = kNarrow ? uint64_t{1} << 26 : uint64_t{1} << 62;
+constexpr uint64_t kMostBits = kNarrow ? uint64_t{1} << 31 : uint64_t{1} << 62;
+
+}  // namespace
+
 Result<size_t> checked_bytes(const Shape& shape, int bits) {
   bool empty = false;
   if (shape.overflowed()) {
@@ -17,12 +27,14 @@ Result<size_t> checked_bytes(const Shape& shape, int bits) {
   }
   // The other dims of an empty tensor must fit all the same: strides and partial products are made
   // of them.
-  uint64_t total = bits > 0 ? static_cast<uint64_t>(bits) : 1;
+  const uint64_t unit = bits > 0 ? static_cast<uint64_t>(bits) : 1;
+  uint64_t total = unit;
   for (int64_t d : shape) {
     if (d == 0) continue;
-    if (__builtin_mul_overflow(total, static_cast<uint64_t>(d), &total) ||
-        total > (uint64_t{1} << 62)) {
-      return error(Code::kShapeMismatch, "shape %s is too large", to_text(shape).text);
+    if (__builtin_mul_overflow(total, static_cast<uint64_t>(d), &total) || total > kMostBits ||
+        total / unit > kMostElements) {
+      return error(Code::kShapeMismatch, "shape %s is too large%s", to_text(shape).text,
+                   kNarrow ? " for a 32-bit machine" : "");
     }
   }
   return empty || bits == 0 ? size_t{0} : static_cast<size_t>((total + 7) / 8);

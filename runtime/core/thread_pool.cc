@@ -23,7 +23,7 @@ constexpr uint64_t kSpinNs = 40'000;  // a wake-up through the kernel costs abou
 void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_pause();
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__arm__)
   asm volatile("yield");
 #endif
 }
@@ -269,6 +269,28 @@ FloatModeScope::FloatModeScope() : saved_(read_fpcr()) {
 
 FloatModeScope::~FloatModeScope() {
   if ((saved_ & kModeBits) != 0) write_fpcr(saved_);
+}
+#elif defined(__arm__) && defined(__ARM_FP)
+namespace {
+constexpr uint32_t kModeBits = (7u << 22) | (1u << 19);  // FZ (24), RMode (22-23), FZ16 (19)
+
+uint32_t read_fpscr() {
+  uint32_t v;
+  asm volatile("vmrs %0, fpscr" : "=r"(v));
+  return v;
+}
+void write_fpscr(uint32_t v) { asm volatile("vmsr fpscr, %0" : : "r"(v)); }
+}  // namespace
+
+FloatModeScope::FloatModeScope() : saved_(read_fpscr()) {
+  const auto mode = static_cast<uint32_t>(saved_);
+  if ((mode & kModeBits) != 0) write_fpscr(mode & ~kModeBits);
+}
+
+FloatModeScope::~FloatModeScope() {
+  const auto mode = static_cast<uint32_t>(saved_);
+  // The register holds exception flags, too: those raised inside stay raised.
+  if ((mode & kModeBits) != 0) write_fpscr((read_fpscr() & ~kModeBits) | (mode & kModeBits));
 }
 #else
 FloatModeScope::FloatModeScope() : saved_(static_cast<uint64_t>(fegetround())) {

@@ -122,6 +122,7 @@ void Session::Impl::unbind(uint32_t region, Stage& stage) {
   stage.input_uses = {};
   stage.planned_bytes = 0;
   stage.bound = false;
+  counted = false;
   stage.arena.clear();
 }
 
@@ -384,6 +385,7 @@ Status Session::Impl::plan(uint32_t region, size_t index, uint32_t first) {
   };
   Status s = attempt();
   temp.clear();
+  counted = false;
   stage.bound = true;  // so that unbind() forgets what was computed
   if (!s.ok()) unbind(region, stage);
   return s;

@@ -1,8 +1,10 @@
 // The C ABI over Program and Session.
 #include "runtime/exec/c_api.h"
 
+#include <algorithm>
 #include <cstdio>
 
+#include "runtime/exec/in_use.h"
 #include "runtime/exec/session.h"
 #include "runtime/ops/op_library.h"
 #include "wick/wick.h"
@@ -21,6 +23,17 @@ int fail(const Status& status, const Log& log) {
   snprintf(t_error, sizeof(t_error), "%s", status.message());
   if (log.fn != nullptr) log.fn(log.user, static_cast<int>(status.code()), t_error);
   return static_cast<int>(status.code());
+}
+
+Status check_pointer(const void* p, const char* name) {
+  if (p != nullptr) return {};
+  return error(Code::kInvalidArgument, "%s is null", name);
+}
+
+Status check_array(const void* p, size_t count, const char* name) {
+  if (p != nullptr || count == 0) return {};
+  return error(Code::kInvalidArgument, "%s is null, and its count is %zu: it must be 0 then", name,
+               count);
 }
 
 bool known_dtype(int dtype) {
@@ -44,7 +57,9 @@ void to_tensor(const TensorView& view, wick_tensor* t) {
 }
 
 Status read_tensors(const wick_tensor* tensors, size_t n, const char* what, TensorView* views) {
-  if (n != 0 && tensors == nullptr) return error(Code::kInvalidArgument, "%ss is null", what);
+  char name[32];
+  snprintf(name, sizeof(name), "%ss", what);
+  WICK_TRY(check_array(tensors, n, name));
   for (size_t i = 0; i < n; ++i) {
     if (!to_view(tensors[i], &views[i])) {
       return error(Code::kInvalidArgument, "%s %zu: rank %d or dtype %d is out of range", what, i,
@@ -66,7 +81,7 @@ constexpr char kVersion[] = "0.1.0";
 class CAllocator final : public Allocator {
  public:
   explicit CAllocator(const wick_allocator& a) : a_(a) {}
-  bool given() const { return a_.allocate != nullptr && a_.deallocate != nullptr; }
+  bool given() const { return a_.allocate != nullptr; }
   void* allocate(size_t bytes, size_t align) override {
     return given() ? a_.allocate(a_.user, bytes, align)
                    : default_allocator().allocate(bytes, align);
@@ -83,15 +98,28 @@ class CAllocator final : public Allocator {
 
 // A caller built against an older header has a shorter struct; the fields it lacks are zero.
 template <class T>
-T options_of(const T* given) {
-  T full = {};
-  if (given != nullptr && given->size <= sizeof(T)) {
-    memcpy(&full, given, given->size);
-  } else if (given != nullptr) {
-    full = *given;
+Status read_options(const T* given, T* full) {
+  *full = {};
+  if (given != nullptr) {
+    if (given->size < sizeof(given->size)) {
+      return error(Code::kInvalidArgument,
+                   "options.size is %zu: set it to sizeof the struct, as WICK_INIT does",
+                   given->size);
+    }
+    memcpy(full, given, std::min(given->size, sizeof(T)));
   }
-  full.size = sizeof(T);
-  return full;
+  full->size = sizeof(T);
+  return {};
+}
+
+// Both functions or none.
+Status check_allocator(const wick_allocator& a) {
+  if (a.allocate == nullptr && a.deallocate == nullptr) return {};
+  if (a.allocate == nullptr)
+    return Status(Code::kInvalidArgument, "allocator.allocate is null, and deallocate is not");
+  if (a.deallocate == nullptr)
+    return Status(Code::kInvalidArgument, "allocator.deallocate is null, and allocate is not");
+  return {};
 }
 
 }  // namespace
@@ -116,6 +144,7 @@ struct wick_session {
   CAllocator allocator;
   const wick_program& program;
   Array<TensorView> views;  // inputs, then outputs: room for a run, made once
+  InUse use;                // who writes there
   Owned<Session> session;
 };
 
@@ -123,9 +152,13 @@ namespace {
 
 template <class Load>
 int load_with(const wick_load_options* given, wick_program** out, Load load) {
-  wick_load_options o = options_of(given);
+  wick_load_options o;
+  Status s = read_options(given, &o);
   Log log{o.log, o.log_user};
-  if (out == nullptr) return fail(Status(Code::kInvalidArgument, "program is null"), log);
+  if (s.ok()) s = check_pointer(out, "program");
+  if (s.ok()) s = check_allocator(o.allocator);
+  if (s.ok()) s = check_array(o.ops, o.ops_count, "options.ops");
+  if (!s.ok()) return fail(s, log);
   CAllocator allocator(o.allocator);
   void* memory = allocator.allocate(sizeof(wick_program), alignof(wick_program));
   if (memory == nullptr) return fail(Status(Code::kOutOfMemory, "cannot allocate a program"), log);
@@ -135,10 +168,9 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   if (o.max_file != 0) options.max_file = o.max_file;
   if (o.max_ram != 0) options.max_ram = o.max_ram;
   options.verify_digests = o.verify_digests != 0;
-  Status s;
   for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
-    if (o.ops == nullptr || o.ops[i] == nullptr) {
-      s = error(Code::kInvalidArgument, "ops %zu is null", i);
+    if (o.ops[i] == nullptr) {
+      s = error(Code::kInvalidArgument, "options.ops[%zu] is null", i);
       break;
     }
     for (const CustomOp* op : o.ops[i]->library->ops()) {
@@ -172,6 +204,14 @@ int fill_port(const wick_session* s, const PortInfo& info, wick_port* port) {
   return WICK_OK;
 }
 
+// Who hears of a call's error; of a null session nobody.
+Log log_of(const wick_session* s) { return s == nullptr ? Log() : s->program.log; }
+
+Status check_port(const wick_session* s, const wick_port* port) {
+  WICK_TRY(check_pointer(s, "session"));
+  return check_pointer(port, "port");
+}
+
 Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
   if (inputs == s->session->input_count() && outputs == s->session->output_count()) return {};
   return error(Code::kInvalidArgument,
@@ -194,7 +234,9 @@ size_t wick_dtype_size(int dtype) {
 }
 
 int wick_ops_load(const char* path, wick_ops** out) {
-  if (out == nullptr) return fail(Status(Code::kInvalidArgument, "ops is null"), {});
+  Status given = check_pointer(out, "ops");
+  if (given.ok()) given = check_pointer(path, "path");
+  if (!given.ok()) return fail(given, {});
   auto library = OpLibrary::open(path);
   if (!library.ok()) return fail(library.status(), {});
   void* memory = default_allocator().allocate(sizeof(wick_ops), alignof(wick_ops));
@@ -214,9 +256,9 @@ void wick_ops_free(wick_ops* ops) {
   ops->~wick_ops();
   default_allocator().deallocate(ops, sizeof(wick_ops), alignof(wick_ops));
 }
-size_t wick_ops_count(const wick_ops* ops) { return ops->names.size(); }
+size_t wick_ops_count(const wick_ops* ops) { return ops == nullptr ? 0 : ops->names.size(); }
 const char* wick_ops_name(const wick_ops* ops, size_t i) {
-  return i < ops->names.size() ? ops->names[i].text : nullptr;
+  return i < wick_ops_count(ops) ? ops->names[i].text : nullptr;
 }
 
 int wick_program_load(const char* path, const wick_load_options* options, wick_program** program) {
@@ -224,9 +266,9 @@ int wick_program_load(const char* path, const wick_load_options* options, wick_p
 }
 int wick_program_load_memory(const void* data, size_t bytes, const wick_load_options* options,
                              wick_program** program) {
-  return load_with(options, program, [&](const LoadOptions& o) {
-    return Program::load(
-        Span<const uint8_t>(static_cast<const uint8_t*>(data), data == nullptr ? 0 : bytes), o);
+  return load_with(options, program, [&](const LoadOptions& o) -> Result<Owned<Program>> {
+    WICK_TRY(check_array(data, bytes, "data"));
+    return Program::load(Span<const uint8_t>(static_cast<const uint8_t*>(data), bytes), o);
   });
 }
 void wick_program_free(wick_program* p) {
@@ -236,23 +278,32 @@ void wick_program_free(wick_program* p) {
   p->~wick_program();
   allocator.deallocate(p, sizeof(wick_program), alignof(wick_program));
 }
-size_t wick_program_entry_count(const wick_program* p) { return p->program->entries().size(); }
-const char* wick_program_entry_name(const wick_program* p, size_t i) {
-  return i < p->program->entries().size() ? p->program->entries()[i].name : nullptr;
+size_t wick_program_entry_count(const wick_program* p) {
+  return p == nullptr ? 0 : p->program->entries().size();
 }
-size_t wick_program_label_count(const wick_program* p) { return p->program->labels().size(); }
+const char* wick_program_entry_name(const wick_program* p, size_t i) {
+  return i < wick_program_entry_count(p) ? p->program->entries()[i].name : nullptr;
+}
+size_t wick_program_label_count(const wick_program* p) {
+  return p == nullptr ? 0 : p->program->labels().size();
+}
 const char* wick_program_label(const wick_program* p, size_t i) {
-  return i < p->program->labels().size() ? p->program->labels()[i] : nullptr;
+  return i < wick_program_label_count(p) ? p->program->labels()[i] : nullptr;
 }
 const char* wick_program_metadata(const wick_program* p, const char* key) {
-  return key == nullptr ? nullptr : p->program->find_metadata(key);
+  return p == nullptr ? nullptr : p->program->find_metadata(key);
 }
 
 int wick_session_create(const wick_program* program, const wick_session_options* given,
                         wick_session** out) {
-  if (program == nullptr || out == nullptr)
-    return fail(Status(Code::kInvalidArgument, "a null pointer"), {});
-  wick_session_options o = options_of(given);
+  Status sound = check_pointer(program, "program");
+  if (!sound.ok()) return fail(sound, {});
+  wick_session_options o;
+  sound = read_options(given, &o);
+  if (sound.ok()) sound = check_pointer(out, "session");
+  if (sound.ok()) sound = check_allocator(o.allocator);
+  if (sound.ok()) sound = check_array(o.max_dims, o.max_dim_count, "options.max_dims");
+  if (!sound.ok()) return fail(sound, program->log);
   CAllocator own(o.allocator);
   // The program's allocator by its functions, so that a session never depends on where the handle
   // lies.
@@ -296,65 +347,77 @@ void wick_session_free(wick_session* s) {
   s->~wick_session();
   allocator.deallocate(s, sizeof(wick_session), alignof(wick_session));
 }
-size_t wick_session_input_count(const wick_session* s) { return s->session->input_count(); }
-size_t wick_session_output_count(const wick_session* s) { return s->session->output_count(); }
+size_t wick_session_input_count(const wick_session* s) {
+  return s == nullptr ? 0 : s->session->input_count();
+}
+size_t wick_session_output_count(const wick_session* s) {
+  return s == nullptr ? 0 : s->session->output_count();
+}
 int wick_session_input(const wick_session* s, size_t i, wick_port* port) {
-  if (port == nullptr || i >= s->session->input_count()) {
-    return fail(error(Code::kInvalidArgument, "there is no input %zu", i), s->program.log);
-  }
+  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_of(s));
+  if (i >= s->session->input_count())
+    return fail(error(Code::kInvalidArgument, "there is no input %zu", i), log_of(s));
   return fill_port(s, s->session->input(i), port);
 }
 int wick_session_output(const wick_session* s, size_t i, wick_port* port) {
-  if (port == nullptr || i >= s->session->output_count()) {
-    return fail(error(Code::kInvalidArgument, "there is no output %zu", i), s->program.log);
-  }
+  if (Status given = check_port(s, port); !given.ok()) return fail(given, log_of(s));
+  if (i >= s->session->output_count())
+    return fail(error(Code::kInvalidArgument, "there is no output %zu", i), log_of(s));
   return fill_port(s, s->session->output(i), port);
 }
 int wick_session_input_element(const wick_session* s, size_t i) {
-  return i < s->session->input_count() ? static_cast<int>(s->session->input(i).element) : 0;
+  return i < wick_session_input_count(s) ? static_cast<int>(s->session->input(i).element) : 0;
 }
 int wick_session_output_element(const wick_session* s, size_t i) {
-  return i < s->session->output_count() ? static_cast<int>(s->session->output(i).element) : 0;
+  return i < wick_session_output_count(s) ? static_cast<int>(s->session->output(i).element) : 0;
 }
 int wick_session_find_input(const wick_session* s, const char* name) {
-  return name == nullptr ? -1 : s->session->find_input(name);
+  return s == nullptr ? -1 : s->session->find_input(name);
 }
 int wick_session_find_output(const wick_session* s, const char* name) {
-  return name == nullptr ? -1 : s->session->find_output(name);
+  return s == nullptr ? -1 : s->session->find_output(name);
 }
 int wick_session_bind(wick_session* s, const wick_tensor* inputs, size_t n) {
   auto bind = [&]() -> Status {
+    WICK_TRY(check_pointer(s, "session"));
+    Turn turn(s->use);
+    WICK_TRY(turn.take());
     WICK_TRY(check_count(s, n, s->session->output_count()));
     WICK_TRY(read_tensors(inputs, n, "input", s->views.data()));
     Array<Shape> shapes(s->allocator);
     for (size_t i = 0; i < n; ++i) WICK_TRY(shapes.push_back(s->views[i].shape));
     return s->session->bind(shapes);
   };
-  return fail(bind(), s->program.log);
+  return fail(bind(), log_of(s));
 }
 int wick_session_output_shape(const wick_session* s, size_t i, wick_tensor* tensor) {
-  auto shape = s->session->output_shape(i);
-  if (!shape.ok()) return fail(shape.status(), s->program.log);
-  if (tensor == nullptr)
-    return fail(Status(Code::kInvalidArgument, "shape is null"), s->program.log);
-  to_tensor(TensorView(nullptr, s->session->output(i).dtype, *shape), tensor);
-  return WICK_OK;
+  auto fill = [&]() -> Status {
+    WICK_TRY(check_pointer(s, "session"));
+    WICK_TRY(check_pointer(tensor, "shape"));
+    WICK_ASSIGN(Shape shape, s->session->output_shape(i));
+    to_tensor(TensorView(nullptr, s->session->output(i).dtype, shape), tensor);
+    return {};
+  };
+  return fail(fill(), log_of(s));
 }
 int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_count,
                      wick_tensor* outputs, size_t output_count, const wick_run_options* given) {
   auto run = [&]() -> Status {
-    wick_run_options o = options_of(given);
+    WICK_TRY(check_pointer(s, "session"));
+    wick_run_options o;
+    WICK_TRY(read_options(given, &o));
+    Turn turn(s->use);
+    WICK_TRY(turn.take());
     WICK_TRY(check_count(s, input_count, output_count));
+    WICK_TRY(check_array(outputs, output_count, "outputs"));
     TensorView* in = s->views.data();
     TensorView* out = in + input_count;
     WICK_TRY(read_tensors(inputs, input_count, "input", in));
     for (size_t i = 0; i < output_count; ++i) {
       out[i] = TensorView();
-      if (outputs != nullptr && outputs[i].data != nullptr)
+      if (outputs[i].data != nullptr)
         WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
     }
-    if (outputs == nullptr && output_count != 0)
-      return Status(Code::kInvalidArgument, "outputs is null");
     RunOptions options;
     options.timeout_ns = o.timeout_ns;
     WICK_TRY(s->session->run(Span<const TensorView>(in, input_count),
@@ -364,8 +427,8 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
     }
     return {};
   };
-  return fail(run(), s->program.log);
+  return fail(run(), log_of(s));
 }
 size_t wick_session_memory(const wick_session* s) {
-  return s->session->arena_bytes() + s->session->packed_bytes();
+  return s == nullptr ? 0 : s->session->arena_bytes() + s->session->packed_bytes();
 }

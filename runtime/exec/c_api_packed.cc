@@ -1,6 +1,8 @@
 // The C ABI over packed sequences and optionals.
 #include "runtime/exec/c_api.h"
 
+#include <algorithm>
+
 #include "runtime/core/packed_sequence.h"
 
 using namespace wick;         // NOLINT: this file only translates
@@ -21,8 +23,9 @@ Status element_view(const wick_tensor* elements, size_t i, TensorView* view) {
 }
 
 Result<int64_t> pack_bytes(const wick_tensor* elements, size_t count) {
-  if (elements == nullptr && count != 0) return Status(Code::kInvalidArgument, "elements is null");
-  PackedSize size(count < INT64_MAX ? static_cast<int64_t>(count) : INT64_MAX);
+  WICK_TRY(check_array(elements, count, "elements"));
+  const uint64_t most = std::min<uint64_t>(count, INT64_MAX);
+  PackedSize size(static_cast<int64_t>(most));
   WICK_TRY(size.bytes().status());
   for (size_t i = 0; i < count; ++i) {
     TensorView v;
@@ -33,8 +36,9 @@ Result<int64_t> pack_bytes(const wick_tensor* elements, size_t count) {
 }
 
 Result<PackedSequence> open_packed(const wick_tensor* packed) {
+  WICK_TRY(check_pointer(packed, "packed"));
   TensorView v;
-  if (packed == nullptr || !to_view(*packed, &v) || !is_container(v.dtype) || v.rank() != 1)
+  if (!to_view(*packed, &v) || !is_container(v.dtype) || v.rank() != 1)
     return Status(Code::kInvalidArgument, "not a packed sequence or optional");
   WICK_TRY(checked_bytes(v.shape, 8).status());
   return PackedSequence::open(v);
@@ -43,17 +47,22 @@ Result<PackedSequence> open_packed(const wick_tensor* packed) {
 }  // namespace
 
 int wick_pack_bytes(const wick_tensor* elements, size_t count, size_t* bytes) {
-  if (bytes == nullptr) return fail(Status(Code::kInvalidArgument, "bytes is null"), {});
+  if (Status s = check_pointer(bytes, "bytes"); !s.ok()) return fail(s, {});
   auto need = pack_bytes(elements, count);
   if (!need.ok()) return fail(need.status(), {});
+  if (static_cast<uint64_t>(*need) > PTRDIFF_MAX) {
+    return fail(error(Code::kBudgetExceeded, "the elements take %lld bytes, more than a process has",
+                      static_cast<long long>(*need)),
+                {});
+  }
   *bytes = static_cast<size_t>(*need);
   return WICK_OK;
 }
 int wick_pack(int kind, int element, const wick_tensor* elements, size_t count, void* data,
               size_t bytes, wick_tensor* packed) {
   auto pack = [&]() -> Status {
-    if (data == nullptr || packed == nullptr)
-      return Status(Code::kInvalidArgument, "data or packed is null");
+    WICK_TRY(check_pointer(data, "data"));
+    WICK_TRY(check_pointer(packed, "packed"));
     if (kind != WICK_SEQUENCE && kind != WICK_OPTIONAL && kind != WICK_OPTIONAL_SEQUENCE)
       return error(Code::kInvalidArgument, "kind %d is neither sequence nor optional", kind);
     if (element <= 0 || element >= kDTypeCount)
@@ -61,7 +70,7 @@ int wick_pack(int kind, int element, const wick_tensor* elements, size_t count, 
     if (kind == WICK_OPTIONAL && count > 1)
       return error(Code::kInvalidArgument, "%zu tensors in an optional", count);
     WICK_ASSIGN(int64_t need, pack_bytes(elements, count));
-    if (static_cast<size_t>(need) != bytes)
+    if (static_cast<uint64_t>(need) != bytes)
       return error(Code::kInvalidArgument, "%zu bytes given, wick_pack_bytes says %lld", bytes,
                    static_cast<long long>(need));
     for (size_t i = 0; i < count; ++i) {
@@ -86,7 +95,7 @@ int wick_pack(int kind, int element, const wick_tensor* elements, size_t count, 
 int wick_packed_count(const wick_tensor* packed, size_t* count, int* present) {
   auto s = open_packed(packed);
   if (!s.ok()) return fail(s.status(), {});
-  if (count == nullptr) return fail(Status(Code::kInvalidArgument, "count is null"), {});
+  if (Status given = check_pointer(count, "count"); !given.ok()) return fail(given, {});
   *count = static_cast<size_t>(s->count());
   if (present != nullptr) *present = s->present() ? 1 : 0;
   return WICK_OK;
@@ -94,7 +103,8 @@ int wick_packed_count(const wick_tensor* packed, size_t* count, int* present) {
 int wick_packed_element(const wick_tensor* packed, size_t i, wick_tensor* element) {
   auto s = open_packed(packed);
   if (!s.ok()) return fail(s.status(), {});
-  if (element == nullptr || i >= static_cast<size_t>(s->count()))
+  if (Status given = check_pointer(element, "element"); !given.ok()) return fail(given, {});
+  if (i >= static_cast<size_t>(s->count()))
     return fail(error(Code::kInvalidArgument, "there is no element %zu of %lld", i,
                       static_cast<long long>(s->count())),
                 {});

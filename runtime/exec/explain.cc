@@ -161,6 +161,8 @@ class Session::Explainer {
 };
 
 Status Session::explain(ExplainHook& hook) const {
+  Turn turn(impl_->use);
+  WICK_TRY(turn.take_to_look());
   for (size_t r = 0; r < impl_->regions.size(); ++r) WICK_TRY(Explainer(*impl_, r, hook).tell());
   return {};
 }

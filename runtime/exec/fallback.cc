@@ -11,6 +11,7 @@ bool Session::Impl::leave_backend(const Status& why) {
   if (backend == nullptr || (why.code() != Code::kDevice && why.code() != Code::kOutOfMemory))
     return false;
   snprintf(left_backend, sizeof(left_backend), "%s", why.message());
+  left.store(true, std::memory_order_release);
   unbind();
   backend = nullptr;
   return true;

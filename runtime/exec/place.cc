@@ -370,7 +370,7 @@ Status Session::Impl::compile(Stage& stage) {
     release_pages(program, raw.data, raw.nbytes());
   }
   // Scratch lies behind the buffers; the memory may move, so the views are moved with it.
-  stage.scratch_offset = align_up(stage.planned_bytes, kAlignment);
+  stage.scratch_offset = static_cast<size_t>(align_up(stage.planned_bytes, kAlignment));
   if (scratch > SIZE_MAX / 4) {
     return error(Code::kBudgetExceeded, "max_ram: the kernels need %zu bytes to work in", scratch);
   }

@@ -12,8 +12,6 @@ uint64_t deadline_of(const RunOptions& options) {
 
 // Plans for the inputs' shapes where that is not done.
 Status Session::Impl::bind_to(Span<const TensorView> inputs) {
-  if (started)
-    return Status(Code::kInvalidArgument, "the run that was started is not finished yet");
   bool same = bound;
   for (size_t i = 0; same && i < inputs.size(); ++i)
     same = inputs[i].shape == shapes[i] || is_container(inputs[i].dtype);
@@ -129,15 +127,13 @@ Status Session::Impl::start(Span<const TensorView> inputs, const RunOptions& opt
     WICK_TRY(bind_again(held));
     s = begin(deadline_ns);
   }
-  started = s.ok();
   return s;
 }
 
-Status Session::Impl::finish(Span<TensorView> outputs) {
-  if (!started) return Status(Code::kInvalidArgument, "no run was started");
+Status Session::Impl::finish(Span<TensorView> outputs, Turn& turn) {
   WICK_TRY(check_count(outputs));
   WICK_TRY(check_outputs(outputs));
-  started = false;
+  turn.leave_as(InUse::kFree);
   FloatModeScope mode;
   Status s = finishes == nullptr ? Status() : finishes->finish(running);
   if (leave_backend(s)) {
@@ -149,9 +145,30 @@ Status Session::Impl::finish(Span<TensorView> outputs) {
   return {};
 }
 
-Status Session::start(Span<const TensorView> inputs, const RunOptions& options) {
-  return impl_->start(inputs, options);
+Status Session::run(Span<const TensorView> inputs, Span<TensorView> outputs,
+                    const RunOptions& options) {
+  Turn turn(impl_->use);
+  WICK_TRY(turn.take());
+  Status s = impl_->run(inputs, outputs, options);
+  impl_->count();
+  return s;
 }
-Status Session::finish(Span<TensorView> outputs) { return impl_->finish(outputs); }
+
+Status Session::start(Span<const TensorView> inputs, const RunOptions& options) {
+  Turn turn(impl_->use);
+  WICK_TRY(turn.take());
+  Status s = impl_->start(inputs, options);
+  if (s.ok()) turn.leave_as(InUse::kStarted);
+  impl_->count();
+  return s;
+}
+
+Status Session::finish(Span<TensorView> outputs) {
+  Turn turn(impl_->use);
+  WICK_TRY(turn.take_started());
+  Status s = impl_->finish(outputs, turn);
+  impl_->count();
+  return s;
+}
 
 }  // namespace wick

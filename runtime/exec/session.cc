@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "runtime/core/packed_sequence.h"
@@ -76,7 +77,7 @@ PortInfo port(const EntryDef& entry, uint32_t id) {
 }
 
 int find_port(const EntryDef& entry, Span<const uint32_t> ids, const char* name) {
-  for (size_t i = 0; i < ids.size(); ++i) {
+  for (size_t i = 0; name != nullptr && i < ids.size(); ++i) {
     if (strcmp(entry.values[ids[i]].name, name) == 0) return static_cast<int>(i);
   }
   return -1;
@@ -104,6 +105,15 @@ NameList names_of(const EntryDef& entry, Span<const uint32_t> ids) {
   return list;
 }
 
+// One block of memory for two objects: the second lies where its alignment lets it.
+template <class First, class Second>
+struct Block {
+  static constexpr size_t kAlign = std::max(alignof(First), alignof(Second));
+  static constexpr size_t kSecondAt =
+      (sizeof(First) + alignof(Second) - 1) / alignof(Second) * alignof(Second);
+  static constexpr size_t kBytes = kSecondAt + sizeof(Second);
+};
+
 }  // namespace
 
 Result<Owned<Session>> Session::create(const Program& program, const SessionOptions& options) {
@@ -116,13 +126,12 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     return error(Code::kInvalidArgument, "%d threads", options.threads);
   }
   Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
-  constexpr size_t kBytes = sizeof(Session) + sizeof(Impl);
-  static_assert(sizeof(Session) % alignof(Impl) == 0 || alignof(Impl) <= alignof(Session));
-  void* memory = allocator.allocate(kBytes, alignof(Impl));
+  using Both = Block<Session, Impl>;
+  void* memory = allocator.allocate(Both::kBytes, Both::kAlign);
   if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a session");
   auto* session = new (memory) Session();
-  auto* impl =
-      new (static_cast<char*>(memory) + sizeof(Session)) Impl(program, *entry, options, allocator);
+  auto* impl = new (static_cast<char*>(memory) + Both::kSecondAt)
+      Impl(program, *entry, options, allocator);
   session->impl_ = impl;
   Owned<Session> owned(session);
 
@@ -137,6 +146,10 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   Array<Shape> shapes(allocator);
   bool known = true;
   for (const DimBinding& d : options.max_dims) {
+    if (d.symbol == nullptr) {
+      return error(Code::kInvalidArgument, "max_dims[%zu].symbol is null",
+                   static_cast<size_t>(&d - options.max_dims.data()));
+    }
     bool found = false;
     for (const SymbolDef& s : program.symbols()) found = found || strcmp(s.name, d.symbol) == 0;
     if (!found)
@@ -165,6 +178,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     WICK_TRY(shapes.push_back(shape));
   }
   if (known) WICK_TRY(impl->bind(shapes));
+  impl->count();
   return owned;
 }
 
@@ -213,7 +227,7 @@ void Session::destroy(Session* session) {
   ThreadPool::destroy(impl->pool);
   impl->~Impl();
   session->~Session();
-  allocator.deallocate(session, sizeof(Session) + sizeof(Impl), alignof(Impl));
+  allocator.deallocate(session, Block<Session, Impl>::kBytes, Block<Session, Impl>::kAlign);
 }
 
 size_t Session::input_count() const { return impl_->entry.body().inputs.size(); }
@@ -230,53 +244,66 @@ int Session::find_input(const char* name) const {
 int Session::find_output(const char* name) const {
   return find_port(impl_->entry, impl_->entry.body().outputs, name);
 }
-size_t Session::step_count() const {
-  size_t steps = 0;
-  if (impl_->regions.empty()) return 0;
-  for (const Stage* stage : impl_->regions[0].stages) {
-    if (stage->bound)
-      steps += stage->steps.size() + (stage->end < impl_->entry.body().nodes.size() ? 1 : 0);
-  }
-  return steps;
-}
-size_t Session::arena_bytes() const {
-  size_t bytes = 0;
-  for (const RegionState& region : impl_->regions) {
-    for (const Stage* stage : region.stages) bytes += stage->planned_bytes;
-  }
-  return bytes;
-}
 int Session::threads() const { return impl_->threads; }
-const char* Session::left_backend() const { return impl_->left_backend; }
 
-size_t Session::packed_bytes() const {
-  size_t total = impl_->cache.bytes();
-  for (const RegionState& region : impl_->regions) {
+// What is told of the session while a call may be in it. A device's memory may grow with any run.
+void Session::Impl::count() {
+  if (counted && backend == nullptr) return;
+  size_t steps = 0, arena = 0, packed = cache.bytes();
+  for (const RegionState& region : regions) {
     for (const Stage* stage : region.stages) {
+      arena += stage->planned_bytes;
       for (const BoundPartition& p : stage->partitions) {
-        if (p.compiled != nullptr) total += p.compiled->held_bytes();
+        if (p.compiled != nullptr) packed += p.compiled->held_bytes();
       }
+      if (&region == &regions[0] && stage->bound)
+        steps += stage->steps.size() + (stage->end < entry.body().nodes.size() ? 1 : 0);
     }
   }
-  return total;
+  counts.steps.store(steps, std::memory_order_relaxed);
+  counts.arena_bytes.store(arena, std::memory_order_relaxed);
+  counts.packed_bytes.store(packed, std::memory_order_relaxed);
+  counts.packed_forms.store(cache.size(), std::memory_order_relaxed);
+  counted = true;
 }
 
-size_t Session::packed_form_count() const { return impl_->cache.size(); }
-Session::PackedForm Session::packed_form(size_t i) const {
+size_t Session::step_count() const { return impl_->counts.steps.load(std::memory_order_relaxed); }
+size_t Session::arena_bytes() const {
+  return impl_->counts.arena_bytes.load(std::memory_order_relaxed);
+}
+size_t Session::packed_bytes() const {
+  return impl_->counts.packed_bytes.load(std::memory_order_relaxed);
+}
+size_t Session::packed_form_count() const {
+  return impl_->counts.packed_forms.load(std::memory_order_relaxed);
+}
+const char* Session::left_backend() const {
+  return impl_->left.load(std::memory_order_acquire) ? impl_->left_backend : "";
+}
+
+Result<Session::PackedForm> Session::packed_form(size_t i) const {
+  Turn turn(impl_->use);
+  WICK_TRY(turn.take_to_look());
+  if (i >= impl_->cache.size())
+    return error(Code::kInvalidArgument, "there is no packed form %zu", i);
   const PackCache::Key& key = impl_->cache.key(i);
   const auto* data = static_cast<const uint8_t*>(impl_->cache.data(i));
-  if (key.variant != 0 || data == nullptr) return {key.constant, key.layout, {}};
-  return {key.constant, key.layout, {data, key.bytes}};
+  if (key.variant != 0 || data == nullptr) return PackedForm{key.constant, key.layout, {}};
+  return PackedForm{key.constant, key.layout, {data, key.bytes}};
 }
 
 Status Session::bind(Span<const Shape> shapes) {
-  if (impl_->started)
-    return Status(Code::kInvalidArgument, "the run that was started is not finished yet");
-  return impl_->bind(shapes);
+  Turn turn(impl_->use);
+  WICK_TRY(turn.take());
+  Status s = impl_->bind(shapes);
+  impl_->count();
+  return s;
 }
 
 Result<Shape> Session::output_shape(size_t i) const {
   if (i >= output_count()) return error(Code::kInvalidArgument, "there is no output %zu", i);
+  Turn turn(impl_->use);
+  WICK_TRY(turn.take_to_look());
   if (!impl_->bound)
     return Status(Code::kInvalidArgument, "the session is not bound to shapes yet");
   if (!impl_->sized)
@@ -357,11 +384,6 @@ Status Session::Impl::check_outputs(Span<TensorView> outputs) const {
   return {};
 }
 
-Status Session::run(Span<const TensorView> inputs, Span<TensorView> outputs,
-                    const RunOptions& options) {
-  return impl_->run(inputs, outputs, options);
-}
-
 Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
                     const RunOptions& options) {
   constexpr size_t kMaxNamed = 64;  // more go by position
@@ -371,6 +393,10 @@ Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
   }
   for (const NamedView& v : inputs) {
     int i = find_input(v.name);
+    if (v.name == nullptr) {
+      return error(Code::kInvalidArgument, "an input's name is null; there are: %s",
+                   names_of(impl_->entry, impl_->entry.body().inputs).text);
+    }
     if (i < 0) {
       return error(Code::kNotFound, "no input is named %.60s; there are: %s", v.name,
                    names_of(impl_->entry, impl_->entry.body().inputs).text);
@@ -384,13 +410,17 @@ Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
   }
   for (const NamedView& v : outputs) {
     int i = find_output(v.name);
+    if (v.name == nullptr) {
+      return error(Code::kInvalidArgument, "an output's name is null; there are: %s",
+                   names_of(impl_->entry, impl_->entry.body().outputs).text);
+    }
     if (i < 0) {
       return error(Code::kNotFound, "no output is named %.60s; there are: %s", v.name,
                    names_of(impl_->entry, impl_->entry.body().outputs).text);
     }
     out[i] = v.view;
   }
-  WICK_TRY(impl_->run({in, input_count()}, {out, output_count()}, options));
+  WICK_TRY(run({in, input_count()}, {out, output_count()}, options));
   for (NamedView& v : outputs) v.view = out[find_output(v.name)];
   return {};
 }

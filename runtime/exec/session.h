@@ -47,6 +47,11 @@ struct PortInfo {
   DType element = DType::kNone;  // of a sequence or an optional: of its elements
 };
 
+// One caller at a time, from any thread. Whoever comes while a call is in the session (or, but for
+// finish() and what only looks, between start() and finish()) gets kInvalidArgument and has touched
+// nothing: open a session for each thread, sessions of one program share its weights. Members that
+// return no status may be called at any time but during destroy(), and tell what was so when the
+// last call was over.
 class Session {
  public:
   // `program` must outlive it. kUnsupported lists every step without a kernel; kNotFound: entry.
@@ -111,7 +116,8 @@ class Session {
     Span<const uint8_t> bytes;
   };
   size_t packed_form_count() const;
-  PackedForm packed_form(size_t i) const;  // no bytes: not for a file
+  // No bytes: not for a file. kInvalidArgument: out of range.
+  Result<PackedForm> packed_form(size_t i) const;
 
  private:
   struct Impl;

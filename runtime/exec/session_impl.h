@@ -4,6 +4,7 @@
 
 #include "runtime/backend/cpu/cpu_backend.h"
 #include "runtime/core/array.h"
+#include "runtime/exec/in_use.h"
 #include "runtime/exec/session.h"
 #include "runtime/ops/rule.h"
 #include "runtime/plan/memory_plan.h"
@@ -156,6 +157,14 @@ struct Session::Impl {
   bool has_strings = false;  // the entry has string values
 
   char left_backend[200] = "";
+  std::atomic<bool> left{false};  // that text is whole
+
+  InUse use;
+  // What a session is asked about itself at any time, as it was when the last call was over.
+  struct Counts {
+    std::atomic<size_t> steps{0}, arena_bytes{0}, packed_bytes{0}, packed_forms{0};
+  } counts;
+  bool counted = true;  // nothing was planned or forgotten since
 
   // -- of the present binding
   bool bound = false;    // the first stage of the body is planned for `shapes`
@@ -164,11 +173,11 @@ struct Session::Impl {
   Array<Shape> shapes;   // by input
 
   // -- of a run between start() and finish()
-  bool started = false;
   Array<TensorView> held;         // inputs
   Partition* finishes = nullptr;  // the partition that was started; null: all has run
   RunCtx running;
 
+  void count();
   Status prepare();
   Status fill_read(Span<PlanValue> constants) const;
   Status keep(const ConstantDef& c, PlanValue* value, TensorView* view);
@@ -231,7 +240,7 @@ struct Session::Impl {
   RunCtx lend(Span<const TensorView> inputs, uint64_t deadline_ns);
   Status begin(uint64_t deadline_ns);
   Status start(Span<const TensorView> inputs, const RunOptions& options);
-  Status finish(Span<TensorView> outputs);
+  Status finish(Span<TensorView> outputs, Turn& turn);
   void give(Span<TensorView> outputs);
 
   // session.cc

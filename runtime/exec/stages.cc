@@ -190,7 +190,7 @@ Status Session::Impl::stack(Buffer& buffer, const TensorView& part, int64_t coun
   const size_t bits =
       static_cast<size_t>(part.numel()) * static_cast<size_t>(dtype_bits(part.dtype));
   size_t at;
-  if (__builtin_mul_overflow(static_cast<size_t>(count), bits, &at) || at > SIZE_MAX / 4)
+  if (__builtin_mul_overflow(count, bits, &at) || at > SIZE_MAX / 4)
     return Status(Code::kBudgetExceeded, "what the trips give does not fit into memory");
   const size_t had = (at + 7) / 8, need = (at + bits + 7) / 8;
   if (need + 1 > buffer.bytes) {

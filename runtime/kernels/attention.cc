@@ -4,6 +4,7 @@
 #include "runtime/kernels/attention.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/kernel_set.h"
 
 #ifndef WICK_KERNELS_ATTENTION_BODIES_
@@ -344,7 +345,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   if (q.out[0].numel() == 0) return {};
   Cut cut(n, t, q.threads);
   if (!cut.measure(n, t)) return Status(Code::kOutOfMemory, "rows of scores are too large");
-  p->scratch_bytes = sizeof(float) * static_cast<size_t>(cut.total() * q.threads);
+  p->scratch_bytes = byte_count(sizeof(float) * static_cast<uint64_t>(cut.total() * q.threads));
   return {};
 }
 

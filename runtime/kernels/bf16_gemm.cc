@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hwy/targets.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/simd.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
@@ -213,8 +214,9 @@ bool bf16_tiles() {
 }
 
 size_t bf16_gemm_scratch_bytes(int64_t m, int64_t n, int64_t k) {
-  return sizeof(BFloat16) * static_cast<size_t>((ceil_div(m, kBlock) + ceil_div(n, kBlock)) *
-                                                kBlock * ceil_div(k, kStep) * kStep);
+  return byte_count(sizeof(BFloat16) *
+                    static_cast<uint64_t>((ceil_div(m, kBlock) + ceil_div(n, kBlock)) * kBlock *
+                                          ceil_div(k, kStep) * kStep));
 }
 
 void bf16_gemm(const Bf16Gemm& g, void* scratch, ThreadPool* pool) {

@@ -6,6 +6,7 @@
 #include "runtime/kernels/block_linear.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel_set.h"
@@ -38,8 +39,10 @@ struct Panels {
   int64_t columns() const { return round_up(s.n, lanes); }
   int64_t width(int64_t p) const { return std::min(nr, columns() - p * nr); }
   int64_t words() const { return ceil_div(s.k, 32 / s.bits); }
-  size_t word_bytes() const { return 4 * static_cast<size_t>(columns() * words()); }
-  size_t block_bytes(size_t one) const { return one * static_cast<size_t>(columns() * s.blocks); }
+  size_t word_bytes() const { return byte_count(4 * static_cast<uint64_t>(columns() * words())); }
+  size_t block_bytes(size_t one) const {
+    return byte_count(one * static_cast<uint64_t>(columns() * s.blocks));
+  }
 };
 
 // Numbers of 0 .. 2^bits - 1 with their order kept.
@@ -56,8 +59,9 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->fn[0] = &t;
   p->fn[1] = HWY_DYNAMIC_DISPATCH(block_set)();
   const int64_t rows = round_up(std::min(s.m, kMostRows), t.mr), depth = std::min(s.k, kDepth);
-  p->scratch_bytes = sizeof(float) * static_cast<size_t>(round_up(rows * depth, 16) +
-                                                         q.threads * round_up(t.nr * depth, 16));
+  p->scratch_bytes =
+      byte_count(sizeof(float) * static_cast<uint64_t>(round_up(rows * depth, 16) +
+                                                       q.threads * round_up(t.nr * depth, 16)));
   // Together or not at all: what was packed is not to be read as it was.
   for (size_t i : {size_t{1}, size_t{2}, size_t{3}}) {
     if (has_input(q.in, i) && q.in[i].data == nullptr) return {};

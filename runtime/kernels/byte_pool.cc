@@ -4,6 +4,7 @@
 #include "runtime/kernels/byte_pool.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/pool.h"
@@ -63,7 +64,7 @@ int64_t worker_bytes(const PoolShape& s, bool average) {
 template <bool kAverage>
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const PoolShape s = pool_shape(q.in[0], q.out[0], q.as<PoolAttrs>());
-  p->scratch_bytes = static_cast<size_t>(worker_bytes(s, kAverage) * q.threads);
+  p->scratch_bytes = byte_count(static_cast<uint64_t>(worker_bytes(s, kAverage) * q.threads));
   if constexpr (kAverage) {
     p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_byte_average)());
   } else {

@@ -7,6 +7,7 @@
 #include "runtime/kernels/chain.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/half_rows.h"
@@ -297,8 +298,8 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->ints[1] = reinterpret_cast<intptr_t>(HWY_DYNAMIC_DISPATCH(find_chain)());
   size_t buffers = static_cast<size_t>(chain_slots(a).count);
   for (const TensorView& in : q.in) buffers += needs_buffer(in, q.out[0]) ? 1 : 0;
-  p->scratch_bytes = static_cast<size_t>(q.threads) * buffers *
-                     static_cast<size_t>(up16(p->ints[0])) * sizeof(float);
+  p->scratch_bytes = byte_count(static_cast<uint64_t>(q.threads) * buffers *
+                                static_cast<uint64_t>(up16(p->ints[0])) * sizeof(float));
   return {};
 }
 
@@ -306,8 +307,9 @@ Status plan_16(const KernelQuery& q, KernelPlan* p) {
   WICK_TRY(plan(q, p));
   p->ints[2] =
       reinterpret_cast<intptr_t>(q.out[0].dtype == DType::kF16 ? &kHalf<Half> : &kHalf<BFloat16>);
-  p->scratch_bytes +=
-      static_cast<size_t>(q.threads) * static_cast<size_t>(up16(p->ints[0])) * sizeof(float);
+  p->scratch_bytes = byte_count(
+      uint64_t{p->scratch_bytes} +
+      static_cast<uint64_t>(q.threads) * static_cast<uint64_t>(up16(p->ints[0])) * sizeof(float));
   return {};
 }
 

@@ -1,3 +1,4 @@
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/conv_reach.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ constexpr int64_t kDepthwiseChunk = 2048;  // flattened outputs that pass throug
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-size_t bytes(int64_t floats) { return sizeof(float) * static_cast<size_t>(floats); }
+size_t bytes(int64_t floats) { return byte_count(sizeof(float) * static_cast<uint64_t>(floats)); }
 
 int64_t image_floats(const ConvPlan& p) {
   if (!p.padded) return 0;

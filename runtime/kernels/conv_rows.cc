@@ -3,6 +3,7 @@
 // are a convolution over two.
 #include <cstring>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/half_kernels.h"
@@ -21,8 +22,8 @@ ConvShape shape_of(const KernelQuery& q) {
   return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, conv_attrs(q.op, q.attrs));
 }
 
-size_t round_up_64(size_t n) { return (n + 63) / 64 * 64; }
-size_t floats_64(int64_t n) { return round_up_64(static_cast<size_t>(n) * sizeof(float)); }
+uint64_t round_up_64(uint64_t n) { return (n + 63) / 64 * 64; }
+uint64_t floats_64(int64_t n) { return round_up_64(static_cast<uint64_t>(n) * sizeof(float)); }
 
 // Scratch of three spatial dims: the planes and the outputs of one depth.
 int64_t gathered(const ConvShape& s) { return s.ic * s.h * s.w; }
@@ -45,11 +46,11 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->ints[0] = q.threads;
   const size_t weights = conv_packed_bytes(t, c);
   p->ints[1] = static_cast<int64_t>(round_up_64(weights));
-  p->scratch_bytes = round_up_64(weights) + conv_scratch_bytes(t, c, q.threads);
+  p->scratch_bytes = byte_count(round_up_64(weights) + conv_scratch_bytes(t, c, q.threads));
   if (q.in[0].rank() == 5) {
     p->ints[2] = static_cast<int64_t>(round_up_64(p->scratch_bytes));
-    p->scratch_bytes =
-        round_up_64(p->scratch_bytes) + floats_64(gathered(c.shape)) + floats_64(results(c.shape));
+    p->scratch_bytes = byte_count(round_up_64(p->scratch_bytes) + floats_64(gathered(c.shape)) +
+                                  floats_64(results(c.shape)));
   }
   const bool by_channel = c.path == ConvPlan::Path::kChannels;
   const int64_t unit = by_channel ? conv_panel_cols(t, c.shape.group_out()) : t.mr;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/conv_transpose.h"
@@ -98,8 +99,8 @@ bool match(const KernelQuery& q) {
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const Job j = job_of(q.in[0].shape, q.in[1].shape, q.out[0].shape, q.as<ConvTransposeAttrs>());
   p->fn[0] = &tile_kernels();
-  p->scratch_bytes =
-      sizeof(float) * static_cast<size_t>(j.image() + static_cast<int64_t>(q.threads) * j.task());
+  const int64_t floats = j.image() + static_cast<int64_t>(q.threads) * j.task();
+  p->scratch_bytes = byte_count(sizeof(float) * static_cast<uint64_t>(floats));
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/kernels/gemm.h"
 
+#include "runtime/core/byte_count.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -253,7 +255,7 @@ class Product {
 }  // namespace
 
 size_t gemm_packed_b_bytes(const TileKernels& kernels, int64_t k, int64_t n) {
-  return sizeof(float) * static_cast<size_t>(round_up(n, kernels.lanes) * k);
+  return byte_count(sizeof(float) * static_cast<uint64_t>(round_up(n, kernels.lanes) * k));
 }
 
 void gemm_pack_b(const TileKernels& kernels, const float* b, int64_t b_row, int64_t b_col,
@@ -272,7 +274,7 @@ size_t gemm_scratch_bytes(const TileKernels& kernels, int64_t m, int64_t n, int6
   int64_t floats = 0;
   if (!packed_b) floats += round_up(std::min(kBlockN, round_up(n, kernels.nr)) * block_k, 16);
   if (m > kernels.mr) floats += threads * Product::a_block_floats(kernels, block_k);
-  return sizeof(float) * static_cast<size_t>(floats);
+  return byte_count(sizeof(float) * static_cast<uint64_t>(floats));
 }
 
 void gemm(const TileKernels& kernels, const Gemm& g, float* scratch, ThreadPool* pool) {

@@ -86,6 +86,12 @@ void force_simd_targets(int64_t targets) { hwy::SetSupportedTargetsForTest(targe
 
 const char* simd_target_name(int64_t target) { return hwy::TargetName(target); }
 
+#if HWY_ARCH_ARM_V7
+// runtime/cmake/WickRuntime.cmake leaves it out: subnormals are zero there, Div is an estimate with
+// Newton steps, and MulAdd rounds twice.
+static_assert((HWY_TARGETS & HWY_NEON) == 0, "NEON on 32-bit Arm does not keep the bits (P2)");
+#endif
+
 bool simd_target_has_fma(int64_t target) {
   return (target & (HWY_SSSE3 | HWY_SSE4 | HWY_EMU128)) == 0;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel_set.h"
@@ -185,7 +186,8 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const ByteConv s = byte_conv(q.in, q.out[0], q.as<ConvAttrs>(), t.nr);
   const Scratch b = scratch_of(s, t.nr);
   p->fn[0] = &t;
-  p->scratch_bytes = b.offsets + b.weights + b.each * static_cast<size_t>(q.threads);
+  p->scratch_bytes = byte_count(uint64_t{b.offsets} + b.weights +
+                                uint64_t{b.each} * static_cast<uint64_t>(q.threads));
   p->packs[0] = {1, packed_layout(PackedKind::kIntegerRows, t.mr), b.weights, s.groups - 1};
   return {};
 }

@@ -3,6 +3,7 @@
 // the column's sum and b's by the row's.
 #include <algorithm>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/byte_amx.h"
 #include "runtime/kernels/byte_gemm.h"
 #include "runtime/kernels/epilogue.h"
@@ -18,7 +19,9 @@ size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 // Scratch: rows and two numbers of each, three of each column, panels.
 struct Rooms {
   size_t rows, of_row, of_column, panels;
-  size_t all() const { return rows + 2 * of_row + 3 * of_column + panels; }
+  size_t all() const {
+    return byte_count(uint64_t{rows} + uint64_t{2} * of_row + uint64_t{3} * of_column + panels);
+  }
 };
 Rooms rooms_of(const ByteGemm& g) {
   return {rounded(g.rows_bytes()), rounded(4 * static_cast<size_t>(g.m)),

@@ -1,6 +1,7 @@
 // Rows of MatMul, Linear and their fused forms over gemm.h.
 #include <algorithm>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/bf16_gemm.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/gemm.h"
@@ -87,7 +88,7 @@ Status matmul_plan(const KernelQuery& q, KernelPlan* p) {
   p->ints[0] = q.threads;
   const int inner = by_batch(r, q.threads) ? 1 : q.threads;
   const size_t one = (gemm_scratch_bytes(t, g.m, g.n, g.k, false, inner) + 63) / 64 * 64;
-  p->scratch_bytes = one * static_cast<size_t>(inner == 1 ? q.threads : 1);
+  p->scratch_bytes = byte_count(uint64_t{one} * static_cast<uint64_t>(inner == 1 ? q.threads : 1));
   if (q.in[1].rank() == 2 && g.n == r.n && r.batches == 1) {
     p->packs[0] = {1, packed_layout(PackedKind::kMatMulPanels, t.nr),
                    gemm_packed_b_bytes(t, g.k, g.n)};
@@ -238,7 +239,8 @@ Status tiles_matmul_plan(const KernelQuery& q, KernelPlan* p) {
   const Batched r = batched(q.in[0], q.in[1]);
   const size_t one = (bf16_gemm_scratch_bytes(r.m, r.n, r.k) + 63) / 64 * 64;
   p->ints[0] = q.threads;
-  p->scratch_bytes = one * static_cast<size_t>(by_batch(r, q.threads) ? q.threads : 1);
+  p->scratch_bytes =
+      byte_count(uint64_t{one} * static_cast<uint64_t>(by_batch(r, q.threads) ? q.threads : 1));
   return {};
 }
 Status tiles_matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

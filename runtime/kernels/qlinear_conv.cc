@@ -4,6 +4,7 @@
 // a number of each channel and, where weights have them, the sum of a pixel's bytes.
 #include <algorithm>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/byte_amx.h"
 #include "runtime/kernels/byte_conv.h"
 #include "runtime/kernels/epilogue.h"
@@ -132,8 +133,9 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const Rooms b = rooms_of(s);
   p->fn[0] = &t;
   p->ints[0] = s.amx ? 1 : 0;
-  p->scratch_bytes = 2 * b.offsets + b.ones + 3 * b.channels + b.weights + b.x +
-                     b.stage * static_cast<size_t>(q.threads);
+  p->scratch_bytes = byte_count(uint64_t{2} * b.offsets + b.ones + uint64_t{3} * b.channels +
+                                b.weights + b.x +
+                                uint64_t{b.stage} * static_cast<uint64_t>(q.threads));
   const int64_t unit = s.gather ? 2 * kByteRows : s.amx ? kByteRows : t.mr;
   p->packs[0] = {3, packed_layout(PackedKind::kByteRows, unit | t.per_word << 8), s.weight_bytes(),
                  s.groups - 1};

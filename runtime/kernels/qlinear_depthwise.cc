@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/byte_conv.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/qlinear.h"
@@ -34,7 +35,9 @@ struct Depthwise {
   size_t stage_bytes() const {
     return rounded(slots() * lines_for(band) * line + kByteColumns * w.stride + kSlack);
   }
-  size_t weight_bytes() const { return 4 * static_cast<size_t>(channels * (words + 1)); }
+  size_t weight_bytes() const {
+    return byte_count(4 * static_cast<uint64_t>(channels * (words + 1)));
+  }
   int64_t offsets() const { return 2 * words; }
 };
 
@@ -104,8 +107,9 @@ int64_t count_blocks(const Depthwise& d, int64_t rows) {
 struct Rooms {
   size_t offsets, words, channels, weights, blocks, stage;
   size_t all(int threads) const {
-    return offsets + words + 3 * channels + weights + 2 * blocks +
-           kAhead * stage * static_cast<size_t>(threads);
+    return byte_count(uint64_t{offsets} + words + uint64_t{3} * channels + weights +
+                      uint64_t{2} * blocks +
+                      uint64_t{kAhead} * stage * static_cast<uint64_t>(threads));
   }
 };
 Rooms rooms_of(const Depthwise& d) {

@@ -4,6 +4,7 @@
 // what they add is a number of each column and the product of one of the row and one of the column.
 #include <cstring>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/byte_amx.h"
 #include "runtime/kernels/byte_gemm.h"
 #include "runtime/kernels/epilogue.h"
@@ -34,7 +35,8 @@ ByteGemm byte_gemm(OpId op, Span<const TensorView> in, const TensorView& y, cons
 struct Rooms {
   size_t rows, of_row, of_column, panels, line;
   size_t all(int threads) const {
-    return rows + 2 * of_row + 4 * of_column + panels + line * static_cast<size_t>(threads);
+    return byte_count(uint64_t{rows} + uint64_t{2} * of_row + uint64_t{4} * of_column + panels +
+                      uint64_t{line} * static_cast<uint64_t>(threads));
   }
 };
 Rooms rooms_of(OpId op, const ByteGemm& g) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/byte_windows.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/qlinear.h"
@@ -17,7 +18,7 @@ constexpr int64_t kMostTaps = kWindow;     // of a row; a window holds no more
 constexpr int64_t kMostOutputs = 1 << 18, kFewOutputs = 1 << 13;  // of a plane
 constexpr int64_t kFewPlanes = 8;
 
-size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
+size_t rounded(int64_t bytes) { return byte_count(static_cast<uint64_t>((bytes + 63) / 64 * 64)); }
 
 ByteWindowShape shape_of(const ByteConv& s) { return {s.h, s.w}; }
 
@@ -25,11 +26,12 @@ ByteWindowShape shape_of(const ByteConv& s) { return {s.h, s.w}; }
 struct Rooms {
   size_t starts, order, valid, blocks, clips, channels, ones, weights;
   size_t all() const {
-    return starts + order + valid + blocks + clips + 3 * channels + ones + weights;
+    return byte_count(uint64_t{starts} + order + valid + blocks + clips + uint64_t{3} * channels +
+                      ones + weights);
   }
 };
 size_t weight_bytes(const ByteConv& s) {
-  return 4 * static_cast<size_t>(s.groups * (shape_of(s).words() + 1));
+  return byte_count(4 * static_cast<uint64_t>(s.groups * (shape_of(s).words() + 1)));
 }
 Rooms rooms_of(const ByteConv& s, const ByteWindowCounts& n) {
   const ByteWindowShape shape = shape_of(s);

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "runtime/kernels/resize.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/resize_table.h"
@@ -82,8 +83,8 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->fn[0] = HWY_DYNAMIC_DISPATCH(resize_set)();
   const int64_t w = y[y.rank() - 1];
   p->ints[0] = static_cast<int64_t>(rounded(static_cast<int64_t>(p->scratch_bytes)));
-  p->scratch_bytes = static_cast<size_t>(p->ints[0]) + row_bytes(w) +
-                     line_bytes(w) * static_cast<size_t>(q.threads);
+  p->scratch_bytes = byte_count(static_cast<uint64_t>(p->ints[0]) + row_bytes(w) +
+                                uint64_t{line_bytes(w)} * static_cast<uint64_t>(q.threads));
   return {};
 }
 

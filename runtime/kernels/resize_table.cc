@@ -1,5 +1,6 @@
 #include "runtime/kernels/resize_table.h"
 
+#include "runtime/core/byte_count.h"
 #include "runtime/core/int_at.h"
 #include "runtime/kernels/reference/blend.h"
 
@@ -136,7 +137,7 @@ Status plan_resize(const KernelQuery& q, KernelPlan* plan) {
         __builtin_add_overflow(bytes, table, &bytes) || bytes > (uint64_t{1} << 40))
       return Status(Code::kInvalidArgument, "the tables of neighbours are too large");
   }
-  plan->scratch_bytes = static_cast<size_t>(bytes);
+  plan->scratch_bytes = byte_count(bytes);
   return {};
 }
 

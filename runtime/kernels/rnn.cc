@@ -7,6 +7,7 @@
 #include "runtime/kernels/rnn.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/kernel_set.h"
@@ -111,9 +112,10 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   p->fn[0] = &t;
   p->fn[1] = HWY_DYNAMIC_DISPATCH(rnn_set)();
   p->ints[0] = q.threads;
-  p->scratch_bytes = sizeof(float) * cut.total * static_cast<size_t>(cut.tasks(s));
+  p->scratch_bytes =
+      byte_count(uint64_t{sizeof(float)} * cut.total * static_cast<uint64_t>(cut.tasks(s)));
   const auto bytes = [&](size_t floats) {
-    return sizeof(float) * floats * static_cast<size_t>(s.dirs);
+    return byte_count(uint64_t{sizeof(float)} * floats * static_cast<uint64_t>(s.dirs));
   };
   p->packs[0] = {1, packed_layout(PackedKind::kRecurrentInput, t.nr), bytes(packed_w(t, s))};
   p->packs[1] = {2, packed_layout(PackedKind::kRecurrentState, t.nr), bytes(packed_r(t, s))};

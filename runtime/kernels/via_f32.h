@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/kernel.h"
 
 namespace wick {
@@ -41,7 +42,7 @@ struct ViaF32 {
       if (Status s = row.plan(query(q, w), p); !s.ok()) return s;
     }
     for (KernelPlan::Pack& pack : p->packs) pack = {};  // a packed form is of f32 constants
-    p->scratch_bytes += w.bytes();
+    p->scratch_bytes = byte_count(uint64_t{p->scratch_bytes} + w.bytes());
     return {};
   }
   static Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

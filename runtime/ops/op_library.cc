@@ -1,9 +1,10 @@
 #include "runtime/ops/op_library.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstring>
+
+#include "runtime/core/regular_file.h"
 
 namespace wick {
 namespace {
@@ -37,8 +38,13 @@ Status check_info(const char* path, const OpLibraryInfo* info) {
 Result<Owned<OpLibrary>> OpLibrary::open(const char* path, Allocator* given) {
   if (path == nullptr || path[0] == '\0')
     return Status(Code::kInvalidArgument, "the op library's path is empty");
-  if (strchr(path, '/') != nullptr && access(path, R_OK) != 0)
-    return error(Code::kNotFound, "%.300s: there is no such library", path);
+  if (strchr(path, '/') != nullptr) {
+    RegularFile file;  // dlopen() itself would wait for what a pipe gives
+    Status there = file.open(path);
+    if (there.code() == Code::kNotFound)
+      return error(Code::kNotFound, "%.300s: there is no such library", path);
+    if (!there.ok()) return annotate(there, "cannot load the op library: %.300s: ", path);
+  }
   // Now: an op that lacks a symbol is found here and not in the middle of a run.
   void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {

@@ -1,11 +1,10 @@
 #include "runtime/program/program.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
 
+#include "runtime/core/regular_file.h"
 #include "runtime/program/reader.h"
 #include "runtime/program/release.h"
 
@@ -14,29 +13,22 @@ namespace {
 
 // Read only, whole. Empty files and what is not a regular file are errors.
 Result<Span<const uint8_t>> map_file(const char* path, uint64_t max_file) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return error(errno == ENOENT ? Code::kNotFound : Code::kIo, "cannot open %s: %s", path,
-                 strerror(errno));
-  struct stat st;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    close(fd);
-    return error(Code::kIo, "%s is not a regular file", path);
-  }
-  auto size = static_cast<uint64_t>(st.st_size);
-  if (size > max_file || size > SIZE_MAX) {
-    close(fd);
+  RegularFile file;
+  WICK_TRY(annotate(file.open(path), "cannot open %.300s: ", path));
+  if (file.size() > max_file) {
     return error(Code::kBudgetExceeded, "%s has %llu bytes, max_file is %llu", path,
-                 static_cast<unsigned long long>(size), static_cast<unsigned long long>(max_file));
+                 static_cast<unsigned long long>(file.size()),
+                 static_cast<unsigned long long>(max_file));
   }
-  if (size == 0) {
-    close(fd);
-    return error(Code::kInvalidProgram, "%s is empty", path);
+  // A file larger than memory has addresses is an error where these are 32 bits.
+  const auto size = static_cast<size_t>(file.size());
+  if (size != file.size() || size > PTRDIFF_MAX) {
+    return error(Code::kBudgetExceeded, "%s has %llu bytes, more than a process here can map", path,
+                 static_cast<unsigned long long>(file.size()));
   }
-  void* p = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  int reason = errno;
-  close(fd);
-  if (p == MAP_FAILED) return error(Code::kIo, "cannot map %s: %s", path, strerror(reason));
+  if (size == 0) return error(Code::kInvalidProgram, "%s is empty", path);
+  void* p = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  if (p == MAP_FAILED) return error(Code::kIo, "cannot map %s: %s", path, strerror(errno));
   return Span<const uint8_t>{static_cast<const uint8_t*>(p), size};
 }
 
@@ -111,14 +103,14 @@ void Program::destroy(Program* program) {
 
 const EntryDef* Program::find_entry(const char* name) const {
   for (const EntryDef& entry : entries_) {
-    if (strcmp(entry.name, name) == 0) return &entry;
+    if (name != nullptr && strcmp(entry.name, name) == 0) return &entry;
   }
   return nullptr;
 }
 
 const char* Program::find_metadata(const char* key) const {
   for (const KeyValueDef& kv : metadata_) {
-    if (strcmp(kv.key, key) == 0) return kv.value;
+    if (key != nullptr && strcmp(kv.key, key) == 0) return kv.value;
   }
   return nullptr;
 }

@@ -77,7 +77,8 @@ Status ProgramReader::read_header(Span<const uint8_t> bytes) {
 Status ProgramReader::read(Span<const uint8_t> bytes) {
   WICK_TRY(read_header(bytes));
   const uint8_t* table = bytes.data() + header_.table_offset;
-  flatbuffers::Verifier verifier(table, header_.table_bytes, kMaxDepth, kMaxTables);
+  flatbuffers::Verifier verifier(table, static_cast<size_t>(header_.table_bytes), kMaxDepth,
+                                 kMaxTables);
   if (!fbs::VerifyProgramBuffer(verifier)) {
     return Status(Code::kInvalidProgram, "the table is not a sound flatbuffer");
   }
@@ -277,7 +278,7 @@ Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
       return error(Code::kInvalidProgram, "string %llu does not lie in the constant's bytes",
                    static_cast<unsigned long long>(i));
     }
-    refs[i] = {text + offsets[i], offsets[i + 1] - offsets[i]};
+    refs[static_cast<size_t>(i)] = {text + offsets[i], offsets[i + 1] - offsets[i]};
   }
   if (offsets[0] != 0 || offsets[n] != size)
     return Status(Code::kInvalidProgram, "the strings do not fill the constant's bytes");

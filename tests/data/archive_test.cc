@@ -5,6 +5,7 @@
 
 #include "tests/data/folder.h"
 #include "tests/support/error_of.h"
+#include "tests/support/not_files.h"
 #include "trainer/data/array_data.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/tar.h"
@@ -158,6 +159,13 @@ TEST_F(Archives, NpzIsNumpys) {
   EXPECT_THAT(error_of([&] { read_npz(make("e.npz", {}, "zip")); }), HasSubstr("e.npz: "));
   std::string bomb = make("bomb.npz", {{"x.npy", std::string(64 << 20, '\0')}}, "zip");
   EXPECT_THAT(error_of([&] { read_npz(bomb, 1 << 20); }), HasSubstr("budget"));
+}
+
+TEST_F(Archives, NoneIsWaitedForThatIsNoFile) {
+  for (const auto& [path, refusal] : test::NotFiles()) {
+    EXPECT_THAT(first(path, number_of), HasSubstr(refusal));
+    EXPECT_THAT(error_of([&] { read_npz(path); }), HasSubstr(refusal));
+  }
 }
 
 }  // namespace

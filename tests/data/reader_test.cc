@@ -3,11 +3,14 @@
 
 #include "tests/data/folder.h"
 #include "tests/support/error_of.h"
+#include "tests/support/not_files.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/array_data.h"
 #include "trainer/data/cifar.h"
+#include "trainer/data/idx.h"
 #include "trainer/data/image_file.h"
 #include "trainer/data/npy.h"
+#include "trainer/data/token_file.h"
 
 namespace wick {
 namespace {
@@ -92,6 +95,17 @@ TEST_F(Readers, NpyInMemory) {
                 parse_npy({bytes.data(), bytes.size() - 1}, "memory");
               }),
               AllOf(HasSubstr("memory"), HasSubstr("cut short")));
+}
+
+TEST_F(Readers, NoneWaitsForAPipe) {
+  for (const auto& [path, refusal] : test::NotFiles()) {
+    EXPECT_THAT(error_of([&] { read_npy(path); }), HasSubstr(refusal));
+    EXPECT_THAT(error_of([&] { read_idx(path); }), HasSubstr(refusal));
+    EXPECT_THAT(error_of([&] { read_cifar({path}, Cifar::k10); }), HasSubstr(refusal));
+    EXPECT_THAT(error_of([&] { read_file("test", path, 1 << 20); }), HasSubstr(refusal));
+    EXPECT_THAT(error_of([&] { TokenFile tokens(path); }), HasSubstr(refusal));
+    EXPECT_THAT(error_of([&] { load_safetensors(path); }), HasSubstr(refusal));
+  }
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST(Packed, TheNextSessionPacksNothing) {
   const std::vector<float> want = run(**session, 3);
   std::vector<PackedConstant> forms;
   for (size_t i = 0; i < (*session)->packed_form_count(); ++i) {
-    const Session::PackedForm f = (*session)->packed_form(i);
+    const Session::PackedForm f = *(*session)->packed_form(i);
     forms.push_back({f.constant, f.layout, f.bytes});
   }
   if (forms.empty()) GTEST_SKIP() << "not supported by this CPU";

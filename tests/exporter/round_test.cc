@@ -14,6 +14,7 @@
 #include "exporter/onnx/tensor.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/support/error_of.h"
+#include "tests/support/not_files.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -323,6 +324,10 @@ TEST(External, OnlyAPlainFileInTheModelsFolderIsRead) {
     EXPECT_THAT(error(link), HasSubstr("symbolic link")) << link;
   EXPECT_THAT(error("none"), HasSubstr("no such file"));
   EXPECT_THAT(error("sub"), HasSubstr("is no file"));
+  ASSERT_EQ(mkfifo((folder / "model" / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(error("pipe"), HasSubstr("is no file"));
+  for (const auto& [path, refusal] : test::NotFiles(".onnx"))
+    EXPECT_THAT(error_of([&] { import_onnx(path); }), HasSubstr(refusal));
 }
 
 // raw_data and the lists of numbers, which hold narrow types in wider ones and pack the 4- and

@@ -26,6 +26,26 @@ struct AlignedDelete {
   void operator()(char* p) const { std::free(p); }
 };
 
+// Of a sample's name come its numbers, the same on every machine: what libstdc++'s std::hash is
+// where size_t has 64 bits (MurmurHash64A).
+uint64_t hash_of(const std::string& text) {
+  constexpr uint64_t kMul = 0xc6a4a7935bd1e995;
+  auto mixed = [](uint64_t v) { return v ^ (v >> 47); };
+  const char* at = text.data();
+  size_t left = text.size();
+  uint64_t hash = 0xc70f6907 ^ (left * kMul), word = 0;
+  for (; left >= 8; at += 8, left -= 8) {
+    memcpy(&word, at, 8);
+    hash = (hash ^ mixed(word * kMul) * kMul) * kMul;
+  }
+  if (left != 0) {
+    word = 0;
+    memcpy(&word, at, left);
+    hash = (hash ^ word) * kMul;
+  }
+  return mixed(mixed(hash) * kMul);
+}
+
 }  // namespace
 
 Value::Value(DType dtype, const Shape& shape, size_t offset_bytes) {
@@ -59,7 +79,7 @@ void Value::set_view(const TensorView& view, std::shared_ptr<void> keep) {
 
 double Value::at(int64_t i) const {
   if (view_.dtype == DType::kString)  // a number that tells texts apart
-    return static_cast<double>(std::hash<std::string>()(string_at(i)) >> 11);
+    return static_cast<double>(hash_of(string_at(i)) >> 11);
   const void* p = view_.data;
   switch (view_.dtype) {
     case DType::kF32: return static_cast<const float*>(p)[i];
@@ -123,7 +143,7 @@ void Value::set(int64_t i, double v) {
 
 std::vector<Value> make_inputs(const Sample& sample, DType as, size_t offset_bytes) {
   std::vector<Value> values;
-  uint64_t seed = std::hash<std::string>()(sample.name);
+  uint64_t seed = hash_of(sample.name);
   for (size_t k = 0; k < sample.in.size(); ++k) {
     const Input& spec = sample.in[k];
     if (spec.dtype == DType::kNone) {

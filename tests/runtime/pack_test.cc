@@ -74,7 +74,7 @@ TEST(Packing, AFailedFormIsMadeAgain) {
       if (k == 0) held = session->packed_bytes();
       EXPECT_EQ(session->packed_bytes(), held);
       for (size_t i = 0; i < session->packed_form_count(); ++i)
-        EXPECT_TRUE(session->packed_form(i).bytes.empty());
+        EXPECT_TRUE(session->packed_form(i)->bytes.empty());
     }
     g_fail = false;
     g_packed = 0;
@@ -84,7 +84,7 @@ TEST(Packing, AFailedFormIsMadeAgain) {
     EXPECT_EQ(out[0].as<float>()[1], 40);
     EXPECT_EQ(g_packed, 1);
     EXPECT_EQ(session->packed_bytes(), held);
-    EXPECT_FALSE(session->packed_form(0).bytes.empty());
+    EXPECT_FALSE(session->packed_form(0)->bytes.empty());
   }
 }
 
@@ -115,7 +115,7 @@ TEST(Packing, FormsOfAnotherVersionArePackedAgain) {
   auto session = test::open(*plain.program);
   const std::vector<float> want = run(*session);
   if (session->packed_form_count() == 0) return;  // no such kernel on this CPU
-  const Session::PackedForm form = session->packed_form(0);
+  const Session::PackedForm form = *session->packed_form(0);
   ASSERT_EQ(form.bytes.size(), 4u * 96 * sizeof(float));
   EXPECT_EQ(form.layout >> 24, kPackedVersion);
   for (uint32_t version : {0u, kPackedVersion, kPackedVersion + 1}) {

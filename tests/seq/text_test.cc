@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/support/error_of.h"
+#include "tests/support/not_files.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/text/tokenizer.h"
 
@@ -197,6 +198,8 @@ TEST(Bpe, SavedAndLoaded) {
                          [259,259],[260,260],[261,261],[262,262]]})"),
               HasSubstr("merge 7 makes a token of more than 128 bytes"));
   EXPECT_THAT(error_of([&] { BPETokenizer::load(path + ".none"); }), HasSubstr("cannot read"));
+  for (const auto& [file, refusal] : test::NotFiles(".json"))
+    EXPECT_THAT(error_of([&] { BPETokenizer::load(file); }), HasSubstr(refusal));
   EXPECT_THAT(error_of([&] { t.save("/nowhere/at/all.json"); }), HasSubstr("[BPETokenizer]"));
   fs::remove(path);
 }

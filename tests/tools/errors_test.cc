@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "exporter/include/wick/compile.h"
+#include "tests/support/not_files.h"
 #include "tests/support/small_disk.h"
 #include "tests/tools/command_line.h"
 #include "wick/error.h"
@@ -255,6 +256,26 @@ TEST(Files, DamagedModelsAreErrors) {
   EXPECT_EQ(failure({"convert", trained_run().wick, "-o", scratch() + "/m.onnx"}),
             "wick: " + trained_run().wick +
                 " is a .wick file already: only ONNX models can be converted\n");
+}
+
+// Neither as a model nor as what it is fed; `timeout` ends a command that waits for one.
+TEST(Files, WhatIsNoFileIsRefused) {
+  auto refused = [](const std::string& command, const std::string& refusal) {
+    const Ran r = shell("timeout 60 wick " + command);
+    EXPECT_EQ(r.code, 1) << command;
+    EXPECT_THAT(r.err, HasSubstr(refusal)) << command;
+  };
+  for (const auto& [path, refusal] : NotFiles(".wick")) {
+    refused("inspect " + path, refusal);
+    refused("convert " + path + " -o " + scratch() + "/m.wick", refusal);
+  }
+  for (const char* suffix : {".npy", ".pb"}) {
+    for (const auto& [path, refusal] : NotFiles(suffix))
+      refused("run " + trained_run().wick + " -i " + path, refusal);
+  }
+  const NotFiles all;
+  for (const auto& [path, refusal] : all)
+    refused("conformance " + all.folder() + " --list " + path, refusal);
 }
 
 // Every command that writes a model or an array, on a disk that is full: the old file stays.

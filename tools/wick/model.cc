@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "exporter/onnx/onnx.h"
+#include "runtime/core/regular_file.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
@@ -34,14 +35,17 @@ void check(Status status, const std::string& what) {
 void AlignedDelete::operator()(uint8_t* p) const { std::free(p); }
 
 bool is_wick_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(fmt::format("cannot open '{}': {}", path, strerror(errno)), Code::kIo);
-  if (std::filesystem::is_directory(path))
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed))
     throw Error(fmt::format("'{}' is a folder, not a model file", path), Code::kIo);
-  if (in.peek() == std::ifstream::traits_type::eof())
-    throw Error(fmt::format("'{}': the file is empty", path), Code::kIo);
+  RegularFile file;
+  const Status opened = file.open(path.c_str());
+  if (!opened.ok())
+    throw Error(fmt::format("cannot open '{}': {}", path, opened.message()), Code::kIo);
+  if (file.size() == 0) throw Error(fmt::format("'{}': the file is empty", path), Code::kIo);
   char magic[sizeof(kFileMagic)] = {};
-  in.read(magic, sizeof(magic));
+  check(file.read(0, magic, std::min<uint64_t>(sizeof(magic), file.size())),
+        fmt::format("cannot read '{}'", path));
   return memcmp(magic, kFileMagic, sizeof(magic)) == 0;
 }
 

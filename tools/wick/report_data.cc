@@ -4,9 +4,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -102,10 +102,9 @@ class Reader {
           fmt::format("{} is larger than {} MiB and was not read", name, kMaxFile >> 20));
       return nullptr;
     }
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream bytes;
-    bytes << in.rdbuf();
-    json doc = json::parse(bytes.str(), nullptr, false);
+    std::string bytes;
+    (void)read_regular_file(path.c_str(), &bytes);  // what was read of it is looked at
+    json doc = json::parse(bytes, nullptr, false);
     if (doc.is_object()) return doc;
     notes_.push_back(std::string(name) + " is damaged: it is not a whole JSON document");
     return nullptr;
@@ -148,9 +147,10 @@ class Reader {
   // Runs of before there was a metrics.json, and those whose is damaged.
   json from_csv() {
     json out = json::array();
-    std::ifstream in(folder_ / "metrics.csv");
-    std::string line;
-    if (!in || !std::getline(in, line)) return out;
+    std::string rows, line;
+    if (!read_regular_file((folder_ / "metrics.csv").c_str(), &rows).ok()) return out;
+    std::istringstream in(rows);
+    if (!std::getline(in, line)) return out;
     static constexpr const char* kKeys[] = {
         "epoch",          "step",     "lr",           "train_loss",
         "train_accuracy", "val_loss", "val_accuracy", "images_per_second",

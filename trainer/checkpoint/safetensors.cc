@@ -1,8 +1,6 @@
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/tensor/vulkan_memory.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -12,6 +10,7 @@
 #include <set>
 
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/regular_file.h"
 #include "runtime/core/sha256.h"
 #include "wick/error.h"
 
@@ -42,15 +41,15 @@ struct Entry {
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb")) {
-    if (file_ == nullptr) {
-      int cause = errno;
-      throw Error("[safetensors] cannot open " + path + ": " + std::strerror(cause),
-                  cause == ENOENT ? Code::kNotFound : Code::kIo);
-    }
-    struct stat st {};
-    if (fstat(fileno(file_.get()), &st) != 0 || !S_ISREG(st.st_mode)) fail("not a regular file");
-    size_ = static_cast<uint64_t>(st.st_size);
+  explicit Reader(const std::string& path) : path_(path) {
+    RegularFile opened;
+    const Status s = opened.open(path.c_str());
+    if (!s.ok())
+      throw Error("[safetensors] cannot open " + path + ": " + s.message(), s.code());
+    file_.reset(fdopen(opened.fd(), "rb"));
+    if (file_ == nullptr) fail(std::string("cannot be opened: ") + std::strerror(errno));
+    opened.release();  // it is the stream's now
+    size_ = opened.size();
   }
 
   Safetensors run() {

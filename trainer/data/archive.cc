@@ -4,8 +4,8 @@
 #include <archive_entry.h>
 
 #include <algorithm>
-#include <cerrno>
 
+#include "runtime/core/regular_file.h"
 #include "trainer/data/read_time.h"
 #include "wick/error.h"
 
@@ -28,12 +28,12 @@ class Reader : public ArchiveReader {
     } else {
       archive_read_support_format_zip(archive_);
     }
-    if (archive_read_open_filename(archive_, path_.c_str(), 1 << 18) != ARCHIVE_OK) {
-      bool missing = archive_errno(archive_) == ENOENT;
-      std::string text = std::string("cannot be opened: ") + why();
+    const Status opened = file_.open(path_.c_str());
+    if (!opened.ok() || archive_read_open_fd(archive_, file_.fd(), 1 << 18) != ARCHIVE_OK) {
+      std::string text = "cannot be opened: " + (opened.ok() ? why() : opened.message());
       archive_read_free(archive_);
       archive_ = nullptr;
-      fail(text, missing ? Code::kNotFound : Code::kIo);
+      fail(text, opened.ok() ? Code::kIo : opened.code());
     }
   }
   ~Reader() override {
@@ -112,6 +112,7 @@ class Reader : public ArchiveReader {
   }
 
   std::string reader_, path_, name_;
+  RegularFile file_;
   archive* archive_;
   int64_t size_ = -1;
 };

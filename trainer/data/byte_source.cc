@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/core/regular_file.h"
 #include "trainer/data/read_time.h"
 #include "wick/error.h"
 
@@ -13,13 +14,13 @@ namespace wick::data {
 
 ByteSource::ByteSource(std::string reader, std::string path)
     : reader_(std::move(reader)), path_(std::move(path)) {
-  errno = 0;
-  gzFile file = gzopen(path_.c_str(), "rb");
-  if (file == nullptr) {
-    throw Error("[" + reader_ + "] cannot open " + path_ + ": " +
-                    (errno != 0 ? std::strerror(errno) : "out of memory"),
-                errno == ENOENT ? Code::kNotFound : Code::kIo);
-  }
+  RegularFile opened;
+  const Status s = opened.open(path_.c_str());
+  if (!s.ok()) throw Error("[" + reader_ + "] cannot open " + path_ + ": " + s.message(), s.code());
+  gzFile file = gzdopen(opened.fd(), "rb");
+  if (file == nullptr)
+    throw Error("[" + reader_ + "] cannot open " + path_ + ": out of memory", Code::kOutOfMemory);
+  opened.release();  // it is the stream's now
   gzbuffer(file, 1 << 17);
   file_ = file;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "runtime/core/regular_file.h"
 #include "trainer/data/image_codec.h"
 #include "trainer/data/read_time.h"
 
@@ -96,12 +97,13 @@ std::vector<uint8_t> read_file(const std::string& reader, const std::string& pat
   if (path.find('\0') != std::string::npos) {
     throw Error("[" + reader + "] a file name with a NUL byte: " + path.c_str());
   }
+  RegularFile opened;
+  const Status s = opened.open(path.c_str());
+  if (!s.ok()) throw Error("[" + reader + "] cannot open " + path + ": " + s.message(), s.code());
   errno = 0;
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) {
-    throw Error("[" + reader + "] cannot open " + path + ": " + std::strerror(errno),
-                errno == ENOENT ? Code::kNotFound : Code::kIo);
-  }
+  std::unique_ptr<FILE, int (*)(FILE*)> file(fdopen(opened.fd(), "rb"), &std::fclose);
+  if (!file) throw Error("[" + reader + "] cannot open " + path + ": " + std::strerror(errno));
+  opened.release();  // it is the stream's now
   std::vector<uint8_t> bytes;
   size_t step = 1 << 16, got = 0;
   do {

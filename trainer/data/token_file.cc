@@ -1,13 +1,11 @@
 #include "trainer/data/token_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/core/regular_file.h"
 #include "trainer/data/read_time.h"
 
 namespace wick::data {
@@ -30,27 +28,17 @@ TokenFile::TokenFile(const std::string& path, DType dtype, Where where)
   auto fail = [&](const std::string& text, Code code) {
     throw Error("[tokens] " + path + ": " + text, code);
   };
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    fail(std::string("cannot be opened: ") + std::strerror(errno),
-         errno == ENOENT ? Code::kNotFound : Code::kIo);
-  }
-  struct stat info {};
-  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(file);
-    fail("not a regular file", Code::kIo);
-  }
-  bytes_ = static_cast<size_t>(info.st_size);
+  RegularFile file;
+  const Status opened = file.open(path.c_str());
+  if (!opened.ok()) fail(std::string("cannot be opened: ") + opened.message(), opened.code());
+  bytes_ = static_cast<size_t>(file.size());
   size_t width = dtype_size(dtype);
   if (bytes_ == 0 || bytes_ % width != 0) {
-    close(file);
     fail(std::to_string(bytes_) + " bytes are no whole number of " + dtype_name(dtype) + " tokens",
          Code::kIo);
   }
-  void* map = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file, 0);
-  int code = errno;
-  close(file);
-  if (map == MAP_FAILED) fail(std::string("cannot be mapped: ") + std::strerror(code), Code::kIo);
+  void* map = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.fd(), 0);
+  if (map == MAP_FAILED) fail(std::string("cannot be mapped: ") + std::strerror(errno), Code::kIo);
   // Windows are drawn from anywhere: reading ahead of one reads what nobody asked for.
   madvise(map, bytes_, MADV_RANDOM);
   map_ = map;

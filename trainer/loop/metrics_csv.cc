@@ -4,8 +4,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
 namespace wick::loop {
@@ -17,8 +19,9 @@ MetricsCsv::MetricsCsv(std::string path, int64_t keep_epochs, const std::vector<
       "epoch,step,lr,train_loss,train_accuracy,val_loss,val_accuracy,images_per_second,seconds";
   for (const std::string& name : own) text += "," + name;
   text += "\n";
-  std::ifstream old(path_);
-  std::string row;
+  std::string there, row;
+  (void)read_regular_file(path_.c_str(), &there);  // a new run has none
+  std::istringstream old(there);
   std::getline(old, row);  // its header
   while (keep_epochs > 0 && std::getline(old, row)) {
     // A line cut short by a kill has no end of line: eof is set.

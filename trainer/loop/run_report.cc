@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/regular_file.h"
 #include "trainer/autograd/running_node.h"
 #include "trainer/data/step_profile.h"
 #include "trainer/loop/answers.h"
@@ -28,11 +29,9 @@ constexpr int kMemoryStep = 1;                     // the first has no optimizer
 constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, from 0
 
 Json parsed(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return {};
-  std::ostringstream text;
-  text << in.rdbuf();
-  return Json::parse(text.str(), nullptr, false);
+  std::string text;
+  if (!read_regular_file(path.c_str(), &text).ok()) return {};
+  return Json::parse(text, nullptr, false);
 }
 
 // The epochs of an older file up to `last`; none of a damaged one.

@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <unordered_map>
 
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/regular_file.h"
 #include "trainer/text/tokenizer.h"
 
 namespace wick::text {
@@ -178,12 +177,10 @@ void BPETokenizer::save(const std::string& path, Where where) const {
 }
 
 BPETokenizer BPETokenizer::load(const std::string& path, Where where) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw_error("BPETokenizer", "cannot read " + path, where, Code::kIo);
-  }
-  return from_json(text.str(), where);
+  std::string text;
+  check_status("BPETokenizer", annotate(read_regular_file(path.c_str(), &text), "cannot read the tokenizer: "),
+               where);
+  return from_json(text, where);
 }
 
 }  // namespace wick::text

@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "runtime/core/arena.h"
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/run_row.h"
 
 namespace wick {
@@ -149,7 +150,7 @@ Status CpuPartition::place_packs() {
   for (const PackJob& job : jobs_) total += padded(job);
   char* at = nullptr;
   if (total != 0) {
-    WICK_ASSIGN(void* block, spec_.cache->allocate(static_cast<size_t>(total)));
+    WICK_ASSIGN(void* block, spec_.cache->allocate(byte_count(total)));
     at = static_cast<char*>(block);
   }
   for (PackJob& job : jobs_) {

@@ -2,6 +2,7 @@
 // contract's order, and the values weighted by it. Each result is rounded as those nodes store it.
 #include <limits>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/reduce.h"
@@ -76,7 +77,7 @@ Status plan_attention(const KernelQuery& q, KernelPlan* p) {
       __builtin_mul_overflow(bytes, static_cast<int64_t>(sizeof(T)), &bytes)) {
     return Status(Code::kOutOfMemory, "a row of scores is too large");
   }
-  p->scratch_bytes = static_cast<size_t>(bytes);
+  p->scratch_bytes = byte_count(static_cast<uint64_t>(bytes));
   return {};
 }
 

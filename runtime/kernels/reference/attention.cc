@@ -2,6 +2,7 @@
 // f16 and bf16 run in f32, the state included, and round where they are stored.
 #include <cmath>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/reference/rows.h"
@@ -94,7 +95,7 @@ Status plan_linear(const KernelQuery& q, KernelPlan* p) {
       __builtin_mul_overflow(all, static_cast<int64_t>(sizeof(Compute<T>)), &all)) {
     return Status(Code::kOutOfMemory, "the state is too large");
   }
-  p->scratch_bytes = static_cast<size_t>(all);
+  p->scratch_bytes = byte_count(static_cast<uint64_t>(all));
   return {};
 }
 

@@ -1,4 +1,5 @@
 // FusedElementwise, one reference kernel after another: the unfused graph.
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/reference/rows.h"
 #include "runtime/ops/rules/chain-inl.h"
 
@@ -39,8 +40,8 @@ size_t slot_bytes(const TensorView& out) { return (out.nbytes() + 63) / 64 * 64;
 bool match(const KernelQuery& q) { return is_float(q.out[0].dtype); }
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
-  p->scratch_bytes =
-      static_cast<size_t>(chain_slots(q.as<ChainAttrs>()).count) * slot_bytes(q.out[0]);
+  p->scratch_bytes = byte_count(static_cast<uint64_t>(chain_slots(q.as<ChainAttrs>()).count) *
+                                slot_bytes(q.out[0]));
   return {};
 }
 

@@ -1,5 +1,6 @@
 // DeformConv: for each output position the samples it reads become a column in scratch, then every
 // output channel is that column times its weights, in Conv's order.
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/real.h"
 
@@ -39,7 +40,7 @@ Status plan_deform(const KernelQuery& q, KernelPlan* plan) {
           static_cast<uint64_t>(q.threads), &bytes) ||
       bytes > (uint64_t{1} << 40))
     return Status(Code::kInvalidArgument, "the kernel is too large");
-  plan->scratch_bytes = static_cast<size_t>(bytes);
+  plan->scratch_bytes = byte_count(bytes);
   return {};
 }
 

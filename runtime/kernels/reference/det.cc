@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick {
@@ -51,7 +52,9 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const int64_t n = q.in[0].dim(q.in[0].rank() - 1);
-  p->scratch_bytes = q.out[0].numel() == 0 ? 0 : static_cast<size_t>(n * n) * sizeof(double);
+  p->scratch_bytes = q.out[0].numel() == 0
+                         ? 0
+                         : byte_count(static_cast<uint64_t>(n * n) * sizeof(double));
   return {};
 }
 

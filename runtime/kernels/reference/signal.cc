@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/reference/indices.h"
 #include "runtime/kernels/reference/rows.h"
 
@@ -173,7 +174,7 @@ Status plan_dft(const KernelQuery& q, KernelPlan* plan) {
     most = odd > even ? odd : even;
   }
   if (known < 0) most = (8 + 4 * threads) * 2 * longest;  // enough for any length up to that
-  plan->scratch_bytes = static_cast<size_t>(most) * sizeof(Complex);
+  plan->scratch_bytes = byte_count(static_cast<uint64_t>(most) * sizeof(Complex));
   return {};
 }
 

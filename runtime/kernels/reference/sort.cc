@@ -1,5 +1,6 @@
 // TopK and Unique, on one stable merge sort of positions. The order is total: -0 < +0, NaN above
 // all; among equal elements the first comes first, whichever way TopK looks.
+#include "runtime/core/byte_count.h"
 #include "runtime/kernels/reference/indices.h"
 
 namespace wick {
@@ -34,8 +35,8 @@ void merge_sort(int64_t* at, int64_t* room, int64_t n, Before&& before) {
 
 Status plan_topk(const KernelQuery& q, KernelPlan* plan) {
   int axis = axis_of(q.as<TopKAttrs>().axis, q.in[0].rank());
-  auto n = static_cast<size_t>(q.in[0].shape[axis]);
-  plan->scratch_bytes = n * (2 * sizeof(int64_t) + dtype_size(q.in[0].dtype));
+  auto n = static_cast<uint64_t>(q.in[0].shape[axis]);
+  plan->scratch_bytes = byte_count(n * (2 * sizeof(int64_t) + dtype_size(q.in[0].dtype)));
   return {};
 }
 
@@ -106,7 +107,7 @@ int64_t slice_count(const KernelQuery& q) {
 }
 
 Status plan_unique(const KernelQuery& q, KernelPlan* plan) {
-  plan->scratch_bytes = static_cast<size_t>(slice_count(q)) * 4 * sizeof(int64_t);
+  plan->scratch_bytes = byte_count(static_cast<uint64_t>(slice_count(q)) * 4 * sizeof(int64_t));
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/backend/vulkan/shaders/shaders.h"
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/regular_file.h"
 #include "runtime/core/sha256.h"
 
 namespace wick::vulkan {
@@ -16,7 +17,7 @@ namespace {
 
 constexpr char kMagic[8] = {'W', 'i', 'c', 'k', 'v', 'k', '0', '1'};
 constexpr size_t kHeader = sizeof(kMagic) + 32;
-constexpr long kLargest = 256L << 20;  // nothing of ours is larger
+constexpr uint64_t kLargest = uint64_t{256} << 20;  // nothing of ours is larger
 
 template <class T>
 Span<const uint8_t> bytes_of(const T& value) {
@@ -69,17 +70,13 @@ Status DiskCache::read(const char* kind, Array<uint8_t>& bytes) const {
   bytes.clear();
   char path[kMaxPath];
   if (!path_of(kind, path)) return {};
-  FILE* file = fopen(path, "rb");
-  if (file == nullptr) return {};
-  fseek(file, 0, SEEK_END);
-  const long size = ftell(file);
-  rewind(file);
+  RegularFile file;
+  if (!file.open(path).ok()) return {};
   Status s;
-  if (size > static_cast<long>(kHeader) && size <= kLargest) {
-    s = bytes.resize(static_cast<size_t>(size));
-    if (s.ok() && fread(bytes.data(), 1, bytes.size(), file) != bytes.size()) bytes.clear();
+  if (file.size() > kHeader && file.size() <= kLargest) {
+    s = bytes.resize(static_cast<size_t>(file.size()));
+    if (s.ok() && !file.read(0, bytes.data(), bytes.size()).ok()) bytes.clear();
   }
-  fclose(file);
   if (!s.ok() || bytes.empty()) return s;
   uint8_t digest[32];
   const size_t n = bytes.size() - kHeader;

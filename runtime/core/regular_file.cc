@@ -1,0 +1,61 @@
+// Before any header: where off_t has 32 bits, stat() fails for files over 2 GiB and large inodes.
+#define _FILE_OFFSET_BITS 64
+
+#include "runtime/core/regular_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace wick {
+namespace {
+
+Status failed(int cause) {
+  return error(cause == ENOENT ? Code::kNotFound : Code::kIo, "%s", strerror(cause));
+}
+
+Status check_kind(mode_t mode) {
+  if (S_ISREG(mode)) return {};
+  if (S_ISDIR(mode)) return Status(Code::kIo, "it is a folder, not a regular file");
+  return error(Code::kIo,
+               "it is a %s, not a regular file: save what it gives as a file and name that",
+               S_ISFIFO(mode) ? "pipe" : S_ISSOCK(mode) ? "socket" : "device");
+}
+
+}  // namespace
+
+RegularFile::~RegularFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Status RegularFile::open(const char* path) {
+  struct stat st;
+  // Looked at first, as some devices act when they are opened; then once more, as another file may
+  // have been put there since. Nor is that one waited for.
+  if (stat(path, &st) != 0) return failed(errno);
+  WICK_TRY(check_kind(st.st_mode));
+  fd_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd_ < 0) return failed(errno);
+  if (fstat(fd_, &st) != 0) return failed(errno);
+  size_ = static_cast<uint64_t>(st.st_size);
+  return check_kind(st.st_mode);
+}
+
+Status RegularFile::read(uint64_t offset, void* to, size_t bytes) const {
+  auto* at = static_cast<char*>(to);
+  while (bytes != 0) {
+    const ssize_t n = pread(fd_, at, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed(errno);
+    if (n == 0) return Status(Code::kIo, "it became shorter while it was read");
+    at += n;
+    offset += static_cast<uint64_t>(n);
+    bytes -= static_cast<size_t>(n);
+  }
+  return {};
+}
+
+}  // namespace wick
