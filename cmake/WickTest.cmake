@@ -33,10 +33,12 @@ function(wick_pin_tests folder)
       set(wick_layer_folder ${PROJECT_BINARY_DIR}/no-layers)
     endif()
     configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/TestEnvironment.cmake.in ${settings} @ONLY)
-    file(WRITE ${PROJECT_BINARY_DIR}/test-bin/python3 "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test-bin/python3 @ONLY
+      CONTENT "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")
     file(CHMOD ${PROJECT_BINARY_DIR}/test-bin/python3
       PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-    file(WRITE ${PROJECT_BINARY_DIR}/vk_layer_settings.txt "# No settings: tests give theirs in the environment.\n")
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/vk_layer_settings.txt
+      CONTENT "# No settings: tests give theirs in the environment.\n")
   endif()
   get_property(tests DIRECTORY ${folder} PROPERTY TESTS)
   if(tests OR folder STREQUAL PROJECT_SOURCE_DIR)
