@@ -109,16 +109,6 @@ bool match_16(const KernelQuery& q) {
 
 FindBinary binary_bodies() { return HWY_DYNAMIC_DISPATCH(find_binary)(); }
 
-BinaryBody arithmetic_body(OpId op) {
-  switch (op) {
-    case OpId::kAdd: return HWY_DYNAMIC_DISPATCH(find_Add)();
-    case OpId::kSub: return HWY_DYNAMIC_DISPATCH(find_Sub)();
-    case OpId::kMul: return HWY_DYNAMIC_DISPATCH(find_Mul)();
-    case OpId::kDiv: return HWY_DYNAMIC_DISPATCH(find_Div)();
-    default: return nullptr;
-  }
-}
-
 // In place means x's or y's own buffer, where that has the output's shape: every element is read
 // before it is written.
 constexpr uint32_t kFlags = kStridedInputs | kInPlace | kInPlaceSecond;

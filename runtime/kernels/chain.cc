@@ -36,6 +36,7 @@ namespace wick {
 namespace {
 
 HWY_EXPORT(find_chain);
+HWY_EXPORT(find_arithmetic);
 
 constexpr int64_t kBlock = 1024;  // elements: with a few buffers in the L1 cache
 
@@ -313,13 +314,14 @@ bool match_arithmetic(const KernelQuery& q) {
   for (const TensorView& in : q.in) {
     if (in.dtype != DType::kF32) return false;
   }
+  const FindBinary body = HWY_DYNAMIC_DISPATCH(find_arithmetic)();
   for (int64_t word : q.as<ChainAttrs>().steps.span()) {
-    if (arithmetic_body(chain_step(word).op) == nullptr) return false;
+    if (body(chain_step(word).op) == nullptr) return false;
   }
   return true;
 }
 Status plan_arithmetic(const KernelQuery& q, KernelPlan* p) {
-  p->fn[1] = reinterpret_cast<const void*>(&arithmetic_body);
+  p->fn[1] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_arithmetic)());
   return plan_blocks(q, p);
 }
 

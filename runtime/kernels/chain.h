@@ -27,7 +27,5 @@ struct ChainHalf {
 // Of the target chosen now (unary.cc, binary.cc). A program without chains does not link them.
 FindUnary unary_bodies();
 FindBinary binary_bodies();
-// Add, Sub, Mul and Div; null for any other. Names no other op's body.
-BinaryBody arithmetic_body(OpId op);
 
 }  // namespace wick
