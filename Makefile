@@ -3,7 +3,7 @@ ifdef JOBS
 export WICK_JOBS := $(JOBS)
 endif
 
-.PHONY: all setup demo test test-full check format bench size clean
+.PHONY: all setup install demo test test-full check format bench size clean
 
 all:  ## build the release preset
 	@tools/scripts/build.sh
@@ -11,6 +11,9 @@ all:  ## build the release preset
 setup:  ## install the Debian packages that are missing, and ONNX Runtime into build/ort
 	@tools/scripts/setup.sh
 	@tools/scripts/setup_ort.sh || true
+
+install:  ## build what is installed, without tests, and install it: make install PREFIX=/usr/local
+	@tools/scripts/install.sh $(if $(PREFIX),"$(PREFIX)")
 
 demo:  ## train, export, compare every path, quantize; writes build/demo/report.json and submission.json
 	@tools/scripts/demo.sh

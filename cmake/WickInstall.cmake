@@ -7,6 +7,18 @@ set(wick_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/wick)
 set(wick_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Wick)
 
 # wick_install(COMPONENT ROOMS folder... TARGETS target...): exported as Wick::<name without wick_>.
+# Files of `targets` must be there when `component` ("" for what has none) is installed: see wick_check_install.
+function(wick_must_be_built component)
+  foreach(target IN LISTS ARGN)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "INTERFACE_LIBRARY")
+      continue()
+    endif()
+    add_dependencies(wick_installed ${target})
+    set_property(GLOBAL APPEND_STRING PROPERTY WICK_INSTALLED "wick_needs(\"${component}\" \"$<TARGET_FILE:${target}>\")\n")
+  endforeach()
+endfunction()
+
 function(wick_install component)
   cmake_parse_arguments(arg "" "" "ROOMS;TARGETS" ${ARGN})
   foreach(target IN LISTS arg_TARGETS)
@@ -17,6 +29,7 @@ function(wick_install component)
       target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${wick_include_dir}>)
     endif()
   endforeach()
+  wick_must_be_built(${component} ${arg_TARGETS})
   install(TARGETS ${arg_TARGETS} EXPORT wick-${component}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component}
@@ -65,3 +78,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/WickConfig.cmake ${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/runtime/cmake/WickSelectedOps.cmake
   DESTINATION ${wick_package_dir} COMPONENT runtime)
+
+# What wick_must_be_built() named, for cmake/CheckInstall.cmake.in.
+if(WICK_BUILD_TOOLS)
+  wick_must_be_built("" wick)
+endif()
+get_property(wick_needs GLOBAL PROPERTY WICK_INSTALLED)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/CheckInstall.cmake.in ${PROJECT_BINARY_DIR}/CheckInstall.cmake.in @ONLY)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/CheckInstall.cmake INPUT ${PROJECT_BINARY_DIR}/CheckInstall.cmake.in)

@@ -10,8 +10,45 @@ if(WICK_BUILD_TESTS)
   endif()
 endif()
 
-# What a device was found to do is kept in the build, not with the user.
-set(wick_test_cache ENVIRONMENT_MODIFICATION "WICK_CACHE_DIR=set:${PROJECT_BINARY_DIR}/cache")
+if(NOT DEFINED Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
+  set(Python3_EXECUTABLE /usr/bin/python3) # not the one of a user's own environment
+endif()
+
+# What tests see of the caller's environment, and the Vulkan driver they run on: cmake/TestEnvironment.cmake.in.
+# wick_pin_tests(FOLDER): ctest reads that file with the tests of the folder and of those below it, from wherever it starts.
+find_file(WICK_VULKAN_VALIDATION VkLayer_khronos_validation.json
+  PATHS /usr/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d)
+mark_as_advanced(WICK_VULKAN_VALIDATION)
+function(wick_pin_tests folder)
+  set(settings ${PROJECT_BINARY_DIR}/TestEnvironment.cmake)
+  if(folder STREQUAL PROJECT_SOURCE_DIR)
+    file(GLOB wick_lavapipe /usr/share/vulkan/icd.d/lvp_icd*.json /etc/vulkan/icd.d/lvp_icd*.json
+      /usr/local/share/vulkan/icd.d/lvp_icd*.json)
+    string(REPLACE ";" ":" wick_lavapipe "${wick_lavapipe}")
+    if(NOT wick_lavapipe)
+      set(wick_lavapipe ${PROJECT_BINARY_DIR}/no-lavapipe.json) # not there: tests say that there is no device
+    endif()
+    get_filename_component(wick_layer_folder "${WICK_VULKAN_VALIDATION}" DIRECTORY)
+    if(NOT wick_layer_folder)
+      set(wick_layer_folder ${PROJECT_BINARY_DIR}/no-layers)
+    endif()
+    configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/TestEnvironment.cmake.in ${settings} @ONLY)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test-bin/python3 @ONLY
+      CONTENT "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")
+    file(CHMOD ${PROJECT_BINARY_DIR}/test-bin/python3
+      PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/vk_layer_settings.txt
+      CONTENT "# No settings: tests give theirs in the environment.\n")
+  endif()
+  get_property(tests DIRECTORY ${folder} PROPERTY TESTS)
+  if(tests OR folder STREQUAL PROJECT_SOURCE_DIR)
+    set_property(DIRECTORY ${folder} APPEND PROPERTY TEST_INCLUDE_FILES ${settings})
+  endif()
+  get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(each IN LISTS below)
+    wick_pin_tests(${each})
+  endforeach()
+endfunction()
 
 # wick_test(NAME SOURCES a.cc ... LIBS ...): GoogleTest sources of the room NAME. Calls with the same
 # NAME add to one executable (test_NAME), so that few binaries are linked; each is one ctest test.
@@ -31,7 +68,7 @@ function(wick_test name)
       WICK_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WICK_BINARY_DIR="${PROJECT_BINARY_DIR}")
     set(results ${PROJECT_BINARY_DIR}/test-results)
     add_test(NAME ${name} COMMAND ${target} --gtest_brief=1 --gtest_output=xml:${results}/${name}.xml)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gtest ${wick_test_cache})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS gtest)
   endif()
   target_sources(${target} PRIVATE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
@@ -48,7 +85,7 @@ function(wick_full part name filter)
   add_test(NAME ${test} COMMAND test_${name} --gtest_filter=${filter} --gtest_brief=1
     --gtest_output=xml:${results}/${test}.xml)
   set_tests_properties(${test} PROPERTIES TIMEOUT 3500 LABELS "full;${part}"
-    ENVIRONMENT WICK_TEST_FULL=1 ${wick_test_cache})
+    ENVIRONMENT WICK_TEST_FULL=1)
 endfunction()
 
 # wick_script_test(NAME COMMAND ...): a script; exit 0 passed, 77 with a line "SKIP: reason" skipped.
@@ -60,5 +97,5 @@ function(wick_script_test name)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS script SKIP_RETURN_CODE 77
-    ENVIRONMENT "WICK_BUILD=${PROJECT_BINARY_DIR}" ${wick_test_cache})
+    ENVIRONMENT "WICK_BUILD=${PROJECT_BINARY_DIR}")
 endfunction()

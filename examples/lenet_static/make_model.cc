@@ -27,12 +27,10 @@ int main(int argc, char** argv) {
   lenet->eval();
   const wick::InputNormalization normalization{255, {0.2860f}, {0.3530f}};
   wick::CaptureInput input{"image", wick::zeros({2, 1, 28, 28}), {{0, "batch"}}, {normalization}};
-  wick::export_wick(wick::capture(*lenet, {input}, {"logits", {}}), folder + "lenet.wick", {},
-                    {.chains = false});
+  wick::export_wick(wick::capture(*lenet, {input}, {"logits", {}}), folder + "lenet.wick");
   WithSoftmax softmax(lenet);
   softmax.eval();
-  wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}), folder + "softmax.wick",
-                    {}, {.chains = false});
+  wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}), folder + "softmax.wick");
 
   unsigned char bytes[28 * 28];
   for (int i = 0; i < 28 * 28; ++i) bytes[i] = static_cast<unsigned char>(i * 7 % 256);

@@ -1,7 +1,8 @@
 # wick_selected_ops(TARGET MODEL.wick... [OP[:simd|:narrow|:reference]...])
 #
 # Links TARGET, statically, with the kernels of these models and ops only. Each op by its name in
-# runtime/ops/ops.def; ":simd" leaves the plain loops of other dtypes out, ":reference" takes only them.
+# runtime/ops/ops.def; ":simd" leaves the plain loops of other dtypes out, ":reference" takes only them;
+# FusedElementwise:arithmetic is for chains of Add, Sub, Mul and Div alone.
 # A model that needs more fails when it is opened, with the op's name. With models, the ops are found at
 # build time by wick_select_ops, a program of this package; where that cannot run (a cross build), list
 # what it prints elsewhere:  wick_select_ops MODEL.wick
@@ -35,11 +36,12 @@ function(wick_selected_ops target)
       list(APPEND models ${arg})
       continue()
     endif()
-    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:narrow|:reference)?$")
+    if(NOT arg MATCHES "^([A-Za-z0-9]+)(:simd|:narrow|:arithmetic|:reference)?$"
+        OR (arg MATCHES ":arithmetic$" AND NOT arg STREQUAL "FusedElementwise:arithmetic"))
       message(FATAL_ERROR "wick_selected_ops(${target}): ${arg} is neither a .wick file nor an op")
     endif()
-    set(op ${CMAKE_MATCH_1})
-    set(set ${CMAKE_MATCH_2})
+    string(REGEX REPLACE ":.*" "" op ${arg})
+    string(REGEX MATCH ":.*" set ${arg})
     if(NOT op IN_LIST known)
       message(FATAL_ERROR "wick_selected_ops(${target}): there is no op ${op}; see ops.def, or `wick ops`")
     endif()
@@ -47,6 +49,8 @@ function(wick_selected_ops target)
       set(name kSimd)
     elseif(set STREQUAL ":narrow")
       set(name kNarrow)
+    elseif(set STREQUAL ":arithmetic")
+      set(name kArithmetic)
     elseif(set STREQUAL ":reference")
       set(name kReference)
     else()

@@ -55,8 +55,15 @@ HWY_INLINE void zip(const float* const* x, const bool* repeat, float* z, size_t 
   X(Or, truth(p + q > F(0.0f)))    \
   X(Xor, truth(!(p == q)))
 
+// Smaller than the ops' own bodies, which have a loop for each way an operand may repeat.
+#define WICK_CHAIN_ARITHMETIC(X) \
+  X(Add, p + q)                  \
+  X(Sub, p - q)                  \
+  X(Mul, p* q)                   \
+  X(Div, p / q)
+
 #define X(kind, value)                                                                             \
-  static void logic_##kind(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z, \
+  static void chain_##kind(const float* x, bool repeat_x, const float* y, bool repeat_y, float* z, \
                            size_t n) {                                                             \
     const float* const in[] = {x, y};                                                              \
     const bool repeat[] = {repeat_x, repeat_y};                                                    \
@@ -66,6 +73,7 @@ HWY_INLINE void zip(const float* const* x, const bool* repeat, float* z, size_t 
     });                                                                                            \
   }
 WICK_CHAIN_LOGIC(X)
+WICK_CHAIN_ARITHMETIC(X)
 #undef X
 
 static void negate(const float* x, float* y, size_t n, float, float) {
@@ -116,8 +124,17 @@ static UnaryBody unary_of(OpId op) {
 static BinaryBody logic_of(OpId op) {
   switch (op) {
 #define X(kind, value) \
-  case OpId::k##kind: return logic_##kind;
+  case OpId::k##kind: return chain_##kind;
     WICK_CHAIN_LOGIC(X)
+#undef X
+    default: return nullptr;
+  }
+}
+static BinaryBody arithmetic_of(OpId op) {
+  switch (op) {
+#define X(kind, value) \
+  case OpId::k##kind: return chain_##kind;
+    WICK_CHAIN_ARITHMETIC(X)
 #undef X
     default: return nullptr;
   }
@@ -127,6 +144,7 @@ constexpr ChainBodies kBodies = {unary_of, logic_of, where, reduce_row, truths};
 }  // namespace chain
 
 static const ChainBodies* find_chain() { return &chain::kBodies; }
+static FindBinary find_arithmetic() { return chain::arithmetic_of; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick

@@ -8,6 +8,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/core/byte_count.h"
+#include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/half_rows.h"
@@ -36,6 +37,7 @@ namespace wick {
 namespace {
 
 HWY_EXPORT(find_chain);
+HWY_EXPORT(find_arithmetic);
 
 constexpr int64_t kBlock = 1024;  // elements: with a few buffers in the L1 cache
 
@@ -289,18 +291,39 @@ constexpr ChainHalf kHalf = {
 
 bool match_16(const KernelQuery& q) { return is_16_bit_float(q.out[0].dtype); }
 
-Status plan(const KernelQuery& q, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(unary_bodies());
-  p->fn[1] = reinterpret_cast<const void*>(binary_bodies());
+Status plan_blocks(const KernelQuery& q, KernelPlan* p) {
   const auto& a = q.as<ChainAttrs>();
   const int64_t n = block_of(a, q.in, q.out[0]);
   p->ints[0] = n < 1 ? 1 : n;
-  p->ints[1] = reinterpret_cast<intptr_t>(HWY_DYNAMIC_DISPATCH(find_chain)());
   size_t buffers = static_cast<size_t>(chain_slots(a).count);
   for (const TensorView& in : q.in) buffers += needs_buffer(in, q.out[0]) ? 1 : 0;
   p->scratch_bytes = byte_count(static_cast<uint64_t>(q.threads) * buffers *
                                 static_cast<uint64_t>(up16(p->ints[0])) * sizeof(float));
   return {};
+}
+
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  p->fn[0] = reinterpret_cast<const void*>(unary_bodies());
+  p->fn[1] = reinterpret_cast<const void*>(binary_bodies());
+  p->ints[1] = reinterpret_cast<intptr_t>(HWY_DYNAMIC_DISPATCH(find_chain)());
+  return plan_blocks(q, p);
+}
+
+// What else a chain may need is not looked for: neither unary bodies nor those of bools and rows.
+bool match_arithmetic(const KernelQuery& q) {
+  if (q.out[0].dtype != DType::kF32) return false;
+  for (const TensorView& in : q.in) {
+    if (in.dtype != DType::kF32) return false;
+  }
+  const FindBinary body = HWY_DYNAMIC_DISPATCH(find_arithmetic)();
+  for (int64_t word : q.as<ChainAttrs>().steps.span()) {
+    if (body(chain_step(word).op) == nullptr) return false;
+  }
+  return true;
+}
+Status plan_arithmetic(const KernelQuery& q, KernelPlan* p) {
+  p->fn[1] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_arithmetic)());
+  return plan_blocks(q, p);
 }
 
 Status plan_16(const KernelQuery& q, KernelPlan* p) {
@@ -327,6 +350,13 @@ WICK_CPU_ROWS(FusedElementwise,
               {"fused_elementwise.f32.simd", kInPlace, match, plan, nullptr, run});
 WICK_HALF_ROWS(FusedElementwise,
                {"fused_elementwise.16.simd", kInPlace, match_16, plan_16, nullptr, run});
+
+static constexpr KernelRow kArithmeticArray[] = {
+    {"fused_elementwise.f32.arithmetic", kInPlace, match_arithmetic, plan_arithmetic, nullptr, run}};
+constinit const Span<const KernelRow> kArithmeticRows_FusedElementwise = kArithmeticArray;
+static constexpr KernelEntry kArithmeticEntries[] = {
+    {OpId::kFusedElementwise, &kArithmeticRows_FusedElementwise}};
+constinit const KernelSet kArithmeticChains = {"arithmetic", kArithmeticEntries};
 
 }  // namespace wick
 #endif

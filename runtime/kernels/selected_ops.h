@@ -9,6 +9,7 @@
 #error "define WICK_SELECTED_OPS(X) first: see the top of this file"
 #endif
 
+#include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/rule.h"
@@ -25,7 +26,8 @@ namespace selected_ops {
 namespace {
 
 constexpr unsigned kSimd = 1, kReference = 2, kAny = kSimd | kReference;
-constexpr unsigned kNarrow = 4;  // rows of half_kernels.h
+constexpr unsigned kNarrow = 4;      // rows of half_kernels.h
+constexpr unsigned kArithmetic = 8;  // of FusedElementwise: chain_rows.h
 
 struct Choice {
   OpId op;
@@ -65,11 +67,14 @@ constexpr KernelEntry kReferenceEntries[] = {
   {OpId::k##Name, has(OpId::k##Name, kNarrow) ? &kHalfRows_##Name : nullptr},
 constexpr KernelEntry kNarrowEntries[] = {WICK_HALF_OPS(WICK_NARROW_ENTRY)};
 #undef WICK_NARROW_ENTRY
+constexpr KernelEntry kArithmeticEntries[] = {
+    {OpId::kFusedElementwise,
+     has(OpId::kFusedElementwise, kArithmetic) ? &kArithmeticRows_FusedElementwise : nullptr}};
 #undef WICK_ENTRY_kTrain
 #undef WICK_ENTRY_kControl
 constexpr Rule<int64_t> kRules[] = {
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
-  has(OpId::k##Name, kAny | kNarrow) ? &rules::rule<int64_t> : nullptr,
+  has(OpId::k##Name, kAny | kNarrow | kArithmetic) ? &rules::rule<int64_t> : nullptr,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
@@ -77,8 +82,9 @@ constexpr Rule<int64_t> kRules[] = {
 
 constexpr KernelSet kSimdSet = {"selected", kSimdEntries, true};
 constexpr KernelSet kNarrowSet = {"selected-narrow", kNarrowEntries, true};
+constexpr KernelSet kArithmeticSet = {"selected-arithmetic", kArithmeticEntries, true};
 constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries, true};
-constexpr const KernelSet* kSets[] = {&kSimdSet, &kNarrowSet, &kReferenceSet};
+constexpr const KernelSet* kSets[] = {&kSimdSet, &kNarrowSet, &kArithmeticSet, &kReferenceSet};
 
 }  // namespace
 }  // namespace selected_ops

@@ -74,7 +74,7 @@ double nms_work(Span<const TensorView> in) {
   double taken = n;
   if (in.size() > 2 && in[2].present() && in[2].dtype == DType::kI64 && in[2].data != nullptr &&
       in[2].numel() == 1)
-    taken = least(n, most(0, static_cast<double>(*in[2].as<int64_t>())));
+    taken = least(n, most(0, static_cast<double>(int_at(in[2], 0))));
   return dim(scores, 0) * dim(scores, 1) * n * (log2_of(n) + 8 * taken);
 }
 

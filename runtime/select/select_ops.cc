@@ -1,14 +1,16 @@
-// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:narrow|:reference]...] [-o
-// FILE.cc]: the kernels that running these models takes, printed as a list, or written as the
-// source file that links no others.
+// wick_select_ops [--ops LIBRARY.so]... MODEL.wick... [OP[:simd|:narrow|:reference]...]
+// [FusedElementwise:arithmetic] [-o FILE.cc]: the kernels that running these models takes, printed
+// as a list, or written as the source file that links no others.
 //
 // A model is opened for a few sizes of its symbolic dimensions; per step it is seen whether the
-// SIMD rows serve it, those of narrow types or the reference rows. Steps that never reach a backend
-// (evaluated while binding, or only planned once values are known) get both.
+// SIMD rows serve it, those of narrow types or the reference rows, and of a chain whether the row
+// of arithmetic does. Steps that never reach a backend (evaluated while binding, or only planned
+// once values are known) get both.
 #include <cstdio>
 #include <cstring>
 
 #include "runtime/core/array.h"
+#include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/half_kernels.h"
 #include "runtime/ops/op_library.h"
 #include "wick/runtime.h"
@@ -16,7 +18,14 @@
 namespace wick {
 namespace {
 
-enum Sets : uint8_t { kNone = 0, kSimd = 1, kReference = 2, kAny = 3, kNarrow = 4 };
+enum Sets : uint8_t {
+  kNone = 0,
+  kSimd = 1,
+  kReference = 2,
+  kAny = 3,
+  kNarrow = 4,
+  kArithmetic = 8
+};
 constexpr size_t kOpIds = 1 << 16;
 Sets g_chosen[kOpIds];
 
@@ -32,9 +41,11 @@ class Recorder final : public Backend {
   bool supports(const KernelQuery& query) override {
     static constexpr const KernelSet* kSimdOnly[] = {&kCpuKernels};
     static constexpr const KernelSet* kNarrowOnly[] = {&kHalfKernels};
-    add(query.op, find_kernel(kSimdOnly, query) != nullptr     ? kSimd
-                  : find_kernel(kNarrowOnly, query) != nullptr ? kNarrow
-                                                               : kReference);
+    static constexpr const KernelSet* kArithmeticOnly[] = {&kArithmeticChains};
+    add(query.op, find_kernel(kArithmeticOnly, query) != nullptr ? kArithmetic
+                  : find_kernel(kSimdOnly, query) != nullptr     ? kSimd
+                  : find_kernel(kNarrowOnly, query) != nullptr   ? kNarrow
+                                                                 : kReference);
     return false;
   }
   Result<Owned<Partition>> compile(const PartitionSpec&, Allocator&) override {
@@ -83,9 +94,8 @@ Status select(const char* path, Span<const CustomOp* const> custom_ops) {
   return {};
 }
 
-const char* kSetNames[] = {"",        "kSimd",           "kReference",           "kAny",
-                           "kNarrow", "kSimd | kNarrow", "kReference | kNarrow", "kAny | kNarrow"};
-const char* kSuffixes[] = {"", ":simd", ":reference", ""};  // of all but kNarrow
+const char* kAnyNames[] = {"", " | kSimd", " | kReference", " | kAny"};
+const char* kSuffixes[] = {"", ":simd", ":reference", ""};  // of these
 
 bool add_op(const char* text) {
   char name[64];
@@ -94,12 +104,14 @@ bool add_op(const char* text) {
   if (n >= sizeof(name)) return false;
   memcpy(name, text, n);
   name[n] = '\0';
-  Sets sets = colon == nullptr                   ? kAny
-              : strcmp(colon, ":simd") == 0      ? kSimd
-              : strcmp(colon, ":narrow") == 0    ? kNarrow
-              : strcmp(colon, ":reference") == 0 ? kReference
-                                                 : kNone;
+  Sets sets = colon == nullptr                    ? kAny
+              : strcmp(colon, ":simd") == 0       ? kSimd
+              : strcmp(colon, ":narrow") == 0     ? kNarrow
+              : strcmp(colon, ":reference") == 0  ? kReference
+              : strcmp(colon, ":arithmetic") == 0 ? kArithmetic
+                                                  : kNone;
   const OpInfo* info = find_op(name);
+  if (sets == kArithmetic && info != nullptr && info->id != OpId::kFusedElementwise) return false;
   if (info == nullptr || info->role != OpRole::kInfer || sets == kNone) return false;
   add(info->id, sets);
   return true;
@@ -111,7 +123,9 @@ bool write_source(const char* path) {
   fprintf(f, "// Written by wick_select_ops.\n#define WICK_SELECTED_OPS(X)");
   for (const OpInfo& op : all_ops()) {
     Sets s = g_chosen[static_cast<size_t>(op.id)];
-    if (s != kNone) fprintf(f, " \\\n  X(%s, %s)", op.name, kSetNames[s]);
+    if (s == kNone) continue;
+    fprintf(f, " \\\n  X(%s, 0%s%s%s)", op.name, kAnyNames[s & kAny],
+            (s & kNarrow) != 0 ? " | kNarrow" : "", (s & kArithmetic) != 0 ? " | kArithmetic" : "");
   }
   fprintf(f, "\n#include \"runtime/kernels/selected_ops.h\"\n");
   bool ok = ferror(f) == 0;
@@ -148,8 +162,8 @@ int run(int argc, char** argv) {
     }
     if (!add_op(argv[i])) {
       fprintf(stderr,
-              "wick_select_ops: %s is neither a .wick file nor an op, OP:simd, OP:narrow or "
-              "OP:reference "
+              "wick_select_ops: %s is neither a .wick file nor an op, OP:simd, OP:narrow, "
+              "OP:reference or FusedElementwise:arithmetic "
               "(wick ops lists them)\n",
               argv[i]);
       return 1;
@@ -171,6 +185,7 @@ int run(int argc, char** argv) {
     Sets s = g_chosen[static_cast<size_t>(op.id)];
     if ((s & kAny) != 0) printf("%s%s\n", op.name, kSuffixes[s & kAny]);
     if ((s & kNarrow) != 0) printf("%s:narrow\n", op.name);
+    if ((s & kArithmetic) != 0) printf("%s:arithmetic\n", op.name);
   }
   return 0;
 }

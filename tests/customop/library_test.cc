@@ -130,8 +130,11 @@ struct Ran {
   int code;
   std::string text;  // stdout and stderr
 };
-Ran wick_command(const std::string& arguments) {
-  std::string command = std::string(WICK_COMMAND) + " " + arguments + " 2>&1";
+// Each argument is one word: a folder for scratch files may have a space in its name.
+Ran wick_command(const std::vector<std::string>& arguments) {
+  std::string command = "'" WICK_COMMAND "'";
+  for (const std::string& a : arguments) command += " '" + a + "'";
+  command += " 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   char buffer[512];
@@ -141,32 +144,32 @@ Ran wick_command(const std::string& arguments) {
 }
 
 TEST(OpLibraryTest, CommandsTakeOps) {
-  std::string ops = std::string(" --ops ") + OPS_SWISH, x = " --input " + folder() + "/x.npy";
-  Ran r = wick_command("run " + files().wick + x + ops);
+  const std::string x = folder() + "/x.npy", again = folder() + "/again.wick";
+  Ran r = wick_command({"run", files().wick, "--input", x, "--ops", OPS_SWISH});
   EXPECT_EQ(r.code, 0) << r.text;
   EXPECT_NE(r.text.find("-0.377541"), std::string::npos) << r.text;  // -1 / (1 + e^0.5)
-  r = wick_command("run " + files().onnx + x + ops);
+  r = wick_command({"run", files().onnx, "--input", x, "--ops", OPS_SWISH});
   EXPECT_EQ(r.code, 0) << r.text;
-  r = wick_command("compare " + files().wick + " " + files().onnx + ops);
+  r = wick_command({"compare", files().wick, files().onnx, "--ops", OPS_SWISH});
   EXPECT_EQ(r.code, 0) << r.text;
   EXPECT_NE(r.text.find("bits equal"), std::string::npos) << r.text;
-  r = wick_command("convert " + files().onnx + " -o " + folder() + "/again.wick" + ops);
+  r = wick_command({"convert", files().onnx, "-o", again, "--ops", OPS_SWISH});
   EXPECT_EQ(r.code, 0) << r.text;
-  r = wick_command("run " + folder() + "/again.wick" + x + ops);
+  r = wick_command({"run", again, "--input", x, "--ops", OPS_SWISH});
   EXPECT_EQ(r.code, 0) << r.text;
-  r = wick_command("inspect " + folder() + "/again.wick");
+  r = wick_command({"inspect", again});
   EXPECT_EQ(r.code, 0) << r.text;
   EXPECT_NE(r.text.find("custom  example::Swish version 1, not given: --ops LIBRARY.so"),
             std::string::npos)
       << r.text;
-  r = wick_command("run " + files().wick + x);
+  r = wick_command({"run", files().wick, "--input", x});
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.text.find("needs custom ops that were not given: example::Swish"), std::string::npos)
       << r.text;
-  r = wick_command("convert " + files().onnx + " -o " + folder() + "/no.wick");
+  r = wick_command({"convert", files().onnx, "-o", folder() + "/no.wick"});
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.text.find("--ops LIBRARY.so"), std::string::npos) << r.text;
-  r = wick_command("run " + files().wick + x + " --ops " + OPS_OLD_ABI);
+  r = wick_command({"run", files().wick, "--input", x, "--ops", OPS_OLD_ABI});
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.text.find("version 1 of the custom-op interface"), std::string::npos) << r.text;
 }

@@ -8,6 +8,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/pass.h"
+#include "runtime/kernels/chain_rows.h"
 #include "runtime/ops/chain.h"
 
 namespace wick::ir {
@@ -65,18 +66,21 @@ class Chains : public testing::Test {
   static ValueId number(Graph& g, float v, const Shape& shape = {}) {
     return g.add_constant(HostTensor::of<float>(shape, {v}));
   }
-  // Optimizes, and neither the plain loops nor the SIMD rows may give other bits than before.
+  // Optimizes, and neither the plain loops nor the SIMD rows, nor those for chains of arithmetic
+  // where they take one, may give other bits than before.
   Graph optimized(const Graph& g, const std::vector<HostTensor>& in) {
     Graph after = g;
     EXPECT_EQ(optimize(after).numerics, Numerics::kExact);
     const std::vector<HostTensor> want = run(g, in);
-    for (bool simd : {false, true}) {
+    for (const char* rows : {"reference", "SIMD", "arithmetic"}) {
       InterpreterOptions options;
-      if (simd) options.kernels = {&kCpuKernels, &kReferenceKernels};
+      if (rows[0] == 'S') options.kernels = {&kCpuKernels, &kReferenceKernels};
+      if (rows[0] == 'a') options.kernels = {&kArithmeticChains, &kReferenceKernels};
       const std::vector<HostTensor> got = run(after, in, options);
       for (size_t i = 0; i < want.size(); ++i) {
         EXPECT_TRUE(same_bits(got[i], want[i]))
-            << "output " << i << (simd ? ", SIMD\n" : ", reference\n") << print(after);
+            << "output " << i << ", " << rows << "\n"
+            << print(after);
       }
     }
     EXPECT_EQ(print(parse_graph(print(after, true)), true), print(after, true));
@@ -153,6 +157,27 @@ TEST_F(Chains, ActivationsByParts) {
         return g.emit(OpId::kSqrt, {g.emit(OpId::kPow, {x, two})});
       },
       2);
+}
+
+// What normalises a model's input needs four bodies, not those of every op.
+TEST_F(Chains, OfArithmeticHaveARowOfTheirOwn) {
+  for (OpId last : {OpId::kDiv, OpId::kAdd, OpId::kMul, OpId::kSub, OpId::kMax}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::kF32, dims({2, 3, 700}));
+    const ValueId mean = g.add_constant(floats({3, 1}, false)), scale = number(g, 0.3530f);
+    const ValueId c = g.emit(OpId::kSub, {g.emit(OpId::kDiv, {x, number(g, 255)}), mean});
+    g.add_output("y", g.emit(last, {c, scale}));
+    const std::vector<HostTensor> in = {floats({2, 3, 700})};
+    const Graph after = optimized(g, in);
+    ASSERT_EQ(live(after), 1u) << print(after);
+    InterpreterOptions alone;
+    alone.kernels = {&kArithmeticChains};
+    if (last == OpId::kMax) {
+      EXPECT_ANY_THROW(run(after, in, alone)) << "the row takes a chain with a body it lacks";
+    } else {
+      EXPECT_TRUE(same_bits(run(after, in, alone)[0], run(g, in)[0])) << print(after);
+    }
+  }
 }
 
 TEST_F(Chains, NormsByParts) {

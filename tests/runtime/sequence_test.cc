@@ -355,7 +355,7 @@ TEST(Sequences, FromAProgramInC) {
   std::vector<uint8_t> file = walk();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
-  EXPECT_EQ(test::output_of(std::string(WICK_C_SEQUENCE) + " " + path),
+  EXPECT_EQ(test::output_of(std::string(WICK_C_SEQUENCE) + " '" + path + "'"),
             "length 2\n"
             "float32: 1 2\n"
             "float32: 3 4 5\n"

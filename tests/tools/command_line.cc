@@ -113,8 +113,14 @@ Ran wick(const std::vector<std::string>& arguments, const std::string& cwd) {
 }
 
 Ran shell(const std::string& command) {
-  std::string path = fs::path(WICK_COMMAND).parent_path().string();
-  return Started({"/bin/sh", "-c", "PATH='" + path + "':$PATH; " + command}).wait();
+  std::string path = quoted(fs::path(WICK_COMMAND).parent_path().string());
+  return Started({"/bin/sh", "-c", "PATH=" + path + ":$PATH; " + command}).wait();
+}
+
+std::string quoted(const std::string& path) {
+  std::string word = "'";
+  for (char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 nlohmann::json parse_json(const std::string& text) {

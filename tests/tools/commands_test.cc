@@ -25,7 +25,8 @@ using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
     "train", "explain",     "export", "convert", "run",      "compare", "bench",   "inspect",
-    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest"};
+    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest",
+    "data"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});
@@ -51,6 +52,41 @@ TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   for (size_t at = 0; (at = listed.find("\n  ", at)) != std::string::npos; ++at) ++lines;
   EXPECT_EQ(lines, kCommands.size()) << listed;
   EXPECT_THAT(wick({"--version"}).out, ContainsRegex("^[0-9]+\\.[0-9]+\\.[0-9]+\n$"));
+}
+
+// What `wick data -o` writes is what `wick run` reads, and the set's own bytes.
+TEST(Data, WritesImagesThatRunTakes) {
+  const TrainedRun& t = trained_run();
+  const std::string out = scratch() + "/image.npy";
+  nlohmann::json set = parse_json(wick({"data", t.images, "--json"}).out);
+  EXPECT_EQ(set.at("train"), 320);
+  EXPECT_EQ(set.at("test"), 100);
+  EXPECT_THAT(wick({"data", t.images}).out, HasSubstr("320 images to train on, 100 to test, 28 x 28"));
+  Ran r = wick({"data", t.images, "--image", "98", "--count", "2", "-o", out, "--json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  data::HostArray array = data::read_npy(out);
+  EXPECT_EQ(array.dtype, DType::kU8);
+  EXPECT_EQ(array.shape, (Shape{2, 1, 28, 28}));
+  const std::string file = read_file(t.images + "/t10k-images-idx3-ubyte");
+  EXPECT_EQ(std::string(array.bytes.begin(), array.bytes.end()), file.substr(16 + 98 * 784));
+  const std::string labels = read_file(t.images + "/t10k-labels-idx1-ubyte").substr(8);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(parse_json(r.out).at("labels")[i], std::to_string(labels[98 + i]));
+  EXPECT_EQ(wick({"run", t.wick, "--input", out}).code, 0);
+
+  r = wick({"data", t.images, "--split", "train", "-o", out});
+  EXPECT_THAT(r.out, HasSubstr("image.npy: uint8[1,1,28,28], train image 0 of "));
+  EXPECT_EQ(data::read_npy(out).shape, (Shape{1, 1, 28, 28}));
+  for (std::vector<std::string> much : {std::vector<std::string>{"--image", "100"},
+                                        {"--image", "99", "--count", "2"},
+                                        {"--count", "9223372036854775807"}}) {
+    much.insert(much.begin(), {"data", t.images, "-o", out});
+    r = wick(much);
+    EXPECT_EQ(r.code, 2);
+    EXPECT_THAT(r.err, HasSubstr("--image: the test images of "));
+  }
+  EXPECT_EQ(wick({"data", t.images, "--image", "1"}).code, 2);  // into which file?
+  EXPECT_EQ(wick({"data", scratch() + "/nowhere"}).code, 1);
 }
 
 TEST(Train, ReportsAsJson) {
@@ -351,8 +387,8 @@ TEST(Prove, LogitsOfAnotherShapeBreakThePromise) {
   write_file(script, "import shutil, sys\na = sys.argv\nif '-o' in a:\n  shutil.copy('" + logits +
                          "', a[a.index('-o') + 1] + '/logits.npy')\nelif '--bench' in a:\n"
                          "  print('{\"median_ms\": 1.0}')\nelse:\n  sys.exit(1)\n");
-  Ran r = shell("WICK_ORT_RUN=" + script + " wick prove " + trained_run().run + " -o " + out +
-                " --limit 20 --json");
+  Ran r = shell("WICK_ORT_RUN=" + quoted(script) + " wick prove " + quoted(trained_run().run) +
+                " -o " + quoted(out) + " --limit 20 --json");
   EXPECT_EQ(r.code, 3) << r.err;
   EXPECT_EQ(parse_json(r.out).at("incomparable").at("onnxruntime"), "[20,3]");
   EXPECT_THAT(r.err, HasSubstr("DIFFERS: logits float32[20,3], the trainer's are float32[20,10]"));
@@ -366,7 +402,8 @@ TEST(Installed, TheScriptIsFoundBesideTheBinary) {
   fs::copy_file(WICK_COMMAND, prefix + "/bin/wick");
   write_file(prefix + "/share/wick/ort_run.py", "print('from share')\nraise SystemExit(1)\n");
   export_onnx(small_graph(), model);
-  Ran r = shell(prefix + "/bin/wick compare " + model + " --against onnxruntime");
+  Ran r = shell(quoted(prefix + "/bin/wick") + " compare " + quoted(model) +
+                " --against onnxruntime");
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr("from share"));
 }

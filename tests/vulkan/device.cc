@@ -4,11 +4,6 @@
 #include <iterator>
 #include <string>
 
-// lavapipe's own leaks are not ours.
-extern "C" __attribute__((visibility("default"), used)) const char* __lsan_default_suppressions() {
-  return "leak:libvulkan_lvp.so\n";
-}
-
 namespace wick::test {
 namespace {
 
@@ -43,8 +38,7 @@ struct Contexts {
   }
 };
 
-// Never destroyed, so that the driver stays loaded and LeakSanitizer can tell its own leaks by name
-// (below). Contexts that are closed again are tested elsewhere.
+// Never destroyed: programs hold one for as long as they run. Contexts that are closed again are tested elsewhere.
 Contexts& contexts() {
   static auto* all = new Contexts;
   return *all;

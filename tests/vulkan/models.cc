@@ -10,11 +10,6 @@
 #include "wick/compile.h"
 #include "wick/trainer.h"
 
-// lavapipe's own leaks are not ours.
-extern "C" __attribute__((visibility("default"), used)) const char* __lsan_default_suppressions() {
-  return "leak:libvulkan_lvp.so\nleak:libvulkan.so\n";
-}
-
 namespace wick::test {
 namespace {
 

@@ -13,13 +13,9 @@
 
 namespace wick::test {
 
-// Keeps the driver loaded, so that LeakSanitizer can tell its own leaks by name.
-void keep_driver();
-
 class VulkanTensors : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    keep_driver();
     set_faults({});
     VulkanOptions options;
     options.force_staging = GetParam();

@@ -5,20 +5,7 @@
 
 #include "tests/vulkan/tensors.h"
 
-extern "C" __attribute__((visibility("default"), used)) const char* __lsan_default_suppressions() {
-  return "leak:libvulkan_lvp.so\nleak:libvulkan.so\n";
-}
-
 namespace wick::test {
-
-void keep_driver() {
-  static auto* kept = [] {
-    auto made = VulkanBackend::create(default_allocator());
-    return made.ok() ? made->release() : nullptr;
-  }();
-  static_cast<void>(kept);
-}
-
 namespace {
 
 using Loss = std::function<Tensor(const Tensor&, const Tensor&)>;
@@ -349,7 +336,6 @@ INSTANTIATE_TEST_SUITE_P(Memory, VulkanTensors, testing::Bool(),
 
 // A machine without a driver: one line why, and the CPU goes on.
 TEST(VulkanTensorsWithout, OneLineWhy) {
-  keep_driver();
   set_vulkan_options({});
   const char* kVariables[] = {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"};
   std::string old[2];

@@ -2,7 +2,7 @@
 # Installs what the build lacks, configures and builds a preset: build.sh [PRESET] [targets...].
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} # copies of the tree share what they compiled
+. tools/scripts/ccache_env.sh
 preset=${1:-release}
 [ $# -gt 0 ] && shift
 tools/scripts/setup.sh build

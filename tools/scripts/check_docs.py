@@ -103,7 +103,7 @@ def check_page(path, targets, tests):
             problems.append(f"{page}: {name} does not exist")
         elif read(name) != block:
             problems.append(f"{page}: the code block below <!-- {name} --> is not that file")
-    for name in re.findall(r"\bmake ([a-z][a-z-]*)", " ".join(CODE.findall(text) + re.findall(r"```.*?```", text, re.S))):
+    for name in re.findall(r"\bmake ([a-z][a-z-]*)", "\n".join(CODE.findall(text) + re.findall(r"```.*?```", text, re.S))):
         if name not in targets:
             problems.append(f"{page}: `make {name}` is not a target")
     return problems

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 tools/scripts/setup.sh
 tools/scripts/setup_ort.sh || true
-tools/scripts/build.sh release wick
+tools/scripts/build.sh release wick_installed # `cmake --install build/release` may follow
 wick=build/release/tools/wick/wick
 run=build/demo/lenet
 epochs=${WICK_DEMO_EPOCHS:-4}

@@ -15,6 +15,7 @@ closed() { # a failure before any test ran still closes in the agreed form
   echo "0 passed, 1 failed"
   exit 1
 }
+. tools/scripts/ccache_env.sh # tests compile too
 tools/scripts/setup.sh || closed "set-up failed"
 tools/scripts/setup_ort.sh || true # said by the script; its tests skip
 read -ra targets <<<"${WICK_TARGETS:-}"
@@ -28,4 +29,4 @@ arguments=("$@")
 ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error \
   --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
   --output-junit "$junit" "${arguments[@]}"
-python3 tools/scripts/test_summary.py "$build" "$junit" tests/skips.txt
+python3 -I tools/scripts/test_summary.py "$build" "$junit" tests/skips.txt

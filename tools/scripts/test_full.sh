@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset vulkan models sanitize attack tsan seeds math fuzz milestones images quantized aarch64 bits32 sabotage)
+parts=(subset readme vulkan models sanitize attack tsan seeds math fuzz milestones images quantized aarch64 bits32 sabotage)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -31,6 +31,8 @@ run_part() {
       echo "1 passed, 0 failed"
       ;;
     seeds) tools/scripts/test.sh -- -L '^seeds$' ;;
+    # The README's commands over all images of Fashion-MNIST.
+    readme) tools/scripts/test.sh -- -L '^readme$' ;;
     # Every call of Vulkan that a run makes fails in turn.
     vulkan) tools/scripts/test.sh -- -L '^vulkan$' ;;
     # The program keeps a line for each function that is done: cut off, it goes on with the next one.

@@ -54,6 +54,7 @@ void add_conformance(CLI::App& app);
 void add_prove(CLI::App& app);
 void add_report(CLI::App& app);
 void add_quantize(CLI::App& app);
+void add_data(CLI::App& app);
 
 // Prints the document to stdout (--json).
 void print_json(const nlohmann::json& document);

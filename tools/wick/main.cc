@@ -135,6 +135,7 @@ int main(int argc, char** argv) {
   add_prove(app);
   add_report(app);
   add_quantize(app);
+  add_data(app);
   try {
     check_words(app, argc, argv);
     app.parse(argc, argv);

@@ -23,7 +23,7 @@ TEST(CAbi, ACProgramLoadsRunsAndReadsErrors) {
   std::string path = write_model();
   // x = 1..6: rows (1,2,3), (4,5,6) times [[1,2],[3,4],[5,6]] = (22,28), (49,64); bias (-30, 0.5);
   // relu
-  EXPECT_EQ(test::output_of(std::string(WICK_C_PROGRAM) + " " + path),
+  EXPECT_EQ(test::output_of(std::string(WICK_C_PROGRAM) + " '" + path + "'"),
             "x[2]: 0 28.5 19 64.5\n"
             "labels: 2, cat\n"
             "shape mismatch: input x: dimension 1 of [2,4] should be 3\n"
@@ -35,7 +35,7 @@ TEST(CAbi, ACProgramGivesAndReadsStrings) {
   auto file = test::greeting();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
-  EXPECT_EQ(test::output_of(std::string(WICK_C_STRINGS) + " " + path),
+  EXPECT_EQ(test::output_of(std::string(WICK_C_STRINGS) + " '" + path + "'"),
             "hello world!\n"
             "hello !\n"
             "hello été!\n"
