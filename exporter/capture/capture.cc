@@ -4,15 +4,13 @@
 
 #include <cstring>
 
+#include "exporter/capture/compare.h"
+#include "exporter/capture/free_sizes.h"
 #include "exporter/capture/graph_tracer.h"
-#include "runtime/registry/registry.h"
 #include "wick/error.h"
 
 namespace wick {
 namespace {
-
-// The second run's sizes: any other ones do.
-constexpr int64_t kOtherSize = 3;
 
 const CaptureInput& check_input(const CaptureInput& in) {
   if (!in.example.defined()) throw Error("[capture] input \"" + in.name + "\" has no example");
@@ -31,19 +29,14 @@ const CaptureInput& check_input(const CaptureInput& in) {
   return in;
 }
 
-// Other data, and another size along every dynamic dimension. Integers keep to values the example
-// has: they may be indices.
-Tensor other_example(const CaptureInput& in) {
-  Shape shape = in.example.raw_shape();
-  for (const DynamicDim& d : in.dynamic) {
-    int64_t other = shape[d.dim] + kOtherSize;
-    shape[d.dim] = other <= d.max ? other : std::max(d.min, shape[d.dim] - 1);
-  }
+// Other data, of another shape; each run has its own. Integers keep to values the example has: they
+// may be indices.
+Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t run) {
   HostTensor from = host_copy(in.example), to(in.example.dtype(), shape);
   size_t size = dtype_size(in.example.dtype());
   for (int64_t i = 0; i < to.numel() && from.numel() > 0; ++i) {
     // a stride coprime to most sizes: data differ even where the shapes do not
-    int64_t source = (i * 7 + 3) % from.numel();
+    int64_t source = (i * (7 + 4 * run) + 3 + run) % from.numel();
     memcpy(to.as<char>() + static_cast<size_t>(i) * size,
            from.as<char>() + static_cast<size_t>(source) * size, size);
     if (to.dtype() == DType::kF32)
@@ -79,10 +72,11 @@ ir::ValueId add_input(ir::Graph& g, const CaptureInput& in) {
                 in.name + ".spread");
 }
 
-ir::Graph trace(nn::Module& module, const std::vector<CaptureInput>& inputs,
-                const std::vector<Tensor>& examples, const CaptureOptions& options) {
+CaptureRun trace(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                 const std::vector<Tensor>& examples, const CaptureOptions& options) {
   if (inputs.size() != 1) throw Error("[capture] a module's forward takes one tensor");
-  ir::Graph g;
+  CaptureRun run;
+  ir::Graph& g = run.graph;
   GraphTracer tracer(g);
   for (const auto& [name, tensor] : module.state_dict()) tracer.bind_parameter(name, tensor);
   for (size_t i = 0; i < inputs.size(); ++i) tracer.bind(examples[i], add_input(g, inputs[i]));
@@ -95,59 +89,32 @@ ir::Graph trace(nn::Module& module, const std::vector<CaptureInput>& inputs,
   g.add_output(options.output, tracer.result(out));
   g.labels = options.labels;
   ir::verify(g, "after capture");
-  return g;
+  run.reads = tracer.size_reads();
+  return run;
 }
 
-std::string where(const ir::Node& n) {
-  std::string s = op_info(n.op)->name;
-  if (!n.module.empty()) s += " in " + n.module;
-  if (!n.source.file.empty()) s += " (" + n.source.text() + ")";
-  return s;
-}
-
-std::string field_text(const AttrField& f, const AnyAttrs& a) {
-  auto* bytes = const_cast<void*>(a.get());
-  if (f.kind == AttrKind::kInt) return std::to_string(attr_int(f, bytes));
-  if (f.kind == AttrKind::kFloat) return fmt::format("{}", attr_float(f, bytes));
-  auto list = attr_ints(f, a.get());
-  return fmt::format("[{}]", fmt::join(list.begin(), list.end(), ","));
-}
-
-// The two graphs must be one: whatever differs came from the data or from a size.
-void compare(const ir::Graph& a, const ir::Graph& b) {
-  size_t common = std::min(a.node_count(), b.node_count());
-  for (size_t i = 0; i < common; ++i) {
-    const ir::Node &x = a.nodes()[i], &y = b.nodes()[i];
-    if (x.op != y.op || x.source.text() != y.source.text() || x.inputs.size() != y.inputs.size()) {
-      throw Error("[capture] control flow depends on data or on a dynamic size: " + where(x) +
-                  " in one run, " + where(y) + " in another");
-    }
-    for (const AttrField& f : op_info(x.op)->attrs->fields) {
-      std::string was = field_text(f, x.attrs), now = field_text(f, y.attrs);
-      if (was == now) continue;
-      throw Error(fmt::format("[capture] {}: {} is baked in, it was {} and {} for two inputs",
-                              where(x), f.name, was, now));
-    }
-    for (size_t k = 0; k < x.inputs.size(); ++k) {
-      ir::ValueId v = x.inputs[k], w = y.inputs[k];
-      bool constant = a.is_constant(v);
-      if (constant != b.is_constant(w) || (v == ir::kNoValue) != (w == ir::kNoValue) || v != w) {
-        throw Error(fmt::format("[capture] {}: input {} comes from different places for two inputs",
-                                where(x), k));
-      }
-      if (!constant || a.value(v).parameter) continue;
-      if (!same_bits(a.value(v).constant, b.value(w).constant)) {
-        throw Error(
-            fmt::format("[capture] {}: input {} is baked in, a tensor computed from data or from a "
-                        "dynamic size outside of the ops",
-                        where(x), k));
-      }
-    }
-  }
-  if (a.node_count() != b.node_count()) {
-    const ir::Graph& longer = a.node_count() > b.node_count() ? a : b;
-    throw Error("[capture] control flow depends on data or on a dynamic size: " +
-                where(longer.nodes()[common]) + " runs for one input and not for another");
+// The graph at sizes other than the example's. A model that does not run there is not what the
+// bounds promise.
+CaptureRun trace_at(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                    const CaptureOptions& options, const std::vector<FreeSize>& free,
+                    const Sizes& sizes, int64_t run) {
+  std::vector<Tensor> examples;
+  for (const CaptureInput& in : inputs)
+    examples.push_back(other_example(in, shape_at(in, free, sizes), run));
+  const Sizes first = example_sizes(free);
+  if (sizes == first) return trace(module, inputs, examples, options);
+  auto refused = [&](const std::string& what, Code code) {
+    return Error(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
+                             sizes_text(free, first), sizes_text(free, sizes), what,
+                             bounds_hint(free, sizes)),
+                 code);
+  };
+  try {
+    return trace(module, inputs, examples, options);
+  } catch (const Error& e) {
+    throw refused(e.what(), e.code());
+  } catch (const std::exception& e) {
+    throw refused(e.what(), Code::kInvalidArgument);
   }
 }
 
@@ -155,15 +122,24 @@ void compare(const ir::Graph& a, const ir::Graph& b) {
 
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
                   const CaptureOptions& options) {
-  std::vector<Tensor> first, second;
+  std::vector<Tensor> first;
   for (const CaptureInput& in : inputs) {
     // A model may write into its input: not into the caller's.
     first.push_back(check_input(in).example.detach().clone());
-    second.push_back(other_example(in));
   }
-  ir::Graph graph = trace(module, inputs, first, options);
-  compare(graph, trace(module, inputs, second, options));
-  return graph;
+  const std::vector<FreeSize> free = free_sizes(inputs);
+  CaptureRun captured = trace(module, inputs, first, options);
+  const Sizes example = example_sizes(free);
+  int64_t run = 0;
+  for (const Sizes& sizes : further_sizes(free)) {
+    CaptureRun other = trace_at(module, inputs, options, free, sizes, run++);
+    if (sizes != example) {
+      captured.sizes = sizes_text(free, example);
+      other.sizes = sizes_text(free, sizes);
+    }
+    compare_captures(captured, other, bounds_hint(free, sizes));
+  }
+  return std::move(captured.graph);
 }
 
 }  // namespace wick

@@ -1,5 +1,5 @@
-// A module's forward -> Graph, by running it twice and watching the one door that every op goes
-// through.
+// A module's forward -> Graph, by running it several times and watching the one door that every op
+// goes through.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@
 
 namespace wick {
 
+// Dimensions of one symbol have one size.
 struct DynamicDim {
   int dim = 0;
   std::string symbol = "batch";
-  int64_t min = 1, max = 1 << 20;
+  int64_t min = 1, max = 1 << 20;  // the sizes that the graph is for
 };
 
 // How bytes become the model's floats: (x / divisor - mean) / std, three f32 operations in this
@@ -38,9 +39,10 @@ struct CaptureOptions {
 };
 
 // The module must be in eval mode. What forward bakes in - a number read from a tensor, a size of a
-// dynamic dimension, a branch on either - is an Error with the op and the user's file:line: the two
-// runs differ in data and in the size of every dynamic dimension, and their graphs must be the
-// same.
+// dynamic dimension, a branch on either - is an Error with the op, the user's file:line and the
+// sizes of both runs: further runs have other data and other sizes of every dynamic dimension, the
+// smallest among them, and their graphs must be the same. An Error, too, where forward fails at a
+// size that the bounds promise.
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
                   const CaptureOptions& options = {});
 

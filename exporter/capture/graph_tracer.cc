@@ -139,9 +139,17 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
       where, Code::kUnsupported);
 }
 
-// A size may be read (most reshapes do); whether it was baked in shows when the two runs are
-// compared.
-void GraphTracer::on_shape_read(const Tensor&, int, const std::source_location&) {}
+// A size may be read (most reshapes do); whether it was baked in shows when the runs are compared,
+// and the line that read it is what is to be looked at then.
+void GraphTracer::on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) {
+  const ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue || !g_.value(v).ranked) return;
+  bool dynamic = false;
+  for (int i = 0; i < g_.value(v).shape.rank(); ++i)
+    dynamic = dynamic || ((dim < 0 || dim == i) && !g_.value(v).shape[i].known());
+  const auto next = static_cast<ir::NodeId>(g_.node_count());
+  if (dynamic) size_reads_.push_back({next, source_line(where)});
+}
 
 // `value` in the shape of `like`, whose dims may be symbolic: then they are read when it runs.
 ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool broadcast,
@@ -203,8 +211,12 @@ void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const cha
   if (!traced && (now == ir::kNoValue || g_.is_constant(now))) return;
   if (values_.count(base.id()) == 0) constant(base);  // its bytes before the write
   ir::ValueId value = value_of(result, where);
-  if (!(result.raw_shape() == tensor.raw_shape()))
-    value = shaped_like(value, value_of(tensor, where), true, where);
+  // By the graph's shapes: a dynamic size that is 1 today is no size that broadcasts.
+  const ir::ValueId into = value_of(tensor, where);
+  const ir::Value &from = g_.value(value), &to = g_.value(into);
+  const bool fits = from.ranked && to.ranked ? from.shape == to.shape
+                                             : result.raw_shape() == tensor.raw_shape();
+  if (!fits) value = shaped_like(value, into, true, where);
   ir::ValueId part = value;
   for (TensorImpl* at = tensor.impl(); at != base.impl();) {
     ViewInverse inverse = invert_view(at, base.impl(), what, where);

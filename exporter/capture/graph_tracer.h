@@ -13,6 +13,12 @@ namespace wick {
 
 HostTensor host_copy(const Tensor& t);  // any strides
 
+// Where forward read a dynamic size as a number, before the node of this id was made.
+struct SizeRead {
+  ir::NodeId before;
+  ir::SourceLine line;
+};
+
 class GraphTracer final : public Tracer {
  public:
   explicit GraphTracer(ir::Graph& graph) : g_(graph) {}
@@ -23,6 +29,7 @@ class GraphTracer final : public Tracer {
   void bind_parameter(const std::string& name, const Tensor& tensor);
   // The value of a forward's result; one made outside of every op is an error.
   ir::ValueId result(const Tensor& tensor);
+  const std::vector<SizeRead>& size_reads() const { return size_reads_; }
 
   void on_call(const TracedCall& call) override;
   void on_read(const Tensor& tensor, const char* what, const std::source_location& where) override;
@@ -55,6 +62,7 @@ class GraphTracer final : public Tracer {
   std::map<uint64_t, Bound> values_;
   std::map<uint64_t, uint32_t> generations_;  // of bases that were written to
   std::map<uint64_t, std::string> parameters_;
+  std::vector<SizeRead> size_reads_;
   std::vector<Tensor> alive_;  // ids stay taken for as long as the trace needs them
 };
 

@@ -48,5 +48,7 @@ void add_elementwise_samples(Samples& all);
 void add_layer_samples(Samples& all);   // products, convolutions, pools, norms, reductions
 void add_index_samples(Samples& all);   // what moves elements
 void add_linalg_samples(Samples& all);  // and strided views
+// Points at which a formula has a case of its own, and the function its derivatives all the same.
+void add_zero_samples(Samples& all);
 
 }  // namespace wick::gradchecks

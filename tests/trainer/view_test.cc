@@ -1,6 +1,7 @@
 // The view family: who shares bytes, who copies, and what a view says of itself.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 
 #include "tests/support/error_of.h"
@@ -74,6 +75,147 @@ TEST(View, WhoSharesAndWhoCopies) {
             "[view] size [12] is not compatible with stride [1,4]; use reshape() (copies) or "
             "contiguous().view()");
   EXPECT_NE(x.t().reshape({12}).data_ptr(), x.data_ptr());
+}
+
+// Views that change nothing: another tensor on the same bytes, as PyTorch has it. What is set on
+// one is not seen through the other.
+struct NoOp {
+  const char* name;
+  Shape shape;
+  std::function<Tensor(const Tensor&)> f;
+};
+std::vector<NoOp> views_that_change_nothing() {
+  std::vector<NoOp> all;
+  auto each = [&](std::initializer_list<Shape> shapes, const char* name,
+                  std::function<Tensor(const Tensor&)> f) {
+    for (const Shape& s : shapes) all.push_back({name, s, f});
+  };
+  const Shape number{}, vector{4}, matrix{3, 4}, cube{2, 3, 2}, none{3, 0};
+#define V(...) [](const Tensor& x) -> Tensor { return __VA_ARGS__; }
+  each({number, vector}, "T", V(x.T()));
+  each({number, vector}, "t", V(x.t()));
+  each({number, vector}, "t()", V(t(x)));
+  each({vector, matrix, none}, "transpose", V(x.transpose(0, 0)));
+  each({vector, cube}, "swapaxes", V(swapaxes(x, -1, -1)));
+  each({matrix}, "permute", V(x.permute({0, 1})));
+  each({number}, "permute", V(x.permute(Shape{})));
+  each({vector, matrix, none}, "movedim", V(movedim(x, 0, 0)));
+  each({vector, matrix, cube, none}, "squeeze(dim)", V(x.squeeze(0)));
+  each({matrix}, "squeeze(dims)", V(squeeze(x, Shape{0, 1})));
+  each({number, vector, matrix, none}, "squeeze", V(x.squeeze()));
+  each({number, vector, matrix, none}, "reshape", V(x.reshape(x.raw_shape())));
+  each({number, vector, matrix, none}, "view", V(x.view(x.raw_shape())));
+  each({number, vector, matrix, none}, "view(dtype)", V(x.view(x.dtype())));
+  each({number, vector, matrix, none}, "view_as", V(view_as(x, x)));
+  each({number, vector, matrix, none}, "reshape_as", V(reshape_as(x, x)));
+  each({number, vector, matrix, none}, "expand", V(x.expand(x.raw_shape())));
+  each({number, vector, matrix}, "expand_as", V(expand_as(x, x)));
+  each({vector, matrix}, "broadcast_to", V(broadcast_to(x, x.raw_shape())));
+  each({vector}, "ravel", V(ravel(x)));
+  each({vector}, "unflatten", V(unflatten(x, 0, {4})));
+  each({vector, matrix, none}, "slice", V(x.slice(0, 0, x.size(0))));
+  each({vector, matrix, none}, "narrow", V(x.narrow(0, 0, x.size(0))));
+  each({vector, matrix}, "chunk", V(chunk(x, 1)[0]));
+  each({vector, matrix}, "split", V(split(x, x.size(0))[0]));
+  each({vector, matrix}, "tensor_split", V(tensor_split(x, 1)[0]));
+  each({number, vector, matrix}, "index", V(x.index({})));
+  each({number, vector, matrix}, "index ...", V(x.index({"..."})));
+  each({vector, matrix, none}, "index :", V(x.index({indexing::Slice()})));
+  each({vector, matrix}, "meshgrid", V(meshgrid({x.reshape({-1})})[0]));
+  each({vector, matrix}, "as_strided", V(as_strided(x, x.raw_shape(), [&] {
+         Shape s;
+         for (int i = 0; i < x.rank(); ++i) s.push_back(x.stride(i));
+         return s;
+       }())));
+#undef V
+  return all;
+}
+
+TEST(View, OneThatChangesNothingIsATensorOfItsOwn) {
+  for (const NoOp& c : views_that_change_nothing()) {
+    SCOPED_TRACE(std::string(c.name) + " of " + to_text(c.shape).text);
+    const int64_t n = numel(c.shape);
+    Tensor x = arange(0, n, 1, DType::kF64).reshape(c.shape).clone();
+    Tensor v = c.f(x);
+    EXPECT_FALSE(v.is_same(x));
+    EXPECT_EQ(v.impl()->storage, x.impl()->storage);
+    EXPECT_TRUE(v.is_view());
+    EXPECT_EQ(numel(v.raw_shape()), n);
+    {
+      NoGrad guard;
+      c.f(x).named("v");
+      EXPECT_EQ(x.name(), "");
+      c.f(x).detach().requires_grad_();
+      EXPECT_FALSE(x.requires_grad());
+      c.f(x).unsqueeze_(0);
+      EXPECT_EQ(x.raw_shape(), c.shape);
+      v.fill_(2);  // seen through x
+      EXPECT_EQ(x.to_vector<double>(), std::vector<double>(static_cast<size_t>(n), 2.0));
+    }
+    // A node of its own, through which the gradient flows; hooks on it see it.
+    x = ones(c.shape, DType::kF64).requires_grad_();
+    v = c.f(x);
+    EXPECT_FALSE(v.is_leaf());
+    EXPECT_TRUE(x.is_leaf());
+    int calls = 0;
+    v.register_hook([&](const Tensor& g) {
+      ++calls;
+      return g * 2;
+    });
+    sum(v * 3).backward();
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(x.grad().to_vector<double>(), std::vector<double>(static_cast<size_t>(n), 6.0));
+    // A recorded write through it reaches the base's history.
+    Tensor leaf = ones(c.shape, DType::kF64).requires_grad_(), base = leaf * 1;
+    c.f(base).mul_(5);
+    sum(base).backward();
+    EXPECT_EQ(leaf.grad().to_vector<double>(), std::vector<double>(static_cast<size_t>(n), 5.0));
+  }
+}
+
+TEST(View, WhatPyTorchGivesBackIsTheTensorItself) {
+  Tensor x = ones({4}, DType::kF64);
+  EXPECT_TRUE(x.contiguous().is_same(x));
+  EXPECT_TRUE(x.to(DType::kF64).is_same(x));
+  EXPECT_TRUE(x.cpu().is_same(x));
+  EXPECT_TRUE(x.flatten().is_same(x));
+  EXPECT_TRUE(positive(x).is_same(x));
+  EXPECT_TRUE(atleast_1d(x).is_same(x));
+  EXPECT_TRUE(dropout(x, 0.5, false).is_same(x));
+}
+
+// New tensors have bytes of their own also where nothing is to be computed.
+TEST(View, ResultsThatChangeNothingShareNoBytes) {
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> all = {
+#define F(...) {#__VA_ARGS__, [](const Tensor& x) -> Tensor { return __VA_ARGS__; }}
+      F(x.clone()), F(add(x, 0)), F(mul(x, 1)), F(flip(x, {})), F(roll(x, {0}, {0})),
+      F(roll(x, {0})), F(rot90(x.reshape({2, 2}), 0)), F(repeat(x, {1})), F(tile(x, {1})),
+      F(repeat_interleave(x, 1, 0)), F(cat({x})), F(stack({x})), F(hstack({x})), F(vstack({x})),
+      F(sort(x).values), F(cumsum(x, 0)), F(cummax(x, 0).values), F(diff(x, 0)),
+      F(sum(x.reshape({1, 4}), {0})), F(mean(x.reshape({1, 4}), {0})),
+      F(prod(x.reshape({1, 4}), {0})), F(amax(x.reshape({1, 4}), {0})),
+      F(median(x.reshape({1, 4}), 0).values), F(max(x.reshape({1, 4}), 0).values),
+      F(mode(x.reshape({1, 4}), 0).values), F(kthvalue(x.reshape({1, 4}), 1, 0).values),
+      F(quantile(x.reshape({1, 4}), 0.5, 0)), F(topk(x, 4).values), F(clamp(x, -9, 9)),
+      F(round(x)), F(floor(x)), F(trunc(x)), F(relu(x)), F(abs(x)), F(nan_to_num(x)), F(pow(x, 1)),
+      F(masked_fill(x, full({4}, false, DType::kBool), 0)), F(where(ge(x, 0), x, x)),
+      F(tril(x.reshape({2, 2}), 2)),
+      F(pad(x, {0, 0})), F(index_select(x, 0, arange(4))), F(gather(x, 0, arange(4))),
+      F(take(x, arange(4))), F(index_add(x, 0, zeros({0}, DType::kI64), zeros({0}, DType::kF64))),
+      F(scatter_add(x, 0, zeros({0}, DType::kI64), zeros({0}, DType::kF64))),
+      F(softplus(x, 1, 0.5)), F(threshold(x, -9, 0)), F(linalg::matrix_power(x.reshape({2, 2}), 1)),
+      F(linalg::multi_dot({x.reshape({2, 2}), eye(2, DType::kF64)})),
+      F(block_diag({x.reshape({2, 2})})),
+      F(lerp(x, x, 0.5)), F(maximum(x, x)), F(logsumexp(x.reshape({1, 4}), {0})),
+#undef F
+  };
+  Tensor x = arange(1, 5, 1, DType::kF64).clone();
+  for (const auto& [name, f] : all) {
+    SCOPED_TRACE(name);
+    Tensor y = f(x);
+    EXPECT_FALSE(y.is_same(x));
+    EXPECT_FALSE(y.impl()->storage == x.impl()->storage);
+  }
 }
 
 TEST(View, BitsUnderAnotherDtype) {

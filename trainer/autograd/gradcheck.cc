@@ -147,26 +147,38 @@ static GradcheckResult check_orders(const TestedFunction& f, const std::vector<T
   GradMode on(true);
   GradcheckResult first = check_both(f, inputs, o, where);
   if (!first.ok || !o.second_order) return first;
-  // The gradient itself, as a function of the same inputs.
+  // The gradient of <outputs, v>, as a function of the inputs and of v. The v are inputs of their
+  // own: made of the outputs (a sum of their squares, say) they would be 0 where an output is 0,
+  // and hide there whatever the formula makes of them.
+  const size_t count = inputs.size();
+  std::vector<Tensor> point = inputs;
+  Generator g{43, 0};
+  for (const Tensor& t : differentiable(f(inputs))) {
+    point.push_back(uniform(t.raw_shape(), 0.5, 1.5, DType::kF64, g));
+  }
   TestedFunction gradient = [&](const std::vector<Tensor>& x) {
     GradMode recording(true);
-    std::vector<Tensor> outputs, wanted;
-    std::vector<Tensor> in = x;
+    std::vector<Tensor> in(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<Tensor> outputs, weights, wanted;
     for (Tensor& t : in) {
       if (t.dtype() != DType::kF64) continue;
       if (!t.requires_grad()) t = t.detach().requires_grad_();
       wanted.push_back(t);
     }
+    size_t next = count;
     for (const Tensor& t : differentiable(f(in))) {
-      if (t.requires_grad()) outputs.push_back(mul(t, t).sum());
+      const Tensor& v = x[next++];
+      if (!t.requires_grad()) continue;
+      outputs.push_back(t);
+      weights.push_back(v);
     }
-    std::vector<Tensor> kept;
-    for (const Tensor& t : grad(outputs, wanted, {}, true, true, true)) {
-      if (t.defined()) kept.push_back(t);
+    std::vector<Tensor> all = grad(outputs, wanted, weights, true, true, true);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].defined()) all[i] = zeros_like(wanted[i]);
     }
-    return kept;
+    return all;
   };
-  GradcheckResult second = check_both(gradient, inputs, o, where);
+  GradcheckResult second = check_both(gradient, point, o, where);
   if (!second.ok) second.message = "second order: " + second.message;
   second.worst = std::max(first.worst, second.worst);
   second.worst_relative = std::max(first.worst_relative, second.worst_relative);

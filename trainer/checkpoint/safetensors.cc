@@ -8,6 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_set>
+#include <utility>
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
@@ -39,6 +41,48 @@ struct Entry {
   uint64_t begin = 0, end = 0;  // within the data
 };
 
+// The format's headers are two deep, and a name stands once: of two equal ones a parser keeps the
+// last.
+struct HeaderCheck : nlohmann::json_sax<Json> {
+  std::string problem;
+
+  bool start_object(std::size_t) override { return open(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    if (depth_ != 1 || seen_.insert(name).second) return true;
+    problem = "'" + name + "' appears twice";
+    return false;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& e) override {
+    problem = e.what();
+    return false;
+  }
+
+ private:
+  bool open() {
+    if (++depth_ <= kMaxDepth) return true;
+    problem = "nested too deep";
+    return false;
+  }
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  static constexpr int kMaxDepth = 4;
+  int depth_ = 0;
+  std::unordered_set<std::string> seen_;
+};
+
 class Reader {
  public:
   explicit Reader(const std::string& path) : path_(path) {
@@ -66,9 +110,11 @@ class Reader {
     read(text.data(), text.size());
     Safetensors out;
     std::vector<Entry> entries = parse(text, out.metadata);
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
-    // The entries must tile the data: no hole to hide bytes in, no overlap.
+    // The entries must tile the data: no hole to hide bytes in, no overlap. An empty tensor stands
+    // before the one that begins where it does.
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
     uint64_t at = 0;
     for (const Entry& e : entries) {
       if (e.begin != at) fail("tensor '" + e.name + "' overlaps another or leaves a gap");
@@ -101,18 +147,13 @@ class Reader {
   }
 
   std::vector<Entry> parse(const std::string& text, std::map<std::string, std::string>& metadata) {
-    std::set<std::string> seen;
     Json header;
+    HeaderCheck check;
     try {
-      // The format's headers are two deep; a parser without a limit is an attack's friend.
-      header = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
-        if (depth > 4) fail("header nested too deep");
-        if (event == Json::parse_event_t::key && depth == 1 &&
-            !seen.insert(value.get<std::string>()).second) {
-          fail("'" + value.get<std::string>() + "' appears twice");
-        }
-        return true;
-      });
+      // Two passes: a parser with a callback for the checks looks through all earlier tensors at
+      // the end of each.
+      if (!Json::sax_parse(text, &check)) fail("header: " + check.problem);
+      header = Json::parse(text);
     } catch (const Json::exception& e) {
       fail(std::string("header: ") + e.what());
     }
@@ -203,12 +244,15 @@ void save_safetensors(const std::string& path, const nn::NamedTensors& tensors,
   });
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
+  auto& fields = header.get_ref<nlohmann::ordered_json::object_t&>();
   uint64_t at = 0;
   for (const auto& [name, tensor] : sorted) {
     uint64_t end = at + tensor.layout().nbytes();
     std::vector<int64_t> shape(tensor.raw_shape().begin(), tensor.raw_shape().end());
-    header[name] = {
+    // Behind the others without a search among them: no name stands twice.
+    nlohmann::ordered_json entry = {
         {"dtype", type_text(name, tensor.dtype())}, {"shape", shape}, {"data_offsets", {at, end}}};
+    fields.emplace_back(name, std::move(entry));
     at = end;
   }
   std::string text = header.dump();

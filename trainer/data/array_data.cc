@@ -1,5 +1,7 @@
 #include "trainer/data/array_data.h"
 
+#include <map>
+
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/npy.h"
 
@@ -9,16 +11,16 @@ namespace {
 std::shared_ptr<TensorDataset> pick(const char* op, const std::string& path,
                                     const nn::NamedTensors& all,
                                     const std::vector<std::string>& names, const Where& where) {
+  const std::map<std::string, Tensor> named(all.begin(), all.end());
   std::vector<Tensor> fields;
   for (const std::string& name : names) {
+    if (auto at = named.find(name); at != named.end()) {
+      fields.push_back(at->second);
+      continue;
+    }
     std::string known;
-    for (const auto& [each, tensor] : all) {
-      known += (known.empty() ? "" : ", ") + each;
-      if (each == name) fields.push_back(tensor);
-    }
-    if (fields.empty() || fields.size() <= static_cast<size_t>(&name - names.data())) {
-      throw_error(op, path + " has no '" + name + "'; it has " + known, where, Code::kNotFound);
-    }
+    for (const auto& [each, tensor] : all) known += (known.empty() ? "" : ", ") + each;
+    throw_error(op, path + " has no '" + name + "'; it has " + known, where, Code::kNotFound);
   }
   try {
     return std::make_shared<TensorDataset>(fields, where);

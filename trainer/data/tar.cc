@@ -1,6 +1,7 @@
 #include "trainer/data/tar.h"
 
 #include <charconv>
+#include <unordered_set>
 
 #include "trainer/data/archive.h"
 #include "trainer/data/npy.h"
@@ -32,6 +33,7 @@ class TarStream : public ItemStream {
  private:
   bool read_sample(TarSample& sample) {
     uint64_t bytes = 0;
+    std::unordered_set<std::string> known;
     for (;;) {
       if (!waiting_) {
         if (!archive_) {
@@ -54,7 +56,7 @@ class TarStream : public ItemStream {
       } else if (key != sample.key) {
         return true;
       }
-      if (sample.has(extension)) fail(name_ + " is there twice", Code::kIo);
+      if (!known.insert(extension).second) fail(name_ + " is there twice", Code::kIo);
       sample.fields.emplace_back(extension, archive_->read(options_.max_file_bytes));
       waiting_ = false;
       bytes += sample.fields.back().second.size();
@@ -129,6 +131,7 @@ std::unique_ptr<ItemStream> TarDataset::open(uint64_t) const {
 std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path, uint64_t budget) {
   std::unique_ptr<ArchiveReader> archive = open_archive("npz", path, ArchiveKind::kZip);
   std::vector<std::pair<std::string, HostArray>> arrays;
+  std::unordered_set<std::string> known;
   std::string name;
   uint64_t left = budget;
   while (archive->next(name)) {
@@ -138,9 +141,8 @@ std::vector<std::pair<std::string, HostArray>> read_npz(const std::string& path,
     std::vector<uint8_t> bytes = archive->read(left);
     left -= bytes.size();
     std::string key = name.substr(0, name.size() - 4);
-    for (const auto& [known, array] : arrays) {
-      if (known == key) throw Error("[npz] " + path + ": '" + name + "' is there twice", Code::kIo);
-    }
+    if (!known.insert(key).second)
+      throw Error("[npz] " + path + ": '" + name + "' is there twice", Code::kIo);
     arrays.emplace_back(key, parse_npy({bytes.data(), bytes.size()}, path + ": " + name, budget));
   }
   if (arrays.empty()) throw Error("[npz] " + path + ": no arrays in it", Code::kIo);

@@ -64,9 +64,9 @@ Tensor tuples(const Place& p, const std::vector<int>& dims) {
   return columns.size() == 1 ? columns[0] : cat(columns, -1, p.where);
 }
 
-Tensor get(Place p) {
+Tensor get(const Tensor& x, Place p) {
   std::vector<int> dims = p.indexed();
-  if (dims.empty()) return p.view;
+  if (dims.empty()) return p.view.is_same(x) ? view_of_all(x, p.where) : p.view;
   Shape common = resolve(p);
   dims = p.indexed();
   if (dims.size() == 1) {
@@ -196,7 +196,7 @@ TensorIndex::TensorIndex(const char* t, Where w) : kind(Kind::kEllipsis), where(
 
 Tensor Tensor::index(const std::vector<TensorIndex>& at, Where where) const {
   need("index", where);
-  return get(place_of("index", *this, at, where));
+  return get(*this, place_of("index", *this, at, where));
 }
 
 IndexedTensor Tensor::operator[](const TensorIndex& at) const {

@@ -42,6 +42,9 @@ struct ViewInfo {
 void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs, const Where& where,
                 ViewKind kind = ViewKind::kNormal);
 
+// All of x as a view: another handle on its bytes, with a history of its own.
+Tensor view_of_all(const Tensor& x, const Where& where);
+
 // The tensor a view was taken from: what it was then, even when its shape was changed in place.
 TensorImpl* view_parent(const ViewInfo& view);
 // The base that holds the history of all views of its bytes; the tensor itself when it is no view.

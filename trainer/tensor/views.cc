@@ -18,6 +18,14 @@ DimList sizes_of(const char* op, const Shape& sizes, const Where& where) {
               where, Code::kShapeMismatch);
 }
 
+// A view gives a tensor of its own also where it changes nothing: what is set on one, its name,
+// requires_grad or shape, must not be seen through the other.
+Tensor view_of_all(const Tensor& x, const Where& where) {
+  TransposeAttrs a;
+  for (int i = 0; i < x.rank(); ++i) a.perm.values[a.perm.count++] = i;
+  return call(OpId::kTranspose, a, {{x, where}});
+}
+
 Tensor Tensor::reshape(const Shape& shape, Where where) const {
   need("reshape", where);
   ReshapeAttrs a;
@@ -70,7 +78,7 @@ static TensorView resized(const Tensor& t, DType to, const Where& where) {
 
 Tensor Tensor::view(DType dtype, Where where) const {
   need("view", where);
-  if (dtype == this->dtype()) return *this;
+  if (dtype == this->dtype()) return view_of_all(*this, where);
   const TensorView bits =
       dtype_bits(dtype) == dtype_bits(this->dtype()) ? impl_->view : resized(*this, dtype, where);
   if (Tracer* tracer = active_tracer()) tracer->on_read(*this, "view(dtype)", where);
@@ -87,7 +95,6 @@ Tensor Tensor::permute(const Shape& axes, Where where) const {
 }
 Tensor Tensor::T(Where where) const {
   need("T", where);
-  if (rank() < 2) return *this;
   return call(OpId::kTranspose, TransposeAttrs{}, {{*this, where}});
 }
 Tensor Tensor::mT(Where where) const {
@@ -216,7 +223,6 @@ Tensor Tensor::transpose(int d0, int d1, Where where) const {
   d1 = wrap_dim("transpose", d1, rank(), where);
   TransposeAttrs a;
   for (int i = 0; i < rank(); ++i) a.perm.values[a.perm.count++] = i == d0 ? d1 : i == d1 ? d0 : i;
-  if (rank() == 0) return *this;
   return call(OpId::kTranspose, a, {{*this, where}});
 }
 Tensor Tensor::t(Where where) const {
@@ -224,7 +230,7 @@ Tensor Tensor::t(Where where) const {
   if (rank() > 2)
     throw_error("t", "needs rank 2 or less, got rank " + std::to_string(rank()), where,
                 Code::kShapeMismatch);
-  return rank() < 2 ? *this : transpose(0, 1, where);
+  return rank() < 2 ? view_of_all(*this, where) : transpose(0, 1, where);
 }
 
 Tensor Tensor::slice(int dim, int64_t start, int64_t end, int64_t step, Where where) const {
@@ -293,7 +299,7 @@ Tensor Tensor::squeeze(Where where) const {
 Tensor Tensor::squeeze(int dim, Where where) const {
   need("squeeze", where);
   int d = wrap_dim("squeeze", dim, rank(), where);
-  if (raw_shape()[d] != 1) return *this;
+  if (raw_shape()[d] != 1) return view_of_all(*this, where);
   return call(OpId::kSqueeze, AxesAttrs{{d}}, {{*this, where}});
 }
 Tensor Tensor::unsqueeze(int dim, Where where) const {
@@ -307,7 +313,7 @@ Tensor Tensor::flatten(int start, int end, Where where) const {
   if (rank() == 0) return reshape({1}, where);
   int s = wrap_dim("flatten", start, rank(), where), e = wrap_dim("flatten", end, rank(), where);
   if (s > e) throw_error("flatten", "start_dim comes after end_dim", where);
-  if (s == e) return *this;
+  if (s == e) return *this;  // PyTorch's flatten() gives the tensor itself, too
   if (s == 1 && e == rank() - 1) return call(OpId::kFlatten, AxisAttrs{1}, {{*this, where}});
   ReshapeAttrs a;  // 0 copies a leading dim; the merged one is what is left
   for (int i = 0; i < s; ++i) a.shape.values[a.shape.count++] = 0;

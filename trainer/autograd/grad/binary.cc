@@ -35,9 +35,11 @@ WICK_GRAD(Div, 2, 1, 0, [](GradCtx& c) {
 WICK_GRAD(Pow, 3, 1, 0, [](GradCtx& c) {
   Tensor a = c.in(0), b = c.in(1);
   if (c.needs(0)) {
-    // b = 0 makes a constant, also at a = 0 where a^(b - 1) is infinite
-    Tensor slope = b.to(a.dtype()) * pow(a, b - 1);
-    set(c, 0, where(eq(b, 0), zero_like(c.g()), c.g() * slope));
+    // b = 0 makes a constant, also at a = 0 where a^(b - 1) is infinite: 1^(b - 1) is not, and
+    // neither are its derivatives
+    Tensor flat = eq(b, 0), base = where(flat, full({}, 1, a.dtype()), a);
+    Tensor slope = b.to(a.dtype()) * pow(base, b - 1);
+    set(c, 0, where(flat, zero_like(c.g()), c.g() * slope));
   }
   if (c.needs(1)) {
     // 0 to a power that is not negative is a constant; a negative base has no slope there (NaN)

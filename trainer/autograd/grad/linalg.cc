@@ -51,6 +51,33 @@ Tensor cofactors(const Tensor& a) {
   return per_matrix(sign) * matmul(out[0] * others.unsqueeze(-2), out[2]);
 }
 
+// The same by Faddeev and LeVerrier's recurrence, products and sums alone: its derivatives are right
+// whatever the rank, where those of singular vectors need singular values apart from each other.
+// The matrix is scaled to norm 1, so that what cancels is at most 2^n times the result's own size.
+Tensor cofactors_by_products(const Tensor& whole) {
+  const int64_t n = extent(whole, 1);
+  Tensor scale = sqrt(sum(whole.detach() * whole.detach(), {-2, -1}, true));
+  Tensor one = full({}, 1, whole.dtype());
+  scale = where(eq(scale, 0), one, scale);
+  Tensor a = whole / scale, diagonal = where(on_diagonal(n), one, zero_like(whole));
+  Tensor m = diagonal.expand(a.raw_shape()), factor = one;
+  for (int64_t k = 1; k < n; ++k) {
+    Tensor product = matmul(a, m);
+    Tensor trace = sum(product * diagonal, {-2, -1}, true);
+    m = product - trace * (1.0 / static_cast<double>(k)) * diagonal;
+    factor = factor * (-scale);
+  }
+  return mt(m * factor);
+}
+// Where the determinant is 0, or so small beside the matrix that an inverse says little.
+bool by_products(const Tensor& a, const Tensor& det) {
+  const int64_t n = extent(a, 1);
+  if (!grad_enabled() || n > 16 || a.layout().numel() == 0) return false;
+  NoGrad guard;
+  Tensor size = sqrt(mean(a * a, {-2, -1}) * static_cast<double>(n));
+  return amax(le(abs(det), pow(size, static_cast<double>(n)) * 1e-4).to(DType::kI32)).item() != 0;
+}
+
 bool any_zero(const Tensor& t) {
   if (t.layout().numel() == 0) return false;
   Tensor hit = amax(eq(t, 0).detach().to(DType::kI32).reshape({-1}));
@@ -89,6 +116,7 @@ WICK_GRAD(Inverse, 0, 1, 0, [](GradCtx& c) {
 
 WICK_GRAD(Det, 1, 1, 0, [](GradCtx& c) {
   Tensor a = c.in(0);
+  if (by_products(a, c.out())) return c.set(0, per_matrix(c.g()) * cofactors_by_products(a));
   if (any_zero(c.out())) return c.set(0, per_matrix(c.g()) * cofactors(a));
   c.set(0, per_matrix(c.g() * c.out()) * mt(inverse(a)));
 });

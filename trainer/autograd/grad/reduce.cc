@@ -1,4 +1,5 @@
 #include "trainer/autograd/grad/common.h"
+#include "trainer/autograd/grad/others.h"
 
 namespace wick {
 namespace {
@@ -40,6 +41,21 @@ void extremum(GradCtx& c) {
   c.set(0, hit * (c.g().reshape(s) / sum(hit, dims, true)));
 }
 
+// The product of the other elements that are reduced with each.
+Tensor others_of(const GradCtx& c, const Tensor& x, const Dims& dims) {
+  const int rank = x.rank();
+  Shape order, back = x.raw_shape();
+  for (int i = 0; i < rank; ++i) {
+    if (!reduces(c, i)) order.push_back(i);
+  }
+  for (int64_t d : dims.span()) order.push_back(d);
+  for (int i = 0; i < rank; ++i) back[static_cast<int>(order[i])] = i;
+  Tensor lines = x.permute(order);
+  const Shape turned = lines.raw_shape();
+  Tensor others = product_of_others(lines.reshape({numel(x.raw_shape()) / count(c), count(c)}));
+  return others.reshape(turned).permute(back);
+}
+
 }  // namespace
 
 WICK_GRAD(ReduceSum, 0, 0, 2,
@@ -51,6 +67,7 @@ WICK_GRAD(ReduceMean, 0, 0, 2, [](GradCtx& c) {
 WICK_GRAD(ReduceMax, 1, 1, 2, extremum);
 WICK_GRAD(ReduceMin, 1, 1, 2, extremum);
 // The product of the others; a zero's own gradient is that of the rest, and two zeros leave none.
+// Where the gradient is differentiated once more, it is made of products alone.
 WICK_GRAD(ReduceProd, 1, 0, 2, [](GradCtx& c) {
   Tensor x = c.in(0);
   Shape s = kept(c);
@@ -59,6 +76,8 @@ WICK_GRAD(ReduceProd, 1, 0, 2, [](GradCtx& c) {
     if (reduces(c, i)) dims.values[dims.count++] = i;
   }
   if (dims.empty()) return c.set(0, c.g());
+  if (grad_enabled() && numel(x.raw_shape()) != 0)
+    return c.set(0, c.g().reshape(s) * others_of(c, x, dims));
   Tensor is_zero = eq(x, 0), one = full({}, 1, x.dtype()), none = zero_like(x);
   Tensor safe = where(is_zero, one, x);
   Tensor rest = prod(safe, dims, true);

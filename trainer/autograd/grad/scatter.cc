@@ -1,6 +1,7 @@
 // ScatterElements and ScatterND: x, indices, updates -> y. One formula over what the two can do:
 // take the elements at the indices, and scatter onto them.
 #include "trainer/autograd/grad/common.h"
+#include "trainer/autograd/grad/others.h"
 #include "trainer/tensor/call.h"
 
 namespace wick {
@@ -43,6 +44,22 @@ void extreme_gradient(GradCtx& c, const At& at, How how) {
   if (c.needs(2)) c.set(2, where(from_u, at.take(share), zero));
 }
 
+// For each update, the product of the others that go to its place: they are sorted by place.
+template <class At>
+Tensor other_updates(const At& at, const Tensor& x, const Tensor& u) {
+  Tensor place, order, back;
+  {
+    NoGrad guard;
+    const int64_t n = numel(x.raw_shape());
+    Tensor all = at.take(arange(n).reshape(x.raw_shape())).reshape({-1});
+    order = argsort(all, 0);
+    back = argsort(order, 0);
+    place = gather(all, 0, order);
+  }
+  Tensor sorted = gather(u.reshape({-1}), 0, order);
+  return gather(product_of_others(sorted, place), 0, back).reshape(u.raw_shape());
+}
+
 // A product without one factor is the whole over it; a factor of 0 counts only if it is the only
 // one of its place.
 template <class At>
@@ -50,6 +67,8 @@ void product_gradient(GradCtx& c, const At& at) {
   Tensor x = c.in(0), u = c.in(2), g = c.g();
   if (c.needs(0)) c.set(0, g * at.scatter(ones_like(x), u, How::kMul));
   if (!c.needs(2)) return;
+  if (grad_enabled() && numel(u.raw_shape()) != 0)  // to be differentiated: products alone
+    return c.set(2, at.take(g * x) * other_updates(at, x, u));
   Tensor zero = zero_like(u), one = full({}, 1, u.dtype());
   Tensor is_zero = eq(u, 0), factors = where(is_zero, one, u);
   Tensor product = at.take(g * at.scatter(x, factors, How::kMul));

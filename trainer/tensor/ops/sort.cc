@@ -135,22 +135,17 @@ Tensor quantile_of(const char* op, const Arg& x, const Tensor& q, std::optional<
     // torch.lerp: from the nearer end
     result = where(lt(weight, 0.5), low + weight * d, high - d * (1 - weight));
   }
-  // [..., m] -> [m, ...]
-  if (q.rank() == 0) {
-    if (!keepdim) return result.squeeze(-1, where_at);
-    if (!dim) return result.reshape(ones_shape(x.tensor.rank()), where_at);
-    return line.back(result.transpose(line.dim, -1, where_at));
-  }
-  Tensor lead = result.unsqueeze(0, where_at).transpose(0, -1, where_at);  // [m, ..., 1]
-  if (!keepdim) return lead.squeeze(-1, where_at);
-  if (!dim) {
-    Shape kept = ones_shape(x.tensor.rank());
+  // [..., m], the dim and the last one swapped -> [m, ...], the dim, of size 1, in its own place
+  Tensor lead = result.unsqueeze(0, where_at).transpose(0, -1, where_at);
+  lead = lead.transpose(line.dim + 1, -1, where_at);
+  if (!keepdim || line.scalar) {
+    lead = lead.squeeze(line.dim + 1, where_at);
+  } else if (!dim) {
     Shape shape{m};
-    for (int64_t e : kept) shape.push_back(e);
-    return lead.reshape(shape, where_at);
+    for (int64_t e : ones_shape(x.tensor.rank())) shape.push_back(e);
+    lead = lead.reshape(shape, where_at);
   }
-  if (line.scalar) return lead.squeeze(-1, where_at);
-  return lead.transpose(line.dim + 1, -1, where_at);
+  return q.rank() == 0 ? lead.squeeze(0, where_at) : lead;
 }
 
 ValuesIndices extreme(OpId op, const char* name, const Arg& x, int dim, bool keepdim) {

@@ -177,7 +177,6 @@ Tensor permute(const Arg& x, const Shape& axes) {
                 "needs " + std::to_string(rank) + " axes, got " + std::to_string(axes.rank()),
                 x.where);
   }
-  if (rank == 0) return x.tensor;
   for (int64_t axis : axes)
     a.perm.values[a.perm.count++] = wrap_dim("permute", axis, rank, x.where);
   return call(OpId::kTranspose, a, {x});
@@ -236,7 +235,7 @@ Tensor squeeze(const Arg& x, const Shape& dims) {
     int d = wrap_dim("squeeze", dim, x.tensor.rank(), x.where);
     if (x.tensor.raw_shape()[d] == 1) a.axes.values[a.axes.count++] = d;
   }
-  if (a.axes.empty()) return x.tensor;
+  if (a.axes.empty()) return view_of_all(x.tensor, x.where);
   return call(OpId::kSqueeze, a, {x});
 }
 Tensor unsqueeze(const Arg& x, int dim) { return x.tensor.unsqueeze(dim, x.where); }
