@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/core/int_at.h"
 #include "runtime/core/string_ref.h"
 #include "runtime/ops/attrs.h"
 
