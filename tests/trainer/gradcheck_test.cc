@@ -98,6 +98,26 @@ TEST(Gradcheck, SeesAWrongSecondDerivativeWhereTheOutputIsZero) {
   }
 }
 
+// Right as it is and wrong where it will be differentiated, where it is twice the gradient.
+struct DoubledInAGraph : Function<DoubledInAGraph> {
+  static Tensor forward(AutogradContext& ctx, const Tensor& x) {
+    ctx.save_for_backward({x});
+    return x * x;
+  }
+  static variable_list backward(AutogradContext& ctx, const variable_list& g) {
+    return {g[0] * ctx.get_saved_variables()[0] * (grad_enabled() ? 4 : 2)};
+  }
+};
+
+TEST(Gradcheck, SeesAGradientThatIsWrongInAGraphOnly) {
+  auto wrong = [](const List& in) { return List{DoubledInAGraph::apply(in[0])}; };
+  const Tensor x = random({3}, 0.5, 1);
+  EXPECT_TRUE(gradcheck(wrong, {x}).ok);
+  GradcheckResult r = gradgradcheck(wrong, {x});
+  EXPECT_FALSE(r.ok);
+  EXPECT_NE(r.message.find("with create_graph"), std::string::npos) << r.message;
+}
+
 TEST(Gradcheck, LeNetInFloat64) {
   manual_seed(3);
   auto model = nn::lenet();

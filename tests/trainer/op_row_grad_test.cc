@@ -61,6 +61,14 @@ bool refused(const std::string& message) {
   return false;
 }
 
+// Of pieces that are constant the gradient is 0 and has no history. Cast's samples end in dtypes
+// that have no gradient at all.
+bool no_second_order(OpId op) {
+  for (OpId each : {OpId::kFloor, OpId::kCeil, OpId::kRound, OpId::kSign, OpId::kCast})
+    if (op == each) return true;
+  return false;
+}
+
 struct Work {
   std::function<List(const List&)> f;  // of the float64 inputs alone
   List x;
@@ -173,8 +181,11 @@ TEST(OpRowGradient, EverySampleOfEveryDifferentiableOp) {
         keep(&worst_second, &at_second, r.worst_relative, s.name);
         ++twice;
       } catch (const Error& e) {
-        EXPECT_TRUE(refused(e.what())) << e.what();
-        ++without;
+        if (refused(e.what())) {
+          ++without;
+        } else {
+          EXPECT_TRUE(no_second_order(row->op)) << e.what();
+        }
       }
     }
     // Cast's float64 samples end in another dtype: gradcheck_test.cc goes there and back

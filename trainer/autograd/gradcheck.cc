@@ -80,6 +80,9 @@ GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
   }
   if (recorded.empty()) throw_error("gradcheck", "no output depends on a float64 input", where);
   auto analytic = grad(recorded, wanted, recorded_weights, true, false, true, where);
+  // A formula may be another where it will be differentiated: its own value is looked at, too.
+  std::vector<Tensor> graphed = analytic;
+  if (o.second_order) graphed = grad(recorded, wanted, recorded_weights, true, true, true, where);
   auto repeated = grad(recorded, wanted, recorded_weights, false, false, true, where);
 
   GradcheckResult result;
@@ -102,9 +105,12 @@ GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
   size_t slot = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     if (!x[i].requires_grad()) continue;
-    Tensor a = analytic[slot++];
-    auto gradient =
-        a.defined() ? a.to_vector<double>() : std::vector<double>(x[i].layout().numel(), 0.0);
+    auto elements = [&](const Tensor& t) {
+      return t.defined() ? t.to_vector<double>()
+                         : std::vector<double>(static_cast<size_t>(x[i].layout().numel()), 0.0);
+    };
+    auto gradient = elements(analytic[slot]), with_graph = elements(graphed[slot]);
+    ++slot;
     NoGrad guard;
     for (size_t k = 0; k < gradient.size(); ++k) {
       double at = *element(x[i], k);
@@ -114,17 +120,20 @@ GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
       double down = project(differentiable(f(x)), weights);
       set_element(x[i], k, at);
       double numeric = (up - down) / (2 * o.eps);
-      double off = std::fabs(gradient[k] - numeric) / (o.atol + o.rtol * std::fabs(numeric));
-      if (!(off <= result.worst)) result.worst = off;
-      result.worst_relative =
-          std::max(result.worst_relative,
-                   std::fabs(gradient[k] - numeric) / std::max(1.0, std::fabs(numeric)));
-      if (off <= 1 || !result.ok) continue;
-      result.ok = false;
-      char text[200];
-      snprintf(text, sizeof text, "input %zu, element %zu: gradient %.12g, finite difference %.12g",
-               i, k, gradient[k], numeric);
-      result.message = text;
+      for (const auto* each : {&gradient, &with_graph}) {
+        const double apart = std::fabs((*each)[k] - numeric);
+        const double off = apart / (o.atol + o.rtol * std::fabs(numeric));
+        if (!(off <= result.worst)) result.worst = off;
+        result.worst_relative =
+            std::max(result.worst_relative, apart / std::max(1.0, std::fabs(numeric)));
+        if (off <= 1 || !result.ok) continue;
+        result.ok = false;
+        char text[200];
+        snprintf(text, sizeof text,
+                 "input %zu, element %zu: gradient%s %.12g, finite difference %.12g", i, k,
+                 each == &gradient ? "" : " with create_graph", (*each)[k], numeric);
+        result.message = text;
+      }
     }
   }
   return result;
@@ -178,7 +187,9 @@ static GradcheckResult check_orders(const TestedFunction& f, const std::vector<T
     }
     return all;
   };
-  GradcheckResult second = check_both(gradient, point, o, where);
+  GradcheckOptions once = o;
+  once.second_order = false;
+  GradcheckResult second = check_both(gradient, point, once, where);
   if (!second.ok) second.message = "second order: " + second.message;
   second.worst = std::max(first.worst, second.worst);
   second.worst_relative = std::max(first.worst_relative, second.worst_relative);

@@ -125,7 +125,6 @@ Tensor Tensor::base(Where where) const {
 // `other` is a view of this tensor. Where somebody else may hold views of it, its old self lives on
 // behind it as their parent.
 const Tensor& Tensor::become(const char* name, const Tensor& other, const Where& where) const {
-  if (other.is_same(*this)) return *this;
   bool leaf = requires_grad() && is_leaf();
   if (leaf && grad_enabled())
     throw_error(name, "a leaf that requires grad cannot be modified in place; use NoGrad", where);
