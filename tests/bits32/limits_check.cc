@@ -78,9 +78,10 @@ void session() {
 void header() {
   ProgramBuilder p;
   const auto x = p.value("x", DType::kF32, {1}), y = p.value("y", DType::kF32, {1});
-  p.node(OpId::kRelu, {x}, {y});
+  const auto c = p.constant<float>("c", {1}, {2});
+  p.node(OpId::kAdd, {x, c}, {y});
   p.entry("main", {x}, {y});
-  std::vector<uint8_t> file = p.finish();
+  const std::vector<uint8_t> file = p.finish();
   for (size_t at = 0; at + 8 <= 64; at += 8) {
     std::vector<uint8_t> other = file;
     uint64_t word;
