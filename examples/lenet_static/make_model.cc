@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
   wick::export_wick(wick::capture(*lenet, {input}, {"logits", {}}), folder + "lenet.wick");
   WithSoftmax softmax(lenet);
   softmax.eval();
-  wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}), folder + "softmax.wick");
+  wick::export_wick(wick::capture(softmax, {input}, {"probabilities", {}}),
+                    folder + "softmax.wick");
 
   unsigned char bytes[28 * 28];
   for (int i = 0; i < 28 * 28; ++i) bytes[i] = static_cast<unsigned char>(i * 7 % 256);

@@ -104,10 +104,10 @@ CaptureRun trace_at(nn::Module& module, const std::vector<CaptureInput>& inputs,
   const Sizes first = example_sizes(free);
   if (sizes == first) return trace(module, inputs, examples, options);
   auto refused = [&](const std::string& what, Code code) {
-    return Error(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
-                             sizes_text(free, first), sizes_text(free, sizes), what,
-                             bounds_hint(free, sizes)),
-                 code);
+    return Error(
+        fmt::format("[capture] forward runs at {} and fails at {}: {}{}", sizes_text(free, first),
+                    sizes_text(free, sizes), what, bounds_hint(free, sizes)),
+        code);
   };
   try {
     return trace(module, inputs, examples, options);

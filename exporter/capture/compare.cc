@@ -116,8 +116,8 @@ class Comparison {
   void node(const ir::Node& x, const ir::Node& y) {
     if (x.op != y.op || x.module != y.module || x.source.text() != y.source.text() ||
         x.inputs.size() != y.inputs.size() || x.outputs.size() != y.outputs.size()) {
-      fail("control flow depends on data or on a dynamic size: " + where(x) + " runs " +
-           at(here_) + ", " + where(y) + " " + (there_.empty() ? "for another" : at(there_)));
+      fail("control flow depends on data or on a dynamic size: " + where(x) + " runs " + at(here_) +
+           ", " + where(y) + " " + (there_.empty() ? "for another" : at(there_)));
     }
     for (const AttrField& f : op_info(x.op)->attrs->fields) {
       const std::string was = field_text(f, x.attrs), now = field_text(f, y.attrs);
@@ -136,15 +136,16 @@ class Comparison {
         b_.g.value(w).parameter) {
       fail(fmt::format("{}: input {} comes from different places {}", where(x), k, both()));
     }
-    fail(fmt::format("{}: input {} is baked in, a tensor computed from data or from a dynamic size "
-                     "outside of the ops; it differs {}",
-                     where(x), k, both()));
+    fail(
+        fmt::format("{}: input {} is baked in, a tensor computed from data or from a dynamic size "
+                    "outside of the ops; it differs {}",
+                    where(x), k, both()));
   }
 
   Steps a_, b_;
   const std::vector<SizeRead>& reads_;
   const std::string &here_, &there_, &hint_;
-  ir::NodeId at_ = 0;  // a's node that is looked at
+  ir::NodeId at_ = 0;               // a's node that is looked at
   std::vector<ir::ValueId> match_;  // b's value for a's, where a step or an input made it
 };
 

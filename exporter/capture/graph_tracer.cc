@@ -214,8 +214,8 @@ void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const cha
   // By the graph's shapes: a dynamic size that is 1 today is no size that broadcasts.
   const ir::ValueId into = value_of(tensor, where);
   const ir::Value &from = g_.value(value), &to = g_.value(into);
-  const bool fits = from.ranked && to.ranked ? from.shape == to.shape
-                                             : result.raw_shape() == tensor.raw_shape();
+  const bool fits =
+      from.ranked && to.ranked ? from.shape == to.shape : result.raw_shape() == tensor.raw_shape();
   if (!fits) value = shaped_like(value, into, true, where);
   ir::ValueId part = value;
   for (TensorImpl* at = tensor.impl(); at != base.impl();) {

@@ -22,7 +22,9 @@ Status check_kind(mode_t mode) {
   if (S_ISDIR(mode)) return Status(Code::kIo, "it is a folder, not a regular file");
   return error(Code::kIo,
                "it is a %s, not a regular file: save what it gives as a file and name that",
-               S_ISFIFO(mode) ? "pipe" : S_ISSOCK(mode) ? "socket" : "device");
+               S_ISFIFO(mode)   ? "pipe"
+               : S_ISSOCK(mode) ? "socket"
+                                : "device");
 }
 
 }  // namespace

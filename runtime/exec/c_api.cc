@@ -415,8 +415,7 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
     WICK_TRY(read_tensors(inputs, input_count, "input", in));
     for (size_t i = 0; i < output_count; ++i) {
       out[i] = TensorView();
-      if (outputs[i].data != nullptr)
-        WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
+      if (outputs[i].data != nullptr) WICK_TRY(read_tensors(outputs + i, 1, "output", out + i));
     }
     RunOptions options;
     options.timeout_ns = o.timeout_ns;

@@ -130,8 +130,8 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   void* memory = allocator.allocate(Both::kBytes, Both::kAlign);
   if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a session");
   auto* session = new (memory) Session();
-  auto* impl = new (static_cast<char*>(memory) + Both::kSecondAt)
-      Impl(program, *entry, options, allocator);
+  auto* impl =
+      new (static_cast<char*>(memory) + Both::kSecondAt) Impl(program, *entry, options, allocator);
   session->impl_ = impl;
   Owned<Session> owned(session);
 

@@ -330,9 +330,9 @@ Status plan_16(const KernelQuery& q, KernelPlan* p) {
   WICK_TRY(plan(q, p));
   p->ints[2] =
       reinterpret_cast<intptr_t>(q.out[0].dtype == DType::kF16 ? &kHalf<Half> : &kHalf<BFloat16>);
-  p->scratch_bytes = byte_count(
-      uint64_t{p->scratch_bytes} +
-      static_cast<uint64_t>(q.threads) * static_cast<uint64_t>(up16(p->ints[0])) * sizeof(float));
+  p->scratch_bytes = byte_count(uint64_t{p->scratch_bytes} +
+                                static_cast<uint64_t>(q.threads) *
+                                    static_cast<uint64_t>(up16(p->ints[0])) * sizeof(float));
   return {};
 }
 
@@ -351,8 +351,8 @@ WICK_CPU_ROWS(FusedElementwise,
 WICK_HALF_ROWS(FusedElementwise,
                {"fused_elementwise.16.simd", kInPlace, match_16, plan_16, nullptr, run});
 
-static constexpr KernelRow kArithmeticArray[] = {
-    {"fused_elementwise.f32.arithmetic", kInPlace, match_arithmetic, plan_arithmetic, nullptr, run}};
+static constexpr KernelRow kArithmeticArray[] = {{"fused_elementwise.f32.arithmetic", kInPlace,
+                                                  match_arithmetic, plan_arithmetic, nullptr, run}};
 constinit const Span<const KernelRow> kArithmeticRows_FusedElementwise = kArithmeticArray;
 static constexpr KernelEntry kArithmeticEntries[] = {
     {OpId::kFusedElementwise, &kArithmeticRows_FusedElementwise}};

@@ -1,6 +1,6 @@
-// A row of FusedElementwise for chains of Add, Sub, Mul and Div alone, in a set of its own. The general row names the
-// bodies of every elementwise op; a program of selected ops whose chains are arithmetic (a model that normalises its
-// input) links four small ones instead.
+// A row of FusedElementwise for chains of Add, Sub, Mul and Div alone, in a set of its own. The
+// general row names the bodies of every elementwise op; a program of selected ops whose chains are
+// arithmetic (a model that normalises its input) links four small ones instead.
 #pragma once
 
 #include "runtime/kernels/kernel.h"

@@ -133,9 +133,9 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const Rooms b = rooms_of(s);
   p->fn[0] = &t;
   p->ints[0] = s.amx ? 1 : 0;
-  p->scratch_bytes = byte_count(uint64_t{2} * b.offsets + b.ones + uint64_t{3} * b.channels +
-                                b.weights + b.x +
-                                uint64_t{b.stage} * static_cast<uint64_t>(q.threads));
+  p->scratch_bytes =
+      byte_count(uint64_t{2} * b.offsets + b.ones + uint64_t{3} * b.channels + b.weights + b.x +
+                 uint64_t{b.stage} * static_cast<uint64_t>(q.threads));
   const int64_t unit = s.gather ? 2 * kByteRows : s.amx ? kByteRows : t.mr;
   p->packs[0] = {3, packed_layout(PackedKind::kByteRows, unit | t.per_word << 8), s.weight_bytes(),
                  s.groups - 1};

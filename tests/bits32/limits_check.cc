@@ -33,8 +33,8 @@ void shapes() {
       {{1 << 26}, DType::kF32, true},
       {{1 << 26}, DType::kU8, true},
       {{(1 << 26) + 1}, DType::kU8, !kNarrow},
-      {{1 << 27}, DType::kF32, !kNarrow},           // 2^32 bits
-      {{(1 << 30) + 4}, DType::kF32, !kNarrow},     // 2^32 + 16 bytes
+      {{1 << 27}, DType::kF32, !kNarrow},        // 2^32 bits
+      {{(1 << 30) + 4}, DType::kF32, !kNarrow},  // 2^32 + 16 bytes
       {{1 << 16, (1 << 16) + 1}, DType::kU8, !kNarrow},
       {{int64_t{1} << 32, 2}, DType::kI8, !kNarrow},
       {{int64_t{1} << 40, 0}, DType::kF32, !kNarrow},  // nothing is in it, but strides are made

@@ -129,12 +129,10 @@ TEST(CaptureSizes, AChoiceAmongResultsParametersAndLayersIsFound) {
 TEST(CaptureSizes, NumbersComputedFromASizeAreFound) {
   for (int64_t n : {4, 5, 64}) {
     const std::string sizes = "at batch = " + std::to_string(n) + " and at batch = 1";
-    EXPECT_THAT(refusal_of(
-                    [](const Tensor& x) {
-                      return x.slice(0, 0, std::min<int64_t>(x.size(0), 3));
-                    },
-                    {n, 2}),
-                AllOf(HasSubstr("ends is baked in, it was [3] and [1]"), HasSubstr(sizes)));
+    EXPECT_THAT(
+        refusal_of([](const Tensor& x) { return x.slice(0, 0, std::min<int64_t>(x.size(0), 3)); },
+                   {n, 2}),
+        AllOf(HasSubstr("ends is baked in, it was [3] and [1]"), HasSubstr(sizes)));
     EXPECT_THAT(refusal_of([](const Tensor& x) { return mul(x, x.size(0) / 3); }, {n, 2}),
                 AllOf(HasSubstr("input 1 is baked in"), HasSubstr(sizes)));
   }
@@ -156,17 +154,19 @@ TEST(CaptureSizes, OfTwoDimensionsEitherIsSeen) {
     for (const Shape& s : {Shape{1, 1}, Shape{2, 2}, Shape{4, 4}, Shape{2, 9}, Shape{8, 16},
                            Shape{1, 5}, Shape{6, 1}}) {
       SCOPED_TRACE(std::string(name) + " at " + to_text(s).text);
-      EXPECT_THAT(refusal_of(
-                      [is = is](const Tensor& x) {
-                        return is(x.size(0), x.size(1)) ? relu(x) : exp(x);
-                      },
-                      s, dims),
-                  AllOf(HasSubstr("control flow depends"), HasSubstr("batch = "),
-                        HasSubstr("time = ")));
+      EXPECT_THAT(
+          refusal_of(
+              [is = is](const Tensor& x) { return is(x.size(0), x.size(1)) ? relu(x) : exp(x); }, s,
+              dims),
+          AllOf(HasSubstr("control flow depends"), HasSubstr("batch = "), HasSubstr("time = ")));
     }
   }
   // the size of the one where the other's is meant
-  EXPECT_THAT(refusal_of([](const Tensor& x) { return x.reshape({x.size(1), -1}); }, {4, 4}, dims),
+  EXPECT_THAT(refusal_of(
+                  [](const Tensor& x) {
+                    return x.reshape({x.size(1), -1});
+                  },
+                  {4, 4}, dims),
               HasSubstr("shape is baked in"));
 }
 

@@ -78,9 +78,8 @@ class Chains : public testing::Test {
       if (rows[0] == 'a') options.kernels = {&kArithmeticChains, &kReferenceKernels};
       const std::vector<HostTensor> got = run(after, in, options);
       for (size_t i = 0; i < want.size(); ++i) {
-        EXPECT_TRUE(same_bits(got[i], want[i]))
-            << "output " << i << ", " << rows << "\n"
-            << print(after);
+        EXPECT_TRUE(same_bits(got[i], want[i])) << "output " << i << ", " << rows << "\n"
+                                                << print(after);
       }
     }
     EXPECT_EQ(print(parse_graph(print(after, true)), true), print(after, true));

@@ -24,9 +24,8 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
-    "train", "explain",     "export", "convert", "run",      "compare", "bench",   "inspect",
-    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest",
-    "data"};
+    "train", "explain",     "export", "convert", "run",      "compare", "bench",    "inspect",
+    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest", "data"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});
@@ -61,7 +60,8 @@ TEST(Data, WritesImagesThatRunTakes) {
   nlohmann::json set = parse_json(wick({"data", t.images, "--json"}).out);
   EXPECT_EQ(set.at("train"), 320);
   EXPECT_EQ(set.at("test"), 100);
-  EXPECT_THAT(wick({"data", t.images}).out, HasSubstr("320 images to train on, 100 to test, 28 x 28"));
+  EXPECT_THAT(wick({"data", t.images}).out,
+              HasSubstr("320 images to train on, 100 to test, 28 x 28"));
   Ran r = wick({"data", t.images, "--image", "98", "--count", "2", "-o", out, "--json"});
   EXPECT_EQ(r.code, 0) << r.err;
   data::HostArray array = data::read_npy(out);
@@ -402,8 +402,8 @@ TEST(Installed, TheScriptIsFoundBesideTheBinary) {
   fs::copy_file(WICK_COMMAND, prefix + "/bin/wick");
   write_file(prefix + "/share/wick/ort_run.py", "print('from share')\nraise SystemExit(1)\n");
   export_onnx(small_graph(), model);
-  Ran r = shell(quoted(prefix + "/bin/wick") + " compare " + quoted(model) +
-                " --against onnxruntime");
+  Ran r =
+      shell(quoted(prefix + "/bin/wick") + " compare " + quoted(model) + " --against onnxruntime");
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr("from share"));
 }

@@ -29,8 +29,8 @@ Tensor values(const Shape& shape, bool holes, Generator& g) {
 }
 
 std::vector<Shape> shapes() {
-  return {{4},          {1},          {3, 5},       {5, 1},       {2, 3, 4},    {4, 1, 3},
-          {3, 4, 2},    {2, 2, 2},    {2, 3, 1, 4}, {2, 3, 4, 2}, {1, 2, 3, 4}, {3, 1, 2, 2, 2}};
+  return {{4},       {1},       {3, 5},       {5, 1},       {2, 3, 4},    {4, 1, 3},
+          {3, 4, 2}, {2, 2, 2}, {2, 3, 1, 4}, {2, 3, 4, 2}, {1, 2, 3, 4}, {3, 1, 2, 2, 2}};
 }
 
 // [rows, n]: every line along the dimension.
@@ -66,16 +66,13 @@ std::vector<Along> functions() {
   auto keeps = [&](const char* name, std::function<Tensor(const Tensor&, int)> f) {
     all.push_back({name, [f](const Tensor& x, int d, bool) { return f(x, d); }, false});
   };
-#define R(name, ...) \
-  reduces(name, [](const Tensor& x, int d, bool keep) { return __VA_ARGS__; })
+#define R(name, ...) reduces(name, [](const Tensor& x, int d, bool keep) { return __VA_ARGS__; })
 #define K(name, ...) keeps(name, [](const Tensor& x, int d) { return __VA_ARGS__; })
   for (const char* how : {"linear", "lower", "higher", "midpoint", "nearest"}) {
-    reduces("quantile", [how](const Tensor& x, int d, bool keep) {
-      return quantile(x, 0.3, d, keep, how);
-    });
-    reduces("nanquantile", [how](const Tensor& x, int d, bool keep) {
-      return nanquantile(x, 0.6, d, keep, how);
-    });
+    reduces("quantile",
+            [how](const Tensor& x, int d, bool keep) { return quantile(x, 0.3, d, keep, how); });
+    reduces("nanquantile",
+            [how](const Tensor& x, int d, bool keep) { return nanquantile(x, 0.6, d, keep, how); });
   }
   R("median", median(x, d, keep).values);
   R("median.indices", median(x, d, keep).indices);
@@ -206,7 +203,8 @@ TEST(Quantile, IsTheFormulaAtEveryRankDimAndKeepdim) {
               Shape none = led;
               none[0] = 0;
               return none;
-            }()), what + ", none");
+            }()),
+                        what + ", none");
           }
         }
       }

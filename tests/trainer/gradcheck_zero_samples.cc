@@ -10,9 +10,9 @@ void add_products(Samples& all) {
   auto add = [&](const char* name, Fn f, List in) {
     all.push_back({name, std::move(f), std::move(in), Second::kYes});
   };
-  const std::vector<Tensor> lines = {
-      tensor({{2., 0., 3.}, {4., 5., 6.}}), tensor({{0., 0., 3.}, {0., 5., 6.}}),
-      tensor({{0., 0., 0.}, {1., 0., 2.}}), tensor({{0.}, {3.}})};
+  const std::vector<Tensor> lines = {tensor({{2., 0., 3.}, {4., 5., 6.}}),
+                                     tensor({{0., 0., 3.}, {0., 5., 6.}}),
+                                     tensor({{0., 0., 0.}, {1., 0., 2.}}), tensor({{0.}, {3.}})};
   for (const Tensor& x : lines) {
     for (int64_t keep : {0, 1}) {
       add("ReduceProd zeros", row(OpId::kReduceProd, ReduceAttrs{{1}, keep, 0}), {x});
@@ -60,9 +60,9 @@ void add_zero_samples(Samples& all) {
     all.push_back({name, std::move(f), std::move(in), Second::kYes});
   };
   add_products(all);
-  for (const char* name : {"Identity", "Sigmoid", "Tanh", "Silu", "Softplus", "Exp", "Erf",
-                           "Sin", "Cos", "Tan", "Atan", "Erfc", "Expm1", "Sinh", "Cosh", "Asinh",
-                           "Neg", "Asin", "Acos", "Atanh", "Log1p"}) {
+  for (const char* name : {"Identity", "Sigmoid", "Tanh", "Silu", "Softplus", "Exp",   "Erf",
+                           "Sin",      "Cos",     "Tan",  "Atan", "Erfc",     "Expm1", "Sinh",
+                           "Cosh",     "Asinh",   "Neg",  "Asin", "Acos",     "Atanh", "Log1p"}) {
     all.push_back(
         {std::string(name) + " zeros", row(find_op(name)->id, NoAttrs{}), {some_zeros()}});
   }
@@ -107,7 +107,10 @@ void add_zero_samples(Samples& all) {
       {some_zeros(), zeros({2, 3}, kD)});
   add("MatMul power", [](const List& in) { return List{linalg::matrix_power(in[0], 3)}; },
       {tensor({{0., 1.}, {0., 0.}})});
-  add("MatMul einsum", [](const List& in) { return List{einsum("ij,ij->i", {in[0], in[1]})}; },
+  add("MatMul einsum",
+      [](const List& in) {
+        return List{einsum("ij,ij->i", {in[0], in[1]})};
+      },
       {some_zeros(), zeros({2, 3}, kD)});
   add("ReduceProd columns",
       [](const List& in) {

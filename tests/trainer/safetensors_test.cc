@@ -21,8 +21,8 @@ using testing::HasSubstr;
 class SafetensorsFile : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("wick-safetensors-" + std::to_string(getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / ("wick-safetensors-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
     path = (folder_ / "file.safetensors").string();
   }
@@ -135,8 +135,7 @@ TEST_F(SafetensorsFile, FiftyThousandTensors) {
   Wide other;
   EXPECT_TRUE(other.load_state_dict(file.tensors).missing.empty());
   EXPECT_EQ(state_sha256(other.state_dict()), state_sha256(state));
-  nn::NamedTensors prefixed =
-      nn::remap_keys(file.tensors, {{"^leaf", "model.leaf"}});
+  nn::NamedTensors prefixed = nn::remap_keys(file.tensors, {{"^leaf", "model.leaf"}});
   EXPECT_EQ(prefixed.size(), state.size());
   optim::Adam adam(other.parameters());
   for (const auto& [name, p] : other.named_parameters()) p.set_grad(ones({1}));

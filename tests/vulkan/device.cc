@@ -38,7 +38,8 @@ struct Contexts {
   }
 };
 
-// Never destroyed: programs hold one for as long as they run. Contexts that are closed again are tested elsewhere.
+// Never destroyed: programs hold one for as long as they run. Contexts that are closed again are
+// tested elsewhere.
 Contexts& contexts() {
   static auto* all = new Contexts;
   return *all;

@@ -19,12 +19,9 @@ struct DataCommand {
 void run_data(const DataCommand& c) {
   const data::ImageData set = data::open_images(c.data);
   const data::ImageDataset& part = c.split == "train" ? *set.train : *set.test;
-  nlohmann::json document = {{"data", set.name},
-                             {"folder", set.folder},
-                             {"train", set.train->size()},
-                             {"test", set.test->size()},
-                             {"height", set.height},
-                             {"width", set.width},
+  nlohmann::json document = {{"data", set.name},           {"folder", set.folder},
+                             {"train", set.train->size()}, {"test", set.test->size()},
+                             {"height", set.height},       {"width", set.width},
                              {"classes", set.classes}};
   if (c.out.empty()) {
     if (c.json) return print_json(document);

@@ -88,8 +88,7 @@ class Reader {
   explicit Reader(const std::string& path) : path_(path) {
     RegularFile opened;
     const Status s = opened.open(path.c_str());
-    if (!s.ok())
-      throw Error("[safetensors] cannot open " + path + ": " + s.message(), s.code());
+    if (!s.ok()) throw Error("[safetensors] cannot open " + path + ": " + s.message(), s.code());
     file_.reset(fdopen(opened.fd(), "rb"));
     if (file_ == nullptr) fail(std::string("cannot be opened: ") + std::strerror(errno));
     opened.release();  // it is the stream's now

@@ -52,9 +52,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const int64_t n = q.in[0].dim(q.in[0].rank() - 1);
-  p->scratch_bytes = q.out[0].numel() == 0
-                         ? 0
-                         : byte_count(static_cast<uint64_t>(n * n) * sizeof(double));
+  p->scratch_bytes =
+      q.out[0].numel() == 0 ? 0 : byte_count(static_cast<uint64_t>(n * n) * sizeof(double));
   return {};
 }
 

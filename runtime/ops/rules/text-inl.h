@@ -19,9 +19,8 @@ Status tf_idf(RuleCtx<D>& c) {
                    dtype_name(want));
     }
   }
-  if (a.output_size < 0 || a.min_gram_length < 1 ||
-      a.min_gram_length > a.max_gram_length || a.max_skip_count < 0 ||
-      a.max_skip_count > INT32_MAX) {
+  if (a.output_size < 0 || a.min_gram_length < 1 || a.min_gram_length > a.max_gram_length ||
+      a.max_skip_count < 0 || a.max_skip_count > INT32_MAX) {
     return Status(Code::kInvalidArgument,
                   "the lengths of n-grams must be 1 <= min <= max, and skips and the mode known");
   }

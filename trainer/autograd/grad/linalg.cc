@@ -51,9 +51,10 @@ Tensor cofactors(const Tensor& a) {
   return per_matrix(sign) * matmul(out[0] * others.unsqueeze(-2), out[2]);
 }
 
-// The same by Faddeev and LeVerrier's recurrence, products and sums alone: its derivatives are right
-// whatever the rank, where those of singular vectors need singular values apart from each other.
-// The matrix is scaled to norm 1, so that what cancels is at most 2^n times the result's own size.
+// The same by Faddeev and LeVerrier's recurrence, products and sums alone: its derivatives are
+// right whatever the rank, where those of singular vectors need singular values apart from each
+// other. The matrix is scaled to norm 1, so that what cancels is at most 2^n times the result's own
+// size.
 Tensor cofactors_by_products(const Tensor& whole) {
   const int64_t n = extent(whole, 1);
   Tensor scale = sqrt(sum(whole.detach() * whole.detach(), {-2, -1}, true));
