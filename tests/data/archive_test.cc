@@ -163,7 +163,9 @@ TEST_F(Archives, NpzIsNumpys) {
 
 TEST_F(Archives, NoneIsWaitedForThatIsNoFile) {
   for (const auto& [path, refusal] : test::NotFiles()) {
-    EXPECT_THAT(first(path, number_of), HasSubstr(refusal));
+    Batch batch;
+    DataLoader tar(std::make_shared<TarDataset>(std::vector<std::string>{path}, number_of), {});
+    EXPECT_THAT(error_of([&] { tar.next(batch); }), HasSubstr(refusal));
     EXPECT_THAT(error_of([&] { read_npz(path); }), HasSubstr(refusal));
   }
 }
