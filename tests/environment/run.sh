@@ -24,7 +24,7 @@ check() { # TEXT, then a command
 # Every folder of tests reads the settings, also when ctest starts in it.
 lacking=$(find "$build" -maxdepth 1 -name CTestTestfile.cmake -print -o \
   \( -path "$build/tests/*" -o -path "$build/examples/*" \) -name CTestTestfile.cmake -print |
-  xargs -d '\n' grep -l add_test | xargs -d '\n' grep -LF 'TestEnvironment.cmake')
+  xargs -r -d '\n' grep -l add_test | xargs -r -d '\n' grep -LF 'TestEnvironment.cmake')
 check "tests without settings: $lacking" test -z "$lacking"
 
 # The environment of somebody else: another driver and its layers, a numpy of their own, German numbers, a shell's colours.
