@@ -51,10 +51,10 @@ int wick_pack_bytes(const wick_tensor* elements, size_t count, size_t* bytes) {
   auto need = pack_bytes(elements, count);
   if (!need.ok()) return fail(need.status(), {});
   if (static_cast<uint64_t>(*need) > PTRDIFF_MAX) {
-    return fail(
-        error(Code::kBudgetExceeded, "the elements take %lld bytes, more than a process has",
-              static_cast<long long>(*need)),
-        {});
+    return fail(error(Code::kBudgetExceeded,
+                      "the elements take %lld bytes, more than a process here can have",
+                      static_cast<long long>(*need)),
+                {});
   }
   *bytes = static_cast<size_t>(*need);
   return WICK_OK;

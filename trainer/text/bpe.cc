@@ -178,9 +178,8 @@ void BPETokenizer::save(const std::string& path, Where where) const {
 
 BPETokenizer BPETokenizer::load(const std::string& path, Where where) {
   std::string text;
-  check_status("BPETokenizer",
-               annotate(read_regular_file(path.c_str(), &text), "cannot read the tokenizer: "),
-               where);
+  const Status read = read_regular_file(path.c_str(), &text);
+  check_status("BPETokenizer", annotate(read, "cannot read the tokenizer: "), where);
   return from_json(text, where);
 }
 

@@ -17,14 +17,15 @@
  * the text, per thread, until the next failing call on that thread. Outputs are untouched on error.
  * Pointers: a null one that a function needs is WICK_INVALID_ARGUMENT, and the text names it;
  * functions that return no code return 0, -1 or null then, and one that frees does nothing. An
- * array may be null where its count is 0. Strings: returned ones are the library's and live as long
- * as the program (names, labels, metadata) or for ever (version, code and dtype names). Structs:
- * set `size` to sizeof the struct (WICK_INIT does) and the rest to zero or to your values; a newer
- * library takes an older, shorter struct. A size of 0 is WICK_INVALID_ARGUMENT. Threads: a program
- * may be used from any number of threads and sessions at once; a session by one at a time. Whoever
- * comes while a call is in a session gets WICK_INVALID_ARGUMENT and has touched nothing: open a
- * session for each thread, sessions of one program share its weights. Freeing is for when no call
- * is in it. A program must outlive its sessions.
+ * array may be null where its count is 0.
+ * Strings: returned ones are the library's and live as long as the program (names, labels,
+ * metadata) or for ever (version, code and dtype names).
+ * Structs: set `size` to sizeof the struct (WICK_INIT does) and the rest to zero or to your values;
+ * a newer library takes an older, shorter struct. A size of 0 is WICK_INVALID_ARGUMENT.
+ * Threads: a program may be used from any number of threads and sessions at once; a session by one
+ * at a time. Whoever comes while a call is in a session gets WICK_INVALID_ARGUMENT and has touched
+ * nothing: open a session for each thread, sessions of one program share its weights. Freeing is
+ * for when no call is in it. A program must outlive its sessions.
  */
 #ifndef WICK_WICK_H_
 #define WICK_WICK_H_
