@@ -113,11 +113,11 @@ Ran wick(const std::vector<std::string>& arguments, const std::string& cwd) {
 }
 
 Ran shell(const std::string& command) {
-  std::string path = quoted(fs::path(WICK_COMMAND).parent_path().string());
+  std::string path = shell_word(fs::path(WICK_COMMAND).parent_path().string());
   return Started({"/bin/sh", "-c", "PATH=" + path + ":$PATH; " + command}).wait();
 }
 
-std::string quoted(const std::string& path) {
+std::string shell_word(const std::string& path) {
   std::string word = "'";
   for (char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";

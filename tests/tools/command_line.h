@@ -38,7 +38,7 @@ class Started {
 Ran wick(const std::vector<std::string>& arguments, const std::string& cwd = "");
 Ran shell(const std::string& command);  // `wick` is found; stdin is empty
 // A path as one word of such a command: folders for scratch files may have a space in their names.
-std::string quoted(const std::string& path);
+std::string shell_word(const std::string& path);
 
 // Empty for output that is not one JSON document and nothing else (and a failed expectation).
 nlohmann::json parse_json(const std::string& text);

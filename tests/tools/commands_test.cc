@@ -387,8 +387,8 @@ TEST(Prove, LogitsOfAnotherShapeBreakThePromise) {
   write_file(script, "import shutil, sys\na = sys.argv\nif '-o' in a:\n  shutil.copy('" + logits +
                          "', a[a.index('-o') + 1] + '/logits.npy')\nelif '--bench' in a:\n"
                          "  print('{\"median_ms\": 1.0}')\nelse:\n  sys.exit(1)\n");
-  Ran r = shell("WICK_ORT_RUN=" + quoted(script) + " wick prove " + quoted(trained_run().run) +
-                " -o " + quoted(out) + " --limit 20 --json");
+  Ran r = shell("WICK_ORT_RUN=" + shell_word(script) + " wick prove " +
+                shell_word(trained_run().run) + " -o " + shell_word(out) + " --limit 20 --json");
   EXPECT_EQ(r.code, 3) << r.err;
   EXPECT_EQ(parse_json(r.out).at("incomparable").at("onnxruntime"), "[20,3]");
   EXPECT_THAT(r.err, HasSubstr("DIFFERS: logits float32[20,3], the trainer's are float32[20,10]"));
@@ -402,8 +402,8 @@ TEST(Installed, TheScriptIsFoundBesideTheBinary) {
   fs::copy_file(WICK_COMMAND, prefix + "/bin/wick");
   write_file(prefix + "/share/wick/ort_run.py", "print('from share')\nraise SystemExit(1)\n");
   export_onnx(small_graph(), model);
-  Ran r =
-      shell(quoted(prefix + "/bin/wick") + " compare " + quoted(model) + " --against onnxruntime");
+  Ran r = shell(shell_word(prefix + "/bin/wick") + " compare " + shell_word(model) +
+                " --against onnxruntime");
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr("from share"));
 }

@@ -320,8 +320,8 @@ TEST(FullDisk, ALimitOnFileSizesKeepsTheOldFiles) {
     std::string file = folder + "/" + name;
     write_file(file, "old");
     // dash counts blocks of 512 bytes; the signal that comes with the limit is ignored
-    Ran r =
-        shell("trap '' XFSZ; ulimit -f 128; wick export " + quoted(t.run) + " -o " + quoted(file));
+    Ran r = shell("trap '' XFSZ; ulimit -f 128; wick export " + shell_word(t.run) + " -o " +
+                  shell_word(file));
     EXPECT_EQ(r.code, 1);
     EXPECT_EQ(r.err, "wick: cannot write " + file +
                          ": File too large; an older file of this name is unchanged\n");

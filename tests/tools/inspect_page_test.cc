@@ -323,10 +323,10 @@ std::string browser() {
 // The page's element after its script ran: <html ... data-status="ready" ...>, and what its body
 // shows.
 std::string dom(const std::string& chromium, const std::string& page, const std::string& state) {
-  Ran r = shell(
-      "HOME=" + quoted(scratch()) + " timeout 300 " + chromium +
-      " --headless --no-sandbox --disable-gpu --user-data-dir=" + quoted(scratch() + "/browser") +
-      " --virtual-time-budget=3000 --dump-dom " + quoted("file://" + page + state));
+  Ran r = shell("HOME=" + shell_word(scratch()) + " timeout 300 " + chromium +
+                " --headless --no-sandbox --disable-gpu --user-data-dir=" +
+                shell_word(scratch() + "/browser") + " --virtual-time-budget=3000 --dump-dom " +
+                shell_word("file://" + page + state));
   EXPECT_EQ(r.code, 0) << r.err.substr(0, 400);
   std::string html = r.out;
   for (const std::string tag : {"script", "style"}) {  // that it was sent is no news

@@ -368,10 +368,10 @@ TEST(QuantizeInBrowser, DrawsItself) {
   const std::string model = folder() + "/evil.onnx", page = folder() + "/r.html";
   export_onnx(g, model);
   quantized({"--calib", small_data(), "--report", page, "--skip", "*img*"}, model);
-  Ran r = shell(
-      "HOME=" + quoted(scratch()) + " timeout 300 " + browser() +
-      " --headless --no-sandbox --disable-gpu --user-data-dir=" + quoted(scratch() + "/browser") +
-      " --virtual-time-budget=3000 --dump-dom " + quoted("file://" + page));
+  Ran r = shell("HOME=" + shell_word(scratch()) + " timeout 300 " + browser() +
+                " --headless --no-sandbox --disable-gpu --user-data-dir=" +
+                shell_word(scratch() + "/browser") + " --virtual-time-budget=3000 --dump-dom " +
+                shell_word("file://" + page));
   const std::string html = r.out.substr(0, r.out.find("<script"));
   EXPECT_THAT(html.substr(0, 200), HasSubstr("data-status=\"ready\""));
   for (const char* part :
@@ -392,10 +392,10 @@ TEST(QuantizeInBrowser, NamesThePlantedLayer) {
   const auto named = [&](size_t layer) { return c.at("layers")[layer].at("node"); };
   EXPECT_EQ(named(c.at("first_growth").get<size_t>()), "three");
   EXPECT_EQ(named(c.at("sensitivity")[0].get<size_t>()), "three");
-  Ran r = shell(
-      "HOME=" + quoted(scratch()) + " timeout 300 " + browser() +
-      " --headless --no-sandbox --disable-gpu --user-data-dir=" + quoted(scratch() + "/browser") +
-      " --virtual-time-budget=3000 --dump-dom " + quoted("file://" + page));
+  Ran r = shell("HOME=" + shell_word(scratch()) + " timeout 300 " + browser() +
+                " --headless --no-sandbox --disable-gpu --user-data-dir=" +
+                shell_word(scratch() + "/browser") + " --virtual-time-budget=3000 --dump-dom " +
+                shell_word("file://" + page));
   const std::string html = r.out.substr(0, r.out.find("<script"));
   EXPECT_THAT(html.substr(0, 200), HasSubstr("data-status=\"ready\""));
   EXPECT_THAT(html, HasSubstr("<div class=\"verdict\"><p><b>three</b> (Linear + Relu) loses "));

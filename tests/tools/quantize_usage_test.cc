@@ -188,8 +188,8 @@ TEST(QuantizeUsage, BatchesOfAFolderFollowTheNumbersInTheirNames) {
 TEST(QuantizeUsage, APipeIsNotWaitedFor) {
   const std::string model = small_model(), f = folder();
   write(f + "/a.npy", numbers({8, 3}));
-  const Ran r = shell("mkfifo " + quoted(f + "/b.npy") + " && timeout 60 wick quantize " +
-                      quoted(model) + " --calib " + quoted(f));
+  const Ran r = shell("mkfifo " + shell_word(f + "/b.npy") + " && timeout 60 wick quantize " +
+                      shell_word(model) + " --calib " + shell_word(f));
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr("b.npy' is no regular file"));
 }
@@ -201,8 +201,8 @@ TEST(QuantizeUsage, MessagesSayWhatIs) {
   const auto zip = [&](const std::string& to, const HostTensor& x, const HostTensor& labels) {
     const std::string in = folder();
     write(in + "/x.npy", x), write(in + "/labels.npy", labels);
-    const std::string words = "python3 -m zipfile -c " + quoted(to) + " x.npy labels.npy";
-    EXPECT_EQ(shell("cd " + quoted(in) + " && " + words).code, 0);
+    const std::string words = "python3 -m zipfile -c " + shell_word(to) + " x.npy labels.npy";
+    EXPECT_EQ(shell("cd " + shell_word(in) + " && " + words).code, 0);
   };
   zip(f + "/t.npz", numbers({2, 3}), numbers({2}));
   EXPECT_THAT(quantize(model, {"--calib", f + "/t.npz"}).err,

@@ -161,10 +161,10 @@ std::string browser() {
 
 // What the page's script has made of it, without the script and the data.
 std::string drawn(const std::string& page) {
-  Ran r = shell(
-      "HOME=" + quoted(scratch()) + " timeout 300 " + browser() +
-      " --headless --no-sandbox --disable-gpu --user-data-dir=" + quoted(scratch() + "/browser") +
-      " --virtual-time-budget=3000 --dump-dom " + quoted("file://" + page));
+  Ran r = shell("HOME=" + shell_word(scratch()) + " timeout 300 " + browser() +
+                " --headless --no-sandbox --disable-gpu --user-data-dir=" +
+                shell_word(scratch() + "/browser") + " --virtual-time-budget=3000 --dump-dom " +
+                shell_word("file://" + page));
   return r.out.substr(0, r.out.find("<script"));
 }
 
