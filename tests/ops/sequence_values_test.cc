@@ -203,8 +203,8 @@ TEST(SequenceValues, RecurrentCellsRefuseWhatDoesNotFit) {
   const std::pair<const char*, void (*)(RnnAttrs&)> changes[] = {
       {"unknown direction 3", [](RnnAttrs& a) { a.direction = 3; }},
       {"unknown layout -1", [](RnnAttrs& a) { a.layout = -1; }},
-      {"unknown kind 12", [](RnnAttrs& a) { a.back_h.kind = 12; }},
-      {"unknown kind -9223372036854775808", [](RnnAttrs& a) { a.f.kind = INT64_MIN; }}};
+      {"unknown back_h.kind 12", [](RnnAttrs& a) { a.back_h.kind = 12; }},
+      {"unknown f.kind -9223372036854775808", [](RnnAttrs& a) { a.f.kind = INT64_MIN; }}};
   for (const auto& [text, change] : changes) {
     Sample bad = s;
     change(bad.attrs.as<RnnAttrs>());
