@@ -11,7 +11,7 @@ namespace {
 // A field whose numbers stand for something: each of them, in a list, is one of least to most.
 struct Range {
   const AttrType* type;
-  const char* field;  // several members of a struct may have the name
+  const char* field;
   int64_t least, most;
 };
 
@@ -42,7 +42,12 @@ constexpr Range kRanges[] = {
     range<PadAttrs>("mode", PadMode::kWrap),
     range<RnnAttrs>("direction", 2),
     range<RnnAttrs>("layout", 1),
-    range<RnnAttrs>("kind", RnnFunction::kSoftplus),
+    range<RnnAttrs>("f.kind", RnnFunction::kSoftplus),
+    range<RnnAttrs>("g.kind", RnnFunction::kSoftplus),
+    range<RnnAttrs>("h.kind", RnnFunction::kSoftplus),
+    range<RnnAttrs>("back_f.kind", RnnFunction::kSoftplus),
+    range<RnnAttrs>("back_g.kind", RnnFunction::kSoftplus),
+    range<RnnAttrs>("back_h.kind", RnnFunction::kSoftplus),
     range<StringNormalizerAttrs>("case_change_action", CaseChange::kUpper),
     range<TfIdfAttrs>("mode", TfIdfMode::kTfIdf),
     range<MaxPoolIndicesAttrs>("storage_order", 1),
@@ -58,6 +63,18 @@ constexpr Range kRanges[] = {
     dtype<ConcatFromSequenceAttrs>("dtype", 1),
     dtype<OptionalAttrs>("dtype", 1),
 };
+
+// A name that is no field's would check nothing.
+constexpr bool all_are_fields() {
+  for (const Range& r : kRanges) {
+    bool found = false;
+    for (const AttrField& f : r.type->fields)
+      found = found || __builtin_strcmp(f.name, r.field) == 0;
+    if (!found) return false;
+  }
+  return true;
+}
+static_assert(all_are_fields());
 
 Status check_range(const Range& r, int64_t v) {
   if (v >= r.least && v <= r.most) return {};

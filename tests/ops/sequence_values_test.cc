@@ -200,12 +200,15 @@ TEST(SequenceValues, RecurrentCellsRefuseWhatDoesNotFit) {
     bad.in[4].values[1] = length;
     EXPECT_NE(error_of(OpId::kLSTM, bad).find("must be 0 to 5"), std::string::npos);
   }
-  for (auto change :
-       {+[](RnnAttrs& a) { a.direction = 3; }, +[](RnnAttrs& a) { a.layout = -1; },
-        +[](RnnAttrs& a) { a.back_h.kind = 12; }, +[](RnnAttrs& a) { a.f.kind = INT64_MIN; }}) {
+  const std::pair<const char*, void (*)(RnnAttrs&)> changes[] = {
+      {"unknown direction 3", [](RnnAttrs& a) { a.direction = 3; }},
+      {"unknown layout -1", [](RnnAttrs& a) { a.layout = -1; }},
+      {"unknown back_h.kind 12", [](RnnAttrs& a) { a.back_h.kind = 12; }},
+      {"unknown f.kind -9223372036854775808", [](RnnAttrs& a) { a.f.kind = INT64_MIN; }}};
+  for (const auto& [text, change] : changes) {
     Sample bad = s;
     change(bad.attrs.as<RnnAttrs>());
-    EXPECT_NE(error_of(OpId::kLSTM, bad).find("unknown direction"), std::string::npos);
+    EXPECT_NE(error_of(OpId::kLSTM, bad).find(text), std::string::npos) << text;
   }
   Sample bad = s;
   bad.attrs.as<RnnAttrs>().hidden_size = INT64_MAX;
