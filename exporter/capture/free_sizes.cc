@@ -11,7 +11,11 @@ namespace {
 
 // Twos and threes: a branch on whether a size is a multiple of a small number or of a vector's
 // length sees one that is.
-constexpr int64_t kMultiple = 24;
+constexpr int64_t kMultiple = 24, kLeastMultiple = 6;
+// A trace keeps every result, so that what large inputs cost is held back: elements of an input.
+constexpr int64_t kMostElements = 1 << 20;
+// A bound that somebody stated; none that is only large.
+constexpr int64_t kStatedMax = 4096;
 // As far beyond the example as the sizes in use ever were.
 constexpr int64_t kStep = 3;
 
@@ -43,10 +47,18 @@ Choice choose(const FreeSize& f, std::vector<int64_t>* taken) {
   c.odd = std::max(f.example + kStep, f.min) | 1;
   while (!prime(c.odd) || among(*taken, c.odd)) c.odd += 2;
   if (c.odd > f.max) c.odd = largest_other(f, {f.example, f.min});
-  const int64_t from = std::max({f.example + 1, f.min, kMultiple});
-  c.large = (from + kMultiple - 1) / kMultiple * kMultiple;
-  while (among(*taken, c.large)) c.large += kMultiple;
-  if (c.large > f.max) c.large = largest_other(f, {f.example, f.min, c.odd});
+  auto affordable = [&](int64_t size) {
+    return size <= kMostElements / std::max<int64_t>(f.each, 1);
+  };
+  auto multiple_of = [&](int64_t n) {
+    return (std::max({f.example + 1, f.min, n}) + n - 1) / n * n;
+  };
+  int64_t step = kMultiple;
+  while (step > kLeastMultiple && !affordable(multiple_of(step))) step /= 2;
+  c.large = multiple_of(step);
+  while (among(*taken, c.large)) c.large += step;
+  const bool whole = f.max <= kStatedMax && affordable(f.max);
+  if (whole || c.large > f.max) c.large = largest_other(f, {f.example, f.min, c.odd});
   taken->insert(taken->end(), {f.example, c.odd, c.large});
   return c;
 }
@@ -58,6 +70,7 @@ std::vector<FreeSize> free_sizes(const std::vector<CaptureInput>& inputs) {
   for (const CaptureInput& in : inputs) {
     for (const DynamicDim& d : in.dynamic) {
       const int64_t size = in.example.raw_shape()[d.dim];
+      const int64_t each = numel(in.example.raw_shape()) / std::max<int64_t>(size, 1);
       if (size < d.min || size > d.max) {
         throw Error(
             fmt::format("[capture] the example of input \"{}\" has {} along dimension {}, \"{}\", "
@@ -67,7 +80,7 @@ std::vector<FreeSize> free_sizes(const std::vector<CaptureInput>& inputs) {
       auto same = std::find_if(all.begin(), all.end(),
                                [&](const FreeSize& f) { return f.symbol == d.symbol; });
       if (same == all.end()) {
-        all.push_back({d.symbol, size, d.min, d.max});
+        all.push_back({d.symbol, size, d.min, d.max, each});
       } else if (same->example != size) {
         throw Error(fmt::format(
             "[capture] \"{}\" stands for one size, and the examples have {} and {}: give dimension "

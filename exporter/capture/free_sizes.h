@@ -13,6 +13,7 @@ namespace wick {
 struct FreeSize {
   std::string symbol;
   int64_t example = 0, min = 1, max = 1;
+  int64_t each = 1;  // elements of its input for one of the size
 };
 
 // One size for each FreeSize, in their order.
@@ -24,8 +25,9 @@ std::vector<FreeSize> free_sizes(const std::vector<CaptureInput>& inputs);
 Sizes example_sizes(const std::vector<FreeSize>& free);
 
 // What to run forward at beside the example: each dimension alone at its smallest size, all at
-// theirs, and dimensions at unlike sizes (smallest, an odd prime, a multiple of 24) together, so
-// that one does not hide what depends on another. Never empty: where there is no other size, it is
+// theirs, and dimensions at unlike sizes (smallest, an odd prime, the largest where that is small
+// or else a multiple of 24, of 12 or 6 for large inputs) together, so that one does not hide what
+// depends on another. Never empty: where there is no other size, it is
 // the example's once more, for other data.
 std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free);
 

@@ -37,8 +37,12 @@ class Turn {
   Status take_started() { return enter(InUse::kStarted); }
   // For what only looks, also between start() and finish().
   Status take_to_look() {
-    Status s = enter(InUse::kFree);
-    return s.ok() ? s : enter(InUse::kStarted);
+    while (true) {
+      const auto seen = static_cast<InUse::State>(state_.load(std::memory_order_relaxed));
+      Status s = enter(seen == InUse::kStarted ? seen : InUse::kFree);
+      if (s.ok() || seen == InUse::kCall) return s;
+      // A call began or ended since it was looked at: that is no reason to refuse.
+    }
   }
   // As what the session is left behind.
   void leave_as(InUse::State state) { after_ = state; }

@@ -15,8 +15,10 @@ import sys
 
 ROOMS = ("runtime", "graph")
 SOURCE = re.compile(r"\.(h|cc)$")
-READ = re.compile(r"(?:\.|->)as<(?:std::)?u?int(?:32|64)_t>\(\)"
-                  r"|(?:static|reinterpret)_cast<(?:const )?(?:std::)?u?int(?:32|64)_t\s*(?:const)?\*>\([^;]*data")
+INTEGER = r"(?:const )?(?:std::)?(?:int16|u?int32|u?int64)_t(?: const)?"
+READ = re.compile(rf"(?:\.|->)as<{INTEGER}>\(\)"
+                  rf"|(?:static|reinterpret)_cast<{INTEGER}\s*\*>\([^;]*data"
+                  r"|memcpy\(&\w+, \w*in\w*(?:\[[^\]]*\])?\.data\b")
 OUTPUT = re.compile(r"\bout\[[^\]]*\](?:\.|->)as<")  # what a kernel writes
 
 # (file, what the line holds): why the dtype is certain there
@@ -31,14 +33,17 @@ REASONS = {
     ("runtime/backend/vulkan/trust/trust.cc", "case DType::k"): "writes by dtype",
     ("runtime/program/reader.cc", "reinterpret_cast<const uint64_t*>(raw.data())"): "a file's table of strings",
     ("runtime/kernels/rnn.h", "in[4].as<int32_t>()"): "the rule takes sequence_lens in int32 alone",
-    ("runtime/kernels/reference/text.cc", "as<int64_t>()"): "the rule takes the tables in int64 alone",
+    ("runtime/kernels/reference/text.cc", "in[2].as<int64_t>()"): "the rule takes the tables in int64 alone",
+    ("runtime/kernels/reference/text.cc", "in[3].as<int64_t>()"): "the rule takes the tables in int64 alone",
     ("runtime/kernels/qlinear_channels.h", "in[8].as<int32_t>()"): "a bias: elements, int32 by the rule",
     ("runtime/kernels/qlinear_gemm.cc", "in[kBias].as<int32_t>()"): "a bias: elements, int32 by the rule",
     ("runtime/kernels/reference/qlinear.cc", "bias->as<int32_t>()"): "a bias: elements, int32 by the rule",
-    ("runtime/kernels/reference/quantize.cc", "as<int"): "elements, by dtype",
-    ("runtime/kernels/reference/small.cc", "as<"): "a block that was widened to that type",
+    ("runtime/kernels/reference/quantize.cc", "case DType::k"): "elements, by dtype",
+    ("runtime/kernels/reference/quantize.cc", "block.as<int64_t>()"): "a block that was widened to that type",
+    ("runtime/kernels/reference/small.cc", "to->as<"): "a block that was widened to that type",
+    ("runtime/kernels/reference/small.cc", "from.as<"): "a block that was widened to that type",
     ("runtime/kernels/reference/binary.cc", "wide.as<"): "a block that was widened to that type",
-    ("runtime/kernels/reference/string_cast.cc", "as<"): "a block that was widened to that type",
+    ("runtime/kernels/reference/string_cast.cc", "block"): "a block that was widened to that type",
     ("graph/ir/host_tensor.cc", "case DType::k"): "elements, by dtype",
     ("graph/passes/lower_sums.cc", "constant.as<int32_t>()"): "a bias: elements, int32 by the rule",
     ("graph/passes/lower_operands.cc", "as<int32_t>()"): "a bias: elements, whose dtype was compared",

@@ -266,16 +266,16 @@ TEST(Files, WhatIsNoFileIsRefused) {
     EXPECT_THAT(r.err, HasSubstr(refusal)) << command;
   };
   for (const auto& [path, refusal] : NotFiles(".wick")) {
-    refused("inspect " + path, refusal);
-    refused("convert " + path + " -o " + scratch() + "/m.wick", refusal);
+    refused("inspect " + shell_word(path), refusal);
+    refused("convert " + shell_word(path) + " -o " + shell_word(scratch() + "/m.wick"), refusal);
   }
   for (const char* suffix : {".npy", ".pb"}) {
     for (const auto& [path, refusal] : NotFiles(suffix))
-      refused("run " + trained_run().wick + " -i " + path, refusal);
+      refused("run " + shell_word(trained_run().wick) + " -i " + shell_word(path), refusal);
   }
   const NotFiles all;
   for (const auto& [path, refusal] : all)
-    refused("conformance " + all.folder() + " --list " + path, refusal);
+    refused("conformance " + shell_word(all.folder()) + " --list " + shell_word(path), refusal);
 }
 
 // Every command that writes a model or an array, on a disk that is full: the old file stays.

@@ -113,7 +113,7 @@ inline Status known_split(Known& c) {
   if (c.has(1)) {
     const ValueInfo<int64_t>& v = c.in[1];
     const bool none = v.rank() == 1 && v.shape[0] == 0;
-    if (is_container(v.dtype) || v.rank() > 1)
+    if ((v.dtype != DType::kI64 && v.dtype != DType::kI32) || v.rank() > 1)
       return Status(Code::kTypeMismatch, "the sizes must be one or a list of int32 or int64");
     if (v.elements == nullptr && !none) return Status(Code::kNotFound, kNeedsValue);
     sizes = TensorView(const_cast<int64_t*>(v.elements), DType::kI64, v.shape);
