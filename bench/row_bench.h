@@ -80,7 +80,7 @@ class Row {
     ir::Graph g;
     AnyAttrs any;
     memcpy(any.get(), attrs, find_op(op)->attrs->size);
-    std::vector<ir::ValueId> inputs = {g.add_input("x", in_.dtype, ir::to_symbolic(in_.shape))};
+    std::vector<ir::ValueId> inputs = {g.add_input("x", in_.dtype, to_symbolic(in_.shape))};
     for (size_t i = 1; i < in.size(); ++i) {
       inputs.push_back(!in[i].present() ? ir::kNoValue
                                         : g.add_constant(HostTensor(in[i].dtype, in[i].shape,
@@ -88,8 +88,9 @@ class Row {
     }
     const auto outputs = static_cast<int>(out_.size());
     const ir::NodeId node = g.add_node(op, any, std::move(inputs), outputs);
-    for (int i = 0; i < outputs; ++i)
-      g.add_output("y" + std::to_string(i), g.node(node).outputs[static_cast<size_t>(i)]);
+    std::string name = "y";
+    for (int i = 0; i < outputs; ++i, name += 'y')
+      g.add_output(name, g.node(node).outputs[static_cast<size_t>(i)]);
     lent_ = std::make_unique<LentProgram>(lend_program(std::move(g)));
     LoadOptions load;
     load.lent = lent_->segments;
@@ -116,8 +117,8 @@ class Row {
   }
   size_t packed_bytes() const { return session_->packed_bytes(); }
   // The first form of a weight.
-  const void* form() const { return session_->packed_form(0).bytes.data(); }
-  size_t form_bytes() const { return session_->packed_form(0).bytes.size(); }
+  const void* form() const { return session_->packed_form(0).value().bytes.data(); }
+  size_t form_bytes() const { return session_->packed_form(0).value().bytes.size(); }
   // Planning and packing.
   double open_seconds() const { return open_seconds_; }
 
