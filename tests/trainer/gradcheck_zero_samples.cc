@@ -80,8 +80,13 @@ void add_zero_samples(Samples& all) {
         },
         {some_zeros()});
   }
+  // By both at an exponent of 0: a constant of the base, whose slope grows along the exponent.
+  add("Pow zeros", row(OpId::kPow, NoAttrs{}), {tensor({2., 0.5, 3.}), tensor({0., 0., 2.})});
+  add("Pow zeros", row(OpId::kPow, NoAttrs{}), {tensor({{2.}, {0.25}}), zeros({3}, kD)});
   // The functions that have a case of their own at 0.
   add("Mul sinc", [](const List& in) { return List{sinc(in[0])}; }, {some_zeros()});
+  add("Mul sinc", [](const List& in) { return List{sinc(in[0])}; },
+      {tensor({1e-300, -1e-9, 1e-5, 1e-3, 0.05, -0.099, 0.101, 40.})});
   add("Mul square", [](const List& in) { return List{square(in[0])}; }, {some_zeros()});
   add("Log xlogy", [](const List& in) { return List{xlogy(in[0], in[1])}; },
       {some_zeros(), tensor({0.5, 1., 2.})});

@@ -368,5 +368,50 @@ TEST(Pointwise, HypotNeitherOverflowsNorVanishes) {
   EXPECT_DOUBLE_EQ(y[1], 5e-200);
 }
 
+// What is masked is not asked: far from 0 the series of sinc overflows, and a power of 0 has no
+// use for the reciprocal of its base.
+TEST(PointwiseGrad, OfSincIsFiniteForAnyArgument) {
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+    const double most = dtype == DType::kF16 ? 1e4 : dtype == DType::kF64 ? 1e300 : 1e37;
+    for (double at : {0.0, 1e-7, 0.05, 0.11, 28.0, 300.0, 7e3, 7e9, 1e20, most}) {
+      if (at > most) continue;
+      Tensor x = full({}, at, dtype).requires_grad_();
+      Tensor y = sinc(x);
+      y.backward();
+      EXPECT_TRUE(std::isfinite(x.grad().item())) << dtype_name(dtype) << " " << at;
+      EXPECT_LE(std::abs(x.grad().item()), 2) << dtype_name(dtype) << " " << at;
+      NoGrad guard;
+      EXPECT_EQ(y.item(), sinc(x).item()) << "with a gradient, " << dtype_name(dtype) << " " << at;
+    }
+  }
+}
+
+// The second derivative is that of float64, also where the quotient's terms cancel.
+TEST(PointwiseGrad, OfSincBendsEvenlyAroundZero) {
+  for (double at : {1e-30, 1e-12, 1e-6, 1e-4, 1e-3, 1e-2, 0.09, 0.11, 0.3}) {
+    Tensor x = full({}, at, DType::kF32).requires_grad_();
+    Tensor slope = grad({sinc(x)}, {x}, {}, true, true)[0];
+    const double second = grad({slope}, {x})[0].item(), z = M_PI * at;
+    const double want =
+        at < 0.2
+            ? M_PI * M_PI * (-1.0 / 3 + z * z / 10 - z * z * z * z / 168)
+            : M_PI * M_PI *
+                  (-std::sin(z) / z - 2 * std::cos(z) / (z * z) + 2 * std::sin(z) / (z * z * z));
+    EXPECT_NEAR(second, want, 1e-4) << at;
+    EXPECT_NEAR(slope.item() / at, M_PI * M_PI * (-1.0 / 3 + z * z / 30), 2e-2) << at;
+  }
+}
+
+TEST(PointwiseGrad, OfAPowerOfZeroIsZeroForAnyBase) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (DType dtype : {DType::kF16, DType::kF32, DType::kF64}) {
+    Tensor a = tensor({0., -0., 6e-8, 1e-40, 4e-320, 2., -3., inf, std::nan("")}).to(dtype);
+    a = a.detach().requires_grad_();
+    sum(pow(a, 0.0)).backward();
+    for (double g : a.grad().to(DType::kF64).to_vector<double>())
+      EXPECT_EQ(g, 0) << dtype_name(dtype);
+  }
+}
+
 }  // namespace
 }  // namespace wick

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -107,6 +109,21 @@ TEST_F(SafetensorsFile, DeepAndBrokenHeadersAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("not a JSON object"));
 }
 
+// Of two equal keys one reader takes the first and another the last.
+TEST_F(SafetensorsFile, AKeyStandsOnceAtEveryDepth) {
+  const std::string data(4, '\0'), rest = R"("shape":[1],"data_offsets":[0,4])";
+  write(R"({"a":{"dtype":"F32","dtype":"I32",)" + rest + "}}", data);
+  EXPECT_THAT(refusal(), HasSubstr("'dtype' appears twice in 'a'"));
+  write(R"({"a":{"dtype":"F32","shape":[2],)" + rest + "}}", data);
+  EXPECT_THAT(refusal(), HasSubstr("'shape' appears twice in 'a'"));
+  write(R"({"a":{"dtype":"F32",)" + rest + R"(,"data_offsets":[0,4]}})", data);
+  EXPECT_THAT(refusal(), HasSubstr("'data_offsets' appears twice in 'a'"));
+  write(R"({"__metadata__":{"format":"pt","format":"np"},"a":{"dtype":"F32",)" + rest + "}}", data);
+  EXPECT_THAT(refusal(), HasSubstr("'format' appears twice in '__metadata__'"));
+  write(R"({"__metadata__":{"a":"","dtype":""},"a":{"dtype":"F32",)" + rest + "}}", data);
+  EXPECT_EQ(load_safetensors(path).tensors.size(), 1u);
+}
+
 // A tree of them, as modules are: one flat list of parameters is nobody's.
 struct Leaf : nn::Module {
   Leaf() {
@@ -120,7 +137,34 @@ struct Wide : nn::Module {
   }
 };
 
+// Ends the process when the work takes this much of the processor's time, which a busy machine does
+// not use up: what grows with the square of the number of tensors takes minutes, and all of it
+// together seconds.
+class Watch {
+ public:
+  Watch() : before_(std::signal(SIGPROF, too_long)) { set(60); }
+  ~Watch() {
+    set(0);
+    std::signal(SIGPROF, before_);
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  static void too_long(int) {
+    const char text[] = "the work grows with the square of the number of tensors\n";
+    (void)!::write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(1);
+  }
+  static void set(int seconds) {
+    itimerval timer = {{0, 0}, {seconds, 0}};
+    setitimer(ITIMER_PROF, &timer, nullptr);
+  }
+  void (*before_)(int);
+};
+
 TEST_F(SafetensorsFile, FiftyThousandTensors) {
+  Watch watch;
   Wide model;
   nn::NamedTensors state = model.state_dict();
   ASSERT_EQ(state.size(), 50000u);

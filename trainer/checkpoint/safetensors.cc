@@ -41,18 +41,23 @@ struct Entry {
   uint64_t begin = 0, end = 0;  // within the data
 };
 
-// The format's headers are two deep, and a name stands once: of two equal ones a parser keeps the
-// last.
+// The format's headers are two deep, and a key stands once in its object, be it a tensor's name or
+// what an entry says of it: of two equal ones a parser keeps the last, another reader the first.
 struct HeaderCheck : nlohmann::json_sax<Json> {
   std::string problem;
 
-  bool start_object(std::size_t) override { return open(); }
+  bool start_object(std::size_t) override {
+    if (!open()) return false;
+    seen_[depth_].clear();
+    return true;
+  }
   bool start_array(std::size_t) override { return open(); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
-    if (depth_ != 1 || seen_.insert(name).second) return true;
-    problem = "'" + name + "' appears twice";
+    if (depth_ == 1) entry_ = name;
+    if (seen_[depth_].insert(name).second) return true;
+    problem = "'" + name + "' appears twice" + (depth_ > 1 ? " in '" + entry_ + "'" : "");
     return false;
   }
   bool null() override { return true; }
@@ -80,7 +85,8 @@ struct HeaderCheck : nlohmann::json_sax<Json> {
 
   static constexpr int kMaxDepth = 4;
   int depth_ = 0;
-  std::unordered_set<std::string> seen_;
+  std::unordered_set<std::string> seen_[kMaxDepth + 1];  // by depth, of the object that is open
+  std::string entry_;                                    // whose value is read
 };
 
 class Reader {

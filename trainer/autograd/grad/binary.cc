@@ -35,9 +35,12 @@ WICK_GRAD(Div, 2, 1, 0, [](GradCtx& c) {
 WICK_GRAD(Pow, 3, 1, 0, [](GradCtx& c) {
   Tensor a = c.in(0), b = c.in(1);
   if (c.needs(0)) {
-    // b = 0 makes a constant, also at a = 0 where a^(b - 1) is infinite: 1^(b - 1) is not, and
-    // neither are its derivatives
-    Tensor flat = eq(b, 0), base = where(flat, full({}, 1, a.dtype()), a);
+    // b = 0 makes a constant of a, also where a^(b - 1), 1 / a, is infinite: 1^(b - 1) is not, and
+    // neither are its derivatives. Elsewhere the slope is 0 by its factor b, along which it grows
+    // by 1 / a.
+    Tensor infinite = ne(reciprocal(a.detach()) * 0, 0);
+    Tensor flat = logical_and(eq(b, 0), infinite);
+    Tensor base = where(flat, full({}, 1, a.dtype()), a);
     Tensor slope = b.to(a.dtype()) * pow(base, b - 1);
     set(c, 0, where(flat, zero_like(c.g()), c.g() * slope));
   }

@@ -1,13 +1,15 @@
 // Solvers and decompositions. Every formula is made of the section's own ops and matmul, so that
 // higher orders come free. Gradients of symmetric inputs are symmetric where PyTorch's are.
-#include "trainer/autograd/grad/common.h"
-#include "trainer/tensor/call.h"
+#include "trainer/autograd/grad/matrices.h"
 
 namespace wick {
 namespace {
 
-Tensor mt(const Tensor& x) { return x.transpose(-2, -1); }
-int64_t extent(const Tensor& x, int from_end) { return x.raw_shape()[x.rank() - from_end]; }
+using matrices::extent;
+using matrices::inverse;
+using matrices::mt;
+using matrices::on_diagonal;
+using matrices::per_matrix;
 
 // [rows, cols], true where col - row <= diagonal.
 Tensor lower(int64_t rows, int64_t cols, int64_t diagonal) {
@@ -20,69 +22,19 @@ Tensor tril(const Tensor& x, int64_t diagonal = 0) {
 Tensor triu(const Tensor& x, int64_t diagonal = 0) {
   return where(lower(extent(x, 2), extent(x, 1), diagonal - 1), zero_like(x), x);
 }
-Tensor on_diagonal(int64_t n) { return eq(arange(n).unsqueeze(1), arange(n).unsqueeze(0)); }
 // v[..., n] on the diagonal of [..., n, n].
 Tensor diag_embed(const Tensor& v) {
   return where(on_diagonal(extent(v, 1)), v.unsqueeze(-1), zero_like(v));
 }
 Tensor solve(const Tensor& a, const Tensor& b) { return call(OpId::kSolve, NoAttrs{}, {a, b}); }
-Tensor inverse(const Tensor& a) { return call(OpId::kInverse, NoAttrs{}, {a}); }
 Tensor triangular(const Tensor& a, const Tensor& b, TriangularAttrs t) {
   return call(OpId::kTriangularSolve, t, {a, b});
 }
-// For g of a shape without the two matrix dims.
-Tensor per_matrix(const Tensor& g) { return g.unsqueeze(-1).unsqueeze(-1); }
 
 // w_j - w_i, 1 on the diagonal.
 Tensor gaps(const Tensor& w) {
   Tensor difference = w.unsqueeze(-2) - w.unsqueeze(-1);
   return where(on_diagonal(extent(w, 1)), full({}, 1, w.dtype()), difference);
-}
-
-// The cofactors of a, by its singular values: right where a is singular too.
-Tensor cofactors(const Tensor& a) {
-  FactorAttrs f;
-  Tensor out[3];
-  const Tensor* in[] = {&a};
-  call(OpId::kSvd, &f, in, out, Where::current());
-  Tensor one = full({}, 1, a.dtype());
-  Tensor others = prod(where(on_diagonal(extent(a, 1)), one, out[1].unsqueeze(-2)), {-1});
-  Tensor sign = call(OpId::kDet, NoAttrs{}, {out[0]}) * call(OpId::kDet, NoAttrs{}, {out[2]});
-  return per_matrix(sign) * matmul(out[0] * others.unsqueeze(-2), out[2]);
-}
-
-// The same by Faddeev and LeVerrier's recurrence, products and sums alone: its derivatives are
-// right whatever the rank, where those of singular vectors need singular values apart from each
-// other. The matrix is scaled to norm 1, so that what cancels is at most 2^n times the result's own
-// size.
-Tensor cofactors_by_products(const Tensor& whole) {
-  const int64_t n = extent(whole, 1);
-  Tensor scale = sqrt(sum(whole.detach() * whole.detach(), {-2, -1}, true));
-  Tensor one = full({}, 1, whole.dtype());
-  scale = where(eq(scale, 0), one, scale);
-  Tensor a = whole / scale, diagonal = where(on_diagonal(n), one, zero_like(whole));
-  Tensor m = diagonal.expand(a.raw_shape()), factor = one;
-  for (int64_t k = 1; k < n; ++k) {
-    Tensor product = matmul(a, m);
-    Tensor trace = sum(product * diagonal, {-2, -1}, true);
-    m = product - trace * (1.0 / static_cast<double>(k)) * diagonal;
-    factor = factor * (-scale);
-  }
-  return mt(m * factor);
-}
-// Where the determinant is 0, or so small beside the matrix that an inverse says little.
-bool by_products(const Tensor& a, const Tensor& det) {
-  const int64_t n = extent(a, 1);
-  if (!grad_enabled() || n > 16 || a.layout().numel() == 0) return false;
-  NoGrad guard;
-  Tensor size = sqrt(mean(a * a, {-2, -1}) * static_cast<double>(n));
-  return amax(le(abs(det), pow(size, static_cast<double>(n)) * 1e-4).to(DType::kI32)).item() != 0;
-}
-
-bool any_zero(const Tensor& t) {
-  if (t.layout().numel() == 0) return false;
-  Tensor hit = amax(eq(t, 0).detach().to(DType::kI32).reshape({-1}));
-  return hit.raw().as<int32_t>()[0] != 0;
 }
 
 }  // namespace
@@ -113,13 +65,6 @@ WICK_GRAD(Solve, 1, 1, 0, [](GradCtx& c) {
 WICK_GRAD(Inverse, 0, 1, 0, [](GradCtx& c) {
   Tensor y = mt(c.out());
   c.set(0, -matmul(matmul(y, c.g()), y));
-});
-
-WICK_GRAD(Det, 1, 1, 0, [](GradCtx& c) {
-  Tensor a = c.in(0);
-  if (by_products(a, c.out())) return c.set(0, per_matrix(c.g()) * cofactors_by_products(a));
-  if (any_zero(c.out())) return c.set(0, per_matrix(c.g()) * cofactors(a));
-  c.set(0, per_matrix(c.g() * c.out()) * mt(inverse(a)));
 });
 
 // The sign is constant wherever it has a derivative.

@@ -135,17 +135,19 @@ Tensor quantile_of(const char* op, const Arg& x, const Tensor& q, std::optional<
     // torch.lerp: from the nearer end
     result = where(lt(weight, 0.5), low + weight * d, high - d * (1 - weight));
   }
-  // [..., m], the dim and the last one swapped -> [m, ...], the dim, of size 1, in its own place
-  Tensor lead = result.unsqueeze(0, where_at).transpose(0, -1, where_at);
-  lead = lead.transpose(line.dim + 1, -1, where_at);
-  if (!keepdim || line.scalar) {
-    lead = lead.squeeze(line.dim + 1, where_at);
-  } else if (!dim) {
-    Shape shape{m};
+  // [..., m], the dim and the last one swapped -> [..., m, ...], m in the dim's place. No step has
+  // a dimension more than the result: a tensor of the highest rank has none to spare.
+  result = result.transpose(line.dim, -1, where_at);
+  const bool keep = keepdim && !line.scalar, one = q.rank() == 0;
+  if (keep && !dim) {
+    Shape shape;
+    if (!one) shape.push_back(m);
     for (int64_t e : ones_shape(x.tensor.rank())) shape.push_back(e);
-    lead = lead.reshape(shape, where_at);
+    return result.reshape(shape, where_at);
   }
-  return q.rank() == 0 ? lead.squeeze(0, where_at) : lead;
+  if (one) return keep ? result : result.squeeze(line.dim, where_at);
+  if (keep) return result.unsqueeze(0, where_at).transpose(0, line.dim + 1, where_at);
+  return movedim(result, line.dim, 0);
 }
 
 ValuesIndices extreme(OpId op, const char* name, const Arg& x, int dim, bool keepdim) {

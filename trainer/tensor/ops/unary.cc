@@ -78,14 +78,23 @@ Tensor round(const Arg& x, int64_t decimals) {
   }
 WICK_COMPOSED(rsqrt, return reciprocal(sqrt(v));)
 WICK_COMPOSED(exp2, return pow(2, v);)
+// sin(pi v) / (pi v), of 1 where `mask`.
+static Tensor quotient_unless(const Tensor& mask, const Tensor& v) {
+  Tensor angle = where(mask, constant(v, 1), v) * M_PI;
+  return sin(angle) / angle;
+}
 WICK_COMPOSED(sinc, {
-  Tensor at_zero = eq(v, 0), one = constant(v, 1);
-  Tensor angle = where(at_zero, one, v) * M_PI;
-  if (pointwise::differentiated(v)) {  // 1 at 0, and bent there: its series
-    Tensor square = v * v * (M_PI * M_PI);
-    one = 1 - square / 6 * (1 - square / 20 * (1 - square / 42));
-  }
-  return where(at_zero, one, sin(angle) / angle);
+  Tensor plain = v.detach(), at_zero = eq(plain, 0), one = constant(v, 1);
+  if (!pointwise::differentiated(v)) return where(at_zero, one, quotient_unless(at_zero, v));
+  // Around 0 its slopes are those of its series, since the quotient's cancel there; the value is
+  // the same as without a slope. What the other form is for is masked before either of them, or
+  // its infinities would come back as 0 times infinity.
+  Tensor near = lt(abs(plain), 0.1);
+  Tensor value = where(at_zero, one, quotient_unless(at_zero, plain));
+  Tensor small = where(near, v, constant(v, 0)) * M_PI, square = small * small, series = one;
+  for (int k = 14; k > 0; k -= 2) series = 1 - square * (1.0 / (k * (k + 1))) * series;
+  series = series + (value - series.detach());
+  return where(near, series, quotient_unless(near, v));
 })
 WICK_COMPOSED(deg2rad, return v * (M_PI / 180);)
 WICK_COMPOSED(rad2deg, return v * (180 / M_PI);)

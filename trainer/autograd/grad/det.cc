@@ -1,0 +1,180 @@
+// The gradient of a determinant: the matrix of cofactors, which a singular matrix has as well.
+//
+// Its value is the same with a history and without: det(A) A^-T where the inverse has its digits,
+// and by singular values elsewhere. The history of the product cancels as much as the inverse has
+// lost. Elsewhere A = U M V^T with U and V held constant, and M is split into a regular block and
+// one of the small singular values: there every derivative is a sum of products that do not divide
+// by what is small, whatever the rank.
+#include <algorithm>
+#include <limits>
+
+#include "trainer/autograd/grad/matrices.h"
+#include "trainer/tensor/modes.h"
+
+namespace wick {
+namespace {
+
+using matrices::extent;
+using matrices::inverse;
+using matrices::mt;
+using matrices::on_diagonal;
+using matrices::per_matrix;
+
+// Rows in the block of small singular values. Where more than these are 0 to working precision, so
+// is each derivative.
+constexpr int64_t kMostSmall = 16;
+
+// Above this condition number an inverse is not relied upon.
+constexpr double kWorstCondition = 0x1p13;
+// A singular value is small if it is this fraction of the largest, and the last one in any case.
+constexpr double kSmall = 0x1p-20;
+constexpr double kRounding = std::numeric_limits<double>::epsilon();
+
+Tensor det(const Tensor& a) { return call(OpId::kDet, NoAttrs{}, {a}); }
+Tensor one_of(const Tensor& a) { return full({}, 1, a.dtype()); }
+Tensor identity(const Tensor& a) {
+  return where(on_diagonal(extent(a, 1)), one_of(a), zero_like(a));
+}
+// The matrices of a batch that `mask` names, and the identity for the others.
+Tensor only(const Tensor& mask, const Tensor& a) { return where(per_matrix(mask), a, identity(a)); }
+bool any_true(const Tensor& mask) {
+  if (mask.layout().numel() == 0) return false;
+  return amax(mask.to(DType::kI32).reshape({-1})).item() != 0;
+}
+// Of each element of s[..., n], the product of the others.
+Tensor product_of_others(const Tensor& s) {
+  return prod(where(on_diagonal(extent(s, 1)), one_of(s), s.unsqueeze(-2)), {-1});
+}
+Tensor length(const Tensor& a, Dims dims) { return sqrt(sum(a * a, dims)); }
+
+struct Svd {
+  Tensor u, s, vt, sign;  // the sign of det(U) det(V)
+  explicit Svd(const Tensor& a) {
+    FactorAttrs f;
+    Tensor out[3];
+    const Tensor* in[] = {&a};
+    call(OpId::kSvd, &f, in, out, Where::current());
+    u = out[0], s = out[1], vt = out[2], sign = per_matrix(det(u) * det(vt));
+  }
+  // The cofactors of U M V^T, from those of M.
+  Tensor turned(const Tensor& cofactors) const { return sign * matmul(matmul(u, cofactors), vt); }
+};
+
+// Whether an inverse of a says too little, or there is none.
+Tensor is_singular(const Tensor& a, const Tensor& det) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  Tensor rows = prod(length(a, {-1}), {-1});
+  Tensor small = le(abs(det), rows * (16 * static_cast<double>(extent(a, 1)) * kRounding));
+  // rows of infinite numbers have no singular values
+  Tensor singular = logical_or(eq(det, 0), logical_and(small, lt(rows, kInf)));
+  Tensor inverted = inverse(only(logical_not(singular), a));
+  return logical_or(singular,
+                    ge(length(a, {-2, -1}) * length(inverted, {-2, -1}), kWorstCondition));
+}
+
+// a with rows and columns of norms about 1, by factors that are held constant: what is small by its
+// units alone is not singular.
+struct Scaled {
+  Tensor a, factors;  // of the cofactors
+  explicit Scaled(const Tensor& whole) {
+    auto unless_zero = [](const Tensor& t) { return where(eq(t, 0), one_of(t), t); };
+    Tensor fixed = whole.detach(), rows = unless_zero(length(fixed, {-1})).unsqueeze(-1);
+    Tensor columns = unless_zero(length(fixed / rows, {-2})).unsqueeze(-2);
+    a = whole / rows / columns;
+    factors = product_of_others(rows.squeeze(-1)).unsqueeze(-1) *
+              product_of_others(columns.squeeze(-2)).unsqueeze(-2);
+  }
+};
+
+// By Faddeev and LeVerrier's recurrence, products and sums alone, of few rows of norm 1 or less: it
+// cancels what grows as fast as 2^n.
+Tensor cofactors_of_few(const Tensor& a) {
+  const int64_t n = extent(a, 1);
+  Tensor diagonal = identity(a), m = diagonal.expand(a.raw_shape());
+  for (int64_t k = 1; k < n; ++k) {
+    Tensor product = matmul(a, m);
+    Tensor trace = sum(product * diagonal, {-2, -1}, true);
+    m = trace * (1.0 / static_cast<double>(k)) * diagonal - product;
+  }
+  return mt(m);
+}
+
+// The cofactors of m, whose value is the diagonal s[..., n], descending, with k small ones at its
+// end: of X, the inverse of the regular block, and of the small one's Schur complement.
+Tensor cofactors_of_blocks(const Tensor& m, const Tensor& s, int64_t k) {
+  const int64_t r = extent(m, 1) - k;
+  auto block = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    return m.narrow(-2, row, rows).narrow(-1, column, columns);
+  };
+  Tensor x, across, down, schur = block(r, k, r, k);
+  if (r > 0) {
+    x = inverse(block(0, r, 0, r));
+    across = matmul(x, block(0, r, r, k)), down = matmul(block(r, k, 0, r), x);
+    schur = schur - matmul(block(r, k, 0, r), across);
+  }
+  // of norm 1 or less
+  Tensor size = maximum(s.narrow(-1, r, 1), s.narrow(-1, 0, 1) * kRounding);
+  size = where(eq(size, 0), one_of(s), size);
+  Tensor scaled = schur / size.unsqueeze(-1), few = cofactors_of_few(scaled);
+  auto power = [&](int64_t n) { return pow(size, static_cast<double>(n)).unsqueeze(-1); };
+  Tensor corner = power(k - 1) * few;
+  if (r == 0) return corner;
+  Tensor whole = power(k) * sum(scaled * few, {-2, -1}, true) * (1.0 / static_cast<double>(k));
+  Tensor beside = matmul(corner, mt(across)), above = matmul(mt(down), corner);
+  Tensor top = cat({whole * mt(x) + matmul(above, mt(across)), -above}, -1);
+  Tensor all = cat({top, cat({-beside, corner}, -1)}, -2);
+  return per_matrix(det(block(0, r, 0, r))) * all;
+}
+
+// `value` with the history of `same`.
+Tensor with_history(const Tensor& value, const Tensor& same) {
+  Tensor now = same.detach(), is_finite = eq(now * 0, 0);
+  return value + where(is_finite, same - now, zero_like(now));
+}
+
+// Those of singular matrices, whose history is asked for or not; others are the identity here.
+Tensor cofactors_of_singular(const Tensor& singular, const Tensor& whole, bool with_a_history) {
+  Scaled scaled(only(singular, whole));
+  Svd svd(scaled.a.detach());
+  const int64_t n = extent(whole, 1);
+  Tensor others = product_of_others(svd.s).unsqueeze(-2);
+  Tensor value = svd.sign * matmul(svd.u * others, svd.vt) * scaled.factors;
+  if (!with_a_history) return value;
+  auto count = [&](double least) {
+    Tensor small = le(svd.s, svd.s.narrow(-1, 0, 1) * least);
+    return sum(small.to(DType::kI64), {-1}).clamp(1);
+  };
+  Tensor small = count(kSmall).clamp(1, kMostSmall);
+  Tensor has_any = le(count(16 * static_cast<double>(n) * kRounding), kMostSmall);
+  Tensor m = matmul(matmul(mt(svd.u), scaled.a), mt(svd.vt)), result = value;
+  for (int64_t k = 1; k <= std::min(n, kMostSmall); ++k) {
+    Tensor mine = logical_and(logical_and(singular, has_any), eq(small, k));
+    if (!any_true(mine)) continue;
+    Tensor s = where(mine.unsqueeze(-1), svd.s, one_of(svd.s));
+    Tensor same = svd.turned(cofactors_of_blocks(only(mine, m), s, k)) * scaled.factors;
+    result = where(per_matrix(mine), with_history(value, same), result);
+  }
+  return result;
+}
+
+}  // namespace
+
+// In double, as the determinant itself: narrower, the small singular values would be beneath the
+// rounding of the large ones.
+WICK_GRAD(Det, 1, 1, 0, [](GradCtx& c) {
+  Tensor a = c.in(0).to(DType::kF64);
+  Tensor of_a = c.in(0).dtype() == DType::kF64 ? c.out() : det(a);
+  const bool none = a.layout().numel() == 0;
+  Tensor singular =
+      none ? full(of_a.raw_shape(), 0, DType::kBool) : is_singular(a.detach(), of_a.detach());
+  Tensor regular = logical_not(singular);
+  Tensor cofactors = per_matrix(where(regular, of_a, one_of(a))) * mt(inverse(only(regular, a)));
+  if (any_true(singular)) {
+    const bool with_a_history = grad_enabled() || modes().forward != 0;
+    cofactors =
+        where(per_matrix(singular), cofactors_of_singular(singular, a, with_a_history), cofactors);
+  }
+  c.set(0, per_matrix(c.g()) * cofactors.to(c.in_dtype(0)));
+});
+
+}  // namespace wick
