@@ -19,6 +19,8 @@ namespace {
 constexpr int64_t kMaxShapeValues = 64;
 // scratch that any node may have, however few bytes its values may take
 constexpr uint64_t kLeastScratch = uint64_t{1} << 26;
+// about what a region's run takes for each of its values and nodes, beside what its kernels do
+constexpr double kStepsOfValue = 200;
 
 // A packed value whose elements are strings.
 bool holds_strings(const TensorView& v) {
@@ -68,6 +70,12 @@ void check_inputs(const Graph& g, Span<const HostTensor> inputs) {
   }
 }
 
+void take_work(double work, const InterpreterOptions& options) {
+  if (!(work <= *options.work_left))
+    throw Error("needs more steps than are left", Code::kBudgetExceeded);
+  *options.work_left -= work;
+}
+
 }  // namespace
 
 std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTensor> inputs,
@@ -110,17 +118,14 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
                     std::to_string(options.max_bytes) + " allowed",
                 Code::kBudgetExceeded);
   }
-  std::vector<HostTensor> results;
   std::vector<TensorView> out_views;
-  for (const auto& o : out) {
-    results.emplace_back(o.dtype, o.shape);
-    out_views.push_back(results.back().view());
-  }
-  if (options.work_left != nullptr) {
-    const double work = op_work(op, attrs, in_views, out_views);
-    if (!(work <= *options.work_left))
-      throw Error("needs more steps than are left", Code::kBudgetExceeded);
-    *options.work_left -= work;
+  for (const auto& o : out) out_views.emplace_back(nullptr, o.dtype, o.shape);
+  if (options.work_left != nullptr)  // before there is memory for them: zeroing it takes time too
+    take_work(op_work(op, attrs, in_views, out_views), options);
+  std::vector<HostTensor> results;
+  for (size_t i = 0; i < out.size(); ++i) {
+    results.emplace_back(out[i].dtype, out[i].shape);
+    out_views[i] = results.back().view();
   }
   KernelQuery query{op, attrs, in_views, out_views, 1, custom};
   const KernelRow* row = find_kernel(options.kernels, query);
@@ -284,6 +289,8 @@ std::vector<HostTensor> run_node_of(const Node& n, Span<const HostTensor> inputs
 
 std::vector<HostTensor> run_graph(const Graph& g, Span<const HostTensor> inputs,
                                   const InterpreterOptions& options, uint64_t* nodes) {
+  if (options.work_left != nullptr)  // a trip that does nothing takes time too
+    take_work(kStepsOfValue * static_cast<double>(g.value_count() + g.node_count()), options);
   check_inputs(g, inputs);
   std::vector<HostTensor> values(g.value_count());
   std::vector<int> readers(g.value_count(), 0);

@@ -1,5 +1,6 @@
 // Nodes of constants, run once and for all.
 #include <algorithm>
+#include <set>
 
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
@@ -18,6 +19,24 @@ constexpr uint64_t kMaxFoldedNodes = 1 << 14;  // of a loop over constants
 // Nor must it turn one into hours. What is there may be read and written a few times, as weights
 // are that are turned and cast; what else it may do is the same for every file.
 constexpr double kPasses = 32;
+// A node of shape arithmetic; there may be many thousands of them.
+constexpr double kCheap = 1e4;
+constexpr double kMostCheap = 1e8;
+
+// Of the graph and its regions, what several share once.
+double constant_bytes(const Graph& g, std::set<const void*>* counted) {
+  double n = 0;
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    const auto id = static_cast<ValueId>(i);
+    if (!g.is_constant(id)) continue;
+    const HostTensor& t = g.value(id).constant;
+    if (counted->insert(t.address()).second) n += static_cast<double>(t.held_bytes());
+  }
+  for (const Node& node : g.nodes()) {
+    for (const Graph& region : node.regions) n += constant_bytes(region, counted);
+  }
+  return n;
+}
 
 uint64_t bytes_of(Span<const HostTensor> tensors) {
   uint64_t n = 0;
@@ -80,7 +99,7 @@ bool folds(const Node& n) {
 // What the node makes of its constants; empty when it has others, or when it makes too much of
 // them.
 std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growth,
-                                   double* work_left) {
+                                   WorkAhead* work) {
   HostTensor elements;
   if (n.outputs.size() == 1 && n.op != OpId::kIdentity &&
       known_elements(g.value(n.outputs[0]), &elements)) {
@@ -98,12 +117,21 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growt
   InterpreterOptions options;
   options.max_bytes = std::min(kMaxFolded, bytes_of(in) + growth);
   options.max_nodes = kMaxFoldedNodes;
-  options.work_left = work_left;
-  try {
-    return run_any(n, in, options);
-  } catch (const Error&) {
-    return {};  // too large, too long, or no kernel: the run will say so if it matters
+  const double cheap = std::min(kCheap, work->cheap);
+  double cheap_left = cheap, *pots[] = {&cheap_left, &work->left};
+  std::vector<HostTensor> out;
+  for (double* work_left : pots) {
+    options.work_left = work_left;
+    try {
+      out = run_any(n, in, options);
+      break;
+    } catch (const Error& e) {
+      // too large, too long, or no kernel: the run will say so if it matters
+      if (e.code() != Code::kBudgetExceeded) break;
+    }
   }
+  work->cheap -= cheap - cheap_left;
+  return out;
 }
 
 }  // namespace
@@ -130,14 +158,18 @@ void infer_behind(Graph& g, std::vector<bool> marked) {
   }
 }
 
+WorkAhead::WorkAhead(const Graph& graph) : left(kMostWorkAhead), cheap(kMostCheap) {
+  std::set<const void*> counted;
+  left += kPasses * constant_bytes(graph, &counted);
+}
+
 bool fold_constants(Graph& g) {
+  WorkAhead work(g);
+  return fold_constants(g, &work);
+}
+
+bool fold_constants(Graph& g, WorkAhead* work) {
   const std::vector<bool> weights = dequantized_weights(g);
-  double work_left = kMostWorkAhead;
-  for (size_t v = 0; v < g.value_count(); ++v) {
-    const auto id = static_cast<ValueId>(v);
-    if (g.is_constant(id))
-      work_left += kPasses * static_cast<double>(g.value(id).constant.held_bytes());
-  }
   Substitution sub(g);
   std::vector<bool> made(g.value_count(), false);
   for (size_t i = 0; i < g.node_count(); ++i) {
@@ -146,7 +178,7 @@ bool fold_constants(Graph& g) {
     const bool weight = i < weights.size() && weights[i];
     if (!weight && !folds(g.node(id))) continue;
     std::vector<HostTensor> out =
-        outputs_of(g, g.node(id), weight ? kMaxDequantized + kMaxGrowth : kMaxGrowth, &work_left);
+        outputs_of(g, g.node(id), weight ? kMaxDequantized + kMaxGrowth : kMaxGrowth, work);
     if (out.empty()) continue;
     for (size_t k = 0; k < out.size(); ++k) {
       const ValueId from = g.node(id).outputs[k];

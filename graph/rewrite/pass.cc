@@ -18,21 +18,25 @@ const char* numerics_name(Numerics n) {
 namespace {
 
 // Regions first: what they become the graph around them sees.
-bool run_inside_out(Graph& graph, const Pass& pass) {
+bool run_inside_out(Graph& graph, const Pass& pass, WorkAhead* work) {
   bool changed = false;
   for (size_t i = 0; i < graph.node_count(); ++i) {
     for (Graph& region : graph.node(static_cast<NodeId>(i)).regions)
-      changed = run_inside_out(region, pass) || changed;
+      changed = run_inside_out(region, pass, work) || changed;
   }
-  return pass.run(graph) || changed;
+  return (pass.spend != nullptr ? pass.spend(graph, work) : pass.run(graph)) || changed;
 }
 
 }  // namespace
 
-PassReport run_passes(Graph& graph, Span<const Pass> passes) {
+PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work) {
+  if (work == nullptr) {
+    WorkAhead own(graph);
+    return run_passes(graph, passes, &own);
+  }
   PassReport report;
   for (const Pass& pass : passes) {
-    if (!run_inside_out(graph, pass)) continue;
+    if (!run_inside_out(graph, pass, work)) continue;
     verify(graph, std::string("after the pass ") + pass.name);
     report.numerics = std::max(report.numerics, pass.numerics);
     report.changed.emplace_back(pass.name);
@@ -43,8 +47,8 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes) {
 namespace {
 
 // False when nothing changed.
-bool run_round(Graph& graph, Span<const Pass> passes, PassReport* all) {
-  PassReport round = run_passes(graph, passes);
+bool run_round(Graph& graph, Span<const Pass> passes, WorkAhead* work, PassReport* all) {
+  PassReport round = run_passes(graph, passes, work);
   all->numerics = std::max(all->numerics, round.numerics);
   all->changed.insert(all->changed.end(), round.changed.begin(), round.changed.end());
   return !round.changed.empty();
@@ -56,9 +60,10 @@ PassReport simplify(Graph& graph) {
   constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold,        kControl, kCse,
                              kLayout,   kFuseAttention, kFuseInteger, kFuse,    kDce};
   constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
+  WorkAhead work(graph);
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {
-    if (!run_round(graph, kRound, &all)) break;
+    if (!run_round(graph, kRound, &work, &all)) break;
   }
   return all;
 }
@@ -66,7 +71,7 @@ PassReport simplify(Graph& graph) {
 PassReport optimize(Graph& graph) {
   constexpr Pass kLast[] = {kFuseNorm, kFuseElementwise};
   PassReport all = simplify(graph);
-  run_round(graph, kLast, &all);
+  run_round(graph, kLast, nullptr, &all);
   return all;
 }
 

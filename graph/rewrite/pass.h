@@ -16,11 +16,21 @@ enum class Numerics : uint8_t {
 };
 const char* numerics_name(Numerics n);
 
+// What folding may spend (op_work): one account for a graph with all of its regions, however many
+// rounds there are and however much each of them makes.
+struct WorkAhead {
+  explicit WorkAhead(const Graph& graph);
+  double left;   // the same for every file, and a few passes over the constants that it has
+  double cheap;  // beside it, of nodes that are next to nothing: shapes are known in the end
+};
+
 struct Pass {
   const char* name;
   Numerics numerics;
   // True when the graph changed.
   bool (*run)(Graph&);
+  // Instead of run: a pass that runs nodes.
+  bool (*spend)(Graph&, WorkAhead*) = nullptr;
 };
 
 struct PassReport {
@@ -30,8 +40,8 @@ struct PassReport {
 };
 
 // Runs the passes in order, verifying after each; throws Error naming the pass that broke the
-// graph.
-PassReport run_passes(Graph& graph, Span<const Pass> passes);
+// graph. Who calls it in rounds gives them one account of work; null is one for this call.
+PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = nullptr);
 
 // identity, blocks, fold, control, cse, layout, fuse_attention, fuse_integer, fuse, dce: all exact,
 // to a fixed point.
@@ -44,7 +54,8 @@ PassReport optimize(Graph& graph);
 bool remove_identities(Graph& graph);  // ops that give back what they get
 bool keep_blocks(Graph& graph);        // Linear of weights in blocks -> BlockLinear
 // nodes of constants, run by the interpreter on the reference kernels
-bool fold_constants(Graph& graph);
+bool fold_constants(Graph& graph, WorkAhead* work);
+bool fold_constants(Graph& graph);  // with an account of its own
 // constants go into regions, captures that nobody reads go, an If of a known condition is its
 // branch
 bool simplify_control(Graph& graph);
@@ -66,7 +77,7 @@ bool remove_dead(Graph& graph);       // nodes nobody reads; renumbers
 
 inline constexpr Pass kIdentity = {"identity", Numerics::kExact, remove_identities};
 inline constexpr Pass kBlocks = {"blocks", Numerics::kExact, keep_blocks};
-inline constexpr Pass kFold = {"fold", Numerics::kExact, fold_constants};
+inline constexpr Pass kFold = {"fold", Numerics::kExact, nullptr, fold_constants};
 inline constexpr Pass kControl = {"control", Numerics::kExact, simplify_control};
 inline constexpr Pass kCse = {"cse", Numerics::kExact, share_common};
 inline constexpr Pass kLayout = {"layout", Numerics::kExact, cancel_layout};

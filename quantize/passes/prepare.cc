@@ -9,9 +9,10 @@ ir::Graph prepare(ir::Graph graph, const Recipe& recipe, ir::PassReport* report)
   constexpr ir::Pass kRound[] = {ir::kIdentity, ir::kFold, ir::kControl,   ir::kCse,
                                  ir::kLayout,   ir::kDce,  kMatMulToLinear};
   constexpr int kMaxRounds = 8;
+  ir::WorkAhead work(graph);
   ir::PassReport all;
   const auto run = [&](Span<const ir::Pass> passes) {
-    const ir::PassReport r = ir::run_passes(graph, passes);
+    const ir::PassReport r = ir::run_passes(graph, passes, &work);
     all.numerics = std::max(all.numerics, r.numerics);
     all.changed.insert(all.changed.end(), r.changed.begin(), r.changed.end());
     return !r.changed.empty();

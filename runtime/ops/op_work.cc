@@ -1,6 +1,7 @@
 #include "runtime/ops/op_work.h"
 
 #include <cmath>
+#include <limits>
 
 #include "runtime/core/int_at.h"
 #include "runtime/core/string_ref.h"
@@ -35,6 +36,35 @@ double bytes_of(Span<const TensorView> list) {
   double n = 0;
   for (const TensorView& v : list) n += bytes_of(v);
   return n;
+}
+
+// Ops that read no more of their first input than they write.
+bool reads_what_it_writes(OpId op) {
+  switch (op) {
+    case OpId::kIdentity:
+    case OpId::kReshape:
+    case OpId::kFlatten:
+    case OpId::kSqueeze:
+    case OpId::kUnsqueeze:
+    case OpId::kExpand:
+    case OpId::kSplit:
+    case OpId::kSlice:
+    case OpId::kAsStrided:
+    case OpId::kShape:
+    case OpId::kGather:
+    case OpId::kGatherElements:
+    case OpId::kGatherND: return true;
+    default: return false;
+  }
+}
+
+// Of a large table of which a few rows are taken, these rows count. Strings are all counted, as
+// nobody knows which of them are the long ones.
+double moved_bytes(OpId op, Span<const TensorView> in, Span<const TensorView> out) {
+  const double made = bytes_of(out);
+  if (in.empty() || in[0].dtype == DType::kString || !reads_what_it_writes(op))
+    return bytes_of(in) + made;
+  return least(bytes_of(in[0]), made) + bytes_of({in.data() + 1, in.size() - 1}) + made;
 }
 
 // Each output of a pooling looks at its window, of which no more counts than the input has.
@@ -88,6 +118,24 @@ double tf_idf_work(const TfIdfAttrs& a, Span<const TensorView> in) {
   return elements(x) * steps * lengths * lengths * log2_of(elements(in[1].shape));
 }
 
+// A size of x, through a permutation.
+double seen_dim(const Shape& x, const DimList& perm, int from_last) {
+  const int i = x.rank() - from_last;
+  if (perm.empty() || i < 0 || i >= perm.count) return dim(x, i < 0 ? x.rank() : i);
+  return dim(x, static_cast<int>(perm[i]));
+}
+
+// Each score is a product of a query and a key, goes through the steps and a softmax, and takes a
+// value with it: one for each query and each key.
+double attention_work(const FusedAttentionAttrs& a, Span<const TensorView> in) {
+  if (in.size() < 3) return 0;
+  const Shape &q = in[0].shape, &v = in[2].shape;
+  double scores = seen_dim(v, a.v_perm, 2);
+  for (int i = 2; i <= q.rank(); ++i) scores *= seen_dim(q, a.q_perm, i);
+  const double each = seen_dim(q, a.q_perm, 1) + seen_dim(v, a.v_perm, 1);
+  return scores * (each + 8 + static_cast<double>(a.steps.count));
+}
+
 // What is more than a few steps a byte and no sum of products.
 double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
   const Shape &x = in[0].shape, &y = out[0].shape;
@@ -112,12 +160,14 @@ double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const 
     case OpId::kTopK:
     case OpId::kUnique: return elements(x) * log2_of(elements(x));
     case OpId::kTfIdfVectorizer: return tf_idf_work(*static_cast<const TfIdfAttrs*>(attrs), in);
-    case OpId::kRegexFullMatch: return bytes_of(in[0]) * (16 + bytes_of(in[1]));
+    case OpId::kRegexFullMatch:  // a pattern of a few bytes may take long to compile
+      return std::numeric_limits<double>::infinity();
     case OpId::kFusedElementwise:
       return elements(y) * static_cast<double>(static_cast<const ChainAttrs*>(attrs)->steps.count);
-    case OpId::kFusedAttention:  // its steps on queries, keys and scores come with the products
-      return elements(y) * dim(in[2].shape, -2) *
-             static_cast<double>(static_cast<const FusedAttentionAttrs*>(attrs)->steps.count);
+    case OpId::kFusedAttention:
+      return attention_work(*static_cast<const FusedAttentionAttrs*>(attrs), in);
+    case OpId::kLinearAttention:  // a decay, and what the state has for the key, go through it too
+      return out.size() < 2 ? 0 : 2 * dim(x, 1) * elements(out[1].shape);
     default: return 0;
   }
 }
@@ -156,21 +206,28 @@ double op_macs(OpId op, Span<const Shape> in, Span<const Shape> out) {
     case OpId::kFusedAttention:  // scores: rows x keys x d; then rows x keys x values
       if (in.size() < 3) return 0;
       return dim(in[2], -2) * (elements(in[0]) + elements(out[0]));
-    case OpId::kLinearAttention:  // the state[B, heads, k, v] is added to and read at each step
-      return out.size() < 2 ? 0 : 2 * dim(in[0], 1) * elements(out[1]);
+    case OpId::kLinearAttention: {  // at each step the state[B, heads, k, v] is added to once, and
+                                    // read by every query head of its own
+      if (out.size() < 2) return 0;
+      const double heads = dim(out[1], 1) * dim(out[1], 2);
+      const double readers = heads == 0 ? 1 : most(1, dim(in[0], 2) / heads);
+      return (1 + readers) * dim(in[0], 1) * elements(out[1]);
+    }
     default: return 0;
   }
 }
 
 double op_work(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
   if (out.empty()) return 0;
-  double work = bytes_of(in) + bytes_of(out);
+  const double work = moved_bytes(op, in, out);
   if (in.empty() || is_custom(op)) return work;
   Shape ins[8], outs[2];  // no product has more
   size_t n = 0, m = 0;
   for (; n < in.size() && n < 8; ++n) ins[n] = in[n].shape;
   for (; m < out.size() && m < 2; ++m) outs[m] = out[m].shape;
-  return work + op_macs(op, {ins, n}, {outs, m}) + beyond(op, attrs, in, out);
+  // what permutes its inputs counts its products by the sizes behind the permutation
+  const double macs = op == OpId::kFusedAttention ? 0 : op_macs(op, {ins, n}, {outs, m});
+  return work + macs + beyond(op, attrs, in, out);
 }
 
 }  // namespace wick
