@@ -33,6 +33,7 @@ function(wick_pin_tests folder)
       set(wick_layer_folder ${PROJECT_BINARY_DIR}/no-layers)
     endif()
     configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/TestEnvironment.cmake.in ${settings} @ONLY)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/cache/mesa) # Mesa makes the last folder of its cache's path alone
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test-bin/python3 @ONLY
       CONTENT "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n")
     file(CHMOD ${PROJECT_BINARY_DIR}/test-bin/python3
