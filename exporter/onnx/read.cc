@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -228,8 +229,11 @@ std::optional<HostTensor> known_value(const Graph& g, ValueId id, int depth, int
 
 std::optional<HostTensor> ReadCtx::known(ValueId v) const {
   int budget = 256;
-  double work_left = kMaxKnownWork;
-  return known_value(g, v, kMaxKnownDepth, &budget, &work_left);
+  const double most = std::min(kMaxKnownWork, scope.model.known_work);
+  double work_left = most;
+  auto known = known_value(g, v, kMaxKnownDepth, &budget, &work_left);
+  scope.model.known_work -= most - work_left;
+  return known;
 }
 
 void read_custom(ReadCtx& c, const CustomOp& op) {

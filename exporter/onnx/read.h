@@ -42,6 +42,7 @@ struct ModelCtx {
   int depth = 0;                                 // of subgraphs and functions
   std::vector<const FunctionProto*> calls = {};  // being read, the outermost first
   uint64_t nodes = 0;                            // read so far, those of functions at every call
+  double known_work = 1e8;                       // that all questions of ReadCtx::known() may take
 };
 
 // The names a node sees: those of its own graph, then those around it. A value of a graph around it

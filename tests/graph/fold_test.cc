@@ -175,11 +175,11 @@ TEST(FoldWork, OfLinearAttentionCountsQueryHeads) {
   const auto work = [&](int64_t q_heads) {
     LinearAttentionAttrs a;
     a.q_num_heads = q_heads;
-    const TensorView in[] = {view({1, 100, q_heads * 8}), view({1, 100, 8}), view({1, 100, 8})};
-    const TensorView out[] = {view({1, 100, q_heads * 8}), view({1, 1, 8, 8})};
+    const TensorView in[] = {view({1, 100, q_heads * 64}), view({1, 100, 64}), view({1, 100, 64})};
+    const TensorView out[] = {view({1, 100, q_heads * 64}), view({1, 1, 64, 64})};
     return op_work(OpId::kLinearAttention, &a, in, out);
   };
-  EXPECT_GE(work(64) - work(1), 63 * 100 * 8 * 8);
+  EXPECT_GE(work(64) - work(1), 63 * 100 * 64 * 64);
 }
 
 // A loop counts what its trips do.
