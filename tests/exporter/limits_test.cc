@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exporter/onnx/read.h"
 #include "runtime/exec/session.h"
 #include "tests/exporter/node_model.h"
 #include "tests/support/error_of.h"
@@ -214,6 +215,29 @@ TEST(Limits, ScratchIsBounded) {
   NodeModel model("TopK", 21);
   model.in(HostTensor(DType::kF32, Shape{kFar, 0})).in(whole({1}, {1})).set("axis", int64_t{0});
   EXPECT_THAT(error_of([&] { run_known(model, 2); }), HasSubstr("bytes to work in"));
+}
+
+// Values that reading computes, however many nodes ask for them: each one here is little enough.
+TEST(Limits, WhatReadingComputesIsBounded) {
+  const onnx::ModelProto model;
+  const onnx::Functions functions(model);
+  const std::string folder;
+  onnx::ModelCtx all{functions, folder, 18};
+  ir::Graph g;
+  onnx::Scope scope(g, all);
+  const onnx::NodeProto node;
+  const onnx::ReadCtx c(scope, node, 18);
+  const ir::ValueId x = g.add_constant(HostTensor::of<float>(Shape{1, 1, 2, 2}, {1, 2, 3, 4}));
+  const ir::ValueId rois = g.add_constant(HostTensor::of<float>(Shape{1, 4}, {0, 0, 1, 1}));
+  const ir::ValueId which = g.add_constant(HostTensor::of<int64_t>(Shape{1}, {0}));
+  RoiAlignAttrs a;
+  a.output_height = 2;
+  a.sampling_ratio = 1024;
+  int known = 0;
+  for (int k = 0; k < 40; ++k)
+    known += c.known(g.emit(OpId::kRoiAlign, a, {x, rois, which})).has_value() ? 1 : 0;
+  EXPECT_GT(known, 5);
+  EXPECT_LT(known, 20);
 }
 
 }  // namespace
