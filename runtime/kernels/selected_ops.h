@@ -46,18 +46,39 @@ constexpr bool has(OpId op, unsigned set) {
   return false;
 }
 
-// Constants: an op that is not selected leaves a null pointer and no trace of its rows.
+// A set lists what is selected: an op that is not leaves no trace, of its rows or of itself.
+template <size_t kCount>
+struct Entries {
+  KernelEntry list[kCount == 0 ? 1 : kCount] = {};
+  constexpr Span<const KernelEntry> span() const { return {list, kCount}; }
+};
+template <size_t N>
+constexpr size_t count_of(const KernelEntry (&all)[N]) {
+  size_t n = 0;
+  for (const KernelEntry& e : all) n += e.rows != nullptr ? 1 : 0;
+  return n;
+}
+template <size_t kCount, size_t N>
+constexpr Entries<kCount> selected_of(const KernelEntry (&all)[N]) {
+  Entries<kCount> some;
+  size_t n = 0;
+  for (const KernelEntry& e : all) {
+    if (e.rows != nullptr) some.list[n++] = e;
+  }
+  return some;
+}
+
 #define WICK_ENTRY_kTrain(Rows, Name, set)
 #define WICK_ENTRY_kControl(Rows, Name, set)
 #define WICK_ENTRY_kInfer(Rows, Name, set) \
   {OpId::k##Name, has(OpId::k##Name, set) ? &Rows##Name : nullptr},
-constexpr KernelEntry kSimdEntries[] = {
+constexpr KernelEntry kAllSimd[] = {
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
   WICK_ENTRY_##Role(kCpuRows_, Name, kSimd)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
-constexpr KernelEntry kReferenceEntries[] = {
+constexpr KernelEntry kAllReference[] = {
 #define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
   WICK_ENTRY_##Role(kRefRows_, Name, kReference)
 #include "runtime/ops/ops.def"
@@ -65,9 +86,9 @@ constexpr KernelEntry kReferenceEntries[] = {
 };
 #define WICK_NARROW_ENTRY(Name) \
   {OpId::k##Name, has(OpId::k##Name, kNarrow) ? &kHalfRows_##Name : nullptr},
-constexpr KernelEntry kNarrowEntries[] = {WICK_HALF_OPS(WICK_NARROW_ENTRY)};
+constexpr KernelEntry kAllNarrow[] = {WICK_HALF_OPS(WICK_NARROW_ENTRY)};
 #undef WICK_NARROW_ENTRY
-constexpr KernelEntry kArithmeticEntries[] = {
+constexpr KernelEntry kAllArithmetic[] = {
     {OpId::kFusedElementwise,
      has(OpId::kFusedElementwise, kArithmetic) ? &kArithmeticRows_FusedElementwise : nullptr}};
 #undef WICK_ENTRY_kTrain
@@ -80,10 +101,14 @@ constexpr Rule<int64_t> kRules[] = {
 };
 #undef WICK_ENTRY_kInfer
 
-constexpr KernelSet kSimdSet = {"selected", kSimdEntries, true};
-constexpr KernelSet kNarrowSet = {"selected-narrow", kNarrowEntries, true};
-constexpr KernelSet kArithmeticSet = {"selected-arithmetic", kArithmeticEntries, true};
-constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries, true};
+constexpr auto kSimdEntries = selected_of<count_of(kAllSimd)>(kAllSimd);
+constexpr auto kNarrowEntries = selected_of<count_of(kAllNarrow)>(kAllNarrow);
+constexpr auto kArithmeticEntries = selected_of<count_of(kAllArithmetic)>(kAllArithmetic);
+constexpr auto kReferenceEntries = selected_of<count_of(kAllReference)>(kAllReference);
+constexpr KernelSet kSimdSet = {"selected", kSimdEntries.span(), true};
+constexpr KernelSet kNarrowSet = {"selected-narrow", kNarrowEntries.span(), true};
+constexpr KernelSet kArithmeticSet = {"selected-arithmetic", kArithmeticEntries.span(), true};
+constexpr KernelSet kReferenceSet = {"selected-reference", kReferenceEntries.span(), true};
 constexpr const KernelSet* kSets[] = {&kSimdSet, &kNarrowSet, &kArithmeticSet, &kReferenceSet};
 
 }  // namespace

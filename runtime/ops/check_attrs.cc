@@ -1,27 +1,32 @@
 #include "runtime/ops/check_attrs.h"
 
 #include <cinttypes>
-#include <cstring>
 
 #include "runtime/ops/chain.h"
 
 namespace wick {
 namespace {
 
-// A field whose numbers stand for something: each of them, in a list, is one of least to most.
+// Fields whose numbers stand for something: each of them, in a list, is one of least to most.
 struct Range {
   const AttrType* type;
-  const char* field;
-  int64_t least, most;
+  uint32_t fields;  // bit i: field i of the type
+  int8_t least, most;
 };
 
+// By the field's name, which several members of a struct may have.
 template <class Attrs, class Last>
-constexpr Range range(const char* field, Last most, int64_t least = 0) {
-  return {&AttrFields<Attrs>::kType, field, least, static_cast<int64_t>(most)};
+consteval Range range(const char* field, Last most, int8_t least = 0) {
+  uint32_t fields = 0;
+  for (size_t i = 0; i < AttrFields<Attrs>::kType.fields.size(); ++i) {
+    if (__builtin_strcmp(AttrFields<Attrs>::kType.fields[i].name, field) == 0)
+      fields |= uint32_t{1} << i;
+  }
+  return {&AttrFields<Attrs>::kType, fields, least, static_cast<int8_t>(most)};
 }
 // `least` 0: none is given.
 template <class Attrs>
-constexpr Range dtype(const char* field, int64_t least) {
+consteval Range dtype(const char* field, int8_t least) {
   return range<Attrs>(field, kDTypeCount - 1, least);
 }
 
@@ -67,20 +72,16 @@ constexpr Range kRanges[] = {
 // A name that is no field's would check nothing.
 constexpr bool all_are_fields() {
   for (const Range& r : kRanges) {
-    bool found = false;
-    for (const AttrField& f : r.type->fields)
-      found = found || __builtin_strcmp(f.name, r.field) == 0;
-    if (!found) return false;
+    if (r.fields == 0) return false;
   }
   return true;
 }
 static_assert(all_are_fields());
 
-Status check_range(const Range& r, int64_t v) {
+Status check_range(const Range& r, const AttrField& f, int64_t v) {
   if (v >= r.least && v <= r.most) return {};
-  return error(Code::kInvalidArgument,
-               "unknown %s %" PRId64 ": it is one of %" PRId64 " to %" PRId64, r.field, v, r.least,
-               r.most);
+  return error(Code::kInvalidArgument, "unknown %s %" PRId64 ": it is one of %d to %d", f.name, v,
+               r.least, r.most);
 }
 
 }  // namespace
@@ -89,11 +90,13 @@ Status check_attrs(const OpInfo& info, const void* attrs, size_t inputs) {
   if (info.attrs->fields.empty()) return {};
   for (const Range& r : kRanges) {
     if (r.type != info.attrs) continue;
-    for (const AttrField& f : info.attrs->fields) {
-      if (strcmp(f.name, r.field) != 0) continue;
-      if (f.kind == AttrKind::kInt) WICK_TRY(check_range(r, attr_int(f, const_cast<void*>(attrs))));
+    for (size_t i = 0; i < info.attrs->fields.size(); ++i) {
+      const AttrField& f = info.attrs->fields[i];
+      if ((r.fields >> i & 1) == 0) continue;
+      if (f.kind == AttrKind::kInt)
+        WICK_TRY(check_range(r, f, attr_int(f, const_cast<void*>(attrs))));
       if (f.kind != AttrKind::kInts) continue;
-      for (int64_t v : attr_ints(f, attrs)) WICK_TRY(check_range(r, v));
+      for (int64_t v : attr_ints(f, attrs)) WICK_TRY(check_range(r, f, v));
     }
   }
   if (info.id == OpId::kFusedElementwise)
