@@ -7,6 +7,7 @@
 
 #include "exporter/onnx/conv.h"
 #include "exporter/onnx/write.h"
+#include "graph/ir/byte_ops.h"
 
 namespace wick::onnx {
 namespace {
@@ -403,7 +404,7 @@ void write_dynamic(WriteCtx& c) {
 }  // namespace
 
 bool written_anew(const Graph& g, const Node& node, size_t input, QuantizedForm form) {
-  if (node.op < OpId::kQLinearConv || node.op > OpId::kDynamicLinear) return false;
+  if (!ir::is_byte_op(node.op)) return false;
   if (node.op == OpId::kDynamicLinear) return input == 1;
   if (node.op == OpId::kByteTable) return input == 1 && g.value(node.inputs[0]).dtype == DType::kI8;
   if (form == QuantizedForm::kQdq) {

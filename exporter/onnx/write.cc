@@ -25,7 +25,7 @@ constexpr const WriteRow* kRows[] = {
 #define WICK_WRITE_kInfer(Name) &kOnnx_##Name,
 #define WICK_WRITE_kControl(Name) &kOnnx_##Name,
 #define WICK_WRITE_kTrain(Name)
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_WRITE_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_WRITE_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };

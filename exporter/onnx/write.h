@@ -106,7 +106,7 @@ struct WriteRow {
 #define WICK_WRITE_kInfer(Name) extern const WriteRow kOnnx_##Name;
 #define WICK_WRITE_kControl(Name) WICK_WRITE_kInfer(Name)
 #define WICK_WRITE_kTrain(Name)
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_WRITE_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_WRITE_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 #undef WICK_WRITE_kInfer

@@ -6,8 +6,8 @@
 #include "runtime/core/copy_bits.h"
 #include "runtime/core/int_at.h"
 #include "runtime/core/packed_sequence.h"
-#include "runtime/kernels/run_row.h"
-#include "runtime/ops/op_work.h"
+#include "runtime/kernels/prepared.h"
+#include "runtime/ops/op_cost.h"
 #include "runtime/ops/sequence_parts.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
@@ -108,7 +108,7 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
   }
   const CustomOp* custom = is_custom(op) ? find_custom_op(op) : nullptr;
   RuleCtx<int64_t> rule{op, attrs, in, out, custom};
-  Status s = infer_shapes(rule);
+  Status s = refuse_unknown(infer_shapes(rule));
   if (!s.ok()) throw Error(s.message(), s.code());
   uint64_t need = 0;
   for (const auto& o : out) {
@@ -128,32 +128,20 @@ std::vector<HostTensor> run_node(OpId op, const void* attrs, Span<const HostTens
     out_views[i] = results.back().view();
   }
   KernelQuery query{op, attrs, in_views, out_views, 1, custom};
-  const KernelRow* row = find_kernel(options.kernels, query);
-  if (row == nullptr) {
-    throw Error(
-        "no kernel for " + std::string(inputs.empty() ? "no input" : dtype_name(inputs[0].dtype())),
-        Code::kUnsupported);
-  }
-  KernelPlan plan;
-  if (row->plan != nullptr) {
-    s = row->plan(query, &plan);
-    if (!s.ok()) throw Error(s.message(), s.code());
-  }
+  PreparedKernel kernel;
+  s = kernel.prepare(options.kernels, query);
+  if (!s.ok()) throw Error(s.message(), s.code());
   // what a kernel works in is small, or a multiple of what it reads; a file may ask for any
-  if (plan.scratch_bytes > std::max(options.max_bytes, kLeastScratch)) {
-    throw Error("needs " + std::to_string(plan.scratch_bytes) +
+  if (kernel.scratch_bytes() > std::max(options.max_bytes, kLeastScratch)) {
+    throw Error("needs " + std::to_string(kernel.scratch_bytes()) +
                     " bytes to work in, more than the " + std::to_string(options.max_bytes) +
                     " allowed",
                 Code::kBudgetExceeded);
   }
-  HostTensor scratch(DType::kU8, Shape{static_cast<int64_t>(plan.scratch_bytes)});
-  KernelCtx ctx;
-  ctx.scratch = scratch.data();
-  ctx.plan = &plan;
+  HostTensor scratch(DType::kU8, Shape{static_cast<int64_t>(kernel.scratch_bytes())});
   Arena strings(default_allocator(), options.max_bytes);
-  ctx.strings = &strings;
   FloatModeScope mode;
-  s = run_row(*row, op, ctx, in_views, out_views, attrs);
+  s = kernel.run({nullptr, scratch.data(), &strings}, op, in_views, out_views, attrs);
   if (!s.ok()) throw Error(s.message(), s.code());
   for (size_t i = 0; i < results.size(); ++i) {  // sizes that depended on data, strings made here
     const TensorView& v = out_views[i];

@@ -69,7 +69,7 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
                     Span<ValueInfo<SymDim>> out) {
   RuleCtx<SymDim> ctx{op, attrs, in, out};
   Status s = is_custom(op) ? infer_custom_symbolic(ctx) : infer_listed(ctx);
-  if (!s.ok() && s.code() == Code::kNotFound) return false;
+  if (s.code() == Code::kNeedsValue) return false;
   if (!s.ok()) throw Error(s.message());
   for (const ValueInfo<SymDim>& v : out) {
     Shape least;  // what is known must be sound whatever the symbols are
@@ -78,59 +78,6 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
     if (!bytes.ok()) throw Error(bytes.status().message());
   }
   return true;
-}
-
-DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size_t output) {
-  switch (op) {
-    case OpId::kEqual:
-    case OpId::kLess:
-    case OpId::kLessOrEqual:
-    case OpId::kGreater:
-    case OpId::kGreaterOrEqual:
-    case OpId::kIsNaN:
-    case OpId::kIsInf:
-    case OpId::kRegexFullMatch: return DType::kBool;
-    case OpId::kArgMax:
-    case OpId::kArgMin:
-    case OpId::kNonMaxSuppression:
-    case OpId::kNonZero:
-    case OpId::kRange:
-    case OpId::kShape: return DType::kI64;
-    case OpId::kTopK:
-    case OpId::kMaxPoolIndices:
-    case OpId::kStringSplit:
-    case OpId::kUnique: return output == 0 ? in[0] : DType::kI64;
-    case OpId::kLinearAttention:  // the state keeps the dtype it came in
-      return output == 1 && in.size() > 3 && in[3] != DType::kNone ? in[3] : in[0];
-    case OpId::kTfIdfVectorizer: return DType::kF32;
-    case OpId::kCast:
-    case OpId::kCastString: return static_cast<DType>(static_cast<const CastAttrs*>(attrs)->to);
-    case OpId::kWhere: return in[1];
-    case OpId::kBitCast: return static_cast<DType>(static_cast<const BitCastAttrs*>(attrs)->to);
-    case OpId::kQuantizeLinear: {
-      const int64_t to = static_cast<const QuantizeAttrs*>(attrs)->output_dtype;
-      if (to != 0) return static_cast<DType>(to);
-      return in.size() > 2 && in[2] != DType::kNone ? in[2] : DType::kU8;
-    }
-    case OpId::kDequantizeLinear: {
-      const int64_t to = static_cast<const DequantizeAttrs*>(attrs)->output_dtype;
-      return to != 0 ? static_cast<DType>(to) : in[1];
-    }
-    case OpId::kMatMulInteger:
-    case OpId::kConvInteger: return DType::kI32;
-    case OpId::kQLinearConv:
-    case OpId::kQLinearMatMul:
-    case OpId::kQLinearAdd:
-    case OpId::kQLinearMul: return in[7];
-    case OpId::kQLinearAveragePool:
-    case OpId::kQLinearGlobalAveragePool:
-    case OpId::kQLinearSoftmax: return in[4];
-    case OpId::kQGemm: return in.size() > 8 && in[8] != DType::kNone ? in[8] : DType::kF32;
-    case OpId::kByteTable: return in[1];
-    case OpId::kDynamicQuantizeLinear: return output == 1 ? DType::kF32 : DType::kU8;
-    case OpId::kDropout: return output == 0 ? in[0] : DType::kBool;
-    default: return in.empty() ? DType::kNone : in[0];
-  }
 }
 
 namespace {

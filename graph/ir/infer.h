@@ -14,9 +14,6 @@ constexpr int64_t kMaxElements = 64;  // of a tensor whose values shapes may dep
 bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in,
                     Span<ValueInfo<SymDim>> out);
 
-// The dtype an op's output has whatever the shapes; for values whose rank is unknown.
-DType dtype_without_shape(OpId op, const void* attrs, Span<const DType> in, size_t output);
-
 // The types of a control node: its inputs' into its regions, the regions' to its outputs. Throws
 // Error (no op name in the text).
 void infer_control(Graph& graph, NodeId id);

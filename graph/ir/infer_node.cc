@@ -75,24 +75,14 @@ void open_sizes(Span<ValueInfo<SymDim>> in, size_t most, bool each) {
 // changes sizes is still its input's; Unsqueeze adds as many as there are axes.
 bool keep_rank(const Graph& g, const Node& n, ValueInfo<SymDim>& out) {
   int more = 0;
-  switch (n.op) {
-    case OpId::kSlice:
-    case OpId::kPad:
-    case OpId::kResize: break;
-    case OpId::kReduceSum:
-    case OpId::kReduceMean:
-    case OpId::kReduceMax:
-    case OpId::kReduceMin:
-    case OpId::kReduceProd:
-      if (n.attrs.as<ReduceAttrs>().keepdims == 0) return false;
-      break;
-    case OpId::kUnsqueeze: {
-      const SymShape* axes = n.inputs.size() > 1 ? &g.value(n.inputs[1]).shape : nullptr;
-      if (axes == nullptr || axes->rank() != 1 || !(*axes)[0].known()) return false;
-      more = static_cast<int>((*axes)[0].constant());
-      break;
-    }
-    default: return false;
+  if (n.op == OpId::kUnsqueeze) {
+    const SymShape* axes = n.inputs.size() > 1 ? &g.value(n.inputs[1]).shape : nullptr;
+    if (axes == nullptr || axes->rank() != 1 || !(*axes)[0].known()) return false;
+    more = static_cast<int>((*axes)[0].constant());
+  } else if (kind_of(n.op) == OpKind::kReduce) {
+    if (n.attrs.as<ReduceAttrs>().keepdims == 0) return false;
+  } else if (n.op != OpId::kSlice && n.op != OpId::kPad && n.op != OpId::kResize) {
+    return false;
   }
   const Value& x = g.value(n.inputs[0]);
   if (more > kMaxRank - x.shape.rank()) return false;
@@ -193,7 +183,7 @@ void Graph::infer(NodeId id) {
   }
   for (size_t i = 0; i < out.size(); ++i) {
     Value& v = value(n.outputs[i]);
-    v.dtype = known ? out[i].dtype : dtype_without_shape(n.op, n.attrs.get(), dtypes, i);
+    v.dtype = known ? out[i].dtype : output_dtype(n.op, n.attrs.get(), dtypes, i);
     if (!known && !v.declared) v.ranked = false;
     if (known && !v.declared) {
       SymShape shape = out[i].shape;

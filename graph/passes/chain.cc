@@ -1,5 +1,7 @@
 #include "graph/passes/chain.h"
 
+#include "graph/ir/clip_bounds.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -200,25 +202,15 @@ bool ChainFinder::build(const std::vector<NodeId>& nodes, Found* out) const {
     const ChainOp what = chain_op(n.op);
     for (int k = 0; k < what.operands - what.parameters; ++k)
       in[k] = operand(n, static_cast<size_t>(k));
-    switch (n.op) {
-      case OpId::kGelu: flag = n.attrs.as<GeluAttrs>().tanh != 0 ? 1 : 0; break;
-      case OpId::kLeakyRelu: in[1] = constant(n.attrs.as<LeakyReluAttrs>().alpha); break;
-      case OpId::kElu: in[1] = constant(n.attrs.as<EluAttrs>().alpha); break;
-      case OpId::kHardSigmoid:
-        in[1] = constant(n.attrs.as<HardSigmoidAttrs>().alpha);
-        in[2] = constant(n.attrs.as<HardSigmoidAttrs>().beta);
-        break;
-      case OpId::kClip: {
-        double bounds[] = {n.attrs.as<ClipAttrs>().min, n.attrs.as<ClipAttrs>().max};
-        for (size_t k = 1; k < n.inputs.size(); ++k) {
-          if (n.inputs[k] != kNoValue)
-            bounds[k - 1] = element_as_double(g_.value(n.inputs[k]).constant, 0);
-        }
-        in[1] = constant(bounds[0]);
-        in[2] = constant(bounds[1]);
-        break;
+    if (what.kind == ChainKind::kUnary) {  // its numbers are constants, its choice is the flag
+      AnyAttrs own = n.attrs;
+      if (n.op == OpId::kClip) own = AnyAttrs::of(clip_bounds(g_, n).value());
+      int parameter = 0;
+      for (const AttrField& field : find_op(n.op)->attrs->fields) {
+        if (field.kind == AttrKind::kInt) flag = attr_int(field, own.get()) != 0 ? 1 : 0;
+        if (field.kind == AttrKind::kFloat)
+          in[++parameter] = constant(attr_float(field, own.get()));
       }
-      default: break;
     }
     if (what.kind == ChainKind::kReduce) f.attrs.row_dims = reduced_[static_cast<size_t>(id)];
     f.attrs.steps.values[f.attrs.steps.count++] = chain_word(n.op, in[0], in[1], in[2], flag);

@@ -35,24 +35,6 @@ void put_attrs(std::string& key, const AttrType& type, const void* attrs) {
   }
 }
 
-// Either order of the two inputs gives the same bits (of NaNs there is one).
-bool commutes(OpId op) {
-  switch (op) {
-    case OpId::kAdd:
-    case OpId::kMul:
-    case OpId::kMax:
-    case OpId::kMin:
-    case OpId::kEqual:
-    case OpId::kAnd:
-    case OpId::kOr:
-    case OpId::kXor:
-    case OpId::kBitwiseAnd:
-    case OpId::kBitwiseOr:
-    case OpId::kBitwiseXor: return true;
-    default: return false;
-  }
-}
-
 // Of each value, the first constant that is equal to it, or itself.
 std::vector<ValueId> first_equal(const Graph& g) {
   std::vector<ValueId> first(g.value_count());
@@ -134,7 +116,7 @@ bool share_common(Graph& g) {
     if (n.op == OpId::kQuantizeLinear || n.op == OpId::kDequantizeLinear) continue;
     std::vector<ValueId> in;
     for (ValueId v : n.inputs) in.push_back(v == kNoValue ? v : first[static_cast<size_t>(v)]);
-    if (commutes(n.op)) std::sort(in.begin(), in.end());
+    if (has_flag(n.op, kCommutes)) std::sort(in.begin(), in.end());
     std::string key;
     put(key, n.op);
     put(key, n.outputs.size());

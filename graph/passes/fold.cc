@@ -5,7 +5,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
 #include "graph/rewrite/substitution.h"
-#include "runtime/ops/op_work.h"
+#include "runtime/ops/op_cost.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 

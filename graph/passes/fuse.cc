@@ -5,7 +5,9 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/ir/clip_bounds.h"
 #include "graph/rewrite/pass.h"
+#include "runtime/ops/activation.h"
 
 namespace wick::ir {
 namespace {
@@ -139,32 +141,27 @@ class Fuser {
   }
 
   std::optional<EpilogueAttrs> activation_of(const Node& n) {
-    auto kind = [](Activation a, double alpha = 0, double beta = 0) {
-      return EpilogueAttrs{static_cast<int64_t>(a), alpha, beta};
-    };
-    switch (n.op) {
-      case OpId::kRelu: return kind(Activation::kRelu);
-      case OpId::kLeakyRelu:
-        return kind(Activation::kLeakyRelu, n.attrs.as<LeakyReluAttrs>().alpha);
-      case OpId::kSigmoid: return kind(Activation::kSigmoid);
-      case OpId::kTanh: return kind(Activation::kTanh);
-      case OpId::kSilu: return kind(Activation::kSilu);
-      case OpId::kHardSwish: return kind(Activation::kHardSwish);
-      case OpId::kGelu:
-        return kind(n.attrs.as<GeluAttrs>().tanh != 0 ? Activation::kGeluTanh
-                                                      : Activation::kGeluErf);
-      case OpId::kClip: {
-        double bounds[2] = {n.attrs.as<ClipAttrs>().min, n.attrs.as<ClipAttrs>().max};
-        for (size_t i = 1; i < n.inputs.size(); ++i) {
-          if (n.inputs[i] == kNoValue) continue;
-          if (!g_.is_constant(n.inputs[i]) || g_.value(n.inputs[i]).constant.numel() != 1)
-            return std::nullopt;
-          bounds[i - 1] = element_as_double(g_.value(n.inputs[i]).constant, 0);
-        }
-        return kind(Activation::kClip, bounds[0], bounds[1]);
+    for (const ActivationRow& row : kActivations) {
+      if (row.op != n.op) continue;
+      AnyAttrs own = n.attrs;
+      if (n.op == OpId::kClip) {
+        const auto bounds = clip_bounds(g_, n);
+        if (!bounds) return std::nullopt;
+        own = AnyAttrs::of(*bounds);
       }
-      default: return std::nullopt;
+      EpilogueAttrs e{static_cast<int64_t>(row.activation)};
+      double* parameter = &e.alpha;
+      bool form = true;
+      for (const AttrField& f : find_op(n.op)->attrs->fields) {
+        if (f.kind == AttrKind::kInt) form = (attr_int(f, own.get()) != 0) == (row.flag != 0);
+        if (f.kind == AttrKind::kFloat) {
+          *parameter = attr_float(f, own.get());
+          parameter = &e.beta;
+        }
+      }
+      if (form) return e;
     }
+    return std::nullopt;
   }
 
   void match_activation(Match& m) {

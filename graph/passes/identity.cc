@@ -69,23 +69,21 @@ bool keeps_everything(const Graph& g, const Node& n, const std::vector<int>& rea
 bool gives_back(const Graph& g, const Node& n, const std::vector<int>& readers) {
   if (n.inputs.empty()) return false;
   const ValueId x = n.inputs[0], y = n.outputs[0];
-  switch (n.op) {
-    case OpId::kIdentity: return true;
-    case OpId::kCast:
-    case OpId::kCastString: return g.value(x).dtype == g.value(y).dtype;
-    case OpId::kConcat: return n.inputs.size() == 1;
-    case OpId::kSplit: return n.outputs.size() == 1 && same_shape(g, x, y);
-    case OpId::kExpand: return same_shape(g, x, y);
-    case OpId::kSlice:
-      // as many elements as there are, forwards
-      return only_first_input(n) && same_shape(g, x, y) &&
-             all(n.attrs.as<SliceAttrs>().steps.span(), [](int64_t s) { return s > 0; });
-    case OpId::kPad:
-      return only_first_input(n) &&
-             all(n.attrs.as<PadAttrs>().pads.span(), [](int64_t p) { return p == 0; });
-    case OpId::kDropout: return keeps_everything(g, n, readers);
-    default: return false;
+  const OpId op = n.op;
+  if (op == OpId::kCast || op == OpId::kCastString) return g.value(x).dtype == g.value(y).dtype;
+  if (op == OpId::kConcat) return n.inputs.size() == 1;
+  if (op == OpId::kSplit) return n.outputs.size() == 1 && same_shape(g, x, y);
+  if (op == OpId::kExpand) return same_shape(g, x, y);
+  if (op == OpId::kSlice) {  // as many elements as there are, forwards
+    return only_first_input(n) && same_shape(g, x, y) &&
+           all(n.attrs.as<SliceAttrs>().steps.span(), [](int64_t s) { return s > 0; });
   }
+  if (op == OpId::kPad) {
+    return only_first_input(n) &&
+           all(n.attrs.as<PadAttrs>().pads.span(), [](int64_t p) { return p == 0; });
+  }
+  if (op == OpId::kDropout) return keeps_everything(g, n, readers);
+  return op == OpId::kIdentity;
 }
 
 }  // namespace

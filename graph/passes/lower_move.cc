@@ -11,39 +11,22 @@ namespace {
 
 // How many of a node's first inputs are the elements that it moves; 0: it does other things.
 size_t moved_inputs(const Node& n) {
-  switch (n.op) {
-    case OpId::kIdentity:
-    case OpId::kReshape:
-    case OpId::kFlatten:
-    case OpId::kSqueeze:
-    case OpId::kUnsqueeze:
-    case OpId::kTranspose:
-    case OpId::kSlice:
-    case OpId::kSplit:
-    case OpId::kGather:
-    case OpId::kGatherElements:
-    case OpId::kGatherND:
-    case OpId::kReduceMax:
-    case OpId::kReduceMin:
-    case OpId::kMaxPool: return 1;
-    case OpId::kPad: return 1;
-    case OpId::kResize: {
-      const auto& a = n.attrs.as<ResizeAttrs>();
-      const bool nearest = a.mode == static_cast<int64_t>(ResizeMode::kNearest);
-      const bool inside = a.coordinates != static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
-      return nearest && inside ? 1 : 0;
-    }
-    case OpId::kMax:
-    case OpId::kMin: return 2;
-    case OpId::kConcat: return n.inputs.size();
-    default: return 0;
+  const OpId op = n.op;
+  if (op == OpId::kConcat) return n.inputs.size();
+  if (op == OpId::kMax || op == OpId::kMin) return 2;
+  if (op == OpId::kResize) {
+    const auto& a = n.attrs.as<ResizeAttrs>();
+    const bool nearest = a.mode == static_cast<int64_t>(ResizeMode::kNearest);
+    const bool inside = a.coordinates != static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
+    return nearest && inside ? 1 : 0;
   }
+  const bool chooses = op == OpId::kReduceMax || op == OpId::kReduceMin || op == OpId::kMaxPool;
+  const bool moves = op == OpId::kTranspose || op == OpId::kSlice || op == OpId::kSplit ||
+                     op == OpId::kPad || kind_of(op) == OpKind::kGather || is_view(op);
+  return chooses || moves ? 1 : 0;
 }
 
-bool keeps_size(OpId op) {
-  return op == OpId::kIdentity || op == OpId::kReshape || op == OpId::kFlatten ||
-         op == OpId::kSqueeze || op == OpId::kUnsqueeze || op == OpId::kTranspose;
-}
+bool keeps_size(OpId op) { return is_view(op) || op == OpId::kTranspose; }
 
 }  // namespace
 

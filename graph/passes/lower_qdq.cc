@@ -1,4 +1,5 @@
 #include "graph/passes/lower_qdq.h"
+#include "graph/ir/byte_ops.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,6 @@ namespace wick::ir {
 namespace {
 
 bool is_qdq(OpId op) { return op == OpId::kQuantizeLinear || op == OpId::kDequantizeLinear; }
-bool is_integer_op(OpId op) { return op >= OpId::kQLinearConv && op <= OpId::kDynamicLinear; }
 
 // Bytes of constants that only move: weights, as some files have them.
 bool moves_bytes(const Graph& g, const Node& n) {
@@ -256,8 +256,8 @@ void Lowering::write_report() {
     if (n.removed()) continue;
     // Some files' own: sums of bytes, which become other numbers in float ops.
     const bool sums = n.op == OpId::kMatMulInteger || n.op == OpId::kConvInteger;
-    if (is_integer_op(n.op) || sums) ++report_->integer[op_info(n.op)->name];
-    if (n.op == OpId::kDequantizeLinear || is_integer_op(n.op)) {
+    if (is_byte_op(n.op) || sums) ++report_->integer[op_info(n.op)->name];
+    if (n.op == OpId::kDequantizeLinear || is_byte_op(n.op)) {
       for (ValueId v : n.outputs) behind[static_cast<size_t>(v)] = is_float(g_.value(v).dtype);
       continue;
     }

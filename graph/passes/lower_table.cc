@@ -12,19 +12,15 @@ namespace {
 constexpr size_t kMostNodes = 64;
 
 bool is_elementwise(OpId op) {
-  if (op >= OpId::kRelu && op <= OpId::kWhere) return true;  // unary and binary, one another's ids
-  switch (op) {
-    case OpId::kIdentity:
-    case OpId::kMod:
-    case OpId::kIsNaN:
-    case OpId::kIsInf:
-    case OpId::kLog1p:
-    case OpId::kExpm1:
-    case OpId::kLog2:
-    case OpId::kLog10:
-    case OpId::kErfc:
-    case OpId::kAtan2: return true;
-    default: return false;
+  switch (kind_of(op)) {
+    case OpKind::kUnary:
+    case OpKind::kCast:
+    case OpKind::kTest:
+    case OpKind::kBinary:
+    case OpKind::kCompare:
+    case OpKind::kLogic:
+    case OpKind::kSelect: return true;
+    default: return op == OpId::kIdentity;
   }
 }
 

@@ -68,15 +68,9 @@ class Equalizer {
 
   // f(s x) = s f(x) for s > 0, channel by channel.
   static bool is_homogeneous(const Graph& g, const Node& n) {
-    switch (n.op) {
-      case OpId::kRelu:
-      case OpId::kLeakyRelu:
-      case OpId::kIdentity:
-      case OpId::kMaxPool:
-      case OpId::kAveragePool: return true;
-      case OpId::kReduceMean: return op_part(g, n).part == Part::kPool;
-      default: return false;
-    }
+    if (n.op == OpId::kReduceMean) return op_part(g, n).part == Part::kPool;
+    return n.op == OpId::kRelu || n.op == OpId::kLeakyRelu || n.op == OpId::kIdentity ||
+           n.op == OpId::kMaxPool || n.op == OpId::kAveragePool;
   }
 
   // The numbers of one row behind the batch: channels, each `columns` in a row. 0: unknown.

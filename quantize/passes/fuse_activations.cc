@@ -32,16 +32,13 @@ class Fuser {
 
  private:
   bool fuse(NodeId id) {
-    switch (g_.node(id).op) {
-      case OpId::kErf: return gelu(id);
-      case OpId::kSigmoid: return gate(id, OpId::kSilu);
-      case OpId::kHardSigmoid: {
-        const auto& a = g_.node(id).attrs.as<HardSigmoidAttrs>();
-        return near(a.alpha, 1.0 / 6) && near(a.beta, 0.5) && gate(id, OpId::kHardSwish);
-      }
-      case OpId::kClip: return hard_sigmoid(id);
-      default: return false;
-    }
+    const Node& n = g_.node(id);
+    if (n.op == OpId::kErf) return gelu(id);
+    if (n.op == OpId::kSigmoid) return gate(id, OpId::kSilu);
+    if (n.op == OpId::kClip) return hard_sigmoid(id);
+    if (n.op != OpId::kHardSigmoid) return false;
+    const auto& a = n.attrs.as<HardSigmoidAttrs>();
+    return near(a.alpha, 1.0 / 6) && near(a.beta, 0.5) && gate(id, OpId::kHardSwish);
   }
 
   static bool near(double a, double b) { return std::fabs(a - b) <= 1e-6 * std::fabs(b); }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/ir/clip_bounds.h"
+#include "runtime/ops/op_facts.h"
+
 namespace wick::quantize {
 namespace {
 
@@ -70,6 +73,79 @@ OpPart softmax(const Graph& g, const Node& n) {
   return {Part::kTable, "", {0}};
 }
 
+// What integers can do of an op.
+enum class Form : uint8_t {
+  kNone,
+  kLayer,    // a constant weight and a bias
+  kProduct,  // of two, one of which may be a constant
+  kJoin,     // elementwise on two
+  kConcat,
+  kPool,
+  kMean,
+  kSame,  // moves or chooses elements: the same numbers
+  kResize,
+  kSoftmax,
+  kTable,  // a function of one byte
+  kClip,
+  kFused,  // several ops in one
+};
+
+// clang-format off
+consteval OpFacts<Form> forms() {
+  using enum OpId;
+  return {Form::kNone, {
+      {Form::kLayer,
+        {kConv, kLinear}},
+      {Form::kProduct,
+        {kMatMul}},
+      {Form::kJoin,
+        {kAdd, kMul}},
+      {Form::kConcat,
+        {kConcat}},
+      {Form::kPool,
+        {kAveragePool}},
+      {Form::kMean,
+        {kReduceMean}},
+      {Form::kSame,
+        {kMaxPool, kReshape, kFlatten, kSqueeze, kUnsqueeze, kTranspose, kSlice, kSplit}},
+      {Form::kResize,
+        {kResize}},
+      {Form::kSoftmax,
+        {kSoftmax}},
+      {Form::kTable,
+        {kRelu, kLeakyRelu, kElu, kSigmoid, kTanh, kGelu, kSilu, kHardSwish, kHardSigmoid,
+         kSoftplus, kErf}},
+      {Form::kClip,
+        {kClip}},
+      {Form::kFused,
+        {kFusedConv, kFusedLinear, kFusedMatMul, kFusedElementwise, kFusedAttention}},
+      {Form::kNone,
+        {kIdentity, kExp, kLog, kSqrt, kReciprocal, kSin, kCos, kTan, kAsin, kAcos, kAtan,
+         kSinh, kCosh, kAsinh, kAcosh, kAtanh, kNeg, kAbs, kFloor, kCeil, kRound, kSign, kNot,
+         kCast, kSub, kDiv, kPow, kMax, kMin, kEqual, kLess, kLessOrEqual, kGreater,
+         kGreaterOrEqual, kAnd, kOr, kXor, kWhere, kConvInputGrad, kConvWeightGrad,
+         kMaxPoolGrad, kAveragePoolGrad, kBatchNorm, kLogSoftmax, kBatchNormTrain,
+         kBatchNormGrad, kReduceSum, kReduceMax, kReduceMin, kReduceProd, kArgMax, kArgMin,
+         kExpand, kPad, kShape, kGather, kGatherElements, kScatterElements, kSliceScatter,
+         kAsStrided, kAsStridedScatter, kGatherND, kScatterND, kNonZero, kTopK, kUnique,
+         kCumSum, kCumProd, kTrilu, kMod, kBitwiseAnd, kBitwiseOr, kBitwiseXor, kBitwiseNot,
+         kBitShift, kIsNaN, kIsInf, kLog1p, kExpm1, kLog2, kLog10, kErfc, kAtan2, kCholesky,
+         kTriangularSolve, kSolve, kInverse, kDet, kSlogDet, kQr, kSvd, kEigh, kBitCast,
+         kQuantizeLinear, kDequantizeLinear, kMatMulInteger, kConvInteger, kDropout,
+         kLinearAttention, kGridSample, kAffineGrid, kRoiAlign, kMaxRoiPool, kMaxPoolIndices,
+         kLpPool, kConvTranspose, kCol2Im, kDeformConv, kRNN, kGRU, kLSTM, kDFT,
+         kTfIdfVectorizer, kStringConcat, kStringSplit, kStringNormalizer, kCastString,
+         kRegexFullMatch, kIf, kLoop, kRange, kNonMaxSuppression, kSequenceConstruct,
+         kSequenceInsert, kSequenceErase, kSequenceAt, kSequenceLength, kSplitToSequence,
+         kConcatFromSequence, kOptional, kOptionalHasElement, kOptionalGetElement, kBlockLinear,
+         kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearAveragePool,
+         kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kDynamicLinear, kFakeQuantize,
+         kFakeQuantizeGrad, kFoldedBatchNorm, kDynamicQuantizeLinear}},
+  }};
+}
+// clang-format on
+constexpr OpFacts<Form> kForms = forms();
+
 }  // namespace
 
 bool is_finite(const HostTensor& t) {
@@ -81,13 +157,8 @@ bool is_finite(const HostTensor& t) {
 bool limits_range(const Graph& g, const Node& n) {
   if (n.op == OpId::kRelu) return true;
   if (n.op != OpId::kClip) return false;
-  double bounds[2] = {n.attrs.as<ClipAttrs>().min, n.attrs.as<ClipAttrs>().max};
-  for (size_t i = 1; i < n.inputs.size(); ++i) {
-    if (n.inputs[i] == kNoValue) continue;
-    if (!g.is_constant(n.inputs[i]) || g.value(n.inputs[i]).constant.numel() != 1) return false;
-    bounds[i - 1] = element_as_double(g.value(n.inputs[i]).constant, 0);
-  }
-  return bounds[0] <= 0 && bounds[1] >= 0;
+  const auto bounds = ir::clip_bounds(g, n);
+  return bounds && bounds->min <= 0 && bounds->max >= 0;
 }
 
 OpPart op_part(const Graph& g, const Node& n) {
@@ -97,24 +168,15 @@ OpPart op_part(const Graph& g, const Node& n) {
   if (dtype != DType::kF32) {
     return stays(std::string("it makes ") + dtype_name(dtype) + ", only float32 is quantized");
   }
-  switch (n.op) {
-    case OpId::kConv:
-    case OpId::kLinear: return layer(g, n);
-    case OpId::kMatMul: return with_constants(g, n, Part::kLayer, 2);
-    case OpId::kAdd:
-    case OpId::kMul: return with_constants(g, n, Part::kJoin, 2);
-    case OpId::kConcat: return with_constants(g, n, Part::kJoin, n.inputs.size());
-    case OpId::kAveragePool: return {Part::kPool, "", {0}};
-    case OpId::kReduceMean: return mean(g, n);
-    case OpId::kMaxPool:
-    case OpId::kReshape:
-    case OpId::kFlatten:
-    case OpId::kSqueeze:
-    case OpId::kUnsqueeze:
-    case OpId::kTranspose:
-    case OpId::kSlice:
-    case OpId::kSplit: return {Part::kSame, "", {0}};
-    case OpId::kResize: {
+  switch (kForms[n.op]) {
+    case Form::kLayer: return layer(g, n);
+    case Form::kProduct: return with_constants(g, n, Part::kLayer, 2);
+    case Form::kJoin: return with_constants(g, n, Part::kJoin, 2);
+    case Form::kConcat: return with_constants(g, n, Part::kJoin, n.inputs.size());
+    case Form::kPool: return {Part::kPool, "", {0}};
+    case Form::kMean: return mean(g, n);
+    case Form::kSame: return {Part::kSame, "", {0}};
+    case Form::kResize: {
       const auto& a = n.attrs.as<ResizeAttrs>();
       if (a.mode != static_cast<int64_t>(ResizeMode::kNearest))
         return stays("integers are resized to the nearest only");
@@ -122,31 +184,18 @@ OpPart op_part(const Graph& g, const Node& n) {
         return stays("integers are not cropped and resized");
       return {Part::kSame, "", {0}};
     }
-    case OpId::kSoftmax: return softmax(g, n);
-    case OpId::kRelu:
-    case OpId::kLeakyRelu:
-    case OpId::kElu:
-    case OpId::kSigmoid:
-    case OpId::kTanh:
-    case OpId::kGelu:
-    case OpId::kSilu:
-    case OpId::kHardSwish:
-    case OpId::kHardSigmoid:
-    case OpId::kSoftplus:
-    case OpId::kErf: return {Part::kTable, "", {0}};
-    case OpId::kClip:
+    case Form::kSoftmax: return softmax(g, n);
+    case Form::kTable: return {Part::kTable, "", {0}};
+    case Form::kClip:
       for (size_t i = 1; i < n.inputs.size(); ++i) {
         if (has(n, i) && !g.is_constant(n.inputs[i])) return stays("its bounds are not constants");
       }
       return {Part::kTable, "", {0}};
-    case OpId::kFusedConv:
-    case OpId::kFusedLinear:
-    case OpId::kFusedMatMul:
-    case OpId::kFusedElementwise:
-    case OpId::kFusedAttention:
+    case Form::kFused:
       return stays("several ops in one: quantize the graph before it is optimized");
-    default: return stays("it has no integer form");
+    case Form::kNone: break;
   }
+  return stays("it has no integer form");
 }
 
 }  // namespace wick::quantize

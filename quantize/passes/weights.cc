@@ -64,17 +64,11 @@ class WeightQuantizer {
       return i < n.inputs.size() && g_.is_constant(n.inputs[i]) &&
              is_float(g_.value(n.inputs[i]).dtype) && g_.value(n.inputs[i]).shape.rank() > 1;
     };
-    switch (n.op) {
-      case OpId::kConv:
-      case OpId::kConvTranspose:
-      case OpId::kLinear: return real(1);
-      case OpId::kMatMul: return real(0) || real(1);
-      case OpId::kGather: return real(0);
-      case OpId::kLSTM:
-      case OpId::kGRU:
-      case OpId::kRNN: return real(1) || real(2);
-      default: return false;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const bool table = i == 0 && (n.op == OpId::kGather || n.op == OpId::kMatMul);
+      if ((table || input_role(n.op, i) == 'w') && real(i)) return true;
     }
+    return false;
   }
 
   // Why a node with a weight keeps it; "" when it does not.

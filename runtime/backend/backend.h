@@ -36,6 +36,7 @@ struct PlanStep {
   bool alias =
       false;  // output 0 is input 0's bytes under another shape, and already in place on the host
   bool in_place = false;  // output 0 shares input 0's host buffer, which nobody reads later
+  const KernelRow* row = nullptr;  // the CPU's kernel, where it was looked for already
 };
 
 struct PartitionSpec {

@@ -4,7 +4,6 @@
 // finds readers that do it by themselves.
 #pragma once
 
-#include "runtime/core/span.h"
 #include "runtime/core/tensor_view.h"
 
 namespace wick {
@@ -27,37 +26,6 @@ inline int64_t narrow_int_at(const TensorView& v, int64_t offset) {
 // it does for the rules. `offset` must lie within the tensor.
 inline int64_t int_at(const TensorView& v, int64_t offset) {
   return v.dtype == DType::kI64 ? v.as<int64_t>()[offset] : narrow_int_at(v, offset);
-}
-
-// The integers that an op takes as an optional input of rank 0 or 1, else as an attribute. It says
-// the same as rules::read_dims of the same input: an input that is present counts as given, also
-// where it is empty. Element i of what holds fewer is 0.
-class IntArgs {
- public:
-  IntArgs(Span<const TensorView> in, size_t i, Span<const int64_t> attr)
-      : input_(i < in.size() && in[i].present() ? &in[i] : nullptr), attr_(attr) {}
-
-  bool given() const { return input_ != nullptr || !attr_.empty(); }
-  // False where only a run knows the integers.
-  bool known() const { return input_ == nullptr || input_->data != nullptr || count() == 0; }
-  int64_t count() const {
-    return input_ != nullptr ? input_->numel() : static_cast<int64_t>(attr_.size());
-  }
-  int64_t operator[](int64_t i) const {
-    if (i < 0 || i >= count() || !known()) return 0;
-    if (input_ == nullptr) return attr_[static_cast<size_t>(i)];
-    return int_at(*input_, input_->rank() == 0 ? 0 : i * input_->strides[input_->rank() - 1]);
-  }
-
- private:
-  const TensorView* input_;
-  Span<const int64_t> attr_;
-};
-
-// An axis of a tensor of `rank` dims; -1: there is none of that number.
-constexpr int axis_within(int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) return -1;
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
 }  // namespace wick

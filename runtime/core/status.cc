@@ -26,6 +26,7 @@ const char* code_name(Code code) {
     case Code::kShapeMismatch: return "shape mismatch";
     case Code::kTypeMismatch: return "type mismatch";
     case Code::kNotFound: return "not found";
+    case Code::kNeedsValue: return "needs a value";
     case Code::kUnsupported: return "unsupported";
     case Code::kInvalidProgram: return "invalid program";
     case Code::kBudgetExceeded: return "budget exceeded";

@@ -24,6 +24,9 @@ enum class Code : uint8_t {
   kDevice = 10,          // accelerator lost or failing
   kDeadline = 11,        // the deadline passed
   kInternal = 12,        // a bug in Wick: please report
+  // From a shape rule to whoever plans, nobody else sees it: a value decides the shape, and only a
+  // run has that value.
+  kNeedsValue = 255,
 };
 
 const char* code_name(Code code);
@@ -52,7 +55,9 @@ Status annotate(Status status, const char* format, ...) __attribute__((format(pr
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(Status status) : status_(status) {}                           // NOLINT: implicit by design
+  // Of a failure: an ok Status has no value to give, which is a bug of who returns it.
+  Result(Status status)  // NOLINT: implicit by design
+      : status_(status.ok() ? Status(Code::kInternal, "a Result without a value") : status) {}
   Result(T value) : has_(true) { new (&value_) T(std::move(value)); }  // NOLINT
   Result(Result&& other) noexcept : status_(other.status_), has_(other.has_) {
     if (has_) new (&value_) T(std::move(other.value_));

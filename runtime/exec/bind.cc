@@ -6,8 +6,8 @@
 
 #include "runtime/core/packed_sequence.h"
 #include "runtime/exec/session_impl.h"
-#include "runtime/kernels/run_row.h"
-#include "runtime/ops/op_work.h"
+#include "runtime/kernels/prepared.h"
+#include "runtime/ops/op_cost.h"
 #include "runtime/program/release.h"
 
 namespace wick {
@@ -235,17 +235,10 @@ Status Session::Impl::evaluate(Stage& stage, const NodeDef& node) {
     WICK_ASSIGN(out[i].data, stage.arena.allocate(out[i].nbytes() + 1, kAlignment));
   }
   KernelQuery query{node.op, node.attrs, in, out, 1, node.custom};
-  const KernelRow* row = find_kernel(sets, query);
-  if (row == nullptr) {
-    return error(Code::kUnsupported, "no kernel for %s%s",
-                 in.empty() ? "no input" : dtype_name(in[0].dtype), why_missing(sets));
-  }
-  KernelPlan plan;
-  if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
-  KernelCtx ctx;
-  ctx.plan = &plan;
-  WICK_ASSIGN(ctx.scratch, temp.allocate(plan.scratch_bytes, kAlignment));
-  WICK_TRY(run_row(*row, node.op, ctx, in, out, node.attrs));
+  PreparedKernel kernel;
+  WICK_TRY(kernel.prepare(sets, query));
+  WICK_ASSIGN(void* scratch, temp.allocate(kernel.scratch_bytes(), kAlignment));
+  WICK_TRY(kernel.run({nullptr, scratch}, node.op, in, out, node.attrs));
   for (size_t i = 0; i < out.size(); ++i) {
     values[node.outputs[i]].data = out[i].data;
     values[node.outputs[i]].shape = out[i].shape;  // final where it depended on data
@@ -276,8 +269,7 @@ bool Session::Impl::takes_work(const NodeDef& node, Span<const TensorView> in,
 }
 
 Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) {
-  if (region_count(node.op) > 0 || touches_container(node))
-    return Status(Code::kNotFound, kNeedsValue);
+  if (region_count(node.op) > 0 || touches_container(node)) return needs_value();
   WICK_ASSIGN(auto in, temp.array<ValueInfo<int64_t>>(node.inputs.size()));
   WICK_ASSIGN(auto out, temp.array<ValueInfo<int64_t>>(node.outputs.size()));
   WICK_ASSIGN(auto given, temp.array<TensorView>(node.inputs.size()));
@@ -296,7 +288,8 @@ Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) 
     known = known && v.data != nullptr;
     bytes += view.nbytes();
   }
-  RuleCtx<int64_t> ctx{node.op, node.attrs, in, out, node.custom};
+  ShapeArgs args;  // what a kernel will need must be known now, or the node runs apart
+  RuleCtx<int64_t> ctx{node.op, node.attrs, in, out, node.custom, &args};
   WICK_TRY(infer_shapes(ctx));
   for (size_t i = 0; i < out.size(); ++i) {
     made[i] = TensorView(nullptr, out[i].dtype, out[i].shape);
@@ -306,7 +299,7 @@ Status Session::Impl::infer_node(Stage& stage, const NodeDef& node, bool* live) 
   // wait for it.
   const bool sized_by_data = is_data_dependent(node.op);
   known = known && bytes <= kMaxEvaluated && (!sized_by_data || takes_work(node, given, made));
-  if (sized_by_data && !known) return Status(Code::kNotFound, kNeedsValue);
+  if (sized_by_data && !known) return needs_value();
   bool all_elements = true;
   for (size_t i = 0; i < out.size(); ++i) {
     PlanValue& v = values[node.outputs[i]];
@@ -344,7 +337,7 @@ Status Session::Impl::infer(uint32_t region, Stage& stage) {
     }
     bool live = true;
     Status s = infer_node(stage, node, &live);
-    if (s.code() == Code::kNotFound && strcmp(s.message(), kNeedsValue) == 0) break;
+    if (s.code() == Code::kNeedsValue) break;
     WICK_TRY(annotate(s, "node %.60s (%s): ", node.name, op_name(node)));
     for (uint32_t v : node.outputs) seen[v] = 1;
     if (live) WICK_TRY(steps.push_back({&node, node.inputs, node.outputs, false, false}));

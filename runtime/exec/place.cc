@@ -7,17 +7,6 @@
 
 namespace wick {
 
-bool is_alias_op(OpId op) {
-  switch (op) {
-    case OpId::kIdentity:
-    case OpId::kReshape:
-    case OpId::kFlatten:
-    case OpId::kSqueeze:
-    case OpId::kUnsqueeze: return true;
-    default: return false;
-  }
-}
-
 namespace {
 
 // Where a value's bytes are.
@@ -80,7 +69,7 @@ Status Session::Impl::ask_backend(Stage& stage, const RegionDef& region, Span<ui
     taken[s] = can.ok() ? 1 : 0;
     takes += taken[s];
     // Steps that only the backend can run stay there whatever they cost.
-    if (can.ok() && find_kernel(sets, query) == nullptr && !is_alias_op(node.op)) taken[s] = 2;
+    if (can.ok() && find_kernel(sets, query) == nullptr && !is_view(node.op)) taken[s] = 2;
     floats_left = floats_left || (!can.ok() && has_floats(values, steps[s]));
     if (!can.ok()) WICK_TRY(keep_text(stage.arena, can.message(), &stage.why[s]));
   }
@@ -177,9 +166,9 @@ Status Session::Impl::choose_backends(Stage& stage, const RegionDef& region) {
     Backend* who = &cpu;
     if (taken[s] != 0) {
       who = backend;
-    } else if (is_alias_op(step.node->op) && values[step.in[0]].data == nullptr) {
+    } else if (is_view(step.node->op) && values[step.in[0]].data == nullptr) {
       step.alias = true;
-    } else if (const KernelRow* row = find_kernel(sets, query); row == nullptr) {
+    } else if (step.row = find_kernel(sets, query); step.row == nullptr) {
       ++missing;
       if (at + 120 < sizeof(list)) {
         at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
@@ -188,8 +177,8 @@ Status Session::Impl::choose_backends(Stage& stage, const RegionDef& region) {
                                            step.node->name));
       }
     } else {
-      step.in_place = (row->flags & kInPlace) != 0 && !in.empty() && in[0].dtype == out[0].dtype &&
-                      in[0].shape == out[0].shape;
+      step.in_place = (step.row->flags & kInPlace) != 0 && !in.empty() &&
+                      in[0].dtype == out[0].dtype && in[0].shape == out[0].shape;
     }
     if (cuts == 0 || partitions[cuts - 1].backend != who) {
       partitions[cuts].backend = who;

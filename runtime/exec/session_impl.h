@@ -256,7 +256,4 @@ constexpr int64_t kMaxElements = 256;  // of an int tensor whose values a rule m
 Status read_elements(const TensorView& v, bool reals, Arena& arena, ValueInfo<int64_t>* info,
                      int64_t limit = kMaxElements);
 
-// Moves no bytes: the output is the input under another shape.
-bool is_alias_op(OpId op);
-
 }  // namespace wick

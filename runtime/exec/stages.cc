@@ -5,7 +5,7 @@
 #include "runtime/core/copy_bits.h"
 #include "runtime/core/int_at.h"
 #include "runtime/exec/session_impl.h"
-#include "runtime/kernels/run_row.h"
+#include "runtime/kernels/prepared.h"
 #include "runtime/ops/sequence_parts.h"
 
 namespace wick {
@@ -109,11 +109,10 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
                            stage.run_arena, &info_in[i],
                            reads_all_integers(node.op, i) ? INT32_MAX : kMaxElements));
   }
-  RuleCtx<int64_t> rule{node.op, node.attrs, info_in, info_out, node.custom};
-  Status s = infer_shapes(rule);
-  if (s.code() == Code::kNotFound) return Status(Code::kUnsupported, s.message());
-  WICK_TRY(s);
-  if (is_alias_op(node.op)) {
+  ShapeArgs args;
+  RuleCtx<int64_t> rule{node.op, node.attrs, info_in, info_out, node.custom, &args};
+  WICK_TRY(refuse_unknown(infer_shapes(rule)));
+  if (is_view(node.op)) {
     WICK_TRY(set_value(node.outputs[0], in[0].data, info_out[0].dtype, info_out[0].shape));
     return check_declared(node.outputs[0]);
   }
@@ -125,25 +124,14 @@ Status Session::Impl::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) 
                                         : grow(stage.buffers[i], out[i].nbytes() + 1));
     out[i].data = stage.buffers[i].data;
   }
-  KernelQuery query{node.op, node.attrs, in, out, threads, node.custom};
-  const KernelRow* row = find_kernel(sets, query);
-  if (row == nullptr) {
-    return error(Code::kUnsupported, "no kernel for %s%s",
-                 in.empty() ? "no input" : dtype_name(in[0].dtype), why_missing(sets));
-  }
-  KernelPlan plan;
-  if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
-  WICK_TRY(grow(stage.scratch, plan.scratch_bytes));
-  KernelCtx kernel;
-  kernel.pool = pool;
-  kernel.scratch = stage.scratch.data;
-  kernel.plan = &plan;
-  kernel.strings = &strings;
+  PreparedKernel kernel;
+  WICK_TRY(kernel.prepare(sets, {node.op, node.attrs, in, out, threads, node.custom, &args}));
+  WICK_TRY(grow(stage.scratch, kernel.scratch_bytes()));
   limit_strings();
   uint64_t begin = ctx.trace != nullptr ? now_ns() : 0;
-  WICK_TRY(run_row(*row, node.op, kernel, in, out, node.attrs));
+  WICK_TRY(kernel.run({pool, stage.scratch.data, &strings}, node.op, in, out, node.attrs));
   if (ctx.trace != nullptr) {
-    ctx.trace->on_op({op_name(node), node.name, row->name, "cpu",
+    ctx.trace->on_op({op_name(node), node.name, kernel.row().name, "cpu",
                       static_cast<int64_t>(stage.first_step + stage.steps.size()), begin, now_ns(),
                       in, out});
   }

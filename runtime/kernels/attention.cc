@@ -35,6 +35,7 @@ struct AttentionBodies {
 #include <bit>
 #include <cstring>
 
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/gemm.h"
 
 namespace wick {
@@ -49,8 +50,6 @@ constexpr int64_t kChunkRows = 64;    // a task packs keys and values for as man
 constexpr int64_t kPackValues = 24;   // rows from which packing values pays
 constexpr int64_t kTasksAThread = 4;  // so that threads end together
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 int64_t gcd(int64_t a, int64_t b) { return b == 0 ? a : gcd(b, a % b); }
 
 // How a call is cut. A unit is the heads that share their keys and values; its rows, head after
@@ -336,12 +335,16 @@ class Task {
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
+struct Kernels {
+  const TileKernels* tiles;
+  const AttentionBodies* bodies;
+  int threads;
+};
+
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   const AttentionShape n(q.as<FusedAttentionAttrs>(), q.in, q.out[0]);
-  p->fn[0] = &t;
-  p->fn[1] = HWY_DYNAMIC_DISPATCH(find_attention)();
-  p->ints[0] = q.threads;
+  p->keep(Kernels{&t, HWY_DYNAMIC_DISPATCH(find_attention)(), q.threads});
   if (q.out[0].numel() == 0) return {};
   Cut cut(n, t, q.threads);
   if (!cut.measure(n, t)) return Status(Code::kOutOfMemory, "rows of scores are too large");
@@ -352,11 +355,12 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
   if (out[0].numel() == 0) return {};  // no scratch was planned
-  const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
-  const auto& bodies = *static_cast<const AttentionBodies*>(ctx.plan->fn[1]);
+  const auto& plan = ctx.plan->kept<Kernels>();
+  const TileKernels& t = *plan.tiles;
+  const AttentionBodies& bodies = *plan.bodies;
   const auto& a = *static_cast<const FusedAttentionAttrs*>(attrs);
   const AttentionShape n(a, in, out[0]);
-  Cut cut(n, t, static_cast<int>(ctx.plan->ints[0]));
+  Cut cut(n, t, plan.threads);
   if (!cut.measure(n, t)) return Status(Code::kOutOfMemory, "rows of scores are too large");
   const AttentionCallSteps steps[] = {{a, n, in, 0}, {a, n, in, 1}, {a, n, in, 2}, {a, n, in, 3}};
   auto* scratch = static_cast<float*>(ctx.scratch);

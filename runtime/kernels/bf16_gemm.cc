@@ -5,6 +5,7 @@
 
 #include "hwy/targets.h"
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/simd.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
@@ -22,8 +23,6 @@ constexpr int64_t kTile = 16;                 // rows, or columns, of a tile
 constexpr int64_t kStep = 32;                 // k of a tile
 constexpr int64_t kElements = kTile * kStep;  // of an operand's tile: 1 KiB
 constexpr int64_t kBlock = 2 * kTile;         // rows and columns of a block of four tiles
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 #ifdef WICK_AMX
 bool detect_tiles() {

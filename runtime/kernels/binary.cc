@@ -32,11 +32,11 @@ bool match(const KernelQuery& q) {
 }
 
 // A table and a plan function an op: a program links the bodies of its own ops only.
-#define X(Name, value)                                                             \
-  HWY_EXPORT(find_##Name);                                                         \
-  Status plan_##Name(const KernelQuery&, KernelPlan* p) {                          \
-    p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_##Name)()); \
-    return {};                                                                     \
+#define X(Name, value)                                    \
+  HWY_EXPORT(find_##Name);                                \
+  Status plan_##Name(const KernelQuery&, KernelPlan* p) { \
+    p->keep(HWY_DYNAMIC_DISPATCH(find_##Name)());         \
+    return {};                                            \
   }
 WICK_BINARY_BODIES(X)
 #undef X
@@ -53,7 +53,7 @@ const float* dense(const float* x, int64_t step, int64_t n, float* buffer) {
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  auto body = reinterpret_cast<BinaryBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<BinaryBody>();
   const float* x = in[0].as<float>();
   const float* y = in[1].as<float>();
   float* z = out[0].as<float>();
@@ -79,7 +79,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 template <class T>
 void run_half(const KernelCtx& ctx, Span<const TensorView> in, const TensorView& out) {
-  auto body = reinterpret_cast<BinaryBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<BinaryBody>();
   const T* x = in[0].as<T>();
   const T* y = in[1].as<T>();
   T* z = out.as<T>();

@@ -7,6 +7,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel_set.h"
@@ -26,9 +27,6 @@ HWY_EXPORT(block_set);
 constexpr int64_t kFewRows = 8;  // of x: up to here weights are turned into reals for each row tile
 constexpr int64_t kDepth = 512;  // of a panel as f32; a multiple of every block
 constexpr int64_t kMostRows = 256;  // of x, packed beside it
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // Where the panels of packed weights begin: nr rows of W each, the last one in whole vectors.
 struct Panels {
@@ -52,12 +50,16 @@ int offset_of(DType t, int bits) {
 
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
+struct Kernels {
+  const TileKernels* tiles;
+  const BlockKernels* blocks;
+};
+
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   const BlockSizes s(q.in, q.as<BlockLinearAttrs>());
   const Panels panels{s, t.nr, t.lanes};
-  p->fn[0] = &t;
-  p->fn[1] = HWY_DYNAMIC_DISPATCH(block_set)();
+  p->keep(Kernels{&t, HWY_DYNAMIC_DISPATCH(block_set)()});
   const int64_t rows = round_up(std::min(s.m, kMostRows), t.mr), depth = std::min(s.k, kDepth);
   p->scratch_bytes =
       byte_count(sizeof(float) * static_cast<uint64_t>(round_up(rows * depth, 16) +
@@ -125,7 +127,7 @@ void pack_blocks(const Panels& panels, T* to, F value) {
 }
 
 Status pack(const KernelQuery& q, const KernelPlan& plan, int slot, void* dst) {
-  const auto& t = *static_cast<const TileKernels*>(plan.fn[0]);
+  const TileKernels& t = *plan.kept<Kernels>().tiles;
   const BlockSizes s(q.in, q.as<BlockLinearAttrs>());
   const Panels panels{s, t.nr, t.lanes};
   const TensorView& from = q.in[static_cast<size_t>(slot) + 1];
@@ -148,8 +150,8 @@ class Product {
  public:
   Product(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
           const BlockLinearAttrs& a)
-      : t_(*static_cast<const TileKernels*>(ctx.plan->fn[0])),
-        k_(*static_cast<const BlockKernels*>(ctx.plan->fn[1])),
+      : t_(*ctx.plan->kept<Kernels>().tiles),
+        k_(*ctx.plan->kept<Kernels>().blocks),
         pool_(ctx.pool),
         in_(in),
         s_(in, a),

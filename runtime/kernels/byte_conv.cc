@@ -1,4 +1,5 @@
 #include "runtime/kernels/byte_conv.h"
+#include "runtime/core/int_math.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,8 +13,6 @@ constexpr int64_t kStage = 4096;          // bytes of a channel laid out at a ti
 constexpr int64_t kFewProducts = 16;      // below them steps of AMX are mostly empty
 constexpr int64_t kMostGathered = 256;    // words: 64 KiB of a block of pixels
 constexpr int64_t kFewOutputs = 8;
-
-int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 struct Sixteen {
   uint64_t v[2];

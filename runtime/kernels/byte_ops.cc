@@ -45,11 +45,11 @@ const uint8_t* bytes_of(const TensorView& t) { return static_cast<const uint8_t*
 uint8_t* room_of(const TensorView& t) { return static_cast<uint8_t*>(t.data); }
 
 Status plan_sum(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_byte_sum)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_sum)());
   return {};
 }
 Status plan_product(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_byte_product)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_product)());
   return {};
 }
 
@@ -65,7 +65,7 @@ const uint8_t* dense(const uint8_t* x, int64_t step, int64_t n, uint8_t* buffer)
 template <OpId op>
 Status run_binary(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void*) {
-  const auto body = reinterpret_cast<ByteZipBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const auto body = ctx.plan->kept<ByteZipBody>();
   ByteBinary f;
   WICK_TRY(byte_binary(op, in, &f));
   const uint8_t flip_a = flip_of(in[0]), flip_b = flip_of(in[3]);
@@ -95,7 +95,7 @@ Status run_binary(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 }
 
 Status plan_table(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_byte_table)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_table)());
   return {};
 }
 template <class T>
@@ -109,7 +109,7 @@ void turned(const TensorView& table, uint8_t flip, T* to) {
 }
 Status run_bytes(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                  const void*) {
-  const auto body = reinterpret_cast<ByteTableBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const auto body = ctx.plan->kept<ByteTableBody>();
   uint8_t table[256];
   turned(in[1], flip_of(in[0]), table);
   parallel_items(ctx.pool, out[0].numel(), 1, [&](int64_t begin, int64_t end) {
@@ -130,12 +130,12 @@ Status run_floats(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
 }
 
 Status plan_softmax(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = HWY_DYNAMIC_DISPATCH(find_byte_softmax)();
+  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_softmax)());
   return {};
 }
 Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void*) {
-  const auto& t = *static_cast<const ByteSoftmax*>(ctx.plan->fn[0]);
+  const auto& t = *ctx.plan->kept<const ByteSoftmax*>();
   PoolScales s;
   WICK_TRY(pool_scales(in, &s));
   alignas(64) float exps[256];

@@ -66,14 +66,14 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const PoolShape s = pool_shape(q.in[0], q.out[0], q.as<PoolAttrs>());
   p->scratch_bytes = byte_count(static_cast<uint64_t>(worker_bytes(s, kAverage) * q.threads));
   if constexpr (kAverage) {
-    p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_byte_average)());
+    p->keep(HWY_DYNAMIC_DISPATCH(find_byte_average)());
   } else {
-    p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_byte_max)());
+    p->keep(HWY_DYNAMIC_DISPATCH(find_byte_max)());
   }
   return {};
 }
 Status plan_global(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_byte_plane_sum)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_byte_plane_sum)());
   return {};
 }
 
@@ -82,7 +82,7 @@ uint8_t flip_of(const TensorView& t) { return t.dtype == DType::kI8 ? 0x80 : 0; 
 template <bool kAverage>
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  const auto body = reinterpret_cast<BytePoolBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const auto body = ctx.plan->kept<BytePoolBody>();
   BytePool t = {};
   t.shape = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
   if constexpr (kAverage) {
@@ -112,7 +112,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 
 Status run_global(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void*) {
-  const auto body = reinterpret_cast<ByteSumBody>(const_cast<void*>(ctx.plan->fn[0]));
+  const auto body = ctx.plan->kept<ByteSumBody>();
   PoolScales scales;
   WICK_TRY(pool_scales(in, &scales));
   const int64_t planes = out[0].numel(), n = planes == 0 ? 0 : in[0].numel() / planes;

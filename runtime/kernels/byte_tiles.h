@@ -105,6 +105,12 @@ struct ByteKernels {
 };
 const ByteKernels& byte_kernels();
 
+// What a plan of bytes keeps.
+struct BytePlan {
+  const ByteKernels* kernels;
+  bool amx;  // the layout is that of AMX's tiles
+};
+
 // For tests: as if the CPU had none of what is asked for at run time beside the SIMD target, AMX,
 // AVX-VNNI and aarch64's dot products. Not to be called while kernels run.
 void allow_byte_instructions(bool allowed);

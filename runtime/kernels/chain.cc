@@ -109,17 +109,24 @@ struct Step {
   BinaryBody binary = nullptr;
 };
 
+// How a chain is run, as its plan decides it.
+struct Blocks {
+  int64_t elements = 1;  // of a block, which all steps take before the next one begins
+  FindUnary unary = nullptr;
+  FindBinary binary = nullptr;
+  const ChainBodies* bodies = nullptr;
+  const ChainHalf* half = nullptr;  // not null: values are of 16 bits
+};
+
 class Chain {
  public:
   Chain(const KernelCtx& ctx, Span<const TensorView> in, const TensorView& out, const ChainAttrs& a)
-      : out_(out), block_(ctx.plan->ints[0]), step_(up16(ctx.plan->ints[0])) {
-    // A plan has few places for pointers and more for integers.
-    // NOLINTBEGIN(performance-no-int-to-ptr)
-    bodies_ = reinterpret_cast<const ChainBodies*>(ctx.plan->ints[1]);
-    half_ = reinterpret_cast<const ChainHalf*>(ctx.plan->ints[2]);
-    // NOLINTEND(performance-no-int-to-ptr)
-    const auto unary = reinterpret_cast<FindUnary>(const_cast<void*>(ctx.plan->fn[0]));
-    const auto binary = reinterpret_cast<FindBinary>(const_cast<void*>(ctx.plan->fn[1]));
+      : out_(out) {
+    const auto& plan = ctx.plan->kept<Blocks>();
+    block_ = plan.elements, step_ = up16(plan.elements);
+    bodies_ = plan.bodies, half_ = plan.half;
+    const FindUnary unary = plan.unary;
+    const FindBinary binary = plan.binary;
     const ChainSlots slots = chain_slots(a);
     steps_ = static_cast<int>(a.steps.count);
     for (int i = 0; i < steps_; ++i) {
@@ -291,23 +298,29 @@ constexpr ChainHalf kHalf = {
 
 bool match_16(const KernelQuery& q) { return is_16_bit_float(q.out[0].dtype); }
 
-Status plan_blocks(const KernelQuery& q, KernelPlan* p) {
+Status plan_blocks(const KernelQuery& q, Blocks blocks, KernelPlan* p) {
   const auto& a = q.as<ChainAttrs>();
   const int64_t n = block_of(a, q.in, q.out[0]);
-  p->ints[0] = n < 1 ? 1 : n;
+  blocks.elements = n < 1 ? 1 : n;
   size_t buffers = static_cast<size_t>(chain_slots(a).count);
   for (const TensorView& in : q.in) buffers += needs_buffer(in, q.out[0]) ? 1 : 0;
   p->scratch_bytes = byte_count(static_cast<uint64_t>(q.threads) * buffers *
-                                static_cast<uint64_t>(up16(p->ints[0])) * sizeof(float));
+                                static_cast<uint64_t>(up16(blocks.elements)) * sizeof(float));
+  // Room for a line that is rounded to 16 bits.
+  if (blocks.half != nullptr) {
+    p->scratch_bytes = byte_count(uint64_t{p->scratch_bytes} +
+                                  static_cast<uint64_t>(q.threads) *
+                                      static_cast<uint64_t>(up16(blocks.elements)) * sizeof(float));
+  }
+  p->keep(blocks);
   return {};
 }
 
-Status plan(const KernelQuery& q, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(unary_bodies());
-  p->fn[1] = reinterpret_cast<const void*>(binary_bodies());
-  p->ints[1] = reinterpret_cast<intptr_t>(HWY_DYNAMIC_DISPATCH(find_chain)());
-  return plan_blocks(q, p);
+Blocks every_body() {
+  return {0, unary_bodies(), binary_bodies(), HWY_DYNAMIC_DISPATCH(find_chain)(), nullptr};
 }
+
+Status plan(const KernelQuery& q, KernelPlan* p) { return plan_blocks(q, every_body(), p); }
 
 // What else a chain may need is not looked for: neither unary bodies nor those of bools and rows.
 bool match_arithmetic(const KernelQuery& q) {
@@ -322,18 +335,15 @@ bool match_arithmetic(const KernelQuery& q) {
   return true;
 }
 Status plan_arithmetic(const KernelQuery& q, KernelPlan* p) {
-  p->fn[1] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_arithmetic)());
-  return plan_blocks(q, p);
+  Blocks blocks;
+  blocks.binary = HWY_DYNAMIC_DISPATCH(find_arithmetic)();
+  return plan_blocks(q, blocks, p);
 }
 
 Status plan_16(const KernelQuery& q, KernelPlan* p) {
-  WICK_TRY(plan(q, p));
-  p->ints[2] =
-      reinterpret_cast<intptr_t>(q.out[0].dtype == DType::kF16 ? &kHalf<Half> : &kHalf<BFloat16>);
-  p->scratch_bytes = byte_count(uint64_t{p->scratch_bytes} +
-                                static_cast<uint64_t>(q.threads) *
-                                    static_cast<uint64_t>(up16(p->ints[0])) * sizeof(float));
-  return {};
+  Blocks blocks = every_body();
+  blocks.half = q.out[0].dtype == DType::kF16 ? &kHalf<Half> : &kHalf<BFloat16>;
+  return plan_blocks(q, blocks, p);
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

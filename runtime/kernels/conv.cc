@@ -1,4 +1,5 @@
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/conv_reach.h"
 
 #include <algorithm>
@@ -10,8 +11,6 @@ namespace {
 constexpr int64_t kSlack = 64;             // floats: no vector is longer
 constexpr int64_t kDepthwiseChunk = 2048;  // flattened outputs that pass through L1 at a time
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 size_t bytes(int64_t floats) { return byte_count(sizeof(float) * static_cast<uint64_t>(floats)); }
 
 int64_t image_floats(const ConvPlan& p) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/half_kernels.h"
@@ -22,8 +23,7 @@ ConvShape shape_of(const KernelQuery& q) {
   return conv_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, conv_attrs(q.op, q.attrs));
 }
 
-uint64_t round_up_64(uint64_t n) { return (n + 63) / 64 * 64; }
-uint64_t floats_64(int64_t n) { return round_up_64(static_cast<uint64_t>(n) * sizeof(float)); }
+uint64_t floats_64(int64_t n) { return rounded(static_cast<uint64_t>(n) * sizeof(float)); }
 
 // Scratch of three spatial dims: the planes and the outputs of one depth.
 int64_t gathered(const ConvShape& s) { return s.ic * s.h * s.w; }
@@ -39,19 +39,25 @@ bool match(const KernelQuery& q) {
          conv_supported(shape_of(q));
 }
 
+// Offsets in scratch: of what conv() works in, of the planes gathered for a convolution in depth.
+struct Rows {
+  const TileKernels* kernels;
+  int threads;
+  size_t work, planes;
+};
+
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   const ConvPlan c = conv_plan(t, shape_of(q), q.threads);
-  p->fn[0] = &t;
-  p->ints[0] = q.threads;
   const size_t weights = conv_packed_bytes(t, c);
-  p->ints[1] = static_cast<int64_t>(round_up_64(weights));
-  p->scratch_bytes = byte_count(round_up_64(weights) + conv_scratch_bytes(t, c, q.threads));
+  Rows rows{&t, q.threads, rounded(weights), 0};
+  p->scratch_bytes = byte_count(rounded(weights) + conv_scratch_bytes(t, c, q.threads));
   if (q.in[0].rank() == 5) {
-    p->ints[2] = static_cast<int64_t>(round_up_64(p->scratch_bytes));
-    p->scratch_bytes = byte_count(round_up_64(p->scratch_bytes) + floats_64(gathered(c.shape)) +
+    rows.planes = rounded(p->scratch_bytes);
+    p->scratch_bytes = byte_count(rounded(p->scratch_bytes) + floats_64(gathered(c.shape)) +
                                   floats_64(results(c.shape)));
   }
+  p->keep(rows);
   const bool by_channel = c.path == ConvPlan::Path::kChannels;
   const int64_t unit = by_channel ? conv_panel_cols(t, c.shape.group_out()) : t.mr;
   const PackedKind kind = c.path == ConvPlan::Path::kDepthwise ? PackedKind::kDepthwise
@@ -64,7 +70,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 }
 
 Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  const auto& t = *static_cast<const TileKernels*>(p.fn[0]);
+  const TileKernels& t = *p.kept<Rows>().kernels;
   conv_pack(t, conv_plan(t, shape_of(q), q.threads), q.in[1].as<float>(), static_cast<float*>(dst));
   return {};
 }
@@ -109,9 +115,10 @@ void run_depths(const TileKernels& t, const ConvPlan& c, Span<const TensorView> 
 
 Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const ConvAttrs& attrs, const EpilogueAttrs* epilogue) {
-  const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
+  const auto& plan = ctx.plan->kept<Rows>();
+  const TileKernels& t = *plan.kernels;
   const ConvShape s = conv_shape(in[0].shape, in[1].shape, out[0].shape, attrs);
-  const ConvPlan c = conv_plan(t, s, static_cast<int>(ctx.plan->ints[0]));
+  const ConvPlan c = conv_plan(t, s, plan.threads);
   auto* scratch = static_cast<char*>(ctx.scratch);
   const auto* packed = static_cast<const float*>(ctx.packed[0]);
   if (packed == nullptr) {
@@ -120,10 +127,10 @@ Status run_conv(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
     packed = fresh;
   }
   const Epilogue e = make_epilogue(in, epilogue);
-  auto* work = reinterpret_cast<float*>(scratch + ctx.plan->ints[1]);
+  auto* work = reinterpret_cast<float*>(scratch + plan.work);
   if (in[0].rank() == 5) {
     run_depths(t, c, in, out[0], attrs, packed, e, work,
-               reinterpret_cast<float*>(scratch + ctx.plan->ints[2]), ctx.pool);
+               reinterpret_cast<float*>(scratch + plan.planes), ctx.pool);
   } else {
     conv(t, c, in[0].as<float>(), packed, out[0].as<float>(), e, work, ctx.pool);
   }

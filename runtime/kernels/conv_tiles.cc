@@ -1,4 +1,5 @@
 #include "runtime/kernels/conv_tiles.h"
+#include "runtime/core/int_math.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,9 +9,6 @@ namespace {
 
 constexpr int64_t kPixelChunk = 384;    // flattened pixels kept in L1 while the channels pass
 constexpr int64_t kChannelChunk = 128;  // pixels that share a pass over a panel of weights
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 Epilogue region(const ConvTiles& c, int64_t channel, int64_t row, int64_t col, int64_t image = 0) {
   Epilogue e = c.epilogue;

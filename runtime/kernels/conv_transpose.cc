@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/ops/conv_transpose.h"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr int64_t kSlack = 64;  // floats: no vector is longer
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t n) { return ceil_div(n, 16) * 16; }
 
 // One dim; `pad` is cut off before the first output.
@@ -98,7 +98,7 @@ bool match(const KernelQuery& q) {
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const Job j = job_of(q.in[0].shape, q.in[1].shape, q.out[0].shape, q.as<ConvTransposeAttrs>());
-  p->fn[0] = &tile_kernels();
+  p->keep(&tile_kernels());
   const int64_t floats = j.image() + static_cast<int64_t>(q.threads) * j.task();
   p->scratch_bytes = byte_count(sizeof(float) * static_cast<uint64_t>(floats));
   return {};
@@ -168,7 +168,7 @@ void channel(const TileKernels& t, const Job& j, const float* x, const float* w,
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
+  const auto& t = *ctx.plan->kept<const TileKernels*>();
   const Job j = job_of(in[0].shape, in[1].shape, out[0].shape,
                        *static_cast<const ConvTransposeAttrs*>(attrs));
   const float* bias = optional_input(in, 2);

@@ -1,6 +1,7 @@
 #include "runtime/kernels/gemm.h"
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,9 +19,6 @@ constexpr int64_t kDirectFarM = 64;  // the same for rows of B that lie pages ap
 constexpr int64_t kDirectK = 128;    // few enough rows of B to keep their pages in the TLB
 constexpr int64_t kStreamM = 8,
                   kStreamK = 16;  // B comes from memory: as many rows as prefetchers follow
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // Columns that the last, not full panel of packed B takes.
 int64_t tail_width(const TileKernels& kernels, int64_t n) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel_set.h"
@@ -66,7 +67,6 @@ ByteConv byte_conv(Span<const TensorView> in, const TensorView& y, const ConvAtt
 struct Scratch {
   size_t offsets, weights, band, panel, each;  // bytes; `each`: of a worker
 };
-size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
 size_t weight_bytes(const ByteConv& s) { return rounded(s.groups * s.outputs * s.pairs() * 4); }
 Scratch scratch_of(const ByteConv& s, int nr) {
   Scratch b;
@@ -185,7 +185,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   const IntegerKernels& t = integer_kernels();
   const ByteConv s = byte_conv(q.in, q.out[0], q.as<ConvAttrs>(), t.nr);
   const Scratch b = scratch_of(s, t.nr);
-  p->fn[0] = &t;
+  p->keep(&t);
   p->scratch_bytes = byte_count(uint64_t{b.offsets} + b.weights +
                                 uint64_t{b.each} * static_cast<uint64_t>(q.threads));
   p->packs[0] = {1, packed_layout(PackedKind::kIntegerRows, t.mr), b.weights, s.groups - 1};
@@ -193,14 +193,14 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 }
 
 Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  const auto& t = *static_cast<const IntegerKernels*>(p.fn[0]);
+  const auto& t = *p.kept<const IntegerKernels*>();
   pack_weights(t, byte_conv(q.in, q.out[0], q.as<ConvAttrs>(), t.nr), q.in[1], dst);
   return {};
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  const auto& t = *static_cast<const IntegerKernels*>(ctx.plan->fn[0]);
+  const auto& t = *ctx.plan->kept<const IntegerKernels*>();
   const ByteConv s = byte_conv(in, out[0], *static_cast<const ConvAttrs*>(attrs), t.nr);
   const Scratch b = scratch_of(s, t.nr);
   auto* scratch = static_cast<char*>(ctx.scratch);

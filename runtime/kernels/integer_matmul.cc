@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/byte_amx.h"
 #include "runtime/kernels/byte_gemm.h"
 #include "runtime/kernels/epilogue.h"
@@ -13,8 +14,6 @@ namespace wick {
 namespace {
 
 constexpr int64_t kMaxK = 1 << 20;  // beyond it blocks of rows leave the caches
-
-size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Scratch: rows and two numbers of each, three of each column, panels.
 struct Rooms {
@@ -37,8 +36,7 @@ bool match(const KernelQuery& q) {
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const ByteKernels& t = byte_kernels();
   const ByteGemm g = byte_matrices(q.in[0], q.in[1], q.out[0], t, byte_amx());
-  p->fn[0] = &t;
-  p->ints[0] = g.amx ? 1 : 0;
+  p->keep(BytePlan{&t, g.amx});
   p->scratch_bytes = rooms_of(g).all();
   if (q.in[1].rank() <= 2) {
     p->packs[0] = {1, packed_layout(PackedKind::kByteMatrix, t.nr | t.per_word << 8),
@@ -48,8 +46,9 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 }
 
 Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  const auto& t = *static_cast<const ByteKernels*>(p.fn[0]);
-  const ByteGemm g = byte_matrices(q.in[0], q.in[1], q.out[0], t, p.ints[0] != 0);
+  const auto& [kernels, amx] = p.kept<BytePlan>();
+  const ByteKernels& t = *kernels;
+  const ByteGemm g = byte_matrices(q.in[0], q.in[1], q.out[0], t, amx);
   pack_byte_panels(t, g, q.in[1], 0, nullptr, dst);
   return {};
 }
@@ -58,8 +57,9 @@ uint32_t wrapped(int64_t v) { return static_cast<uint32_t>(v); }
 
 // What zero points add to a sum: -x_zero * less[column] - w_zero[column] * (the row's sum).
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
-  const ByteGemm g = byte_matrices(in[0], in[1], out[0], t, ctx.plan->ints[0] != 0);
+  const auto& [kernels, amx] = ctx.plan->kept<BytePlan>();
+  const ByteKernels& t = *kernels;
+  const ByteGemm g = byte_matrices(in[0], in[1], out[0], t, amx);
   const IntegerProduct s(in, out[0]);
   const Rooms b = rooms_of(g);
   auto* at = static_cast<char*>(ctx.scratch);

@@ -1,8 +1,19 @@
 #include "runtime/kernels/kernel.h"
 
+#include "runtime/ops/rule.h"
+
 namespace wick {
 
-const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& query) {
+Status complete(KernelQuery* query, ShapeArgs* args) {
+  if (query->args != nullptr || query->custom != nullptr || !has_shape_args(query->op)) return {};
+  query->args = args;
+  return refuse_unknown(resolve_shape_args(query->op, query->attrs, query->in, args));
+}
+
+const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& asked) {
+  ShapeArgs args;
+  KernelQuery query = asked;
+  if (!complete(&query, &args).ok()) return nullptr;
   if (query.custom != nullptr) {
     const KernelRows& own = query.custom->kernels;
     for (const KernelRow& row : Span<const KernelRow>(own.data, own.size)) {

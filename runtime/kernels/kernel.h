@@ -6,11 +6,15 @@
 // is decided once, in plan().
 #pragma once
 
+#include <new>
+#include <type_traits>
+
 #include "runtime/core/arena.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/ops/custom_op.h"
 #include "runtime/ops/op_info.h"
+#include "runtime/ops/shape_args.h"
 
 namespace wick {
 
@@ -24,6 +28,9 @@ struct KernelQuery {
   Span<const TensorView> out;
   int threads = 1;                   // scratch may depend on it; results may not
   const CustomOp* custom = nullptr;  // a user's op: its own kernels are the only ones
+  // The op's shape arguments as its rule resolved them; null: find_kernel() and PreparedKernel ask
+  // the rule. Rows see them resolved: they never read axes, bounds, pads or sizes themselves.
+  const ShapeArgs* args = nullptr;
 
   template <class A>
   const A& as() const {
@@ -32,6 +39,7 @@ struct KernelQuery {
 };
 
 constexpr int kMaxPacked = 3;
+constexpr size_t kPlanStateBytes = 192;
 
 // plan()'s answer; plain data, kept by the caller for as long as it runs the kernel with these
 // shapes.
@@ -48,9 +56,23 @@ struct KernelPlan {
     int64_t variant = 0;
   };
   Pack packs[kMaxPacked];
-  // For the kernel's own use: function pointers of the SIMD target chosen now, block counts ...
-  const void* fn[2] = {};
-  int64_t ints[8] = {};
+
+  // What the row has decided, for its own pack() and run(): one plain struct, with the functions of
+  // the SIMD target chosen now, block counts, or what it took of the query's shape arguments.
+  template <class S>
+  void keep(const S& state) {
+    static_assert(std::is_trivially_copyable_v<S> && std::is_trivially_destructible_v<S>);
+    static_assert(sizeof(S) <= kPlanStateBytes && alignof(S) <= 8, "raise kPlanStateBytes");
+    new (state_) S(state);
+  }
+  // As plan() kept it: of the same type.
+  template <class S>
+  const S& kept() const {
+    return *std::launder(reinterpret_cast<const S*>(state_));
+  }
+
+ private:
+  alignas(8) unsigned char state_[kPlanStateBytes] = {};
 };
 
 struct KernelCtx {
@@ -117,18 +139,9 @@ extern const KernelSet kCpuKernels;
 // kernel that only it names, then stay out.
 Span<const KernelSet* const> default_kernels();
 
-// Inputs whose bytes rows read in pack() only, where they have one: weights. A session leaves such
-// a constant where it is lent from until then.
-constexpr bool reads_packed(OpId op, size_t input) {
-  if (op == OpId::kLSTM || op == OpId::kGRU || op == OpId::kRNN) return input == 1 || input == 2;
-  if (op == OpId::kBlockLinear) return input >= 1 && input <= 3;
-  if (op == OpId::kQLinearConv || op == OpId::kQLinearMatMul || op == OpId::kQGemm)
-    return input == 3;
-  if (op == OpId::kDynamicLinear) return input == 1;
-  return input == 1 &&
-         (op == OpId::kConv || op == OpId::kFusedConv || op == OpId::kMatMul ||
-          op == OpId::kLinear || op == OpId::kFusedLinear || op == OpId::kFusedMatMul);
-}
+// Has the op's rule resolve the shape arguments into `args`, unless the query brings them or the op
+// has none.
+Status complete(KernelQuery* query, ShapeArgs* args);
 
 // The first matching row over the sets in order; null when none has it.
 const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& query);

@@ -7,7 +7,7 @@ constexpr KernelEntry kReferenceEntries[] = {
 #define WICK_ENTRY_kInfer(Name) {OpId::k##Name, &kRefRows_##Name},
 #define WICK_ENTRY_kTrain(Name)
 #define WICK_ENTRY_kControl(Name)
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_ENTRY_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_ENTRY_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_ENTRY_kInfer
 };

@@ -13,7 +13,7 @@ namespace wick {
   extern const Span<const KernelRow> kCpuRows_##Name;
 #define WICK_ROWS_kTrain(Name)
 #define WICK_ROWS_kControl(Name)
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_ROWS_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_ROWS_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 #undef WICK_ROWS_kInfer

@@ -84,8 +84,7 @@ Status matmul_plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   const Batched r = batched(q.in[0], q.in[1]);
   const Gemm g = product(r, nullptr, nullptr, nullptr);
-  p->fn[0] = &t;
-  p->ints[0] = q.threads;
+  p->keep(TilePlan{&t, q.threads});
   const int inner = by_batch(r, q.threads) ? 1 : q.threads;
   const size_t one = (gemm_scratch_bytes(t, g.m, g.n, g.k, false, inner) + 63) / 64 * 64;
   p->scratch_bytes = byte_count(uint64_t{one} * static_cast<uint64_t>(inner == 1 ? q.threads : 1));
@@ -97,7 +96,7 @@ Status matmul_plan(const KernelQuery& q, KernelPlan* p) {
 }
 
 Status matmul_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  const auto& t = *static_cast<const TileKernels*>(p.fn[0]);
+  const TileKernels& t = *p.kept<TilePlan>().kernels;
   const TensorView& b = q.in[1];
   gemm_pack_b(t, b.as<float>(), b.strides[0], b.strides[1], b.dim(0), b.dim(1),
               static_cast<float*>(dst));
@@ -106,8 +105,8 @@ Status matmul_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
 
 Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void*) {
-  const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
-  const int threads = static_cast<int>(ctx.plan->ints[0]);
+  const auto& [kernels, threads] = ctx.plan->kept<TilePlan>();
+  const TileKernels& t = *kernels;
   const Batched r = batched(in[0], in[1]);
   auto* scratch = static_cast<float*>(ctx.scratch);
   const auto one = [&](int64_t batch, float* own, ThreadPool* pool) {
@@ -161,14 +160,14 @@ Status linear_plan(const KernelQuery& q, KernelPlan* p) {
   const Gemm g = linear_product<outputs>(q.in[0], q.in[1]);
   constexpr PackedKind kind =
       outputs == Outputs::kRows ? PackedKind::kGemmPanels : PackedKind::kMatMulPanels;
-  p->fn[0] = &t;
+  p->keep(&t);
   p->scratch_bytes = gemm_scratch_bytes(t, g.m, g.n, g.k, false, q.threads);
   p->packs[0] = {1, packed_layout(kind, t.nr), gemm_packed_b_bytes(t, g.k, g.n)};
   return {};
 }
 
 Status linear_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  const auto& t = *static_cast<const TileKernels*>(p.fn[0]);
+  const auto& t = *p.kept<const TileKernels*>();
   const TensorView& w = q.in[1];
   gemm_pack_b(t, w.as<float>(), 1, w.dim(1), w.dim(1), w.dim(0), static_cast<float*>(dst));
   return {};
@@ -182,8 +181,7 @@ Status run_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   g.c = out[0].as<float>();
   g.epilogue = make_epilogue(in, attrs);
   g.epilogue.residual_step = g.n;
-  gemm(*static_cast<const TileKernels*>(ctx.plan->fn[0]), g, static_cast<float*>(ctx.scratch),
-       ctx.pool);
+  gemm(*ctx.plan->kept<const TileKernels*>(), g, static_cast<float*>(ctx.scratch), ctx.pool);
   return {};
 }
 
@@ -238,7 +236,7 @@ void tiles_finish(const void* context, const float* sums, int64_t i, int64_t j, 
 Status tiles_matmul_plan(const KernelQuery& q, KernelPlan* p) {
   const Batched r = batched(q.in[0], q.in[1]);
   const size_t one = (bf16_gemm_scratch_bytes(r.m, r.n, r.k) + 63) / 64 * 64;
-  p->ints[0] = q.threads;
+  p->keep(q.threads);
   p->scratch_bytes =
       byte_count(uint64_t{one} * static_cast<uint64_t>(by_batch(r, q.threads) ? q.threads : 1));
   return {};
@@ -263,7 +261,7 @@ Status tiles_matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
     g.context = &o;
     bf16_gemm(g, static_cast<char*>(ctx.scratch) + static_cast<size_t>(worker) * step, pool);
   };
-  if (by_batch(r, static_cast<int>(ctx.plan->ints[0]))) {
+  if (by_batch(r, ctx.plan->kept<int>())) {
     parallel_for(ctx.pool, r.batches,
                  [&](int64_t batch, int worker) { one(batch, worker, nullptr); });
   } else {

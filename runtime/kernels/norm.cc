@@ -31,17 +31,21 @@ HWY_EXPORT(find_softmax);
 
 bool match_f32(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
+struct BatchNormBodies {
+  ScaleShiftBody apply;
+  FoldBody fold;
+};
+
 Status plan_batch_norm(const KernelQuery& q, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_scale_shift)());
-  p->fn[1] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_fold)());
+  p->keep(
+      BatchNormBodies{HWY_DYNAMIC_DISPATCH(find_scale_shift)(), HWY_DYNAMIC_DISPATCH(find_fold)()});
   p->scratch_bytes = static_cast<size_t>(q.in[0].shape[1]) * 2 * sizeof(float);
   return {};
 }
 
 Status run_batch_norm(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                       const void* attrs) {
-  auto apply = reinterpret_cast<ScaleShiftBody>(const_cast<void*>(ctx.plan->fn[0]));
-  auto fold = reinterpret_cast<FoldBody>(const_cast<void*>(ctx.plan->fn[1]));
+  const auto& [apply, fold] = ctx.plan->kept<BatchNormBodies>();
   const int64_t channels = in[0].shape[1];
   int64_t inner = 1;
   for (int i = 2; i < in[0].rank(); ++i) inner *= in[0].shape[i];
@@ -68,18 +72,23 @@ bool match_softmax(const KernelQuery& q) {
   return true;
 }
 
+struct SoftmaxPlan {
+  SoftmaxBody body;
+  int axis;
+};
+
 template <bool log_form>
 Status plan_softmax(const KernelQuery& q, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_softmax)(log_form));
-  int64_t axis = q.as<AxisAttrs>().axis;
-  p->ints[0] = axis < 0 ? axis + q.in[0].rank() : axis;
+  const int64_t axis = q.as<AxisAttrs>().axis;
+  p->keep(SoftmaxPlan{HWY_DYNAMIC_DISPATCH(find_softmax)(log_form),
+                      static_cast<int>(axis < 0 ? axis + q.in[0].rank() : axis)});
   return {};
 }
 
 Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void*) {
-  auto body = reinterpret_cast<SoftmaxBody>(const_cast<void*>(ctx.plan->fn[0]));
-  const int64_t n = in[0].shape[static_cast<int>(ctx.plan->ints[0])];
+  const auto& [body, axis] = ctx.plan->kept<SoftmaxPlan>();
+  const int64_t n = in[0].shape[axis];
   const int64_t rows = n == 0 ? 0 : in[0].numel() / n;
   parallel_items(ctx.pool, rows, n * 4, [&](int64_t begin, int64_t end) {
     body(in[0].as<float>(), n, begin, end, out[0].as<float>());

@@ -28,17 +28,17 @@ HWY_EXPORT(find_average_pool);
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
 Status plan_max(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_max_pool)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_max_pool)());
   return {};
 }
 Status plan_average(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_average_pool)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_average_pool)());
   return {};
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  auto body = reinterpret_cast<PoolBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<PoolBody>();
   const PoolShape s = pool_shape(in[0], out[0], *static_cast<const PoolAttrs*>(attrs));
   parallel_items(ctx.pool, s.planes, s.cost(), [&](int64_t begin, int64_t end) {
     body(in[0].as<float>(), s, begin, end, out[0].as<float>());

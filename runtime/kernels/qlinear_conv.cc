@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/byte_amx.h"
 #include "runtime/kernels/byte_conv.h"
 #include "runtime/kernels/epilogue.h"
@@ -17,9 +18,6 @@ namespace {
 
 constexpr int64_t kMaxK = 1 << 20;
 constexpr int64_t kWeightsKept = 1 << 18;  // bytes that every task may read again
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Scratch: offsets, three numbers of each channel, a row of ones, weights, x, and a stage of each
 // worker.
@@ -131,8 +129,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
   ByteConv s = byte_conv(q.in, q.out[0], q.as<ConvAttrs>());
   byte_conv_layout(t, byte_amx(), &s);
   const Rooms b = rooms_of(s);
-  p->fn[0] = &t;
-  p->ints[0] = s.amx ? 1 : 0;
+  p->keep(BytePlan{&t, s.amx});
   p->scratch_bytes =
       byte_count(uint64_t{2} * b.offsets + b.ones + uint64_t{3} * b.channels + b.weights + b.x +
                  uint64_t{b.stage} * static_cast<uint64_t>(q.threads));
@@ -145,13 +142,14 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 ByteConv planned(Span<const TensorView> in, const TensorView& y, const ConvAttrs& a,
                  const KernelPlan& p) {
   ByteConv s = byte_conv(in, y, a);
-  byte_conv_layout(*static_cast<const ByteKernels*>(p.fn[0]), p.ints[0] != 0, &s);
+  const auto& [kernels, amx] = p.kept<BytePlan>();
+  byte_conv_layout(*kernels, amx, &s);
   return s;
 }
 
 Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  pack_byte_conv(*static_cast<const ByteKernels*>(p.fn[0]),
-                 planned(q.in, q.out[0], q.as<ConvAttrs>(), p), q.in[3], dst);
+  pack_byte_conv(*p.kept<BytePlan>().kernels, planned(q.in, q.out[0], q.as<ConvAttrs>(), p),
+                 q.in[3], dst);
   return {};
 }
 
@@ -175,7 +173,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
            const void* attrs) {
   ProductScales scales;
   WICK_TRY(product_scales(in, 0, 3, 6, &scales));
-  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
+  const ByteKernels& t = *ctx.plan->kept<BytePlan>().kernels;
   const ByteConv s = planned(in, out[0], *static_cast<const ConvAttrs*>(attrs), *ctx.plan);
   const Rooms b = rooms_of(s);
   auto* free = static_cast<char*>(ctx.scratch);

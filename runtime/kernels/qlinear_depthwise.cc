@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/byte_conv.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/qlinear.h"
@@ -18,8 +19,6 @@ constexpr int64_t kAhead = 4;  // planes laid out before the first of them is re
                                // stores are through
 constexpr int64_t kMostTaps = 1 << 10;
 constexpr int64_t kSlack = 128 + kStageSlack;  // what blocks read beyond the last line
-
-size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
 
 // Residues of the stride lie apart, as byte_conv.h has them.
 struct Depthwise {
@@ -201,7 +200,7 @@ bool match_qlinear_depthwise(const KernelQuery& q) {
 Status plan_qlinear_depthwise(const KernelQuery& q, KernelPlan* p) {
   const ByteKernels& t = byte_kernels();
   const Depthwise d = depthwise(q.in, q.out[0], q.as<ConvAttrs>());
-  p->fn[0] = &t;
+  p->keep(&t);
   p->scratch_bytes = rooms_of(d).all(q.threads);
   p->packs[0] = {3, packed_layout(PackedKind::kByteTaps, 2), d.weight_bytes()};
   return {};
@@ -216,7 +215,7 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
                              const void* attrs) {
   ProductScales scales;
   WICK_TRY(product_scales(in, 0, 3, 6, &scales));
-  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
+  const auto& t = *ctx.plan->kept<const ByteKernels*>();
   const Depthwise d = depthwise(in, out[0], *static_cast<const ConvAttrs*>(attrs));
   const Rooms b = rooms_of(d);
   auto* free = static_cast<char*>(ctx.scratch);

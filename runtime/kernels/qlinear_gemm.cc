@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/byte_amx.h"
 #include "runtime/kernels/byte_gemm.h"
 #include "runtime/kernels/epilogue.h"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int64_t kMaxK = 1 << 20;
 
-size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr size_t weight_input(OpId op) { return op == OpId::kDynamicLinear ? 1 : 3; }
 
 ByteGemm byte_gemm(OpId op, Span<const TensorView> in, const TensorView& y, const ByteKernels& t,
@@ -54,8 +54,7 @@ template <OpId op>
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const ByteKernels& t = byte_kernels();
   const ByteGemm g = byte_gemm(op, q.in, q.out[0], t, byte_amx());
-  p->fn[0] = &t;
-  p->ints[0] = g.amx ? 1 : 0;
+  p->keep(BytePlan{&t, g.amx});
   p->scratch_bytes = rooms_of(op, g).all(q.threads);
   constexpr PackedKind kKind =
       op == OpId::kQLinearMatMul ? PackedKind::kByteMatrix : PackedKind::kBytePanels;
@@ -68,8 +67,9 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 
 template <OpId op>
 Status pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
-  const auto& t = *static_cast<const ByteKernels*>(p.fn[0]);
-  const ByteGemm g = byte_gemm(op, q.in, q.out[0], t, p.ints[0] != 0);
+  const auto& [kernels, amx] = p.kept<BytePlan>();
+  const ByteKernels& t = *kernels;
+  const ByteGemm g = byte_gemm(op, q.in, q.out[0], t, amx);
   pack_byte_panels(t, g, q.in[weight_input(op)], 0, nullptr, dst);
   return {};
 }
@@ -108,8 +108,9 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   constexpr size_t kBias = op == OpId::kQGemm ? 6 : 9, kY = op == OpId::kQGemm ? 7 : 6;
   ProductScales scales;
   WICK_TRY(product_scales(in, 0, 3, kY, &scales));
-  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
-  const ByteGemm g = byte_gemm(op, in, out[0], t, ctx.plan->ints[0] != 0);
+  const auto& [kernels, amx] = ctx.plan->kept<BytePlan>();
+  const ByteKernels& t = *kernels;
+  const ByteGemm g = byte_gemm(op, in, out[0], t, amx);
   const Rooms b = rooms_of(op, g);
   const Scratch s = scratch_of(b, ctx.scratch);
   const uint8_t flip = t.x_signed != (in[0].dtype == DType::kI8) ? 0x80 : 0;
@@ -166,8 +167,9 @@ Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
                    const void*) {
   WICK_TRY(check_scale(in[2], "scale"));
   constexpr OpId kOp = OpId::kDynamicLinear;
-  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
-  const ByteGemm g = byte_gemm(kOp, in, out[0], t, ctx.plan->ints[0] != 0);
+  const auto& [kernels, amx] = ctx.plan->kept<BytePlan>();
+  const ByteKernels& t = *kernels;
+  const ByteGemm g = byte_gemm(kOp, in, out[0], t, amx);
   const Rooms b = rooms_of(kOp, g);
   const Scratch s = scratch_of(b, ctx.scratch);
   ByteProduct p{t, g, {}, sizeof(float), s.rows, ctx.packed[0]};

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/byte_windows.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/qlinear.h"
@@ -17,8 +18,6 @@ constexpr int64_t kMostTaps = kWindow;     // of a row; a window holds no more
 
 constexpr int64_t kMostOutputs = 1 << 18, kFewOutputs = 1 << 13;  // of a plane
 constexpr int64_t kFewPlanes = 8;
-
-size_t rounded(int64_t bytes) { return byte_count(static_cast<uint64_t>((bytes + 63) / 64 * 64)); }
 
 ByteWindowShape shape_of(const ByteConv& s) { return {s.h, s.w}; }
 
@@ -110,11 +109,15 @@ bool match_qlinear_windows(const KernelQuery& q) {
   return count(s).fits;
 }
 
+struct Windows {
+  const ByteKernels* kernels;
+  ByteWindowCounts counts;
+};
+
 Status plan_qlinear_windows(const KernelQuery& q, KernelPlan* p) {
   const ByteConv s = byte_conv(q.in, q.out[0], q.as<ConvAttrs>());
   const ByteWindowCounts n = count(s);
-  p->fn[0] = &byte_kernels();
-  p->ints[0] = n.blocks, p->ints[1] = n.clips;
+  p->keep(Windows{&byte_kernels(), n});
   p->scratch_bytes = rooms_of(s, n).all();
   p->packs[0] = {3, packed_layout(PackedKind::kByteTaps, 4), weight_bytes(s)};
   return {};
@@ -129,10 +132,11 @@ Status run_qlinear_windows(const KernelCtx& ctx, Span<const TensorView> in, Span
                            const void* attrs) {
   ProductScales scales;
   WICK_TRY(product_scales(in, 0, 3, 6, &scales));
-  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
+  const auto& plan = ctx.plan->kept<Windows>();
+  const ByteKernels& t = *plan.kernels;
   const ByteConv s = byte_conv(in, out[0], *static_cast<const ConvAttrs*>(attrs));
   const ByteWindowShape shape = shape_of(s);
-  const Rooms b = rooms_of(s, {ctx.plan->ints[0], ctx.plan->ints[1]});
+  const Rooms b = rooms_of(s, plan.counts);
   auto* free = static_cast<char*>(ctx.scratch);
   const auto take = [&free](size_t bytes) {
     char* at = free;
@@ -167,7 +171,7 @@ Status run_qlinear_windows(const KernelCtx& ctx, Span<const TensorView> in, Span
   const ByteRange to = byte_range(in[7].dtype, zero_point(in, 7));
   ByteWindows all{};
   all.x_plane = s.h.in * s.w.in, all.y_plane = s.h.out * s.w.out;
-  all.blocks = tables.blocks, all.block_count = ctx.plan->ints[0];
+  all.blocks = tables.blocks, all.block_count = plan.counts.blocks;
   all.order = tables.order, all.valid = tables.valid, all.clips = tables.clips;
   all.rows = s.h.taps, all.quads = shape.quads(), all.row_step = shape.row_step();
   all.x_zero = static_cast<uint8_t>(zero_point(in, 2)), all.flip = flip;

@@ -65,7 +65,7 @@ bool dequantize_match(const KernelQuery& q) {
 }
 
 Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = HWY_DYNAMIC_DISPATCH(quantize_set)();
+  p->keep(HWY_DYNAMIC_DISPATCH(quantize_set)());
   return {};
 }
 
@@ -98,7 +98,7 @@ void for_each_line(const KernelCtx& ctx, Span<const TensorView> in, int64_t axis
 
 Status quantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {
-  const auto& t = *static_cast<const QuantizeKernels*>(ctx.plan->fn[0]);
+  const auto& t = *ctx.plan->kept<const QuantizeKernels*>();
   const bool is_signed = out[0].dtype == DType::kI8;
   for_each_line(ctx, in, static_cast<const QuantizeAttrs*>(attrs)->axis,
                 [&](int64_t first, int64_t n, float scale, float zero) {
@@ -110,7 +110,7 @@ Status quantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 
 Status dequantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
-  const auto& t = *static_cast<const QuantizeKernels*>(ctx.plan->fn[0]);
+  const auto& t = *ctx.plan->kept<const QuantizeKernels*>();
   const bool is_signed = in[0].dtype == DType::kI8;
   for_each_line(ctx, in, static_cast<const DequantizeAttrs*>(attrs)->axis,
                 [&](int64_t first, int64_t n, float scale, float zero) {
@@ -125,12 +125,12 @@ constexpr int64_t kDynamicGrain = 1 << 13;
 int64_t range_tasks(int64_t n) { return (n + kDynamicGrain - 1) / kDynamicGrain; }
 Status plan_dynamic(const KernelQuery& q, KernelPlan* p) {
   p->scratch_bytes = static_cast<size_t>(range_tasks(q.in[0].numel())) * 2 * sizeof(float);
-  p->fn[0] = &byte_kernels();
+  p->keep(&byte_kernels());
   return {};
 }
 Status quantize_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                         const void*) {
-  const auto& t = *static_cast<const ByteKernels*>(ctx.plan->fn[0]);
+  const auto& t = *ctx.plan->kept<const ByteKernels*>();
   const float* x = in[0].as<float>();
   const int64_t n = in[0].numel(), tasks = range_tasks(n);
   auto* ranges = static_cast<float*>(ctx.scratch);

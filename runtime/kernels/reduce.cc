@@ -78,8 +78,7 @@ namespace {
 
 HWY_EXPORT(find_reduce);
 
-// The layouts reduce_body knows; the reference rows have the rest, and axes whose values are not
-// known yet.
+// The layouts reduce_body knows; the reference rows have the rest.
 bool simple(const ReduceShape& s) {
   if (s.reduced == 0) return true;
   if (s.reduced_stride[s.reduced - 1] == 1) return true;
@@ -88,20 +87,24 @@ bool simple(const ReduceShape& s) {
 
 bool match(const KernelQuery& q) {
   if (q.in[0].dtype != DType::kF32) return false;
-  if (q.in.size() > 1 && q.in[1].present() && q.in[1].data == nullptr) return false;
-  return simple(reduce_shape(q.in, q.as<ReduceAttrs>()));
+  return simple(reduce_shape(q.in[0], q.args->reduce.set));
 }
 
+struct ReducePlan {
+  ReduceBody body;
+  ReducedAxes axes;
+};
+
 template <ReduceKind kind>
-Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_reduce)(kind));
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  p->keep(ReducePlan{HWY_DYNAMIC_DISPATCH(find_reduce)(kind), q.args->reduce});
   return {};
 }
 
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-           const void* attrs) {
-  auto body = reinterpret_cast<ReduceBody>(const_cast<void*>(ctx.plan->fn[0]));
-  ReduceShape s = reduce_shape(in, *static_cast<const ReduceAttrs*>(attrs));
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  const auto& plan = ctx.plan->kept<ReducePlan>();
+  const ReduceBody body = plan.body;
+  const ReduceShape s = reduce_shape(in[0], plan.axes.set);
   const float* x = in[0].as<float>();
   float* y = out[0].as<float>();
   parallel_items(ctx.pool, s.outputs, s.count,

@@ -95,12 +95,5 @@ struct ReduceShape {
 
 // reduce[i] says whether dim i of x is reduced.
 ReduceShape reduce_shape(const TensorView& x, const bool* reduce);
-// Which dims of in[0] a reduction takes: by the axes input (in[1], of any integer dtype) where
-// there is one, else by the attribute. The values passed the op's rule; axes out of range are none.
-struct AxisSet {
-  bool set[kMaxRank] = {};
-};
-AxisSet reduced_axes(Span<const TensorView> in, const ReduceAttrs& attrs);
-ReduceShape reduce_shape(Span<const TensorView> in, const ReduceAttrs& attrs);
 
 }  // namespace wick

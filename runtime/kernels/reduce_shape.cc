@@ -1,4 +1,3 @@
-#include "runtime/core/int_at.h"
 #include "runtime/kernels/reduce.h"
 
 namespace wick {
@@ -22,22 +21,6 @@ ReduceShape reduce_shape(const TensorView& x, const bool* reduce) {
     }
   }
   return s;
-}
-
-AxisSet reduced_axes(Span<const TensorView> in, const ReduceAttrs& attrs) {
-  AxisSet axes;
-  const int rank = in[0].rank();
-  const IntArgs list(in, 1, attrs.axes.span());
-  for (int64_t i = 0; i < list.count(); ++i) {
-    if (const int axis = axis_within(list[i], rank); axis >= 0) axes.set[axis] = true;
-  }
-  for (int i = 0; list.count() == 0 && attrs.noop_with_empty_axes == 0 && i < rank; ++i)
-    axes.set[i] = true;
-  return axes;
-}
-
-ReduceShape reduce_shape(Span<const TensorView> in, const ReduceAttrs& attrs) {
-  return reduce_shape(in[0], reduced_axes(in, attrs).set);
 }
 
 }  // namespace wick

@@ -24,12 +24,12 @@ constexpr int64_t kGrain =
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
 Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(relu_body)());
+  p->keep(HWY_DYNAMIC_DISPATCH(relu_body)());
   return {};
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  auto body = reinterpret_cast<ReluBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<ReluBody>();
   const float* x = in[0].as<float>();
   float* y = out[0].as<float>();
   int64_t n = out[0].numel();
@@ -41,7 +41,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 }
 
 Status run_16(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  auto body = reinterpret_cast<ReluBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<ReluBody>();
   unary_in_blocks(ctx.pool, in[0], out[0], [&](float* block, size_t n) { body(block, block, n); });
   return {};
 }

@@ -6,6 +6,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "runtime/core/byte_count.h"
+#include "runtime/core/int_math.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/resize_table.h"
@@ -37,7 +38,6 @@ HWY_EXPORT(resize_set);
 constexpr int kMaxTaps = 4;
 constexpr int64_t kRows = 32;  // of a task, whose first ones may be another task's last
 
-size_t rounded(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
 size_t row_bytes(int64_t w) { return rounded(kMaxTaps * w * 8); }
 size_t line_bytes(int64_t w) { return rounded(kMaxTaps * w * 4); }
 
@@ -77,13 +77,19 @@ bool last_axes(const ResizeJob& job, int last, const ResizeAxis** down, const Re
   return true;
 }
 
+struct Rows {
+  ResizeScales scales;
+  const ResizeKernels* kernels;
+  size_t tables;  // bytes of scratch before what the rows take
+};
+
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const Shape& y = q.out[0].shape;
   WICK_TRY(plan_resize(q, p));
-  p->fn[0] = HWY_DYNAMIC_DISPATCH(resize_set)();
   const int64_t w = y[y.rank() - 1];
-  p->ints[0] = static_cast<int64_t>(rounded(static_cast<int64_t>(p->scratch_bytes)));
-  p->scratch_bytes = byte_count(static_cast<uint64_t>(p->ints[0]) + row_bytes(w) +
+  const size_t tables = rounded(static_cast<int64_t>(p->scratch_bytes));
+  p->keep(Rows{q.args->resize, HWY_DYNAMIC_DISPATCH(resize_set)(), tables});
+  p->scratch_bytes = byte_count(uint64_t{tables} + row_bytes(w) +
                                 uint64_t{line_bytes(w)} * static_cast<uint64_t>(q.threads));
   return {};
 }
@@ -102,19 +108,23 @@ ResizeRow across_row(const ResizeAxis& s, char* scratch) {
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  const auto& t = *static_cast<const ResizeKernels*>(ctx.plan->fn[0]);
+  const auto& plan = ctx.plan->kept<Rows>();
+  const ResizeKernels& t = *plan.kernels;
   const auto& a = *static_cast<const ResizeAttrs*>(attrs);
   auto* scratch = static_cast<char*>(ctx.scratch);
   ResizeJob job;
-  WICK_TRY(resize_tables(in, out[0], a, scratch, &job));
+  resize_tables(in, out[0], a, plan.scales, scratch, &job);
   const int last = in[0].rank() - 1;
   const ResizeAxis *down = nullptr, *across = nullptr;
-  if (!last_axes(job, last, &down, &across)) return resize_f32_ref(ctx, in, out, attrs);
+  if (!last_axes(job, last, &down, &across)) {
+    resize_f32_ref(job, in, out, a, ctx.pool);
+    return {};
+  }
   const int64_t h = in[0].dim(last - 1), w = in[0].dim(last);
   const int64_t oh = out[0].dim(last - 1), ow = out[0].dim(last);
-  char* own = scratch + ctx.plan->ints[0] + row_bytes(ow);
+  char* own = scratch + plan.tables + row_bytes(ow);
   ResizeRow row{};
-  if (across != nullptr) row = across_row(*across, scratch + ctx.plan->ints[0]);
+  if (across != nullptr) row = across_row(*across, scratch + plan.tables);
   const int64_t planes = out[0].numel() / (oh * ow), tasks = (oh + kRows - 1) / kRows;
   parallel_for(ctx.pool, planes * tasks, [&](int64_t task, int worker) {
     auto* kept = reinterpret_cast<float*>(own + static_cast<size_t>(worker) * line_bytes(ow));
@@ -174,10 +184,14 @@ template <class T>
 Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                    const void* attrs) {
   ResizeJob job;
-  WICK_TRY(resize_tables(in, out[0], *static_cast<const ResizeAttrs*>(attrs), ctx.scratch, &job));
+  const auto& a = *static_cast<const ResizeAttrs*>(attrs);
+  resize_tables(in, out[0], a, ctx.plan->kept<ResizeScales>(), ctx.scratch, &job);
   const int last = in[0].rank() - 1;
   const ResizeAxis *down = nullptr, *across = nullptr;
-  if (!last_axes(job, last, &down, &across)) return resize_nearest_ref(ctx, in, out, attrs);
+  if (!last_axes(job, last, &down, &across)) {
+    resize_nearest_ref(job, in, out, a, ctx.pool);
+    return {};
+  }
   const int64_t h = in[0].dim(last - 1), w = in[0].dim(last);
   const int64_t oh = out[0].dim(last - 1), ow = out[0].dim(last);
   const size_t bytes = static_cast<size_t>(ow) * sizeof(T);

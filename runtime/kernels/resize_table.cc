@@ -1,7 +1,6 @@
 #include "runtime/kernels/resize_table.h"
 
 #include "runtime/core/byte_count.h"
-#include "runtime/core/int_at.h"
 #include "runtime/kernels/reference/blend.h"
 
 namespace wick {
@@ -124,11 +123,9 @@ void fill(const ResizeAttrs& a, ResizeAxis& s) {
 
 }  // namespace
 
-Status plan_resize(const KernelQuery& q, KernelPlan* plan) {
-  const auto& a = q.as<ResizeAttrs>();
+Result<size_t> resize_table_bytes(const Shape& x, const Shape& y, const ResizeAttrs& a) {
   uint64_t bytes = 0;
-  const Shape &x = q.in[0].shape, &y = q.out[0].shape;
-  if (numel(y) == 0) return {};
+  if (numel(y) == 0) return size_t{0};
   for (int d = 0; d < x.rank(); ++d) {
     uint64_t table;
     if (__builtin_mul_overflow(static_cast<uint64_t>(y[d]),
@@ -137,59 +134,46 @@ Status plan_resize(const KernelQuery& q, KernelPlan* plan) {
         __builtin_add_overflow(bytes, table, &bytes) || bytes > (uint64_t{1} << 40))
       return Status(Code::kInvalidArgument, "the tables of neighbours are too large");
   }
-  plan->scratch_bytes = byte_count(bytes);
+  return byte_count(bytes);
+}
+
+Status plan_resize(const KernelQuery& q, KernelPlan* plan) {
+  WICK_ASSIGN(plan->scratch_bytes,
+              resize_table_bytes(q.in[0].shape, q.out[0].shape, q.as<ResizeAttrs>()));
+  plan->keep(q.args->resize);
   return {};
 }
 
-Status resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeAttrs& a,
-                     void* scratch_bytes, ResizeJob* job) {
+void resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeAttrs& a,
+                   const ResizeScales& scales, void* scratch_bytes, ResizeJob* job) {
   const Shape& x = in[0].shape;
-  const auto given = [&](size_t i) {
-    return i < in.size() && in[i].present() && in[i].numel() > 0;
-  };
-  const int n = a.axes.empty() ? x.rank() : static_cast<int>(a.axes.count);
-  const auto axis = [&](int i) {
-    return a.axes.empty() ? i : static_cast<int>(a.axes[i] < 0 ? a.axes[i] + x.rank() : a.axes[i]);
-  };
-  const bool by_scale = given(2);
-  const bool smaller = a.keep_aspect_ratio_policy == static_cast<int64_t>(ResizePolicy::kNotLarger);
-  Ratio kept;
-  if (!by_scale && a.keep_aspect_ratio_policy != 0) {
-    for (int i = 0; i < n; ++i) keep_ratio(&kept, {int_at(in[3], i), x[axis(i)]}, smaller, i == 0);
-  }
+  const bool crops = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
   auto* scratch = static_cast<Neighbour*>(scratch_bytes);
   int64_t step = 1;
   for (int d = x.rank() - 1; d >= 0; --d) {
     job->steps[d] = step;
     step *= x[d];
   }
-  for (int i = 0; i < n; ++i) {
+  for (int d = 0; d < x.rank(); ++d) {  // sums nest in the order of the dims
+    if (scales.region[d] < 0) continue;
     ResizeAxis s;
-    s.dim = axis(i), s.in = x[s.dim], s.out = y.shape[s.dim];
-    s.scale = by_scale                          ? ratio_of(real_at(in[2], i))
-              : a.keep_aspect_ratio_policy != 0 ? kept
-                                                : Ratio{s.out, s.in};
+    s.dim = d, s.in = x[d], s.out = y.shape[d];
+    s.scale = scales.scale[d];
     s.length =
         static_cast<double>(s.in) * static_cast<double>(s.scale.p) / static_cast<double>(s.scale.q);
-    const bool crops = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
-    if (crops) s.start = real_at(in[1], i), s.end = real_at(in[1], n + i);
+    if (crops) {
+      const int64_t at = scales.region[d], ends = in[1].numel() / 2;
+      s.start = real_at(in[1], at), s.end = real_at(in[1], ends + at);
+    }
     const bool same = s.in == s.out && s.scale.p == s.scale.q;
     if (same && (!crops || (s.start == 0 && s.end == 1))) continue;
     s.taps = most_taps(a, s.in, s.out);
     s.table = scratch;
     scratch += s.out * s.taps;
     fill(a, s);
-    job->changes[s.dim] = true;
+    job->changes[d] = true;
     job->axes[job->count++] = s;
   }
-  // sums nest in the order of the dims
-  for (int i = 1; i < job->count; ++i) {
-    for (int j = i; j > 0 && job->axes[j].dim < job->axes[j - 1].dim; --j) {
-      const ResizeAxis swap = job->axes[j];
-      job->axes[j] = job->axes[j - 1], job->axes[j - 1] = swap;
-    }
-  }
-  return {};
 }
 
 }  // namespace wick

@@ -29,15 +29,17 @@ struct ResizeJob {
   bool changes[kMaxRank] = {};
 };
 
-// Scratch for the tables.
-Status plan_resize(const KernelQuery& q, KernelPlan* plan);
+// Bytes of the tables.
+Result<size_t> resize_table_bytes(const Shape& x, const Shape& y, const ResizeAttrs& a);
 // The axes that change, with their tables in `scratch`. x is not empty.
-Status resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeAttrs& a,
-                     void* scratch, ResizeJob* job);
+void resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeAttrs& a,
+                   const ResizeScales& scales, void* scratch, ResizeJob* job);
+// Keeps the scales, for the plain loops.
+Status plan_resize(const KernelQuery& q, KernelPlan* plan);
 // Plain loops, for every axis: float32, and elements of any type that are copied.
-Status resize_f32_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-                      const void* attrs);
-Status resize_nearest_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-                          const void* attrs);
+void resize_f32_ref(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
+                    const ResizeAttrs& a, ThreadPool* pool);
+void resize_nearest_ref(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
+                        const ResizeAttrs& a, ThreadPool* pool);
 
 }  // namespace wick

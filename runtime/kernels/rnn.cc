@@ -105,13 +105,17 @@ bool match(const KernelQuery& q) {
          blocks < kMost;
 }
 
+struct Kernels {
+  const TileKernels* tiles;
+  const RnnKernels* steps;
+  int threads;
+};
+
 Status plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   const RnnSizes s(q.in, q.as<RnnAttrs>());
   const Cut cut(s, t, q.threads);
-  p->fn[0] = &t;
-  p->fn[1] = HWY_DYNAMIC_DISPATCH(rnn_set)();
-  p->ints[0] = q.threads;
+  p->keep(Kernels{&t, HWY_DYNAMIC_DISPATCH(rnn_set)(), q.threads});
   p->scratch_bytes =
       byte_count(uint64_t{sizeof(float)} * cut.total * static_cast<uint64_t>(cut.tasks(s)));
   const auto bytes = [&](size_t floats) {
@@ -123,7 +127,7 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 }
 
 Status pack(const KernelQuery& q, const KernelPlan& p, int slot, void* dst) {
-  const auto& t = *static_cast<const TileKernels*>(p.fn[0]);
+  const TileKernels& t = *p.kept<Kernels>().tiles;
   const RnnSizes s(q.in, q.as<RnnAttrs>());
   const int64_t k = slot == 0 ? s.input : s.hidden, first = slot == 0 ? s.rows() : first_rows(s);
   const float* from = q.in[static_cast<size_t>(slot) + 1].as<float>();
@@ -144,8 +148,8 @@ class Task {
  public:
   Task(const KernelCtx& ctx, const RnnSizes& s, const RnnAttrs& a, Span<const TensorView> in,
        Span<TensorView> out, const Cut& cut, int64_t task, ThreadPool* pool)
-      : t_(*static_cast<const TileKernels*>(ctx.plan->fn[0])),
-        k_(*static_cast<const RnnKernels*>(ctx.plan->fn[1])),
+      : t_(*ctx.plan->kept<Kernels>().tiles),
+        k_(*ctx.plan->kept<Kernels>().steps),
         s_(s),
         a_(a),
         in_(in),
@@ -343,8 +347,8 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const auto& a = *static_cast<const RnnAttrs*>(attrs);
   const RnnSizes s(in, a);
   WICK_TRY(check_rnn_lengths(in, s));
-  const auto& t = *static_cast<const TileKernels*>(ctx.plan->fn[0]);
-  const Cut cut(s, t, static_cast<int>(ctx.plan->ints[0]));
+  const TileKernels& t = *ctx.plan->kept<Kernels>().tiles;
+  const Cut cut(s, t, ctx.plan->kept<Kernels>().threads);
   const int64_t tasks = cut.tasks(s);
   if (tasks == 1) {
     Task<op>(ctx, s, a, in, out, cut, 0, ctx.pool).run();

@@ -16,8 +16,8 @@
 
 namespace wick {
 namespace rules {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
-  template <class D>                                               \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
+  template <class D>                                                 \
   Status rule(RuleCtx<D>& c);
 #include "runtime/ops/ops.def"
 #undef WICK_OP
@@ -73,13 +73,13 @@ constexpr Entries<kCount> selected_of(const KernelEntry (&all)[N]) {
 #define WICK_ENTRY_kInfer(Rows, Name, set) \
   {OpId::k##Name, has(OpId::k##Name, set) ? &Rows##Name : nullptr},
 constexpr KernelEntry kAllSimd[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   WICK_ENTRY_##Role(kCpuRows_, Name, kSimd)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
 constexpr KernelEntry kAllReference[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   WICK_ENTRY_##Role(kRefRows_, Name, kReference)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
@@ -94,7 +94,7 @@ constexpr KernelEntry kAllArithmetic[] = {
 #undef WICK_ENTRY_kTrain
 #undef WICK_ENTRY_kControl
 constexpr Rule<int64_t> kRules[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   has(OpId::k##Name, kAny | kNarrow | kArithmetic) ? &rules::rule<int64_t> : nullptr,
 #include "runtime/ops/ops.def"
 #undef WICK_OP

@@ -82,4 +82,10 @@ struct TileKernels {
 // The best target's set (see simd.h); fetched once, at plan time.
 const TileKernels& tile_kernels();
 
+// What a product's plan keeps.
+struct TilePlan {
+  const TileKernels* kernels;
+  int threads;  // that scratch was counted for
+};
+
 }  // namespace wick

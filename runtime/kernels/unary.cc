@@ -70,11 +70,11 @@ using GetParams = Params (*)(const void* attrs);
 bool match(const KernelQuery& q) { return q.in[0].dtype == DType::kF32; }
 
 // A table and a plan function an op: a program links the bodies of its own ops only.
-#define X(Name, value)                                                             \
-  HWY_EXPORT(find_##Name);                                                         \
-  Status plan_##Name(const KernelQuery&, KernelPlan* p) {                          \
-    p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_##Name)()); \
-    return {};                                                                     \
+#define X(Name, value)                                    \
+  HWY_EXPORT(find_##Name);                                \
+  Status plan_##Name(const KernelQuery&, KernelPlan* p) { \
+    p->keep(HWY_DYNAMIC_DISPATCH(find_##Name)());         \
+    return {};                                            \
   }
 WICK_UNARY_BODIES(X)
 #undef X
@@ -86,7 +86,7 @@ Status plan_Gelu(const KernelQuery& q, KernelPlan* p) {
 }
 
 void run_body(const KernelCtx& ctx, const TensorView& in, const TensorView& out, float a, float b) {
-  auto body = reinterpret_cast<UnaryBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<UnaryBody>();
   const float* x = in.as<float>();
   float* y = out.as<float>();
   ElementLoop<1> loop(out, &in);
@@ -104,7 +104,7 @@ void run_body(const KernelCtx& ctx, const TensorView& in, const TensorView& out,
 
 Status run_half(const KernelCtx& ctx, const TensorView& in, const TensorView& out, float a,
                 float b) {
-  auto body = reinterpret_cast<UnaryBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<UnaryBody>();
   unary_in_blocks(ctx.pool, in, out, [&](float* block, size_t n) { body(block, block, n, a, b); });
   return {};
 }

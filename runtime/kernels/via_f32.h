@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runtime/core/byte_count.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/prepared.h"
 
 namespace wick {
 
@@ -38,9 +38,7 @@ struct ViaF32 {
   }
   static Status plan(const KernelQuery& q, KernelPlan* p) {
     WidenedCall w(q.in, q.out, nullptr);
-    if (row.plan != nullptr) {
-      if (Status s = row.plan(query(q, w), p); !s.ok()) return s;
-    }
+    if (Status s = plan_inner(row, query(q, w), p); !s.ok()) return s;
     for (KernelPlan::Pack& pack : p->packs) pack = {};  // a packed form is of f32 constants
     p->scratch_bytes = byte_count(uint64_t{p->scratch_bytes} + w.bytes());
     return {};
@@ -51,7 +49,7 @@ struct ViaF32 {
     w.load(in, ctx.pool);
     KernelCtx inner = ctx;
     inner.scratch = static_cast<char*>(ctx.scratch) + w.bytes();
-    if (Status s = row.run(inner, w.in(), w.out(), attrs); !s.ok()) return s;
+    if (Status s = run_inner(row, inner, w.in(), w.out(), attrs); !s.ok()) return s;
     w.store(out, ctx.pool);
     return {};
   }

@@ -31,17 +31,17 @@ bool match_32(const KernelQuery& q) {
 bool match_16(const KernelQuery& q) { return is_16_bit_float(q.in[1].dtype); }
 
 Status plan_32(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_choose32)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_choose32)());
   return {};
 }
 Status plan_16(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_choose16)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_choose16)());
   return {};
 }
 
 template <class U>
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  auto body = reinterpret_cast<ChooseBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<ChooseBody>();
   ElementLoop<3> loop(out[0], in.data());
   const int last = loop.rank - 1;
   const int64_t sc = loop.stride[0][last], sx = loop.stride[1][last], sy = loop.stride[2][last];

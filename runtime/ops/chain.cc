@@ -2,56 +2,32 @@
 
 namespace wick {
 
+namespace {
+
+// The numbers among an op's attributes are parameters of its step.
+int parameters_of(const OpInfo& info) {
+  int n = 0;
+  for (const AttrField& f : info.attrs->fields) n += f.kind == AttrKind::kFloat ? 1 : 0;
+  return n;
+}
+
+}  // namespace
+
 ChainOp chain_op(OpId op) {
-  switch (op) {
-    case OpId::kRelu:
-    case OpId::kSigmoid:
-    case OpId::kTanh:
-    case OpId::kGelu:
-    case OpId::kSilu:
-    case OpId::kHardSwish:
-    case OpId::kSoftplus:
-    case OpId::kExp:
-    case OpId::kLog:
-    case OpId::kSqrt:
-    case OpId::kReciprocal:
-    case OpId::kErf:
-    case OpId::kSin:
-    case OpId::kCos:
-    case OpId::kNeg:
-    case OpId::kAbs:
-    case OpId::kFloor:
-    case OpId::kCeil:
-    case OpId::kRound:
-    case OpId::kSign:
-    case OpId::kLog1p:
-    case OpId::kExpm1: return {ChainKind::kUnary, 1, 0};
-    case OpId::kLeakyRelu:
-    case OpId::kElu: return {ChainKind::kUnary, 2, 1};
-    case OpId::kHardSigmoid:
-    case OpId::kClip: return {ChainKind::kUnary, 3, 2};
-    case OpId::kAdd:
-    case OpId::kSub:
-    case OpId::kMul:
-    case OpId::kDiv:
-    case OpId::kPow:
-    case OpId::kMax:
-    case OpId::kMin: return {ChainKind::kBinary, 2, 0};
-    case OpId::kEqual:
-    case OpId::kLess:
-    case OpId::kLessOrEqual:
-    case OpId::kGreater:
-    case OpId::kGreaterOrEqual: return {ChainKind::kCompare, 2, 0};
-    case OpId::kNot: return {ChainKind::kNot, 1, 0};
-    case OpId::kAnd:
-    case OpId::kOr:
-    case OpId::kXor: return {ChainKind::kLogic, 2, 0};
-    case OpId::kWhere: return {ChainKind::kWhere, 3, 0};
-    case OpId::kCast: return {ChainKind::kCast, 1, 0};
-    case OpId::kReduceSum:
-    case OpId::kReduceMean:
-    case OpId::kReduceMax:
-    case OpId::kReduceMin: return {ChainKind::kReduce, 1, 0};
+  const OpInfo* info = find_op(op);
+  if (info == nullptr || (info->flags & kChainStep) == 0) return {};
+  switch (info->kind) {
+    case OpKind::kUnary: {
+      if (op == OpId::kNot) return {ChainKind::kNot, 1, 0};
+      const int parameters = parameters_of(*info);
+      return {ChainKind::kUnary, 1 + parameters, parameters};
+    }
+    case OpKind::kBinary: return {ChainKind::kBinary, 2, 0};
+    case OpKind::kCompare: return {ChainKind::kCompare, 2, 0};
+    case OpKind::kLogic: return {ChainKind::kLogic, 2, 0};
+    case OpKind::kSelect: return {ChainKind::kWhere, 3, 0};
+    case OpKind::kCast: return {ChainKind::kCast, 1, 0};
+    case OpKind::kReduce: return {ChainKind::kReduce, 1, 0};
     default: return {};
   }
 }
@@ -103,20 +79,23 @@ Status check_chain(const ChainAttrs& attrs, size_t inputs) {
 }
 
 AnyAttrs chain_step_attrs(const ChainAttrs& attrs, const ChainStep& step, int rank, DType real) {
-  const auto parameter = [&](int k) { return chain_constant(attrs, step.operand[k]); };
-  switch (step.op) {
-    case OpId::kGelu: return AnyAttrs::of(GeluAttrs{step.flag});
-    case OpId::kLeakyRelu: return AnyAttrs::of(LeakyReluAttrs{parameter(1)});
-    case OpId::kElu: return AnyAttrs::of(EluAttrs{parameter(1)});
-    case OpId::kHardSigmoid: return AnyAttrs::of(HardSigmoidAttrs{parameter(1), parameter(2)});
-    case OpId::kClip: return AnyAttrs::of(ClipAttrs{parameter(1), parameter(2)});
-    case OpId::kCast: return AnyAttrs::of(CastAttrs{static_cast<int64_t>(real)});
-    default: break;
+  AnyAttrs all;
+  const AttrType& type = *find_op(step.op)->attrs;
+  type.init(all.get());
+  if (step.what.kind == ChainKind::kCast) all.as<CastAttrs>().to = static_cast<int64_t>(real);
+  if (step.what.kind == ChainKind::kUnary) {
+    int parameter = 0;
+    for (const AttrField& f : type.fields) {
+      if (f.kind == AttrKind::kInt) attr_int(f, all.get()) = step.flag;
+      if (f.kind == AttrKind::kFloat)
+        attr_float(f, all.get()) = chain_constant(attrs, step.operand[++parameter]);
+    }
   }
-  if (step.what.kind != ChainKind::kReduce) return AnyAttrs::of(NoAttrs{});
-  ReduceAttrs a;
-  for (int64_t d = attrs.row_dims; d > 0; --d) a.axes.values[a.axes.count++] = rank - d;
-  return AnyAttrs::of(a);
+  if (step.what.kind == ChainKind::kReduce) {
+    auto& a = all.as<ReduceAttrs>();
+    for (int64_t d = attrs.row_dims; d > 0; --d) a.axes.values[a.axes.count++] = rank - d;
+  }
+  return all;
 }
 
 ChainSlots chain_slots(const ChainAttrs& attrs) {

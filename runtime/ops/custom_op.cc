@@ -133,6 +133,11 @@ Status run_shape_rule(const CustomOp& op, OpShapes& ctx) {
   return {};
 }
 
+OpInfo info_of(const CustomOp& op, OpId id, const char* name) {
+  return {id,         OpRole::kInfer, OpKind::kCustom, 0,        op.min_inputs, op.max_inputs,
+          op.outputs, name,           op.attrs,        "x* -> 0"};
+}
+
 Status infer_custom(const CustomOp& op, RuleCtx<int64_t>& ctx) {
   ValueInfo<OpDim> in[kMaxCustomInputs], out[kMaxCustomOutputs];
   if (ctx.in.size() > kMaxCustomInputs || ctx.out.size() > kMaxCustomOutputs) {

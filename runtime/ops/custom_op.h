@@ -11,7 +11,7 @@ class Gradient;    // custom_gradient.h
 struct KernelRow;  // runtime/kernels/kernel.h
 
 // Of this header's structs and of KernelRow. A library built for another number is refused.
-constexpr uint32_t kCustomOpAbi = 2;
+constexpr uint32_t kCustomOpAbi = 3;
 constexpr uint32_t kKernelRowBytes = 48;  // sizeof(KernelRow): kernel.h holds it to that
 constexpr size_t kMaxCustomInputs = 16;
 constexpr size_t kMaxCustomOutputs = 8;
@@ -116,6 +116,9 @@ CustomOpName custom_op_name(const char* domain, const char* name);
 Status check_custom_op(const CustomOp& op);
 // Each by itself, and no two of one name.
 Status check_custom_ops(Span<const CustomOp* const> ops);
+
+// What a row of ops.def would say of it, under that id and full name.
+OpInfo info_of(const CustomOp& op, OpId id, const char* name);
 
 // Arity, then the op's rule; what infer_shapes() is for rows of ops.def.
 Status infer_custom(const CustomOp& op, RuleCtx<int64_t>& ctx);

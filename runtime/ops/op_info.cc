@@ -5,9 +5,47 @@
 namespace wick {
 namespace {
 
+// The signature's inputs or outputs: how many there must be and may be, and the letters met.
+struct Side {
+  uint8_t least = 0, most = 0;  // most 255: any number
+  bool shape_args = false;
+};
+constexpr Side side_of(const char* p, const char* end) {
+  Side side;
+  while (p < end) {
+    char last = *p;
+    if (*p == 'a') side.shape_args = true;
+    for (; p < end && *p != ' '; ++p) last = *p;
+    while (p < end && *p == ' ') ++p;
+    if (last == '*') {
+      side.most = 255;
+      continue;
+    }
+    side.most = static_cast<uint8_t>(side.most + 1);
+    if (last != '?') side.least = static_cast<uint8_t>(side.least + 1);
+  }
+  return side;
+}
+constexpr const char* arrow(const char* signature) {
+  while (*signature != '-' && *signature != '\0') ++signature;
+  return signature;
+}
+constexpr OpInfo row(OpId id, OpRole role, OpKind kind, int flags, const char* name,
+                     const AttrType* attrs, const char* signature) {
+  const char* middle = arrow(signature);
+  const char* end = middle;
+  while (*end != '\0') ++end;
+  const Side in = side_of(signature, middle), out = side_of(middle + 3, end);
+  return {
+      id,       role,     kind,     static_cast<uint8_t>(flags | (in.shape_args ? kShapeArgs : 0)),
+      in.least, in.most,  out.most, name,
+      attrs,    signature};
+}
+
 constexpr OpInfo kOps[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
-  {OpId::k##Name, #Name, &AttrFields<Attrs>::kType, min_in, max_in, outs, OpRole::Role},
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags)                      \
+  row(OpId::k##Name, OpRole::Role, OpKind::Kind, flags, #Name, &AttrFields<Attrs>::kType, \
+      signature),
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
@@ -19,6 +57,20 @@ constexpr bool ids_ascend() {
   return true;
 }
 static_assert(ids_ascend(), "ops.def: ids must ascend and be unique");
+
+// By id: the row's number + 1; 0: no op.
+constexpr size_t kIds = static_cast<size_t>(kOps[std::size(kOps) - 1].id) + 1;
+struct RowOfId {
+  uint8_t row[kIds] = {};
+};
+constexpr RowOfId rows_by_id() {
+  RowOfId all;
+  for (size_t i = 0; i < std::size(kOps); ++i)
+    all.row[static_cast<size_t>(kOps[i].id)] = static_cast<uint8_t>(i + 1);
+  return all;
+}
+constexpr RowOfId kRowOfId = rows_by_id();
+static_assert(std::size(kOps) < 255, "RowOfId needs more bits");
 
 constexpr bool attrs_fit() {
   for (const OpInfo& op : kOps) {
@@ -33,26 +85,51 @@ static_assert(attrs_fit(), "raise kMaxAttrBytes");
 Span<const OpInfo> all_ops() { return kOps; }
 
 const OpInfo* find_op(OpId id) {
-  size_t lo = 0, hi = std::size(kOps);
-  while (lo < hi) {
-    size_t mid = (lo + hi) / 2;
-    if (kOps[mid].id < id) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
+  const auto at = static_cast<size_t>(id);
+  return at < kIds && kRowOfId.row[at] != 0 ? &kOps[kRowOfId.row[at] - 1] : nullptr;
+}
+
+OpKind kind_of(OpId op) {
+  const OpInfo* info = find_op(op);
+  return info != nullptr ? info->kind : OpKind::kCustom;
+}
+
+bool has_flag(OpId op, OpFlags flag) {
+  const OpInfo* info = find_op(op);
+  return info != nullptr && (info->flags & flag) != 0;
+}
+
+namespace {
+
+// Input i in the signature; null: there is none. The last one may stand for any number.
+const char* input_at(OpId op, size_t i) {
+  const OpInfo* info = find_op(op);
+  const char* p = info != nullptr ? info->signature : "x* -";
+  for (const char* next = p;; p = next) {
+    for (; *next != ' '; ++next) {
+      if (*next == '*') return p;
     }
+    if (i-- == 0) return p;
+    if (*++next == '-') return nullptr;
   }
-  return lo < std::size(kOps) && kOps[lo].id == id ? &kOps[lo] : nullptr;
+}
+
+}  // namespace
+
+char input_role(OpId op, size_t i) {
+  const char* p = input_at(op, i);
+  return p != nullptr ? *p : '\0';
+}
+
+bool reads_packed(OpId op, size_t input) {
+  const char* p = input_at(op, input);
+  for (; p != nullptr && *p != ' '; ++p) {
+    if (*p == '!') return true;
+  }
+  return false;
 }
 
 int region_count(OpId op) { return op == OpId::kIf ? 2 : op == OpId::kLoop ? 1 : 0; }
-
-bool is_data_dependent(OpId op) {
-  return op == OpId::kNonZero || op == OpId::kUnique || op == OpId::kNonMaxSuppression ||
-         op == OpId::kStringSplit || op == OpId::kStringNormalizer;
-}
-
-bool makes_strings(OpId op) { return op >= OpId::kStringConcat && op <= OpId::kCastString; }
 
 int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank) {
   if (op == OpId::kNonZero) return 1;
@@ -65,10 +142,7 @@ int data_dependent_axis(OpId op, const void* attrs, size_t output, int rank) {
   return static_cast<int>(axis[0] < 0 ? axis[0] + rank : axis[0]);
 }
 
-bool takes_containers(OpId op) {
-  return (op >= OpId::kSequenceConstruct && op <= OpId::kOptionalGetElement) ||
-         op == OpId::kIdentity;
-}
+bool takes_containers(OpId op) { return kind_of(op) == OpKind::kSequence || op == OpId::kIdentity; }
 
 bool reads_reals(OpId op, size_t input) { return op == OpId::kResize && input == 2; }
 

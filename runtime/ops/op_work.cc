@@ -1,29 +1,18 @@
-#include "runtime/ops/op_work.h"
-
-#include <cmath>
 #include <limits>
 
 #include "runtime/core/int_at.h"
 #include "runtime/core/string_ref.h"
 #include "runtime/ops/attrs.h"
+#include "runtime/ops/op_cost.h"
+#include "runtime/ops/op_info.h"
+#include "runtime/ops/shape_counts.h"
 
 namespace wick {
 namespace {
 
-double elements(const Shape& s) {
-  double n = 1;
-  for (int64_t d : s) n *= static_cast<double>(d);
-  return n;
-}
-// The i-th dimension, counted from the end where negative; 1 where there is none.
-double dim(const Shape& s, int i) {
-  if (i < 0) i += s.rank();
-  return i < 0 || i >= s.rank() ? 1 : static_cast<double>(s[i]);
-}
+using namespace counts;  // NOLINT: short names for estimates
+
 double per_first(const Shape& s) { return dim(s, 0) == 0 ? 0 : elements(s) / dim(s, 0); }
-double least(double a, double b) { return a < b ? a : b; }
-double most(double a, double b) { return a > b ? a : b; }
-double log2_of(double n) { return std::log2(most(n, 2)); }
 
 double bytes_of(const TensorView& v) {
   double n = elements(v.shape) * dtype_bits(v.dtype) / 8;
@@ -38,32 +27,18 @@ double bytes_of(Span<const TensorView> list) {
   return n;
 }
 
-// Ops that read no more of their first input than they write.
-bool reads_what_it_writes(OpId op) {
-  switch (op) {
-    case OpId::kIdentity:
-    case OpId::kReshape:
-    case OpId::kFlatten:
-    case OpId::kSqueeze:
-    case OpId::kUnsqueeze:
-    case OpId::kExpand:
-    case OpId::kSplit:
-    case OpId::kSlice:
-    case OpId::kAsStrided:
-    case OpId::kShape:
-    case OpId::kGather:
-    case OpId::kGatherElements:
-    case OpId::kGatherND: return true;
-    default: return false;
-  }
+// What copies reads no more of its first input than it writes.
+bool copies(OpId op) {
+  const OpKind kind = kind_of(op);
+  return kind == OpKind::kView || kind == OpKind::kMove || kind == OpKind::kShape ||
+         kind == OpKind::kGather;
 }
 
 // Of a large table of which a few rows are taken, these rows count. Strings are all counted, as
 // nobody knows which of them are the long ones.
 double moved_bytes(OpId op, Span<const TensorView> in, Span<const TensorView> out) {
   const double made = bytes_of(out);
-  if (in.empty() || in[0].dtype == DType::kString || !reads_what_it_writes(op))
-    return bytes_of(in) + made;
+  if (in.empty() || in[0].dtype == DType::kString || !copies(op)) return bytes_of(in) + made;
   return least(bytes_of(in[0]), made) + bytes_of({in.data() + 1, in.size() - 1}) + made;
 }
 
@@ -125,96 +100,89 @@ double seen_dim(const Shape& x, const DimList& perm, int from_last) {
   return dim(x, static_cast<int>(perm[i]));
 }
 
-// Each score is a product of a query and a key, goes through the steps and a softmax, and takes a
-// value with it: one for each query and each key.
-double attention_work(const FusedAttentionAttrs& a, Span<const TensorView> in) {
-  if (in.size() < 3) return 0;
-  const Shape &q = in[0].shape, &v = in[2].shape;
+// Each score is a product of a query and a key, and takes a value with it: one for each query and
+// each key. The sizes are those behind the permutations.
+double scores_of(const FusedAttentionAttrs& a, const Shape& q, const Shape& v) {
   double scores = seen_dim(v, a.v_perm, 2);
   for (int i = 2; i <= q.rank(); ++i) scores *= seen_dim(q, a.q_perm, i);
-  const double each = seen_dim(q, a.q_perm, 1) + seen_dim(v, a.v_perm, 1);
-  return scores * (each + 8 + static_cast<double>(a.steps.count));
+  return scores;
+}
+double attention_macs(const FusedAttentionAttrs& a, const Shape& q, const Shape& v) {
+  return scores_of(a, q, v) * (seen_dim(q, a.q_perm, 1) + seen_dim(v, a.v_perm, 1));
 }
 
 // What is more than a few steps a byte and no sum of products.
 double beyond(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
   const Shape &x = in[0].shape, &y = out[0].shape;
-  switch (op) {
-    case OpId::kMaxPool:
-    case OpId::kAveragePool:
-    case OpId::kQLinearAveragePool: return pool_work(*static_cast<const PoolAttrs*>(attrs), x, y);
-    case OpId::kMaxPoolIndices:
-      return pool_work(static_cast<const MaxPoolIndicesAttrs*>(attrs)->pool, x, y);
-    case OpId::kLpPool: return 8 * pool_work(static_cast<const LpPoolAttrs*>(attrs)->pool, x, y);
-    case OpId::kRoiAlign: return roi_align_work(*static_cast<const RoiAlignAttrs*>(attrs), x, y);
-    case OpId::kMaxRoiPool: return elements(y) * dim(x, 2) * dim(x, 3);
-    case OpId::kNonMaxSuppression: return nms_work(in);
-    case OpId::kResize: return resize_work(*static_cast<const ResizeAttrs*>(attrs), in, y);
-    case OpId::kGridSample: return 64 * elements(y);
-    case OpId::kConvTranspose:  // looks for the taps of each output
-      return elements(y) * (dim(in[1].shape, 2) + dim(in[1].shape, 3) + dim(in[1].shape, 4));
-    case OpId::kCol2Im: return elements(x) + elements(y) * dim(x, 1) / most(1, dim(y, 1));
-    case OpId::kDeformConv: return 8 * elements(y) * per_first(in[1].shape);
-    case OpId::kDet: return elements(x) * dim(x, -1);
-    case OpId::kDFT: return elements(y) * (64 + 16 * log2_of(elements(y)));
-    case OpId::kTopK:
-    case OpId::kUnique: return elements(x) * log2_of(elements(x));
-    case OpId::kTfIdfVectorizer: return tf_idf_work(*static_cast<const TfIdfAttrs*>(attrs), in);
-    case OpId::kRegexFullMatch:  // a pattern of a few bytes may take long to compile
-      return std::numeric_limits<double>::infinity();
-    case OpId::kFusedElementwise:
-      return elements(y) * static_cast<double>(static_cast<const ChainAttrs*>(attrs)->steps.count);
-    case OpId::kFusedAttention:
-      return attention_work(*static_cast<const FusedAttentionAttrs*>(attrs), in);
-    case OpId::kLinearAttention:  // a decay, and what the state has for the key, go through it too
-      return out.size() < 2 ? 0 : 2 * dim(x, 1) * elements(out[1].shape);
-    default: return 0;
+  if (op == OpId::kMaxPoolIndices)
+    return pool_work(static_cast<const MaxPoolIndicesAttrs*>(attrs)->pool, x, y);
+  if (op == OpId::kLpPool) return 8 * pool_work(static_cast<const LpPoolAttrs*>(attrs)->pool, x, y);
+  if (kind_of(op) == OpKind::kPool || op == OpId::kQLinearAveragePool)
+    return pool_work(*static_cast<const PoolAttrs*>(attrs), x, y);
+  if (op == OpId::kRoiAlign) return roi_align_work(*static_cast<const RoiAlignAttrs*>(attrs), x, y);
+  if (op == OpId::kMaxRoiPool) return elements(y) * dim(x, 2) * dim(x, 3);
+  if (op == OpId::kNonMaxSuppression) return nms_work(in);
+  if (op == OpId::kResize) return resize_work(*static_cast<const ResizeAttrs*>(attrs), in, y);
+  if (op == OpId::kGridSample) return 64 * elements(y);
+  if (op == OpId::kConvTranspose)  // looks for the taps of each output
+    return elements(y) * (dim(in[1].shape, 2) + dim(in[1].shape, 3) + dim(in[1].shape, 4));
+  if (op == OpId::kCol2Im) return elements(x) + elements(y) * dim(x, 1) / most(1, dim(y, 1));
+  if (op == OpId::kDeformConv) return 8 * elements(y) * per_first(in[1].shape);
+  if (op == OpId::kDet) return elements(x) * dim(x, -1);
+  if (op == OpId::kDFT) return elements(y) * (64 + 16 * log2_of(elements(y)));
+  if (op == OpId::kTopK || op == OpId::kUnique) return elements(x) * log2_of(elements(x));
+  if (op == OpId::kTfIdfVectorizer) return tf_idf_work(*static_cast<const TfIdfAttrs*>(attrs), in);
+  if (op == OpId::kRegexFullMatch)  // a pattern of a few bytes may take long to compile
+    return std::numeric_limits<double>::infinity();
+  if (op == OpId::kFusedElementwise)
+    return elements(y) * static_cast<double>(static_cast<const ChainAttrs*>(attrs)->steps.count);
+  if (op == OpId::kFusedAttention && in.size() > 2) {  // steps and a softmax for each score
+    const auto& a = *static_cast<const FusedAttentionAttrs*>(attrs);
+    return scores_of(a, x, in[2].shape) * (8 + static_cast<double>(a.steps.count));
   }
+  if (op ==
+      OpId::kLinearAttention)  // a decay, and what the state has for the key, go through it too
+    return out.size() < 2 ? 0 : 2 * dim(x, 1) * elements(out[1].shape);
+  return 0;
 }
 
 }  // namespace
 
-double op_macs(OpId op, Span<const Shape> in, Span<const Shape> out) {
+double op_macs(OpId op, const void* attrs, Span<const Shape> in, Span<const Shape> out) {
   if (in.size() < 2 || out.empty()) return 0;
-  switch (op) {
-    case OpId::kConv:
-    case OpId::kFusedConv:
-    case OpId::kConvInteger:
-    case OpId::kDeformConv:  // weight[O, C/group, kernel...]: all but O for each output
-      return elements(out[0]) * per_first(in[1]);
-    case OpId::kQLinearConv: return in.size() < 4 ? 0 : elements(out[0]) * per_first(in[3]);
-    case OpId::kQLinearMatMul:
-    case OpId::kQGemm: return elements(out[0]) * dim(in[0], -1);
-    case OpId::kDynamicLinear: return elements(out[0]) * dim(in[1], -1);
-    case OpId::kConvTranspose:  // weight[C, O/group, kernel...]: all but C for each input
-      return elements(in[0]) * per_first(in[1]);
-    case OpId::kConvInputGrad:  // grad_output, weight
-      return elements(in[0]) * per_first(in[1]);
-    case OpId::kConvWeightGrad:  // x, grad_output -> weight's
-      return elements(in[1]) * per_first(out[0]);
-    case OpId::kMatMul:
-    case OpId::kMatMulInteger:
-    case OpId::kFusedMatMul: return elements(out[0]) * dim(in[0], -1);
-    case OpId::kLinear:
-    case OpId::kFusedLinear: return elements(out[0]) * dim(in[1], -1);
-    case OpId::kBlockLinear: return elements(out[0]) * dim(in[0], -1);
-    case OpId::kRNN:
-    case OpId::kGRU:
-    case OpId::kLSTM:  // x[length, batch, in]; every weight of W and R once a step and row
+  size_t weight = 1;
+  switch (kind_of(op)) {
+    case OpKind::kProduct:
+    case OpKind::kByteProduct: return elements(out[0]) * dim(in[0], -1);
+    case OpKind::kByteConv:
+    case OpKind::kWindow:  // DeformConv
+    case OpKind::kConv:
+      while (weight < in.size() && input_role(op, weight) != 'w') ++weight;
+      if (weight >= in.size()) return 0;
+      // weight[C, O/group, kernel...]: all but C for each input
+      if (op == OpId::kConvTranspose) return elements(in[0]) * per_first(in[1]);
+      return elements(out[0]) * per_first(in[weight]);  // [O, C/group, kernel...]: all but O
+    case OpKind::kConvGrad:
+      // grad_output, weight; or x, grad_output -> weight's
+      return input_role(op, 1) == 'w' ? elements(in[0]) * per_first(in[1])
+                                      : elements(in[1]) * per_first(out[0]);
+    case OpKind::kRecurrent:  // x[length, batch, in]; every weight of W and R once a step and row
       if (in.size() < 3 || in[0].rank() != 3) return 0;
       return dim(in[0], 0) * dim(in[0], 1) * (elements(in[1]) + elements(in[2]));
-    case OpId::kFusedAttention:  // scores: rows x keys x d; then rows x keys x values
-      if (in.size() < 3) return 0;
-      return dim(in[2], -2) * (elements(in[0]) + elements(out[0]));
-    case OpId::kLinearAttention: {  // at each step the state[B, heads, k, v] is added to once, and
-                                    // read by every query head of its own
-      if (out.size() < 2) return 0;
-      const double heads = dim(out[1], 1) * dim(out[1], 2);
-      const double readers = heads == 0 ? 1 : most(1, dim(in[0], 2) / heads);
-      return (1 + readers) * dim(in[0], 1) * elements(out[1]);
-    }
-    default: return 0;
+    default: break;
   }
+  if (op == OpId::kFusedAttention && in.size() > 2) {
+    return attention_macs(
+        attrs != nullptr ? *static_cast<const FusedAttentionAttrs*>(attrs) : FusedAttentionAttrs(),
+        in[0], in[2]);
+  }
+  if (op == OpId::kLinearAttention && out.size() > 1) {
+    // at each step the state[B, heads, k, v] is added to once, and read by every query head
+    const double heads = dim(out[1], 1) * dim(out[1], 2);
+    const double readers = heads == 0 ? 1 : most(1, dim(in[0], 2) / heads);
+    return (1 + readers) * dim(in[0], 1) * elements(out[1]);
+  }
+  return 0;
 }
 
 double op_work(OpId op, const void* attrs, Span<const TensorView> in, Span<const TensorView> out) {
@@ -225,9 +193,7 @@ double op_work(OpId op, const void* attrs, Span<const TensorView> in, Span<const
   size_t n = 0, m = 0;
   for (; n < in.size() && n < 8; ++n) ins[n] = in[n].shape;
   for (; m < out.size() && m < 2; ++m) outs[m] = out[m].shape;
-  // what permutes its inputs counts its products by the sizes behind the permutation
-  const double macs = op == OpId::kFusedAttention ? 0 : op_macs(op, {ins, n}, {outs, m});
-  return work + macs + beyond(op, attrs, in, out);
+  return work + op_macs(op, attrs, {ins, n}, {outs, m}) + beyond(op, attrs, in, out);
 }
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 
 #include "runtime/core/shape.h"
 #include "runtime/ops/op_info.h"
+#include "runtime/ops/shape_args.h"
 
 namespace wick {
 
@@ -47,6 +48,8 @@ struct RuleCtx {
   Span<const ValueInfo<Dim>> in;
   Span<ValueInfo<Dim>> out;
   const CustomOp* custom = nullptr;  // a user's op: it brings its rule, `op` only tells it apart
+  // Where not null: the rule leaves what it resolved here, and says needs_value() where it cannot.
+  ShapeArgs* args = nullptr;
 
   template <class A>
   const A& as() const {
@@ -89,8 +92,14 @@ inline int64_t real_bits_at(DType dtype, const void* data, int64_t i) {
                           : static_cast<double>(static_cast<const float*>(data)[i]));
 }
 
-// A rule needs the values of an input that is not known yet (kNotFound with this text): the runtime
-// plans such a step once its input has run.
-inline constexpr char kNeedsValue[] = "the shape depends on the value of an input";
+// A rule needs the values of an input that is not known yet: the runtime plans such a step once its
+// input has run.
+inline Status needs_value() {
+  return Status(Code::kNeedsValue, "the shape depends on the value of an input");
+}
+// The same for those who cannot wait: an error like others.
+inline Status refuse_unknown(Status s) {
+  return s.code() == Code::kNeedsValue ? Status(Code::kUnsupported, s.message()) : s;
+}
 
 }  // namespace wick

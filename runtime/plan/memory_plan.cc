@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "runtime/core/function_ref.h"
+#include "runtime/core/int_math.h"
 
 namespace wick {
 namespace {
 
 // Beyond this many buffers the quadratic search by size gives way to one in the order of time.
 constexpr size_t kMaxSearched = 4096;
-
-size_t rounded(size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
 
 bool overlap_in_time(const BufferRequest& a, const BufferRequest& b) {
   return a.first <= b.last && b.first <= a.last;

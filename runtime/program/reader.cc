@@ -400,13 +400,7 @@ Status ProgramReader::read_custom_ops() {
     WICK_ASSIGN(void* name, p_.arena_.allocate(length, 1));
     memcpy(name, full.text, length);
     WICK_ASSIGN(auto info, p_.arena_.array<OpInfo>(1));
-    info[0] = {static_cast<OpId>(kFirstCustomOp + i),
-               static_cast<const char*>(name),
-               def.op->attrs,
-               def.op->min_inputs,
-               def.op->max_inputs,
-               def.op->outputs,
-               OpRole::kInfer};
+    info[0] = info_of(*def.op, static_cast<OpId>(kFirstCustomOp + i), static_cast<char*>(name));
     def.info = &info[0];
   }
   p_.custom_ops_ = defs;

@@ -58,13 +58,7 @@ OpId register_op(const CustomOp& op, const std::source_location& where) {
   size_t i = g_count.load(std::memory_order_relaxed);
   if (i == kMaxOps) throw_error("register_op", "no room for more than 1024 custom ops", where);
   auto* e = new Entry{&op, custom_op_name(op.domain, op.name), {}};
-  e->info = {static_cast<OpId>(kFirstCustomOp + i),
-             e->name.text,
-             op.attrs,
-             op.min_inputs,
-             op.max_inputs,
-             op.outputs,
-             OpRole::kInfer};
+  e->info = info_of(op, static_cast<OpId>(kFirstCustomOp + i), e->name.text);
   g_entries[i].store(e, std::memory_order_release);
   g_count.store(i + 1, std::memory_order_release);
   return e->info.id;

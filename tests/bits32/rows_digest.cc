@@ -9,7 +9,7 @@
 
 namespace wick::test {
 
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   extern const TestRow kTest_##Name __attribute__((weak));
 #include "runtime/ops/ops.def"
 #undef WICK_OP
@@ -17,7 +17,7 @@ namespace wick::test {
 namespace {
 
 const TestRow* const kRows[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) &kTest_##Name,
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) &kTest_##Name,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };

@@ -24,7 +24,7 @@ constexpr const TestRow* kRows[] = {
 #define WICK_WRITTEN_kInfer(Name) &kTest_##Name,
 #define WICK_WRITTEN_kTrain(Name)    // never written
 #define WICK_WRITTEN_kControl(Name)  // tests/exporter/control_test.cc
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_WRITTEN_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_WRITTEN_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };

@@ -6,7 +6,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
 #include "runtime/ops/attrs.h"
-#include "runtime/ops/op_work.h"
+#include "runtime/ops/op_cost.h"
 #include "wick/error.h"
 
 namespace wick::ir {

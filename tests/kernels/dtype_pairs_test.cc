@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/core/half.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/prepared.h"
 #include "tests/kernels/kernel_test_util.h"
 
 namespace wick::test {
@@ -90,12 +90,9 @@ void check(int64_t step) {
   TensorView in(x.get(), dtype_of<From>, shape, strides), out(y.get(), dtype_of<To>, shape);
   CastAttrs attrs{static_cast<int64_t>(dtype_of<To>)};
   KernelQuery query{OpId::kCast, &attrs, {&in, 1}, {&out, 1}, 1};
-  const KernelRow* row = find_kernel(default_kernels(), query);
-  ASSERT_NE(row, nullptr);
-  KernelPlan plan;
-  KernelCtx ctx;
-  ctx.plan = &plan;
-  ASSERT_TRUE(row->run(ctx, {&in, 1}, {&out, 1}, &attrs).ok());
+  PreparedKernel kernel;
+  ASSERT_TRUE(kernel.prepare(default_kernels(), query).ok());
+  ASSERT_TRUE(kernel.run({}, OpId::kCast, {&in, 1}, {&out, 1}, &attrs).ok());
   for (int64_t i = 0; i < kCount; ++i) {
     const From from = x[static_cast<size_t>(i * step)];
     const To expected = want<From, To>(from);
@@ -142,9 +139,9 @@ void check_power(int64_t step) {
     TensorView in[2] = {base, exponent}, out(z.data(), dtype_of<T>, shape);
     static constexpr const KernelSet* kReference[] = {&kReferenceKernels};
     KernelQuery query{OpId::kPow, nullptr, {in, 2}, {&out, 1}, 1};
-    const KernelRow* row = find_kernel(kReference, query);
-    ASSERT_NE(row, nullptr);
-    ASSERT_TRUE(row->run(KernelCtx(), {in, 2}, {&out, 1}, nullptr).ok());
+    PreparedKernel kernel;
+    ASSERT_TRUE(kernel.prepare(kReference, query).ok());
+    ASSERT_TRUE(kernel.run({}, OpId::kPow, {in, 2}, {&out, 1}, nullptr).ok());
   };
   run(TensorView(own.data(), dtype_of<T>, shape), want);
   run(TensorView(y.data(), dtype_of<E>, shape, strides), got);

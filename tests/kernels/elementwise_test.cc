@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/core/half.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/prepared.h"
 #include "runtime/kernels/simd.h"
 #include "tests/kernels/kernel_test_util.h"
 
@@ -38,16 +38,11 @@ bool run_kernel(Span<const KernelSet* const> sets, OpId op, const std::vector<Te
   for (const TensorView& v : in) {
     if ((row->flags & kStridedInputs) == 0 && !v.contiguous()) return false;
   }
-  KernelPlan plan;
-  if (row->plan != nullptr) {
-    EXPECT_TRUE(row->plan(query, &plan).ok());
-  }
+  PreparedKernel kernel;
+  EXPECT_TRUE(kernel.prepare(*row, query).ok());
   std::unique_ptr<void, void (*)(void*)> scratch(
-      std::aligned_alloc(64, (plan.scratch_bytes + 64) / 64 * 64), std::free);
-  KernelCtx ctx;
-  ctx.plan = &plan;
-  ctx.scratch = scratch.get();
-  EXPECT_TRUE(row->run(ctx, in, views, &attrs).ok());
+      std::aligned_alloc(64, (kernel.scratch_bytes() + 64) / 64 * 64), std::free);
+  EXPECT_TRUE(kernel.run({nullptr, scratch.get()}, op, in, views, &attrs).ok());
   return true;
 }
 

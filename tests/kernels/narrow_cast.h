@@ -2,19 +2,15 @@
 #pragma once
 
 #include "runtime/core/narrow.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/prepared.h"
 #include "tests/kernels/narrow_oracle.h"
 
 namespace wick::test {
 
 inline Status run_cast(const TensorView& in, TensorView out, const CastAttrs& attrs) {
-  KernelQuery query{OpId::kCast, &attrs, {&in, 1}, {&out, 1}, 1};
-  const KernelRow* row = find_kernel(default_kernels(), query);
-  if (row == nullptr) return Status(Code::kUnsupported, "no kernel");
-  KernelPlan plan;
-  KernelCtx ctx;
-  ctx.plan = &plan;
-  return row->run(ctx, {&in, 1}, {&out, 1}, &attrs);
+  PreparedKernel kernel;
+  WICK_TRY(kernel.prepare(default_kernels(), {OpId::kCast, &attrs, {&in, 1}, {&out, 1}, 1}));
+  return kernel.run({}, OpId::kCast, {&in, 1}, {&out, 1}, &attrs);
 }
 
 // The first of n floats whose cast is not the oracle's, or -1. `room`: n bytes.

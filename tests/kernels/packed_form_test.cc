@@ -9,6 +9,7 @@
 #include "runtime/kernels/byte_tiles.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/prepared.h"
 #include "runtime/kernels/simd.h"
 
 namespace wick {
@@ -129,15 +130,15 @@ Known form_of(const Case& c, std::string* digest) {
   const TensorView out[] = {TensorView(nullptr, y, c.y)};
   const KernelQuery query{c.op, conv_op ? static_cast<const void*>(&conv) : &none, in, out, 1};
   const KernelSet* sets[] = {&kCpuKernels};
-  const KernelRow* row = find_kernel(sets, query);
-  KernelPlan plan;
-  if (row == nullptr || row->pack == nullptr || !row->plan(query, &plan).ok() ||
-      plan.packs[0].layout == 0)
+  PreparedKernel kernel;
+  if (!kernel.prepare(sets, query).ok() || kernel.pack_of(0) == nullptr ||
+      kernel.pack_of(0)->layout == 0)
     return {c.name, 0, ""};
-  const size_t bytes = plan.packs[0].bytes;
+  const KernelPlan::Pack want = *kernel.pack_of(0);
+  const size_t bytes = want.bytes;
   void* form = default_allocator().allocate(bytes, kAlignment);
   memset(form, 0xEE, bytes);
-  EXPECT_TRUE(row->pack(query, plan, 0, form).ok());
+  EXPECT_TRUE(kernel.pack(query, 0, form).ok());
   Sha256 sha;
   sha.update({static_cast<const uint8_t*>(form), bytes});
   uint8_t sum[32];
@@ -146,8 +147,8 @@ Known form_of(const Case& c, std::string* digest) {
   char text[9];
   snprintf(text, sizeof(text), "%02x%02x%02x%02x", sum[0], sum[1], sum[2], sum[3]);
   *digest = text;
-  EXPECT_EQ(plan.packs[0].layout >> 24, kPackedVersion) << c.name;
-  return {c.name, plan.packs[0].layout & 0xFFFFFF, ""};
+  EXPECT_EQ(want.layout >> 24, kPackedVersion) << c.name;
+  return {c.name, want.layout & 0xFFFFFF, ""};
 }
 
 TEST(PackedForms, AreTheBytesOfTheirVersion) {

@@ -11,7 +11,7 @@
 #include <map>
 
 #include "runtime/core/arena.h"
-#include "runtime/kernels/run_row.h"
+#include "runtime/kernels/prepared.h"
 #include "runtime/ops/rule.h"
 #include "tests/ops/rows.h"
 #include "tests/ops/sets.h"
@@ -24,7 +24,7 @@ constexpr const TestRow* kRows[] = {
 #define WICK_TESTED_kInfer(Name) &kTest_##Name,
 #define WICK_TESTED_kTrain(Name) &kTest_##Name,
 #define WICK_TESTED_kControl(Name)
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_TESTED_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_TESTED_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
@@ -193,26 +193,19 @@ class EmptyCalls : public testing::Test {
     }
     std::vector<TensorView> in = views(values), out = views(results);
     const KernelQuery query{op, attrs, in, out, 1};
-    const KernelRow* row = find_kernel(sets, query);
-    KernelPlan plan;
-    if (row == nullptr || (row->plan != nullptr && !row->plan(query, &plan).ok())) return;
-    if (plan.scratch_bytes > kMostScratch) return;
-    std::vector<Value> rooms = {Value(DType::kU8, {static_cast<int64_t>(plan.scratch_bytes)})};
+    PreparedKernel kernel;
+    if (!kernel.prepare(sets, query).ok() || kernel.scratch_bytes() > kMostScratch) return;
+    std::vector<Value> rooms = {Value(DType::kU8, {static_cast<int64_t>(kernel.scratch_bytes())})};
     Arena strings(default_allocator());
-    KernelCtx ctx;
-    ctx.scratch = rooms[0].view().data;
-    ctx.plan = &plan;
-    ctx.strings = &strings;
-    static_cast<void>(run_row(*row, op, ctx, in, out, attrs));
+    static_cast<void>(kernel.run({nullptr, rooms[0].view().data, &strings}, op, in, out, attrs));
     ++total().ran;
-    for (int slot = 0; row->pack != nullptr && slot < kMaxPacked; ++slot) {
-      const KernelPlan::Pack& want = plan.packs[slot];
-      if (want.input < 0 || static_cast<size_t>(want.input) >= in.size() ||
-          !in[static_cast<size_t>(want.input)].present() || want.bytes == 0 ||
-          want.bytes > kMostScratch)
+    for (int slot = 0; slot < kMaxPacked; ++slot) {
+      const KernelPlan::Pack* want = kernel.pack_of(slot);
+      if (want == nullptr || static_cast<size_t>(want->input) >= in.size() ||
+          !in[static_cast<size_t>(want->input)].present() || want->bytes > kMostScratch)
         continue;
-      rooms.emplace_back(DType::kU8, Shape{static_cast<int64_t>(want.bytes)});
-      static_cast<void>(row->pack(query, plan, slot, rooms.back().view().data));
+      rooms.emplace_back(DType::kU8, Shape{static_cast<int64_t>(want->bytes)});
+      static_cast<void>(kernel.pack(query, slot, rooms.back().view().data));
     }
   }
 };

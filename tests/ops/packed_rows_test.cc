@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "runtime/kernels/prepared.h"
 #include "runtime/kernels/simd.h"
 #include "tests/ops/rows.h"
 #include "tests/ops/sets.h"
@@ -41,27 +42,26 @@ int run_packed(OpId op, const Sample& s, ThreadPool* pool, const std::vector<Val
   }
   const KernelQuery query{op, s.attrs.get(), in, out, pool == nullptr ? 1 : pool->threads()};
   const KernelRow* row = find_kernel(cpu_sets(), query);
-  KernelPlan plan;
   if (row == nullptr || row->pack == nullptr) return -1;
-  EXPECT_TRUE(row->plan(query, &plan).ok());
-  Room scratch(plan.scratch_bytes);
+  PreparedKernel kernel;
+  EXPECT_TRUE(kernel.prepare(*row, query).ok());
+  Room scratch(kernel.scratch_bytes());
   std::vector<std::unique_ptr<Room>> forms;
-  KernelCtx ctx{pool, scratch.data, &plan, {}};
   for (int slot = 0; slot < kMaxPacked; ++slot) {
-    const KernelPlan::Pack& want = plan.packs[slot];
-    if (want.bytes == 0 || want.input < 0 || static_cast<size_t>(want.input) >= in.size()) continue;
-    forms.push_back(std::make_unique<Room>(want.bytes));
-    EXPECT_TRUE(row->pack(query, plan, slot, forms.back()->data).ok());
-    ctx.packed[slot] = forms.back()->data;
+    const KernelPlan::Pack* want = kernel.pack_of(slot);
+    if (want == nullptr || static_cast<size_t>(want->input) >= in.size()) continue;
+    forms.push_back(std::make_unique<Room>(want->bytes));
+    EXPECT_TRUE(kernel.pack(query, slot, forms.back()->data).ok());
+    kernel.set_packed(slot, forms.back()->data);
     for (size_t i = 0; i < 64; ++i) {
-      EXPECT_EQ(static_cast<uint8_t*>(forms.back()->data)[want.bytes + i], 0xFF) << "beyond";
+      EXPECT_EQ(static_cast<uint8_t*>(forms.back()->data)[want->bytes + i], 0xFF) << "beyond";
     }
   }
   // Their own bytes may not be there.
-  for (int slot = 0; slot < kMaxPacked; ++slot) {
-    if (ctx.packed[slot] != nullptr) in[static_cast<size_t>(plan.packs[slot].input)].data = nullptr;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (kernel.packs(i)) in[i].data = nullptr;
   }
-  const Status ran = row->run(ctx, in, out, s.attrs.get());
+  const Status ran = kernel.run({pool, scratch.data}, op, in, out, s.attrs.get());
   EXPECT_TRUE(ran.ok()) << ran.message();
   return static_cast<int>(forms.size());
 }

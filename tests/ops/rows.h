@@ -5,7 +5,7 @@
 
 namespace wick::test {
 
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   extern const TestRow kTest_##Name;
 #include "runtime/ops/ops.def"
 #undef WICK_OP

@@ -1,4 +1,5 @@
 #include "tests/ops/values.h"
+#include "runtime/kernels/prepared.h"
 
 #include <fmt/format.h>
 
@@ -216,20 +217,14 @@ Status run_op(OpId op, const void* attrs, const std::vector<Value>& in, int outp
   for (auto& o : outs) out->emplace_back(o.dtype, o.shape, offset_bytes);
   auto in_views = views(in), out_views = views(*out);
   KernelQuery query{op, attrs, in_views, out_views, pool == nullptr ? 1 : pool->threads()};
-  const KernelRow* row = find_kernel(sets, query);
-  if (row == nullptr) return error(Code::kUnsupported, "no kernel");
-  if (kernel != nullptr) *kernel = row->name;
-  KernelPlan plan;
-  if (row->plan != nullptr) WICK_TRY(row->plan(query, &plan));
+  PreparedKernel prepared;
+  WICK_TRY(prepared.prepare(sets, query));
+  if (kernel != nullptr) *kernel = prepared.row().name;
   std::unique_ptr<char, void (*)(void*)> scratch(
-      static_cast<char*>(std::aligned_alloc(64, (plan.scratch_bytes + 127) / 64 * 64)), std::free);
-  KernelCtx ctx;
-  ctx.pool = pool;
-  ctx.scratch = scratch.get();
-  ctx.plan = &plan;
+      static_cast<char*>(std::aligned_alloc(64, (prepared.scratch_bytes() + 127) / 64 * 64)),
+      std::free);
   auto strings = std::make_shared<Arena>(default_allocator());
-  ctx.strings = strings.get();
-  WICK_TRY(row->run(ctx, in_views, out_views, attrs));
+  WICK_TRY(prepared.run({pool, scratch.get(), strings.get()}, op, in_views, out_views, attrs));
   // what outputs refer to: strings of the inputs, or made now
   auto keep = std::make_shared<std::pair<std::shared_ptr<Arena>, std::vector<Value>>>(strings, in);
   for (size_t k = 0; k < out->size(); ++k) (*out)[k].set_view(out_views[k], keep);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/kernels/prepared.h"
 #include "tests/runtime/programs.h"
 
 namespace wick {
@@ -30,7 +31,7 @@ Status look(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> ou
     seen.asked += ctx.plan->packs[slot].bytes != 0 ? 1 : 0;
     seen.given += ctx.packed[slot] != nullptr ? 1 : 0;
   }
-  return row->run(ctx, in, out, attrs);
+  return run_inner(*row, ctx, in, out, attrs);
 }
 template <size_t... I>
 constexpr auto runs(std::index_sequence<I...>) {

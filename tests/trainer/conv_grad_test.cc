@@ -1,5 +1,6 @@
 #include "trainer/kernels/conv_grad.h"
 
+#include "runtime/kernels/prepared.h"
 #include "runtime/kernels/simd.h"
 #include "tests/kernels/kernel_test_util.h"
 #include "trainer/kernels/kernel_set.h"
@@ -84,13 +85,10 @@ class ConvGradTest {
     q.op = op, q.attrs = &attrs_, q.in = Span<const TensorView>(in),
     q.out = Span<const TensorView>(result);
     const KernelSet* sets[] = {&kTrainReferenceKernels};
-    const KernelRow* row = find_kernel(sets, q);
-    if (row == nullptr) {
-      ADD_FAILURE() << "no reference row";
-      return out;
-    }
+    PreparedKernel kernel;
+    EXPECT_TRUE(kernel.prepare(sets, q).ok());
     EXPECT_TRUE(
-        row->run(KernelCtx(), Span<const TensorView>(in), Span<TensorView>(result), &attrs_).ok());
+        kernel.run({}, op, Span<const TensorView>(in), Span<TensorView>(result), &attrs_).ok());
     return out;
   }
 

@@ -22,7 +22,7 @@ constexpr const test::TestRow* kRows[] = {
 #define WICK_TESTED_kInfer(Name) &test::kTest_##Name,
 #define WICK_TESTED_kTrain(Name) &test::kTest_##Name,
 #define WICK_TESTED_kControl(Name)  // no kernels: tests/graph and tests/runtime
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_TESTED_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_TESTED_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };

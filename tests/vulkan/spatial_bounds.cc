@@ -56,11 +56,12 @@ std::vector<double> resize(const void* attrs, const std::vector<Value>& in, cons
   if (a.mode == static_cast<int64_t>(ResizeMode::kNearest) || bounds.empty()) return bounds;
   const std::vector<TensorView> inputs = views(in);
   const TensorView out = want.view();
-  KernelPlan plan;
-  if (!plan_resize({OpId::kResize, attrs, inputs, {&out, 1}, 1, nullptr}, &plan).ok()) std::abort();
-  std::vector<double> scratch(plan.scratch_bytes / sizeof(double) + 1);
+  ShapeArgs args;
+  if (!resolve_shape_args(OpId::kResize, attrs, inputs, &args).ok()) std::abort();
+  const Result<size_t> bytes = resize_table_bytes(inputs[0].shape, y, a);
+  std::vector<double> scratch(bytes.value() / sizeof(double) + 1);
   ResizeJob job;
-  if (!resize_tables(inputs, out, a, scratch.data(), &job).ok()) std::abort();
+  resize_tables(inputs, out, a, args.resize, scratch.data(), &job);
   for (size_t i = 0; i < bounds.size(); ++i) {
     int64_t o[kMaxRank] = {}, rest = static_cast<int64_t>(i), fixed = 0;
     for (int d = y.rank() - 1; d >= 0; --d) {

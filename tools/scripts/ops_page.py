@@ -13,7 +13,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = "docs/ops.md"
-ROW = re.compile(r"^WICK_OP\((\w+),\s*(\d+),\s*(\w+),\s*(\d+),\s*(\d+),\s*(\d+),\s*(\w+),\s*(\w+)\)")
+ROW = re.compile(r'^WICK_OP\((\w+),\s*(\d+),\s*(\w+),\s*"([^"]*) -> ([^"]*)",\s*(\w+),\s*(\w+),\s*(\w+),')
 SECTION = re.compile(r"^// -- ([^:\n]+)")
 WHY = {"kIntegerOutput": "integer output", "kPiecewiseConstant": "piecewise constant", "kRandom": "random",
        "kControlFlow": "control flow", "kSizeFromData": "size depends on data",
@@ -60,7 +60,10 @@ def page():
             section = title[1].strip()
         if not row:
             continue
-        name, number, attrs, least, most, outputs, _, role = row.groups()
+        name, number, attrs, inputs, outputs, _, role, _ = row.groups()
+        least = str(len([i for i in inputs.split() if i[-1] not in "?*"]))
+        most = "255" if inputs.endswith("*") else str(len(inputs.split()))
+        outputs = "255" if outputs.endswith("*") else str(len(outputs.split()))
         if section:
             lines.append(f"## {section[0].upper() + section[1:]}\n")
             lines.append("| op | id | inputs | outputs | attributes | gradient | ONNX | role |")

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <map>
 
+#include "runtime/ops/op_cost.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/arrays.h"
 #include "tools/wick/weight_stats.h"
-#include "trainer/explain/op_cost.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -284,7 +284,8 @@ class PageData {
       if (!origin->second.module.empty()) doc["module"] = origin->second.module;
       if (!origin->second.source.empty()) doc["source"] = origin->second.source;
     }
-    if (double flops = 2 * op_macs(n.op, shapes(n.inputs), shapes(n.outputs)); flops > 0)
+    if (double flops = 2 * op_macs(n.op, n.attrs.get(), shapes(n.inputs), shapes(n.outputs));
+        flops > 0)
       doc["flops"] = flops;
     const NodeTimes::Step* step = s_.run_ms.empty() ? nullptr : s_.times->find(n);
     if (step != nullptr) {

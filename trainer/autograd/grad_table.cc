@@ -15,8 +15,8 @@ struct Table {
 };
 constexpr Table make_table() {
   Table t;
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
-  static_assert(id < kMaxId, "raise kMaxId");                      \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
+  static_assert(id < kMaxId, "raise kMaxId");                        \
   t.rows[id] = &kGrad_##Name;
 #include "runtime/ops/ops.def"
 #undef WICK_OP

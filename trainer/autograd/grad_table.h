@@ -72,7 +72,7 @@ struct GradRow {
   const GradRow* (*of_attrs)(const void* attrs) = nullptr;
 };
 
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   extern const GradRow kGrad_##Name;
 #include "runtime/ops/ops.def"
 #undef WICK_OP

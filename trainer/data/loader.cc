@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/int_math.h"
 #include "trainer/data/loader_parts.h"
 #include "trainer/data/read_time.h"
 
@@ -26,8 +27,6 @@ auto named(const P& prefix, const F& f) {
     throw Error(prefix() + "an exception that is no std::exception");
   }
 }
-
-int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 }  // namespace
 

@@ -29,39 +29,50 @@ OpId op_id(const Node& node) {
 }
 
 // What usually helps, by the op whose forward or backward it was.
+struct Advice {
+  OpId op;
+  const char* forward;
+  const char* backward;  // null: the same
+};
+constexpr const char* kDivided =
+    "something is divided by 0 (or nearly): add a small number to the denominator";
+constexpr const char* kOverflows =
+    "exp overflows above 88 in f32: subtract the maximum first, or use softmax, log_softmax or "
+    "softplus, which do";
+constexpr const char* kOutgrown =
+    "the numbers outgrew the dtype: a smaller learning rate, normalised inputs or clipped "
+    "gradients "
+    "help";
+constexpr Advice kAdvice[] = {
+    {OpId::kLog,
+     "log needs values above 0: clamp them, e.g. log(x + 1e-8), or take log_softmax instead of "
+     "log(softmax)",
+     "the gradient of log is 1/x: keep x away from 0, e.g. log(x + 1e-8)"},
+    {OpId::kSqrt, "sqrt needs values of at least 0: clamp them first",
+     "the gradient of sqrt is 1/(2 sqrt(x)), infinite at 0: use sqrt(x + 1e-8)"},
+    {OpId::kPow,
+     "a negative base with a fraction as exponent is nan, 0 with a negative one inf: clamp the "
+     "base",
+     nullptr},
+    {OpId::kCast, "the value does not fit the smaller dtype: scale the loss, or use bf16", nullptr},
+    {OpId::kDiv, kDivided, nullptr},
+    {OpId::kReciprocal, kDivided, nullptr},
+    {OpId::kExp, kOverflows, nullptr},
+    {OpId::kSinh, kOverflows, nullptr},
+    {OpId::kCosh, kOverflows, nullptr},
+    {OpId::kMatMul, kOutgrown, nullptr},
+    {OpId::kLinear, kOutgrown, nullptr},
+    {OpId::kConv, kOutgrown, nullptr},
+    {OpId::kMul, kOutgrown, nullptr},
+    {OpId::kAdd, kOutgrown, nullptr},
+    {OpId::kSub, kOutgrown, nullptr},
+    {OpId::kReduceSum, kOutgrown, nullptr},
+};
 const char* advice(OpId op, bool backward) {
-  switch (op) {
-    case OpId::kLog:
-      return backward ? "the gradient of log is 1/x: keep x away from 0, e.g. log(x + 1e-8)"
-                      : "log needs values above 0: clamp them, e.g. log(x + 1e-8), or take "
-                        "log_softmax instead of log(softmax)";
-    case OpId::kDiv:
-    case OpId::kReciprocal:
-      return "something is divided by 0 (or nearly): add a small number to the denominator";
-    case OpId::kSqrt:
-      return backward ? "the gradient of sqrt is 1/(2 sqrt(x)), infinite at 0: use sqrt(x + 1e-8)"
-                      : "sqrt needs values of at least 0: clamp them first";
-    case OpId::kPow:
-      return "a negative base with a fraction as exponent is nan, 0 with a negative one inf: "
-             "clamp the base";
-    case OpId::kExp:
-    case OpId::kSinh:
-    case OpId::kCosh:
-      return "exp overflows above 88 in f32: subtract the maximum first, or use softmax, "
-             "log_softmax or softplus, which do";
-    case OpId::kMatMul:
-    case OpId::kLinear:
-    case OpId::kConv:
-    case OpId::kMul:
-    case OpId::kAdd:
-    case OpId::kSub:
-    case OpId::kReduceSum:
-      return "the numbers outgrew the dtype: a smaller learning rate, normalised inputs or "
-             "clipped gradients help";
-    case OpId::kCast:
-      return "the value does not fit the smaller dtype: scale the loss, or use bf16";
-    default: return "look at the ranges of the inputs";
+  for (const Advice& a : kAdvice) {
+    if (a.op == op) return backward && a.backward != nullptr ? a.backward : a.forward;
   }
+  return "look at the ranges of the inputs";
 }
 
 std::string in_module(const std::string& path) {

@@ -11,26 +11,10 @@
 namespace wick {
 namespace {
 
-// Ops whose output is the broadcast of their inputs, element by element.
+// The output is the broadcast of the inputs, element by element.
 bool elementwise(OpId op) {
-  switch (op) {
-    case OpId::kAdd:
-    case OpId::kSub:
-    case OpId::kMul:
-    case OpId::kDiv:
-    case OpId::kPow:
-    case OpId::kMax:
-    case OpId::kMin:
-    case OpId::kEqual:
-    case OpId::kLess:
-    case OpId::kLessOrEqual:
-    case OpId::kGreater:
-    case OpId::kGreaterOrEqual:
-    case OpId::kAnd:
-    case OpId::kOr:
-    case OpId::kXor: return true;
-    default: return false;
-  }
+  const OpKind kind = kind_of(op);
+  return kind == OpKind::kBinary || kind == OpKind::kCompare || kind == OpKind::kLogic;
 }
 
 std::string operand(const Tensor& t, const char* fallback) {

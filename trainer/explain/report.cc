@@ -21,27 +21,16 @@ namespace {
 enum class Kind { kNone, kWeighted, kRectifier, kTanh, kSigmoid, kOther };
 
 Kind kind_of(OpId op) {
-  switch (op) {
-    case OpId::kLinear:
-    case OpId::kFusedLinear:
-    case OpId::kFusedMatMul:
-    case OpId::kMatMul:
-    case OpId::kConv:
-    case OpId::kFusedConv:
-    case OpId::kBatchNorm:
-    case OpId::kBatchNormTrain: return Kind::kWeighted;
-    case OpId::kRelu: return Kind::kRectifier;
-    case OpId::kTanh: return Kind::kTanh;
-    case OpId::kSigmoid: return Kind::kSigmoid;
-    case OpId::kLeakyRelu:
-    case OpId::kElu:
-    case OpId::kGelu:
-    case OpId::kSilu:
-    case OpId::kHardSwish:
-    case OpId::kHardSigmoid:
-    case OpId::kSoftplus: return Kind::kOther;
-    default: return Kind::kNone;
-  }
+  const OpKind kind = wick::kind_of(op);
+  if (kind == OpKind::kProduct || kind == OpKind::kConv || kind == OpKind::kNorm)
+    return Kind::kWeighted;
+  if (op == OpId::kRelu) return Kind::kRectifier;
+  if (op == OpId::kTanh) return Kind::kTanh;
+  if (op == OpId::kSigmoid) return Kind::kSigmoid;
+  constexpr OpId kOthers[] = {OpId::kLeakyRelu, OpId::kElu,         OpId::kGelu,    OpId::kSilu,
+                              OpId::kHardSwish, OpId::kHardSigmoid, OpId::kSoftplus};
+  return std::find(std::begin(kOthers), std::end(kOthers), op) != std::end(kOthers) ? Kind::kOther
+                                                                                    : Kind::kNone;
 }
 
 // Fractions of units, along dimension 1, for which `idle` holds of every value.

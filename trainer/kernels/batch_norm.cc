@@ -161,13 +161,13 @@ bool match(const KernelQuery& q) {
 
 template <bool backward>
 Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_batch_norm)(backward));
+  p->keep(HWY_DYNAMIC_DISPATCH(find_batch_norm)(backward));
   return {};
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  auto body = reinterpret_cast<BatchNormBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<BatchNormBody>();
   BatchNormCall s{in[0].shape[0], in[0].shape[1], 1, 0, in, out};
   for (int i = 2; i < in[0].rank(); ++i) s.inner *= in[0].shape[i];
   if (s.inner == 0) s.n = 0;  // images without elements are none

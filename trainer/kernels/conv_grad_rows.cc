@@ -42,16 +42,14 @@ bool weight_match(const KernelQuery& q) {
 
 Status input_plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
-  p->fn[0] = &t;
-  p->ints[0] = q.threads;
+  p->keep(TilePlan{&t, q.threads});
   p->scratch_bytes =
       conv_input_grad_scratch_bytes(t, input_grad_shape(q.in, q.out, q.attrs), q.threads);
   return {};
 }
 Status weight_plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
-  p->fn[0] = &t;
-  p->ints[0] = q.threads;
+  p->keep(TilePlan{&t, q.threads});
   p->scratch_bytes =
       conv_weight_grad_scratch_bytes(t, weight_grad_shape(q.in, q.out, q.attrs), q.threads);
   return {};
@@ -60,17 +58,17 @@ Status weight_plan(const KernelQuery& q, KernelPlan* p) {
 Status input_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                  const void* attrs) {
   const ConvShape s = input_grad_shape(in, out, attrs);
-  conv_input_grad(*static_cast<const TileKernels*>(ctx.plan->fn[0]), s, in[0].as<float>(),
-                  in[1].as<float>(), out[0].as<float>(), static_cast<float*>(ctx.scratch),
-                  static_cast<int>(ctx.plan->ints[0]), ctx.pool);
+  conv_input_grad(*ctx.plan->kept<TilePlan>().kernels, s, in[0].as<float>(), in[1].as<float>(),
+                  out[0].as<float>(), static_cast<float*>(ctx.scratch),
+                  ctx.plan->kept<TilePlan>().threads, ctx.pool);
   return {};
 }
 Status weight_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
   const ConvShape s = weight_grad_shape(in, out, attrs);
-  conv_weight_grad(*static_cast<const TileKernels*>(ctx.plan->fn[0]), s, in[0].as<float>(),
-                   in[1].as<float>(), out[0].as<float>(), static_cast<float*>(ctx.scratch),
-                   static_cast<int>(ctx.plan->ints[0]), ctx.pool);
+  conv_weight_grad(*ctx.plan->kept<TilePlan>().kernels, s, in[0].as<float>(), in[1].as<float>(),
+                   out[0].as<float>(), static_cast<float*>(ctx.scratch),
+                   ctx.plan->kept<TilePlan>().threads, ctx.pool);
   return {};
 }
 

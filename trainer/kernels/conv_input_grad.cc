@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/int_math.h"
 #include "trainer/kernels/depthwise.h"
 
 namespace wick {
 namespace {
 
 constexpr int64_t kSlack = 64;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // The taps of one dim that reach position `phase` (mod stride), and by how many outputs they are
 // shifted.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/int_math.h"
 #include "trainer/kernels/depthwise.h"
 
 namespace wick {
@@ -15,9 +16,6 @@ constexpr int64_t kPixelChunk = 256;
 constexpr int64_t kBlockFloats = int64_t{1} << 17;
 // Tiles of sums that are turned into the result together, so that it is written in whole lines.
 constexpr int64_t kTurnedTiles = 8;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 class WeightGrad {
  public:

@@ -1,15 +1,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/int_math.h"
 #include "trainer/kernels/depthwise.h"
 
 namespace wick {
 namespace {
 
 constexpr int64_t kMapFloats = 48 << 10;  // of a turned image at a time: stays in L2
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // Channels [c, c + count) of images of h x w.
 struct Block {

@@ -103,14 +103,14 @@ bool forward_matches(const KernelQuery& q) { return matches(q, 0); }
 bool grad_matches(const KernelQuery& q) { return matches(q, 1); }
 
 Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = HWY_DYNAMIC_DISPATCH(fake_quantize_bodies)();
+  p->keep(HWY_DYNAMIC_DISPATCH(fake_quantize_bodies)());
   return {};
 }
 
 Status forward(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                const void* attrs) {
   WICK_TRY(check_fake_scales<float>(in[1]));
-  const auto& bodies = *static_cast<const FakeQuantizeBodies*>(ctx.plan->fn[0]);
+  const auto& bodies = *ctx.plan->kept<const FakeQuantizeBodies*>();
   const FakeLines lines(in[0], in[1], in[2], *static_cast<const FakeQuantizeAttrs*>(attrs));
   lines.for_each<float>(ctx.pool, [&](int64_t first, int64_t n, const FakeRange<float>& r) {
     bodies.forward(in[0].as<float>() + first, n, r, out[0].as<float>() + first);
@@ -121,7 +121,7 @@ Status forward(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
 Status grad(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
             const void* attrs) {
   const auto& a = *static_cast<const FakeQuantizeAttrs*>(attrs);
-  const auto body = static_cast<const FakeQuantizeBodies*>(ctx.plan->fn[0])->grad[a.of];
+  const auto body = ctx.plan->kept<const FakeQuantizeBodies*>()->grad[a.of];
   const FakeLines lines(in[1], in[2], in[3], a);
   lines.for_each<float>(ctx.pool, [&](int64_t first, int64_t n, const FakeRange<float>& r) {
     body(in[0].as<float>() + first, in[1].as<float>() + first, n, r, out[0].as<float>() + first);

@@ -8,14 +8,14 @@ namespace {
 #define WICK_ENTRY_kTrain(Rows, Name) {OpId::k##Name, &Rows##Name},
 
 constexpr KernelEntry kReferenceEntries[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   WICK_ENTRY_##Role(kRefRows_, Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };
 
 constexpr KernelEntry kCpuEntries[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) \
   WICK_ENTRY_##Role(kCpuRows_, Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP

@@ -11,7 +11,7 @@ namespace wick {
 #define WICK_ROWS_kTrain(Name)                        \
   extern const Span<const KernelRow> kRefRows_##Name; \
   extern const Span<const KernelRow> kCpuRows_##Name;
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) WICK_ROWS_##Role(Name)
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) WICK_ROWS_##Role(Name)
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 #undef WICK_ROWS_kInfer

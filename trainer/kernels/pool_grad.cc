@@ -123,13 +123,13 @@ bool match(const KernelQuery& q) {
 }
 
 Status plan(const KernelQuery&, KernelPlan* p) {
-  p->fn[0] = reinterpret_cast<const void*>(HWY_DYNAMIC_DISPATCH(find_max_2x2)());
+  p->keep(HWY_DYNAMIC_DISPATCH(find_max_2x2)());
   return {};
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
-  auto body = reinterpret_cast<PoolGradBody>(const_cast<void*>(ctx.plan->fn[0]));
+  auto body = ctx.plan->kept<PoolGradBody>();
   const PoolShape s = pool_shape(in[1], in[0], *static_cast<const PoolAttrs*>(attrs));
   parallel_items(ctx.pool, s.planes, s.in_size(), [&](int64_t begin, int64_t end) {
     body(in[0].as<float>(), in[1].as<float>(), s, begin, end, out[0].as<float>());

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "trainer/explain/op_cost.h"
+#include "runtime/ops/op_cost.h"
 #include "trainer/nn/mode_scope.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/watcher.h"

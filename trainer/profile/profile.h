@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/core/tensor_view.h"
-#include "trainer/explain/op_cost.h"
+#include "runtime/ops/op_cost.h"
 #include "trainer/profile/roofline.h"
 
 namespace wick {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "runtime/kernels/half_loops.h"
+#include "runtime/ops/op_facts.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
 
@@ -49,70 +50,45 @@ enum class Policy : uint8_t { kAsIs, kLow, kWide, kWidest };
 
 // PyTorch's lists (torch/amp, "CUDA ops that autocast to float16" and the two after it), by the ops
 // that its functions are made of here.
-Policy policy_of(OpId op) {
-  switch (op) {
-    case OpId::kMatMul:
-    case OpId::kLinear:
-    case OpId::kFusedLinear:
-    case OpId::kFusedMatMul:
-    case OpId::kConv:
-    case OpId::kFusedConv:
-    case OpId::kConvTranspose:
-    case OpId::kFusedAttention:
-    case OpId::kLinearAttention:
-    case OpId::kRNN:
-    case OpId::kLSTM:
-    case OpId::kGRU: return Policy::kLow;
-    case OpId::kSoftmax:
-    case OpId::kLogSoftmax:
-    case OpId::kBatchNorm:
-    case OpId::kBatchNormTrain:
-    case OpId::kExp:
-    case OpId::kExpm1:
-    case OpId::kLog:
-    case OpId::kLog1p:
-    case OpId::kLog2:
-    case OpId::kLog10:
-    case OpId::kPow:
-    case OpId::kReciprocal:
-    case OpId::kSoftplus:
-    case OpId::kTan:
-    case OpId::kAcos:
-    case OpId::kAsin:
-    case OpId::kCosh:
-    case OpId::kSinh:
-    case OpId::kReduceSum:
-    case OpId::kReduceProd:
-    case OpId::kCumSum:
-    case OpId::kCumProd:
-    case OpId::kDFT: return Policy::kWide;
-    case OpId::kAdd:
-    case OpId::kSub:
-    case OpId::kMul:
-    case OpId::kDiv:
-    case OpId::kMax:
-    case OpId::kMin:
-    case OpId::kMod:
-    case OpId::kAtan2:
-    case OpId::kEqual:
-    case OpId::kLess:
-    case OpId::kLessOrEqual:
-    case OpId::kGreater:
-    case OpId::kGreaterOrEqual:
-    case OpId::kWhere:
-    case OpId::kConcat:
-    case OpId::kScatterElements:
-    case OpId::kScatterND:
-    case OpId::kSliceScatter:
-    case OpId::kAsStridedScatter:
-    case OpId::kGridSample:
-    case OpId::kRoiAlign:
-    case OpId::kFakeQuantize:
-    case OpId::kFoldedBatchNorm:
-    case OpId::kDeformConv: return Policy::kWidest;
-    default: return Policy::kAsIs;
-  }
+// clang-format off
+consteval OpFacts<Policy> policies() {
+  using enum OpId;
+  return {Policy::kAsIs, {
+      {Policy::kLow,
+        {kMatMul, kLinear, kFusedLinear, kFusedMatMul, kConv, kFusedConv, kConvTranspose,
+         kFusedAttention, kLinearAttention, kRNN, kLSTM, kGRU}},
+      {Policy::kWide,
+        {kSoftmax, kLogSoftmax, kBatchNorm, kBatchNormTrain, kExp, kExpm1, kLog, kLog1p, kLog2,
+         kLog10, kPow, kReciprocal, kSoftplus, kTan, kAcos, kAsin, kCosh, kSinh, kReduceSum,
+         kReduceProd, kCumSum, kCumProd, kDFT}},
+      {Policy::kWidest,
+        {kAdd, kSub, kMul, kDiv, kMax, kMin, kMod, kAtan2, kEqual, kLess, kLessOrEqual,
+         kGreater, kGreaterOrEqual, kWhere, kConcat, kScatterElements, kScatterND,
+         kSliceScatter, kAsStridedScatter, kGridSample, kRoiAlign, kFakeQuantize,
+         kFoldedBatchNorm, kDeformConv}},
+      {Policy::kAsIs,
+        {kIdentity, kRelu, kLeakyRelu, kElu, kSigmoid, kTanh, kGelu, kSilu, kHardSwish,
+         kHardSigmoid, kSqrt, kErf, kSin, kCos, kAtan, kAsinh, kAcosh, kAtanh, kNeg, kAbs,
+         kFloor, kCeil, kRound, kSign, kClip, kNot, kCast, kAnd, kOr, kXor, kConvInputGrad,
+         kConvWeightGrad, kMaxPool, kAveragePool, kMaxPoolGrad, kAveragePoolGrad,
+         kBatchNormGrad, kReduceMean, kReduceMax, kReduceMin, kArgMax, kArgMin, kReshape,
+         kFlatten, kSqueeze, kUnsqueeze, kTranspose, kExpand, kSplit, kSlice, kPad, kShape,
+         kGather, kGatherElements, kAsStrided, kGatherND, kNonZero, kTopK, kUnique, kTrilu,
+         kBitwiseAnd, kBitwiseOr, kBitwiseXor, kBitwiseNot, kBitShift, kIsNaN, kIsInf, kErfc,
+         kCholesky, kTriangularSolve, kSolve, kInverse, kDet, kSlogDet, kQr, kSvd, kEigh,
+         kBitCast, kQuantizeLinear, kDequantizeLinear, kMatMulInteger, kConvInteger, kDropout,
+         kResize, kAffineGrid, kMaxRoiPool, kMaxPoolIndices, kLpPool, kCol2Im, kTfIdfVectorizer,
+         kStringConcat, kStringSplit, kStringNormalizer, kCastString, kRegexFullMatch, kIf,
+         kLoop, kRange, kNonMaxSuppression, kSequenceConstruct, kSequenceInsert, kSequenceErase,
+         kSequenceAt, kSequenceLength, kSplitToSequence, kConcatFromSequence, kOptional,
+         kOptionalHasElement, kOptionalGetElement, kFusedElementwise, kBlockLinear,
+         kQLinearConv, kQLinearMatMul, kQGemm, kQLinearAdd, kQLinearMul, kQLinearAveragePool,
+         kQLinearGlobalAveragePool, kByteTable, kQLinearSoftmax, kDynamicLinear,
+         kFakeQuantizeGrad, kDynamicQuantizeLinear}},
+  }};
 }
+// clang-format on
+constexpr OpFacts<Policy> kPolicies = policies();
 
 // A parameter's cast is kept. Not under a capture or with tangents: a graph needs a cast of its
 // own, and a tangent belongs to one level.
@@ -167,7 +143,7 @@ AutocastWide::~AutocastWide() {
 bool autocast_inputs(OpId op, Span<const Tensor* const> in, SmallVector<Tensor, 6>* held,
                      SmallVector<const Tensor*, 6>* as, const Where& where) {
   const AutocastState& state = *modes().autocast;
-  Policy policy = policy_of(op);
+  Policy policy = kPolicies[op];
   if (op != OpId::kCast && state.wide > 0) policy = Policy::kWide;
   const bool marks = state.low == DType::kF16 && grad_enabled();
   bool wide = false, mixed = false;

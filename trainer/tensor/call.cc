@@ -4,10 +4,12 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "runtime/core/int_at.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/half_kernels.h"
+#include "runtime/kernels/prepared.h"
 #include "runtime/ops/rule.h"
 #include "runtime/registry/registry.h"
 #include "trainer/autograd/forward.h"
@@ -82,18 +84,13 @@ uint64_t now_ns() {
 }
 
 void run_row(const KernelRow& row, const KernelQuery& q, Span<TensorView> out, const Where& where) {
-  KernelPlan plan;
-  if (row.plan != nullptr) {
-    if (Status s = row.plan(q, &plan); !s.ok()) fail_call(q.op, s, where);
-  }
-  KernelCtx ctx;
-  ctx.pool = thread_pool();
-  ctx.scratch = scratch(plan.scratch_bytes);
-  ctx.plan = &plan;
+  PreparedKernel kernel;
+  if (Status s = kernel.prepare(row, q); !s.ok()) fail_call(q.op, s, where);
+  const KernelLoan loan{thread_pool(), scratch(kernel.scratch_bytes())};
   TraceHook* hook = modes().trace_hook;
   uint64_t begin = hook != nullptr ? now_ns() : 0;
   FloatModeScope mode;  // as the pool's workers hold it
-  if (Status s = row.run(ctx, q.in, out, q.attrs); !s.ok()) fail_call(q.op, s, where);
+  if (Status s = kernel.run(loan, q.op, q.in, out, q.attrs); !s.ok()) fail_call(q.op, s, where);
   if (hook == nullptr) return;
   std::string path = module_path();
   hook->on_op({op_info(q.op)->name, path.c_str(), row.name, "cpu", modes().trace_index++, begin,
@@ -112,11 +109,6 @@ std::vector<int64_t> elements_of(const TensorView& v) {
   for (int64_t k = 0; k < v.numel(); ++k)
     list.push_back(is_int(v.dtype) ? int_at(v, k) : real_bits_at(v.dtype, v.data, k));
   return list;
-}
-
-// Ops whose result could have been the operand's own bytes.
-bool only_moves(OpId op) {
-  return op == OpId::kIdentity || (op >= OpId::kReshape && op <= OpId::kUnsqueeze);
 }
 
 // A call whose tensors are on a Vulkan device. A tracer's times are of the device: it waits.
@@ -152,28 +144,31 @@ Span<const KernelSet* const> trainer_kernels(bool reference) {
 }
 
 std::string display_name(OpId op) {
-  switch (op) {
-    case OpId::kMatMul: return "matmul";
-    case OpId::kConv: return "conv2d";
-    case OpId::kMaxPool: return "max_pool2d";
-    case OpId::kAveragePool: return "avg_pool2d";
-    case OpId::kBatchNormTrain: return "batch_norm";
-    case OpId::kReduceSum: return "sum";
-    case OpId::kReduceMean: return "mean";
-    case OpId::kReduceMax: return "amax";
-    case OpId::kReduceMin: return "amin";
-    case OpId::kReduceProd: return "prod";
-    case OpId::kArgMax: return "argmax";
-    case OpId::kArgMin: return "argmin";
-    case OpId::kTranspose: return "permute";
-    case OpId::kConcat: return "cat";
-    case OpId::kGather: return "index_select";
-    case OpId::kGatherElements: return "gather";
-    case OpId::kHardSwish: return "hardswish";
-    case OpId::kHardSigmoid: return "hardsigmoid";
-    case OpId::kClip: return "clamp";
-    case OpId::kSlogDet: return "slogdet";
-    default: break;
+  // PyTorch's names where they are not the op's own in another spelling.
+  static constexpr std::pair<OpId, const char*> kNames[] = {
+      {OpId::kMatMul, "matmul"},
+      {OpId::kConv, "conv2d"},
+      {OpId::kMaxPool, "max_pool2d"},
+      {OpId::kAveragePool, "avg_pool2d"},
+      {OpId::kBatchNormTrain, "batch_norm"},
+      {OpId::kReduceSum, "sum"},
+      {OpId::kReduceMean, "mean"},
+      {OpId::kReduceMax, "amax"},
+      {OpId::kReduceMin, "amin"},
+      {OpId::kReduceProd, "prod"},
+      {OpId::kArgMax, "argmax"},
+      {OpId::kArgMin, "argmin"},
+      {OpId::kTranspose, "permute"},
+      {OpId::kConcat, "cat"},
+      {OpId::kGather, "index_select"},
+      {OpId::kGatherElements, "gather"},
+      {OpId::kHardSwish, "hardswish"},
+      {OpId::kHardSigmoid, "hardsigmoid"},
+      {OpId::kClip, "clamp"},
+      {OpId::kSlogDet, "slogdet"},
+  };
+  for (const auto& [of, name] : kNames) {
+    if (of == op) return name;
   }
   if (is_custom(op)) return op_info(op)->name;
   const OpInfo* info = find_op(op);
@@ -187,13 +182,13 @@ std::string display_name(OpId op) {
 }
 
 bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
-                const Where& where, uint32_t in_place) {
+                const Where& where, uint32_t in_place, const ShapeArgs* args) {
   if (any_on_device(in) || any_on_device(out)) [[unlikely]] {
     if (in_place != 0) return false;
     run_there(op, attrs, in, out, where);
     return true;
   }
-  KernelQuery q{op, attrs, in, out, num_threads(), find_custom(op)};
+  KernelQuery q{op, attrs, in, out, num_threads(), find_custom(op), args};
   const KernelRow* row = choose(q);
   if (row == nullptr) no_kernel(q, where);
   if ((row->flags & in_place) != in_place) return false;
@@ -270,8 +265,9 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
     }
     needs_grad = needs_grad || (recording && in[i]->requires_grad());
   }
-  RuleCtx<int64_t> ctx{op, attrs, in_info, out_info, find_custom(op)};
-  if (Status s = infer_shapes(ctx); !s.ok()) fail_call(op, s, where);
+  ShapeArgs args;
+  RuleCtx<int64_t> ctx{op, attrs, in_info, out_info, find_custom(op), &args};
+  if (Status s = refuse_unknown(infer_shapes(ctx)); !s.ok()) fail_call(op, s, where);
 
   TensorView as_view;
   if (view_rule(op, attrs, in_views, out_info[0].shape, &as_view)) {
@@ -284,8 +280,8 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
                      : new_tensor(out_info[i].shape, out_info[i].dtype, where);
       out_views[i] = out[i].layout();
     }
-    if (only_moves(op)) ++modes().copies;
-    run_kernel(op, attrs, in_views, out_views, where);
+    if (is_view(op)) ++modes().copies;  // it could have been the operand's own bytes
+    run_kernel(op, attrs, in_views, out_views, where, 0, has_shape_args(op) ? &args : nullptr);
     for (size_t i = 0; i < out.size(); ++i) {  // sizes that depended on data
       TensorView& v = out[i].impl()->view;
       if (!(v.shape == out_views[i].shape)) v = TensorView(v.data, v.dtype, out_views[i].shape);

@@ -15,9 +15,10 @@ Tensor alias(const Tensor& base, const TensorView& view);
 
 // Chooses and runs the kernel of a call whose outputs are allocated. No tape, no tracer.
 // `in_place`: kInPlace where output 0 is input 0, kInPlaceSecond where it is input 1; false is
-// returned, and nothing done, when the kernel cannot.
+// returned, and nothing done, when the kernel cannot. `args`: as the rule resolved them, if it was
+// asked.
 bool run_kernel(OpId op, const void* attrs, Span<const TensorView> in, Span<TensorView> out,
-                const Where& where, uint32_t in_place = 0);
+                const Where& where, uint32_t in_place = 0, const ShapeArgs* args = nullptr);
 
 // The kernel sets that are asked, in order; `reference`: those of ReferenceKernelsScope.
 Span<const KernelSet* const> trainer_kernels(bool reference);

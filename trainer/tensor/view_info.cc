@@ -163,29 +163,22 @@ ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, co
   }
   const ViewInfo& info = *view->view_of;
   inverse = {info.op, false, view_parent(info), {}};
-  switch (info.op) {
-    case OpId::kIdentity: break;
-    case OpId::kTranspose: {
-      const auto& perm = static_cast<const TransposeAttrs*>(info.attrs())->perm;
-      TransposeAttrs back;
-      back.perm.count = perm.count;
-      for (int64_t i = 0; i < perm.count; ++i) back.perm.values[perm[i]] = i;
-      inverse.attrs = AnyAttrs::of(back);
-      break;
-    }
-    case OpId::kSlice:
-    case OpId::kAsStrided:
-      inverse.op = info.op == OpId::kSlice ? OpId::kSliceScatter : OpId::kAsStridedScatter;
-      inverse.replaces = true;
-      memcpy(inverse.attrs.get(), info.attrs(), op_info(info.op)->attrs->size);
-      break;
-    default: {  // the same elements in the same order under another shape
-      ReshapeAttrs back;
-      back.shape = DimList(inverse.parent->view.shape.dims());
-      back.allowzero = 1;
-      inverse.op = OpId::kReshape;
-      inverse.attrs = AnyAttrs::of(back);
-    }
+  if (info.op == OpId::kTranspose) {
+    const auto& perm = static_cast<const TransposeAttrs*>(info.attrs())->perm;
+    TransposeAttrs back;
+    back.perm.count = perm.count;
+    for (int64_t i = 0; i < perm.count; ++i) back.perm.values[perm[i]] = i;
+    inverse.attrs = AnyAttrs::of(back);
+  } else if (info.op == OpId::kSlice || info.op == OpId::kAsStrided) {
+    inverse.op = info.op == OpId::kSlice ? OpId::kSliceScatter : OpId::kAsStridedScatter;
+    inverse.replaces = true;
+    memcpy(inverse.attrs.get(), info.attrs(), op_info(info.op)->attrs->size);
+  } else if (info.op != OpId::kIdentity) {  // the same elements in order under another shape
+    ReshapeAttrs back;
+    back.shape = DimList(inverse.parent->view.shape.dims());
+    back.allowzero = 1;
+    inverse.op = OpId::kReshape;
+    inverse.attrs = AnyAttrs::of(back);
   }
   return inverse;
 }

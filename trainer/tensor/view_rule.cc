@@ -35,43 +35,40 @@ bool view_rule(OpId op, const void* attrs, Span<const TensorView> in, const Shap
                TensorView* out) {
   const TensorView& x = in[0];
   *out = x;
-  switch (op) {
-    case OpId::kReshape:
-    case OpId::kFlatten:
-    case OpId::kSqueeze:
-    case OpId::kUnsqueeze:
-      out->shape = out_shape;
-      return reshape_strides(x, out_shape, &out->strides);
-    case OpId::kTranspose: {
-      const auto& perm = static_cast<const TransposeAttrs*>(attrs)->perm;
-      for (int i = 0; i < x.rank(); ++i) {
-        int from = perm.empty() ? x.rank() - 1 - i : static_cast<int>(perm[i]);
-        out->shape[i] = x.shape[from];
-        out->strides[i] = x.strides[from];
-      }
-      return true;
-    }
-    case OpId::kExpand: {
-      int lead = out_shape.rank() - x.rank();
-      out->shape = out_shape;
-      out->strides.set_rank(out_shape.rank());
-      for (int i = 0; i < out_shape.rank(); ++i) {
-        bool spread = i < lead || (x.shape[i - lead] == 1 && out_shape[i] != 1);
-        out->strides[i] = spread ? 0 : x.strides[i - lead];
-      }
-      return true;
-    }
-    case OpId::kSlice: {
-      if (in.size() > 1) return false;
-      *out = view_of(*static_cast<const SliceAttrs*>(attrs), x);
-      return true;
-    }
-    case OpId::kAsStrided:
-      if (!x.contiguous()) return false;
-      *out = view_of(*static_cast<const StridedAttrs*>(attrs), x);
-      return true;
-    default: return false;
+  const OpKind kind = kind_of(op);
+  if (kind == OpKind::kView) {
+    if (op == OpId::kIdentity) return false;  // a tensor of its own
+    out->shape = out_shape;
+    return reshape_strides(x, out_shape, &out->strides);
   }
+  if (kind != OpKind::kMove) return false;  // most ops end here
+  if (op == OpId::kTranspose) {
+    const auto& perm = static_cast<const TransposeAttrs*>(attrs)->perm;
+    for (int i = 0; i < x.rank(); ++i) {
+      int from = perm.empty() ? x.rank() - 1 - i : static_cast<int>(perm[i]);
+      out->shape[i] = x.shape[from];
+      out->strides[i] = x.strides[from];
+    }
+    return true;
+  }
+  if (op == OpId::kExpand) {
+    int lead = out_shape.rank() - x.rank();
+    out->shape = out_shape;
+    out->strides.set_rank(out_shape.rank());
+    for (int i = 0; i < out_shape.rank(); ++i) {
+      bool spread = i < lead || (x.shape[i - lead] == 1 && out_shape[i] != 1);
+      out->strides[i] = spread ? 0 : x.strides[i - lead];
+    }
+    return true;
+  }
+  if (op == OpId::kSlice) {
+    if (in.size() > 1) return false;
+    *out = view_of(*static_cast<const SliceAttrs*>(attrs), x);
+    return true;
+  }
+  if (op != OpId::kAsStrided || !x.contiguous()) return false;
+  *out = view_of(*static_cast<const StridedAttrs*>(attrs), x);
+  return true;
 }
 
 }  // namespace wick

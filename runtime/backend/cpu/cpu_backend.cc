@@ -4,15 +4,13 @@
 
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
-#include "runtime/kernels/run_row.h"
+#include "runtime/kernels/prepared.h"
 
 namespace wick {
 namespace {
 
 struct CpuStep {
-  const KernelRow* row = nullptr;  // null: an alias, nothing to do
-  KernelPlan plan;
-  const void* packed[kMaxPacked] = {};
+  PreparedKernel kernel;     // not prepared: an alias, nothing to do
   TensorView* in = nullptr;  // refreshed from RunCtx::values at every run
   TensorView* out = nullptr;
 };
@@ -58,7 +56,7 @@ class CpuPartition final : public Partition {
   Status pack_all();
   Status pack(const PackJob& job, void* raw) const;
   LentBytes* source_of(const PackJob& job) const {
-    const int input = steps_[job.step].plan.packs[job.slot].input;
+    const int input = steps_[job.step].kernel.pack_of(job.slot)->input;
     return spec_.values[spec_.steps[job.step].in[static_cast<size_t>(input)]].source;
   }
   KernelQuery query_of(size_t i) const;
@@ -90,25 +88,25 @@ Status CpuPartition::plan_packs(size_t i) {
   CpuStep& step = steps_[i];
   const PlanStep& from = spec_.steps[i];
   for (int slot = 0; slot < kMaxPacked; ++slot) {
-    const KernelPlan::Pack& want = step.plan.packs[slot];
-    if (step.row->pack == nullptr || want.bytes == 0 || want.input < 0 ||
-        static_cast<size_t>(want.input) >= from.in.size() || from.in[want.input] == kNoIndex) {
+    const KernelPlan::Pack* pack = step.kernel.pack_of(slot);
+    if (pack == nullptr || static_cast<size_t>(pack->input) >= from.in.size() ||
+        from.in[pack->input] == kNoIndex)
       continue;
-    }
+    const KernelPlan::Pack& want = *pack;
     const PlanValue& value = spec_.values[from.in[want.input]];
     if (value.data == nullptr) continue;
     for (const PackedDef& form : value.packed) {
       if (want.variant == 0 && form.layout == want.layout && form.bytes == want.bytes)
-        step.packed[slot] = form.data;
+        step.kernel.set_packed(slot, form.data);
     }
     bool shared = spec_.cache != nullptr && value.constant != kNoIndex && want.layout != 0;
-    PackCache::Key key{value.constant, step.row, want.layout, want.bytes, want.variant};
-    if (step.packed[slot] != nullptr) continue;
+    PackCache::Key key{value.constant, &step.kernel.row(), want.layout, want.bytes, want.variant};
+    if (step.kernel.packed(slot) != nullptr) continue;
     PackJob job{static_cast<uint32_t>(i), slot};
     if (shared) {
       WICK_ASSIGN(job.entry, spec_.cache->entry(key));
-      step.packed[slot] = spec_.cache->data(job.entry);
-      if (step.packed[slot] != nullptr) continue;
+      step.kernel.set_packed(slot, spec_.cache->data(job.entry));
+      if (step.kernel.packed(slot) != nullptr) continue;
       WICK_TRY(uses_.push_back({job.step, slot, job.entry}));
       if (!spec_.cache->planned(job.entry)) {
         WICK_TRY(jobs_.push_back(job));
@@ -117,7 +115,7 @@ Status CpuPartition::plan_packs(size_t i) {
     } else {
       WICK_ASSIGN(job.to, arena_.allocate(want.bytes, kAlignment));
       WICK_TRY(jobs_.push_back(job));
-      step.packed[slot] = job.to;
+      step.kernel.set_packed(slot, job.to);
       packed_ += want.bytes;
     }
   }
@@ -130,12 +128,7 @@ Status CpuPartition::fill_inputs(size_t i) {
   const PlanStep& from = spec_.steps[i];
   for (size_t k = 0; k < from.in.size(); ++k) {
     if (from.in[k] == kNoIndex || spec_.values[from.in[k]].source == nullptr) continue;
-    bool packed = false;
-    for (const KernelPlan::Pack& pack : step.plan.packs) {
-      packed = packed ||
-               (step.row->pack != nullptr && pack.bytes != 0 && pack.input == static_cast<int>(k));
-    }
-    if (!packed) WICK_TRY(spec_.values[from.in[k]].source->fill());
+    if (!step.kernel.packs(k)) WICK_TRY(spec_.values[from.in[k]].source->fill());
   }
   return {};
 }
@@ -144,7 +137,7 @@ Status CpuPartition::fill_inputs(size_t i) {
 Status CpuPartition::place_packs() {
   auto padded = [&](const PackJob& job) {
     const bool placed = job.entry == kNoIndex || spec_.cache->room(job.entry) != nullptr;
-    return placed ? 0 : align_up(steps_[job.step].plan.packs[job.slot].bytes, kAlignment);
+    return placed ? 0 : align_up(steps_[job.step].kernel.pack_of(job.slot)->bytes, kAlignment);
   };
   uint64_t total = 0;
   for (const PackJob& job : jobs_) total += padded(job);
@@ -160,7 +153,8 @@ Status CpuPartition::place_packs() {
     at += bytes;
     job.to = spec_.cache->room(job.entry);
   }
-  for (const PackUse& use : uses_) steps_[use.step].packed[use.slot] = spec_.cache->room(use.entry);
+  for (const PackUse& use : uses_)
+    steps_[use.step].kernel.set_packed(use.slot, spec_.cache->room(use.entry));
   return {};
 }
 
@@ -168,7 +162,7 @@ Status CpuPartition::place_packs() {
 // they are to lie.
 Status CpuPartition::pack(const PackJob& job, void* raw) const {
   const CpuStep& step = steps_[job.step];
-  const auto k = static_cast<size_t>(step.plan.packs[job.slot].input);
+  const auto k = static_cast<size_t>(step.kernel.pack_of(job.slot)->input);
   LentBytes* source = source_of(job);
   KernelQuery query = query_of(job.step);
   TensorView in[kMostInputs];
@@ -181,7 +175,7 @@ Status CpuPartition::pack(const PackJob& job, void* raw) const {
     in[k].data = raw;
     query.in = {in, query.in.size()};
   }
-  return step.row->pack(query, step.plan, job.slot, job.to);
+  return step.kernel.pack(query, job.slot, job.to);
 }
 
 // A weight a task: what a form holds depends on its own step alone. Weights that are lent go
@@ -192,7 +186,7 @@ Status CpuPartition::pack_all() {
     const LentBytes* source = source_of(job);
     if (source == nullptr || source->filled()) continue;
     const CpuStep& step = steps_[job.step];
-    const size_t bytes = step.in[step.plan.packs[job.slot].input].nbytes();
+    const size_t bytes = step.in[step.kernel.pack_of(job.slot)->input].nbytes();
     if (bytes > room) room = static_cast<size_t>(align_up(bytes, kAlignment));
   }
   const auto workers = static_cast<size_t>(spec_.pool == nullptr ? 1 : spec_.pool->threads());
@@ -241,13 +235,9 @@ Status CpuPartition::compile_step(Span<const KernelSet* const> sets, size_t i) {
   }
   if (from.alias) return {};
   const KernelQuery query = query_of(i);
-  step.row = find_kernel(sets, query);
-  if (step.row == nullptr) {
-    return error(Code::kUnsupported, "no kernel for %s%s",
-                 in.empty() ? "no input" : dtype_name(in[0].dtype), why_missing(sets));
-  }
-  if (step.row->plan != nullptr) WICK_TRY(step.row->plan(query, &step.plan));
-  if (step.plan.scratch_bytes > scratch_) scratch_ = step.plan.scratch_bytes;
+  WICK_TRY(from.row != nullptr ? step.kernel.prepare(*from.row, query)
+                               : step.kernel.prepare(sets, query));
+  if (step.kernel.scratch_bytes() > scratch_) scratch_ = step.kernel.scratch_bytes();
   return plan_packs(i);
 }
 
@@ -276,20 +266,14 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
     if (from.in[k] != kNoIndex) step.in[k].data = ctx.values[from.in[k]].data;
   }
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
-  KernelCtx kernel;
-  kernel.pool = ctx.pool;
-  kernel.scratch = ctx.scratch;
-  kernel.plan = &step.plan;
-  for (int slot = 0; slot < kMaxPacked; ++slot) kernel.packed[slot] = step.packed[slot];
-  kernel.strings = ctx.strings;
-  return run_row(*step.row, from.node->op, kernel, {step.in, from.in.size()},
-                 {step.out, from.out.size()}, from.node->attrs);
+  return step.kernel.run({ctx.pool, ctx.scratch, ctx.strings}, from.node->op,
+                         {step.in, from.in.size()}, {step.out, from.out.size()}, from.node->attrs);
 }
 
 Status CpuPartition::run(const RunCtx& ctx) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const CpuStep& step = steps_[i];
-    if (step.row == nullptr) continue;
+    if (!step.kernel.prepared()) continue;
     const PlanStep& from = spec_.steps[i];
     if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns) {
       return error(Code::kDeadline, "the deadline passed before node %.60s (%s)", from.node->name,
@@ -300,7 +284,7 @@ Status CpuPartition::run(const RunCtx& ctx) {
     if (ctx.trace != nullptr) {
       ctx.trace->on_op({text_of(*from.node),
                         from.node->name,
-                        step.row->name,
+                        step.kernel.row().name,
                         "cpu",
                         static_cast<int64_t>(spec_.first_step + i),
                         begin,

@@ -1,106 +1,13 @@
 #include "runtime/backend/vulkan/offload.h"
 
-#include "runtime/ops/attrs/attention.h"
-#include "runtime/ops/attrs/chain.h"
-#include "runtime/ops/attrs/pool.h"
+#include "runtime/ops/op_cost.h"
 
 namespace wick::vulkan {
-namespace {
-
-uint64_t elements(const TensorView& v) {
-  return v.present() ? static_cast<uint64_t>(v.numel()) : 0;
-}
-uint64_t dim(const Shape& s, int i) { return static_cast<uint64_t>(s[i]); }
-
-// Products over in[0]'s last dim, one an element of the output.
-uint64_t of_product(const KernelQuery& q) {
-  const Shape& a = q.in[0].shape;
-  return a.rank() == 0 ? 0 : 2 * elements(q.out[0]) * dim(a, a.rank() - 1);
-}
-
-// An element of the output sums over one filter; of a transposed one every input meets one.
-uint64_t of_filters(const TensorView& weight, const TensorView& each) {
-  if (weight.rank() == 0 || weight.shape[0] == 0) return 0;
-  return 2 * elements(each) * (elements(weight) / dim(weight.shape, 0));
-}
-
-uint64_t of_attention(const KernelQuery& q) {
-  const auto& a = q.as<FusedAttentionAttrs>();
-  const int rank = q.in[0].rank();
-  auto at = [&](size_t input, const DimList& perm, int i) {
-    return dim(q.in[input].shape, perm.empty() ? i : static_cast<int>(perm[i]));
-  };
-  const uint64_t depth = at(0, a.q_perm, rank - 1), keys = at(1, a.k_perm, rank - 2),
-                 width = at(2, a.v_perm, rank - 1);
-  const uint64_t rows = depth == 0 ? 0 : elements(q.in[0]) / depth;
-  return rows * keys * (2 * depth + 2 * width + 5);  // 5 for the softmax
-}
-
-// One an element of the window.
-uint64_t of_pool(const KernelQuery& q) {
-  uint64_t n = elements(q.out[0]);
-  for (int64_t d : q.as<PoolAttrs>().kernel_shape.span()) n *= static_cast<uint64_t>(d);
-  return n;
-}
-
-}  // namespace
 
 Work work_of(const KernelQuery& q) {
-  Work w;
-  uint64_t made = 0, read = 0;
-  for (const TensorView& v : q.out) {
-    made += elements(v);
-    w.bytes += v.nbytes();
-  }
-  for (size_t i = 0; i < q.in.size(); ++i) {
-    if (!q.in[i].present()) continue;
-    const bool looked_up = i == 0 && (q.op == OpId::kGather || q.op == OpId::kGatherElements ||
-                                      q.op == OpId::kGatherND || q.op == OpId::kSlice);
-    const uint64_t bytes = q.in[i].nbytes(), used = looked_up ? q.out[0].nbytes() : bytes;
-    w.bytes += used < bytes ? used : bytes;
-    read += elements(q.in[i]);
-  }
-  switch (q.op) {
-    case OpId::kMatMul:
-    case OpId::kLinear:
-    case OpId::kFusedLinear:
-    case OpId::kFusedMatMul:
-    case OpId::kMatMulInteger:
-    case OpId::kQLinearMatMul:
-    case OpId::kQGemm:
-    case OpId::kBlockLinear:
-    case OpId::kDynamicLinear: w.flops = of_product(q); break;
-    case OpId::kConv:
-    case OpId::kFusedConv:
-    case OpId::kConvInteger: w.flops = of_filters(q.in[1], q.out[0]); break;
-    case OpId::kQLinearConv: w.flops = of_filters(q.in[3], q.out[0]); break;
-    case OpId::kConvTranspose: w.flops = of_filters(q.in[1], q.in[0]); break;
-    case OpId::kFusedAttention: w.flops = of_attention(q); break;
-    case OpId::kFusedElementwise:
-      w.flops = made * static_cast<uint64_t>(q.as<ChainAttrs>().steps.count);
-      break;
-    case OpId::kMaxPool:
-    case OpId::kAveragePool: w.flops = of_pool(q); break;
-    case OpId::kSoftmax:
-    case OpId::kLogSoftmax: w.flops = 5 * made; break;
-    case OpId::kIdentity:
-    case OpId::kReshape:
-    case OpId::kFlatten:
-    case OpId::kSqueeze:
-    case OpId::kUnsqueeze: return {};  // the same bytes
-    case OpId::kTranspose:
-    case OpId::kExpand:
-    case OpId::kConcat:
-    case OpId::kSplit:
-    case OpId::kSlice:
-    case OpId::kPad:
-    case OpId::kGather:
-    case OpId::kGatherElements:
-    case OpId::kGatherND:
-    case OpId::kCast: break;
-    default: w.flops = made > read ? made : read;
-  }
-  return w;
+  if (is_view(q.op)) return {};  // the same bytes
+  const OpCost cost = op_cost(q.op, q.attrs, q.in, q.out);
+  return {static_cast<uint64_t>(cost.flops()), static_cast<uint64_t>(cost.bytes())};
 }
 
 Work work_of(const PartitionSpec& spec, const PlanStep& step) {

@@ -1,5 +1,6 @@
 // FusedElementwise, one reference kernel after another: the unfused graph.
 #include "runtime/core/byte_count.h"
+#include "runtime/kernels/prepared.h"
 #include "runtime/kernels/reference/rows.h"
 #include "runtime/ops/rules/chain-inl.h"
 
@@ -50,9 +51,9 @@ Status run_step(const KernelCtx& ctx, OpId op, const AnyAttrs& attrs, Span<const
   const KernelQuery query{op, attrs.get(), in, {&out, 1}, 1, nullptr};
   for (const KernelRow& row : rows_of(op)) {
     if (!row.match(query)) continue;
-    KernelCtx inner;
-    inner.pool = ctx.pool;
-    return row.run(inner, in, {&out, 1}, attrs.get());
+    PreparedKernel kernel;
+    WICK_TRY(kernel.prepare(row, query));
+    return kernel.run({ctx.pool}, op, in, {&out, 1}, attrs.get());
   }
   return error(Code::kUnsupported, "no kernel for %s in a chain", find_op(op)->name);
 }

@@ -1,7 +1,6 @@
 // Range and NonMaxSuppression: what values decide the size of.
 #include <algorithm>
 
-#include "runtime/core/int_at.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick {
@@ -11,9 +10,14 @@ using namespace reference;  // NOLINT: what this folder shares
 
 bool match_any(const KernelQuery&) { return true; }
 
-Status run_range(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  auto start = static_cast<uint64_t>(int_at(in[0], 0));
-  auto step = static_cast<uint64_t>(int_at(in[2], 0));
+Status plan_range(const KernelQuery& q, KernelPlan* p) {
+  p->keep(q.args->range);
+  return {};
+}
+
+Status run_range(const KernelCtx& ctx, Span<const TensorView>, Span<TensorView> out, const void*) {
+  const auto& range = ctx.plan->kept<RangeSteps>();
+  const auto start = static_cast<uint64_t>(range.start), step = static_cast<uint64_t>(range.step);
   int64_t* to = out[0].as<int64_t>();
   for (int64_t i = 0, n = out[0].shape[0]; i < n; ++i)
     to[i] = static_cast<int64_t>(start + static_cast<uint64_t>(i) * step);
@@ -53,6 +57,7 @@ T scalar_or(Span<const TensorView> in, size_t i, T fallback) {
 }
 
 Status plan_nms(const KernelQuery& q, KernelPlan* plan) {  // an order of the boxes
+  plan->keep(q.args->number);
   plan->scratch_bytes = static_cast<size_t>(q.in[0].shape[1]) * sizeof(int64_t);
   return {};
 }
@@ -64,7 +69,7 @@ Status run_nms(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
                const void* attrs) {
   bool center = static_cast<const NmsAttrs*>(attrs)->center_point_box != 0;
   int64_t batches = in[1].shape[0], classes = in[1].shape[1], n = in[1].shape[2], found = 0;
-  int64_t most = in.size() > 2 && in[2].present() ? int_at(in[2], 0) : 0;
+  const int64_t most = ctx.plan->kept<OneNumber>().value;
   T iou = scalar_or(in, 3, T(0));
   bool has_least = in.size() > 4 && in[4].present();
   T least = scalar_or(in, 4, T(0));
@@ -104,7 +109,7 @@ Status run_nms(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
 
 }  // namespace
 
-WICK_REF_ROWS(Range, {"range.i64", kContiguous, match_any, nullptr, nullptr, run_range});
+WICK_REF_ROWS(Range, {"range.i64", kContiguous, match_any, plan_range, nullptr, run_range});
 WICK_REF_ROWS(NonMaxSuppression,
               {"non_max_suppression.f32", kContiguous, match<float>, plan_nms, nullptr,
                run_nms<float>},

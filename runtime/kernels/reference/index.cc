@@ -139,15 +139,15 @@ void keep_triangle(const TensorView& x, TensorView& y, bool upper, int64_t k) {
   }
 }
 
-Status run_trilu(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+Status plan_trilu(const KernelQuery& q, KernelPlan* p) {
+  p->keep(q.args->number);
+  return {};
+}
+
+Status run_trilu(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                  const void* attrs) {
   const auto& a = *static_cast<const TriluAttrs*>(attrs);
-  int64_t k = a.k;
-  if (in.size() > 1 && in[1].present()) {
-    if (in[1].numel() != 1 || in[1].dtype != DType::kI64)
-      return Status(Code::kInvalidArgument, "k must be one int64");
-    k = int_at(in[1], 0);
-  }
+  const int64_t k = ctx.plan->kept<OneNumber>().value;
   switch (dtype_size(in[0].dtype)) {
     case 1: keep_triangle<uint8_t>(in[0], out[0], a.upper != 0, k); break;
     case 2: keep_triangle<uint16_t>(in[0], out[0], a.upper != 0, k); break;
@@ -167,7 +167,7 @@ WICK_REF_ROWS(ScatterND, WICK_NUMBER_ROWS("scatter_nd", kInPlace, match<T>, run_
               {"scatter_nd.any", kInPlace, match_scatter_move<ScatterNDAttrs>, nullptr, nullptr,
                run_scatter_nd_move});
 WICK_REF_ROWS(NonZero, {"nonzero.any", kContiguous, match_number, nullptr, nullptr, run_nonzero});
-WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, nullptr, nullptr, run_trilu});
+WICK_REF_ROWS(Trilu, {"trilu.any", kInPlace, match_move, plan_trilu, nullptr, run_trilu});
 WICK_NO_CPU_ROWS(GatherND);
 WICK_NO_CPU_ROWS(ScatterND);
 WICK_NO_CPU_ROWS(NonZero);

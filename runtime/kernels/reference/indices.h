@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/int_at.h"
+#include "runtime/core/int_math.h"
 #include "runtime/core/string_ref.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
@@ -20,10 +21,6 @@ inline bool match_move(const KernelQuery& q) {
   return (size & (size - 1)) == 0 && size != 0 && size <= 16;
 }
 inline bool is_complex(DType t) { return t == DType::kC64 || t == DType::kC128; }
-
-inline int axis_of(int64_t axis, int rank) {
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
 
 inline Status check_index(int64_t at, int axis, int64_t extent) {
   if (at >= -extent && at < extent) return {};

@@ -4,12 +4,11 @@
 #include <bit>
 
 #include "runtime/core/half.h"
-#include "runtime/core/int_at.h"
+#include "runtime/core/int_math.h"
 #include "runtime/core/narrow.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/reference/exact.h"
 #include "runtime/kernels/reference/rows.h"
-#include "runtime/ops/rules/layout-inl.h"
 
 namespace wick {
 namespace {
@@ -53,8 +52,6 @@ Status run_expand(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   return {};
 }
 
-int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
-
 Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
                   const void* attrs) {
   int axis = axis_of(static_cast<const AxisAttrs*>(attrs)->axis, out[0].rank());
@@ -77,22 +74,17 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   return {};
 }
 
-Status run_slice(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
-                 const void* attrs) {
-  const auto& a = *static_cast<const SliceAttrs*>(attrs);
-  const IntArgs starts(in, 1, a.starts.span()), ends(in, 2, a.ends.span());
-  const IntArgs axes(in, 3, a.axes.span()), steps(in, 4, a.steps.span());
+Status plan_slice(const KernelQuery& q, KernelPlan* p) {
+  p->keep(q.args->slice);
+  return {};
+}
+
+Status run_slice(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                 const void*) {
+  const auto& range = ctx.plan->kept<SliceRanges>();
   TensorView x = in[0];
-  for (int64_t i = 0; i < starts.count(); ++i) {
-    const int axis = axis_within(axes.given() ? axes[i] : i, x.rank());
-    const int64_t step = steps.given() ? steps[i] : 1;
-    if (axis < 0 || step == 0)
-      return Status(Code::kInvalidArgument, "an axis or a step of the slice is out of range");
-    auto r = rules::resolve_slice(in[0].shape[axis], starts[i], ends[i], step);
-    x = slice_view(x, axis, r.start, r.step, r.count);
-  }
-  if (!(x.shape == out[0].shape))
-    return Status(Code::kShapeMismatch, "slice bounds changed after planning");
+  for (int i = 0; i < x.rank(); ++i)
+    x = slice_view(x, i, range.start[i], range.step[i], out[0].shape[i]);
   copy_strided(x, out[0]);
   return {};
 }
@@ -190,15 +182,8 @@ T float_value(double v, DType dtype) {
 }
 
 template <class T>
-Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a) {
-  int64_t before[kMaxRank] = {};
-  const IntArgs pads(in, 1, a.pads.span()), axes(in, 3, a.axes.span());
-  const int64_t n = axes.given() ? axes.count() : in[0].rank();
-  for (int64_t i = 0; i < n; ++i) {
-    const int axis = axis_within(axes.given() ? axes[i] : i, in[0].rank());
-    if (axis < 0) return Status(Code::kInvalidArgument, "an axis of the pads is out of range");
-    before[axis] = pads[i];
-  }
+Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a,
+              const int64_t* before) {
   bool given = in.size() > 2 && in[2].present() && in[2].numel() > 0;
   auto mode = static_cast<PadMode>(a.mode);
   if (mode != PadMode::kConstant && in[0].numel() == 0 && out[0].numel() != 0) {
@@ -219,16 +204,22 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
   return {};
 }
 
-Status run_pad(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
+Status plan_pad(const KernelQuery& q, KernelPlan* p) {
+  p->keep(q.args->pad);
+  return {};
+}
+
+Status run_pad(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                const void* attrs) {
   const auto& a = *static_cast<const PadAttrs*>(attrs);
+  const int64_t* before = ctx.plan->kept<PadSizes>().before;
   switch (dtype_size(in[0].dtype)) {
     case 0:
-    case 1: return pad_as<uint8_t>(in, out, a);
-    case 2: return pad_as<uint16_t>(in, out, a);
-    case 4: return pad_as<uint32_t>(in, out, a);
-    case 8: return pad_as<uint64_t>(in, out, a);
-    default: return pad_as<Wide128>(in, out, a);
+    case 1: return pad_as<uint8_t>(in, out, a, before);
+    case 2: return pad_as<uint16_t>(in, out, a, before);
+    case 4: return pad_as<uint32_t>(in, out, a, before);
+    case 8: return pad_as<uint64_t>(in, out, a, before);
+    default: return pad_as<Wide128>(in, out, a, before);
   }
 }
 
@@ -261,8 +252,8 @@ WICK_REF_ROWS(Transpose,
 WICK_REF_ROWS(Expand, {"expand.any", kStridedInputs, match_packed, nullptr, nullptr, run_expand});
 WICK_REF_ROWS(Concat, {"concat.any", kStridedInputs, match, nullptr, nullptr, run_concat});
 WICK_REF_ROWS(Split, {"split.any", kStridedInputs, match, nullptr, nullptr, run_split});
-WICK_REF_ROWS(Slice, {"slice.any", kStridedInputs, match, nullptr, nullptr, run_slice});
-WICK_REF_ROWS(Pad, {"pad.any", kStridedInputs, match_packed, nullptr, nullptr, run_pad});
+WICK_REF_ROWS(Slice, {"slice.any", kStridedInputs, match, plan_slice, nullptr, run_slice});
+WICK_REF_ROWS(Pad, {"pad.any", kStridedInputs, match_packed, plan_pad, nullptr, run_pad});
 WICK_REF_ROWS(Shape, {"shape.any", kStridedInputs, match_any, nullptr, nullptr, run_shape});
 
 WICK_NO_CPU_ROWS(Identity);

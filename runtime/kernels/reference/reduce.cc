@@ -120,10 +120,14 @@ struct ExtremeOp {
   }
 };
 
+Status plan(const KernelQuery& q, KernelPlan* p) {
+  p->keep(q.args->reduce);
+  return {};
+}
+
 template <class Op, class T>
-Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-           const void* attrs) {
-  ReduceShape s = reduce_shape(in, *static_cast<const ReduceAttrs*>(attrs));
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
+  const ReduceShape s = reduce_shape(in[0], ctx.plan->kept<ReducedAxes>().set);
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
   parallel_items(ctx.pool, s.outputs, s.count, [&](int64_t begin, int64_t end) {
@@ -164,17 +168,21 @@ Status run_arg(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
 
 }  // namespace
 
-WICK_REF_ROWS(ReduceSum, WICK_NUMBER_ROWS("reduce_sum", kStridedInputs, match<T>, run<SumOp, T>));
+WICK_REF_ROWS(ReduceSum,
+              WICK_NUMBER_ROWS("reduce_sum", kStridedInputs, match<T>, plan, run<SumOp, T>));
 WICK_REF_ROWS(ReduceMean,
-              WICK_NUMBER_ROWS("reduce_mean", kStridedInputs, match<T>, run<MeanOp, T>));
+              WICK_NUMBER_ROWS("reduce_mean", kStridedInputs, match<T>, plan, run<MeanOp, T>));
 WICK_REF_ROWS(ReduceProd,
-              WICK_NUMBER_ROWS("reduce_prod", kStridedInputs, match<T>, run<ProdOp, T>));
+              WICK_NUMBER_ROWS("reduce_prod", kStridedInputs, match<T>, plan, run<ProdOp, T>));
 WICK_REF_ROWS(ReduceMax,
-              WICK_NUMBER_ROWS("reduce_max", kStridedInputs, match<T>, run<ExtremeOp<true>, T>),
-              WICK_BOOL_ROW("reduce_max", kStridedInputs, match<T>, run<ExtremeOp<true>, T>));
+              WICK_NUMBER_ROWS("reduce_max", kStridedInputs, match<T>, plan,
+                               run<ExtremeOp<true>, T>),
+              WICK_BOOL_ROW("reduce_max", kStridedInputs, match<T>, plan, run<ExtremeOp<true>, T>));
 WICK_REF_ROWS(ReduceMin,
-              WICK_NUMBER_ROWS("reduce_min", kStridedInputs, match<T>, run<ExtremeOp<false>, T>),
-              WICK_BOOL_ROW("reduce_min", kStridedInputs, match<T>, run<ExtremeOp<false>, T>));
+              WICK_NUMBER_ROWS("reduce_min", kStridedInputs, match<T>, plan,
+                               run<ExtremeOp<false>, T>),
+              WICK_BOOL_ROW("reduce_min", kStridedInputs, match<T>, plan,
+                            run<ExtremeOp<false>, T>));
 WICK_REF_ROWS(ArgMax, WICK_NUMBER_ROWS("arg_max", kStridedInputs, match<T>, run_arg<T, true>));
 WICK_REF_ROWS(ArgMin, WICK_NUMBER_ROWS("arg_min", kStridedInputs, match<T>, run_arg<T, false>));
 

@@ -10,34 +10,28 @@ using namespace reference;  // NOLINT: what this folder shares
 
 // f(output index, place, element of x that the axes that stay lead to) for every output.
 template <class F>
-void for_each_output(const KernelCtx& ctx, const ResizeJob& job, const Shape& y, int64_t cost,
-                     F&& f) {
+void for_each_output(ThreadPool* pool, const ResizeJob& job, const Shape& y, int64_t cost, F&& f) {
   const int last = y.rank() - 1;
   const int64_t row = y.rank() == 0 ? 1 : y[last];
-  parallel_items(ctx.pool, row == 0 ? 0 : numel(y) / row, row * cost,
-                 [&](int64_t from, int64_t to) {
-                   int64_t o[kMaxRank] = {};
-                   for (int64_t r = from; r < to; ++r) {
-                     int64_t rest = r, fixed = 0;
-                     for (int d = last - 1; d >= 0; --d) {
-                       o[d] = rest % y[d];
-                       rest /= y[d];
-                       if (!job.changes[d]) fixed += o[d] * job.steps[d];
-                     }
-                     for (int64_t i = 0; i < row; ++i) {
-                       if (last >= 0) o[last] = i;
-                       f(r * row + i, o, fixed + (last >= 0 && !job.changes[last] ? i : 0));
-                     }
-                   }
-                 });
+  parallel_items(pool, row == 0 ? 0 : numel(y) / row, row * cost, [&](int64_t from, int64_t to) {
+    int64_t o[kMaxRank] = {};
+    for (int64_t r = from; r < to; ++r) {
+      int64_t rest = r, fixed = 0;
+      for (int d = last - 1; d >= 0; --d) {
+        o[d] = rest % y[d];
+        rest /= y[d];
+        if (!job.changes[d]) fixed += o[d] * job.steps[d];
+      }
+      for (int64_t i = 0; i < row; ++i) {
+        if (last >= 0) o[last] = i;
+        f(r * row + i, o, fixed + (last >= 0 && !job.changes[last] ? i : 0));
+      }
+    }
+  });
 }
 
-Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-                   const void* attrs) {
-  const auto& a = *static_cast<const ResizeAttrs*>(attrs);
-  if (out[0].numel() == 0) return {};
-  ResizeJob job;
-  WICK_TRY(resize_tables(in, out[0], a, ctx.scratch, &job));
+void spread_nearest(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
+                    const ResizeAttrs& a, ThreadPool* pool) {
   const size_t size = dtype_size(in[0].dtype);
   char value[8] = {};  // extrapolated
   switch (in[0].dtype) {
@@ -53,7 +47,7 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   }
   const char* x = in[0].as<char>();
   char* y = out[0].as<char>();
-  for_each_output(ctx, job, out[0].shape, 1, [&](int64_t to, const int64_t* o, int64_t at) {
+  for_each_output(pool, job, out[0].shape, 1, [&](int64_t to, const int64_t* o, int64_t at) {
     const char* from = nullptr;
     for (int i = 0; i < job.count; ++i) {
       const ResizeAxis& s = job.axes[i];
@@ -64,7 +58,6 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     if (from == nullptr) from = x + static_cast<size_t>(at) * size;
     __builtin_memcpy(y + static_cast<size_t>(to) * size, from, size);
   });
-  return {};
 }
 
 template <class T>
@@ -82,12 +75,8 @@ Blend<T> blend(const ResizeJob& job, int level, const int64_t* o, const T* x) {
 }
 
 template <class T>
-Status run_blend(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-                 const void* attrs) {
-  const auto& a = *static_cast<const ResizeAttrs*>(attrs);
-  if (out[0].numel() == 0) return {};
-  ResizeJob job;
-  WICK_TRY(resize_tables(in, out[0], a, ctx.scratch, &job));
+void blend_all(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
+               const ResizeAttrs& a, ThreadPool* pool) {
   int64_t cost = 1;
   for (int i = 0; i < job.count; ++i) {
     if (__builtin_mul_overflow(cost, job.axes[i].taps, &cost)) cost = kElementGrain;
@@ -95,13 +84,24 @@ Status run_blend(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
   const T outside = from_blend<T>(static_cast<Blend<T>>(a.extrapolation_value));
-  for_each_output(ctx, job, out[0].shape, cost, [&](int64_t to, const int64_t* o, int64_t at) {
+  for_each_output(pool, job, out[0].shape, cost, [&](int64_t to, const int64_t* o, int64_t at) {
     bool inside = true;
     for (int i = 0; i < job.count; ++i)
       inside = inside && job.axes[i].table[o[job.axes[i].dim] * job.axes[i].taps].at != kOutside;
     // nothing changes: no way through the wider type
     y[to] = !inside ? outside : job.count == 0 ? x[at] : from_blend<T>(blend(job, 0, o, x + at));
   });
+}
+
+using Spread = void (*)(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
+                        const ResizeAttrs& a, ThreadPool* pool);
+template <Spread spread>
+Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+           const void* attrs) {
+  const auto& a = *static_cast<const ResizeAttrs*>(attrs);
+  ResizeJob job;
+  resize_tables(in, out[0], a, ctx.plan->kept<ResizeScales>(), ctx.scratch, &job);
+  spread(job, in, out, a, ctx.pool);
   return {};
 }
 
@@ -113,22 +113,22 @@ bool is_nearest(const KernelQuery& q) {
 
 }  // namespace
 
-Status resize_f32_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-                      const void* attrs) {
-  return run_blend<float>(ctx, in, out, attrs);
+void resize_f32_ref(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
+                    const ResizeAttrs& a, ThreadPool* pool) {
+  blend_all<float>(job, in, out, a, pool);
 }
 
-Status resize_nearest_ref(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
-                          const void* attrs) {
-  return run_nearest(ctx, in, out, attrs);
+void resize_nearest_ref(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
+                        const ResizeAttrs& a, ThreadPool* pool) {
+  spread_nearest(job, in, out, a, pool);
 }
 
-#define WICK_RESIZE_ROW(Type, dtype)                                                        \
-  , KernelRow {                                                                             \
-    "resize." dtype ".ref", kContiguous, match<Type>, plan_resize, nullptr, run_blend<Type> \
+#define WICK_RESIZE_ROW(Type, dtype)                                                             \
+  , KernelRow {                                                                                  \
+    "resize." dtype ".ref", kContiguous, match<Type>, plan_resize, nullptr, run<blend_all<Type>> \
   }
 
 WICK_REF_ROWS(Resize, KernelRow{"resize.any", kContiguous, is_nearest, plan_resize, nullptr,
-                                run_nearest} WICK_NUMBER_TYPES(WICK_RESIZE_ROW));
+                                run<spread_nearest>} WICK_NUMBER_TYPES(WICK_RESIZE_ROW));
 
 }  // namespace wick

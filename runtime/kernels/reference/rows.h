@@ -24,6 +24,17 @@ bool match(const KernelQuery& q) {
   return q.in[0].dtype == dtype_of<T>;
 }
 
+using RunFunction = decltype(KernelRow::run);
+using PlanFunction = decltype(KernelRow::plan);
+using MatchFunction = decltype(KernelRow::match);
+constexpr KernelRow row(const char* name, uint32_t flags, MatchFunction match, RunFunction run) {
+  return {name, flags, match, nullptr, nullptr, run};
+}
+constexpr KernelRow row(const char* name, uint32_t flags, MatchFunction match, PlanFunction plan,
+                        RunFunction run) {
+  return {name, flags, match, plan, nullptr, run};
+}
+
 }  // namespace wick::reference
 
 // X(type, "name") for each dtype of a class.
@@ -39,14 +50,14 @@ bool match(const KernelQuery& q) {
   X(uint64_t, "u64")
 #define WICK_NUMBER_TYPES(X) WICK_FLOAT_TYPES(X) WICK_INT_TYPES(X)
 
-// Rows of an op, for WICK_REF_ROWS: one named text.<dtype>.ref a dtype. The last two arguments are
-// written in terms of T, the dtype's type:
+// Rows of an op, for WICK_REF_ROWS: one named text.<dtype>.ref a dtype. What follows the flags is
+// written in terms of T, the dtype's type; a plan function may stand before the last one:
 //   WICK_REF_ROWS(Add, WICK_NUMBER_ROWS("add", kInPlace, match<T>, run<AddOp, T>));
 // A match with a comma in it goes in parentheses.
-#define WICK_REF_ROW(Type, dtype, text, flags, match_function, ...)                                \
-  [] {                                                                                             \
-    using T = Type;                                                                                \
-    return KernelRow{text "." dtype ".ref", flags, match_function, nullptr, nullptr, __VA_ARGS__}; \
+#define WICK_REF_ROW(Type, dtype, text, flags, match_function, ...)                           \
+  [] {                                                                                        \
+    using T = Type;                                                                           \
+    return ::wick::reference::row(text "." dtype ".ref", flags, match_function, __VA_ARGS__); \
   }()
 #define WICK_BOOL_ROW(...) WICK_REF_ROW(bool, "bool", __VA_ARGS__)
 #define WICK_FLOAT_ROWS(...)                                                         \

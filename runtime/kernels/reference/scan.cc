@@ -23,21 +23,17 @@ struct ProductStep {
   }
 };
 
+Status plan_scan(const KernelQuery& q, KernelPlan* p) {
+  p->keep(q.args->number);
+  return {};
+}
+
 template <class Step, class T>
 Status run_scan(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                 const void* attrs) {
   const auto& a = *static_cast<const CumulateAttrs*>(attrs);
   const Shape& shape = in[0].shape;
-  int64_t axis = a.axis;
-  if (in.size() > 1 && in[1].present()) {
-    if (in[1].numel() != 1) return Status(Code::kInvalidArgument, "axis must be one number");
-    axis = int_at(in[1], 0);
-    if (axis < -shape.rank() || axis >= shape.rank()) {
-      return error(Code::kInvalidArgument, "axis %lld out of range for rank %d",
-                   static_cast<long long>(axis), shape.rank());
-    }
-  }
-  int d = axis_of(axis, shape.rank());
+  const int d = static_cast<int>(ctx.plan->kept<OneNumber>().value);
   int64_t n = shape[d], inner = 1;
   for (int i = d + 1; i < shape.rank(); ++i) inner *= shape[i];
   int64_t lines = n == 0 ? 0 : in[0].numel() / n;
@@ -60,8 +56,10 @@ Status run_scan(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
 
 }  // namespace
 
-WICK_REF_ROWS(CumSum, WICK_NUMBER_ROWS("cumsum", kInPlace, match<T>, run_scan<SumStep, T>));
-WICK_REF_ROWS(CumProd, WICK_NUMBER_ROWS("cumprod", kInPlace, match<T>, run_scan<ProductStep, T>));
+WICK_REF_ROWS(CumSum,
+              WICK_NUMBER_ROWS("cumsum", kInPlace, match<T>, plan_scan, run_scan<SumStep, T>));
+WICK_REF_ROWS(CumProd,
+              WICK_NUMBER_ROWS("cumprod", kInPlace, match<T>, plan_scan, run_scan<ProductStep, T>));
 WICK_NO_CPU_ROWS(CumSum);
 WICK_NO_CPU_ROWS(CumProd);
 

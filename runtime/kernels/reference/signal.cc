@@ -143,37 +143,15 @@ void transform(const Plan& p, const Complex* table, Complex* x) {
   }
 }
 
-// Where the axis and the length stand: attributes, or inputs whose values a planner may not have.
-int axis_in(Span<const TensorView> in, const DftAttrs& a) {
-  const IntList<1> attr{a.axis};
-  const IntArgs axis(in, 2, attr.span());
-  return axis.known() ? axis_within(axis[0], in[0].rank()) : -1;
-}
-
 int64_t scratch_of(int64_t n, int threads) {
   const Plan p(n);
   return p.tables() + threads * p.buffer();
 }
 
-constexpr int64_t kMaxLength = int64_t{1} << 40;  // as the rule has it
-
 Status plan_dft(const KernelQuery& q, KernelPlan* plan) {
-  const auto& a = q.as<DftAttrs>();
-  const TensorView& y = q.out[0];
-  if (y.numel() == 0) return {};
-  const int known = axis_in(q.in, a);
-  int64_t longest = 1;
-  for (int i = known < 0 ? 0 : known; i <= (known < 0 ? y.rank() - 2 : known); ++i)
-    longest = y.shape[i] > longest ? y.shape[i] : longest;
-  if (longest > kMaxLength) return Status(Code::kShapeMismatch, "the transform is too long");
-  const int threads = q.threads > 1 ? q.threads : 1;
-  int64_t most = scratch_of(longest, threads);
-  if (a.inverse == 0 && a.onesided != 0) {  // n / 2 + 1 of n are given: n is one of two
-    const int64_t odd = scratch_of(2 * longest - 1, threads);
-    const int64_t even = longest > 1 ? scratch_of(2 * longest - 2, threads) : 0;
-    most = odd > even ? odd : even;
-  }
-  if (known < 0) most = (8 + 4 * threads) * 2 * longest;  // enough for any length up to that
+  plan->keep(q.args->dft);
+  if (q.out[0].numel() == 0) return {};
+  const int64_t most = scratch_of(q.args->dft.length, q.threads > 1 ? q.threads : 1);
   plan->scratch_bytes = byte_count(static_cast<uint64_t>(most) * sizeof(Complex));
   return {};
 }
@@ -207,18 +185,11 @@ Status run_dft(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   const auto& a = *static_cast<const DftAttrs*>(attrs);
   const TensorView &x = in[0], &y = out[0];
   if (y.numel() == 0) return {};
-  const int rank = x.rank(), axis = axis_in(in, a);
-  if (axis < 0 || axis >= rank - 1) return Status(Code::kInvalidArgument, "axis out of range");
+  const auto& [axis, n] = ctx.plan->kept<DftLine>();
+  const int rank = x.rank();
   const int64_t size = x.shape[axis], parts = x.shape[rank - 1];
   const int64_t kept = y.shape[axis], out_parts = y.shape[rank - 1];
   const bool inverse = a.inverse != 0, to_real = inverse && a.onesided != 0;
-  int64_t n = kept;
-  if (!inverse && a.onesided != 0) {
-    const IntList<1> attr{a.dft_length != 0 ? a.dft_length : size};
-    n = IntArgs(in, 1, attr.span())[0];
-    if (n < 1 || n > kMaxLength || n / 2 + 1 != kept)
-      return Status(Code::kInvalidArgument, "dft_length is not what the output was planned for");
-  }
   const int threads = ctx.pool == nullptr ? 1 : ctx.pool->threads();
   const Plan p(n);
   if (static_cast<size_t>(scratch_of(n, threads)) * sizeof(Complex) > ctx.plan->scratch_bytes)

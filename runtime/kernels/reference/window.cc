@@ -165,6 +165,11 @@ Status conv_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   return {};
 }
 
+Status plan_col2im(const KernelQuery& q, KernelPlan* p) {
+  p->keep(q.args->blocks);
+  return {};
+}
+
 template <class T>
 Status col2im(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
               const void* attrs) {
@@ -175,7 +180,7 @@ Status col2im(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> 
   const int spatial = y.rank() - 2;
   int64_t block[kDims], windows[kDims], rows = 1;
   for (int d = 0; d < spatial; ++d) {
-    block[d] = int_at(in[2], d);
+    block[d] = ctx.plan->kept<BlockExtents>().extent[d];
     rows *= block[d];
     windows[d] = (y[2 + d] + a.pads.at_or(d, 0) + a.pads.at_or(d + spatial, 0) -
                   (block[d] - 1) * a.dilations.at_or(d, 1) - 1) /
@@ -224,7 +229,7 @@ WICK_REF_ROWS(MaxPoolIndices,
 WICK_REF_ROWS(LpPool, WICK_FLOAT_ROWS("lp_pool", kContiguous, match<T>, lp_pool<T>));
 WICK_REF_ROWS(ConvTranspose,
               WICK_FLOAT_ROWS("conv_transpose", kContiguous, match<T>, conv_transpose<T>));
-WICK_REF_ROWS(Col2Im, WICK_NUMBER_ROWS("col2im", kContiguous, match<T>, col2im<T>));
+WICK_REF_ROWS(Col2Im, WICK_NUMBER_ROWS("col2im", kContiguous, match<T>, plan_col2im, col2im<T>));
 WICK_NO_CPU_ROWS(MaxPoolIndices);
 WICK_NO_CPU_ROWS(LpPool);
 WICK_NO_CPU_ROWS(Col2Im);

@@ -17,6 +17,7 @@ enum class Activation : int64_t {
   kHardSwish = 7,
   kGeluErf = 8,
   kGeluTanh = 9,
+  kLast = kGeluTanh,
 };
 struct EpilogueAttrs {
   int64_t activation = 0;  // an Activation

@@ -102,6 +102,14 @@ Status need_bool(const ValueInfo<D>& v) {
   return error(Code::kTypeMismatch, "needs a bool tensor, got %s", dtype_name(v.dtype));
 }
 
+// One number, of rank 0 or 1.
+template <class D>
+Status need_one(const ValueInfo<D>& v, const char* name) {
+  if (v.rank() == 0 || (v.rank() == 1 && dim_equal(v.shape[0], D(1)) != Tri::kNo)) return {};
+  return error(Code::kInvalidArgument, "%s must be one number, got %s", name,
+               to_text(v.shape).text);
+}
+
 template <class D>
 void set_out(RuleCtx<D>& c, size_t i, DType dtype, const BasicShape<D>& shape) {
   c.out[i].dtype = dtype;
@@ -144,7 +152,7 @@ Status read_dims(const RuleCtx<D>& c, size_t i, const List& attr, const char* na
     if (v.rank() > 1)
       return error(Code::kShapeMismatch, "%s must have rank 1, got rank %d", name, v.rank());
     if (v.elements == nullptr && !(v.rank() == 1 && dim_equal(v.shape[0], D(0)) == Tri::kYes)) {
-      return Status(Code::kNotFound, kNeedsValue);
+      return needs_value();
     }
     if (v.element_count > N) {
       return error(Code::kInvalidArgument, "%s has %lld entries, at most %d are allowed", name,
@@ -156,6 +164,18 @@ Status read_dims(const RuleCtx<D>& c, size_t i, const List& attr, const char* na
   }
   for (int64_t d : attr.span()) out->values[out->count++] = D(d);
   out->given = out->count > 0;
+  return {};
+}
+
+// For kernels: the one number that optional input i holds, else `otherwise`. Rules that need it for
+// no shape do not ask for it where nobody keeps it.
+template <class D>
+Status keep_number(const RuleCtx<D>& c, size_t i, int64_t otherwise) {
+  if (c.args == nullptr) return {};
+  c.args->number.value = otherwise;
+  if (!c.has(i)) return {};
+  if (c.in[i].elements == nullptr) return needs_value();
+  c.args->number.value = dim_value(c.in[i].elements[0]);
   return {};
 }
 
@@ -172,7 +192,7 @@ Status read_axes(const RuleCtx<D>& c, size_t i, const List& attr, int rank, Axis
   WICK_TRY(read_dims(c, i, attr, "axes", &args));
   out->given = args.given;
   for (int k = 0; k < args.count; ++k) {
-    if (!dim_known(args.values[k])) return Status(Code::kNotFound, kNeedsValue);
+    if (!dim_known(args.values[k])) return needs_value();
     WICK_ASSIGN(int axis, normalize_axis(dim_value(args.values[k]), rank));
     if (out->set[axis]) return error(Code::kInvalidArgument, "axis %d is given twice", axis);
     out->set[axis] = true;

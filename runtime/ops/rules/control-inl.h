@@ -37,6 +37,7 @@ Status range(RuleCtx<D>& c) {
   }
   if (dim_known(v[2]) && dim_value(v[2]) == 0)
     return Status(Code::kInvalidArgument, "step must not be 0");
+  if (c.args != nullptr) c.args->range = {dim_value(v[0]), dim_value(v[2])};
   D count = dim_open(v[0]);
   if (dim_known(v[0]) && dim_known(v[1]) && dim_known(v[2])) {
     count = D(range_count(dim_value(v[0]), dim_value(v[1]), dim_value(v[2])));
@@ -78,6 +79,7 @@ Status non_max_suppression(RuleCtx<D>& c) {
     each = dim_min(each, D(dim_max(dim_value(c.in[2].elements[0]), int64_t{0})));
   }
   if (!c.has(2)) each = D(0);
+  WICK_TRY(keep_number(c, 2, 0));
   set_out(c, 0, DType::kI64, BasicShape<D>{dim_mul(dim_mul(scores[0], scores[1]), each), D(3)});
   return {};
 }

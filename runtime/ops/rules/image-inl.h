@@ -45,8 +45,10 @@ Status resize_by_sizes(const RuleCtx<D>& c, const AxisMask& axes, BasicShape<D>*
       return error(Code::kShapeMismatch, "axis %d of %s has nothing to resize", axes.list[i],
                    to_text(x).text);
     (*out)[axes.list[i]] = to;
+    if (c.args != nullptr && policy == 0)
+      c.args->resize.scale[axes.list[i]] = {dim_value(to), dim_value(from)};
     if (policy == 0) continue;
-    if (!dim_known(to) || !dim_known(from)) return Status(Code::kNotFound, kNeedsValue);
+    if (!dim_known(to) || !dim_known(from)) return needs_value();
     if (dim_value(from) == 0)
       return Status(Code::kInvalidArgument, "an empty axis has no aspect to keep");
     keep_ratio(&kept, {dim_value(to), dim_value(from)}, smaller, i == 0);
@@ -56,6 +58,7 @@ Status resize_by_sizes(const RuleCtx<D>& c, const AxisMask& axes, BasicShape<D>*
     if (static_cast<double>(from) * kept.value() > 0x1p62)
       return Status(Code::kInvalidArgument, "the result is too large");
     (*out)[axes.list[i]] = D(kept_size(from, kept));
+    if (c.args != nullptr) c.args->resize.scale[axes.list[i]] = kept;
   }
   return {};
 }
@@ -66,7 +69,7 @@ Status resize_by_scales(const RuleCtx<D>& c, const AxisMask& axes, BasicShape<D>
   if (!holds_reals(c.op, 2, scales.dtype, scales.rank()))
     return error(Code::kTypeMismatch, "scales must be a float32 vector, got %s %s",
                  dtype_name(scales.dtype), to_text(scales.shape).text);
-  if (scales.elements == nullptr) return Status(Code::kNotFound, kNeedsValue);
+  if (scales.elements == nullptr) return needs_value();
   if (scales.element_count != axes.count)
     return error(Code::kInvalidArgument, "needs %d scales for %s, got %lld", axes.count,
                  to_text(c.in[0].shape).text, static_cast<long long>(scales.element_count));
@@ -75,6 +78,7 @@ Status resize_by_scales(const RuleCtx<D>& c, const AxisMask& axes, BasicShape<D>
     if (!(scale > 0 && scale <= kMaxScale))
       return error(Code::kInvalidArgument, "scale %g is not positive and finite", scale);
     const Ratio r = ratio_of(scale);
+    if (c.args != nullptr) c.args->resize.scale[axes.list[i]] = r;
     (*out)[axes.list[i]] = dim_floor_div(dim_mul((*out)[axes.list[i]], D(r.p)), r.q);
   }
   return {};
@@ -90,6 +94,9 @@ Status resize(RuleCtx<D>& c) {
   if (!axes.given) {
     for (int i = 0; i < out.rank(); ++i) axes.list[axes.count++] = i;
   }
+  for (int i = 0; c.args != nullptr && i < kMaxRank; ++i) c.args->resize.region[i] = -1;
+  for (int i = 0; c.args != nullptr && i < axes.count; ++i)
+    c.args->resize.region[axes.list[i]] = static_cast<int8_t>(i);
   const bool scales = given_list(c, 2), sizes = given_list(c, 3);
   if (scales == sizes && axes.count > 0)
     return Status(Code::kInvalidArgument, "needs one of scales and sizes");

@@ -20,7 +20,7 @@ Status indexed_shape(const RuleCtx<D>& c, int64_t batch, BasicShape<D>* out) {
     return shapes_differ("ranks too small for the indices", x, indices);
   }
   const D& last = indices[indices.rank() - 1];
-  if (!dim_known(last)) return Status(Code::kNotFound, kNeedsValue);
+  if (!dim_known(last)) return needs_value();
   int64_t k = dim_value(last);
   if (k < 0 || k > x.rank() - batch)
     return shapes_differ("indices name more dimensions than there are", x, indices);
@@ -111,10 +111,14 @@ Status cumulate(RuleCtx<D>& c) {
   WICK_TRY(need_number(c.in[0]));
   const auto& x = c.in[0].shape;
   if (!c.has(1)) {
-    WICK_ASSIGN(int axis, normalize_axis(c.template as<CumulateAttrs>().axis, x.rank()));
-    static_cast<void>(axis);
+    WICK_TRY(normalize_axis(c.template as<CumulateAttrs>().axis, x.rank()).status());
   } else {
     WICK_TRY(need_index(c.in[1]));
+    WICK_TRY(need_one(c.in[1], "axis"));
+  }
+  WICK_TRY(keep_number(c, 1, c.template as<CumulateAttrs>().axis));
+  if (c.args != nullptr) {
+    WICK_ASSIGN(c.args->number.value, normalize_axis(c.args->number.value, x.rank()));
   }
   set_out(c, 0, c.in[0].dtype, x);
   return {};
@@ -123,6 +127,12 @@ Status cumulate(RuleCtx<D>& c) {
 template <class D>
 Status trilu(RuleCtx<D>& c) {
   WICK_TRY(need_rank(c.in[0], 2, kMaxRank, "the input"));
+  if (c.has(1)) {
+    if (c.in[1].dtype != DType::kI64)
+      return error(Code::kTypeMismatch, "k must be int64, got %s", dtype_name(c.in[1].dtype));
+    WICK_TRY(need_one(c.in[1], "k"));
+  }
+  WICK_TRY(keep_number(c, 1, c.template as<TriluAttrs>().k));
   set_out(c, 0, c.in[0].dtype, c.in[0].shape);
   return {};
 }

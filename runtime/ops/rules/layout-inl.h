@@ -85,7 +85,7 @@ Status squeeze(RuleCtx<D>& c) {
   for (int i = 0; i < x.rank(); ++i) {
     Tri one = dim_equal(x[i], D(1));
     // without axes the rank depends on every size
-    if (!axes.given && one == Tri::kUnknown) return Status(Code::kNotFound, kNeedsValue);
+    if (!axes.given && one == Tri::kUnknown) return needs_value();
     bool drop = axes.given ? axes.set[i] : one == Tri::kYes;
     if (!drop) {
       out.push_back(x[i]);
@@ -108,7 +108,7 @@ Status unsqueeze(RuleCtx<D>& c) {
     return error(Code::kShapeMismatch, "the result would have rank %d, at most 8", rank);
   bool added[kMaxRank] = {};
   for (int k = 0; k < args.count; ++k) {
-    if (!dim_known(args.values[k])) return Status(Code::kNotFound, kNeedsValue);
+    if (!dim_known(args.values[k])) return needs_value();
     WICK_ASSIGN(int axis, normalize_axis(dim_value(args.values[k]), rank));
     if (added[axis]) return error(Code::kInvalidArgument, "axis %d is given twice", axis);
     added[axis] = true;
@@ -300,6 +300,8 @@ Status slice(RuleCtx<D>& c) {
       (steps.given && steps.count != starts.count) || starts.count > out.rank()) {
     return Status(Code::kInvalidArgument, "starts, ends, axes and steps must have one length");
   }
+  for (int i = 0; c.args != nullptr && i < kMaxRank; ++i)
+    c.args->slice.start[i] = 0, c.args->slice.step[i] = 1;
   for (int i = 0; i < starts.count; ++i) {
     int axis = axes.given ? axes.list[i] : i;
     D step = steps.given ? steps.values[i] : D(1);
@@ -310,9 +312,10 @@ Status slice(RuleCtx<D>& c) {
     if (dim_value(step) == 0) return Status(Code::kInvalidArgument, "step must not be 0");
     const D &start = starts.values[i], &end = ends.values[i];
     if (dim_known(out[axis]) && dim_known(start) && dim_known(end)) {
-      out[axis] =
-          D(resolve_slice(dim_value(out[axis]), dim_value(start), dim_value(end), dim_value(step))
-                .count);
+      const SliceRange r =
+          resolve_slice(dim_value(out[axis]), dim_value(start), dim_value(end), dim_value(step));
+      out[axis] = D(r.count);
+      if (c.args != nullptr) c.args->slice.start[axis] = r.start, c.args->slice.step[axis] = r.step;
     } else {
       out[axis] = slice_count(out[axis], start, end, dim_value(step));
     }
@@ -340,8 +343,10 @@ Status pad(RuleCtx<D>& c) {
     return error(Code::kTypeMismatch, "the pad value is %s, the input %s",
                  dtype_name(c.in[2].dtype), dtype_name(c.in[0].dtype));
   }
+  for (int i = 0; c.args != nullptr && i < kMaxRank; ++i) c.args->pad.before[i] = 0;
   for (int i = 0; i < n; ++i) {
     int axis = axes.given ? axes.list[i] : i;
+    if (c.args != nullptr) c.args->pad.before[axis] = dim_value(pads.values[i]);
     for (const D& p : {pads.values[i], pads.values[i + n]}) {
       if (dim_known(p) && (dim_value(p) > kMaxPad || dim_value(p) < -kMaxPad)) {
         return error(Code::kInvalidArgument, "pads of axis %d are out of range: %lld", axis,

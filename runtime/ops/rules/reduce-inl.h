@@ -11,12 +11,12 @@ Status reduce_any(RuleCtx<D>& c) {
   if (c.in[0].dtype != DType::kBool) WICK_TRY(need_number(c.in[0]));
   AxisMask axes;
   WICK_TRY(read_axes(c, 1, a.axes, x.rank(), &axes));
-  if (axes.count == 0) {
-    if (a.noop_with_empty_axes != 0) {
-      set_out(c, 0, c.in[0].dtype, x);
-      return {};
-    }
-    for (int i = 0; i < x.rank(); ++i) axes.set[i] = true;
+  const bool noop = axes.count == 0 && a.noop_with_empty_axes != 0;
+  for (int i = 0; axes.count == 0 && !noop && i < x.rank(); ++i) axes.set[i] = true;
+  for (int i = 0; c.args != nullptr && i < kMaxRank; ++i) c.args->reduce.set[i] = axes.set[i];
+  if (noop) {
+    set_out(c, 0, c.in[0].dtype, x);
+    return {};
   }
   BasicShape<D> out;
   for (int i = 0; i < x.rank(); ++i) {

@@ -27,7 +27,7 @@ inline Result<PackedSequence> packed_input(const Known& c, size_t i, DType kind,
     return error(Code::kTypeMismatch, "input %zu must be of type %s, got %s", i, dtype_name(kind),
                  dtype_name(v.dtype));
   }
-  if (v.elements == nullptr) return Status(Code::kNotFound, kNeedsValue);
+  if (v.elements == nullptr) return needs_value();
   if (v.rank() != 1) return Status(Code::kShapeMismatch, "packed values have rank 1");
   auto opened = PackedSequence::open(v.elements, v.shape[0]);
   if (!opened.ok()) return annotate(opened.status(), "input %zu: ", i);
@@ -43,7 +43,7 @@ inline Result<int64_t> position_input(const Known& c, size_t i, int64_t n, bool 
     return error(Code::kTypeMismatch, "the position must be one int32 or int64, got %s%s",
                  dtype_name(v.dtype), to_text(v.shape).text);
   if (numel(v.shape) != 1) return Status(Code::kShapeMismatch, "the position must be one number");
-  if (v.elements == nullptr) return Status(Code::kNotFound, kNeedsValue);
+  if (v.elements == nullptr) return needs_value();
   return sequence_position(v.elements[0], n, behind);
 }
 
@@ -115,7 +115,7 @@ inline Status known_split(Known& c) {
     const bool none = v.rank() == 1 && v.shape[0] == 0;
     if ((v.dtype != DType::kI64 && v.dtype != DType::kI32) || v.rank() > 1)
       return Status(Code::kTypeMismatch, "the sizes must be one or a list of int32 or int64");
-    if (v.elements == nullptr && !none) return Status(Code::kNotFound, kNeedsValue);
+    if (v.elements == nullptr && !none) return needs_value();
     sizes = TensorView(const_cast<int64_t*>(v.elements), DType::kI64, v.shape);
   }
   WICK_ASSIGN(SequenceParts parts, split_parts(c.as<SplitToSequenceAttrs>(), x.shape, sizes));
@@ -194,7 +194,7 @@ inline Status known_get_element(Known& c) {
 template <class D>
 Status where_known(RuleCtx<D>& c, Status (*rule)(Known&)) {
   if constexpr (std::is_same_v<D, int64_t>) return rule(c);
-  return Status(Code::kNotFound, kNeedsValue);
+  return needs_value();
 }
 
 #define WICK_SEQUENCE_RULE(name, known) \

@@ -18,7 +18,7 @@ Status dft(RuleCtx<D>& c) {
   DimArgs<D, 1> where, length;
   WICK_TRY(read_dims(c, 2, IntList<1>{a.axis}, "axis", &where));
   if (where.count != 1) return Status(Code::kInvalidArgument, "axis must be one number");
-  if (!dim_known(where.values[0])) return Status(Code::kNotFound, kNeedsValue);
+  if (!dim_known(where.values[0])) return needs_value();
   WICK_ASSIGN(int axis, normalize_axis(dim_value(where.values[0]), out.rank()));
   if (axis == last) {
     return Status(Code::kInvalidArgument,
@@ -47,6 +47,7 @@ Status dft(RuleCtx<D>& c) {
     return error(Code::kInvalidArgument, "the length of the transform is %lld, must be 1 to 2^40",
                  static_cast<long long>(dim_value(n)));
   }
+  if (c.args != nullptr) c.args->dft = {axis, dim_value(n)};
   out[axis] = half ? dim_add(dim_floor_div(n, 2), D(1)) : n;
   out[last] = D(to_real ? 1 : 2);
   set_out(c, 0, c.in[0].dtype, out);

@@ -46,7 +46,7 @@ Status check_arity(const RuleCtx<D>& c) {
 
 template <class D>
 inline constexpr Rule<D> kTable[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) &rule<D>,
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) &rule<D>,
 #include "runtime/ops/ops.def"
 #undef WICK_OP
 };

@@ -107,12 +107,13 @@ Status col2im(RuleCtx<D>& c) {
   int64_t positions = 1;
   D windows(1);
   for (int i = 0; i < spatial; ++i) {
-    if (!dim_known(block.values[i])) return Status(Code::kNotFound, kNeedsValue);
+    if (!dim_known(block.values[i])) return needs_value();
     const int64_t k = dim_value(block.values[i]);
     if (k < 1 || k > INT32_MAX ||
         (dim_known(image.values[i]) &&
          (dim_value(image.values[i]) < 1 || dim_value(image.values[i]) > INT32_MAX)))
       return Status(Code::kInvalidArgument, "image_shape and block_shape must be 1 or more");
+    if (c.args != nullptr) c.args->blocks.extent[i] = k;
     positions = dim_mul(positions, k);
     D count(0);
     WICK_TRY(window_extent(image.values[i], D(k), a.strides.at_or(i, 1), a.dilations.at_or(i, 1),

@@ -1,3 +1,4 @@
+#include "runtime/core/int_math.h"
 #include "runtime/ops/rules/layout-inl.h"
 #include "trainer/autograd/grad/common.h"
 #include "trainer/tensor/call.h"
@@ -7,8 +8,6 @@ namespace wick {
 namespace {
 
 void back_to_shape(GradCtx& c) { c.set(0, c.g().reshape(c.in_shape(0))); }
-
-int axis_of(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
 Tensor zeros_of(const GradCtx& c, size_t i) {
   return zeros_beside(c.g(), c.in_shape(i), c.in_dtype(i));

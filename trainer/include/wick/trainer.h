@@ -12,6 +12,7 @@
 // loop included: examples/own_model.
 #pragma once
 
+#include "runtime/ops/op_cost.h"
 #include "trainer/autograd/autograd.h"
 #include "trainer/autograd/checkpoint.h"
 #include "trainer/autograd/custom.h"
@@ -37,7 +38,6 @@
 #include "trainer/explain/describe.h"
 #include "trainer/explain/live.h"
 #include "trainer/explain/memory.h"
-#include "trainer/explain/op_cost.h"
 #include "trainer/explain/render.h"
 #include "trainer/explain/report.h"
 #include "trainer/explain/trace_ops.h"

@@ -1,35 +1,24 @@
 #include "runtime/backend/vulkan/graph/cuts.h"
 
-#include <cstring>
-
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/dispatch_builder.h"
-#include "runtime/core/int_at.h"
 #include "runtime/kernels/reduce.h"
 
 namespace wick::vulkan {
 namespace {
 
-const char* rule_of(OpId op) {
-  switch (op) {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) \
-  case OpId::k##Name: return #rule;
-#include "runtime/ops/ops.def"
-#undef WICK_OP
-    default: return "";
-  }
-}
-
 // Each element of the output is made of one element of each input, broadcast.
-bool is_elementwise(const char* rule) {
-  constexpr const char* kRules[] = {"unary_any",     "unary_number", "unary_float", "unary_bool",
-                                    "unary_int",     "clip",         "cast",        "bit_cast",
-                                    "binary_number", "binary_float", "binary_int",  "binary_bool",
-                                    "compare",       "pow",          "where",       "float_test"};
-  for (const char* r : kRules) {
-    if (strcmp(r, rule) == 0) return true;
+bool is_elementwise(OpId op) {
+  switch (kind_of(op)) {
+    case OpKind::kUnary:
+    case OpKind::kCast:
+    case OpKind::kTest:
+    case OpKind::kBinary:
+    case OpKind::kCompare:
+    case OpKind::kLogic:
+    case OpKind::kSelect: return true;
+    default: return op == OpId::kIdentity || op == OpId::kBitCast;
   }
-  return false;
 }
 
 Cut& add_cut(Cuts& cuts, int64_t extent) {
@@ -210,12 +199,8 @@ Status cut_quantized(Cuts& cuts, int64_t axis, bool blocks) {
 }
 
 int kept_in_front(const OpCall& call) {
-  const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
-  const IntArgs axes(call.in, 1, a.axes.span());
-  if (!axes.known() || axes.count() == 0) return 0;
-  const AxisSet reduced = reduced_axes(call.in, a);
   int first = 0;
-  while (first < call.in[0].rank() && !reduced.set[first]) ++first;
+  while (first < call.in[0].rank() && !call.args->reduce.set[first]) ++first;
   return first;
 }
 
@@ -228,7 +213,10 @@ int axis_of(const OpCall& call) {
 
 }  // namespace
 
-Status cuts_of(const OpCall& call, Cuts& cuts) {
+Status cuts_of(const OpCall& asked, Cuts& cuts) {
+  ShapeArgs args;
+  OpCall call = asked;
+  WICK_TRY(resolve(call, args));
   cuts.count = cuts.operands = 0;
   cuts.by_groups = false;
   if (call.out.size() != 1 || call.in.size() + 1 > kMostOperands)
@@ -243,27 +231,28 @@ Status cuts_of(const OpCall& call, Cuts& cuts) {
     if (cuts.operand[k].seen && cuts.operand[k].element_bits == 0)
       return unsupported("a tensor larger than a shader sees, of no numbers");
   }
-  const char* rule = rule_of(call.op);
-  const auto is = [&](const char* name) { return strcmp(rule, name) == 0; };
-  if (is_elementwise(rule)) return cut_elementwise(cuts);
-  if (is("matmul")) return cut_matmul(cuts);
-  if (is("linear") || is("fused_linear")) return cut_linear(cuts, true);
-  if (is("fused_matmul")) return cut_linear(cuts, false);
-  if (is("conv")) return cut_conv(*static_cast<const ConvAttrs*>(call.attrs), cuts);
-  if (is("fused_conv")) return cut_conv(static_cast<const FusedConvAttrs*>(call.attrs)->conv, cuts);
-  if (is("pool")) return cut_leading(cuts, 2);
-  if (is("quantize_linear")) {
+  const OpId op = call.op;
+  if (is_elementwise(op)) return cut_elementwise(cuts);
+  if (op == OpId::kMatMul) return cut_matmul(cuts);
+  if (op == OpId::kLinear || op == OpId::kFusedLinear) return cut_linear(cuts, true);
+  if (op == OpId::kFusedMatMul) return cut_linear(cuts, false);
+  if (op == OpId::kConv) return cut_conv(*static_cast<const ConvAttrs*>(call.attrs), cuts);
+  if (op == OpId::kFusedConv)
+    return cut_conv(static_cast<const FusedConvAttrs*>(call.attrs)->conv, cuts);
+  if (op == OpId::kMaxPool || op == OpId::kAveragePool) return cut_leading(cuts, 2);
+  if (op == OpId::kQuantizeLinear) {
     const auto& a = *static_cast<const QuantizeAttrs*>(call.attrs);
     return cut_quantized(cuts, a.axis, a.block_size > 0);
   }
-  if (is("dequantize_linear")) {
+  if (op == OpId::kDequantizeLinear) {
     const auto& a = *static_cast<const DequantizeAttrs*>(call.attrs);
     return cut_quantized(cuts, a.axis, a.block_size > 0);
   }
-  if (is("softmax")) return cut_leading(cuts, axis_of(call));
-  if (is("batch_norm")) return cut_batch_norm(cuts);
-  if (is("gather") || is("gather_elements")) return cut_gather(call, cuts, axis_of(call));
-  if (is("reduce_any") || is("reduce_number")) return cut_leading(cuts, kept_in_front(call));
+  if (kind_of(op) == OpKind::kSoftmax) return cut_leading(cuts, axis_of(call));
+  if (op == OpId::kBatchNorm) return cut_batch_norm(cuts);
+  if (op == OpId::kGather || op == OpId::kGatherElements)
+    return cut_gather(call, cuts, axis_of(call));
+  if (kind_of(op) == OpKind::kReduce) return cut_leading(cuts, kept_in_front(call));
   return unsupported("a tensor larger than a shader of this device sees, which this op cannot cut");
 }
 

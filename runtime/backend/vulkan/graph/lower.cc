@@ -209,7 +209,17 @@ bool reads_input(OpId op, size_t input) {
 
 bool is_copied(OpId op) { return family_of(op) == lower_layout && op != OpId::kPad; }
 
-Status lower(const OpCall& call, Lowered& out) {
+Status resolve(OpCall& call, ShapeArgs& args) {
+  if (call.args != nullptr || !has_shape_args(call.op)) return {};
+  call.args = &args;
+  const Status s = resolve_shape_args(call.op, call.attrs, call.in, &args);
+  return s.code() == Code::kNeedsValue ? unsupported("numbers that only a run knows") : s;
+}
+
+Status lower(const OpCall& asked, Lowered& out) {
+  ShapeArgs args;
+  OpCall call = asked;
+  WICK_TRY(resolve(call, args));
   out.alias = false;
   out.dispatches.clear();
   out.table.clear();

@@ -3,6 +3,7 @@
 
 #include "runtime/backend/vulkan/ctx/context.h"
 #include "runtime/ops/op_info.h"
+#include "runtime/ops/shape_args.h"
 
 namespace wick::vulkan {
 
@@ -64,6 +65,10 @@ struct Lowered {
 // device does not see and of constants.
 // Shapes have been through the op's shape rule.
 Status lower(const OpCall& call, Lowered& out);
+
+// Has the op's rule resolve the shape arguments into `args`, where the call has none yet.
+// kUnsupported: only a run knows them.
+Status resolve(OpCall& call, ShapeArgs& args);
 
 // False for the inputs that the device does not see: what only the shape rule looks at (a Reshape's
 // shape), and small numbers that lowering reads (a Slice's starts), which must be known by then.

@@ -1,7 +1,7 @@
 // DFT and Det: small things of linear algebra.
 #include <cmath>
 
-#include "runtime/backend/vulkan/graph/known.h"
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
 
 namespace wick::vulkan {
 namespace {
@@ -49,26 +49,13 @@ uint32_t form_of(int64_t n) {
   return n <= kSummed ? WICK_DFT_SUMMED : WICK_DFT_CONVOLVED;
 }
 
-// How long the transform is; the output may be half of it.
-Result<int64_t> length_of(const OpCall& call, int64_t size, int64_t kept) {
-  const auto& a = *static_cast<const DftAttrs*>(call.attrs);
-  if (a.inverse != 0 || a.onesided == 0) return kept;
-  WICK_ASSIGN(const int64_t n, known_number(call, 1, a.dft_length != 0 ? a.dft_length : size));
-  if (n < 1 || n / 2 + 1 != kept) return unsupported("another length than its shape says");
-  return n;
-}
-
 }  // namespace
 
 Status lower_dft(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const DftAttrs*>(call.attrs);
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
   const int rank = x.rank();
-  WICK_ASSIGN(int64_t axis, known_number(call, 2, a.axis));
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank - 1) return unsupported("an axis out of range");
-  const int at = static_cast<int>(axis);
-  WICK_ASSIGN(const int64_t n, length_of(call, x[at], y[at]));
+  const auto& [at, n] = call.args->dft;
   int64_t inner = 1;
   for (int i = at + 1; i < rank - 1; ++i) inner *= x[i];
   const int64_t outputs = call.out[0].numel() / y[rank - 1];

@@ -4,7 +4,6 @@
 #include "runtime/backend/vulkan/ctx/arena.h"
 #include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/core/half.h"
-#include "runtime/core/int_at.h"
 #include "runtime/ops/rules/layout-inl.h"
 
 namespace wick::vulkan {
@@ -240,33 +239,15 @@ Status lower_split(const OpCall& call, Lowered& out) {
   return {};
 }
 
-// An optional input whose values are known, else the attribute.
-Result<IntArgs> numbers(const OpCall& call, size_t i, Span<const int64_t> attr) {
-  const IntArgs args(call.in, i, attr);
-  if (!args.known()) return unsupported("numbers that only a run knows");
-  return args;
-}
-
 Status lower_slice(const OpCall& call, Lowered& out) {
-  const auto& a = *static_cast<const SliceAttrs*>(call.attrs);
-  WICK_ASSIGN(const IntArgs starts, numbers(call, 1, a.starts.span()));
-  WICK_ASSIGN(const IntArgs ends, numbers(call, 2, a.ends.span()));
-  WICK_ASSIGN(const IntArgs axes, numbers(call, 3, a.axes.span()));
-  WICK_ASSIGN(const IntArgs steps, numbers(call, 4, a.steps.span()));
+  const SliceRanges& range = call.args->slice;
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
   Strides from = contiguous_strides(x);
-  int64_t offset = 0;
-  for (int64_t i = 0; i < starts.count(); ++i) {
-    const int axis = axis_within(axes.given() ? axes[i] : i, x.rank());
-    const int64_t step = steps.given() ? steps[i] : 1;
-    if (axis < 0 || step == 0) return unsupported("an axis or a step out of range");
-    const auto r = rules::resolve_slice(x[axis], starts[i], ends[i], step);
-    if (r.count != y[axis]) return unsupported("another size than its shape says");
-    offset += r.start * from[axis];
-    from[axis] *= r.step;
-  }
   Ends walked = ends_of(call);
-  walked.from_offset = offset;
+  for (int i = 0; i < x.rank(); ++i) {
+    walked.from_offset += range.start[i] * from[i];
+    from[i] *= range.step[i];
+  }
   return add_copy(walked, y, from, contiguous_strides(y), out);
 }
 
@@ -289,8 +270,6 @@ Result<uint64_t> constant_bits(DType dtype, double v) {
 
 Status lower_pad(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const PadAttrs*>(call.attrs);
-  WICK_ASSIGN(const IntArgs pads, numbers(call, 1, a.pads.span()));
-  WICK_ASSIGN(const IntArgs axes, numbers(call, 3, a.axes.span()));
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
   const DType dtype = call.in[0].dtype;
   uint64_t value = 0;
@@ -300,13 +279,6 @@ Status lower_pad(const OpCall& call, Lowered& out) {
     if (dtype_bits(dtype) < 8) value &= (1u << dtype_bits(dtype)) - 1;
   } else {
     WICK_ASSIGN(value, constant_bits(dtype, a.value));
-  }
-  int64_t before[kMaxRank] = {};
-  const int64_t n = axes.given() ? axes.count() : x.rank();
-  for (int64_t i = 0; i < n; ++i) {
-    const int axis = axis_within(axes.given() ? axes[i] : i, x.rank());
-    if (axis < 0) return unsupported("an axis out of range");
-    before[axis] = pads[i];
   }
   const int bits = dtype_bits(dtype);
   Dispatch d = flat_dispatch(bits == 64   ? ShaderId::k_pad_64
@@ -321,7 +293,7 @@ Status lower_pad(const OpCall& call, Lowered& out) {
   add_push(d, static_cast<uint32_t>(value >> 32));
   for (int i = 0; i < kMaxRank; ++i) add_push(d, i < x.rank() ? y[i] : int64_t{1});
   for (int i = 0; i < kMaxRank; ++i) add_push(d, i < x.rank() ? x[i] : int64_t{1});
-  for (int64_t b : before) add_push(d, b);
+  for (int64_t b : call.args->pad.before) add_push(d, b);
   add_operand(d, 0);
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);

@@ -1,9 +1,9 @@
+#include <algorithm>
 #include <limits>
 
 #include "runtime/backend/vulkan/graph/element.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
 #include "runtime/core/half.h"
-#include "runtime/core/int_at.h"
 #include "runtime/kernels/reduce.h"
 
 namespace wick::vulkan {
@@ -53,16 +53,13 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   if (words && call.op == OpId::kReduceMean && x.dtype != DType::kF64)
     return unsupported("no shader for this mean");
   if (words && x.dtype != DType::kF64 && x.numel() == 0) return unsupported("an empty input");
-  const auto& a = *static_cast<const ReduceAttrs*>(call.attrs);
-  const IntArgs axes(call.in, 1, a.axes.span());
-  if (!axes.known()) return unsupported("axes that only a run knows");
-  if (axes.count() == 0 && a.noop_with_empty_axes != 0) {
+  const bool* axes = call.args->reduce.set;
+  if (x.rank() > 0 && std::none_of(axes, axes + x.rank(), [](bool set) { return set; })) {
     out.alias = true;
     return {};
   }
   if (x.numel() == 0) return fill_with_identity(call, out);
-  const ReduceShape s =
-      reduce_shape(TensorView(nullptr, x.dtype, x.shape), reduced_axes(call.in, a).set);
+  const ReduceShape s = reduce_shape(TensorView(nullptr, x.dtype, x.shape), axes);
   Dispatch d;
   d.shader = WICK_STORED(call.out[0].dtype, reduce);
   d.groups[0] = groups_for(s.outputs, WICK_SOFTMAX_ROWS);

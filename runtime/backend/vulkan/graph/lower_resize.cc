@@ -14,15 +14,6 @@ bool crops(const ResizeAttrs& a) {
   return a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
 }
 
-Status need_numbers(const OpCall& call, const ResizeAttrs& a) {
-  for (size_t i = crops(a) ? 1 : 2; i < call.in.size(); ++i) {
-    const TensorView& v = call.in[i];
-    if (v.present() && v.numel() > 0 && v.data == nullptr)
-      return unsupported("sizes or scales that only a run knows");
-  }
-  return {};
-}
-
 // Where the axis's words begin: how many words a row has, then for every output a row of: how many
 // neighbours, and of each its place and its weight.
 Result<uint32_t> add_axis(const ResizeAxis& axis, bool nearest, Array<uint32_t>& table,
@@ -66,15 +57,14 @@ Status lower_resize(const OpCall& call, Lowered& out) {
   // Integers are moved, not computed with.
   if (call.in[0].dtype != DType::kF32 && (!nearest || crops(a)))
     return unsupported("no shader for this dtype");
-  WICK_TRY(need_numbers(call, a));
-  KernelPlan plan;
-  WICK_TRY(plan_resize({call.op, call.attrs, call.in, call.out, 1, nullptr}, &plan));
-  if (plan.scratch_bytes > kMaxTables)
-    return unsupported("tables of neighbours too large for a shader");
+  if (crops(a) && call.in[1].data == nullptr)
+    return unsupported("a region of interest that only a run knows");
+  WICK_ASSIGN(const size_t bytes, resize_table_bytes(call.in[0].shape, call.out[0].shape, a));
+  if (bytes > kMaxTables) return unsupported("tables of neighbours too large for a shader");
   Arena arena(out.dispatches.allocator());
-  WICK_ASSIGN(void* scratch, arena.allocate(plan.scratch_bytes, kAlignment));
+  WICK_ASSIGN(void* scratch, arena.allocate(bytes, kAlignment));
   ResizeJob job;
-  WICK_TRY(resize_tables(call.in, call.out[0], a, scratch, &job));
+  resize_tables(call.in, call.out[0], a, call.args->resize, scratch, &job);
   if (job.count == 0) {
     out.alias = true;
     return {};

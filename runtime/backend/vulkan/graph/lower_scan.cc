@@ -1,5 +1,5 @@
 // Along one axis, in order: ArgMax, ArgMin, TopK, CumSum, CumProd; and Trilu.
-#include "runtime/backend/vulkan/graph/known.h"
+#include "runtime/backend/vulkan/graph/dispatch_builder.h"
 #include "runtime/backend/vulkan/graph/whole_element.h"
 
 namespace wick::vulkan {
@@ -68,8 +68,8 @@ Status lower_arg(const OpCall& call, Lowered& out) {
 Status lower_topk(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const TopKAttrs*>(call.attrs);
   Selection s;
-  WICK_ASSIGN(s.k, known_number(call, 1, a.k));
   s.axis = a.axis;
+  s.k = call.out[0].shape[static_cast<int>(a.axis < 0 ? a.axis + call.out[0].rank() : a.axis)];
   s.smallest = a.largest == 0;
   s.nan_first = !s.smallest;  // NaN is above all
   s.values = true;
@@ -79,9 +79,8 @@ Status lower_topk(const OpCall& call, Lowered& out) {
 Status lower_cumulate(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const CumulateAttrs*>(call.attrs);
   if (!has_arithmetic(call.in[0].dtype)) return unsupported("no shader for this dtype");
-  WICK_ASSIGN(const int64_t axis, known_number(call, 1, a.axis));
   Lines l;
-  WICK_TRY(lines_of(call.in[0].shape, axis, l));
+  WICK_TRY(lines_of(call.in[0].shape, call.args->number.value, l));
   if (l.count > kMostSteps) return unsupported("a long way through the axis");
   Dispatch d = flat_dispatch(ShaderId::k_scan, l.lines);
   add_element(d, call.in[0].dtype);
@@ -99,7 +98,7 @@ Status lower_cumulate(const OpCall& call, Lowered& out) {
 Status lower_trilu(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const TriluAttrs*>(call.attrs);
   const Shape& x = call.in[0].shape;
-  WICK_ASSIGN(int64_t k, known_number(call, 1, a.k));
+  int64_t k = call.args->number.value;
   const int64_t rows = x[x.rank() - 2], columns = x[x.rank() - 1];
   k = k > columns ? columns : k < -rows ? -rows : k;  // beyond these nothing changes
   Dispatch d = flat_dispatch(ShaderId::k_trilu, numel(x));

@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include "runtime/backend/vulkan/graph/window.h"
-#include "runtime/core/int_at.h"
 #include "runtime/ops/conv_transpose.h"
 
 namespace wick::vulkan {
@@ -48,12 +47,11 @@ Status lower_col2im(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const Col2ImAttrs*>(call.attrs);
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
   const int spatial = y.rank() - 2;
-  if (call.in[2].data == nullptr) return unsupported("a window that only a run knows");
   int64_t positions = 1;
   WICK_TRY(out.table.resize(static_cast<size_t>(spatial) * WICK_COL2IM_WORDS));
   for (int i = 0; i < spatial; ++i) {
     uint32_t* to = out.table.data() + i * WICK_COL2IM_WORDS;
-    const int64_t block = int_at(call.in[2], i), stride = a.strides.at_or(i, 1),
+    const int64_t block = call.args->blocks.extent[i], stride = a.strides.at_or(i, 1),
                   dilation = a.dilations.at_or(i, 1), pad = a.pads.at_or(i, 0);
     const int64_t room = y[2 + i] + pad + a.pads.at_or(i + spatial, 0);
     const int64_t g = std::gcd(stride, dilation);

@@ -100,36 +100,25 @@ class Cases {
   Status status_;
 };
 
-struct RuleOf {
-  OpId op;
-  const char* rule;
-};
-constexpr RuleOf kRules[] = {
-#define WICK_OP(Name, id, Attrs, min_in, max_in, outs, rule, Role) {OpId::k##Name, #rule},
-#include "runtime/ops/ops.def"
-#undef WICK_OP
-};
-
-bool starts(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
-
-// Every op whose rule says that it works element by element, with its attributes' defaults.
+// Every op that works element by element, with its attributes' defaults.
 void elementwise(Cases& c) {
-  for (const RuleOf& r : kRules) {
-    const OpInfo& info = *find_op(r.op);
-    if (info.role != OpRole::kInfer || r.op == OpId::kCast) continue;
-    const bool one = starts(r.rule, "unary") || starts(r.rule, "clip") || starts(r.rule, "float_t");
-    const bool two = starts(r.rule, "binary") || starts(r.rule, "compare") || starts(r.rule, "pow");
+  for (const OpInfo& info : all_ops()) {
+    if (info.role != OpRole::kInfer) continue;
+    const bool one =
+        info.kind == OpKind::kUnary || info.kind == OpKind::kTest || info.id == OpId::kIdentity;
+    const bool two = info.kind == OpKind::kBinary || info.kind == OpKind::kCompare ||
+                     info.kind == OpKind::kLogic;
     if (!one && !two) continue;
     AnyAttrs attrs;
     info.attrs->init(attrs.get());
-    if (r.op == OpId::kClip) *static_cast<ClipAttrs*>(attrs.get()) = {-0.5, 0.75};
-    if (r.op == OpId::kClip)
-      c.add(r.op, ClipAttrs{}, {in(kF32, {3, 71}), in(kF32, {}), in(kF32, {})});
+    if (info.id == OpId::kClip) *static_cast<ClipAttrs*>(attrs.get()) = {-0.5, 0.75};
+    if (info.id == OpId::kClip)
+      c.add(info.id, ClipAttrs{}, {in(kF32, {3, 71}), in(kF32, {}), in(kF32, {})});
     for (DType t : kDTypes) {
-      if (one) c.may(r.op, attrs, {in(t, {3, 71})});
-      if (two) c.may(r.op, attrs, {in(t, {3, 71}), in(t, {3, 71})});
+      if (one) c.may(info.id, attrs, {in(t, {3, 71})});
+      if (two) c.may(info.id, attrs, {in(t, {3, 71}), in(t, {3, 71})});
       if (two && (t == kF32 || t == kF16 || t == kI32))
-        c.may(r.op, attrs, {in(t, {5, 1, 7}), in(t, {3, 1})});
+        c.may(info.id, attrs, {in(t, {5, 1, 7}), in(t, {3, 1})});
     }
   }
   for (DType t : kDTypes) {

@@ -8,7 +8,7 @@
 #include "runtime/backend/vulkan/partition.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/half.h"
-#include "runtime/kernels/run_row.h"
+#include "runtime/kernels/prepared.h"
 
 namespace wick::vulkan {
 namespace {
@@ -295,20 +295,13 @@ class Trial {
   // Into want_.
   Status run_on_cpu(size_t set) {
     const Span<TensorView> in = inputs(set);
-    KernelQuery query{query_.op, query_.attrs, in, want_, 1, nullptr};
-    KernelPlan plan;
-    if (row_->plan != nullptr) WICK_TRY(row_->plan(query, &plan));
-    KernelCtx ctx;
-    ctx.plan = &plan;
+    const KernelQuery query{query_.op, query_.attrs, in, want_, 1, nullptr};
+    PreparedKernel kernel;
+    WICK_TRY(kernel.prepare(*row_, query));
     work_.clear();
-    for (int slot = 0; slot < kMaxPacked; ++slot) {
-      if (row_->pack == nullptr || plan.packs[slot].bytes == 0) continue;
-      WICK_ASSIGN(void* form, work_.allocate(plan.packs[slot].bytes, kAlignment));
-      WICK_TRY(row_->pack(query, plan, slot, form));
-      ctx.packed[slot] = form;
-    }
-    WICK_ASSIGN(ctx.scratch, work_.allocate(plan.scratch_bytes + 1, kAlignment));
-    return run_row(*row_, query.op, ctx, in, want_, query.attrs);
+    WICK_TRY(kernel.pack_all(query, work_));
+    WICK_ASSIGN(void* scratch, work_.allocate(kernel.scratch_bytes() + 1, kAlignment));
+    return kernel.run({nullptr, scratch}, query.op, in, want_, query.attrs);
   }
 
   const KernelQuery& query_;

@@ -1,0 +1,27 @@
+// The activations that a product's epilogue may end with, and the ops they are elsewhere.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/ops/attrs/conv.h"
+#include "runtime/ops/op_id.h"
+
+namespace wick {
+
+struct ActivationRow {
+  Activation activation;
+  OpId op;
+  int64_t flag = 0;  // what the op's integer attribute must say: Gelu's form
+};
+inline constexpr ActivationRow kActivations[] = {
+    {Activation::kRelu, OpId::kRelu},           {Activation::kClip, OpId::kClip},
+    {Activation::kLeakyRelu, OpId::kLeakyRelu}, {Activation::kSigmoid, OpId::kSigmoid},
+    {Activation::kTanh, OpId::kTanh},           {Activation::kSilu, OpId::kSilu},
+    {Activation::kHardSwish, OpId::kHardSwish}, {Activation::kGeluErf, OpId::kGelu, 0},
+    {Activation::kGeluTanh, OpId::kGelu, 1},
+};
+static_assert(sizeof(kActivations) / sizeof(kActivations[0]) ==
+                  static_cast<size_t>(Activation::kLast),
+              "a row for each activation but kNone");
+
+}  // namespace wick

@@ -1,0 +1,61 @@
+// A layer's own fact about every op: how autocast treats it, what it costs, whether integers have a
+// form of it. The layer lists the ops under each answer; an op of ops.def that is in no list, or in
+// two, does not compile, so that whoever adds an op is told what the layer wants to know of it.
+#pragma once
+
+#include "runtime/ops/op_id.h"
+
+#include <cstddef>
+#include <initializer_list>
+
+namespace wick {
+
+namespace ops_def {
+// Never read: the compiler names the array, and the op's id as the subscript outside its bounds.
+inline constexpr bool kNoListHoldsTheOpOfId[1] = {}, kTwoListsHoldTheOpOfId[1] = {};
+inline constexpr OpId kIds[] = {
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) OpId::k##Name,
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+inline constexpr size_t kCount = sizeof(kIds) / sizeof(kIds[0]);
+inline constexpr size_t kSpan = static_cast<size_t>(kIds[kCount - 1]) + 1;
+}  // namespace ops_def
+
+template <class Fact>
+struct OpList {
+  Fact fact;
+  std::initializer_list<OpId> ops;
+};
+
+// Facts by op; users' own ops have the one given for them.
+template <class Fact>
+class OpFacts {
+ public:
+  consteval OpFacts(Fact of_custom, std::initializer_list<OpList<Fact>> lists)
+      : of_custom_(of_custom) {
+    bool listed[ops_def::kSpan] = {};
+    for (const OpList<Fact>& list : lists) {
+      for (OpId op : list.ops) {
+        if (listed[static_cast<size_t>(op)])
+          listed[0] = ops_def::kTwoListsHoldTheOpOfId[static_cast<size_t>(op)];
+        listed[static_cast<size_t>(op)] = true;
+        facts_[static_cast<size_t>(op)] = list.fact;
+      }
+    }
+    for (OpId op : ops_def::kIds) {
+      if (!listed[static_cast<size_t>(op)])
+        listed[0] = ops_def::kNoListHoldsTheOpOfId[static_cast<size_t>(op)];
+    }
+  }
+  constexpr const Fact& operator[](OpId op) const {
+    const auto at = static_cast<size_t>(op);
+    return at < ops_def::kSpan ? facts_[at] : of_custom_;
+  }
+
+ private:
+  Fact facts_[ops_def::kSpan] = {};
+  Fact of_custom_;
+};
+
+}  // namespace wick

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Finds second places for facts that have one.
+
+- What an op is stands in its row of runtime/ops/ops.def (kind, signature, flags) and, where it is a
+  layer's own matter, in that layer's lists (OpFacts) or tables. A `switch` over OpId elsewhere is a
+  table that nobody completes: its default answers quietly for an op that is added later. Those that
+  there are stand below with their reason. Labels that a list of ops writes (k##Name) are a table.
+- No decision by a range of ids, by the name of a shape rule, or by the text of an error.
+- A kernel's row is planned, packed and run in runtime/kernels/prepared.cc alone.
+
+usage: check_facts.py [ROOT]      exit 0: nothing found; 1: one line per finding
+"""
+
+import os
+import re
+import sys
+
+ROOMS = ("runtime", "graph", "trainer", "exporter", "quantize", "tools")
+SOURCE = re.compile(r"\.(h|cc)$")
+SWITCH = re.compile(r"\bswitch \(")
+LABEL = re.compile(r"\bcase (?:wick::)?OpId::k(?!##)")
+RANGE = re.compile(r"[\w)\]] [<>]=? OpId::k|OpId::k\w+ [<>]=? ")
+RULE_NAME = re.compile(r"#rule\b")
+ERROR_TEXT = re.compile(r"strn?cmp\([^;]*message\(\)|message\(\)\s*[!=]=")
+ROW_RUN = re.compile(r"\b(?:row|kernel_row|\w*_row|row_)(?:->|\.)(?:plan|pack|run)\(")
+EQUAL = re.compile(r"[!=]= OpId::k")
+
+# (file, function or what stands before): why a switch over ids is the right thing there
+SWITCHES = {
+    "graph/ir/infer.cc": "the integers that a node makes, one small function an op",
+    "graph/ir/sequence.cc": "the types of sequences, one function an op",
+    "graph/passes/fuse_attention.cc": "a pattern: what may stand between scores and softmax",
+    "graph/passes/lower_ops.cc": "a pattern: which node becomes which form of bytes",
+}
+RUN_SITES = {"runtime/kernels/prepared.cc": "the one place", "runtime/kernels/prepared.h": "the one place"}
+
+
+def body_of(text, at):
+    """The text between the braces that open behind `at`."""
+    start = text.index("{", at)
+    depth, i = 1, start + 1
+    while depth and i < len(text):
+        depth += {"{": 1, "}": -1}.get(text[i], 0)
+        i += 1
+    return text[start:i]
+
+
+def check_tree(root):
+    problems, used = [], set()
+    counts = {"switches": 0, "labels": 0, "equal": 0, "runs": 0}
+    files = 0
+    for room in ROOMS:
+        for folder, folders, names in os.walk(os.path.join(root, room)):
+            folders.sort()
+            for name in sorted(names):
+                if not SOURCE.search(name):
+                    continue
+                files += 1
+                path = os.path.relpath(os.path.join(folder, name), root)
+                with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+                    text = f.read()
+                for m in SWITCH.finditer(text):
+                    labels = len(LABEL.findall(body_of(text, m.end())))
+                    if labels == 0:
+                        continue
+                    counts["switches"] += 1
+                    counts["labels"] += labels
+                    used.add(path)
+                    if path not in SWITCHES:
+                        problems.append(f"{path}:{text.count(chr(10), 0, m.start()) + 1}: a switch over OpId with {labels} labels; "
+                                        "say it in the op's row (ops.def), in OpFacts or in a table")
+                for number, line in enumerate(text.split("\n"), 1):
+                    code = line.split("//")[0]
+                    where = f"{path}:{number}:"
+                    counts["equal"] += len(EQUAL.findall(code))
+                    if RANGE.search(code):
+                        problems.append(f"{where} a range of op ids; ask for the kind (kind_of): {line.strip()}")
+                    if RULE_NAME.search(code) and not path.startswith("runtime/ops/"):
+                        problems.append(f"{where} the name of a shape rule; ask for the kind (kind_of): {line.strip()}")
+                    if ERROR_TEXT.search(code):
+                        problems.append(f"{where} a decision by an error's text; ask for its code: {line.strip()}")
+                    if ROW_RUN.search(code):
+                        counts["runs"] += 1
+                        if path not in RUN_SITES:
+                            problems.append(f"{where} plans, packs or runs a kernel's row by itself; use PreparedKernel "
+                                            f"(runtime/kernels/prepared.h): {line.strip()}")
+    for path in sorted(set(SWITCHES) - used):
+        if os.path.exists(os.path.join(root, path)):
+            problems.append(f"{path}: no switch over OpId there any more: take its reason out of this script")
+    return problems, files, counts
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
+    problems, files, counts = check_tree(os.path.abspath(root))
+    for problem in problems:
+        print(problem)
+    print(f"{files} files read, {len(problems)} facts told twice; {counts['switches']} switches over OpId with "
+          f"{counts['labels']} labels, {counts['equal']} comparisons with one op")
+    return 1 if problems or files == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
