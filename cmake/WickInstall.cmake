@@ -60,11 +60,13 @@ if(WICK_BUILD_TRAINER)
   wick_install(trainer ROOMS trainer TARGETS wick_trainer)
 endif()
 if(WICK_BUILD_COMPILE)
-  set(compile_targets wick_graph wick_quantize wick_exporter wick_compile)
-  if(TARGET wick_qat)
-    list(APPEND compile_targets wick_qat wick_quantizer)
+  # trainer/capture's headers are installed with the trainer's.
+  set(quantize_targets wick_graph wick_quantize)
+  if(TARGET wick_capture)
+    list(APPEND quantize_targets wick_capture)
   endif()
-  wick_install(compile ROOMS graph quantize exporter TARGETS ${compile_targets})
+  wick_install(quantize ROOMS graph quantize TARGETS ${quantize_targets})
+  wick_install(compile ROOMS exporter TARGETS wick_exporter wick_compile)
 endif()
 
 # Packages that find_package(Wick) must find again for a static link.

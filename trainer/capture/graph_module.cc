@@ -1,16 +1,15 @@
-#include "exporter/capture/graph_module.h"
+#include "trainer/capture/graph_module.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "exporter/capture/graph_run.h"
-#include "exporter/capture/graph_tracer.h"
-#include "exporter/onnx/training.h"
 #include "graph/ir/infer.h"
 #include "graph/rewrite/pass.h"
 #include "trainer/autograd/grad_table.h"
+#include "trainer/capture/graph_run.h"
+#include "trainer/capture/graph_tracer.h"
 
 namespace wick::nn {
 namespace {
@@ -385,11 +384,3 @@ ir::Graph GraphModule::to_graph() const {
 }
 
 }  // namespace wick::nn
-
-namespace wick {
-
-nn::GraphModule import_module(const std::string& path) {
-  return nn::GraphModule(import_for_training(path));
-}
-
-}  // namespace wick

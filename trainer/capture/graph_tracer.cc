@@ -1,4 +1,4 @@
-#include "exporter/capture/graph_tracer.h"
+#include "trainer/capture/graph_tracer.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exporter/capture/capture.h"
+#include "trainer/capture/capture.h"
 
 namespace wick {
 

@@ -1,4 +1,5 @@
-// A graph as a module: an ONNX file, to be trained further. Example (fine-tuning):
+// A graph as a module: an ONNX file, to be trained further. Example (fine-tuning; import_onnx() is
+// of <wick/compile.h>):
 //
 //   nn::GraphModule body = nn::import_onnx("mobilenet_v2.onnx");
 //   body.set_output("/Flatten_output_0");                  // the features, without the old head
@@ -98,15 +99,3 @@ class GraphModule : public Module {
 };
 
 }  // namespace wick::nn
-
-namespace wick {
-
-// Reads an ONNX file for training: nn::GraphModule(import_for_training(path)).
-nn::GraphModule import_module(const std::string& path);
-
-// The same: wick::import_onnx() gives the graph, nn's the module.
-namespace nn {
-inline GraphModule import_onnx(const std::string& path) { return import_module(path); }
-}  // namespace nn
-
-}  // namespace wick

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "exporter/capture/graph_module.h"
+#include "trainer/capture/graph_module.h"
 
 namespace wick::nn {
 

@@ -1,4 +1,4 @@
-#include "exporter/capture/graph_run.h"
+#include "trainer/capture/graph_run.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "exporter/capture/compare.h"
+#include "trainer/capture/compare.h"
 
 #include <fmt/format.h>
 

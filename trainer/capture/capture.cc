@@ -1,12 +1,12 @@
-#include "exporter/capture/capture.h"
+#include "trainer/capture/capture.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 
-#include "exporter/capture/compare.h"
-#include "exporter/capture/free_sizes.h"
-#include "exporter/capture/graph_tracer.h"
+#include "trainer/capture/compare.h"
+#include "trainer/capture/free_sizes.h"
+#include "trainer/capture/graph_tracer.h"
 #include "wick/error.h"
 
 namespace wick {

@@ -1,4 +1,4 @@
-#include "exporter/capture/free_sizes.h"
+#include "trainer/capture/free_sizes.h"
 
 #include <fmt/format.h>
 

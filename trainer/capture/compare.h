@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "exporter/capture/graph_tracer.h"
+#include "trainer/capture/graph_tracer.h"
 
 namespace wick {
 
