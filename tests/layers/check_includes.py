@@ -41,6 +41,10 @@ SEES = {
     "quantize/include": ["graph", "quantize", "quantize/modules", "quantize/qat", "trainer/capture"],
     "exporter": BASE + [PROGRAM, PLAN, PUBLIC, "graph"],
     "exporter/include": ["graph", "exporter", "trainer/capture"],
+    "tools/submission": BASE + ["trainer"],
+    "tools/lib": BASE + [PROGRAM, PLAN, BACKEND, EXEC, PUBLIC, "runtime/backend/vulkan", "graph", "trainer",
+                         "quantize", "exporter"],
+    "tools/lib/include": ["tools/lib"],
     "tools": EVERYTHING,
     "tests": EVERYTHING,
     "targets": EVERYTHING,
@@ -56,13 +60,13 @@ THIRD_PARTY = {
     "vulkan": ["runtime/backend/vulkan"],
     "google": ["exporter/onnx"],
     "onnx": ["exporter/onnx"],
-    "fmt": ["graph", "trainer", "quantize", "exporter"],
-    "nlohmann": ["graph", "trainer", "quantize", "exporter"],
+    "fmt": ["graph", "trainer", "quantize", "exporter", "tools"],
+    "nlohmann": ["graph", "trainer", "quantize", "exporter", "tools"],
     "zlib.h": ["trainer/data"],
     "archive.h": ["trainer/data"],
     "png.h": ["trainer/data"],
     "stb": ["trainer/data"],
-    "valijson": ["trainer/profile"],
+    "valijson": ["tools/submission"],
     "CLI": [],
 }
 
@@ -73,7 +77,7 @@ RUNTIME_FORBIDDEN = set(
     "queue random regex semaphore set shared_mutex sstream stack stdexcept stop_token streambuf string "
     "thread typeinfo unordered_map unordered_set vector".split())
 
-WITH_HEADERS = ("runtime", "trainer", "quantize", "exporter")  # rooms with an include/ folder
+WITH_HEADERS = ("runtime", "trainer", "quantize", "exporter", "tools/lib")  # rooms with an include/ folder
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 SOURCE = re.compile(r"\.(h|cc|cpp|c|def|inc)$")
 SKIP_FOLDERS = {".git", "build", "docs"}

@@ -7,7 +7,8 @@
 #include <map>
 
 #include "runtime/registry/registry.h"
-#include "tools/wick/arrays.h"
+#include "tools/lib/arrays.h"
+#include "tools/wick/json.h"
 #include "tools/wick/weight_stats.h"
 #include "trainer/explain/op_cost.h"
 #include "wick/error.h"

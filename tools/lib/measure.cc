@@ -1,4 +1,4 @@
-#include "tools/wick/quantize_measure.h"
+#include "tools/lib/measure.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,6 @@ struct NodeCounts {
 
   bool within(double tolerance) const;  // `tolerance` is for floats
   std::string text(double tolerance) const;
-  nlohmann::json json() const;
 };
 
 // `inputs` in the graph's order. Patterns of Q/DQ run as the integer ops that a program gets.

@@ -1,5 +1,5 @@
 // The capstone's report: what is measured, what is written, and what the schema refuses.
-#include "trainer/profile/submission.h"
+#include "tools/submission/submission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 json cases() {
-  std::ifstream file(WICK_SOURCE_DIR "/tests/profile/submissions.json");
+  std::ifstream file(WICK_SOURCE_DIR "/tests/submission/submissions.json");
   return json::parse(file);
 }
 

@@ -1,4 +1,4 @@
-#include "tools/wick/node_times.h"
+#include "tools/lib/node_times.h"
 
 #include <fmt/format.h>
 
@@ -71,19 +71,6 @@ std::string NodeTimes::table(size_t runs) const {
                        runs == 0 ? 0 : s->ns.size() / runs, ms, sum > 0 ? 100 * ms / sum : 0);
   }
   return out;
-}
-
-nlohmann::json NodeTimes::json(size_t runs) const {
-  auto list = nlohmann::json::array();
-  for (const Step* s : in_order()) {
-    list.push_back({{"op", s->op},
-                    {"node", s->node},
-                    {"backend", s->backend},
-                    {"kernel", s->kernel},
-                    {"times", s->ns.size()},
-                    {"ms", s->ms(runs)}});
-  }
-  return list;
 }
 
 std::map<std::string, double> NodeTimes::ms_by_op(size_t runs) const {

@@ -1,7 +1,6 @@
 // How two answers differ.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "graph/ir/host_tensor.h"
@@ -19,7 +18,6 @@ struct Difference {
   double largest = 0;   // magnitude in b
   void merge(const Difference& other);
   std::string text() const;
-  nlohmann::json json() const;
 };
 
 // b is what a is measured against.

@@ -1,7 +1,7 @@
 // The schema's judgement of a submission, by valijson.
 #include <nlohmann/json.hpp>
 
-#include "trainer/profile/submission.h"
+#include "tools/submission/submission.h"
 #include "wick/error.h"
 
 #include <valijson/adapters/nlohmann_json_adapter.hpp>

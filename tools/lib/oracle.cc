@@ -1,4 +1,4 @@
-#include "tools/wick/oracle.h"
+#include "tools/lib/oracle.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/wick/arrays.h"
-#include "tools/wick/command.h"
-#include "tools/wick/scratch_folder.h"
+#include "tools/lib/arrays.h"
+#include "tools/lib/scratch_folder.h"
+#include "tools/lib/text.h"
 #include "wick/error.h"
 
 namespace wick::tool {

@@ -15,7 +15,7 @@ struct DataOptions {
   bool test = false;    // labels are wanted; of a data set the test images, all of them in order
   int64_t batches = 0;  // at most; 0: all of files and test images, 512 images of others
   int64_t batch = 32;   // items, where the model has a choice and files do not say
-  std::vector<std::string> dims;  // "NAME=N", for "sample"
+  std::vector<std::string> dims = {};  // "NAME=N", for "sample"
 };
 
 struct InputData {

@@ -16,7 +16,7 @@ except ImportError:
     sys.exit(77)
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCHEMA = HERE.parents[1] / "trainer/profile/submission.schema.json"
+SCHEMA = HERE.parents[1] / "tools/submission/submission.schema.json"
 
 
 def patched(document, patch):

@@ -1,15 +1,17 @@
-#include "tools/wick/arrays.h"
+#include "tools/lib/arrays.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "exporter/onnx/onnx.h"
 #include "graph/ir/packed.h"
 #include "runtime/core/regular_file.h"
-#include "tools/wick/command.h"
-#include "tools/wick/model.h"
+#include "tools/lib/model.h"
+#include "tools/lib/text.h"
+#include "tools/lib/usage.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
 
@@ -77,7 +79,7 @@ void write_strings(const std::string& path, const HostTensor& tensor) {
 }  // namespace
 
 HostTensor read_array(const std::string& path) {
-  if (ends_with(path, ".json")) return read_strings(path);
+  if (path.ends_with(".json")) return read_strings(path);
   data::HostArray a = data::read_npy(path);
   return HostTensor(a.dtype, a.shape, a.bytes.data(), a.bytes.size());
 }
@@ -90,7 +92,7 @@ void write_array(const std::string& path, const HostTensor& tensor) {
 }
 
 HostTensor read_value(const std::string& path, const PortInfo& port) {
-  if (ends_with(path, ".pb")) return read_pb(path, port);
+  if (path.ends_with(".pb")) return read_pb(path, port);
   if (is_container(port.dtype)) {
     throw Error(fmt::format("'{}': input {} is no tensor: give a .pb file of ONNX's "
                             "({} of {})",
@@ -211,25 +213,6 @@ std::string top_label(const Program& program, const HostTensor& output) {
     if (output.as<float>()[i] > output.as<float>()[best]) best = i;
   }
   return program.labels()[best];
-}
-
-constexpr int64_t kPreview = 10;
-
-nlohmann::json preview_json(const HostTensor& tensor) {
-  auto values = nlohmann::json::array();
-  if (is_container(tensor.dtype())) {
-    for (const HostTensor& t : unpack(tensor).elements) values.push_back(preview_json(t));
-    return values;
-  }
-  for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i) {
-    if (tensor.dtype() == DType::kString)
-      values.push_back(tensor.string_at(i));
-    else if (tensor.dtype() == DType::kI64)
-      values.push_back(tensor.as<int64_t>()[i]);
-    else
-      values.push_back(element_as_double(tensor, i));
-  }
-  return values;
 }
 
 std::string preview(const HostTensor& tensor) {

@@ -1,12 +1,12 @@
-#include "tools/wick/sample_inputs.h"
+#include "tools/lib/sample_inputs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "tools/wick/command.h"
-#include "tools/wick/model.h"
+#include "tools/lib/model.h"
+#include "tools/lib/usage.h"
 #include "wick/error.h"
 
 namespace wick::tool {

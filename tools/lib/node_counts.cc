@@ -1,4 +1,4 @@
-#include "tools/wick/node_counts.h"
+#include "tools/lib/node_counts.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/passes/lower_qdq.h"
 #include "runtime/registry/registry.h"
-#include "tools/wick/difference.h"
-#include "tools/wick/model.h"
-#include "tools/wick/oracle.h"
-#include "tools/wick/scratch_folder.h"
+#include "tools/lib/difference.h"
+#include "tools/lib/model.h"
+#include "tools/lib/oracle.h"
+#include "tools/lib/scratch_folder.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -206,22 +206,6 @@ std::string NodeCounts::text(double tolerance) const {
     }
   }
   return out;
-}
-
-nlohmann::json NodeCounts::json() const {
-  auto doc = nlohmann::json{{"integers", nlohmann::json::object()},
-                            {"floats", nlohmann::json::object()},
-                            {"onnxruntime_ran", ran},
-                            {"not_compared", uncompared}};
-  for (const auto& [name, c] : integers) {
-    doc["integers"][name] = {{"nodes", c.nodes}, {"equal", c.equal},     {"one_step", c.one_step},
-                             {"more", c.more},   {"allowed", c.allowed}, {"first", c.first_beyond}};
-  }
-  for (const auto& [name, c] : floats) {
-    doc["floats"][name] = {
-        {"nodes", c.nodes}, {"results", c.equal}, {"worst", c.worst}, {"at", c.first_beyond}};
-  }
-  return doc;
 }
 
 NodeCounts count_by_node(const std::string& path, Span<const HostTensor> inputs, bool optimize) {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "tools/wick/calibration_data.h"
-#include "tools/wick/model.h"
+#include "tools/lib/calibration_data.h"
+#include "tools/lib/model.h"
 
 namespace wick::tool {
 

@@ -12,9 +12,9 @@
 namespace wick::tool {
 
 struct SampleSizes {
-  std::optional<int64_t> batch;    // nothing: `usual_batch` where the model has a choice
-  int64_t usual_batch = 1;         // brought into the range that the model allows
-  std::vector<std::string> named;  // "NAME=N", of any symbol
+  std::optional<int64_t> batch = {};    // nothing: `usual_batch` where the model has a choice
+  int64_t usual_batch = 1;              // brought into the range that the model allows
+  std::vector<std::string> named = {};  // "NAME=N", of any symbol
 };
 
 struct Sample {

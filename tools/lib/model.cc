@@ -1,4 +1,4 @@
-#include "tools/wick/model.h"
+#include "tools/lib/model.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,7 @@
 #include "runtime/core/regular_file.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
-#include "tools/wick/command.h"
-#include "tools/wick/open_vulkan.h"
+#include "tools/lib/open_vulkan.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -124,36 +123,6 @@ Model Model::from_graph(const ir::Graph& graph, bool optimize) {
   m.load(program_bytes(*m.compiled_));
   m.file_bytes_ = m.program_->file_bytes();
   return m;
-}
-
-void accept_qdq(CLI::App& command, bool* lower) {
-  command
-      .add_option_function<std::string>(
-          "--qdq", [lower](const std::string& form) { *lower = form == "integer"; },
-          "integer (default): what stands between DequantizeLinear and QuantizeLinear as integer "
-          "ops; float: as the file has it")
-      ->check(CLI::IsMember({"integer", "float"}));
-}
-
-void accept_offload(CLI::App& command, bool* all_it_can) {
-  command
-      .add_option_function<std::string>(
-          "--offload", [all_it_can](const std::string& what) { *all_it_can = what == "all"; },
-          "of a model that the device runs in part: pays (default), the steps that are worth their "
-          "copies; all, whatever it can run")
-      ->check(CLI::IsMember({"pays", "all"}));
-}
-
-void accept_backend(CLI::App& command, std::string* backend, std::string* device) {
-  command.add_option("--backend", *backend, "cpu or vulkan")
-      ->check(CLI::IsMember({"cpu", "vulkan"}));
-  command.add_option("--device", *device,
-                     "of Vulkan: a number of `wick devices`, or part of a name (default: the "
-                     "environment's WICK_VULKAN_DEVICE, else the best)");
-  command.add_flag_callback(
-      "--force-staging", [] { setenv("WICK_VULKAN_FORCE_STAGING", "1", 1); },
-      "of Vulkan: copies through staging buffers also where host and device share memory, to find "
-      "a missing copy (also the environment's WICK_VULKAN_FORCE_STAGING=1)");
 }
 
 Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device, bool all_it_can) {

@@ -1,4 +1,4 @@
-#include "tools/wick/difference.h"
+#include "tools/lib/difference.h"
 
 #include <fmt/format.h>
 
@@ -68,11 +68,6 @@ std::string Difference::text() const {
   if (bits) return "bits equal";
   return fmt::format("max ulp {}, max relative {:.3g} (worst element {}: {:.9g} vs {:.9g})",
                      max_ulp, max_rel, worst, a, b);
-}
-
-nlohmann::json Difference::json() const {
-  return {{"comparable", comparable}, {"bits_equal", bits}, {"max_abs", max_abs},
-          {"max_rel", max_rel},       {"max_ulp", max_ulp}, {"worst_element", worst}};
 }
 
 }  // namespace wick::tool

@@ -1,4 +1,4 @@
-#include "tools/wick/node_trace.h"
+#include "tools/lib/node_trace.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
-#include "tools/wick/difference.h"
-#include "tools/wick/oracle.h"
-#include "tools/wick/scratch_folder.h"
+#include "tools/lib/difference.h"
+#include "tools/lib/oracle.h"
+#include "tools/lib/scratch_folder.h"
 
 namespace wick::tool {
 namespace {

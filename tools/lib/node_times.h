@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -35,10 +34,10 @@ class NodeTimes final : public TraceHook {
   std::map<std::string, double> ms_by_op(size_t runs) const;
   // A line a kernel of a node, in order: `wick run --profile`.
   std::string table(size_t runs) const;
-  nlohmann::json json(size_t runs) const;
+  // As they were first heard. Valid until the next step is heard.
+  std::vector<const Step*> in_order() const;
 
  private:
-  std::vector<const Step*> in_order() const;
   // by op's, node's and kernel's names
   std::map<std::tuple<const char*, const char*, const char*>, Step> steps_;
   mutable Step found_;

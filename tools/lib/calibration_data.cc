@@ -1,4 +1,4 @@
-#include "tools/wick/calibration_data.h"
+#include "tools/lib/calibration_data.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/wick/arrays.h"
-#include "tools/wick/command.h"
-#include "tools/wick/model.h"
-#include "tools/wick/sample_inputs.h"
+#include "tools/lib/arrays.h"
+#include "tools/lib/model.h"
+#include "tools/lib/sample_inputs.h"
 #include "trainer/data/images.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
@@ -248,7 +247,7 @@ InputData whole(const ir::Graph& g, const std::string& file, Whole all, const Da
   for (const ir::Value* v : inputs_of(g)) {
     const HostTensor& t = all.arrays[v->name];
     const std::string what =
-        quoted(file) + (ends_with(file, ".npz") ? " (" + v->name + ")" : std::string());
+        quoted(file) + (file.ends_with(".npz") ? " (" + v->name + ")" : std::string());
     if (t.shape().rank() == 0) throw Error(fmt::format("'{}' has no dimension of items", file));
     HostTensor one = t;  // of the rows that a batch has
     if (v->ranked && v->shape.rank() > 0 && v->shape[0].known()) {
@@ -421,8 +420,8 @@ InputData open_data(const ir::Graph& graph, const std::string& data, const DataO
   if (is_image_set(data)) return images(graph, data, o);
   std::error_code error;
   if (fs::is_directory(data, error)) return folder(graph, data, o);
-  if (ends_with(data, ".npz")) return npz(graph, data, o);
-  if (ends_with(data, ".npy")) return npy(graph, data, o);
+  if (data.ends_with(".npz")) return npz(graph, data, o);
+  if (data.ends_with(".npy")) return npy(graph, data, o);
   std::string names;
   for (const std::string& n : data::image_data_names()) names += n + ", ";
   throw Error(fmt::format("{} '{}' is no folder, no .npy or .npz file, and none of {}sample",

@@ -1,7 +1,6 @@
 // Files as tensors, and what commands print of tensors.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ std::vector<std::string> file_names(const std::vector<std::string>& tensor_names
 // The label of the first row's largest element; "" when the program has no labels that fit.
 std::string top_label(const Program& program, const HostTensor& output);
 // The first ten elements; of a sequence the shapes.
+constexpr int64_t kPreview = 10;
 std::string preview(const HostTensor& tensor);
-nlohmann::json preview_json(const HostTensor& tensor);
 
 }  // namespace wick::tool

@@ -1,4 +1,4 @@
-#include "trainer/profile/submission.h"
+#include "tools/submission/submission.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
