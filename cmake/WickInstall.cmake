@@ -37,7 +37,8 @@ function(wick_install component)
   install(EXPORT wick-${component} FILE Wick-${component}.cmake NAMESPACE Wick::
     DESTINATION ${wick_package_dir} COMPONENT ${component})
   foreach(room IN LISTS arg_ROOMS)
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION ${wick_include_dir}
+    cmake_path(GET room PARENT_PATH above)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION ${wick_include_dir}/${above}
       COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "methods.inc"
       PATTERN "*-inl.h" EXCLUDE
       PATTERN "CMakeFiles" EXCLUDE
@@ -60,11 +61,17 @@ if(WICK_BUILD_TRAINER)
   wick_install(trainer ROOMS trainer TARGETS wick_trainer)
 endif()
 if(WICK_BUILD_COMPILE)
-  set(compile_targets wick_graph wick_quantize wick_exporter wick_compile)
-  if(TARGET wick_qat)
-    list(APPEND compile_targets wick_qat wick_quantizer)
+  # trainer/capture's headers are installed with the trainer's.
+  set(quantize_targets wick_graph wick_quantize)
+  if(TARGET wick_capture)
+    list(APPEND quantize_targets wick_capture)
   endif()
-  wick_install(compile ROOMS graph quantize exporter TARGETS ${compile_targets})
+  wick_install(quantize ROOMS graph quantize TARGETS ${quantize_targets})
+  wick_install(compile ROOMS exporter TARGETS wick_exporter wick_compile)
+endif()
+
+if(WICK_BUILD_TOOLS)
+  wick_install(tools ROOMS tools/lib tools/submission TARGETS wick_tools wick_submission)
 endif()
 
 # Packages that find_package(Wick) must find again for a static link.

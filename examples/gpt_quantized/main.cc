@@ -5,6 +5,7 @@
 // on one thread, and its bytes: of the file, and of the weights as a session holds them. Its twin
 // (--sabotage) keeps four bits in blocks of 128 where the first form says eight.
 #include <wick/compile.h>
+#include <wick/quantize.h>
 #include <wick/runtime.h>
 
 #include <algorithm>

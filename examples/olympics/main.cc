@@ -6,6 +6,7 @@
 
 #include "examples/milestone.h"
 #include "wick/compile.h"
+#include "wick/quantize.h"
 #include "wick/runtime.h"
 
 using namespace wick;  // NOLINT: an example

@@ -9,7 +9,7 @@ namespace wick {
 
 // As import_onnx(); but Dropout stays a node of its own, and a Dropout or BatchNormalization that
 // the file has in training mode is read like one in inference mode, because train() and eval() of
-// the module decide (exporter/capture/graph_module.h).
+// the module decide (trainer/capture/graph_module.h).
 ir::Graph import_for_training(const std::string& path);
 
 namespace onnx {

@@ -1,7 +1,7 @@
 #include "quantize/modules/int8.h"
 
-#include "exporter/capture/graph_tracer.h"
 #include "quantize/observe/observer.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/tensor/call.h"
 #include "wick/error.h"
 

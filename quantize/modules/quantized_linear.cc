@@ -1,8 +1,8 @@
 #include "quantize/modules/quantized_linear.h"
 
-#include "exporter/capture/graph_tracer.h"
 #include "quantize/passes/insert_qdq.h"
 #include "quantize/passes/op_parts.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/extra_repr.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"

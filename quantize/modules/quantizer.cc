@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "exporter/capture/capture.h"
-#include "exporter/capture/graph_tracer.h"
 #include "quantize/parameters.h"
+#include "trainer/capture/capture.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/mode_scope.h"
 #include "wick/error.h"
 

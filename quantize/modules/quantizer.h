@@ -9,11 +9,11 @@
 
 #include <memory>
 
-#include "exporter/capture/graph_module.h"
 #include "graph/passes/lower_qdq.h"
 #include "quantize/modules/int8.h"
 #include "quantize/modules/quantized_linear.h"
 #include "quantize/passes/quantize.h"
+#include "trainer/capture/graph_module.h"
 
 namespace wick::quantize {
 

@@ -1,7 +1,8 @@
 // Training of a model that will run on integers. Example:
 //
-//   quantize::QatModule net(capture(trained, {{"image", zeros({1, 1, 28, 28}), {{0, "batch"}},
-//   {}}})); for (int epoch = 0; epoch < 8; ++epoch) {
+//   CaptureInput image{"image", zeros({1, 1, 28, 28}), {{0, "batch"}}, {}};
+//   quantize::QatModule net(capture(trained, {image}));
+//   for (int epoch = 0; epoch < 8; ++epoch) {
 //     net.train_epoch(epoch);                 // observers and batch norms freeze on schedule
 //     ... train as any module
 //   }
@@ -13,9 +14,9 @@
 #include <memory>
 #include <string>
 
-#include "exporter/capture/graph_module.h"
 #include "graph/passes/lower_qdq.h"
 #include "quantize/qat/prepare.h"
+#include "trainer/capture/graph_module.h"
 
 namespace wick::quantize {
 

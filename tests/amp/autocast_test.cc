@@ -8,8 +8,8 @@
 #include <functional>
 #include <thread>
 
-#include "exporter/capture/graph_tracer.h"
 #include "tests/support/error_of.h"
+#include "trainer/capture/graph_tracer.h"
 #include "wick/compile.h"
 #include "wick/trainer.h"
 

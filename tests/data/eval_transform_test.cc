@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
-#include "exporter/capture/graph_tracer.h"
 #include "tests/data/folder.h"
 #include "tests/data/goldens.h"
 #include "tests/support/error_of.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/data/datasets.h"
 #include "trainer/nn/layers.h"
 #include "trainer/tensor/ops.h"

@@ -8,11 +8,11 @@
 #include <source_location>
 #include <stdexcept>
 
-#include "exporter/capture/capture.h"
-#include "exporter/capture/free_sizes.h"
-#include "exporter/capture/graph_tracer.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/support/error_of.h"
+#include "trainer/capture/capture.h"
+#include "trainer/capture/free_sizes.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/layers.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/ops.h"

@@ -1,11 +1,11 @@
-#include "exporter/capture/capture.h"
+#include "trainer/capture/capture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exporter/capture/graph_tracer.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/layers.h"
 #include "trainer/nn/models.h"
 #include "trainer/tensor/inplace.h"

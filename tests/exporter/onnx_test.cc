@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "exporter/capture/graph_tracer.h"
 #include "tests/exporter/attack_onnx.h"
 #include "tests/support/error_of.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/models.h"
 
 namespace wick {

@@ -1,9 +1,9 @@
 // What leaves a GraphModule after training: by capture() around it, or by to_graph().
 #include <gtest/gtest.h>
 
-#include "exporter/capture/graph_tracer.h"
 #include "tests/exporter/model_builder.h"
 #include "tests/finetune/models.h"
+#include "trainer/capture/graph_tracer.h"
 
 namespace wick {
 namespace {

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exporter/capture/graph_tracer.h"
 #include "tests/exporter/model_builder.h"
 #include "tests/finetune/models.h"
 #include "tests/support/error_of.h"
+#include "trainer/capture/graph_tracer.h"
 
 namespace wick {
 namespace {

@@ -2,11 +2,11 @@
 // bits. Eager ran the SIMD kernels, so this is the numeric contract's P1 too.
 #include <gtest/gtest.h>
 
-#include "exporter/capture/graph_tracer.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/functions/inputs.h"
 #include "tests/functions/row_name.h"
 #include "tests/functions/totals.h"
+#include "trainer/capture/graph_tracer.h"
 
 namespace wick::test {
 

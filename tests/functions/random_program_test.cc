@@ -6,10 +6,10 @@
 #include <cmath>
 #include <random>
 
-#include "exporter/capture/capture.h"
-#include "exporter/capture/graph_tracer.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/functions/inputs.h"
+#include "trainer/capture/capture.h"
+#include "trainer/capture/graph_tracer.h"
 
 namespace wick::test {
 namespace {

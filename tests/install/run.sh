@@ -79,7 +79,7 @@ case $what in
   bare) bare ;;
   consumer)
     components=$(cd "$stage"/lib*/cmake/Wick 2>/dev/null || cd "$stage"/lib*/*/cmake/Wick
-      for c in runtime trainer compile; do [ -f "Wick-$c.cmake" ] && printf '%s;' "$c"; done)
+      for c in runtime trainer quantize compile tools; do [ -f "Wick-$c.cmake" ] && printf '%s;' "$c"; done)
     build_and_run tests/install/consumer consumer-package -DCMAKE_PREFIX_PATH="$stage" \
       "-DWICK_COMPONENTS=${components%;}"
     build_and_run tests/install/consumer consumer-subdirectory -DWICK_RUNTIME_DIR="$PWD/runtime" \

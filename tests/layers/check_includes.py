@@ -34,13 +34,17 @@ SEES = {
     ERROR: [CORE],
     "graph": BASE,
     "trainer": BASE + [EAGER],
+    "trainer/capture": BASE + ["graph", "trainer"],  # a library of its own: the trainer builds without graph/
     "quantize": BASE + ["graph"],
-    "quantize/modules": BASE + ["graph", "quantize", "trainer", "exporter/capture"],
-    "quantize/qat": BASE + ["graph", "quantize", "trainer", "exporter/capture"],
+    "quantize/modules": BASE + ["graph", "quantize", "trainer", "trainer/capture"],
+    "quantize/qat": BASE + ["graph", "quantize", "trainer", "trainer/capture"],
+    "quantize/include": ["graph", "quantize", "quantize/modules", "quantize/qat", "trainer/capture"],
     "exporter": BASE + [PROGRAM, PLAN, PUBLIC, "graph"],
-    "exporter/capture": BASE + [PROGRAM, PLAN, "graph", "exporter", "trainer"],
-    "exporter/include": BASE + [PROGRAM, PLAN, PUBLIC, "graph", "quantize", "exporter",
-                                "exporter/capture", "quantize/modules", "quantize/qat", "trainer"],
+    "exporter/include": ["graph", "exporter", "trainer/capture"],
+    "tools/submission": BASE + ["trainer"],
+    "tools/lib": BASE + [PROGRAM, PLAN, BACKEND, EXEC, PUBLIC, "runtime/backend/vulkan", "graph", "trainer",
+                         "quantize", "exporter"],
+    "tools/lib/include": ["tools/lib"],
     "tools": EVERYTHING,
     "tests": EVERYTHING,
     "targets": EVERYTHING,
@@ -56,13 +60,13 @@ THIRD_PARTY = {
     "vulkan": ["runtime/backend/vulkan"],
     "google": ["exporter/onnx"],
     "onnx": ["exporter/onnx"],
-    "fmt": ["graph", "trainer", "quantize", "exporter"],
-    "nlohmann": ["graph", "trainer", "quantize", "exporter"],
+    "fmt": ["graph", "trainer", "quantize", "exporter", "tools"],
+    "nlohmann": ["graph", "trainer", "quantize", "exporter", "tools"],
     "zlib.h": ["trainer/data"],
     "archive.h": ["trainer/data"],
     "png.h": ["trainer/data"],
     "stb": ["trainer/data"],
-    "valijson": ["trainer/profile"],
+    "valijson": ["tools/submission"],
     "CLI": [],
 }
 
@@ -73,6 +77,7 @@ RUNTIME_FORBIDDEN = set(
     "queue random regex semaphore set shared_mutex sstream stack stdexcept stop_token streambuf string "
     "thread typeinfo unordered_map unordered_set vector".split())
 
+WITH_HEADERS = ("runtime", "trainer", "quantize", "exporter", "tools/lib")  # rooms with an include/ folder
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 SOURCE = re.compile(r"\.(h|cc|cpp|c|def|inc)$")
 SKIP_FOLDERS = {".git", "build", "docs"}
@@ -93,10 +98,29 @@ def allowed(room, target):
     return sees == EVERYTHING or target == room or target in sees or target == room + "/include"
 
 
+def cycle():
+    """A room of the top level that sees itself through others, as "a -> b -> a"; "" if none does."""
+    tops = {}
+    for room, sees in SEES.items():
+        if sees != EVERYTHING:
+            tops.setdefault(room.split("/")[0], set()).update(s.split("/")[0] for s in sees)
+
+    def walk(path):
+        for top in sorted(tops.get(path[-1], set()) - {path[-1]}):
+            if top in path:
+                return " -> ".join(path[path.index(top):] + [top])
+            found = walk(path + [top])
+            if found:
+                return found
+        return ""
+
+    return next(filter(None, (walk([top]) for top in sorted(tops))), "")
+
+
 def resolve(root, path, include):
     """Repository path of a quoted include, or None. Public headers are found through include/."""
     candidates = [include]
-    candidates += [f"{room}/include/{include}" for room in ("runtime", "trainer", "exporter")]
+    candidates += [f"{room}/include/{include}" for room in WITH_HEADERS]
     for candidate in candidates:
         if os.path.isfile(os.path.join(root, candidate)):
             return candidate
@@ -125,7 +149,7 @@ def check_file(root, path):
         where = f"{path}:{text.count(chr(10), 0, match.start(2)) + 1}"
         if SEES[room] == EVERYTHING:
             continue
-        if re.match(r"(runtime|trainer|exporter)/include/", include):
+        if re.match(f"({'|'.join(WITH_HEADERS)})/include/", include):
             problems.append(f'{where}: write "{include.split("/include/")[1]}": the installed package has no '
                             "other path for it")
             continue
@@ -154,6 +178,8 @@ def check_file(root, path):
 
 def check_tree(root):
     problems, files = [], 0
+    if cycle():
+        problems.append(f"the rooms' arrows go round: {cycle()}")
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(d for d in folders
                             if d not in SKIP_FOLDERS and not d.startswith((".", "build")))

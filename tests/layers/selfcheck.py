@@ -23,7 +23,14 @@ CLEAN = {
     "runtime/include/wick/runtime.h": '#include "runtime/core/status.h"\n',
     "graph/ir/graph.h": '#include <vector>\n#include "runtime/ops/rules.h"\n',
     "trainer/tensor/tensor.h": '#include <string>\n#include "runtime/core/status.h"\n',
-    "exporter/capture/capture.h": '#include "trainer/tensor/tensor.h"\n#include "graph/ir/graph.h"\n',
+    "trainer/capture/capture.h": '#include "trainer/tensor/tensor.h"\n#include "graph/ir/graph.h"\n',
+    "quantize/passes/quantize.h": '#include "graph/ir/graph.h"\n',
+    "quantize/qat/qat.h": '#include "trainer/capture/capture.h"\n#include "quantize/passes/quantize.h"\n',
+    "quantize/include/wick/quantize.h": '#include "quantize/qat/qat.h"\n',
+    "exporter/onnx/onnx.h": '#include "graph/ir/graph.h"\n',
+    "exporter/include/wick/compile.h": '#include "exporter/onnx/onnx.h"\n#include "trainer/capture/capture.h"\n',
+    "tools/lib/model.h": '#include "exporter/onnx/onnx.h"\n',
+    "tools/wick/command.h": "",
     "tools/wick/main.cc": '#include <CLI/CLI.hpp>\n#include "wick/runtime.h"\n',
 }
 
@@ -36,6 +43,14 @@ PLANTED = [
     ("trainer/tensor/bad.h", '#include "graph/ir/graph.h"\n', "upward include"),
     ("graph/ir/bad.h", '#include "trainer/tensor/tensor.h"\n', "upward include"),
     ("exporter/onnx/bad.h", '#include "trainer/tensor/tensor.h"\n', "upward include"),
+    ("exporter/onnx/bad2.h", '#include "trainer/capture/capture.h"\n', "upward include"),
+    ("exporter/include/wick/bad.h", '#include "wick/quantize.h"\n', "upward include"),
+    ("trainer/tensor/bad2.h", '#include "trainer/capture/capture.h"\n', "upward include"),
+    ("trainer/capture/bad.h", '#include "exporter/onnx/onnx.h"\n', "upward include"),
+    ("quantize/passes/bad.h", '#include "trainer/tensor/tensor.h"\n', "upward include"),
+    ("quantize/qat/bad.h", '#include "exporter/onnx/onnx.h"\n', "upward include"),
+    ("tools/lib/bad.h", '#include "tools/wick/command.h"\n', "upward include"),
+    ("tools/lib/bad.cc", "#include <CLI/CLI.hpp>\n", "may not include <CLI/CLI.hpp>"),
     ("graph/ir/bad2.h", '#include "runtime/exec/session.h"\n', "upward include"),
     ("graph/ir/bad3.h", '#include "wick/runtime.h"\n', "upward include"),
     ("runtime/exec/bad2.cc", '#include "runtime/include/wick/runtime.h"\n', 'write "wick/runtime.h"'),
@@ -78,6 +93,11 @@ def main():
             if len(problems) != 1 or wanted not in problems[0] or not problems[0].startswith(path + ":1:"):
                 print(f"planted in {path}: {text.strip()}: wanted one '{wanted}', got {problems}")
                 failed += 1
+        check_includes.SEES["quantize"].append("exporter")
+        check_includes.SEES["exporter"].append("quantize")
+        if check_includes.cycle() != "exporter -> quantize -> exporter":
+            print(f"exporter and quantize see each other: got '{check_includes.cycle()}'")
+            failed += 1
         write(root, {"runtime/kernels/good.cc": "  out[0].as<int64_t>()[0] = int_at(in[1], 0);  // as<int64_t>() no\n"})
         if check_shape_reads.check_tree(root)[0]:
             print("a tree without typed reads was refused:", check_shape_reads.check_tree(root)[0])
@@ -89,7 +109,7 @@ def main():
             if len(problems) != 1 or not problems[0].startswith(path + ":"):
                 print(f"planted in {path}: {text.strip()}: got {problems}")
                 failed += 1
-    print(f"{2 + len(PLANTED) + len(READS) - failed} passed, {failed} failed")
+    print(f"{3 + len(PLANTED) + len(READS) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "exporter/capture/graph_tracer.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/modules/goldens.h"
+#include "trainer/capture/graph_tracer.h"
 #include "wick/compile.h"
 
 namespace wick {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "exporter/capture/capture.h"
-#include "quantize/qat/qat_module.h"
+#include "trainer/capture/capture.h"
 #include "wick/compile.h"
+#include "wick/quantize.h"
 #include "wick/trainer.h"
 
 namespace wick::test {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <optional>
 
-#include "exporter/capture/graph_tracer.h"
 #include "exporter/onnx/training.h"
-#include "quantize/qat/qat_module.h"
+#include "trainer/capture/graph_tracer.h"
 #include "wick/compile.h"
+#include "wick/quantize.h"
 #include "wick/trainer.h"
 
 namespace wick::test {

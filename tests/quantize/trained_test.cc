@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
-#include "exporter/capture/graph_tracer.h"
 #include "graph/passes/lower_qdq.h"
 #include "tests/quantize/graphs.h"
+#include "trainer/capture/graph_tracer.h"
 #include "wick/compile.h"
 #include "wick/trainer.h"
 

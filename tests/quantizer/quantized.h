@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "exporter/capture/graph_tracer.h"
+#include "trainer/capture/graph_tracer.h"
 #include "wick/compile.h"
+#include "wick/quantize.h"
 #include "wick/runtime.h"
 #include "wick/trainer.h"
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exporter/capture/graph_tracer.h"
 #include "tests/support/error_of.h"
+#include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/gpt.h"
 #include "trainer/nn/positional.h"
 #include "trainer/nn/rnn.h"

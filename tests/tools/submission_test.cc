@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "tests/tools/command_line.h"
-#include "trainer/profile/submission.h"
+#include "tools/submission/submission.h"
 
 namespace wick::test {
 namespace {

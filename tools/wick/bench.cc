@@ -10,13 +10,14 @@
 #include <optional>
 #include <sstream>
 
-#include "tools/wick/arrays.h"
+#include "tools/lib/arrays.h"
+#include "tools/lib/model.h"
+#include "tools/lib/node_times.h"
+#include "tools/lib/sample_inputs.h"
 #include "tools/wick/bench_submission.h"
 #include "tools/wick/command.h"
-#include "tools/wick/model.h"
-#include "tools/wick/node_times.h"
+#include "tools/wick/json.h"
 #include "tools/wick/placement.h"
-#include "tools/wick/sample_inputs.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -214,7 +215,7 @@ void bench(const BenchCommand& c) {
     std::map<std::string, double> split;
     if (c.split) split = trace.ms_by_op(times.size());
     for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
-    if (c.profile) row["profile"] = trace.json(times.size());
+    if (c.profile) row["profile"] = json_of(trace, times.size());
     std::optional<Placement> placement;
     if (c.explain) placement.emplace(runner.session(), runner.vulkan());
     if (c.explain) row["explain"] = placement->json();

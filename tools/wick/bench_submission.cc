@@ -7,10 +7,10 @@
 #include <set>
 
 #include "quantize/parameters.h"
+#include "tools/lib/measure.h"
+#include "tools/submission/submission.h"
 #include "tools/wick/command.h"
-#include "tools/wick/quantize_measure.h"
 #include "tools/wick/trained.h"
-#include "trainer/profile/submission.h"
 #include "trainer/tensor/call.h"
 #include "wick/error.h"
 

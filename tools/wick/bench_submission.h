@@ -17,7 +17,7 @@ struct SubmissionBench {
 };
 
 // Accuracy over all of the data, the latency of its first images, in turn where there are two; a
-// run's folder is measured in the trainer. Writes trainer/profile/submission.h's JSON. Throws
+// run's folder is measured in the trainer. Writes tools/submission/submission.h's JSON. Throws
 // Error: data without labels, what the models refuse.
 void bench_submission(const SubmissionBench& c);
 

@@ -8,6 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tools/lib/text.h"
+#include "tools/lib/usage.h"
+
 namespace wick::tool {
 
 constexpr int kFailed = 1;
@@ -20,15 +23,12 @@ struct Differs {};
 // Thrown by a command that Ctrl-C ended and that has saved what a later run needs.
 struct Interrupted {};
 
-// An option's value that only the command itself can judge: exit kUsage.
-[[noreturn]] void wrong_usage(const std::string& option, const std::string& why);
-// Ranges of options' values; out of them is wrong usage.
+// Ranges of options' values; out of them is wrong usage. wrong_usage() (tools/lib/usage.h) is for a
+// value that only the command itself can judge: exit kUsage.
 CLI::Validator at_least(int64_t least);  // integers
 CLI::Validator above_zero();             // numbers, finite as they stand
 CLI::Validator not_negative();
 bool ends_with(const std::string& text, const std::string& end);
-// One word of a shell's command line.
-std::string shell_quote(const std::string& text);
 
 // --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.
 void accept_ops(CLI::App& command);
@@ -58,7 +58,5 @@ void add_data(CLI::App& app);
 
 // Prints the document to stdout (--json).
 void print_json(const nlohmann::json& document);
-// Replaces the file at once; throws Error with the reason.
-void write_text(const std::string& path, const std::string& text);
 
 }  // namespace wick::tool

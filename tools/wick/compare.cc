@@ -3,14 +3,15 @@
 
 #include <optional>
 
-#include "tools/wick/arrays.h"
+#include "tools/lib/arrays.h"
+#include "tools/lib/difference.h"
+#include "tools/lib/model.h"
+#include "tools/lib/node_counts.h"
+#include "tools/lib/node_trace.h"
+#include "tools/lib/oracle.h"
+#include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
-#include "tools/wick/difference.h"
-#include "tools/wick/model.h"
-#include "tools/wick/node_counts.h"
-#include "tools/wick/node_trace.h"
-#include "tools/wick/oracle.h"
-#include "tools/wick/sample_inputs.h"
+#include "tools/wick/json.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -28,7 +29,7 @@ void compare_nodes(const CompareCommand& c, Span<const HostTensor> inputs) {
   const NodeCounts counts = count_by_node(c.a, inputs, !c.unfused);
   const bool within = counts.within(c.tolerance);
   if (c.json) {
-    nlohmann::json doc = counts.json();
+    nlohmann::json doc = json_of(counts);
     doc["within_tolerance"] = within;
     print_json(doc);
   } else {
@@ -74,7 +75,7 @@ void compare(const CompareCommand& c) {
     Difference d = difference(out_a[i], out_b[i]);
     close = close && d.comparable && d.max_rel <= c.tolerance;
     equal = equal && d.bits;
-    nlohmann::json row = d.json();
+    nlohmann::json row = json_of(d);
     row["name"] = run_a.session().output(i).name;
     outputs.push_back(row);
     if (!c.json)

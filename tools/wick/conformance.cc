@@ -15,10 +15,10 @@
 #include "exporter/program/program_writer.h"
 #include "graph/interpreter/interpreter.h"
 #include "runtime/core/regular_file.h"
+#include "tools/lib/model.h"
+#include "tools/lib/open_vulkan.h"
 #include "tools/wick/command.h"
 #include "tools/wick/device_share.h"
-#include "tools/wick/model.h"
-#include "tools/wick/open_vulkan.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
 

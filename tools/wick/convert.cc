@@ -5,9 +5,9 @@
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
+#include "tools/lib/model.h"
+#include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
-#include "tools/wick/model.h"
-#include "tools/wick/sample_inputs.h"
 #include "wick/error.h"
 
 namespace wick::tool {

@@ -6,9 +6,9 @@
 #include "exporter/onnx/training.h"
 #include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
+#include "tools/lib/model.h"
 #include "tools/wick/command.h"
 #include "tools/wick/inspect_page.h"
-#include "tools/wick/model.h"
 #include "tools/wick/page_data.h"
 
 namespace wick::tool {

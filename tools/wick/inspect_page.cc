@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <optional>
 
-#include "tools/wick/arrays.h"
+#include "tools/lib/arrays.h"
+#include "tools/lib/model.h"
+#include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
-#include "tools/wick/model.h"
 #include "tools/wick/page.h"
 #include "tools/wick/page_data.h"
-#include "tools/wick/sample_inputs.h"
 #include "tools/wick/trained.h"
 #include "wick/error.h"
 

@@ -1,72 +1,13 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 
-#include "runtime/core/atomic_file.h"
 #include "tools/wick/command.h"
-#include "wick/error.h"
 
 namespace wick::tool {
 
 void print_json(const nlohmann::json& document) { fmt::print("{}\n", document.dump(2)); }
-
-void wrong_usage(const std::string& option, const std::string& why) {
-  throw CLI::ValidationError(option, why);
-}
-
-namespace {
-
-// CLI::Range takes NaN, and infinity for the largest double.
-CLI::Validator finite(bool (*inside)(double), const char* range) {
-  return CLI::Validator(
-      [inside, range](const std::string& text) {
-        double value = 0;
-        bool number = CLI::detail::lexical_cast(text, value);
-        if (number && std::isfinite(value) && inside(value)) return std::string();
-        return fmt::format("must be a number {}, got '{}'", range, text);
-      },
-      std::string("NUMBER ") + range);
-}
-
-}  // namespace
-
-CLI::Validator at_least(int64_t least) {
-  return CLI::Validator(
-      [least](const std::string& text) {
-        int64_t value = 0;
-        if (CLI::detail::lexical_cast(text, value) && value >= least) return std::string();
-        return fmt::format("must be a whole number of at least {}, got '{}'", least, text);
-      },
-      fmt::format(">= {}", least));
-}
-CLI::Validator above_zero() {
-  return finite([](double v) { return v > 0; }, "> 0");
-}
-CLI::Validator not_negative() {
-  return finite([](double v) { return v >= 0; }, ">= 0");
-}
-
-bool ends_with(const std::string& text, const std::string& end) { return text.ends_with(end); }
-
-std::string shell_quote(const std::string& text) {
-  auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::strchr("._-/=+:,@%", c) != nullptr;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string q = "'";
-  for (char c : text) q += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return q + "'";
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
-}
 
 }  // namespace wick::tool
 
@@ -143,6 +84,9 @@ int main(int argc, char** argv) {
     return app.exit(done);
   } catch (const CLI::ParseError& wrong) {
     app.exit(wrong);
+    return kUsage;
+  } catch (const UsageError& wrong) {
+    app.exit(CLI::ValidationError(wrong.option(), wrong.why()));
     return kUsage;
   } catch (const Differs&) {
     return kDiffers;

@@ -8,7 +8,8 @@
 
 #include "runtime/ops/op_cost.h"
 #include "runtime/registry/registry.h"
-#include "tools/wick/arrays.h"
+#include "tools/lib/arrays.h"
+#include "tools/wick/json.h"
 #include "tools/wick/weight_stats.h"
 #include "wick/error.h"
 

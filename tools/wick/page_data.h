@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runtime/ops/chain.h"
-#include "tools/wick/model.h"
-#include "tools/wick/node_times.h"
+#include "tools/lib/model.h"
+#include "tools/lib/node_times.h"
 
 namespace wick::tool {
 

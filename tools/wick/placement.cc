@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "tools/wick/model.h"
+#include "tools/lib/model.h"
 
 namespace wick::tool {
 namespace {

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "exporter/include/wick/compile.h"
+#include "tools/lib/difference.h"
+#include "tools/lib/model.h"
+#include "tools/lib/oracle.h"
 #include "tools/wick/command.h"
-#include "tools/wick/difference.h"
-#include "tools/wick/model.h"
-#include "tools/wick/oracle.h"
 #include "tools/wick/trained.h"
 #include "trainer/tensor/call.h"
 #include "wick/error.h"

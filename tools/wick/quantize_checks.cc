@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "runtime/core/atomic_file.h"
-#include "tools/wick/calibration_data.h"
+#include "tools/lib/calibration_data.h"
 #include "tools/wick/command.h"
 #include "wick/error.h"
 

@@ -5,10 +5,11 @@
 #include <memory>
 #include <optional>
 
-#include "tools/wick/arrays.h"
+#include "tools/lib/arrays.h"
+#include "tools/lib/model.h"
+#include "tools/lib/node_times.h"
 #include "tools/wick/command.h"
-#include "tools/wick/model.h"
-#include "tools/wick/node_times.h"
+#include "tools/wick/json.h"
 #include "tools/wick/placement.h"
 #include "tools/wick/sizes.h"
 #include "wick/error.h"
@@ -107,7 +108,7 @@ void run(const RunCommand& c) {
     if (!c.json) fmt::print("\n{}", placement->text());
   }
   if (c.profile) {
-    if (c.json) all["profile"] = times.json(1);
+    if (c.json) all["profile"] = json_of(times, 1);
     if (!c.json) fmt::print("\n{}", times.table(1));
   }
   if (c.json) print_json(all);

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "tools/lib/model.h"
+#include "tools/lib/open_vulkan.h"
 #include "tools/wick/command.h"
-#include "tools/wick/model.h"
-#include "tools/wick/open_vulkan.h"
 
 namespace wick::tool {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "exporter/capture/capture.h"
 #include "exporter/onnx/onnx.h"
+#include "trainer/capture/capture.h"
 #include "trainer/tensor/ops.h"
 #include "wick/error.h"
 

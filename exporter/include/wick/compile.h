@@ -7,15 +7,13 @@
 // Everything here throws wick::Error; what a user must fix as a list (operators that cannot be
 // read, training ops) is reported all at once.
 //
-//   capture      a module in eval mode -> graph (exporter/capture/capture.h)
+//   capture      a module in eval mode -> graph (trainer/capture/capture.h)
 //   import_onnx  an ONNX file -> graph; export_onnx the way back (exporter/onnx/onnx.h)
-//   import_module   an ONNX file -> nn::GraphModule, to be trained (exporter/capture/)
+//   import_module   an ONNX file -> nn::GraphModule, to be trained (trainer/capture/graph_module.h)
 //   ir::optimize, ir::run, ir::print   passes, interpreter, text (graph/)
-//   quantize::quantize   weights and layers of a graph as integers (quantize/passes/quantize.h)
-//   quantize::compare    what that costs, layer by layer (quantize/report/compare.h)
-//   quantize::quantize_model, QatModule   a module as integers, as it is or trained for it
-//                        (quantize/modules/quantizer.h, quantize/qat/qat_module.h)
 //   export_wick  graph -> .wick; compile_program the same in memory
+//
+// Graphs and modules of integers: wick/quantize.h.
 #pragma once
 
 #include "exporter/onnx/onnx.h"
@@ -24,13 +22,10 @@
 #include "graph/ir/graph.h"
 #include "graph/passes/lower_qdq.h"
 #include "graph/rewrite/pass.h"
-#include "quantize/passes/quantize.h"
-#include "quantize/report/compare.h"
 #ifdef WICK_WITH_TRAINER
-#include "exporter/capture/capture.h"
-#include "exporter/capture/graph_module.h"
-#include "quantize/modules/quantizer.h"
-#include "quantize/qat/qat_module.h"
+#include "exporter/onnx/training.h"
+#include "trainer/capture/capture.h"
+#include "trainer/capture/graph_module.h"
 #endif
 
 namespace wick {
@@ -52,5 +47,17 @@ std::vector<uint8_t> compile_program(ir::Graph graph, ProgramInfo info = {},
 // folder) an older file of that name is as it was.
 void export_wick(ir::Graph graph, const std::string& path, ProgramInfo info = {},
                  CompileOptions options = {});
+
+#ifdef WICK_WITH_TRAINER
+// Reads an ONNX file for training.
+inline nn::GraphModule import_module(const std::string& path) {
+  return nn::GraphModule(import_for_training(path));
+}
+
+// The same: wick::import_onnx() gives the graph, nn's the module.
+namespace nn {
+inline GraphModule import_onnx(const std::string& path) { return import_module(path); }
+}  // namespace nn
+#endif
 
 }  // namespace wick

@@ -1,0 +1,238 @@
+#include "tools/lib/arrays.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "exporter/onnx/onnx.h"
+#include "graph/ir/packed.h"
+#include "runtime/core/regular_file.h"
+#include "tools/lib/model.h"
+#include "tools/lib/text.h"
+#include "tools/lib/usage.h"
+#include "trainer/data/npy.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+
+namespace {
+
+HostTensor read_pb(const std::string& path, const PortInfo& port) {
+  std::string bytes;
+  check_status(read_regular_file(path.c_str(), &bytes));
+  return read_onnx_data(bytes, port.dtype, port.element, path);
+}
+
+// Nested lists of strings: sizes from the first of each level, which all others must have.
+void flatten(const nlohmann::json& from, size_t level, Shape* shape,
+             std::vector<std::string>* strings) {
+  if (from.is_string()) {
+    if (level != static_cast<size_t>(shape->rank())) throw Error("its lists have several depths");
+    strings->push_back(from.get<std::string>());
+    return;
+  }
+  if (!from.is_array() || level >= static_cast<size_t>(kMaxRank))
+    throw Error("it is no list of strings of at most 8 dimensions");
+  const auto size = static_cast<int64_t>(from.size());
+  if (static_cast<int>(level) == shape->rank()) {
+    if (!strings->empty()) throw Error("its lists have several depths");
+    shape->push_back(size);
+  }
+  if ((*shape)[static_cast<int>(level)] != size) throw Error("its lists have several lengths");
+  for (const auto& part : from) flatten(part, level + 1, shape, strings);
+}
+
+// ["a", "b"], nested as the tensor is, or {"shape": [0, 2], "strings": []}.
+HostTensor read_strings(const std::string& path) {
+  std::string text;
+  check_status(read_regular_file(path.c_str(), &text));
+  try {
+    const auto json = nlohmann::json::parse(text);
+    Shape shape;
+    std::vector<std::string> strings;
+    if (!json.is_object()) {
+      flatten(json, 0, &shape, &strings);
+    } else {
+      for (int64_t d : json.at("shape").get<std::vector<int64_t>>()) shape.push_back(d);
+      strings = json.at("strings").get<std::vector<std::string>>();
+    }
+    auto bytes = checked_bytes(shape, dtype_bits(DType::kString));
+    if (!bytes.ok() || *bytes != strings.size() * sizeof(StringRef))
+      throw Error(fmt::format("{} strings do not fill its shape", strings.size()));
+    return HostTensor::strings(shape, strings);
+  } catch (const std::exception& e) {
+    throw Error(fmt::format("{}: {}", path, e.what()), Code::kInvalidArgument);
+  }
+}
+
+// Bytes that are no UTF-8 are written as U+FFFD: JSON has no other form for them.
+void write_strings(const std::string& path, const HostTensor& tensor) {
+  nlohmann::json json;
+  json["shape"] = std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end());
+  json["strings"] = nlohmann::json::array();
+  for (int64_t i = 0; i < tensor.numel(); ++i) json["strings"].push_back(tensor.string_at(i));
+  write_text(path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+HostTensor read_array(const std::string& path) {
+  if (path.ends_with(".json")) return read_strings(path);
+  data::HostArray a = data::read_npy(path);
+  return HostTensor(a.dtype, a.shape, a.bytes.data(), a.bytes.size());
+}
+
+const char* array_suffix(DType dtype) { return dtype == DType::kString ? ".json" : ".npy"; }
+
+void write_array(const std::string& path, const HostTensor& tensor) {
+  if (tensor.dtype() == DType::kString) return write_strings(path, tensor);
+  data::write_npy(path, tensor.view());
+}
+
+HostTensor read_value(const std::string& path, const PortInfo& port) {
+  if (path.ends_with(".pb")) return read_pb(path, port);
+  if (is_container(port.dtype)) {
+    throw Error(fmt::format("'{}': input {} is no tensor: give a .pb file of ONNX's "
+                            "({} of {})",
+                            path, port.name, dtype_name(port.dtype), dtype_name(port.element)),
+                Code::kTypeMismatch);
+  }
+  return read_array(path);
+}
+
+std::string write_value(const std::string& path, const HostTensor& value) {
+  if (!is_container(value.dtype())) {
+    std::string file = path + array_suffix(value.dtype());
+    write_array(file, value);
+    return file;
+  }
+  write_text(path + ".pb", write_onnx_data(value, std::filesystem::path(path).filename().string()));
+  return path + ".pb";
+}
+
+namespace {
+
+// The session says the same of an array that does not fit, but knows neither its file nor its user.
+void check_fits(const HostTensor& array, const std::string& file, const Program& program,
+                const PortInfo& port) {
+  if (is_container(port.dtype)) return;
+  bool fits = port.unranked || static_cast<size_t>(array.shape().rank()) == port.dims.size();
+  for (int d = 0; fits && !port.unranked && d < array.shape().rank(); ++d) {
+    const DimDef& dim = port.dims[static_cast<size_t>(d)];
+    fits = dim.symbol >= 0 || dim.value == array.shape()[d];
+  }
+  if (fits && array.dtype() == port.dtype) return;
+  const bool cast = fits && array.dtype() != DType::kString && port.dtype != DType::kString;
+  throw Error(
+      fmt::format("'{}' is {}{}; input {} takes {}{}{}", file, dtype_name(array.dtype()),
+                  to_text(array.shape()).text, port.name, dtype_name(port.dtype),
+                  dims_text(program, port),
+                  cast ? fmt::format(": save it with .astype('{}')", dtype_name(port.dtype)) : ""),
+      fits ? Code::kTypeMismatch : Code::kShapeMismatch);
+}
+
+}  // namespace
+
+std::vector<HostTensor> named_arrays(const Session& session, const Program& program,
+                                     const std::vector<std::string>& given) {
+  std::vector<HostTensor> arrays(session.input_count());
+  std::vector<std::string> files(arrays.size());
+  if (given.empty() && !arrays.empty()) {
+    wrong_usage("--input", fmt::format("is required: the model takes {} {}{}",
+                                       session.input(0).name, dtype_name(session.input(0).dtype),
+                                       dims_text(program, session.input(0))));
+  }
+  size_t next = 0;
+  for (const std::string& text : given) {
+    size_t equals = text.find('=');
+    bool named = equals != std::string::npos && !std::filesystem::exists(text);
+    int at = named ? session.find_input(text.substr(0, equals).c_str()) : static_cast<int>(next);
+    if (at < 0 || static_cast<size_t>(at) >= arrays.size()) {
+      std::string names;
+      for (size_t i = 0; i < session.input_count(); ++i)
+        names += fmt::format(" {}", session.input(i).name);
+      throw Error(fmt::format("there is no input for '{}'; the model's inputs:{}", text, names),
+                  Code::kNotFound);
+    }
+    if (arrays[static_cast<size_t>(at)].present()) {
+      throw Error(fmt::format("input '{}' is given twice, the second time by '{}'",
+                              session.input(static_cast<size_t>(at)).name, text));
+    }
+    files[static_cast<size_t>(at)] = named ? text.substr(equals + 1) : text;
+    arrays[static_cast<size_t>(at)] =
+        read_value(named ? text.substr(equals + 1) : text, session.input(static_cast<size_t>(at)));
+    next = static_cast<size_t>(at) + 1;
+  }
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    PortInfo port = session.input(i);
+    if (!arrays[i].present()) {
+      throw Error(fmt::format("input '{}' {}{} is missing: --input {}=file{}", port.name,
+                              dtype_name(port.dtype), dims_text(program, port), port.name,
+                              array_suffix(port.dtype)),
+                  Code::kNotFound);
+    }
+    check_fits(arrays[i], files[i], program, port);
+  }
+  return arrays;
+}
+
+namespace {
+
+std::string file_name(const std::string& tensor_name) {
+  std::string name = tensor_name.empty() ? "output" : tensor_name;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  }
+  return name[0] == '.' ? "_" + name : name;
+}
+
+}  // namespace
+
+std::vector<std::string> file_names(const std::vector<std::string>& tensor_names) {
+  std::set<std::string> taken;
+  std::vector<std::string> names;
+  for (const std::string& tensor : tensor_names) {
+    std::string plain = file_name(tensor), name = plain;
+    for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", plain, n);
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::string top_label(const Program& program, const HostTensor& output) {
+  const Shape& s = output.shape();
+  size_t classes = program.labels().size();
+  if (classes == 0 || s.rank() == 0 || s[s.rank() - 1] != static_cast<int64_t>(classes) ||
+      output.numel() == 0 || output.dtype() != DType::kF32) {
+    return "";
+  }
+  size_t best = 0;
+  for (size_t i = 1; i < classes; ++i) {
+    if (output.as<float>()[i] > output.as<float>()[best]) best = i;
+  }
+  return program.labels()[best];
+}
+
+std::string preview(const HostTensor& tensor) {
+  std::string text;
+  if (is_container(tensor.dtype())) {
+    const Unpacked u = unpack(tensor);
+    text =
+        u.present ? fmt::format("{} of {}:", u.elements.size(), dtype_name(u.element)) : "absent";
+    const size_t all = u.elements.size();
+    for (size_t i = 0; i < std::min<size_t>(all, kPreview); ++i)
+      text += fmt::format(" {}", to_text(u.elements[i].shape()).text);
+    return text + (all > kPreview ? " ..." : "");
+  }
+  int64_t shown = std::min(tensor.numel(), kPreview);
+  for (int64_t i = 0; i < shown; ++i) {
+    if (i != 0) text += " ";
+    text += tensor.dtype() == DType::kString ? fmt::format("\"{}\"", tensor.string_at(i))
+                                             : fmt::format("{:.6g}", element_as_double(tensor, i));
+  }
+  return text + (shown < tensor.numel() ? " ..." : "");
+}
+
+}  // namespace wick::tool

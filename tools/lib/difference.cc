@@ -1,0 +1,73 @@
+#include "tools/lib/difference.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace wick::tool {
+namespace {
+
+int64_t ulps(float a, float b) {
+  auto key = [](float f) {
+    auto i = std::bit_cast<int32_t>(f);
+    return static_cast<int64_t>(i < 0 ? INT32_MIN - static_cast<int64_t>(i) : i);
+  };
+  return std::abs(key(a) - key(b));
+}
+
+}  // namespace
+
+Difference difference(const HostTensor& a, const HostTensor& b) {
+  Difference d;
+  if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) {
+    d.comparable = d.bits = false;
+    return d;
+  }
+  d.bits = same_bits(a, b);
+  if (a.dtype() == DType::kString) {  // equal or not: no distance
+    if (!d.bits) d.max_abs = d.max_rel = INFINITY;
+    return d;
+  }
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    double x = element_as_double(a, i), y = element_as_double(b, i);
+    if (std::isfinite(y)) d.largest = std::fmax(d.largest, std::fabs(y));
+    if (std::isnan(x) && std::isnan(y)) continue;
+    double off = x == y ? 0 : std::fabs(x - y);
+    if (std::isnan(off)) off = INFINITY;
+    if (off > d.max_abs || d.worst < 0) {
+      d.max_abs = off;
+      d.worst = i;
+      d.a = x;
+      d.b = y;
+    }
+    if (a.dtype() == DType::kF32)
+      d.max_ulp = std::max(d.max_ulp, ulps(a.as<float>()[i], b.as<float>()[i]));
+  }
+  d.max_rel = d.max_abs == 0 ? 0 : d.max_abs / (d.largest > 0 ? d.largest : 1);
+  return d;
+}
+
+void Difference::merge(const Difference& o) {
+  comparable = comparable && o.comparable;
+  bits = bits && o.bits;
+  largest = std::fmax(largest, o.largest);
+  max_ulp = std::max(max_ulp, o.max_ulp);
+  if (o.max_abs > max_abs || worst < 0) {
+    max_abs = o.max_abs;
+    worst = o.worst;
+    a = o.a;
+    b = o.b;
+  }
+  max_rel = max_abs == 0 ? 0 : max_abs / (largest > 0 ? largest : 1);
+}
+
+std::string Difference::text() const {
+  if (!comparable) return "dtype or shape differs";
+  if (bits) return "bits equal";
+  return fmt::format("max ulp {}, max relative {:.3g} (worst element {}: {:.9g} vs {:.9g})",
+                     max_ulp, max_rel, worst, a, b);
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,26 @@
+// How two answers differ.
+#pragma once
+
+#include <string>
+
+#include "graph/ir/host_tensor.h"
+
+namespace wick::tool {
+
+struct Difference {
+  bool comparable = true;  // same dtype and shape
+  bool bits = true;        // equal by bits (all NaNs are one)
+  int64_t worst = -1;      // element
+  double a = 0, b = 0;     // there
+  double max_abs = 0;
+  double max_rel = 0;   // max_abs / the largest magnitude of b
+  int64_t max_ulp = 0;  // f32
+  double largest = 0;   // magnitude in b
+  void merge(const Difference& other);
+  std::string text() const;
+};
+
+// b is what a is measured against.
+Difference difference(const HostTensor& a, const HostTensor& b);
+
+}  // namespace wick::tool

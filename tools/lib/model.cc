@@ -1,0 +1,217 @@
+#include "tools/lib/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "exporter/onnx/onnx.h"
+#include "runtime/core/regular_file.h"
+#include "runtime/program/layout.h"
+#include "runtime/registry/registry.h"
+#include "tools/lib/open_vulkan.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+void check(Status status, const std::string& what) {
+  if (!status.ok()) throw Error(what + ": " + status.message(), status.code());
+}
+
+void AlignedDelete::operator()(uint8_t* p) const { std::free(p); }
+
+bool is_wick_file(const std::string& path) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed))
+    throw Error(fmt::format("'{}' is a folder, not a model file", path), Code::kIo);
+  RegularFile file;
+  const Status opened = file.open(path.c_str());
+  if (!opened.ok())
+    throw Error(fmt::format("cannot open '{}': {}", path, opened.message()), Code::kIo);
+  if (file.size() == 0) throw Error(fmt::format("'{}': the file is empty", path), Code::kIo);
+  char magic[sizeof(kFileMagic)] = {};
+  check(file.read(0, magic, std::min<uint64_t>(sizeof(magic), file.size())),
+        fmt::format("cannot read '{}'", path));
+  return memcmp(magic, kFileMagic, sizeof(magic)) == 0;
+}
+
+ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path) {
+  ProgramInfo info{.source = path};
+  auto seed = graph.metadata.find("wick.seed");
+  if (seed != graph.metadata.end())
+    std::from_chars(seed->second.data(), seed->second.data() + seed->second.size(), info.seed);
+  return info;
+}
+
+void Model::load(std::vector<uint8_t> bytes, Span<const LentSegment> lent) {
+  size_t size = (bytes.size() + 63) / 64 * 64;
+  bytes_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, size)));
+  if (bytes_ == nullptr) throw Error("out of memory", Code::kOutOfMemory);
+  memcpy(bytes_.get(), bytes.data(), bytes.size());
+  std::vector<const CustomOp*> ops = registered_ops();
+  LoadOptions options;
+  options.custom_ops = ops;
+  options.lent = lent;
+  program_ = take(Program::load(Span<const uint8_t>(bytes_.get(), bytes.size()), options),
+                  "the compiled program");
+}
+
+Model Model::open_wick(const std::string& path) {
+  Model m;
+  std::vector<const CustomOp*> ops = registered_ops();
+  LoadOptions options;
+  options.custom_ops = ops;
+  Result<Owned<Program>> loaded = Program::load(path.c_str(), options);
+  check_status(loaded.status());  // it names the file
+  m.program_ = std::move(loaded.value());
+  m.file_bytes_ = m.program_->file_bytes();
+  return m;
+}
+
+Model Model::open(const std::string& path, OnnxReadOptions options) {
+  const double begin = now_ms();
+  Model m;
+  if (is_wick_file(path)) {
+    m = open_wick(path);
+  } else {
+    options.weights_stay = true;
+    ir::Graph graph = import_onnx(path, options);
+    const ProgramInfo info = onnx_origin(graph, path);
+    ir::optimize(graph);
+    LentProgram program = lend_program(std::move(graph), info);
+    m.load(std::move(program.bytes), program.segments);
+    m.constants_ = std::move(program.constants);
+    m.file_bytes_ = std::filesystem::file_size(path);
+  }
+  m.load_ms_ = now_ms() - begin;
+  return m;
+}
+
+Model Model::open_whole(const std::string& path, OnnxReadOptions options) {
+  const double begin = now_ms();
+  Model m;
+  if (is_wick_file(path)) {
+    m = open_wick(path);
+  } else {
+    m.graph_ = import_onnx(path, options);
+    m.compiled_ = *m.graph_;
+    ir::optimize(*m.compiled_);
+    m.load(program_bytes(*m.compiled_, onnx_origin(*m.graph_, path)));
+    m.file_bytes_ = std::filesystem::file_size(path);
+  }
+  m.load_ms_ = now_ms() - begin;
+  return m;
+}
+
+Model Model::from_graph(const ir::Graph& graph, bool optimize) {
+  Model m;
+  m.compiled_ = graph;
+  if (optimize) ir::optimize(*m.compiled_);
+  m.load(program_bytes(*m.compiled_));
+  m.file_bytes_ = m.program_->file_bytes();
+  return m;
+}
+
+Result<std::shared_ptr<VulkanBackend>> open_vulkan(const std::string& device, bool all_it_can) {
+  static std::map<std::pair<std::string, bool>, std::weak_ptr<VulkanBackend>> open;
+  std::weak_ptr<VulkanBackend>& one = open[{device, all_it_can}];
+  if (auto held = one.lock()) return held;
+  VulkanOptions options;
+  if (all_it_can) options.offload = VulkanOptions::Offload::kAllItCan;
+  if (!device.empty()) options.device = device.c_str();
+  auto made = VulkanBackend::create(default_allocator(), options);
+  if (!made.ok()) return made.status();
+  std::shared_ptr<VulkanBackend> held(made->release(), VulkanBackend::destroy);
+  one = held;
+  return held;
+}
+
+struct Runner::BackendHolder {
+  std::shared_ptr<VulkanBackend> vulkan;
+  size_t said = 0;    // complaints
+  bool left = false;  // said, too
+};
+
+Runner::Runner(const Model& model, const RunnerOptions& options)
+    : backend_(std::make_shared<BackendHolder>()) {
+  static const KernelSet* const kReference[] = {&kReferenceKernels};
+  SessionOptions o;
+  o.threads = options.threads;
+  o.trace = options.trace;
+  if (options.reference) o.kernels = kReference;
+  if (options.backend == "vulkan") {
+    auto opened = open_vulkan(options.device, options.all_it_can);
+    if (!opened.ok() && options.or_cpu && opened.status().code() != Code::kNotFound) {
+      fmt::print(stderr, "wick: vulkan: {}; all of it runs on the CPU\n",
+                 opened.status().message());
+    } else {
+      backend_->vulkan = take(std::move(opened), "vulkan");
+      backend_->said = backend_->vulkan->complaint_count();
+      o.backend = backend_->vulkan.get();
+    }
+  } else if (options.backend != "cpu") {
+    throw Error(fmt::format("unknown backend '{}': cpu or vulkan", options.backend));
+  }
+  session_ = take(Session::create(model.program(), o), "session");
+  say_complaints();
+}
+
+// A kernel that a driver computes wrongly is said once, when it is found.
+void Runner::say_complaints() {
+  if (backend_->vulkan == nullptr) return;
+  const VulkanBackend& vulkan = *backend_->vulkan;
+  for (; backend_->said < vulkan.complaint_count(); ++backend_->said) {
+    fmt::print(stderr, "wick: {} computes wrongly, so the CPU runs it: {}\n", vulkan.device_name(),
+               vulkan.complaint(backend_->said));
+  }
+  if (!backend_->left && session_->left_backend()[0] != '\0') {
+    backend_->left = true;
+    fmt::print(stderr, "wick: {} was left for the CPU: {}\n", vulkan.device_name(),
+               session_->left_backend());
+  }
+}
+
+std::string Runner::backend() const {
+  return backend_->vulkan == nullptr || backend_->left ? "cpu" : "vulkan";
+}
+
+const VulkanBackend* Runner::vulkan() const {
+  return backend() == "cpu" ? nullptr : backend_->vulkan.get();
+}
+
+std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {
+  std::vector<TensorView> in;
+  for (const HostTensor& t : inputs) in.push_back(t.view());
+  std::vector<TensorView> out(session_->output_count());
+  check(session_->run(in, out), "run");
+  say_complaints();
+  std::vector<HostTensor> results;
+  for (const TensorView& v : out) results.emplace_back(v.dtype, v.shape, v.data, v.nbytes());
+  return results;
+}
+
+std::string dims_text(const Program& program, const PortInfo& port) {
+  if (port.unranked) return "[?]";
+  std::string text = "[";
+  for (const DimDef& d : port.dims) {
+    if (text.size() > 1) text += ",";
+    text += d.symbol >= 0 ? std::string(program.symbols()[static_cast<size_t>(d.symbol)].name)
+                          : std::to_string(d.value);
+  }
+  return text + "]";
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,142 @@
+#include "tools/lib/sample_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "tools/lib/model.h"
+#include "tools/lib/usage.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+class Sizes {
+ public:
+  Sizes(const Session& session, const Program& program, const SampleSizes& sizes)
+      : session_(session), program_(program), values_(program.symbols().size()) {
+    for (size_t i = 0; i < session.input_count(); ++i) {
+      if (session.input(i).unranked)
+        throw Error(fmt::format("input '{}' has no rank: its shape cannot be made up",
+                                session.input(i).name));
+    }
+    find_batch();
+    for (const std::string& text : sizes.named) name(text);
+    give_batch(sizes);
+  }
+
+  Shape shape(const PortInfo& port) const {
+    Shape shape;
+    for (const DimDef& d : port.dims) shape.push_back(size(d, port));
+    return shape;
+  }
+
+ private:
+  const SymbolDef& symbol(int32_t s) const { return program_.symbols()[static_cast<size_t>(s)]; }
+  std::optional<int64_t>& value(int32_t s) { return values_[static_cast<size_t>(s)]; }
+
+  int64_t size(const DimDef& d, const PortInfo& port) const {
+    if (d.symbol < 0) return d.value;
+    if (auto n = values_[static_cast<size_t>(d.symbol)]) return *n;
+    wrong_usage("--dim", fmt::format("input {} {} needs a size for '{}': --dim {}=N", port.name,
+                                     dims_text(program_, port), symbol(d.symbol).name,
+                                     symbol(d.symbol).name));
+  }
+
+  void find_batch() {
+    for (size_t i = 0; i < session_.input_count() && batch_ < 0; ++i) {
+      PortInfo port = session_.input(i);
+      if (!port.dims.empty()) batch_ = port.dims[0].symbol;
+    }
+  }
+
+  void set(const std::string& option, int32_t s, int64_t n) {
+    const SymbolDef& def = symbol(s);
+    if (n < def.min || n > def.max) {
+      wrong_usage(option, fmt::format("the model takes {} to {} for '{}', got {}", def.min, def.max,
+                                      def.name, n));
+    }
+    value(s) = n;
+  }
+
+  // "seq=12"
+  void name(const std::string& text) {
+    size_t equals = text.rfind('=');
+    int64_t n = 0;
+    const char* end = text.data() + text.size();
+    if (equals == std::string::npos ||
+        std::from_chars(text.data() + equals + 1, end, n).ptr != end || equals + 1 == text.size() ||
+        n < 0)
+      wrong_usage("--dim", "must be NAME=N, got '" + text + "'");
+    std::string wanted = text.substr(0, equals), known;
+    for (int32_t s = 0; s < static_cast<int32_t>(values_.size()); ++s) {
+      if (wanted == symbol(s).name) return set("--dim", s, n);
+      known += fmt::format(" {}", symbol(s).name);
+    }
+    wrong_usage("--dim", fmt::format("the model has no size named '{}'; it has{}", wanted,
+                                     known.empty() ? " none" : ":" + known));
+  }
+
+  void give_batch(const SampleSizes& sizes) {
+    if (batch_ >= 0) {
+      if (sizes.batch) {
+        set("--batch", batch_, *sizes.batch);
+      } else if (!value(batch_)) {
+        value(batch_) = std::clamp(sizes.usual_batch, symbol(batch_).min, symbol(batch_).max);
+      }
+      return;
+    }
+    if (!sizes.batch) return;
+    if (session_.input_count() == 0 || session_.input(0).dims.empty()) {
+      if (*sizes.batch == 1) return;
+      wrong_usage("--batch", "the model's first input has no dimension for a batch");
+    }
+    PortInfo first = session_.input(0);
+    if (first.dims[0].value == *sizes.batch) return;
+    wrong_usage(
+        "--batch",
+        fmt::format("the model's sizes are fixed: input {} is {}, which is a batch of {}, "
+                    "not {}",
+                    first.name, dims_text(program_, first), first.dims[0].value, *sizes.batch));
+  }
+
+  const Session& session_;
+  const Program& program_;
+  int32_t batch_ = -1;  // the symbol; none: every first dimension is fixed
+  std::vector<std::optional<int64_t>> values_;
+};
+
+}  // namespace
+
+Sample sample_inputs(const Session& session, const Program& program, const SampleSizes& sizes) {
+  Sizes chosen(session, program, sizes);
+  Sample sample;
+  uint64_t state = 1;
+  for (size_t i = 0; i < session.input_count(); ++i) {
+    PortInfo port = session.input(i);
+    if (is_container(port.dtype))
+      throw Error(fmt::format("input '{}' is a sequence or an optional: no sample can be made up, "
+                              "give files (wick run)",
+                              port.name),
+                  Code::kUnsupported);
+    HostTensor t(port.dtype, chosen.shape(port));
+    if (port.dtype == DType::kString) {  // "0", "1" ...: words that are numbers, too
+      std::vector<std::string> strings;
+      for (int64_t k = 0; k < t.numel(); ++k) strings.push_back(std::to_string(k % 10));
+      t = HostTensor::strings(t.shape(), strings);
+    }
+    for (int64_t k = 0; k < t.numel(); ++k) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      auto u = static_cast<float>(state >> 40) * 0x1p-24f;
+      if (port.dtype == DType::kF32) t.as<float>()[k] = u * 2 - 1;
+      if (port.dtype == DType::kU8) t.as<uint8_t>()[k] = static_cast<uint8_t>(u * 256);
+      if (port.dtype == DType::kI64) t.as<int64_t>()[k] = static_cast<int64_t>(u * 4);
+    }
+    if (i == 0 && t.shape().rank() > 0) sample.batch = t.shape()[0];
+    sample.inputs.push_back(std::move(t));
+  }
+  return sample;
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,27 @@
+#include "tools/lib/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "runtime/core/atomic_file.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+
+std::string shell_quote(const std::string& text) {
+  auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::strchr("._-/=+:,@%", c) != nullptr;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string q = "'";
+  for (char c : text) q += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return q + "'";
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,61 @@
+#include "tools/wick/json.h"
+
+#include <algorithm>
+
+#include "graph/ir/packed.h"
+#include "tools/lib/arrays.h"
+
+namespace wick::tool {
+
+nlohmann::json preview_json(const HostTensor& tensor) {
+  auto values = nlohmann::json::array();
+  if (is_container(tensor.dtype())) {
+    for (const HostTensor& t : unpack(tensor).elements) values.push_back(preview_json(t));
+    return values;
+  }
+  for (int64_t i = 0; i < std::min(tensor.numel(), kPreview); ++i) {
+    if (tensor.dtype() == DType::kString)
+      values.push_back(tensor.string_at(i));
+    else if (tensor.dtype() == DType::kI64)
+      values.push_back(tensor.as<int64_t>()[i]);
+    else
+      values.push_back(element_as_double(tensor, i));
+  }
+  return values;
+}
+
+nlohmann::json json_of(const Difference& d) {
+  return {{"comparable", d.comparable}, {"bits_equal", d.bits}, {"max_abs", d.max_abs},
+          {"max_rel", d.max_rel},       {"max_ulp", d.max_ulp}, {"worst_element", d.worst}};
+}
+
+nlohmann::json json_of(const NodeTimes& times, size_t runs) {
+  auto list = nlohmann::json::array();
+  for (const NodeTimes::Step* s : times.in_order()) {
+    list.push_back({{"op", s->op},
+                    {"node", s->node},
+                    {"backend", s->backend},
+                    {"kernel", s->kernel},
+                    {"times", s->ns.size()},
+                    {"ms", s->ms(runs)}});
+  }
+  return list;
+}
+
+nlohmann::json json_of(const NodeCounts& counts) {
+  auto doc = nlohmann::json{{"integers", nlohmann::json::object()},
+                            {"floats", nlohmann::json::object()},
+                            {"onnxruntime_ran", counts.ran},
+                            {"not_compared", counts.uncompared}};
+  for (const auto& [name, c] : counts.integers) {
+    doc["integers"][name] = {{"nodes", c.nodes}, {"equal", c.equal},     {"one_step", c.one_step},
+                             {"more", c.more},   {"allowed", c.allowed}, {"first", c.first_beyond}};
+  }
+  for (const auto& [name, c] : counts.floats) {
+    doc["floats"][name] = {
+        {"nodes", c.nodes}, {"results", c.equal}, {"worst", c.worst}, {"at", c.first_beyond}};
+  }
+  return doc;
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,18 @@
+// What tools/lib tells, as the JSON that commands print and pages hold.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "tools/lib/difference.h"
+#include "tools/lib/node_counts.h"
+#include "tools/lib/node_times.h"
+
+namespace wick::tool {
+
+// The first ten elements; of a sequence its elements.
+nlohmann::json preview_json(const HostTensor& tensor);
+nlohmann::json json_of(const Difference& difference);
+nlohmann::json json_of(const NodeTimes& times, size_t runs);
+nlohmann::json json_of(const NodeCounts& counts);
+
+}  // namespace wick::tool

@@ -1,0 +1,162 @@
+#include "trainer/capture/free_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wick/error.h"
+
+namespace wick {
+namespace {
+
+// Twos and threes: a branch on whether a size is a multiple of a small number or of a vector's
+// length sees one that is.
+constexpr int64_t kMultiple = 24, kLeastMultiple = 6;
+// A trace keeps every result, so that what large inputs cost is held back: elements of an input.
+constexpr int64_t kMostElements = 1 << 20;
+// A bound that somebody stated; none that is only large.
+constexpr int64_t kStatedMax = 4096;
+// As far beyond the example as the sizes in use ever were.
+constexpr int64_t kStep = 3;
+
+bool prime(int64_t n) {
+  for (int64_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0) return false;
+  }
+  return n > 1;
+}
+
+bool among(const std::vector<int64_t>& list, int64_t n) {
+  return std::find(list.begin(), list.end(), n) != list.end();
+}
+
+// The largest size in the bounds that is none of `taken`, or the example's where all are.
+int64_t largest_other(const FreeSize& f, const std::vector<int64_t>& taken) {
+  int64_t n = f.max;
+  while (n > f.min && among(taken, n)) --n;
+  return among(taken, n) ? f.example : n;
+}
+
+// The three further sizes of each dimension. `taken`: those of the dimensions before it, which
+// should differ, so that sizes that are equal in the example are not taken for each other.
+struct Choice {
+  int64_t small, odd, large;
+};
+Choice choose(const FreeSize& f, std::vector<int64_t>* taken) {
+  Choice c{f.min, 0, 0};
+  c.odd = std::max(f.example + kStep, f.min) | 1;
+  while (!prime(c.odd) || among(*taken, c.odd)) c.odd += 2;
+  if (c.odd > f.max) c.odd = largest_other(f, {f.example, f.min});
+  auto affordable = [&](int64_t size) {
+    return size <= kMostElements / std::max<int64_t>(f.each, 1);
+  };
+  auto multiple_of = [&](int64_t n) {
+    return (std::max({f.example + 1, f.min, n}) + n - 1) / n * n;
+  };
+  int64_t step = kMultiple;
+  while (step > kLeastMultiple && !affordable(multiple_of(step))) step /= 2;
+  c.large = multiple_of(step);
+  while (among(*taken, c.large)) c.large += step;
+  const bool whole = f.max <= kStatedMax && affordable(f.max);
+  if (whole || c.large > f.max) c.large = largest_other(f, {f.example, f.min, c.odd});
+  taken->insert(taken->end(), {f.example, c.odd, c.large});
+  return c;
+}
+
+}  // namespace
+
+std::vector<FreeSize> free_sizes(const std::vector<CaptureInput>& inputs) {
+  std::vector<FreeSize> all;
+  for (const CaptureInput& in : inputs) {
+    for (const DynamicDim& d : in.dynamic) {
+      const int64_t size = in.example.raw_shape()[d.dim];
+      const int64_t each = numel(in.example.raw_shape()) / std::max<int64_t>(size, 1);
+      if (size < d.min || size > d.max) {
+        throw Error(
+            fmt::format("[capture] the example of input \"{}\" has {} along dimension {}, \"{}\", "
+                        "which is {} to {}: give an example within the bounds",
+                        in.name, size, d.dim, d.symbol, d.min, d.max));
+      }
+      auto same = std::find_if(all.begin(), all.end(),
+                               [&](const FreeSize& f) { return f.symbol == d.symbol; });
+      if (same == all.end()) {
+        all.push_back({d.symbol, size, d.min, d.max, each});
+      } else if (same->example != size) {
+        throw Error(fmt::format(
+            "[capture] \"{}\" stands for one size, and the examples have {} and {}: give dimension "
+            "{} of input \"{}\" a symbol of its own",
+            d.symbol, same->example, size, d.dim, in.name));
+      }
+    }
+  }
+  return all;
+}
+
+Sizes example_sizes(const std::vector<FreeSize>& free) {
+  Sizes sizes;
+  for (const FreeSize& f : free) sizes.push_back(f.example);
+  return sizes;
+}
+
+std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free) {
+  const Sizes example = example_sizes(free);
+  std::vector<Choice> choices;
+  std::vector<int64_t> taken;
+  for (const FreeSize& f : free) choices.push_back(choose(f, &taken));
+  std::vector<Sizes> all;
+  auto add = [&](const Sizes& sizes) {
+    if (sizes != example && std::find(all.begin(), all.end(), sizes) == all.end())
+      all.push_back(sizes);
+  };
+  // `which` of the three, by the place of the dimension
+  auto add_by = [&](auto&& which) {
+    Sizes sizes;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const Choice& c = choices[i];
+      const size_t k = which(i) % 3;
+      sizes.push_back(k == 0 ? c.small : k == 1 ? c.odd : c.large);
+    }
+    add(sizes);
+  };
+  for (size_t i = 0; i < free.size(); ++i) {
+    Sizes alone = example;
+    alone[i] = choices[i].small;
+    add(alone);
+  }
+  add_by([](size_t) -> size_t { return 0; });
+  add_by([](size_t) -> size_t { return 1; });
+  for (size_t turn = 0; turn < 3; ++turn) add_by([&](size_t i) { return i + turn; });
+  if (all.empty()) all.push_back(example);
+  return all;
+}
+
+Shape shape_at(const CaptureInput& in, const std::vector<FreeSize>& free, const Sizes& sizes) {
+  Shape shape = in.example.raw_shape();
+  for (const DynamicDim& d : in.dynamic) {
+    for (size_t i = 0; i < free.size(); ++i) {
+      if (free[i].symbol == d.symbol) shape[d.dim] = sizes[i];
+    }
+  }
+  return shape;
+}
+
+std::string sizes_text(const std::vector<FreeSize>& free, const Sizes& sizes) {
+  std::string text;
+  for (size_t i = 0; i < free.size(); ++i)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", free[i].symbol, sizes[i]);
+  return text;
+}
+
+std::string bounds_hint(const std::vector<FreeSize>& free, const Sizes& sizes) {
+  std::string bounds;
+  for (size_t i = 0; i < free.size(); ++i) {
+    if (sizes[i] == free[i].example) continue;
+    bounds += fmt::format("{}{} is {} to {}", bounds.empty() ? "" : ", ", free[i].symbol,
+                          free[i].min, free[i].max);
+  }
+  if (bounds.empty()) return "";
+  return ". Sizes that the model is not meant for are kept out by DynamicDim::min and max (" +
+         bounds + ")";
+}
+
+}  // namespace wick

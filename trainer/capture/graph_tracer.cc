@@ -1,0 +1,238 @@
+#include "trainer/capture/graph_tracer.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "runtime/kernels/copy.h"
+#include "runtime/registry/registry.h"
+#include "trainer/tensor/view_info.h"
+
+namespace wick {
+namespace {
+
+ir::SourceLine source_line(const std::source_location& where) {
+  std::string text = to_text(where);
+  return {text.substr(0, text.rfind(':')), static_cast<int>(where.line())};
+}
+
+Tensor base_of(const Tensor& t) { return Tensor(IntrusivePtr<TensorImpl>(bytes_root(t.impl()))); }
+
+AnyAttrs attrs_of(OpId op, const void* attrs) {
+  AnyAttrs copy;
+  const AttrType* type = op_info(op)->attrs;
+  type->init(copy.get());
+  if (attrs == nullptr) return copy;
+  for (const AttrField& f : type->fields) {
+    size_t bytes = f.kind == AttrKind::kInts ? 8 * (f.capacity + size_t{1}) : 8;
+    memcpy(static_cast<char*>(copy.get()) + f.offset, static_cast<const char*>(attrs) + f.offset,
+           bytes);
+  }
+  return copy;
+}
+
+}  // namespace
+
+HostTensor host_copy(const Tensor& t) {
+  HostTensor copy(t.dtype(), t.raw_shape());
+  if (t.raw().numel() != 0) copy_strided(t.raw(), copy.view());
+  return copy;
+}
+
+void GraphTracer::bind(const Tensor& tensor, ir::ValueId value) {
+  auto at = generations_.find(base_of(tensor).id());
+  values_[tensor.id()] = {value, at == generations_.end() ? 0 : at->second};
+  alive_.push_back(tensor);
+}
+
+void GraphTracer::bind_parameter(const std::string& name, const Tensor& tensor) {
+  parameters_[tensor.id()] = name;
+  alive_.push_back(tensor);
+}
+
+ir::ValueId GraphTracer::known(const Tensor& tensor) const {
+  auto at = values_.find(tensor.id());
+  if (at == values_.end()) at = values_.find(base_of(tensor).id());
+  return at == values_.end() ? ir::kNoValue : at->second.value;
+}
+
+ir::ValueId GraphTracer::constant(const Tensor& tensor) {
+  auto p = parameters_.find(tensor.id());
+  bool parameter = p != parameters_.end();
+  ir::ValueId v =
+      g_.add_constant(host_copy(tensor), parameter ? p->second : tensor.name(), parameter);
+  bind(tensor, v);
+  return v;
+}
+
+ir::ValueId GraphTracer::value_of(const Tensor& tensor, const std::source_location& where) {
+  uint64_t base = base_of(tensor).id();
+  auto written = generations_.find(base);
+  uint32_t generation = written == generations_.end() ? 0 : written->second;
+  auto at = values_.find(tensor.id());
+  if (at != values_.end() && (at->second.generation == generation || tensor.id() == base))
+    return at->second.value;
+  const ViewInfo* view = tensor.impl()->view_of.get();
+  // A view of something that is no value of the graph holds today's bytes like any other tensor.
+  if (view == nullptr || values_.count(base) == 0) return constant(tensor);
+  Tensor parent{IntrusivePtr<TensorImpl>(view_parent(*view))};
+  ir::ValueId v =
+      emit(view->op, attrs_of(view->op, view->attrs()), {value_of(parent, where)}, where);
+  bind(tensor, v);
+  return v;
+}
+
+ir::ValueId GraphTracer::result(const Tensor& tensor) {
+  if (known(tensor) == ir::kNoValue)
+    throw Error("[capture] forward returns a tensor that no op of it made");
+  return value_of(tensor, std::source_location::current());
+}
+
+ir::NodeId GraphTracer::add(OpId op, const AnyAttrs& attrs, std::vector<ir::ValueId> inputs,
+                            int outputs, const std::source_location& where) {
+  std::string path = module_path();
+  ir::NodeId id = 0;
+  try {
+    id = g_.add_node(op, attrs, std::move(inputs), outputs, path);
+  } catch (const Error& e) {
+    throw_error("capture",
+                fmt::format("{}: a size of a dynamic dimension may be baked in", e.what()), where);
+  }
+  g_.node(id).module = path;
+  g_.node(id).source = source_line(where);
+  return id;
+}
+
+ir::ValueId GraphTracer::emit(OpId op, const AnyAttrs& attrs, std::vector<ir::ValueId> inputs,
+                              const std::source_location& where) {
+  return g_.node(add(op, attrs, std::move(inputs), 1, where)).outputs[0];
+}
+
+void GraphTracer::on_call(const TracedCall& call) {
+  const OpInfo* info = op_info(call.op);
+  if (info->role == OpRole::kTrain) {
+    throw_error("capture",
+                fmt::format("{} is a training op: call eval() on the module first", info->name),
+                call.where, Code::kUnsupported);
+  }
+  std::vector<ir::ValueId> inputs;
+  for (const Tensor* t : call.in) {
+    inputs.push_back(t == nullptr || !t->defined() ? ir::kNoValue : value_of(*t, call.where));
+  }
+  ir::NodeId id = add(call.op, attrs_of(call.op, call.attrs), std::move(inputs),
+                      static_cast<int>(call.out.size()), call.where);
+  for (size_t i = 0; i < call.out.size(); ++i) {
+    ir::ValueId v = g_.node(id).outputs[i];
+    g_.value(v).name = call.out[i].name();
+    bind(call.out[i], v);
+  }
+}
+
+void GraphTracer::on_read(const Tensor& tensor, const char* what,
+                          const std::source_location& where) {
+  ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue || g_.is_constant(v)) return;  // weights are the same at every run
+  throw_error(
+      "capture",
+      fmt::format("{} reads the value of a traced tensor: the graph would hold today's number",
+                  what),
+      where, Code::kUnsupported);
+}
+
+// A size may be read (most reshapes do); whether it was baked in shows when the runs are compared,
+// and the line that read it is what is to be looked at then.
+void GraphTracer::on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) {
+  const ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue || !g_.value(v).ranked) return;
+  bool dynamic = false;
+  for (int i = 0; i < g_.value(v).shape.rank(); ++i)
+    dynamic = dynamic || ((dim < 0 || dim == i) && !g_.value(v).shape[i].known());
+  const auto next = static_cast<ir::NodeId>(g_.node_count());
+  if (dynamic) size_reads_.push_back({next, source_line(where)});
+}
+
+// `value` in the shape of `like`, whose dims may be symbolic: then they are read when it runs.
+ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool broadcast,
+                                     const std::source_location& where) {
+  OpId op = broadcast ? OpId::kExpand : OpId::kReshape;
+  DimList dims;
+  bool numbers = true;
+  for (const SymDim& d : g_.value(like).shape) {
+    numbers = numbers && d.known();
+    if (numbers) dims.values[dims.count++] = d.constant();
+  }
+  if (numbers) {
+    AnyAttrs attrs =
+        broadcast ? AnyAttrs::of(ShapeAttrs{dims}) : AnyAttrs::of(ReshapeAttrs{dims, 1});
+    return emit(op, attrs, {value}, where);
+  }
+  ir::ValueId shape = emit(OpId::kShape, AnyAttrs::of(ShapeOpAttrs{}), {like}, where);
+  AnyAttrs attrs = broadcast ? AnyAttrs::of(ShapeAttrs{}) : AnyAttrs::of(ReshapeAttrs{{}, 1});
+  return emit(op, attrs, {value, shape}, where);
+}
+
+void GraphTracer::refuse_parameter(const Tensor& base, const char* what,
+                                   const std::source_location& where) const {
+  auto p = parameters_.find(base.id());
+  if (p == parameters_.end()) return;
+  throw_error("capture",
+              fmt::format("{} updates {}: call eval() on the module first", what, p->second), where,
+              Code::kUnsupported);
+}
+
+void GraphTracer::on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old,
+                             const char* what, const std::source_location& where) {
+  Tensor base = base_of(tensor);
+  refuse_parameter(base, what, where);
+  ir::ValueId value = value_of(as, where);
+  if (old.defined()) {
+    if (auto now = values_.find(tensor.id()); now != values_.end()) values_[old.id()] = now->second;
+    // what is a view of it becomes a view of old
+    if (auto written = generations_.find(tensor.id()); written != generations_.end())
+      generations_[old.id()] = written->second;
+    alive_.push_back(old);
+  }
+  bind(tensor, value);
+}
+
+void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const char* what,
+                           const std::source_location& where) {
+  Tensor base = base_of(tensor);
+  refuse_parameter(base, what, where);
+  bool traced = known(tensor) != ir::kNoValue;
+  if (!result.defined()) {
+    if (!traced) return;
+    throw_error("capture",
+                fmt::format("{} writes to a traced tensor from outside of the ops", what), where,
+                Code::kUnsupported);
+  }
+  // A fresh tensor filled with numbers becomes a constant when an op reads it.
+  ir::ValueId now = known(result);
+  if (!traced && (now == ir::kNoValue || g_.is_constant(now))) return;
+  if (values_.count(base.id()) == 0) constant(base);  // its bytes before the write
+  ir::ValueId value = value_of(result, where);
+  // By the graph's shapes: a dynamic size that is 1 today is no size that broadcasts.
+  const ir::ValueId into = value_of(tensor, where);
+  const ir::Value &from = g_.value(value), &to = g_.value(into);
+  const bool fits =
+      from.ranked && to.ranked ? from.shape == to.shape : result.raw_shape() == tensor.raw_shape();
+  if (!fits) value = shaped_like(value, into, true, where);
+  ir::ValueId part = value;
+  for (TensorImpl* at = tensor.impl(); at != base.impl();) {
+    ViewInverse inverse = invert_view(at, base.impl(), what, where);
+    ir::ValueId old = value_of(Tensor(IntrusivePtr<TensorImpl>(inverse.parent)), where);
+    if (inverse.replaces) {
+      value = emit(inverse.op, inverse.attrs, {old, value}, where);
+    } else if (inverse.op == OpId::kReshape) {
+      value = shaped_like(value, old, false, where);
+    } else if (inverse.op != OpId::kIdentity) {
+      value = emit(inverse.op, inverse.attrs, {value}, where);
+    }
+    at = inverse.parent;
+  }
+  ++generations_[base.id()];
+  bind(base, value);
+  bind(tensor, part);
+}
+
+}  // namespace wick
