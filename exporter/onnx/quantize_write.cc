@@ -28,33 +28,21 @@ bool single(WriteCtx& c, size_t i) { return single(value(c, i)); }
 // input 0. The dtype that input i must have for it.
 DType wanted_dtype(const Graph& g, const Node& node, size_t i) {
   const DType own = g.value(node.inputs[i]).dtype, first = g.value(node.inputs[0]).dtype;
-  switch (node.op) {
-    case OpId::kQLinearConv:
-    case OpId::kQLinearMatMul:
-    case OpId::kQGemm:
-      if (i == 3 || i == 5) return first == DType::kI8 ? first : own;
-      return i == (node.op == OpId::kQGemm ? 8 : 7) ? first : own;
-    case OpId::kQLinearAdd:
-    case OpId::kQLinearMul: return i == 3 || i == 5 || i == 7 ? first : own;
-    case OpId::kQLinearAveragePool:
-    case OpId::kQLinearGlobalAveragePool:
-    case OpId::kQLinearSoftmax: return i == 4 ? first : own;
-    default: return own;
-  }
+  const OpKind kind = kind_of(node.op);
+  const char role = input_role(node.op, i);
+  const bool other = role == 'w' || role == 'x' || role == 'z';  // than a scale or a bias
+  if (i < 3 || !other || !ir::is_byte_op(node.op) || node.op == OpId::kDynamicLinear) return own;
+  const bool of_result = role == 'z' && i > 5;
+  if (kind == OpKind::kByteMath || of_result) return first;
+  return first == DType::kI8 ? first : own;  // of a weight
 }
 // com.microsoft's operators take scalars where a file may have [1].
 bool wants_scalar(const Graph& g, const Node& node, size_t i) {
   const Value& v = g.value(node.inputs[i]);
   if (!single(v) || v.shape.rank() == 0) return false;
-  switch (node.op) {
-    case OpId::kQGemm: return i != 0 && i != 3 && i != 6;
-    case OpId::kQLinearAdd:
-    case OpId::kQLinearMul: return i != 0 && i != 3;
-    case OpId::kQLinearAveragePool:
-    case OpId::kQLinearGlobalAveragePool:
-    case OpId::kQLinearSoftmax: return i != 0;
-    default: return false;
-  }
+  const char role = input_role(node.op, i);
+  const bool of_microsoft = kind_of(node.op) == OpKind::kByteMath || node.op == OpId::kQGemm;
+  return of_microsoft && (role == 's' || role == 'z');
 }
 bool in_qdq(WriteCtx& c) { return c.quantized() == QuantizedForm::kQdq; }
 

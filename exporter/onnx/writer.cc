@@ -174,13 +174,7 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
 
 // Constants that ONNX has as attributes: they are no initializers.
 bool becomes_attribute(const Node& node, size_t input) {
-  switch (node.op) {
-    case OpId::kTfIdfVectorizer:
-    case OpId::kStringSplit:
-    case OpId::kStringNormalizer:
-    case OpId::kRegexFullMatch: return input >= 1;
-    default: return false;
-  }
+  return input >= 1 && kind_of(node.op) == OpKind::kText && node.op != OpId::kStringConcat;
 }
 
 ModelProto write(const Graph& g, QuantizedForm quantized, ExternalData* external = nullptr) {

@@ -110,11 +110,12 @@ static void truths(const uint8_t* x, float* y, size_t n) {
 // As reduce.cc has it: one value of a row.
 static void reduce_row(OpId op, const float* x, size_t n, float* y) {
   const auto count = static_cast<int64_t>(n);
-  switch (op) {
-    case OpId::kReduceSum: *y = reduce::sum(x, count); return;
-    case OpId::kReduceMean: *y = reduce::sum(x, count) / static_cast<float>(count); return;
-    case OpId::kReduceMax: *y = reduce::extreme_of<true>(-__builtin_huge_valf(), x, count); return;
-    default: *y = reduce::extreme_of<false>(__builtin_huge_valf(), x, count); return;
+  if (op == OpId::kReduceSum || op == OpId::kReduceMean) {
+    *y = reduce::sum(x, count);
+    if (op == OpId::kReduceMean) *y /= static_cast<float>(count);
+  } else {
+    *y = op == OpId::kReduceMax ? reduce::extreme_of<true>(-__builtin_huge_valf(), x, count)
+                                : reduce::extreme_of<false>(__builtin_huge_valf(), x, count);
   }
 }
 

@@ -53,12 +53,12 @@ WICK_UNARY_BODIES(X)
 #undef X
 
 static UnaryBody unary_of([[maybe_unused]] OpId op, bool flag) {
+  if (op == OpId::kGelu) return flag ? unary::body_GeluTanh : unary::body_GeluErf;
   switch (op) {
 #define X(kind, value) \
   case OpId::k##kind: return unary::body_##kind;
     WICK_UNARY_OP_BODIES(X)
 #undef X
-    case OpId::kGelu: return flag ? unary::body_GeluTanh : unary::body_GeluErf;
     default: return nullptr;
   }
 }

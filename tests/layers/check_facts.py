@@ -32,6 +32,8 @@ SWITCHES = {
     "graph/passes/fuse_attention.cc": "a pattern: what may stand between scores and softmax",
     "graph/passes/lower_ops.cc": "a pattern: which node becomes which form of bytes",
 }
+SWITCHES["trainer/capture/graph_run.cc"] = "the nodes that a training graph runs otherwise than kernels do"
+SWITCHES["runtime/ops/rules/linalg-inl.h"] = "one rule of seven decompositions, whose outputs differ"
 RUN_SITES = {"runtime/kernels/prepared.cc": "the one place", "runtime/kernels/prepared.h": "the one place"}
 
 

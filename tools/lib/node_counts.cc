@@ -31,26 +31,28 @@ struct Kind {
   int allowed = 0;
   std::vector<std::string> as_floats;  // what ONNX Runtime runs where it keeps the floats
 };
-Kind kind_of(OpId op) {
-  switch (op) {
-    case OpId::kQLinearConv: return {"Conv", 0, {"Conv", "FusedConv"}};
-    case OpId::kQGemm: return {"Gemm", 0, {"Gemm", "FusedGemm", "MatMul", "FusedMatMul"}};
-    case OpId::kQLinearMatMul: return {"MatMul", 0, {"MatMul", "FusedMatMul"}};
-    case OpId::kMaxPool: return {"MaxPool", 0, {}};
-    case OpId::kRelu:
-    case OpId::kClip: return {"Relu", 0, {}};
-    case OpId::kQLinearAdd: return {"Add", 1, {}};
-    case OpId::kQLinearMul: return {"Mul", 1, {}};
-    case OpId::kQLinearAveragePool:
-    case OpId::kQLinearGlobalAveragePool: return {"AveragePool", 1, {}};
-    case OpId::kByteTable:
-    case OpId::kQLinearSoftmax: return {"Table", 1, {}};
-    case OpId::kQuantizeLinear:
-    case OpId::kDynamicQuantizeLinear: return {"QuantizeLinear", 1, {}};
-    case OpId::kConvInteger:
-    case OpId::kMatMulInteger: return {"ConvInteger, MatMulInteger", 0, {}};
-    default: return {"moved or chosen", 0, {}};
-  }
+const Kind& kind_of(OpId op) {
+  static const Kind kMoved = {"moved or chosen", 0, {}};
+  static const std::map<OpId, Kind> kKinds = {
+      {OpId::kQLinearConv, {"Conv", 0, {"Conv", "FusedConv"}}},
+      {OpId::kQGemm, {"Gemm", 0, {"Gemm", "FusedGemm", "MatMul", "FusedMatMul"}}},
+      {OpId::kQLinearMatMul, {"MatMul", 0, {"MatMul", "FusedMatMul"}}},
+      {OpId::kMaxPool, {"MaxPool", 0, {}}},
+      {OpId::kRelu, {"Relu", 0, {}}},
+      {OpId::kClip, {"Relu", 0, {}}},
+      {OpId::kQLinearAdd, {"Add", 1, {}}},
+      {OpId::kQLinearMul, {"Mul", 1, {}}},
+      {OpId::kQLinearAveragePool, {"AveragePool", 1, {}}},
+      {OpId::kQLinearGlobalAveragePool, {"AveragePool", 1, {}}},
+      {OpId::kByteTable, {"Table", 1, {}}},
+      {OpId::kQLinearSoftmax, {"Table", 1, {}}},
+      {OpId::kQuantizeLinear, {"QuantizeLinear", 1, {}}},
+      {OpId::kDynamicQuantizeLinear, {"QuantizeLinear", 1, {}}},
+      {OpId::kConvInteger, {"ConvInteger, MatMulInteger", 0, {}}},
+      {OpId::kMatMulInteger, {"ConvInteger, MatMulInteger", 0, {}}},
+  };
+  const auto at = kKinds.find(op);
+  return at != kKinds.end() ? at->second : kMoved;
 }
 
 // The inputs of one node to its outputs, by the kernels of a session, which packs its constants.

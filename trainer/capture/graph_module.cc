@@ -22,25 +22,19 @@ enum class Use { kSetting, kWeight, kLayerWeight, kStatistic };  // a later one 
 
 // What a node takes input i for.
 Use use_of(OpId op, size_t i) {
-  switch (op) {
-    case OpId::kBatchNorm: return i >= 3 ? Use::kStatistic : Use::kLayerWeight;
-    case OpId::kFoldedBatchNorm: return i == 4 || i == 5 ? Use::kStatistic : Use::kLayerWeight;
-    case OpId::kFakeQuantize:
-      return i == 0 ? Use::kWeight : i == 1 ? Use::kLayerWeight : Use::kSetting;
-    case OpId::kConv:
-    case OpId::kConvTranspose:
-    case OpId::kLinear:
-    case OpId::kMatMul:
-    case OpId::kRNN:
-    case OpId::kGRU:
-    case OpId::kLSTM: return Use::kLayerWeight;
-    case OpId::kClip:
-    case OpId::kPad:
-    case OpId::kResize:
-    case OpId::kPow:
-    case OpId::kDropout: return i == 0 ? Use::kWeight : Use::kSetting;
-    case OpId::kWhere: return i != 0 ? Use::kWeight : Use::kSetting;
-    default: return Use::kWeight;
+  const OpKind kind = kind_of(op);
+  if (kind == OpKind::kConv || kind == OpKind::kProduct || kind == OpKind::kRecurrent)
+    return Use::kLayerWeight;
+  const bool learned_scale = kind == OpKind::kFakeQuantize;
+  switch (input_role(op, i)) {
+    case 'm': return Use::kStatistic;
+    case 'w':
+    case 'b': return Use::kLayerWeight;
+    case 's': return learned_scale ? Use::kLayerWeight : Use::kWeight;
+    case 'z': return learned_scale ? Use::kSetting : Use::kWeight;
+    case 'x':
+    case 'i': return Use::kWeight;
+    default: return Use::kSetting;
   }
 }
 

@@ -20,8 +20,8 @@ namespace {
 
 enum class Kind { kNone, kWeighted, kRectifier, kTanh, kSigmoid, kOther };
 
-Kind kind_of(OpId op) {
-  const OpKind kind = wick::kind_of(op);
+Kind layer_kind(OpId op) {
+  const OpKind kind = kind_of(op);
   if (kind == OpKind::kProduct || kind == OpKind::kConv || kind == OpKind::kNorm)
     return Kind::kWeighted;
   if (op == OpId::kRelu) return Kind::kRectifier;
@@ -64,7 +64,7 @@ class Listener final : public Watcher {
  private:
   void on_call(const TracedCall& call) override {
     if (RunningNode::innermost() != nullptr) return;
-    const Kind kind = kind_of(call.op);
+    const Kind kind = layer_kind(call.op);
     if (kind == Kind::kNone) return;
     const TensorView y = call.out[0].raw();
     LayerReport r;
