@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "exporter/onnx/compose.h"
+#include "exporter/onnx/subgraph.h"
 
 namespace wick::onnx {
 namespace {
@@ -222,10 +223,46 @@ void attention(ReadCtx& c) {
   if (c.wants(3)) c.set(3, shown);
 }
 
-constexpr ReadRow kRows[] = {{"Attention", attention}};
+// What a model lays over scores or weights: a subgraph of one tensor, which may look at the graph
+// around it.
+ValueId modified(ReadCtx& c, const char* attribute, ValueId v) {
+  if (c.attr(attribute) == nullptr) return v;
+  const GraphProto& graph = c.attr_graph(attribute);
+  if (graph.input_size() != 1 || graph.output_size() != 1)
+    c.fail(std::string(attribute) + " must take one tensor and give one");
+  Scope inner(c.g, c.scope, c.node, attribute);
+  inner.values[graph.input(0).name()] = v;
+  const ValueId y = read_subgraph(inner, graph, c.opset)[0];
+  if (c.dtype(y) != c.dtype(v))
+    c.fail(std::string(attribute) + " takes " + dtype_name(c.dtype(v)) + " and gives " +
+           dtype_name(c.dtype(y)));
+  return y;
+}
+
+// Attention whose scores and weights the model changes as it likes: masks, biases and caps are its
+// subgraphs'.
+void flex_attention(ReadCtx& c) {
+  const ValueId q = c.in(0), k = c.in(1), v = c.in(2);
+  for (ValueId in : {q, k, v}) {
+    if (rank_or(c, in, 4) != 4) c.fail("Q, K and V must have rank 4");
+  }
+  const DType dtype = c.dtype(q);
+  if (c.dtype(k) != dtype || c.dtype(v) != dtype) c.fail("Q, K and V must be of one dtype");
+  const DType inner = softmax_dtype(c, dtype == DType::kF64 ? dtype : DType::kF32);
+  const Groups groups(c, q, k);
+  const ValueId root = root_of_scale(c, q);
+  ValueId queries = c.emit(OpId::kMul, {q, root});
+  if (c.attr_float("scale", 1) < 0) queries = c.emit(OpId::kNeg, {queries});
+  const ValueId keys = transpose(c, c.emit(OpId::kMul, {k, root}), {0, 1, 3, 2});
+  ValueId scores = modified(c, "score_mod", cast(c, groups.times(c, queries, keys), inner));
+  ValueId weights = c.emit(OpId::kSoftmax, AxisAttrs{-1}, {scores});
+  weights = modified(c, "prob_mod", weights);
+  c.set(0, cast(c, groups.times(c, weights, cast(c, v, inner)), dtype));
+}
 
 }  // namespace
 
-Span<const ReadRow> attention_rows() { return kRows; }
+WICK_READ(Attention, attention);
+WICK_READ_PREVIEW(FlexAttention, flex_attention);
 
 }  // namespace wick::onnx

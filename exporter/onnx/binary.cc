@@ -39,30 +39,26 @@ void read_mean(ReadCtx& c) {
 }
 void read_where(ReadCtx& c) { c.set(0, c.emit(OpId::kWhere, {c.in(0), c.in(1), c.in(2)})); }
 
-constexpr ReadRow kRows[] = {
-    {"Add", read_binary<OpId::kAdd>},
-    {"Sub", read_binary<OpId::kSub>},
-    {"Mul", read_binary<OpId::kMul>},
-    {"Div", read_binary<OpId::kDiv>},
-    {"Pow", read_binary<OpId::kPow>},
-    {"Max", read_fold<OpId::kMax>},
-    {"Min", read_fold<OpId::kMin>},
-    {"Sum", read_fold<OpId::kAdd>},
-    {"Mean", read_mean},
-    {"Equal", read_binary<OpId::kEqual>},
-    {"Less", read_binary<OpId::kLess>},
-    {"LessOrEqual", read_binary<OpId::kLessOrEqual>},
-    {"Greater", read_binary<OpId::kGreater>},
-    {"GreaterOrEqual", read_binary<OpId::kGreaterOrEqual>},
-    {"And", read_binary<OpId::kAnd>},
-    {"Or", read_binary<OpId::kOr>},
-    {"Xor", read_binary<OpId::kXor>},
-    {"Where", read_where},
-};
-
 }  // namespace
 
-Span<const ReadRow> binary_rows() { return kRows; }
+WICK_READ(Add, read_binary<OpId::kAdd>);
+WICK_READ(Sub, read_binary<OpId::kSub>);
+WICK_READ(Mul, read_binary<OpId::kMul>);
+WICK_READ(Div, read_binary<OpId::kDiv>);
+WICK_READ(Pow, read_binary<OpId::kPow>);
+WICK_READ(Max, read_fold<OpId::kMax>);
+WICK_READ(Min, read_fold<OpId::kMin>);
+WICK_READ(Sum, read_fold<OpId::kAdd>);
+WICK_READ(Mean, read_mean);
+WICK_READ(Equal, read_binary<OpId::kEqual>);
+WICK_READ(Less, read_binary<OpId::kLess>);
+WICK_READ(LessOrEqual, read_binary<OpId::kLessOrEqual>);
+WICK_READ(Greater, read_binary<OpId::kGreater>);
+WICK_READ(GreaterOrEqual, read_binary<OpId::kGreaterOrEqual>);
+WICK_READ(And, read_binary<OpId::kAnd>);
+WICK_READ(Or, read_binary<OpId::kOr>);
+WICK_READ(Xor, read_binary<OpId::kXor>);
+WICK_READ(Where, read_where);
 
 WICK_ONNX_PLAIN(Add);
 WICK_ONNX_PLAIN(Sub);

@@ -12,7 +12,8 @@ void read_two(ReadCtx& c) {
 }
 void read_mod(ReadCtx& c) {
   ModAttrs a{c.attr_int("fmod", 0) != 0};
-  if (a.fmod == 0 && is_float(c.dtype(c.in(0)))) c.fail("needs fmod = 1 for floating-point types");
+  if (a.fmod == 0 && c.opset < 28 && is_float(c.dtype(c.in(0))))
+    c.fail("needs fmod = 1 for floating-point types");
   c.set(0, c.emit(OpId::kMod, a, {c.in(0), c.in(1)}));
 }
 void read_bit_shift(ReadCtx& c) {
@@ -31,27 +32,18 @@ void read_is_inf(ReadCtx& c) {
   c.set(0, c.emit(OpId::kIsInf, a, {as_number(c, c.in(0))}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"Mod", read_mod},
-    {"BitwiseAnd", read_two<OpId::kBitwiseAnd>},
-    {"BitwiseOr", read_two<OpId::kBitwiseOr>},
-    {"BitwiseXor", read_two<OpId::kBitwiseXor>},
-    {"BitwiseNot", read_bitwise_not},
-    {"BitShift", read_bit_shift},
-    {"IsNaN", read_is_nan},
-    {"IsInf", read_is_inf},
-};
-
 DType dtype_of_input(WriteCtx& c) { return c.g.value(c.node.inputs[0]).dtype; }
-
-void write_bitwise(WriteCtx& c, const char* op) {
-  c.need(18);
-  c.same(op);
-}
 
 }  // namespace
 
-Span<const ReadRow> bit_rows() { return kRows; }
+WICK_READ(Mod, read_mod);
+WICK_READ(BitwiseAnd, read_two<OpId::kBitwiseAnd>);
+WICK_READ(BitwiseOr, read_two<OpId::kBitwiseOr>);
+WICK_READ(BitwiseXor, read_two<OpId::kBitwiseXor>);
+WICK_READ(BitwiseNot, read_bitwise_not);
+WICK_READ(BitShift, read_bit_shift);
+WICK_READ(IsNaN, read_is_nan);
+WICK_READ(IsInf, read_is_inf);
 
 // ONNX has no floor-mod of floats: fmod, then one step where the signs differ.
 WICK_ONNX_ROW(Mod, [](WriteCtx& c) {
@@ -73,13 +65,11 @@ WICK_ONNX_ROW(Mod, [](WriteCtx& c) {
   c.add("Add", {rest, c.in(1)}, {moved});
   c.add("Where", {step, moved, rest}, {c.out(0)});
 });
-WICK_ONNX_ROW(BitwiseAnd, [](WriteCtx& c) { write_bitwise(c, "BitwiseAnd"); });
-WICK_ONNX_ROW(BitwiseOr, [](WriteCtx& c) { write_bitwise(c, "BitwiseOr"); });
-WICK_ONNX_ROW(BitwiseXor, [](WriteCtx& c) { write_bitwise(c, "BitwiseXor"); });
-WICK_ONNX_ROW(BitwiseNot, [](WriteCtx& c) { write_bitwise(c, "BitwiseNot"); });
+WICK_ONNX_PLAIN(BitwiseAnd);
+WICK_ONNX_PLAIN(BitwiseOr);
+WICK_ONNX_PLAIN(BitwiseXor);
+WICK_ONNX_PLAIN(BitwiseNot);
 WICK_ONNX_ROW(BitShift, [](WriteCtx& c) {
-  if (!is_unsigned_int(dtype_of_input(c)))
-    c.fail("ONNX shifts unsigned integers only: cast the tensor");
   set_string(c.same("BitShift"), "direction", c.as<BitShiftAttrs>().right != 0 ? "RIGHT" : "LEFT");
 });
 WICK_ONNX_PLAIN(IsNaN);

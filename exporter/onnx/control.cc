@@ -298,17 +298,13 @@ void read_nms(ReadCtx& c) {
   c.set(0, c.emit(OpId::kNonMaxSuppression, NmsAttrs{c.attr_int("center_point_box", 0)}, in));
 }
 
-constexpr ReadRow kRows[] = {
-    {"If", read_if},
-    {"Loop", read_loop},
-    {"Scan", read_scan},
-    {"Compress", read_compress},
-    {"NonMaxSuppression", read_nms},
-};
-
 }  // namespace
 
-Span<const ReadRow> control_rows() { return kRows; }
+WICK_READ(If, read_if);
+WICK_READ(Loop, read_loop);
+WICK_READ(Scan, read_scan);
+WICK_READ(Compress, read_compress);
+WICK_READ(NonMaxSuppression, read_nms);
 
 WICK_ONNX_ROW(If, [](WriteCtx& c) {
   std::vector<std::string> outs;

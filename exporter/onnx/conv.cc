@@ -335,15 +335,6 @@ void read_global_pool(ReadCtx& c) {
   c.set(0, c.emit(op, a, {x}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"Conv", read_conv},
-    {"MaxPool", read_max_pool},
-    {"AveragePool", read_average_pool},
-    {"LpPool", read_lp_pool},
-    {"GlobalAveragePool", read_global_pool<OpId::kReduceMean>},
-    {"GlobalMaxPool", read_global_pool<OpId::kReduceMax>},
-};
-
 }  // namespace
 
 std::optional<PoolAttrs> known_average_attrs(ReadCtx& c, ValueId x) {
@@ -374,7 +365,12 @@ NodeProto& write_pool(WriteCtx& c, const char* op, const PoolAttrs& a) {
 
 }  // namespace
 
-Span<const ReadRow> conv_rows() { return kRows; }
+WICK_READ(Conv, read_conv);
+WICK_READ(MaxPool, read_max_pool);
+WICK_READ(AveragePool, read_average_pool);
+WICK_READ(LpPool, read_lp_pool);
+WICK_READ(GlobalAveragePool, read_global_pool<OpId::kReduceMean>);
+WICK_READ(GlobalMaxPool, read_global_pool<OpId::kReduceMax>);
 
 WICK_ONNX_ROW(Conv, [](WriteCtx& c) { set_conv_attrs(c.same("Conv"), c.as<ConvAttrs>()); });
 WICK_ONNX_ROW(MaxPool, [](WriteCtx& c) {

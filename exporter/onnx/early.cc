@@ -76,18 +76,14 @@ void dynamic_slice(ReadCtx& c) {  // as Slice of opset 10, without steps
   c.set(0, c.emit(OpId::kSlice, SliceAttrs{}, {c.in(0), c.in(1), c.in(2), c.optional(3)}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"Affine", affine},
-    {"Crop", crop},
-    {"DynamicSlice", dynamic_slice},
-    {"ImageScaler", image_scaler},
-    {"ParametricSoftplus", scaled_function<OpId::kSoftplus>},
-    {"Scale", scale},
-    {"ScaledTanh", scaled_function<OpId::kTanh>},
-};
-
 }  // namespace
 
-Span<const ReadRow> early_rows() { return kRows; }
+WICK_READ(Affine, affine);
+WICK_READ(Crop, crop);
+WICK_READ(DynamicSlice, dynamic_slice);
+WICK_READ(ImageScaler, image_scaler);
+WICK_READ(ParametricSoftplus, scaled_function<OpId::kSoftplus>);
+WICK_READ(Scale, scale);
+WICK_READ(ScaledTanh, scaled_function<OpId::kTanh>);
 
 }  // namespace wick::onnx

@@ -278,10 +278,8 @@ void einsum(ReadCtx& c) {
   c.set(0, made ? y.v : c.emit(OpId::kIdentity, {y.v}));
 }
 
-constexpr ReadRow kRows[] = {{"Einsum", einsum}};
-
 }  // namespace
 
-Span<const ReadRow> einsum_rows() { return kRows; }
+WICK_READ(Einsum, einsum);
 
 }  // namespace wick::onnx

@@ -127,16 +127,12 @@ void softmax_cross_entropy(ReadCtx& c) {
   c.set(1, log_prob);
 }
 
-constexpr ReadRow kRows[] = {
-    {"GroupNormalization", group_norm},
-    {"LRN", lrn},
-    {"GlobalLpPool", global_lp},
-    {"NegativeLogLikelihoodLoss", nll},
-    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
-};
-
 }  // namespace
 
-Span<const ReadRow> function_rows() { return kRows; }
+WICK_READ(GroupNormalization, group_norm);
+WICK_READ(LRN, lrn);
+WICK_READ(GlobalLpPool, global_lp);
+WICK_READ(NegativeLogLikelihoodLoss, nll);
+WICK_READ(SoftmaxCrossEntropyLoss, softmax_cross_entropy);
 
 }  // namespace wick::onnx

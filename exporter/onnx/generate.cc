@@ -168,14 +168,13 @@ void hardmax(ReadCtx& c) {
   c.set(0, flat ? reshape_like(c, y, input) : y);
 }
 
-constexpr ReadRow kRows[] = {
-    {"Tile", tile},        {"CenterCropPad", center_crop_pad},
-    {"EyeLike", eye_like}, {"Range", range},
-    {"OneHot", one_hot},   {"Hardmax", hardmax},
-};
-
 }  // namespace
 
-Span<const ReadRow> generate_rows() { return kRows; }
+WICK_READ(Tile, tile);
+WICK_READ(CenterCropPad, center_crop_pad);
+WICK_READ(EyeLike, eye_like);
+WICK_READ(Range, range);
+WICK_READ(OneHot, one_hot);
+WICK_READ(Hardmax, hardmax);
 
 }  // namespace wick::onnx

@@ -168,15 +168,14 @@ void read_max_roi_pool(ReadCtx& c) {
   c.set(0, c.emit(OpId::kMaxRoiPool, a, {c.in(0), c.in(1)}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"Resize", read_resize},          {"Upsample", read_upsample},
-    {"GridSample", read_grid_sample}, {"AffineGrid", read_affine_grid},
-    {"RoiAlign", read_roi_align},     {"MaxRoiPool", read_max_roi_pool},
-};
-
 }  // namespace
 
-Span<const ReadRow> image_rows() { return kRows; }
+WICK_READ(Resize, read_resize);
+WICK_READ(Upsample, read_upsample);
+WICK_READ(GridSample, read_grid_sample);
+WICK_READ(AffineGrid, read_affine_grid);
+WICK_READ(RoiAlign, read_roi_align);
+WICK_READ(MaxRoiPool, read_max_roi_pool);
 
 WICK_ONNX_ROW(Resize, [](WriteCtx& c) {
   const auto& a = c.as<ResizeAttrs>();
@@ -207,7 +206,6 @@ WICK_ONNX_ROW(GridSample, [](WriteCtx& c) {
   set_int(n, "align_corners", a.align_corners);
 });
 WICK_ONNX_ROW(AffineGrid, [](WriteCtx& c) {
-  c.need(20);
   set_int(c.same("AffineGrid"), "align_corners", c.as<AffineGridAttrs>().align_corners);
 });
 WICK_ONNX_ROW(RoiAlign, [](WriteCtx& c) {

@@ -42,20 +42,16 @@ void read_trilu(ReadCtx& c) {
   c.set(0, c.emit(OpId::kTrilu, a, {x, k}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"GatherND", read_gather_nd},
-    {"ScatterND", read_scatter_nd},
-    {"NonZero", read_nonzero},
-    {"TopK", read_topk},
-    {"Unique", read_unique},
-    {"CumSum", read_cumulate<OpId::kCumSum>},
-    {"CumProd", read_cumulate<OpId::kCumProd>},
-    {"Trilu", read_trilu},
-};
-
 }  // namespace
 
-Span<const ReadRow> index_rows() { return kRows; }
+WICK_READ(GatherND, read_gather_nd);
+WICK_READ(ScatterND, read_scatter_nd);
+WICK_READ(NonZero, read_nonzero);
+WICK_READ(TopK, read_topk);
+WICK_READ(Unique, read_unique);
+WICK_READ(CumSum, read_cumulate<OpId::kCumSum>);
+WICK_READ(CumProd, read_cumulate<OpId::kCumProd>);
+WICK_READ(Trilu, read_trilu);
 
 namespace {
 
@@ -108,10 +104,7 @@ void write_cumulate(WriteCtx& c, const char* op) {
 }
 }  // namespace
 WICK_ONNX_ROW(CumSum, [](WriteCtx& c) { write_cumulate(c, "CumSum"); });
-WICK_ONNX_ROW(CumProd, [](WriteCtx& c) {
-  c.need(26);
-  write_cumulate(c, "CumProd");
-});
+WICK_ONNX_ROW(CumProd, [](WriteCtx& c) { write_cumulate(c, "CumProd"); });
 WICK_ONNX_ROW(Trilu, [](WriteCtx& c) {
   const auto& a = c.as<TriluAttrs>();
   std::string k = c.has(1) ? c.in(1) : a.k != 0 ? c.int_scalar(a.k) : std::string();

@@ -199,19 +199,16 @@ void linear_attention(ReadCtx& c) {
   c.emit_all(OpId::kLinearAttention, a, in, 2);
 }
 
-constexpr ReadRow kRows[] = {
-    {"RotaryEmbedding", rotary_embedding}, {"CausalConvWithState", causal_conv},
-    {"TensorScatter", tensor_scatter},     {"SwiGLU", swiglu},
-    {"LinearAttention", linear_attention},
-};
-
 }  // namespace
 
-Span<const ReadRow> language_rows() { return kRows; }
+WICK_READ(RotaryEmbedding, rotary_embedding);
+WICK_READ(CausalConvWithState, causal_conv);
+WICK_READ(TensorScatter, tensor_scatter);
+WICK_READ(SwiGLU, swiglu);
+WICK_READ(LinearAttention, linear_attention);
 
 WICK_ONNX_ROW(LinearAttention, [](WriteCtx& c) {
   const auto& a = c.as<LinearAttentionAttrs>();
-  c.need(27);
   NodeProto& n = c.same("LinearAttention");
   set_int(n, "q_num_heads", a.q_num_heads);
   set_int(n, "kv_num_heads", a.kv_num_heads);

@@ -180,12 +180,16 @@ int64_t block_of(ReadCtx& c, ValueId x) {
   if (rank_or(c, x, 4) != 4 || b < 1 || b > 1 << 15) c.fail("needs [N, C, H, W] and a blocksize");
   return b;
 }
+// Whether the columns and rows of a block lie within the depth, rather than around it.
+bool is_crd(ReadCtx& c) {
+  const std::string mode = c.attr_string("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") c.fail("unknown mode '" + mode + "'");
+  return mode == "CRD";
+}
 void read_depth_to_space(ReadCtx& c) {
   ValueId x = c.in(0);
   const int64_t b = block_of(c, x);
-  const std::string mode = c.attr_string("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") c.fail("unknown mode '" + mode + "'");
-  const bool crd = mode == "CRD";
+  const bool crd = is_crd(c);
   Sizes apart{c, x}, together{c, x};
   apart.dim(0);
   if (crd) apart.dim(1, 1, b * b);
@@ -199,40 +203,37 @@ void read_depth_to_space(ReadCtx& c) {
 void read_space_to_depth(ReadCtx& c) {
   ValueId x = c.in(0);
   const int64_t b = block_of(c, x);
+  const bool crd = is_crd(c);
   Sizes apart{c, x}, together{c, x};
   apart.dim(0), apart.dim(1), apart.dim(2, 1, b), apart.number(b), apart.dim(3, 1, b);
   apart.number(b);
   together.dim(0), together.dim(1, b * b), together.dim(2, 1, b), together.dim(3, 1, b);
-  ValueId y = c.emit(OpId::kTranspose, TransposeAttrs{{0, 3, 5, 1, 2, 4}}, {apart.reshaped(x)});
-  c.set(0, together.reshaped(y));
+  TransposeAttrs t = crd ? TransposeAttrs{{0, 1, 3, 5, 2, 4}} : TransposeAttrs{{0, 3, 5, 1, 2, 4}};
+  c.set(0, together.reshaped(c.emit(OpId::kTranspose, t, {apart.reshaped(x)})));
 }
-
-constexpr ReadRow kRows[] = {
-    {"Reshape", read_reshape},
-    {"Flatten", read_flatten},
-    {"Squeeze", read_squeeze<OpId::kSqueeze>},
-    {"Unsqueeze", read_squeeze<OpId::kUnsqueeze>},
-    {"Transpose", read_transpose},
-    {"Expand", read_expand},
-    {"Concat", read_concat},
-    {"Split", read_split},
-    {"Slice", read_slice},
-    {"Pad", read_pad},
-    {"Shape", read_shape},
-    {"Size", read_size},
-    {"Gather", read_gather<OpId::kGather>},
-    {"GatherElements", read_gather<OpId::kGatherElements>},
-    {"ScatterElements", read_scatter},
-    {"Scatter", read_scatter},
-    {"Constant", read_constant},
-    {"ConstantOfShape", read_constant_of_shape},
-    {"DepthToSpace", read_depth_to_space},
-    {"SpaceToDepth", read_space_to_depth},
-};
 
 }  // namespace
 
-Span<const ReadRow> layout_rows() { return kRows; }
+WICK_READ(Reshape, read_reshape);
+WICK_READ(Flatten, read_flatten);
+WICK_READ(Squeeze, read_squeeze<OpId::kSqueeze>);
+WICK_READ(Unsqueeze, read_squeeze<OpId::kUnsqueeze>);
+WICK_READ(Transpose, read_transpose);
+WICK_READ(Expand, read_expand);
+WICK_READ(Concat, read_concat);
+WICK_READ(Split, read_split);
+WICK_READ(Slice, read_slice);
+WICK_READ(Pad, read_pad);
+WICK_READ(Shape, read_shape);
+WICK_READ(Size, read_size);
+WICK_READ(Gather, read_gather<OpId::kGather>);
+WICK_READ(GatherElements, read_gather<OpId::kGatherElements>);
+WICK_READ(ScatterElements, read_scatter);
+WICK_READ(Scatter, read_scatter);
+WICK_READ(Constant, read_constant);
+WICK_READ(ConstantOfShape, read_constant_of_shape);
+WICK_READ(DepthToSpace, read_depth_to_space);
+WICK_READ(SpaceToDepth, read_space_to_depth);
 
 WICK_ONNX_ROW(Reshape, [](WriteCtx& c) {
   const auto& a = c.as<ReshapeAttrs>();

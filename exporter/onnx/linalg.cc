@@ -6,11 +6,9 @@ namespace {
 
 void read_det(ReadCtx& c) { c.set(0, c.emit(OpId::kDet, {c.in(0)})); }
 
-constexpr ReadRow kRows[] = {{"Det", read_det}};
-
 }  // namespace
 
-Span<const ReadRow> linalg_rows() { return kRows; }
+WICK_READ(Det, read_det);
 
 WICK_ONNX_PLAIN(Det);
 

@@ -46,15 +46,14 @@ void read_gemm(ReadCtx& c) {
   c.set(0, y);
 }
 
-constexpr ReadRow kRows[] = {{"MatMul", read_matmul}, {"Gemm", read_gemm}};
-
 void fused(WriteCtx& c) {
   c.fail("fused ops have no ONNX form; export the graph before it is fused");
 }
 
 }  // namespace
 
-Span<const ReadRow> matmul_rows() { return kRows; }
+WICK_READ(MatMul, read_matmul);
+WICK_READ(Gemm, read_gemm);
 
 WICK_ONNX_PLAIN(MatMul);
 WICK_ONNX_ROW(Linear, [](WriteCtx& c) {

@@ -1,9 +1,9 @@
 #include "exporter/onnx/microsoft.h"
 
 #include <algorithm>
-#include <map>
 
 #include "exporter/onnx/names.h"
+#include "exporter/onnx/operators/table.h"
 
 namespace wick::onnx {
 
@@ -48,7 +48,7 @@ std::vector<ValueId> Standard::all(const std::vector<ValueId>& inputs, int outpu
   }
   for (int i = 0; i < outputs; ++i) node.add_output(made_up_name(made_up++));
   ReadCtx c(inner, node, opset_);
-  find_read_row(node.op_type())->read(c);
+  find_version(node.op_type(), opset_)->read(c);
   std::vector<ValueId> made;
   for (const std::string& name : node.output()) {
     made.push_back(inner.find(name));
@@ -164,33 +164,6 @@ ValueId activate(ReadCtx& c, ValueId x, const std::string& name,
     return s.one({x});
   }
   c.fail("unknown activation '" + name + "'");
-}
-
-namespace {
-
-const std::map<std::string, const ReadRow*>& rows() {
-  static const auto* found = [] {
-    auto* all = new std::map<std::string, const ReadRow*>;
-    for (auto family : {ms_attention_rows(), ms_group_query_rows(), ms_norm_rows(),
-                        ms_matmul_rows(), ms_n_bits_rows(), ms_quantize_rows(), ms_forms_rows(),
-                        ms_conv_rows(), ms_rotary_rows(), simplified_norm_rows()}) {
-      for (const ReadRow& row : family) all->emplace(row.op_type, &row);
-    }
-    return all;
-  }();
-  return *found;
-}
-
-}  // namespace
-
-const ReadRow* find_microsoft_row(const std::string& op_type) {
-  auto found = rows().find(op_type);
-  return found == rows().end() ? nullptr : found->second;
-}
-std::vector<std::string> microsoft_operator_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, row] : rows()) names.push_back(name);
-  return names;
 }
 
 }  // namespace wick::onnx

@@ -6,8 +6,6 @@
 
 namespace wick::onnx {
 
-inline constexpr const char* kMicrosoft = "com.microsoft";
-
 // An operator of the default domain, read as it is at an opset, in the place of this node.
 class Standard {
  public:
@@ -55,30 +53,13 @@ ValueId channels_last(ReadCtx& c, ValueId v);
 // The activation that a fused operator names. Its numbers, where they are not the default.
 ValueId activate(ReadCtx& c, ValueId x, const std::string& name, const std::vector<double>& params);
 
-// The families' rows.
-Span<const ReadRow> ms_attention_rows();
-Span<const ReadRow> ms_group_query_rows();
-Span<const ReadRow> ms_norm_rows();
-Span<const ReadRow> ms_matmul_rows();
-Span<const ReadRow> ms_n_bits_rows();
-Span<const ReadRow> ms_quantize_rows();
-Span<const ReadRow> ms_forms_rows();
-Span<const ReadRow> ms_conv_rows();
-Span<const ReadRow> ms_rotary_rows();
-
 // ms_n_bits.cc: [..., n] bytes as [..., n * 8 / bits] numbers, the lowest bits first.
 ValueId unpack_bits(ReadCtx& c, ValueId bytes, int64_t bits);
 
-// ms_norm.cc: exporters put it into the default domain.
-Span<const ReadRow> simplified_norm_rows();
-// x / sqrt(mean of squares over the last axes + epsilon), and what it is divided by.
+// ms_norm.cc: x / sqrt(mean of squares over the last axes + epsilon), and what it is divided by.
 struct RmsNorm {
   ValueId y, root;
 };
 RmsNorm rms_norm(ReadCtx& c, ValueId x, int64_t axis, double epsilon);
-
-// By name.
-const ReadRow* find_microsoft_row(const std::string& op_type);
-std::vector<std::string> microsoft_operator_names();
 
 }  // namespace wick::onnx

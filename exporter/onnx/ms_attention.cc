@@ -164,14 +164,10 @@ void multi_head_attention(ReadCtx& c) {
   if (c.wants(3)) c.set(3, cast(c, a.scores, dtype));
 }
 
-constexpr ReadRow kRows[] = {
-    {"Attention", attention},
-    {"QAttention", quantized_attention},
-    {"MultiHeadAttention", multi_head_attention},
-};
-
 }  // namespace
 
-Span<const ReadRow> ms_attention_rows() { return kRows; }
+WICK_READ_MS(Attention, attention);
+WICK_READ_MS(QAttention, quantized_attention);
+WICK_READ_MS(MultiHeadAttention, multi_head_attention);
 
 }  // namespace wick::onnx

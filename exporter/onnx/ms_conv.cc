@@ -121,18 +121,14 @@ void linear_attention_gate(ReadCtx& c) {
   if (c.wants(1)) c.set(1, cast(c, c.emit(OpId::kSigmoid, {floats_of(c, c.in(3))}), dtype));
 }
 
-constexpr ReadRow kRows[] = {
-    {"FusedConv", fused_conv<false>},
-    {"NhwcConv", fused_conv<true>},
-    {"NhwcFusedConv", fused_conv<true>},
-    {"NhwcMaxPool", nhwc_max_pool},
-    {"CausalConvWithState", causal_conv},
-    {"LinearAttention", linear_attention},
-    {"LinearAttentionGate", linear_attention_gate},
-};
-
 }  // namespace
 
-Span<const ReadRow> ms_conv_rows() { return kRows; }
+WICK_READ_MS(FusedConv, fused_conv<false>);
+WICK_READ_MS(NhwcConv, fused_conv<true>);
+WICK_READ_MS(NhwcFusedConv, fused_conv<true>);
+WICK_READ_MS(NhwcMaxPool, nhwc_max_pool);
+WICK_READ_MS(CausalConvWithState, causal_conv);
+WICK_READ_MS(LinearAttention, linear_attention);
+WICK_READ_MS(LinearAttentionGate, linear_attention_gate);
 
 }  // namespace wick::onnx

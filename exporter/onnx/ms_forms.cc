@@ -95,30 +95,26 @@ void complex_mul(ReadCtx& c) {
   c.set(0, concat(c, {real, imaginary}, -1));
 }
 
-constexpr ReadRow kRows[] = {
-    {"Gelu", biased_gelu<false>},
-    {"BiasGelu", biased_gelu<false>},
-    {"FastGelu", biased_gelu<true>},
-    {"GemmFastGelu", gemm_fast_gelu},
-    {"QuickGelu", quick_gelu},
-    {"BiasAdd", bias_add},
-    {"BiasSplitGelu", bias_split_gelu},
-    {"GatedAdd", gated_add},
-    {"Range", range},
-    {"Pad", pad},
-    {"Trilu", trilu},
-    {"GatherND", gather_nd},
-    {"TorchEmbedding", torch_embedding},
-    {"Unique", unique},
-    {"GridSample", grid_sample},
-    {"ExpandDims", expand_dims},
-    {"BiasSoftmax", bias_softmax},
-    {"ComplexMul", complex_mul<false>},
-    {"ComplexMulConj", complex_mul<true>},
-};
-
 }  // namespace
 
-Span<const ReadRow> ms_forms_rows() { return kRows; }
+WICK_READ_MS(Gelu, biased_gelu<false>);
+WICK_READ_MS(BiasGelu, biased_gelu<false>);
+WICK_READ_MS(FastGelu, biased_gelu<true>);
+WICK_READ_MS(GemmFastGelu, gemm_fast_gelu);
+WICK_READ_MS(QuickGelu, quick_gelu);
+WICK_READ_MS(BiasAdd, bias_add);
+WICK_READ_MS(BiasSplitGelu, bias_split_gelu);
+WICK_READ_MS(GatedAdd, gated_add);
+WICK_READ_MS(Range, range);
+WICK_READ_MS(Pad, pad);
+WICK_READ_MS(Trilu, trilu);
+WICK_READ_MS(GatherND, gather_nd);
+WICK_READ_MS(TorchEmbedding, torch_embedding);
+WICK_READ_MS(Unique, unique);
+WICK_READ_MS(GridSample, grid_sample);
+WICK_READ_MS(ExpandDims, expand_dims);
+WICK_READ_MS(BiasSoftmax, bias_softmax);
+WICK_READ_MS(ComplexMul, complex_mul<false>);
+WICK_READ_MS(ComplexMulConj, complex_mul<true>);
 
 }  // namespace wick::onnx

@@ -209,10 +209,8 @@ void group_query_attention(ReadCtx& c) {
   }
 }
 
-constexpr ReadRow kRows[] = {{"GroupQueryAttention", group_query_attention}};
-
 }  // namespace
 
-Span<const ReadRow> ms_group_query_rows() { return kRows; }
+WICK_READ_MS(GroupQueryAttention, group_query_attention);
 
 }  // namespace wick::onnx

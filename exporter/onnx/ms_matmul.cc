@@ -68,16 +68,12 @@ void distances(ReadCtx& c) {
   c.set(0, metric == "euclidean" ? c.emit(OpId::kSqrt, {y}) : y);
 }
 
-constexpr ReadRow kRows[] = {
-    {"FusedMatMul", fused_matmul},
-    {"TransposeMatMul", fused_matmul},
-    {"FusedMatMulActivation", fused_matmul_activation},
-    {"FusedGemm", fused_gemm},
-    {"CDist", distances},
-};
-
 }  // namespace
 
-Span<const ReadRow> ms_matmul_rows() { return kRows; }
+WICK_READ_MS(FusedMatMul, fused_matmul);
+WICK_READ_MS(TransposeMatMul, fused_matmul);
+WICK_READ_MS(FusedMatMulActivation, fused_matmul_activation);
+WICK_READ_MS(FusedGemm, fused_gemm);
+WICK_READ_MS(CDist, distances);
 
 }  // namespace wick::onnx

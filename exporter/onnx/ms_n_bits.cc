@@ -266,14 +266,10 @@ void matmul_bnb4(ReadCtx& c) {
   c.set(0, cast(c, matmul(c, floats_of(c, c.in(0)), w), c.dtype(c.in(0))));
 }
 
-constexpr ReadRow kRows[] = {
-    {"MatMulNBits", matmul_n_bits},
-    {"MatMulBnb4", matmul_bnb4},
-    {"GatherBlockQuantized", gather_block_quantized},
-};
-
 }  // namespace
 
-Span<const ReadRow> ms_n_bits_rows() { return kRows; }
+WICK_READ_MS(MatMulNBits, matmul_n_bits);
+WICK_READ_MS(MatMulBnb4, matmul_bnb4);
+WICK_READ_MS(GatherBlockQuantized, gather_block_quantized);
 
 }  // namespace wick::onnx

@@ -154,16 +154,6 @@ void group_norm(ReadCtx& c) {
   c.set(0, cast(c, last ? channels_last(c, y) : y, dtype));
 }
 
-constexpr ReadRow kRows[] = {
-    {"SkipLayerNormalization", skip_norm<false>},
-    {"SkipSimplifiedLayerNormalization", skip_norm<true>},
-    {"GatedRMSNorm", gated_rms_norm},
-    {"EmbedLayerNormalization", embed_layer_norm},
-    {"GroupNorm", group_norm<false>},
-    {"SkipGroupNorm", group_norm<true>},
-};
-constexpr ReadRow kSimplified[] = {{"SimplifiedLayerNormalization", simplified_norm}};
-
 }  // namespace
 
 RmsNorm rms_norm(ReadCtx& c, ValueId x, int64_t axis, double epsilon) {
@@ -172,7 +162,13 @@ RmsNorm rms_norm(ReadCtx& c, ValueId x, int64_t axis, double epsilon) {
   return {over(c, x, root), root};
 }
 
-Span<const ReadRow> ms_norm_rows() { return kRows; }
-Span<const ReadRow> simplified_norm_rows() { return kSimplified; }
+WICK_READ_MS(SkipLayerNormalization, skip_norm<false>);
+WICK_READ_MS(SkipSimplifiedLayerNormalization, skip_norm<true>);
+WICK_READ_MS(GatedRMSNorm, gated_rms_norm);
+WICK_READ_MS(EmbedLayerNormalization, embed_layer_norm);
+WICK_READ_MS(GroupNorm, group_norm<false>);
+WICK_READ_MS(SkipGroupNorm, group_norm<true>);
+WICK_READ(SimplifiedLayerNormalization, simplified_norm);
+WICK_READ_MS(SimplifiedLayerNormalization, simplified_norm);
 
 }  // namespace wick::onnx

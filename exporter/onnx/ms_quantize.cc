@@ -276,30 +276,26 @@ void reduce_sum_integer(ReadCtx& c) {
   c.set(0, reduce(c, OpId::kReduceSum, x, axes, c.attr_int("keepdims", 1) != 0));
 }
 
-constexpr ReadRow kRows[] = {
-    {"QuantizeLinear", quantize},
-    {"DequantizeLinear", dequantize},
-    {"QLinearAdd", add},
-    {"QLinearMul", multiply},
-    {"QLinearSigmoid", sigmoid},
-    {"QLinearLeakyRelu", leaky_relu},
-    {"QLinearSoftmax", softmax},
-    {"QLinearReduceMean", reduce_mean},
-    {"QLinearAveragePool", average_pool},
-    {"QLinearGlobalAveragePool", global_average_pool},
-    {"QLinearWhere", where},
-    {"QLinearConcat", concatenate},
-    {"QLinearConv", conv},
-    {"QGemm", gemm},
-    {"MatMulIntegerToFloat", matmul_to_float},
-    {"DynamicQuantizeMatMul", dynamic_matmul},
-    {"MatMulInteger16", matmul_16},
-    {"MulInteger", mul_integer},
-    {"ReduceSumInteger", reduce_sum_integer},
-};
-
 }  // namespace
 
-Span<const ReadRow> ms_quantize_rows() { return kRows; }
+WICK_READ_MS(QuantizeLinear, quantize);
+WICK_READ_MS(DequantizeLinear, dequantize);
+WICK_READ_MS(QLinearAdd, add);
+WICK_READ_MS(QLinearMul, multiply);
+WICK_READ_MS(QLinearSigmoid, sigmoid);
+WICK_READ_MS(QLinearLeakyRelu, leaky_relu);
+WICK_READ_MS(QLinearSoftmax, softmax);
+WICK_READ_MS(QLinearReduceMean, reduce_mean);
+WICK_READ_MS(QLinearAveragePool, average_pool);
+WICK_READ_MS(QLinearGlobalAveragePool, global_average_pool);
+WICK_READ_MS(QLinearWhere, where);
+WICK_READ_MS(QLinearConcat, concatenate);
+WICK_READ_MS(QLinearConv, conv);
+WICK_READ_MS(QGemm, gemm);
+WICK_READ_MS(MatMulIntegerToFloat, matmul_to_float);
+WICK_READ_MS(DynamicQuantizeMatMul, dynamic_matmul);
+WICK_READ_MS(MatMulInteger16, matmul_16);
+WICK_READ_MS(MulInteger, mul_integer);
+WICK_READ_MS(ReduceSumInteger, reduce_sum_integer);
 
 }  // namespace wick::onnx

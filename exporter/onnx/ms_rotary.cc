@@ -105,13 +105,9 @@ void rotary_by_three(ReadCtx& c) {
   c.set(0, cast(c, rotate.one({x, caches[0], caches[1]}), dtype));
 }
 
-constexpr ReadRow kRows[] = {
-    {"RotaryEmbedding", rotary_embedding},
-    {"MRotaryEmbedding", rotary_by_three},
-};
-
 }  // namespace
 
-Span<const ReadRow> ms_rotary_rows() { return kRows; }
+WICK_READ_MS(RotaryEmbedding, rotary_embedding);
+WICK_READ_MS(MRotaryEmbedding, rotary_by_three);
 
 }  // namespace wick::onnx

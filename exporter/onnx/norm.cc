@@ -197,20 +197,16 @@ void read_lp_norm(ReadCtx& c) {
   c.set(0, cast(c, c.emit(OpId::kDiv, {x, size}), dtype));
 }
 
-constexpr ReadRow kRows[] = {
-    {"BatchNormalization", read_batch_norm},
-    {"Softmax", read_softmax<OpId::kSoftmax>},
-    {"LogSoftmax", read_softmax<OpId::kLogSoftmax>},
-    {"LayerNormalization", read_layer_norm},
-    {"RMSNormalization", read_rms_norm},
-    {"InstanceNormalization", read_instance_norm},
-    {"MeanVarianceNormalization", read_mean_variance_norm},
-    {"LpNormalization", read_lp_norm},
-};
-
 }  // namespace
 
-Span<const ReadRow> norm_rows() { return kRows; }
+WICK_READ(BatchNormalization, read_batch_norm);
+WICK_READ(Softmax, read_softmax<OpId::kSoftmax>);
+WICK_READ(LogSoftmax, read_softmax<OpId::kLogSoftmax>);
+WICK_READ(LayerNormalization, read_layer_norm);
+WICK_READ(RMSNormalization, read_rms_norm);
+WICK_READ(InstanceNormalization, read_instance_norm);
+WICK_READ(MeanVarianceNormalization, read_mean_variance_norm);
+WICK_READ(LpNormalization, read_lp_norm);
 
 WICK_ONNX_ROW(BatchNorm, [](WriteCtx& c) {
   set_float(c.same("BatchNormalization"), "epsilon", c.as<BatchNormAttrs>().epsilon);

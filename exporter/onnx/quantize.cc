@@ -181,17 +181,6 @@ void read_qlinear_conv(ReadCtx& c) {
   c.set(0, requantize(c, sum, ratio, scalar_of(c, c.in(7))));
 }
 
-constexpr ReadRow kRows[] = {
-    {"BitCast", read_bit_cast},
-    {"QuantizeLinear", read_quantize},
-    {"DequantizeLinear", read_dequantize},
-    {"DynamicQuantizeLinear", read_dynamic_quantize},
-    {"MatMulInteger", read_matmul_integer},
-    {"ConvInteger", read_conv_integer},
-    {"QLinearMatMul", read_qlinear_matmul},
-    {"QLinearConv", read_qlinear_conv},
-};
-
 bool is_read(const Graph& g, ValueId v) {
   if (g.is_output(v)) return true;
   for (const Node& n : g.nodes()) {
@@ -214,7 +203,14 @@ bool first_scales(WriteCtx& c, DType scale) {
 
 }  // namespace
 
-Span<const ReadRow> quantize_rows() { return kRows; }
+WICK_READ(BitCast, read_bit_cast);
+WICK_READ(QuantizeLinear, read_quantize);
+WICK_READ(DequantizeLinear, read_dequantize);
+WICK_READ(DynamicQuantizeLinear, read_dynamic_quantize);
+WICK_READ(MatMulInteger, read_matmul_integer);
+WICK_READ(ConvInteger, read_conv_integer);
+WICK_READ(QLinearMatMul, read_qlinear_matmul);
+WICK_READ(QLinearConv, read_qlinear_conv);
 
 void take_half_scales(Graph& g) {
   std::vector<NodeId> casts;
@@ -237,10 +233,8 @@ void take_half_scales(Graph& g) {
   }
 }
 
-WICK_ONNX_ROW(BitCast, [](WriteCtx& c) {
-  c.need(26);
-  set_int(c.same("BitCast"), "to", c.as<BitCastAttrs>().to);
-});
+WICK_ONNX_ROW(BitCast,
+              [](WriteCtx& c) { set_int(c.same("BitCast"), "to", c.as<BitCastAttrs>().to); });
 WICK_ONNX_ROW(QuantizeLinear, [](WriteCtx& c) {
   const auto& a = c.as<QuantizeAttrs>();
   const DType x = dtype_of(c, 0), scale = dtype_of(c, 1), y = c.g.value(c.node.outputs[0]).dtype;

@@ -154,17 +154,13 @@ void multinomial(ReadCtx& c) {
   c.set(0, cast(c, c.emit(OpId::kMin, {index, last}), dtype));
 }
 
-constexpr ReadRow kRows[] = {
-    {"RandomUniform", random<random_uniform>},
-    {"RandomUniformLike", random_like<random_uniform>},
-    {"RandomNormal", random<random_normal>},
-    {"RandomNormalLike", random_like<random_normal>},
-    {"Bernoulli", bernoulli},
-    {"Multinomial", multinomial},
-};
-
 }  // namespace
 
-Span<const ReadRow> random_rows() { return kRows; }
+WICK_READ(RandomUniform, random<random_uniform>);
+WICK_READ(RandomUniformLike, random_like<random_uniform>);
+WICK_READ(RandomNormal, random<random_normal>);
+WICK_READ(RandomNormalLike, random_like<random_normal>);
+WICK_READ(Bernoulli, bernoulli);
+WICK_READ(Multinomial, multinomial);
 
 }  // namespace wick::onnx

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
-#include <unordered_map>
 
-#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
@@ -264,53 +262,10 @@ void read_custom(ReadCtx& c, const CustomOp& op) {
   }
 }
 
-namespace {
-
-std::unordered_map<std::string, const ReadRow*> all_rows() {
-  std::unordered_map<std::string, const ReadRow*> rows;
-  for (auto family :
-       {unary_rows(),    binary_rows(),         bit_rows(),       control_rows(),  matmul_rows(),
-        conv_rows(),     norm_rows(),           reduce_rows(),    layout_rows(),   index_rows(),
-        generate_rows(), function_rows(),       attention_rows(), language_rows(), einsum_rows(),
-        linalg_rows(),   quantize_rows(),       image_rows(),     window_rows(),   rnn_rows(),
-        signal_rows(),   string_rows(),         text_rows(),      random_rows(),   sequence_rows(),
-        early_rows(),    simplified_norm_rows()}) {
-    for (const ReadRow& row : family) rows.emplace(row.op_type, &row);
-  }
-  return rows;
-}
-
-// The one list of what is out.
-struct Out {
-  std::initializer_list<const char*> op_types;
-  const char* why;
-  const char* domain = "";
-};
-const Out kOut[] = {
-    {{"ImageDecoder"},
-     "it decodes the bytes of an image file: decode before the model, and make the pixels an input "
-     "of it"},
-    {{"Inverse"},
-     "matrices are inverted by the trainer only; the runtime has no solver",
-     kMicrosoft},
-};
-
-}  // namespace
-
-const ReadRow* find_read_row(const std::string& op_type, const std::string& domain) {
-  if (domain == kMicrosoft) return find_microsoft_row(op_type);
-  static const auto* rows = new std::unordered_map<std::string, const ReadRow*>(all_rows());
-  auto found = rows->find(op_type);
-  return found == rows->end() ? nullptr : found->second;
-}
-
 std::string why_unread(const std::string& op_type, const std::string& domain) {
-  for (const Out& out : kOut) {
-    for (const char* name : out.op_types) {
-      if (op_type == name && domain == out.domain) return out.why;
-    }
-  }
-  if (find_signature(op_type, 1, domain) == nullptr) return unknown_operator(op_type, domain);
+  const OperatorVersion* known = find_version(op_type, 1, domain);
+  if (known == nullptr) return unknown_operator(op_type, domain);
+  if (*known->why_out != 0) return known->why_out;
   return "this operator of ONNX Runtime's is not supported (`wick ops --onnx` lists those that "
          "are), and no custom op of its name is registered (load_ops, or --ops LIBRARY.so)";
 }

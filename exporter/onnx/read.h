@@ -1,5 +1,5 @@
-// Reading one ONNX node into the graph. A family file lists its rows (op_type -> function);
-// semantics that changed over opsets end here: the graph has one meaning per op.
+// Reading one ONNX node into the graph. A family's file says which function reads which operator
+// (WICK_READ); semantics that changed over opsets end here: the graph has one meaning per op.
 #pragma once
 
 #include <functional>
@@ -174,54 +174,27 @@ void read_initializers(Scope& scope, const GraphProto& graph);
 // A subgraph's initializers and nodes into the scope, which has its inputs; its outputs.
 std::vector<ValueId> read_subgraph(Scope& scope, const GraphProto& graph, int64_t opset);
 
-struct ReadRow {
-  const char* op_type;
-  void (*read)(ReadCtx&);
-};
-
-// The families' rows.
-Span<const ReadRow> unary_rows();
-Span<const ReadRow> binary_rows();
-Span<const ReadRow> control_rows();
-Span<const ReadRow> bit_rows();
-Span<const ReadRow> matmul_rows();
-Span<const ReadRow> conv_rows();
-Span<const ReadRow> norm_rows();
-Span<const ReadRow> reduce_rows();
-Span<const ReadRow> layout_rows();
-Span<const ReadRow> index_rows();
-Span<const ReadRow> generate_rows();
-Span<const ReadRow> function_rows();
-Span<const ReadRow> attention_rows();
-Span<const ReadRow> language_rows();
-Span<const ReadRow> einsum_rows();
-Span<const ReadRow> linalg_rows();
-Span<const ReadRow> quantize_rows();
-Span<const ReadRow> image_rows();
-Span<const ReadRow> window_rows();
-Span<const ReadRow> rnn_rows();
-Span<const ReadRow> signal_rows();
-Span<const ReadRow> string_rows();
-Span<const ReadRow> text_rows();
-Span<const ReadRow> random_rows();
-Span<const ReadRow> sequence_rows();
-Span<const ReadRow> early_rows();
+// What reads an operator of operators/default.def, in a family's file; microsoft.def and
+// preview.def have their own.
+#define WICK_READ_IN(domain, Name, ...)                         \
+  void read_##domain##_##Name(ReadCtx& c);                      \
+  void read_##domain##_##Name(ReadCtx& c) { (__VA_ARGS__)(c); } \
+  static_assert(true)
+#define WICK_READ(Name, ...) WICK_READ_IN(onnx, Name, __VA_ARGS__)
+#define WICK_READ_MS(Name, ...) WICK_READ_IN(ms, Name, __VA_ARGS__)
+#define WICK_READ_PREVIEW(Name, ...) WICK_READ_IN(preview, Name, __VA_ARGS__)
 
 // sequence.cc: a tensor or a sequence as an optional that holds it, and what an optional holds (a
 // value that is none: itself).
 ValueId wrap_optional(ReadCtx& c, ValueId v);
 ValueId unwrap_optional(ReadCtx& c, ValueId v);
-// Whether an operator may read sequences and optionals.
-bool takes_containers(const std::string& op_type);
 // Sequences and optionals that only the reader needed.
 void drop_unread_containers(Graph& g);
 
 // A node of a user's own op, registered under the node's domain and op_type.
 void read_custom(ReadCtx& c, const CustomOp& op);
 
-// Null: not supported. The domain: the default one, or com.microsoft.
-const ReadRow* find_read_row(const std::string& op_type, const std::string& domain = "");
-// Why an operator without a row has none.
+// Why an operator without a reader has none.
 std::string why_unread(const std::string& op_type, const std::string& domain = "");
 
 }  // namespace wick::onnx

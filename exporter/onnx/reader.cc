@@ -6,7 +6,6 @@
 
 #include "exporter/onnx/lent.h"
 #include "exporter/onnx/limits.h"
-#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
@@ -48,6 +47,25 @@ int64_t opset_of(const ModelProto& model) {
 
 constexpr int kMostListed = 50;
 
+// "its opset 29 is newer than 28, the newest that is known"; "": nothing is. Functions have opsets
+// of their own.
+std::string newer_than_known(const ModelProto& model, int64_t opset) {
+  for (const FunctionProto& f : model.functions()) {
+    for (const auto& entry : f.opset_import()) {
+      if (default_domain(entry.domain())) opset = std::max<int64_t>(opset, entry.version());
+    }
+  }
+  std::string text;
+  const auto look = [&](const char* what, int64_t version, int64_t newest) {
+    if (version > newest)
+      text += fmt::format("{}its {} {} is newer than {}, the newest that is known",
+                          text.empty() ? "" : ", and ", what, version, newest);
+  };
+  look("IR version", model.ir_version(), kNewestIr);
+  look("opset", opset, kNewestOpset);
+  return text;
+}
+
 // Every node that cannot be read, those of subgraphs and functions included, so that a user sees
 // the whole list at once: operators that nobody reads, and nodes with what their operator has not.
 struct Faults {
@@ -77,12 +95,12 @@ struct Faults {
     }
     if (find_custom_op(node.domain(), node.op_type()) != nullptr) return;
     std::string why;
-    const bool ours = default_domain(node.domain()) || node.domain() == kMicrosoft;
+    const bool ours = !operator_versions(node.domain()).empty();
     if (node.op_type().empty()) {
       why = "it names no operator";
     } else if (!ours) {
       why = "no custom op of this domain and name is registered (load_ops, or --ops LIBRARY.so)";
-    } else if (find_read_row(node.op_type(), node.domain()) == nullptr) {
+    } else if (find_read_version(node.op_type(), node.domain()) == nullptr) {
       why = why_unread(node.op_type(), default_domain(node.domain()) ? "" : node.domain());
     }
     operators += why.empty() ? 0 : 1;
@@ -105,17 +123,21 @@ struct Faults {
   }
 };
 
-void check_nodes(const ModelProto& model, const Functions& functions, int64_t opset) {
+void check_nodes(const ModelProto& model, const Functions& functions, int64_t opset,
+                 const std::string& newer) {
   Faults f{functions};
   f.walk(model.graph().node(), opset, false, 0);
   if (f.count == 0) return;
-  if (f.count == 1 && f.operators == 0) throw Error(f.first, Code::kUnsupported);
+  const std::string hint =
+      newer.empty() ? "" : "\nThe model may mean something new: " + newer + ".";
+  if (f.count == 1 && f.operators == 0) throw Error(f.first + hint, Code::kUnsupported);
   if (f.count > kMostListed) f.list += fmt::format("\n  and {} more", f.count - kMostListed);
-  throw Error(fmt::format("{} node(s) of the ONNX model cannot be read:{}{}", f.count, f.list,
-                          f.operators == 0 ? ""
-                                           : "\nReplace them before exporting, or cut the model "
-                                             "where they begin; `wick ops` lists what there is."),
-              Code::kUnsupported);
+  throw Error(
+      fmt::format("{} node(s) of the ONNX model cannot be read:{}{}{}", f.count, f.list, hint,
+                  f.operators == 0 ? ""
+                                   : "\nReplace them before exporting, or cut the model "
+                                     "where they begin; `wick ops` lists what there is."),
+      Code::kUnsupported);
 }
 
 // Before any input is added: a size without a name must not take one that comes later.
@@ -155,19 +177,20 @@ void check_output(const ValueInfoProto& info, const Value& value) {
   }
 }
 
-Graph read(const ModelProto& model, const std::string& folder) {
+Graph read(const ModelProto& model, const std::string& folder, std::vector<std::string>* warnings) {
   if (!model.has_graph()) invalid("it has no graph (is this an ONNX file?)");
-  if (model.ir_version() > kNewestIr) {
-    throw Error(fmt::format("ONNX model: its IR version {} is newer than {}, the newest that is "
-                            "read; export it for an older one",
-                            model.ir_version(), kNewestIr),
-                Code::kUnsupported);
-  }
   const GraphProto& proto = model.graph();
   check_limits(model);
   int64_t opset = opset_of(model);
   const Functions functions(model);
-  check_nodes(model, functions, opset);
+  const std::string newer = newer_than_known(model, opset);
+  check_nodes(model, functions, opset, newer);
+  if (!newer.empty()) {
+    const std::string text =
+        "ONNX model: " + newer + "; its operators are all known, and are read as they are there";
+    if (warnings != nullptr) warnings->push_back(text);
+    if (warnings == nullptr) fmt::print(stderr, "warning: {}\n", text);
+  }
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
@@ -204,6 +227,7 @@ Graph read(const ModelProto& model, const std::string& folder) {
   if (proto.output_size() == 0) invalid("it has no outputs");
   std::set<std::string> outputs;
   for (const auto& info : proto.output()) {
+    if (info.name().empty()) invalid("an output has no name");
     auto found = values.find(info.name());
     if (found == values.end()) invalid(fmt::format("output '{}' is not defined", info.name()));
     if (!outputs.insert(info.name()).second)
@@ -279,7 +303,7 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   }
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   try {
-    ir::Graph graph = onnx::read(model, folder);
+    ir::Graph graph = onnx::read(model, folder, options.warnings);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;
   } catch (const Error&) {

@@ -78,21 +78,6 @@ void read_arg(ReadCtx& c) {
   c.set(0, c.emit(op, a, {c.in(0)}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"ReduceSum", read_plain<OpId::kReduceSum>},
-    {"ReduceMean", read_plain<OpId::kReduceMean>},
-    {"ReduceMax", read_plain<OpId::kReduceMax>},
-    {"ReduceMin", read_plain<OpId::kReduceMin>},
-    {"ReduceProd", read_plain<OpId::kReduceProd>},
-    {"ReduceL1", read_l1},
-    {"ReduceL2", read_l2},
-    {"ReduceSumSquare", read_sum_square},
-    {"ReduceLogSum", read_log_sum},
-    {"ReduceLogSumExp", read_log_sum_exp},
-    {"ArgMax", read_arg<OpId::kArgMax>},
-    {"ArgMin", read_arg<OpId::kArgMin>},
-};
-
 // Opset 17: ReduceSum takes its axes as an input, the others as an attribute. From 18 on all do.
 void write_reduce(WriteCtx& c, const char* op, bool axes_input) {
   const auto& a = c.as<ReduceAttrs>();
@@ -117,7 +102,18 @@ void write_arg(WriteCtx& c, const char* op) {
 
 }  // namespace
 
-Span<const ReadRow> reduce_rows() { return kRows; }
+WICK_READ(ReduceSum, read_plain<OpId::kReduceSum>);
+WICK_READ(ReduceMean, read_plain<OpId::kReduceMean>);
+WICK_READ(ReduceMax, read_plain<OpId::kReduceMax>);
+WICK_READ(ReduceMin, read_plain<OpId::kReduceMin>);
+WICK_READ(ReduceProd, read_plain<OpId::kReduceProd>);
+WICK_READ(ReduceL1, read_l1);
+WICK_READ(ReduceL2, read_l2);
+WICK_READ(ReduceSumSquare, read_sum_square);
+WICK_READ(ReduceLogSum, read_log_sum);
+WICK_READ(ReduceLogSumExp, read_log_sum_exp);
+WICK_READ(ArgMax, read_arg<OpId::kArgMax>);
+WICK_READ(ArgMin, read_arg<OpId::kArgMin>);
 
 WICK_ONNX_ROW(ReduceSum, [](WriteCtx& c) { write_reduce(c, "ReduceSum", true); });
 WICK_ONNX_ROW(ReduceMean, [](WriteCtx& c) { write_reduce(c, "ReduceMean", false); });

@@ -104,12 +104,6 @@ void read_recurrent(ReadCtx& c) {
   c.emit_all(op, a, std::move(in), op == OpId::kLSTM ? 3 : 2);
 }
 
-constexpr ReadRow kRows[] = {
-    {"RNN", read_recurrent<OpId::kRNN>},
-    {"GRU", read_recurrent<OpId::kGRU>},
-    {"LSTM", read_recurrent<OpId::kLSTM>},
-};
-
 AttributeProto& add_list(NodeProto& node, const char* name, AttributeProto::AttributeType type) {
   AttributeProto& a = *node.add_attribute();
   a.set_name(name);
@@ -155,7 +149,9 @@ void write_recurrent(WriteCtx& c, const char* op) {
 
 }  // namespace
 
-Span<const ReadRow> rnn_rows() { return kRows; }
+WICK_READ(RNN, read_recurrent<OpId::kRNN>);
+WICK_READ(GRU, read_recurrent<OpId::kGRU>);
+WICK_READ(LSTM, read_recurrent<OpId::kLSTM>);
 
 WICK_ONNX_ROW(RNN, [](WriteCtx& c) { write_recurrent(c, "RNN"); });
 WICK_ONNX_ROW(GRU, [](WriteCtx& c) { write_recurrent(c, "GRU"); });

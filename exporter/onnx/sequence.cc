@@ -306,24 +306,20 @@ void read_has_element(ReadCtx& c) {
 
 void read_get_element(ReadCtx& c) { c.set(0, unwrap_optional(c, c.in(0))); }
 
-constexpr ReadRow kRows[] = {
-    {"SequenceConstruct", read_construct},
-    {"SequenceEmpty", read_empty},
-    {"SequenceInsert", read_insert},
-    {"SequenceErase", read_erase},
-    {"SequenceAt", read_at},
-    {"SequenceLength", read_length},
-    {"SplitToSequence", read_split},
-    {"ConcatFromSequence", read_concat},
-    {"SequenceMap", read_map},
-    {"Optional", read_optional},
-    {"OptionalHasElement", read_has_element},
-    {"OptionalGetElement", read_get_element},
-};
-
 }  // namespace
 
-Span<const ReadRow> sequence_rows() { return kRows; }
+WICK_READ(SequenceConstruct, read_construct);
+WICK_READ(SequenceEmpty, read_empty);
+WICK_READ(SequenceInsert, read_insert);
+WICK_READ(SequenceErase, read_erase);
+WICK_READ(SequenceAt, read_at);
+WICK_READ(SequenceLength, read_length);
+WICK_READ(SplitToSequence, read_split);
+WICK_READ(ConcatFromSequence, read_concat);
+WICK_READ(SequenceMap, read_map);
+WICK_READ(Optional, read_optional);
+WICK_READ(OptionalHasElement, read_has_element);
+WICK_READ(OptionalGetElement, read_get_element);
 
 ValueId wrap_optional(ReadCtx& c, ValueId v) {
   const Value& value = c.g.value(v);
@@ -338,16 +334,6 @@ ValueId unwrap_optional(ReadCtx& c, ValueId v) {
   if (made != nullptr && made->inputs.empty()) c.fail("the optional has no element");
   if (made != nullptr) return made->inputs[0];
   return c.emit(OpId::kOptionalGetElement, of_elements(c, v), {v});
-}
-
-bool takes_containers(const std::string& op_type) {
-  for (const char* other : {"Identity", "If", "Loop"}) {
-    if (op_type == other) return true;
-  }
-  for (const ReadRow& row : kRows) {
-    if (op_type == row.op_type) return true;
-  }
-  return false;
 }
 
 // From the last on: one that reads another goes first.

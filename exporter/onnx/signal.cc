@@ -153,19 +153,15 @@ void reverse_sequence(ReadCtx& c) {
   c.set(0, c.emit(OpId::kGatherND, GatherNDAttrs{}, {x, pairs}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"HannWindow", hann},
-    {"HammingWindow", hamming},
-    {"BlackmanWindow", blackman},
-    {"MelWeightMatrix", mel_weight_matrix},
-    {"DFT", dft},
-    {"STFT", stft},
-    {"ReverseSequence", reverse_sequence},
-};
-
 }  // namespace
 
-Span<const ReadRow> signal_rows() { return kRows; }
+WICK_READ(HannWindow, hann);
+WICK_READ(HammingWindow, hamming);
+WICK_READ(BlackmanWindow, blackman);
+WICK_READ(MelWeightMatrix, mel_weight_matrix);
+WICK_READ(DFT, dft);
+WICK_READ(STFT, stft);
+WICK_READ(ReverseSequence, reverse_sequence);
 
 WICK_ONNX_ROW(DFT, [](WriteCtx& c) {
   const auto& a = c.as<DftAttrs>();

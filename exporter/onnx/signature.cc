@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "exporter/onnx/microsoft.h"
+#include "exporter/onnx/subgraph.h"
 
 namespace wick::onnx {
 namespace {
@@ -18,9 +18,9 @@ struct Attribute {
   bool required;
 };
 
-// The words of Signature::attributes, one after the other.
+// The words of OperatorVersion::attributes, one after the other.
 template <class Visit>
-void each_attribute(const Signature& s, const Visit& visit) {
+void each_attribute(const OperatorVersion& s, const Visit& visit) {
   std::string_view rest = s.attributes;
   while (!rest.empty()) {
     const size_t end = std::min(rest.find(' '), rest.size()), colon = rest.find(':');
@@ -46,7 +46,7 @@ const char* type_name(char letter) {
 
 // "Softmax of opset 17", "Gelu of com.microsoft".
 std::string versioned(const NodeProto& node, int64_t opset) {
-  if (node.domain() == kMicrosoft) return fmt::format("{} of {}", node.op_type(), kMicrosoft);
+  if (!default_domain(node.domain())) return fmt::format("{} of {}", node.op_type(), node.domain());
   return fmt::format("{} of opset {}", node.op_type(), opset);
 }
 
@@ -71,8 +71,8 @@ bool may_lack(const NodeProto& node, size_t i) {
   return (op == "Resize" && (i == 1 || i == 2)) || (op == "Loop" && i == 2);
 }
 
-std::string input_fault(const NodeProto& node, int64_t opset, const Signature& s) {
-  const std::string_view takes = s.inputs;
+std::string input_fault(const NodeProto& node, int64_t opset, const OperatorVersion& s) {
+  const std::string_view takes = s.inputs.letters;
   const bool many = !takes.empty() && (takes.back() == 'v' || takes.back() == 'V');
   int given = node.input_size();
   while (given > 0 && !has(node, given - 1)) --given;
@@ -87,7 +87,8 @@ std::string input_fault(const NodeProto& node, int64_t opset, const Signature& s
   return "";
 }
 
-std::string unknown_attribute(const Signature& s, const std::string& name, const std::string& of) {
+std::string unknown_attribute(const OperatorVersion& s, const std::string& name,
+                              const std::string& of) {
   std::string all;
   each_attribute(s, [&](const Attribute& a) {
     all += fmt::format("{}'{}'", all.empty() ? "" : ", ", a.name);
@@ -96,7 +97,7 @@ std::string unknown_attribute(const Signature& s, const std::string& name, const
                      : fmt::format("attribute '{}' is not one of {} ({})", name, all, of);
 }
 
-std::string attribute_fault(const NodeProto& node, int64_t opset, const Signature& s,
+std::string attribute_fault(const NodeProto& node, int64_t opset, const OperatorVersion& s,
                             const AttributeProto& a, bool in_function) {
   const bool stands_for = !a.ref_attr_name().empty();
   if (stands_for && !in_function)
@@ -130,20 +131,8 @@ std::string type_of_attribute(const AttributeProto& a) {
   return set;
 }
 
-const Signature* find_signature(const std::string& name, int64_t opset, const std::string& domain) {
-  const Span<const Signature> all = domain == kMicrosoft ? microsoft_signatures() : signatures();
-  auto at = std::lower_bound(
-      all.begin(), all.end(), name,
-      [](const Signature& s, const std::string& wanted) { return s.name < wanted; });
-  const Signature* found = nullptr;
-  for (; at != all.end() && name == at->name; ++at) {
-    if (found == nullptr || at->since <= opset) found = &*at;
-  }
-  return found;
-}
-
 std::string signature_fault(const NodeProto& node, int64_t opset, bool in_function) {
-  const Signature* s = find_signature(node.op_type(), opset, node.domain());
+  const OperatorVersion* s = find_version(node.op_type(), opset, node.domain());
   if (s == nullptr) return "";
   if (std::string why = input_fault(node, opset, *s); !why.empty()) return why;
   std::set<std::string_view> given;

@@ -5,26 +5,10 @@
 
 #include <string>
 
+#include "exporter/onnx/operators/table.h"
 #include "exporter/onnx/read.h"
 
 namespace wick::onnx {
-
-struct Signature {
-  const char* name;
-  int since;
-  // A letter each: r required, o optional; at the end v any number, V one or more.
-  const char* inputs;
-  // Words of a name and a type: f i s t g (a float, int, string, tensor, graph), F I S lists of
-  // them, p a sparse tensor, y a type; ! behind one that must be there. "axis:i split:I"
-  const char* attributes = "";
-};
-Span<const Signature> signatures();
-Span<const Signature> microsoft_signatures();
-
-// At an opset from before the operator began: its first. Null: it is none of the domain, which is
-// the default one or com.microsoft.
-const Signature* find_signature(const std::string& name, int64_t opset,
-                                const std::string& domain = "");
 
 // What a node has that its operator has not, and what it lacks: "" or a sentence. In a function
 // attributes may stand for those of the call.
@@ -34,18 +18,12 @@ void check_signature(const ReadCtx& c);
 // The same of a call of a model's own function.
 void check_call(const ReadCtx& c, const FunctionProto& f);
 
-// The dtypes of each input, a bit each by ONNX's numbers, of all versions of an operator together;
-// the last of them is that of all further inputs. 0: what is left, or no tensor.
-struct InputTypes {
-  const char* name;
-  uint32_t takes[9];
-};
-Span<const InputTypes> input_types();
-const InputTypes* find_input_types(const std::string& name);
-uint32_t taken_by(const InputTypes& types, size_t input);
-bool takes(const InputTypes& types, size_t input, DType dtype);
-// Throws Error where an input of a node of the default domain has a dtype that its operator never
-// takes: what is written of it would be refused elsewhere.
+// Whether some version of the operator takes the dtype there.
+bool takes(const OperatorVersion& v, size_t input, DType dtype);
+// Whether some version takes sequences or optionals somewhere.
+bool takes_containers(const std::string& op_type);
+// Throws Error where an input of a node has a dtype that no version of its operator takes: what is
+// written of it would be refused elsewhere.
 void check_types(const ReadCtx& c);
 
 // Why nobody reads a node of this name: what is nearest to it, or which domain has it.

@@ -58,23 +58,15 @@ std::vector<std::string> strings_of(WriteCtx& c, size_t i, const char* what) {
   return strings;
 }
 
-constexpr ReadRow kRows[] = {
-    {"StringConcat", read_concat},
-    {"StringSplit", read_split},
-    {"StringNormalizer", read_normalizer},
-    {"RegexFullMatch", read_regex},
-};
-
 }  // namespace
 
-Span<const ReadRow> string_rows() { return kRows; }
+WICK_READ(StringConcat, read_concat);
+WICK_READ(StringSplit, read_split);
+WICK_READ(StringNormalizer, read_normalizer);
+WICK_READ(RegexFullMatch, read_regex);
 
-WICK_ONNX_ROW(StringConcat, [](WriteCtx& c) {
-  c.need(20);
-  c.same("StringConcat");
-});
+WICK_ONNX_PLAIN(StringConcat);
 WICK_ONNX_ROW(StringSplit, [](WriteCtx& c) {
-  c.need(20);
   NodeProto& n = c.add("StringSplit", {c.in(0)}, {c.out(0), c.out(1)});
   if (c.has(1)) set_string(n, "delimiter", strings_of(c, 1, "the delimiter").at(0));
   if (c.as<StringSplitAttrs>().maxsplit >= 0)
@@ -95,7 +87,6 @@ WICK_ONNX_ROW(StringNormalizer, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(CastString, [](WriteCtx& c) { write_cast(c); });
 WICK_ONNX_ROW(RegexFullMatch, [](WriteCtx& c) {
-  c.need(20);
   set_string(c.add("RegexFullMatch", {c.in(0)}, {c.out(0)}), "pattern",
              strings_of(c, 1, "the pattern").at(0));
 });

@@ -154,12 +154,8 @@ Functions::Functions(const ModelProto& model) {
     if (default_domain(entry.domain())) opset = entry.version();
   }
   const auto is_operator = [&](const FunctionProto& f) {
-    const bool ours = default_domain(f.domain());
-    if (!ours && f.domain() != kMicrosoft) return false;
-    const std::string domain = ours ? "" : f.domain();
-    const Signature* s = find_signature(f.name(), opset, domain);
-    return s != nullptr && (!ours || s->since <= opset) &&
-           find_read_row(f.name(), domain) != nullptr;
+    const OperatorVersion* v = find_version(f.name(), opset, f.domain());
+    return v != nullptr && v->read != nullptr && (!default_domain(f.domain()) || v->since <= opset);
   };
   for (const FunctionProto& f : model.functions()) {
     if (is_operator(f)) continue;
@@ -176,7 +172,7 @@ const FunctionProto* Functions::find(const NodeProto& call) const {
 }
 
 int64_t checked_opset(int64_t version, const std::string& what) {
-  if (version >= 1 && version <= kNewestOpset) return version;
+  if (version >= 1) return version;  // a newer one is read as far as it is known
   throw Error(fmt::format("ONNX model: {} imports opset {}, which is not supported (1 to {} are)",
                           what, version, kNewestOpset),
               Code::kUnsupported);
@@ -251,12 +247,13 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
         if (opset == 0) c.fail("the model imports no opset of the default domain");
         check_signature(c);
         check_types(c);
-        find_read_row(node.op_type())->read(c);
+        find_version(node.op_type(), opset)->read(c);
       } else if (const CustomOp* op = find_custom_op(node.domain(), node.op_type())) {
         read_custom(c, *op);  // a registered one wins over com.microsoft's
       } else {
         check_signature(c);
-        find_read_row(node.op_type(), node.domain())->read(c);
+        check_types(c);
+        find_version(node.op_type(), opset, node.domain())->read(c);
       }
     } catch (const Error& e) {
       const std::string what = e.what(), name = node_name(node);

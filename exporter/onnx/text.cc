@@ -41,11 +41,9 @@ void read_tf_idf(ReadCtx& c) {
   c.set(0, c.emit(OpId::kTfIdfVectorizer, a, std::move(in)));
 }
 
-constexpr ReadRow kRows[] = {{"TfIdfVectorizer", read_tf_idf}};
-
 }  // namespace
 
-Span<const ReadRow> text_rows() { return kRows; }
+WICK_READ(TfIdfVectorizer, read_tf_idf);
 
 WICK_ONNX_ROW(TfIdfVectorizer, [](WriteCtx& c) {
   const auto& a = c.as<TfIdfAttrs>();

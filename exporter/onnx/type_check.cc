@@ -5,8 +5,8 @@
 #include <cctype>
 #include <iterator>
 
-#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/signature.h"
+#include "exporter/onnx/subgraph.h"
 
 namespace wick::onnx {
 namespace {
@@ -38,11 +38,11 @@ size_t distance(const std::string& a, const std::string& b) {
 }
 
 // The name of a table that is the fewest letters away, at most a third of them; "" where none is.
-std::string nearest(Span<const Signature> all, const std::string& name) {
+std::string nearest(Span<const OperatorVersion> all, const std::string& name) {
   std::string found;
   if (name.size() > 64) return found;
   size_t least = name.size() / 3 + 1;
-  for (const Signature& s : all) {
+  for (const OperatorVersion& s : all) {
     const size_t d = distance(name, s.name);
     if (d < least) least = d, found = s.name;
   }
@@ -51,50 +51,51 @@ std::string nearest(Span<const Signature> all, const std::string& name) {
 
 }  // namespace
 
-const InputTypes* find_input_types(const std::string& name) {
-  const Span<const InputTypes> all = input_types();
-  const auto at = std::lower_bound(
-      all.begin(), all.end(), name,
-      [](const InputTypes& t, const std::string& wanted) { return t.name < wanted; });
-  return at != all.end() && name == at->name ? &*at : nullptr;
+namespace {
+uint32_t tensors_taken(const OperatorVersion& v, size_t input) {
+  return v.ever.taken(input) & ~Inputs::kContainer;
 }
+}  // namespace
 
-uint32_t taken_by(const InputTypes& types, size_t input) {
-  size_t last = std::size(types.takes);
-  while (last > 1 && types.takes[last - 1] == 0) --last;
-  return types.takes[std::min(input, last - 1)];
-}
-
-bool takes(const InputTypes& types, size_t input, DType dtype) {
-  const uint32_t set = taken_by(types, input);
+bool takes(const OperatorVersion& v, size_t input, DType dtype) {
+  const uint32_t set = tensors_taken(v, input);
   return set == 0 || dtype == DType::kNone || is_container(dtype) ||
          (set >> static_cast<int>(dtype) & 1) != 0;
 }
 
+bool takes_containers(const std::string& op_type) {
+  const OperatorVersion* v = find_version(op_type, 1);
+  if (v == nullptr) return false;
+  return std::any_of(std::begin(v->ever.types), std::end(v->ever.types),
+                     [](uint32_t set) { return (set & Inputs::kContainer) != 0; });
+}
+
 void check_types(const ReadCtx& c) {
-  const InputTypes* types = find_input_types(c.node.op_type());
-  for (int i = 0; types != nullptr && i < c.inputs(); ++i) {
+  const OperatorVersion* version = find_version(c.node.op_type(), c.opset, c.node.domain());
+  for (int i = 0; version != nullptr && i < c.inputs(); ++i) {
     if (!c.has(i)) continue;
     const DType dtype = c.dtype(c.in(i));
-    if (!takes(*types, static_cast<size_t>(i), dtype))
+    if (!takes(*version, static_cast<size_t>(i), dtype))
       c.fail(fmt::format("input {} ('{}') is {}; {} takes {} there", i, c.node.input(i),
                          dtype_name(dtype), c.node.op_type(),
-                         names_of(taken_by(*types, static_cast<size_t>(i)))));
+                         names_of(tensors_taken(*version, static_cast<size_t>(i)))));
   }
 }
 
 std::string unknown_operator(const std::string& op_type, const std::string& domain) {
-  const bool microsoft = domain == kMicrosoft;
-  const std::string here = microsoft ? kMicrosoft : "ONNX's default domain";
-  const std::string other = microsoft ? "the default domain" : kMicrosoft;
+  const bool ours = default_domain(domain);
+  const std::string here = ours ? "ONNX's default domain" : domain;
   std::string why = fmt::format("{} has no operator of this name", here);
-  if (find_signature(op_type, INT32_MAX, microsoft ? "" : kMicrosoft) != nullptr)
-    return why + fmt::format("; {} has one: is it the node's domain that is wrong?", other);
-  const std::string near = nearest(microsoft ? microsoft_signatures() : signatures(), op_type);
+  for (const char* other : {"", kMicrosoft, kPreview}) {
+    if (find_version(op_type, INT32_MAX, other) != nullptr)
+      return why + fmt::format("; {} has one: is it the node's domain that is wrong?",
+                               *other == 0 ? "the default domain" : other);
+  }
+  const std::string near = nearest(operator_versions(domain), op_type);
   if (!near.empty()) return why + fmt::format("; is '{}' meant?", near);
-  return why + (microsoft ? ", and no custom op of its name is registered (load_ops, or --ops "
-                            "LIBRARY.so)"
-                          : "; `wick ops --onnx` lists those that there are");
+  return why + (ours ? "; `wick ops --onnx` lists those that there are"
+                     : ", and no custom op of its name is registered (load_ops, or --ops "
+                       "LIBRARY.so)");
 }
 
 }  // namespace wick::onnx

@@ -186,57 +186,53 @@ void read_identity(ReadCtx& c) {
   c.set(0, is_container(c.dtype(x)) ? x : c.emit(OpId::kIdentity, {x}));
 }
 
-constexpr ReadRow kRows[] = {
-    {"Identity", read_identity},
-    {"Relu", read_plain<OpId::kRelu>},
-    {"LeakyRelu", read_leaky_relu},
-    {"Elu", read_elu},
-    {"Sigmoid", read_plain<OpId::kSigmoid>},
-    {"Tanh", read_plain<OpId::kTanh>},
-    {"Gelu", read_gelu},
-    {"Swish", read_swish},
-    {"HardSwish", read_plain<OpId::kHardSwish>},
-    {"HardSigmoid", read_hard_sigmoid},
-    {"Softplus", read_plain<OpId::kSoftplus>},
-    {"Exp", read_plain<OpId::kExp>},
-    {"Log", read_plain<OpId::kLog>},
-    {"Sqrt", read_plain<OpId::kSqrt>},
-    {"Reciprocal", read_plain<OpId::kReciprocal>},
-    {"Erf", read_erf},
-    {"Sin", read_plain<OpId::kSin>},
-    {"Cos", read_plain<OpId::kCos>},
-    {"Tan", read_plain<OpId::kTan>},
-    {"Asin", read_plain<OpId::kAsin>},
-    {"Acos", read_plain<OpId::kAcos>},
-    {"Atan", read_plain<OpId::kAtan>},
-    {"Sinh", read_plain<OpId::kSinh>},
-    {"Cosh", read_plain<OpId::kCosh>},
-    {"Asinh", read_plain<OpId::kAsinh>},
-    {"Acosh", read_plain<OpId::kAcosh>},
-    {"Atanh", read_plain<OpId::kAtanh>},
-    {"Neg", read_plain<OpId::kNeg>},
-    {"Abs", read_plain<OpId::kAbs>},
-    {"Floor", read_plain<OpId::kFloor>},
-    {"Ceil", read_plain<OpId::kCeil>},
-    {"Round", read_plain<OpId::kRound>},
-    {"Sign", read_plain<OpId::kSign>},
-    {"Not", read_plain<OpId::kNot>},
-    {"Clip", read_clip},
-    {"Cast", read_cast},
-    {"CastLike", read_cast_like},
-    {"Mish", read_mish},
-    {"Softsign", read_softsign},
-    {"Selu", read_selu},
-    {"Celu", read_celu},
-    {"ThresholdedRelu", read_thresholded_relu},
-    {"Shrink", read_shrink},
-    {"PRelu", read_prelu},
-    {"Dropout", read_dropout},
-};
-
 }  // namespace
 
-Span<const ReadRow> unary_rows() { return kRows; }
+WICK_READ(Identity, read_identity);
+WICK_READ(Relu, read_plain<OpId::kRelu>);
+WICK_READ(LeakyRelu, read_leaky_relu);
+WICK_READ(Elu, read_elu);
+WICK_READ(Sigmoid, read_plain<OpId::kSigmoid>);
+WICK_READ(Tanh, read_plain<OpId::kTanh>);
+WICK_READ(Gelu, read_gelu);
+WICK_READ(Swish, read_swish);
+WICK_READ(HardSwish, read_plain<OpId::kHardSwish>);
+WICK_READ(HardSigmoid, read_hard_sigmoid);
+WICK_READ(Softplus, read_plain<OpId::kSoftplus>);
+WICK_READ(Exp, read_plain<OpId::kExp>);
+WICK_READ(Log, read_plain<OpId::kLog>);
+WICK_READ(Sqrt, read_plain<OpId::kSqrt>);
+WICK_READ(Reciprocal, read_plain<OpId::kReciprocal>);
+WICK_READ(Erf, read_erf);
+WICK_READ(Sin, read_plain<OpId::kSin>);
+WICK_READ(Cos, read_plain<OpId::kCos>);
+WICK_READ(Tan, read_plain<OpId::kTan>);
+WICK_READ(Asin, read_plain<OpId::kAsin>);
+WICK_READ(Acos, read_plain<OpId::kAcos>);
+WICK_READ(Atan, read_plain<OpId::kAtan>);
+WICK_READ(Sinh, read_plain<OpId::kSinh>);
+WICK_READ(Cosh, read_plain<OpId::kCosh>);
+WICK_READ(Asinh, read_plain<OpId::kAsinh>);
+WICK_READ(Acosh, read_plain<OpId::kAcosh>);
+WICK_READ(Atanh, read_plain<OpId::kAtanh>);
+WICK_READ(Neg, read_plain<OpId::kNeg>);
+WICK_READ(Abs, read_plain<OpId::kAbs>);
+WICK_READ(Floor, read_plain<OpId::kFloor>);
+WICK_READ(Ceil, read_plain<OpId::kCeil>);
+WICK_READ(Round, read_plain<OpId::kRound>);
+WICK_READ(Sign, read_plain<OpId::kSign>);
+WICK_READ(Not, read_plain<OpId::kNot>);
+WICK_READ(Clip, read_clip);
+WICK_READ(Cast, read_cast);
+WICK_READ(CastLike, read_cast_like);
+WICK_READ(Mish, read_mish);
+WICK_READ(Softsign, read_softsign);
+WICK_READ(Selu, read_selu);
+WICK_READ(Celu, read_celu);
+WICK_READ(ThresholdedRelu, read_thresholded_relu);
+WICK_READ(Shrink, read_shrink);
+WICK_READ(PRelu, read_prelu);
+WICK_READ(Dropout, read_dropout);
 
 WICK_ONNX_PLAIN(Identity);
 WICK_ONNX_PLAIN(Relu);
@@ -278,7 +274,6 @@ WICK_ONNX_ROW(HardSigmoid, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Silu, [](WriteCtx& c) {
   if (c.g.value(c.node.inputs[0]).dtype != DType::kF64) {
-    c.need(24);
     c.same("Swish");
     return;
   }
@@ -287,7 +282,6 @@ WICK_ONNX_ROW(Silu, [](WriteCtx& c) {
   c.add("Mul", {c.in(0), gate}, {c.out(0)});
 });
 WICK_ONNX_ROW(Gelu, [](WriteCtx& c) {
-  c.need(20);
   NodeProto& n = c.same("Gelu");
   if (c.as<GeluAttrs>().tanh != 0) set_string(n, "approximate", "tanh");
 });

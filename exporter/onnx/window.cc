@@ -98,13 +98,6 @@ void read_max_unpool(ReadCtx& c) {
   c.set(0, y);
 }
 
-constexpr ReadRow kRows[] = {
-    {"ConvTranspose", read_conv_transpose},
-    {"Col2Im", read_col2im},
-    {"DeformConv", read_deform_conv},
-    {"MaxUnpool", read_max_unpool},
-};
-
 template <class List>
 void set_list(NodeProto& n, const char* name, const List& list) {
   if (!list.empty()) set_ints(n, name, list.span());
@@ -118,7 +111,10 @@ void set_conv(NodeProto& n, const ConvAttrs& a) {
 
 }  // namespace
 
-Span<const ReadRow> window_rows() { return kRows; }
+WICK_READ(ConvTranspose, read_conv_transpose);
+WICK_READ(Col2Im, read_col2im);
+WICK_READ(DeformConv, read_deform_conv);
+WICK_READ(MaxUnpool, read_max_unpool);
 
 WICK_ONNX_ROW(ConvTranspose, [](WriteCtx& c) {
   const auto& a = c.as<ConvTransposeAttrs>();
@@ -132,7 +128,6 @@ WICK_ONNX_ROW(ConvTranspose, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Col2Im, [](WriteCtx& c) {
   const auto& a = c.as<Col2ImAttrs>();
-  c.need(18);
   NodeProto& n = c.same("Col2Im");
   set_list(n, "strides", a.strides);
   set_list(n, "dilations", a.dilations);
@@ -140,7 +135,6 @@ WICK_ONNX_ROW(Col2Im, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(DeformConv, [](WriteCtx& c) {
   const auto& a = c.as<DeformConvAttrs>();
-  c.need(19);
   NodeProto& n = c.same("DeformConv");
   set_conv(n, a.conv);
   set_list(n, "pads", a.conv.pads);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
 #include "runtime/core/half.h"
@@ -57,28 +55,8 @@ int WriteCtx::rank(size_t i) const {
   return v.shape.rank();
 }
 
-namespace {
-
-// The opset from which on an operator takes a dtype, where that came after kLeastOpset. (Whole
-// dtypes: opset_of() in the writer.)
-int64_t opset_taking(const std::string& op_type, DType dtype) {
-  static const std::set<std::string> kBFloat16 = {
-      "Acos",        "Acosh",  "Asin",          "Asinh",      "Atan",        "Atanh",
-      "AveragePool", "Conv",   "ConvTranspose", "Cos",        "Cosh",        "DeformConv",
-      "Det",         "Elu",    "GRU",           "GridSample", "HardSigmoid", "HardSwish",
-      "LSTM",        "LpPool", "MaxPool",       "MaxRoiPool", "RNN",         "RoiAlign",
-      "Round",       "Sin",    "Sinh",          "Softplus",   "Tan"};
-  if (dtype == DType::kBF16 && kBFloat16.count(op_type) != 0) return 22;
-  if (dtype == DType::kBF16 && op_type == "TopK") return 24;
-  if ((dtype == DType::kBF16 || dtype == DType::kF16) && op_type == "IsInf") return 20;
-  return kLeastOpset;
-}
-
-}  // namespace
-
 NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::string>& in,
                          const std::vector<std::string>& out) {
-  if (has(0)) need(opset_taking(op_type, g.value(node.inputs[0]).dtype));
   check_types(op_type, in);
   NodeProto& n = *out_.add_node();
   n.set_op_type(op_type);
@@ -90,24 +68,33 @@ NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::stri
   return n;
 }
 
-// What ONNX has no such operator of is no file that another runtime loads.
-void WriteCtx::check_types(const std::string& op_type, const std::vector<std::string>& in) const {
-  const InputTypes* types = find_input_types(op_type);
-  if (types == nullptr) return;
-  std::map<std::string, DType> dtypes;
+DType WriteCtx::dtype_of(const std::string& name) const {
   for (ValueId id : node.inputs) {
-    if (id != kNoValue) dtypes[names_[static_cast<size_t>(id)]] = g.value(id).dtype;
+    if (id != kNoValue && names_[static_cast<size_t>(id)] == name) return g.value(id).dtype;
   }
+  const auto made = made_.find(name);
+  return made == made_.end() ? DType::kNone : made->second;
+}
+
+// What ONNX has no such operator of is no file that another runtime loads; what it has from a later
+// opset on only is written at that one.
+void WriteCtx::check_types(const std::string& op_type, const std::vector<std::string>& in) {
+  const OperatorVersion* version = find_version(op_type, opset());
+  if (version == nullptr) return;
   for (size_t i = 0; i < in.size(); ++i) {
-    const auto found = dtypes.find(in[i]);
-    if (found != dtypes.end() && !takes(*types, i, found->second))
-      fail(fmt::format("ONNX has no {} whose input {} is {}", op_type, i,
-                       dtype_name(found->second)));
+    const DType dtype = dtype_of(in[i]);
+    if (!takes(*version, i, dtype))
+      fail(fmt::format("ONNX has no {} whose input {} is {}", op_type, i, dtype_name(dtype)));
   }
+  // What a node computes on its way to its output is of the dtype that it was given.
+  DType first = in.empty() ? DType::kNone : dtype_of(in[0]);
+  if (first == DType::kNone && has(0)) first = g.value(node.inputs[0]).dtype;
+  need(first_opset_taking(op_type, first, kLeastOpset));
 }
 
 std::string WriteCtx::cast(const std::string& from, DType to) {
   std::string name = fresh();
+  made_[name] = to;
   set_int(add("Cast", {from}, {name}), "to", static_cast<int64_t>(to));
   return name;
 }
@@ -170,21 +157,23 @@ void WriteCtx::subgraph(NodeProto& of, const std::string& attribute, const Graph
 
 std::string WriteCtx::tensor(const HostTensor& t) {
   std::string name = fresh();
+  made_[name] = t.dtype();
   const bool beside = model_.external != nullptr && ExternalData::takes(t);
   *out_.add_initializer() = beside ? model_.external->add(t, name) : encode(t, name);
   return name;
 }
 
-std::string WriteCtx::ints(Span<const int64_t> values) {
+std::string WriteCtx::small(const HostTensor& t) {
   std::string name = fresh();
-  *out_.add_initializer() = encode(HostTensor::ints(values), name);
+  made_[name] = t.dtype();
+  *out_.add_initializer() = encode(t, name);
   return name;
 }
 
+std::string WriteCtx::ints(Span<const int64_t> values) { return small(HostTensor::ints(values)); }
+
 std::string WriteCtx::int_scalar(int64_t value) {
-  std::string name = fresh();
-  *out_.add_initializer() = encode(HostTensor(DType::kI64, Shape{}, &value, sizeof(value)), name);
-  return name;
+  return small(HostTensor(DType::kI64, Shape{}, &value, sizeof(value)));
 }
 
 std::string WriteCtx::scalar(DType dtype, double value) {
@@ -204,9 +193,7 @@ std::string WriteCtx::scalar(DType dtype, double value) {
     case DType::kU8: *t.as<uint8_t>() = static_cast<uint8_t>(value); break;
     default: fail(fmt::format("no scalar of {}", dtype_name(dtype)));
   }
-  std::string name = fresh();
-  *out_.add_initializer() = encode(t, name);
-  return name;
+  return small(t);
 }
 
 std::string WriteCtx::ints_input(size_t i, Span<const int64_t> fallback) {

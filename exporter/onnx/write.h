@@ -58,7 +58,8 @@ class WriteCtx {
   // The form that the row writes is of opset n.
   void need(int64_t n) { model_.opset->needed = std::max(model_.opset->needed, n); }
 
-  // One ONNX node; names of tensors in and out.
+  // One ONNX node; names of tensors in and out. The opset is raised to the first that has the
+  // operator for these dtypes (operators/default.def).
   NodeProto& add(const std::string& op_type, const std::vector<std::string>& in,
                  const std::vector<std::string>& out);
   // The node with the graph node's own inputs and outputs.
@@ -82,10 +83,13 @@ class WriteCtx {
 
  private:
   std::string node_name();
-  void check_types(const std::string& op_type, const std::vector<std::string>& in) const;
+  DType dtype_of(const std::string& name) const;  // kNone: of what was made on the way
+  void check_types(const std::string& op_type, const std::vector<std::string>& in);
+  std::string small(const HostTensor& t);  // a constant that stays in the model
   GraphProto& out_;
   const std::vector<std::string>& names_;
   ModelNames& model_;
+  std::map<std::string, DType> made_;  // of initializers and casts
 };
 
 // Nodes, constants and outputs of a graph or region. `names`: by value, those the caller knows set.

@@ -6,9 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "exporter/onnx/checker.h"
-#include "exporter/onnx/microsoft.h"
 #include "exporter/onnx/onnx.h"
+#include "exporter/onnx/operators/table.h"
 #include "exporter/onnx/read.h"
 #include "exporter/onnx/subgraph.h"
 #include "exporter/onnx/tensor.h"
@@ -19,50 +18,9 @@ namespace wick {
 namespace onnx {
 namespace {
 
-// What changed after the opset that libonnx knows, as the operators' public change log has it.
-constexpr int kLibraryOpset = 17;
-struct Later {
-  IntList<8> opsets;
-  const char* names;
-};
-constexpr Later kLater[] = {
-    {{18},
-     "BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CenterCropPad Col2Im "
-     "OptionalGetElement OptionalHasElement ReduceL1 ReduceL2 ReduceLogSum "
-     "ReduceLogSumExp ReduceMean ReduceProd ReduceSumSquare ScatterElements "
-     "ScatterND Split"},
-    {{18, 19}, "Resize"},
-    {{18, 19, 21, 23, 24, 25}, "Pad"},
-    {{18, 20}, "ReduceMax ReduceMin"},
-    {{18, 21}, "GroupNormalization"},
-    {{18, 22}, "LpPool Mish"},
-    {{19}, "Equal"},
-    {{19, 21, 23, 24, 25},
-     "Cast CastLike Constant DequantizeLinear Identity If Loop QuantizeLinear "
-     "Reshape Scan Shape Size"},
-    {{19, 22}, "AveragePool DeformConv"},
-    {{20},
-     "AffineGrid DFT Gelu ImageDecoder IsInf IsNaN RegexFullMatch StringConcat "
-     "StringSplit"},
-    {{20, 21, 23, 24, 25}, "ConstantOfShape"},
-    {{20, 22}, "GridSample"},
-    {{21}, "QLinearMatMul"},
-    {{21, 23, 24, 25}, "Flatten Squeeze Transpose Unsqueeze"},
-    {{22},
-     "Acos Acosh Asin Asinh Atan Atanh Bernoulli Conv ConvTranspose Cos Cosh Det "
-     "Dropout Elu EyeLike GRU GlobalAveragePool GlobalLpPool GlobalMaxPool "
-     "HardSigmoid HardSwish InstanceNormalization LSTM LpNormalization MaxPool "
-     "MaxRoiPool MaxUnpool Multinomial NegativeLogLikelihoodLoss RNN RandomNormal "
-     "RandomNormalLike RandomUniform RandomUniformLike RoiAlign Round Selu Sin Sinh "
-     "Softplus Softsign Tan ThresholdedRelu"},
-    {{23}, "RMSNormalization RotaryEmbedding"},
-    {{23, 24, 25}, "Attention"},
-    {{24}, "SplitToSequence Swish TensorScatter TopK"},
-    {{26}, "BitCast CumProd"},
-    {{27}, "CausalConvWithState LinearAttention Range"},
-    {{28}, "Celu SwiGLU"},
-};
-
+// The words of an example. Inputs: T[2,3] is of the dtype that is tried, f32[2] of its own; {1,2}
+// behind one makes it an initializer of these values; _ is absent. Attributes: axis=1 axes=[0,1]
+// alpha=1.0 mode=linear value=T[1] body=@loop (a graph that body() makes) words=(a,b).
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> found;
@@ -134,6 +92,9 @@ GraphProto body(const std::string& which, const TypeWord& carried) {
     declare(g.add_input(), "v", carried);
     pass("more", "more_out");
     pass("v", "v_out");
+  } else if (which == "@same") {
+    declare(g.add_input(), "v", carried);
+    pass("v", "v_out");
   } else {
     declare(g.add_input(), "state", carried);
     declare(g.add_input(), "slice", carried);
@@ -187,73 +148,63 @@ AttributeProto attribute(const std::string& word, DType tried) {
   return a;
 }
 
-// "com.microsoft::Name" as its domain, and its name.
-constexpr const char* kMicrosoftPrefix = "com.microsoft::";
-bool strip_domain(std::string* name) {
-  const size_t length = std::string(kMicrosoftPrefix).size();
-  if (name->compare(0, length, kMicrosoftPrefix) != 0) return false;
-  name->erase(0, length);
-  return true;
-}
-
-const OperatorForm* find_form(Span<const OperatorForm> forms, const std::string& name, int opset) {
-  const OperatorForm* found = nullptr;
-  for (const OperatorForm& form : forms) {
-    if (name == form.name && form.since <= opset) found = &form;
-  }
-  return found;
-}
-
 }  // namespace
 }  // namespace onnx
 
-std::vector<OnnxOperator> onnx_operators() {
-  using namespace onnx;  // NOLINT: the room's own door
-  std::map<std::string, OnnxOperator> found;
-  for (const SchemaChanges& s : schema_changes(kLibraryOpset))
-    found[s.name] = {s.name, s.changes, s.deprecated > 0 ? s.deprecated - 1 : kNewestOpset};
-  for (const Later& later : kLater) {
-    for (const std::string& name : words(later.names)) {
-      OnnxOperator& op = found[name];
-      op.name = name;
-      op.changes.insert(op.changes.end(), later.opsets.span().begin(), later.opsets.span().end());
-    }
-  }
+namespace {
+
+// Those that are listed, by name.
+std::vector<OnnxOperator> listed(const std::string& domain, const std::string& prefix) {
   std::vector<OnnxOperator> list;
-  for (auto& [name, op] : found) {
-    if (find_read_row(name) == nullptr) op.why_out = why_unread(name);
-    list.push_back(op);
+  for (const onnx::OperatorVersion& v : onnx::operator_versions(domain)) {
+    if (!v.listed) continue;
+    const std::string name = prefix + v.name;
+    if (list.empty() || list.back().name != name) {
+      list.push_back({name, {}});
+      if (v.read == nullptr) list.back().why_out = onnx::why_unread(v.name, domain);
+    }
+    list.back().changes.push_back(v.since);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<OnnxOperator> onnx_operators() {
+  std::vector<OnnxOperator> list = listed("", "");
+  for (OnnxOperator& op : list) {
+    if (const int end = onnx::deprecated_from(op.name); end != 0) op.until = end - 1;
   }
   std::stable_partition(list.begin(), list.end(),
                         [](const OnnxOperator& op) { return op.until == kNewestOpset; });
   return list;
 }
 
-std::vector<OnnxOperator> microsoft_operators() {
-  std::vector<OnnxOperator> list;
-  for (const std::string& name : onnx::microsoft_operator_names())
-    list.push_back({onnx::kMicrosoftPrefix + name, {1}, 1});
+std::vector<OnnxOperator> onnx_operators_of(const std::string& domain) {
+  std::vector<OnnxOperator> list = listed(domain, domain + "::");
+  std::erase_if(list, [](const OnnxOperator& op) { return !op.why_out.empty(); });
+  for (OnnxOperator& op : list) op.until = 1;
   return list;
 }
 
 std::vector<uint8_t> onnx_sample(const std::string& full_name, int opset, DType dtype) {
   using namespace onnx;  // NOLINT: the room's own door
-  std::string name = full_name;
-  const bool microsoft = strip_domain(&name);
-  const OperatorForm* form =
-      find_form(microsoft ? microsoft_operator_forms() : operator_forms(), name, opset);
-  if (form == nullptr || form->inputs == nullptr) return {};
+  const size_t colons = full_name.find("::");
+  const std::string domain = colons == std::string::npos ? "" : full_name.substr(0, colons);
+  const std::string name = full_name.substr(colons == std::string::npos ? 0 : colons + 2);
+  const OperatorVersion* version = find_version(name, opset, domain);
+  if (version == nullptr || version->since > opset || version->example.inputs == nullptr) return {};
+  const Example* form = &version->example;
   ModelProto model;
-  model.set_ir_version(opset < 4 ? 3 : 10);
-  model.add_opset_import()->set_version(opset);
-  if (microsoft) {
-    model.mutable_opset_import(0)->set_domain(kMicrosoft);
-    model.set_ir_version(10);
-  }
+  model.set_ir_version(opset < 4 && domain.empty() ? 3 : 10);
+  auto& import = *model.add_opset_import();
+  import.set_domain(domain);
+  import.set_version(opset);
+  if (domain == kPreview) model.add_opset_import()->set_version(kNewestOpset);  // of its subgraphs
   GraphProto& g = *model.mutable_graph();
   NodeProto& node = *g.add_node();
   node.set_op_type(name);
-  if (microsoft) node.set_domain(kMicrosoft);
+  node.set_domain(domain);
   node.set_name("sample");
   for (const std::string& word : words(form->inputs)) {
     const std::string input = fmt::format("x{}", node.input_size());
