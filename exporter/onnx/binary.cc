@@ -67,10 +67,7 @@ WICK_ONNX_PLAIN(Div);
 WICK_ONNX_PLAIN(Pow);
 WICK_ONNX_PLAIN(Max);
 WICK_ONNX_PLAIN(Min);
-WICK_ONNX_ROW(Equal, [](WriteCtx& c) {
-  if (c.g.value(c.node.inputs[0]).dtype == DType::kString) c.need(19);
-  c.same("Equal");
-});
+WICK_ONNX_PLAIN(Equal);
 WICK_ONNX_PLAIN(Less);
 WICK_ONNX_PLAIN(LessOrEqual);
 WICK_ONNX_PLAIN(Greater);

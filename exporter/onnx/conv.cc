@@ -389,7 +389,8 @@ WICK_ONNX_ROW(AveragePool, [](WriteCtx& c) {
                                    [](int64_t d) { return d != 1; });
   if (dilated) c.need(19);
   NodeProto& n = write_pool(c, "AveragePool", a);
-  if (dilated || c.opset() >= 19) set_list(n, "dilations", a.dilations);
+  if (dilated || has_attribute(c.form("AveragePool"), "dilations"))
+    set_list(n, "dilations", a.dilations);
   if (a.count_include_pad != 0) set_int(n, "count_include_pad", 1);
 });
 WICK_ONNX_ROW(LpPool, [](WriteCtx& c) {

@@ -286,7 +286,7 @@ WICK_ONNX_ROW(Split, [](WriteCtx& c) {
   }
   NodeProto& n = c.add("Split", {c.in(0), sizes}, outs);
   set_int(n, "axis", a.axis);
-  if (c.opset() >= 18 && sizes.empty())
+  if (sizes.empty() && has_attribute(c.form("Split"), "num_outputs"))
     set_int(n, "num_outputs", static_cast<int64_t>(outs.size()));
 });
 WICK_ONNX_ROW(Slice, [](WriteCtx& c) {
@@ -303,7 +303,8 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
   if (c.has(3) || (!a.axes.empty() && (c.has(1) || !c.g.value(c.node.inputs[0]).ranked)))
     c.need(18);
   IntList<16> pads = a.pads;
-  if (!a.axes.empty() && !c.has(1) && c.opset() < 18) {  // spelled out over all axes
+  const bool takes_axes = c.form("Pad").inputs.count() > 3;
+  if (!a.axes.empty() && !c.has(1) && !takes_axes) {  // spelled out over all axes
     const int64_t rank = c.rank(0), n = a.axes.count;
     pads = {};
     pads.count = 2 * rank;
@@ -316,7 +317,7 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
   std::string value = c.has(2)       ? c.in(2)
                       : a.value != 0 ? c.scalar(c.g.value(c.node.inputs[0]).dtype, a.value)
                                      : "";
-  std::string axes = c.opset() >= 18 ? c.ints_input(3, a.axes.span()) : "";
+  std::string axes = takes_axes ? c.ints_input(3, a.axes.span()) : "";
   NodeProto& n =
       c.add("Pad", {c.in(0), c.has(1) ? c.in(1) : c.ints(pads.span()), value, axes}, {c.out(0)});
   set_string(n, "mode", kModes[a.mode]);

@@ -373,7 +373,7 @@ void write_dynamic(WriteCtx& c) {
   c.need(17);
   const std::string none = c.scalar(DType::kF32, 0), steps = c.scalar(DType::kF32, 255);
   std::string low, high;
-  if (c.opset() < 18) {
+  if (has_attribute(c.form("ReduceMin"), "axes")) {
     low = reduced("ReduceMin"), high = reduced("ReduceMax");
   } else {
     const int64_t last[] = {-1};

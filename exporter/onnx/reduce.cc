@@ -78,14 +78,12 @@ void read_arg(ReadCtx& c) {
   c.set(0, c.emit(op, a, {c.in(0)}));
 }
 
-// Opset 17: ReduceSum takes its axes as an input, the others as an attribute. From 18 on all do.
-void write_reduce(WriteCtx& c, const char* op, bool axes_input) {
+// ReduceSum takes its axes as an input from opset 13 on, the others from 18 on.
+void write_reduce(WriteCtx& c, const char* op) {
   const auto& a = c.as<ReduceAttrs>();
-  if (!axes_input && c.has(1)) c.need(18);
-  DType t = c.g.value(c.node.inputs[0]).dtype;
-  if (t == DType::kBool) c.need(20);
-  if (a.noop_with_empty_axes != 0 && a.axes.empty() && !axes_input) c.need(18);
-  axes_input = axes_input || c.opset() >= 18;
+  const bool axes_input = !has_attribute(c.form(op), "axes");
+  const bool keeps_all = a.noop_with_empty_axes != 0 && a.axes.empty();
+  if (!axes_input && (c.has(1) || keeps_all)) c.need(18);
   NodeProto& n = axes_input ? c.add(op, {c.in(0), c.ints_input(1, a.axes.span())}, {c.out(0)})
                             : c.add(op, {c.in(0)}, {c.out(0)});
   if (!axes_input && !a.axes.empty()) set_ints(n, "axes", a.axes.span());
@@ -115,11 +113,11 @@ WICK_READ(ReduceLogSumExp, read_log_sum_exp);
 WICK_READ(ArgMax, read_arg<OpId::kArgMax>);
 WICK_READ(ArgMin, read_arg<OpId::kArgMin>);
 
-WICK_ONNX_ROW(ReduceSum, [](WriteCtx& c) { write_reduce(c, "ReduceSum", true); });
-WICK_ONNX_ROW(ReduceMean, [](WriteCtx& c) { write_reduce(c, "ReduceMean", false); });
-WICK_ONNX_ROW(ReduceMax, [](WriteCtx& c) { write_reduce(c, "ReduceMax", false); });
-WICK_ONNX_ROW(ReduceMin, [](WriteCtx& c) { write_reduce(c, "ReduceMin", false); });
-WICK_ONNX_ROW(ReduceProd, [](WriteCtx& c) { write_reduce(c, "ReduceProd", false); });
+WICK_ONNX_ROW(ReduceSum, [](WriteCtx& c) { write_reduce(c, "ReduceSum"); });
+WICK_ONNX_ROW(ReduceMean, [](WriteCtx& c) { write_reduce(c, "ReduceMean"); });
+WICK_ONNX_ROW(ReduceMax, [](WriteCtx& c) { write_reduce(c, "ReduceMax"); });
+WICK_ONNX_ROW(ReduceMin, [](WriteCtx& c) { write_reduce(c, "ReduceMin"); });
+WICK_ONNX_ROW(ReduceProd, [](WriteCtx& c) { write_reduce(c, "ReduceProd"); });
 WICK_ONNX_ROW(ArgMax, [](WriteCtx& c) { write_arg(c, "ArgMax"); });
 WICK_ONNX_ROW(ArgMin, [](WriteCtx& c) { write_arg(c, "ArgMin"); });
 

@@ -171,9 +171,10 @@ WICK_ONNX_ROW(DFT, [](WriteCtx& c) {
                        : a.dft_length != 0 ? c.int_scalar(a.dft_length)
                                            : std::string();
   std::vector<std::string> in = {c.in(0), length};
-  if (c.opset() >= 20) in.push_back(c.has(2) ? c.in(2) : c.int_scalar(a.axis));
+  const bool axis = has_attribute(c.form("DFT"), "axis");  // later an input
+  if (!axis) in.push_back(c.has(2) ? c.in(2) : c.int_scalar(a.axis));
   NodeProto& n = c.add("DFT", in, {c.out(0)});
-  if (c.opset() < 20) set_int(n, "axis", a.axis);
+  if (axis) set_int(n, "axis", a.axis);
   set_int(n, "inverse", a.inverse);
   set_int(n, "onesided", a.onesided);
 });

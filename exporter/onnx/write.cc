@@ -55,6 +55,12 @@ int WriteCtx::rank(size_t i) const {
   return v.shape.rank();
 }
 
+const OperatorVersion& WriteCtx::form(const std::string& op_type) const {
+  const OperatorVersion* version = find_version(op_type, opset());
+  if (version == nullptr) fail("ONNX has no " + op_type);
+  return *version;
+}
+
 NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::string>& in,
                          const std::vector<std::string>& out) {
   check_types(op_type, in);

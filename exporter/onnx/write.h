@@ -11,6 +11,7 @@
 #include "exporter/onnx/external.h"
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
+#include "exporter/onnx/operators/table.h"
 #include "graph/ir/graph.h"
 #include "wick_onnx.pb.h"
 
@@ -57,6 +58,10 @@ class WriteCtx {
   int64_t opset() const { return model_.opset->now; }
   // The form that the row writes is of opset n.
   void need(int64_t n) { model_.opset->needed = std::max(model_.opset->needed, n); }
+
+  // The operator's row at the opset that is written, whose inputs and attributes are the form to
+  // write; what only a later one has is asked for by need().
+  const OperatorVersion& form(const std::string& op_type) const;
 
   // One ONNX node; names of tensors in and out. The opset is raised to the first that has the
   // operator for these dtypes (operators/default.def).

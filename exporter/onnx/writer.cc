@@ -8,6 +8,7 @@
 #include "exporter/onnx/names.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/quantize_write.h"
+#include "exporter/onnx/signature.h"
 #include "exporter/onnx/tensor.h"
 #include "exporter/onnx/two_files.h"
 #include "exporter/onnx/types.h"
@@ -289,8 +290,23 @@ void complete(onnx::GraphProto& graph) {
   }
 }
 
-// Debian's libonnx knows no later opset.
+// Every node against its operator's row at the opset.
+void check_forms(const onnx::GraphProto& graph, int64_t opset) {
+  for (const auto& node : graph.node()) {
+    for (const auto& a : node.attribute()) {
+      if (a.has_g()) check_forms(a.g(), opset);
+    }
+    const std::string fault = onnx::signature_fault(node, opset, false);
+    if (!fault.empty())
+      throw Error(
+          fmt::format("writing ONNX: {} '{}' {}", node.op_type(), onnx::node_name(node), fault),
+          Code::kInternal);
+  }
+}
+
+// And libonnx's checker; Debian's knows no later opset.
 void check(onnx::ModelProto model) {
+  check_forms(model.graph(), model.opset_import(0).version());
   if (model.opset_import(0).version() > onnx::kLeastOpset) return;
   complete(*model.mutable_graph());
   onnx::check(model.SerializeAsString());

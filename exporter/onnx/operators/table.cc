@@ -108,6 +108,16 @@ const OperatorVersion* find_read_version(const std::string& name, const std::str
   return found == nullptr || found->read == nullptr ? nullptr : found;
 }
 
+bool has_attribute(const OperatorVersion& v, const std::string& name) {
+  const std::string start = name + ":";
+  for (const char* word = v.attributes; word != nullptr && *word != 0;
+       word = std::strchr(word, ' ')) {
+    word += *word == ' ' ? 1 : 0;
+    if (std::strncmp(word, start.c_str(), start.size()) == 0) return true;
+  }
+  return false;
+}
+
 int deprecated_from(const std::string& name) {
   for (const End& end : kEnds) {
     if (name == end.name) return end.opset;

@@ -70,6 +70,8 @@ const OperatorVersion* find_version(const std::string& name, int64_t opset,
 // Any row of an operator that is read, for its reader; null: it is not read.
 const OperatorVersion* find_read_version(const std::string& name, const std::string& domain = "");
 
+bool has_attribute(const OperatorVersion& v, const std::string& name);
+
 // The opset from which on an operator of the default domain is deprecated; 0: it is not.
 int deprecated_from(const std::string& name);
 // The first opset, from `least` on, at which an operator takes a dtype as its first input; `least`
