@@ -1,8 +1,8 @@
 // What there is to attack where the archive of node tests is not installed.
 #include <cstring>
 
-#include "exporter/onnx/read.h"
-#include "exporter/onnx/signature.h"
+#include "exporter/onnx/read/read.h"
+#include "exporter/onnx/read/signature.h"
 #include "tests/exporter/mutate_onnx.h"
 
 namespace wick::test {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <sstream>
 
-#include "exporter/onnx/signature.h"
+#include "exporter/onnx/read/signature.h"
 #include "tests/exporter/mutate_onnx.h"
 
 namespace wick::test {

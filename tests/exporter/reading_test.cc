@@ -2,8 +2,8 @@
 // told where several nodes are at fault, or a name is nobody's.
 #include <gmock/gmock.h>
 
-#include "exporter/onnx/order.h"
-#include "exporter/onnx/signature.h"
+#include "exporter/onnx/read/order.h"
+#include "exporter/onnx/read/signature.h"
 #include "tests/exporter/library_signatures.h"
 #include "tests/exporter/model_builder.h"
 #include "tests/support/error_of.h"

@@ -1,6 +1,6 @@
 // Nodes with inputs or attributes that their operator does not have: each is an error that names
 // the node and the attribute, never a model that gives other numbers.
-#include "exporter/onnx/signature.h"
+#include "exporter/onnx/read/signature.h"
 
 #include <gmock/gmock.h>
 

@@ -22,9 +22,9 @@ NAMES_OF_A_TABLE = 5
 
 # (file, text of its first line): what it says that the rows do not
 REASONS = {
-    ("exporter/onnx/microsoft.cc", "activations()"):
+    ("exporter/onnx/microsoft/microsoft.cc", "activations()"):
         "which operators a fused one may name as its activation, and the order of their numbers there",
-    ("exporter/onnx/rnn.cc", "kFunctions[]"): "values of the attribute `activations` of RNN, GRU and LSTM",
+    ("exporter/onnx/families/rnn.cc", "kFunctions[]"): "values of the attribute `activations` of RNN, GRU and LSTM",
     ("trainer/nn/compress.cc", "kKeepZero[]"): "modules of the trainer, some of which have an operator's name",
 }
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <sstream>
 
+#include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators/table.h"
-#include "exporter/onnx/read.h"
-#include "exporter/onnx/subgraph.h"
-#include "exporter/onnx/tensor.h"
+#include "exporter/onnx/read/read.h"
+#include "exporter/onnx/read/subgraph.h"
 #include "graph/interpreter/interpreter.h"
 #include "wick/error.h"
 

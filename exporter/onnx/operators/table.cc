@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "exporter/onnx/operators/rows.h"
-#include "exporter/onnx/subgraph.h"
+#include "exporter/onnx/read/subgraph.h"
 
 namespace wick::onnx {
 
