@@ -10,8 +10,8 @@
 namespace wick::onnx {
 
 struct Same {};
-inline constexpr Same same;
-inline constexpr const char* no_tensors = nullptr;
+inline constexpr Same same;                         // NOLINT: a word of the tables
+inline constexpr const char* no_tensors = nullptr;  // NOLINT
 
 struct TypeName {
   std::string_view name;
@@ -157,6 +157,7 @@ struct AttributeColumn {
 struct ExampleColumn {
   Example example;
   bool above = false;
+  // NOLINTNEXTLINE: a column
   consteval ExampleColumn(const char* inputs, const char* attributes = "", int outputs = 1,
                           const char* for_strings = nullptr)
       : example{inputs, attributes, outputs, for_strings} {}
@@ -192,7 +193,7 @@ constexpr void join(Inputs& all, const Inputs& more) {
 }
 
 template <size_t N>
-consteval std::array<OperatorVersion, N> complete(const std::array<Row, N>& rows) {
+consteval std::array<OperatorVersion, N> complete(const Row (&rows)[N]) {
   std::array<OperatorVersion, N> all = {};
   for (size_t i = 0; i < N; ++i) {
     const Row& row = rows[i];

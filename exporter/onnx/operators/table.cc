@@ -31,7 +31,7 @@ namespace wick::onnx {
 
 namespace {
 
-constexpr auto kDefault = complete(std::array{
+constexpr Row kDefaultRows[] = {
 #define WICK_ONNX(Name, since, inputs, attributes, ...) \
   Row{#Name, since, inputs, attributes, {__VA_ARGS__}, read_onnx_##Name},
 #define WICK_ONNX_UNLISTED(Name, since, inputs, attributes, ...) \
@@ -43,9 +43,10 @@ constexpr auto kDefault = complete(std::array{
 #undef WICK_ONNX_UNLISTED
 #undef WICK_ONNX_OUT
 #undef WICK_ONNX_ENDS
-});
+};
+constexpr auto kDefault = complete(kDefaultRows);
 
-constexpr auto kOfMicrosoft = complete(std::array{
+constexpr Row kOfMicrosoftRows[] = {
 #define WICK_MS(Name, inputs, attributes, ...) \
   Row{#Name, 1, inputs, attributes, {__VA_ARGS__}, read_ms_##Name},
 #define WICK_MS_KNOWN(Name, inputs, attributes) \
@@ -56,14 +57,16 @@ constexpr auto kOfMicrosoft = complete(std::array{
 #undef WICK_MS
 #undef WICK_MS_KNOWN
 #undef WICK_MS_OUT
-});
+};
+constexpr auto kOfMicrosoft = complete(kOfMicrosoftRows);
 
-constexpr auto kOfPreview = complete(std::array{
+constexpr Row kOfPreviewRows[] = {
 #define WICK_PREVIEW(Name, since, inputs, attributes, ...) \
   Row{#Name, since, inputs, attributes, {__VA_ARGS__}, read_preview_##Name},
 #include "exporter/onnx/operators/preview.def"
 #undef WICK_PREVIEW
-});
+};
+constexpr auto kOfPreview = complete(kOfPreviewRows);
 
 struct End {
   const char* name;
