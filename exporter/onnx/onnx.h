@@ -10,8 +10,10 @@
 
 namespace wick {
 
-// Reads a model file: IR 3-13, opset 1-28 of the default domain, external data inside the model's
-// folder only. Throws Error; what is not supported is listed whole, with the nodes' names.
+// Reads a model file: IR 3-14, opset 1-28 of the default domain, external data inside the model's
+// folder only. Throws Error; what is not supported is listed whole, with the nodes' names. A newer
+// IR or opset is read with a warning where all its operators are known and have nothing new; they
+// are then what they are in the newest version that is known.
 struct OnnxReadOptions {
   // Large weights are read when somebody asks for their bytes: for a graph that is compiled and run
   // right away. The file is held open, and must not be written to while the graph or a program made
@@ -26,6 +28,8 @@ struct OnnxReadOptions {
   bool lower_qdq = false;
   // Where given: the integer ops, and what stayed float and why.
   ir::LowerReport* lowered = nullptr;
+  // Where given: the warnings, a sentence each; else they go to stderr, a line each.
+  std::vector<std::string>* warnings = nullptr;
 };
 ir::Graph import_onnx(const std::string& path, const OnnxReadOptions& options = {});
 // The same from memory. `folder` is where external data may lie; empty: none.

@@ -1,5 +1,5 @@
 // Every operator of ONNX's default domain: the opsets at which it changed, why it is not read;
-// those of com.microsoft that are read; and a small model of one node of each, from which `wick ops
+// those of other domains that are read; and a small model of one node of each, from which `wick ops
 // --onnx` finds out what runs where.
 #pragma once
 
@@ -11,8 +11,9 @@
 
 namespace wick {
 
-constexpr int kNewestOpset = 28;  // that the reader takes
-constexpr int kNewestIr = 13;     // the same of IR versions
+// The newest that the reader knows; of a newer one it reads what it knows, with a warning.
+constexpr int kNewestOpset = 28;
+constexpr int kNewestIr = 14;  // the same of IR versions
 
 struct OnnxOperator {
   std::string name;          // with its domain in front where that is not the default one
@@ -24,33 +25,15 @@ struct OnnxOperator {
 // By name, deprecated ones last.
 std::vector<OnnxOperator> onnx_operators();
 
-// "com.microsoft::Name", by name; of version 1 of the domain.
-std::vector<OnnxOperator> microsoft_operators();
+// Those of another domain, com.microsoft or ai.onnx.preview, that are read: "com.microsoft::Name",
+// by name; of version 1 of the domain.
+std::vector<OnnxOperator> onnx_operators_of(const std::string& domain);
 
-// One node of the operator in the form it has at `opset`; the inputs that may have several dtypes
-// have `dtype`. Empty: its inputs are no tensors.
+// One node of the operator in the form it has at `opset`, its example in operators/default.def and
+// the like; the inputs that may have several dtypes have `dtype`. Empty: its inputs are no tensors.
 std::vector<uint8_t> onnx_sample(const std::string& name, int opset, DType dtype);
 
 // The opset that onnx_bytes() writes the graph at. Throws Error as it does.
 int onnx_written_opset(const ir::Graph& graph);
 
-namespace onnx {
-
-// A form of an operator, from an opset on. Inputs are words: T[2,3] is of the dtype that is tried,
-// f32[2] of its own; {1,2} behind one makes it an initializer of these values; _ is absent.
-// Attributes are words: axis=1 axes=[0,1] alpha=1.0 mode=linear value=T[1] body=@loop (a graph that
-// operators.cc makes) words=(a,b). No inputs (null): none of them is a tensor, and nothing is
-// tried.
-struct OperatorForm {
-  const char* name;
-  int since;
-  const char* inputs;
-  const char* attributes = "";
-  int outputs = 1;
-  const char* for_strings = nullptr;  // the attributes instead, where the dtype tried is string
-};
-Span<const OperatorForm> operator_forms();
-Span<const OperatorForm> microsoft_operator_forms();
-
-}  // namespace onnx
 }  // namespace wick

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <set>
 
-#include "exporter/onnx/data_file.h"
-#include "exporter/onnx/tensor.h"
-#include "exporter/onnx/types.h"
+#include "exporter/onnx/file/data_file.h"
+#include "exporter/onnx/file/tensor.h"
+#include "exporter/onnx/file/types.h"
 #include "graph/ir/packed.h"
 #include "runtime/core/regular_file.h"
 #include "wick/error.h"

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# sets.sh debian|models|contrib: more of ONNX's tests, in three modes, against the list of what passes beside
+# sets.sh debian|models|contrib|newest: more of ONNX's tests, in three modes, against the list of what passes beside
 # this script, of which 98 % must (contrib: 95 %).
 #   debian  node, simple and pytorch tests of Debian's libonnx-testdata
 #   models  simple, pytorch and light models of $WICK_SHARED (../shared), unpacked into the build folder
 #   contrib operators of com.microsoft, of the same folder
+#   newest  node tests of onnx 1.23 (IR 14, opset 28), which newest.py makes of the Python package where
+#           tools/scripts/setup_onnx.sh could install it
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 wick=${WICK_BUILD:?the build folder}/tools/wick/wick
@@ -23,7 +25,7 @@ unpack() { # ARCHIVE FOLDER: once, and again when the archive is newer
     }
   fi
 }
-case ${1:?debian, models or contrib} in
+case ${1:?debian, models, contrib or newest} in
   debian)
     data=/usr/share/libonnx-testdata/data
     if [ ! -d $data ]; then
@@ -42,6 +44,23 @@ case ${1:?debian, models or contrib} in
     # The suite's rule is for outputs as they were computed.
     bar=95 rounded=(--rounded tests/conformance/rounded.txt)
     ;;
+  newest)
+    python=$PWD/build/onnx/venv/bin/python
+    if ! "$python" -c "import onnx" 2>/dev/null; then
+      echo "SKIP: onnx 1.23 not installed (tools/scripts/setup_onnx.sh)"
+      exit 77
+    fi
+    data=$WICK_BUILD/test-work/onnx-newest
+    if [ ! -f "$data/made" ] || [ tests/conformance/newest.py -nt "$data/made" ]; then
+      rm -rf "$data"
+      mkdir -p "$data"
+      "$python" tests/conformance/newest.py "$data/node" && touch "$data/made" || {
+        echo "cannot make the node tests"
+        exit 1
+      }
+    fi
+    sets=("$data/node")
+    ;;
   *)
     echo "there is no set $1"
     exit 2
@@ -50,6 +69,9 @@ esac
 
 # What else there is: mistakes of the data and random numbers, by name and reason in the list.
 passed=0 failed=0
+if [ "$1" = newest ]; then # the table of operators is that package's, too
+  if "$python" tests/conformance/rows.py; then passed=1; else failed=1; fi
+fi
 for mode in dyn const flat; do
   if "$wick" conformance "${sets[@]}" --mode $mode "${rounded[@]}" --expect "tests/conformance/$1.txt" --bar $bar; then
     passed=$((passed + 1))

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/onnx.h"
-#include "exporter/onnx/tensor.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/exporter/model_builder.h"
 #include "tests/support/error_of.h"

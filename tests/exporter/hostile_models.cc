@@ -1,8 +1,8 @@
 // What there is to attack where the archive of node tests is not installed.
 #include <cstring>
 
-#include "exporter/onnx/read.h"
-#include "exporter/onnx/signature.h"
+#include "exporter/onnx/read/read.h"
+#include "exporter/onnx/read/signature.h"
 #include "tests/exporter/mutate_onnx.h"
 
 namespace wick::test {
@@ -61,13 +61,8 @@ HostTensor ramp(DType dtype, const Shape& shape) {
 const std::vector<std::string>& op_types() {
   static const std::vector<std::string> kAll = [] {
     std::vector<std::string> all;
-    for (auto rows :
-         {unary_rows(),    binary_rows(),   bit_rows(),       control_rows(),  matmul_rows(),
-          conv_rows(),     norm_rows(),     reduce_rows(),    layout_rows(),   index_rows(),
-          generate_rows(), function_rows(), attention_rows(), language_rows(), einsum_rows(),
-          linalg_rows(),   quantize_rows(), image_rows(),     window_rows(),   rnn_rows(),
-          signal_rows(),   text_rows()}) {
-      for (const ReadRow& row : rows) all.emplace_back(row.op_type);
+    for (const OperatorVersion& v : operator_versions()) {
+      if (v.read != nullptr && (all.empty() || all.back() != v.name)) all.emplace_back(v.name);
     }
     return all;
   }();
@@ -157,10 +152,10 @@ HostileCase node_case(Dice& dice) {
   c.source = "node " + op;
   NodeProto* n = add(g, op.c_str(), {}, {});
   int inputs = 1 + dice.below(4) + dice.below(2) * dice.below(4);
-  const Signature* s = find_signature(op, c.model.opset_import(0).version());
-  if (!dice.one_in(4) && s != nullptr && std::strpbrk(s->inputs, "vV") == nullptr) {
-    const auto least = static_cast<int>(std::strcspn(s->inputs, "o"));
-    inputs = least + dice.below(static_cast<int>(std::strlen(s->inputs)) - least + 1);
+  const OperatorVersion* v = find_version(op, c.model.opset_import(0).version());
+  if (!dice.one_in(4) && std::strpbrk(v->inputs.letters, "vV") == nullptr) {
+    const auto least = static_cast<int>(std::strcspn(v->inputs.letters, "o"));
+    inputs = least + dice.below(static_cast<int>(std::strlen(v->inputs.letters)) - least + 1);
   }
   Shape shape = dice.of(kShapes);
   DType type = dice.of(kTypes);

@@ -61,8 +61,8 @@ void collect(const onnx::GraphProto& graph, std::set<std::string>* names) {
 bool is_of_the_file(const std::string& text) {
   for (const char* fact :
        {"it has no outputs", "it has no graph", "it imports ", "its IR version ",
-        "an input has no name", "initializer ", "sparse initializer ", "the file is damaged",
-        "the name of ", "its functions, written out", "it has ", "over "}) {
+        "an input has no name", "an output has no name", "initializer ", "sparse initializer ",
+        "the file is damaged", "the name of ", "its functions, written out", "it has ", "over "}) {
     if (text.starts_with(std::string("ONNX model: ") + fact)) return true;
   }
   return false;

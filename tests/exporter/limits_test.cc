@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exporter/onnx/read.h"
+#include "exporter/onnx/read/read.h"
 #include "runtime/exec/session.h"
 #include "tests/exporter/node_model.h"
 #include "tests/support/error_of.h"

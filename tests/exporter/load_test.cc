@@ -6,7 +6,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "exporter/onnx/lent.h"
+#include "exporter/onnx/file/lent.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "graph/interpreter/interpreter.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/onnx.h"
-#include "exporter/onnx/tensor.h"
 #include "graph/interpreter/interpreter.h"
 #include "wick/compile.h"
 #include "wick/runtime.h"

@@ -1,4 +1,4 @@
-#include "exporter/onnx/tensor.h"
+#include "exporter/onnx/file/tensor.h"
 #include "tests/exporter/mutate_onnx.h"
 
 namespace wick::test {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <sstream>
 
-#include "exporter/onnx/signature.h"
+#include "exporter/onnx/read/signature.h"
 #include "tests/exporter/mutate_onnx.h"
 
 namespace wick::test {
@@ -215,7 +215,7 @@ int64_t opset_of(const ModelProto& model) {
 // "axis:i keepdims:i"
 std::vector<std::string> known_attributes(const NodeProto& n, int64_t opset) {
   std::vector<std::string> words;
-  const Signature* s = find_signature(n.op_type(), opset);
+  const OperatorVersion* s = find_version(n.op_type(), opset);
   std::istringstream in(s == nullptr ? "" : s->attributes);
   for (std::string word; in >> word;) words.push_back(word);
   return words;

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "exporter/onnx/tensor.h"
+#include "exporter/onnx/file/tensor.h"
 #include "runtime/core/half.h"
 #include "tests/exporter/mutate_onnx.h"
 

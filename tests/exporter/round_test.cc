@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
+#include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/onnx.h"
-#include "exporter/onnx/tensor.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/support/error_of.h"
 #include "tests/support/not_files.h"

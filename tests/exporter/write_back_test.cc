@@ -47,7 +47,6 @@ const std::map<OpId, std::string> kUnsaid = {
     {OpId::kFusedAttention, "fused ops have no ONNX form"},
     {OpId::kBlockLinear, "fused ops have no ONNX form"},
     {OpId::kQLinearAveragePool, "com.microsoft's QLinearAveragePool has no dilations"},
-    {OpId::kBitShift, "ONNX shifts unsigned integers only"},
     {OpId::kScatterND, "ONNX has no ScatterND whose input 0 is float8"},
     {OpId::kSplitToSequence, "ONNX has no SplitToSequence whose input 0 is uint4"},
     {OpId::kResize, "tf_half_pixel_for_nn ended with opset 12"},

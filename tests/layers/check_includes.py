@@ -127,13 +127,16 @@ def resolve(root, path, include):
     stem = re.match(r"(.*)_generated\.h$", include)
     if stem and os.path.isfile(os.path.join(root, stem.group(1) + ".fbs")):
         return include
-    # Made at build time by the folder's own CMakeLists (x.pb.h from x.proto, embedded shaders).
-    listing = os.path.join(root, os.path.dirname(path), "CMakeLists.txt")
+    # Made at build time by the nearest CMakeLists (x.pb.h from x.proto, embedded shaders).
+    folder = os.path.dirname(path)
+    while folder and not os.path.isfile(os.path.join(root, folder, "CMakeLists.txt")):
+        folder = os.path.dirname(folder)
+    listing = os.path.join(root, folder, "CMakeLists.txt")
     if "/" not in include and os.path.isfile(listing):
         with open(listing, encoding="utf-8") as f:
             text = f.read()
         if include in text or include.replace(".pb.h", ".proto") in text:
-            return os.path.join(os.path.dirname(path), include)
+            return os.path.join(folder, include)
     return None
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plants one violation at a time in a scratch tree and requires check_includes.py or
-check_shape_reads.py to name it; the same tree without the violation must pass."""
+"""Plants one violation at a time in a scratch tree and requires check_includes.py, check_shape_reads.py or
+check_onnx_tables.py to name it; the same tree without the violation must pass."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import check_includes  # noqa: E402
+import check_onnx_tables  # noqa: E402
 import check_shape_reads  # noqa: E402
 
 CLEAN = {
@@ -70,6 +71,21 @@ READS = [
 ]
 
 
+OPERATORS = {
+    "exporter/onnx/operators/default.def": "".join(f'WICK_ONNX({n}, 1, "r", "", "T[2]")\n' for n in (
+        "Abs", "Ceil", "Exp", "Floor", "Log", "Relu")),
+    "exporter/onnx/good.cc": 'void f(C& c) {\n  c.add("Abs");\n  c.add("Exp");\n  c.add("Log");\n  c.add("Relu");\n'
+                             '  c.add("Ceil");\n}\n',
+}
+TABLES = [
+    ("exporter/onnx/bad.cc", 'constexpr Row kRows[] = {\n    {"Abs", 1}, {"Ceil", 2}, {"Exp", 3},\n    {"Log", 4}, '
+                             '{"Relu", 5},\n};\n'),
+    ("tools/wick/bad.cc", 'static const std::set<std::string> kNames = {"Abs", "Exp", "Log", "Ceil", "Floor"};\n'),
+    ("quantize/bad.h", 'constexpr Later kLater[] = {{18, "Abs Exp Log "\n "Ceil Floor"}};\n'),
+    ("graph/bad.def", "X(Abs, 1)\nX(Exp, 2)\nX(Log, 3)\nX(Ceil, 4)\nX(Floor, 5)\n"),
+]
+
+
 def write(root, files):
     for path, text in files.items():
         full = os.path.join(root, path)
@@ -109,7 +125,18 @@ def main():
             if len(problems) != 1 or not problems[0].startswith(path + ":"):
                 print(f"planted in {path}: {text.strip()}: got {problems}")
                 failed += 1
-    print(f"{3 + len(PLANTED) + len(READS) - failed} passed, {failed} failed")
+        write(root, OPERATORS)
+        if check_onnx_tables.check_tree(root)[0]:
+            print("a tree without a second table was refused:", check_onnx_tables.check_tree(root)[0])
+            failed += 1
+        for path, text in TABLES:
+            write(root, {path: text})
+            problems, _ = check_onnx_tables.check_tree(root)
+            os.remove(os.path.join(root, path))
+            if len(problems) != 1 or not problems[0].startswith(path + ":1: a table of 5"):
+                print(f"planted in {path}: {text.strip()}: got {problems}")
+                failed += 1
+    print(f"{3 + len(PLANTED) + len(READS) + len(TABLES) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -51,8 +51,8 @@ def marks(pattern, files):
 def page():
     fields = attributes()
     without = marks(r"^WICK_NONDIFF\((\w+)(?:, NonDiff::(\w+))?\)", "trainer/autograd/grad/*.cc")
-    onnx = marks(r"\bWICK_ONNX_\w+\((\w+)", "exporter/onnx/*.cc")
-    plain = marks(r"\bWICK_ONNX_PLAIN\((\w+)", "exporter/onnx/*.cc")
+    onnx = marks(r"\bWICK_ONNX_\w+\((\w+)", "exporter/onnx/*/*.cc")
+    plain = marks(r"\bWICK_ONNX_PLAIN\((\w+)", "exporter/onnx/*/*.cc")
     lines, section = [HEAD], None
     for line in read("runtime/ops/ops.def").split("\n"):
         title, row = SECTION.match(line), ROW.match(line)

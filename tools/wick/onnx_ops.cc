@@ -218,21 +218,29 @@ std::string written_words(const nlohmann::json& range) {
 
 }  // namespace
 
+constexpr const char* kOtherDomains[] = {"com.microsoft", "ai.onnx.preview"};
+
 nlohmann::json onnx_matrix(const std::string& name) {
   auto lower = [](std::string s) {
     for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return s;
   };
-  auto operators = nlohmann::json::array(), microsoft = nlohmann::json::array();
+  auto operators = nlohmann::json::array(), others = nlohmann::json::array();
+  nlohmann::json matrix = {{"newest_opset", kNewestOpset}};
   for (const OnnxOperator& op : onnx_operators()) {
     if (name.empty() || lower(op.name) == lower(name)) operators.push_back(describe(op));
   }
-  for (const OnnxOperator& op : microsoft_operators()) {
-    const std::string own = lower(op.name.substr(op.name.find("::") + 2)), full = lower(op.name);
-    if (name.empty() || full == lower(name) || (operators.empty() && own == lower(name)))
-      microsoft.push_back(describe(op));
+  for (const char* domain : kOtherDomains) {
+    auto found = nlohmann::json::array();
+    for (const OnnxOperator& op : onnx_operators_of(domain)) {
+      const std::string own = lower(op.name.substr(op.name.find("::") + 2)), full = lower(op.name);
+      if (name.empty() || full == lower(name) || (operators.empty() && own == lower(name)))
+        found.push_back(describe(op));
+    }
+    if (!name.empty()) others.insert(others.end(), found.begin(), found.end());
+    matrix[domain] = name.empty() ? std::move(found) : nlohmann::json::array();
   }
-  if (!name.empty() && operators.empty()) operators = std::move(microsoft);
+  if (!name.empty() && operators.empty()) operators = std::move(others);
   if (operators.empty()) {
     throw Error(fmt::format("neither ONNX's default domain nor com.microsoft has an operator {} "
                             "that is known; `wick "
@@ -240,9 +248,8 @@ nlohmann::json onnx_matrix(const std::string& name) {
                             name),
                 Code::kNotFound);
   }
-  return {{"newest_opset", kNewestOpset},
-          {"operators", std::move(operators)},
-          {"com.microsoft", name.empty() ? std::move(microsoft) : nlohmann::json::array()}};
+  matrix["operators"] = std::move(operators);
+  return matrix;
 }
 
 std::string onnx_operator_text(const nlohmann::json& op) {
@@ -265,15 +272,19 @@ std::string onnx_operator_text(const nlohmann::json& op) {
 }
 
 std::string onnx_matrix_page(const nlohmann::json& matrix) {
-  std::string rows, out, microsoft;
-  for (const auto& op : matrix["com.microsoft"]) {
-    const nlohmann::json& range = op["ranges"][0];
-    const std::string name = op["name"].get<std::string>();
-    microsoft += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name.substr(name.find("::") + 2),
-                             dtype_words(range["reference"]), backend_words(range, "simd"),
-                             backend_words(range, "vulkan"), written_words(range),
-                             range["gradient"].get<bool>() ? "yes" : "");
-  }
+  std::string rows, out;
+  const auto others = [&](const char* domain) {
+    std::string text;
+    for (const auto& op : matrix[domain]) {
+      const nlohmann::json& range = op["ranges"][0];
+      const std::string name = op["name"].get<std::string>();
+      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name.substr(name.find("::") + 2),
+                          dtype_words(range["reference"]), backend_words(range, "simd"),
+                          backend_words(range, "vulkan"), written_words(range),
+                          range["gradient"].get<bool>() ? "yes" : "");
+    }
+    return text;
+  };
   int read = 0, count = 0;
   for (const auto& op : matrix["operators"]) {
     count += op.contains("until") ? 0 : 1;
@@ -323,12 +334,20 @@ its name.
 | operator | dtypes | SIMD | Vulkan | written | gradient |
 |---|---|---|---|---|---|
 {}
+## ai.onnx.preview
+
+What ONNX tries out, of version 1 of the domain; the domain's operators of training are not read.
+
+| operator | dtypes | SIMD | Vulkan | written | gradient |
+|---|---|---|---|---|---|
+{}
 ## Out
 
 | operator | why, and what to do |
 |---|---|
 {})",
-      matrix["newest_opset"].get<int>(), read, count, rows, microsoft, out);
+      matrix["newest_opset"].get<int>(), read, count, rows, others("com.microsoft"),
+      others("ai.onnx.preview"), out);
 }
 
 }  // namespace wick::tool

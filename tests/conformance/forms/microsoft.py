@@ -93,7 +93,11 @@ wrong("Where", {"c": I, "a": I, "b": I}, says="int64")
 wrong("Reshape", {"x": X, "s": np.array([6], np.int32)}, says="int32")
 wrong("Slice", {"x": X, "s": floats(1), "e": floats(1)}, says="float32")
 wrong("ReduceMean", {"x": B}, says="bool")
-wrong("BitShift", {"x": I, "y2": I}, says="int64", direction="LEFT")
+wrong("BitShift", {"x": X, "y2": X}, says="float32", direction="LEFT")
+FORMS["dtype_of_opset_28"] = Form(
+    one("BitShift", {"x": I, "y2": I}, 17, "y", None, direction="LEFT")[0], {"x": I, "y2": I}, "ours", expected=[I << I],
+    because="BitShift takes signed integers from opset 28 on",
+)
 wrong("IsNaN", {"x": I}, says="int64")
 wrong("Resize", {"x": X, "r": X, "s": np.array([1, 1], np.float64)}, says="float64")
 wrong("TopK", {"x": X, "k": np.array([1], np.int32)}, says="int32")

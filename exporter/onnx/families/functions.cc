@@ -1,0 +1,138 @@
+// Operators whose meaning is a short formula over other ops.
+#include "exporter/onnx/read/compose.h"
+
+namespace wick::onnx {
+namespace {
+
+ValueId mul(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kMul, {a, b}); }
+ValueId add(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kAdd, {a, b}); }
+ValueId sub(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kSub, {a, b}); }
+ValueId div(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kDiv, {a, b}); }
+ValueId root(ReadCtx& c, ValueId a) { return c.emit(OpId::kSqrt, {a}); }
+
+std::vector<int64_t> range(int from, int to) {
+  std::vector<int64_t> v;
+  for (int i = from; i < to; ++i) v.push_back(i);
+  return v;
+}
+
+struct Moments {
+  ValueId centered, inverse;
+};
+
+Moments standardize(ReadCtx& c, ValueId x, const std::vector<int64_t>& axes, double epsilon) {
+  ValueId mean = reduce(c, OpId::kReduceMean, x, axes, true);
+  ValueId d = sub(c, x, mean);
+  ValueId var = reduce(c, OpId::kReduceMean, mul(c, d, d), axes, true);
+  ValueId inverse = c.emit(OpId::kReciprocal, {root(c, add(c, var, c.scalar(x, epsilon)))});
+  return {d, inverse};
+}
+
+// scale and bias, one a channel, stand at axis 1 of a tensor of this rank
+ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
+  return rank > 2 ? unsqueeze(c, v, range(1, rank - 1)) : v;
+}
+
+void group_norm(ReadCtx& c) {
+  DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
+  int64_t groups = c.attr_int("num_groups", 0);
+  int rank = c.rank(x);
+  if (groups < 1 || rank < 2) c.fail("num_groups must be >= 1 and the rank >= 2");
+  ValueId count = c.int_constant({groups});  // sizes spelled out: no -1, a batch may be empty
+  ValueId rest = div(c, reduce(c, OpId::kReduceProd, dims(c, x, 1, rank), {0}, true), count);
+  ValueId grouped = reshape_to(c, x, concat(c, {dim(c, x, 0), count, rest}, 0));
+  Moments m = standardize(c, grouped, {2}, c.attr_float("epsilon", 1e-5f));
+  ValueId normal = mul(c, m.centered, m.inverse);
+  ValueId scale = cast(c, c.in(1), c.dtype(x)), bias = cast(c, c.in(2), c.dtype(x));
+  if (c.opset < 21) {  // one scale a group
+    ValueId y = add(c, mul(c, normal, unsqueeze(c, scale, {1})), unsqueeze(c, bias, {1}));
+    return c.set(0, cast(c, reshape_like(c, y, x), dtype));
+  }
+  ValueId y = mul(c, reshape_like(c, normal, x), per_channel(c, scale, rank));
+  c.set(0, cast(c, add(c, y, per_channel(c, bias, rank)), dtype));
+}
+
+void lrn(ReadCtx& c) {
+  const DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
+  int64_t size = c.attr_int("size", 0);
+  double alpha = c.attr_float("alpha", 1e-4f), beta = c.attr_float("beta", 0.75),
+         bias = c.attr_float("bias", 1);
+  if (size < 1 || size > 1 << 16 || c.rank(x) < 3) c.fail("size must be >= 1 and the rank >= 3");
+  // A window along channels: they become a spatial axis of one-channel images.
+  ValueId rest = reduce(c, OpId::kReduceProd, dims(c, x, 2, c.rank(x)), {0}, true);
+  ValueId images = concat(c, {dim(c, x, 0), c.int_constant({1}), dim(c, x, 1), rest}, 0);
+  ValueId square = reshape_to(c, mul(c, x, x), images);
+  PoolAttrs a;
+  a.kernel_shape = {size, 1};
+  a.pads = {(size - 1) / 2, 0, size - 1 - (size - 1) / 2, 0};
+  a.count_include_pad = 1;
+  ValueId mean = reshape_like(c, c.emit(OpId::kAveragePool, a, {square}), x);
+  ValueId base = add(c, mul(c, mean, c.scalar(x, alpha)), c.scalar(x, bias));
+  c.set(0, cast(c, div(c, x, c.emit(OpId::kPow, {base, c.scalar(x, beta)})), dtype));
+}
+
+void global_lp(ReadCtx& c) {
+  const DType dtype = c.dtype(c.in(0));
+  ValueId x = floats_of(c, c.in(0));
+  const AttributeProto* given = c.attr("p");  // a float before opset 2
+  const bool real = given != nullptr && given->type() == AttributeProto::FLOAT;
+  double p = real ? c.attr_float("p", 2) : static_cast<double>(c.attr_int("p", 2));
+  if (!(p > 0)) c.fail("p must be positive");
+  ValueId power = c.emit(OpId::kPow, {c.emit(OpId::kAbs, {x}), c.scalar(x, p)});
+  ValueId sum = reduce(c, OpId::kReduceSum, power, range(2, c.rank(x)), true);
+  c.set(0, cast(c, c.emit(OpId::kPow, {sum, c.scalar(x, 1 / p)}), dtype));
+}
+
+void finish(ReadCtx& c, ValueId log_prob, ValueId target, ValueId weight) {
+  std::string reduction = c.attr_string("reduction", "mean");
+  if (reduction != "mean" && reduction != "sum" && reduction != "none")
+    c.fail("reduction " + reduction + " is unknown");
+  bool ignores = (c.attr("ignore_index") != nullptr);
+  int64_t ignore = c.attr_int("ignore_index", 0);
+  target = cast(c, target, DType::kI64);
+  ValueId zero = int_scalar(c, 0);
+  ValueId skipped = kNoValue, index = target;
+  if (ignores) {
+    skipped = c.emit(OpId::kEqual,
+                     {target, c.g.add_constant(HostTensor(DType::kI64, Shape{}, &ignore, 8))});
+    index = c.emit(OpId::kWhere, {skipped, zero, target});
+  }
+  ValueId picked =
+      c.emit(OpId::kGatherElements, AxisAttrs{1}, {log_prob, unsqueeze(c, index, {1})});
+  ValueId loss = c.emit(OpId::kNeg, {c.emit(OpId::kSqueeze, AxesAttrs{{1}}, {picked})});
+  ValueId each = kNoValue;  // the weight of each target; none: 1
+  if (weight != kNoValue) each = c.emit(OpId::kGather, AxisAttrs{0}, {weight, index});
+  if (ignores) {
+    ValueId nothing = c.scalar(loss, 0);
+    if (each == kNoValue)
+      each = c.emit(OpId::kWhere, {skipped, nothing, c.scalar(loss, 1)});
+    else
+      each = c.emit(OpId::kWhere, {skipped, nothing, each});
+  }
+  if (each != kNoValue) loss = c.emit(OpId::kMul, {loss, each});
+  if (reduction == "none") return c.set(0, loss);
+  if (reduction == "sum") return c.set(0, c.emit(OpId::kReduceSum, ReduceAttrs{{}, 0, 0}, {loss}));
+  if (each == kNoValue) return c.set(0, c.emit(OpId::kReduceMean, ReduceAttrs{{}, 0, 0}, {loss}));
+  ValueId total = c.emit(OpId::kReduceSum, ReduceAttrs{{}, 0, 0}, {loss});
+  c.set(0, c.emit(OpId::kDiv, {total, c.emit(OpId::kReduceSum, ReduceAttrs{{}, 0, 0}, {each})}));
+}
+
+void nll(ReadCtx& c) { finish(c, c.in(0), c.in(1), c.optional(2)); }
+
+void softmax_cross_entropy(ReadCtx& c) {
+  ValueId log_prob = c.emit(OpId::kLogSoftmax, AxisAttrs{1}, {c.in(0)});
+  finish(c, log_prob, c.in(1), c.optional(2));
+  c.set(1, log_prob);
+}
+
+}  // namespace
+
+WICK_READ(GroupNormalization, group_norm);
+WICK_READ(LRN, lrn);
+WICK_READ(GlobalLpPool, global_lp);
+WICK_READ(NegativeLogLikelihoodLoss, nll);
+WICK_READ(SoftmaxCrossEntropyLoss, softmax_cross_entropy);
+
+}  // namespace wick::onnx

@@ -1,0 +1,119 @@
+#include "exporter/onnx/file/external.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "runtime/core/regular_file.h"
+#include "wick/error.h"
+
+namespace wick::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  throw Error(fmt::format("ONNX tensor '{}': {}", name, why), Code::kInvalidProgram);
+}
+
+uint64_t number(const std::string& name, const std::string& text) {
+  uint64_t value = 0;
+  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size())
+    refuse(name, "'" + text + "' is not a number");
+  return value;
+}
+
+// The file, which a hostile model must not be able to choose outside of its own folder.
+fs::path file_inside(const std::string& name, const std::string& folder,
+                     const std::string& location) {
+  if (folder.empty()) refuse(name, "its data is in another file, and the model has no folder");
+  const fs::path relative(location);
+  if (relative.is_absolute() || location.find('\0') != std::string::npos)
+    refuse(name, fmt::format("external data needs a relative path, not '{}'",
+                             std::string(location.c_str())));
+  std::error_code failed;
+  fs::path file = fs::canonical(folder, failed);
+  if (failed) refuse(name, fmt::format("cannot open '{}': {}", folder, failed.message()));
+  for (const fs::path& part : relative) {
+    if (part == "..")
+      refuse(name, fmt::format("'{}' must not leave the model's folder by '..'", location));
+    file /= part;
+    const fs::file_status status = fs::symlink_status(file, failed);
+    if (fs::is_symlink(status))
+      refuse(name, fmt::format("'{}' is reached by a symbolic link, which is not followed; put the "
+                               "file itself into the model's folder",
+                               location));
+    if (failed || !fs::exists(status))
+      refuse(name, fmt::format("cannot open '{}': no such file", location));
+  }
+  if (!fs::is_regular_file(file, failed)) refuse(name, fmt::format("'{}' is no file", location));
+  return file;
+}
+
+}  // namespace
+
+HostTensor read_external(const TensorProto& proto, const std::string& folder, DType dtype,
+                         const Shape& shape, size_t bytes) {
+  std::string location;
+  uint64_t offset = 0;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = number(proto.name(), entry.value());
+    if (entry.key() == "length" && number(proto.name(), entry.value()) != bytes) {
+      refuse(proto.name(),
+             fmt::format("external data has {} bytes, the shape needs {}", entry.value(), bytes));
+    }
+  }
+  if (location.empty())
+    refuse(proto.name(), "its data is in another file, and no 'location' says in which");
+  const fs::path file = file_inside(proto.name(), folder, location);
+  std::error_code failed;
+  const uint64_t size = fs::file_size(file, failed);
+  if (failed || offset > size || bytes > size - offset) {
+    refuse(proto.name(),
+           fmt::format("'{}' is too short for {} bytes at {}", location, bytes, offset));
+  }
+  HostTensor t(dtype, shape);
+  RegularFile in;
+  Status read = in.open(file.c_str());
+  if (read.ok()) read = in.read(offset, t.as<char>(), bytes);
+  if (!read.ok())
+    refuse(proto.name(), fmt::format("cannot read '{}': {}", location, read.message()));
+  return t;
+}
+
+TensorProto ExternalData::add(const HostTensor& t, const std::string& name) {
+  size_ = (size_ + kAlign - 1) / kAlign * kAlign;
+  TensorProto proto;
+  proto.set_name(name);
+  proto.set_data_type(static_cast<int32_t>(t.dtype()));
+  for (int64_t d : t.shape()) proto.add_dims(d);
+  proto.set_data_location(TensorProto::EXTERNAL);
+  auto set = [&](const char* key, const std::string& value) {
+    auto& entry = *proto.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  };
+  set("location", location_);
+  set("offset", std::to_string(size_));
+  set("length", std::to_string(t.nbytes()));
+  pieces_.push_back({t, size_});
+  size_ += t.nbytes();
+  return proto;
+}
+
+Status ExternalData::write(AtomicFile& file) const {
+  static const char kZeros[kAlign] = {};
+  uint64_t at = 0;
+  for (const Piece& p : pieces_) {
+    WICK_TRY(file.write(kZeros, p.offset - at));
+    WICK_TRY(file.write(p.tensor.data(), p.tensor.nbytes()));
+    at = p.offset + p.tensor.nbytes();
+  }
+  return Status();
+}
+
+}  // namespace wick::onnx

@@ -1,0 +1,206 @@
+#include "exporter/onnx/file/lent.h"
+
+#include <charconv>
+
+#include "wick/error.h"
+
+namespace wick::onnx {
+namespace {
+
+constexpr size_t kLeast = 512;  // bytes that are worth lending
+constexpr uint64_t kLeastStay = uint64_t{1}
+                                << 17;  // bytes that are worth a place in memory to come
+constexpr int kMaxNesting = 90;
+constexpr uint32_t kRawData = 9, kExternal = 13, kLocation = 14;  // of TensorProto
+// Where a tensor says that its data is when it was taken out: no name of a file, as it begins with
+// a zero. A file that says so itself gets at its own bytes, if at any.
+const char kPlace[] = "\0lent";
+const std::string kLent(kPlace, sizeof(kPlace) - 1);
+
+thread_local const LentWeights* weights = nullptr;
+
+enum class Kind : uint8_t { kModel, kGraph, kNode, kAttribute, kFunction, kTensor, kOther };
+
+// The message that a field holds, where tensors may be inside.
+Kind inside(Kind kind, uint32_t field) {
+  switch (kind) {
+    case Kind::kModel:
+      return field == 7 ? Kind::kGraph : field == 25 ? Kind::kFunction : Kind::kOther;
+    case Kind::kGraph: return field == 1 ? Kind::kNode : field == 5 ? Kind::kTensor : Kind::kOther;
+    case Kind::kNode: return field == 5 ? Kind::kAttribute : Kind::kOther;
+    case Kind::kFunction:
+      return field == 7 ? Kind::kNode : field == 11 ? Kind::kAttribute : Kind::kOther;
+    case Kind::kAttribute:
+      return field == 5 || field == 10   ? Kind::kTensor
+             : field == 6 || field == 11 ? Kind::kGraph
+                                         : Kind::kOther;
+    default: return Kind::kOther;
+  }
+}
+
+void put_varint(std::string* out, uint64_t n) {
+  for (; n > 127; n >>= 7) out->push_back(static_cast<char>((n & 127) | 128));
+  out->push_back(static_cast<char>(n));
+}
+
+// A field of the wire format, found where it lies.
+struct Field {
+  uint64_t begin = 0, end = 0;  // tag included
+  uint32_t number = 0;
+  bool bytes = false;  // length-delimited: [content, end)
+  uint64_t content = 0;
+};
+
+class Wire {
+ public:
+  Wire(ModelBytes& model, const Piece& message)
+      : model_(model), at_(message.offset), end_(message.offset + message.size) {}
+
+  // False at the end, or where the message is damaged: sound() tells.
+  bool next(Field* f) {
+    if (at_ == end_ || !sound_) return false;
+    f->begin = at_;
+    uint64_t tag = varint(), length = 0;
+    f->number = static_cast<uint32_t>(tag >> 3);
+    f->bytes = (tag & 7) == 2;
+    switch (tag & 7) {
+      case 0: varint(); break;
+      case 1: length = 8; break;
+      case 2: length = varint(); break;
+      case 5: length = 4; break;
+      default: sound_ = false;  // groups: nobody writes them
+    }
+    f->content = at_;
+    sound_ = sound_ && (tag >> 3) != 0 && (tag >> 3) < (1u << 29) && length <= end_ - at_;
+    if (!sound_) return false;
+    at_ += length;
+    f->end = at_;
+    return true;
+  }
+  bool sound() const { return sound_; }
+
+ private:
+  uint64_t varint() {
+    uint64_t n = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (at_ == end_) break;
+      const uint8_t byte = model_.at(at_++);
+      n |= static_cast<uint64_t>(byte & 127) << shift;
+      if (byte < 128) return n;
+    }
+    sound_ = false;
+    return 0;
+  }
+  ModelBytes& model_;
+  uint64_t at_, end_;
+  bool sound_ = true;
+};
+
+class Stripper {
+ public:
+  Stripper(ModelBytes& model, std::vector<Piece>* lent) : model_(model), lent_(lent) {}
+
+  // True: `out` is the message without its weights. False: there is nothing to lend in it.
+  bool strip(const Piece& message, Kind kind, int depth, std::string* out) {
+    if (depth > kMaxNesting) return false;
+    if (kind == Kind::kTensor) return strip_tensor(message, out);
+    const size_t had = lent_->size();
+    uint64_t copied = message.offset;  // what lies before it is in `out`
+    Wire wire(model_, message);
+    std::string child;
+    for (Field f; wire.next(&f);) {
+      const Kind child_kind = f.bytes ? inside(kind, f.number) : Kind::kOther;
+      // A field too small to hold anything that is lent is not looked into.
+      if (child_kind == Kind::kOther || f.end - f.content < kLeast) continue;
+      child.clear();
+      if (!strip({f.content, f.end - f.content}, child_kind, depth + 1, &child)) continue;
+      model_.append(copied, f.begin, out);
+      put_varint(out, uint64_t{f.number} << 3 | 2);
+      put_varint(out, child.size());
+      out->append(child);
+      copied = f.end;
+    }
+    if (!wire.sound()) lent_->resize(had);
+    if (copied == message.offset || !wire.sound()) return false;
+    model_.append(copied, message.offset + message.size, out);
+    return true;
+  }
+
+ private:
+  bool strip_tensor(const Piece& message, std::string* out) {
+    Field raw = {};
+    Wire wire(model_, message);
+    for (Field f; wire.next(&f);) {
+      if (f.number == kRawData && f.bytes) raw = f;  // the last one counts
+    }
+    if (!wire.sound() || raw.end == 0) return false;
+    const Piece bytes{raw.content, raw.end - raw.content};
+    if (bytes.size < kLeast) return false;
+    for (Wire look(model_, message); look.next(&raw);) {
+      if (raw.number == kLocation)
+        return false;  // its data is elsewhere: raw_data is no part of it
+    }
+    Wire again(model_, message);
+    for (Field f; again.next(&f);) {
+      if (f.number != kRawData && f.number != kExternal && f.number != kLocation)
+        model_.append(f.begin, f.end, out);
+    }
+    lent_->push_back(bytes);
+    TensorProto marked;
+    marked.set_data_location(TensorProto::EXTERNAL);
+    auto& entry = *marked.add_external_data();
+    entry.set_key("location");
+    entry.set_value(kLent + std::to_string(lent_->size() - 1));
+    out->append(marked.SerializeAsString());
+    return true;
+  }
+
+  ModelBytes& model_;
+  std::vector<Piece>* lent_;
+};
+
+}  // namespace
+
+std::string without_weights(ModelBytes& model, std::vector<Piece>* lent) {
+  std::string out;
+  if (!Stripper(model, lent).strip({0, model.size()}, Kind::kModel, 0, &out)) out.clear();
+  return out;
+}
+
+LentWeights::LentWeights(ModelBytes& m, const std::vector<Piece>& p, bool s)
+    : model(m), pieces(p), stay(s), before_(weights) {
+  weights = this;
+}
+LentWeights::~LentWeights() { weights = before_; }
+
+const Piece* lent_piece(const TensorProto& tensor) {
+  // A tensor given in pieces is the last of each field: so is its last marker.
+  int last = tensor.external_data_size() - 1;
+  while (last >= 0 && !tensor.external_data(last).value().starts_with(kLent)) --last;
+  if (last < 0) return nullptr;
+  const std::string& place = tensor.external_data(last).value();
+  size_t index = 0;
+  const char* end = place.data() + place.size();
+  auto [stop, failed] = std::from_chars(place.data() + kLent.size(), end, index);
+  if (failed != std::errc() || stop != end || weights == nullptr ||
+      index >= weights->pieces.size()) {
+    throw Error("ONNX tensor '" + tensor.name() + "': external data needs a relative path",
+                Code::kInvalidProgram);
+  }
+  return &weights->pieces[index];
+}
+
+HostTensor lent_tensor(const Piece& piece, DType dtype, const Shape& shape) {
+  ModelBytes& model = weights->model;
+  if (model.file() == nullptr || piece.size < kLeastStay) {
+    HostTensor t(dtype, shape);
+    model.copy(piece.offset, t.data(), t.nbytes());
+    return t;
+  }
+  HostTensor t = HostTensor::in_file(dtype, shape, model.file(), piece.offset);
+  // Weights of float32 are what waits to be packed; all else is read as it is.
+  if (!weights->stay || dtype != DType::kF32) (void)t.data();
+  return t;
+}
+
+}  // namespace wick::onnx

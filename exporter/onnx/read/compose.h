@@ -1,0 +1,60 @@
+// Short forms for rows that build an ONNX operator out of several ops.
+#pragma once
+
+#include "exporter/onnx/read/read.h"
+
+namespace wick::onnx {
+
+ValueId int_scalar(ReadCtx& c, int64_t value);  // int64, rank 0
+ValueId cast(ReadCtx& c, ValueId v, DType to);
+// The attribute `dtype`, one that there is.
+DType asked_dtype(ReadCtx& c, DType fallback);
+ValueId floats_of(ReadCtx& c, ValueId v);  // 16-bit floats as f32, in which squares do not overflow
+ValueId unsqueeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes);
+ValueId reshape(ReadCtx& c, ValueId v, const std::vector<int64_t>& shape);
+ValueId reshape_to(ReadCtx& c, ValueId v, ValueId shape);
+ValueId shape_of(ReadCtx& c, ValueId v);
+inline ValueId reshape_like(ReadCtx& c, ValueId v, ValueId like) {
+  return reshape_to(c, v, shape_of(c, like));
+}
+ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes, bool keepdims);
+const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is unknown
+int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
+// The rank, for an operator that takes only `rank`: an input of the graph without a shape gets it.
+int rank_or(ReadCtx& c, ValueId v, int rank);
+inline bool ranked(ReadCtx& c, ValueId v) { return c.g.value(v).ranked; }
+
+// Sizes computed in the graph, as int64 vectors: dims [from, to) of a value, a number, several in a
+// row, and what they give.
+ValueId dims(ReadCtx& c, ValueId v, int64_t from, int64_t to);
+inline ValueId dim(ReadCtx& c, ValueId v, int64_t i) { return dims(c, v, i, i + 1); }
+ValueId concat(ReadCtx& c, std::vector<ValueId> values, int64_t axis);
+// 0, 1, ... below `count`, an int64 of shape [1] that may be known only when running.
+ValueId arange(ReadCtx& c, ValueId count);
+ValueId expand_to(ReadCtx& c, ValueId v, ValueId shape);
+ValueId transpose(ReadCtx& c, ValueId v, const std::vector<int64_t>& perm);
+ValueId squeeze(ReadCtx& c, ValueId v, const std::vector<int64_t>& axes);
+// [0, at) of an axis and the rest; `at` is a vector of one number.
+struct Halves {
+  ValueId first, second;
+};
+Halves cut(ReadCtx& c, ValueId v, int axis, ValueId at);
+Halves halve(ReadCtx& c, ValueId v, int axis);
+// Constants at the ends of one axis; `after` is a vector of one number.
+enum class PadSide { kBefore, kAfter };
+ValueId pad_axis(ReadCtx& c, ValueId v, int axis, PadSide side, ValueId count, double value);
+
+// random.cc: Dropout of a model in training mode. `ratio`: of what is dropped.
+struct Dropped {
+  ValueId y, kept;
+};
+Dropped drop_out(ReadCtx& c, ValueId x, ValueId ratio);
+
+template <int N>
+IntList<N> to_list(ReadCtx& c, const std::vector<int64_t>& values) {
+  IntList<N> list;
+  c.fill(list, values, "a list");
+  return list;
+}
+
+}  // namespace wick::onnx
