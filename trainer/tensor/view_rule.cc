@@ -1,6 +1,7 @@
 #include "trainer/tensor/view_rule.h"
 
 #include "runtime/kernels/view_of.h"
+#include "runtime/ops/op_info.h"
 
 namespace wick {
 
