@@ -134,8 +134,8 @@ Status run_shape_rule(const CustomOp& op, OpShapes& ctx) {
 }
 
 OpInfo info_of(const CustomOp& op, OpId id, const char* name) {
-  return {id,         OpRole::kInfer, OpKind::kCustom, 0,        op.min_inputs, op.max_inputs,
-          op.outputs, name,           op.attrs,        "x* -> 0"};
+  return {id,         OpRole::kInfer, OpKind::kCustom, 0, op.min_inputs, op.max_inputs,
+          op.outputs, name,           op.attrs};
 }
 
 Status infer_custom(const CustomOp& op, RuleCtx<int64_t>& ctx) {

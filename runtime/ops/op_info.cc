@@ -37,9 +37,9 @@ constexpr OpInfo row(OpId id, OpRole role, OpKind kind, int flags, const char* n
   while (*end != '\0') ++end;
   const Side in = side_of(signature, middle), out = side_of(middle + 3, end);
   return {
-      id,       role,     kind,     static_cast<uint8_t>(flags | (in.shape_args ? kShapeArgs : 0)),
-      in.least, in.most,  out.most, name,
-      attrs,    signature};
+      id,       role,    kind,     static_cast<uint8_t>(flags | (in.shape_args ? kShapeArgs : 0)),
+      in.least, in.most, out.most, name,
+      attrs};
 }
 
 constexpr OpInfo kOps[] = {
@@ -57,6 +57,51 @@ constexpr bool ids_ascend() {
   return true;
 }
 static_assert(ids_ascend(), "ops.def: ids must ascend and be unique");
+
+// The signatures without their repetitions, one behind the other, and where each row's begins: a
+// pointer a row would take three times its size for the loader's sake.
+constexpr const char* kSignatures[] = {
+#define WICK_OP(Name, id, Attrs, signature, rule, Role, Kind, flags) signature,
+#include "runtime/ops/ops.def"
+#undef WICK_OP
+};
+constexpr bool same_text(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+constexpr size_t first_like(size_t i) {
+  for (size_t k = 0; k < i; ++k) {
+    if (same_text(kSignatures[k], kSignatures[i])) return k;
+  }
+  return i;
+}
+constexpr size_t length_of(const char* text) {
+  size_t n = 0;
+  while (text[n] != '\0') ++n;
+  return n;
+}
+constexpr size_t all_bytes() {
+  size_t n = 0;
+  for (size_t i = 0; i < std::size(kOps); ++i)
+    n += first_like(i) == i ? length_of(kSignatures[i]) + 1 : 0;
+  return n;
+}
+struct Signatures {
+  uint16_t at[std::size(kOps)] = {};
+  char text[all_bytes()] = {};
+};
+constexpr Signatures pack_signatures() {
+  Signatures all;
+  size_t end = 0;
+  for (size_t i = 0; i < std::size(kOps); ++i) {
+    const size_t like = first_like(i);
+    all.at[i] = like == i ? static_cast<uint16_t>(end) : all.at[like];
+    for (size_t k = 0; like == i && k <= length_of(kSignatures[i]); ++k)
+      all.text[end++] = kSignatures[i][k];
+  }
+  return all;
+}
+constexpr Signatures kPackedSignatures = pack_signatures();
 
 // By id: the row's number + 1; 0: no op.
 constexpr size_t kIds = static_cast<size_t>(kOps[std::size(kOps) - 1].id) + 1;
@@ -89,6 +134,11 @@ const OpInfo* find_op(OpId id) {
   return at < kIds && kRowOfId.row[at] != 0 ? &kOps[kRowOfId.row[at] - 1] : nullptr;
 }
 
+const char* signature_of(OpId op) {
+  const OpInfo* info = find_op(op);
+  return info != nullptr ? kPackedSignatures.text + kPackedSignatures.at[info - kOps] : "x* -> 0";
+}
+
 OpKind kind_of(OpId op) {
   const OpInfo* info = find_op(op);
   return info != nullptr ? info->kind : OpKind::kCustom;
@@ -103,8 +153,7 @@ namespace {
 
 // Input i in the signature; null: there is none. The last one may stand for any number.
 const char* input_at(OpId op, size_t i) {
-  const OpInfo* info = find_op(op);
-  const char* p = info != nullptr ? info->signature : "x* -";
+  const char* p = signature_of(op);
   for (const char* next = p;; p = next) {
     for (; *next != ' '; ++next) {
       if (*next == '*') return p;

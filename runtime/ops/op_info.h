@@ -19,7 +19,6 @@ struct OpInfo {
   uint8_t outputs;     // 255: as many as the call has
   const char* name;
   const AttrType* attrs;
-  const char* signature;  // "inputs -> outputs", as ops.def has it
 };
 
 // All rows of ops.def in id order.
@@ -27,6 +26,9 @@ Span<const OpInfo> all_ops();
 // Null for an unknown id / name.
 const OpInfo* find_op(OpId id);
 const OpInfo* find_op(const char* name);
+
+// "inputs -> outputs", as ops.def has it; of users' own ops what anybody may say of any.
+const char* signature_of(OpId op);
 
 // kCustom for users' own ops and for what is no op.
 OpKind kind_of(OpId op);

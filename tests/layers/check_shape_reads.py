@@ -2,9 +2,10 @@
 """Finds code in runtime/ and graph/ that reads the integers of a tensor by a type of its own.
 
 Axes, sizes, pads and indices come in any integer dtype that the op's rule takes. Whoever reads them as
-int64_t where the file says int8 reads beyond the tensor. So they are read by int_at() or IntArgs of
-runtime/core/int_at.h, which take every integer dtype. What else reads 32- or 64-bit integers stands
-below with its reason; an entry that matches nothing is reported too.
+int64_t where the file says int8 reads beyond the tensor. So they are read by int_at() of
+runtime/core/int_at.h, which takes every integer dtype; and what says how an op works (axes, bounds,
+pads, sizes) only its shape rule reads: kernels and lowerings have ShapeArgs. What else reads integers
+stands below with its reason; an entry that matches nothing is reported too.
 
 usage: check_shape_reads.py [ROOT]      exit 0: nothing found; 1: one line per finding
 """
@@ -19,11 +20,19 @@ INTEGER = r"(?:const )?(?:std::)?(?:int16|u?int32|u?int64)_t(?: const)?"
 READ = re.compile(rf"(?:\.|->)as<{INTEGER}>\(\)"
                   rf"|(?:static|reinterpret)_cast<{INTEGER}\s*\*>\([^;]*data"
                   r"|memcpy\(&\w+, \w*in\w*(?:\[[^\]]*\])?\.data\b")
+# Kernels and backends: only elements that are indices.
+KERNELS = ("runtime/kernels/", "runtime/backend/")
+INT_AT = re.compile(r"\bint_at\(")
 OUTPUT = re.compile(r"\bout\[[^\]]*\](?:\.|->)as<")  # what a kernel writes
 
 # (file, what the line holds): why the dtype is certain there
 REASONS = {
     ("runtime/core/int_at.h", ".as<"): "the one reader",
+    ("runtime/kernels/reference/gather.cc", "int_at("): "indices",
+    ("runtime/kernels/reference/index.cc", "int_at(indices"): "indices",
+    ("runtime/kernels/reference/indices.h", "int_at(indices"): "indices",
+    ("runtime/kernels/reference/roi.cc", "int_at(in[2]"): "the image that a region is of",
+    ("runtime/kernels/reference/sequence.cc", "int_at(in["): "a position in a sequence, which a run gives",
     ("runtime/exec/stages.cc", "info->elements = static_cast<const int64_t*>(v.data)"):
         "the bytes of a packed sequence, which begin at an address for int64",
     ("runtime/exec/stages.cc", "info->elements = v.as<int64_t>();"): "its dtype was just compared",
@@ -64,13 +73,14 @@ def check_tree(root):
                     lines = f.read().split("\n")
                 for number, line in enumerate(lines, 1):
                     code = line.split("//")[0]
-                    if not READ.search(OUTPUT.sub("", code)):
+                    typed = READ.search(OUTPUT.sub("", code))
+                    if not typed and not (path.startswith(KERNELS) and INT_AT.search(code)):
                         continue
                     reasons = [key for key in REASONS if key[0] == path and key[1] in line]
                     used.update(reasons)
                     if not reasons:
-                        problems.append(f"{path}:{number}: reads integers by a type of its own; use int_at() or "
-                                        f"IntArgs (runtime/core/int_at.h): {line.strip()}")
+                        problems.append(f"{path}:{number}: reads integers by itself; take ShapeArgs, or int_at() "
+                                        f"for indices (runtime/core/int_at.h): {line.strip()}")
     for path, text in sorted(set(REASONS) - used):
         if os.path.exists(os.path.join(root, path)):
             problems.append(f'{path}: nothing there holds "{text}" any more: take the reason out of this script')
@@ -82,7 +92,7 @@ def main():
     problems, files = check_tree(os.path.abspath(root))
     for problem in problems:
         print(problem)
-    print(f"{files} files read, {len(problems)} readings of integers by a type of their own")
+    print(f"{files} files read, {len(problems)} readings of integers by themselves")
     return 1 if problems or files == 0 else 0
 
 

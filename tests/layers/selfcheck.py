@@ -8,6 +8,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import check_facts  # noqa: E402
 import check_includes  # noqa: E402
 import check_onnx_tables  # noqa: E402
 import check_shape_reads  # noqa: E402
@@ -68,6 +69,17 @@ READS = [
     ("graph/passes/bad.cc", "  const auto* v = static_cast<const int64_t*>(t.data());\n"),
     ("runtime/exec/bad.cc", "  out[0].as<int64_t>()[0] = in[0].as<int64_t>()[1];\n"),
     ("runtime/kernels/rnn.h", "  nothing that its reason names\n"),
+    ("runtime/kernels/bad.cc", "  const int64_t axis = int_at(in[1], 0);\n"),
+]
+
+FACTS = [
+    ("graph/passes/bad.cc", "bool f(OpId op) {\n  switch (op) {\n    case OpId::kAdd: return true;\n    default: return false;\n  }\n}\n"),
+    ("graph/passes/bad.cc", "bool f(OpId op) { return op >= OpId::kReshape; }\n"),
+    ("trainer/tensor/bad.cc", "bool f(OpId op) { return OpId::kRelu < op; }\n"),
+    ("runtime/exec/bad.cc", "#define WICK_OP(Name, rule) {OpId::k##Name, #rule},\n"),
+    ("runtime/exec/bad.cc", "  if (strcmp(s.message(), \"no\") == 0) return s;\n"),
+    ("runtime/exec/bad.cc", "  WICK_TRY(row->run(ctx, in, out, attrs));\n"),
+    ("tools/wick/bad.cc", "  if (row.plan(query, &plan).ok()) return;\n"),
 ]
 
 
@@ -114,7 +126,7 @@ def main():
         if check_includes.cycle() != "exporter -> quantize -> exporter":
             print(f"exporter and quantize see each other: got '{check_includes.cycle()}'")
             failed += 1
-        write(root, {"runtime/kernels/good.cc": "  out[0].as<int64_t>()[0] = int_at(in[1], 0);  // as<int64_t>() no\n"})
+        write(root, {"graph/passes/good.cc": "  out[0].as<int64_t>()[0] = int_at(in[1], 0);  // as<int64_t>() no\n"})
         if check_shape_reads.check_tree(root)[0]:
             print("a tree without typed reads was refused:", check_shape_reads.check_tree(root)[0])
             failed += 1
@@ -123,6 +135,16 @@ def main():
             problems, _ = check_shape_reads.check_tree(root)
             os.remove(os.path.join(root, path))
             if len(problems) != 1 or not problems[0].startswith(path + ":"):
+                print(f"planted in {path}: {text.strip()}: got {problems}")
+                failed += 1
+        if check_facts.check_tree(root)[0]:
+            print("a tree without second places was refused:", check_facts.check_tree(root)[0])
+            failed += 1
+        for path, text in FACTS:
+            write(root, {path: text})
+            problems = check_facts.check_tree(root)[0]
+            os.remove(os.path.join(root, path))
+            if len(problems) != 1:
                 print(f"planted in {path}: {text.strip()}: got {problems}")
                 failed += 1
         write(root, OPERATORS)
@@ -136,7 +158,7 @@ def main():
             if len(problems) != 1 or not problems[0].startswith(path + ":1: a table of 5"):
                 print(f"planted in {path}: {text.strip()}: got {problems}")
                 failed += 1
-    print(f"{3 + len(PLANTED) + len(READS) + len(TABLES) - failed} passed, {failed} failed")
+    print(f"{4 + len(PLANTED) + len(READS) + len(FACTS) + len(TABLES) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -23,6 +23,7 @@ format() {
 step format format
 step layers python3 tests/layers/check_includes.py
 step shape_reads python3 tests/layers/check_shape_reads.py
+step facts python3 tests/layers/check_facts.py
 step onnx_tables python3 tests/layers/check_onnx_tables.py
 step docs python3 tools/scripts/check_docs.py
 step build tools/scripts/build.sh release # -Wall -Wextra -Werror

@@ -55,7 +55,7 @@ std::string dtypes_with_kernel(const KernelQuery& q) {
       out[i] = q.out[i];
       if (out[i].dtype != DType::kBool) out[i].dtype = static_cast<DType>(t);
     }
-    KernelQuery probe{q.op, q.attrs, in, out, 1, q.custom};
+    KernelQuery probe{q.op, q.attrs, in, out, 1, q.custom, q.args};
     if (choose(probe) == nullptr) continue;
     if (!names.empty()) names += ", ";
     names += dtype_name(static_cast<DType>(t));
