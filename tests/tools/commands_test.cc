@@ -355,11 +355,13 @@ TEST(Ops, ListsAndSearches) {
     names.insert(op.at("name").get<std::string>());
     // control flow has regions instead of kernels
     EXPECT_EQ(op.at("reference").empty(), op.at("role") == "control") << op;
+    EXPECT_NE(op.at("vulkan").get<bool>(), op.contains("why_no_vulkan")) << op;
   }
   EXPECT_EQ(names.size(), all.size());
   EXPECT_EQ(names.count("Relu"), 1u);
   Ran conv = wick({"ops", "--search", "conv"});
   EXPECT_THAT(conv.out, AllOf(HasSubstr("FusedConv"), ::testing::Not(HasSubstr("Relu"))));
+  EXPECT_THAT(wick({"ops", "NonZero"}).out, HasSubstr("\n  Vulkan      no: "));
 }
 
 TEST(Prove, EveryPathOnTheFirstImages) {

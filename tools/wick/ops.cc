@@ -4,6 +4,7 @@
 #include <set>
 
 #include "exporter/onnx/onnx.h"
+#include "runtime/backend/vulkan/backend.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/registry/registry.h"
 #include "tools/wick/command.h"
@@ -123,6 +124,9 @@ nlohmann::json describe(const OpInfo& op) {
                                             : nlohmann::json(nodes.empty() ? "yes" : nodes);
   }
   doc["dtypes"] = dtypes_of(all);
+  const std::string why = VulkanBackend::why_no_shader(op.id);
+  doc["vulkan"] = why.empty();
+  if (!why.empty()) doc["why_no_vulkan"] = why;
   return doc;
 }
 
@@ -152,6 +156,8 @@ void print_one(const nlohmann::json& op) {
     if (!op.contains(set)) continue;
     fmt::print("  cpu {:<9} {}\n", set, text_of(op[set]));
   }
+  const std::string why = op.value("why_no_vulkan", "");
+  fmt::print("  Vulkan      {}{}\n", text_of(op["vulkan"]), why.empty() ? "" : ": " + why);
   fmt::print("  gradient    {}\n  ONNX        {}\n", text_of(op["gradient"]), text_of(op["onnx"]));
 }
 
@@ -161,14 +167,15 @@ void print_markdown(const nlohmann::json& document) {
       "are "
       "gradients and batch\nstatistics: they are in no file. \"yes\" under ONNX: written as other "
       "nodes.\n\n"
-      "| op | id | role | inputs | outputs | attributes | dtypes | SIMD | gradient | ONNX |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n");
+      "| op | id | role | inputs | outputs | attributes | dtypes | SIMD | Vulkan | gradient | ONNX "
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const auto& op : document) {
-    fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", text_of(op["name"]),
+    const std::string why = op.value("why_no_vulkan", "");
+    fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", text_of(op["name"]),
                op["id"].get<int>(), text_of(op["role"]), count_text(op, "min_inputs", "max_inputs"),
                count_text(op, "outputs", "outputs"), text_of(op["attributes"]),
-               text_of(op["dtypes"]), op["simd"].empty() ? "no" : "yes", text_of(op["gradient"]),
-               text_of(op["onnx"]));
+               text_of(op["dtypes"]), op["simd"].empty() ? "no" : "yes",
+               why.empty() ? "yes" : "no: " + why, text_of(op["gradient"]), text_of(op["onnx"]));
   }
 }
 
@@ -199,15 +206,16 @@ void ops(const OpsOptions& options) {
   if (options.json) return print_json(document);
   if (options.markdown) return print_markdown(document);
   if (!options.name.empty()) return print_one(document[0]);
-  fmt::print("{:<18} {:>5}  {:<6} {:<9} {}\n", "op", "id", "role", "gradient", "kernels");
+  fmt::print("{:<18} {:>5}  {:<6} {:<9} {:<7} {}\n", "op", "id", "role", "gradient", "Vulkan",
+             "kernels");
   for (const auto& op : document) {
     std::string kernels;
     for (const char* set : {"simd", "reference", "custom"}) {
       if (!op.contains(set)) continue;
       for (const auto& name : op[set]) kernels += name.get<std::string>() + " ";
     }
-    fmt::print("{:<18} {:>5}  {:<6} {:<9} {}\n", text_of(op["name"]), op["id"].get<int>(),
-               text_of(op["role"]), text_of(op["gradient"]), kernels);
+    fmt::print("{:<18} {:>5}  {:<6} {:<9} {:<7} {}\n", text_of(op["name"]), op["id"].get<int>(),
+               text_of(op["role"]), text_of(op["gradient"]), text_of(op["vulkan"]), kernels);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/backend/vulkan/graph/rows.h"
 #include "runtime/backend/vulkan/graph/split.h"
 #include "runtime/backend/vulkan/offload.h"
 #include "runtime/backend/vulkan/partition.h"
@@ -263,6 +264,8 @@ bool VulkanBackend::has_shaders(const KernelQuery& query, Allocator& allocator) 
   Form form = Form::kCall;
   return shaders_of(query, allocator, {}, {}, &fingerprint, &form).ok();
 }
+
+const char* VulkanBackend::why_no_shader(OpId op) { return vulkan::vulkan_row(op).why_none; }
 
 Status VulkanBackend::shaders_of(const KernelQuery& query, Allocator& allocator,
                                  const vulkan::Capabilities& can, const Limits& limits,

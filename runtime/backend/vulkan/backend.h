@@ -97,6 +97,8 @@ class VulkanBackend final : public Backend {
   const char* name() const override { return "vulkan"; }
   // Whether there are shaders for a call, whatever the device. False in a build without Vulkan.
   static bool has_shaders(const KernelQuery& query, Allocator& allocator = default_allocator());
+  // Why no call of the op has one, whatever its dtypes and sizes; "" for an op that has some.
+  static const char* why_no_shader(OpId op);
   // Also false for a kernel that was seen to compute something else than the CPU.
   bool supports(const KernelQuery& query) override { return why_not(query).ok(); }
   Status why_not(const KernelQuery& query) override;

@@ -26,6 +26,7 @@ Status VulkanBackend::kernels(Array<VulkanKernel>& out) {
   return {};
 }
 bool VulkanBackend::has_shaders(const KernelQuery&, Allocator&) { return false; }
+const char* VulkanBackend::why_no_shader(OpId) { return "this build of Wick is without Vulkan"; }
 Status VulkanBackend::why_not(const KernelQuery&) {
   return Status(Code::kUnsupported, "this build of Wick is without Vulkan");
 }

@@ -7,20 +7,6 @@
 namespace wick::vulkan {
 namespace {
 
-// Each element of the output is made of one element of each input, broadcast.
-bool is_elementwise(OpId op) {
-  switch (kind_of(op)) {
-    case OpKind::kUnary:
-    case OpKind::kCast:
-    case OpKind::kTest:
-    case OpKind::kBinary:
-    case OpKind::kCompare:
-    case OpKind::kLogic:
-    case OpKind::kSelect: return true;
-    default: return op == OpId::kIdentity || op == OpId::kBitCast;
-  }
-}
-
 Cut& add_cut(Cuts& cuts, int64_t extent) {
   Cut& cut = cuts.cut[cuts.count++];
   cut.extent = extent;
@@ -33,7 +19,7 @@ void move(Cut& cut, int operand, int dim, int64_t unit = 1) {
 }
 
 // Dims that are one for all operands become one: fewer, larger parts.
-Status cut_elementwise(Cuts& cuts) {
+Status cut_broadcast(Cuts& cuts) {
   const int out = cuts.operands - 1;
   if (out > kMaxOperands) return unsupported("too many inputs to be cut");
   const Shape* shapes[kMaxOperands] = {};
@@ -79,7 +65,7 @@ void move_residual(const Cuts& cuts, Cut& cut, int dim, int64_t unit = 1) {
   if (cuts.operands == 7 && cuts.operand[5].seen) move(cut, 5, dim, unit);
 }
 
-Status cut_matmul(Cuts& cuts) {
+Status cut_product(Cuts& cuts) {
   const Shape &a = cuts.operand[0].shape, &b = cuts.operand[1].shape, &y = cuts.operand[2].shape;
   if (a.rank() < 2 || b.rank() < 2) return unsupported("a matmul with a vector");
   for (int d = 0; d + 1 < y.rank(); ++d) {
@@ -94,7 +80,7 @@ Status cut_matmul(Cuts& cuts) {
 }
 
 // x [rows, depth]; of Linear the weight's rows are columns of the output.
-Status cut_linear(Cuts& cuts, bool weight_rows) {
+Status cut_rows(Cuts& cuts, bool weight_rows) {
   const int out = cuts.operands - 1;
   Shape &x = cuts.operand[0].shape, &y = cuts.operand[out].shape;
   if (x.rank() < 1 || y.rank() < 1) return unsupported("a scalar operand");
@@ -122,7 +108,7 @@ Status cut_linear(Cuts& cuts, bool weight_rows) {
 }
 
 // By images, then by channels of the output, or by groups.
-Status cut_conv(const ConvAttrs& conv, Cuts& cuts) {
+Status cut_images(const ConvAttrs& conv, Cuts& cuts) {
   const int out = cuts.operands - 1;
   const Shape &x = cuts.operand[0].shape, &w = cuts.operand[1].shape, &y = cuts.operand[out].shape;
   Cut& image = add_cut(cuts, y[0]);
@@ -144,38 +130,6 @@ Status cut_conv(const ConvAttrs& conv, Cuts& cuts) {
   return {};
 }
 
-Status cut_batch_norm(Cuts& cuts) {
-  WICK_TRY(cut_leading(cuts, 1));
-  Cut& channel = add_cut(cuts, cuts.operand[0].shape[1]);
-  move(channel, 0, 1);
-  for (int k = 1; k < 5; ++k) move(channel, k, 0);
-  move(channel, 5, 1);
-  return {};
-}
-
-// The dims before the axis, then the indices'.
-Status cut_gather(const OpCall& call, Cuts& cuts, int axis) {
-  WICK_TRY(cut_leading(cuts, axis));
-  const Shape &x = cuts.operand[0].shape, &i = cuts.operand[1].shape;
-  if (call.op == OpId::kGatherElements) {  // of some rows alone, a part would see others
-    for (int d = 0; d < axis; ++d) {
-      if (x[d] == i[d] && d < cuts.count) {
-        move(cuts.cut[d], 1, d);
-      } else if (d < cuts.count) {
-        cuts.count = d;
-      }
-    }
-    return {};
-  }
-  if (cuts.count < axis) return {};
-  for (int d = 0; d < i.rank() && cuts.count < kMaxRank; ++d) {
-    Cut& cut = add_cut(cuts, i[d]);
-    move(cut, 1, d);
-    move(cut, 2, axis + d);
-  }
-  return {};
-}
-
 // One scale for all of them is broadcast; else the dims before its axis, then the axis.
 Status cut_quantized(Cuts& cuts, int64_t axis, bool blocks) {
   const int out = cuts.operands - 1, rank = cuts.operand[out].shape.rank();
@@ -185,7 +139,7 @@ Status cut_quantized(Cuts& cuts, int64_t axis, bool blocks) {
     one = one && numel(cuts.operand[k].shape) == 1;
     if (one) cuts.operand[k].shape = Shape{1};
   }
-  if (one) return cut_elementwise(cuts);
+  if (one) return cut_broadcast(cuts);
   const int at = static_cast<int>(axis < 0 ? axis + rank : axis);
   if (at < 0 || at >= rank) return unsupported("an axis out of range");
   WICK_TRY(cut_leading(cuts, blocks ? at : at + 1));
@@ -198,12 +152,6 @@ Status cut_quantized(Cuts& cuts, int64_t axis, bool blocks) {
   return {};
 }
 
-int kept_in_front(const OpCall& call) {
-  int first = 0;
-  while (first < call.in[0].rank() && !call.args->reduce.set[first]) ++first;
-  return first;
-}
-
 int axis_of(const OpCall& call) {
   const int64_t axis = static_cast<const AxisAttrs*>(call.attrs)->axis;
   const int rank = call.in[0].rank();
@@ -212,6 +160,74 @@ int axis_of(const OpCall& call) {
 }
 
 }  // namespace
+
+Status cut_elementwise(const OpCall&, Cuts& cuts) { return cut_broadcast(cuts); }
+Status cut_matmul(const OpCall&, Cuts& cuts) { return cut_product(cuts); }
+Status cut_linear(const OpCall&, Cuts& cuts) { return cut_rows(cuts, true); }
+Status cut_fused_matmul(const OpCall&, Cuts& cuts) { return cut_rows(cuts, false); }
+
+Status cut_conv(const OpCall& call, Cuts& cuts) {
+  return cut_images(*static_cast<const ConvAttrs*>(call.attrs), cuts);
+}
+Status cut_fused_conv(const OpCall& call, Cuts& cuts) {
+  return cut_images(static_cast<const FusedConvAttrs*>(call.attrs)->conv, cuts);
+}
+Status cut_planes(const OpCall&, Cuts& cuts) { return cut_leading(cuts, 2); }
+
+Status cut_quantize(const OpCall& call, Cuts& cuts) {
+  const auto& a = *static_cast<const QuantizeAttrs*>(call.attrs);
+  return cut_quantized(cuts, a.axis, a.block_size > 0);
+}
+Status cut_dequantize(const OpCall& call, Cuts& cuts) {
+  const auto& a = *static_cast<const DequantizeAttrs*>(call.attrs);
+  return cut_quantized(cuts, a.axis, a.block_size > 0);
+}
+
+Status cut_before_axis(const OpCall& call, Cuts& cuts) { return cut_leading(cuts, axis_of(call)); }
+
+Status cut_batch_norm(const OpCall&, Cuts& cuts) {
+  WICK_TRY(cut_leading(cuts, 1));
+  Cut& channel = add_cut(cuts, cuts.operand[0].shape[1]);
+  move(channel, 0, 1);
+  for (int k = 1; k < 5; ++k) move(channel, k, 0);
+  move(channel, 5, 1);
+  return {};
+}
+
+// The dims before the axis, then the indices'.
+Status cut_gather(const OpCall& call, Cuts& cuts) {
+  const int axis = axis_of(call);
+  WICK_TRY(cut_leading(cuts, axis));
+  if (cuts.count < axis) return {};
+  const Shape& i = cuts.operand[1].shape;
+  for (int d = 0; d < i.rank() && cuts.count < kMaxRank; ++d) {
+    Cut& cut = add_cut(cuts, i[d]);
+    move(cut, 1, d);
+    move(cut, 2, axis + d);
+  }
+  return {};
+}
+
+// Of some rows alone, a part would see others.
+Status cut_gather_elements(const OpCall& call, Cuts& cuts) {
+  const int axis = axis_of(call);
+  WICK_TRY(cut_leading(cuts, axis));
+  const Shape &x = cuts.operand[0].shape, &i = cuts.operand[1].shape;
+  for (int d = 0; d < axis; ++d) {
+    if (x[d] == i[d] && d < cuts.count) {
+      move(cuts.cut[d], 1, d);
+    } else if (d < cuts.count) {
+      cuts.count = d;
+    }
+  }
+  return {};
+}
+
+Status cut_kept_in_front(const OpCall& call, Cuts& cuts) {
+  int first = 0;
+  while (first < call.in[0].rank() && !call.args->reduce.set[first]) ++first;
+  return cut_leading(cuts, first);
+}
 
 Status cuts_of(const OpCall& asked, Cuts& cuts) {
   ShapeArgs args;
@@ -231,28 +247,7 @@ Status cuts_of(const OpCall& asked, Cuts& cuts) {
     if (cuts.operand[k].seen && cuts.operand[k].element_bits == 0)
       return unsupported("a tensor larger than a shader sees, of no numbers");
   }
-  const OpId op = call.op;
-  if (is_elementwise(op)) return cut_elementwise(cuts);
-  if (op == OpId::kMatMul) return cut_matmul(cuts);
-  if (op == OpId::kLinear || op == OpId::kFusedLinear) return cut_linear(cuts, true);
-  if (op == OpId::kFusedMatMul) return cut_linear(cuts, false);
-  if (op == OpId::kConv) return cut_conv(*static_cast<const ConvAttrs*>(call.attrs), cuts);
-  if (op == OpId::kFusedConv)
-    return cut_conv(static_cast<const FusedConvAttrs*>(call.attrs)->conv, cuts);
-  if (op == OpId::kMaxPool || op == OpId::kAveragePool) return cut_leading(cuts, 2);
-  if (op == OpId::kQuantizeLinear) {
-    const auto& a = *static_cast<const QuantizeAttrs*>(call.attrs);
-    return cut_quantized(cuts, a.axis, a.block_size > 0);
-  }
-  if (op == OpId::kDequantizeLinear) {
-    const auto& a = *static_cast<const DequantizeAttrs*>(call.attrs);
-    return cut_quantized(cuts, a.axis, a.block_size > 0);
-  }
-  if (kind_of(op) == OpKind::kSoftmax) return cut_leading(cuts, axis_of(call));
-  if (op == OpId::kBatchNorm) return cut_batch_norm(cuts);
-  if (op == OpId::kGather || op == OpId::kGatherElements)
-    return cut_gather(call, cuts, axis_of(call));
-  if (kind_of(op) == OpKind::kReduce) return cut_leading(cuts, kept_in_front(call));
+  if (const auto cut = vulkan_row(call.op).cut; cut != nullptr) return cut(call, cuts);
   return unsupported("a tensor larger than a shader of this device sees, which this op cannot cut");
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "runtime/backend/vulkan/graph/lower.h"
+#include "runtime/backend/vulkan/graph/rows.h"
 #include "runtime/backend/vulkan/shaders/constants.inc"
 
 namespace wick::vulkan {
@@ -54,43 +55,15 @@ Result<uint32_t> activation_function(int64_t activation);
 // Bindings 0..6 of a product with an epilogue; the WICK_HAS_ parts there are.
 uint32_t add_epilogue(const OpCall& call, Dispatch& d);
 
-// The WICK_POINT_ number of a comparison and its like; -1 for other ops.
-int point_function(OpId op);
+// Arithmetic by elements, in the shader of the call's dtype. alpha and beta are a unary function's.
+Status lower_arithmetic(const OpCall& call, const ShaderFunctions& functions, float alpha,
+                        float beta, Lowered& out);
+Status lower_integer(const OpCall& call, int function, Lowered& out);
+Status lower_double(const OpCall& call, const ShaderFunctions& functions, Lowered& out);
 
-// A family's lowering: sets out, or kUnsupported.
-Status lower_elementwise(const OpCall& call, Lowered& out);
-Status lower_matmul(const OpCall& call, Lowered& out);
-Status lower_chain(const OpCall& call, Lowered& out);
-Status lower_attention(const OpCall& call, Lowered& out);
-Status lower_block_linear(const OpCall& call, Lowered& out);
-Status lower_dynamic_linear(const OpCall& call, Lowered& out);
 Status lower_byte_gemm(const OpCall& call, Lowered& out);
-Status lower_byte_conv(const OpCall& call, Lowered& out);
-Status lower_byte_matmul(const OpCall& call, Lowered& out);
-Status lower_conv(const OpCall& call, Lowered& out);
+Status lower_cast(const OpCall& call, Lowered& out);
 Status lower_conv3d(const OpCall& call, const ConvAttrs& conv, const EpilogueAttrs& epilogue,
                     Lowered& out);
-Status lower_pool(const OpCall& call, Lowered& out);
-Status lower_norm(const OpCall& call, Lowered& out);
-Status lower_layout(const OpCall& call, Lowered& out);
-Status lower_reduce(const OpCall& call, Lowered& out);
-bool reduces_words(DType dtype);  // not floats of 32 bits or 16
-Status lower_resize(const OpCall& call, Lowered& out);
-Status lower_sample(const OpCall& call, Lowered& out);
-Status lower_roi(const OpCall& call, Lowered& out);
-Status lower_window(const OpCall& call, Lowered& out);
-Status lower_gather(const OpCall& call, Lowered& out);
-Status lower_scatter(const OpCall& call, Lowered& out);
-Status lower_scan(const OpCall& call, Lowered& out);
-Status lower_recurrent(const OpCall& call, Lowered& out);
-Status lower_linear_attention(const OpCall& call, Lowered& out);
-Status lower_dft(const OpCall& call, Lowered& out);
-Status lower_det(const OpCall& call, Lowered& out);
-Status lower_pointwise(const OpCall& call, Lowered& out);
-Status lower_cast(const OpCall& call, Lowered& out);
-Status lower_clip(const OpCall& call, Lowered& out);
-Status lower_integer(const OpCall& call, Lowered& out);
-Status lower_double(const OpCall& call, Lowered& out);
-Status lower_quantize(const OpCall& call, Lowered& out);
 
 }  // namespace wick::vulkan

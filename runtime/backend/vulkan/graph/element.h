@@ -34,6 +34,7 @@ constexpr int element_type(DType dtype) {
     default: return -1;
   }
 }
+constexpr bool has_type(DType dtype) { return element_type(dtype) >= 0; }
 constexpr uint32_t type_number(DType dtype) { return static_cast<uint32_t>(element_type(dtype)); }
 
 constexpr bool is_16_bit_float(DType dtype) {

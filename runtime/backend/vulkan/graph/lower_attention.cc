@@ -40,7 +40,7 @@ Status check_dtypes(const OpCall& call, const FusedAttentionAttrs& a) {
 
 }  // namespace
 
-Status lower_attention(const OpCall& call, Lowered& out) {
+static Status lower_attention(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const FusedAttentionAttrs*>(call.attrs);
   if (call.in.size() > 3 + kOperands) return unsupported("an attention of many operands");
   if (a.steps.count > kMostSteps) return unsupported("an attention of many steps");
@@ -82,5 +82,7 @@ Status lower_attention(const OpCall& call, Lowered& out) {
   d.groups[2] = groups_for(s.batches, 1);
   return out.dispatches.push_back(d);
 }
+
+WICK_VULKAN(FusedAttention, {.lower = lower_attention, .types = {is_any}});
 
 }  // namespace wick::vulkan

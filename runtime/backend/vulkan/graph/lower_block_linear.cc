@@ -3,7 +3,7 @@
 
 namespace wick::vulkan {
 
-Status lower_block_linear(const OpCall& call, Lowered& out) {
+static Status lower_block_linear(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const BlockLinearAttrs*>(call.attrs);
   const TensorView &w = call.in[1], &scale = call.in[2];
   const auto present = [&](size_t i) { return i < call.in.size() && call.in[i].present(); };
@@ -37,5 +37,7 @@ Status lower_block_linear(const OpCall& call, Lowered& out) {
   d.groups[1] = groups_for(rows, WICK_BLOCK_ROWS);
   return out.dispatches.push_back(d);
 }
+
+WICK_VULKAN(BlockLinear, {.lower = lower_block_linear, .types = {is_any}});
 
 }  // namespace wick::vulkan

@@ -178,7 +178,7 @@ Status read_scales(const OpCall& call, ProductScales* scales, Ends* ends) {
 
 }  // namespace
 
-Status lower_byte_conv(const OpCall& call, Lowered& out) {
+static Status lower_byte_conv(const OpCall& call, Lowered& out) {
   const bool bytes = call.op == OpId::kQLinearConv;
   const auto& conv = *static_cast<const ConvAttrs*>(call.attrs);
   Bytes b;
@@ -298,5 +298,14 @@ Status lower_byte_gemm(const OpCall& call, Lowered& out) {
   WICK_TRY(fill_table(call, b, bytes ? &scales : nullptr, a_zero, b_zero, out, ends));
   return add_product(call, b, ends, out);
 }
+
+WICK_VULKAN(QGemm, {.lower = lower_byte_gemm,
+                    .types = {is_byte_or_real},
+                    .host_inputs = inputs({4, 5, 7, 8})});
+WICK_VULKAN(QLinearConv, {.lower = lower_byte_conv,
+                          .types = {is_byte_or_sum},
+                          .host_inputs = inputs({1, 2, 4, 5, 6, 7})});
+WICK_VULKAN(ConvInteger,
+            {.lower = lower_byte_conv, .types = {is_byte_or_sum}, .host_inputs = inputs({3})});
 
 }  // namespace wick::vulkan

@@ -111,11 +111,16 @@ Status lower_bytes(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-Status lower_byte_matmul(const OpCall& call, Lowered& out) {
+// In tiles, or else by itself.
+template <Status (*kAlone)(const OpCall&, Lowered&)>
+static Status lower_byte_matmul(const OpCall& call, Lowered& out) {
   const Status tiles = lower_byte_gemm(call, out);
   if (tiles.code() != Code::kUnsupported) return tiles;
   out.table.clear();
-  return call.op == OpId::kMatMulInteger ? lower_sums(call, out) : lower_bytes(call, out);
+  return kAlone(call, out);
 }
+
+WICK_VULKAN(MatMulInteger, {.lower = lower_byte_matmul<lower_sums>, .types = {is_byte_or_real}});
+WICK_VULKAN(QLinearMatMul, {.lower = lower_byte_matmul<lower_bytes>, .types = {is_byte_or_real}});
 
 }  // namespace wick::vulkan

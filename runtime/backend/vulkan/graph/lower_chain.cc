@@ -14,35 +14,16 @@ struct Function {
   uint32_t alpha = 0, beta = 0;  // bits
 };
 
-int binary_of(OpId op) {
-  switch (op) {
-    case OpId::kAdd: return WICK_BINARY_ADD;
-    case OpId::kSub: return WICK_BINARY_SUB;
-    case OpId::kMul: return WICK_BINARY_MUL;
-    case OpId::kDiv: return WICK_BINARY_DIV;
-    case OpId::kPow: return WICK_BINARY_POW;
-    case OpId::kMax: return WICK_BINARY_MAX;
-    case OpId::kMin: return WICK_BINARY_MIN;
-    default: return -1;
-  }
-}
-
 Result<Function> function_of(const ChainAttrs& chain, const ChainStep& step, Lowered& scratch) {
   Function f;
-  if (const int binary = binary_of(step.op); binary >= 0) {
-    f.number = WICK_CHAIN_BINARY + static_cast<uint32_t>(binary);
+  const VulkanRow& row = vulkan_row(step.op);
+  if (row.function.binary >= 0) {
+    f.number = WICK_CHAIN_BINARY + static_cast<uint32_t>(row.function.binary);
     return f;
   }
-  if (const int point = point_function(step.op); point >= 0) {
-    f.number = WICK_CHAIN_POINT + static_cast<uint32_t>(point);
+  if (row.function.point >= 0) {
+    f.number = WICK_CHAIN_POINT + static_cast<uint32_t>(row.function.point);
     return f;
-  }
-  switch (step.op) {  // not all of a unary op's functions are here
-    case OpId::kSin:
-    case OpId::kCos:
-    case OpId::kLog1p:
-    case OpId::kExpm1: return unsupported("no shader for this step");
-    default: break;
   }
   if (step.what.kind != ChainKind::kUnary) return unsupported("no shader for this step");
   TensorView views[] = {TensorView(nullptr, DType::kF32, Shape{1}),
@@ -54,12 +35,13 @@ Result<Function> function_of(const ChainAttrs& chain, const ChainStep& step, Low
   one.in = {views, 1};
   one.out = {views + 1, 1};
   scratch.dispatches.clear();
-  WICK_TRY(lower_elementwise(one, scratch));
+  WICK_TRY(row.lower(one, scratch));
   const Dispatch& d = scratch.dispatches[0];
+  // Not all of a unary op's functions are here.
+  if (d.shader != ShaderId::k_unary_f32) return unsupported("no shader for this step");
   f.number = d.spec[0];
   f.alpha = d.push[1];
   f.beta = d.push[2];
-  if (f.number >= WICK_CHAIN_BINARY) return unsupported("no shader for this step");
   return f;
 }
 
@@ -102,7 +84,7 @@ Status add_walk(const OpCall& call, Dispatch& d) {
 
 }  // namespace
 
-Status lower_chain(const OpCall& call, Lowered& out) {
+static Status lower_chain(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const ChainAttrs*>(call.attrs);
   if (call.in.size() > WICK_CHAIN_INPUTS || a.steps.count > WICK_CHAIN_STEPS ||
       a.constants.count > WICK_CHAIN_CONSTANTS)
@@ -136,5 +118,7 @@ Status lower_chain(const OpCall& call, Lowered& out) {
   add_operand(d, kTableOperand);
   return out.dispatches.push_back(d);
 }
+
+WICK_VULKAN(FusedElementwise, {.lower = lower_chain});
 
 }  // namespace wick::vulkan

@@ -34,9 +34,7 @@ uint64_t bound(DType dtype, double v) {
   }
 }
 
-}  // namespace
-
-Status lower_clip(const OpCall& call, Lowered& out) {
+Status lower_number_clip(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const ClipAttrs*>(call.attrs);
   const DType dtype = call.in[0].dtype;
   const bool tensor[] = {call.in.size() > 1 && call.in[1].present(),
@@ -70,5 +68,22 @@ Status lower_clip(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
+
+// Floats between attributes are a unary function's.
+Status lower_clip(const OpCall& call, Lowered& out) {
+  bool other = !is_float(call.in[0].dtype) || call.in[0].dtype == DType::kF64;
+  for (size_t i = 1; i < call.in.size(); ++i) other = other || call.in[i].present();
+  if (other) return lower_number_clip(call, out);
+  const auto& a = *static_cast<const ClipAttrs*>(call.attrs);
+  return lower_arithmetic(call, {.unary = WICK_FN_CLIP}, static_cast<float>(a.min),
+                          static_cast<float>(a.max), out);
+}
+
+}  // namespace
+
+WICK_VULKAN(Clip, {.lower = lower_clip,
+                   .types = {has_type},
+                   .flags = kEmptyOutputs,
+                   .cut = cut_elementwise});
 
 }  // namespace wick::vulkan

@@ -51,7 +51,7 @@ uint32_t form_of(int64_t n) {
 
 }  // namespace
 
-Status lower_dft(const OpCall& call, Lowered& out) {
+static Status lower_dft(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const DftAttrs*>(call.attrs);
   const Shape &x = call.in[0].shape, &y = call.out[0].shape;
   const int rank = x.rank();
@@ -82,7 +82,7 @@ Status lower_dft(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-Status lower_det(const OpCall& call, Lowered& out) {
+static Status lower_det(const OpCall& call, Lowered& out) {
   const int64_t size = call.in[0].shape[call.in[0].rank() - 1];
   if (size > WICK_DET_SIZE) return unsupported("a large matrix");
   Dispatch d;
@@ -94,5 +94,8 @@ Status lower_det(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
+
+WICK_VULKAN(DFT, {.lower = lower_dft});
+WICK_VULKAN(Det, {.lower = lower_det});
 
 }  // namespace wick::vulkan

@@ -10,7 +10,7 @@ constexpr int64_t kThinRows = 16;  // up to so many, weights are what is read
 
 }  // namespace
 
-Status lower_dynamic_linear(const OpCall& call, Lowered& out) {
+static Status lower_dynamic_linear(const OpCall& call, Lowered& out) {
   const TensorView &x = call.in[0], &w = call.in[1], &scale = call.in[2];
   if (x.dtype != DType::kF32 || w.dtype != DType::kI8)
     return unsupported("no shader for this dtype");
@@ -49,5 +49,7 @@ Status lower_dynamic_linear(const OpCall& call, Lowered& out) {
   add_operand(d, known ? out_operand(0) : kFaultOperand);  // one that may be written, and is not
   return out.dispatches.push_back(d);
 }
+
+WICK_VULKAN(DynamicLinear, {.lower = lower_dynamic_linear, .types = {is_any}});
 
 }  // namespace wick::vulkan

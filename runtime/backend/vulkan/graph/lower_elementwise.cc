@@ -29,81 +29,6 @@ struct Unary {
   float alpha = 0, beta = 0;
 };
 
-template <class A>
-const A& attrs_of(const OpCall& call) {
-  return *static_cast<const A*>(call.attrs);
-}
-
-Result<Unary> unary_of(const OpCall& call) {
-  auto plain = [](uint32_t function) { return Unary{function, 0, 0}; };
-  switch (call.op) {
-    case OpId::kRelu: return plain(WICK_FN_RELU);
-    case OpId::kLeakyRelu:
-      return Unary{WICK_FN_LEAKY_RELU, static_cast<float>(attrs_of<LeakyReluAttrs>(call).alpha), 0};
-    case OpId::kSigmoid: return plain(WICK_FN_SIGMOID);
-    case OpId::kTanh: return plain(WICK_FN_TANH);
-    case OpId::kGelu:
-      return plain(attrs_of<GeluAttrs>(call).tanh == 0 ? WICK_FN_GELU_ERF : WICK_FN_GELU_TANH);
-    case OpId::kErf: return plain(WICK_FN_ERF);
-    case OpId::kSilu: return plain(WICK_FN_SILU);
-    case OpId::kHardSwish: return plain(WICK_FN_HARD_SWISH);
-    case OpId::kHardSigmoid: {
-      const auto& a = attrs_of<HardSigmoidAttrs>(call);
-      return Unary{WICK_FN_HARD_SIGMOID, static_cast<float>(a.alpha), static_cast<float>(a.beta)};
-    }
-    case OpId::kExp: return plain(WICK_FN_EXP);
-    case OpId::kLog: return plain(WICK_FN_LOG);
-    case OpId::kSqrt: return plain(WICK_FN_SQRT);
-    case OpId::kReciprocal: return plain(WICK_FN_RECIPROCAL);
-    case OpId::kNeg: return plain(WICK_FN_NEG);
-    case OpId::kAbs: return plain(WICK_FN_ABS);
-    case OpId::kFloor: return plain(WICK_FN_FLOOR);
-    case OpId::kCeil: return plain(WICK_FN_CEIL);
-    case OpId::kRound: return plain(WICK_FN_ROUND);
-    case OpId::kSign: return plain(WICK_FN_SIGN);
-    case OpId::kSoftplus: return plain(WICK_FN_SOFTPLUS);
-    case OpId::kSin: return plain(WICK_FN_SIN);
-    case OpId::kCos: return plain(WICK_FN_COS);
-    case OpId::kTan: return plain(WICK_FN_TAN);
-    case OpId::kAsin: return plain(WICK_FN_ASIN);
-    case OpId::kAcos: return plain(WICK_FN_ACOS);
-    case OpId::kAtan: return plain(WICK_FN_ATAN);
-    case OpId::kSinh: return plain(WICK_FN_SINH);
-    case OpId::kCosh: return plain(WICK_FN_COSH);
-    case OpId::kAsinh: return plain(WICK_FN_ASINH);
-    case OpId::kAcosh: return plain(WICK_FN_ACOSH);
-    case OpId::kAtanh: return plain(WICK_FN_ATANH);
-    case OpId::kLog1p: return plain(WICK_FN_LOG1P);
-    case OpId::kExpm1: return plain(WICK_FN_EXPM1);
-    case OpId::kLog2: return plain(WICK_FN_LOG2);
-    case OpId::kLog10: return plain(WICK_FN_LOG10);
-    case OpId::kErfc: return plain(WICK_FN_ERFC);
-    case OpId::kElu:
-      return Unary{WICK_FN_ELU, static_cast<float>(attrs_of<EluAttrs>(call).alpha), 0};
-    case OpId::kClip: {
-      const auto& a = attrs_of<ClipAttrs>(call);
-      return Unary{WICK_FN_CLIP, static_cast<float>(a.min), static_cast<float>(a.max)};
-    }
-    default: return unsupported("no shader for this op");
-  }
-}
-
-int binary_of(const OpCall& call) {
-  switch (call.op) {
-    case OpId::kAdd: return WICK_BINARY_ADD;
-    case OpId::kSub: return WICK_BINARY_SUB;
-    case OpId::kMul: return WICK_BINARY_MUL;
-    case OpId::kDiv: return WICK_BINARY_DIV;
-    case OpId::kMax: return WICK_BINARY_MAX;
-    case OpId::kMin: return WICK_BINARY_MIN;
-    case OpId::kPow: return WICK_BINARY_POW;
-    case OpId::kAtan2: return WICK_BINARY_ATAN2;
-    case OpId::kMod:
-      return attrs_of<ModAttrs>(call).fmod != 0 ? WICK_BINARY_FMOD : WICK_BINARY_FLOOR_MOD;
-    default: return -1;
-  }
-}
-
 // A parameter without rounding; a bound of Clip may also be beyond all of float16.
 bool is_half(float v) { return static_cast<float>(Half(v)) == v; }
 bool in_f16(const Unary& u) {
@@ -142,18 +67,7 @@ Status lower_binary(const OpCall& call, int function, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-}  // namespace
-
-Status lower_elementwise(const OpCall& call, Lowered& out) {
-  if (call.op == OpId::kClip) {
-    bool tensors = !is_float(call.in[0].dtype) || call.in[0].dtype == DType::kF64;
-    for (size_t i = 1; i < call.in.size(); ++i) tensors = tensors || call.in[i].present();
-    if (tensors) return lower_clip(call, out);
-  }
-  if (is_int(call.in[0].dtype)) return lower_integer(call, out);
-  if (call.in[0].dtype == DType::kF64) return lower_double(call, out);
-  if (int function = binary_of(call); function >= 0) return lower_binary(call, function, out);
-  WICK_ASSIGN(Unary unary, unary_of(call));
+Status lower_unary(const OpCall& call, const Unary& unary, Lowered& out) {
   const DType dtype = call.out[0].dtype;
   const bool trig = unary.function >= WICK_FN_FIRST_TRIG;
   const ShaderId shader =
@@ -170,5 +84,117 @@ Status lower_elementwise(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
+
+}  // namespace
+
+Status lower_arithmetic(const OpCall& call, const ShaderFunctions& functions, float alpha,
+                        float beta, Lowered& out) {
+  if (is_int(call.in[0].dtype)) return lower_integer(call, functions.integer, out);
+  if (call.in[0].dtype == DType::kF64) return lower_double(call, functions, out);
+  if (functions.binary >= 0) return lower_binary(call, functions.binary, out);
+  if (functions.unary < 0) return unsupported("no shader for this op");
+  return lower_unary(call, {static_cast<uint32_t>(functions.unary), alpha, beta}, out);
+}
+
+namespace {
+
+Status lower_plain(const OpCall& call, Lowered& out) {
+  return lower_arithmetic(call, vulkan_row(call.op).function, 0, 0, out);
+}
+
+template <class Attrs>
+Status lower_with_alpha(const OpCall& call, Lowered& out) {
+  const auto alpha = static_cast<float>(static_cast<const Attrs*>(call.attrs)->alpha);
+  return lower_arithmetic(call, vulkan_row(call.op).function, alpha, 0, out);
+}
+
+Status lower_hard_sigmoid(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const HardSigmoidAttrs*>(call.attrs);
+  return lower_arithmetic(call, vulkan_row(call.op).function, static_cast<float>(a.alpha),
+                          static_cast<float>(a.beta), out);
+}
+
+// Which of two functions an attribute says.
+Status lower_gelu(const OpCall& call, Lowered& out) {
+  const bool tanh = static_cast<const GeluAttrs*>(call.attrs)->tanh != 0;
+  return lower_arithmetic(call, {.unary = tanh ? WICK_FN_GELU_TANH : WICK_FN_GELU_ERF}, 0, 0, out);
+}
+Status lower_mod(const OpCall& call, Lowered& out) {
+  const bool fmod = static_cast<const ModAttrs*>(call.attrs)->fmod != 0;
+  return lower_arithmetic(call,
+                          {.binary = fmod ? WICK_BINARY_FMOD : WICK_BINARY_FLOOR_MOD,
+                           .integer = fmod ? WICK_INTEGER_FMOD : WICK_INTEGER_FLOOR_MOD,
+                           .f64 = true},
+                          0, 0, out);
+}
+Status lower_bit_shift(const OpCall& call, Lowered& out) {
+  const bool right = static_cast<const BitShiftAttrs*>(call.attrs)->right != 0;
+  return lower_arithmetic(
+      call, {.integer = right ? WICK_INTEGER_SHIFT_RIGHT : WICK_INTEGER_SHIFT_LEFT}, 0, 0, out);
+}
+
+constexpr VulkanRow arithmetic(const ShaderFunctions& function,
+                               Status (*lower)(const OpCall&, Lowered&) = lower_plain) {
+  return {.lower = lower,
+          .types = {is_arithmetic},
+          .flags = kEmptyOutputs,
+          .cut = cut_elementwise,
+          .function = function};
+}
+
+}  // namespace
+
+WICK_VULKAN(Relu, arithmetic({.unary = WICK_FN_RELU, .integer = WICK_INTEGER_RELU, .f64 = true}));
+WICK_VULKAN(Neg, arithmetic({.unary = WICK_FN_NEG, .integer = WICK_INTEGER_NEG, .f64 = true}));
+WICK_VULKAN(Abs, arithmetic({.unary = WICK_FN_ABS, .integer = WICK_INTEGER_ABS, .f64 = true}));
+WICK_VULKAN(Sign, arithmetic({.unary = WICK_FN_SIGN, .integer = WICK_INTEGER_SIGN, .f64 = true}));
+WICK_VULKAN(Floor, arithmetic({.unary = WICK_FN_FLOOR, .f64 = true}));
+WICK_VULKAN(Ceil, arithmetic({.unary = WICK_FN_CEIL, .f64 = true}));
+WICK_VULKAN(Round, arithmetic({.unary = WICK_FN_ROUND, .f64 = true}));
+WICK_VULKAN(Sqrt, arithmetic({.unary = WICK_FN_SQRT, .f64 = true}));
+WICK_VULKAN(Reciprocal, arithmetic({.unary = WICK_FN_RECIPROCAL, .f64 = true}));
+WICK_VULKAN(Exp, arithmetic({.unary = WICK_FN_EXP, .f64 = true}));
+WICK_VULKAN(Log, arithmetic({.unary = WICK_FN_LOG, .f64 = true}));
+WICK_VULKAN(Sigmoid, arithmetic({.unary = WICK_FN_SIGMOID}));
+WICK_VULKAN(Tanh, arithmetic({.unary = WICK_FN_TANH}));
+WICK_VULKAN(Erf, arithmetic({.unary = WICK_FN_ERF}));
+WICK_VULKAN(Silu, arithmetic({.unary = WICK_FN_SILU}));
+WICK_VULKAN(HardSwish, arithmetic({.unary = WICK_FN_HARD_SWISH}));
+WICK_VULKAN(Softplus, arithmetic({.unary = WICK_FN_SOFTPLUS}));
+WICK_VULKAN(LeakyRelu, arithmetic({.unary = WICK_FN_LEAKY_RELU}, lower_with_alpha<LeakyReluAttrs>));
+WICK_VULKAN(Elu, arithmetic({.unary = WICK_FN_ELU}, lower_with_alpha<EluAttrs>));
+WICK_VULKAN(HardSigmoid, arithmetic({.unary = WICK_FN_HARD_SIGMOID}, lower_hard_sigmoid));
+WICK_VULKAN(Gelu, arithmetic({}, lower_gelu));
+WICK_VULKAN(Sin, arithmetic({.unary = WICK_FN_SIN}));
+WICK_VULKAN(Cos, arithmetic({.unary = WICK_FN_COS}));
+WICK_VULKAN(Tan, arithmetic({.unary = WICK_FN_TAN}));
+WICK_VULKAN(Asin, arithmetic({.unary = WICK_FN_ASIN}));
+WICK_VULKAN(Acos, arithmetic({.unary = WICK_FN_ACOS}));
+WICK_VULKAN(Atan, arithmetic({.unary = WICK_FN_ATAN}));
+WICK_VULKAN(Sinh, arithmetic({.unary = WICK_FN_SINH}));
+WICK_VULKAN(Cosh, arithmetic({.unary = WICK_FN_COSH}));
+WICK_VULKAN(Asinh, arithmetic({.unary = WICK_FN_ASINH}));
+WICK_VULKAN(Acosh, arithmetic({.unary = WICK_FN_ACOSH}));
+WICK_VULKAN(Atanh, arithmetic({.unary = WICK_FN_ATANH}));
+WICK_VULKAN(Log1p, arithmetic({.unary = WICK_FN_LOG1P}));
+WICK_VULKAN(Expm1, arithmetic({.unary = WICK_FN_EXPM1}));
+WICK_VULKAN(Log2, arithmetic({.unary = WICK_FN_LOG2}));
+WICK_VULKAN(Log10, arithmetic({.unary = WICK_FN_LOG10}));
+WICK_VULKAN(Erfc, arithmetic({.unary = WICK_FN_ERFC}));
+
+WICK_VULKAN(Add, arithmetic({.binary = WICK_BINARY_ADD, .integer = WICK_INTEGER_ADD, .f64 = true}));
+WICK_VULKAN(Sub, arithmetic({.binary = WICK_BINARY_SUB, .integer = WICK_INTEGER_SUB, .f64 = true}));
+WICK_VULKAN(Mul, arithmetic({.binary = WICK_BINARY_MUL, .integer = WICK_INTEGER_MUL, .f64 = true}));
+WICK_VULKAN(Div, arithmetic({.binary = WICK_BINARY_DIV, .integer = WICK_INTEGER_DIV, .f64 = true}));
+WICK_VULKAN(Max, arithmetic({.binary = WICK_BINARY_MAX, .integer = WICK_INTEGER_MAX, .f64 = true}));
+WICK_VULKAN(Min, arithmetic({.binary = WICK_BINARY_MIN, .integer = WICK_INTEGER_MIN, .f64 = true}));
+WICK_VULKAN(Pow, arithmetic({.binary = WICK_BINARY_POW, .integer = WICK_INTEGER_POW}));
+WICK_VULKAN(Atan2, arithmetic({.binary = WICK_BINARY_ATAN2}));
+WICK_VULKAN(Mod, arithmetic({}, lower_mod));
+WICK_VULKAN(BitwiseAnd, arithmetic({.integer = WICK_INTEGER_AND}));
+WICK_VULKAN(BitwiseOr, arithmetic({.integer = WICK_INTEGER_OR}));
+WICK_VULKAN(BitwiseXor, arithmetic({.integer = WICK_INTEGER_XOR}));
+WICK_VULKAN(BitwiseNot, arithmetic({.integer = WICK_INTEGER_NOT}));
+WICK_VULKAN(BitShift, arithmetic({}, lower_bit_shift));
 
 }  // namespace wick::vulkan

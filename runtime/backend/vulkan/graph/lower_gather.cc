@@ -2,6 +2,8 @@
 
 namespace wick::vulkan {
 
+namespace {
+
 Status lower_gather(const OpCall& call, Lowered& out) {
   const Shape &x = call.in[0].shape, &indices = call.in[1].shape;
   int64_t axis = static_cast<const AxisAttrs*>(call.attrs)->axis;
@@ -37,5 +39,11 @@ Status lower_gather(const OpCall& call, Lowered& out) {
   add_operand(d, kFaultOperand);
   return out.dispatches.push_back(d);
 }
+
+}  // namespace
+
+WICK_VULKAN(Gather, {.lower = lower_gather, .types = {is_movable}, .cut = cut_gather});
+WICK_VULKAN(GatherElements,
+            {.lower = lower_gather, .types = {is_movable}, .cut = cut_gather_elements});
 
 }  // namespace wick::vulkan

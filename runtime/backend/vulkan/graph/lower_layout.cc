@@ -299,19 +299,15 @@ Status lower_pad(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-}  // namespace
+Status lower_view(const OpCall&, Lowered& out) {
+  out.alias = true;
+  return {};
+}
 
-Status lower_layout(const OpCall& call, Lowered& out) {
-  switch (call.op) {
-    case OpId::kTranspose: WICK_TRY(lower_transpose(call, out)); break;
-    case OpId::kExpand: WICK_TRY(lower_expand(call, out)); break;
-    case OpId::kConcat: WICK_TRY(lower_concat(call, out)); break;
-    case OpId::kSplit: WICK_TRY(lower_split(call, out)); break;
-    case OpId::kSlice: WICK_TRY(lower_slice(call, out)); break;
-    case OpId::kPad: return lower_pad(call, out);
-    default: out.alias = true; return {};
-  }
-  // A copy near the beginning of a tensor that no binding sees whole.
+// A copy near the beginning of a tensor that no binding sees whole has a window, too.
+template <Status (*kCopy)(const OpCall&, Lowered&)>
+Status in_windows(const OpCall& call, Lowered& out) {
+  WICK_TRY(kCopy(call, out));
   for (Dispatch& d : out.dispatches) {
     for (uint32_t i = 0; i < d.operands; ++i) {
       const int k = d.operand[i];
@@ -323,5 +319,27 @@ Status lower_layout(const OpCall& call, Lowered& out) {
   }
   return {};
 }
+
+constexpr VulkanRow moves(Status (*lower)(const OpCall&, Lowered&), uint32_t flags = 0) {
+  return {.lower = lower, .types = {is_movable}, .flags = kMoves | kEmptyOutputs | kCopies | flags};
+}
+
+}  // namespace
+
+WICK_VULKAN(Identity, moves(lower_view));
+WICK_VULKAN(Reshape, moves(lower_view));
+WICK_VULKAN(Flatten, moves(lower_view));
+WICK_VULKAN(Squeeze, moves(lower_view));
+WICK_VULKAN(Unsqueeze, moves(lower_view));
+WICK_VULKAN(BitCast, moves(lower_view));
+WICK_VULKAN(Transpose, moves(in_windows<lower_transpose>));
+WICK_VULKAN(Expand, moves(in_windows<lower_expand>));
+WICK_VULKAN(Concat, moves(in_windows<lower_concat>, kEmptyInputs));
+WICK_VULKAN(Split, moves(in_windows<lower_split>, kSomeEmptyOutputs));
+WICK_VULKAN(Slice, moves(in_windows<lower_slice>));
+WICK_VULKAN(Pad, {.lower = lower_pad,
+                  .types = {is_movable},
+                  .flags = kMoves | kEmptyOutputs,
+                  .host_inputs = inputs({2})});
 
 }  // namespace wick::vulkan

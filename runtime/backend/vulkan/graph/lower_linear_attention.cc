@@ -7,7 +7,7 @@ namespace wick::vulkan {
 // See lower_scatter.cc: a column of the state takes so many steps, one after the other.
 constexpr int64_t kMostSteps = int64_t{1} << 24;
 
-Status lower_linear_attention(const OpCall& call, Lowered& out) {
+static Status lower_linear_attention(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const LinearAttentionAttrs*>(call.attrs);
   const auto has = [&](size_t i) { return i < call.in.size() && call.in[i].present(); };
   const Shape &query = call.in[0].shape, &state = call.out[1].shape;
@@ -39,5 +39,7 @@ Status lower_linear_attention(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(1));
   return out.dispatches.push_back(d);
 }
+
+WICK_VULKAN(LinearAttention, {.lower = lower_linear_attention});
 
 }  // namespace wick::vulkan

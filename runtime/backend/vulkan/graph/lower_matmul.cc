@@ -97,7 +97,7 @@ Shape as_matrix(const Shape& s, bool row) {
 
 }  // namespace
 
-Status lower_matmul(const OpCall& call, Lowered& out) {
+static Status lower_matmul(const OpCall& call, Lowered& out) {
   const Shape& a = call.in[0].shape;
   const Shape& b = call.in[1].shape;
   const Shape& y = call.out[0].shape;
@@ -180,16 +180,8 @@ Status lower_matmul(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
-Status lower_conv(const OpCall& call, Lowered& out) {
-  ConvAttrs conv;
-  EpilogueAttrs epilogue;
-  if (call.op == OpId::kFusedConv) {
-    const auto& fused = *static_cast<const FusedConvAttrs*>(call.attrs);
-    conv = fused.conv;
-    epilogue = fused.epilogue;
-  } else {
-    conv = *static_cast<const ConvAttrs*>(call.attrs);
-  }
+static Status add_conv(const OpCall& call, const ConvAttrs& conv, const EpilogueAttrs& epilogue,
+                       Lowered& out) {
   const Shape& x = call.in[0].shape;
   const Shape& w = call.in[1].shape;
   const Shape& y = call.out[0].shape;
@@ -248,5 +240,21 @@ Status lower_conv(const OpCall& call, Lowered& out) {
   }
   return out.dispatches.push_back(d);
 }
+
+static Status lower_conv(const OpCall& call, Lowered& out) {
+  return add_conv(call, *static_cast<const ConvAttrs*>(call.attrs), EpilogueAttrs(), out);
+}
+static Status lower_fused_conv(const OpCall& call, Lowered& out) {
+  const auto& fused = *static_cast<const FusedConvAttrs*>(call.attrs);
+  return add_conv(call, fused.conv, fused.epilogue, out);
+}
+
+static constexpr uint32_t kFlags = kStoresHalves | kEmptyOutputs;
+WICK_VULKAN(MatMul, {.lower = lower_matmul, .flags = kFlags | kEmptyInputs, .cut = cut_matmul});
+WICK_VULKAN(Linear, {.lower = lower_matmul, .flags = kFlags, .cut = cut_linear});
+WICK_VULKAN(FusedLinear, {.lower = lower_matmul, .flags = kFlags, .cut = cut_linear});
+WICK_VULKAN(FusedMatMul, {.lower = lower_matmul, .flags = kFlags, .cut = cut_fused_matmul});
+WICK_VULKAN(Conv, {.lower = lower_conv, .flags = kFlags, .cut = cut_conv});
+WICK_VULKAN(FusedConv, {.lower = lower_fused_conv, .flags = kFlags, .cut = cut_fused_conv});
 
 }  // namespace wick::vulkan

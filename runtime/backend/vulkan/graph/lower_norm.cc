@@ -11,20 +11,20 @@ int64_t product(const Shape& s, int from, int to) {
   return n;
 }
 
-}  // namespace
-
-Status lower_norm(const OpCall& call, Lowered& out) {
+Status lower_batch_norm(const OpCall& call, Lowered& out) {
   const Shape& x = call.in[0].shape;
-  if (call.op == OpId::kBatchNorm) {
-    Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, batch_norm), call.out[0].numel());
-    add_push(d, call.out[0].numel());
-    add_push(d, x[1]);
-    add_push(d, product(x, 2, x.rank()));
-    add_push(d, static_cast<float>(static_cast<const BatchNormAttrs*>(call.attrs)->epsilon));
-    for (int i = 0; i < 5; ++i) add_operand(d, i);
-    add_operand(d, out_operand(0));
-    return out.dispatches.push_back(d);
-  }
+  Dispatch d = flat_dispatch(WICK_STORED(call.out[0].dtype, batch_norm), call.out[0].numel());
+  add_push(d, call.out[0].numel());
+  add_push(d, x[1]);
+  add_push(d, product(x, 2, x.rank()));
+  add_push(d, static_cast<float>(static_cast<const BatchNormAttrs*>(call.attrs)->epsilon));
+  for (int i = 0; i < 5; ++i) add_operand(d, i);
+  add_operand(d, out_operand(0));
+  return out.dispatches.push_back(d);
+}
+
+Status lower_softmax(const OpCall& call, Lowered& out) {
+  const Shape& x = call.in[0].shape;
   int64_t axis = static_cast<const AxisAttrs*>(call.attrs)->axis;
   if (axis < 0) axis += x.rank();
   if (x.rank() == 0) return unsupported("a softmax of a scalar");
@@ -46,5 +46,17 @@ Status lower_norm(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
+
+constexpr VulkanRow softmax() {
+  return {.lower = lower_softmax, .flags = kStoresHalves | kEmptyOutputs, .cut = cut_before_axis};
+}
+
+}  // namespace
+
+WICK_VULKAN(BatchNorm, {.lower = lower_batch_norm,
+                        .flags = kStoresHalves | kEmptyOutputs,
+                        .cut = cut_batch_norm});
+WICK_VULKAN(Softmax, softmax());
+WICK_VULKAN(LogSoftmax, softmax());
 
 }  // namespace wick::vulkan

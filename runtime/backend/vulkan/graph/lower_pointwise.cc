@@ -13,32 +13,9 @@ bool casts_by_float(DType from, DType to) {
   return !is_16_bit_float(to) || (from != DType::kI32 && from != DType::kU32);
 }
 
-}  // namespace
-
-int point_function(OpId op) {
-  switch (op) {
-    case OpId::kEqual: return WICK_POINT_EQUAL;
-    case OpId::kLess: return WICK_POINT_LESS;
-    case OpId::kLessOrEqual: return WICK_POINT_LESS_EQUAL;
-    case OpId::kGreater: return WICK_POINT_GREATER;
-    case OpId::kGreaterOrEqual: return WICK_POINT_GREATER_EQUAL;
-    case OpId::kAnd: return WICK_POINT_AND;
-    case OpId::kOr: return WICK_POINT_OR;
-    case OpId::kXor: return WICK_POINT_XOR;
-    case OpId::kNot: return WICK_POINT_NOT;
-    case OpId::kWhere: return WICK_POINT_WHERE;
-    case OpId::kIsNaN: return WICK_POINT_IS_NAN;
-    case OpId::kIsInf: return WICK_POINT_IS_INF;
-    case OpId::kCast: return WICK_POINT_CAST;
-    default: return -1;
-  }
-}
-
 Status lower_pointwise(const OpCall& call, Lowered& out) {
   const bool where = call.op == OpId::kWhere;
-  const int function = point_function(call.op);
-  if (call.op == OpId::kCast && !casts_by_float(call.in[0].dtype, call.out[0].dtype))
-    return lower_cast(call, out);
+  const int function = vulkan_row(call.op).function.point;
   const bool unary = function >= WICK_POINT_FIRST_UNARY;
   // a, b, and what chooses between them
   const int a = where ? 1 : 0, b = unary ? a : a + 1, c = where ? 0 : a;
@@ -55,5 +32,35 @@ Status lower_pointwise(const OpCall& call, Lowered& out) {
   add_spec(d, option);
   return out.dispatches.push_back(d);
 }
+
+Status lower_any_cast(const OpCall& call, Lowered& out) {
+  const bool by_float = casts_by_float(call.in[0].dtype, call.out[0].dtype);
+  return by_float ? lower_pointwise(call, out) : lower_cast(call, out);
+}
+
+constexpr VulkanRow point(int function,
+                          Status (*lower)(const OpCall&, Lowered&) = lower_pointwise) {
+  return {.lower = lower,
+          .types = {has_type},
+          .flags = kEmptyOutputs,
+          .cut = cut_elementwise,
+          .function = {.point = function}};
+}
+
+}  // namespace
+
+WICK_VULKAN(Equal, point(WICK_POINT_EQUAL));
+WICK_VULKAN(Less, point(WICK_POINT_LESS));
+WICK_VULKAN(LessOrEqual, point(WICK_POINT_LESS_EQUAL));
+WICK_VULKAN(Greater, point(WICK_POINT_GREATER));
+WICK_VULKAN(GreaterOrEqual, point(WICK_POINT_GREATER_EQUAL));
+WICK_VULKAN(And, point(WICK_POINT_AND));
+WICK_VULKAN(Or, point(WICK_POINT_OR));
+WICK_VULKAN(Xor, point(WICK_POINT_XOR));
+WICK_VULKAN(Not, point(WICK_POINT_NOT));
+WICK_VULKAN(Where, point(WICK_POINT_WHERE));
+WICK_VULKAN(IsNaN, point(WICK_POINT_IS_NAN));
+WICK_VULKAN(IsInf, point(WICK_POINT_IS_INF));
+WICK_VULKAN(Cast, point(WICK_POINT_CAST, lower_any_cast));
 
 }  // namespace wick::vulkan

@@ -4,35 +4,17 @@
 namespace wick::vulkan {
 namespace {
 
-struct Kind {
+struct Pooling {
   const PoolAttrs* pool;
   uint32_t kind;
   int64_t p = 1, columns_first = 0;
 };
 
-Kind kind_of(const OpCall& call) {
-  switch (call.op) {
-    case OpId::kAveragePool: return {static_cast<const PoolAttrs*>(call.attrs), WICK_POOL_AVERAGE};
-    case OpId::kLpPool: {
-      const auto& a = *static_cast<const LpPoolAttrs*>(call.attrs);
-      return {&a.pool, WICK_POOL_LP, a.p};
-    }
-    case OpId::kMaxPoolIndices: {
-      const auto& a = *static_cast<const MaxPoolIndicesAttrs*>(call.attrs);
-      return {&a.pool, WICK_POOL_MAX, 1, a.storage_order};
-    }
-    default: return {static_cast<const PoolAttrs*>(call.attrs), WICK_POOL_MAX};
-  }
-}
-
-}  // namespace
-
-Status lower_pool(const OpCall& call, Lowered& out) {
-  const Kind k = kind_of(call);
+Status add_pool(const OpCall& call, const Pooling& k, Lowered& out) {
   const WindowShape w(call.in[0].shape, call.out[0].shape, *k.pool,
                       [&](int i) { return k.pool->kernel_shape[i]; });
   if (!w.fits()) return unsupported("a window too large for 32-bit indices");
-  const bool indices = call.op == OpId::kMaxPoolIndices;
+  const bool indices = call.out.size() > 1;
   Dispatch d =
       flat_dispatch(indices ? ShaderId::k_pool_indices_f32 : WICK_STORED(call.out[0].dtype, pool),
                     call.out[0].numel());
@@ -55,5 +37,30 @@ Status lower_pool(const OpCall& call, Lowered& out) {
   if (indices) add_operand(d, out_operand(1));
   return out.dispatches.push_back(d);
 }
+
+template <uint32_t kKind>
+Status lower_pool(const OpCall& call, Lowered& out) {
+  return add_pool(call, {static_cast<const PoolAttrs*>(call.attrs), kKind}, out);
+}
+Status lower_lp_pool(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const LpPoolAttrs*>(call.attrs);
+  return add_pool(call, {&a.pool, WICK_POOL_LP, a.p}, out);
+}
+Status lower_max_pool_indices(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const MaxPoolIndicesAttrs*>(call.attrs);
+  return add_pool(call, {&a.pool, WICK_POOL_MAX, 1, a.storage_order}, out);
+}
+
+constexpr uint32_t kFlags = kStoresHalves | kEmptyOutputs;
+
+}  // namespace
+
+WICK_VULKAN(MaxPool, {.lower = lower_pool<WICK_POOL_MAX>, .flags = kFlags, .cut = cut_planes});
+WICK_VULKAN(AveragePool,
+            {.lower = lower_pool<WICK_POOL_AVERAGE>, .flags = kFlags, .cut = cut_planes});
+WICK_VULKAN(LpPool, {.lower = lower_lp_pool, .flags = kFlags});
+WICK_VULKAN(MaxPoolIndices, {.lower = lower_max_pool_indices,
+                             .types = {.later_outputs = [](DType t) { return t == DType::kI64; }},
+                             .flags = kFlags});
 
 }  // namespace wick::vulkan

@@ -56,6 +56,11 @@ Status lower_quantize_linear(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(d);
 }
 
+Status lower_dequantize_linear(const OpCall& call, Lowered& out) {
+  const auto& a = *static_cast<const DequantizeAttrs*>(call.attrs);
+  return out.dispatches.push_back(per_element(call, ShaderId::k_dequantize, a.axis, a.block_size));
+}
+
 // The range, then the bytes by what it gave.
 Status lower_dynamic(const OpCall& call, Lowered& out) {
   Dispatch range;
@@ -111,18 +116,16 @@ Status lower_byte_table(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-Status lower_quantize(const OpCall& call, Lowered& out) {
-  switch (call.op) {
-    case OpId::kQuantizeLinear: return lower_quantize_linear(call, out);
-    case OpId::kDequantizeLinear: {
-      const auto& a = *static_cast<const DequantizeAttrs*>(call.attrs);
-      return out.dispatches.push_back(
-          per_element(call, ShaderId::k_dequantize, a.axis, a.block_size));
-    }
-    case OpId::kDynamicQuantizeLinear: return lower_dynamic(call, out);
-    case OpId::kByteTable: return lower_byte_table(call, out);
-    default: return lower_qlinear_binary(call, out);
-  }
-}
+WICK_VULKAN(QuantizeLinear,
+            {.lower = lower_quantize_linear, .types = {has_type}, .cut = cut_quantize});
+WICK_VULKAN(DequantizeLinear,
+            {.lower = lower_dequantize_linear, .types = {has_type}, .cut = cut_dequantize});
+WICK_VULKAN(DynamicQuantizeLinear, {.lower = lower_dynamic, .types = {has_type}});
+WICK_VULKAN(ByteTable, {.lower = lower_byte_table, .types = {has_type}});
+static constexpr uint32_t kScalesAndZeros = inputs({1, 2, 4, 5, 6, 7});
+WICK_VULKAN(QLinearAdd,
+            {.lower = lower_qlinear_binary, .types = {has_type}, .host_inputs = kScalesAndZeros});
+WICK_VULKAN(QLinearMul,
+            {.lower = lower_qlinear_binary, .types = {has_type}, .host_inputs = kScalesAndZeros});
 
 }  // namespace wick::vulkan

@@ -23,7 +23,7 @@ Status add_first(const OpCall& call, size_t input, int output, Lowered& out) {
 
 }  // namespace
 
-Status lower_recurrent(const OpCall& call, Lowered& out) {
+static Status lower_recurrent(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const RnnAttrs*>(call.attrs);
   const RnnSizes s(call.in, a);
   const bool lstm = call.op == OpId::kLSTM;
@@ -70,5 +70,10 @@ Status lower_recurrent(const OpCall& call, Lowered& out) {
   add_operand(d, kFaultOperand);
   return out.dispatches.push_back(d);
 }
+
+static constexpr RowTypes kTypes = {.indices = [](DType t) { return t == DType::kI32; }};
+WICK_VULKAN(RNN, {.lower = lower_recurrent, .types = kTypes});
+WICK_VULKAN(GRU, {.lower = lower_recurrent, .types = kTypes});
+WICK_VULKAN(LSTM, {.lower = lower_recurrent, .types = kTypes});
 
 }  // namespace wick::vulkan

@@ -9,26 +9,16 @@
 namespace wick::vulkan {
 namespace {
 
-uint32_t function_of(OpId op) {
-  switch (op) {
-    case OpId::kReduceMean: return WICK_REDUCE_MEAN;
-    case OpId::kReduceMax: return WICK_REDUCE_MAX;
-    case OpId::kReduceMin: return WICK_REDUCE_MIN;
-    case OpId::kReduceProd: return WICK_REDUCE_PROD;
-    default: return WICK_REDUCE_SUM;
-  }
+constexpr bool reduces_words(DType dtype) {  // not floats of 32 bits or 16
+  return is_int(dtype) || dtype == DType::kBool || dtype == DType::kF64;
 }
 
-// Of nothing: 0, no number, the least, the greatest, 1.
-Status fill_with_identity(const OpCall& call, Lowered& out) {
-  float v = 0;
-  switch (call.op) {
-    case OpId::kReduceMean: v = std::numeric_limits<float>::quiet_NaN(); break;
-    case OpId::kReduceMax: v = -std::numeric_limits<float>::infinity(); break;
-    case OpId::kReduceMin: v = std::numeric_limits<float>::infinity(); break;
-    case OpId::kReduceProd: v = 1; break;
-    default: break;
-  }
+// Of nothing, by function: WICK_REDUCE_SUM and so on.
+constexpr float kIdentity[] = {0, std::numeric_limits<float>::quiet_NaN(),
+                               -std::numeric_limits<float>::infinity(),
+                               std::numeric_limits<float>::infinity(), 1};
+
+Status fill_with(float v, const OpCall& call, Lowered& out) {
   const DType dtype = call.out[0].dtype;
   const int64_t n = call.out[0].numel();
   if (dtype == DType::kF64) {
@@ -41,16 +31,11 @@ Status fill_with_identity(const OpCall& call, Lowered& out) {
   return out.dispatches.push_back(fill_dispatch(words_of(dtype, n), word, word, 0));
 }
 
-}  // namespace
-
-bool reduces_words(DType dtype) {
-  return is_int(dtype) || dtype == DType::kBool || dtype == DType::kF64;
-}
-
 Status lower_reduce(const OpCall& call, Lowered& out) {
   const TensorView& x = call.in[0];
   const bool words = reduces_words(x.dtype);
-  if (words && call.op == OpId::kReduceMean && x.dtype != DType::kF64)
+  const auto function = static_cast<uint32_t>(vulkan_row(call.op).function.reduce);
+  if (words && function == WICK_REDUCE_MEAN && x.dtype != DType::kF64)
     return unsupported("no shader for this mean");
   if (words && x.dtype != DType::kF64 && x.numel() == 0) return unsupported("an empty input");
   const bool* axes = call.args->reduce.set;
@@ -58,12 +43,12 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
     out.alias = true;
     return {};
   }
-  if (x.numel() == 0) return fill_with_identity(call, out);
+  if (x.numel() == 0) return fill_with(kIdentity[function], call, out);
   const ReduceShape s = reduce_shape(TensorView(nullptr, x.dtype, x.shape), axes);
   Dispatch d;
   d.shader = WICK_STORED(call.out[0].dtype, reduce);
   d.groups[0] = groups_for(s.outputs, WICK_SOFTMAX_ROWS);
-  add_spec(d, function_of(call.op));
+  add_spec(d, function);
   add_spec(d, static_cast<uint32_t>(s.kept));
   add_spec(d, static_cast<uint32_t>(s.reduced));
   if (words) {
@@ -81,5 +66,21 @@ Status lower_reduce(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
+
+constexpr VulkanRow reduction(int function) {
+  return {.lower = lower_reduce,
+          .types = {[](DType t) { return reduces_words(t) || t == DType::kF32; }},
+          .flags = kStoresHalves | kEmptyInputs | kEmptyOutputs,
+          .cut = cut_kept_in_front,
+          .function = {.reduce = function}};
+}
+
+}  // namespace
+
+WICK_VULKAN(ReduceSum, reduction(WICK_REDUCE_SUM));
+WICK_VULKAN(ReduceMean, reduction(WICK_REDUCE_MEAN));
+WICK_VULKAN(ReduceMax, reduction(WICK_REDUCE_MAX));
+WICK_VULKAN(ReduceMin, reduction(WICK_REDUCE_MIN));
+WICK_VULKAN(ReduceProd, reduction(WICK_REDUCE_PROD));
 
 }  // namespace wick::vulkan

@@ -51,7 +51,7 @@ Result<uint32_t> add_axis(const ResizeAxis& axis, bool nearest, Array<uint32_t>&
 
 }  // namespace
 
-Status lower_resize(const OpCall& call, Lowered& out) {
+static Status lower_resize(const OpCall& call, Lowered& out) {
   const auto& a = *static_cast<const ResizeAttrs*>(call.attrs);
   const bool nearest = a.mode == static_cast<int64_t>(ResizeMode::kNearest);
   // Integers are moved, not computed with.
@@ -107,5 +107,9 @@ Status lower_resize(const OpCall& call, Lowered& out) {
   add_operand(d, out_operand(0));
   return out.dispatches.push_back(d);
 }
+
+WICK_VULKAN(Resize, {.lower = lower_resize,
+                     .types = {[](DType t) { return dtype_size(t) == 4; }},
+                     .host_inputs = inputs({1})});
 
 }  // namespace wick::vulkan

@@ -48,8 +48,7 @@ Status lower_max_roi_pool(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-Status lower_roi(const OpCall& call, Lowered& out) {
-  return call.op == OpId::kRoiAlign ? lower_roi_align(call, out) : lower_max_roi_pool(call, out);
-}
+WICK_VULKAN(RoiAlign, {.lower = lower_roi_align});
+WICK_VULKAN(MaxRoiPool, {.lower = lower_max_roi_pool});
 
 }  // namespace wick::vulkan

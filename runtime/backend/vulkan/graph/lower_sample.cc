@@ -64,8 +64,7 @@ Status lower_affine_grid(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-Status lower_sample(const OpCall& call, Lowered& out) {
-  return call.op == OpId::kAffineGrid ? lower_affine_grid(call, out) : lower_grid_sample(call, out);
-}
+WICK_VULKAN(GridSample, {.lower = lower_grid_sample});
+WICK_VULKAN(AffineGrid, {.lower = lower_affine_grid});
 
 }  // namespace wick::vulkan

@@ -115,14 +115,11 @@ Status lower_trilu(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-Status lower_scan(const OpCall& call, Lowered& out) {
-  switch (call.op) {
-    case OpId::kArgMax:
-    case OpId::kArgMin: return lower_arg(call, out);
-    case OpId::kTopK: return lower_topk(call, out);
-    case OpId::kTrilu: return lower_trilu(call, out);
-    default: return lower_cumulate(call, out);
-  }
-}
+WICK_VULKAN(ArgMax, {.lower = lower_arg, .types = {is_element}});
+WICK_VULKAN(ArgMin, {.lower = lower_arg, .types = {is_element}});
+WICK_VULKAN(TopK, {.lower = lower_topk, .types = {is_element}});
+WICK_VULKAN(CumSum, {.lower = lower_cumulate, .types = {is_element}});
+WICK_VULKAN(CumProd, {.lower = lower_cumulate, .types = {is_element}});
+WICK_VULKAN(Trilu, {.lower = lower_trilu, .types = {is_element}});
 
 }  // namespace wick::vulkan

@@ -119,12 +119,8 @@ Status lower_gather_nd(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-Status lower_scatter(const OpCall& call, Lowered& out) {
-  switch (call.op) {
-    case OpId::kScatterElements: return lower_scatter_elements(call, out);
-    case OpId::kScatterND: return lower_scatter_nd(call, out);
-    default: return lower_gather_nd(call, out);
-  }
-}
+WICK_VULKAN(ScatterElements, {.lower = lower_scatter_elements, .types = {is_element}});
+WICK_VULKAN(ScatterND, {.lower = lower_scatter_nd, .types = {is_element}});
+WICK_VULKAN(GatherND, {.lower = lower_gather_nd, .types = {is_element}});
 
 }  // namespace wick::vulkan

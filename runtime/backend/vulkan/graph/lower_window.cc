@@ -104,12 +104,8 @@ Status lower_deform_conv(const OpCall& call, Lowered& out) {
 
 }  // namespace
 
-Status lower_window(const OpCall& call, Lowered& out) {
-  switch (call.op) {
-    case OpId::kCol2Im: return lower_col2im(call, out);
-    case OpId::kDeformConv: return lower_deform_conv(call, out);
-    default: return lower_conv_transpose(call, out);
-  }
-}
+WICK_VULKAN(ConvTranspose, {.lower = lower_conv_transpose});
+WICK_VULKAN(Col2Im, {.lower = lower_col2im});
+WICK_VULKAN(DeformConv, {.lower = lower_deform_conv});
 
 }  // namespace wick::vulkan
