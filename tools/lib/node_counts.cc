@@ -31,7 +31,7 @@ struct Kind {
   int allowed = 0;
   std::vector<std::string> as_floats;  // what ONNX Runtime runs where it keeps the floats
 };
-const Kind& kind_of(OpId op) {
+const Kind& report_kind(OpId op) {
   static const Kind kMoved = {"moved or chosen", 0, {}};
   static const std::map<OpId, Kind> kKinds = {
       {OpId::kQLinearConv, {"Conv", 0, {"Conv", "FusedConv"}}},
@@ -235,7 +235,7 @@ NodeCounts count_by_node(const std::string& path, Span<const HostTensor> inputs,
   for (size_t k = 0; k < g.node_count(); ++k) {
     const Node& n = g.node(static_cast<ir::NodeId>(k));
     if (n.removed()) continue;
-    Kind kind = kind_of(n.op);
+    Kind kind = report_kind(n.op);
     std::vector<HostTensor> in;
     for (ValueId v : n.inputs) {
       in.push_back(v == ir::kNoValue  ? HostTensor()
