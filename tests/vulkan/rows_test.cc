@@ -145,15 +145,21 @@ TEST(VulkanRows, ALoweringOrAReason) {
     const vulkan::VulkanRow& row = vulkan::vulkan_row(op.id);
     const std::string why = VulkanBackend::why_no_shader(op.id);
     EXPECT_EQ(row.lower == nullptr, !why.empty()) << op.name;
-    if (op.role != OpRole::kInfer) EXPECT_EQ(row.lower, nullptr) << op.name;
+    if (op.role != OpRole::kInfer) {
+      EXPECT_EQ(row.lower, nullptr) << op.name;
+    }
     for (uint32_t i = 0; i < 32; ++i) {
       if ((row.host_inputs >> i & 1) == 0) continue;
       EXPECT_NE(std::string("wszxv").find(input_role(op.id, i)), std::string::npos)
           << op.name << ": input " << i << " is seen by no device anyway, or there is none";
       EXPECT_FALSE(vulkan::reads_input(op.id, i)) << op.name << ", input " << i;
     }
-    if ((row.flags & vulkan::kCopies) != 0) EXPECT_NE(row.flags & vulkan::kMoves, 0u) << op.name;
-    if ((row.flags & vulkan::kMoves) != 0) EXPECT_NE(row.flags & vulkan::kEmptyOutputs, 0u);
+    if ((row.flags & vulkan::kCopies) != 0) {
+      EXPECT_NE(row.flags & vulkan::kMoves, 0u) << op.name;
+    }
+    if ((row.flags & vulkan::kMoves) != 0) {
+      EXPECT_NE(row.flags & vulkan::kEmptyOutputs, 0u);
+    }
   }
   EXPECT_NE(std::string(VulkanBackend::why_no_shader(static_cast<OpId>(kFirstCustomOp))), "");
 }
