@@ -285,8 +285,7 @@ class PageData {
       if (!origin->second.module.empty()) doc["module"] = origin->second.module;
       if (!origin->second.source.empty()) doc["source"] = origin->second.source;
     }
-    if (double flops = 2 * op_macs(n.op, n.attrs.get(), shapes(n.inputs), shapes(n.outputs));
-        flops > 0)
+    if (double flops = 2 * op_macs(n.op, n.attrs, shapes(n.inputs), shapes(n.outputs)); flops > 0)
       doc["flops"] = flops;
     const NodeTimes::Step* step = s_.run_ms.empty() ? nullptr : s_.times->find(n);
     if (step != nullptr) {
