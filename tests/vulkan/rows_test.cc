@@ -34,7 +34,8 @@ constexpr const TestRow* kRows[] = {
 };
 
 // Ops of a row in the backend whose samples here have no double form: they have tests of their own.
-constexpr OpId kTestedElsewhere[] = {OpId::kBitCast, OpId::kFusedElementwise};
+constexpr OpId kTestedElsewhere[] = {OpId::kBitCast, OpId::kDequantizeLinear,
+                                     OpId::kFusedElementwise, OpId::kQuantizeLinear};
 
 // Ops with samples that are larger than the narrow context shows, and that run in parts there.
 constexpr OpId kCut[] = {

@@ -25,7 +25,8 @@ Result<Function> function_of(const ChainAttrs& chain, const ChainStep& step, Low
     f.number = WICK_CHAIN_POINT + static_cast<uint32_t>(row.function.point);
     return f;
   }
-  if (step.what.kind != ChainKind::kUnary) return unsupported("no shader for this step");
+  if (step.what.kind != ChainKind::kUnary || row.lower == nullptr)
+    return unsupported("no shader for this step");
   TensorView views[] = {TensorView(nullptr, DType::kF32, Shape{1}),
                         TensorView(nullptr, DType::kF32, Shape{1})};
   const AnyAttrs attrs = chain_step_attrs(chain, step, 1, DType::kF32);
