@@ -13,7 +13,8 @@ Status complete(KernelQuery* query, ShapeArgs* args) {
 const KernelRow* find_kernel(Span<const KernelSet* const> sets, const KernelQuery& asked) {
   ShapeArgs args;
   KernelQuery query = asked;
-  if (!complete(&query, &args).ok()) return nullptr;
+  // Before the values are known a match sees none; prepare() will need them.
+  if (!complete(&query, &args).ok()) query.args = nullptr;
   if (query.custom != nullptr) {
     const KernelRows& own = query.custom->kernels;
     for (const KernelRow& row : Span<const KernelRow>(own.data, own.size)) {

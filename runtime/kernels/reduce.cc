@@ -86,7 +86,7 @@ bool simple(const ReduceShape& s) {
 }
 
 bool match(const KernelQuery& q) {
-  if (q.in[0].dtype != DType::kF32) return false;
+  if (q.in[0].dtype != DType::kF32 || q.args == nullptr) return false;
   return simple(reduce_shape(q.in[0], q.args->reduce.set));
 }
 
