@@ -15,6 +15,10 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tree import root_of_arguments, sources  # noqa: E402
+
 ROOMS = ("runtime", "graph", "trainer", "exporter", "quantize", "tools")
 SOURCE = re.compile(r"\.(h|cc)$")
 SWITCH = re.compile(r"\bswitch \(")
@@ -25,16 +29,16 @@ ERROR_TEXT = re.compile(r"strn?cmp\([^;]*message\(\)|message\(\)\s*[!=]=")
 ROW_RUN = re.compile(r"\b(?:row|kernel_row|\w*_row|row_)(?:->|\.)(?:plan|pack|run)\(")
 EQUAL = re.compile(r"[!=]= OpId::k")
 
-# (file, function or what stands before): why a switch over ids is the right thing there
+# Why a switch over ids is the right thing there.
 SWITCHES = {
     "graph/ir/infer.cc": "the integers that a node makes, one small function an op",
     "graph/ir/sequence.cc": "the types of sequences, one function an op",
     "graph/passes/fuse_attention.cc": "a pattern: what may stand between scores and softmax",
     "graph/passes/lower_ops.cc": "a pattern: which node becomes which form of bytes",
+    "trainer/capture/graph_run.cc": "the nodes that a training graph runs otherwise than kernels do",
+    "runtime/ops/rules/linalg-inl.h": "one rule of seven decompositions, whose outputs differ",
 }
-SWITCHES["trainer/capture/graph_run.cc"] = "the nodes that a training graph runs otherwise than kernels do"
-SWITCHES["runtime/ops/rules/linalg-inl.h"] = "one rule of seven decompositions, whose outputs differ"
-RUN_SITES = {"runtime/kernels/prepared.cc": "the one place", "runtime/kernels/prepared.h": "the one place"}
+RUN_SITES = ("runtime/kernels/prepared.cc", "runtime/kernels/prepared.h")
 
 
 def body_of(text, at):
@@ -48,44 +52,32 @@ def body_of(text, at):
 
 
 def check_tree(root):
-    problems, used = [], set()
-    counts = {"switches": 0, "labels": 0, "equal": 0, "runs": 0}
-    files = 0
-    for room in ROOMS:
-        for folder, folders, names in os.walk(os.path.join(root, room)):
-            folders.sort()
-            for name in sorted(names):
-                if not SOURCE.search(name):
-                    continue
-                files += 1
-                path = os.path.relpath(os.path.join(folder, name), root)
-                with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
-                    text = f.read()
-                for m in SWITCH.finditer(text):
-                    labels = len(LABEL.findall(body_of(text, m.end())))
-                    if labels == 0:
-                        continue
-                    counts["switches"] += 1
-                    counts["labels"] += labels
-                    used.add(path)
-                    if path not in SWITCHES:
-                        problems.append(f"{path}:{text.count(chr(10), 0, m.start()) + 1}: a switch over OpId with {labels} labels; "
-                                        "say it in the op's row (ops.def), in OpFacts or in a table")
-                for number, line in enumerate(text.split("\n"), 1):
-                    code = line.split("//")[0]
-                    where = f"{path}:{number}:"
-                    counts["equal"] += len(EQUAL.findall(code))
-                    if RANGE.search(code):
-                        problems.append(f"{where} a range of op ids; ask for the kind (kind_of): {line.strip()}")
-                    if RULE_NAME.search(code) and not path.startswith("runtime/ops/"):
-                        problems.append(f"{where} the name of a shape rule; ask for the kind (kind_of): {line.strip()}")
-                    if ERROR_TEXT.search(code):
-                        problems.append(f"{where} a decision by an error's text; ask for its code: {line.strip()}")
-                    if ROW_RUN.search(code):
-                        counts["runs"] += 1
-                        if path not in RUN_SITES:
-                            problems.append(f"{where} plans, packs or runs a kernel's row by itself; use PreparedKernel "
-                                            f"(runtime/kernels/prepared.h): {line.strip()}")
+    problems, used, files = [], set(), 0
+    counts = {"switches": 0, "labels": 0, "equal": 0}
+    for path, text in sources(root, ROOMS, SOURCE):
+        files += 1
+        for m in SWITCH.finditer(text):
+            labels = len(LABEL.findall(body_of(text, m.end())))
+            if labels == 0:
+                continue
+            counts["switches"] += 1
+            counts["labels"] += labels
+            used.add(path)
+            if path not in SWITCHES:
+                problems.append(f"{path}:{text.count(chr(10), 0, m.start()) + 1}: a switch over OpId with {labels} "
+                                "labels; say it in the op's row (ops.def), in OpFacts or in a table")
+        for number, line in enumerate(text.split("\n"), 1):
+            code = line.split("//")[0]
+            counts["equal"] += len(EQUAL.findall(code))
+            for found, what in ((RANGE.search(code), "a range of op ids; ask for the kind (kind_of)"),
+                                (RULE_NAME.search(code) and not path.startswith("runtime/ops/"),
+                                 "the name of a shape rule; ask for the kind (kind_of)"),
+                                (ERROR_TEXT.search(code), "a decision by an error's text; ask for its code"),
+                                (ROW_RUN.search(code) and path not in RUN_SITES,
+                                 "plans, packs or runs a kernel's row by itself; use PreparedKernel "
+                                 "(runtime/kernels/prepared.h)")):
+                if found:
+                    problems.append(f"{path}:{number}: {what}: {line.strip()}")
     for path in sorted(set(SWITCHES) - used):
         if os.path.exists(os.path.join(root, path)):
             problems.append(f"{path}: no switch over OpId there any more: take its reason out of this script")
@@ -93,8 +85,7 @@ def check_tree(root):
 
 
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
-    problems, files, counts = check_tree(os.path.abspath(root))
+    problems, files, counts = check_tree(root_of_arguments())
     for problem in problems:
         print(problem)
     print(f"{files} files read, {len(problems)} facts told twice; {counts['switches']} switches over OpId with "

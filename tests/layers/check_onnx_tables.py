@@ -14,6 +14,10 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tree import root_of_arguments, sources, stale_reasons  # noqa: E402
+
 ROOMS = ("runtime", "graph", "trainer", "quantize", "exporter", "targets", "tools")
 SOURCE = re.compile(r"\.(h|cc|c|cpp|inc|def)$")
 HOME = "exporter/onnx/operators/"
@@ -95,32 +99,23 @@ def tables(path, text, names):
 def check_tree(root):
     names = operator_names(root)
     problems, used, files = [], set(), 0
-    for room in ROOMS:
-        for folder, folders, entries in os.walk(os.path.join(root, room)):
-            folders.sort()
-            for name in sorted(entries):
-                path = os.path.relpath(os.path.join(folder, name), root)
-                if not SOURCE.search(name) or path.startswith(HOME):
-                    continue
-                files += 1
-                with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
-                    text = f.read()
-                lines = text.split("\n")
-                for line, count in tables(path, text, names):
-                    near = "\n".join(lines[max(0, line - 3):line])
-                    reasons = [key for key in REASONS if key[0] == path and key[1] in near]
-                    used.update(reasons)
-                    if not reasons:
-                        problems.append(f"{path}:{line}: a table of {count} ONNX operators; what it says belongs into "
-                                        f"the rows of {HOME}*.def: {lines[line - 1].strip()}")
-    for path, text in sorted(set(REASONS) - used):
-        if os.path.exists(os.path.join(root, path)):
-            problems.append(f'{path}: nothing there holds "{text}" any more: take the reason out of this script')
-    return problems, files if names else 0
+    for path, text in sources(root, ROOMS, SOURCE):
+        if path.startswith(HOME):
+            continue
+        files += 1
+        lines = text.split("\n")
+        for line, count in tables(path, text, names):
+            near = "\n".join(lines[max(0, line - 3):line])
+            reasons = [key for key in REASONS if key[0] == path and key[1] in near]
+            used.update(reasons)
+            if not reasons:
+                problems.append(f"{path}:{line}: a table of {count} ONNX operators; what it says belongs into "
+                                f"the rows of {HOME}*.def: {lines[line - 1].strip()}")
+    return problems + stale_reasons(root, REASONS, used), files if names else 0
 
 
 def main():
-    root = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", ".."))
+    root = root_of_arguments()
     problems, files = check_tree(root)
     for problem in problems:
         print(problem)

@@ -14,6 +14,10 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tree import root_of_arguments, sources, stale_reasons  # noqa: E402
+
 ROOMS = ("runtime", "graph")
 SOURCE = re.compile(r"\.(h|cc)$")
 INTEGER = r"(?:const )?(?:std::)?(?:int16|u?int32|u?int64)_t(?: const)?"
@@ -61,35 +65,23 @@ REASONS = {
 
 def check_tree(root):
     problems, used, files = [], set(), 0
-    for room in ROOMS:
-        for folder, folders, names in os.walk(os.path.join(root, room)):
-            folders.sort()
-            for name in sorted(names):
-                if not SOURCE.search(name):
-                    continue
-                files += 1
-                path = os.path.relpath(os.path.join(folder, name), root)
-                with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
-                    lines = f.read().split("\n")
-                for number, line in enumerate(lines, 1):
-                    code = line.split("//")[0]
-                    typed = READ.search(OUTPUT.sub("", code))
-                    if not typed and not (path.startswith(KERNELS) and INT_AT.search(code)):
-                        continue
-                    reasons = [key for key in REASONS if key[0] == path and key[1] in line]
-                    used.update(reasons)
-                    if not reasons:
-                        problems.append(f"{path}:{number}: reads integers by itself; take ShapeArgs, or int_at() "
-                                        f"for indices (runtime/core/int_at.h): {line.strip()}")
-    for path, text in sorted(set(REASONS) - used):
-        if os.path.exists(os.path.join(root, path)):
-            problems.append(f'{path}: nothing there holds "{text}" any more: take the reason out of this script')
-    return problems, files
+    for path, text in sources(root, ROOMS, SOURCE):
+        files += 1
+        for number, line in enumerate(text.split("\n"), 1):
+            code = line.split("//")[0]
+            typed = READ.search(OUTPUT.sub("", code))
+            if not typed and not (path.startswith(KERNELS) and INT_AT.search(code)):
+                continue
+            reasons = [key for key in REASONS if key[0] == path and key[1] in line]
+            used.update(reasons)
+            if not reasons:
+                problems.append(f"{path}:{number}: reads integers by itself; take ShapeArgs, or int_at() "
+                                f"for indices (runtime/core/int_at.h): {line.strip()}")
+    return problems + stale_reasons(root, REASONS, used), files
 
 
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
-    problems, files = check_tree(os.path.abspath(root))
+    problems, files = check_tree(root_of_arguments())
     for problem in problems:
         print(problem)
     print(f"{files} files read, {len(problems)} readings of integers by themselves")
