@@ -4,6 +4,7 @@
 
 #include "graph/ir/graph.h"
 #include "graph/ir/infer.h"
+#include "runtime/core/real_text.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
 
@@ -288,7 +289,9 @@ class Parser {
       if (f.kind == AttrKind::kInt) {
         attr_int(f, attrs->get()) = number();
       } else if (f.kind == AttrKind::kFloat) {
-        attr_float(f, attrs->get()) = strtod(until(" }").c_str(), nullptr);
+        double value = 0;
+        if (!read_real(until(" }"), &value)) fail(name + " is no number");
+        attr_float(f, attrs->get()) = value;
       } else {
         expect("[");
         std::vector<int64_t> values;

@@ -9,6 +9,8 @@
 //   { ... }                      the regions of the node before, each a graph between braces
 //   label "cat"
 //   meta "key" "value"
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <sstream>
 
@@ -58,9 +60,11 @@ std::string constant_text(const HostTensor& t) {
 
 // A double's bits survive as a hexadecimal float.
 std::string float_text(double v) {
-  char buffer[64];
-  snprintf(buffer, sizeof(buffer), "%a", v);
-  return buffer;
+  char digits[32];
+  std::string s(digits,
+                std::to_chars(digits, digits + sizeof(digits), v, std::chars_format::hex).ptr);
+  if (std::isfinite(v)) s.insert(std::signbit(v) ? 1 : 0, "0x");
+  return s;
 }
 
 std::string attrs_text(const Node& n) {

@@ -12,9 +12,8 @@ Status run_inner(const KernelRow& row, const KernelCtx& ctx, Span<const TensorVi
 }
 
 Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
+  if (row_ != nullptr) *this = PreparedKernel();
   row_ = &row;
-  plan_ = KernelPlan();
-  for (const void*& form : packed_) form = nullptr;
   ShapeArgs args;
   KernelQuery whole = query;
   WICK_TRY(complete(&whole, &args));

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <cmath>
 
 #include "graph/interpreter/interpreter.h"
@@ -27,6 +28,23 @@ size_t count(const Graph& g, OpId op) {
   size_t n = 0;
   for (const Node& node : g.nodes()) n += node.op == op ? 1 : 0;
   return n;
+}
+
+// An application may have set a locale of decimal commas, for its own texts.
+TEST(GraphText, NumbersAreReadAndWrittenWithAPointInEveryLocale) {
+  const std::string before = setlocale(LC_NUMERIC, nullptr);
+  const char* comma = nullptr;
+  for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "nl_NL.UTF-8", "pt_BR.UTF-8"})
+    if (comma == nullptr && setlocale(LC_NUMERIC, name) != nullptr) comma = name;
+  if (comma == nullptr) GTEST_SKIP() << "skipped: no locale with a decimal comma (apt: locales)";
+  Graph g;
+  const ValueId x = g.add_input("x", DType::kF32, {SymDim(2)});
+  g.add_output("y", g.emit(OpId::kLeakyRelu, LeakyReluAttrs{0.3}, {x}));
+  const std::string text = print(g);
+  const Graph back = parse_graph(text);
+  setlocale(LC_NUMERIC, before.c_str());
+  EXPECT_THAT(text, HasSubstr("0x1.3333333333333p-2"));
+  EXPECT_EQ(print(back), text);
 }
 
 TEST(SymDim, OneSizeHasOneForm) {

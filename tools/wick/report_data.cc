@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "runtime/core/real_text.h"
 #include "runtime/core/regular_file.h"
 #include "wick/error.h"
 
@@ -161,11 +162,10 @@ class Reader {
       std::istringstream fields(line);
       std::string field;
       for (const char* key : kKeys) {
-        char* end = nullptr;
         row[key] = nullptr;
         if (!std::getline(fields, field, ',') || field.empty()) continue;
-        const double v = std::strtod(field.c_str(), &end);
-        if (*end == 0 && std::isfinite(v)) row[key] = v;
+        double v = 0;
+        if (read_real(field, &v) && std::isfinite(v)) row[key] = v;
       }
       if (whole(row, "epoch", 1e9) < 0) continue;
       row["epoch"] = whole(row, "epoch", 1e9);

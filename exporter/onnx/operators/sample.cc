@@ -12,6 +12,7 @@
 #include "exporter/onnx/read/read.h"
 #include "exporter/onnx/read/subgraph.h"
 #include "graph/interpreter/interpreter.h"
+#include "runtime/core/real_text.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -64,9 +65,15 @@ void declare(ValueInfoProto* info, const std::string& name, const TypeWord& type
   for (int64_t d : type.shape) tensor->mutable_shape()->add_dim()->set_dim_value(d);
 }
 
+double real(const std::string& word) {
+  double value = 0;
+  if (!read_real(word, &value)) throw Error("'" + word + "' of an operator's example is no number");
+  return value;
+}
+
 HostTensor filled(const TypeWord& type, const std::vector<std::string>& values) {
   HostTensor wide(DType::kF64, type.shape);
-  for (size_t i = 0; i < values.size(); ++i) wide.as<double>()[i] = std::stod(values[i]);
+  for (size_t i = 0; i < values.size(); ++i) wide.as<double>()[i] = real(values[i]);
   const CastAttrs to{static_cast<int64_t>(type.dtype)};
   return ir::run_node(OpId::kCast, &to, {&wide, 1}, 1)[0];
 }
@@ -119,7 +126,7 @@ AttributeProto attribute(const std::string& word, DType tried) {
     const bool reals = is_real(list[0]);
     a.set_type(reals ? AttributeProto::FLOATS : AttributeProto::INTS);
     for (const std::string& v : list) {
-      if (reals) a.add_floats(std::stof(v));
+      if (reals) a.add_floats(static_cast<float>(real(v)));
       if (!reals) a.add_ints(std::stoll(v));
     }
   } else if (value[0] == '(') {
@@ -137,7 +144,7 @@ AttributeProto attribute(const std::string& word, DType tried) {
     *a.mutable_t() = encode(HostTensor(type.dtype, type.shape), "");
   } else if (is_number(value) && is_real(value)) {
     a.set_type(AttributeProto::FLOAT);
-    a.set_f(std::stof(value));
+    a.set_f(static_cast<float>(real(value)));
   } else if (is_number(value)) {
     a.set_type(AttributeProto::INT);
     a.set_i(std::stoll(value));
