@@ -18,22 +18,22 @@ class Session::Explainer {
   Explainer(const Impl& impl, size_t region, ExplainHook& hook)
       : impl_(impl),
         region_(region),
-        def_(impl.entry.regions[region]),
+        def_(impl.entry().regions[region]),
         hook_(hook),
-        in_(impl.allocator.inner()),
-        out_(impl.allocator.inner()) {}
+        in_(impl.memory.allocator.inner()),
+        out_(impl.memory.allocator.inner()) {}
 
   Status tell() {
-    Span<Stage* const> stages = impl_.regions[region_].stages;
+    Span<Stage* const> stages = impl_.runner.regions()[region_].stages;
     for (const Stage* stage : stages) {
-      if (!stage->bound) continue;
-      WICK_TRY(tell(*stage));
+      if (!stage->plan.bound) continue;
+      WICK_TRY(tell(stage->plan));
     }
     return {};
   }
 
  private:
-  Status tell(const Stage& stage) {
+  Status tell(const StagePlan& stage) {
     stage_ = &stage;
     uint32_t node = stage.first;
     for (const BoundPartition& part : stage.partitions) {
@@ -92,8 +92,8 @@ class Session::Explainer {
                          in_,
                          out_};
     if (part.backend->in_host_memory()) {
-      const KernelRow* row =
-          find_kernel(impl_.sets, {node.op, node.attrs, in_, out_, impl_.threads, node.custom});
+      const KernelRow* row = find_kernel(
+          impl_.machine.sets, {node.op, node.attrs, in_, out_, impl_.machine.threads, node.custom});
       placed.kernel = step.alias ? "the same bytes" : row != nullptr ? row->name : "";
       if (!stage_->why.empty() && stage_->why[s] != nullptr) placed.why = stage_->why[s];
       if (impl_.left_backend[0] != '\0') placed.why = impl_.left_backend;
@@ -156,14 +156,15 @@ class Session::Explainer {
   size_t region_;
   const RegionDef& def_;
   ExplainHook& hook_;
-  const Stage* stage_ = nullptr;
+  const StagePlan* stage_ = nullptr;
   Array<TensorView> in_, out_;
 };
 
 Status Session::explain(ExplainHook& hook) const {
   Turn turn(impl_->use);
   WICK_TRY(turn.take_to_look());
-  for (size_t r = 0; r < impl_->regions.size(); ++r) WICK_TRY(Explainer(*impl_, r, hook).tell());
+  for (size_t r = 0; r < impl_->runner.regions().size(); ++r)
+    WICK_TRY(Explainer(*impl_, r, hook).tell());
   return {};
 }
 

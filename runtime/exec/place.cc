@@ -1,8 +1,9 @@
-// Binding, second half: which backend runs which steps, and where values live.
+// The binder's second half: which backend runs which steps, and where values live.
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/exec/session_impl.h"
+#include "runtime/exec/binder.h"
+#include "runtime/plan/memory_plan.h"
 #include "runtime/program/release.h"
 
 namespace wick {
@@ -37,95 +38,93 @@ uint32_t root_of(Span<uint32_t> parent, uint32_t v) {
 
 }  // namespace
 
-Status Session::Impl::query_of(const PlanStep& step, Span<TensorView> in,
-                               Span<TensorView> out) const {
+void Binder::types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {
   for (size_t i = 0; i < step.in.size(); ++i) {
     if (step.in[i] == kNoIndex) continue;
-    const PlanValue& v = values[step.in[i]];
+    const PlanValue& v = values_[step.in[i]];
     in[i] = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
   }
   for (size_t i = 0; i < step.out.size(); ++i) {
-    const PlanValue& v = values[step.out[i]];
+    const PlanValue& v = values_[step.out[i]];
     out[i] = TensorView(nullptr, v.dtype, v.shape);
   }
-  return {};
 }
 
 // Which steps the backend given runs, and of the others why not.
-Status Session::Impl::ask_backend(Stage& stage, const RegionDef& region, Span<uint8_t> taken) {
-  if (backend == nullptr) return {};
-  auto steps = stage.steps;
-  WICK_ASSIGN(stage.why, stage.arena.array<const char*>(steps.size()));
+Status Binder::ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_t> taken) {
+  if (machine_.backend == nullptr) return {};
+  auto steps = plan.steps;
+  WICK_ASSIGN(plan.why, plan.arena.array<const char*>(steps.size()));
   size_t takes = 0;
   bool floats_left = false;
   for (size_t s = 0; s < steps.size(); ++s) {
-    WICK_ASSIGN(auto in, temp.array<TensorView>(steps[s].in.size()));
-    WICK_ASSIGN(auto out, temp.array<TensorView>(steps[s].out.size()));
-    WICK_TRY(query_of(steps[s], in, out));
+    WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(steps[s].in.size()));
+    WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(steps[s].out.size()));
+    types_of(steps[s], in, out);
     const NodeDef& node = *steps[s].node;
-    const KernelQuery query{node.op, node.attrs, in, out, threads, node.custom};
-    const Status can = backend->why_not(query);
+    const KernelQuery query{node.op, node.attrs, in, out, machine_.threads, node.custom};
+    const Status can = machine_.backend->why_not(query);
     if (can.code() == Code::kDevice) return can;  // it was lost
     taken[s] = can.ok() ? 1 : 0;
     takes += taken[s];
     // Steps that only the backend can run stay there whatever they cost.
-    if (can.ok() && find_kernel(sets, query) == nullptr && !is_view(node.op)) taken[s] = 2;
-    floats_left = floats_left || (!can.ok() && has_floats(values, steps[s]));
-    if (!can.ok()) WICK_TRY(keep_text(stage.arena, can.message(), &stage.why[s]));
+    if (can.ok() && find_kernel(machine_.sets, query) == nullptr && !is_view(node.op)) taken[s] = 2;
+    floats_left = floats_left || (!can.ok() && has_floats(values_.planned, steps[s]));
+    if (!can.ok()) WICK_TRY(keep_text(plan.arena, can.message(), &plan.why[s]));
   }
   // Who asks for a device gets it for a program that it can run, but for integers beside.
   const bool whole_program =
-      stage.first == 0 && stage.end == region.nodes.size() && &region == &entry.regions[0];
+      plan.first == 0 && plan.end == region.nodes.size() && &region == &values_.entry.regions[0];
   if (whole_program && takes == steps.size()) return {};
   const bool all_floats = whole_program && !floats_left;
-  WICK_ASSIGN(Reach reach, reach_of(stage));
+  WICK_ASSIGN(Reach reach, reach_of(plan));
   for (size_t s = 0, end = 0; s < steps.size(); s = end + 1) {
     bool must = false;
     for (end = s; end < steps.size() && taken[end] != 0; ++end)
-      must = must || taken[end] == 2 || (all_floats && has_floats(values, steps[end]));
+      must = must || taken[end] == 2 || (all_floats && has_floats(values_.planned, steps[end]));
     if (end == s || must) continue;
     PartitionSpec spec;
-    WICK_TRY(crossing_values(stage, s, end - s, temp, reach, &spec));
-    const Status pays = backend->pays(spec);
+    WICK_TRY(crossing_values(plan, s, end - s, memory_.temp, reach, &spec));
+    const Status pays = machine_.backend->pays(spec);
     if (pays.ok()) continue;
     const char* text = nullptr;
-    WICK_TRY(keep_text(stage.arena, pays.message(), &text));
+    WICK_TRY(keep_text(plan.arena, pays.message(), &text));
     for (size_t k = s; k < end; ++k) {
       taken[k] = 0;
-      stage.why[k] = text;
+      plan.why[k] = text;
     }
   }
   return {};
 }
 
-Result<Reach> Session::Impl::reach_of(const Stage& stage) {
+Result<Binder::Reach> Binder::reach_of(const StagePlan& plan) {
   Reach reach;
-  WICK_ASSIGN(reach.last_reader, temp.array<uint32_t>(values.size()));
-  WICK_ASSIGN(reach.seen, temp.array<uint32_t>(values.size()));
-  for (size_t s = 0; s < stage.steps.size(); ++s) {
-    for (uint32_t v : stage.steps[s].in) {
+  WICK_ASSIGN(reach.last_reader, memory_.temp.array<uint32_t>(values_.size()));
+  WICK_ASSIGN(reach.seen, memory_.temp.array<uint32_t>(values_.size()));
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    for (uint32_t v : plan.steps[s].in) {
       if (v != kNoIndex && reach.last_reader[v] != kNoIndex)
         reach.last_reader[v] = static_cast<uint32_t>(s);
     }
-    for (uint32_t v : stage.steps[s].out) {
-      if (last_use[v] >= stage.end) reach.last_reader[v] = kNoIndex;
+    for (uint32_t v : plan.steps[s].out) {
+      if (values_.last_use[v] >= plan.end) reach.last_reader[v] = kNoIndex;
     }
   }
   return reach;
 }
 
 // The steps, what comes into them from others or from outside, and what others read of them.
-Status Session::Impl::crossing_values(const Stage& stage, size_t first, size_t count, Arena& arena,
-                                      Reach& reach, PartitionSpec* spec) const {
-  spec->values = values;
-  spec->steps = stage.steps.subspan(first, count);
+Status Binder::crossing_values(const StagePlan& plan, size_t first, size_t count, Arena& arena,
+                               Reach& reach, PartitionSpec* spec) const {
+  spec->values = values_.planned;
+  spec->steps = plan.steps.subspan(first, count);
   Span<uint32_t> lists[2];  // counted first
   for (int round = 0; round < 2; ++round) {
     size_t ins = 0, outs = 0;
     const uint32_t seen = ++reach.stamp;
     for (const PlanStep& step : spec->steps) {
       for (uint32_t v : step.in) {
-        if (v == kNoIndex || values[v].data != nullptr || reach.seen[v] == seen) continue;
+        if (v == kNoIndex || values_[v].data != nullptr || reach.seen[v] == seen) continue;
         reach.seen[v] = seen;
         if (round == 1) lists[0][ins] = v;
         ++ins;
@@ -148,27 +147,28 @@ Status Session::Impl::crossing_values(const Stage& stage, size_t first, size_t c
 
 // Marks aliases and in-place candidates, cuts the steps into partitions; reports every step nobody
 // can run at once.
-Status Session::Impl::choose_backends(Stage& stage, const RegionDef& region) {
-  auto& partitions = stage.partitions;
-  auto steps = stage.steps;
-  WICK_ASSIGN(partitions, stage.arena.array<BoundPartition>(steps.size()));
-  WICK_ASSIGN(auto taken, temp.array<uint8_t>(steps.size()));
-  WICK_TRY(ask_backend(stage, region, taken));
+Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
+  auto& partitions = plan.partitions;
+  auto steps = plan.steps;
+  WICK_ASSIGN(partitions, plan.arena.array<BoundPartition>(steps.size()));
+  WICK_ASSIGN(auto taken, memory_.temp.array<uint8_t>(steps.size()));
+  WICK_TRY(ask_backend(plan, region, taken));
   size_t cuts = 0, missing = 0, at = 0;
   char list[400];
   list[0] = '\0';
   for (size_t s = 0; s < steps.size(); ++s) {
     PlanStep& step = steps[s];
-    WICK_ASSIGN(auto in, temp.array<TensorView>(step.in.size()));
-    WICK_ASSIGN(auto out, temp.array<TensorView>(step.out.size()));
-    WICK_TRY(query_of(step, in, out));
-    KernelQuery query{step.node->op, step.node->attrs, in, out, threads, step.node->custom};
-    Backend* who = &cpu;
+    WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(step.in.size()));
+    WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(step.out.size()));
+    types_of(step, in, out);
+    KernelQuery query{step.node->op, step.node->attrs, in,
+                      out,           machine_.threads, step.node->custom};
+    Backend* who = &machine_.cpu;
     if (taken[s] != 0) {
-      who = backend;
-    } else if (is_view(step.node->op) && values[step.in[0]].data == nullptr) {
+      who = machine_.backend;
+    } else if (is_view(step.node->op) && values_[step.in[0]].data == nullptr) {
       step.alias = true;
-    } else if (step.row = find_kernel(sets, query); step.row == nullptr) {
+    } else if (step.row = find_kernel(machine_.sets, query); step.row == nullptr) {
       ++missing;
       if (at + 120 < sizeof(list)) {
         at += static_cast<size_t>(snprintf(list + at, sizeof(list) - at, "%s%s of %s (node %.40s)",
@@ -189,17 +189,17 @@ Status Session::Impl::choose_backends(Stage& stage, const RegionDef& region) {
   partitions = partitions.subspan(0, cuts);
   if (missing == 0) return {};
   return error(Code::kUnsupported, "%zu steps have no kernel: %s%s", missing, list,
-               why_missing(sets));
+               why_missing(machine_.sets));
 }
 
 // Live ranges are counted in steps. A device partition reads and writes host memory at any time of
 // its run, so there a range covers the whole partition.
-Status Session::Impl::place(Stage& stage, const RegionDef& region) {
-  size_t n = values.size();
-  auto steps = stage.steps;
-  WICK_ASSIGN(auto parent, temp.array<uint32_t>(n));
-  WICK_ASSIGN(auto home, temp.array<Home>(n));
-  WICK_ASSIGN(auto ranges, temp.array<BufferRequest>(n));
+Status Binder::place(StagePlan& plan, const RegionDef& region) {
+  size_t n = values_.size();
+  auto steps = plan.steps;
+  WICK_ASSIGN(auto parent, memory_.temp.array<uint32_t>(n));
+  WICK_ASSIGN(auto home, memory_.temp.array<Home>(n));
+  WICK_ASSIGN(auto ranges, memory_.temp.array<BufferRequest>(n));
   for (uint32_t v = 0; v < n; ++v) parent[v] = v;
 
   // who needs a value on the host, until when
@@ -208,16 +208,16 @@ Status Session::Impl::place(Stage& stage, const RegionDef& region) {
     if (ranges[r].last < when) ranges[r].last = when;
   };
   auto end = static_cast<int32_t>(steps.size());
-  WICK_ASSIGN(auto maker, temp.array<uint32_t>(n));  // partition + 1
-  for (uint32_t p = 0; p < stage.partitions.size(); ++p) {
-    const BoundPartition& part = stage.partitions[p];
+  WICK_ASSIGN(auto maker, memory_.temp.array<uint32_t>(n));  // partition + 1
+  for (uint32_t p = 0; p < plan.partitions.size(); ++p) {
+    const BoundPartition& part = plan.partitions[p];
     bool host = part.backend->in_host_memory();
     for (uint32_t s = part.first; s < part.first + part.count; ++s) {
       PlanStep& step = steps[s];
       auto first = static_cast<int32_t>(host ? s : part.first);
       auto last = static_cast<int32_t>(host ? s : part.first + part.count - 1);
       for (uint32_t v : step.in) {
-        if (v == kNoIndex || values[v].data != nullptr) continue;
+        if (v == kNoIndex || values_[v].data != nullptr) continue;
         use(v, last);
         if (maker[v] == 0) {
           home[v] = Home::kInput;
@@ -238,7 +238,7 @@ Status Session::Impl::place(Stage& stage, const RegionDef& region) {
   }
   for (const PlanStep& step : steps) {  // what is read behind this stage
     for (uint32_t v : step.out) {
-      if (last_use[v] < stage.end) continue;
+      if (values_.last_use[v] < plan.end) continue;
       use(v, end);
       uint32_t r = root_of(parent, v);
       if (home[r] == Home::kNowhere) home[r] = Home::kBuffer;
@@ -249,7 +249,7 @@ Status Session::Impl::place(Stage& stage, const RegionDef& region) {
     PlanStep& step = steps[s];
     if (!step.in_place) continue;
     step.in_place = false;
-    if (values[step.in[0]].data != nullptr) continue;
+    if (values_[step.in[0]].data != nullptr) continue;
     uint32_t from = root_of(parent, step.in[0]), to = root_of(parent, step.out[0]);
     bool once = true;
     for (size_t i = 1; i < step.in.size(); ++i) {
@@ -263,113 +263,71 @@ Status Session::Impl::place(Stage& stage, const RegionDef& region) {
   }
 
   for (uint32_t v = 0; v < n; ++v) {
-    if (parent[v] != v || home[v] != Home::kBuffer || values[v].data != nullptr) continue;
-    ranges[v].bytes = TensorView(nullptr, values[v].dtype, values[v].shape).nbytes();
+    if (parent[v] != v || home[v] != Home::kBuffer || values_[v].data != nullptr) continue;
+    ranges[v].bytes = TensorView(nullptr, values_[v].dtype, values_[v].shape).nbytes();
     if (ranges[v].bytes == 0) ranges[v].bytes = 1;  // an empty tensor still has an address
   }
-  WICK_ASSIGN(auto offsets, temp.array<size_t>(n));
-  WICK_TRY(plan_memory(ranges, offsets, &stage.planned_bytes, temp_allocator));
+  WICK_ASSIGN(auto offsets, memory_.temp.array<size_t>(n));
+  WICK_TRY(plan_memory(ranges, offsets, &plan.planned_bytes, memory_.temp_allocator));
 #ifndef NDEBUG
-  WICK_TRY(verify_memory(ranges, offsets, stage.planned_bytes));
+  WICK_TRY(verify_memory(ranges, offsets, plan.planned_bytes));
 #endif
-  WICK_TRY(grow(stage.memory, stage.planned_bytes));
+  WICK_TRY(memory_.grow(plan.memory, plan.planned_bytes));
 
-  Array<InputUse> uses(stage.allocator);
-  for (const NodeDef& node : region.nodes.subspan(stage.first, stage.end - stage.first)) {
+  Array<InputUse> uses(plan.allocator);
+  for (const NodeDef& node : region.nodes.subspan(plan.first, plan.end - plan.first)) {
     for (uint32_t v : node.outputs) {
-      const PlanValue& value = values[v];
-      views[v] = TensorView(const_cast<void*>(value.data), value.dtype, value.shape);
+      const PlanValue& value = values_[v];
+      values_.views[v] = TensorView(const_cast<void*>(value.data), value.dtype, value.shape);
       if (value.data != nullptr) continue;
       uint32_t r = root_of(parent, v);
       if (home[r] == Home::kInput) WICK_TRY(uses.push_back({v, r}));
       if (home[r] == Home::kBuffer)
-        views[v].data = static_cast<char*>(stage.memory.data) + offsets[r];
+        values_.views[v].data = static_cast<char*>(plan.memory.data) + offsets[r];
     }
   }
-  stage.input_uses = {uses.data(), uses.size()};  // its memory stays until the arena is cleared
+  plan.input_uses = {uses.data(), uses.size()};  // its memory stays until the arena is cleared
   return {};
 }
 
-// Before ops run that may make strings: they get what is left of the budget.
-void Session::Impl::limit_strings() {
-  if (!has_strings) return;
-  auto left = [&] {
-    const size_t others = allocator.held() - strings.held();
-    return others < max_ram ? max_ram - others : 0;
-  };
-  if (strings.held() > left()) shrink();
-  strings.set_limit(left());
-}
-
-// What it held before moves along as far as `keep` says.
-Status Session::Impl::grow(Buffer& buffer, size_t bytes, size_t keep) {
-  // What is kept lies in both for a while.
-  const size_t gone = keep == 0 ? buffer.bytes : 0;
-  const size_t more = bytes > buffer.bytes ? bytes - gone : 0;
-  auto fits = [&] { return allocator.held() <= max_ram && more <= max_ram - allocator.held(); };
-  if (!fits()) shrink();
-  if (!fits()) {
-    return error(Code::kBudgetExceeded, "max_ram: the session needs %zu bytes, %zu are allowed",
-                 allocator.held() + more, max_ram);
-  }
-  if (more == 0) return {};
-  if (keep == 0) release(buffer);
-  void* made = allocator.allocate(bytes, kAlignment);
-  if (made == nullptr) return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes);
-  if (keep != 0) memcpy(made, buffer.data, keep);
-  release(buffer);
-  buffer = {made, bytes};
-  return {};
-}
-
-Status Session::Impl::grow_ahead(Buffer& buffer, size_t bytes) {
-  if (bytes <= buffer.bytes) return {};
-  if (bytes < SIZE_MAX / 4 && grow(buffer, 2 * bytes).ok()) return {};
-  return grow(buffer, bytes);
-}
-
-void Session::Impl::release(Buffer& buffer) {
-  allocator.deallocate(buffer.data, buffer.bytes, kAlignment);
-  buffer = {};
-}
-
-Status Session::Impl::compile(Stage& stage) {
-  auto& partitions = stage.partitions;
-  auto steps = stage.steps;
+Status Binder::compile(StagePlan& plan) {
+  auto& partitions = plan.partitions;
+  auto steps = plan.steps;
   size_t scratch = 0;
-  WICK_ASSIGN(Reach reach, reach_of(stage));
+  WICK_ASSIGN(Reach reach, reach_of(plan));
   for (uint32_t p = 0; p < partitions.size(); ++p) {
     BoundPartition& part = partitions[p];
     PartitionSpec spec;
-    WICK_TRY(crossing_values(stage, part.first, part.count, stage.arena, reach, &spec));
-    spec.first_step = stage.first_step + part.first;
-    spec.threads = threads;
-    spec.cache = &cache;
-    spec.pool = pool;
-    spec.traced = trace != nullptr;
+    WICK_TRY(crossing_values(plan, part.first, part.count, plan.arena, reach, &spec));
+    spec.first_step = plan.first_step + part.first;
+    spec.threads = machine_.threads;
+    spec.cache = &machine_.cache;
+    spec.pool = machine_.pool;
+    spec.traced = machine_.trace != nullptr;
     part.inputs = spec.inputs;
     part.outputs = spec.outputs;
-    WICK_ASSIGN(auto compiled, part.backend->compile(spec, stage.allocator));
+    WICK_ASSIGN(auto compiled, part.backend->compile(spec, plan.allocator));
     part.compiled = compiled.release();
     if (part.compiled->scratch_bytes() > scratch) scratch = part.compiled->scratch_bytes();
   }
   // Packed weights are not needed a second time, as the file has them.
-  for (; released < cache.size(); ++released) {
-    const TensorView& raw = program.constants()[cache.key(released).constant].view;
-    release_pages(program, raw.data, raw.nbytes());
+  for (; released_ < machine_.cache.size(); ++released_) {
+    const TensorView& raw =
+        values_.program.constants()[machine_.cache.key(released_).constant].view;
+    release_pages(values_.program, raw.data, raw.nbytes());
   }
   // Scratch lies behind the buffers; the memory may move, so the views are moved with it.
-  stage.scratch_offset = static_cast<size_t>(align_up(stage.planned_bytes, kAlignment));
+  plan.scratch_offset = static_cast<size_t>(align_up(plan.planned_bytes, kAlignment));
   if (scratch > SIZE_MAX / 4) {
     return error(Code::kBudgetExceeded, "max_ram: the kernels need %zu bytes to work in", scratch);
   }
-  auto* before = static_cast<char*>(stage.memory.data);
-  WICK_TRY(grow(stage.memory, stage.scratch_offset + scratch));
-  auto* after = static_cast<char*>(stage.memory.data);
+  auto* before = static_cast<char*>(plan.memory.data);
+  WICK_TRY(memory_.grow(plan.memory, plan.scratch_offset + scratch));
+  auto* after = static_cast<char*>(plan.memory.data);
   for (const PlanStep& step : steps) {
     for (uint32_t v : step.out) {
-      auto* p = static_cast<char*>(views[v].data);
-      if (p != nullptr && before != after) views[v].data = after + (p - before);
+      auto* p = static_cast<char*>(values_.views[v].data);
+      if (p != nullptr && before != after) values_.views[v].data = after + (p - before);
     }
   }
   return {};

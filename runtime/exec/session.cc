@@ -7,6 +7,7 @@
 
 #include "runtime/core/packed_sequence.h"
 #include "runtime/core/string_ref.h"
+#include "runtime/exec/ports.h"
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
@@ -60,51 +61,6 @@ Status check_runnable(const Program& program, const EntryDef& entry) {
   return check_custom_given(program, entry);
 }
 
-Status check_strings(const TensorView& v, const char* name) {
-  for (int64_t i = 0, n = v.numel(); i < n; ++i) {
-    const StringRef& s = v.as<StringRef>()[i];
-    if (s.size > SIZE_MAX / 2 || (s.size != 0 && s.data == nullptr)) {
-      return error(Code::kInvalidArgument, "input %.60s: string %lld has no bytes", name,
-                   static_cast<long long>(i));
-    }
-  }
-  return {};
-}
-
-PortInfo port(const EntryDef& entry, uint32_t id) {
-  const ValueDef& v = entry.values[id];
-  return {v.name, v.dtype, v.unranked, v.dims, v.element};
-}
-
-int find_port(const EntryDef& entry, Span<const uint32_t> ids, const char* name) {
-  for (size_t i = 0; name != nullptr && i < ids.size(); ++i) {
-    if (strcmp(entry.values[ids[i]].name, name) == 0) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-// "x, mask": what a wrong name should have been.
-struct NameList {
-  char text[256];
-};
-NameList names_of(const EntryDef& entry, Span<const uint32_t> ids) {
-  NameList list;
-  list.text[0] = '\0';
-  size_t at = 0;
-  for (uint32_t id : ids) {
-    const char* name = entry.values[id].name;
-    size_t n = strlen(name);
-    if (at + n + 3 > sizeof(list.text)) break;
-    if (at != 0) {
-      memcpy(list.text + at, ", ", 2);
-      at += 2;
-    }
-    memcpy(list.text + at, name, n + 1);
-    at += n;
-  }
-  return list;
-}
-
 // One block of memory for two objects: the second lies where its alignment lets it.
 template <class First, class Second>
 struct Block {
@@ -136,11 +92,11 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   Owned<Session> owned(session);
 
   for (const KernelSet* set : options.kernels.empty() ? default_kernels() : options.kernels) {
-    WICK_TRY(impl->sets.push_back(set));
+    WICK_TRY(impl->machine.sets.push_back(set));
   }
-  impl->cpu = CpuBackend(impl->sets);
-  impl->threads = options.threads == 0 ? usable_cpus() : options.threads;
-  WICK_ASSIGN(impl->pool, ThreadPool::create(allocator, impl->threads));
+  impl->machine.cpu = CpuBackend(impl->machine.sets);
+  impl->machine.threads = options.threads == 0 ? usable_cpus() : options.threads;
+  WICK_ASSIGN(impl->machine.pool, ThreadPool::create(allocator, impl->machine.threads));
 
   // Bound right away where every size is known.
   Array<Shape> shapes(allocator);
@@ -182,89 +138,50 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
   return owned;
 }
 
-// Plans and their memory go.
-void Session::Impl::drop() {
-  unbind();
-  for (uint32_t r = 0; r < regions.size(); ++r) {
-    for (Stage* stage : regions[r].stages) {
-      unbind(r, *stage);
-      release(stage->memory);
-      release(stage->scratch);
-      for (Buffer& buffer : stage->buffers) release(buffer);
-    }
-  }
-  strings.clear();
-  temp.clear();
-  shrink();
-}
-
-// Memory that is only kept to be used again goes.
-void Session::Impl::shrink() {
-  strings.shrink();
-  temp.shrink();
-  for (RegionState& region : regions) {
-    for (Stage* stage : region.stages) {
-      stage->arena.shrink();
-      stage->run_arena.shrink();
-    }
-  }
-}
-
-Session::Impl::~Impl() {
-  drop();
-  for (RegionState& region : regions) {
-    for (Stage* stage : region.stages) {
-      stage->~Stage();
-      allocator.deallocate(stage, sizeof(Stage), alignof(Stage));
-    }
-  }
-}
-
 void Session::destroy(Session* session) {
   if (session == nullptr) return;
   Impl* impl = session->impl_;
-  Allocator& allocator = impl->allocator.inner();
-  ThreadPool::destroy(impl->pool);
+  Allocator& allocator = impl->memory.allocator.inner();
+  ThreadPool::destroy(impl->machine.pool);
   impl->~Impl();
   session->~Session();
   allocator.deallocate(session, Block<Session, Impl>::kBytes, Block<Session, Impl>::kAlign);
 }
 
-size_t Session::input_count() const { return impl_->entry.body().inputs.size(); }
-size_t Session::output_count() const { return impl_->entry.body().outputs.size(); }
+size_t Session::input_count() const { return impl_->entry().body().inputs.size(); }
+size_t Session::output_count() const { return impl_->entry().body().outputs.size(); }
 PortInfo Session::input(size_t i) const {
-  return port(impl_->entry, impl_->entry.body().inputs[i]);
+  return port(impl_->entry(), impl_->entry().body().inputs[i]);
 }
 PortInfo Session::output(size_t i) const {
-  return port(impl_->entry, impl_->entry.body().outputs[i]);
+  return port(impl_->entry(), impl_->entry().body().outputs[i]);
 }
 int Session::find_input(const char* name) const {
-  return find_port(impl_->entry, impl_->entry.body().inputs, name);
+  return find_port(impl_->entry(), impl_->entry().body().inputs, name);
 }
 int Session::find_output(const char* name) const {
-  return find_port(impl_->entry, impl_->entry.body().outputs, name);
+  return find_port(impl_->entry(), impl_->entry().body().outputs, name);
 }
-int Session::threads() const { return impl_->threads; }
+int Session::threads() const { return impl_->machine.threads; }
 
 // What is told of the session while a call may be in it. A device's memory may grow with any run.
 void Session::Impl::count() {
-  if (counted && backend == nullptr) return;
-  size_t steps = 0, arena = 0, packed = cache.bytes();
-  for (const RegionState& region : regions) {
+  if (!binder.take_changed() && machine.backend == nullptr) return;
+  size_t steps = 0, arena = 0, packed = machine.cache.bytes();
+  for (const RegionState& region : runner.regions()) {
     for (const Stage* stage : region.stages) {
-      arena += stage->planned_bytes;
-      for (const BoundPartition& p : stage->partitions) {
+      arena += stage->plan.planned_bytes;
+      for (const BoundPartition& p : stage->plan.partitions) {
         if (p.compiled != nullptr) packed += p.compiled->held_bytes();
       }
-      if (&region == &regions[0] && stage->bound)
-        steps += stage->steps.size() + (stage->end < entry.body().nodes.size() ? 1 : 0);
+      if (&region == &runner.regions()[0] && stage->plan.bound)
+        steps += stage->plan.steps.size() + (stage->plan.end < entry().body().nodes.size() ? 1 : 0);
     }
   }
   counts.steps.store(steps, std::memory_order_relaxed);
   counts.arena_bytes.store(arena, std::memory_order_relaxed);
   counts.packed_bytes.store(packed, std::memory_order_relaxed);
-  counts.packed_forms.store(cache.size(), std::memory_order_relaxed);
-  counted = true;
+  counts.packed_forms.store(machine.cache.size(), std::memory_order_relaxed);
 }
 
 size_t Session::step_count() const { return impl_->counts.steps.load(std::memory_order_relaxed); }
@@ -284,10 +201,10 @@ const char* Session::left_backend() const {
 Result<Session::PackedForm> Session::packed_form(size_t i) const {
   Turn turn(impl_->use);
   WICK_TRY(turn.take_to_look());
-  if (i >= impl_->cache.size())
+  if (i >= impl_->machine.cache.size())
     return error(Code::kInvalidArgument, "there is no packed form %zu", i);
-  const PackCache::Key& key = impl_->cache.key(i);
-  const auto* data = static_cast<const uint8_t*>(impl_->cache.data(i));
+  const PackCache::Key& key = impl_->machine.cache.key(i);
+  const auto* data = static_cast<const uint8_t*>(impl_->machine.cache.data(i));
   if (key.variant != 0 || data == nullptr) return PackedForm{key.constant, key.layout, {}};
   return PackedForm{key.constant, key.layout, {data, key.bytes}};
 }
@@ -308,80 +225,7 @@ Result<Shape> Session::output_shape(size_t i) const {
     return Status(Code::kInvalidArgument, "the session is not bound to shapes yet");
   if (!impl_->sized)
     return Status(Code::kInvalidArgument, "the shape depends on values: it is known after a run");
-  return impl_->values[impl_->entry.body().outputs[i]].shape;
-}
-
-Status Session::Impl::check_count(Span<TensorView> outputs) const {
-  auto out = entry.body().outputs;
-  if (outputs.size() == out.size()) return {};
-  return error(Code::kInvalidArgument, "%zu outputs given, the program has %zu: %s", outputs.size(),
-               out.size(), names_of(entry, out).text);
-}
-
-Status Session::Impl::check_run(Span<const TensorView> inputs) const {
-  auto in = entry.body().inputs;
-  if (inputs.size() != in.size()) {
-    return error(Code::kInvalidArgument, "%zu inputs given, the program takes %zu: %s",
-                 inputs.size(), in.size(), names_of(entry, in).text);
-  }
-  for (size_t i = 0; i < in.size(); ++i) {
-    const ValueDef& def = entry.values[in[i]];
-    const TensorView& v = inputs[i];
-    if (v.dtype != def.dtype) {
-      return error(Code::kTypeMismatch, "input %.60s is %s, the program takes %s", def.name,
-                   dtype_name(v.dtype), dtype_name(def.dtype));
-    }
-    auto bytes = checked_bytes(v.shape, dtype_bits(v.dtype));
-    if (!bytes.ok()) return annotate(bytes.status(), "input %.60s: ", def.name);
-    if (*bytes != 0 && v.data == nullptr)
-      return error(Code::kInvalidArgument, "input %.60s has no data", def.name);
-    size_t align =
-        dtype_size(v.dtype) > 1 ? (dtype_size(v.dtype) > 8 ? 8 : dtype_size(v.dtype)) : 1;
-    if (is_container(v.dtype)) align = 8;
-    if (!v.contiguous() || reinterpret_cast<uintptr_t>(v.data) % align != 0) {
-      return error(Code::kInvalidArgument,
-                   "input %.60s must be contiguous and aligned to its elements", def.name);
-    }
-    if (is_container(v.dtype)) WICK_TRY(annotate(check_packed(def, v), "input %.60s: ", def.name));
-    if (v.dtype == DType::kString) WICK_TRY(check_strings(v, def.name));
-  }
-  return {};
-}
-
-// A sequence or an optional that a caller gives.
-Status Session::Impl::check_packed(const ValueDef& def, const TensorView& v) const {
-  if (v.rank() != 1) return Status(Code::kShapeMismatch, "a packed value has the shape [bytes]");
-  WICK_ASSIGN(PackedSequence s, PackedSequence::open(v));
-  if (s.dtype() != def.element) {
-    return error(Code::kTypeMismatch, "its elements are %s, the program takes %s",
-                 dtype_name(s.dtype()), dtype_name(def.element));
-  }
-  for (int64_t i = 0; s.dtype() == DType::kString && i < s.count(); ++i)
-    WICK_TRY(check_strings(s.at(i), def.name));
-  if (def.dtype == DType::kSequence && !s.present())
-    return Status(Code::kInvalidArgument, "a sequence cannot be absent");
-  if (def.dtype == DType::kOptional && s.count() != (s.present() ? 1 : 0))
-    return Status(Code::kInvalidArgument, "an optional tensor holds one element or none");
-  return {};
-}
-
-Status Session::Impl::check_outputs(Span<TensorView> outputs) const {
-  auto out = entry.body().outputs;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const TensorView& have = views[out[i]];
-    if (outputs[i].data == nullptr) continue;
-    if (outputs[i].dtype != have.dtype) {
-      return error(Code::kTypeMismatch, "output %.60s is %s, the buffer given is %s",
-                   entry.values[out[i]].name, dtype_name(have.dtype), dtype_name(outputs[i].dtype));
-    }
-    if (!(outputs[i].shape == have.shape) || !outputs[i].contiguous()) {
-      return error(Code::kShapeMismatch,
-                   "output %.60s has shape %s, the buffer given %s (it must be contiguous)",
-                   entry.values[out[i]].name, to_text(have.shape).text,
-                   to_text(outputs[i].shape).text);
-    }
-  }
-  return {};
+  return impl_->values[impl_->entry().body().outputs[i]].shape;
 }
 
 Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
@@ -395,11 +239,11 @@ Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
     int i = find_input(v.name);
     if (v.name == nullptr) {
       return error(Code::kInvalidArgument, "an input's name is null; there are: %s",
-                   names_of(impl_->entry, impl_->entry.body().inputs).text);
+                   names_of(impl_->entry(), impl_->entry().body().inputs).text);
     }
     if (i < 0) {
       return error(Code::kNotFound, "no input is named %.60s; there are: %s", v.name,
-                   names_of(impl_->entry, impl_->entry.body().inputs).text);
+                   names_of(impl_->entry(), impl_->entry().body().inputs).text);
     }
     if (in[i].present()) return error(Code::kInvalidArgument, "input %.60s is given twice", v.name);
     in[i] = v.view;
@@ -412,11 +256,11 @@ Status Session::run(Span<const NamedView> inputs, Span<NamedView> outputs,
     int i = find_output(v.name);
     if (v.name == nullptr) {
       return error(Code::kInvalidArgument, "an output's name is null; there are: %s",
-                   names_of(impl_->entry, impl_->entry.body().outputs).text);
+                   names_of(impl_->entry(), impl_->entry().body().outputs).text);
     }
     if (i < 0) {
       return error(Code::kNotFound, "no output is named %.60s; there are: %s", v.name,
-                   names_of(impl_->entry, impl_->entry.body().outputs).text);
+                   names_of(impl_->entry(), impl_->entry().body().outputs).text);
     }
     out[i] = v.view;
   }

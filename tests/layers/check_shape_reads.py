@@ -37,9 +37,9 @@ REASONS = {
     ("runtime/kernels/reference/indices.h", "int_at(indices"): "indices",
     ("runtime/kernels/reference/roi.cc", "int_at(in[2]"): "the image that a region is of",
     ("runtime/kernels/reference/sequence.cc", "int_at(in["): "a position in a sequence, which a run gives",
-    ("runtime/exec/stages.cc", "info->elements = static_cast<const int64_t*>(v.data)"):
+    ("runtime/exec/values.cc", "info->elements = static_cast<const int64_t*>(v.data)"):
         "the bytes of a packed sequence, which begin at an address for int64",
-    ("runtime/exec/stages.cc", "info->elements = v.as<int64_t>();"): "its dtype was just compared",
+    ("runtime/exec/values.cc", "info->elements = v.as<int64_t>();"): "its dtype was just compared",
     ("graph/interpreter/interpreter.cc", "in[i].elements = t.as<int64_t>();"): "the bytes of a packed sequence",
     ("runtime/backend/vulkan/trust/selftest_cases.cc", "views[i].as<int64_t>()"): "of int64 that it made itself",
     ("runtime/backend/vulkan/trust/selftest_cases.cc", "case k"): "writes by dtype",

@@ -1,0 +1,57 @@
+// Plans a stage for the shapes that its values have now: shapes (infer.cc), then backends and
+// memory (place.cc).
+#pragma once
+
+#include <utility>
+
+#include "runtime/exec/machine.h"
+#include "runtime/exec/stage.h"
+#include "runtime/exec/values.h"
+
+namespace wick {
+
+class Binder {
+ public:
+  Binder(SessionValues& values, SessionMemory& memory, Machine& machine)
+      : values_(values), memory_(memory), machine_(machine) {}
+
+  // From node `first` of the region on. On error the plan is unbound.
+  Status plan(uint32_t region, uint32_t first, size_t first_step, StagePlan* plan);
+  // What it computed and compiled goes; its memory stays to be used again.
+  void unbind(uint32_t region, StagePlan* plan);
+  // Whether a plan was made or forgotten since this was asked.
+  bool take_changed() { return std::exchange(changed_, false); }
+
+ private:
+  // By value of an entry, how far a stage's steps carry it.
+  struct Reach {
+    Span<uint32_t> last_reader;  // the last step of the stage that reads it; kNoIndex: read behind
+    Span<uint32_t> seen;         // stamped
+    uint32_t stamp = 0;
+  };
+
+  Status infer(const RegionDef& def, StagePlan& plan);
+  bool touches_container(const NodeDef& node) const;
+  Status infer_node(StagePlan& plan, const NodeDef& node, bool* live);
+  bool takes_work(const NodeDef& node, Span<const TensorView> in, Span<const TensorView> out);
+  Status evaluate(StagePlan& plan, const NodeDef& node);
+  Status write_elements(StagePlan& plan, uint32_t value, const ValueInfo<int64_t>& info);
+
+  Status ask_backend(StagePlan& plan, const RegionDef& region, Span<uint8_t> taken);
+  Status choose_backends(StagePlan& plan, const RegionDef& region);
+  Status crossing_values(const StagePlan& plan, size_t first, size_t count, Arena& arena,
+                         Reach& reach, PartitionSpec* spec) const;
+  Result<Reach> reach_of(const StagePlan& plan);
+  void types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const;
+  Status place(StagePlan& plan, const RegionDef& region);
+  Status compile(StagePlan& plan);
+
+  SessionValues& values_;
+  SessionMemory& memory_;
+  Machine& machine_;
+  double work_left_ = 0;  // that the present plan may still spend on what it evaluates (op_work)
+  size_t released_ = 0;   // packed forms whose raw bytes were let go
+  bool changed_ = true;
+};
+
+}  // namespace wick

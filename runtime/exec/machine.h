@@ -1,0 +1,24 @@
+// What a session's plans are made for and run on.
+#pragma once
+
+#include "runtime/backend/cpu/cpu_backend.h"
+#include "runtime/core/array.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/core/trace.h"
+
+namespace wick {
+
+struct Machine {
+  Machine(Allocator& allocator, size_t max_ram, Backend* device, TraceHook* hook)
+      : sets(allocator), cpu({}), backend(device), trace(hook), cache(allocator, max_ram) {}
+
+  Array<const KernelSet*> sets;
+  CpuBackend cpu;
+  Backend* backend;  // null: there is the CPU alone
+  ThreadPool* pool = nullptr;
+  int threads = 1;
+  TraceHook* trace;
+  PackCache cache;
+};
+
+}  // namespace wick

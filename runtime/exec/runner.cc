@@ -1,0 +1,195 @@
+#include "runtime/exec/runner.h"
+
+#include "runtime/kernels/prepared.h"
+#include "runtime/ops/sequence_parts.h"
+
+namespace wick {
+
+Status Runner::prepare() {
+  const size_t count = values_.entry.regions.size();
+  while (regions_.size() < count) WICK_TRY(regions_.push_back(RegionState(memory_.allocator)));
+  return {};
+}
+
+bool Runner::whole() const {
+  const Array<Stage*>& stages = regions_[0].stages;
+  return !stages.empty() && stages[0]->plan.bound &&
+         stages[0]->plan.end == values_.entry.body().nodes.size();
+}
+
+bool Runner::fits(const StagePlan& plan, uint32_t first) const {
+  if (!plan.bound || plan.first != first) return false;
+  for (const Crossing& c : plan.crossing) {
+    if (!(c.shape == values_[c.value].shape)) return false;
+  }
+  return true;
+}
+
+bool Runner::first_fits(uint32_t region) const {
+  const Array<Stage*>& stages = regions_[region].stages;
+  return !stages.empty() && fits(stages[0]->plan, 0);
+}
+
+Status Runner::add_stage(Array<Stage*>& stages) {
+  WICK_TRY(stages.reserve(stages.size() + 1));
+  WICK_TRY(memory_.shrinks.reserve(memory_.shrinks.size() + 2));
+  void* p = memory_.allocator.allocate(sizeof(Stage), alignof(Stage));
+  if (p == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a stage");
+  auto* stage = new (p) Stage(memory_.allocator, memory_.max_ram);
+  WICK_TRY(memory_.shrinks.push_back(&stage->plan.arena));
+  WICK_TRY(memory_.shrinks.push_back(&stage->run_arena));
+  return stages.push_back(stage);
+}
+
+// The stages behind it were planned for what it gave before.
+Status Runner::plan(uint32_t region, size_t index, uint32_t first) {
+  Array<Stage*>& stages = regions_[region].stages;
+  if (index == stages.size()) WICK_TRY(add_stage(stages));
+  for (size_t k = index; k < stages.size(); ++k) binder_.unbind(region, &stages[k]->plan);
+  size_t first_step = 0;
+  for (size_t k = 0; k < index; ++k) first_step += stages[k]->plan.steps.size() + 1;
+  return binder_.plan(region, first, first_step, &stages[index]->plan);
+}
+
+void Runner::unbind_body() {
+  if (regions_.empty()) return;
+  for (Stage* stage : regions_[0].stages) binder_.unbind(0, &stage->plan);
+}
+
+void Runner::drop() {
+  for (uint32_t r = 0; r < regions_.size(); ++r) {
+    for (Stage* stage : regions_[r].stages) {
+      binder_.unbind(r, &stage->plan);
+      memory_.release(stage->plan.memory);
+      memory_.release(stage->scratch);
+      for (Buffer& buffer : stage->buffers) memory_.release(buffer);
+    }
+  }
+  memory_.strings.clear();
+  memory_.temp.clear();
+  memory_.shrink();
+}
+
+Runner::~Runner() {
+  drop();
+  memory_.shrinks.clear();
+  for (RegionState& region : regions_) {
+    for (Stage* stage : region.stages) {
+      stage->~Stage();
+      memory_.allocator.deallocate(stage, sizeof(Stage), alignof(Stage));
+    }
+  }
+}
+
+Status Runner::run(uint32_t region, RunCtx& ctx) {
+  const RegionDef& def = values_.entry.regions[region];
+  uint32_t first = 0;
+  for (size_t k = 0;; ++k) {
+    Array<Stage*>& stages = regions_[region].stages;
+    if (k == stages.size() || !fits(stages[k]->plan, first)) WICK_TRY(plan(region, k, first));
+    Stage& stage = *stages[k];
+    enter(stage.plan);
+    for (const BoundPartition& part : stage.plan.partitions) {
+      WICK_TRY(before(stage.plan, ctx));
+      WICK_TRY(part.compiled->run(ctx));
+    }
+    if (stage.plan.end == def.nodes.size()) return {};
+    const NodeDef& node = def.nodes[stage.plan.end];
+    WICK_TRY(
+        annotate(run_apart(stage, node, ctx), "node %.60s (%s): ", node.name, node.info->name));
+    first = stage.plan.end + 1;
+  }
+}
+
+Result<Partition*> Runner::start(RunCtx& ctx) {
+  const StagePlan& plan = regions_[0].stages[0]->plan;
+  enter(plan);
+  Partition* last = nullptr;
+  for (size_t i = 0; i < plan.partitions.size(); ++i) {
+    WICK_TRY(before(plan, ctx));
+    last = plan.partitions[i].compiled;
+    WICK_TRY(i + 1 < plan.partitions.size() ? last->run(ctx) : last->start(ctx));
+  }
+  return last;
+}
+
+// What comes into a stage may lie elsewhere in every run.
+void Runner::enter(const StagePlan& plan) {
+  for (const InputUse& use : plan.input_uses)
+    values_.views[use.value].data = values_.views[use.root].data;
+}
+
+// Before each partition: a stage of a region that ran meanwhile has scratch memory of its own.
+Status Runner::before(const StagePlan& plan, RunCtx& ctx) {
+  if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
+    return Status(Code::kDeadline, "the deadline passed");
+  ctx.scratch = static_cast<char*>(plan.memory.data) + plan.scratch_offset;
+  memory_.limit_strings();
+  return {};
+}
+
+Status Runner::run_apart(Stage& stage, const NodeDef& node, RunCtx& ctx) {
+  if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
+    return Status(Code::kDeadline, "the deadline passed");
+  if (node.op == OpId::kIf) return run_if(node, ctx);
+  if (node.op == OpId::kLoop) return run_loop(stage, node, ctx);
+  return run_sized(stage, node, ctx);
+}
+
+// The rule reads the values that are there by now; outputs get the bytes it states, and the size
+// that the kernel leaves them.
+Status Runner::run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx) {
+  stage.run_arena.clear();
+  size_t ins = node.inputs.size(), outs = node.outputs.size();
+  WICK_ASSIGN(auto info_in, stage.run_arena.array<ValueInfo<int64_t>>(ins));
+  WICK_ASSIGN(auto info_out, stage.run_arena.array<ValueInfo<int64_t>>(outs));
+  WICK_ASSIGN(auto in, stage.run_arena.array<TensorView>(ins));
+  WICK_ASSIGN(auto out, stage.run_arena.array<TensorView>(outs));
+  for (size_t i = 0; i < ins; ++i) {
+    if (node.inputs[i] == kNoIndex) continue;
+    // A weight that is lent was left where it is for a partition to pack; here nothing packs it.
+    if (LentBytes* source = values_[node.inputs[i]].source; source != nullptr)
+      WICK_TRY(source->fill());
+    in[i] = values_.views[node.inputs[i]];
+    info_in[i].dtype = in[i].dtype;
+    info_in[i].shape = in[i].shape;
+    WICK_TRY(read_elements(in[i], holds_reals(node.op, i, in[i].dtype, in[i].rank()),
+                           stage.run_arena, &info_in[i],
+                           reads_all_integers(node.op, i) ? INT32_MAX : kMaxElements));
+  }
+  ShapeArgs args;
+  RuleCtx<int64_t> rule{node.op, node.attrs, info_in, info_out, node.custom, &args};
+  WICK_TRY(refuse_unknown(infer_shapes(rule)));
+  if (is_view(node.op)) {
+    WICK_TRY(values_.set(node.outputs[0], in[0].data, info_out[0].dtype, info_out[0].shape));
+    return values_.check_declared(node.outputs[0]);
+  }
+  if (stage.buffers.size() < outs) WICK_TRY(stage.buffers.resize(outs));
+  for (size_t i = 0; i < outs; ++i) {
+    WICK_TRY(values_.check_dtype(node.outputs[i], info_out[i].dtype));
+    out[i] = TensorView(nullptr, info_out[i].dtype, info_out[i].shape);
+    WICK_TRY(is_container(out[i].dtype) ? memory_.grow_ahead(stage.buffers[i], out[i].nbytes())
+                                        : memory_.grow(stage.buffers[i], out[i].nbytes() + 1));
+    out[i].data = stage.buffers[i].data;
+  }
+  PreparedKernel kernel;
+  WICK_TRY(kernel.prepare(machine_.sets,
+                          {node.op, node.attrs, in, out, machine_.threads, node.custom, &args}));
+  WICK_TRY(memory_.grow(stage.scratch, kernel.scratch_bytes()));
+  memory_.limit_strings();
+  uint64_t begin = ctx.trace != nullptr ? now_ns() : 0;
+  WICK_TRY(kernel.run({machine_.pool, stage.scratch.data, &memory_.strings}, node.op, in, out,
+                      node.attrs));
+  if (ctx.trace != nullptr) {
+    ctx.trace->on_op({node.info->name, node.name, kernel.row().name, "cpu",
+                      static_cast<int64_t>(stage.plan.first_step + stage.plan.steps.size()), begin,
+                      now_ns(), in, out});
+  }
+  for (size_t i = 0; i < outs; ++i) {
+    WICK_TRY(values_.set(node.outputs[i], out[i].data, out[i].dtype, out[i].shape));
+    WICK_TRY(values_.check_declared(node.outputs[i]));
+  }
+  return {};
+}
+
+}  // namespace wick

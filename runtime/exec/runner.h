@@ -1,0 +1,60 @@
+// Runs regions stage by stage (runner.cc), and the nodes between the stages: those whose sizes only
+// values decide, If and Loop (control.cc).
+#pragma once
+
+#include "runtime/exec/binder.h"
+
+namespace wick {
+
+class Runner {
+ public:
+  Runner(SessionValues& values, SessionMemory& memory, Machine& machine, Binder& binder)
+      : values_(values),
+        memory_(memory),
+        machine_(machine),
+        binder_(binder),
+        regions_(memory.allocator) {}
+  ~Runner();
+
+  // Once, before the first plan.
+  Status prepare();
+  // Plans the first stage of the entry's body.
+  Status plan_body() { return plan(0, 0, 0); }
+  // Stages whose plan does not fit the values' shapes are planned first.
+  Status run(uint32_t region, RunCtx& ctx);
+  // The body is one stage, and it is planned.
+  bool whole() const;
+  // Of a body that is one stage: runs what comes before the last partition, starts that one and
+  // gives it back. Null: there was none.
+  Result<Partition*> start(RunCtx& ctx);
+
+  void unbind_body();
+  // Plans and their memory go.
+  void drop();
+
+  Span<const RegionState> regions() const { return {regions_.data(), regions_.size()}; }
+
+ private:
+  Status plan(uint32_t region, size_t index, uint32_t first);
+  Status add_stage(Array<Stage*>& stages);
+  bool fits(const StagePlan& plan, uint32_t first) const;
+  bool first_fits(uint32_t region) const;
+  void enter(const StagePlan& plan);
+  Status before(const StagePlan& plan, RunCtx& ctx);
+  Status run_apart(Stage& stage, const NodeDef& node, RunCtx& ctx);
+  Status run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx);
+  Status run_if(const NodeDef& node, RunCtx& ctx);
+  Status run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx);
+  Status stack(Buffer& buffer, const TensorView& part, int64_t count);
+  Shape shape_without_trip(uint32_t region, uint32_t value);
+  Status pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from);
+  Status read_bool(uint32_t value, bool* is) const;
+
+  SessionValues& values_;
+  SessionMemory& memory_;
+  Machine& machine_;
+  Binder& binder_;
+  Array<RegionState> regions_;  // as the entry's
+};
+
+}  // namespace wick

@@ -1,0 +1,85 @@
+// The memory of a session: what it holds, counted against what it may hold.
+#pragma once
+
+#include "runtime/core/arena.h"
+#include "runtime/core/array.h"
+
+namespace wick {
+
+// An Allocator on an Arena: nothing is freed before the arena is cleared.
+class ArenaAllocator final : public Allocator {
+ public:
+  explicit ArenaAllocator(Arena& arena) : arena_(arena) {}
+  void* allocate(size_t bytes, size_t align) override {
+    auto p = arena_.allocate(bytes, align);
+    return p.ok() ? *p : nullptr;
+  }
+  void deallocate(void*, size_t, size_t) override {}
+
+ private:
+  Arena& arena_;
+};
+
+// Counts what it hands out: max_ram is about these bytes, used or only kept to be used again.
+class Meter final : public Allocator {
+ public:
+  explicit Meter(Allocator& inner) : inner_(inner) {}
+  void* allocate(size_t bytes, size_t align) override {
+    void* p = inner_.allocate(bytes, align);
+    if (p != nullptr) held_ += bytes;
+    return p;
+  }
+  void deallocate(void* p, size_t bytes, size_t align) override {
+    if (p == nullptr) return;
+    held_ -= bytes;
+    inner_.deallocate(p, bytes, align);
+  }
+  size_t held() const { return held_; }
+  Allocator& inner() const { return inner_; }
+
+ private:
+  Allocator& inner_;
+  size_t held_ = 0;
+};
+
+// Memory that only grows.
+struct Buffer {
+  void* data = nullptr;
+  size_t bytes = 0;
+};
+
+struct SessionMemory {
+  SessionMemory(Allocator& inner, uint64_t limit)
+      : allocator(inner),
+        max_ram(limit < SIZE_MAX ? static_cast<size_t>(limit) : SIZE_MAX),
+        temp(allocator, max_ram),
+        temp_allocator(temp),
+        strings(allocator, max_ram),
+        shrinks(allocator) {}
+
+  // At least `bytes`; the first `keep` of what it held before move along. kBudgetExceeded,
+  // kOutOfMemory: the buffer is as it was, or empty where nothing was to be kept.
+  Status grow(Buffer& buffer, size_t bytes, size_t keep = 0);
+  // The same for what grows trip by trip: twice as much at once, where the budget allows it.
+  Status grow_ahead(Buffer& buffer, size_t bytes);
+  void release(Buffer& buffer);
+  // Memory that is only kept to be used again goes.
+  void shrink();
+  // Before ops run that may make strings: they get what is left of the budget.
+  void limit_strings() {
+    if (has_strings) limit_strings_now();
+  }
+
+  Meter allocator;
+  size_t max_ram;
+  Arena temp;  // while planning
+  ArenaAllocator temp_allocator;
+  Arena strings;             // bytes of strings that the present run made
+  bool has_strings = false;  // as the entry's values
+  Array<Arena*> shrinks;     // the stages' arenas
+
+ private:
+  void limit_strings_now();
+};
+
+}  // namespace wick
