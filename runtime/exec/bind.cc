@@ -42,12 +42,6 @@ bool Session::Impl::leave_backend(const Status& why) {
   return true;
 }
 
-Status Session::Impl::bind_again(Span<const TensorView> inputs) {
-  Array<Shape> again(memory.allocator);
-  for (const TensorView& v : inputs) WICK_TRY(again.push_back(v.shape));
-  return bind_once(again);
-}
-
 Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
   FloatModeScope mode;  // ops are evaluated here too, in whatever mode the caller is in
   auto attempt = [&]() -> Status {

@@ -61,7 +61,7 @@ Status Runner::stack(Buffer& buffer, const TensorView& part, int64_t count) {
 Shape Runner::shape_without_trip(uint32_t region, uint32_t value) {
   const RegionDef& def = values_.entry.regions[region];
   if (first_fits(region)) {
-    for (const NodeDef& node : def.nodes.subspan(0, regions_[region].stages[0]->plan.end)) {
+    for (const NodeDef& node : def.nodes.subspan(0, regions_[region]->plan.end)) {
       for (uint32_t v : node.outputs) {
         if (v == value) return values_[v].shape;
       }
@@ -136,7 +136,7 @@ Status Runner::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   for (size_t k = 0; k < carried; ++k)
     WICK_TRY(values_.hand_on(body.inputs[2 + k], node.outputs[k]));
   if (trip == 0 && stacks != 0 && !first_fits(index)) {
-    Status s = plan(index, 0, 0);  // a trip that would fail is not made
+    Status s = plan(index, nullptr, 0);  // a trip that would fail is not made
     if (s.code() == Code::kOutOfMemory || s.code() == Code::kBudgetExceeded) return s;
   }
   for (size_t k = 0; k < stacks; ++k) {

@@ -4,13 +4,6 @@
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
-namespace {
-
-TensorView type_of(const PlanValue& v) {
-  return TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
-}
-
-}  // namespace
 
 // Tells one region, stage by stage.
 class Session::Explainer {
@@ -24,10 +17,9 @@ class Session::Explainer {
         out_(impl.memory.allocator.inner()) {}
 
   Status tell() {
-    Span<Stage* const> stages = impl_.runner.regions()[region_].stages;
-    for (const Stage* stage : stages) {
-      if (!stage->plan.bound) continue;
-      WICK_TRY(tell(stage->plan));
+    const Stage* stage = impl_.runner.regions()[region_];
+    for (; stage != nullptr; stage = stage->next) {
+      if (stage->plan.bound) WICK_TRY(tell(stage->plan));
     }
     return {};
   }
@@ -63,8 +55,7 @@ class Session::Explainer {
   Status views(const NodeDef& node) {
     auto all = [&](Span<const uint32_t> ids, Array<TensorView>& list) -> Status {
       list.clear();
-      for (uint32_t v : ids)
-        WICK_TRY(list.push_back(v == kNoIndex ? TensorView() : type_of(impl_.values[v])));
+      for (uint32_t v : ids) WICK_TRY(list.push_back(impl_.values.as_planned(v)));
       return {};
     };
     WICK_TRY(all(node.inputs, in_));
@@ -135,8 +126,7 @@ class Session::Explainer {
   }
 
   PlacedCopy from(uint32_t value, bool to_device) const {
-    const PlanValue& v = impl_.values[value];
-    return {v.name, type_of(v), to_device, "", "", "cpu"};
+    return {impl_.values[value].name, impl_.values.as_planned(value), to_device, "", "", "cpu"};
   }
   static void end(const BoundPartition& part, const PlanStep& step, PlacedCopy* copy) {
     copy->op = step.node->info->name;

@@ -20,14 +20,9 @@ Status Binder::write_elements(StagePlan& plan, uint32_t value, const ValueInfo<i
 Status Binder::evaluate(StagePlan& plan, const NodeDef& node) {
   WICK_ASSIGN(auto in, memory_.temp.array<TensorView>(node.inputs.size()));
   WICK_ASSIGN(auto out, memory_.temp.array<TensorView>(node.outputs.size()));
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (node.inputs[i] == kNoIndex) continue;
-    const PlanValue& v = values_[node.inputs[i]];
-    in[i] = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
-  }
+  for (size_t i = 0; i < in.size(); ++i) in[i] = values_.as_planned(node.inputs[i]);
   for (size_t i = 0; i < out.size(); ++i) {
-    PlanValue& v = values_[node.outputs[i]];
-    out[i] = TensorView(nullptr, v.dtype, v.shape);
+    out[i] = values_.as_planned(node.outputs[i]);
     WICK_ASSIGN(out[i].data, plan.arena.allocate(out[i].nbytes() + 1, kAlignment));
   }
   KernelQuery query{node.op, node.attrs, in, out, 1, node.custom};
@@ -75,14 +70,12 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
   for (size_t i = 0; i < in.size(); ++i) {
     uint32_t id = node.inputs[i];
     if (id == kNoIndex) continue;
-    const PlanValue& v = values_[id];
-    const TensorView view(const_cast<void*>(v.data), v.dtype, v.shape);
-    given[i] = view;
-    in[i].dtype = v.dtype;
-    in[i].shape = v.shape;
-    WICK_TRY(read_elements(view, holds_reals(node.op, i, v.dtype, v.shape.rank()), memory_.temp,
+    const TensorView& view = given[i] = values_.as_planned(id);
+    in[i].dtype = view.dtype;
+    in[i].shape = view.shape;
+    WICK_TRY(read_elements(view, holds_reals(node.op, i, view.dtype, view.rank()), memory_.temp,
                            &in[i]));
-    known = known && v.data != nullptr;
+    known = known && view.data != nullptr;
     bytes += view.nbytes();
   }
   ShapeArgs args;  // what a kernel will need must be known now, or the node runs apart

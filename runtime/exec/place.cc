@@ -39,14 +39,10 @@ uint32_t root_of(Span<uint32_t> parent, uint32_t v) {
 }  // namespace
 
 void Binder::types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const {
-  for (size_t i = 0; i < step.in.size(); ++i) {
-    if (step.in[i] == kNoIndex) continue;
-    const PlanValue& v = values_[step.in[i]];
-    in[i] = TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
-  }
-  for (size_t i = 0; i < step.out.size(); ++i) {
-    const PlanValue& v = values_[step.out[i]];
-    out[i] = TensorView(nullptr, v.dtype, v.shape);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = values_.as_planned(step.in[i]);
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = values_.as_planned(step.out[i]);
+    out[i].data = nullptr;
   }
 }
 

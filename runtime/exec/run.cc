@@ -22,7 +22,7 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
   Status ran = run_bound(inputs, outputs, deadline_ns);
   if (!leave_backend(ran)) return ran;
   // Inputs are only read and outputs written last: it can begin again.
-  WICK_TRY(bind_again(inputs));
+  WICK_TRY(bind_to(inputs));
   return run_bound(inputs, outputs, deadline_ns);
 }
 
@@ -100,7 +100,7 @@ Status Session::Impl::start(Span<const TensorView> inputs, const RunOptions& opt
   for (const TensorView& v : inputs) WICK_TRY(held.push_back(v));
   Status s = begin(deadline_ns);
   if (leave_backend(s)) {
-    WICK_TRY(bind_again(held));
+    WICK_TRY(bind_to(held));
     s = begin(deadline_ns);
   }
   return s;
@@ -113,7 +113,7 @@ Status Session::Impl::finish(Span<TensorView> outputs, Turn& turn) {
   FloatModeScope mode;
   Status s = finishes == nullptr ? Status() : finishes->finish(running);
   if (leave_backend(s)) {
-    WICK_TRY(bind_again(held));
+    WICK_TRY(bind_to(held));
     return run_bound(held, outputs, running.deadline_ns);
   }
   WICK_TRY(s);

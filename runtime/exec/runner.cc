@@ -6,15 +6,15 @@
 namespace wick {
 
 Status Runner::prepare() {
-  const size_t count = values_.entry.regions.size();
-  while (regions_.size() < count) WICK_TRY(regions_.push_back(RegionState(memory_.allocator)));
+  if (!regions_.empty()) return {};
+  WICK_ASSIGN(regions_, values_.frame.array<Stage*>(values_.entry.regions.size()));
   return {};
 }
 
 bool Runner::whole() const {
-  const Array<Stage*>& stages = regions_[0].stages;
-  return !stages.empty() && stages[0]->plan.bound &&
-         stages[0]->plan.end == values_.entry.body().nodes.size();
+  const Stage* first = regions_[0];
+  return first != nullptr && first->plan.bound &&
+         first->plan.end == values_.entry.body().nodes.size();
 }
 
 bool Runner::fits(const StagePlan& plan, uint32_t first) const {
@@ -26,39 +26,34 @@ bool Runner::fits(const StagePlan& plan, uint32_t first) const {
 }
 
 bool Runner::first_fits(uint32_t region) const {
-  const Array<Stage*>& stages = regions_[region].stages;
-  return !stages.empty() && fits(stages[0]->plan, 0);
+  return regions_[region] != nullptr && fits(regions_[region]->plan, 0);
 }
 
-Status Runner::add_stage(Array<Stage*>& stages) {
-  WICK_TRY(stages.reserve(stages.size() + 1));
-  WICK_TRY(memory_.shrinks.reserve(memory_.shrinks.size() + 2));
-  void* p = memory_.allocator.allocate(sizeof(Stage), alignof(Stage));
-  if (p == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a stage");
-  auto* stage = new (p) Stage(memory_.allocator, memory_.max_ram);
-  WICK_TRY(memory_.shrinks.push_back(&stage->plan.arena));
-  WICK_TRY(memory_.shrinks.push_back(&stage->run_arena));
-  return stages.push_back(stage);
-}
-
-// The stages behind it were planned for what it gave before.
-Status Runner::plan(uint32_t region, size_t index, uint32_t first) {
-  Array<Stage*>& stages = regions_[region].stages;
-  if (index == stages.size()) WICK_TRY(add_stage(stages));
-  for (size_t k = index; k < stages.size(); ++k) binder_.unbind(region, &stages[k]->plan);
-  size_t first_step = 0;
-  for (size_t k = 0; k < index; ++k) first_step += stages[k]->plan.steps.size() + 1;
-  return binder_.plan(region, first, first_step, &stages[index]->plan);
+// Plans the stage behind `before` (null: the first) from node `first` on. Those behind it were
+// planned for what it gave until now.
+Status Runner::plan(uint32_t region, Stage* before, uint32_t first) {
+  Stage*& stage = before == nullptr ? regions_[region] : before->next;
+  if (stage == nullptr) {
+    void* p = memory_.allocator.allocate(sizeof(Stage), alignof(Stage));
+    if (p == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a stage");
+    stage = new (p) Stage(memory_);
+  }
+  for (Stage* later = stage; later != nullptr; later = later->next)
+    binder_.unbind(region, &later->plan);
+  const size_t steps =
+      before == nullptr ? 0 : before->plan.first_step + before->plan.steps.size() + 1;
+  return binder_.plan(region, first, steps, &stage->plan);
 }
 
 void Runner::unbind_body() {
   if (regions_.empty()) return;
-  for (Stage* stage : regions_[0].stages) binder_.unbind(0, &stage->plan);
+  for (Stage* stage = regions_[0]; stage != nullptr; stage = stage->next)
+    binder_.unbind(0, &stage->plan);
 }
 
 void Runner::drop() {
   for (uint32_t r = 0; r < regions_.size(); ++r) {
-    for (Stage* stage : regions_[r].stages) {
+    for (Stage* stage = regions_[r]; stage != nullptr; stage = stage->next) {
       binder_.unbind(r, &stage->plan);
       memory_.release(stage->plan.memory);
       memory_.release(stage->scratch);
@@ -72,41 +67,43 @@ void Runner::drop() {
 
 Runner::~Runner() {
   drop();
-  memory_.shrinks.clear();
-  for (RegionState& region : regions_) {
-    for (Stage* stage : region.stages) {
+  memory_.kept = nullptr;
+  for (Stage* stage : regions_) {
+    while (stage != nullptr) {
+      Stage* next = stage->next;
       stage->~Stage();
       memory_.allocator.deallocate(stage, sizeof(Stage), alignof(Stage));
+      stage = next;
     }
   }
 }
 
 Status Runner::run(uint32_t region, RunCtx& ctx) {
   const RegionDef& def = values_.entry.regions[region];
-  uint32_t first = 0;
-  for (size_t k = 0;; ++k) {
-    Array<Stage*>& stages = regions_[region].stages;
-    if (k == stages.size() || !fits(stages[k]->plan, first)) WICK_TRY(plan(region, k, first));
-    Stage& stage = *stages[k];
+  Stage* before = nullptr;
+  for (uint32_t first = 0;; first = before->plan.end + 1) {
+    Stage*& next = before == nullptr ? regions_[region] : before->next;
+    if (next == nullptr || !fits(next->plan, first)) WICK_TRY(plan(region, before, first));
+    Stage& stage = *next;
     enter(stage.plan);
     for (const BoundPartition& part : stage.plan.partitions) {
-      WICK_TRY(before(stage.plan, ctx));
+      WICK_TRY(ready(stage.plan, ctx));
       WICK_TRY(part.compiled->run(ctx));
     }
     if (stage.plan.end == def.nodes.size()) return {};
     const NodeDef& node = def.nodes[stage.plan.end];
     WICK_TRY(
         annotate(run_apart(stage, node, ctx), "node %.60s (%s): ", node.name, node.info->name));
-    first = stage.plan.end + 1;
+    before = &stage;
   }
 }
 
 Result<Partition*> Runner::start(RunCtx& ctx) {
-  const StagePlan& plan = regions_[0].stages[0]->plan;
+  const StagePlan& plan = regions_[0]->plan;
   enter(plan);
   Partition* last = nullptr;
   for (size_t i = 0; i < plan.partitions.size(); ++i) {
-    WICK_TRY(before(plan, ctx));
+    WICK_TRY(ready(plan, ctx));
     last = plan.partitions[i].compiled;
     WICK_TRY(i + 1 < plan.partitions.size() ? last->run(ctx) : last->start(ctx));
   }
@@ -119,8 +116,8 @@ void Runner::enter(const StagePlan& plan) {
     values_.views[use.value].data = values_.views[use.root].data;
 }
 
-// Before each partition: a stage of a region that ran meanwhile has scratch memory of its own.
-Status Runner::before(const StagePlan& plan, RunCtx& ctx) {
+// Before a partition runs: a stage of a region that ran meanwhile has scratch memory of its own.
+Status Runner::ready(const StagePlan& plan, RunCtx& ctx) {
   if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
     return Status(Code::kDeadline, "the deadline passed");
   ctx.scratch = static_cast<char*>(plan.memory.data) + plan.scratch_offset;

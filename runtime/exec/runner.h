@@ -9,17 +9,13 @@ namespace wick {
 class Runner {
  public:
   Runner(SessionValues& values, SessionMemory& memory, Machine& machine, Binder& binder)
-      : values_(values),
-        memory_(memory),
-        machine_(machine),
-        binder_(binder),
-        regions_(memory.allocator) {}
+      : values_(values), memory_(memory), machine_(machine), binder_(binder) {}
   ~Runner();
 
   // Once, before the first plan.
   Status prepare();
   // Plans the first stage of the entry's body.
-  Status plan_body() { return plan(0, 0, 0); }
+  Status plan_body() { return plan(0, nullptr, 0); }
   // Stages whose plan does not fit the values' shapes are planned first.
   Status run(uint32_t region, RunCtx& ctx);
   // The body is one stage, and it is planned.
@@ -32,15 +28,15 @@ class Runner {
   // Plans and their memory go.
   void drop();
 
-  Span<const RegionState> regions() const { return {regions_.data(), regions_.size()}; }
+  // By region, the first of its stages; null: none was planned yet.
+  Span<Stage* const> regions() const { return regions_; }
 
  private:
-  Status plan(uint32_t region, size_t index, uint32_t first);
-  Status add_stage(Array<Stage*>& stages);
+  Status plan(uint32_t region, Stage* before, uint32_t first);
   bool fits(const StagePlan& plan, uint32_t first) const;
   bool first_fits(uint32_t region) const;
   void enter(const StagePlan& plan);
-  Status before(const StagePlan& plan, RunCtx& ctx);
+  Status ready(const StagePlan& plan, RunCtx& ctx);
   Status run_apart(Stage& stage, const NodeDef& node, RunCtx& ctx);
   Status run_sized(Stage& stage, const NodeDef& node, RunCtx& ctx);
   Status run_if(const NodeDef& node, RunCtx& ctx);
@@ -54,7 +50,7 @@ class Runner {
   SessionMemory& memory_;
   Machine& machine_;
   Binder& binder_;
-  Array<RegionState> regions_;  // as the entry's
+  Span<Stage*> regions_;
 };
 
 }  // namespace wick

@@ -168,8 +168,8 @@ int Session::threads() const { return impl_->machine.threads; }
 void Session::Impl::count() {
   if (!binder.take_changed() && machine.backend == nullptr) return;
   size_t steps = 0, arena = 0, packed = machine.cache.bytes();
-  for (const RegionState& region : runner.regions()) {
-    for (const Stage* stage : region.stages) {
+  for (Stage* const& region : runner.regions()) {
+    for (const Stage* stage = region; stage != nullptr; stage = stage->next) {
       arena += stage->plan.planned_bytes;
       for (const BoundPartition& p : stage->plan.partitions) {
         if (p.compiled != nullptr) packed += p.compiled->held_bytes();

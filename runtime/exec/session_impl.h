@@ -50,7 +50,6 @@ struct Session::Impl {
   Status bind(Span<const Shape> shapes);
   Status bind_to(Span<const TensorView> inputs);
   bool leave_backend(const Status& why);
-  Status bind_again(Span<const TensorView> inputs);
   Status bind_once(Span<const Shape> shapes);
   void unbind();
 

@@ -47,7 +47,7 @@ void SessionMemory::release(Buffer& buffer) {
 void SessionMemory::shrink() {
   strings.shrink();
   temp.shrink();
-  for (Arena* arena : shrinks) arena->shrink();
+  for (KeptArena* arena = kept; arena != nullptr; arena = arena->next()) arena->shrink();
 }
 
 }  // namespace wick

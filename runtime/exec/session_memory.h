@@ -1,8 +1,9 @@
 // The memory of a session: what it holds, counted against what it may hold.
 #pragma once
 
+#include <utility>
+
 #include "runtime/core/arena.h"
-#include "runtime/core/array.h"
 
 namespace wick {
 
@@ -54,8 +55,7 @@ struct SessionMemory {
         max_ram(limit < SIZE_MAX ? static_cast<size_t>(limit) : SIZE_MAX),
         temp(allocator, max_ram),
         temp_allocator(temp),
-        strings(allocator, max_ram),
-        shrinks(allocator) {}
+        strings(allocator, max_ram) {}
 
   // At least `bytes`; the first `keep` of what it held before move along. kBudgetExceeded,
   // kOutOfMemory: the buffer is as it was, or empty where nothing was to be kept.
@@ -76,10 +76,21 @@ struct SessionMemory {
   ArenaAllocator temp_allocator;
   Arena strings;             // bytes of strings that the present run made
   bool has_strings = false;  // as the entry's values
-  Array<Arena*> shrinks;     // the stages' arenas
+  class KeptArena* kept = nullptr;
 
  private:
   void limit_strings_now();
+};
+
+// An arena as old as the session, which lets go of what it only keeps where others need memory.
+class KeptArena : public Arena {
+ public:
+  explicit KeptArena(SessionMemory& memory)
+      : Arena(memory.allocator, memory.max_ram), next_(std::exchange(memory.kept, this)) {}
+  KeptArena* next() const { return next_; }
+
+ private:
+  KeptArena* next_;
 };
 
 }  // namespace wick

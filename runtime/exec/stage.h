@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/backend/backend.h"
+#include "runtime/core/array.h"
 #include "runtime/exec/session_memory.h"
 
 namespace wick {
@@ -29,9 +30,9 @@ struct Crossing {
 // What the binder makes of a stage and nobody changes after it. It lives in one arena that the next
 // plan reuses, so that shapes up to the largest seen cost no allocation.
 struct StagePlan {
-  StagePlan(Allocator& a, size_t limit) : arena(a, limit), allocator(arena) {}
+  explicit StagePlan(SessionMemory& memory) : arena(memory), allocator(arena) {}
 
-  Arena arena;  // cleared by the next plan
+  KeptArena arena;  // cleared by the next plan
   ArenaAllocator allocator;
   bool bound = false;
   uint32_t first = 0, end = 0;  // nodes [first, end); `end` runs by itself if it exists
@@ -47,19 +48,16 @@ struct StagePlan {
 
 // The plan, and what the node at its end needs to run.
 struct Stage {
-  Stage(Allocator& a, size_t limit) : plan(a, limit), run_arena(a, limit), buffers(a) {}
+  explicit Stage(SessionMemory& memory)
+      : plan(memory), run_arena(memory), buffers(memory.allocator) {}
 
+  Stage* next = nullptr;  // of its region; those behind the last bound one wait to be used again
   StagePlan plan;
-  Arena run_arena;  // cleared at each run
+  KeptArena run_arena;  // cleared at each run
   Array<Buffer> buffers;
   Buffer scratch;
   int64_t trip = 0;  // a Loop's own values
   uint8_t condition = 0;
-};
-
-struct RegionState {
-  explicit RegionState(Allocator& a) : stages(a) {}
-  Array<Stage*> stages;  // in order; those behind the last bound one wait to be used again
 };
 
 }  // namespace wick

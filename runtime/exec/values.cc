@@ -77,6 +77,12 @@ Status SessionValues::fill_read(Span<PlanValue> constants, bool all) const {
   return {};
 }
 
+TensorView SessionValues::as_planned(uint32_t id) const {
+  if (id == kNoIndex) return {};
+  const PlanValue& v = planned[id];
+  return TensorView(const_cast<void*>(v.data), v.dtype, v.shape);
+}
+
 Status SessionValues::set(uint32_t id, void* data, DType dtype, const Shape& shape) {
   WICK_TRY(check_dtype(id, dtype));
   planned[id] = PlanValue();

@@ -21,6 +21,8 @@ struct SessionValues {
   PlanValue& operator[](uint32_t id) { return planned[id]; }
   const PlanValue& operator[](uint32_t id) const { return planned[id]; }
   size_t size() const { return planned.size(); }
+  // A view of what a plan knows of it; data is null where only a run has it. kNoIndex: no tensor.
+  TensorView as_planned(uint32_t id) const;
 
   // The dtype is the one that a rule, a kernel or a caller gave the bytes, never what the file says
   // of the value: were they to differ, bytes would be read as something else.
