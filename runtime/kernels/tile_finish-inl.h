@@ -51,7 +51,11 @@ void activate_rows(Activation act, float* y, int64_t step, int64_t rows, int64_t
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu(x); });
     case Activation::kGeluTanh:
       return map_rows(y, step, rows, cols, [](F x) HWY_ATTR { return simd_math::gelu_tanh(x); });
-    default: return;
+    // activate() did these. Without a default a new activation that is in neither does not compile.
+    case Activation::kNone:
+    case Activation::kRelu:
+    case Activation::kClip:
+    case Activation::kLeakyRelu: return;
   }
 }
 

@@ -20,7 +20,7 @@ for program in "$cross"/tests/*/test_*; do
   # Tests of this machine's threads, clocks or files say so by the suffix; numbers run everywhere.
   # qemu's user mode can lose a thread's wake-up on a loaded machine: such a run is stopped, said, and begun again.
   for attempt in 1 2; do
-    timeout 300 qemu-aarch64 -L /usr/aarch64-linux-gnu "$program" --gtest_brief=1 >"$log" 2>&1
+    timeout 900 qemu-aarch64 -L /usr/aarch64-linux-gnu "$program" --gtest_brief=1 >"$log" 2>&1
     code=$?
     [ $code = 124 ] || break
     echo "$name hung under qemu (attempt $attempt)"

@@ -12,6 +12,7 @@
 #include "graph/rewrite/pass.h"
 #include "tests/exporter/model_builder.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 #include "wick/error.h"
 
 namespace wick::test {
@@ -88,7 +89,7 @@ std::vector<uint8_t> model_bytes() {
 
 class Stay : public testing::Test {
  protected:
-  Stay() : path_(testing::TempDir() + "wick_stay." + std::to_string(getpid()) + ".onnx") {
+  Stay() : path_(wick::test::temp_folder() + "wick_stay." + std::to_string(getpid()) + ".onnx") {
     write(path_);
   }
   ~Stay() override { std::filesystem::remove(path_); }

@@ -14,6 +14,7 @@
 
 #include "graph/ir/host_tensor.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -27,7 +28,7 @@ class InFile : public testing::Test {
   static constexpr int64_t kCount = 50000;
   static constexpr uint64_t kOffset = 13;  // as little aligned as in a model
 
-  InFile() : path_(testing::TempDir() + "wick_in_file." + std::to_string(getpid())) {
+  InFile() : path_(wick::test::temp_folder() + "wick_in_file." + std::to_string(getpid())) {
     write(path_, 0);
   }
   ~InFile() override { std::filesystem::remove(path_); }
@@ -131,7 +132,7 @@ TEST_F(InFile, OnlyTensorsAndPlainFilesDo) {
               }),
               HasSubstr("string"));
   EXPECT_THAT(error_of([] { FileBytes("/dev/null"); }), HasSubstr("not a regular file"));
-  EXPECT_THAT(error_of([] { FileBytes(testing::TempDir() + "wick_no_such"); }),
+  EXPECT_THAT(error_of([] { FileBytes(wick::test::temp_folder() + "wick_no_such"); }),
               HasSubstr("cannot open"));
 }
 

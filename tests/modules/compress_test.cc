@@ -5,6 +5,7 @@
 
 #include "tests/modules/goldens.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 
 namespace wick {
 namespace {
@@ -70,7 +71,7 @@ TEST(StructuredPrune, RemovesChannelsForGood) {
   EXPECT_EQ(net->get_parameter("10.weight").raw_shape(), (Shape{5, 10}));
   EXPECT_LT(nn::count_parameters(*net), before / 3);
   // The file is smaller; the masked model's is not.
-  const std::string dir = testing::TempDir();
+  const std::string dir = wick::test::temp_folder();
   save_safetensors(dir + "small.safetensors", net->state_dict());
   save_safetensors(dir + "masked.safetensors", masked->state_dict());
   EXPECT_LT(std::filesystem::file_size(dir + "small.safetensors"),

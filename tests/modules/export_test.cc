@@ -5,6 +5,7 @@
 
 #include "graph/interpreter/interpreter.h"
 #include "tests/modules/goldens.h"
+#include "tests/support/temp_folder.h"
 #include "trainer/capture/graph_tracer.h"
 #include "wick/compile.h"
 
@@ -28,7 +29,7 @@ TEST(ExportOfTools, PrunedChannelsAreGoneFromTheFiles) {
                      nn::Linear(64 * 4 * 4, 10));
   net.eval();
   Tensor x = randn({2, 1, 8, 8});
-  const std::string dir = testing::TempDir();
+  const std::string dir = wick::test::temp_folder();
   auto sizes = [&](const std::string& name) {
     ir::Graph graph = capture(net, {{"x", x, {{0, "batch"}}, {}}});
     export_wick(graph, dir + name + ".wick");

@@ -11,6 +11,7 @@
 
 #include "tests/profile/models.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/profile/timer.h"
 
@@ -254,7 +255,7 @@ TEST(Profiler, SurvivesExceptionsAndItsLimit) {
 
 TEST(Profiler, TraceIsWrittenOrRefused) {
   const Profile p = profile_of(1);
-  const std::string path = testing::TempDir() + "/wick_profile_trace.json";
+  const std::string path = wick::test::temp_folder() + "wick_profile_trace.json";
   p.save_chrome_trace(path);
   EXPECT_NE(error_of([&] { p.save_chrome_trace("/nowhere/trace.json"); }), "");
   std::remove(path.c_str());

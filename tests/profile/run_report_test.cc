@@ -12,6 +12,7 @@
 
 #include "tests/profile/models.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 #include "trainer/loop/answers.h"
 #include "trainer/loop/histogram.h"
 #include "trainer/loop/trainer.h"
@@ -30,7 +31,7 @@ json read(const fs::path& path) {
 }
 
 std::string fresh_folder(const char* name) {
-  const fs::path path = fs::path(testing::TempDir()) / "wick_run_report" / name;
+  const fs::path path = fs::path(wick::test::temp_folder()) / "wick_run_report" / name;
   fs::remove_all(path);
   return path.string();
 }

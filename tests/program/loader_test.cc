@@ -8,6 +8,7 @@
 #include "tests/program/attack_wick.h"
 #include "tests/runtime/control_programs.h"
 #include "tests/runtime/string_programs.h"
+#include "tests/support/temp_folder.h"
 
 namespace wick {
 namespace {
@@ -280,7 +281,7 @@ TEST(Loader, FilesAreMappedAndMissingOnesNamed) {
               HasSubstr("cannot open /nowhere/m.wick"));
   EXPECT_THAT(Program::load("/").status().message(), HasSubstr("not a regular file"));
   auto file = every_feature();
-  std::string path = ::testing::TempDir() + "/wick_loader.wick";
+  std::string path = wick::test::temp_folder() + "wick_loader.wick";
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
   auto program = Program::load(path.c_str());

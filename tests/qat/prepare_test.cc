@@ -7,6 +7,7 @@
 #include "tests/qat/goldens.h"
 #include "tests/qat/nets.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 
 namespace wick {
 namespace {
@@ -139,7 +140,7 @@ TEST(PrepareQat, ConvertedHasIntegersInPlaceOfWeights) {
     }
   }
   // and it is written and read as ONNX
-  const std::string path = testing::TempDir() + "qat.onnx";
+  const std::string path = wick::test::temp_folder() + "qat.onnx";
   export_onnx(qdq, path);
   EXPECT_EQ(ops_of(import_onnx(path))["QuantizeLinear"], ops["QuantizeLinear"]);
 }

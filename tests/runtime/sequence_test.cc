@@ -9,6 +9,7 @@
 #include "runtime/core/packed_sequence.h"
 #include "tests/runtime/control_programs.h"
 #include "tests/support/output_of.h"
+#include "tests/support/temp_folder.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -351,7 +352,7 @@ TEST(Sequences, OtherOpsRefuseThem) {
 }
 
 TEST(Sequences, FromAProgramInC) {
-  std::string path = ::testing::TempDir() + "/wick_c_sequence.wick";
+  std::string path = wick::test::temp_folder() + "wick_c_sequence.wick";
   std::vector<uint8_t> file = walk();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));

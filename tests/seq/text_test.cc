@@ -11,6 +11,7 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/not_files.h"
+#include "tests/support/temp_folder.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/text/tokenizer.h"
 
@@ -178,7 +179,7 @@ TEST(Bpe, StopsWhenNothingRepeats) {
 TEST(Bpe, SavedAndLoaded) {
   BPETokenizer t;
   t.train("the cat sat on the mat with the hat", 270);
-  const std::string path = ::testing::TempDir() + "tokenizer.json";
+  const std::string path = wick::test::temp_folder() + "tokenizer.json";
   t.save(path);
   BPETokenizer again = BPETokenizer::load(path);
   EXPECT_EQ(again.merges(), t.merges());

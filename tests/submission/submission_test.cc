@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tests/support/error_of.h"
+#include "tests/support/temp_folder.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick {
@@ -147,7 +148,7 @@ TEST(Submission, SchemaRefusesEachBrokenOne) {
 
 TEST(Submission, IsSavedAsAWhole) {
   const std::string text = generate_submission(figures("m", 10, 0.5, {1, 2})),
-                    path = testing::TempDir() + "wick_submission.json";
+                    path = wick::test::temp_folder() + "wick_submission.json";
   save_submission(text, path);
   std::stringstream read;
   read << std::ifstream(path).rdbuf();

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temp_folder.h"
+
 namespace wick::test {
 
 class NotFiles {
@@ -23,7 +25,7 @@ class NotFiles {
 
   // `suffix`: of their names, where a reader goes by it.
   explicit NotFiles(const std::string& suffix = "") {
-    std::string pattern = ::testing::TempDir() + "/wick-not-files-XXXXXX";
+    std::string pattern = wick::test::temp_folder() + "wick-not-files-XXXXXX";
     EXPECT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     const std::string pipe = folder_ + "/pipe" + suffix, link = folder_ + "/link" + suffix,

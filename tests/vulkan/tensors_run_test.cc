@@ -3,6 +3,7 @@
 #include <functional>
 #include <thread>
 
+#include "tests/support/temp_folder.h"
 #include "tests/vulkan/tensors.h"
 
 namespace wick::test {
@@ -108,7 +109,7 @@ TEST_P(VulkanTensors, Trains) {
 TEST_P(VulkanTensors, ModulesSaveAndLoad) {
   nn::Linear there(4, 3), here(4, 3);
   there.to("vulkan");
-  const std::string path = testing::TempDir() + "/vulkan_tensors.safetensors";
+  const std::string path = wick::test::temp_folder() + "vulkan_tensors.safetensors";
   save_safetensors(path, there.state_dict());
   here.load_state_dict(load_safetensors(path).tensors);
   EXPECT_EQ(here.get_parameter("weight").to_vector<float>(),

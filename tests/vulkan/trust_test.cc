@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "runtime/backend/vulkan/vk/api.h"
+#include "tests/support/temp_folder.h"
 #include "tests/vulkan/models.h"
 
 namespace wick::test {
@@ -58,7 +59,7 @@ class VulkanTrust : public ::testing::Test {
   void SetUp() override {
     wrong_opcode = put_opcode = 0;
     lose_every = submissions = 0;
-    folder_ = ::testing::TempDir() + "/vulkan_trust_" + std::to_string(getpid()) + "_" +
+    folder_ = wick::test::temp_folder() + "vulkan_trust_" + std::to_string(getpid()) + "_" +
               ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder_);
   }

@@ -6,13 +6,14 @@
 
 #include "tests/runtime/string_programs.h"
 #include "tests/support/output_of.h"
+#include "tests/support/temp_folder.h"
 #include "wick/wick.h"
 
 namespace wick {
 namespace {
 
 std::string write_model() {
-  std::string path = ::testing::TempDir() + "/wick_c_abi.wick";
+  std::string path = wick::test::temp_folder() + "wick_c_abi.wick";
   auto file = test::mlp();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
@@ -31,7 +32,7 @@ TEST(CAbi, ACProgramLoadsRunsAndReadsErrors) {
 }
 
 TEST(CAbi, ACProgramGivesAndReadsStrings) {
-  std::string path = ::testing::TempDir() + "/wick_c_strings.wick";
+  std::string path = wick::test::temp_folder() + "wick_c_strings.wick";
   auto file = test::greeting();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));

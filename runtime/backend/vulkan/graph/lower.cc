@@ -56,8 +56,8 @@ Result<uint32_t> activation_function(int64_t activation) {
     case Activation::kHardSwish: return uint32_t{WICK_FN_HARD_SWISH};
     case Activation::kGeluTanh: return uint32_t{WICK_FN_GELU_TANH};
     case Activation::kGeluErf: return uint32_t{WICK_FN_GELU_ERF};
-    default: return unsupported("no shader for this activation");
   }
+  return unsupported("no shader for this activation");
 }
 
 bool reads_input(OpId op, size_t input) {
