@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "tools/lib/now_ms.h"
 #include "wick/error.h"
 
 namespace wick::tool {
 namespace {
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 double median(std::vector<double> times) {
   std::sort(times.begin(), times.end());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -13,20 +12,11 @@
 #include "runtime/core/regular_file.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
+#include "tools/lib/now_ms.h"
 #include "tools/lib/open_vulkan.h"
 #include "wick/error.h"
 
 namespace wick::tool {
-namespace {
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
-
 void check(Status status, const std::string& what) {
   if (!status.ok()) throw Error(what + ": " + status.message(), status.code());
 }

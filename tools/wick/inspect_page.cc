@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <optional>
 
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
+#include "tools/lib/now_ms.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
@@ -18,12 +18,6 @@
 
 namespace wick::tool {
 namespace {
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 Model open_model(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return Model::open_whole(path);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <thread>
@@ -10,6 +9,7 @@
 #include "exporter/include/wick/compile.h"
 #include "tools/lib/difference.h"
 #include "tools/lib/model.h"
+#include "tools/lib/now_ms.h"
 #include "tools/lib/oracle.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
@@ -26,12 +26,6 @@ struct ProveCommand {
   int64_t limit = 0;
   bool json = false;
 };
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 struct TestSet {
   HostTensor images;  // u8 [N, 1, H, W]
