@@ -38,6 +38,7 @@ bool Session::Impl::leave_backend(const Status& why) {
   snprintf(left_backend, sizeof(left_backend), "%s", why.message());
   left.store(true, std::memory_order_release);
   unbind();
+  runner.unbind_all();  // branches and loops may have parts on the device, too
   machine.backend = nullptr;
   return true;
 }

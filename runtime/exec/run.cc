@@ -56,7 +56,12 @@ Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> 
   if (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory) {
     // what this run made grow is not kept from the next
     memory.strings.clear();
-    at_once ? memory.shrink() : runner.drop();
+    if (at_once) {
+      memory.shrink();
+    } else {
+      unbind();
+      runner.drop();
+    }
   }
   WICK_TRY(ran);
   sized = true;

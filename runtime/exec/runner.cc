@@ -45,16 +45,17 @@ Status Runner::plan(uint32_t region, Stage* before, uint32_t first) {
   return binder_.plan(region, first, steps, &stage->plan);
 }
 
-void Runner::unbind_body() {
-  if (regions_.empty()) return;
-  for (Stage* stage = regions_[0]; stage != nullptr; stage = stage->next)
-    binder_.unbind(0, &stage->plan);
+void Runner::unbind(size_t regions) {
+  for (uint32_t r = 0; r < regions && r < regions_.size(); ++r) {
+    for (Stage* stage = regions_[r]; stage != nullptr; stage = stage->next)
+      binder_.unbind(r, &stage->plan);
+  }
 }
 
 void Runner::drop() {
-  for (uint32_t r = 0; r < regions_.size(); ++r) {
-    for (Stage* stage = regions_[r]; stage != nullptr; stage = stage->next) {
-      binder_.unbind(r, &stage->plan);
+  unbind_all();
+  for (Stage* first : regions_) {
+    for (Stage* stage = first; stage != nullptr; stage = stage->next) {
       memory_.release(stage->plan.memory);
       memory_.release(stage->scratch);
       for (Buffer& buffer : stage->buffers) memory_.release(buffer);

@@ -24,7 +24,9 @@ class Runner {
   // gives it back. Null: there was none.
   Result<Partition*> start(RunCtx& ctx);
 
-  void unbind_body();
+  // Plans of the body, or of every region, are forgotten.
+  void unbind_body() { unbind(1); }
+  void unbind_all() { unbind(regions_.size()); }
   // Plans and their memory go.
   void drop();
 
@@ -33,6 +35,7 @@ class Runner {
 
  private:
   Status plan(uint32_t region, Stage* before, uint32_t first);
+  void unbind(size_t regions);
   bool fits(const StagePlan& plan, uint32_t first) const;
   bool first_fits(uint32_t region) const;
   void enter(const StagePlan& plan);

@@ -167,6 +167,7 @@ TEST(Control, EndlessLoopsEndByDeadlineOrBudget) {
   Status s = run_loop(*session, forever.views(), out);
   EXPECT_EQ(s.code(), Code::kBudgetExceeded) << s.message();
   EXPECT_THAT(s.message(), HasSubstr("grow (Loop)"));
+  EXPECT_THAT(session->output_shape(0).status().message(), HasSubstr("not bound"));
   forever.x = {};  // nothing grows but the stack of sums, slowly
   RunOptions soon;
   soon.timeout_ns = 20000000;
