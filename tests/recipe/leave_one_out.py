@@ -78,7 +78,7 @@ LAYERS = [
        "    case Activation::kHardSwish:")],
      "runtime/kernels/tile.cc", COMPILES, "kHardShrink.*not handled"),
     ("the activation's gradient", "trainer/autograd/grad/epilogue.cc",
-     [("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return where(gt(abs(y), 0.5), y, zero_like(y));\n    case Activation::kHardSwish:")],
+     [("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return where(gt(abs(y), 0.5), y, zeros_like(y));\n    case Activation::kHardSwish:")],
      None, COMPILES, "kHardShrink.*not handled"),
     ("the activation in shaders", "runtime/backend/vulkan/graph/lower.cc",
      [("    case Activation::kHardSwish:", "    case Activation::kHardShrink: return uint32_t{WICK_FN_HARD_SWISH};\n    case Activation::kHardSwish:")],
