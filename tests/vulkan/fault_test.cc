@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tests/runtime/programs.h"
 #include "tests/vulkan/fault.h"
 #include "tests/vulkan/models.h"
 #include "trainer/profile/timer.h"
@@ -117,6 +118,7 @@ class FailingDevice {
   }
   ~FailingDevice() { set_faults({}); }
   Owned<Session> open(const TestModel& m) { return open_session(m, *backend_); }
+  VulkanBackend& backend() { return *backend_; }
 
  private:
   Owned<VulkanBackend> backend_;
@@ -181,6 +183,59 @@ TEST(VulkanFaults, LostWhileItBinds) {
       expect_left_for_good(device, *session, *m, call);
     }
   }
+}
+
+// go, x[8, 8] -> go: x x; else x + x.
+std::vector<uint8_t> two_branches() {
+  ProgramBuilder p;
+  auto matrix = [&](const char* name) { return p.value(name, DType::kF32, {8, 8}); };
+  auto go = p.value("go", DType::kBool, {1}), x = matrix("x"), y = matrix("y");
+  auto a = matrix("a"), b = matrix("b"), product = matrix("product"), sum = matrix("sum");
+  p.node(OpId::kMatMul, {a, a}, {product}, NoAttrs{}, "product");
+  p.region({a}, {product}, false);
+  p.node(OpId::kAdd, {b, b}, {sum}, NoAttrs{}, "sum");
+  p.region({b}, {sum}, false);
+  p.control(OpId::kIf, {go, x}, {y}, 1, NoAttrs{}, "if");
+  p.entry("main", {go, x}, {y});
+  return p.finish(kFeatureRegions);
+}
+
+// Lost in one branch of an If: what the other branch had on the device is left as well.
+TEST(VulkanFaults, LostInABranch) {
+  WICK_NEED_MODEL(m, lenet_model());
+  const Loaded loaded = load(two_branches());
+  std::vector<float> data(64);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 7) - 3;
+  uint8_t go = 0;
+  const TensorView in[] = {{&go, DType::kBool, {1}}, {data.data(), DType::kF32, {8, 8}}};
+  auto answer = [&](Session& session, bool branch) {
+    go = branch ? 1 : 0;
+    TensorView out;
+    Status s = session.run(in, {&out, 1});
+    EXPECT_TRUE(s.ok()) << s.message();
+    return s.ok() ? std::vector<float>(out.as<float>(), out.as<float>() + 64)
+                  : std::vector<float>();
+  };
+  auto on_cpu = open(*loaded.program);
+  VulkanOptions options;
+  options.check_kernels = false;
+  options.offload = VulkanOptions::Offload::kAllItCan;
+  FailingDevice device(options);
+  SessionOptions on_device;
+  on_device.backend = &device.backend();
+  auto session = open(*loaded.program, on_device);
+  for (bool branch : {true, false}) {
+    set_faults({});
+    EXPECT_EQ(answer(*session, branch), answer(*on_cpu, branch));
+    EXPECT_GT(fallible_calls(), 0) << "the device runs it";
+  }
+  set_faults({1, VK_ERROR_DEVICE_LOST, "WaitSemaphoresKHR"});
+  EXPECT_EQ(answer(*session, true), answer(*on_cpu, true));
+  EXPECT_STREQ(session->left_backend(),
+               "node if (If): vkWaitSemaphores: VK_ERROR_DEVICE_LOST (-4)");
+  set_faults({});
+  for (bool branch : {true, false}) EXPECT_EQ(answer(*session, branch), answer(*on_cpu, branch));
+  EXPECT_EQ(fallible_calls(), 0) << "a lost device is asked nothing";
 }
 
 // No memory at one submission: this session goes on on the CPU, the device is there for others.
