@@ -75,7 +75,7 @@ if(WICK_BUILD_TOOLS)
 endif()
 
 # Packages that find_package(Wick) must find again for a static link.
-set(WICK_TRAINER_DEPENDENCIES "ZLIB")
+set(WICK_TRAINER_DEPENDENCIES "ZLIB;fmt")
 set(WICK_COMPILE_DEPENDENCIES "Protobuf;ONNX;fmt")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/WickConfig.cmake.in
   ${PROJECT_BINARY_DIR}/WickConfig.cmake INSTALL_DESTINATION ${wick_package_dir}

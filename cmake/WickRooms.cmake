@@ -1,11 +1,28 @@
 # A room is one library: its folder's CMakeLists declares it, its subfolders add their sources with
 # target_sources(wick_NAME PRIVATE ...), and wick_room_end() closes it.
 
-# wick_room(NAME LIBS ...) declares wick_NAME. LIBS are public.
+# A room's time goes into the kernels that it calls: release builds compile it with -O1 (bits do not depend on it:
+# -ffp-contract=off), and with one precompiled header of what most of its files include. wick_hot() names the exceptions.
+function(wick_cold target)
+  target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>")
+  if(ARGN AND WICK_PRECOMPILE)
+    # A header that a file needs and does not include is found by clang-tidy, which reads files without it.
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
+# wick_hot(NAME file...): sources of the folder with loops or calls of their own that are worth -O3.
+function(wick_hot name)
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY wick_${name} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY wick_${name} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+# wick_room(NAME LIBS ... PRECOMPILE ...) declares wick_NAME. LIBS are public.
 function(wick_room name)
-  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LIBS;PRECOMPILE" ${ARGN})
   add_library(wick_${name} STATIC)
   wick_flags(wick_${name})
+  wick_cold(wick_${name} ${arg_PRECOMPILE})
   target_link_libraries(wick_${name} PUBLIC ${arg_LIBS})
   target_include_directories(wick_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>

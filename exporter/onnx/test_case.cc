@@ -1,6 +1,6 @@
 #include "exporter/onnx/test_case.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

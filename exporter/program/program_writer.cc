@@ -1,7 +1,7 @@
 #include "exporter/program/program_writer.h"
 
 #include <flatbuffers/flatbuffers.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "quantize/modules/quantizer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <set>
 

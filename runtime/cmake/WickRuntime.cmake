@@ -19,8 +19,7 @@ function(wick_runtime_target target)
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
   # Segments and weights are 64-byte aligned inside the file.
   target_compile_definitions(${target} PUBLIC FLATBUFFERS_MAX_ALIGNMENT=64)
-  # The dispatch tables of every file must name the same targets: AVX3_DL is asked for, SSSE3 is not
-  # worth its code. SVE vectors have no size, so tiles cannot be arrays of them: NEON serves aarch64. On
+  # SSSE3 is not worth its code; AVX3_DL is asked for by the files whose code differs there (bytes). SVE vectors have no size, so tiles cannot be arrays of them: NEON serves aarch64. On
   # 32-bit Arm NEON reads subnormal numbers as zero and has no division: there the scalar target runs.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(disabled "(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
@@ -33,7 +32,7 @@ function(wick_runtime_target target)
     set(disabled "(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
   endif()
   target_compile_definitions(${target} PUBLIC
-    $<BUILD_INTERFACE:HWY_WANT_AVX3_DL> $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>)
+    $<BUILD_INTERFACE:HWY_DISABLED_TARGETS=${disabled}>)
   target_include_directories(${target}
     PUBLIC
       $<BUILD_INTERFACE:${WICK_ROOT_DIR}>

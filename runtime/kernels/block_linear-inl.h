@@ -33,9 +33,9 @@ HWY_INLINE TileVec zero_at(const BlockPanel& p, int64_t at) {
   return hn::ConvertTo(TileTag(), hn::PromoteTo(ints, hn::LoadU(bytes, p.zeros + at)));
 }
 
-// How a weight is made of its number n: (n - zero) scale, whose zero is one for all or each
-// block's; or, where scales are of 16 bits, fma(n, scale, -zero scale), which is the same number:
-// the product of a zero and a scale has 15 bits, and so has the weight.
+// How a weight is made of its number n: (n - zero) scale, whose zero is each block's or one for
+// all; or, where scales are of 16 bits, fma(n, scale, -zero scale), which is the same number: the
+// product of a zero and a scale has 15 bits, and so has the weight.
 enum class Form { kOneZero, kZeros, kHalf };
 
 // Of the columns of one vector, along one block.
@@ -54,7 +54,7 @@ struct BlockVec {
   }
 };
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
 // Whole words, by fewer instructions than a shift and a conversion for each number: bits of a word
 // are put into a float where they stand, as the mantissa of a power of two, which goes off with the
 // zero point.
@@ -207,11 +207,11 @@ HWY_INLINE void ask_for(const uint32_t* words) {
 // for.
 template <Form kForm>
 HWY_INLINE bool by_whole_words(const BlockPanel& p, int64_t block, int64_t width) {
-  if (!kWholeWords || kForm != Form::kHalf) return kWholeWords;
+  if (!kWholeWords || !p.half) return kWholeWords;
   constexpr int64_t kAhead = 8, kLine = 32;
   const auto* scales = static_cast<const uint16_t*>(p.scales) + block * width;
   for (int64_t i = 0; i < width; i += kLine) __builtin_prefetch(scales + kAhead * width + i);
-  return plain_scales(scales, width);
+  return kForm != Form::kHalf || plain_scales(scales, width);
 }
 
 // f(k, weights of kVecs vectors) for k in [from, to), which lie in one block.
@@ -272,8 +272,7 @@ HWY_NOINLINE void dot_body(const BlockDot& t) {
     BlockPanel& p = panel[i];
     p = t.panel;
     p.words += i * kWidth * ((t.k * kBits + 31) / 32);
-    p.scales =
-        static_cast<const char*>(p.scales) + i * kWidth * blocks * (kForm == Form::kHalf ? 2 : 4);
+    p.scales = static_cast<const char*>(p.scales) + i * kWidth * blocks * (p.half ? 2 : 4);
     if (p.zeros != nullptr) p.zeros += i * kWidth * blocks;
     for (int r = 0; r < kRows; ++r) {
       for (int v = 0; v < kVecs; ++v) hn::Store(hn::Zero(d), d, sums[i][r] + v * kLanes);
@@ -327,16 +326,26 @@ HWY_INLINE void dot_cols(const BlockDot& t) {
 }
 template <int kBits, Form kForm>
 HWY_INLINE void dot_rows(const BlockDot& t) {
-  if (t.row_count > 4) return dot_cols<kBits, kForm, kMr>(t);
-  if (t.row_count > 1) return dot_cols<kBits, kForm, 4>(t);
-  dot_cols<kBits, kForm, 1>(t);
+  if (t.row_count == 1) return dot_cols<kBits, kForm, 1>(t);
+  if (t.row_count <= 4) return dot_cols<kBits, kForm, 4>(t);
+  if (t.cols > 2 * kLanes) return dot_body<kBits, kForm, kMr, 3>(t);
+  BlockDot part = t;  // the last panel, by halves: bodies of their own for it are much code
+  part.row_count = 4;
+  dot_cols<kBits, kForm, 4>(part);
+  part.row_count = t.row_count - 4;
+  for (int r = 0; r < part.row_count; ++r) part.rows[r] = t.rows[4 + r];
+  part.out += 4 * t.out_step;
+  dot_cols<kBits, kForm, 4>(part);
 }
-template <int kBits>
-HWY_INLINE void dot_forms(const BlockDot& t) {
-  if (t.panel.half) return dot_rows<kBits, Form::kHalf>(t);
-  t.panel.zeros != nullptr ? dot_rows<kBits, Form::kZeros>(t) : dot_rows<kBits, Form::kOneZero>(t);
+// kZeros serves every panel; whole words of 4 bits have faster forms.
+static void dot(const BlockDot& t) {
+  if (t.panel.bits == 8) return dot_rows<8, Form::kZeros>(t);
+  if constexpr (kWholeWords) {
+    if (t.panel.half) return dot_rows<4, Form::kHalf>(t);
+    if (t.panel.zeros == nullptr) return dot_rows<4, Form::kOneZero>(t);
+  }
+  dot_rows<4, Form::kZeros>(t);
 }
-static void dot(const BlockDot& t) { t.panel.bits == 4 ? dot_forms<4>(t) : dot_forms<8>(t); }
 
 template <int kBits, Form kForm, int kVecs>
 HWY_NOINLINE void unpack_body(const BlockPanel& p, int64_t k0, int64_t depth, float* to) {
@@ -358,14 +367,10 @@ HWY_INLINE void unpack_cols(const BlockPanel& p, int64_t k0, int64_t depth, int 
   if (width > kLanes) return unpack_body<kBits, kForm, 2>(p, k0, depth, to);
   unpack_body<kBits, kForm, 1>(p, k0, depth, to);
 }
-template <int kBits>
-HWY_INLINE void unpack_forms(const BlockPanel& p, int64_t k0, int64_t depth, int width, float* to) {
-  if (p.half) return unpack_cols<kBits, Form::kHalf>(p, k0, depth, width, to);
-  p.zeros != nullptr ? unpack_cols<kBits, Form::kZeros>(p, k0, depth, width, to)
-                     : unpack_cols<kBits, Form::kOneZero>(p, k0, depth, width, to);
-}
+// A panel as reals costs little beside the tiles that read it: one form for all.
 static void unpack(const BlockPanel& p, int64_t k0, int64_t depth, int width, float* to) {
-  p.bits == 4 ? unpack_forms<4>(p, k0, depth, width, to) : unpack_forms<8>(p, k0, depth, width, to);
+  p.bits == 4 ? unpack_cols<4, Form::kZeros>(p, k0, depth, width, to)
+              : unpack_cols<8, Form::kZeros>(p, k0, depth, width, to);
 }
 
 }  // namespace block_linear

@@ -1,4 +1,5 @@
 // The SIMD rows of the sum and the product of bytes, of tables and of softmax.
+#define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/byte_ops.cc"
 #include "hwy/foreach_target.h"

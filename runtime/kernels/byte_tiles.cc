@@ -1,3 +1,4 @@
+#define HWY_WANT_AVX3_DL
 #include "runtime/kernels/byte_tiles.h"
 
 #include <atomic>

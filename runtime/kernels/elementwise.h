@@ -2,84 +2,34 @@
 // possible, cut into tasks by a constant number of elements.
 #pragma once
 
+#include "runtime/core/function_ref.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
 
 namespace wick {
 
-constexpr int64_t kElementGrain = 1
-                                  << 15;  // elements a task: a constant, whatever the thread count
+constexpr int64_t kElementGrain = 1 << 15;  // elements a task, whatever the thread count
 
-// Strides of N inputs over the dims of a contiguous output.
+// Strides of N inputs (1 to 3) over the dims of a contiguous output.
 template <int N>
 struct ElementLoop {
+  // n consecutive outputs from `begin`, all in one innermost row; input k's first element is at
+  // offsets[k] and its step is stride[k][rank - 1]. The walk is compiled once for all callers: what
+  // a row's loop reads in every turn belongs into locals of the callable.
+  using Row = FunctionRef<void(int64_t begin, int64_t n, const int64_t* offsets)>;
+
   int rank = 1;  // >= 1
   int64_t total = 0;
   int64_t dim[kMaxRank] = {1};
   int64_t stride[N][kMaxRank] = {};
 
-  ElementLoop(const TensorView& out, const TensorView* in) {
-    rank = 0;
-    total = out.numel();
-    for (int i = 0; i < out.rank(); ++i) {
-      if (out.shape[i] == 1) continue;
-      int64_t step[N];
-      bool merges = rank > 0;
-      for (int k = 0; k < N; ++k) {
-        int at = i - (out.rank() - in[k].rank());
-        step[k] = at < 0 || in[k].shape[at] == 1 ? 0 : in[k].strides[at];
-        if (rank > 0 && stride[k][rank - 1] != step[k] * out.shape[i]) merges = false;
-      }
-      if (!merges) dim[rank++] = 1;
-      dim[rank - 1] *= out.shape[i];
-      for (int k = 0; k < N; ++k) stride[k][rank - 1] = step[k];
-    }
-    if (rank == 0) dim[rank++] = 1;
-  }
-
-  // f(begin, n, offsets): n consecutive outputs from `begin`, all in one innermost row; input k's
-  // first element is at offsets[k] and its step is stride[k][rank - 1].
-  template <class F>
-  void rows(int64_t begin, int64_t end, F&& f) const {
-    if (begin >= end) return;
-    int64_t at[kMaxRank];
-    int64_t offset[N] = {};
-    int64_t rest = begin;
-    for (int i = rank - 1; i >= 0; --i) {
-      at[i] = rest % dim[i];
-      rest /= dim[i];
-      for (int k = 0; k < N; ++k) offset[k] += at[i] * stride[k][i];
-    }
-    const int last = rank - 1;
-    while (true) {
-      int64_t n = dim[last] - at[last];
-      if (n > end - begin) n = end - begin;
-      f(begin, n, offset);
-      begin += n;
-      if (begin >= end) return;
-      for (int k = 0; k < N; ++k) offset[k] -= at[last] * stride[k][last];
-      at[last] = 0;
-      for (int i = last - 1; i >= 0; --i) {
-        for (int k = 0; k < N; ++k) offset[k] += stride[k][i];
-        if (++at[i] < dim[i]) break;
-        for (int k = 0; k < N; ++k) offset[k] -= dim[i] * stride[k][i];
-        at[i] = 0;
-      }
-    }
-  }
-
-  template <class F>
-  void parallel_rows(ThreadPool* pool, F&& f) const {
-    if (total <= kElementGrain) {
-      rows(0, total, f);
-      return;
-    }
-    parallel_for(pool, (total + kElementGrain - 1) / kElementGrain, [&](int64_t task, int) {
-      int64_t begin = task * kElementGrain;
-      rows(begin, begin + kElementGrain < total ? begin + kElementGrain : total, f);
-    });
-  }
+  ElementLoop(const TensorView& out, const TensorView* in);
+  void rows(int64_t begin, int64_t end, Row f) const;
+  void parallel_rows(ThreadPool* pool, Row f) const;
 };
+extern template struct ElementLoop<1>;
+extern template struct ElementLoop<2>;
+extern template struct ElementLoop<3>;
 
 // f(task) for tasks of at least kElementGrain elements of work, `cost` elements each item.
 template <class F>

@@ -1,5 +1,6 @@
 // Target selection for Highway's dynamic dispatch. Highway is used through its headers only: this
 // file defines the few functions they need, so that nothing links libhwy (a .so in Debian).
+#define HWY_WANT_AVX3_DL  // every target that any file has
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,12 @@ int64_t detect_targets() {
   return targets & HWY_TARGETS;
 }
 
+// Files without code of their own for AVX3_DL run that of AVX3 there.
+void choose(int64_t targets) {
+  if (targets & HWY_AVX3_DL) targets |= HWY_AVX3;
+  g_chosen.Update(targets);
+}
+
 }  // namespace
 
 int64_t SupportedTargets() {
@@ -56,12 +63,12 @@ int64_t SupportedTargets() {
 
 void DisableTargets(int64_t disabled_targets) {
   g_disabled.store(disabled_targets);
-  GetChosenTarget().Update(SupportedTargets());
+  choose(SupportedTargets());
 }
 
 void SetSupportedTargetsForTest(int64_t targets) {
   g_forced.store(targets);
-  GetChosenTarget().Update(SupportedTargets());
+  choose(SupportedTargets());
 }
 
 ChosenTarget& GetChosenTarget() { return g_chosen; }

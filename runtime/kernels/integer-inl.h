@@ -21,8 +21,7 @@ using IntVec = hn::Vec<IntTag>;
 constexpr int kIntegerVectors = 3;
 
 // sum + low halves' product + high halves' product; both are of 9 bits and a sign.
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || \
-    HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4
 struct PairOperand {
   IntVec both;
 };
@@ -118,9 +117,9 @@ static void integer_widen(const void* x, bool is_signed, int32_t zero, int64_t n
 }
 
 static const IntegerKernels* integer_set() {
-  static constexpr IntegerKernels kSet = {
-      HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL ? 8 : 4,
-      kIntegerVectors * HWY_LANES(int32_t), &integer_tile, &integer_zip, &integer_widen};
+  static constexpr IntegerKernels kSet = {HWY_TARGET == HWY_AVX3 ? 8 : 4,
+                                          kIntegerVectors * HWY_LANES(int32_t), &integer_tile,
+                                          &integer_zip, &integer_widen};
   return &kSet;
 }
 

@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 namespace pool {
 
 // Targets whose loads and stores of part of a vector cost about as much as whole ones.
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 constexpr bool kMasked = true;
 #else
 constexpr bool kMasked = false;

@@ -138,7 +138,7 @@ HWY_INLINE void tile_cols(const TileArgs& t) {
 
 template <Walk kWalk>
 HWY_INLINE void tile_rows(const TileArgs& t) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_ARCH_ARM_A64
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
   if (t.row_count > 6) return tile_cols<kWalk, 8>(t);
   if (t.row_count > 4) return tile_cols<kWalk, 6>(t);
 #endif

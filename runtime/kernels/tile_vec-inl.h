@@ -20,7 +20,7 @@ using TileVec = hn::Vec<TileTag>;
 constexpr int kLanes = static_cast<int>(HWY_LANES(float));
 // Rows x 3 accumulators, 3 vectors and a broadcast must fit the registers: 32 of them on AVX-512
 // and aarch64, 16 elsewhere.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_ARCH_ARM_A64
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr int kMr = 8;
 #else
 constexpr int kMr = 4;
@@ -39,7 +39,7 @@ HWY_INLINE V fused_mul_add(V a, V b, V c) {
 
 // Where the CPU has no masked moves, Highway's MaskedLoad may read whole vectors and its
 // BlendedStore rewrites a neighbour's elements; partial vectors go through memory of our own there.
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 constexpr bool kHaveMaskedMoves = true;
 #else
 constexpr bool kHaveMaskedMoves = false;

@@ -1,5 +1,5 @@
 // If, Loop, Scan and functions of ONNX models: read, run both ways, written back.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Graphs of bytes as ONNX in both forms, and back: the same integers.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What ONNX Runtime makes of the files, in both forms, on the same inputs: differing counts by
 // class (docs/numerics.md, "Against the world").
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 // Sequences and optionals of ONNX models: read, run every way, written back; every attribute and
 // input form of their documentation.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

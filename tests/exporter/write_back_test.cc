@@ -1,6 +1,6 @@
 // Every op's samples, written as ONNX and read again: the same bits, and from then on the same
 // text.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

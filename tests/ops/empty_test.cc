@@ -1,7 +1,7 @@
 // Tensors without elements beside dims of 2^40 and 2^55: each row's samples with one of their sizes
 // 0 and another one large, as far as the rule takes them. Nothing may loop over what is not there:
 // what the kernels do is of the order of the elements that there are.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/time.h>
 #include <unistd.h>

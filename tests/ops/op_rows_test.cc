@@ -1,5 +1,5 @@
 // The properties every op has, run from its test row alone.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

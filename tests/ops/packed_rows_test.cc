@@ -1,6 +1,6 @@
 // Weights packed once, as sessions do: the bits of the reference on every target, for any number
 // of threads, whatever the scratch held before; and no byte of the packed weights read again.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstring>

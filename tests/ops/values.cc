@@ -1,7 +1,7 @@
 #include "tests/ops/values.h"
 #include "runtime/kernels/prepared.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstring>

@@ -106,8 +106,9 @@ def overlay(folder, edits):
 
 def compile_one(commands, folder, path, objects):
     """Compiles `path`, as the overlay has it where it does, with the overlay's headers first."""
-    command = [w for w in shlex.split(commands[path]["command"]) if not re.fullmatch(r"-O\w|-M\w*|.*ccache", w)]
-    for flag in ("-o", "-c", "-MT", "-MF"):
+    command = [w for w in shlex.split(commands[path]["command"]) if not re.fullmatch(r"-O\w|-M\w*|-Winvalid-pch|.*ccache", w)]
+    # The precompiled header is of another -O.
+    for flag in ("-o", "-c", "-MT", "-MF", "-include"):
         if flag in command:
             at = command.index(flag)
             del command[at:at + 2]

@@ -1,6 +1,6 @@
 #include "tests/vulkan/agree.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // LeNet and a small GPT on a Vulkan that fails: whatever fails, the result is the CPU's or there is
 // a status, and a later session is told at once.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // What reads an image between pixels: shapes and places that the rows do not have.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // Elementary functions over every exponent, huge arguments among them, within the bounds derived.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <bit>

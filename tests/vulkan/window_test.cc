@@ -1,5 +1,5 @@
 // What reads an image through windows: shapes that the rows do not have.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/vulkan/agree.h"

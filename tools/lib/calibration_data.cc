@@ -1,6 +1,6 @@
 #include "tools/lib/calibration_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

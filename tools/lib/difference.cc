@@ -1,6 +1,6 @@
 #include "tools/lib/difference.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "tools/lib/measure.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "tools/lib/node_counts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

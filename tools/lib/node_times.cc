@@ -1,6 +1,6 @@
 #include "tools/lib/node_times.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

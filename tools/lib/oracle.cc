@@ -1,6 +1,6 @@
 #include "tools/lib/oracle.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "tools/lib/sample_inputs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

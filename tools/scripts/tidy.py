@@ -27,8 +27,8 @@ UNREADABLE = {
 # A SIMD body is read for one target besides the baseline: the others are the same text.
 TARGETS = re.compile(r" -DHWY_DISABLED_TARGETS=HWY_SSSE3")
 ONE_TARGET = ' "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)"'
-# Flags of g++ that clang refuses.
-GNU_ONLY = re.compile(r" -fvect-cost-model=\S+")
+# Flags of g++ that clang refuses, and g++'s precompiled header: a file includes what it needs.
+GNU_ONLY = re.compile(r" -fvect-cost-model=\S+| -Winvalid-pch| -include \S+/cmake_pch\.hxx")
 PLACES = ("", "runtime/include/", "trainer/include/", "exporter/include/")
 
 

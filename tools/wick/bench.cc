@@ -1,5 +1,5 @@
 // wick bench: latency percentiles, throughput, memory, load time.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
@@ -237,49 +238,47 @@ void bench(const BenchCommand& c) {
 
 }  // namespace
 
-void add_bench(CLI::App& app) {
+void add_bench(CommandLine& app) {
   auto c = std::make_shared<BenchCommand>();
-  CLI::App* command =
-      app.add_subcommand("bench", "Measure latency, throughput, memory and load time");
+  Command command = app.add_command("bench", "Measure latency, throughput, memory and load time");
   command
-      ->add_option("model", c->model,
-                   "model.wick or model.onnx; for --submission also a training run's folder")
-      ->required();
-  accept_ops(*command);
-  accept_qdq(*command, &c->lower_qdq);
-  command->add_option("--batch", c->batches, "batch sizes: 1,8,32; 1 where the model has a choice")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(at_least(1));
-  command->add_option("--dim", c->dims, "NAME=N: a size that is not the batch")
-      ->allow_extra_args(false);
+      .add_option("model", c->model,
+                  "model.wick or model.onnx; for --submission also a training run's folder")
+      .required();
+  accept_ops(command);
+  accept_qdq(command, &c->lower_qdq);
+  command.add_option("--batch", c->batches, "batch sizes: 1,8,32; 1 where the model has a choice")
+      .delimiter(',')
+      .one_word()
+      .at_least(1);
+  command.add_option("--dim", c->dims, "NAME=N: a size that is not the batch").one_word();
   command
-      ->add_option("--input,-i", c->inputs,
-                   "[name=]array.npy, one an input: the sizes and values to measure with")
-      ->allow_extra_args(false);
-  command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
-  accept_backend(*command, &c->backend, &c->device);
-  command->add_option("--seconds", c->seconds, "per batch size")->check(above_zero());
-  command->add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
-  accept_offload(*command, &c->all_it_can);
-  command->add_flag("--profile", c->profile, "time by node and kernel, on a device by dispatch");
-  command->add_flag("--explain", c->explain, "where each step runs and what it costs there");
-  command->add_flag("--load", c->load,
-                    "only open the model and a session for its shapes; run nothing");
-  command->add_option(
+      .add_option("--input,-i", c->inputs,
+                  "[name=]array.npy, one an input: the sizes and values to measure with")
+      .one_word();
+  command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
+  accept_backend(command, &c->backend, &c->device);
+  command.add_option("--seconds", c->seconds, "per batch size").above_zero();
+  command.add_flag("--split", c->split, "time by op, those in the regions of If and Loop too");
+  accept_offload(command, &c->all_it_can);
+  command.add_flag("--profile", c->profile, "time by node and kernel, on a device by dispatch");
+  command.add_flag("--explain", c->explain, "where each step runs and what it costs there");
+  command.add_flag("--load", c->load,
+                   "only open the model and a session for its shapes; run nothing");
+  command.add_option(
       "--submission", c->submission.out,
       "FILE.json: parameters, bytes, accuracy, latency and throughput, by its schema");
-  command->add_option("--baseline", c->submission.baseline,
-                      "with --submission: the model that this one was made of, measured in turn");
-  command->add_option("--eval", c->submission.eval, "with --submission: labelled data");
+  command.add_option("--baseline", c->submission.baseline,
+                     "with --submission: the model that this one was made of, measured in turn");
+  command.add_option("--eval", c->submission.eval, "with --submission: labelled data");
   command
-      ->add_option("--technique", c->submission.techniques,
-                   "with --submission: what was done to the model")
-      ->allow_extra_args(false);
-  command->add_option("--author", c->submission.author, "with --submission: whose it is");
-  command->add_flag("--json", c->json, "print JSON");
-  command->footer("Example:\n  wick bench model.wick --threads 2 --batch 1,8,32");
-  command->callback([c] { bench(*c); });
+      .add_option("--technique", c->submission.techniques,
+                  "with --submission: what was done to the model")
+      .one_word();
+  command.add_option("--author", c->submission.author, "with --submission: whose it is");
+  command.add_flag("--json", c->json, "print JSON");
+  command.footer("Example:\n  wick bench model.wick --threads 2 --batch 1,8,32");
+  command.callback([c] { bench(*c); });
 }
 
 }  // namespace wick::tool

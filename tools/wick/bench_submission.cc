@@ -1,9 +1,10 @@
 #include "tools/wick/bench_submission.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "quantize/parameters.h"

@@ -1,6 +1,7 @@
 // wick compare: two models on the same inputs, output by output, and the first node that differs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tools/lib/arrays.h"
@@ -99,39 +100,36 @@ void compare(const CompareCommand& c) {
 
 }  // namespace
 
-void add_compare(CLI::App& app) {
+void add_compare(CommandLine& app) {
   auto c = std::make_shared<CompareCommand>();
-  CLI::App* command = app.add_subcommand("compare", "Compare two models, or one with ONNX Runtime");
-  command->add_option("a", c->a, "model.wick or model.onnx")->required();
-  accept_ops(*command);
-  accept_qdq(*command, &c->lower_qdq);
-  command->add_option("b", c->b, "model.wick or model.onnx");
-  command->add_option("--against", c->against, "onnxruntime (the first model must be ONNX)")
-      ->check(CLI::IsMember({"onnxruntime"}));
-  command->add_option("--data,--input", c->data,
-                      "[name=]array.npy, one an input; else pseudo-random inputs");
+  Command command = app.add_command("compare", "Compare two models, or one with ONNX Runtime");
+  command.add_option("a", c->a, "model.wick or model.onnx").required();
+  accept_ops(command);
+  accept_qdq(command, &c->lower_qdq);
+  command.add_option("b", c->b, "model.wick or model.onnx");
+  command.add_option("--against", c->against, "onnxruntime (the first model must be ONNX)")
+      .one_of({"onnxruntime"});
+  command.add_option("--data,--input", c->data,
+                     "[name=]array.npy, one an input; else pseudo-random inputs");
+  command.add_option("--batch", c->batch, "of pseudo-random inputs; 4 where the model has a choice")
+      .at_least(1);
+  command.add_option("--dim", c->dims, "NAME=N: a size that is not the batch").one_word();
+  command.add_option("--backend-a", c->backend_a).one_of({"cpu", "vulkan"});
+  command.add_option("--backend-b", c->backend_b).one_of({"cpu", "vulkan"});
   command
-      ->add_option("--batch", c->batch, "of pseudo-random inputs; 4 where the model has a choice")
-      ->check(at_least(1));
-  command->add_option("--dim", c->dims, "NAME=N: a size that is not the batch")
-      ->allow_extra_args(false);
-  command->add_option("--backend-a", c->backend_a)->check(CLI::IsMember({"cpu", "vulkan"}));
-  command->add_option("--backend-b", c->backend_b)->check(CLI::IsMember({"cpu", "vulkan"}));
-  command
-      ->add_option("--tolerance", c->tolerance,
-                   "largest difference over the largest output; beyond it exit 3")
-      ->check(not_negative());
-  command->add_flag(
-      "--nodes", c->nodes,
-      "a quantized model node by node, on ONNX Runtime's own inputs of each: how many "
-      "results are a step or more apart, by class");
-  command->add_flag("--unfused", c->unfused,
-                    "with --nodes: ONNX Runtime runs the file's operators one by one");
-  command->add_flag("--json", c->json, "print JSON");
-  command->footer(
+      .add_option("--tolerance", c->tolerance,
+                  "largest difference over the largest output; beyond it exit 3")
+      .not_negative();
+  command.add_flag("--nodes", c->nodes,
+                   "a quantized model node by node, on ONNX Runtime's own inputs of each: how many "
+                   "results are a step or more apart, by class");
+  command.add_flag("--unfused", c->unfused,
+                   "with --nodes: ONNX Runtime runs the file's operators one by one");
+  command.add_flag("--json", c->json, "print JSON");
+  command.footer(
       "Example:\n  wick compare model.wick model.onnx\n  wick compare model.onnx --against "
       "onnxruntime");
-  command->callback([c] { compare(*c); });
+  command.callback([c] { compare(*c); });
 }
 
 }  // namespace wick::tool

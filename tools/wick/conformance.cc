@@ -1,12 +1,15 @@
 // wick conformance: ONNX's node tests through reader, passes, program and session.
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -397,37 +400,37 @@ void conformance(ConformanceCommand c) {
 
 }  // namespace
 
-void add_conformance(CLI::App& app) {
+void add_conformance(CommandLine& app) {
   auto c = std::make_shared<ConformanceCommand>();
-  CLI::App* command = app.add_subcommand("conformance", "Run ONNX's node tests");
-  command->add_option("dir", c->dirs, "folders of test cases")->required();
-  command->add_option("--list", c->list, "file of case names, one a line");
-  accept_backend(*command, &c->backend, &c->device);
+  Command command = app.add_command("conformance", "Run ONNX's node tests");
+  command.add_option("dir", c->dirs, "folders of test cases").required();
+  command.add_option("--list", c->list, "file of case names, one a line");
+  accept_backend(command, &c->backend, &c->device);
   command
-      ->add_option(
+      .add_option(
           "--mode", c->mode,
           "dyn, const (inputs but one as constants), flat (through a saved file), bits "
           "(flat against "
           "the interpreter on plain loops) or round (read, written, read again: the same text, "
           "and what is expected; both as it is and with constants)")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kModes), std::end(kModes))));
-  command->add_option("--json", c->json, "write the report here");
-  command->add_option("--expect", c->expect,
-                      "file of the tests that must pass, by mode, and no others; else exit 3");
-  command->add_option("--bar", c->bar,
-                      "percent that must pass, else exit 3; what --expect's file calls of an "
-                      "excluded domain or nondeterministic does not count");
-  command->add_option("--device-bar", c->device_bar,
-                      "percent of the tests with float inputs that must run every float op on "
-                      "Vulkan, else exit 3");
-  command->add_option("--write-expect", c->write_expect, "bring that file up to date");
-  command->add_option("--rounded", c->rounded,
-                      "file of tests whose expected values are rounded: name, the absolute error "
-                      "to allow (1e-7 otherwise), reason");
-  command->add_option("--keep", c->keep, "folder for the models that mode round writes");
-  command->add_flag("--verbose,-v", c->verbose, "print each failure");
-  command->footer("Example:\n  wick conformance onnx/node --list dev_tests.txt --mode const -v");
-  command->callback([c] {
+      .one_of(std::vector<std::string>(std::begin(kModes), std::end(kModes)));
+  command.add_option("--json", c->json, "write the report here");
+  command.add_option("--expect", c->expect,
+                     "file of the tests that must pass, by mode, and no others; else exit 3");
+  command.add_option("--bar", c->bar,
+                     "percent that must pass, else exit 3; what --expect's file calls of an "
+                     "excluded domain or nondeterministic does not count");
+  command.add_option("--device-bar", c->device_bar,
+                     "percent of the tests with float inputs that must run every float op on "
+                     "Vulkan, else exit 3");
+  command.add_option("--write-expect", c->write_expect, "bring that file up to date");
+  command.add_option("--rounded", c->rounded,
+                     "file of tests whose expected values are rounded: name, the absolute error "
+                     "to allow (1e-7 otherwise), reason");
+  command.add_option("--keep", c->keep, "folder for the models that mode round writes");
+  command.add_flag("--verbose,-v", c->verbose, "print each failure");
+  command.footer("Example:\n  wick conformance onnx/node --list dev_tests.txt --mode const -v");
+  command.callback([c] {
     if (!c->rounded.empty()) c->absolute = read_rounded(c->rounded);
     conformance(*c);
   });

@@ -1,7 +1,8 @@
 // wick convert: ONNX <-> .wick without training.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
@@ -85,33 +86,33 @@ void convert(const ConvertCommand& c) {
 
 }  // namespace
 
-void add_convert(CLI::App& app) {
+void add_convert(CommandLine& app) {
   auto c = std::make_shared<ConvertCommand>();
-  CLI::App* command = app.add_subcommand(
-      "convert", "Convert an ONNX model to .wick (or to ONNX as Wick writes it)");
-  command->add_option("model", c->model, "model.onnx")->required();
-  accept_ops(*command);
-  accept_qdq(*command, &c->lower_qdq);
-  command->add_option("-o,--out", c->out, "model.wick or model.onnx")->required();
-  command->add_flag("--external-data", c->external_data,
-                    "constants of an ONNX model into FILE.data beside it");
-  command->add_flag("--own-sizes", c->own_sizes,
-                    "a name that several dimensions of the inputs share stands for one size each");
-  command->add_flag("--no-chains", c->no_chains,
-                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
-  command->add_flag("--pack", c->pack,
-                    "add the weights as this machine's kernels read them: larger, loaded at once");
+  Command command =
+      app.add_command("convert", "Convert an ONNX model to .wick (or to ONNX as Wick writes it)");
+  command.add_option("model", c->model, "model.onnx").required();
+  accept_ops(command);
+  accept_qdq(command, &c->lower_qdq);
+  command.add_option("-o,--out", c->out, "model.wick or model.onnx").required();
+  command.add_flag("--external-data", c->external_data,
+                   "constants of an ONNX model into FILE.data beside it");
+  command.add_flag("--own-sizes", c->own_sizes,
+                   "a name that several dimensions of the inputs share stands for one size each");
+  command.add_flag("--no-chains", c->no_chains,
+                   "small ops stay nodes of their own: for a program of wick_selected_ops()");
+  command.add_flag("--pack", c->pack,
+                   "add the weights as this machine's kernels read them: larger, loaded at once");
   command
-      ->add_option("--quantized", c->quantized,
-                   "of ONNX: qdq or qoperator (QLinearConv ...); without it the file's own form")
-      ->check(CLI::IsMember({"qdq", "qoperator"}));
-  command->add_flag("-v,--verbose", c->verbose,
-                    "of a quantized model: the integer ops, and what stays float and why");
-  command->add_option("--dim", c->dims, "NAME=N: with --pack, a size that is not the batch")
-      ->allow_extra_args(false);
-  command->add_flag("--json", c->json, "print what was written as JSON");
-  command->footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");
-  command->callback([c] { convert(*c); });
+      .add_option("--quantized", c->quantized,
+                  "of ONNX: qdq or qoperator (QLinearConv ...); without it the file's own form")
+      .one_of({"qdq", "qoperator"});
+  command.add_flag("-v,--verbose", c->verbose,
+                   "of a quantized model: the integer ops, and what stays float and why");
+  command.add_option("--dim", c->dims, "NAME=N: with --pack, a size that is not the batch")
+      .one_word();
+  command.add_flag("--json", c->json, "print what was written as JSON");
+  command.footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");
+  command.callback([c] { convert(*c); });
 }
 
 }  // namespace wick::tool

@@ -1,6 +1,7 @@
 // wick data: what a set of labelled images holds, and some of it as an array that wick run reads.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
 #include "trainer/data/images.h"
@@ -58,20 +59,20 @@ void run_data(const DataCommand& c) {
 
 }  // namespace
 
-void add_data(CLI::App& app) {
+void add_data(CommandLine& app) {
   auto c = std::make_shared<DataCommand>();
-  CLI::App* command = app.add_subcommand("data", "A set of labelled images, or some as an array");
-  command->add_option("data", c->data, "fashion-mnist, mnist, tinydigits, or a folder of IDX files")
-      ->required();
-  auto* out = command->add_option("-o,--out", c->out, "write images to this .npy file");
-  command->add_option("--image", c->first, "the first of them (0)")->check(at_least(0))->needs(out);
-  command->add_option("--count", c->count, "how many (1)")->check(at_least(1))->needs(out);
-  command->add_option("--split", c->split, "test or train (test)")
-      ->check(CLI::IsMember({"test", "train"}))
-      ->needs(out);
-  command->add_flag("--json", c->json, "print it as JSON");
-  command->footer("Example:\n  wick data fashion-mnist --image 0 -o image.npy");
-  command->callback([c] { run_data(*c); });
+  Command command = app.add_command("data", "A set of labelled images, or some as an array");
+  command.add_option("data", c->data, "fashion-mnist, mnist, tinydigits, or a folder of IDX files")
+      .required();
+  const Option out = command.add_option("-o,--out", c->out, "write images to this .npy file");
+  command.add_option("--image", c->first, "the first of them (0)").at_least(0).needs(out);
+  command.add_option("--count", c->count, "how many (1)").at_least(1).needs(out);
+  command.add_option("--split", c->split, "test or train (test)")
+      .one_of({"test", "train"})
+      .needs(out);
+  command.add_flag("--json", c->json, "print it as JSON");
+  command.footer("Example:\n  wick data fashion-mnist --image 0 -o image.npy");
+  command.callback([c] { run_data(*c); });
 }
 
 }  // namespace wick::tool

@@ -1,9 +1,10 @@
 #include "tools/wick/device_share.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 namespace wick::tool {
 namespace {

@@ -1,5 +1,6 @@
 // wick devices: what Vulkan finds on this machine.
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "runtime/backend/vulkan/backend.h"
 #include "tools/wick/command.h"
@@ -105,18 +106,18 @@ void run(bool json, bool verbose) {
 
 }  // namespace
 
-void add_devices(CLI::App& app) {
+void add_devices(CommandLine& app) {
   struct Options {
     bool json = false, verbose = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("devices", "List the devices that Vulkan finds, and what they can do");
-  command->add_flag("-v,--verbose", o->verbose,
-                    "list the kernels too: work groups, shared memory, buffers");
-  command->add_flag("--json", o->json, "print JSON");
-  command->footer("Example:\n  wick devices --json");
-  command->callback([o] { run(o->json, o->verbose); });
+  Command command =
+      app.add_command("devices", "List the devices that Vulkan finds, and what they can do");
+  command.add_flag("-v,--verbose", o->verbose,
+                   "list the kernels too: work groups, shared memory, buffers");
+  command.add_flag("--json", o->json, "print JSON");
+  command.footer("Example:\n  wick devices --json");
+  command.callback([o] { run(o->json, o->verbose); });
 }
 
 }  // namespace wick::tool

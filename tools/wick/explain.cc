@@ -1,7 +1,8 @@
 // wick explain: how signal and gradient go through a model, layer by layer.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
 #include "trainer/data/images.h"
@@ -85,24 +86,23 @@ void run_explain(const ExplainCommand& c) {
 
 }  // namespace
 
-void add_explain(CLI::App& app) {
+void add_explain(CommandLine& app) {
   auto c = std::make_shared<ExplainCommand>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Activations and gradients of a model, layer by layer");
-  auto* model =
-      command
-          ->add_option("model", c->model, "lenet, mlp, mobilenet or resnet8, freshly initialised")
-          ->check(CLI::IsMember(nn::model_names()));
-  command->add_option("--run", c->run, "the trained weights of a folder of wick train instead")
-      ->excludes(model);
-  command->add_option("--data", c->data,
-                      "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
-  command->add_option("--batch", c->batch, "images looked at")->check(at_least(1));
-  command->add_option("--seed", c->seed, "of weights and of the choice of images");
-  command->add_option("--lr", c->lr, "for the update column")->check(not_negative());
-  command->add_flag("--json", c->json, "print the report as JSON");
-  command->footer("Example:\n  wick explain lenet --data fashion-mnist --lr 0.05");
-  command->callback([c] { run_explain(*c); });
+  Command command =
+      app.add_command("explain", "Activations and gradients of a model, layer by layer");
+  const Option model =
+      command.add_option("model", c->model, "lenet, mlp, mobilenet or resnet8, freshly initialised")
+          .one_of(nn::model_names());
+  command.add_option("--run", c->run, "the trained weights of a folder of wick train instead")
+      .excludes(model);
+  command.add_option("--data", c->data,
+                     "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
+  command.add_option("--batch", c->batch, "images looked at").at_least(1);
+  command.add_option("--seed", c->seed, "of weights and of the choice of images");
+  command.add_option("--lr", c->lr, "for the update column").not_negative();
+  command.add_flag("--json", c->json, "print the report as JSON");
+  command.footer("Example:\n  wick explain lenet --data fashion-mnist --lr 0.05");
+  command.callback([c] { run_explain(*c); });
 }
 
 }  // namespace wick::tool

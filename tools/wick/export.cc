@@ -1,5 +1,6 @@
 // wick export: a training run as ONNX or .wick.
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "exporter/include/wick/compile.h"
 #include "tools/wick/command.h"
@@ -55,19 +56,19 @@ void run_export(const ExportCommand& c) {
 
 }  // namespace
 
-void add_export(CLI::App& app) {
+void add_export(CommandLine& app) {
   auto c = std::make_shared<ExportCommand>();
-  CLI::App* command = app.add_subcommand("export", "Export a trained model to ONNX or .wick");
-  command->add_option("run", c->folder, "folder that wick train wrote")->required();
-  command->add_option("-o,--out", c->out, "model.onnx or model.wick; more than one is fine")
-      ->required();
-  command->add_flag("--external-data", c->external_data,
-                    "weights of an ONNX model into FILE.data beside it");
-  command->add_flag("--no-chains", c->no_chains,
-                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
-  command->add_flag("--json", c->json, "print what was written as JSON");
-  command->footer("Example:\n  wick export runs/lenet -o lenet.onnx -o lenet.wick");
-  command->callback([c] { run_export(*c); });
+  Command command = app.add_command("export", "Export a trained model to ONNX or .wick");
+  command.add_option("run", c->folder, "folder that wick train wrote").required();
+  command.add_option("-o,--out", c->out, "model.onnx or model.wick; more than one is fine")
+      .required();
+  command.add_flag("--external-data", c->external_data,
+                   "weights of an ONNX model into FILE.data beside it");
+  command.add_flag("--no-chains", c->no_chains,
+                   "small ops stay nodes of their own: for a program of wick_selected_ops()");
+  command.add_flag("--json", c->json, "print what was written as JSON");
+  command.footer("Example:\n  wick export runs/lenet -o lenet.onnx -o lenet.wick");
+  command.callback([c] { run_export(*c); });
 }
 
 }  // namespace wick::tool

@@ -1,7 +1,8 @@
 // wick inspect: what is in a model file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "exporter/onnx/training.h"
 #include "graph/ir/infer.h"
@@ -175,37 +176,40 @@ void inspect(const InspectCommand& c) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app) {
+void add_inspect(CommandLine& app) {
   auto c = std::make_shared<InspectCommand>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what is in a .wick or ONNX file");
-  command->add_option("model", c->model, "model.wick or model.onnx")->required();
-  accept_ops(*command);
-  accept_qdq(*command, &c->lower_qdq);
-  command->add_flag("--json", c->json, "print JSON");
-  command->add_flag("--values", c->values,
-                    "list what the nodes of an ONNX file make: a name, the op and the type a line");
-  CLI::Option* html = command->add_option(
-      "--html", c->page.out, "write the graph as a page that a browser opens from the file");
-  html->excludes("--values");
-  CLI::Option* profile =
-      command->add_flag("--profile", c->page.profile, "run the model: time by node")->needs(html);
+  Command command = app.add_command("inspect", "Show what is in a .wick or ONNX file");
+  command.add_option("model", c->model, "model.wick or model.onnx").required();
+  accept_ops(command);
+  accept_qdq(command, &c->lower_qdq);
+  command.add_flag("--json", c->json, "print JSON");
+  const Option values = command.add_flag(
+      "--values", c->values,
+      "list what the nodes of an ONNX file make: a name, the op and the type a line");
+  const Option html =
+      command
+          .add_option("--html", c->page.out,
+                      "write the graph as a page that a browser opens from the file")
+          .excludes(values);
+  const Option profile =
+      command.add_flag("--profile", c->page.profile, "run the model: time by node").needs(html);
   command
-      ->add_option("--input,-i", c->page.inputs,
-                   "[name=]array.npy for the page's sizes and times; without it inputs are made up")
-      ->allow_extra_args(false)
-      ->needs(html);
-  command->add_option("--dim", c->page.dims, "NAME=N: a size of the inputs that are made up")
-      ->allow_extra_args(false)
-      ->needs(html);
-  command->add_option("--threads", c->page.threads, "of the profile (1); 0: as many as there are")
-      ->check(at_least(0))
-      ->needs(profile);
-  command->add_option("--seconds", c->page.seconds, "of the profile (1)")
-      ->check(above_zero())
-      ->needs(profile);
-  command->footer(
+      .add_option("--input,-i", c->page.inputs,
+                  "[name=]array.npy for the page's sizes and times; without it inputs are made up")
+      .one_word()
+      .needs(html);
+  command.add_option("--dim", c->page.dims, "NAME=N: a size of the inputs that are made up")
+      .one_word()
+      .needs(html);
+  command.add_option("--threads", c->page.threads, "of the profile (1); 0: as many as there are")
+      .at_least(0)
+      .needs(profile);
+  command.add_option("--seconds", c->page.seconds, "of the profile (1)")
+      .above_zero()
+      .needs(profile);
+  command.footer(
       "Example:\n  wick inspect model.wick\n  wick inspect model.onnx --html model.html --profile");
-  command->callback([c] { inspect(*c); });
+  command.callback([c] { inspect(*c); });
 }
 
 }  // namespace wick::tool

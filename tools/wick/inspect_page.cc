@@ -1,9 +1,10 @@
 #include "tools/wick/inspect_page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tools/lib/arrays.h"

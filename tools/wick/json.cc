@@ -1,11 +1,17 @@
 #include "tools/wick/json.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "graph/ir/packed.h"
 #include "tools/lib/arrays.h"
+#include "tools/wick/command.h"
 
 namespace wick::tool {
+
+void print_json(const nlohmann::json& document) { fmt::print("{}\n", document.dump(2)); }
 
 nlohmann::json preview_json(const HostTensor& tensor) {
   auto values = nlohmann::json::array();

@@ -1,7 +1,7 @@
 // What tools/lib tells, as the JSON that commands print and pages hold.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "tools/lib/difference.h"
 #include "tools/lib/node_counts.h"

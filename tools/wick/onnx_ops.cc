@@ -1,9 +1,10 @@
 #include "tools/wick/onnx_ops.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "exporter/onnx/onnx.h"

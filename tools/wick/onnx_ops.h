@@ -2,7 +2,7 @@
 // a model of one node is read, written, and its nodes' kernels, shaders and gradients looked up.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace wick::tool {

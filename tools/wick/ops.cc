@@ -1,6 +1,8 @@
 // wick ops: the support matrix, from the tables themselves.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "exporter/onnx/onnx.h"
@@ -136,7 +138,7 @@ std::string text_of(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
   std::string text;
-  for (const auto& v : value) text += (text.empty() ? "" : " ") + text_of(v);
+  for (const auto& v : value) text += fmt::format("{}{}", text.empty() ? "" : " ", text_of(v));
   return text.empty() ? "-" : text;
 }
 
@@ -221,7 +223,7 @@ void ops(const OpsOptions& options) {
 
 }  // namespace
 
-void accept_ops(CLI::App& command) {
+void accept_ops(Command command) {
   command.add_option_function<std::vector<std::string>>(
       "--ops",
       [](const std::vector<std::string>& libraries) {
@@ -230,20 +232,20 @@ void accept_ops(CLI::App& command) {
       "library of custom ops that the model names; may be given more than once");
 }
 
-void add_ops(CLI::App& app) {
+void add_ops(CommandLine& app) {
   auto options = std::make_shared<OpsOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command command = app.add_command(
       "ops",
       "List the ops with their attributes, kernels, gradients and ONNX names, or ONNX's operators");
-  command->add_option("name", options->name, "one op, whole: Add");
-  command->add_flag("--onnx", options->onnx,
-                    "ONNX's operators instead: by opset, what reads, runs, writes and trains");
-  command->add_option("--search", options->search, "only ops whose name contains this");
-  accept_ops(*command);
-  command->add_flag("--json", options->json, "print JSON");
-  command->add_flag("--markdown", options->markdown, "print one table in Markdown");
-  command->footer("Example:\n  wick ops --search conv\n  wick ops Add\n  wick ops --onnx Resize");
-  command->callback([options] { ops(*options); });
+  command.add_option("name", options->name, "one op, whole: Add");
+  command.add_flag("--onnx", options->onnx,
+                   "ONNX's operators instead: by opset, what reads, runs, writes and trains");
+  command.add_option("--search", options->search, "only ops whose name contains this");
+  accept_ops(command);
+  command.add_flag("--json", options->json, "print JSON");
+  command.add_flag("--markdown", options->markdown, "print one table in Markdown");
+  command.footer("Example:\n  wick ops --search conv\n  wick ops Add\n  wick ops --onnx Resize");
+  command.callback([options] { ops(*options); });
 }
 
 }  // namespace wick::tool

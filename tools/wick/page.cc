@@ -1,6 +1,7 @@
 #include "tools/wick/page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "runtime/core/sha256.h"
 #include "tools/wick/page_files.h"

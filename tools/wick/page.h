@@ -2,7 +2,7 @@
 // and their data.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace wick::tool {

@@ -1,10 +1,11 @@
 #include "tools/wick/page_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "runtime/ops/op_cost.h"
 #include "runtime/registry/registry.h"

@@ -1,7 +1,7 @@
 // A model as the data of an inspection page (tools/wick/page): graph, weights, sizes, times.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

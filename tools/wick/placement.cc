@@ -1,11 +1,12 @@
 #include "tools/wick/placement.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "tools/lib/model.h"
 

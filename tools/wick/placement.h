@@ -1,7 +1,7 @@
 // Where a session runs its steps, why, and what that costs: what `wick run --explain` shows.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

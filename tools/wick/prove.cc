@@ -1,9 +1,11 @@
 // wick prove: every path of a trained model over the whole test set, side by side.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "exporter/include/wick/compile.h"
@@ -321,18 +323,18 @@ class Prover {
 
 }  // namespace
 
-void add_prove(CLI::App& app) {
+void add_prove(CommandLine& app) {
   auto c = std::make_shared<ProveCommand>();
-  CLI::App* command = app.add_subcommand("prove",
-                                         "Export a trained model and compare every path over the "
-                                         "test set (exit 3 when one breaks its promise)");
-  command->add_option("run", c->folder, "folder that wick train wrote")->required();
-  command->add_option("-o,--out", c->out, "folder for the models and report.json")->required();
-  command->add_option("--data", c->data, "the run's own by default");
-  command->add_option("--limit", c->limit, "only the first N images")->check(at_least(0));
-  command->add_flag("--json", c->json, "print the report to stdout, the table to stderr");
-  command->footer("Example:\n  wick prove runs/lenet -o build/demo");
-  command->callback([c] {
+  Command command = app.add_command("prove",
+                                    "Export a trained model and compare every path over the "
+                                    "test set (exit 3 when one breaks its promise)");
+  command.add_option("run", c->folder, "folder that wick train wrote").required();
+  command.add_option("-o,--out", c->out, "folder for the models and report.json").required();
+  command.add_option("--data", c->data, "the run's own by default");
+  command.add_option("--limit", c->limit, "only the first N images").at_least(0);
+  command.add_flag("--json", c->json, "print the report to stdout, the table to stderr");
+  command.footer("Example:\n  wick prove runs/lenet -o build/demo");
+  command.callback([c] {
     if (!Prover(*c).run()) throw Differs{};
   });
 }

@@ -1,9 +1,11 @@
 // wick quantize: a float model as one of integers, and what that costs and wins.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "exporter/include/wick/compile.h"
@@ -371,67 +373,63 @@ class Work {
 
 }  // namespace
 
-void add_quantize(CLI::App& app) {
+void add_quantize(CommandLine& app) {
   auto c = std::make_shared<QuantizeCommand>();
-  CLI::App* command = app.add_subcommand(
+  Command command = app.add_command(
       "quantize", "A float model as one of 8- or 4-bit integers, and what that costs and wins");
-  command->add_option("model", c->model, "model.onnx, or the folder of wick train --out")
-      ->required();
-  command->add_option("--calib", c->calib,
-                      "data to calibrate with: fashion-mnist, mnist, tinydigits, a folder of .npy "
-                      "files, an .npy, an .npz or sample; a run's own by default");
-  command->add_option("--eval", c->eval, "labelled data to measure the accuracy on");
-  command->add_option("-o,--out", c->out, "model.onnx (QDQ) or model.wick; more than one is fine");
+  command.add_option("model", c->model, "model.onnx, or the folder of wick train --out").required();
+  command.add_option("--calib", c->calib,
+                     "data to calibrate with: fashion-mnist, mnist, tinydigits, a folder of .npy "
+                     "files, an .npy, an .npz or sample; a run's own by default");
+  command.add_option("--eval", c->eval, "labelled data to measure the accuracy on");
+  command.add_option("-o,--out", c->out, "model.onnx (QDQ) or model.wick; more than one is fine");
   command
-      ->add_option("--format", c->format,
-                   "of an ONNX file: qdq, or qoperator (QLinearConv ..., integer ops)")
-      ->check(CLI::IsMember({"qdq", "qoperator"}));
-  command->add_option("--recipe", c->mode, "static, dynamic, weight-only or qat (trains a run on)")
-      ->check(CLI::IsMember({"static", "dynamic", "weight-only", "qat"}));
-  command->add_option("--observer", c->observer, "which range of values an activation gets")
-      ->check(CLI::IsMember({"min-max", "moving-average", "percentile", "entropy", "mse"}));
+      .add_option("--format", c->format,
+                  "of an ONNX file: qdq, or qoperator (QLinearConv ..., integer ops)")
+      .one_of({"qdq", "qoperator"});
+  command.add_option("--recipe", c->mode, "static, dynamic, weight-only or qat (trains a run on)")
+      .one_of({"static", "dynamic", "weight-only", "qat"});
+  command.add_option("--observer", c->observer, "which range of values an activation gets")
+      .one_of({"min-max", "moving-average", "percentile", "entropy", "mse"});
   command
-      ->add_option("--percentile", c->recipe.activation_observer.percentile,
-                   "of the observer of that name: 50 to 100")
-      ->check(above_zero())  // which NaN is not
-      ->check(CLI::Range(50.0, 100.0));
-  command->add_option("--weights", c->weights, "int8, int4 or uint4")
-      ->check(CLI::IsMember({"int8", "int4", "uint4"}));
-  command->add_option("--activations", c->activations, "u8 or s8")
-      ->check(CLI::IsMember({"u8", "s8"}));
+      .add_option("--percentile", c->recipe.activation_observer.percentile,
+                  "of the observer of that name: 50 to 100")
+      .above_zero()  // which NaN is not
+      .between(50.0, 100.0);
+  command.add_option("--weights", c->weights, "int8, int4 or uint4")
+      .one_of({"int8", "int4", "uint4"});
+  command.add_option("--activations", c->activations, "u8 or s8").one_of({"u8", "s8"});
   command
-      ->add_option("--block", c->recipe.block_size,
-                   "weight-only, tables of dynamic: weights of one scale")
-      ->check(CLI::IsMember({32, 64, 128}));
-  command->add_flag("--per-tensor", c->per_tensor, "one scale a weight, not one an output channel");
-  command->add_flag("--equalize", c->recipe.equalize,
-                    "channels of neighbouring layers share range");
-  command->add_flag("--bias-correction", c->recipe.bias_correction,
-                    "biases take back the mean error of their channel");
-  command->add_option("--skip", c->recipe.skip, "PATTERN of nodes or modules that stay float")
-      ->allow_extra_args(false);
+      .add_option("--block", c->recipe.block_size,
+                  "weight-only, tables of dynamic: weights of one scale")
+      .one_of({32, 64, 128});
+  command.add_flag("--per-tensor", c->per_tensor, "one scale a weight, not one an output channel");
+  command.add_flag("--equalize", c->recipe.equalize, "channels of neighbouring layers share range");
+  command.add_flag("--bias-correction", c->recipe.bias_correction,
+                   "biases take back the mean error of their channel");
+  command.add_option("--skip", c->recipe.skip, "PATTERN of nodes or modules that stay float")
+      .one_word();
   command
-      ->add_option("--batches", c->batches,
-                   "most to calibrate with; 0: all of files, 512 images of a set")
-      ->check(at_least(0));
-  command->add_option("--batch", c->batch, "items a batch, where the model has a choice")
-      ->check(at_least(1));
-  command->add_option("--dim", c->dims, "NAME=N: for sample, a size that is not the batch")
-      ->allow_extra_args(false);
-  command->add_option("--epochs", c->epochs, "of qat; 3")->check(at_least(1));
-  command->add_option("--lr", c->lr, "of qat; 0.002")->check(above_zero());
-  command->add_flag("--learn-scales", c->learn_scales, "qat learns the scales too (LSQ)");
-  command->add_option("--report", c->report, "FILE.html: layer by layer, as a page");
-  command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
-  command->add_option("--seconds", c->seconds, "of timing, for each of both models")
-      ->check(above_zero());
-  command->add_flag("--quiet", c->quiet, "no progress and no notes on stderr");
-  command->add_flag("--json", c->json, "print everything as JSON, layers included");
-  command->footer(
+      .add_option("--batches", c->batches,
+                  "most to calibrate with; 0: all of files, 512 images of a set")
+      .at_least(0);
+  command.add_option("--batch", c->batch, "items a batch, where the model has a choice")
+      .at_least(1);
+  command.add_option("--dim", c->dims, "NAME=N: for sample, a size that is not the batch")
+      .one_word();
+  command.add_option("--epochs", c->epochs, "of qat; 3").at_least(1);
+  command.add_option("--lr", c->lr, "of qat; 0.002").above_zero();
+  command.add_flag("--learn-scales", c->learn_scales, "qat learns the scales too (LSQ)");
+  command.add_option("--report", c->report, "FILE.html: layer by layer, as a page");
+  command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
+  command.add_option("--seconds", c->seconds, "of timing, for each of both models").above_zero();
+  command.add_flag("--quiet", c->quiet, "no progress and no notes on stderr");
+  command.add_flag("--json", c->json, "print everything as JSON, layers included");
+  command.footer(
       "Example:\n  wick quantize runs/lenet --calib fashion-mnist -o lenet8.wick --report "
       "lenet8.html");
-  command->callback([c, command] {
-    check_options(*command, quantize::mode_from(c->mode));
+  command.callback([c, command] {
+    check_options(command, quantize::mode_from(c->mode), c->observer);
     Work(*c).run();
   });
 }

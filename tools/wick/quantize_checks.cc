@@ -1,6 +1,6 @@
 #include "tools/wick/quantize_checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -41,10 +41,6 @@ const std::vector<Reader>& readers() {
   return all;
 }
 
-bool given(const CLI::App& command, const std::string& option) {
-  return command.get_option(option)->count() > 0;
-}
-
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (fs::equivalent(a, b, error)) return true;
@@ -64,17 +60,16 @@ void check_place(const std::string& path) {
 
 }  // namespace
 
-void check_options(const CLI::App& command, Mode mode) {
+void check_options(const Command& command, Mode mode, const std::string& observer) {
   for (const Reader& r : readers()) {
-    if (!given(command, r.option)) continue;
+    if (!command.given(r.option)) continue;
     if (std::find(r.modes.begin(), r.modes.end(), mode) != r.modes.end()) continue;
     std::string names;
     for (const Mode m : r.modes)
       names += fmt::format("{}{}", names.empty() ? "" : " or ", quantize::mode_name(m));
     wrong_usage(r.option, fmt::format("is for --recipe {}, not {}", names, mode_name(mode)));
   }
-  if (given(command, "--percentile") &&
-      command.get_option("--observer")->as<std::string>() != "percentile")
+  if (command.given("--percentile") && observer != "percentile")
     wrong_usage("--percentile", "is for --observer percentile");
 }
 

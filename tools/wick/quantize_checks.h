@@ -1,16 +1,16 @@
 // What wick quantize refuses before it reads or computes anything.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "quantize/recipe.h"
+#include "tools/wick/command_line.h"
 
 namespace wick::tool {
 
 // An option that was given and that this recipe does not read is wrong usage.
-void check_options(const CLI::App& command, quantize::Mode mode);
+void check_options(const Command& command, quantize::Mode mode, const std::string& observer);
 
 // Outputs and the report: none of them an input or the same file twice (wrong usage), none a
 // folder, and each can be written where it is to stand (Error). Nothing is left there.

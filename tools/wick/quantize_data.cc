@@ -1,10 +1,11 @@
 #include "tools/wick/quantize_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 
 namespace wick::tool {
 namespace {

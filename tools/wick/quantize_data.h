@@ -1,7 +1,7 @@
 // What wick quantize tells, as JSON and as its page's data.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "graph/passes/lower_qdq.h"
 #include "quantize/report/compare.h"

@@ -1,7 +1,8 @@
 // wick report: a training run's folder as one page.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
@@ -34,15 +35,15 @@ void report(const ReportCommand& c) {
 
 }  // namespace
 
-void add_report(CLI::App& app) {
+void add_report(CommandLine& app) {
   auto c = std::make_shared<ReportCommand>();
-  CLI::App* command = app.add_subcommand(
+  Command command = app.add_command(
       "report", "One HTML page of a training run: curves, mistakes, histograms, memory, time");
-  command->add_option("run", c->folder, "the folder of wick train --out")->required();
-  command->add_option("-o,--out", c->out, "default RUN/report.html");
-  command->add_flag("--json", c->json, "print what was written as JSON");
-  command->footer("Example:\n  wick report runs/lenet -o lenet.html");
-  command->callback([c] { report(*c); });
+  command.add_option("run", c->folder, "the folder of wick train --out").required();
+  command.add_option("-o,--out", c->out, "default RUN/report.html");
+  command.add_flag("--json", c->json, "print what was written as JSON");
+  command.footer("Example:\n  wick report runs/lenet -o lenet.html");
+  command.callback([c] { report(*c); });
 }
 
 }  // namespace wick::tool

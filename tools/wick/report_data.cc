@@ -1,9 +1,10 @@
 #include "tools/wick/report_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "runtime/core/real_text.h"

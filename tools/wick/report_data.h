@@ -1,7 +1,7 @@
 // A run's folder as the data of its report.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace wick::tool {

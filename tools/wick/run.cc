@@ -1,8 +1,9 @@
 // wick run: one inference on .npy files.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tools/lib/arrays.h"
@@ -36,7 +37,7 @@ class StepTrace final : public TraceHook {
     if (!print_) return;
     std::string shapes;
     for (const TensorView& v : e.in)
-      shapes += (shapes.empty() ? "" : " ") + std::string(to_text(v.shape).text);
+      shapes += fmt::format("{}{}", shapes.empty() ? "" : " ", to_text(v.shape).text);
     fmt::print(stderr, "{:>4} {:<7} {:<16} {:<28} {:>9.1f} us  {} ({})\n", e.index, e.backend, e.op,
                e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
   }
@@ -116,32 +117,31 @@ void run(const RunCommand& c) {
 
 }  // namespace
 
-void add_run(CLI::App& app) {
+void add_run(CommandLine& app) {
   auto c = std::make_shared<RunCommand>();
-  CLI::App* command = app.add_subcommand("run", "Run a .wick or ONNX model on .npy inputs");
-  command->add_option("model", c->model, "model.wick or model.onnx")->required();
-  accept_ops(*command);
-  accept_qdq(*command, &c->lower_qdq);
-  command->add_option(
+  Command command = app.add_command("run", "Run a .wick or ONNX model on .npy inputs");
+  command.add_option("model", c->model, "model.wick or model.onnx").required();
+  accept_ops(command);
+  accept_qdq(command, &c->lower_qdq);
+  command.add_option(
       "--input,-i", c->inputs,
       "[name=]array.npy, one an input; strings: .json; sequences and optionals: ONNX's "
       ".pb");
-  command->add_option(
+  command.add_option(
       "-o,--out", c->out,
       "folder for the outputs, one .npy each (strings: .json; sequences, optionals: .pb)");
-  accept_backend(*command, &c->backend, &c->device);
-  command->add_option("--threads", c->threads, "0: as many as there are")->check(at_least(0));
-  accept_offload(*command, &c->all_it_can);
-  command->add_flag("--trace", c->trace, "print each step as it ran");
-  command->add_flag("--explain", c->explain,
-                    "print where each step ran, why, and the copies between CPU and device");
-  command->add_flag("--profile", c->profile,
-                    "print the time of each step, on a device each kernel");
-  command->add_flag("--json", c->json, "print JSON");
-  command->footer(
+  accept_backend(command, &c->backend, &c->device);
+  command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
+  accept_offload(command, &c->all_it_can);
+  command.add_flag("--trace", c->trace, "print each step as it ran");
+  command.add_flag("--explain", c->explain,
+                   "print where each step ran, why, and the copies between CPU and device");
+  command.add_flag("--profile", c->profile, "print the time of each step, on a device each kernel");
+  command.add_flag("--json", c->json, "print JSON");
+  command.footer(
       "Example:\n  wick run model.wick --input image.npy -o results\n"
       "  wick run model.wick --input image.npy --backend vulkan --explain");
-  command->callback([c] { run(*c); });
+  command.callback([c] { run(*c); });
 }
 
 }  // namespace wick::tool

@@ -1,7 +1,8 @@
 // wick selftest: every kernel of a device beside the CPU's.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tools/lib/model.h"
@@ -90,19 +91,19 @@ void run(const std::string& device, bool json) {
 
 }  // namespace
 
-void add_selftest(CLI::App& app) {
+void add_selftest(CommandLine& app) {
   struct Options {
     std::string device;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("selftest", "Compare every kernel of a Vulkan device with the CPU's");
-  command->add_option("--device", o->device,
-                      "a number of `wick devices`, or part of a name (default: the best)");
-  command->add_flag("--json", o->json, "print JSON");
-  command->footer("Example:\n  wick selftest --device 0");
-  command->callback([o] { run(o->device, o->json); });
+  Command command =
+      app.add_command("selftest", "Compare every kernel of a Vulkan device with the CPU's");
+  command.add_option("--device", o->device,
+                     "a number of `wick devices`, or part of a name (default: the best)");
+  command.add_flag("--json", o->json, "print JSON");
+  command.footer("Example:\n  wick selftest --device 0");
+  command.callback([o] { run(o->device, o->json); });
 }
 
 }  // namespace wick::tool

@@ -1,6 +1,6 @@
 #include "tools/wick/sizes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 

@@ -1,7 +1,8 @@
 // wick train: a known model on known images.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tools/wick/command.h"
@@ -120,70 +121,66 @@ void train(TrainCommand c) {
 
 }  // namespace
 
-void add_train(CLI::App& app) {
+void add_train(CommandLine& app) {
   auto c = std::make_shared<TrainCommand>();
-  CLI::App* command =
-      app.add_subcommand("train", "Train lenet, mlp, mobilenet or resnet8 on labelled images");
-  command->add_option("model", c->config.model, "lenet, mlp, mobilenet or resnet8")
-      ->check(CLI::IsMember(nn::model_names()));
-  command->add_option("--data", c->config.data,
-                      "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
-  command->add_option("--epochs", c->config.epochs, "0: the recipe's")->check(at_least(0));
-  command->add_option("--batch", c->config.batch, "0: the recipe's")->check(at_least(0));
-  command->add_option("--lr", c->config.lr, "0: the recipe's")->check(not_negative());
-  command->add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
-  command->add_option("--optimizer", c->config.optimizer, "default: the recipe's")
-      ->check(CLI::IsMember(loop::optimizer_names()));
-  command->add_option("--weight-decay", c->config.weight_decay, "default: the recipe's")
-      ->check(not_negative());
-  command->add_option("--schedule", c->config.schedule, "of the learning rate; default: cosine")
-      ->check(CLI::IsMember(loop::schedule_names()));
-  command->add_option("--accumulate", c->config.accumulate, "batches that make one step")
-      ->check(at_least(1));
-  command->add_option("--clip-norm", c->config.clip_norm, "largest norm of the gradients; 0: any")
-      ->check(not_negative());
+  Command command =
+      app.add_command("train", "Train lenet, mlp, mobilenet or resnet8 on labelled images");
+  command.add_option("model", c->config.model, "lenet, mlp, mobilenet or resnet8")
+      .one_of(nn::model_names());
+  command.add_option("--data", c->config.data,
+                     "fashion-mnist, mnist, tinydigits, or a folder of IDX files");
+  command.add_option("--epochs", c->config.epochs, "0: the recipe's").at_least(0);
+  command.add_option("--batch", c->config.batch, "0: the recipe's").at_least(0);
+  command.add_option("--lr", c->config.lr, "0: the recipe's").not_negative();
+  command.add_option("--seed", c->config.seed, "of weights, shuffling and dropout");
+  command.add_option("--optimizer", c->config.optimizer, "default: the recipe's")
+      .one_of(loop::optimizer_names());
+  command.add_option("--weight-decay", c->config.weight_decay, "default: the recipe's")
+      .not_negative();
+  command.add_option("--schedule", c->config.schedule, "of the learning rate; default: cosine")
+      .one_of(loop::schedule_names());
+  command.add_option("--accumulate", c->config.accumulate, "batches that make one step")
+      .at_least(1);
+  command.add_option("--clip-norm", c->config.clip_norm, "largest norm of the gradients; 0: any")
+      .not_negative();
   command
-      ->add_option("--autocast", c->config.autocast,
-                   "what products compute in: none (float32), bf16, f16 (the loss is scaled)")
-      ->check(CLI::IsMember(loop::autocast_names()));
-  command->add_option("--label-smoothing", c->config.label_smoothing, "0 to 1")
-      ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--ema", c->config.ema, "keep the weights' moving average of that decay")
-      ->check(CLI::Range(0.0, 1.0));
+      .add_option("--autocast", c->config.autocast,
+                  "what products compute in: none (float32), bf16, f16 (the loss is scaled)")
+      .one_of(loop::autocast_names());
+  command.add_option("--label-smoothing", c->config.label_smoothing, "0 to 1").between(0.0, 1.0);
+  command.add_option("--ema", c->config.ema, "keep the weights' moving average of that decay")
+      .between(0.0, 1.0);
   command
-      ->add_option("--val-split", c->config.val_split,
-                   "share of the training images that picks the best epoch, not the test set")
-      ->check(CLI::Range(0.0, 0.9));
+      .add_option("--val-split", c->config.val_split,
+                  "share of the training images that picks the best epoch, not the test set")
+      .between(0.0, 0.9);
   command
-      ->add_option("--patience", c->config.patience,
-                   "stop after so many epochs without a better validation; 0: never")
-      ->check(at_least(0));
-  command->add_option("--threads", c->config.threads, "changes nothing in the result")
-      ->check(at_least(0));
-  command
-      ->add_option("--workers", c->config.workers, "loader threads; change nothing in the result")
-      ->check(at_least(0));
-  command->add_option("--save-every", c->config.save_every_steps, "steps; 0: after each epoch only")
-      ->check(at_least(0));
-  command->add_option("-o,--out", c->config.out,
-                      "folder for checkpoints and metrics.csv; default runs/MODEL");
-  command->add_flag("--resume", c->config.resume,
-                    "go on from the folder's last checkpoint, to the bit");
-  command->add_flag("--trace", c->trace, "print each op on stderr as it runs");
-  command->add_flag("--reference", c->reference,
-                    "plain loops instead of SIMD: the same bits, slow");
-  command->add_flag("--anomaly", c->anomaly,
-                    "stop at the first op that makes NaN or inf, and name it; slow");
-  command->add_flag("--profile", c->profile,
-                    "print where the steps spent their time and what to change");
-  command->add_flag("--audit-determinism", c->audit,
-                    "run the first steps five times, with other threads too, and name the first op "
-                    "whose result differs; writes nothing");
-  command->add_flag("--quiet", c->quiet, "no progress");
-  command->add_flag("--json", c->json, "print the result as JSON");
-  command->footer(
+      .add_option("--patience", c->config.patience,
+                  "stop after so many epochs without a better validation; 0: never")
+      .at_least(0);
+  command.add_option("--threads", c->config.threads, "changes nothing in the result").at_least(0);
+  command.add_option("--workers", c->config.workers, "loader threads; change nothing in the result")
+      .at_least(0);
+  command.add_option("--save-every", c->config.save_every_steps, "steps; 0: after each epoch only")
+      .at_least(0);
+  command.add_option("-o,--out", c->config.out,
+                     "folder for checkpoints and metrics.csv; default runs/MODEL");
+  command.add_flag("--resume", c->config.resume,
+                   "go on from the folder's last checkpoint, to the bit");
+  command.add_flag("--trace", c->trace, "print each op on stderr as it runs");
+  command.add_flag("--reference", c->reference, "plain loops instead of SIMD: the same bits, slow");
+  command.add_flag("--anomaly", c->anomaly,
+                   "stop at the first op that makes NaN or inf, and name it; slow");
+  command.add_flag("--profile", c->profile,
+                   "print where the steps spent their time and what to change");
+  command.add_flag("--audit-determinism", c->audit,
+                   "run the first steps five times, with other threads too, and name the first op "
+                   "whose result differs; writes nothing");
+  command.add_flag("--quiet", c->quiet, "no progress");
+  command.add_flag("--json", c->json, "print the result as JSON");
+  command.footer(
       "Example:\n  wick train lenet --data fashion-mnist --epochs 3 --seed 1 --threads 2");
-  command->callback([c] { train(*c); });
+  command.callback([c] { train(*c); });
 }
 
 }  // namespace wick::tool

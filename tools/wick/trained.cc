@@ -1,6 +1,6 @@
 #include "tools/wick/trained.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporter/onnx/onnx.h"
 #include "trainer/capture/capture.h"

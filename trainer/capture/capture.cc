@@ -1,6 +1,6 @@
 #include "trainer/capture/capture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 #include "trainer/capture/free_sizes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

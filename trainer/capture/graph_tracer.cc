@@ -1,6 +1,6 @@
 #include "trainer/capture/graph_tracer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 #include "trainer/explain/report.h"
 #include "trainer/explain/kept.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

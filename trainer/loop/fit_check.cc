@@ -1,6 +1,6 @@
 #include "trainer/loop/fit_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

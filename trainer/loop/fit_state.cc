@@ -1,6 +1,6 @@
 #include "trainer/loop/fit_state.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <filesystem>

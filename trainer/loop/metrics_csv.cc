@@ -1,6 +1,6 @@
 #include "trainer/loop/metrics_csv.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <fstream>

@@ -1,6 +1,6 @@
 #include "trainer/loop/progress.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "trainer/loop/verdict.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace wick::loop {
 

@@ -1,6 +1,6 @@
 #include "trainer/nn/clip_grad.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

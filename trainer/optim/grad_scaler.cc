@@ -1,6 +1,6 @@
 #include "trainer/optim/grad_scaler.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <atomic>
 #include <cmath>

@@ -42,6 +42,8 @@ void check_params(const char* op, const std::vector<Tensor>& params, std::vector
 // ones that can be stepped, and those of gradient and state.
 void check_step(const char* op, const Tensor& p, const Tensor& g, const ParamState& state);
 
+struct GroupStateView;
+
 template <class O, class K>
 class GroupOptimizer : public Optimizer {
  public:
@@ -92,6 +94,8 @@ class GroupOptimizer : public Optimizer {
  private:
   static constexpr size_t kSlots = std::size(K::kBuffers);
   static_assert(kSlots <= 3, "ParamState and LoopArrays hold three state tensors");
+
+  static GroupStateView view_state(std::vector<Group<O>>& groups, std::vector<ParamState>& params);
 
   void append(Group<O> group, const Where& where) {
     group.options.check(K::kName, where);

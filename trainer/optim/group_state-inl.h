@@ -1,13 +1,8 @@
-// The step and the state dict of a GroupOptimizer; included where one is instantiated, so that
-// users of the header need no JSON library.
+// The step and the state dict of a GroupOptimizer; included where one is instantiated.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
-#include <map>
-
 #include "trainer/optim/device_step.h"
-#include "trainer/optim/group_optimizer.h"
+#include "trainer/optim/group_state.h"
 
 namespace wick::optim {
 
@@ -91,102 +86,34 @@ void GroupOptimizer<O, K>::update() {
 }
 
 template <class O, class K>
-OptimizerState GroupOptimizer<O, K>::state_dict() const {
-  OptimizerState out;
-  nlohmann::json steps = nlohmann::json::array(), groups = nlohmann::json::array();
-  nlohmann::json products = nlohmann::json::array();
-  for (size_t i = 0; i < state_.size(); ++i) {
-    steps.push_back(state_[i].step);
-    products.push_back(state_[i].product);
-    for (size_t k = 0; k < kSlots; ++k) {
-      if (!state_[i].buffers[k].defined()) continue;
-      out.tensors.emplace_back("state." + std::to_string(i) + "." + K::kBuffers[k],
-                               state_[i].buffers[k]);
-    }
-  }
-  for (const Group<O>& group : groups_) {
-    nlohmann::json fields = {{"params", group.params.size()}, {"initial_lr", group.initial_lr}};
-    const_cast<O&>(group.options).fields([&](const char* name, auto& value) {
-      fields[name] = value;
+GroupStateView GroupOptimizer<O, K>::view_state(std::vector<Group<O>>& groups,
+                                                std::vector<ParamState>& params) {
+  constexpr bool has_product = requires { K::kProduct; };
+  GroupStateView view = {K::kName, K::kBuffers, has_product, {}, &params};
+  for (Group<O>& group : groups) {
+    GroupView g = {&group.params, &group.initial_lr, {}};
+    group.options.fields([&](const char* name, auto& value) {
+      g.options.push_back({name, &value});
     });
-    groups.push_back(fields);
+    view.groups.push_back(std::move(g));
   }
-  nlohmann::json settings = {{"optimizer", K::kName}, {"steps", steps}, {"groups", groups}};
-  if constexpr (requires { K::kProduct; }) settings["products"] = products;
-  out.settings = settings.dump();
-  return out;
+  return view;
+}
+
+template <class O, class K>
+OptimizerState GroupOptimizer<O, K>::state_dict() const {
+  auto& self = const_cast<GroupOptimizer&>(*this);  // the view can write, save() does not
+  return view_state(self.groups_, self.state_).save();
 }
 
 template <class O, class K>
 void GroupOptimizer<O, K>::load_state_dict(const OptimizerState& state, Where where) {
-  std::vector<ParamState> loaded(state_.size());
   std::vector<Group<O>> groups = groups_;
-  try {
-    nlohmann::json settings = nlohmann::json::parse(state.settings);
-    if (settings.at("optimizer") != K::kName) {
-      throw_error(K::kName, "the state is of " + settings.at("optimizer").get<std::string>(),
-                  where);
-    }
-    if (settings.at("steps").size() != loaded.size() ||
-        settings.at("groups").size() != groups.size()) {
-      throw_error(K::kName,
-                  "the state has " + std::to_string(settings.at("steps").size()) +
-                      " parameters in " + std::to_string(settings.at("groups").size()) +
-                      " groups, the optimizer " + std::to_string(loaded.size()) + " in " +
-                      std::to_string(groups.size()),
-                  where);
-    }
-    for (size_t i = 0; i < loaded.size(); ++i) {
-      settings["steps"].at(i).get_to(loaded[i].step);
-      if (loaded[i].step < 0) throw_error(K::kName, "the state has a negative step", where);
-      if constexpr (requires { K::kProduct; }) {
-        settings.at("products").at(i).get_to(loaded[i].product);
-      }
-    }
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const nlohmann::json& fields = settings["groups"].at(i);
-      if (fields.at("params") != groups[i].params.size()) {
-        throw_error(K::kName,
-                    "group " + std::to_string(i) + " has " +
-                        std::to_string(groups[i].params.size()) + " parameters, the state " +
-                        fields.at("params").dump(),
-                    where);
-      }
-      groups[i].options.fields(
-          [&](const char* name, auto& value) { fields.at(name).get_to(value); });
-      // States written before groups kept it lack it: the rate they were made with stands.
-      if (fields.contains("initial_lr")) fields["initial_lr"].get_to(groups[i].initial_lr);
-      groups[i].options.check(K::kName, where);
-    }
-  } catch (const nlohmann::json::exception& e) {
-    throw_error(K::kName, std::string("damaged optimizer state: ") + e.what(), where);
-  }
-  std::map<std::string, Tensor> named(state.tensors.begin(), state.tensors.end());
-  size_t used = 0, index = 0;
-  for (const Group<O>& group : groups) {
-    for (const Tensor& p : group.params) {
-      ParamState& s = loaded[index];
-      for (size_t k = 0; s.step > 0 && k < kSlots; ++k) {
-        std::string key = "state." + std::to_string(index) + "." + K::kBuffers[k];
-        auto it = named.find(key);
-        if (it == named.end()) {
-          if (K::uses(group.options, k)) throw_error(K::kName, "the state lacks " + key, where);
-          continue;
-        }
-        if (it->second.dtype() != p.dtype() || !(it->second.raw_shape() == p.raw_shape())) {
-          throw_error(K::kName,
-                      key + " is " + dtype_name(it->second.dtype()) +
-                          to_text(it->second.raw_shape()).text + ", the parameter " +
-                          dtype_name(p.dtype()) + to_text(p.raw_shape()).text,
-                      where);
-        }
-        s.buffers[k] = it->second.contiguous().clone();
-        ++used;
-      }
-      ++index;
-    }
-  }
-  if (used != named.size()) throw_error(K::kName, "the state has tensors no parameter owns", where);
+  std::vector<ParamState> loaded(state_.size());
+  view_state(groups, loaded)
+      .load(
+          state, [&](size_t g) { groups[g].options.check(K::kName, where); },
+          [&](size_t g, size_t slot) { return K::uses(groups[g].options, slot); }, where);
   state_ = std::move(loaded);
   groups_ = std::move(groups);
 }

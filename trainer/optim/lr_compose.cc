@@ -1,6 +1,6 @@
 #include "trainer/optim/lr_compose.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "trainer/optim/lr_scheduler.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 // JSON knows no infinity, and a plateau's best begins as one.
 Json to_json(double value) {
-  return std::isfinite(value) ? Json(value) : Json(fmt::to_string(value));
+  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
 }
 double from_json(const Json& json) {
   return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>();

@@ -1,6 +1,6 @@
 #include "trainer/optim/optimizer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

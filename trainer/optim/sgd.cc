@@ -1,5 +1,7 @@
 #include "trainer/optim/sgd.h"
 
+#include <cmath>
+
 #include "trainer/optim/group_state-inl.h"
 
 namespace wick::optim {

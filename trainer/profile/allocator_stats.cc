@@ -1,6 +1,6 @@
 #include "trainer/profile/allocator_stats.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "trainer/explain/values.h"
 

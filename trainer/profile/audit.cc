@@ -1,6 +1,6 @@
 #include "trainer/profile/audit.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <optional>

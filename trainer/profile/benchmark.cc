@@ -1,6 +1,6 @@
 #include "trainer/profile/benchmark.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "trainer/profile/measure.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

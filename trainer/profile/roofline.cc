@@ -1,6 +1,6 @@
 #include "trainer/profile/roofline.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #include "trainer/profile/step_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // If, Loop, Scan, and operators whose sizes values decide.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporter/onnx/read/compose.h"
 #include "exporter/onnx/read/subgraph.h"

@@ -1,6 +1,6 @@
 // Quantization: Q/DQ and the integer matmul and convolution as they are; the QLinear operators as
 // these and a requantization.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

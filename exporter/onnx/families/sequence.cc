@@ -1,6 +1,6 @@
 // Sequences and optionals. What is known when the model is read (the tensors of a sequence, and
 // which of them is taken) leaves no sequence behind; the rest are packed values at run time.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporter/onnx/file/types.h"
 #include "exporter/onnx/read/compose.h"

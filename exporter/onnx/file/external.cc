@@ -1,6 +1,6 @@
 #include "exporter/onnx/file/external.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "exporter/onnx/file/types.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporter/onnx/file/tensor.h"
 #include "wick/error.h"

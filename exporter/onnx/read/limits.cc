@@ -2,7 +2,7 @@
 // Messages quote names, functions join them, programs hold them as C strings.
 #include "exporter/onnx/read/limits.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #include "exporter/onnx/read/signature.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "exporter/onnx/read/subgraph.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporter/onnx/file/names.h"
 #include "exporter/onnx/file/tensor.h"

@@ -1,5 +1,5 @@
 // The dtypes of inputs against the operators' table, and names that no operator has.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>

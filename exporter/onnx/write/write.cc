@@ -1,6 +1,6 @@
 #include "exporter/onnx/write/write.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/read/signature.h"

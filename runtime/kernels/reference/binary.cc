@@ -178,17 +178,18 @@ Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   const int last = loop.rank - 1;
   const int64_t sc = loop.stride[0][last], sx = loop.stride[1][last], sy = loop.stride[2][last];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const int64_t dc = sc, dx = sx, dy = sy;
     const uint8_t* pc = c + offset[0];
     const T* px = x + offset[1];
     const T* py = y + offset[2];
     T* pz = z + at;
     // Both sides are read before the choice: a load under a condition would keep the loop scalar.
-    if (sc == 1 && sx == 1 && sy == 1) {
+    if (dc == 1 && dx == 1 && dy == 1) {
       for (int64_t i = 0; i < n; ++i) {
         const T a = read(px + i), b = read(py + i);
         pz[i] = pc[i] != 0 ? a : b;
       }
-    } else if (sc == 1 && sx == 1 && sy == 0) {
+    } else if (dc == 1 && dx == 1 && dy == 0) {
       const T other = read(py);
       for (int64_t i = 0; i < n; ++i) {
         const T a = read(px + i);
@@ -196,7 +197,7 @@ Status run_where(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
       }
     } else {
       for (int64_t i = 0; i < n; ++i)
-        pz[i] = pc[i * sc] != 0 ? read(px + i * sx) : read(py + i * sy);
+        pz[i] = pc[i * dc] != 0 ? read(px + i * dx) : read(py + i * dy);
     }
   });
   return {};

@@ -110,7 +110,11 @@ Status map(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   ElementLoop<1> loop(out[0], in.data());
   const int64_t step = loop.stride[0][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
-    for (int64_t i = 0; i < n; ++i) y[at + i] = f(x[offset[0] + i * step]);
+    const T* from = x + offset[0];
+    Y* to = y + at;
+    const int64_t dx = step;
+    const Fn apply = f;
+    for (int64_t i = 0; i < n; ++i) to[i] = apply(from[i * dx]);
   });
   return {};
 }

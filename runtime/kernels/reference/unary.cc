@@ -38,7 +38,11 @@ Status run_with(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   ElementLoop<1> loop(out[0], &in[0]);
   const int64_t step = loop.stride[0][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
-    for (int64_t i = 0; i < n; ++i) y[at + i] = apply<Op>(read(x + offset[0] + i * step), p);
+    const T* from = x + offset[0];
+    T* to = y + at;
+    const int64_t dx = step;
+    const Params of = p;
+    for (int64_t i = 0; i < n; ++i) to[i] = apply<Op>(read(from + i * dx), of);
   });
   return {};
 }
@@ -199,9 +203,12 @@ Status run_clip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   ElementLoop<1> loop(out[0], &in[0]);
   const int64_t step = loop.stride[0][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
-    for (int64_t i = 0; i < n; ++i) {
-      y[at + i] = static_cast<T>(clip_to(static_cast<C>(x[offset[0] + i * step]), lo, hi));
-    }
+    const T* from = x + offset[0];
+    T* to = y + at;
+    const int64_t dx = step;
+    const C least = lo, most = hi;
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = static_cast<T>(clip_to(static_cast<C>(from[i * dx]), least, most));
   });
   return {};
 }

@@ -16,16 +16,17 @@ Status zip(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   ElementLoop<2> loop(out[0], in.data());
   const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
   loop.parallel_rows(ctx.pool, [&](int64_t at, int64_t n, const int64_t* offset) {
+    const int64_t dx = sx, dy = sy;
     const X* px = x + offset[0];
     const Y* py = y + offset[1];
     Z* pz = z + at;
-    if (sx == 1 && sy == 1) {
+    if (dx == 1 && dy == 1) {
       for (int64_t i = 0; i < n; ++i) pz[i] = f(read(px + i), read(py + i));
-    } else if (sx == 1 && sy == 0) {
+    } else if (dx == 1 && dy == 0) {
       const Y v = read(py);
       for (int64_t i = 0; i < n; ++i) pz[i] = f(read(px + i), v);
     } else {
-      for (int64_t i = 0; i < n; ++i) pz[i] = f(read(px + i * sx), read(py + i * sy));
+      for (int64_t i = 0; i < n; ++i) pz[i] = f(read(px + i * dx), read(py + i * dy));
     }
   });
   return {};

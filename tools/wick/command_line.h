@@ -1,0 +1,75 @@
+// The command line as the commands see it: commands, their options, and the checks of values. It
+// stands for CLI11, which only command_line.cc includes, because every file that does takes seconds
+// longer to compile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace wick::tool {
+
+// An option or a positional argument: a handle that is copied freely. What a check refuses is wrong
+// usage; checks run in the order in which they were added.
+class Option {
+ public:
+  Option(CLI::Option* option) : option_(option) {}
+  Option required() const;
+  Option needs(Option other) const;
+  Option excludes(Option other) const;
+  Option one_word() const;               // of a list: the next word is not its second value
+  Option delimiter(char between) const;  // of a list: a word may hold several values
+  Option one_of(const std::vector<std::string>& values) const;
+  Option one_of(std::initializer_list<int> values) const;
+  Option at_least(int64_t least) const;             // integers
+  Option above_zero() const;                        // numbers, finite as they stand
+  Option not_negative() const;                      // the same
+  Option between(double least, double most) const;  // both included; NaN passes
+
+ private:
+  CLI::Option* option_;
+};
+
+// A subcommand: a handle too. Values outlive the parsing, which writes those that were given.
+class Command {
+ public:
+  Command(CLI::App* command) : command_(command) {}
+  // Both for the types that command_line.cc instantiates; a vector takes any number of values.
+  template <class T>
+  Option add_option(const char* names, T& value, const char* help = "");
+  template <class T>
+  Option add_option_function(const char* names, const std::function<void(const T&)>& take,
+                             const char* help);
+  Option add_flag(const char* names, bool& value, const char* help);
+  void add_flag_callback(const char* names, const std::function<void()>& given, const char* help);
+  void footer(const char* text);
+  void callback(const std::function<void()>& work);  // once everything is parsed
+  bool given(const char* option) const;
+
+ private:
+  CLI::App* command_;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const char* name, const char* about, const char* version);
+  ~CommandLine();
+  Command add_command(const char* name, const char* about);
+  // Parses the words and calls the command's callback. Wrong usage (UsageError of a callback too)
+  // and --help are printed here, and give the exit code; what else a callback throws passes
+  // through.
+  int run(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace wick::tool
