@@ -39,7 +39,9 @@ struct Figure {
   std::string name;
   double value = 0, gate = 0;
   bool at_least = true;  // else at most
-  bool timed = false;    // no two runs measure the same: printed behind what must be equal
+  // No two runs measure the same: printed behind what must be equal, and the short form, which the
+  // test suite runs on any machine, passes without it.
+  bool timed = false;
   bool passed() const { return at_least ? value >= gate : value <= gate; }  // NaN: no
 };
 
@@ -135,7 +137,7 @@ inline int run(const char* name, int argc, char** argv,
   const std::string digest = state_sha256(result.weights);
   bool all = !result.figures.empty();
   for (const Figure& f : result.figures) {
-    all = all && f.passed();
+    all = all && (f.passed() || (f.timed && o.short_form));
     char value[48] = ",\"value\":null";  // JSON has no NaN
     if (std::isfinite(f.value)) std::snprintf(value, sizeof value, ",\"value\":%.9g", f.value);
     std::printf(
