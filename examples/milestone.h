@@ -138,15 +138,17 @@ inline int run(const char* name, int argc, char** argv,
   bool all = !result.figures.empty();
   for (const Figure& f : result.figures) {
     all = all && (f.passed() || (f.timed && o.short_form));
-    char value[48] = ",\"value\":null";  // JSON has no NaN
-    if (std::isfinite(f.value)) std::snprintf(value, sizeof value, ",\"value\":%.9g", f.value);
+    char number[32] = "null";  // JSON has no NaN
+    if (std::isfinite(f.value)) std::snprintf(number, sizeof number, "%.9g", f.value);
+    const std::string measured =
+        std::string(",\"value\":") + number + ",\"passed\":" + (f.passed() ? "true" : "false");
     std::printf(
         "{\"example\":\"%s\",\"form\":\"%s\",\"sabotage\":\"%s\",\"seed\":%llu,\"figure\":\"%s\"%s,"
-        "\"gate\":\"%s %g\",\"passed\":%s,\"weights\":\"%s\",\"seconds\":%.1f%s}\n",
+        "\"gate\":\"%s %g\",\"weights\":\"%s\",\"seconds\":%.1f%s}\n",
         name, o.short_form ? "short" : "full", o.sabotage.c_str(),
-        static_cast<unsigned long long>(o.seed), f.name.c_str(), f.timed ? "" : value,
-        f.at_least ? ">=" : "<=", f.gate, f.passed() ? "true" : "false", digest.c_str(),
-        took.count(), f.timed ? value : "");
+        static_cast<unsigned long long>(o.seed), f.name.c_str(), f.timed ? "" : measured.c_str(),
+        f.at_least ? ">=" : "<=", f.gate, digest.c_str(), took.count(),
+        f.timed ? measured.c_str() : "");
   }
   return all ? 0 : 1;
 } catch (const Skip& e) {

@@ -46,11 +46,13 @@ class QdqBuilder {
     return dequantize(quantize(x, s, name), s);
   }
   // Bytes that fill their range, behind DequantizeLinear with a scale for each index of `axis`.
+  int weight_bits = 8;
   ValueId weight(const Shape& shape, const std::vector<float>& scales, int64_t axis = 0,
                  int seed = 1, DType t = DType::kI8, int zero = 0) {
     HostTensor q(t, shape);
     for (int64_t i = 0; i < q.numel(); ++i)
-      q.as<uint8_t>()[i] = static_cast<uint8_t>((i * 37 + seed * 101) % 255 - 127);
+      q.as<uint8_t>()[i] =
+          static_cast<uint8_t>(((i * 37 + seed * 101) % 255 - 127) / (1 << (8 - weight_bits)));
     DequantizeAttrs a;
     a.axis = axis;
     const ValueId bytes = g.add_constant(std::move(q), "weight" + std::to_string(seed), true);

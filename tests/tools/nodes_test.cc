@@ -1,4 +1,5 @@
 // wick compare --nodes: a quantized model beside ONNX Runtime, each node on its inputs.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +74,11 @@ bool missing(const Ran& r) {
   return r.code == 1 && r.err.find("not installed") != std::string::npos;
 }
 
+// Where ONNX Runtime's products saturate (x86 without VNNI) it is no oracle for fused ones.
+bool saturates(const Ran& r) {
+  return r.code == 3 && r.err.find("saturate on this CPU") != std::string::npos;
+}
+
 // Every result of each class is within what docs/numerics.md allows.
 TEST(Nodes, OfBothFormsAreOnnxRuntimesBySteps) {
   for (const bool operators : {false, true}) {
@@ -84,6 +90,10 @@ TEST(Nodes, OfBothFormsAreOnnxRuntimesBySteps) {
       if (unfused) command.push_back("--unfused");
       const Ran r = wick(command);
       if (missing(r)) GTEST_SKIP() << "onnxruntime not installed";
+      if (saturates(r) && !(unfused && !operators)) {
+        fmt::print("not compared, {}: {}", operators ? "operators" : "pairs", r.err);
+        continue;
+      }
       ASSERT_EQ(r.code, 0) << r.err << r.out;
       const json j = parse_json(r.out);
       EXPECT_EQ(j.at("not_compared"), 0);
@@ -124,7 +134,9 @@ TEST(Nodes, TextNamesTheClassAndTheNodeBeyond) {
   EXPECT_THAT(r.out, HasSubstr("beyond what is allowed: "));
   EXPECT_THAT(r.out, HasSubstr("first Softmax softmax"));
   r = wick({"compare", quantized().qdq, "--against", "onnxruntime", "--nodes"});
-  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  if (!saturates(r)) {
+    EXPECT_EQ(r.code, 0) << r.err << r.out;
+  }
   EXPECT_THAT(r.out, HasSubstr("\nConv "));
   EXPECT_THAT(r.out, HasSubstr("ONNX Runtime ran: "));
 }

@@ -69,6 +69,10 @@ std::optional<std::string> onnxruntime_missing() {
   return std::nullopt;
 }
 
+bool onnxruntime_saturates() {
+  return shell(fmt::format("python3 {} --saturates 2>&1", shell_quote(script()))).code == 4;
+}
+
 std::vector<HostTensor> run_onnxruntime(const std::string& model,
                                         const std::vector<std::string>& input_names,
                                         Span<const HostTensor> inputs,

@@ -12,6 +12,9 @@ namespace wick::tool {
 
 // Why it cannot be used here; nothing when it can.
 std::optional<std::string> onnxruntime_missing();
+// Whether its products of uint8 with int8 saturate on this CPU (x86 without VNNI), so that it is no
+// oracle for weights of 8 bits (docs/numerics.md, "Beside ONNX Runtime"). False when it is missing.
+bool onnxruntime_saturates();
 // Throws Error when it is missing, or refuses the model.
 std::vector<HostTensor> run_onnxruntime(const std::string& model,
                                         const std::vector<std::string>& input_names,

@@ -80,7 +80,7 @@ def check(tool, folder, name, seconds):
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
-    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = ort_run.exact_session(model, options)
     wick(tool, "convert", model, "-o", program)
     names = [o.name for o in session.get_outputs()]
     worst, shapes, feeds = 0.0, [], []

@@ -58,7 +58,7 @@ def fed(value):
 def run_ort(path, inputs):
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
-    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    session = ort_run.exact_session(path, options)
     feeds = {k: fed(v) for k, v in inputs.items()}
     return session.run(None, feeds)
 
