@@ -8,6 +8,7 @@ option(WICK_BUILD_TESTS "Build the tests; needs GoogleTest" ON)
 option(WICK_BUILD_BENCH "Build the benchmarks; needs Google Benchmark" ON)
 
 option(WICK_PRECOMPILE "Precompile headers" ON)
+option(WICK_UNITY "Compile the files of a room a few at a time" ON)
 
 option(WICK_PNG "Read PNG files with libpng, where libpng-dev is installed" ON)
 option(WICK_JPEG "Read JPEG files with libjpeg, where libjpeg-dev is installed" ON)

@@ -9,6 +9,12 @@ function(wick_cold target)
     # A header that a file needs and does not include is found by clang-tidy, which reads files without it.
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
+  if(WICK_UNITY)
+    # What a small file includes costs more than what it says. GCC warns of members whose type is local to a file when the
+    # file is not the one on its command line.
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
+  endif()
 endfunction()
 
 # wick_hot(NAME file...): sources of the folder with loops or calls of their own that are worth -O3.

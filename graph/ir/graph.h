@@ -17,6 +17,8 @@ namespace wick::ir {
 using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId kNoValue = -1;  // an absent optional input
+// The place of a value or a node in a vector that holds one entry for each id.
+inline size_t at(int32_t id) { return static_cast<size_t>(id); }
 
 struct SourceLine {
   std::string file;  // empty: unknown

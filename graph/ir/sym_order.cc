@@ -6,7 +6,7 @@ namespace wick {
 namespace {
 
 constexpr int kMaxSteps = 3;                           // atoms that are replaced, one in another
-constexpr size_t kMaxTerms = 8;                        // of an expression that is looked at
+constexpr size_t kMaxOrderTerms = 8;                   // of an expression that is looked at
 constexpr int64_t kMaxCoefficient = int64_t{1} << 24;  // products of two must not wrap
 
 bool same_factors(const SymTerm& a, const SymTerm& b) {
@@ -36,7 +36,7 @@ struct Sum {
   }
   bool small() const {
     const auto fits = [](int64_t v) { return v <= kMaxCoefficient && v >= -kMaxCoefficient; };
-    return terms.size() <= kMaxTerms && fits(constant) &&
+    return terms.size() <= kMaxOrderTerms && fits(constant) &&
            std::all_of(terms.begin(), terms.end(),
                        [&](const SymTerm& t) { return fits(t.coefficient); });
   }
@@ -57,7 +57,7 @@ struct Sum {
 };
 
 bool opened(const SymDim& d, Sum* sum) {
-  if (d.terms().size() > kMaxTerms) return false;
+  if (d.terms().size() > kMaxOrderTerms) return false;
   Sum whole;
   whole.constant = d.constant();
   whole.terms = d.terms();

@@ -12,7 +12,7 @@
 namespace wick::ir {
 namespace {
 
-struct Match {
+struct EpilogueMatch {
   NodeId head;                // Conv, Linear or MatMul
   std::vector<NodeId> chain;  // every node that goes away, head included
   ValueId bias = kNoValue;
@@ -21,9 +21,9 @@ struct Match {
   ValueId result;  // what the last node of the chain makes
 };
 
-class Fuser {
+class EpilogueFuser {
  public:
-  explicit Fuser(Graph& g) : g_(g), users_(g.users()), output_(g.value_count(), false) {
+  explicit EpilogueFuser(Graph& g) : g_(g), users_(g.users()), output_(g.value_count(), false) {
     for (const GraphOutput& o : g.outputs()) output_[static_cast<size_t>(o.value)] = true;
   }
 
@@ -36,7 +36,7 @@ class Fuser {
       if (op != OpId::kConv && op != OpId::kLinear && !by_matrix(g_.node(id))) continue;
       const DType dtype = g_.value(g_.node(id).outputs[0]).dtype;
       if (dtype != DType::kF32 && dtype != DType::kF64) continue;  // each op rounds to 16 bits
-      Match m = match(id);
+      EpilogueMatch m = match(id);
       if (m.chain.size() < 2) continue;
       apply(m);
       changed = true;
@@ -65,8 +65,8 @@ class Fuser {
     return x.ranked && x.shape.rank() > 1 && w.shape.rank() == 2 && w.shape[1].constant() > 1;
   }
 
-  Match match(NodeId head) {
-    Match m;
+  EpilogueMatch match(NodeId head) {
+    EpilogueMatch m;
     m.head = head;
     m.chain = {head};
     m.result = g_.node(head).outputs[0];
@@ -82,12 +82,12 @@ class Fuser {
     return m;
   }
 
-  void take(Match& m, NodeId id) {
+  void take(EpilogueMatch& m, NodeId id) {
     m.chain.push_back(id);
     m.result = g_.node(id).outputs[0];
   }
 
-  void match_bias(Match& m) {
+  void match_bias(EpilogueMatch& m) {
     const NodeId id = only_user(m.result);
     if (id < 0 || g_.node(id).op != OpId::kAdd) return;
     const Node& n = g_.node(id);
@@ -101,7 +101,7 @@ class Fuser {
     take(m, id);
   }
 
-  void match_batch_norm(Match& m) {
+  void match_batch_norm(EpilogueMatch& m) {
     NodeId id = only_user(m.result);
     if (id < 0 || g_.node(id).op != OpId::kBatchNorm || g_.node(id).inputs[0] != m.result) return;
     const Node& n = g_.node(id);
@@ -125,7 +125,7 @@ class Fuser {
     take(m, id);
   }
 
-  void match_residual(Match& m) {
+  void match_residual(EpilogueMatch& m) {
     NodeId id = only_user(m.result);
     if (id < 0 || g_.node(id).op != OpId::kAdd) return;
     const Node& n = g_.node(id);
@@ -164,7 +164,7 @@ class Fuser {
     return std::nullopt;
   }
 
-  void match_activation(Match& m) {
+  void match_activation(EpilogueMatch& m) {
     NodeId id = only_user(m.result);
     if (id < 0 || g_.node(id).inputs[0] != m.result) return;
     if (auto e = activation_of(g_.node(id))) {
@@ -173,7 +173,7 @@ class Fuser {
     }
   }
 
-  void apply(const Match& m) {
+  void apply(const EpilogueMatch& m) {
     const Node head = g_.node(m.head);
     std::vector<ValueId> inputs = {head.inputs[0], head.inputs[1], m.bias,
                                    m.scale,        m.shift,        m.residual};
@@ -220,6 +220,6 @@ class Fuser {
 
 }  // namespace
 
-bool fuse_epilogues(Graph& g) { return Fuser(g).run(); }
+bool fuse_epilogues(Graph& g) { return EpilogueFuser(g).run(); }
 
 }  // namespace wick::ir

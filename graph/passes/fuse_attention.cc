@@ -17,7 +17,7 @@ struct Step {
   std::vector<ValueId> operands;
 };
 
-struct Match {
+struct AttentionMatch {
   ValueId q = kNoValue, k = kNoValue, v = kNoValue;  // k as MatMul has it: [..., size, keys]
   std::vector<Step> steps;                           // on scores, then on weights
   std::vector<NodeId> nodes;                         // that go away
@@ -27,9 +27,9 @@ struct Match {
   bool open_keys = false;
 };
 
-class Fuser {
+class AttentionFuser {
  public:
-  explicit Fuser(Graph& g) : g_(g), readers_(g) {}
+  explicit AttentionFuser(Graph& g) : g_(g), readers_(g) {}
 
   bool run() {
     bool changed = false;
@@ -37,7 +37,7 @@ class Fuser {
     for (size_t i = 0; i < count; ++i) {
       const auto id = static_cast<NodeId>(i);
       if (g_.node(id).op != OpId::kSoftmax) continue;
-      if (const std::optional<Match> m = match(id)) {
+      if (const std::optional<AttentionMatch> m = match(id)) {
         apply(*m, id);
         changed = true;
       }
@@ -50,7 +50,7 @@ class Fuser {
   const SymShape& shape(ValueId v) const { return g_.value(v).shape; }
   bool ranked(ValueId v) const { return g_.value(v).ranked && !g_.value(v).declared; }
 
-  std::optional<Match> match(NodeId softmax) {
+  std::optional<AttentionMatch> match(NodeId softmax) {
     const Node& n = g_.node(softmax);
     const ValueId scores = n.inputs[0];
     const DType dtype = g_.value(scores).dtype;
@@ -58,7 +58,7 @@ class Fuser {
     if (!ranked(scores) || shape(scores).rank() < 2) return {};
     const int64_t axis = n.attrs.as<AxisAttrs>().axis;
     if (axis != -1 && axis != shape(scores).rank() - 1) return {};
-    Match m;
+    AttentionMatch m;
     if (!before(scores, softmax, 0, &m)) return {};
     m.nodes.push_back(softmax);
     if (!behind(n.outputs[0], &m)) return {};
@@ -70,7 +70,7 @@ class Fuser {
   }
 
   // From the scores that `reader` reads, and nobody else, back to the product.
-  bool before(ValueId v, NodeId reader, int depth, Match* m) {
+  bool before(ValueId v, NodeId reader, int depth, AttentionMatch* m) {
     const Node* n = producer_of(g_, v);
     if (n == nullptr || depth > kMostNodes || readers_.only(v) != reader) return false;
     const NodeId id = g_.value(v).producer;
@@ -103,7 +103,7 @@ class Fuser {
     }
   }
 
-  bool product(const Node& n, NodeId id, ValueId scores, Match* m) {
+  bool product(const Node& n, NodeId id, ValueId scores, AttentionMatch* m) {
     const ValueId q = n.inputs[0], k = n.inputs[1];
     if (q == k || !ranked(q) || !ranked(k) || !ranked(scores)) return false;
     const int rank = shape(scores).rank();
@@ -116,7 +116,7 @@ class Fuser {
 
   // Queries of heads that share keys stand one after another: [B, heads, S, n] as
   // [B, key heads, R, n] and back.
-  bool grouped(const Node& n, NodeId id, ValueId scores, Match* m) {
+  bool grouped(const Node& n, NodeId id, ValueId scores, AttentionMatch* m) {
     const Node* matmul = producer_of(g_, n.inputs[0]);
     if (matmul == nullptr || matmul->op != OpId::kMatMul || readers_.only(n.inputs[0]) != id)
       return false;
@@ -133,7 +133,7 @@ class Fuser {
   }
 
   // From the weights, which nobody else reads, to the product with the values.
-  bool behind(ValueId weights, Match* m) {
+  bool behind(ValueId weights, AttentionMatch* m) {
     ValueId v = weights;
     for (int i = 0; i < kMostNodes; ++i) {
       const NodeId id = readers_.only(v);
@@ -167,7 +167,7 @@ class Fuser {
     return false;
   }
 
-  bool weighed_in_groups(ValueId weights, NodeId stack, Match* m) {
+  bool weighed_in_groups(ValueId weights, NodeId stack, AttentionMatch* m) {
     const ValueId stacked = g_.node(stack).outputs[0];
     const NodeId matmul = readers_.only(stacked);
     if (matmul < 0 || g_.node(matmul).op != OpId::kMatMul || g_.node(matmul).inputs[0] != stacked ||
@@ -207,14 +207,14 @@ class Fuser {
     }
     return true;
   }
-  static bool same_but_keys(const SymShape& a, const SymShape& b, Match* m) {
+  static bool same_but_keys(const SymShape& a, const SymShape& b, AttentionMatch* m) {
     if (!same_rows(a, b)) return false;
     const Tri keys = a.rank() == 0 ? Tri::kYes : dim_equal(a[a.rank() - 1], b[b.rank() - 1]);
     if (keys == Tri::kUnknown) m->open_keys = true;
     return keys != Tri::kNo;
   }
   // Whether x is broadcast to the scores without making them larger.
-  bool fits(ValueId x, const SymShape& scores, Match* m) const {
+  bool fits(ValueId x, const SymShape& scores, AttentionMatch* m) const {
     if (!ranked(x) || shape(x).rank() > scores.rank()) return false;
     const SymShape& s = shape(x);
     for (int i = 0; i < s.rank(); ++i) {
@@ -235,7 +235,7 @@ class Fuser {
     return true;
   }
 
-  void apply(const Match& m, NodeId softmax) {
+  void apply(const AttentionMatch& m, NodeId softmax) {
     const Node like = g_.node(softmax);
     FusedAttentionAttrs a;
     std::vector<ValueId> inputs = {m.q, m.k, m.v};
@@ -262,7 +262,7 @@ class Fuser {
 }  // namespace
 
 bool fuse_attention(Graph& g) {
-  const bool made = Fuser(g).run();
+  const bool made = AttentionFuser(g).run();
   return absorb_into_attention(g) || made;
 }
 

@@ -16,7 +16,7 @@ using ir::NodeId;
 using ir::ValueId;
 using ir::ValueOrigin;
 
-size_t at(int32_t id) { return static_cast<size_t>(id); }
+using ir::at;
 
 // What the recipe says of nodes.
 class Excluder {

@@ -20,7 +20,7 @@ using Values = std::vector<HostTensor>;  // by ValueId
 // first rounding of all is no growth.
 constexpr double kEightBitsDb = 48;
 
-size_t at(int32_t id) { return static_cast<size_t>(id); }
+using ir::at;
 bool real(const HostTensor& t) { return t.dtype() == DType::kF32 && t.numel() > 0; }
 
 // One run, every value kept.

@@ -13,7 +13,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-size_t at(int32_t id) { return static_cast<size_t>(id); }
+using ir::at;
 
 std::string op_text(const Node& n) {
   const OpInfo* info = is_custom(n.op) ? nullptr : op_info(n.op);

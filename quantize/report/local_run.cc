@@ -4,14 +4,11 @@
 
 namespace wick::quantize {
 
+using ir::at;
 using ir::kNoValue;
 using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
-
-namespace {
-size_t at(int32_t id) { return static_cast<size_t>(id); }
-}  // namespace
 
 LocalRun::LocalRun(const ir::Graph& quantized, const Pairs& pairs,
                    const ir::InterpreterOptions& options)

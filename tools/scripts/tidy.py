@@ -65,6 +65,15 @@ def state_of(path):
     return digest.hexdigest()
 
 
+def files_of(entry):
+    """The entry itself, or of files that are compiled together (CMake's unity batch) one for each."""
+    if not os.path.basename(entry["file"]).startswith("unity_"):
+        return [entry]
+    with open(entry["file"], encoding="utf-8") as f:
+        files = re.findall(r'^#include "([^"]+)"', f.read(), re.M)
+    return [dict(entry, file=file, command=entry["command"].replace(entry["file"], file)) for file in files]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build")
@@ -76,6 +85,7 @@ def main():
 
     with open(os.path.join(args.build, "compile_commands.json"), encoding="utf-8") as f:
         entries = json.load(f)
+    entries = [each for entry in entries for each in files_of(entry)]
     commands = [os.path.relpath(entry["file"], ROOT) for entry in entries]
     rooms = ROOMS + TESTS if args.tests or args.files else ROOMS
     files = sorted({f for f in commands if f.startswith(rooms) and f not in UNREADABLE})

@@ -63,9 +63,9 @@ json numbers(const json& from, const char* const (&keys)[N]) {
 constexpr const char* kTimes[] = {"loader",   "zero_grad", "forward",    "loss",
                                   "backward", "optimizer", "validation", "other"};
 
-class Reader {
+class RunReader {
  public:
-  explicit Reader(const std::string& folder) : folder_(folder) {}
+  explicit RunReader(const std::string& folder) : folder_(folder) {}
 
   json read() {
     std::error_code error;
@@ -332,6 +332,6 @@ class Reader {
 
 }  // namespace
 
-json report_data(const std::string& folder) { return Reader(folder).read(); }
+json report_data(const std::string& folder) { return RunReader(folder).read(); }
 
 }  // namespace wick::tool

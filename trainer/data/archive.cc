@@ -12,9 +12,9 @@
 namespace wick::data {
 namespace {
 
-class Reader : public ArchiveReader {
+class LibarchiveReader : public ArchiveReader {
  public:
-  Reader(std::string reader, std::string path, ArchiveKind kind)
+  LibarchiveReader(std::string reader, std::string path, ArchiveKind kind)
       : reader_(std::move(reader)), path_(std::move(path)), archive_(archive_read_new()) {
     if (archive_ == nullptr) fail("out of memory", Code::kOutOfMemory);
     ReadScope time;
@@ -36,11 +36,11 @@ class Reader : public ArchiveReader {
       fail(text, opened.ok() ? Code::kIo : opened.code());
     }
   }
-  ~Reader() override {
+  ~LibarchiveReader() override {
     if (archive_ != nullptr) archive_read_free(archive_);
   }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  LibarchiveReader(const LibarchiveReader&) = delete;
+  LibarchiveReader& operator=(const LibarchiveReader&) = delete;
 
   bool next(std::string& name) override {
     ReadScope time;
@@ -121,7 +121,7 @@ class Reader : public ArchiveReader {
 
 std::unique_ptr<ArchiveReader> open_archive(const std::string& reader, const std::string& path,
                                             ArchiveKind kind) {
-  return std::make_unique<Reader>(reader, path, kind);
+  return std::make_unique<LibarchiveReader>(reader, path, kind);
 }
 
 }  // namespace wick::data

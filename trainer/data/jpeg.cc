@@ -13,18 +13,18 @@
 namespace wick::data {
 namespace {
 
-struct Reader {
+struct JpegReader {
   jpeg_decompress_struct jpeg;
   jpeg_error_mgr errors;
   char message[JMSG_LENGTH_MAX] = {};
   std::jmp_buf jump;
 
-  Reader() { std::memset(&jpeg, 0, sizeof(jpeg)); }
-  ~Reader() { jpeg_destroy_decompress(&jpeg); }
+  JpegReader() { std::memset(&jpeg, 0, sizeof(jpeg)); }
+  ~JpegReader() { jpeg_destroy_decompress(&jpeg); }
 };
 
 [[noreturn]] void on_error(j_common_ptr c) {
-  auto* r = static_cast<Reader*>(c->client_data);
+  auto* r = static_cast<JpegReader*>(c->client_data);
   c->err->format_message(c, r->message);
   std::longjmp(r->jump, 1);
 }
@@ -37,7 +37,7 @@ void on_message(j_common_ptr c, int level) {
 }
 void on_output(j_common_ptr) {}
 
-bool read_header(Reader& r, Span<const uint8_t> bytes) {
+bool read_header(JpegReader& r, Span<const uint8_t> bytes) {
   r.jpeg.err = jpeg_std_error(&r.errors);
   r.errors.error_exit = on_error;
   r.errors.emit_message = on_message;
@@ -51,7 +51,7 @@ bool read_header(Reader& r, Span<const uint8_t> bytes) {
   return true;
 }
 
-bool start(Reader& r) {
+bool start(JpegReader& r) {
   if (setjmp(r.jump) != 0) return false;
   // The default method differs between builds of the library with and without SIMD in nothing.
   r.jpeg.dct_method = JDCT_ISLOW;
@@ -59,7 +59,7 @@ bool start(Reader& r) {
   return true;
 }
 
-bool read_rows(Reader& r, uint8_t* to, size_t row_bytes) {
+bool read_rows(JpegReader& r, uint8_t* to, size_t row_bytes) {
   if (setjmp(r.jump) != 0) return false;
   while (r.jpeg.output_scanline < r.jpeg.output_height) {
     JSAMPROW row = to + r.jpeg.output_scanline * row_bytes;
@@ -73,7 +73,7 @@ bool read_rows(Reader& r, uint8_t* to, size_t row_bytes) {
 
 HostArray decode_jpeg(Span<const uint8_t> bytes, const std::string& name,
                       const ImageOptions& options) {
-  Reader r;
+  JpegReader r;
   auto fail = [&] { throw Error("[jpeg] " + name + ": " + r.message, Code::kIo); };
   if (!read_header(r, bytes)) fail();
   check_pixels("jpeg", name, r.jpeg.image_width, r.jpeg.image_height, options);

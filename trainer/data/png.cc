@@ -9,7 +9,7 @@
 namespace wick::data {
 namespace {
 
-struct Reader {
+struct PngReader {
   Span<const uint8_t> bytes;
   size_t at = 0;
   char message[256] = {};
@@ -17,18 +17,18 @@ struct Reader {
   png_infop info = nullptr;
   std::jmp_buf jump;
 
-  ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
 [[noreturn]] void on_error(png_structp png, png_const_charp text) {
-  auto* reader = static_cast<Reader*>(png_get_error_ptr(png));
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
   std::strncpy(reader->message, text, sizeof(reader->message) - 1);
   std::longjmp(reader->jump, 1);
 }
 void on_warning(png_structp, png_const_charp) {}
 
 void on_read(png_structp png, png_bytep to, size_t n) {
-  auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
   if (reader->bytes.size() - reader->at < n) png_error(png, "the file is cut short");
   std::memcpy(to, reader->bytes.data() + reader->at, n);
   reader->at += n;
@@ -39,7 +39,7 @@ struct Header {
   int depth = 0;
 };
 
-bool read_header(Reader& r, Header& h) {
+bool read_header(PngReader& r, Header& h) {
   if (setjmp(r.jump) != 0) return false;
   png_set_read_fn(r.png, &r, on_read);
   png_set_user_limits(r.png, 0x7fffffff, 0x7fffffff);  // the budget says it better
@@ -53,7 +53,7 @@ bool read_header(Reader& r, Header& h) {
 }
 
 // 8 or 16 bits, no palette, the machine's byte order.
-bool set_form(Reader& r, bool keep_16, int* channels, size_t* row_bytes, int* passes) {
+bool set_form(PngReader& r, bool keep_16, int* channels, size_t* row_bytes, int* passes) {
   if (setjmp(r.jump) != 0) return false;
   png_set_expand(r.png);
   if (png_get_bit_depth(r.png, r.info) == 16) {
@@ -70,7 +70,7 @@ bool set_form(Reader& r, bool keep_16, int* channels, size_t* row_bytes, int* pa
   return true;
 }
 
-bool read_rows(Reader& r, uint8_t* to, size_t row_bytes, uint32_t height, int passes) {
+bool read_rows(PngReader& r, uint8_t* to, size_t row_bytes, uint32_t height, int passes) {
   if (setjmp(r.jump) != 0) return false;
   for (int pass = 0; pass < passes; ++pass) {
     for (uint32_t y = 0; y < height; ++y) png_read_row(r.png, to + y * row_bytes, nullptr);
@@ -83,7 +83,7 @@ bool read_rows(Reader& r, uint8_t* to, size_t row_bytes, uint32_t height, int pa
 
 HostArray decode_png(Span<const uint8_t> bytes, const std::string& name,
                      const ImageOptions& options) {
-  Reader r;
+  PngReader r;
   r.bytes = bytes;
   auto fail = [&] { throw Error("[png] " + name + ": " + r.message, Code::kIo); };
   r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning);

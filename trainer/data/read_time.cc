@@ -9,7 +9,7 @@ std::atomic<int64_t> read_nanoseconds{0}, make_nanoseconds{0};
 std::atomic<uint64_t> read_bytes{0};
 thread_local bool reading = false;
 
-int64_t since(std::chrono::steady_clock::time_point start) {
+int64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
                                                               start)
       .count();
@@ -28,10 +28,10 @@ ReadScope::ReadScope() : outer_(!reading), start_(std::chrono::steady_clock::now
 ReadScope::~ReadScope() {
   if (!outer_) return;
   reading = false;
-  read_nanoseconds += since(start_);
+  read_nanoseconds += nanoseconds_since(start_);
 }
 void ReadScope::add(uint64_t bytes) { read_bytes += bytes; }
 
-MakeScope::~MakeScope() { make_nanoseconds += since(start_); }
+MakeScope::~MakeScope() { make_nanoseconds += nanoseconds_since(start_); }
 
 }  // namespace wick::data

@@ -8,7 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) {
+double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -44,7 +44,9 @@ void StepProfile::reset() {
 
 StepProfile::Scope::Scope(StepProfile* profile, Phase phase)
     : profile_(profile), phase_(phase), start_(Clock::now()) {}
-StepProfile::Scope::~Scope() { profile_->seconds_[static_cast<size_t>(phase_)] += since(start_); }
+StepProfile::Scope::~Scope() {
+  profile_->seconds_[static_cast<size_t>(phase_)] += seconds_since(start_);
+}
 
 bool StepProfile::next(DataLoader& loader, Batch& batch) {
   Scope time = measure(Phase::kWait);
@@ -56,7 +58,7 @@ bool StepProfile::next(DataLoader& loader, Batch& batch) {
 StepReport StepProfile::report() const {
   StepReport r;
   r.steps = steps_;
-  r.wall = since(start_);
+  r.wall = seconds_since(start_);
   r.seconds = seconds_;
   double measured = 0;
   for (double s : seconds_) measured += s;

@@ -22,25 +22,25 @@
 namespace wick::loop {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr size_t kLayers = 64;                     // histograms an epoch, of each kind
 constexpr int kMemoryStep = 1;                     // the first has no optimizer state yet
 constexpr int kProfiledFrom = 2, kProfiledTo = 7;  // steps of this process, from 0
 
-Json parsed(const std::string& path) {
+OrderedJson parsed(const std::string& path) {
   std::string text;
   if (!read_regular_file(path.c_str(), &text).ok()) return {};
-  return Json::parse(text, nullptr, false);
+  return OrderedJson::parse(text, nullptr, false);
 }
 
 // The epochs of an older file up to `last`; none of a damaged one.
-Json kept_epochs(const std::string& path, int64_t last) {
-  Json kept = Json::array();
+OrderedJson kept_epochs(const std::string& path, int64_t last) {
+  OrderedJson kept = OrderedJson::array();
   if (last < 1) return kept;
-  const Json old = parsed(path);
+  const OrderedJson old = parsed(path);
   if (!old.is_object() || !old.contains("epochs") || !old["epochs"].is_array()) return kept;
-  for (const Json& e : old["epochs"]) {
+  for (const OrderedJson& e : old["epochs"]) {
     if (e.is_object() && e.contains("epoch") && e["epoch"].is_number_integer() &&
         e["epoch"].get<int64_t>() <= last)
       kept.push_back(e);
@@ -48,7 +48,7 @@ Json kept_epochs(const std::string& path, int64_t last) {
   return kept;
 }
 
-Json json_of(const Histogram& h) {
+OrderedJson json_of(const Histogram& h) {
   return {{"name", h.name}, {"elements", h.elements}, {"bad", h.bad},
           {"min", h.min},   {"max", h.max},           {"mean", h.mean},
           {"std", h.std},   {"zeros", h.zeros},       {"counts", h.counts}};
@@ -106,7 +106,7 @@ class Layers final : Watcher {
 struct RunReport::State {
   std::filesystem::path folder;
   std::vector<std::string> classes;
-  Json metrics, histograms;
+  OrderedJson metrics, histograms;
   EpochTimes times;
   Timer lap, epoch;
   double accounted = 0;  // of the epoch, before validation
@@ -116,15 +116,15 @@ struct RunReport::State {
   bool forward_seen = false;
   std::unique_ptr<StepMemoryRecorder> memory;
   std::unique_ptr<Profiler> profiler;
-  Json memory_doc, profile_doc;
+  OrderedJson memory_doc, profile_doc;
   std::optional<Layers> layers;
   std::optional<Answers> answers;
-  Json gradients = Json::array(), activations = Json::array();
+  OrderedJson gradients = OrderedJson::array(), activations = OrderedJson::array();
 
-  void write(const char* name, const Json& doc) const {
+  void write(const char* name, const OrderedJson& doc) const {
     const std::string path = (folder / name).string();
     // Bytes of names that are no UTF-8 become U+FFFD; numbers that are not finite, null.
-    const std::string text = doc.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string text = doc.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
     check_status(write_file_atomically(path.c_str(), text.data(), text.size()));
   }
   void stop_profile();
@@ -136,21 +136,21 @@ void RunReport::State::stop_profile() {
   profiler.reset();
   const Roofline roof = machine_roofline();
   const StepAnatomy a = p.anatomy();
-  Json doc = {{"steps", a.steps},
-              {"seconds", p.seconds},
-              {"threads", p.threads},
-              {"peak_flops_per_second", roof.flops_per_second},
-              {"peak_bytes_per_second", roof.bytes_per_second},
-              {"anatomy",
-               {{"loader", a.loader},
-                {"zero_grad", a.zero_grad},
-                {"forward", a.forward},
-                {"loss", a.loss},
-                {"backward", a.backward},
-                {"optimizer", a.optimizer},
-                {"other", a.other}}}};
+  OrderedJson doc = {{"steps", a.steps},
+                     {"seconds", p.seconds},
+                     {"threads", p.threads},
+                     {"peak_flops_per_second", roof.flops_per_second},
+                     {"peak_bytes_per_second", roof.bytes_per_second},
+                     {"anatomy",
+                      {{"loader", a.loader},
+                       {"zero_grad", a.zero_grad},
+                       {"forward", a.forward},
+                       {"loss", a.loss},
+                       {"backward", a.backward},
+                       {"optimizer", a.optimizer},
+                       {"other", a.other}}}};
   auto rows = [&](ProfileBy by) {
-    Json list = Json::array();
+    OrderedJson list = OrderedJson::array();
     for (const ProfileRow& r : p.rows(by, roof)) {
       if (list.size() == 15) break;
       list.push_back({{"name", r.name},
@@ -190,7 +190,7 @@ RunReport::~RunReport() = default;
 void RunReport::epoch_begins() {
   if (!state_) return;
   state_->times = {};
-  state_->gradients = state_->activations = Json::array();
+  state_->gradients = state_->activations = OrderedJson::array();
   state_->before = data::read_totals();
   state_->epoch.restart();
   state_->lap.restart();
@@ -261,7 +261,7 @@ void RunReport::batch_validated(const data::Batch& batch, const Tensor& logits) 
   if (state_->layers) {
     for (const auto& l : state_->layers->found) {
       if (!is_float(l.value.layout().dtype)) continue;
-      Json h = json_of(histogram_of(l.path, l.value));
+      OrderedJson h = json_of(histogram_of(l.path, l.value));
       h["op"] = l.op;  // the module's last one
       state_->activations.push_back(std::move(h));
     }
@@ -275,7 +275,8 @@ void RunReport::epoch_ends(const EpochMetrics& m) {
   State& s = *state_;
   s.layers.reset();
   if (s.answers) s.times.validation = s.lap.seconds();
-  Json row = {{"epoch", m.epoch}, {"step", m.step}, {"lr", m.lr}, {"train_loss", m.train_loss}};
+  OrderedJson row = {
+      {"epoch", m.epoch}, {"step", m.step}, {"lr", m.lr}, {"train_loss", m.train_loss}};
   if (m.train_predicts) row["train_accuracy"] = m.train_accuracy;
   if (m.validated) row["val_loss"] = m.val_loss;
   if (m.validated && m.val_predicts) row["val_accuracy"] = m.val_accuracy;
@@ -296,7 +297,7 @@ void RunReport::epoch_ends(const EpochMetrics& m) {
   if (!s.memory_doc.is_null()) s.write("memory.json", s.memory_doc);
   if (!s.profile_doc.is_null()) s.write("profile.json", s.profile_doc);
   if (!s.answers || s.answers->items() == 0) return;
-  Json worst = Json::array();
+  OrderedJson worst = OrderedJson::array();
   for (const Mistake& w : s.answers->worst()) {
     worst.push_back({{"index", w.index},
                      {"target", w.target},

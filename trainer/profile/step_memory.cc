@@ -135,9 +135,9 @@ Ear& ear() {
 }
 
 // Bytes outside of tensors, so that keeping them is not measured.
-class Kept {
+class KeptState {
  public:
-  explicit Kept(const TrainingStep& step) : step_(step), generator_(default_generator()) {
+  explicit KeptState(const TrainingStep& step) : step_(step), generator_(default_generator()) {
     for (const auto& [name, t] : step.model.state_dict()) keep(t);
     for (const Tensor& p : step.model.parameters()) gradients_.emplace_back(p, p.grad());
     optim::OptimizerState state = step.optimizer.state_dict();
@@ -150,7 +150,7 @@ class Kept {
     // Gradients of one's own stay whole: the steps make and clear others.
     for (const Tensor& p : step.model.parameters()) p.set_grad(Tensor());
   }
-  ~Kept() {
+  ~KeptState() {
     NoGrad guard;
     for (const auto& [t, bytes] : values_) {
       if (!bytes.empty()) std::memcpy(t.raw().data, bytes.data(), bytes.size());
@@ -167,8 +167,8 @@ class Kept {
     }
     step_.optimizer.load_state_dict(state);
   }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  KeptState(const KeptState&) = delete;
+  KeptState& operator=(const KeptState&) = delete;
 
  private:
   struct State {
@@ -284,13 +284,13 @@ MemoryBreakdown StepMemoryRecorder::end() {
 
 MemoryBreakdown measure_memory(const TrainingStep& step, int64_t batch, Where where) {
   check("measure_memory", step, batch, where);
-  Kept kept(step);
+  KeptState kept(step);
   return record(step, batch, where).peak();
 }
 
 MemoryBreakdown predict_memory(const TrainingStep& step, int64_t batch, Where where) {
   check("predict_memory", step, batch, where);
-  Kept kept(step);
+  KeptState kept(step);
   StepPlan a = record(step, 2, where);
   const StepPlan b = record(step, 3, where), c = record(step, 4, where);
   if (!a.same_form(b) || !b.same_form(c)) {

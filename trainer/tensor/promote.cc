@@ -5,7 +5,6 @@
 namespace wick {
 namespace {
 
-int category(DType t) { return t == DType::kBool ? 0 : is_int(t) ? 1 : 2; }
 bool is_wide_unsigned(DType t) { return is_unsigned_int(t) && t != DType::kU8; }
 DType dtype_of_number(Scalar s) {
   return s.boolean ? DType::kBool : s.integral ? DType::kI64 : DType::kF32;

@@ -18,6 +18,8 @@ DType result_type(const Tensor& a, Scalar b);
 DType result_type(Scalar a, const Tensor& b);
 DType result_type(Scalar a, Scalar b);
 DType result_type(const Tensor& a, const Tensor& b, const char* op, const Where& where);
+// 0 of bool, 1 of integers, 2 of floats.
+inline int category(DType t) { return t == DType::kBool ? 0 : is_int(t) ? 1 : 2; }
 // Whether the category does not fall: a float does not become an integer, nor a number a bool.
 bool can_cast(DType from, DType to);
 

@@ -14,10 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw Error(fmt::format("ONNX tensor '{}': {}", name, why), Code::kInvalidProgram);
-}
-
 uint64_t number(const std::string& name, const std::string& text) {
   uint64_t value = 0;
   auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -54,6 +50,10 @@ fs::path file_inside(const std::string& name, const std::string& folder,
 }
 
 }  // namespace
+
+void refuse(const std::string& name, const std::string& why) {
+  throw Error(fmt::format("ONNX tensor '{}': {}", name, why), Code::kInvalidProgram);
+}
 
 HostTensor read_external(const TensorProto& proto, const std::string& folder, DType dtype,
                          const Shape& shape, size_t bytes) {

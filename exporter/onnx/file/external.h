@@ -11,6 +11,9 @@
 
 namespace wick::onnx {
 
+// Throws Error: the tensor of this name, and why.
+[[noreturn]] void refuse(const std::string& name, const std::string& why);
+
 class ExternalData {
  public:
   // `location`: the file's name in the model's folder.

@@ -13,10 +13,6 @@
 namespace wick::onnx {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw Error(fmt::format("ONNX tensor '{}': {}", name, why), Code::kInvalidProgram);
-}
-
 template <class To, class List>
 HostTensor from_list(const TensorProto& proto, DType dtype, const Shape& shape, const List& list,
                      int64_t expected) {

@@ -144,12 +144,8 @@ class CacheForm {
   bool packed_ = false;
 };
 
-void refuse_rare(ReadCtx& c) {
-  refuse_unless(c, "sliding_window_cache", 0, "the cache must hold the whole sequence");
-}
-
 void group_query_attention(ReadCtx& c) {
-  refuse_rare(c);
+  refuse_unless(c, "sliding_window_cache", 0, "the cache must hold the whole sequence");
   const int64_t heads = needed_int(c, "num_heads", 1), kv_heads = needed_int(c, "kv_num_heads", 1);
   if (heads % kv_heads != 0) c.fail("num_heads must be a multiple of kv_num_heads");
   const DType dtype = c.dtype(c.in(0));

@@ -1,6 +1,12 @@
 #include "trainer/autograd/grad/common.h"
 
+#include "trainer/tensor/vulkan_memory.h"
+
 namespace wick {
+
+Tensor zeros_of(const GradCtx& c, size_t i) {
+  return zeros_beside(c.g(), c.in_shape(i), c.in_dtype(i));
+}
 
 void grad_through(GradCtx& c,
                   const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& meaning) {

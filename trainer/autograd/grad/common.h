@@ -11,6 +11,9 @@ namespace wick {
 
 inline Tensor zero_like(const Tensor& t) { return full({}, 0, t.dtype()); }
 
+// Zeros of the i-th input's shape and dtype, where the gradient lies.
+Tensor zeros_of(const GradCtx& c, size_t i);
+
 // The gradient of an op through its meaning in other ops: `meaning` maps the op's inputs (undefined
 // where absent) to its outputs. The row must save every input.
 void grad_through(GradCtx& c,

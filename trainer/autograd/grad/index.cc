@@ -1,13 +1,8 @@
 #include "trainer/autograd/grad/common.h"
 #include "trainer/tensor/call.h"
-#include "trainer/tensor/vulkan_memory.h"
 
 namespace wick {
 namespace {
-
-Tensor zeros_of(const GradCtx& c, size_t i) {
-  return zeros_beside(c.g(), c.in_shape(i), c.in_dtype(i));
-}
 
 Tensor add_at(const Tensor& x, const Tensor& indices, const Tensor& updates) {
   return call(OpId::kScatterND, ScatterNDAttrs{static_cast<int64_t>(ScatterReduction::kAdd)},

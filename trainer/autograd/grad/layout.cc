@@ -9,10 +9,6 @@ namespace {
 
 void back_to_shape(GradCtx& c) { c.set(0, c.g().reshape(c.in_shape(0))); }
 
-Tensor zeros_of(const GradCtx& c, size_t i) {
-  return zeros_beside(c.g(), c.in_shape(i), c.in_dtype(i));
-}
-
 // The slice's gradient put back into zeros of `extent` along one axis.
 Tensor unslice(const Tensor& g, int axis, int64_t extent, const rules::SliceRange& r) {
   if (r.step == 1) {

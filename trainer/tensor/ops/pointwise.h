@@ -34,7 +34,6 @@ class Composite {
 
 namespace pointwise {
 
-inline int category(DType t) { return t == DType::kBool ? 0 : is_int(t) ? 1 : 2; }
 inline bool is_bool(const Arg& a) { return a.tensor.dtype() == DType::kBool; }
 
 // A number as a 0-dim tensor beside `like`, in the dtype the two share.
