@@ -51,6 +51,12 @@ function(wick_pin_tests folder)
   endforeach()
 endfunction()
 
+# wick_test_definitions(FILE NAME=VALUE...): of one source of the folder, because a definition that names a folder keeps
+# copies of the tree from sharing the objects it is given to.
+function(wick_test_definitions file)
+  set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS ${ARGN})
+endfunction()
+
 # wick_test(NAME SOURCES a.cc ... LIBS ...): GoogleTest sources of the room NAME. Calls with the same
 # NAME add to one executable (test_NAME), so that few binaries are linked; each is one ctest test.
 function(wick_test name)
@@ -64,9 +70,7 @@ function(wick_test name)
     wick_flags(${target})
     # What tests time and prove lies in the libraries: their own tables of samples compile in half the time so.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-    target_link_libraries(${target} PRIVATE ${wick_test_libs})
-    target_compile_definitions(${target} PRIVATE
-      WICK_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WICK_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    target_link_libraries(${target} PRIVATE ${wick_test_libs} wick_test_where)
     set(results ${PROJECT_BINARY_DIR}/test-results)
     add_test(NAME ${name} COMMAND ${target} --gtest_brief=1 --gtest_output=xml:${results}/${name}.xml)
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS gtest)

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -26,7 +27,7 @@ struct One {
 };
 
 TEST(GradScaler, FollowsPyTorchsPath) {
-  std::ifstream in(WICK_SOURCE_DIR "/tests/amp/goldens/scale.txt");
+  std::ifstream in(source_dir("/tests/amp/goldens/scale.txt"));
   GradScaler scaler;
   One one;
   int64_t compared = 0;

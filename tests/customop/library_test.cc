@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 #include "wick/compile.h"
 #include "wick/runtime.h"
 #include "wick/trainer.h"
@@ -20,7 +21,7 @@ using test::error_of;
 namespace fs = std::filesystem;
 
 std::string folder() {
-  fs::path p = fs::path(WICK_BINARY_DIR) / "tests/customop/scratch";
+  fs::path p = fs::path(build_dir()) / "tests/customop/scratch";
   fs::create_directories(p);
   return p.string();
 }
@@ -54,7 +55,7 @@ const Files& files() {
 }
 
 TEST(OpLibraryTest, ExampleHasAtMostThirtyLines) {
-  std::ifstream in(WICK_SOURCE_DIR "/examples/custom_op/swish.cc");
+  std::ifstream in(source_dir("/examples/custom_op/swish.cc"));
   ASSERT_TRUE(in);
   int lines = 0;
   for (std::string line; std::getline(in, line);) {
@@ -72,7 +73,7 @@ TEST(OpLibraryTest, TheSameFileTwiceIsTheSameOps) {
 TEST(OpLibraryTest, EveryWrongLibraryIsRefusedWithItsReason) {
   load_ops(OPS_SWISH);
   struct Case {
-    const char* path;
+    std::string path;
     const char* why;
   };
   for (const Case& c : {
@@ -83,7 +84,7 @@ TEST(OpLibraryTest, EveryWrongLibraryIsRefusedWithItsReason) {
            Case{OPS_BAD_OP, "a custom op of test is named \"not a name\""},
            Case{OPS_SAME_NAME, "another op is registered as example::Swish already"},
            Case{"./there/is/none.so", "there is no such library"},
-           Case{WICK_SOURCE_DIR "/README.md", "cannot load the op library"},
+           Case{source_dir("/README.md"), "cannot load the op library"},
        }) {
     std::string e = error_of([&] { load_ops(c.path); });
     EXPECT_NE(e.find(c.why), std::string::npos) << c.path << ": " << e;

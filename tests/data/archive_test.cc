@@ -6,6 +6,7 @@
 #include "tests/data/folder.h"
 #include "tests/support/error_of.h"
 #include "tests/support/not_files.h"
+#include "tests/support/where.h"
 #include "trainer/data/array_data.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/tar.h"
@@ -129,7 +130,7 @@ TEST_F(Archives, TarErrorsNameTheFileAndTheSample) {
 TEST_F(Archives, NpzIsNumpys) {
   // numpy.savez and savez_compressed of {"x": arange(6, dtype=f4).reshape(2, 3), "y": [7, 8]}.
   for (const char* name : {"plain.npz", "packed.npz"}) {
-    std::string file = std::string(WICK_SOURCE_DIR "/tests/data/goldens/") + name;
+    std::string file = source_dir("/tests/data/goldens/") + name;
     auto arrays = read_npz(file);
     ASSERT_EQ(arrays.size(), 2u);
     EXPECT_EQ(arrays[0].first, "x");

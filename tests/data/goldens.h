@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/where.h"
 #include "trainer/tensor/tensor.h"
 
 namespace wick::test {
@@ -20,7 +21,7 @@ struct Golden {
 };
 
 inline std::string golden_path(const std::string& name) {
-  return std::string(WICK_SOURCE_DIR "/tests/data/goldens/") + name;
+  return source_dir("/tests/data/goldens/") + name;
 }
 
 inline const std::map<std::string, Golden>& goldens() {

@@ -23,6 +23,7 @@ struct Mistake {
 constexpr Mistake kMistakes[] = {
 #define WICK_MISTAKE(name) {#name, name},
 #include "tests/explain/mistakes/list.def"
+#include "tests/support/where.h"
 #undef WICK_MISTAKE
 };
 
@@ -42,8 +43,7 @@ std::string diagnostic(const Mistake& mistake) {
 class Mistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(Mistakes, SaysWhatWhereAndWhatToDo) {
-  const std::string path =
-      std::string(WICK_SOURCE_DIR "/tests/explain/mistakes/") + GetParam().name + ".txt";
+  const std::string path = source_dir("/tests/explain/mistakes/") + GetParam().name + ".txt";
   const std::string said = diagnostic(GetParam());
   EXPECT_NE(said, "");
   if (getenv("WICK_WRITE_GOLDENS") != nullptr) std::ofstream(path) << said;

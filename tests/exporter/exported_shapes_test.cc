@@ -9,6 +9,7 @@
 #include "exporter/onnx/onnx.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
+#include "tests/support/where.h"
 
 namespace wick {
 namespace {
@@ -22,7 +23,7 @@ struct Exported {
 class ExportedShapes : public testing::TestWithParam<Exported> {};
 
 std::string path_of(const Exported& model) {
-  return std::string(WICK_SOURCE_DIR) + "/tests/exporter/models/" + model.name + ".onnx";
+  return source_dir() + "/tests/exporter/models/" + model.name + ".onnx";
 }
 
 HostTensor input_of(const ir::Graph& g, const Shape& shape) {

@@ -8,17 +8,18 @@
 #include "exporter/onnx/test_case.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
+#include "tests/support/where.h"
 
 namespace wick {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCases = WICK_SOURCE_DIR "/tests/conformance/fuzz/cases";
+std::string cases() { return source_dir("/tests/conformance/fuzz/cases"); }
 
 std::vector<std::string> case_names() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(kCases))
+  for (const auto& entry : fs::directory_iterator(cases()))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -39,7 +40,7 @@ class FuzzCases : public testing::TestWithParam<std::string> {};
 
 TEST_P(FuzzCases, AgreeWithOnnxRuntime) {
   for (CaseMode mode : {CaseMode::kDyn, CaseMode::kConst}) {
-    const OnnxCase test = load_onnx_case(std::string(kCases) + "/" + GetParam(), mode);
+    const OnnxCase test = load_onnx_case(cases() + "/" + GetParam(), mode);
     const ir::Graph graph = import_onnx_bytes(test.model, test.folder);
     expect_outputs(ir::run(graph, test.inputs), test, "as read");
     ir::Graph optimized = graph;

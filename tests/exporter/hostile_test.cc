@@ -18,6 +18,7 @@
 #include "runtime/exec/session.h"
 #include "runtime/registry/registry.h"
 #include "tests/exporter/mutate_onnx.h"
+#include "tests/support/where.h"
 #include "wick/compile.h"
 #include "wick/error.h"
 
@@ -235,10 +236,9 @@ void whole_way(const HostileCase& c, Count* count) {
 // the archive is not there.
 std::vector<fs::path> node_tests() {
   const char* given = getenv("WICK_SHARED");
-  const fs::path shared =
-      given != nullptr ? fs::path(given) : fs::path(WICK_SOURCE_DIR) / "../shared";
+  const fs::path shared = given != nullptr ? fs::path(given) : fs::path(source_dir()) / "../shared";
   const fs::path archive = shared / "onnx" / "onnx-node-tests-dev.tar.xz";
-  const fs::path folder = fs::path(WICK_BINARY_DIR) / "test-work" / "hostile-node";
+  const fs::path folder = fs::path(build_dir()) / "test-work" / "hostile-node";
   std::error_code failed;
   if (!fs::exists(archive, failed)) return {};
   if (!fs::exists(folder / "unpacked", failed)) {
@@ -279,8 +279,8 @@ Count attack(int first, int cases, const std::function<bool(HostileCase*, Dice&)
   Count count;
   const char* one = getenv("WICK_HOSTILE_CASE");
   const bool verbose = getenv("WICK_HOSTILE_VERBOSE") != nullptr;
-  fs::create_directories(fs::path(WICK_BINARY_DIR) / "test-work");
-  const std::string note = (fs::path(WICK_BINARY_DIR) / "test-work" / "hostile_case").string();
+  fs::create_directories(fs::path(build_dir()) / "test-work");
+  const std::string note = (fs::path(build_dir()) / "test-work" / "hostile_case").string();
   for (int k = 0; k < cases; ++k) {
     int number = first + k;
     if (one != nullptr && number != std::atoi(one)) continue;

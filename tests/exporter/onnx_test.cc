@@ -8,6 +8,7 @@
 
 #include "tests/exporter/attack_onnx.h"
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 #include "trainer/capture/graph_tracer.h"
 #include "trainer/nn/models.h"
 
@@ -27,7 +28,7 @@ Tensor images(int64_t n) {
 }
 
 fs::path fresh_folder(const char* name) {
-  fs::path p = fs::path(WICK_BINARY_DIR) / "test-work" / name;
+  fs::path p = fs::path(build_dir()) / "test-work" / name;
   fs::remove_all(p);
   fs::create_directories(p);
   return p;

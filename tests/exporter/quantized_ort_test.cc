@@ -12,6 +12,7 @@
 #include "graph/passes/lower_qdq.h"
 #include "runtime/core/half.h"
 #include "tests/graph/qdq_builder.h"
+#include "tests/support/where.h"
 #include "wick/error.h"
 
 namespace wick::test {
@@ -268,9 +269,9 @@ void make(Files& files) {
 }
 
 TEST(QuantizedOrt, DiffersByNoMoreThanIsStated) {
-  const std::string folder = std::string(WICK_BINARY_DIR) + "/test-work/quantized-ort";
+  const std::string folder = build_dir() + "/test-work/quantized-ort";
   const std::string probe =
-      fmt::format("python3 '{}/tools/scripts/ort_run.py' --saturates", WICK_SOURCE_DIR);
+      fmt::format("python3 '{}/tools/scripts/ort_run.py' --saturates", source_dir());
   const int probed = std::system(probe.c_str());
   ASSERT_TRUE(WIFEXITED(probed));
   const bool saturates = WEXITSTATUS(probed) == 4;
@@ -280,7 +281,7 @@ TEST(QuantizedOrt, DiffersByNoMoreThanIsStated) {
   Files files(folder, saturates ? 7 : 8);
   make(files);
   const std::string command =
-      fmt::format("python3 '{}/tests/exporter/quantized_ort.py' '{}'", WICK_SOURCE_DIR, folder);
+      fmt::format("python3 '{}/tests/exporter/quantized_ort.py' '{}'", source_dir(), folder);
   const int status = std::system(command.c_str());
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 3) GTEST_SKIP() << "onnxruntime not installed";

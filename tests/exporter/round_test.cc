@@ -15,6 +15,7 @@
 #include "graph/interpreter/interpreter.h"
 #include "tests/support/error_of.h"
 #include "tests/support/not_files.h"
+#include "tests/support/where.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -251,7 +252,7 @@ TEST(Round, CoordinatesThatEndedAreWrittenAsOnesThatStayed) {
 }
 
 fs::path fresh_folder(const char* name) {
-  fs::path p = fs::path(WICK_BINARY_DIR) / "test-work" / name;
+  fs::path p = fs::path(build_dir()) / "test-work" / name;
   fs::remove_all(p);
   fs::create_directories(p);
   return p;

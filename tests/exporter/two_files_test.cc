@@ -13,6 +13,7 @@
 
 #include "tests/exporter/model_builder.h"
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 
 namespace {
 int g_renames = 0, g_fails_at = 0;  // 0: none
@@ -39,7 +40,7 @@ ir::Graph adding(float value) {
 }
 
 struct TwoFiles : testing::Test {
-  TwoFiles() : folder(fs::path(WICK_BINARY_DIR) / "test-work" / "two-files") {
+  TwoFiles() : folder(fs::path(build_dir()) / "test-work" / "two-files") {
     fs::remove_all(folder);
     fs::create_directories(folder);
   }

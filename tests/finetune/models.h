@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/where.h"
 #include "wick/compile.h"
 #include "wick/trainer.h"
 
@@ -24,7 +25,7 @@ inline const TrainableModel kTrainable[] = {
 };
 
 inline std::string path_of(const TrainableModel& m) {
-  return std::string(WICK_SOURCE_DIR) + "/tests/" + m.folder + "/models/" + m.name + ".onnx";
+  return source_dir() + "/tests/" + m.folder + "/models/" + m.name + ".onnx";
 }
 inline const TrainableModel& trainable(const std::string& name) {
   for (const TrainableModel& m : kTrainable) {

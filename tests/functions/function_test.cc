@@ -12,6 +12,7 @@
 #include "tests/functions/inputs.h"
 #include "tests/functions/row_name.h"
 #include "tests/functions/totals.h"
+#include "tests/support/where.h"
 
 namespace wick::test {
 
@@ -382,7 +383,7 @@ TEST_P(FunctionMark, IsTrue) {
 
 TEST(FunctionCoverage, NoDTypeIsLost) {
   // coverage.txt is what --coverage printed once; a row may only gain.
-  std::ifstream file(std::string(WICK_SOURCE_DIR) + "/tests/functions/coverage.txt");
+  std::ifstream file(source_dir() + "/tests/functions/coverage.txt");
   std::map<std::string, DTypeSet> covered;
   std::map<std::string, DType> by_name;
   for (DType t : listed(~DTypeSet{0})) by_name[dtype_name(t)] = t;

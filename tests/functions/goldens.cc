@@ -1,4 +1,5 @@
 #include "tests/functions/goldens.h"
+#include "tests/support/where.h"
 
 #include <cmath>
 #include <fstream>
@@ -44,7 +45,7 @@ Golden parse(const Json& j) {
 
 Family read(const std::string& family) {
   Family all;
-  std::ifstream file(std::string(WICK_SOURCE_DIR) + "/tests/functions/goldens/" + family + ".json");
+  std::ifstream file(source_dir() + "/tests/functions/goldens/" + family + ".json");
   if (!file) return all;
   const Json lines = Json::parse(file);
   for (const auto& [key, line] : lines.items()) all.emplace(key, parse(line));

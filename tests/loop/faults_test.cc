@@ -10,6 +10,7 @@
 
 #include "tests/loop/run_folder.h"
 #include "tests/support/small_disk.h"
+#include "tests/support/where.h"
 #include "trainer/data/datasets.h"
 #include "trainer/data/image_folder.h"
 #include "trainer/data/iterable.h"
@@ -191,7 +192,7 @@ TEST_F(Faults, KilledWhileSaving) {
 }
 
 TEST_F(Faults, CorruptImageIsNamed) {
-  const std::string golden = std::string(WICK_SOURCE_DIR) + "/tests/data/goldens/";
+  const std::string golden = source_dir() + "/tests/data/goldens/";
   for (const char* kind : {"a", "b"}) {
     fs::create_directories(in("images/") + kind);
     for (int i = 0; i < 12; ++i) {

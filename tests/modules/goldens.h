@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/support/where.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -25,7 +26,7 @@ inline Tensor number(const Shape& shape, int64_t seed) {
 inline const std::vector<double>& golden(const std::string& key) {
   static const auto all = [] {
     std::map<std::string, std::vector<double>> m;
-    std::ifstream file(WICK_SOURCE_DIR "/tests/modules/goldens/modules.txt");
+    std::ifstream file(source_dir("/tests/modules/goldens/modules.txt"));
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
       std::string name;

@@ -3,6 +3,7 @@
 
 #include "tests/modules/goldens.h"
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 
 namespace wick {
 namespace {
@@ -36,7 +37,7 @@ struct Net : nn::Module {
 };
 
 TEST(Module, PrintsAsPyTorch) {
-  std::ifstream file(WICK_SOURCE_DIR "/tests/modules/goldens/repr.txt");
+  std::ifstream file(source_dir("/tests/modules/goldens/repr.txt"));
   std::stringstream want;
   want << file.rdbuf();
   std::ostringstream got;

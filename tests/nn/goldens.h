@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/support/where.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -32,7 +33,7 @@ using Goldens = std::map<std::string, std::map<std::string, Golden>>;  // case, 
 
 inline Goldens read_goldens(const std::string& name) {
   Goldens all;
-  std::ifstream file(WICK_SOURCE_DIR "/tests/nn/goldens/" + name);
+  std::ifstream file(source_dir("/tests/nn/goldens/") + name);
   EXPECT_TRUE(file.good()) << name;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 #include "wick/trainer.h"
 
 namespace wick::test {
@@ -29,7 +30,7 @@ struct GoldenCase {
 
 // All of a kind: "optimizer", "schedule", "clip", "average".
 inline std::vector<GoldenCase> goldens(const std::string& kind) {
-  std::ifstream in(WICK_SOURCE_DIR "/tests/optim/goldens/optim.txt");
+  std::ifstream in(source_dir("/tests/optim/goldens/optim.txt"));
   std::vector<GoldenCase> cases;
   bool taken = false;
   for (std::string line; std::getline(in, line);) {

@@ -9,6 +9,7 @@
 #include "tests/runtime/control_programs.h"
 #include "tests/runtime/string_programs.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/where.h"
 
 namespace wick {
 namespace {
@@ -301,7 +302,7 @@ TEST(Loader, Sha256IsTheStandards) {
 
 // A file of version 1 written long ago. Never write it anew: it stands for all files out there.
 TEST(Golden, Version1LoadsAndRuns) {
-  auto program = Program::load(WICK_SOURCE_DIR "/tests/program/golden/v1.wick");
+  auto program = Program::load(source_dir("/tests/program/golden/v1.wick").c_str());
   ASSERT_TRUE(program.ok()) << program.status().message();
   auto session = test::open(**program);
   float x[16];

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/where.h"
 #include "trainer/capture/capture.h"
 #include "wick/compile.h"
 #include "wick/quantize.h"
@@ -16,7 +17,7 @@
 namespace wick::test {
 
 inline std::optional<data::ImageData> fashion_mnist() {
-  setenv("WICK_SHARED", WICK_SOURCE_DIR "/../shared", 0);
+  setenv("WICK_SHARED", source_dir("/../shared").c_str(), 0);
   try {
     return data::open_images("fashion-mnist");
   } catch (const Error& e) {

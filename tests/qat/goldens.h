@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/where.h"
 #include "wick/trainer.h"
 
 namespace wick::test {
@@ -18,7 +19,7 @@ namespace wick::test {
 class Goldens {
  public:
   explicit Goldens(const std::string& name) {
-    std::ifstream file(std::string(WICK_SOURCE_DIR) + "/tests/qat/goldens/" + name);
+    std::ifstream file(source_dir() + "/tests/qat/goldens/" + name);
     for (std::string line; std::getline(file, line);) {
       std::istringstream in(line);
       std::string key;

@@ -8,6 +8,7 @@
 #include "tests/qat/nets.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/where.h"
 
 namespace wick {
 namespace {
@@ -175,8 +176,7 @@ TEST(PrepareQat, ImportedModelsTrainAndAreTheirQdqGraphs) {
   for (const char* name :
        {"finetune/models/mobile", "finetune/models/dense", "exporter/models/residual"}) {
     SCOPED_TRACE(name);
-    const ir::Graph g =
-        import_for_training(std::string(WICK_SOURCE_DIR) + "/tests/" + name + ".onnx");
+    const ir::Graph g = import_for_training(source_dir() + "/tests/" + name + ".onnx");
     QatModule net(g);
     Shape shape;
     for (const SymDim& d : g.value(g.inputs()[0]).shape)

@@ -12,6 +12,7 @@
 
 #include "quantize/observe/range_search.h"
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 
 namespace wick::quantize {
 namespace {
@@ -63,7 +64,7 @@ DType dtype_from(const std::string& name) {
 }
 
 TEST(Observer, ChoosesWhatNumpyComputes) {
-  std::ifstream file(std::string(WICK_SOURCE_DIR) + "/tests/quantize/goldens/observers.txt");
+  std::ifstream file(source_dir() + "/tests/quantize/goldens/observers.txt");
   std::string line;
   int lines = 0;
   std::map<std::string, std::vector<float>> data;

@@ -6,6 +6,7 @@
 
 #include "graph/passes/lower_qdq.h"
 #include "tests/quantize/graphs.h"
+#include "tests/support/where.h"
 #include "trainer/capture/graph_tracer.h"
 #include "wick/compile.h"
 #include "wick/trainer.h"
@@ -18,7 +19,7 @@ using namespace test;  // NOLINT: a test
 class Trained : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    setenv("WICK_SHARED", WICK_SOURCE_DIR "/../shared", 0);
+    setenv("WICK_SHARED", source_dir("/../shared").c_str(), 0);
     data::ImageData digits;
     try {
       digits = data::open_images("tinydigits");

@@ -4,6 +4,7 @@
 #include "tests/qat/nets.h"
 #include "tests/quantizer/quantized.h"
 #include "tests/support/error_of.h"
+#include "tests/support/where.h"
 
 namespace wick::quantize {
 namespace {
@@ -139,7 +140,7 @@ TEST_F(QuantizeModel, BadDataAreErrors) {
 
 // The course's digits: 64-32-10 within two points.
 TEST(QuantizedDigits, KeepTheirAccuracy) {
-  setenv("WICK_SHARED", WICK_SOURCE_DIR "/../shared", 0);
+  setenv("WICK_SHARED", source_dir("/../shared").c_str(), 0);
   data::ImageData digits;
   try {
     digits = data::open_images("tinydigits");

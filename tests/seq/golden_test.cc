@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/support/where.h"
 #include "trainer/nn/attention.h"
 #include "trainer/nn/embedding.h"
 #include "trainer/nn/gpt.h"
@@ -34,7 +35,7 @@ Tensor number(const Shape& shape, int64_t seed) {
 const std::map<std::string, std::string>& goldens() {
   static const std::map<std::string, std::string> all = [] {
     std::map<std::string, std::string> m;
-    std::ifstream file(WICK_SOURCE_DIR "/tests/seq/goldens/seq.txt");
+    std::ifstream file(source_dir("/tests/seq/goldens/seq.txt"));
     for (std::string line; std::getline(file, line);) {
       const size_t second = line.find(' ', line.find(' ') + 1);
       m[line.substr(0, second)] = second == std::string::npos ? "" : line.substr(second + 1);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "examples/probes.h"
+#include "tests/support/where.h"
 #include "trainer/nn/gpt.h"
 #include "trainer/text/tokenizer.h"
 
@@ -77,7 +78,7 @@ class Probes : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     const char* shared = getenv("WICK_SHARED");
-    std::ifstream file(std::string(shared != nullptr ? shared : WICK_SOURCE_DIR "/../shared") +
+    std::ifstream file((shared != nullptr ? std::string(shared) : source_dir("/../shared")) +
                        "/data/tinyshakespeare/input.txt");
     std::ostringstream all;
     all << file.rdbuf();

@@ -12,6 +12,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/not_files.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/where.h"
 #include "trainer/tensor/philox.h"
 #include "trainer/text/tokenizer.h"
 
@@ -31,7 +32,7 @@ std::string file_text(const std::string& path) {
 }
 std::string shakespeare() {
   const char* shared = getenv("WICK_SHARED");
-  return file_text(std::string(shared != nullptr ? shared : WICK_SOURCE_DIR "/../shared") +
+  return file_text((shared != nullptr ? std::string(shared) : source_dir("/../shared")) +
                    "/data/tinyshakespeare/input.txt");
 }
 

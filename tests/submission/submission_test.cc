@@ -12,6 +12,7 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/where.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick {
@@ -23,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 json cases() {
-  std::ifstream file(WICK_SOURCE_DIR "/tests/submission/submissions.json");
+  std::ifstream file(source_dir("/tests/submission/submissions.json"));
   return json::parse(file);
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/support/where.h"
 #include "wick/trainer.h"
 
 namespace wick {
@@ -83,7 +84,7 @@ Tensor penalty(const Case& c, const List& p) {
 using Goldens = std::map<std::string, std::vector<double>>;
 Goldens goldens() {
   Goldens all;
-  std::ifstream file(WICK_SOURCE_DIR "/tests/trainer/goldens/double_backward.txt");
+  std::ifstream file(source_dir("/tests/trainer/goldens/double_backward.txt"));
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string net, what;

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/runtime/programs.h"
+#include "tests/support/where.h"
 #include "wick/wick.h"
 
 namespace wick {
@@ -205,14 +206,14 @@ TEST_F(Nulls, OfPackedValues) {
 
 // The functions here that take pointers are those of the header.
 TEST_F(Nulls, OfEveryFunction) {
-  auto text_of = [](const char* path) {
+  auto text_of = [](const std::string& path) {
     std::ifstream in(path);
     std::stringstream text;
     text << in.rdbuf();
     return text.str();
   };
-  const std::string header = text_of(WICK_SOURCE_DIR "/runtime/include/wick/wick.h"),
-                    here = text_of(WICK_SOURCE_DIR "/tests/runtime/c_abi/nulls_test.cc");
+  const std::string header = text_of(source_dir("/runtime/include/wick/wick.h")),
+                    here = text_of(source_dir("/tests/runtime/c_abi/nulls_test.cc"));
   const std::regex function(R"(WICK_API [^;(]*?(wick_\w+)\(([^)]*)\))");
   std::set<std::string> pointers;
   for (std::sregex_iterator i(header.begin(), header.end(), function), end; i != end; ++i) {
