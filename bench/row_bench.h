@@ -12,6 +12,8 @@
 
 #include "exporter/program/program_writer.h"
 #include "graph/ir/graph.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/kernels/kernel.h"
 #include "wick/runtime.h"
 
 namespace wick::bench {

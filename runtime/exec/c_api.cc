@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "runtime/core/array.h"
 #include "runtime/exec/in_use.h"
 #include "runtime/exec/session.h"
+#include "runtime/ops/custom_op.h"
 #include "runtime/ops/op_library.h"
 #include "wick/wick.h"
 

@@ -2,10 +2,14 @@
 // kernels, plans memory and packs weights; run() then is a loop over steps that never allocates.
 #pragma once
 
-#include "runtime/backend/backend.h"
+#include "runtime/core/trace.h"
 #include "runtime/program/program.h"
 
 namespace wick {
+
+class Backend;      // runtime/backend/backend.h
+class ExplainHook;  // runtime/backend/explain.h
+struct KernelSet;   // runtime/kernels/kernel.h
 
 // The extent of a symbolic dimension ("batch", 32).
 struct DimBinding {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/core/regular_file.h"
+#include "runtime/ops/custom_op.h"
 
 namespace wick {
 namespace {

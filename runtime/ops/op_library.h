@@ -1,11 +1,16 @@
 // A library of a user's own ops: libmyop.so with one entry point, made by WICK_EXPORT_OPS.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/core/allocator.h"
 #include "runtime/core/owned.h"
-#include "runtime/ops/custom_op.h"
+#include "runtime/core/span.h"
+#include "runtime/core/status.h"
 
 namespace wick {
+
+struct CustomOp;  // custom_op.h
 
 constexpr char kOpLibraryEntry[] = "wick_op_library";
 constexpr uint32_t kOpLibraryMagic = 0x4b434957;  // "WICK"

@@ -8,11 +8,13 @@
 #include "runtime/core/owned.h"
 #include "runtime/core/shape.h"
 #include "runtime/core/tensor_view.h"
-#include "runtime/ops/custom_op.h"
-#include "runtime/ops/op_info.h"
 #include "runtime/program/layout.h"
 
 namespace wick {
+
+struct CustomOp;             // runtime/ops/custom_op.h
+struct OpInfo;               // runtime/ops/op_info.h
+enum class OpId : uint16_t;  // runtime/ops/op_id.h
 
 struct LoadOptions {
   Allocator* allocator = nullptr;         // null: default_allocator(); must outlive the program
@@ -97,7 +99,7 @@ struct CustomOpDef {
 };
 
 struct NodeDef {
-  OpId op = OpId::kNone;
+  OpId op{};                     // OpId::kNone
   const OpInfo* info = nullptr;  // null: a custom op that was not given
   const CustomOp* custom = nullptr;
   const void* attrs = nullptr;  // the op's struct

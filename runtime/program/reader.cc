@@ -4,6 +4,7 @@
 
 #include "runtime/core/sha256.h"
 #include "runtime/core/string_ref.h"
+#include "runtime/ops/custom_op.h"
 
 namespace wick {
 namespace {

@@ -2,6 +2,7 @@
 // order is checked here, once; what comes after (planning, kernels) relies on it.
 #pragma once
 
+#include "runtime/ops/op_info.h"
 #include "runtime/program/program.h"
 #include "runtime/program/program_generated.h"
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/backend/backend.h"
 #include "runtime/core/array.h"
 #include "runtime/kernels/chain_rows.h"
 #include "runtime/kernels/half_kernels.h"

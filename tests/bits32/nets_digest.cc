@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "runtime/kernels/kernel.h"
 #include "runtime/kernels/simd.h"
 #include "tests/program/program_builder.h"
 #include "tests/support/digest.h"

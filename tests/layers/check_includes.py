@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Holds the arrows of docs/architecture.md: reads every #include of a tree and reports the upward ones.
 
+It also holds what wick/runtime.h shows: the headers that it reaches are those of SHOWN.
+
 usage: check_includes.py [ROOT]      exit 0: all arrows hold; 1: one line per violation
 """
 
@@ -77,6 +79,30 @@ RUNTIME_FORBIDDEN = set(
     "queue random regex semaphore set shared_mutex sstream stack stdexcept stop_token streambuf string "
     "thread typeinfo unordered_map unordered_set vector".split())
 
+# All that a program gets with the runtime's public header: what users call, and what that is made of.
+# Of anything else a declaration does ("class Backend;"), and whoever needs more includes it himself.
+RUNTIME_HEADER = "runtime/include/wick/runtime.h"
+SHOWN = {
+    RUNTIME_HEADER,
+    "runtime/backend/explain.h",
+    "runtime/core/allocator.h",
+    "runtime/core/arena.h",
+    "runtime/core/dtype.h",
+    "runtime/core/lent_bytes.h",
+    "runtime/core/owned.h",
+    "runtime/core/packed_sequence.h",
+    "runtime/core/shape.h",
+    "runtime/core/span.h",
+    "runtime/core/status.h",
+    "runtime/core/string_ref.h",
+    "runtime/core/tensor_view.h",
+    "runtime/core/trace.h",
+    "runtime/exec/session.h",
+    "runtime/ops/op_library.h",
+    "runtime/program/layout.h",
+    "runtime/program/program.h",
+}
+
 WITH_HEADERS = ("runtime", "trainer", "quantize", "exporter", "tools/lib")  # rooms with an include/ folder
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 SOURCE = re.compile(r"\.(h|cc|cpp|c|def|inc)$")
@@ -140,16 +166,20 @@ def resolve(root, path, include):
     return None
 
 
+def includes(root, path):
+    """(kind, include, "path:line") of every #include of a file."""
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+        text = f.read()
+    for match in INCLUDE.finditer(text):
+        yield *match.groups(), f"{path}:{text.count(chr(10), 0, match.start(2)) + 1}"
+
+
 def check_file(root, path):
     room = room_of(path)
     if not room:
         return []
-    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
-        text = f.read()
     problems = []
-    for match in INCLUDE.finditer(text):
-        kind, include = match.groups()
-        where = f"{path}:{text.count(chr(10), 0, match.start(2)) + 1}"
+    for kind, include, where in includes(root, path):
         top = include.split("/")[0]
         if SEES[room] == EVERYTHING and top != "CLI":
             continue
@@ -179,8 +209,31 @@ def check_file(root, path):
     return problems
 
 
+def check_shown(root):
+    """What wick/runtime.h reaches beyond SHOWN, at the #include that brings it in, and what it reaches no more."""
+    if not os.path.isfile(os.path.join(root, RUNTIME_HEADER)):
+        return []
+    problems, reached, left = [], {RUNTIME_HEADER}, [RUNTIME_HEADER]
+    while left:
+        for _, include, where in includes(root, left.pop()):
+            target = resolve(root, RUNTIME_HEADER, include)
+            if target is None or target in reached:
+                continue
+            reached.add(target)
+            if target in SHOWN:
+                left.append(target)
+            else:
+                problems.append(f'{where}: "{include}" would come to every user of wick/runtime.h, which shows '
+                                f"{len(SHOWN)} headers: declare what is needed of it, or add it to SHOWN of "
+                                "tests/layers/check_includes.py if users call it")
+    for path in sorted(SHOWN - reached):
+        if os.path.isfile(os.path.join(root, path)):
+            problems.append(f"{RUNTIME_HEADER}:1: does not reach {path} any more: take it out of SHOWN")
+    return problems
+
+
 def check_tree(root):
-    problems, files = [], 0
+    problems, files = check_shown(root), 0
     if cycle():
         problems.append(f"the rooms' arrows go round: {cycle()}")
     for folder, folders, names in os.walk(root):

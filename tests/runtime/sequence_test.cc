@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "runtime/core/packed_sequence.h"
+#include "runtime/kernels/kernel.h"
 #include "tests/runtime/control_programs.h"
 #include "tests/support/output_of.h"
 #include "tests/support/temp_folder.h"

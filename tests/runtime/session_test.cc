@@ -7,6 +7,7 @@
 #include <cfenv>
 #include <thread>
 
+#include "runtime/kernels/kernel.h"
 #include "tests/runtime/programs.h"
 
 namespace wick {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/core/sha256.h"
+#include "runtime/kernels/kernel.h"
 #include "wick/runtime.h"
 
 namespace wick::test {

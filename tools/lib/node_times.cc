@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/ops/op_info.h"
+
 namespace wick::tool {
 
 double NodeTimes::Step::ms(size_t runs) const {

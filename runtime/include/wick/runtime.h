@@ -19,6 +19,7 @@
 // caller at a time. A Program must outlive its sessions, an Allocator both.
 #pragma once
 
+#include "runtime/backend/explain.h"       // what Session::explain calls
 #include "runtime/core/packed_sequence.h"  // sequences and optionals, in and out
 #include "runtime/core/string_ref.h"
 #include "runtime/exec/session.h"
