@@ -168,7 +168,88 @@ bool known_list(const Graph& g, const Node& n, size_t i, Span<const int64_t> att
   return true;
 }
 
-bool list_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
+using Elements = std::vector<SymDim>;
+
+// What only moves, repeats at most one number.
+bool moved_elements(const Node& n, const Value& result, const Elements* a, Elements* out) {
+  if (a == nullptr || !is_static(result.shape)) return false;
+  const int64_t count = numel(to_static(result.shape));
+  if (n.op == OpId::kExpand && a->size() == 1 && count <= int64_t{kMaxListed}) {
+    out->assign(static_cast<size_t>(count), (*a)[0]);
+    return true;
+  }
+  if (static_cast<int64_t>(a->size()) != count) return false;
+  *out = *a;
+  return true;
+}
+
+// `step`: what a reduction does with two of its numbers.
+bool reduced_elements(const Graph& g, const Node& n, OpId step, const Elements* a, Elements* out) {
+  if (a == nullptr || a->empty() || !reduces_all(g, n)) return false;
+  SymDim all = (*a)[0];
+  for (size_t i = 1; i < a->size(); ++i) binary_elements(step, all, (*a)[i], &all);
+  out->push_back(all);
+  return true;
+}
+
+bool joined_elements(const Graph& g, const Node& n, Elements* out) {
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const auto* e = elements_of(g, n, i);
+    if (e == nullptr || out->size() + e->size() > kMaxListed) return false;
+    out->insert(out->end(), e->begin(), e->end());
+  }
+  return true;
+}
+
+bool gathered_elements(const Elements* a, const Elements* b, Elements* out) {
+  if (a == nullptr || b == nullptr) return false;
+  for (const SymDim& index : *b) {
+    if (!index.known()) return false;
+    auto size = static_cast<int64_t>(a->size());
+    int64_t i = index.constant() < 0 ? index.constant() + size : index.constant();
+    if (i < 0 || i >= size) throw Error("[Gather] index " + index.text() + " out of range");
+    out->push_back((*a)[static_cast<size_t>(i)]);
+  }
+  return true;
+}
+
+bool range_elements(const Value& result, const Elements* a, const Elements* step, Elements* out) {
+  if (a == nullptr || step == nullptr || !is_static(result.shape)) return false;
+  int64_t count = numel(to_static(result.shape));
+  if (count > int64_t{kMaxListed}) return false;
+  for (int64_t i = 0; i < count; ++i) out->push_back((*a)[0] + SymDim(i) * (*step)[0]);
+  return true;
+}
+
+bool sliced_elements(const Graph& g, const Node& n, const Elements* a, Elements* out) {
+  const auto& s = n.attrs.as<SliceAttrs>();
+  std::vector<int64_t> starts, ends, steps;
+  if (a == nullptr || g.value(n.outputs[0]).shape.rank() != 1 ||
+      !known_list(g, n, 1, s.starts.span(), &starts) ||
+      !known_list(g, n, 2, s.ends.span(), &ends) || !known_list(g, n, 4, s.steps.span(), &steps)) {
+    return false;
+  }
+  if (starts.size() != 1 || ends.size() != 1 || steps.size() > 1) return false;
+  auto r = rules::resolve_slice(static_cast<int64_t>(a->size()), starts[0], ends[0],
+                                steps.empty() ? 1 : steps[0]);
+  for (int64_t i = 0; i < r.count; ++i)
+    out->push_back((*a)[static_cast<size_t>(r.start + i * r.step)]);
+  return true;
+}
+
+bool paired_elements(OpId op, const Elements* a, const Elements* b, Elements* out) {
+  if (a == nullptr || b == nullptr || a->empty() || b->empty()) return false;
+  size_t size = std::max(a->size(), b->size());
+  if ((a->size() != size && a->size() != 1) || (b->size() != size && b->size() != 1)) return false;
+  for (size_t i = 0; i < size; ++i) {
+    SymDim d;
+    if (!binary_elements(op, spread(*a, i), spread(*b, i), &d)) return false;
+    out->push_back(d);
+  }
+  return true;
+}
+
+bool list_elements(const Graph& g, const Node& n, Elements* out) {
   const Value& result = g.value(n.outputs[0]);
   bool ints = result.dtype == DType::kI64 || result.dtype == DType::kI32;
   if (!ints || result.shape.rank() > 1) return false;
@@ -180,17 +261,7 @@ bool list_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
     case OpId::kUnsqueeze:
     case OpId::kReshape:
     case OpId::kFlatten:
-    case OpId::kExpand: {
-      if (a == nullptr || !is_static(result.shape)) return false;
-      const int64_t count = numel(to_static(result.shape));
-      if (n.op == OpId::kExpand && a->size() == 1 && count <= int64_t{kMaxListed}) {
-        out->assign(static_cast<size_t>(count), (*a)[0]);
-        return true;
-      }
-      if (static_cast<int64_t>(a->size()) != count) return false;
-      *out = *a;
-      return true;
-    }
+    case OpId::kExpand: return moved_elements(n, result, a, out);
     case OpId::kCast:
       if (a == nullptr) return false;
       *out = *a;
@@ -203,79 +274,21 @@ bool list_elements(const Graph& g, const Node& n, std::vector<SymDim>* out) {
       if (a == nullptr) return false;
       for (const SymDim& d : *a) out->push_back(SymDim(0) - d);
       return true;
-    case OpId::kReduceProd:
-    case OpId::kReduceSum:
-    case OpId::kReduceMax:
-    case OpId::kReduceMin: {
-      if (a == nullptr || a->empty() || !reduces_all(g, n)) return false;
-      const OpId step = n.op == OpId::kReduceProd  ? OpId::kMul
-                        : n.op == OpId::kReduceSum ? OpId::kAdd
-                        : n.op == OpId::kReduceMax ? OpId::kMax
-                                                   : OpId::kMin;
-      SymDim all = (*a)[0];
-      for (size_t i = 1; i < a->size(); ++i) binary_elements(step, all, (*a)[i], &all);
-      out->push_back(all);
-      return true;
-    }
-    case OpId::kConcat:
-      for (size_t i = 0; i < n.inputs.size(); ++i) {
-        const auto* e = elements_of(g, n, i);
-        if (e == nullptr || out->size() + e->size() > kMaxListed) return false;
-        out->insert(out->end(), e->begin(), e->end());
-      }
-      return true;
-    case OpId::kGather:
-      if (a == nullptr || b == nullptr) return false;
-      for (const SymDim& index : *b) {
-        if (!index.known()) return false;
-        auto size = static_cast<int64_t>(a->size());
-        int64_t i = index.constant() < 0 ? index.constant() + size : index.constant();
-        if (i < 0 || i >= size) throw Error("[Gather] index " + index.text() + " out of range");
-        out->push_back((*a)[static_cast<size_t>(i)]);
-      }
-      return true;
-    case OpId::kRange: {
-      const auto* step = elements_of(g, n, 2);
-      if (a == nullptr || step == nullptr || !is_static(result.shape)) return false;
-      int64_t count = numel(to_static(result.shape));
-      if (count > int64_t{kMaxListed}) return false;
-      for (int64_t i = 0; i < count; ++i) out->push_back((*a)[0] + SymDim(i) * (*step)[0]);
-      return true;
-    }
-    case OpId::kSlice: {
-      const auto& s = n.attrs.as<SliceAttrs>();
-      std::vector<int64_t> starts, ends, steps;
-      if (a == nullptr || result.shape.rank() != 1 ||
-          !known_list(g, n, 1, s.starts.span(), &starts) ||
-          !known_list(g, n, 2, s.ends.span(), &ends) ||
-          !known_list(g, n, 4, s.steps.span(), &steps)) {
-        return false;
-      }
-      if (starts.size() != 1 || ends.size() != 1 || steps.size() > 1) return false;
-      auto r = rules::resolve_slice(static_cast<int64_t>(a->size()), starts[0], ends[0],
-                                    steps.empty() ? 1 : steps[0]);
-      for (int64_t i = 0; i < r.count; ++i)
-        out->push_back((*a)[static_cast<size_t>(r.start + i * r.step)]);
-      return true;
-    }
+    case OpId::kReduceProd: return reduced_elements(g, n, OpId::kMul, a, out);
+    case OpId::kReduceSum: return reduced_elements(g, n, OpId::kAdd, a, out);
+    case OpId::kReduceMax: return reduced_elements(g, n, OpId::kMax, a, out);
+    case OpId::kReduceMin: return reduced_elements(g, n, OpId::kMin, a, out);
+    case OpId::kConcat: return joined_elements(g, n, out);
+    case OpId::kGather: return gathered_elements(a, b, out);
+    case OpId::kRange: return range_elements(result, a, elements_of(g, n, 2), out);
+    case OpId::kSlice: return sliced_elements(g, n, a, out);
     case OpId::kAdd:
     case OpId::kSub:
     case OpId::kMul:
     case OpId::kDiv:
     case OpId::kMod:
     case OpId::kMax:
-    case OpId::kMin: {
-      if (a == nullptr || b == nullptr || a->empty() || b->empty()) return false;
-      size_t size = std::max(a->size(), b->size());
-      if ((a->size() != size && a->size() != 1) || (b->size() != size && b->size() != 1))
-        return false;
-      for (size_t i = 0; i < size; ++i) {
-        SymDim d;
-        if (!binary_elements(n.op, spread(*a, i), spread(*b, i), &d)) return false;
-        out->push_back(d);
-      }
-      return true;
-    }
+    case OpId::kMin: return paired_elements(n.op, a, b, out);
     default: return false;
   }
 }

@@ -1,5 +1,6 @@
 // The rule of one node over symbolic sizes, and what it leaves open.
 #include <algorithm>
+#include <utility>
 
 #include "graph/ir/graph.h"
 #include "graph/ir/infer.h"
@@ -116,97 +117,111 @@ bool run_rule(const Node& n, Span<ValueInfo<SymDim>> in, std::vector<ValueInfo<S
   return false;
 }
 
-}  // namespace
-
-void Graph::infer(NodeId id) {
-  const Node& n = node(id);
-  const OpInfo* info = op_info(n.op);
-  auto where = [&](const Error& e) {
-    return Error("[" + std::string(info->name) + "] " + e.what() +
-                 (n.name.empty() ? "" : " in " + n.name) +
-                 (n.source.file.empty() ? "" : " (" + n.source.text() + ")"));
-  };
-  // before anything reads them: without shapes no rule runs, and dtypes are read off them
-  if (Status s = check_attrs(*info, n.attrs.get(), n.inputs.size()); !s.ok())
-    throw where(Error(s.message(), s.code()));
-  if (info->role == OpRole::kControl) {
-    try {
-      infer_control(*this, id);
-    } catch (const Error& e) {
-      throw where(e);
-    }
-    return;
-  }
-  if (has_container(*this, n)) {
-    try {
-      infer_container(*this, id);
-    } catch (const Error& e) {
-      throw where(e);
-    }
-    return;
-  }
-  std::vector<ValueInfo<SymDim>> in(n.inputs.size()), out(n.outputs.size());
-  std::vector<DType> dtypes(n.inputs.size(), DType::kNone);
+// What a rule reads of a node's inputs.
+struct RuleInputs {
+  std::vector<ValueInfo<SymDim>> in;
+  std::vector<DType> dtypes;
   std::vector<SymDim> reals;  // of the one input that an op reads so
   bool ranked = true;
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (n.inputs[i] == kNoValue) continue;
-    const Value& v = value(n.inputs[i]);
-    ranked = ranked && v.ranked;
-    dtypes[i] = in[i].dtype = v.dtype;
-    in[i].shape = v.shape;
-    if (v.has_elements) {
-      // A rank-1 tensor of no elements still needs an address.
-      static const SymDim kNothing;
-      in[i].elements = v.elements.empty() ? &kNothing : v.elements.data();
-      in[i].element_count = static_cast<int64_t>(v.elements.size());
-    } else if (v.origin == ValueOrigin::kConstant &&
-               holds_reals(n.op, i, v.dtype, v.shape.rank()) &&
-               v.constant.numel() <= kMaxElements) {
-      for (int64_t k = 0; k < v.constant.numel(); ++k)
-        reals.emplace_back(real_bits_at(v.dtype, v.constant.data(), k));
-      reals.reserve(1);
-      in[i].elements = reals.data();
-      in[i].element_count = v.constant.numel();
+
+  RuleInputs(const Graph& g, const Node& n)
+      : in(n.inputs.size()), dtypes(n.inputs.size(), DType::kNone) {
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (n.inputs[i] == kNoValue) continue;
+      const Value& v = g.value(n.inputs[i]);
+      ranked = ranked && v.ranked;
+      dtypes[i] = in[i].dtype = v.dtype;
+      in[i].shape = v.shape;
+      if (v.has_elements) {
+        // A rank-1 tensor of no elements still needs an address.
+        static const SymDim kNothing;
+        in[i].elements = v.elements.empty() ? &kNothing : v.elements.data();
+        in[i].element_count = static_cast<int64_t>(v.elements.size());
+      } else if (v.origin == ValueOrigin::kConstant &&
+                 holds_reals(n.op, i, v.dtype, v.shape.rank()) &&
+                 v.constant.numel() <= kMaxElements) {
+        for (int64_t k = 0; k < v.constant.numel(); ++k)
+          reals.emplace_back(real_bits_at(v.dtype, v.constant.data(), k));
+        reals.reserve(1);
+        in[i].elements = reals.data();
+        in[i].element_count = v.constant.numel();
+      }
     }
   }
+};
+
+// `known`: the types are; `guessed`: by less than the rule asks for.
+struct RuleResult {
+  std::vector<ValueInfo<SymDim>> out;
   bool known = false, guessed = false;
-  try {
-    known = ranked && run_rule(n, in, out, &guessed);
-    std::vector<std::vector<SymDim>> elements;
-    if (ranked && !known && stand_in(in, &elements)) {
-      known = guessed = infer_symbolic(n.op, n.attrs.get(), in, out);
-    }
-    if (ranked && !known) known = guessed = keep_rank(*this, n, out[0]);
-  } catch (const Error& e) {
-    throw where(e);
+};
+
+RuleResult apply_rule(const Graph& g, const Node& n, RuleInputs& given) {
+  RuleResult r;
+  r.out.resize(n.outputs.size());
+  if (!given.ranked) return r;
+  r.known = run_rule(n, given.in, r.out, &r.guessed);
+  std::vector<std::vector<SymDim>> elements;
+  if (!r.known && stand_in(given.in, &elements)) {
+    r.known = r.guessed = infer_symbolic(n.op, n.attrs.get(), given.in, r.out);
   }
-  for (size_t i = 0; i < out.size(); ++i) {
-    Value& v = value(n.outputs[i]);
-    v.dtype = known ? out[i].dtype : output_dtype(n.op, n.attrs.get(), dtypes, i);
-    if (!known && !v.declared) v.ranked = false;
-    if (known && !v.declared) {
-      SymShape shape = out[i].shape;
+  if (!r.known) r.known = r.guessed = keep_rank(g, n, r.out[0]);
+  return r;
+}
+
+void store_types(Graph& g, const Node& n, const RuleResult& r, Span<const DType> dtypes) {
+  for (size_t i = 0; i < r.out.size(); ++i) {
+    Value& v = g.value(n.outputs[i]);
+    v.dtype = r.known ? r.out[i].dtype : output_dtype(n.op, n.attrs.get(), dtypes, i);
+    if (!r.known && !v.declared) v.ranked = false;
+    if (r.known && !v.declared) {
+      SymShape shape = r.out[i].shape;
       int open = data_dependent_axis(n.op, n.attrs.get(), i, shape.rank());
       if (open >= 0) shape[open] = dim_open(shape[open]);
-      close_shape(*this, v, shape);
+      close_shape(g, v, shape);
     }
     if (!v.ranked) v.shape = SymShape();
     v.has_elements = false;
     v.elements.clear();
   }
-  if (n.outputs.size() == 1 && !guessed) {
-    std::vector<SymDim> elements;
-    if (known && out[0].elements != nullptr && out[0].element_count <= kMaxElements &&
-        (out[0].dtype == DType::kI64 || out[0].dtype == DType::kI32)) {
-      elements.assign(out[0].elements, out[0].elements + out[0].element_count);
-      value(n.outputs[0]).has_elements = true;
-      value(n.outputs[0]).elements = std::move(elements);
-    } else if (known && written_elements(*this, n, &elements)) {
-      value(n.outputs[0]).has_elements = true;
-      value(n.outputs[0]).elements = std::move(elements);
-    }
+}
+
+// The integers of a node's one output, by its rule or by its inputs'.
+void store_elements(Graph& g, const Node& n, const RuleResult& r) {
+  if (n.outputs.size() != 1 || r.guessed || !r.known) return;
+  const ValueInfo<SymDim>& made = r.out[0];
+  std::vector<SymDim> elements;
+  if (made.elements != nullptr && made.element_count <= kMaxElements &&
+      (made.dtype == DType::kI64 || made.dtype == DType::kI32)) {
+    elements.assign(made.elements, made.elements + made.element_count);
+  } else if (!written_elements(g, n, &elements)) {
+    return;
   }
+  g.value(n.outputs[0]).has_elements = true;
+  g.value(n.outputs[0]).elements = std::move(elements);
+}
+
+}  // namespace
+
+void Graph::infer(NodeId id) {
+  const Node& n = node(id);
+  const OpInfo* info = op_info(n.op);
+  RuleInputs given(*this, n);
+  RuleResult made;
+  try {
+    // before anything reads them: without shapes no rule runs, and dtypes are read off them
+    if (Status s = check_attrs(*info, n.attrs.get(), n.inputs.size()); !s.ok())
+      throw Error(s.message());
+    if (info->role == OpRole::kControl) return infer_control(*this, id);
+    if (has_container(*this, n)) return infer_container(*this, id);
+    made = apply_rule(*this, n, given);
+  } catch (const Error& e) {
+    throw Error("[" + std::string(info->name) + "] " + e.what() +
+                (n.name.empty() ? "" : " in " + n.name) +
+                (n.source.file.empty() ? "" : " (" + n.source.text() + ")"));
+  }
+  store_types(*this, n, made, given.dtypes);
+  store_elements(*this, n, made);
 }
 
 }  // namespace wick::ir

@@ -37,12 +37,6 @@ DimList through(const DimList& inner, const DimList& outer) {
   for (int64_t i = 0; i < outer.count; ++i) both.values[both.count++] = inner[outer[i]];
   return both;
 }
-bool is_identity(const DimList& perm) {
-  for (int64_t i = 0; i < perm.count; ++i) {
-    if (perm[i] != i) return false;
-  }
-  return true;
-}
 
 class Absorber {
  public:
@@ -73,14 +67,6 @@ class Absorber {
   const SymShape& shape(ValueId v) const { return g_.value(v).shape; }
   bool ranked(ValueId v) const { return g_.value(v).ranked && !g_.value(v).declared; }
   int rank(NodeId id) const { return shape(g_.node(id).inputs[0]).rank(); }
-  DimList perm(const Node& transpose) const {
-    const DimList& p = transpose.attrs.as<TransposeAttrs>().perm;
-    const int n = shape(transpose.inputs[0]).rank();
-    if (!p.empty()) return p;
-    DimList reversed;
-    for (int i = n - 1; i >= 0; --i) reversed.values[reversed.count++] = i;
-    return reversed;
-  }
   // The node that makes input i, for this node only.
   const Node* maker(NodeId id, size_t i) const {
     const ValueId v = g_.node(id).inputs[i];
@@ -91,7 +77,7 @@ class Absorber {
     const Node* n = maker(id, input);
     if (n == nullptr || n->op != OpId::kTranspose || !ranked(n->inputs[0])) return false;
     DimList& p = perm_of(id, input);
-    p = through(perm(*n), full(p, rank(id)));
+    p = through(full_perm(g_, *n), full(p, rank(id)));
     if (is_identity(p)) p = DimList();
     readers_.redirect(id, input, n->inputs[0]);
     return true;
@@ -103,7 +89,7 @@ class Absorber {
     if (user < 0 || g_.node(user).op != OpId::kTranspose) return false;
     const ValueId result = g_.node(user).outputs[0];
     DimList& p = attrs(id).out_perm;
-    p = through(full(p, rank(id)), perm(g_.node(user)));
+    p = through(full(p, rank(id)), full_perm(g_, g_.node(user)));
     if (is_identity(p)) p = DimList();
     g_.infer(id);
     g_.value(y).name = g_.value(result).name;

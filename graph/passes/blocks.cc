@@ -5,13 +5,10 @@
 #include "graph/rewrite/pass.h"
 #include "graph/rewrite/substitution.h"
 #include "runtime/core/narrow.h"
+#include "runtime/core/quantized_dtype.h"
 
 namespace wick::ir {
 namespace {
-
-bool is_block_weight(DType t) {
-  return t == DType::kI4 || t == DType::kU4 || t == DType::kI8 || t == DType::kU8;
-}
 
 int64_t number(const HostTensor& t, int64_t i) {
   if (t.dtype() == DType::kI8) return t.as<int8_t>()[i];
@@ -42,7 +39,7 @@ bool blocks_of(const Graph& g, const Node& n, Blocks* b) {
   if (!size || !g.is_constant(b->weight) || !g.is_constant(b->scale)) return false;
   const HostTensor &w = g.value(b->weight).constant, &s = g.value(b->scale).constant;
   const bool real = s.dtype() == DType::kF32 || s.dtype() == DType::kF16;
-  if (!is_block_weight(w.dtype()) || w.shape().rank() != 2 || !real) return false;
+  if (!is_block_type(w.dtype()) || w.shape().rank() != 2 || !real) return false;
   if (a.axis != 1 && a.axis != -1) return false;
   const Shape want{w.shape()[0], (w.shape()[1] + a.block_size - 1) / a.block_size};
   if (!(s.shape() == want) || g.value(n.outputs[0]).dtype != DType::kF32) return false;

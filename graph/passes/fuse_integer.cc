@@ -13,8 +13,6 @@
 namespace wick::ir {
 namespace {
 
-ValueId input(const Node& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : kNoValue; }
-
 class IntegerFuser {
  public:
   explicit IntegerFuser(Graph& g) : g_(g), users_(g.users()) {}
@@ -124,7 +122,7 @@ class IntegerFuser {
     return kNoValue;
   }
   ValueId gemm(const Node& sum, ValueId product) {
-    const ValueId w = sum.inputs[1], x_zero = input(sum, 2), w_zero = input(sum, 3);
+    const ValueId w = sum.inputs[1], x_zero = input_or_none(sum, 2), w_zero = input_or_none(sum, 3);
     if (!g_.is_constant(w) || g_.value(w).constant.shape().rank() != 2) return kNoValue;
     const int64_t n = g_.value(w).constant.shape()[1];
     if (x_zero != kNoValue && !is_one(x_zero)) return kNoValue;

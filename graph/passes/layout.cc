@@ -13,20 +13,6 @@ const Node* producer(const Graph& g, ValueId v, OpId op) {
   return n != nullptr && n->op == op ? n : nullptr;
 }
 
-DimList full_perm(const Graph& g, const Node& n) {
-  const auto& perm = n.attrs.as<TransposeAttrs>().perm;
-  if (!perm.empty()) return perm;
-  DimList reversed;
-  for (int i = g.value(n.inputs[0]).shape.rank() - 1; i >= 0; --i)
-    reversed.values[reversed.count++] = i;
-  return reversed;
-}
-bool is_identity(const DimList& perm) {
-  for (int64_t i = 0; i < perm.count; ++i) {
-    if (perm[i] != i) return false;
-  }
-  return true;
-}
 bool moves_nothing(OpId op) {
   return op == OpId::kReshape || op == OpId::kFlatten || op == OpId::kSqueeze ||
          op == OpId::kUnsqueeze;

@@ -6,22 +6,15 @@
 #include "graph/interpreter/interpreter.h"
 #include "graph/passes/qdq.h"
 #include "runtime/core/narrow.h"
+#include "runtime/core/quantized_dtype.h"
 #include "runtime/kernels/requantize.h"
 
 namespace wick::ir {
 namespace {
 
-bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
 bool all_zero(const HostTensor& t) {
   const auto* bytes = static_cast<const char*>(t.data());
   return std::all_of(bytes, bytes + t.nbytes(), [](char c) { return c == 0; });
-}
-DimList whole_perm(const Node& n, int rank) {
-  const auto& perm = n.attrs.as<TransposeAttrs>().perm;
-  if (!perm.empty()) return perm;
-  DimList reversed;
-  for (int i = rank - 1; i >= 0; --i) reversed.values[reversed.count++] = i;
-  return reversed;
 }
 
 HostTensor permuted(const HostTensor& t, const DimList& perm) {
@@ -136,7 +129,7 @@ std::optional<ByteWeight> Lowering::weight_of(ValueId v, int64_t channel_axis, b
   };
   const Node* n = producer_of(g_, v);
   for (; n != nullptr && n->op == OpId::kTranspose; n = producer_of(g_, n->inputs[0]))
-    behind(whole_perm(*n, rank));
+    behind(full_perm(*n, rank));
   if (n == nullptr || n->op != OpId::kDequantizeLinear) return no("is not quantized");
   const auto& a = n->attrs.as<DequantizeAttrs>();
   const ValueId scale = n->inputs[1];

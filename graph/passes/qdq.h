@@ -32,9 +32,6 @@ struct ByteWeight {
 
 inline constexpr const char* kNoForm = "it has no integer form";
 
-inline ValueId input_or_none(const Node& n, size_t i) {
-  return i < n.inputs.size() ? n.inputs[i] : kNoValue;
-}
 // Element i of int8 or uint8.
 inline int32_t byte_value(const HostTensor& t, int64_t i) {
   return t.dtype() == DType::kI8 ? t.as<int8_t>()[i] : t.as<uint8_t>()[i];

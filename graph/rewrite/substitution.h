@@ -83,6 +83,28 @@ inline const Node* producer_of(const Graph& g, ValueId v) {
   return &g.node(g.value(v).producer);
 }
 
+// The permutation of a Transpose of that rank, also where it names none.
+inline DimList full_perm(const Node& transpose, int rank) {
+  const DimList& perm = transpose.attrs.as<TransposeAttrs>().perm;
+  if (!perm.empty()) return perm;
+  DimList reversed;
+  for (int i = rank - 1; i >= 0; --i) reversed.values[reversed.count++] = i;
+  return reversed;
+}
+inline DimList full_perm(const Graph& g, const Node& transpose) {
+  return full_perm(transpose, g.value(transpose.inputs[0]).shape.rank());
+}
+inline bool is_identity(const DimList& perm) {
+  for (int64_t i = 0; i < perm.count; ++i) {
+    if (perm[i] != i) return false;
+  }
+  return true;
+}
+
+inline ValueId input_or_none(const Node& n, size_t i) {
+  return i < n.inputs.size() ? n.inputs[i] : kNoValue;
+}
+
 // Types of what reads a marked value, inferred anew; what changes by that is marked too. Nodes must
 // stand in order.
 void infer_behind(Graph& g, std::vector<bool> marked);

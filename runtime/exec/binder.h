@@ -43,6 +43,9 @@ class Binder {
                          Reach& reach, PartitionSpec* spec) const;
   Result<Reach> reach_of(const StagePlan& plan);
   void types_of(const PlanStep& step, Span<TensorView> in, Span<TensorView> out) const;
+  struct Homes;
+  Status find_homes(const StagePlan& plan, Homes& homes);
+  void take_over(StagePlan& plan, Homes& homes) const;
   Status place(StagePlan& plan, const RegionDef& region);
   Status compile(StagePlan& plan);
 

@@ -8,10 +8,25 @@
 
 namespace wick {
 
-namespace {
+// Where a value's bytes are, by value: union-find over those that share one buffer.
+struct Binder::Homes {
+  enum class Home : uint8_t { kNowhere, kInput, kBuffer };
+  Span<uint32_t> parent;
+  Span<Home> home;
+  Span<BufferRequest> ranges;  // of a root
 
-// Where a value's bytes are.
-enum class Home : uint8_t { kNowhere, kInput, kBuffer };
+  uint32_t root(uint32_t v) const {
+    while (parent[v] != v) v = parent[v] = parent[parent[v]];
+    return v;
+  }
+  // Someone needs the value on the host at that step.
+  void use(uint32_t v, int32_t when) {
+    const uint32_t r = root(v);
+    if (ranges[r].last < when) ranges[r].last = when;
+  }
+};
+
+namespace {
 
 Status keep_text(Arena& arena, const char* text, const char** kept) {
   const size_t bytes = strlen(text) + 1;
@@ -28,12 +43,6 @@ bool has_floats(Span<const PlanValue> values, const PlanStep& step) {
     }
   }
   return false;
-}
-
-// Union-find over values that share one buffer.
-uint32_t root_of(Span<uint32_t> parent, uint32_t v) {
-  while (parent[v] != v) v = parent[v] = parent[parent[v]];
-  return v;
 }
 
 }  // namespace
@@ -190,83 +199,87 @@ Status Binder::choose_backends(StagePlan& plan, const RegionDef& region) {
 
 // Live ranges are counted in steps. A device partition reads and writes host memory at any time of
 // its run, so there a range covers the whole partition.
-Status Binder::place(StagePlan& plan, const RegionDef& region) {
-  size_t n = values_.size();
-  auto steps = plan.steps;
-  WICK_ASSIGN(auto parent, memory_.temp.array<uint32_t>(n));
-  WICK_ASSIGN(auto home, memory_.temp.array<Home>(n));
-  WICK_ASSIGN(auto ranges, memory_.temp.array<BufferRequest>(n));
-  for (uint32_t v = 0; v < n; ++v) parent[v] = v;
-
-  // who needs a value on the host, until when
-  auto use = [&](uint32_t v, int32_t when) {
-    uint32_t r = root_of(parent, v);
-    if (ranges[r].last < when) ranges[r].last = when;
-  };
-  auto end = static_cast<int32_t>(steps.size());
+Status Binder::find_homes(const StagePlan& plan, Homes& homes) {
+  using Home = Homes::Home;
+  const size_t n = values_.size();
+  WICK_ASSIGN(homes.parent, memory_.temp.array<uint32_t>(n));
+  WICK_ASSIGN(homes.home, memory_.temp.array<Home>(n));
+  WICK_ASSIGN(homes.ranges, memory_.temp.array<BufferRequest>(n));
+  for (uint32_t v = 0; v < n; ++v) homes.parent[v] = v;
   WICK_ASSIGN(auto maker, memory_.temp.array<uint32_t>(n));  // partition + 1
   for (uint32_t p = 0; p < plan.partitions.size(); ++p) {
     const BoundPartition& part = plan.partitions[p];
     bool host = part.backend->in_host_memory();
     for (uint32_t s = part.first; s < part.first + part.count; ++s) {
-      PlanStep& step = steps[s];
+      const PlanStep& step = plan.steps[s];
       auto first = static_cast<int32_t>(host ? s : part.first);
       auto last = static_cast<int32_t>(host ? s : part.first + part.count - 1);
       for (uint32_t v : step.in) {
         if (v == kNoIndex || values_[v].data != nullptr) continue;
-        use(v, last);
+        homes.use(v, last);
         if (maker[v] == 0) {
-          home[v] = Home::kInput;
-        } else if (home[v] == Home::kNowhere && maker[v] != p + 1) {
-          home[v] = Home::kBuffer;  // made by a device and read elsewhere: it needs a place here
+          homes.home[v] = Home::kInput;
+        } else if (homes.home[v] == Home::kNowhere && maker[v] != p + 1) {
+          // Made by a device and read elsewhere: it needs a place here.
+          homes.home[v] = Home::kBuffer;
         }
       }
       for (uint32_t v : step.out) {
         maker[v] = p + 1;
-        home[v] = host ? Home::kBuffer : Home::kNowhere;
-        ranges[v] = {0, first, last};
+        homes.home[v] = host ? Home::kBuffer : Home::kNowhere;
+        homes.ranges[v] = {0, first, last};
       }
-      if (step.alias) {
-        uint32_t r = root_of(parent, step.in[0]);
-        parent[step.out[0]] = r;
-      }
+      if (step.alias) homes.parent[step.out[0]] = homes.root(step.in[0]);
     }
   }
-  for (const PlanStep& step : steps) {  // what is read behind this stage
+  for (const PlanStep& step : plan.steps) {  // what is read behind this stage
     for (uint32_t v : step.out) {
       if (values_.last_use[v] < plan.end) continue;
-      use(v, end);
-      uint32_t r = root_of(parent, v);
-      if (home[r] == Home::kNowhere) home[r] = Home::kBuffer;
+      homes.use(v, static_cast<int32_t>(plan.steps.size()));
+      Home& home = homes.home[homes.root(v)];
+      if (home == Home::kNowhere) home = Home::kBuffer;
     }
   }
-  // In place: output 0 takes the buffer over when this step is its last reader, and reads it once.
-  for (uint32_t s = 0; s < steps.size(); ++s) {
-    PlanStep& step = steps[s];
+  return {};
+}
+
+// In place: output 0 takes the buffer over when this step is its last reader, and reads it once.
+void Binder::take_over(StagePlan& plan, Homes& homes) const {
+  for (uint32_t s = 0; s < plan.steps.size(); ++s) {
+    PlanStep& step = plan.steps[s];
     if (!step.in_place) continue;
     step.in_place = false;
     if (values_[step.in[0]].data != nullptr) continue;
-    uint32_t from = root_of(parent, step.in[0]), to = root_of(parent, step.out[0]);
+    uint32_t from = homes.root(step.in[0]), to = homes.root(step.out[0]);
     bool once = true;
     for (size_t i = 1; i < step.in.size(); ++i) {
-      once = once && (step.in[i] == kNoIndex || root_of(parent, step.in[i]) != from);
+      once = once && (step.in[i] == kNoIndex || homes.root(step.in[i]) != from);
     }
-    if (!once || home[from] != Home::kBuffer || ranges[from].last != static_cast<int32_t>(s))
+    if (!once || homes.home[from] != Homes::Home::kBuffer ||
+        homes.ranges[from].last != static_cast<int32_t>(s))
       continue;
-    parent[to] = from;
-    ranges[from].last = ranges[to].last;
+    homes.parent[to] = from;
+    homes.ranges[from].last = homes.ranges[to].last;
     step.in_place = true;
   }
+}
 
+Status Binder::place(StagePlan& plan, const RegionDef& region) {
+  Homes homes;
+  WICK_TRY(find_homes(plan, homes));
+  take_over(plan, homes);
+  const size_t n = values_.size();
   for (uint32_t v = 0; v < n; ++v) {
-    if (parent[v] != v || home[v] != Home::kBuffer || values_[v].data != nullptr) continue;
-    ranges[v].bytes = TensorView(nullptr, values_[v].dtype, values_[v].shape).nbytes();
-    if (ranges[v].bytes == 0) ranges[v].bytes = 1;  // an empty tensor still has an address
+    if (homes.parent[v] != v || homes.home[v] != Homes::Home::kBuffer || values_[v].data != nullptr)
+      continue;
+    size_t& bytes = homes.ranges[v].bytes;
+    bytes = TensorView(nullptr, values_[v].dtype, values_[v].shape).nbytes();
+    if (bytes == 0) bytes = 1;  // an empty tensor still has an address
   }
   WICK_ASSIGN(auto offsets, memory_.temp.array<size_t>(n));
-  WICK_TRY(plan_memory(ranges, offsets, &plan.planned_bytes, memory_.temp_allocator));
+  WICK_TRY(plan_memory(homes.ranges, offsets, &plan.planned_bytes, memory_.temp_allocator));
 #ifndef NDEBUG
-  WICK_TRY(verify_memory(ranges, offsets, plan.planned_bytes));
+  WICK_TRY(verify_memory(homes.ranges, offsets, plan.planned_bytes));
 #endif
   WICK_TRY(memory_.grow(plan.memory, plan.planned_bytes));
 
@@ -276,9 +289,9 @@ Status Binder::place(StagePlan& plan, const RegionDef& region) {
       const PlanValue& value = values_[v];
       values_.views[v] = TensorView(const_cast<void*>(value.data), value.dtype, value.shape);
       if (value.data != nullptr) continue;
-      uint32_t r = root_of(parent, v);
-      if (home[r] == Home::kInput) WICK_TRY(uses.push_back({v, r}));
-      if (home[r] == Home::kBuffer)
+      uint32_t r = homes.root(v);
+      if (homes.home[r] == Homes::Home::kInput) WICK_TRY(uses.push_back({v, r}));
+      if (homes.home[r] == Homes::Home::kBuffer)
         values_.views[v].data = static_cast<char*>(plan.memory.data) + offsets[r];
     }
   }

@@ -41,7 +41,6 @@ HWY_EXPORT(find_byte_softmax);
 
 bool any(const KernelQuery&) { return true; }  // the rule has said all
 
-uint8_t flip_of(const TensorView& t) { return t.dtype == DType::kI8 ? 0x80 : 0; }
 const uint8_t* bytes_of(const TensorView& t) { return static_cast<const uint8_t*>(t.data); }
 uint8_t* room_of(const TensorView& t) { return static_cast<uint8_t*>(t.data); }
 

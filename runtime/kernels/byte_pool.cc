@@ -77,8 +77,6 @@ Status plan_global(const KernelQuery&, KernelPlan* p) {
   return {};
 }
 
-uint8_t flip_of(const TensorView& t) { return t.dtype == DType::kI8 ? 0x80 : 0; }
-
 template <bool kAverage>
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
            const void* attrs) {
@@ -134,9 +132,7 @@ bool any(const KernelQuery&) { return true; }  // the rule has said all
 
 }  // namespace
 
-bool byte_max_fits(const KernelQuery& q) {
-  return (q.in[0].dtype == DType::kI8 || q.in[0].dtype == DType::kU8) && fits(q);
-}
+bool byte_max_fits(const KernelQuery& q) { return is_byte(q.in[0].dtype) && fits(q); }
 Status plan_byte_max(const KernelQuery& q, KernelPlan* p) { return plan<false>(q, p); }
 Status run_byte_max(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                     const void* attrs) {

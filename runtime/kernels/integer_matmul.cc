@@ -5,10 +5,12 @@
 
 #include "runtime/core/byte_count.h"
 #include "runtime/core/int_math.h"
+#include "runtime/core/quantized_dtype.h"
 #include "runtime/kernels/byte_amx.h"
 #include "runtime/kernels/byte_gemm.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/scratch.h"
 
 namespace wick {
 namespace {
@@ -28,7 +30,6 @@ Rooms rooms_of(const ByteGemm& g) {
 }
 
 bool match(const KernelQuery& q) {
-  const auto is_byte = [](DType t) { return t == DType::kI8 || t == DType::kU8; };
   return is_byte(q.in[0].dtype) && is_byte(q.in[1].dtype) && q.out[0].numel() != 0 &&
          q.in[0].dim(q.in[0].rank() - 1) <= kMaxK;
 }
@@ -62,19 +63,14 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const ByteGemm g = byte_matrices(in[0], in[1], out[0], t, amx);
   const IntegerProduct s(in, out[0]);
   const Rooms b = rooms_of(g);
-  auto* at = static_cast<char*>(ctx.scratch);
-  const auto take = [&at](size_t bytes) {
-    char* here = at;
-    at += bytes;
-    return here;
-  };
-  auto* rows = reinterpret_cast<uint32_t*>(take(b.rows));
-  auto* x_zeros = reinterpret_cast<int32_t*>(take(b.of_row));  // negated
-  auto* row_sums = reinterpret_cast<int32_t*>(take(b.of_row));
-  auto* add = reinterpret_cast<int32_t*>(take(b.of_column));
-  auto* less = reinterpret_cast<int32_t*>(take(b.of_column));     // what x's zero point takes off
-  auto* w_zeros = reinterpret_cast<int32_t*>(take(b.of_column));  // negated
-  char* unpacked = take(b.panels);
+  ScratchPieces scratch(ctx.scratch);
+  auto* rows = scratch.take<uint32_t>(b.rows);
+  auto* x_zeros = scratch.take<int32_t>(b.of_row);  // negated
+  auto* row_sums = scratch.take<int32_t>(b.of_row);
+  auto* add = scratch.take<int32_t>(b.of_column);
+  auto* less = scratch.take<int32_t>(b.of_column);     // what x's zero point takes off
+  auto* w_zeros = scratch.take<int32_t>(b.of_column);  // negated
+  auto* unpacked = scratch.take<char>(b.panels);
   const uint8_t flip = t.x_signed != (in[0].dtype == DType::kI8) ? 0x80 : 0;
   const int32_t x_off = flip == 0 ? 0 : t.x_signed ? -128 : 128;
   const int32_t w_off = in[1].dtype == DType::kU8 ? 128 : 0;

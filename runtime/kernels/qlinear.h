@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cfloat>
 
+#include "runtime/core/quantized_dtype.h"
 #include "runtime/kernels/integer.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/requantize.h"
 
 namespace wick {
+
+// What makes int8 uint8, by exclusive or.
+inline uint8_t flip_of(const TensorView& t) { return t.dtype == DType::kI8 ? 0x80 : 0; }
 
 // Every number of a scale is finite and > 0.
 inline Status check_scale(const TensorView& scale, const char* name) {

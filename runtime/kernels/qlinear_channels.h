@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/qlinear.h"
+#include "runtime/kernels/scratch.h"
 
 namespace wick {
 
@@ -13,6 +14,11 @@ struct ByteChannels {
   int32_t* factor;  // of the sum of a pixel's bytes
   bool any_factor = false;
 };
+// `bytes`: of each of the three.
+inline ByteChannels take_channels(ScratchPieces* scratch, size_t bytes) {
+  return {scratch->take<float>(bytes), scratch->take<int32_t>(bytes),
+          scratch->take<int32_t>(bytes)};
+}
 
 // to[i] = off - the zero point of channel i.
 inline void fill_byte_zeros(const TensorView& zeros, int32_t off, int64_t n, int32_t* to) {

@@ -176,22 +176,14 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const ByteKernels& t = *ctx.plan->kept<BytePlan>().kernels;
   const ByteConv s = planned(in, out[0], *static_cast<const ConvAttrs*>(attrs), *ctx.plan);
   const Rooms b = rooms_of(s);
-  auto* free = static_cast<char*>(ctx.scratch);
-  const auto take = [&free](size_t bytes) {
-    char* at = free;
-    free += bytes;
-    return at;
-  };
-  auto* taps = reinterpret_cast<int32_t*>(take(b.offsets));
-  auto* word_offsets = reinterpret_cast<int32_t*>(take(b.offsets));
-  auto* ones = reinterpret_cast<uint32_t*>(take(b.ones));
-  ByteChannels channels;
-  channels.multiplier = reinterpret_cast<float*>(take(b.channels));
-  channels.add = reinterpret_cast<int32_t*>(take(b.channels));
-  channels.factor = reinterpret_cast<int32_t*>(take(b.channels));
-  char* unpacked = take(b.weights);
-  auto* x = reinterpret_cast<uint32_t*>(take(b.x));
-  auto* stages = reinterpret_cast<uint8_t*>(free);
+  ScratchPieces scratch(ctx.scratch);
+  auto* taps = scratch.take<int32_t>(b.offsets);
+  auto* word_offsets = scratch.take<int32_t>(b.offsets);
+  auto* ones = scratch.take<uint32_t>(b.ones);
+  ByteChannels channels = take_channels(&scratch, b.channels);
+  auto* unpacked = scratch.take<char>(b.weights);
+  auto* x = scratch.take<uint32_t>(b.x);
+  auto* stages = scratch.take<uint8_t>(0);
   fill_offsets(s, taps, word_offsets, ones);
   const void* weights = ctx.packed[0];
   if (weights == nullptr) {

@@ -85,6 +85,17 @@ void pack_weights(const Depthwise& d, const TensorView& w, void* dst) {
   }
 }
 
+// Where taps lie, and weights that are all 1.
+void fill_taps(const Depthwise& d, int32_t* offset, uint32_t* ones) {
+  std::fill(ones, ones + d.words, 0);
+  std::fill(offset, offset + d.offsets(), 0);  // a missing tap reads the first one's place
+  for_each_tap(d, [&](int64_t word, int64_t place, int64_t tap) {
+    ones[word] |= number_at(1, place);
+    const auto at = static_cast<int32_t>(tap_byte(d, tap / d.w.taps, tap % d.w.taps));
+    offset[2 * word + place] = at;
+  });
+}
+
 // Of a band of `rows` output rows.
 template <class F>
 void for_each_block(const Depthwise& d, int64_t rows, F&& f) {
@@ -218,29 +229,15 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
   const auto& t = *ctx.plan->kept<const ByteKernels*>();
   const Depthwise d = depthwise(in, out[0], *static_cast<const ConvAttrs*>(attrs));
   const Rooms b = rooms_of(d);
-  auto* free = static_cast<char*>(ctx.scratch);
-  const auto take = [&free](size_t bytes) {
-    char* at = free;
-    free += bytes;
-    return at;
-  };
-  auto* offset = reinterpret_cast<int32_t*>(take(b.offsets));
-  auto* ones = reinterpret_cast<uint32_t*>(take(b.words));
-  ByteChannels channels;
-  channels.multiplier = reinterpret_cast<float*>(take(b.channels));
-  channels.add = reinterpret_cast<int32_t*>(take(b.channels));
-  channels.factor = reinterpret_cast<int32_t*>(take(b.channels));
-  char* unpacked = take(b.weights);
-  auto* blocks = reinterpret_cast<ByteBlock*>(take(b.blocks));
-  auto* last_blocks = reinterpret_cast<ByteBlock*>(take(b.blocks));
-  auto* stages = reinterpret_cast<uint8_t*>(free);
-  memset(ones, 0, b.words);
-  std::fill(offset, offset + d.offsets(), 0);  // a missing tap reads the first one's place
-  for_each_tap(d, [&](int64_t word, int64_t place, int64_t tap) {
-    ones[word] |= number_at(1, place);
-    const auto at = static_cast<int32_t>(tap_byte(d, tap / d.w.taps, tap % d.w.taps));
-    offset[2 * word + place] = at;
-  });
+  ScratchPieces scratch(ctx.scratch);
+  auto* offset = scratch.take<int32_t>(b.offsets);
+  auto* ones = scratch.take<uint32_t>(b.words);
+  ByteChannels channels = take_channels(&scratch, b.channels);
+  auto* unpacked = scratch.take<char>(b.weights);
+  auto* blocks = scratch.take<ByteBlock>(b.blocks);
+  auto* last_blocks = scratch.take<ByteBlock>(b.blocks);
+  auto* stages = scratch.take<uint8_t>(0);
+  fill_taps(d, offset, ones);
   const auto add_to = [](ByteBlock* list) {
     return [list](const ByteBlock& block) mutable { *list++ = block; };
   };
@@ -252,7 +249,7 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
     pack_weights(d, in[3], unpacked);
     weights = reinterpret_cast<const uint32_t*>(unpacked);
   }
-  const uint8_t flip = in[0].dtype == DType::kI8 ? 0x80 : 0;
+  const uint8_t flip = flip_of(in[0]);
   fill_byte_channels(in, scales, d.h.taps * d.w.taps, zero_point(in, 2) + flip,
                      reinterpret_cast<const int32_t*>(weights + d.channels * d.words), d.channels,
                      &channels);

@@ -83,23 +83,18 @@ struct Scratch {
   void* panels;
   uint8_t* lines;
 };
-Scratch scratch_of(const Rooms& b, void* scratch) {
-  auto* at = static_cast<char*>(scratch);
-  const auto take = [&at](size_t bytes) -> void* {
-    char* here = at;
-    at += bytes;
-    return here;
-  };
+Scratch scratch_of(const Rooms& b, void* memory) {
+  ScratchPieces scratch(memory);
   Scratch s;
-  s.rows = static_cast<uint32_t*>(take(b.rows));
-  s.row_factor = static_cast<int32_t*>(take(b.of_row));
-  s.row_scale = static_cast<float*>(take(b.of_row));
-  s.add = static_cast<int32_t*>(take(b.of_column));
-  s.factor = static_cast<int32_t*>(take(b.of_column));
-  s.multiplier = static_cast<float*>(take(b.of_column));
-  s.bias = static_cast<float*>(take(b.of_column));
-  s.panels = take(b.panels);
-  s.lines = static_cast<uint8_t*>(take(b.line));
+  s.rows = scratch.take<uint32_t>(b.rows);
+  s.row_factor = scratch.take<int32_t>(b.of_row);
+  s.row_scale = scratch.take<float>(b.of_row);
+  s.add = scratch.take<int32_t>(b.of_column);
+  s.factor = scratch.take<int32_t>(b.of_column);
+  s.multiplier = scratch.take<float>(b.of_column);
+  s.bias = scratch.take<float>(b.of_column);
+  s.panels = scratch.take<void>(b.panels);
+  s.lines = scratch.take<uint8_t>(b.line);
   return s;
 }
 

@@ -137,34 +137,27 @@ Status run_qlinear_windows(const KernelCtx& ctx, Span<const TensorView> in, Span
   const ByteConv s = byte_conv(in, out[0], *static_cast<const ConvAttrs*>(attrs));
   const ByteWindowShape shape = shape_of(s);
   const Rooms b = rooms_of(s, plan.counts);
-  auto* free = static_cast<char*>(ctx.scratch);
-  const auto take = [&free](size_t bytes) {
-    char* at = free;
-    free += bytes;
-    return at;
-  };
+  ScratchPieces scratch(ctx.scratch);
   ByteWindowTables tables;
-  tables.starts = reinterpret_cast<ByteWindowStart*>(take(b.starts));
-  tables.order = reinterpret_cast<uint8_t*>(take(b.order));
-  tables.valid = reinterpret_cast<uint64_t*>(take(b.valid));
-  tables.blocks = reinterpret_cast<ByteWindowBlock*>(take(b.blocks));
-  tables.clips = reinterpret_cast<uint64_t*>(take(b.clips));
-  ByteChannels channels;
-  channels.multiplier = reinterpret_cast<float*>(take(b.channels));
-  channels.add = reinterpret_cast<int32_t*>(take(b.channels));
-  channels.factor = reinterpret_cast<int32_t*>(take(b.channels));
-  auto* ones = reinterpret_cast<uint32_t*>(take(b.ones));
+  tables.starts = scratch.take<ByteWindowStart>(b.starts);
+  tables.order = scratch.take<uint8_t>(b.order);
+  tables.valid = scratch.take<uint64_t>(b.valid);
+  tables.blocks = scratch.take<ByteWindowBlock>(b.blocks);
+  tables.clips = scratch.take<uint64_t>(b.clips);
+  ByteChannels channels = take_channels(&scratch, b.channels);
+  auto* ones = scratch.take<uint32_t>(b.ones);
   const auto* weights = static_cast<const uint32_t*>(ctx.packed[0]);
   if (weights == nullptr) {
-    pack_weights(s, in[3], free);
-    weights = reinterpret_cast<const uint32_t*>(free);
+    auto* unpacked = scratch.take<uint32_t>(0);
+    pack_weights(s, in[3], unpacked);
+    weights = unpacked;
   }
   fill_byte_windows(shape, tables);
   for (int64_t i = 0; i < shape.words(); ++i) {
     const int64_t taps = std::min<int64_t>(4, s.w.taps - i % shape.quads() * 4);
     ones[i] = 0x01010101u >> (8 * (4 - taps));
   }
-  const uint8_t flip = in[0].dtype == DType::kI8 ? 0x80 : 0;
+  const uint8_t flip = flip_of(in[0]);
   fill_byte_channels(in, scales, s.taps(), zero_point(in, 2) + flip,
                      reinterpret_cast<const int32_t*>(weights + s.groups * shape.words()), s.groups,
                      &channels);

@@ -46,8 +46,6 @@ Lines lines_of(const Shape& x, const TensorView& scale, int64_t axis) {
   return s;
 }
 
-bool is_byte(const TensorView& t) { return t.dtype == DType::kI8 || t.dtype == DType::kU8; }
-
 bool lines_match(const KernelQuery& q, int64_t axis, int64_t block) {
   if (block > 0 || q.in[1].dtype != DType::kF32) return false;
   if (has_input(q.in, 2) && q.in[2].numel() != q.in[1].numel()) return false;
@@ -56,12 +54,13 @@ bool lines_match(const KernelQuery& q, int64_t axis, int64_t block) {
 bool quantize_match(const KernelQuery& q) {
   const auto& a = q.as<QuantizeAttrs>();
   const bool f32 = a.precision == 0 || a.precision == static_cast<int64_t>(DType::kF32);
-  return q.in[0].dtype == DType::kF32 && is_byte(q.out[0]) && f32 &&
+  return q.in[0].dtype == DType::kF32 && is_byte(q.out[0].dtype) && f32 &&
          lines_match(q, a.axis, a.block_size);
 }
 bool dequantize_match(const KernelQuery& q) {
   const auto& a = q.as<DequantizeAttrs>();
-  return is_byte(q.in[0]) && q.out[0].dtype == DType::kF32 && lines_match(q, a.axis, a.block_size);
+  return is_byte(q.in[0].dtype) && q.out[0].dtype == DType::kF32 &&
+         lines_match(q, a.axis, a.block_size);
 }
 
 Status plan(const KernelQuery&, KernelPlan* p) {

@@ -7,13 +7,6 @@ namespace {
 
 constexpr int kMaxRegionDepth = 8;
 
-template <class V>
-uint32_t count(const V* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
-
-const char* text(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
-
 template <class T>
 Span<const T> in_place(const flatbuffers::Vector<T>* v) {
   return v == nullptr ? Span<const T>{} : Span<const T>{v->data(), v->size()};
@@ -28,6 +21,13 @@ static_assert(static_cast<int>(fbs::AttrKind::Ints) == static_cast<int>(AttrKind
 
 Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
   def->name = text(v.name());
+  WICK_TRY(read_type(v, def));
+  WICK_TRY(read_dims(v, def));
+  WICK_TRY(read_source(v, def));
+  return v.quantization() == nullptr ? Status() : read_quantization(*v.quantization(), def);
+}
+
+Status ProgramReader::read_type(const fbs::Value& v, ValueDef* def) {
   if (v.kind() > fbs::ValueKind::MAX)
     return error(Code::kInvalidProgram, "unknown kind %d", static_cast<int>(v.kind()));
   def->kind = static_cast<ValueKind>(v.kind());
@@ -38,26 +38,28 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
     WICK_TRY(need_feature(kFeatureNonTensor, "values that are not tensors of numbers"));
   }
   def->unranked = v.unranked();
-  uint32_t rank = count(v.dims());
-  if (def->kind != ValueKind::kTensor) {
-    if (!def->unranked || v.constant() != kNoIndex || v.state() != kNoIndex ||
-        v.quantization() != nullptr) {
-      return Status(Code::kInvalidProgram,
-                    "what is no tensor has no dimensions, constant, state or quantization");
-    }
-    if (def->kind != ValueKind::kMap) {
-      def->element = def->dtype;
-      def->dtype = def->kind == ValueKind::kSequence   ? DType::kSequence
-                   : def->kind == ValueKind::kOptional ? DType::kOptional
-                                                       : DType::kOptionalSequence;
-    }
+  if (def->kind == ValueKind::kTensor) return {};
+  if (!def->unranked || v.constant() != kNoIndex || v.state() != kNoIndex ||
+      v.quantization() != nullptr) {
+    return Status(Code::kInvalidProgram,
+                  "what is no tensor has no dimensions, constant, state or quantization");
   }
+  if (def->kind == ValueKind::kMap) return {};
+  def->element = def->dtype;
+  def->dtype = def->kind == ValueKind::kSequence   ? DType::kSequence
+               : def->kind == ValueKind::kOptional ? DType::kOptional
+                                                   : DType::kOptionalSequence;
+  return {};
+}
+
+Status ProgramReader::read_dims(const fbs::Value& v, ValueDef* def) {
+  const uint32_t rank = count(v.dims());
   if (rank > kMaxRank) return error(Code::kInvalidProgram, "rank %u, at most 8", rank);
   if (def->unranked && rank != 0)
     return Status(Code::kInvalidProgram, "unranked, but has dimensions");
   WICK_TRY(check_aligned(v.dims()));
   WICK_ASSIGN(auto dims, p_.arena_.array<DimDef>(rank));
-  Shape fixed;
+  Shape least;
   for (uint32_t i = 0; i < rank; ++i) {
     const fbs::Dim& d = *v.dims()->Get(i);
     if (d.symbol() > p_.symbols_.size())
@@ -66,18 +68,26 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
       return error(Code::kInvalidProgram, "dimension %u is not sound", i);
     }
     dims[i] = {d.value(), static_cast<int32_t>(d.symbol()) - 1};
-    fixed.push_back(d.symbol() == 0 ? d.value() : 1);
+    least.push_back(d.symbol() == 0 ? d.value() : 1);
   }
-  if (!checked_bytes(fixed, dtype_bits(def->dtype)).ok()) {
-    return error(Code::kInvalidProgram, "shape %s is too large", to_text(fixed).text);
+  if (!checked_bytes(least, dtype_bits(def->dtype)).ok()) {
+    return error(Code::kInvalidProgram, "shape %s is too large", to_text(least).text);
   }
   def->dims = dims;
+  return {};
+}
+
+// The constant or the state that the value is, and whose type it must have.
+Status ProgramReader::read_source(const fbs::Value& v, ValueDef* def) {
   def->constant = v.constant();
   def->state = v.state();
   auto same_as = [&](DType dtype, const Shape& shape) {
-    bool same =
-        def->kind == ValueKind::kTensor && !def->unranked && def->dtype == dtype && fixed == shape;
-    for (const DimDef& d : dims) same = same && d.symbol < 0;
+    bool same = def->kind == ValueKind::kTensor && !def->unranked && def->dtype == dtype &&
+                def->dims.size() == static_cast<size_t>(shape.rank());
+    for (int d = 0; same && d < shape.rank(); ++d) {
+      const DimDef& dim = def->dims[static_cast<size_t>(d)];
+      same = dim.symbol < 0 && dim.value == shape[d];
+    }
     return same;
   };
   if (def->constant != kNoIndex) {
@@ -97,20 +107,23 @@ Status ProgramReader::read_value(const fbs::Value& v, ValueDef* def) {
       return error(Code::kInvalidProgram, "it does not have the type of its state %u", def->state);
     }
   }
-  if (const fbs::Quantization* q = v.quantization(); q != nullptr) {
-    WICK_TRY(check_aligned(q->zero_points()));
-    WICK_ASSIGN(auto quant, p_.arena_.array<QuantDef>(1));
-    quant[0] = {in_place(q->scales()), in_place(q->zero_points()), q->axis(), q->block()};
-    for (float s : quant[0].scales) {
-      if (!(s > 0 && s <= 3.402823466e38f))
-        return Status(Code::kInvalidProgram, "a scale must be finite and > 0");
-    }
-    if (quant[0].scales.empty() || q->axis() < -1 || q->axis() >= static_cast<int32_t>(rank) ||
-        (!quant[0].zero_points.empty() && quant[0].zero_points.size() != quant[0].scales.size())) {
-      return Status(Code::kInvalidProgram, "its quantization is not sound");
-    }
-    def->quant = &quant[0];
+  return {};
+}
+
+Status ProgramReader::read_quantization(const fbs::Quantization& q, ValueDef* def) {
+  WICK_TRY(check_aligned(q.zero_points()));
+  WICK_ASSIGN(auto quant, p_.arena_.array<QuantDef>(1));
+  quant[0] = {in_place(q.scales()), in_place(q.zero_points()), q.axis(), q.block()};
+  for (float s : quant[0].scales) {
+    if (!(s > 0 && s <= 3.402823466e38f))
+      return Status(Code::kInvalidProgram, "a scale must be finite and > 0");
   }
+  if (quant[0].scales.empty() || q.axis() < -1 ||
+      q.axis() >= static_cast<int32_t>(def->dims.size()) ||
+      (!quant[0].zero_points.empty() && quant[0].zero_points.size() != quant[0].scales.size())) {
+    return Status(Code::kInvalidProgram, "its quantization is not sound");
+  }
+  def->quant = &quant[0];
   return {};
 }
 

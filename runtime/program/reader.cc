@@ -15,13 +15,6 @@ constexpr uint32_t kMaxTables = 4000000;
 constexpr uint32_t kMaxForms = 64;    // packed forms of a constant: every step that reads it looks
 constexpr uint32_t kMaxNamed = 4096;  // entry points, custom ops: compared each with each
 
-template <class V>
-uint32_t count(const V* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
-
-const char* text(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
-
 bool valid_dtype(uint8_t t) { return t > 0 && t < kDTypeCount; }
 
 }  // namespace

@@ -8,6 +8,13 @@
 
 namespace wick {
 
+// Of what a file may leave out.
+template <class V>
+uint32_t count(const V* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+inline const char* text(const flatbuffers::String* s) { return s == nullptr ? "" : s->c_str(); }
+
 // The verifier checks where a vector's length lies, not that 8-byte elements behind it are aligned.
 template <class V>
 Status check_aligned(const V* vector) {
@@ -40,6 +47,10 @@ class ProgramReader {
 
   Status read_entry(const fbs::Entry& table, EntryDef* entry);
   Status read_value(const fbs::Value& v, ValueDef* def);
+  Status read_type(const fbs::Value& v, ValueDef* def);
+  Status read_dims(const fbs::Value& v, ValueDef* def);
+  Status read_source(const fbs::Value& v, ValueDef* def);
+  Status read_quantization(const fbs::Quantization& q, ValueDef* def);
   Status read_region(const fbs::Entry& entry, uint32_t index, int depth, EntryDef* def,
                      Span<uint8_t> defined, Span<uint8_t> region_seen, Span<uint32_t> owner,
                      bool closed);

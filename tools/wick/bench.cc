@@ -145,6 +145,91 @@ void bench_beside(const BenchCommand& c) {
   bench_submission(s);
 }
 
+// Milliseconds of each run, sorted, after some that do not count; `trace` is of those that do.
+std::vector<double> timed_runs(const BenchCommand& c, Session& session, Span<const TensorView> in,
+                               Span<TensorView> out, NodeTimes& trace, double* cpu) {
+  const double warm = now_s() + c.seconds;
+  for (int i = 0; i < 5 && (i == 0 || now_s() < warm); ++i) check(session.run(in, out), "run");
+  trace.clear();
+  std::vector<double> times;
+  // Ten runs also where they take longer, three where they take very long.
+  const double start = now_s(), cpu_before = cpu_ms(), long_s = std::max(5.0, 5 * c.seconds);
+  auto enough = [&] {
+    const double passed = now_s() - start;
+    return times.size() >= 10 ? passed >= c.seconds : times.size() >= 3 && passed >= long_s;
+  };
+  while (!enough()) {
+    // the session's own memory each time: outputs are not copied
+    for (TensorView& v : out) v = TensorView();
+    double t = now_s();
+    check(session.run(in, out), "run");
+    times.push_back((now_s() - t) * 1e3);
+  }
+  *cpu = (cpu_ms() - cpu_before) / static_cast<double>(times.size());
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+// One batch size, printed unless as JSON.
+nlohmann::json bench_batch(const BenchCommand& c, const Model& model,
+                           std::optional<int64_t> wanted) {
+  NodeTimes trace;
+  double begin = now_s();
+  Runner runner(model, {.backend = c.backend,
+                        .threads = c.threads,
+                        .trace = c.split || c.profile ? &trace : nullptr,
+                        .device = c.device,
+                        .all_it_can = c.all_it_can});
+  Session& session = runner.session();
+  const auto [inputs, batch] = inputs_of(c, session, model.program(), wanted);
+  std::vector<TensorView> in;
+  for (const HostTensor& t : inputs) in.push_back(t.view());
+  std::vector<TensorView> out(session.output_count());
+  check(session.run(in, out), "run");
+  const double first_ms = (now_s() - begin) * 1e3;
+  double cpu = 0;
+  const std::vector<double> times = timed_runs(c, session, in, out, trace, &cpu);
+  auto at = [&](double q) {
+    return times[std::min(times.size() - 1,
+                          static_cast<size_t>(q * static_cast<double>(times.size())))];
+  };
+  nlohmann::json row = {{"batch", batch},
+                        {"threads", session.threads()},
+                        {"backend", c.backend},
+                        {"min_ms", times.front()},
+                        {"p50_ms", at(0.5)},
+                        {"p95_ms", at(0.95)},
+                        {"p99_ms", at(0.99)},
+                        {"cpu_ms", cpu},
+                        {"runs", times.size()},
+                        {"items_per_s", static_cast<double>(batch) / at(0.5) * 1e3},
+                        {"load_ms", model.load_ms()},
+                        {"first_run_ms", first_ms},
+                        {"resident_mb", resident_mb(c.model)},
+                        {"peak_rss_mb", peak_rss_mb()},
+                        {"packed_bytes", session.packed_bytes()},
+                        {"arena_bytes", session.arena_bytes()}};
+  std::map<std::string, double> split;
+  if (c.split) split = trace.ms_by_op(times.size());
+  for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
+  if (c.profile) row["profile"] = json_of(trace, times.size());
+  std::optional<Placement> placement;
+  if (c.explain) placement.emplace(session, runner.vulkan());
+  if (c.explain) row["explain"] = placement->json();
+  if (c.json) return row;
+  fmt::print(
+      "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
+      "{:.2f} ms, first run "
+      "{:.2f} ms, {:.1f} MB resident, peak RSS {:.1f} MB, {} runs)\n",
+      batch, session.threads(), c.backend, at(0.5), at(0.95), at(0.99),
+      row["items_per_s"].get<double>(), model.load_ms(), first_ms, row["resident_mb"].get<double>(),
+      row["peak_rss_mb"].get<double>(), times.size());
+  for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
+  if (c.profile) fmt::print("{}", trace.table(times.size()));
+  if (c.explain) fmt::print("{}", placement->text());
+  return row;
+}
+
 void bench(const BenchCommand& c) {
   if (!c.submission.out.empty()) return bench_beside(c);
   if (!c.submission.eval.empty() || !c.submission.baseline.empty() ||
@@ -155,84 +240,11 @@ void bench(const BenchCommand& c) {
     wrong_usage(c.dims.empty() ? "--batch" : "--dim",
                 "the arrays of --input have sizes of their own");
   if (c.load) return bench_load(c);
-  Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
+  const Model model = Model::open(c.model, {.lower_qdq = c.lower_qdq});
   auto document = nlohmann::json::array();
   std::vector<std::optional<int64_t>> batches(c.batches.begin(), c.batches.end());
   if (batches.empty()) batches.push_back(std::nullopt);
-  for (std::optional<int64_t> wanted : batches) {
-    NodeTimes trace;
-    double begin = now_s();
-    Runner runner(model, {.backend = c.backend,
-                          .threads = c.threads,
-                          .trace = c.split || c.profile ? &trace : nullptr,
-                          .device = c.device,
-                          .all_it_can = c.all_it_can});
-    const auto [inputs, batch] = inputs_of(c, runner.session(), model.program(), wanted);
-    std::vector<TensorView> in;
-    for (const HostTensor& t : inputs) in.push_back(t.view());
-    std::vector<TensorView> out(runner.session().output_count());
-    check(runner.session().run(in, out), "run");
-    double first_ms = (now_s() - begin) * 1e3;
-    const double warm = now_s() + c.seconds;
-    for (int i = 0; i < 5 && (i == 0 || now_s() < warm); ++i)
-      check(runner.session().run(in, out), "run");
-    trace.clear();
-    std::vector<double> times;
-    // Ten runs also where they take longer, three where they take very long.
-    const double start = now_s(), cpu_before = cpu_ms(), long_s = std::max(5.0, 5 * c.seconds);
-    auto enough = [&] {
-      const double passed = now_s() - start;
-      return times.size() >= 10 ? passed >= c.seconds : times.size() >= 3 && passed >= long_s;
-    };
-    while (!enough()) {
-      // the session's own memory each time: outputs are not copied
-      for (TensorView& v : out) v = TensorView();
-      double t = now_s();
-      check(runner.session().run(in, out), "run");
-      times.push_back((now_s() - t) * 1e3);
-    }
-    const double cpu = (cpu_ms() - cpu_before) / static_cast<double>(times.size());
-    std::sort(times.begin(), times.end());
-    auto at = [&](double q) {
-      return times[std::min(times.size() - 1,
-                            static_cast<size_t>(q * static_cast<double>(times.size())))];
-    };
-    nlohmann::json row = {{"batch", batch},
-                          {"threads", runner.session().threads()},
-                          {"backend", c.backend},
-                          {"min_ms", times.front()},
-                          {"p50_ms", at(0.5)},
-                          {"p95_ms", at(0.95)},
-                          {"p99_ms", at(0.99)},
-                          {"cpu_ms", cpu},
-                          {"runs", times.size()},
-                          {"items_per_s", static_cast<double>(batch) / at(0.5) * 1e3},
-                          {"load_ms", model.load_ms()},
-                          {"first_run_ms", first_ms},
-                          {"resident_mb", resident_mb(c.model)},
-                          {"peak_rss_mb", peak_rss_mb()},
-                          {"packed_bytes", runner.session().packed_bytes()},
-                          {"arena_bytes", runner.session().arena_bytes()}};
-    std::map<std::string, double> split;
-    if (c.split) split = trace.ms_by_op(times.size());
-    for (const auto& [op, ms] : split) row["split_ms"][op] = ms;
-    if (c.profile) row["profile"] = json_of(trace, times.size());
-    std::optional<Placement> placement;
-    if (c.explain) placement.emplace(runner.session(), runner.vulkan());
-    if (c.explain) row["explain"] = placement->json();
-    document.push_back(row);
-    if (c.json) continue;
-    fmt::print(
-        "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
-        "{:.2f} ms, first run "
-        "{:.2f} ms, {:.1f} MB resident, peak RSS {:.1f} MB, {} runs)\n",
-        batch, runner.session().threads(), c.backend, at(0.5), at(0.95), at(0.99),
-        row["items_per_s"].get<double>(), model.load_ms(), first_ms,
-        row["resident_mb"].get<double>(), row["peak_rss_mb"].get<double>(), times.size());
-    for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
-    if (c.profile) fmt::print("{}", trace.table(times.size()));
-    if (c.explain) fmt::print("{}", placement->text());
-  }
+  for (std::optional<int64_t> wanted : batches) document.push_back(bench_batch(c, model, wanted));
   if (c.json) print_json(document);
 }
 

@@ -81,22 +81,15 @@ void print_values(const InspectCommand& c) {
   if (c.json) print_json(doc);
 }
 
-void inspect(const InspectCommand& c) {
-  if (c.values) return print_values(c);
-  if (!c.page.out.empty()) {
-    InspectPage page = c.page;
-    page.model = c.model;
-    page.json = c.json;
-    return write_inspect_page(page);
-  }
-  ir::LowerReport lowered;
-  Model model = Model::open_whole(c.model, {.lower_qdq = c.lower_qdq, .lowered = &lowered});
-  const Program& p = model.program();
-  const EntryDef& entry = p.entries()[0];
-  std::map<std::string, int> ops, steps;  // steps: of all FusedElementwise
+using Counts = std::map<std::string, int>;
+
+// The nodes of the body, then those of If and Loop. `ops`: how many of each; `steps`: of all
+// FusedElementwise.
+nlohmann::json nodes_of(const Program& p, Counts& ops, Counts& steps) {
   auto nodes = nlohmann::json::array();
-  for (size_t r = 0; r < entry.regions.size(); ++r) {  // the body, then those of If and Loop
-    for (const NodeDef& n : entry.regions[r].nodes) {
+  Span<const RegionDef> regions = p.entries()[0].regions;
+  for (size_t r = 0; r < regions.size(); ++r) {
+    for (const NodeDef& n : regions[r].nodes) {
       ops[op_text(p, n)]++;
       nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
       if (n.op == OpId::kFusedElementwise) {
@@ -109,6 +102,75 @@ void inspect(const InspectCommand& c) {
         nodes.back()["regions"] = std::vector<uint32_t>(n.regions.begin(), n.regions.end());
     }
   }
+  return nodes;
+}
+
+// "made by wick 1.2 from a.py, seed 3, "; empty where the file says nothing.
+std::string origin_text(const nlohmann::json& origin) {
+  std::string made;
+  if (origin.contains("wick_version"))
+    made += fmt::format("made by wick {}", origin["wick_version"].get<std::string>());
+  if (origin.contains("source")) {
+    made += made.empty() ? "" : " ";
+    made += fmt::format("from {}", origin["source"].get<std::string>());
+  }
+  if (origin.contains("seed")) {
+    made += made.empty() ? "" : ", ";
+    made += fmt::format("seed {}", origin["seed"].get<uint64_t>());
+  }
+  if (!made.empty()) made += ", ";
+  return made;
+}
+
+// What --json gives, as lines.
+void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
+                 const nlohmann::json& doc, const Counts& steps) {
+  const Program& p = model.program();
+  fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
+             p.weight_bytes(), doc["constant_elements"].get<uint64_t>(),
+             model.graph() ? " (ONNX, shown as Wick compiles it)" : "");
+  for (const char* kind : {"inputs", "outputs"}) {
+    for (const auto& port : doc[kind]) {
+      fmt::print("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
+                 port["name"].get<std::string>(), port["dtype"].get<std::string>(),
+                 port["shape"].get<std::string>());
+    }
+  }
+  fmt::print("  nodes   {}:", doc["nodes"].size());
+  for (const auto& [op, n] : doc["ops"].items()) fmt::print(" {} x{}", op, n.get<int>());
+  if (!steps.empty()) fmt::print("\n  in FusedElementwise:");
+  for (const auto& [op, n] : steps) fmt::print(" {} x{}", op, n);
+  for (const CustomOpDef& op : p.custom_ops()) {
+    fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
+               op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
+  }
+  for (const ir::StayedFloat& s : lowered.stayed)
+    fmt::print("\n  float   {} '{}': {}", s.op, s.name, s.reason);
+  const nlohmann::json& origin = doc["provenance"];
+  fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", origin_text(origin),
+             origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
+  if (p.entries()[0].growing)
+    fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
+  if (p.labels().empty()) return;
+  fmt::print("  labels  ");
+  for (const char* label : p.labels()) fmt::print("{}; ", label);
+  fmt::print("\n");
+}
+
+void inspect(const InspectCommand& c) {
+  if (c.values) return print_values(c);
+  if (!c.page.out.empty()) {
+    InspectPage page = c.page;
+    page.model = c.model;
+    page.json = c.json;
+    return write_inspect_page(page);
+  }
+  ir::LowerReport lowered;
+  Model model = Model::open_whole(c.model, {.lower_qdq = c.lower_qdq, .lowered = &lowered});
+  const Program& p = model.program();
+  const EntryDef& entry = p.entries()[0];
+  Counts ops, steps;
+  const nlohmann::json nodes = nodes_of(p, ops, steps);
   uint64_t parameters = 0;
   for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());
   nlohmann::json doc = {{"file_bytes", model.file_bytes()},
@@ -130,48 +192,7 @@ void inspect(const InspectCommand& c) {
     doc["stayed_float"].push_back({{"op", s.op}, {"name", s.name}, {"reason", s.reason}});
   for (const KeyValueDef& kv : p.metadata()) doc["metadata"][kv.key] = kv.value;
   if (c.json) return print_json(doc);
-  fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
-             p.weight_bytes(), parameters,
-             model.graph() ? " (ONNX, shown as Wick compiles it)" : "");
-  for (const char* kind : {"inputs", "outputs"}) {
-    for (const auto& port : doc[kind]) {
-      fmt::print("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
-                 port["name"].get<std::string>(), port["dtype"].get<std::string>(),
-                 port["shape"].get<std::string>());
-    }
-  }
-  fmt::print("  nodes   {}:", nodes.size());
-  for (const auto& [op, n] : ops) fmt::print(" {} x{}", op, n);
-  if (!steps.empty()) fmt::print("\n  in FusedElementwise:");
-  for (const auto& [op, n] : steps) fmt::print(" {} x{}", op, n);
-  for (const CustomOpDef& op : p.custom_ops()) {
-    fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
-               op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
-  }
-  for (const ir::StayedFloat& s : lowered.stayed)
-    fmt::print("\n  float   {} '{}': {}", s.op, s.name, s.reason);
-  const nlohmann::json& origin = doc["provenance"];
-  std::string made;
-  if (origin.contains("wick_version"))
-    made += fmt::format("made by wick {}", origin["wick_version"].get<std::string>());
-  if (origin.contains("source")) {
-    made += made.empty() ? "" : " ";
-    made += fmt::format("from {}", origin["source"].get<std::string>());
-  }
-  if (origin.contains("seed")) {
-    made += made.empty() ? "" : ", ";
-    made += fmt::format("seed {}", origin["seed"].get<uint64_t>());
-  }
-  if (!made.empty()) made += ", ";
-  fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", made,
-             origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
-  if (entry.growing)
-    fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
-  if (!p.labels().empty()) {
-    fmt::print("  labels  ");
-    for (const char* label : p.labels()) fmt::print("{}; ", label);
-    fmt::print("\n");
-  }
+  print_model(c, model, lowered, doc, steps);
 }
 
 }  // namespace

@@ -57,6 +57,27 @@ std::vector<Tensor> differentiable(const std::vector<Tensor>& outputs) {
   return kept;
 }
 
+// A second run of backward gives what the first gave.
+void check_repeats(const std::vector<Tensor>& analytic, const std::vector<Tensor>& repeated,
+                   const GradcheckOptions& o, GradcheckResult& result) {
+  for (size_t i = 0; i < analytic.size(); ++i) {
+    if (!analytic[i].defined()) continue;
+    auto a = analytic[i].to_vector<double>(), b = repeated[i].to_vector<double>();
+    for (size_t k = 0; k < a.size(); ++k) {
+      bool same = std::fabs(a[k] - b[k]) <= o.nondet_tol ||
+                  (std::isnan(a[k]) && std::isnan(b[k])) || a[k] == b[k];
+      if (same) continue;
+      result.ok = false;
+      char text[200];
+      snprintf(text, sizeof text,
+               "backward is not deterministic: input %zu, element %zu: %.17g, then %.17g", i, k,
+               a[k], b[k]);
+      result.message = text;
+      return;
+    }
+  }
+}
+
 GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
                       const GradcheckOptions& o, bool strided, const Where& where) {
   std::vector<Tensor> x;
@@ -86,21 +107,7 @@ GradcheckResult check(const TestedFunction& f, const std::vector<Tensor>& given,
   auto repeated = grad(recorded, wanted, recorded_weights, false, false, true, where);
 
   GradcheckResult result;
-  for (size_t i = 0; i < analytic.size(); ++i) {
-    if (!analytic[i].defined()) continue;
-    auto a = analytic[i].to_vector<double>(), b = repeated[i].to_vector<double>();
-    for (size_t k = 0; k < a.size(); ++k) {
-      bool same = std::fabs(a[k] - b[k]) <= o.nondet_tol ||
-                  (std::isnan(a[k]) && std::isnan(b[k])) || a[k] == b[k];
-      if (same || !result.ok) continue;
-      result.ok = false;
-      char text[200];
-      snprintf(text, sizeof text,
-               "backward is not deterministic: input %zu, element %zu: %.17g, then %.17g", i, k,
-               a[k], b[k]);
-      result.message = text;
-    }
-  }
+  check_repeats(analytic, repeated, o, result);
   if (!result.ok) return result;
   size_t slot = 0;
   for (size_t i = 0; i < x.size(); ++i) {

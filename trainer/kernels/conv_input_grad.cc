@@ -12,19 +12,7 @@ namespace {
 
 constexpr int64_t kSlack = 64;
 
-// The taps of one dim that reach position `phase` (mod stride), and by how many outputs they are
-// shifted.
-struct Axis {
-  int64_t size, out, kernel, stride, dilation, pad;
-
-  bool reaches(int64_t phase, int64_t tap) const {
-    return (phase + pad - tap * dilation) % stride == 0;
-  }
-  int64_t shift(int64_t phase, int64_t tap) const {
-    return (phase + pad - tap * dilation) / stride;
-  }
-  int64_t phases() const { return std::min(stride, size); }
-  int64_t count(int64_t phase) const { return (size - phase + stride - 1) / stride; }
+struct Axis : InputGradAxis {
   int64_t taps(int64_t phase) const {
     int64_t n = 0;
     for (int64_t t = 0; t < kernel; ++t) n += reaches(phase, t) ? 1 : 0;
@@ -38,8 +26,8 @@ class InputGrad {
       : t_(t),
         s_(s),
         threads_(threads),
-        rows_{s.h, s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top},
-        cols_{s.w, s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left} {
+        rows_{{s.h, s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top}},
+        cols_{{s.w, s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left}} {
     extent(rows_, &image_.rows, &top_);
     extent(cols_, &image_.cols, &left_);
     for (int64_t p = 0; p < phases(); ++p) {

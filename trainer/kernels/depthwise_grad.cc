@@ -34,14 +34,12 @@ struct Block {
   }
 };
 
-// One dim of the input's gradient: the taps that reach a position, by its phase (mod stride), and
-// the shift of the output they read. Margins as in conv_input_grad.cc.
-struct Axis {
-  int64_t size, out, kernel, stride, dilation, pad;
+// Margins as in conv_input_grad.cc.
+struct Axis : InputGradAxis {
   int64_t before = 0, span = 0;  // zeros before grad_output; how far any tap reaches
 
   Axis(int64_t size_of, int64_t out_of, int64_t taps, int64_t step, int64_t apart, int64_t zeros)
-      : size(size_of), out(out_of), kernel(taps), stride(step), dilation(apart), pad(zeros) {
+      : InputGradAxis{size_of, out_of, taps, step, apart, zeros} {
     int64_t lo = 0, hi = 0;
     for (int64_t p = 0; p < phases(); ++p) {
       for (int64_t k = 0; k < kernel; ++k) {
@@ -53,15 +51,7 @@ struct Axis {
     before = -lo;
     span = hi - lo + 1;
   }
-  bool reaches(int64_t phase, int64_t tap) const {
-    return (phase + pad - tap * dilation) % stride == 0;
-  }
-  int64_t shift(int64_t phase, int64_t tap) const {
-    return (phase + pad - tap * dilation) / stride;
-  }
-  int64_t phases() const { return std::min(stride, size); }
   int64_t steps() const { return ceil_div(size, stride); }  // positions of phase 0, the most
-  int64_t count(int64_t phase) const { return (size - phase + stride - 1) / stride; }
 };
 
 class InputGrad {

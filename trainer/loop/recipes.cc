@@ -7,6 +7,7 @@
 #include "runtime/core/atomic_file.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/datasets.h"
+#include "trainer/loop/fit_state.h"
 #include "trainer/loop/recipe_parts.h"
 #include "trainer/nn/models.h"
 #include "trainer/tensor/call.h"
@@ -75,10 +76,6 @@ Json describe(const RunConfig& config, const data::ImageData& images) {
   return json;
 }
 
-std::string file_in(const std::string& folder, const char* name) {
-  return (std::filesystem::path(folder) / name).string();
-}
-
 RunConfig config_of(const Json& json) {
   RunConfig config;
   config_fields(config, [&](const char* name, auto& value) { json.at(name).get_to(value); });
@@ -126,7 +123,7 @@ RunConfig with(RunConfig config, const TrainConfig& given) {
 
 // The saved run decides; what the caller also says must not contradict it.
 RunConfig resumed(const TrainConfig& given, const Where& where) {
-  std::string path = file_in(given.out, "last.safetensors");
+  std::string path = in_folder(given.out, "last.safetensors");
   RunConfig config;
   try {
     config = with(config_of(parse_config(load_safetensors(path), path)), TrainConfig());
@@ -168,6 +165,60 @@ void check_fits(const std::string& model, const data::ImageData& images, const W
               where, Code::kShapeMismatch);
 }
 
+struct TrainingData {
+  std::shared_ptr<const data::Dataset> trained, held_out;  // held_out: null without val_split
+};
+TrainingData split_off(const data::ImageData& images, const RunConfig& config, const Where& where) {
+  if (config.val_split <= 0) return {images.train, nullptr};
+  const int64_t n = images.train->size();
+  const auto held = std::llround(config.val_split * static_cast<double>(n));
+  if (held < 1 || held >= n) {
+    throw_error("train",
+                "val_split " + std::to_string(config.val_split) + " of " + std::to_string(n) +
+                    " images leaves none on one side",
+                where);
+  }
+  auto parts =
+      data::random_split(images.train, std::vector<int64_t>{n - held, held}, config.seed, where);
+  return {parts[0], parts[1]};
+}
+
+FitOptions fit_options(const RunConfig& config, const TrainConfig& given) {
+  FitOptions options;
+  options.epochs = config.epochs;
+  options.out = config.out;
+  options.resume = given.resume;
+  options.save_every_steps = given.save_every_steps;
+  options.resume_command = given.resume_command;
+  options.progress = given.progress;
+  options.on_step = given.on_step;
+  options.accumulation_steps = config.accumulate;
+  options.clip_grad_norm = config.clip_norm;
+  options.patience = config.patience;
+  options.verdict = given.verdict;
+  options.amp.autocast = autocast_named(config.autocast);
+  return options;
+}
+
+// config.json, for whoever looks into the folder.
+void write_config(const std::string& out, const Json& description) {
+  std::error_code ignored;  // fit() reports a folder that cannot be made
+  if (out.empty() ||
+      (!std::filesystem::create_directories(out, ignored) && !std::filesystem::is_directory(out)))
+    return;
+  std::string file = in_folder(out, "config.json"), text = description.dump(2) + "\n";
+  check_status(write_file_atomically(file.c_str(), text.data(), text.size()));
+}
+
+Loss loss_with(double smoothing) {
+  return [smoothing](const Tensor& output, const Tensor& target) {
+    if (smoothing == 0) return cross_entropy(output, target);
+    ClassLossOptions smoothed;
+    smoothed.label_smoothing = smoothing;
+    return cross_entropy(output, target, smoothed);
+  };
+}
+
 }  // namespace
 
 TrainResult run_training(const TrainConfig& given, Where where) {
@@ -186,33 +237,19 @@ TrainResult run_training(const TrainConfig& given, Where where) {
 
   std::unique_ptr<optim::Optimizer> optimizer =
       make_optimizer(config.optimizer, model->parameters(), config.lr, config.weight_decay, where);
-  std::shared_ptr<const data::Dataset> trained = images.train, held_out;
-  if (config.val_split > 0) {
-    const int64_t n = images.train->size();
-    const auto held = std::llround(config.val_split * static_cast<double>(n));
-    if (held < 1 || held >= n) {
-      throw_error("train",
-                  "val_split " + std::to_string(config.val_split) + " of " + std::to_string(n) +
-                      " images leaves none on one side",
-                  where);
-    }
-    auto parts =
-        data::random_split(images.train, std::vector<int64_t>{n - held, held}, config.seed, where);
-    trained = parts[0];
-    held_out = parts[1];
-  }
+  const TrainingData parts = split_off(images, config, where);
   data::LoaderOptions reading;
   reading.batch_size = config.batch;
   reading.shuffle = true;
   reading.seed = config.seed;
   reading.workers = given.workers;
-  data::DataLoader train(trained, reading, where);
+  data::DataLoader train(parts.trained, reading, where);
   data::LoaderOptions testing;
   testing.batch_size = 250;
   testing.workers = given.workers;
   data::DataLoader test(images.test, testing, where);
   std::optional<data::DataLoader> validation;
-  if (held_out) validation.emplace(held_out, testing, where);
+  if (parts.held_out) validation.emplace(parts.held_out, testing, where);
   const int64_t steps_per_epoch = (train.batches() + config.accumulate - 1) / config.accumulate;
   auto warmup = static_cast<int64_t>(recipe.warmup * static_cast<double>(steps_per_epoch));
   std::unique_ptr<optim::LrScheduler> schedule =
@@ -225,52 +262,24 @@ TrainResult run_training(const TrainConfig& given, Where where) {
     default_generator() = drawn;
   }
 
-  FitOptions options;
-  options.epochs = config.epochs;
-  options.out = config.out;
+  FitOptions options = fit_options(config, given);
   options.classes = images.classes;
-  options.resume = given.resume;
-  options.save_every_steps = given.save_every_steps;
-  options.resume_command = given.resume_command;
-  options.progress = given.progress;
-  options.on_step = given.on_step;
-  options.accumulation_steps = config.accumulate;
-  options.clip_grad_norm = config.clip_norm;
-  options.patience = config.patience;
   options.average = average ? &*average : nullptr;
-  options.verdict = given.verdict;
-  options.amp.autocast = autocast_named(config.autocast);
-  Json description = describe(config, images);
+  const Json description = describe(config, images);
   options.metadata[kConfigKey] = description.dump();
-  if (!config.out.empty()) {
-    std::error_code ignored;  // fit() reports a folder that cannot be made
-    if (std::filesystem::create_directories(config.out, ignored) ||
-        std::filesystem::is_directory(config.out)) {
-      std::string file = file_in(config.out, "config.json"), text = description.dump(2) + "\n";
-      check_status(write_file_atomically(file.c_str(), text.data(), text.size()));
-    }
-  }
-  Trainer trainer(
-      *model, *optimizer,
-      [smoothing = config.label_smoothing](const Tensor& output, const Tensor& target) {
-        if (smoothing == 0) return cross_entropy(output, target);
-        ClassLossOptions smoothed;
-        smoothed.label_smoothing = smoothing;
-        return cross_entropy(output, target, smoothed);
-      },
-      schedule.get());
+  write_config(config.out, description);
+  Trainer trainer(*model, *optimizer, loss_with(config.label_smoothing), schedule.get());
   TrainResult result;
   result.fit = trainer.fit(train, validation ? &*validation : &test, options, where);
   result.test = result.fit.validation;
   if (validation && !result.fit.interrupted) {
     std::shared_ptr<nn::Module> best = model;
-    if (!config.out.empty() && std::filesystem::exists(file_in(config.out, "best.safetensors"))) {
+    if (!config.out.empty() && std::filesystem::exists(in_folder(config.out, "best.safetensors"))) {
       best = load_trained(config.out, where).module;
     } else if (average) {
       best = std::shared_ptr<nn::Module>(model, &average->module());
     }
-    Trainer judge(*best, *optimizer,
-                  [](const Tensor& a, const Tensor& b) { return cross_entropy(a, b); });
+    Trainer judge(*best, *optimizer, loss_with(0));
     AutocastScope scope(options.amp.autocast);
     result.test = judge.evaluate(test);
   }
@@ -282,8 +291,8 @@ TrainResult run_training(const TrainConfig& given, Where where) {
 TrainedModel load_trained(const std::string& folder, Where where) {
   TrainedModel trained;
   for (const char* name : {"best.safetensors", "last.safetensors"}) {
-    if (trained.file.empty() && std::filesystem::exists(file_in(folder, name))) {
-      trained.file = file_in(folder, name);
+    if (trained.file.empty() && std::filesystem::exists(in_folder(folder, name))) {
+      trained.file = in_folder(folder, name);
     }
   }
   if (trained.file.empty()) {
@@ -296,7 +305,7 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   }
   Safetensors file = load_safetensors(trained.file);
   Json json = parse_config(file, trained.file);
-  std::string last = file_in(folder, "last.safetensors");
+  std::string last = in_folder(folder, "last.safetensors");
   // A file from before some of the fields has them by their defaults.
   auto filled = [](Json fields) {
     fields.update(fields_of(with(config_of(fields), TrainConfig())));

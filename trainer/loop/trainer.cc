@@ -23,6 +23,8 @@ namespace wick::loop {
 
 using data::Phase;
 
+namespace {
+
 // The batches of one optimizer step. All are there before the first is used: each counts by its
 // share of the items, and the last group of an epoch may be short.
 struct StepBatches {
@@ -30,8 +32,6 @@ struct StepBatches {
   std::vector<data::LoaderPosition> at;
   int64_t items = 0;
 };
-
-namespace {
 
 int64_t items_in(const data::Batch& batch) {
   if (batch.size() < 2 || batch[0].rank() < 1) {
@@ -120,6 +120,28 @@ void remove_run(const std::string& folder, const Where& where) {
   }
 }
 
+void make_folder(const std::string& folder, const Where& where) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw_error("trainer", "cannot make the folder " + folder + ": " + error.message(), where,
+                Code::kIo);
+  }
+}
+
+// What stands behind an epoch's line.
+std::string tail_text(const EpochMetrics& m, const FitState& state, double scale) {
+  std::string tail;
+  if (m.validated) {
+    tail = fmt::format("  val loss {:.4f}", m.val_loss);
+    if (m.val_predicts) tail += fmt::format("  val acc {:.2f}%", 100 * m.val_accuracy);
+    for (const auto& [name, value] : m.own) tail += fmt::format("  {} {:.4g}", name, value);
+  }
+  if (state.skipped > 0)
+    tail += fmt::format("  {} steps skipped in all, loss scale {}", state.skipped, scale);
+  return tail;
+}
+
 }  // namespace
 
 Tensor Trainer::loss_of(const Tensor& output, const data::DataLoader& loader,
@@ -181,12 +203,103 @@ EvalResult Trainer::evaluate(nn::Module& model, data::DataLoader& loader,
   return result;
 }
 
-void Trainer::train_step(const StepBatches& step, FitState& state, const data::DataLoader& train,
-                         const FitOptions& options, optim::Amp& amp, RunReport& report,
-                         data::StepProfile& profile, const Where& where) {
-  report.step_begins(model_, optimizer_, step.batches[0]);
-  optimizer_.zero_grad();
-  report.part_ends(&EpochTimes::zero_grad);
+// One call of fit(): what it was given, what it shows and writes, and how far it is.
+class Trainer::Fit {
+ public:
+  Fit(Trainer& trainer, data::DataLoader& train, data::DataLoader* validation,
+      const FitOptions& options, const Where& where)
+      : trainer_(trainer),
+        train_(train),
+        validation_(validation),
+        options_(options),
+        where_(where),
+        amp_(options.amp, where),
+        parts_{trainer.model_, trainer.optimizer_, trainer.schedule_, options, amp_},
+        state_(start()),
+        metrics_(keeps() ? in_folder(options.out, "metrics.csv") : "", state_.epoch, own_columns()),
+        report_(options.out, state_.epoch, options.classes),
+        progress_(options.progress) {
+    if (options.handle_interrupt) interrupt_.emplace();
+  }
+
+  FitResult run();
+
+ private:
+  bool keeps() const { return !options_.out.empty(); }
+
+  // The folder made ready, and where the run begins.
+  FitState start() const {
+    if (keeps()) make_folder(options_.out, where_);
+    if (options_.resume) return load_fit(parts_, train_, where_);
+    if (keeps()) remove_run(options_.out, where_);
+    return {};
+  }
+
+  std::vector<std::string> own_columns() const {
+    std::vector<std::string> own;
+    for (const auto& [name, metric] : options_.metrics) {
+      if (validation_ != nullptr) own.push_back(name);
+    }
+    return own;
+  }
+
+  void validate(RunReport* shown) {
+    nn::Module& model = options_.average != nullptr ? options_.average->module() : parts_.model;
+    validation_->seek({0, 0});
+    const auto scope = amp_.begin();
+    result_.validation = trainer_.evaluate(model, *validation_, options_.metrics, shown);
+    if (result_.validation.items == 0) throw_error("trainer", "the validation is empty", where_);
+  }
+
+  void show_means() {
+    shown_.items_done = state_.items;
+    shown_.loss = state_.mean_loss();
+    shown_.accuracy = state_.accuracy();
+    shown_.predicts = state_.predictions > 0;
+  }
+
+  void show_step(const StepBatches& step, data::LoaderPosition next) {
+    shown_.batch = next.batch;
+    shown_.items_here += step.items;
+    shown_.items_left =
+        train_.items() < 0 ? 0 : (options_.epochs - state_.epoch) * train_.items() - state_.items;
+    show_means();
+    progress_.update(shown_);
+  }
+
+  void say_interrupted() {
+    progress_.line(fmt::format("interrupted at epoch {}, step {}", state_.epoch + 1, state_.step));
+    if (!keeps()) return;
+    progress_.line("saved " + in_folder(options_.out, "last.safetensors"));
+    if (!options_.resume_command.empty()) progress_.line("to go on: " + options_.resume_command);
+  }
+
+  bool train_epoch();  // false: it was interrupted
+  void train_step(const StepBatches& step, data::StepProfile& profile);
+  void check_epoch() const;
+  void end_epoch();
+  EpochMetrics epoch_metrics();
+
+  Trainer& trainer_;
+  data::DataLoader& train_;
+  data::DataLoader* validation_;
+  const FitOptions& options_;
+  const Where& where_;
+  optim::Amp amp_;
+  FitParts parts_;
+  FitState state_;
+  MetricsCsv metrics_;
+  RunReport report_;
+  Progress progress_;
+  std::optional<InterruptScope> interrupt_;
+  ProgressState shown_;  // of this epoch
+  FitResult result_;
+};
+
+void Trainer::Fit::train_step(const StepBatches& step, data::StepProfile& profile) {
+  report_.step_begins(parts_.model, parts_.optimizer, step.batches[0]);
+  parts_.optimizer.zero_grad();
+  report_.part_ends(&EpochTimes::zero_grad);
   bool measured = true;
   for (size_t i = 0; i < step.batches.size(); ++i) {
     const data::Batch& batch = step.batches[i];
@@ -195,230 +308,190 @@ void Trainer::train_step(const StepBatches& step, FitState& state, const data::D
     double value = 0;
     {
       const auto time = profile.measure(Phase::kForward);
-      const auto scope = amp.begin();
-      output = model_(batch[0]);
-      report.part_ends(&EpochTimes::forward);
-      loss = loss_of(output, train, step.at[i], batch);
+      const auto scope = amp_.begin();
+      output = parts_.model(batch[0]);
+      report_.part_ends(&EpochTimes::forward);
+      loss = trainer_.loss_of(output, train_, step.at[i], batch);
       value = loss.item();
-      report.part_ends(&EpochTimes::loss);
+      report_.part_ends(&EpochTimes::loss);
     }
     // Before backward: the weights are still those of the step before.
     const bool finite = std::isfinite(value);
-    if (!finite && (!amp.scaler().is_enabled() || state.lost + 1 >= FitOptions::kLostSteps)) {
+    if (!finite && (!amp_.scaler().is_enabled() || state_.lost + 1 >= FitOptions::kLostSteps)) {
       throw_error("trainer",
                   fmt::format("the loss is {} at epoch {}, step {} (lr {}){}; a smaller lr may "
                               "help. The batch was {}; anomaly mode (--anomaly) names the op that "
                               "made the first such number",
-                              value, state.epoch + 1, state.step + 1, optimizer_.lr(),
-                              lost_text(state), items_text(train, step.at[i])),
-                  where);
+                              value, state_.epoch + 1, state_.step + 1, parts_.optimizer.lr(),
+                              lost_text(state_), items_text(train_, step.at[i])),
+                  where_);
     }
     measured = measured && finite;
     {
       const auto time = profile.measure(Phase::kBackward);
       if (step.batches.size() == 1) {
-        amp.backward(loss, where);
+        amp_.backward(loss, where_);
       } else {
-        amp.backward(loss * (static_cast<double>(n) / static_cast<double>(step.items)), where);
+        amp_.backward(loss * (static_cast<double>(n) / static_cast<double>(step.items)), where_);
       }
-      report.part_ends(&EpochTimes::backward);
+      report_.part_ends(&EpochTimes::backward);
     }
-    state.loss_sum += finite ? value * static_cast<double>(n) : 0;
-    state.unmeasured += finite ? 0 : n;
+    state_.loss_sum += finite ? value * static_cast<double>(n) : 0;
+    state_.unmeasured += finite ? 0 : n;
     if (const std::optional<Correct> c = correct_of(output, batch[1])) {
-      state.correct += c->correct;
-      state.predictions += c->predictions;
+      state_.correct += c->correct;
+      state_.predictions += c->predictions;
     }
-    state.items += n;
+    state_.items += n;
   }
   const auto time = profile.measure(Phase::kOptimizer);
-  if (options.clip_grad_value > 0 || options.clip_grad_norm > 0) {
-    amp.unscale_(optimizer_, where);
-    const std::vector<Tensor> parameters = model_.parameters();
-    if (options.clip_grad_value > 0) nn::clip_grad_value_(parameters, options.clip_grad_value);
-    if (options.clip_grad_norm > 0) nn::clip_grad_norm_(parameters, options.clip_grad_norm);
+  if (options_.clip_grad_value > 0 || options_.clip_grad_norm > 0) {
+    amp_.unscale_(parts_.optimizer, where_);
+    const std::vector<Tensor> parameters = parts_.model.parameters();
+    if (options_.clip_grad_value > 0) nn::clip_grad_value_(parameters, options_.clip_grad_value);
+    if (options_.clip_grad_norm > 0) nn::clip_grad_norm_(parameters, options_.clip_grad_norm);
   }
-  if (amp.step(optimizer_, where)) {
-    if (schedule_ != nullptr && !schedule_->wants_metric()) schedule_->step();
-    if (options.average != nullptr) options.average->update_parameters(model_);
+  if (amp_.step(parts_.optimizer, where_)) {
+    if (parts_.schedule != nullptr && !parts_.schedule->wants_metric()) parts_.schedule->step();
+    if (options_.average != nullptr) options_.average->update_parameters(parts_.model);
   } else {
-    check_scale(amp.scaler().get_scale(), state, where);
-    ++state.skipped;
+    check_scale(amp_.scaler().get_scale(), state_, where_);
+    ++state_.skipped;
   }
-  state.lost = measured ? 0 : state.lost + 1;
-  ++state.step;
-  report.part_ends(&EpochTimes::optimizer);
-  report.step_ends();
+  state_.lost = measured ? 0 : state_.lost + 1;
+  ++state_.step;
+  report_.part_ends(&EpochTimes::optimizer);
+  report_.step_ends();
+}
+
+bool Trainer::Fit::train_epoch() {
+  progress_.start_epoch();
+  shown_ = {};
+  shown_.epoch = state_.epoch;
+  shown_.epochs = options_.epochs;
+  shown_.batches = train_.batches();
+  shown_.batch = train_.position().batch;
+  show_means();
+  data::StepProfile profile;
+  report_.epoch_begins();
+  StepBatches step;
+  bool ended = false;
+  auto next = [&] {
+    ProfileRange range("loader");
+    const bool more = read_step(train_, options_.accumulation_steps, step, ended, profile);
+    report_.loaded();
+    return more;
+  };
+  while (!result_.interrupted && next()) {
+    train_step(step, profile);
+    // Not the loader's: to know that a group is short it has gone on to the next epoch.
+    const data::LoaderPosition position{step.at.back().epoch, step.at.back().batch + 1};
+    show_step(step, position);
+    result_.interrupted = interrupt_ && InterruptScope::requested();
+    bool due = options_.save_every_steps > 0 && state_.step % options_.save_every_steps == 0;
+    if (keeps() && (result_.interrupted || due)) save_fit(state_, parts_, train_, position);
+    if (options_.on_step) options_.on_step(state_.step);
+  }
+  add_steps(result_.steps_report, profile.report());
+  return !result_.interrupted;
+}
+
+void Trainer::Fit::check_epoch() const {
+  if (state_.items == 0) {
+    throw_error("trainer",
+                fmt::format("epoch {} gave no batch: a stream of fewer items than batch_size {} "
+                            "with drop_last?",
+                            state_.epoch + 1, train_.options().batch_size),
+                where_);
+  }
+  if (state_.items == state_.unmeasured) {
+    throw_error("trainer",
+                fmt::format("no loss of epoch {} was finite: float16 has lost all {} steps",
+                            state_.epoch + 1, state_.lost),
+                where_);
+  }
+}
+
+// What the epoch came to, validation included.
+EpochMetrics Trainer::Fit::epoch_metrics() {
+  EpochMetrics m;
+  m.epoch = state_.epoch;
+  m.step = state_.step;
+  m.lr = parts_.optimizer.lr();
+  m.seconds = progress_.seconds();
+  m.items_per_second = result_.items_per_second = progress_.items_per_second(shown_);
+  m.train_loss = result_.train_loss = state_.mean_loss();
+  m.train_accuracy = result_.train_accuracy = state_.accuracy();
+  m.train_predicts = state_.predictions > 0;
+  if (validation_ == nullptr) return m;
+  validate(&report_);
+  m.validated = true;
+  m.val_loss = result_.validation.loss;
+  m.val_accuracy = result_.validation.accuracy;
+  m.val_predicts = result_.validation.predictions > 0;
+  m.own = result_.validation.metrics;
+  return m;
+}
+
+void Trainer::Fit::end_epoch() {
+  check_epoch();
+  report_.training_ends(parts_.model);
+  ++state_.epoch;
+  const EpochMetrics m = epoch_metrics();
+  if (parts_.schedule != nullptr && parts_.schedule->wants_metric()) {
+    parts_.schedule->step(m.validated ? m.val_loss : m.train_loss);
+  }
+  state_.loss_sum = 0;
+  state_.correct = state_.predictions = state_.items = state_.unmeasured = 0;
+  if (note_epoch(state_, options_, m, monitored(options_, m)) && keeps()) save_best(parts_);
+  // The line first: a kill in between leaves a line that the resumed run drops and writes again.
+  metrics_.append(m);
+  report_.epoch_ends(m);
+  if (keeps()) save_fit(state_, parts_, train_, train_.position());
+  shown_.items_left = 0;
+  progress_.end_epoch(shown_, m.items_per_second, tail_text(m, state_, amp_.scaler().get_scale()));
+  if (options_.on_epoch) options_.on_epoch(m);
+}
+
+FitResult Trainer::Fit::run() {
+  bool stopped = out_of_patience(state_, options_);
+  if (state_.epoch >= options_.epochs || stopped) {
+    progress_.line(fmt::format("nothing left to train: {} of {} epochs are done{}", state_.epoch,
+                               options_.epochs, stopped ? ", stopped early" : ""));
+    if (validation_ != nullptr) validate(nullptr);
+  }
+  parts_.optimizer.accumulate(1);
+  if (!parts_.model.training()) parts_.model.train();
+  while (state_.epoch < options_.epochs && !stopped) {
+    if (!train_epoch()) {
+      say_interrupted();
+      break;
+    }
+    end_epoch();
+    stopped = out_of_patience(state_, options_);
+    if (stopped && state_.epoch < options_.epochs) {
+      progress_.line(fmt::format("stopped early: no better in {} epochs, the best was epoch {}",
+                                 options_.patience, state_.best_epoch));
+    }
+  }
+  if (options_.verdict && result_.steps_report.steps > 0) {
+    progress_.line(verdict_line(result_.steps_report));
+  }
+  result_.stopped_early = stopped && state_.epoch < options_.epochs;
+  result_.epochs = state_.epoch;
+  result_.steps = state_.step;
+  result_.skipped_steps = state_.skipped;
+  result_.best_accuracy = state_.best_accuracy;
+  result_.best_value = state_.best_value;
+  result_.best_epoch = state_.best_epoch;
+  result_.weights_sha256 = state_sha256(parts_.model.state_dict());
+  return std::move(result_);
 }
 
 FitResult Trainer::fit(data::DataLoader& train, data::DataLoader* validation,
                        const FitOptions& options, Where where) {
   check_fit(options, validation != nullptr, where);
-  const bool keep = !options.out.empty();
-  optim::Amp amp(options.amp, where);
-  const FitParts parts{model_, optimizer_, schedule_, options, amp};
-  FitState state;
-  if (keep) {
-    std::error_code error;
-    std::filesystem::create_directories(options.out, error);
-    if (error) {
-      throw_error("trainer", "cannot make the folder " + options.out + ": " + error.message(),
-                  where, Code::kIo);
-    }
-  }
-  if (options.resume) {
-    state = load_fit(parts, train, where);
-  } else if (keep) {
-    remove_run(options.out, where);
-  }
-  std::vector<std::string> own;
-  for (const auto& [name, metric] : options.metrics) {
-    if (validation != nullptr) own.push_back(name);
-  }
-  MetricsCsv metrics(keep ? in_folder(options.out, "metrics.csv") : "", state.epoch, own);
-  RunReport report(options.out, state.epoch, options.classes);
-  Progress progress(options.progress);
-  std::optional<InterruptScope> interrupt;
-  if (options.handle_interrupt) interrupt.emplace();
-  nn::Module& validated = options.average != nullptr ? options.average->module() : model_;
-
-  FitResult result;
-  auto validate = [&](RunReport* shown) {
-    validation->seek({0, 0});
-    const auto scope = amp.begin();
-    result.validation = evaluate(validated, *validation, options.metrics, shown);
-    if (result.validation.items == 0) throw_error("trainer", "the validation is empty", where);
-  };
-  bool stopped = out_of_patience(state, options);
-  if (state.epoch >= options.epochs || stopped) {
-    progress.line(fmt::format("nothing left to train: {} of {} epochs are done{}", state.epoch,
-                              options.epochs, stopped ? ", stopped early" : ""));
-    if (validation != nullptr) validate(nullptr);
-  }
-  optimizer_.accumulate(1);
-  if (!model_.training()) model_.train();
-  while (state.epoch < options.epochs && !stopped && !result.interrupted) {
-    progress.start_epoch();
-    ProgressState shown;
-    shown.epoch = state.epoch;
-    shown.epochs = options.epochs;
-    shown.batches = train.batches();
-    shown.batch = train.position().batch;
-    auto show = [&] {
-      shown.items_done = state.items;
-      shown.loss = state.mean_loss();
-      shown.accuracy = state.accuracy();
-      shown.predicts = state.predictions > 0;
-    };
-    show();
-    data::StepProfile profile;
-    report.epoch_begins();
-    StepBatches step;
-    bool ended = false;
-    auto next = [&] {
-      ProfileRange range("loader");
-      const bool more = read_step(train, options.accumulation_steps, step, ended, profile);
-      report.loaded();
-      return more;
-    };
-    while (next()) {
-      train_step(step, state, train, options, amp, report, profile, where);
-      // Not the loader's: to know that a group is short it has gone on to the next epoch.
-      const data::LoaderPosition position{step.at.back().epoch, step.at.back().batch + 1};
-      shown.batch = position.batch;
-      shown.items_here += step.items;
-      shown.items_left =
-          train.items() < 0 ? 0 : (options.epochs - state.epoch) * train.items() - state.items;
-      show();
-      progress.update(shown);
-      bool stop = interrupt && InterruptScope::requested();
-      bool due = options.save_every_steps > 0 && state.step % options.save_every_steps == 0;
-      if (keep && (stop || due)) save_fit(state, parts, train, position);
-      if (options.on_step) options.on_step(state.step);
-      if (stop) {
-        result.interrupted = true;
-        break;
-      }
-    }
-    add_steps(result.steps_report, profile.report());
-    if (result.interrupted) {
-      progress.line(fmt::format("interrupted at epoch {}, step {}", state.epoch + 1, state.step));
-      if (keep) {
-        progress.line("saved " + in_folder(options.out, "last.safetensors"));
-        if (!options.resume_command.empty()) progress.line("to go on: " + options.resume_command);
-      }
-      break;
-    }
-    if (state.items == 0) {
-      throw_error("trainer",
-                  fmt::format("epoch {} gave no batch: a stream of fewer items than batch_size {} "
-                              "with drop_last?",
-                              state.epoch + 1, train.options().batch_size),
-                  where);
-    }
-    if (state.items == state.unmeasured) {
-      throw_error("trainer",
-                  fmt::format("no loss of epoch {} was finite: float16 has lost all {} steps",
-                              state.epoch + 1, state.lost),
-                  where);
-    }
-    report.training_ends(model_);
-    EpochMetrics m;
-    m.epoch = ++state.epoch;
-    m.step = state.step;
-    m.lr = optimizer_.lr();
-    m.seconds = progress.seconds();
-    m.items_per_second = result.items_per_second = progress.items_per_second(shown);
-    m.train_loss = result.train_loss = state.mean_loss();
-    m.train_accuracy = result.train_accuracy = state.accuracy();
-    m.train_predicts = state.predictions > 0;
-    std::string tail;
-    if (validation != nullptr) {
-      validate(&report);
-      m.validated = true;
-      m.val_loss = result.validation.loss;
-      m.val_accuracy = result.validation.accuracy;
-      m.val_predicts = result.validation.predictions > 0;
-      m.own = result.validation.metrics;
-      tail = fmt::format("  val loss {:.4f}", m.val_loss);
-      if (m.val_predicts) tail += fmt::format("  val acc {:.2f}%", 100 * m.val_accuracy);
-      for (const auto& [name, value] : m.own) tail += fmt::format("  {} {:.4g}", name, value);
-    }
-    if (state.skipped > 0) {
-      tail += fmt::format("  {} steps skipped in all, loss scale {}", state.skipped,
-                          amp.scaler().get_scale());
-    }
-    if (schedule_ != nullptr && schedule_->wants_metric()) {
-      schedule_->step(m.validated ? m.val_loss : m.train_loss);
-    }
-    state.loss_sum = 0;
-    state.correct = state.predictions = state.items = state.unmeasured = 0;
-    if (note_epoch(state, options, m, monitored(options, m)) && keep) save_best(parts);
-    // The line first: a kill in between leaves a line that the resumed run drops and writes again.
-    metrics.append(m);
-    report.epoch_ends(m);
-    if (keep) save_fit(state, parts, train, train.position());
-    shown.items_left = 0;
-    progress.end_epoch(shown, m.items_per_second, tail);
-    if (options.on_epoch) options.on_epoch(m);
-    stopped = out_of_patience(state, options);
-    if (stopped && state.epoch < options.epochs) {
-      progress.line(fmt::format("stopped early: no better in {} epochs, the best was epoch {}",
-                                options.patience, state.best_epoch));
-    }
-  }
-  if (options.verdict && result.steps_report.steps > 0) {
-    progress.line(verdict_line(result.steps_report));
-  }
-  result.stopped_early = stopped && state.epoch < options.epochs;
-  result.epochs = state.epoch;
-  result.steps = state.step;
-  result.skipped_steps = state.skipped;
-  result.best_accuracy = state.best_accuracy;
-  result.best_value = state.best_value;
-  result.best_epoch = state.best_epoch;
-  result.weights_sha256 = state_sha256(model_.state_dict());
-  return result;
+  return Fit(*this, train, validation, options, where).run();
 }
 
 }  // namespace wick::loop

@@ -38,8 +38,6 @@ struct FitResult {
 };
 
 class RunReport;
-struct FitState;
-struct StepBatches;
 
 class Trainer {
  public:
@@ -62,12 +60,10 @@ class Trainer {
   EvalResult evaluate(data::DataLoader& loader);
 
  private:
+  class Fit;  // a call of fit()
   // The loss of a batch, a scalar; what is wrong with its labels is said by item.
   Tensor loss_of(const Tensor& output, const data::DataLoader& loader, data::LoaderPosition at,
                  const data::Batch& batch) const;
-  void train_step(const StepBatches& batches, FitState& state, const data::DataLoader& train,
-                  const FitOptions& options, optim::Amp& amp, RunReport& report,
-                  data::StepProfile& profile, const Where& where);
   EvalResult evaluate(nn::Module& model, data::DataLoader& loader,
                       const std::map<std::string, Metric>& metrics, RunReport* report);
 

@@ -34,6 +34,12 @@ inline Sizes sizes(Triple t) { return {t.d, t.h, t.w}; }
 // x[N, C, spatial...] with a batch dim; *added tells whether it had none.
 Tensor batched(const char* op, const Arg& x, int64_t spatial, bool* added);
 
+inline Tensor reduced(const Tensor& loss, Reduction reduction, const At& at) {
+  if (reduction == Reduction::kMean) return mean(at(loss));
+  if (reduction == Reduction::kSum) return sum(at(loss));
+  return loss;
+}
+
 // Sum over `dims` of x to the power of p (a norm's inside) is 0 where x is: f(sum) with a gradient
 // of 0 there instead of NaN.
 template <class F>

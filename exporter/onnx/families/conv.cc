@@ -86,11 +86,6 @@ void check_ints(ReadCtx& c, const std::vector<int64_t>& v, size_t spatial, const
     c.fail(std::string(name) + " does not fit the spatial rank");
 }
 
-template <class List>
-void set_list(NodeProto& n, const char* name, const List& list) {
-  if (!list.empty()) set_ints(n, name, list.span());
-}
-
 }  // namespace
 
 ConvAttrs conv_attrs(ReadCtx& c, ValueId* x, ValueId w, ValueId fill) {

@@ -58,12 +58,6 @@ const FunctionName& function_named(ReadCtx& c, const std::string& name) {
   c.fail("unknown activation '" + name + "'");
 }
 
-std::vector<double> floats(ReadCtx& c, const char* name) {
-  const AttributeProto* a = c.attr(name);
-  if (a == nullptr) return {};
-  return {a->floats().begin(), a->floats().end()};
-}
-
 void read_functions(ReadCtx& c, OpId op, RnnAttrs* a) {
   const AttributeProto* given = c.attr("activations");
   if (given == nullptr || given->strings_size() == 0) return;
@@ -72,7 +66,8 @@ void read_functions(ReadCtx& c, OpId op, RnnAttrs* a) {
     c.fail("activations names " + std::to_string(given->strings_size()) + " functions, needs " +
            std::to_string(list.size()));
   }
-  std::vector<double> alphas = floats(c, "activation_alpha"), betas = floats(c, "activation_beta");
+  std::vector<double> alphas = c.attr_floats("activation_alpha"),
+                      betas = c.attr_floats("activation_beta");
   size_t alpha = 0, beta = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     const FunctionName& f = function_named(c, given->strings(static_cast<int>(i)));
@@ -104,18 +99,11 @@ void read_recurrent(ReadCtx& c) {
   c.emit_all(op, a, std::move(in), op == OpId::kLSTM ? 3 : 2);
 }
 
-AttributeProto& add_list(NodeProto& node, const char* name, AttributeProto::AttributeType type) {
-  AttributeProto& a = *node.add_attribute();
-  a.set_name(name);
-  a.set_type(type);
-  return a;
-}
-
 void write_functions(OpId op, const RnnAttrs& a, NodeProto* n) {
   auto list = places(a, op);
   bool plain = std::all_of(list.begin(), list.end(), [](auto* f) { return f->kind == 0; });
   if (plain) return;
-  AttributeProto& names = add_list(*n, "activations", AttributeProto::STRINGS);
+  AttributeProto& names = add_attr(*n, "activations", AttributeProto::STRINGS);
   std::vector<double> alphas, betas;
   for (size_t i = 0; i < list.size(); ++i) {
     auto kind = list[i]->kind == 0 ? default_at(op, i) : static_cast<RnnFunction>(list[i]->kind);
@@ -128,7 +116,7 @@ void write_functions(OpId op, const RnnAttrs& a, NodeProto* n) {
   }
   auto add = [&](const char* name, const std::vector<double>& values) {
     if (values.empty()) return;
-    AttributeProto& attr = add_list(*n, name, AttributeProto::FLOATS);
+    AttributeProto& attr = add_attr(*n, name, AttributeProto::FLOATS);
     for (double v : values) attr.add_floats(static_cast<float>(v));
   };
   add("activation_alpha", alphas);

@@ -98,11 +98,6 @@ void read_max_unpool(ReadCtx& c) {
   c.set(0, y);
 }
 
-template <class List>
-void set_list(NodeProto& n, const char* name, const List& list) {
-  if (!list.empty()) set_ints(n, name, list.span());
-}
-
 void set_conv(NodeProto& n, const ConvAttrs& a) {
   set_list(n, "strides", a.strides);
   set_list(n, "dilations", a.dilations);

@@ -5,12 +5,6 @@
 namespace wick::onnx {
 namespace {
 
-std::vector<double> floats(ReadCtx& c, const char* name) {
-  const AttributeProto* a = c.attr(name);
-  if (a == nullptr) return {};
-  return {a->floats().begin(), a->floats().end()};
-}
-
 // act(conv + Z)
 template <bool last>
 void fused_conv(ReadCtx& c) {
@@ -21,7 +15,7 @@ void fused_conv(ReadCtx& c) {
                   .keep({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
                   .one({x, c.in(1), c.optional(2)});
   y = activate(c, plus_if(c, y, z), c.attr_string("activation", ""),
-               floats(c, "activation_params"));
+               c.attr_floats("activation_params"));
   c.set(0, last ? channels_last(c, y) : y);
 }
 

@@ -87,6 +87,11 @@ std::vector<int64_t> ReadCtx::attr_ints(const std::string& name) const {
   if (a == nullptr) return {};
   return {a->ints().begin(), a->ints().end()};
 }
+std::vector<double> ReadCtx::attr_floats(const std::string& name) const {
+  const AttributeProto* a = attr(name);
+  if (a == nullptr) return {};
+  return {a->floats().begin(), a->floats().end()};
+}
 std::vector<std::string> ReadCtx::attr_strings(const std::string& name) const {
   const auto* a = typed(*this, name, AttributeProto::STRINGS);
   if (a == nullptr) return {};

@@ -108,6 +108,7 @@ class ReadCtx {
   double attr_float(const std::string& name, double fallback) const;
   std::string attr_string(const std::string& name, const std::string& fallback) const;
   std::vector<int64_t> attr_ints(const std::string& name) const;  // empty when absent
+  std::vector<double> attr_floats(const std::string& name) const;
   std::vector<std::string> attr_strings(const std::string& name) const;
   HostTensor attr_tensor(const std::string& name) const;        // not present() when absent
   const GraphProto& attr_graph(const std::string& name) const;  // required

@@ -11,14 +11,6 @@
 namespace wick::onnx {
 namespace {
 
-AttributeProto& add_attr(NodeProto& node, const std::string& name,
-                         AttributeProto::AttributeType type) {
-  AttributeProto& a = *node.add_attribute();
-  a.set_name(name);
-  a.set_type(type);
-  return a;
-}
-
 constexpr const WriteRow* kRows[] = {
 #define WICK_WRITE_kInfer(Name) &kOnnx_##Name,
 #define WICK_WRITE_kControl(Name) &kOnnx_##Name,
@@ -30,6 +22,13 @@ constexpr const WriteRow* kRows[] = {
 
 }  // namespace
 
+AttributeProto& add_attr(NodeProto& node, const std::string& name,
+                         AttributeProto::AttributeType type) {
+  AttributeProto& a = *node.add_attribute();
+  a.set_name(name);
+  a.set_type(type);
+  return a;
+}
 void set_int(NodeProto& node, const std::string& name, int64_t value) {
   add_attr(node, name, AttributeProto::INT).set_i(value);
 }

@@ -106,6 +106,13 @@ void set_int(NodeProto& node, const std::string& name, int64_t value);
 void set_float(NodeProto& node, const std::string& name, double value);
 void set_string(NodeProto& node, const std::string& name, const std::string& value);
 void set_ints(NodeProto& node, const std::string& name, Span<const int64_t> values);
+// A list that is not empty.
+template <class List>
+void set_list(NodeProto& node, const char* name, const List& list) {
+  if (!list.empty()) set_ints(node, name, list.span());
+}
+AttributeProto& add_attr(NodeProto& node, const std::string& name,
+                         AttributeProto::AttributeType type);
 
 struct WriteRow {
   OpId op;

@@ -4,20 +4,14 @@
 
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/attention.h"
-#include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/reduce.h"
 #include "runtime/kernels/reference/exact.h"
-#include "runtime/kernels/reference/rows.h"
+#include "runtime/kernels/reference/real.h"
 
 namespace wick {
 namespace {
 
 using namespace reference;  // NOLINT: what this folder shares
-
-float exp_of(float x) { return scalar_math::exp(scalar_math::F(x)).v; }
-double exp_of(double x) { return std::exp(x); }
-float tanh_of(float x) { return scalar_math::tanh(scalar_math::F(x)).v; }
-double tanh_of(double x) { return std::tanh(x); }
 
 // Element (head, row, col) of batch item b.
 struct Place {

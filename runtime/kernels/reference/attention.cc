@@ -4,16 +4,12 @@
 
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/math_scalar.h"
-#include "runtime/kernels/reference/rows.h"
+#include "runtime/kernels/reference/real.h"
 
 namespace wick {
 namespace {
 
 using namespace reference;  // NOLINT: what this folder shares
-
-float exp_of(float x) { return scalar_math::exp(scalar_math::F(x)).v; }
-double exp_of(double x) { return std::exp(x); }
 
 template <class C>
 C state_at(const TensorView& v, int64_t i) {

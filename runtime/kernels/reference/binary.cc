@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "runtime/core/string_ref.h"
-#include "runtime/kernels/math_scalar.h"
+#include "runtime/kernels/reference/real.h"
 #include "runtime/kernels/reference/widest.h"
 #include "runtime/kernels/reference/zip.h"
 
@@ -90,8 +90,6 @@ struct OrOp {
   static bool f(bool x, bool y) { return x || y; }
 };
 
-float power(float x, float y) { return scalar_math::pow(scalar_math::F(x), scalar_math::F(y)).v; }
-double power(double x, double y) { return std::pow(x, y); }
 // By squaring, wrapping; a negative exponent gives the integer part of the true result (0 for 0).
 template <class T>
 T integer_power(T x, int64_t y) {

@@ -2,6 +2,7 @@
 // matter), bits read as another dtype, and the dropout that drops nothing.
 #include <cstring>
 
+#include "runtime/core/quantized_dtype.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/kernel_set.h"
 #include "runtime/kernels/reference/integer_loops.h"
@@ -53,7 +54,6 @@ Status run_dropout(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
   return {};
 }
 
-bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
 bool are_bytes(const KernelQuery& q) { return is_byte(q.in[0].dtype) && is_byte(q.in[1].dtype); }
 bool is_real(const KernelQuery& q) {
   return is_float(q.in[0].dtype) || is_small_float(q.in[0].dtype);

@@ -3,9 +3,8 @@
 #include <type_traits>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/math_scalar.h"
 #include "runtime/kernels/reduce.h"
-#include "runtime/kernels/reference/rows.h"
+#include "runtime/kernels/reference/real.h"
 
 namespace wick {
 namespace {
@@ -35,8 +34,6 @@ Status batch_norm(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   return {};
 }
 
-float exp_of(float x) { return scalar_math::exp(scalar_math::F(x)).v; }
-double exp_of(double x) { return std::exp(x); }
 float log_of(float x) { return scalar_math::log(scalar_math::F(x)).v; }
 double log_of(double x) { return std::log(x); }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/core/narrow.h"
+#include "runtime/core/quantized_dtype.h"
 #include "runtime/kernels/block_linear.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/widest.h"
@@ -141,15 +142,6 @@ void each_block(const KernelCtx& ctx, const TensorView& x, const TensorView& y, 
                      store(block, y.dtype, n, y.data, first, a);
                    }
                  });
-}
-
-// The dtype of the division: the scale's, where that is a float that rounds. An integer scale
-// divides exactly, a power of two in x's own dtype.
-DType division_dtype(DType x, DType scale, int64_t precision) {
-  if (precision != 0) return static_cast<DType>(precision);
-  if (scale == DType::kI32) return DType::kF64;
-  if (scale == DType::kF8E8M0) return x == DType::kI32 ? DType::kF32 : x;
-  return scale;
 }
 
 Status quantize(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

@@ -19,6 +19,16 @@ Real<T> load(const T& v) {
   return static_cast<Real<T>>(v);
 }
 
+// f64 may use libm, f32 is the contract's own functions.
+inline float exp_of(float x) { return scalar_math::exp(scalar_math::F(x)).v; }
+inline double exp_of(double x) { return std::exp(x); }
+inline float tanh_of(float x) { return scalar_math::tanh(scalar_math::F(x)).v; }
+inline double tanh_of(double x) { return std::tanh(x); }
+inline float power(float x, float y) {
+  return scalar_math::pow(scalar_math::F(x), scalar_math::F(y)).v;
+}
+inline double power(double x, double y) { return std::pow(x, y); }
+
 // The unfused ops' arithmetic: f64 may use libm, f32 is the contract's own functions.
 inline double activate(const EpilogueAttrs& e, double y) {
   constexpr double kHalfRoot = 0.70710678118654752440, kTanhScale = 0.79788456080286535588;

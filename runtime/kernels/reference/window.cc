@@ -49,9 +49,6 @@ Status max_pool_indices(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
   return {};
 }
 
-float power(float x, float y) { return scalar_math::pow(scalar_math::F(x), scalar_math::F(y)).v; }
-double power(double x, double y) { return std::pow(x, y); }
-
 // The sum of |x|^p in the window's order, and its root; the square by fma.
 template <class T>
 Status lp_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

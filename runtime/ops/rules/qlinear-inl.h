@@ -6,8 +6,6 @@
 
 namespace wick::rules {
 
-inline bool is_byte(DType t) { return t == DType::kI8 || t == DType::kU8; }
-
 // Input i is bytes, its scale (i + 1) one float32 or, where `extent` is given, one for each of
 // them; the zero point (i + 2) has the tensor's dtype and its scale's form.
 template <class D>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/core/quantized_dtype.h"
 #include "runtime/ops/rules/conv-inl.h"
 
 namespace wick::rules {
@@ -127,9 +128,6 @@ Status dequantize_linear(RuleCtx<D>& c) {
   return {};
 }
 
-inline bool is_block_type(DType t) {
-  return t == DType::kI4 || t == DType::kU4 || t == DType::kI8 || t == DType::kU8;
-}
 inline Status check_block_linear(const BlockLinearAttrs& a, DType weight) {
   if (!is_block_type(weight)) return no_type("weight", weight);
   if (a.block_size < 16 || a.block_size > 256 || (a.block_size & (a.block_size - 1)) != 0) {

@@ -10,6 +10,7 @@
 namespace wick {
 
 inline Tensor zero_like(const Tensor& t) { return full({}, 0, t.dtype()); }
+inline IntList<3> spatial(const Shape& s) { return IntList<3>(s.dims().subspan(2)); }
 
 // Zeros of the i-th input's shape and dtype, where the gradient lies.
 Tensor zeros_of(const GradCtx& c, size_t i);

@@ -7,8 +7,6 @@
 namespace wick {
 namespace {
 
-IntList<3> spatial(const Shape& s) { return IntList<3>(s.dims().subspan(2)); }
-
 Tensor conv(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvAttrs& a) {
   return call(OpId::kConv, a, {x, w, bias});
 }

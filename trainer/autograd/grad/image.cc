@@ -10,8 +10,6 @@
 namespace wick {
 namespace {
 
-IntList<3> spatial(const Shape& s) { return IntList<3>(s.dims().subspan(2)); }
-
 // The convolution that maps a transposed one's result back to its input.
 ConvAttrs opposite(const ConvTransposeAttrs& a, const Shape& in, const Shape& kernel,
                    const Shape& out) {

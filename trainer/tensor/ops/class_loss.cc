@@ -65,12 +65,6 @@ Classes check(const char* op, const Arg& x, const Arg& target, const ClassLossOp
   return c;
 }
 
-Tensor reduced(const Tensor& loss, Reduction reduction, const At& at) {
-  if (reduction == Reduction::kMean) return mean(at(loss));
-  if (reduction == Reduction::kSum) return sum(at(loss));
-  return loss;
-}
-
 // What each target counts: its class's weight, 0 where ignored.
 struct Picked {
   Tensor loss;    // -log_prob of the target's class, times the count

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "trainer/autograd/forward.h"
+#include "trainer/tensor/compose.h"
 #include "trainer/tensor/inplace.h"
 #include "trainer/tensor/lines.h"
 #include "trainer/tensor/ops/pointwise.h"
@@ -12,8 +13,6 @@
 
 namespace wick {
 namespace {
-
-std::string text(const Tensor& t) { return to_text(t.raw_shape()).text; }
 
 ScatterAttrs scatter_attrs(int dim, ScatterReduction how) {
   return {dim, static_cast<int64_t>(how)};

@@ -8,12 +8,6 @@
 namespace wick {
 namespace {
 
-Tensor reduced(const Tensor& loss, Reduction reduction, const At& at) {
-  if (reduction == Reduction::kMean) return mean(at(loss));
-  if (reduction == Reduction::kSum) return sum(at(loss));
-  return loss;
-}
-
 void need_labels(const char* op, const Arg& x, const Arg& target) {
   if (!is_float(x.tensor.dtype()) || target.tensor.dtype() != DType::kI64) {
     throw_error(op,

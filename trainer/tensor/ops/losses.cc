@@ -9,12 +9,6 @@
 namespace wick {
 namespace {
 
-Tensor reduced(const Tensor& loss, Reduction reduction, const At& at) {
-  if (reduction == Reduction::kMean) return mean(at(loss));
-  if (reduction == Reduction::kSum) return sum(at(loss));
-  return loss;
-}
-
 // Before input and target meet: floats, and the warning where their shapes differ.
 void check_distance(const char* loss, const Arg& x, const Arg& target) {
   if (!is_float(x.tensor.dtype()) && !is_float(target.tensor.dtype())) {

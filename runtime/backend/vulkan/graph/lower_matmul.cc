@@ -95,38 +95,46 @@ Shape as_matrix(const Shape& s, bool row) {
   return row ? Shape{1, s[0]} : Shape{s[0], 1};
 }
 
+struct Product {
+  int64_t rows = 1, columns = 0, depth = 0;
+  BatchWalk walk;
+};
+
+Status product_of(const OpCall& call, bool linear, bool fused, Product& p) {
+  const Shape& a = call.in[0].shape;
+  const Shape& b = call.in[1].shape;
+  if (linear || fused) {
+    if (a.rank() < 1) return unsupported("a scalar operand");
+    p.depth = a[a.rank() - 1];
+    p.columns = b[linear ? 0 : 1];
+    p.rows = call.out[0].numel() / p.columns;
+    return {};
+  }
+  const Shape left = as_matrix(a, true), right = as_matrix(b, false);
+  p.rows = left[left.rank() - 2];
+  p.depth = left[left.rank() - 1];
+  p.columns = right[right.rank() - 1];
+  if (right.rank() == 2) {  // all of left's rows meet the same right
+    p.rows = call.out[0].numel() / p.columns;
+    return {};
+  }
+  const int batch_rank = std::max(left.rank(), right.rank()) - 2;
+  Shape product;
+  for (int i = 0; i < batch_rank; ++i) product.push_back(call.out[0].shape[i]);
+  product.push_back(p.rows);
+  product.push_back(p.columns);
+  return walk_batches(left, right, product, p.walk);
+}
+
 }  // namespace
 
 static Status lower_matmul(const OpCall& call, Lowered& out) {
-  const Shape& a = call.in[0].shape;
-  const Shape& b = call.in[1].shape;
-  const Shape& y = call.out[0].shape;
   const bool fused = call.op == OpId::kFusedLinear || call.op == OpId::kFusedMatMul;
   // Rows of weights are outputs; else they are as MatMul has them.
   const bool linear = call.op == OpId::kLinear || call.op == OpId::kFusedLinear;
-  BatchWalk walk;
-  int64_t rows = 1, columns = 0, depth = 0;
-  if (linear || fused) {
-    if (a.rank() < 1) return unsupported("a scalar operand");
-    depth = a[a.rank() - 1];
-    columns = b[linear ? 0 : 1];
-    rows = call.out[0].numel() / columns;
-  } else {
-    const Shape left = as_matrix(a, true), right = as_matrix(b, false);
-    rows = left[left.rank() - 2];
-    depth = left[left.rank() - 1];
-    columns = right[right.rank() - 1];
-    if (right.rank() == 2) {  // all of left's rows meet the same right
-      rows = call.out[0].numel() / columns;
-    } else {
-      const int batch_rank = std::max(left.rank(), right.rank()) - 2;
-      Shape product;
-      for (int i = 0; i < batch_rank; ++i) product.push_back(y[i]);
-      product.push_back(rows);
-      product.push_back(columns);
-      WICK_TRY(walk_batches(left, right, product, walk));
-    }
-  }
+  Product product;
+  WICK_TRY(product_of(call, linear, fused, product));
+  const auto& [rows, columns, depth, walk] = product;
   if (depth == 0) {  // sums of nothing
     const TensorView& sums = call.out[0];
     return out.dispatches.push_back(fill_dispatch(words_of(sums.dtype, sums.numel()), 0, 0, 0));

@@ -2,6 +2,7 @@
 // element.
 #include "runtime/backend/vulkan/graph/broadcast.h"
 #include "runtime/backend/vulkan/graph/element.h"
+#include "runtime/core/quantized_dtype.h"
 #include "runtime/kernels/qlinear.h"
 
 namespace wick::vulkan {
@@ -35,14 +36,6 @@ Dispatch per_element(const OpCall& call, ShaderId shader, int64_t axis, int64_t 
   add_operand(d, zero ? 2 : 1);
   add_operand(d, out_operand(0));
   return d;
-}
-
-// As the CPU's: of the division.
-DType division_dtype(DType x, DType scale, int64_t precision) {
-  if (precision != 0) return static_cast<DType>(precision);
-  if (scale == DType::kI32) return DType::kF64;
-  if (scale == DType::kF8E8M0) return x == DType::kI32 ? DType::kF32 : x;
-  return scale;
 }
 
 Status lower_quantize_linear(const OpCall& call, Lowered& out) {
