@@ -70,9 +70,9 @@ TEST(Indexing, ErrorsNameTheLineAndWhatToDo) {
 TEST(Indexing, BasicIndicesAreViewsAdvancedOnesCopies) {
   Tensor x = arange(12).reshape({3, 4});
   Tensor row = x[1], block = x.index({Slice(0, 2), Slice(None, None, 2)});
-  EXPECT_EQ(row.impl()->storage, x.impl()->storage);
-  EXPECT_EQ(block.impl()->storage, x.impl()->storage);
-  EXPECT_NE(x.index({tensor<int64_t>({1})}).impl()->storage, x.impl()->storage);
+  EXPECT_EQ(&row.storage(), &x.storage());
+  EXPECT_EQ(&block.storage(), &x.storage());
+  EXPECT_NE(&x.index({tensor<int64_t>({1})}).storage(), &x.storage());
   x.at({1, 2}) = 100;
   EXPECT_EQ(row[2].item_int(), 100);
   block.fill_(-1);

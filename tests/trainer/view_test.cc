@@ -138,7 +138,7 @@ TEST(View, OneThatChangesNothingIsATensorOfItsOwn) {
     Tensor x = arange(0, n, 1, DType::kF64).reshape(c.shape).clone();
     Tensor v = c.f(x);
     EXPECT_FALSE(v.is_same(x));
-    EXPECT_EQ(v.impl()->storage, x.impl()->storage);
+    EXPECT_EQ(&v.storage(), &x.storage());
     EXPECT_TRUE(v.is_view());
     EXPECT_EQ(numel(v.raw_shape()), n);
     {
@@ -251,7 +251,7 @@ TEST(View, ResultsThatChangeNothingShareNoBytes) {
     SCOPED_TRACE(name);
     Tensor y = f(x);
     EXPECT_FALSE(y.is_same(x));
-    EXPECT_FALSE(y.impl()->storage == x.impl()->storage);
+    EXPECT_FALSE(&y.storage() == &x.storage());
   }
 }
 

@@ -25,7 +25,7 @@ class Opened {
     for (size_t i : edges_) node_.edges()[i].leaf = {};
   }
   void open(size_t i, const Tensor& t) {
-    node_.edges()[i].leaf = t.handle();
+    node_.edges()[i].leaf = IntrusivePtr<TensorImpl>(t.impl());
     edges_.push_back(i);
   }
   Opened(const Opened&) = delete;

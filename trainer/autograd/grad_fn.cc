@@ -30,7 +30,7 @@ Tensor GradFn::variable() const { return Tensor(leaf_); }
 uint64_t GradFn::sequence_nr() const { return node_ ? node_->sequence : ~uint64_t{0}; }
 
 GradFn Tensor::grad_fn() const {
-  return requires_grad() && impl_->grad_fn ? GradFn(impl_->grad_fn) : GradFn();
+  return requires_grad() && impl()->grad_fn ? GradFn(impl()->grad_fn) : GradFn();
 }
 
 }  // namespace wick

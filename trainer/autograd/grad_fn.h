@@ -8,6 +8,8 @@
 
 namespace wick {
 
+class Node;
+
 class GradFn {
  public:
   GradFn() = default;

@@ -36,7 +36,7 @@ Tensor spread(const Tensor& t) {
 
 // Element k, counted row by row.
 double* element(const Tensor& t, size_t k) {
-  const TensorView& v = t.impl()->view;
+  const TensorView v = t.layout();
   int64_t rest = static_cast<int64_t>(k), at = 0;
   for (int i = v.rank() - 1; i >= 0; --i) {
     at += rest % v.shape[i] * v.strides[i];

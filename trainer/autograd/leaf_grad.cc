@@ -17,7 +17,7 @@ constinit std::mutex g_leaf_mutex;
 
 // True when `t` is the only handle on its bytes: they may be overwritten or kept.
 bool sole_owner(const Tensor& t) {
-  return t.handle()->unique() && t.impl()->storage->unique() && t.is_contiguous();
+  return t.impl()->unique() && t.impl()->storage->unique() && t.is_contiguous();
 }
 
 // `t` and its .grad may have changed since the graph was recorded: neither may differ from `g` in
@@ -70,12 +70,12 @@ void add_to_grad(TensorImpl* leaf, Tensor g, bool create_graph, const Where& whe
   Tensor now = leaf->grad ? Tensor(leaf->grad) : Tensor();
   if (!now.defined()) {
     if (!sole_owner(g)) g = g.clone();
-    leaf->grad = g.handle();
+    leaf->grad = IntrusivePtr<TensorImpl>(g.impl());
   } else if (create_graph) {
-    leaf->grad = add(now, g).handle();
+    leaf->grad = IntrusivePtr<TensorImpl>(add(now, g).impl());
     leaf->grad->storage->accumulated_from(now.storage());
   } else if (overlaps_itself(now.layout())) {  // set_grad() of an expanded tensor
-    leaf->grad = add(now, g).handle();
+    leaf->grad = IntrusivePtr<TensorImpl>(add(now, g).impl());
   } else {
     now.storage().bump_accumulated();
     if (now.is_contiguous()) {

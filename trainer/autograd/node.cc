@@ -34,7 +34,7 @@ Edge edge_of(const Tensor& t) {
     e.node = t.impl()->grad_fn;
     e.nr = t.impl()->output_nr;
   } else {
-    e.leaf = t.handle();
+    e.leaf = IntrusivePtr<TensorImpl>(t.impl());
   }
   return e;
 }
@@ -153,7 +153,7 @@ void Node::fill(const Layout& at, Span<const Tensor* const> in, Span<const Tenso
     num_in_ = static_cast<uint32_t>(i + 1);
     if (in[i] == nullptr || !in[i]->defined()) continue;
     describe(&in_[i], *in[i]);
-    if (in[i]->requires_grad() && !in_mask(nondiff_in, i)) *e = edge_of(*in[i]);
+    if (requires_grad_of(*in[i]) && !in_mask(nondiff_in, i)) *e = edge_of(*in[i]);
   }
 }
 
@@ -297,7 +297,7 @@ void record(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tenso
   const GradRow& row = listed.of_attrs != nullptr ? *listed.of_attrs(attrs) : listed;
   bool any = false;
   for (size_t i = 0; i < in.size(); ++i) {
-    any = any || (in[i] != nullptr && in[i]->requires_grad() && !in_mask(row.nondiff_in, i));
+    any = any || (in[i] != nullptr && requires_grad_of(*in[i]) && !in_mask(row.nondiff_in, i));
   }
   bool float_out = false;
   for (const Tensor& t : out) float_out = float_out || is_float(t.dtype());

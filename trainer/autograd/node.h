@@ -11,7 +11,7 @@
 #include "trainer/autograd/grad_table.h"
 #include "trainer/autograd/live_node.h"
 #include "trainer/tensor/small_vector.h"
-#include "trainer/tensor/tensor.h"
+#include "trainer/tensor/tensor_impl.h"
 
 namespace wick {
 

@@ -10,6 +10,7 @@
 #include "trainer/kernels/kernel_set.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/tensor_impl.h"
 
 namespace wick {
 namespace {

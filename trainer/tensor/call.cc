@@ -263,7 +263,7 @@ void call(OpId op, const void* attrs, Span<const Tensor* const> in, Span<Tensor>
       in_info[i].elements = lists.back().data();
       in_info[i].element_count = v.numel();
     }
-    needs_grad = needs_grad || (recording && in[i]->requires_grad());
+    needs_grad = needs_grad || (recording && requires_grad_of(*in[i]));
   }
   ShapeArgs args;
   RuleCtx<int64_t> ctx{op, attrs, in_info, out_info, find_custom(op), &args};

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "runtime/core/half.h"
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/ops/creation.h"

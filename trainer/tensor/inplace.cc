@@ -2,6 +2,7 @@
 #include "trainer/tensor/inplace.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "trainer/autograd/forward.h"
@@ -219,7 +220,7 @@ const Tensor& in_place(const char* name, const Arg& target, const OperandFn& f) 
   operand.impl()->operand = true;
   if (modes().forward != 0) set_tangent(operand, tangent_of(t));
   Tensor result = f({operand, target.where});
-  if (!operand.handle()->unique() && !result.is_same(operand)) {
+  if (!operand.impl()->unique() && !result.is_same(operand)) {
     NoGrad guard;
     Tensor kept = new_tensor_beside(t.layout(), t.raw_shape(), t.dtype(), t.storage().born());
     copy_bytes(t, kept, target.where);

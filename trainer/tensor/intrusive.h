@@ -40,6 +40,10 @@ class IntrusivePtr {
     requires std::is_convertible_v<D*, T*>
   IntrusivePtr(const IntrusivePtr<D>& o) : IntrusivePtr(o.get()) {}  // NOLINT: as pointers do
   IntrusivePtr(IntrusivePtr&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  template <class D>
+    requires std::is_convertible_v<D*, T*>
+  IntrusivePtr(IntrusivePtr<D>&& o) noexcept  // NOLINT: as pointers do
+      : p_(std::exchange(o.p_, nullptr)) {}
   IntrusivePtr& operator=(IntrusivePtr o) noexcept {
     std::swap(p_, o.p_);
     return *this;
@@ -54,6 +58,8 @@ class IntrusivePtr {
   friend bool operator==(const IntrusivePtr& a, const IntrusivePtr& b) { return a.p_ == b.p_; }
 
  private:
+  template <class D>
+  friend class IntrusivePtr;
   void free_object() {
     static_assert(sizeof(T) > 0, "needs the whole class");  // NOLINT(bugprone-sizeof-expression)
     if constexpr (requires { std::remove_const_t<T>::dispose(nullptr); }) {

@@ -202,7 +202,7 @@ std::string Tensor::to_string(Where where) const {
   }
   if (requires_grad()) {
     suffixes.push_back(is_leaf() ? "requires_grad=True"
-                                 : "grad_fn=<" + impl_->grad_fn->name() + ">");
+                                 : "grad_fn=<" + impl()->grad_fn->name() + ">");
   }
   const size_t newline = text.rfind('\n');
   // PyTorch's own count, a little more than the line holds

@@ -41,12 +41,12 @@ double read_element(const TensorView& v, int64_t i) {
 
 }  // namespace
 
-TensorImpl::TensorImpl() : id(g_next_id.fetch_add(1, std::memory_order_relaxed)) {}
+TensorImpl::TensorImpl() : TensorCore(g_next_id.fetch_add(1, std::memory_order_relaxed)) {}
 TensorImpl::~TensorImpl() {
   if (retains_grad) stop_retaining(this);
 }
-void TensorImpl::dispose(TensorImpl* t) {
-  t->~TensorImpl();
+void TensorCore::dispose(TensorCore* t) {
+  static_cast<TensorImpl*>(t)->~TensorImpl();
   pool_give(t, sizeof(TensorImpl));
 }
 void* TensorImpl::operator new(size_t bytes) {
@@ -179,12 +179,32 @@ const Tensor& Tensor::requires_grad_(bool on, Where where) const {
                     dtype_name(dtype()),
                 where, Code::kTypeMismatch);
   }
-  impl_->requires_grad = on;
+  impl()->requires_grad = on;
   return *this;
 }
 
+bool Tensor::requires_grad() const { return requires_grad_of(*this); }
+bool Tensor::is_leaf(Where where) const {
+  need("is_leaf", where);
+  refresh_history(impl());
+  return !impl()->grad_fn;
+}
+bool Tensor::retains_grad(Where where) const {
+  need("retains_grad", where);
+  return impl()->retains_grad;
+}
+bool Tensor::is_inference() const { return impl_ && impl()->inference; }
+Tensor Tensor::grad(Where where) const {
+  need("grad", where);
+  return Tensor(impl()->grad);
+}
+const std::string& Tensor::name(Where where) const {
+  need("name", where);
+  return impl()->name;
+}
+
 void Tensor::set_grad(const Tensor& g, Where where) const {
-  TensorImpl& self = need("set_grad", where);
+  need("set_grad", where);
   if (g.is_same(*this)) throw_error("set_grad", "a tensor cannot be its own gradient", where);
   if (g.defined() && (g.dtype() != dtype() || !(g.raw_shape() == raw_shape()))) {
     throw_error("set_grad",
@@ -193,13 +213,13 @@ void Tensor::set_grad(const Tensor& g, Where where) const {
                     to_text(raw_shape()).text,
                 where, g.dtype() != dtype() ? Code::kTypeMismatch : Code::kShapeMismatch);
   }
-  self.grad = g.impl_;
+  impl()->grad = IntrusivePtr<TensorImpl>(g.impl());
 }
 
 Tensor Tensor::detach(Where where) const {
   need("detach", where);
   Tensor t = alias(*this, impl_->view);
-  t.impl_->name = impl_->name;
+  t.impl()->name = impl()->name;
   // For a tracer the two are one value.
   if (Tracer* tracer = active_tracer()) {
     const Tensor* in[] = {this};
@@ -215,16 +235,16 @@ const Tensor& Tensor::detach_(Where where) const {
     throw_error("detach_", "a view cannot be detached in place: use detach(), which is one more",
                 where);
   }
-  if (impl_->retains_grad) stop_retaining(impl());
-  impl_->grad_fn = {};
-  impl_->output_nr = 0;
-  impl_->requires_grad = false;
+  if (impl()->retains_grad) stop_retaining(impl());
+  impl()->grad_fn = {};
+  impl()->output_nr = 0;
+  impl()->requires_grad = false;
   return *this;
 }
 
 Tensor Tensor::named(std::string name, Where where) const {
   need("named", where);
-  impl_->name = std::move(name);
+  impl()->name = std::move(name);
   return *this;
 }
 
@@ -233,7 +253,7 @@ void Tensor::set_data(const Tensor& other, Where where) const {
   other.need("set_data", where);
   impl_->storage = other.impl_->storage;
   impl_->view = other.impl_->view;
-  impl_->grad = {};
+  impl()->grad = {};
 }
 
 Tensor Tensor::contiguous(Where where) const {

@@ -2,10 +2,8 @@
 // the handle. Names and behaviour follow PyTorch.
 #pragma once
 
-#include <cstring>
 #include <functional>
 #include <initializer_list>
-#include <memory>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -23,10 +21,8 @@
 namespace wick {
 
 class GradFn;
-class Node;
 class Tensor;
-struct TensorHooks;
-struct ViewInfo;
+class TensorImpl;
 struct TensorIndex;
 class IndexPlace;
 class IndexedTensor;
@@ -56,31 +52,19 @@ struct Arg;
 [[noreturn]] void undefined_tensor(const char* what, const Where& where);
 void note_undefined(const Where& where);
 
-class TensorImpl final : public Counted {
- public:
-  TensorImpl();
-  ~TensorImpl();
+// What is read here of what a handle points at. The rest of it, autograd's part, is TensorImpl's
+// (trainer/tensor/tensor_impl.h), the only class made of this one.
+class TensorCore : public Counted {
+  friend class Tensor;
+  friend class TensorImpl;
+  friend class IntrusivePtr<TensorCore>;
+  explicit TensorCore(uint64_t number) : id(number) {}
+  ~TensorCore() = default;
+  static void dispose(TensorCore* t);  // blocks are pooled
 
   IntrusivePtr<Storage> storage;
   TensorView view;  // data points into storage; of a Vulkan tensor: on_device(), never read
   uint64_t id;      // never reused within a process
-  // autograd
-  bool requires_grad = false;  // true also for results of recorded ops
-  uint32_t output_nr = 0;      // which output of grad_fn this is
-  IntrusivePtr<Node> grad_fn;  // null: a leaf
-  IntrusivePtr<TensorImpl> grad;
-  std::shared_ptr<TensorHooks> hooks;  // a leaf's; those of a result are its node's
-  bool retains_grad = false;           // a result's gradient is kept in .grad too
-  bool inference = false;              // made under InferenceMode
-  bool operand = false;                // an in-place write's old value: saved as this handle
-  std::string name;
-  std::unique_ptr<ViewInfo> view_of;  // null: not a view, nothing to keep up to date
-  uint32_t generation = 0;            // of this base's history: raised when a write changes it
-  uint32_t reshapes = 0;              // how often the shape was changed in place
-
-  static void dispose(TensorImpl* t);  // blocks are pooled
-  static void* operator new(size_t bytes);
-  static void operator delete(void* block);
 };
 
 // Takes a hook off again. Dropping the handle leaves the hook.
@@ -97,11 +81,10 @@ class HookHandle {
 class Tensor {
  public:
   Tensor() = default;  // undefined
-  explicit Tensor(IntrusivePtr<TensorImpl> impl) : impl_(std::move(impl)) {}
+  explicit Tensor(IntrusivePtr<TensorCore> impl) : impl_(std::move(impl)) {}
 
   bool defined() const { return static_cast<bool>(impl_); }
-  TensorImpl* impl() const { return impl_.get(); }
-  const IntrusivePtr<TensorImpl>& handle() const { return impl_; }
+  inline TensorImpl* impl() const;  // for the trainer itself: tensor_impl.h
   uint64_t id() const { return impl_ ? impl_->id : 0; }
   bool is_same(const Tensor& o) const { return impl_ == o.impl_; }
 
@@ -190,21 +173,13 @@ class Tensor {
   std::string to_string(Where where = Where::current()) const;
 
   // -- autograd
-  bool requires_grad() const {
-    if (impl_ && impl_->view_of) up_to_date();
-    return impl_ && impl_->requires_grad;
-  }
+  bool requires_grad() const;
   const Tensor& requires_grad_(bool on = true, Where where = Where::current()) const;
-  bool is_leaf(Where where = Where::current()) const {
-    if (need("is_leaf", where).view_of) up_to_date();
-    return !impl_->grad_fn;
-  }
+  bool is_leaf(Where where = Where::current()) const;
   GradFn grad_fn() const;  // trainer/autograd/grad_fn.h; empty for a leaf
   // A result keeps its gradient in .grad too. Nothing to do for a leaf.
   void retain_grad(Where where = Where::current()) const;
-  bool retains_grad(Where where = Where::current()) const {
-    return need("retains_grad", where).retains_grad;
-  }
+  bool retains_grad(Where where = Where::current()) const;
   // f(gradient) runs in every backward, once the gradient is complete, hooks in order of
   // registration. A tensor it returns (same shape and dtype) replaces the gradient from there on.
   template <class F>
@@ -224,10 +199,8 @@ class Tensor {
   // soon as the gradient is complete, not at its end.
   HookHandle register_post_accumulate_grad_hook(std::function<void(const Tensor&)> f,
                                                 Where where = Where::current()) const;
-  bool is_inference() const { return impl_ && impl_->inference; }
-  Tensor grad(Where where = Where::current()) const {
-    return need("grad", where).grad ? Tensor(impl_->grad) : Tensor();
-  }
+  bool is_inference() const;
+  Tensor grad(Where where = Where::current()) const;
   // Of this tensor's shape and dtype, or undefined: none.
   void set_grad(const Tensor& g, Where where = Where::current()) const;
   // Gradients of this (a scalar unless `gradient` is given) are added to the .grad of its leaves,
@@ -238,7 +211,7 @@ class Tensor {
   Tensor detach(Where where = Where::current()) const;          // shares the bytes, not the history
   const Tensor& detach_(Where where = Where::current()) const;  // this becomes a leaf
   Tensor named(std::string name, Where where = Where::current()) const;
-  const std::string& name(Where where = Where::current()) const { return need("name", where).name; }
+  const std::string& name(Where where = Where::current()) const;
 
   // -- views: share the bytes, differentiable
   Tensor view(const Shape& shape,
@@ -336,7 +309,7 @@ class Tensor {
   void set_data(const Tensor& other, Where where = Where::current()) const;
 
  private:
-  TensorImpl& need(const char* what, const Where& where) const {
+  TensorCore& need(const char* what, const Where& where) const {
     if (!impl_) [[unlikely]]
       undefined_tensor(what, where);
     return *impl_;
@@ -348,9 +321,8 @@ class Tensor {
   HookHandle add_hook(std::function<Tensor(const Tensor&)> f, Where where) const;
   void check_access(const char* what, DType dtype, const Where& where, bool write) const;
   const Tensor& become(const char* name, const Tensor& other, const Where& where) const;
-  void up_to_date(const Where& where = Where::current()) const;  // a view's history
 
-  IntrusivePtr<TensorImpl> impl_;
+  IntrusivePtr<TensorCore> impl_;
 };
 
 // A tensor with the line it was passed at: public ops take it, so that errors name the user's line.

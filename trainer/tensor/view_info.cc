@@ -58,7 +58,7 @@ void track_view(const Tensor& out, const Tensor& in, OpId op, const void* attrs,
   TensorImpl *to = out.impl(), *from = in.impl();
   to->view_of = ViewInfo::create(op, attrs);
   ViewInfo& v = *to->view_of;
-  v.parent = in.handle();
+  v.parent = IntrusivePtr<TensorImpl>(from);
   v.kind = kind;
   v.where = where;
   if (kind == ViewKind::kNormal && is_history_view(from) &&
@@ -222,8 +222,5 @@ void rebase_history(TensorImpl* target, const Tensor& written, const char* what,
   take_history(target, result);
   target->view_of->generation = root->generation;
 }
-
-// The default line is tensor.h's own: what a view says of itself names the view's.
-void Tensor::up_to_date(const Where&) const { refresh_history(impl_.get()); }
 
 }  // namespace wick

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "runtime/ops/op_info.h"
-#include "trainer/tensor/tensor.h"
+#include "trainer/tensor/tensor_impl.h"
 
 namespace wick {
 
@@ -64,13 +64,6 @@ struct ViewInverse {
 ViewInverse invert_view(TensorImpl* view, TensorImpl* root, const char* what, const Where& where);
 // `part` as an AsStrided of `whole`, which is contiguous.
 StridedAttrs strides_within(const TensorView& part, const TensorView& whole);
-
-// Brings a view's requires_grad and grad_fn up to its base. Everything that reads them does this
-// first.
-void refresh_view(TensorImpl* t);
-inline void refresh_history(TensorImpl* t) {
-  if (t->view_of) refresh_view(t);
-}
 
 // After result's bytes went into target's: the target's history is now result's, its base's has it
 // scattered in, and all other views of the base are stale.

@@ -115,11 +115,11 @@ int64_t Tensor::storage_offset(Where where) const {
 }
 bool Tensor::is_view(Where where) const {
   need("is_view", where);
-  return impl_->view_of && impl_->view_of->kind != ViewKind::kDetached;
+  return impl()->view_of && impl()->view_of->kind != ViewKind::kDetached;
 }
 Tensor Tensor::base(Where where) const {
   if (!is_view(where)) return {};
-  return Tensor(IntrusivePtr<TensorImpl>(history_root(impl_.get())));
+  return Tensor(IntrusivePtr<TensorImpl>(history_root(impl())));
 }
 
 // `other` is a view of this tensor. Where somebody else may hold views of it, its old self lives on
@@ -128,7 +128,7 @@ const Tensor& Tensor::become(const char* name, const Tensor& other, const Where&
   bool leaf = requires_grad() && is_leaf();
   if (leaf && grad_enabled())
     throw_error(name, "a leaf that requires grad cannot be modified in place; use NoGrad", where);
-  TensorImpl *to = impl_.get(), *from = other.impl();
+  TensorImpl *to = impl(), *from = other.impl();
   refresh_history(from);
   // Storage holders: this, the view, and nobody else.
   bool alone = !to->view_of && to->storage->holders() == 2;
@@ -201,8 +201,8 @@ const Tensor& Tensor::set_(const Tensor& source, Where where) const {
                 where);
   if (Tracer* tracer = active_tracer()) tracer->on_write(*this, Tensor(), "set_", where);
   set_data(source.detach(where), where);
-  impl_->view_of = nullptr;
-  if (impl_->grad_fn) detach_(where);
+  impl()->view_of = nullptr;
+  if (impl()->grad_fn) detach_(where);
   return *this;
 }
 

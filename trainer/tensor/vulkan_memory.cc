@@ -2,11 +2,13 @@
 #include "trainer/tensor/vulkan_memory.h"
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/tensor_impl.h"
 #include "trainer/tensor/vulkan.h"
 
 namespace wick {

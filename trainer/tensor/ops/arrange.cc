@@ -134,7 +134,7 @@ Tensor repeat(const Arg& x, const Shape& repeats) {
     }
     t = t.unsqueeze(d, x.where).expand(spread, x.where).reshape(merged, x.where);
   }
-  return t.impl()->storage == x.tensor.impl()->storage ? t.clone(x.where) : t;
+  return &t.storage() == &x.tensor.storage() ? t.clone(x.where) : t;
 }
 Tensor tile(const Arg& x, const Shape& repeats) {
   sizes_of("tile", repeats, x.where);

@@ -54,7 +54,7 @@ const Tensor& into(const char* name, OpId op, const void* attrs, const Arg& out,
                 is_float(in.begin()->tensor.dtype());
   for (const Arg& a : in) {
     direct = direct && a.tensor.is_cpu() && a.tensor.dtype() == in.begin()->tensor.dtype() &&
-             a.tensor.impl()->storage != t.impl()->storage;
+             &a.tensor.storage() != &t.storage();
   }
   if (direct) {
     ValueInfo<int64_t> info[2], result;

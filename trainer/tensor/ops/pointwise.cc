@@ -1,5 +1,7 @@
 #include "trainer/tensor/ops/pointwise.h"
 
+#include <cstring>
+
 #include "runtime/kernels/elementwise.h"
 
 namespace wick::pointwise {

@@ -2,6 +2,7 @@
 
 #include "trainer/tensor/internal.h"
 #include "trainer/tensor/modes.h"
+#include "trainer/tensor/tensor_impl.h"
 #include "trainer/tensor/tracer.h"
 
 namespace wick {
@@ -22,13 +23,13 @@ bool fits(const TensorView& b, const TensorView& a) {
 bool unseen(const Tensor& a, const Tensor& b) {
   const Modes& m = modes();
   return m.forward == 0 && m.watcher == nullptr && active_tracer() == nullptr &&
-         !(m.grad && (a.requires_grad() || b.requires_grad()));
+         !(m.grad && (requires_grad_of(a) || requires_grad_of(b)));
 }
 
 }  // namespace
 
 bool detail::is_spent(const Tensor& tensor) {
-  if (!tensor.handle()->unique()) return false;
+  if (!tensor.impl()->unique()) return false;
   const TensorImpl& t = *tensor.impl();
   return t.storage->unique() && !t.requires_grad && t.inference == modes().inference &&
          !t.view_of && !t.grad && !t.hooks && t.name.empty() && t.view.contiguous();
