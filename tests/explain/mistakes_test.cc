@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/where.h"
 #include "trainer/explain/warn.h"
 #include "wick/error.h"
 
@@ -23,7 +24,6 @@ struct Mistake {
 constexpr Mistake kMistakes[] = {
 #define WICK_MISTAKE(name) {#name, name},
 #include "tests/explain/mistakes/list.def"
-#include "tests/support/where.h"
 #undef WICK_MISTAKE
 };
 
