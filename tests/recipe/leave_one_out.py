@@ -6,7 +6,6 @@ each layer, without its part, the compiler or the linker names the op.
 leave_one_out.py BUILD: the commands are those of BUILD/compile_commands.json, without optimization. Last line: N passed, N
 failed."""
 import concurrent.futures
-import json
 import os
 import re
 import shlex
@@ -16,6 +15,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tools/scripts"))
+from compile_commands import entries_of  # noqa: E402
+
 OP, ACT = "HardShrink", "kHardShrink"
 ROW = 'WICK_OP(HardShrink, 295, NoAttrs, "x -> 0", unary_float, kInfer, kUnary, 0)\n'
 
@@ -155,7 +158,7 @@ def try_layers(commands, folder, left_out):
 def main():
     build = Path(sys.argv[1]).resolve()
     commands = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
+    for entry in entries_of(build):
         commands[os.path.relpath(os.path.join(entry["directory"], entry["file"]), ROOT)] = entry
     for layer in LAYERS:
         for path in (layer[1], layer[3]):

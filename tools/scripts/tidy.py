@@ -16,6 +16,9 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True
+from compile_commands import entries_of  # noqa: E402  (beside this script)
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ROOMS = ("runtime/", "graph/", "trainer/", "exporter/", "quantize/", "tools/")
 TESTS = ("tests/", "bench/")
@@ -65,15 +68,6 @@ def state_of(path):
     return digest.hexdigest()
 
 
-def files_of(entry):
-    """The entry itself, or of files that are compiled together (CMake's unity batch) one for each."""
-    if not os.path.basename(entry["file"]).startswith("unity_"):
-        return [entry]
-    with open(entry["file"], encoding="utf-8") as f:
-        files = re.findall(r'^#include "([^"]+)"', f.read(), re.M)
-    return [dict(entry, file=file, command=entry["command"].replace(entry["file"], file)) for file in files]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build")
@@ -83,9 +77,7 @@ def main():
     parser.add_argument("files", nargs="*")
     args = parser.parse_args()
 
-    with open(os.path.join(args.build, "compile_commands.json"), encoding="utf-8") as f:
-        entries = json.load(f)
-    entries = [each for entry in entries for each in files_of(entry)]
+    entries = entries_of(args.build)
     commands = [os.path.relpath(entry["file"], ROOT) for entry in entries]
     rooms = ROOMS + TESTS if args.tests or args.files else ROOMS
     files = sorted({f for f in commands if f.startswith(rooms) and f not in UNREADABLE})
