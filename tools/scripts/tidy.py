@@ -31,7 +31,7 @@ UNREADABLE = {
 TARGETS = re.compile(r" -DHWY_DISABLED_TARGETS=HWY_SSSE3")
 ONE_TARGET = ' "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)"'
 # Flags of g++ that clang refuses, and g++'s precompiled header: a file includes what it needs.
-GNU_ONLY = re.compile(r" -fvect-cost-model=\S+| -Winvalid-pch| -include \S+/cmake_pch\.hxx")
+GNU_ONLY = re.compile(r" -fvect-cost-model=\S+| -Winvalid-pch| -Wno-subobject-linkage| -include \S+/cmake_pch\.hxx")
 PLACES = ("", "runtime/include/", "trainer/include/", "exporter/include/")
 
 

@@ -62,9 +62,9 @@ class TensorCore : public Counted {
   ~TensorCore() = default;
   static void dispose(TensorCore* t);  // blocks are pooled
 
-  IntrusivePtr<Storage> storage;
-  TensorView view;  // data points into storage; of a Vulkan tensor: on_device(), never read
-  uint64_t id;      // never reused within a process
+  IntrusivePtr<Storage> storage;  // NOLINT: TensorImpl shows the three under these names
+  TensorView view;  // NOLINT; data points into storage, or is on_device() and never read
+  uint64_t id;      // NOLINT; never reused within a process
 };
 
 // Takes a hook off again. Dropping the handle leaves the hook.
