@@ -51,8 +51,8 @@ uint64_t hash_of(const std::string& text) {
 
 Value::Value(DType dtype, const Shape& shape, size_t offset_bytes) {
   TensorView v(nullptr, dtype, shape);
-  // Elements of 8 bytes move by a whole one: that much alignment kernels are promised.
-  if (offset_bytes > 0 && offset_bytes * 8 < static_cast<size_t>(dtype_bits(dtype)))
+  // Wide elements move by a whole one: that much alignment kernels are promised.
+  while (offset_bytes > 0 && offset_bytes * 8 < static_cast<size_t>(dtype_bits(dtype)))
     offset_bytes *= 2;
   size_t bytes = (v.nbytes() + offset_bytes + 127) / 64 * 64;
   auto* p = static_cast<char*>(std::aligned_alloc(64, bytes));
