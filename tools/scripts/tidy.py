@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--tool", default="clang-tidy-16")
     parser.add_argument("--tests", action="store_true")
     parser.add_argument("files", nargs="*")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
 
     entries = entries_of(args.build)
     commands = [os.path.relpath(entry["file"], ROOT) for entry in entries]

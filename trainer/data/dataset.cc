@@ -7,7 +7,7 @@ namespace {
 
 thread_local uint64_t thread_epoch = 0;
 
-char* bytes_of(const Tensor& t) { return static_cast<char*>(t.raw().data); }
+char* row_bytes_of(const Tensor& t) { return static_cast<char*>(t.raw().data); }
 
 }  // namespace
 
@@ -80,7 +80,8 @@ Batch TensorDataset::get_batch(Span<const int64_t> indices) const {
     shape[0] = static_cast<int64_t>(indices.size());
     Tensor out = empty(shape, t.dtype());
     for (size_t row = 0; row < rows.size(); ++row) {
-      std::memcpy(bytes_of(out) + row * row_bytes, bytes_of(t) + rows[row] * row_bytes, row_bytes);
+      std::memcpy(row_bytes_of(out) + row * row_bytes, row_bytes_of(t) + rows[row] * row_bytes,
+                  row_bytes);
     }
     batch.push_back(out);
   }
