@@ -9,6 +9,6 @@ namespace wick {
 
 // Not asked by a session of the whole library: kCpuKernels has the general row.
 extern const KernelSet kArithmeticChains;
-extern const Span<const KernelRow> kArithmeticRows_FusedElementwise;
+extern const Span<const KernelRow> kArithmeticRows_FusedElementwise;  // NOLINT: as tables name it
 
 }  // namespace wick

@@ -21,7 +21,7 @@ namespace wick::tool {
 // usage; checks run in the order in which they were added.
 class Option {
  public:
-  Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option) : option_(option) {}  // NOLINT: CLI11's calls return it
   Option required() const;
   Option needs(Option other) const;
   Option excludes(Option other) const;
@@ -41,7 +41,7 @@ class Option {
 // A subcommand: a handle too. Values outlive the parsing, which writes those that were given.
 class Command {
  public:
-  Command(CLI::App* command) : command_(command) {}
+  Command(CLI::App* command) : command_(command) {}  // NOLINT: the same
   // Both for the types that command_line.cc instantiates; a vector takes any number of values.
   template <class T>
   Option add_option(const char* names, T& value, const char* help = "");

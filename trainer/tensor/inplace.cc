@@ -62,14 +62,13 @@ bool recorded(const Tensor& target, const Tensor& result) {
 // The value to write: of the target's dtype, and of a shape that broadcasts to the target's.
 Tensor fit(const char* name, const Tensor& target, const Tensor& result, const Where& where) {
   if (!result.defined()) throw_error(name, "the result is undefined", where);
-  Tensor r = result;
-  if (!can_cast(r.dtype(), target.dtype())) {
+  if (!can_cast(result.dtype(), target.dtype())) {
     throw_error(name,
-                std::string("result type ") + dtype_name(r.dtype()) +
+                std::string("result type ") + dtype_name(result.dtype()) +
                     " can't be cast to the desired output type " + dtype_name(target.dtype()),
                 where, Code::kTypeMismatch);
   }
-  const Shape &from = r.raw_shape(), &to = target.raw_shape();
+  const Shape &from = result.raw_shape(), &to = target.raw_shape();
   bool fits = from.rank() <= to.rank();
   for (int i = 0; fits && i < from.rank(); ++i) {
     int64_t d = from[from.rank() - 1 - i];
@@ -81,7 +80,7 @@ Tensor fit(const char* name, const Tensor& target, const Tensor& result, const W
                     " cannot hold the result's shape " + to_text(from).text,
                 where, Code::kShapeMismatch);
   }
-  return r.to(target.dtype(), where);
+  return result.to(target.dtype(), where);
 }
 
 // The bytes are about to change.

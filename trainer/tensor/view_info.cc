@@ -137,6 +137,7 @@ StridedAttrs strides_within(const TensorView& part, const TensorView& whole) {
   a.sizes = DimList(part.shape.dims());
   for (int i = 0; i < part.rank(); ++i) a.strides.values[a.strides.count++] = part.strides[i];
   if (part.numel() > 0) {
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): elements of a tensor have a size
     a.offset = (static_cast<const char*>(part.data) - static_cast<const char*>(whole.data)) /
                static_cast<int64_t>(dtype_size(whole.dtype));
   }

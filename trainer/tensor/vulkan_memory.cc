@@ -51,7 +51,7 @@ uint64_t number_of(const void* address) {
 
 // Bits 36 to 54 hold the slot's number, below bit 55 of the tag.
 void* address_of(uint64_t slot) {
-  return reinterpret_cast<void*>(kDeviceTag | slot << kOffsetBits);
+  return reinterpret_cast<void*>(kDeviceTag | slot << kOffsetBits);  // NOLINT: never followed
 }
 
 void* enter(VulkanMemory* memory, std::shared_ptr<VulkanPlace> place) {
@@ -137,7 +137,7 @@ std::shared_ptr<VulkanPlace> place_of(const TensorView& v) {
 }  // namespace
 
 std::string failure_text(const VulkanPlace& place, Status status) {
-  const std::string text = "vulkan:" + std::to_string(place.index) + ": " + status.message();
+  std::string text = "vulkan:" + std::to_string(place.index) + ": " + status.message();
   if (place.eager->broken()[0] == 0) return text;
   return text + "; its tensors are lost, and the next transfer to it opens it anew";
 }
