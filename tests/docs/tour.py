@@ -6,7 +6,6 @@ own commands. The page's test must be green before and red after, with the numbe
 usage: tour.py BUILD_FOLDER
 """
 
-import json
 import os
 import re
 import shlex
@@ -15,6 +14,9 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tools/scripts"))
+from compile_commands import entries_of  # noqa: E402
 
 
 def steps():
@@ -54,8 +56,7 @@ def main():
             g.write(f.read())
         subprocess.run(["git", "apply", "--unsafe-paths", f"--directory={work}", os.path.join(ROOT, patch)],
                        check=True, cwd="/")
-        with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
-            entry = next(e for e in json.load(f) if os.path.realpath(e["file"]) == os.path.join(ROOT, source))
+        entry = next(e for e in entries_of(build) if os.path.realpath(e["file"]) == os.path.join(ROOT, source))
         words, objects = shlex.split(entry["command"]), os.path.join(work, "patched.o")
         words[words.index("-o") + 1], words[words.index("-c") + 1] = objects, copy
         subprocess.run(words, check=True, cwd=entry["directory"])
