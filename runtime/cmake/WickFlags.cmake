@@ -2,7 +2,7 @@
 # builds alone; the top-level project includes it too.
 include_guard(GLOBAL)
 
-option(WICK_VULKAN "Build the Vulkan backend (needs vulkan headers and glslc)" ON)
+option(WICK_VULKAN "Build the Vulkan backend (needs vulkan headers, glslc and spirv-tools)" ON)
 option(WICK_RE2 "Run RegexFullMatch with RE2, where libre2-dev is installed" ON)
 option(WICK_BUILD_SHARED "Also build the shared runtime library" ON)
 option(WICK_WERROR "Warnings are errors" ON)

@@ -89,9 +89,9 @@ constexpr size_t kMiB = 1 << 20;
 // The inputs once and the outputs twice, where they are large.
 TEST(VulkanTrustMemory, InputsOnceAndOutputsTwice) {
   WICK_NEED_DEVICE();
-  PoolAttrs pool;
-  pool.kernel_shape = {2, 2};
-  pool.strides = {2, 2};
+  MaxPoolIndicesAttrs pool;
+  pool.pool.kernel_shape = {2, 2};
+  pool.pool.strides = {2, 2};
   const Call calls[] = {
       add(kLarge),
       {OpId::kMaxPoolIndices,

@@ -22,7 +22,7 @@ float combine(float p, float q) {
     case WICK_BINARY_ADD: return p + q;
     case WICK_BINARY_SUB: return p - q;
     case WICK_BINARY_MUL: return p * q;
-    case WICK_BINARY_DIV: return p / q;
+    case WICK_BINARY_DIV: return divide_f32(p, q);
     case WICK_BINARY_ATAN2: return atan2_f32(p, q);
     case WICK_BINARY_FMOD: return fmod_f32(p, q);
     case WICK_BINARY_FLOOR_MOD: return floor_mod_f32(p, q);

@@ -4,6 +4,38 @@
 
 bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 
+// Order by the bits: a device may take a subnormal for 0. Both zeros are 0.
+int order_f32(float x) {
+  int bits = floatBitsToInt(x);
+  return bits < 0 ? -(bits & 0x7fffffff) : bits;
+}
+bool less_f32(float p, float q) { return !is_nan(p) && !is_nan(q) && order_f32(p) < order_f32(q); }
+bool equal_f32(float p, float q) { return !is_nan(p) && !is_nan(q) && order_f32(p) == order_f32(q); }
+
+// a * b - p, where p is the rounded product: Dekker's, since a device need not fuse what is called fma.
+float product_rest(float a, float b, float p) {
+  precise float ca = 4097.0 * a, cb = 4097.0 * b;
+  precise float a_high = ca - (ca - a), b_high = cb - (cb - b);
+  precise float a_low = a - a_high, b_low = b - b_high;
+  precise float rest = ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low;
+  return rest;
+}
+// The built-in quotient and root are several units off; a step with the exact remainder leaves one rounding.
+float divide_f32(float n, float d) {
+  float q = n / d;
+  if (!(abs(q) < 1e30 && abs(q) > 1e-30 && abs(d) < 1e30 && abs(n) > 1e-25)) return q;
+  precise float p = q * d;
+  precise float rest = (n - p) - product_rest(q, d, p);
+  return q + rest / d;
+}
+float sqrt_f32(float v) {
+  float s = sqrt(v);
+  if (!(s > 1e-12 && s < 1e18)) return s;
+  precise float p = s * s;
+  precise float rest = (v - p) - product_rest(s, s, p);
+  return s + rest / (s + s);
+}
+
 // 2^n for n in [-126, 127].
 float pow2i(int n) { return uintBitsToFloat(uint(n + 127) << 23); }
 
@@ -214,14 +246,14 @@ float apply(uint fn, float x, float alpha, float beta) {
     case WICK_FN_HARD_SIGMOID: return clip_f32(alpha * x + beta, 0.0, 1.0);
     case WICK_FN_EXP: return e;
     case WICK_FN_LOG: return l;
-    case WICK_FN_SQRT: return sqrt(x);
-    case WICK_FN_RECIPROCAL: return 1.0 / x;
+    case WICK_FN_SQRT: return sqrt_f32(x);
+    case WICK_FN_RECIPROCAL: return divide_f32(1.0, x);
     case WICK_FN_NEG: return -x;
     case WICK_FN_ABS: return abs(x);
     case WICK_FN_FLOOR: return floor(x);
     case WICK_FN_CEIL: return ceil(x);
     case WICK_FN_ROUND: return roundEven(x);
-    case WICK_FN_SIGN: return is_nan(x) ? x : (x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : 0.0));
+    case WICK_FN_SIGN: return is_nan(x) ? x : float(sign(order_f32(x)));
     case WICK_FN_GELU_TANH: return 0.5 * x * (1.0 + t);
     case WICK_FN_GELU_ERF: return gelu_with(x, tail.x * e);
     case WICK_FN_ERF: return erf_with(x, tail.x * e);

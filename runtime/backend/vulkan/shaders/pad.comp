@@ -13,20 +13,19 @@ layout(push_constant) uniform Push { uint n, value, value_high; int dims[8]; int
 layout(binding = 0) readonly buffer In { STORE x[]; };
 layout(binding = 1) writeonly buffer Out { STORE y[]; };
 
+// i modulo n, never negative. Of a negative operand `%` is whatever a device makes of it.
+int wrapped(int i, int n) { return i >= 0 ? int(uint(i) % uint(n)) : n - 1 - int(uint(-1 - i) % uint(n)); }
+
 // The source index of position i on an axis; -1: the constant.
 int source_of(int i, int before_axis, int extent) {
   int at = i - before_axis;
   if (at >= 0 && at < extent) return at;
   if (kMode == WICK_PAD_EDGE) return at < 0 ? 0 : extent - 1;
-  if (kMode == WICK_PAD_WRAP) {
-    at = at % extent;
-    return at < 0 ? at + extent : at;
-  }
+  if (kMode == WICK_PAD_WRAP) return wrapped(at, extent);
   if (kMode == WICK_PAD_REFLECT) {
     if (extent == 1) return 0;
     int period = 2 * (extent - 1);
-    at = at % period;
-    at = at < 0 ? at + period : at;
+    at = wrapped(at, period);
     return at < extent ? at : period - at;
   }
   return -1;

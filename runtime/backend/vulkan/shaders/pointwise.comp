@@ -42,7 +42,7 @@ uint integer_of(float v) {
 
 uint convert(uint bits) {
   if (kOut == WICK_TYPE_BOOL) {
-    return is_float_type(kIn) ? uint(float_of_bits(bits, kIn) != 0.0) : uint(bits != 0);
+    return is_float_type(kIn) ? uint(order_f32(float_of_bits(bits, kIn)) != 0) : uint(bits != 0);
   }
   if (is_float_type(kOut)) return bits_of_float(float_of_bits(bits, kIn), kOut);
   if (is_float_type(kIn)) return integer_of(float_of_bits(bits, kIn));

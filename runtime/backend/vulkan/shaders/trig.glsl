@@ -7,30 +7,6 @@ const float kLn2 = 0.693147182;
 float infinity_f32() { return uintBitsToFloat(0x7f800000u); }
 float nan_f32() { return uintBitsToFloat(0x7fc00000u); }
 
-// a * b - p, where p is the rounded product: Dekker's, since a device need not fuse what is called fma.
-float product_rest(float a, float b, float p) {
-  precise float ca = 4097.0 * a, cb = 4097.0 * b;
-  precise float a_high = ca - (ca - a), b_high = cb - (cb - b);
-  precise float a_low = a - a_high, b_low = b - b_high;
-  precise float rest = ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low;
-  return rest;
-}
-// The built-in quotient and root are several units off; a step with the exact remainder leaves one rounding.
-float divide_f32(float n, float d) {
-  float q = n / d;
-  if (!(abs(q) < 1e30 && abs(q) > 1e-30 && abs(d) < 1e30 && abs(n) > 1e-25)) return q;
-  precise float p = q * d;
-  precise float rest = (n - p) - product_rest(q, d, p);
-  return q + rest / d;
-}
-float sqrt_f32(float v) {
-  float s = sqrt(v);
-  if (!(s > 1e-12 && s < 1e18)) return s;
-  precise float p = s * s;
-  precise float rest = (v - p) - product_rest(s, s, p);
-  return s + rest / (s + s);
-}
-
 // 2/pi in binary, the first word worth 2^-32.
 const uint kTwoOverPi[8] = uint[8](0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u,
                                    0xFE5163ABu, 0xDEBBC561u);
@@ -275,9 +251,18 @@ float fmod_f32(float x, float y) {
   uint e = uint(ey - up);
   return uintBitsToFloat(sign | ((r & 0x800000u) != 0 ? (e << 23) | (r & 0x7fffffu) : r));
 }
+// A magnitude's bits as a number 2^149 times as large, and back. Near the bottom of the range a device may read or
+// write 0 for a subnormal, and a sum of two is exact there as it is among normal numbers.
+float raised(uint bits) { return (bits >> 23) == 0 ? float(bits) : uintBitsToFloat(bits + (149u << 23)); }
+uint lowered(float v) { return v < 8388608.0 ? uint(v) : floatBitsToUint(v) - (149u << 23); }
+// The remainder with the sign of y.
 float floor_mod_f32(float x, float y) {
   float r = fmod_f32(x, y);
-  return r != 0.0 && (r < 0.0) != (y < 0.0) ? r + y : r;
+  uint of_y = floatBitsToUint(y), of_r = floatBitsToUint(r), left = of_r & 0x7fffffffu, whole = of_y & 0x7fffffffu;
+  if (left == 0 || left > 0x7f800000u || ((of_r ^ of_y) >> 31) == 0) return r;
+  if (whole >= 0x19000000u) return r + y;  // 2^-77: a subnormal is below half a unit of y
+  precise float sum = raised(whole) - raised(left);
+  return uintBitsToFloat((of_y & 0x80000000u) | lowered(sum));
 }
 
 float apply_trigonometric(uint fn, float x) {

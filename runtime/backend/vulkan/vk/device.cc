@@ -47,6 +47,7 @@ Status Device::open(const Instance& instance, const DeviceInfo& info) {
   VkPhysicalDeviceVulkanMemoryModelFeatures model = {};
   model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES;
   model.vulkanMemoryModel = VK_TRUE;
+  model.vulkanMemoryModelDeviceScope = VK_TRUE;
   VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix = {};
   matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
   matrix.cooperativeMatrix = VK_TRUE;

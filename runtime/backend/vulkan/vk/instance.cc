@@ -150,8 +150,10 @@ Status read_features(const Api& api, VkInstance instance, Allocator& allocator, 
   if (has(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, false)) read_float_controls(api, info);
   info.integer_dot = dot.shaderIntegerDotProduct == VK_TRUE;
   info.timeline = timeline.timelineSemaphore == VK_TRUE;
+  // With the memory model on, atomics of a buffer (every shader's) need its device scope, too.
   info.matrix_units = matrix.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
-                      info.f16_storage && info.f16_arithmetic && info.subgroup_size == 32 &&
+                      model.vulkanMemoryModelDeviceScope == VK_TRUE && info.f16_storage &&
+                      info.f16_arithmetic && info.subgroup_size == 32 &&
                       info.limits.maxComputeWorkGroupInvocations >= 256 &&
                       info.limits.maxComputeSharedMemorySize >= 32768;
   if (!info.matrix_units) return {};
