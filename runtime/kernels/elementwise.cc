@@ -25,10 +25,10 @@ ElementLoop<N>::ElementLoop(const TensorView& out, const TensorView* in) {
 template <int N>
 void ElementLoop<N>::rows(int64_t begin, int64_t end, Row f) const {
   if (begin >= end) return;
-  int64_t at[kMaxRank];
+  int64_t at[kMaxRank] = {};
   int64_t offset[N] = {};
   int64_t rest = begin;
-  for (int i = rank - 1; i >= 0; --i) {
+  for (int i = rank - 1; i >= 0 && rest != 0; --i) {
     at[i] = rest % dim[i];
     rest /= dim[i];
     for (int k = 0; k < N; ++k) offset[k] += at[i] * stride[k][i];

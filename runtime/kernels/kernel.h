@@ -72,7 +72,7 @@ struct KernelPlan {
   }
 
  private:
-  alignas(8) unsigned char state_[kPlanStateBytes] = {};
+  alignas(8) unsigned char state_[kPlanStateBytes];  // as keep() left it
 };
 
 struct KernelCtx {

@@ -1,4 +1,5 @@
-// SmallVector: up to N elements inline, the heap beyond. What an eager call keeps its lists in.
+// SmallVector: up to N elements inline, the heap beyond. What an eager call keeps its lists in: an
+// element costs nothing before it is there.
 #pragma once
 
 #include <cstddef>
@@ -12,44 +13,35 @@ namespace wick {
 template <class T, size_t N>
 class SmallVector {
  public:
-  SmallVector() = default;
+  SmallVector() {}  // NOLINT: inline_ stays as it is
   explicit SmallVector(size_t n) { resize(n); }
   SmallVector(const SmallVector&) = delete;
   SmallVector& operator=(const SmallVector&) = delete;
-  SmallVector(SmallVector&& o) noexcept { *this = std::move(o); }
+  SmallVector(SmallVector&& o) noexcept { take(o); }
   SmallVector& operator=(SmallVector&& o) noexcept {
     if (this == &o) return *this;
-    for (size_t i = 0; i < N; ++i) inline_[i] = std::move(o.inline_[i]);
-    heap_ = std::move(o.heap_);
-    size_ = std::exchange(o.size_, 0);
-    capacity_ = std::exchange(o.capacity_, N);
+    release();
+    take(o);
     return *this;
   }
+  ~SmallVector() { release(); }
 
   // New elements are T().
   void resize(size_t n) {
-    if (n > capacity_) {
-      std::unique_ptr<T[]> grown(new T[n]());
-      for (size_t i = 0; i < size_; ++i) grown[i] = std::move(data()[i]);
-      heap_ = std::move(grown);
-      capacity_ = n;
-    }
-    for (size_t i = n; i < size_; ++i) data()[i] = T();
+    if (n > capacity_) grow(n);
+    if (n > size_) std::uninitialized_value_construct(data() + size_, data() + n);
+    if (n < size_) std::destroy(data() + n, data() + size_);
     size_ = n;
   }
   void push_back(T value) {
-    size_t at = size_;
-    if (at == capacity_) {
-      resize(at * 2);
-      size_ = at;
-    }
-    size_ = at + 1;
-    data()[at] = std::move(value);
+    if (size_ == capacity_) grow(size_ * 2);
+    new (data() + size_) T(std::move(value));
+    ++size_;
   }
   void clear() { resize(0); }
 
-  T* data() { return heap_ ? heap_.get() : inline_; }
-  const T* data() const { return heap_ ? heap_.get() : inline_; }
+  T* data() { return heap_ != nullptr ? heap_ : reinterpret_cast<T*>(inline_); }
+  const T* data() const { return heap_ != nullptr ? heap_ : reinterpret_cast<const T*>(inline_); }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   T& operator[](size_t i) { return data()[i]; }
@@ -62,8 +54,36 @@ class SmallVector {
   operator Span<const T>() const { return {data(), size_}; }  // NOLINT
 
  private:
-  T inline_[N] = {};
-  std::unique_ptr<T[]> heap_;
+  void grow(size_t n) {
+    T* grown = std::allocator<T>().allocate(n);
+    std::uninitialized_move(begin(), end(), grown);
+    std::destroy(begin(), end());
+    if (heap_ != nullptr) std::allocator<T>().deallocate(heap_, capacity_);
+    heap_ = grown;
+    capacity_ = n;
+  }
+  void release() {
+    std::destroy(begin(), end());
+    if (heap_ != nullptr) std::allocator<T>().deallocate(heap_, capacity_);
+    heap_ = nullptr;
+    size_ = 0;
+    capacity_ = N;
+  }
+  // Of one that holds nothing.
+  void take(SmallVector& o) {
+    if (o.heap_ == nullptr) {
+      std::uninitialized_move(o.begin(), o.end(), begin());
+      size_ = o.size_;
+      o.release();
+      return;
+    }
+    heap_ = std::exchange(o.heap_, nullptr);
+    size_ = std::exchange(o.size_, 0);
+    capacity_ = std::exchange(o.capacity_, N);
+  }
+
+  alignas(T) unsigned char inline_[N * sizeof(T)];
+  T* heap_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = N;
 };
