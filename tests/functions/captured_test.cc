@@ -27,7 +27,8 @@ TEST_P(FunctionCaptured, EagerBits) {
       List traced;
       std::vector<HostTensor> feeds;
       {
-        GraphTracer tracer(graph);
+        SharedWeights weights;
+        GraphTracer tracer(graph, weights);
         for (size_t i = 0; i < in.size(); ++i) {
           tracer.bind(
               in[i], graph.add_input(place("x", i), in[i].dtype(), to_symbolic(in[i].raw_shape())));

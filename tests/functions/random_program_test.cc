@@ -117,7 +117,8 @@ TEST(RandomProgram, CapturedBitsAreEagers) {
     List eager = Program(seed, &done).run(x), traced;
     ir::Graph graph;
     {
-      GraphTracer tracer(graph);
+      SharedWeights weights;
+      GraphTracer tracer(graph, weights);
       tracer.bind(x, graph.add_input("x", x.dtype(), to_symbolic(x.raw_shape())));
       NoGrad guard;
       {

@@ -4,15 +4,15 @@
 
 #include <cstring>
 
-#include "trainer/capture/compare.h"
 #include "trainer/capture/free_sizes.h"
 #include "trainer/capture/graph_tracer.h"
+#include "trainer/capture/merge.h"
 #include "wick/error.h"
 
 namespace wick {
 namespace {
 
-const CaptureInput& check_input(const CaptureInput& in) {
+void check_input(const CaptureInput& in) {
   if (!in.example.defined()) throw Error("[capture] input \"" + in.name + "\" has no example");
   for (const DynamicDim& d : in.dynamic) {
     if (d.dim < 0 || d.dim >= in.example.rank()) {
@@ -26,7 +26,6 @@ const CaptureInput& check_input(const CaptureInput& in) {
                 "\": normalization makes float32, the example is " +
                 dtype_name(in.example.dtype()));
   }
-  return in;
 }
 
 // Other data, of another shape; each run has its own. Integers keep to values the example has: they
@@ -72,74 +71,125 @@ ir::ValueId add_input(ir::Graph& g, const CaptureInput& in) {
                 in.name + ".spread");
 }
 
-CaptureRun trace(nn::Module& module, const std::vector<CaptureInput>& inputs,
-                 const std::vector<Tensor>& examples, const CaptureOptions& options) {
-  if (inputs.size() != 1) throw Error("[capture] a module's forward takes one tensor");
-  CaptureRun run;
-  ir::Graph& g = run.graph;
-  GraphTracer tracer(g);
-  for (const auto& [name, tensor] : module.state_dict()) tracer.bind_parameter(name, tensor);
-  for (size_t i = 0; i < inputs.size(); ++i) tracer.bind(examples[i], add_input(g, inputs[i]));
-  Tensor out;
-  {
-    GradMode no_grad(false);
-    TracerScope scope(&tracer);
-    out = module(examples[0]);
-  }
-  g.add_output(options.output, tracer.result(out));
-  g.labels = options.labels;
-  ir::verify(g, "after capture");
-  run.reads = tracer.size_reads();
-  return run;
-}
+// One capture: what all its runs have in common.
+class Runs {
+ public:
+  Runs(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureCall& call)
+      : module_(module), inputs_(inputs), call_(call), free_(free_sizes(inputs)) {}
 
-// The graph at sizes other than the example's. A model that does not run there is not what the
-// bounds promise.
-CaptureRun trace_at(nn::Module& module, const std::vector<CaptureInput>& inputs,
-                    const CaptureOptions& options, const std::vector<FreeSize>& free,
-                    const Sizes& sizes, int64_t run) {
-  std::vector<Tensor> examples;
-  for (const CaptureInput& in : inputs)
-    examples.push_back(other_example(in, shape_at(in, free, sizes), run));
-  const Sizes first = example_sizes(free);
-  if (sizes == first) return trace(module, inputs, examples, options);
-  auto refused = [&](const std::string& what, Code code) {
-    return Error(
-        fmt::format("[capture] forward runs at {} and fails at {}: {}{}", sizes_text(free, first),
-                    sizes_text(free, sizes), what, bounds_hint(free, sizes)),
-        code);
-  };
-  try {
-    return trace(module, inputs, examples, options);
-  } catch (const Error& e) {
-    throw refused(e.what(), e.code());
-  } catch (const std::exception& e) {
-    throw refused(e.what(), Code::kInvalidArgument);
+  const std::vector<FreeSize>& free() const { return free_; }
+
+  CaptureRun first() {
+    std::vector<Tensor> examples;
+    // A model may write into its input: not into the caller's.
+    for (const CaptureInput& in : inputs_) examples.push_back(in.example.detach().clone());
+    return trace(examples, example_sizes(free_));
   }
+
+  // At sizes other than the example's. A model that does not run there is not what the bounds
+  // promise.
+  CaptureRun at(const Sizes& sizes, int64_t number) {
+    std::vector<Tensor> examples;
+    for (const CaptureInput& in : inputs_)
+      examples.push_back(other_example(in, shape_at(in, free_, sizes), number));
+    const Sizes first = example_sizes(free_);
+    if (sizes == first) return trace(examples, sizes);
+    auto refused = [&](const std::string& what, Code code) {
+      return Error(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
+                               sizes_text(free_, first), sizes_text(free_, sizes), what,
+                               bounds_hint(free_, sizes)),
+                   code);
+    };
+    try {
+      return trace(examples, sizes);
+    } catch (const Error& e) {
+      throw refused(e.what(), e.code());
+    } catch (const std::exception& e) {
+      throw refused(e.what(), Code::kInvalidArgument);
+    }
+  }
+
+ private:
+  CaptureRun trace(const std::vector<Tensor>& examples, const Sizes& sizes) {
+    CaptureRun run;
+    run.sizes = sizes;
+    GraphTracer tracer(run.graph, weights_);
+    for (const auto& [name, tensor] : module_.state_dict()) tracer.bind_parameter(name, tensor);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      tracer.bind(examples[i], run.graph.add_input(inputs_[i].name, examples[i].dtype(),
+                                                   to_symbolic(examples[i].raw_shape())));
+    }
+    std::vector<Tensor> results;
+    {
+      GradMode no_grad(false);
+      TracerScope scope(&tracer);
+      results = call_(examples);
+    }
+    for (size_t i = 0; i < results.size(); ++i)
+      run.graph.add_output(std::to_string(i), tracer.result(results[i]));
+    ir::verify(run.graph, "after capture");
+    run.reads = tracer.size_reads();
+    return run;
+  }
+
+  nn::Module& module_;
+  const std::vector<CaptureInput>& inputs_;
+  const CaptureCall& call_;
+  std::vector<FreeSize> free_;
+  SharedWeights weights_;
+};
+
+std::vector<std::string> names_of(const CaptureOptions& options, size_t outputs) {
+  if (outputs == 0) throw Error("[capture] forward returns no tensor");
+  std::vector<std::string> names = options.outputs;
+  if (names.empty() && outputs == 1) names = {options.output};
+  if (names.empty()) {
+    for (size_t i = 0; i < outputs; ++i) names.push_back(fmt::format("{}_{}", options.output, i));
+  }
+  if (names.size() != outputs) {
+    throw Error(
+        fmt::format("[capture] forward returns {} tensors, and CaptureOptions::outputs "
+                    "names {}",
+                    outputs, names.size()));
+  }
+  return names;
 }
 
 }  // namespace
 
+void detail::wrong_inputs(size_t takes, size_t given) {
+  throw Error(
+      fmt::format("[capture] the call takes {} tensors, and there are {} inputs", takes, given));
+}
+
+ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                       const CaptureCall& call, const CaptureOptions& options) {
+  for (const CaptureInput& in : inputs) check_input(in);
+  Runs runs(module, inputs, call);
+  std::vector<CaptureRun> all;
+  all.push_back(runs.first());
+  int64_t number = 0;
+  for (const Sizes& sizes : further_sizes(runs.free())) all.push_back(runs.at(sizes, number++));
+  ir::Graph graph;
+  std::vector<ir::ValueId> seen;  // by forward
+  for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in));
+  merge_captures(all, runs.free(), inputs, seen, names_of(options, all[0].graph.outputs().size()),
+                 graph);
+  graph.labels = options.labels;
+  ir::verify(graph, "after capture");
+  return graph;
+}
+
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
                   const CaptureOptions& options) {
-  std::vector<Tensor> first;
-  for (const CaptureInput& in : inputs) {
-    // A model may write into its input: not into the caller's.
-    first.push_back(check_input(in).example.detach().clone());
+  if (inputs.size() != 1) {
+    throw Error(
+        "[capture] a module's forward takes one tensor: give capture() a call for the "
+        "inputs, [&](const Tensor& a, const Tensor& b) { return model.forward(a, b); }");
   }
-  const std::vector<FreeSize> free = free_sizes(inputs);
-  CaptureRun captured = trace(module, inputs, first, options);
-  const Sizes example = example_sizes(free);
-  int64_t run = 0;
-  for (const Sizes& sizes : further_sizes(free)) {
-    CaptureRun other = trace_at(module, inputs, options, free, sizes, run++);
-    if (sizes != example) {
-      captured.sizes = sizes_text(free, example);
-      other.sizes = sizes_text(free, sizes);
-    }
-    compare_captures(captured, other, bounds_hint(free, sizes));
-  }
-  return std::move(captured.graph);
+  return capture_call(
+      module, inputs, [&](const std::vector<Tensor>& in) { return std::vector{module(in[0])}; },
+      options);
 }
 
 }  // namespace wick

@@ -59,8 +59,14 @@ ir::ValueId GraphTracer::known(const Tensor& tensor) const {
 ir::ValueId GraphTracer::constant(const Tensor& tensor) {
   auto p = parameters_.find(tensor.id());
   bool parameter = p != parameters_.end();
-  ir::ValueId v =
-      g_.add_constant(host_copy(tensor), parameter ? p->second : tensor.name(), parameter);
+  ir::ValueId v = ir::kNoValue;
+  if (parameter) {
+    HostTensor& kept = weights_[p->second];
+    if (!kept.present()) kept = host_copy(tensor);
+    v = g_.add_constant(kept, p->second, true);
+  } else {
+    v = g_.add_constant(host_copy(tensor), tensor.name());
+  }
   bind(tensor, v);
   return v;
 }
@@ -139,36 +145,24 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
       where, Code::kUnsupported);
 }
 
-// A size may be read (most reshapes do); whether it was baked in shows when the runs are compared,
+// A size may be read (most reshapes do); what was computed of it shows when the runs are compared,
 // and the line that read it is what is to be looked at then.
 void GraphTracer::on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) {
   const ir::ValueId v = known(tensor);
-  if (v == ir::kNoValue || !g_.value(v).ranked) return;
-  bool dynamic = false;
-  for (int i = 0; i < g_.value(v).shape.rank(); ++i)
-    dynamic = dynamic || ((dim < 0 || dim == i) && !g_.value(v).shape[i].known());
-  const auto next = static_cast<ir::NodeId>(g_.node_count());
-  if (dynamic) size_reads_.push_back({next, source_line(where)});
+  if (v == ir::kNoValue || g_.is_constant(v)) return;
+  const Shape& shape = tensor.raw_shape();
+  std::vector<int64_t> sizes(shape.begin(), shape.end());
+  if (dim >= 0) sizes = {shape[dim]};
+  size_reads_.push_back({static_cast<ir::NodeId>(g_.node_count()), source_line(where), sizes});
 }
 
-// `value` in the shape of `like`, whose dims may be symbolic: then they are read when it runs.
+// `value` in the shape of `like`.
 ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool broadcast,
                                      const std::source_location& where) {
-  OpId op = broadcast ? OpId::kExpand : OpId::kReshape;
   DimList dims;
-  bool numbers = true;
-  for (const SymDim& d : g_.value(like).shape) {
-    numbers = numbers && d.known();
-    if (numbers) dims.values[dims.count++] = d.constant();
-  }
-  if (numbers) {
-    AnyAttrs attrs =
-        broadcast ? AnyAttrs::of(ShapeAttrs{dims}) : AnyAttrs::of(ReshapeAttrs{dims, 1});
-    return emit(op, attrs, {value}, where);
-  }
-  ir::ValueId shape = emit(OpId::kShape, AnyAttrs::of(ShapeOpAttrs{}), {like}, where);
-  AnyAttrs attrs = broadcast ? AnyAttrs::of(ShapeAttrs{}) : AnyAttrs::of(ReshapeAttrs{{}, 1});
-  return emit(op, attrs, {value, shape}, where);
+  for (const SymDim& d : g_.value(like).shape) dims.values[dims.count++] = d.constant();
+  AnyAttrs attrs = broadcast ? AnyAttrs::of(ShapeAttrs{dims}) : AnyAttrs::of(ReshapeAttrs{dims, 1});
+  return emit(broadcast ? OpId::kExpand : OpId::kReshape, attrs, {value}, where);
 }
 
 void GraphTracer::refuse_parameter(const Tensor& base, const char* what,
@@ -211,12 +205,9 @@ void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const cha
   if (!traced && (now == ir::kNoValue || g_.is_constant(now))) return;
   if (values_.count(base.id()) == 0) constant(base);  // its bytes before the write
   ir::ValueId value = value_of(result, where);
-  // By the graph's shapes: a dynamic size that is 1 today is no size that broadcasts.
-  const ir::ValueId into = value_of(tensor, where);
-  const ir::Value &from = g_.value(value), &to = g_.value(into);
-  const bool fits =
-      from.ranked && to.ranked ? from.shape == to.shape : result.raw_shape() == tensor.raw_shape();
-  if (!fits) value = shaped_like(value, into, true, where);
+  // Whether the result is repeated may depend on a size that is 1 today. Where it never is, the
+  // runs' merge finds that nothing is expanded.
+  value = shaped_like(value, value_of(tensor, where), true, where);
   ir::ValueId part = value;
   for (TensorImpl* at = tensor.impl(); at != base.impl();) {
     ViewInverse inverse = invert_view(at, base.impl(), what, where);

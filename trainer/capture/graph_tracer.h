@@ -1,5 +1,6 @@
-// GraphTracer: appends every traced call to a Graph. A graph has no writes: a base stands for its
-// newest value, a write through a view scatters into it, and the other views are derived anew.
+// GraphTracer: appends every traced call to a Graph, whose sizes are this run's. A graph has no
+// writes: a base stands for its newest value, a write through a view scatters into it, and the
+// other views are derived anew.
 #pragma once
 
 #include <map>
@@ -13,15 +14,18 @@ namespace wick {
 
 HostTensor host_copy(const Tensor& t);  // any strides
 
-// Where forward read a dynamic size as a number, before the node of this id was made.
+// Where forward read sizes of a traced tensor as numbers, before the node of this id was made.
 struct SizeRead {
   ir::NodeId before;
   ir::SourceLine line;
+  std::vector<int64_t> sizes;
 };
+// Parameters as they enter graphs, by name: the runs of one capture share them.
+using SharedWeights = std::map<std::string, HostTensor>;
 
 class GraphTracer final : public Tracer {
  public:
-  explicit GraphTracer(ir::Graph& graph) : g_(graph) {}
+  GraphTracer(ir::Graph& graph, SharedWeights& weights) : g_(graph), weights_(weights) {}
 
   // `value` stands for the tensor from now on.
   void bind(const Tensor& tensor, ir::ValueId value);
@@ -59,6 +63,7 @@ class GraphTracer final : public Tracer {
                           const std::source_location& where);
 
   ir::Graph& g_;
+  SharedWeights& weights_;
   std::map<uint64_t, Bound> values_;
   std::map<uint64_t, uint32_t> generations_;  // of bases that were written to
   std::map<uint64_t, std::string> parameters_;

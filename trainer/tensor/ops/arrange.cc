@@ -118,7 +118,8 @@ Tensor repeat(const Arg& x, const Shape& repeats) {
   while (t.rank() < repeats.rank()) t = t.unsqueeze(0, x.where);
   for (int d = 0; d < repeats.rank(); ++d) {
     if (repeats[d] < 0) throw_error("repeat", "repeats must not be negative", x.where);
-    if (repeats[d] == 1) continue;
+    if (repeats[d] == 1 && active_tracer() == nullptr)
+      continue;  // it may be a size that is 1 today
     if (t.rank() == kMaxRank) {
       t = repeats[d] == 0
               ? t.slice(d, 0, 0, 1, x.where)

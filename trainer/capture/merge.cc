@@ -1,0 +1,325 @@
+#include "trainer/capture/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "graph/ir/infer.h"
+#include "runtime/registry/registry.h"
+#include "trainer/capture/size_values.h"
+#include "trainer/capture/solve.h"
+#include "trainer/capture/varied.h"
+#include "wick/error.h"
+
+namespace wick {
+namespace {
+
+std::string where(const ir::Node& n) {
+  std::string s = op_info(n.op)->name;
+  if (!n.module.empty()) s += " in " + n.module;
+  if (!n.source.file.empty()) s += " (" + n.source.text() + ")";
+  return s;
+}
+
+std::string field_text(const AttrField& f, const AnyAttrs& a) {
+  auto* bytes = const_cast<void*>(a.get());
+  if (f.kind == AttrKind::kInt) return std::to_string(attr_int(f, bytes));
+  if (f.kind == AttrKind::kFloat) return fmt::format("{}", attr_float(f, bytes));
+  auto list = attr_ints(f, a.get());
+  return fmt::format("[{}]", fmt::join(list.begin(), list.end(), ","));
+}
+
+// A run as what it computes: its nodes without those that hand on a value.
+struct Steps {
+  explicit Steps(const CaptureRun& run) : g(run.graph), reads(run.reads) {
+    for (const ir::Node& n : g.nodes()) {
+      if (n.op != OpId::kIdentity) nodes.push_back(&n);
+    }
+  }
+  ir::ValueId value(ir::ValueId v) const {
+    while (v != ir::kNoValue && g.value(v).producer >= 0 &&
+           g.node(g.value(v).producer).op == OpId::kIdentity)
+      v = g.node(g.value(v).producer).inputs[0];
+    return v;
+  }
+  // The op that made a value, or what else it is.
+  std::string maker(ir::ValueId v) const {
+    const ir::Value& made = g.value(value(v));
+    if (made.producer >= 0) return where(g.node(made.producer));
+    return (made.origin == ir::ValueOrigin::kInput ? "the input \"" : "the tensor \"") + made.name +
+           "\"";
+  }
+  const ir::Graph& g;
+  const std::vector<SizeRead>& reads;
+  std::vector<const ir::Node*> nodes;
+  std::string sizes;  // "batch = 4"; empty where all runs have the same
+};
+
+class Merge {
+ public:
+  Merge(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free, ir::Graph& graph)
+      : free_(free),
+        runs_(runs),
+        g_(graph),
+        solver_(symbols_of(free, graph), sizes_of(runs)),
+        sizes_(graph) {
+    for (const CaptureRun& run : runs) steps_.emplace_back(run);
+    for (size_t r = 1; r < runs.size(); ++r) {
+      if (runs[r].sizes == runs[0].sizes) continue;
+      steps_[r].sizes = sizes_text(free, runs[r].sizes);
+      steps_[0].sizes = sizes_text(free, runs[0].sizes);
+    }
+    match_.resize(runs.size(), std::vector<ir::ValueId>(runs[0].graph.value_count(), -1));
+    made_.resize(runs[0].graph.value_count(), ir::kNoValue);
+  }
+
+  void input(size_t i, ir::ValueId value) {
+    for (size_t r = 0; r < runs_.size(); ++r)
+      pair(r, first().inputs()[i], runs_[r].graph.inputs()[i]);
+    made_[ir::at(first().inputs()[i])] = value;
+  }
+  SizeValues& sizes() { return sizes_; }
+
+  void run(const std::vector<std::string>& outputs) {
+    size_t common = steps_[0].nodes.size();
+    for (const Steps& s : steps_) common = std::min(common, s.nodes.size());
+    for (size_t i = 0; i < common; ++i) {
+      at_ = static_cast<ir::NodeId>(steps_[0].nodes[i] - first().nodes().data());
+      for (size_t r = 1; r < runs_.size(); ++r)
+        same_step(r, *steps_[0].nodes[i], *steps_[r].nodes[i]);
+      step(i);
+    }
+    at_ = static_cast<ir::NodeId>(first().node_count());
+    for (size_t r = 1; r < runs_.size(); ++r) {
+      if (steps_[0].nodes.size() == steps_[r].nodes.size()) continue;
+      const bool longer = steps_[0].nodes.size() > steps_[r].nodes.size();
+      const Steps &with = steps_[longer ? 0 : r], &without = steps_[longer ? r : 0];
+      fail(r, "control flow depends on data or on a dynamic size: " + where(*with.nodes[common]) +
+                  " runs " + at(with.sizes) + " and not " + at(without.sizes));
+    }
+    for (size_t i = 0; i < first().outputs().size(); ++i) output(i, outputs[i]);
+  }
+
+ private:
+  static std::vector<SymDim> symbols_of(const std::vector<FreeSize>& free, ir::Graph& g) {
+    std::vector<SymDim> symbols;
+    for (const FreeSize& f : free) symbols.push_back(g.symbol(f.symbol, f.min, f.max));
+    return symbols;
+  }
+  static std::vector<Sizes> sizes_of(const std::vector<CaptureRun>& runs) {
+    std::vector<Sizes> sizes;
+    for (const CaptureRun& run : runs) sizes.push_back(run.sizes);
+    return sizes;
+  }
+  const ir::Graph& first() const { return runs_[0].graph; }
+
+  // Which sizes `r`, and what to do where the model is not for them. A read of a size counts where
+  // the runs read different ones.
+  [[noreturn]] void fail(size_t r, const std::string& what) const {
+    const SizeRead* last = nullptr;
+    const auto &mine = steps_[0].reads, &others = steps_[r].reads;
+    for (size_t i = 0; i < mine.size(); ++i) {
+      const bool differs = i >= others.size() || mine[i].sizes != others[i].sizes;
+      if (mine[i].before <= at_ && differs) last = &mine[i];
+    }
+    const bool told = last != nullptr && !steps_[r].sizes.empty();
+    throw Error("[capture] " + what +
+                (told ? "; a dynamic size is read at " + last->line.text() : "") +
+                bounds_hint(free_, runs_[r].sizes));
+  }
+  static std::string at(const std::string& sizes) {
+    return sizes.empty() ? "for one input" : "at " + sizes;
+  }
+  // "for two inputs", or at which sizes.
+  std::string both(size_t r) const {
+    return steps_[r].sizes.empty() ? "for two inputs"
+                                   : at(steps_[0].sizes) + " and " + at(steps_[r].sizes);
+  }
+
+  void pair(size_t r, ir::ValueId v, ir::ValueId w) { match_[r][ir::at(v)] = w; }
+
+  // What stands for a value of the first run in another.
+  ir::ValueId in_run(size_t r, ir::ValueId v) const { return r == 0 ? v : match_[r][ir::at(v)]; }
+
+  bool is_number(size_t r, ir::ValueId v) const {
+    return runs_[r].graph.is_constant(v) && !runs_[r].graph.value(v).parameter;
+  }
+  // One place for both: made by the same step, the same parameter, or two constants.
+  bool same_place(size_t r, ir::ValueId v, ir::ValueId w) const {
+    if (v == ir::kNoValue || w == ir::kNoValue) return v == w;
+    if (is_number(0, v) || is_number(r, w)) return is_number(0, v) && is_number(r, w);
+    const ir::Value &x = first().value(v), &y = runs_[r].graph.value(w);
+    if (x.parameter || y.parameter) return x.parameter && y.parameter && x.name == y.name;
+    return match_[r][ir::at(v)] == w;
+  }
+
+  void same_step(size_t r, const ir::Node& x, const ir::Node& y) {
+    if (x.op != y.op || x.module != y.module || x.source.text() != y.source.text() ||
+        x.inputs.size() != y.inputs.size() || x.outputs.size() != y.outputs.size()) {
+      fail(r, "control flow depends on data or on a dynamic size: " + where(x) + " runs " +
+                  at(steps_[0].sizes) + ", " + where(y) + " " +
+                  (steps_[r].sizes.empty() ? "for another" : at(steps_[r].sizes)));
+    }
+    for (size_t k = 0; k < x.inputs.size(); ++k) {
+      const ir::ValueId v = steps_[0].value(x.inputs[k]), w = steps_[r].value(y.inputs[k]);
+      if (!same_place(r, v, w))
+        fail(r, fmt::format("{}: input {} comes from different places {}", where(x), k, both(r)));
+      if (v != ir::kNoValue && is_number(0, v)) pair(r, v, w);
+    }
+    for (size_t k = 0; k < x.outputs.size(); ++k) pair(r, x.outputs[k], y.outputs[k]);
+  }
+
+  // The graph's value for one of the first run's.
+  ir::ValueId value(const ir::Node& reader, size_t k) {
+    const ir::ValueId v = steps_[0].value(reader.inputs[k]);
+    if (v == ir::kNoValue || made_[ir::at(v)] != ir::kNoValue)
+      return v == ir::kNoValue ? v : made_[ir::at(v)];
+    const ir::Value& of = first().value(v);
+    if (of.parameter) return made_[ir::at(v)] = g_.add_constant(of.constant, of.name, true);
+    std::vector<const HostTensor*> all;
+    size_t other = 0;
+    for (size_t r = 0; r < runs_.size(); ++r) {
+      all.push_back(&runs_[r].graph.value(in_run(r, v)).constant);
+      if (other == 0 && !same_bits(*all[0], *all[r])) other = r;
+    }
+    if (other == 0) return made_[ir::at(v)] = g_.add_constant(of.constant, of.name);
+    const ir::ValueId made = varied_constant(all, solver_, sizes_, g_);
+    if (made == ir::kNoValue) {
+      fail(other, fmt::format("{}: input {} is baked in, a tensor computed from data or from a "
+                              "dynamic size outside of the ops; it differs {}",
+                              where(reader), k, both(other)));
+    }
+    return made_[ir::at(v)] = made;
+  }
+
+  // An Expand that repeats nothing in any run.
+  bool keeps_shapes(size_t i) const {
+    for (const Steps& s : steps_) {
+      const ir::Node& n = *s.nodes[i];
+      if (!(s.g.value(n.inputs[0]).shape == s.g.value(n.outputs[0]).shape)) return false;
+    }
+    return true;
+  }
+
+  void step(size_t i) {
+    const ir::Node& x = *steps_[0].nodes[i];
+    std::vector<ir::ValueId> inputs;
+    for (size_t k = 0; k < x.inputs.size(); ++k) inputs.push_back(value(x, k));
+    if (x.op == OpId::kExpand && keeps_shapes(i)) {
+      made_[ir::at(x.outputs[0])] = inputs[0];
+      return;
+    }
+    std::vector<const AnyAttrs*> attrs;
+    for (const Steps& s : steps_) attrs.push_back(&s.nodes[i]->attrs);
+    Call call{x.op, x.attrs, std::move(inputs), {}};
+    for (const AttrField& f : op_info(x.op)->attrs->fields) {
+      const std::string was = field_text(f, x.attrs);
+      size_t other = 0;
+      for (size_t r = 1; r < runs_.size() && other == 0; ++r)
+        other = field_text(f, *attrs[r]) == was ? 0 : r;
+      if (other == 0 || varied_field(f, attrs, solver_, &call)) continue;
+      fail(other, fmt::format("{}: {} is baked in, it was {} and {} {}", where(x), f.name, was,
+                              field_text(f, *attrs[other]), both(other)));
+    }
+    add(x, i, call);
+  }
+
+  void add(const ir::Node& x, size_t i, const Call& call) {
+    const size_t before = g_.node_count();
+    ir::NodeId id = 0;
+    try {
+      id = add_call(call, static_cast<int>(x.outputs.size()), x.module, sizes_, g_);
+    } catch (const Error& e) {
+      throw Error(fmt::format("[capture] {}: {}: a size of a dynamic dimension may be baked in",
+                              where(x), e.what()),
+                  e.code());
+    }
+    for (size_t n = before; n < g_.node_count(); ++n) {
+      g_.node(static_cast<ir::NodeId>(n)).module = x.module;
+      g_.node(static_cast<ir::NodeId>(n)).source = x.source;
+    }
+    for (size_t k = 0; k < x.outputs.size(); ++k) {
+      const ir::ValueId v = g_.node(id).outputs[k];
+      g_.value(v).name = first().value(x.outputs[k]).name;
+      made_[ir::at(x.outputs[k])] = v;
+      for (size_t r = 0; r < runs_.size(); ++r)
+        check_shape(r, x, g_.value(v), runs_[r].graph.value(steps_[r].nodes[i]->outputs[k]));
+    }
+  }
+
+  // The graph's rules must say what forward made.
+  void check_shape(size_t r, const ir::Node& x, const ir::Value& made, const ir::Value& was) const {
+    if (!made.ranked || !was.ranked) return;
+    bool fits = made.shape.rank() == was.shape.rank();
+    for (int d = 0; d < was.shape.rank() && fits; ++d) {
+      bool known = true;
+      made.shape[d].each_symbol([&](const std::string& name, int64_t, int64_t) {
+        known = known && std::any_of(free_.begin(), free_.end(),
+                                     [&](const FreeSize& f) { return f.symbol == name; });
+      });
+      if (!known || !was.shape[d].known()) continue;
+      fits = made.shape[d].evaluate([&](const std::string& name) {
+        for (size_t i = 0; i < free_.size(); ++i) {
+          if (free_[i].symbol == name) return runs_[r].sizes[i];
+        }
+        return int64_t{-1};
+      }) == was.shape[d].constant();
+    }
+    if (fits) return;
+    throw Error(
+        fmt::format("[capture] {}: forward makes {} at {}, and the graph would make {}: a "
+                    "size of a dynamic dimension may be baked in",
+                    where(x), shape_text(was.shape), sizes_text(free_, runs_[r].sizes),
+                    shape_text(made.shape)));
+  }
+
+  void output(size_t i, const std::string& name) {
+    const ir::ValueId v = steps_[0].value(first().outputs()[i].value);
+    for (size_t r = 1; r < runs_.size(); ++r) {
+      const ir::ValueId w = steps_[r].value(runs_[r].graph.outputs()[i].value);
+      if (same_place(r, v, w) && !is_number(0, v)) continue;
+      if (is_number(0, v) && is_number(r, w)) {
+        pair(r, v, w);
+        continue;
+      }
+      fail(r, "control flow depends on data or on a dynamic size: forward returns the result of " +
+                  steps_[0].maker(v) + " " + at(steps_[0].sizes) + " and of " + steps_[r].maker(w) +
+                  " " + at(steps_[r].sizes));
+    }
+    ir::Node reader;
+    reader.op = OpId::kIdentity;
+    reader.inputs = {v};
+    ir::ValueId made = value(reader, 0);
+    // An input, a constant or one value twice is no output of its own.
+    if (g_.value(made).producer < 0 || g_.is_output(made)) made = g_.emit(OpId::kIdentity, {made});
+    g_.add_output(name, made);
+  }
+
+  const std::vector<FreeSize>& free_;
+  const std::vector<CaptureRun>& runs_;
+  ir::Graph& g_;
+  SizeSolver solver_;
+  SizeValues sizes_;
+  std::vector<Steps> steps_;
+  ir::NodeId at_ = 0;                            // the first run's node that is looked at
+  std::vector<std::vector<ir::ValueId>> match_;  // by run: its value for the first run's
+  std::vector<ir::ValueId> made_;                // the graph's value for the first run's
+};
+
+}  // namespace
+
+void merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
+                    const std::vector<CaptureInput>& from, const std::vector<ir::ValueId>& inputs,
+                    const std::vector<std::string>& outputs, ir::Graph& graph) {
+  Merge merge(runs, free, graph);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    merge.input(i, inputs[i]);
+    for (const DynamicDim& d : from[i].dynamic)
+      merge.sizes().source(d.symbol, graph.inputs()[i], d.dim);
+  }
+  merge.run(outputs);
+}
+
+}  // namespace wick

@@ -1,0 +1,29 @@
+// Several runs of one forward, each as a graph of numbers, as one graph whose sizes are free.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/capture/free_sizes.h"
+#include "trainer/capture/graph_tracer.h"
+
+namespace wick {
+
+struct CaptureRun {
+  ir::Graph graph;  // of the sizes of this run
+  std::vector<SizeRead> reads;
+  Sizes sizes;
+};
+
+// The runs' steps must be the same; integers and constants in which they differ must be computed
+// from the sizes, by what SizeSolver finds, and become values of the graph. Throws Error with the
+// op, the user's line, two runs' sizes and the last line before it that read a size.
+//
+// `graph` has the inputs, `inputs` what forward sees of each (they may be normalized first), `free`
+// the symbols of the inputs. An Identity in one run only is no difference: contiguous() copies at
+// one size and not at another, and the value is the same.
+void merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
+                    const std::vector<CaptureInput>& from, const std::vector<ir::ValueId>& inputs,
+                    const std::vector<std::string>& outputs, ir::Graph& graph);
+
+}  // namespace wick

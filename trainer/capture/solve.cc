@@ -1,0 +1,148 @@
+#include "trainer/capture/solve.h"
+
+#include <algorithm>
+
+namespace wick {
+namespace {
+
+constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 32, 64};
+constexpr int64_t kMostOffsets = 8;  // below this divisor every offset is tried
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+// Coefficients beyond this are chance.
+constexpr int64_t kLargest = int64_t{1} << 40;
+
+}  // namespace
+
+SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Sizes>& runs)
+    : runs_(runs.size()) {
+  auto values_of = [&](size_t symbol) {
+    std::vector<int64_t> values;
+    for (const Sizes& sizes : runs) values.push_back(sizes[symbol]);
+    return values;
+  };
+  auto product = [&](const Atom& a, size_t symbol) {
+    Atom p{a.expression * symbols[symbol], a.values};
+    for (size_t r = 0; r < runs_; ++r) p.values[r] *= runs[r][symbol];
+    return p;
+  };
+  for (size_t i = 0; i < symbols.size(); ++i) plain_.push_back({symbols[i], values_of(i)});
+  // Of two sizes, then of three.
+  size_t first = 0;
+  for (int factors = 2; factors <= 3; ++factors) {
+    const size_t end = plain_.size();
+    for (size_t at = first; at < end; ++at) {
+      for (size_t i = 0; i < symbols.size(); ++i) {
+        Atom p = product(plain_[at], i);
+        const bool known = std::any_of(plain_.begin(), plain_.end(),
+                                       [&](const Atom& q) { return q.expression == p.expression; });
+        if (!known) plain_.push_back(std::move(p));
+      }
+    }
+    first = end;
+  }
+  for (const Atom& a : plain_) {
+    for (int64_t k : kDivisors) {
+      for (int64_t offset = 0; offset < k; ++offset) {
+        if (k > kMostOffsets && offset != 0 && offset != k - 1 && offset != k / 2) continue;
+        Atom d{dim_floor_div(a.expression + SymDim(offset), k), a.values};
+        for (int64_t& v : d.values) v = floor_div(v + offset, k);
+        divided_.push_back(std::move(d));
+      }
+    }
+  }
+}
+
+std::optional<SymDim> SizeSolver::with_one(const std::vector<int64_t>& values,
+                                           const Atom& atom) const {
+  const std::vector<int64_t>& x = atom.values;
+  size_t other = 0;
+  while (other < runs_ && x[other] == x[0]) ++other;
+  if (other == runs_) return {};
+  const int64_t rise = values[other] - values[0], run = x[other] - x[0];
+  if (rise % run != 0) return {};
+  const int64_t a = rise / run;
+  if (a > kLargest || a < -kLargest) return {};
+  const int64_t b = values[0] - a * x[0];
+  for (size_t r = 0; r < runs_; ++r) {
+    if (a * x[r] + b != values[r]) return {};
+  }
+  return atom.expression * SymDim(a) + SymDim(b);
+}
+
+std::optional<SymDim> SizeSolver::with_two(const std::vector<int64_t>& values, const Atom& a,
+                                           const Atom& b) const {
+  for (size_t i = 1; i < runs_; ++i) {
+    for (size_t j = i + 1; j < runs_; ++j) {
+      const int64_t ai = a.values[i] - a.values[0], aj = a.values[j] - a.values[0],
+                    bi = b.values[i] - b.values[0], bj = b.values[j] - b.values[0],
+                    vi = values[i] - values[0], vj = values[j] - values[0];
+      const int64_t det = ai * bj - aj * bi;
+      if (det == 0) continue;
+      const int64_t p = vi * bj - vj * bi, q = ai * vj - aj * vi;
+      if (p % det != 0 || q % det != 0) return {};
+      const int64_t ca = p / det, cb = q / det;
+      const int64_t c = values[0] - ca * a.values[0] - cb * b.values[0];
+      for (size_t r = 0; r < runs_; ++r) {
+        if (ca * a.values[r] + cb * b.values[r] + c != values[r]) return {};
+      }
+      return a.expression * SymDim(ca) + b.expression * SymDim(cb) + SymDim(c);
+    }
+  }
+  return {};
+}
+
+// max(size, number) and min(size, number): the number is the value wherever it is not the size.
+std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values) const {
+  for (const Atom& a : plain_) {
+    std::optional<int64_t> bound;
+    bool above = true, below = true, one = true, both = false;
+    for (size_t r = 0; r < runs_; ++r) {
+      if (values[r] == a.values[r]) {
+        both = true;
+        continue;
+      }
+      one = one && bound.value_or(values[r]) == values[r];
+      bound = values[r];
+      above = above && values[r] > a.values[r];
+      below = below && values[r] < a.values[r];
+    }
+    if (!one || !both || !bound || above == below) continue;
+    for (size_t r = 0; r < runs_; ++r) {
+      const int64_t v = above ? std::max(a.values[r], *bound) : std::min(a.values[r], *bound);
+      one = one && v == values[r];
+    }
+    if (!one) continue;
+    return above ? dim_max(a.expression, SymDim(*bound)) : dim_min(a.expression, SymDim(*bound));
+  }
+  return {};
+}
+
+std::optional<SymDim> SizeSolver::solve(const std::vector<int64_t>& values) const {
+  if (std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; }))
+    return SymDim(values[0]);
+  for (int64_t v : values) {
+    if (v > kLargest || v < -kLargest) return {};
+  }
+  for (const Atom& a : plain_) {
+    if (auto e = with_one(values, a)) return e;
+  }
+  for (const Atom& a : divided_) {
+    if (auto e = with_one(values, a)) return e;
+  }
+  if (auto e = with_bound(values)) return e;
+  // More numbers to settle want more runs to test them.
+  if (runs_ < 5) return {};
+  for (size_t i = 0; i < plain_.size(); ++i) {
+    for (size_t j = i + 1; j < plain_.size(); ++j) {
+      if (auto e = with_two(values, plain_[i], plain_[j])) return e;
+    }
+    for (const Atom& d : divided_) {
+      if (auto e = with_two(values, plain_[i], d)) return e;
+    }
+  }
+  return {};
+}
+
+}  // namespace wick
