@@ -2,11 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <cstring>
-
 #include "trainer/capture/free_sizes.h"
 #include "trainer/capture/graph_tracer.h"
 #include "trainer/capture/merge.h"
+#include "trainer/capture/verify.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -26,24 +25,6 @@ void check_input(const CaptureInput& in) {
                 "\": normalization makes float32, the example is " +
                 dtype_name(in.example.dtype()));
   }
-}
-
-// Other data, of another shape; each run has its own. Integers keep to values the example has: they
-// may be indices.
-Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t run) {
-  HostTensor from = host_copy(in.example), to(in.example.dtype(), shape);
-  size_t size = dtype_size(in.example.dtype());
-  for (int64_t i = 0; i < to.numel() && from.numel() > 0; ++i) {
-    // a stride coprime to most sizes: data differ even where the shapes do not
-    int64_t source = (i * (7 + 4 * run) + 3 + run) % from.numel();
-    memcpy(to.as<char>() + static_cast<size_t>(i) * size,
-           from.as<char>() + static_cast<size_t>(source) * size, size);
-    if (to.dtype() == DType::kF32)
-      to.as<float>()[i] = to.as<float>()[i] * 0.75f + 0.0625f * static_cast<float>(i % 13);
-    if (to.dtype() == DType::kF64)
-      to.as<double>()[i] = to.as<double>()[i] * 0.75 + 0.0625 * static_cast<double>(i % 13);
-  }
-  return from_blob(to.data(), shape, to.dtype());
 }
 
 ir::ValueId channel_constant(ir::Graph& g, const std::vector<float>& values, int rank,
@@ -89,9 +70,7 @@ class Runs {
   // At sizes other than the example's. A model that does not run there is not what the bounds
   // promise.
   CaptureRun at(const Sizes& sizes, int64_t number) {
-    std::vector<Tensor> examples;
-    for (const CaptureInput& in : inputs_)
-      examples.push_back(other_example(in, shape_at(in, free_, sizes), number));
+    const std::vector<Tensor> examples = examples_at(inputs_, free_, sizes, number).forward;
     const Sizes first = example_sizes(free_);
     if (sizes == first) return trace(examples, sizes);
     auto refused = [&](const std::string& what, Code code) {
@@ -177,6 +156,11 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inpu
                  graph);
   graph.labels = options.labels;
   ir::verify(graph, "after capture");
+  if (options.verify) {
+    std::vector<Sizes> sizes = unseen_sizes(runs.free());  // what no expression was found from
+    for (const CaptureRun& run : all) sizes.push_back(run.sizes);
+    verify_capture(graph, inputs, call, runs.free(), sizes);
+  }
   return graph;
 }
 

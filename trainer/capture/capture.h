@@ -42,6 +42,9 @@ struct CaptureOptions {
   std::vector<std::string> labels;
   // Names of all of them; empty: `output`, or output_0, output_1 ...
   std::vector<std::string> outputs = {};
+  // The graph is run beside forward, at the sizes of the runs and at others: the bits must be
+  // equal.
+  bool verify = true;
 };
 
 // The module must be in eval mode. Forward runs at several sizes of every dynamic dimension, the

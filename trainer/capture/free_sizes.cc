@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kMultiple = 24, kLeastMultiple = 6;
 // A trace keeps every result, so that what large inputs cost is held back: elements of an input.
 constexpr int64_t kMostElements = 1 << 20;
+// What no expression is found from, and run without a trace.
+constexpr int64_t kUnseenElements = 1 << 18, kLargeSize = 131;
 // A bound that somebody stated; none that is only large.
 constexpr int64_t kStatedMax = 4096;
 // As far beyond the example as the sizes in use ever were.
@@ -128,6 +130,25 @@ std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free) {
   for (size_t turn = 0; turn < 3; ++turn) add_by([&](size_t i) { return i + turn; });
   if (all.empty()) all.push_back(example);
   return all;
+}
+
+std::vector<Sizes> unseen_sizes(const std::vector<FreeSize>& free) {
+  if (free.empty()) return {};
+  std::vector<Sizes> seen = further_sizes(free);
+  seen.push_back(example_sizes(free));
+  Sizes primes, large;
+  for (size_t i = 0; i < free.size(); ++i) {
+    const FreeSize& f = free[i];
+    std::vector<int64_t> taken = primes;
+    for (const Sizes& s : seen) taken.push_back(s[i]);
+    int64_t n = *std::max_element(taken.begin(), taken.end()) + 1;
+    while (!prime(n)) ++n;
+    primes.push_back(n <= f.max ? n : largest_other(f, taken));
+    const int64_t room = kUnseenElements / std::max<int64_t>(f.each, 1) /
+                         static_cast<int64_t>(free.size() * free.size());
+    large.push_back(std::clamp(std::min(room, kLargeSize), f.min, f.max));
+  }
+  return {primes, large};
 }
 
 Shape shape_at(const CaptureInput& in, const std::vector<FreeSize>& free, const Sizes& sizes) {

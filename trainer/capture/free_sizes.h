@@ -31,6 +31,10 @@ Sizes example_sizes(const std::vector<FreeSize>& free);
 // the example's once more, for other data.
 std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free);
 
+// Two more: a prime beyond the others', and the largest that an input of a million elements allows,
+// of each dimension where it has room for them. Empty where nothing is dynamic.
+std::vector<Sizes> unseen_sizes(const std::vector<FreeSize>& free);
+
 // The shape of an input at these sizes.
 Shape shape_at(const CaptureInput& in, const std::vector<FreeSize>& free, const Sizes& sizes);
 

@@ -1,0 +1,129 @@
+#include "trainer/capture/verify.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "trainer/capture/graph_module.h"
+#include "trainer/capture/graph_tracer.h"
+#include "trainer/tensor/ops.h"
+#include "wick/error.h"
+
+namespace wick {
+namespace {
+
+constexpr double kSeconds = 10;
+constexpr int64_t kMostElements = int64_t{1} << 24;  // of the inputs
+
+// Other data, of another shape. Integers keep to values the example has: they may be indices.
+Tensor other_example(const CaptureInput& in, const Shape& shape, int64_t number) {
+  HostTensor from = host_copy(in.example), to(in.example.dtype(), shape);
+  size_t size = dtype_size(in.example.dtype());
+  for (int64_t i = 0; i < to.numel() && from.numel() > 0; ++i) {
+    // a stride coprime to most sizes: data differ even where the shapes do not
+    int64_t source = (i * (7 + 4 * number) + 3 + number) % from.numel();
+    memcpy(to.as<char>() + static_cast<size_t>(i) * size,
+           from.as<char>() + static_cast<size_t>(source) * size, size);
+    if (to.dtype() == DType::kF32)
+      to.as<float>()[i] = to.as<float>()[i] * 0.75f + 0.0625f * static_cast<float>(i % 13);
+    if (to.dtype() == DType::kF64)
+      to.as<double>()[i] = to.as<double>()[i] * 0.75 + 0.0625 * static_cast<double>(i % 13);
+  }
+  return from_blob(to.data(), shape, to.dtype());
+}
+
+// Bytes, and the floats that the graph makes of them.
+Tensor some_bytes(const Shape& shape, int64_t number) {
+  HostTensor bytes(DType::kU8, shape);
+  for (int64_t i = 0; i < bytes.numel(); ++i)
+    bytes.as<uint8_t>()[i] = static_cast<uint8_t>(i * 37 + number * 11 + i / 251);
+  return from_blob(bytes.data(), shape, DType::kU8);
+}
+Tensor normalized(const Tensor& bytes, const InputNormalization& n) {
+  auto channels = [&](const std::vector<float>& values) {
+    Shape shape;
+    if (values.size() > 1) {
+      shape.push_back(static_cast<int64_t>(values.size()));
+      for (int i = 2; i < bytes.rank(); ++i) shape.push_back(1);
+    }
+    return from_blob(values.data(), shape, DType::kF32);
+  };
+  return (bytes.to(DType::kF32) / channels({n.divisor}) - channels(n.mean)) / channels(n.std);
+}
+
+std::string element_text(const HostTensor& t, int64_t i) {
+  switch (t.dtype()) {
+    case DType::kF32: return fmt::format("{}", t.as<float>()[i]);
+    case DType::kF64: return fmt::format("{}", t.as<double>()[i]);
+    case DType::kI64: return fmt::format("{}", t.as<int64_t>()[i]);
+    case DType::kBool: return t.as<uint8_t>()[i] != 0 ? "true" : "false";
+    default: return "another";
+  }
+}
+
+std::string difference(const HostTensor& got, const HostTensor& want) {
+  if (got.dtype() != want.dtype() || !(got.shape() == want.shape())) {
+    return fmt::format("it is {} {} and forward's {} {}", dtype_name(got.dtype()),
+                       to_text(got.shape()).text, dtype_name(want.dtype()),
+                       to_text(want.shape()).text);
+  }
+  const size_t size = dtype_size(want.dtype());
+  int64_t i = 0;
+  auto at = [&](const HostTensor& t) {
+    return static_cast<const char*>(t.data()) + static_cast<size_t>(i) * size;
+  };
+  while (i + 1 < want.numel() && memcmp(at(got), at(want), size) == 0) ++i;
+  return fmt::format("element {} is {} and forward's {}", i, element_text(got, i),
+                     element_text(want, i));
+}
+
+}  // namespace
+
+Examples examples_at(const std::vector<CaptureInput>& inputs, const std::vector<FreeSize>& free,
+                     const Sizes& sizes, int64_t number) {
+  Examples all;
+  for (const CaptureInput& in : inputs) {
+    const Shape shape = shape_at(in, free, sizes);
+    if (in.normalization.empty()) {
+      all.graph.push_back(other_example(in, shape, number));
+      all.forward.push_back(all.graph.back());
+    } else {
+      all.graph.push_back(some_bytes(shape, number));
+      all.forward.push_back(normalized(all.graph.back(), in.normalization[0]));
+    }
+  }
+  return all;
+}
+
+void verify_capture(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
+                    const CaptureCall& call, const std::vector<FreeSize>& free,
+                    const std::vector<Sizes>& sizes) {
+  GradMode no_grad(false);
+  nn::GraphModule again(graph);
+  again.eval();
+  const auto begin = std::chrono::steady_clock::now();
+  int64_t number = 100;
+  for (const Sizes& at : sizes) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (spent.count() > kSeconds) return;
+    int64_t elements = 0;
+    for (const CaptureInput& in : inputs) elements += numel(shape_at(in, free, at));
+    if (elements > kMostElements) continue;
+    const Examples examples = examples_at(inputs, free, at, number++);
+    std::vector<Tensor> seen;  // forward may write into its inputs
+    for (const Tensor& t : examples.forward) seen.push_back(t.clone());
+    const std::vector<Tensor> want = call(seen), got = again.run(examples.graph);
+    for (size_t i = 0; i < want.size(); ++i) {
+      const HostTensor mine = host_copy(got[i]), theirs = host_copy(want[i]);
+      if (same_bits(mine, theirs)) continue;
+      throw Error(fmt::format(
+          "[capture] the graph's output \"{}\" is not what forward returns{}{}: {}. What a graph "
+          "cannot hold: state that changes from call to call, or values from outside of its inputs",
+          graph.outputs()[i].name, free.empty() ? "" : " at ", sizes_text(free, at),
+          difference(mine, theirs)));
+    }
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,27 @@
+// A captured graph beside the forward that it was captured from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/capture/capture.h"
+#include "trainer/capture/free_sizes.h"
+
+namespace wick {
+
+// Tensors for the inputs at these sizes, other data for each `number`: what the graph takes and
+// what forward sees of it, which differ where an input is normalized.
+struct Examples {
+  std::vector<Tensor> graph, forward;
+};
+Examples examples_at(const std::vector<CaptureInput>& inputs, const std::vector<FreeSize>& free,
+                     const Sizes& sizes, int64_t number);
+
+// Runs both at each of these sizes, on the same kernels: the bits must be equal. Throws Error with
+// the output, the first element that differs, and the sizes. It takes a few seconds at most: sizes
+// that come later, or whose inputs are large, are left out.
+void verify_capture(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
+                    const CaptureCall& call, const std::vector<FreeSize>& free,
+                    const std::vector<Sizes>& sizes);
+
+}  // namespace wick
