@@ -1,0 +1,102 @@
+// Each program of the corpus: captured with its sizes free, written as .wick and run by a session,
+// written as ONNX and read again. All give the bits of forward, at sizes that capture never saw.
+// WICK_CORPUS_FOLDER: where the ONNX files and their expected values go, for another runtime.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "graph/interpreter/interpreter.h"
+#include "tests/export/corpus.h"
+#include "tests/support/error_of.h"
+#include "trainer/capture/free_sizes.h"
+#include "trainer/capture/graph_tracer.h"
+#include "trainer/capture/verify.h"
+#include "wick/compile.h"
+#include "wick/runtime.h"
+#include "wick/trainer.h"
+
+namespace wick::test {
+namespace {
+
+// Five of each: the smallest, and others to the largest.
+std::vector<Sizes> sizes_of(const std::vector<FreeSize>& free) {
+  std::vector<Sizes> all;
+  for (int64_t turn = 0; turn < 5; ++turn) {
+    Sizes sizes;
+    for (size_t i = 0; i < free.size(); ++i) {
+      constexpr int64_t kMore[] = {0, 1, 4, 10, 25};
+      const int64_t more = kMore[(turn + (turn == 0 ? 0 : static_cast<int64_t>(i))) % 5];
+      sizes.push_back(std::min(free[i].min + more, free[i].max));
+    }
+    all.push_back(sizes);
+  }
+  return all;
+}
+
+std::vector<HostTensor> run_session(Session& session, const std::vector<HostTensor>& feeds) {
+  std::vector<TensorView> in;
+  for (const HostTensor& t : feeds) in.push_back(t.view());
+  std::vector<TensorView> out(session.output_count());
+  const Status s = session.run(in, out);
+  if (!s.ok()) ADD_FAILURE() << s.message();
+  std::vector<HostTensor> all;
+  for (const TensorView& v : out)
+    all.push_back(s.ok() ? HostTensor(v.dtype, v.shape, v.data, v.nbytes()) : HostTensor());
+  return all;
+}
+
+class Corpus : public testing::TestWithParam<Program> {};
+
+TEST_P(Corpus, GivesForwardsBits) {
+  const Program& p = GetParam();
+  p.module->eval();
+  NoGrad guard;
+  std::optional<ir::Graph> graph;
+  ASSERT_EQ(error_of([&] { graph = capture_call(*p.module, p.inputs, p.call); }), "no error");
+  const std::vector<uint8_t> file = compile_program(*graph), onnx = onnx_bytes(*graph);
+  ir::Graph again = import_onnx_bytes({onnx.data(), onnx.size()});
+  auto loaded = wick::Program::load(Span<const uint8_t>(file));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  auto session = Session::create(**loaded);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const std::vector<FreeSize> free = free_sizes(p.inputs);
+  int64_t number = 7;
+  for (const Sizes& sizes : sizes_of(free)) {
+    SCOPED_TRACE(sizes_text(free, sizes));
+    const Examples in = examples_at(p.inputs, free, sizes, number++);
+    std::vector<Tensor> seen;
+    for (const Tensor& t : in.forward) seen.push_back(t.clone());
+    const std::vector<Tensor> want = p.call(seen);
+    std::vector<HostTensor> feeds;
+    for (const Tensor& t : in.graph) feeds.push_back(host_copy(t));
+    const std::vector<HostTensor> ran = run_session(**session, feeds), read = ir::run(again, feeds);
+    ASSERT_EQ(ran.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      EXPECT_TRUE(same_bits(ran[i], host_copy(want[i]))) << "session, output " << i;
+      EXPECT_TRUE(same_bits(read[i], host_copy(want[i]))) << "ONNX and back, output " << i;
+    }
+  }
+}
+
+std::vector<Program> all_programs() {
+  std::vector<Program> all = layer_programs();
+  for (auto* more : {form_programs, model_programs}) {
+    for (Program& p : more()) all.push_back(std::move(p));
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Corpus, testing::ValuesIn(all_programs()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(CorpusSize, NamesAreDistinctAndMany) {
+  std::set<std::string> names;
+  for (const Program& p : all_programs()) EXPECT_TRUE(names.insert(p.name).second) << p.name;
+  EXPECT_GE(names.size(), 200u);
+}
+
+}  // namespace
+}  // namespace wick::test
