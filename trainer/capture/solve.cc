@@ -93,28 +93,27 @@ std::optional<SymDim> SizeSolver::with_two(const std::vector<int64_t>& values, c
   return {};
 }
 
-// max(size, number) and min(size, number): the number is the value wherever it is not the size.
+// max(size + a, b) and min(size + a, b): a is told by the run whose size is the largest or the
+// smallest, b by the other.
 std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values) const {
-  for (const Atom& a : plain_) {
-    std::optional<int64_t> bound;
-    bool above = true, below = true, one = true, both = false;
-    for (size_t r = 0; r < runs_; ++r) {
-      if (values[r] == a.values[r]) {
-        both = true;
-        continue;
+  for (const Atom& atom : plain_) {
+    const auto ends = std::minmax_element(atom.values.begin(), atom.values.end());
+    const auto small = static_cast<size_t>(ends.first - atom.values.begin()),
+               large = static_cast<size_t>(ends.second - atom.values.begin());
+    for (bool above : {true, false}) {
+      const size_t free = above ? large : small, held = above ? small : large;
+      const int64_t a = values[free] - atom.values[free], b = values[held];
+      size_t bound = 0, moving = 0;
+      bool fits = true;
+      for (size_t r = 0; r < runs_ && fits; ++r) {
+        const int64_t v = atom.values[r] + a;
+        fits = values[r] == (above ? std::max(v, b) : std::min(v, b));
+        (values[r] == b ? bound : moving) += 1;
       }
-      one = one && bound.value_or(values[r]) == values[r];
-      bound = values[r];
-      above = above && values[r] > a.values[r];
-      below = below && values[r] < a.values[r];
+      if (!fits || bound == 0 || moving == 0) continue;
+      const SymDim moved = atom.expression + SymDim(a);
+      return above ? dim_max(moved, SymDim(b)) : dim_min(moved, SymDim(b));
     }
-    if (!one || !both || !bound || above == below) continue;
-    for (size_t r = 0; r < runs_; ++r) {
-      const int64_t v = above ? std::max(a.values[r], *bound) : std::min(a.values[r], *bound);
-      one = one && v == values[r];
-    }
-    if (!one) continue;
-    return above ? dim_max(a.expression, SymDim(*bound)) : dim_min(a.expression, SymDim(*bound));
   }
   return {};
 }

@@ -57,14 +57,15 @@ std::optional<std::vector<SymDim>> solve_list(const std::vector<std::vector<int6
 }
 
 // A shape as numbers: 0 for a dim that stays, -1 for one that follows from the others. Nothing
-// where it takes more.
-std::optional<DimList> shape_of_numbers(const std::vector<SymDim>& shape, const SymShape& in) {
+// where it takes more. `copies`: a 0 of `shape` is such a dim already.
+std::optional<DimList> shape_of_numbers(const std::vector<SymDim>& shape, bool copies,
+                                        const SymShape& in) {
   DimList dims;
   bool rest = false;
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t d = shape[i].constant();
     const bool known = shape[i].known();
-    if (known && d == 0) return {};
+    if (known && d == 0 && !copies) return {};
     if (!known && static_cast<int>(i) < in.rank() && shape[i] == in[static_cast<int>(i)]) {
       d = 0;
     } else if (!known) {
@@ -141,6 +142,8 @@ ir::NodeId add_slice_scatter(const Call& call, const std::string& name, SizeValu
   if (b.numbers) return g.add_node(call.op, AnyAttrs::of(b.attrs), call.inputs, 1, name);
   if (b.starts.size() != 1 || b.attrs.steps.at_or(0, 1) != 1)
     throw Error("a write to a slice of several dims or in steps");
+  if ((b.ends[0] - b.starts[0]).min() < 0)
+    throw Error("a write to a slice that is empty at some sizes");
   const ir::ValueId axes = g.add_constant(HostTensor::ints(
       b.attrs.axes.empty() ? Span<const int64_t>(DimList{0}.span()) : b.attrs.axes.span()));
   auto part = [&](const SymDim& from, const SymDim& to) {
@@ -335,30 +338,100 @@ ir::ValueId of_a_number(const Runs& runs, const SizeSolver& solver, SizeValues& 
 
 bool varied_field(const AttrField& field, const std::vector<const AnyAttrs*>& runs,
                   const SizeSolver& solver, Call* call) {
-  const bool scatter = call->op == OpId::kSliceScatter &&
-                       (strcmp(field.name, "starts") == 0 || strcmp(field.name, "ends") == 0);
   const size_t input = input_of(call->op, field.name);
-  if (field.kind == AttrKind::kFloat || (input == 0 && !scatter)) return false;
+  // What add_call() makes another op of.
+  const bool rewritten =
+      call->op == OpId::kSliceScatter || call->op == OpId::kClip || call->op == OpId::kAsStrided;
+  if (input == 0 && !rewritten) return false;
   if (input != 0 && call->inputs.size() > input && call->inputs[input] != ir::kNoValue)
     return true;  // the input wins: nobody reads the attribute
   std::vector<std::vector<int64_t>> lists;
-  for (const AnyAttrs* a : runs) lists.push_back(integers_of(field, *a));
+  for (const AnyAttrs* a : runs) {
+    if (field.kind != AttrKind::kFloat) {
+      lists.push_back(integers_of(field, *a));
+      continue;
+    }
+    const double v = attr_float(field, const_cast<void*>(a->get()));
+    if (!(std::fabs(v) < 0x1p53) || v != std::floor(v)) return false;
+    lists.push_back({static_cast<int64_t>(v)});
+  }
   auto list = solve_list(lists, solver);
   if (!list) return false;
   call->varied[field.name] = std::move(*list);
   return true;
 }
 
+namespace {
+
+// Bounds of a Clip are attributes: one that is a size is a Max or a Min with it.
+ir::NodeId add_clip(const Call& call, const std::string& name, SizeValues& sizes, ir::Graph& g) {
+  ClipAttrs left = *static_cast<const ClipAttrs*>(call.attrs.get());
+  ir::ValueId v = call.inputs[0];
+  const DType dtype = g.value(v).dtype;
+  ir::NodeId id = 0;
+  auto bound = [&](const char* field, OpId op, double* attr, double none) {
+    const auto at = call.varied.find(field);
+    if (at != call.varied.end()) *attr = none;
+    const ir::ValueId by =
+        at != call.varied.end() ? sizes.scalar(at->second[0], dtype) : ir::kNoValue;
+    if (by == ir::kNoValue) return;
+    id = g.add_node(op, AnyAttrs::of(NoAttrs{}), {v, by}, 1, name);
+    v = g.node(id).outputs[0];
+  };
+  const ClipAttrs open;
+  if (call.varied.count("min") == 0) {
+    left.max = open.max;
+    id = g.add_node(OpId::kClip, AnyAttrs::of(left), {v}, 1, name);
+    v = g.node(id).outputs[0];
+  }
+  bound("min", OpId::kMax, &left.min, open.min);
+  if (call.varied.count("min") != 0 && call.varied.count("max") == 0) {
+    left.min = open.min;
+    id = g.add_node(OpId::kClip, AnyAttrs::of(left), {v}, 1, name);
+    v = g.node(id).outputs[0];
+  }
+  bound("max", OpId::kMin, &left.max, open.max);
+  return id;
+}
+
+// A view by strides: the flattened elements at offset + sum of index * stride.
+ir::NodeId add_strided(const Call& call, const std::string& name, SizeValues& sizes, ir::Graph& g) {
+  const auto& a = *static_cast<const StridedAttrs*>(call.attrs.get());
+  const std::vector<SymDim> extents = field_or(call, "sizes", a.sizes),
+                            strides = field_or(call, "strides", a.strides),
+                            offset = field_or(call, "offset", DimList{a.offset});
+  ir::ValueId places = sizes.scalar(offset[0], DType::kI64);
+  for (size_t i = 0; i < extents.size(); ++i) {
+    ir::ValueId at = g.emit(
+        OpId::kRange, {sizes.scalar(SymDim(0), DType::kI64), sizes.scalar(extents[i], DType::kI64),
+                       sizes.scalar(SymDim(1), DType::kI64)});
+    at = g.emit(OpId::kMul, {at, sizes.scalar(strides[i], DType::kI64)});
+    DimList behind;
+    for (size_t d = i + 1; d < extents.size(); ++d)
+      behind.values[behind.count++] = static_cast<int64_t>(d - i);
+    if (!behind.empty()) at = g.emit(OpId::kUnsqueeze, AxesAttrs{behind}, {at});
+    places = g.emit(OpId::kAdd, {places, at});
+  }
+  const ir::ValueId flat = g.emit(OpId::kReshape, ReshapeAttrs{{-1}, 0}, {call.inputs[0]});
+  return g.add_node(OpId::kGather, AnyAttrs::of(AxisAttrs{0}), {flat, places}, 1, name);
+}
+
+}  // namespace
+
 ir::NodeId add_call(const Call& call, int outputs, const std::string& name, SizeValues& sizes,
                     ir::Graph& g) {
   if (call.varied.empty()) return g.add_node(call.op, call.attrs, call.inputs, outputs, name);
   if (call.op == OpId::kSlice) return add_slice(call, name, sizes, g);
   if (call.op == OpId::kSliceScatter) return add_slice_scatter(call, name, sizes, g);
+  if (call.op == OpId::kClip) return add_clip(call, name, sizes, g);
+  if (call.op == OpId::kAsStrided) return add_strided(call, name, sizes, g);
   AnyAttrs attrs = call.attrs;
   std::vector<ir::ValueId> inputs = call.inputs;
+  const bool copies = call.op == OpId::kReshape &&
+                      static_cast<const ReshapeAttrs*>(call.attrs.get())->allowzero == 0;
   for (const auto& [field, list] : call.varied) {
     if (call.op == OpId::kReshape && g.value(inputs[0]).ranked) {
-      if (auto dims = shape_of_numbers(list, g.value(inputs[0]).shape)) {
+      if (auto dims = shape_of_numbers(list, copies, g.value(inputs[0]).shape)) {
         attrs = AnyAttrs::of(ReshapeAttrs{*dims, 0});
         continue;
       }
@@ -366,7 +439,7 @@ ir::NodeId add_call(const Call& call, int outputs, const std::string& name, Size
     const size_t slot = input_of(call.op, field);
     if (inputs.size() <= slot) inputs.resize(slot + 1, ir::kNoValue);
     inputs[slot] = sizes.list(list);
-    if (call.op == OpId::kReshape) attrs = AnyAttrs::of(ReshapeAttrs{{}, 1});
+    if (call.op == OpId::kReshape) attrs = AnyAttrs::of(ReshapeAttrs{{}, copies ? 0 : 1});
     if (call.op == OpId::kExpand) attrs = AnyAttrs::of(ShapeAttrs{});
   }
   return g.add_node(call.op, attrs, std::move(inputs), outputs, name);

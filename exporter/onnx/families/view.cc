@@ -1,4 +1,5 @@
-// ONNX has no scatter by slices and no strides: both are a Gather by constant numbers.
+// ONNX has no scatter by slices and no strides: both are a Gather by constant numbers, or, where a
+// size is not known, a Concat.
 #include <numeric>
 #include <vector>
 
@@ -15,7 +16,14 @@ struct Cut {
   int64_t start, end, step;
 };
 
-// y = x with src in place of its slices along cuts[at..]. `extent` of an axis: -1 where symbolic.
+// Whether the slice ends where it begins or behind it, whatever the size is.
+bool in_order(const Cut& cut, const SymDim& extent) {
+  if (cut.end == INT64_MAX) return true;
+  if ((cut.start < 0) == (cut.end < 0)) return cut.start <= cut.end;
+  return cut.start >= 0 && extent.min() >= cut.start - cut.end;
+}
+
+// y = x with src in place of its slices along cuts[at..].
 void put(WriteCtx& c, const std::vector<Cut>& cuts, size_t at, const std::string& x,
          const std::string& src, const std::string& y, const SymShape& shape) {
   if (at == cuts.size()) {
@@ -32,15 +40,23 @@ void put(WriteCtx& c, const std::vector<Cut>& cuts, size_t at, const std::string
     put(c, cuts, at + 1, inner, src, part, shape);
   }
   const SymDim& extent = shape[cut.axis];
-  if (!extent.known()) {  // the rule allowed [start, all) with step 1 only
-    if (cut.start == 0) {
-      c.add("Identity", {part}, {y});
-      return;
+  if (!extent.known()) {  // what is before the slice, the source, what is behind
+    if (cut.step != 1) c.fail("a slice in steps of a size that is only known when running");
+    if (!in_order(cut, extent)) c.fail("a slice that is empty at some sizes");
+    std::vector<std::string> parts;
+    auto keep = [&](int64_t from, int64_t to) {
+      int64_t first[] = {from}, last[] = {to};
+      parts.push_back(c.fresh());
+      c.add("Slice", {x, c.ints(first), c.ints(last), c.ints(axis)}, {parts.back()});
+    };
+    if (cut.start != 0) keep(0, cut.start);
+    parts.push_back(part);
+    if (cut.end != INT64_MAX) keep(cut.end, INT64_MAX);
+    if (parts.size() == 1) {
+      c.add("Identity", parts, {y});
+    } else {
+      set_int(c.add("Concat", parts, {y}), "axis", cut.axis);
     }
-    std::string head = c.fresh();
-    int64_t zero[] = {0}, upto[] = {cut.start};
-    c.add("Slice", {x, c.ints(zero), c.ints(upto), c.ints(axis)}, {head});
-    set_int(c.add("Concat", {head, part}, {y}), "axis", cut.axis);
     return;
   }
   int64_t n = extent.constant();
