@@ -8,86 +8,94 @@
 namespace wick {
 namespace {
 
-// What output i of a resized dim reads: elements lo and hi, hi with weight `t`.
+// What outputs of a resized dim read: int64 places [out] and their weights, float64 [out]. No
+// weights: the element as it is.
 struct Taps {
-  std::vector<int64_t> lo, hi;
-  std::vector<double> t;
+  std::vector<Tensor> from, weight;
+};
+
+// How a dim is resized. Numbers that depend on its size are tensors, so that a graph computes them.
+struct Resizing {
+  int64_t in, out;
+  double factor;  // 0: the sizes tell
+  bool align_corners;
+  const At& at;
+
+  Tensor number(int64_t n, DType dtype) const { return full({}, n, dtype, at.where); }
+  // Places among the outputs.
+  Tensor places(DType dtype) const { return arange(0, out, 1, dtype, at.where); }
+  Tensor last() const { return number(in - 1, DType::kI64); }
+
+  // The scale as a divisor of places, in the arithmetic of `dtype`.
+  Tensor scale(DType dtype) const {
+    if (factor != 0) return full({}, 1.0 / factor, dtype, at.where);
+    return at(number(in, dtype)) / at(number(out, dtype));
+  }
+  // Where outputs lie among the inputs, float64. The only output of corners lies at 0.
+  Tensor positions() const {
+    const DType f64 = DType::kF64;
+    if (align_corners) {
+      Tensor step = at(number(in - 1, f64)) / at(number(std::max<int64_t>(out - 1, 1), f64));
+      return at(step) * at(places(f64));
+    }
+    return at(at(scale(f64)) * at(at(places(f64)) + 0.5)) - 0.5;
+  }
 };
 
 // PyTorch computes nearest positions in float32 whatever the tensor's dtype.
-Taps nearest(int64_t in, int64_t out, float scale, bool exact) {
-  Taps taps;
-  for (int64_t i = 0; i < out; ++i) {
-    const float at = (static_cast<float>(i) + (exact ? 0.5F : 0.0F)) * scale;
-    taps.lo.push_back(std::min(static_cast<int64_t>(std::floor(at)), in - 1));
-  }
-  return taps;
+Taps nearest(const Resizing& r, bool exact) {
+  const At& at = r.at;
+  Tensor i = r.places(DType::kF32);
+  if (exact) i = at(i) + 0.5;
+  Tensor place = floor(at(at(i) * at(r.scale(DType::kF32)))).to(DType::kI64);
+  return {{minimum(at(place), at(r.last()))}, {}};
 }
-Taps linear_taps(int64_t in, int64_t out, double scale, bool align_corners) {
-  Taps taps;
-  if (align_corners) {
-    scale = out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
-  }
-  for (int64_t i = 0; i < out; ++i) {
-    const auto d = static_cast<double>(i);
-    const double at = align_corners ? scale * d : std::max(scale * (d + 0.5) - 0.5, 0.0);
-    const int64_t lo = std::min(static_cast<int64_t>(at), in - 1);
-    taps.lo.push_back(lo);
-    taps.hi.push_back(std::min(lo + 1, in - 1));
-    taps.t.push_back(at - static_cast<double>(lo));
-  }
-  return taps;
+Taps linear_taps(const Resizing& r) {
+  const At& at = r.at;
+  Tensor place = r.positions();
+  if (!r.align_corners) place = maximum(at(place), at(full({}, 0, DType::kF64, at.where)));
+  Tensor lo = minimum(at(place.to(DType::kI64)), at(r.last()));
+  Tensor hi = minimum(at(at(lo) + 1), at(r.last()));
+  Tensor t = at(place) - at(lo.to(DType::kF64));
+  return {{lo, hi}, {1 - at(t), t}};
 }
-
 // Keys's cubic with a = -0.75: four neighbours, the border repeated.
-struct CubicTaps {
-  std::vector<int64_t> from[4];
-  std::vector<double> weight[4];
-};
-CubicTaps cubic_taps(int64_t in, int64_t out, double scale, bool align_corners) {
+Taps cubic_taps(const Resizing& r) {
   constexpr double kA = -0.75;
-  auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
-  auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
-  CubicTaps taps;
-  if (align_corners) {
-    scale = out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
+  const At& at = r.at;
+  auto near = [&](const Tensor& d) {
+    Tensor y = at((kA + 2) * at(d)) - (kA + 3);
+    y = at(at(y) * at(d)) * at(d);
+    return at(y) + 1;
+  };
+  auto far = [&](const Tensor& d) {
+    Tensor y = at(kA * at(d)) - 5 * kA;
+    y = at(at(y) * at(d)) + 8 * kA;
+    return at(at(y) * at(d)) - 4 * kA;
+  };
+  Tensor place = r.positions(), first = floor(at(place));
+  Tensor t = at(place) - at(first);
+  first = first.to(DType::kI64);
+  Taps taps;
+  for (int64_t k = 0; k < 4; ++k) {
+    Tensor from = maximum(at(at(first) + (k - 1)), at(r.number(0, DType::kI64)));
+    taps.from.push_back(minimum(at(from), at(r.last())));
   }
-  for (int64_t i = 0; i < out; ++i) {
-    const auto d = static_cast<double>(i);
-    const double at = align_corners ? scale * d : scale * (d + 0.5) - 0.5;
-    const auto first = static_cast<int64_t>(std::floor(at));
-    const double t = at - static_cast<double>(first);
-    const double weights[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
-    for (int k = 0; k < 4; ++k) {
-      taps.from[k].push_back(std::clamp<int64_t>(first - 1 + k, 0, in - 1));
-      taps.weight[k].push_back(weights[k]);
-    }
-  }
+  taps.weight = {far(at(t) + 1), near(t), near(1 - at(t)), far(2 - at(t))};
   return taps;
-}
-Tensor resize(const Tensor& x, int dim, const CubicTaps& taps, const At& at) {
-  Tensor y;
-  for (int k = 0; k < 4; ++k) {
-    Tensor part = index_select(at(x), dim, at(tensor(taps.from[k])));
-    Shape line;
-    for (int i = 0; i < x.rank(); ++i) line.push_back(i == dim ? dim_of(part, dim) : 1);
-    part = at(part) * at(tensor(taps.weight[k]).to(x.dtype()).reshape(line));
-    y = k == 0 ? part : at(y) + at(part);
-  }
-  return y;
 }
 
 Tensor resize(const Tensor& x, int dim, const Taps& taps, const At& at) {
-  Tensor lo = index_select(at(x), dim, at(tensor(taps.lo)));
-  if (taps.hi.empty()) return lo;
-  Tensor hi = index_select(at(x), dim, at(tensor(taps.hi)));
-  Shape line;
-  for (int i = 0; i < x.rank(); ++i) line.push_back(i == dim ? dim_of(lo, dim) : 1);
-  std::vector<double> rest;
-  for (double t : taps.t) rest.push_back(1 - t);
-  Tensor t = tensor(taps.t).to(x.dtype()).reshape(line);
-  Tensor r = tensor(rest).to(x.dtype()).reshape(line);
-  return at(at(lo) * at(r)) + at(at(hi) * at(t));
+  Tensor y;
+  for (size_t k = 0; k < taps.from.size(); ++k) {
+    Tensor part = index_select(at(x), dim, at(taps.from[k]));
+    if (taps.weight.empty()) return part;
+    Dims line;
+    for (int i = 0; i < x.rank(); ++i) line.values[line.count++] = i == dim ? -1 : 1;
+    part = at(part) * at(reshape_to(taps.weight[k].to(x.dtype()), line, at));
+    y = k == 0 ? part : at(y) + at(part);
+  }
+  return y;
 }
 
 }  // namespace
@@ -170,19 +178,9 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
                 "sizes must be >= 1, got " + std::to_string(in) + " -> " + std::to_string(out),
                 x.where);
     }
-    const double scale =
-        by_size ? static_cast<double>(in) / static_cast<double>(out) : 1.0 / factor;
-    if (!smooth && in == out && by_size) continue;
-    if (cubic) {
-      y = resize(y, 2 + i, cubic_taps(in, out, scale, o.align_corners), at);
-      continue;
-    }
-    const float nearest_scale = by_size ? static_cast<float>(in) / static_cast<float>(out)
-                                        : static_cast<float>(1.0 / factor);
-    y = resize(y, 2 + i,
-               smooth ? linear_taps(in, out, scale, o.align_corners)
-                      : nearest(in, out, nearest_scale, exact),
-               at);
+    if (!smooth && in == out && by_size && active_tracer() == nullptr) continue;
+    const Resizing r{in, out, factor, o.align_corners, at};
+    y = resize(y, 2 + i, cubic ? cubic_taps(r) : smooth ? linear_taps(r) : nearest(r, exact), at);
   }
   return y;
 }
