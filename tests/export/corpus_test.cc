@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 
@@ -48,6 +49,29 @@ std::vector<HostTensor> run_session(Session& session, const std::vector<HostTens
   return all;
 }
 
+// For another runtime: FOLDER/NAME/model.onnx, and TURN/in_0.npy ..., TURN/out_0.npy ...
+struct Files {
+  explicit Files(const std::string& name) {
+    const char* folder = std::getenv("WICK_CORPUS_FOLDER");
+    if (folder != nullptr) at = std::filesystem::path(folder) / name;
+  }
+  void model(const std::vector<uint8_t>& onnx) const {
+    if (at.empty()) return;
+    std::filesystem::create_directories(at);
+    std::ofstream file(at / "model.onnx", std::ios::binary);
+    file.write(reinterpret_cast<const char*>(onnx.data()),
+               static_cast<std::streamsize>(onnx.size()));
+  }
+  void values(size_t turn, const char* what, const std::vector<HostTensor>& values) const {
+    if (at.empty()) return;
+    const auto folder = at / std::to_string(turn);
+    std::filesystem::create_directories(folder);
+    for (size_t i = 0; i < values.size(); ++i)
+      data::write_npy((folder / (what + std::to_string(i) + ".npy")).string(), values[i].view());
+  }
+  std::filesystem::path at;
+};
+
 class Corpus : public testing::TestWithParam<Program> {};
 
 TEST_P(Corpus, GivesForwardsBits) {
@@ -63,6 +87,8 @@ TEST_P(Corpus, GivesForwardsBits) {
   auto session = Session::create(**loaded);
   ASSERT_TRUE(session.ok()) << session.status().message();
   const std::vector<FreeSize> free = free_sizes(p.inputs);
+  const Files files(p.name);
+  files.model(onnx);
   int64_t number = 7;
   for (const Sizes& sizes : sizes_of(free)) {
     SCOPED_TRACE(sizes_text(free, sizes));
@@ -72,8 +98,10 @@ TEST_P(Corpus, GivesForwardsBits) {
     const std::vector<Tensor> want = p.call(seen);
     std::vector<HostTensor> feeds;
     for (const Tensor& t : in.graph) feeds.push_back(host_copy(t));
+    files.values(static_cast<size_t>(number), "in_", feeds);
     const std::vector<HostTensor> ran = run_session(**session, feeds), read = ir::run(again, feeds);
     ASSERT_EQ(ran.size(), want.size());
+    files.values(static_cast<size_t>(number), "out_", ran);
     for (size_t i = 0; i < want.size(); ++i) {
       EXPECT_TRUE(same_bits(ran[i], host_copy(want[i]))) << "session, output " << i;
       EXPECT_TRUE(same_bits(read[i], host_copy(want[i]))) << "ONNX and back, output " << i;

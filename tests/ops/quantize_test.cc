@@ -14,10 +14,16 @@
 namespace wick::test {
 namespace {
 
+// By the fast kernels and the plain ones, which must agree.
 std::vector<Value> run(OpId op, const Sample& s) {
-  std::vector<Value> got;
-  Status status = run_op(op, s.attrs.get(), make_inputs(s), s.outputs, cpu_sets(), nullptr, &got);
-  EXPECT_TRUE(status.ok()) << s.name << ": " << status.message();
+  std::vector<Value> got, plain;
+  for (const auto& [sets, to] :
+       {std::pair(cpu_sets(), &got), std::pair(reference_sets(), &plain)}) {
+    Status status = run_op(op, s.attrs.get(), make_inputs(s), s.outputs, sets, nullptr, to);
+    EXPECT_TRUE(status.ok()) << s.name << ": " << status.message();
+  }
+  for (size_t i = 0; i < got.size() && i < plain.size(); ++i)
+    EXPECT_EQ(bits_differ(got[i].view(), plain[i].view()), "") << s.name;
   return got;
 }
 std::string error_of(OpId op, const Sample& s) {
