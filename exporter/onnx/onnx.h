@@ -42,12 +42,13 @@ ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder
 // (ByteTable) are a Gather, DynamicLinear is standard operators in both.
 enum class QuantizedForm { kOperators, kQdq };
 
-// At the lowest opset from 17 on that has every form the graph needs, with symbolic dims as
+// At the lowest opset from `opset` on (17 to 28) that has every form the graph needs, with symbolic dims as
 // dim_params, labels and metadata as metadata_props; reading it gives the graph's text again where
 // it was read from ONNX. Throws Error when an op has no ONNX form (train-role and fused ops), or
 // when libonnx's checker, which knows opset 17, finds fault.
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph,
-                                QuantizedForm quantized = QuantizedForm::kOperators);
+                                QuantizedForm quantized = QuantizedForm::kOperators,
+                                int64_t opset = 17);
 // The op_types of the nodes that onnx_bytes() writes, in order, custom ones as "domain::Name".
 std::vector<std::string> onnx_op_types(const ir::Graph& graph,
                                        QuantizedForm quantized = QuantizedForm::kOperators);
@@ -57,6 +58,9 @@ struct OnnxFileOptions {
   // cannot hold them.
   bool external_data = false;
   QuantizedForm quantized = QuantizedForm::kOperators;
+  // 17 to 28: the file is of this opset, or of the lowest later one that has a form that the graph
+  // needs (OnnxFile::opset says which). Others are an Error.
+  int64_t opset = 17;
 };
 struct OnnxFile {
   int64_t opset = 0;

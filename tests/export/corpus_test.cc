@@ -1,6 +1,7 @@
 // Each program of the corpus: captured with its sizes free, written as .wick and run by a session,
 // written as ONNX and read again. All give the bits of forward, at sizes that capture never saw.
 // WICK_CORPUS_FOLDER: where the ONNX files and their expected values go, for another runtime.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,16 +50,16 @@ std::vector<HostTensor> run_session(Session& session, const std::vector<HostTens
   return all;
 }
 
-// For another runtime: FOLDER/NAME/model.onnx, and TURN/in_0.npy ..., TURN/out_0.npy ...
+// For another runtime: FOLDER/NAME/model_OPSET.onnx, and TURN/in_0.npy ..., TURN/out_0.npy ...
 struct Files {
   explicit Files(const std::string& name) {
     const char* folder = std::getenv("WICK_CORPUS_FOLDER");
     if (folder != nullptr) at = std::filesystem::path(folder) / name;
   }
-  void model(const std::vector<uint8_t>& onnx) const {
+  void model(const std::vector<uint8_t>& onnx, int64_t opset) const {
     if (at.empty()) return;
     std::filesystem::create_directories(at);
-    std::ofstream file(at / "model.onnx", std::ios::binary);
+    std::ofstream file(at / fmt::format("model_{}.onnx", opset), std::ios::binary);
     file.write(reinterpret_cast<const char*>(onnx.data()),
                static_cast<std::streamsize>(onnx.size()));
   }
@@ -88,7 +89,13 @@ TEST_P(Corpus, GivesForwardsBits) {
   ASSERT_TRUE(session.ok()) << session.status().message();
   const std::vector<FreeSize> free = free_sizes(p.inputs);
   const Files files(p.name);
-  files.model(onnx);
+  files.model(onnx, 17);
+  for (int64_t opset : {20, 22}) {
+    std::vector<uint8_t> later;
+    EXPECT_EQ(error_of([&] { later = onnx_bytes(*graph, QuantizedForm::kOperators, opset); }),
+              "no error");
+    files.model(later, opset);
+  }
   int64_t number = 7;
   for (const Sizes& sizes : sizes_of(free)) {
     SCOPED_TRACE(sizes_text(free, sizes));

@@ -13,6 +13,7 @@ struct ExportCommand {
   std::string folder;
   std::vector<std::string> out;
   bool json = false, external_data = false, no_chains = false;
+  int64_t opset = 17;
 };
 
 void run_export(const ExportCommand& c) {
@@ -25,7 +26,13 @@ void run_export(const ExportCommand& c) {
   auto files = nlohmann::json::array();
   for (const std::string& out : c.out) {
     if (ends_with(out, ".onnx")) {
-      const OnnxFile file = export_trained_onnx(trained, graph, out, {c.external_data});
+      const OnnxFile file = export_trained_onnx(
+          trained, graph, out, {.external_data = c.external_data, .opset = c.opset});
+      if (file.opset != c.opset) {
+        fmt::print(stderr,
+                   "note: {}: opset {}: an operator that the model needs has no form at {}\n", out,
+                   file.opset, c.opset);
+      }
       files.push_back({{"file", out}, {"format", "onnx"}, {"opset", file.opset}});
       if (!file.data_path.empty()) files.back()["data"] = file.data_path;
       if (!c.json) {
@@ -64,6 +71,10 @@ void add_export(CommandLine& app) {
       .required();
   command.add_flag("--external-data", c->external_data,
                    "weights of an ONNX model into FILE.data beside it");
+  command
+      .add_option("--opset", c->opset,
+                  "of an ONNX model, 17 (default) to 28; a later one where the model needs it")
+      .between(17, 28);
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
   command.add_flag("--json", c->json, "print what was written as JSON");

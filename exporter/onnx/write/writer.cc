@@ -9,6 +9,7 @@
 #include "exporter/onnx/file/two_files.h"
 #include "exporter/onnx/file/types.h"
 #include "exporter/onnx/onnx.h"
+#include "exporter/onnx/operators.h"
 #include "exporter/onnx/read/signature.h"
 #include "exporter/onnx/write/checker.h"
 #include "exporter/onnx/write/quantize_write.h"
@@ -178,9 +179,16 @@ bool becomes_attribute(const Node& node, size_t input) {
   return input >= 1 && kind_of(node.op) == OpKind::kText && node.op != OpId::kStringConcat;
 }
 
-ModelProto write(const Graph& g, QuantizedForm quantized, ExternalData* external = nullptr) {
+ModelProto write(const Graph& g, QuantizedForm quantized, int64_t opset = kLeastOpset,
+                 ExternalData* external = nullptr) {
   check_writable(g);
+  if (opset < kLeastOpset || opset > kNewestOpset) {
+    throw Error(fmt::format("writing ONNX: opset {}: files are written at opset {} to {}", opset,
+                            kLeastOpset, kNewestOpset),
+                Code::kUnsupported);
+  }
   WriteOpset version;
+  version.needed = opset;
   for (ValueId id : g.inputs())
     version.needed = std::max(version.needed, opset_of(type_dtype(g.value(id))));
   for (;;) {  // ends: the opset grows, and forms are of a bounded one
@@ -322,14 +330,14 @@ size_t constant_bytes(const ir::Graph& g) {
 
 }  // namespace
 
-std::vector<uint8_t> onnx_bytes(const ir::Graph& graph, QuantizedForm quantized) {
+std::vector<uint8_t> onnx_bytes(const ir::Graph& graph, QuantizedForm quantized, int64_t opset) {
   if (constant_bytes(graph) > kMostInside) {
     throw Error(
         "the constants are over 2 GB, which one ONNX file cannot hold: export_onnx() puts "
         "them beside it",
         Code::kUnsupported);
   }
-  onnx::ModelProto model = onnx::write(graph, quantized);
+  onnx::ModelProto model = onnx::write(graph, quantized, opset);
   check(model);
   const std::string bytes = model.SerializeAsString();
   return {bytes.begin(), bytes.end()};
@@ -349,7 +357,8 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
   const bool beside = options.external_data || constant_bytes(graph) > kMostInside;
   const std::string data_path = path + ".data";
   onnx::ExternalData external(std::filesystem::path(data_path).filename().string());
-  onnx::ModelProto model = onnx::write(graph, options.quantized, beside ? &external : nullptr);
+  onnx::ModelProto model =
+      onnx::write(graph, options.quantized, options.opset, beside ? &external : nullptr);
   check(model);
   const std::string bytes = model.SerializeAsString();
   AtomicFile file, data;
