@@ -42,13 +42,13 @@ ir::Graph import_onnx_bytes(Span<const uint8_t> bytes, const std::string& folder
 // (ByteTable) are a Gather, DynamicLinear is standard operators in both.
 enum class QuantizedForm { kOperators, kQdq };
 
-// At the lowest opset from `opset` on (17 to 28) that has every form the graph needs, with symbolic dims as
+// At OnnxFileOptions' opset, with symbolic dims as
 // dim_params, labels and metadata as metadata_props; reading it gives the graph's text again where
 // it was read from ONNX. Throws Error when an op has no ONNX form (train-role and fused ops), or
 // when libonnx's checker, which knows opset 17, finds fault.
 std::vector<uint8_t> onnx_bytes(const ir::Graph& graph,
                                 QuantizedForm quantized = QuantizedForm::kOperators,
-                                int64_t opset = 17);
+                                int64_t opset = 0);
 // The op_types of the nodes that onnx_bytes() writes, in order, custom ones as "domain::Name".
 std::vector<std::string> onnx_op_types(const ir::Graph& graph,
                                        QuantizedForm quantized = QuantizedForm::kOperators);
@@ -58,9 +58,11 @@ struct OnnxFileOptions {
   // cannot hold them.
   bool external_data = false;
   QuantizedForm quantized = QuantizedForm::kOperators;
-  // 17 to 28: the file is of this opset, or of the lowest later one that has a form that the graph
-  // needs (OnnxFile::opset says which). Others are an Error.
-  int64_t opset = 17;
+  // 0: the lowest from 17 on at which every op that ONNX has as one operator is that one (Gelu 20,
+  // Swish 24), so that reading the file gives the graph's bits. 11 to 28: this one, with several
+  // operators for what came later, or the lowest later one where there is no such form
+  // (OnnxFile::opset says which). Others are an Error.
+  int64_t opset = 0;
 };
 struct OnnxFile {
   int64_t opset = 0;

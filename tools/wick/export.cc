@@ -13,7 +13,7 @@ struct ExportCommand {
   std::string folder;
   std::vector<std::string> out;
   bool json = false, external_data = false, no_chains = false;
-  int64_t opset = 17;
+  int64_t opset = 0;
 };
 
 void run_export(const ExportCommand& c) {
@@ -28,7 +28,7 @@ void run_export(const ExportCommand& c) {
     if (ends_with(out, ".onnx")) {
       const OnnxFile file = export_trained_onnx(
           trained, graph, out, {.external_data = c.external_data, .opset = c.opset});
-      if (file.opset != c.opset) {
+      if (c.opset != 0 && file.opset != c.opset) {
         fmt::print(stderr,
                    "note: {}: opset {}: an operator that the model needs has no form at {}\n", out,
                    file.opset, c.opset);
@@ -37,7 +37,7 @@ void run_export(const ExportCommand& c) {
       if (!file.data_path.empty()) files.back()["data"] = file.data_path;
       if (!c.json) {
         fmt::print("{}: ONNX opset {}{}{}\n", out, file.opset,
-                   file.opset == 17 ? ", checked by libonnx" : "",
+                   file.opset <= 17 ? ", checked by libonnx" : "",
                    file.data_path.empty() ? "" : "; weights in " + file.data_path);
       }
     } else {
@@ -73,8 +73,9 @@ void add_export(CommandLine& app) {
                    "weights of an ONNX model into FILE.data beside it");
   command
       .add_option("--opset", c->opset,
-                  "of an ONNX model, 17 (default) to 28; a later one where the model needs it")
-      .between(17, 28);
+                  "of an ONNX model, 11 to 28; without it the lowest from 17 on that has each op "
+                  "as one operator")
+      .between(11, 28);
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
   command.add_flag("--json", c->json, "print what was written as JSON");

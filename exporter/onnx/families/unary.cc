@@ -273,7 +273,7 @@ WICK_ONNX_ROW(HardSigmoid, [](WriteCtx& c) {
   set_float(n, "beta", c.as<HardSigmoidAttrs>().beta);
 });
 WICK_ONNX_ROW(Silu, [](WriteCtx& c) {
-  if (c.g.value(c.node.inputs[0]).dtype != DType::kF64) {
+  if (c.may(24) && c.g.value(c.node.inputs[0]).dtype != DType::kF64) {
     c.same("Swish");
     return;
   }
@@ -282,8 +282,28 @@ WICK_ONNX_ROW(Silu, [](WriteCtx& c) {
   c.add("Mul", {c.in(0), gate}, {c.out(0)});
 });
 WICK_ONNX_ROW(Gelu, [](WriteCtx& c) {
-  NodeProto& n = c.same("Gelu");
-  if (c.as<GeluAttrs>().tanh != 0) set_string(n, "approximate", "tanh");
+  const bool tanh = c.as<GeluAttrs>().tanh != 0;
+  if (c.may(20)) {
+    NodeProto& n = c.same("Gelu");
+    if (tanh) set_string(n, "approximate", "tanh");
+    return;
+  }
+  // x / 2 * (1 + erf(x / sqrt(2))), or tanh's series in erf's place.
+  const DType t = c.g.value(c.node.inputs[0]).dtype;
+  const std::string x = c.in(0);
+  auto make = [&](const char* op, const std::string& a, const std::string& b = {}) {
+    std::string y = c.fresh();
+    c.add(op, b.empty() ? std::vector{a} : std::vector{a, b}, {y});
+    return y;
+  };
+  std::string inner = x;
+  if (tanh) {
+    const std::string cube = make("Mul", make("Mul", x, x), x);
+    inner = make("Add", x, make("Mul", cube, c.scalar(t, 0.044715)));
+  }
+  inner = make("Mul", inner, c.scalar(t, tanh ? 0.7978845608028654 : 0.7071067811865476));
+  const std::string part = make("Add", make(tanh ? "Tanh" : "Erf", inner), c.scalar(t, 1));
+  c.add("Mul", {make("Mul", x, c.scalar(t, 0.5)), part}, {c.out(0)});
 });
 WICK_ONNX_ROW(Clip, [](WriteCtx& c) {
   const auto& a = c.as<ClipAttrs>();

@@ -94,7 +94,7 @@ void WriteCtx::check_types(const std::string& op_type, const std::vector<std::st
   // What a node computes on its way to its output is of the dtype that it was given.
   DType first = in.empty() ? DType::kNone : dtype_of(in[0]);
   if (first == DType::kNone && has(0)) first = g.value(node.inputs[0]).dtype;
-  need(first_opset_taking(op_type, first, kLeastOpset));
+  need(first_opset_taking(op_type, first, opset()));
 }
 
 std::string WriteCtx::cast(const std::string& from, DType to) {

@@ -110,7 +110,7 @@ int64_t opset_of(DType dtype) {
     case DType::kF8E8M0: return 24;
     case DType::kI2:
     case DType::kU2: return 25;
-    default: return kLeastOpset;
+    default: return kOldestOpset;
   }
 }
 
@@ -179,22 +179,41 @@ bool becomes_attribute(const Node& node, size_t input) {
   return input >= 1 && kind_of(node.op) == OpKind::kText && node.op != OpId::kStringConcat;
 }
 
-ModelProto write(const Graph& g, QuantizedForm quantized, int64_t opset = kLeastOpset,
+// Whether an opset before kLeastOpset has every node of the graph as it is written, with the same
+// meaning.
+bool is_of(const GraphProto& graph, int64_t opset) {
+  for (const NodeProto& node : graph.node()) {
+    const std::string& op = node.op_type();
+    // Of one axis since 13, of all from it on before; another default of the coordinates before 16.
+    if (opset < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) return false;
+    if (opset < 16 && op == "RoiAlign") return false;
+    if (!signature_fault(node, opset, false).empty()) return false;
+    for (const AttributeProto& a : node.attribute()) {
+      if (a.has_g() && !is_of(a.g(), opset)) return false;
+    }
+  }
+  return true;
+}
+
+ModelProto write(const Graph& g, QuantizedForm quantized, int64_t asked = 0,
                  ExternalData* external = nullptr) {
   check_writable(g);
-  if (opset < kLeastOpset || opset > kNewestOpset) {
+  const int64_t opset = asked == 0 ? kLeastOpset : asked;
+  if (opset < kOldestOpset || opset > kNewestOpset) {
     throw Error(fmt::format("writing ONNX: opset {}: files are written at opset {} to {}", opset,
-                            kLeastOpset, kNewestOpset),
+                            kOldestOpset, kNewestOpset),
                 Code::kUnsupported);
   }
   WriteOpset version;
-  version.needed = opset;
+  version.now = version.needed = opset;
+  version.held = asked != 0;
   for (ValueId id : g.inputs())
     version.needed = std::max(version.needed, opset_of(type_dtype(g.value(id))));
   for (;;) {  // ends: the opset grows, and forms are of a bounded one
     version.now = version.needed;
     if (external != nullptr) external->clear();
     ModelProto model = write_at(g, &version, external, quantized);
+    if (version.now < kLeastOpset && !is_of(model.graph(), version.now)) ++version.needed;
     if (version.needed == version.now) return model;
   }
 }
