@@ -2,10 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <set>
+
 #include "trainer/capture/free_sizes.h"
 #include "trainer/capture/graph_tracer.h"
 #include "trainer/capture/merge.h"
 #include "trainer/capture/verify.h"
+#include "trainer/explain/warn.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -37,9 +41,13 @@ ir::ValueId channel_constant(ir::Graph& g, const std::vector<float>& values, int
   return g.add_constant(HostTensor::of<float>(shape, values), name);
 }
 
-ir::ValueId add_input(ir::Graph& g, const CaptureInput& in) {
+ir::ValueId add_input(ir::Graph& g, const CaptureInput& in, const std::vector<FreeSize>& free) {
   SymShape shape = to_symbolic(in.example.raw_shape());
-  for (const DynamicDim& d : in.dynamic) shape[d.dim] = g.symbol(d.symbol, d.min, d.max);
+  for (const DynamicDim& d : in.dynamic) {
+    for (const FreeSize& f : free) {
+      if (f.symbol == d.symbol) shape[d.dim] = g.symbol(f.symbol, f.min, f.max);
+    }
+  }
   if (in.normalization.empty()) return g.add_input(in.name, in.example.dtype(), shape);
   const InputNormalization& n = in.normalization[0];
   ir::ValueId x = g.add_input(in.name, DType::kU8, shape);
@@ -118,6 +126,39 @@ class Runs {
   SharedWeights weights_;
 };
 
+constexpr int kMostRounds = 12;
+constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
+
+// Whether forward read a free size as a number.
+bool reads_sizes(const std::vector<CaptureRun>& runs) {
+  for (const CaptureRun& run : runs) {
+    for (size_t i = 0; i < run.reads.size() && i < runs[0].reads.size(); ++i) {
+      if (run.reads[i].sizes != runs[0].reads[i].sizes) return true;
+    }
+  }
+  return false;
+}
+
+// A size in an expression that few sizes do not settle, of which nobody stated a largest, is free
+// as far as it was tried: another threshold may lie behind. Whether a bound changed.
+bool narrow(const std::set<std::string>& doubtful, const std::vector<Sizes>& ran,
+            std::vector<FreeSize>* free) {
+  bool changed = false;
+  for (size_t i = 0; i < free->size(); ++i) {
+    FreeSize& f = (*free)[i];
+    if (doubtful.count(f.symbol) == 0 || f.max != DynamicDim().max) continue;
+    f.max = f.example;
+    for (const Sizes& sizes : ran) f.max = std::max(f.max, sizes[i]);
+    changed = true;
+    warn_text("capture-range",
+              fmt::format("[capture] \"{}\" is free up to {}, the largest that was tried: forward "
+                          "computes a number from it that thresholds may hide behind; give "
+                          "DynamicDim::max for another bound",
+                          f.symbol, f.max));
+  }
+  return changed;
+}
+
 std::vector<std::string> names_of(const CaptureOptions& options, size_t outputs) {
   if (outputs == 0) throw Error("[capture] forward returns no tensor");
   std::vector<std::string> names = options.outputs;
@@ -149,19 +190,40 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inpu
   all.push_back(runs.first());
   int64_t number = 0;
   for (const Sizes& sizes : further_sizes(runs.free())) all.push_back(runs.at(sizes, number++));
-  ir::Graph graph;
-  std::vector<ir::ValueId> seen;  // by forward
-  for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in));
-  merge_captures(all, runs.free(), inputs, seen, names_of(options, all[0].graph.outputs().size()),
-                 graph);
-  graph.labels = options.labels;
-  ir::verify(graph, "after capture");
-  if (options.verify) {
-    std::vector<Sizes> sizes = unseen_sizes(runs.free());  // what no expression was found from
+  std::vector<FreeSize> free = runs.free();
+  const std::vector<std::string> names = names_of(options, all[0].graph.outputs().size());
+  // An expression that few sizes do not settle may be wrong at another: then that size is one more
+  // run to find it from.
+  for (int round = 0;; ++round) {
+    ir::Graph graph;
+    std::vector<ir::ValueId> seen;  // by forward
+    for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
+    const std::set<std::string> doubtful = merge_captures(all, free, inputs, seen, names, graph);
+    graph.labels = options.labels;
+    ir::verify(graph, "after capture");
+    if (!options.verify) return graph;
+    std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
     for (const CaptureRun& run : all) sizes.push_back(run.sizes);
-    verify_capture(graph, inputs, call, runs.free(), sizes);
+    if (reads_sizes(all)) {
+      const std::vector<Sizes> many = many_sizes(free);
+      sizes.insert(sizes.end(), many.begin(), many.end());
+    }
+    std::vector<Sizes> ran;
+    const double seconds = doubtful.empty() ? kSeconds : kDoubtfulSeconds;
+    const auto fault = verify_capture(graph, inputs, call, free, sizes, seconds, &ran);
+    if (fault) {
+      const bool known = std::any_of(all.begin(), all.end(),
+                                     [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
+      if (known || !reads_sizes(all) || round == kMostRounds) {
+        throw Error("[capture] " + fault->text +
+                    ". What a graph cannot hold: state that changes from call to call, values from "
+                    "outside of its inputs, a number that no simple expression of the sizes gives");
+      }
+      all.push_back(runs.at(fault->sizes, number++));
+      continue;
+    }
+    if (!narrow(doubtful, ran, &free)) return graph;
   }
-  return graph;
 }
 
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "wick/error.h"
 
@@ -15,7 +16,7 @@ constexpr int64_t kMultiple = 24, kLeastMultiple = 6;
 // A trace keeps every result, so that what large inputs cost is held back: elements of an input.
 constexpr int64_t kMostElements = 1 << 20;
 // What no expression is found from, and run without a trace.
-constexpr int64_t kUnseenElements = 1 << 18, kLargeSize = 131;
+constexpr int64_t kManyElements = 1 << 14, kUnseenElements = 1 << 17, kLargeSize = 131;
 // A bound that somebody stated; none that is only large.
 constexpr int64_t kStatedMax = 4096;
 // As far beyond the example as the sizes in use ever were.
@@ -149,6 +150,52 @@ std::vector<Sizes> unseen_sizes(const std::vector<FreeSize>& free) {
     large.push_back(std::clamp(std::min(room, kLargeSize), f.min, f.max));
   }
   return {primes, large};
+}
+
+std::vector<Sizes> many_sizes(const std::vector<FreeSize>& free) {
+  constexpr size_t kTogether = 24, kAlone = 24;
+  constexpr int64_t kOneByOne = 40, kWholeRange = 128;
+  std::vector<Sizes> all;
+  // Size k of f, up to `most`: golden-ratio steps, even over the range and unlike between
+  // dimensions; a third of them small, where most thresholds are.
+  auto step = [](const FreeSize& f, int64_t most, size_t k) {
+    const double at = std::fmod(0.618033988749895 * static_cast<double>(k + 1), 1.0);
+    const auto span = static_cast<double>(most - f.min);
+    const double place = k % 3 == 0 ? std::pow(span + 1, at) - 1 : at * span;
+    return f.min + static_cast<int64_t>(std::llround(place));
+  };
+  // The largest of f that an input of so many elements has room for, where one of it has `each`.
+  auto most = [](const FreeSize& f, int64_t elements, int64_t each) {
+    return std::clamp(std::min(elements / std::max<int64_t>(each, 1), kStatedMax), f.min, f.max);
+  };
+  Sizes least;
+  for (const FreeSize& f : free) least.push_back(f.min);
+  for (size_t i = 0; i < free.size(); ++i) {
+    int64_t each = free[i].each;  // with the others at their least
+    for (size_t j = 0; j < free.size(); ++j) {
+      if (j != i && free[j].example > 0)
+        each = each * std::max<int64_t>(free[j].min, 1) / free[j].example;
+    }
+    auto add = [&](int64_t size) {
+      all.push_back(least);
+      all.back()[i] = size;
+    };
+    for (size_t k = 0; k < kAlone; ++k) add(step(free[i], most(free[i], kManyElements, each), k));
+    add(most(free[i], kUnseenElements, each));
+    // One by one what is small, and all of a stated range.
+    const int64_t range = free[i].max - free[i].min + 1,
+                  few = std::min(range, range <= kWholeRange ? kWholeRange : kOneByOne);
+    for (int64_t n = 0; n < few; ++n) add(free[i].min + n);
+  }
+  for (size_t k = 0; k < kTogether && free.size() > 1; ++k) {
+    Sizes together;
+    for (size_t i = 0; i < free.size(); ++i) {
+      const FreeSize& f = free[i];
+      together.push_back(step(f, std::max(most(f, kManyElements, f.each), f.example), k + 7 * i));
+    }
+    all.push_back(together);
+  }
+  return all;
 }
 
 Shape shape_at(const CaptureInput& in, const std::vector<FreeSize>& free, const Sizes& sizes) {

@@ -35,6 +35,11 @@ std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free);
 // of each dimension where it has room for them. Empty where nothing is dynamic.
 std::vector<Sizes> unseen_sizes(const std::vector<FreeSize>& free);
 
+// Many more, where forward reads sizes as integers: each dimension alone, over what inputs of some
+// ten thousand elements have room for, once beyond, and one by one where it is small or of a short
+// range, then all together.
+std::vector<Sizes> many_sizes(const std::vector<FreeSize>& free);
+
 // The shape of an input at these sizes.
 Shape shape_at(const CaptureInput& in, const std::vector<FreeSize>& free, const Sizes& sizes);
 

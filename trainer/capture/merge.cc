@@ -81,6 +81,7 @@ class Merge {
     made_[ir::at(first().inputs()[i])] = value;
   }
   SizeValues& sizes() { return sizes_; }
+  const std::set<std::string>& doubtful() const { return solver_.doubtful(); }
 
   void run(const std::vector<std::string>& outputs) {
     size_t common = steps_[0].nodes.size();
@@ -310,9 +311,11 @@ class Merge {
 
 }  // namespace
 
-void merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
-                    const std::vector<CaptureInput>& from, const std::vector<ir::ValueId>& inputs,
-                    const std::vector<std::string>& outputs, ir::Graph& graph) {
+std::set<std::string> merge_captures(const std::vector<CaptureRun>& runs,
+                                     const std::vector<FreeSize>& free,
+                                     const std::vector<CaptureInput>& from,
+                                     const std::vector<ir::ValueId>& inputs,
+                                     const std::vector<std::string>& outputs, ir::Graph& graph) {
   Merge merge(runs, free, graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
     merge.input(i, inputs[i]);
@@ -320,6 +323,7 @@ void merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeS
       merge.sizes().source(d.symbol, graph.inputs()[i], d.dim);
   }
   merge.run(outputs);
+  return merge.doubtful();
 }
 
 }  // namespace wick

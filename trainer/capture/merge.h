@@ -1,6 +1,7 @@
 // Several runs of one forward, each as a graph of numbers, as one graph whose sizes are free.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,12 @@ struct CaptureRun {
 // `graph` has the inputs, `inputs` what forward sees of each (they may be normalized first), `free`
 // the symbols of the inputs. An Identity in one run only is no difference: contiguous() copies at
 // one size and not at another, and the value is the same.
-void merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
-                    const std::vector<CaptureInput>& from, const std::vector<ir::ValueId>& inputs,
-                    const std::vector<std::string>& outputs, ir::Graph& graph);
+//
+// Returns the symbols in expressions that few sizes do not settle (SizeSolver::doubtful).
+std::set<std::string> merge_captures(const std::vector<CaptureRun>& runs,
+                                     const std::vector<FreeSize>& free,
+                                     const std::vector<CaptureInput>& from,
+                                     const std::vector<ir::ValueId>& inputs,
+                                     const std::vector<std::string>& outputs, ir::Graph& graph);
 
 }  // namespace wick

@@ -119,6 +119,17 @@ std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values)
 }
 
 std::optional<SymDim> SizeSolver::solve(const std::vector<int64_t>& values) const {
+  auto e = find(values);
+  if (!e || e->known()) return e;
+  for (const SymTerm& term : e->terms()) {
+    const bool plain = term.factors.size() == 1 && term.factors[0]->kind == SymAtom::Kind::kSymbol;
+    if (plain) continue;
+    e->each_symbol([&](const std::string& name, int64_t, int64_t) { doubtful_.insert(name); });
+  }
+  return e;
+}
+
+std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values) const {
   if (std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; }))
     return SymDim(values[0]);
   for (int64_t v : values) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/ir/sym_dim.h"
@@ -20,7 +22,9 @@ class SizeSolver {
   // floor division of one of these, the larger of a size and a number. Two or three runs settle the
   // numbers, the others test them. Nothing where no such expression fits.
   std::optional<SymDim> solve(const std::vector<int64_t>& values) const;
-  size_t runs() const { return runs_; }
+  // The sizes in expressions found so far that are more than sums of them: floor divisions, bounds.
+  // Few runs tell such an expression from others of its kind.
+  const std::set<std::string>& doubtful() const { return doubtful_; }
 
  private:
   struct Atom {
@@ -31,11 +35,12 @@ class SizeSolver {
   std::optional<SymDim> with_two(const std::vector<int64_t>& values, const Atom& a,
                                  const Atom& b) const;
   std::optional<SymDim> with_bound(const std::vector<int64_t>& values) const;
-  void add(const SymDim& expression, std::vector<int64_t> values);
+  std::optional<SymDim> find(const std::vector<int64_t>& values) const;
 
   size_t runs_;
   std::vector<Atom> plain_;    // sizes and their products
   std::vector<Atom> divided_;  // their floor divisions
+  mutable std::set<std::string> doubtful_;
 };
 
 }  // namespace wick

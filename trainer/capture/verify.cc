@@ -13,7 +13,6 @@
 namespace wick {
 namespace {
 
-constexpr double kSeconds = 10;
 constexpr int64_t kMostElements = int64_t{1} << 24;  // of the inputs
 
 // Other data, of another shape. Integers keep to values the example has: they may be indices.
@@ -96,9 +95,12 @@ Examples examples_at(const std::vector<CaptureInput>& inputs, const std::vector<
   return all;
 }
 
-void verify_capture(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
-                    const CaptureCall& call, const std::vector<FreeSize>& free,
-                    const std::vector<Sizes>& sizes) {
+std::optional<CaptureFault> verify_capture(const ir::Graph& graph,
+                                           const std::vector<CaptureInput>& inputs,
+                                           const CaptureCall& call,
+                                           const std::vector<FreeSize>& free,
+                                           const std::vector<Sizes>& sizes, double seconds,
+                                           std::vector<Sizes>* ran) {
   GradMode no_grad(false);
   nn::GraphModule again(graph);
   again.eval();
@@ -106,24 +108,32 @@ void verify_capture(const ir::Graph& graph, const std::vector<CaptureInput>& inp
   int64_t number = 100;
   for (const Sizes& at : sizes) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (spent.count() > kSeconds) return;
+    if (spent.count() > seconds) return {};
     int64_t elements = 0;
     for (const CaptureInput& in : inputs) elements += numel(shape_at(in, free, at));
     if (elements > kMostElements) continue;
     const Examples examples = examples_at(inputs, free, at, number++);
     std::vector<Tensor> seen;  // forward may write into its inputs
     for (const Tensor& t : examples.forward) seen.push_back(t.clone());
-    const std::vector<Tensor> want = call(seen), got = again.run(examples.graph);
-    for (size_t i = 0; i < want.size(); ++i) {
+    const std::vector<Tensor> want = call(seen);
+    std::vector<Tensor> got;
+    std::string fault;
+    try {
+      got = again.run(examples.graph);
+    } catch (const Error& e) {
+      fault = fmt::format("the graph fails at {}: {}", sizes_text(free, at), e.what());
+    }
+    for (size_t i = 0; i < got.size() && fault.empty(); ++i) {
       const HostTensor mine = host_copy(got[i]), theirs = host_copy(want[i]);
       if (same_bits(mine, theirs)) continue;
-      throw Error(fmt::format(
-          "[capture] the graph's output \"{}\" is not what forward returns{}{}: {}. What a graph "
-          "cannot hold: state that changes from call to call, or values from outside of its inputs",
-          graph.outputs()[i].name, free.empty() ? "" : " at ", sizes_text(free, at),
-          difference(mine, theirs)));
+      fault = fmt::format("the graph's output \"{}\" is not what forward returns{}{}: {}",
+                          graph.outputs()[i].name, free.empty() ? "" : " at ", sizes_text(free, at),
+                          difference(mine, theirs));
     }
+    if (!fault.empty()) return CaptureFault{at, fault};
+    if (ran != nullptr) ran->push_back(at);
   }
+  return {};
 }
 
 }  // namespace wick

@@ -1,6 +1,7 @@
 // A captured graph beside the forward that it was captured from.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,19 @@ struct Examples {
 Examples examples_at(const std::vector<CaptureInput>& inputs, const std::vector<FreeSize>& free,
                      const Sizes& sizes, int64_t number);
 
-// Runs both at each of these sizes, on the same kernels: the bits must be equal. Throws Error with
-// the output, the first element that differs, and the sizes. It takes a few seconds at most: sizes
-// that come later, or whose inputs are large, are left out.
-void verify_capture(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
-                    const CaptureCall& call, const std::vector<FreeSize>& free,
-                    const std::vector<Sizes>& sizes);
+struct CaptureFault {
+  Sizes sizes;
+  std::string text;  // the output, the first element that differs, the sizes
+};
+
+// Runs both at each of these sizes, on the same kernels: the bits must be equal. The first that are
+// not; nothing where all are. It takes a few seconds at most: sizes that come later, or whose
+// inputs are large, are left out. `ran`, where given: the sizes that were not.
+std::optional<CaptureFault> verify_capture(const ir::Graph& graph,
+                                           const std::vector<CaptureInput>& inputs,
+                                           const CaptureCall& call,
+                                           const std::vector<FreeSize>& free,
+                                           const std::vector<Sizes>& sizes, double seconds,
+                                           std::vector<Sizes>* ran = nullptr);
 
 }  // namespace wick
