@@ -47,7 +47,7 @@ class NotFiles {
       EXPECT_EQ(bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
       all_.push_back({socket, "it is a socket, not a regular file"});
     }
-    alarm(600);
+    alarm(300);
   }
   ~NotFiles() {
     alarm(0);
