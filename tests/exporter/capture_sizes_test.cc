@@ -271,6 +271,11 @@ TEST(CaptureSizes, AModelThatFailsAtAPromisedSizeSaysWhereTheRangeIsNarrowed) {
   EXPECT_THAT(refusal_of(limited, {2, 3}),
               AllOf(HasSubstr("fails at batch = 24: six at most"), HasSubstr("DynamicDim")));
   EXPECT_EQ(refusal_of(limited, {2, 3}, {{0, "batch", 1, 6}}), "no error");
+  // A table that is too short for a size which only the check beside forward reaches.
+  auto table = [](const Tensor& x) { return x + zeros({100, 3}).slice(0, 0, x.size(0)); };
+  EXPECT_THAT(refusal_of(table, {2, 3}),
+              AllOf(HasSubstr("forward runs at batch = 2 and fails at batch = "),
+                    HasSubstr("kept out by DynamicDim::min and max (batch is 1 to")));
 }
 
 TEST(CaptureSizes, ABranchBelowAStatedMinimumIsNoError) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "trainer/capture/free_sizes.h"
@@ -79,20 +80,11 @@ class Runs {
   // promise.
   CaptureRun at(const Sizes& sizes, int64_t number) {
     const std::vector<Tensor> examples = examples_at(inputs_, free_, sizes, number).forward;
-    const Sizes first = example_sizes(free_);
-    if (sizes == first) return trace(examples, sizes);
-    auto refused = [&](const std::string& what, Code code) {
-      return Error(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
-                               sizes_text(free_, first), sizes_text(free_, sizes), what,
-                               bounds_hint(free_, sizes)),
-                   code);
-    };
+    if (sizes == example_sizes(free_)) return trace(examples, sizes);
     try {
       return trace(examples, sizes);
-    } catch (const Error& e) {
-      throw refused(e.what(), e.code());
     } catch (const std::exception& e) {
-      throw refused(e.what(), Code::kInvalidArgument);
+      throw_fails_at(free_, sizes, e);
     }
   }
 
@@ -139,20 +131,64 @@ bool reads_sizes(const std::vector<CaptureRun>& runs) {
   return false;
 }
 
-// A size in an expression that few sizes do not settle, of which nobody stated a largest, is free
-// as far as it was tried: another threshold may lie behind. Whether a bound changed.
-bool narrow(const std::set<std::string>& doubtful, const std::vector<Sizes>& ran,
-            std::vector<FreeSize>* free) {
-  bool changed = false;
+// Whether forward read a number that the size is part of: it reads another where that size alone is
+// another, or no two runs tell.
+bool reads_size(const std::vector<CaptureRun>& runs, size_t size) {
+  bool told = false;
+  for (const CaptureRun& run : runs) {
+    size_t unlike = 0;
+    for (size_t i = 0; i < run.sizes.size(); ++i) unlike += run.sizes[i] != runs[0].sizes[i];
+    if (unlike != 1 || run.sizes[size] == runs[0].sizes[size]) continue;
+    told = true;
+    for (size_t i = 0; i < run.reads.size() && i < runs[0].reads.size(); ++i) {
+      if (run.reads[i].sizes != runs[0].reads[i].sizes) return true;
+    }
+  }
+  return !told && reads_sizes(runs);
+}
+
+// A size that forward read as a number, or that is in an expression which few sizes do not settle,
+// and of which nobody stated a largest, is free as far as it was tried, together with the others:
+// a threshold may lie behind. Whether a bound changed.
+bool narrow(const std::set<std::string>& doubtful, const std::vector<CaptureRun>& runs,
+            const std::vector<Sizes>& ran, std::vector<FreeSize>* free) {
+  std::vector<bool> open(free->size());
   for (size_t i = 0; i < free->size(); ++i) {
+    const FreeSize& f = (*free)[i];
+    open[i] = f.max == DynamicDim().max && (doubtful.count(f.symbol) != 0 || reads_size(runs, i));
+  }
+  // The run in which the smallest of these sizes, each against its example, is the largest.
+  const Sizes* widest = nullptr;
+  double most = 0;
+  for (const Sizes& sizes : ran) {
+    double least = INFINITY;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const auto times = static_cast<double>(sizes[i]) /
+                         static_cast<double>(std::max<int64_t>((*free)[i].example, 1));
+      if (open[i]) least = std::min(least, times);
+    }
+    if (least > most && least < INFINITY) most = least, widest = &sizes;
+  }
+  bool changed = false;
+  for (size_t i = 0; i < free->size() && widest != nullptr; ++i) {
     FreeSize& f = (*free)[i];
-    if (doubtful.count(f.symbol) == 0 || f.max != DynamicDim().max) continue;
-    f.max = f.example;
-    for (const Sizes& sizes : ran) f.max = std::max(f.max, sizes[i]);
+    if (!open[i]) {
+      int64_t tried = f.example;
+      for (const Sizes& sizes : ran) tried = std::max(tried, sizes[i]);
+      if (tried < f.max && reads_size(runs, i)) {
+        warn_text(
+            "capture-range",
+            fmt::format("[capture] \"{}\" was tried up to {} and is promised up to {}: forward "
+                        "reads it as a number, behind which a threshold may hide",
+                        f.symbol, tried, f.max));
+      }
+      continue;
+    }
+    f.max = std::max({f.min, f.example, (*widest)[i]});
     changed = true;
     warn_text("capture-range",
               fmt::format("[capture] \"{}\" is free up to {}, the largest that was tried: forward "
-                          "computes a number from it that thresholds may hide behind; give "
+                          "reads it as a number, behind which a threshold may hide; give "
                           "DynamicDim::max for another bound",
                           f.symbol, f.max));
   }
@@ -182,9 +218,15 @@ void detail::wrong_inputs(size_t takes, size_t given) {
       fmt::format("[capture] the call takes {} tensors, and there are {} inputs", takes, given));
 }
 
-ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inputs,
+ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& given,
                        const CaptureCall& call, const CaptureOptions& options) {
-  for (const CaptureInput& in : inputs) check_input(in);
+  std::vector<CaptureInput> inputs = given;
+  for (CaptureInput& in : inputs) {
+    for (DynamicDim& d : in.dynamic) {
+      if (d.dim < 0 && in.example.defined()) d.dim += in.example.rank();
+    }
+    check_input(in);
+  }
   Runs runs(module, inputs, call);
   std::vector<CaptureRun> all;
   all.push_back(runs.first());
@@ -194,6 +236,7 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inpu
   const std::vector<std::string> names = names_of(options, all[0].graph.outputs().size());
   // An expression that few sizes do not settle may be wrong at another: then that size is one more
   // run to find it from.
+  bool settled = false;  // only bounds are new
   for (int round = 0;; ++round) {
     ir::Graph graph;
     std::vector<ir::ValueId> seen;  // by forward
@@ -201,7 +244,7 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inpu
     const std::set<std::string> doubtful = merge_captures(all, free, inputs, seen, names, graph);
     graph.labels = options.labels;
     ir::verify(graph, "after capture");
-    if (!options.verify) return graph;
+    if (!options.verify || settled) return graph;
     std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
     for (const CaptureRun& run : all) sizes.push_back(run.sizes);
     if (reads_sizes(all)) {
@@ -222,7 +265,8 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inpu
       all.push_back(runs.at(fault->sizes, number++));
       continue;
     }
-    if (!narrow(doubtful, ran, &free)) return graph;
+    if (!narrow(doubtful, all, ran, &free)) return graph;
+    settled = true;
   }
 }
 

@@ -16,7 +16,7 @@ namespace wick {
 
 // Dimensions of one symbol have one size.
 struct DynamicDim {
-  int dim = 0;
+  int dim = 0;  // negative ones count from the end
   std::string symbol = "batch";
   int64_t min = 1, max = 1 << 20;  // the sizes that the graph is for
 };
@@ -32,9 +32,9 @@ struct InputNormalization {
 struct CaptureInput {
   std::string name;
   Tensor example;
-  std::vector<DynamicDim> dynamic;
+  std::vector<DynamicDim> dynamic = {};
   // none or one; example is what forward sees, floats [N, C, ...]
-  std::vector<InputNormalization> normalization;
+  std::vector<InputNormalization> normalization = {};
 };
 
 struct CaptureOptions {

@@ -227,4 +227,13 @@ std::string bounds_hint(const std::vector<FreeSize>& free, const Sizes& sizes) {
          bounds + ")";
 }
 
+void throw_fails_at(const std::vector<FreeSize>& free, const Sizes& sizes,
+                    const std::exception& why) {
+  const auto* error = dynamic_cast<const Error*>(&why);
+  throw Error(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
+                          sizes_text(free, example_sizes(free)), sizes_text(free, sizes),
+                          why.what(), bounds_hint(free, sizes)),
+              error != nullptr ? error->code() : Code::kInvalidArgument);
+}
+
 }  // namespace wick

@@ -2,6 +2,7 @@
 // promises, and others that a branch or a number computed from a size is likely to tell apart.
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -48,5 +49,9 @@ std::string sizes_text(const std::vector<FreeSize>& free, const Sizes& sizes);
 // What to do where a model is not for these sizes: ". Sizes that ... (batch is 1 to 64)". It lists
 // the dimensions that have another size in the example; empty where there are none.
 std::string bounds_hint(const std::vector<FreeSize>& free, const Sizes& sizes);
+
+// Throws Error: forward runs at the example's sizes and fails at these, by `why`.
+[[noreturn]] void throw_fails_at(const std::vector<FreeSize>& free, const Sizes& sizes,
+                                 const std::exception& why);
 
 }  // namespace wick

@@ -247,7 +247,29 @@ class Merge {
       made_[ir::at(x.outputs[k])] = v;
       for (size_t r = 0; r < runs_.size(); ++r)
         check_shape(r, x, g_.value(v), runs_[r].graph.value(steps_[r].nodes[i]->outputs[k]));
+      learn(g_.value(v), i, k);
     }
+  }
+
+  void learn(const ir::Value& made, size_t i, size_t k) {
+    for (int d = 0; made.ranked && d < made.shape.rank(); ++d) {
+      std::vector<int64_t> values;
+      for (const Steps& s : steps_) {
+        const SymShape& was = s.g.value(s.nodes[i]->outputs[k]).shape;
+        if (d >= was.rank() || !was[d].known()) return;
+        values.push_back(was[d].constant());
+      }
+      if (!is_open(made.shape[d]) && of_sizes(made.shape[d])) solver_.learn(made.shape[d], values);
+    }
+  }
+  // Whether a dim is computed of the free sizes alone.
+  bool of_sizes(const SymDim& dim) const {
+    bool known = true;
+    dim.each_symbol([&](const std::string& name, int64_t, int64_t) {
+      known = known && std::any_of(free_.begin(), free_.end(),
+                                   [&](const FreeSize& f) { return f.symbol == name; });
+    });
+    return known;
   }
 
   // The graph's rules must say what forward made.
@@ -255,12 +277,7 @@ class Merge {
     if (!made.ranked || !was.ranked) return;
     bool fits = made.shape.rank() == was.shape.rank();
     for (int d = 0; d < was.shape.rank() && fits; ++d) {
-      bool known = true;
-      made.shape[d].each_symbol([&](const std::string& name, int64_t, int64_t) {
-        known = known && std::any_of(free_.begin(), free_.end(),
-                                     [&](const FreeSize& f) { return f.symbol == name; });
-      });
-      if (!known || !was.shape[d].known()) continue;
+      if (!of_sizes(made.shape[d]) || !was.shape[d].known()) continue;
       fits = made.shape[d].evaluate([&](const std::string& name) {
         for (size_t i = 0; i < free_.size(); ++i) {
           if (free_[i].symbol == name) return runs_[r].sizes[i];

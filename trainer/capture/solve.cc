@@ -23,11 +23,11 @@ SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Siz
     return values;
   };
   auto product = [&](const Atom& a, size_t symbol) {
-    Atom p{a.expression * symbols[symbol], a.values};
+    Atom p{a.expression * symbols[symbol], a.values, false};
     for (size_t r = 0; r < runs_; ++r) p.values[r] *= runs[r][symbol];
     return p;
   };
-  for (size_t i = 0; i < symbols.size(); ++i) plain_.push_back({symbols[i], values_of(i)});
+  for (size_t i = 0; i < symbols.size(); ++i) plain_.push_back({symbols[i], values_of(i), false});
   // Of two sizes, then of three.
   size_t first = 0;
   for (int factors = 2; factors <= 3; ++factors) {
@@ -46,8 +46,9 @@ SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Siz
     for (int64_t k : kDivisors) {
       for (int64_t offset = 0; offset < k; ++offset) {
         if (k > kMostOffsets && offset != 0 && offset != k - 1 && offset != k / 2) continue;
-        Atom d{dim_floor_div(a.expression + SymDim(offset), k), a.values};
+        Atom d{dim_floor_div(a.expression + SymDim(offset), k), a.values, false};
         for (int64_t& v : d.values) v = floor_div(v + offset, k);
+        d.even = offset == 0;
         divided_.push_back(std::move(d));
       }
     }
@@ -93,26 +94,73 @@ std::optional<SymDim> SizeSolver::with_two(const std::vector<int64_t>& values, c
   return {};
 }
 
+void SizeSolver::learn(const SymDim& dim, std::vector<int64_t> values) {
+  constexpr size_t kMost = 24;
+  if (dim.known() || learnt_.size() >= kMost) return;
+  for (const auto* atoms : {&plain_, &learnt_}) {
+    for (const Atom& a : *atoms) {
+      if (a.expression == dim) return;
+    }
+  }
+  learnt_.push_back({dim, std::move(values), false});
+}
+
+std::optional<SymDim> SizeSolver::with_product(const std::vector<int64_t>& values) const {
+  auto product = [&](const Atom& a, const Atom& b) {
+    Atom p{a.expression * b.expression, a.values, false};
+    for (size_t r = 0; r < runs_; ++r) p.values[r] *= b.values[r];
+    return with_one(values, p);
+  };
+  for (size_t i = 0; i < learnt_.size(); ++i) {
+    for (size_t j = i; j < learnt_.size(); ++j) {
+      if (auto e = product(learnt_[i], learnt_[j])) return e;
+    }
+    for (const Atom& a : plain_) {
+      if (auto e = product(a, learnt_[i])) return e;
+    }
+  }
+  for (const Atom& a : plain_) {
+    for (const Atom& d : divided_) {
+      if (auto e = product(a, d)) return e;
+    }
+  }
+  // A batch times two dims of a value.
+  for (const Atom& s : plain_) {
+    for (size_t i = 0; i < learnt_.size(); ++i) {
+      for (size_t j = i + 1; j < learnt_.size(); ++j) {
+        Atom p{s.expression * learnt_[i].expression, s.values, false};
+        for (size_t r = 0; r < runs_; ++r) p.values[r] *= learnt_[i].values[r];
+        if (auto e = product(p, learnt_[j])) return e;
+      }
+    }
+  }
+  return {};
+}
+
 // max(size + a, b) and min(size + a, b): a is told by the run whose size is the largest or the
 // smallest, b by the other.
 std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values) const {
-  for (const Atom& atom : plain_) {
-    const auto ends = std::minmax_element(atom.values.begin(), atom.values.end());
-    const auto small = static_cast<size_t>(ends.first - atom.values.begin()),
-               large = static_cast<size_t>(ends.second - atom.values.begin());
-    for (bool above : {true, false}) {
-      const size_t free = above ? large : small, held = above ? small : large;
-      const int64_t a = values[free] - atom.values[free], b = values[held];
-      size_t bound = 0, moving = 0;
-      bool fits = true;
-      for (size_t r = 0; r < runs_ && fits; ++r) {
-        const int64_t v = atom.values[r] + a;
-        fits = values[r] == (above ? std::max(v, b) : std::min(v, b));
-        (values[r] == b ? bound : moving) += 1;
+  for (const Atom& of : plain_) {
+    for (int64_t sign : {1, -1}) {
+      Atom atom{of.expression * SymDim(sign), of.values, false};
+      for (int64_t& v : atom.values) v *= sign;
+      const auto ends = std::minmax_element(atom.values.begin(), atom.values.end());
+      const auto small = static_cast<size_t>(ends.first - atom.values.begin()),
+                 large = static_cast<size_t>(ends.second - atom.values.begin());
+      for (bool above : {true, false}) {
+        const size_t free = above ? large : small, held = above ? small : large;
+        const int64_t a = values[free] - atom.values[free], b = values[held];
+        size_t bound = 0, moving = 0;
+        bool fits = true;
+        for (size_t r = 0; r < runs_ && fits; ++r) {
+          const int64_t v = atom.values[r] + a;
+          fits = values[r] == (above ? std::max(v, b) : std::min(v, b));
+          (values[r] == b ? bound : moving) += 1;
+        }
+        if (!fits || bound == 0 || moving == 0) continue;
+        const SymDim moved = atom.expression + SymDim(a);
+        return above ? dim_max(moved, SymDim(b)) : dim_min(moved, SymDim(b));
       }
-      if (!fits || bound == 0 || moving == 0) continue;
-      const SymDim moved = atom.expression + SymDim(a);
-      return above ? dim_max(moved, SymDim(b)) : dim_min(moved, SymDim(b));
     }
   }
   return {};
@@ -138,10 +186,13 @@ std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values) const
   for (const Atom& a : plain_) {
     if (auto e = with_one(values, a)) return e;
   }
-  for (const Atom& a : divided_) {
-    if (auto e = with_one(values, a)) return e;
+  for (const auto* atoms : {&learnt_, &divided_}) {
+    for (const Atom& a : *atoms) {
+      if (auto e = with_one(values, a)) return e;
+    }
   }
   if (auto e = with_bound(values)) return e;
+  if (auto e = with_product(values)) return e;
   // More numbers to settle want more runs to test them.
   if (runs_ < 5) return {};
   for (size_t i = 0; i < plain_.size(); ++i) {
@@ -150,6 +201,12 @@ std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values) const
     }
     for (const Atom& d : divided_) {
       if (auto e = with_two(values, plain_[i], d)) return e;
+    }
+  }
+  for (size_t i = 0; i < divided_.size(); ++i) {
+    for (size_t j = i + 1; j < divided_.size(); ++j) {
+      if (!divided_[i].even || !divided_[j].even) continue;
+      if (auto e = with_two(values, divided_[i], divided_[j])) return e;
     }
   }
   return {};

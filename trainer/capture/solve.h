@@ -18,10 +18,13 @@ class SizeSolver {
   SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Sizes>& runs);
 
   // The simplest expression that is values[run] in every run: a number, or with whole numbers a, b
-  // and c, b + a * atom or c + a * atom + b * atom, where an atom is a size, a product of sizes, a
-  // floor division of one of these, the larger of a size and a number. Two or three runs settle the
-  // numbers, the others test them. Nothing where no such expression fits.
+  // and c, b + a * atom or c + a * atom + b * atom, where an atom is a size, a dim of a value, a
+  // product of these, a floor division of sizes, the larger of a size and a number. Two or three
+  // runs settle the numbers, the others test them. Nothing where no such expression fits.
   std::optional<SymDim> solve(const std::vector<int64_t>& values) const;
+  // What a value of the graph has as a dim, in each run: forward may have read it.
+  void learn(const SymDim& dim, std::vector<int64_t> values);
+
   // The sizes in expressions found so far that are more than sums of them: floor divisions, bounds.
   // Few runs tell such an expression from others of its kind.
   const std::set<std::string>& doubtful() const { return doubtful_; }
@@ -30,16 +33,19 @@ class SizeSolver {
   struct Atom {
     SymDim expression;
     std::vector<int64_t> values;  // by run
+    bool even = false;            // a floor division without an offset
   };
   std::optional<SymDim> with_one(const std::vector<int64_t>& values, const Atom& atom) const;
   std::optional<SymDim> with_two(const std::vector<int64_t>& values, const Atom& a,
                                  const Atom& b) const;
   std::optional<SymDim> with_bound(const std::vector<int64_t>& values) const;
+  std::optional<SymDim> with_product(const std::vector<int64_t>& values) const;
   std::optional<SymDim> find(const std::vector<int64_t>& values) const;
 
   size_t runs_;
   std::vector<Atom> plain_;    // sizes and their products
   std::vector<Atom> divided_;  // their floor divisions
+  std::vector<Atom> learnt_;   // other dims of values
   mutable std::set<std::string> doubtful_;
 };
 

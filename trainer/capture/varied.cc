@@ -170,23 +170,6 @@ std::optional<std::vector<SymDim>> shape_in(const Runs& runs, const SizeSolver& 
   return solve_list(shapes, solver);
 }
 
-// One number that fills a shape.
-ir::ValueId filled(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
-  const HostTensor* first = nullptr;
-  for (const HostTensor* t : runs) {
-    if (t->numel() == 0) continue;
-    if (first == nullptr) first = t;
-    for (int64_t i = 0; i < t->numel(); ++i) {
-      if (!same_element(*first, 0, *t, i)) return ir::kNoValue;
-    }
-  }
-  const auto shape = shape_in(runs, solver);
-  if (first == nullptr || !shape) return ir::kNoValue;
-  const ir::ValueId one =
-      g.add_constant(HostTensor(first->dtype(), {}, first->data(), dtype_size(first->dtype())));
-  return g.emit(OpId::kExpand, ShapeAttrs{}, {one, sizes.list(*shape)});
-}
-
 // The element as a whole number, where it is one that float64 and int64 hold.
 std::optional<int64_t> whole_at(const HostTensor& t, int64_t i) {
   double v = 0;
@@ -201,6 +184,36 @@ std::optional<int64_t> whole_at(const HostTensor& t, int64_t i) {
   }
   if (!(std::fabs(v) < 0x1p53) || v != std::floor(v)) return {};
   return static_cast<int64_t>(v);
+}
+
+// One number that fills a shape.
+ir::ValueId filled(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
+  const HostTensor* first = nullptr;
+  bool one_number = true, whole = true;
+  std::vector<int64_t> numbers;  // of each run
+  for (const HostTensor* t : runs) {
+    whole = whole && t->numel() != 0;
+    if (t->numel() == 0) continue;
+    if (first == nullptr) first = t;
+    one_number = one_number && same_element(*first, 0, *t, 0);
+    for (int64_t i = 1; i < t->numel(); ++i) {
+      if (!same_element(*t, 0, *t, i)) return ir::kNoValue;
+    }
+    const auto n = whole_at(*t, 0);
+    whole = whole && n.has_value();
+    numbers.push_back(n.value_or(0));
+  }
+  const auto shape = shape_in(runs, solver);
+  if (first == nullptr || !shape) return ir::kNoValue;
+  if (!one_number) {  // a size fills it
+    const auto n = whole ? solver.solve(numbers) : std::nullopt;
+    if (!n) return ir::kNoValue;
+    return g.emit(OpId::kExpand, ShapeAttrs{},
+                  {sizes.scalar(*n, first->dtype()), sizes.list(*shape)});
+  }
+  const ir::ValueId one =
+      g.add_constant(HostTensor(first->dtype(), {}, first->data(), dtype_size(first->dtype())));
+  return g.emit(OpId::kExpand, ShapeAttrs{}, {one, sizes.list(*shape)});
 }
 
 ir::ValueId cast(ir::Graph& g, ir::ValueId v, DType to) {

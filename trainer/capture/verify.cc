@@ -51,6 +51,16 @@ Tensor normalized(const Tensor& bytes, const InputNormalization& n) {
   return (bytes.to(DType::kF32) / channels({n.divisor}) - channels(n.mean)) / channels(n.std);
 }
 
+// What forward gives at these sizes, which the bounds promise.
+std::vector<Tensor> forward_at(const CaptureCall& call, const std::vector<Tensor>& inputs,
+                               const std::vector<FreeSize>& free, const Sizes& sizes) {
+  try {
+    return call(inputs);
+  } catch (const std::exception& e) {
+    throw_fails_at(free, sizes, e);
+  }
+}
+
 std::string element_text(const HostTensor& t, int64_t i) {
   switch (t.dtype()) {
     case DType::kF32: return fmt::format("{}", t.as<float>()[i]);
@@ -115,7 +125,7 @@ std::optional<CaptureFault> verify_capture(const ir::Graph& graph,
     const Examples examples = examples_at(inputs, free, at, number++);
     std::vector<Tensor> seen;  // forward may write into its inputs
     for (const Tensor& t : examples.forward) seen.push_back(t.clone());
-    const std::vector<Tensor> want = call(seen);
+    const std::vector<Tensor> want = forward_at(call, seen, free, at);
     std::vector<Tensor> got;
     std::string fault;
     try {
