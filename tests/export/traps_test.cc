@@ -198,6 +198,18 @@ TEST(Traps, AreRefusedWithTheLine) {
   }
 }
 
+// The number of outputs is part of what must be the same.
+TEST(Traps, OutputsOfASizesNumberAreRefused) {
+  nn::Identity none;
+  const std::vector<CaptureInput> inputs = {{"x", some_floats({2, 6, 8}), {{0, "batch"}}}};
+  EXPECT_THAT(error_of([&] {
+                capture(none, inputs, [](const Tensor& x) {
+                  return std::vector<Tensor>(static_cast<size_t>(x.size(0)), relu(x));
+                });
+              }),
+              testing::HasSubstr("forward returns 2 tensors at batch = 2 and 1 at batch = 1"));
+}
+
 TEST(Traps, AreRight) {
   for (const Trap& t : right()) EXPECT_EQ(outcome(t.f, kBoth), "right") << t.name;
 }

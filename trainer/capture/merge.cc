@@ -100,6 +100,13 @@ class Merge {
       fail(r, "control flow depends on data or on a dynamic size: " + where(*with.nodes[common]) +
                   " runs " + at(with.sizes) + " and not " + at(without.sizes));
     }
+    for (size_t r = 1; r < runs_.size(); ++r) {
+      const size_t here = first().outputs().size(), there = runs_[r].graph.outputs().size();
+      if (here == there) continue;
+      fail(r, fmt::format("control flow depends on data or on a dynamic size: forward returns {} "
+                          "tensors {} and {} {}",
+                          here, at(steps_[0].sizes), there, at(steps_[r].sizes)));
+    }
     for (size_t i = 0; i < first().outputs().size(); ++i) output(i, outputs[i]);
   }
 

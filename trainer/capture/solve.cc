@@ -10,8 +10,14 @@ constexpr int64_t kMostOffsets = 8;  // below this divisor every offset is tried
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-// Coefficients beyond this are chance.
-constexpr int64_t kLargest = int64_t{1} << 40;
+// Values beyond this, and factors beyond that, are chance; what is computed of them fits 64 bits.
+constexpr int64_t kLargest = int64_t{1} << 40, kLargestFactor = int64_t{1} << 20,
+                  kLargestOfTwo = int64_t{1} << 29;
+
+bool within(const std::vector<int64_t>& values, int64_t most) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](int64_t v) { return v <= most && v >= -most; });
+}
 
 }  // namespace
 
@@ -64,7 +70,7 @@ std::optional<SymDim> SizeSolver::with_one(const std::vector<int64_t>& values,
   const int64_t rise = values[other] - values[0], run = x[other] - x[0];
   if (rise % run != 0) return {};
   const int64_t a = rise / run;
-  if (a > kLargest || a < -kLargest) return {};
+  if (a > kLargestFactor || a < -kLargestFactor) return {};
   const int64_t b = values[0] - a * x[0];
   for (size_t r = 0; r < runs_; ++r) {
     if (a * x[r] + b != values[r]) return {};
@@ -74,6 +80,9 @@ std::optional<SymDim> SizeSolver::with_one(const std::vector<int64_t>& values,
 
 std::optional<SymDim> SizeSolver::with_two(const std::vector<int64_t>& values, const Atom& a,
                                            const Atom& b) const {
+  for (const auto* all : {&values, &a.values, &b.values}) {
+    if (!within(*all, kLargestOfTwo)) return {};
+  }
   for (size_t i = 1; i < runs_; ++i) {
     for (size_t j = i + 1; j < runs_; ++j) {
       const int64_t ai = a.values[i] - a.values[0], aj = a.values[j] - a.values[0],
@@ -84,6 +93,7 @@ std::optional<SymDim> SizeSolver::with_two(const std::vector<int64_t>& values, c
       const int64_t p = vi * bj - vj * bi, q = ai * vj - aj * vi;
       if (p % det != 0 || q % det != 0) return {};
       const int64_t ca = p / det, cb = q / det;
+      if (!within({ca, cb}, kLargestFactor)) return {};
       const int64_t c = values[0] - ca * a.values[0] - cb * b.values[0];
       for (size_t r = 0; r < runs_; ++r) {
         if (ca * a.values[r] + cb * b.values[r] + c != values[r]) return {};
@@ -180,9 +190,7 @@ std::optional<SymDim> SizeSolver::solve(const std::vector<int64_t>& values) cons
 std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values) const {
   if (std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; }))
     return SymDim(values[0]);
-  for (int64_t v : values) {
-    if (v > kLargest || v < -kLargest) return {};
-  }
+  if (!within(values, kLargest)) return {};
   for (const Atom& a : plain_) {
     if (auto e = with_one(values, a)) return e;
   }
