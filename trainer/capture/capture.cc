@@ -102,12 +102,13 @@ class Runs {
     {
       GradMode no_grad(false);
       TracerScope scope(&tracer);
+      SizeLogScope sizes_of(&tracer.sizes());
       results = call_(examples);
     }
     for (size_t i = 0; i < results.size(); ++i)
       run.graph.add_output(std::to_string(i), tracer.result(results[i]));
     ir::verify(run.graph, "after capture");
-    run.reads = tracer.size_reads();
+    run.log = std::move(tracer.sizes());
     return run;
   }
 
@@ -118,44 +119,88 @@ class Runs {
   SharedWeights weights_;
 };
 
-constexpr int kMostRounds = 12;
-constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
-
-// Whether forward read a free size as a number.
+// Whether forward asked for a size that is free.
 bool reads_sizes(const std::vector<CaptureRun>& runs) {
   for (const CaptureRun& run : runs) {
-    for (size_t i = 0; i < run.reads.size() && i < runs[0].reads.size(); ++i) {
-      if (run.reads[i].sizes != runs[0].reads[i].sizes) return true;
+    const auto &mine = run.log.entries(), &first = runs[0].log.entries();
+    for (size_t i = 0; i < mine.size(); ++i) {
+      if (i >= first.size() || mine[i].number != first[i].number) return true;
     }
   }
   return false;
 }
 
-// Whether forward read a number that the size is part of: it reads another where that size alone is
-// another, or no two runs tell.
-bool reads_size(const std::vector<CaptureRun>& runs, size_t size) {
-  bool told = false;
-  for (const CaptureRun& run : runs) {
-    size_t unlike = 0;
-    for (size_t i = 0; i < run.sizes.size(); ++i) unlike += run.sizes[i] != runs[0].sizes[i];
-    if (unlike != 1 || run.sizes[size] == runs[0].sizes[size]) continue;
-    told = true;
-    for (size_t i = 0; i < run.reads.size() && i < runs[0].reads.size(); ++i) {
-      if (run.reads[i].sizes != runs[0].reads[i].sizes) return true;
+constexpr int kMostRounds = 24;
+constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
+// A run keeps every result; of a run for a comparison alone.
+constexpr double kMostBytes = 512e6;
+
+// What the values of the graph take at these sizes.
+double bytes_at(const ir::Graph& graph, const std::vector<FreeSize>& free, const Sizes& at) {
+  double bytes = 0;
+  for (size_t v = 0; v < graph.value_count(); ++v) {
+    const ir::Value& value = graph.value(static_cast<ir::ValueId>(v));
+    if (!value.ranked || graph.is_constant(static_cast<ir::ValueId>(v))) continue;
+    double n = static_cast<double>(dtype_size(value.dtype));
+    for (const SymDim& d : value.shape) {
+      bool known = !is_open(d);
+      d.each_symbol([&](const std::string& name, int64_t, int64_t) {
+        known = known && std::any_of(free.begin(), free.end(),
+                                     [&](const FreeSize& f) { return f.symbol == name; });
+      });
+      if (known) n *= static_cast<double>(std::max<int64_t>(evaluate(d, free, at), 0));
     }
+    bytes += n;
   }
-  return !told && reads_sizes(runs);
+  return bytes;
 }
 
-// A size that forward read as a number, or that is in an expression which few sizes do not settle,
+// The bound of a size that nobody stated.
+bool unstated(const FreeSize& f) { return f.max == DynamicDim().max; }
+
+// Runs that give the comparisons their other answers, one a comparison. Where such a run is too
+// large, the sizes end before it: where their end was stated that is an Error. Whether a bound
+// changed.
+bool other_answers(const std::vector<SizeGuard>& guards, const ir::Graph& graph,
+                   std::vector<FreeSize>* free, std::set<Sizes>* wanted) {
+  for (const SizeGuard& guard : guards) {
+    const auto other = other_way(guard, *free);
+    if (!other) continue;
+    if (bytes_at(graph, *free, *other) <= kMostBytes) {
+      wanted->insert(*other);
+      continue;
+    }
+    const std::string what = fmt::format(
+        "a size that is read at {} is compared, {} is {} at {} and not at {}, where forward is too "
+        "large to be run",
+        guard.line, guard.text(), guard.yes, sizes_text(*free, example_sizes(*free)),
+        sizes_text(*free, *other));
+    for (size_t i = 0; i < free->size(); ++i) {
+      FreeSize& f = (*free)[i];
+      if ((*other)[i] <= f.example) continue;
+      if (!unstated(f)) continue;
+      f.max = std::max(f.min, (*other)[i] - 1);
+      warn_text("capture-range", fmt::format("[capture] \"{}\" is free up to {}: {}", f.symbol, f.max,
+                                             what));
+      return true;
+    }
+    throw Error("[capture] " + what + bounds_hint(*free, *other));
+  }
+  return false;
+}
+
+// A size that became a plain integer, or that is in an expression which few sizes do not settle,
 // and of which nobody stated a largest, is free as far as it was tried, together with the others:
 // a threshold may lie behind. Whether a bound changed.
-bool narrow(const std::set<std::string>& doubtful, const std::vector<CaptureRun>& runs,
-            const std::vector<Sizes>& ran, std::vector<FreeSize>* free) {
+bool narrow(const SizeUse& use, const std::vector<Sizes>& ran, std::vector<FreeSize>* free) {
+  auto line = [&](const FreeSize& f) {
+    const auto at = use.escaped.find(f.symbol);
+    return at == use.escaped.end() ? std::string() : at->second;
+  };
   std::vector<bool> open(free->size());
   for (size_t i = 0; i < free->size(); ++i) {
     const FreeSize& f = (*free)[i];
-    open[i] = f.max == DynamicDim().max && (doubtful.count(f.symbol) != 0 || reads_size(runs, i));
+    open[i] = unstated(f) && (use.doubtful.count(f.symbol) != 0 || !line(f).empty());
   }
   // The run in which the smallest of these sizes, each against its example, is the largest.
   const Sizes* widest = nullptr;
@@ -172,25 +217,26 @@ bool narrow(const std::set<std::string>& doubtful, const std::vector<CaptureRun>
   bool changed = false;
   for (size_t i = 0; i < free->size() && widest != nullptr; ++i) {
     FreeSize& f = (*free)[i];
+    const std::string why =
+        line(f).empty() ? "an expression of it is not settled by the sizes that were tried"
+                        : "forward makes a plain integer of it (read at " + line(f) +
+                              "), behind which a threshold may hide";
     if (!open[i]) {
       int64_t tried = f.example;
       for (const Sizes& sizes : ran) tried = std::max(tried, sizes[i]);
-      if (tried < f.max && reads_size(runs, i)) {
-        warn_text(
-            "capture-range",
-            fmt::format("[capture] \"{}\" was tried up to {} and is promised up to {}: forward "
-                        "reads it as a number, behind which a threshold may hide",
-                        f.symbol, tried, f.max));
+      if (tried < f.max && !unstated(f) && !line(f).empty()) {
+        warn_text("capture-range",
+                  fmt::format("[capture] \"{}\" was tried up to {} and is promised up to {}: {}",
+                              f.symbol, tried, f.max, why));
       }
       continue;
     }
     f.max = std::max({f.min, f.example, (*widest)[i]});
     changed = true;
     warn_text("capture-range",
-              fmt::format("[capture] \"{}\" is free up to {}, the largest that was tried: forward "
-                          "reads it as a number, behind which a threshold may hide; give "
+              fmt::format("[capture] \"{}\" is free up to {}, the largest that was tried: {}; give "
                           "DynamicDim::max for another bound",
-                          f.symbol, f.max));
+                          f.symbol, f.max, why));
   }
   return changed;
 }
@@ -241,23 +287,31 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     ir::Graph graph;
     std::vector<ir::ValueId> seen;  // by forward
     for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
-    const std::set<std::string> doubtful = merge_captures(all, free, inputs, seen, names, graph);
+    const SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
     graph.labels = options.labels;
     ir::verify(graph, "after capture");
+    if (!settled && round < kMostRounds) {
+      std::set<Sizes> wanted;
+      if (other_answers(use.guards, graph, &free, &wanted)) continue;
+      for (const CaptureRun& run : all) wanted.erase(run.sizes);
+      for (const Sizes& sizes : wanted) all.push_back(runs.at(sizes, number++));
+      if (!wanted.empty()) continue;
+    }
     if (!options.verify || settled) return graph;
     std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
     for (const CaptureRun& run : all) sizes.push_back(run.sizes);
+    const bool doubt = !use.doubtful.empty() || !use.escaped.empty();
     if (reads_sizes(all)) {
       const std::vector<Sizes> many = many_sizes(free);
       sizes.insert(sizes.end(), many.begin(), many.end());
     }
     std::vector<Sizes> ran;
-    const double seconds = doubtful.empty() ? kSeconds : kDoubtfulSeconds;
-    const auto fault = verify_capture(graph, inputs, call, free, sizes, seconds, &ran);
+    const auto fault = verify_capture(graph, inputs, call, free, sizes,
+                                      doubt ? kDoubtfulSeconds : kSeconds, &ran);
     if (fault) {
       const bool known = std::any_of(all.begin(), all.end(),
                                      [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
-      if (known || !reads_sizes(all) || round == kMostRounds) {
+      if (known || !reads_sizes(all) || round >= kMostRounds) {
         throw Error("[capture] " + fault->text +
                     ". What a graph cannot hold: state that changes from call to call, values from "
                     "outside of its inputs, a number that no simple expression of the sizes gives");
@@ -265,7 +319,7 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
       all.push_back(runs.at(fault->sizes, number++));
       continue;
     }
-    if (!narrow(doubtful, all, ran, &free)) return graph;
+    if (!narrow(use, ran, &free)) return graph;
     settled = true;
   }
 }

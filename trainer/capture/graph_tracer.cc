@@ -106,6 +106,7 @@ ir::NodeId GraphTracer::add(OpId op, const AnyAttrs& attrs, std::vector<ir::Valu
   }
   g_.node(id).module = path;
   g_.node(id).source = source_line(where);
+  sizes_.at_node(g_.node_count());
   return id;
 }
 
@@ -145,15 +146,11 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
       where, Code::kUnsupported);
 }
 
-// A size may be read (most reshapes do); what was computed of it shows when the runs are compared,
-// and the line that read it is what is to be looked at then.
-void GraphTracer::on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) {
+Dim GraphTracer::on_size(const Tensor& tensor, int dim, const std::source_location& where) {
+  const int64_t size = tensor.raw_shape()[dim];
   const ir::ValueId v = known(tensor);
-  if (v == ir::kNoValue || g_.is_constant(v)) return;
-  const Shape& shape = tensor.raw_shape();
-  std::vector<int64_t> sizes(shape.begin(), shape.end());
-  if (dim >= 0) sizes = {shape[dim]};
-  size_reads_.push_back({static_cast<ir::NodeId>(g_.node_count()), source_line(where), sizes});
+  if (v == ir::kNoValue || g_.is_constant(v)) return Dim(size);
+  return sizes_.read(value_of(tensor, where), dim, size, where);
 }
 
 // `value` in the shape of `like`.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "graph/ir/graph.h"
+#include "trainer/tensor/size_log.h"
 #include "trainer/tensor/tensor.h"
 #include "trainer/tensor/tracer.h"
 
@@ -14,12 +15,6 @@ namespace wick {
 
 HostTensor host_copy(const Tensor& t);  // any strides
 
-// Where forward read sizes of a traced tensor as numbers, before the node of this id was made.
-struct SizeRead {
-  ir::NodeId before;
-  ir::SourceLine line;
-  std::vector<int64_t> sizes;
-};
 // Parameters as they enter graphs, by name: the runs of one capture share them.
 using SharedWeights = std::map<std::string, HostTensor>;
 
@@ -33,11 +28,11 @@ class GraphTracer final : public Tracer {
   void bind_parameter(const std::string& name, const Tensor& tensor);
   // The value of a forward's result; one made outside of every op is an error.
   ir::ValueId result(const Tensor& tensor);
-  const std::vector<SizeRead>& size_reads() const { return size_reads_; }
+  SizeLog& sizes() { return sizes_; }
 
   void on_call(const TracedCall& call) override;
   void on_read(const Tensor& tensor, const char* what, const std::source_location& where) override;
-  void on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) override;
+  Dim on_size(const Tensor& tensor, int dim, const std::source_location& where) override;
   void on_write(const Tensor& tensor, const Tensor& result, const char* what,
                 const std::source_location& where) override;
   void on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old, const char* what,
@@ -67,7 +62,7 @@ class GraphTracer final : public Tracer {
   std::map<uint64_t, Bound> values_;
   std::map<uint64_t, uint32_t> generations_;  // of bases that were written to
   std::map<uint64_t, std::string> parameters_;
-  std::vector<SizeRead> size_reads_;
+  SizeLog sizes_;
   std::vector<Tensor> alive_;  // ids stay taken for as long as the trace needs them
 };
 

@@ -115,6 +115,12 @@ void SizeSolver::learn(const SymDim& dim, std::vector<int64_t> values) {
   learnt_.push_back({dim, std::move(values), false});
 }
 
+void SizeSolver::tell(const SymDim& size, std::vector<int64_t> values) {
+  const bool known =
+      std::any_of(told_.begin(), told_.end(), [&](const Atom& a) { return a.expression == size; });
+  if (!known) told_.push_back({size, std::move(values), false});
+}
+
 std::optional<SymDim> SizeSolver::with_product(const std::vector<int64_t>& values) const {
   auto product = [&](const Atom& a, const Atom& b) {
     Atom p{a.expression * b.expression, a.values, false};
@@ -177,6 +183,12 @@ std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values)
 }
 
 std::optional<SymDim> SizeSolver::solve(const std::vector<int64_t>& values) const {
+  for (const auto* atoms : {&plain_, &told_}) {
+    for (const Atom& a : *atoms) {
+      if (a.values == values && a.values != std::vector<int64_t>(runs_, values[0]))
+        return a.expression;
+    }
+  }
   auto e = find(values);
   if (!e || e->known()) return e;
   for (const SymTerm& term : e->terms()) {

@@ -17,11 +17,14 @@ class SizeSolver {
   // `symbols[i]` is the size that sizes[run][i] is of.
   SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Sizes>& runs);
 
-  // The simplest expression that is values[run] in every run: a number, or with whole numbers a, b
+  // The expression that is values[run] in every run: a number, a size, what forward was seen to
+  // compute, else the simplest that fits: with whole numbers a, b
   // and c, b + a * atom or c + a * atom + b * atom, where an atom is a size, a dim of a value, a
   // product of these, a floor division of sizes, the larger of a size and a number. Two or three
   // runs settle the numbers, the others test them. Nothing where no such expression fits.
   std::optional<SymDim> solve(const std::vector<int64_t>& values) const;
+  // What forward computed of sizes, and what that is in each run.
+  void tell(const SymDim& size, std::vector<int64_t> values);
   // What a value of the graph has as a dim, in each run: forward may have read it.
   void learn(const SymDim& dim, std::vector<int64_t> values);
 
@@ -46,6 +49,7 @@ class SizeSolver {
   std::vector<Atom> plain_;    // sizes and their products
   std::vector<Atom> divided_;  // their floor divisions
   std::vector<Atom> learnt_;   // other dims of values
+  std::vector<Atom> told_;     // what forward computed
   mutable std::set<std::string> doubtful_;
 };
 
