@@ -189,27 +189,27 @@ std::optional<SymDim> SizeSolver::solve(const std::vector<int64_t>& values) cons
         return a.expression;
     }
   }
-  auto e = find(values);
-  if (!e || e->known()) return e;
-  for (const SymTerm& term : e->terms()) {
-    const bool plain = term.factors.size() == 1 && term.factors[0]->kind == SymAtom::Kind::kSymbol;
-    if (plain) continue;
-    e->each_symbol([&](const std::string& name, int64_t, int64_t) { doubtful_.insert(name); });
-  }
+  bool settled = true;
+  auto e = find(values, &settled);
+  if (!e || settled) return e;
+  e->each_symbol([&](const std::string& name, int64_t, int64_t) { doubtful_.insert(name); });
   return e;
 }
 
-std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values) const {
+std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values, bool* settled) const {
   if (std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; }))
     return SymDim(values[0]);
   if (!within(values, kLargest)) return {};
   for (const Atom& a : plain_) {
     if (auto e = with_one(values, a)) return e;
   }
-  for (const auto* atoms : {&learnt_, &divided_}) {
-    for (const Atom& a : *atoms) {
-      if (auto e = with_one(values, a)) return e;
-    }
+  for (const Atom& a : learnt_) {
+    if (auto e = with_one(values, a)) return e;
+  }
+  // What no size, dim of a value, or sum of them is, many expressions fit.
+  *settled = false;
+  for (const Atom& a : divided_) {
+    if (auto e = with_one(values, a)) return e;
   }
   if (auto e = with_bound(values)) return e;
   if (auto e = with_product(values)) return e;

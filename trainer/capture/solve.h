@@ -28,8 +28,9 @@ class SizeSolver {
   // What a value of the graph has as a dim, in each run: forward may have read it.
   void learn(const SymDim& dim, std::vector<int64_t> values);
 
-  // The sizes in expressions found so far that are more than sums of them: floor divisions, bounds.
-  // Few runs tell such an expression from others of its kind.
+  // The sizes in expressions that were found, not computed by forward, and are more than a number
+  // times a size or a dim and a number: floor divisions, bounds, products. Few runs tell such an
+  // expression from others of its kind.
   const std::set<std::string>& doubtful() const { return doubtful_; }
 
  private:
@@ -43,7 +44,8 @@ class SizeSolver {
                                  const Atom& b) const;
   std::optional<SymDim> with_bound(const std::vector<int64_t>& values) const;
   std::optional<SymDim> with_product(const std::vector<int64_t>& values) const;
-  std::optional<SymDim> find(const std::vector<int64_t>& values) const;
+  // *settled: the numbers in it are those of a sum of one size, which two runs tell.
+  std::optional<SymDim> find(const std::vector<int64_t>& values, bool* settled) const;
 
   size_t runs_;
   std::vector<Atom> plain_;    // sizes and their products

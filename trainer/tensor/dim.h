@@ -218,20 +218,33 @@ constexpr Dim as_dim(T n) {
 // What is written of integers: std::max(x.size(0), int64_t{1}), std::sqrt(x.size(-1)). The standard
 // library's own templates deduce one type for both, or have no overload for a class.
 namespace std {  // NOLINT(cert-dcl58-cpp): overloads for a type of our own
-template <class A, class B>
-  requires(same_as<A, wick::Dim> || same_as<B, wick::Dim>) && wick::detail::DimOrInt<A> &&
-          wick::detail::DimOrInt<B>
-wick::Dim max(const A& a, const B& b) {
-  return wick::detail::dim_larger(wick::detail::as_dim(a), wick::detail::as_dim(b));
+inline wick::Dim max(const wick::Dim& a, const wick::Dim& b) {
+  return wick::detail::dim_larger(a, b);
 }
-template <class A, class B>
-  requires(same_as<A, wick::Dim> || same_as<B, wick::Dim>) && wick::detail::DimOrInt<A> &&
-          wick::detail::DimOrInt<B>
-wick::Dim min(const A& a, const B& b) {
-  return wick::detail::dim_smaller(wick::detail::as_dim(a), wick::detail::as_dim(b));
+inline wick::Dim min(const wick::Dim& a, const wick::Dim& b) {
+  return wick::detail::dim_smaller(a, b);
+}
+template <integral T>
+wick::Dim max(const wick::Dim& a, const T& b) {
+  return max(a, wick::detail::as_dim(b));
+}
+template <integral T>
+wick::Dim max(const T& a, const wick::Dim& b) {
+  return max(wick::detail::as_dim(a), b);
+}
+template <integral T>
+wick::Dim min(const wick::Dim& a, const T& b) {
+  return min(a, wick::detail::as_dim(b));
+}
+template <integral T>
+wick::Dim min(const T& a, const wick::Dim& b) {
+  return min(wick::detail::as_dim(a), b);
+}
+inline wick::Dim clamp(const wick::Dim& d, const wick::Dim& low, const wick::Dim& high) {
+  return min(max(d, low), high);
 }
 template <wick::detail::DimOrInt A, wick::detail::DimOrInt B>
-wick::Dim clamp(wick::Dim d, const A& low, const B& high) {
+wick::Dim clamp(const wick::Dim& d, const A& low, const B& high) {
   return min(max(d, wick::detail::as_dim(low)), wick::detail::as_dim(high));
 }
 inline double sqrt(wick::Dim d) { return sqrt(static_cast<double>(static_cast<int64_t>(d))); }
