@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -134,6 +135,7 @@ constexpr int kMostRounds = 24;
 constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
 // A run keeps every result; of a run for a comparison alone.
 constexpr double kMostBytes = 512e6;
+constexpr double kClimbBytes = 256e6, kClimbSeconds = 4;
 
 // What the values of the graph take at these sizes.
 double bytes_at(const ir::Graph& graph, const std::vector<FreeSize>& free, const Sizes& at) {
@@ -187,6 +189,35 @@ bool other_answers(const std::vector<SizeGuard>& guards, const ir::Graph& graph,
     throw Error("[capture] " + what + bounds_hint(*free, *other));
   }
   return false;
+}
+
+// Sizes far beyond the example's for what few sizes do not settle, all of them doubled together as
+// long as the values stay small and a run is expected to be short; where an end was stated, at it.
+std::optional<CaptureFault> climb(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
+                                  const CaptureCall& call, const std::vector<FreeSize>& free,
+                                  const SizeUse& use, std::vector<Sizes>* ran) {
+  std::vector<size_t> open;
+  for (size_t i = 0; i < free.size(); ++i) {
+    if (use.doubtful.count(free[i].symbol) != 0 || use.escaped.count(free[i].symbol) != 0)
+      open.push_back(i);
+  }
+  Sizes last = example_sizes(free);
+  double spent = 0, spent_last = 0;
+  for (int64_t times = 2; !open.empty(); times *= 2) {
+    Sizes at = example_sizes(free);
+    for (size_t i : open)
+      at[i] = std::clamp(at[i] * times, free[i].min, free[i].max);
+    const double bytes = bytes_at(graph, free, at), before = bytes_at(graph, free, last);
+    if (at == last || bytes > kClimbBytes) return {};
+    if (spent + spent_last * bytes / std::max(before, 1.0) > kClimbSeconds) return {};
+    const auto begin = std::chrono::steady_clock::now();
+    if (auto fault = verify_capture(graph, inputs, call, free, {at}, kClimbSeconds, ran))
+      return fault;
+    spent_last = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    spent += spent_last;
+    last = at;
+  }
+  return {};
 }
 
 // A size that became a plain integer, or that is in an expression which few sizes do not settle,
@@ -306,8 +337,9 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
       sizes.insert(sizes.end(), many.begin(), many.end());
     }
     std::vector<Sizes> ran;
-    const auto fault = verify_capture(graph, inputs, call, free, sizes,
-                                      doubt ? kDoubtfulSeconds : kSeconds, &ran);
+    auto fault = verify_capture(graph, inputs, call, free, sizes,
+                                doubt ? kDoubtfulSeconds : kSeconds, &ran);
+    if (!fault) fault = climb(graph, inputs, call, free, use, &ran);
     if (fault) {
       const bool known = std::any_of(all.begin(), all.end(),
                                      [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
