@@ -102,7 +102,7 @@ def var(x):
 
 @form
 def std(x):
-    return torch.std(x, 1, keepdim=True)
+    return torch.std(x, 1, unbiased=True)
 
 
 @form
