@@ -2,9 +2,9 @@
 """The corpus and the traps written in PyTorch 1.13, exported by torch.onnx.export and run in ONNX Runtime beside Wick's.
 
   in_torch.py test_export          exit 1 where docs/exporter-beside-pytorch.md is not what comes out
-  in_torch.py test_export --write  writes that page
+  in_torch.py test_export --write  writes that page; 40 s of one core either way
 
-Exit 77 without ONNX Runtime or a Python with PyTorch (WICK_TORCH_PYTHON, else the first that has it). Neither column
+Exit 77 without ONNX Runtime or a Python with PyTorch 1.13 (WICK_TORCH_PYTHON, else python3 or Debian's). Neither column
 is typed: test_export writes Wick's files, their inputs and results, and says what became of each trap; torch_export.py
 exports the modules of torch_layers.py, torch_forms.py, torch_models.py and torch_traps.py with Wick's weights and keeps
 what they give in eager mode at the same inputs. Both files are judged here, by the measure of in_ort.py.
@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 import in_ort
@@ -32,9 +33,12 @@ Verdict = collections.namedtuple("Verdict", "kind detail")
 
 
 def python_with_torch():
-    for python in (os.environ.get("WICK_TORCH_PYTHON", "python3"), "/usr/bin/python3"):
+    told = os.environ.get("WICK_TORCH_PYTHON")
+    for python in [told] if told else ["python3", "/usr/bin/python3"]:
         try:
-            if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0:
+            found = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True,
+                                   check=False, text=True)
+            if found.stdout.startswith("1.13."):
                 return python
         except OSError:
             pass
@@ -45,7 +49,8 @@ def first_line(text):
     """Of a message what says why, without what a page would take for markup."""
     line = text.strip().split("\n")[0]
     line = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", line)
-    line = re.sub(r"(\. )?Please feel free to request support.*| \(/[^)]*\)|/\S+/(?=\w+\.\w+:\d)", "", line)
+    line = re.sub(r"(\. )?Please feel free to request support.*| \([^()]*\.\w+:\d+\)|, \w+\.cc:\d+", "", line)
+    line = re.sub(r"; a dynamic size is read at .*|\. Sizes that the model is not meant for .*", "", line)
     line = re.sub(r"[`|<>*]", "", line).replace("](", "] (").strip()
     return line if len(line) <= 200 else line[:197] + "..."
 
@@ -61,36 +66,40 @@ def feeds_of(session, feeds, names):
 
 
 def drawn(name, session, feeds):
-    """Random numbers: other ones at each run, of the values that forward's have."""
+    """Of random numbers: other ones at each run, and such as forward draws."""
     import numpy as np
     x = feeds["x"]
     runs = [session.run(None, feeds)[0] for _ in range(2)]
     if name == "dropout in training":
-        likely = all(np.all((r == 0) | (r == 2 * x)) and abs((r == 0).mean() - 0.5) < 0.3 for r in runs)
+        half = 0.5 - 3 / np.sqrt(x.size), 0.5 + 3 / np.sqrt(x.size)  # six standard deviations
+        likely = all(np.all((r == 0) | (r == 2 * x)) and half[0] < (r == 0).mean() < half[1] for r in runs)
     else:
         likely = all(np.ptp(r - x) < 1e-5 and 0 <= (r - x).mean() < 1 for r in runs)
     return "" if likely and not np.array_equal(*runs) else "other numbers than forward draws"
 
 
-def judge(ort, options, folder, model, whose, names=None, random=""):
+def turns_in(folder, least=0):
+    turns = sorted((t for t in os.listdir(folder) if t.isdigit() and int(t) >= least), key=int)
+    return [os.path.join(folder, t) for t in turns]
+
+
+def judge(ort, options, model, turns, names=None, random=""):
     """The verdict on a file, and how many runs that took."""
-    turns = sorted((t for t in os.listdir(folder) if t.isdigit()), key=int)
     try:
-        session = ort.InferenceSession(os.path.join(folder, model), options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as e:  # ONNX Runtime's own exception types share no base
         return Verdict(FAILS, "does not load: " + first_line(str(e))), 0
     wrong, failed = [], []
     for turn in turns:
-        here = os.path.join(folder, turn)
-        feeds, want = in_ort.arrays(here, "in_"), in_ort.arrays(here, "out_")
+        feeds, want = in_ort.arrays(turn, "in_"), in_ort.arrays(turn, "out_")
         given = feeds_of(session, feeds, names)
         try:
             if random:
                 text = drawn(random, session, given)
             else:
                 got = session.run(None, given)
-                text = f"{len(got)} outputs, {whose} {len(want)}" if len(got) != len(want) else ""
-                text = text or next(filter(None, (in_ort.differs(g, w, whose) for g, w in zip(got, want))), "")
+                text = f"{len(got)} outputs, forward's {len(want)}" if len(got) != len(want) else ""
+                text = text or next(filter(None, (in_ort.differs(g, w, "forward's") for g, w in zip(got, want))), "")
         except Exception as e:
             failed.append(f"at {shapes_text(feeds)}: {first_line(str(e))}")
             continue
@@ -107,7 +116,8 @@ def wick_tests(report):
     return {(suite["name"], test["name"]): test for suite in report["testsuites"] for test in suite["testsuite"]}
 
 
-def wick_programs(ort, options, folder, tests):
+def wick_programs(ort, options, folder, tests, mirrors):
+    """mirrors: {name: the folder of its mirror, which has more sizes and the same numbers}."""
     found, runs = {}, 0
     for (suite, test), entry in tests.items():
         if not suite.endswith("/Corpus"):
@@ -118,7 +128,8 @@ def wick_programs(ort, options, folder, tests):
             failures = entry.get("failures", [{"failure": "no file"}])
             found[name] = Verdict(REFUSED, first_line(failures[0]["failure"]))
             continue
-        found[name], n = judge(ort, options, here, "model_17.onnx", "Wick's")
+        turns = turns_in(here) + (turns_in(mirrors[name], 100) if name in mirrors else [])
+        found[name], n = judge(ort, options, os.path.join(here, "model_17.onnx"), turns)
         runs += n
     return found, runs
 
@@ -144,8 +155,8 @@ def torch_programs(ort, options, folder, report):
             found[name] = Verdict(REFUSED, first_line(said["refused"]))
         elif "opset" in said:
             random = name if name in ("random numbers", "dropout in training") else ""
-            found[name], n = judge(ort, options, os.path.join(folder, name), "model.onnx", "PyTorch's",
-                                   said["inputs"], random)
+            here = os.path.join(folder, name)
+            found[name], n = judge(ort, options, os.path.join(here, "model.onnx"), turns_in(here), said["inputs"], random)
             runs += n
         else:
             found[name] = Verdict("no counterpart", first_line(said["mirror"]))
@@ -173,28 +184,43 @@ def totals(columns, wrong=WRONG):
     for kind in kinds:
         counts = [sum(v.kind == kind for v in column.values()) for column in columns]
         lines.append(f"| {wrong if kind == WRONG else kind} | {counts[0]} | {counts[1]} |")
+        if kind == WRONG:
+            counts = [sum(v.kind == kind and v.detail.endswith("no warning") for v in c.values()) for c in columns]
+            lines.append(f"| - of them made without a warning | {counts[0]} | {counts[1]} |")
     return lines
+
+
+def prose(text):
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def page(results, versions):
     programs, wick, traps, wick_trapped, numbers = results
     every = {name: v for column in programs.values() for name, v in column.items()}
+    apart = [f"`{n}`" for n, v in {**every, **traps}.items()
+             if v.kind == RIGHT and {**wick, **wick_trapped}[n].kind != RIGHT]
     lines = [
         "# The exporter beside PyTorch 1.13's",
         "",
-        f"Made by `tests/export/in_torch.py` with PyTorch {versions[0]} and ONNX Runtime {versions[1]}: the {len(every)} "
-        "modules of `tests/export` and its traps are written once more as a user of PyTorch 1.13 would, exported by "
-        "`torch.onnx.export` (tracing, opset 17, `dynamic_axes` for the sizes that are free in Wick's) and run in ONNX "
-        "Runtime at Wick's five sizes of each, the smallest among them and others up to 25 above it; the traps at forty. "
-        "An output is right where each element is within 1e-5 of the largest of what forward gives in eager mode, and "
-        "integers are equal. Wick's column is its own file at opset 17 by the same measure, held against Wick's forward; "
-        "for the traps it is what `tests/export/traps_test.cc` found, where right means equal bits.",
+        prose(
+            f"Made by `tests/export/in_torch.py` with PyTorch {versions[0]} and ONNX Runtime {versions[1]}: the "
+            f"{len(every)} modules of `tests/export` and its traps are written once more as a user of PyTorch 1.13 would, "
+            "exported by `torch.onnx.export` (tracing, opset 17, `dynamic_axes` for the sizes that are free in Wick's) and "
+            "run in ONNX Runtime at ten sizes of each: the five of `tests/export/corpus_test.cc`, the smallest among them, "
+            "and five more, up to 40 above it. An output is right where each element is within 1e-5 of the largest of what "
+            "forward gives in eager mode, and integers are equal. Wick's column is its own file of opset 17 by the same "
+            "measure, at the five held against Wick's forward and at the others against PyTorch's eager mode. The traps "
+            "are run at forty sizes, and at four with other data; Wick's column there is what "
+            "`tests/export/traps_test.cc` found, where right means equal bits."),
         "",
-        f"Whether a mirror is the same module is tested, too: {numbers} of {len(every)} are given Wick's weights by their "
-        "keys and then give Wick's numbers in eager mode at all five sizes.",
+        prose(
+            f"Whether a mirror is the same module is tested, too: {numbers} of {len(every)} are given Wick's weights by "
+            "their keys and then have Wick's numbers in eager mode at the five sizes."),
         "",
-        "A file that is wrong at some size is so without a word when it runs. Most of them came with a warning of the tracer "
-        "when they were made; a row says `no warning` where none came.",
+        prose(
+            "A file that is wrong at some size says nothing when it runs. Some were made with a warning of PyTorch's "
+            "tracer; a row says `no warning` where none came. An op is refused under the name of the first opset that was "
+            "tried, 17; opset 16 is tried after it."),
         "",
         "## Totals",
         "",
@@ -206,12 +232,14 @@ def page(results, versions):
         "",
         *totals([traps, wick_trapped], "silently wrong"),
         "",
+        prose("Right in PyTorch and not in Wick: " + (", ".join(apart) or "nothing") + "."),
+        "",
     ]
     for part, title in GROUPS.items():
         lines += [f"## {title}", "", *table(programs[part], wick), ""]
     lines += ["## Traps", "",
-              "Forwards that a capture can get wrong: branches and loops on sizes and data, numbers baked in, state that "
-              "changes. Right, or refused with the reason, is what a user can work with.", "",
+              prose("Forwards that a capture can get wrong: branches and loops on sizes and data, numbers baked in, state "
+                    "that changes. Right, or refused with the reason, is what a user can work with."), "",
               *table(traps, wick_trapped, "silently wrong"), ""]
     return "\n".join(lines)
 
@@ -224,7 +252,7 @@ def main():
         return 77
     python = python_with_torch()
     if not python:
-        print("SKIP: no Python with torch")
+        print("SKIP: no Python with torch 1.13")
         return 77
     start = time.monotonic()
     options = ort.SessionOptions()
@@ -233,9 +261,10 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         corpus, mirror, said = (os.path.join(work, n) for n in ("wick", "torch", "tests.json"))
         os.makedirs(mirror)
-        code = subprocess.run([sys.argv[1], "--gtest_brief=1", "--gtest_filter=*Corpus*:Traps.*", f"--gtest_output=json:{said}"],
-                              check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              env={**os.environ, "WICK_CORPUS_FOLDER": corpus}).returncode
+        code = subprocess.run(
+            [sys.argv[1], "--gtest_brief=1", "--gtest_filter=*Corpus*:Traps.*", f"--gtest_output=json:{said}"],
+            check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "WICK_CORPUS_FOLDER": corpus}).returncode
         if not os.path.exists(said):
             print(f"{sys.argv[1]} wrote no results, exit code {code}\n0 passed, 1 failed")
             return 1
@@ -248,7 +277,9 @@ def main():
             return 1
         with open(os.path.join(mirror, "report.json"), encoding="utf-8") as f:
             report = json.load(f)
-        wick, wick_runs = wick_programs(ort, options, corpus, tests)
+        mirrors = {name: os.path.join(mirror, part, name) for part, entries in report["programs"].items()
+                   for name, e in entries.items() if e["mirror"] == "numbers"}
+        wick, wick_runs = wick_programs(ort, options, corpus, tests, mirrors)
         trapped = wick_traps(tests)
         columns, runs = {}, wick_runs
         for part, entries in report["programs"].items():

@@ -2,7 +2,8 @@
 
   torch_export.py CORPUS OUT   CORPUS: what test_export wrote (WICK_CORPUS_FOLDER), whose inputs and weights are taken
 
-Writes OUT/{layers,forms,models,traps}/NAME/model.onnx, TURN/in_0.npy ..., TURN/out_0.npy ... and OUT/report.json.
+Writes OUT/{layers,forms,models,traps}/NAME/model.onnx, TURN/in_0.npy ..., TURN/out_0.npy ... and OUT/report.json. Turns
+from 100 on are at sizes that test_export does not have.
 """
 
 import json
@@ -20,6 +21,8 @@ import torch_traps  # noqa: E402
 from torch_corpus import BATCH_TIME, Form, Input, Program, some_floats  # noqa: E402
 
 OPSETS = (17, 16)
+# By how much each free size is above its smallest, in turn: small ones beside each other and large ones.
+MORE = ((1, 3, 2), (2, 1, 3), (3, 2, 1), (5, 8, 6), (20, 40, 33))
 
 
 def flat(value):
@@ -96,6 +99,25 @@ def save(folder, turn, what, values):
         np.save(os.path.join(folder, turn, f"{what}_{k}.npy"), value)
 
 
+def more_turns(program, turns):
+    """Inputs at further sizes. The first of turns has the smallest; ids stay below the largest that was seen."""
+    random, least, found = np.random.default_rng(1), {}, {}
+    for i, array in zip(program.inputs, next(iter(turns.values()), [])):
+        least.update({name: array.shape[d] for d, name in i.dims.items()})
+    for k, more in enumerate(MORE if turns else ()):
+        sizes = {name: n + more[j % len(more)] for j, (name, n) in enumerate(least.items())}
+        found[str(100 + k)] = []
+        for j, i in enumerate(program.inputs):
+            shape = [sizes[i.dims[d]] if d in i.dims else n for d, n in enumerate(i.example.shape)]
+            if i.example.dtype == torch.int64:
+                array = random.integers(0, 1 + max(t[j].max() for t in turns.values()), shape)
+            else:
+                array = random.standard_normal(shape, np.float32)
+                array = array if i.example.dtype == torch.float32 else array > 0.9
+            found[str(100 + k)].append(array)
+    return found
+
+
 def one(program, folder, turns, corpus=None):
     """turns: {name: inputs}."""
     os.makedirs(folder)
@@ -111,7 +133,7 @@ def one(program, folder, turns, corpus=None):
         shapes.append([a.shape for a in got])
         save(folder, turn, "in", inputs)
         save(folder, turn, "out", got)
-        if corpus is not None:
+        if corpus is not None and int(turn) < 100:
             differs = mirrors(got, arrays(os.path.join(corpus, turn), "out_"), numbers)
             if differs:
                 report["mirror"] = f"at {[i.shape for i in inputs]} {differs}"
@@ -124,7 +146,10 @@ def one(program, folder, turns, corpus=None):
 def trap_turns():
     sizes = (1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 99, 100, 127, 128, 200)
     shapes = [(3, n, 8) for n in sizes] + [(n, 5, 8) for n in sizes]
-    return {str(k): [some_floats(*s).numpy()] for k, s in enumerate(shapes)}
+    turns = {str(k): [some_floats(*s).numpy()] for k, s in enumerate(shapes)}
+    # The example's size and others, with other data.
+    others = [(2, 6, 8), (3, 1, 8), (3, 17, 8), (1, 5, 8)]
+    return turns | {str(100 + k): [-some_floats(*s).numpy()] for k, s in enumerate(others)}
 
 
 def main():
@@ -143,6 +168,7 @@ def main():
                 of = os.path.join(corpus, program.name)
                 for turn in sorted((t for t in os.listdir(of) if t.isdigit()), key=int) if os.path.isdir(of) else []:
                     turns[turn] = arrays(os.path.join(of, turn), "in_")
+                turns.update(more_turns(program, turns))
             try:
                 found[program.name] = one(program, os.path.join(out, part, program.name), turns, of)
             except Exception as e:  # the mirror's own fault
