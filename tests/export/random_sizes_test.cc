@@ -60,10 +60,8 @@ class Maker {
     return {fmt::format("({} {} {})", a.text, op, b.text),
             [a, b, f](Dim x, Dim y) { return f(a.value(x, y), b.value(x, y)); }};
   }
-  static Expression one(const Expression& a, const std::string& op,
-                        std::function<Dim(Dim)> f) {
-    return {fmt::format("({} {})", a.text, op),
-            [a, f](Dim x, Dim y) { return f(a.value(x, y)); }};
+  static Expression one(const Expression& a, const std::string& op, std::function<Dim(Dim)> f) {
+    return {fmt::format("({} {})", a.text, op), [a, f](Dim x, Dim y) { return f(a.value(x, y)); }};
   }
   std::mt19937 random_;
 };

@@ -112,6 +112,9 @@ struct Log : Tracer {
     throw_error(what, "not while tracing", where);
   }
   Dim on_size(const Tensor& t, int dim, const Where&) override { return Dim(t.raw_shape()[dim]); }
+  const DimShape& on_shape(const Tensor& t, const Where&) override {
+    return as_dims(t.raw_shape());
+  }
   void on_write(const Tensor&, const Tensor&, const char* what, const Where& where) override {
     throw_error(what, "not while tracing", where);
   }

@@ -65,10 +65,9 @@ ir::ValueId add_input(ir::Graph& g, const CaptureInput& in, const std::vector<Fr
 // One capture: what all its runs have in common.
 class Runs {
  public:
-  Runs(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureCall& call)
-      : module_(module), inputs_(inputs), call_(call), free_(free_sizes(inputs)) {}
-
-  const std::vector<FreeSize>& free() const { return free_; }
+  Runs(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureCall& call,
+       std::vector<FreeSize> free)
+      : module_(module), inputs_(inputs), call_(call), free_(std::move(free)) {}
 
   CaptureRun first() {
     std::vector<Tensor> examples;
@@ -160,35 +159,43 @@ double bytes_at(const ir::Graph& graph, const std::vector<FreeSize>& free, const
 // The bound of a size that nobody stated.
 bool unstated(const FreeSize& f) { return f.max == DynamicDim().max; }
 
-// Runs that give the comparisons their other answers, one a comparison. Where such a run is too
-// large, the sizes end before it: where their end was stated that is an Error. Whether a bound
-// changed.
-bool other_answers(const std::vector<SizeGuard>& guards, const ir::Graph& graph,
-                   std::vector<FreeSize>* free, std::set<Sizes>* wanted) {
-  for (const SizeGuard& guard : guards) {
+// What keeps the graph from sizes at which a comparison has another answer: the bound of a size
+// that nobody stated ends before them; else it is an Error. Returns once a bound changed.
+void end_before(const Sizes& other, const std::string& what, std::vector<FreeSize>* free) {
+  for (size_t i = 0; i < free->size(); ++i) {
+    FreeSize& f = (*free)[i];
+    if (other[i] <= f.example || !unstated(f)) continue;
+    f.max = std::max(f.min, other[i] - f.multiple);
+    warn_text("capture-range",
+              fmt::format("[capture] \"{}\" is free up to {}: {}", f.symbol, f.max, what));
+    return;
+  }
+  throw Error("[capture] " + what + bounds_hint(*free, other));
+}
+
+// The runs that give the comparisons of sizes their other answers. Where forward is too large to be
+// run, the sizes end before that.
+enum class Answered : uint8_t { kAll, kMoreRuns, kOtherBounds };
+Answered answer_both_ways(const SizeUse& use, const ir::Graph& graph, Runs& runs, int64_t* number,
+                          std::vector<FreeSize>* free, std::vector<CaptureRun>* all) {
+  Answered answered = Answered::kAll;
+  for (const SizeGuard& guard : use.guards) {
     const auto other = other_way(guard, *free);
     if (!other) continue;
-    if (bytes_at(graph, *free, *other) <= kMostBytes) {
-      wanted->insert(*other);
+    if (std::any_of(all->begin(), all->end(),
+                    [&](const CaptureRun& r) { return r.sizes == *other; }))
       continue;
+    const std::string compared =
+        fmt::format("{} is {} at {} and not at {} (a size read at {})", guard.text(), guard.yes,
+                    sizes_text(*free, example_sizes(*free)), sizes_text(*free, *other), guard.line);
+    if (bytes_at(graph, *free, *other) > kMostBytes) {
+      end_before(*other, compared + ", where forward is too large to be run", free);
+      return Answered::kOtherBounds;
     }
-    const std::string what = fmt::format(
-        "a size that is read at {} is compared, {} is {} at {} and not at {}, where forward is too "
-        "large to be run",
-        guard.line, guard.text(), guard.yes, sizes_text(*free, example_sizes(*free)),
-        sizes_text(*free, *other));
-    for (size_t i = 0; i < free->size(); ++i) {
-      FreeSize& f = (*free)[i];
-      if ((*other)[i] <= f.example) continue;
-      if (!unstated(f)) continue;
-      f.max = std::max(f.min, (*other)[i] - 1);
-      warn_text("capture-range", fmt::format("[capture] \"{}\" is free up to {}: {}", f.symbol, f.max,
-                                             what));
-      return true;
-    }
-    throw Error("[capture] " + what + bounds_hint(*free, *other));
+    all->push_back(runs.at(*other, (*number)++));
+    answered = Answered::kMoreRuns;
   }
-  return false;
+  return answered;
 }
 
 // Sizes far beyond the example's for what few sizes do not settle, all of them doubled together as
@@ -205,8 +212,7 @@ std::optional<CaptureFault> climb(const ir::Graph& graph, const std::vector<Capt
   double spent = 0, spent_last = 0;
   for (int64_t times = 2; !open.empty(); times *= 2) {
     Sizes at = example_sizes(free);
-    for (size_t i : open)
-      at[i] = std::clamp(at[i] * times, free[i].min, free[i].max);
+    for (size_t i : open) at[i] = std::clamp(at[i] * times, free[i].min, free[i].max);
     const double bytes = bytes_at(graph, free, at), before = bytes_at(graph, free, last);
     if (at == last || bytes > kClimbBytes) return {};
     if (spent + spent_last * bytes / std::max(before, 1.0) > kClimbSeconds) return {};
@@ -248,10 +254,10 @@ bool narrow(const SizeUse& use, const std::vector<Sizes>& ran, std::vector<FreeS
   bool changed = false;
   for (size_t i = 0; i < free->size() && widest != nullptr; ++i) {
     FreeSize& f = (*free)[i];
-    const std::string why =
-        line(f).empty() ? "an expression of it is not settled by the sizes that were tried"
-                        : "forward makes a plain integer of it (read at " + line(f) +
-                              "), behind which a threshold may hide";
+    const std::string why = line(f).empty()
+                                ? "an expression of it is not settled by the sizes that were tried"
+                                : "forward makes a plain integer of it (read at " + line(f) +
+                                      "), behind which a threshold may hide";
     if (!open[i]) {
       int64_t tried = f.example;
       for (const Sizes& sizes : ran) tried = std::max(tried, sizes[i]);
@@ -288,6 +294,94 @@ std::vector<std::string> names_of(const CaptureOptions& options, size_t outputs)
   return names;
 }
 
+// Forward fails at sizes beyond the example's, of which nobody stated a largest: they end where it
+// last runs, one dimension at a time. Nothing where it fails for another reason, or runs again at
+// sizes behind (it may want multiples).
+bool ends_where_it_runs(const FailsAt& failure, const std::vector<CaptureInput>& inputs,
+                        const CaptureCall& call, std::vector<FreeSize>* free) {
+  GradMode no_grad(false);
+  for (size_t i = 0; i < free->size(); ++i) {
+    FreeSize& f = (*free)[i];
+    if (!unstated(f) || failure.sizes()[i] <= f.example) continue;
+    auto runs_at = [&](int64_t size) {
+      Sizes at = example_sizes(*free);
+      at[i] = size;
+      try {
+        call(examples_at(inputs, *free, at, 0).forward);
+        return true;
+      } catch (const std::exception&) {
+        return false;
+      }
+    };
+    int64_t runs = f.example, fails = failure.sizes()[i];
+    if (!runs_at(runs) || runs_at(fails)) continue;
+    while (fails - runs > f.multiple) {
+      const int64_t middle = runs + (fails - runs) / f.multiple / 2 * f.multiple;
+      (runs_at(middle) ? runs : fails) = middle;
+    }
+    constexpr int64_t kBehind = 16;
+    for (int64_t n = 1; n <= kBehind; ++n) {
+      if (runs_at(fails + n * f.multiple)) return false;
+    }
+    f.max = runs;
+    warn_text("capture-range",
+              fmt::format("[capture] \"{}\" is free up to {}, at {} forward fails: {}", f.symbol,
+                          runs, fails, failure.what()));
+    return true;
+  }
+  return false;
+}
+
+ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                         const CaptureCall& call, const CaptureOptions& options,
+                         std::vector<FreeSize> free) {
+  Runs runs(module, inputs, call, free);
+  std::vector<CaptureRun> all;
+  all.push_back(runs.first());
+  int64_t number = 0;
+  for (const Sizes& sizes : further_sizes(free)) all.push_back(runs.at(sizes, number++));
+  const std::vector<std::string> names = names_of(options, all[0].graph.outputs().size());
+  // An expression that few sizes do not settle may be wrong at another: then that size is one more
+  // run to find it from.
+  bool settled = false;  // only bounds are new
+  for (int round = 0;; ++round) {
+    ir::Graph graph;
+    std::vector<ir::ValueId> seen;  // by forward
+    for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
+    const SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
+    graph.labels = options.labels;
+    ir::verify(graph, "after capture");
+    if (!settled && round < kMostRounds) {
+      if (answer_both_ways(use, graph, runs, &number, &free, &all) != Answered::kAll) continue;
+    }
+    if (!options.verify || settled) return graph;
+    std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
+    for (const CaptureRun& run : all) sizes.push_back(run.sizes);
+    const bool doubt = !use.doubtful.empty() || !use.escaped.empty();
+    if (reads_sizes(all)) {
+      const std::vector<Sizes> many = many_sizes(free);
+      sizes.insert(sizes.end(), many.begin(), many.end());
+    }
+    std::vector<Sizes> ran;
+    auto fault =
+        verify_capture(graph, inputs, call, free, sizes, doubt ? kDoubtfulSeconds : kSeconds, &ran);
+    if (!fault) fault = climb(graph, inputs, call, free, use, &ran);
+    if (fault) {
+      const bool known = std::any_of(all.begin(), all.end(),
+                                     [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
+      if (known || !reads_sizes(all) || round >= kMostRounds) {
+        throw Error("[capture] " + fault->text +
+                    ". What a graph cannot hold: state that changes from call to call, values from "
+                    "outside of its inputs, a number that no simple expression of the sizes gives");
+      }
+      all.push_back(runs.at(fault->sizes, number++));
+      continue;
+    }
+    if (!narrow(use, ran, &free)) return graph;
+    settled = true;
+  }
+}
+
 }  // namespace
 
 void detail::wrong_inputs(size_t takes, size_t given) {
@@ -304,55 +398,13 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     }
     check_input(in);
   }
-  Runs runs(module, inputs, call);
-  std::vector<CaptureRun> all;
-  all.push_back(runs.first());
-  int64_t number = 0;
-  for (const Sizes& sizes : further_sizes(runs.free())) all.push_back(runs.at(sizes, number++));
-  std::vector<FreeSize> free = runs.free();
-  const std::vector<std::string> names = names_of(options, all[0].graph.outputs().size());
-  // An expression that few sizes do not settle may be wrong at another: then that size is one more
-  // run to find it from.
-  bool settled = false;  // only bounds are new
-  for (int round = 0;; ++round) {
-    ir::Graph graph;
-    std::vector<ir::ValueId> seen;  // by forward
-    for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
-    const SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
-    graph.labels = options.labels;
-    ir::verify(graph, "after capture");
-    if (!settled && round < kMostRounds) {
-      std::set<Sizes> wanted;
-      if (other_answers(use.guards, graph, &free, &wanted)) continue;
-      for (const CaptureRun& run : all) wanted.erase(run.sizes);
-      for (const Sizes& sizes : wanted) all.push_back(runs.at(sizes, number++));
-      if (!wanted.empty()) continue;
+  std::vector<FreeSize> free = free_sizes(inputs);
+  while (true) {
+    try {
+      return capture_within(module, inputs, call, options, free);
+    } catch (const FailsAt& failure) {
+      if (!ends_where_it_runs(failure, inputs, call, &free)) throw;
     }
-    if (!options.verify || settled) return graph;
-    std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
-    for (const CaptureRun& run : all) sizes.push_back(run.sizes);
-    const bool doubt = !use.doubtful.empty() || !use.escaped.empty();
-    if (reads_sizes(all)) {
-      const std::vector<Sizes> many = many_sizes(free);
-      sizes.insert(sizes.end(), many.begin(), many.end());
-    }
-    std::vector<Sizes> ran;
-    auto fault = verify_capture(graph, inputs, call, free, sizes,
-                                doubt ? kDoubtfulSeconds : kSeconds, &ran);
-    if (!fault) fault = climb(graph, inputs, call, free, use, &ran);
-    if (fault) {
-      const bool known = std::any_of(all.begin(), all.end(),
-                                     [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
-      if (known || !reads_sizes(all) || round >= kMostRounds) {
-        throw Error("[capture] " + fault->text +
-                    ". What a graph cannot hold: state that changes from call to call, values from "
-                    "outside of its inputs, a number that no simple expression of the sizes gives");
-      }
-      all.push_back(runs.at(fault->sizes, number++));
-      continue;
-    }
-    if (!narrow(use, ran, &free)) return graph;
-    settled = true;
   }
 }
 

@@ -19,6 +19,9 @@ struct DynamicDim {
   int dim = 0;  // negative ones count from the end
   std::string symbol = "batch";
   int64_t min = 1, max = 1 << 20;  // the sizes that the graph is for
+  // Only multiples of it, which a U-Net of four halvings takes at 16: capture tries no others, and
+  // what the graph makes of them is not said.
+  int64_t multiple_of = 1;
 };
 
 // How bytes become the model's floats: (x / divisor - mean) / std, three f32 operations in this
@@ -74,6 +77,34 @@ void flatten(const std::optional<T>& t, std::vector<Tensor>* all) {
 }
 template <class... T>
 void flatten(const std::tuple<T...>& each, std::vector<Tensor>* all);
+// What layers return: LSTM's {output, h_n, c_n}, attention's {output, weights}, sort's {values,
+// indices}, a cell's {h, c}. What is undefined is none.
+template <class R>
+void flatten(const R& r, std::vector<Tensor>* all)
+  requires requires { r.output.defined(), r.h_n.defined(), r.c_n.defined(); }
+{
+  for (const Tensor* t : {&r.output, &r.h_n, &r.c_n})
+    if (t->defined()) all->push_back(*t);
+}
+template <class R>
+void flatten(const R& r, std::vector<Tensor>* all)
+  requires requires { r.output.defined(), r.weights.defined(); }
+{
+  all->push_back(r.output);
+  if (r.weights.defined()) all->push_back(r.weights);
+}
+template <class R>
+void flatten(const R& r, std::vector<Tensor>* all)
+  requires requires { r.values.defined(), r.indices.defined(); }
+{
+  all->insert(all->end(), {r.values, r.indices});
+}
+template <class R>
+void flatten(const R& r, std::vector<Tensor>* all)
+  requires requires { r.h.defined(), r.c.defined(); }
+{
+  all->insert(all->end(), {r.h, r.c});
+}
 template <class A, class B>
 void flatten(const std::pair<A, B>& both, std::vector<Tensor>* all) {
   flatten(both.first, all);
@@ -92,8 +123,9 @@ constexpr size_t kMostInputs = 16;
 // How many tensors F takes.
 template <class F, size_t N = 1>
 constexpr size_t arity() {
-  static_assert(N <= kMostInputs, "the call takes tensors, up to 16");
-  if constexpr (takes<F>(std::make_index_sequence<N>())) {
+  if constexpr (N > kMostInputs) {
+    return 0;
+  } else if constexpr (takes<F>(std::make_index_sequence<N>())) {
     return N;
   } else {
     return arity<F, N + 1>();
@@ -114,6 +146,7 @@ template <class F>
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs, const F& call,
                   const CaptureOptions& options = {}) {
   constexpr size_t n = detail::arity<F>();
+  static_assert(n != 0, "the call takes const Tensor&, one for each input, up to 16");
   if (inputs.size() != n) detail::wrong_inputs(n, inputs.size());
   return capture_call(
       module, inputs,

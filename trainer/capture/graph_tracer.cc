@@ -153,6 +153,14 @@ Dim GraphTracer::on_size(const Tensor& tensor, int dim, const std::source_locati
   return sizes_.read(value_of(tensor, where), dim, size, where);
 }
 
+const DimShape& GraphTracer::on_shape(const Tensor& tensor, const std::source_location& where) {
+  const ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue || g_.is_constant(v)) return as_dims(tensor.raw_shape());
+  DimShape sizes;
+  for (int d = 0; d < tensor.rank(); ++d) sizes.push_back(on_size(tensor, d, where));
+  return shapes_[value_of(tensor, where)] = sizes;
+}
+
 // `value` in the shape of `like`.
 ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool broadcast,
                                      const std::source_location& where) {

@@ -33,6 +33,7 @@ class GraphTracer final : public Tracer {
   void on_call(const TracedCall& call) override;
   void on_read(const Tensor& tensor, const char* what, const std::source_location& where) override;
   Dim on_size(const Tensor& tensor, int dim, const std::source_location& where) override;
+  const DimShape& on_shape(const Tensor& tensor, const std::source_location& where) override;
   void on_write(const Tensor& tensor, const Tensor& result, const char* what,
                 const std::source_location& where) override;
   void on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old, const char* what,
@@ -63,7 +64,8 @@ class GraphTracer final : public Tracer {
   std::map<uint64_t, uint32_t> generations_;  // of bases that were written to
   std::map<uint64_t, std::string> parameters_;
   SizeLog sizes_;
-  std::vector<Tensor> alive_;  // ids stay taken for as long as the trace needs them
+  std::map<ir::ValueId, DimShape> shapes_;  // that were asked for
+  std::vector<Tensor> alive_;               // ids stay taken for as long as the trace needs them
 };
 
 }  // namespace wick

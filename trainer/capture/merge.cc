@@ -92,17 +92,17 @@ class Merge {
     for (size_t r = 0; r < runs_.size(); ++r) {
       const SizeLog& log = runs_[r].log;
       terms_[r].extend(log, INT32_MAX, [&](const SizeLog::Entry& e) { return size_of(r, e); });
-      for (int32_t e : log.escaped()) escapes(r, e, &use);
+      for (const auto& [entry, where] : log.escaped()) escapes(r, entry, where, &use);
       for (const SizeLog::Guard& g : log.guards()) {
         const auto &a = term(r, g.a), &b = term(r, g.b);
         if (!a || !b) {
-          escapes(r, g.a, &use);
-          escapes(r, g.b, &use);
+          escapes(r, g.a, g.where, &use);
+          escapes(r, g.b, g.where, &use);
           continue;
         }
         const SymDim difference = *a - *b;
         if (difference.known()) continue;
-        SizeGuard guard{g.how, *a, *b, g.yes, line(log, g)};
+        SizeGuard guard{g.how, *a, *b, g.yes, to_text(g.where)};
         if (!of_sizes(difference)) {
           throw Error(fmt::format(
               "[capture] {}: a size that data decides is compared ({}): other data go the other "
@@ -121,8 +121,8 @@ class Merge {
     use.doubtful = solver_.doubtful();
     return use;
   }
-  // What forward computed and had, in every run, the value of a number or of another expression: the
-  // graph may hold either, so that a run must tell them apart.
+  // What forward computed and had, in every run, the value of a number or of another expression:
+  // the graph may hold either, so that a run must tell them apart.
   void alike(SizeUse* use) {
     struct Known {
       SymDim term;
@@ -154,7 +154,7 @@ class Merge {
       seen.push_back({*t, values});
       if (same && !(*t - *same).known()) {
         use->guards.push_back({detail::SizeCompare::kEqual, *t, *same, true,
-                               runs_[0].log.line(static_cast<int32_t>(i))});
+                               to_text(runs_[0].log.entries()[i].where)});
       }
     }
   }
@@ -213,9 +213,8 @@ class Merge {
     for (const SizeLog::Guard& g : mine) {
       if (g.before > at_) break;
       for (const SizeLog::Guard& other : others) {
-        const std::string where = line(steps_[0].log, g);
-        if (other.how != g.how || other.yes == g.yes || line(steps_[r].log, other) != where)
-          continue;
+        const std::string where = to_text(g.where);
+        if (other.how != g.how || other.yes == g.yes || to_text(other.where) != where) continue;
         return fmt::format("; a size that is read at {} is compared: {} {}, {} {}", where,
                            asked(steps_[0].log, g), at(steps_[0].sizes),
                            asked(steps_[r].log, other), at(steps_[r].sizes));
@@ -247,10 +246,6 @@ class Merge {
                                                              : "<=";
     return fmt::format("{} {} {} is {}", number(g.a), sign, number(g.b), g.yes);
   }
-  static std::string line(const SizeLog& log, const SizeLog::Guard& g) {
-    const bool second = log.entries()[static_cast<size_t>(g.b)].op != detail::SizeOp::kNumber;
-    return log.line(second ? g.b : g.a);
-  }
 
   const std::optional<SymDim>& term(size_t r, int32_t entry) const {
     return terms_[r].all()[static_cast<size_t>(entry)];
@@ -259,24 +254,24 @@ class Merge {
   std::optional<SymDim> size_of(size_t r, const SizeLog::Entry& e) const {
     const ir::ValueId v = steps_[r].value(e.a);
     if (is_number(r, v) || runs_[r].graph.value(v).parameter) return SymDim(e.number);
-    const ir::ValueId made = r == 0                                ? made_[ir::at(v)]
+    const ir::ValueId made = r == 0                        ? made_[ir::at(v)]
                              : in_first_[r][ir::at(v)] < 0 ? ir::kNoValue
-                                                                   : made_[ir::at(in_first_[r][ir::at(v)])];
+                                                           : made_[ir::at(in_first_[r][ir::at(v)])];
     if (made == ir::kNoValue) return {};
     const ir::Value& value = g_.value(made);
     if (!value.ranked || e.b >= value.shape.rank()) return {};
     return value.shape[e.b];
   }
   // An entry became a plain integer: the sizes in it are no longer followed.
-  void escapes(size_t r, int32_t entry, SizeUse* use) const {
+  void escapes(size_t r, int32_t entry, const std::source_location& where, SizeUse* use) const {
     const SizeLog::Entry& e = runs_[r].log.entries()[static_cast<size_t>(entry)];
     if (const auto& t = term(r, entry)) {
       t->each_symbol([&](const std::string& name, int64_t, int64_t) {
-        use->escaped.emplace(name, runs_[r].log.line(entry));
+        use->escaped.emplace(name, to_text(where));
       });
     } else if (e.op != detail::SizeOp::kRead && e.op != detail::SizeOp::kNumber) {
-      escapes(r, e.a, use);
-      escapes(r, e.b, use);
+      escapes(r, e.a, where, use);
+      escapes(r, e.b, where, use);
     }
   }
   // What forward computed of sizes before this node is what its integers are likely to be.
@@ -481,20 +476,19 @@ class Merge {
   SizeSolver solver_;
   SizeValues sizes_;
   std::vector<Steps> steps_;
-  ir::NodeId at_ = 0;                            // the first run's node that is looked at
-  std::vector<std::vector<ir::ValueId>> match_;  // by run: its value for the first run's
+  ir::NodeId at_ = 0;                               // the first run's node that is looked at
+  std::vector<std::vector<ir::ValueId>> match_;     // by run: its value for the first run's
   std::vector<std::vector<ir::ValueId>> in_first_;  // by run: the first run's value for its own
   std::vector<SizeTerms> terms_;                    // by run
-  std::vector<ir::ValueId> made_;                // the graph's value for the first run's
+  std::vector<ir::ValueId> made_;                   // the graph's value for the first run's
 };
 
 }  // namespace
 
-SizeUse merge_captures(const std::vector<CaptureRun>& runs,
-                                     const std::vector<FreeSize>& free,
-                                     const std::vector<CaptureInput>& from,
-                                     const std::vector<ir::ValueId>& inputs,
-                                     const std::vector<std::string>& outputs, ir::Graph& graph) {
+SizeUse merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
+                       const std::vector<CaptureInput>& from,
+                       const std::vector<ir::ValueId>& inputs,
+                       const std::vector<std::string>& outputs, ir::Graph& graph) {
   Merge merge(runs, free, graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
     merge.input(i, inputs[i]);

@@ -26,10 +26,9 @@ struct CaptureRun {
 //
 // A comparison of a size that data decides, of NonZero's rows, is an Error: the other way may be
 // taken for other data.
-SizeUse merge_captures(const std::vector<CaptureRun>& runs,
-                                     const std::vector<FreeSize>& free,
-                                     const std::vector<CaptureInput>& from,
-                                     const std::vector<ir::ValueId>& inputs,
-                                     const std::vector<std::string>& outputs, ir::Graph& graph);
+SizeUse merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
+                       const std::vector<CaptureInput>& from,
+                       const std::vector<ir::ValueId>& inputs,
+                       const std::vector<std::string>& outputs, ir::Graph& graph);
 
 }  // namespace wick

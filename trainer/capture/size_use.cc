@@ -46,11 +46,12 @@ bool holds(SizeCompare how, int64_t a, int64_t b) {
 // Sizes that are worth a look: the small ones, what is near powers of two and ten, the bounds.
 std::vector<int64_t> candidates(const FreeSize& f, int64_t few) {
   std::vector<int64_t> all = {f.example, f.max, f.max - 1};
-  for (int64_t n = f.min; n < f.min + few; ++n) all.push_back(n);
+  for (int64_t n = 0; n < few; ++n) all.push_back(f.min + n * f.multiple);
   for (int64_t n = 16; n <= f.max && n < (int64_t{1} << 40); n *= 2)
     all.insert(all.end(), {n - 1, n, n + 1, n + n / 2});
   for (int64_t n = 100; n <= f.max && n < (int64_t{1} << 40); n *= 10)
     all.insert(all.end(), {n, n + 1, 5 * n, 5 * n + 1});
+  for (int64_t& n : all) n = n / f.multiple * f.multiple;
   std::erase_if(all, [&](int64_t n) { return n < f.min || n > f.max; });
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -63,9 +64,8 @@ class Search {
     for (size_t i = 0; i < free.size(); ++i) {
       bool in = false;
       for (const SymDim* d : {&guard.a, &guard.b}) {
-        d->each_symbol([&](const std::string& name, int64_t, int64_t) {
-          in = in || name == free[i].symbol;
-        });
+        d->each_symbol(
+            [&](const std::string& name, int64_t, int64_t) { in = in || name == free[i].symbol; });
       }
       if (in) involved_.push_back(i);
     }
@@ -99,8 +99,7 @@ class Search {
   void look(const Sizes& at) {
     if (!other(at)) return;
     double cost = 1;
-    for (size_t i = 0; i < at.size(); ++i)
-      cost *= static_cast<double>(std::max<int64_t>(at[i], 1));
+    for (size_t i = 0; i < at.size(); ++i) cost *= static_cast<double>(std::max<int64_t>(at[i], 1));
     if (!best_ || cost < cost_) best_ = at, cost_ = cost;
   }
   int64_t difference(const Sizes& at) const {
@@ -122,13 +121,14 @@ class Search {
     }
   }
   void bisect(Sizes at, size_t i, int64_t low, int64_t high, int64_t sign) {
-    while (high - low > 1) {
-      const int64_t middle = low + (high - low) / 2;
+    const int64_t step = free_[i].multiple;
+    while (high - low > step) {
+      const int64_t middle = low + (high - low) / step / 2 * step;
       at[i] = middle;
       const int64_t d = difference(at);
       ((d < 0) == (sign < 0) && (d > 0) == (sign > 0) ? low : high) = middle;
     }
-    for (int64_t n : {low, high, high + 1}) {
+    for (int64_t n : {low, high, high + step}) {
       at[i] = n;
       if (n >= free_[i].min && n <= free_[i].max) look(at);
     }
@@ -178,7 +178,9 @@ bool SizeGuard::answer(const std::vector<FreeSize>& free, const Sizes& at) const
 }
 
 std::string SizeGuard::text() const {
-  const char* sign = how == SizeCompare::kEqual ? " == " : how == SizeCompare::kLess ? " < " : " <= ";
+  const char* sign = how == SizeCompare::kEqual  ? " == "
+                     : how == SizeCompare::kLess ? " < "
+                                                 : " <= ";
   return a.text() + sign + b.text();
 }
 

@@ -1,5 +1,6 @@
-// DimShape of tensors as values. While a forward is captured, a Dim knows what it was computed from, so
-// that arithmetic and comparisons on sizes stay free in the graph; else it is a plain number.
+// DimShape of tensors as values. While a forward is captured, a Dim knows what it was computed
+// from, so that arithmetic and comparisons on sizes stay free in the graph; else it is a plain
+// number.
 #pragma once
 
 #include <cmath>
@@ -32,12 +33,12 @@ constexpr int64_t dim_number(T n) {
 }
 }  // namespace detail
 
-// What size(), numel() and the elements of shape() are. It behaves like the int64_t that it converts
-// to: + - * / % (division truncates), comparisons, std::min, std::max, std::clamp. Under capture
-// these are followed: an op that takes the result depends on the size, and a comparison is looked
-// at over the whole range of the size. What is computed after a conversion to a plain integer (or
-// to a double) is not: capture finds it again as far as it can, and the range of the size ends at
-// the largest that was tried.
+// What size(), numel() and the elements of shape() are. It behaves like the int64_t that it
+// converts to: + - * / % (division truncates), comparisons, std::min, std::max, std::clamp. Under
+// capture these are followed: an op that takes the result depends on the size, and a comparison is
+// looked at over the whole range of the size. What is computed after a conversion to a plain
+// integer (or to a double) is not: capture finds it again as far as it can, and the range of the
+// size ends at the largest that was tried.
 class Dim {
  public:
   constexpr Dim() = default;
@@ -68,23 +69,23 @@ class Dim {
     return static_cast<uint32_t>(bits_ >> (kNumberBits + kIdBits)) & ((1U << kTurnBits) - 1);
   }
 
-#define WICK_DIM_OP(symbol, name)                                             \
-  friend Dim operator symbol(Dim a, Dim b) {                                  \
-    if (!a.followed() && !b.followed()) return Dim(a.bits_ symbol b.bits_);   \
-    return detail::dim_combine(detail::SizeOp::name, a, b);                    \
-  }                                                                           \
-  template <std::integral T>                                                  \
-  friend Dim operator symbol(Dim a, T b) {                                    \
-    return a symbol Dim(detail::dim_number(b));                               \
-  }                                                                           \
-  template <std::integral T>                                                  \
-  friend Dim operator symbol(T a, Dim b) {                                    \
-    return Dim(detail::dim_number(a)) symbol b;                               \
-  }                                                                           \
-  template <class T>                                                          \
-    requires(std::integral<T> || std::same_as<T, Dim>)                        \
-  Dim& operator symbol##=(T b) {                                              \
-    return *this = *this symbol b;                                            \
+#define WICK_DIM_OP(symbol, name)                                           \
+  friend Dim operator symbol(Dim a, Dim b) {                                \
+    if (!a.followed() && !b.followed()) return Dim(a.bits_ symbol b.bits_); \
+    return detail::dim_combine(detail::SizeOp::name, a, b);                 \
+  }                                                                         \
+  template <std::integral T>                                                \
+  friend Dim operator symbol(Dim a, T b) {                                  \
+    return a symbol Dim(detail::dim_number(b));                             \
+  }                                                                         \
+  template <std::integral T>                                                \
+  friend Dim operator symbol(T a, Dim b) {                                  \
+    return Dim(detail::dim_number(a)) symbol b;                             \
+  }                                                                         \
+  template <class T>                                                        \
+    requires(std::integral<T> || std::same_as<T, Dim>)                      \
+  Dim& operator symbol##=(T b) {                                            \
+    return *this = *this symbol b;                                          \
   }
   WICK_DIM_OP(+, kAdd)
   WICK_DIM_OP(-, kSub)
@@ -107,18 +108,18 @@ class Dim {
     return was;
   }
 
-#define WICK_DIM_COMPARE(symbol, how, first, second, wanted)                          \
-  friend bool operator symbol(Dim a, Dim b) {                                         \
-    if (!a.followed() && !b.followed()) return a.bits_ symbol b.bits_;                \
-    return detail::dim_compare(detail::SizeCompare::how, first, second) == (wanted);   \
-  }                                                                                   \
-  template <std::integral T>                                                          \
-  friend bool operator symbol(Dim a, T b) {                                           \
-    return a symbol Dim(detail::dim_number(b));                                       \
-  }                                                                                   \
-  template <std::integral T>                                                          \
-  friend bool operator symbol(T a, Dim b) {                                           \
-    return Dim(detail::dim_number(a)) symbol b;                                       \
+#define WICK_DIM_COMPARE(symbol, how, first, second, wanted)                         \
+  friend bool operator symbol(Dim a, Dim b) {                                        \
+    if (!a.followed() && !b.followed()) return a.bits_ symbol b.bits_;               \
+    return detail::dim_compare(detail::SizeCompare::how, first, second) == (wanted); \
+  }                                                                                  \
+  template <std::integral T>                                                         \
+  friend bool operator symbol(Dim a, T b) {                                          \
+    return a symbol Dim(detail::dim_number(b));                                      \
+  }                                                                                  \
+  template <std::integral T>                                                         \
+  friend bool operator symbol(T a, Dim b) {                                          \
+    return Dim(detail::dim_number(a)) symbol b;                                      \
   }
   WICK_DIM_COMPARE(==, kEqual, a, b, true)
   WICK_DIM_COMPARE(!=, kEqual, a, b, false)
@@ -175,7 +176,13 @@ class DimShape : public BasicShape<Dim> {
   friend bool operator==(const DimShape& a, const Shape& b) { return a == DimShape(b); }
 };
 
-// DimShape that are given to a function: {x.size(0), -1}, a Shape, or what shape() gave.
+// A shape's sizes as plain Dims, in place: x.shape().begin() and x.shape().end() are of one shape.
+static_assert(sizeof(DimShape) == sizeof(Shape) && alignof(DimShape) == alignof(Shape));
+inline const DimShape& as_dims(const Shape& shape) {
+  return reinterpret_cast<const DimShape&>(shape);
+}
+
+// Sizes that are given to a function: {x.size(0), -1}, a Shape, or what shape() gave.
 struct SizeList : Shape {
   constexpr SizeList() = default;
   constexpr SizeList(std::initializer_list<SizeArg> sizes) {

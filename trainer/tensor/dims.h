@@ -17,7 +17,7 @@ struct Dims : DimList {
       if (count < static_cast<int64_t>(sizeof(values) / sizeof(values[0]))) values[count++] = d;
     }
   }
-  constexpr Dims(Dim dim) : Dims({SizeArg(dim)}) {}      // NOLINT: implicit by design
+  constexpr Dims(Dim dim) : Dims({SizeArg(dim)}) {}       // NOLINT: implicit by design
   constexpr Dims(const DimList& dims) : DimList(dims) {}  // NOLINT: implicit by design
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)

@@ -63,7 +63,9 @@ Tensor full(const SizeList& shape, Scalar value, DType dtype, Where where) {
   });
   return t;
 }
-Tensor ones(const SizeList& shape, DType dtype, Where where) { return full(shape, 1, dtype, where); }
+Tensor ones(const SizeList& shape, DType dtype, Where where) {
+  return full(shape, 1, dtype, where);
+}
 
 Tensor arange(SizeArg start, SizeArg end, SizeArg step, DType dtype, Where where) {
   if (step == 0) throw_error("arange", "step must not be 0", where);

@@ -47,8 +47,7 @@ struct TensorIndex {
     requires(!std::same_as<T, bool> && !std::same_as<T, char>)
   TensorIndex(T i, Where w = Where::current())
       : kind(Kind::kInt), number(static_cast<int64_t>(i)), where(w) {}
-  TensorIndex(Dim i, Where w = Where::current())
-      : kind(Kind::kInt), number(i.peek()), where(w) {}
+  TensorIndex(Dim i, Where w = Where::current()) : kind(Kind::kInt), number(i.peek()), where(w) {}
   template <std::same_as<bool> T>
   TensorIndex(T b, Where w = Where::current()) : kind(Kind::kBool), number(b ? 1 : 0), where(w) {}
   TensorIndex(indexing::Slice s, Where w = Where::current())

@@ -142,7 +142,8 @@ void Generator::set_state(const Tensor& state, Where where) {
   stream = words[1];
 }
 
-Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype, Generator& g, Where where) {
+Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype, Generator& g,
+               Where where) {
   need_float("uniform", dtype, where);
   if (is_half(dtype)) {
     // As many bits as the dtype holds below 1, so that no draw rounds up to it.

@@ -63,20 +63,23 @@ int32_t SizeLog::entry(Dim d) {
       entries_[d.id()].number == d.peek())
     return static_cast<int32_t>(d.id());
   Entry e{SizeOp::kNumber, -1, -1, d.peek(), now_, {}};
-  auto [at, fresh] = known_.try_emplace({e.op, e.a, e.b, e.number},
-                                        static_cast<int32_t>(entries_.size()));
+  auto [at, fresh] =
+      known_.try_emplace({e.op, e.a, e.b, e.number}, static_cast<int32_t>(entries_.size()));
   if (fresh) entries_.push_back(e);
   return at->second;
 }
 
 Dim SizeLog::made(const Entry& e) {
-  auto [at, fresh] = known_.try_emplace({e.op, e.a, e.b, e.number},
-                                        static_cast<int32_t>(entries_.size()));
-  if (fresh) entries_.push_back(e);
+  auto [at, fresh] =
+      known_.try_emplace({e.op, e.a, e.b, e.number}, static_cast<int32_t>(entries_.size()));
   const int32_t id = at->second;
+  if (fresh)
+    entries_.push_back(e);
+  else
+    entries_[static_cast<size_t>(id)].where = e.where;
   if (id < (1 << Dim::kIdBits) && Dim::fits(e.number))
     return Dim::make_followed(e.number, static_cast<uint32_t>(id), turn_);
-  escaped_.insert(id);  // no room for more
+  escaped_.emplace(id, e.where);  // no room for more
   return Dim(e.number);
 }
 
@@ -86,25 +89,27 @@ Dim SizeLog::read(int32_t value, int dim, int64_t number, const std::source_loca
 
 Dim SizeLog::combine(SizeOp op, Dim a, Dim b) {
   const int32_t x = entry(a), y = entry(b);
-  const Entry &first = entries_[static_cast<size_t>(x)], &second = entries_[static_cast<size_t>(y)];
-  return made({op, x, y, of_numbers(op, a.peek(), b.peek()), now_,
-               second.op == SizeOp::kNumber ? first.where : second.where});
+  return made({op, x, y, of_numbers(op, a.peek(), b.peek()), now_, where_of(x, y)});
 }
 
 bool SizeLog::compare(SizeCompare how, Dim a, Dim b) {
   const bool yes = of_numbers(how, a.peek(), b.peek());
   const int32_t x = entry(a), y = entry(b);
-  if (asked_.insert({how, x, y, yes}).second) guards_.push_back({how, x, y, yes, now_});
+  if (asked_.insert({how, x, y, yes}).second)
+    guards_.push_back({how, x, y, yes, now_, where_of(x, y)});
   return yes;
 }
 
 int64_t SizeLog::escape(Dim d) {
-  escaped_.insert(entry(d));
+  const int32_t e = entry(d);
+  escaped_.emplace(e, entries_[static_cast<size_t>(e)].where);
   return d.peek();
 }
 
-std::string SizeLog::line(int32_t entry) const {
-  return to_text(entries_[static_cast<size_t>(entry)].where);
+// Numbers were read nowhere.
+const std::source_location& SizeLog::where_of(int32_t a, int32_t b) const {
+  const Entry &first = entries_[static_cast<size_t>(a)], &second = entries_[static_cast<size_t>(b)];
+  return second.op == SizeOp::kNumber ? first.where : second.where;
 }
 
 }  // namespace wick

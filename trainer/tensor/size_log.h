@@ -18,10 +18,10 @@ class SizeLog {
 
   struct Entry {
     detail::SizeOp op;
-    int32_t a = -1, b = -1;  // entries; of kRead the graph's value and its dimension
-    int64_t number = 0;      // what it was in this run
-    int32_t before = 0;      // the node that was made next
-    std::source_location where;  // of the last size that was read for it
+    int32_t a = -1, b = -1;      // entries; of kRead the graph's value and its dimension
+    int64_t number = 0;          // what it was in this run
+    int32_t before = 0;          // the node that was made next
+    std::source_location where;  // of the last size that was read for it, at its last use
   };
   // A question that decides what forward does.
   struct Guard {
@@ -29,6 +29,7 @@ class SizeLog {
     int32_t a, b;  // entries
     bool yes;
     int32_t before;
+    std::source_location where;  // of the last size that was read for it
   };
 
   Dim read(int32_t value, int dim, int64_t number, const std::source_location& where);
@@ -40,14 +41,13 @@ class SizeLog {
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Guard>& guards() const { return guards_; }
-  // Entries that became plain integers.
-  const std::set<int32_t>& escaped() const { return escaped_; }
-  // "model.cc:12", the line at which the last size of it was read.
-  std::string line(int32_t entry) const;
+  // Entries that became plain integers, and where the last size of them was read.
+  const std::map<int32_t, std::source_location>& escaped() const { return escaped_; }
 
  private:
   int32_t entry(Dim d);
   Dim made(const Entry& e);
+  const std::source_location& where_of(int32_t a, int32_t b) const;
 
   uint32_t turn_;
   int32_t now_ = 0;
@@ -55,7 +55,7 @@ class SizeLog {
   std::map<std::tuple<detail::SizeOp, int32_t, int32_t, int64_t>, int32_t> known_;
   std::vector<Guard> guards_;  // each once
   std::set<std::tuple<detail::SizeCompare, int32_t, int32_t, bool>> asked_;
-  std::set<int32_t> escaped_;
+  std::map<int32_t, std::source_location> escaped_;
 };
 
 // This thread's log, or null.

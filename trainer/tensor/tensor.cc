@@ -86,12 +86,10 @@ int wrap_dim(const char* op, int64_t dim, int rank, const Where& where) {
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
-DimShape Tensor::shape(Where where) const {
-  DimShape sizes(need("shape", where).view.shape);
-  if (Tracer* t = active_tracer()) {
-    for (int d = 0; d < sizes.rank(); ++d) sizes[d] = t->on_size(*this, d, where);
-  }
-  return sizes;
+const DimShape& Tensor::shape(Where where) const {
+  need("shape", where);
+  if (Tracer* t = active_tracer()) return t->on_shape(*this, where);
+  return as_dims(impl_->view.shape);
 }
 Dim Tensor::size(int dim, Where where) const {
   need("size", where);
@@ -101,8 +99,7 @@ Dim Tensor::size(int dim, Where where) const {
 }
 Dim Tensor::numel(Where where) const {
   need("numel", where);
-  if (active_tracer() != nullptr) return wick::numel(shape(where));
-  return Dim(impl_->view.numel());
+  return wick::numel(shape(where));
 }
 
 void Tensor::check_access(const char* what, DType want, const Where& where, bool write) const {

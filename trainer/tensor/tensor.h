@@ -43,8 +43,8 @@ struct Scalar {
         int_value(static_cast<int64_t>(v)),
         integral(std::is_integral_v<T>),
         boolean(std::is_same_v<T, bool>) {}
-  Scalar(Dim d) : Scalar(d.peek()) {}         // NOLINT: implicit by design
-  Scalar(SizeArg n) : Scalar(n.number) {}     // NOLINT
+  Scalar(Dim d) : Scalar(d.peek()) {}      // NOLINT: implicit by design
+  Scalar(SizeArg n) : Scalar(n.number) {}  // NOLINT
 };
 
 using OptScalar = std::optional<Scalar>;
@@ -97,7 +97,7 @@ class Tensor {
   int rank(Where where = Where::current()) const { return need("dim", where).view.rank(); }
   int dim(Where where = Where::current()) const { return rank(where); }
   // Sizes are numbers that a capture follows (trainer/tensor/dim.h).
-  DimShape shape(Where where = Where::current()) const;
+  const DimShape& shape(Where where = Where::current()) const;
   Dim size(int dim, Where where = Where::current()) const;  // negative counts from the end
   Dim numel(Where where = Where::current()) const;
   const Strides& strides(Where where = Where::current()) const {
@@ -231,7 +231,8 @@ class Tensor {
   Tensor slice(int dim, SizeArg start, SizeArg end, SizeArg step = 1,
                Where where = Where::current()) const;
   Tensor narrow(int dim, SizeArg start, SizeArg length, Where where = Where::current()) const;
-  Tensor expand(const SizeList& shape, Where where = Where::current()) const;  // -1 keeps a dimension
+  Tensor expand(const SizeList& shape,
+                Where where = Where::current()) const;  // -1 keeps a dimension
   Tensor squeeze(Where where = Where::current()) const;
   Tensor squeeze(int dim, Where where = Where::current()) const;
   Tensor unsqueeze(int dim, Where where = Where::current()) const;

@@ -32,9 +32,10 @@ class Tracer {
   // Before the value is read on the host: item(), data<T>(), printing. Throw Error to refuse.
   virtual void on_read(const Tensor& tensor, const char* what,
                        const std::source_location& where) = 0;
-  // The size of a dimension, which somebody asks for: a Dim that is followed, or a plain one. Throw
-  // Error to refuse.
+  // A size, or all of them, which somebody asks for: Dims that are followed, or as_dims() of the
+  // plain ones. They stay where they are for as long as the tracer lives. Throw Error to refuse.
   virtual Dim on_size(const Tensor& tensor, int dim, const std::source_location& where) = 0;
+  virtual const DimShape& on_shape(const Tensor& tensor, const std::source_location& where) = 0;
   // Before `result` (of the tensor's shape and dtype) is written into the bytes of `tensor`, a view
   // or not. result is undefined for a write on the host: mutable_data<T>(). Throw Error to refuse.
   virtual void on_write(const Tensor& tensor, const Tensor& result, const char* what,

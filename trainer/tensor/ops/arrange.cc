@@ -218,7 +218,8 @@ Tensor diag_embed(const Arg& x, SizeArg offset, int dim1, int dim2) {
   Tensor padded = pad(x, {below, above});
   int64_t n = padded.raw_shape()[rank - 2];
   Tensor rows = positions(n, 0, 2), columns = positions(n, 1, 2);
-  Tensor y = where(eq(columns - rows, offset.number), padded.unsqueeze(-1, x.where), number(0, t.dtype()));
+  Tensor y =
+      where(eq(columns - rows, offset.number), padded.unsqueeze(-1, x.where), number(0, t.dtype()));
   TransposeAttrs to;
   for (int i = 0, from = 0; i < rank; ++i)
     to.perm.values[to.perm.count++] = i == d1 ? rank - 2 : i == d2 ? rank - 1 : from++;

@@ -171,8 +171,9 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     const size_t k = given == 1 ? 0 : static_cast<size_t>(i);
     const int64_t in = dim_of(y, 2 + i);
     const double factor = by_size ? 0 : o.scale_factor[k];
-    const int64_t out =
-        by_size ? o.size[k].number : static_cast<int64_t>(std::floor(static_cast<double>(in) * factor));
+    const int64_t out = by_size
+                            ? o.size[k].number
+                            : static_cast<int64_t>(std::floor(static_cast<double>(in) * factor));
     if (out < 1 || in < 1) {
       bad_shape("interpolate",
                 "sizes must be >= 1, got " + std::to_string(in) + " -> " + std::to_string(out),

@@ -65,7 +65,8 @@ Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g) {
 Tensor randint(int64_t high, const SizeList& shape, Generator& g, Where where) {
   return randint(0, high, shape, g, where);
 }
-Tensor normal(double mean, double std, const SizeList& shape, DType dtype, Generator& g, Where where) {
+Tensor normal(double mean, double std, const SizeList& shape, DType dtype, Generator& g,
+              Where where) {
   if (!(std >= 0)) throw_error("normal", "needs std >= 0", where);
   NoGrad guard;
   TracerScope untraced(nullptr);
