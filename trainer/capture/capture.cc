@@ -268,7 +268,9 @@ bool narrow(const SizeUse& use, const std::vector<Sizes>& ran, std::vector<FreeS
       }
       continue;
     }
-    f.max = std::max({f.min, f.example, (*widest)[i]});
+    const int64_t tried = std::max({f.min, f.example, (*widest)[i]});
+    if (tried >= f.max) continue;
+    f.max = tried;
     changed = true;
     warn_text("capture-range",
               fmt::format("[capture] \"{}\" is free up to {}, the largest that was tried: {}; give "
@@ -409,14 +411,15 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
 }
 
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
-                  const CaptureOptions& options) {
+                  const CaptureOptions& options, Where where) {
   if (inputs.size() != 1) {
     throw Error(
         "[capture] a module's forward takes one tensor: give capture() a call for the "
         "inputs, [&](const Tensor& a, const Tensor& b) { return model.forward(a, b); }");
   }
   return capture_call(
-      module, inputs, [&](const std::vector<Tensor>& in) { return std::vector{module(in[0])}; },
+      module, inputs,
+      [&](const std::vector<Tensor>& in) { return std::vector{module(Arg(in[0], where))}; },
       options);
 }
 

@@ -57,7 +57,7 @@ struct CaptureOptions {
 // is an Error with the op, the user's file:line and the sizes of both runs. An Error, too, where
 // forward fails at a size that the bounds promise.
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
-                  const CaptureOptions& options = {});
+                  const CaptureOptions& options = {}, Where where = Where::current());
 
 // A forward of any signature: `call` is given a tensor for each input, in their order, and returns
 // the outputs. The weights are those of `module`.

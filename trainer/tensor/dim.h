@@ -43,6 +43,11 @@ class Dim {
  public:
   constexpr Dim() = default;
   constexpr explicit Dim(int64_t n) : bits_(n) {}
+  template <std::integral T>
+  constexpr Dim& operator=(T n) {
+    bits_ = detail::dim_number(n);
+    return *this;
+  }
 
   // NOLINTNEXTLINE(google-explicit-constructor): sizes are used as numbers
   operator int64_t() const { return followed() ? detail::dim_escapes(*this) : bits_; }
