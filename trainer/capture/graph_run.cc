@@ -197,14 +197,19 @@ std::vector<Tensor> GraphRun::run_loop(const Node& n, const Level& body_level,
     for (size_t k = 0; k < stacks.size(); ++k) stacks[k].push_back(out[1 + carried + k]);
   }
   std::vector<Tensor> results(state.begin() + 2, state.begin() + 2 + static_cast<long>(carried));
+  std::vector<Shape> shapes;  // of no trip
   for (size_t k = 0; k < stacks.size(); ++k) {
     if (!stacks[k].empty()) {
       results.push_back(stack(stacks[k], 0, where_));
       continue;
     }
-    const ir::Value& v = body.value(body.outputs()[1 + carried + k].value);
+    if (shapes.empty()) {
+      for (const Tensor& t : state) shapes.push_back(t.raw_shape());
+      shapes = ir::output_shapes(body, shapes);
+    }
     Shape none{0};
-    for (const SymDim& d : v.shape) none.push_back(d.known() ? d.constant() : 0);
+    for (int64_t d : shapes[1 + carried + k]) none.push_back(d);
+    const ir::Value& v = body.value(body.outputs()[1 + carried + k].value);
     results.push_back(zeros(none, today(v.dtype), where_));
   }
   return results;

@@ -1,12 +1,14 @@
 // GraphTracer: appends every traced call to a Graph, whose sizes are this run's. A graph has no
 // writes: a base stands for its newest value, a write through a view scatters into it, and the
-// other views are derived anew.
+// other views are derived anew. A region of a branch or loop has a tracer of its own.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "graph/ir/graph.h"
+#include "trainer/capture/control.h"
 #include "trainer/tensor/tensor.h"
 #include "trainer/tensor/tracer.h"
 
@@ -42,8 +44,21 @@ class GraphTracer final : public Tracer {
                 const std::source_location& where) override;
   void on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old, const char* what,
                   const std::source_location& where) override;
+  bool on_control(const ControlCall& call, std::vector<Tensor>* results) override;
 
  private:
+  // Of a region of a node that `outside` is about to have.
+  GraphTracer(ir::Graph& region, GraphTracer& outside, std::string part);
+  GraphTracer& root() { return outside_ == nullptr ? *this : outside_->root(); }
+  // Whether a graph that this one stands in has a value for the tensor or its base.
+  bool outside_has(const Tensor& tensor) const;
+  // Whether the tensor's value depends on what the graph is given.
+  bool traced(const Tensor& tensor) const;
+  // In a region: what was there before it is read, not written.
+  void refuse_outer_write(const Tensor& base, const char* what, const std::source_location& where);
+  // What a region made stays in it.
+  void refuse_inner(const Tensor& tensor, const std::source_location& where);
+  std::string name_of(const Tensor& tensor) const;
   struct Bound {
     ir::ValueId value;
     uint32_t generation;  // of the base's bytes when the value was right
@@ -53,7 +68,7 @@ class GraphTracer final : public Tracer {
                         const std::source_location& where) const;
   // The value of a tensor or of its base, kNoValue where neither entered the graph yet.
   ir::ValueId known(const Tensor& tensor) const;
-  ir::ValueId constant(const Tensor& tensor);
+  ir::ValueId constant(const Tensor& tensor, const std::source_location& where);
   // Sets module path and line of what an op of the model added.
   ir::NodeId add(OpId op, const AnyAttrs& attrs, std::vector<ir::ValueId> inputs, int outputs,
                  const std::source_location& where);
@@ -69,6 +84,13 @@ class GraphTracer final : public Tracer {
   std::map<uint64_t, std::string> parameters_;
   std::vector<SizeRead> size_reads_;
   std::vector<Tensor> alive_;  // ids stay taken for as long as the trace needs them
+  // -- of a region
+  GraphTracer* outside_ = nullptr;
+  std::string part_;    // "then_fn of cond (net.cc:12)"
+  uint64_t since_ = 0;  // ids ascend: what the region made has greater ones
+  std::optional<RegionCaptures> captures_;
+  // -- of the whole trace
+  std::map<uint64_t, std::string> inner_;  // what regions made, by id: the region's `part`
 };
 
 }  // namespace wick

@@ -165,9 +165,10 @@ class Tensor {
     if constexpr (std::is_same_v<T, uint64_t>) return item_uint(where);
     return std::is_integral_v<T> ? static_cast<T>(item_int(where)) : static_cast<T>(item(where));
   }
-  explicit operator double() const { return item(); }
-  explicit operator int64_t() const { return item_int(); }
-  explicit operator bool() const { return item() != 0; }
+  // No line is known where these are called.
+  explicit operator double() const { return item(Where()); }
+  explicit operator int64_t() const { return item_int(Where()); }
+  explicit operator bool() const { return item(Where()) != 0; }
   template <class T>
   std::vector<T> to_vector(Where where = Where::current()) const;  // any strides; dtype must be T's
   std::string to_string(Where where = Where::current()) const;

@@ -89,7 +89,11 @@ Tensor bitwise_not(const Arg& a);  // integers; bools: not
   X(|, bitwise_or)          \
   X(^, bitwise_xor)         \
   X(<<, bitwise_left_shift) \
-  X(>>, bitwise_right_shift)
+  X(>>, bitwise_right_shift) \
+  X(<, lt)                  \
+  X(<=, le)                 \
+  X(>, gt)                  \
+  X(>=, ge)
 #define X(op, f)                                  \
   Tensor operator op(const Arg& a, const Arg& b); \
   Tensor operator op(const Arg& a, Scalar b);     \
