@@ -199,7 +199,7 @@ std::vector<Program> control_programs() {
                      [&](const Tensor& s, const Tensor& x_t) {
                        const Tensor small =
                            while_loop([](const Tensor& y) { return abs(y).amax() > 1; },
-                                      [&](const Tensor& y) { return y / 2 + x.size(1) * 1e-3; },
+                                      [&](const Tensor& y) { return y / 2 + 0.5 / x.size(1); },
                                       matmul(x_t + s, w));
                        return std::pair(small, std::tuple<>());
                      },

@@ -352,6 +352,27 @@ class Merge {
       throw Error(fmt::format("[capture] {}: {}", where(x), e.what()), e.code());
     }
     finish(x, i, before, id);
+    for (size_t k = ir::own_region_inputs(x) - std::min<size_t>(2, ir::own_region_inputs(x));
+         x.op == OpId::kLoop && k < x.outputs.size(); ++k)
+      state_shape(x, x.outputs[k]);
+  }
+
+  // A stack of no trip: runtimes that know no trip's sizes take 0 for those that are free.
+  void state_shape(const ir::Node& x, ir::ValueId of) {
+    ir::ValueId& v = made_[ir::at(of)];
+    const ir::Value& stack = g_.value(v);
+    if (!stack.ranked || stack.shape[0].min() > 0) return;
+    bool open = false;
+    std::vector<SymDim> dims;
+    for (const SymDim& d : stack.shape) {
+      if (!of_sizes(d)) return;
+      open = open || (!dims.empty() && !d.known());
+      dims.push_back(d);
+    }
+    if (!open) return;
+    const std::string name = stack.name;
+    v = g_.emit(OpId::kReshape, ReshapeAttrs{{}, 1}, {v, sizes_.list(dims)}, x.module);
+    g_.value(v).name = name;
   }
 
   // What was made for step i, from node `before` on, and its outputs, which node `id` has.

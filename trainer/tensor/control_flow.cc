@@ -287,7 +287,7 @@ class Scan {
       const NoGrad guard;
       next(init_, slices(0));
     }
-    return {own(std::move(carry), init_, since, where_), stacks()};
+    return {own(std::move(carry), init_, since, where_), stacks(reverse_)};
   }
 
   bool traced(Tracer& tracer, ScanResult* result) {
@@ -325,13 +325,16 @@ class Scan {
       Tensors carry = trips_ > 0 ? after : inside;
       for (int64_t n = 1; n < trips_; ++n) carry = next(carry, slices(n));
       Tensors made = copies(carry, where_);
-      for (const Tensor& y : stacks()) made.push_back(y);
+      for (const Tensor& y : stacks(false)) made.push_back(y);
       return made;
     };
     Tensors made;
     if (!tracer.on_control(call, &made)) return false;
     const auto carried = made.begin() + static_cast<long>(init_.size());
     *result = {{made.begin(), carried}, {carried, made.end()}};
+    for (Tensor& y : result->stacked) {
+      if (reverse_) y = flip({y, where_}, {0});
+    }
     return true;
   }
 
@@ -412,10 +415,11 @@ class Scan {
     return all;
   }
 
-  Tensors stacks() {
+  // By trip, or (backwards) the last first.
+  Tensors stacks(bool backwards) {
     Tensors all;
     for (Tensors& y : ys_) {
-      if (reverse_) std::reverse(y.begin(), y.end());
+      if (backwards) std::reverse(y.begin(), y.end());
       if (trips_ > 0) {
         all.push_back(stack(y, 0, where_));
         continue;
