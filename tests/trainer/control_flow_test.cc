@@ -70,7 +70,7 @@ TEST(ControlFlow, CondTakesAndReturnsWhatOneLikes) {
   expect_same(cond(
                   yes, [&] { return x[0]; }, [&] { return y; }),
               tensor({1.f}).squeeze(0));
-  const nn::Linear first(2, 3), second(2, 3);
+  nn::Linear first(2, 3), second(2, 3);
   EXPECT_EQ(cond(yes, first, second, {x}).shape(), (Shape{3}));
 }
 
@@ -192,8 +192,8 @@ TEST(ControlFlow, ScanOfStatesAndNothingStacked) {
 TEST(ControlFlow, GradientsAgreeWithDifferences) {
   const Tensor w = doubles({3});
   const auto halved = [](const std::vector<Tensor>& in) {
-    return while_loop([](const Tensor& x) { return abs(x).amax() > 0.3; },
-                      [&](const Tensor& x) { return x * sin(in[1]) * 0.7; }, in[0]);
+    return std::vector{while_loop([](const Tensor& x) { return abs(x).amax() > 0.3; },
+                                  [&](const Tensor& x) { return x * sin(in[1]) * 0.7; }, in[0])};
   };
   const auto rnn = [](const std::vector<Tensor>& in) {
     const auto [carry, all] = scan(
@@ -204,7 +204,7 @@ TEST(ControlFlow, GradientsAgreeWithDifferences) {
           return std::pair(next, next * s);
         },
         in[2], in[0], 1, true);
-    return carry.sum() + (all * all).sum();
+    return std::vector{carry.sum() + (all * all).sum()};
   };
   EXPECT_TRUE(gradcheck(halved, {doubles({3}), w}).ok);
   EXPECT_TRUE(gradcheck(rnn, {doubles({2, 4}), doubles({2}), doubles({2}) * 0.5}).ok);
@@ -253,7 +253,7 @@ TEST(ControlFlow, ErrorsSayWhatAndWhere) {
               scan([](const Tensor& s, const std::pair<Tensor, Tensor>&) { return std::pair(s, s); },
                    zeros({3}), std::pair(x, ones({5, 3})));
             }),
-            "[scan] xs have 2 and 5 slices along dim 0: float32[2,3] and float32[5,3] (net.cc:45)");
+            "[scan] xs have 2 and 5 slices along dim 0: float32[2,3] and float32[5,3] (net.cc:43)");
 #line 250 "control_flow_test.cc"
 }
 

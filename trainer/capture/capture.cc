@@ -11,6 +11,7 @@
 #include "trainer/capture/merge.h"
 #include "trainer/capture/verify.h"
 #include "trainer/explain/warn.h"
+#include "trainer/tensor/control_call.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -119,6 +120,7 @@ class Runs {
 };
 
 constexpr int kMostRounds = 12;
+constexpr int64_t kMostTrips = 50000;  // of a while_loop
 constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
 
 // Whether forward read a free size as a number.
@@ -227,6 +229,7 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     }
     check_input(in);
   }
+  const TripLimitScope limit(kMostTrips);
   Runs runs(module, inputs, call);
   std::vector<CaptureRun> all;
   all.push_back(runs.first());

@@ -167,7 +167,7 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
       "{} reads the value of a traced tensor: the graph would hold today's number. A branch on it "
       "is cond({}, then_fn, else_fn, {{...}}), a loop for as long as it holds while_loop(cond_fn, "
       "body_fn, {{...}}), a loop over time scan(fn, init, xs, dim): wick/trainer.h",
-      what, boolean ? name : name + " > 0");
+      what, boolean && !tensor.name().empty() ? name : name + " > 0");
   if (where.line() != 0) throw_error("capture", text, where, Code::kUnsupported);
   // if (t), double(t): the line is that of the op that made t
   const ir::ValueId v = known(tensor);

@@ -352,8 +352,8 @@ class Merge {
       throw Error(fmt::format("[capture] {}: {}", where(x), e.what()), e.code());
     }
     finish(x, i, before, id);
-    for (size_t k = ir::own_region_inputs(x) - std::min<size_t>(2, ir::own_region_inputs(x));
-         x.op == OpId::kLoop && k < x.outputs.size(); ++k)
+    if (x.op != OpId::kLoop) return;
+    for (auto k = static_cast<size_t>(x.attrs.as<LoopAttrs>().carried); k < x.outputs.size(); ++k)
       state_shape(x, x.outputs[k]);
   }
 
@@ -370,9 +370,11 @@ class Merge {
       dims.push_back(d);
     }
     if (!open) return;
-    const std::string name = stack.name;
-    v = g_.emit(OpId::kReshape, ReshapeAttrs{{}, 1}, {v, sizes_.list(dims)}, x.module);
-    g_.value(v).name = name;
+    const ir::ValueId shape = sizes_.list(dims);
+    v = g_.emit(OpId::kReshape, ReshapeAttrs{{}, 1}, {v, shape}, x.module);
+    ir::Node& made = g_.node(g_.value(v).producer);
+    made.module = x.module;
+    made.source = x.source;
   }
 
   // What was made for step i, from node `before` on, and its outputs, which node `id` has.

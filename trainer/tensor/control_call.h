@@ -24,4 +24,17 @@ struct ControlCall {
   const Where& where;
 };
 
+// While it lives, this thread's while_loop() calls of data that nobody chose make so many trips at
+// most; more is an Error that says so.
+class TripLimitScope {
+ public:
+  explicit TripLimitScope(int64_t most);
+  ~TripLimitScope();
+  TripLimitScope(const TripLimitScope&) = delete;
+  TripLimitScope& operator=(const TripLimitScope&) = delete;
+
+ private:
+  int64_t saved_;
+};
+
 }  // namespace wick

@@ -7,6 +7,14 @@
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/view_info.h"
 
+namespace wick {
+namespace {
+thread_local int64_t g_most_trips = INT64_MAX;
+}  // namespace
+TripLimitScope::TripLimitScope(int64_t most) : saved_(g_most_trips) { g_most_trips = most; }
+TripLimitScope::~TripLimitScope() { g_most_trips = saved_; }
+}  // namespace wick
+
 namespace wick::detail {
 namespace {
 
@@ -94,6 +102,7 @@ Tensors run_part(const char* what, bool taken, F f) {
   try {
     return f();
   } catch (const Error& e) {
+    if (e.code() == Code::kUnsupported) throw;  // a tracer's: it would say so at any data
     throw Error(std::string(e.what()) + "; " + what +
                     " is not what today's data take, but a graph holds it, and so it is run once "
                     "while it is captured",
@@ -136,6 +145,14 @@ void need_same_state(const char* name, const char* what, const Tensors& was, con
                     (dtype ? "" : ", cast with .to()"),
                 where, dtype ? Code::kShapeMismatch : Code::kTypeMismatch);
   }
+}
+
+void check_trips(int64_t trips, const Where& where) {
+  if (trips < g_most_trips) return;
+  throw_error("while_loop",
+              "it goes on after " + std::to_string(trips) +
+                  " trips on data that capture() makes of the example: give it max_trips",
+              where, Code::kBudgetExceeded);
 }
 
 Tensor scalar_of(Tensor t) {
@@ -241,6 +258,7 @@ Tensors run_while(const std::function<Tensor(const Tensors&)>& cond_fn, const Te
     call.results = [&] {
       Tensors s = any ? after : inside;
       for (int64_t t = 1; any && again && t < max_trips; ++t) {
+        check_trips(t, where);
         s = trip(s);
         again = read_bool(going(s), where);
       }
@@ -251,7 +269,10 @@ Tensors run_while(const std::function<Tensor(const Tensors&)>& cond_fn, const Te
   }
   const uint64_t since = now();
   Tensors s = state;
-  for (int64_t t = 0; t < max_trips && read_condition(going(s), where); ++t) s = trip(s);
+  for (int64_t t = 0; t < max_trips && read_condition(going(s), where); ++t) {
+    check_trips(t, where);
+    s = trip(s);
+  }
   return own(std::move(s), state, since, where);
 }
 

@@ -359,16 +359,18 @@ Tensor empty_like(const Arg& t);
 Tensor full_like(const Arg& t, Scalar value);
 // Copies contiguous host memory.
 Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where = Where::current());
+// A std::vector<bool> has no bytes.
+template <class T>
+using Element = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
 // tensor({1.f, 2.f}), tensor({{1., 2.}, {3., 4.}}); the dtype is T's.
 template <class T>
 Tensor tensor(std::initializer_list<T> values, Where where = Where::current()) {
-  std::vector<T> v(values);
-  return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+  return from_blob(values.begin(), Shape{static_cast<int64_t>(values.size())}, dtype_of<T>, where);
 }
 template <class T>
 Tensor tensor(std::initializer_list<std::initializer_list<T>> rows,
               Where where = Where::current()) {
-  std::vector<T> v;
+  std::vector<Element<T>> v;
   for (const auto& row : rows) {
     if (row.size() != rows.begin()->size()) throw_error("tensor", "rows differ in length", where);
     v.insert(v.end(), row.begin(), row.end());
@@ -379,8 +381,13 @@ Tensor tensor(std::initializer_list<std::initializer_list<T>> rows,
                    dtype_of<T>, where);
 }
 template <class T>
-Tensor tensor(const std::vector<T>& v, Where where = Where::current()) {
-  return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+Tensor tensor(const std::vector<T>& values, Where where = Where::current()) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const std::vector<Element<T>> v(values.begin(), values.end());
+    return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+  } else {
+    return from_blob(values.data(), Shape{static_cast<int64_t>(values.size())}, dtype_of<T>, where);
+  }
 }
 
 template <class T>
