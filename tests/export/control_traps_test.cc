@@ -34,7 +34,7 @@ TEST(ControlTraps, ReadingAConditionShowsTheRewrite) {
                 if (x.sum() > 0) return relu(x);
                 return exp(x);
               }),
-              AllOf(HasSubstr("item reads"), HasSubstr("(net.cc:15)")));
+              AllOf(HasSubstr("cond(x > 0, then_fn"), HasSubstr("(net.cc:15)")));
   EXPECT_THAT(refusal([](const Tensor& x) {
                 const Tensor sure = (x.amax() > 1).named("sure");
                 return bool(sure) ? relu(x) : exp(x);
@@ -46,6 +46,11 @@ TEST(ControlTraps, ReadingAConditionShowsTheRewrite) {
                 return s;
               }),
               HasSubstr("a loop over a dynamic size is scan(fn, init, xs, dim)"));
+  EXPECT_THAT(refusal([](const Tensor& x) {
+                const Tensor norm = sqrt((x * x).sum()).named("norm");
+                return bool(norm >= 1.5) ? x / norm : x;
+              }),
+              HasSubstr("cond(norm >= 1.5, then_fn"));
 #line 52 "control_traps_test.cc"
 }
 

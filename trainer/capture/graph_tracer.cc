@@ -161,13 +161,12 @@ void GraphTracer::on_call(const TracedCall& call) {
 void GraphTracer::on_read(const Tensor& tensor, const char* what,
                           const std::source_location& where) {
   if (!traced(tensor)) return;  // weights are the same at every run
-  const std::string name = name_of(tensor);
-  const bool boolean = tensor.dtype() == DType::kBool;
+  const std::string condition = condition_text(tensor);
   const std::string text = fmt::format(
       "{} reads the value of a traced tensor: the graph would hold today's number. A branch on it "
       "is cond({}, then_fn, else_fn, {{...}}), a loop for as long as it holds while_loop(cond_fn, "
       "body_fn, {{...}}), a loop over time scan(fn, init, xs, dim): wick/trainer.h",
-      what, boolean && !tensor.name().empty() ? name : name + " > 0");
+      what, condition);
   if (where.line() != 0) throw_error("capture", text, where, Code::kUnsupported);
   // if (t), double(t): the line is that of the op that made t
   const ir::ValueId v = known(tensor);
@@ -272,11 +271,32 @@ bool GraphTracer::traced(const Tensor& tensor) const {
   return !g_.is_constant(v);
 }
 
-std::string GraphTracer::name_of(const Tensor& tensor) const {
-  if (!tensor.name().empty()) return tensor.name();
+// "norm > 1": by the user's names where there are any.
+std::string GraphTracer::condition_text(const Tensor& tensor) const {
   const ir::ValueId v = known(tensor);
-  if (v == ir::kNoValue) return outside_ != nullptr ? outside_->name_of(tensor) : "x";
-  return g_.value(v).name.empty() ? "x" : g_.value(v).name;
+  if (v == ir::kNoValue && outside_ != nullptr) return outside_->condition_text(tensor);
+  const bool boolean = tensor.dtype() == DType::kBool;
+  if (!tensor.name().empty()) return tensor.name() + (boolean ? "" : " > 0");
+  auto name = [&](ir::ValueId of) {
+    const ir::Value& value = g_.value(of);
+    if (g_.is_constant(of) && value.name.empty() && value.constant.numel() == 1)
+      return fmt::format("{}", element_as_double(value.constant, 0));
+    if (!value.name.empty()) return value.name;
+    for (const Tensor& t : alive_) {  // named() since it was made
+      if (!t.name().empty() && known(t) == of) return t.name();
+    }
+    return std::string("x");
+  };
+  if (v == ir::kNoValue) return "x > 0";
+  if (!boolean) return name(v) + " > 0";
+  if (g_.value(v).producer < 0) return name(v);
+  const ir::Node& n = g_.node(g_.value(v).producer);
+  for (const auto& [op, sign] : {std::pair(OpId::kLess, "<"), std::pair(OpId::kGreater, ">"),
+                                 std::pair(OpId::kLessOrEqual, "<="),
+                                 std::pair(OpId::kGreaterOrEqual, ">=")}) {
+    if (n.op == op) return fmt::format("{} {} {}", name(n.inputs[0]), sign, name(n.inputs[1]));
+  }
+  return g_.value(v).name.empty() ? "x > 0" : g_.value(v).name;
 }
 
 void GraphTracer::refuse_inner(const Tensor& tensor, const std::source_location& where) {

@@ -58,7 +58,7 @@ class GraphTracer final : public Tracer {
   void refuse_outer_write(const Tensor& base, const char* what, const std::source_location& where);
   // What a region made stays in it.
   void refuse_inner(const Tensor& tensor, const std::source_location& where);
-  std::string name_of(const Tensor& tensor) const;
+  std::string condition_text(const Tensor& tensor) const;
   struct Bound {
     ir::ValueId value;
     uint32_t generation;  // of the base's bytes when the value was right

@@ -26,6 +26,21 @@
 
 namespace wick {
 
+// What a function is given: {x, y}, or a std::vector<Tensor>.
+class Operands {
+ public:
+  Operands() = default;
+  Operands(std::initializer_list<Arg> each) {  // NOLINT(google-explicit-constructor)
+    for (const Arg& a : each) tensors_.push_back(a.tensor);
+  }
+  Operands(std::vector<Tensor> all)  // NOLINT(google-explicit-constructor)
+      : tensors_(std::move(all)) {}
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+};
+
 namespace detail {
 
 [[noreturn]] void wrong_operands(const char* what, size_t takes, size_t given, const Where& where);
@@ -99,7 +114,7 @@ S while_of(C& cond_fn, B& body_fn, const S& state, int64_t max_trips, const Wher
 // do are open then. Errors name the line where pred was given.
 template <class T, class E>
 detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn,
-                         const std::vector<Tensor>& operands = {}) {
+                         const Operands& operands = {}) {
   using R = detail::ResultOf<T>;
   static_assert(std::is_same_v<R, detail::ResultOf<E>>,
                 "cond: both functions return the same type: a Tensor, or a std::vector, std::pair "
@@ -112,7 +127,8 @@ detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn,
     };
   };
   const std::vector<Tensor> made = detail::run_cond(pred, branch(then_fn, "cond: then_fn"),
-                                                    branch(else_fn, "cond: else_fn"), operands);
+                                                    branch(else_fn, "cond: else_fn"),
+                                                    operands.tensors());
   return detail::refilled(std::move(*form), made);
 }
 
@@ -124,13 +140,13 @@ detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn,
 template <class C, class B, class S>
 detail::Plain<S> while_loop(C&& cond_fn, B&& body_fn, const S& state, int64_t max_trips = INT64_MAX,
                             Where where = Where::current()) {
-  return detail::while_of(cond_fn, body_fn, detail::Plain<S>(state), max_trips, where);
+  return detail::while_of(cond_fn, body_fn, detail::plain(state), max_trips, where);
 }
 // while_loop(cond_fn, body_fn, {i, x}): a vector comes back.
 template <class C, class B>
-std::vector<Tensor> while_loop(C&& cond_fn, B&& body_fn, const std::vector<Tensor>& state,
+std::vector<Tensor> while_loop(C&& cond_fn, B&& body_fn, const Operands& state,
                                int64_t max_trips = INT64_MAX, Where where = Where::current()) {
-  return detail::while_of(cond_fn, body_fn, state, max_trips, where);
+  return detail::while_of(cond_fn, body_fn, state.tensors(), max_trips, where);
 }
 
 // fn(carry, x_t) -> pair or tuple (carry, y_t), for each slice x_t of xs along dim, from the first
@@ -151,8 +167,8 @@ auto scan(F&& fn, const C& init, const X& xs, int dim = 0, bool reverse = false,
   static_assert(std::tuple_size_v<R> == 2,
                 "scan: fn returns std::pair(carry, y), or a std::tuple of the two");
   using Ys = std::tuple_element_t<1, R>;
-  const Carry start(init);
-  const Slices slices(xs);
+  const Carry start = detail::plain(init);
+  const Slices slices = detail::plain(xs);
   std::optional<Ys> form;
   const detail::ScanResult made = detail::run_scan(
       [&](const std::vector<Tensor>& carry, const std::vector<Tensor>& at) {

@@ -83,10 +83,11 @@ T refilled(T value, const std::vector<Tensor>& from) {
   return value;
 }
 
-// The type with a Tensor for what is one: x[0] is an IndexedTensor.
+// The type with a Tensor for what is one: x[0] is an IndexedTensor, forward's x an Arg.
 template <class T>
 struct PlainType {
-  using Type = std::conditional_t<std::is_base_of_v<Tensor, T>, Tensor, T>;
+  using Type =
+      std::conditional_t<std::is_base_of_v<Tensor, T> || std::is_same_v<T, Arg>, Tensor, T>;
 };
 template <class A, class B>
 struct PlainType<std::pair<A, B>> {
@@ -98,6 +99,25 @@ struct PlainType<std::tuple<T...>> {
 };
 template <class T>
 using Plain = typename PlainType<std::decay_t<T>>::Type;
+
+template <class T>
+Plain<T> plain(const T& value) {
+  return Plain<T>(value);
+}
+inline Tensor plain(const Arg& value) { return value.tensor; }
+template <class A, class B>
+Plain<std::pair<A, B>> plain(const std::pair<A, B>& both);
+template <class... T>
+Plain<std::tuple<T...>> plain(const std::tuple<T...>& each);
+
+template <class A, class B>
+Plain<std::pair<A, B>> plain(const std::pair<A, B>& both) {
+  return {plain(both.first), plain(both.second)};
+}
+template <class... T>
+Plain<std::tuple<T...>> plain(const std::tuple<T...>& each) {
+  return std::apply([](const T&... t) { return Plain<std::tuple<T...>>(plain(t)...); }, each);
+}
 
 constexpr size_t kMostInputs = 16;
 constexpr size_t kNoArity = kMostInputs + 1;
