@@ -46,8 +46,9 @@ struct ScanLstm : nn::Module {
           return std::pair(std::pair(h, c), std::tuple(h, c.sum(1)));
         },
         std::pair(zero, zero), x.tensor, 1);
-    return cat({last.first, last.second, std::get<0>(ys).mean(0), std::get<1>(ys).amax(0).unsqueeze(1)},
-               1);
+    return cat(
+        {last.first, last.second, std::get<0>(ys).mean(0), std::get<1>(ys).amax(0).unsqueeze(1)},
+        1);
   }
 };
 
@@ -79,9 +80,7 @@ struct Switch : nn::Module {
   nn::Child<nn::Linear> gate{this, "gate", 8, 1};
   nn::Child<nn::Linear> a{this, "a", 8, 8};
   nn::Child<nn::Linear> b{this, "b", 8, 8};
-  Tensor forward(const Arg& x) override {
-    return cond(gate(x).mean() > 0, a, b, {x.tensor});
-  }
+  Tensor forward(const Arg& x) override { return cond(gate(x).mean() > 0, a, b, {x.tensor}); }
 };
 
 }  // namespace
@@ -91,13 +90,13 @@ std::vector<Program> control_programs() {
   auto add = [&](const char* name, std::function<Tensor(const Tensor&)> f) {
     all.push_back(form(name, {2, 6, 8}, {batch(), time(1, 1)}, std::move(f)));
   };
-  all.push_back(
-      layer("control_early_exit", std::make_shared<EarlyExit>(), {3, 8}, {batch()}));
+  all.push_back(layer("control_early_exit", std::make_shared<EarlyExit>(), {3, 8}, {batch()}));
   all.push_back(layer("control_switch", std::make_shared<Switch>(), {3, 5, 8}, batch_time()));
   all.push_back(layer("control_rnn", std::make_shared<ScanRnn>(), {2, 6, 8}, batch_time()));
   all.push_back(layer("control_lstm", std::make_shared<ScanLstm>(), {2, 6, 8}, batch_time()));
   auto rnn = std::make_shared<ScanRnn>();
-  all.push_back(program("control_rnn_no_time", rnn, {{"x", some_floats({2, 6, 8}), {batch(), time(1, 0)}}},
+  all.push_back(program("control_rnn_no_time", rnn,
+                        {{"x", some_floats({2, 6, 8}), {batch(), time(1, 0)}}},
                         [rnn](const Tensor& x) { return rnn->run(x); }));
   auto both = std::make_shared<ScanRnn>();
   all.push_back(program("control_rnn_both_ways", both,
@@ -124,12 +123,18 @@ std::vector<Program> control_programs() {
   });
   add("control_cond_constant_branch", [](const Tensor& x) {
     const Tensor other = arange(8).to(DType::kF32);
-    return x + cond(any(x > 1.2), [&] { return other; }, [&] { return zeros({8}); });
+    return x + cond(
+                   any(x > 1.2), [&] { return other; }, [&] { return zeros({8}); });
   });
   add("control_cond_sizes_inside", [](const Tensor& x) {
     return cond(
-        x.sum() > 0, [&] { return x.reshape({x.size(0) * x.size(1), 8}) / x.size(1); },
-        [&] { return cat({zeros({x.size(0), 1, 8}), x.slice(1, 0, x.size(1) - 1)}, 1).flatten(0, 1); });
+        x.sum() > 0,
+        [&] {
+          return x.reshape({x.size(0) * x.size(1), 8}) / x.size(1);
+        },
+        [&] {
+          return cat({zeros({x.size(0), 1, 8}), x.slice(1, 0, x.size(1) - 1)}, 1).flatten(0, 1);
+        });
   });
   add("control_cond_same", [](const Tensor& x) {
     return cond(
@@ -139,7 +144,10 @@ std::vector<Program> control_programs() {
     const Tensor m = x.mean();
     return cond(
         m > 0.1, [&] { return exp(x); },
-        [&] { return cond(m > 0, [&] { return sin(x); }, [&] { return cos(x); }); });
+        [&] {
+          return cond(
+              m > 0, [&] { return sin(x); }, [&] { return cos(x); });
+        });
   });
   add("control_while_halving", [](const Tensor& x) {
     return while_loop([](const Tensor& x) { return abs(x).amax() > 0.25; },
@@ -210,7 +218,8 @@ std::vector<Program> control_programs() {
   });
   add("control_behind_and_before", [](const Tensor& x) {
     const Tensor y = softmax(x, -1);
-    const Tensor z = cond(y.select(1, 0).amax() > 0.3, [&] { return y * x; }, [&] { return y; });
+    const Tensor z = cond(
+        y.select(1, 0).amax() > 0.3, [&] { return y * x; }, [&] { return y; });
     return (z + y).reshape({x.size(0), -1});
   });
   return all;

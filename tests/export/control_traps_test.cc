@@ -25,11 +25,12 @@ std::string refusal(const std::function<Tensor(const Tensor&)>& f) {
 // A bare branch says how to write it.
 TEST(ControlTraps, ReadingAConditionShowsTheRewrite) {
 #line 10 "net.cc"
-  EXPECT_EQ(refusal([](const Tensor& x) { return x.sum().named("score").item() > 0 ? relu(x) : exp(x); }),
-            "[capture] item reads the value of a traced tensor: the graph would hold today's number. "
-            "A branch on it is cond(score > 0, then_fn, else_fn, {...}), a loop for as long as it "
-            "holds while_loop(cond_fn, body_fn, {...}), a loop over time scan(fn, init, xs, dim): "
-            "wick/trainer.h (net.cc:10)");
+  EXPECT_EQ(
+      refusal([](const Tensor& x) { return x.sum().named("score").item() > 0 ? relu(x) : exp(x); }),
+      "[capture] item reads the value of a traced tensor: the graph would hold today's number. "
+      "A branch on it is cond(score > 0, then_fn, else_fn, {...}), a loop for as long as it "
+      "holds while_loop(cond_fn, body_fn, {...}), a loop over time scan(fn, init, xs, dim): "
+      "wick/trainer.h (net.cc:10)");
   EXPECT_THAT(refusal([](const Tensor& x) -> Tensor {
                 if (x.sum() > 0) return relu(x);
                 return exp(x);
@@ -56,28 +57,41 @@ TEST(ControlTraps, ReadingAConditionShowsTheRewrite) {
 
 TEST(ControlTraps, BranchesThatDifferAreRefused) {
 #line 10 "net.cc"
+  EXPECT_EQ(
+      refusal([](const Tensor& x) {
+        return cond(
+            x.sum() > 0, [&] { return relu(x); }, [&] { return argmax(x, 2); });
+      }),
+      "[cond] output 0 is float32[2,6,8] of then_fn and int64[2,6] of else_fn: the dtypes must "
+      "be the same, cast with .to() (net.cc:10)");
   EXPECT_EQ(refusal([](const Tensor& x) {
-              return cond(x.sum() > 0, [&] { return relu(x); },
-                          [&] { return argmax(x, 2); });
-            }),
-            "[cond] output 0 is float32[2,6,8] of then_fn and int64[2,6] of else_fn: the dtypes must "
-            "be the same, cast with .to() (net.cc:10)");
-  EXPECT_EQ(refusal([](const Tensor& x) {
-              return cond(x.sum() > 0, [&] { return std::vector<Tensor>{x, x}; },
-                          [&] { return std::vector<Tensor>{x}; })[0];
+              return cond(
+                  x.sum() > 0,
+                  [&] {
+                    return std::vector<Tensor>{x, x};
+                  },
+                  [&] { return std::vector<Tensor>{x}; })[0];
             }),
             "[cond] then_fn returns 2 tensors and else_fn 1: both must return as many (net.cc:16)");
   EXPECT_THAT(refusal([](const Tensor& x) {
-                return cond(x.select(2, 0) > 0, [&] { return x; }, [&] { return -x; });
+                return cond(
+                    x.select(2, 0) > 0, [&] { return x; }, [&] { return -x; });
               }),
               HasSubstr("[cond] pred must be one bool, got bool[2,6]"));
-  EXPECT_THAT(refusal([](const Tensor& x) {
-                return cond(x.sum(), [&] { return x; }, [&] { return -x; });
-              }),
-              HasSubstr("[cond] pred must be one bool, got float32[]: compare it, x > 0 (net.cc:25)"));
+  EXPECT_THAT(
+      refusal([](const Tensor& x) {
+        return cond(
+            x.sum(), [&] { return x; }, [&] { return -x; });
+      }),
+      HasSubstr("[cond] pred must be one bool, got float32[]: compare it, x > 0 (net.cc:25)"));
   // the branch that today's data do not take
   EXPECT_THAT(refusal([](const Tensor& x) {
-                return cond(x.sum() > 1e9, [&] { return matmul(x, ones({3, 3})); }, [&] { return x; });
+                return cond(
+                    x.sum() > 1e9,
+                    [&] {
+                      return matmul(x, ones({3, 3}));
+                    },
+                    [&] { return x; });
               }),
               AllOf(HasSubstr("(net.cc:30)"), HasSubstr("then_fn is not what today's data take")));
 #line 90 "control_traps_test.cc"
@@ -93,12 +107,16 @@ TEST(ControlTraps, AStateThatChangesIsRefused) {
                     HasSubstr("(net.cc:10)")));
   EXPECT_THAT(refusal([](const Tensor& x) {
                 return while_loop([](const Tensor& y) { return y.sum() < 1e9; },
-                                  [](const Tensor& y) { return cat({y, y}, 1); }, x);
+                                  [](const Tensor& y) {
+                                    return cat({y, y}, 1);
+                                  },
+                                  x);
               }),
               AllOf(HasSubstr("returns float32[2,12,8] for it"), HasSubstr("(net.cc:16)")));
   EXPECT_THAT(refusal([](const Tensor& x) {
-                return scan([](const Tensor& s, const Tensor& x_t) { return std::pair(s + x_t, s); },
-                            zeros({}), x, 1)
+                return scan(
+                           [](const Tensor& s, const Tensor& x_t) { return std::pair(s + x_t, s); },
+                           zeros({}), x, 1)
                     .first;
               }),
               HasSubstr("the carry is float32[], and the function returns float32[2,8]"));
@@ -111,7 +129,8 @@ TEST(ControlTraps, WritesToTheOutsideAreRefused) {
   const auto written = [](auto write) {
     return refusal([&, write](const Tensor& x) {
       Tensor y = x * 2, mine = zeros({8});
-      return cond(x.sum() > 0, [&] { return write(y, mine), y + mine; }, [&] { return y; });
+      return cond(
+          x.sum() > 0, [&] { return write(y, mine), y + mine; }, [&] { return y; });
     });
   };
   const std::string y = written([](Tensor& y, Tensor&) { y.add_(1); });
@@ -136,24 +155,29 @@ TEST(ControlTraps, WritesToTheOutsideAreRefused) {
 
 TEST(ControlTraps, WhatABranchMadeStaysInIt) {
 #line 10 "net.cc"
+  EXPECT_THAT(
+      refusal([](const Tensor& x) {
+        Tensor kept;
+        const Tensor y = cond(
+            x.sum() > 0, [&] { return kept = relu(x); }, [&] { return x; });
+        return y + kept;
+      }),
+      AllOf(HasSubstr("a tensor that then_fn of cond (net.cc:10) made is used outside of it"),
+            HasSubstr("return it from there (net.cc:10)")));
+  EXPECT_THAT(
+      refusal([](const Tensor& x) {
+        Tensor kept;
+        scan([&](const Tensor& s, const Tensor& x_t) { return std::pair(kept = s + x_t, s); },
+             zeros({x.size(0), 8}), x, 1);
+        return kept;
+      }),
+      HasSubstr("[capture]"));
   EXPECT_THAT(refusal([](const Tensor& x) {
                 Tensor kept;
-                const Tensor y = cond(x.sum() > 0, [&] { return kept = relu(x); }, [&] { return x; });
-                return y + kept;
-              }),
-              AllOf(HasSubstr("a tensor that then_fn of cond (net.cc:10) made is used outside of it"),
-                    HasSubstr("return it from there (net.cc:10)")));
-  EXPECT_THAT(refusal([](const Tensor& x) {
-                Tensor kept;
-                scan([&](const Tensor& s, const Tensor& x_t) { return std::pair(kept = s + x_t, s); },
-                     zeros({x.size(0), 8}), x, 1);
-                return kept;
-              }),
-              HasSubstr("[capture]"));
-  EXPECT_THAT(refusal([](const Tensor& x) {
-                Tensor kept;
-                const Tensor y = cond(x.sum() > 0, [&] { return kept = relu(x); }, [&] { return x; });
-                return cond(x.sum() < 0, [&] { return kept + 1; }, [&] { return y; });
+                const Tensor y = cond(
+                    x.sum() > 0, [&] { return kept = relu(x); }, [&] { return x; });
+                return cond(
+                    x.sum() < 0, [&] { return kept + 1; }, [&] { return y; });
               }),
               HasSubstr("is used outside of it"));
 #line 175 "control_traps_test.cc"
@@ -163,21 +187,25 @@ TEST(ControlTraps, WhatABranchMadeStaysInIt) {
 TEST(ControlTraps, WhatDiffersFromRunToRunInsideIsRefused) {
 #line 10 "net.cc"
   EXPECT_THAT(refusal([](const Tensor& x) {
-                return cond(x.sum() > 0, [&] { return x.size(1) > 3 ? relu(x) : exp(x); },
-                            [&] { return x; });
+                return cond(
+                    x.sum() > 0, [&] { return x.size(1) > 3 ? relu(x) : exp(x); },
+                    [&] { return x; });
               }),
               AllOf(HasSubstr("control flow depends on"), HasSubstr("Relu (net.cc:10)"),
                     HasSubstr("a dynamic size is read at net.cc:10")));
   EXPECT_THAT(refusal([](const Tensor& x) {
-                return cond(x.sum() > 0, [&] { return x * x.mean().item(); }, [&] { return x; });
+                return cond(
+                    x.sum() > 0, [&] { return x * x.mean().item(); }, [&] { return x; });
               }),
               AllOf(HasSubstr("item reads"), HasSubstr("(net.cc:16)")));
   EXPECT_THAT(refusal([](const Tensor& x) {
-                return cond(x.sum() > 0, [&] { return x + rand({8}); }, [&] { return x; });
+                return cond(
+                    x.sum() > 0, [&] { return x + rand({8}); }, [&] { return x; });
               }),
               HasSubstr("baked in"));
   EXPECT_THAT(refusal([](const Tensor& x) {
-                return cond(full({}, x.size(1) > 3, DType::kBool), [&] { return -x; }, [&] { return x; });
+                return cond(
+                    full({}, x.size(1) > 3, DType::kBool), [&] { return -x; }, [&] { return x; });
               }),
               HasSubstr("baked in"));
   EXPECT_THAT(refusal([](const Tensor& x) {
@@ -195,12 +223,13 @@ TEST(ControlTraps, WhatDiffersFromRunToRunInsideIsRefused) {
 // The data of the further runs are made up: a loop that ends on the example's may not end there.
 TEST(ControlTraps, ALoopWithoutEndIsRefused) {
 #line 10 "net.cc"
-  EXPECT_EQ(refusal([](const Tensor& x) {
-              return while_loop([](const Tensor& y) { return y.sum() >= -1e9; },
-                                [](const Tensor& y) { return y + 1; }, x);
-            }),
-            "[while_loop] it goes on after 50000 trips on data that capture() makes of the example: "
-            "give it max_trips (net.cc:10)");
+  EXPECT_EQ(
+      refusal([](const Tensor& x) {
+        return while_loop([](const Tensor& y) { return y.sum() >= -1e9; },
+                          [](const Tensor& y) { return y + 1; }, x);
+      }),
+      "[while_loop] it goes on after 50000 trips on data that capture() makes of the example: "
+      "give it max_trips (net.cc:10)");
 #line 220 "control_traps_test.cc"
 }
 

@@ -22,7 +22,9 @@ using Rng = std::mt19937;
 // A state [batch, 8] and the input [batch, time, 8] -> the next state.
 using Step = std::function<Tensor(const Tensor& s, const Tensor& x)>;
 
-int64_t below(Rng& rng, int64_t n) { return static_cast<int64_t>(rng() % static_cast<uint64_t>(n)); }
+int64_t below(Rng& rng, int64_t n) {
+  return static_cast<int64_t>(rng() % static_cast<uint64_t>(n));
+}
 double part(Rng& rng) { return static_cast<double>(below(rng, 200) - 100) / 100; }
 
 Step sequence(Rng& rng, int depth);
@@ -74,10 +76,12 @@ Step one(Rng& rng, int depth) {
     case 10: {
       const Step body = sequence(rng, depth - 1);
       return [=](const Tensor& s, const Tensor& x) {
-        const auto last = while_loop(
-            [&](const Tensor& s, const Tensor&) { return condition(kind, c, s, x); },
-            [&](const Tensor& s, const Tensor& n) { return std::tuple(tanh(body(s, x)) * 0.75, n + 1); },
-            std::tuple(s, full({}, 0, DType::kI64)), 4);
+        const auto last =
+            while_loop([&](const Tensor& s, const Tensor&) { return condition(kind, c, s, x); },
+                       [&](const Tensor& s, const Tensor& n) {
+                         return std::tuple(tanh(body(s, x)) * 0.75, n + 1);
+                       },
+                       std::tuple(s, full({}, 0, DType::kI64)), 4);
         return std::get<0>(last) + std::get<1>(last).to(DType::kF32);
       };
     }
@@ -142,7 +146,8 @@ TEST(RandomControl, NothingIsWrongWithoutAWord) {
           << "session, turn " << turn;
     }
   }
-  std::printf("COUNT: random control flow: %d programs, %d regions at the top\n", captured, regions);
+  std::printf("COUNT: random control flow: %d programs, %d regions at the top\n", captured,
+              regions);
 }
 
 }  // namespace

@@ -64,7 +64,10 @@ TEST(ControlFlow, CondTakesAndReturnsWhatOneLikes) {
   expect_same(b, x);
   const std::vector<Tensor> list = cond(
       yes, [](const std::vector<Tensor>& in) { return in; },
-      [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[1], in[0]}; }, {x, y});
+      [](const std::vector<Tensor>& in) {
+        return std::vector<Tensor>{in[1], in[0]};
+      },
+      {x, y});
   ASSERT_EQ(list.size(), 2u);
   expect_same(list[0], x);
   expect_same(cond(
@@ -108,11 +111,10 @@ TEST(ControlFlow, WhileIsAPlainLoop) {
   for (int64_t trips : {0, 1, 5}) {
     Tensor x = floats({2, 3}, 0.25).requires_grad_(), y = floats({2, 3}, 0.25).requires_grad_();
     const Tensor last = full({}, trips, DType::kI64);
-    const auto [i, got] = while_loop([&](const Tensor& i, const Tensor&) { return i < last; },
-                                     [&](const Tensor& i, const Tensor& x) {
-                                       return std::tuple(i + 1, sin(x) + x * x);
-                                     },
-                                     std::tuple(full({}, 0, DType::kI64), x));
+    const auto [i, got] = while_loop(
+        [&](const Tensor& i, const Tensor&) { return i < last; },
+        [&](const Tensor& i, const Tensor& x) { return std::tuple(i + 1, sin(x) + x * x); },
+        std::tuple(full({}, 0, DType::kI64), x));
     Tensor want = y;
     for (int64_t k = 0; k < trips; ++k) want = sin(want) + want * want;
     EXPECT_EQ(i.item<int64_t>(), trips);
@@ -126,7 +128,9 @@ TEST(ControlFlow, WhileIsAPlainLoop) {
 TEST(ControlFlow, WhileTakesAListAndABound) {
   const std::vector<Tensor> last =
       while_loop([](const Tensor& i, const Tensor&) { return i < 100; },
-                 [](const std::vector<Tensor>& s) { return std::vector<Tensor>{s[0] + 1, s[1] * 2}; },
+                 [](const std::vector<Tensor>& s) {
+                   return std::vector<Tensor>{s[0] + 1, s[1] * 2};
+                 },
                  {full({}, 0, DType::kI64), ones({2})}, 3);
   ASSERT_EQ(last.size(), 2u);
   EXPECT_EQ(last[0].item<int64_t>(), 3);
@@ -137,7 +141,8 @@ TEST(ControlFlow, WhileTakesAListAndABound) {
 TEST(ControlFlow, ScanIsAPlainLoop) {
   for (bool reverse : {false, true}) {
     for (int dim : {0, 1, 2, -1}) {
-      Tensor x = floats({3, 4, 5}, 0.125).requires_grad_(), y = floats({3, 4, 5}, 0.125).requires_grad_();
+      Tensor x = floats({3, 4, 5}, 0.125).requires_grad_(),
+             y = floats({3, 4, 5}, 0.125).requires_grad_();
       Tensor w = floats({1}, 0.5).requires_grad_(), v = floats({1}, 0.5).requires_grad_();
       const Tensor init = zeros_like(x.select(dim, 0));
       const auto [carry, all] = scan(
@@ -188,6 +193,26 @@ TEST(ControlFlow, ScanOfStatesAndNothingStacked) {
   EXPECT_EQ(carry[1].item(), 4);
 }
 
+// The cells of nn, by their own state.
+TEST(ControlFlow, ScanOfACellIsTheLayer) {
+  struct Net : nn::Module {
+    nn::Child<nn::LSTMCell> cell{this, "cell", 3, 4};
+  } net;
+  nn::LSTM layer(3, 4);
+  NoGrad guard;
+  for (const char* name : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"})
+    layer.get_parameter(std::string(name) + "_l0").copy_(net.cell->get_parameter(name));
+  const Tensor x = floats({5, 2, 3}, 0.25), zero = zeros({2, 4});
+  const auto [last, all] = scan(
+      [&](const nn::LstmState& s, const Tensor& x_t) {
+        const nn::LstmState next = net.cell(x_t, s);
+        return std::pair(next, next.h);
+      },
+      nn::LstmState{zero, zero}, x);
+  EXPECT_TRUE(allclose(all, layer(x), 1e-6, 1e-6));
+  EXPECT_TRUE(equal(all.select(0, 4), last.h));
+}
+
 // Of first and second order, against differences.
 TEST(ControlFlow, GradientsAgreeWithDifferences) {
   const Tensor w = doubles({3});
@@ -221,7 +246,9 @@ TEST(ControlFlow, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(error_of([&] { cond(x > 0, same, same, {x}); }),
             "[cond] pred must be one bool, got bool[2,3]: reduce it to one element, any(x > 0) or "
             "x.sum() > 0 (net.cc:12)");
-  EXPECT_EQ(error_of([&] { cond(yes, same, same, {x, x}); }),
+  EXPECT_EQ(error_of([&] {
+              cond(yes, same, same, {x, x});
+            }),
             "[cond] then_fn takes 1 tensor, and is given 2 (net.cc:15)");
   EXPECT_EQ(error_of([&] { cond(yes, same, same, {Tensor()}); }),
             "[cond] an operand is an undefined tensor (net.cc:17)");
@@ -229,18 +256,35 @@ TEST(ControlFlow, ErrorsSayWhatAndWhere) {
             "[cond] then_fn writes in place to tensor 0 of those it is given: return the new value "
             "(net.cc:19)");
   const auto going = [](const Tensor& x) { return x.sum() < 100; };
-  EXPECT_EQ(error_of([&] { while_loop([](const Tensor& x) { return x; }, same, x); }),
-            "[while_loop] what cond_fn returns must be one bool, got float32[2,3]: reduce it to one "
-            "element, any(x > 0) or x.sum() > 0 (net.cc:23)");
-  EXPECT_EQ(error_of([&] { while_loop(going, [](const Tensor& x) { return cat({x, x}, 0); }, x); }),
+  EXPECT_EQ(
+      error_of([&] { while_loop([](const Tensor& x) { return x; }, same, x); }),
+      "[while_loop] what cond_fn returns must be one bool, got float32[2,3]: reduce it to one "
+      "element, any(x > 0) or x.sum() > 0 (net.cc:23)");
+  EXPECT_EQ(error_of([&] {
+              while_loop(
+                  going,
+                  [](const Tensor& x) {
+                    return cat({x, x}, 0);
+                  },
+                  x);
+            }),
             "[while_loop] the state is float32[2,3], and the function returns float32[4,3] for it: "
             "dtype and shape stay the same from trip to trip (net.cc:26)");
-  EXPECT_EQ(error_of([&] { while_loop(going, [](const Tensor& x) { return x.to(DType::kF64); }, x); }),
+  EXPECT_EQ(error_of([&] {
+              while_loop(
+                  going, [](const Tensor& x) { return x.to(DType::kF64); }, x);
+            }),
             "[while_loop] the state is float32[2,3], and the function returns float64[2,3] for it: "
             "dtype and shape stay the same from trip to trip, cast with .to() (net.cc:29)");
-  EXPECT_EQ(error_of([&] { while_loop(going, [](const Tensor& x) { return std::pair(x, x); }, x); }),
+  EXPECT_EQ(error_of([&] {
+              while_loop(
+                  going, [](const Tensor& x) { return std::pair(x, x); }, x);
+            }),
             "[while_loop] the state is 1 tensor, and the function returns 2 for it (net.cc:32)");
-  EXPECT_EQ(error_of([&] { while_loop(going, [](const Tensor& x) { return x.mul_(2); }, x); }),
+  EXPECT_EQ(error_of([&] {
+              while_loop(
+                  going, [](const Tensor& x) { return x.mul_(2); }, x);
+            }),
             "[while_loop] body_fn writes in place to tensor 0 of those it is given: return the new "
             "value (net.cc:34)");
   const auto step = [](const Tensor& s, const Tensor& x) { return std::pair(s + x, s); };
@@ -250,8 +294,9 @@ TEST(ControlFlow, ErrorsSayWhatAndWhere) {
   EXPECT_EQ(error_of([&] { scan(step, zeros({3}), x, 2); }),
             "[scan] dim 2 out of range for rank 2 (net.cc:41)");
   EXPECT_EQ(error_of([&] {
-              scan([](const Tensor& s, const std::pair<Tensor, Tensor>&) { return std::pair(s, s); },
-                   zeros({3}), std::pair(x, ones({5, 3})));
+              scan(
+                  [](const Tensor& s, const std::pair<Tensor, Tensor>&) { return std::pair(s, s); },
+                  zeros({3}), std::pair(x, ones({5, 3})));
             }),
             "[scan] xs have 2 and 5 slices along dim 0: float32[2,3] and float32[5,3] (net.cc:43)");
 #line 250 "control_flow_test.cc"

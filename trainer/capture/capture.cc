@@ -120,7 +120,7 @@ class Runs {
 };
 
 constexpr int kMostRounds = 12;
-constexpr int64_t kMostTrips = 50000;  // of a while_loop
+constexpr int64_t kMostTrips = 50000;                 // of a while_loop
 constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
 
 // Whether forward read a free size as a number.

@@ -34,7 +34,7 @@ AnyAttrs attrs_of(OpId op, const void* attrs) {
 
 // "else_fn of cond": the function whose calls region r has.
 std::string control_part(const std::string& function, size_t r) {
-  const char* part = function == "cond" ? (r == 0 ? "then_fn" : "else_fn")
+  const char* part = function == "cond"   ? (r == 0 ? "then_fn" : "else_fn")
                      : function == "scan" ? "fn"
                                           : "body_fn";
   return std::string(part) + " of " + function;
@@ -291,9 +291,9 @@ std::string GraphTracer::condition_text(const Tensor& tensor) const {
   if (!boolean) return name(v) + " > 0";
   if (g_.value(v).producer < 0) return name(v);
   const ir::Node& n = g_.node(g_.value(v).producer);
-  for (const auto& [op, sign] : {std::pair(OpId::kLess, "<"), std::pair(OpId::kGreater, ">"),
-                                 std::pair(OpId::kLessOrEqual, "<="),
-                                 std::pair(OpId::kGreaterOrEqual, ">=")}) {
+  for (const auto& [op, sign] :
+       {std::pair(OpId::kLess, "<"), std::pair(OpId::kGreater, ">"),
+        std::pair(OpId::kLessOrEqual, "<="), std::pair(OpId::kGreaterOrEqual, ">=")}) {
     if (n.op == op) return fmt::format("{} {} {}", name(n.inputs[0]), sign, name(n.inputs[1]));
   }
   return g_.value(v).name.empty() ? "x > 0" : g_.value(v).name;
@@ -313,10 +313,10 @@ void GraphTracer::refuse_inner(const Tensor& tensor, const std::source_location&
 void GraphTracer::refuse_outer_write(const Tensor& base, const char* what,
                                      const std::source_location& where) {
   if (outside_ == nullptr || base.id() > since_) return;
-  throw_error("capture",
-              fmt::format("{} writes in {} to a tensor of outside: return the new value", what,
-                          part_),
-              where, Code::kUnsupported);
+  throw_error(
+      "capture",
+      fmt::format("{} writes in {} to a tensor of outside: return the new value", what, part_),
+      where, Code::kUnsupported);
 }
 
 bool GraphTracer::on_control(const ControlCall& call, std::vector<Tensor>* results) {

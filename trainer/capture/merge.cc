@@ -83,8 +83,7 @@ class Merge {
         runs_(outside.runs_),
         g_(graph),
         solver_(outside.solver_),
-        sizes_(graph,
-               [this](const SymDim& d) { return captures_->take(outside_->sizes_.one(d)); }),
+        sizes_(graph, [this](const SymDim& d) { return captures_->take(outside_->sizes_.one(d)); }),
         outside_(&outside),
         nodes_(std::move(nodes)),
         captures_(std::in_place, outside.g_, graph),
@@ -250,9 +249,7 @@ class Merge {
   }
 
   // The graph's value for one of the first run's.
-  ir::ValueId value(const ir::Node& reader, size_t k) {
-    return value(reader.inputs[k], reader, k);
-  }
+  ir::ValueId value(const ir::Node& reader, size_t k) { return value(reader.inputs[k], reader, k); }
   ir::ValueId value(ir::ValueId from, const ir::Node& reader, size_t k) {
     const ir::ValueId v = steps_[0].value(from);
     if (v == ir::kNoValue || made_[ir::at(v)] != ir::kNoValue)

@@ -16,8 +16,8 @@ struct ControlRegion {
 struct ControlCall {
   OpId op;
   const void* attrs;
-  const char* name;         // the function: "cond"
-  std::vector<Tensor> in;   // the node's own inputs
+  const char* name;        // the function: "cond"
+  std::vector<Tensor> in;  // the node's own inputs
   std::vector<ControlRegion> regions;
   // Behind them, without a tracer: what the node gives today, as tensors that nobody else has.
   std::function<std::vector<Tensor>()> results;

@@ -37,11 +37,11 @@ void need_one_bool(const char* name, const char* what, const Tensor& t, const Wh
   if (!t.defined()) throw_error(name, std::string(what) + " is an undefined tensor", where);
   if (t.dtype() == DType::kBool && numel(t.raw_shape()) == 1) return;
   const bool one = numel(t.raw_shape()) == 1;
-  throw_error(name,
-              std::string(what) + " must be one bool, got " + type_text(t) +
-                  (one ? ": compare it, x > 0"
-                       : ": reduce it to one element, any(x > 0) or x.sum() > 0"),
-              where, one ? Code::kTypeMismatch : Code::kShapeMismatch);
+  throw_error(
+      name,
+      std::string(what) + " must be one bool, got " + type_text(t) +
+          (one ? ": compare it, x > 0" : ": reduce it to one element, any(x > 0) or x.sum() > 0"),
+      where, one ? Code::kTypeMismatch : Code::kShapeMismatch);
 }
 
 // Without a tracer, which would refuse.
@@ -166,8 +166,8 @@ void wrong_operands(const char* what, size_t takes, size_t given, const Where& w
   const std::string text = what;
   const size_t colon = text.find(": ");
   throw_error(text.substr(0, colon),
-              text.substr(colon + 2) + " takes " + count_text(takes, "tensor") +
-                  ", and is given " + std::to_string(given),
+              text.substr(colon + 2) + " takes " + count_text(takes, "tensor") + ", and is given " +
+                  std::to_string(given),
               where);
 }
 
@@ -197,8 +197,13 @@ Tensors run_cond(const Arg& pred, const TensorsOf& then_fn, const TensorsOf& els
                            }};
     };
     const NoAttrs none;
-    const ControlCall call{OpId::kIf, &none, "cond", {pred.tensor}, {region(true), region(false)},
-                           [&] { return copies(made[holds ? 0 : 1], where); }, where};
+    const ControlCall call{OpId::kIf,
+                           &none,
+                           "cond",
+                           {pred.tensor},
+                           {region(true), region(false)},
+                           [&] { return copies(made[holds ? 0 : 1], where); },
+                           where};
     Tensors results;
     if (tracer->on_control(call, &results)) return results;
   }
@@ -316,8 +321,7 @@ class Scan {
     ControlCall call{OpId::kLoop, &attrs, kName, {}, {}, {}, where_};
     // The graph counts its own slices.
     const ShapeOpAttrs of{dims_[0], dims_[0] + 1};
-    const Tensor count =
-        call_one(OpId::kShape, &of, {&xs_[0]}).squeeze(0, where_);
+    const Tensor count = call_one(OpId::kShape, &of, {&xs_[0]}).squeeze(0, where_);
     Tensors inside, after;
     Tensor trip, go_on;
     {

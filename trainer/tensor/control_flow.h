@@ -4,8 +4,8 @@
 //   Tensor y = cond(x.sum() > 0, [](const Tensor& x) { return x * 2; },
 //                   [](const Tensor& x) { return -x; }, {x});
 //   auto [i, z] = while_loop([](const Tensor& i, const Tensor& z) { return i < 10; },
-//                            [](const Tensor& i, const Tensor& z) { return std::tuple(i + 1, z * z); },
-//                            std::tuple(i0, z0));
+//                            [](const Tensor& i, const Tensor& z) { return std::tuple(i + 1, z *
+//                            z); }, std::tuple(i0, z0));
 //   auto [h, all] = scan([&](const Tensor& h, const Tensor& x_t) {
 //                     Tensor next = tanh(linear(x_t, w) + linear(h, u));
 //                     return std::pair(next, next);
@@ -93,16 +93,14 @@ template <class C, class B, class S>
 S while_of(C& cond_fn, B& body_fn, const S& state, int64_t max_trips, const Where& where) {
   static_assert(std::is_same_v<ResultOf<C>, Tensor>,
                 "while_loop: cond_fn returns one bool, as a Tensor: i < 10");
-  return refilled(
-      state,
-      run_while(
-          [&](const std::vector<Tensor>& s) {
-            return call_with(cond_fn, s, "while_loop: cond_fn", where);
-          },
-          [&](const std::vector<Tensor>& s) {
-            return flat(call_with(body_fn, s, "while_loop: body_fn", where));
-          },
-          flat(state), max_trips, where));
+  return refilled(state, run_while(
+                             [&](const std::vector<Tensor>& s) {
+                               return call_with(cond_fn, s, "while_loop: cond_fn", where);
+                             },
+                             [&](const std::vector<Tensor>& s) {
+                               return flat(call_with(body_fn, s, "while_loop: body_fn", where));
+                             },
+                             flat(state), max_trips, where));
 }
 
 }  // namespace detail
@@ -113,8 +111,7 @@ S while_of(C& cond_fn, B& body_fn, const S& state, int64_t max_trips, const Wher
 // tuple of them, of the same number and dtypes. Their shapes may differ: in a graph, the dims that
 // do are open then. Errors name the line where pred was given.
 template <class T, class E>
-detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn,
-                         const Operands& operands = {}) {
+detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn, const Operands& operands = {}) {
   using R = detail::ResultOf<T>;
   static_assert(std::is_same_v<R, detail::ResultOf<E>>,
                 "cond: both functions return the same type: a Tensor, or a std::vector, std::pair "
@@ -126,9 +123,8 @@ detail::ResultOf<T> cond(const Arg& pred, T&& then_fn, E&& else_fn,
       return detail::flat(*form);
     };
   };
-  const std::vector<Tensor> made = detail::run_cond(pred, branch(then_fn, "cond: then_fn"),
-                                                    branch(else_fn, "cond: else_fn"),
-                                                    operands.tensors());
+  const std::vector<Tensor> made = detail::run_cond(
+      pred, branch(then_fn, "cond: then_fn"), branch(else_fn, "cond: else_fn"), operands.tensors());
   return detail::refilled(std::move(*form), made);
 }
 
