@@ -112,7 +112,7 @@ Step sequence(Rng& rng, int depth) {
 }
 
 TEST(RandomControl, NothingIsWrongWithoutAWord) {
-  const int programs = std::getenv("WICK_TEST_FULL") != nullptr ? 1000 : 60;
+  const int programs = std::getenv("WICK_TEST_FULL") != nullptr ? 500 : 60;
   int captured = 0, regions = 0;
   for (int seed = 0; seed < programs; ++seed) {
     SCOPED_TRACE(seed);
