@@ -35,12 +35,12 @@ TEST(ControlTraps, ReadingAConditionShowsTheRewrite) {
                 if (x.sum() > 0) return relu(x);
                 return exp(x);
               }),
-              AllOf(HasSubstr("cond(x > 0, then_fn"), HasSubstr("(net.cc:15)")));
+              AllOf(HasSubstr("cond(x > 0, then_fn"), HasSubstr("(net.cc:16)")));
   EXPECT_THAT(refusal([](const Tensor& x) {
                 const Tensor sure = (x.amax() > 1).named("sure");
                 return bool(sure) ? relu(x) : exp(x);
               }),
-              AllOf(HasSubstr("cond(sure, then_fn"), HasSubstr("(net.cc:20)")));
+              AllOf(HasSubstr("cond(sure, then_fn"), HasSubstr("(net.cc:21)")));
   EXPECT_THAT(refusal([](const Tensor& x) {
                 Tensor s = zeros({x.size(0), 8});
                 for (int64_t t = 0; t < x.size(1); ++t) s = tanh(s + x.select(1, t));
@@ -72,7 +72,7 @@ TEST(ControlTraps, BranchesThatDifferAreRefused) {
                   },
                   [&] { return std::vector<Tensor>{x}; })[0];
             }),
-            "[cond] then_fn returns 2 tensors and else_fn 1: both must return as many (net.cc:16)");
+            "[cond] then_fn returns 2 tensors and else_fn 1: both must return as many (net.cc:17)");
   EXPECT_THAT(refusal([](const Tensor& x) {
                 return cond(
                     x.select(2, 0) > 0, [&] { return x; }, [&] { return -x; });
@@ -83,7 +83,7 @@ TEST(ControlTraps, BranchesThatDifferAreRefused) {
         return cond(
             x.sum(), [&] { return x; }, [&] { return -x; });
       }),
-      HasSubstr("[cond] pred must be one bool, got float32[]: compare it, x > 0 (net.cc:25)"));
+      HasSubstr("[cond] pred must be one bool, got float32[]: compare it, x > 0 (net.cc:31)"));
   // the branch that today's data do not take
   EXPECT_THAT(refusal([](const Tensor& x) {
                 return cond(
@@ -93,7 +93,7 @@ TEST(ControlTraps, BranchesThatDifferAreRefused) {
                     },
                     [&] { return x; });
               }),
-              AllOf(HasSubstr("(net.cc:30)"), HasSubstr("then_fn is not what today's data take")));
+              AllOf(HasSubstr("(net.cc:38)"), HasSubstr("then_fn is not what today's data take")));
 #line 90 "control_traps_test.cc"
 }
 
@@ -135,7 +135,7 @@ TEST(ControlTraps, WritesToTheOutsideAreRefused) {
   };
   const std::string y = written([](Tensor& y, Tensor&) { y.add_(1); });
   EXPECT_THAT(y, HasSubstr("writes in then_fn of cond (net.cc:13) to a tensor of outside"));
-  EXPECT_THAT(y, HasSubstr("return the new value (net.cc:16)"));
+  EXPECT_THAT(y, HasSubstr("return the new value (net.cc:17)"));
   EXPECT_THAT(written([](Tensor& y, Tensor&) { y.select(2, 0).fill_(1); }),
               HasSubstr("to a tensor of outside"));
   EXPECT_THAT(written([](Tensor&, Tensor& mine) { mine.add_(1); }),
@@ -149,7 +149,7 @@ TEST(ControlTraps, WritesToTheOutsideAreRefused) {
                 return while_loop([](const Tensor& y) { return y.sum() < 0; },
                                   [](const Tensor& y) { return y.add_(1); }, x);
               }),
-              HasSubstr("writes in body_fn of while_loop (net.cc:28) to a tensor of outside"));
+              HasSubstr("writes in body_fn of while_loop (net.cc:29) to a tensor of outside"));
 #line 150 "control_traps_test.cc"
 }
 
@@ -197,7 +197,7 @@ TEST(ControlTraps, WhatDiffersFromRunToRunInsideIsRefused) {
                 return cond(
                     x.sum() > 0, [&] { return x * x.mean().item(); }, [&] { return x; });
               }),
-              AllOf(HasSubstr("item reads"), HasSubstr("(net.cc:16)")));
+              AllOf(HasSubstr("item reads"), HasSubstr("(net.cc:17)")));
   EXPECT_THAT(refusal([](const Tensor& x) {
                 return cond(
                     x.sum() > 0, [&] { return x + rand({8}); }, [&] { return x; });

@@ -251,15 +251,15 @@ TEST(ControlFlow, ErrorsSayWhatAndWhere) {
             }),
             "[cond] then_fn takes 1 tensor, and is given 2 (net.cc:15)");
   EXPECT_EQ(error_of([&] { cond(yes, same, same, {Tensor()}); }),
-            "[cond] an operand is an undefined tensor (net.cc:17)");
+            "[cond] an operand is an undefined tensor (net.cc:19)");
   EXPECT_EQ(error_of([&] { cond(yes, [](const Tensor& x) { return x.add_(1); }, same, {x}); }),
             "[cond] then_fn writes in place to tensor 0 of those it is given: return the new value "
-            "(net.cc:19)");
+            "(net.cc:21)");
   const auto going = [](const Tensor& x) { return x.sum() < 100; };
   EXPECT_EQ(
       error_of([&] { while_loop([](const Tensor& x) { return x; }, same, x); }),
       "[while_loop] what cond_fn returns must be one bool, got float32[2,3]: reduce it to one "
-      "element, any(x > 0) or x.sum() > 0 (net.cc:23)");
+      "element, any(x > 0) or x.sum() > 0 (net.cc:25)");
   EXPECT_EQ(error_of([&] {
               while_loop(
                   going,
@@ -269,36 +269,36 @@ TEST(ControlFlow, ErrorsSayWhatAndWhere) {
                   x);
             }),
             "[while_loop] the state is float32[2,3], and the function returns float32[4,3] for it: "
-            "dtype and shape stay the same from trip to trip (net.cc:26)");
+            "dtype and shape stay the same from trip to trip (net.cc:29)");
   EXPECT_EQ(error_of([&] {
               while_loop(
                   going, [](const Tensor& x) { return x.to(DType::kF64); }, x);
             }),
             "[while_loop] the state is float32[2,3], and the function returns float64[2,3] for it: "
-            "dtype and shape stay the same from trip to trip, cast with .to() (net.cc:29)");
+            "dtype and shape stay the same from trip to trip, cast with .to() (net.cc:39)");
   EXPECT_EQ(error_of([&] {
               while_loop(
                   going, [](const Tensor& x) { return std::pair(x, x); }, x);
             }),
-            "[while_loop] the state is 1 tensor, and the function returns 2 for it (net.cc:32)");
+            "[while_loop] the state is 1 tensor, and the function returns 2 for it (net.cc:45)");
   EXPECT_EQ(error_of([&] {
               while_loop(
                   going, [](const Tensor& x) { return x.mul_(2); }, x);
             }),
             "[while_loop] body_fn writes in place to tensor 0 of those it is given: return the new "
-            "value (net.cc:34)");
+            "value (net.cc:50)");
   const auto step = [](const Tensor& s, const Tensor& x) { return std::pair(s + x, s); };
   EXPECT_EQ(error_of([&] { scan(step, zeros({}), x); }),
             "[scan] the carry is float32[], and the function returns float32[3] for it: dtype and "
-            "shape stay the same from trip to trip (net.cc:38)");
+            "shape stay the same from trip to trip (net.cc:57)");
   EXPECT_EQ(error_of([&] { scan(step, zeros({3}), x, 2); }),
-            "[scan] dim 2 out of range for rank 2 (net.cc:41)");
+            "[scan] dim 2 out of range for rank 2 (net.cc:60)");
   EXPECT_EQ(error_of([&] {
               scan(
                   [](const Tensor& s, const std::pair<Tensor, Tensor>&) { return std::pair(s, s); },
                   zeros({3}), std::pair(x, ones({5, 3})));
             }),
-            "[scan] xs have 2 and 5 slices along dim 0: float32[2,3] and float32[5,3] (net.cc:43)");
+            "[scan] xs have 2 and 5 slices along dim 0: float32[2,3] and float32[5,3] (net.cc:62)");
 #line 250 "control_flow_test.cc"
 }
 
