@@ -177,6 +177,30 @@ SymDim dim_floor_div(const SymDim& a, int64_t b) {
                               dim_floor_div(r.max, b), std::move(inner), SymDim(b)}));
 }
 
+std::optional<SymDim> dim_exact_div(const SymDim& a, const SymDim& b) {
+  if (b.constant_ != 0 || b.terms().size() != 1 || a.constant_ != 0) return {};
+  const SymTerm& by = b.terms()[0];
+  std::vector<SymTerm> quotient;
+  int64_t constant = 0;
+  for (const SymTerm& t : a.terms()) {
+    SymTerm q{t.coefficient / by.coefficient, t.factors};
+    if (t.coefficient % by.coefficient != 0) return {};
+    for (const SymAtomRef& f : by.factors) {
+      auto at = std::find_if(q.factors.begin(), q.factors.end(), [&](const SymAtomRef& g) {
+        return g->kind == f->kind && g->text == f->text;
+      });
+      if (at == q.factors.end()) return {};
+      q.factors.erase(at);
+    }
+    if (q.factors.empty()) {
+      constant = wrap_add(constant, q.coefficient);
+    } else {
+      quotient.push_back(std::move(q));
+    }
+  }
+  return SymDim::make(constant, std::move(quotient));
+}
+
 SymDim dim_max(const SymDim& a, const SymDim& b) {
   if (a.known() && b.known()) return SymDim(std::max(a.constant_, b.constant_));
   Range d = range_of(a - b);

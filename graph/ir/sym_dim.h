@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ class SymDim {
   friend bool operator==(const SymDim& a, const SymDim& b);
   friend SymDim dim_floor_div(const SymDim& a, int64_t b);
   friend SymDim dim_max(const SymDim& a, const SymDim& b);
+  friend std::optional<SymDim> dim_exact_div(const SymDim& a, const SymDim& b);
 
  private:
   static SymDim make(int64_t constant, std::vector<SymTerm> terms);
@@ -75,6 +77,8 @@ inline int64_t dim_value(const SymDim& d) { return d.constant(); }
 Tri dim_equal(const SymDim& a, const SymDim& b);
 SymDim dim_floor_div(const SymDim& a, int64_t b);
 SymDim dim_max(const SymDim& a, const SymDim& b);
+// a / b where b is a product that divides every term of a; else nothing.
+std::optional<SymDim> dim_exact_div(const SymDim& a, const SymDim& b);
 // What no expression says; Graph::infer puts a symbol of the graph in its place.
 SymDim dim_open(const SymDim&);
 bool is_open(const SymDim& d);

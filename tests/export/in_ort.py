@@ -26,10 +26,10 @@ def arrays(folder, what):
     return [np.load(os.path.join(folder, n)) for n in names]
 
 
-def differs(got, want):
+def differs(got, want, whose="Wick's"):
     import numpy as np
     if got.dtype != want.dtype or got.shape != want.shape:
-        return f"{got.dtype} {got.shape}, Wick's {want.dtype} {want.shape}"
+        return f"{got.dtype} {got.shape}, {whose} {want.dtype} {want.shape}"
     if got.dtype.kind != "f":
         return "" if np.array_equal(got, want) else "other integers"
     a, b = got.astype(np.float64), want.astype(np.float64)
@@ -80,4 +80,5 @@ def main():
     return 0 if failed == 0 and passed > 0 else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,5 +1,5 @@
 // Forwards that a capture can get wrong without a word: each is right at every size of its range,
-// or refused with the line.
+// or refused with the line. Outcomes are properties of the tests in their JSON, for in_torch.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -194,6 +194,7 @@ std::vector<Trap> right() {
 TEST(Traps, AreRefusedWithTheLine) {
   for (const Trap& t : refused()) {
     const std::string o = outcome(t.f, kBoth);
+    RecordProperty(t.name, o);
     EXPECT_THAT(o, testing::StartsWith("refused: ")) << t.name;
   }
 }
@@ -202,16 +203,22 @@ TEST(Traps, AreRefusedWithTheLine) {
 TEST(Traps, OutputsOfASizesNumberAreRefused) {
   nn::Identity none;
   const std::vector<CaptureInput> inputs = {{"x", some_floats({2, 6, 8}), {{0, "batch"}}}};
-  EXPECT_THAT(error_of([&] {
-                capture(none, inputs, [](const Tensor& x) {
-                  return std::vector<Tensor>(static_cast<size_t>(x.size(0)), relu(x));
-                });
-              }),
+  const std::string refusal = error_of([&] {
+    capture(none, inputs, [](const Tensor& x) {
+      return std::vector<Tensor>(static_cast<size_t>(x.size(0)), relu(x));
+    });
+  });
+  RecordProperty("as many outputs as the batch", "refused: " + refusal);
+  EXPECT_THAT(refusal,
               testing::HasSubstr("forward returns 2 tensors at batch = 2 and 1 at batch = 1"));
 }
 
 TEST(Traps, AreRight) {
-  for (const Trap& t : right()) EXPECT_EQ(outcome(t.f, kBoth), "right") << t.name;
+  for (const Trap& t : right()) {
+    const std::string o = outcome(t.f, kBoth);
+    RecordProperty(t.name, o);
+    EXPECT_EQ(o, "right") << t.name;
+  }
 }
 
 }  // namespace

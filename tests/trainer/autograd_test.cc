@@ -111,7 +111,10 @@ struct Log : Tracer {
   void on_read(const Tensor&, const char* what, const Where& where) override {
     throw_error(what, "not while tracing", where);
   }
-  void on_shape_read(const Tensor&, int, const Where&) override {}
+  Dim on_size(const Tensor& t, int dim, const Where&) override { return Dim(t.raw_shape()[dim]); }
+  const DimShape& on_shape(const Tensor& t, const Where&) override {
+    return as_dims(t.raw_shape());
+  }
   void on_write(const Tensor&, const Tensor&, const char* what, const Where& where) override {
     throw_error(what, "not while tracing", where);
   }

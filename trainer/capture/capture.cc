@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -65,10 +66,9 @@ ir::ValueId add_input(ir::Graph& g, const CaptureInput& in, const std::vector<Fr
 // One capture: what all its runs have in common.
 class Runs {
  public:
-  Runs(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureCall& call)
-      : module_(module), inputs_(inputs), call_(call), free_(free_sizes(inputs)) {}
-
-  const std::vector<FreeSize>& free() const { return free_; }
+  Runs(nn::Module& module, const std::vector<CaptureInput>& inputs, const CaptureCall& call,
+       std::vector<FreeSize> free)
+      : module_(module), inputs_(inputs), call_(call), free_(std::move(free)) {}
 
   CaptureRun first() {
     std::vector<Tensor> examples;
@@ -103,12 +103,14 @@ class Runs {
     {
       GradMode no_grad(false);
       TracerScope scope(&tracer);
+      SizeLogScope sizes_of(&tracer.sizes());
       results = call_(examples);
     }
     for (size_t i = 0; i < results.size(); ++i)
       run.graph.add_output(std::to_string(i), tracer.result(results[i]));
     ir::verify(run.graph, "after capture");
-    run.reads = tracer.size_reads();
+    run.log = std::move(tracer.sizes());
+    run.region_values = tracer.region_values();
     return run;
   }
 
@@ -119,45 +121,127 @@ class Runs {
   SharedWeights weights_;
 };
 
-constexpr int kMostRounds = 12;
-constexpr int64_t kMostTrips = 50000;                 // of a while_loop
-constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
+constexpr int64_t kMostTrips = 50000;  // of a while_loop
 
-// Whether forward read a free size as a number.
+// Whether forward asked for a size that is free.
 bool reads_sizes(const std::vector<CaptureRun>& runs) {
   for (const CaptureRun& run : runs) {
-    for (size_t i = 0; i < run.reads.size() && i < runs[0].reads.size(); ++i) {
-      if (run.reads[i].sizes != runs[0].reads[i].sizes) return true;
+    const auto &mine = run.log.entries(), &first = runs[0].log.entries();
+    for (size_t i = 0; i < mine.size(); ++i) {
+      if (i >= first.size() || mine[i].number != first[i].number) return true;
     }
   }
   return false;
 }
 
-// Whether forward read a number that the size is part of: it reads another where that size alone is
-// another, or no two runs tell.
-bool reads_size(const std::vector<CaptureRun>& runs, size_t size) {
-  bool told = false;
-  for (const CaptureRun& run : runs) {
-    size_t unlike = 0;
-    for (size_t i = 0; i < run.sizes.size(); ++i) unlike += run.sizes[i] != runs[0].sizes[i];
-    if (unlike != 1 || run.sizes[size] == runs[0].sizes[size]) continue;
-    told = true;
-    for (size_t i = 0; i < run.reads.size() && i < runs[0].reads.size(); ++i) {
-      if (run.reads[i].sizes != runs[0].reads[i].sizes) return true;
+constexpr int kMostRounds = 24;
+constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
+// A run keeps every result; of a run for a comparison alone.
+constexpr double kMostBytes = 512e6;
+constexpr double kClimbBytes = 256e6, kClimbSeconds = 4;
+
+// What the values of the graph take at these sizes.
+double bytes_at(const ir::Graph& graph, const std::vector<FreeSize>& free, const Sizes& at) {
+  double bytes = 0;
+  for (size_t v = 0; v < graph.value_count(); ++v) {
+    const ir::Value& value = graph.value(static_cast<ir::ValueId>(v));
+    if (!value.ranked || graph.is_constant(static_cast<ir::ValueId>(v))) continue;
+    double n = static_cast<double>(dtype_size(value.dtype));
+    for (const SymDim& d : value.shape) {
+      bool known = !is_open(d);
+      d.each_symbol([&](const std::string& name, int64_t, int64_t) {
+        known = known && std::any_of(free.begin(), free.end(),
+                                     [&](const FreeSize& f) { return f.symbol == name; });
+      });
+      if (known) n *= static_cast<double>(std::max<int64_t>(evaluate(d, free, at), 0));
     }
+    bytes += n;
   }
-  return !told && reads_sizes(runs);
+  return bytes;
 }
 
-// A size that forward read as a number, or that is in an expression which few sizes do not settle,
+// The bound of a size that nobody stated.
+bool unstated(const FreeSize& f) { return f.max == DynamicDim().max; }
+
+// What keeps the graph from sizes at which a comparison has another answer: the bound of a size
+// that nobody stated ends before them; else it is an Error. Returns once a bound changed.
+void end_before(const Sizes& other, const std::string& what, std::vector<FreeSize>* free) {
+  for (size_t i = 0; i < free->size(); ++i) {
+    FreeSize& f = (*free)[i];
+    if (other[i] <= f.example || !unstated(f)) continue;
+    f.max = std::max(f.min, other[i] - f.multiple);
+    warn_text("capture-range",
+              fmt::format("[capture] \"{}\" is free up to {}: {}", f.symbol, f.max, what));
+    return;
+  }
+  throw Error("[capture] " + what + bounds_hint(*free, other));
+}
+
+// The runs that give the comparisons of sizes their other answers. Where forward is too large to be
+// run, the sizes end before that.
+enum class Answered : uint8_t { kAll, kMoreRuns, kOtherBounds };
+Answered answer_both_ways(const SizeUse& use, const ir::Graph& graph, Runs& runs, int64_t* number,
+                          std::vector<FreeSize>* free, std::vector<CaptureRun>* all) {
+  Answered answered = Answered::kAll;
+  for (const SizeGuard& guard : use.guards) {
+    const auto other = other_way(guard, *free);
+    if (!other) continue;
+    if (std::any_of(all->begin(), all->end(),
+                    [&](const CaptureRun& r) { return r.sizes == *other; }))
+      continue;
+    const std::string compared =
+        fmt::format("{} is {} at {} and not at {} (a size read at {})", guard.text(), guard.yes,
+                    sizes_text(*free, example_sizes(*free)), sizes_text(*free, *other), guard.line);
+    if (bytes_at(graph, *free, *other) > kMostBytes) {
+      end_before(*other, compared + ", where forward is too large to be run", free);
+      return Answered::kOtherBounds;
+    }
+    all->push_back(runs.at(*other, (*number)++));
+    answered = Answered::kMoreRuns;
+  }
+  return answered;
+}
+
+// Sizes far beyond the example's for what few sizes do not settle, all of them doubled together as
+// long as the values stay small and a run is expected to be short; where an end was stated, at it.
+std::optional<CaptureFault> climb(const ir::Graph& graph, const std::vector<CaptureInput>& inputs,
+                                  const CaptureCall& call, const std::vector<FreeSize>& free,
+                                  const SizeUse& use, std::vector<Sizes>* ran) {
+  std::vector<size_t> open;
+  for (size_t i = 0; i < free.size(); ++i) {
+    if (use.doubtful.count(free[i].symbol) != 0 || use.escaped.count(free[i].symbol) != 0)
+      open.push_back(i);
+  }
+  Sizes last = example_sizes(free);
+  double spent = 0, spent_last = 0;
+  for (int64_t times = 2; !open.empty(); times *= 2) {
+    Sizes at = example_sizes(free);
+    for (size_t i : open) at[i] = std::clamp(at[i] * times, free[i].min, free[i].max);
+    const double bytes = bytes_at(graph, free, at), before = bytes_at(graph, free, last);
+    if (at == last || bytes > kClimbBytes) return {};
+    if (spent + spent_last * bytes / std::max(before, 1.0) > kClimbSeconds) return {};
+    const auto begin = std::chrono::steady_clock::now();
+    if (auto fault = verify_capture(graph, inputs, call, free, {at}, kClimbSeconds, ran))
+      return fault;
+    spent_last = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    spent += spent_last;
+    last = at;
+  }
+  return {};
+}
+
+// A size that became a plain integer, or that is in an expression which few sizes do not settle,
 // and of which nobody stated a largest, is free as far as it was tried, together with the others:
 // a threshold may lie behind. Whether a bound changed.
-bool narrow(const std::set<std::string>& doubtful, const std::vector<CaptureRun>& runs,
-            const std::vector<Sizes>& ran, std::vector<FreeSize>* free) {
+bool narrow(const SizeUse& use, const std::vector<Sizes>& ran, std::vector<FreeSize>* free) {
+  auto line = [&](const FreeSize& f) {
+    const auto at = use.escaped.find(f.symbol);
+    return at == use.escaped.end() ? std::string() : at->second;
+  };
   std::vector<bool> open(free->size());
   for (size_t i = 0; i < free->size(); ++i) {
     const FreeSize& f = (*free)[i];
-    open[i] = f.max == DynamicDim().max && (doubtful.count(f.symbol) != 0 || reads_size(runs, i));
+    open[i] = unstated(f) && (use.doubtful.count(f.symbol) != 0 || !line(f).empty());
   }
   // The run in which the smallest of these sizes, each against its example, is the largest.
   const Sizes* widest = nullptr;
@@ -174,25 +258,28 @@ bool narrow(const std::set<std::string>& doubtful, const std::vector<CaptureRun>
   bool changed = false;
   for (size_t i = 0; i < free->size() && widest != nullptr; ++i) {
     FreeSize& f = (*free)[i];
+    const std::string why = line(f).empty()
+                                ? "an expression of it is not settled by the sizes that were tried"
+                                : "forward makes a plain integer of it (read at " + line(f) +
+                                      "), behind which a threshold may hide";
     if (!open[i]) {
       int64_t tried = f.example;
       for (const Sizes& sizes : ran) tried = std::max(tried, sizes[i]);
-      if (tried < f.max && reads_size(runs, i)) {
-        warn_text(
-            "capture-range",
-            fmt::format("[capture] \"{}\" was tried up to {} and is promised up to {}: forward "
-                        "reads it as a number, behind which a threshold may hide",
-                        f.symbol, tried, f.max));
+      if (tried < f.max && !unstated(f) && !line(f).empty()) {
+        warn_text("capture-range",
+                  fmt::format("[capture] \"{}\" was tried up to {} and is promised up to {}: {}",
+                              f.symbol, tried, f.max, why));
       }
       continue;
     }
-    f.max = std::max({f.min, f.example, (*widest)[i]});
+    const int64_t tried = std::max({f.min, f.example, (*widest)[i]});
+    if (tried >= f.max) continue;
+    f.max = tried;
     changed = true;
     warn_text("capture-range",
-              fmt::format("[capture] \"{}\" is free up to {}, the largest that was tried: forward "
-                          "reads it as a number, behind which a threshold may hide; give "
+              fmt::format("[capture] \"{}\" is free up to {}, the largest that was tried: {}; give "
                           "DynamicDim::max for another bound",
-                          f.symbol, f.max));
+                          f.symbol, f.max, why));
   }
   return changed;
 }
@@ -213,6 +300,94 @@ std::vector<std::string> names_of(const CaptureOptions& options, size_t outputs)
   return names;
 }
 
+// Forward fails at sizes beyond the example's, of which nobody stated a largest: they end where it
+// last runs, one dimension at a time. Nothing where it fails for another reason, or runs again at
+// sizes behind (it may want multiples).
+bool ends_where_it_runs(const FailsAt& failure, const std::vector<CaptureInput>& inputs,
+                        const CaptureCall& call, std::vector<FreeSize>* free) {
+  GradMode no_grad(false);
+  for (size_t i = 0; i < free->size(); ++i) {
+    FreeSize& f = (*free)[i];
+    if (!unstated(f) || failure.sizes()[i] <= f.example) continue;
+    auto runs_at = [&](int64_t size) {
+      Sizes at = example_sizes(*free);
+      at[i] = size;
+      try {
+        call(examples_at(inputs, *free, at, 0).forward);
+        return true;
+      } catch (const std::exception&) {
+        return false;
+      }
+    };
+    int64_t runs = f.example, fails = failure.sizes()[i];
+    if (!runs_at(runs) || runs_at(fails)) continue;
+    while (fails - runs > f.multiple) {
+      const int64_t middle = runs + (fails - runs) / f.multiple / 2 * f.multiple;
+      (runs_at(middle) ? runs : fails) = middle;
+    }
+    constexpr int64_t kBehind = 16;
+    for (int64_t n = 1; n <= kBehind; ++n) {
+      if (runs_at(fails + n * f.multiple)) return false;
+    }
+    f.max = runs;
+    warn_text("capture-range",
+              fmt::format("[capture] \"{}\" is free up to {}, at {} forward fails: {}", f.symbol,
+                          runs, fails, failure.what()));
+    return true;
+  }
+  return false;
+}
+
+ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& inputs,
+                         const CaptureCall& call, const CaptureOptions& options,
+                         std::vector<FreeSize> free) {
+  Runs runs(module, inputs, call, free);
+  std::vector<CaptureRun> all;
+  all.push_back(runs.first());
+  int64_t number = 0;
+  for (const Sizes& sizes : further_sizes(free)) all.push_back(runs.at(sizes, number++));
+  const std::vector<std::string> names = names_of(options, all[0].graph.outputs().size());
+  // An expression that few sizes do not settle may be wrong at another: then that size is one more
+  // run to find it from.
+  bool settled = false;  // only bounds are new
+  for (int round = 0;; ++round) {
+    ir::Graph graph;
+    std::vector<ir::ValueId> seen;  // by forward
+    for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
+    const SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
+    graph.labels = options.labels;
+    ir::verify(graph, "after capture");
+    if (!settled && round < kMostRounds) {
+      if (answer_both_ways(use, graph, runs, &number, &free, &all) != Answered::kAll) continue;
+    }
+    if (!options.verify || settled) return graph;
+    std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
+    for (const CaptureRun& run : all) sizes.push_back(run.sizes);
+    const bool doubt = !use.doubtful.empty() || !use.escaped.empty();
+    if (reads_sizes(all)) {
+      const std::vector<Sizes> many = many_sizes(free);
+      sizes.insert(sizes.end(), many.begin(), many.end());
+    }
+    std::vector<Sizes> ran;
+    auto fault =
+        verify_capture(graph, inputs, call, free, sizes, doubt ? kDoubtfulSeconds : kSeconds, &ran);
+    if (!fault) fault = climb(graph, inputs, call, free, use, &ran);
+    if (fault) {
+      const bool known = std::any_of(all.begin(), all.end(),
+                                     [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
+      if (known || !reads_sizes(all) || round >= kMostRounds) {
+        throw Error("[capture] " + fault->text +
+                    ". What a graph cannot hold: state that changes from call to call, values from "
+                    "outside of its inputs, a number that no simple expression of the sizes gives");
+      }
+      all.push_back(runs.at(fault->sizes, number++));
+      continue;
+    }
+    if (!narrow(use, ran, &free)) return graph;
+    settled = true;
+  }
+}
+
 }  // namespace
 
 void detail::wrong_inputs(size_t takes, size_t given) {
@@ -230,58 +405,26 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     check_input(in);
   }
   const TripLimitScope limit(kMostTrips);
-  Runs runs(module, inputs, call);
-  std::vector<CaptureRun> all;
-  all.push_back(runs.first());
-  int64_t number = 0;
-  for (const Sizes& sizes : further_sizes(runs.free())) all.push_back(runs.at(sizes, number++));
-  std::vector<FreeSize> free = runs.free();
-  const std::vector<std::string> names = names_of(options, all[0].graph.outputs().size());
-  // An expression that few sizes do not settle may be wrong at another: then that size is one more
-  // run to find it from.
-  bool settled = false;  // only bounds are new
-  for (int round = 0;; ++round) {
-    ir::Graph graph;
-    std::vector<ir::ValueId> seen;  // by forward
-    for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
-    const std::set<std::string> doubtful = merge_captures(all, free, inputs, seen, names, graph);
-    graph.labels = options.labels;
-    ir::verify(graph, "after capture");
-    if (!options.verify || settled) return graph;
-    std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
-    for (const CaptureRun& run : all) sizes.push_back(run.sizes);
-    if (reads_sizes(all)) {
-      const std::vector<Sizes> many = many_sizes(free);
-      sizes.insert(sizes.end(), many.begin(), many.end());
+  std::vector<FreeSize> free = free_sizes(inputs);
+  while (true) {
+    try {
+      return capture_within(module, inputs, call, options, free);
+    } catch (const FailsAt& failure) {
+      if (!ends_where_it_runs(failure, inputs, call, &free)) throw;
     }
-    std::vector<Sizes> ran;
-    const double seconds = doubtful.empty() ? kSeconds : kDoubtfulSeconds;
-    const auto fault = verify_capture(graph, inputs, call, free, sizes, seconds, &ran);
-    if (fault) {
-      const bool known = std::any_of(all.begin(), all.end(),
-                                     [&](const CaptureRun& r) { return r.sizes == fault->sizes; });
-      if (known || !reads_sizes(all) || round == kMostRounds) {
-        throw Error("[capture] " + fault->text +
-                    ". What a graph cannot hold: state that changes from call to call, values from "
-                    "outside of its inputs, a number that no simple expression of the sizes gives");
-      }
-      all.push_back(runs.at(fault->sizes, number++));
-      continue;
-    }
-    if (!narrow(doubtful, all, ran, &free)) return graph;
-    settled = true;
   }
 }
 
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
-                  const CaptureOptions& options) {
+                  const CaptureOptions& options, Where where) {
   if (inputs.size() != 1) {
     throw Error(
         "[capture] a module's forward takes one tensor: give capture() a call for the "
         "inputs, [&](const Tensor& a, const Tensor& b) { return model.forward(a, b); }");
   }
   return capture_call(
-      module, inputs, [&](const std::vector<Tensor>& in) { return std::vector{module(in[0])}; },
+      module, inputs,
+      [&](const std::vector<Tensor>& in) { return std::vector{module(Arg(in[0], where))}; },
       options);
 }
 

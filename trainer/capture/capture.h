@@ -20,6 +20,9 @@ struct DynamicDim {
   int dim = 0;  // negative ones count from the end
   std::string symbol = "batch";
   int64_t min = 1, max = 1 << 20;  // the sizes that the graph is for
+  // Only multiples of it, which a U-Net of four halvings takes at 16: capture tries no others, and
+  // what the graph makes of them is not said.
+  int64_t multiple_of = 1;
 };
 
 // How bytes become the model's floats: (x / divisor - mean) / std, three f32 operations in this
@@ -55,7 +58,7 @@ struct CaptureOptions {
 // is an Error with the op, the user's file:line and the sizes of both runs. An Error, too, where
 // forward fails at a size that the bounds promise.
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs,
-                  const CaptureOptions& options = {});
+                  const CaptureOptions& options = {}, Where where = Where::current());
 
 // A forward of any signature: `call` is given a tensor for each input, in their order, and returns
 // the outputs. The weights are those of `module`.
@@ -79,7 +82,7 @@ template <class F>
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs, const F& call,
                   const CaptureOptions& options = {}) {
   constexpr size_t n = detail::arity<const F, 1>();
-  static_assert(n != detail::kNoArity, "the call takes tensors, up to 16");
+  static_assert(n != detail::kNoArity, "the call takes const Tensor&, one for each input, up to 16");
   if (inputs.size() != n) detail::wrong_inputs(n, inputs.size());
   return capture_call(
       module, inputs,

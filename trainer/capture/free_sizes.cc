@@ -66,7 +66,36 @@ Choice choose(const FreeSize& f, std::vector<int64_t>* taken) {
   return c;
 }
 
+// The dimensions counted in what they are multiples of, and sizes found of those.
+std::vector<FreeSize> in_multiples(std::vector<FreeSize> free) {
+  for (FreeSize& f : free) {
+    f.example /= f.multiple, f.min /= f.multiple, f.max /= f.multiple;
+    f.each *= f.multiple;
+  }
+  return free;
+}
+std::vector<Sizes> of_multiples(std::vector<Sizes> all, const std::vector<FreeSize>& free) {
+  for (Sizes& sizes : all) {
+    for (size_t i = 0; i < sizes.size(); ++i) sizes[i] *= free[i].multiple;
+  }
+  return all;
+}
+
+std::vector<Sizes> further_counts(const std::vector<FreeSize>& free);
+std::vector<Sizes> unseen_counts(const std::vector<FreeSize>& free);
+std::vector<Sizes> many_counts(const std::vector<FreeSize>& free);
+
 }  // namespace
+
+std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free) {
+  return of_multiples(further_counts(in_multiples(free)), free);
+}
+std::vector<Sizes> unseen_sizes(const std::vector<FreeSize>& free) {
+  return of_multiples(unseen_counts(in_multiples(free)), free);
+}
+std::vector<Sizes> many_sizes(const std::vector<FreeSize>& free) {
+  return of_multiples(many_counts(in_multiples(free)), free);
+}
 
 std::vector<FreeSize> free_sizes(const std::vector<CaptureInput>& inputs) {
   std::vector<FreeSize> all;
@@ -80,10 +109,17 @@ std::vector<FreeSize> free_sizes(const std::vector<CaptureInput>& inputs) {
                         "which is {} to {}: give an example within the bounds",
                         in.name, size, d.dim, d.symbol, d.min, d.max));
       }
+      if (d.multiple_of < 1 || size % d.multiple_of != 0) {
+        throw Error(fmt::format(
+            "[capture] the example of input \"{}\" has {} along dimension {}, \"{}\", which is a "
+            "multiple of {}",
+            in.name, size, d.dim, d.symbol, d.multiple_of));
+      }
       auto same = std::find_if(all.begin(), all.end(),
                                [&](const FreeSize& f) { return f.symbol == d.symbol; });
       if (same == all.end()) {
-        all.push_back({d.symbol, size, d.min, d.max, each});
+        const int64_t m = d.multiple_of;
+        all.push_back({d.symbol, size, (d.min + m - 1) / m * m, d.max / m * m, each, m});
       } else if (same->example != size) {
         throw Error(fmt::format(
             "[capture] \"{}\" stands for one size, and the examples have {} and {}: give dimension "
@@ -101,7 +137,9 @@ Sizes example_sizes(const std::vector<FreeSize>& free) {
   return sizes;
 }
 
-std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free) {
+namespace {
+
+std::vector<Sizes> further_counts(const std::vector<FreeSize>& free) {
   const Sizes example = example_sizes(free);
   std::vector<Choice> choices;
   std::vector<int64_t> taken;
@@ -133,9 +171,9 @@ std::vector<Sizes> further_sizes(const std::vector<FreeSize>& free) {
   return all;
 }
 
-std::vector<Sizes> unseen_sizes(const std::vector<FreeSize>& free) {
+std::vector<Sizes> unseen_counts(const std::vector<FreeSize>& free) {
   if (free.empty()) return {};
-  std::vector<Sizes> seen = further_sizes(free);
+  std::vector<Sizes> seen = further_counts(free);
   seen.push_back(example_sizes(free));
   Sizes primes, large;
   for (size_t i = 0; i < free.size(); ++i) {
@@ -152,7 +190,7 @@ std::vector<Sizes> unseen_sizes(const std::vector<FreeSize>& free) {
   return {primes, large};
 }
 
-std::vector<Sizes> many_sizes(const std::vector<FreeSize>& free) {
+std::vector<Sizes> many_counts(const std::vector<FreeSize>& free) {
   constexpr size_t kTogether = 24, kAlone = 24;
   constexpr int64_t kOneByOne = 40, kWholeRange = 128;
   std::vector<Sizes> all;
@@ -198,6 +236,8 @@ std::vector<Sizes> many_sizes(const std::vector<FreeSize>& free) {
   return all;
 }
 
+}  // namespace
+
 Shape shape_at(const CaptureInput& in, const std::vector<FreeSize>& free, const Sizes& sizes) {
   Shape shape = in.example.raw_shape();
   for (const DynamicDim& d : in.dynamic) {
@@ -221,19 +261,21 @@ std::string bounds_hint(const std::vector<FreeSize>& free, const Sizes& sizes) {
     if (sizes[i] == free[i].example) continue;
     bounds += fmt::format("{}{} is {} to {}", bounds.empty() ? "" : ", ", free[i].symbol,
                           free[i].min, free[i].max);
+    if (free[i].multiple > 1) bounds += fmt::format(", a multiple of {}", free[i].multiple);
   }
   if (bounds.empty()) return "";
-  return ". Sizes that the model is not meant for are kept out by DynamicDim::min and max (" +
+  return ". Sizes that the model is not meant for are kept out by DynamicDim::min, max and "
+         "multiple_of (" +
          bounds + ")";
 }
 
 void throw_fails_at(const std::vector<FreeSize>& free, const Sizes& sizes,
                     const std::exception& why) {
   const auto* error = dynamic_cast<const Error*>(&why);
-  throw Error(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
-                          sizes_text(free, example_sizes(free)), sizes_text(free, sizes),
-                          why.what(), bounds_hint(free, sizes)),
-              error != nullptr ? error->code() : Code::kInvalidArgument);
+  throw FailsAt(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
+                            sizes_text(free, example_sizes(free)), sizes_text(free, sizes),
+                            why.what(), bounds_hint(free, sizes)),
+                error != nullptr ? error->code() : Code::kInvalidArgument, sizes);
 }
 
 }  // namespace wick

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trainer/capture/capture.h"
+#include "wick/error.h"
 
 namespace wick {
 
@@ -15,6 +16,7 @@ struct FreeSize {
   std::string symbol;
   int64_t example = 0, min = 1, max = 1;
   int64_t each = 1;  // elements of its input for one of the size
+  int64_t multiple = 1;
 };
 
 // One size for each FreeSize, in their order.
@@ -50,7 +52,17 @@ std::string sizes_text(const std::vector<FreeSize>& free, const Sizes& sizes);
 // the dimensions that have another size in the example; empty where there are none.
 std::string bounds_hint(const std::vector<FreeSize>& free, const Sizes& sizes);
 
-// Throws Error: forward runs at the example's sizes and fails at these, by `why`.
+// Forward runs at the example's sizes and not at these.
+class FailsAt : public Error {
+ public:
+  FailsAt(const std::string& what, Code code, Sizes sizes)
+      : Error(what, code), sizes_(std::move(sizes)) {}
+  const Sizes& sizes() const { return sizes_; }
+
+ private:
+  Sizes sizes_;
+};
+// Throws FailsAt, by `why`.
 [[noreturn]] void throw_fails_at(const std::vector<FreeSize>& free, const Sizes& sizes,
                                  const std::exception& why);
 

@@ -56,6 +56,7 @@ GraphTracer::GraphTracer(ir::Graph& region, GraphTracer& outside, std::string pa
       captures_(std::in_place, outside.g_, region) {
   const TracerScope untraced(nullptr);
   since_ = empty({0}).id();
+  number_ = ++root().regions_;
 }
 
 void GraphTracer::bind(const Tensor& tensor, ir::ValueId value) {
@@ -130,6 +131,7 @@ ir::NodeId GraphTracer::add(OpId op, const AnyAttrs& attrs, std::vector<ir::Valu
   }
   g_.node(id).module = path;
   g_.node(id).source = source_line(where);
+  root().sizes_.at_node(root().g_.node_count());
   return id;
 }
 
@@ -175,16 +177,27 @@ void GraphTracer::on_read(const Tensor& tensor, const char* what,
               Code::kUnsupported);
 }
 
-// A size may be read (most reshapes do); what was computed of it shows when the runs are compared,
-// and the line that read it is what is to be looked at then.
-void GraphTracer::on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) {
-  if (!traced(tensor)) return;
-  const Shape& shape = tensor.raw_shape();
-  std::vector<int64_t> sizes(shape.begin(), shape.end());
-  if (dim >= 0) sizes = {shape[dim]};
-  GraphTracer& all = root();  // a region's reads are before its node
-  all.size_reads_.push_back(
-      {static_cast<ir::NodeId>(all.g_.node_count()), source_line(where), sizes});
+Dim GraphTracer::on_size(const Tensor& tensor, int dim, const std::source_location& where) {
+  const int64_t size = tensor.raw_shape()[dim];
+  if (!traced(tensor)) return Dim(size);
+  if (outside_ == nullptr) return sizes_.read(value_of(tensor, where), dim, size, where);
+  if (known(tensor) == ir::kNoValue) return outside_->on_size(tensor, dim, where);
+  // of a value of this region, by a number of its own
+  std::vector<RegionValue>& all = root().region_values_;
+  const RegionValue read{number_, value_of(tensor, where)};
+  const auto at = std::find_if(all.begin(), all.end(), [&](const RegionValue& v) {
+    return v.region == read.region && v.value == read.value;
+  });
+  const auto index = static_cast<int32_t>(at - all.begin());
+  if (at == all.end()) all.push_back(read);
+  return root().sizes_.read(region_entry(index), dim, size, where);
+}
+
+const DimShape& GraphTracer::on_shape(const Tensor& tensor, const std::source_location& where) {
+  if (!traced(tensor)) return as_dims(tensor.raw_shape());
+  DimShape sizes;
+  for (int d = 0; d < tensor.rank(); ++d) sizes.push_back(on_size(tensor, d, where));
+  return shapes_[value_of(tensor, where)] = sizes;
 }
 
 // `value` in the shape of `like`.
@@ -344,6 +357,7 @@ bool GraphTracer::on_control(const ControlCall& call, std::vector<Tensor>* resul
     for (const auto& [id, bound] : inner.values_) {
       if (id > inner.since_ && !region.is_constant(bound.value)) root().inner_[id] = inner.part_;
     }
+    region.metadata[kRegionNumber] = std::to_string(inner.number_);
     captured.push_back(inner.captures_->captured());
     regions.push_back(std::move(region));
   }

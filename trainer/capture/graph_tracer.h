@@ -9,6 +9,7 @@
 
 #include "graph/ir/graph.h"
 #include "trainer/capture/control.h"
+#include "trainer/tensor/size_log.h"
 #include "trainer/tensor/tensor.h"
 #include "trainer/tensor/tracer.h"
 
@@ -16,14 +17,16 @@ namespace wick {
 
 HostTensor host_copy(const Tensor& t);  // any strides
 
-// Where forward read sizes of a traced tensor as numbers, before the node of this id was made.
-struct SizeRead {
-  ir::NodeId before;
-  ir::SourceLine line;
-  std::vector<int64_t> sizes;
-};
 // Parameters as they enter graphs, by name: the runs of one capture share them.
 using SharedWeights = std::map<std::string, HostTensor>;
+
+// A value of a region whose size forward read: SizeLog's entries name it by region_entry().
+struct RegionValue {
+  int region;  // as the run counts them
+  ir::ValueId value;
+};
+inline int32_t region_entry(int32_t index) { return -2 - index; }
+inline constexpr const char* kRegionNumber = "region";  // in the metadata of a run's region
 
 class GraphTracer final : public Tracer {
  public:
@@ -35,11 +38,13 @@ class GraphTracer final : public Tracer {
   void bind_parameter(const std::string& name, const Tensor& tensor);
   // The value of a forward's result; one made outside of every op is an error.
   ir::ValueId result(const Tensor& tensor);
-  const std::vector<SizeRead>& size_reads() const { return size_reads_; }
+  SizeLog& sizes() { return sizes_; }
+  const std::vector<RegionValue>& region_values() const { return region_values_; }
 
   void on_call(const TracedCall& call) override;
   void on_read(const Tensor& tensor, const char* what, const std::source_location& where) override;
-  void on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) override;
+  Dim on_size(const Tensor& tensor, int dim, const std::source_location& where) override;
+  const DimShape& on_shape(const Tensor& tensor, const std::source_location& where) override;
   void on_write(const Tensor& tensor, const Tensor& result, const char* what,
                 const std::source_location& where) override;
   void on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old, const char* what,
@@ -82,14 +87,18 @@ class GraphTracer final : public Tracer {
   std::map<uint64_t, Bound> values_;
   std::map<uint64_t, uint32_t> generations_;  // of bases that were written to
   std::map<uint64_t, std::string> parameters_;
-  std::vector<SizeRead> size_reads_;
-  std::vector<Tensor> alive_;  // ids stay taken for as long as the trace needs them
+  SizeLog sizes_;
+  std::map<ir::ValueId, DimShape> shapes_;  // that were asked for
+  std::vector<Tensor> alive_;               // ids stay taken for as long as the trace needs them
   // -- of a region
   GraphTracer* outside_ = nullptr;
   std::string part_;    // "then_fn of cond (net.cc:12)"
   uint64_t since_ = 0;  // ids ascend: what the region made has greater ones
+  int number_ = 0;
   std::optional<RegionCaptures> captures_;
   // -- of the whole trace
+  int regions_ = 0;
+  std::vector<RegionValue> region_values_;
   std::map<uint64_t, std::string> inner_;  // what regions made, by id: the region's `part`
 };
 

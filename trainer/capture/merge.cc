@@ -35,8 +35,7 @@ std::string field_text(const AttrField& f, const AnyAttrs& a) {
 
 // A run as what it computes: its nodes without those that hand on a value.
 struct Steps {
-  Steps(const ir::Graph& graph, const std::vector<SizeRead>& size_reads)
-      : g(graph), reads(size_reads) {
+  Steps(const ir::Graph& graph, const SizeLog& size_log) : g(graph), log(size_log) {
     for (const ir::Node& n : g.nodes()) {
       if (n.op != OpId::kIdentity) nodes.push_back(&n);
     }
@@ -55,7 +54,7 @@ struct Steps {
            "\"";
   }
   const ir::Graph& g;
-  const std::vector<SizeRead>& reads;
+  const SizeLog& log;
   std::vector<const ir::Node*> nodes;
   std::string sizes;  // "batch = 4"; empty where all runs have the same
 };
@@ -69,7 +68,7 @@ class Merge {
         own_solver_(std::in_place, symbols_of(free, graph), sizes_of(runs)),
         solver_(*own_solver_),
         sizes_(graph) {
-    for (const CaptureRun& run : runs) steps_.emplace_back(run.graph, run.reads);
+    for (const CaptureRun& run : runs) steps_.emplace_back(run.graph, run.log);
     for (size_t r = 1; r < runs.size(); ++r) {
       if (runs[r].sizes == runs[0].sizes) continue;
       steps_[r].sizes = sizes_text(free, runs[r].sizes);
@@ -89,7 +88,7 @@ class Merge {
         captures_(std::in_place, outside.g_, graph),
         at_(outside.at_) {
     for (size_t r = 0; r < runs_.size(); ++r) {
-      steps_.emplace_back(nodes_[r]->regions[region], runs_[r].reads);
+      steps_.emplace_back(nodes_[r]->regions[region], runs_[r].log);
       steps_[r].sizes = outside.steps_[r].sizes;
     }
     begin();
@@ -100,7 +99,80 @@ class Merge {
     made_[ir::at(first().inputs()[i])] = value;
   }
   SizeValues& sizes() { return sizes_; }
-  const std::set<std::string>& doubtful() const { return solver_.doubtful(); }
+
+  SizeUse use() {
+    SizeUse use;
+    std::map<std::string, SizeGuard> one_way;
+    std::set<std::string> both_ways;
+    for (size_t r = 0; r < runs_.size(); ++r) {
+      const SizeLog& log = runs_[r].log;
+      terms_[r].extend(log, INT32_MAX, [&](const SizeLog::Entry& e) { return size_of(r, e); });
+      for (const auto& [entry, where] : log.escaped()) escapes(r, entry, where, &use);
+      for (const SizeLog::Guard& g : log.guards()) {
+        const auto &a = term(r, g.a), &b = term(r, g.b);
+        if (!a || !b) {
+          escapes(r, g.a, g.where, &use);
+          escapes(r, g.b, g.where, &use);
+          continue;
+        }
+        const SymDim difference = *a - *b;
+        if (difference.known()) continue;
+        SizeGuard guard{g.how, *a, *b, g.yes, to_text(g.where)};
+        if (!of_sizes(difference)) {
+          throw Error(fmt::format(
+              "[capture] {}: a size that data decides is compared ({}): other data go the other "
+              "way, and the graph would hold this one. Compute with masks instead, or compare "
+              "before capture",
+              guard.line, guard.text()));
+        }
+        const auto [at, fresh] = one_way.try_emplace(guard.text(), guard);
+        if (!fresh && at->second.yes != g.yes) both_ways.insert(guard.text());
+      }
+    }
+    for (const auto& [text, guard] : one_way) {
+      if (both_ways.count(text) == 0) use.guards.push_back(guard);
+    }
+    alike(&use);
+    use.doubtful = solver_.doubtful();
+    return use;
+  }
+  // What forward computed and had, in every run, the value of a number or of another expression:
+  // the graph may hold either, so that a run must tell them apart.
+  void alike(SizeUse* use) {
+    struct Known {
+      SymDim term;
+      std::vector<int64_t> values;
+    };
+    std::vector<Known> seen;
+    auto values_of = [&](const SymDim& t) {
+      std::vector<int64_t> values;
+      for (const CaptureRun& run : runs_) values.push_back(evaluate(t, free_, run.sizes));
+      return values;
+    };
+    for (const FreeSize& f : free_) {
+      const SymDim size = g_.symbol(f.symbol, f.min, f.max);
+      seen.push_back({size, values_of(size)});
+    }
+    for (size_t i = 0; i < terms_[0].all().size(); ++i) {
+      const auto& t = terms_[0].all()[i];
+      if (!t || t->known() || !of_sizes(*t)) continue;
+      const std::vector<int64_t> values = values_of(*t);
+      std::optional<SymDim> same;
+      if (std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; }))
+        same = SymDim(values[0]);
+      bool old = false;
+      for (const Known& k : seen) {
+        old = old || k.term == *t;
+        if (!same && k.values == values && !(k.term == *t)) same = k.term;
+      }
+      if (old) continue;
+      seen.push_back({*t, values});
+      if (same && !(*t - *same).known()) {
+        use->guards.push_back({detail::SizeCompare::kEqual, *t, *same, true,
+                               to_text(runs_[0].log.entries()[i].where)});
+      }
+    }
+  }
 
   void run(const std::vector<std::string>& outputs) {
     run_steps();
@@ -123,6 +195,10 @@ class Merge {
  private:
   void begin() {
     match_.resize(runs_.size(), std::vector<ir::ValueId>(first().value_count(), -1));
+    terms_.resize(runs_.size());
+    inner_.resize(runs_.size());
+    for (size_t r = 0; r < runs_.size(); ++r)
+      in_first_.emplace_back(graph(r).value_count(), ir::kNoValue);
     made_.resize(first().value_count(), ir::kNoValue);
   }
 
@@ -183,16 +259,113 @@ class Merge {
   // Which sizes `r`, and what to do where the model is not for them. A read of a size counts where
   // the runs read different ones.
   [[noreturn]] void fail(size_t r, const std::string& what) const {
-    const SizeRead* last = nullptr;
-    const auto &mine = steps_[0].reads, &others = steps_[r].reads;
-    for (size_t i = 0; i < mine.size(); ++i) {
-      const bool differs = i >= others.size() || mine[i].sizes != others[i].sizes;
-      if (mine[i].before <= at_ && differs) last = &mine[i];
+    std::string why;
+    if (!steps_[r].sizes.empty()) why = asked_differently(r);
+    if (why.empty() && !steps_[r].sizes.empty()) why = read_differently(r);
+    throw Error("[capture] " + what + why + bounds_hint(free_, runs_[r].sizes));
+  }
+  // The first comparison of sizes, before the step that is looked at, with another answer.
+  std::string asked_differently(size_t r) const {
+    const auto &mine = steps_[0].log.guards(), &others = steps_[r].log.guards();
+    for (const SizeLog::Guard& g : mine) {
+      if (g.before > at_) break;
+      for (const SizeLog::Guard& other : others) {
+        const std::string where = to_text(g.where);
+        if (other.how != g.how || other.yes == g.yes || to_text(other.where) != where) continue;
+        return fmt::format("; a size that is read at {} is compared: {} {}, {} {}", where,
+                           asked(steps_[0].log, g), at(steps_[0].sizes),
+                           asked(steps_[r].log, other), at(steps_[r].sizes));
+      }
     }
-    const bool told = last != nullptr && !steps_[r].sizes.empty();
-    throw Error("[capture] " + what +
-                (told ? "; a dynamic size is read at " + last->line.text() : "") +
-                bounds_hint(free_, runs_[r].sizes));
+    return "";
+  }
+  std::string read_differently(size_t r) const {
+    auto reads_of = [](const SizeLog& log) {
+      std::vector<const SizeLog::Entry*> reads;
+      for (const SizeLog::Entry& e : log.entries()) {
+        if (e.op == detail::SizeOp::kRead) reads.push_back(&e);
+      }
+      return reads;
+    };
+    const auto mine = reads_of(steps_[0].log), others = reads_of(steps_[r].log);
+    const SizeLog::Entry* last = nullptr;
+    for (size_t i = 0; i < mine.size(); ++i) {
+      const bool differs = i >= others.size() || mine[i]->number != others[i]->number;
+      if (mine[i]->before <= at_ && differs) last = mine[i];
+    }
+    return last == nullptr ? "" : "; a dynamic size is read at " + to_text(last->where);
+  }
+  // "12 < 10 is false"
+  static std::string asked(const SizeLog& log, const SizeLog::Guard& g) {
+    auto number = [&](int32_t e) { return log.entries()[static_cast<size_t>(e)].number; };
+    const char* sign = g.how == detail::SizeCompare::kEqual  ? "=="
+                       : g.how == detail::SizeCompare::kLess ? "<"
+                                                             : "<=";
+    return fmt::format("{} {} {} is {}", number(g.a), sign, number(g.b), g.yes);
+  }
+
+  const std::optional<SymDim>& term(size_t r, int32_t entry) const {
+    return terms_[r].all()[static_cast<size_t>(entry)];
+  }
+  // What a size that a run read is in the graph.
+  std::optional<SymDim> size_of(size_t r, const SizeLog::Entry& e) const {
+    if (e.a < ir::kNoValue) {
+      const auto known = inner_[r].find({e.a, e.b});
+      return known == inner_[r].end() ? std::optional<SymDim>() : known->second;
+    }
+    return dim_of(r, e.a, e.b, e.number);
+  }
+  std::optional<SymDim> dim_of(size_t r, ir::ValueId of, int32_t dim, int64_t number) const {
+    const ir::ValueId v = steps_[r].value(of);
+    if (is_number(r, v) || graph(r).value(v).parameter) return SymDim(number);
+    const ir::ValueId made = r == 0                        ? made_[ir::at(v)]
+                             : in_first_[r][ir::at(v)] < 0 ? ir::kNoValue
+                                                           : made_[ir::at(in_first_[r][ir::at(v)])];
+    if (made == ir::kNoValue) return {};
+    const ir::Value& value = g_.value(made);
+    if (!value.ranked || dim >= value.shape.rank()) return {};
+    return value.shape[dim];
+  }
+  // The sizes of this region's values that the runs read, for those who ask when it is gone.
+  void tell_sizes() {
+    Merge* root = outside_;
+    while (root->outside_ != nullptr) root = root->outside_;
+    for (size_t r = 0; r < runs_.size(); ++r) {
+      const int number = std::stoi(graph(r).metadata.at(kRegionNumber));
+      for (const SizeLog::Entry& e : runs_[r].log.entries()) {
+        if (e.op != detail::SizeOp::kRead || e.a >= ir::kNoValue) continue;
+        const RegionValue& v = runs_[r].region_values[static_cast<size_t>(-2 - e.a)];
+        if (v.region != number) continue;
+        const auto d = dim_of(r, v.value, e.b, e.number);
+        if (d && of_sizes(*d)) root->inner_[r].insert_or_assign({e.a, e.b}, *d);
+      }
+    }
+  }
+  // An entry became a plain integer: the sizes in it are no longer followed.
+  void escapes(size_t r, int32_t entry, const std::source_location& where, SizeUse* use) const {
+    const SizeLog::Entry& e = runs_[r].log.entries()[static_cast<size_t>(entry)];
+    if (const auto& t = term(r, entry)) {
+      t->each_symbol([&](const std::string& name, int64_t, int64_t) {
+        use->escaped.emplace(name, to_text(where));
+      });
+    } else if (e.op == detail::SizeOp::kRead && e.a < ir::kNoValue) {
+      for (const FreeSize& f : free_) use->escaped.emplace(f.symbol, to_text(where));
+    } else if (e.op != detail::SizeOp::kRead && e.op != detail::SizeOp::kNumber) {
+      escapes(r, e.a, where, use);
+      escapes(r, e.b, where, use);
+    }
+  }
+  // What forward computed of sizes before this node is what its integers are likely to be.
+  void learn_terms() {
+    const size_t before = terms_[0].all().size();
+    terms_[0].extend(runs_[0].log, at_, [&](const SizeLog::Entry& e) { return size_of(0, e); });
+    for (size_t i = before; i < terms_[0].all().size(); ++i) {
+      const auto& t = terms_[0].all()[i];
+      if (!t || t->known() || !of_sizes(*t)) continue;
+      std::vector<int64_t> values;
+      for (const CaptureRun& run : runs_) values.push_back(evaluate(*t, free_, run.sizes));
+      solver_.tell(*t, std::move(values));
+    }
   }
   static std::string at(const std::string& sizes) {
     return sizes.empty() ? "for one input" : "at " + sizes;
@@ -203,7 +376,10 @@ class Merge {
                                    : at(steps_[0].sizes) + " and " + at(steps_[r].sizes);
   }
 
-  void pair(size_t r, ir::ValueId v, ir::ValueId w) { match_[r][ir::at(v)] = w; }
+  void pair(size_t r, ir::ValueId v, ir::ValueId w) {
+    match_[r][ir::at(v)] = w;
+    in_first_[r][ir::at(w)] = v;
+  }
 
   // What stands for a value of the first run in another.
   ir::ValueId in_run(size_t r, ir::ValueId v) const { return r == 0 ? v : match_[r][ir::at(v)]; }
@@ -286,6 +462,7 @@ class Merge {
   void step(size_t i) {
     const ir::Node& x = *steps_[0].nodes[i];
     if (!x.regions.empty()) return control(x, i);
+    if (outside_ == nullptr) learn_terms();
     std::vector<ir::ValueId> inputs;
     for (size_t k = 0; k < x.inputs.size(); ++k) inputs.push_back(value(x, k));
     if (x.op == OpId::kExpand && keeps_shapes(i)) {
@@ -339,6 +516,7 @@ class Merge {
         inner.input(in, add_region_input(region, region_input_name(in), type));
       }
       inner.run_region();
+      inner.tell_sizes();
       captured.push_back(inner.captures().captured());
       regions.push_back(std::move(region));
     }
@@ -417,12 +595,7 @@ class Merge {
     bool fits = made.shape.rank() == was.shape.rank();
     for (int d = 0; d < was.shape.rank() && fits; ++d) {
       if (!of_sizes(made.shape[d]) || !was.shape[d].known()) continue;
-      fits = made.shape[d].evaluate([&](const std::string& name) {
-        for (size_t i = 0; i < free_.size(); ++i) {
-          if (free_[i].symbol == name) return runs_[r].sizes[i];
-        }
-        return int64_t{-1};
-      }) == was.shape[d].constant();
+      fits = evaluate(made.shape[d], free_, runs_[r].sizes) == was.shape[d].constant();
     }
     if (fits) return;
     throw Error(
@@ -468,19 +641,21 @@ class Merge {
   Merge* outside_ = nullptr;
   std::vector<const ir::Node*> nodes_;
   std::optional<RegionCaptures> captures_;
+  std::vector<std::map<std::pair<int32_t, int32_t>, SymDim>> inner_;  // by run: sizes in regions
   std::vector<Steps> steps_;
-  ir::NodeId at_ = 0;                            // the first run's node that is looked at
-  std::vector<std::vector<ir::ValueId>> match_;  // by run: its value for the first run's
-  std::vector<ir::ValueId> made_;                // the graph's value for the first run's
+  ir::NodeId at_ = 0;                               // the first run's node that is looked at
+  std::vector<std::vector<ir::ValueId>> match_;     // by run: its value for the first run's
+  std::vector<std::vector<ir::ValueId>> in_first_;  // by run: the first run's value for its own
+  std::vector<SizeTerms> terms_;                    // by run
+  std::vector<ir::ValueId> made_;                   // the graph's value for the first run's
 };
 
 }  // namespace
 
-std::set<std::string> merge_captures(const std::vector<CaptureRun>& runs,
-                                     const std::vector<FreeSize>& free,
-                                     const std::vector<CaptureInput>& from,
-                                     const std::vector<ir::ValueId>& inputs,
-                                     const std::vector<std::string>& outputs, ir::Graph& graph) {
+SizeUse merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
+                       const std::vector<CaptureInput>& from,
+                       const std::vector<ir::ValueId>& inputs,
+                       const std::vector<std::string>& outputs, ir::Graph& graph) {
   Merge merge(runs, free, graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
     merge.input(i, inputs[i]);
@@ -488,7 +663,7 @@ std::set<std::string> merge_captures(const std::vector<CaptureRun>& runs,
       merge.sizes().source(d.symbol, graph.inputs()[i], d.dim);
   }
   merge.run(outputs);
-  return merge.doubtful();
+  return merge.use();
 }
 
 }  // namespace wick

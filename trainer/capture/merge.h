@@ -1,18 +1,19 @@
 // Several runs of one forward, each as a graph of numbers, as one graph whose sizes are free.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "trainer/capture/free_sizes.h"
 #include "trainer/capture/graph_tracer.h"
+#include "trainer/capture/size_use.h"
 
 namespace wick {
 
 struct CaptureRun {
   ir::Graph graph;  // of the sizes of this run
-  std::vector<SizeRead> reads;
+  SizeLog log;
+  std::vector<RegionValue> region_values;
   Sizes sizes;
 };
 
@@ -24,11 +25,11 @@ struct CaptureRun {
 // the symbols of the inputs. An Identity in one run only is no difference: contiguous() copies at
 // one size and not at another, and the value is the same.
 //
-// Returns the symbols in expressions that few sizes do not settle (SizeSolver::doubtful).
-std::set<std::string> merge_captures(const std::vector<CaptureRun>& runs,
-                                     const std::vector<FreeSize>& free,
-                                     const std::vector<CaptureInput>& from,
-                                     const std::vector<ir::ValueId>& inputs,
-                                     const std::vector<std::string>& outputs, ir::Graph& graph);
+// A comparison of a size that data decides, of NonZero's rows, is an Error: the other way may be
+// taken for other data.
+SizeUse merge_captures(const std::vector<CaptureRun>& runs, const std::vector<FreeSize>& free,
+                       const std::vector<CaptureInput>& from,
+                       const std::vector<ir::ValueId>& inputs,
+                       const std::vector<std::string>& outputs, ir::Graph& graph);
 
 }  // namespace wick

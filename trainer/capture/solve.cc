@@ -1,6 +1,7 @@
 #include "trainer/capture/solve.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace wick {
 namespace {
@@ -47,6 +48,16 @@ SizeSolver::SizeSolver(const std::vector<SymDim>& symbols, const std::vector<Siz
       }
     }
     first = end;
+  }
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    for (int64_t q : {3, 4, 5, 6, 8, 10, 16, 20, 100}) {
+      for (int64_t p = 2; p < q; ++p) {
+        if (std::gcd(p, q) != 1) continue;
+        Atom a{dim_floor_div(plain_[i].expression * SymDim(p), q), plain_[i].values, false};
+        for (int64_t& v : a.values) v = floor_div(v * p, q);
+        parts_.push_back(std::move(a));
+      }
+    }
   }
   for (const Atom& a : plain_) {
     for (int64_t k : kDivisors) {
@@ -115,6 +126,20 @@ void SizeSolver::learn(const SymDim& dim, std::vector<int64_t> values) {
   learnt_.push_back({dim, std::move(values), false});
 }
 
+std::vector<std::pair<SymDim, std::vector<int64_t>>> SizeSolver::sizes() const {
+  std::vector<std::pair<SymDim, std::vector<int64_t>>> all;
+  for (const auto* atoms : {&plain_, &told_}) {
+    for (const Atom& a : *atoms) all.emplace_back(a.expression, a.values);
+  }
+  return all;
+}
+
+void SizeSolver::tell(const SymDim& size, std::vector<int64_t> values) {
+  const bool known =
+      std::any_of(told_.begin(), told_.end(), [&](const Atom& a) { return a.expression == size; });
+  if (!known) told_.push_back({size, std::move(values), false});
+}
+
 std::optional<SymDim> SizeSolver::with_product(const std::vector<int64_t>& values) const {
   auto product = [&](const Atom& a, const Atom& b) {
     Atom p{a.expression * b.expression, a.values, false};
@@ -177,29 +202,45 @@ std::optional<SymDim> SizeSolver::with_bound(const std::vector<int64_t>& values)
 }
 
 std::optional<SymDim> SizeSolver::solve(const std::vector<int64_t>& values) const {
-  auto e = find(values);
-  if (!e || e->known()) return e;
-  for (const SymTerm& term : e->terms()) {
-    const bool plain = term.factors.size() == 1 && term.factors[0]->kind == SymAtom::Kind::kSymbol;
-    if (plain) continue;
-    e->each_symbol([&](const std::string& name, int64_t, int64_t) { doubtful_.insert(name); });
+  for (const auto* atoms : {&plain_, &told_}) {
+    for (const Atom& a : *atoms) {
+      if (a.values == values && a.values != std::vector<int64_t>(runs_, values[0]))
+        return a.expression;
+    }
   }
+  bool settled = true;
+  auto e = find(values, &settled);
+  if (!e || settled) return e;
+  e->each_symbol([&](const std::string& name, int64_t, int64_t) { doubtful_.insert(name); });
   return e;
 }
 
-std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values) const {
+std::optional<SymDim> SizeSolver::find(const std::vector<int64_t>& values, bool* settled) const {
   if (std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; }))
     return SymDim(values[0]);
   if (!within(values, kLargest)) return {};
   for (const Atom& a : plain_) {
     if (auto e = with_one(values, a)) return e;
   }
-  for (const auto* atoms : {&learnt_, &divided_}) {
-    for (const Atom& a : *atoms) {
-      if (auto e = with_one(values, a)) return e;
-    }
+  for (const Atom& a : learnt_) {
+    if (auto e = with_one(values, a)) return e;
+  }
+  // What no size, dim of a value, or sum of them is, many expressions fit.
+  *settled = false;
+  for (const Atom& a : divided_) {
+    if (auto e = with_one(values, a)) return e;
   }
   if (auto e = with_bound(values)) return e;
+  for (const Atom& a : parts_) {
+    for (int64_t more : {0, 1}) {
+      for (int64_t least : {0, 1}) {  // t * 3 / 4, at least one
+        bool same = true;
+        for (size_t r = 0; r < runs_ && same; ++r)
+          same = values[r] == std::max(a.values[r] + more, least);
+        if (same) return dim_max(a.expression + SymDim(more), SymDim(least));
+      }
+    }
+  }
   if (auto e = with_product(values)) return e;
   // More numbers to settle want more runs to test them.
   if (runs_ < 5) return {};

@@ -1,7 +1,9 @@
 #include "trainer/capture/varied.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -251,6 +253,71 @@ ir::ValueId stepped(const Runs& runs, const SizeSolver& solver, SizeValues& size
   return cast(g, v, runs[0]->dtype());
 }
 
+double real_at(const HostTensor& t, int64_t i) {
+  return t.dtype() == DType::kF64 ? t.as<double>()[i] : static_cast<double>(t.as<float>()[i]);
+}
+bool is_real(const HostTensor& t) { return t.dtype() == DType::kF32 || t.dtype() == DType::kF64; }
+bool rounds_to(double v, const HostTensor& t, int64_t i) {
+  return t.dtype() == DType::kF64 ? v == t.as<double>()[i]
+                                  : static_cast<float>(v) == t.as<float>()[i];
+}
+// The number of so many decimal digits that is nearest.
+double decimal(double v, int digits) {
+  char text[40];
+  (void)snprintf(text, sizeof text, "%.*g", digits, v);
+  double near = 0;
+  std::from_chars(text, text + strlen(text), near);
+  return near;
+}
+// The shortest decimal number that rounds to an element: what somebody wrote.
+double written(const HostTensor& t, int64_t i) {
+  const double v = real_at(t, i);
+  for (int digits = 1; digits < 17; ++digits) {
+    const double d = decimal(v, digits);
+    if (rounds_to(d, t, i)) return d;
+  }
+  return v;
+}
+
+// linspace(): numbers between two ends, each from the nearer one.
+ir::ValueId on_a_line(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
+  std::vector<int64_t> counts;
+  const HostTensor* longest = runs[0];
+  for (const HostTensor* t : runs) {
+    if (t->shape().rank() != 1 || t->numel() == 0 || !is_real(*t)) return ir::kNoValue;
+    counts.push_back(t->numel());
+    if (t->numel() > longest->numel()) longest = t;
+  }
+  const double start = written(*longest, 0), end = written(*longest, longest->numel() - 1);
+  for (const HostTensor* t : runs) {
+    const auto n = static_cast<double>(t->numel());
+    const double step = (end - start) / std::max(n - 1, 1.0);
+    for (int64_t i = 0; i < t->numel(); ++i) {
+      const auto at = static_cast<double>(i);
+      if (!rounds_to(at < n / 2 ? start + step * at : end - step * (n - 1 - at), *t, i))
+        return ir::kNoValue;
+    }
+  }
+  const auto count = solver.solve(counts);
+  if (!count) return ir::kNoValue;
+  const DType f64 = DType::kF64;
+  auto number = [&](double v) { return g.add_constant(HostTensor::of<double>({}, {v})); };
+  const ir::ValueId n = sizes.scalar(*count, f64);
+  const ir::ValueId last = g.emit(OpId::kSub, {n, number(1)});
+  const ir::ValueId step =
+      g.emit(OpId::kDiv, {number(end - start), g.emit(OpId::kMax, {last, number(1)})});
+  const ir::ValueId at = cast(
+      g,
+      g.emit(OpId::kRange, {sizes.scalar(SymDim(0), DType::kI64), sizes.scalar(*count, DType::kI64),
+                            sizes.scalar(SymDim(1), DType::kI64)}),
+      f64);
+  const ir::ValueId from = g.emit(OpId::kAdd, {number(start), g.emit(OpId::kMul, {step, at})});
+  const ir::ValueId behind =
+      g.emit(OpId::kSub, {number(end), g.emit(OpId::kMul, {step, g.emit(OpId::kSub, {last, at})})});
+  const ir::ValueId first = g.emit(OpId::kLess, {at, g.emit(OpId::kDiv, {n, number(2)})});
+  return cast(g, g.emit(OpId::kWhere, {first, from, behind}), runs[0]->dtype());
+}
+
 // eye(): ones on the diagonal of a square, zeros elsewhere.
 ir::ValueId diagonal(const Runs& runs, const SizeSolver& solver, SizeValues& sizes, ir::Graph& g) {
   std::vector<int64_t> extents;
@@ -312,9 +379,6 @@ const std::vector<Function>& functions() {
   };
   return all;
 }
-double real_of(const HostTensor& t) {
-  return t.dtype() == DType::kF64 ? t.as<double>()[0] : static_cast<double>(t.as<float>()[0]);
-}
 ir::ValueId of_a_number(const Runs& runs, const SizeSolver& solver, SizeValues& sizes,
                         ir::Graph& g) {
   const DType t = runs[0]->dtype();
@@ -326,9 +390,9 @@ ir::ValueId of_a_number(const Runs& runs, const SizeSolver& solver, SizeValues& 
     std::vector<int64_t> arguments;
     for (const HostTensor* run : runs) {
       // f is its own inverse up to rounding: the nearest whole number whose f is the element.
-      const double v = real_of(*run), guess = f.ops.size() == 2         ? 1.0 / (v * v)
-                                              : f.ops[0] == OpId::kSqrt ? v * v
-                                                                        : 1.0 / v;
+      const double v = real_at(*run, 0), guess = f.ops.size() == 2         ? 1.0 / (v * v)
+                                                 : f.ops[0] == OpId::kSqrt ? v * v
+                                                                           : 1.0 / v;
       if (!(guess > 0.5 && guess < 0x1p40)) break;
       const auto n = static_cast<int64_t>(std::llround(guess));
       const double back = f.of(static_cast<double>(n));
@@ -343,6 +407,40 @@ ir::ValueId of_a_number(const Runs& runs, const SizeSolver& solver, SizeValues& 
     ir::ValueId v = sizes.scalar(*e, DType::kF64);
     for (OpId op : f.ops) v = g.emit(op, {v});
     return cast(g, v, t);
+  }
+  return ir::kNoValue;
+}
+
+// One number that is a size times a number as somebody wrote it, or one of them over the other: t *
+// 0.1.
+ir::ValueId of_a_multiple(const Runs& runs, const SizeSolver& solver, SizeValues& sizes,
+                          ir::Graph& g) {
+  for (const HostTensor* t : runs) {
+    if (t->numel() != 1 || t->shape().rank() != 0 || !is_real(*t)) return ir::kNoValue;
+  }
+  enum class How : uint8_t { kTimes, kBy, kInto };
+  auto of = [](How how, double size, double k) {
+    return how == How::kTimes ? size * k : how == How::kBy ? size / k : k / size;
+  };
+  for (const auto& [size, values] : solver.sizes()) {
+    const auto n = static_cast<double>(values[0]);
+    const double v = real_at(*runs[0], 0);
+    if (n == 0 || v == 0 || !std::isfinite(v)) continue;
+    for (How how : {How::kTimes, How::kBy, How::kInto}) {
+      const double guess = how == How::kTimes ? v / n : how == How::kBy ? n / v : v * n;
+      for (int digits = 1; digits <= 17; ++digits) {
+        const double k = decimal(guess, digits);
+        bool all = k != 0;
+        for (size_t r = 0; r < runs.size() && all; ++r)
+          all = rounds_to(of(how, static_cast<double>(values[r]), k), *runs[r], 0);
+        if (!all) continue;
+        const ir::ValueId s = sizes.scalar(size, DType::kF64),
+                          by = g.add_constant(HostTensor::of<double>({}, {k}));
+        const OpId op = how == How::kTimes ? OpId::kMul : OpId::kDiv;
+        return cast(g, how == How::kInto ? g.emit(op, {by, s}) : g.emit(op, {s, by}),
+                    runs[0]->dtype());
+      }
+    }
   }
   return ir::kNoValue;
 }
@@ -464,7 +562,7 @@ ir::ValueId varied_constant(const Runs& runs, const SizeSolver& solver, SizeValu
     if (t->dtype() != runs[0]->dtype() || t->shape().rank() != runs[0]->shape().rank())
       return ir::kNoValue;
   }
-  for (auto* way : {numbers, of_a_number, filled, stepped, diagonal}) {
+  for (auto* way : {numbers, of_a_number, of_a_multiple, filled, stepped, on_a_line, diagonal}) {
     const ir::ValueId v = way(runs, solver, sizes, g);
     if (v != ir::kNoValue) return v;
   }

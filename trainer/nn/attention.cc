@@ -44,11 +44,11 @@ AttentionResult attention_with_weights(const Arg& q, const Arg& k, const Arg& v,
   return {matmul(at(dropout(at(weights), dropout_p, dropout_p > 0)), v), weights};
 }
 
-Tensor create_causal_mask(int64_t size) {
+Tensor create_causal_mask(SizeArg size) {
   return le(arange(size).unsqueeze(0), arange(size).unsqueeze(1));
 }
 
-Tensor generate_square_subsequent_mask(int64_t size, DType dtype) {
+Tensor generate_square_subsequent_mask(SizeArg size, DType dtype) {
   Tensor never = full({}, -kInfinity, dtype), seen = full({}, 0, dtype);
   return where(create_causal_mask(size), seen, never);
 }

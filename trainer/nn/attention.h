@@ -19,9 +19,9 @@ AttentionResult attention_with_weights(const Arg& q, const Arg& k, const Arg& v,
 
 // Two masks that let a position see itself and what is before it. For
 // scaled_dot_product_attention: bool [size, size], true where it sees.
-Tensor create_causal_mask(int64_t size);
+Tensor create_causal_mask(SizeArg size);
 // As attn_mask of modules, PyTorch's: float, 0 where it sees and -inf elsewhere.
-Tensor generate_square_subsequent_mask(int64_t size, DType dtype = DType::kF32);
+Tensor generate_square_subsequent_mask(SizeArg size, DType dtype = DType::kF32);
 
 struct MultiheadAttentionOptions {
   double dropout = 0;  // of the weights, in training

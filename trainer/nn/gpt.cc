@@ -103,7 +103,8 @@ GPT::GPT(GptOptions options)
 Tensor GPT::run(const Arg& tokens, std::vector<Tensor>* weights) {
   const At at(tokens);
   const Tensor& t = tokens.tensor;
-  if (t.rank(tokens.where) != 2 || dim_of(t, 1) < 1 || dim_of(t, 1) > options_.max_seq_len) {
+  if (t.rank(tokens.where) != 2 || t.size(1, tokens.where) < 1 ||
+      t.size(1, tokens.where) > options_.max_seq_len) {
     bad_shape(
         "GPT",
         "takes tokens [batch, 1 to " + std::to_string(options_.max_seq_len) + "], got " + text(t),

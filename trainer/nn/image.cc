@@ -37,7 +37,7 @@ std::string PadNd::extra_repr() const {
 std::string Upsample::extra_repr() const {
   std::string text;
   if (!options_.size.empty()) {
-    const auto& s = options_.size;
+    const std::vector<int64_t> s(options_.size.begin(), options_.size.end());
     text = "size=" + (s.size() == 1 ? std::to_string(s[0])
                                     : repr_tuple(s.data(), static_cast<int64_t>(s.size())));
   } else {

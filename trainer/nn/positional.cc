@@ -43,13 +43,15 @@ Tensor positions_of(const Arg& tokens) {
 
 namespace {
 
-// Rows start .. start + T of a table.
-Tensor rows_at(const char* name, const Tensor& table, int64_t start, int64_t count,
+// Rows start .. start + T of a table. The count is a size that a capture follows: how many rows
+// there are is then the end of its range.
+Tensor rows_at(const char* name, const Tensor& table, int64_t start, Dim count,
                const Where& where) {
   if (start < 0 || start + count > table.raw_shape()[0]) {
     throw_error(name,
-                "positions " + std::to_string(start) + " to " + std::to_string(start + count - 1) +
-                    " are out of range for " + std::to_string(table.raw_shape()[0]) + " rows",
+                "positions " + std::to_string(start) + " to " +
+                    std::to_string((start + count - 1).peek()) + " are out of range for " +
+                    std::to_string(table.raw_shape()[0]) + " rows",
                 where);
   }
   return table.slice(0, start, start + count, 1, where);
@@ -85,8 +87,8 @@ Tensor PositionalEncoding::forward(const Arg& x, int64_t start_pos) {
                   text(x.tensor),
               x.where);
   }
-  Tensor rows =
-      rows_at("PositionalEncoding", position_embeddings, start_pos, dim_of(x.tensor, -2), x.where);
+  Tensor rows = rows_at("PositionalEncoding", position_embeddings, start_pos,
+                        x.tensor.size(-2, x.where), x.where);
   return dropout(at(add(x, at(rows))), dropout_, training());
 }
 

@@ -137,14 +137,6 @@ class GRUCell : public RNNCellBase {
 struct LstmState {
   Tensor h, c;
 };
-// A carry of scan(), a state of while_loop().
-inline void flatten(const LstmState& s, std::vector<Tensor>* all) {
-  all->insert(all->end(), {s.h, s.c});
-}
-inline void refill(LstmState* s, const std::vector<Tensor>& from, size_t* at) {
-  s->h = from[(*at)++];
-  s->c = from[(*at)++];
-}
 class LSTMCell : public RNNCellBase {
  public:
   LSTMCell(int64_t input_size, int64_t hidden_size, bool bias = true)

@@ -45,17 +45,17 @@ T convert(const Scalar& s) {
 
 }  // namespace
 
-Tensor empty(const Shape& shape, DType dtype, Where where) {
+Tensor empty(const SizeList& shape, DType dtype, Where where) {
   return new_tensor(shape, dtype, where);
 }
 
-Tensor zeros(const Shape& shape, DType dtype, Where where) {
+Tensor zeros(const SizeList& shape, DType dtype, Where where) {
   Tensor t = new_tensor(shape, dtype, where);
   memset(t.raw().data, 0, t.layout().nbytes());
   return t;
 }
 
-Tensor full(const Shape& shape, Scalar value, DType dtype, Where where) {
+Tensor full(const SizeList& shape, Scalar value, DType dtype, Where where) {
   Tensor t = new_tensor(shape, dtype, where);
   with_type(dtype, "full", where, [&](auto zero) {
     using T = decltype(zero);
@@ -63,9 +63,11 @@ Tensor full(const Shape& shape, Scalar value, DType dtype, Where where) {
   });
   return t;
 }
-Tensor ones(const Shape& shape, DType dtype, Where where) { return full(shape, 1, dtype, where); }
+Tensor ones(const SizeList& shape, DType dtype, Where where) {
+  return full(shape, 1, dtype, where);
+}
 
-Tensor arange(int64_t start, int64_t end, int64_t step, DType dtype, Where where) {
+Tensor arange(SizeArg start, SizeArg end, SizeArg step, DType dtype, Where where) {
   if (step == 0) throw_error("arange", "step must not be 0", where);
   int64_t n = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
   Tensor t = new_tensor({n > 0 ? n : 0}, dtype, where);
@@ -75,9 +77,9 @@ Tensor arange(int64_t start, int64_t end, int64_t step, DType dtype, Where where
   });
   return t;
 }
-Tensor arange(int64_t end, DType dtype, Where where) { return arange(0, end, 1, dtype, where); }
+Tensor arange(SizeArg end, DType dtype, Where where) { return arange(0, end, 1, dtype, where); }
 
-Tensor eye(int64_t n, DType dtype, Where where) {
+Tensor eye(SizeArg n, DType dtype, Where where) {
   Tensor t = zeros({n, n}, dtype, where);
   with_type(dtype, "eye", where, [&](auto zero) {
     using T = decltype(zero);

@@ -24,10 +24,10 @@ namespace indexing {
 
 // [start, stop) in steps; None is the end on that side, negative numbers count from the end.
 struct Slice {
-  std::optional<int64_t> start, stop, step;
+  std::optional<SizeArg> start, stop, step;
   // NOLINTNEXTLINE(google-explicit-constructor): a number alone is a start
-  Slice(std::optional<int64_t> first = {}, std::optional<int64_t> last = {},
-        std::optional<int64_t> by = {})
+  Slice(std::optional<SizeArg> first = {}, std::optional<SizeArg> last = {},
+        std::optional<SizeArg> by = {})
       : start(first), stop(last), step(by) {}
 };
 // NOLINTBEGIN(readability-identifier-naming): Python's names
@@ -47,6 +47,7 @@ struct TensorIndex {
     requires(!std::same_as<T, bool> && !std::same_as<T, char>)
   TensorIndex(T i, Where w = Where::current())
       : kind(Kind::kInt), number(static_cast<int64_t>(i)), where(w) {}
+  TensorIndex(Dim i, Where w = Where::current()) : kind(Kind::kInt), number(i.peek()), where(w) {}
   template <std::same_as<bool> T>
   TensorIndex(T b, Where w = Where::current()) : kind(Kind::kBool), number(b ? 1 : 0), where(w) {}
   TensorIndex(indexing::Slice s, Where w = Where::current())

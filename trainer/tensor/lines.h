@@ -29,7 +29,7 @@ struct Line {
   Tensor reduced(const Tensor& t, bool keepdim) const {
     return keepdim && !scalar ? t : t.squeeze(dim, where);
   }
-  Tensor slice(const Tensor& t, int64_t start, int64_t end) const {
+  Tensor slice(const Tensor& t, SizeArg start, SizeArg end) const {
     return t.slice(dim, start, end, 1, where);
   }
 };

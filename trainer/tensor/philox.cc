@@ -142,7 +142,8 @@ void Generator::set_state(const Tensor& state, Where where) {
   stream = words[1];
 }
 
-Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator& g, Where where) {
+Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype, Generator& g,
+               Where where) {
   need_float("uniform", dtype, where);
   if (is_half(dtype)) {
     // As many bits as the dtype holds below 1, so that no draw rounds up to it.
@@ -168,11 +169,11 @@ Tensor uniform(const Shape& shape, double lo, double hi, DType dtype, Generator&
   }
   return t;
 }
-Tensor rand(const Shape& shape, DType dtype, Generator& g, Where where) {
+Tensor rand(const SizeList& shape, DType dtype, Generator& g, Where where) {
   return uniform(shape, 0, 1, dtype, g, where);
 }
 
-Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
+Tensor randn(const SizeList& shape, DType dtype, Generator& g, Where where) {
   need_float("randn", dtype, where);
   if (is_half(dtype)) return rounded(randn(shape, DType::kF32, g, where), dtype, where);
   Tensor t = new_tensor(shape, dtype, where);
@@ -197,7 +198,7 @@ Tensor randn(const Shape& shape, DType dtype, Generator& g, Where where) {
   return t;
 }
 
-Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g, Where where) {
+Tensor randint(int64_t low, int64_t high, const SizeList& shape, Generator& g, Where where) {
   if (high <= low) throw_error("randint", "needs low < high", where);
   Tensor t = new_tensor(shape, DType::kI64, where);
   const Draw draw = next_draw(g);
@@ -209,7 +210,7 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g, Wher
   return t;
 }
 
-Tensor randperm(int64_t n, Generator& g, Where where) {
+Tensor randperm(SizeArg n, Generator& g, Where where) {
   Tensor t = arange(n, DType::kI64, where);
   const Draw draw = next_draw(g);
   int64_t* p = t.raw().as<int64_t>();

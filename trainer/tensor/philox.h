@@ -56,15 +56,15 @@ inline void set_rng_state(const Tensor& state, Where where = Where::current()) {
 }
 
 // Uniform in [0, 1): 24 bits (float32), 53 (float64), 11 (float16), 8 (bfloat16).
-Tensor rand(const Shape& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
+Tensor rand(const SizeList& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
             Where where = Where::current());
-Tensor uniform(const Shape& shape, double lo, double hi, DType dtype = DType::kF32,
+Tensor uniform(const SizeList& shape, double lo, double hi, DType dtype = DType::kF32,
                Generator& g = default_generator(), Where where = Where::current());
 // Normal by Box-Muller.
-Tensor randn(const Shape& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
+Tensor randn(const SizeList& shape, DType dtype = DType::kF32, Generator& g = default_generator(),
              Where where = Where::current());
-Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& g = default_generator(),
+Tensor randint(int64_t low, int64_t high, const SizeList& shape, Generator& g = default_generator(),
                Where where = Where::current());
-Tensor randperm(int64_t n, Generator& g = default_generator(), Where where = Where::current());
+Tensor randperm(SizeArg n, Generator& g = default_generator(), Where where = Where::current());
 
 }  // namespace wick

@@ -86,21 +86,20 @@ int wrap_dim(const char* op, int64_t dim, int rank, const Where& where) {
   return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
-const Shape& Tensor::shape(Where where) const {
+const DimShape& Tensor::shape(Where where) const {
   need("shape", where);
-  if (Tracer* t = active_tracer()) t->on_shape_read(*this, -1, where);
-  return impl_->view.shape;
+  if (Tracer* t = active_tracer()) return t->on_shape(*this, where);
+  return as_dims(impl_->view.shape);
 }
-int64_t Tensor::size(int dim, Where where) const {
+Dim Tensor::size(int dim, Where where) const {
   need("size", where);
   int d = wrap_dim("size", dim, rank(), where);
-  if (Tracer* t = active_tracer()) t->on_shape_read(*this, d, where);
-  return impl_->view.shape[d];
+  if (Tracer* t = active_tracer()) return t->on_size(*this, d, where);
+  return Dim(impl_->view.shape[d]);
 }
-int64_t Tensor::numel(Where where) const {
+Dim Tensor::numel(Where where) const {
   need("numel", where);
-  if (Tracer* t = active_tracer()) t->on_shape_read(*this, -1, where);
-  return impl_->view.numel();
+  return wick::numel(shape(where));
 }
 
 void Tensor::check_access(const char* what, DType want, const Where& where, bool write) const {

@@ -11,6 +11,7 @@
 #include "runtime/core/tensor_view.h"
 #include "trainer/tensor/device.h"
 #include "trainer/tensor/device_address.h"
+#include "trainer/tensor/dim.h"
 #include "trainer/tensor/dims.h"
 #include "trainer/tensor/grad_mode.h"
 #include "trainer/tensor/intrusive.h"
@@ -42,6 +43,8 @@ struct Scalar {
         int_value(static_cast<int64_t>(v)),
         integral(std::is_integral_v<T>),
         boolean(std::is_same_v<T, bool>) {}
+  Scalar(Dim d) : Scalar(d.peek()) {}      // NOLINT: implicit by design
+  Scalar(SizeArg n) : Scalar(n.number) {}  // NOLINT
 };
 
 using OptScalar = std::optional<Scalar>;
@@ -93,18 +96,17 @@ class Tensor {
   DType dtype(Where where = Where::current()) const { return need("dtype", where).view.dtype; }
   int rank(Where where = Where::current()) const { return need("dim", where).view.rank(); }
   int dim(Where where = Where::current()) const { return rank(where); }
-  // A traced tensor's sizes are not numbers to compute with where a dimension is dynamic: the
-  // tracer may refuse.
-  const Shape& shape(Where where = Where::current()) const;
-  int64_t size(int dim, Where where = Where::current()) const;  // negative counts from the end
-  int64_t numel(Where where = Where::current()) const;
+  // Sizes are numbers that a capture follows (trainer/tensor/dim.h).
+  const DimShape& shape(Where where = Where::current()) const;
+  Dim size(int dim, Where where = Where::current()) const;  // negative counts from the end
+  Dim numel(Where where = Where::current()) const;
   const Strides& strides(Where where = Where::current()) const {
     return need("stride", where).view.strides;
   }
   const Strides& stride(Where where = Where::current()) const { return strides(where); }
   int64_t stride(int dim, Where where = Where::current()) const;
   int ndim(Where where = Where::current()) const { return rank(where); }
-  int64_t nelement(Where where = Where::current()) const { return numel(where); }
+  Dim nelement(Where where = Where::current()) const { return numel(where); }
   size_t nbytes(Where where = Where::current()) const {
     return need("nbytes", where).view.nbytes();
   }
@@ -215,9 +217,9 @@ class Tensor {
   const std::string& name(Where where = Where::current()) const;
 
   // -- views: share the bytes, differentiable
-  Tensor view(const Shape& shape,
+  Tensor view(const SizeList& shape,
               Where where = Where::current()) const;  // refuses what would need a copy
-  Tensor reshape(const Shape& shape, Where where = Where::current()) const;
+  Tensor reshape(const SizeList& shape, Where where = Where::current()) const;
   Tensor transpose(int a, int b, Where where = Where::current()) const;
   Tensor view(DType dtype, Where where = Where::current()) const;  // the same bits, PyTorch's rules
   Tensor permute(const Shape& axes, Where where = Where::current()) const;
@@ -226,11 +228,12 @@ class Tensor {
   Tensor mT(Where where = Where::current()) const;  // the last two swapped
   // NOLINTEND(readability-identifier-naming)
   Tensor t(Where where = Where::current()) const;
-  Tensor select(int dim, int64_t index, Where where = Where::current()) const;
-  Tensor slice(int dim, int64_t start, int64_t end, int64_t step = 1,
+  Tensor select(int dim, SizeArg index, Where where = Where::current()) const;
+  Tensor slice(int dim, SizeArg start, SizeArg end, SizeArg step = 1,
                Where where = Where::current()) const;
-  Tensor narrow(int dim, int64_t start, int64_t length, Where where = Where::current()) const;
-  Tensor expand(const Shape& shape, Where where = Where::current()) const;  // -1 keeps a dimension
+  Tensor narrow(int dim, SizeArg start, SizeArg length, Where where = Where::current()) const;
+  Tensor expand(const SizeList& shape,
+                Where where = Where::current()) const;  // -1 keeps a dimension
   Tensor squeeze(Where where = Where::current()) const;
   Tensor squeeze(int dim, Where where = Where::current()) const;
   Tensor unsqueeze(int dim, Where where = Where::current()) const;
@@ -343,15 +346,15 @@ struct Arg {
 };
 
 // -- making tensors (dtype: float32 unless said)
-Tensor empty(const Shape& shape, DType dtype = DType::kF32, Where where = Where::current());
-Tensor zeros(const Shape& shape, DType dtype = DType::kF32, Where where = Where::current());
-Tensor ones(const Shape& shape, DType dtype = DType::kF32, Where where = Where::current());
-Tensor full(const Shape& shape, Scalar value, DType dtype = DType::kF32,
+Tensor empty(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
+Tensor zeros(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
+Tensor ones(const SizeList& shape, DType dtype = DType::kF32, Where where = Where::current());
+Tensor full(const SizeList& shape, Scalar value, DType dtype = DType::kF32,
             Where where = Where::current());
-Tensor arange(int64_t end, DType dtype = DType::kI64, Where where = Where::current());
-Tensor arange(int64_t start, int64_t end, int64_t step = 1, DType dtype = DType::kI64,
+Tensor arange(SizeArg end, DType dtype = DType::kI64, Where where = Where::current());
+Tensor arange(SizeArg start, SizeArg end, SizeArg step = 1, DType dtype = DType::kI64,
               Where where = Where::current());
-Tensor eye(int64_t n, DType dtype = DType::kF32, Where where = Where::current());
+Tensor eye(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
 // On the device of t.
 Tensor zeros_like(const Arg& t);
 Tensor ones_like(const Arg& t);

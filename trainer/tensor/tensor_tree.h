@@ -23,6 +23,38 @@ void flatten(const std::pair<A, B>& both, std::vector<Tensor>* all);
 template <class... T>
 void flatten(const std::tuple<T...>& each, std::vector<Tensor>* all);
 
+// What layers return: LSTM's {output, h_n, c_n}, attention's {output, weights}, sort's {values,
+// indices}, a cell's {h, c}. What is undefined is none.
+template <class R, class F>
+void each_part(R& r, F f) {
+  if constexpr (requires { r.output.defined(), r.h_n.defined(), r.c_n.defined(); }) {
+    f(r.output), f(r.h_n), f(r.c_n);
+  } else if constexpr (requires { r.output.defined(), r.weights.defined(); }) {
+    f(r.output), f(r.weights);
+  } else if constexpr (requires { r.values.defined(), r.indices.defined(); }) {
+    f(r.values), f(r.indices);
+  } else {
+    f(r.h), f(r.c);
+  }
+}
+template <class R>
+concept HasParts = requires(const R& r) { r.output.defined(), r.h_n.defined(), r.c_n.defined(); } ||
+                   requires(const R& r) { r.output.defined(), r.weights.defined(); } ||
+                   requires(const R& r) { r.values.defined(), r.indices.defined(); } ||
+                   requires(const R& r) { r.h.defined(), r.c.defined(); };
+template <HasParts R>
+void flatten(const R& r, std::vector<Tensor>* all) {
+  each_part(r, [&](const Tensor& t) {
+    if (t.defined()) all->push_back(t);
+  });
+}
+template <HasParts R>
+void refill(R* r, const std::vector<Tensor>& from, size_t* at) {
+  each_part(*r, [&](Tensor& t) {
+    if (t.defined()) t = from[(*at)++];
+  });
+}
+
 template <class T>
 void flatten(const std::vector<T>& list, std::vector<Tensor>* all) {
   for (const T& t : list) flatten(t, all);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/ops/op_info.h"
+#include "trainer/tensor/dim.h"
 #include "trainer/tensor/intrusive.h"
 
 namespace wick {
@@ -33,8 +34,10 @@ class Tracer {
   // Before the value is read on the host: item(), data<T>(), printing. Throw Error to refuse.
   virtual void on_read(const Tensor& tensor, const char* what,
                        const std::source_location& where) = 0;
-  // Before a dimension is read as a number; dim -1: the whole shape. Throw Error to refuse.
-  virtual void on_shape_read(const Tensor& tensor, int dim, const std::source_location& where) = 0;
+  // A size, or all of them, which somebody asks for: Dims that are followed, or as_dims() of the
+  // plain ones. They stay where they are for as long as the tracer lives. Throw Error to refuse.
+  virtual Dim on_size(const Tensor& tensor, int dim, const std::source_location& where) = 0;
+  virtual const DimShape& on_shape(const Tensor& tensor, const std::source_location& where) = 0;
   // Before `result` (of the tensor's shape and dtype) is written into the bytes of `tensor`, a view
   // or not. result is undefined for a write on the host: mutable_data<T>(). Throw Error to refuse.
   virtual void on_write(const Tensor& tensor, const Tensor& result, const char* what,

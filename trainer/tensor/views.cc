@@ -26,7 +26,7 @@ Tensor view_of_all(const Tensor& x, const Where& where) {
   return call(OpId::kTranspose, a, {{x, where}});
 }
 
-Tensor Tensor::reshape(const Shape& shape, Where where) const {
+Tensor Tensor::reshape(const SizeList& shape, Where where) const {
   need("reshape", where);
   ReshapeAttrs a;
   a.shape = sizes_of("reshape", shape, where);
@@ -35,7 +35,7 @@ Tensor Tensor::reshape(const Shape& shape, Where where) const {
   return call(OpId::kReshape, a, {{*this, where}});
 }
 
-Tensor Tensor::view(const Shape& shape, Where where) const {
+Tensor Tensor::view(const SizeList& shape, Where where) const {
   need("view", where);
   Tensor r = reshape(shape, where);
   if (r.impl()->storage == impl_->storage) return r;
@@ -232,15 +232,15 @@ Tensor Tensor::t(Where where) const {
   return rank() < 2 ? view_of_all(*this, where) : transpose(0, 1, where);
 }
 
-Tensor Tensor::slice(int dim, int64_t start, int64_t end, int64_t step, Where where) const {
+Tensor Tensor::slice(int dim, SizeArg start, SizeArg end, SizeArg step, Where where) const {
   need("slice", where);
   int d = wrap_dim("slice", dim, rank(), where);
   return call(OpId::kSlice, SliceAttrs{{start}, {end}, {d}, {step}}, {{*this, where}});
 }
-Tensor Tensor::narrow(int dim, int64_t start, int64_t length, Where where) const {
+Tensor Tensor::narrow(int dim, SizeArg start, SizeArg length, Where where) const {
   need("narrow", where);
   int d = wrap_dim("narrow", dim, rank(), where);
-  int64_t n = raw_shape()[d], from = start < 0 ? start + n : start;
+  int64_t n = raw_shape()[d], from = start < 0 ? start + n : start.number;
   if (from < 0 || from > n || length < 0 || length > n - from) {
     throw_error("narrow",
                 std::to_string(start) + " + " + std::to_string(length) +
@@ -250,7 +250,7 @@ Tensor Tensor::narrow(int dim, int64_t start, int64_t length, Where where) const
   }
   return slice(d, from, from + length, 1, where);
 }
-Tensor Tensor::select(int dim, int64_t index, Where where) const {
+Tensor Tensor::select(int dim, SizeArg index, Where where) const {
   need("select", where);
   int d = wrap_dim("select", dim, rank(), where);
   int64_t n = raw_shape()[d];
@@ -260,11 +260,11 @@ Tensor Tensor::select(int dim, int64_t index, Where where) const {
                     std::to_string(d) + " of " + to_text(raw_shape()).text,
                 where);
   }
-  if (index < 0) index += n;
-  return slice(d, index, index + 1, 1, where).squeeze(d, where);
+  const int64_t at = index < 0 ? index + n : index.number;
+  return slice(d, at, at + 1, 1, where).squeeze(d, where);
 }
 
-Tensor Tensor::expand(const Shape& shape, Where where) const {
+Tensor Tensor::expand(const SizeList& shape, Where where) const {
   need("expand", where);
   ShapeAttrs a;
   a.shape = sizes_of("expand", shape, where);

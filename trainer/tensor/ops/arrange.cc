@@ -107,7 +107,7 @@ Tensor rot90(const Arg& x, int64_t k, Dims dims) {
   }
 }
 
-Tensor repeat(const Arg& x, const Shape& repeats) {
+Tensor repeat(const Arg& x, const SizeList& repeats) {
   Tensor t = x.tensor;
   sizes_of("repeat", repeats, x.where);
   if (repeats.rank() < t.rank())
@@ -137,7 +137,7 @@ Tensor repeat(const Arg& x, const Shape& repeats) {
   }
   return &t.storage() == &x.tensor.storage() ? t.clone(x.where) : t;
 }
-Tensor tile(const Arg& x, const Shape& repeats) {
+Tensor tile(const Arg& x, const SizeList& repeats) {
   sizes_of("tile", repeats, x.where);
   Shape all;
   for (int i = repeats.rank(); i < x.tensor.rank(); ++i) all.push_back(1);
@@ -145,7 +145,7 @@ Tensor tile(const Arg& x, const Shape& repeats) {
   return repeat(x, all);
 }
 
-Tensor repeat_interleave(const Arg& x, int64_t repeats, std::optional<int> dim) {
+Tensor repeat_interleave(const Arg& x, SizeArg repeats, std::optional<int> dim) {
   if (repeats < 0) throw_error("repeat_interleave", "repeats must not be negative", x.where);
   Tensor t = dim ? x.tensor : x.tensor.reshape({-1}, x.where);
   int d = wrap_dim("repeat_interleave", dim.value_or(0), t.rank(), x.where);
@@ -182,30 +182,30 @@ Tensor repeat_interleave(const Arg& x, const Arg& repeats, std::optional<int> di
   return index_select({t, x.where}, d, tensor(at));
 }
 
-Tensor tril(const Arg& x, int64_t diagonal) { return trilu("tril", x, false, diagonal); }
-Tensor triu(const Arg& x, int64_t diagonal) { return trilu("triu", x, true, diagonal); }
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, DType dtype) {
+Tensor tril(const Arg& x, SizeArg diagonal) { return trilu("tril", x, false, diagonal); }
+Tensor triu(const Arg& x, SizeArg diagonal) { return trilu("triu", x, true, diagonal); }
+Tensor tril_indices(SizeArg rows, SizeArg columns, SizeArg offset, DType dtype) {
   return triangle("tril_indices", rows, columns, dtype,
                   [&](int64_t r, int64_t c) { return c - r <= offset; });
 }
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, DType dtype) {
+Tensor triu_indices(SizeArg rows, SizeArg columns, SizeArg offset, DType dtype) {
   return triangle("triu_indices", rows, columns, dtype,
                   [&](int64_t r, int64_t c) { return c - r >= offset; });
 }
 
-Tensor diag(const Arg& x, int64_t diagonal) {
+Tensor diag(const Arg& x, SizeArg diagonal) {
   const Shape& s = x.tensor.raw_shape();
   if (s.rank() == 1) return diag_embed(x, diagonal);
   if (s.rank() != 2)
     throw_error("diag", std::string("needs a vector or a matrix, got ") + to_text(s).text, x.where,
                 Code::kShapeMismatch);
-  int64_t row = diagonal < 0 ? -diagonal : 0, column = diagonal > 0 ? diagonal : 0;
+  int64_t row = std::max<int64_t>(0, -diagonal), column = std::max<int64_t>(0, diagonal);
   int64_t n = std::max<int64_t>(0, std::min(s[0] - row, s[1] - column));
   Tensor at = stack({arange(row, row + n), arange(column, column + n)}, -1);
   return call(OpId::kGatherND, GatherNDAttrs{}, {x, at});
 }
 
-Tensor diag_embed(const Arg& x, int64_t offset, int dim1, int dim2) {
+Tensor diag_embed(const Arg& x, SizeArg offset, int dim1, int dim2) {
   const Tensor& t = x.tensor;
   if (t.rank() == 0)
     throw_error("diag_embed", "needs at least one dimension", x.where, Code::kShapeMismatch);
@@ -218,13 +218,14 @@ Tensor diag_embed(const Arg& x, int64_t offset, int dim1, int dim2) {
   Tensor padded = pad(x, {below, above});
   int64_t n = padded.raw_shape()[rank - 2];
   Tensor rows = positions(n, 0, 2), columns = positions(n, 1, 2);
-  Tensor y = where(eq(columns - rows, offset), padded.unsqueeze(-1, x.where), number(0, t.dtype()));
+  Tensor y =
+      where(eq(columns - rows, offset.number), padded.unsqueeze(-1, x.where), number(0, t.dtype()));
   TransposeAttrs to;
   for (int i = 0, from = 0; i < rank; ++i)
     to.perm.values[to.perm.count++] = i == d1 ? rank - 2 : i == d2 ? rank - 1 : from++;
   return call(OpId::kTranspose, to, {{y, x.where}});
 }
-Tensor diagflat(const Arg& x, int64_t offset) {
+Tensor diagflat(const Arg& x, SizeArg offset) {
   return diag_embed({x.tensor.reshape({-1}, x.where), x.where}, offset);
 }
 

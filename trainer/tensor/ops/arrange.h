@@ -16,22 +16,22 @@ Tensor roll(const Arg& x, Dims shifts, Dims dims = {});
 Tensor rot90(const Arg& x, int64_t k = 1, Dims dims = {0, 1});
 
 // -- repetition
-Tensor repeat(const Arg& x, const Shape& repeats);  // at least one a dim of x
-Tensor tile(const Arg& x, const Shape& repeats);    // missing ones are 1
+Tensor repeat(const Arg& x, const SizeList& repeats);  // at least one a dim of x
+Tensor tile(const Arg& x, const SizeList& repeats);    // missing ones are 1
 // Each element in turn; dim {}: of the flattened tensor. A tensor gives each its own number.
-Tensor repeat_interleave(const Arg& x, int64_t repeats, std::optional<int> dim = {});
+Tensor repeat_interleave(const Arg& x, SizeArg repeats, std::optional<int> dim = {});
 Tensor repeat_interleave(const Arg& x, const Arg& repeats, std::optional<int> dim = {});
 
 // -- triangles and diagonals; `diagonal` > 0 lies above the main one
-Tensor tril(const Arg& x, int64_t diagonal = 0);  // x[..., m, n]; the rest is 0
-Tensor triu(const Arg& x, int64_t diagonal = 0);
+Tensor tril(const Arg& x, SizeArg diagonal = 0);  // x[..., m, n]; the rest is 0
+Tensor triu(const Arg& x, SizeArg diagonal = 0);
 // int64 [2, n]: the rows and columns of a triangle
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::kI64);
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::kI64);
-Tensor diag(const Arg& x, int64_t diagonal = 0);  // of a vector the matrix, of a matrix the vector
+Tensor tril_indices(SizeArg rows, SizeArg columns, SizeArg offset = 0, DType dtype = DType::kI64);
+Tensor triu_indices(SizeArg rows, SizeArg columns, SizeArg offset = 0, DType dtype = DType::kI64);
+Tensor diag(const Arg& x, SizeArg diagonal = 0);  // of a vector the matrix, of a matrix the vector
 // x's last dim becomes the diagonal of two new dims.
-Tensor diag_embed(const Arg& x, int64_t offset = 0, int dim1 = -2, int dim2 = -1);
-Tensor diagflat(const Arg& x, int64_t offset = 0);
+Tensor diag_embed(const Arg& x, SizeArg offset = 0, int dim1 = -2, int dim2 = -1);
+Tensor diagflat(const Arg& x, SizeArg offset = 0);
 
 // -- joining; dtypes promote
 Tensor concat(const std::vector<Tensor>& tensors, int dim = 0, Where where = Where::current());

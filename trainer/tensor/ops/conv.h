@@ -8,13 +8,21 @@ namespace wick {
 // One number for all spatial dims, or one each.
 struct Pair {
   int64_t h, w;
-  Pair(int64_t both) : h(both), w(both) {}  // NOLINT: implicit by design
-  Pair(int64_t h, int64_t w) : h(h), w(w) {}
+  // NOLINTBEGIN(google-explicit-constructor): implicit by design
+  template <std::integral T>
+  Pair(T both) : h(static_cast<int64_t>(both)), w(h) {}
+  Pair(Dim both) : h(both.peek()), w(h) {}
+  // NOLINTEND(google-explicit-constructor)
+  Pair(SizeArg h, SizeArg w) : h(h), w(w) {}
 };
 struct Triple {
   int64_t d, h, w;
-  Triple(int64_t all) : d(all), h(all), w(all) {}  // NOLINT: implicit by design
-  Triple(int64_t d, int64_t h, int64_t w) : d(d), h(h), w(w) {}
+  // NOLINTBEGIN(google-explicit-constructor): implicit by design
+  template <std::integral T>
+  Triple(T all) : d(static_cast<int64_t>(all)), h(d), w(d) {}
+  Triple(Dim all) : d(all.peek()), h(d), w(d) {}
+  // NOLINTEND(google-explicit-constructor)
+  Triple(SizeArg d, SizeArg h, SizeArg w) : d(d), h(h), w(w) {}
 };
 
 // x[N, C, spatial...], or without N; weight[O, C / groups, kernel...], bias[O]. Floats.

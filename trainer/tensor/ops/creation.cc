@@ -75,12 +75,12 @@ Tensor arange_float(double start, double end, double step, DType dtype, const Wh
       static_cast<int64_t>(n), dtype, where,
       [](int64_t i, const double* w) { return w[0] + static_cast<double>(i) * w[1]; }, with);
 }
-Tensor linspace(double start, double end, int64_t steps, DType dtype, Where where) {
+Tensor linspace(double start, double end, SizeArg steps, DType dtype, Where where) {
   need_steps("linspace", steps, where);
   double with[] = {start, end, static_cast<double>(steps)};
   return filled(steps, dtype, where, on_line, with);
 }
-Tensor logspace(double start, double end, int64_t steps, double base, DType dtype, Where where) {
+Tensor logspace(double start, double end, SizeArg steps, double base, DType dtype, Where where) {
   need_steps("logspace", steps, where);
   double with[] = {start, end, static_cast<double>(steps), base};
   return filled(
@@ -88,7 +88,7 @@ Tensor logspace(double start, double end, int64_t steps, double base, DType dtyp
       with);
 }
 
-Tensor tri(int64_t n, int64_t m, int64_t k, DType dtype, Where where) {
+Tensor tri(SizeArg n, SizeArg m, SizeArg k, DType dtype, Where where) {
   if (n < 0 || m < 0) throw_error("tri", "needs sizes >= 0", where);
   Tensor t = zeros({n, m}, DType::kBool, where);
   for (int64_t i = 0; i < n; ++i) {
@@ -98,7 +98,7 @@ Tensor tri(int64_t n, int64_t m, int64_t k, DType dtype, Where where) {
   TracerScope untraced(nullptr);
   return t.to(dtype, where);
 }
-Tensor eye(int64_t n, int64_t m, DType dtype, Where where) {
+Tensor eye(SizeArg n, SizeArg m, DType dtype, Where where) {
   if (n < 0 || m < 0) throw_error("eye", "needs sizes >= 0", where);
   Tensor t = zeros({n, m}, DType::kBool, where);
   for (int64_t i = 0; i < n && i < m; ++i) t.raw().as<bool>()[i * (m + 1)] = true;
@@ -106,6 +106,6 @@ Tensor eye(int64_t n, int64_t m, DType dtype, Where where) {
   TracerScope untraced(nullptr);
   return t.to(dtype, where);
 }
-Tensor identity(int64_t n, DType dtype, Where where) { return eye(n, n, dtype, where); }
+Tensor identity(SizeArg n, DType dtype, Where where) { return eye(n, n, dtype, where); }
 
 }  // namespace wick

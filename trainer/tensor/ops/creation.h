@@ -75,16 +75,16 @@ Tensor arange(A start, B end, C step = 1, DType dtype = DType::kF32,
                       static_cast<double>(step), dtype, where);
 }
 // `steps` numbers from start to end, both included; one step: start alone.
-Tensor linspace(double start, double end, int64_t steps, DType dtype = DType::kF32,
+Tensor linspace(double start, double end, SizeArg steps, DType dtype = DType::kF32,
                 Where where = Where::current());
-Tensor logspace(double start, double end, int64_t steps, double base = 10,
+Tensor logspace(double start, double end, SizeArg steps, double base = 10,
                 DType dtype = DType::kF32, Where where = Where::current());
 
 // -- matrices
-Tensor eye(int64_t n, int64_t m, DType dtype = DType::kF32, Where where = Where::current());
-Tensor identity(int64_t n, DType dtype = DType::kF32, Where where = Where::current());
+Tensor eye(SizeArg n, SizeArg m, DType dtype = DType::kF32, Where where = Where::current());
+Tensor identity(SizeArg n, DType dtype = DType::kF32, Where where = Where::current());
 // Ones on and below diagonal k.
-Tensor tri(int64_t n, int64_t m, int64_t k = 0, DType dtype = DType::kF32,
+Tensor tri(SizeArg n, SizeArg m, SizeArg k = 0, DType dtype = DType::kF32,
            Where where = Where::current());
 
 }  // namespace wick

@@ -100,7 +100,7 @@ Tensor resize(const Tensor& x, int dim, const Taps& taps, const At& at) {
 
 }  // namespace
 
-Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, std::string_view mode, double value) {
+Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, std::string_view mode, double value) {
   if (mode == "constant") return pad(x, pads, value);
   const int rank = x.tensor.rank(), dims = static_cast<int>(pads.size() / 2);
   const bool reflect = mode == "reflect", circular = mode == "circular";
@@ -119,7 +119,7 @@ Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, std::string_view m
                                 : circular ? PadMode::kWrap
                                            : PadMode::kEdge);
   a.pads.count = 2 * rank;
-  const int64_t* p = pads.begin();
+  const SizeArg* p = pads.begin();
   for (int i = 0; i < dims; ++i) {
     const int d = rank - 1 - i;
     const int64_t n = x.tensor.raw_shape()[d];
@@ -171,8 +171,9 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
     const size_t k = given == 1 ? 0 : static_cast<size_t>(i);
     const int64_t in = dim_of(y, 2 + i);
     const double factor = by_size ? 0 : o.scale_factor[k];
-    const int64_t out =
-        by_size ? o.size[k] : static_cast<int64_t>(std::floor(static_cast<double>(in) * factor));
+    const int64_t out = by_size
+                            ? o.size[k].number
+                            : static_cast<int64_t>(std::floor(static_cast<double>(in) * factor));
     if (out < 1 || in < 1) {
       bad_shape("interpolate",
                 "sizes must be >= 1, got " + std::to_string(in) + " -> " + std::to_string(out),

@@ -11,12 +11,12 @@ namespace wick {
 
 // pads: PyTorch's order, last dimension first. mode: "constant", "reflect" (pads smaller than the
 // dim), "replicate", "circular" (pads at most the dim).
-Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, std::string_view mode,
+Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, std::string_view mode,
            double value = 0);
 
 // Either size or scale_factor; one entry for all spatial dims, or one each.
 struct InterpolateOptions {
-  std::vector<int64_t> size = {};
+  std::vector<SizeArg> size = {};
   std::vector<double> scale_factor = {};
   // "nearest", "nearest-exact"; by the spatial rank "linear", "bilinear" or "bicubic", "trilinear"
   std::string mode = "nearest";

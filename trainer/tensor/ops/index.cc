@@ -259,7 +259,7 @@ Tensor index_fill(const Arg& x, int dim, const Arg& index, Scalar value) {
                               full(s, value, x.tensor.dtype()), ScatterReduction::kNone));
 }
 
-Tensor select_scatter(const Arg& x, const Arg& src, int dim, int64_t index) {
+Tensor select_scatter(const Arg& x, const Arg& src, int dim, SizeArg index) {
   int d = wrap_dim("select_scatter", dim, x.tensor.rank(), x.where);
   int64_t n = x.tensor.raw_shape()[d];
   if (index < -n || index >= n)
@@ -270,15 +270,15 @@ Tensor select_scatter(const Arg& x, const Arg& src, int dim, int64_t index) {
   return put_slices("select_scatter", x, d, full({1}, index, DType::kI64),
                     src.tensor.unsqueeze(d, x.where), ScatterReduction::kNone);
 }
-Tensor slice_scatter(const Arg& x, const Arg& src, int dim, std::optional<int64_t> start,
-                     std::optional<int64_t> end, int64_t step) {
+Tensor slice_scatter(const Arg& x, const Arg& src, int dim, std::optional<SizeArg> start,
+                     std::optional<SizeArg> end, int64_t step) {
   int d = wrap_dim("slice_scatter", dim, x.tensor.rank(), x.where);
   if (step < 1) throw_error("slice_scatter", "step must be positive", x.where);
   Tensor at = arange(x.tensor.raw_shape()[d]);
   at = at.slice(0, start.value_or(0), end.value_or(INT64_MAX), step, x.where).contiguous();
   return put_slices("slice_scatter", x, d, at, src.tensor, ScatterReduction::kNone);
 }
-Tensor diagonal_scatter(const Arg& x, const Arg& src, int64_t offset, int dim1, int dim2) {
+Tensor diagonal_scatter(const Arg& x, const Arg& src, SizeArg offset, int dim1, int dim2) {
   const Tensor& t = x.tensor;
   int a = wrap_dim("diagonal_scatter", dim1, t.rank(), x.where);
   int b = wrap_dim("diagonal_scatter", dim2, t.rank(), x.where);
@@ -311,7 +311,7 @@ Tensor diagonal_scatter(const Arg& x, const Arg& src, int64_t offset, int dim1, 
   return call(OpId::kTranspose, back, {{y, x.where}});
 }
 
-Tensor one_hot(const Arg& x, int64_t num_classes) {
+Tensor one_hot(const Arg& x, SizeArg num_classes) {
   NoGrad guard;
   const Tensor& t = x.tensor;
   if (!is_int(t.dtype()))

@@ -41,15 +41,15 @@ Tensor index_copy(const Arg& x, int dim, const Arg& index, const Arg& source);
 Tensor index_fill(const Arg& x, int dim, const Arg& index, Scalar value);
 
 // -- x with a part replaced by src
-Tensor select_scatter(const Arg& x, const Arg& src, int dim, int64_t index);
-Tensor slice_scatter(const Arg& x, const Arg& src, int dim = 0, std::optional<int64_t> start = {},
-                     std::optional<int64_t> end = {}, int64_t step = 1);
-Tensor diagonal_scatter(const Arg& x, const Arg& src, int64_t offset = 0, int dim1 = 0,
+Tensor select_scatter(const Arg& x, const Arg& src, int dim, SizeArg index);
+Tensor slice_scatter(const Arg& x, const Arg& src, int dim = 0, std::optional<SizeArg> start = {},
+                     std::optional<SizeArg> end = {}, int64_t step = 1);
+Tensor diagonal_scatter(const Arg& x, const Arg& src, SizeArg offset = 0, int dim1 = 0,
                         int dim2 = 1);
 
 // -- classes
 // x of integers >= 0 -> int64 [..., num_classes]; -1: the largest plus one
-Tensor one_hot(const Arg& x, int64_t num_classes = -1);
+Tensor one_hot(const Arg& x, SizeArg num_classes = -1);
 // weight[n, d...] by indices of any shape. Row padding_idx gets no gradient.
 Tensor embedding(const Arg& indices, const Arg& weight, std::optional<int64_t> padding_idx = {});
 

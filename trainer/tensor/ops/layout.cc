@@ -67,7 +67,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim, Where where) {
   return cat(raised, dim, where);
 }
 
-std::vector<Tensor> split(const Arg& x, int64_t split_size, int dim) {
+std::vector<Tensor> split(const Arg& x, SizeArg split_size, int dim) {
   int d = wrap_dim("split", dim, x.tensor.rank(), x.where);
   int64_t n = x.tensor.raw_shape()[d];
   if (split_size < 1) throw_error("split", "split_size must be >= 1", x.where);
@@ -78,7 +78,7 @@ std::vector<Tensor> split(const Arg& x, int64_t split_size, int dim) {
   return parts;
 }
 
-Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, double value) {
+Tensor pad(const Arg& x, std::initializer_list<SizeArg> pads, double value) {
   int rank = x.tensor.rank(), dims = static_cast<int>(pads.size() / 2);
   if (pads.size() % 2 != 0 || dims > rank) {
     throw_error("pad", "needs two values a dimension, at most " + std::to_string(2 * rank),
@@ -87,7 +87,7 @@ Tensor pad(const Arg& x, std::initializer_list<int64_t> pads, double value) {
   PadAttrs a;
   a.value = value;
   a.pads.count = 2 * rank;
-  const int64_t* p = pads.begin();
+  const SizeArg* p = pads.begin();
   for (int i = 0; i < dims; ++i) {
     a.pads.values[rank - 1 - i] = p[2 * i];
     a.pads.values[2 * rank - 1 - i] = p[2 * i + 1];

@@ -62,10 +62,11 @@ Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g) {
   Tensor drawn = randint(low, high, t.tensor.raw_shape(), g, t.where);
   return moved_beside(t.tensor, drawn.to(t.tensor.dtype(), t.where), t.where);
 }
-Tensor randint(int64_t high, const Shape& shape, Generator& g, Where where) {
+Tensor randint(int64_t high, const SizeList& shape, Generator& g, Where where) {
   return randint(0, high, shape, g, where);
 }
-Tensor normal(double mean, double std, const Shape& shape, DType dtype, Generator& g, Where where) {
+Tensor normal(double mean, double std, const SizeList& shape, DType dtype, Generator& g,
+              Where where) {
   if (!(std >= 0)) throw_error("normal", "needs std >= 0", where);
   NoGrad guard;
   TracerScope untraced(nullptr);

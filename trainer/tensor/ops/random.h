@@ -11,9 +11,9 @@ namespace wick {
 Tensor rand_like(const Arg& t, Generator& g = default_generator());
 Tensor randn_like(const Arg& t, Generator& g = default_generator());
 Tensor randint_like(const Arg& t, int64_t low, int64_t high, Generator& g = default_generator());
-Tensor randint(int64_t high, const Shape& shape, Generator& g = default_generator(),
+Tensor randint(int64_t high, const SizeList& shape, Generator& g = default_generator(),
                Where where = Where::current());
-Tensor normal(double mean, double std, const Shape& shape, DType dtype = DType::kF32,
+Tensor normal(double mean, double std, const SizeList& shape, DType dtype = DType::kF32,
               Generator& g = default_generator(), Where where = Where::current());
 // One draw an element; mean and std broadcast.
 Tensor normal(const Arg& mean, const Arg& std, Generator& g = default_generator());

@@ -184,7 +184,7 @@ Tensor argsort(const Arg& x, int dim, bool descending, bool stable) {
 }
 Tensor msort(const Arg& x) { return sort(x, 0).values; }
 
-ValuesIndices topk(const Arg& x, int64_t k, int dim, bool largest, bool sorted) {
+ValuesIndices topk(const Arg& x, SizeArg k, int dim, bool largest, bool sorted) {
   Line line("topk", x, dim);
   if (k < 0 || k > line.size())
     throw_error("topk",
@@ -196,7 +196,7 @@ ValuesIndices topk(const Arg& x, int64_t k, int dim, bool largest, bool sorted) 
   return {line.back(r.values), line.back(r.indices)};
 }
 
-ValuesIndices kthvalue(const Arg& x, int64_t k, int dim, bool keepdim) {
+ValuesIndices kthvalue(const Arg& x, SizeArg k, int dim, bool keepdim) {
   Line line("kthvalue", x, dim);
   if (k < 1 || k > line.size())
     throw_error("kthvalue",

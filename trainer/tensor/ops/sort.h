@@ -17,9 +17,9 @@ struct ValuesIndices {
 ValuesIndices sort(const Arg& x, int dim = -1, bool descending = false, bool stable = true);
 Tensor argsort(const Arg& x, int dim = -1, bool descending = false, bool stable = true);
 Tensor msort(const Arg& x);  // along dim 0
-ValuesIndices topk(const Arg& x, int64_t k, int dim = -1, bool largest = true, bool sorted = true);
+ValuesIndices topk(const Arg& x, SizeArg k, int dim = -1, bool largest = true, bool sorted = true);
 // The k-th smallest, k from 1.
-ValuesIndices kthvalue(const Arg& x, int64_t k, int dim = -1, bool keepdim = false);
+ValuesIndices kthvalue(const Arg& x, SizeArg k, int dim = -1, bool keepdim = false);
 // The lower of two middle elements; NaN where there is one. nanmedian leaves NaNs out.
 Tensor median(const Arg& x);
 ValuesIndices median(const Arg& x, int dim, bool keepdim = false);

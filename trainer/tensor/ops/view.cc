@@ -118,7 +118,7 @@ Tensor as_strided(const Arg& x, const Shape& size, const Shape& stride, int64_t 
   return strided("as_strided", x, size, stride, offset < 0 ? offset_of(x.tensor.impl()) : offset);
 }
 
-Tensor unfold(const Arg& x, int dim, int64_t size, int64_t step) {
+Tensor unfold(const Arg& x, int dim, SizeArg size, SizeArg step) {
   if (x.tensor.rank() == 0)
     return unfold({x.tensor.unsqueeze(0, x.where), x.where}, 0, size, step).select(0, 0, x.where);
   int d = dim_of("unfold", x, dim);
@@ -138,7 +138,7 @@ Tensor unfold(const Arg& x, int dim, int64_t size, int64_t step) {
   return strided("unfold", x, sizes, strides, offset_of(x.tensor.impl()));
 }
 
-Tensor diagonal(const Arg& x, int64_t offset, int dim1, int dim2) {
+Tensor diagonal(const Arg& x, SizeArg offset, int dim1, int dim2) {
   int a = dim_of("diagonal", x, dim1), b = dim_of("diagonal", x, dim2);
   if (a == b) throw_error("diagonal", "dim1 and dim2 are the same dimension", x.where);
   const Shape& shape = x.tensor.raw_shape();
@@ -157,7 +157,7 @@ Tensor diagonal(const Arg& x, int64_t offset, int dim1, int dim2) {
   return strided("diagonal", x, sizes, strides, offset_of(x.tensor.impl()) + (n > 0 ? start : 0));
 }
 
-Tensor reshape(const Arg& x, const Shape& shape) { return x.tensor.reshape(shape, x.where); }
+Tensor reshape(const Arg& x, const SizeList& shape) { return x.tensor.reshape(shape, x.where); }
 Tensor view_as(const Arg& x, const Arg& other) {
   return x.tensor.view(other.tensor.shape(other.where), x.where);
 }
@@ -167,7 +167,7 @@ Tensor reshape_as(const Arg& x, const Arg& other) {
 Tensor expand_as(const Arg& x, const Arg& other) {
   return x.tensor.expand(other.tensor.shape(other.where), x.where);
 }
-Tensor broadcast_to(const Arg& x, const Shape& shape) { return x.tensor.expand(shape, x.where); }
+Tensor broadcast_to(const Arg& x, const SizeList& shape) { return x.tensor.expand(shape, x.where); }
 
 Tensor permute(const Arg& x, const Shape& axes) {
   TransposeAttrs a;
@@ -223,10 +223,10 @@ Tensor movedim(const Arg& x, int from, int to) { return movedim(x, Shape{from}, 
 Tensor moveaxis(const Arg& x, int from, int to) { return movedim(x, from, to); }
 Tensor moveaxis(const Arg& x, const Shape& from, const Shape& to) { return movedim(x, from, to); }
 
-Tensor narrow(const Arg& x, int dim, int64_t start, int64_t length) {
+Tensor narrow(const Arg& x, int dim, SizeArg start, SizeArg length) {
   return x.tensor.narrow(dim, start, length, x.where);
 }
-Tensor select(const Arg& x, int dim, int64_t index) { return x.tensor.select(dim, index, x.where); }
+Tensor select(const Arg& x, int dim, SizeArg index) { return x.tensor.select(dim, index, x.where); }
 Tensor squeeze(const Arg& x) { return x.tensor.squeeze(x.where); }
 Tensor squeeze(const Arg& x, int dim) { return x.tensor.squeeze(dim, x.where); }
 Tensor squeeze(const Arg& x, const Shape& dims) {
@@ -243,7 +243,7 @@ Tensor flatten(const Arg& x, int start_dim, int end_dim) {
   return x.tensor.flatten(start_dim, end_dim, x.where);
 }
 Tensor ravel(const Arg& x) { return x.tensor.reshape({-1}, x.where); }
-Tensor unflatten(const Arg& x, int dim, const Shape& sizes) {
+Tensor unflatten(const Arg& x, int dim, const SizeList& sizes) {
   int d = dim_of("unflatten", x, dim);
   sizes_of("unflatten", sizes, x.where);
   const Shape& from = x.tensor.raw_shape();
@@ -292,7 +292,7 @@ Tensor atleast_3d(const Arg& x) {
   return x.tensor.rank() > 2 ? x.tensor : atleast_2d(x).unsqueeze(-1, x.where);
 }
 
-std::vector<Tensor> split_with_sizes(const Arg& x, const Shape& sizes, int dim) {
+std::vector<Tensor> split_with_sizes(const Arg& x, const SizeList& sizes, int dim) {
   int d = dim_of("split_with_sizes", x, dim);
   std::vector<int64_t> ends;
   int64_t at = 0;
@@ -308,7 +308,7 @@ std::vector<Tensor> split_with_sizes(const Arg& x, const Shape& sizes, int dim) 
   }
   return split_at(x, ends, d);
 }
-std::vector<Tensor> chunk(const Arg& x, int64_t chunks, int dim) {
+std::vector<Tensor> chunk(const Arg& x, SizeArg chunks, int dim) {
   int d = dim_of("chunk", x, dim);
   if (chunks < 1) throw_error("chunk", "needs at least one chunk", x.where);
   int64_t n = x.tensor.raw_shape()[d], each = (n + chunks - 1) / chunks;

@@ -14,14 +14,14 @@ int64_t copies_made();
 // (-1: where x starts). Strides must not be negative.
 Tensor as_strided(const Arg& x, const Shape& size, const Shape& stride, int64_t offset = -1);
 // All windows of `size` along dim, `step` apart, as a new last dimension.
-Tensor unfold(const Arg& x, int dim, int64_t size, int64_t step);
-Tensor diagonal(const Arg& x, int64_t offset = 0, int dim1 = 0, int dim2 = 1);
+Tensor unfold(const Arg& x, int dim, SizeArg size, SizeArg step);
+Tensor diagonal(const Arg& x, SizeArg offset = 0, int dim1 = 0, int dim2 = 1);
 
-Tensor reshape(const Arg& x, const Shape& shape);
+Tensor reshape(const Arg& x, const SizeList& shape);
 Tensor view_as(const Arg& x, const Arg& other);
 Tensor reshape_as(const Arg& x, const Arg& other);
 Tensor expand_as(const Arg& x, const Arg& other);
-Tensor broadcast_to(const Arg& x, const Shape& shape);
+Tensor broadcast_to(const Arg& x, const SizeList& shape);
 Tensor permute(const Arg& x, const Shape& axes);
 Tensor transpose(const Arg& x, int dim0, int dim1);
 Tensor swapaxes(const Arg& x, int dim0, int dim1);
@@ -32,21 +32,21 @@ Tensor movedim(const Arg& x, int from, int to);
 Tensor movedim(const Arg& x, const Shape& from, const Shape& to);
 Tensor moveaxis(const Arg& x, int from, int to);
 Tensor moveaxis(const Arg& x, const Shape& from, const Shape& to);
-Tensor narrow(const Arg& x, int dim, int64_t start, int64_t length);
-Tensor select(const Arg& x, int dim, int64_t index);
+Tensor narrow(const Arg& x, int dim, SizeArg start, SizeArg length);
+Tensor select(const Arg& x, int dim, SizeArg index);
 Tensor squeeze(const Arg& x);
 Tensor squeeze(const Arg& x, int dim);            // as it is where dim is not 1
 Tensor squeeze(const Arg& x, const Shape& dims);  // those of them that are 1
 Tensor unsqueeze(const Arg& x, int dim);
 Tensor flatten(const Arg& x, int start_dim = 0, int end_dim = -1);
 Tensor ravel(const Arg& x);
-Tensor unflatten(const Arg& x, int dim, const Shape& sizes);  // one size may be -1
+Tensor unflatten(const Arg& x, int dim, const SizeList& sizes);  // one size may be -1
 Tensor atleast_1d(const Arg& x);
 Tensor atleast_2d(const Arg& x);
 Tensor atleast_3d(const Arg& x);
 
-std::vector<Tensor> split_with_sizes(const Arg& x, const Shape& sizes, int dim = 0);
-std::vector<Tensor> chunk(const Arg& x, int64_t chunks, int dim = 0);  // at most that many
+std::vector<Tensor> split_with_sizes(const Arg& x, const SizeList& sizes, int dim = 0);
+std::vector<Tensor> chunk(const Arg& x, SizeArg chunks, int dim = 0);  // at most that many
 std::vector<Tensor> tensor_split(const Arg& x, int64_t sections, int dim = 0);
 std::vector<Tensor> tensor_split(const Arg& x, const Shape& indices, int dim = 0);
 std::vector<Tensor> unbind(const Arg& x, int dim = 0);
