@@ -164,34 +164,6 @@ bool one_bool(const HostTensor& t, const char* what) {
   return *t.as<uint8_t>() != 0;
 }
 
-// The shapes that a body's outputs would have: for stacks of no trip. 0 where only running tells.
-std::vector<Shape> shapes_of(const Graph& region, Span<const HostTensor> inputs) {
-  Graph g = region;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Value& v = g.value(g.inputs()[i]);
-    v.ranked = true;
-    v.shape = to_symbolic(inputs[i].shape());
-  }
-  std::vector<Shape> shapes;
-  try {
-    for (size_t i = 0; i < g.node_count(); ++i) {
-      auto id = static_cast<NodeId>(i);
-      if (g.node(id).removed()) continue;
-      for (ValueId v : g.node(id).outputs) g.value(v).ranked = g.value(v).declared;
-      g.infer(id);
-    }
-  } catch (const Error&) {
-    g = region;  // a trip would fail; none is made
-  }
-  for (const GraphOutput& o : g.outputs()) {
-    const Value& v = g.value(o.value);
-    Shape s;
-    for (const SymDim& d : v.shape) s.push_back(d.known() ? d.constant() : 0);
-    shapes.push_back(s);
-  }
-  return shapes;
-}
-
 // Equal shapes one behind the other, along a new first axis.
 HostTensor stack(const std::vector<HostTensor>& parts, DType dtype, const Shape& each,
                  const InterpreterOptions& options) {
@@ -254,7 +226,11 @@ std::vector<HostTensor> run_loop(const Node& n, Span<const HostTensor> inputs,
   std::vector<HostTensor> results(in.begin() + 2, in.begin() + 2 + static_cast<long>(carried));
   std::vector<Shape> shapes;
   for (size_t k = 0; k < stacks.size(); ++k) {
-    if (stacks[k].empty() && shapes.empty()) shapes = shapes_of(body, in);
+    if (stacks[k].empty() && shapes.empty()) {
+      std::vector<Shape> given;
+      for (const HostTensor& t : in) given.push_back(t.shape());
+      shapes = output_shapes(body, given);
+    }
     const Shape each = stacks[k].empty() ? shapes[1 + carried + k] : stacks[k][0].shape();
     DType dtype = body.value(body.outputs()[1 + carried + k].value).dtype;
     results.push_back(stack(stacks[k], dtype, each, options));

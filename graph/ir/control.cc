@@ -294,4 +294,30 @@ void infer_control(Graph& g, NodeId id) {
     set_joined(g, n.outputs[k], result(n.regions[0], k), result(n.regions[1], k), nullptr);
 }
 
+std::vector<Shape> output_shapes(const Graph& body, Span<const Shape> inputs) {
+  Graph g = body;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Value& v = g.value(g.inputs()[i]);
+    v.ranked = true;
+    v.shape = to_symbolic(inputs[i]);
+  }
+  try {
+    for (size_t i = 0; i < g.node_count(); ++i) {
+      auto id = static_cast<NodeId>(i);
+      if (g.node(id).removed()) continue;
+      for (ValueId v : g.node(id).outputs) g.value(v).ranked = g.value(v).declared;
+      g.infer(id);
+    }
+  } catch (const Error&) {
+    g = body;  // a trip would fail; none is made
+  }
+  std::vector<Shape> shapes;
+  for (const GraphOutput& o : g.outputs()) {
+    Shape s;
+    for (const SymDim& d : g.value(o.value).shape) s.push_back(d.known() ? d.constant() : 0);
+    shapes.push_back(s);
+  }
+  return shapes;
+}
+
 }  // namespace wick::ir

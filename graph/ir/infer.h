@@ -18,6 +18,10 @@ bool infer_symbolic(OpId op, const void* attrs, Span<const ValueInfo<SymDim>> in
 // Error (no op name in the text).
 void infer_control(Graph& graph, NodeId id);
 
+// The shapes that a body's outputs would have for inputs of these: for stacks of no trip. 0 where
+// only running tells.
+std::vector<Shape> output_shapes(const Graph& body, Span<const Shape> inputs);
+
 // The types of a node that reads or gives a sequence or an optional. Throws Error (no op name).
 void infer_container(Graph& graph, NodeId id);
 bool has_container(const Graph& graph, const Node& node);

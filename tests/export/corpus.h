@@ -45,13 +45,14 @@ Program program(std::string name, std::shared_ptr<nn::Module> module,
             std::vector<Tensor> out;
             [&]<size_t... I>(std::index_sequence<I...>) {
               detail::flatten(f(in[I]...), &out);
-            }(std::make_index_sequence<detail::arity<F>()>());
+            }(std::make_index_sequence<detail::arity<const F, 1>()>());
             return out;
           }};
 }
 
-std::vector<Program> layer_programs();  // every layer, every size free that may be
-std::vector<Program> form_programs();   // what people do with sizes
-std::vector<Program> model_programs();  // whole models, several inputs and outputs
+std::vector<Program> layer_programs();    // every layer, every size free that may be
+std::vector<Program> form_programs();     // what people do with sizes
+std::vector<Program> model_programs();    // whole models, several inputs and outputs
+std::vector<Program> control_programs();  // branches and loops by data
 
 }  // namespace wick::test

@@ -118,7 +118,7 @@ TEST_P(Corpus, GivesForwardsBits) {
 
 std::vector<Program> all_programs() {
   std::vector<Program> all = layer_programs();
-  for (auto* more : {form_programs, model_programs}) {
+  for (auto* more : {form_programs, model_programs, control_programs}) {
     for (Program& p : more()) all.push_back(std::move(p));
   }
   return all;

@@ -12,6 +12,7 @@
 #include "trainer/capture/merge.h"
 #include "trainer/capture/verify.h"
 #include "trainer/explain/warn.h"
+#include "trainer/tensor/control_call.h"
 #include "wick/error.h"
 
 namespace wick {
@@ -109,6 +110,7 @@ class Runs {
       run.graph.add_output(std::to_string(i), tracer.result(results[i]));
     ir::verify(run.graph, "after capture");
     run.log = std::move(tracer.sizes());
+    run.region_values = tracer.region_values();
     return run;
   }
 
@@ -118,6 +120,8 @@ class Runs {
   std::vector<FreeSize> free_;
   SharedWeights weights_;
 };
+
+constexpr int64_t kMostTrips = 50000;  // of a while_loop
 
 // Whether forward asked for a size that is free.
 bool reads_sizes(const std::vector<CaptureRun>& runs) {
@@ -400,6 +404,7 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& give
     }
     check_input(in);
   }
+  const TripLimitScope limit(kMostTrips);
   std::vector<FreeSize> free = free_sizes(inputs);
   while (true) {
     try {

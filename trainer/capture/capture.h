@@ -11,6 +11,7 @@
 
 #include "graph/ir/graph.h"
 #include "trainer/nn/module.h"
+#include "trainer/tensor/tensor_tree.h"
 
 namespace wick {
 
@@ -66,71 +67,6 @@ ir::Graph capture_call(nn::Module& module, const std::vector<CaptureInput>& inpu
                        const CaptureCall& call, const CaptureOptions& options = {});
 
 namespace detail {
-inline void flatten(const Tensor& t, std::vector<Tensor>* all) { all->push_back(t); }
-template <class T>
-void flatten(const std::vector<T>& list, std::vector<Tensor>* all) {
-  for (const T& t : list) flatten(t, all);
-}
-template <class T>
-void flatten(const std::optional<T>& t, std::vector<Tensor>* all) {
-  if (t) flatten(*t, all);
-}
-template <class... T>
-void flatten(const std::tuple<T...>& each, std::vector<Tensor>* all);
-// What layers return: LSTM's {output, h_n, c_n}, attention's {output, weights}, sort's {values,
-// indices}, a cell's {h, c}. What is undefined is none.
-template <class R>
-void flatten(const R& r, std::vector<Tensor>* all)
-  requires requires { r.output.defined(), r.h_n.defined(), r.c_n.defined(); }
-{
-  for (const Tensor* t : {&r.output, &r.h_n, &r.c_n})
-    if (t->defined()) all->push_back(*t);
-}
-template <class R>
-void flatten(const R& r, std::vector<Tensor>* all)
-  requires requires { r.output.defined(), r.weights.defined(); }
-{
-  all->push_back(r.output);
-  if (r.weights.defined()) all->push_back(r.weights);
-}
-template <class R>
-void flatten(const R& r, std::vector<Tensor>* all)
-  requires requires { r.values.defined(), r.indices.defined(); }
-{
-  all->insert(all->end(), {r.values, r.indices});
-}
-template <class R>
-void flatten(const R& r, std::vector<Tensor>* all)
-  requires requires { r.h.defined(), r.c.defined(); }
-{
-  all->insert(all->end(), {r.h, r.c});
-}
-template <class A, class B>
-void flatten(const std::pair<A, B>& both, std::vector<Tensor>* all) {
-  flatten(both.first, all);
-  flatten(both.second, all);
-}
-template <class... T>
-void flatten(const std::tuple<T...>& each, std::vector<Tensor>* all) {
-  std::apply([&](const T&... t) { (flatten(t, all), ...); }, each);
-}
-
-template <class F, size_t... I>
-constexpr bool takes(std::index_sequence<I...>) {
-  return std::is_invocable_v<const F&, decltype((void(I), std::declval<const Tensor&>()))...>;
-}
-constexpr size_t kMostInputs = 16;
-// How many tensors F takes.
-template <class F, size_t N = 1>
-constexpr size_t arity() {
-  if constexpr (N > kMostInputs) {
-    return 0;
-  } else if constexpr (takes<F>(std::make_index_sequence<N>())) {
-    return N;
-  } else {
-    return arity<F, N + 1>();
-  }
-}
 [[noreturn]] void wrong_inputs(size_t takes, size_t given);
 }  // namespace detail
 
@@ -145,8 +81,8 @@ template <class F>
            !std::is_convertible_v<F, CaptureOptions>)
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs, const F& call,
                   const CaptureOptions& options = {}) {
-  constexpr size_t n = detail::arity<F>();
-  static_assert(n != 0, "the call takes const Tensor&, one for each input, up to 16");
+  constexpr size_t n = detail::arity<const F, 1>();
+  static_assert(n != detail::kNoArity, "the call takes const Tensor&, one for each input, up to 16");
   if (inputs.size() != n) detail::wrong_inputs(n, inputs.size());
   return capture_call(
       module, inputs,

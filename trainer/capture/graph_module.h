@@ -30,8 +30,8 @@ namespace wick::nn {
 // train(): BatchNormalization takes the statistics of the batch and updates the running ones as
 // torch.nn.BatchNorm2d does; Dropout drops. Exporters fold a BatchNorm behind a convolution into
 // it: then there is none (batch_norms() counts), and train() changes nothing there. If and Loop run
-// the region that today's condition chooses, so that capture() refuses a condition that depends on
-// the input.
+// the region that today's condition chooses, and gradients are of the trips that it took; under
+// capture() they are If and Loop again, but for a Loop that changes the shape of what it carries.
 class GraphModule : public Module {
  public:
   // Error: sequences, optionals and strings, of which the trainer has no tensors.

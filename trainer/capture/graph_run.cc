@@ -6,6 +6,8 @@
 
 #include "graph/ir/infer.h"
 #include "trainer/tensor/call.h"
+#include "trainer/tensor/control_call.h"
+#include "trainer/tensor/control_flow.h"
 #include "trainer/tensor/ops.h"
 
 namespace wick::nn {
@@ -122,10 +124,23 @@ std::vector<Tensor> GraphRun::run_node(const ir::Graph& g, const Node& n, const 
   };
   switch (n.op) {
     case OpId::kIf: {
+      if (active_tracer() != nullptr) {
+        auto branch = [&](size_t k) {
+          return [&, k](const std::vector<Tensor>&) {
+            return run(n.regions[k], regions[k], {in.begin() + 1, in.end()});
+          };
+        };
+        return detail::run_cond({in[0], where_}, branch(0), branch(1), {});
+      }
       const size_t k = condition(in[0], "the condition") ? 0 : 1;
       return run(n.regions[k], regions[k], {in.begin() + 1, in.end()});
     }
-    case OpId::kLoop: return run_loop(n, regions[0], in);
+    case OpId::kLoop: {
+      std::vector<Tensor> out;
+      Tracer* tracer = active_tracer();
+      if (tracer != nullptr && trace_loop(n, regions[0], in, tracer, &out)) return out;
+      return run_loop(n, regions[0], in);
+    }
     case OpId::kBatchNorm:
       if (!module_.training() || module_.batch_norm_frozen() || !constant(3) || !constant(4)) break;
       return {batch_norm({in[0], where_}, in[3], in[4], in[1], in[2], true, module_.momentum_,
@@ -179,6 +194,40 @@ bool GraphRun::condition(const Tensor& t, const char* what) const {
   return t.item_int(where_) != 0;
 }
 
+// The loop as one of the graph that is captured.
+bool GraphRun::trace_loop(const Node& n, const Level& body_level, const std::vector<Tensor>& in,
+                          Tracer* tracer, std::vector<Tensor>* out) const {
+  const auto carried = static_cast<size_t>(n.attrs.as<LoopAttrs>().carried);
+  ControlCall call{OpId::kLoop, n.attrs.get(), "Loop", {}, {}, {}, where_};
+  call.in.assign(in.begin(), in.begin() + 2 + static_cast<long>(carried));
+  ControlRegion body;
+  {
+    const TracerScope untraced(nullptr);
+    body.own = {full({}, 0, DType::kI64, where_), full({}, true, DType::kBool, where_)};
+    for (size_t k = 0; k < carried; ++k) body.own.push_back(in[2 + k].clone(where_));
+  }
+  std::vector<Tensor> given = body.own;
+  given.insert(given.end(), in.begin() + 2 + static_cast<long>(carried), in.end());
+  body.run = [&] {
+    std::vector<Tensor> made = run(n.regions[0], body_level, given);
+    for (size_t k = 0; k < carried; ++k) {
+      if (made[1 + k].raw_shape() == in[2 + k].raw_shape()) continue;
+      throw_error("GraphModule",
+                  fmt::format("a trip of {} makes {} of {}: such a loop is not captured again",
+                              module_path(), text(made[1 + k]), text(in[2 + k])),
+                  where_, Code::kUnsupported);
+    }
+    return made;
+  };
+  call.regions.push_back(std::move(body));
+  call.results = [&] {
+    std::vector<Tensor> made = run_loop(n, body_level, in);
+    for (Tensor& t : made) t = t.clone(where_);
+    return made;
+  };
+  return tracer->on_control(call, out);
+}
+
 std::vector<Tensor> GraphRun::run_loop(const Node& n, const Level& body_level,
                                        const std::vector<Tensor>& in) const {
   const ir::Graph& body = n.regions[0];
@@ -197,14 +246,19 @@ std::vector<Tensor> GraphRun::run_loop(const Node& n, const Level& body_level,
     for (size_t k = 0; k < stacks.size(); ++k) stacks[k].push_back(out[1 + carried + k]);
   }
   std::vector<Tensor> results(state.begin() + 2, state.begin() + 2 + static_cast<long>(carried));
+  std::vector<Shape> shapes;  // of no trip
   for (size_t k = 0; k < stacks.size(); ++k) {
     if (!stacks[k].empty()) {
       results.push_back(stack(stacks[k], 0, where_));
       continue;
     }
-    const ir::Value& v = body.value(body.outputs()[1 + carried + k].value);
+    if (shapes.empty()) {
+      for (const Tensor& t : state) shapes.push_back(t.raw_shape());
+      shapes = ir::output_shapes(body, shapes);
+    }
     Shape none{0};
-    for (const SymDim& d : v.shape) none.push_back(d.known() ? d.constant() : 0);
+    for (int64_t d : shapes[1 + carried + k]) none.push_back(d);
+    const ir::Value& v = body.value(body.outputs()[1 + carried + k].value);
     results.push_back(zeros(none, today(v.dtype), where_));
   }
   return results;

@@ -23,6 +23,8 @@ class GraphRun {
                                const std::vector<Tensor>& in) const;
   std::vector<Tensor> run_loop(const ir::Node& n, const Level& body,
                                const std::vector<Tensor>& in) const;
+  bool trace_loop(const ir::Node& n, const Level& body, const std::vector<Tensor>& in,
+                  Tracer* tracer, std::vector<Tensor>* out) const;
   Tensor folded_batch_norm(const ir::Node& n, const std::vector<Tensor>& in) const;
   bool condition(const Tensor& t, const char* what) const;
 

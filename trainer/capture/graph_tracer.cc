@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/copy.h"
 #include "runtime/registry/registry.h"
+#include "trainer/tensor/control_call.h"
 #include "trainer/tensor/view_info.h"
 
 namespace wick {
@@ -31,12 +32,31 @@ AnyAttrs attrs_of(OpId op, const void* attrs) {
   return copy;
 }
 
+// "else_fn of cond": the function whose calls region r has.
+std::string control_part(const std::string& function, size_t r) {
+  const char* part = function == "cond"   ? (r == 0 ? "then_fn" : "else_fn")
+                     : function == "scan" ? "fn"
+                                          : "body_fn";
+  return std::string(part) + " of " + function;
+}
+
 }  // namespace
 
 HostTensor host_copy(const Tensor& t) {
   HostTensor copy(t.dtype(), t.raw_shape());
   if (t.raw().numel() != 0) copy_strided(t.raw(), copy.view());
   return copy;
+}
+
+GraphTracer::GraphTracer(ir::Graph& region, GraphTracer& outside, std::string part)
+    : g_(region),
+      weights_(outside.weights_),
+      outside_(&outside),
+      part_(std::move(part)),
+      captures_(std::in_place, outside.g_, region) {
+  const TracerScope untraced(nullptr);
+  since_ = empty({0}).id();
+  number_ = ++root().regions_;
 }
 
 void GraphTracer::bind(const Tensor& tensor, ir::ValueId value) {
@@ -56,9 +76,10 @@ ir::ValueId GraphTracer::known(const Tensor& tensor) const {
   return at == values_.end() ? ir::kNoValue : at->second.value;
 }
 
-ir::ValueId GraphTracer::constant(const Tensor& tensor) {
-  auto p = parameters_.find(tensor.id());
-  bool parameter = p != parameters_.end();
+ir::ValueId GraphTracer::constant(const Tensor& tensor, const std::source_location& where) {
+  root().refuse_inner(tensor, where);
+  auto p = root().parameters_.find(tensor.id());
+  bool parameter = p != root().parameters_.end();
   ir::ValueId v = ir::kNoValue;
   if (parameter) {
     HostTensor& kept = weights_[p->second];
@@ -78,9 +99,11 @@ ir::ValueId GraphTracer::value_of(const Tensor& tensor, const std::source_locati
   auto at = values_.find(tensor.id());
   if (at != values_.end() && (at->second.generation == generation || tensor.id() == base))
     return at->second.value;
+  if (values_.count(base) == 0 && outside_has(tensor))
+    return captures_->take(outside_->value_of(tensor, where));
   const ViewInfo* view = tensor.impl()->view_of.get();
   // A view of something that is no value of the graph holds today's bytes like any other tensor.
-  if (view == nullptr || values_.count(base) == 0) return constant(tensor);
+  if (view == nullptr || values_.count(base) == 0) return constant(tensor, where);
   Tensor parent{IntrusivePtr<TensorImpl>(view_parent(*view))};
   ir::ValueId v =
       emit(view->op, attrs_of(view->op, view->attrs()), {value_of(parent, where)}, where);
@@ -89,8 +112,10 @@ ir::ValueId GraphTracer::value_of(const Tensor& tensor, const std::source_locati
 }
 
 ir::ValueId GraphTracer::result(const Tensor& tensor) {
-  if (known(tensor) == ir::kNoValue)
+  if (known(tensor) == ir::kNoValue) {
+    refuse_inner(tensor, std::source_location::current());
     throw Error("[capture] forward returns a tensor that no op of it made");
+  }
   return value_of(tensor, std::source_location::current());
 }
 
@@ -106,7 +131,7 @@ ir::NodeId GraphTracer::add(OpId op, const AnyAttrs& attrs, std::vector<ir::Valu
   }
   g_.node(id).module = path;
   g_.node(id).source = source_line(where);
-  sizes_.at_node(g_.node_count());
+  root().sizes_.at_node(root().g_.node_count());
   return id;
 }
 
@@ -137,25 +162,39 @@ void GraphTracer::on_call(const TracedCall& call) {
 
 void GraphTracer::on_read(const Tensor& tensor, const char* what,
                           const std::source_location& where) {
-  ir::ValueId v = known(tensor);
-  if (v == ir::kNoValue || g_.is_constant(v)) return;  // weights are the same at every run
-  throw_error(
-      "capture",
-      fmt::format("{} reads the value of a traced tensor: the graph would hold today's number",
-                  what),
-      where, Code::kUnsupported);
+  if (!traced(tensor)) return;  // weights are the same at every run
+  const std::string condition = condition_text(tensor);
+  const std::string text = fmt::format(
+      "{} reads the value of a traced tensor: the graph would hold today's number. A branch on it "
+      "is cond({}, then_fn, else_fn, {{...}}), a loop for as long as it holds while_loop(cond_fn, "
+      "body_fn, {{...}}), a loop over time scan(fn, init, xs, dim): wick/trainer.h",
+      what, condition);
+  if (where.line() != 0) throw_error("capture", text, where, Code::kUnsupported);
+  // if (t), double(t): the line is that of the op that made t
+  const ir::ValueId v = known(tensor);
+  const ir::NodeId made = v == ir::kNoValue ? -1 : g_.value(v).producer;
+  throw Error("[capture] " + text + (made < 0 ? "" : " (" + g_.node(made).source.text() + ")"),
+              Code::kUnsupported);
 }
 
 Dim GraphTracer::on_size(const Tensor& tensor, int dim, const std::source_location& where) {
   const int64_t size = tensor.raw_shape()[dim];
-  const ir::ValueId v = known(tensor);
-  if (v == ir::kNoValue || g_.is_constant(v)) return Dim(size);
-  return sizes_.read(value_of(tensor, where), dim, size, where);
+  if (!traced(tensor)) return Dim(size);
+  if (outside_ == nullptr) return sizes_.read(value_of(tensor, where), dim, size, where);
+  if (known(tensor) == ir::kNoValue) return outside_->on_size(tensor, dim, where);
+  // of a value of this region, by a number of its own
+  std::vector<RegionValue>& all = root().region_values_;
+  const RegionValue read{number_, value_of(tensor, where)};
+  const auto at = std::find_if(all.begin(), all.end(), [&](const RegionValue& v) {
+    return v.region == read.region && v.value == read.value;
+  });
+  const auto index = static_cast<int32_t>(at - all.begin());
+  if (at == all.end()) all.push_back(read);
+  return root().sizes_.read(region_entry(index), dim, size, where);
 }
 
 const DimShape& GraphTracer::on_shape(const Tensor& tensor, const std::source_location& where) {
-  const ir::ValueId v = known(tensor);
-  if (v == ir::kNoValue || g_.is_constant(v)) return as_dims(tensor.raw_shape());
+  if (!traced(tensor)) return as_dims(tensor.raw_shape());
   DimShape sizes;
   for (int d = 0; d < tensor.rank(); ++d) sizes.push_back(on_size(tensor, d, where));
   return shapes_[value_of(tensor, where)] = sizes;
@@ -172,6 +211,7 @@ ir::ValueId GraphTracer::shaped_like(ir::ValueId value, ir::ValueId like, bool b
 
 void GraphTracer::refuse_parameter(const Tensor& base, const char* what,
                                    const std::source_location& where) const {
+  if (outside_ != nullptr) return outside_->refuse_parameter(base, what, where);
   auto p = parameters_.find(base.id());
   if (p == parameters_.end()) return;
   throw_error("capture",
@@ -183,6 +223,7 @@ void GraphTracer::on_reshape(const Tensor& tensor, const Tensor& as, const Tenso
                              const char* what, const std::source_location& where) {
   Tensor base = base_of(tensor);
   refuse_parameter(base, what, where);
+  refuse_outer_write(base, what, where);
   ir::ValueId value = value_of(as, where);
   if (old.defined()) {
     if (auto now = values_.find(tensor.id()); now != values_.end()) values_[old.id()] = now->second;
@@ -198,6 +239,7 @@ void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const cha
                            const std::source_location& where) {
   Tensor base = base_of(tensor);
   refuse_parameter(base, what, where);
+  refuse_outer_write(base, what, where);
   bool traced = known(tensor) != ir::kNoValue;
   if (!result.defined()) {
     if (!traced) return;
@@ -208,7 +250,7 @@ void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const cha
   // A fresh tensor filled with numbers becomes a constant when an op reads it.
   ir::ValueId now = known(result);
   if (!traced && (now == ir::kNoValue || g_.is_constant(now))) return;
-  if (values_.count(base.id()) == 0) constant(base);  // its bytes before the write
+  if (values_.count(base.id()) == 0) constant(base, where);  // its bytes before the write
   ir::ValueId value = value_of(result, where);
   // Whether the result is repeated may depend on a size that is 1 today. Where it never is, the
   // runs' merge finds that nothing is expanded.
@@ -229,6 +271,119 @@ void GraphTracer::on_write(const Tensor& tensor, const Tensor& result, const cha
   ++generations_[base.id()];
   bind(base, value);
   bind(tensor, part);
+}
+
+bool GraphTracer::outside_has(const Tensor& tensor) const {
+  return outside_ != nullptr &&
+         (outside_->known(tensor) != ir::kNoValue || outside_->outside_has(tensor));
+}
+
+bool GraphTracer::traced(const Tensor& tensor) const {
+  const ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue) return outside_ != nullptr && outside_->traced(tensor);
+  return !g_.is_constant(v);
+}
+
+// "norm > 1": by the user's names where there are any.
+std::string GraphTracer::condition_text(const Tensor& tensor) const {
+  const ir::ValueId v = known(tensor);
+  if (v == ir::kNoValue && outside_ != nullptr) return outside_->condition_text(tensor);
+  const bool boolean = tensor.dtype() == DType::kBool;
+  if (!tensor.name().empty()) return tensor.name() + (boolean ? "" : " > 0");
+  auto name = [&](ir::ValueId of) {
+    const ir::Value& value = g_.value(of);
+    if (g_.is_constant(of) && value.name.empty() && value.constant.numel() == 1)
+      return fmt::format("{}", element_as_double(value.constant, 0));
+    if (!value.name.empty()) return value.name;
+    for (const Tensor& t : alive_) {  // named() since it was made
+      if (!t.name().empty() && known(t) == of) return t.name();
+    }
+    return std::string("x");
+  };
+  if (v == ir::kNoValue) return "x > 0";
+  if (!boolean) return name(v) + " > 0";
+  if (g_.value(v).producer < 0) return name(v);
+  const ir::Node& n = g_.node(g_.value(v).producer);
+  for (const auto& [op, sign] :
+       {std::pair(OpId::kLess, "<"), std::pair(OpId::kGreater, ">"),
+        std::pair(OpId::kLessOrEqual, "<="), std::pair(OpId::kGreaterOrEqual, ">=")}) {
+    if (n.op == op) return fmt::format("{} {} {}", name(n.inputs[0]), sign, name(n.inputs[1]));
+  }
+  return g_.value(v).name.empty() ? "x > 0" : g_.value(v).name;
+}
+
+void GraphTracer::refuse_inner(const Tensor& tensor, const std::source_location& where) {
+  for (const uint64_t id : {tensor.id(), base_of(tensor).id()}) {
+    const auto at = inner_.find(id);
+    if (at == inner_.end()) continue;
+    throw_error("capture",
+                fmt::format("a tensor that {} made is used outside of it: return it from there",
+                            at->second),
+                where, Code::kUnsupported);
+  }
+}
+
+void GraphTracer::refuse_outer_write(const Tensor& base, const char* what,
+                                     const std::source_location& where) {
+  if (outside_ == nullptr || base.id() > since_) return;
+  throw_error(
+      "capture",
+      fmt::format("{} writes in {} to a tensor of outside: return the new value", what, part_),
+      where, Code::kUnsupported);
+}
+
+bool GraphTracer::on_control(const ControlCall& call, std::vector<Tensor>* results) {
+  std::vector<ir::ValueId> in;
+  for (const Tensor& t : call.in) in.push_back(value_of(t, call.where));
+  std::vector<ir::Graph> regions;
+  std::vector<std::vector<ir::ValueId>> captured;
+  for (size_t r = 0; r < call.regions.size(); ++r) {
+    const ControlRegion& from = call.regions[r];
+    ir::Graph region = g_.region(region_name(call.op, r));
+    GraphTracer inner(region, *this,
+                      fmt::format("{} ({})", control_part(call.name, r), to_text(call.where)));
+    for (size_t i = 0; i < from.own.size(); ++i) {
+      inner.bind(from.own[i], region.add_input(region_input_name(i), from.own[i].dtype(),
+                                               to_symbolic(from.own[i].raw_shape())));
+    }
+    std::vector<Tensor> made;
+    {
+      const TracerScope scope(&inner);
+      made = from.run();
+    }
+    for (size_t k = 0; k < made.size(); ++k)
+      region.add_output("out" + std::to_string(k), inner.value_of(made[k], call.where));
+    for (const Tensor& t : from.own) root().inner_[t.id()] = inner.part_;
+    for (const auto& [id, bound] : inner.values_) {
+      if (id > inner.since_ && !region.is_constant(bound.value)) root().inner_[id] = inner.part_;
+    }
+    region.metadata[kRegionNumber] = std::to_string(inner.number_);
+    captured.push_back(inner.captures_->captured());
+    regions.push_back(std::move(region));
+  }
+  {
+    const TracerScope untraced(nullptr);
+    *results = call.results();
+  }
+  const std::string path = module_path();
+  ir::NodeId id = 0;
+  try {
+    id = add_control_node(g_, call.op, attrs_of(call.op, call.attrs), in, std::move(regions),
+                          captured, path);
+  } catch (const Error& e) {
+    throw_error("capture", e.what(), call.where);
+  }
+  g_.node(id).module = path;
+  g_.node(id).source = source_line(call.where);
+  for (size_t k = 0; k < results->size(); ++k) {
+    const ir::ValueId v = g_.node(id).outputs[k];
+    // this run's, where the branches differ
+    g_.value(v).declared = true;
+    g_.value(v).ranked = true;
+    g_.value(v).shape = to_symbolic((*results)[k].raw_shape());
+    bind((*results)[k], v);
+  }
+  return true;
 }
 
 }  // namespace wick

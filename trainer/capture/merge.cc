@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
+#include "trainer/capture/control.h"
 #include "trainer/capture/size_values.h"
 #include "trainer/capture/solve.h"
 #include "trainer/capture/varied.h"
@@ -33,7 +35,7 @@ std::string field_text(const AttrField& f, const AnyAttrs& a) {
 
 // A run as what it computes: its nodes without those that hand on a value.
 struct Steps {
-  explicit Steps(const CaptureRun& run) : g(run.graph), log(run.log) {
+  Steps(const ir::Graph& graph, const SizeLog& size_log) : g(graph), log(size_log) {
     for (const ir::Node& n : g.nodes()) {
       if (n.op != OpId::kIdentity) nodes.push_back(&n);
     }
@@ -63,24 +65,37 @@ class Merge {
       : free_(free),
         runs_(runs),
         g_(graph),
-        solver_(symbols_of(free, graph), sizes_of(runs)),
+        own_solver_(std::in_place, symbols_of(free, graph), sizes_of(runs)),
+        solver_(*own_solver_),
         sizes_(graph) {
-    for (const CaptureRun& run : runs) steps_.emplace_back(run);
+    for (const CaptureRun& run : runs) steps_.emplace_back(run.graph, run.log);
     for (size_t r = 1; r < runs.size(); ++r) {
       if (runs[r].sizes == runs[0].sizes) continue;
       steps_[r].sizes = sizes_text(free, runs[r].sizes);
       steps_[0].sizes = sizes_text(free, runs[0].sizes);
     }
-    match_.resize(runs.size(), std::vector<ir::ValueId>(runs[0].graph.value_count(), -1));
-    terms_.resize(runs.size());
-    for (const CaptureRun& run : runs)
-      in_first_.emplace_back(run.graph.value_count(), ir::kNoValue);
-    made_.resize(runs[0].graph.value_count(), ir::kNoValue);
+    begin();
+  }
+  // Of one region of a node that all runs have.
+  Merge(Merge& outside, std::vector<const ir::Node*> nodes, size_t region, ir::Graph& graph)
+      : free_(outside.free_),
+        runs_(outside.runs_),
+        g_(graph),
+        solver_(outside.solver_),
+        sizes_(graph, [this](const SymDim& d) { return captures_->take(outside_->sizes_.one(d)); }),
+        outside_(&outside),
+        nodes_(std::move(nodes)),
+        captures_(std::in_place, outside.g_, graph),
+        at_(outside.at_) {
+    for (size_t r = 0; r < runs_.size(); ++r) {
+      steps_.emplace_back(nodes_[r]->regions[region], runs_[r].log);
+      steps_[r].sizes = outside.steps_[r].sizes;
+    }
+    begin();
   }
 
   void input(size_t i, ir::ValueId value) {
-    for (size_t r = 0; r < runs_.size(); ++r)
-      pair(r, first().inputs()[i], runs_[r].graph.inputs()[i]);
+    for (size_t r = 0; r < runs_.size(); ++r) pair(r, first().inputs()[i], graph(r).inputs()[i]);
     made_[ir::at(first().inputs()[i])] = value;
   }
   SizeValues& sizes() { return sizes_; }
@@ -160,22 +175,7 @@ class Merge {
   }
 
   void run(const std::vector<std::string>& outputs) {
-    size_t common = steps_[0].nodes.size();
-    for (const Steps& s : steps_) common = std::min(common, s.nodes.size());
-    for (size_t i = 0; i < common; ++i) {
-      at_ = static_cast<ir::NodeId>(steps_[0].nodes[i] - first().nodes().data());
-      for (size_t r = 1; r < runs_.size(); ++r)
-        same_step(r, *steps_[0].nodes[i], *steps_[r].nodes[i]);
-      step(i);
-    }
-    at_ = static_cast<ir::NodeId>(first().node_count());
-    for (size_t r = 1; r < runs_.size(); ++r) {
-      if (steps_[0].nodes.size() == steps_[r].nodes.size()) continue;
-      const bool longer = steps_[0].nodes.size() > steps_[r].nodes.size();
-      const Steps &with = steps_[longer ? 0 : r], &without = steps_[longer ? r : 0];
-      fail(r, "control flow depends on data or on a dynamic size: " + where(*with.nodes[common]) +
-                  " runs " + at(with.sizes) + " and not " + at(without.sizes));
-    }
+    run_steps();
     for (size_t r = 1; r < runs_.size(); ++r) {
       const size_t here = first().outputs().size(), there = runs_[r].graph.outputs().size();
       if (here == there) continue;
@@ -185,8 +185,44 @@ class Merge {
     }
     for (size_t i = 0; i < first().outputs().size(); ++i) output(i, outputs[i]);
   }
+  void run_region() {
+    run_steps();
+    for (size_t i = 0; i < first().outputs().size(); ++i)
+      g_.add_output("out" + std::to_string(i), result(i));
+  }
+  const RegionCaptures& captures() const { return *captures_; }
 
  private:
+  void begin() {
+    match_.resize(runs_.size(), std::vector<ir::ValueId>(first().value_count(), -1));
+    terms_.resize(runs_.size());
+    inner_.resize(runs_.size());
+    for (size_t r = 0; r < runs_.size(); ++r)
+      in_first_.emplace_back(graph(r).value_count(), ir::kNoValue);
+    made_.resize(first().value_count(), ir::kNoValue);
+  }
+
+  void run_steps() {
+    size_t common = steps_[0].nodes.size();
+    for (const Steps& s : steps_) common = std::min(common, s.nodes.size());
+    for (size_t i = 0; i < common; ++i) {
+      if (outside_ == nullptr)
+        at_ = static_cast<ir::NodeId>(steps_[0].nodes[i] - first().nodes().data());
+      for (size_t r = 1; r < runs_.size(); ++r)
+        same_step(r, *steps_[0].nodes[i], *steps_[r].nodes[i]);
+      step(i);
+    }
+    if (outside_ == nullptr) at_ = static_cast<ir::NodeId>(first().node_count());
+    for (size_t r = 1; r < runs_.size(); ++r) {
+      if (steps_[0].nodes.size() == steps_[r].nodes.size()) continue;
+      const bool longer = steps_[0].nodes.size() > steps_[r].nodes.size();
+      const Steps &with = steps_[longer ? 0 : r], &without = steps_[longer ? r : 0];
+      fail(r, "control flow depends on data or on a dynamic size: " + where(*with.nodes[common]) +
+                  " runs " + at(with.sizes) + " and not " + at(without.sizes) +
+                  " (a loop over a dynamic size is scan(fn, init, xs, dim))");
+    }
+  }
+
   static std::vector<SymDim> symbols_of(const std::vector<FreeSize>& free, ir::Graph& g) {
     std::vector<SymDim> symbols;
     for (const FreeSize& f : free) symbols.push_back(g.symbol(f.symbol, f.min, f.max));
@@ -197,7 +233,28 @@ class Merge {
     for (const CaptureRun& run : runs) sizes.push_back(run.sizes);
     return sizes;
   }
-  const ir::Graph& first() const { return runs_[0].graph; }
+  const ir::Graph& first() const { return steps_[0].g; }
+  const ir::Graph& graph(size_t r) const { return steps_[r].g; }
+
+  // A value of a run, at the level that it is of: a region's captures are of outside.
+  struct Place {
+    Merge* level;
+    ir::ValueId value;
+  };
+  // The value of outside that a region's is; kNoValue where it is the region's own.
+  ir::ValueId outer(size_t r, ir::ValueId v) const {
+    if (outside_ == nullptr || v == ir::kNoValue) return ir::kNoValue;
+    const std::vector<ir::ValueId>& in = graph(r).inputs();
+    const auto at = static_cast<size_t>(std::find(in.begin(), in.end(), v) - in.begin());
+    const size_t own = ir::own_region_inputs(*nodes_[r]);
+    if (at >= in.size() || at < own) return ir::kNoValue;
+    return nodes_[r]->inputs[ir::own_inputs(*nodes_[r]) + at - own];
+  }
+  Place place(size_t r, ir::ValueId v) {
+    v = steps_[r].value(v);
+    const ir::ValueId from = outer(r, v);
+    return from == ir::kNoValue ? Place{this, v} : outside_->place(r, from);
+  }
 
   // Which sizes `r`, and what to do where the model is not for them. A read of a size counts where
   // the runs read different ones.
@@ -252,15 +309,37 @@ class Merge {
   }
   // What a size that a run read is in the graph.
   std::optional<SymDim> size_of(size_t r, const SizeLog::Entry& e) const {
-    const ir::ValueId v = steps_[r].value(e.a);
-    if (is_number(r, v) || runs_[r].graph.value(v).parameter) return SymDim(e.number);
+    if (e.a < ir::kNoValue) {
+      const auto known = inner_[r].find({e.a, e.b});
+      return known == inner_[r].end() ? std::optional<SymDim>() : known->second;
+    }
+    return dim_of(r, e.a, e.b, e.number);
+  }
+  std::optional<SymDim> dim_of(size_t r, ir::ValueId of, int32_t dim, int64_t number) const {
+    const ir::ValueId v = steps_[r].value(of);
+    if (is_number(r, v) || graph(r).value(v).parameter) return SymDim(number);
     const ir::ValueId made = r == 0                        ? made_[ir::at(v)]
                              : in_first_[r][ir::at(v)] < 0 ? ir::kNoValue
                                                            : made_[ir::at(in_first_[r][ir::at(v)])];
     if (made == ir::kNoValue) return {};
     const ir::Value& value = g_.value(made);
-    if (!value.ranked || e.b >= value.shape.rank()) return {};
-    return value.shape[e.b];
+    if (!value.ranked || dim >= value.shape.rank()) return {};
+    return value.shape[dim];
+  }
+  // The sizes of this region's values that the runs read, for those who ask when it is gone.
+  void tell_sizes() {
+    Merge* root = outside_;
+    while (root->outside_ != nullptr) root = root->outside_;
+    for (size_t r = 0; r < runs_.size(); ++r) {
+      const int number = std::stoi(graph(r).metadata.at(kRegionNumber));
+      for (const SizeLog::Entry& e : runs_[r].log.entries()) {
+        if (e.op != detail::SizeOp::kRead || e.a >= ir::kNoValue) continue;
+        const RegionValue& v = runs_[r].region_values[static_cast<size_t>(-2 - e.a)];
+        if (v.region != number) continue;
+        const auto d = dim_of(r, v.value, e.b, e.number);
+        if (d && of_sizes(*d)) root->inner_[r].insert_or_assign({e.a, e.b}, *d);
+      }
+    }
   }
   // An entry became a plain integer: the sizes in it are no longer followed.
   void escapes(size_t r, int32_t entry, const std::source_location& where, SizeUse* use) const {
@@ -269,6 +348,8 @@ class Merge {
       t->each_symbol([&](const std::string& name, int64_t, int64_t) {
         use->escaped.emplace(name, to_text(where));
       });
+    } else if (e.op == detail::SizeOp::kRead && e.a < ir::kNoValue) {
+      for (const FreeSize& f : free_) use->escaped.emplace(f.symbol, to_text(where));
     } else if (e.op != detail::SizeOp::kRead && e.op != detail::SizeOp::kNumber) {
       escapes(r, e.a, where, use);
       escapes(r, e.b, where, use);
@@ -304,44 +385,59 @@ class Merge {
   ir::ValueId in_run(size_t r, ir::ValueId v) const { return r == 0 ? v : match_[r][ir::at(v)]; }
 
   bool is_number(size_t r, ir::ValueId v) const {
-    return runs_[r].graph.is_constant(v) && !runs_[r].graph.value(v).parameter;
+    return graph(r).is_constant(v) && !graph(r).value(v).parameter;
+  }
+  bool same_place(size_t r, const Place& x, const Place& y) const {
+    return x.level == y.level && x.level->same_place(r, x.value, y.value);
   }
   // One place for both: made by the same step, the same parameter, or two constants.
   bool same_place(size_t r, ir::ValueId v, ir::ValueId w) const {
     if (v == ir::kNoValue || w == ir::kNoValue) return v == w;
     if (is_number(0, v) || is_number(r, w)) return is_number(0, v) && is_number(r, w);
-    const ir::Value &x = first().value(v), &y = runs_[r].graph.value(w);
+    const ir::Value &x = first().value(v), &y = graph(r).value(w);
     if (x.parameter || y.parameter) return x.parameter && y.parameter && x.name == y.name;
     return match_[r][ir::at(v)] == w;
   }
 
+  void pair_numbers(size_t r, const Place& v, const Place& w) {
+    if (v.value != ir::kNoValue && v.level->is_number(0, v.value))
+      v.level->pair(r, v.value, w.value);
+  }
+  // What a node reads itself; its regions' captures are compared where they are read.
+  static size_t own_count(const ir::Node& n) {
+    return n.regions.empty() ? n.inputs.size() : ir::own_inputs(n);
+  }
+
   void same_step(size_t r, const ir::Node& x, const ir::Node& y) {
     if (x.op != y.op || x.module != y.module || x.source.text() != y.source.text() ||
-        x.inputs.size() != y.inputs.size() || x.outputs.size() != y.outputs.size()) {
+        own_count(x) != own_count(y) || x.outputs.size() != y.outputs.size()) {
       fail(r, "control flow depends on data or on a dynamic size: " + where(x) + " runs " +
                   at(steps_[0].sizes) + ", " + where(y) + " " +
                   (steps_[r].sizes.empty() ? "for another" : at(steps_[r].sizes)));
     }
-    for (size_t k = 0; k < x.inputs.size(); ++k) {
-      const ir::ValueId v = steps_[0].value(x.inputs[k]), w = steps_[r].value(y.inputs[k]);
+    for (size_t k = 0; k < own_count(x); ++k) {
+      const Place v = place(0, x.inputs[k]), w = place(r, y.inputs[k]);
       if (!same_place(r, v, w))
         fail(r, fmt::format("{}: input {} comes from different places {}", where(x), k, both(r)));
-      if (v != ir::kNoValue && is_number(0, v)) pair(r, v, w);
+      pair_numbers(r, v, w);
     }
     for (size_t k = 0; k < x.outputs.size(); ++k) pair(r, x.outputs[k], y.outputs[k]);
   }
 
   // The graph's value for one of the first run's.
-  ir::ValueId value(const ir::Node& reader, size_t k) {
-    const ir::ValueId v = steps_[0].value(reader.inputs[k]);
+  ir::ValueId value(const ir::Node& reader, size_t k) { return value(reader.inputs[k], reader, k); }
+  ir::ValueId value(ir::ValueId from, const ir::Node& reader, size_t k) {
+    const ir::ValueId v = steps_[0].value(from);
     if (v == ir::kNoValue || made_[ir::at(v)] != ir::kNoValue)
       return v == ir::kNoValue ? v : made_[ir::at(v)];
+    if (const ir::ValueId of = outer(0, v); of != ir::kNoValue)
+      return made_[ir::at(v)] = captures_->take(outside_->value(of, reader, k));
     const ir::Value& of = first().value(v);
     if (of.parameter) return made_[ir::at(v)] = g_.add_constant(of.constant, of.name, true);
     std::vector<const HostTensor*> all;
     size_t other = 0;
     for (size_t r = 0; r < runs_.size(); ++r) {
-      all.push_back(&runs_[r].graph.value(in_run(r, v)).constant);
+      all.push_back(&graph(r).value(in_run(r, v)).constant);
       if (other == 0 && !same_bits(*all[0], *all[r])) other = r;
     }
     if (other == 0) return made_[ir::at(v)] = g_.add_constant(of.constant, of.name);
@@ -365,7 +461,8 @@ class Merge {
 
   void step(size_t i) {
     const ir::Node& x = *steps_[0].nodes[i];
-    learn_terms();
+    if (!x.regions.empty()) return control(x, i);
+    if (outside_ == nullptr) learn_terms();
     std::vector<ir::ValueId> inputs;
     for (size_t k = 0; k < x.inputs.size(); ++k) inputs.push_back(value(x, k));
     if (x.op == OpId::kExpand && keeps_shapes(i)) {
@@ -397,6 +494,66 @@ class Merge {
                               where(x), e.what()),
                   e.code());
     }
+    finish(x, i, before, id);
+  }
+
+  // A branch or a loop: region by region.
+  void control(const ir::Node& x, size_t i) {
+    std::vector<const ir::Node*> nodes;
+    for (const Steps& s : steps_) nodes.push_back(s.nodes[i]);
+    const size_t before = g_.node_count();
+    std::vector<ir::ValueId> inputs;
+    for (size_t k = 0; k < own_count(x); ++k) inputs.push_back(value(x, k));
+    std::vector<ir::Graph> regions;
+    std::vector<std::vector<ir::ValueId>> captured;
+    for (size_t k = 0; k < x.regions.size(); ++k) {
+      ir::Graph region = g_.region(x.regions[k].name);
+      Merge inner(*this, nodes, k, region);
+      for (size_t in = 0; in < ir::own_region_inputs(x); ++in) {
+        ir::Value type = x.regions[k].value(x.regions[k].inputs()[in]);
+        if (in >= 2) type = g_.value(inputs[in]);
+        type.has_elements = false;
+        inner.input(in, add_region_input(region, region_input_name(in), type));
+      }
+      inner.run_region();
+      inner.tell_sizes();
+      captured.push_back(inner.captures().captured());
+      regions.push_back(std::move(region));
+    }
+    ir::NodeId id = 0;
+    try {
+      id = add_control_node(g_, x.op, x.attrs, inputs, std::move(regions), captured, x.module);
+    } catch (const Error& e) {
+      throw Error(fmt::format("[capture] {}: {}", where(x), e.what()), e.code());
+    }
+    finish(x, i, before, id);
+    if (x.op != OpId::kLoop) return;
+    for (auto k = static_cast<size_t>(x.attrs.as<LoopAttrs>().carried); k < x.outputs.size(); ++k)
+      state_shape(x, x.outputs[k]);
+  }
+
+  // A stack of no trip: runtimes that know no trip's sizes take 0 for those that are free.
+  void state_shape(const ir::Node& x, ir::ValueId of) {
+    ir::ValueId& v = made_[ir::at(of)];
+    const ir::Value& stack = g_.value(v);
+    if (!stack.ranked || stack.shape[0].min() > 0) return;
+    bool open = false;
+    std::vector<SymDim> dims;
+    for (const SymDim& d : stack.shape) {
+      if (!of_sizes(d)) return;
+      open = open || (!dims.empty() && !d.known());
+      dims.push_back(d);
+    }
+    if (!open) return;
+    const ir::ValueId shape = sizes_.list(dims);
+    v = g_.emit(OpId::kReshape, ReshapeAttrs{{}, 1}, {v, shape}, x.module);
+    ir::Node& made = g_.node(g_.value(v).producer);
+    made.module = x.module;
+    made.source = x.source;
+  }
+
+  // What was made for step i, from node `before` on, and its outputs, which node `id` has.
+  void finish(const ir::Node& x, size_t i, size_t before, ir::NodeId id) {
     for (size_t n = before; n < g_.node_count(); ++n) {
       g_.node(static_cast<ir::NodeId>(n)).module = x.module;
       g_.node(static_cast<ir::NodeId>(n)).source = x.source;
@@ -406,7 +563,7 @@ class Merge {
       g_.value(v).name = first().value(x.outputs[k]).name;
       made_[ir::at(x.outputs[k])] = v;
       for (size_t r = 0; r < runs_.size(); ++r)
-        check_shape(r, x, g_.value(v), runs_[r].graph.value(steps_[r].nodes[i]->outputs[k]));
+        check_shape(r, x, g_.value(v), graph(r).value(steps_[r].nodes[i]->outputs[k]));
       learn(g_.value(v), i, k);
     }
   }
@@ -448,23 +605,27 @@ class Merge {
                     shape_text(made.shape)));
   }
 
-  void output(size_t i, const std::string& name) {
-    const ir::ValueId v = steps_[0].value(first().outputs()[i].value);
+  // The graph's value for result i of all runs.
+  ir::ValueId result(size_t i) {
+    const ir::ValueId of = first().outputs()[i].value;
+    const Place v = place(0, of);
     for (size_t r = 1; r < runs_.size(); ++r) {
-      const ir::ValueId w = steps_[r].value(runs_[r].graph.outputs()[i].value);
-      if (same_place(r, v, w) && !is_number(0, v)) continue;
-      if (is_number(0, v) && is_number(r, w)) {
-        pair(r, v, w);
+      const Place w = place(r, graph(r).outputs()[i].value);
+      if (same_place(r, v, w)) {
+        pair_numbers(r, v, w);
         continue;
       }
       fail(r, "control flow depends on data or on a dynamic size: forward returns the result of " +
-                  steps_[0].maker(v) + " " + at(steps_[0].sizes) + " and of " + steps_[r].maker(w) +
-                  " " + at(steps_[r].sizes));
+                  v.level->steps_[0].maker(v.value) + " " + at(steps_[0].sizes) + " and of " +
+                  w.level->steps_[r].maker(w.value) + " " + at(steps_[r].sizes));
     }
     ir::Node reader;
     reader.op = OpId::kIdentity;
-    reader.inputs = {v};
-    ir::ValueId made = value(reader, 0);
+    return value(of, reader, 0);
+  }
+
+  void output(size_t i, const std::string& name) {
+    ir::ValueId made = result(i);
     // An input, a constant or one value twice is no output of its own.
     if (g_.value(made).producer < 0 || g_.is_output(made)) made = g_.emit(OpId::kIdentity, {made});
     g_.add_output(name, made);
@@ -473,8 +634,14 @@ class Merge {
   const std::vector<FreeSize>& free_;
   const std::vector<CaptureRun>& runs_;
   ir::Graph& g_;
-  SizeSolver solver_;
+  std::optional<SizeSolver> own_solver_;
+  SizeSolver& solver_;
   SizeValues sizes_;
+  // Of a region: around it, its node in each run, what it reads of outside.
+  Merge* outside_ = nullptr;
+  std::vector<const ir::Node*> nodes_;
+  std::optional<RegionCaptures> captures_;
+  std::vector<std::map<std::pair<int32_t, int32_t>, SymDim>> inner_;  // by run: sizes in regions
   std::vector<Steps> steps_;
   ir::NodeId at_ = 0;                               // the first run's node that is looked at
   std::vector<std::vector<ir::ValueId>> match_;     // by run: its value for the first run's

@@ -13,6 +13,7 @@ namespace wick {
 struct CaptureRun {
   ir::Graph graph;  // of the sizes of this run
   SizeLog log;
+  std::vector<RegionValue> region_values;
   Sizes sizes;
 };
 

@@ -20,6 +20,7 @@ ir::ValueId SizeValues::of_atom(const SymAtom& atom) {
 
 ir::ValueId SizeValues::one(const SymDim& size) {
   if (auto at = made_.find(size.text()); at != made_.end()) return at->second;
+  if (outside_ && !size.known()) return made_[size.text()] = outside_(size);
   ir::ValueId sum = ir::kNoValue;
   auto add = [&](ir::ValueId v) { sum = sum == ir::kNoValue ? v : g_.emit(OpId::kAdd, {sum, v}); };
   auto number = [&](int64_t n) { return g_.add_constant(HostTensor::of<int64_t>({1}, {n})); };

@@ -207,6 +207,13 @@ class Child {
     parent->register_module(name, module_);
   }
   Tensor operator()(const Arg& x) const { return (*module_)(x); }
+  // Of modules that take more: cell(x, h).
+  template <class... Rest>
+    requires(sizeof...(Rest) > 0)
+  auto operator()(const Arg& x, Rest&&... rest) const
+      -> std::invoke_result_t<M&, const Arg&, Rest...> {
+    return (*module_)(x, std::forward<Rest>(rest)...);
+  }
   M* operator->() const { return module_.get(); }
   M& operator*() const { return *module_; }
 

@@ -123,12 +123,15 @@ void Tensor::check_access(const char* what, DType want, const Where& where, bool
 }
 
 double Tensor::item(Where where) const {
-  if (!defined()) throw_error("item", "the tensor is undefined", where);
+  auto fail = [&](const std::string& text, Code code) {
+    if (where.line() == 0) throw Error("[item] " + text, code);  // of double(t) or if (t)
+    throw_error("item", text, where, code);
+  };
+  if (!defined()) fail("the tensor is undefined", Code::kInvalidArgument);
   if (impl_->view.numel() != 1) {
-    throw_error("item",
-                std::string("only a tensor of size 1 can be converted to a C++ number, got ") +
-                    to_text(raw_shape()).text,
-                where, Code::kShapeMismatch);
+    fail(std::string("only a tensor of size 1 can be converted to a C++ number, got ") +
+             to_text(raw_shape()).text,
+         Code::kShapeMismatch);
   }
   if (Tracer* t = active_tracer()) t->on_read(*this, "item", where);
   return read_element(one_element(where).layout(), 0);

@@ -167,9 +167,10 @@ class Tensor {
     if constexpr (std::is_same_v<T, uint64_t>) return item_uint(where);
     return std::is_integral_v<T> ? static_cast<T>(item_int(where)) : static_cast<T>(item(where));
   }
-  explicit operator double() const { return item(); }
-  explicit operator int64_t() const { return item_int(); }
-  explicit operator bool() const { return item() != 0; }
+  // No line is known where these are called.
+  explicit operator double() const { return item(Where()); }
+  explicit operator int64_t() const { return item_int(Where()); }
+  explicit operator bool() const { return item(Where()) != 0; }
   template <class T>
   std::vector<T> to_vector(Where where = Where::current()) const;  // any strides; dtype must be T's
   std::string to_string(Where where = Where::current()) const;
@@ -361,16 +362,18 @@ Tensor empty_like(const Arg& t);
 Tensor full_like(const Arg& t, Scalar value);
 // Copies contiguous host memory.
 Tensor from_blob(const void* data, const Shape& shape, DType dtype, Where where = Where::current());
+// A std::vector<bool> has no bytes.
+template <class T>
+using Element = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
 // tensor({1.f, 2.f}), tensor({{1., 2.}, {3., 4.}}); the dtype is T's.
 template <class T>
 Tensor tensor(std::initializer_list<T> values, Where where = Where::current()) {
-  std::vector<T> v(values);
-  return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+  return from_blob(values.begin(), Shape{static_cast<int64_t>(values.size())}, dtype_of<T>, where);
 }
 template <class T>
 Tensor tensor(std::initializer_list<std::initializer_list<T>> rows,
               Where where = Where::current()) {
-  std::vector<T> v;
+  std::vector<Element<T>> v;
   for (const auto& row : rows) {
     if (row.size() != rows.begin()->size()) throw_error("tensor", "rows differ in length", where);
     v.insert(v.end(), row.begin(), row.end());
@@ -381,8 +384,13 @@ Tensor tensor(std::initializer_list<std::initializer_list<T>> rows,
                    dtype_of<T>, where);
 }
 template <class T>
-Tensor tensor(const std::vector<T>& v, Where where = Where::current()) {
-  return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+Tensor tensor(const std::vector<T>& values, Where where = Where::current()) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const std::vector<Element<T>> v(values.begin(), values.end());
+    return from_blob(v.data(), Shape{static_cast<int64_t>(v.size())}, dtype_of<T>, where);
+  } else {
+    return from_blob(values.data(), Shape{static_cast<int64_t>(values.size())}, dtype_of<T>, where);
+  }
 }
 
 template <class T>

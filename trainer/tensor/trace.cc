@@ -1,4 +1,5 @@
 #include "trainer/profile/range.h"
+#include "trainer/tensor/tensor.h"
 #include "trainer/tensor/tracer.h"
 
 namespace wick {
@@ -8,6 +9,8 @@ thread_local Tracer* g_tracer = nullptr;
 thread_local ModuleScope* g_scope = nullptr;
 
 }  // namespace
+
+bool Tracer::on_control(const ControlCall&, std::vector<Tensor>*) { return false; }
 
 Tracer* active_tracer() { return g_tracer; }
 TracerScope::TracerScope(Tracer* tracer) : saved_(g_tracer) { g_tracer = tracer; }

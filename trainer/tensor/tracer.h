@@ -4,6 +4,7 @@
 
 #include <source_location>
 #include <string>
+#include <vector>
 
 #include "runtime/ops/op_info.h"
 #include "trainer/tensor/dim.h"
@@ -12,6 +13,7 @@
 namespace wick {
 
 class Tensor;
+struct ControlCall;  // trainer/tensor/control_call.h
 
 // One executed call. Absent optional inputs are undefined tensors. Views are calls too (Reshape,
 // Slice ...).
@@ -45,6 +47,9 @@ class Tracer {
   // to refuse.
   virtual void on_reshape(const Tensor& tensor, const Tensor& as, const Tensor& old,
                           const char* what, const std::source_location& where) = 0;
+  // A branch or a loop: runs its regions, each with a tracer that sees what belongs to it, then
+  // gives the results. False, and nothing is run: this tracer sees what is taken, like any calls.
+  virtual bool on_control(const ControlCall& call, std::vector<Tensor>* results);
 };
 
 // This thread's tracer, or null.

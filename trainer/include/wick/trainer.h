@@ -87,6 +87,7 @@
 #include "trainer/profile/step_memory.h"
 #include "trainer/tensor/autocast.h"
 #include "trainer/tensor/call.h"
+#include "trainer/tensor/control_flow.h"
 #include "trainer/tensor/memory.h"
 #include "trainer/tensor/ops.h"
 #include "trainer/tensor/philox.h"

@@ -79,17 +79,21 @@ Tensor subtract(const Arg& a, const Arg& b, Scalar alpha = 1);
 Tensor logical_not(const Arg& a);
 Tensor bitwise_not(const Arg& a);  // integers; bools: not
 
-#define WICK_OPERATORS(X)   \
-  X(+, add)                 \
-  X(-, sub)                 \
-  X(*, mul)                 \
-  X(/, div)                 \
-  X(%, remainder)           \
-  X(&, bitwise_and)         \
-  X(|, bitwise_or)          \
-  X(^, bitwise_xor)         \
-  X(<<, bitwise_left_shift) \
-  X(>>, bitwise_right_shift)
+#define WICK_OPERATORS(X)    \
+  X(+, add)                  \
+  X(-, sub)                  \
+  X(*, mul)                  \
+  X(/, div)                  \
+  X(%, remainder)            \
+  X(&, bitwise_and)          \
+  X(|, bitwise_or)           \
+  X(^, bitwise_xor)          \
+  X(<<, bitwise_left_shift)  \
+  X(>>, bitwise_right_shift) \
+  X(<, lt)                   \
+  X(<=, le)                  \
+  X(>, gt)                   \
+  X(>=, ge)
 #define X(op, f)                                  \
   Tensor operator op(const Arg& a, const Arg& b); \
   Tensor operator op(const Arg& a, Scalar b);     \
