@@ -1,14 +1,18 @@
-// Transposed convolution of f32. The outputs of one row that are a stride apart read neighbouring
-// inputs by the same taps: one after another, each of these runs is a sum over (channel, kernel
-// position) with pixels as lanes. Outputs near the ends of a row have fewer taps: runs of their
-// own.
+// Transposed convolution of f32, in two ways. By register tiles (transposed.h); and, where a group
+// writes few channels or taps lie far apart, by runs: the outputs of one row that are a stride apart
+// read neighbouring inputs by the same taps, so one after another each of these runs is a sum over
+// (channel, kernel position) with pixels as lanes. Outputs near the ends of a row have fewer taps:
+// runs of their own.
 #include <cstring>
 #include <numeric>
 
 #include "runtime/core/byte_count.h"
 #include "runtime/core/int_math.h"
+#include "runtime/kernels/conv_shape.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/half_kernels.h"
 #include "runtime/kernels/kernel_set.h"
+#include "runtime/kernels/via_f32.h"
 #include "runtime/ops/conv_transpose.h"
 
 namespace wick {
@@ -190,8 +194,100 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   return {};
 }
 
+// By tiles.
+struct Tiled {
+  const TileKernels* kernels;
+  int threads;
+  size_t work;  // offset in scratch, behind weights that nobody packed
+};
+
+TransposedShape tiled_shape(const Shape& x, const Shape& w, const Shape& y,
+                            const ConvTransposeAttrs& a) {
+  TransposedShape s = transposed_shape(x, w, y, a.conv);
+  const int spatial = x.rank() - 2;
+  for (int i = 0; i < spatial; ++i)
+    s.axis[3 - spatial + i].pad = transposed_pad(a, x[2 + i], w[2 + i], y[2 + i], i);
+  return s;
+}
+TransposedShape tiled_shape(const KernelQuery& q) {
+  return tiled_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, q.as<ConvTransposeAttrs>());
+}
+
+bool tiled_match(const KernelQuery& q) {
+  if (q.in[0].dtype != DType::kF32 || q.in[0].rank() > 5 || q.out[0].numel() == 0 ||
+      q.in[0].numel() == 0 || q.in[1].numel() == 0)
+    return false;
+  const TransposedShape s = tiled_shape(q);
+  if ((s.groups > 1 && s.writes < 4) || !TransposedConv::fits(s)) return false;
+  for (const PhaseAxis& a : s.axis) {  // nothing that is far outside is written out for its taps
+    int64_t before, after;
+    a.margins(&before, &after);
+    if (before + after > 3 * (a.from + a.size) + 64) return false;
+  }
+  return true;
+}
+
+// A form of the weights is its panels and how the kernel's positions fall into phases.
+int64_t form(const TransposedConv& c, const TransposedShape& s) {
+  uint64_t hash = 14695981039346656037u;
+  const auto add = [&](int64_t v) { hash = (hash ^ static_cast<uint64_t>(v)) * 1099511628211u; };
+  add(c.by_channel() ? 1 : 0);
+  add(s.groups);
+  for (const PhaseAxis& a : s.axis) {
+    add(a.stride);
+    add(a.dilation % a.stride);
+    add(a.pad % a.stride);
+    add(a.phases());
+  }
+  return static_cast<int64_t>(hash >> 1 | 1);  // 0 would be a form that files keep
+}
+
+Status tiled_plan(const KernelQuery& q, KernelPlan* p) {
+  const TileKernels& t = tile_kernels();
+  const TransposedShape s = tiled_shape(q);
+  const TransposedConv c(t, s, q.threads);
+  const size_t weights = c.packed_bytes();
+  p->keep(Tiled{&t, q.threads, rounded(weights)});
+  p->scratch_bytes = byte_count(uint64_t{rounded(weights)} + c.scratch_bytes());
+  p->packs[0] = {1, packed_layout(PackedKind::kTransposed, c.unit()), weights, form(c, s)};
+  return {};
+}
+
+Status tiled_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
+  const auto& plan = p.kept<Tiled>();
+  TransposedConv(*plan.kernels, tiled_shape(q), plan.threads)
+      .pack(q.in[1].as<float>(), static_cast<float*>(dst), nullptr);
+  return {};
+}
+
+Status tiled_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
+                 const void* attrs) {
+  const auto& plan = ctx.plan->kept<Tiled>();
+  const TransposedConv c(*plan.kernels,
+                         tiled_shape(in[0].shape, in[1].shape, out[0].shape,
+                                     *static_cast<const ConvTransposeAttrs*>(attrs)),
+                         plan.threads);
+  auto* scratch = static_cast<char*>(ctx.scratch);
+  const auto* packed = static_cast<const float*>(ctx.packed[0]);
+  if (packed == nullptr) {
+    c.pack(in[1].as<float>(), reinterpret_cast<float*>(scratch), ctx.pool);
+    packed = reinterpret_cast<const float*>(scratch);
+  }
+  const float *x = in[0].as<float>(), *bias = optional_input(in, 2);
+  float* y = out[0].as<float>();
+  c.run(x, packed, bias, y, reinterpret_cast<float*>(scratch + plan.work), ctx.pool);
+  c.leave_out_padding(x, packed, bias, y, ctx.pool);
+  return {};
+}
+
 }  // namespace
 
-WICK_CPU_ROWS(ConvTranspose, {"conv_transpose.f32.simd", kContiguous, match, plan, nullptr, run});
+static constexpr KernelRow kTiled = {"conv_transpose.f32.simd", kContiguous, tiled_match,
+                                     tiled_plan,                tiled_pack,  tiled_run};
+static constexpr KernelRow kRuns = {
+    "conv_transpose_runs.f32.simd", kContiguous, match, plan, nullptr, run};
+WICK_CPU_ROWS(ConvTranspose, kTiled, kRuns);
+WICK_HALF_ROWS(ConvTranspose, WICK_VIA_F32("conv_transpose.16.simd", kTiled),
+               WICK_VIA_F32("conv_transpose_runs.16.simd", kRuns));
 
 }  // namespace wick

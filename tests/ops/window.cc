@@ -108,6 +108,41 @@ WICK_TEST_ROW(
       add("output_shape", {2, 4, 4, 3}, {4, 3, 3, 2}, 6, a);
       a.output_shape = {20, 20};
       add("larger", {1, 4, 4, 3}, {4, 3, 3, 2}, 6, a);
+      // The register tiles: phases with several tiles, with margins and without, few channels,
+      // small maps of several images, depth, a phase without taps.
+      ConvTransposeAttrs half;
+      half.conv.strides = {2, 2}, half.conv.pads = {1, 1, 1, 1};
+      add("doubles", {3, 19, 9, 21}, {19, 11, 4, 4}, 11, half);
+      add("doubles_wide", {1, 5, 4, 90}, {5, 37, 4, 4}, 37, half);
+      add("doubles_small", {7, 33, 2, 3}, {33, 50, 4, 4}, 50, half);
+      add("to_three", {2, 17, 8, 8}, {17, 3, 4, 4}, 3, half);
+      half.conv.pads = {};
+      add("by_its_stride", {2, 12, 6, 17}, {12, 9, 2, 2}, 9, half);
+      add("sparse", {2, 12, 3, 5}, {12, 18, 1, 1}, 18, half);
+      half.conv.group = 3, half.output_padding = {1, 0};
+      add("groups", {2, 12, 4, 5}, {12, 7, 3, 3}, 21, half);
+      half.conv.group = 12;  // a group writes few channels: by runs
+      add("depthwise", {2, 12, 4, 40}, {12, 1, 3, 4}, 12, half);
+      ConvTransposeAttrs once;
+      once.conv.pads = {1, 2, 1, 0}, once.conv.dilations = {2, 1};
+      add("stride_1", {2, 9, 7, 20}, {9, 13, 3, 3}, 13, once);
+      add("from_1x1", {5, 21, 1, 1}, {21, 40, 4, 4}, 40, {});
+      add("pixels", {5, 21, 1, 1}, {21, 40, 1, 1}, 40, {});
+      ConvTransposeAttrs depth;
+      depth.conv.strides = {2, 2, 2}, depth.conv.pads = {1, 1, 0, 1, 1, 0};
+      add("3d_tiles", {2, 10, 3, 4, 5}, {10, 9, 3, 4, 2}, 9, depth);
+      // A weight that no output multiplies is not seen: neither its infinity, nor a zero's sign.
+      ConvTransposeAttrs cut;
+      cut.conv.strides = {2, 1}, cut.conv.pads = {1, 1, 0, 1};
+      Input x = f32({1, 4, 3, 3}), w = f32({4, 5, 3, 3});
+      for (int i = 0; i < 36; ++i) x.values.push_back(i % 5 == 0 ? -0.0 : 0.25 * (i % 7 - 3));
+      for (int i = 0; i < 180; ++i)
+        w.values.push_back(i % 9 == 2 ? INFINITY : i % 45 == 17 ? NAN : 0.5 * (i % 11 - 5));
+      all.push_back(sample("ConvTranspose/endless", {x, w}, cut));
+      Input small = f32({1, 4, 3, 3}), faint = f32({4, 5, 3, 3});
+      for (int i = 0; i < 36; ++i) small.values.push_back(i % 4 == 3 ? 0.0 : -1e-30);
+      for (int i = 0; i < 180; ++i) faint.values.push_back(i % 2 == 0 ? 1e-30 : 2e-30);
+      all.push_back(sample("ConvTranspose/vanishing", {small, faint}, cut));
       ConvTransposeAttrs same;
       same.conv.strides = {2, 2};
       same.auto_pad = 1;
