@@ -201,12 +201,23 @@ struct Tiled {
   size_t work;  // offset in scratch, behind weights that nobody packed
 };
 
+// From one pixel to the whole kernel: each output has one tap, and is a channel of one pixel.
+bool is_spread(const TransposedShape& s) {
+  bool spread = s.plane() == 1 && s.window() > 1;
+  for (const PhaseAxis& a : s.axis)
+    spread = spread && a.size == a.kernel && a.pad == 0 && (a.kernel == 1 || a.dilation == 1);
+  return spread;
+}
+
 TransposedShape tiled_shape(const Shape& x, const Shape& w, const Shape& y,
                             const ConvTransposeAttrs& a) {
   TransposedShape s = transposed_shape(x, w, y, a.conv);
   const int spatial = x.rank() - 2;
   for (int i = 0; i < spatial; ++i)
     s.axis[3 - spatial + i].pad = transposed_pad(a, x[2 + i], w[2 + i], y[2 + i], i);
+  if (!is_spread(s)) return s;
+  s.writes *= s.window();
+  for (PhaseAxis& axis : s.axis) axis = {};
   return s;
 }
 TransposedShape tiled_shape(const KernelQuery& q) {
@@ -233,6 +244,7 @@ int64_t form(const TransposedConv& c, const TransposedShape& s) {
   const auto add = [&](int64_t v) { hash = (hash ^ static_cast<uint64_t>(v)) * 1099511628211u; };
   add(c.by_channel() ? 1 : 0);
   add(s.groups);
+  add(s.writes);
   for (const PhaseAxis& a : s.axis) {
     add(a.stride);
     add(a.dilation % a.stride);
@@ -263,10 +275,9 @@ Status tiled_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
 Status tiled_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                  const void* attrs) {
   const auto& plan = ctx.plan->kept<Tiled>();
-  const TransposedConv c(*plan.kernels,
-                         tiled_shape(in[0].shape, in[1].shape, out[0].shape,
-                                     *static_cast<const ConvTransposeAttrs*>(attrs)),
-                         plan.threads);
+  const TransposedShape s = tiled_shape(in[0].shape, in[1].shape, out[0].shape,
+                                        *static_cast<const ConvTransposeAttrs*>(attrs));
+  const TransposedConv c(*plan.kernels, s, plan.threads);
   auto* scratch = static_cast<char*>(ctx.scratch);
   const auto* packed = static_cast<const float*>(ctx.packed[0]);
   if (packed == nullptr) {
@@ -275,6 +286,18 @@ Status tiled_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   }
   const float *x = in[0].as<float>(), *bias = optional_input(in, 2);
   float* y = out[0].as<float>();
+  const int64_t spread = s.writes / in[1].shape[1];  // outputs of one pixel that have one bias
+  if (spread > 1) {
+    c.run(x, packed, nullptr, y, reinterpret_cast<float*>(scratch + plan.work), ctx.pool);
+    if (bias == nullptr) return {};
+    Epilogue e;
+    e.bias = bias;
+    e.channel = Epilogue::Channel::kRow;
+    const int64_t channels = out[0].shape[1];
+    for (int64_t n = 0; n < s.n; ++n, y += channels * spread)
+      plan.kernels->finish(e, 0, y, spread, y, spread, channels, spread);
+    return {};
+  }
   c.run(x, packed, bias, y, reinterpret_cast<float*>(scratch + plan.work), ctx.pool);
   c.leave_out_padding(x, packed, bias, y, ctx.pool);
   return {};

@@ -127,6 +127,12 @@ WICK_TEST_ROW(
       once.conv.pads = {1, 2, 1, 0}, once.conv.dilations = {2, 1};
       add("stride_1", {2, 9, 7, 20}, {9, 13, 3, 3}, 13, once);
       add("from_1x1", {5, 21, 1, 1}, {21, 40, 4, 4}, 40, {});
+      all.push_back(
+          sample("ConvTranspose/from_1x1_no_bias", {f32({2, 6, 1, 1}), f32({6, 5, 2, 3})},
+                 ConvTransposeAttrs{}));
+      ConvTransposeAttrs two;
+      two.conv.group = 2, two.conv.strides = {3, 3};
+      add("from_1x1_groups", {2, 6, 1, 1}, {6, 5, 2, 3}, 10, two);
       add("pixels", {5, 21, 1, 1}, {21, 40, 1, 1}, 40, {});
       ConvTransposeAttrs depth;
       depth.conv.strides = {2, 2, 2}, depth.conv.pads = {1, 1, 0, 1, 1, 0};
