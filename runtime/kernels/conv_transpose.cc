@@ -198,7 +198,9 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
 struct Tiled {
   const TileKernels* kernels;
   int threads;
-  size_t work;  // offset in scratch, behind weights that nobody packed
+  // Offsets in scratch: behind weights that nobody packed; of an image's outputs before is_tiling's
+  // are woven.
+  size_t work, outputs;
 };
 
 // From one pixel to the whole kernel: each output has one tap, and is a channel of one pixel.
@@ -209,20 +211,59 @@ bool is_spread(const TransposedShape& s) {
   return spread;
 }
 
-TransposedShape tiled_shape(const Shape& x, const Shape& w, const Shape& y,
-                            const ConvTransposeAttrs& a) {
+// Kernels side by side: every phase has one tap, of the same input, so few channels in all of them
+// are more channels of one product, to be woven into rows.
+bool is_tiling(const TransposedShape& s) {
+  constexpr int64_t kFew = 8;
+  bool tiling = s.writes < kFew && s.window() > 1;
+  for (const PhaseAxis& a : s.axis) {
+    tiling = tiling && a.kernel == a.stride && a.pad == 0 && a.size == a.from * a.stride &&
+             (a.kernel == 1 || a.dilation == 1);
+  }
+  return tiling;
+}
+
+void weave(const float* from, const TransposedShape& s, const float* bias, float* y,
+           ThreadPool* pool) {
+  const PhaseAxis *d = &s.axis[0], *h = &s.axis[1], *w = &s.axis[2];
+  const int64_t rows = d->size * h->size;
+  parallel_for(pool, s.groups * s.writes * d->from * h->from, [&](int64_t task, int) {
+    const int64_t c = task / (d->from * h->from), row = task % (d->from * h->from);
+    const float* tap = from + c * s.window() * s.plane() + row * w->from;
+    for (int64_t k = 0; k < d->kernel * h->kernel; ++k) {
+      const int64_t deep = row / h->from * d->kernel + k / h->kernel;
+      const int64_t high = row % h->from * h->kernel + k % h->kernel;
+      float* out = y + (c * rows + deep * h->size + high) * w->size;
+      for (int64_t i = 0; i < w->kernel; ++i, tap += s.plane()) {
+        for (int64_t j = 0; j < w->from; ++j)
+          out[j * w->kernel + i] = bias == nullptr ? tap[j] : tap[j] + bias[c];
+      }
+    }
+  });
+}
+
+TransposedShape true_shape(const Shape& x, const Shape& w, const Shape& y,
+                           const ConvTransposeAttrs& a) {
   TransposedShape s = transposed_shape(x, w, y, a.conv);
   const int spatial = x.rank() - 2;
   for (int i = 0; i < spatial; ++i)
     s.axis[3 - spatial + i].pad = transposed_pad(a, x[2 + i], w[2 + i], y[2 + i], i);
-  if (!is_spread(s)) return s;
-  s.writes *= s.window();
-  for (PhaseAxis& axis : s.axis) axis = {};
   return s;
 }
-TransposedShape tiled_shape(const KernelQuery& q) {
-  return tiled_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, q.as<ConvTransposeAttrs>());
+
+// As the tiles see it.
+TransposedShape tiled_shape(TransposedShape s) {
+  const bool tiling = is_tiling(s);
+  if (!tiling && !is_spread(s)) return s;
+  s.writes *= s.window();
+  for (PhaseAxis& a : s.axis) a = tiling ? PhaseAxis{a.from, a.from} : PhaseAxis{};
+  if (tiling) s.n = 1;  // image by image
+  return s;
 }
+TransposedShape true_shape(const KernelQuery& q) {
+  return true_shape(q.in[0].shape, q.in[1].shape, q.out[0].shape, q.as<ConvTransposeAttrs>());
+}
+TransposedShape tiled_shape(const KernelQuery& q) { return tiled_shape(true_shape(q)); }
 
 bool tiled_match(const KernelQuery& q) {
   if (q.in[0].dtype != DType::kF32 || q.in[0].rank() > 5 || q.out[0].numel() == 0 ||
@@ -259,8 +300,12 @@ Status tiled_plan(const KernelQuery& q, KernelPlan* p) {
   const TransposedShape s = tiled_shape(q);
   const TransposedConv c(t, s, q.threads);
   const size_t weights = c.packed_bytes();
-  p->keep(Tiled{&t, q.threads, rounded(weights)});
-  p->scratch_bytes = byte_count(uint64_t{rounded(weights)} + c.scratch_bytes());
+  Tiled plan{&t, q.threads, rounded(weights), 0};
+  plan.outputs = rounded(uint64_t{plan.work} + c.scratch_bytes());
+  p->keep(plan);
+  const TransposedShape whole = true_shape(q);
+  const int64_t floats = is_tiling(whole) ? whole.groups * whole.writes * whole.pixels() : 0;
+  p->scratch_bytes = byte_count(uint64_t{plan.outputs} + sizeof(float) * static_cast<uint64_t>(floats));
   p->packs[0] = {1, packed_layout(PackedKind::kTransposed, c.unit()), weights, form(c, s)};
   return {};
 }
@@ -275,8 +320,9 @@ Status tiled_pack(const KernelQuery& q, const KernelPlan& p, int, void* dst) {
 Status tiled_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                  const void* attrs) {
   const auto& plan = ctx.plan->kept<Tiled>();
-  const TransposedShape s = tiled_shape(in[0].shape, in[1].shape, out[0].shape,
-                                        *static_cast<const ConvTransposeAttrs*>(attrs));
+  const TransposedShape whole = true_shape(in[0].shape, in[1].shape, out[0].shape,
+                                           *static_cast<const ConvTransposeAttrs*>(attrs));
+  const TransposedShape s = tiled_shape(whole);
   const TransposedConv c(*plan.kernels, s, plan.threads);
   auto* scratch = static_cast<char*>(ctx.scratch);
   const auto* packed = static_cast<const float*>(ctx.packed[0]);
@@ -286,9 +332,19 @@ Status tiled_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   }
   const float *x = in[0].as<float>(), *bias = optional_input(in, 2);
   float* y = out[0].as<float>();
+  auto* work = reinterpret_cast<float*>(scratch + plan.work);
+  if (is_tiling(whole)) {
+    auto* outputs = reinterpret_cast<float*>(scratch + plan.outputs);
+    for (int64_t n = 0; n < whole.n; ++n) {
+      c.run(x + n * whole.groups * whole.reads * whole.plane(), packed, nullptr, outputs, work,
+            ctx.pool);
+      weave(outputs, whole, bias, y + n * whole.groups * whole.writes * whole.pixels(), ctx.pool);
+    }
+    return {};
+  }
   const int64_t spread = s.writes / in[1].shape[1];  // outputs of one pixel that have one bias
   if (spread > 1) {
-    c.run(x, packed, nullptr, y, reinterpret_cast<float*>(scratch + plan.work), ctx.pool);
+    c.run(x, packed, nullptr, y, work, ctx.pool);
     if (bias == nullptr) return {};
     Epilogue e;
     e.bias = bias;
@@ -298,7 +354,7 @@ Status tiled_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
       plan.kernels->finish(e, 0, y, spread, y, spread, channels, spread);
     return {};
   }
-  c.run(x, packed, bias, y, reinterpret_cast<float*>(scratch + plan.work), ctx.pool);
+  c.run(x, packed, bias, y, work, ctx.pool);
   c.leave_out_padding(x, packed, bias, y, ctx.pool);
   return {};
 }

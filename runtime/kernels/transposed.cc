@@ -88,12 +88,20 @@ TransposedConv::TransposedConv(const TileKernels& t, const TransposedShape& s, i
   bool margins = false;
   int64_t most = s.reads;  // k of the phase that has most
   for (int d = 0; d < 3; ++d) {
-    int64_t after, taps = 0;
+    int64_t after, most_taps = 0;
     s.axis[d].margins(&before_[d], &after);
     image_[d] = before_[d] + s.axis[d].from + after;
     margins = margins || before_[d] + after > 0;
-    for (int64_t p = 0; p < s.axis[d].phases(); ++p) taps = std::max(taps, s.axis[d].taps(p));
-    most *= taps;
+    const int64_t phases = s.axis[d].phases();
+    all_taps_[d] = s.axis[d].taps_before(phases);
+    for (int64_t t = 0; phases <= kTable && t < s.axis[d].kernel; ++t) {
+      const int64_t phase = remainder(t * s.axis[d].dilation - s.axis[d].pad, s.axis[d].stride);
+      if (phase < phases) ++taps_[d][phase];
+    }
+    for (int64_t p = 0; p < phases && p < kTable; ++p)
+      taps_before_[d][p + 1] = taps_before_[d][p] + taps_[d][p];
+    for (int64_t p = 0; p < phases; ++p) most_taps = std::max(most_taps, taps(d, p));
+    most *= most_taps;
   }
   padded_ = margins;
   channel_floats_ = image_[0] * image_[1] * image_[2];
@@ -110,21 +118,21 @@ TransposedConv::TransposedConv(const TileKernels& t, const TransposedShape& s, i
   by_image_ = ceil_div(s.n, block_) >= threads;
 }
 
-int64_t TransposedConv::all_taps() const {
-  int64_t n = 1;
-  for (const PhaseAxis& a : s_.axis) n *= a.taps_before(a.phases());
-  return n;
+int64_t TransposedConv::taps(int d, int64_t phase) const {
+  const PhaseAxis& a = s_.axis[d];
+  return a.phases() <= kTable ? taps_[d][phase] : a.taps(phase);
+}
+int64_t TransposedConv::taps_before(int d, int64_t phase) const {
+  const PhaseAxis& a = s_.axis[d];
+  return a.phases() <= kTable ? taps_before_[d][phase] : a.taps_before(phase);
 }
 
 TransposedConv::Phase TransposedConv::phase_of(int64_t d, int64_t h, int64_t w) const {
-  const PhaseAxis* a = s_.axis;
   Phase p{{d, h, w}, 1, 0};
-  int64_t inner = all_taps();  // of what follows a dim, by all phases
   for (int i = 0; i < 3; ++i) {
-    const int64_t all = a[i].taps_before(a[i].phases());
-    inner = all == 0 ? 0 : inner / all;
-    p.taps_before += p.taps * a[i].taps_before(p.at[i]) * inner;
-    p.taps *= a[i].taps(p.at[i]);
+    // taps of this dim's phases before, and those of the dims within by all phases
+    p.taps_before = p.taps_before * all_taps_[i] + p.taps * taps_before(i, p.at[i]);
+    p.taps *= taps(i, p.at[i]);
   }
   return p;
 }
@@ -168,7 +176,7 @@ void TransposedConv::pack(const float* w, float* packed, ThreadPool* pool) const
           any = any && at[d] < a[d].phases();
           int64_t before = 0;  // positions of the same phase
           for (int64_t t = 0; t < tap[d]; ++t) before += a[d].reaches(at[d], t) ? 1 : 0;
-          rank = rank * a[d].taps(at[d]) + before;
+          rank = any ? rank * taps(d, at[d]) + before : 0;
         }
         to[i] = nullptr;
         if (!any) continue;

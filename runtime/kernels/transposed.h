@@ -76,7 +76,9 @@ class TransposedConv {
   int64_t phases() const { return s_.axis[1].phases() * s_.axis[2].phases(); }
   int64_t units() const { return s_.axis[0].size * phases() * s_.groups; }
   Phase phase_of(int64_t d, int64_t h, int64_t w) const;
-  int64_t all_taps() const;
+  int64_t taps(int d, int64_t phase) const;
+  int64_t taps_before(int d, int64_t phase) const;
+  int64_t all_taps() const { return all_taps_[0] * all_taps_[1] * all_taps_[2]; }
   ConvTiles tiles(int64_t unit, const float* image, const int32_t* offset, const float* packed,
                   const float* bias, float* y) const;
   void fill_table(int32_t* offset) const;
@@ -91,6 +93,10 @@ class TransposedConv {
   int64_t unit_ = 1, block_ = 1;
   int64_t before_[3] = {}, image_[3] = {1, 1, 1};  // margins; sizes with them
   int64_t channel_floats_ = 0, image_floats_ = 0, tile_floats_ = 0;
+  // Taps of a dim's phases, where those are not many, and of all; and of the phases before one.
+  static constexpr int64_t kTable = 32;
+  int32_t taps_[3][kTable] = {}, taps_before_[3][kTable + 1] = {};
+  int64_t all_taps_[3] = {1, 1, 1};
 };
 
 }  // namespace wick

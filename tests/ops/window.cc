@@ -119,6 +119,10 @@ WICK_TEST_ROW(
       half.conv.pads = {};
       add("by_its_stride", {2, 12, 6, 17}, {12, 9, 2, 2}, 9, half);
       add("sparse", {2, 12, 3, 5}, {12, 18, 1, 1}, 18, half);
+      add("to_three_by_its_stride", {2, 12, 6, 17}, {12, 3, 2, 2}, 3, half);
+      ConvTransposeAttrs patches;
+      patches.conv.strides = {2, 3, 4}, patches.conv.group = 2;
+      add("3d_patches", {2, 10, 2, 3, 5}, {10, 5, 2, 3, 4}, 10, patches);
       half.conv.group = 3, half.output_padding = {1, 0};
       add("groups", {2, 12, 4, 5}, {12, 7, 3, 3}, 21, half);
       half.conv.group = 12;  // a group writes few channels: by runs
