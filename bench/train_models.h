@@ -134,19 +134,18 @@ inline nn::ConvTranspose2dOptions up_options(int64_t stride, int64_t padding, bo
 // DCGAN's generator for images of 32 x 32.
 struct Dcgan : nn::Module {
   Tensor forward(const Arg& x) override { return tanh(layers(x)); }
-  nn::Child<nn::Sequential> layers{
-      this,
-      "layers",
-      nn::ConvTranspose2d(100, 512, 4, up_options(1, 0, false)),
-      nn::BatchNorm2d(512),
-      nn::ReLU(),
-      nn::ConvTranspose2d(512, 256, 4, up_options(2, 1, false)),
-      nn::BatchNorm2d(256),
-      nn::ReLU(),
-      nn::ConvTranspose2d(256, 128, 4, up_options(2, 1, false)),
-      nn::BatchNorm2d(128),
-      nn::ReLU(),
-      nn::ConvTranspose2d(128, 3, 4, up_options(2, 1, false))};
+  nn::Child<nn::Sequential> layers{this,
+                                   "layers",
+                                   nn::ConvTranspose2d(100, 512, 4, up_options(1, 0, false)),
+                                   nn::BatchNorm2d(512),
+                                   nn::ReLU(),
+                                   nn::ConvTranspose2d(512, 256, 4, up_options(2, 1, false)),
+                                   nn::BatchNorm2d(256),
+                                   nn::ReLU(),
+                                   nn::ConvTranspose2d(256, 128, 4, up_options(2, 1, false)),
+                                   nn::BatchNorm2d(128),
+                                   nn::ReLU(),
+                                   nn::ConvTranspose2d(128, 3, 4, up_options(2, 1, false))};
 };
 
 // The way up of a U-Net, without what lies between.

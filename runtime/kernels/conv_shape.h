@@ -36,7 +36,7 @@ inline TransposedShape transposed_shape(const Shape& read, const Shape& w, const
   s.n = read[0], s.groups = a.group, s.reads = read[1] / a.group, s.writes = w[1];
   for (int i = 0; i < spatial; ++i) {
     s.axis[3 - spatial + i] = {
-        written[2 + i],        read[2 + i],          w[2 + i], a.strides.at_or(i, 1),
+        written[2 + i],          read[2 + i],       w[2 + i], a.strides.at_or(i, 1),
         a.dilations.at_or(i, 1), a.pads.at_or(i, 0)};
   }
   return s;

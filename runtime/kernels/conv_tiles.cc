@@ -268,7 +268,8 @@ void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t p
         }
       }
     }
-    if (!c.epilogue.empty() && (contiguous || in_place)) finish_panel(c, pixel0, pixel1, channel, channels);
+    if (!c.epilogue.empty() && (contiguous || in_place))
+      finish_panel(c, pixel0, pixel1, channel, channels);
   }
 }
 

@@ -19,7 +19,8 @@ int64_t remainder(int64_t a, int64_t b) { return (a % b + b) % b; }
 // The kernel positions of a phase: first, first + step, ...
 struct Taps {
   int64_t first, step;
-  Taps(const PhaseAxis& a, int64_t phase) : first(0), step(a.stride / std::gcd(a.stride, a.dilation)) {
+  Taps(const PhaseAxis& a, int64_t phase)
+      : first(0), step(a.stride / std::gcd(a.stride, a.dilation)) {
     while (first < a.kernel && first < step && !a.reaches(phase, first)) ++first;
     if (first == step) first = a.kernel;
   }
@@ -145,9 +146,8 @@ size_t TransposedConv::packed_bytes() const {
 size_t TransposedConv::scratch_bytes() const {
   const int64_t images = padded_ ? block_ * image_floats_ : 0;
   const int64_t workers = threads_ * (tile_floats_ + (by_image_ ? images : 0));
-  return byte_count(sizeof(float) *
-                    static_cast<uint64_t>(round_up(s_.reads * all_taps(), 16) + workers +
-                                          (by_image_ ? 0 : images)));
+  return byte_count(sizeof(float) * static_cast<uint64_t>(round_up(s_.reads * all_taps(), 16) +
+                                                          workers + (by_image_ ? 0 : images)));
 }
 
 // Each kernel position is of one phase. A panel's channels by some positions are turned at a time,
@@ -181,7 +181,8 @@ void TransposedConv::pack(const float* w, float* packed, ThreadPool* pool) const
         to[i] = nullptr;
         if (!any) continue;
         const Phase p = phase_of(at[0], at[1], at[2]);
-        to[i] = packed + s_.reads * (rows * p.taps_before + (g * panels * unit_ + channel) * p.taps) +
+        to[i] = packed +
+                s_.reads * (rows * p.taps_before + (g * panels * unit_ + channel) * p.taps) +
                 rank * unit_;
         step[i] = p.taps * unit_;
       }
@@ -284,7 +285,8 @@ void TransposedConv::run(const float* x, const float* packed, const float* bias,
   auto* offset = reinterpret_cast<int32_t*>(scratch);
   fill_table(offset);
   scratch += round_up(s_.reads * all_taps(), 16);
-  const int64_t in = s_.groups * s_.reads * s_.plane(), images = padded_ ? block_ * image_floats_ : 0;
+  const int64_t in = s_.groups * s_.reads * s_.plane(),
+                images = padded_ ? block_ * image_floats_ : 0;
   const auto work = [&](int64_t n, int64_t unit, const float* image) {
     ConvTiles c = tiles(unit, padded_ ? image : x + n * in, offset, packed, bias,
                         y + n * s_.groups * s_.writes * s_.pixels());
@@ -307,9 +309,8 @@ void TransposedConv::run(const float* x, const float* packed, const float* bias,
   }
   for (int64_t n = 0; n < s_.n; n += block_) {
     if (padded_) {
-      parallel_for(pool, std::min(block_, s_.n - n), [&](int64_t i, int) {
-        pad(x + (n + i) * in, scratch + i * image_floats_);
-      });
+      parallel_for(pool, std::min(block_, s_.n - n),
+                   [&](int64_t i, int) { pad(x + (n + i) * in, scratch + i * image_floats_); });
     }
     // All units at once: phases differ by a row or a column, so most tasks of one are the others'.
     const int wanted = static_cast<int>(ceil_div(threads_, units()));
@@ -331,8 +332,8 @@ float TransposedConv::output(const float* x, const float* packed, const float* b
   const int64_t g = channel / s_.writes, c = channel % s_.writes;
   const Phase p = phase_of(at[0] % a[0].stride, at[1] % a[1].stride, at[2] % a[2].stride);
   const Taps taps[3] = {{a[0], p.at[0]}, {a[1], p.at[1]}, {a[2], p.at[2]}};
-  const float* w = packed + round_up(s_.writes, unit_) * s_.reads *
-                                (s_.groups * p.taps_before + g * p.taps);
+  const float* w =
+      packed + round_up(s_.writes, unit_) * s_.reads * (s_.groups * p.taps_before + g * p.taps);
   w += c / unit_ * unit_ * s_.reads * p.taps + c % unit_;
   x += g * s_.reads * s_.plane();
   const auto input = [&](int d, int64_t tap) {

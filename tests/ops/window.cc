@@ -89,7 +89,7 @@ WICK_TEST_ROW(
       add("plain", {2, 3, 4, 5}, {3, 2, 3, 3}, 2, a);
       add("1d", {1, 2, 7}, {2, 3, 3}, 3, a);
       add("3d", {1, 2, 2, 3, 2}, {2, 1, 2, 3, 2}, 1, a);
-      ConvTransposeAttrs wide;  // runs of more than four vectors, and of one output
+      ConvTransposeAttrs wide;
       wide.conv.strides = {2, 3}, wide.conv.dilations = {3, 2}, wide.conv.pads = {1, 2, 0, 1};
       wide.conv.group = 2, wide.output_padding = {1, 2};
       add("wide", {2, 6, 3, 150}, {6, 2, 3, 5}, 4, wide);
@@ -125,15 +125,14 @@ WICK_TEST_ROW(
       add("3d_patches", {2, 10, 2, 3, 5}, {10, 5, 2, 3, 4}, 10, patches);
       half.conv.group = 3, half.output_padding = {1, 0};
       add("groups", {2, 12, 4, 5}, {12, 7, 3, 3}, 21, half);
-      half.conv.group = 12;  // a group writes few channels: by runs
+      half.conv.group = 12;
       add("depthwise", {2, 12, 4, 40}, {12, 1, 3, 4}, 12, half);
       ConvTransposeAttrs once;
       once.conv.pads = {1, 2, 1, 0}, once.conv.dilations = {2, 1};
       add("stride_1", {2, 9, 7, 20}, {9, 13, 3, 3}, 13, once);
       add("from_1x1", {5, 21, 1, 1}, {21, 40, 4, 4}, 40, {});
-      all.push_back(
-          sample("ConvTranspose/from_1x1_no_bias", {f32({2, 6, 1, 1}), f32({6, 5, 2, 3})},
-                 ConvTransposeAttrs{}));
+      all.push_back(sample("ConvTranspose/from_1x1_no_bias", {f32({2, 6, 1, 1}), f32({6, 5, 2, 3})},
+                           ConvTransposeAttrs{}));
       ConvTransposeAttrs two;
       two.conv.group = 2, two.conv.strides = {3, 3};
       add("from_1x1_groups", {2, 6, 1, 1}, {6, 5, 2, 3}, 10, two);
