@@ -130,9 +130,9 @@ INSTANTIATE_TEST_SUITE_P(Programs, Corpus, testing::ValuesIn(all_programs()),
 // Captured, and of the ONNX file that is written.
 TEST(ConvTransposeCapture, IsOneNodeWithItsBias) {
   nn::ConvTranspose1d line(4, 6, 4, nn::ConvTranspose1dOptions{.stride = 2, .padding = 1});
-  nn::ConvTranspose2d plane(4, 6, 3,
-                            nn::ConvTranspose2dOptions{
-                                .stride = 2, .padding = 1, .output_padding = 1, .groups = 2});
+  nn::ConvTranspose2d plane(
+      4, 6, 3,
+      nn::ConvTranspose2dOptions{.stride = 2, .padding = 1, .output_padding = 1, .groups = 2});
   nn::ConvTranspose3d space(4, 6, 2, nn::ConvTranspose3dOptions{.stride = 2, .dilation = 2});
   const std::pair<nn::Module*, Tensor> cases[] = {
       {&line, randn({2, 4, 5})}, {&plane, randn({2, 4, 5, 3})}, {&space, randn({2, 4, 3, 2, 2})}};
