@@ -5,8 +5,10 @@
 
 Needs torch (training, and PyTorch's own ONNX file), the targets train_bench, transposed_models and wick, and
 tools/scripts/setup_ort.sh. PyTorch's BLAS decides how fast it is: WICK_OPENBLAS names the folder of a tuned one (of Debian's
-libopenblas0-openmp, usr/lib/x86_64-linux-gnu/openblas-openmp). All sides run in turn, `rounds` times; a figure is the least over the rounds and the median of
-their medians, in ms. Three ratios a model, each of the medians of one round, the middle one, and of the least:
+libopenblas0-openmp, usr/lib/x86_64-linux-gnu/openblas-openmp; with OPENBLAS_CORETYPE=SKYLAKEX where there is AVX-512).
+All sides run in turn, every other round the other way round; a figure is the least over the rounds and the median of
+their medians, in ms. Ratios: of the medians of one round, the middle one; of the least; of CPU time, which on a busy
+machine says most.
   train   PyTorch's step by Wick's (forward, loss, backward, SGD)
   file    in ONNX Runtime: Wick's file by PyTorch's
   session ONNX Runtime on Wick's file by a Wick session on it
@@ -56,12 +58,13 @@ def torch_train(name, threads, seconds):
 
     for _ in range(5):
         step()
-    times, end = [], time.perf_counter() + seconds
+    times, end, cpu = [], time.perf_counter() + seconds, time.process_time()
     while time.perf_counter() < end or len(times) < 5:
         begin = time.perf_counter()
         step()
         times.append((time.perf_counter() - begin) * 1e3)
-    print(json.dumps({"median": statistics.median(times), "min": min(times)}))
+    print(json.dumps({"median": statistics.median(times), "min": min(times),
+                      "cpu": (time.process_time() - cpu) * 1e3 / len(times)}))
 
 
 def torch_export(name, path):
@@ -83,7 +86,7 @@ def again(*words):
 def wick_train(args, name):
     out = subprocess.run([os.path.join(args.build, "bench", "train_bench"), "--seconds", str(args.seconds),
                           str(args.threads), name], check=True, stdout=subprocess.PIPE).stdout.decode().split()
-    return {"median": float(out[out.index("median") + 1]), "min": float(out[out.index("min") + 1])}
+    return {key: float(out[out.index(key) + 1]) for key in ("median", "min", "cpu")}
 
 
 def ort(args, model, x):
@@ -91,7 +94,7 @@ def ort(args, model, x):
                           "--threads", str(args.threads), "--seconds", str(args.seconds), "--input", x], check=True,
                          stdout=subprocess.PIPE).stdout
     one = json.loads(out)
-    return {"median": one["median_ms"], "min": one["min_ms"]}
+    return {"median": one["median_ms"], "min": one["min_ms"], "cpu": one["cpu_ms"]}
 
 
 def wick(args, model, batch):
@@ -99,7 +102,7 @@ def wick(args, model, batch):
                           "--threads", str(args.threads), "--seconds", str(args.seconds), "--json"], check=True,
                          stdout=subprocess.PIPE).stdout
     one = json.loads(out)[0]
-    return {"median": one["p50_ms"], "min": one["min_ms"]}
+    return {"median": one["p50_ms"], "min": one["min_ms"], "cpu": one["cpu_ms"]}
 
 
 def show(what, ours, theirs, rounds):
@@ -108,8 +111,9 @@ def show(what, ours, theirs, rounds):
         return f"{min(r['min'] for r in runs):.3f} least, {statistics.median(r['median'] for r in runs):.3f} median"
     ratios = statistics.median(t["median"] / o["median"] for o, t in zip(ours, theirs))
     least = min(t["min"] for t in theirs) / min(o["min"] for o in ours)
-    print(f"{what}: {side(ours)}; beside it {side(theirs)}; ratio {ratios:.2f}, of the least {least:.2f}"
-          f" ({rounds} rounds, load {os.getloadavg()[0]:.1f})", flush=True)
+    cpu = statistics.median(t["cpu"] for t in theirs) / statistics.median(o["cpu"] for o in ours)
+    print(f"{what}: {side(ours)}; beside it {side(theirs)}; ratio {ratios:.2f}, of the least {least:.2f}, of CPU time"
+          f" {cpu:.2f} ({rounds} rounds, load {os.getloadavg()[0]:.1f})", flush=True)
 
 
 def main():
@@ -130,10 +134,12 @@ def main():
         if args.only == "files":
             break
         ours, theirs = [], []
-        for _ in range(args.rounds):
-            ours.append(wick_train(args, name))
-            theirs.append(json.loads(again("--torch-train", name, "--threads", args.threads, "--seconds",
-                                           args.seconds)))
+        sides = [lambda: ours.append(wick_train(args, name)),
+                 lambda: theirs.append(json.loads(again("--torch-train", name, "--threads", args.threads, "--seconds",
+                                                        args.seconds)))]
+        for turn in range(args.rounds):
+            for side in sides[::-1] if turn % 2 else sides:
+                side()
         show(f"{name} train", ours, theirs, args.rounds)
     if args.only == "train":
         return
@@ -149,10 +155,11 @@ def main():
                 k = np.arange(batch * int(np.prod(shape)))
                 np.save(x, (k % 17 / 17 - 0.5).astype(np.float32).reshape([batch, *shape]))
                 a, b, c = [], [], []
-                for _ in range(args.rounds):
-                    a.append(ort(args, mine, x))
-                    b.append(ort(args, peers, x))
-                    c.append(wick(args, mine, batch))
+                sides = [lambda: a.append(ort(args, mine, x)), lambda: b.append(ort(args, peers, x)),
+                         lambda: c.append(wick(args, mine, batch))]
+                for turn in range(args.rounds):
+                    for side in sides[::-1] if turn % 2 else sides:
+                        side()
                 show(f"{name} file, batch {batch}", a, b, args.rounds)
                 show(f"{name} session, batch {batch}", c, a, args.rounds)
 
