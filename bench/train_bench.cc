@@ -3,7 +3,7 @@
 // beside them the CPU time of all threads, which on a machine with other jobs tells more, and the
 // peak bytes of tensors beyond model and data.
 //   train_bench [--by-op | --by-shape] [--seconds S] [--autocast none|bf16|f16] THREADS
-//               [mlp lenet resnet18 gpt lstm gru rnn ...]
+//               [mlp lenet resnet18 gpt lstm gru rnn dcgan upconv ...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -43,7 +43,7 @@ struct Case {
       const auto scope = amp.begin();
       Tensor out = (*model)(x);
       if (out.rank() == 3) out = out.reshape({-1, out.size(2)});
-      loss = cross_entropy(out, target);
+      loss = target.dtype() == DType::kF32 ? mse_loss(out, target) : cross_entropy(out, target);
     }
     amp.backward(loss);
     amp.step(*optimizer);
@@ -87,9 +87,16 @@ Case make(const std::string& name) {
     c.x = randn({50, 32, 64});
     c.target = randint(0, 10, {50 * 32});
     c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
+  } else if (name == "dcgan" || name == "upconv") {
+    const bool gan = name == "dcgan";
+    if (gan) c.model = std::make_shared<Dcgan>();
+    if (!gan) c.model = std::make_shared<UpConvs>();
+    c.x = gan ? randn({64, 100, 1, 1}) : randn({8, 256, 16, 16});
+    c.target = gan ? randn({64, 3, 32, 32}) : randn({8, 64, 64, 64});
+    c.optimizer = std::make_unique<optim::SGD>(c.model->parameters(), sgd());
   } else {
     throw Error("[train_bench] unknown model '" + name +
-                "'; known: mlp, lenet, resnet18, gpt, lstm, gru, rnn");
+                "'; known: mlp, lenet, resnet18, gpt, lstm, gru, rnn, dcgan, upconv");
   }
   return c;
 }

@@ -123,4 +123,36 @@ struct ResNet18 : nn::Module {
   nn::Child<nn::Linear> fc{this, "fc", 512, 10};
 };
 
+inline nn::ConvTranspose2dOptions up_options(int64_t stride, int64_t padding, bool bias) {
+  nn::ConvTranspose2dOptions o;
+  o.stride = stride;
+  o.padding = padding;
+  o.bias = bias;
+  return o;
+}
+
+// DCGAN's generator for images of 32 x 32.
+struct Dcgan : nn::Module {
+  Tensor forward(const Arg& x) override { return tanh(layers(x)); }
+  nn::Child<nn::Sequential> layers{this,
+                                   "layers",
+                                   nn::ConvTranspose2d(100, 512, 4, up_options(1, 0, false)),
+                                   nn::BatchNorm2d(512),
+                                   nn::ReLU(),
+                                   nn::ConvTranspose2d(512, 256, 4, up_options(2, 1, false)),
+                                   nn::BatchNorm2d(256),
+                                   nn::ReLU(),
+                                   nn::ConvTranspose2d(256, 128, 4, up_options(2, 1, false)),
+                                   nn::BatchNorm2d(128),
+                                   nn::ReLU(),
+                                   nn::ConvTranspose2d(128, 3, 4, up_options(2, 1, false))};
+};
+
+// The way up of a U-Net, without what lies between.
+struct UpConvs : nn::Module {
+  Tensor forward(const Arg& x) override { return b(relu(a(x))); }
+  nn::Child<nn::ConvTranspose2d> a{this, "a", 256, 128, 2, up_options(2, 0, true)};
+  nn::Child<nn::ConvTranspose2d> b{this, "b", 128, 64, 2, up_options(2, 0, true)};
+};
+
 }  // namespace wick::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/kernels/conv.h"
+#include "runtime/kernels/transposed.h"
 #include "runtime/ops/attrs.h"
 
 namespace wick {
@@ -24,6 +25,20 @@ inline ConvShape conv_shape(const Shape& x, const Shape& w, const Shape& y, cons
     s.pad_top = a.pads.at_or(spatial - 2, 0);
   }
   if (spatial == 3) s.n = 1, s.ic *= w[2];
+  return s;
+}
+
+// What reads `read` by w[channels read, channels written of a group, kernel...].
+inline TransposedShape transposed_shape(const Shape& read, const Shape& w, const Shape& written,
+                                        const ConvAttrs& a) {
+  TransposedShape s;
+  const int spatial = read.rank() - 2;
+  s.n = read[0], s.groups = a.group, s.reads = read[1] / a.group, s.writes = w[1];
+  for (int i = 0; i < spatial; ++i) {
+    s.axis[3 - spatial + i] = {
+        written[2 + i],          read[2 + i],       w[2 + i], a.strides.at_or(i, 1),
+        a.dilations.at_or(i, 1), a.pads.at_or(i, 0)};
+  }
   return s;
 }
 

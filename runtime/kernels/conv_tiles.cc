@@ -86,6 +86,15 @@ void pixel_rows(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, 
   }
 }
 
+// A row of outputs that are `step` apart.
+void store_apart(const float* from, int64_t count, const float* bias, float* out, int64_t step) {
+  if (bias == nullptr) {
+    for (int64_t j = 0; j < count; ++j) out[j * step] = from[j];
+  } else {
+    for (int64_t j = 0; j < count; ++j) out[j * step] = from[j] + *bias;
+  }
+}
+
 void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, int64_t block1,
                  float* scratch) {
   const TileKernels& t = *c.kernels;
@@ -156,9 +165,10 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
         e.residual_step = c.out_row;
         t.finish(e, channel + r, from, c.x_row, out, c.out_row, row1 - row0, c.cols);
       } else {
+        const float* bias = c.epilogue.bias;
         for (int64_t i = 0; i < row1 - row0; ++i) {
-          for (int64_t j = 0; j < c.cols; ++j)
-            out[i * c.out_row + j * c.out_col] = from[i * c.x_row + j];
+          store_apart(from + i * c.x_row, c.cols, bias == nullptr ? nullptr : bias + channel + r,
+                      out + i * c.out_row, c.out_col);
         }
       }
     }
@@ -249,15 +259,17 @@ void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t p
         store_turned(c, first, tile, panel_cols, args.row_count, channel, channels);
       } else {
         float* out = c.out + channel * c.out_channel;
+        const float* bias = c.epilogue.bias == nullptr ? nullptr : c.epilogue.bias + channel;
         for (int64_t n = 0; n < channels; ++n) {
           for (int r = 0; r < args.row_count; ++r) {
-            out[n * c.out_channel + to[r]] = tile[r * panel_cols + n];
+            const float sum = tile[r * panel_cols + n];
+            out[n * c.out_channel + to[r]] = bias == nullptr ? sum : sum + bias[n];
           }
         }
       }
     }
-    // Forward only: the output is contiguous.
-    if (!c.epilogue.empty()) finish_panel(c, pixel0, pixel1, channel, channels);
+    if (!c.epilogue.empty() && (contiguous || in_place))
+      finish_panel(c, pixel0, pixel1, channel, channels);
   }
 }
 

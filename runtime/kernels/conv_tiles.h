@@ -37,7 +37,9 @@ struct ConvTiles {
   int64_t rows = 0, cols = 0;  // output pixels
   float* out = nullptr;
   int64_t out_channel = 0, out_row = 0, out_col = 1;
-  Epilogue epilogue;  // its pointers are those of this group's first channel and of `out`
+  // Its pointers are those of this group's first channel and of `out`. Where outputs are apart
+  // (out_col, or rows with others between them in channel tiles), a bias is all that it has.
+  Epilogue epilogue;
 };
 
 // Images of `pixels` outputs that are worth taking together.

@@ -44,7 +44,8 @@ enum class PackedKind : uint32_t {
   kByteRows = 13,       // of QLinearConv's weight, words of k, and their sums
   kBytePanels = 14,     // of QGemm's and DynamicLinear's, [outputs, inputs]
   kByteMatrix = 15,     // of QLinearMatMul's second input and MatMulInteger's: as many, other ones
-  kByteTaps = 16        // of QLinearConv's weight where each channel has its own
+  kByteTaps = 16,       // of QLinearConv's weight where each channel has its own
+  kTransposed = 17      // of ConvTranspose's weight, a phase after the other
 };
 constexpr uint32_t packed_layout(PackedKind kind, int64_t unit) {
   return kPackedVersion << 24 | static_cast<uint32_t>(kind) << 16 | static_cast<uint32_t>(unit);

@@ -71,6 +71,7 @@ extern const KernelSet kHalfKernels;
   X(Log2)                \
   X(Log10)               \
   X(Erfc)                \
+  X(ConvTranspose)       \
   X(FusedElementwise)    \
   X(FusedMatMul)
 #define WICK_HALF_DECLARE(Name) extern const Span<const KernelRow> kHalfRows_##Name;

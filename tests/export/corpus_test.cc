@@ -127,6 +127,33 @@ std::vector<Program> all_programs() {
 INSTANTIATE_TEST_SUITE_P(Programs, Corpus, testing::ValuesIn(all_programs()),
                          [](const auto& info) { return info.param.name; });
 
+// Captured, and of the ONNX file that is written.
+TEST(ConvTransposeCapture, IsOneNodeWithItsBias) {
+  nn::ConvTranspose1d line(4, 6, 4, nn::ConvTranspose1dOptions{.stride = 2, .padding = 1});
+  nn::ConvTranspose2d plane(
+      4, 6, 3,
+      nn::ConvTranspose2dOptions{.stride = 2, .padding = 1, .output_padding = 1, .groups = 2});
+  nn::ConvTranspose3d space(4, 6, 2, nn::ConvTranspose3dOptions{.stride = 2, .dilation = 2});
+  const std::pair<nn::Module*, Tensor> cases[] = {
+      {&line, randn({2, 4, 5})}, {&plane, randn({2, 4, 5, 3})}, {&space, randn({2, 4, 3, 2, 2})}};
+  for (const auto& [module, x] : cases) {
+    SCOPED_TRACE(x.rank());
+    module->eval();
+    const ir::Graph graph = capture(*module, {{"x", x, {{0, "batch"}}}});
+    const std::vector<uint8_t> onnx = onnx_bytes(graph);
+    for (const ir::Graph& g : {graph, import_onnx_bytes({onnx.data(), onnx.size()})}) {
+      int nodes = 0;
+      for (const ir::Node& n : g.nodes()) {
+        if (n.removed()) continue;
+        ++nodes;
+        EXPECT_EQ(n.op, OpId::kConvTranspose);
+        EXPECT_EQ(n.inputs.size(), 3u);
+      }
+      EXPECT_EQ(nodes, 1);
+    }
+  }
+}
+
 TEST(CorpusSize, NamesAreDistinctAndMany) {
   std::set<std::string> names;
   for (const Program& p : all_programs()) EXPECT_TRUE(names.insert(p.name).second) << p.name;

@@ -89,7 +89,7 @@ WICK_TEST_ROW(
       add("plain", {2, 3, 4, 5}, {3, 2, 3, 3}, 2, a);
       add("1d", {1, 2, 7}, {2, 3, 3}, 3, a);
       add("3d", {1, 2, 2, 3, 2}, {2, 1, 2, 3, 2}, 1, a);
-      ConvTransposeAttrs wide;  // runs of more than four vectors, and of one output
+      ConvTransposeAttrs wide;
       wide.conv.strides = {2, 3}, wide.conv.dilations = {3, 2}, wide.conv.pads = {1, 2, 0, 1};
       wide.conv.group = 2, wide.output_padding = {1, 2};
       add("wide", {2, 6, 3, 150}, {6, 2, 3, 5}, 4, wide);
@@ -108,6 +108,50 @@ WICK_TEST_ROW(
       add("output_shape", {2, 4, 4, 3}, {4, 3, 3, 2}, 6, a);
       a.output_shape = {20, 20};
       add("larger", {1, 4, 4, 3}, {4, 3, 3, 2}, 6, a);
+      // The register tiles: phases with several tiles, with margins and without, few channels,
+      // small maps of several images, depth, a phase without taps.
+      ConvTransposeAttrs half;
+      half.conv.strides = {2, 2}, half.conv.pads = {1, 1, 1, 1};
+      add("doubles", {3, 19, 9, 21}, {19, 11, 4, 4}, 11, half);
+      add("doubles_wide", {1, 5, 4, 90}, {5, 37, 4, 4}, 37, half);
+      add("doubles_small", {7, 33, 2, 3}, {33, 50, 4, 4}, 50, half);
+      add("to_three", {2, 17, 8, 8}, {17, 3, 4, 4}, 3, half);
+      half.conv.pads = {};
+      add("by_its_stride", {2, 12, 6, 17}, {12, 9, 2, 2}, 9, half);
+      add("sparse", {2, 12, 3, 5}, {12, 18, 1, 1}, 18, half);
+      add("to_three_by_its_stride", {2, 12, 6, 17}, {12, 3, 2, 2}, 3, half);
+      ConvTransposeAttrs patches;
+      patches.conv.strides = {2, 3, 4}, patches.conv.group = 2;
+      add("3d_patches", {2, 10, 2, 3, 5}, {10, 5, 2, 3, 4}, 10, patches);
+      half.conv.group = 3, half.output_padding = {1, 0};
+      add("groups", {2, 12, 4, 5}, {12, 7, 3, 3}, 21, half);
+      half.conv.group = 12;
+      add("depthwise", {2, 12, 4, 40}, {12, 1, 3, 4}, 12, half);
+      ConvTransposeAttrs once;
+      once.conv.pads = {1, 2, 1, 0}, once.conv.dilations = {2, 1};
+      add("stride_1", {2, 9, 7, 20}, {9, 13, 3, 3}, 13, once);
+      add("from_1x1", {5, 21, 1, 1}, {21, 40, 4, 4}, 40, {});
+      all.push_back(sample("ConvTranspose/from_1x1_no_bias", {f32({2, 6, 1, 1}), f32({6, 5, 2, 3})},
+                           ConvTransposeAttrs{}));
+      ConvTransposeAttrs two;
+      two.conv.group = 2, two.conv.strides = {3, 3};
+      add("from_1x1_groups", {2, 6, 1, 1}, {6, 5, 2, 3}, 10, two);
+      add("pixels", {5, 21, 1, 1}, {21, 40, 1, 1}, 40, {});
+      ConvTransposeAttrs depth;
+      depth.conv.strides = {2, 2, 2}, depth.conv.pads = {1, 1, 0, 1, 1, 0};
+      add("3d_tiles", {2, 10, 3, 4, 5}, {10, 9, 3, 4, 2}, 9, depth);
+      // A weight that no output multiplies is not seen: neither its infinity, nor a zero's sign.
+      ConvTransposeAttrs cut;
+      cut.conv.strides = {2, 1}, cut.conv.pads = {1, 1, 0, 1};
+      Input x = f32({1, 4, 3, 3}), w = f32({4, 5, 3, 3});
+      for (int i = 0; i < 36; ++i) x.values.push_back(i % 5 == 0 ? -0.0 : 0.25 * (i % 7 - 3));
+      for (int i = 0; i < 180; ++i)
+        w.values.push_back(i % 9 == 2 ? INFINITY : i % 45 == 17 ? NAN : 0.5 * (i % 11 - 5));
+      all.push_back(sample("ConvTranspose/endless", {x, w}, cut));
+      Input small = f32({1, 4, 3, 3}), faint = f32({4, 5, 3, 3});
+      for (int i = 0; i < 36; ++i) small.values.push_back(i % 4 == 3 ? 0.0 : -1e-30);
+      for (int i = 0; i < 180; ++i) faint.values.push_back(i % 2 == 0 ? 1e-30 : 2e-30);
+      all.push_back(sample("ConvTranspose/vanishing", {small, faint}, cut));
       ConvTransposeAttrs same;
       same.conv.strides = {2, 2};
       same.auto_pad = 1;

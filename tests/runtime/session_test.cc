@@ -263,6 +263,38 @@ TEST(Session, TraceNamesEveryStepThatRan) {
   EXPECT_EQ(trace.text, "mm:MatMul:cpu bias:Add:cpu act:Relu:cpu ");
 }
 
+// Panels are of the phases that a stride and pads make: whichever packs first must not serve the
+// other.
+TEST(Session, TransposedConvsOfDifferentStridesShareAConstant) {
+  std::vector<float> weights(3 * 8 * 4 * 4), x1(3 * 5 * 5);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 23) / 7 - 1;
+  for (size_t i = 0; i < x1.size(); ++i) x1[i] = static_cast<float>(i % 19) / 9 - 1;
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {1, 3, 5, 5});
+  auto w = p.constant("w", {3, 8, 4, 4}, weights);
+  ConvTransposeAttrs attrs[3];
+  for (ConvTransposeAttrs& a : attrs) a.conv.strides = {2, 2};
+  attrs[1].conv.pads = {1, 1, 1, 1};
+  attrs[2].conv.pads = {1, 1, 0, 0};
+  auto a = p.value("a", DType::kF32, {1, 8, 12, 12});
+  auto b = p.value("b", DType::kF32, {1, 8, 10, 10});
+  auto c = p.value("c", DType::kF32, {1, 8, 11, 11});
+  p.node(OpId::kConvTranspose, {x, w}, {a}, attrs[0]);
+  p.node(OpId::kConvTranspose, {x, w}, {b}, attrs[1]);
+  p.node(OpId::kConvTranspose, {x, w}, {c}, attrs[2]);
+  p.entry("main", {x}, {a, b, c});
+  auto l = load(p.finish());
+  SessionOptions plain;
+  const KernelSet* reference[] = {&kReferenceKernels};
+  plain.kernels = reference;
+  auto fast = open(*l.program), slow = open(*l.program, plain);
+  TensorView in(x1.data(), DType::kF32, {1, 3, 5, 5}), got[3], want[3];
+  ASSERT_TRUE(fast->run(Span<const TensorView>(&in, 1), got).ok());
+  ASSERT_TRUE(slow->run(Span<const TensorView>(&in, 1), want).ok());
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(memcmp(got[i].data, want[i].data, want[i].nbytes()), 0) << "node " << i;
+}
+
 // Panels are of one group's outputs: whichever Conv packs first must not serve the other.
 TEST(Session, ConvsOfDifferentGroupsShareAConstant) {
   std::vector<float> weights(12 * 2 * 3 * 3), x1(2 * 8 * 8), x2(4 * 8 * 8);

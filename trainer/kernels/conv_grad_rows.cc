@@ -31,9 +31,15 @@ bool fits(const KernelQuery& q, const ConvShape& s) {
          static_cast<double>(s.oc * s.group_in() * s.taps()) < 2e9;
 }
 
+TransposedShape transposed(Span<const TensorView> in, Span<const TensorView> out,
+                           const void* attrs) {
+  return transposed_shape(in[0].shape, in[1].shape, out[0].shape,
+                          static_cast<const ConvGradAttrs*>(attrs)->conv);
+}
+
 bool input_match(const KernelQuery& q) {
-  return q.in[0].dtype == DType::kF32 && q.in[0].rank() <= 4 &&
-         fits(q, input_grad_shape(q.in, q.out, q.attrs));
+  return q.in[0].dtype == DType::kF32 && q.in[0].rank() <= 5 &&
+         TransposedConv::fits(transposed(q.in, q.out, q.attrs));
 }
 bool weight_match(const KernelQuery& q) {
   return q.in[0].dtype == DType::kF32 && q.in[0].rank() <= 4 &&
@@ -43,6 +49,10 @@ bool weight_match(const KernelQuery& q) {
 Status input_plan(const KernelQuery& q, KernelPlan* p) {
   const TileKernels& t = tile_kernels();
   p->keep(TilePlan{&t, q.threads});
+  if (q.in[0].rank() == 5) {
+    p->scratch_bytes = TransposedConv(t, transposed(q.in, q.out, q.attrs), q.threads).total_bytes();
+    return {};
+  }
   p->scratch_bytes =
       conv_input_grad_scratch_bytes(t, input_grad_shape(q.in, q.out, q.attrs), q.threads);
   return {};
@@ -57,10 +67,15 @@ Status weight_plan(const KernelQuery& q, KernelPlan* p) {
 
 Status input_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
                  const void* attrs) {
-  const ConvShape s = input_grad_shape(in, out, attrs);
-  conv_input_grad(*ctx.plan->kept<TilePlan>().kernels, s, in[0].as<float>(), in[1].as<float>(),
-                  out[0].as<float>(), static_cast<float*>(ctx.scratch),
-                  ctx.plan->kept<TilePlan>().threads, ctx.pool);
+  const auto& plan = ctx.plan->kept<TilePlan>();
+  auto* scratch = static_cast<float*>(ctx.scratch);
+  if (in[0].rank() == 5) {
+    TransposedConv(*plan.kernels, transposed(in, out, attrs), plan.threads)
+        .run_unpacked(in[0].as<float>(), in[1].as<float>(), out[0].as<float>(), scratch, ctx.pool);
+    return {};
+  }
+  conv_input_grad(*plan.kernels, input_grad_shape(in, out, attrs), in[0].as<float>(),
+                  in[1].as<float>(), out[0].as<float>(), scratch, plan.threads, ctx.pool);
   return {};
 }
 Status weight_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,

@@ -24,21 +24,6 @@ size_t depthwise_weight_grad_scratch_bytes(const ConvShape& s, int threads);
 void depthwise_weight_grad(const TileKernels& kernels, const ConvShape& s, const float* x,
                            const float* dy, float* dw, float* scratch, ThreadPool* pool);
 
-// One dim of a convolution's input gradient: the taps that reach a position, by its phase (mod
-// stride), and the shift of the outputs that they read.
-struct InputGradAxis {
-  int64_t size, out, kernel, stride, dilation, pad;
-
-  bool reaches(int64_t phase, int64_t tap) const {
-    return (phase + pad - tap * dilation) % stride == 0;
-  }
-  int64_t shift(int64_t phase, int64_t tap) const {
-    return (phase + pad - tap * dilation) / stride;
-  }
-  int64_t phases() const { return std::min(stride, size); }
-  int64_t count(int64_t phase) const { return (size - phase + stride - 1) / stride; }
-};
-
 // A map of vectors: element (i, j) lies at i * x_row + j * x_col, in floats.
 struct DepthwiseMap {
   const float* x;

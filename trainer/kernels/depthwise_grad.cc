@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime/core/int_math.h"
+#include "runtime/kernels/transposed.h"
 #include "trainer/kernels/depthwise.h"
 
 namespace wick {
@@ -34,12 +35,12 @@ struct Block {
   }
 };
 
-// Margins as in conv_input_grad.cc.
-struct Axis : InputGradAxis {
+// Margins as in runtime/kernels/transposed.cc.
+struct Axis : PhaseAxis {
   int64_t before = 0, span = 0;  // zeros before grad_output; how far any tap reaches
 
   Axis(int64_t size_of, int64_t out_of, int64_t taps, int64_t step, int64_t apart, int64_t zeros)
-      : InputGradAxis{size_of, out_of, taps, step, apart, zeros} {
+      : PhaseAxis{size_of, out_of, taps, step, apart, zeros} {
     int64_t lo = 0, hi = 0;
     for (int64_t p = 0; p < phases(); ++p) {
       for (int64_t k = 0; k < kernel; ++k) {

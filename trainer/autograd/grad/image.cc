@@ -1,5 +1,5 @@
-// Image ops that models bring: the trainer composes its own (interpolate, conv_transpose, fold) of
-// ops that have gradients. Those with a formula in other ops have it here; backward through the
+// Image ops, most of which models bring: the trainer composes its own (interpolate, fold) of ops
+// that have gradients. Those with a formula in other ops have it here; backward through the
 // others is an error.
 #include <algorithm>
 

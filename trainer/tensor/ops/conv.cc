@@ -22,58 +22,6 @@ Tensor conv(const char* op, const Arg& x, const Arg& weight, const Tensor& bias,
   return added ? y.squeeze(0, x.where) : y;
 }
 
-// weight[C, O / g, k...] as [O, C / g, k...], each kernel turned by 180 degrees.
-Tensor turned(const Tensor& weight, int64_t groups, const At& at) {
-  SliceAttrs flip;
-  for (int d = 2; d < weight.rank(); ++d) {
-    flip.starts.values[flip.starts.count++] = -1;
-    flip.ends.values[flip.ends.count++] = INT64_MIN;
-    flip.axes.values[flip.axes.count++] = d;
-    flip.steps.values[flip.steps.count++] = -1;
-  }
-  Tensor w = call(OpId::kSlice, flip, {at(weight)});
-  if (groups == 1) return w.transpose(0, 1, at.where);
-  const Shape& s = weight.raw_shape();
-  Shape split{groups, s[0] / groups, s[1]}, joined{groups * s[1], s[0] / groups};
-  for (int d = 2; d < s.rank(); ++d) {
-    split.push_back(s[d]);
-    joined.push_back(s[d]);
-  }
-  return w.reshape(split, at.where).transpose(1, 2, at.where).reshape(joined, at.where);
-}
-
-// x[N, C, spatial...] with `stride - 1` zeros between its elements, then `before` and `after` of
-// them around (negative: cut).
-Tensor spread(const Tensor& x, const Sizes& stride, const Sizes& before, const Sizes& after,
-              const At& at) {
-  const int n = static_cast<int>(stride.count);
-  bool dense = true;
-  for (int64_t s : stride.span()) dense = dense && s == 1;
-  Tensor t = x;
-  Sizes tail = after;
-  if (!dense) {
-    PadAttrs p;
-    p.pads.count = 2 * (2 + 2 * n);
-    Dims joined{kCopy, kCopy};
-    for (int i = 0; i < n; ++i) {
-      t = t.unsqueeze(3 + 2 * i, at.where);
-      p.pads.values[2 + 2 * n + 3 + 2 * i] = stride[i] - 1;
-      joined.values[joined.count++] = x.raw_shape()[2 + i] * stride[i];
-      tail.values[i] -= stride[i] - 1;  // the zeros after the last element
-    }
-    t = reshape_to(call(OpId::kPad, p, {at(t)}), joined, at);
-  }
-  PadAttrs p;
-  p.pads.count = 2 * (2 + n);
-  bool any = false;
-  for (int i = 0; i < n; ++i) {
-    p.pads.values[2 + i] = before[i];
-    p.pads.values[2 + n + 2 + i] = tail[i];
-    any = any || before[i] != 0 || tail[i] != 0;
-  }
-  return any ? call(OpId::kPad, p, {at(t)}) : t;
-}
-
 Tensor conv_transpose(const char* op, const Arg& x, const Arg& weight, const Tensor& bias,
                       Sizes stride, Sizes padding, Sizes output_padding, int64_t groups,
                       Sizes dilation) {
@@ -87,12 +35,14 @@ Tensor conv_transpose(const char* op, const Arg& x, const Arg& weight, const Ten
                   ", groups " + std::to_string(groups),
               x.where);
   }
-  Sizes before, after;
-  before.count = after.count = stride.count;
-  ConvAttrs a;
-  a.strides.count = stride.count;
-  a.dilations = dilation;
-  a.group = groups;
+  ConvTransposeAttrs a;
+  a.conv.strides = stride;
+  a.conv.dilations = dilation;
+  a.conv.pads.count = 2 * stride.count;
+  a.conv.group = groups;
+  bool longer = false;
+  for (int64_t extra : output_padding.span()) longer = longer || extra != 0;
+  if (longer) a.output_padding = output_padding;
   for (int i = 0; i < stride.count; ++i) {
     if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0) {
       throw_error(op, "stride and dilation must be >= 1, padding >= 0", x.where);
@@ -103,19 +53,17 @@ Tensor conv_transpose(const char* op, const Arg& x, const Arg& weight, const Ten
                       std::to_string(output_padding[i]),
                   x.where);
     }
-    a.strides.values[i] = 1;
-    before.values[i] = dilation[i] * (w[2 + i] - 1) - padding[i];
-    after.values[i] = before[i] + output_padding[i];
-    const int64_t extent = (s[2 + i] - 1) * stride[i] + 1 + before[i] + after[i];
-    if (s[2 + i] < 1 || extent < dilation[i] * (w[2 + i] - 1) + 1) {
+    a.conv.pads.values[i] = a.conv.pads.values[i + stride.count] = padding[i];
+    const int64_t extent = (s[2 + i] - 1) * stride[i] + dilation[i] * (w[2 + i] - 1) + 1 -
+                           2 * padding[i] + output_padding[i];
+    if (s[2 + i] < 1 || extent < 1) {
       bad_shape(
           op,
           "the output would be empty: input " + text(x.tensor) + ", weight " + text(weight.tensor),
           x.where);
     }
   }
-  Tensor wide = spread(in, stride, before, after, at);
-  Tensor y = call(OpId::kConv, a, {at(wide), at(turned(weight.tensor, groups, at)), at(bias)});
+  Tensor y = call(OpId::kConvTranspose, a, {at(in), weight, at(bias)});
   return added ? y.squeeze(0, x.where) : y;
 }
 
