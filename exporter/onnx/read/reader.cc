@@ -5,6 +5,7 @@
 #include <set>
 
 #include "exporter/onnx/families/quantize.h"
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/file/lent.h"
 #include "exporter/onnx/file/names.h"
 #include "exporter/onnx/file/tensor.h"
@@ -194,19 +195,7 @@ Graph read(const ModelProto& model, const std::string& folder, std::vector<std::
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
-  for (const auto& entry : model.metadata_props()) {
-    if (entry.key() == "wick.labels") {
-      size_t from = 0;
-      const std::string& all = entry.value();
-      while (from < all.size()) {
-        size_t to = std::min(all.find('\n', from), all.size());
-        g.labels.push_back(all.substr(from, to - from));
-        from = to + 1;
-      }
-    } else {
-      g.metadata[entry.key()] = entry.value();
-    }
-  }
+  read_about(model, g);
   ModelCtx ctx{functions, folder, opset};
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;

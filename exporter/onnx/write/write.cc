@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/read/signature.h"
 #include "runtime/core/half.h"
@@ -66,6 +67,7 @@ NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::stri
   NodeProto& n = *out_.add_node();
   n.set_op_type(op_type);
   if (!node.name.empty()) n.set_name(node_name());
+  write_origin(node, n);
   size_t used = in.size();
   while (used > 0 && in[used - 1].empty()) --used;
   for (size_t i = 0; i < used; ++i) n.add_input(in[i]);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/file/names.h"
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/file/two_files.h"
@@ -131,8 +132,6 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
                     QuantizedForm quantized) {
   ModelProto model;
   model.set_ir_version(ir_version(version->now));
-  model.set_producer_name("wick");
-  model.set_producer_version(WICK_VERSION);
   auto& opset = *model.add_opset_import();
   opset.set_domain("");
   opset.set_version(version->now);
@@ -161,16 +160,7 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
     import.set_domain("com.microsoft");
     import.set_version(1);
   }
-  std::string labels;
-  for (const auto& label : g.labels) labels += label + "\n";
-  auto metadata = g.metadata;
-  metadata["wick.version"] = WICK_VERSION;
-  if (!labels.empty()) metadata["wick.labels"] = labels;
-  for (const auto& [key, value] : metadata) {
-    auto& entry = *model.add_metadata_props();
-    entry.set_key(key);
-    entry.set_value(value);
-  }
+  write_about(g, model);
   return model;
 }
 
