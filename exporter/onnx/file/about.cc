@@ -9,6 +9,7 @@ using namespace ir;  // NOLINT
 
 constexpr const char* kModule = "wick.module";
 constexpr const char* kLine = "wick.line";
+constexpr const char* kForm = "wick.form";
 constexpr const char* kLabels = "wick.labels";
 constexpr const char* kVersion = "wick.version";
 constexpr size_t kLongest = 4096;  // of what is copied to every node: a name's limit
@@ -31,7 +32,7 @@ SourceLine parse_line(const std::string& text) {
 }
 
 // A field of the file that describes it, and the key that it is in a graph.
-struct Field {
+struct Described {
   const char* key;
   std::string (*get)(const ModelProto&);
   void (*set)(ModelProto&, const std::string&);
@@ -41,7 +42,7 @@ std::string foreign_producer(const ModelProto& m) {
   return m.producer_name() == "wick" ? std::string() : m.producer_name();
 }
 
-constexpr Field kFields[] = {
+constexpr Described kDescribed[] = {
     {"onnx.producer_name", foreign_producer,
      [](ModelProto& m, const std::string& s) {
        m.set_producer_name(s);
@@ -93,11 +94,19 @@ void read_origin(const NodeProto& from, Graph& graph, size_t first) {
   }
 }
 
+void write_form(const char* form, NodeProto& to) { say(kForm, form, to); }
+std::string form_of(const NodeProto& node) {
+  for (const auto& entry : node.metadata_props()) {
+    if (entry.key() == kForm) return entry.value();
+  }
+  return {};
+}
+
 void write_about(const Graph& graph, ModelProto& model) {
   model.set_producer_name("wick");
   model.set_producer_version(WICK_VERSION);
   auto metadata = graph.metadata;
-  for (const Field& field : kFields) {
+  for (const Described& field : kDescribed) {
     const auto found = metadata.find(field.key);
     if (found == metadata.end()) continue;
     field.set(model, found->second);
@@ -124,7 +133,7 @@ void read_about(const ModelProto& model, Graph& graph) {
       from = to + 1;
     }
   }
-  for (const Field& field : kFields) {
+  for (const Described& field : kDescribed) {
     if (std::string text = field.get(model); !text.empty()) graph.metadata[field.key] = text;
   }
 }

@@ -12,6 +12,7 @@
 #include "exporter/onnx/file/types.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
+#include "exporter/onnx/read/gather.h"
 #include "exporter/onnx/read/limits.h"
 #include "exporter/onnx/read/read.h"
 #include "exporter/onnx/read/signature.h"
@@ -292,6 +293,7 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   }
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   try {
+    onnx::gather_parts(model.mutable_graph());
     ir::Graph graph = onnx::read(model, folder, options.warnings);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;

@@ -55,6 +55,11 @@ int WriteCtx::rank(size_t i) const {
   return v.shape.rank();
 }
 
+void WriteCtx::need(int64_t n) {
+  const std::string op = op_info(node.op)->name;
+  model_.opset->need(n, node.name.empty() ? op : fmt::format("{} '{}'", op, node.name));
+}
+
 const OperatorVersion& WriteCtx::form(const std::string& op_type) const {
   const OperatorVersion* version = find_version(op_type, opset());
   if (version == nullptr) fail("ONNX has no " + op_type);
