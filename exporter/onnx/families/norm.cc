@@ -382,7 +382,7 @@ bool find_instance_norm(FormFinder& f, SpelledOp p, Spelled s) {
                        f.g.node(f.g.value(s.x).producer).op == OpId::kReshape;
   if (plain && shape.rank() == 3 && shape[2].known() && f.opset >= 17 && !grouped) return false;
   Shape row;
-  if (s.scale == kNoValue && row_of(f, s, &row) && f.opset >= 17 && shape.rank() == 3) {
+  if (s.scale == kNoValue && row_of(f, s, &row) && shape.rank() == 3) {
     SpelledOp other = p;  // a row's own scale
     const Node* n = other.reader(s.y, OpId::kMul);
     const Value* by = n == nullptr ? nullptr : &f.g.value(n->inputs[1]);
