@@ -45,6 +45,7 @@ const Node* SpelledOp::reader(ValueId v, OpId op) {
 std::vector<Form> find_forms(const Graph& g, int64_t opset, std::vector<bool>* dropped) {
   FormFinder f(g, opset);
   find_norms(f);
+  find_shuffles(f);
   dropped->assign(g.node_count(), false);
   if (f.forms.empty()) return {};
   std::vector<bool> read(g.value_count());

@@ -58,6 +58,7 @@ class SpelledOp {
 std::vector<Form> find_forms(const Graph& g, int64_t opset, std::vector<bool>* dropped);
 
 // The families' finders.
-void find_norms(FormFinder& f);  // norm.cc
+void find_norms(FormFinder& f);     // norm.cc
+void find_shuffles(FormFinder& f);  // layout.cc
 
 }  // namespace wick::onnx
