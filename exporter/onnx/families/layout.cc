@@ -374,6 +374,12 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Shape, [](WriteCtx& c) {
   const auto& a = c.as<ShapeOpAttrs>();
+  if (c.opset() < 15 && (a.start != 0 || a.end != INT64_MAX)) {
+    const std::string all = c.fresh();
+    c.add("Shape", {c.in(0)}, {all});
+    c.add("Slice", {all, c.ints({&a.start, 1}), c.ints({&a.end, 1})}, {c.out(0)});
+    return;
+  }
   NodeProto& n = c.same("Shape");
   if (a.start != 0) set_int(n, "start", a.start);
   if (a.end != INT64_MAX) set_int(n, "end", a.end);
