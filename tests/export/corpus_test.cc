@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "exporter/onnx/operators.h"
 #include "graph/interpreter/interpreter.h"
 #include "tests/export/corpus.h"
 #include "tests/support/error_of.h"
@@ -83,6 +84,8 @@ TEST_P(Corpus, GivesForwardsBits) {
   ASSERT_EQ(error_of([&] { graph = capture_call(*p.module, p.inputs, p.call); }), "no error");
   const std::vector<uint8_t> file = compile_program(*graph), onnx = onnx_bytes(*graph);
   ir::Graph again = import_onnx_bytes({onnx.data(), onnx.size()});
+  // 17, but for what ONNX has only later: a pad that wraps.
+  EXPECT_EQ(onnx_written_opset(*graph), p.name.find("ircular") == std::string::npos ? 17 : 19);
   auto loaded = wick::Program::load(Span<const uint8_t>(file));
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   auto session = Session::create(**loaded);

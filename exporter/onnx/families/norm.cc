@@ -381,10 +381,10 @@ bool find_instance_norm(FormFinder& f, SpelledOp p, Spelled s) {
   const bool grouped = f.g.value(s.x).origin == ValueOrigin::kNode &&
                        f.g.node(f.g.value(s.x).producer).op == OpId::kReshape;
   if (plain && shape.rank() == 3 && shape[2].known() && f.opset >= 17 && !grouped) return false;
-  Shape row;
-  if (s.scale == kNoValue && row_of(f, s, &row) && shape.rank() == 3) {
-    SpelledOp other = p;  // a row's own scale
-    const Node* n = other.reader(s.y, OpId::kMul);
+  for (const OpId op : {OpId::kMul, OpId::kAdd}) {  // a row's own scale or bias
+    Shape row;
+    SpelledOp other = p;
+    const Node* n = plain && row_of(f, s, &row) ? other.reader(s.y, op) : nullptr;
     const Value* by = n == nullptr ? nullptr : &f.g.value(n->inputs[1]);
     if (by != nullptr && by->ranked && is_static(by->shape) && to_static(by->shape) == row)
       return false;
