@@ -293,7 +293,7 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   }
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   try {
-    onnx::gather_parts(model.mutable_graph());
+    if (model.has_graph()) onnx::gather_parts(model.mutable_graph());
     ir::Graph graph = onnx::read(model, folder, options.warnings);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;
