@@ -58,15 +58,17 @@ struct OnnxFileOptions {
   // cannot hold them.
   bool external_data = false;
   QuantizedForm quantized = QuantizedForm::kOperators;
-  // 0: the lowest from 17 on at which every op that ONNX has as one operator is that one (Gelu 20,
-  // Swish 24), so that reading the file gives the graph's bits. 11 to 28: this one, with several
-  // operators for what came later, or the lowest later one where there is no such form
-  // (OnnxFile::opset says which). Others are an Error.
+  // 11 to 28 (others are an Error); 0 is 17. A later one is taken where a form needs it:
+  // OnnxFile::opset says which, OnnxFile::opset_by what needs it. Several operators stand for one
+  // that came later (Gelu 20, Swish 24, LayerNormalization 17); read by Wick they are the one again,
+  // with its bits.
   int64_t opset = 0;
 };
 struct OnnxFile {
   int64_t opset = 0;
   std::string data_path;  // empty: everything is in the model
+  // Where the opset is later than the one asked for: "Pad 'conv.pad'"; else empty.
+  std::string opset_by;
 };
 // The files are written beside the old ones and renamed over them: a failure leaves the old ones
 // whole.

@@ -23,6 +23,9 @@ struct ResizeRow {
 struct ResizeKernels {
   void (*across)(const float* x, const ResizeRow& row, int64_t n, float* y);
   void (*down)(const float* const* lines, const float* weight, int count, int64_t n, float* y);
+  // The same for interpolate()
+  void (*across_apart)(const float* x, const ResizeRow& row, int64_t n, float* y);
+  void (*down_apart)(const float* const* lines, const float* weight, int count, int64_t n, float* y);
 };
 }  // namespace wick
 #endif
@@ -84,9 +87,10 @@ struct Rows {
 };
 
 Status plan(const KernelQuery& q, KernelPlan* p) {
-  const Shape& y = q.out[0].shape;
+  const Shape &x = q.in[0].shape, &y = q.out[0].shape;
   WICK_TRY(plan_resize(q, p));
-  const int64_t w = y[y.rank() - 1];
+  const int last = y.rank() - 1;  // a line is one of the input where rows are made first
+  const int64_t w = q.as<ResizeAttrs>().interpolate != 0 && x[last] > y[last] ? x[last] : y[last];
   const size_t tables = rounded(static_cast<int64_t>(p->scratch_bytes));
   p->keep(Rows{q.args->resize, HWY_DYNAMIC_DISPATCH(resize_set)(), tables});
   p->scratch_bytes = byte_count(uint64_t{tables} + row_bytes(w) +
@@ -126,6 +130,26 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   ResizeRow row{};
   if (across != nullptr) row = across_row(*across, scratch + plan.tables);
   const int64_t planes = out[0].numel() / (oh * ow), tasks = (oh + kRows - 1) / kRows;
+  if (a.interpolate != 0) {
+    const size_t line = line_bytes(w > ow ? w : ow);
+    char* lines_of = scratch + plan.tables + row_bytes(w > ow ? w : ow);
+    parallel_for(ctx.pool, planes * oh, [&](int64_t task, int worker) {
+      auto* made = reinterpret_cast<float*>(lines_of + static_cast<size_t>(worker) * line);
+      const float* x = in[0].as<float>() + task / oh * h * w;
+      const float* from = x + task % oh * w;  // a tensor of one spatial dim has rows alone
+      if (down != nullptr) {
+        const Neighbour* n = down->table + task % oh * down->taps;
+        const float* lines[kMaxTaps];
+        float weight[kMaxTaps];
+        for (int64_t i = 0; i < down->taps; ++i)
+          lines[i] = x + n[i].at * w, weight[i] = static_cast<float>(n[i].weight);
+        t.down_apart(lines, weight, static_cast<int>(down->taps), w, made);
+        from = made;
+      }
+      t.across_apart(from, row, ow, out[0].as<float>() + task * ow);
+    });
+    return {};
+  }
   parallel_for(ctx.pool, planes * tasks, [&](int64_t task, int worker) {
     auto* kept = reinterpret_cast<float*>(own + static_cast<size_t>(worker) * line_bytes(ow));
     int64_t which[kMaxTaps] = {-1, -1, -1, -1};  // row of the input that a line has

@@ -121,6 +121,61 @@ void fill(const ResizeAttrs& a, ResizeAxis& s) {
   }
 }
 
+// -- as interpolate() of the trainer has it, step by step in its arithmetic
+
+// PyTorch computes nearest places in float32.
+void nearest_places(const ResizeAttrs& a, float scale, ResizeAxis& s) {
+  const bool exact = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixel);
+  for (int64_t o = 0; o < s.out; ++o) {
+    float at = static_cast<float>(o);
+    if (exact) at += 0.5f;
+    const auto place = static_cast<int64_t>(std::floor(at * scale));
+    s.table[o] = {1, place < s.in ? place : s.in - 1};
+  }
+}
+
+double near_weight(double d, double a) {
+  double y = (a + 2) * d - (a + 3);
+  y = y * d * d;
+  return y + 1;
+}
+double far_weight(double d, double a) {
+  double y = a * d - 5 * a;
+  y = y * d + 8 * a;
+  return y * d - 4 * a;
+}
+
+void fill_interpolate(const ResizeAttrs& a, bool by_scales, ResizeAxis& s) {
+  const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out);
+  const double scale = by_scales ? 1.0 / s.scale.value() : in / out;
+  const auto mode = static_cast<ResizeMode>(a.mode);
+  if (mode == ResizeMode::kNearest) {
+    const float ratio = static_cast<float>(s.in) / static_cast<float>(s.out);
+    return nearest_places(a, by_scales ? static_cast<float>(scale) : ratio, s);
+  }
+  const bool corners = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kAlignCorners);
+  const double step = (in - 1) / (s.out > 1 ? out - 1 : 1);
+  const int64_t last = s.in - 1;
+  const auto inside = [&](int64_t p) { return p < 0 ? 0 : p < last ? p : last; };
+  for (int64_t o = 0; o < s.out; ++o) {
+    const auto x = static_cast<double>(o);
+    double place = corners ? step * x : scale * (x + 0.5) - 0.5;
+    Neighbour* row = s.table + o * s.taps;
+    if (mode == ResizeMode::kLinear) {
+      if (!corners && !(place >= 0)) place = 0;
+      const int64_t low = inside(static_cast<int64_t>(place));
+      const double t = place - static_cast<double>(low);
+      row[0] = {1 - t, low}, row[1] = {t, inside(low + 1)};
+      continue;
+    }
+    const double below = std::floor(place), t = place - below, k = a.cubic_coeff_a;
+    const double weights[] = {far_weight(t + 1, k), near_weight(t, k), near_weight(1 - t, k),
+                              far_weight(2 - t, k)};
+    for (int64_t i = 0; i < 4; ++i)
+      row[i] = {weights[i], inside(static_cast<int64_t>(below) + i - 1)};
+  }
+}
+
 }  // namespace
 
 Result<size_t> resize_table_bytes(const Shape& x, const Shape& y, const ResizeAttrs& a) {
@@ -148,6 +203,7 @@ void resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeA
                    const ResizeScales& scales, void* scratch_bytes, ResizeJob* job) {
   const Shape& x = in[0].shape;
   const bool crops = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kCropAndResize);
+  const bool by_scales = in.size() > 2 && in[2].present() && in[2].numel() != 0;
   auto* scratch = static_cast<Neighbour*>(scratch_bytes);
   int64_t step = 1;
   for (int d = x.rank() - 1; d >= 0; --d) {
@@ -155,7 +211,7 @@ void resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeA
     step *= x[d];
   }
   for (int d = 0; d < x.rank(); ++d) {  // sums nest in the order of the dims
-    if (scales.region[d] < 0) continue;
+    if (scales.region[d] < 0 || (a.interpolate != 0 && d < 2)) continue;
     ResizeAxis s;
     s.dim = d, s.in = x[d], s.out = y.shape[d];
     s.scale = scales.scale[d];
@@ -166,11 +222,11 @@ void resize_tables(Span<const TensorView> in, const TensorView& y, const ResizeA
       s.start = real_at(in[1], at), s.end = real_at(in[1], ends + at);
     }
     const bool same = s.in == s.out && s.scale.p == s.scale.q;
-    if (same && (!crops || (s.start == 0 && s.end == 1))) continue;
+    if (same && a.interpolate == 0 && (!crops || (s.start == 0 && s.end == 1))) continue;
     s.taps = most_taps(a, s.in, s.out);
     s.table = scratch;
     scratch += s.out * s.taps;
-    fill(a, s);
+    a.interpolate != 0 ? fill_interpolate(a, by_scales, s) : fill(a, s);
     job->changes[d] = true;
     job->axes[job->count++] = s;
   }

@@ -40,6 +40,7 @@ constexpr Range kRanges[] = {
     range<ResizeAttrs>("coordinates", ResizeCoordinates::kHalfPixelForNearest),
     range<ResizeAttrs>("nearest_mode", ResizeNearest::kCeil),
     range<ResizeAttrs>("keep_aspect_ratio_policy", ResizePolicy::kNotSmaller),
+    range<ResizeAttrs>("interpolate", 1),
     range<GridSampleAttrs>("mode", ResizeMode::kCubic),
     range<GridSampleAttrs>("padding", GridPadding::kReflection),
     range<ScatterAttrs>("reduction", ScatterReduction::kMin),

@@ -71,6 +71,21 @@ std::vector<Sample> resize_samples() {
       all.push_back(sample(n + "_down_" + by, {f32({2, 9, 6}), none, reals({1, times, 1})}, a));
       all.push_back(sample(n + "_across_" + by, {f32({9, 37}), none, reals({1, times})}, a));
     }
+    for (const auto how : {ResizeCoordinates::kHalfPixel,
+                           mode == ResizeMode::kNearest ? ResizeCoordinates::kAsymmetric
+                                                        : ResizeCoordinates::kAlignCorners}) {
+      ResizeAttrs a = resize(mode, how);
+      a.interpolate = 1;
+      const std::string of = n + "_interpolate" + std::to_string(static_cast<int>(how));
+      all.push_back(sample(of, {f32({2, 3, 5, 37}), none, reals({1, 1, 1.75, 0.6})}, a));
+      all.push_back(sample(of + "_twice", {f32({2, 3, 5, 7}), none, reals({1, 1, 2, 2})}, a));
+      all.push_back(sample(of + "_sizes", {f32({1, 2, 4, 50}), none, none, ints({1, 2, 9, 33})}, a));
+      all.push_back(sample(of + "_same", {f32({1, 2, 4, 33}), none, none, ints({1, 2, 4, 33})}, a));
+      all.push_back(sample(of + "_one", {f32({1, 2, 4, 3}), none, none, ints({1, 2, 1, 1})}, a));
+      all.push_back(sample(of + "_1d", {f32({2, 3, 9}), none, reals({1, 1, 2})}, a));
+      all.push_back(
+          sample(of + "_3d", {f32({1, 2, 3, 2, 5}), none, none, ints({1, 2, 5, 3, 9})}, a));
+    }
     if (mode == ResizeMode::kNearest) continue;
     all.push_back(sample(n + "_antialias", {f32({1, 1, 9, 11}), none, reals({1, 1, 0.4, 0.3})},
                          resize(mode, ResizeCoordinates::kHalfPixel, 1)));

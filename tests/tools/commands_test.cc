@@ -348,6 +348,20 @@ TEST(Inspect, AnOnnxFileSaysOnlyWhatIsInIt) {
   for (const char* key : {"wick_version", "source", "seed"}) EXPECT_FALSE(origin.contains(key));
 }
 
+TEST(Inspect, AnOnnxFileSaysWhichModuleAndLineANodeIsOf) {
+  nlohmann::json ours = parse_json(wick({"inspect", trained_run().onnx, "--json"}).out);
+  size_t known = 0;
+  for (const auto& n : ours.at("nodes")) {
+    if (n.contains("module") && n.contains("source")) ++known;
+  }
+  EXPECT_GE(known, 2u) << ours.at("nodes");
+  const Ran text = wick({"inspect", trained_run().onnx});
+  EXPECT_THAT(text.out, ContainsRegex("\n  from    [a-z0-9_.]+ [a-z_]+[.](cc|h):[0-9]+: [A-Z]"));
+  const std::string page = scratch() + "/lines.html";
+  ASSERT_EQ(wick({"inspect", trained_run().onnx, "--html", page}).code, 0);
+  EXPECT_THAT(read_file(page), HasSubstr(ours.at("nodes")[1].value("source", "?")));
+}
+
 TEST(Ops, ListsAndSearches) {
   nlohmann::json all = parse_json(wick({"ops", "--json"}).out);
   std::set<std::string> names;

@@ -28,12 +28,12 @@ void run_export(const ExportCommand& c) {
     if (ends_with(out, ".onnx")) {
       const OnnxFile file = export_trained_onnx(
           trained, graph, out, {.external_data = c.external_data, .opset = c.opset});
-      if (c.opset != 0 && file.opset != c.opset) {
-        fmt::print(stderr,
-                   "note: {}: opset {}: an operator that the model needs has no form at {}\n", out,
-                   file.opset, c.opset);
+      if (!file.opset_by.empty()) {
+        fmt::print(stderr, "note: {}: opset {}: {} has no form at an earlier one\n", out,
+                   file.opset, file.opset_by);
       }
       files.push_back({{"file", out}, {"format", "onnx"}, {"opset", file.opset}});
+      if (!file.opset_by.empty()) files.back()["opset_by"] = file.opset_by;
       if (!file.data_path.empty()) files.back()["data"] = file.data_path;
       if (!c.json) {
         fmt::print("{}: ONNX opset {}{}{}\n", out, file.opset,
@@ -73,8 +73,7 @@ void add_export(CommandLine& app) {
                    "weights of an ONNX model into FILE.data beside it");
   command
       .add_option("--opset", c->opset,
-                  "of an ONNX model, 11 to 28; without it the lowest from 17 on that has each op "
-                  "as one operator")
+                  "of an ONNX model, 11 to 28 (17); a later one is taken where an op needs it")
       .between(11, 28);
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");

@@ -85,11 +85,14 @@ using Counts = std::map<std::string, int>;
 
 // The nodes of the body, then those of If and Loop. `ops`: how many of each; `steps`: of all
 // FusedElementwise.
-nlohmann::json nodes_of(const Program& p, Counts& ops, Counts& steps) {
+nlohmann::json nodes_of(const Model& model, Counts& ops, Counts& steps) {
   auto nodes = nlohmann::json::array();
+  const Program& p = model.program();
+  const NodeOrigins origins = node_origins(model);
   Span<const RegionDef> regions = p.entries()[0].regions;
   for (size_t r = 0; r < regions.size(); ++r) {
-    for (const NodeDef& n : regions[r].nodes) {
+    for (size_t at = 0; at < regions[r].nodes.size(); ++at) {
+      const NodeDef& n = regions[r].nodes[at];
       ops[op_text(p, n)]++;
       nodes.push_back({{"op", op_text(p, n)}, {"name", n.name}});
       if (n.op == OpId::kFusedElementwise) {
@@ -97,6 +100,7 @@ nlohmann::json nodes_of(const Program& p, Counts& ops, Counts& steps) {
         nodes.back()["steps"] = chain_text(chain);
         for (int64_t word : chain.steps.span()) steps[find_op(chain_step(word).op)->name]++;
       }
+      add_origin(origins, r, at, nodes.back());
       if (r > 0) nodes.back()["region"] = r;
       if (!n.regions.empty())
         nodes.back()["regions"] = std::vector<uint32_t>(n.regions.begin(), n.regions.end());
@@ -122,6 +126,24 @@ std::string origin_text(const nlohmann::json& origin) {
   return made;
 }
 
+// Where the nodes come from, as they stand: a line each module and source line, with its ops.
+void print_origins(const nlohmann::json& nodes) {
+  std::string last, ops;
+  const auto flush = [&] {
+    if (!last.empty()) fmt::print("\n  from    {}:{}", last, ops);
+    ops.clear();
+  };
+  for (const auto& n : nodes) {
+    std::string from = n.value("module", "");
+    if (n.contains("source"))
+      from += (from.empty() ? "" : " ") + n["source"].get<std::string>();
+    if (from != last) flush();
+    last = from;
+    ops += " " + n["op"].get<std::string>();
+  }
+  flush();
+}
+
 // What --json gives, as lines.
 void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
                  const nlohmann::json& doc, const Counts& steps) {
@@ -140,6 +162,7 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   for (const auto& [op, n] : doc["ops"].items()) fmt::print(" {} x{}", op, n.get<int>());
   if (!steps.empty()) fmt::print("\n  in FusedElementwise:");
   for (const auto& [op, n] : steps) fmt::print(" {} x{}", op, n);
+  print_origins(doc["nodes"]);
   for (const CustomOpDef& op : p.custom_ops()) {
     fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
                op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
@@ -170,7 +193,7 @@ void inspect(const InspectCommand& c) {
   const Program& p = model.program();
   const EntryDef& entry = p.entries()[0];
   Counts ops, steps;
-  const nlohmann::json nodes = nodes_of(p, ops, steps);
+  const nlohmann::json nodes = nodes_of(model, ops, steps);
   uint64_t parameters = 0;
   for (const ConstantDef& k : p.constants()) parameters += static_cast<uint64_t>(k.view.numel());
   nlohmann::json doc = {{"file_bytes", model.file_bytes()},

@@ -77,10 +77,34 @@ std::string short_name(const std::string& path) {
   return name;
 }
 
+// The program is the graph written down node by node, with copies for some outputs at its end.
+template <class F>
+void each_pair(const RegionDef& def, const ir::Graph& g, const F& f) {
+  size_t at = 0;
+  for (const ir::Node& from : g.nodes()) {
+    if (from.removed()) continue;
+    if (at == def.nodes.size()) return;
+    f(at, from, def.nodes[at]);
+    ++at;
+  }
+}
+
+void find_origins(const EntryDef& entry, uint32_t region, const ir::Graph& g, NodeOrigins* all) {
+  each_pair(entry.regions[region], g, [&](size_t at, const ir::Node& from, const NodeDef& to) {
+    (*all)[{region, at}] = {from.module, from.source.text()};
+    for (size_t k = 0; k < from.regions.size() && k < to.regions.size(); ++k)
+      find_origins(entry, to.regions[k], from.regions[k], all);
+  });
+}
+
 class PageData {
  public:
   explicit PageData(const PageSource& s)
-      : s_(s), p_(s.model->program()), entry_(p_.entries()[0]), values_(entry_.values.size()) {}
+      : s_(s),
+        p_(s.model->program()),
+        entry_(p_.entries()[0]),
+        values_(entry_.values.size()),
+        origins_(node_origins(*s.model)) {}
 
   json make() {
     find_extents();
@@ -111,9 +135,6 @@ class PageData {
     bool sized = false;
     Shape shape;  // of the binding
   };
-  struct Origin {
-    std::string module, source;
-  };
 
   void find_extents() {
     extents_.assign(p_.symbols().size(), -1);
@@ -129,23 +150,16 @@ class PageData {
     }
   }
 
-  // The program is the graph written down node by node, with copies for some outputs at its end.
   void add_graph(uint32_t region, const ir::Graph& g) {
     const RegionDef& def = entry_.regions[region];
     for (size_t i = 0; i < g.inputs().size() && i < def.inputs.size(); ++i)
       give(def.inputs[i], g.value(g.inputs()[i]));
-    size_t at = 0;
-    for (const ir::Node& from : g.nodes()) {
-      if (from.removed()) continue;
-      if (at == def.nodes.size()) return;
-      const NodeDef& to = def.nodes[at];
+    each_pair(def, g, [&](size_t, const ir::Node& from, const NodeDef& to) {
       for (size_t k = 0; k < from.outputs.size() && k < to.outputs.size(); ++k)
         give(to.outputs[k], g.value(from.outputs[k]));
-      origins_[{region, at}] = {from.module, from.source.text()};
       for (size_t k = 0; k < from.regions.size() && k < to.regions.size(); ++k)
         add_graph(to.regions[k], from.regions[k]);
-      ++at;
-    }
+    });
   }
   void give(uint32_t id, const ir::Value& v) {
     if (v.ranked && !v.no_elements) values_[id].symbolic = &v.shape;
@@ -281,11 +295,7 @@ class PageData {
       doc["attributes"] = {{"steps", chain_text(chain)}};
     }
     if (!n.regions.empty()) doc["regions"] = ids(n.regions);
-    auto origin = origins_.find({region, at});
-    if (origin != origins_.end()) {
-      if (!origin->second.module.empty()) doc["module"] = origin->second.module;
-      if (!origin->second.source.empty()) doc["source"] = origin->second.source;
-    }
+    add_origin(origins_, region, at, doc);
     if (double flops = 2 * op_macs(n.op, n.attrs, shapes(n.inputs), shapes(n.outputs)); flops > 0)
       doc["flops"] = flops;
     const NodeTimes::Step* step = s_.run_ms.empty() ? nullptr : s_.times->find(n);
@@ -346,7 +356,7 @@ class PageData {
   std::vector<Known> values_;
   std::vector<int64_t> extents_;  // by symbol; -1: not known
   std::map<std::string, int64_t> extent_of_;
-  std::map<std::pair<size_t, size_t>, Origin> origins_;  // by region and place in it
+  const NodeOrigins origins_;
 };
 
 }  // namespace
@@ -375,6 +385,19 @@ std::string op_text(const Program& p, const NodeDef& n) {
   if (!is_custom(n.op)) return n.info->name;
   const CustomOpDef& def = p.custom_ops()[static_cast<size_t>(n.op) - kFirstCustomOp];
   return custom_op_name(def.domain, def.name).text;
+}
+
+NodeOrigins node_origins(const Model& model) {
+  NodeOrigins all;
+  if (model.compiled()) find_origins(model.program().entries()[0], 0, *model.compiled(), &all);
+  return all;
+}
+
+void add_origin(const NodeOrigins& origins, size_t region, size_t at, json& node) {
+  const auto found = origins.find({region, at});
+  if (found == origins.end()) return;
+  if (!found->second.module.empty()) node["module"] = found->second.module;
+  if (!found->second.source.empty()) node["source"] = found->second.source;
 }
 
 json page_data(const PageSource& source) { return PageData(source).make(); }

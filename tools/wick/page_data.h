@@ -1,8 +1,10 @@
 // A model as the data of an inspection page (tools/wick/page): graph, weights, sizes, times.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/ops/chain.h"
@@ -28,6 +30,15 @@ struct PageSource {
 
 // Strings of the model's file are in it as they are, also such as are no UTF-8.
 nlohmann::json page_data(const PageSource& source);
+
+// The module and the line ("net.cc:12") that a node of the program comes from, by region and place
+// in it; of programs that were compiled from a graph which knows them.
+struct NodeOrigin {
+  std::string module, source;
+};
+using NodeOrigins = std::map<std::pair<size_t, size_t>, NodeOrigin>;
+NodeOrigins node_origins(const Model& model);
+void add_origin(const NodeOrigins& origins, size_t region, size_t at, nlohmann::json& node);
 
 // What a custom op is called, or the row of ops.def.
 std::string op_text(const Program& program, const NodeDef& node);

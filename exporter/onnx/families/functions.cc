@@ -6,26 +6,12 @@ namespace {
 
 ValueId mul(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kMul, {a, b}); }
 ValueId add(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kAdd, {a, b}); }
-ValueId sub(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kSub, {a, b}); }
 ValueId div(ReadCtx& c, ValueId a, ValueId b) { return c.emit(OpId::kDiv, {a, b}); }
-ValueId root(ReadCtx& c, ValueId a) { return c.emit(OpId::kSqrt, {a}); }
 
 std::vector<int64_t> range(int from, int to) {
   std::vector<int64_t> v;
   for (int i = from; i < to; ++i) v.push_back(i);
   return v;
-}
-
-struct Moments {
-  ValueId centered, inverse;
-};
-
-Moments standardize(ReadCtx& c, ValueId x, const std::vector<int64_t>& axes, double epsilon) {
-  ValueId mean = reduce(c, OpId::kReduceMean, x, axes, true);
-  ValueId d = sub(c, x, mean);
-  ValueId var = reduce(c, OpId::kReduceMean, mul(c, d, d), axes, true);
-  ValueId inverse = c.emit(OpId::kReciprocal, {root(c, add(c, var, c.scalar(x, epsilon)))});
-  return {d, inverse};
 }
 
 // scale and bias, one a channel, stand at axis 1 of a tensor of this rank
@@ -42,15 +28,16 @@ void group_norm(ReadCtx& c) {
   ValueId count = c.int_constant({groups});  // sizes spelled out: no -1, a batch may be empty
   ValueId rest = div(c, reduce(c, OpId::kReduceProd, dims(c, x, 1, rank), {0}, true), count);
   ValueId grouped = reshape_to(c, x, concat(c, {dim(c, x, 0), count, rest}, 0));
-  Moments m = standardize(c, grouped, {2}, c.attr_float("epsilon", 1e-5f));
-  ValueId normal = mul(c, m.centered, m.inverse);
+  ValueId normal = standardize(c, grouped, {2}, c.attr_float("epsilon", 1e-5f)).normal;
   ValueId scale = cast(c, c.in(1), c.dtype(x)), bias = cast(c, c.in(2), c.dtype(x));
   if (c.opset < 21) {  // one scale a group
     ValueId y = add(c, mul(c, normal, unsqueeze(c, scale, {1})), unsqueeze(c, bias, {1}));
     return c.set(0, cast(c, reshape_like(c, y, x), dtype));
   }
-  ValueId y = mul(c, reshape_like(c, normal, x), per_channel(c, scale, rank));
-  c.set(0, cast(c, add(c, y, per_channel(c, bias, rank)), dtype));
+  ValueId y = reshape_like(c, normal, x);
+  if (!is_filler(c, 1, 1)) y = mul(c, y, per_channel(c, scale, rank));
+  if (!is_filler(c, 2, 0)) y = add(c, y, per_channel(c, bias, rank));
+  c.set(0, cast(c, y, dtype));
 }
 
 void lrn(ReadCtx& c) {

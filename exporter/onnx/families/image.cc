@@ -1,6 +1,7 @@
 // Resampling: Resize, Upsample, GridSample, AffineGrid, RoiAlign, MaxRoiPool.
 #include <algorithm>
 
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/read/compose.h"
 #include "exporter/onnx/write/write.h"
 
@@ -18,6 +19,7 @@ int64_t named(ReadCtx& c, const char* attribute, const char* fallback,
   c.fail("unknown " + std::string(attribute) + " '" + given + "'");
 }
 
+constexpr const char* kInterpolate = "interpolate";  // the trainer's: its arithmetic
 constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
 constexpr const char* kOldModes[] = {"nearest", "bilinear", "bicubic"};
 constexpr const char* kCoordinates[] = {
@@ -124,6 +126,7 @@ void read_resize(ReadCtx& c) {
     else if (!length_known(c, sizes))
       sizes = kNoValue;
   }
+  a.interpolate = form_of(c.node) == kInterpolate ? 1 : 0;
   // the policy is about sizes
   const auto policy = named(c, "keep_aspect_ratio_policy", "stretch", kPolicies);
   if (scales == kNoValue) a.keep_aspect_ratio_policy = policy;
@@ -183,8 +186,14 @@ WICK_ONNX_ROW(Resize, [](WriteCtx& c) {
   if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixelSymmetric)) c.need(19);
   if (a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixelForNearest))
     c.fail("tf_half_pixel_for_nn ended with opset 12; half_pixel is near it");
-  const auto given = [&](size_t i) { return c.has(i) ? c.in(i) : std::string(); };
-  NodeProto& n = c.add("Resize", {c.in(0), given(1), given(2), given(3)}, {c.out(0)});
+  // Until opset 12 the region and the scales must be there, if without elements.
+  const auto given = [&](size_t i) {
+    if (c.has(i)) return c.in(i);
+    return c.opset() < 13 && i < 3 ? c.tensor(HostTensor(DType::kF32, Shape{0})) : std::string();
+  };
+  const std::string roi = given(1), scales = given(2);
+  NodeProto& n = c.add("Resize", {c.in(0), roi, scales, given(3)}, {c.out(0)});
+  if (a.interpolate != 0) write_form(kInterpolate, n);
   set_string(n, "mode", kModes[a.mode]);
   set_string(n, "coordinate_transformation_mode", kCoordinates[a.coordinates]);
   set_string(n, "nearest_mode", kNearest[a.nearest_mode]);

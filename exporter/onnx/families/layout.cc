@@ -1,6 +1,8 @@
+#include <algorithm>
+
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/read/compose.h"
-#include "exporter/onnx/write/write.h"
+#include "exporter/onnx/write/forms.h"
 #include "runtime/core/half.h"
 
 namespace wick::onnx {
@@ -232,6 +234,54 @@ WICK_READ(ScatterElements, read_scatter);
 WICK_READ(Scatter, read_scatter);
 WICK_READ(Constant, read_constant);
 WICK_READ(ConstantOfShape, read_constant_of_shape);
+namespace {
+
+// What read_depth_to_space() makes, and the trainer's pixel_shuffle().
+void find_shuffle(FormFinder& f, NodeId id) {
+  SpelledOp op(f, id);
+  const Node& turned = f.g.node(id);
+  const Node* split = op.part(turned.inputs[0], OpId::kReshape);
+  const Node* join = split == nullptr ? nullptr : op.reader(turned.outputs[0], OpId::kReshape);
+  if (join == nullptr) return;
+  const ValueId x = split->inputs[0], y = join->outputs[0];
+  const Value &from = f.g.value(x), &apart = f.g.value(turned.inputs[0]), &to = f.g.value(y);
+  if (from.dtype != DType::kF32 || !from.ranked || !apart.ranked || !to.ranked ||
+      from.shape.rank() != 4 || apart.shape.rank() != 6 || to.shape.rank() != 4)
+    return;
+  const DimList& perm = turned.attrs.as<TransposeAttrs>().perm;
+  const auto is = [&](const DimList& other) {
+    return std::ranges::equal(perm.span(), other.span());
+  };
+  const bool crd = is({0, 1, 4, 2, 5, 3});
+  if (!crd && !is({0, 3, 4, 1, 5, 2})) return;
+  const SymDim &high = apart.shape[crd ? 2 : 1], &wide = apart.shape[crd ? 3 : 2];
+  const SymDim& channels = apart.shape[crd ? 1 : 3];
+  if (!high.known() || high.constant() < 1 || dim_equal(high, wide) != Tri::kYes) return;
+  const auto same = [](const SymDim& a, const SymDim& b) { return dim_equal(a, b) == Tri::kYes; };
+  if (!same(apart.shape[0], from.shape[0]) || !same(apart.shape[4], from.shape[2]) ||
+      !same(apart.shape[5], from.shape[3]) || !same(to.shape[0], from.shape[0]) ||
+      !same(to.shape[1], channels) || !same(to.shape[2], from.shape[2] * high) ||
+      !same(to.shape[3], from.shape[3] * high))
+    return;
+  Form form = op.form();
+  form.inputs = {x};
+  form.write = [x, block = high.constant(), crd](WriteCtx& c) {
+    NodeProto& n = c.add("DepthToSpace", {c.name(x)}, {c.out(0)});
+    set_int(n, "blocksize", block);
+    set_string(n, "mode", crd ? "CRD" : "DCR");
+  };
+  f.add(std::move(form));
+}
+
+}  // namespace
+
+void find_shuffles(FormFinder& f) {
+  for (size_t i = 0; i < f.g.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (f.g.node(id).op == OpId::kTranspose && !f.taken(id)) find_shuffle(f, id);
+  }
+}
+
 WICK_READ(DepthToSpace, read_depth_to_space);
 WICK_READ(SpaceToDepth, read_space_to_depth);
 
@@ -324,6 +374,12 @@ WICK_ONNX_ROW(Pad, [](WriteCtx& c) {
 });
 WICK_ONNX_ROW(Shape, [](WriteCtx& c) {
   const auto& a = c.as<ShapeOpAttrs>();
+  if (c.opset() < 15 && (a.start != 0 || a.end != INT64_MAX)) {
+    const std::string all = c.fresh();
+    c.add("Shape", {c.in(0)}, {all});
+    c.add("Slice", {all, c.ints({&a.start, 1}), c.ints({&a.end, 1})}, {c.out(0)});
+    return;
+  }
   NodeProto& n = c.same("Shape");
   if (a.start != 0) set_int(n, "start", a.start);
   if (a.end != INT64_MAX) set_int(n, "end", a.end);

@@ -1,6 +1,8 @@
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/read/compose.h"
 #include "exporter/onnx/training.h"
-#include "exporter/onnx/write/write.h"
+#include "exporter/onnx/write/forms.h"
+#include "graph/rewrite/substitution.h"
 
 namespace wick::onnx {
 namespace {
@@ -93,18 +95,6 @@ ReduceAttrs over(const std::vector<int64_t>& axes) {
   a.axes = DimList(Span<const int64_t>(axes));
   return a;
 }
-struct Centered {
-  ValueId mean, centered, inv_std;
-};
-// mean, x - mean, 1 / sqrt(var + eps) over axes that keep their dims.
-Centered center(ReadCtx& c, ValueId x, const std::vector<int64_t>& axes, double epsilon) {
-  ReduceAttrs a = over(axes);
-  ValueId mean = c.emit(OpId::kReduceMean, a, {x});
-  ValueId d = c.emit(OpId::kSub, {x, mean});
-  ValueId var = c.emit(OpId::kReduceMean, a, {c.emit(OpId::kMul, {d, d})});
-  ValueId root = c.emit(OpId::kSqrt, {c.emit(OpId::kAdd, {var, c.scalar(x, epsilon)})});
-  return {mean, d, c.emit(OpId::kReciprocal, {root})};
-}
 std::vector<int64_t> axes_from(ReadCtx& c, ValueId x, int64_t first) {
   int64_t rank = c.rank(x);
   if (first < 0) first += rank;
@@ -132,14 +122,14 @@ DType stash_type(ReadCtx& c) {
 void read_layer_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0)), stash = stash_type(c);
   ValueId x = cast(c, c.in(0), wide(c, dtype, stash));
-  Centered n =
-      center(c, x, axes_from(c, x, c.attr_int("axis", -1)), c.attr_float("epsilon", 1e-5f));
-  ValueId y = cast(c, c.emit(OpId::kMul, {n.centered, n.inv_std}), dtype);
-  y = c.emit(OpId::kMul, {y, c.in(1)});
+  const Standardized n =
+      standardize(c, x, axes_from(c, x, c.attr_int("axis", -1)), c.attr_float("epsilon", 1e-5f));
+  ValueId y = cast(c, n.normal, dtype);
+  if (!is_filler(c, 1, 1)) y = c.emit(OpId::kMul, {y, c.in(1)});
   if (c.has(2)) y = c.emit(OpId::kAdd, {y, c.in(2)});
   c.set(0, y);
   if (c.wants(1)) c.set(1, cast(c, n.mean, stash));
-  if (c.wants(2)) c.set(2, cast(c, n.inv_std, stash));
+  if (c.wants(2)) c.set(2, cast(c, c.emit(OpId::kReciprocal, {n.root}), stash));
 }
 void read_rms_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0)), scaled = c.dtype(c.in(1));
@@ -151,7 +141,8 @@ void read_rms_norm(ReadCtx& c) {
                         {c.emit(OpId::kAdd, {mean, c.scalar(x, c.attr_float("epsilon", 1e-5f))})});
   // normalized in x's dtype, scaled in the scale's
   ValueId y = cast(c, c.emit(OpId::kDiv, {x, root}), dtype);
-  c.set(0, c.emit(OpId::kMul, {cast(c, y, scaled), c.in(1)}));
+  y = cast(c, y, scaled);
+  c.set(0, is_filler(c, 1, 1) ? y : c.emit(OpId::kMul, {y, c.in(1)}));
 }
 // [C] as [C, 1, 1 ...], to meet [N, C, spatial...].
 ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
@@ -162,11 +153,11 @@ ValueId per_channel(ReadCtx& c, ValueId v, int rank) {
 void read_instance_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
   ValueId x = floats_of(c, c.in(0));
-  Centered n = center(c, x, axes_from(c, x, 2), c.attr_float("epsilon", 1e-5f));
-  ValueId y = c.emit(OpId::kMul, {n.centered, n.inv_std});
+  ValueId y = standardize(c, x, axes_from(c, x, 2), c.attr_float("epsilon", 1e-5f)).normal;
   auto channels = [&](int i) { return per_channel(c, floats_of(c, c.in(i)), c.rank(x)); };
-  y = c.emit(OpId::kMul, {y, channels(1)});
-  c.set(0, cast(c, c.emit(OpId::kAdd, {y, channels(2)}), dtype));
+  if (!is_filler(c, 1, 1)) y = c.emit(OpId::kMul, {y, channels(1)});
+  if (!is_filler(c, 2, 0)) y = c.emit(OpId::kAdd, {y, channels(2)});
+  c.set(0, cast(c, y, dtype));
 }
 void read_mean_variance_norm(ReadCtx& c) {
   const DType dtype = c.dtype(c.in(0));
@@ -197,7 +188,229 @@ void read_lp_norm(ReadCtx& c) {
   c.set(0, cast(c, c.emit(OpId::kDiv, {x, size}), dtype));
 }
 
+// -- writing: the ops that these readers and the trainer's functions spell
+
+struct Spelled {
+  ValueId x = kNoValue, y = kNoValue;
+  int first_axis = 0;  // of the axes, which are all from it on
+  float epsilon = 0;
+  bool quotient = true;
+  ValueId scale = kNoValue, bias = kNoValue;  // as they are multiplied and added
+};
+
+// The reduction of all axes from one on, which keep their dims; 0: it is another. (No norm is over
+// all axes.)
+int axes_of(const Graph& g, const Node& mean) {
+  const auto& a = mean.attrs.as<ReduceAttrs>();
+  const Value& x = g.value(mean.inputs[0]);
+  if (a.keepdims == 0 || (mean.inputs.size() > 1 && mean.inputs[1] != kNoValue) || !x.ranked ||
+      a.axes.empty())
+    return 0;
+  const int rank = x.shape.rank(), first = rank - static_cast<int>(a.axes.count);
+  for (int64_t i = 0; i < a.axes.count; ++i) {
+    if ((a.axes[i] < 0 ? a.axes[i] + rank : a.axes[i]) != first + i) return 0;
+  }
+  return first;
+}
+
+// sqrt(mean + epsilon): the mean's node.
+const Node* rooted_mean(const FormFinder& f, SpelledOp& p, const Node& root, Spelled* s) {
+  const Node* sum = p.part(root.inputs[0], OpId::kAdd);
+  if (sum == nullptr) return nullptr;
+  const Value& epsilon = f.g.value(sum->inputs[1]);
+  if (epsilon.origin != ValueOrigin::kConstant || !epsilon.name.empty() ||
+      epsilon.dtype != DType::kF32 || epsilon.constant.numel() != 1 || epsilon.shape.rank() != 0)
+    return nullptr;
+  s->epsilon = epsilon.constant.as<float>()[0];
+  return p.part(sum->inputs[0], OpId::kReduceMean);
+}
+
+// (x - mean) / root, or times its reciprocal.
+bool standardized(const FormFinder& f, SpelledOp& p, NodeId id, Spelled* s) {
+  const Node& last = f.g.node(id);
+  s->y = last.outputs[0];
+  s->quotient = last.op == OpId::kDiv;
+  const Node* root = nullptr;
+  if (s->quotient) {
+    root = p.part(last.inputs[1], OpId::kSqrt);
+  } else if (const Node* inverse = p.part(last.inputs[1], OpId::kReciprocal)) {
+    root = p.part(inverse->inputs[0], OpId::kSqrt);
+  }
+  if (root == nullptr || f.g.value(s->y).dtype != DType::kF32) return false;
+  const Node* difference = p.part(last.inputs[0], OpId::kSub, 3);
+  const Node* variance = difference == nullptr ? nullptr : rooted_mean(f, p, *root, s);
+  const Node* square = variance == nullptr ? nullptr : p.part(variance->inputs[0], OpId::kMul);
+  if (square == nullptr || square->inputs[0] != last.inputs[0] ||
+      square->inputs[1] != last.inputs[0])
+    return false;
+  const Node* mean = p.part(difference->inputs[1], OpId::kReduceMean);
+  if (mean == nullptr || mean->inputs[0] != difference->inputs[0]) return false;
+  s->x = mean->inputs[0];
+  s->first_axis = axes_of(f.g, *mean);
+  return s->first_axis > 0 && axes_of(f.g, *variance) == s->first_axis;
+}
+
+// x / sqrt(mean of squares + epsilon)
+bool root_mean_square(const FormFinder& f, SpelledOp& p, NodeId id, Spelled* s) {
+  const Node& last = f.g.node(id);
+  s->x = last.inputs[0], s->y = last.outputs[0];
+  if (f.g.value(s->y).dtype != DType::kF32) return false;
+  const Node* root = p.part(last.inputs[1], OpId::kSqrt);
+  const Node* mean = root == nullptr ? nullptr : rooted_mean(f, p, *root, s);
+  const Node* square = mean == nullptr ? nullptr : p.part(mean->inputs[0], OpId::kMul);
+  if (square == nullptr || square->inputs[0] != s->x || square->inputs[1] != s->x) return false;
+  s->first_axis = axes_of(f.g, *mean);
+  return s->first_axis > 0;
+}
+
+// y * scale + bias behind it, each where it is there and `fits`.
+template <class Fits>
+void take_affine(SpelledOp* p, Spelled* s, bool with_bias, const Fits& fits) {
+  for (const OpId op : {OpId::kMul, OpId::kAdd}) {
+    if (op == OpId::kAdd && !with_bias) return;
+    SpelledOp more = *p;
+    const Node* n = more.reader(s->y, op);
+    if (n == nullptr) continue;
+    ValueId by = n->inputs[1];
+    if (by == s->y || !fits(&more, &by)) continue;
+    (op == OpId::kMul ? s->scale : s->bias) = by;
+    s->y = n->outputs[0];
+    *p = more;
+  }
+}
+
+// [C] that stands along axis 1 of a tensor of that rank.
+bool is_channels(const FormFinder& f, SpelledOp* p, ValueId* by, int rank, const SymDim& channels) {
+  const Value& v = f.g.value(*by);
+  if (!v.ranked || !channels.known()) return false;
+  for (int i = 0; i < v.shape.rank(); ++i) {
+    const bool own = i == v.shape.rank() - rank + 1;
+    if (!v.shape[i].known() || v.shape[i].constant() != (own ? channels.constant() : 1))
+      return false;
+  }
+  const Node* view = p->part(*by, OpId::kReshape);
+  if (view == nullptr) view = p->part(*by, OpId::kUnsqueeze);
+  if (view == nullptr) return false;
+  *by = view->inputs[0];
+  const Value& list = f.g.value(*by);
+  return list.ranked && list.shape.rank() == 1 && list.shape[0].known() &&
+         list.shape[0].constant() == channels.constant();
+}
+
+// What ONNX wants where there is no scale (1) or no bias (0).
+std::string filler(WriteCtx& c, const Shape& shape, float value) {
+  return c.tensor(
+      HostTensor::of(shape, std::vector<float>(static_cast<size_t>(numel(shape)), value)));
+}
+
+void add_form(FormFinder& f, const SpelledOp& p, const Spelled& s, const char* op, Shape fill,
+              bool bias, std::function<void(NodeProto&)> attributes) {
+  Form form = p.form();
+  form.inputs = {s.x};
+  for (ValueId v : {s.scale, s.bias}) {
+    if (v != kNoValue) form.inputs.push_back(v);
+  }
+  form.write = [=](WriteCtx& c) {
+    const std::string scale = s.scale == kNoValue ? filler(c, fill, 1) : c.name(s.scale);
+    const std::string shift = s.bias != kNoValue ? c.name(s.bias) : bias ? filler(c, fill, 0) : "";
+    NodeProto& n = c.add(op, {c.name(s.x), scale, shift}, {c.out(0)});
+    attributes(n);
+    set_float(n, "epsilon", s.epsilon);
+    if (s.quotient) write_form(kQuotient, n);
+  };
+  f.add(std::move(form));
+}
+
+// The dims from an axis on, where they are known.
+bool row_of(const FormFinder& f, const Spelled& s, Shape* row) {
+  const SymShape& shape = f.g.value(s.x).shape;
+  for (int i = s.first_axis; i < shape.rank(); ++i) {
+    if (!shape[i].known()) return false;
+    row->push_back(shape[i].constant());
+  }
+  return true;
+}
+
+void find_row_norm(FormFinder& f, SpelledOp p, Spelled s, const char* op, bool bias) {
+  Shape row;
+  if (!row_of(f, s, &row)) return;
+  take_affine(&p, &s, bias, [&](SpelledOp*, ValueId* by) {
+    const Value& v = f.g.value(*by);
+    return v.ranked && is_static(v.shape) && to_static(v.shape) == row;
+  });
+  if (s.scale == kNoValue && !s.quotient) return;
+  const int64_t axis = s.first_axis - f.g.value(s.x).shape.rank();
+  add_form(f, p, s, op, row, false, [axis](NodeProto& n) { set_int(n, "axis", axis); });
+}
+
+// Over groups: x as [N, groups, rest], and back.
+bool find_group_norm(FormFinder& f, SpelledOp p, Spelled s) {
+  const Node* split = p.part(s.x, OpId::kReshape, 2);
+  const Node* back = split == nullptr ? nullptr : p.reader(s.y, OpId::kReshape);
+  if (back == nullptr) return false;
+  const SymShape& grouped = f.g.value(s.x).shape;
+  const ValueId x = split->inputs[0];
+  s.y = back->outputs[0];
+  if (!ir::same_shape(f.g, x, s.y)) return false;
+  const SymShape& shape = f.g.value(x).shape;
+  if (grouped.rank() != 3 || shape.rank() < 3 || !grouped[1].known() || !shape[1].known() ||
+      dim_equal(grouped[0], shape[0]) != Tri::kYes || grouped[1].constant() < 1 ||
+      shape[1].constant() % grouped[1].constant() != 0)
+    return false;
+  take_affine(&p, &s, true, [&](SpelledOp* more, ValueId* by) {
+    return is_channels(f, more, by, shape.rank(), shape[1]);
+  });
+  if (!s.quotient && (s.scale == kNoValue || s.bias == kNoValue)) return false;
+  s.x = x;
+  const int64_t groups = grouped[1].constant();
+  add_form(f, p, s, "GroupNormalization", Shape{shape[1].constant()}, true,
+           [groups](NodeProto& n) { set_int(n, "num_groups", groups); });
+  return true;
+}
+
+// Over all dims but the first two, of channels that are known.
+bool find_instance_norm(FormFinder& f, SpelledOp p, Spelled s) {
+  const SymShape& shape = f.g.value(s.x).shape;
+  if (s.first_axis != 2 || !shape[1].known()) return false;
+  take_affine(&p, &s, true, [&](SpelledOp* more, ValueId* by) {
+    return is_channels(f, more, by, shape.rank(), shape[1]);
+  });
+  const bool plain = s.scale == kNoValue && s.bias == kNoValue;
+  if (!s.quotient && (s.scale == kNoValue || s.bias == kNoValue)) return false;
+  // without scale and bias the last of three dims may be a row just as well
+  const bool grouped = f.g.value(s.x).origin == ValueOrigin::kNode &&
+                       f.g.node(f.g.value(s.x).producer).op == OpId::kReshape;
+  if (plain && shape.rank() == 3 && shape[2].known() && f.opset >= 17 && !grouped) return false;
+  for (const OpId op : {OpId::kMul, OpId::kAdd}) {  // a row's own scale or bias
+    Shape row;
+    SpelledOp other = p;
+    const Node* n = plain && row_of(f, s, &row) ? other.reader(s.y, op) : nullptr;
+    const Value* by = n == nullptr ? nullptr : &f.g.value(n->inputs[1]);
+    if (by != nullptr && by->ranked && is_static(by->shape) && to_static(by->shape) == row)
+      return false;
+  }
+  add_form(f, p, s, "InstanceNormalization", Shape{shape[1].constant()}, true, [](NodeProto&) {});
+  return true;
+}
+
 }  // namespace
+
+void find_norms(FormFinder& f) {
+  for (size_t i = 0; i < f.g.node_count(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const OpId op = f.g.node(id).op;
+    if (f.taken(id) || (op != OpId::kDiv && op != OpId::kMul)) continue;
+    SpelledOp p(f, id), other(f, id);
+    Spelled s, t;
+    if (standardized(f, p, id, &s)) {
+      if (f.opset >= 21 && find_group_norm(f, p, s)) continue;
+      if (find_instance_norm(f, p, s)) continue;
+      if (f.opset >= 17) find_row_norm(f, p, s, "LayerNormalization", true);
+    } else if (f.opset >= 23 && op == OpId::kDiv && root_mean_square(f, other, id, &t)) {
+      find_row_norm(f, other, t, "RMSNormalization", false);
+    }
+  }
+}
 
 WICK_READ(BatchNormalization, read_batch_norm);
 WICK_READ(Softmax, read_softmax<OpId::kSoftmax>);

@@ -32,18 +32,6 @@ void read_hard_sigmoid(ReadCtx& c) {
   HardSigmoidAttrs a{c.attr_float("alpha", 0.2f), c.attr_float("beta", 0.5)};
   c.set(0, c.emit(OpId::kHardSigmoid, a, {c.in(0)}));
 }
-void read_gelu(ReadCtx& c) {
-  std::string how = c.attr_string("approximate", "none");
-  if (how != "none" && how != "tanh") c.fail("unknown approximate '" + how + "'");
-  c.set(0, c.emit(OpId::kGelu, GeluAttrs{how == "tanh"}, {c.in(0)}));
-}
-void read_swish(ReadCtx& c) {  // x * sigmoid(alpha * x)
-  double alpha = c.attr_float("alpha", 1);
-  if (alpha == 1) return c.set(0, c.emit(OpId::kSilu, {c.in(0)}));
-  ValueId x = c.in(0);
-  ValueId gate = c.emit(OpId::kSigmoid, {c.emit(OpId::kMul, {x, c.scalar(x, alpha, "alpha")})});
-  c.set(0, c.emit(OpId::kMul, {x, gate}));
-}
 void read_clip(ReadCtx& c) {
   if (c.opset < 11) {
     ValueId x = c.in(0);
@@ -194,8 +182,6 @@ WICK_READ(LeakyRelu, read_leaky_relu);
 WICK_READ(Elu, read_elu);
 WICK_READ(Sigmoid, read_plain<OpId::kSigmoid>);
 WICK_READ(Tanh, read_plain<OpId::kTanh>);
-WICK_READ(Gelu, read_gelu);
-WICK_READ(Swish, read_swish);
 WICK_READ(HardSwish, read_plain<OpId::kHardSwish>);
 WICK_READ(HardSigmoid, read_hard_sigmoid);
 WICK_READ(Softplus, read_plain<OpId::kSoftplus>);
@@ -271,39 +257,6 @@ WICK_ONNX_ROW(HardSigmoid, [](WriteCtx& c) {
   NodeProto& n = c.same("HardSigmoid");
   set_float(n, "alpha", c.as<HardSigmoidAttrs>().alpha);
   set_float(n, "beta", c.as<HardSigmoidAttrs>().beta);
-});
-WICK_ONNX_ROW(Silu, [](WriteCtx& c) {
-  if (c.may(24) && c.g.value(c.node.inputs[0]).dtype != DType::kF64) {
-    c.same("Swish");
-    return;
-  }
-  std::string gate = c.fresh();  // Swish is not for float64
-  c.add("Sigmoid", {c.in(0)}, {gate});
-  c.add("Mul", {c.in(0), gate}, {c.out(0)});
-});
-WICK_ONNX_ROW(Gelu, [](WriteCtx& c) {
-  const bool tanh = c.as<GeluAttrs>().tanh != 0;
-  if (c.may(20)) {
-    NodeProto& n = c.same("Gelu");
-    if (tanh) set_string(n, "approximate", "tanh");
-    return;
-  }
-  // x / 2 * (1 + erf(x / sqrt(2))), or tanh's series in erf's place.
-  const DType t = c.g.value(c.node.inputs[0]).dtype;
-  const std::string x = c.in(0);
-  auto make = [&](const char* op, const std::string& a, const std::string& b = {}) {
-    std::string y = c.fresh();
-    c.add(op, b.empty() ? std::vector{a} : std::vector{a, b}, {y});
-    return y;
-  };
-  std::string inner = x;
-  if (tanh) {
-    const std::string cube = make("Mul", make("Mul", x, x), x);
-    inner = make("Add", x, make("Mul", cube, c.scalar(t, 0.044715)));
-  }
-  inner = make("Mul", inner, c.scalar(t, tanh ? 0.7978845608028654 : 0.7071067811865476));
-  const std::string part = make("Add", make(tanh ? "Tanh" : "Erf", inner), c.scalar(t, 1));
-  c.add("Mul", {make("Mul", x, c.scalar(t, 0.5)), part}, {c.out(0)});
 });
 WICK_ONNX_ROW(Clip, [](WriteCtx& c) {
   const auto& a = c.as<ClipAttrs>();

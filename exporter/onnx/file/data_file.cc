@@ -10,7 +10,7 @@ namespace {
 
 enum ElementType { kTensorType = 1, kSequenceType = 3 };  // of onnx-data.proto
 
-[[noreturn]] void refuse(const std::string& what, const char* kind) {
+[[noreturn]] void not_read(const std::string& what, const char* kind) {
   throw Error(what + " is not " + kind, Code::kUnsupported);
 }
 
@@ -23,7 +23,7 @@ HostTensor as_declared(HostTensor t, DType declared) {
 HostTensor decode_sequence(const SequenceProto& s, DType kind, DType element,
                            const std::string& what) {
   if (s.sequence_values_size() + s.optional_values_size() + s.sparse_tensor_values_size() > 0)
-    refuse(what, "a sequence of tensors");
+    not_read(what, "a sequence of tensors");
   std::vector<HostTensor> elements;
   for (const TensorProto& t : s.tensor_values())
     elements.push_back(as_declared(decode(t, ""), element));
@@ -35,12 +35,12 @@ HostTensor decode_sequence(const SequenceProto& s, DType kind, DType element,
 HostTensor decode_data(const std::string& bytes, const ir::Value& type, const std::string& what) {
   if (type.dtype == DType::kSequence) {
     SequenceProto s;
-    if (!s.ParseFromString(bytes)) refuse(what, "a sequence");
+    if (!s.ParseFromString(bytes)) not_read(what, "a sequence");
     return decode_sequence(s, type.dtype, type.element, what);
   }
   if (is_container(type.dtype)) {
     OptionalProto o;
-    if (!o.ParseFromString(bytes)) refuse(what, "an optional");
+    if (!o.ParseFromString(bytes)) not_read(what, "an optional");
     if (type.dtype == DType::kOptionalSequence) {
       if (!o.has_sequence_value()) return pack(type.dtype, type.element, {}, false);
       return decode_sequence(o.sequence_value(), type.dtype, type.element, what);
@@ -50,7 +50,7 @@ HostTensor decode_data(const std::string& bytes, const ir::Value& type, const st
                 {as_declared(decode(o.tensor_value(), ""), type.element)});
   }
   TensorProto t;
-  if (!t.ParseFromString(bytes)) refuse(what, "a tensor");
+  if (!t.ParseFromString(bytes)) not_read(what, "a tensor");
   return as_declared(decode(t, ""), type.dtype);
 }
 

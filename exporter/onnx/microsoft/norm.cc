@@ -12,20 +12,9 @@ ReduceAttrs axes_from(ReadCtx& c, ValueId x, int64_t axis) {
   return a;
 }
 
-// The normalized value before scale and bias, the mean, and 1 / sqrt(variance + epsilon).
-struct LayerNorm {
-  ValueId y = kNoValue, mean = kNoValue, inverse = kNoValue;
-};
-LayerNorm layer_norm(ReadCtx& c, ValueId x, double epsilon) {
-  const ReduceAttrs last = axes_from(c, x, -1);
-  LayerNorm n;
-  n.mean = c.emit(OpId::kReduceMean, last, {x});
-  ValueId d = minus(c, x, n.mean);
-  ValueId variance = c.emit(OpId::kReduceMean, last, {times(c, d, d)});
-  ValueId root = c.emit(OpId::kSqrt, {plus(c, variance, c.scalar(x, epsilon))});
-  n.inverse = c.emit(OpId::kReciprocal, {root});
-  n.y = times(c, d, n.inverse);
-  return n;
+Standardized layer_norm(ReadCtx& c, ValueId x, double epsilon) {
+  if (c.rank(x) < 1) c.fail("input must have rank 1 or more");
+  return standardize(c, x, {c.rank(x) - 1}, epsilon);
 }
 
 ValueId floats_if(ReadCtx& c, ValueId v) { return v == kNoValue ? v : floats_of(c, v); }
@@ -45,20 +34,19 @@ void skip_norm(ReadCtx& c) {
   sum = plus_if(c, sum, floats_if(c, c.optional(bias)));
   if (c.rank(sum) < 1) c.fail("input must have rank 1 or more");
   const double epsilon = c.attr_float("epsilon", 1e-12f);
-  LayerNorm n;
+  Standardized n;
   if (simplified) {
     RmsNorm r = rms_norm(c, sum, -1, epsilon);
-    n.y = r.y;
-    if (c.wants(2)) n.inverse = c.emit(OpId::kReciprocal, {r.root});
+    n.normal = r.y, n.root = r.root;
     if (c.wants(1)) n.mean = c.emit(OpId::kReduceMean, axes_from(c, sum, -1), {sum});
   } else {
     n = layer_norm(c, sum, epsilon);
   }
-  ValueId y = times(c, n.y, floats_of(c, c.in(2)));
+  ValueId y = times(c, n.normal, floats_of(c, c.in(2)));
   if (!simplified) y = plus_if(c, y, floats_if(c, c.optional(3)));
   c.set(0, cast(c, y, dtype));
   if (c.wants(1)) c.set(1, n.mean);
-  if (c.wants(2)) c.set(2, n.inverse);
+  if (c.wants(2)) c.set(2, c.emit(OpId::kReciprocal, {n.root}));
   if (c.wants(3)) c.set(3, cast(c, sum, dtype));
 }
 
@@ -98,7 +86,7 @@ void embed_layer_norm(ReadCtx& c) {
   ValueId sum = plus(c, rows(2, ids), rows(3, positions));
   if (c.has(1) != c.has(4)) c.fail("segment_ids and segment_embedding go together");
   if (c.has(1)) sum = plus(c, sum, rows(4, c.in(1)));
-  ValueId y = layer_norm(c, sum, c.attr_float("epsilon", 1e-12f)).y;
+  ValueId y = layer_norm(c, sum, c.attr_float("epsilon", 1e-12f)).normal;
   y = plus(c, times(c, y, floats_of(c, c.in(5))), floats_of(c, c.in(6)));
   c.set(0, cast(c, y, dtype));
   if (c.wants(1)) {  // how many words the mask leaves

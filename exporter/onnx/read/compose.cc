@@ -1,5 +1,9 @@
 #include "exporter/onnx/read/compose.h"
 
+#include <algorithm>
+
+#include "exporter/onnx/file/about.h"
+
 namespace wick::onnx {
 
 ValueId int_scalar(ReadCtx& c, int64_t value) {
@@ -38,6 +42,26 @@ ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes,
   a.keepdims = keepdims ? 1 : 0;
   a.noop_with_empty_axes = axes.empty() ? 1 : 0;
   return c.emit(op, a, {v});
+}
+bool is_quotient(ReadCtx& c) { return form_of(c.node) == kQuotient; }
+bool is_filler(ReadCtx& c, int i, float value) {
+  if (!is_quotient(c) || !c.has(i)) return false;
+  const Value& v = c.g.value(c.in(i));
+  if (v.origin != ValueOrigin::kConstant || !v.name.empty() || v.dtype != DType::kF32) return false;
+  const auto* all = v.constant.as<float>();
+  return std::all_of(all, all + v.constant.numel(), [&](float f) { return f == value; });
+}
+Standardized standardize(ReadCtx& c, ValueId x, const std::vector<int64_t>& axes, double epsilon) {
+  ReduceAttrs a;
+  a.axes = to_list<kMaxRank>(c, axes);
+  ValueId mean = c.emit(OpId::kReduceMean, a, {x});
+  ValueId d = c.emit(OpId::kSub, {x, mean});
+  ValueId variance = c.emit(OpId::kReduceMean, a, {c.emit(OpId::kMul, {d, d})});
+  ValueId root = c.emit(OpId::kSqrt, {c.emit(OpId::kAdd, {variance, c.scalar(x, epsilon)})});
+  ValueId normal = is_quotient(c)
+                       ? c.emit(OpId::kDiv, {d, root})
+                       : c.emit(OpId::kMul, {d, c.emit(OpId::kReciprocal, {root})});
+  return {mean, root, normal};
 }
 ValueId dims(ReadCtx& c, ValueId v, int64_t from, int64_t to) {
   return c.emit(OpId::kShape, ShapeOpAttrs{from, to}, {v});

@@ -18,6 +18,16 @@ inline ValueId reshape_like(ReadCtx& c, ValueId v, ValueId like) {
   return reshape_to(c, v, shape_of(c, like));
 }
 ValueId reduce(ReadCtx& c, OpId op, ValueId v, const std::vector<int64_t>& axes, bool keepdims);
+// Over axes that keep their dims: the mean, sqrt(variance + epsilon), and (x - mean) times 1 / root
+// (what ONNX states), or by root where the trainer wrote the node (wick.form, see kQuotient).
+struct Standardized {
+  ValueId mean = kNoValue, root = kNoValue, normal = kNoValue;
+};
+Standardized standardize(ReadCtx& c, ValueId x, const std::vector<int64_t>& axes, double epsilon);
+inline constexpr const char* kQuotient = "quotient";
+bool is_quotient(ReadCtx& c);
+// Of such a node: a scale or bias of so many times this number that nobody gave, which ONNX wants.
+bool is_filler(ReadCtx& c, int i, float value);
 const SymShape& shape(ReadCtx& c, ValueId v);     // an error when the rank is unknown
 int axis_of(ReadCtx& c, int64_t axis, int rank);  // normalised
 // The rank, for an operator that takes only `rank`: an input of the graph without a shape gets it.

@@ -5,12 +5,14 @@
 #include <set>
 
 #include "exporter/onnx/families/quantize.h"
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/file/lent.h"
 #include "exporter/onnx/file/names.h"
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/file/types.h"
 #include "exporter/onnx/onnx.h"
 #include "exporter/onnx/operators.h"
+#include "exporter/onnx/read/gather.h"
 #include "exporter/onnx/read/limits.h"
 #include "exporter/onnx/read/read.h"
 #include "exporter/onnx/read/signature.h"
@@ -194,19 +196,7 @@ Graph read(const ModelProto& model, const std::string& folder, std::vector<std::
 
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
-  for (const auto& entry : model.metadata_props()) {
-    if (entry.key() == "wick.labels") {
-      size_t from = 0;
-      const std::string& all = entry.value();
-      while (from < all.size()) {
-        size_t to = std::min(all.find('\n', from), all.size());
-        g.labels.push_back(all.substr(from, to - from));
-        from = to + 1;
-      }
-    } else {
-      g.metadata[entry.key()] = entry.value();
-    }
-  }
+  read_about(model, g);
   ModelCtx ctx{functions, folder, opset};
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;
@@ -303,6 +293,7 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   }
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   try {
+    if (model.has_graph()) onnx::gather_parts(model.mutable_graph());
     ir::Graph graph = onnx::read(model, folder, options.warnings);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;

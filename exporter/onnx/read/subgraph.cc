@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/file/names.h"
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/microsoft/microsoft.h"
@@ -233,6 +234,7 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
                               kMaxNodes),
                   Code::kBudgetExceeded);
     ReadCtx c(scope, node, opset);
+    const size_t first = scope.g.node_count();
     try {
       if (node.output_size() == 0) c.fail("it names no outputs");
       const FunctionProto* f = scope.model.functions.find(node);
@@ -268,6 +270,7 @@ void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset
       throw Error(fmt::format("{} '{}': {}", node.op_type(), node_name(node), e.what()),
                   Code::kInternal);
     }
+    read_origin(node, scope.g, first);
     for (int i = 0; i < node.output_size(); ++i) {
       if (c.wants(i) && scope.values.find(node.output(i)) == scope.values.end())
         c.fail(fmt::format("output {} ('{}') is not supported", i, node.output(i)));

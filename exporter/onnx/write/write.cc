@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/read/signature.h"
 #include "runtime/core/half.h"
@@ -54,6 +55,11 @@ int WriteCtx::rank(size_t i) const {
   return v.shape.rank();
 }
 
+void WriteCtx::need(int64_t n) {
+  const std::string op = op_info(node.op)->name;
+  model_.opset->need(n, node.name.empty() ? op : fmt::format("{} '{}'", op, node.name));
+}
+
 const OperatorVersion& WriteCtx::form(const std::string& op_type) const {
   const OperatorVersion* version = find_version(op_type, opset());
   if (version == nullptr) fail("ONNX has no " + op_type);
@@ -66,6 +72,7 @@ NodeProto& WriteCtx::add(const std::string& op_type, const std::vector<std::stri
   NodeProto& n = *out_.add_node();
   n.set_op_type(op_type);
   if (!node.name.empty()) n.set_name(node_name());
+  write_origin(node, n);
   size_t used = in.size();
   while (used > 0 && in[used - 1].empty()) --used;
   for (size_t i = 0; i < used; ++i) n.add_input(in[i]);

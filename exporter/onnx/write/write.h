@@ -19,14 +19,19 @@ namespace wick::onnx {
 
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
-// A model is written at the lowest opset from the one that was asked for on that has every form its
-// nodes need. Rows write the forms of kLeastOpset and later; where the operator's row at an earlier
+// A model is written at the lowest opset from the one that was asked for (kLeastOpset where none
+// was) on that has every form its nodes need. Rows write the forms of kLeastOpset and later; where the operator's row at an earlier
 // opset takes them, they are that opset's, too.
 constexpr int64_t kOldestOpset = 11, kLeastOpset = 17;
 struct WriteOpset {
   int64_t now = kLeastOpset;     // of the model being written
   int64_t needed = kLeastOpset;  // by its nodes so far; above `now` it is written again
-  bool held = false;             // somebody asked for it
+  std::string by;                // who needs more than what was asked for
+  void need(int64_t opset, const std::string& who) {
+    if (opset <= needed) return;
+    needed = opset;
+    by = who;
+  }
 };
 
 // Of a whole model: its opset, and its tensors' names.
@@ -55,15 +60,13 @@ class WriteCtx {
   }
   std::string in(size_t i) const;  // "" when absent
   std::string out(size_t i) const;
+  std::string name(ValueId v) const { return names_[static_cast<size_t>(v)]; }
   bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
   int rank(size_t i) const;  // of input i; throws when unknown
 
   int64_t opset() const { return model_.opset->now; }
-  // Whether an operator of opset n may stand for several earlier ones, which give other bits: where
-  // nobody asked for an opset before n.
-  bool may(int64_t n) const { return !model_.opset->held || opset() >= n; }
   // The form that the row writes is of opset n.
-  void need(int64_t n) { model_.opset->needed = std::max(model_.opset->needed, n); }
+  void need(int64_t n);
 
   // The operator's row at the opset that is written, whose inputs and attributes are the form to
   // write; what only a later one has is asked for by need().

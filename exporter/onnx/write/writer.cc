@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "exporter/onnx/file/about.h"
 #include "exporter/onnx/file/names.h"
 #include "exporter/onnx/file/tensor.h"
 #include "exporter/onnx/file/two_files.h"
@@ -12,6 +13,7 @@
 #include "exporter/onnx/operators.h"
 #include "exporter/onnx/read/signature.h"
 #include "exporter/onnx/write/checker.h"
+#include "exporter/onnx/write/forms.h"
 #include "exporter/onnx/write/quantize_write.h"
 #include "exporter/onnx/write/write.h"
 #include "runtime/core/atomic_file.h"
@@ -131,8 +133,6 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
                     QuantizedForm quantized) {
   ModelProto model;
   model.set_ir_version(ir_version(version->now));
-  model.set_producer_name("wick");
-  model.set_producer_version(WICK_VERSION);
   auto& opset = *model.add_opset_import();
   opset.set_domain("");
   opset.set_version(version->now);
@@ -161,16 +161,7 @@ ModelProto write_at(const Graph& g, WriteOpset* version, ExternalData* external,
     import.set_domain("com.microsoft");
     import.set_version(1);
   }
-  std::string labels;
-  for (const auto& label : g.labels) labels += label + "\n";
-  auto metadata = g.metadata;
-  metadata["wick.version"] = WICK_VERSION;
-  if (!labels.empty()) metadata["wick.labels"] = labels;
-  for (const auto& [key, value] : metadata) {
-    auto& entry = *model.add_metadata_props();
-    entry.set_key(key);
-    entry.set_value(value);
-  }
+  write_about(g, model);
   return model;
 }
 
@@ -179,24 +170,25 @@ bool becomes_attribute(const Node& node, size_t input) {
   return input >= 1 && kind_of(node.op) == OpKind::kText && node.op != OpId::kStringConcat;
 }
 
-// Whether an opset before kLeastOpset has every node of the graph as it is written, with the same
-// meaning.
-bool is_of(const GraphProto& graph, int64_t opset) {
+// The first node that an opset before kLeastOpset has not as it is written, with the same meaning;
+// null: it has all.
+const NodeProto* not_of(const GraphProto& graph, int64_t opset) {
   for (const NodeProto& node : graph.node()) {
     const std::string& op = node.op_type();
     // Of one axis since 13, of all from it on before; another default of the coordinates before 16.
-    if (opset < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) return false;
-    if (opset < 16 && op == "RoiAlign") return false;
-    if (!signature_fault(node, opset, false).empty()) return false;
+    if (opset < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) return &node;
+    if (opset < 16 && op == "RoiAlign") return &node;
+    if (!signature_fault(node, opset, false).empty()) return &node;
     for (const AttributeProto& a : node.attribute()) {
-      if (a.has_g() && !is_of(a.g(), opset)) return false;
+      if (!a.has_g()) continue;
+      if (const NodeProto* n = not_of(a.g(), opset)) return n;
     }
   }
-  return true;
+  return nullptr;
 }
 
 ModelProto write(const Graph& g, QuantizedForm quantized, int64_t asked = 0,
-                 ExternalData* external = nullptr) {
+                 ExternalData* external = nullptr, std::string* needed_by = nullptr) {
   check_writable(g);
   const int64_t opset = asked == 0 ? kLeastOpset : asked;
   if (opset < kOldestOpset || opset > kNewestOpset) {
@@ -206,15 +198,21 @@ ModelProto write(const Graph& g, QuantizedForm quantized, int64_t asked = 0,
   }
   WriteOpset version;
   version.now = version.needed = opset;
-  version.held = asked != 0;
-  for (ValueId id : g.inputs())
-    version.needed = std::max(version.needed, opset_of(type_dtype(g.value(id))));
+  for (ValueId id : g.inputs()) {
+    const DType dtype = type_dtype(g.value(id));
+    version.need(opset_of(dtype), std::string(dtype_name(dtype)) + " of an input");
+  }
   for (;;) {  // ends: the opset grows, and forms are of a bounded one
     version.now = version.needed;
     if (external != nullptr) external->clear();
     ModelProto model = write_at(g, &version, external, quantized);
-    if (version.now < kLeastOpset && !is_of(model.graph(), version.now)) ++version.needed;
-    if (version.needed == version.now) return model;
+    if (version.now < kLeastOpset) {
+      if (const NodeProto* n = not_of(model.graph(), version.now))
+        version.need(version.now + 1, fmt::format("{} '{}'", n->op_type(), node_name(*n)));
+    }
+    if (version.needed > version.now) continue;
+    if (needed_by != nullptr) *needed_by = version.by;
+    return model;
   }
 }
 
@@ -224,9 +222,16 @@ void set_type(ValueInfoProto& info, const Value& value) { set_type(*info.mutable
 
 void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out,
                  ModelNames& model) {
-  std::vector<bool> used(g.value_count());
-  for (const Node& node : g.nodes()) {
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
+  std::vector<bool> used(g.value_count()), dropped;
+  const std::vector<Form> forms = find_forms(g, model.opset->now, &dropped);
+  std::map<NodeId, const Form*> form_at;
+  for (const Form& form : forms) {
+    form_at[form.last] = &form;
+    for (ValueId v : form.inputs) used[at(v)] = true;
+  }
+  for (size_t n = 0; n < g.node_count(); ++n) {
+    const Node& node = g.node(static_cast<NodeId>(n));
+    for (size_t i = 0; i < node.inputs.size() && !dropped[n]; ++i) {
       const ValueId id = node.inputs[i];
       if (becomes_attribute(node, i)) continue;
       if (id != kNoValue && g.is_constant(id) && written_anew(g, node, i, model.quantized))
@@ -241,12 +246,14 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
   for (size_t i = 0; i < names.size(); ++i) {
     const Value& v = g.value(static_cast<ValueId>(i));
     if (v.origin != ValueOrigin::kConstant || !used[i] || model.names.is_constant(v)) continue;
-    model.opset->needed = std::max(model.opset->needed, opset_of(v.dtype));
+    model.opset->need(opset_of(v.dtype), std::string(dtype_name(v.dtype)) + " of a constant");
     write_constant(v, names[i], out, model);
     if (names[i] == v.name) model.names.add_constant(v);
   }
-  for (const Node& node : g.nodes()) {
-    if (node.removed()) continue;
+  for (size_t n = 0; n < g.node_count(); ++n) {
+    const Node& node = g.node(static_cast<NodeId>(n));
+    const auto form = form_at.find(static_cast<NodeId>(n));
+    if (node.removed() || (dropped[n] && form == form_at.end())) continue;
     WriteCtx c(g, node, out, names, model);
     for (ValueId id : node.outputs) {
       const DType dtype = type_dtype(g.value(id));
@@ -257,7 +264,11 @@ void write_graph(const Graph& g, std::vector<std::string> names, GraphProto& out
         c.need(21);  // the other ops that move elements took float8 only then
       }
     }
-    is_custom(node.op) ? write_custom(c) : find_write_row(node.op)->write(c);
+    if (form != form_at.end()) {
+      form->second->write(c);
+    } else {
+      is_custom(node.op) ? write_custom(c) : find_write_row(node.op)->write(c);
+    }
   }
   std::set<std::string> given;
   for (const auto& o : g.outputs()) {
@@ -376,8 +387,9 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
   const bool beside = options.external_data || constant_bytes(graph) > kMostInside;
   const std::string data_path = path + ".data";
   onnx::ExternalData external(std::filesystem::path(data_path).filename().string());
+  std::string by;
   onnx::ModelProto model =
-      onnx::write(graph, options.quantized, options.opset, beside ? &external : nullptr);
+      onnx::write(graph, options.quantized, options.opset, beside ? &external : nullptr, &by);
   check(model);
   const std::string bytes = model.SerializeAsString();
   AtomicFile file, data;
@@ -390,7 +402,7 @@ OnnxFile export_onnx(const ir::Graph& graph, const std::string& path,
     check_status(external.write(data));
     check_status(onnx::commit_both(data, data_path, file, path));
   }
-  return {model.opset_import(0).version(), external.empty() ? std::string() : data_path};
+  return {model.opset_import(0).version(), external.empty() ? std::string() : data_path, by};
 }
 
 }  // namespace wick

@@ -74,6 +74,21 @@ Blend<T> blend(const ResizeJob& job, int level, const int64_t* o, const T* x) {
   return sum;
 }
 
+// From the last axis outward, which is what a dim after another comes to; every step is rounded.
+template <class T>
+T interpolated(const ResizeJob& job, int left, const int64_t* o, const T* x) {
+  if (left == 0) return *x;
+  const ResizeAxis& s = job.axes[left - 1];
+  const Neighbour* row = s.table + o[s.dim] * s.taps;
+  T sum = 0;
+  for (int64_t i = 0; i < s.taps; ++i) {
+    const T part = interpolated(job, left - 1, o, x + row[i].at * job.steps[s.dim]) *
+                   static_cast<T>(row[i].weight);
+    sum = i == 0 ? part : sum + part;
+  }
+  return sum;
+}
+
 template <class T>
 void blend_all(const ResizeJob& job, Span<const TensorView> in, Span<TensorView> out,
                const ResizeAttrs& a, ThreadPool* pool) {
@@ -83,6 +98,14 @@ void blend_all(const ResizeJob& job, Span<const TensorView> in, Span<TensorView>
   }
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    if (a.interpolate != 0) {
+      return for_each_output(pool, job, out[0].shape, cost,
+                             [&](int64_t to, const int64_t* o, int64_t at) {
+                               y[to] = interpolated(job, job.count, o, x + at);
+                             });
+    }
+  }
   const T outside = from_blend<T>(static_cast<Blend<T>>(a.extrapolation_value));
   for_each_output(pool, job, out[0].shape, cost, [&](int64_t to, const int64_t* o, int64_t at) {
     bool inside = true;

@@ -22,13 +22,17 @@ struct ResizeAttrs {
   int64_t antialias = 0, exclude_outside = 0, keep_aspect_ratio_policy = 0;
   double cubic_coeff_a = -0.75, extrapolation_value = 0;
   DimList axes;  // empty: all
+  // 1: the trainer's interpolate(), of dims 2 and on: its places, one dim after another, products
+  // and sums rounded apart, also where a dim keeps its size. 0: as docs/numerics.md says of Resize.
+  int64_t interpolate = 0;
 };
 WICK_ATTR_FIELDS(ResizeAttrs, WICK_FIELD(ResizeAttrs, 1, mode),
                  WICK_FIELD(ResizeAttrs, 2, coordinates), WICK_FIELD(ResizeAttrs, 3, nearest_mode),
                  WICK_FIELD(ResizeAttrs, 4, antialias), WICK_FIELD(ResizeAttrs, 5, exclude_outside),
                  WICK_FIELD(ResizeAttrs, 6, keep_aspect_ratio_policy),
                  WICK_FIELD(ResizeAttrs, 7, cubic_coeff_a),
-                 WICK_FIELD(ResizeAttrs, 8, extrapolation_value), WICK_FIELD(ResizeAttrs, 9, axes));
+                 WICK_FIELD(ResizeAttrs, 8, extrapolation_value), WICK_FIELD(ResizeAttrs, 9, axes),
+                 WICK_FIELD(ResizeAttrs, 10, interpolate));
 
 enum class GridPadding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 struct GridSampleAttrs {

@@ -16,6 +16,17 @@ Status check_resize_attrs(const RuleCtx<D>& c, const ResizeAttrs& a) {
   if (!nearest) WICK_TRY(need_number(c.in[0]));
   if (nearest && a.antialias != 0)
     return Status(Code::kInvalidArgument, "antialias goes with the modes linear and cubic");
+  if (a.interpolate == 0) return {};
+  if (!nearest && c.in[0].dtype != DType::kF32 && c.in[0].dtype != DType::kF64)
+    return error(Code::kTypeMismatch, "interpolate is of float32 and float64, got %s",
+                 dtype_name(c.in[0].dtype));
+  const auto how = static_cast<ResizeCoordinates>(a.coordinates);
+  const bool plain = how == ResizeCoordinates::kHalfPixel ||
+                     how == (nearest ? ResizeCoordinates::kAsymmetric
+                                     : ResizeCoordinates::kAlignCorners);
+  if (c.in[0].shape.rank() < 3 || !plain || a.antialias != 0 || a.exclude_outside != 0 ||
+      a.keep_aspect_ratio_policy != 0 || !a.axes.empty() || a.cubic_coeff_a != -0.75)
+    return Status(Code::kInvalidArgument, "interpolate has no such attributes");
   return {};
 }
 

@@ -42,12 +42,31 @@ Tensor reached(Tensor g, const ConvAttrs& c, const Shape& in, const Shape& kerne
 // Entry i of a list that has one an axis.
 Tensor entry(const Tensor& list, int64_t i) { return list.slice(0, i, i + 1).contiguous(); }
 
+// The same of dims 2 and on, which alone it resizes.
+Tensor uninterpolate(const GradCtx& c, const ResizeAttrs& a, const Tensor& g, int axis) {
+  if (axis < 2) return g;
+  const int64_t extent = c.in_shape(0)[axis];
+  const Tensor identity = eye(extent, g.dtype()).reshape({extent, 1, extent}), roi;
+  Tensor scales, sizes;
+  if (c.inputs() > 2 && c.has(2) && c.in(2).layout().numel() != 0) {
+    scales = cat({ones({2}), entry(c.in(2), axis)}, 0);
+  } else {
+    sizes = cat({tensor(std::vector<int64_t>{extent, 1}), entry(c.in(3), axis)}, 0);
+  }
+  const Tensor* in[] = {&identity, &roi, &scales, &sizes};
+  Tensor made;
+  call(OpId::kResize, &a, in, Span<Tensor>(&made, 1), c.where());
+  const Tensor matrix = made.reshape({extent, c.out_shape(0)[axis]});
+  return movedim(matmul(movedim(g, axis, -1), matrix.t()), -1, axis);
+}
+
 // What resizing does to one axis is linear: its matrix is what it makes of the identity.
 Tensor unresize(const GradCtx& c, const Tensor& g, int axis, int64_t i, int64_t axes) {
   const int64_t extent = c.in_shape(0)[axis];
   ResizeAttrs a = c.attrs<ResizeAttrs>();
-  a.axes = DimList{1};
   a.extrapolation_value = 0;  // a constant
+  if (a.interpolate != 0) return uninterpolate(c, a, g, axis);
+  a.axes = DimList{1};
   const Tensor identity = eye(extent, g.dtype());
   Tensor roi, scales, sizes;
   if (c.has(1) && c.in(1).layout().numel() != 0)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/ops/resize_scale.h"
 #include "trainer/tensor/compose.h"
 
 namespace wick {
@@ -47,16 +48,16 @@ Taps nearest(const Resizing& r, bool exact) {
   const At& at = r.at;
   Tensor i = r.places(DType::kF32);
   if (exact) i = at(i) + 0.5;
-  Tensor place = floor(at(at(i) * at(r.scale(DType::kF32)))).to(DType::kI64);
+  Tensor place = floor(at(at(i) * at(r.scale(DType::kF32)))).to(DType::kI64, at.where);
   return {{minimum(at(place), at(r.last()))}, {}};
 }
 Taps linear_taps(const Resizing& r) {
   const At& at = r.at;
   Tensor place = r.positions();
   if (!r.align_corners) place = maximum(at(place), at(full({}, 0, DType::kF64, at.where)));
-  Tensor lo = minimum(at(place.to(DType::kI64)), at(r.last()));
+  Tensor lo = minimum(at(place.to(DType::kI64, at.where)), at(r.last()));
   Tensor hi = minimum(at(at(lo) + 1), at(r.last()));
-  Tensor t = at(place) - at(lo.to(DType::kF64));
+  Tensor t = at(place) - at(lo.to(DType::kF64, at.where));
   return {{lo, hi}, {1 - at(t), t}};
 }
 // Keys's cubic with a = -0.75: four neighbours, the border repeated.
@@ -75,7 +76,7 @@ Taps cubic_taps(const Resizing& r) {
   };
   Tensor place = r.positions(), first = floor(at(place));
   Tensor t = at(place) - at(first);
-  first = first.to(DType::kI64);
+  first = first.to(DType::kI64, at.where);
   Taps taps;
   for (int64_t k = 0; k < 4; ++k) {
     Tensor from = maximum(at(at(first) + (k - 1)), at(r.number(0, DType::kI64)));
@@ -92,9 +93,69 @@ Tensor resize(const Tensor& x, int dim, const Taps& taps, const At& at) {
     if (taps.weight.empty()) return part;
     Dims line;
     for (int i = 0; i < x.rank(); ++i) line.values[line.count++] = i == dim ? -1 : 1;
-    part = at(part) * at(reshape_to(taps.weight[k].to(x.dtype()), line, at));
+    part = at(part) * at(reshape_to(taps.weight[k].to(x.dtype(), at.where), line, at));
     y = k == 0 ? part : at(y) + at(part);
   }
+  return y;
+}
+
+// -- as one op of a graph, with the arithmetic of the above
+
+// Whether an op that is told the scale as a float computes with this one.
+bool is_ratio(double factor) {
+  return factor > 0 && factor <= kMaxScale &&
+         ratio_of(static_cast<double>(static_cast<float>(factor))).value() == factor;
+}
+// Whether nearest places are floor(i / factor) in whole numbers, whatever float32 rounds: ONNX's.
+bool places_are_exact(double factor) {
+  constexpr int64_t kPlaces = 1 << 20;
+  if (factor != std::floor(factor) || factor > 64) return false;
+  const auto scale = static_cast<float>(1.0 / factor);
+  const auto whole = static_cast<int64_t>(factor);
+  for (int64_t i = 0; i < kPlaces; ++i) {
+    if (static_cast<int64_t>(std::floor(static_cast<float>(i) * scale)) != i / whole) return false;
+  }
+  return true;
+}
+
+bool is_one_op(const Tensor& x, const InterpolateOptions& o, bool smooth) {
+  if (active_tracer() == nullptr) return false;
+  if (smooth && x.dtype() != DType::kF32 && x.dtype() != DType::kF64) return false;
+  return std::all_of(o.scale_factor.begin(), o.scale_factor.end(), is_ratio);
+}
+
+// `out`: of the spatial dims.
+Tensor resize_op(const Arg& x, const InterpolateOptions& o, bool smooth, bool cubic,
+                 const Sizes& out) {
+  ResizeAttrs a;
+  const bool exact = o.mode == "nearest-exact";
+  const ResizeMode mode = cubic    ? ResizeMode::kCubic
+                          : smooth ? ResizeMode::kLinear
+                                   : ResizeMode::kNearest;
+  a.mode = static_cast<int64_t>(mode);
+  a.coordinates = static_cast<int64_t>(o.align_corners    ? ResizeCoordinates::kAlignCorners
+                                       : smooth || exact  ? ResizeCoordinates::kHalfPixel
+                                                          : ResizeCoordinates::kAsymmetric);
+  a.nearest_mode = static_cast<int64_t>(exact    ? ResizeNearest::kPreferCeil
+                                        : smooth ? ResizeNearest::kPreferFloor
+                                                 : ResizeNearest::kFloor);
+  std::vector<float> factors = {1, 1};
+  std::vector<int64_t> to = {dim_of(x.tensor, 0), dim_of(x.tensor, 1)};
+  bool plain = !smooth && !exact && o.size.empty();
+  for (int64_t i = 0; i < out.count; ++i) {
+    to.push_back(out[i]);
+    if (!o.size.empty()) continue;
+    const double factor = o.scale_factor[o.scale_factor.size() == 1 ? 0 : static_cast<size_t>(i)];
+    factors.push_back(static_cast<float>(factor));
+    plain = plain && places_are_exact(factor);
+  }
+  a.interpolate = plain ? 0 : 1;
+  const Tensor scales = o.size.empty() ? tensor(factors) : Tensor();
+  const Tensor sizes = o.size.empty() ? Tensor() : tensor(to);
+  const Tensor none;
+  const Tensor* in[] = {&x.tensor, &none, &scales, &sizes};
+  Tensor y;
+  call(OpId::kResize, &a, in, Span<Tensor>(&y, 1), x.where);
   return y;
 }
 
@@ -166,14 +227,27 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
         "needs either size or scale_factor, of 1 or " + std::to_string(spatial) + " numbers",
         x.where);
   }
+  const auto size_of = [&](const Tensor& t, int i) {
+    const size_t k = given == 1 ? 0 : static_cast<size_t>(i);
+    return by_size ? o.size[k]
+                   : static_cast<int64_t>(
+                         std::floor(static_cast<double>(dim_of(t, 2 + i)) * o.scale_factor[k]));
+  };
+  if (is_one_op(x.tensor, o, smooth)) {
+    Sizes out;
+    bool empty = false;
+    for (int i = 0; i < spatial; ++i) {
+      out.values[out.count++] = size_of(x.tensor, i);
+      empty = empty || out[i] < 1 || dim_of(x.tensor, 2 + i) < 1;
+    }
+    if (!empty) return resize_op(x, o, smooth, cubic, out);
+  }
   Tensor y = x.tensor;
   for (int i = 0; i < spatial; ++i) {
     const size_t k = given == 1 ? 0 : static_cast<size_t>(i);
     const int64_t in = dim_of(y, 2 + i);
     const double factor = by_size ? 0 : o.scale_factor[k];
-    const int64_t out = by_size
-                            ? o.size[k].number
-                            : static_cast<int64_t>(std::floor(static_cast<double>(in) * factor));
+    const int64_t out = size_of(y, i);
     if (out < 1 || in < 1) {
       bad_shape("interpolate",
                 "sizes must be >= 1, got " + std::to_string(in) + " -> " + std::to_string(out),
