@@ -70,7 +70,7 @@ std::vector<Refusal> refusals() {
                     return stack(all);),
        "control flow depends on data or on a dynamic size", WICK_WRITTEN(return relu(x);),
        "ops take the batch at once"},
-      {WICK_WRITTEN(return x * std::sin(x.size(1));), "is baked in",
+      {WICK_WRITTEN(return x * std::sin(static_cast<double>(x.size(1)));), "is baked in",
        WICK_WRITTEN(return x * sin(full({}, x.size(1)));), ""},
       {WICK_WRITTEN(return x * table().to_vector<float>()[x.size(1) % 5];), "is baked in",
        WICK_WRITTEN(return x * index_select(table(), 0, tensor<int64_t>({x.size(1) % 5}));), ""},
