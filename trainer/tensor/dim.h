@@ -259,10 +259,23 @@ template <wick::detail::DimOrInt A, wick::detail::DimOrInt B>
 wick::Dim clamp(const wick::Dim& d, const A& low, const B& high) {
   return min(max(d, wick::detail::as_dim(low)), wick::detail::as_dim(high));
 }
-inline double sqrt(wick::Dim d) { return sqrt(static_cast<double>(static_cast<int64_t>(d))); }
-inline double exp(wick::Dim d) { return exp(static_cast<double>(static_cast<int64_t>(d))); }
-inline double log(wick::Dim d) { return log(static_cast<double>(static_cast<int64_t>(d))); }
-inline double log2(wick::Dim d) { return log2(static_cast<double>(static_cast<int64_t>(d))); }
+#define WICK_DIM_FUNCTION(name) \
+  inline double name(wick::Dim d) { return name(static_cast<double>(static_cast<int64_t>(d))); }
+WICK_DIM_FUNCTION(sqrt)
+WICK_DIM_FUNCTION(cbrt)
+WICK_DIM_FUNCTION(exp)
+WICK_DIM_FUNCTION(exp2)
+WICK_DIM_FUNCTION(log)
+WICK_DIM_FUNCTION(log2)
+WICK_DIM_FUNCTION(log10)
+WICK_DIM_FUNCTION(sin)
+WICK_DIM_FUNCTION(cos)
+WICK_DIM_FUNCTION(tan)
+WICK_DIM_FUNCTION(tanh)
+WICK_DIM_FUNCTION(floor)
+WICK_DIM_FUNCTION(ceil)
+WICK_DIM_FUNCTION(round)
+#undef WICK_DIM_FUNCTION
 template <class T>
   requires std::is_arithmetic_v<T>
 double pow(wick::Dim d, T to) {
