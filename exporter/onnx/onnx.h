@@ -60,8 +60,7 @@ struct OnnxFileOptions {
   QuantizedForm quantized = QuantizedForm::kOperators;
   // 11 to 28 (others are an Error); 0 is 17. A later one is taken where a form needs it:
   // OnnxFile::opset says which, OnnxFile::opset_by what needs it. Several operators stand for one
-  // that came later (Gelu 20, Swish 24, LayerNormalization 17); read by Wick they are the one again,
-  // with its bits.
+  // that came later (Gelu 20, Swish 24, LayerNormalization 17); read by Wick they have its bits.
   int64_t opset = 0;
 };
 struct OnnxFile {

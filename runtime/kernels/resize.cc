@@ -25,7 +25,8 @@ struct ResizeKernels {
   void (*down)(const float* const* lines, const float* weight, int count, int64_t n, float* y);
   // The same for interpolate()
   void (*across_apart)(const float* x, const ResizeRow& row, int64_t n, float* y);
-  void (*down_apart)(const float* const* lines, const float* weight, int count, int64_t n, float* y);
+  void (*down_apart)(const float* const* lines, const float* weight, int count, int64_t n,
+                     float* y);
 };
 }  // namespace wick
 #endif

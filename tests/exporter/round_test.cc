@@ -121,7 +121,7 @@ TEST(Round, AFunctionCalledTwiceHasNoNameTwice) {
   EXPECT_THAT(text(settled(model)), HasSubstr("\"inner\""));
 }
 
-// metadata_props of nodes: in a file of any opset, in subgraphs, and on all that an operator becomes.
+// metadata_props of nodes: in a file of any opset, and on all that an operator becomes.
 TEST(Round, NodesKeepTheirModuleAndLine) {
   ModelProto model = model_of(17);
   auto& g = *model.mutable_graph();

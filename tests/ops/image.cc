@@ -79,7 +79,8 @@ std::vector<Sample> resize_samples() {
       const std::string of = n + "_interpolate" + std::to_string(static_cast<int>(how));
       all.push_back(sample(of, {f32({2, 3, 5, 37}), none, reals({1, 1, 1.75, 0.6})}, a));
       all.push_back(sample(of + "_twice", {f32({2, 3, 5, 7}), none, reals({1, 1, 2, 2})}, a));
-      all.push_back(sample(of + "_sizes", {f32({1, 2, 4, 50}), none, none, ints({1, 2, 9, 33})}, a));
+      all.push_back(
+          sample(of + "_sizes", {f32({1, 2, 4, 50}), none, none, ints({1, 2, 9, 33})}, a));
       all.push_back(sample(of + "_same", {f32({1, 2, 4, 33}), none, none, ints({1, 2, 4, 33})}, a));
       all.push_back(sample(of + "_one", {f32({1, 2, 4, 3}), none, none, ints({1, 2, 1, 1})}, a));
       all.push_back(sample(of + "_1d", {f32({2, 3, 9}), none, reals({1, 1, 2})}, a));

@@ -20,8 +20,8 @@ namespace wick::onnx {
 using namespace ir;  // NOLINT: the graph is what this room speaks about
 
 // A model is written at the lowest opset from the one that was asked for (kLeastOpset where none
-// was) on that has every form its nodes need. Rows write the forms of kLeastOpset and later; where the operator's row at an earlier
-// opset takes them, they are that opset's, too.
+// was) on that has every form its nodes need. Rows write the forms of kLeastOpset and later; where
+// the operator's row at an earlier opset takes them, they are that opset's, too.
 constexpr int64_t kOldestOpset = 11, kLeastOpset = 17;
 struct WriteOpset {
   int64_t now = kLeastOpset;     // of the model being written
