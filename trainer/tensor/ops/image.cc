@@ -133,9 +133,9 @@ Tensor resize_op(const Arg& x, const InterpolateOptions& o, bool smooth, bool cu
                           : smooth ? ResizeMode::kLinear
                                    : ResizeMode::kNearest;
   a.mode = static_cast<int64_t>(mode);
-  a.coordinates = static_cast<int64_t>(o.align_corners    ? ResizeCoordinates::kAlignCorners
-                                       : smooth || exact  ? ResizeCoordinates::kHalfPixel
-                                                          : ResizeCoordinates::kAsymmetric);
+  a.coordinates = static_cast<int64_t>(o.align_corners   ? ResizeCoordinates::kAlignCorners
+                                       : smooth || exact ? ResizeCoordinates::kHalfPixel
+                                                         : ResizeCoordinates::kAsymmetric);
   a.nearest_mode = static_cast<int64_t>(exact    ? ResizeNearest::kPreferCeil
                                         : smooth ? ResizeNearest::kPreferFloor
                                                  : ResizeNearest::kFloor);
@@ -229,7 +229,7 @@ Tensor interpolate(const Arg& x, const InterpolateOptions& o) {
   }
   const auto size_of = [&](const Tensor& t, int i) {
     const size_t k = given == 1 ? 0 : static_cast<size_t>(i);
-    return by_size ? o.size[k]
+    return by_size ? o.size[k].number
                    : static_cast<int64_t>(
                          std::floor(static_cast<double>(dim_of(t, 2 + i)) * o.scale_factor[k]));
   };
