@@ -35,10 +35,7 @@ struct Refusal {
 };
 
 Tensor state(const Tensor& x) { return zeros({x.size(0), 8}); }
-const Tensor& table() {
-  static const Tensor t = tensor<float>({3, 1, 4, 1, 5});
-  return t;
-}
+const std::vector<float> table = {3, 1, 4, 1, 5};  // NOLINT(cert-err58-cpp)
 
 std::vector<Refusal> refusals() {
   return {
@@ -72,8 +69,8 @@ std::vector<Refusal> refusals() {
        "ops take the batch at once"},
       {WICK_WRITTEN(return x * std::sin(static_cast<double>(x.size(1)));), "is baked in",
        WICK_WRITTEN(return x * sin(full({}, x.size(1)));), ""},
-      {WICK_WRITTEN(return x * table().to_vector<float>()[x.size(1) % 5];), "is baked in",
-       WICK_WRITTEN(return x * index_select(table(), 0, tensor<int64_t>({x.size(1) % 5}));), ""},
+      {WICK_WRITTEN(return x * table[x.size(1) % 5];), "is baked in",
+       WICK_WRITTEN(return x * index_select(tensor(table), 0, tensor<int64_t>({x.size(1) % 5}));), ""},
       {WICK_WRITTEN(return max_pool1d(x.transpose(1, 2), x.size(1));), "kernel_shape is baked in",
        WICK_WRITTEN(return amax(x.transpose(1, 2), {2}, true);),
        "adaptive_avg_pool1d(x, 1) for means"},

@@ -48,7 +48,8 @@ struct MobileNet : Module {
   Child<Linear> classifier{this, "classifier", 128, 10};
 
   Tensor forward(const Arg& x) override {
-    return classifier(adaptive_avg_pool2d((*features)(x), 1).flatten(1));
+    const Tensor y = adaptive_avg_pool2d({(*features)(x), x.where}, 1);
+    return classifier({y.flatten(1, -1, x.where), x.where});
   }
 };
 

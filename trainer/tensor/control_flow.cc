@@ -424,7 +424,7 @@ class Scan {
   }
   // The first slices, which are by their number in the graph.
   Tensors traced_slices(const Tensor& count, const Tensor& trip) const {
-    const Tensor at = reverse_ ? sub(sub({count, where_}, 1), {trip, where_}) : trip;
+    const Tensor at = reverse_ ? sub({sub({count, where_}, 1), where_}, {trip, where_}) : trip;
     Tensors all;
     for (size_t k = 0; k < xs_.size(); ++k) {
       Tensor x;

@@ -89,7 +89,9 @@ Tensor roll(const Arg& x, Dims shifts, Dims dims) {
     int d = wrap_dim("roll", dims[i], t.rank(), x.where);
     int64_t n = t.raw_shape()[d];
     int64_t by = n == 0 ? 0 : ((shifts[i] % n) + n) % n;
-    if (by != 0) t = cat({t.slice(d, n - by, n, 1, x.where), t.slice(d, 0, n - by, 1, x.where)}, d);
+    if (by == 0) continue;
+    t = cat(std::vector{t.slice(d, n - by, n, 1, x.where), t.slice(d, 0, n - by, 1, x.where)}, d,
+            x.where);
   }
   return t.is_same(x.tensor) ? t.clone(x.where) : t;
 }

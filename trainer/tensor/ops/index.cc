@@ -122,8 +122,8 @@ Tensor masked_fill(const Arg& x, const Arg& mask, const Arg& value) {
     throw_error("masked_fill",
                 "the value must be a number or a tensor of rank 0, got " + text(value.tensor),
                 x.where, Code::kShapeMismatch);
-  return where(same_shape_mask("masked_fill", x, mask), value.tensor.to(x.tensor.dtype(), x.where),
-               x);
+  return where({same_shape_mask("masked_fill", x, mask), mask.where},
+               {value.tensor.to(x.tensor.dtype(), x.where), x.where}, x);
 }
 Tensor masked_scatter(const Arg& x, const Arg& mask, const Arg& source) {
   Tensor m = same_shape_mask("masked_scatter", x, mask);

@@ -243,9 +243,11 @@ Tensor dropout(const Arg& x, double p, bool training) {
   if (!(p >= 0 && p <= 1))
     throw_error("dropout", "p must be in [0, 1], got " + std::to_string(p), x.where);
   if (!training || p == 0) return x.tensor;
-  if (p == 1) return mul(x, full({}, 0, x.tensor.dtype()));
-  Tensor keep = moved_beside(x.tensor, ge(rand(x.tensor.raw_shape()), p).to(x.tensor.dtype()));
-  return mul(x, mul(keep, full({}, 1 / (1 - p), x.tensor.dtype())));
+  const At at(x);
+  if (p == 1) return mul(x, at(full({}, 0, x.tensor.dtype())));
+  Tensor keep = ge(at(rand(x.tensor.raw_shape())), p).to(x.tensor.dtype(), x.where);
+  keep = moved_beside(x.tensor, keep);
+  return mul(x, at(mul(at(keep), at(full({}, 1 / (1 - p), x.tensor.dtype())))));
 }
 
 // A mask over the channels of x.

@@ -47,8 +47,9 @@ Shape kept_shape(const Line& line) {
 
 // How many elements of each line are numbers.
 Tensor count_numbers(const Line& line) {
-  Tensor is_number = eq(line.x.detach(), line.x.detach());
-  return sum(is_number.to(DType::kI64), {line.dim}, true);
+  const Tensor x = line.x.detach(line.where);
+  const Tensor is_number = eq({x, line.where}, {x, line.where});
+  return sum({is_number.to(DType::kI64, line.where), line.where}, {line.dim}, true);
 }
 
 ValuesIndices median_of(const char* op, const Arg& x, int dim, bool keepdim, bool leave_nan_out) {
@@ -58,8 +59,9 @@ ValuesIndices median_of(const char* op, const Arg& x, int dim, bool keepdim, boo
   if (floats(line.x)) {
     Tensor valid = count_numbers(line);
     // truncation makes -1 / 2 the first element, which is NaN then
-    at = call(OpId::kDiv, NoAttrs{}, {valid - 1, number(2, DType::kI64)});
-    if (!leave_nan_out) at = where(lt(valid, line.size()), valid, at);
+    const Where& w = line.where;
+    at = call(OpId::kDiv, NoAttrs{}, {{sub({valid, w}, 1), w}, {number(2, DType::kI64), w}});
+    if (!leave_nan_out) at = where({lt({valid, w}, line.size()), w}, {valid, w}, {at, w});
   } else {
     at = full(kept_shape(line), (line.size() - 1) / 2, DType::kI64);
   }
