@@ -211,7 +211,8 @@ TEST(ControlTraps, WhatDiffersFromRunToRunInsideIsRefused) {
   EXPECT_THAT(refusal([](const Tensor& x) {
                 return scan(
                            [&](const Tensor& s, const Tensor& x_t) {
-                             return std::pair(s * std::sin(static_cast<double>(x.size(1))) + x_t, s);
+                             return std::pair(s * std::sin(static_cast<double>(x.size(1))) + x_t,
+                                              s);
                            },
                            zeros({x.size(0), 8}), x, 1)
                     .first;

@@ -34,7 +34,6 @@ struct Refusal {
   std::string why;  // where the rewrite gives something else than the original meant
 };
 
-Tensor state(const Tensor& x) { return zeros({x.size(0), 8}); }
 const std::vector<float> table = {3, 1, 4, 1, 5};  // NOLINT(cert-err58-cpp)
 
 std::vector<Refusal> refusals() {
@@ -51,7 +50,7 @@ std::vector<Refusal> refusals() {
                                tensor<int64_t>({x.size(1)}) > 3, [&] { return relu(x); },
                                [&] { return exp(x); });),
        "or keep the size on one side: {1, \"time\", 4}"},
-      {WICK_WRITTEN(Tensor h = state(x);
+      {WICK_WRITTEN(Tensor h = zeros({x.size(0), 8});
                     for (int64_t t = 0; t < x.size(1); ++t) h = tanh(h + x.select(1, t));
                     return h;),
        "a loop over a dynamic size is scan(",
@@ -60,7 +59,7 @@ std::vector<Refusal> refusals() {
                           Tensor next = tanh(h + x_t);
                           return std::pair(next, next);
                         };
-                    return scan(step, state(x), x, 1).first;),
+                    return scan(step, zeros({x.size(0), 8}), x, 1).first;),
        ""},
       {WICK_WRITTEN(std::vector<Tensor> all;
                     for (int64_t n = 0; n < x.size(0); ++n) all.push_back(relu(x.select(0, n)));
@@ -70,7 +69,8 @@ std::vector<Refusal> refusals() {
       {WICK_WRITTEN(return x * std::sin(static_cast<double>(x.size(1)));), "is baked in",
        WICK_WRITTEN(return x * sin(full({}, x.size(1)));), ""},
       {WICK_WRITTEN(return x * table[x.size(1) % 5];), "is baked in",
-       WICK_WRITTEN(return x * index_select(tensor(table), 0, tensor<int64_t>({x.size(1) % 5}));), ""},
+       WICK_WRITTEN(return x * index_select(tensor(table), 0, tensor<int64_t>({x.size(1) % 5}));),
+       ""},
       {WICK_WRITTEN(return max_pool1d(x.transpose(1, 2), x.size(1));), "kernel_shape is baked in",
        WICK_WRITTEN(return amax(x.transpose(1, 2), {2}, true);),
        "adaptive_avg_pool1d(x, 1) for means"},
@@ -129,6 +129,7 @@ TEST(Refusals, AreTheTableOfThePage) {
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   auto code = [](std::string text) {
     text = std::regex_replace(text, std::regex(R"(^return (.*);$)"), "$1");
+    text = std::regex_replace(text, std::regex(R"(\( )"), "(");
     return "`" + std::regex_replace(text, std::regex(R"(\|)"), "\\|") + "`";
   };
   std::string made = "| you wrote | the error says | write |\n|---|---|---|\n";

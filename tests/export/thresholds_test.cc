@@ -136,6 +136,16 @@ TEST(Thresholds, SizesThatForwardRefusesAreNotPromised) {
   EXPECT_THAT(stated.refusal, testing::HasSubstr("at most 512"));
 }
 
+// The file says so.
+TEST(Thresholds, WhatWasNotVerifiedIsToldByTheGraph) {
+  Program p = form("unverified", {2, 6, 2}, kOpen, [](const Tensor& x) { return relu(x); });
+  EXPECT_EQ(capture_call(*p.module, p.inputs, p.call).metadata.count("wick.capture"), 0U);
+  CaptureOptions options;
+  options.verify = false;
+  const ir::Graph g = capture_call(*p.module, p.inputs, p.call, options);
+  EXPECT_EQ(g.metadata.at("wick.capture"), "not verified");
+}
+
 TEST(Thresholds, AGptsTimeEndsWithItsTable) {
   nn::GPT model(
       {.vocab_size = 11, .embed_dim = 8, .num_layers = 1, .num_heads = 2, .max_seq_len = 40});

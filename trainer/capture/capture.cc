@@ -360,6 +360,7 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
     if (!settled && round < kMostRounds) {
       if (answer_both_ways(use, graph, runs, &number, &free, &all) != Answered::kAll) continue;
     }
+    if (!options.verify) graph.metadata["wick.capture"] = "not verified";
     if (!options.verify || settled) return graph;
     std::vector<Sizes> sizes = unseen_sizes(free);  // what no expression was found from
     for (const CaptureRun& run : all) sizes.push_back(run.sizes);

@@ -85,7 +85,7 @@ void write_reduce(WriteCtx& c, const char* op) {
   const bool keeps_all = a.noop_with_empty_axes != 0 && a.axes.empty();
   if (!axes_input && (c.has(1) || keeps_all)) c.need(18);
   // The largest and least of bools are ReduceMax's and ReduceMin's from 20 on.
-  const bool bools = c.dtype_of(c.in(0)) == DType::kBool && c.opset() < 20;
+  const bool bools = c.g.value(c.node.inputs[0]).dtype == DType::kBool && c.opset() < 20;
   const std::string in = bools ? c.cast(c.in(0), DType::kI32) : c.in(0);
   const std::string out = bools ? c.fresh() : c.out(0);
   NodeProto& n =
