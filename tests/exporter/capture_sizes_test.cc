@@ -78,7 +78,7 @@ TEST(CaptureSizes, TheLineThatReadTheSizeIsNamed) {
   };
   Branches net;
   const std::string text = refusal(net, {64, 3}, {{0, "batch"}});
-  EXPECT_THAT(text, AllOf(HasSubstr("a dynamic size is read at "),
+  EXPECT_THAT(text, AllOf(HasSubstr("a size that is read at "),
                           HasSubstr("capture_sizes_test.cc:" + std::to_string(net.line))));
 }
 
@@ -260,22 +260,30 @@ TEST(CaptureSizes, AModelThatFailsAtAPromisedSizeSaysWhereTheRangeIsNarrowed) {
     return max_pool2d(x, {4, 4});  // too small a picture has no window
   };
   const std::string text = refusal_of(f, {2, 1, 9, 8}, {{2, "height"}});
-  EXPECT_THAT(text, AllOf(HasSubstr("forward runs at height = 9 and fails at height = 1: "),
-                          HasSubstr("capture_sizes_test.cc:"),
-                          HasSubstr("kept out by DynamicDim::min and max (height is 1 to")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("forward runs at height = 9 and fails at height = 1: "),
+                    HasSubstr("capture_sizes_test.cc:"),
+                    HasSubstr("kept out by DynamicDim::min, max and multiple_of (height is 1 to")));
   EXPECT_EQ(refusal_of(f, {2, 1, 9, 8}, {{2, "height", 4}}), "no error");
   auto limited = [](const Tensor& x) {
     if (x.size(0) > 6) throw std::runtime_error("six at most");
     return relu(x);
   };
-  EXPECT_THAT(refusal_of(limited, {2, 3}),
-              AllOf(HasSubstr("fails at batch = 24: six at most"), HasSubstr("DynamicDim")));
+  // Of a largest size that nobody stated the range ends where forward does.
+  Net ends(limited);
+  const ir::Graph graph = capture(ends, {{"x", example({2, 3}), {{0, "batch"}}, {}}});
+  EXPECT_EQ(graph.value(graph.inputs()[0]).shape[0].max(), 6);
+  EXPECT_THAT(refusal_of(limited, {2, 3}, {{0, "batch", 1, 30}}),
+              AllOf(HasSubstr("fails at batch = 30: six at most"), HasSubstr("DynamicDim")));
   EXPECT_EQ(refusal_of(limited, {2, 3}, {{0, "batch", 1, 6}}), "no error");
   // A table that is too short for a size which only the check beside forward reaches.
   auto table = [](const Tensor& x) { return x + zeros({100, 3}).slice(0, 0, x.size(0)); };
-  EXPECT_THAT(refusal_of(table, {2, 3}),
+  Net rows(table);
+  const ir::Graph within = capture(rows, {{"x", example({2, 3}), {{0, "batch"}}, {}}});
+  EXPECT_EQ(within.value(within.inputs()[0]).shape[0].max(), 100);
+  EXPECT_THAT(refusal_of(table, {2, 3}, {{0, "batch", 1, 2000}}),
               AllOf(HasSubstr("forward runs at batch = 2 and fails at batch = "),
-                    HasSubstr("kept out by DynamicDim::min and max (batch is 1 to")));
+                    HasSubstr("multiple_of (batch is 1 to 2000")));
 }
 
 TEST(CaptureSizes, ABranchBelowAStatedMinimumIsNoError) {

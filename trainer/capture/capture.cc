@@ -332,7 +332,7 @@ bool ends_where_it_runs(const FailsAt& failure, const std::vector<CaptureInput>&
     f.max = runs;
     warn_text("capture-range",
               fmt::format("[capture] \"{}\" is free up to {}, at {} forward fails: {}", f.symbol,
-                          runs, fails, failure.what()));
+                          runs, fails, failure.why()));
     return true;
   }
   return false;

@@ -82,7 +82,8 @@ template <class F>
 ir::Graph capture(nn::Module& module, const std::vector<CaptureInput>& inputs, const F& call,
                   const CaptureOptions& options = {}) {
   constexpr size_t n = detail::arity<const F, 1>();
-  static_assert(n != detail::kNoArity, "the call takes const Tensor&, one for each input, up to 16");
+  static_assert(n != detail::kNoArity,
+                "the call takes const Tensor&, one for each input, up to 16");
   if (inputs.size() != n) detail::wrong_inputs(n, inputs.size());
   return capture_call(
       module, inputs,

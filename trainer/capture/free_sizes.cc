@@ -275,7 +275,7 @@ void throw_fails_at(const std::vector<FreeSize>& free, const Sizes& sizes,
   throw FailsAt(fmt::format("[capture] forward runs at {} and fails at {}: {}{}",
                             sizes_text(free, example_sizes(free)), sizes_text(free, sizes),
                             why.what(), bounds_hint(free, sizes)),
-                error != nullptr ? error->code() : Code::kInvalidArgument, sizes);
+                error != nullptr ? error->code() : Code::kInvalidArgument, sizes, why.what());
 }
 
 }  // namespace wick

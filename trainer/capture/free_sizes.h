@@ -55,12 +55,14 @@ std::string bounds_hint(const std::vector<FreeSize>& free, const Sizes& sizes);
 // Forward runs at the example's sizes and not at these.
 class FailsAt : public Error {
  public:
-  FailsAt(const std::string& what, Code code, Sizes sizes)
-      : Error(what, code), sizes_(std::move(sizes)) {}
+  FailsAt(const std::string& what, Code code, Sizes sizes, std::string why)
+      : Error(what, code), sizes_(std::move(sizes)), why_(std::move(why)) {}
   const Sizes& sizes() const { return sizes_; }
+  const std::string& why() const { return why_; }  // what forward said
 
  private:
   Sizes sizes_;
+  std::string why_;
 };
 // Throws FailsAt, by `why`.
 [[noreturn]] void throw_fails_at(const std::vector<FreeSize>& free, const Sizes& sizes,

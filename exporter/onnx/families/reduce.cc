@@ -84,16 +84,11 @@ void write_reduce(WriteCtx& c, const char* op) {
   const bool axes_input = !has_attribute(c.form(op), "axes");
   const bool keeps_all = a.noop_with_empty_axes != 0 && a.axes.empty();
   if (!axes_input && (c.has(1) || keeps_all)) c.need(18);
-  // The largest and least of bools are ReduceMax's and ReduceMin's from 20 on.
-  const bool bools = c.g.value(c.node.inputs[0]).dtype == DType::kBool && c.opset() < 20;
-  const std::string in = bools ? c.cast(c.in(0), DType::kI32) : c.in(0);
-  const std::string out = bools ? c.fresh() : c.out(0);
-  NodeProto& n =
-      axes_input ? c.add(op, {in, c.ints_input(1, a.axes.span())}, {out}) : c.add(op, {in}, {out});
+  NodeProto& n = axes_input ? c.add(op, {c.in(0), c.ints_input(1, a.axes.span())}, {c.out(0)})
+                            : c.add(op, {c.in(0)}, {c.out(0)});
   if (!axes_input && !a.axes.empty()) set_ints(n, "axes", a.axes.span());
   set_int(n, "keepdims", a.keepdims);
   if (axes_input && a.noop_with_empty_axes != 0) set_int(n, "noop_with_empty_axes", 1);
-  if (bools) set_int(c.add("Cast", {out}, {c.out(0)}), "to", static_cast<int64_t>(DType::kBool));
 }
 void write_arg(WriteCtx& c, const char* op) {
   const auto& a = c.as<ArgAttrs>();
