@@ -79,11 +79,18 @@ const Dims kImage = {{0, "batch"}, {2, "height", 2}, {3, "width", 2}};
 
 TEST(Forms, LayerNormIsOneOperatorFrom17) {
   const Tensor w = some({2, 5}), b = some({2, 5}).add(0.25);
-  const std::vector<Call> norms = {
-      [&](const Tensor& x) { return layer_norm(x, {2, 5}, w, b); },
-      [&](const Tensor& x) { return layer_norm(x, {2, 5}, w); },
-      [&](const Tensor& x) { return layer_norm(x, {2, 5}, Tensor(), b); },
-      [&](const Tensor& x) { return layer_norm(x, {2, 5}, Tensor(), Tensor(), 1e-3); }};
+  const std::vector<Call> norms = {[&](const Tensor& x) {
+                                     return layer_norm(x, {2, 5}, w, b);
+                                   },
+                                   [&](const Tensor& x) {
+                                     return layer_norm(x, {2, 5}, w);
+                                   },
+                                   [&](const Tensor& x) {
+                                     return layer_norm(x, {2, 5}, Tensor(), b);
+                                   },
+                                   [&](const Tensor& x) {
+                                     return layer_norm(x, {2, 5}, Tensor(), Tensor(), 1e-3);
+                                   }};
   for (const Call& f : norms) {
     const Captured c = captured(f, {3, 2, 5}, kBatch, {7, 2, 5});
     EXPECT_EQ(written_back(c, 0), Names{"LayerNormalization"});
@@ -135,8 +142,8 @@ TEST(Forms, RmsNormIsOneOperatorFrom23) {
                               {{0, "batch"}, {1, "time"}}, {5, 4, 6});
   EXPECT_EQ(written_back(c, 23), Names{"RMSNormalization"});
   EXPECT_THAT(written_back(c, 0), Not(Contains("RMSNormalization")));
-  const Captured bare = captured([](const Tensor& x) { return rms_norm(x, {6}); }, {2, 3, 6},
-                                 kBatch, {5, 3, 6});
+  const Captured bare =
+      captured([](const Tensor& x) { return rms_norm(x, {6}); }, {2, 3, 6}, kBatch, {5, 3, 6});
   EXPECT_EQ(written_back(bare, 23), Names{"RMSNormalization"});
 }
 
@@ -273,7 +280,10 @@ TEST(Forms, AResizeOfTheTrainersHasItsGradient) {
 
 TEST(Forms, WhatRaisesTheOpsetIsNamed) {
   const Captured c = captured(
-      [](const Tensor& x) { return pad(x, {1, 1}, "circular"); }, {2, 3, 5}, kBatch, {3, 3, 5});
+      [](const Tensor& x) {
+        return pad(x, {1, 1}, "circular");
+      },
+      {2, 3, 5}, kBatch, {3, 3, 5});
   const std::string path = testing::TempDir() + "forms_opset.onnx";
   const OnnxFile file = export_onnx(c.graph, path);
   EXPECT_EQ(file.opset, 19);

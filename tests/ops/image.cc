@@ -71,9 +71,9 @@ std::vector<Sample> resize_samples() {
       all.push_back(sample(n + "_down_" + by, {f32({2, 9, 6}), none, reals({1, times, 1})}, a));
       all.push_back(sample(n + "_across_" + by, {f32({9, 37}), none, reals({1, times})}, a));
     }
-    for (const auto how : {ResizeCoordinates::kHalfPixel,
-                           mode == ResizeMode::kNearest ? ResizeCoordinates::kAsymmetric
-                                                        : ResizeCoordinates::kAlignCorners}) {
+    for (const auto how : {ResizeCoordinates::kHalfPixel, mode == ResizeMode::kNearest
+                                                              ? ResizeCoordinates::kAsymmetric
+                                                              : ResizeCoordinates::kAlignCorners}) {
       ResizeAttrs a = resize(mode, how);
       a.interpolate = 1;
       const std::string of = n + "_interpolate" + std::to_string(static_cast<int>(how));

@@ -135,8 +135,7 @@ void print_origins(const nlohmann::json& nodes) {
   };
   for (const auto& n : nodes) {
     std::string from = n.value("module", "");
-    if (n.contains("source"))
-      from += (from.empty() ? "" : " ") + n["source"].get<std::string>();
+    if (n.contains("source")) from += (from.empty() ? "" : " ") + n["source"].get<std::string>();
     if (from != last) flush();
     last = from;
     ops += " " + n["op"].get<std::string>();

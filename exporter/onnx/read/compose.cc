@@ -58,9 +58,8 @@ Standardized standardize(ReadCtx& c, ValueId x, const std::vector<int64_t>& axes
   ValueId d = c.emit(OpId::kSub, {x, mean});
   ValueId variance = c.emit(OpId::kReduceMean, a, {c.emit(OpId::kMul, {d, d})});
   ValueId root = c.emit(OpId::kSqrt, {c.emit(OpId::kAdd, {variance, c.scalar(x, epsilon)})});
-  ValueId normal = is_quotient(c)
-                       ? c.emit(OpId::kDiv, {d, root})
-                       : c.emit(OpId::kMul, {d, c.emit(OpId::kReciprocal, {root})});
+  ValueId normal = is_quotient(c) ? c.emit(OpId::kDiv, {d, root})
+                                  : c.emit(OpId::kMul, {d, c.emit(OpId::kReciprocal, {root})});
   return {mean, root, normal};
 }
 ValueId dims(ReadCtx& c, ValueId v, int64_t from, int64_t to) {

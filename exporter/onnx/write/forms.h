@@ -11,9 +11,9 @@
 namespace wick::onnx {
 
 struct Form {
-  std::vector<NodeId> nodes;           // all that it stands for
-  NodeId last = -1;                    // which of them makes its value
-  std::vector<ValueId> inputs;         // what is written of it reads these
+  std::vector<NodeId> nodes;             // all that it stands for
+  NodeId last = -1;                      // which of them makes its value
+  std::vector<ValueId> inputs;           // what is written of it reads these
   std::function<void(WriteCtx&)> write;  // the context's node is `last`
 };
 

@@ -21,9 +21,9 @@ Status check_resize_attrs(const RuleCtx<D>& c, const ResizeAttrs& a) {
     return error(Code::kTypeMismatch, "interpolate is of float32 and float64, got %s",
                  dtype_name(c.in[0].dtype));
   const auto how = static_cast<ResizeCoordinates>(a.coordinates);
-  const bool plain = how == ResizeCoordinates::kHalfPixel ||
-                     how == (nearest ? ResizeCoordinates::kAsymmetric
-                                     : ResizeCoordinates::kAlignCorners);
+  const bool plain =
+      how == ResizeCoordinates::kHalfPixel ||
+      how == (nearest ? ResizeCoordinates::kAsymmetric : ResizeCoordinates::kAlignCorners);
   if (c.in[0].shape.rank() < 3 || !plain || a.antialias != 0 || a.exclude_outside != 0 ||
       a.keep_aspect_ratio_policy != 0 || !a.axes.empty() || a.cubic_coeff_a != -0.75)
     return Status(Code::kInvalidArgument, "interpolate has no such attributes");
