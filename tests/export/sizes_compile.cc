@@ -154,6 +154,8 @@ TEST(SizesCompile, SixtyExpressions) {
   EXPECT_EQ(linspace(0, 1, x.size(1)).size(0), 6);
   EXPECT_EQ(eye(x.size(1)).size(1), 6);
   EXPECT_EQ(full({x.size(0)}, x.size(1)).size(0), 4);
+  EXPECT_EQ(tensor(x.size(1)).item_int(), 6);
+  EXPECT_EQ(tensor({x.size(0), x.size(1)}).size(0), 2);
   EXPECT_EQ(repeat(x, {1, x.size(0), 1}).size(1), 24);
   EXPECT_EQ(roll(x, x.size(1) / 2, 1).size(1), 6);
   EXPECT_EQ(x.expand({x.size(0), -1, -1}).size(0), 4);

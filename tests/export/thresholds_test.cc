@@ -69,6 +69,18 @@ TEST(Thresholds, EqualSizesAreFound) {
   EXPECT_THAT(c.refusal, testing::HasSubstr("thresholds_test.cc:"));
 }
 
+// One that is asked only where another holds.
+TEST(Thresholds, TwoThatMustMeetAreFound) {
+  const F both = [](const Tensor& x) {
+    return x.size(1) == 60 && x.size(0) == 2 ? x * 2 : relu(x);
+  };
+  EXPECT_THAT(captured(both, kOpen).refusal, testing::HasSubstr("time = 60"));
+  const F three = [](const Tensor& x) {
+    return x.size(1) > 500 && x.size(0) % 7 == 3 && x.size(1) == 1000 ? relu(x) : x * 2;
+  };
+  EXPECT_THAT(captured(three, kOpen).refusal, testing::HasSubstr("time = 1000"));
+}
+
 TEST(Thresholds, ABranchBeyondTheRangeIsNone) {
   const F f = [](const Tensor& x) { return x.size(1) > 5000 ? relu(x) : exp(x); };
   right_at(f, {{0, "batch"}, {1, "time", 1, 5000}}, {{1, 5000, 2}, {3, 1, 2}});

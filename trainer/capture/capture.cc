@@ -135,6 +135,7 @@ bool reads_sizes(const std::vector<CaptureRun>& runs) {
 }
 
 constexpr int kMostRounds = 24;
+constexpr size_t kMostRuns = 64;
 constexpr double kSeconds = 1, kDoubtfulSeconds = 5;  // of running the graph beside forward
 // A run keeps every result; of a run for a comparison alone.
 constexpr double kMostBytes = 512e6;
@@ -180,12 +181,20 @@ void end_before(const Sizes& other, const std::string& what, std::vector<FreeSiz
 // The runs that give the comparisons of sizes their other answers. Where forward is too large to be
 // run, the sizes end before that.
 enum class Answered : uint8_t { kAll, kMoreRuns, kOtherBounds };
-Answered answer_both_ways(const SizeUse& use, const ir::Graph& graph, Runs& runs, int64_t* number,
+Answered answer_both_ways(SizeUse& use, const ir::Graph& graph, Runs& runs, int64_t* number,
                           std::vector<FreeSize>* free, std::vector<CaptureRun>* all) {
   Answered answered = Answered::kAll;
   for (const SizeGuard& guard : use.guards) {
     const auto other = other_way(guard, *free);
     if (!other) continue;
+    if (all->size() >= kMostRuns) {  // what is left is not followed
+      for (const SymDim* d : {&guard.a, &guard.b}) {
+        d->each_symbol([&](const std::string& name, int64_t, int64_t) {
+          use.escaped.emplace(name, guard.line);
+        });
+      }
+      continue;
+    }
     if (std::any_of(all->begin(), all->end(),
                     [&](const CaptureRun& r) { return r.sizes == *other; }))
       continue;
@@ -354,7 +363,7 @@ ir::Graph capture_within(nn::Module& module, const std::vector<CaptureInput>& in
     ir::Graph graph;
     std::vector<ir::ValueId> seen;  // by forward
     for (const CaptureInput& in : inputs) seen.push_back(add_input(graph, in, free));
-    const SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
+    SizeUse use = merge_captures(all, free, inputs, seen, names, graph);
     graph.labels = options.labels;
     ir::verify(graph, "after capture");
     if (!settled && round < kMostRounds) {

@@ -100,17 +100,21 @@ class Merge {
   }
   SizeValues& sizes() { return sizes_; }
 
+  static constexpr size_t kMostAnswers = 48;  // of a run, looked at one after another
+
   SizeUse use() {
     SizeUse use;
-    std::map<std::string, SizeGuard> one_way;
-    std::set<std::string> both_ways;
+    std::set<std::string> seen;  // answers in a row
+    std::vector<std::pair<std::string, SizeGuard>> unlike;
     for (size_t r = 0; r < runs_.size(); ++r) {
       const SizeLog& log = runs_[r].log;
       terms_[r].extend(log, INT32_MAX, [&](const SizeLog::Entry& e) { return size_of(r, e); });
       for (const auto& [entry, where] : log.escaped()) escapes(r, entry, where, &use);
+      std::vector<SizeGuard> before;
+      std::string answers;
       for (const SizeLog::Guard& g : log.guards()) {
         const auto &a = term(r, g.a), &b = term(r, g.b);
-        if (!a || !b) {
+        if (!a || !b || before.size() == kMostAnswers) {
           escapes(r, g.a, g.where, &use);
           escapes(r, g.b, g.where, &use);
           continue;
@@ -125,12 +129,17 @@ class Merge {
               "before capture",
               guard.line, guard.text()));
         }
-        const auto [at, fresh] = one_way.try_emplace(guard.text(), guard);
-        if (!fresh && at->second.yes != g.yes) both_ways.insert(guard.text());
+        const std::string asked = answers + "|" + guard.text();
+        answers = asked + (g.yes ? " yes" : " no");
+        seen.insert(answers);
+        unlike.emplace_back(asked + (g.yes ? " no" : " yes"), guard);
+        unlike.back().second.before = before;
+        unlike.back().second.from = runs_[r].sizes;
+        before.push_back(std::move(guard));
       }
     }
-    for (const auto& [text, guard] : one_way) {
-      if (both_ways.count(text) == 0) use.guards.push_back(guard);
+    for (auto& [answers, guard] : unlike) {
+      if (seen.insert(answers).second) use.guards.push_back(std::move(guard));
     }
     alike(&use);
     use.doubtful = solver_.doubtful();

@@ -75,7 +75,9 @@ class Search {
     Sizes example = example_sizes(free_), least, most;
     for (const FreeSize& f : free_) least.push_back(f.min), most.push_back(f.max);
     look(example);
-    for (const Sizes& base : {example, least, most}) {
+    std::vector<Sizes> bases = {example, least, most};
+    if (!guard_.from.empty()) bases.push_back(guard_.from);
+    for (const Sizes& base : bases) {
       for (size_t i : involved_) along(base, i, kMany);
     }
     // Two sizes together: one at each of a few, the other all along.
@@ -95,7 +97,11 @@ class Search {
  private:
   static constexpr int64_t kMany = 300, kFew = 12;
 
-  bool other(const Sizes& at) const { return guard_.answer(free_, at) != guard_.yes; }
+  bool other(const Sizes& at) const {
+    return guard_.answer(free_, at) != guard_.yes &&
+           std::all_of(guard_.before.begin(), guard_.before.end(),
+                       [&](const SizeGuard& g) { return g.answer(free_, at) == g.yes; });
+  }
   void look(const Sizes& at) {
     if (!other(at)) return;
     double cost = 1;

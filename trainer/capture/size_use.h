@@ -29,12 +29,15 @@ class SizeTerms {
   std::vector<std::optional<SymDim>> terms_;
 };
 
-// A comparison of sizes that went one way in all runs.
+// A comparison of sizes that a run made after some others, and no run after the same answers to
+// these has answered otherwise.
 struct SizeGuard {
   detail::SizeCompare how;
   SymDim a, b;
   bool yes;
   std::string line;  // "model.cc:12", which read the size
+  std::vector<SizeGuard> before = {};
+  Sizes from = {};  // of the run
 
   bool answer(const std::vector<FreeSize>& free, const Sizes& at) const;
   std::string text() const;  // "time < 5000"
@@ -49,7 +52,8 @@ struct SizeUse {
   std::vector<SizeGuard> guards;
 };
 
-// Sizes within the bounds, as small as can be found, at which the comparison has the other answer.
+// Sizes within the bounds, as small as can be found, at which the comparison has the other answer
+// and those before it the same.
 std::optional<Sizes> other_way(const SizeGuard& guard, const std::vector<FreeSize>& free);
 
 int64_t evaluate(const SymDim& dim, const std::vector<FreeSize>& free, const Sizes& at);

@@ -55,6 +55,15 @@ template <class T>
 Tensor tensor(T value, Where where = Where::current()) {
   return full({}, value, dtype_of<T>, where);
 }
+// Sizes as int64: tensor(x.size(1)), tensor({x.size(0), x.size(1)}). A capture follows them.
+inline Tensor tensor(Dim size, Where where = Where::current()) {
+  return full({}, size, DType::kI64, where);
+}
+inline Tensor tensor(std::initializer_list<Dim> sizes, Where where = Where::current()) {
+  std::vector<int64_t> v;
+  for (const Dim d : sizes) v.push_back(d.peek());
+  return tensor(v, where);
+}
 Tensor scalar_tensor(Scalar value, DType dtype = DType::kF32, Where where = Where::current());
 
 // -- like another tensor, of another dtype
