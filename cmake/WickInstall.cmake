@@ -70,6 +70,7 @@ if(WICK_BUILD_COMPILE)
   wick_install(compile ROOMS exporter TARGETS wick_exporter wick_compile)
 endif()
 
+wick_install(sign ROOMS sign TARGETS wick_sign)
 if(WICK_BUILD_TOOLS)
   wick_install(tools ROOMS tools/lib tools/submission TARGETS wick_tools wick_submission)
 endif()

@@ -1,6 +1,7 @@
 #include "runtime/core/atomic_file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,9 @@ namespace {
 
 // Two threads may write the same path: each needs a temporary file of its own.
 constinit std::atomic<unsigned> g_serial{0};
+
+pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
+AtomicFile* g_open = nullptr;  // those with a temporary file, under g_mutex
 
 // The rename itself must survive a power cut. Some file systems refuse to sync a folder: the file
 // is complete either way.
@@ -36,7 +40,33 @@ void AtomicFile::discard() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
   if (temporary_[0] != '\0') unlink(temporary_);
+  forget();
+}
+
+void AtomicFile::enlist() {
+  pthread_mutex_lock(&g_mutex);
+  behind_ = g_open;
+  if (g_open != nullptr) g_open->before_ = this;
+  g_open = this;
+  pthread_mutex_unlock(&g_mutex);
+}
+
+// There is no temporary file any more.
+void AtomicFile::forget() {
+  pthread_mutex_lock(&g_mutex);
   temporary_[0] = '\0';
+  if (before_ != nullptr) before_->behind_ = behind_;
+  if (behind_ != nullptr) behind_->before_ = before_;
+  if (g_open == this) g_open = behind_;
+  before_ = behind_ = nullptr;
+  pthread_mutex_unlock(&g_mutex);
+}
+
+void AtomicFile::abandon_all() {
+  pthread_mutex_lock(&g_mutex);
+  for (const AtomicFile* file = g_open; file != nullptr; file = file->behind_)
+    unlink(file->temporary_);
+  pthread_mutex_unlock(&g_mutex);
 }
 
 Status AtomicFile::fail(const char* what, int cause) {
@@ -62,7 +92,9 @@ Status AtomicFile::open(const char* path) {
     return error(Code::kIo, "cannot create %s: No such file or directory (its folder is missing)",
                  path);
   }
-  return fd_ >= 0 ? Status() : fail("create", errno);
+  if (fd_ < 0) return fail("create", errno);
+  enlist();
+  return {};
 }
 
 Status AtomicFile::write(const void* bytes, size_t n) {
@@ -86,8 +118,9 @@ Status AtomicFile::commit() {
   fd_ = -1;
   if (close(fd) != 0) return fail("close", errno);
   if (rename(temporary_, path_) != 0) return fail("replace", errno);
-  sync_folder_of(path_, temporary_, kMaxPath);
-  temporary_[0] = '\0';
+  char folder[kMaxPath];
+  sync_folder_of(path_, folder, kMaxPath);
+  forget();
   return Status();
 }
 

@@ -24,14 +24,21 @@ class AtomicFile {
   Status flush();
   Status commit();
 
+  // For a process that is about to end while other threads may still write: the temporary files of
+  // all that are open are removed.
+  static void abandon_all();
+
  private:
   Status fail(const char* what, int cause);
   void discard();
+  void enlist();
+  void forget();
 
   static constexpr size_t kMaxPath = 4096;
   const char* path_ = nullptr;
   int fd_ = -1;
   char temporary_[kMaxPath] = "";
+  AtomicFile *before_ = nullptr, *behind_ = nullptr;  // in the list of those with a temporary file
 };
 
 // All of it in one call.

@@ -12,8 +12,10 @@
 #include "runtime/core/regular_file.h"
 #include "runtime/program/layout.h"
 #include "runtime/registry/registry.h"
+#include "tools/lib/limits.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/open_vulkan.h"
+#include "tools/lib/trust.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -36,6 +38,13 @@ bool is_wick_file(const std::string& path) {
   check(file.read(0, magic, std::min<uint64_t>(sizeof(magic), file.size())),
         fmt::format("cannot read '{}'", path));
   return memcmp(magic, kFileMagic, sizeof(magic)) == 0;
+}
+
+ir::Graph open_onnx(const std::string& path, OnnxReadOptions options) {
+  const std::optional<std::vector<uint8_t>> bytes = signed_bytes(path);
+  if (!bytes) return import_onnx(path, options);
+  options.weights_stay = false;
+  return import_onnx_bytes(*bytes, "", options);
 }
 
 ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path) {
@@ -61,6 +70,11 @@ void Model::load(std::vector<uint8_t> bytes, Span<const LentSegment> lent) {
 
 Model Model::open_wick(const std::string& path) {
   Model m;
+  if (std::optional<std::vector<uint8_t>> bytes = signed_bytes(path)) {
+    m.load(std::move(*bytes));
+    m.file_bytes_ = m.program_->file_bytes();
+    return m;
+  }
   std::vector<const CustomOp*> ops = registered_ops();
   LoadOptions options;
   options.custom_ops = ops;
@@ -78,7 +92,7 @@ Model Model::open(const std::string& path, OnnxReadOptions options) {
     m = open_wick(path);
   } else {
     options.weights_stay = true;
-    ir::Graph graph = import_onnx(path, options);
+    ir::Graph graph = open_onnx(path, options);
     const ProgramInfo info = onnx_origin(graph, path);
     ir::optimize(graph);
     LentProgram program = lend_program(std::move(graph), info);
@@ -96,7 +110,7 @@ Model Model::open_whole(const std::string& path, OnnxReadOptions options) {
   if (is_wick_file(path)) {
     m = open_wick(path);
   } else {
-    m.graph_ = import_onnx(path, options);
+    m.graph_ = open_onnx(path, options);
     m.compiled_ = *m.graph_;
     ir::optimize(*m.compiled_);
     m.load(program_bytes(*m.compiled_, onnx_origin(*m.graph_, path)));
@@ -141,6 +155,7 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   SessionOptions o;
   o.threads = options.threads;
   o.trace = options.trace;
+  o.max_ram = within_memory(o.max_ram);
   if (options.reference) o.kernels = kReference;
   if (options.backend == "vulkan") {
     auto opened = open_vulkan(options.device, options.all_it_can);
@@ -186,7 +201,7 @@ std::vector<HostTensor> Runner::run(Span<const HostTensor> inputs) {
   std::vector<TensorView> in;
   for (const HostTensor& t : inputs) in.push_back(t.view());
   std::vector<TensorView> out(session_->output_count());
-  check(session_->run(in, out), "run");
+  check(session_->run(in, out, {.timeout_ns = time_left_ns()}), "run");
   say_complaints();
   std::vector<HostTensor> results;
   for (const TensorView& v : out) results.emplace_back(v.dtype, v.shape, v.data, v.nbytes());

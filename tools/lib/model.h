@@ -59,6 +59,9 @@ class Model {
   double load_ms_ = 0;
 };
 
+// The graph of an ONNX file, of bytes that are signed where that is required (trust.h): these have
+// no external data, which no signature covers.
+ir::Graph open_onnx(const std::string& path, OnnxReadOptions options = {});
 // What a program made of an ONNX file says of its origin; the seed is in files that Wick exported.
 ProgramInfo onnx_origin(const ir::Graph& graph, const std::string& path);
 bool is_wick_file(const std::string& path);

@@ -258,6 +258,7 @@ void add_bench(CommandLine& app) {
                   "model.wick or model.onnx; for --submission also a training run's folder")
       .required();
   accept_ops(command);
+  accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
   command.add_option("--batch", c->batches, "batch sizes: 1,8,32; 1 where the model has a choice")
       .delimiter(',')

@@ -27,6 +27,8 @@ bool ends_with(const std::string& text, const std::string& end);
 
 // --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.
 void accept_ops(Command command);
+// --require-signature KEY.pub: the command's models are signed by one of these keys.
+void accept_signature(Command command);
 // --backend cpu|vulkan and --device INDEX|NAME.
 void accept_backend(Command command, std::string* backend, std::string* device);
 // --offload pays|all: RunnerOptions::all_it_can.
@@ -50,6 +52,7 @@ void add_prove(CommandLine& app);
 void add_report(CommandLine& app);
 void add_quantize(CommandLine& app);
 void add_data(CommandLine& app);
+void add_sign(CommandLine& app);
 
 // Prints the document to stdout (--json).
 void print_json(const nlohmann::json& document);

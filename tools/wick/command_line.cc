@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "tools/lib/limits.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
@@ -23,6 +25,18 @@ CLI::Validator finite(bool (*inside)(double), const char* range) {
         return fmt::format("must be a number {}, got '{}'", range, text);
       },
       std::string("NUMBER ") + range);
+}
+
+// "4096", "256M", "1G": nothing for what is no such number.
+std::optional<uint64_t> bytes_in(const std::string& text) {
+  uint64_t n = 0;
+  const char* end = text.data() + text.size();
+  const auto [behind, failed] = std::from_chars(text.data(), end, n);
+  if (failed != std::errc() || n == 0) return std::nullopt;
+  const std::string unit(behind, end);
+  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+  if (shift < 0 || n > UINT64_MAX >> shift) return std::nullopt;
+  return n << shift;
 }
 
 // CLI11 takes a mistyped word for a missing one or for another option's value: name it first.
@@ -123,7 +137,24 @@ CommandLine::CommandLine(const char* name, const char* about, const char* versio
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::add_command(const char* name, const char* about) {
-  return app_->add_subcommand(name, about);
+  CLI::App* command = app_->add_subcommand(name, about);
+  command
+      ->add_option_function<double>(
+          "--timeout", [](double seconds) { limit_time(seconds); },
+          "seconds the command may take; then it ends with exit code 1 (train saves its work "
+          "first)")
+      ->check(finite([](double v) { return v > 0; }, "> 0"));
+  command
+      ->add_option_function<std::string>(
+          "--max-ram", [](const std::string& text) { limit_memory(*bytes_in(text)); },
+          "memory the command may take: bytes, or as 256M, 2G (of 1024)")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            if (bytes_in(text).has_value()) return std::string();
+            return "must be a number of bytes, or of K, M or G, got '" + text + "'";
+          },
+          "BYTES"));
+  return command;
 }
 
 int CommandLine::run(int argc, char** argv) {

@@ -117,6 +117,7 @@ void add_compare(CommandLine& app) {
   Command command = app.add_command("compare", "Compare two models, or one with ONNX Runtime");
   command.add_option("a", c->a, "model.wick or model.onnx").required();
   accept_ops(command);
+  accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
   command.add_option("b", c->b, "model.wick or model.onnx");
   command.add_option("--against", c->against, "onnxruntime (the first model must be ONNX)")

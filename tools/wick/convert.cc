@@ -56,9 +56,9 @@ void convert(const ConvertCommand& c) {
     throw Error(c.model + " is a .wick file already: only ONNX models can be converted");
   const bool onnx = ends_with(c.out, ".onnx");
   ir::LowerReport lowered;
-  ir::Graph graph = import_onnx(c.model, {.own_sizes = c.own_sizes,
-                                          .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
-                                          .lowered = &lowered});
+  ir::Graph graph = open_onnx(c.model, {.own_sizes = c.own_sizes,
+                                        .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
+                                        .lowered = &lowered});
   if (c.verbose) print_lowered(lowered);
   if (onnx) {
     graph.metadata.emplace("wick.source", c.model);
@@ -92,6 +92,7 @@ void add_convert(CommandLine& app) {
       app.add_command("convert", "Convert an ONNX model to .wick (or to ONNX as Wick writes it)");
   command.add_option("model", c->model, "model.onnx").required();
   accept_ops(command);
+  accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
   command.add_option("-o,--out", c->out, "model.wick or model.onnx").required();
   command.add_flag("--external-data", c->external_data,

@@ -224,6 +224,7 @@ void add_inspect(CommandLine& app) {
   Command command = app.add_command("inspect", "Show what is in a .wick or ONNX file");
   command.add_option("model", c->model, "model.wick or model.onnx").required();
   accept_ops(command);
+  accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
   command.add_flag("--json", c->json, "print JSON");
   const Option values = command.add_flag(

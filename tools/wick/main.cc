@@ -2,7 +2,9 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 
+#include "tools/lib/limits.h"
 #include "tools/wick/command.h"
 
 namespace {
@@ -42,12 +44,18 @@ int main(int argc, char** argv) {
   add_report(app);
   add_quantize(app);
   add_data(app);
+  add_sign(app);
   try {
     return app.run(argc, argv);
   } catch (const Differs&) {
     return kDiffers;
   } catch (const Interrupted&) {
     return kInterrupted;
+  } catch (const std::bad_alloc&) {
+    const bool limited = memory_limit() != UINT64_MAX;
+    fmt::print(stderr, "wick: out of memory{}\n",
+               limited ? fmt::format(" (--max-ram {})", memory_limit()) : "");
+    return kFailed;
   } catch (const std::exception& failed) {
     fmt::print(stderr, "wick: {}\n", without_source_line(failed.what()));
     return kFailed;

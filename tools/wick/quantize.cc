@@ -129,7 +129,7 @@ class Work {
                         "it was made from",
                     Code::kUnsupported);
       }
-      g = import_onnx(c_.model);
+      g = open_onnx(c_.model);
       seed_ = onnx_origin(g, c_.model).seed;
       g.metadata.emplace("wick.source", c_.model);
     }
@@ -378,6 +378,7 @@ void add_quantize(CommandLine& app) {
   Command command = app.add_command(
       "quantize", "A float model as one of 8- or 4-bit integers, and what that costs and wins");
   command.add_option("model", c->model, "model.onnx, or the folder of wick train --out").required();
+  accept_signature(command);
   command.add_option("--calib", c->calib,
                      "data to calibrate with: fashion-mnist, mnist, tinydigits, a folder of .npy "
                      "files, an .npy, an .npz or sample; a run's own by default");

@@ -122,6 +122,7 @@ void add_run(CommandLine& app) {
   Command command = app.add_command("run", "Run a .wick or ONNX model on .npy inputs");
   command.add_option("model", c->model, "model.wick or model.onnx").required();
   accept_ops(command);
+  accept_signature(command);
   accept_qdq(command, &c->lower_qdq);
   command.add_option(
       "--input,-i", c->inputs,

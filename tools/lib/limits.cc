@@ -1,0 +1,91 @@
+#include "tools/lib/limits.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "runtime/core/atomic_file.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+// A run that has passed its deadline says so itself, and what is saved is saved, if they are left
+// this long.
+constexpr uint64_t kToEndAlone = kSecond / 5, kToSave = 60 * kSecond;
+
+uint64_t g_deadline_ns = 0;
+uint64_t g_memory = UINT64_MAX;
+
+uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * kSecond + static_cast<uint64_t>(t.tv_nsec);
+}
+
+void sleep_until(uint64_t ns) {
+  const timespec t = {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) == EINTR) {
+  }
+}
+
+// Past any lock that the command may hold.
+void say(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
+
+void watch(double seconds) {
+  sleep_until(g_deadline_ns);
+  struct sigaction on_interrupt = {};
+  sigaction(SIGINT, nullptr, &on_interrupt);
+  const bool saves = on_interrupt.sa_handler != SIG_DFL && on_interrupt.sa_handler != SIG_IGN;
+  if (saves) {
+    say(fmt::format("wick: the time is up (--timeout {:g})\n", seconds));
+    kill(getpid(), SIGINT);
+  }
+  sleep_until(g_deadline_ns + (saves ? kToSave : kToEndAlone));
+  AtomicFile::abandon_all();
+  say(fmt::format("wick: the time is up (--timeout {:g}){}\n", seconds,
+                  saves ? ", and saving the work took too long" : ""));
+  _exit(1);
+}
+
+}  // namespace
+
+void limit_time(double seconds) {
+  constexpr double kMost = 1e9;  // 30 years
+  g_deadline_ns = now_ns() + static_cast<uint64_t>(std::min(seconds, kMost) * kSecond);
+  // Signals go to the command's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread(watch, seconds).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void limit_memory(uint64_t bytes) {
+  g_memory = bytes;
+  rlimit limit = {};
+  getrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = std::min<rlim_t>(bytes, limit.rlim_max);
+  if (setrlimit(RLIMIT_DATA, &limit) != 0)
+    throw Error(fmt::format("--max-ram: {}", strerror(errno)), Code::kIo);
+}
+
+uint64_t time_left_ns() {
+  if (g_deadline_ns == 0) return 0;
+  const uint64_t now = now_ns();
+  return now < g_deadline_ns ? g_deadline_ns - now : 1;
+}
+
+uint64_t memory_limit() { return g_memory; }
+uint64_t within_memory(uint64_t most) { return std::min(most, g_memory); }
+
+}  // namespace wick::tool

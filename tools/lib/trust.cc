@@ -1,0 +1,58 @@
+#include "tools/lib/trust.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "runtime/core/regular_file.h"
+#include "tools/lib/usage.h"
+#include "wick/sign.h"
+
+namespace wick::tool {
+namespace {
+
+struct Key {
+  std::string file, text;
+};
+std::vector<Key>& required() {
+  static std::vector<Key> keys;
+  return keys;
+}
+
+}  // namespace
+
+std::string signature_file(const std::string& path) { return path + ".minisig"; }
+
+void require_signature(const std::string& key_file) {
+  std::string text;
+  if (Status s = read_regular_file(key_file.c_str(), &text); !s.ok())
+    wrong_usage("--require-signature", s.message());
+  required().push_back({key_file, text});
+}
+
+std::optional<std::vector<uint8_t>> signed_bytes(const std::string& path) {
+  if (required().empty()) return std::nullopt;
+  std::vector<uint8_t> bytes;
+  std::string signature;
+  check_status(read_regular_file(path.c_str(), &bytes));
+  const std::string beside = signature_file(path);
+  std::error_code failed;
+  if (!std::filesystem::exists(beside, failed)) {
+    throw Error(fmt::format("'{}' is not signed: a signature is required, and there is no '{}'",
+                            path, beside));
+  }
+  check_status(read_regular_file(beside.c_str(), &signature));
+  std::string why;
+  for (const Key& key : required()) {
+    try {
+      verify_signature(bytes, signature, key.text);
+      return bytes;
+    } catch (const Error& e) {
+      if (e.code() == Code::kUnsupported) throw;
+      why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", key.file, e.what());
+    }
+  }
+  throw Error(fmt::format("'{}' is not signed as required ({})", path, why));
+}
+
+}  // namespace wick::tool
