@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wick/error.h"
-#include "wick/sign.h"
+#include "sign/include/wick/sign.h"
 
 namespace wick {
 namespace {

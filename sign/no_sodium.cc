@@ -1,6 +1,6 @@
 // In the place of minisign.cc where libsodium is not installed.
 #include "wick/error.h"
-#include "wick/sign.h"
+#include "sign/include/wick/sign.h"
 
 namespace wick {
 namespace {

@@ -110,7 +110,9 @@ class Writer {
     std::vector<Offset<flatbuffers::String>> labels;
     for (const auto& label : g_.labels) labels.push_back(b_.CreateString(label));
     Offsets<fbs::KeyValue> metadata;
-    for (const auto& [key, value] : g_.metadata) {
+    auto described = g_.metadata;
+    if (!info_.passes.empty()) described["wick.passes"] = info_.passes;
+    for (const auto& [key, value] : described) {
       metadata.push_back(fbs::CreateKeyValue(b_, b_.CreateString(key), b_.CreateString(value)));
     }
     auto provenance = fbs::CreateProvenance(
@@ -362,6 +364,11 @@ ir::Graph prepared(ir::Graph g) {
 }
 
 }  // namespace
+
+void ProgramInfo::passed(const ir::PassReport& report) {
+  numerics = static_cast<NumericsClass>(report.numerics);
+  for (const std::string& name : report.changed) passes += (passes.empty() ? "" : ", ") + name;
+}
 
 std::vector<uint8_t> program_bytes(const ir::Graph& graph, const ProgramInfo& info) {
   return program_bytes(graph, info, {});

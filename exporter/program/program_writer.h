@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "graph/rewrite/pass.h"
 #include "runtime/program/program.h"
 
 namespace wick {
@@ -15,6 +16,10 @@ struct ProgramInfo {
   std::string source = "trainer";  // or the imported file's name
   uint64_t seed = 0;
   NumericsClass numerics = NumericsClass::kExact;  // the strongest promise left after the passes
+  std::string passes = {};  // those that changed the graph, in order: "fuse, fuse_elementwise"
+
+  // What optimising the graph did.
+  void passed(const ir::PassReport& report);
 };
 
 // Throws Error when a node belongs to training (all such nodes are listed).

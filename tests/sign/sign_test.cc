@@ -1,5 +1,5 @@
 // Signatures in minisign's files: by themselves, beside Debian's minisign, and every byte changed.
-#include "wick/sign.h"
+#include "sign/include/wick/sign.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

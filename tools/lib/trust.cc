@@ -6,7 +6,7 @@
 
 #include "runtime/core/regular_file.h"
 #include "tools/lib/usage.h"
-#include "wick/sign.h"
+#include "sign/include/wick/sign.h"
 
 namespace wick::tool {
 namespace {

@@ -126,7 +126,26 @@ void Command::add_flag_callback(const char* names, const std::function<void()>& 
   command_->add_flag_callback(names, given, help);
 }
 void Command::footer(const char* text) { command_->footer(text); }
-void Command::callback(const std::function<void()>& work) { command_->callback(work); }
+// The last that is said of a command: behind its own options come those that all have.
+void Command::callback(const std::function<void()>& work) {
+  command_
+      ->add_option_function<double>(
+          "--timeout", [](double seconds) { limit_time(seconds); },
+          "seconds the command may take; then it ends with exit code 1 (train saves its work "
+          "first)")
+      ->check(finite([](double v) { return v > 0; }, "> 0"));
+  command_
+      ->add_option_function<std::string>(
+          "--max-ram", [](const std::string& text) { limit_memory(*bytes_in(text)); },
+          "memory the command may take: bytes, or as 256M, 2G (of 1024)")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            if (bytes_in(text).has_value()) return std::string();
+            return "must be a number of bytes, or of K, M or G, got '" + text + "'";
+          },
+          "BYTES"));
+  command_->callback(work);
+}
 bool Command::given(const char* option) const { return command_->count(option) > 0; }
 
 CommandLine::CommandLine(const char* name, const char* about, const char* version)
@@ -137,24 +156,7 @@ CommandLine::CommandLine(const char* name, const char* about, const char* versio
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::add_command(const char* name, const char* about) {
-  CLI::App* command = app_->add_subcommand(name, about);
-  command
-      ->add_option_function<double>(
-          "--timeout", [](double seconds) { limit_time(seconds); },
-          "seconds the command may take; then it ends with exit code 1 (train saves its work "
-          "first)")
-      ->check(finite([](double v) { return v > 0; }, "> 0"));
-  command
-      ->add_option_function<std::string>(
-          "--max-ram", [](const std::string& text) { limit_memory(*bytes_in(text)); },
-          "memory the command may take: bytes, or as 256M, 2G (of 1024)")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            if (bytes_in(text).has_value()) return std::string();
-            return "must be a number of bytes, or of K, M or G, got '" + text + "'";
-          },
-          "BYTES"));
-  return command;
+  return app_->add_subcommand(name, about);
 }
 
 int CommandLine::run(int argc, char** argv) {

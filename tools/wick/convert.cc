@@ -68,7 +68,7 @@ void convert(const ConvertCommand& c) {
   } else {
     ProgramInfo info = onnx_origin(graph, c.model);
     const ir::PassReport report = c.no_chains ? ir::simplify(graph) : ir::optimize(graph);
-    info.numerics = static_cast<NumericsClass>(report.numerics);
+    info.passed(report);
     // one rounding where the file has several
     if (lowered.quantized && lowered.integer_nodes() > 0)
       info.numerics = std::max(info.numerics, NumericsClass::kReassociates);

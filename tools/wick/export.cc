@@ -43,18 +43,16 @@ void run_export(const ExportCommand& c) {
     } else {
       ir::Graph optimized = graph;
       ir::PassReport report = c.no_chains ? ir::simplify(optimized) : ir::optimize(optimized);
-      write_program(
-          optimized, out,
-          {.seed = trained.seed, .numerics = static_cast<NumericsClass>(report.numerics)});
-      std::string passes;
-      for (const auto& name : report.changed) passes += (passes.empty() ? "" : ", ") + name;
+      ProgramInfo info{.seed = trained.seed};
+      info.passed(report);
+      write_program(optimized, out, info);
       files.push_back({{"file", out},
                        {"format", "wick"},
                        {"numerics", ir::numerics_name(report.numerics)},
                        {"passes", report.changed}});
       if (!c.json) {
         fmt::print("{}: numerics {} (passes that changed it: {})\n", out,
-                   ir::numerics_name(report.numerics), passes);
+                   ir::numerics_name(report.numerics), info.passes);
       }
     }
   }

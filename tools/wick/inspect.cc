@@ -143,6 +143,12 @@ void print_origins(const nlohmann::json& nodes) {
   flush();
 }
 
+// What a file that Wick exported says of the run it comes from.
+constexpr std::pair<const char*, const char*> kOrigins[] = {
+    {"wick.run_sha256", "run weights sha256"},
+    {"wick.data_sha256", "training data sha256"},
+    {"wick.passes", "passes "}};
+
 // What --json gives, as lines.
 void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
                  const nlohmann::json& doc, const Counts& steps) {
@@ -171,6 +177,10 @@ void print_model(const InspectCommand& c, const Model& model, const ir::LowerRep
   const nlohmann::json& origin = doc["provenance"];
   fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", origin_text(origin),
              origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
+  for (const auto& [key, what] : kOrigins) {
+    const char* value = p.find_metadata(key);
+    if (value != nullptr) fmt::print("  {} {}\n", what, value);
+  }
   if (p.entries()[0].growing)
     fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
   if (p.labels().empty()) return;

@@ -141,8 +141,9 @@ class Prover {
     export_trained_onnx(trained_, graph, onnx);
     ir::Graph optimized = graph;
     ir::PassReport report = ir::optimize(optimized);
-    write_program(optimized, wick,
-                  {.seed = trained_.seed, .numerics = static_cast<NumericsClass>(report.numerics)});
+    ProgramInfo info{.seed = trained_.seed};
+    info.passed(report);
+    write_program(optimized, wick, info);
 
     add("trainer", true, 128, trainer_path());
     check_variants();

@@ -4,20 +4,22 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
+#include "sign/include/wick/sign.h"
 #include "tools/lib/trust.h"
 #include "tools/wick/command.h"
 #include "wick/error.h"
-#include "wick/sign.h"
 
 namespace wick::tool {
 namespace {
 
 struct SignCommand {
   std::string model, key, new_key, comment;
+  bool json = false;
 };
 
 // A key that is there is never written over: what it has signed could not be told from a fake.
@@ -26,7 +28,7 @@ void refuse_existing(const std::string& path) {
     throw Error(fmt::format("'{}' is there already, and a key is not replaced", path));
 }
 
-void make_keys(const std::string& name) {
+void make_keys(const std::string& name, bool json) {
   const std::string secret = name + ".key", open = name + ".pub";
   refuse_existing(secret), refuse_existing(open);
   const SigningKeys keys = make_signing_keys();
@@ -36,6 +38,7 @@ void make_keys(const std::string& name) {
   umask(others);
   check_status(written);
   check_status(write_file_atomically(open.c_str(), keys.public_key.data(), keys.public_key.size()));
+  if (json) return print_json({{"secret_key", secret}, {"public_key", open}});
   fmt::print("{}: the secret key, keep it\n{}: the public key, for --require-signature\n", secret,
              open);
 }
@@ -43,7 +46,7 @@ void make_keys(const std::string& name) {
 void sign(const SignCommand& c) {
   if (c.new_key.empty() == c.model.empty())
     wrong_usage("wick sign", "takes a MODEL with --key FILE, or --new-key NAME");
-  if (!c.new_key.empty()) return make_keys(c.new_key);
+  if (!c.new_key.empty()) return make_keys(c.new_key, c.json);
   if (c.key.empty()) wrong_usage("--key", "names the secret key that MODEL is signed with");
   std::vector<uint8_t> bytes;
   std::string key;
@@ -53,6 +56,7 @@ void sign(const SignCommand& c) {
       c.comment.empty() ? "file:" + std::filesystem::path(c.model).filename().string() : c.comment;
   const std::string text = sign_bytes(bytes, key, comment), to = signature_file(c.model);
   check_status(write_file_atomically(to.c_str(), text.data(), text.size()));
+  if (c.json) return print_json({{"file", c.model}, {"signature", to}, {"comment", comment}});
   fmt::print("{}\n", to);
 }
 
@@ -77,6 +81,10 @@ void add_sign(CommandLine& app) {
   command.add_option("--key", c->key, "the secret key's file, without a password");
   command.add_option("--comment", c->comment, "a line that is signed too (default: file:NAME)");
   command.add_option("--new-key", c->new_key, "make a pair of keys: NAME.key and NAME.pub");
+  command.add_flag("--json", c->json, "print JSON");
+  command.footer(
+      "Example:\n  wick sign --new-key release\n"
+      "  wick sign lenet.wick --key release.key");
   command.callback([c] { sign(*c); });
 }
 

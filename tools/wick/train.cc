@@ -79,6 +79,8 @@ void train(TrainCommand c) {
   trace.reset();
   anomaly.reset();
   const bool split = r.config.val_split > 0;
+  // What export takes, which is not what stood there at the end.
+  const std::string kept = loop::load_trained(c.config.out).weights_sha256;
   if (c.profile) fmt::print(stderr, "{}", r.fit.steps_report.to_text());
   if (c.json) {
     nlohmann::json document = {{"model", r.config.model},
@@ -94,6 +96,7 @@ void train(TrainCommand c) {
                                {"best_epoch", r.fit.best_epoch},
                                {"images_per_second", r.fit.items_per_second},
                                {"weights_sha256", r.fit.weights_sha256},
+                               {"kept_weights_sha256", kept},
                                {"interrupted", r.fit.interrupted}};
     if (r.config.autocast != "none") document["autocast"] = r.config.autocast;
     if (r.config.autocast == "f16") document["skipped_steps"] = r.fit.skipped_steps;
@@ -113,9 +116,10 @@ void train(TrainCommand c) {
   if (r.fit.items_per_second > 0) rate = fmt::format(", {:.0f} img/s", r.fit.items_per_second);
   fmt::print(
       "{} on {}: test accuracy {:.2f} % (best {}{:.2f} % in epoch {}), {} parameters{}\n"
-      "weights sha256 {}\n{}\n",
+      "weights sha256 {}{}\n{}\n",
       r.config.model, r.config.data, r.test.accuracy * 100, split ? "validation " : "",
       r.fit.best_accuracy * 100, r.fit.best_epoch, r.parameters, rate, r.fit.weights_sha256,
+      kept == r.fit.weights_sha256 ? "" : "\nbest weights sha256 " + kept + " (export takes them)",
       r.config.out);
 }
 

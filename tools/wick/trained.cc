@@ -19,6 +19,8 @@ Trained open_trained(const std::string& folder) {
   Trained t;
   t.model = loaded.config.model;
   t.data = loaded.config.data;
+  t.run_sha256 = loaded.weights_sha256;
+  t.data_sha256 = loaded.data_sha256;
   t.seed = loaded.config.seed;
   t.val_split = loaded.config.val_split;
   t.input_shape = loaded.input_shape;
@@ -48,6 +50,8 @@ ir::Graph capture_trained(const Trained& t) {
   graph.name = t.model;
   graph.metadata["wick.model"] = t.model;
   graph.metadata["wick.data"] = t.data;
+  graph.metadata["wick.run_sha256"] = t.run_sha256;
+  if (!t.data_sha256.empty()) graph.metadata["wick.data_sha256"] = t.data_sha256;
   return graph;
 }
 

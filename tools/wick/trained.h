@@ -29,6 +29,8 @@ class ImageModel : public nn::Module {
 struct Trained {
   std::string model;  // "lenet"
   std::string data;   // "fashion-mnist"
+  std::string run_sha256;   // of the weights, as `wick train` prints it
+  std::string data_sha256;  // of the training images; "": the checkpoint does not say
   uint64_t seed = 0;
   double val_split = 0;  // share of the training images that the run held out
   Shape input_shape;     // [1, height, width]

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/atomic_file.h"
+#include "runtime/core/sha256.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/datasets.h"
 #include "trainer/loop/fit_state.h"
@@ -18,6 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kConfigKey = "wick.config";
+constexpr const char* kDataKey = "wick.data_sha256";
 
 struct Recipe {
   const char* model;
@@ -140,6 +142,18 @@ RunConfig resumed(const TrainConfig& given, const Where& where) {
   throw_error("train", "cannot resume " + given.out + " with another " + differ, where);
 }
 
+// A run that goes on with other images is another run. Checkpoints of before have no digest.
+void check_same_data(const RunConfig& config, const std::string& digest, const Where& where) {
+  const Safetensors last = load_safetensors(in_folder(config.out, "last.safetensors"));
+  const auto saved = last.metadata.find(kDataKey);
+  if (saved == last.metadata.end() || saved->second == digest) return;
+  throw_error("train",
+              "cannot resume " + config.out + ": the images of '" + config.data +
+                  "' are not those it was trained on (sha256 " + saved->second + ", now " + digest +
+                  ")",
+              where);
+}
+
 // What would be taken for 0, or divided by.
 void check_ranges(const RunConfig& c, const Where& where) {
   if (c.accumulate < 1) {
@@ -181,6 +195,14 @@ TrainingData split_off(const data::ImageData& images, const RunConfig& config, c
   auto parts =
       data::random_split(images.train, std::vector<int64_t>{n - held, held}, config.seed, where);
   return {parts[0], parts[1]};
+}
+
+// Of the training images and labels, in order.
+std::string data_sha256(const data::ImageData& images) {
+  Sha256 sha;
+  for (const data::HostArray* array : {&images.train->images(), &images.train->labels()})
+    sha.update({array->bytes.data(), array->bytes.size()});
+  return sha.finish_text().text;
 }
 
 FitOptions fit_options(const RunConfig& config, const TrainConfig& given) {
@@ -267,6 +289,8 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   options.average = average ? &*average : nullptr;
   const Json description = describe(config, images);
   options.metadata[kConfigKey] = description.dump();
+  options.metadata[kDataKey] = data_sha256(images);
+  if (given.resume) check_same_data(config, options.metadata[kDataKey], where);
   write_config(config.out, description);
   Trainer trainer(*model, *optimizer, loss_with(config.label_smoothing), schedule.get());
   TrainResult result;
@@ -336,6 +360,8 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   trained.module->load_state_dict(file.tensors, where);
   trained.module->eval();
   trained.weights_sha256 = state_sha256(trained.module->state_dict());
+  const auto digest = file.metadata.find(kDataKey);
+  if (digest != file.metadata.end()) trained.data_sha256 = digest->second;
   return trained;
 }
 

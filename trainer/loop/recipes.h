@@ -79,6 +79,7 @@ struct TrainedModel {
   Shape input_shape;                  // of one item: [1, height, width]
   std::string file;                   // where the weights came from
   std::string weights_sha256;
+  std::string data_sha256;  // of the training images and labels; "": an older checkpoint
 };
 
 // From a folder run_training() wrote: best.safetensors, or last.safetensors where that is missing.
