@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <sstream>
 
 #include "tools/lib/limits.h"
 #include "tools/wick/command.h"
@@ -159,17 +160,26 @@ Command CommandLine::add_command(const char* name, const char* about) {
   return app_->add_subcommand(name, about);
 }
 
+// CLI11 prints to C++'s streams, past what guards stdout and stderr.
+int CommandLine::print(const CLI::Error& ended) {
+  std::ostringstream out, err;
+  const int code = app_->exit(ended, out, err);
+  fmt::print("{}", out.str());
+  fmt::print(stderr, "{}", err.str());
+  return code;
+}
+
 int CommandLine::run(int argc, char** argv) {
   try {
     check_words(*app_, argc, argv);
     app_->parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
-    return app_->exit(done);
+    return print(done);
   } catch (const CLI::ParseError& wrong) {
-    app_->exit(wrong);
+    print(wrong);
     return kUsage;
   } catch (const UsageError& wrong) {
-    app_->exit(CLI::ValidationError(wrong.option(), wrong.why()));
+    print(CLI::ValidationError(wrong.option(), wrong.why()));
     return kUsage;
   }
   return 0;

@@ -12,6 +12,7 @@
 
 namespace CLI {
 class App;
+class Error;
 class Option;
 }  // namespace CLI
 
@@ -69,6 +70,8 @@ class CommandLine {
   int run(int argc, char** argv);
 
  private:
+  int print(const CLI::Error& ended);
+
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -387,7 +387,8 @@ void conformance(ConformanceCommand c) {
                            {"total", names.size()}, {"passed", passed.size()},
                            {"passing", passed},     {"failures", failures}};
   if (device != nullptr) report["device"] = share.json();
-  if (!c.json.empty()) write_text(c.json, report.dump(1) + "\n");
+  if (!c.json.empty())
+    write_text(c.json, report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   fmt::print("{} of {} pass ({}, {})\n", passed.size(), names.size(), c.mode, c.backend);
   if (device != nullptr) share.print();
   if (!c.write_expect.empty()) update_expectations(c, names, passed);

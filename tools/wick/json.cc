@@ -11,7 +11,9 @@
 
 namespace wick::tool {
 
-void print_json(const nlohmann::json& document) { fmt::print("{}\n", document.dump(2)); }
+void print_json(const nlohmann::json& document) {
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 nlohmann::json preview_json(const HostTensor& tensor) {
   auto values = nlohmann::json::array();

@@ -1,11 +1,13 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 #include "tools/lib/limits.h"
 #include "tools/wick/command.h"
+#include "tools/wick/terminal.h"
 
 namespace {
 
@@ -22,10 +24,9 @@ std::string without_source_line(std::string text) {
   return text;
 }
 
-}  // namespace
+using namespace wick::tool;  // NOLINT: every command is named once below
 
-int main(int argc, char** argv) {
-  using namespace wick::tool;  // NOLINT: every command is named once below
+int run(int argc, char** argv) {
   CommandLine app("wick", "Wick: train a model, export it, run it anywhere, with the same bits.",
                   WICK_VERSION);
   add_train(app);
@@ -60,4 +61,12 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "wick: {}\n", without_source_line(failed.what()));
     return kFailed;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  guard_output();
+  const int code = run(argc, argv);
+  return end_output() ? code : std::max(code, kFailed);
 }

@@ -307,7 +307,7 @@ class Prover {
     for (const auto& [what, equal] : variants_)
       fmt::print(table_, " {} {};", what, equal ? "equal" : "DIFFER");
     std::string file = (fs::path(out_) / "report.json").string();
-    write_text(file, report.dump(2) + "\n");
+    write_text(file, report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     fmt::print(table_, "\n{}\n", file);
     if (json_) print_json(report);
     return good;

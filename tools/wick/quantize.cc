@@ -20,6 +20,7 @@
 #include "tools/wick/quantize_checks.h"
 #include "tools/wick/quantize_data.h"
 #include "tools/wick/quantize_qat.h"
+#include "tools/wick/terminal.h"
 #include "tools/wick/trained.h"
 #include "wick/error.h"
 
@@ -85,7 +86,7 @@ class Work {
 
  private:
   bool in_pairs() const { return recipe_.mode == Mode::kStatic || recipe_.mode == Mode::kQat; }
-  std::FILE* bar() const { return c_.quiet ? nullptr : stderr; }
+  std::FILE* bar() const { return c_.quiet ? nullptr : plain_stderr(); }
   void warn(const std::string& text) const {
     if (!c_.quiet) fmt::print(stderr, "note: {}\n", text);
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tools/wick/command.h"
+#include "tools/wick/terminal.h"
 #include "trainer/explain/anomaly.h"
 #include "trainer/explain/trace_ops.h"
 #include "trainer/loop/recipe_parts.h"
@@ -59,7 +60,7 @@ void audit(TrainCommand c) {
 void train(TrainCommand c) {
   if (c.audit) return audit(c);
   if (c.config.out.empty()) c.config.out = "runs/" + c.config.model.value_or("lenet");
-  c.config.progress = c.quiet ? nullptr : stderr;
+  c.config.progress = c.quiet ? nullptr : plain_stderr();
   std::string& resume = c.config.resume_command;
   resume = "wick train";
   if (c.config.model) resume += " " + *c.config.model;
