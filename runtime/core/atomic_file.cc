@@ -2,34 +2,67 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace wick {
 namespace {
 
-// Two threads may write the same path: each needs a temporary file of its own.
-constinit std::atomic<unsigned> g_serial{0};
+constexpr int kMaxWriters = 64;  // of one path at one time
 
 pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 AtomicFile* g_open = nullptr;  // those with a temporary file, under g_mutex
 
-// The rename itself must survive a power cut. Some file systems refuse to sync a folder: the file
-// is complete either way.
-void sync_folder_of(const char* path, char* buffer, size_t room) {
+// The rename itself must survive a power cut: 0, or why it may not. Some file systems refuse to
+// sync a folder, and keep the file complete either way.
+int sync_folder_of(const char* path) {
+  char folder_path[4096];
   const char* slash = strrchr(path, '/');
-  size_t n = slash == nullptr ? 0 : static_cast<size_t>(slash - path) + 1;
-  if (n >= room) return;
-  memcpy(buffer, path, n);
-  memcpy(buffer + n, n == 0 ? "." : "", n == 0 ? 2 : 1);
-  int folder = open(buffer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  (void)fsync(folder);
+  const size_t n = slash == nullptr ? 0 : static_cast<size_t>(slash - path) + 1;
+  if (n >= sizeof(folder_path)) return 0;
+  memcpy(folder_path, path, n);
+  memcpy(folder_path + n, n == 0 ? "." : "", n == 0 ? 2 : 1);
+  const int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return 0;
+  const int failed = fsync(folder) == 0 ? 0 : errno;
   close(folder);
+  return failed == EINVAL || failed == ENOTSUP || failed == EROFS ? 0 : failed;
+}
+
+// Opens a temporary file that nobody else writes, as the lock on it says (locks end with their
+// process). What a process that was killed has left under the name is removed. -1: errno says why;
+// EBUSY: somebody writes it.
+int open_temporary(const char* name) {
+  for (int tries = 0; tries < 16; ++tries) {
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    const bool made = fd >= 0;
+    if (!made) {
+      if (errno != EEXIST) return -1;
+      fd = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+      if (fd < 0 && errno == ENOENT) continue;  // it was renamed meanwhile
+      struct stat st = {};
+      if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
+        if (fd >= 0) close(fd);
+        return errno = EBUSY, -1;
+      }
+    }
+    // Where a file system knows no locks, a file that is there counts as somebody's.
+    const int locked = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    struct stat held = {}, named = {};
+    const bool ours = fstat(fd, &held) == 0 && lstat(name, &named) == 0 &&
+                      held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+    if (made && ours && locked != EWOULDBLOCK) return fd;
+    if (!made && ours && locked == 0) unlink(name);  // and again, for one of our own making
+    close(fd);
+    if (locked != 0 && ours) return errno = EBUSY, -1;
+  }
+  return errno = EBUSY, -1;
 }
 
 }  // namespace
@@ -77,22 +110,24 @@ Status AtomicFile::fail(const char* what, int cause) {
 
 Status AtomicFile::open(const char* path) {
   path_ = path;
-  unsigned serial = g_serial.fetch_add(1, std::memory_order_relaxed);
-  int n =
-      snprintf(temporary_, kMaxPath, "%s.tmp.%ld.%u", path, static_cast<long>(getpid()), serial);
-  if (n < 0 || static_cast<size_t>(n) >= kMaxPath) {
-    temporary_[0] = '\0';
-    return fail("create", ENAMETOOLONG);
+  for (int i = 0; i < kMaxWriters && fd_ < 0; ++i) {
+    const int n = snprintf(temporary_, kMaxPath, "%s.tmp.%d", path, i);
+    if (n < 0 || static_cast<size_t>(n) >= kMaxPath) {
+      temporary_[0] = '\0';
+      return fail("create", ENAMETOOLONG);
+    }
+    fd_ = open_temporary(temporary_);
+    if (fd_ < 0 && errno != EBUSY) break;
   }
-  // A file of this name is left from a killed process whose number we now have.
-  unlink(temporary_);
-  fd_ = ::open(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0 && errno == ENOENT) {  // there is no older file to speak of
     temporary_[0] = '\0';
     return error(Code::kIo, "cannot create %s: No such file or directory (its folder is missing)",
                  path);
   }
-  if (fd_ < 0) return fail("create", errno);
+  if (fd_ < 0) {
+    temporary_[0] = '\0';  // it is nobody's, or another's
+    return fail("create", errno);
+  }
   enlist();
   return {};
 }
@@ -114,14 +149,15 @@ Status AtomicFile::flush() { return fsync(fd_) == 0 ? Status() : fail("flush", e
 
 Status AtomicFile::commit() {
   WICK_TRY(flush());
-  int fd = fd_;
-  fd_ = -1;
-  if (close(fd) != 0) return fail("close", errno);
+  // Its lock is held until it has its name: nobody takes it for a leftover.
   if (rename(temporary_, path_) != 0) return fail("replace", errno);
-  char folder[kMaxPath];
-  sync_folder_of(path_, folder, kMaxPath);
   forget();
-  return Status();
+  close(std::exchange(fd_, -1));
+  if (const int failed = sync_folder_of(path_); failed != 0) {
+    return error(Code::kIo, "%s is written, but its name may not outlast a power cut: %s", path_,
+                 strerror(failed));
+  }
+  return {};
 }
 
 Status write_file_atomically(const char* path, const void* bytes, size_t n) {

@@ -7,9 +7,10 @@
 
 namespace wick {
 
-// Writes go to a temporary file in the same folder; commit() makes it durable (fsync) and renames
-// it over the path. After an error, or destroyed without commit(), the temporary file is gone and
-// what was at the path is as it was.
+// Writes go to a temporary file PATH.tmp.N in the same folder; commit() makes it durable (fsync)
+// and renames it over the path. After an error, or destroyed without commit(), the temporary file
+// is gone and what was at the path is as it was. A process that is killed leaves it, and who writes
+// the path next removes it: the lock that a writer holds on its own (flock) tells the two apart.
 class AtomicFile {
  public:
   AtomicFile() = default;

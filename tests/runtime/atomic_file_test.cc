@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -60,6 +63,84 @@ TEST_F(AtomicFiles, WithoutCommitNothingHappened) {
   }
   EXPECT_EQ(contents(), "old");
   EXPECT_EQ(files(), 1);
+}
+
+// A writer that is killed leaves its file; the next one removes it, and no other's.
+TEST_F(AtomicFiles, LeftoversOfTheKilledAreRemoved) {
+  ASSERT_TRUE(save("old").ok());
+  for (int k = 0; k < 3; ++k) {
+    const pid_t child = fork();
+    if (child == 0) {
+      AtomicFile file;
+      const bool ok = file.open(path_.c_str()).ok() && file.write("half", 4).ok();
+      if (ok) kill(getpid(), SIGKILL);
+      _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(files(), 2);  // never more than one is left
+    EXPECT_EQ(contents(), "old");
+  }
+  AtomicFile living;
+  ASSERT_TRUE(living.open(path_.c_str()).ok());
+  ASSERT_TRUE(living.write("first", 5).ok());
+  EXPECT_EQ(files(), 2);
+  ASSERT_TRUE(save("second").ok());
+  EXPECT_EQ(contents(), "second");
+  EXPECT_EQ(files(), 2);
+  ASSERT_TRUE(living.commit().ok());
+  EXPECT_EQ(contents(), "first");
+  EXPECT_EQ(files(), 1);
+}
+
+// What stands under the name and is nobody's temporary file is neither followed nor removed.
+TEST_F(AtomicFiles, OtherThingsUnderTheNameStay) {
+  const std::string name = path_ + ".tmp.0", other = folder_ + "/other";
+  std::ofstream(other) << "precious";
+  fs::create_symlink(other, name);
+  fs::create_directory(path_ + ".tmp.1");
+  ASSERT_EQ(mkfifo((path_ + ".tmp.2").c_str(), 0600), 0);
+  ASSERT_TRUE(save("new").ok());
+  EXPECT_EQ(contents(), "new");
+  EXPECT_TRUE(fs::is_symlink(name));
+  EXPECT_EQ(files(), 5);
+  std::ifstream in(other);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "precious");
+}
+
+TEST_F(AtomicFiles, ManyProcessesWriteOnePath) {
+  std::vector<pid_t> children;
+  for (int k = 0; k < 8; ++k) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool ok = true;
+      for (int i = 0; i < 50; ++i)
+        ok = ok && save(std::string(3000, static_cast<char>('a' + k))).ok();
+      _exit(ok ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const std::string text = contents();
+  EXPECT_EQ(text, std::string(3000, text[0]));
+  EXPECT_EQ(files(), 1);
+}
+
+// A process that ends while others of its threads write removes what they have not finished.
+TEST_F(AtomicFiles, AbandonedFilesAreRemoved) {
+  ASSERT_TRUE(save("old").ok());
+  AtomicFile one, two;
+  ASSERT_TRUE(one.open(path_.c_str()).ok());
+  ASSERT_TRUE(two.open(path_.c_str()).ok());
+  EXPECT_EQ(files(), 3);
+  AtomicFile::abandon_all();
+  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(contents(), "old");
 }
 
 TEST_F(AtomicFiles, ErrorsSayWhatAndWhy) {

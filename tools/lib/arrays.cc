@@ -12,6 +12,7 @@
 #include "tools/lib/model.h"
 #include "tools/lib/text.h"
 #include "tools/lib/usage.h"
+#include "trainer/checkpoint/json_text.h"
 #include "trainer/data/npy.h"
 #include "wick/error.h"
 
@@ -49,7 +50,7 @@ HostTensor read_strings(const std::string& path) {
   std::string text;
   check_status(read_regular_file(path.c_str(), &text));
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto json = json_of(text, "the list of strings");
     Shape shape;
     std::vector<std::string> strings;
     if (!json.is_object()) {

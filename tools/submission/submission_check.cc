@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/submission/submission.h"
+#include "trainer/checkpoint/json_text.h"
 #include "wick/error.h"
 
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -37,7 +38,7 @@ std::string place(const std::vector<std::string>& context) {
 }  // namespace
 
 void validate_submission_schema(const std::string& submission) {
-  const auto doc = nlohmann::json::parse(submission, nullptr, false);
+  const auto doc = json_or_discarded(submission);
   if (doc.is_discarded()) throw_error("validate_submission_schema", "the text is no JSON");
   valijson::Validator validator;
   valijson::ValidationResults results;

@@ -9,6 +9,7 @@
 
 #include "runtime/core/real_text.h"
 #include "runtime/core/regular_file.h"
+#include "trainer/checkpoint/json_text.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -106,7 +107,7 @@ class RunReader {
     }
     std::string bytes;
     (void)read_regular_file(path.c_str(), &bytes);  // what was read of it is looked at
-    json doc = json::parse(bytes, nullptr, false);
+    json doc = json_or_discarded(bytes);
     if (doc.is_object()) return doc;
     notes_.push_back(std::string(name) + " is damaged: it is not a whole JSON document");
     return nullptr;

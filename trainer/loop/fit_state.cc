@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "trainer/checkpoint/json_text.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/tensor/philox.h"
 
@@ -56,6 +57,25 @@ Json loader_settings(const data::DataLoader& train) {
           {"shuffle", o.shuffle},
           {"seed", o.seed},
           {"drop_last", o.drop_last}};
+}
+
+// The decisions that are not the same, each before and now.
+std::string differences(const Json& saved, const Json& now) {
+  if (!saved.is_object()) return "its decisions are " + short_text(saved);
+  std::string text;
+  const auto add = [&](const std::string& name, const Json* before, const Json* after) {
+    text += fmt::format("{}{} {}, now {}", text.empty() ? "" : "; ", name.substr(0, 40),
+                        before == nullptr ? "unknown" : short_text(*before),
+                        after == nullptr ? "unknown" : short_text(*after));
+  };
+  for (const auto& [name, value] : now.items()) {
+    const bool had = saved.contains(name);
+    if (!had || saved.at(name) != value) add(name, had ? &saved.at(name) : nullptr, &value);
+  }
+  for (const auto& [name, value] : saved.items()) {
+    if (!now.contains(name) && text.size() < 200) add(name, &value, nullptr);
+  }
+  return text;
 }
 
 nn::NamedTensors take(nn::NamedTensors& all, const std::string& prefix) {
@@ -176,19 +196,21 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
   optimizer.tensors = take(file.tensors, kOptimizerPrefix);
   const nn::NamedTensors average = take(file.tensors, kAveragePrefix);
   try {
-    Json json = Json::parse(file.metadata[kStateKey]);
+    Json json = json_of(file.metadata[kStateKey], path);
+    const std::string what = path + ": damaged training state";
     const Json& loader = json.at("loader");
     const Json settings = loader_settings(train), fit = decisions(parts);
     for (const auto& [name, value] : settings.items()) {
       if (loader.at(name) == value) continue;
-      throw_error("trainer", "the saved run read its data differently: " + loader.dump(), where);
+      throw_error("trainer",
+                  fmt::format("the saved run read its data differently: {} was {}, now {}", name,
+                              short_text(loader.at(name)), short_text(value)),
+                  where);
     }
     // Files from before those had values do without.
     if (json.contains("fit") && json["fit"] != fit) {
-      throw_error(
-          "trainer",
-          "the saved run trained differently: " + json["fit"].dump() + ", now " + fit.dump(),
-          where);
+      throw_error("trainer", "the saved run trained differently: " + differences(json["fit"], fit),
+                  where);
     }
     if ((json.at("schedule") == -1) != (parts.schedule == nullptr)) {
       throw_error("trainer", "the saved run and this one differ in having a schedule", where);
@@ -198,7 +220,12 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
     }
     const Json& run = json.at("run");
     state_fields(state, [&](const char* name, auto& value, bool always) {
-      if (always || run.contains(name)) run.at(name).get_to(value);
+      if (!always && !run.contains(name)) return;
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
+        value = finite_number(run.at(name), name, what);
+      } else {
+        value = whole_number(run, name, 0, kMostCount, what);
+      }
     });
     if (!run.contains("best_value")) {
       state.predictions = state.items;
@@ -218,12 +245,14 @@ FitState load_fit(const FitParts& parts, data::DataLoader& train, const Where& w
       if (schedule.is_string()) {
         parts.schedule->load_state_dict(schedule.get<std::string>(), where);
       } else {
-        parts.schedule->set_last_step(schedule.get<int64_t>());
+        parts.schedule->set_last_step(whole_number(json, "schedule", 0, kMostCount, what));
       }
     }
     default_generator() = {json.at("generator").at(0).get<uint64_t>(),
                            json.at("generator").at(1).get<uint64_t>()};
-    train.seek({loader.at("epoch").get<int64_t>(), loader.at("batch").get<int64_t>()}, where);
+    train.seek({whole_number(loader, "epoch", 0, kMostCount, what),
+                whole_number(loader, "batch", 0, kMostCount, what)},
+               where);
   } catch (const Json::exception& e) {
     throw_error("trainer", path + ": damaged training state: " + e.what(), where);
   }

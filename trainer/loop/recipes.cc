@@ -6,6 +6,7 @@
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/sha256.h"
+#include "trainer/checkpoint/json_text.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/datasets.h"
 #include "trainer/loop/fit_state.h"
@@ -19,6 +20,8 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kConfigKey = "wick.config";
+constexpr int64_t kMostEpochs = 1 << 30;  // also of images a batch, batches a step
+constexpr int64_t kMostPixels = 1 << 16;  // on a side
 constexpr const char* kDataKey = "wick.data_sha256";
 
 struct Recipe {
@@ -78,11 +81,27 @@ Json describe(const RunConfig& config, const data::ImageData& images) {
   return json;
 }
 
-RunConfig config_of(const Json& json) {
+RunConfig config_of(const Json& json, const std::string& path) {
+  const std::string what = path + ": damaged config";
+  const auto read = [&](const char* name, auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, int64_t>) {
+      value = whole_number(json, name, 0, kMostEpochs, what);
+    } else if constexpr (std::is_same_v<T, double>) {
+      value = finite_number(json.at(name), name, what);
+    } else if constexpr (std::is_same_v<T, uint64_t>) {
+      if (!json.at(name).is_number_unsigned())
+        throw Error(what + ": " + name + " is " + short_text(json.at(name)) +
+                    ", must be a whole number");
+      json.at(name).get_to(value);
+    } else {
+      json.at(name).get_to(value);
+    }
+  };
   RunConfig config;
-  config_fields(config, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+  config_fields(config, read);
   later_fields(config, [&](const char* name, auto& value) {
-    if (json.contains(name)) json.at(name).get_to(value);
+    if (json.contains(name)) read(name, value);
   });
   return config;
 }
@@ -90,11 +109,7 @@ RunConfig config_of(const Json& json) {
 Json parse_config(const Safetensors& file, const std::string& path) {
   auto it = file.metadata.find(kConfigKey);
   if (it == file.metadata.end()) throw Error("[train] " + path + " was not written by wick train");
-  try {
-    return Json::parse(it->second);
-  } catch (const Json::exception& e) {
-    throw Error("[train] " + path + ": damaged config: " + e.what());
-  }
+  return json_of(it->second, "[train] " + path + ": the config");
 }
 
 // `config` with what the caller says in place of its own.
@@ -128,7 +143,7 @@ RunConfig resumed(const TrainConfig& given, const Where& where) {
   std::string path = in_folder(given.out, "last.safetensors");
   RunConfig config;
   try {
-    config = with(config_of(parse_config(load_safetensors(path), path)), TrainConfig());
+    config = with(config_of(parse_config(load_safetensors(path), path), path), TrainConfig());
   } catch (const Json::exception& e) {
     throw_error("train", path + ": damaged config: " + e.what(), where);
   }
@@ -331,8 +346,8 @@ TrainedModel load_trained(const std::string& folder, Where where) {
   Json json = parse_config(file, trained.file);
   std::string last = in_folder(folder, "last.safetensors");
   // A file from before some of the fields has them by their defaults.
-  auto filled = [](Json fields) {
-    fields.update(fields_of(with(config_of(fields), TrainConfig())));
+  auto filled = [&](Json fields) {
+    fields.update(fields_of(with(config_of(fields, folder), TrainConfig())));
     return fields;
   };
   if (trained.file != last && std::filesystem::exists(last) &&
@@ -344,14 +359,19 @@ TrainedModel load_trained(const std::string& folder, Where where) {
                 where);
   }
   try {
-    trained.config = config_of(json);
+    trained.config = config_of(json, trained.file);
     trained.config.out = folder;
     json.at("classes").get_to(trained.classes);
     const Json& input = json.at("input");
     input.at("divisor").get_to(trained.normalization.divisor);
     input.at("mean").get_to(trained.normalization.mean);
     input.at("std").get_to(trained.normalization.std);
-    for (const Json& d : input.at("shape")) trained.input_shape.push_back(d.get<int64_t>());
+    for (const Json& d : input.at("shape")) {
+      if (trained.input_shape.rank() == kMaxRank)
+        throw Error(trained.file + ": the images have too many dimensions");
+      trained.input_shape.push_back(whole_number(Json{{"shape", d}}, "shape", 1, kMostPixels,
+                                                 trained.file + ": damaged config"));
+    }
   } catch (const Json::exception& e) {
     throw_error("train", trained.file + ": damaged config: " + e.what(), where);
   }

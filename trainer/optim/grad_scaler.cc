@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/thread_pool.h"
+#include "trainer/checkpoint/json_text.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/ops.h"
 
@@ -251,7 +252,7 @@ std::string GradScaler::state_dict() const {
 void GradScaler::load_state_dict(const std::string& state, Where where) {
   constexpr const char* kOp = "GradScaler.load_state_dict";
   if (!options_.enabled) return;
-  const Json j = Json::parse(state, nullptr, false);
+  const Json j = json_or_discarded(state);
   const auto number = [&](const char* key) {
     if (!j.is_object() || !j.contains(key) || !j[key].is_number()) {
       throw_error(
@@ -265,12 +266,13 @@ void GradScaler::load_state_dict(const std::string& state, Where where) {
   const float scale = check_scale(number("scale").get<double>(), kOp, "scale", where);
   o.growth_factor = number("growth_factor").get<double>();
   o.backoff_factor = number("backoff_factor").get<double>();
-  o.growth_interval = number("growth_interval").get<int64_t>();
-  const auto tracker = number("_growth_tracker").get<int64_t>();
+  number("growth_interval");
+  o.growth_interval = whole_number(j, "growth_interval", 1, kMostCount, kOp);
+  number("_growth_tracker");
+  const int64_t tracker = whole_number(j, "_growth_tracker", 0, kMostCount, kOp);
   check_growth(o.growth_factor, kOp, where);
   check_backoff(o.backoff_factor, kOp, where);
   check_interval(o.growth_interval, kOp, where);
-  if (tracker < 0) throw_error(kOp, fmt::format("_growth_tracker is {}", tracker), where);
   options_ = o;
   scale_ = scale;
   growth_tracker_ = tracker;

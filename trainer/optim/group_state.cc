@@ -1,4 +1,5 @@
 #include "trainer/optim/group_state.h"
+#include "trainer/checkpoint/json_text.h"
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -34,7 +35,8 @@ OptimizerState GroupStateView::save() const {
 void GroupStateView::load_settings(const std::string& text,
                                    const std::function<void(size_t)>& check,
                                    const Where& where) const {
-  Json settings = Json::parse(text);
+  Json settings = json_or_discarded(text);
+  if (settings.is_discarded()) throw_error(optimizer, "damaged optimizer state: no JSON", where);
   if (settings.at("optimizer") != optimizer) {
     throw_error(optimizer, "the state is of " + settings.at("optimizer").get<std::string>(), where);
   }
@@ -48,9 +50,9 @@ void GroupStateView::load_settings(const std::string& text,
   }
   for (size_t i = 0; i < params->size(); ++i) {
     ParamState& p = (*params)[i];
-    settings["steps"].at(i).get_to(p.step);
-    if (p.step < 0) throw_error(optimizer, "the state has a negative step", where);
-    if (has_product) settings.at("products").at(i).get_to(p.product);
+    p.step = whole_number(Json{{"step", settings["steps"].at(i)}}, "step", 0, kMostCount,
+                          "[" + std::string(optimizer) + "] the state");
+    if (has_product) p.product = finite_number(settings.at("products").at(i), "product", optimizer);
   }
   for (size_t i = 0; i < groups.size(); ++i) {
     const Json& fields = settings["groups"].at(i);
@@ -58,7 +60,7 @@ void GroupStateView::load_settings(const std::string& text,
       throw_error(optimizer,
                   "group " + std::to_string(i) + " has " +
                       std::to_string(groups[i].params->size()) + " parameters, the state " +
-                      fields.at("params").dump(),
+                      short_text(fields.at("params")),
                   where);
     }
     for (const OptionField& f : groups[i].options)

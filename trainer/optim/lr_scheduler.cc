@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "trainer/checkpoint/json_text.h"
 #include "trainer/optim/integer_power.h"
 
 namespace wick::optim {
@@ -94,25 +95,36 @@ void LrScheduler::load_state_dict(const std::string& state, Where where) {
     size_t parts = 0;
     explicit Reader(const Where& w) : where(w) {}
     void number(const char* name, double& value) override { value = from_json(json.at(name)); }
-    void integer(const char* name, int64_t& value) override { json.at(name).get_to(value); }
+    void integer(const char* name, int64_t& value) override {
+      value =
+          whole_number(json, name, -kMostCount, kMostCount, "[schedule] damaged schedule state");
+    }
     void part(LrScheduler& s) override {
       s.load_state_dict(json.at("parts").at(parts++).dump(), where);
     }
   } reader(where);
   try {
-    reader.json = Json::parse(state);
+    reader.json = json_or_discarded(state);
+    if (reader.json.is_discarded()) throw_error(name_, "damaged schedule state: no JSON", where);
     const Json& json = reader.json;
     if (json.at("schedule") != name_) {
       throw_error(name_, "the state is of " + json.at("schedule").get<std::string>(), where);
     }
     const auto base = json.at("base").get<std::vector<double>>();
     const auto last_lr = json.at("last_lr").get<std::vector<double>>();
-    const auto last_step = json.at("last_step").get<int64_t>();
-    const auto step_count = json.at("step_count").get<int64_t>();
+    const std::string what = std::string("[") + name_ + "] damaged schedule state";
+    const int64_t last_step = whole_number(json, "last_step", -1, kMostCount, what);
+    const int64_t step_count = whole_number(json, "step_count", 0, kMostCount, what);
     if (base.size() != base_.size() || last_lr.size() != base_.size()) {
       throw_error(
           name_, fmt::format("the state has {} groups, the schedule {}", base.size(), base_.size()),
           where);
+    }
+    for (const auto* rates : {&base, &last_lr}) {
+      for (double rate : *rates) {
+        if (!std::isfinite(rate))
+          throw_error(name_, "damaged schedule state: a rate is not finite", where);
+      }
     }
     fields(reader);
     base_ = base;

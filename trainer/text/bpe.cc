@@ -5,6 +5,7 @@
 
 #include "runtime/core/atomic_file.h"
 #include "runtime/core/regular_file.h"
+#include "trainer/checkpoint/json_text.h"
 #include "trainer/text/tokenizer.h"
 
 namespace wick::text {
@@ -150,7 +151,7 @@ std::string BPETokenizer::to_json() const {
 }
 
 BPETokenizer BPETokenizer::from_json(std::string_view text, Where where) {
-  const nlohmann::json j = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json j = json_or_discarded(text);
   const auto refuse = [&](const std::string& why) {
     throw_error("BPETokenizer", "not a tokenizer's JSON: " + why, where);
   };
