@@ -90,6 +90,24 @@ TEST(Interrupted, KillNineAndResumeGiveTheSameWeights) {
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 1 + 2);  // no epoch twice
 }
 
+// Two runs into one folder would mix their files: the second is told, and has changed nothing.
+TEST(Interrupted, OneRunAFolder) {
+  const std::string out = scratch() + "/shared";
+  Started first(arguments(out));
+  ASSERT_TRUE(wait_for_two_saves(first, out));
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{}, {"--resume"}}) {
+    const Ran second = train(out, more);
+    EXPECT_EQ(second.code, 1);
+    EXPECT_EQ(second.out, "");
+    EXPECT_THAT(second.err,
+                AllOf(HasSubstr("another run is writing into " + out), HasSubstr("--out")));
+  }
+  const Ran r = first.wait();
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(parse_json(r.out).at("weights_sha256"), whole());
+}
+
 TEST(Interrupted, CtrlCSavesAndSaysHowToGoOn) {
   std::string out = scratch() + "/stopped run";
   Ran r = stopped_run(out, SIGINT);

@@ -16,7 +16,8 @@ using ::testing::Not;
 const std::string kEvil =
     "\x1b]0;title\x07\x1b[31m\xc2\x9b[2J\xe2\x80\xae\x7f\xff\xe2\x82 \xc3\xbc \xf0\x9f\x98\x80";
 const std::string kSpelled =
-    "\\x1b]0;title\\x07\\x1b[31m\\u009b[2J\\u202e\\x7f\\xff\\xe2\\x82 \xc3\xbc \xf0\x9f\x98\x80";
+    "\\u001b]0;title\\u0007\\u001b[31m\\u009b[2J\\u202e\\u007f\\xff\\xe2\\x82 \xc3\xbc "
+    "\xf0\x9f\x98\x80";
 
 std::string evil_model(const std::string& end) {
   const std::string path = scratch() + "/evil." + end;

@@ -48,7 +48,7 @@ size_t escape(const char* text, size_t size, std::string* to) {
     if (c.bytes == 0) return i;
     if (c.number >= 0 && harmless(c.number)) {
       to->append(text + i, c.bytes);
-    } else if (c.number < 0x80) {
+    } else if (c.number < 0) {
       *to += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
     } else {
       *to += fmt::format("\\u{:04x}", c.number);

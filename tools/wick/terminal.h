@@ -1,6 +1,7 @@
 // What reaches the terminal. Names come from files that nobody trusts: an escape sequence in one of
 // them would move the cursor, change colours or rewrite what was printed. So that no line of code
-// can forget it, stdout and stderr themselves write such characters as \x1b or \u202e.
+// can forget it, stdout and stderr themselves write such characters as \u001b, which is also how JSON writes
+// them.
 #pragma once
 
 #include <cstdio>

@@ -11,6 +11,7 @@
 #include "trainer/data/datasets.h"
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/recipe_parts.h"
+#include "trainer/loop/run_lock.h"
 #include "trainer/nn/models.h"
 #include "trainer/tensor/call.h"
 #include "trainer/tensor/philox.h"
@@ -237,12 +238,15 @@ FitOptions fit_options(const RunConfig& config, const TrainConfig& given) {
   return options;
 }
 
+// False: there is none, or fit() reports that it cannot be made.
+bool make_folder(const std::string& out) {
+  std::error_code ignored;
+  return !out.empty() &&
+         (std::filesystem::create_directories(out, ignored) || std::filesystem::is_directory(out));
+}
+
 // config.json, for whoever looks into the folder.
 void write_config(const std::string& out, const Json& description) {
-  std::error_code ignored;  // fit() reports a folder that cannot be made
-  if (out.empty() ||
-      (!std::filesystem::create_directories(out, ignored) && !std::filesystem::is_directory(out)))
-    return;
   std::string file = in_folder(out, "config.json"), text = description.dump(2) + "\n";
   check_status(write_file_atomically(file.c_str(), text.data(), text.size()));
 }
@@ -306,7 +310,11 @@ TrainResult run_training(const TrainConfig& given, Where where) {
   options.metadata[kConfigKey] = description.dump();
   options.metadata[kDataKey] = data_sha256(images);
   if (given.resume) check_same_data(config, options.metadata[kDataKey], where);
-  write_config(config.out, description);
+  std::optional<RunLock> lock;  // from the first file on, fit()'s own
+  if (make_folder(config.out)) {
+    lock.emplace(config.out, where);
+    write_config(config.out, description);
+  }
   Trainer trainer(*model, *optimizer, loss_with(config.label_smoothing), schedule.get());
   TrainResult result;
   result.fit = trainer.fit(train, validation ? &*validation : &test, options, where);

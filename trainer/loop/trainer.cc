@@ -12,6 +12,7 @@
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/interrupt.h"
 #include "trainer/loop/progress.h"
+#include "trainer/loop/run_lock.h"
 #include "trainer/loop/run_report.h"
 #include "trainer/loop/verdict.h"
 #include "trainer/nn/clip_grad.h"
@@ -215,6 +216,7 @@ class Trainer::Fit {
         where_(where),
         amp_(options.amp, where),
         parts_{trainer.model_, trainer.optimizer_, trainer.schedule_, options, amp_},
+        lock_(lock()),
         state_(start()),
         metrics_(keeps() ? in_folder(options.out, "metrics.csv") : "", state_.epoch, own_columns()),
         report_(options.out, state_.epoch, options.classes),
@@ -227,9 +229,14 @@ class Trainer::Fit {
  private:
   bool keeps() const { return !options_.out.empty(); }
 
+  std::optional<RunLock> lock() const {
+    if (!keeps()) return std::nullopt;
+    make_folder(options_.out, where_);
+    return RunLock(options_.out, where_);
+  }
+
   // The folder made ready, and where the run begins.
   FitState start() const {
-    if (keeps()) make_folder(options_.out, where_);
     if (options_.resume) return load_fit(parts_, train_, where_);
     if (keeps()) remove_run(options_.out, where_);
     return {};
@@ -287,6 +294,7 @@ class Trainer::Fit {
   const Where& where_;
   optim::Amp amp_;
   FitParts parts_;
+  std::optional<RunLock> lock_;
   FitState state_;
   MetricsCsv metrics_;
   RunReport report_;
