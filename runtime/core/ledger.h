@@ -42,6 +42,9 @@ class Ledger {
   }
 
   const LedgerLimits& limits() const { return limits_; }
+  LedgerLimits left() const {
+    return {limits_.visits - visits_, limits_.bytes - bytes_, limits_.work - work_};
+  }
   // What was spent; of bytes, the most at one time.
   LedgerLimits spent() const { return {visits_, peak_, work_}; }
 

@@ -222,7 +222,8 @@ TEST(Limits, WhatReadingComputesIsBounded) {
   const onnx::ModelProto model;
   const onnx::Functions functions(model);
   const std::string folder;
-  onnx::ModelCtx all{functions, folder, 18};
+  Ledger made;
+  onnx::ModelCtx all{functions, folder, made, 18};
   ir::Graph g;
   onnx::Scope scope(g, all);
   const onnx::NodeProto node;

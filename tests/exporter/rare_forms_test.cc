@@ -87,6 +87,37 @@ TEST(Sparse, BadOnesAreErrors) {
   EXPECT_NE(with(one, whole({1}, {0}), {-2, 3}), "no error");
 }
 
+// Each small enough, and together memory without end: 50 bytes of file for 48 MiB of tensor.
+TEST(Sparse, TogetherTheyAreBounded) {
+  const HostTensor one = f32({1}, {5});
+  for (bool initializers : {true, false}) {
+    onnx::ModelProto m = parsed(NodeModel("Identity", 13).in(f32({}, {1})));
+    for (int k = 0; k < 12; ++k) {
+      const std::string name = "w" + std::to_string(k);
+      if (initializers) {
+        auto* w = m.mutable_graph()->add_sparse_initializer();
+        put(w, one, whole({1}, {0}), {3 << 10, 1 << 12});
+        w->mutable_values()->set_name(name);
+        continue;
+      }
+      auto* n = m.mutable_graph()->add_node();
+      n->set_op_type("Constant");
+      n->add_output(name);
+      auto* a = n->add_attribute();
+      a->set_name("sparse_value");
+      a->set_type(onnx::AttributeProto::SPARSE_TENSOR);
+      put(a->mutable_sparse_tensor(), one, whole({1}, {0}), {3 << 10, 1 << 12});
+    }
+    EXPECT_THAT(error_reading(m),
+                testing::AllOf(HasSubstr("50331648 bytes when dense"), HasSubstr("max_made")));
+    const std::string file = m.SerializeAsString();
+    OnnxReadOptions more;
+    more.max_made = uint64_t{12} * 50331648;
+    EXPECT_NO_THROW(
+        import_onnx_bytes({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, "", more));
+  }
+}
+
 TEST(OldForms, SplitAndTileTakeTheirNumbersInTheTensorsType) {
   const HostTensor x = f32({3, 2}, {1, 2, 3, 4, 5, 6});
   auto parts = NodeModel("Split", 1).set("axis", int64_t{0}).in(x).in(f32({2}, {1, 2})).run(2);

@@ -51,6 +51,49 @@ TEST(FoldWork, OfAllNodesIsBounded) {
   EXPECT_GT(nodes(g), 1990);
 }
 
+uint64_t constant_bytes(const Graph& g) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    const auto id = static_cast<ValueId>(i);
+    if (g.is_constant(id)) n += g.value(id).constant.held_bytes();
+  }
+  return n;
+}
+
+// Each node makes no more than it is given twice, or three times: forty of them make 4 TB of 4
+// bytes.
+TEST(FoldMemory, OfWhatDoublesIsBounded) {
+  for (DType dtype : {DType::kF32, DType::kI64, DType::kString}) {
+    for (int times : {2, 3}) {
+      Hurry hurry;
+      Graph g;
+      ValueId v = dtype == DType::kString
+                      ? g.add_constant(HostTensor::strings(Shape{1}, {std::string(64, 's')}))
+                      : g.add_constant(HostTensor(dtype, Shape{1}));
+      for (int k = 0; k < (times == 2 ? 40 : 30); ++k)
+        v = g.emit(OpId::kConcat, AxisAttrs{0},
+                   std::vector<ValueId>(static_cast<size_t>(times), v));
+      g.add_output("y", v);
+      WorkAhead work(g);
+      for (int round = 0; round < 3; ++round) fold_constants(g, &work);
+      EXPECT_LT(constant_bytes(g), uint64_t{1} << 26) << dtype_name(dtype) << " " << times;
+      EXPECT_GT(nodes(g), 10);
+    }
+  }
+}
+
+// Weights that are turned, cast and joined a few times are made.
+TEST(FoldMemory, OfHonestWeightsIsEnough) {
+  Graph g;
+  const ValueId w = g.add_constant(HostTensor(DType::kF32, Shape{2048, 2048}));
+  const ValueId turned = g.emit(OpId::kTranspose, TransposeAttrs{}, {w});
+  const ValueId half = g.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(DType::kF16)}, {turned});
+  const ValueId other = g.emit(OpId::kCast, CastAttrs{static_cast<int64_t>(DType::kF16)}, {w});
+  g.add_output("y", g.emit(OpId::kConcat, AxisAttrs{0}, {half, other}));
+  fold_constants(g);
+  EXPECT_EQ(nodes(g), 0);
+}
+
 // An If on a bool that the caller gives, of which each branch is a RoiAlign of constants; for a
 // height of 0 a sum.
 void add_branches(Graph& g, ValueId condition, int64_t height, const std::string& name) {
