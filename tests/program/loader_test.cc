@@ -250,7 +250,7 @@ TEST(Loader, LentSegmentsHaveDigestsToo) {
   EXPECT_TRUE(load_status(file, options).ok());
 }
 
-// Every step that reads a constant looks at its packed forms, which may be one table many times.
+// Every step that reads a constant looks at its packed forms.
 TEST(Loader, PackedFormsAreBounded) {
   for (int n : {64, 65}) {
     ProgramBuilder p;

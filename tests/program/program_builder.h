@@ -78,9 +78,8 @@ class ProgramBuilder {
                          DType dtype = dtype_of<T>, int forms = 1) {
     auto raw = buffer(data.data(), data.size() * sizeof(T), 0);
     std::vector<flatbuffers::Offset<fbs::Buffer>> packed;
-    if (packed_layout != 0)
-      packed.assign(static_cast<size_t>(forms),
-                    buffer(data.data(), data.size() * sizeof(T), packed_layout));
+    for (int i = 0; packed_layout != 0 && i < forms; ++i)
+      packed.push_back(buffer(data.data(), data.size() * sizeof(T), packed_layout));
     constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(name), static_cast<uint8_t>(dtype),
                                              b_.CreateVector(dims), raw, b_.CreateVector(packed)));
     return static_cast<uint32_t>(constants_.size() - 1);
