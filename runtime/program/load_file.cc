@@ -53,8 +53,9 @@ Status ProgramFile::read() {
   WICK_TRY(read_table());
   WICK_TRY(read_rest());
   WICK_TRY(file_.check_size());
-  WICK_TRY(reader_.read(bytes_));
-  return p_.intact();
+  const Status s = reader_.read(bytes_);
+  WICK_TRY(p_.intact());  // the reason, where zeros were compared with a digest
+  return s;
 }
 
 // Always a copy: what is checked now must be the same later. The header's sizes are within the
