@@ -201,7 +201,8 @@ Status ProgramReader::read_shape(const flatbuffers::Vector<int64_t>* dims, DType
   return {};
 }
 
-// n strings: n + 1 offsets (uint64, the first one 0) into the bytes behind them.
+// n strings: n + 1 offsets (uint64, the first one 0) into the bytes behind them. Each offset is
+// read once, as the bytes may be a mapped file's.
 Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
   WICK_TRY(need_feature(kFeatureNonTensor, "strings"));
   const auto n = static_cast<uint64_t>(view->numel());
@@ -210,19 +211,23 @@ Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
     return error(Code::kInvalidProgram, "%llu strings need more than %zu raw bytes",
                  static_cast<unsigned long long>(n), raw.size());
   }
-  const auto* offsets = reinterpret_cast<const uint64_t*>(raw.data());
-  const auto* text = reinterpret_cast<const char*>(offsets + n + 1);
+  const auto* offsets = reinterpret_cast<const volatile uint64_t*>(raw.data());
   const uint64_t size = raw.size() - (n + 1) * sizeof(uint64_t);
+  const auto* text = reinterpret_cast<const char*>(raw.data()) + (raw.size() - size);
   WICK_TRY(ledger_.visit(n));
   WICK_ASSIGN(auto refs, p_.arena_.array<StringRef>(static_cast<size_t>(n)));
+  const uint64_t first = offsets[0];
+  uint64_t end = first;
   for (uint64_t i = 0; i < n; ++i) {
-    if (offsets[i] > offsets[i + 1] || offsets[i + 1] > size) {
+    const uint64_t begin = end;
+    end = offsets[i + 1];
+    if (begin > end || end > size) {
       return error(Code::kInvalidProgram, "string %llu does not lie in the constant's bytes",
                    static_cast<unsigned long long>(i));
     }
-    refs[static_cast<size_t>(i)] = {text + offsets[i], offsets[i + 1] - offsets[i]};
+    refs[static_cast<size_t>(i)] = {text + begin, end - begin};
   }
-  if (offsets[0] != 0 || offsets[n] != size)
+  if (first != 0 || end != size)
     return Status(Code::kInvalidProgram, "the strings do not fill the constant's bytes");
   view->data = refs.data();
   return {};
