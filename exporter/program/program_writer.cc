@@ -73,6 +73,18 @@ std::array<uint8_t, 32> sha256(Span<const uint8_t> bytes) {
   return digest;
 }
 
+// Of all that is there but its own 32 bytes.
+void write_file_digest(std::vector<uint8_t>* file) {
+  FileDigest block = {};
+  memcpy(block.magic, kDigestMagic, sizeof(kDigestMagic));
+  memcpy(file->data() + sizeof(FileHeader), &block, sizeof(block));
+  const Span<const uint8_t> bytes(*file);
+  Sha256 hash;
+  hash.update(bytes.subspan(0, kDigestAt));
+  hash.update(bytes.subspan(kDigestAt + kDigestBytes));
+  hash.finish(file->data() + kDigestAt);
+}
+
 class Writer {
  public:
   // `lent`: gets the constants, which then are no part of the file.
@@ -315,7 +327,7 @@ class Writer {
     if (regions_.size() > 1) header.required_features |= kFeatureRegions;
     if (lent_ != nullptr && !lent_->empty()) header.required_features |= kFeatureLent;
     header.header_bytes = sizeof(FileHeader);
-    header.table_offset = sizeof(FileHeader);
+    header.table_offset = sizeof(FileHeader) + (lent_ == nullptr ? sizeof(FileDigest) : 0);
     header.table_bytes = b_.GetSize();
     header.segments_offset = align_up(header.table_offset + header.table_bytes, kSegmentAlignment);
     header.segments_bytes = segment_.size() + packed_segment_.size();
@@ -327,6 +339,7 @@ class Writer {
     if (!segment_.empty()) memcpy(segments, segment_.data(), segment_.size());
     if (!packed_segment_.empty())
       memcpy(segments + segment_.size(), packed_segment_.data(), packed_segment_.size());
+    if (lent_ == nullptr) write_file_digest(&file);
     return file;
   }
 

@@ -6,12 +6,31 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/vfs.h>
+#endif
 
 #include <cerrno>
 #include <cstring>
 
 namespace wick {
 namespace {
+
+#if defined(__linux__)
+constexpr uint32_t kLocalFileSystems[] = {
+    0x0000EF53,  // ext2, ext3, ext4
+    0x58465342,  // xfs
+    0x9123683E,  // btrfs
+    0xF2F52010,  // f2fs
+    0x2FC12FC1,  // zfs
+    0xCA451A4E,  // bcachefs
+    0x01021994,  // tmpfs
+    0x858458F6,  // ramfs
+    0x794C7630,  // overlay
+    0x73717368,  // squashfs
+    0xE0F5E1E2,  // erofs
+};
+#endif
 
 Status failed(int cause) {
   return error(cause == ENOENT ? Code::kNotFound : Code::kIo, "%s", strerror(cause));
@@ -58,6 +77,27 @@ Status RegularFile::read(uint64_t offset, void* to, size_t bytes) const {
     bytes -= static_cast<size_t>(n);
   }
   return {};
+}
+
+Status RegularFile::check_size() const {
+  struct stat st;
+  if (fstat(fd_, &st) != 0) return failed(errno);
+  if (static_cast<uint64_t>(st.st_size) == size_) return {};
+  return error(
+      Code::kIo,
+      "it had %llu bytes and has %llu now: it was written while it was read, load it again",
+      static_cast<unsigned long long>(size_), static_cast<unsigned long long>(st.st_size));
+}
+
+bool RegularFile::is_local() const {
+#if defined(__linux__)
+  struct statfs fs;
+  if (fstatfs(fd_, &fs) != 0) return false;
+  for (uint32_t type : kLocalFileSystems) {
+    if (static_cast<uint32_t>(fs.f_type) == type) return true;
+  }
+#endif
+  return false;
 }
 
 }  // namespace wick

@@ -26,6 +26,11 @@ class RegularFile {
   int release() { return std::exchange(fd_, -1); }
   // All of these bytes or an error.
   Status read(uint64_t offset, void* to, size_t bytes) const;
+  // kIo where its size is another one than when it was opened: what was read is of two files.
+  Status check_size() const;
+  // Whether its storage is this machine's own and stays readable while the file is mapped. False
+  // where that is not known: network and user-space file systems, removable media's.
+  bool is_local() const;
 
  private:
   int fd_ = -1;

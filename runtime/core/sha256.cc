@@ -1,5 +1,10 @@
 #include "runtime/core/sha256.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 #include <bit>
 #include <cstring>
 
@@ -17,9 +22,55 @@ constexpr uint32_t kRound[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+#if defined(__x86_64__)
+#define WICK_SHA_INSTRUCTIONS __attribute__((target("sha,sse4.1")))
+
+bool has_sha_instructions() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_SSE4_1) == 0) return false;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA) != 0;
+}
+
+// The instructions keep the eight numbers as (A, B, E, F) and (C, D, G, H), highest first.
+WICK_SHA_INSTRUCTIONS void block_by_instructions(uint32_t* h, const uint8_t* p) {
+  const __m128i big_endian = _mm_set_epi64x(0x0C0D0E0F08090A0B, 0x0405060700010203);
+  auto load = [](const void* at) WICK_SHA_INSTRUCTIONS {
+    return _mm_loadu_si128(static_cast<const __m128i*>(at));
+  };
+  const __m128i badc = _mm_shuffle_epi32(load(h), 0xB1),
+                hgfe = _mm_shuffle_epi32(load(h + 4), 0x1B);
+  const __m128i first0 = _mm_alignr_epi8(badc, hgfe, 8),
+                second0 = _mm_blend_epi16(hgfe, badc, 0xF0);
+  __m128i first = first0, second = second0, m[4];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {  // four rounds each
+    __m128i& now = m[i & 3];
+    if (i < 4) {
+      now = _mm_shuffle_epi8(load(p + 16 * i), big_endian);
+    } else {
+      const __m128i before = m[(i - 1) & 3];
+      now = _mm_add_epi32(_mm_sha256msg1_epu32(now, m[(i - 3) & 3]),
+                          _mm_alignr_epi8(before, m[(i - 2) & 3], 4));
+      now = _mm_sha256msg2_epu32(now, before);
+    }
+    const __m128i sum = _mm_add_epi32(now, load(kRound + 4 * i));
+    second = _mm_sha256rnds2_epu32(second, first, sum);
+    first = _mm_sha256rnds2_epu32(first, second, _mm_shuffle_epi32(sum, 0x0E));
+  }
+  first = _mm_shuffle_epi32(_mm_add_epi32(first, first0), 0x1B);
+  second = _mm_shuffle_epi32(_mm_add_epi32(second, second0), 0xB1);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(h), _mm_blend_epi16(first, second, 0xF0));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(h + 4), _mm_alignr_epi8(second, first, 8));
+}
+#endif
+
 }  // namespace
 
 void Sha256::block(const uint8_t* p) {
+#if defined(WICK_SHA_INSTRUCTIONS)
+  static const bool has = has_sha_instructions();
+  if (has && !plain_) return block_by_instructions(h_, p);
+#endif
   uint32_t w[64];
   for (int i = 0; i < 16; ++i) {
     w[i] = uint32_t{p[4 * i]} << 24 | uint32_t{p[4 * i + 1]} << 16 | uint32_t{p[4 * i + 2]} << 8 |
@@ -33,14 +84,17 @@ void Sha256::block(const uint8_t* p) {
   }
   uint32_t v[8];
   memcpy(v, h_, sizeof(v));
-  for (int i = 0; i < 64; ++i) {
-    uint32_t s1 = std::rotr(v[4], 6) ^ std::rotr(v[4], 11) ^ std::rotr(v[4], 25);
-    uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + kRound[i] + w[i];
-    uint32_t s0 = std::rotr(v[0], 2) ^ std::rotr(v[0], 13) ^ std::rotr(v[0], 22);
-    uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-    memmove(v + 1, v, 7 * sizeof(uint32_t));
-    v[4] += t1;
-    v[0] = t1 + t2;
+  for (int i = 0; i < 64; i += 8) {
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) {  // the names move on by one, not the numbers
+      auto at = [&](int name) -> uint32_t& { return v[(name - k) & 7]; };
+      const uint32_t a = at(0), e = at(4);
+      const uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+      const uint32_t t1 = at(7) + s1 + ((e & at(5)) ^ (~e & at(6))) + kRound[i + k] + w[i + k];
+      const uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+      at(3) += t1;
+      at(7) = t1 + s0 + ((a & at(1)) ^ (a & at(2)) ^ (at(1) & at(2)));
+    }
   }
   for (int i = 0; i < 8; ++i) h_[i] += v[i];
 }

@@ -13,6 +13,9 @@ struct Sha256Text {
 
 class Sha256 {
  public:
+  // Plain loops where the CPU has no instructions for it, or where `plain` asks for them, so that
+  // tests see both.
+  explicit Sha256(bool plain = false) : plain_(plain) {}
   void update(Span<const uint8_t> bytes);
   // Each ends the message; start a new object for the next one. finish() writes 32 bytes.
   void finish(uint8_t* digest);
@@ -25,6 +28,7 @@ class Sha256 {
                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   uint8_t pending_[64];
   uint64_t total_ = 0;
+  bool plain_;
 };
 
 }  // namespace wick

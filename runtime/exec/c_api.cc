@@ -9,6 +9,7 @@
 #include "runtime/exec/session.h"
 #include "runtime/ops/custom_op.h"
 #include "runtime/ops/op_library.h"
+#include "runtime/program/guard.h"
 #include "wick/wick.h"
 
 namespace wick::c_api {
@@ -160,6 +161,15 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   if (s.ok()) s = check_pointer(out, "program");
   if (s.ok()) s = check_allocator(o.allocator);
   if (s.ok()) s = check_array(o.ops, o.ops_count, "options.ops");
+  if (s.ok()) s = check_array(o.allowed_ops, o.allowed_op_count, "options.allowed_ops");
+  for (size_t i = 0; s.ok() && i < o.allowed_op_count; ++i) {
+    if (o.allowed_ops[i] == nullptr)
+      s = error(Code::kInvalidArgument, "options.allowed_ops[%zu] is null", i);
+  }
+  if (s.ok() && (o.weights < WICK_WEIGHTS_AUTO || o.weights > WICK_WEIGHTS_MAP)) {
+    s = error(Code::kInvalidArgument, "options.weights is %d: use WICK_WEIGHTS_AUTO, _COPY or _MAP",
+              o.weights);
+  }
   if (!s.ok()) return fail(s, log);
   CAllocator allocator(o.allocator);
   void* memory = allocator.allocate(sizeof(wick_program), alignof(wick_program));
@@ -168,8 +178,11 @@ int load_with(const wick_load_options* given, wick_program** out, Load load) {
   LoadOptions options;
   options.allocator = &p->allocator;
   if (o.max_file != 0) options.max_file = o.max_file;
-  if (o.max_ram != 0) options.max_ram = o.max_ram;
+  options.max_ram = o.max_ram;
   options.verify_digests = o.verify_digests != 0;
+  options.weights = static_cast<WeightsIn>(o.weights);
+  options.guard = o.guard != 0;
+  options.ops = {o.allowed_ops, o.allowed_op_count};
   for (size_t i = 0; s.ok() && i < o.ops_count; ++i) {
     if (o.ops[i] == nullptr) {
       s = error(Code::kInvalidArgument, "options.ops[%zu] is null", i);
@@ -295,6 +308,10 @@ const char* wick_program_label(const wick_program* p, size_t i) {
 const char* wick_program_metadata(const wick_program* p, const char* key) {
   return p == nullptr ? nullptr : p->program->find_metadata(key);
 }
+const uint8_t* wick_program_digest(const wick_program* p) {
+  return p == nullptr || p->program->digest().empty() ? nullptr : p->program->digest().data();
+}
+int wick_install_guard(void) { return fail(install_guard(), {}); }
 
 int wick_session_create(const wick_program* program, const wick_session_options* given,
                         wick_session** out) {

@@ -9,8 +9,10 @@
 namespace wick {
 
 Status Runner::pass_in(const RegionDef& region, size_t to, const NodeDef& node, size_t from) {
-  for (; from < node.inputs.size(); ++to, ++from)
+  for (; from < node.inputs.size(); ++to, ++from) {
     WICK_TRY(values_.hand_on(node.inputs[from], region.inputs[to]));
+    WICK_TRY(values_.check_declared(region.inputs[to]));
+  }
   return {};
 }
 
@@ -130,8 +132,10 @@ Status Runner::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
       }
       WICK_TRY(stack(stage.buffers[2 * carried + k], part, trip));
     }
-    for (size_t k = 0; k < carried; ++k)
+    for (size_t k = 0; k < carried; ++k) {
       WICK_TRY(values_.set(body.inputs[2 + k], next[k].data, next[k].dtype, next[k].shape));
+      WICK_TRY(values_.check_declared(body.inputs[2 + k]));
+    }
   }
   for (size_t k = 0; k < carried; ++k)
     WICK_TRY(values_.hand_on(body.inputs[2 + k], node.outputs[k]));

@@ -109,6 +109,9 @@ Status Binder::infer_node(StagePlan& plan, const NodeDef& node, bool* live) {
     *live = false;
     return evaluate(plan, node);
   }
+  for (uint32_t v : node.outputs) {  // what is not evaluated has its final shape
+    if (sized_by_data) WICK_TRY(values_.check_declared(v));
+  }
   return {};
 }
 

@@ -17,6 +17,7 @@ Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> output
                           const RunOptions& options) {
   WICK_TRY(check_inputs(entry(), inputs));
   WICK_TRY(check_output_count(entry(), outputs));
+  WICK_TRY(values.program.intact());
   WICK_TRY(bind_to(inputs));
   const uint64_t deadline_ns = deadline_of(options);
   Status ran = run_bound(inputs, outputs, deadline_ns);
@@ -66,11 +67,12 @@ Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> 
   WICK_TRY(ran);
   sized = true;
   if (!at_once) WICK_TRY(check_outputs(values, outputs));
-  give(outputs);
-  return {};
+  return give(outputs);
 }
 
-void Session::Impl::give(Span<TensorView> outputs) {
+// Not what was computed of weights that were lost meanwhile.
+Status Session::Impl::give(Span<TensorView> outputs) {
+  WICK_TRY(values.program.intact());
   auto out = entry().body().outputs;
   for (size_t i = 0; i < out.size(); ++i) {
     const TensorView& from = values.views[out[i]];
@@ -80,6 +82,7 @@ void Session::Impl::give(Span<TensorView> outputs) {
       memmove(outputs[i].data, from.data, from.nbytes());
     }
   }
+  return values.program.intact();  // outputs may be weights
 }
 
 // Of a body of one stage the last partition is only started; one of several stages is run.
@@ -99,6 +102,7 @@ Status Session::Impl::begin(uint64_t deadline_ns) {
 
 Status Session::Impl::start(Span<const TensorView> inputs, const RunOptions& options) {
   WICK_TRY(check_inputs(entry(), inputs));
+  WICK_TRY(values.program.intact());
   WICK_TRY(bind_to(inputs));
   const uint64_t deadline_ns = deadline_of(options);
   held.clear();
@@ -122,8 +126,7 @@ Status Session::Impl::finish(Span<TensorView> outputs, Turn& turn) {
     return run_bound(held, outputs, running.deadline_ns);
   }
   WICK_TRY(s);
-  give(outputs);
-  return {};
+  return give(outputs);
 }
 
 Status Session::run(Span<const TensorView> inputs, Span<TensorView> outputs,

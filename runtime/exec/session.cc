@@ -77,6 +77,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
       options.entry == nullptr ? &program.entries()[0] : program.find_entry(options.entry);
   if (entry == nullptr)
     return error(Code::kNotFound, "there is no entry point %.60s", options.entry);
+  WICK_TRY(program.intact());
   WICK_TRY(check_runnable(program, *entry));
   if (options.threads < 0 || options.threads > 4096) {
     return error(Code::kInvalidArgument, "%d threads", options.threads);
@@ -134,6 +135,7 @@ Result<Owned<Session>> Session::create(const Program& program, const SessionOpti
     WICK_TRY(shapes.push_back(shape));
   }
   if (known) WICK_TRY(impl->bind(shapes));
+  WICK_TRY(program.intact());
   impl->count();
   return owned;
 }
@@ -212,7 +214,9 @@ Result<Session::PackedForm> Session::packed_form(size_t i) const {
 Status Session::bind(Span<const Shape> shapes) {
   Turn turn(impl_->use);
   WICK_TRY(turn.take());
-  Status s = impl_->bind(shapes);
+  Status s = impl_->values.program.intact();
+  if (s.ok()) s = impl_->bind(shapes);
+  if (s.ok()) s = impl_->values.program.intact();
   impl_->count();
   return s;
 }

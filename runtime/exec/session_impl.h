@@ -60,7 +60,7 @@ struct Session::Impl {
   Status begin(uint64_t deadline_ns);
   Status start(Span<const TensorView> inputs, const RunOptions& options);
   Status finish(Span<TensorView> outputs, Turn& turn);
-  void give(Span<TensorView> outputs);
+  Status give(Span<TensorView> outputs);
 };
 
 }  // namespace wick

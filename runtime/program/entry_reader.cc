@@ -366,19 +366,19 @@ Status ProgramReader::read_region(const fbs::Entry& entry, uint32_t index, int d
 
 Status ProgramReader::check_ports(const EntryDef& entry, Span<const uint32_t> ids,
                                   const char* what) {
-  // An entry's signature is looked up by name. Quadratic, so bounded.
+  // An entry's signature is looked up by name, one by one: so bounded.
   if (ids.size() > 4096)
     return error(Code::kInvalidProgram, "%zu %ss, at most 4096", ids.size(), what);
+  Array<Name> names(*p_.allocator_);
   for (size_t i = 0; i < ids.size(); ++i) {
     const char* name = entry.values[ids[i]].name;
     if (name[0] == '\0') return error(Code::kInvalidProgram, "%s %zu has no name", what, i);
-    for (size_t j = 0; j < i; ++j) {
-      if (strcmp(entry.values[ids[j]].name, name) == 0) {
-        return error(Code::kInvalidProgram, "two %ss are named %.60s", what, name);
-      }
-    }
+    WICK_TRY(names.push_back({name}));
   }
-  return {};
+  const Name* twice = nullptr;
+  WICK_TRY(find_twice(names, &twice));
+  if (twice == nullptr) return {};
+  return error(Code::kInvalidProgram, "two %ss are named %.60s", what, twice->first);
 }
 
 Status ProgramReader::read_entry(const fbs::Entry& table, EntryDef* entry) {

@@ -32,20 +32,31 @@ constexpr uint64_t kKnownFeatures = kFeatureRegions | kFeatureState | kFeatureNo
 // Attribute field of a control node's k-th region: kRegionField + k.
 constexpr uint16_t kRegionField = 0x8000;
 
-// The file's first 64 bytes. Then the flatbuffer (table_offset, a multiple of 64), then the
-// segments.
+// The file's first 64 bytes. Then the digest, the flatbuffer, the segments.
 struct FileHeader {
   char magic[8];
   uint32_t version;
   uint32_t header_bytes;       // 64
   uint64_t required_features;  // Feature bits: checked before anything else is read
-  uint64_t table_offset;
+  uint64_t table_offset;       // 64, or 128 where a FileDigest is before it
   uint64_t table_bytes;
-  uint64_t segments_offset;  // a multiple of 64; == file_bytes when there are none
+  uint64_t segments_offset;  // a multiple of 64 behind the table; == file_bytes when there are none
   uint64_t segments_bytes;
   uint64_t file_bytes;  // a longer or shorter file was cut or mixed up
 };
 static_assert(sizeof(FileHeader) == 64);
+
+// Between the header and the table of files that are written since 2026; table_offset, 64 or 128,
+// says whether it is there. Readers that are older pass over it.
+struct FileDigest {
+  char magic[8];
+  uint8_t sha256[32];    // of the whole file but these 32 bytes
+  uint8_t reserved[24];  // zero
+};
+static_assert(sizeof(FileDigest) == 64);
+constexpr char kDigestMagic[8] = {'W', 'I', 'C', 'K', 'S', 'U', 'M', '\n'};
+constexpr uint64_t kDigestAt = sizeof(FileHeader) + offsetof(FileDigest, sha256);
+constexpr uint64_t kDigestBytes = 32;
 
 constexpr uint64_t align_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 

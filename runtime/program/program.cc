@@ -2,78 +2,61 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cerrno>
 
-#include "runtime/core/regular_file.h"
+#include <algorithm>
+
+#include "runtime/program/guard.h"
 #include "runtime/program/reader.h"
 #include "runtime/program/release.h"
 
 namespace wick {
-namespace {
 
-// Read only, whole. Empty files and what is not a regular file are errors.
-Result<Span<const uint8_t>> map_file(const char* path, uint64_t max_file) {
-  RegularFile file;
-  WICK_TRY(annotate(file.open(path), "cannot open %.300s: ", path));
-  if (file.size() > max_file) {
-    return error(Code::kBudgetExceeded, "%s has %llu bytes, max_file is %llu", path,
-                 static_cast<unsigned long long>(file.size()),
-                 static_cast<unsigned long long>(max_file));
-  }
-  // A file larger than memory has addresses is an error where these are 32 bits.
-  const auto size = static_cast<size_t>(file.size());
-  if (size != file.size() || size > PTRDIFF_MAX) {
-    return error(Code::kBudgetExceeded, "%s has %llu bytes, more than a process here can map", path,
-                 static_cast<unsigned long long>(file.size()));
-  }
-  if (size == 0) return error(Code::kInvalidProgram, "%s is empty", path);
-  void* p = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
-  if (p == MAP_FAILED) return error(Code::kIo, "cannot map %s: %s", path, strerror(errno));
-  return Span<const uint8_t>{static_cast<const uint8_t*>(p), size};
+Result<Owned<Program>> Program::make(const LoadOptions& options) {
+  Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
+  void* memory = allocator.allocate(sizeof(Program), alignof(Program));
+  if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a program");
+  return Owned<Program>(new (memory) Program(allocator));
 }
 
-}  // namespace
-
 Result<Owned<Program>> Program::load(Span<const uint8_t> bytes, const LoadOptions& options) {
-  Allocator& allocator = options.allocator != nullptr ? *options.allocator : default_allocator();
   if (bytes.size() > options.max_file) {
     return error(Code::kBudgetExceeded, "%zu bytes, max_file is %llu", bytes.size(),
                  static_cast<unsigned long long>(options.max_file));
   }
-  void* memory = allocator.allocate(sizeof(Program), alignof(Program));
-  if (memory == nullptr) return Status(Code::kOutOfMemory, "cannot allocate a program");
-  Owned<Program> program(new (memory) Program(allocator, options.max_ram));
-  program->bytes_ = bytes;
+  WICK_ASSIGN(auto program, make(options));
+  ProgramReader reader(*program, options);
+  WICK_TRY(reader.read_head(bytes.subspan(0, std::min(bytes.size(), sizeof(FileBytes::head))),
+                            bytes.size()));
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kSegmentAlignment != 0) {
-    if (bytes.size() > options.max_ram)
+    if (options.max_ram != 0 && bytes.size() > options.max_ram)
       return Status(Code::kBudgetExceeded, "max_ram: an unaligned file must be copied");
-    void* copy = allocator.allocate(bytes.size(), kSegmentAlignment);
+    void* copy = program->allocator_->allocate(bytes.size(), kSegmentAlignment);
     if (copy == nullptr)
       return error(Code::kOutOfMemory, "cannot allocate %zu bytes", bytes.size());
     memcpy(copy, bytes.data(), bytes.size());
-    program->bytes_ = {static_cast<const uint8_t*>(copy), bytes.size()};
-    program->copied_ = true;
+    bytes = program->copied_ = {static_cast<const uint8_t*>(copy), bytes.size()};
   }
-  WICK_TRY(ProgramReader(*program, options).read(program->bytes_));
+  FileBytes in_place;
+  memcpy(in_place.head, bytes.data(), std::min(bytes.size(), sizeof(in_place.head)));
+  in_place.table = bytes.data() + reader.header().table_offset;
+  in_place.rest_at = reader.rest_at();
+  in_place.rest = bytes.data() + in_place.rest_at;
+  WICK_TRY(reader.read(in_place));
   return program;
 }
 
-Result<Owned<Program>> Program::load(const char* path, const LoadOptions& options) {
-  if (path == nullptr) return Status(Code::kInvalidArgument, "path is null");
-  WICK_ASSIGN(auto bytes, map_file(path, options.max_file));
-  auto program = load(bytes, options);
-  if (program.ok()) {
-    (*program)->mapped_ = true;
-    return program;
-  }
-  munmap(const_cast<uint8_t*>(bytes.data()), bytes.size());
-  return annotate(program.status(), "%s: ", path);
+Program::~Program() {
+  unguard(guard_);
+  if (!mapped_.empty()) munmap(const_cast<uint8_t*>(mapped_.data()), mapped_.size());
+  if (!copied_.empty())
+    allocator_->deallocate(const_cast<uint8_t*>(copied_.data()), copied_.size(), kSegmentAlignment);
 }
 
-Program::~Program() {
-  if (mapped_) munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
-  if (copied_)
-    allocator_->deallocate(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), kSegmentAlignment);
+Status Program::intact() const {
+  if (!lost_.load(std::memory_order_acquire)) return {};
+  return Status(Code::kIo,
+                "the model's file became shorter, or its storage failed, while it was mapped: load "
+                "it again, and replace such a file by renaming a new one over it");
 }
 
 bool is_mapped(const Program& program, const void* data, size_t bytes) {

@@ -1,7 +1,9 @@
-// Program: a loaded, checked, immutable model. Weights are read in place from the mapped file or
-// the caller's buffer; everything else is decoded once into plain structs. Any number of sessions
-// may share one, from any threads.
+// Program: a loaded, checked, immutable model. Weights are read where they are (a copy, the mapped
+// file, the caller's buffer); everything else is decoded once into plain structs. Any number of
+// sessions may share one, from any threads.
 #pragma once
+
+#include <atomic>
 
 #include "runtime/core/arena.h"
 #include "runtime/core/lent_bytes.h"
@@ -14,15 +16,43 @@ namespace wick {
 
 struct CustomOp;             // runtime/ops/custom_op.h
 struct OpInfo;               // runtime/ops/op_info.h
+class Ledger;                // runtime/core/ledger.h
 enum class OpId : uint16_t;  // runtime/ops/op_id.h
+
+// Where the weights of a file are while its program lives. Whoever maps a file sees it change: one
+// that becomes shorter ends the process (LoadOptions::guard makes an error of that), and one that
+// is written over in place is NOT noticed, not even with a guard. Replace a model's file by
+// renaming a new one over it, as wick does; the old one then stays as it was for who has it mapped.
+enum class WeightsIn : uint8_t {
+  kAuto = 0,  // up to kCopiedWeights copied; more is mapped where the storage is local, else copied
+  kCopy = 1,
+  kMap = 2,
+};
+constexpr uint64_t kCopiedWeights = uint64_t{8} << 20;
+
+// What a load may look at by default: tables, elements and bytes, for each byte of the file.
+constexpr uint64_t kVisitsPerByte = 64;
 
 struct LoadOptions {
   Allocator* allocator = nullptr;         // null: default_allocator(); must outlive the program
   uint64_t max_file = uint64_t{1} << 40;  // bytes of the file
-  uint64_t max_ram = uint64_t{1} << 33;   // bytes of decoded structure (weights are not copied)
-  // Reads every weight, for doubtful storage. A lent segment (below) is compared where the program
-  // has a digest of it; lend_program gives none, as its bytes are the lender's memory.
+  // Bytes of decoded structure; copied weights are not counted. 0: in proportion to the file, which
+  // is 16 times its table, twice its weights (texts among them have 16 bytes each) and 1 MiB.
+  uint64_t max_ram = 0;
+  // Reads every byte, for doubtful storage, and compares the digest of the whole file, or those of
+  // its weights where it has no other. So is done without this for files whose weights are copied
+  // and are kCopiedWeights at most. A lent segment (below) is compared where the program has a
+  // digest of it; lend_program gives none, as its bytes are the lender's memory.
   bool verify_digests = false;
+  WeightsIn weights = WeightsIn::kAuto;  // of a file; bytes in memory are read in place
+  // A mapped file that becomes shorter, or whose storage fails, makes sessions return kIo instead
+  // of ending the process: installs the handler of runtime/program/guard.h for the whole process.
+  bool guard = false;
+  // The names of the ops that a file may have ("Conv", "my.domain::Swish"), all others being
+  // refused; empty: every op. For who loads files of strangers.
+  Span<const char* const> ops;
+  Ledger* ledger =
+      nullptr;  // counts what the load looks at, under its limits; null: kVisitsPerByte
   // Users' own ops that programs may name; must outlive the program. One that is not given is no
   // error before a session is opened.
   Span<const CustomOp* const> custom_ops;
@@ -145,7 +175,7 @@ struct ProvenanceDef {
 
 class Program {
  public:
-  // Maps the file. It must not change while the program lives.
+  // The structure is copied, so that what was checked stays as it was; of weights see WeightsIn.
   static Result<Owned<Program>> load(const char* path, const LoadOptions& options = {});
   // Reads in place: the bytes must outlive the program, 64-byte aligned (else they are copied
   // once).
@@ -163,20 +193,29 @@ class Program {
   const char* find_metadata(const char* key) const;  // null: none
   const ProvenanceDef& provenance() const { return provenance_; }
   uint64_t features() const { return features_; }
-  uint64_t file_bytes() const { return bytes_.size(); }
+  uint64_t file_bytes() const { return file_bytes_; }
   uint64_t weight_bytes() const;
+  // The SHA-256 of all of the file that the file itself has: 32 bytes; empty: it has none.
+  Span<const uint8_t> digest() const { return {digest_, has_digest_ ? sizeof(digest_) : 0}; }
+  // kIo where a guarded file could not be read any more: zeros stand in the place of weights.
+  Status intact() const;
 
  private:
   friend class ProgramReader;
-  explicit Program(Allocator& allocator, uint64_t max_ram)
-      : allocator_(&allocator),
-        arena_(allocator, max_ram < SIZE_MAX ? static_cast<size_t>(max_ram) : SIZE_MAX) {}
+  friend class ProgramFile;
+  static Result<Owned<Program>> make(const LoadOptions& options);
+  explicit Program(Allocator& allocator) : allocator_(&allocator), arena_(allocator) {}
   ~Program();
 
   Allocator* allocator_;
   Arena arena_;
-  Span<const uint8_t> bytes_;
-  bool mapped_ = false, copied_ = false;  // how bytes_ are held: munmap / deallocate / the caller's
+  uint64_t file_bytes_ = 0;
+  Span<const uint8_t> mapped_,
+      copied_;  // to unmap, to deallocate; what is in neither is the caller's
+  uint8_t digest_[32] = {};
+  bool has_digest_ = false;
+  int guard_ = -1;                 // place in the guard's list
+  std::atomic<bool> lost_{false};  // set by the guard
 
   Span<const EntryDef> entries_;
   Span<const SymbolDef> symbols_;

@@ -1,19 +1,17 @@
 #include "runtime/program/reader.h"
 
-#include <cstdio>
+#include <algorithm>
 
-#include "runtime/core/sha256.h"
 #include "runtime/core/string_ref.h"
 #include "runtime/ops/custom_op.h"
+#include "runtime/program/table_walk.h"
 
 namespace wick {
 namespace {
 
-constexpr uint32_t kMaxDepth = 16;  // of the flatbuffer's tables
-// bounds the verifier's time on tables that share children
-constexpr uint32_t kMaxTables = 4000000;
+constexpr uint32_t kMaxDepth = 16;    // of the flatbuffer's tables
 constexpr uint32_t kMaxForms = 64;    // packed forms of a constant: every step that reads it looks
-constexpr uint32_t kMaxNamed = 4096;  // entry points, custom ops: compared each with each
+constexpr uint32_t kMaxNamed = 4096;  // entry points, custom ops: looked for one by one by name
 
 bool valid_dtype(uint8_t t) { return t > 0 && t < kDTypeCount; }
 
@@ -25,60 +23,15 @@ Status ProgramReader::need_feature(uint64_t feature, const char* what) {
                "the file uses %s but does not declare it in required_features", what);
 }
 
-Status ProgramReader::read_header(Span<const uint8_t> bytes) {
-  if (bytes.size() < sizeof(FileHeader)) {
-    return error(Code::kInvalidProgram, "not a .wick file: %zu bytes, the header alone has 64",
-                 bytes.size());
+Status ProgramReader::read(const FileBytes& bytes) {
+  check_segments_ = options_.verify_digests || bytes.check;
+  if (check_segments_ && p_.has_digest_) {
+    WICK_TRY(check_file_digest(bytes));
+    check_segments_ = false;  // their bytes are the file's
   }
-  memcpy(&header_, bytes.data(), sizeof(header_));
-  const FileHeader& h = header_;
-  if (memcmp(h.magic, kFileMagic, sizeof(kFileMagic)) != 0) {
-    return Status(Code::kInvalidProgram,
-                  "not a .wick file: the first 8 bytes are not its signature");
-  }
-  if (h.version == 0 || h.version > kFileVersion) {
-    return error(Code::kUnsupported, "the file has format version %u, this build reads up to %u",
-                 h.version, kFileVersion);
-  }
-  if (uint64_t unknown = h.required_features & ~kKnownFeatures; unknown != 0) {
-    return error(Code::kUnsupported, "the file needs features this build lacks (mask 0x%llx)",
-                 static_cast<unsigned long long>(unknown));
-  }
-  if (h.file_bytes != bytes.size()) {
-    return error(Code::kInvalidProgram,
-                 "the file has %zu bytes, its header says %llu: cut or mixed up", bytes.size(),
-                 static_cast<unsigned long long>(h.file_bytes));
-  }
-  auto inside = [&](uint64_t offset, uint64_t size) {
-    return offset >= sizeof(FileHeader) && offset <= h.file_bytes &&
-           size <= h.file_bytes - offset && offset % kSegmentAlignment == 0;
-  };
-  if (h.header_bytes != sizeof(FileHeader) || !inside(h.table_offset, h.table_bytes) ||
-      h.table_bytes < 16 || h.table_bytes >= FLATBUFFERS_MAX_BUFFER_SIZE) {
-    return Status(Code::kInvalidProgram, "the header's place of the table is not sound");
-  }
-  if (((h.required_features & kFeatureLent) != 0) != !options_.lent.empty()) {
-    return Status(Code::kInvalidProgram,
-                  options_.lent.empty() ? "its weights are not in the file, and nobody lent them"
-                                        : "weights are lent to a file that has its own");
-  }
-  if (h.segments_bytes != 0 && !inside(h.segments_offset, h.segments_bytes)) {
-    return Status(Code::kInvalidProgram, "the header's place of the segments is not sound");
-  }
-  return {};
-}
-
-Status ProgramReader::read(Span<const uint8_t> bytes) {
-  WICK_TRY(read_header(bytes));
-  const uint8_t* table = bytes.data() + header_.table_offset;
-  flatbuffers::Verifier verifier(table, static_cast<size_t>(header_.table_bytes), kMaxDepth,
-                                 kMaxTables);
-  if (!fbs::VerifyProgramBuffer(verifier)) {
-    return Status(Code::kInvalidProgram, "the table is not a sound flatbuffer");
-  }
-  root_ = fbs::GetProgram(table);
-  segments_ = header_.segments_bytes != 0 ? bytes.data() + header_.segments_offset : nullptr;
-  p_.features_ = header_.required_features;
+  WICK_TRY(read_table(bytes.table));
+  if (header_.segments_bytes != 0)
+    segments_ = bytes.rest + (header_.segments_offset - bytes.rest_at);
   WICK_TRY(refuse_unknown_ops());
   WICK_TRY(read_symbols());
   WICK_TRY(read_segments());
@@ -86,70 +39,64 @@ Status ProgramReader::read(Span<const uint8_t> bytes) {
   WICK_TRY(read_states());
   WICK_TRY(read_custom_ops());
   WICK_TRY(read_texts());
+  return read_entries();
+}
 
-  if (count(root_->entries()) == 0)
-    return Status(Code::kInvalidProgram, "the file has no entry point");
-  if (count(root_->entries()) > kMaxNamed) {
-    return error(Code::kInvalidProgram, "%u entry points, at most %u", count(root_->entries()),
-                 kMaxNamed);
+// Tables that share children would be verified once for each path to them. Where none does, each
+// takes 4 bytes and 4 more in the one place that names it, so that more of them than that cannot
+// be.
+Status ProgramReader::read_table(const uint8_t* table) {
+  const auto size = static_cast<size_t>(header_.table_bytes);
+  const auto most = static_cast<flatbuffers::uoffset_t>(size / 8 + 1);
+  flatbuffers::Verifier verifier(table, size, kMaxDepth, most);
+  if (!fbs::VerifyProgramBuffer(verifier)) {
+    return Status(Code::kInvalidProgram,
+                  "the table is not a sound flatbuffer, or names tables more than once");
   }
-  WICK_ASSIGN(auto entries, p_.arena_.array<EntryDef>(count(root_->entries())));
-  for (uint32_t i = 0; i < entries.size(); ++i) {
+  root_ = fbs::GetProgram(table);
+  return TableWalk(table, size, *p_.allocator_, ledger_).walk(*root_);
+}
+
+Status ProgramReader::read_entries() {
+  const uint32_t n = count(root_->entries());
+  if (n == 0) return Status(Code::kInvalidProgram, "the file has no entry point");
+  if (n > kMaxNamed)
+    return error(Code::kInvalidProgram, "%u entry points, at most %u", n, kMaxNamed);
+  WICK_ASSIGN(auto entries, p_.arena_.array<EntryDef>(n));
+  Array<Name> names(*p_.allocator_);
+  for (uint32_t i = 0; i < n; ++i) {
     const fbs::Entry& entry = *root_->entries()->Get(i);
     WICK_TRY(annotate(read_entry(entry, &entries[i]), "entry %u (%.40s): ", i, text(entry.name())));
-    for (uint32_t j = 0; j < i; ++j) {
-      if (strcmp(entries[j].name, entries[i].name) == 0) {
-        return error(Code::kInvalidProgram, "two entry points are named %.40s", entries[i].name);
-      }
-    }
+    WICK_TRY(names.push_back({entries[i].name}));
   }
+  const Name* twice = nullptr;
+  WICK_TRY(find_twice(names, &twice));
+  if (twice != nullptr)
+    return error(Code::kInvalidProgram, "two entry points are named %.40s", twice->first);
   p_.entries_ = entries;
   return {};
 }
 
-// All of them in one message: who converts a model wants the whole list.
-Status ProgramReader::refuse_unknown_ops() {
-  char list[400];
-  size_t at = 0, found = 0;
-  list[0] = '\0';
-  auto add = [&](const fbs::Node& node, const char* why) {
-    for (size_t k = 0; k < at;) {  // each once
-      unsigned id = 0;
-      if (sscanf(list + k, "%u", &id) == 1 && id == node.op()) return;
-      const char* comma = strchr(list + k, ',');
-      if (comma == nullptr) break;
-      k = static_cast<size_t>(comma - list) + 1;
-    }
-    ++found;
-    if (at + 64 < sizeof(list)) {
-      at += static_cast<size_t>(
-          snprintf(list + at, sizeof(list) - at, "%s%u (%s)", at == 0 ? "" : ", ", node.op(), why));
-    }
+// By sorting: each with each would be the square of what the file has. What the comparisons look at
+// is counted.
+Status ProgramReader::find_twice(Span<Name> names, const Name** twice) {
+  uint64_t looked_at = 0;
+  auto compare = [&](const char* a, const char* b) {
+    size_t i = 0;
+    while (a[i] == b[i] && a[i] != '\0') ++i;
+    looked_at += i + 1;
+    return static_cast<unsigned char>(a[i]) - static_cast<unsigned char>(b[i]);
   };
-  for (uint32_t e = 0; e < count(root_->entries()); ++e) {
-    const auto* regions = root_->entries()->Get(e)->regions();
-    for (uint32_t r = 0; r < count(regions); ++r) {
-      const auto* nodes = regions->Get(r)->nodes();
-      for (uint32_t n = 0; n < count(nodes); ++n) {
-        const fbs::Node& node = *nodes->Get(n);
-        if (node.op() >= kFirstCustomOp) {
-          if (node.op() - uint32_t{kFirstCustomOp} >= count(root_->custom_ops()))
-            add(node, "custom, undeclared");
-          continue;
-        }
-        const OpInfo* info = find_op(static_cast<OpId>(node.op()));
-        if (info == nullptr) {
-          add(node, "unknown");
-        } else if (info->role == OpRole::kTrain) {
-          add(node, "a training op");
-        } else if (node.version() != 1) {
-          add(node, "of a newer version");
-        }
-      }
-    }
+  auto order = [&](const Name& a, const Name& b) {
+    const int first = compare(a.first, b.first);
+    return first != 0 ? first : compare(a.second, b.second);
+  };
+  std::sort(names.begin(), names.end(),
+            [&](const Name& a, const Name& b) { return order(a, b) < 0; });
+  for (size_t i = 1; i < names.size() && *twice == nullptr; ++i) {
+    if (order(names[i - 1], names[i]) == 0) *twice = &names[i];
   }
-  if (found == 0) return {};
-  return error(Code::kUnsupported, "%zu ops of the file cannot run in this build: %s", found, list);
+  return ledger_.visit(looked_at);
 }
 
 Status ProgramReader::read_symbols() {
@@ -173,7 +120,8 @@ Status ProgramReader::check_digest(uint32_t i, Span<const uint8_t> bytes) {
     return error(Code::kInvalidProgram, "segment %u: a sha256 has 32 bytes, not %u", i,
                  count(s.sha256()));
   }
-  if (!options_.verify_digests || count(s.sha256()) != 32) return {};
+  if (!check_segments_ || count(s.sha256()) != 32) return {};
+  WICK_TRY(ledger_.visit(bytes.size()));
   Sha256 sha;
   uint8_t digest[32];
   if (!bytes.empty()) sha.update(bytes);
@@ -196,8 +144,7 @@ Status ProgramReader::read_segments() {
     for (uint32_t i = 0; i < options_.lent.size(); ++i) {
       const LentSegment& lent = options_.lent[i];
       const bool digest = count(root_->segments()->Get(i)->sha256()) != 0;
-      if (digest && options_.verify_digests && lent.source != nullptr)
-        WICK_TRY(lent.source->fill());
+      if (digest && check_segments_ && lent.source != nullptr) WICK_TRY(lent.source->fill());
       WICK_TRY(check_digest(i, lent.bytes));
     }
     return {};
@@ -254,7 +201,8 @@ Status ProgramReader::read_shape(const flatbuffers::Vector<int64_t>* dims, DType
   return {};
 }
 
-// n strings: n + 1 offsets (uint64, the first one 0) into the bytes behind them.
+// n strings: n + 1 offsets (uint64, the first one 0) into the bytes behind them. Each offset is
+// read once, as the bytes may be a mapped file's.
 Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
   WICK_TRY(need_feature(kFeatureNonTensor, "strings"));
   const auto n = static_cast<uint64_t>(view->numel());
@@ -263,18 +211,23 @@ Status ProgramReader::read_strings(Span<const uint8_t> raw, TensorView* view) {
     return error(Code::kInvalidProgram, "%llu strings need more than %zu raw bytes",
                  static_cast<unsigned long long>(n), raw.size());
   }
-  const auto* offsets = reinterpret_cast<const uint64_t*>(raw.data());
-  const auto* text = reinterpret_cast<const char*>(offsets + n + 1);
+  const auto* offsets = reinterpret_cast<const volatile uint64_t*>(raw.data());
   const uint64_t size = raw.size() - (n + 1) * sizeof(uint64_t);
+  const auto* text = reinterpret_cast<const char*>(raw.data()) + (raw.size() - size);
+  WICK_TRY(ledger_.visit(n));
   WICK_ASSIGN(auto refs, p_.arena_.array<StringRef>(static_cast<size_t>(n)));
+  const uint64_t first = offsets[0];
+  uint64_t end = first;
   for (uint64_t i = 0; i < n; ++i) {
-    if (offsets[i] > offsets[i + 1] || offsets[i + 1] > size) {
+    const uint64_t begin = end;
+    end = offsets[i + 1];
+    if (begin > end || end > size) {
       return error(Code::kInvalidProgram, "string %llu does not lie in the constant's bytes",
                    static_cast<unsigned long long>(i));
     }
-    refs[static_cast<size_t>(i)] = {text + offsets[i], offsets[i + 1] - offsets[i]};
+    refs[static_cast<size_t>(i)] = {text + begin, end - begin};
   }
-  if (offsets[0] != 0 || offsets[n] != size)
+  if (first != 0 || end != size)
     return Status(Code::kInvalidProgram, "the strings do not fill the constant's bytes");
   view->data = refs.data();
   return {};
@@ -304,6 +257,7 @@ Status ProgramReader::read_constants() {
                      to_text(shape).text, bytes, raw.size(), c.raw()->layout());
       }
       if (dtype == DType::kBool) {
+        WICK_TRY(ledger_.visit(raw.size()));  // constants may share their bytes
         for (uint8_t b : raw) {
           if (b > 1) return Status(Code::kInvalidProgram, "a bool that is neither 0 nor 1");
         }
@@ -368,7 +322,9 @@ Status ProgramReader::read_custom_ops() {
                  kMaxNamed);
   }
   WICK_TRY(check_custom_ops(options_.custom_ops));
+  WICK_TRY(ledger_.visit(count(root_->custom_ops()) * options_.custom_ops.size()));
   WICK_ASSIGN(auto defs, p_.arena_.array<CustomOpDef>(count(root_->custom_ops())));
+  Array<Name> names(*p_.allocator_);
   for (uint32_t i = 0; i < defs.size(); ++i) {
     const fbs::CustomOp& from = *root_->custom_ops()->Get(i);
     CustomOpDef& def = defs[i];
@@ -376,10 +332,7 @@ Status ProgramReader::read_custom_ops() {
     def.name = text(from.name());
     def.version = from.version();
     CustomOpName full = custom_op_name(def.domain, def.name);
-    for (uint32_t k = 0; k < i; ++k) {
-      if (strcmp(defs[k].domain, def.domain) == 0 && strcmp(defs[k].name, def.name) == 0)
-        return error(Code::kInvalidProgram, "custom op %s is listed twice", full.text);
-    }
+    WICK_TRY(names.push_back({def.domain, def.name}));
     for (const CustomOp* op : options_.custom_ops) {
       if (strcmp(op->domain, def.domain) == 0 && strcmp(op->name, def.name) == 0) def.op = op;
     }
@@ -396,6 +349,12 @@ Status ProgramReader::read_custom_ops() {
     WICK_ASSIGN(auto info, p_.arena_.array<OpInfo>(1));
     info[0] = info_of(*def.op, static_cast<OpId>(kFirstCustomOp + i), static_cast<char*>(name));
     def.info = &info[0];
+  }
+  const Name* twice = nullptr;
+  WICK_TRY(find_twice(names, &twice));
+  if (twice != nullptr) {
+    return error(Code::kInvalidProgram, "custom op %s is listed twice",
+                 custom_op_name(twice->first, twice->second).text);
   }
   p_.custom_ops_ = defs;
   return {};

@@ -2,6 +2,9 @@
 // order is checked here, once; what comes after (planning, kernels) relies on it.
 #pragma once
 
+#include "runtime/core/array.h"
+#include "runtime/core/ledger.h"
+#include "runtime/core/sha256.h"
 #include "runtime/ops/op_info.h"
 #include "runtime/program/program.h"
 #include "runtime/program/program_generated.h"
@@ -23,18 +26,43 @@ Status check_aligned(const V* vector) {
   return Status(Code::kInvalidProgram, "a list of 8-byte elements is not aligned");
 }
 
+// A file's bytes, wherever they are.
+struct FileBytes {
+  uint8_t head[sizeof(FileHeader) + sizeof(FileDigest)] = {};
+  const uint8_t* table = nullptr;
+  const uint8_t* rest = nullptr;  // from rest_at to the end
+  uint64_t rest_at = 0;
+  bool check = false;  // the digests, also where the options do not ask for it
+};
+
+struct CustomOpName;  // runtime/ops/custom_op.h
+
 class ProgramReader {
  public:
-  ProgramReader(Program& program, const LoadOptions& options) : p_(program), options_(options) {}
-  // `bytes`: 64-byte aligned, of at most max_file.
-  Status read(Span<const uint8_t> bytes);
-  // Where its bytes are a mapped file, they; else nothing.
-  static Span<const uint8_t> mapping(const Program& program) {
-    return program.mapped_ ? program.bytes_ : Span<const uint8_t>();
+  ProgramReader(Program& program, const LoadOptions& options)
+      : p_(program),
+        options_(options),
+        ledger_(options.ledger != nullptr ? *options.ledger : own_ledger_) {}
+  // The header, and the digest where there is one: `head` is the file's first 128 bytes, or all of
+  // it. After this every size and place in the header lies within `file_bytes`.
+  Status read_head(Span<const uint8_t> head, uint64_t file_bytes);
+  const FileHeader& header() const { return header_; }
+  // Where the rest begins: a multiple of kSegmentAlignment, at the table's end or shortly before.
+  uint64_t rest_at() const {
+    return (header_.table_offset + header_.table_bytes) / kSegmentAlignment * kSegmentAlignment;
   }
+  // All the rest. `bytes`: table and rest 64-byte aligned.
+  Status read(const FileBytes& bytes);
+  // Where its bytes are a mapped file, they; else nothing.
+  static Span<const uint8_t> mapping(const Program& program) { return program.mapped_; }
 
  private:
-  Status read_header(Span<const uint8_t> bytes);
+  Status check_header(uint64_t file_bytes);
+  Status read_digest(Span<const uint8_t> head);
+  Status check_file_digest(const FileBytes& bytes);
+  uint64_t segment_bytes() const;
+  Status read_table(const uint8_t* table);
+  Status read_entries();
   Status read_symbols();
   Status read_segments();
   Status check_digest(uint32_t segment, Span<const uint8_t> bytes);
@@ -44,6 +72,16 @@ class ProgramReader {
   Status read_texts();
   Status read_custom_ops();
   Status refuse_unknown_ops();
+  Status refuse_ops_not_allowed(Span<const uint64_t> seen);
+  const char* op_name(uint16_t id, CustomOpName* full) const;
+
+  // The two parts by which something is called.
+  struct Name {
+    const char* first;
+    const char* second = "";
+  };
+  // One that is there twice; null: none. Sorts them.
+  Status find_twice(Span<Name> names, const Name** twice);
 
   Status read_entry(const fbs::Entry& table, EntryDef* entry);
   Status read_value(const fbs::Value& v, ValueDef* def);
@@ -69,6 +107,9 @@ class ProgramReader {
 
   Program& p_;
   const LoadOptions& options_;
+  Ledger own_ledger_;
+  Ledger& ledger_;
+  bool check_segments_ = false;
   FileHeader header_ = {};
   const fbs::Program* root_ = nullptr;
   const uint8_t* segments_ = nullptr;

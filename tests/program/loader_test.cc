@@ -70,6 +70,51 @@ TEST(Loader, ListsEveryUnknownOpAtOnce) {
                "(of a newer version)");
 }
 
+// An allowlist holds for every region of every entry point, custom ops by their full names.
+TEST(Loader, ListsEveryOpThatIsNotAllowed) {
+  ProgramBuilder p;
+  auto x = p.value("x", DType::kF32, {2}), y = p.value("y", DType::kF32, {2});
+  p.node(OpId::kRelu, {x}, {y});
+  p.entry("main", {x}, {y});
+  auto a = p.value("a", DType::kF32, {2}), b = p.value("b", DType::kF32, {2}),
+       c = p.value("c", DType::kF32, {2}), d = p.value("d", DType::kF32, {2});
+  p.custom_op("my.domain", "Swish");
+  p.node(OpId::kTanh, {a}, {b});
+  p.node_raw(kFirstCustomOp, {b}, {c}, {});
+  p.node(OpId::kTanh, {c}, {d});
+  p.entry("other", {a}, {d});
+  const auto file = p.finish(kFeatureCustomOps);
+  auto message = [&](std::vector<const char*> ops) {
+    LoadOptions options;
+    options.ops = ops;
+    static std::string kept;
+    kept = load_status(file, options).message();
+    return kept;
+  };
+  EXPECT_EQ(message({}), "");
+  EXPECT_EQ(message({"Tanh", "my.domain::Swish", "Conv", "Relu"}), "");
+  EXPECT_EQ(message({"Conv"}),
+            "3 ops of the file are not among those allowed: Relu, Tanh, my.domain::Swish");
+  EXPECT_EQ(message({"Swish", "Relu"}),
+            "2 ops of the file are not among those allowed: Tanh, my.domain::Swish");
+  LoadOptions options;
+  const char* none[] = {nullptr};
+  options.ops = none;
+  EXPECT_EQ(load_status(file, options).code(), Code::kUnsupported);
+}
+
+// What finds no room in the message is counted.
+TEST(Loader, CountsWhatItCannotList) {
+  Relu r;
+  for (uint16_t id = 9000; id < 9040; ++id)
+    r.p.node_raw(id, {r.x}, {r.p.value("v", DType::kF32, {2})}, {});
+  r.p.entry("main", {r.x}, {r.x});
+  const std::string message = load_status(r.p.finish()).message();
+  EXPECT_THAT(message, HasSubstr("40 ops of the file"));
+  EXPECT_THAT(message, HasSubstr(", 9020 (unknown)"));
+  EXPECT_THAT(message, ::testing::EndsWith(" more"));
+}
+
 TEST(Loader, SaysWhatAndWhere) {
   auto text = [](auto&& build, uint64_t features = 0) {
     Relu r;
@@ -250,7 +295,7 @@ TEST(Loader, LentSegmentsHaveDigestsToo) {
   EXPECT_TRUE(load_status(file, options).ok());
 }
 
-// Every step that reads a constant looks at its packed forms, which may be one table many times.
+// Every step that reads a constant looks at its packed forms.
 TEST(Loader, PackedFormsAreBounded) {
   for (int n : {64, 65}) {
     ProgramBuilder p;

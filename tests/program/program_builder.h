@@ -28,6 +28,46 @@ inline AlignedBytes aligned_copy(Span<const uint8_t> bytes) {
   return {p, AlignedFree{bytes.size()}};
 }
 
+// A file of a finished table and a segment.
+inline std::vector<uint8_t> file_of(const flatbuffers::FlatBufferBuilder& b,
+                                    Span<const uint8_t> segment, uint64_t features = 0) {
+  FileHeader h = {};
+  memcpy(h.magic, kFileMagic, sizeof(kFileMagic));
+  h.version = kFileVersion;
+  h.header_bytes = sizeof(FileHeader);
+  h.required_features = features;
+  h.table_offset = sizeof(FileHeader);
+  h.table_bytes = b.GetSize();
+  h.segments_offset = align_up(h.table_offset + h.table_bytes, kSegmentAlignment);
+  h.segments_bytes = segment.size();
+  h.file_bytes = h.segments_offset + h.segments_bytes;
+  std::vector<uint8_t> file(h.file_bytes);
+  memcpy(file.data(), &h, sizeof(h));
+  memcpy(file.data() + h.table_offset, b.GetBufferPointer(), h.table_bytes);
+  if (!segment.empty()) memcpy(file.data() + h.segments_offset, segment.data(), segment.size());
+  return file;
+}
+
+// The file with the digest of all of it, as the exporter writes it.
+inline std::vector<uint8_t> with_digest(const std::vector<uint8_t>& plain) {
+  std::vector<uint8_t> file = plain;
+  FileDigest digest = {};
+  memcpy(digest.magic, kDigestMagic, sizeof(kDigestMagic));
+  const auto* begin = reinterpret_cast<const uint8_t*>(&digest);
+  file.insert(file.begin() + sizeof(FileHeader), begin, begin + sizeof(digest));
+  FileHeader h;
+  memcpy(&h, file.data(), sizeof(h));
+  h.table_offset += sizeof(digest);
+  h.segments_offset += sizeof(digest);
+  h.file_bytes += sizeof(digest);
+  memcpy(file.data(), &h, sizeof(h));
+  Sha256 sha;
+  sha.update(Span<const uint8_t>(file).subspan(0, kDigestAt));
+  sha.update(Span<const uint8_t>(file).subspan(kDigestAt + kDigestBytes));
+  sha.finish(file.data() + kDigestAt);
+  return file;
+}
+
 constexpr int64_t kSym = -1000;  // dims below: kSym - k is symbol k
 
 class ProgramBuilder {
@@ -78,9 +118,8 @@ class ProgramBuilder {
                          DType dtype = dtype_of<T>, int forms = 1) {
     auto raw = buffer(data.data(), data.size() * sizeof(T), 0);
     std::vector<flatbuffers::Offset<fbs::Buffer>> packed;
-    if (packed_layout != 0)
-      packed.assign(static_cast<size_t>(forms),
-                    buffer(data.data(), data.size() * sizeof(T), packed_layout));
+    for (int i = 0; packed_layout != 0 && i < forms; ++i)
+      packed.push_back(buffer(data.data(), data.size() * sizeof(T), packed_layout));
     constants_.push_back(fbs::CreateConstant(b_, b_.CreateString(name), static_cast<uint8_t>(dtype),
                                              b_.CreateVector(dims), raw, b_.CreateVector(packed)));
     return static_cast<uint32_t>(constants_.size() - 1);
@@ -172,22 +211,7 @@ class ProgramBuilder {
         b_.CreateVector(states_), b_.CreateVector(entries_), b_.CreateVector(custom_),
         b_.CreateVector(labels_), b_.CreateVector(metadata_), provenance);
     fbs::FinishProgramBuffer(b_, root);
-    FileHeader h = {};
-    memcpy(h.magic, kFileMagic, sizeof(kFileMagic));
-    h.version = kFileVersion;
-    h.header_bytes = sizeof(FileHeader);
-    h.required_features = features;
-    h.table_offset = sizeof(FileHeader);
-    h.table_bytes = b_.GetSize();
-    h.segments_offset = align_up(h.table_offset + h.table_bytes, kSegmentAlignment);
-    h.segments_bytes = segment_.size();
-    h.file_bytes = h.segments_offset + h.segments_bytes;
-    std::vector<uint8_t> file(h.file_bytes);
-    memcpy(file.data(), &h, sizeof(h));
-    memcpy(file.data() + h.table_offset, b_.GetBufferPointer(), h.table_bytes);
-    if (!segment_.empty())
-      memcpy(file.data() + h.segments_offset, segment_.data(), segment_.size());
-    return file;
+    return file_of(b_, segment_, features);
   }
 
  private:

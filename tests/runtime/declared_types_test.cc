@@ -133,5 +133,99 @@ TEST(DeclaredTypes, AnOpThatRunsByItselfGivesItsOwnDType) {
   }
 }
 
+// The shapes that the file declares, by every way in which a value comes to be: `wrong` declares
+// one of them otherwise.
+std::string shape_error(const char* path, bool wrong) {
+  ProgramBuilder p;
+  auto f32 = [&](const char* name, std::vector<int64_t> dims) {
+    return p.value(name, DType::kF32, dims);
+  };
+  auto i64 = [&](const char* name, std::vector<int64_t> dims) {
+    return p.value(name, DType::kI64, dims);
+  };
+  const std::string way = path;
+  const int64_t two = wrong ? 3 : 2;
+  const auto x = f32("x", {2}), go = p.value("go", DType::kBool, {}), trips = i64("trips", {});
+  uint32_t y = x;
+  uint64_t features = 0;
+  if (way == "planned") {
+    p.node(OpId::kRelu, {x}, {y = f32("y", {two})}, NoAttrs{}, "n");
+  } else if (way == "evaluated") {
+    const auto c = p.constant<float>("c", {1}, {1});
+    p.node(OpId::kConcat, {c, c}, {y = f32("y", {two})}, AxisAttrs{0}, "n");
+  } else if (way == "elements") {
+    p.node(OpId::kShape, {p.constant<float>("c", {1, 1}, {1})}, {y = i64("y", {two})}, ShapeAttrs{},
+           "n");
+  } else if (way == "evaluated, sized by data") {
+    const auto c = p.constant<float>("c", {4}, {1, 0, 2, 0});
+    p.node(OpId::kNonZero, {c}, {y = i64("y", {1, two})}, NoAttrs{}, "n");
+  } else if (way == "apart") {
+    p.node(OpId::kNonZero, {x}, {y = i64("y", {1, two})}, NoAttrs{}, "n");
+  } else if (way == "a view apart") {
+    const auto places = p.value("places", DType::kI64, {}, kNoIndex, kNoIndex, 0, true);
+    const auto to = p.value("to", DType::kI64, {}, kNoIndex, kNoIndex, 0, true);
+    p.node(OpId::kNonZero, {x}, {places}, NoAttrs{}, "places");
+    p.node(OpId::kShape, {places}, {to}, ShapeOpAttrs{}, "to");  // [1, 2]
+    p.node(OpId::kReshape, {x, to}, {y = f32("y", {1, two})}, ReshapeAttrs{}, "n");
+  } else if (way == "into a branch" || way == "out of a branch") {
+    const bool in = way == "into a branch";
+    const auto a = f32("a", {in ? two : 2}), b = f32("b", {in ? two : 2});
+    const auto c = f32("c", {2}), d = f32("d", {2});
+    p.node(OpId::kRelu, {a}, {b}, NoAttrs{}, "inside");
+    p.region({a}, {b}, false);
+    p.node(OpId::kNeg, {c}, {d}, NoAttrs{}, "other");
+    p.region({c}, {d}, false);
+    p.control(OpId::kIf, {go, x}, {y = f32("y", {in ? 2 : two})}, 1, NoAttrs{}, "n");
+    features = kFeatureRegions;
+  } else if (way.find("loop") != std::string::npos) {
+    const bool in = way == "into a loop", next = way == "into the next trip of a loop";
+    const auto i = i64("i", {}), c = p.value("c", DType::kBool, {});
+    const auto a = f32("a", {in ? two : 2});
+    const auto b =
+        next && wrong ? p.value("b", DType::kF32, {}, kNoIndex, kNoIndex, 0, true) : f32("b", {2});
+    const auto each = f32("each", {2});
+    next&& wrong ? p.node(OpId::kConcat, {a, a}, {b}, AxisAttrs{0}, "grows")
+                 : p.node(OpId::kRelu, {a}, {b}, NoAttrs{}, "inside");
+    p.node(OpId::kNeg, {a}, {each}, NoAttrs{}, "each");
+    p.region({i, c, a}, {c, b, each}, false);
+    const auto end = next ? p.value("end", DType::kF32, {}, kNoIndex, kNoIndex, 0, true)
+                          : f32("end", {way == "carried out of a loop" ? two : 2});
+    y = f32("y", {way == "stacked by a loop" ? two : 2, 2});
+    p.control(OpId::kLoop, {trips, go, x}, {end, y}, 1, LoopAttrs{1}, "n");
+    features = kFeatureRegions;
+  } else if (way == "out of a sequence" || way == "out of an optional") {
+    const bool optional = way == "out of an optional";
+    const auto s = p.packed("s", optional ? ValueKind::Optional : ValueKind::Sequence, DType::kF32);
+    const auto at = p.constant<int64_t>("at", {}, {0});
+    const SequenceAttrs of{static_cast<int64_t>(DType::kF32)};
+    p.node(optional ? OpId::kOptional : OpId::kSequenceConstruct, {x}, {s}, of, "make");
+    y = f32("y", {two});
+    optional ? p.node(OpId::kOptionalGetElement, {s}, {y}, of, "n")
+             : p.node(OpId::kSequenceAt, {s, at}, {y}, of, "n");
+    features = kFeatureNonTensor;
+  }
+  p.entry("main", {x, go, trips}, {y});
+  float data[2] = {1, 2};
+  uint8_t yes = 1;
+  int64_t count = 2;
+  const TensorView in[] = {TensorView(data, DType::kF32, {2}),
+                           TensorView(&yes, DType::kBool, Shape{}),
+                           TensorView(&count, DType::kI64, Shape{})};
+  const Attempt run(p.finish(features), in);
+  EXPECT_EQ(run.code, wrong ? Code::kInvalidProgram : Code::kOk) << path << ": " << run.error;
+  return run.error;
+}
+
+TEST(DeclaredTypes, ShapesByEveryPath) {
+  for (const char* path :
+       {"planned", "evaluated", "elements", "evaluated, sized by data", "apart", "a view apart",
+        "into a branch", "out of a branch", "into a loop", "into the next trip of a loop",
+        "carried out of a loop", "stacked by a loop", "out of a sequence", "out of an optional"}) {
+    EXPECT_EQ(shape_error(path, false), "") << path;
+    EXPECT_THAT(shape_error(path, true), HasSubstr("which is not what the program declares"))
+        << path;
+  }
+}
+
 }  // namespace
 }  // namespace wick

@@ -12,8 +12,8 @@ Span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-std::string digest(const std::string& message, size_t piece) {
-  Sha256 sha;
+std::string digest(const std::string& message, size_t piece, bool plain) {
+  Sha256 sha(plain);
   for (size_t at = 0; at < message.size(); at += piece)
     sha.update(bytes_of(message).subspan(at, std::min(piece, message.size() - at)));
   return sha.finish_text().text;
@@ -44,8 +44,12 @@ TEST(Sha256, NistVectors) {
   };
   for (const auto& c : kCases) {
     // One call, and pieces that leave every kind of rest in the block's buffer.
-    for (size_t piece : {size_t{1} << 20, size_t{64}, size_t{63}, size_t{1}})
-      EXPECT_EQ(digest(c.message, piece), c.digest) << c.message.size() << " bytes by " << piece;
+    for (size_t piece : {size_t{1} << 20, size_t{64}, size_t{63}, size_t{1}}) {
+      for (bool plain : {false, true}) {
+        EXPECT_EQ(digest(c.message, piece, plain), c.digest)
+            << c.message.size() << " bytes by " << piece;
+      }
+    }
   }
 }
 

@@ -65,7 +65,7 @@ typedef enum wick_code {
   WICK_NOT_FOUND = 4,        /* no such file, entry point, symbol */
   WICK_UNSUPPORTED = 5,      /* valid, but no kernel or feature in this build */
   WICK_INVALID_PROGRAM = 6,  /* the file breaks the format's rules */
-  WICK_BUDGET_EXCEEDED = 7,  /* max_file, max_ram */
+  WICK_BUDGET_EXCEEDED = 7,  /* max_file, max_ram; more to look at than a file of its size has */
   WICK_OUT_OF_MEMORY = 8,    /* the allocator said no */
   WICK_IO = 9,               /* open, read, map */
   WICK_DEVICE = 10,          /* accelerator */
@@ -118,19 +118,42 @@ typedef struct wick_allocator {
   void (*deallocate)(void* user, void* p, size_t bytes, size_t align);
 } wick_allocator;
 
+/* Where the weights of a file are while its program lives. Whoever maps a file sees it change: one
+ * that becomes shorter ends the process (`guard` of the options below makes WICK_IO of that), and
+ * one that is written over in place is NOT noticed, not even with a guard. Replace a model's file
+ * by renaming a new one over it, as wick does. */
+enum {
+  WICK_WEIGHTS_AUTO =
+      0, /* up to 8 MiB copied; more mapped where the storage is local, else copied */
+  WICK_WEIGHTS_COPY = 1,
+  WICK_WEIGHTS_MAP = 2
+};
+
 /* `message` is valid during the call only. */
 typedef void (*wick_log_fn)(void* user, int code, const char* message);
 
 typedef struct wick_load_options {
   size_t size;
   wick_allocator allocator;
-  uint64_t max_file;  /* bytes of the file; 0: 2^40 */
-  uint64_t max_ram;   /* bytes of decoded structure, weights not counted; 0: 2^33 */
-  int verify_digests; /* not 0: reads every weight and compares its SHA-256 */
-  wick_log_fn log;    /* gets every error of this program and its sessions; may be null */
+  uint64_t max_file; /* bytes of the file; 0: 2^40 */
+  /* Bytes of decoded structure, copied weights not counted; 0: 16 times the file's table, twice its
+   * weights and 1 MiB. */
+  uint64_t max_ram;
+  /* Not 0: reads every byte and compares the file's SHA-256, or its weights' where it has no other.
+   * Files whose weights are copied and have 8 MiB at most are compared without it. */
+  int verify_digests;
+  wick_log_fn log; /* gets every error of this program and its sessions; may be null */
   void* log_user;
   wick_ops* const* ops; /* libraries of the custom ops that the program may name */
   size_t ops_count;
+  int weights; /* WICK_WEIGHTS_AUTO ...; bytes in memory are read in place */
+  /* Not 0: a mapped file that becomes shorter, or whose storage fails, makes sessions return
+   * WICK_IO instead of ending the process. Installs a handler of SIGBUS for the whole process. */
+  int guard;
+  /* The names of the ops that a file may have ("Conv", "my.domain::Swish"), all others being
+   * refused; none: every op. For who loads files of strangers. */
+  const char* const* allowed_ops;
+  size_t allowed_op_count;
 } wick_load_options;
 
 /* The extent of a symbolic dimension: {"batch", 32}. */
@@ -194,9 +217,9 @@ WICK_API const char* wick_ops_name(const wick_ops* ops, size_t i);
 
 /* `options` may be null everywhere.
  *
- * Maps the file, which must not change while the program lives, and checks all of it.
- * WICK_NOT_FOUND, WICK_IO, WICK_INVALID_PROGRAM, WICK_UNSUPPORTED (unknown ops, all listed),
- * WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
+ * Checks all of the file, whose structure is copied; of its weights see WICK_WEIGHTS_AUTO.
+ * WICK_NOT_FOUND, WICK_IO, WICK_INVALID_PROGRAM, WICK_UNSUPPORTED (unknown ops and those that are
+ * not allowed, all listed), WICK_BUDGET_EXCEEDED, WICK_OUT_OF_MEMORY. */
 WICK_API int wick_program_load(const char* path, const wick_load_options* options,
                                wick_program** program);
 /* The same from memory. The bytes must outlive the program; they are not copied when they are
@@ -214,6 +237,11 @@ WICK_API size_t wick_program_label_count(const wick_program* program);
 WICK_API const char* wick_program_label(const wick_program* program, size_t i);
 /* Null when there is no such key. */
 WICK_API const char* wick_program_metadata(const wick_program* program, const char* key);
+/* The SHA-256 of all of the file that the file itself has: 32 bytes; null: it has none. */
+WICK_API const uint8_t* wick_program_digest(const wick_program* program);
+/* What `guard` of the options installs, once more: for a host that has installed a handler of
+ * SIGBUS since which does not hand on to the one before it. WICK_IO. */
+WICK_API int wick_install_guard(void);
 
 /* Chooses kernels and, when every size is known (from the program or from max_dims), plans memory
  * and packs weights; else the first run does. WICK_NOT_FOUND (entry, symbol), WICK_UNSUPPORTED

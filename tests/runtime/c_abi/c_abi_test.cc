@@ -90,5 +90,49 @@ TEST(CAbi, AllocatorsOlderStructsAndNulls) {
   wick_session_free(nullptr);
 }
 
+int load_with(const std::string& path, const wick_load_options& options) {
+  wick_program* program = nullptr;
+  const int code = wick_program_load(path.c_str(), &options, &program);
+  wick_program_free(program);
+  return code;
+}
+
+TEST(CAbi, OpsThatAreAllowed) {
+  const std::string path = write_model();
+  wick_load_options options = WICK_INIT(wick_load_options);
+  const char* const ops[] = {"Relu", "MatMul", "Reshape", "Add"};
+  options.allowed_ops = ops;
+  options.allowed_op_count = 4;
+  EXPECT_EQ(load_with(path, options), WICK_OK) << wick_last_error();
+  options.allowed_op_count = 2;
+  EXPECT_EQ(load_with(path, options), WICK_UNSUPPORTED);
+  EXPECT_STREQ(wick_last_error(),
+               (path + ": 2 ops of the file are not among those allowed: Add, Reshape").c_str());
+  options.size = offsetof(wick_load_options, allowed_ops);  // a caller that does not know of them
+  EXPECT_EQ(load_with(path, options), WICK_OK) << wick_last_error();
+}
+
+TEST(CAbi, WeightsGuardAndDigest) {
+  const std::string path = write_model();
+  for (int weights : {WICK_WEIGHTS_AUTO, WICK_WEIGHTS_COPY, WICK_WEIGHTS_MAP}) {
+    wick_load_options options = WICK_INIT(wick_load_options);
+    options.weights = weights;
+    options.guard = 1;
+    EXPECT_EQ(load_with(path, options), WICK_OK) << wick_last_error();
+  }
+  const auto plain = test::mlp(), file = test::with_digest(plain);
+  for (const auto* form : {&plain, &file}) {
+    const auto bytes = test::aligned_copy(*form);
+    wick_program* program = nullptr;
+    ASSERT_EQ(wick_program_load_memory(bytes.get(), form->size(), nullptr, &program), WICK_OK);
+    const uint8_t* digest = wick_program_digest(program);
+    ASSERT_EQ(digest != nullptr, form == &file);
+    if (digest != nullptr) {
+      EXPECT_EQ(memcmp(digest, file.data() + kDigestAt, 32), 0);
+    }
+    wick_program_free(program);
+  }
+}
+
 }  // namespace
 }  // namespace wick

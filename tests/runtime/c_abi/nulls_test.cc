@@ -72,6 +72,8 @@ TEST_F(Nulls, OfLibrariesAndPrograms) {
   EXPECT_EQ(wick_program_label(no_program_, 0), nullptr);
   EXPECT_EQ(wick_program_metadata(no_program_, "author"), nullptr);
   EXPECT_EQ(wick_program_metadata(program_, nullptr), nullptr);
+  EXPECT_EQ(wick_program_digest(no_program_), nullptr);
+  EXPECT_EQ(wick_install_guard(), WICK_OK);
 }
 
 TEST_F(Nulls, OfLoadOptions) {
@@ -86,6 +88,21 @@ TEST_F(Nulls, OfLoadOptions) {
   options.ops = none;
   REFUSED(load(options), "ops[0]");
   options.ops_count = 0;
+  for (size_t count : {size_t{1}, SIZE_MAX}) {
+    options.allowed_op_count = count;
+    REFUSED(load(options), "allowed_ops");
+  }
+  const char* const names[] = {"MatMul", nullptr};
+  options.allowed_ops = names;
+  options.allowed_op_count = 2;
+  REFUSED(load(options), "allowed_ops[1]");
+  options.allowed_op_count = 0;
+  for (int weights : {-1, 3}) {
+    options.weights = weights;
+    EXPECT_EQ(load(options), WICK_INVALID_ARGUMENT);
+    EXPECT_THAT(wick_last_error(), HasSubstr("options.weights is " + std::to_string(weights)));
+  }
+  options.weights = WICK_WEIGHTS_AUTO;
   EXPECT_EQ(load(options), WICK_OK) << wick_last_error();
   wick_program_free(program);
   program = nullptr;

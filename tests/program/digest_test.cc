@@ -1,0 +1,130 @@
+// The digest of a whole file: any flipped bit is found by who compares it, and files without one
+// load as before.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/program/attack_wick.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/where.h"
+
+namespace wick {
+namespace {
+
+using ::testing::HasSubstr;
+
+Status verify(const std::vector<uint8_t>& file) {
+  auto bytes = test::aligned_copy(file);
+  LoadOptions options;
+  options.verify_digests = true;
+  return Program::load(Span<const uint8_t>(bytes.get(), file.size()), options).status();
+}
+
+void write_file(const std::string& path, const std::vector<uint8_t>& file) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+}
+
+TEST(FileDigest, IsGivenToWhoAsks) {
+  const auto plain = test::every_feature(), file = test::with_digest(plain);
+  EXPECT_TRUE(test::load(plain).program->digest().empty());
+  const auto loaded = test::load(file);
+  ASSERT_EQ(loaded.program->digest().size(), 32u);
+  EXPECT_EQ(memcmp(loaded.program->digest().data(), file.data() + kDigestAt, 32), 0);
+  EXPECT_TRUE(verify(file).ok());
+  EXPECT_TRUE(verify(plain).ok());
+  EXPECT_TRUE(test::open_and_run(file));
+}
+
+// Header, digest, table, padding, weights: each bit.
+TEST(FileDigest, FindsEveryFlippedBit) {
+  auto file = test::with_digest(test::every_feature());
+  ASSERT_TRUE(verify(file).ok());
+  int found = 0;
+  for (size_t i = 0; i < file.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      file[i] ^= static_cast<uint8_t>(1 << bit);
+      const Status s = verify(file);
+      EXPECT_FALSE(s.ok()) << "byte " << i << " bit " << bit;
+      found += s.ok() ? 0 : 1;
+      file[i] ^= static_cast<uint8_t>(1 << bit);
+    }
+  }
+  EXPECT_EQ(found, static_cast<int>(8 * file.size()));
+  EXPECT_GT(found, 16000);
+}
+
+// A small file is compared when it is loaded by its path, mapped where it is asked for; without a
+// digest of all of it by those of its weights.
+TEST(FileDigest, SmallFilesAreComparedWithoutAsking) {
+  const std::string path = test::temp_folder() + "wick_digest.wick";
+  const auto plain = test::every_feature(), whole = test::with_digest(plain);
+  auto message = [&](std::vector<uint8_t> file, size_t flipped, const LoadOptions& options) {
+    if (flipped != 0) file[flipped] ^= 4;
+    write_file(path, file);
+    static std::string kept;
+    kept = Program::load(path.c_str(), options).status().message();
+    return kept;
+  };
+  LoadOptions copied, mapped, verified;
+  copied.weights = WeightsIn::kCopy;
+  mapped.weights = verified.weights = WeightsIn::kMap;
+  verified.verify_digests = true;
+  for (const LoadOptions& options : {LoadOptions(), copied, mapped, verified}) {
+    EXPECT_EQ(message(plain, 0, options), "");
+    EXPECT_EQ(message(whole, 0, options), "");
+  }
+  const size_t in_weights = plain.size() - 1, there = whole.size() - 1;
+  for (const LoadOptions& options : {LoadOptions(), copied, verified}) {
+    EXPECT_THAT(message(plain, in_weights, options), HasSubstr("do not have the sha256 in the"));
+    EXPECT_THAT(message(whole, there, options),
+                HasSubstr(path + ": its bytes do not have the sha256 that it says"));
+    for (size_t i = 64; i < whole.size(); i += 61) EXPECT_NE(message(whole, i, options), "") << i;
+  }
+  EXPECT_EQ(message(plain, in_weights, mapped), "");
+  EXPECT_EQ(message(whole, there, mapped), "");
+  remove(path.c_str());
+}
+
+TEST(FileDigest, IsThereOrNot) {
+  const auto file = test::with_digest(test::every_feature());
+  auto changed = [&](auto&& change) {
+    auto bytes = file;
+    FileHeader h;
+    memcpy(&h, bytes.data(), sizeof(h));
+    change(h, bytes);
+    memcpy(bytes.data(), &h, sizeof(h));
+    auto place = test::aligned_copy(bytes);
+    static std::string kept;
+    kept = Program::load({place.get(), bytes.size()}).status().message();
+    return kept;
+  };
+  using Bytes = std::vector<uint8_t>;
+  EXPECT_EQ(changed([](FileHeader&, Bytes&) {}), "");
+  EXPECT_THAT(changed([](FileHeader&, Bytes& b) { b[64] ^= 1; }), HasSubstr("there is no digest"));
+  EXPECT_THAT(changed([](FileHeader&, Bytes& b) { b[127] = 1; }), HasSubstr("there is no digest"));
+  EXPECT_THAT(changed([](FileHeader& h, Bytes&) { h.table_offset = 192; }),
+              HasSubstr("place of the table"));
+}
+
+// A file of the form since there are digests. Never write it anew.
+TEST(Golden, Version1WithADigestLoadsAndRuns) {
+  const std::string path = source_dir("/tests/program/golden/v1_digest.wick");
+  LoadOptions options;
+  options.verify_digests = true;
+  auto program = Program::load(path.c_str(), options);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ((*program)->digest().size(), 32u);
+  auto session = test::open(**program);
+  float x[16];
+  for (int i = 0; i < 16; ++i) x[i] = static_cast<float>(i + 1);
+  TensorView in(x, DType::kF32, {1, 1, 4, 4}), out;
+  Status s = session->run(Span<const TensorView>(&in, 1), Span<TensorView>(&out, 1));
+  ASSERT_TRUE(s.ok()) << s.message();
+  EXPECT_EQ(out.as<float>()[0], 7);
+  EXPECT_EQ(out.as<float>()[21], 27);
+}
+
+}  // namespace
+}  // namespace wick

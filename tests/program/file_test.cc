@@ -1,0 +1,360 @@
+// Programs from files: what is copied and what is mapped, and what becomes of a mapped file that
+// loses its bytes, with the guard and without.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "runtime/core/regular_file.h"
+#include "runtime/program/guard.h"
+#include "runtime/program/release.h"
+#include "tests/runtime/programs.h"
+#include "tests/support/temp_folder.h"
+
+namespace wick {
+namespace {
+
+using test::ProgramBuilder;
+using ::testing::HasSubstr;
+
+constexpr int64_t kFew = 1 << 16, kMany = (9 << 20) / 4;  // floats of a small and a large file
+
+// y = x + w, and w as it is.
+std::vector<uint8_t> adder(int64_t n) {
+  ProgramBuilder p;
+  std::vector<float> ones(static_cast<size_t>(n), 1.0f);
+  const auto x = p.value("x", DType::kF32, {n}), y = p.value("y", DType::kF32, {n});
+  const auto w = p.constant<float>("w", {n}, ones);
+  p.node(OpId::kAdd, {x, w}, {y}, NoAttrs{}, "add");
+  p.entry("main", {x}, {y});
+  return p.finish();
+}
+
+// A file in a folder of the test's, removed in the end.
+struct TempFile {
+  std::string path;
+  explicit TempFile(int64_t n, const char* name = "wick_file_test.wick")
+      : path(test::temp_folder() + name) {
+    const auto bytes = adder(n);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  }
+  ~TempFile() { remove(path.c_str()); }
+  void cut() const { ASSERT_EQ(truncate(path.c_str(), 1024), 0); }
+};
+
+LoadOptions with(WeightsIn weights, bool guard = false) {
+  LoadOptions options;
+  options.weights = weights;
+  options.guard = guard;
+  return options;
+}
+
+// The sum in a buffer of the caller's.
+struct Sum {
+  std::vector<float> x, y;
+  Status status;
+  explicit Sum(Session& session, int64_t n = kFew)
+      : x(static_cast<size_t>(n), 2.0f), y(static_cast<size_t>(n), -1.0f) {
+    const TensorView in(x.data(), DType::kF32, {n});
+    TensorView out(y.data(), DType::kF32, {n});
+    status = session.run(Span<const TensorView>(&in, 1), Span<TensorView>(&out, 1));
+  }
+  bool all(float value) const {
+    for (float v : y) {
+      if (v != value) return false;
+    }
+    return true;
+  }
+};
+
+// How a child that does this ends: its exit code, or the signal's number + 1000.
+int end_of(const std::function<int()>& child) {
+  (void)test::temp_folder();  // the parent's, which removes it
+  fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    signal(SIGBUS, SIG_DFL);  // whatever a sanitizer has there
+    alarm(60);
+    _exit(child());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+constexpr int kDiedOfBus = 1000 + SIGBUS;
+
+TEST(Files, AreMappedOnlyWhereTheyAreLarge) {
+  const TempFile few(kFew), many(kMany, "wick_file_test_large.wick");
+  RegularFile file;
+  ASSERT_TRUE(file.open(many.path.c_str()).ok());
+  auto mapped = [](const TempFile& f, WeightsIn weights) {
+    auto program = Program::load(f.path.c_str(), with(weights));
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    const TensorView& w = (*program)->constants()[0].view;
+    EXPECT_EQ(w.as<float>()[w.numel() - 1], 1.0f);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(w.data) % 64, 0u);
+    const bool is = is_mapped(**program, w.data, w.nbytes());
+    release_pages(**program, w.data, w.nbytes());  // only of what is mapped: the rest stays
+    EXPECT_EQ(w.as<float>()[w.numel() - 1], 1.0f);
+    EXPECT_FALSE(is_mapped(**program, (*program)->entries()[0].name, 1)) << "structure is copied";
+    EXPECT_FALSE(is_mapped(**program, &w, sizeof(w)));
+    EXPECT_TRUE(Sum(*test::open(**program), w.numel()).all(3.0f));
+    return is;
+  };
+  EXPECT_FALSE(mapped(few, WeightsIn::kAuto));
+  EXPECT_FALSE(mapped(few, WeightsIn::kCopy));
+  EXPECT_TRUE(mapped(few, WeightsIn::kMap));
+  EXPECT_EQ(mapped(many, WeightsIn::kAuto), file.is_local());
+  EXPECT_FALSE(mapped(many, WeightsIn::kCopy));
+  EXPECT_TRUE(mapped(many, WeightsIn::kMap));
+}
+
+TEST(Files, StorageOfOthersIsNotLocal) {
+  RegularFile proc;
+  ASSERT_TRUE(proc.open("/proc/version").ok());
+  EXPECT_FALSE(proc.is_local());
+  const char* shm = "/dev/shm/wick_file_test";
+  std::ofstream(shm) << "x";
+  RegularFile memory;
+  if (memory.open(shm).ok()) {
+    EXPECT_TRUE(memory.is_local());
+  }
+  remove(shm);
+}
+
+TEST(Files, ASizeThatChangesIsAnError) {
+  const TempFile f(kFew);
+  RegularFile file;
+  ASSERT_TRUE(file.open(f.path.c_str()).ok());
+  EXPECT_TRUE(file.check_size().ok());
+  std::ofstream(f.path, std::ios::app) << "x";
+  EXPECT_EQ(file.check_size().code(), Code::kIo);
+  f.cut();
+  EXPECT_THAT(file.check_size().message(), HasSubstr("and has 1024 now"));
+}
+
+// What was checked stays as it was, whatever is written into the file. Weights that are mapped are
+// the file's, which is why a file is replaced by renaming.
+TEST(Files, TheStructureIsACopy) {
+  const TempFile f(kFew);
+  auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap));
+  ASSERT_TRUE(program.ok());
+  const std::string zeros((*program)->file_bytes(), '\0');
+  std::fstream(f.path, std::ios::in | std::ios::out | std::ios::binary) << zeros;
+  EXPECT_STREQ((*program)->entries()[0].name, "main");
+  EXPECT_EQ((*program)->entries()[0].body().nodes[0].inputs[1], 2u);
+  const Sum run(*test::open(**program));
+  EXPECT_TRUE(run.status.ok());
+  EXPECT_TRUE(run.all(2.0f)) << "the file's zeros";
+}
+
+TEST(Cut, ASmallFileWasCopied) {
+  EXPECT_EQ(end_of([] {
+              const TempFile f(kFew);
+              auto program = Program::load(f.path.c_str());
+              f.cut();
+              return Sum(*test::open(**program)).all(3.0f) ? 0 : 1;
+            }),
+            0);
+}
+
+TEST(Cut, AMappedFileWithoutAGuardEndsTheProcess) {
+  EXPECT_EQ(end_of([] {
+              const TempFile f(kFew);
+              auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap));
+              auto session = test::open(**program);
+              f.cut();
+              return Sum(*session).status.ok() ? 0 : 1;
+            }),
+            kDiedOfBus);
+}
+
+// After load, and after a good run: kIo, nothing handed out, and so from then on.
+TEST(Cut, AGuardedOneIsAnError) {
+  for (bool late : {false, true}) {
+    EXPECT_EQ(end_of([late] {
+                const TempFile f(kFew);
+                auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap, true));
+                if (!program.ok() || !(*program)->intact().ok()) return 1;
+                auto session = test::open(**program);
+                if (late && !Sum(*session).all(3.0f)) return 2;
+                f.cut();
+                const Sum run(*session);
+                if (run.status.code() != Code::kIo) return 3;
+                if (strstr(run.status.message(), "became shorter") == nullptr) return 4;
+                if (!run.all(-1.0f)) return 5;
+                if ((*program)->intact().code() != Code::kIo) return 6;
+                if (session->bind(Span<const Shape>()).code() != Code::kIo) return 7;
+                if (Session::create(**program).status().code() != Code::kIo) return 8;
+                if (Sum(*session).status.code() != Code::kIo) return 9;
+                const TensorView in(const_cast<float*>(run.x.data()), DType::kF32, {kFew});
+                if (session->start(Span<const TensorView>(&in, 1)).code() != Code::kIo) return 10;
+                return 0;
+              }),
+              0);
+  }
+}
+
+// While the load itself compares the digests.
+TEST(Cut, WhileItIsLoaded) {
+  EXPECT_EQ(end_of([] {
+              const TempFile f(kFew);
+              struct Cutting final : Allocator {
+                const TempFile* file = nullptr;
+                void* allocate(size_t bytes, size_t align) override {
+                  return default_allocator().allocate(bytes, align);
+                }
+                void deallocate(void* p, size_t bytes, size_t align) override {
+                  default_allocator().deallocate(p, bytes, align);
+                  if (bytes > 0 && file != nullptr) file->cut();  // the walk's list of places
+                }
+              } allocator;
+              allocator.file = &f;
+              LoadOptions options = with(WeightsIn::kMap, true);
+              options.allocator = &allocator;
+              options.verify_digests = true;
+              const Status s = Program::load(f.path.c_str(), options).status();
+              return s.code() == Code::kIo ? 0 : 1;
+            }),
+            0);
+}
+
+// Reads of a file of another's that lost its bytes.
+int read_beyond_a_file() {
+  const std::string path = test::temp_folder() + "wick_file_test_other";
+  std::ofstream(path) << "x";
+  RegularFile file;
+  if (!file.open(path.c_str()).ok()) return 1;
+  void* p = mmap(nullptr, 1 << 16, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  remove(path.c_str());
+  return static_cast<volatile char*>(p)[60000] == 0 ? 20 : 21;
+}
+
+int g_calls = 0;
+void with_info(int signal, siginfo_t* info, void* context) {
+  _exit(signal == SIGBUS && info->si_code > 0 && info->si_addr != nullptr && context != nullptr
+            ? 42
+            : 43);
+}
+void plain(int) { ++g_calls; }
+
+// With a handler of the host's, the guard, and a guarded program that is whole.
+int end_with(const std::function<void(struct sigaction&)>& set, const std::function<int()>& then) {
+  return end_of([&] {
+    const TempFile f(kFew);
+    struct sigaction host = {};
+    sigemptyset(&host.sa_mask);
+    set(host);
+    sigaction(SIGBUS, &host, nullptr);
+    auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap, true));
+    if (!program.ok()) return 1;
+    const int end = then();
+    return (*program)->intact().ok() ? end : 2;
+  });
+}
+
+TEST(Guard, FaultsOfOthersAreTheHosts) {
+  auto default_action = [](struct sigaction& a) { a.sa_handler = SIG_DFL; };
+  auto ignored = [](struct sigaction& a) { a.sa_handler = SIG_IGN; };
+  auto counted = [](struct sigaction& a) { a.sa_handler = plain; };
+  EXPECT_EQ(end_with(
+                [](struct sigaction& a) {
+                  a.sa_sigaction = with_info;
+                  a.sa_flags = SA_SIGINFO;
+                },
+                read_beyond_a_file),
+            42);
+  EXPECT_EQ(end_with(default_action, read_beyond_a_file), kDiedOfBus);
+  EXPECT_EQ(end_with(ignored, read_beyond_a_file), kDiedOfBus) << "the kernel ignores no fault";
+  auto raised = [] {
+    raise(SIGBUS);
+    raise(SIGBUS);
+    return g_calls;
+  };
+  EXPECT_EQ(end_with(default_action, raised), kDiedOfBus);
+  EXPECT_EQ(end_with(ignored, raised), 0);
+  EXPECT_EQ(end_with(counted, raised), 2);
+  EXPECT_EQ(end_with(
+                [](struct sigaction& a) {
+                  a.sa_handler = plain;
+                  a.sa_flags = static_cast<int>(SA_RESETHAND);
+                },
+                raised),
+            kDiedOfBus)
+      << "once, then the default";
+}
+
+// A host's handler that came later, and the guard again on top of it.
+TEST(Guard, IsInstalledAgain) {
+  EXPECT_EQ(end_of([] {
+              const TempFile f(kFew);
+              auto program = Program::load(f.path.c_str(), with(WeightsIn::kMap, true));
+              signal(SIGBUS, plain);
+              if (!install_guard().ok() || !install_guard().ok()) return 1;
+              raise(SIGBUS);
+              if (g_calls != 1) return 2;
+              f.cut();
+              return Sum(*test::open(**program)).status.code() == Code::kIo ? 0 : 3;
+            }),
+            0);
+}
+
+TEST(Guard, HasRoomForSoMany) {
+  EXPECT_EQ(end_of([] {
+              const TempFile f(64);
+              const LoadOptions options = with(WeightsIn::kMap, true);
+              std::vector<Owned<Program>> programs;
+              for (int i = 0; i < kMostGuarded; ++i) {
+                auto program = Program::load(f.path.c_str(), options);
+                if (!program.ok()) return 1;
+                programs.push_back(std::move(*program));
+              }
+              const Status s = Program::load(f.path.c_str(), options).status();
+              if (s.code() != Code::kBudgetExceeded || strstr(s.message(), "kCopy") == nullptr)
+                return 2;
+              if (!Program::load(f.path.c_str()).ok()) return 3;
+              programs.pop_back();
+              return Program::load(f.path.c_str(), options).ok() ? 0 : 4;
+            }),
+            0);
+}
+
+// Faults while other programs come and go: each is its own program's, and nobody else's.
+TEST(Guard, WhileOthersComeAndGo) {
+  EXPECT_EQ(end_of([] {
+              const LoadOptions options = with(WeightsIn::kMap, true);
+              std::atomic<bool> stop{false};
+              std::atomic<int> wrong{0};
+              std::vector<std::thread> threads;
+              const TempFile whole(64, "wick_file_test_whole.wick");
+              for (int t = 0; t < 3; ++t) {
+                threads.emplace_back([&] {
+                  while (!stop) {
+                    auto program = Program::load(whole.path.c_str(), options);
+                    if (!program.ok() || !(*program)->intact().ok()) ++wrong;
+                  }
+                });
+              }
+              for (int i = 0; i < 40; ++i) {
+                const TempFile f(kFew, "wick_file_test_cut.wick");
+                auto program = Program::load(f.path.c_str(), options);
+                auto session = test::open(**program);
+                f.cut();
+                if (Sum(*session).status.code() != Code::kIo) ++wrong;
+              }
+              stop = true;
+              for (auto& t : threads) t.join();
+              return wrong.load();
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace wick
