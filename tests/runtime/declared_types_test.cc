@@ -143,6 +143,7 @@ std::string shape_error(const char* path, bool wrong) {
   auto i64 = [&](const char* name, std::vector<int64_t> dims) {
     return p.value(name, DType::kI64, dims);
   };
+  auto any = [&](const char* name) { return unknown(p, name, DType::kF32); };
   const std::string way = path;
   const int64_t two = wrong ? 3 : 2;
   const auto x = f32("x", {2}), go = p.value("go", DType::kBool, {}), trips = i64("trips", {});
@@ -162,14 +163,13 @@ std::string shape_error(const char* path, bool wrong) {
   } else if (way == "apart") {
     p.node(OpId::kNonZero, {x}, {y = i64("y", {1, two})}, NoAttrs{}, "n");
   } else if (way == "a view apart") {
-    const auto places = p.value("places", DType::kI64, {}, kNoIndex, kNoIndex, 0, true);
-    const auto to = p.value("to", DType::kI64, {}, kNoIndex, kNoIndex, 0, true);
+    const auto places = unknown(p, "places", DType::kI64), to = unknown(p, "to", DType::kI64);
     p.node(OpId::kNonZero, {x}, {places}, NoAttrs{}, "places");
     p.node(OpId::kShape, {places}, {to}, ShapeOpAttrs{}, "to");  // [1, 2]
     p.node(OpId::kReshape, {x, to}, {y = f32("y", {1, two})}, ReshapeAttrs{}, "n");
   } else if (way == "into a branch" || way == "out of a branch") {
     const bool in = way == "into a branch";
-    const auto a = f32("a", {in ? two : 2}), b = f32("b", {in ? two : 2});
+    const auto a = f32("a", {in ? two : 2}), b = in ? any("b") : f32("b", {2});
     const auto c = f32("c", {2}), d = f32("d", {2});
     p.node(OpId::kRelu, {a}, {b}, NoAttrs{}, "inside");
     p.region({a}, {b}, false);
@@ -181,15 +181,12 @@ std::string shape_error(const char* path, bool wrong) {
     const bool in = way == "into a loop", next = way == "into the next trip of a loop";
     const auto i = i64("i", {}), c = p.value("c", DType::kBool, {});
     const auto a = f32("a", {in ? two : 2});
-    const auto b =
-        next && wrong ? p.value("b", DType::kF32, {}, kNoIndex, kNoIndex, 0, true) : f32("b", {2});
-    const auto each = f32("each", {2});
+    const auto b = any("b"), each = any("each");
     next&& wrong ? p.node(OpId::kConcat, {a, a}, {b}, AxisAttrs{0}, "grows")
                  : p.node(OpId::kRelu, {a}, {b}, NoAttrs{}, "inside");
     p.node(OpId::kNeg, {a}, {each}, NoAttrs{}, "each");
     p.region({i, c, a}, {c, b, each}, false);
-    const auto end = next ? p.value("end", DType::kF32, {}, kNoIndex, kNoIndex, 0, true)
-                          : f32("end", {way == "carried out of a loop" ? two : 2});
+    const auto end = next ? any("end") : f32("end", {way == "carried out of a loop" ? two : 2});
     y = f32("y", {way == "stacked by a loop" ? two : 2, 2});
     p.control(OpId::kLoop, {trips, go, x}, {end, y}, 1, LoopAttrs{1}, "n");
     features = kFeatureRegions;
