@@ -16,7 +16,7 @@ struct Outputs {
 };
 
 // What the rule says of inputs of these shapes with the values of small ones.
-Status outputs_of(OpId op, const Sample& s, const std::vector<Value>& values,
+Status outputs_of(OpId op, const CallCase& s, const std::vector<Value>& values,
                   const std::vector<Shape>& shapes, Outputs* to) {
   std::vector<ValueInfo<int64_t>> in;
   std::vector<std::vector<int64_t>> elements(values.size());
@@ -104,45 +104,52 @@ std::vector<std::vector<Shape>> doubled(OpId op, const std::vector<Value>& value
 }  // namespace
 
 LongCall::LongCall(const TestRow& row, double work, double bytes) : op_(row.op) {
-  std::vector<Sample> samples = hand_samples(row.op, work);
-  const bool by_hand = !samples.empty();
-  if (!by_hand) samples = row.samples();
-  const Sample* best = nullptr;
-  std::vector<Shape> best_shapes;
-  for (const Sample& s : samples) {
-    const std::vector<Value> values = make_inputs(s);
+  const auto shapes_of = [](const std::vector<Value>& values) {
     std::vector<Shape> shapes;
     for (const Value& v : values) shapes.push_back(v.view().shape);
+    return shapes;
+  };
+  if (auto call = hand_case(row.op, work); call.has_value()) {
+    const auto shapes = shapes_of(call->in);
+    Outputs o;
+    if (!outputs_of(op_, *call, call->in, shapes, &o).ok()) return;
+    work_ = o.work, bytes_ = o.bytes;
+    take(*call, shapes);
+    return;
+  }
+  std::optional<CallCase> best;
+  std::vector<Shape> best_shapes;
+  for (const Sample& s : row.samples()) {
+    const CallCase call{s.attrs, make_inputs(s), s.outputs};
+    std::vector<Shape> shapes = shapes_of(call.in);
     Outputs now;
-    if (!outputs_of(op_, s, values, shapes, &now).ok() || now.bytes > bytes) continue;
-    for (bool more = true; more && now.work < work && !by_hand;) {
+    if (!outputs_of(op_, call, call.in, shapes, &now).ok() || now.bytes > bytes) continue;
+    for (bool more = true; more && now.work < work;) {
       more = false;
       double gain = 1;
       std::vector<Shape> next;
       Outputs then;
-      for (const auto& wanted : doubled(op_, values, shapes)) {
+      for (const auto& wanted : doubled(op_, call.in, shapes)) {
         Outputs o;
-        if (!outputs_of(op_, s, values, wanted, &o).ok() || o.bytes > bytes) continue;
-        // per byte that it costs
+        if (!outputs_of(op_, call, call.in, wanted, &o).ok() || o.bytes > bytes) continue;
         const double g = o.work / now.work / std::sqrt(o.bytes / now.bytes);
         if (g > gain) gain = g, next = wanted, then = o;
       }
       if (!next.empty()) shapes = next, now = then, more = true;
     }
-    if (best != nullptr && now.work <= work_) continue;
-    if (best != nullptr && work_ >= work) continue;
-    best = &s, best_shapes = shapes;
+    if (best.has_value() && (now.work <= work_ || work_ >= work)) continue;
+    best = call, best_shapes = shapes;
     work_ = now.work, bytes_ = now.bytes;
   }
-  if (best != nullptr) take(*best, best_shapes);
+  if (best.has_value()) take(*best, best_shapes);
 }
 
-// Larger inputs repeat the bytes of the sample's.
-void LongCall::take(const Sample& sample, const std::vector<Shape>& shapes) {
-  attrs_ = sample.attrs;
-  base_ = make_inputs(sample);
+// Larger inputs repeat the bytes of the smaller ones.
+void LongCall::take(const CallCase& call, const std::vector<Shape>& shapes) {
+  attrs_ = call.attrs;
+  base_ = call.in;
   Outputs outs;
-  if (!outputs_of(op_, sample, base_, shapes, &outs).ok()) return;
+  if (!outputs_of(op_, call, base_, shapes, &outs).ok()) return;
   for (size_t k = 0; k < base_.size(); ++k) {
     const TensorView from = base_[k].view();
     if (!from.present() || shapes[k] == from.shape) {

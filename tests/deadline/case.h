@@ -2,8 +2,8 @@
 // grown one would not do.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,15 @@
 #include "tests/ops/values.h"
 
 namespace wick::test {
+
+// Attributes and inputs.
+struct CallCase {
+  AnyAttrs attrs;
+  std::vector<Value> in;
+  int outputs = 1;
+};
+// Made by hand (cases.cc), of about this work; none: the row's samples are grown.
+std::optional<CallCase> hand_case(OpId op, double work);
 
 // Ready to run on given kernels, any number of times.
 class LongCall {
@@ -32,7 +41,7 @@ class LongCall {
   std::string shapes() const;
 
  private:
-  void take(const Sample& sample, const std::vector<Shape>& shapes);
+  void take(const CallCase& call, const std::vector<Shape>& shapes);
 
   OpId op_;
   AnyAttrs attrs_;
@@ -44,7 +53,7 @@ class LongCall {
   Arena strings_{default_allocator()};
 };
 
-// Samples made by hand (cases.cc), for a work; none: the row's own are grown.
-std::vector<Sample> hand_samples(OpId op, double work);
+// Why no call of the op takes long, or who else ends it; null: it has to ask.
+const char* exempt(OpId op);
 
 }  // namespace wick::test

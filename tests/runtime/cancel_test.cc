@@ -159,16 +159,16 @@ TEST(Cancel, OutputsOfTheCallerStayAsTheyAre) {
   EXPECT_TRUE(test::same_bits(y, want));
 }
 
-// One step that would take days: RoiAlign of very many samples.
+// One step that would take an hour: RoiAlign of very many samples.
 std::vector<uint8_t> endless_step() {
   test::ProgramBuilder p;
   auto x = p.value("x", DType::kF32, {1, 1, 8, 8});
   auto rois = p.value("rois", DType::kF32, {4, 4});
   auto of = p.value("of", DType::kI64, {4});
-  auto y = p.value("y", DType::kF32, {4, 1, 4, 4});
+  auto y = p.value("y", DType::kF32, {4, 1, 256, 256});
   RoiAlignAttrs a;
-  a.output_height = a.output_width = 4;
-  a.sampling_ratio = 1 << 22;
+  a.output_height = a.output_width = 256;
+  a.sampling_ratio = 1024;
   p.node(OpId::kRoiAlign, {x, rois, of}, {y}, a, "regions");
   p.entry("main", {x, rois, of}, {y});
   return p.finish();
@@ -188,8 +188,8 @@ TEST(Cancel, EndsAStepFromAnotherThread) {
   for (int threads : {1, 3}) {
     auto session = open(*l.program, threads);
     EndlessInputs in;
-    std::vector<float> y(64, 7);
-    TensorView out(y.data(), DType::kF32, {4, 1, 4, 4});
+    std::vector<float> y(4 * 256 * 256, 7);
+    TensorView out(y.data(), DType::kF32, {4, 1, 256, 256});
     CancelFlag cancel;
     RunOptions options;
     options.cancel = &cancel;
@@ -275,10 +275,6 @@ TEST(Cancel, AtAnyTimeFromAnyThread) {
 }
 
 TEST(Cancel, InC) {
-  EXPECT_EQ(wick_cancel_create(nullptr), WICK_INVALID_ARGUMENT);
-  wick_cancel_free(nullptr);
-  wick_cancel_request(nullptr);
-  wick_cancel_clear(nullptr);
   auto file = test::small_cnn();
   auto bytes = test::aligned_copy(file);
   wick_program* program = nullptr;

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz milestones images quantized export aarch64 bits32 sabotage)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz milestones images quantized export timing aarch64 bits32 sabotage)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -53,6 +53,8 @@ run_part() {
     quantized) tools/scripts/quantized_accuracy.sh --work build/full/quantized ;;
     # 5,000 of random sizes, and the corpus beside PyTorch's exporter.
     export) tools/scripts/test.sh -- -L '^export$' ;;
+    # Times, which nothing else asserts: an idle machine is best.
+    timing) tools/scripts/test.sh -- -L '^timing$' ;;
     aarch64)
       tools/scripts/build.sh release fashion_models images_digest &&
         WICK_BUILD=$PWD/build/release WICK_IMAGES=10000 tests/aarch64/images.sh
