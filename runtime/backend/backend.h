@@ -58,7 +58,7 @@ struct RunCtx {
   ThreadPool* pool = nullptr;
   void* scratch = nullptr;  // Partition::scratch_bytes()
   TraceHook* trace = nullptr;
-  uint64_t deadline_ns = 0;  // steady clock; 0: none. Checked between steps
+  Stop* stop = nullptr;      // not null: asked between steps and while a device is waited for
   Arena* strings = nullptr;  // of strings that steps make; cleared when the next run begins
 };
 
@@ -108,8 +108,5 @@ class Backend {
  protected:
   ~Backend() = default;
 };
-
-// steady clock, ns
-uint64_t now_ns();
 
 }  // namespace wick

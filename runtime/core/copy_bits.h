@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
+
+#include "runtime/core/stop.h"
 
 namespace wick {
 
@@ -12,7 +13,7 @@ inline void copy_bits(const void* from_data, size_t from_bit, void* to_data, siz
   const auto* from = static_cast<const unsigned char*>(from_data);
   auto* to = static_cast<unsigned char*>(to_data);
   if (from_bit % 8 == 0 && to_bit % 8 == 0) {
-    if (bits >= 8) memcpy(to + to_bit / 8, from + from_bit / 8, bits / 8);
+    if (bits >= 8) copy_bytes(to + to_bit / 8, from + from_bit / 8, bits / 8);
     from_bit += bits / 8 * 8, to_bit += bits / 8 * 8, bits %= 8;
   }
   for (size_t i = 0; i < bits; ++i) {

@@ -40,7 +40,9 @@ Result<PackedSequence> PackedSequence::open(const void* data, int64_t bytes) {
     return broken("it has no room for as many elements as it says");
   if (!s.present_ && s.count_ != 0) return broken("it is absent, but has elements");
   const int64_t begin = aligned(kHeadBytes + s.count_ * kEntryBytes);
+  Poll poll;
   for (int64_t i = 0; i < s.count_; ++i) {
+    if (poll(16)) return current_stop()->status();
     const int64_t entry = kHeadBytes + i * kEntryBytes, offset = load(p, entry),
                   rank = load(p, entry + 8);
     if (rank < 0 || rank > kMaxRank) return broken("an element's rank is not 0 to 8");
@@ -115,7 +117,7 @@ TensorView PackedWriter::add_space(const Shape& shape) {
 
 void PackedWriter::add(const TensorView& element) {
   TensorView to = add_space(element.shape);
-  if (to.nbytes() != 0) memcpy(to.data, element.data, to.nbytes());
+  if (!poll_(16)) copy_bytes(to.data, element.data, to.nbytes());
 }
 
 Result<int64_t> sequence_position(int64_t p, int64_t n, bool behind) {

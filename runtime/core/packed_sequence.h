@@ -13,6 +13,7 @@
 
 #include <cstring>
 
+#include "runtime/core/stop.h"
 #include "runtime/core/tensor_view.h"
 
 namespace wick {
@@ -65,6 +66,7 @@ class PackedWriter {
   DType dtype_;
   int64_t next_ = 0;  // entry
   int64_t end_;       // of what is written
+  Poll poll_;
 };
 
 // Position p of a sequence of n, counted from the end where negative. `behind`: n itself is

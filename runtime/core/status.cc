@@ -35,6 +35,7 @@ const char* code_name(Code code) {
     case Code::kDevice: return "device error";
     case Code::kDeadline: return "deadline passed";
     case Code::kInternal: return "internal error";
+    case Code::kCancelled: return "cancelled";
   }
   return "unknown code";
 }

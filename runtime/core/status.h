@@ -24,6 +24,7 @@ enum class Code : uint8_t {
   kDevice = 10,          // accelerator lost or failing
   kDeadline = 11,        // the deadline passed
   kInternal = 12,        // a bug in Wick: please report
+  kCancelled = 13,       // the caller asked for it
   // From a shape rule to whoever plans, nobody else sees it: a value decides the shape, and only a
   // run has that value.
   kNeedsValue = 255,

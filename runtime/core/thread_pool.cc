@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -26,12 +25,6 @@ void cpu_relax() {
 #elif defined(__aarch64__) || defined(__arm__)
   asm volatile("yield");
 #endif
-}
-
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
 // Spins until done() or for kSpinNs; true when done.
@@ -69,6 +62,7 @@ struct ThreadPool::Impl {
   bool spins = false;  // there is a CPU for each thread
   const FunctionRef<void(int64_t, int)>* job = nullptr;
   int64_t tasks = 0;
+  Stop* caller_stop = nullptr;
 
   alignas(64) std::atomic<bool> busy{false};
   std::atomic<bool> stop{false};
@@ -82,7 +76,12 @@ struct ThreadPool::Impl {
   void work(int worker) {
     const FunctionRef<void(int64_t, int)>& f = *job;
     const int64_t n = tasks;
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) f(i, worker);
+    const StopScope scope(caller_stop);
+    TaskPoll poll(caller_stop);
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) {
+      if (poll()) return;
+      f(i, worker);
+    }
   }
 
   void leave() {
@@ -221,11 +220,9 @@ void ThreadPool::destroy(ThreadPool* pool) {
 
 void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f) {
   // A nested call finds the pool busy with the job it is part of, and so runs inline as well.
-  if (impl_ == nullptr || tasks <= 1 || impl_->busy.exchange(true)) {
-    for (int64_t i = 0; i < tasks; ++i) f(i, 0);
-    return;
-  }
+  if (impl_ == nullptr || tasks <= 1 || impl_->busy.exchange(true)) return run_inline(tasks, f);
   impl_->job = &f;
+  impl_->caller_stop = current_stop();
   impl_->tasks = tasks;
   impl_->next.store(0);
   impl_->open.store(true);
@@ -234,6 +231,11 @@ void ThreadPool::run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> 
   impl_->open.store(false);
   impl_->wait_until_done();
   impl_->busy.store(false);
+}
+
+void run_inline(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f) {
+  TaskPoll poll(current_stop());
+  for (int64_t i = 0; i < tasks && !poll(); ++i) f(i, 0);
 }
 
 #if defined(__x86_64__) || defined(__SSE__)

@@ -7,6 +7,7 @@
 #include "runtime/core/allocator.h"
 #include "runtime/core/function_ref.h"
 #include "runtime/core/status.h"
+#include "runtime/core/stop.h"
 
 namespace wick {
 
@@ -20,7 +21,8 @@ class ThreadPool {
 
   // Runs f(task, worker) for task in [0, tasks), worker in [0, threads()). Returns when all are
   // done. One caller at a time: concurrent callers run their tasks inline (same results). Not
-  // reentrant: a task that calls run() has it executed inline. Never allocates.
+  // reentrant: a task that calls run() has it executed inline. Never allocates. When the caller's
+  // Stop is reached, tasks that have not begun are skipped: then it is set.
   void run(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f);
 
  private:
@@ -31,12 +33,12 @@ class ThreadPool {
   Allocator* allocator_ = nullptr;
 };
 
+// ThreadPool::run() by the calling thread alone.
+void run_inline(int64_t tasks, FunctionRef<void(int64_t task, int worker)> f);
+
 // For kernels: inline when pool is null.
 inline void parallel_for(ThreadPool* pool, int64_t tasks, FunctionRef<void(int64_t, int)> f) {
-  if (pool == nullptr || pool->threads() == 1 || tasks <= 1) {
-    for (int64_t i = 0; i < tasks; ++i) f(i, 0);
-    return;
-  }
+  if (pool == nullptr || pool->threads() == 1 || tasks <= 1) return run_inline(tasks, f);
   pool->run(tasks, f);
 }
 

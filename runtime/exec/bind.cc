@@ -60,6 +60,7 @@ Status Session::Impl::bind_once(Span<const Shape> given_shapes) {
       WICK_TRY(values.set(ports[i], nullptr, entry().values[ports[i]].dtype, given_shapes[i]));
     }
     WICK_TRY(runner.plan_body());
+    if (stopped()) return current_stop()->status();
     bound = true;
     sized = runner.whole();
     return {};

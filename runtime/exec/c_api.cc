@@ -141,6 +141,10 @@ struct wick_ops {
   Array<CustomOpName> names{default_allocator()};
 };
 
+struct wick_cancel {
+  CancelFlag flag;
+};
+
 struct wick_session {
   wick_session(const wick_allocator& a, const wick_program& p)
       : allocator(a), program(p), views(allocator) {}
@@ -274,6 +278,24 @@ void wick_ops_free(wick_ops* ops) {
 size_t wick_ops_count(const wick_ops* ops) { return ops == nullptr ? 0 : ops->names.size(); }
 const char* wick_ops_name(const wick_ops* ops, size_t i) {
   return i < wick_ops_count(ops) ? ops->names[i].text : nullptr;
+}
+
+int wick_cancel_create(wick_cancel** out) {
+  if (Status given = check_pointer(out, "cancel"); !given.ok()) return fail(given, {});
+  void* memory = default_allocator().allocate(sizeof(wick_cancel), alignof(wick_cancel));
+  if (memory == nullptr)
+    return fail(Status(Code::kOutOfMemory, "cannot allocate a wick_cancel"), {});
+  *out = new (memory) wick_cancel{};
+  return WICK_OK;
+}
+void wick_cancel_free(wick_cancel* cancel) {
+  default_allocator().deallocate(cancel, sizeof(wick_cancel), alignof(wick_cancel));
+}
+void wick_cancel_request(wick_cancel* cancel) {
+  if (cancel != nullptr) cancel->flag.request();
+}
+void wick_cancel_clear(wick_cancel* cancel) {
+  if (cancel != nullptr) cancel->flag.clear();
 }
 
 int wick_program_load(const char* path, const wick_load_options* options, wick_program** program) {
@@ -438,6 +460,7 @@ int wick_session_run(wick_session* s, const wick_tensor* inputs, size_t input_co
     }
     RunOptions options;
     options.timeout_ns = o.timeout_ns;
+    if (o.cancel != nullptr) options.cancel = &o.cancel->flag;
     WICK_TRY(s->session->run(Span<const TensorView>(in, input_count),
                              Span<TensorView>(out, output_count), options));
     for (size_t i = 0; i < output_count; ++i) {

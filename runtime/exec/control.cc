@@ -1,6 +1,5 @@
 // If and Loop.
 #include <cinttypes>
-#include <cstring>
 
 #include "runtime/core/copy_bits.h"
 #include "runtime/core/int_at.h"
@@ -104,8 +103,8 @@ Status Runner::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
   WICK_TRY(pass_in(body, 2, node, 2));
   int64_t trip = 0;
   for (; go_on && trip < trips; ++trip) {
-    if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
-      return error(Code::kDeadline, "the deadline passed in trip %" PRId64, trip);
+    if (ctx.stop != nullptr && ctx.stop->reached())
+      return annotate(ctx.stop->status(), "before trip %" PRId64 ": ", trip);
     stage.trip = trip;
     stage.condition = 1;
     WICK_TRY(annotate(run(index, ctx), "trip %" PRId64 ": ", trip));
@@ -119,7 +118,7 @@ Status Runner::run_loop(Stage& stage, const NodeDef& node, RunCtx& ctx) {
       Buffer& to = stage.buffers[2 * k + (second ? 1 : 0)];
       WICK_TRY(is_container(out.dtype) ? memory_.grow_ahead(to, out.nbytes())
                                        : memory_.grow(to, out.nbytes() + 1));
-      if (out.nbytes() != 0) memcpy(to.data, out.data, out.nbytes());
+      if (!copy_bytes(to.data, out.data, out.nbytes())) return ctx.stop->status();
       next[k].data = to.data;
     }
     for (size_t k = 0; k < stacks; ++k) {

@@ -150,7 +150,8 @@ Status Binder::plan(uint32_t region, uint32_t first, size_t first_step, StagePla
     WICK_TRY(infer(def, *plan));
     WICK_TRY(choose_backends(*plan, def));
     WICK_TRY(place(*plan, def));
-    return compile(*plan);
+    WICK_TRY(compile(*plan));
+    return stopped() ? current_stop()->status() : Status();
   };
   Status s = attempt();
   memory_.temp.clear();

@@ -5,30 +5,34 @@
 #include "runtime/exec/session_impl.h"
 
 namespace wick {
-namespace {
 
-uint64_t deadline_of(const RunOptions& options) {
-  return options.timeout_ns == 0 ? 0 : now_ns() + options.timeout_ns;
+// The time for planning counts, too.
+void Session::Impl::arm(const RunOptions& options) {
+  uint64_t deadline_ns = 0;
+  if (options.timeout_ns != 0 &&
+      __builtin_add_overflow(now_ns(), options.timeout_ns, &deadline_ns)) {
+    deadline_ns = UINT64_MAX;
+  }
+  stop.arm(deadline_ns, options.cancel);
 }
-
-}  // namespace
 
 Status Session::Impl::run(Span<const TensorView> inputs, Span<TensorView> outputs,
                           const RunOptions& options) {
   WICK_TRY(check_inputs(entry(), inputs));
   WICK_TRY(check_output_count(entry(), outputs));
   WICK_TRY(values.program.intact());
+  arm(options);
+  const StopScope scope(in_force());
   WICK_TRY(bind_to(inputs));
-  const uint64_t deadline_ns = deadline_of(options);
-  Status ran = run_bound(inputs, outputs, deadline_ns);
+  Status ran = run_bound(inputs, outputs);
   if (!leave_backend(ran)) return ran;
   // Inputs are only read and outputs written last: it can begin again.
   WICK_TRY(bind_to(inputs));
-  return run_bound(inputs, outputs, deadline_ns);
+  return run_bound(inputs, outputs);
 }
 
 // Lends the inputs to the run that begins.
-RunCtx Session::Impl::lend(Span<const TensorView> inputs, uint64_t deadline_ns) {
+RunCtx Session::Impl::lend(Span<const TensorView> inputs) {
   auto in = entry().body().inputs;
   for (size_t i = 0; i < in.size(); ++i) {
     if (is_container(inputs[i].dtype))
@@ -39,19 +43,18 @@ RunCtx Session::Impl::lend(Span<const TensorView> inputs, uint64_t deadline_ns) 
   ctx.values = values.views;
   ctx.pool = machine.pool;
   ctx.trace = machine.trace;
-  ctx.deadline_ns = deadline_ns;
+  ctx.stop = in_force();
   ctx.strings = &memory.strings;
   memory.strings.clear();
   return ctx;
 }
 
-Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> outputs,
-                                uint64_t deadline_ns) {
+Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> outputs) {
   const bool at_once = runner.whole();  // else the shapes are known when it has run
   if (at_once) WICK_TRY(check_outputs(values, outputs));
 
   FloatModeScope mode;
-  RunCtx ctx = lend(inputs, deadline_ns);
+  RunCtx ctx = lend(inputs);
   sized = at_once;
   Status ran = runner.run(0, ctx);
   if (ran.code() == Code::kBudgetExceeded || ran.code() == Code::kOutOfMemory) {
@@ -65,6 +68,7 @@ Status Session::Impl::run_bound(Span<const TensorView> inputs, Span<TensorView> 
     }
   }
   WICK_TRY(ran);
+  WICK_TRY(stop.status());  // whatever was skipped last
   sized = true;
   if (!at_once) WICK_TRY(check_outputs(values, outputs));
   return give(outputs);
@@ -86,16 +90,17 @@ Status Session::Impl::give(Span<TensorView> outputs) {
 }
 
 // Of a body of one stage the last partition is only started; one of several stages is run.
-Status Session::Impl::begin(uint64_t deadline_ns) {
+Status Session::Impl::begin() {
   FloatModeScope mode;
-  running = lend(held, deadline_ns);
+  running = lend(held);
   finishes = nullptr;
   sized = runner.whole();
   if (sized) {
     WICK_ASSIGN(finishes, runner.start(running));
-    return {};
+    return stop.status();
   }
   WICK_TRY(runner.run(0, running));
+  WICK_TRY(stop.status());
   sized = true;
   return {};
 }
@@ -103,14 +108,15 @@ Status Session::Impl::begin(uint64_t deadline_ns) {
 Status Session::Impl::start(Span<const TensorView> inputs, const RunOptions& options) {
   WICK_TRY(check_inputs(entry(), inputs));
   WICK_TRY(values.program.intact());
+  arm(options);
+  const StopScope scope(in_force());
   WICK_TRY(bind_to(inputs));
-  const uint64_t deadline_ns = deadline_of(options);
   held.clear();
   for (const TensorView& v : inputs) WICK_TRY(held.push_back(v));
-  Status s = begin(deadline_ns);
+  Status s = begin();
   if (leave_backend(s)) {
     WICK_TRY(bind_to(held));
-    s = begin(deadline_ns);
+    s = begin();
   }
   return s;
 }
@@ -120,12 +126,14 @@ Status Session::Impl::finish(Span<TensorView> outputs, Turn& turn) {
   WICK_TRY(check_outputs(values, outputs));
   turn.leave_as(InUse::kFree);
   FloatModeScope mode;
+  const StopScope scope(in_force());
   Status s = finishes == nullptr ? Status() : finishes->finish(running);
   if (leave_backend(s)) {
     WICK_TRY(bind_to(held));
-    return run_bound(held, outputs, running.deadline_ns);
+    return run_bound(held, outputs);
   }
   WICK_TRY(s);
+  WICK_TRY(stop.status());
   return give(outputs);
 }
 

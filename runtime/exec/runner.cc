@@ -119,16 +119,14 @@ void Runner::enter(const StagePlan& plan) {
 
 // Before a partition runs: a stage of a region that ran meanwhile has scratch memory of its own.
 Status Runner::ready(const StagePlan& plan, RunCtx& ctx) {
-  if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
-    return Status(Code::kDeadline, "the deadline passed");
+  if (ctx.stop != nullptr && ctx.stop->reached()) return ctx.stop->status();
   ctx.scratch = static_cast<char*>(plan.memory.data) + plan.scratch_offset;
   memory_.limit_strings();
   return {};
 }
 
 Status Runner::run_apart(Stage& stage, const NodeDef& node, RunCtx& ctx) {
-  if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
-    return Status(Code::kDeadline, "the deadline passed");
+  if (ctx.stop != nullptr && ctx.stop->reached()) return ctx.stop->status();
   if (node.op == OpId::kIf) return run_if(node, ctx);
   if (node.op == OpId::kLoop) return run_loop(stage, node, ctx);
   return run_sized(stage, node, ctx);

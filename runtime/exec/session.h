@@ -2,6 +2,7 @@
 // kernels, plans memory and packs weights; run() then is a loop over steps that never allocates.
 #pragma once
 
+#include "runtime/core/stop.h"
 #include "runtime/core/trace.h"
 #include "runtime/program/program.h"
 
@@ -32,8 +33,11 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  // 0: none. Checked between steps, and while a device is waited for: kDeadline, outputs untouched
+  // From the call; 0: none. Looked at between and within steps: kDeadline, outputs untouched.
   uint64_t timeout_ns = 0;
+  // Null: none. Once it is requested, the run ends as at a deadline: kCancelled. It must live until
+  // run() or finish() has returned.
+  const CancelFlag* cancel = nullptr;
 };
 
 // A tensor the caller gives by name.

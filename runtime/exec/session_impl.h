@@ -43,6 +43,8 @@ struct Session::Impl {
   Partition* finishes = nullptr;  // the partition that was started; null: all has run
   RunCtx running;
 
+  Stop stop;  // of the present run
+
   const EntryDef& entry() const { return values.entry; }
   void count();
 
@@ -55,9 +57,11 @@ struct Session::Impl {
 
   // run.cc
   Status run(Span<const TensorView> inputs, Span<TensorView> outputs, const RunOptions& options);
-  Status run_bound(Span<const TensorView> inputs, Span<TensorView> outputs, uint64_t deadline_ns);
-  RunCtx lend(Span<const TensorView> inputs, uint64_t deadline_ns);
-  Status begin(uint64_t deadline_ns);
+  void arm(const RunOptions& options);
+  Stop* in_force() { return stop.armed() ? &stop : nullptr; }
+  Status run_bound(Span<const TensorView> inputs, Span<TensorView> outputs);
+  RunCtx lend(Span<const TensorView> inputs);
+  Status begin();
   Status start(Span<const TensorView> inputs, const RunOptions& options);
   Status finish(Span<TensorView> outputs, Turn& turn);
   Status give(Span<TensorView> outputs);

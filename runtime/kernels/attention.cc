@@ -130,7 +130,11 @@ class Task {
     finite_from_ = n_.keys;
     if (!cut_.by_panel) pack_keys(0, n_.keys);
     if (cut_.pack_values) gemm_pack_b(t_, v_, n_.v.row, n_.v.col, n_.keys, n_.values, values_);
-    for (int64_t r = begin; r < end; r += cut_.block) block(r, std::min(cut_.block, end - r));
+    Poll poll;
+    for (int64_t r = begin; r < end; r += cut_.block) {
+      if (poll(cut_.block * n_.keys) || stopped()) return;
+      block(r, std::min(cut_.block, end - r));
+    }
   }
 
  private:
@@ -162,6 +166,7 @@ class Task {
     on_numbers(steps_[0], queries_, rows * n_.size);
     const int64_t seen = seen_keys(r0, rows);
     score(rows, seen);
+    if (stopped()) return;
     for (int64_t i = 0; i < rows; ++i) apply(steps_[2], r0 + i, scores_ + i * cut_.step, seen);
     int64_t width = seen;
     if (seen < n_.keys && !hidden_weigh_nothing(r0, rows, seen)) {

@@ -186,7 +186,8 @@ class Product {
         few_rows(p, task < groups ? std::min(together, full - p) : 1);
       });
     } else {
-      for (int64_t i = 0; i < s_.m; i += kMostRows) many_rows(i, std::min(kMostRows, s_.m - i));
+      for (int64_t i = 0; i < s_.m && !stopped(); i += kMostRows)
+        many_rows(i, std::min(kMostRows, s_.m - i));
     }
   }
 
@@ -243,7 +244,7 @@ class Product {
   }
 
   void many_rows(int64_t i0, int64_t count) {
-    for (int64_t k0 = 0; k0 < s_.k; k0 += depth_) {
+    for (int64_t k0 = 0; k0 < s_.k && !stopped(); k0 += depth_) {
       const int64_t depth = std::min(depth_, s_.k - k0);
       parallel_for(pool_, ceil_div(count, t_.mr), [&](int64_t tile, int) {
         const int64_t i = tile * t_.mr;

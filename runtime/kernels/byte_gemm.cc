@@ -174,7 +174,9 @@ void ByteProduct::run(ThreadPool* pool) const {
   parallel_for(pool, row_groups * panel_groups, [&](int64_t task, int) {
     const int64_t first = task % panel_groups * each, block0 = task / panel_groups * kTaskBlocks;
     if (g.amx) byte_amx_begin();
+    Poll poll;
     for (int64_t panel = first; panel < std::min(g.panels(), first + each); ++panel) {
+      if (poll(g.k * std::min(g.m, kTaskBlocks * kByteRows) / 8 + 1)) break;
       for (int64_t b = block0; b < std::min(g.blocks(), block0 + kTaskBlocks); ++b) block(b, panel);
     }
     if (g.amx) byte_amx_end();

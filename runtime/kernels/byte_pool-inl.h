@@ -42,12 +42,14 @@ HWY_INLINE PoolShape::Range valid_rows(const PoolShape& s, int d, int64_t o) {
 // f(plane, o, ranges, first output) for each row of outputs of planes [begin, end)
 template <class F>
 HWY_INLINE void each_output_row(const PoolShape& s, int64_t begin, int64_t end, F f) {
+  Poll poll;
   for (int64_t p = begin; p < end; ++p) {
     PoolShape::Range ranges[2];
     int64_t o[2];
     for (o[0] = 0; o[0] < s.out[0]; ++o[0]) {
       ranges[0] = valid_rows(s, 0, o[0]);
       for (o[1] = 0; o[1] < s.out[1]; ++o[1]) {
+        if (poll(s.out[2])) return;
         ranges[1] = valid_rows(s, 1, o[1]);
         f(p, o, ranges, p * s.out_size() + (o[0] * s.out[1] + o[1]) * s.out[2]);
       }

@@ -121,8 +121,12 @@ Status run_global(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   const uint32_t zeros =
       static_cast<uint32_t>(n) * static_cast<uint32_t>(scales.zero + int32_t{flip});
   parallel_items(ctx.pool, planes, n + 1, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t p = begin; p < end; ++p) {
-      const uint32_t sum = body(x + p * n, n, flip, x + in[0].numel()) - zeros;
+      uint32_t sum = 0 - zeros;
+      in_pieces(poll, n, [&](int64_t first, int64_t last) {
+        sum += body(x + p * n + first, last - first, flip, x + in[0].numel());
+      });
       store_byte(out[0], p, requantize(static_cast<int32_t>(sum), m, scales.to));
     }
   });

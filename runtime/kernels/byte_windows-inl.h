@@ -8,6 +8,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "runtime/core/stop.h"
 #include "runtime/kernels/byte_end-inl.h"
 #include "runtime/kernels/byte_windows.h"
 
@@ -86,6 +87,7 @@ static HWY_NOINLINE void window_planes(const ByteWindows& t) {
   p.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
   p.hi = _mm512_set1_ps(t.hi);
   const int64_t words = t.rows * t.quads;
+  Poll poll;
   for (int64_t plane = 0; plane < t.planes; ++plane) {
     p.x = t.x + plane * t.x_plane;
     p.weights = t.weights + plane * words;
@@ -94,6 +96,7 @@ static HWY_NOINLINE void window_planes(const ByteWindows& t) {
     uint8_t* y = t.y + plane * t.y_plane;
     int32_t* sums = t.sums;
     for (int64_t i = 0; i < t.block_count; ++i) {
+      if (poll(words * kByteColumns)) return;
       const ByteWindowBlock& b = t.blocks[i];
       switch (b.vectors) {
         case 1: window_block_of<1, kRows, kFlip>(t, b, p, e, y, sums); break;

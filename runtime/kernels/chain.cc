@@ -237,9 +237,11 @@ class Chain {
   }
 
   void block(int64_t begin, int64_t n, int worker) {
+    Poll poll(n < kPollWork ? nullptr : current_stop());
     Source fed[kChainInputs], made[kChainSteps];
     for (int i = 0; i < inputs_; ++i) fed[i] = feed(feed_[i], begin, n, worker);
     for (int i = 0; i < steps_; ++i) {
+      if (poll(n)) return;
       const Step& s = step_list_[i];
       Source in[3];
       const int operands = s.kind == ChainKind::kWhere ? 3 : s.binary != nullptr ? 2 : 1;

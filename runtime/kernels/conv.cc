@@ -77,6 +77,7 @@ void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, 
   pad_channels(t, p.image, x, 1, s.h, s.w, s.pad_top, s.pad_left, scratch);
   const int64_t wide = p.image.cols;
   const int64_t chunk = std::clamp<int64_t>(kDepthwiseChunk / wide, 1, s.oh);
+  Poll poll;
   for (int64_t o = 0; o < s.group_out(); ++o) {
     const int64_t channel = group * s.group_out() + o;
     float* out = y + o * s.oh * s.ow;
@@ -84,6 +85,7 @@ void depthwise_channel(const TileKernels& t, const ConvPlan& p, const float* x, 
     e.channel = Epilogue::Channel::kWhole;
     e.residual_step = s.ow;
     for (int64_t r = 0; r < s.oh; r += chunk) {
+      if (poll(chunk * wide * p.k / 8 + 1)) return;
       const int64_t rows = std::min(chunk, s.oh - r);
       t.taps(scratch + r * wide, offset, w + channel * p.k, p.k, flat, (rows - 1) * wide + s.ow);
       if (epilogue.residual != nullptr) {
@@ -111,7 +113,9 @@ void depthwise(const TileKernels& t, const ConvPlan& p, const float* x, const fl
   const int64_t per_task = task_scratch_floats(t, p);
   const int64_t plane = s.oh * s.ow;
   parallel_for(pool, tasks, [&](int64_t task, int worker) {
+    Poll poll;
     for (int64_t i = task * total / tasks; i < (task + 1) * total / tasks; ++i) {
+      if (poll(plane * p.k / 8 + 1)) return;
       Epilogue e = epilogue;
       if (e.residual != nullptr) e.residual += i / s.groups * s.oc * plane;
       depthwise_channel(t, p, x + i * s.h * s.w, w, y + i * s.group_out() * plane, e, i % s.groups,
@@ -256,7 +260,7 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
       for (int64_t g = 0; g < s.groups; ++g) {
         const ConvTiles c = tiles(n, g, image);
         const int64_t tasks = conv_tile_tasks(c, 1);
-        for (int64_t task = 0; task < tasks; ++task)
+        for (int64_t task = 0; task < tasks && !stopped(); ++task)
           conv_tile_run(c, 1, task, image + p.block * one);
       }
     });
@@ -264,7 +268,7 @@ void conv(const TileKernels& kernels, const ConvPlan& p, const float* x, const f
   }
   float* image = scratch;
   scratch += p.block * one;
-  for (int64_t n = 0; n < s.n; n += p.block) {
+  for (int64_t n = 0; n < s.n && !stopped(); n += p.block) {
     const int64_t images = std::min(p.block, s.n - n);
     if (p.padded) {
       const int64_t parts =

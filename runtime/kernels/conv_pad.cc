@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/stop.h"
 #include "runtime/kernels/conv.h"
 
 namespace wick {
@@ -17,6 +18,7 @@ int64_t split_ceil(int64_t a, int64_t b) {
 void pad_channels(const TileKernels& kernels, const PaddedImage& image, const float* x,
                   int64_t channels, int64_t h, int64_t w, int64_t pad_top, int64_t pad_left,
                   float* out) {
+  Poll poll;
   for (int64_t ph = 0; ph < image.split_h; ++ph) {
     // Rows [top, bottom) of these planes lie inside the input.
     const int64_t down = pad_top - ph;
@@ -34,6 +36,7 @@ void pad_channels(const TileKernels& kernels, const PaddedImage& image, const fl
       const int64_t first = top < bottom ? (top * image.split_h - down) * w : 0;
       const int64_t skipped = lo < hi ? lo * image.split_w - shift : 0;
       for (int64_t c = 0; c < channels; ++c) {
+        if (poll(image.rows * image.cols)) return;
         float* plane = out + c * image.channel_floats();
         memset(plane, 0, sizeof(float) * static_cast<size_t>(top * image.cols));
         memset(plane + bottom * image.cols, 0,

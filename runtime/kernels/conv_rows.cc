@@ -101,6 +101,7 @@ void run_depths(const TileKernels& t, const ConvPlan& c, Span<const TensorView> 
   const int64_t plane = c.shape.oh * c.shape.ow, depths = y.shape[2];
   for (int64_t n = 0; n < y.shape[0]; ++n) {
     for (int64_t d = 0; d < depths; ++d) {
+      if (stopped()) return;
       gather(in[0], n, in[1].shape, attrs, d, planes);
       conv(t, c, planes, packed, result, {}, scratch, pool);
       const int64_t at = (n * y.shape[1] * depths + d) * plane;

@@ -69,7 +69,9 @@ void pixel_rows(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0, 
   args.row_step = t.mr;
   args.vec_offset = c.offset;
   args.out_step = c.out_channel;
+  Poll poll;
   for (int64_t b = block0; b < block1; ++b) {
+    if (poll((row1 - row0) * c.cols * c.k / 4 + 1)) return;
     const int64_t channel = b * t.mr;
     args.row_count = static_cast<int>(std::min<int64_t>(t.mr, c.channels - channel));
     for (int r = 0; r < t.mr; ++r) args.rows[r] = c.weights + channel * c.k + r;
@@ -121,7 +123,9 @@ void pixel_tiles(const ConvTiles& c, int64_t row0, int64_t row1, int64_t block0,
   args.row_step = t.mr;
   args.vec_step = t.lanes;
   args.vec_offset = c.offset;
+  Poll poll;
   for (int64_t b = block0; b < block1; ++b) {
+    if (poll(count * c.k / 4 + 1)) return;
     const int64_t channel = b * t.mr;
     args.row_count = static_cast<int>(std::min<int64_t>(t.mr, c.channels - channel));
     for (int r = 0; r < t.mr; ++r) args.rows[r] = c.weights + channel * c.k + r;
@@ -238,7 +242,9 @@ void channel_tiles(const ConvTiles& c, int64_t pixel0, int64_t pixel1, int64_t p
   args.vec_step = panel_cols;
   args.out = tile;
   args.out_step = in_place ? c.out_image : panel_cols;
+  Poll poll;
   for (int64_t p = panel0; p < panel1; ++p) {
+    if (poll((pixel1 - pixel0) * c.k)) return;
     const int64_t channel = p * panel_cols;
     const int64_t channels = std::min(panel_cols, c.channels - channel);
     args.vec = c.weights + channel * c.k;

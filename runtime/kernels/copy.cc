@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/narrow.h"
+#include "runtime/core/stop.h"
 
 namespace wick {
 namespace {
@@ -34,14 +35,16 @@ struct Bytes16 {
 };
 
 template <class T>
-void copy_line(const T* src, T* dst, int64_t n, int64_t src_step, int64_t dst_step) {
-  if (src_step == 1 && dst_step == 1) {
-    memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
-  } else if (src_step == 0 && dst_step == 1) {
-    for (int64_t i = 0; i < n; ++i) dst[i] = src[0];
-  } else {
-    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = src[i * src_step];
-  }
+void copy_line(const T* src, T* dst, int64_t n, int64_t src_step, int64_t dst_step, Poll& poll) {
+  in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+    if (src_step == 1 && dst_step == 1) {
+      memcpy(dst + begin, src + begin, static_cast<size_t>(end - begin) * sizeof(T));
+    } else if (src_step == 0 && dst_step == 1) {
+      for (int64_t i = begin; i < end; ++i) dst[i] = src[0];
+    } else {
+      for (int64_t i = begin; i < end; ++i) dst[i * dst_step] = src[i * src_step];
+    }
+  });
 }
 
 // Eight by eight bytes, a column a word: pairs of words swap halves, then quarters, then bytes.
@@ -60,8 +63,10 @@ void turn_bytes(uint64_t* w) {
   }
 }
 // Whole blocks of them, of elements that lie side by side along `outer` in src, `inner` in dst.
-void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop& inner) {
+void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop& inner,
+                 Poll& poll) {
   for (int64_t i = 0; i + 8 <= outer.extent; i += 8) {
+    if (poll(8 * inner.extent)) return;
     for (int64_t j = 0; j + 8 <= inner.extent; j += 8) {
       uint64_t w[8];
 #pragma GCC unroll 8
@@ -75,22 +80,23 @@ void copy_turned(const uint8_t* src, uint8_t* dst, const Loop& outer, const Loop
 
 // A transpose reads or writes across lines: blocks of 16 keep both sides' lines in L1.
 template <class T>
-void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner) {
+void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner, Poll& poll) {
   constexpr int64_t kBlock = 16;
   if (inner.src == 1 || inner.src == 0 || outer.src != 1) {
     for (int64_t i = 0; i < outer.extent; ++i) {
-      copy_line(src + i * outer.src, dst + i * outer.dst, inner.extent, inner.src, inner.dst);
+      if (poll()) return;
+      copy_line(src + i * outer.src, dst + i * outer.dst, inner.extent, inner.src, inner.dst, poll);
     }
     return;
   }
   if constexpr (sizeof(T) == 1 && std::endian::native == std::endian::little) {
     if (inner.dst == 1 && outer.extent >= 8 && inner.extent >= 8) {
-      copy_turned(src, dst, outer, inner);
+      copy_turned(src, dst, outer, inner, poll);
       const int64_t rows = outer.extent / 8 * 8, cols = inner.extent / 8 * 8;
       for (int64_t i = 0; i < outer.extent; ++i) {  // what no block has
         const int64_t j = i < rows ? cols : 0;
         copy_line(src + i + j * inner.src, dst + i * outer.dst + j, inner.extent - j, inner.src,
-                  int64_t{1});
+                  int64_t{1}, poll);
       }
       return;
     }
@@ -99,6 +105,7 @@ void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner) {
     int64_t rows = outer.extent - i < kBlock ? outer.extent - i : kBlock;
     for (int64_t j = 0; j < inner.extent; j += kBlock) {
       int64_t cols = inner.extent - j < kBlock ? inner.extent - j : kBlock;
+      if (poll(rows * cols)) return;
       for (int64_t r = 0; r < rows; ++r) {
         const T* from = src + (i + r) * outer.src + j * inner.src;
         T* to = dst + (i + r) * outer.dst + j * inner.dst;
@@ -109,16 +116,17 @@ void copy_plane(const T* src, T* dst, const Loop& outer, const Loop& inner) {
 }
 
 template <class T>
-void copy_loops(const T* src, T* dst, const Loop* loops, int n) {
+void copy_loops(const T* src, T* dst, const Loop* loops, int n, Poll& poll) {
   if (n == 0) {
     *dst = *src;
   } else if (n == 1) {
-    copy_line(src, dst, loops[0].extent, loops[0].src, loops[0].dst);
+    copy_line(src, dst, loops[0].extent, loops[0].src, loops[0].dst, poll);
   } else if (n == 2) {
-    copy_plane(src, dst, loops[0], loops[1]);
+    copy_plane(src, dst, loops[0], loops[1], poll);
   } else {
     for (int64_t i = 0; i < loops[0].extent; ++i) {
-      copy_loops(src + i * loops[0].src, dst + i * loops[0].dst, loops + 1, n - 1);
+      if (poll()) return;
+      copy_loops(src + i * loops[0].src, dst + i * loops[0].dst, loops + 1, n - 1, poll);
     }
   }
 }
@@ -127,19 +135,20 @@ template <class T>
 void copy_as(const TensorView& src, const TensorView& dst) {
   Loop loops[kMaxRank];
   int n = coalesce(src, dst, loops);
-  copy_loops(static_cast<const T*>(src.data), static_cast<T*>(dst.data), loops, n);
+  Poll poll;
+  copy_loops(static_cast<const T*>(src.data), static_cast<T*>(dst.data), loops, n, poll);
 }
 
 // Elements of 4 or 2 bits, one at a time; `to` counts those of dst.
-void copy_packed(const TensorView& src, const TensorView& dst, int axis, int64_t from,
-                 int64_t* to) {
+void copy_packed(const TensorView& src, const TensorView& dst, int axis, int64_t from, int64_t* to,
+                 Poll& poll) {
   const int bits = dtype_bits(src.dtype);
   if (axis == src.rank()) {
     set_packed(dst.data, bits, (*to)++, get_packed(src.data, bits, from));
     return;
   }
-  for (int64_t i = 0; i < src.shape[axis]; ++i)
-    copy_packed(src, dst, axis + 1, from + i * src.strides[axis], to);
+  for (int64_t i = 0; i < src.shape[axis] && !poll(4); ++i)
+    copy_packed(src, dst, axis + 1, from + i * src.strides[axis], to, poll);
 }
 
 }  // namespace
@@ -151,9 +160,10 @@ void copy_strided(const TensorView& src, const TensorView& dst) {
     const size_t bytes = dst.nbytes();
     int64_t count = 0;
     if (src.contiguous()) {
-      memcpy(to, src.data, bytes);
+      copy_bytes(to, src.data, bytes);
     } else {
-      copy_packed(src, dst, 0, 0, &count);
+      Poll poll;
+      copy_packed(src, dst, 0, 0, &count, poll);
     }
     // what pads the last byte is 0
     const int64_t used = src.numel() * dtype_bits(src.dtype) % 8;

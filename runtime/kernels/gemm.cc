@@ -112,7 +112,8 @@ class Product {
               (g_.a_col != 1 ? g_.n > 2 * t_.nr : g_.n > 4 * t_.nr && g_.a_row % 256 == 0);
     for (int64_t j = 0; j < g_.n; j += block_n_) {
       const int64_t cols = std::min(block_n_, g_.n - j);
-      for (int64_t k = 0; k < g_.k; k += block_k_) block(j, cols, k, std::min(block_k_, g_.k - k));
+      for (int64_t k = 0; k < g_.k && !stopped(); k += block_k_)
+        block(j, cols, k, std::min(block_k_, g_.k - k));
     }
   }
 
@@ -190,7 +191,9 @@ class Product {
     if (i1 - i0 == 1) {
       args.row_count = 1;
       args.rows[0] = a;
+      Poll poll;
       for (int64_t p = p0; p < p1; p += kRowPanels) {
+        if (poll(depth * kRowPanels)) return;
         const int64_t col = j + p * t_.nr;
         const int64_t end = j + std::min(cols, std::min(p1, p + kRowPanels) * t_.nr);
         const int64_t end_panel = ceil_div(end - j, t_.nr) - 1;
@@ -203,7 +206,9 @@ class Product {
       }
       return;
     }
+    Poll poll;
     for (int64_t p = p0; p < p1; ++p) {
+      if (poll((i1 - i0) * depth)) return;
       const int64_t col = j + p * t_.nr;
       args.cols = static_cast<int>(std::min<int64_t>(t_.nr, cols - p * t_.nr));
       const bool full = args.cols == t_.nr;

@@ -227,12 +227,15 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     fill_band(t, s, in[0], (image * s.groups + g) * s.channels, row0, x_zero, band);
     const int64_t pixels = std::min(s.band, s.oh - row0) * s.ow;
     int32_t* y = out[0].as<int32_t>() + (image * s.groups + g) * s.outputs * plane + row0 * s.ow;
+    Poll poll;
     for (int64_t pixel = 0; pixel < pixels; pixel += t.nr) {
+      if (poll(pairs)) return;
       const auto cols = std::min<int64_t>(t.nr, pixels - pixel);
       if (cols < t.nr) memset(panel, 0, static_cast<size_t>(pairs * t.nr) * sizeof(int32_t));
       fill_panel(t, s, band, offset, kZeros, pixel, cols, panel);
       for (int64_t i = 0; i < s.outputs;) {
         const int rows = integer_rows(t, s.outputs - i);
+        if (poll(2 * pairs)) return;
         t.tile({weights + (g * s.outputs + i) * pairs, panel, pairs, y + i * plane + pixel, plane,
                 rows, static_cast<int>(cols)});
         i += rows;

@@ -82,7 +82,9 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     const int64_t zero = s.a_zero.begin(r / s.m, out[0].shape) + r % s.m * s.a_zero.row;
     x_zeros[r] = -(byte_at(in[2], zero) + x_off);
   }
+  Poll poll;
   for (int64_t batch = 0; batch < g.batches; ++batch) {
+    if (poll(g.columns()) || stopped()) return {};
     if (ctx.packed[0] == nullptr) {
       pack_byte_panels(t, g, in[1], s.b.begin(batch, out[0].shape), ctx.pool, unpacked);
       p.panels = unpacked;
@@ -120,7 +122,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     int32_t* y = out[0].as<int32_t>() + batch * g.m * g.n;
     p.end.y = y;
     p.run(ctx.pool);
-    for (int64_t r = 0; any && !one_zero && r < g.m; ++r) {
+    for (int64_t r = 0; any && !one_zero && r < g.m && !poll(g.n); ++r) {
       for (int64_t j = 0; j < g.n; ++j) {
         const uint32_t more = wrapped(w_zeros[j]) * wrapped(row_sums[r]);
         y[r * g.n + j] = static_cast<int32_t>(wrapped(y[r * g.n + j]) + more);

@@ -122,6 +122,7 @@ Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
     if (r.batches == 1) g.packed_b = static_cast<const float*>(ctx.packed[0]);
     gemm(t, g, own, pool);
   };
+  Poll poll;
   if (by_batch(r, threads)) {
     const Gemm g = product(r, nullptr, nullptr, nullptr);
     const size_t step = (gemm_scratch_bytes(t, g.m, g.n, g.k, false, 1) + 63) / 64 * 16;
@@ -129,7 +130,8 @@ Status matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
       one(batch, scratch + static_cast<size_t>(worker) * step, nullptr);
     });
   } else {
-    for (int64_t batch = 0; batch < r.batches; ++batch) one(batch, scratch, ctx.pool);
+    for (int64_t batch = 0; batch < r.batches && !poll(r.m * r.n); ++batch)
+      one(batch, scratch, ctx.pool);
   }
   return {};
 }
@@ -261,11 +263,12 @@ Status tiles_matmul_run(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
     g.context = &o;
     bf16_gemm(g, static_cast<char*>(ctx.scratch) + static_cast<size_t>(worker) * step, pool);
   };
+  Poll poll;
   if (by_batch(r, ctx.plan->kept<int>())) {
     parallel_for(ctx.pool, r.batches,
                  [&](int64_t batch, int worker) { one(batch, worker, nullptr); });
   } else {
-    for (int64_t batch = 0; batch < r.batches; ++batch) one(batch, 0, ctx.pool);
+    for (int64_t batch = 0; batch < r.batches && !poll(r.m * r.n); ++batch) one(batch, 0, ctx.pool);
   }
   return {};
 }

@@ -56,25 +56,39 @@ static void scale_shift(const float* x, const float* scale, const float* shift, 
     }
     return;
   }
+  Poll poll;
   for (int64_t r = begin; r < end; ++r) {
     const F s(scale[r % channels]), t(shift[r % channels]);
-    map(x + r * inner, y + r * inner, inner, [s, t](F v) HWY_ATTR { return fma(v, s, t); });
+    for (int64_t at = 0, n; at < inner && !poll(n = poll.piece(inner - at)); at += n)
+      map(x + r * inner + at, y + r * inner + at, n, [s, t](F v) HWY_ATTR { return fma(v, s, t); });
   }
 }
 
 template <bool log_form>
 static void softmax_rows(const float* x, int64_t n, int64_t begin, int64_t end, float* y) {
+  Poll poll;
   for (int64_t r = begin; r < end; ++r) {
     const float* p = x + r * n;
     float* q = y + r * n;
-    const F largest(reduce::extreme_of<true>(-__builtin_huge_valf(), p, n));
-    map(p, q, n, [largest](F v) HWY_ATTR { return simd_math::exp(v - largest); });
-    const F total(reduce::sum(q, n));
-    if (log_form) {
-      const F log_total = simd_math::log(total);
-      map(p, q, n, [largest, log_total](F v) HWY_ATTR { return (v - largest) - log_total; });
-    } else {
-      map(q, q, n, [total](F v) HWY_ATTR { return v / total; });
+    float most = -__builtin_huge_valf();
+    for (int64_t at = 0, some; at < n && !poll(some = poll.piece(n - at)); at += some)
+      most = reduce::extreme_of<true>(most, p + at, some);
+    const F largest(most);
+    reduce::VectorSum sum;
+    for (int64_t at = 0, some; at < n && !poll(some = 4 * poll.piece(n - at)); at += some) {
+      some /= 4;
+      map(p + at, q + at, some, [largest](F v) HWY_ATTR { return simd_math::exp(v - largest); });
+      sum.add(q + at, some);
+    }
+    const F total(sum.finish());
+    const F log_total = log_form ? simd_math::log(total) : total;
+    for (int64_t at = 0, some; at < n && !poll(some = poll.piece(n - at)); at += some) {
+      if (log_form) {
+        map(p + at, q + at, some,
+            [largest, log_total](F v) HWY_ATTR { return (v - largest) - log_total; });
+      } else {
+        map(q + at, q + at, some, [total](F v) HWY_ATTR { return v / total; });
+      }
     }
   }
 }

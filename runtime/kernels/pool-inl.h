@@ -210,10 +210,11 @@ HWY_INLINE PoolShape::Range inner_columns(const PoolShape& s) {
 // One output row; o[2] is free.
 template <bool average>
 HWY_INLINE void pool_row(const PoolShape& s, PoolShape::Range inner, const float* x,
-                         PoolShape::Range* ranges, int64_t* o, float* y) {
+                         PoolShape::Range* ranges, int64_t* o, float* y, Poll& poll) {
   int64_t begin = 0;
   auto edge_until = [&](int64_t end) HWY_ATTR {
     for (o[2] = begin; o[2] < end; ++o[2]) {
+      if (poll(s.kernel[2])) return;
       ranges[2] = s.valid(2, o[2]);
       y[o[2]] = one_output<average>(s, x, ranges, o);
     }
@@ -238,13 +239,17 @@ HWY_INLINE void pool_row(const PoolShape& s, PoolShape::Range inner, const float
     r.stride = s.stride[2];
     r.divisor = average ? static_cast<float>(s.divisor(ranges, o)) : 1.0f;
     begin = inner.begin;
-    if (HWY_TARGET != HWY_SCALAR && r.stride == 1) {
-      begin = row_outputs<average, 1>(r, begin, inner.end, y);
+    while (begin < inner.end) {
+      const int64_t end = begin + poll.piece(inner.end - begin);
+      if (poll(end - begin)) return;
+      if (HWY_TARGET != HWY_SCALAR && r.stride == 1) {
+        begin = row_outputs<average, 1>(r, begin, end, y);
+      }
+      if (HWY_TARGET != HWY_SCALAR && r.stride == 2) {
+        begin = row_outputs<average, 2>(r, begin, end, y);
+      }
+      for (; begin < end; ++begin) y[begin] = inner_output<average>(r, begin);
     }
-    if (HWY_TARGET != HWY_SCALAR && r.stride == 2) {
-      begin = row_outputs<average, 2>(r, begin, inner.end, y);
-    }
-    for (; begin < inner.end; ++begin) y[begin] = inner_output<average>(r, begin);
   }
   edge_until(s.out[2]);
 }
@@ -308,9 +313,11 @@ static void max_2x2(const float* x, const PoolShape& s, int64_t begin, int64_t e
   const int64_t whole = width / lanes * lanes;
   const int64_t rest = width - whole;
   y += begin * s.out_size();
+  Poll poll;
   for (int64_t p = begin * s.in[0]; p < end * s.in[0]; ++p) {
     const float* plane = x + p * s.in[1] * s.in[2];
     for (int64_t i = 0; i < s.out[1]; ++i, y += width) {
+      if (poll(width)) return;
       const float* row = plane + 2 * i * s.in[2];
       for (int64_t o = 0; o < whole; o += lanes) {
         max_2x2_vector(d, row + 2 * o, s.in[2], lanes, y + o);
@@ -328,6 +335,8 @@ template <bool average>
 static void pool_planes(const float* x, const PoolShape& s, int64_t begin, int64_t end, float* y) {
   if (kMasked && !average && is_max_2x2(s)) return max_2x2(x, s, begin, end, y);
   const PoolShape::Range inner = inner_columns(s);
+  const int64_t row_work = s.out[2] * (s.window() < kPollWork ? s.window() : kPollWork);
+  Poll poll;
   for (int64_t p = begin; p < end; ++p) {
     PoolShape::Range ranges[3];
     int64_t o[3];
@@ -335,8 +344,9 @@ static void pool_planes(const float* x, const PoolShape& s, int64_t begin, int64
     for (o[0] = 0; o[0] < s.out[0]; ++o[0]) {
       ranges[0] = valid_rows(s, 0, o[0]);
       for (o[1] = 0; o[1] < s.out[1]; ++o[1], row += s.out[2]) {
+        if (poll(row_work)) return;
         ranges[1] = valid_rows(s, 1, o[1]);
-        pool_row<average>(s, inner, x + p * s.in_size(), ranges, o, row);
+        pool_row<average>(s, inner, x + p * s.in_size(), ranges, o, row, poll);
       }
     }
   }

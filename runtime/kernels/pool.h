@@ -1,6 +1,7 @@
 // Geometry of a pooling window, shared by the reference, SIMD and backward kernels.
 #pragma once
 
+#include "runtime/core/stop.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/ops/attrs.h"
 
@@ -80,12 +81,14 @@ template <class F>
 void for_each_window(const PoolShape& s, F&& f) {
   PoolShape::Range ranges[3];
   int64_t o[3], at = 0;
+  Poll poll;
   if (s.out[0] == 0 || s.out[1] == 0 || s.out[2] == 0) return;
   for (o[0] = 0; o[0] < s.out[0]; ++o[0]) {
     ranges[0] = s.valid(0, o[0]);
     for (o[1] = 0; o[1] < s.out[1]; ++o[1]) {
       ranges[1] = s.valid(1, o[1]);
       for (o[2] = 0; o[2] < s.out[2]; ++o[2], ++at) {
+        if (poll(s.window())) return;
         ranges[2] = s.valid(2, o[2]);
         f(at, ranges, o);
       }
@@ -99,8 +102,12 @@ void for_each_position(const PoolShape& s, const PoolShape::Range* ranges, const
                        F&& f) {
   int64_t start[3];
   for (int d = 0; d < 3; ++d) start[d] = o[d] * s.stride[d] - s.pad_begin[d];
+  int64_t count = 1;
+  for (int d = 0; d < 3; ++d) count *= ranges[d].end - ranges[d].begin;
+  Poll poll(count < kPollWork ? nullptr : current_stop());
   for (int64_t k0 = ranges[0].begin; k0 < ranges[0].end; ++k0) {
     for (int64_t k1 = ranges[1].begin; k1 < ranges[1].end; ++k1) {
+      if (poll(ranges[2].end - ranges[2].begin)) return;
       const int64_t row =
           ((start[0] + k0 * s.dilation[0]) * s.in[1] + start[1] + k1 * s.dilation[1]) * s.in[2];
       for (int64_t k2 = ranges[2].begin; k2 < ranges[2].end; ++k2)

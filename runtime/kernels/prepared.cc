@@ -1,6 +1,25 @@
 #include "runtime/kernels/prepared.h"
 
+#include "runtime/ops/op_cost.h"
+
 namespace wick {
+
+namespace {
+
+// Whether a run takes less than a millisecond or two, for all that is known: then it does not pay
+// to look at the clock within it. How long strings and packed values are a plan does not know.
+bool is_brief(const KernelQuery& q) {
+  constexpr double kBrief = 1 << 18;
+  if (is_custom(q.op) || is_data_dependent(q.op)) return false;
+  for (Span<const TensorView> list : {q.in, q.out}) {
+    for (const TensorView& v : list) {
+      if (v.dtype == DType::kString || is_container(v.dtype)) return false;
+    }
+  }
+  return op_work(q.op, q.attrs, q.in, q.out) < kBrief;
+}
+
+}  // namespace
 
 Status plan_inner(const KernelRow& row, const KernelQuery& query, KernelPlan* plan) {
   return row.plan != nullptr ? row.plan(query, plan) : Status();
@@ -17,6 +36,7 @@ Status PreparedKernel::prepare(const KernelRow& row, const KernelQuery& query) {
   ShapeArgs args;
   KernelQuery whole = query;
   WICK_TRY(complete(&whole, &args));
+  brief_ = is_brief(whole);
   return plan_inner(row, whole, &plan_);
 }
 
@@ -53,7 +73,12 @@ Status PreparedKernel::run(const KernelLoan& loan, OpId op, Span<const TensorVie
   ctx.plan = &plan_;
   ctx.strings = loan.strings;
   for (int slot = 0; slot < kMaxPacked; ++slot) ctx.packed[slot] = packed_[slot];
-  return run_inner(*row_, ctx, in, out, attrs);
+  Stop* stop = current_stop();
+  if (stop == nullptr) return run_inner(*row_, ctx, in, out, attrs);
+  const StopScope scope(brief_ ? nullptr : stop);
+  Status ran = run_inner(*row_, ctx, in, out, attrs);
+  // Of work that was skipped the kernel knows nothing; an error it tells then may be of that.
+  return stop->is_set() ? stop->status() : ran;
 }
 
 }  // namespace wick

@@ -58,6 +58,7 @@ class PreparedKernel {
   const KernelRow* row_ = nullptr;
   KernelPlan plan_;
   const void* packed_[kMaxPacked] = {};
+  bool brief_ = false;  // too short to be ended in the middle
 };
 
 // For a row that runs another one within its own run(), with a context of its own making.

@@ -85,8 +85,10 @@ void Run::blocks(int64_t part, const uint32_t* at, int64_t row0, int64_t rows, i
   const int64_t g = part % s.groups;
   alignas(64) int32_t sums_of[kByteRows * kByteColumns];
   alignas(64) int32_t column_sums[kByteColumns];
+  Poll poll;
   for (int64_t block = from; block < until; ++block) {
     const int64_t pixel = block * kByteColumns;
+    if (stopped()) return;
     const auto columns = static_cast<int>(std::min<int64_t>(kByteColumns, pixels - pixel));
     int64_t before = 0;
     const uint64_t mask = kept_pixels(s.row_words(), s.w.out, pixel, columns, &before);
@@ -102,6 +104,7 @@ void Run::blocks(int64_t part, const uint32_t* at, int64_t row0, int64_t rows, i
       words = panel;
     }
     for (int64_t row = first; row < last; row += kByteRows) {
+      if (poll(4 * s.taps() * s.channel_words())) return;
       const auto count = static_cast<int>(std::min<int64_t>(kByteRows, last - row));
       sums(g, row, count, columns, words, sums_of);
       const int64_t o = g * s.outputs + row;
@@ -211,7 +214,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const int64_t whole = s.images * s.groups;
   for (int64_t part = 0; part < whole; part += s.parts) {
     const int64_t parts = std::min(s.parts, whole - part);
-    for (int64_t row0 = 0; row0 < s.h.out; row0 += s.band) {
+    for (int64_t row0 = 0; row0 < s.h.out && !stopped(); row0 += s.band) {
       const int64_t rows = std::min(s.band, s.h.out - row0);
       const int64_t words = s.channel_words();
       parallel_for(ctx.pool, parts * words, [&](int64_t task, int worker) {

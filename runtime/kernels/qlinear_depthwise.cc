@@ -277,10 +277,12 @@ Status run_qlinear_depthwise(const KernelCtx& ctx, Span<const TensorView> in, Sp
   parallel_for(ctx.pool, (d.planes + each - 1) / each, [&](int64_t task, int worker) {
     uint8_t* stage = stages + static_cast<size_t>(worker) * kAhead * b.stage;
     ByteDepthwise work = all.work;
+    Poll poll;
     const int64_t until = std::min(d.planes, (task + 1) * each);
     for (int64_t first = task * each; first < until; first += kAhead) {
       const int64_t some = std::min<int64_t>(kAhead, until - first);
       for (int64_t row0 = 0; row0 < d.h.out; row0 += d.band) {
+        if (poll(some * d.band * d.w.out)) return;
         for (int64_t i = 0; i < some; ++i)
           all.lay_out(first + i, row0, stage + static_cast<size_t>(i) * b.stage);
         for (int64_t i = 0; i < some; ++i)

@@ -128,7 +128,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   }
   p.end.add = s.add, p.end.multiplier = s.multiplier;
   if (zeros) p.end.factor = s.factor, p.end.row_factor = s.row_factor;
-  for (int64_t batch = 0; batch < g.batches; ++batch) {
+  for (int64_t batch = 0; batch < g.batches && !stopped(); ++batch) {
     if (ctx.packed[0] == nullptr) {
       pack_byte_panels(t, g, in[3], g.b.begin(batch, out[0].shape), ctx.pool, s.panels);
       p.panels = s.panels;

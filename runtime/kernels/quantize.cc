@@ -87,10 +87,13 @@ void for_each_line(const KernelCtx& ctx, Span<const TensorView> in, int64_t axis
     return;
   }
   parallel_items(ctx.pool, s.count, s.length, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t line = begin; line < end; ++line) {
       float zero;
       const float scale = number(line, &zero);
-      f(line * s.length, s.length, scale, zero);
+      in_pieces(poll, s.length, [&](int64_t first, int64_t last) {
+        f(line * s.length + first, last - first, scale, zero);
+      });
     }
   });
 }
@@ -141,6 +144,7 @@ Status quantize_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
     float* own = ranges + 2 * task;
     t.range(x + task * kDynamicGrain, length(task), &own[0], &own[1]);
   });
+  if (stopped()) return {};
   float lo = 0, hi = 0;
   for (int64_t task = 0; task < tasks; ++task) {
     lo = ranges[2 * task] < lo ? ranges[2 * task] : lo;

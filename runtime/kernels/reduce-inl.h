@@ -7,6 +7,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "runtime/core/stop.h"
 #include "runtime/kernels/reduce.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,10 +85,12 @@ inline float sum(const float* x, int64_t n) {
 inline void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t cols, float* y) {
   const D16 d;
   int64_t j = 0;
+  Poll poll;
   for (; j + kWidth <= cols; j += kWidth) {
     V16 total = hn::Zero(d);
     for (int64_t begin = 0; begin < rows; begin += kSumBlock) {
       const int64_t end = rows - begin < kSumBlock ? rows : begin + kSumBlock;
+      if (poll(kWidth * (end - begin))) return;
       V16 lanes[kSumLanes];
       for (V16& lane : lanes) lane = hn::Zero(d);
       const float* p = x + begin * stride + j;
@@ -106,7 +109,7 @@ inline void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t co
   }
   for (; j < cols; ++j) {
     LaneSum<float> s;
-    for (int64_t r = 0; r < rows; ++r) s.add(x[r * stride + j]);
+    for (int64_t r = 0; r < rows && !poll(4); ++r) s.add(x[r * stride + j]);
     y[j] = s.finish();
   }
 }
@@ -146,15 +149,17 @@ static void extreme_columns(const float* x, int64_t rows, int64_t stride, int64_
   constexpr float kStart = largest ? -__builtin_huge_valf() : __builtin_huge_valf();
   const D16 d;
   int64_t j = 0;
+  Poll poll;
   for (; j + kWidth <= cols; j += kWidth) {
     V16 acc = hn::Set(d, kStart);
-    for (int64_t r = 0; r < rows; ++r)
+    for (int64_t r = 0; r < rows && !poll(kWidth); ++r)
       acc = extreme<largest>(acc, hn::LoadU(d, x + r * stride + j));
     hn::StoreU(acc, d, y + j);
   }
   for (; j < cols; ++j) {
     y[j] = kStart;
-    for (int64_t r = 0; r < rows; ++r) y[j] = extreme_one<largest>(y[j], x[r * stride + j]);
+    for (int64_t r = 0; r < rows && !poll(4); ++r)
+      y[j] = extreme_one<largest>(y[j], x[r * stride + j]);
   }
 }
 

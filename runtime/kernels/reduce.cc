@@ -28,6 +28,7 @@ void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t en
   constexpr bool kLargest = kind == ReduceKind::kMax;
   const bool columns =
       s.reduced == 1 && s.reduced_stride[0] != 1 && s.kept > 0 && s.kept_stride[s.kept - 1] == 1;
+  Poll poll;
   for (int64_t o = begin; o < end;) {
     const float* p = x + s.offset(o);
     if (columns) {
@@ -43,12 +44,17 @@ void reduce_body(const float* x, const ReduceShape& s, int64_t begin, int64_t en
     }
     if constexpr (kIsSum) {
       reduce::VectorSum sum;
-      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR { sum.add(p + offset, n); });
+      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR {
+        for (int64_t at = 0, piece; at < n && !poll(piece = poll.piece(n - at)); at += piece)
+          sum.add(p + offset + at, piece);
+      });
       y[o] = sum.finish();
     } else {
       float best = kLargest ? -__builtin_huge_valf() : __builtin_huge_valf();
-      s.runs([&](int64_t offset, int64_t n, int64_t)
-                 HWY_ATTR { best = reduce::extreme_of<kLargest>(best, p + offset, n); });
+      s.runs([&](int64_t offset, int64_t n, int64_t) HWY_ATTR {
+        for (int64_t at = 0, piece; at < n && !poll(piece = poll.piece(n - at)); at += piece)
+          best = reduce::extreme_of<kLargest>(best, p + offset + at, piece);
+      });
       y[o] = best;
     }
     ++o;

@@ -102,13 +102,25 @@ Status plan(const KernelQuery& q, KernelPlan* p) {
 ResizeRow across_row(const ResizeAxis& s, char* scratch) {
   auto* weight = reinterpret_cast<float*>(scratch);
   auto* at = reinterpret_cast<int32_t*>(weight + kMaxTaps * s.out);
-  for (int64_t o = 0; o < s.out; ++o) {
+  Poll poll;
+  for (int64_t o = 0; o < s.out && !poll(2 * s.taps); ++o) {
     for (int64_t t = 0; t < s.taps; ++t) {
       weight[t * s.out + o] = static_cast<float>(s.table[o * s.taps + t].weight);
       at[t * s.out + o] = static_cast<int32_t>(s.table[o * s.taps + t].at);
     }
   }
   return {weight, at, s.taps, s.out};
+}
+
+// A row may be all there is.
+void across_in_pieces(const ResizeKernels& t, const float* x, const ResizeRow& row, int64_t n,
+                      float* y) {
+  Poll poll(n < kPollWork ? nullptr : current_stop());
+  in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+    ResizeRow part = row;
+    part.weight += begin, part.at += begin;
+    t.across(x, part, end - begin, y + begin);
+  });
 }
 
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out,
@@ -119,6 +131,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   auto* scratch = static_cast<char*>(ctx.scratch);
   ResizeJob job;
   resize_tables(in, out[0], a, plan.scales, scratch, &job);
+  if (stopped()) return {};  // the tables are not whole
   const int last = in[0].rank() - 1;
   const ResizeAxis *down = nullptr, *across = nullptr;
   if (!last_axes(job, last, &down, &across)) {
@@ -160,9 +173,9 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
     for (int64_t o = from; o < to; ++o) {
       if (down == nullptr) {
         if (across != nullptr) {
-          t.across(x + o * w, row, ow, y + o * ow);
+          across_in_pieces(t, x + o * w, row, ow, y + o * ow);
         } else {
-          __builtin_memcpy(y + o * ow, x + o * w, static_cast<size_t>(ow) * sizeof(float));
+          copy_bytes(y + o * ow, x + o * w, static_cast<size_t>(ow) * sizeof(float));
         }
         continue;
       }
@@ -176,7 +189,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
         lines[count] = x + n.at * w;
         if (across != nullptr) {
           const int64_t slot = n.at % kMaxTaps;  // neighbours follow one another
-          if (which[slot] != n.at) t.across(x + n.at * w, row, ow, kept + slot * ow);
+          if (which[slot] != n.at) across_in_pieces(t, x + n.at * w, row, ow, kept + slot * ow);
           which[slot] = n.at;
           lines[count] = kept + slot * ow;
         }
@@ -211,6 +224,7 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   ResizeJob job;
   const auto& a = *static_cast<const ResizeAttrs*>(attrs);
   resize_tables(in, out[0], a, ctx.plan->kept<ResizeScales>(), ctx.scratch, &job);
+  if (stopped()) return {};  // the tables are not whole
   const int last = in[0].rank() - 1;
   const ResizeAxis *down = nullptr, *across = nullptr;
   if (!last_axes(job, last, &down, &across)) {
@@ -226,6 +240,7 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     const T* x = in[0].as<T>() + task / tasks * h * w;
     T* y = out[0].as<T>() + task / tasks * oh * ow;
     const int64_t from = task % tasks * kRows, to = from + kRows < oh ? from + kRows : oh;
+    Poll poll;
     int64_t before = -1;  // the row that the output row before this one has
     for (int64_t o = from; o < to; ++o) {
       const int64_t row = down == nullptr ? o : down->table[o].at;
@@ -242,7 +257,9 @@ Status run_nearest(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
       } else if (times == 8) {
         repeat<8>(source, w, result);
       } else {
-        for (int64_t i = 0; i < ow; ++i) result[i] = source[across->table[i].at];
+        in_pieces(poll, ow, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) result[i] = source[across->table[i].at];
+        });
       }
       before = row;
     }

@@ -81,7 +81,8 @@ void fill(const ResizeAttrs& a, ResizeAxis& s) {
   const auto mode = static_cast<ResizeMode>(a.mode);
   const auto how = static_cast<ResizeCoordinates>(a.coordinates);
   const auto limit = static_cast<double>(s.in);
-  for (int64_t o = 0; o < s.out; ++o) {
+  Poll poll;
+  for (int64_t o = 0; o < s.out && !poll(8 * s.taps); ++o) {
     Neighbour* row = s.table + o * s.taps;
     for (int64_t i = 0; i < s.taps; ++i) row[i] = {0, 0};
     double at = source(s, how, o);
@@ -126,7 +127,8 @@ void fill(const ResizeAttrs& a, ResizeAxis& s) {
 // PyTorch computes nearest places in float32.
 void nearest_places(const ResizeAttrs& a, float scale, ResizeAxis& s) {
   const bool exact = a.coordinates == static_cast<int64_t>(ResizeCoordinates::kHalfPixel);
-  for (int64_t o = 0; o < s.out; ++o) {
+  Poll poll;
+  for (int64_t o = 0; o < s.out && !poll(8 * s.taps); ++o) {
     float at = static_cast<float>(o);
     if (exact) at += 0.5f;
     const auto place = static_cast<int64_t>(std::floor(at * scale));
@@ -157,7 +159,8 @@ void fill_interpolate(const ResizeAttrs& a, bool by_scales, ResizeAxis& s) {
   const double step = (in - 1) / (s.out > 1 ? out - 1 : 1);
   const int64_t last = s.in - 1;
   const auto inside = [&](int64_t p) { return p < 0 ? 0 : p < last ? p : last; };
-  for (int64_t o = 0; o < s.out; ++o) {
+  Poll poll;
+  for (int64_t o = 0; o < s.out && !poll(8 * s.taps); ++o) {
     const auto x = static_cast<double>(o);
     double place = corners ? step * x : scale * (x + 0.5) - 0.5;
     Neighbour* row = s.table + o * s.taps;

@@ -183,6 +183,7 @@ class Task {
 
   void run() {
     if (count_ <= 0) return;
+    Poll poll;
     load(5, state_);
     if (op == OpId::kLSTM) load(6, other_);
     for (int64_t done = 0; done < s_.seq; done += cut_.steps) {
@@ -190,6 +191,7 @@ class Task {
       const int64_t t0 = backward_ ? s_.seq - done - steps : done;
       project(t0, steps);
       for (int64_t i = 0; i < steps; ++i) {
+        if (poll(count_ * rows_ * (n_ / 8 + 1)) || stopped()) return;
         const int64_t t = t0 + (backward_ ? steps - 1 - i : i);
         step(t, x_part_ + (t - t0) * count_ * rows_);
       }

@@ -302,12 +302,12 @@ void TransposedConv::run(const float* x, const float* packed, const float* bias,
       for (int64_t u = 0; u < units(); ++u) {
         const ConvTiles c = work(n, u, image);
         const int64_t tasks = conv_tile_tasks(c, 1);
-        for (int64_t i = 0; i < tasks; ++i) conv_tile_run(c, 1, i, image + images);
+        for (int64_t i = 0; i < tasks && !stopped(); ++i) conv_tile_run(c, 1, i, image + images);
       }
     });
     return;
   }
-  for (int64_t n = 0; n < s_.n; n += block_) {
+  for (int64_t n = 0; n < s_.n && !stopped(); n += block_) {
     if (padded_) {
       parallel_for(pool, std::min(block_, s_.n - n),
                    [&](int64_t i, int) { pad(x + (n + i) * in, scratch + i * image_floats_); });
@@ -357,7 +357,7 @@ float TransposedConv::output(const float* x, const float* packed, const float* b
 
 void TransposedConv::leave_out_padding(const float* x, const float* packed, const float* bias,
                                        float* y, ThreadPool* pool) const {
-  if (!padded_) return;
+  if (!padded_ || stopped()) return;
   const PhaseAxis* a = s_.axis;
   int64_t lo[3], hi[3];  // outputs between them have all their taps
   for (int d = 0; d < 3; ++d) {
@@ -369,6 +369,7 @@ void TransposedConv::leave_out_padding(const float* x, const float* packed, cons
   const int64_t channels = s_.groups * s_.writes, total = s_.n * channels;
   const int64_t tasks = std::min<int64_t>(total, pool == nullptr ? 1 : 4 * pool->threads());
   parallel_for(pool, tasks, [&](int64_t task, int) {
+    Poll poll;
     for (int64_t m = task * total / tasks; m < (task + 1) * total / tasks; ++m) {
       const int64_t channel = m % channels;
       // A bias but -0 makes +0 of either zero, or has made a number of it.
@@ -376,11 +377,13 @@ void TransposedConv::leave_out_padding(const float* x, const float* packed, cons
       float* row = y + m * s_.pixels();
       int64_t at[3];
       const auto look = [&](int64_t from, int64_t to) {
-        for (at[2] = from; at[2] < to; ++at[2]) {
+        for (at[2] = from; at[2] < to && !poll(); ++at[2]) {
           const uint32_t bits = bits_of(row[at[2]]);
-          if ((bits & 0x7fffffffu) > 0x7f800000u || (zeros && bits == 0))
+          if ((bits & 0x7fffffffu) > 0x7f800000u || (zeros && bits == 0)) {
+            if (poll(4 * s_.reads * s_.window())) return;
             row[at[2]] = output(x + m / channels * s_.groups * s_.reads * s_.plane(), packed, bias,
                                 channel, at);
+          }
         }
       };
       for (at[0] = 0; at[0] < a[0].size; ++at[0]) {

@@ -35,7 +35,8 @@ void widen_view(const TensorView& from, float* to, ThreadPool* pool) {
   }
   int64_t index[kMaxRank] = {};
   const int last = from.rank() - 1;
-  for (int64_t i = 0, at = 0; i < n; ++i) {
+  Poll poll;
+  for (int64_t i = 0, at = 0; i < n && !poll(2); ++i) {
     to[i] = static_cast<float>(x[at]);
     for (int d = last; d >= 0; --d) {
       at += from.strides[d];

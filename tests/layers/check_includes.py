@@ -96,6 +96,7 @@ SHOWN = {
     "runtime/core/shape.h",
     "runtime/core/span.h",
     "runtime/core/status.h",
+    "runtime/core/stop.h",
     "runtime/core/string_ref.h",
     "runtime/core/tensor_view.h",
     "runtime/core/trace.h",

@@ -124,7 +124,9 @@ class HandMade {
     views[kY] = TensorView(y, DType::kF32, {3, 4});
     RunCtx ctx;
     ctx.values = views;
-    ctx.deadline_ns = deadline_ns;
+    Stop stop;
+    stop.arm(deadline_ns, nullptr);
+    ctx.stop = &stop;
     return partition.run(ctx);
   }
 

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz milestones images quantized export soak kills aarch64 bits32 sabotage)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz milestones images quantized export soak kills timing aarch64 bits32 sabotage)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -59,6 +59,8 @@ run_part() {
       tools/scripts/build.sh release wick && tests/tools/kills.py build/release/tools/wick/wick --train 200 --convert 200 \
         --work build/full/kills
       ;;
+    # Times, which nothing else asserts: an idle machine is best.
+    timing) tools/scripts/test.sh -- -L '^timing$' ;;
     aarch64)
       tools/scripts/build.sh release fashion_models images_digest &&
         WICK_BUILD=$PWD/build/release WICK_IMAGES=10000 tests/aarch64/images.sh

@@ -1,7 +1,5 @@
 #include "runtime/backend/cpu/cpu_backend.h"
 
-#include <ctime>
-
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/prepared.h"
@@ -22,6 +20,7 @@ struct PackJob {
   uint32_t entry = kNoIndex;  // of the cache, when it is to keep the form
   void* to = nullptr;
   Code failed = Code::kOk;
+  bool whole = false;  // nothing of it was skipped
 };
 
 // Who reads an entry of the cache that is yet to be packed.
@@ -201,9 +200,13 @@ Status CpuPartition::pack_all() {
     PackJob& job = jobs_[static_cast<size_t>(task)];
     const size_t at = by_job ? static_cast<size_t>(task) : static_cast<size_t>(worker);
     job.failed = pack(job, raw == nullptr ? nullptr : raw + at * room).code();
+    job.whole = !stopped();
   });
-  Status all;
+  // A run that plans as it goes was ended: what is whole is kept, so that the next one has less to
+  // do.
+  Status all = stopped() ? current_stop()->status() : Status();
   for (const PackJob& job : jobs_) {
+    if (!job.whole) continue;
     Status done(job.failed, "");
     if (!done.ok() && all.ok()) {
       // The text of an error stays with the thread that made it: the first one is made again here.
@@ -275,9 +278,9 @@ Status CpuPartition::run(const RunCtx& ctx) {
     const CpuStep& step = steps_[i];
     if (!step.kernel.prepared()) continue;
     const PlanStep& from = spec_.steps[i];
-    if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns) {
-      return error(Code::kDeadline, "the deadline passed before node %.60s (%s)", from.node->name,
-                   text_of(*from.node));
+    if (ctx.stop != nullptr && ctx.stop->reached()) {
+      return annotate(ctx.stop->status(), "before node %.60s (%s): ", from.node->name,
+                      text_of(*from.node));
     }
     uint64_t begin = ctx.trace != nullptr ? now_ns() : 0;
     WICK_TRY(annotate(run_step(ctx, i), "node %.60s (%s): ", from.node->name, text_of(*from.node)));
@@ -305,12 +308,6 @@ Result<Owned<Partition>> CpuBackend::compile(const PartitionSpec& spec, Allocato
   Owned<Partition> owned(partition);
   WICK_TRY(partition->compile(sets_));
   return owned;
-}
-
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
 }  // namespace wick

@@ -203,17 +203,16 @@ Status VulkanPartition::name_dispatches() {
 }
 
 Status VulkanPartition::start(const RunCtx& ctx) {
-  begin_ns_ = ctx.deadline_ns != 0 || ctx.trace != nullptr ? now_ns() : 0;
-  if (ctx.deadline_ns != 0 && begin_ns_ > ctx.deadline_ns) {
-    return Status(Code::kDeadline, "the deadline passed before the Vulkan device was asked");
-  }
+  begin_ns_ = ctx.trace != nullptr ? now_ns() : 0;
+  if (ctx.stop != nullptr && ctx.stop->reached())
+    return annotate(ctx.stop->status(), "before the Vulkan device was asked: ");
   for (size_t i = 0; i < inputs_.size(); ++i) from_[i] = ctx.values[inputs_[i]].data;
-  return graph_.start(from_);
+  return graph_.start(from_, ctx.stop);
 }
 
 Status VulkanPartition::finish(const RunCtx& ctx) {
   for (size_t i = 0; i < outputs_.size(); ++i) to_[i] = ctx.values[outputs_[i]].data;
-  if (Status s = graph_.collect(to_, ctx.deadline_ns); !s.ok()) {
+  if (Status s = graph_.collect(to_, ctx.stop); !s.ok()) {
     if (s.code() != Code::kInvalidArgument) return s;
     const size_t step = step_of(graph_.faulty_dispatch());
     const NodeDef& node = *spec_.steps[step].node;
@@ -301,6 +300,7 @@ void VulkanPartition::explain(ExplainHook& hook) const {
 
 Result<Owned<Partition>> make_partition(Context& context, const PartitionSpec& spec,
                                         Allocator& allocator) {
+  const StopScope whole(nullptr);  // weights and pipelines are for other sessions, too
   void* memory = allocator.allocate(sizeof(VulkanPartition), alignof(VulkanPartition));
   if (memory == nullptr) return Status(Code::kOutOfMemory, "no memory for a Vulkan partition");
   auto* partition = new (memory) VulkanPartition(context, allocator);

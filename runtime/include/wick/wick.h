@@ -70,7 +70,8 @@ typedef enum wick_code {
   WICK_IO = 9,               /* open, read, map */
   WICK_DEVICE = 10,          /* accelerator */
   WICK_DEADLINE = 11,        /* timeout_ns passed */
-  WICK_INTERNAL = 12         /* a bug in Wick: please report */
+  WICK_INTERNAL = 12,        /* a bug in Wick: please report */
+  WICK_CANCELLED = 13        /* wick_cancel_request() */
 } wick_code;
 
 /* Element types have ONNX's numbers; the common ones by name. */
@@ -108,6 +109,7 @@ typedef struct wick_string {
 typedef struct wick_program wick_program;
 typedef struct wick_session wick_session;
 typedef struct wick_ops wick_ops;
+typedef struct wick_cancel wick_cancel;
 
 /* Both functions, or null for both: malloc and free. Called from any thread; `align` is a power of
  * two, in bytes, and deallocate gets the values that allocate got. A null return is
@@ -175,7 +177,11 @@ typedef struct wick_session_options {
 
 typedef struct wick_run_options {
   size_t size;
-  uint64_t timeout_ns; /* from the call; checked between steps. 0: none */
+  /* From the call; looked at between and within steps. 0: none. WICK_DEADLINE: outputs untouched,
+   * and the next run begins anew. */
+  uint64_t timeout_ns;
+  /* null: none. Once it is requested, the run ends as at a deadline: WICK_CANCELLED. */
+  const wick_cancel* cancel;
 } wick_run_options;
 
 /* Row-major without gaps; data aligned to its elements. rank 0: a scalar. */
@@ -214,6 +220,15 @@ WICK_API void wick_ops_free(wick_ops* ops);
 WICK_API size_t wick_ops_count(const wick_ops* ops);
 /* "com.example::Swish"; null when i is out of range. */
 WICK_API const char* wick_ops_name(const wick_ops* ops, size_t i);
+
+/* What ends runs before they are done (wick_run_options.cancel). One may be given to any number of
+ * runs, and must live until they have returned. WICK_OUT_OF_MEMORY. */
+WICK_API int wick_cancel_create(wick_cancel** cancel);
+WICK_API void wick_cancel_free(wick_cancel* cancel); /* null is fine, also below */
+/* From any thread, or a signal handler: runs with it end soon, and so do those that begin later. */
+WICK_API void wick_cancel_request(wick_cancel* cancel);
+/* For the next run. While one is under way that one may or may not end. */
+WICK_API void wick_cancel_clear(wick_cancel* cancel);
 
 /* `options` may be null everywhere.
  *

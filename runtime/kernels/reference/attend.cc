@@ -84,6 +84,7 @@ Status attention(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
       on_weight(a, n, in, 3);
   T* query = static_cast<T*>(ctx.scratch);
   T* row = query + n.size;
+  Poll poll;
   for (int64_t b = 0; b < n.batches; ++b) {
     const T* q = in[0].as<T>() + n.batch_offset(n.q, b);
     for (int64_t h = 0; h < n.heads; ++h) {
@@ -95,6 +96,7 @@ Status attention(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
           query[d] =
               steps_of(on_query, n, {b, h, r, d}, q[h * n.q.head + r * n.q.row + d * n.q.col]);
         for (int64_t t = 0; t < n.keys; ++t) {
+          if (poll(n.size)) return {};
           T sum = 0;
           for (int64_t d = 0; d < n.size; ++d) {
             const T key = steps_of(on_key, n, {b, h, t, d}, k[t * n.k.row + d * n.k.col]);
@@ -106,6 +108,7 @@ Status attention(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
         for (int64_t t = 0; t < n.keys; ++t) row[t] = steps_of(on_weight, n, {b, h, r, t}, row[t]);
         T* y = out[0].as<T>() + n.batch_offset(n.out, b) + h * n.out.head + r * n.out.row;
         for (int64_t e = 0; e < n.values; ++e) {
+          if (poll(n.keys)) return {};
           T sum = 0;
           for (int64_t t = 0; t < n.keys; ++t)
             sum = std::fma(row[t], v[t * n.v.row + e * n.v.col], sum);

@@ -109,12 +109,14 @@ Status linear_attention(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
   C* lines = static_cast<C*>(ctx.scratch);
   C* states = inside ? static_cast<C*>(out[1].data) : lines + n.batch * n.heads * n.v;
   parallel_items(ctx.pool, n.batch * n.heads, n.tokens * size, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t b = item / n.heads, h = item % n.heads, group = n.q_heads / n.heads;
       C* state = states + item * size;
       for (int64_t i = 0; i < size; ++i)
         state[i] = has(3) ? state_at<C>(in[3], item * size + i) : C(0);
       for (int64_t t = 0; t < n.tokens; ++t) {
+        if (poll(size * (3 + group))) return;
         const int64_t token = b * n.tokens + t, at = token * n.heads + h;
         Step<T> s = {in[0].as<T>() + (token * n.q_heads + h * group) * n.k,
                      in[1].as<T>() + at * n.k,

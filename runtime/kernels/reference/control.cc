@@ -1,6 +1,8 @@
 // Range and NonMaxSuppression: what values decide the size of.
 #include <algorithm>
 
+#include "runtime/core/byte_count.h"
+#include "runtime/kernels/reference/merge_sort.h"
 #include "runtime/kernels/reference/rows.h"
 
 namespace wick {
@@ -19,8 +21,11 @@ Status run_range(const KernelCtx& ctx, Span<const TensorView>, Span<TensorView> 
   const auto& range = ctx.plan->kept<RangeSteps>();
   const auto start = static_cast<uint64_t>(range.start), step = static_cast<uint64_t>(range.step);
   int64_t* to = out[0].as<int64_t>();
-  for (int64_t i = 0, n = out[0].shape[0]; i < n; ++i)
-    to[i] = static_cast<int64_t>(start + static_cast<uint64_t>(i) * step);
+  Poll poll;
+  in_pieces(poll, out[0].shape[0], [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      to[i] = static_cast<int64_t>(start + static_cast<uint64_t>(i) * step);
+  });
   return {};
 }
 
@@ -58,7 +63,7 @@ T scalar_or(Span<const TensorView> in, size_t i, T fallback) {
 
 Status plan_nms(const KernelQuery& q, KernelPlan* plan) {  // an order of the boxes
   plan->keep(q.args->number);
-  plan->scratch_bytes = static_cast<size_t>(q.in[0].shape[1]) * sizeof(int64_t);
+  plan->scratch_bytes = byte_count(static_cast<uint64_t>(q.in[0].shape[1]) * 2 * sizeof(int64_t));
   return {};
 }
 
@@ -74,27 +79,33 @@ Status run_nms(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   bool has_least = in.size() > 4 && in[4].present();
   T least = scalar_or(in, 4, T(0));
   auto* order = static_cast<int64_t*>(ctx.scratch);
-  int64_t* to = out[0].as<int64_t>();
+  int64_t *room = order + n, *to = out[0].as<int64_t>();
+  Poll poll;
   if (n == 0 || most <= 0) batches = 0;
   for (int64_t b = 0; b < batches; ++b) {
     const T* boxes = in[0].as<T>() + b * n * 4;
     for (int64_t c = 0; c < classes; ++c) {
       const T* scores = in[1].as<T>() + (b * classes + c) * n;
       int64_t count = 0;
-      for (int64_t i = 0; i < n; ++i) {
-        if (!has_least || scores[i] > least) order[count++] = i;
-      }
-      std::sort(order, order + count, [&](int64_t i, int64_t j) {
+      in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (!has_least || scores[i] > least) order[count++] = i;
+        }
+      });
+      merge_sort(order, room, count, poll, [&](int64_t i, int64_t j) {
         bool nan_i = scores[i] != scores[i], nan_j = scores[j] != scores[j];
         if (nan_i || nan_j) return nan_i == nan_j ? i < j : nan_j;
         return scores[i] == scores[j] ? i < j : scores[i] > scores[j];
       });
+      if (stopped()) return {};
       int64_t first = found;
       for (int64_t k = 0; k < count && found - first < most; ++k) {
         Box<T> box = box_of(boxes + order[k] * 4, center);
         bool hidden = false;
-        for (int64_t s = first; s < found && !hidden; ++s)
+        for (int64_t s = first; s < found && !hidden; ++s) {
+          if (poll(8)) return {};
           hidden = hides(box_of(boxes + to[s * 3 + 2] * 4, center), box, iou);
+        }
         if (hidden) continue;
         to[found * 3] = b;
         to[found * 3 + 1] = c;

@@ -34,6 +34,7 @@ Status conv(Span<const TensorView> in, Span<TensorView> out, const ConvAttrs& a,
   const int64_t in_plane = n.in[0] * n.in[1] * n.in[2];
   T* to = out[0].as<T>();
   int64_t element = 0;
+  Poll poll;
   for (int64_t image = 0; image < y[0]; ++image) {
     for (int64_t o = 0; o < y[1]; ++o) {
       const T* from = in[0].as<T>() + (image * x[1] + o / group_out * group_in) * in_plane;
@@ -44,6 +45,7 @@ Status conv(Span<const TensorView> in, Span<TensorView> out, const ConvAttrs& a,
         for (int64_t c = 0; c < group_in; ++c) {
           for (int64_t i = 0; i < n.kernel[0]; ++i) {
             for (int64_t j = 0; j < n.kernel[1]; ++j) {
+              if (poll(n.kernel[2])) return {};
               for (int64_t k = 0; k < n.kernel[2]; ++k, ++weight) {
                 const int64_t d = at[0] * n.stride[0] - n.pad[0] + i * n.dilation[0];
                 const int64_t r = at[1] * n.stride[1] - n.pad[1] + j * n.dilation[1];

@@ -93,6 +93,7 @@ Status run_deform(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
     const int64_t image = e / pixels, p = e % pixels;
     const int64_t place[3] = {p / (g.out[1] * g.out[2]), p / g.out[2] % g.out[1], p % g.out[2]};
     R* values = static_cast<R*>(ctx.scratch) + worker * column;
+    Poll poll;
     for (int64_t i = 0; i < a.offset_group && column > 0; ++i) {
       for (int64_t k = 0; k < window; ++k) {
         const int64_t at_kernel[3] = {k / (g.kernel[1] * g.kernel[2]),
@@ -106,6 +107,7 @@ Status run_deform(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
         }
         const R share = mask != nullptr ? load(mask[which * pixels + p]) : R(1);
         for (int64_t c = i * shared; c < (i + 1) * shared; ++c) {
+          if (poll(32)) return;
           const T* from = in[0].as<T>() + (image * channels + c) * plane;
           const R v = plane == 0 ? R(0) : sample<T>(from, g, at);
           values[c * window + k] = mask != nullptr ? v * share : v;
@@ -113,6 +115,7 @@ Status run_deform(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
       }
     }
     for (int64_t o = 0; o < y[1]; ++o) {
+      if (poll(group_column)) return;
       const T* weight = in[1].as<T>() + o * group_column;
       const R* read = values + o / outputs * group_column;
       R sum = 0;

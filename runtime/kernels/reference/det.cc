@@ -11,9 +11,10 @@ namespace {
 
 using reference::match;
 
-double determinant(double* a, int64_t n) {
+double determinant(double* a, int64_t n, Poll& poll) {
   double product = 1;
   for (int64_t k = 0; k < n; ++k) {
+    if (poll(n - k)) return product;
     int64_t best = k;
     for (int64_t i = k; i < n; ++i) {
       if (std::fabs(a[i * n + k]) > std::fabs(a[best * n + k])) best = i;
@@ -23,6 +24,7 @@ double determinant(double* a, int64_t n) {
     if (pivot == 0) return product;
     for (int64_t j = k; j < n && best != k; ++j) std::swap(a[k * n + j], a[best * n + j]);
     for (int64_t i = k + 1; i < n; ++i) {
+      if (poll(n - k)) return product;
       const double factor = a[i * n + k] / pivot;
       for (int64_t j = k + 1; j < n; ++j)
         a[i * n + j] = std::fma(-factor, a[k * n + j], a[i * n + j]);
@@ -35,12 +37,14 @@ template <class T>
 Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out, const void*) {
   const int64_t n = in[0].dim(in[0].rank() - 1);
   auto* work = static_cast<double*>(ctx.scratch);
-  for (int64_t b = 0, count = out[0].numel(); b < count; ++b) {
+  Poll poll;
+  for (int64_t b = 0, count = out[0].numel(); b < count && !poll(); ++b) {
     const T* x = in[0].as<T>() + b * n * n;
-    for (int64_t i = 0; i < n * n; ++i) {
-      work[i] = static_cast<double>(static_cast<reference::Compute<T>>(x[i]));
-    }
-    const double d = determinant(work, n);
+    in_pieces(poll, n * n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        work[i] = static_cast<double>(static_cast<reference::Compute<T>>(x[i]));
+    });
+    const double d = determinant(work, n, poll);
     if constexpr (reference::kIs16<T>) {
       out[0].as<T>()[b] = T(static_cast<float>(d));
     } else {

@@ -18,13 +18,16 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   for (int i = 0; i < axis; ++i) outer *= x.shape[i];
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.shape[i];
   auto line = static_cast<size_t>(inner) * dtype_size(x.dtype);
+  if (stopped()) return {};  // indices were not checked
   const char* from = static_cast<const char*>(x.data);
   char* to = static_cast<char*>(out[0].data);
+  Poll poll;
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t j = 0; j < count; ++j, to += line) {
+      if (poll(8 + inner)) return {};
       int64_t at = int_at(in[1], j);
       if (at < 0) at += extent;
-      if (line != 0) __builtin_memcpy(to, from + static_cast<size_t>(o * extent + at) * line, line);
+      if (!copy_bytes(to, from + static_cast<size_t>(o * extent + at) * line, line)) return {};
     }
   }
   return {};
@@ -35,7 +38,9 @@ Status run_gather(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
 template <class F>
 void each_element(const TensorView& x, const TensorView& indices, int axis, F&& f) {
   int64_t n = indices.numel(), at[kMaxRank] = {};
-  for (int64_t i = 0; i < n; ++i) {
+  Poll poll;
+  if (stopped()) return;  // indices were not checked
+  for (int64_t i = 0; i < n && !poll(8); ++i) {
     int64_t offset = 0;
     for (int d = 0; d < x.rank(); ++d) {
       int64_t index = at[d];

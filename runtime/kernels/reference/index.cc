@@ -23,7 +23,8 @@ struct Tuples {
   }
   Status check() const {
     if (k == 0) return {};  // any number of tuples of nothing
-    for (int64_t t = 0; t < count; ++t) {
+    Poll poll;
+    for (int64_t t = 0; t < count && !poll(4); ++t) {
       for (int j = 0; j < k; ++j)
         WICK_TRY(check_index(int_at(indices, t * k + j), batch + j, x.shape[batch + j]));
     }
@@ -49,9 +50,11 @@ Status run_gather_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorVie
   size_t size = dtype_size(in[0].dtype), bytes = static_cast<size_t>(tuples.line) * size;
   const char* from = in[0].as<char>();
   char* to = out[0].as<char>();
-  if (bytes == 0) return {};
-  for (int64_t t = 0; t < tuples.count; ++t, to += bytes)
-    __builtin_memcpy(to, from + static_cast<size_t>(tuples.offset(t)) * size, bytes);
+  if (bytes == 0 || stopped()) return {};
+  Poll poll;
+  for (int64_t t = 0; t < tuples.count && !poll(16 + tuples.line); ++t, to += bytes) {
+    if (!copy_bytes(to, from + static_cast<size_t>(tuples.offset(t)) * size, bytes)) return {};
+  }
   return {};
 }
 
@@ -63,11 +66,15 @@ Status run_scatter_nd(const KernelCtx&, Span<const TensorView> in, Span<TensorVi
   Tuples tuples(out[0], in[1], 0);
   WICK_TRY(tuples.check());
   if (out[0].data != in[0].data) copy_strided(in[0], out[0]);
+  if (stopped()) return {};
   const T* update = in[2].as<T>();
-  for (int64_t t = 0; t < tuples.count; ++t, update += tuples.line) {
+  Poll poll;
+  for (int64_t t = 0; t < tuples.count && !poll(16); ++t, update += tuples.line) {
     if (tuples.line == 0) break;
     T* y = out[0].as<T>() + tuples.offset(t);
-    for (int64_t i = 0; i < tuples.line; ++i) y[i] = combine(read(y + i), read(update + i), how);
+    in_pieces(poll, tuples.line, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = combine(read(y + i), read(update + i), how);
+    });
   }
   return {};
 }
@@ -80,9 +87,11 @@ Status run_scatter_nd_move(const KernelCtx&, Span<const TensorView> in, Span<Ten
   const size_t size = dtype_size(in[0].dtype), bytes = static_cast<size_t>(tuples.line) * size;
   const char* update = in[2].as<char>();
   char* to = out[0].as<char>();
-  if (bytes == 0) return {};
-  for (int64_t t = 0; t < tuples.count; ++t, update += bytes)
-    __builtin_memcpy(to + static_cast<size_t>(tuples.offset(t)) * size, update, bytes);
+  if (bytes == 0 || stopped()) return {};
+  Poll poll;
+  for (int64_t t = 0; t < tuples.count && !poll(16 + tuples.line); ++t, update += bytes) {
+    if (!copy_bytes(to + static_cast<size_t>(tuples.offset(t)) * size, update, bytes)) return {};
+  }
   return {};
 }
 
@@ -92,7 +101,8 @@ int64_t find_nonzero(const TensorView& x, Bits magnitude, int64_t* to, int64_t c
   int64_t found = 0, at[kMaxRank] = {};
   const Bits* p = x.as<Bits>();
   const int64_t words = x.dtype == DType::kC128 ? 2 : 1;
-  for (int64_t i = 0, n = x.numel(); i < n; ++i) {
+  Poll poll;
+  for (int64_t i = 0, n = x.numel(); i < n && !poll(4); ++i) {
     if ((p[words * i] & magnitude) != 0 || (p[words * i + words - 1] & magnitude) != 0) {
       if (to != nullptr) {
         for (int d = 0; d < x.rank(); ++d) to[d * count + found] = at[d];
@@ -119,6 +129,7 @@ bool match_number(const KernelQuery& q) { return match_move(q) && q.in[0].dtype 
 
 Status run_nonzero(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
   int64_t count = find_nonzero(in[0], nullptr, 0);
+  if (stopped()) return {};  // not all were counted
   find_nonzero(in[0], out[0].as<int64_t>(), count);
   out[0].shape[1] = count;
   return {};
@@ -129,7 +140,9 @@ void keep_triangle(const TensorView& x, TensorView& y, bool upper, int64_t k) {
   int64_t rows = x.shape[x.rank() - 2], columns = x.shape[x.rank() - 1];
   int64_t count = rows * columns == 0 ? 0 : x.numel() / columns;
   k = k > columns ? columns : k < -rows ? -rows : k;  // beyond these nothing changes
+  Poll poll;
   for (int64_t r = 0; r < count; ++r) {
+    if (poll(columns)) return;
     int64_t diagonal = r % rows + k;
     for (int64_t c = 0; c < columns; ++c) {
       int64_t at = r * columns + c;

@@ -50,7 +50,10 @@ Status run_dropout(const KernelCtx&, Span<const TensorView> in, Span<TensorView>
                   "program; give false, or ratio 0");
   }
   copy_strided(in[0], out[0]);
-  if (out[1].numel() > 0) memset(out[1].data, 1, static_cast<size_t>(out[1].numel()));
+  Poll poll;
+  in_pieces(poll, out[1].numel(), [&](int64_t begin, int64_t end) {
+    memset(out[1].as<char>() + begin, 1, static_cast<size_t>(end - begin));
+  });
   return {};
 }
 

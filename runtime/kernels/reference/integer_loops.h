@@ -17,6 +17,7 @@ template <class F>
 void matmul_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& out, F&& f) {
   const IntegerProduct p(in, TensorView(nullptr, DType::kI32, out));
   parallel_items(ctx.pool, p.batches * p.m, p.n * (p.k + 1), [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t line = begin; line < end; ++line) {
       const int64_t i = line % p.m, batch = line / p.m;
       const int64_t at_a = p.a.begin(batch, out) + i * p.a.row;
@@ -25,6 +26,7 @@ void matmul_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& o
       const int32_t a_zero =
           p.has_a_zero ? byte_at(in[2], p.a_zero.begin(batch, out) + i * p.a_zero.row) : 0;
       for (int64_t j = 0; j < p.n; ++j) {
+        if (poll(4 * (p.k + 1))) return;
         const int32_t b_zero = p.has_b_zero ? byte_at(in[3], at_zero + j * p.b_zero.column) : 0;
         uint32_t sum = 0;
         for (int64_t l = 0; l < p.k; ++l) {
@@ -62,6 +64,7 @@ void conv_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& y, 
   const int32_t x_zero = zero_point(in, 2);
   parallel_items(
       ctx.pool, y[0] * y[1], pixels * (channels * taps + 1), [&](int64_t begin, int64_t end) {
+        Poll poll;
         for (int64_t at = begin; at < end; ++at) {
           const int64_t image = at / y[1], o = at % y[1];
           const int32_t w_zero = has_input(in, 3) ? byte_at(in[3], in[3].numel() == 1 ? 0 : o) : 0;
@@ -72,6 +75,7 @@ void conv_sums(const KernelCtx& ctx, Span<const TensorView> in, const Shape& y, 
                                        p % to[2] * stride[2] - pad[2]};
             uint32_t sum = 0;
             for (int64_t t = 0; t < taps; ++t) {
+              if (poll(4 * channels)) return;
               const int64_t d = corner[0] + t / (kernel[1] * kernel[2]) * dilation[0];
               const int64_t r = corner[1] + t / kernel[2] % kernel[1] * dilation[1];
               const int64_t q = corner[2] + t % kernel[2] * dilation[2];

@@ -114,14 +114,20 @@ struct WholeElements {
   void copy(int64_t from, int64_t to) const { y[to] = x[from]; }
   // A last axis of `n`, of which elements [lo, hi) are those from `from` on, the others the value.
   static constexpr bool kRuns = true;
-  void run(int64_t n, int64_t lo, int64_t hi, int64_t from, int64_t step, int64_t to) const {
-    std::fill(y + to, y + to + lo, value);
-    if (step == 1) {
-      std::copy(x + from, x + from + (hi - lo), y + to + lo);
-    } else {
-      for (int64_t i = lo; i < hi; ++i) y[to + i] = x[from + (i - lo) * step];
-    }
-    std::fill(y + to + hi, y + to + n, value);
+  void run(int64_t n, int64_t lo, int64_t hi, int64_t from, int64_t step, int64_t to,
+           Poll& poll) const {
+    in_pieces(poll, lo,
+              [&](int64_t begin, int64_t end) { std::fill(y + to + begin, y + to + end, value); });
+    in_pieces(poll, hi - lo, [&](int64_t begin, int64_t end) {
+      if (step == 1) {
+        std::copy(x + from + begin, x + from + end, y + to + lo + begin);
+      } else {
+        for (int64_t i = begin; i < end; ++i) y[to + lo + i] = x[from + i * step];
+      }
+    });
+    in_pieces(poll, n - hi, [&](int64_t begin, int64_t end) {
+      std::fill(y + to + hi + begin, y + to + hi + end, value);
+    });
   }
 };
 struct PackedElements {
@@ -137,7 +143,7 @@ struct PackedElements {
 // `outside`: in the padding of an axis before this one. Strides may be negative, and so may `from`.
 template <class Elements>
 void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, PadMode mode,
-              const Elements& e, int axis, bool outside, int64_t from, int64_t to) {
+              const Elements& e, int axis, bool outside, int64_t from, int64_t to, Poll& poll) {
   if (axis == x.rank()) {
     if (outside) {
       e.put(to);
@@ -153,13 +159,13 @@ void pad_fill(const TensorView& x, const TensorView& y, const int64_t* before, P
       const int64_t hi =
           outside || begin >= n ? n : std::clamp<int64_t>(begin + x.shape[axis], lo, n);
       return e.run(n, lo, hi, hi > lo ? from + (lo - begin) * x.strides[axis] : 0, x.strides[axis],
-                   to);
+                   to, poll);
     }
   }
-  for (int64_t i = 0; i < y.shape[axis]; ++i) {
+  for (int64_t i = 0; i < y.shape[axis] && !poll(4); ++i) {
     int64_t source = outside ? -1 : pad_source(i, before[axis], x.shape[axis], mode);
     pad_fill(x, y, before, mode, e, axis + 1, source < 0,
-             source < 0 ? 0 : from + source * x.strides[axis], to + i * y.strides[axis]);
+             source < 0 ? 0 : from + source * x.strides[axis], to + i * y.strides[axis], poll);
   }
 }
 
@@ -191,15 +197,16 @@ Status pad_as(Span<const TensorView> in, Span<TensorView> out, const PadAttrs& a
   }
   if (out[0].numel() == 0) return {};
   const int bits = dtype_bits(in[0].dtype);
+  Poll poll;
   if (bits < 8) {  // without a value the bits are 0
     const uint8_t value = given ? get_packed(in[2].data, bits, 0) : uint8_t{0};
     out[0].as<uint8_t>()[out[0].nbytes() - 1] = 0;
     pad_fill(in[0], out[0], before, mode, PackedElements{in[0].data, out[0].data, value, bits}, 0,
-             false, 0, 0);
+             false, 0, 0, poll);
   } else {
     const T value = given ? *in[2].as<T>() : float_value<T>(a.value, in[0].dtype);
     pad_fill(in[0], out[0], before, mode, WholeElements<T>{in[0].as<T>(), out[0].as<T>(), value}, 0,
-             false, 0, 0);
+             false, 0, 0, poll);
   }
   return {};
 }

@@ -6,16 +6,20 @@ namespace {
 using namespace reference;  // NOLINT: what this folder shares
 
 template <class T>
-T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t k) {
+T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t k, Poll& poll) {
   if constexpr (std::is_integral_v<T>) {
     uint64_t sum = 0;  // wraps
-    for (int64_t i = 0; i < k; ++i) {
-      sum += static_cast<uint64_t>(a[i * a_step]) * static_cast<uint64_t>(b[i * b_step]);
-    }
+    in_pieces(poll, k, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        sum += static_cast<uint64_t>(a[i * a_step]) * static_cast<uint64_t>(b[i * b_step]);
+    });
     return static_cast<T>(sum);
   } else {
     Real<T> sum = 0;
-    for (int64_t i = 0; i < k; ++i) sum = std::fma(load(a[i * a_step]), load(b[i * b_step]), sum);
+    in_pieces(poll, k, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        sum = std::fma(load(a[i * a_step]), load(b[i * b_step]), sum);
+    });
     return static_cast<T>(sum);
   }
 }
@@ -29,7 +33,8 @@ Status matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
   const int64_t k = a.dim(ra - 1);
   const int64_t b_step = b.strides[cols ? rb - 2 : 0];
   T* y = out[0].as<T>();
-  for (int64_t i = 0, n = out[0].numel(); i < n; ++i) {
+  Poll poll;
+  for (int64_t i = 0, n = out[0].numel(); i < n && !poll(8); ++i) {
     const T *pa = a.as<T>(), *pb = b.as<T>();
     int64_t rest = i;
     for (int d = ro - 1; d >= 0; --d) {
@@ -47,7 +52,7 @@ Status matmul(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out,
       if (ra > 2 && da >= 0 && a.dim(da) != 1) pa += at * a.strides[da];
       if (rb > 2 && db >= 0 && b.dim(db) != 1) pb += at * b.strides[db];
     }
-    y[i] = dot(pa, a.strides[ra - 1], pb, b_step, k);
+    y[i] = dot(pa, a.strides[ra - 1], pb, b_step, k, poll);
   }
   return {};
 }
@@ -61,10 +66,13 @@ Status linear(Span<const TensorView> in, Span<TensorView> out, const EpilogueAtt
   const int64_t w_row = columns ? 1 : k, w_step = columns ? n : 1;
   const T *x = in[0].as<T>(), *w = in[1].as<T>();
   T* y = out[0].as<T>();
-  for (int64_t i = 0, total = out[0].numel(); i < total; ++i) {
+  Poll poll;
+  for (int64_t i = 0, total = out[0].numel(); i < total && !poll(); ++i) {
     Real<T> sum = 0;
-    for (int64_t j = 0; j < k; ++j)
-      sum = std::fma(load(x[i / n * k + j]), load(w[i % n * w_row + j * w_step]), sum);
+    in_pieces(poll, k, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j)
+        sum = std::fma(load(x[i / n * k + j]), load(w[i % n * w_row + j * w_step]), sum);
+    });
     y[i] = tail(sum, i % n, i);
   }
   return {};

@@ -22,14 +22,18 @@ Status batch_norm(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   const int64_t channels = in[0].shape[1];
   int64_t inner = 1;
   for (int i = 2; i < in[0].rank(); ++i) inner *= in[0].shape[i];
+  Poll poll;
   for (int64_t row = 0; row < in[0].shape[0] * channels; ++row) {
+    if (poll()) return {};
     auto channel = [&](size_t k) { return static_cast<C>(in[k].as<T>()[row % channels]); };
     C scale = channel(1) / std::sqrt(channel(4) + epsilon);
     C shift = std::fma(-channel(3), scale, channel(2));
-    for (int64_t i = 0; i < inner; ++i) {
-      y[row * inner + i] =
-          static_cast<T>(std::fma(static_cast<C>(x[row * inner + i]), scale, shift));
-    }
+    in_pieces(poll, inner, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        y[row * inner + i] =
+            static_cast<T>(std::fma(static_cast<C>(x[row * inner + i]), scale, shift));
+      }
+    });
   }
   return {};
 }
@@ -51,21 +55,23 @@ Status softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   for (int i = static_cast<int>(axis) + 1; i < x.rank(); ++i) inner *= x.shape[i];
   const int64_t rows = n == 0 ? 0 : x.numel() / n;
   parallel_items(ctx.pool, rows, n, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t r = begin; r < end; ++r) {
       const int64_t base = r / inner * n * inner + r % inner;
       const T* p = x.as<T>() + base;
       T* q = out[0].as<T>() + base;
       C largest = -std::numeric_limits<C>::infinity();
-      for (int64_t i = 0; i < n; ++i) {
+      for (int64_t i = 0; i < n && !poll(); ++i) {
         C v = static_cast<C>(p[i * inner]);
         if (v > largest || v != v) largest = v;
         if (largest != largest) break;
       }
       LaneSum<C> sum;
-      for (int64_t i = 0; i < n; ++i) sum.add(exp_of(static_cast<C>(p[i * inner]) - largest));
+      for (int64_t i = 0; i < n && !poll(); ++i)
+        sum.add(exp_of(static_cast<C>(p[i * inner]) - largest));
       C total = sum.finish();
       C log_total = log_form ? log_of(total) : C(0);
-      for (int64_t i = 0; i < n; ++i) {
+      for (int64_t i = 0; i < n && !poll(); ++i) {
         C v = static_cast<C>(p[i * inner]) - largest;
         q[i * inner] = static_cast<T>(log_form ? v - log_total : exp_of(v) / total);
       }

@@ -61,8 +61,10 @@ Status run_gemm(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   const ByteRange to = bytes ? byte_range(in[8].dtype, zero_point(in, 8)) : ByteRange{};
   parallel_items(ctx.pool, n == 0 ? 0 : out[0].numel() / n, n * (k + 1),
                  [&](int64_t begin, int64_t end) {
+                   Poll poll;
                    for (int64_t row = begin; row < end; ++row) {
                      for (int64_t j = 0; j < n; ++j) {
+                       if (poll(4 * (k + 1))) return;
                        const int32_t b_zero = byte_at(in[5], in[5].numel() == 1 ? 0 : j);
                        uint32_t sum = 0;
                        for (int64_t l = 0; l < k; ++l) {
@@ -166,13 +168,17 @@ Status run_softmax(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
     exps[i] = scalar_math::exp(scalar_math::F(static_cast<float>(-i) * scales.x)).v;
   const int64_t n = in[0].dim(in[0].rank() - 1), rows = n == 0 ? 0 : out[0].numel() / n;
   parallel_items(ctx.pool, rows, 4 * n, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t r = begin; r < end; ++r) {
       int32_t largest = -128;
-      for (int64_t i = 0; i < n; ++i) largest = std::max(largest, byte_at(in[0], r * n + i));
+      for (int64_t i = 0; i < n && !poll(4); ++i)
+        largest = std::max(largest, byte_at(in[0], r * n + i));
       LaneSum<float> sum;
-      for (int64_t i = 0; i < n; ++i) sum.add(exps[largest - byte_at(in[0], r * n + i)]);
+      if (stopped()) return;  // a difference may be beyond the table
+      for (int64_t i = 0; i < n && !poll(4); ++i)
+        sum.add(exps[largest - byte_at(in[0], r * n + i)]);
       const float total = sum.finish();
-      for (int64_t i = 0; i < n; ++i) {
+      for (int64_t i = 0; i < n && !poll(8); ++i) {
         const float share = exps[largest - byte_at(in[0], r * n + i)] / total;
         store_byte(out[0], r * n + i, to_byte(share / scales.y, scales.to));
       }
@@ -188,13 +194,16 @@ Status run_dynamic(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorV
   const float* w_scale = in[2].as<float>();
   const int64_t rows = n == 0 ? 0 : out[0].numel() / n;
   parallel_items(ctx.pool, rows, n * (k + 1), [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t row = begin; row < end; ++row) {
       const float* x = in[0].as<float>() + row * k;
       float lo = 0, hi = 0;
-      for (int64_t l = 0; l < k; ++l) lo = x[l] < lo ? x[l] : lo, hi = x[l] > hi ? x[l] : hi;
+      for (int64_t l = 0; l < k && !poll(); ++l)
+        lo = x[l] < lo ? x[l] : lo, hi = x[l] > hi ? x[l] : hi;
       const RowRange range = row_range(lo, hi);
       const auto zero = static_cast<int32_t>(range.zero);
       for (int64_t j = 0; j < n; ++j) {
+        if (poll(16 * (k + 1))) return;
         uint32_t sum = 0;
         for (int64_t l = 0; l < k; ++l)
           sum += wrapping_product(row_byte(x[l], range) - zero, in[1].as<int8_t>()[j * k + l]);
@@ -212,7 +221,8 @@ Status run_dynamic_quantize(const KernelCtx& ctx, Span<const TensorView> in, Spa
   const float* x = in[0].as<float>();
   const int64_t n = in[0].numel();
   float lo = 0, hi = 0;
-  for (int64_t i = 0; i < n; ++i) lo = x[i] < lo ? x[i] : lo, hi = x[i] > hi ? x[i] : hi;
+  Poll poll;
+  for (int64_t i = 0; i < n && !poll(); ++i) lo = x[i] < lo ? x[i] : lo, hi = x[i] > hi ? x[i] : hi;
   const RowRange range = row_range(lo, hi);
   out[1].as<float>()[0] = range.scale;
   out[2].as<uint8_t>()[0] = static_cast<uint8_t>(range.zero);

@@ -198,13 +198,16 @@ Status block_linear(const KernelCtx& ctx, Span<const TensorView> in, Span<Tensor
   const BlockSizes s(in, a);
   const bool zeros = in.size() > 3 && in[3].present(), bias = in.size() > 4 && in[4].present();
   auto* w = static_cast<T*>(ctx.scratch);
+  Poll poll;
   for (int64_t j = 0; j < s.n; ++j) {
     for (int64_t k = 0; k < s.k; ++k) {
+      if (poll(8)) return {};
       const int64_t block = j * s.blocks + k / s.block;
       const int64_t zero = zeros ? block_number(in[3], block) : a.zero_point;
       w[k] = static_cast<T>(block_number(in[1], j * s.k + k) - zero) * block_scale<T>(in[2], block);
     }
     for (int64_t i = 0; i < s.m; ++i) {
+      if (poll(s.k)) return {};
       const T* x = in[0].as<T>() + i * s.k;
       T sum = 0;
       for (int64_t k = 0; k < s.k; ++k) sum = std::fma(x[k], w[k], sum);

@@ -45,10 +45,12 @@ bool less(T a, T b) {
 template <class T>
 Accumulator<T> sum(const T* x, const ReduceShape& s) {
   LaneSum<Accumulator<T>> total;
+  Poll poll;
   s.runs([&](int64_t offset, int64_t n, int64_t stride) {
-    for (int64_t i = 0; i < n; ++i) {
-      total.add(static_cast<Accumulator<T>>(static_cast<Compute<T>>(x[offset + i * stride])));
-    }
+    in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        total.add(static_cast<Accumulator<T>>(static_cast<Compute<T>>(x[offset + i * stride])));
+    });
   });
   return total.finish();
 }
@@ -91,12 +93,15 @@ struct ProdOp {
       reset();
     };
     reset();
+    Poll poll;
     s.runs([&](int64_t offset, int64_t n, int64_t stride) {
-      for (int64_t i = 0; i < n; ++i) {
-        lanes[in_block % kSumLanes] *=
-            static_cast<A>(static_cast<Compute<T>>(x[offset + i * stride]));
-        if (++in_block == kSumBlock) flush();
-      }
+      in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          lanes[in_block % kSumLanes] *=
+              static_cast<A>(static_cast<Compute<T>>(x[offset + i * stride]));
+          if (++in_block == kSumBlock) flush();
+        }
+      });
     });
     if (in_block > 0) flush();
     return static_cast<T>(total);
@@ -110,11 +115,14 @@ struct ExtremeOp {
     using Limits = std::numeric_limits<C>;
     C best = largest ? (Limits::has_infinity ? -Limits::infinity() : Limits::lowest())
                      : (Limits::has_infinity ? Limits::infinity() : Limits::max());
+    Poll poll;
     s.runs([&](int64_t offset, int64_t n, int64_t stride) {
-      for (int64_t i = 0; i < n; ++i) {
-        C v = static_cast<C>(read(x + offset + i * stride));
-        if (largest ? greater(v, best) : less(v, best)) best = v;
-      }
+      in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          C v = static_cast<C>(read(x + offset + i * stride));
+          if (largest ? greater(v, best) : less(v, best)) best = v;
+        }
+      });
     });
     return static_cast<T>(best);
   }
@@ -147,11 +155,12 @@ Status run_arg(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   ReduceShape s = reduce_shape(x, reduce);
   const bool last = a->select_last_index != 0;
   parallel_items(ctx.pool, s.outputs, s.count, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t o = begin; o < end; ++o) {
       const T* p = x.as<T>() + s.offset(o);
       int64_t stride = s.reduced > 0 ? s.reduced_stride[0] : 0, best_at = 0;
       C best = static_cast<C>(p[0]);
-      for (int64_t i = 1; i < s.count; ++i) {
+      for (int64_t i = 1; i < s.count && !poll(); ++i) {
         C v = static_cast<C>(p[i * stride]);
         bool better = largest ? greater(v, best) : less(v, best);
         bool worse = largest ? greater(best, v) : less(best, v);

@@ -10,8 +10,10 @@ template <class T>
 Status run(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
   const T* x = in[0].as<T>();
   T* y = out[0].as<T>();
-  for (int64_t i = 0, n = out[0].numel(); i < n; ++i)
-    y[i] = static_cast<Compute<T>>(x[i]) <= 0 ? T() : x[i];
+  Poll poll;
+  in_pieces(poll, out[0].numel(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = static_cast<Compute<T>>(x[i]) <= 0 ? T() : x[i];
+  });
   return {};
 }
 

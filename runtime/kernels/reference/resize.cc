@@ -15,6 +15,7 @@ void for_each_output(ThreadPool* pool, const ResizeJob& job, const Shape& y, int
   const int64_t row = y.rank() == 0 ? 1 : y[last];
   parallel_items(pool, row == 0 ? 0 : numel(y) / row, row * cost, [&](int64_t from, int64_t to) {
     int64_t o[kMaxRank] = {};
+    Poll poll;
     for (int64_t r = from; r < to; ++r) {
       int64_t rest = r, fixed = 0;
       for (int d = last - 1; d >= 0; --d) {
@@ -23,6 +24,7 @@ void for_each_output(ThreadPool* pool, const ResizeJob& job, const Shape& y, int
         if (!job.changes[d]) fixed += o[d] * job.steps[d];
       }
       for (int64_t i = 0; i < row; ++i) {
+        if (poll(4 * cost)) return;
         if (last >= 0) o[last] = i;
         f(r * row + i, o, fixed + (last >= 0 && !job.changes[last] ? i : 0));
       }
@@ -124,6 +126,7 @@ Status run(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> out
   const auto& a = *static_cast<const ResizeAttrs*>(attrs);
   ResizeJob job;
   resize_tables(in, out[0], a, ctx.plan->kept<ResizeScales>(), ctx.scratch, &job);
+  if (stopped()) return {};  // the tables are not whole
   spread(job, in, out, a, ctx.pool);
   return {};
 }

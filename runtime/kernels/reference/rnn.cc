@@ -99,6 +99,7 @@ struct Cell {
   const T *w, *r, *wb, *rb, *p;  // wb, rb, p may be null
   Function<R> f, g, h;
   R limit;
+  Poll* poll;
 
   R x_part(const T* x, int64_t row) const {
     R sum = chain(x, w + row * s.input, s.input);
@@ -110,6 +111,7 @@ struct Cell {
   }
   R clip(R v) const { return limit > 0 ? clip_to(v, -limit, limit) : v; }
   R sum(const T* x, const R* state, int64_t row) const {
+    if ((*poll)(s.input + s.hidden)) return 0;
     return x_part(x, row) + h_part(state, row);
   }
   static R rounded(R v) { return load(static_cast<T>(v)); }
@@ -125,7 +127,7 @@ struct Cell {
     for (int64_t j = 0; j < n; ++j) z[j] = f(clip(sum(x, state, j)));
     for (int64_t j = 0; j < n; ++j) reset[j] = f(clip(sum(x, state, n + j)));
     if (a.linear_before_reset != 0) {
-      for (int64_t j = 0; j < n; ++j) {
+      for (int64_t j = 0; j < n && !(*poll)(s.input + s.hidden); ++j) {
         R inner = std::fma(reset[j], h_part(state, 2 * n + j), x_part(x, 2 * n + j));
         candidate[j] = g(clip(inner));
       }
@@ -159,7 +161,8 @@ void lstm_step(const Cell<T>& c, const T* x, Real<T>* state, Real<T>* cell, Real
 }
 
 template <OpId op, class T>
-Cell<T> cell_of(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in, int64_t d) {
+Cell<T> cell_of(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in, int64_t d,
+                Poll* poll) {
   const auto at = [&](size_t i, int64_t stride) -> const T* {
     return i < in.size() && in[i].present() ? in[i].as<T>() + d * stride : nullptr;
   };
@@ -177,7 +180,8 @@ Cell<T> cell_of(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in, in
           {back ? a.back_f : a.f, first},
           {back ? a.back_g : a.g, RnnFunction::kTanh},
           {back ? a.back_h : a.h, RnnFunction::kTanh},
-          static_cast<Real<T>>(a.clip)};
+          static_cast<Real<T>>(a.clip),
+          poll};
 }
 
 template <class T>
@@ -193,14 +197,15 @@ void run_sequence(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in,
                   Span<TensorView> out, int64_t d, int64_t b, Real<T>* scratch) {
   using R = Real<T>;
   const int64_t n = s.hidden;
-  const Cell<T> cell = cell_of<op, T>(s, a, in, d);
+  Poll poll;
+  const Cell<T> cell = cell_of<op, T>(s, a, in, d, &poll);
   const bool backward = a.direction == 1 || d == 1;
   const int32_t* lengths = rnn_lengths(in);
   const int64_t length = lengths == nullptr ? s.seq : lengths[b];
   R *state = scratch, *memory = scratch + n, *slots = scratch + 2 * n;
   load_state<T>(in, 5, s.state(d, b), n, state);
   if (op == OpId::kLSTM) load_state<T>(in, 6, s.state(d, b), n, memory);
-  for (int64_t step = 0; step < length; ++step) {
+  for (int64_t step = 0; step < length && !poll(); ++step) {
     const int64_t t = backward ? length - 1 - step : step;
     const T* x = in[0].as<T>() + s.x(t, b);
     if constexpr (op == OpId::kRNN) cell.rnn_step(x, state, slots);
@@ -209,7 +214,7 @@ void run_sequence(const Sizes& s, const RnnAttrs& a, Span<const TensorView> in,
     T* y = out[0].as<T>() + s.y(t, d, b);
     for (int64_t j = 0; j < n; ++j) y[j] = static_cast<T>(state[j]);
   }
-  for (int64_t t = length; t < s.seq; ++t) {
+  for (int64_t t = length; t < s.seq && !poll(n); ++t) {
     T* y = out[0].as<T>() + s.y(t, d, b);
     for (int64_t j = 0; j < n; ++j) y[j] = T(0.0f);
   }

@@ -136,6 +136,7 @@ Status run_roi_align(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
   if (plane == 0) return Status(Code::kShapeMismatch, "the images are empty");
   const int64_t bins = y[2] * y[3];
   parallel_items(ctx.pool, y[0] * bins, y[1] * 16, [&](int64_t from, int64_t to) {
+    Poll poll;
     for (int64_t b = from; b < to; ++b) {
       const int64_t n = b / bins, row = b % bins / y[3], column = b % y[3];
       Region<R> r = {};
@@ -153,8 +154,11 @@ Status run_roi_align(const KernelCtx& ctx, Span<const TensorView> in, Span<Tenso
           if (i0 > 0) bin.add_outside();
           for (int64_t i = i0; i < i1; ++i) {
             if (j0 > 0) bin.add_outside();
-            for (int64_t j = j0; j < j1; ++j)
-              bin.add(corner(rows.at(i), columns.at(j), height, width));
+            in_pieces(poll, j1 - j0, [&](int64_t begin, int64_t end) {
+              for (int64_t j = j0 + begin; j < j0 + end; ++j)
+                bin.add(corner(rows.at(i), columns.at(j), height, width));
+            });
+            if (poll()) return;
             if (j1 < r.columns) bin.add_outside();
           }
           if (i1 < r.rows) bin.add_outside();
@@ -205,6 +209,7 @@ Status run_max_roi_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
   if (out[0].numel() == 0) return {};
   const int64_t planes = y[0] * y[1], bins = y[2] * y[3];
   parallel_items(ctx.pool, planes, bins * 16, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t p = begin; p < end; ++p) {
       const T* roi = in[1].as<T>() + p / y[1] * 5;
       const int64_t image = static_cast<int64_t>(load(roi[0]));
@@ -220,6 +225,7 @@ Status run_max_roi_pool(const KernelCtx& ctx, Span<const TensorView> in, Span<Te
         T best = T(0.0f);  // of no pixel
         bool first = true;
         for (int64_t r = r0; r < r1 && c0 < c1; ++r) {
+          if (poll(c1 - c0)) return;
           for (int64_t c = c0; c < c1; ++c) {
             const T v = source[r * x[3] + c];
             if (first || load(v) > load(best)) best = v;

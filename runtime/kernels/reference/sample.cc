@@ -95,7 +95,8 @@ Status run_grid_sample(const KernelCtx& ctx, Span<const TensorView> in, Span<Ten
   const int64_t channels = x[1], points = out[0].numel() / (x[0] * channels);
   T* y = out[0].as<T>();
   if (in[0].numel() == 0) {  // no pixel to read
-    for (int64_t i = 0, n = out[0].numel(); i < n; ++i) y[i] = T(0);
+    Poll poll;
+    for (int64_t i = 0, n = out[0].numel(); i < n && !poll(); ++i) y[i] = T(0);
     return {};
   }
   int64_t steps[3] = {}, plane = 1;
@@ -104,12 +105,14 @@ Status run_grid_sample(const KernelCtx& ctx, Span<const TensorView> in, Span<Ten
     plane *= x[2 + d];
   }
   parallel_items(ctx.pool, x[0] * points, channels * 16, [&](int64_t from, int64_t to) {
+    Poll poll;
     for (int64_t p = from; p < to; ++p) {
       const int64_t image = p / points;
       Reach r[3];
       for (int d = 0; d < spatial; ++d)  // the grid's last coordinate is the first dim's
         r[d] = sampler.reach(real_at(in[1], p * spatial + spatial - 1 - d), x[2 + d]);
       for (int64_t c = 0; c < channels; ++c) {
+        if (poll(64)) return;
         const int64_t which = image * channels + c;
         const T* source = in[0].as<T>() + which * plane;
         T& result = y[which * points + p % points];

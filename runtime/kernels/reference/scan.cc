@@ -38,17 +38,20 @@ Status run_scan(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   for (int i = d + 1; i < shape.rank(); ++i) inner *= shape[i];
   int64_t lines = n == 0 ? 0 : in[0].numel() / n;
   parallel_items(ctx.pool, lines, n, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t line = begin; line < end; ++line) {
       int64_t first = line / inner * n * inner + line % inner;
       int64_t step = a.reverse != 0 ? -inner : inner;
       const T* x = in[0].as<T>() + (a.reverse != 0 ? first + (n - 1) * inner : first);
       T* y = out[0].as<T>() + (x - in[0].as<T>());
       auto running = static_cast<Compute<T>>(Step::kStart);
-      for (int64_t i = 0; i < n; ++i, x += step, y += step) {
-        auto next = Step::f(running, static_cast<Compute<T>>(*x));
-        *y = static_cast<T>(a.exclusive != 0 ? running : next);
-        running = next;
-      }
+      in_pieces(poll, n, [&](int64_t first_of_piece, int64_t end_of_piece) {
+        for (int64_t i = first_of_piece; i < end_of_piece; ++i, x += step, y += step) {
+          auto next = Step::f(running, static_cast<Compute<T>>(*x));
+          *y = static_cast<T>(a.exclusive != 0 ? running : next);
+          running = next;
+        }
+      });
     }
   });
   return {};

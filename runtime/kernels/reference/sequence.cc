@@ -49,9 +49,7 @@ Status run_erase(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   return {};
 }
 
-void copy(const TensorView& from, TensorView& to) {
-  if (to.nbytes() != 0) memcpy(to.data, from.data, to.nbytes());
-}
+void copy(const TensorView& from, TensorView& to) { copy_bytes(to.data, from.data, to.nbytes()); }
 
 Status run_at(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
   WICK_ASSIGN(PackedSequence s, PackedSequence::open(in[0]));
@@ -85,12 +83,14 @@ Status run_split(const KernelCtx&, Span<const TensorView> in, Span<TensorView> o
   const Lines lines(x.shape, parts.axis);
   const size_t bits = static_cast<size_t>(dtype_bits(x.dtype)) * static_cast<size_t>(lines.inner);
   PackedWriter w = writer(out[0], x.dtype, parts.count);
+  Poll poll;
   size_t begin = 0;
   for (int64_t i = 0; i < parts.count; ++i) {
     TensorView to = w.add_space(parts.shape(x.shape, i));
     const auto length = static_cast<size_t>(parts.length(i));
     if (to.nbytes() != 0) static_cast<char*>(to.data)[to.nbytes() - 1] = 0;  // what pads its bits
     for (size_t o = 0; to.nbytes() != 0 && o < static_cast<size_t>(lines.outer); ++o) {
+      if (poll(static_cast<int64_t>(length * bits / 8))) return {};
       copy_bits(x.data, (o * static_cast<size_t>(parts.size) + begin) * bits, to.data,
                 o * length * bits, length * bits);
     }
@@ -109,11 +109,13 @@ Status run_concat(const KernelCtx&, Span<const TensorView> in, Span<TensorView> 
   const Lines lines(y.shape, axis);
   const size_t bits = static_cast<size_t>(dtype_bits(y.dtype)) * static_cast<size_t>(lines.inner);
   static_cast<char*>(y.data)[y.nbytes() - 1] = 0;
+  Poll poll;
   size_t begin = 0;
   for (int64_t i = 0; i < s.count(); ++i) {
     const TensorView part = s.at(i);
     const auto length = static_cast<size_t>(a.new_axis != 0 ? 1 : part.shape[axis]);
     for (size_t o = 0; part.nbytes() != 0 && o < static_cast<size_t>(lines.outer); ++o) {
+      if (poll(static_cast<int64_t>(length * bits / 8))) return {};
       copy_bits(part.data, o * length * bits, y.data,
                 (o * static_cast<size_t>(y.shape[axis]) + begin) * bits, length * bits);
     }

@@ -74,8 +74,9 @@ struct Plan {
 };
 
 // y = sum over t of x[t] e^(-2 pi i k t / m), in place; `roots`: e^(2 pi i k / m), k < m / 2.
-void radix2(Complex* x, int64_t m, const Complex* roots) {
+void radix2(Complex* x, int64_t m, const Complex* roots, Poll& poll) {
   for (int64_t i = 1, j = 0; i < m; ++i) {  // bit reversal
+    if (poll(8)) return;
     int64_t bit = m >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
     j ^= bit;
@@ -88,6 +89,7 @@ void radix2(Complex* x, int64_t m, const Complex* roots) {
   for (int64_t half = 1; half < m; half *= 2) {
     const int64_t step = m / (2 * half);
     for (int64_t start = 0; start < m; start += 2 * half) {
+      if (poll(half)) return;
       for (int64_t k = 0; k < half; ++k) {
         const Complex a = x[start + k], b = x[start + k + half] * conj(roots[k * step]);
         x[start + k] = a + b;
@@ -97,37 +99,37 @@ void radix2(Complex* x, int64_t m, const Complex* roots) {
   }
 }
 
-void make_tables(const Plan& p, Complex* table) {
+void make_tables(const Plan& p, Complex* table, Poll& poll) {
   const int64_t of = p.m == 0 ? p.n : p.m;
-  for (int64_t k = 0; k < p.roots(); ++k) table[k] = root(k, of);
+  for (int64_t k = 0; k < p.roots() && !poll(32); ++k) table[k] = root(k, of);
   if (!p.bluestein) return;
   // chirp[k] = e^(pi i k^2 / n), and the transform of the filter it makes on the circle of m
   Complex *chirp = table + p.roots(), *filter = chirp + p.n;
   int64_t square = 0;  // k^2 mod 2 n
-  for (int64_t k = 0; k < p.n; ++k) {
+  for (int64_t k = 0; k < p.n && !poll(32); ++k) {
     chirp[k] = root(square, 2 * p.n);
     square = (square + 2 * k + 1) % (2 * p.n);
   }
-  for (int64_t i = 0; i < p.m; ++i) filter[i] = {0, 0};
+  for (int64_t i = 0; i < p.m && !poll(2); ++i) filter[i] = {0, 0};
   filter[0] = chirp[0];
-  for (int64_t k = 1; k < p.n; ++k) filter[k] = filter[p.m - k] = chirp[k];
-  radix2(filter, p.m, table);
+  for (int64_t k = 1; k < p.n && !poll(4); ++k) filter[k] = filter[p.m - k] = chirp[k];
+  radix2(filter, p.m, table, poll);
 }
 
 // The forward transform of the first n of `x`, in place (x has p.buffer()).
-void transform(const Plan& p, const Complex* table, Complex* x) {
+void transform(const Plan& p, const Complex* table, Complex* x, Poll& poll) {
   if (p.bluestein) {
     const Complex *chirp = table + p.roots(), *filter = chirp + p.n;
     const double scale = 1.0 / static_cast<double>(p.m);  // a power of two: exact
-    for (int64_t k = 0; k < p.n; ++k) x[k] = x[k] * conj(chirp[k]);
-    for (int64_t k = p.n; k < p.m; ++k) x[k] = {0, 0};
-    radix2(x, p.m, table);
-    for (int64_t k = 0; k < p.m; ++k) x[k] = conj(x[k] * filter[k]);
-    radix2(x, p.m, table);  // of the conjugate: the inverse's conjugate
-    for (int64_t k = 0; k < p.n; ++k)
+    for (int64_t k = 0; k < p.n && !poll(4); ++k) x[k] = x[k] * conj(chirp[k]);
+    for (int64_t k = p.n; k < p.m && !poll(2); ++k) x[k] = {0, 0};
+    radix2(x, p.m, table, poll);
+    for (int64_t k = 0; k < p.m && !poll(4); ++k) x[k] = conj(x[k] * filter[k]);
+    radix2(x, p.m, table, poll);  // of the conjugate: the inverse's conjugate
+    for (int64_t k = 0; k < p.n && !poll(4); ++k)
       x[k] = Complex{x[k].re * scale, -x[k].im * scale} * conj(chirp[k]);
   } else if (p.m != 0) {
-    radix2(x, p.m, table);
+    radix2(x, p.m, table, poll);
   } else {
     Complex* y = x + p.n;
     for (int64_t k = 0; k < p.n; ++k) {
@@ -160,9 +162,9 @@ Status plan_dft(const KernelQuery& q, KernelPlan* plan) {
 // spectrum of reals is completed by its mirror.
 template <class T>
 void load_line(const T* from, int64_t stride, int64_t size, int64_t parts, int64_t n, bool to_real,
-               bool inverse, Complex* x) {
+               bool inverse, Complex* x, Poll& poll) {
   const int64_t given = to_real ? n / 2 + 1 : n;
-  for (int64_t t = 0; t < given; ++t) {
+  for (int64_t t = 0; t < given && !poll(4); ++t) {
     Complex v = {0, 0};
     if (t < size) {
       v.re = static_cast<double>(static_cast<Compute<T>>(from[t * stride]));
@@ -173,10 +175,10 @@ void load_line(const T* from, int64_t stride, int64_t size, int64_t parts, int64
   if (to_real) {
     x[0].im = 0;
     if (n % 2 == 0) x[n / 2].im = 0;
-    for (int64_t k = 1; k < n - k; ++k) x[n - k] = conj(x[k]);
+    for (int64_t k = 1; k < n - k && !poll(2); ++k) x[n - k] = conj(x[k]);
   }
   // the inverse is the conjugate of the conjugate's transform
-  for (int64_t t = 0; inverse && t < n; ++t) x[t] = conj(x[t]);
+  for (int64_t t = 0; inverse && t < n && !poll(2); ++t) x[t] = conj(x[t]);
 }
 
 template <class T>
@@ -198,17 +200,19 @@ Status run_dft(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView>
   for (int i = 0; i < axis; ++i) outer *= x.shape[i];
   for (int i = axis + 1; i < rank - 1; ++i) inner *= x.shape[i];
   auto* table = static_cast<Complex*>(ctx.scratch);
-  make_tables(p, table);
+  Poll poll;
+  make_tables(p, table, poll);
   Complex* buffers = table + p.tables();
   const double count = static_cast<double>(n);
   parallel_for(ctx.pool, outer * inner, [&](int64_t line, int worker) {
     Complex* v = buffers + worker * p.buffer();
+    Poll mine;
     const int64_t o = line / inner, i = line % inner;
     const T* from = x.as<T>() + (o * size * inner + i) * parts;
-    load_line(from, inner * parts, size, parts, n, to_real, inverse, v);
-    transform(p, table, v);
+    load_line(from, inner * parts, size, parts, n, to_real, inverse, v, mine);
+    transform(p, table, v, mine);
     T* to = y.as<T>() + (o * kept * inner + i) * out_parts;
-    for (int64_t k = 0; k < kept; ++k, to += inner * out_parts) {
+    for (int64_t k = 0; k < kept && !mine(4); ++k, to += inner * out_parts) {
       const Complex r = inverse ? Complex{v[k].re / count, -v[k].im / count} : v[k];
       to[0] = static_cast<T>(static_cast<Compute<T>>(r.re));
       if (out_parts == 2) to[1] = static_cast<T>(static_cast<Compute<T>>(r.im));

@@ -2,36 +2,12 @@
 // all; among equal elements the first comes first, whichever way TopK looks.
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/reference/indices.h"
+#include "runtime/kernels/reference/merge_sort.h"
 
 namespace wick {
 namespace {
 
 using namespace reference;  // NOLINT: what this folder shares
-
-// Sorts `at`, n positions, with as many of room; before(a, b): position a must come before b.
-template <class Before>
-void merge_sort(int64_t* at, int64_t* room, int64_t n, Before&& before) {
-  constexpr int64_t kRun = 16;
-  for (int64_t first = 0; first < n; first += kRun) {
-    int64_t end = first + kRun < n ? first + kRun : n;
-    for (int64_t i = first + 1; i < end; ++i) {
-      int64_t moved = at[i], j = i;
-      for (; j > first && before(moved, at[j - 1]); --j) at[j] = at[j - 1];
-      at[j] = moved;
-    }
-  }
-  for (int64_t width = kRun; width < n; width *= 2) {
-    for (int64_t first = 0; first + width < n; first += 2 * width) {
-      int64_t middle = first + width, end = middle + width < n ? middle + width : n;
-      if (!before(at[middle], at[middle - 1])) continue;
-      __builtin_memcpy(room, at + first, static_cast<size_t>(width) * sizeof(int64_t));
-      int64_t left = 0, right = middle, to = first;
-      while (left < width) {
-        at[to++] = right < end && before(at[right], room[left]) ? at[right++] : room[left++];
-      }
-    }
-  }
-}
 
 Status plan_topk(const KernelQuery& q, KernelPlan* plan) {
   int axis = axis_of(q.as<TopKAttrs>().axis, q.in[0].rank());
@@ -53,19 +29,26 @@ Status run_topk(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView
   auto* at = static_cast<int64_t*>(ctx.scratch);
   int64_t* room = at + n;
   T* keys = reinterpret_cast<T*>(room + n);
+  Poll poll;
   for (int64_t line = 0; line < lines; ++line) {
     int64_t outer = line / inner, column = line % inner;
     const T* from = x.as<T>() + outer * n * inner + column;
-    for (int64_t i = 0; i < n; ++i) {
-      at[i] = i;
-      keys[i] = from[i * inner];
+    in_pieces(poll, n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        at[i] = i;
+        keys[i] = from[i * inner];
+      }
+    });
+    if (a.largest != 0) {
+      merge_sort(at, room, n, poll,
+                 [&](int64_t i, int64_t j) { return sorts_before(keys[j], keys[i]); });
+    } else {
+      merge_sort(at, room, n, poll,
+                 [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
     }
-    if (a.largest != 0)
-      merge_sort(at, room, n, [&](int64_t i, int64_t j) { return sorts_before(keys[j], keys[i]); });
-    else
-      merge_sort(at, room, n, [&](int64_t i, int64_t j) { return sorts_before(keys[i], keys[j]); });
+    if (stopped()) return {};
     int64_t to = outer * k * inner + column;
-    for (int64_t i = 0; i < k; ++i, to += inner) {
+    for (int64_t i = 0; i < k && !poll(); ++i, to += inner) {
       out[0].as<T>()[to] = keys[at[i]];
       out[1].as<int64_t>()[to] = at[i];
     }
@@ -78,12 +61,13 @@ template <class T>
 struct Slices {
   const T* x;
   int64_t outer, count, inner;
+  Poll* poll;
 
   T element(int64_t slice, int64_t i) const {
     return read(x + (i / inner * count + slice) * inner + i % inner);
   }
   bool before(int64_t a, int64_t b) const {
-    for (int64_t i = 0; i < outer * inner; ++i) {
+    for (int64_t i = 0; i < outer * inner && !(*poll)(); ++i) {
       T p = element(a, i), q = element(b, i);
       if (sorts_before(p, q)) return true;
       if (sorts_before(q, p)) return false;
@@ -92,7 +76,7 @@ struct Slices {
   }
   // -0 == +0; NaN is equal to nothing.
   bool same(int64_t a, int64_t b) const {
-    for (int64_t i = 0; i < outer * inner; ++i) {
+    for (int64_t i = 0; i < outer * inner && !(*poll)(); ++i) {
       if (!(static_cast<Compute<T>>(element(a, i)) == static_cast<Compute<T>>(element(b, i))))
         return false;
     }
@@ -116,7 +100,8 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
                   const void* attrs) {
   const auto& a = *static_cast<const UniqueAttrs*>(attrs);
   const TensorView& x = in[0];
-  Slices<T> s{x.as<T>(), 1, x.numel(), 1};
+  Poll poll;
+  Slices<T> s{x.as<T>(), 1, x.numel(), 1, &poll};
   int axis = a.axis.empty() ? 0 : axis_of(a.axis[0], x.rank());
   if (!a.axis.empty()) {
     s.count = x.shape[axis];
@@ -127,11 +112,13 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   auto* at = static_cast<int64_t*>(ctx.scratch);
   int64_t *room = at + n, *first = room + n, *group = first + n;
   int64_t *inverse = out[2].as<int64_t>(), *counts = out[3].as<int64_t>();
-  for (int64_t i = 0; i < n; ++i) at[i] = i;
-  merge_sort(at, room, n, [&](int64_t i, int64_t j) { return s.before(i, j); });
+  for (int64_t i = 0; i < n && !poll(); ++i) at[i] = i;
+  merge_sort(at, room, n, poll, [&](int64_t i, int64_t j) { return s.before(i, j); });
+  if (stopped()) return {};
   // Equal neighbours are one group; -0 and +0 are, so its first index is looked for.
   int64_t groups = 0;
   for (int64_t i = 0; i < n; ++i) {
+    if (poll()) return {};
     if (i == 0 || !s.same(at[i - 1], at[i])) {
       first[groups] = at[i];
       ++groups;
@@ -142,17 +129,24 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   }
   // order[g]: which place group g has in the output
   int64_t* order = at;
-  for (int64_t g = 0; g < groups; ++g) at[g] = g;
+  for (int64_t g = 0; g < groups && !poll(); ++g) at[g] = g;
+  if (stopped()) return {};
   if (a.sorted == 0) {
-    merge_sort(at, room, groups, [&](int64_t i, int64_t j) { return first[i] < first[j]; });
-    for (int64_t i = 0; i < groups; ++i) room[at[i]] = i;
+    merge_sort(at, room, groups, poll, [&](int64_t i, int64_t j) { return first[i] < first[j]; });
+    if (stopped()) return {};
+    for (int64_t i = 0; i < groups; ++i) {
+      if (poll()) return {};
+      room[at[i]] = i;
+    }
     order = room;
   }
   for (int64_t g = 0; g < groups; ++g) {
+    if (poll()) return {};
     counts[g] = 0;
     out[1].as<int64_t>()[order[g]] = first[g];
   }
   for (int64_t i = 0; i < n; ++i) {
+    if (poll()) return {};
     inverse[i] = order[group[i]];
     ++counts[inverse[i]];
   }
@@ -161,6 +155,7 @@ Status run_unique(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   const int64_t outer = x.numel() == 0 ? 0 : s.outer;  // nothing is copied, however often
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t g = 0; g < groups; ++g) {
+      if (poll(s.inner)) return {};
       for (int64_t i = 0; i < s.inner; ++i)
         *to++ = s.element(out[1].as<int64_t>()[g], o * s.inner + i);
     }

@@ -14,8 +14,8 @@ Result<StringRef> joined(const KernelCtx& ctx, const StringRef& a, const StringR
     return Status(Code::kBudgetExceeded, "a string of that size");
   WICK_ASSIGN(void* room, string_room(ctx, a.size + b.size));
   auto* to = static_cast<char*>(room);
-  memcpy(to, a.data, a.size);
-  memcpy(to + a.size, b.data, b.size);
+  // what is ended here is read by nobody
+  if (copy_bytes(to, a.data, a.size)) copy_bytes(to + a.size, b.data, b.size);
   return StringRef{to, a.size + b.size};
 }
 
@@ -24,8 +24,9 @@ Status run_concat(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   Status status;
   ElementLoop<2> loop(out[0], in.data());
   const int64_t sx = loop.stride[0][loop.rank - 1], sy = loop.stride[1][loop.rank - 1];
+  Poll poll;
   loop.rows(0, loop.total, [&](int64_t at, int64_t n, const int64_t* offset) {
-    for (int64_t i = 0; i < n && status.ok(); ++i) {
+    for (int64_t i = 0; i < n && status.ok() && !poll(16); ++i) {
       auto z = joined(ctx, in[0].as<StringRef>()[offset[0] + i * sx],
                       in[1].as<StringRef>()[offset[1] + i * sy]);
       if (z.ok())
@@ -47,13 +48,13 @@ bool is_space(uint32_t c) {
 // The pieces of one string, from left to right.
 class Pieces {
  public:
-  Pieces(const StringRef& text, const StringRef& delimiter, int64_t maxsplit)
-      : rest_(text), delimiter_(delimiter), splits_(maxsplit) {
+  Pieces(const StringRef& text, const StringRef& delimiter, int64_t maxsplit, Poll& poll)
+      : rest_(text), delimiter_(delimiter), splits_(maxsplit), poll_(poll) {
     if (delimiter.size == 0) trim();
   }
 
   bool next(StringRef* piece) {
-    if (done_) return false;
+    if (done_ || poll_(8)) return false;
     uint64_t end = rest_.size, skip = 0;
     if (splits_ != 0) find(&end, &skip);
     *piece = {rest_.data, end};
@@ -69,8 +70,8 @@ class Pieces {
   void find(uint64_t* end, uint64_t* skip) const {
     if (delimiter_.size == 0) {
       uint64_t at = 0;
-      auto word = [&] { return at < rest_.size && !space_at(at); };
-      auto gap = [&] { return at < rest_.size && space_at(at); };
+      auto word = [&] { return at < rest_.size && !poll_(4) && !space_at(at); };
+      auto gap = [&] { return at < rest_.size && !poll_(4) && space_at(at); };
       while (word()) at += code_point(rest_.data + at, rest_.size - at).bytes;
       if (at == rest_.size) return;
       *end = at;
@@ -79,6 +80,7 @@ class Pieces {
       return;
     }
     for (uint64_t at = 0; at + delimiter_.size <= rest_.size; ++at) {
+      if (poll_(8)) return;
       const void* first = memchr(rest_.data + at, delimiter_.data[0], rest_.size - at);
       if (first == nullptr) return;
       at = static_cast<uint64_t>(static_cast<const char*>(first) - rest_.data);
@@ -95,7 +97,7 @@ class Pieces {
   // White space at both ends goes, and with it a string of nothing else.
   void trim() {
     uint64_t first = rest_.size, last = 0;
-    for (uint64_t at = 0; at < rest_.size;) {
+    for (uint64_t at = 0; at < rest_.size && !poll_(4);) {
       const CodePoint c = code_point(rest_.data + at, rest_.size - at);
       if (!is_space(c.value)) {
         if (first > at) first = at;
@@ -109,6 +111,7 @@ class Pieces {
 
   StringRef rest_, delimiter_;
   int64_t splits_;
+  Poll& poll_;
   bool done_ = false;
 };
 
@@ -121,21 +124,24 @@ Status run_split(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   const auto* x = in[0].as<StringRef>();
   const int64_t n = in[0].numel();
   int64_t most = 0;
+  Poll poll;
   StringRef piece;
   for (int64_t i = 0; i < n; ++i) {
     int64_t count = 0;
-    for (Pieces p(x[i], delimiter, maxsplit); p.next(&piece);) ++count;
+    for (Pieces p(x[i], delimiter, maxsplit, poll); p.next(&piece);) ++count;
     out[1].as<int64_t>()[i] = count;
     most = count > most ? count : most;
   }
+  if (stopped()) return {};
   Shape shape = in[0].shape;
   shape.push_back(most);
   WICK_ASSIGN(size_t bytes, checked_bytes(shape, dtype_bits(DType::kString)));
   WICK_ASSIGN(void* room, string_room(ctx, bytes, alignof(StringRef)));
   auto* y = static_cast<StringRef*>(room);
   for (int64_t i = 0; i < n; ++i) {
-    Pieces p(x[i], delimiter, maxsplit);
-    for (int64_t k = 0; k < most; ++k) y[i * most + k] = p.next(&piece) ? piece : StringRef();
+    Pieces p(x[i], delimiter, maxsplit, poll);
+    for (int64_t k = 0; k < most && !poll(); ++k)
+      y[i * most + k] = p.next(&piece) ? piece : StringRef();
   }
   out[0] = TensorView(room, DType::kString, shape);
   return {};

@@ -3,6 +3,8 @@
 // letters ("ß") and what is no UTF-8 stays.
 #include <algorithm>
 
+#include "runtime/core/byte_count.h"
+#include "runtime/kernels/reference/merge_sort.h"
 #include "runtime/kernels/reference/strings.h"
 #include "runtime/ops/attrs.h"
 
@@ -48,9 +50,9 @@ bool is_dotted(const StringNormalizerAttrs& a) {
 }
 
 // -1, 0, 1: by code points after the mapping; bytes that are no UTF-8 by themselves, above all
-int compare(const StringRef& a, const StringRef& b, const Casing& casing) {
+int compare(const StringRef& a, const StringRef& b, const Casing& casing, Poll& poll) {
   uint64_t i = 0, j = 0;
-  while (i < a.size && j < b.size) {
+  while (i < a.size && j < b.size && !poll(16)) {
     const CodePoint x = code_point(a.data + i, a.size - i), y = code_point(b.data + j, b.size - j);
     const uint32_t p = casing(x.value), q = casing(y.value);
     if (p != q) return p < q ? -1 : 1;
@@ -73,10 +75,10 @@ unsigned put(uint32_t c, char* to) {
 }
 
 // Into `to`, or only counted where that is null.
-uint64_t change_case(const StringRef& s, const Casing& casing, char* to) {
+uint64_t change_case(const StringRef& s, const Casing& casing, char* to, Poll& poll) {
   uint64_t size = 0;
   char letter[4];
-  for (uint64_t i = 0; i < s.size;) {
+  for (uint64_t i = 0; i < s.size && !poll(8);) {
     const CodePoint c = code_point(s.data + i, s.size - i);
     letter[0] = s.data[i];
     const unsigned bytes = c.value == kNoCodePoint ? 1 : put(casing(c.value), letter);
@@ -87,9 +89,10 @@ uint64_t change_case(const StringRef& s, const Casing& casing, char* to) {
   return size;
 }
 
-Status plan_normalizer(const KernelQuery& q, KernelPlan* plan) {  // an order of the stop words
+Status plan_normalizer(const KernelQuery& q,
+                       KernelPlan* plan) {  // an order of the stop words, and room
   if (q.in.size() > 1 && q.in[1].present())
-    plan->scratch_bytes = static_cast<size_t>(q.in[1].numel()) * sizeof(int64_t);
+    plan->scratch_bytes = byte_count(static_cast<uint64_t>(q.in[1].numel()) * 2 * sizeof(int64_t));
   return {};
 }
 
@@ -103,22 +106,26 @@ Status run_normalizer(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   const auto* words = stops ? in[1].as<StringRef>() : nullptr;
   auto* order = static_cast<int64_t*>(ctx.scratch);
   const int64_t count = stops ? in[1].numel() : 0;
-  for (int64_t i = 0; i < count; ++i) order[i] = i;
-  std::sort(order, order + count,
-            [&](int64_t i, int64_t j) { return compare(words[i], words[j], same) < 0; });
+  Poll poll;
+  for (int64_t i = 0; i < count && !poll(); ++i) order[i] = i;
+  merge_sort(order, order + count, count, poll,
+             [&](int64_t i, int64_t j) { return compare(words[i], words[j], same, poll) < 0; });
+  if (stopped()) return {};
   auto* y = out[0].as<StringRef>();
   int64_t kept = 0;
   for (int64_t i = 0, n = in[0].numel(); i < n; ++i) {
+    if (poll(16)) return {};
     const StringRef& s = in[0].as<StringRef>()[i];
     const int64_t* at = std::lower_bound(
         order, order + count, s,
-        [&](int64_t word, const StringRef& v) { return compare(words[word], v, same) < 0; });
-    if (at != order + count && compare(words[*at], s, same) == 0) continue;
+        [&](int64_t word, const StringRef& v) { return compare(words[word], v, same, poll) < 0; });
+    if (at != order + count && compare(words[*at], s, same, poll) == 0) continue;
     StringRef to = s;
     if (casing.change != CaseChange::kNone && s.size != 0) {
-      to.size = change_case(s, casing, nullptr);
+      to.size = change_case(s, casing, nullptr, poll);
+      if (stopped()) return {};
       WICK_ASSIGN(void* room, string_room(ctx, to.size));
-      change_case(s, casing, static_cast<char*>(room));
+      change_case(s, casing, static_cast<char*>(room), poll);
       to.data = static_cast<const char*>(room);
     }
     y[kept++] = to;

@@ -117,7 +117,9 @@ Status run_print(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVie
   auto* y = out[0].as<StringRef>();
   const int64_t n = in[0].numel();
   WidestBlock block;
+  Poll poll;
   for (int64_t first = 0; first < n; first += kWidestBlock) {
+    if (poll(64 * kWidestBlock)) return {};
     const int64_t count = n - first < kWidestBlock ? n - first : kWidestBlock;
     widen.loop(in[0].data, first, 1, count, &block);
     for (int64_t i = 0; i < count; ++i) {
@@ -225,7 +227,9 @@ Status run_read(const KernelCtx&, Span<const TensorView> in, Span<TensorView> ou
   const auto* x = in[0].as<StringRef>();
   const int64_t n = in[0].numel();
   WidestBlock block;
+  Poll poll;
   for (int64_t first = 0; first < n; first += kWidestBlock) {
+    if (poll(64 * kWidestBlock)) return {};
     const int64_t count = n - first < kWidestBlock ? n - first : kWidestBlock;
     for (int64_t i = 0; i < count; ++i) {
       const StringRef& s = x[first + i];
@@ -240,7 +244,7 @@ Status run_read(const KernelCtx&, Span<const TensorView> in, Span<TensorView> ou
 }
 
 Status run_copy(const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) {
-  if (in[0].nbytes() != 0) memcpy(out[0].data, in[0].data, in[0].nbytes());
+  copy_bytes(out[0].data, in[0].data, in[0].nbytes());
   return {};
 }
 

@@ -1,9 +1,8 @@
 // TfIdfVectorizer: how often each n-gram of a pool comes, with up to max_skip_count tokens skipped
 // between its parts. The pool is sorted once a run; a window of tokens is looked up in log(pool).
-#include <algorithm>
-
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reference/indices.h"
+#include "runtime/kernels/reference/merge_sort.h"
 
 namespace wick {
 namespace {
@@ -48,7 +47,8 @@ Status check(Span<const TensorView> in, const TfIdfAttrs& a) {
     return error(Code::kInvalidArgument, "the pool has %lld n-grams, ngram_indexes %lld",
                  static_cast<long long>(total), static_cast<long long>(grams));
   }
-  for (int64_t i = 0; i < grams; ++i) {
+  Poll poll;
+  for (int64_t i = 0; i < grams && !poll(); ++i) {
     if (places[i] < 0 || places[i] >= a.output_size) {
       return error(Code::kInvalidArgument, "ngram_indexes[%lld] is %lld, there are %lld outputs",
                    static_cast<long long>(i), static_cast<long long>(places[i]),
@@ -59,7 +59,8 @@ Status check(Span<const TensorView> in, const TfIdfAttrs& a) {
 }
 
 Status plan_tf_idf(const KernelQuery& q, KernelPlan* plan) {
-  plan->scratch_bytes = q.in[3].nbytes();  // the sorted order: an int64 an n-gram
+  // the sorted order, and room to sort: an int64 an n-gram
+  plan->scratch_bytes = byte_count(uint64_t{2} * q.in[3].nbytes());
   return {};
 }
 
@@ -84,7 +85,7 @@ int compare(const P* gram, const T* x, int64_t size, int64_t step) {
 // Counts the n-grams of one length in one row of tokens.
 template <class P, class T>
 void count_row(const Grams<P>& grams, const int64_t* order, const int64_t* places, const T* x,
-               int64_t tokens, int64_t skips, float* y) {
+               int64_t tokens, int64_t skips, float* y, Poll& poll) {
   // Single tokens have no gaps: they count once.
   for (int64_t step = 1; step <= (grams.size == 1 ? 1 : skips + 1); ++step) {
     // the last start whose window ends within the row; nothing there overflows: size > 1, step <=
@@ -92,6 +93,7 @@ void count_row(const Grams<P>& grams, const int64_t* order, const int64_t* place
     if (grams.size > 1 && step > (tokens - 1) / (grams.size - 1)) break;
     const int64_t starts = tokens - step * (grams.size - 1);
     for (int64_t i = 0; i < starts; ++i) {
+      if (poll(16 * grams.size)) return;
       // the last of equal n-grams is the one that counts
       int64_t lo = 0, hi = grams.count;
       while (lo < hi) {
@@ -126,29 +128,33 @@ Status run_tf_idf(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorVi
   const int64_t rows = rank == 2 ? in[0].shape[0] : 1;
   const int64_t tokens = rank == 0 ? 1 : in[0].shape[rank - 1];
   auto* y = out[0].as<float>();
-  for (int64_t i = 0; i < rows * a.output_size; ++i) y[i] = 0;
+  Poll poll;
+  for (int64_t i = 0; i < rows * a.output_size && !poll(); ++i) y[i] = 0;
   if (tokens == 0 || rows == 0 || a.output_size == 0) return {};
   auto* order = static_cast<int64_t*>(ctx.scratch);
+  int64_t* room = order + in[3].numel();
   int64_t first = 0;
   for (int64_t size = 1; size <= in[2].numel() && size <= a.max_gram_length; ++size) {
     const auto grams = grams_of<Token<T>>(in, size, first);
     first += grams.count;
     if (size < a.min_gram_length || size > tokens || grams.count == 0) continue;
-    for (int64_t i = 0; i < grams.count; ++i) order[i] = i;
-    std::sort(order, order + grams.count, [&](int64_t i, int64_t j) {
+    for (int64_t i = 0; i < grams.count && !poll(); ++i) order[i] = i;
+    merge_sort(order, room, grams.count, poll, [&](int64_t i, int64_t j) {
       const int c = compare(grams.tokens(i), grams.tokens(j), size, 1);
       return c != 0 ? c < 0 : i < j;
     });
+    if (stopped()) return {};
     parallel_items(ctx.pool, rows, tokens, [&](int64_t begin, int64_t end) {
+      Poll mine;
       for (int64_t row = begin; row < end; ++row) {
         count_row(grams, order, in[3].as<int64_t>(), in[0].as<T>() + row * tokens, tokens,
-                  a.max_skip_count, y + row * a.output_size);
+                  a.max_skip_count, y + row * a.output_size, mine);
       }
     });
   }
   const bool weighted = in.size() > 4 && in[4].present();
   const auto mode = static_cast<TfIdfMode>(a.mode);
-  for (int64_t row = 0; row < rows; ++row, y += a.output_size) {
+  for (int64_t row = 0; row < rows && !poll(a.output_size); ++row, y += a.output_size) {
     if (weighted && in[4].dtype == DType::kF64)
       weigh(y, a.output_size, in[4].as<double>(), mode);
     else

@@ -129,8 +129,11 @@ Status conv_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
   // one after the other: three strides may have no product
   const int64_t taps = window / stride[0] / stride[1] / stride[2];
   const int64_t cost = empty ? 1 : group_in * (taps + 1);
+  const int64_t search = kernel[0] + kernel[1] + kernel[2];
   parallel_items(ctx.pool, y[0] * y[1] * pixels, cost, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t e = begin; e < end; ++e) {
+      if (poll(8 * search)) return;
       const int64_t p = e % pixels, o = e / pixels % y[1], image = e / pixels / y[1];
       const int64_t at[3] = {p / (to[1] * to[2]), p / to[2] % to[1], p % to[2]};
       const int64_t first = o / group_out * group_in;  // channel of the group
@@ -144,6 +147,7 @@ Status conv_transpose(const KernelCtx& ctx, Span<const TensorView> in, Span<Tens
           const T* weight = in[1].as<T>() + ((first + c) * group_out + o % group_out) * window;
           for (int64_t i = 0; i < s[0].count; ++i) {
             for (int64_t j = 0; j < s[1].count; ++j) {
+              if (poll(s[2].count)) return;
               const int64_t row =
                   ((s[0].q - i * s[0].q_step) * size[1] + s[1].q - j * s[1].q_step) * size[2];
               const int64_t k_row =
@@ -185,8 +189,12 @@ Status col2im(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> 
                  1;
   }
   const int64_t pixels = out[0].numel() / (y[0] * y[1]);
+  int64_t search = 0;
+  for (int d = 0; d < spatial; ++d) search += block[d];
   parallel_items(ctx.pool, out[0].numel(), 8 * spatial, [&](int64_t begin, int64_t end) {
+    Poll poll;
     for (int64_t e = begin; e < end; ++e) {
+      if (poll(8 * search)) return;
       const T* from = in[0].as<T>() + e / pixels * rows * x[2];
       Sources s[kDims];
       int64_t rest = e % pixels, ways = 1;
@@ -198,6 +206,7 @@ Status col2im(const KernelCtx& ctx, Span<const TensorView> in, Span<TensorView> 
       }
       Compute<T> total = 0;
       for (int64_t way = 0; way < ways; ++way) {
+        if (poll(8)) return;
         int64_t row = 0, column = 0, digits = ways, left = way;
         for (int d = 0; d < spatial; ++d) {
           digits /= s[d].count;

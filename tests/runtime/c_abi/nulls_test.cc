@@ -54,6 +54,10 @@ TEST_F(Nulls, OfLibrariesAndPrograms) {
   REFUSED(wick_ops_load("/nowhere.so", nullptr), "ops");
   EXPECT_EQ(ops, nullptr);
   wick_ops_free(nullptr);
+  REFUSED(wick_cancel_create(nullptr), "cancel");
+  wick_cancel_free(nullptr);
+  wick_cancel_request(nullptr);
+  wick_cancel_clear(nullptr);
   EXPECT_EQ(wick_ops_count(nullptr), 0u);
   EXPECT_EQ(wick_ops_name(nullptr, 0), nullptr);
 

@@ -225,7 +225,9 @@ Status Context::submit(Span<const CommandBuffer> commands, Submission& submissio
 // The queue works in order, so it hangs only where nothing at all is done for hang_ns_: what others
 // had submitted before comes first, whether or not somebody waits for it. A timeline says where the
 // queue is; with fences each of them may take as long.
-Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, bool* hangs) {
+Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, Stop* stop,
+                                bool* hangs) {
+  constexpr uint64_t kSliceNs = 5'000'000;  // how long nobody looks whether the run is cancelled
   const uint64_t each = has_timeline_ ? 1 : submission.ahead_ + submission.batches_;
   for (;;) {
     const uint64_t over = done_value_.load(std::memory_order_relaxed);
@@ -237,8 +239,15 @@ Status Context::wait_until_done(Submission& submission, uint64_t deadline_ns, bo
     const uint64_t from = since(), hang = from + each * hang_ns_, now = now_ns();
     const bool sooner = deadline_ns != 0 && deadline_ns < hang;
     const uint64_t until = sooner ? deadline_ns : hang;
-    const uint64_t timeout = until > now ? until - now : 0;
+    uint64_t timeout = until > now ? until - now : 0;
+    const bool slice = stop != nullptr && stop->may_cancel() && timeout > kSliceNs;
+    if (slice) timeout = kSliceNs;
     Status done = has_timeline_ ? timeline_.wait(next, timeout) : submission.fence_.wait(timeout);
+    if (done.code() == Code::kDeadline && slice) {
+      if (!stop->reached()) continue;
+      *hangs = false;
+      return stop->status();
+    }
     if (done.code() == Code::kDeadline && !sooner && since() != from) continue;
     *hangs = done.code() == Code::kDeadline && !sooner;
     if (!done.ok()) return done;
@@ -264,10 +273,11 @@ Status Context::noted(Status s) {
 
 // What was submitted reads and writes buffers that the caller frees when this fails: it must be
 // known to be over, or nothing may be freed.
-Status Context::wait(Submission& submission, uint64_t deadline_ns) {
+Status Context::wait(Submission& submission, uint64_t deadline_ns, Stop* stop) {
   if (!submission.pending_) return Status(Code::kInternal, "nothing was submitted");
   bool hangs = false;
-  Status done = wait_until_done(submission, deadline_ns, &hangs);
+  Status done = wait_until_done(submission, deadline_ns, stop, &hangs);
+  if (done.code() == Code::kCancelled) return done;
   if (done.code() == Code::kDeadline && !hangs) return done;
   submission.pending_ = false;
   pending_.fetch_sub(submission.batches_, std::memory_order_relaxed);

@@ -105,7 +105,13 @@ class Context final : private AsyncWork {
   // Until it is over; kDeadline when it is not by `deadline_ns` (0: none): it stays pending then.
   // A device that takes longer than ContextOptions::hang_ns for one of its buffers is lost. What
   // was submitted before has its own time.
-  Status wait(Submission& submission, uint64_t deadline_ns = 0);
+  Status wait(Submission& submission, uint64_t deadline_ns = 0) {
+    return wait(submission, deadline_ns, nullptr);
+  }
+  // The same with the deadline of a run (null: none), or kCancelled.
+  Status wait(Submission& submission, Stop* stop) {
+    return wait(submission, stop == nullptr ? 0 : stop->deadline_ns(), stop);
+  }
   Status run(const CommandBuffer& commands, Submission& submission) {
     WICK_TRY(submit(commands, submission));
     return wait(submission);
@@ -131,8 +137,9 @@ class Context final : private AsyncWork {
   const CachedPipeline* find_locked(ShaderId id, Span<const uint32_t> specialisation) const;
   Status open(const ContextOptions& options);
   void wait_for_all() override;
+  Status wait(Submission& submission, uint64_t deadline_ns, Stop* stop);
   // kDeadline: *hangs, or the caller's own deadline.
-  Status wait_until_done(Submission& submission, uint64_t deadline_ns, bool* hangs);
+  Status wait_until_done(Submission& submission, uint64_t deadline_ns, Stop* stop, bool* hangs);
   Result<VkDescriptorSetLayout> set_layout_locked(uint32_t bindings);
 
   Allocator& allocator_;

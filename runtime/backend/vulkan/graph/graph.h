@@ -46,10 +46,10 @@ class VulkanGraph : private Parts {
     return collect(outputs);
   }
   // Its halves. start() reads the inputs and returns while the device works; it waits for an
-  // earlier run that nobody collected. collect() with a deadline may return kDeadline: the run goes
-  // on and can be collected later.
-  Status start(Span<const void* const> inputs);
-  Status collect(Span<void* const> outputs, uint64_t deadline_ns = 0);
+  // earlier run that nobody collected. Where `stop` ends the wait (kDeadline, kCancelled), the run
+  // goes on and can be collected later.
+  Status start(Span<const void* const> inputs, Stop* stop = nullptr);
+  Status collect(Span<void* const> outputs, Stop* stop = nullptr);
 
   // Device memory and staging, in bytes.
   uint64_t held_bytes() const {

@@ -168,13 +168,13 @@ Status VulkanGraph::record() {
   return commands_.back().end();
 }
 
-Status VulkanGraph::start(Span<const void* const> inputs) {
+Status VulkanGraph::start(Span<const void* const> inputs, Stop* stop) {
   if (!ready_) return Status(Code::kInternal, "the graph is not finished");
   if (inputs.size() != inputs_.size()) {
     return error(Code::kInvalidArgument, "the graph has %zu inputs, given %zu", inputs_.size(),
                  inputs.size());
   }
-  if (submission_.pending()) WICK_TRY(context_.wait(submission_));
+  if (submission_.pending()) WICK_TRY(context_.wait(submission_, stop));
   bool unified = context_.unified();
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor& t = tensors_[inputs_[i]];
@@ -185,13 +185,13 @@ Status VulkanGraph::start(Span<const void* const> inputs) {
   return context_.submit({commands_.data(), commands_.size()}, submission_);
 }
 
-Status VulkanGraph::collect(Span<void* const> outputs, uint64_t deadline_ns) {
+Status VulkanGraph::collect(Span<void* const> outputs, Stop* stop) {
   const size_t count = outputs_.size() - (fault_ == kNoTensor ? 0 : 1);
   if (outputs.size() != count) {
     return error(Code::kInvalidArgument, "the graph has %zu outputs, given %zu", count,
                  outputs.size());
   }
-  WICK_TRY(context_.wait(submission_, deadline_ns));
+  WICK_TRY(context_.wait(submission_, stop));
   if (timed_) done_ns_ = now_ns();
   WICK_TRY(context_.noted(timer_.read()));
   const bool unified = context_.unified();
