@@ -124,7 +124,7 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
     std::vector<HostTensor> in, out;
     Allowance allowed;
     for (ValueId v : n.inputs) {
-      in.push_back(v == kNoValue            ? HostTensor()
+      in.push_back(v == kNoValue          ? HostTensor()
                    : graph.is_constant(v) ? graph.value(v).constant
                                           : values[at(v)]);
       if (v != kNoValue && promise != Promise::kBits) join(&allowed, carried[at(v)]);
@@ -132,17 +132,17 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
     try {
       out = run_any(n, in, options);
     } catch (const Error& e) {
-      throw Error("[" + std::string(op_info(n.op)->name) + "] " + e.what() + " in " +
-                      node_text(graph, id),
-                  e.code());
+      throw Error(
+          "[" + std::string(op_info(n.op)->name) + "] " + e.what() + " in " + node_text(graph, id),
+          e.code());
     }
     if (promise != Promise::kBits) join(&allowed, own_allowance(n, in, out, promise));
     for (size_t k = 0; k < out.size(); ++k) {
       const ValueId v = n.outputs[k];
       const auto known = given.find(graph.value(v).name);
       const bool is_given = !graph.value(v).name.empty() && known != given.end();
-      if (is_given && !look({id, k, out[k], known->second, in,
-                             allowed.of(out[k].dtype(), promise)}))
+      if (is_given &&
+          !look({id, k, out[k], known->second, in, allowed.of(out[k].dtype(), promise)}))
         return;
       // what is of another type would only be refused further on
       const bool usable = is_given && known->second.dtype() == out[k].dtype() &&

@@ -86,8 +86,7 @@ std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after
         const NodeId maker = after.value(o.value).producer;
         fault = PassFault{pass.name, maker >= 0 ? node_text(after, maker) : "", o.name,
                           "element " + std::to_string(d.element) + " is " + number(d.made) +
-                              ", before the pass " + number(d.given) +
-                              ", equal bits are promised"};
+                              ", before the pass " + number(d.given) + ", equal bits are promised"};
       }
     }
     if (fault) return fault;

@@ -61,9 +61,8 @@ bool run_round(Graph& graph, Span<const Pass> passes, WorkAhead* work, const Pas
                PassReport* all) {
   std::vector<Pass> sound;
   for (const Pass& pass : passes) {
-    const bool undone =
-        std::any_of(all->undone.begin(), all->undone.end(),
-                    [&](const PassFault& f) { return f.pass == pass.name; });
+    const bool undone = std::any_of(all->undone.begin(), all->undone.end(),
+                                    [&](const PassFault& f) { return f.pass == pass.name; });
     if (!undone) sound.push_back(pass);
   }
   PassReport round = run_passes(graph, sound, work, watch);
@@ -97,8 +96,8 @@ PassReport checked(Graph& graph, const OptimizeOptions& options,
                    const std::function<PassReport(const PassWatch&)>& run) {
   if (options.watch || options.samples.empty()) return run(options.watch);
   PassChecker checker(graph, options.samples, options.check_work);
-  PassReport report = run(
-      [&](const Pass& pass, const Graph&, Graph& after) { return checker.check(pass, after); });
+  PassReport report =
+      run([&](const Pass& pass, const Graph&, Graph& after) { return checker.check(pass, after); });
   report.unchecked = checker.unchecked();
   return report;
 }
@@ -115,9 +114,8 @@ PassReport optimize(Graph& graph, const OptimizeOptions& options) {
 }
 
 PassReport run_checked(Graph& graph, Span<const Pass> passes, const OptimizeOptions& options) {
-  return checked(graph, options, [&](const PassWatch& watch) {
-    return run_passes(graph, passes, nullptr, watch);
-  });
+  return checked(graph, options,
+                 [&](const PassWatch& watch) { return run_passes(graph, passes, nullptr, watch); });
 }
 
 }  // namespace wick::ir

@@ -38,8 +38,9 @@ struct Pass {
 // What a pass did to values that its class does not allow.
 struct PassFault {
   std::string pass;
-  std::string node, value;  // of the graph behind it: the first that is wrong; "" where it runs no more
-  std::string why;          // "element 3 is 1.5, before the pass 1.25, equal bits are promised"
+  std::string node,
+      value;        // of the graph behind it: the first that is wrong; "" where it runs no more
+  std::string why;  // "element 3 is 1.5, before the pass 1.25, equal bits are promised"
 };
 
 struct PassReport {
@@ -69,9 +70,9 @@ PassReport optimize(Graph& graph);
 
 struct OptimizeOptions {
   bool chains = true;  // false: simplify() alone
-  // Each the graph's inputs, in order: every pass is checked on them, by its class, and undone where
-  // it breaks its promise (graph/rewrite/checked.h). Throws Error where the graph itself does not
-  // run on them.
+  // Each the graph's inputs, in order: every pass is checked on them, by its class, and undone
+  // where it breaks its promise (graph/rewrite/checked.h). Throws Error where the graph itself does
+  // not run on them.
   std::vector<std::vector<HostTensor>> samples;
   double check_work = 1e18;  // steps (op_work) for all checks together
   PassWatch watch;           // instead of the check on samples

@@ -18,8 +18,7 @@ class Reader {
 
   ir::Graph read() {
     ir::Graph g;
-    for (const SymbolDef& s : program_.symbols())
-      g.symbol(s.name, s.min, std::max(s.min, s.max));
+    for (const SymbolDef& s : program_.symbols()) g.symbol(s.name, s.min, std::max(s.min, s.max));
     fill(&g, entry_.body());
     for (const char* label : program_.labels()) g.labels.emplace_back(label);
     for (const KeyValueDef& m : program_.metadata()) g.metadata[m.key] = m.value;

@@ -51,8 +51,8 @@ CutGraph cut_graph(const ir::Graph& graph, const std::vector<NodeId>& nodes,
     for (ValueId v : n.inputs) in.push_back(read(v));
     std::vector<ir::Value> out(n.outputs.size());
     for (size_t k = 0; k < out.size(); ++k) out[k].name = graph.value(n.outputs[k]).name;
-    const NodeId made = cut.graph.add_typed(n.op, n.attrs, std::move(in), n.regions,
-                                            std::move(out), n.name);
+    const NodeId made =
+        cut.graph.add_typed(n.op, n.attrs, std::move(in), n.regions, std::move(out), n.name);
     cut.graph.node(made).module = n.module;
     cut.graph.node(made).source = n.source;
     ++cut.nodes;

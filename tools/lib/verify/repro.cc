@@ -47,10 +47,11 @@ std::string write_repro(const std::string& folder, const VerifyRow& row, const C
                         const std::string& more) {
   const std::string made = repro_folder(folder, row);
   if (cut.nodes == 0) {
-    write_text((fs::path(made) / "README.md").string(),
-               fmt::format("{}: {}\n{}\n\nNo part of the model shows it by itself: run wick verify on "
-                           "the whole model.\n",
-                           row.model, row.target, row.first->text()));
+    write_text(
+        (fs::path(made) / "README.md").string(),
+        fmt::format("{}: {}\n{}\n\nNo part of the model shows it by itself: run wick verify on "
+                    "the whole model.\n",
+                    row.model, row.target, row.first->text()));
     return made;
   }
   std::string model = "model.onnx";

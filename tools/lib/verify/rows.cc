@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/registry/registry.h"
 #include "tools/lib/difference.h"
 #include "wick/error.h"
 
@@ -38,8 +39,8 @@ std::string FirstDifference::text() const {
   if (element < 0) return node.empty() && value.empty() ? why : fmt::format("{}: {}", place, why);
   std::string far;
   if (ulps > 0) far = fmt::format(", {} ulp{}", ulps, ulps == 1 ? "" : "s");
-  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}", place, element, got, expected,
-                     far, bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
+  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}", place, element, got,
+                     expected, far, bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
 }
 
 std::vector<VerifySample> size_samples(const Session& session, const Program& program,
@@ -54,7 +55,8 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
   for (size_t i = 0; i < session.input_count(); ++i) {
     for (const DimDef& d : session.input(i).dims) {
       if (d.symbol < 0 || std::find(open.begin(), open.end(), d.symbol) != open.end()) continue;
-      if (!is_named(program.symbols()[static_cast<size_t>(d.symbol)].name)) open.push_back(d.symbol);
+      if (!is_named(program.symbols()[static_cast<size_t>(d.symbol)].name))
+        open.push_back(d.symbol);
     }
   }
   std::vector<VerifySample> samples;
@@ -64,14 +66,15 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
     std::string label;
     for (int32_t s : open) {
       const SymbolDef& symbol = program.symbols()[static_cast<size_t>(s)];
-      named.push_back(
-          fmt::format("{}={}", symbol.name, std::clamp(size, symbol.min, symbol.max)));
+      named.push_back(fmt::format("{}={}", symbol.name, std::clamp(size, symbol.min, symbol.max)));
     }
     for (const std::string& n : named) label += (label.empty() ? "" : " ") + n;
     if (label.empty()) label = "fixed sizes";
     if (!seen.insert(label).second) continue;
     samples.push_back(
-        {label, sample_inputs(session, program, {.batch = std::nullopt, .named = named}).inputs, {}});
+        {label,
+         sample_inputs(session, program, {.batch = std::nullopt, .named = named}).inputs,
+         {}});
   }
   return samples;
 }
@@ -89,7 +92,8 @@ void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const 
   }
   f.element = apart.element;
   f.bound = bound;
-  if (!apart.comparable) f.why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
+  if (!apart.comparable)
+    f.why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
   if (apart.comparable && apart.element < 0) f.why = "it has other elements";
   if (apart.element >= 0) {
     f.expected = element_as_double(truth, apart.element);

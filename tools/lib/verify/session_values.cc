@@ -32,7 +32,8 @@ class ValueTrace final : public TraceHook {
       if (n.inputs[i] == ir::kNoValue || !event.in[i].present()) continue;
       const ir::Value& v = g_.value(n.inputs[i]);
       bool overwritten = false;  // by this step, in place
-      for (const TensorView& out : event.out) overwritten = overwritten || overlap(event.in[i], out);
+      for (const TensorView& out : event.out)
+        overwritten = overwritten || overlap(event.in[i], out);
       if (v.origin == ir::ValueOrigin::kNode && !overwritten) read(v.name, n.name, event.in[i]);
     }
     for (size_t k = 0; k < n.outputs.size() && k < event.out.size(); ++k) {

@@ -21,8 +21,8 @@ struct SessionValues {
 };
 
 // `graph` has a name for every value (ir::name_values). On the CPU the program is the graph's own,
-// and a value that no step shows (a view that nobody reads) is missing. A device keeps its values to
-// itself, so there all of them are outputs.
+// and a value that no step shows (a view that nobody reads) is missing. A device keeps its values
+// to itself, so there all of them are outputs.
 SessionValues session_values(const ir::Graph& graph, Span<const HostTensor> inputs,
                              const RunnerOptions& options);
 

@@ -8,17 +8,18 @@
 #include <set>
 
 #include "exporter/onnx/onnx.h"
+#include "graph/rewrite/checked.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/arrays.h"
-#include "tools/lib/verify/cut_graph.h"
 #include "tools/lib/difference.h"
-#include "tools/lib/verify/old_library.h"
 #include "tools/lib/oracle.h"
 #include "tools/lib/program_graph.h"
-#include "tools/lib/verify/repro.h"
-#include "tools/lib/verify/session_values.h"
+#include "tools/lib/verify/cut_graph.h"
+#include "tools/lib/verify/old_library.h"
 #include "tools/lib/verify/onnxruntime.h"
+#include "tools/lib/verify/repro.h"
 #include "tools/lib/verify/rows.h"
+#include "tools/lib/verify/session_values.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -29,12 +30,6 @@ using ir::Promise;
 using Verdict = VerifyRow::Verdict;
 
 constexpr size_t kReproNodes = 3;
-
-struct VerifySample {
-  std::string sizes;  // "batch=3"
-  std::vector<HostTensor> inputs;
-  GivenValues truth;
-};
 
 Promise promise_of(NumericsClass c) { return ir::promise_of(static_cast<ir::Numerics>(c)); }
 
@@ -114,7 +109,9 @@ class Verifier {
       return;
     }
     std::string last_error;
-    for (VerifySample& s : size_samples(runner.session(), compiled.program(), o_.dims, o_.sizes)) {
+    std::vector<VerifySample> tried =
+        size_samples(runner.session(), compiled.program(), o_.dims, o_.sizes);
+    for (VerifySample& s : tried) {
       try {
         s.truth = ir::named_values(root_, s.inputs, interpreter());
       } catch (const Error& e) {  // sizes that the model has no answer for
@@ -128,9 +125,10 @@ class Verifier {
       samples_.push_back(std::move(s));
     }
     if (samples_.empty())
-      throw Error(fmt::format("{}: the interpreter runs none of the sizes tried (--dim NAME=N and "
-                              "--input choose others): {}",
-                              model_.name, last_error));
+      throw Error(
+          fmt::format("{}: the interpreter runs none of the sizes tried (--dim NAME=N and "
+                      "--input choose others): {}",
+                      model_.name, last_error));
   }
 
   void trainer(const VerifySample& s) {
@@ -199,7 +197,9 @@ class Verifier {
         run.reference = backend == "reference";
         run.device = backend == "vulkan" ? o_.device : "";
         run.all_it_can = backend == "vulkan";
-        std::string target = cpu ? fmt::format("cpu threads={}", threads == 0 ? "all" : std::to_string(threads)) : backend;
+        std::string target =
+            cpu ? fmt::format("cpu threads={}", threads == 0 ? "all" : std::to_string(threads))
+                : backend;
         if (!of.empty()) target = of + ", " + target;
         session(g, s, run, target);
       }
@@ -212,7 +212,8 @@ class Verifier {
     VerifyRow r = row(target, promise == Promise::kBits ? "exact" : "bound", &s);
     try {
       const SessionValues made = session_values(g, s.inputs, run);
-      for (const ir::GraphOutput& o : g.outputs()) r.outputs.emplace_back(o.name, made.values.at(o.name));
+      for (const ir::GraphOutput& o : g.outputs())
+        r.outputs.emplace_back(o.name, made.values.at(o.name));
       if (!made.spoiled.empty()) {
         set_spoiled(&r, g, made.spoiled[0]);
       } else {

@@ -1,6 +1,6 @@
 // Numerical parity of a model with itself: its graph as it was read, interpreted on plain loops, is
-// the truth; each pass, the program in a session on each backend, a file made of it and ONNX Runtime
-// are held against it, value by value.
+// the truth; each pass, the program in a session on each backend, a file made of it and ONNX
+// Runtime are held against it, value by value.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,8 @@ struct VerifyRow {
   int64_t values = 0;  // compared
   std::string why;     // of kSkipped and kFailed
   std::optional<FirstDifference> first;
-  std::string repro;  // the folder that shows it
+  std::string repro;                                        // the folder that shows it
+  std::vector<std::pair<std::string, HostTensor>> outputs;  // of a session, by name
 };
 const char* verdict_name(VerifyRow::Verdict verdict);
 
