@@ -28,13 +28,13 @@ std::string name_of(const VerifyRow& row) {
   return row.sizes.empty() ? row.target : fmt::format("{} [{}]", row.target, row.sizes);
 }
 
+}  // namespace
+
 nlohmann::json json_of(const FirstDifference& f) {
   return {{"value", f.value},       {"op", f.op},       {"node", f.node}, {"type", f.type},
           {"element", f.element},   {"got", f.got},     {"ulps", f.ulps}, {"bound", f.bound},
           {"expected", f.expected}, {"text", f.text()}, {"reason", f.why}};
 }
-
-}  // namespace
 
 nlohmann::json json_of(const VerifyReport& report, const std::vector<std::string>& models) {
   auto rows = nlohmann::json::array();

@@ -9,6 +9,7 @@
 
 namespace wick::tool {
 
+nlohmann::json json_of(const FirstDifference& first);
 nlohmann::json json_of(const VerifyReport& report, const std::vector<std::string>& models);
 // A test case a row: the model is its class, target and sizes its name.
 std::string junit_of(const VerifyReport& report);

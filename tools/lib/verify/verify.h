@@ -75,9 +75,4 @@ Verified open_verified(const std::string& path, const VerifyOptions& options);
 VerifyReport verify_model(const Verified& model, const VerifyOptions& options,
                           const std::function<void(const VerifyRow&)>& progress = {});
 
-// What runs behind export, convert and quantize: one small shape, the interpreter on `graph` (as it
-// was before the passes) against a session of the file. kSkipped where that would take seconds.
-VerifyRow verify_file(const ir::Graph& graph, const std::string& path,
-                      const std::vector<std::string>& dims = {});
-
 }  // namespace wick::tool
