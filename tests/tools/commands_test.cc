@@ -24,8 +24,9 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands = {
-    "train", "explain",     "export", "convert", "run",      "compare", "bench",    "inspect",
-    "ops",   "conformance", "prove",  "report",  "quantize", "devices", "selftest", "data"};
+    "train",    "explain", "export",   "convert",     "run",   "compare",
+    "bench",    "inspect", "ops",      "conformance", "prove", "report",
+    "quantize", "devices", "selftest", "data",        "verify"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});
