@@ -61,6 +61,27 @@ Allowance own_allowance(const Node& n, Span<const HostTensor> in, Span<const Hos
   return a;
 }
 
+// Which values go by their names: an output's name is that of its value, and a name that several
+// values have is none.
+std::vector<bool> has_name(const Graph& g) {
+  std::map<std::string, ValueId> owner;
+  for (const GraphOutput& o : g.outputs()) owner.emplace(o.name, o.value);
+  std::map<std::string, int> times;
+  for (const Node& n : g.nodes()) {
+    for (ValueId v : n.outputs) times[g.value(v).name] += n.removed() ? 0 : 1;
+  }
+  std::vector<bool> named(g.value_count(), false);
+  for (const Node& n : g.nodes()) {
+    for (ValueId v : n.outputs) {
+      const std::string& name = g.value(v).name;
+      if (n.removed() || name.empty()) continue;
+      const auto output = owner.find(name);
+      named[at(v)] = output != owner.end() ? output->second == v : times[name] == 1;
+    }
+  }
+  return named;
+}
+
 void join(Allowance* to, const Allowance& from) {
   to->roundings += from.roundings;
   to->magnitude = std::fmax(to->magnitude, from.magnitude);
@@ -111,6 +132,7 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
   std::vector<HostTensor> values(graph.value_count());
   std::vector<Allowance> carried(graph.value_count());
   std::vector<int> readers(graph.value_count(), 0);
+  const std::vector<bool> named = has_name(graph);
   for (const Node& n : graph.nodes()) {
     for (ValueId v : n.inputs) {
       if (v != kNoValue) ++readers[at(v)];
@@ -140,7 +162,7 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
     for (size_t k = 0; k < out.size(); ++k) {
       const ValueId v = n.outputs[k];
       const auto known = given.find(graph.value(v).name);
-      const bool is_given = !graph.value(v).name.empty() && known != given.end();
+      const bool is_given = named[at(v)] && known != given.end();
       if (is_given &&
           !look({id, k, out[k], known->second, in, allowed.of(out[k].dtype(), promise)}))
         return;
@@ -160,11 +182,12 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
 GivenValues named_values(const Graph& graph, Span<const HostTensor> inputs,
                          const InterpreterOptions& options) {
   GivenValues all;
+  const std::vector<bool> named = has_name(graph);
   InterpreterOptions keep = options;
   keep.after_node = [&](NodeId id, Span<const HostTensor> out) {
     for (size_t k = 0; k < out.size(); ++k) {
-      const std::string& name = graph.value(graph.node(id).outputs[k]).name;
-      if (!name.empty()) all.emplace(name, out[k]);
+      const ValueId v = graph.node(id).outputs[k];
+      if (named[at(v)]) all.emplace(graph.value(v).name, out[k]);
     }
   };
   const std::vector<HostTensor> outputs = run(graph, inputs, keep);

@@ -54,7 +54,8 @@ void run_beside(const Graph& graph, Span<const HostTensor> inputs, const GivenVa
                 Promise promise, const std::function<bool(const Beside&)>& look,
                 const InterpreterOptions& options = {});
 
-// Every node's outputs under their names, and the graph's outputs under theirs.
+// Every node's outputs under their names (a name that several have, or that is an output's of the
+// graph, is none of theirs), and the graph's outputs under theirs.
 GivenValues named_values(const Graph& graph, Span<const HostTensor> inputs,
                          const InterpreterOptions& options = {});
 

@@ -173,6 +173,22 @@ TEST(Beside, SignsOfZeroCountAsBitsAndNoNaNDiffersFromAnother) {
   EXPECT_FALSE(apart(x, HostTensor(DType::kF32, {1}), Promise::kNothing, 0).comparable);
 }
 
+// As quantized graphs have it: the output's old name stays with the value before the last nodes.
+TEST(Beside, AnOutputsNameIsThatOfItsValue) {
+  Graph g = small();
+  g.value(g.node(0).outputs[0]).name = "y";
+  const std::vector<HostTensor> in = {floats({2, 3})};
+  const GivenValues all = named_values(g, in);
+  EXPECT_EQ(all.size(), 1u);
+  EXPECT_TRUE(same_bits(all.at("y"), run(g, in)[0]));
+  int looked = 0;
+  run_beside(g, in, all, Promise::kBits, [&](const Beside& b) {
+    ++looked;
+    return !apart(b.made, b.given, Promise::kBits, 0).differs;
+  });
+  EXPECT_EQ(looked, 0);  // its value has no name of its own here
+}
+
 TEST(Beside, NamesAreUniqueAndThoseOfOutputs) {
   Graph g = small();
   g.value(g.outputs()[0].value).name = "x";  // an input's

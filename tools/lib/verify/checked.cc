@@ -77,6 +77,8 @@ VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const Che
       wick ? file.program().provenance().numerics : NumericsClass::kExact;
   row.numerics = ir::numerics_name(static_cast<ir::Numerics>(numerics));
   Runner runner(file, {"cpu", 1, false, nullptr});
+  ir::Graph root = graph;
+  ir::name_values(root, "%");
   VerifySample s;
   double left = kQuickWork;
   ir::InterpreterOptions budget;
@@ -84,7 +86,7 @@ VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const Che
   try {
     s = size_samples(runner.session(), file.program(), check.dims, {1})[0];
     row.sizes = s.sizes;
-    s.truth = ir::named_values(graph, s.inputs, budget);
+    s.truth = ir::named_values(root, s.inputs, budget);
   } catch (const Error& e) {  // no sample can be made up, or the graph has no answer to it
     return skip(e.code() == Code::kBudgetExceeded ? "it would take more than a few seconds"
                                                   : e.what());
@@ -105,8 +107,14 @@ VerifyRow verify_file(const ir::Graph& graph, const std::string& path, const Che
   if (equal) return row;
   // Where it is: the session beside the file's graph on plain loops, then that beside what it was
   // made of.
-  ir::Graph written = wick ? program_graph(file.program()) : *file.compiled();
-  ir::name_values(written, "%");
+  ir::Graph written = wick ? program_graph(file.program()) : *file.graph();
+  if (wick) {
+    ir::optimize(root);
+    ir::name_values(root, "%optimized.");
+    for (auto& [name, value] : ir::named_values(root, s.inputs)) s.truth.emplace(name, value);
+  }
+  take_names(&written, root);
+  ir::name_values(written, "%file.");
   const auto look = [&](ir::Promise promise, bool made_is_truth, const ir::GivenValues& given) {
     ir::run_beside(written, s.inputs, given, promise, [&](const ir::Beside& b) {
       const HostTensor& truth = made_is_truth ? b.made : b.given;

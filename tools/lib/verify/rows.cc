@@ -16,7 +16,30 @@ std::string type_of(const HostTensor& t) {
   return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
 }
 
+std::vector<ir::NodeId> live(const ir::Graph& g) {
+  std::vector<ir::NodeId> nodes;
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    if (!g.node(static_cast<ir::NodeId>(i)).removed()) nodes.push_back(static_cast<ir::NodeId>(i));
+  }
+  return nodes;
+}
+
 }  // namespace
+
+void take_names(ir::Graph* file, const ir::Graph& graph) {
+  const std::vector<ir::NodeId> a = live(*file), b = live(graph);
+  const auto same = [&](ir::NodeId x, ir::NodeId y) {
+    return file->node(x).op == graph.node(y).op &&
+           file->node(x).outputs.size() == graph.node(y).outputs.size();
+  };
+  if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), same)) return;
+  for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t k = 0; k < file->node(a[i]).outputs.size(); ++k) {
+      std::string& name = file->value(file->node(a[i]).outputs[k]).name;
+      if (name.empty()) name = graph.value(graph.node(b[i]).outputs[k]).name;
+    }
+  }
+}
 
 const char* verdict_name(VerifyRow::Verdict verdict) {
   switch (verdict) {

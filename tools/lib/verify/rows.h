@@ -18,6 +18,10 @@ std::vector<VerifySample> size_samples(const Session& session, const Program& pr
                                        const std::vector<std::string>& dims,
                                        const std::vector<int64_t>& sizes);
 
+// Values that a file has no names for go by those of the graph, where that has the same nodes in
+// the same order.
+void take_names(ir::Graph* file, const ir::Graph& graph);
+
 // The row differs, first at this value of the graph.
 void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
                const HostTensor& got, const ir::Apart& apart, double bound);

@@ -47,31 +47,6 @@ bool takes(const ir::Graph& g, Span<const HostTensor> inputs) {
   return true;
 }
 
-std::vector<ir::NodeId> live(const ir::Graph& g) {
-  std::vector<ir::NodeId> nodes;
-  for (size_t i = 0; i < g.node_count(); ++i) {
-    if (!g.node(static_cast<ir::NodeId>(i)).removed()) nodes.push_back(static_cast<ir::NodeId>(i));
-  }
-  return nodes;
-}
-
-// Values that a file has no names for go by those of the graph, where that has the same nodes in
-// the same order.
-void take_names(ir::Graph* file, const ir::Graph& graph) {
-  const std::vector<ir::NodeId> a = live(*file), b = live(graph);
-  const auto same = [&](ir::NodeId x, ir::NodeId y) {
-    return file->node(x).op == graph.node(y).op &&
-           file->node(x).outputs.size() == graph.node(y).outputs.size();
-  };
-  if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), same)) return;
-  for (size_t i = 0; i < a.size(); ++i) {
-    for (size_t k = 0; k < file->node(a[i]).outputs.size(); ++k) {
-      std::string& name = file->value(file->node(a[i]).outputs[k]).name;
-      if (name.empty()) name = graph.value(graph.node(b[i]).outputs[k]).name;
-    }
-  }
-}
-
 class Verifier {
  public:
   Verifier(const Verified& model, const VerifyOptions& options,
