@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/rewrite/checked.h"
 #include "wick/error.h"
 
 namespace wick::ir {
@@ -29,15 +30,24 @@ bool run_inside_out(Graph& graph, const Pass& pass, WorkAhead* work) {
 
 }  // namespace
 
-PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work) {
+PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work,
+                      const PassWatch& watch) {
   if (work == nullptr) {
     WorkAhead own(graph);
-    return run_passes(graph, passes, &own);
+    return run_passes(graph, passes, &own, watch);
   }
   PassReport report;
   for (const Pass& pass : passes) {
+    const Graph before = watch ? graph : Graph();
     if (!run_inside_out(graph, pass, work)) continue;
     verify(graph, std::string("after the pass ") + pass.name);
+    if (watch) {
+      if (auto fault = watch(pass, before, graph)) {
+        graph = before;
+        report.undone.push_back(std::move(*fault));
+        continue;
+      }
+    }
     report.numerics = std::max(report.numerics, pass.numerics);
     report.changed.emplace_back(pass.name);
   }
@@ -46,33 +56,66 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work) {
 
 namespace {
 
-// False when nothing changed.
-bool run_round(Graph& graph, Span<const Pass> passes, WorkAhead* work, PassReport* all) {
-  PassReport round = run_passes(graph, passes, work);
+// The passes but for those that were undone. False when nothing changed.
+bool run_round(Graph& graph, Span<const Pass> passes, WorkAhead* work, const PassWatch& watch,
+               PassReport* all) {
+  std::vector<Pass> sound;
+  for (const Pass& pass : passes) {
+    const bool undone = std::any_of(all->undone.begin(), all->undone.end(),
+                                    [&](const PassFault& f) { return f.pass == pass.name; });
+    if (!undone) sound.push_back(pass);
+  }
+  PassReport round = run_passes(graph, sound, work, watch);
   all->numerics = std::max(all->numerics, round.numerics);
   all->changed.insert(all->changed.end(), round.changed.begin(), round.changed.end());
+  all->undone.insert(all->undone.end(), round.undone.begin(), round.undone.end());
   return !round.changed.empty();
 }
 
-}  // namespace
-
-PassReport simplify(Graph& graph) {
+PassReport simplify(Graph& graph, const PassWatch& watch) {
   constexpr Pass kRound[] = {kIdentity, kBlocks,        kFold,        kControl, kCse,
                              kLayout,   kFuseAttention, kFuseInteger, kFuse,    kDce};
   constexpr int kMaxRounds = 8;  // each one shrinks the graph; a bound all the same
   WorkAhead work(graph);
   PassReport all;
   for (int i = 0; i < kMaxRounds; ++i) {
-    if (!run_round(graph, kRound, &work, &all)) break;
+    if (!run_round(graph, kRound, &work, watch, &all)) break;
   }
   return all;
 }
 
-PassReport optimize(Graph& graph) {
+PassReport optimize_watched(Graph& graph, bool chains, const PassWatch& watch) {
   constexpr Pass kLast[] = {kFuseNorm, kFuseElementwise};
-  PassReport all = simplify(graph);
-  run_round(graph, kLast, nullptr, &all);
+  PassReport all = simplify(graph, watch);
+  if (chains) run_round(graph, kLast, nullptr, watch, &all);
   return all;
+}
+
+// `run` with the watch of the options, or with a check on their samples.
+PassReport checked(Graph& graph, const OptimizeOptions& options,
+                   const std::function<PassReport(const PassWatch&)>& run) {
+  if (options.watch || options.samples.empty()) return run(options.watch);
+  PassChecker checker(graph, options.samples, options.check_work);
+  PassReport report =
+      run([&](const Pass& pass, const Graph&, Graph& after) { return checker.check(pass, after); });
+  report.unchecked = checker.unchecked();
+  return report;
+}
+
+}  // namespace
+
+PassReport simplify(Graph& graph) { return simplify(graph, {}); }
+PassReport optimize(Graph& graph) { return optimize_watched(graph, true, {}); }
+
+PassReport optimize(Graph& graph, const OptimizeOptions& options) {
+  return checked(graph, options, [&](const PassWatch& watch) {
+    return optimize_watched(graph, options.chains, watch);
+  });
+}
+
+PassReport run_checked(Graph& graph, Span<const Pass> passes, const OptimizeOptions& options) {
+  return checked(graph, options,
+                 [&](const PassWatch& watch) { return run_passes(graph, passes, nullptr, watch); });
 }
 
 }  // namespace wick::ir

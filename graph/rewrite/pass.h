@@ -1,6 +1,8 @@
 // Passes: named rewrites of a graph, each with the promise about numbers it keeps.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,15 +36,31 @@ struct Pass {
   bool (*spend)(Graph&, WorkAhead*) = nullptr;
 };
 
+// What a pass did to values that its class does not allow.
+struct PassFault {
+  std::string pass;
+  std::string node,
+      value;        // of the graph behind it: the first that is wrong; "" where it runs no more
+  std::string why;  // "element 3 is 1.5, before the pass 1.25, equal bits are promised"
+};
+
 struct PassReport {
   // the strongest promise left: only passes that changed something count
   Numerics numerics = Numerics::kExact;
   std::vector<std::string> changed;  // their names, in order
+  std::vector<PassFault> undone;     // passes that did not keep their promise: not in `changed`
+  std::string unchecked;             // why passes went unchecked from some point on; "": none did
 };
+
+// Sees the graph before and behind each pass that changed it. A fault takes the graph back to where
+// it was, and that pass does not run again.
+using PassWatch =
+    std::function<std::optional<PassFault>(const Pass&, const Graph& before, Graph& after)>;
 
 // Runs the passes in order, verifying after each; throws Error naming the pass that broke the
 // graph. Who calls it in rounds gives them one account of work; null is one for this call.
-PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = nullptr);
+PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work = nullptr,
+                      const PassWatch& watch = {});
 
 // identity, blocks, fold, control, cse, layout, fuse_attention, fuse_integer, fuse, dce: all exact,
 // to a fixed point.
@@ -50,6 +68,19 @@ PassReport simplify(Graph& graph);
 // That, then fuse_norm and fuse_elementwise, which leave little that others could see through: all
 // exact.
 PassReport optimize(Graph& graph);
+
+struct OptimizeOptions {
+  bool chains = true;  // false: simplify() alone
+  // Each the graph's inputs, in order: every pass is checked on them, by its class, and undone
+  // where it breaks its promise (graph/rewrite/checked.h). Throws Error where the graph itself does
+  // not run on them.
+  std::vector<std::vector<HostTensor>> samples;
+  double check_work = 1e18;  // steps (op_work) for all checks together
+  PassWatch watch;           // instead of the check on samples
+};
+PassReport optimize(Graph& graph, const OptimizeOptions& options);
+// The passes that are given, checked on samples (`chains` says nothing here).
+PassReport run_checked(Graph& graph, Span<const Pass> passes, const OptimizeOptions& options);
 
 // -- the passes
 bool remove_identities(Graph& graph);  // ops that give back what they get

@@ -26,7 +26,7 @@ using ::testing::StartsWith;
 const std::vector<std::string> kCommands = {
     "train",    "explain", "export",   "convert",     "run",   "compare",
     "bench",    "inspect", "ops",      "conformance", "prove", "report",
-    "quantize", "devices", "selftest", "data",        "sign"};
+    "quantize", "devices", "selftest", "data",        "sign",  "verify"};
 
 TEST(Help, EveryCommandHasAnExampleOfOptionsItHas) {
   Ran all = wick({"--help"});

@@ -7,7 +7,6 @@
 #include <cstring>
 
 namespace wick::tool {
-namespace {
 
 int64_t ulps(float a, float b) {
   auto key = [](float f) {
@@ -16,8 +15,6 @@ int64_t ulps(float a, float b) {
   };
   return std::abs(key(a) - key(b));
 }
-
-}  // namespace
 
 Difference difference(const HostTensor& a, const HostTensor& b) {
   Difference d;

@@ -20,6 +20,8 @@ struct Difference {
   std::string text() const;
 };
 
+int64_t ulps(float a, float b);
+
 // b is what a is measured against.
 Difference difference(const HostTensor& a, const HostTensor& b);
 

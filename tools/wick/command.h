@@ -48,6 +48,7 @@ void add_ops(CommandLine& app);
 void add_devices(CommandLine& app);
 void add_selftest(CommandLine& app);
 void add_conformance(CommandLine& app);
+void add_verify(CommandLine& app);
 void add_prove(CommandLine& app);
 void add_report(CommandLine& app);
 void add_quantize(CommandLine& app);

@@ -12,19 +12,12 @@
 #include "tools/lib/oracle.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
+#include "tools/wick/forms.h"
 #include "tools/wick/json.h"
 #include "wick/error.h"
 
 namespace wick::tool {
 namespace {
-
-struct CompareCommand {
-  std::string a, b, against, backend_a = "cpu", backend_b = "cpu";
-  std::vector<std::string> data, dims;
-  std::optional<int64_t> batch;
-  double tolerance = 1e-5;
-  bool json = false, lower_qdq = true, nodes = false, unfused = false;
-};
 
 // What differs from ONNX Runtime is told, with what of it may be ONNX Runtime's own.
 [[noreturn]] void differs(bool from_onnxruntime) {
@@ -50,6 +43,8 @@ void compare_nodes(const CompareCommand& c, Span<const HostTensor> inputs) {
   }
   if (!within) differs(true);
 }
+
+}  // namespace
 
 void compare(const CompareCommand& c) {
   if (c.b.empty() == c.against.empty())
@@ -109,8 +104,6 @@ void compare(const CompareCommand& c) {
     fmt::print("first node that differs: {}\n", first);
   if (!close) differs(!c.against.empty());
 }
-
-}  // namespace
 
 void add_compare(CommandLine& app) {
   auto c = std::make_shared<CompareCommand>();

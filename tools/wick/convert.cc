@@ -9,6 +9,7 @@
 #include "tools/lib/model.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
+#include "tools/wick/written.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -20,6 +21,7 @@ struct ConvertCommand {
   bool json = false, external_data = false, pack = false, own_sizes = false;
   bool no_chains = false, lower_qdq = true, verbose = false;
   std::string quantized;
+  CheckOptions checks;
 };
 
 // With the weights as this machine's kernels read them, beside the raw ones: a session here then
@@ -60,6 +62,8 @@ void convert(const ConvertCommand& c) {
                                         .lower_qdq = onnx ? !c.quantized.empty() : c.lower_qdq,
                                         .lowered = &lowered});
   if (c.verbose) print_lowered(lowered);
+  const ir::Graph read = graph;
+  Written written(c.checks);
   if (onnx) {
     graph.metadata.emplace("wick.source", c.model);
     const QuantizedForm form =
@@ -67,7 +71,7 @@ void convert(const ConvertCommand& c) {
     export_onnx(graph, c.out, {c.external_data, form});
   } else {
     ProgramInfo info = onnx_origin(graph, c.model);
-    const ir::PassReport report = c.no_chains ? ir::simplify(graph) : ir::optimize(graph);
+    const ir::PassReport report = written.optimize(&graph, !c.no_chains, c.dims);
     info.passed(report);
     // one rounding where the file has several
     if (lowered.quantized && lowered.integer_nodes() > 0)
@@ -78,10 +82,17 @@ void convert(const ConvertCommand& c) {
       write_program(graph, c.out, info);
     }
   }
-  if (c.json)
-    print_json({{"file", c.out}, {"source", c.model}});
-  else
+  const nlohmann::json verified =
+      written.verify(read, c.out, {c.dims, onnx ? !c.quantized.empty() : c.lower_qdq});
+  if (c.json) {
+    print_json({{"file", c.out},
+                {"source", c.model},
+                {"undone", written.undone()},
+                {"verified", verified}});
+  } else {
     fmt::print("{}\n", c.out);
+  }
+  written.finish();
 }
 
 }  // namespace
@@ -109,7 +120,10 @@ void add_convert(CommandLine& app) {
       .one_of({"qdq", "qoperator"});
   command.add_flag("-v,--verbose", c->verbose,
                    "of a quantized model: the integer ops, and what stays float and why");
-  command.add_option("--dim", c->dims, "NAME=N: with --pack, a size that is not the batch")
+  accept_checks(command, &c->checks, true);
+  command
+      .add_option("--dim", c->dims,
+                  "NAME=N: of --pack and of what is verified, a size that is not the batch")
       .one_word();
   command.add_flag("--json", c->json, "print what was written as JSON");
   command.footer("Example:\n  wick convert mobilenet.onnx -o mobilenet.wick");

@@ -5,6 +5,7 @@
 #include "exporter/include/wick/compile.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
+#include "tools/wick/written.h"
 
 namespace wick::tool {
 namespace {
@@ -14,6 +15,7 @@ struct ExportCommand {
   std::vector<std::string> out;
   bool json = false, external_data = false, no_chains = false;
   int64_t opset = 0;
+  CheckOptions checks;
 };
 
 void run_export(const ExportCommand& c) {
@@ -23,6 +25,7 @@ void run_export(const ExportCommand& c) {
   }
   Trained trained = open_trained(c.folder);
   ir::Graph graph = capture_trained(trained);
+  Written written(c.checks);
   auto files = nlohmann::json::array();
   for (const std::string& out : c.out) {
     if (ends_with(out, ".onnx")) {
@@ -42,21 +45,24 @@ void run_export(const ExportCommand& c) {
       }
     } else {
       ir::Graph optimized = graph;
-      ir::PassReport report = c.no_chains ? ir::simplify(optimized) : ir::optimize(optimized);
+      const ir::PassReport report = written.optimize(&optimized, !c.no_chains);
       ProgramInfo info{.seed = trained.seed};
       info.passed(report);
       write_program(optimized, out, info);
       files.push_back({{"file", out},
                        {"format", "wick"},
                        {"numerics", ir::numerics_name(report.numerics)},
-                       {"passes", report.changed}});
+                       {"passes", report.changed},
+                       {"undone", written.undone()}});
       if (!c.json) {
         fmt::print("{}: numerics {} (passes that changed it: {})\n", out,
                    ir::numerics_name(report.numerics), info.passes);
       }
     }
+    files.back()["verified"] = written.verify(graph, out, {});
   }
   if (c.json) print_json(files);
+  written.finish();
 }
 
 }  // namespace
@@ -75,6 +81,7 @@ void add_export(CommandLine& app) {
       .between(11, 28);
   command.add_flag("--no-chains", c->no_chains,
                    "small ops stay nodes of their own: for a program of wick_selected_ops()");
+  accept_checks(command, &c->checks, true);
   command.add_flag("--json", c->json, "print what was written as JSON");
   command.footer("Example:\n  wick export runs/lenet -o lenet.onnx -o lenet.wick");
   command.callback([c] { run_export(*c); });

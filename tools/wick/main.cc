@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   add_devices(app);
   add_selftest(app);
   add_conformance(app);
+  add_verify(app);
   add_prove(app);
   add_report(app);
   add_quantize(app);

@@ -79,5 +79,8 @@ std::string report_page(const nlohmann::json& data) {
 std::string quantize_page(const nlohmann::json& data) {
   return filled(kQuantizeHtml, kQuantizeStyle, kQuantizeScript, data);
 }
+std::string verify_page(const nlohmann::json& data) {
+  return filled(kVerifyHtml, kVerifyStyle, kVerifyScript, data);
+}
 
 }  // namespace wick::tool

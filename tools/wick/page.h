@@ -12,5 +12,7 @@ std::string html_page(const nlohmann::json& data);    // of a model: tools/wick/
 std::string report_page(const nlohmann::json& data);  // of a run: tools/wick/report_page/*
 // of a quantized model: tools/wick/quantize_page/* with the parts of the run report
 std::string quantize_page(const nlohmann::json& data);
+// of wick verify: tools/wick/verify_page/* with the parts of the run report
+std::string verify_page(const nlohmann::json& data);
 
 }  // namespace wick::tool

@@ -1,5 +1,5 @@
-// The files of tools/wick/page, report_page and quantize_page as text; page_files.cmake makes the
-// definitions.
+// The files of tools/wick/page, report_page, quantize_page and verify_page as text;
+// page_files.cmake makes the definitions.
 #pragma once
 
 namespace wick::tool {
@@ -13,5 +13,8 @@ extern const char* const kReportScript;
 extern const char* const kQuantizeHtml;
 extern const char* const kQuantizeStyle;
 extern const char* const kQuantizeScript;
+extern const char* const kVerifyHtml;
+extern const char* const kVerifyStyle;
+extern const char* const kVerifyScript;
 
 }  // namespace wick::tool

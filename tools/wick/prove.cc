@@ -14,6 +14,7 @@
 #include "tools/lib/now_ms.h"
 #include "tools/lib/oracle.h"
 #include "tools/wick/command.h"
+#include "tools/wick/forms.h"
 #include "tools/wick/trained.h"
 #include "trainer/tensor/call.h"
 #include "wick/error.h"
@@ -22,12 +23,6 @@ namespace wick::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct ProveCommand {
-  std::string folder, out, data;
-  int64_t limit = 0;
-  bool json = false;
-};
 
 struct TestSet {
   HostTensor images;  // u8 [N, 1, H, W]
@@ -172,13 +167,7 @@ class Prover {
 
  private:
   Path trainer_path() {
-    return [this](const HostTensor& x) {
-      NoGrad guard;
-      Tensor image = from_blob(x.data(), x.shape(), DType::kU8);
-      Tensor logits = (*trained_.module)(image);
-      return HostTensor(DType::kF32, logits.raw_shape(), logits.contiguous().data<float>(),
-                        logits.raw().nbytes());
-    };
+    return [this](const HostTensor& x) { return trainer_logits(trained_, x); };
   }
   static Path session_path(Runner& runner) {
     return [&runner](const HostTensor& x) { return runner.run({&x, 1})[0]; };
@@ -324,6 +313,8 @@ class Prover {
 
 }  // namespace
 
+bool prove(const ProveCommand& command) { return Prover(command).run(); }
+
 void add_prove(CommandLine& app) {
   auto c = std::make_shared<ProveCommand>();
   Command command = app.add_command("prove",
@@ -336,7 +327,7 @@ void add_prove(CommandLine& app) {
   command.add_flag("--json", c->json, "print the report to stdout, the table to stderr");
   command.footer("Example:\n  wick prove runs/lenet -o build/demo");
   command.callback([c] {
-    if (!Prover(*c).run()) throw Differs{};
+    if (!prove(*c)) throw Differs{};
   });
 }
 

@@ -22,6 +22,7 @@
 #include "tools/wick/quantize_qat.h"
 #include "tools/wick/terminal.h"
 #include "tools/wick/trained.h"
+#include "tools/wick/written.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -43,6 +44,7 @@ struct QuantizeCommand {
   std::optional<double> lr;
   bool learn_scales = false;
   bool per_tensor = false, json = false, quiet = false;
+  CheckOptions checks;
 };
 
 bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
@@ -72,7 +74,7 @@ quantize::Recipe recipe_of(const QuantizeCommand& c) {
 // What was made, and all that is told of it.
 class Work {
  public:
-  explicit Work(const QuantizeCommand& c) : c_(c), recipe_(recipe_of(c)) {}
+  explicit Work(const QuantizeCommand& c) : c_(c), recipe_(recipe_of(c)), written_(c.checks) {}
 
   void run() {
     check_usage();
@@ -82,6 +84,7 @@ class Work {
     compare();
     write();  // behind all else that may fail
     tell();
+    written_.finish();
   }
 
  private:
@@ -242,6 +245,7 @@ class Work {
         file["format"] = "wick";
       }
       file["bytes"] = std::filesystem::file_size(out);
+      file["verified"] = written_.verify(is_onnx(out) ? onnx : integer_, out, {c_.dims, false});
       files_.push_back(std::move(file));
     }
   }
@@ -370,6 +374,7 @@ class Work {
   json files_ = json::array(), lowering_ = json::array();
   double accuracy_[2] = {0, 0};
   Times times_;
+  Written written_;
 };
 
 }  // namespace
@@ -425,6 +430,7 @@ void add_quantize(CommandLine& app) {
   command.add_option("--report", c->report, "FILE.html: layer by layer, as a page");
   command.add_option("--threads", c->threads, "0: as many as there are").at_least(0);
   command.add_option("--seconds", c->seconds, "of timing, for each of both models").above_zero();
+  accept_checks(command, &c->checks, false);
   command.add_flag("--quiet", c->quiet, "no progress and no notes on stderr");
   command.add_flag("--json", c->json, "print everything as JSON, layers included");
   command.footer(

@@ -39,6 +39,14 @@ OnnxFile export_trained_onnx(const Trained& trained, ir::Graph graph, const std:
   return export_onnx(graph, path, options);
 }
 
+HostTensor trainer_logits(const Trained& trained, const HostTensor& images) {
+  NoGrad guard;
+  const Tensor image = from_blob(const_cast<void*>(images.data()), images.shape(), DType::kU8);
+  const Tensor logits = (*trained.module)(image);
+  return HostTensor(DType::kF32, logits.raw_shape(), logits.contiguous().data<float>(),
+                    logits.raw().nbytes());
+}
+
 ir::Graph capture_trained(const Trained& t) {
   Shape example{2};
   for (int64_t d : t.input_shape) example.push_back(d);

@@ -43,6 +43,9 @@ struct Trained {
 // The best (else the last) checkpoint of a run. Throws Error when the folder is not one.
 Trained open_trained(const std::string& folder);
 
+// The module's own answer to bytes [N, 1, H, W].
+HostTensor trainer_logits(const Trained& trained, const HostTensor& images);
+
 // With where it comes from in the file's metadata (`wick.source`, `wick.seed`).
 OnnxFile export_trained_onnx(const Trained& trained, ir::Graph graph, const std::string& path,
                              const OnnxFileOptions& options = {});

@@ -1,0 +1,99 @@
+#include "graph/rewrite/checked.h"
+
+#include <cstdio>
+
+#include "wick/error.h"
+
+namespace wick::ir {
+namespace {
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", v);
+  return text;
+}
+
+}  // namespace
+
+Promise promise_of(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::kExact: return Promise::kBits;
+    case Numerics::kReassociates: return Promise::kReassociates;
+    case Numerics::kApproximates: return Promise::kNothing;
+  }
+  return Promise::kBits;
+}
+
+PassChecker::PassChecker(const Graph& graph, std::vector<std::vector<HostTensor>> samples,
+                         double work)
+    : samples_(std::move(samples)), work_left_(work) {
+  InterpreterOptions options;
+  options.work_left = &work_left_;
+  try {
+    for (const auto& sample : samples_) values_.push_back(named_values(graph, sample, options));
+  } catch (const Error& e) {
+    if (e.code() != Code::kBudgetExceeded) throw;
+    unchecked_ = e.what();
+  }
+}
+
+std::optional<PassFault> PassChecker::check(const Pass& pass, const Graph& after) {
+  if (!unchecked_.empty()) return std::nullopt;
+  const Promise promise = promise_of(pass.numerics);
+  std::vector<GivenValues> made;
+  InterpreterOptions options;
+  options.work_left = &work_left_;
+  for (size_t s = 0; s < samples_.size(); ++s) {
+    std::optional<PassFault> fault;
+    GivenValues now;
+    try {
+      run_beside(
+          after, samples_[s], values_[s], promise,
+          [&](const Beside& b) {
+            const Apart d = apart(b.made, b.given, promise, b.bound);
+            if (!d.differs) return true;
+            const Node& n = after.node(b.node);
+            fault = PassFault{pass.name, node_text(after, b.node),
+                              after.value(n.outputs[b.output]).name, ""};
+            if (!d.comparable) {
+              fault->why = std::string(dtype_name(b.made.dtype())) + to_text(b.made.shape()).text +
+                           ", before the pass " + dtype_name(b.given.dtype()) +
+                           to_text(b.given.shape()).text;
+            } else {
+              fault->why = "element " + std::to_string(d.element) + " is " + number(d.made) +
+                           ", before the pass " + number(d.given) +
+                           (b.bound > 0 ? ", allowed " + number(b.bound)
+                                        : std::string(", equal bits are promised"));
+            }
+            return false;
+          },
+          options);
+      if (!fault) now = named_values(after, samples_[s], options);
+    } catch (const Error& e) {
+      if (e.code() == Code::kBudgetExceeded) {
+        unchecked_ = e.what();
+        return std::nullopt;
+      }
+      fault = PassFault{pass.name, "", "", std::string("the graph no longer runs: ") + e.what()};
+    }
+    // An output whose maker has another name now was not met above.
+    for (const GraphOutput& o : after.outputs()) {
+      if (fault) break;
+      const auto was = values_[s].find(o.name), is = now.find(o.name);
+      if (was == values_[s].end() || is == now.end()) continue;
+      if (promise == Promise::kBits && !same_bits(was->second, is->second)) {
+        const Apart d = apart(is->second, was->second, promise, 0);
+        const NodeId maker = after.value(o.value).producer;
+        fault = PassFault{pass.name, maker >= 0 ? node_text(after, maker) : "", o.name,
+                          "element " + std::to_string(d.element) + " is " + number(d.made) +
+                              ", before the pass " + number(d.given) + ", equal bits are promised"};
+      }
+    }
+    if (fault) return fault;
+    made.push_back(std::move(now));
+  }
+  values_ = std::move(made);
+  return std::nullopt;
+}
+
+}  // namespace wick::ir

@@ -1,0 +1,200 @@
+// Passes that do not keep what their class promises are found on samples, undone and named.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "graph/interpreter/beside.h"
+#include "graph/interpreter/interpreter.h"
+#include "graph/rewrite/checked.h"
+#include "graph/rewrite/pass.h"
+#include "wick/error.h"
+
+namespace wick::ir {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+HostTensor floats(const Shape& shape) {
+  HostTensor t(DType::kF32, shape);
+  for (int64_t i = 0; i < t.numel(); ++i) t.as<float>()[i] = 0.37f * static_cast<float>(i % 11) - 1;
+  return t;
+}
+
+// y = relu(x + k)
+Graph small(float k = 0.5f) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::kF32, {SymDim(2), SymDim(3)});
+  const ValueId c = g.add_constant(HostTensor(DType::kF32, {1}, &k, 4), "k");
+  const ValueId sum = g.emit(OpId::kAdd, {x, c}, "shift");
+  g.value(sum).name = "sum";
+  g.add_output("y", g.emit(OpId::kRelu, {sum}, "clamp"));
+  return g;
+}
+
+// Turns Add into Sub by the negated constant: the same bits. With `off`, by another constant.
+template <int kOffUlps>
+bool add_to_sub(Graph& g) {
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    Node& n = g.node(static_cast<NodeId>(i));
+    if (n.op != OpId::kAdd) continue;
+    float k = -*g.value(n.inputs[1]).constant.as<float>();
+    for (int u = 0; u < kOffUlps; ++u) k = std::nextafterf(k, -1e9f);
+    n.inputs[1] = g.add_constant(HostTensor(DType::kF32, {1}, &k, 4), "minus k");
+    n.op = OpId::kSub;
+    return true;
+  }
+  return false;
+}
+bool relu_to_abs(Graph& g) {
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    Node& n = g.node(static_cast<NodeId>(i));
+    if (n.op != OpId::kRelu) continue;
+    n.op = OpId::kAbs;
+    return true;
+  }
+  return false;
+}
+
+PassReport checked(Graph& g, const Pass& pass) {
+  OptimizeOptions options;
+  options.samples = {{floats({2, 3})}};
+  return run_checked(g, {&pass, 1}, options);
+}
+
+TEST(CheckedPasses, APassThatKeepsItsPromiseStays) {
+  Graph g = small();
+  const PassReport r = checked(g, {"add_to_sub", Numerics::kExact, add_to_sub<0>});
+  EXPECT_THAT(r.undone, IsEmpty());
+  EXPECT_EQ(r.changed, std::vector<std::string>{"add_to_sub"});
+  EXPECT_EQ(r.unchecked, "");
+}
+
+TEST(CheckedPasses, OneUlpBreaksExactAndIsUndone) {
+  Graph g = small();
+  const std::string before = print(g, true);
+  const PassReport r = checked(g, {"add_to_sub", Numerics::kExact, add_to_sub<1>});
+  ASSERT_EQ(r.undone.size(), 1u);
+  EXPECT_EQ(r.undone[0].pass, "add_to_sub");
+  EXPECT_EQ(r.undone[0].value, "sum");
+  EXPECT_THAT(r.undone[0].node, HasSubstr("Sub shift"));
+  EXPECT_THAT(r.undone[0].why, HasSubstr("equal bits are promised"));
+  EXPECT_THAT(r.changed, IsEmpty());
+  EXPECT_EQ(print(g, true), before);
+}
+
+TEST(CheckedPasses, WhatReassociatesMayBeOffByRoundingsOnly) {
+  Graph g = small();
+  EXPECT_THAT(checked(g, {"few", Numerics::kReassociates, add_to_sub<2>}).undone, IsEmpty());
+  Graph h = small();
+  const PassReport r = checked(h, {"many", Numerics::kReassociates, add_to_sub<5000>});
+  ASSERT_EQ(r.undone.size(), 1u);
+  EXPECT_THAT(r.undone[0].why, HasSubstr("allowed"));
+}
+
+// The value has no name, but the output has.
+TEST(CheckedPasses, AnOutputIsLookedAtWhateverItsValueIsCalled) {
+  Graph g = small();
+  const PassReport r = checked(g, {"relu_to_abs", Numerics::kExact, relu_to_abs});
+  ASSERT_EQ(r.undone.size(), 1u);
+  EXPECT_EQ(r.undone[0].value, "y");
+  EXPECT_THAT(r.undone[0].node, HasSubstr("Abs clamp"));
+}
+
+TEST(CheckedPasses, ARoundGoesOnWithoutThePassThatWasUndone) {
+  Graph g = small();
+  int asked = 0;
+  OptimizeOptions options;
+  options.watch = [&](const Pass& pass, const Graph&, Graph&) -> std::optional<PassFault> {
+    ++asked;
+    if (std::string(pass.name) != "fuse_elementwise") return std::nullopt;
+    return PassFault{pass.name, "", "", "asked for"};
+  };
+  const PassReport r = optimize(g, options);
+  EXPECT_GT(asked, 0);
+  ASSERT_EQ(r.undone.size(), 1u);
+  for (const Node& n : g.nodes()) EXPECT_NE(n.op, OpId::kFusedElementwise);
+}
+
+TEST(CheckedPasses, SayWhenTheStepsAreSpent) {
+  Graph g = small();
+  OptimizeOptions options;
+  options.samples = {{floats({2, 3})}};
+  options.check_work = 1;
+  const Pass pass = {"relu_to_abs", Numerics::kExact, relu_to_abs};
+  const PassReport r = run_checked(g, {&pass, 1}, options);
+  EXPECT_THAT(r.unchecked, HasSubstr("more steps than are left"));
+  EXPECT_THAT(r.undone, IsEmpty());
+}
+
+TEST(CheckedPasses, ASampleThatTheGraphRefusesIsAnError) {
+  Graph g = small();
+  OptimizeOptions options;
+  options.samples = {{floats({2, 4})}};
+  EXPECT_THROW(optimize(g, options), Error);
+}
+
+// Two nodes are wrong; each is found by itself, on the other's given values.
+TEST(Beside, ADifferenceIsTheNodesOwn) {
+  Graph g = small();
+  name_values(g, "%");
+  const std::vector<HostTensor> in = {floats({2, 3})};
+  GivenValues given = named_values(g, in);
+  HostTensor wrong(DType::kF32, {2, 3});
+  given["sum"] = wrong;  // zeros, so that the clamp of these is what y should be
+  int looked = 0, apart_at_y = 0;
+  run_beside(g, in, given, Promise::kBits, [&](const Beside& b) {
+    ++looked;
+    const bool differs = apart(b.made, b.given, Promise::kBits, 0).differs;
+    if (looked == 1) {
+      EXPECT_TRUE(differs);
+    }
+    if (looked == 2) apart_at_y = differs;
+    return true;
+  });
+  EXPECT_EQ(looked, 2);
+  EXPECT_EQ(apart_at_y, 1);  // relu(0) is not what y was given as
+  given["y"] = HostTensor(DType::kF32, {2, 3});
+  looked = 0;
+  run_beside(g, in, given, Promise::kBits, [&](const Beside& b) {
+    if (++looked == 2) {
+      EXPECT_FALSE(apart(b.made, b.given, Promise::kBits, 0).differs);
+    }
+    return true;
+  });
+}
+
+TEST(Beside, SignsOfZeroCountAsBitsAndNoNaNDiffersFromAnother) {
+  const float a[2] = {0.0f, NAN}, b[2] = {-0.0f, -NAN};
+  const HostTensor x(DType::kF32, {2}, a, 8), y(DType::kF32, {2}, b, 8);
+  EXPECT_EQ(apart(x, y, Promise::kBits, 0).element, 0);
+  EXPECT_FALSE(apart(x, y, Promise::kReassociates, 0).differs);
+  EXPECT_FALSE(apart(x, HostTensor(DType::kF32, {1}), Promise::kNothing, 0).comparable);
+}
+
+// As quantized graphs have it: the output's old name stays with the value before the last nodes.
+TEST(Beside, AnOutputsNameIsThatOfItsValue) {
+  Graph g = small();
+  g.value(g.node(0).outputs[0]).name = "y";
+  const std::vector<HostTensor> in = {floats({2, 3})};
+  const GivenValues all = named_values(g, in);
+  EXPECT_EQ(all.size(), 1u);
+  EXPECT_TRUE(same_bits(all.at("y"), run(g, in)[0]));
+  int looked = 0;
+  run_beside(g, in, all, Promise::kBits, [&](const Beside& b) {
+    ++looked;
+    return !apart(b.made, b.given, Promise::kBits, 0).differs;
+  });
+  EXPECT_EQ(looked, 0);  // its value has no name of its own here
+}
+
+TEST(Beside, NamesAreUniqueAndThoseOfOutputs) {
+  Graph g = small();
+  g.value(g.outputs()[0].value).name = "x";  // an input's
+  name_values(g, "%");
+  EXPECT_EQ(g.value(g.outputs()[0].value).name, "y");
+}
+
+}  // namespace
+}  // namespace wick::ir

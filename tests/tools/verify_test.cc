@@ -1,0 +1,171 @@
+// wick verify: what it holds against what, the first value that differs, the nodes that show it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "exporter/include/wick/compile.h"
+#include "tests/tools/command_line.h"
+
+namespace wick::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// "target [sizes]" of every row with that verdict.
+std::vector<std::string> rows(const nlohmann::json& doc, const std::string& verdict) {
+  std::vector<std::string> list;
+  for (const auto& r : doc.at("rows")) {
+    if (r.at("verdict") == verdict)
+      list.push_back(r.at("target").get<std::string>() + " [" + r.at("sizes").get<std::string>() +
+                     "]");
+  }
+  return list;
+}
+
+TEST(Verify, ATrainedRunFromTheTrainerToTheSession) {
+  const TrainedRun& t = trained_run();
+  const Ran r = wick({"verify", t.run, t.wick, t.onnx, "--backend", "cpu,reference", "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  const nlohmann::json doc = parse_json(r.out);
+  EXPECT_EQ(doc.at("verdict"), "equal");
+  const auto equal = rows(doc, "equal");
+  for (const char* row :
+       {"trainer [batch=1]", "trainer [batch=7]", "pass fuse [batch=3]", "cpu threads=1 [batch=3]",
+        "cpu threads=all [batch=3]", "reference [batch=7]", "digests []", "mlp.wick [batch=1]",
+        "mlp.wick, the file [batch=7]", "mlp.onnx, cpu threads=1 [batch=3]"})
+    EXPECT_THAT(equal, Contains(row));
+  // Every value of the program, not its output alone.
+  for (const auto& row : doc.at("rows")) {
+    if (row.at("target") != "mlp.wick") continue;
+    EXPECT_GT(row.at("values"), 2) << row;
+  }
+}
+
+TEST(Verify, TheFirstNodeOfAnotherModelIsNamedWithItsElement) {
+  const std::string a = scratch() + "/verify_a.onnx", b = scratch() + "/verify_b.onnx";
+  export_onnx(small_graph(), a);
+  export_onnx(small_graph(0.25f), b);
+  const Ran r = wick({"verify", a, b, "--json", "--junit", scratch() + "/verify.xml"});
+  EXPECT_EQ(r.code, 3) << r.err;
+  const nlohmann::json doc = parse_json(r.out);
+  EXPECT_EQ(doc.at("verdict"), "differs");
+  EXPECT_THAT(rows(doc, "differs"), Contains("verify_b.onnx [batch=1]"));
+  for (const auto& row : doc.at("rows")) {
+    if (row.at("verdict") != "differs") continue;
+    const auto& f = row.at("first");
+    EXPECT_EQ(f.at("op"), "MatMul");
+    EXPECT_THAT(f.at("node").get<std::string>(), HasSubstr("second"));
+    EXPECT_EQ(f.at("value"), "y");
+    EXPECT_EQ(f.at("element"), 0);
+    EXPECT_GT(f.at("ulps"), 0);
+    EXPECT_NE(f.at("expected"), f.at("got"));
+  }
+  EXPECT_THAT(read_file(scratch() + "/verify.xml"),
+              AllOf(HasSubstr("<failure message=\"MatMul second"), HasSubstr("should be"),
+                    ContainsRegex("tests=\"[0-9]+\" failures=\"[34]\"")));
+}
+
+TEST(Verify, DigestsOfAFileAreChecked) {
+  const std::string path = scratch() + "/digest.wick";
+  std::string bytes = read_file(trained_run().wick);
+  bytes[bytes.size() - 70] = static_cast<char>(bytes[bytes.size() - 70] ^ 1);  // of a weight
+  write_file(path, bytes);
+  const Ran r = wick({"verify", path, "--json", "--batch", "1"});
+  EXPECT_EQ(r.code, 3) << r.err;
+  EXPECT_THAT(rows(parse_json(r.out), "differs"), Contains("digests []"));
+}
+
+TEST(Verify, BaselineIsWrittenThenHeld) {
+  const std::string folder = scratch() + "/baseline", model = scratch() + "/base.onnx";
+  export_onnx(small_graph(), model);
+  const Ran none = wick({"verify", model, "--baseline", folder});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("--update writes it"));
+  ASSERT_EQ(wick({"verify", model, "--baseline", folder, "--update"}).code, 0);
+  const Ran same = wick({"verify", model, "--baseline", folder, "--json"});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(rows(parse_json(same.out), "equal"), Contains("baseline, cpu threads=1 [batch=1]"));
+  export_onnx(small_graph(0.25f), model);
+  const Ran other = wick({"verify", model, "--baseline", folder, "--json"});
+  EXPECT_EQ(other.code, 3);
+  EXPECT_THAT(rows(parse_json(other.out), "differs"),
+              Contains("baseline, cpu threads=1 [batch=1]"));
+}
+
+TEST(Verify, InputsOfFilesAndSizesThatAreAskedFor) {
+  const std::string model = scratch() + "/sizes.onnx", x = scratch() + "/sizes.npy";
+  export_onnx(small_graph(), model);
+  write_npy_f32(x, {5, 3});
+  nlohmann::json doc = parse_json(wick({"verify", model, "--input", "x=" + x, "--json"}).out);
+  EXPECT_THAT(rows(doc, "equal"), Contains("cpu threads=1 [the inputs given]"));
+  doc = parse_json(wick({"verify", model, "--batch", "2", "--json"}).out);
+  EXPECT_THAT(rows(doc, "equal"),
+              AllOf(Contains("cpu threads=1 [batch=2]"), Not(Contains("cpu threads=1 [batch=1]"))));
+}
+
+TEST(Verify, OlderNamesAreItsForms) {
+  const TrainedRun& t = trained_run();
+  const Ran compare = wick({"compare", t.wick, t.onnx}),
+            form = wick({"verify", t.wick, t.onnx, "--outputs"});
+  EXPECT_EQ(form.code, 0);
+  EXPECT_EQ(form.out, compare.out);
+  const Ran set = wick({"verify", t.run, "--test-set"});
+  EXPECT_EQ(set.code, 2);
+  EXPECT_THAT(set.err, HasSubstr("needs --out"));
+}
+
+TEST(Verify, WhatCouldNotBeDoneIsNoSuccess) {
+  const Ran r = wick({"verify", trained_run().wick, "--against", "onnxruntime", "--batch", "1"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("takes the ONNX file"));
+  EXPECT_EQ(wick({"verify", scratch() + "/none.onnx"}).code, 1);
+  EXPECT_EQ(wick({"verify", trained_run().wick, "--update"}).code, 2);
+}
+
+TEST(Verify, PageHasARowATarget) {
+  const std::string page = scratch() + "/verify.html";
+  ASSERT_EQ(wick({"verify", trained_run().wick, "--html", page, "--batch", "1"}).code, 0);
+  EXPECT_THAT(read_file(page), AllOf(HasSubstr("\"target\":\"cpu threads=1\""),
+                                     HasSubstr("Models, targets and classes")));
+}
+
+TEST(VerifyWritten, ConvertAndExportSayWhatTheyFound) {
+  const std::string out = scratch() + "/written.wick";
+  const Ran r = wick({"convert", trained_run().onnx, "-o", out, "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  const nlohmann::json doc = parse_json(r.out);
+  EXPECT_EQ(doc.at("verified").at("verdict"), "equal");
+  EXPECT_EQ(doc.at("verified").at("sizes"), "batch=1");
+  EXPECT_TRUE(doc.at("undone").empty());
+  const nlohmann::json none =
+      parse_json(wick({"convert", trained_run().onnx, "-o", out, "--json", "--no-verify"}).out);
+  EXPECT_TRUE(none.at("verified").is_null());
+  const nlohmann::json files =
+      parse_json(wick({"export", trained_run().run, "-o", out, "-o", scratch() + "/written.onnx",
+                       "--json", "--strict", "--check-passes"})
+                     .out);
+  for (const auto& f : files) EXPECT_EQ(f.at("verified").at("verdict"), "equal") << f;
+}
+
+// A model whose inputs nobody can make up is written all the same, and that it was not verified is
+// said, with the command that does it.
+TEST(VerifyWritten, WhatCannotBeRunIsSkippedAloud) {
+  ir::Graph g;
+  const ir::ValueId x = g.add_input("x", DType::kF32, {SymDim(4)});
+  const ir::ValueId shape = g.add_input("shape", DType::kI64, {SymDim(2)});
+  g.add_output("y", g.emit(OpId::kReshape, ReshapeAttrs{}, {x, shape}, "as told"));
+  const std::string model = scratch() + "/told.onnx", out = scratch() + "/told.wick";
+  export_onnx(g, model);
+  const Ran r = wick({"convert", model, "-o", out});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.err, AllOf(HasSubstr("was not verified"), HasSubstr("wick verify")));
+}
+
+}  // namespace
+}  // namespace wick::test

@@ -1,0 +1,126 @@
+#include "tools/lib/program_graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "runtime/registry/registry.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+using ir::ValueId;
+
+class Reader {
+ public:
+  Reader(const Program& program, const EntryDef& entry) : program_(program), entry_(entry) {}
+
+  ir::Graph read() {
+    ir::Graph g;
+    for (const SymbolDef& s : program_.symbols()) g.symbol(s.name, s.min, std::max(s.min, s.max));
+    fill(&g, entry_.body());
+    for (const char* label : program_.labels()) g.labels.emplace_back(label);
+    for (const KeyValueDef& m : program_.metadata()) g.metadata[m.key] = m.value;
+    return g;
+  }
+
+ private:
+  ir::Value type_of(uint32_t id) const {
+    const ValueDef& d = entry_.values[id];
+    ir::Value v;
+    v.dtype = d.dtype;
+    v.name = d.name;
+    switch (d.kind) {
+      case ValueKind::kSequence: v.dtype = DType::kSequence; break;
+      case ValueKind::kOptional: v.dtype = DType::kOptional; break;
+      case ValueKind::kOptionalSequence: v.dtype = DType::kOptionalSequence; break;
+      default: break;
+    }
+    if (is_container(v.dtype)) v.element = d.element;
+    v.ranked = !d.unranked;
+    for (const DimDef& dim : d.dims) {
+      if (dim.symbol < 0) {
+        v.shape.push_back(SymDim(dim.value));
+        continue;
+      }
+      const SymbolDef& s = program_.symbols()[static_cast<size_t>(dim.symbol)];
+      v.shape.push_back(SymDim::symbol(s.name, s.min, s.max));
+    }
+    return v;
+  }
+
+  // What a region takes has a name; the file may give it none.
+  ir::Value input_of(uint32_t id) const {
+    ir::Value v = type_of(id);
+    if (v.name.empty()) v.name = "in" + std::to_string(id);
+    return v;
+  }
+
+  ValueId value(ir::Graph* g, std::map<uint32_t, ValueId>* have, uint32_t id) {
+    if (id == kNoIndex) return ir::kNoValue;
+    const auto known = have->find(id);
+    if (known != have->end()) return known->second;
+    const ValueDef& d = entry_.values[id];
+    if (d.state != kNoIndex) throw Error("the program has state", Code::kUnsupported);
+    if (d.constant == kNoIndex)
+      throw Error(std::string("value '") + d.name + "' is made nowhere", Code::kInvalidProgram);
+    const ConstantDef& c = program_.constants()[d.constant];
+    if (c.source != nullptr) check_status(c.source->fill());
+    const ValueId made = g->add_constant(
+        HostTensor(c.view.dtype, c.view.shape, c.view.data, c.view.nbytes()), c.name);
+    have->emplace(id, made);
+    return made;
+  }
+
+  void fill(ir::Graph* g, const RegionDef& region) {
+    std::map<uint32_t, ValueId> have;
+    for (uint32_t id : region.inputs) {
+      const ir::Value v = input_of(id);
+      have[id] = g->add_input(v.name, v);
+    }
+    for (const NodeDef& n : region.nodes) {
+      std::vector<ValueId> inputs;
+      for (uint32_t id : n.inputs) inputs.push_back(value(g, &have, id));
+      std::vector<ir::Graph> regions;
+      for (uint32_t index : n.regions) {
+        regions.push_back(g->region(n.name));
+        fill(&regions.back(), entry_.regions[index]);
+      }
+      OpId op = n.op;
+      if (n.custom != nullptr) op = custom_op_id(*n.custom);
+      if (op == OpId::kNone || op_info(op) == nullptr)
+        throw Error(std::string("node '") + n.name + "' is of an op that is not here",
+                    Code::kUnsupported);
+      AnyAttrs attrs;
+      const size_t bytes = op_info(op)->attrs->size;
+      if (n.attrs != nullptr) memcpy(attrs.get(), n.attrs, bytes);
+      std::vector<ir::Value> outputs;
+      for (uint32_t id : n.outputs) outputs.push_back(type_of(id));
+      const ir::NodeId made = g->add_typed(op, attrs, std::move(inputs), std::move(regions),
+                                           std::move(outputs), n.name);
+      for (size_t i = 0; i < n.outputs.size(); ++i) have[n.outputs[i]] = g->node(made).outputs[i];
+    }
+    int number = 0;
+    for (uint32_t id : region.outputs) {
+      const ValueDef& d = entry_.values[id];
+      std::string name = d.name;
+      if (name.empty()) name = "out" + std::to_string(number);
+      ++number;
+      g->add_output(name, value(g, &have, id));
+    }
+  }
+
+  const Program& program_;
+  const EntryDef& entry_;
+};
+
+}  // namespace
+
+ir::Graph program_graph(const Program& program) {
+  ir::Graph g = Reader(program, program.entries()[0]).read();
+  ir::verify(g, "of the program");
+  return g;
+}
+
+}  // namespace wick::tool

@@ -1,0 +1,31 @@
+// The few nodes of a graph that show a difference, with the values that they read as inputs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/interpreter/beside.h"
+
+namespace wick::tool {
+
+struct CutGraph {
+  ir::Graph graph;
+  std::vector<HostTensor> inputs;
+  size_t nodes = 0;
+};
+
+// `nodes` of the graph and what they read: constants stay constants, any other value is an input
+// with the value given, and sizes are those of the values. Outputs: `wanted`, and
+// outputs of the graph. Throws Error where a value is not given.
+CutGraph cut_graph(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                   const std::string& wanted, const ir::GivenValues& values);
+
+// The fewest nodes behind each other, up to `most`, that end with the maker of `wanted` and that
+// `differs` still says yes to; else everything that `wanted` is made of, if that does; else nothing
+// (no nodes).
+CutGraph smallest_cut(const ir::Graph& graph, const std::string& wanted,
+                      const ir::GivenValues& values, size_t most,
+                      const std::function<bool(const CutGraph&)>& differs);
+
+}  // namespace wick::tool

@@ -1,0 +1,141 @@
+#include "tools/lib/verify/rows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/registry/registry.h"
+#include "tools/lib/difference.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+std::string type_of(const HostTensor& t) {
+  return fmt::format("{} {}", dtype_name(t.dtype()), to_text(t.shape()).text);
+}
+
+std::vector<ir::NodeId> live(const ir::Graph& g) {
+  std::vector<ir::NodeId> nodes;
+  for (size_t i = 0; i < g.node_count(); ++i) {
+    if (!g.node(static_cast<ir::NodeId>(i)).removed()) nodes.push_back(static_cast<ir::NodeId>(i));
+  }
+  return nodes;
+}
+
+}  // namespace
+
+void take_names(ir::Graph* file, const ir::Graph& graph) {
+  const std::vector<ir::NodeId> a = live(*file), b = live(graph);
+  const auto same = [&](ir::NodeId x, ir::NodeId y) {
+    return file->node(x).op == graph.node(y).op &&
+           file->node(x).outputs.size() == graph.node(y).outputs.size();
+  };
+  if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), same)) return;
+  for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t k = 0; k < file->node(a[i]).outputs.size(); ++k) {
+      std::string& name = file->value(file->node(a[i]).outputs[k]).name;
+      if (name.empty()) name = graph.value(graph.node(b[i]).outputs[k]).name;
+    }
+  }
+}
+
+const char* verdict_name(VerifyRow::Verdict verdict) {
+  switch (verdict) {
+    case VerifyRow::Verdict::kEqual: return "equal";
+    case VerifyRow::Verdict::kDiffers: return "differs";
+    case VerifyRow::Verdict::kSkipped: return "skipped";
+    case VerifyRow::Verdict::kFailed: return "failed";
+  }
+  return "invalid";
+}
+
+bool VerifyReport::any(VerifyRow::Verdict verdict) const {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const VerifyRow& r) { return r.verdict == verdict; });
+}
+
+std::string FirstDifference::text() const {
+  const std::string place =
+      fmt::format("{}, value '{}' {}", node.empty() ? "input" : node, value, type);
+  if (element < 0) return node.empty() && value.empty() ? why : fmt::format("{}: {}", place, why);
+  std::string far;
+  if (ulps > 0) far = fmt::format(", {} ulp{}", ulps, ulps == 1 ? "" : "s");
+  return fmt::format("{}: element {} is {:.9g}, should be {:.9g}{}{}", place, element, got,
+                     expected, far, bound > 0 ? fmt::format(", allowed {:.3g}", bound) : "");
+}
+
+std::vector<VerifySample> size_samples(const Session& session, const Program& program,
+                                       const std::vector<std::string>& dims,
+                                       const std::vector<int64_t>& sizes) {
+  std::vector<int32_t> open;
+  const auto is_named = [&](const char* name) {
+    return std::any_of(dims.begin(), dims.end(), [&](const std::string& d) {
+      return d.rfind(std::string(name) + "=", 0) == 0;
+    });
+  };
+  for (size_t i = 0; i < session.input_count(); ++i) {
+    for (const DimDef& d : session.input(i).dims) {
+      if (d.symbol < 0 || std::find(open.begin(), open.end(), d.symbol) != open.end()) continue;
+      if (!is_named(program.symbols()[static_cast<size_t>(d.symbol)].name))
+        open.push_back(d.symbol);
+    }
+  }
+  std::vector<VerifySample> samples;
+  std::set<std::string> seen;
+  for (int64_t size : sizes) {
+    std::vector<std::string> named = dims;
+    std::string label;
+    for (int32_t s : open) {
+      const SymbolDef& symbol = program.symbols()[static_cast<size_t>(s)];
+      named.push_back(fmt::format("{}={}", symbol.name, std::clamp(size, symbol.min, symbol.max)));
+    }
+    for (const std::string& n : named) label += (label.empty() ? "" : " ") + n;
+    if (label.empty()) label = "fixed sizes";
+    if (!seen.insert(label).second) continue;
+    samples.push_back(
+        {label,
+         sample_inputs(session, program, {.batch = std::nullopt, .named = named}).inputs,
+         {}});
+  }
+  return samples;
+}
+
+void set_first(VerifyRow* row, const ir::Graph& graph, ir::ValueId value, const HostTensor& truth,
+               const HostTensor& got, const ir::Apart& apart, double bound) {
+  row->verdict = VerifyRow::Verdict::kDiffers;
+  FirstDifference f;
+  const ir::Value& v = graph.value(value);
+  f.value = v.name;
+  f.type = type_of(truth);
+  if (v.origin == ir::ValueOrigin::kNode) {
+    f.node = ir::node_text(graph, v.producer);
+    f.op = op_info(graph.node(v.producer).op)->name;
+  }
+  f.element = apart.element;
+  f.bound = bound;
+  if (!apart.comparable)
+    f.why = fmt::format("it is {}, should be {}", type_of(got), type_of(truth));
+  if (apart.comparable && apart.element < 0) f.why = "it has other elements";
+  if (apart.element >= 0) {
+    f.expected = element_as_double(truth, apart.element);
+    f.got = element_as_double(got, apart.element);
+    if (truth.dtype() == DType::kF32)
+      f.ulps = ulps(truth.as<float>()[apart.element], got.as<float>()[apart.element]);
+  }
+  row->first = std::move(f);
+}
+
+void set_spoiled(VerifyRow* row, const ir::Graph& graph, const Spoiled& spoiled) {
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    const auto id = static_cast<ir::ValueId>(i);
+    if (graph.value(id).name != spoiled.value) continue;
+    set_first(row, graph, id, spoiled.made, spoiled.read,
+              ir::apart(spoiled.made, spoiled.read, ir::Promise::kBits, 0), 0);
+    row->first->why = fmt::format("its memory was used again before '{}' read it", spoiled.reader);
+    return;
+  }
+}
+
+}  // namespace wick::tool

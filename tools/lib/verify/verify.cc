@@ -1,0 +1,404 @@
+#include "tools/lib/verify/verify.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "exporter/onnx/onnx.h"
+#include "graph/rewrite/checked.h"
+#include "runtime/registry/registry.h"
+#include "tools/lib/arrays.h"
+#include "tools/lib/difference.h"
+#include "tools/lib/oracle.h"
+#include "tools/lib/program_graph.h"
+#include "tools/lib/verify/cut_graph.h"
+#include "tools/lib/verify/old_library.h"
+#include "tools/lib/verify/onnxruntime.h"
+#include "tools/lib/verify/repro.h"
+#include "tools/lib/verify/rows.h"
+#include "tools/lib/verify/session_values.h"
+#include "wick/error.h"
+
+namespace wick::tool {
+namespace {
+
+using ir::GivenValues;
+using ir::Promise;
+using Verdict = VerifyRow::Verdict;
+
+constexpr size_t kReproNodes = 3;
+
+Promise promise_of(NumericsClass c) { return ir::promise_of(static_cast<ir::Numerics>(c)); }
+
+// What a graph's own inputs refuse of a sample: a size out of bounds.
+bool takes(const ir::Graph& g, Span<const HostTensor> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Value& v = g.value(g.inputs()[i]);
+    if (!v.ranked || is_container(v.dtype)) continue;
+    if (v.dtype != inputs[i].dtype() || v.shape.rank() != inputs[i].shape().rank()) return false;
+    for (int d = 0; d < v.shape.rank(); ++d) {
+      const int64_t n = inputs[i].shape()[d];
+      if (n < v.shape[d].min() || n > v.shape[d].max()) return false;
+    }
+  }
+  return true;
+}
+
+class Verifier {
+ public:
+  Verifier(const Verified& model, const VerifyOptions& options,
+           const std::function<void(const VerifyRow&)>& progress)
+      : model_(model), o_(options), progress_(progress), root_(model.root) {
+    ir::name_values(root_, "%");
+  }
+
+  VerifyReport run() {
+    if (model_.is_wick) digests(model_.path);
+    make_samples();
+    for (const VerifySample& s : samples_) {
+      if (model_.trainer) trainer(s);
+      ir::Graph last = o_.passes ? passes(s) : root_;
+      if (!o_.passes) {
+        ir::optimize(last);
+        ir::name_values(last, "%optimized.");
+      }
+      sessions(last, s, "");
+      optimized_ = std::move(last);
+      if (model_.is_wick) file_session(model_.path, root_, s, "the file");
+      if (o_.onnxruntime) onnxruntime(s);
+      if (!o_.old_library.empty()) old_library(s);
+    }
+    for (const std::string& path : model_.made_of_it) {
+      if (is_wick_file(path)) digests(path);
+      for (const VerifySample& s : samples_) made_of_it(path, s);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  VerifyRow row(const std::string& target, const std::string& numerics,
+                const VerifySample* s = nullptr) const {
+    VerifyRow r;
+    r.model = model_.name;
+    r.target = target;
+    r.numerics = numerics;
+    r.sizes = s != nullptr ? s->sizes : "";
+    return r;
+  }
+  void add(VerifyRow r) {
+    if (progress_) progress_(r);
+    report_.rows.push_back(std::move(r));
+  }
+  ir::InterpreterOptions interpreter() {
+    left_ = o_.work;
+    ir::InterpreterOptions i;
+    i.work_left = &left_;
+    return i;
+  }
+
+  void digests(const std::string& path) {
+    VerifyRow r = row("digests", "exact");
+    std::vector<const CustomOp*> ops = registered_ops();
+    LoadOptions load;
+    load.custom_ops = ops;
+    load.verify_digests = true;
+    const auto loaded = Program::load(path.c_str(), load);
+    if (!loaded.ok()) {
+      r.verdict = Verdict::kDiffers;
+      r.why = loaded.status().message();
+    }
+    add(std::move(r));
+  }
+
+  void make_samples() {
+    const Model compiled = Model::from_graph(root_, false);
+    Runner runner(compiled, {"cpu", 1, false, nullptr});
+    if (!o_.files.empty()) {
+      VerifySample s{"the inputs given", {}, {}};
+      s.inputs = named_arrays(runner.session(), compiled.program(), o_.files);
+      s.truth = ir::named_values(root_, s.inputs, interpreter());
+      samples_.push_back(std::move(s));
+      return;
+    }
+    std::string last_error;
+    std::vector<VerifySample> tried =
+        size_samples(runner.session(), compiled.program(), o_.dims, o_.sizes);
+    for (VerifySample& s : tried) {
+      try {
+        s.truth = ir::named_values(root_, s.inputs, interpreter());
+      } catch (const Error& e) {  // sizes that the model has no answer for
+        last_error = e.what();
+        VerifyRow r = row("interpreter", "exact", &s);
+        r.verdict = Verdict::kSkipped;
+        r.why = e.what();
+        add(std::move(r));
+        continue;
+      }
+      samples_.push_back(std::move(s));
+    }
+    if (samples_.empty())
+      throw Error(
+          fmt::format("{}: the interpreter runs none of the sizes tried (--dim NAME=N and "
+                      "--input choose others): {}",
+                      model_.name, last_error));
+  }
+
+  void trainer(const VerifySample& s) {
+    VerifyRow r = row("trainer", "exact", &s);
+    const std::vector<HostTensor> out = model_.trainer(s.inputs);
+    for (size_t i = 0; i < out.size() && i < root_.outputs().size(); ++i) {
+      const ir::GraphOutput& o = root_.outputs()[i];
+      ++r.values;
+      const ir::Apart d = ir::apart(s.truth.at(o.name), out[i], Promise::kBits, 0);
+      if (d.differs && !r.first) set_first(&r, root_, o.value, s.truth.at(o.name), out[i], d, 0);
+    }
+    add(std::move(r));
+  }
+
+  // The graph behind all passes.
+  ir::Graph passes(const VerifySample& s) {
+    ir::Graph g = root_;
+    GivenValues before = s.truth;
+    std::vector<VerifyRow> rows;
+    ir::OptimizeOptions options;
+    options.watch = [&](const ir::Pass& pass, const ir::Graph& was,
+                        ir::Graph& now) -> std::optional<ir::PassFault> {
+      ir::name_values(now, fmt::format("%{}.", pass.name));
+      const std::string target = fmt::format("pass {}", pass.name);
+      auto at = std::find_if(rows.begin(), rows.end(),
+                             [&](const VerifyRow& r) { return r.target == target; });
+      if (at == rows.end()) {
+        rows.push_back(row(target, ir::numerics_name(pass.numerics), &s));
+        at = rows.end() - 1;
+      }
+      VerifyRow& r = *at;
+      const Promise promise = ir::promise_of(pass.numerics);
+      try {
+        compare(now, s.inputs, before, promise, &r, Side::kGivenIsTruth);
+        if (!r.first) before = ir::named_values(now, s.inputs, interpreter());
+      } catch (const Error& e) {
+        r.verdict = Verdict::kDiffers;
+        r.first = FirstDifference{};
+        r.first->why = fmt::format("the graph no longer runs: {}", e.what());
+      }
+      if (!r.first) return std::nullopt;
+      if (r.repro.empty() && !r.first->value.empty()) {
+        make_repro(&r, was, before, "", [&](const CutGraph& cut) {
+          ir::Graph again = cut.graph;
+          ir::OptimizeOptions check;
+          check.samples = {cut.inputs};
+          return !ir::optimize(again, check).undone.empty();
+        });
+      }
+      return ir::PassFault{pass.name, r.first->node, r.first->value, r.first->text()};
+    };
+    ir::optimize(g, options);
+    for (VerifyRow& r : rows) add(std::move(r));
+    ir::name_values(g, "%optimized.");
+    return g;
+  }
+
+  // What runs a graph: every value of its session beside the interpreter on the session's own.
+  void sessions(const ir::Graph& g, const VerifySample& s, const std::string& of) {
+    for (const std::string& backend : o_.backends) {
+      const bool cpu = backend == "cpu";
+      for (int threads : cpu ? o_.threads : std::vector<int>{1}) {
+        RunnerOptions run;
+        run.backend = backend == "vulkan" ? "vulkan" : "cpu";
+        run.threads = threads;
+        run.reference = backend == "reference";
+        run.device = backend == "vulkan" ? o_.device : "";
+        run.all_it_can = backend == "vulkan";
+        std::string target =
+            cpu ? fmt::format("cpu threads={}", threads == 0 ? "all" : std::to_string(threads))
+                : backend;
+        if (!of.empty()) target = of + ", " + target;
+        session(g, s, run, target);
+      }
+    }
+  }
+
+  void session(const ir::Graph& g, const VerifySample& s, const RunnerOptions& run,
+               const std::string& target) {
+    const Promise promise = run.backend == "cpu" ? Promise::kBits : Promise::kDevice;
+    VerifyRow r = row(target, promise == Promise::kBits ? "exact" : "bound", &s);
+    try {
+      const SessionValues made = session_values(g, s.inputs, run);
+      for (const ir::GraphOutput& o : g.outputs())
+        r.outputs.emplace_back(o.name, made.values.at(o.name));
+      if (!made.spoiled.empty()) {
+        set_spoiled(&r, g, made.spoiled[0]);
+      } else {
+        compare(g, s.inputs, made.values, promise, &r, Side::kMadeIsTruth);
+      }
+    } catch (const Error& e) {
+      // a backend that is not there was asked for: nobody verified it
+      r.verdict = Verdict::kFailed;
+      r.why = e.what();
+    }
+    if (r.first) {
+      std::string more;
+      if (run.backend == "vulkan") more = " --backend vulkan";
+      if (run.reference) more = " --backend reference";
+      make_repro(&r, g, ir::named_values(g, s.inputs), more, [&](const CutGraph& cut) {
+        ir::Graph part = cut.graph;
+        ir::name_values(part, "%");
+        const SessionValues again = session_values(part, cut.inputs, run);
+        VerifyRow found;
+        compare(part, cut.inputs, again.values, promise, &found, Side::kMadeIsTruth);
+        return found.first.has_value() || !again.spoiled.empty();
+      });
+    }
+    add(std::move(r));
+  }
+
+  // The file as it lies there, not as it was compiled again: its outputs.
+  void file_session(const std::string& path, const ir::Graph& g, const VerifySample& s,
+                    const std::string& target) {
+    VerifyRow r = row(target, "exact", &s);
+    const Model model = Model::open(path);
+    Runner runner(model, {"cpu", 1, false, nullptr});
+    const std::vector<HostTensor> out = runner.run(s.inputs);
+    const GivenValues want = ir::named_values(g, s.inputs, interpreter());
+    for (size_t i = 0; i < out.size(); ++i) {
+      ++r.values;
+      const HostTensor& truth = want.at(g.outputs()[i].name);
+      const ir::Apart d = ir::apart(truth, out[i], Promise::kBits, 0);
+      if (d.differs && !r.first) set_first(&r, g, g.outputs()[i].value, truth, out[i], d, 0);
+    }
+    add(std::move(r));
+  }
+
+  void made_of_it(const std::string& path, const VerifySample& s) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    const bool wick = is_wick_file(path);
+    ir::Graph g;
+    NumericsClass numerics = NumericsClass::kExact;
+    if (wick) {
+      const Model model = Model::open(path);
+      numerics = model.program().provenance().numerics;
+      g = program_graph(model.program());
+    } else {
+      g = import_onnx(path, {.lower_qdq = o_.lower_qdq});
+    }
+    VerifyRow r = row(name, ir::numerics_name(static_cast<ir::Numerics>(numerics)), &s);
+    if (g.inputs().size() != s.inputs.size())
+      throw Error(fmt::format("{} takes {} inputs, {} takes {}", model_.name, s.inputs.size(), path,
+                              g.inputs().size()));
+    if (!takes(g, s.inputs)) {
+      r.verdict = Verdict::kSkipped;
+      r.why = "the file takes no inputs of these types and sizes";
+      return add(std::move(r));
+    }
+    const GivenValues* truth = &s.truth;
+    GivenValues behind;
+    if (wick) {
+      take_names(&g, optimized_);
+      behind = ir::named_values(optimized_, s.inputs, interpreter());
+      behind.insert(s.truth.begin(), s.truth.end());
+      truth = &behind;
+    } else {
+      take_names(&g, root_);
+    }
+    ir::name_values(g, "%" + name + ".");
+    compare(g, s.inputs, *truth, promise_of(numerics), &r, Side::kGivenIsTruth);
+    add(std::move(r));
+    sessions(g, s, name);
+    if (wick) file_session(path, g, s, name + ", the file");
+  }
+
+  void onnxruntime(const VerifySample& s) {
+    VerifyRow r = row("onnxruntime", fmt::format("within {:g}", o_.tolerance), &s);
+    if (!model_.is_onnx) {
+      r.verdict = Verdict::kFailed;
+      r.why = "ONNX Runtime takes the ONNX file that the model was made of";
+    } else if (auto missing = onnxruntime_missing()) {
+      r.verdict = Verdict::kFailed;
+      r.why = *missing;
+    } else {
+      compare_with_onnxruntime(model_.path, s.inputs, o_.tolerance, &r);
+      if (r.first && !o_.repro.empty())
+        repro_of_onnxruntime(model_.path, s.inputs, o_.tolerance, o_.repro, &r);
+    }
+    add(std::move(r));
+  }
+
+  void old_library(const VerifySample& s) {
+    VerifyRow r = row("the other library", "exact", &s);
+    if (!model_.is_wick) {
+      r.verdict = Verdict::kFailed;
+      r.why = "two libraries are compared on a .wick file";
+      return add(std::move(r));
+    }
+    const OldRun old = run_old_library(o_.old_library, model_.path, s.inputs);
+    r.target = fmt::format("library {}", old.version);
+    for (size_t i = 0; i < old.outputs.size(); ++i) {
+      ++r.values;
+      const ir::GraphOutput& o = root_.outputs()[i];
+      const HostTensor& truth = s.truth.at(o.name);
+      const ir::Apart d = ir::apart(truth, old.outputs[i], Promise::kBits, 0);
+      if (d.differs && !r.first) set_first(&r, root_, o.value, truth, old.outputs[i], d, 0);
+    }
+    add(std::move(r));
+  }
+
+  enum class Side { kMadeIsTruth, kGivenIsTruth };
+  void compare(const ir::Graph& g, Span<const HostTensor> inputs, const GivenValues& given,
+               Promise promise, VerifyRow* r, Side side) {
+    ir::run_beside(
+        g, inputs, given, promise,
+        [&](const ir::Beside& b) {
+          ++r->values;
+          const bool made = side == Side::kMadeIsTruth;
+          const HostTensor& truth = made ? b.made : b.given;
+          const HostTensor& other = made ? b.given : b.made;
+          const ir::Apart d = ir::apart(truth, other, promise, b.bound);
+          if (!d.differs) return true;
+          set_first(r, g, g.node(b.node).outputs[b.output], truth, other, d, b.bound);
+          return false;
+        },
+        interpreter());
+  }
+
+  void make_repro(VerifyRow* r, const ir::Graph& g, const GivenValues& values,
+                  const std::string& more, const std::function<bool(const CutGraph&)>& differs) {
+    if (o_.repro.empty()) return;
+    const CutGraph cut = smallest_cut(g, r->first->value, values, kReproNodes, differs);
+    r->repro = write_repro(o_.repro, *r, cut, more);
+  }
+
+  const Verified& model_;
+  const VerifyOptions& o_;
+  const std::function<void(const VerifyRow&)>& progress_;
+  ir::Graph root_, optimized_;  // the latter behind all passes
+  std::vector<VerifySample> samples_;
+  VerifyReport report_;
+  double left_ = 0;
+};
+
+}  // namespace
+
+Verified open_verified(const std::string& path, const VerifyOptions& options) {
+  Verified v;
+  v.path = path;
+  v.name = std::filesystem::path(path).filename().string();
+  v.is_wick = is_wick_file(path);
+  v.is_onnx = !v.is_wick;
+  if (v.is_wick) {
+    const Model model = Model::open(path);
+    v.root = program_graph(model.program());
+  } else {
+    v.root = import_onnx(path, {.lower_qdq = options.lower_qdq});
+  }
+  return v;
+}
+
+VerifyReport verify_model(const Verified& model, const VerifyOptions& options,
+                          const std::function<void(const VerifyRow&)>& progress) {
+  return Verifier(model, options, progress).run();
+}
+
+}  // namespace wick::tool

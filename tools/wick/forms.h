@@ -1,0 +1,31 @@
+// The older names of wick verify's forms: wick prove RUN is wick verify RUN --test-set, wick
+// compare A B is wick verify A B --outputs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/wick/command_line.h"
+
+namespace wick::tool {
+
+struct ProveCommand {
+  std::string folder, out, data;
+  int64_t limit = 0;
+  bool json = false;
+};
+// False where a path breaks its promise.
+bool prove(const ProveCommand& command);
+
+struct CompareCommand {
+  std::string a, b, against, backend_a = "cpu", backend_b = "cpu";
+  std::vector<std::string> data, dims;
+  std::optional<int64_t> batch;
+  double tolerance = 1e-5;
+  bool json = false, lower_qdq = true, nodes = false, unfused = false;
+};
+// Throws Differs.
+void compare(const CompareCommand& command);
+
+}  // namespace wick::tool

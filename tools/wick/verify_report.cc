@@ -1,0 +1,99 @@
+#include "tools/wick/verify_report.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+namespace wick::tool {
+namespace {
+
+using Verdict = VerifyRow::Verdict;
+
+// Names of a file in an attribute or a text: XML 1.0 has no other control characters.
+std::string xml(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '&': out += "&amp;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string name_of(const VerifyRow& row) {
+  return row.sizes.empty() ? row.target : fmt::format("{} [{}]", row.target, row.sizes);
+}
+
+}  // namespace
+
+nlohmann::json json_of(const FirstDifference& f) {
+  return {{"value", f.value},       {"op", f.op},       {"node", f.node}, {"type", f.type},
+          {"element", f.element},   {"got", f.got},     {"ulps", f.ulps}, {"bound", f.bound},
+          {"expected", f.expected}, {"text", f.text()}, {"reason", f.why}};
+}
+
+nlohmann::json json_of(const VerifyReport& report, const std::vector<std::string>& models) {
+  auto rows = nlohmann::json::array();
+  for (const VerifyRow& r : report.rows) {
+    nlohmann::json row = {{"model", r.model},       {"target", r.target},
+                          {"numerics", r.numerics}, {"sizes", r.sizes},
+                          {"values", r.values},     {"verdict", verdict_name(r.verdict)},
+                          {"why", r.why},           {"first", nullptr}};
+    if (r.first) row["first"] = json_of(*r.first);
+    if (!r.repro.empty()) row["repro"] = r.repro;
+    rows.push_back(std::move(row));
+  }
+  const char* verdict = report.any(Verdict::kDiffers)  ? "differs"
+                        : report.any(Verdict::kFailed) ? "failed"
+                                                       : "equal";
+  return {{"wick", WICK_VERSION}, {"models", models}, {"verdict", verdict}, {"rows", rows}};
+}
+
+std::string junit_of(const VerifyReport& report) {
+  int failures = 0, errors = 0, skipped = 0;
+  std::string cases;
+  for (const VerifyRow& r : report.rows) {
+    cases +=
+        fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(r.model), xml(name_of(r)));
+    const std::string text = r.first ? r.first->text() : r.why;
+    switch (r.verdict) {
+      case Verdict::kEqual: cases += "/>\n"; continue;
+      case Verdict::kSkipped:
+        ++skipped;
+        cases += fmt::format(">\n      <skipped message=\"{}\"/>\n", xml(text));
+        break;
+      case Verdict::kFailed:
+        ++errors;
+        cases += fmt::format(">\n      <error message=\"{}\"/>\n", xml(text));
+        break;
+      case Verdict::kDiffers:
+        ++failures;
+        cases += fmt::format(">\n      <failure message=\"{}\">{}</failure>\n", xml(text),
+                             xml(r.repro.empty() ? text : text + "\nshown by " + r.repro));
+        break;
+    }
+    cases += "    </testcase>\n";
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"wick verify\" "
+      "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}  "
+      "</testsuite>\n</testsuites>\n",
+      report.rows.size(), failures, errors, skipped, cases);
+}
+
+std::string line_of(const VerifyRow& row) {
+  std::string line = fmt::format("{:<8}{:<26}{:<14}{:<14}", verdict_name(row.verdict), row.target,
+                                 row.sizes, row.numerics);
+  if (row.verdict == Verdict::kEqual && row.values > 0)
+    line += fmt::format("{} values", row.values);
+  if (row.first) line += row.first->text();
+  if (!row.why.empty()) line += row.why;
+  if (!row.repro.empty()) line += fmt::format("\n        shown by {}", row.repro);
+  return line;
+}
+
+}  // namespace wick::tool

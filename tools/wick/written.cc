@@ -1,0 +1,65 @@
+#include "tools/wick/written.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/wick/command.h"
+#include "tools/wick/verify_report.h"
+
+namespace wick::tool {
+
+using Verdict = VerifyRow::Verdict;
+
+void accept_checks(Command command, CheckOptions* options, bool passes) {
+  command.add_flag("--no-verify", options->no_verify,
+                   "do not run the file beside the graph it was made of (one small shape)");
+  if (!passes) return;
+  command.add_flag("--check-passes", options->check_passes,
+                   "run each pass's before and after on a sample, also where that takes long");
+  command.add_flag("--strict", options->strict, "exit 3 where a pass broke its promise");
+}
+
+ir::PassReport Written::optimize(ir::Graph* graph, bool chains,
+                                 const std::vector<std::string>& dims) {
+  CheckPasses check{chains, !options_.no_verify, options_.check_passes, dims};
+  ir::PassReport report = optimize_checked(graph, check);
+  for (const ir::PassFault& f : report.undone) {
+    fmt::print(stderr, "wick: the pass {} broke its promise and was undone: {}{}{}: {}\n", f.pass,
+               f.node, f.value.empty() ? "" : ", value ", f.value, f.why);
+  }
+  undone_.insert(undone_.end(), report.undone.begin(), report.undone.end());
+  return report;
+}
+
+nlohmann::json Written::verify(const ir::Graph& graph, const std::string& path,
+                               const CheckFile& check) {
+  if (options_.no_verify) return nullptr;
+  const VerifyRow row = verify_file(graph, path, check);
+  if (row.verdict == Verdict::kSkipped) {
+    fmt::print(stderr, "note: {} was not verified: {}; wick verify {}\n", path, row.why,
+               shell_quote(path));
+  }
+  if (row.verdict == Verdict::kDiffers) {
+    differs_ = true;
+    fmt::print(stderr, "wick: {} differs from the graph it was made of: {}\n", path,
+               row.first->text());
+  }
+  nlohmann::json doc = {{"verdict", verdict_name(row.verdict)}, {"sizes", row.sizes}};
+  if (!row.why.empty()) doc["why"] = row.why;
+  if (row.first) doc["first"] = json_of(*row.first);
+  return doc;
+}
+
+nlohmann::json Written::undone() const {
+  auto list = nlohmann::json::array();
+  for (const ir::PassFault& f : undone_)
+    list.push_back({{"pass", f.pass}, {"node", f.node}, {"value", f.value}, {"why", f.why}});
+  return list;
+}
+
+void Written::finish() const {
+  if (differs_ || (options_.strict && !undone_.empty())) throw Differs{};
+}
+
+}  // namespace wick::tool
