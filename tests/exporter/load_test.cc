@@ -11,6 +11,7 @@
 #include "exporter/program/program_writer.h"
 #include "graph/interpreter/interpreter.h"
 #include "graph/rewrite/pass.h"
+#include "runtime/core/sha256.h"
 #include "tests/support/error_of.h"
 #include "wick/error.h"
 #include "wick/runtime.h"
@@ -219,6 +220,35 @@ TEST(Packed, TheNextSessionPacksNothing) {
   auto reference = Session::create(**packed, plain_loops);
   ASSERT_TRUE(reference.ok());
   EXPECT_EQ(run(**reference, 3), want);
+}
+
+// Of everything in the file; bytes that never leave the process have none.
+TEST(Files, WrittenProgramsHaveADigest) {
+  const ir::Graph g = conv_and_linear();
+  std::vector<uint8_t> file = program_bytes(g);
+  LoadOptions options;
+  options.verify_digests = true;
+  {
+    auto program = Program::load(Span<const uint8_t>(file), options);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    ASSERT_EQ((*program)->digest().size(), 32u);
+    Sha256 sha;
+    sha.update(Span<const uint8_t>(file).subspan(0, kDigestAt));
+    sha.update(Span<const uint8_t>(file).subspan(kDigestAt + 32));
+    uint8_t sum[32];
+    sha.finish(sum);
+    EXPECT_EQ(memcmp(sum, (*program)->digest().data(), 32), 0);
+  }
+  for (size_t at : {size_t{20}, size_t{90}, size_t{300}, file.size() - 1}) {
+    file[at] ^= 1;
+    EXPECT_FALSE(Program::load(Span<const uint8_t>(file), options).ok()) << at;
+    file[at] ^= 1;
+  }
+  const LentProgram lent = lend_program(g);
+  options.lent = lent.segments;
+  auto program = Program::load(Span<const uint8_t>(lent.bytes), options);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_TRUE((*program)->digest().empty());
 }
 
 TEST(LentProgram, RunsOnTheGraphsTensorsAndRefusesOthers) {
