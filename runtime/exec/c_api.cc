@@ -243,7 +243,7 @@ Status check_count(const wick_session* s, size_t inputs, size_t outputs) {
 const char* wick_version(void) { return kVersion; }
 const char* wick_last_error(void) { return last_error(); }
 const char* wick_code_name(int code) {
-  return code < 0 || code > WICK_INTERNAL ? "unknown code" : code_name(static_cast<Code>(code));
+  return code < 0 || code > WICK_CANCELLED ? "unknown code" : code_name(static_cast<Code>(code));
 }
 const char* wick_dtype_name(int dtype) {
   return !known_dtype(dtype) ? "invalid" : dtype_name(static_cast<DType>(dtype));

@@ -73,7 +73,8 @@ std::optional<CallCase> hand_case(OpId op, double work) {
       return CallCase{AnyAttrs::of(NoAttrs{}),
                       {packed(DType::kOptionalSequence, bytes / 80 + 1, 0)}};
     case OpId::kOptionalGetElement:
-      return CallCase{AnyAttrs::of(NoAttrs{}), {packed(DType::kOptional, 1, bytes / 16 + 1)}};
+      return CallCase{AnyAttrs::of(SequenceAttrs{kI64}),
+                      {packed(DType::kOptional, 1, bytes / 16 + 1)}};
     default: return std::nullopt;
   }
 }
