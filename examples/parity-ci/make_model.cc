@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
     const ir::ValueId b = g.add_constant(weights({24}), "b", true);
     const ir::ValueId v = g.add_constant(weights({24, 5}), "v", true);
     const ir::ValueId hidden = g.emit(OpId::kMatMul, {x, w}, "hidden");
-    const ir::ValueId active = g.emit(OpId::kTanh, {g.emit(OpId::kAdd, {hidden, b}, "bias")}, "active");
+    const ir::ValueId active =
+        g.emit(OpId::kTanh, {g.emit(OpId::kAdd, {hidden, b}, "bias")}, "active");
     g.add_output("y", g.emit(OpId::kMatMul, {active, v}, "classes"));
     export_onnx(g, argv[1]);
     export_wick(g, argv[2]);
