@@ -84,7 +84,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/WickConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/WickConfig.cmake ${PROJECT_BINARY_DIR}/WickConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/runtime/cmake/WickSelectedOps.cmake
+  ${PROJECT_SOURCE_DIR}/runtime/cmake/WickSelectedOps.cmake ${CMAKE_CURRENT_LIST_DIR}/WickParity.cmake
   DESTINATION ${wick_package_dir} COMPONENT runtime)
 
 # What wick_must_be_built() named, for cmake/CheckInstall.cmake.in.

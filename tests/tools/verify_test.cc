@@ -128,6 +128,21 @@ TEST(Verify, WhatCouldNotBeDoneIsNoSuccess) {
   EXPECT_EQ(wick({"verify", trained_run().wick, "--update"}).code, 2);
 }
 
+// The runtime of this build stands for the other version's: the same bits. What is no such library
+// is an error that names it.
+TEST(Verify, AnotherLibraryAnswersTheSame) {
+  const std::string library = std::string(WICK_RUNTIME_LIBRARY);
+  const std::string model = trained_run().wick;
+  const Ran none = wick({"verify", model, "--old", model, "--batch", "1"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("--old"));
+  if (library.empty()) GTEST_SKIP() << "this build has no shared runtime library";
+  const Ran r = wick({"verify", model, "--old", library, "--batch", "3", "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(rows(parse_json(r.out), "equal"),
+              Contains(::testing::MatchesRegex("library [0-9.]+ \\[batch=3\\]")));
+}
+
 TEST(Verify, PageHasARowATarget) {
   const std::string page = scratch() + "/verify.html";
   ASSERT_EQ(wick({"verify", trained_run().wick, "--html", page, "--batch", "1"}).code, 0);

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # `sanitize` is address and undefined in one build, over what every other test looks at; `attack` is the
 # same build's exhaustive attacks on the two formats. Threads are what TSan looks at: the programs whose
 # tests start some. Scripts test no code of their own. The presets asan and ubsan are for looking closer.
-parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz milestones images quantized export soak kills timing aarch64 bits32 sabotage)
+parts=(subset readme vulkan models onnx sanitize attack tsan seeds math fuzz milestones images quantized export soak kills timing aarch64 bits32 sabotage injected)
 threaded=(runtime ops trainer explain exporter vulkan_threads vulkan_tensors)
 run_part() {
   case $1 in
@@ -83,6 +83,11 @@ run_part() {
         --work build/full/fuzz --keep build/full/fuzz/unexplained build/release/tools/wick/wick && [ $nodes = 0 ]
       ;;
     sabotage) tools/scripts/sabotage.sh ;;
+    # Each patch that was looked at is kept: cut off, it goes on with the next one.
+    injected)
+      tools/scripts/setup_ort.sh || true # said by the script
+      tools/scripts/build.sh release wick && tests/verify/injected.py build/release build/full/injected
+      ;;
     *) echo "no part $1 (parts: ${parts[*]})"; echo "0 passed, 1 failed"; return 1 ;;
   esac
 }

@@ -86,7 +86,7 @@ std::string junit_of(const VerifyReport& report) {
 }
 
 std::string line_of(const VerifyRow& row) {
-  std::string line = fmt::format("{:<8}{:<26}{:<14}{:<14}", verdict_name(row.verdict), row.target,
+  std::string line = fmt::format("{:<8}{:<26} {:<16} {:<14}", verdict_name(row.verdict), row.target,
                                  row.sizes, row.numerics);
   if (row.verdict == Verdict::kEqual && row.values > 0)
     line += fmt::format("{} values", row.values);

@@ -34,6 +34,10 @@ struct CompileOptions {
   // Chains of small ops as one FusedElementwise. Off for a program linked with wick_selected_ops: a
   // chain brings the kernels of every elementwise op, some 400 KB.
   bool chains = true;
+  // Each the graph's inputs, in order: every pass is checked on them and undone where it breaks its
+  // promise (ir::OptimizeOptions). `report`, where given, then says so.
+  std::vector<std::vector<HostTensor>> samples = {};
+  ir::PassReport* report = nullptr;
 };
 
 // Optimises a copy by exact passes, then makes the program: what `wick run model.onnx` loads. The

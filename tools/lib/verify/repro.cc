@@ -37,10 +37,11 @@ void finish_repro(const std::string& made, const VerifyRow& row, const std::stri
     const fs::path file = write_value((fs::path(made) / files[i]).string(), inputs[i]);
     command += " --input " + shell_quote(input_names[i] + "=" + file.filename().string());
   }
-  write_text((fs::path(made) / "README.md").string(),
-             fmt::format("{}: {}\n{}\n\nThe {} here show it:\n\n    {}{}\n", row.model, row.target,
-                         row.first->text(), nodes == 1 ? "node" : fmt::format("{} nodes", nodes),
-                         command, more));
+  write_text(
+      (fs::path(made) / "README.md").string(),
+      fmt::format("{}: {}\n{}\n\n{} here:\n\n    {}{}\n", row.model, row.target, row.first->text(),
+                  nodes == 1 ? "The node shows it" : fmt::format("The {} nodes show it", nodes),
+                  command, more));
 }
 
 std::string write_repro(const std::string& folder, const VerifyRow& row, const CutGraph& cut,

@@ -186,7 +186,7 @@ class Verifier {
       }
       if (!r.first) return std::nullopt;
       if (r.repro.empty() && !r.first->value.empty()) {
-        make_repro(&r, was, before, "", [&](const CutGraph& cut) {
+        make_repro(&r, was, s.inputs, before, "", [&](const CutGraph& cut) {
           ir::Graph again = cut.graph;
           ir::OptimizeOptions check;
           check.samples = {cut.inputs};
@@ -243,7 +243,7 @@ class Verifier {
       std::string more;
       if (run.backend == "vulkan") more = " --backend vulkan";
       if (run.reference) more = " --backend reference";
-      make_repro(&r, g, ir::named_values(g, s.inputs), more, [&](const CutGraph& cut) {
+      make_repro(&r, g, s.inputs, ir::named_values(g, s.inputs), more, [&](const CutGraph& cut) {
         ir::Graph part = cut.graph;
         ir::name_values(part, "%");
         const SessionValues again = session_values(part, cut.inputs, run);
@@ -363,9 +363,17 @@ class Verifier {
         interpreter());
   }
 
-  void make_repro(VerifyRow* r, const ir::Graph& g, const GivenValues& values,
-                  const std::string& more, const std::function<bool(const CutGraph&)>& differs) {
+  // `values`: of the graph's nodes.
+  void make_repro(VerifyRow* r, const ir::Graph& g, Span<const HostTensor> inputs,
+                  GivenValues values, const std::string& more,
+                  const std::function<bool(const CutGraph&)>& differs) {
     if (o_.repro.empty()) return;
+    for (const VerifyRow& other : report_.rows) {  // one difference, seen by several targets
+      if (other.repro.empty() || other.first->node != r->first->node) continue;
+      r->repro = other.repro;
+      return;
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) values[g.value(g.inputs()[i]).name] = inputs[i];
     const CutGraph cut = smallest_cut(g, r->first->value, values, kReproNodes, differs);
     r->repro = write_repro(o_.repro, *r, cut, more);
   }
