@@ -173,6 +173,7 @@ void resume(const Options& options) {
     }
     if (n % kStateEvery == 0) save(options);
     shared.next = n + 1;
+    if (shared.faults >= kMostFaults) break;
   }
   alarm(0);
   fflush(nullptr);

@@ -118,8 +118,6 @@ int64_t Call::int_of(const TensorView& v, int64_t i) {
 }
 
 void compare(Case& c, const OpCase& op, Call& call, Fed& fed) {
-  const bool role_train = op.op->role == OpRole::kTrain;
-  (void)role_train;
   std::vector<TensorView> want, got;
   const char *reference = "", *simd = "";
   Arena strings(allocator());
@@ -146,13 +144,24 @@ void compare(Case& c, const OpCase& op, Call& call, Fed& fed) {
   }
 }
 
+// What ops.def's signature says of the outputs' dtypes is what the rule gives.
+void signature_agrees(Case& c, const OpCase& op, const Call& call) {
+  std::vector<DType> types;
+  for (const TensorView& v : call.in) types.push_back(v.dtype);
+  for (size_t i = 0; i < call.outs.size(); ++i) {
+    const DType says = output_dtype(op.op->id, op.attrs.get(), types, i);
+    if (says != DType::kNone && says != call.outs[i].dtype)
+      c.fault(std::string(op.op->name) + ": the signature says " + dtype_name(says) +
+              ", the rule " + dtype_name(call.outs[i].dtype));
+  }
+}
+
 void run(Case& c) {
   OpCase op = draw_seed(c.dice);
   mutate(op, c.dice);
-  declare(op, c.dice);
-  if (c.verbose) fputs(to_text(op).c_str(), stdout);
   allocator().fill_with(static_cast<uint8_t>(c.dice.next()));
   bool little = true;
+  std::vector<DType> made;
   {
     Fed fed(allocator());
     Call call(op, fed);
@@ -160,9 +169,14 @@ void run(Case& c) {
     if (c.verbose) printf("rule: %s\n", s.ok() ? "ok" : s.message());
     little = !s.ok() || call.little();
     if (!little) c.count(kHeavy);
+    if (s.ok()) signature_agrees(c, op, call);
+    if (c.verbose) fputs(to_text(op).c_str(), stdout);
+    for (size_t i = 0; s.ok() && i < call.outs.size(); ++i) made.push_back(call.outs[i].dtype);
     if (s.ok() && little && (op.op->role == OpRole::kTrain || c.dice.one_in(3)))
       compare(c, op, call, fed);
   }
+  declare(op, c.dice, made);
+  if (c.verbose) fputs(to_text(op).c_str(), stdout);
   const std::vector<uint8_t> file = build(op);
   std::vector<const OpInput*> ports;
   for (const OpInput& in : op.in) {

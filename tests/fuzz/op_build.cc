@@ -1,6 +1,7 @@
 // A case as a .wick file, and in words.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +49,10 @@ void put_one(std::vector<uint8_t>& to, DType t, double v) {
   }
 }
 
+// How many symbols there are when a dim is this one.
+size_t symbols_to(int64_t dim) { return dim < 0 ? static_cast<size_t>(-dim) : 0; }
+std::string numbered(char letter, size_t k) { return letter + std::to_string(k); }
+
 }  // namespace
 
 std::vector<uint8_t> bytes_of(const OpInput& in) {
@@ -71,31 +76,29 @@ std::vector<uint8_t> bytes_of(const OpInput& in) {
 
 std::vector<uint8_t> build(const OpCase& c) {
   test::ProgramBuilder p;
-  static const char* const kSymbols[] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
-                                         "s8", "s9", "sa", "sb", "sc", "sd", "se", "sf"};
   const auto dims_of = [](const std::vector<int64_t>& dims) {
     std::vector<int64_t> of;
     for (int64_t d : dims) of.push_back(d < 0 ? test::kSym + 1 + d : d);
     return of;
   };
   bool non_tensor = false;
-  int most = 0;
+  size_t most = 0;
   for (const OpInput& in : c.in) {
-    for (int64_t d : in.dims) most = d < 0 && -d > most ? static_cast<int>(-d) : most;
+    for (int64_t d : in.dims) most = std::max(most, symbols_to(d));
   }
   for (const OpOutput& out : c.out) {
-    for (int64_t d : out.dims) most = d < 0 && -d > most ? static_cast<int>(-d) : most;
+    for (int64_t d : out.dims) most = std::max(most, symbols_to(d));
   }
-  for (int k = 0; k < most; ++k) p.symbol(kSymbols[k]);
-  const auto declared = [&](const char* name, DType t, const std::vector<int64_t>& dims,
+  for (size_t k = 0; k < most; ++k) p.symbol(numbered('s', k).c_str());
+  const auto declared = [&](const std::string& name, DType t, const std::vector<int64_t>& dims,
                             bool unranked, uint32_t constant = kNoIndex) {
     non_tensor = non_tensor || t == DType::kString || is_container(t);
-    return p.value(name, t, unranked ? std::vector<int64_t>{} : dims_of(dims), constant, kNoIndex,
-                   0, unranked);
+    return p.value(name.c_str(), t, unranked ? std::vector<int64_t>{} : dims_of(dims), constant,
+                   kNoIndex, 0, unranked);
   };
-  const auto packed = [&](const char* name, DType t, DType element) {
+  const auto packed = [&](const std::string& name, DType t, DType element) {
     non_tensor = true;
-    return p.packed(name,
+    return p.packed(name.c_str(),
                     t == DType::kSequence   ? fbs::ValueKind::Sequence
                     : t == DType::kOptional ? fbs::ValueKind::Optional
                                             : fbs::ValueKind::OptionalSequence,
@@ -103,6 +106,7 @@ std::vector<uint8_t> build(const OpCase& c) {
   };
   std::vector<uint32_t> ids, ports, made;
   for (const OpInput& in : c.in) {
+    const std::string x = numbered('x', ids.size());
     switch (in.from) {
       case From::kAbsent: ids.push_back(kNoIndex); continue;
       case From::kAlias: ids.push_back(ids[static_cast<size_t>(in.alias_of)]); continue;
@@ -123,16 +127,16 @@ std::vector<uint8_t> build(const OpCase& c) {
       case From::kCaller:
         ids.push_back(
             is_container(in.dtype)
-                ? packed("x", in.dtype,
+                ? packed(x, in.dtype,
                          in.values.size() > 24 ? static_cast<DType>(in.values[24]) : DType::kI64)
-                : declared("x", in.declared, in.dims, in.unranked));
+                : declared(x, in.declared, in.dims, in.unranked));
         ports.push_back(ids.back());
     }
   }
   for (const OpOutput& out : c.out) {
-    made.push_back(is_container(out.declared)
-                       ? packed("y", out.declared, out.element)
-                       : declared("y", out.declared, out.dims, out.unranked));
+    const std::string y = numbered('y', made.size());
+    made.push_back(is_container(out.declared) ? packed(y, out.declared, out.element)
+                                              : declared(y, out.declared, out.dims, out.unranked));
   }
   p.node_of(c.op->id, *c.op->attrs, c.attrs.get(), ids, made, "n");
   p.entry("main", ports, made);

@@ -48,8 +48,9 @@ const OpCase& draw_seed(Dice& dice);
 
 // Up to six changes of the case, each of which its op may or may not take.
 void mutate(OpCase& c, Dice& dice);
-// The values of the inputs, declared types and outputs last: they follow from what is.
-void declare(OpCase& c, Dice& dice);
+// Where inputs come from and what the file declares, after all changes. `made`: dtypes of outputs
+// as the rule has them, where it does.
+void declare(OpCase& c, Dice& dice, Span<const DType> made);
 
 // The bytes that an input of numbers holds, values saturated; strings have none.
 std::vector<uint8_t> bytes_of(const OpInput& in);

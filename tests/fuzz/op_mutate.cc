@@ -208,7 +208,9 @@ void aliased(OpCase& c, Dice& dice) {
   c.in[static_cast<size_t>(k)].alias_of = dice.below(k);
 }
 
+// What the loader refuses at once is seldom tried.
 void outputs(OpCase& c, Dice& dice) {
+  if (!dice.one_in(8)) return;
   if (dice.one_in(2) && c.out.size() > 1)
     c.out.pop_back();
   else if (c.out.size() < 8)
@@ -299,7 +301,7 @@ void mutate(OpCase& c, Dice& dice) {
   for (int k = dice.below(4) + dice.below(3); k >= 0; --k) dice.of(kChanges)(c, dice);
 }
 
-void declare(OpCase& c, Dice& dice) {
+void declare(OpCase& c, Dice& dice, Span<const DType> made) {
   const bool constant_all = dice.one_in(8);
   const bool plain = dice.one_in(4);  // as an exporter would write it
   int symbols = 0;
@@ -335,7 +337,9 @@ void declare(OpCase& c, Dice& dice) {
   }
   for (size_t i = 0; i < c.out.size(); ++i) {
     OpOutput& out = c.out[i];
-    out.declared = output_dtype(c.op->id, c.attrs.get(), types, i);
+    out.declared = i < made.size() && made[i] != DType::kNone
+                       ? made[i]
+                       : output_dtype(c.op->id, c.attrs.get(), types, i);
     if (out.declared == DType::kNone || dice.one_in(60)) out.declared = any_dtype(dice);
     const AttrField* dtype = nullptr;
     for (const AttrField& f : c.op->attrs->fields) {

@@ -81,8 +81,12 @@ const std::vector<OpCase>& op_seeds(std::vector<std::string>* missing) {
 }
 
 const OpCase& draw_seed(Dice& dice) {
-  const auto [first, end] = dice.of(seeds().of_op);
-  return seeds().all[first + dice.below(end - first)];
+  for (;;) {
+    const auto [first, end] = dice.of(seeds().of_op);
+    const OpCase& c = seeds().all[first + dice.below(end - first)];
+    // No file may hold an op that only trains.
+    if (c.op->role != OpRole::kTrain || dice.one_in(4)) return c;
+  }
 }
 
 }  // namespace wick::fuzz
