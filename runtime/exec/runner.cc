@@ -121,7 +121,8 @@ void Runner::enter(const StagePlan& plan) {
 Status Runner::ready(const StagePlan& plan, RunCtx& ctx) {
   if (ctx.deadline_ns != 0 && now_ns() > ctx.deadline_ns)
     return Status(Code::kDeadline, "the deadline passed");
-  ctx.scratch = static_cast<char*>(plan.memory.data) + plan.scratch_offset;
+  ctx.arena = {static_cast<char*>(plan.memory.data), plan.memory.bytes};
+  ctx.scratch = ctx.arena.data() + plan.scratch_offset;
   memory_.limit_strings();
   return {};
 }
