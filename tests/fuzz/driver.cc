@@ -35,6 +35,7 @@ struct Running {
   size_t file_bytes = 0;
   char keep[400] = "";
   bool told = false;
+  int out = 2;  // where faults are said: a target may close its own output
 } g_running;
 
 struct Options {
@@ -45,7 +46,7 @@ struct Options {
 };
 
 void say(const char* text) {
-  const ssize_t written = write(2, text, strlen(text));
+  const ssize_t written = write(g_running.out, text, strlen(text));
   (void)written;
 }
 
@@ -252,6 +253,7 @@ int fuzz_main(int argc, char** argv, const Target& target) {
   auto& shared = *static_cast<Shared*>(page);
   g_running.target = &target;
   g_running.shared = &shared;
+  g_running.out = dup(2);
   shared.seed = options.seed;
   if (options.one) {
     setvbuf(stdout, nullptr, _IOLBF, 0);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/core/span.h"
-#include "tests/fuzz/dice.h"
+#include "tests/support/dice.h"
 
 namespace wick::fuzz {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/ops/op_info.h"
-#include "tests/fuzz/dice.h"
+#include "tests/support/dice.h"
 
 namespace wick::fuzz {
 

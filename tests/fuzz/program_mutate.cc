@@ -189,19 +189,30 @@ void all_unranked(Changed& c) {
     v->dims.clear();
   }
 }
+// A value that is a constant or a state has its type.
+void take_type(fbs::ValueT& v, uint8_t dtype, const std::vector<int64_t>& dims) {
+  v.kind = fbs::ValueKind::Tensor;
+  v.dtype = dtype;
+  v.unranked = false;
+  v.dims.clear();
+  for (int64_t d : dims) v.dims.emplace_back(d, 0, 0);
+}
 void which_constant(Changed& c) {
   fbs::ValueT* v = c.value();
   if (v == nullptr) return;
   v->constant = c.dice.one_in(3)
                     ? kNoIndex
                     : static_cast<uint32_t>(c.dice.below(c.p.table.constants.size() + 1));
+  if (v->constant >= c.p.table.constants.size() || c.dice.one_in(8)) return;
+  const fbs::ConstantT& k = *c.p.table.constants[v->constant];
+  take_type(*v, k.dtype, k.dims);
 }
 void constant_bytes(Changed& c) {
   const fbs::ConstantT* k = c.constant();
   if (k == nullptr || !k->raw || c.p.segment.empty()) return;
   const size_t bytes = std::min<uint64_t>(k->raw->bytes, 256);
   const uint64_t at = k->raw->offset;
-  if (bytes == 0 || at + bytes > c.p.segment.size()) return;
+  if (bytes == 0 || at > c.p.segment.size() || bytes > c.p.segment.size() - at) return;
   OpInput one;
   one.dtype = static_cast<DType>(k->dtype < kDTypeCount ? k->dtype : 2);
   if (one.dtype == DType::kString || one.dtype == DType::kNone) one.dtype = DType::kU8;
@@ -225,6 +236,20 @@ void constant_type(Changed& c) {
     c.dice.of(k->dims) = c.dice.one_in(4) ? hostile_int(c.dice) : c.dice.below(9);
   else
     k->dims.push_back(1);
+  int64_t elements = 1;
+  for (int64_t d : k->dims) {
+    if (d < 0 || d > 4096 || (elements *= d) > 1 << 20) return;
+  }
+  // Where the bytes are there, they are enough.
+  const auto bits = static_cast<uint64_t>(dtype_bits(static_cast<DType>(k->dtype)));
+  const uint64_t bytes = (static_cast<uint64_t>(elements) * bits + 7) / 8;
+  if (k->raw && k->raw->offset <= c.p.segment.size() &&
+      bytes <= c.p.segment.size() - k->raw->offset)
+    k->raw->bytes = bytes;
+  for (auto& v : c.e.values) {
+    if (v->constant < c.p.table.constants.size() && c.p.table.constants[v->constant].get() == k)
+      take_type(*v, k->dtype, k->dims);
+  }
 }
 // What a packed form holds are only numbers: any bytes of the right size must do.
 void packed_form(Changed& c) {
@@ -246,6 +271,7 @@ void packed_form(Changed& c) {
   k->packed.push_back(std::move(form));
 }
 void buffer(Changed& c) {
+  if (!c.dice.one_in(4)) return;
   fbs::ConstantT* k = c.constant();
   if (k == nullptr || !k->raw) return;
   if (c.dice.one_in(2))
@@ -298,7 +324,11 @@ void state(Changed& c) {
     c.p.features |= kFeatureState;
   }
   const auto which = static_cast<uint32_t>(c.dice.below(c.p.table.states.size()));
-  if (fbs::ValueT* v = c.value(); v != nullptr && c.dice.one_in(2)) v->state = which;
+  const fbs::StateT& s = *c.p.table.states[which];
+  if (fbs::ValueT* v = c.value(); v != nullptr && c.dice.one_in(2)) {
+    v->state = which;
+    if (!c.dice.one_in(8)) take_type(*v, s.dtype, s.dims);
+  }
   if (c.dice.one_in(2)) c.e.state_updates.emplace_back(which, c.id());
 }
 void quantization(Changed& c) {
@@ -310,7 +340,9 @@ void quantization(Changed& c) {
   v->quantization->axis = c.dice.below(6) - 2;
   v->quantization->block = static_cast<uint32_t>(c.dice.below(5));
 }
-void features(Changed& c) { c.p.features ^= uint64_t{1} << c.dice.below(8); }
+void features(Changed& c) {
+  if (c.dice.one_in(6)) c.p.features ^= uint64_t{1} << c.dice.below(8);
+}
 void growing(Changed& c) { c.e.growing = !c.e.growing; }
 
 }  // namespace
@@ -325,9 +357,11 @@ void mutate(ProgramText& p, Dice& dice) {
       across_regions, region_of,     symbol,       state,        quantization,   features,
       growing};
   if (p.table.entries.empty()) return;
-  // Names tell ports apart: few of the programs below would load without.
+  // A file may declare more than it uses.
+  p.features |= kKnownFeatures & ~uint64_t{kFeatureLent};
   Changed c{p, dice, *dice.of(p.table.entries)};
-  for (int k = dice.below(4) + dice.below(5); k >= 0; --k) dice.of(kChanges)(c);
+  for (int k = dice.below(3) + (dice.one_in(4) ? dice.below(6) : 0); k >= 0; --k)
+    dice.of(kChanges)(c);
 }
 
 }  // namespace wick::fuzz

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/fuzz/dice.h"
+#include "tests/support/dice.h"
 
 namespace wick::fuzz {
 

@@ -3,7 +3,25 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/kernels/kernel.h"
+#include "runtime/ops/custom_op.h"
+
 namespace wick::fuzz {
+namespace {
+
+// my::Loop, which a file may give regions: y = x.
+constexpr KernelRow kCopyRows[] = {
+    {"fuzz.copy", kContiguous, [](const KernelQuery& q) { return q.in[0].dtype != DType::kNone; },
+     nullptr, nullptr,
+     [](const KernelCtx&, Span<const TensorView> in, Span<TensorView> out, const void*) -> Status {
+       if (in[0].nbytes() != 0) memcpy(out[0].data, in[0].data, in[0].nbytes());
+       return {};
+     }}};
+constexpr CustomOp kLoop = {
+    .domain = "my", .name = "Loop", .min_inputs = 1, .max_inputs = 4, .kernels = kCopyRows};
+constexpr const CustomOp* kCustomOps[] = {&kLoop};
+
+}  // namespace
 
 void Fed::clear() {
   for (const Block& b : blocks_) allocator_.deallocate(b.p, b.bytes, b.align);
@@ -59,7 +77,7 @@ uint64_t read_all(const TensorView& v) {
 
 void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, const RunWith& with,
                  const Feed& feed, const std::function<void(const Program&)>& loaded,
-                 const std::function<void(Span<const TensorView>)>& ran) {
+                 const std::function<void(Span<const TensorView>, int)>& ran) {
   c.file(file);
   Fed bytes(allocator);
   auto* copy = static_cast<uint8_t*>(bytes.bytes(file.size(), kSegmentAlignment));
@@ -68,6 +86,7 @@ void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, c
   LoadOptions load;
   load.allocator = &allocator;
   load.max_ram = 16 << 20;
+  load.custom_ops = kCustomOps;
   auto program = Program::load(Span<const uint8_t>(copy, file.size()), load);
   if (!program.ok()) {
     if (c.verbose) printf("load: %s\n", program.status().message());
@@ -76,6 +95,7 @@ void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, c
   c.count(kLoaded);
   if (loaded) loaded(**program);
   SessionOptions options;
+  options.entry = (*program)->entries()[with.entry % (*program)->entries().size()].name;
   options.threads = with.threads;
   options.allocator = &allocator;
   options.max_ram = with.max_ram;
@@ -93,9 +113,13 @@ void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, c
     for (size_t i = 0; i < in.size(); ++i) in[i] = feed((*session)->input(i), i, k, inputs);
     RunOptions run;
     run.timeout_ns = with.timeout_ns;
+    std::vector<Shape> shapes;
+    for (const TensorView& v : in) shapes.push_back(v.shape);
+    if (with.bind_only) {
+      if ((*session)->bind(shapes).ok()) c.count(kRan);
+      continue;
+    }
     if (with.own_outputs) {
-      std::vector<Shape> shapes;
-      for (const TensorView& v : in) shapes.push_back(v.shape);
       if (!(*session)->bind(shapes).ok()) continue;
       for (size_t i = 0; i < out.size(); ++i) {
         auto shape = (*session)->output_shape(i);
@@ -118,7 +142,7 @@ void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, c
     c.count(kRan);
     static volatile uint64_t kept;
     for (const TensorView& v : out) kept = kept + read_all(v);
-    if (ran) ran(out);
+    if (ran) ran(out, k);
   }
 }
 

@@ -36,10 +36,12 @@ class Fed {
 enum Stage { kLoaded, kCreated, kRan };
 
 struct RunWith {
+  size_t entry = 0;  // modulo the number of them
   int threads = 1;
   int runs = 1;
   uint64_t max_ram = 4 << 20;
   uint64_t timeout_ns = 50'000'000;
+  bool bind_only = false;    // counted as if it had run
   bool own_outputs = false;  // the caller's memory instead of the session's
   Span<const KernelSet* const> kernels;
   Backend* backend = nullptr;
@@ -50,7 +52,7 @@ struct RunWith {
 using Feed = std::function<TensorView(const PortInfo&, size_t i, int run, Fed&)>;
 void run_program(Case& c, GuardAllocator& allocator, Span<const uint8_t> file, const RunWith& with,
                  const Feed& feed, const std::function<void(const Program&)>& loaded = nullptr,
-                 const std::function<void(Span<const TensorView>)>& ran = nullptr);
+                 const std::function<void(Span<const TensorView>, int run)>& ran = nullptr);
 
 // Reads every byte of it, what strings and packed values refer to included.
 uint64_t read_all(const TensorView& v);
