@@ -57,6 +57,7 @@ struct RunCtx {
       values;  // host views by value id, contiguous; set at least for inputs and outputs
   ThreadPool* pool = nullptr;
   void* scratch = nullptr;  // Partition::scratch_bytes()
+  Span<char> arena;         // the block that the stage's host buffers and the scratch lie in
   TraceHook* trace = nullptr;
   Stop* stop = nullptr;      // not null: asked between steps and while a device is waited for
   Arena* strings = nullptr;  // of strings that steps make; cleared when the next run begins

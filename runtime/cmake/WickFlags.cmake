@@ -10,6 +10,8 @@ option(WICK_CCACHE "Use ccache when it is installed" ON)
 option(WICK_MOLD "Link with mold when it is installed" ON)
 set(WICK_SANITIZE "" CACHE STRING "Value of -fsanitize=, e.g. address, undefined, thread (empty: none)")
 
+option(WICK_LIBFUZZER "Count edges for libFuzzer's fuzz_edges (tests/fuzz); needs clang" OFF)
+
 get_property(wick_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(NOT wick_multi_config AND NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -49,6 +51,11 @@ if(WICK_SANITIZE)
   if(WICK_SANITIZE MATCHES "undefined")
     list(APPEND wick_compile_flags -fno-sanitize=vptr)
   endif()
+endif()
+
+if(WICK_LIBFUZZER)
+  list(APPEND wick_compile_flags -fsanitize=fuzzer-no-link)
+  list(APPEND wick_link_flags -fsanitize=fuzzer-no-link)
 endif()
 
 function(wick_flags target)

@@ -120,7 +120,8 @@ void Runner::enter(const StagePlan& plan) {
 // Before a partition runs: a stage of a region that ran meanwhile has scratch memory of its own.
 Status Runner::ready(const StagePlan& plan, RunCtx& ctx) {
   if (ctx.stop != nullptr && ctx.stop->reached()) return ctx.stop->status();
-  ctx.scratch = static_cast<char*>(plan.memory.data) + plan.scratch_offset;
+  ctx.arena = {static_cast<char*>(plan.memory.data), plan.memory.bytes};
+  ctx.scratch = ctx.arena.data() + plan.scratch_offset;
   memory_.limit_strings();
   return {};
 }

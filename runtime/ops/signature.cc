@@ -31,6 +31,8 @@ DType named_dtype(const char* name, size_t length) {
 DType output_dtype(OpId op, const void* attrs, Span<const DType> in, size_t i) {
   const OpInfo* info = find_op(op);
   if (info == nullptr) return in.empty() ? DType::kNone : in[0];
+  // What is in a sequence or an optional, and which of the two, only the rules say.
+  if (info->kind == OpKind::kSequence) return DType::kNone;
   const char* p = strstr(signature_of(op), "->") + 3;
   for (; i > 0 && p[strcspn(p, " ")] == ' '; --i) p += strcspn(p, " ") + 1;
   while (true) {  // the first of a/b that there is

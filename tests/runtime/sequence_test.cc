@@ -9,6 +9,7 @@
 #include "runtime/core/packed_sequence.h"
 #include "runtime/kernels/kernel.h"
 #include "tests/runtime/control_programs.h"
+#include "tests/runtime/sequence_programs.h"
 #include "tests/support/output_of.h"
 #include "tests/support/temp_folder.h"
 #include "wick/wick.h"
@@ -18,8 +19,12 @@ namespace {
 
 using fbs::ValueKind;
 using test::load;
+using test::maybe;
 using test::open;
+using test::grow;
+using test::kF32Elements;
 using test::ProgramBuilder;
+using test::walk;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -56,55 +61,6 @@ std::vector<std::vector<float>> elements_of(const TensorView& v) {
   std::vector<std::vector<float>> all;
   for (int64_t i = 0; s.ok() && i < s->count(); ++i) all.push_back(floats(s->at(i)));
   return all;
-}
-
-const SequenceAttrs kF32Elements{static_cast<int64_t>(DType::kF32)};
-
-// sequence, position -> the element, the length, the sequence with the element behind it
-std::vector<uint8_t> walk() {
-  ProgramBuilder b;
-  uint32_t s = b.packed("s", ValueKind::Sequence, DType::kF32), p = b.value("p", DType::kI64, {}),
-           x = b.value("x", DType::kF32, {}, kNoIndex, kNoIndex, 0, true),
-           n = b.value("n", DType::kI64, {}), t = b.packed("t", ValueKind::Sequence, DType::kF32);
-  b.node(OpId::kSequenceAt, {s, p}, {x}, kF32Elements, "take");
-  b.node(OpId::kSequenceLength, {s}, {n});
-  b.node(OpId::kSequenceInsert, {s, x}, {t});
-  b.entry("main", {s, p}, {x, n, t});
-  return b.finish(kFeatures);
-}
-
-// trips, go, sequence, x[2] -> the sequence with 2x behind it once a trip, all of it concatenated
-std::vector<uint8_t> grow() {
-  ProgramBuilder b;
-  auto sequence = [&](const char* name) {
-    return b.packed(name, ValueKind::Sequence, DType::kF32);
-  };
-  auto trips = b.value("trips", DType::kI64, {}), go = b.value("go", DType::kBool, {}),
-       x = b.value("x", DType::kF32, {2}), s = sequence("s"), i = b.value("i", DType::kI64, {}),
-       c = b.value("c", DType::kBool, {}), s_in = sequence("s_in"),
-       x_in = b.value("x_in", DType::kF32, {2}), y = b.value("y", DType::kF32, {2}),
-       s_out = sequence("s_out"), end = sequence("end"),
-       all = b.value("all", DType::kF32, {}, kNoIndex, kNoIndex, 0, true);
-  b.node(OpId::kAdd, {x_in, x_in}, {y}, NoAttrs{}, "double");
-  b.node(OpId::kSequenceInsert, {s_in, y}, {s_out}, NoAttrs{}, "append");
-  b.region({i, c, s_in, x_in}, {c, s_out}, false);
-  b.control(OpId::kLoop, {trips, go, s, x}, {end}, 1, LoopAttrs{1}, "grow");
-  b.node(OpId::kConcatFromSequence, {end}, {all},
-         ConcatFromSequenceAttrs{0, 0, static_cast<int64_t>(DType::kF32)}, "join");
-  b.entry("main", {trips, go, s, x}, {end, all});
-  return b.finish(kFeatures);
-}
-
-// optional sequence -> whether it is there, and it
-std::vector<uint8_t> maybe() {
-  ProgramBuilder b;
-  uint32_t o = b.packed("o", ValueKind::OptionalSequence, DType::kF32),
-           has = b.value("has", DType::kBool, {}),
-           s = b.packed("s", ValueKind::Sequence, DType::kF32);
-  b.node(OpId::kOptionalHasElement, {o}, {has});
-  b.node(OpId::kOptionalGetElement, {o}, {s}, kF32Elements, "get");
-  b.entry("main", {o}, {has, s});
-  return b.finish(kFeatures);
 }
 
 int g_plans = 0;  // of Add

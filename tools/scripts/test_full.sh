@@ -81,6 +81,9 @@ run_part() {
       nodes=$?
       tests/conformance/fuzz/graphs.py --count "${WICK_FUZZ_GRAPHS:-5000}" --seed "${WICK_FUZZ_SEED:-1}" --ops \
         --work build/full/fuzz --keep build/full/fuzz/unexplained build/release/tools/wick/wick && [ $nodes = 0 ]
+      graphs=$?
+      # Hostile programs, files and calls (tests/fuzz): ten minutes each, from where the last run stopped.
+      tools/scripts/test.sh -- -L '^fuzz$' && [ $graphs = 0 ]
       ;;
     sabotage) tools/scripts/sabotage.sh ;;
     # Each patch that was looked at is kept: cut off, it goes on with the next one.

@@ -23,6 +23,9 @@ struct Differs {};
 // Thrown by a command that Ctrl-C ended and that has saved what a later run needs.
 struct Interrupted {};
 
+// The whole command line, argv[0] included; the exit code.
+int run_wick(int argc, char** argv);
+
 bool ends_with(const std::string& text, const std::string& end);
 
 // --ops LIBRARY.so (any number of times): users' own ops that the command's models may name.

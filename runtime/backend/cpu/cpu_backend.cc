@@ -1,5 +1,6 @@
 #include "runtime/backend/cpu/cpu_backend.h"
 
+#include "runtime/backend/cpu/step_memory.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/byte_count.h"
 #include "runtime/kernels/prepared.h"
@@ -269,8 +270,12 @@ Status CpuPartition::run_step(const RunCtx& ctx, size_t i) {
     if (from.in[k] != kNoIndex) step.in[k].data = ctx.values[from.in[k]].data;
   }
   for (size_t k = 0; k < from.out.size(); ++k) step.out[k].data = ctx.values[from.out[k]].data;
-  return step.kernel.run({ctx.pool, ctx.scratch, ctx.strings}, from.node->op,
-                         {step.in, from.in.size()}, {step.out, from.out.size()}, from.node->attrs);
+  const Span<const TensorView> in{step.in, from.in.size()};
+  const Span<TensorView> out{step.out, from.out.size()};
+  const StepMemory own(ctx.arena, {static_cast<char*>(ctx.scratch), step.kernel.scratch_bytes()},
+                       in, out);
+  return step.kernel.run({ctx.pool, ctx.scratch, ctx.strings}, from.node->op, in, out,
+                         from.node->attrs);
 }
 
 Status CpuPartition::run(const RunCtx& ctx) {

@@ -30,6 +30,14 @@ Status shapes_differ(const char* what, const BasicShape<D>& a, const BasicShape<
   return error(Code::kShapeMismatch, "%s: %s and %s", what, to_text(a).text, to_text(b).text);
 }
 
+// A gradient's first input has the shape of what the forward op made: kernels count on it.
+template <class D>
+Status need_grad_shape(const BasicShape<D>& forward, const BasicShape<D>& g) {
+  bool same = g.rank() == forward.rank();
+  for (int d = 0; same && d < g.rank(); ++d) same = dim_equal(g[d], forward[d]) != Tri::kNo;
+  return same ? Status() : shapes_differ("the gradient is not of the output's shape", g, forward);
+}
+
 // Numpy broadcasting of a and b. Where symbols leave it open, the known or larger side is taken:
 // the int64 rule checks again when sizes are known.
 template <class D>

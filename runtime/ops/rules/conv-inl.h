@@ -100,19 +100,28 @@ Status fused_conv(RuleCtx<D>& c) {
   return check_epilogue(c, c.in[1].shape[0]);
 }
 
-// The two gradients trust that grad_output came from a conv of these attributes; ranks and channels
-// are checked.
+// Whether grad_output `g` is what a conv of these attributes makes of x and w: kernels count on it.
+template <class D>
+Status conv_grad_fits(RuleCtx<D>& c, const BasicShape<D>& x, const BasicShape<D>& w,
+                      const BasicShape<D>& g) {
+  const ValueInfo<D> in[2] = {{c.in[0].dtype, x}, {c.in[0].dtype, w}};
+  const ConvAttrs& a = c.template as<ConvGradAttrs>().conv;
+  RuleCtx<D> forward{OpId::kConv, &a, in, {}};
+  BasicShape<D> out;
+  WICK_TRY(conv_window(forward, a, &out));
+  return need_grad_shape(out, g);
+}
 template <class D>
 Status conv_input_grad(RuleCtx<D>& c) {
   const auto& a = c.template as<ConvGradAttrs>();
   const auto &g = c.in[0].shape, &w = c.in[1].shape;
+  WICK_TRY(need_float(c.in[0]));
   WICK_TRY(same_dtype(c));
-  if (g.rank() != w.rank() || a.spatial.count != g.rank() - 2 ||
-      dim_equal(g[1], w[0]) == Tri::kNo) {
+  if (g.rank() != w.rank() || a.spatial.count != g.rank() - 2)
     return shapes_differ("grad_output and weight do not fit", g, w);
-  }
   BasicShape<D> out{g[0], dim_mul(w[1], D(a.conv.group))};
   for (int64_t s : a.spatial.span()) out.push_back(D(s));
+  WICK_TRY(conv_grad_fits(c, out, w, g));
   set_out(c, 0, c.in[0].dtype, out);
   return {};
 }
@@ -120,13 +129,13 @@ template <class D>
 Status conv_weight_grad(RuleCtx<D>& c) {
   const auto& a = c.template as<ConvGradAttrs>();
   const auto &x = c.in[0].shape, &g = c.in[1].shape;
+  WICK_TRY(need_float(c.in[0]));
   WICK_TRY(same_dtype(c));
-  if (g.rank() != x.rank() || a.spatial.count != g.rank() - 2 ||
-      dim_equal(g[0], x[0]) == Tri::kNo) {
+  if (g.rank() != x.rank() || a.spatial.count != g.rank() - 2 || a.conv.group < 1)
     return shapes_differ("input and grad_output do not fit", x, g);
-  }
   BasicShape<D> out{g[1], dim_floor_div(x[1], a.conv.group)};
   for (int64_t s : a.spatial.span()) out.push_back(D(s));
+  WICK_TRY(conv_grad_fits(c, x, out, g));
   set_out(c, 0, c.in[0].dtype, out);
   return {};
 }
@@ -135,10 +144,10 @@ Status conv_weight_grad(RuleCtx<D>& c) {
 constexpr int64_t kMaxWindow = int64_t{1} << 53;
 
 template <class D>
-Status pool_shape(RuleCtx<D>& c, const PoolAttrs& a, BasicShape<D>* result) {
-  WICK_TRY(need_number(c.in[0]));
-  WICK_TRY(need_rank(c.in[0], 3, 5, "input"));
-  const auto& x = c.in[0].shape;
+Status pool_shape(const ValueInfo<D>& input, const PoolAttrs& a, BasicShape<D>* result) {
+  WICK_TRY(need_number(input));
+  WICK_TRY(need_rank(input, 3, 5, "input"));
+  const auto& x = input.shape;
   int spatial = x.rank() - 2;
   WICK_TRY(check_window_lists(a.strides.span(), a.dilations.span(), a.pads.span(), spatial));
   if (a.kernel_shape.count != spatial) {
@@ -171,7 +180,7 @@ template <class D>
 Status pool(RuleCtx<D>& c) {
   if (c.op == OpId::kAveragePool) WICK_TRY(need_float(c.in[0]));
   BasicShape<D> out;
-  WICK_TRY(pool_shape(c, c.template as<PoolAttrs>(), &out));
+  WICK_TRY(pool_shape(c.in[0], c.template as<PoolAttrs>(), &out));
   set_out(c, 0, c.in[0].dtype, out);
   return {};
 }
@@ -179,9 +188,9 @@ template <class D>
 Status pool_grad(RuleCtx<D>& c) {
   WICK_TRY(same_dtype(c));
   WICK_TRY(need_float(c.in[0]));
-  if (c.in[0].rank() != c.in[1].rank()) {
-    return shapes_differ("grad_output and input do not fit", c.in[0].shape, c.in[1].shape);
-  }
+  BasicShape<D> out;
+  WICK_TRY(pool_shape(c.in[1], c.template as<PoolAttrs>(), &out));
+  WICK_TRY(need_grad_shape(out, c.in[0].shape));
   set_out(c, 0, c.in[1].dtype, c.in[1].shape);
   return {};
 }

@@ -36,10 +36,7 @@ Status fake_quantize(RuleCtx<D>& c) {
 // grad, x, scale, zero point
 template <class D>
 Status fake_quantize_grad(RuleCtx<D>& c) {
-  const auto &g = c.in[0].shape, &x = c.in[1].shape;
-  bool same = g.rank() == x.rank();
-  for (int d = 0; same && d < g.rank(); ++d) same = dim_equal(g[d], x[d]) != Tri::kNo;
-  if (!same) return shapes_differ("the gradient is not of x's shape", g, x);
+  WICK_TRY(need_grad_shape(c.in[1].shape, c.in[0].shape));
   WICK_TRY(check_fake_quantize(c, 2));
   set_out(c, 0, c.in[0].dtype, c.in[0].shape);
   return {};

@@ -120,6 +120,10 @@ Status resize(RuleCtx<D>& c) {
   }
   if (sizes) WICK_TRY(resize_by_sizes(c, axes, &out));
   if (scales) WICK_TRY(resize_by_scales(c, axes, &out));
+  for (int d = 0; a.interpolate != 0 && d < 2; ++d) {  // kernels make tables for the other dims
+    if (dim_equal(out[d], c.in[0].shape[d]) == Tri::kNo)
+      return shapes_differ("interpolate keeps dims 0 and 1", c.in[0].shape, out);
+  }
   set_out(c, 0, c.in[0].dtype, out);
   return {};
 }

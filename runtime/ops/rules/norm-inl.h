@@ -31,6 +31,7 @@ Status batch_norm_train(RuleCtx<D>& c) {
 template <class D>
 Status batch_norm_grad(RuleCtx<D>& c) {
   WICK_TRY(check_channels(c, 1, 2));
+  WICK_TRY(need_grad_shape(c.in[1].shape, c.in[0].shape));
   BasicShape<D> channels{c.in[1].shape[1]};
   set_out(c, 0, c.in[1].dtype, c.in[1].shape);
   set_out(c, 1, c.in[1].dtype, channels);

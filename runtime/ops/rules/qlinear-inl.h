@@ -133,7 +133,7 @@ Status qlinear_pool(RuleCtx<D>& c) {
   WICK_TRY(check_byte_input(c, 0, "x"));
   WICK_TRY(check_byte_output(c, 3));
   BasicShape<D> out;
-  WICK_TRY(pool_shape(c, c.template as<PoolAttrs>(), &out));
+  WICK_TRY(pool_shape(c.in[0], c.template as<PoolAttrs>(), &out));
   set_out(c, 0, c.in[4].dtype, out);
   return {};
 }

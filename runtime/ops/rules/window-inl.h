@@ -9,7 +9,7 @@ template <class D>
 Status max_pool_indices(RuleCtx<D>& c) {
   const auto& a = c.template as<MaxPoolIndicesAttrs>();
   BasicShape<D> out;
-  WICK_TRY(pool_shape(c, a.pool, &out));
+  WICK_TRY(pool_shape(c.in[0], a.pool, &out));
   set_out(c, 0, c.in[0].dtype, out);
   set_out(c, 1, DType::kI64, out);
   return {};
@@ -22,7 +22,7 @@ Status lp_pool(RuleCtx<D>& c) {
   const int64_t power = a.p;
   if (power < 1 || power > INT32_MAX) return Status(Code::kInvalidArgument, "p must be 1 or more");
   BasicShape<D> out;
-  WICK_TRY(pool_shape(c, a.pool, &out));
+  WICK_TRY(pool_shape(c.in[0], a.pool, &out));
   set_out(c, 0, c.in[0].dtype, out);
   return {};
 }

@@ -1,0 +1,28 @@
+// Every file that Wick reads and that a stranger may have written, beside .wick itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/core/span.h"
+
+namespace wick::fuzz {
+
+struct Format {
+  const char* name;
+  std::vector<std::string> (*seeds)();
+  // Words of it, put into files whole.
+  std::vector<std::string> words;
+  // Reads a file; throws wick::Error where it is none. Anything else is a fault.
+  void (*read)(const std::string& bytes);
+};
+
+Span<const Format> formats();
+
+// Where readers that take a path find the bytes.
+std::string file_of(const std::string& name, const std::string& bytes);
+
+// A reader may not hold more than this beyond what the process had: the files are small.
+constexpr long kMostKiB = 1 << 20;
+
+}  // namespace wick::fuzz

@@ -1,0 +1,12 @@
+// Programs to start from: those that the tests of the loader and of sessions are made of, and
+// chains of single ops.
+#pragma once
+
+#include "tests/fuzz/program_text.h"
+
+namespace wick::fuzz {
+
+// A whole program by hand, or some nodes of any ops (tests/ops has samples of each) in a row.
+ProgramText draw_program(Dice& dice);
+
+}  // namespace wick::fuzz

@@ -1,0 +1,67 @@
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "tools/lib/limits.h"
+#include "tools/wick/command.h"
+
+namespace {
+
+// A library's user wants the line that made the mistake; the lines behind a command are our own.
+std::string without_source_line(std::string text) {
+  size_t open = text.rfind(" (");
+  if (open == std::string::npos || !text.ends_with(")")) return text;
+  std::string inside = text.substr(open + 2, text.size() - open - 3);
+  size_t colon = inside.rfind(':');
+  if (colon == std::string::npos || colon + 1 == inside.size()) return text;
+  std::string file = inside.substr(0, colon), line = inside.substr(colon + 1);
+  bool source = file.ends_with(".cc") || file.ends_with(".h");
+  if (source && line.find_first_not_of("0123456789") == std::string::npos) text.resize(open);
+  return text;
+}
+
+}  // namespace
+
+namespace wick::tool {
+
+int run_wick(int argc, char** argv) {
+  CommandLine app("wick", "Wick: train a model, export it, run it anywhere, with the same bits.",
+                  WICK_VERSION);
+  add_train(app);
+  add_explain(app);
+  add_export(app);
+  add_convert(app);
+  add_run(app);
+  add_compare(app);
+  add_bench(app);
+  add_inspect(app);
+  add_ops(app);
+  add_devices(app);
+  add_selftest(app);
+  add_conformance(app);
+  add_verify(app);
+  add_prove(app);
+  add_report(app);
+  add_quantize(app);
+  add_data(app);
+  add_sign(app);
+  try {
+    return app.run(argc, argv);
+  } catch (const Differs&) {
+    return kDiffers;
+  } catch (const Interrupted&) {
+    return kInterrupted;
+  } catch (const std::bad_alloc&) {
+    const bool limited = memory_limit() != UINT64_MAX;
+    fmt::print(stderr, "wick: out of memory{}\n",
+               limited ? fmt::format(" (--max-ram {})", memory_limit()) : "");
+    return kFailed;
+  } catch (const std::exception& failed) {
+    fmt::print(stderr, "wick: {}\n", without_source_line(failed.what()));
+    return kFailed;
+  }
+}
+
+}  // namespace wick::tool
