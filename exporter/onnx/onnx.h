@@ -26,9 +26,6 @@ struct OnnxReadOptions {
   // What stands between DequantizeLinear and QuantizeLinear becomes integer ops (ir::lower_qdq), as
   // ONNX Runtime runs such a file; false: float ops between the two, as the file says it.
   bool lower_qdq = false;
-  // Bytes that reading may make beyond the file's own, all of it together: dense forms of sparse
-  // tensors. 0: 64 MiB and 64 times the file's bytes.
-  uint64_t max_made = 0;
   // Where given: the integer ops, and what stayed float and why.
   ir::LowerReport* lowered = nullptr;
   // Where given: the warnings, a sentence each; else they go to stderr, a line each.

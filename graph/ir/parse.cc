@@ -213,14 +213,10 @@ class Parser {
   }
 
   HostTensor numbers(const Value& t) {
-    const Shape shape = to_static(t.shape);
+    HostTensor tensor(t.dtype, to_static(t.shape));
     std::string bytes = until("\n");
     if (bytes == "empty") bytes.clear();
-    // The digits are there before memory is taken for what they say.
-    auto size = checked_bytes(shape, dtype_bits(t.dtype));
-    if (!size.ok() || bytes.size() % 2 != 0 || bytes.size() / 2 != *size)
-      fail("the constant's bytes do not fit its shape");
-    HostTensor tensor(t.dtype, shape);
+    if (bytes.size() != 2 * tensor.nbytes()) fail("the constant's bytes do not fit its shape");
     auto digit = [&](char c) -> int {
       if (c >= '0' && c <= '9') return c - '0';
       if (c >= 'a' && c <= 'f') return c - 'a' + 10;

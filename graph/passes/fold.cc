@@ -19,9 +19,6 @@ constexpr uint64_t kMaxFoldedNodes = 1 << 14;  // of a loop over constants
 // Nor must it turn one into hours. What is there may be read and written a few times, as weights
 // are that are turned and cast; what else it may do is the same for every file.
 constexpr double kPasses = 32;
-// What all nodes together may make: a constant that is joined with itself doubles at every node,
-// each of which makes no more than it was given.
-constexpr uint64_t kMostMade = uint64_t{1} << 25, kTimesMade = 8;
 // A node of shape arithmetic; there may be many thousands of them.
 constexpr double kCheap = 1e4;
 constexpr double kMostCheap = 1e8;
@@ -44,16 +41,6 @@ double constant_bytes(const Graph& g, std::set<const void*>* counted) {
 uint64_t bytes_of(Span<const HostTensor> tensors) {
   uint64_t n = 0;
   for (const HostTensor& t : tensors) n += t.held_bytes();
-  return n;
-}
-
-// Each tensor once, however often it is an input.
-uint64_t distinct_bytes(Span<const HostTensor> tensors) {
-  uint64_t n = 0;
-  std::set<const void*> counted;
-  for (const HostTensor& t : tensors) {
-    if (counted.insert(t.address()).second) n += t.held_bytes();
-  }
   return n;
 }
 
@@ -111,7 +98,8 @@ bool folds(const Node& n) {
 
 // What the node makes of its constants; empty when it has others, or when it makes too much of
 // them.
-std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, bool weight, WorkAhead* work) {
+std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growth,
+                                   WorkAhead* work) {
   HostTensor elements;
   if (n.outputs.size() == 1 && n.op != OpId::kIdentity &&
       known_elements(g.value(n.outputs[0]), &elements)) {
@@ -127,9 +115,7 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, bool weight, W
     in.push_back(v == kNoValue ? HostTensor() : g.value(v).constant);
   }
   InterpreterOptions options;
-  options.max_bytes = distinct_bytes(in) + kMaxGrowth;
-  options.max_bytes = weight ? options.max_bytes + kMaxDequantized  // bounded in sum: see there
-                             : std::min({kMaxFolded, options.max_bytes, work->bytes});
+  options.max_bytes = std::min(kMaxFolded, bytes_of(in) + growth);
   options.max_nodes = kMaxFoldedNodes;
   const double cheap = std::min(kCheap, work->cheap);
   double cheap_left = cheap, *pots[] = {&cheap_left, &work->left};
@@ -145,7 +131,6 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, bool weight, W
     }
   }
   work->cheap -= cheap - cheap_left;
-  if (!weight) work->bytes -= std::min(work->bytes, bytes_of(out));
   return out;
 }
 
@@ -175,9 +160,7 @@ void infer_behind(Graph& g, std::vector<bool> marked) {
 
 WorkAhead::WorkAhead(const Graph& graph) : left(kMostWorkAhead), cheap(kMostCheap) {
   std::set<const void*> counted;
-  const double held = constant_bytes(graph, &counted);
-  left += kPasses * held;
-  bytes = kMostMade + kTimesMade * static_cast<uint64_t>(held);
+  left += kPasses * constant_bytes(graph, &counted);
 }
 
 bool fold_constants(Graph& g) {
@@ -194,7 +177,8 @@ bool fold_constants(Graph& g, WorkAhead* work) {
     sub.apply(g.node(id));
     const bool weight = i < weights.size() && weights[i];
     if (!weight && !folds(g.node(id))) continue;
-    std::vector<HostTensor> out = outputs_of(g, g.node(id), weight, work);
+    std::vector<HostTensor> out =
+        outputs_of(g, g.node(id), weight ? kMaxDequantized + kMaxGrowth : kMaxGrowth, work);
     if (out.empty()) continue;
     for (size_t k = 0; k < out.size(); ++k) {
       const ValueId from = g.node(id).outputs[k];

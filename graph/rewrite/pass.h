@@ -22,9 +22,8 @@ const char* numerics_name(Numerics n);
 // rounds there are and however much each of them makes.
 struct WorkAhead {
   explicit WorkAhead(const Graph& graph);
-  double left;     // the same for every file, and a few passes over the constants that it has
-  double cheap;    // beside it, of nodes that are next to nothing: shapes are known in the end
-  uint64_t bytes;  // of constants that may be made, whether or not others go for them
+  double left;   // the same for every file, and a few passes over the constants that it has
+  double cheap;  // beside it, of nodes that are next to nothing: shapes are known in the end
 };
 
 struct Pass {

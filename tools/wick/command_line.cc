@@ -138,7 +138,7 @@ void Command::callback(const std::function<void()>& work) {
   command_
       ->add_option_function<std::string>(
           "--max-ram", [](const std::string& text) { limit_memory(*bytes_in(text)); },
-          "memory the command may take: bytes, or as 256M, 2G (default: 8G a session)")
+          "memory the command may take: bytes, or as 256M, 2G (of 1024)")
       ->check(CLI::Validator(
           [](const std::string& text) {
             if (bytes_in(text).has_value()) return std::string();

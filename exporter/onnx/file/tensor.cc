@@ -122,22 +122,19 @@ HostTensor decode(const TensorProto& proto, const std::string& folder) {
   return t;
 }
 
-HostTensor decode(const SparseTensorProto& proto, const std::string& folder, Ledger& made) {
+HostTensor decode(const SparseTensorProto& proto, const std::string& folder) {
   const std::string& name = proto.values().name();
   const HostTensor values = decode(proto.values(), folder);
   const HostTensor indices = decode(proto.indices(), folder);
+  constexpr uint64_t kMaxDense = uint64_t{1} << 28;  // a small file must not make a large constant
   const int rank = proto.dims_size();
   if (rank > kMaxRank) refuse(name, fmt::format("rank {} exceeds 8", rank));
   Shape shape;
   for (int64_t d : proto.dims()) shape.push_back(d);
   auto bytes = checked_bytes(shape, dtype_bits(values.dtype()));
   if (!bytes.ok()) refuse(name, bytes.status().message());
-  if (!made.take(*bytes).ok()) {
-    throw Error(fmt::format("tensor '{}': {} bytes when dense, which is more than the {} that "
-                            "reading this file may still make (OnnxReadOptions::max_made)",
-                            name, *bytes, made.left().bytes),
-                Code::kBudgetExceeded);
-  }
+  if (*bytes > kMaxDense)
+    refuse(name, fmt::format("{} bytes when dense, at most {} are read", *bytes, kMaxDense));
   const int64_t count = values.numel();
   const bool tuples = indices.shape().rank() == 2;
   if (values.shape().rank() != 1 || indices.dtype() != DType::kI64 ||

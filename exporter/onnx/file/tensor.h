@@ -4,7 +4,6 @@
 #include <string>
 
 #include "graph/ir/host_tensor.h"
-#include "runtime/core/ledger.h"
 #include "wick_onnx.pb.h"
 
 namespace wick::onnx {
@@ -14,9 +13,8 @@ namespace wick::onnx {
 // them. Throws Error.
 HostTensor decode(const TensorProto& proto, const std::string& folder);
 
-// A sparse tensor as the dense one that it stands for, whose bytes are charged before they are
-// made.
-HostTensor decode(const SparseTensorProto& proto, const std::string& folder, Ledger& made);
+// A sparse tensor as the dense one that it stands for.
+HostTensor decode(const SparseTensorProto& proto, const std::string& folder);
 
 // raw_data, little-endian.
 TensorProto encode(const HostTensor& tensor, const std::string& name);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
-#include "runtime/core/ledger.h"
 #include "runtime/registry/registry.h"
 #include "wick_onnx.pb.h"
 
@@ -39,7 +38,6 @@ class Functions {
 struct ModelCtx {
   const Functions& functions;
   const std::string& folder;
-  Ledger& made;  // bytes of tensors that the file does not hold
   int64_t opset = 1;
   int depth = 0;                                 // of subgraphs and functions
   std::vector<const FunctionProto*> calls = {};  // being read, the outermost first

@@ -179,11 +179,7 @@ void check_output(const ValueInfoProto& info, const Value& value) {
   }
 }
 
-// Bytes beyond the file's that reading it may make.
-constexpr uint64_t kMostMade = uint64_t{1} << 26, kTimesMade = 64;
-
-Graph read(const ModelProto& model, const std::string& folder, uint64_t max_made,
-           std::vector<std::string>* warnings) {
+Graph read(const ModelProto& model, const std::string& folder, std::vector<std::string>* warnings) {
   if (!model.has_graph()) invalid("it has no graph (is this an ONNX file?)");
   const GraphProto& proto = model.graph();
   check_limits(model);
@@ -201,9 +197,7 @@ Graph read(const ModelProto& model, const std::string& folder, uint64_t max_made
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
   read_about(model, g);
-  const uint64_t bytes = model.ByteSizeLong();
-  Ledger made({.bytes = max_made != 0 ? max_made : kMostMade + kTimesMade * bytes});
-  ModelCtx ctx{functions, folder, made, opset};
+  ModelCtx ctx{functions, folder, opset};
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;
   read_initializers(scope, proto);
@@ -300,7 +294,7 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
   try {
     if (model.has_graph()) onnx::gather_parts(model.mutable_graph());
-    ir::Graph graph = onnx::read(model, folder, options.max_made, options.warnings);
+    ir::Graph graph = onnx::read(model, folder, options.warnings);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;
   } catch (const Error&) {

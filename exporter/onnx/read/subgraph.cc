@@ -323,7 +323,7 @@ void read_initializers(Scope& scope, const GraphProto& graph) {
   for (int i = 0; i < graph.sparse_initializer_size(); ++i) {
     const SparseTensorProto& t = graph.sparse_initializer(i);
     need_name(t.values().name(), "sparse initializer", i);
-    define(decode(t, scope.model.folder, scope.model.made), t.values().name());
+    define(decode(t, scope.model.folder), t.values().name());
   }
 }
 
