@@ -34,6 +34,7 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work) {
     WorkAhead own(graph);
     return run_passes(graph, passes, &own);
   }
+  work->recount(graph);
   PassReport report;
   for (const Pass& pass : passes) {
     if (!run_inside_out(graph, pass, work)) continue;
@@ -41,6 +42,7 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work) {
     report.numerics = std::max(report.numerics, pass.numerics);
     report.changed.emplace_back(pass.name);
   }
+  report.spent = work->spent();
   return report;
 }
 
@@ -65,6 +67,7 @@ PassReport simplify(Graph& graph) {
   for (int i = 0; i < kMaxRounds; ++i) {
     if (!run_round(graph, kRound, &work, &all)) break;
   }
+  all.spent = work.spent();
   return all;
 }
 

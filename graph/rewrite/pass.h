@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "runtime/core/ledger.h"
 
 namespace wick::ir {
 
@@ -16,10 +17,17 @@ enum class Numerics : uint8_t {
 };
 const char* numerics_name(Numerics n);
 
-// What folding may spend (op_work): one account for a graph with all of its regions, however many
-// rounds there are and however much each of them makes.
+// What folding may spend (op_work, bytes): one account for a graph with all of its regions, however
+// many rounds there are and however much each of them makes.
 struct WorkAhead {
   explicit WorkAhead(const Graph& graph);
+  // A round begins: what constants the graph still has, and no others, count against the limit.
+  void recount(const Graph& graph);
+  // Bytes of constants: as many as there were, times a few, and some that any graph may have.
+  Ledger memory;
+  uint64_t held = 0;  // taken from it
+  double all = 0;     // the steps that there were
+  LedgerLimits spent() const { return {0, memory.spent().bytes, all - left - cheap}; }
   double left;   // the same for every file, and a few passes over the constants that it has
   double cheap;  // beside it, of nodes that are next to nothing: shapes are known in the end
 };
@@ -37,6 +45,7 @@ struct PassReport {
   // the strongest promise left: only passes that changed something count
   Numerics numerics = Numerics::kExact;
   std::vector<std::string> changed;  // their names, in order
+  LedgerLimits spent = {0, 0, 0};    // by folding, of its WorkAhead: bytes and work
 };
 
 // Runs the passes in order, verifying after each; throws Error naming the pass that broke the
