@@ -7,6 +7,7 @@
 
 #include "graph/ir/graph.h"
 #include "graph/passes/lower_qdq.h"
+#include "runtime/core/ledger.h"
 
 namespace wick {
 
@@ -28,6 +29,12 @@ struct OnnxReadOptions {
   bool lower_qdq = false;
   // Where given: the integer ops, and what stayed float and why.
   ir::LowerReport* lowered = nullptr;
+  // What reading may make beyond the file, so that a small file is no large model: bytes of sparse
+  // tensors when dense, and nodes, sizes and functions visited, each time that one is read. 0 is
+  // 4 MiB and 64 times the file, and 2^16 and 8 times the file. More is kBudgetExceeded.
+  uint64_t max_ram = 0, max_visits = 0;
+  // Where given: what was spent of these, also where the file was refused.
+  LedgerLimits* spent = nullptr;
   // Where given: the warnings, a sentence each; else they go to stderr, a line each.
   std::vector<std::string>* warnings = nullptr;
 };

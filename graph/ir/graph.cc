@@ -20,6 +20,11 @@ bool Graph::has_symbol(const std::string& symbol_name) const {
   return symbol_at_.count(symbol_name) != 0;
 }
 
+const SymbolInfo* Graph::find_symbol(const std::string& symbol_name) const {
+  const auto at = symbol_at_.find(symbol_name);
+  return at == symbol_at_.end() ? nullptr : &symbols_[at->second];
+}
+
 SymDim Graph::fresh_symbol(int64_t min) {
   while (true) {
     // what a region makes has another name than anything outside it

@@ -86,6 +86,7 @@ class Graph {
   // Declares a symbol, or finds it again; throws Error when its bounds differ.
   SymDim symbol(const std::string& name, int64_t min = 1, int64_t max = INT32_MAX);
   bool has_symbol(const std::string& name) const;
+  const SymbolInfo* find_symbol(const std::string& name) const;  // null: there is none
   // Named "d0", "d1", ... ("r0" in a region): a size only known when running.
   SymDim fresh_symbol(int64_t min = 0);
   const std::vector<SymbolInfo>& symbols() const { return symbols_; }

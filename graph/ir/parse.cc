@@ -4,6 +4,7 @@
 
 #include "graph/ir/graph.h"
 #include "graph/ir/infer.h"
+#include "runtime/core/ledger.h"
 #include "runtime/core/real_text.h"
 #include "runtime/registry/registry.h"
 #include "wick/error.h"
@@ -13,7 +14,8 @@ namespace {
 
 class Parser {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  explicit Parser(const std::string& text)
+      : text_(text), ledger_({.visits = kVisits + kVisitsOfByte * text.size()}) {}
 
   Graph parse() {
     while (at_ < text_.size()) one_line();
@@ -33,6 +35,10 @@ class Parser {
     if (++depth_ > kMaxDepth) fail("regions nest too deep");
     if (!eat("\n")) fail("expected the end of the line after {");
     ++line_;
+    if (!ledger_.visit(g_.symbols().size()).ok())
+      fail(
+          "its regions and dimensions are more together than a text of this length accounts for (" +
+          std::to_string(ledger_.limits().visits) + ")");
     Graph outside = std::move(g_);
     std::map<int64_t, ValueId> outside_ids = std::move(ids_);
     g_ = outside.region("");
@@ -159,10 +165,9 @@ class Parser {
   }
   SymDim symbol(const std::string& name) {
     if (name == "?") return dim_open(SymDim());  // among the elements of a sequence
-    for (const SymbolInfo& s : g_.symbols()) {
-      if (s.name == name) return SymDim::symbol(name, s.min, s.max);
-    }
-    fail("the dimension " + name + " is not declared");
+    const SymbolInfo* s = g_.find_symbol(name);
+    if (s == nullptr) fail("the dimension " + name + " is not declared");
+    return SymDim::symbol(name, s->min, s->max);
   }
 
   void line() {
@@ -213,10 +218,13 @@ class Parser {
   }
 
   HostTensor numbers(const Value& t) {
-    HostTensor tensor(t.dtype, to_static(t.shape));
+    const Shape shape = to_static(t.shape);
     std::string bytes = until("\n");
     if (bytes == "empty") bytes.clear();
-    if (bytes.size() != 2 * tensor.nbytes()) fail("the constant's bytes do not fit its shape");
+    auto size = checked_bytes(shape, dtype_bits(t.dtype));  // the digits are there before the room
+    if (!size.ok() || bytes.size() / 2 != *size || bytes.size() % 2 != 0)
+      fail("the constant's bytes do not fit its shape");
+    HostTensor tensor(t.dtype, shape);
     auto digit = [&](char c) -> int {
       if (c >= '0' && c <= '9') return c - '0';
       if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -307,7 +315,10 @@ class Parser {
   }
 
   static constexpr int kMaxDepth = 16;
+  // A region knows all dimensions around it: so many in all.
+  static constexpr uint64_t kVisits = 1 << 16, kVisitsOfByte = 8;
   const std::string& text_;
+  Ledger ledger_;
   int depth_ = 0;
   size_t at_ = 0;
   int line_ = 1;

@@ -23,24 +23,37 @@ constexpr double kPasses = 32;
 constexpr double kCheap = 1e4;
 constexpr double kMostCheap = 1e8;
 
+// All that is folded may come to a few times what there was, and to this much of any graph.
+constexpr uint64_t kTimesHeld = 5;
+constexpr uint64_t kMaxHeld = 1 << 24;
+
+// Of elements of less than a byte also what they are as reals, which is how they are multiplied.
+uint64_t as_reals(const HostTensor& t) {
+  const auto bits = static_cast<uint64_t>(dtype_bits(t.dtype()));
+  return bits < 8 ? t.held_bytes() * (32 / bits) : 0;
+}
+
 // Of the graph and its regions, what several share once.
-double constant_bytes(const Graph& g, std::set<const void*>* counted) {
-  double n = 0;
+template <class F>
+void each_constant(const Graph& g, std::set<const void*>* counted, const F& visit) {
   for (size_t i = 0; i < g.value_count(); ++i) {
     const auto id = static_cast<ValueId>(i);
     if (!g.is_constant(id)) continue;
     const HostTensor& t = g.value(id).constant;
-    if (counted->insert(t.address()).second) n += static_cast<double>(t.held_bytes());
+    if (counted->insert(t.address()).second) visit(t);
   }
   for (const Node& node : g.nodes()) {
-    for (const Graph& region : node.regions) n += constant_bytes(region, counted);
+    for (const Graph& region : node.regions) each_constant(region, counted, visit);
   }
-  return n;
 }
 
+// A tensor that is given twice counts once: what joins it with itself grows.
 uint64_t bytes_of(Span<const HostTensor> tensors) {
   uint64_t n = 0;
-  for (const HostTensor& t : tensors) n += t.held_bytes();
+  std::set<const void*> counted;
+  for (const HostTensor& t : tensors) {
+    if (counted.insert(t.address()).second) n += t.held_bytes();
+  }
   return n;
 }
 
@@ -115,7 +128,8 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growt
     in.push_back(v == kNoValue ? HostTensor() : g.value(v).constant);
   }
   InterpreterOptions options;
-  options.max_bytes = std::min(kMaxFolded, bytes_of(in) + growth);
+  options.max_bytes =
+      std::min({kMaxFolded, bytes_of(in) + growth, work->memory.limits().bytes - work->held});
   options.max_nodes = kMaxFoldedNodes;
   const double cheap = std::min(kCheap, work->cheap);
   double cheap_left = cheap, *pots[] = {&cheap_left, &work->left};
@@ -131,6 +145,9 @@ std::vector<HostTensor> outputs_of(const Graph& g, const Node& n, uint64_t growt
     }
   }
   work->cheap -= cheap - cheap_left;
+  const uint64_t made = bytes_of(out);
+  if (!work->memory.take(made).ok()) return {};
+  work->held += made;
   return out;
 }
 
@@ -160,7 +177,24 @@ void infer_behind(Graph& g, std::vector<bool> marked) {
 
 WorkAhead::WorkAhead(const Graph& graph) : left(kMostWorkAhead), cheap(kMostCheap) {
   std::set<const void*> counted;
-  left += kPasses * constant_bytes(graph, &counted);
+  uint64_t bytes = 0, reals = 0;
+  each_constant(graph, &counted, [&](const HostTensor& t) {
+    bytes += t.held_bytes();
+    reals += as_reals(t);
+  });
+  left += kPasses * static_cast<double>(bytes);
+  all = left + cheap;
+  memory = Ledger({.bytes = kMaxHeld + kTimesHeld * bytes + reals});
+  recount(graph);
+}
+
+void WorkAhead::recount(const Graph& graph) {
+  std::set<const void*> counted;
+  uint64_t bytes = 0;
+  each_constant(graph, &counted, [&](const HostTensor& t) { bytes += t.held_bytes(); });
+  memory.give_back(held);
+  held = std::min(bytes, memory.limits().bytes);  // other passes make constants too
+  check_status(memory.take(held));
 }
 
 bool fold_constants(Graph& g) {

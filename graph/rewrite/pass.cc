@@ -36,6 +36,7 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work,
     WorkAhead own(graph);
     return run_passes(graph, passes, &own, watch);
   }
+  work->recount(graph);
   PassReport report;
   for (const Pass& pass : passes) {
     const Graph before = watch ? graph : Graph();
@@ -51,6 +52,7 @@ PassReport run_passes(Graph& graph, Span<const Pass> passes, WorkAhead* work,
     report.numerics = std::max(report.numerics, pass.numerics);
     report.changed.emplace_back(pass.name);
   }
+  report.spent = work->spent();
   return report;
 }
 
@@ -81,6 +83,7 @@ PassReport simplify(Graph& graph, const PassWatch& watch) {
   for (int i = 0; i < kMaxRounds; ++i) {
     if (!run_round(graph, kRound, &work, watch, &all)) break;
   }
+  all.spent = work.spent();
   return all;
 }
 

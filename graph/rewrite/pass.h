@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "runtime/core/ledger.h"
 
 namespace wick::ir {
 
@@ -18,10 +19,17 @@ enum class Numerics : uint8_t {
 };
 const char* numerics_name(Numerics n);
 
-// What folding may spend (op_work): one account for a graph with all of its regions, however many
-// rounds there are and however much each of them makes.
+// What folding may spend (op_work, bytes): one account for a graph with all of its regions, however
+// many rounds there are and however much each of them makes.
 struct WorkAhead {
   explicit WorkAhead(const Graph& graph);
+  // A round begins: what constants the graph still has, and no others, count against the limit.
+  void recount(const Graph& graph);
+  // Bytes of constants: as many as there were, times a few, and some that any graph may have.
+  Ledger memory;
+  uint64_t held = 0;  // taken from it
+  double all = 0;     // the steps that there were
+  LedgerLimits spent() const { return {0, memory.spent().bytes, all - left - cheap}; }
   double left;   // the same for every file, and a few passes over the constants that it has
   double cheap;  // beside it, of nodes that are next to nothing: shapes are known in the end
 };
@@ -49,6 +57,7 @@ struct PassReport {
   std::vector<std::string> changed;  // their names, in order
   std::vector<PassFault> undone;     // passes that did not keep their promise: not in `changed`
   std::string unchecked;             // why passes went unchecked from some point on; "": none did
+  LedgerLimits spent = {0, 0, 0};    // by folding, of its WorkAhead: bytes and work
 };
 
 // Sees the graph before and behind each pass that changed it. A fault takes the graph back to where

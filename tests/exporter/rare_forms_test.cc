@@ -109,10 +109,10 @@ TEST(Sparse, TogetherTheyAreBounded) {
       put(a->mutable_sparse_tensor(), one, whole({1}, {0}), {3 << 10, 1 << 12});
     }
     EXPECT_THAT(error_reading(m),
-                testing::AllOf(HasSubstr("50331648 bytes when dense"), HasSubstr("max_made")));
+                testing::AllOf(HasSubstr("50331648 bytes when dense"), HasSubstr("max_ram")));
     const std::string file = m.SerializeAsString();
     OnnxReadOptions more;
-    more.max_made = uint64_t{12} * 50331648;
+    more.max_ram = uint64_t{12} * 50331648;
     EXPECT_NO_THROW(
         import_onnx_bytes({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, "", more));
   }

@@ -41,6 +41,7 @@ bool is_wick_file(const std::string& path) {
 }
 
 ir::Graph open_onnx(const std::string& path, OnnxReadOptions options) {
+  if (options.max_ram == 0 && memory_limit() != UINT64_MAX) options.max_ram = memory_limit();
   const std::optional<std::vector<uint8_t>> bytes = signed_bytes(path);
   if (!bytes) return import_onnx(path, options);
   options.weights_stay = false;

@@ -33,7 +33,7 @@ void read_if(ReadCtx& c) {
   std::vector<Graph> regions;
   std::vector<std::vector<ValueId>> captured;
   for (const char* name : names) {
-    regions.push_back(c.g.region(name));
+    regions.push_back(c.scope.model.region(c.g, name));
     Scope inner(regions.back(), c.scope, c.node, name);
     std::vector<ValueId> made = read_subgraph(inner, c.attr_graph(name), c.opset);
     for (size_t k = 0; k < made.size(); ++k)

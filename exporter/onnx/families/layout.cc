@@ -124,7 +124,8 @@ void read_constant(ReadCtx& c) {
     if (a.name() == "value_ints") t = HostTensor::ints(c.attr_ints("value_ints"));
     if (a.name() == "value_float")
       t = HostTensor::of<float>({}, {static_cast<float>(c.attr_float(a.name(), 0))});
-    if (a.name() == "sparse_value") t = decode(a.sparse_tensor(), c.scope.model.folder);
+    if (a.name() == "sparse_value")
+      t = decode(a.sparse_tensor(), c.scope.model.folder, &c.scope.model.ledger);
     if (a.name() == "value_floats") t = floats(a.floats(), Shape{a.floats_size()});
     if (a.name() == "value_string") t = HostTensor::strings(Shape{}, {c.attr_string(a.name(), "")});
     if (a.name() == "value_strings")

@@ -189,11 +189,11 @@ void read_concat(ReadCtx& c) {
 std::vector<DType> map_dtypes(ReadCtx& c, const GraphProto& body) {
   std::vector<DType> dtypes;
   for (const auto& info : body.output()) {
-    Graph scratch = c.g.region("types");
+    Graph scratch = c.scope.model.region(c.g, "types");
     dtypes.push_back(type_of(info.type(), scratch, "output '" + info.name() + "'").dtype);
   }
   if (std::find(dtypes.begin(), dtypes.end(), DType::kNone) == dtypes.end()) return dtypes;
-  Graph region = c.g.region("types");
+  Graph region = c.scope.model.region(c.g, "types");
   Scope scope(region, c.scope, c.node, "");
   ReadCtx b(scope, c.node, c.opset);
   ValueId zero = int_scalar(b, 0);
@@ -276,7 +276,7 @@ void read_optional(ReadCtx& c) {
   }
   const AttributeProto* type = c.attr("type");
   if (type == nullptr || !type->has_tp()) c.fail("without an input it needs the attribute 'type'");
-  Graph scratch = c.g.region("type");
+  Graph scratch = c.scope.model.region(c.g, "type");
   Value element = type_of(type->tp(), scratch, "attribute 'type'");
   if (element.dtype != DType::kSequence && is_container(element.dtype))
     c.fail("an optional of an optional is not supported");

@@ -122,19 +122,16 @@ HostTensor decode(const TensorProto& proto, const std::string& folder) {
   return t;
 }
 
-HostTensor decode(const SparseTensorProto& proto, const std::string& folder) {
+HostTensor decode(const SparseTensorProto& proto, const std::string& folder, Ledger* ledger) {
   const std::string& name = proto.values().name();
   const HostTensor values = decode(proto.values(), folder);
   const HostTensor indices = decode(proto.indices(), folder);
-  constexpr uint64_t kMaxDense = uint64_t{1} << 28;  // a small file must not make a large constant
   const int rank = proto.dims_size();
   if (rank > kMaxRank) refuse(name, fmt::format("rank {} exceeds 8", rank));
   Shape shape;
   for (int64_t d : proto.dims()) shape.push_back(d);
   auto bytes = checked_bytes(shape, dtype_bits(values.dtype()));
   if (!bytes.ok()) refuse(name, bytes.status().message());
-  if (*bytes > kMaxDense)
-    refuse(name, fmt::format("{} bytes when dense, at most {} are read", *bytes, kMaxDense));
   const int64_t count = values.numel();
   const bool tuples = indices.shape().rank() == 2;
   if (values.shape().rank() != 1 || indices.dtype() != DType::kI64 ||
@@ -144,6 +141,11 @@ HostTensor decode(const SparseTensorProto& proto, const std::string& folder) {
                              to_text(indices.shape()).text));
   }
   if (values.dtype() == DType::kString) refuse(name, "sparse strings are not supported");
+  if (!ledger->take(*bytes).ok())
+    throw Error(fmt::format("ONNX tensor '{}': {} bytes when dense, and the model's sparse tensors "
+                            "may come to {}; OnnxReadOptions::max_ram raises it",
+                            name, *bytes, ledger->limits().bytes),
+                Code::kBudgetExceeded);
   HostTensor dense(values.dtype(), shape);
   const int64_t total = dense.numel();
   const int64_t* index = indices.as<int64_t>();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph/ir/host_tensor.h"
+#include "runtime/core/ledger.h"
 #include "wick_onnx.pb.h"
 
 namespace wick::onnx {
@@ -13,8 +14,9 @@ namespace wick::onnx {
 // them. Throws Error.
 HostTensor decode(const TensorProto& proto, const std::string& folder);
 
-// A sparse tensor as the dense one that it stands for.
-HostTensor decode(const SparseTensorProto& proto, const std::string& folder);
+// A sparse tensor as the dense one that it stands for, whose bytes are taken from the ledger of
+// the whole model.
+HostTensor decode(const SparseTensorProto& proto, const std::string& folder, Ledger* ledger);
 
 // raw_data, little-endian.
 TensorProto encode(const HostTensor& tensor, const std::string& name);

@@ -15,7 +15,10 @@ namespace {
 
 constexpr size_t kMaxName = 4096, kMaxDimName = 1024;
 // What a model with its functions written out may come to: so much, and so many times its file.
-constexpr uint64_t kNodes = uint64_t{1} << 18, kBytes = uint64_t{1} << 28, kTimes = 32;
+constexpr uint64_t kNodes = uint64_t{1} << 14, kBytes = uint64_t{1} << 25, kTimes = 32;
+// What reading may make of any file, and of each of its bytes.
+constexpr LedgerLimits kAnyFile = {.visits = uint64_t{1} << 16, .bytes = uint64_t{1} << 22};
+constexpr LedgerLimits kEachByte = {.visits = 8, .bytes = 64};
 
 std::string shown(const std::string& name) {
   std::string start = name.substr(0, 40);
@@ -134,6 +137,14 @@ class Costs {
 
 }  // namespace
 
+LedgerLimits limits_of(uint64_t file, const OnnxReadOptions& options) {
+  const auto of = [&](uint64_t asked, uint64_t LedgerLimits::*what) {
+    return asked != 0 ? asked : kAnyFile.*what + kEachByte.*what * file;
+  };
+  return {.visits = of(options.max_visits, &LedgerLimits::visits),
+          .bytes = of(options.max_ram, &LedgerLimits::bytes)};
+}
+
 void check_limits(const ModelProto& model) {
   check(model.graph(), "");
   for (const auto& v : model.graph().input()) {
@@ -153,9 +164,10 @@ void check_limits(const ModelProto& model) {
   }
   const Cost cost = Costs(model).of(model.graph().node());
   const uint64_t size = model.functions().empty() ? kMaxNodes : kNodes;
-  const Cost most = {
-      std::min(kMaxNodes, size + kTimes * static_cast<uint64_t>(model.graph().node_size())),
-      kBytes + kTimes * model.ByteSizeLong()};
+  uint64_t nodes = static_cast<uint64_t>(model.graph().node_size());
+  for (const FunctionProto& f : model.functions()) nodes += static_cast<uint64_t>(f.node_size());
+  const Cost most = {std::min(kMaxNodes, size + kTimes * nodes),
+                     kBytes + kTimes * model.ByteSizeLong()};
   if (cost.nodes > most.nodes && model.functions().empty())
     throw Error(
         fmt::format("ONNX model: it has {} nodes, at most {} are read", cost.nodes, most.nodes),

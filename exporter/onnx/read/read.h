@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "runtime/core/ledger.h"
 #include "runtime/registry/registry.h"
 #include "wick_onnx.pb.h"
 
@@ -38,11 +39,19 @@ class Functions {
 struct ModelCtx {
   const Functions& functions;
   const std::string& folder;
+  Ledger& ledger;  // what the file may take
   int64_t opset = 1;
   int depth = 0;                                 // of subgraphs and functions
   std::vector<const FunctionProto*> calls = {};  // being read, the outermost first
-  uint64_t nodes = 0;                            // read so far, those of functions at every call
   double known_work = 1e8;                       // that all questions of ReadCtx::known() may take
+
+  // A graph in another knows all of that one's sizes.
+  Graph region(const Graph& around, const std::string& name) {
+    visit(around.symbols().size());
+    return around.region(name);
+  }
+  // Throws Error where that is more than the file may ask for.
+  void visit(uint64_t n);
 };
 
 // The names a node sees: those of its own graph, then those around it. A value of a graph around it

@@ -179,7 +179,8 @@ void check_output(const ValueInfoProto& info, const Value& value) {
   }
 }
 
-Graph read(const ModelProto& model, const std::string& folder, std::vector<std::string>* warnings) {
+Graph read(const ModelProto& model, const std::string& folder, Ledger* ledger,
+           std::vector<std::string>* warnings) {
   if (!model.has_graph()) invalid("it has no graph (is this an ONNX file?)");
   const GraphProto& proto = model.graph();
   check_limits(model);
@@ -197,7 +198,7 @@ Graph read(const ModelProto& model, const std::string& folder, std::vector<std::
   Graph g;
   if (!proto.name().empty()) g.name = proto.name();
   read_about(model, g);
-  ModelCtx ctx{functions, folder, opset};
+  ModelCtx ctx{functions, folder, *ledger, opset};
   Scope scope(g, ctx);
   std::map<std::string, ValueId>& values = scope.values;
   read_initializers(scope, proto);
@@ -292,9 +293,17 @@ ir::Graph import_model(onnx::ModelBytes& bytes, const std::string& folder,
     onnx::invalid("the file is damaged, or is not an ONNX model (" + onnx::looks_like(bytes) + ")");
   }
   if (options.own_sizes) onnx::name_sizes_apart(model.mutable_graph());
+  Ledger ledger(onnx::limits_of(bytes.size(), options));
+  struct Tell {
+    ~Tell() {
+      if (to != nullptr) *to = from.spent();
+    }
+    const Ledger& from;
+    LedgerLimits* to;
+  } tell{ledger, options.spent};
   try {
     if (model.has_graph()) onnx::gather_parts(model.mutable_graph());
-    ir::Graph graph = onnx::read(model, folder, options.warnings);
+    ir::Graph graph = onnx::read(model, folder, &ledger, options.warnings);
     if (options.lower_qdq) ir::lower_qdq(graph, options.lowered);
     return graph;
   } catch (const Error&) {

@@ -225,14 +225,20 @@ ValueId Scope::capture(ValueId outer) {
   return inside_[outer] = id;
 }
 
+void ModelCtx::visit(uint64_t n) {
+  if (ledger.visit(n).ok()) return;
+  throw Error(
+      fmt::format("ONNX model: more is read than the file accounts for ({} visits, {} for each "
+                  "node): the nodes of functions and of the bodies of loops as often as they must "
+                  "be, and sizes at each subgraph; OnnxReadOptions::max_visits raises it",
+                  ledger.limits().visits, kVisitsOfNode),
+      Code::kBudgetExceeded);
+}
+
 void read_nodes(Scope& scope, Span<const NodeProto* const> listed, int64_t opset) {
   for (const size_t number : in_order(listed, scope.values)) {
     const NodeProto& node = *listed[number];
-    if (++scope.model.nodes > kMaxNodes)
-      throw Error(fmt::format("ONNX model: over {} nodes are read, those of functions and of the "
-                              "bodies of loops as often as they must be",
-                              kMaxNodes),
-                  Code::kBudgetExceeded);
+    scope.model.visit(kVisitsOfNode);
     ReadCtx c(scope, node, opset);
     const size_t first = scope.g.node_count();
     try {
@@ -323,7 +329,7 @@ void read_initializers(Scope& scope, const GraphProto& graph) {
   for (int i = 0; i < graph.sparse_initializer_size(); ++i) {
     const SparseTensorProto& t = graph.sparse_initializer(i);
     need_name(t.values().name(), "sparse initializer", i);
-    define(decode(t, scope.model.folder), t.values().name());
+    define(decode(t, scope.model.folder, &scope.model.ledger), t.values().name());
   }
 }
 
@@ -406,7 +412,7 @@ std::vector<ValueId> emit_loop(
     return i < input_names.size() && !input_names[i].empty() ? input_names[i] : fallback;
   };
   for (int attempt = 0;; ++attempt) {
-    Graph region = c.g.region("body");
+    Graph region = c.scope.model.region(c.g, "body");
     Scope scope(region, c.scope, c.node, "");
     Value scalar;
     scalar.ranked = true;
