@@ -1,6 +1,7 @@
 #include "runtime/core/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -8,24 +9,33 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/core/leftovers.h"
+
 namespace wick {
 namespace {
 
 // Two threads may write the same path: each needs a temporary file of its own.
 constinit std::atomic<unsigned> g_serial{0};
 
-// The rename itself must survive a power cut. Some file systems refuse to sync a folder: the file
-// is complete either way.
-void sync_folder_of(const char* path, char* buffer, size_t room) {
+const char* name_in(const char* path) {
   const char* slash = strrchr(path, '/');
-  size_t n = slash == nullptr ? 0 : static_cast<size_t>(slash - path) + 1;
-  if (n >= room) return;
+  return slash == nullptr ? path : slash + 1;
+}
+// The folder of `path` into `buffer`, which holds more than the path takes.
+void folder_of(const char* path, char* buffer) {
+  const size_t n = static_cast<size_t>(name_in(path) - path);
   memcpy(buffer, path, n);
   memcpy(buffer + n, n == 0 ? "." : "", n == 0 ? 2 : 1);
-  int folder = open(buffer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  (void)fsync(folder);
-  close(folder);
+}
+
+// The rename itself must survive a power cut. Some file systems refuse to sync a folder (EINVAL),
+// and a folder that may be written need not be readable (EACCES): the file is complete either way.
+int sync_folder(const char* folder) {
+  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno == EACCES ? 0 : errno;
+  const int cause = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+  close(fd);
+  return cause;
 }
 
 }  // namespace
@@ -54,6 +64,9 @@ Status AtomicFile::open(const char* path) {
     temporary_[0] = '\0';
     return fail("create", ENAMETOOLONG);
   }
+  char folder[kMaxPath];
+  folder_of(path, folder);
+  remove_leftovers(folder, name_in(path));
   // A file of this name is left from a killed process whose number we now have.
   unlink(temporary_);
   fd_ = ::open(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -62,7 +75,11 @@ Status AtomicFile::open(const char* path) {
     return error(Code::kIo, "cannot create %s: No such file or directory (its folder is missing)",
                  path);
   }
-  return fd_ >= 0 ? Status() : fail("create", errno);
+  if (fd_ < 0) return fail("create", errno);
+  // Held until the rename, so that who clears up knows that it is not left behind; a file system
+  // without locks goes by the process's number.
+  (void)flock(fd_, LOCK_EX | LOCK_NB);
+  return {};
 }
 
 Status AtomicFile::write(const void* bytes, size_t n) {
@@ -82,13 +99,19 @@ Status AtomicFile::flush() { return fsync(fd_) == 0 ? Status() : fail("flush", e
 
 Status AtomicFile::commit() {
   WICK_TRY(flush());
-  int fd = fd_;
-  fd_ = -1;
-  if (close(fd) != 0) return fail("close", errno);
+  // Open until it has its name, which says that it is still written. O_TMPFILE and linkat() would
+  // leave nothing behind, but cannot replace a file that is there.
   if (rename(temporary_, path_) != 0) return fail("replace", errno);
-  sync_folder_of(path_, temporary_, kMaxPath);
+  close(fd_);  // what it might still say, flush() has said
+  fd_ = -1;
+  folder_of(path_, temporary_);
+  const int cause = sync_folder(temporary_);
   temporary_[0] = '\0';
-  return Status();
+  if (cause == 0) return {};
+  return error(Code::kIo,
+               "%.300s is written whole, but its folder cannot be flushed (%s): a power cut may "
+               "bring an older file of this name back; write it again",
+               path_, strerror(cause));
 }
 
 Status write_file_atomically(const char* path, const void* bytes, size_t n) {

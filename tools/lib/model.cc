@@ -14,6 +14,7 @@
 #include "runtime/registry/registry.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/open_vulkan.h"
+#include "tools/lib/print.h"
 #include "wick/error.h"
 
 namespace wick::tool {
@@ -145,8 +146,7 @@ Runner::Runner(const Model& model, const RunnerOptions& options)
   if (options.backend == "vulkan") {
     auto opened = open_vulkan(options.device, options.all_it_can);
     if (!opened.ok() && options.or_cpu && opened.status().code() != Code::kNotFound) {
-      fmt::print(stderr, "wick: vulkan: {}; all of it runs on the CPU\n",
-                 opened.status().message());
+      say(stderr, "wick: vulkan: {}; all of it runs on the CPU\n", opened.status().message());
     } else {
       backend_->vulkan = take(std::move(opened), "vulkan");
       backend_->said = backend_->vulkan->complaint_count();
@@ -164,13 +164,13 @@ void Runner::say_complaints() {
   if (backend_->vulkan == nullptr) return;
   const VulkanBackend& vulkan = *backend_->vulkan;
   for (; backend_->said < vulkan.complaint_count(); ++backend_->said) {
-    fmt::print(stderr, "wick: {} computes wrongly, so the CPU runs it: {}\n", vulkan.device_name(),
-               vulkan.complaint(backend_->said));
+    say(stderr, "wick: {} computes wrongly, so the CPU runs it: {}\n", vulkan.device_name(),
+        vulkan.complaint(backend_->said));
   }
   if (!backend_->left && session_->left_backend()[0] != '\0') {
     backend_->left = true;
-    fmt::print(stderr, "wick: {} was left for the CPU: {}\n", vulkan.device_name(),
-               session_->left_backend());
+    say(stderr, "wick: {} was left for the CPU: {}\n", vulkan.device_name(),
+        session_->left_backend());
   }
 }
 

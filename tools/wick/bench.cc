@@ -1,5 +1,4 @@
 // wick bench: latency percentiles, throughput, memory, load time.
-#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_times.h"
+#include "tools/lib/print.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/bench_submission.h"
 #include "tools/wick/command.h"
@@ -121,8 +121,7 @@ void bench_load(const BenchCommand& c) {
   row["again_ms"] = again["total_ms"];
   row["again_cpu_ms"] = again["cpu_ms"];
   if (c.json) return print_json(row);
-  fmt::print(
-      "load {:.2f} ms, session {:.2f} ms, {} steps, {:.1f} MB packed, RSS {:.1f} MB, peak {:.1f} "
+  say("load {:.2f} ms, session {:.2f} ms, {} steps, {:.1f} MB packed, RSS {:.1f} MB, peak {:.1f} "
       "MB; again "
       "{:.2f} ms\n",
       row["load_ms"].get<double>(), row["session_ms"].get<double>(), row["steps"].get<size_t>(),
@@ -217,16 +216,15 @@ nlohmann::json bench_batch(const BenchCommand& c, const Model& model,
   if (c.explain) placement.emplace(session, runner.vulkan());
   if (c.explain) row["explain"] = placement->json();
   if (c.json) return row;
-  fmt::print(
-      "batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
+  say("batch {:<4} threads {} {}: p50 {:.4f} ms  p95 {:.4f}  p99 {:.4f}  {:.0f} items/s  (load "
       "{:.2f} ms, first run "
       "{:.2f} ms, {:.1f} MB resident, peak RSS {:.1f} MB, {} runs)\n",
       batch, session.threads(), c.backend, at(0.5), at(0.95), at(0.99),
       row["items_per_s"].get<double>(), model.load_ms(), first_ms, row["resident_mb"].get<double>(),
       row["peak_rss_mb"].get<double>(), times.size());
-  for (const auto& [op, ms] : split) fmt::print("  {:<18} {:.4f} ms\n", op, ms);
-  if (c.profile) fmt::print("{}", trace.table(times.size()));
-  if (c.explain) fmt::print("{}", placement->text());
+  for (const auto& [op, ms] : split) say("  {:<18} {:.4f} ms\n", op, ms);
+  if (c.profile) say("{}", trace.table(times.size()));
+  if (c.explain) say("{}", placement->text());
   return row;
 }
 

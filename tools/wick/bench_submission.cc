@@ -4,14 +4,15 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "quantize/parameters.h"
 #include "tools/lib/measure.h"
+#include "tools/lib/print.h"
 #include "tools/submission/submission.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
+#include "trainer/checkpoint/json.h"
 #include "trainer/tensor/call.h"
 #include "wick/error.h"
 
@@ -190,15 +191,14 @@ std::function<void()> timed(Measured& m, int64_t rows) {
 
 void tell(const nlohmann::json& doc, const SubmissionBench& c) {
   if (doc.contains("improvements")) {
-    fmt::print("accuracy {:+.2f} points\n",
-               100 * doc["improvements"]["accuracy_delta"].get<double>());
+    say("accuracy {:+.2f} points\n", 100 * doc["improvements"]["accuracy_delta"].get<double>());
     for (const auto& t : doc["targets"]) {
       const auto name = t["name"].get<std::string>();
-      fmt::print("{}: {:.4g} (asked {:g}: {})\n", name, t["reached"].get<double>(),
-                 t["asked"].get<double>(), t["met"].get<bool>() ? "met" : "not met");
+      say("{}: {:.4g} (asked {:g}: {})\n", name, t["reached"].get<double>(),
+          t["asked"].get<double>(), t["met"].get<bool>() ? "met" : "not met");
     }
   }
-  fmt::print("{}: submission\n", c.out);
+  say("{}: submission\n", c.out);
 }
 
 }  // namespace
@@ -221,9 +221,9 @@ void bench_submission(const SubmissionBench& c) {
                                ? generate_submission(all[0].report, options)
                                : generate_submission(all[0].report, all[1].report, options);
   save_submission(text, c.out);
-  const auto doc = nlohmann::json::parse(text);
+  const auto doc = read_json(text, "the submission");
   if (c.json) return print_json(doc);
-  for (const Measured& m : all) fmt::print("{}\n", m.report.text());
+  for (const Measured& m : all) say("{}\n", m.report.text());
   tell(doc, c);
 }
 

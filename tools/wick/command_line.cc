@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <optional>
+#include <sstream>
 
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
@@ -47,6 +49,14 @@ void check_words(const CLI::App& app, int argc, char** argv) {
     if (command->get_option_no_throw(word) == nullptr)
       throw CLI::ValidationError("'" + word + "' is no option of wick " + first);
   }
+}
+
+int show(const CLI::App& app, const CLI::Error& what) {
+  std::ostringstream out, err;
+  const int code = app.exit(what, out, err);
+  print_text(stdout, out.str());
+  print_text(stderr, err.str());
+  return code;
 }
 
 }  // namespace
@@ -131,12 +141,12 @@ int CommandLine::run(int argc, char** argv) {
     check_words(*app_, argc, argv);
     app_->parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
-    return app_->exit(done);
+    return show(*app_, done);
   } catch (const CLI::ParseError& wrong) {
-    app_->exit(wrong);
+    show(*app_, wrong);
     return kUsage;
   } catch (const UsageError& wrong) {
-    app_->exit(CLI::ValidationError(wrong.option(), wrong.why()));
+    show(*app_, CLI::ValidationError(wrong.option(), wrong.why()));
     return kUsage;
   }
   return 0;

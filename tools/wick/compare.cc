@@ -10,6 +10,7 @@
 #include "tools/lib/node_counts.h"
 #include "tools/lib/node_trace.h"
 #include "tools/lib/oracle.h"
+#include "tools/lib/print.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
 #include "tools/wick/json.h"
@@ -29,8 +30,7 @@ struct CompareCommand {
 // What differs from ONNX Runtime is told, with what of it may be ONNX Runtime's own.
 [[noreturn]] void differs(bool from_onnxruntime) {
   if (from_onnxruntime && onnxruntime_saturates()) {
-    fmt::print(
-        stderr,
+    say(stderr,
         "note: ONNX Runtime's products of uint8 with int8 saturate on this CPU (x86 without "
         "VNNI), so a quantized model with weights of 8 bits gets other results there; compare on "
         "a CPU with VNNI or ARM's, or add --nodes --unfused\n");
@@ -46,7 +46,7 @@ void compare_nodes(const CompareCommand& c, Span<const HostTensor> inputs) {
     doc["within_tolerance"] = within;
     print_json(doc);
   } else {
-    fmt::print("{}", counts.text(c.tolerance));
+    say("{}", counts.text(c.tolerance));
   }
   if (!within) differs(true);
 }
@@ -92,8 +92,7 @@ void compare(const CompareCommand& c) {
     row["name"] = run_a.session().output(i).name;
     outputs.push_back(row);
     if (!c.json)
-      fmt::print("{} {}: {}\n", row["name"].get<std::string>(), to_text(out_a[i].shape()).text,
-                 d.text());
+      say("{} {}: {}\n", row["name"].get<std::string>(), to_text(out_a[i].shape()).text, d.text());
   }
   // By bits between two of our own; ONNX Runtime promises none.
   std::string first;
@@ -106,7 +105,7 @@ void compare(const CompareCommand& c) {
     print_json(
         {{"outputs", outputs}, {"first_different_node", first}, {"within_tolerance", close}});
   else if (!first.empty())
-    fmt::print("first node that differs: {}\n", first);
+    say("first node that differs: {}\n", first);
   if (!close) differs(!c.against.empty());
 }
 

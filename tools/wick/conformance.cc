@@ -20,6 +20,7 @@
 #include "runtime/core/regular_file.h"
 #include "tools/lib/model.h"
 #include "tools/lib/open_vulkan.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "tools/wick/device_share.h"
 #include "tools/wick/sizes.h"
@@ -314,20 +315,18 @@ bool as_expected(const ConformanceCommand& c, const std::vector<std::string>& na
     if (should == did) continue;
     ++unexpected;
     if (did)
-      fmt::print("unexpected pass: {}\n", name);
+      say("unexpected pass: {}\n", name);
     else
-      fmt::print("unexpected failure: {}: {}\n", name, failures[name].get<std::string>());
+      say("unexpected failure: {}: {}\n", name, failures[name].get<std::string>());
   }
   std::set<std::string> all(names.begin(), names.end());
   for (const auto& [name, e] : expected) {
     if (e.modes.count(c.mode) == 0 || all.count(name) != 0) continue;
     ++unexpected;
-    fmt::print("expected to pass, but not among the tests (if it is gone, remove its line): {}\n",
-               name);
+    say("expected to pass, but not among the tests (if it is gone, remove its line): {}\n", name);
   }
   if (unexpected != 0) {
-    fmt::print(
-        "{} results differ from {} in mode {}. Mend a failure; where the new result is right, "
+    say("{} results differ from {} in mode {}. Mend a failure; where the new result is right, "
         "run this command with --write-expect {} and commit the file.\n",
         unexpected, c.expect, c.mode, c.expect);
   }
@@ -353,9 +352,9 @@ bool above_bar(const ConformanceCommand& c, const std::vector<std::string>& name
   std::string text;
   for (const auto& [why, count] : left_out) text += fmt::format(", {} {} left out", count, why);
   const double share = all == 0 ? 0 : 100.0 * static_cast<double>(good) / static_cast<double>(all);
-  fmt::print("{:.1f} %: {} of {} that count{}\n", share, good, all, text);
+  say("{:.1f} %: {} of {} that count{}\n", share, good, all, text);
   if (share >= c.bar) return true;
-  fmt::print("at least {} % must pass\n", c.bar);
+  say("at least {} % must pass\n", c.bar);
   return false;
 }
 
@@ -380,7 +379,7 @@ void conformance(ConformanceCommand c) {
       passed.insert(name);
     } else {
       failures[name] = why;
-      if (c.verbose) fmt::print("FAIL {}: {}\n", name, why);
+      if (c.verbose) say("FAIL {}: {}\n", name, why);
     }
   }
   nlohmann::json report = {{"mode", c.mode},        {"backend", c.backend},
@@ -388,13 +387,13 @@ void conformance(ConformanceCommand c) {
                            {"passing", passed},     {"failures", failures}};
   if (device != nullptr) report["device"] = share.json();
   if (!c.json.empty()) write_text(c.json, report.dump(1) + "\n");
-  fmt::print("{} of {} pass ({}, {})\n", passed.size(), names.size(), c.mode, c.backend);
+  say("{} of {} pass ({}, {})\n", passed.size(), names.size(), c.mode, c.backend);
   if (device != nullptr) share.print();
   if (!c.write_expect.empty()) update_expectations(c, names, passed);
   const bool as_listed = c.expect.empty() || as_expected(c, names, passed, failures);
   const bool enough = c.bar == 0 || above_bar(c, names, passed);
   const bool on_device = device == nullptr || share.percent() >= c.device_bar;
-  if (!on_device) fmt::print("at least {} % of them must\n", c.device_bar);
+  if (!on_device) say("at least {} % of them must\n", c.device_bar);
   if (!as_listed || !enough || !on_device) throw Differs{};
 }
 

@@ -1,12 +1,11 @@
 // wick convert: ONNX <-> .wick without training.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "exporter/onnx/onnx.h"
 #include "exporter/program/program_writer.h"
 #include "tools/lib/model.h"
+#include "tools/lib/print.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
 #include "wick/error.h"
@@ -41,9 +40,9 @@ void write_packed(const ir::Graph& graph, const ProgramInfo& info, const Convert
 }
 
 void print_lowered(const ir::LowerReport& report) {
-  for (const auto& [op, n] : report.integer) fmt::print(stderr, "integer {} x{}\n", op, n);
+  for (const auto& [op, n] : report.integer) say(stderr, "integer {} x{}\n", op, n);
   for (const ir::StayedFloat& s : report.stayed)
-    fmt::print(stderr, "float {} '{}': {}\n", s.op, s.name, s.reason);
+    say(stderr, "float {} '{}': {}\n", s.op, s.name, s.reason);
 }
 
 void convert(const ConvertCommand& c) {
@@ -81,7 +80,7 @@ void convert(const ConvertCommand& c) {
   if (c.json)
     print_json({{"file", c.out}, {"source", c.model}});
   else
-    fmt::print("{}\n", c.out);
+    say("{}\n", c.out);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "trainer/data/images.h"
 #include "trainer/data/npy.h"
@@ -26,9 +27,9 @@ void run_data(const DataCommand& c) {
                              {"classes", set.classes}};
   if (c.out.empty()) {
     if (c.json) return print_json(document);
-    fmt::print("{} in {}: {} images to train on, {} to test, {} x {} bytes each\nclasses: {}\n",
-               set.name, set.folder, set.train->size(), set.test->size(), set.height, set.width,
-               fmt::join(set.classes, ", "));
+    say("{} in {}: {} images to train on, {} to test, {} x {} bytes each\nclasses: {}\n", set.name,
+        set.folder, set.train->size(), set.test->size(), set.height, set.width,
+        fmt::join(set.classes, ", "));
     return;
   }
   if (c.first >= part.size() || c.count > part.size() - c.first) {
@@ -53,8 +54,8 @@ void run_data(const DataCommand& c) {
   const std::string which = c.count == 1
                                 ? fmt::format("image {}", c.first)
                                 : fmt::format("images {} to {}", c.first, c.first + c.count - 1);
-  fmt::print("{}: uint8[{},1,{},{}], {} {} of {}: {}\n", c.out, c.count, set.height, set.width,
-             c.split, which, set.name, fmt::join(labels, ", "));
+  say("{}: uint8[{},1,{},{}], {} {} of {}: {}\n", c.out, c.count, set.height, set.width, c.split,
+      which, set.name, fmt::join(labels, ", "));
 }
 
 }  // namespace

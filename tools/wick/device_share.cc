@@ -1,4 +1,5 @@
 #include "tools/wick/device_share.h"
+#include "tools/lib/print.h"
 
 #include <fmt/core.h>
 
@@ -58,15 +59,15 @@ nlohmann::json DeviceShare::json() const {
 }
 
 void DeviceShare::print() const {
-  fmt::print("{} of the {} tests with float inputs ran every float op on the device ({:.1f} %)\n",
-             whole_, tests_, percent());
-  for (const auto& [dtype, n] : by_dtype_) fmt::print("  {}: {} of {}\n", dtype, n.first, n.second);
+  say("{} of the {} tests with float inputs ran every float op on the device ({:.1f} %)\n", whole_,
+      tests_, percent());
+  for (const auto& [dtype, n] : by_dtype_) say("  {}: {} of {}\n", dtype, n.first, n.second);
   std::vector<std::pair<size_t, std::string>> most;
   for (const auto& [op, tests] : kept_) most.emplace_back(tests.size(), op);
   std::sort(most.rbegin(), most.rend());
   std::string line = "  on the CPU, by tests:";
   for (const auto& [count, op] : most) line += fmt::format(" {} {},", op, count);
-  if (!most.empty()) fmt::print("{}\n", line.substr(0, line.size() - 1));
+  if (!most.empty()) say("{}\n", line.substr(0, line.size() - 1));
 }
 
 }  // namespace wick::tool

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/backend/vulkan/backend.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "wick/error.h"
 
@@ -37,21 +38,18 @@ nlohmann::json json_of(size_t index, const VulkanDevice& d) {
 void print(size_t index, const VulkanDevice& d) {
   auto yes = [](bool b) { return b ? "yes" : "no"; };
   auto mib = [](uint64_t bytes) { return bytes >> 20; };
-  fmt::print("{} {}: {}, Vulkan {}.{}{}\n", index, d.name, d.type, d.vulkan_major, d.vulkan_minor,
-             d.best ? " (taken where none is asked for)" : "");
-  if (d.why_unusable[0] != '\0') fmt::print("    cannot be used: {}\n", d.why_unusable);
-  fmt::print("    memory {} MiB, one allocation {} MiB, one tensor {} MiB, shared {} KiB\n",
-             mib(d.memory_bytes), mib(d.largest_allocation_bytes), mib(d.largest_tensor_bytes),
-             d.shared_memory_bytes >> 10);
-  fmt::print("    subgroups of {}, arithmetic in them: {}\n", d.subgroup_size,
-             yes(d.subgroup_arithmetic));
-  fmt::print(
-      "    float16: stored {}, computed {}; int8: stored {}, dot product {}; matrix units: {}\n",
+  say("{} {}: {}, Vulkan {}.{}{}\n", index, d.name, d.type, d.vulkan_major, d.vulkan_minor,
+      d.best ? " (taken where none is asked for)" : "");
+  if (d.why_unusable[0] != '\0') say("    cannot be used: {}\n", d.why_unusable);
+  say("    memory {} MiB, one allocation {} MiB, one tensor {} MiB, shared {} KiB\n",
+      mib(d.memory_bytes), mib(d.largest_allocation_bytes), mib(d.largest_tensor_bytes),
+      d.shared_memory_bytes >> 10);
+  say("    subgroups of {}, arithmetic in them: {}\n", d.subgroup_size, yes(d.subgroup_arithmetic));
+  say("    float16: stored {}, computed {}; int8: stored {}, dot product {}; matrix units: {}\n",
       yes(d.f16_storage), yes(d.f16_arithmetic), yes(d.i8_storage), yes(d.integer_dot),
       yes(d.matrix_units));
   if (d.f16_arithmetic)
-    fmt::print(
-        "    float16 arithmetic as IEEE says: {} (to nearest even {}, subnormals {}, "
+    say("    float16 arithmetic as IEEE says: {} (to nearest even {}, subnormals {}, "
         "zeros' signs, infinities and NaN {})\n",
         yes(d.f16_ieee), yes(d.f16_rounds_to_even), yes(d.f16_keeps_subnormals),
         yes(d.f16_keeps_specials));
@@ -78,11 +76,11 @@ nlohmann::json kernels_json() {
 void print_kernels() {
   const Array<VulkanKernel> kernels = all_kernels();
   if (kernels.empty()) return;
-  fmt::print("{:<26} {:<10} {:>8} {:>8}\n", "kernel", "group", "shared", "buffers");
+  say("{:<26} {:<10} {:>8} {:>8}\n", "kernel", "group", "shared", "buffers");
   for (const VulkanKernel& k : kernels) {
-    fmt::print("{:<26} {:<10} {:>6} B {:>8}\n", k.name,
-               fmt::format("{}x{}x{}", k.group_size[0], k.group_size[1], k.group_size[2]),
-               k.shared_bytes, k.buffers);
+    say("{:<26} {:<10} {:>6} B {:>8}\n", k.name,
+        fmt::format("{}x{}x{}", k.group_size[0], k.group_size[1], k.group_size[2]), k.shared_bytes,
+        k.buffers);
   }
 }
 
@@ -98,8 +96,8 @@ void run(bool json, bool verbose) {
     print_json(document);
     return;
   }
-  fmt::print("cpu: always there\n");
-  if (!s.ok()) fmt::print("vulkan: none ({})\n", s.message());
+  say("cpu: always there\n");
+  if (!s.ok()) say("vulkan: none ({})\n", s.message());
   for (size_t i = 0; i < devices.size(); ++i) print(i, devices[i]);
   if (verbose) print_kernels();
 }

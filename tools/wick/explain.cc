@@ -1,9 +1,8 @@
 // wick explain: how signal and gradient go through a model, layer by layer.
-#include <fmt/core.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "trainer/data/images.h"
 #include "trainer/data/loader.h"
@@ -80,8 +79,8 @@ void run_explain(const ExplainCommand& c) {
     print_json(document);
     return;
   }
-  fmt::print("{} on {} images of {}\n{}", model_name, batch.at(0).raw_shape()[0], data_name,
-             report.text());
+  say("{} on {} images of {}\n{}", model_name, batch.at(0).raw_shape()[0], data_name,
+      report.text());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // wick export: a training run as ONNX or .wick.
-#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "exporter/include/wick/compile.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
 
@@ -29,16 +29,16 @@ void run_export(const ExportCommand& c) {
       const OnnxFile file = export_trained_onnx(
           trained, graph, out, {.external_data = c.external_data, .opset = c.opset});
       if (!file.opset_by.empty()) {
-        fmt::print(stderr, "note: {}: opset {}: {} has no form at an earlier one\n", out,
-                   file.opset, file.opset_by);
+        say(stderr, "note: {}: opset {}: {} has no form at an earlier one\n", out, file.opset,
+            file.opset_by);
       }
       files.push_back({{"file", out}, {"format", "onnx"}, {"opset", file.opset}});
       if (!file.opset_by.empty()) files.back()["opset_by"] = file.opset_by;
       if (!file.data_path.empty()) files.back()["data"] = file.data_path;
       if (!c.json) {
-        fmt::print("{}: ONNX opset {}{}{}\n", out, file.opset,
-                   file.opset <= 17 ? ", checked by libonnx" : "",
-                   file.data_path.empty() ? "" : "; weights in " + file.data_path);
+        say("{}: ONNX opset {}{}{}\n", out, file.opset,
+            file.opset <= 17 ? ", checked by libonnx" : "",
+            file.data_path.empty() ? "" : "; weights in " + file.data_path);
       }
     } else {
       ir::Graph optimized = graph;
@@ -53,8 +53,8 @@ void run_export(const ExportCommand& c) {
                        {"numerics", ir::numerics_name(report.numerics)},
                        {"passes", report.changed}});
       if (!c.json) {
-        fmt::print("{}: numerics {} (passes that changed it: {})\n", out,
-                   ir::numerics_name(report.numerics), passes);
+        say("{}: numerics {} (passes that changed it: {})\n", out,
+            ir::numerics_name(report.numerics), passes);
       }
     }
   }

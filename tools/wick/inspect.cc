@@ -8,6 +8,7 @@
 #include "graph/ir/infer.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/model.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "tools/wick/inspect_page.h"
 #include "tools/wick/page_data.h"
@@ -75,7 +76,7 @@ void print_values(const InspectCommand& c) {
       if (value.name.empty()) continue;
       const std::string op = is_custom(n.op) ? "custom" : op_info(n.op)->name;
       doc.push_back({{"name", value.name}, {"op", op}, {"type", ir::type_text(value)}});
-      if (!c.json) fmt::print("{}  {}  {}\n", value.name, op, ir::type_text(value));
+      if (!c.json) say("{}  {}  {}\n", value.name, op, ir::type_text(value));
     }
   }
   if (c.json) print_json(doc);
@@ -130,7 +131,7 @@ std::string origin_text(const nlohmann::json& origin) {
 void print_origins(const nlohmann::json& nodes) {
   std::string last, ops;
   const auto flush = [&] {
-    if (!last.empty()) fmt::print("\n  from    {}:{}", last, ops);
+    if (!last.empty()) say("\n  from    {}:{}", last, ops);
     ops.clear();
   };
   for (const auto& n : nodes) {
@@ -147,36 +148,36 @@ void print_origins(const nlohmann::json& nodes) {
 void print_model(const InspectCommand& c, const Model& model, const ir::LowerReport& lowered,
                  const nlohmann::json& doc, const Counts& steps) {
   const Program& p = model.program();
-  fmt::print("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
-             p.weight_bytes(), doc["constant_elements"].get<uint64_t>(),
-             model.graph() ? " (ONNX, shown as Wick compiles it)" : "");
+  say("{}: {} bytes, weights {} bytes in {} elements{}\n", c.model, model.file_bytes(),
+      p.weight_bytes(), doc["constant_elements"].get<uint64_t>(),
+      model.graph() ? " (ONNX, shown as Wick compiles it)" : "");
   for (const char* kind : {"inputs", "outputs"}) {
     for (const auto& port : doc[kind]) {
-      fmt::print("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
-                 port["name"].get<std::string>(), port["dtype"].get<std::string>(),
-                 port["shape"].get<std::string>());
+      say("  {:<7} {} {}{}\n", std::string(kind).substr(0, std::string(kind).size() - 1),
+          port["name"].get<std::string>(), port["dtype"].get<std::string>(),
+          port["shape"].get<std::string>());
     }
   }
-  fmt::print("  nodes   {}:", doc["nodes"].size());
-  for (const auto& [op, n] : doc["ops"].items()) fmt::print(" {} x{}", op, n.get<int>());
-  if (!steps.empty()) fmt::print("\n  in FusedElementwise:");
-  for (const auto& [op, n] : steps) fmt::print(" {} x{}", op, n);
+  say("  nodes   {}:", doc["nodes"].size());
+  for (const auto& [op, n] : doc["ops"].items()) say(" {} x{}", op, n.get<int>());
+  if (!steps.empty()) say("\n  in FusedElementwise:");
+  for (const auto& [op, n] : steps) say(" {} x{}", op, n);
   print_origins(doc["nodes"]);
   for (const CustomOpDef& op : p.custom_ops()) {
-    fmt::print("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
-               op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
+    say("\n  custom  {} version {}{}", custom_op_name(op.domain, op.name).text, op.version,
+        op.op != nullptr ? "" : ", not given: --ops LIBRARY.so");
   }
   for (const ir::StayedFloat& s : lowered.stayed)
-    fmt::print("\n  float   {} '{}': {}", s.op, s.name, s.reason);
+    say("\n  float   {} '{}': {}", s.op, s.name, s.reason);
   const nlohmann::json& origin = doc["provenance"];
-  fmt::print("\n  {}numerics {}\n  weights sha256 {}\n", origin_text(origin),
-             origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
+  say("\n  {}numerics {}\n  weights sha256 {}\n", origin_text(origin),
+      origin["numerics"].get<std::string>(), origin["weights_sha256"].get<std::string>());
   if (p.entries()[0].growing)
-    fmt::print("  growing: some sizes depend on data without a bound, runs may allocate\n");
+    say("  growing: some sizes depend on data without a bound, runs may allocate\n");
   if (p.labels().empty()) return;
-  fmt::print("  labels  ");
-  for (const char* label : p.labels()) fmt::print("{}; ", label);
-  fmt::print("\n");
+  say("  labels  ");
+  for (const char* label : p.labels()) say("{}; ", label);
+  say("\n");
 }
 
 void inspect(const InspectCommand& c) {

@@ -1,7 +1,5 @@
 #include "tools/wick/inspect_page.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,6 +8,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
 #include "tools/lib/now_ms.h"
+#include "tools/lib/print.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
@@ -106,13 +105,12 @@ void write_inspect_page(const InspectPage& c) {
                        {"nodes", data["nodes"].size()},
                        {"runs", page.run_ms.size()}});
   }
-  fmt::print("{}: {} nodes, {} constants, {:.1f} KB", c.out, data["nodes"].size(),
-             data["constants"].size(), static_cast<double>(html.size()) / 1e3);
+  say("{}: {} nodes, {} constants, {:.1f} KB", c.out, data["nodes"].size(),
+      data["constants"].size(), static_cast<double>(html.size()) / 1e3);
   if (c.profile)
-    fmt::print("; median of {} runs {:.4f} ms", page.run_ms.size(),
-               page.run_ms[page.run_ms.size() / 2]);
-  if (!page.no_sizes.empty()) fmt::print("; sizes are left open: {}", page.no_sizes);
-  fmt::print("\n");
+    say("; median of {} runs {:.4f} ms", page.run_ms.size(), page.run_ms[page.run_ms.size() / 2]);
+  if (!page.no_sizes.empty()) say("; sizes are left open: {}", page.no_sizes);
+  say("\n");
 }
 
 }  // namespace wick::tool

@@ -1,17 +1,19 @@
 #include "tools/wick/json.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "graph/ir/packed.h"
 #include "tools/lib/arrays.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
 
-void print_json(const nlohmann::json& document) { fmt::print("{}\n", document.dump(2)); }
+void print_json(const nlohmann::json& document) {
+  // A name that is no UTF-8 has no form in JSON: U+FFFD stands for what is not.
+  say("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 nlohmann::json preview_json(const HostTensor& tensor) {
   auto values = nlohmann::json::array();

@@ -1,8 +1,11 @@
-#include <fmt/core.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
+#include <new>
 
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 
 namespace {
@@ -20,10 +23,19 @@ std::string without_source_line(std::string text) {
   return text;
 }
 
+// A file that is opened where a standard stream is closed would take its number, and what is
+// printed would go into the file. Neither can this one be written.
+void open_standard_streams() {
+  int fd = open("/dev/null", O_RDONLY);
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);
+  if (fd >= 0) close(fd);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace wick::tool;  // NOLINT: every command is named once below
+  open_standard_streams();
   CommandLine app("wick", "Wick: train a model, export it, run it anywhere, with the same bits.",
                   WICK_VERSION);
   add_train(app);
@@ -43,13 +55,20 @@ int main(int argc, char** argv) {
   add_quantize(app);
   add_data(app);
   try {
-    return app.run(argc, argv);
-  } catch (const Differs&) {
-    return kDiffers;
-  } catch (const Interrupted&) {
-    return kInterrupted;
+    int code = 0;
+    try {
+      code = app.run(argc, argv);
+    } catch (const Differs&) {
+      code = kDiffers;
+    } catch (const Interrupted&) {
+      code = kInterrupted;
+    }
+    finish_output();
+    return code;
+  } catch (const std::bad_alloc&) {
+    say(stderr, "wick: out of memory\n");
   } catch (const std::exception& failed) {
-    fmt::print(stderr, "wick: {}\n", without_source_line(failed.what()));
-    return kFailed;
+    say(stderr, "wick: {}\n", without_source_line(failed.what()));
   }
+  return kFailed;
 }

@@ -9,6 +9,7 @@
 #include "runtime/backend/vulkan/backend.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/registry/registry.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "tools/wick/onnx_ops.h"
 #include "trainer/autograd/grad_table.h"
@@ -149,23 +150,21 @@ std::string count_text(const nlohmann::json& op, const char* min, const char* ma
 }
 
 void print_one(const nlohmann::json& op) {
-  fmt::print("{}  id {}, {}, {} inputs, {} outputs\n", text_of(op["name"]), op["id"].get<int>(),
-             text_of(op["role"]), count_text(op, "min_inputs", "max_inputs"),
-             count_text(op, "outputs", "outputs"));
-  fmt::print("  attributes  {}\n  dtypes      {}\n", text_of(op["attributes"]),
-             text_of(op["dtypes"]));
+  say("{}  id {}, {}, {} inputs, {} outputs\n", text_of(op["name"]), op["id"].get<int>(),
+      text_of(op["role"]), count_text(op, "min_inputs", "max_inputs"),
+      count_text(op, "outputs", "outputs"));
+  say("  attributes  {}\n  dtypes      {}\n", text_of(op["attributes"]), text_of(op["dtypes"]));
   for (const char* set : {"simd", "reference", "custom"}) {
     if (!op.contains(set)) continue;
-    fmt::print("  cpu {:<9} {}\n", set, text_of(op[set]));
+    say("  cpu {:<9} {}\n", set, text_of(op[set]));
   }
   const std::string why = op.value("why_no_vulkan", "");
-  fmt::print("  Vulkan      {}{}\n", text_of(op["vulkan"]), why.empty() ? "" : ": " + why);
-  fmt::print("  gradient    {}\n  ONNX        {}\n", text_of(op["gradient"]), text_of(op["onnx"]));
+  say("  Vulkan      {}{}\n", text_of(op["vulkan"]), why.empty() ? "" : ": " + why);
+  say("  gradient    {}\n  ONNX        {}\n", text_of(op["gradient"]), text_of(op["onnx"]));
 }
 
 void print_markdown(const nlohmann::json& document) {
-  fmt::print(
-      "# Ops\n\nEvery row of `runtime/ops/ops.def`, from the tables themselves. Ops of role train "
+  say("# Ops\n\nEvery row of `runtime/ops/ops.def`, from the tables themselves. Ops of role train "
       "are "
       "gradients and batch\nstatistics: they are in no file. \"yes\" under ONNX: written as other "
       "nodes.\n\n"
@@ -173,11 +172,11 @@ void print_markdown(const nlohmann::json& document) {
       "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const auto& op : document) {
     const std::string why = op.value("why_no_vulkan", "");
-    fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", text_of(op["name"]),
-               op["id"].get<int>(), text_of(op["role"]), count_text(op, "min_inputs", "max_inputs"),
-               count_text(op, "outputs", "outputs"), text_of(op["attributes"]),
-               text_of(op["dtypes"]), op["simd"].empty() ? "no" : "yes",
-               why.empty() ? "yes" : "no: " + why, text_of(op["gradient"]), text_of(op["onnx"]));
+    say("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", text_of(op["name"]),
+        op["id"].get<int>(), text_of(op["role"]), count_text(op, "min_inputs", "max_inputs"),
+        count_text(op, "outputs", "outputs"), text_of(op["attributes"]), text_of(op["dtypes"]),
+        op["simd"].empty() ? "no" : "yes", why.empty() ? "yes" : "no: " + why,
+        text_of(op["gradient"]), text_of(op["onnx"]));
   }
 }
 
@@ -185,7 +184,7 @@ void onnx_operators_table(const OpsOptions& options) {
   const nlohmann::json matrix = onnx_matrix(options.name);
   if (options.json) return print_json(matrix);
   const bool one = !options.name.empty() && !options.markdown;
-  fmt::print("{}", one ? onnx_operator_text(matrix["operators"][0]) : onnx_matrix_page(matrix));
+  say("{}", one ? onnx_operator_text(matrix["operators"][0]) : onnx_matrix_page(matrix));
 }
 
 void ops(const OpsOptions& options) {
@@ -208,16 +207,15 @@ void ops(const OpsOptions& options) {
   if (options.json) return print_json(document);
   if (options.markdown) return print_markdown(document);
   if (!options.name.empty()) return print_one(document[0]);
-  fmt::print("{:<18} {:>5}  {:<6} {:<9} {:<7} {}\n", "op", "id", "role", "gradient", "Vulkan",
-             "kernels");
+  say("{:<18} {:>5}  {:<6} {:<9} {:<7} {}\n", "op", "id", "role", "gradient", "Vulkan", "kernels");
   for (const auto& op : document) {
     std::string kernels;
     for (const char* set : {"simd", "reference", "custom"}) {
       if (!op.contains(set)) continue;
       for (const auto& name : op[set]) kernels += name.get<std::string>() + " ";
     }
-    fmt::print("{:<18} {:>5}  {:<6} {:<9} {:<7} {}\n", text_of(op["name"]), op["id"].get<int>(),
-               text_of(op["role"]), text_of(op["gradient"]), text_of(op["vulkan"]), kernels);
+    say("{:<18} {:>5}  {:<6} {:<9} {:<7} {}\n", text_of(op["name"]), op["id"].get<int>(),
+        text_of(op["role"]), text_of(op["gradient"]), text_of(op["vulkan"]), kernels);
   }
 }
 

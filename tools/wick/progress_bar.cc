@@ -1,4 +1,5 @@
 #include "tools/wick/progress_bar.h"
+#include "tools/lib/print.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -29,7 +30,8 @@ void ProgressBar::update(int64_t done, int64_t all) {
   const std::string line =
       fmt::format("{} [{}{}] {}/{}", what_, std::string(static_cast<size_t>(full), '#'),
                   std::string(static_cast<size_t>(kWidth - full), ' '), done, all);
-  fmt::print(out_, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+  if (terminal_) std::fputs("\r\033[K", out_);
+  say(out_, "{}{}", line, terminal_ ? "" : "\n");
   std::fflush(out_);
 }
 

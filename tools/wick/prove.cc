@@ -13,6 +13,7 @@
 #include "tools/lib/model.h"
 #include "tools/lib/now_ms.h"
 #include "tools/lib/oracle.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "tools/wick/trained.h"
 #include "trainer/tensor/call.h"
@@ -190,8 +191,7 @@ class Prover {
     row.promises_bits = bits;
     double begin = now_ms();
     row.logits = over_all(set_, batch, path, workers);
-    fmt::print(stderr, "  {:<14} {} images in {:.1f} s\n", name, set_.size(),
-               (now_ms() - begin) / 1e3);
+    say(stderr, "  {:<14} {} images in {:.1f} s\n", name, set_.size(), (now_ms() - begin) / 1e3);
     if (timed) row.latency_ms = latency(path, set_.slice(0, 1));
     rows_.push_back(std::move(row));
   }
@@ -215,8 +215,7 @@ class Prover {
   void same(const std::string& what, const HostTensor& logits) {
     Difference d = difference(logits, rows_[0].logits);
     variants_[what] = d.bits;
-    if (!d.bits)
-      fmt::print(table_, "DIFFERS: {} from the trainer's batch of 128: {}\n", what, d.text());
+    if (!d.bits) say(table_, "DIFFERS: {} from the trainer's batch of 128: {}\n", what, d.text());
   }
   void variant(const std::string& name, const Model& model, const RunnerOptions& options,
                int64_t batch) {
@@ -254,8 +253,7 @@ class Prover {
       int64_t ta = argmax(a, classes), tb = argmax(b, classes);
       if (ta == tb) continue;
       ++count;
-      fmt::print(
-          table_,
+      say(table_,
           "{}: image {} is class {} (logit {:.9g}), the trainer says {} ({:.9g} against {:.9g})\n",
           row.name, i, tb, static_cast<double>(b[tb]), ta, static_cast<double>(a[ta]),
           static_cast<double>(a[tb]));
@@ -268,11 +266,11 @@ class Prover {
         {"model", trained_.model}, {"images", set_.size()}, {"variants_bits_equal", variants_}};
     bool good =
         std::all_of(variants_.begin(), variants_.end(), [](const auto& v) { return v.second; });
-    fmt::print(table_, "\n{:<14} {:>9} {:>8} {:>12} {:>10} {:>12}  {}\n", "path", "accuracy",
-               "max ulp", "max relative", "bytes", "latency ms", "agreement with the trainer");
+    say(table_, "\n{:<14} {:>9} {:>8} {:>12} {:>10} {:>12}  {}\n", "path", "accuracy", "max ulp",
+        "max relative", "bytes", "latency ms", "agreement with the trainer");
     for (const Row& row : rows_) {
       if (!row.present) {
-        fmt::print(table_, "{:<14} {:>9}  {}\n", row.name, "-", row.note);
+        say(table_, "{:<14} {:>9}  {}\n", row.name, "-", row.note);
         report["absent"][row.name] = row.note;
         continue;
       }
@@ -280,9 +278,9 @@ class Prover {
       if (!d.comparable) {  // nothing to count: the path answered another question
         good = false;
         report["incomparable"][row.name] = to_text(row.logits.shape()).text;
-        fmt::print(table_, "{:<14} {:>9}  DIFFERS: logits {}{}, the trainer's are {}{}\n", row.name,
-                   "-", dtype_name(row.logits.dtype()), to_text(row.logits.shape()).text,
-                   dtype_name(rows_[0].logits.dtype()), to_text(rows_[0].logits.shape()).text);
+        say(table_, "{:<14} {:>9}  DIFFERS: logits {}{}, the trainer's are {}{}\n", row.name, "-",
+            dtype_name(row.logits.dtype()), to_text(row.logits.shape()).text,
+            dtype_name(rows_[0].logits.dtype()), to_text(rows_[0].logits.shape()).text);
         continue;
       }
       double right = accuracy(set_, row.logits);
@@ -296,18 +294,17 @@ class Prover {
       if (row.name == "onnxruntime") report["onnxruntime_max_rel_error"] = d.max_rel;
       good = good && (!row.promises_bits || d.bits) &&
              (row.name != "onnxruntime" || d.max_rel <= 1e-5);
-      fmt::print(table_, "{:<14} {:>8.2f}% {:>8} {:>12.3g} {:>10} {:>12}  {}\n", row.name,
-                 right * 100, d.max_ulp, d.max_rel,
-                 row.bytes != 0 ? std::to_string(row.bytes) : "-",
-                 row.latency_ms >= 0 ? fmt::format("{:.4f}", row.latency_ms) : "-",
-                 d.bits ? "bits equal" : d.text());
+      say(table_, "{:<14} {:>8.2f}% {:>8} {:>12.3g} {:>10} {:>12}  {}\n", row.name, right * 100,
+          d.max_ulp, d.max_rel, row.bytes != 0 ? std::to_string(row.bytes) : "-",
+          row.latency_ms >= 0 ? fmt::format("{:.4f}", row.latency_ms) : "-",
+          d.bits ? "bits equal" : d.text());
     }
-    fmt::print(table_, "\nbits over thread counts and batch sizes:");
+    say(table_, "\nbits over thread counts and batch sizes:");
     for (const auto& [what, equal] : variants_)
-      fmt::print(table_, " {} {};", what, equal ? "equal" : "DIFFER");
+      say(table_, " {} {};", what, equal ? "equal" : "DIFFER");
     std::string file = (fs::path(out_) / "report.json").string();
     write_text(file, report.dump(2) + "\n");
-    fmt::print(table_, "\n{}\n", file);
+    say(table_, "\n{}\n", file);
     if (json_) print_json(report);
     return good;
   }

@@ -13,6 +13,7 @@
 #include "quantize/qat/prepare.h"
 #include "runtime/registry/registry.h"
 #include "tools/lib/measure.h"
+#include "tools/lib/print.h"
 #include "tools/lib/sample_inputs.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
@@ -87,7 +88,7 @@ class Work {
   bool in_pairs() const { return recipe_.mode == Mode::kStatic || recipe_.mode == Mode::kQat; }
   std::FILE* bar() const { return c_.quiet ? nullptr : stderr; }
   void warn(const std::string& text) const {
-    if (!c_.quiet) fmt::print(stderr, "note: {}\n", text);
+    if (!c_.quiet) say(stderr, "note: {}\n", text);
   }
 
   void check_usage() {
@@ -310,31 +311,31 @@ class Work {
     const json doc = document();
     if (!c_.report.empty()) write_text(c_.report, quantize_page(doc));
     if (c_.json) return print_json(doc);
-    fmt::print("{}: {}\n", c_.model, recipe_text());
+    say("{}: {}\n", c_.model, recipe_text());
     std::string ops;
     for (const auto& [op, count] : integers_)
       ops += fmt::format("{}{} {}", ops.empty() ? "" : ", ", count, op);
-    fmt::print("integer: {}\n", ops.empty() ? "nothing" : ops);
+    say("integer: {}\n", ops.empty() ? "nothing" : ops);
     // the other recipes leave all but layers as it is
-    fmt::print("{}", stayed_text(stayed_, in_pairs() ? "op" : "layer"));
+    say("{}", stayed_text(stayed_, in_pairs() ? "op" : "layer"));
     const auto before = static_cast<double>(before_->file_bytes()),
                after = static_cast<double>(after_->file_bytes());
-    fmt::print("bytes as .wick: {:.0f} -> {:.0f} ({:.3f} x)\n", before, after, after / before);
+    say("bytes as .wick: {:.0f} -> {:.0f} ({:.3f} x)\n", before, after, after / before);
     if (eval_) {
-      fmt::print("accuracy: {:.2f} % -> {:.2f} % ({})\n", 100 * accuracy_[0], 100 * accuracy_[1],
-                 eval_->text);
+      say("accuracy: {:.2f} % -> {:.2f} % ({})\n", 100 * accuracy_[0], 100 * accuracy_[1],
+          eval_->text);
     }
-    fmt::print("ms: {:.4f} -> {:.4f} ({:.2f} x the speed; batch {}, threads {}, p50 of {} runs)\n",
-               times_.before_ms, times_.after_ms, times_.before_ms / times_.after_ms, times_.items,
-               times_.threads, times_.runs);
+    say("ms: {:.4f} -> {:.4f} ({:.2f} x the speed; batch {}, threads {}, p50 of {} runs)\n",
+        times_.before_ms, times_.after_ms, times_.before_ms / times_.after_ms, times_.items,
+        times_.threads, times_.runs);
     for (const json& f : files_) {
-      fmt::print("{}: {}, {} bytes\n", f["file"].get<std::string>(),
-                 f["format"] == "onnx" ? fmt::format("ONNX opset {}", f["opset"].get<int64_t>())
-                 : integers_.empty()   ? "program"
-                                       : "program of integer ops",
-                 f["bytes"].get<uint64_t>());
+      say("{}: {}, {} bytes\n", f["file"].get<std::string>(),
+          f["format"] == "onnx" ? fmt::format("ONNX opset {}", f["opset"].get<int64_t>())
+          : integers_.empty()   ? "program"
+                                : "program of integer ops",
+          f["bytes"].get<uint64_t>());
     }
-    if (!c_.report.empty()) fmt::print("{}: report\n", c_.report);
+    if (!c_.report.empty()) say("{}: report\n", c_.report);
   }
 
   std::string recipe_text() const {

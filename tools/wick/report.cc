@@ -1,9 +1,8 @@
 // wick report: a training run's folder as one page.
-#include <fmt/core.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "tools/wick/page.h"
 #include "tools/wick/report_data.h"
@@ -28,9 +27,9 @@ void report(const ReportCommand& c) {
                        {"epochs", data["epochs"].size()},
                        {"notes", data["notes"]}});
   }
-  fmt::print("{}: {} epochs, {:.1f} KB\n", out, data["epochs"].size(),
-             static_cast<double>(page.size()) / 1e3);
-  for (const auto& note : data["notes"]) fmt::print("  {}\n", note.get<std::string>());
+  say("{}: {} epochs, {:.1f} KB\n", out, data["epochs"].size(),
+      static_cast<double>(page.size()) / 1e3);
+  for (const auto& note : data["notes"]) say("  {}\n", note.get<std::string>());
 }
 
 }  // namespace

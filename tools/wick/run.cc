@@ -9,6 +9,7 @@
 #include "tools/lib/arrays.h"
 #include "tools/lib/model.h"
 #include "tools/lib/node_times.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "tools/wick/json.h"
 #include "tools/wick/placement.h"
@@ -38,8 +39,8 @@ class StepTrace final : public TraceHook {
     std::string shapes;
     for (const TensorView& v : e.in)
       shapes += fmt::format("{}{}", shapes.empty() ? "" : " ", to_text(v.shape).text);
-    fmt::print(stderr, "{:>4} {:<7} {:<16} {:<28} {:>9.1f} us  {} ({})\n", e.index, e.backend, e.op,
-               e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
+    say(stderr, "{:>4} {:<7} {:<16} {:<28} {:>9.1f} us  {} ({})\n", e.index, e.backend, e.op,
+        e.kernel, static_cast<double>(e.end_ns - e.begin_ns) / 1e3, shapes, e.node);
   }
 
  private:
@@ -62,7 +63,7 @@ void run(const RunCommand& c) {
   std::vector<HostTensor> inputs = named_arrays(running->session(), model.program(), c.inputs);
   const std::string why = two_sizes(model.program(), running->session(), inputs);
   if (!why.empty() && !is_wick_file(c.model)) {
-    fmt::print(stderr, "wick: note: {}; each dimension is taken for itself\n", why);
+    say(stderr, "wick: note: {}; each dimension is taken for itself\n", why);
     running.reset();
     model = Model::open(c.model, {.own_sizes = true, .lower_qdq = c.lower_qdq});
     running = std::make_unique<Runner>(model, options);
@@ -71,8 +72,7 @@ void run(const RunCommand& c) {
   std::vector<HostTensor> outputs = runner.run(inputs);
   std::optional<Placement> placement;
   if (c.explain || runner.backend() != "cpu") placement.emplace(runner.session(), runner.vulkan());
-  if (runner.backend() != "cpu")
-    fmt::print(stderr, "{} {}\n", runner.backend(), placement->split());
+  if (runner.backend() != "cpu") say(stderr, "{} {}\n", runner.backend(), placement->split());
   if (!c.out.empty()) std::filesystem::create_directories(c.out);
   std::vector<std::string> names;
   for (size_t i = 0; i < outputs.size(); ++i) names.push_back(runner.session().output(i).name);
@@ -91,12 +91,12 @@ void run(const RunCommand& c) {
          {"label", top_label(model.program(), outputs[i])}});
     if (file.empty()) document.back()["values"] = preview_json(outputs[i]);
     if (!c.json) {
-      fmt::print("{} {}{}{}{}\n", name, dtype_name(outputs[i].dtype()),
-                 to_text(outputs[i].shape()).text, file.empty() ? "" : " -> " + file,
-                 top_label(model.program(), outputs[i]).empty()
-                     ? ""
-                     : "  first row: " + top_label(model.program(), outputs[i]));
-      if (file.empty()) fmt::print("  {}\n", preview(outputs[i]));
+      say("{} {}{}{}{}\n", name, dtype_name(outputs[i].dtype()), to_text(outputs[i].shape()).text,
+          file.empty() ? "" : " -> " + file,
+          top_label(model.program(), outputs[i]).empty()
+              ? ""
+              : "  first row: " + top_label(model.program(), outputs[i]));
+      if (file.empty()) say("  {}\n", preview(outputs[i]));
     }
   }
   if (!c.explain && !c.profile) {
@@ -106,11 +106,11 @@ void run(const RunCommand& c) {
   nlohmann::json all = {{"outputs", document}};
   if (c.explain) {
     if (c.json) all["explain"] = placement->json();
-    if (!c.json) fmt::print("\n{}", placement->text());
+    if (!c.json) say("\n{}", placement->text());
   }
   if (c.profile) {
     if (c.json) all["profile"] = json_of(times, 1);
-    if (!c.json) fmt::print("\n{}", times.table(1));
+    if (!c.json) say("\n{}", times.table(1));
   }
   if (c.json) print_json(all);
 }

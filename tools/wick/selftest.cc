@@ -7,6 +7,7 @@
 
 #include "tools/lib/model.h"
 #include "tools/lib/open_vulkan.h"
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 
 namespace wick::tool {
@@ -32,19 +33,19 @@ class Report final : public VulkanSelfTest {
   bool right() const { return wrong_.empty(); }
 
   void print(const VulkanBackend& device) const {
-    fmt::print("{} ({}): {} kernels, {} calls, each several times beside the CPU\n",
-               device.device_name(), device.device_type(), kernels_.size(), calls_);
+    say("{} ({}): {} kernels, {} calls, each several times beside the CPU\n", device.device_name(),
+        device.device_type(), kernels_.size(), calls_);
     for (const auto& [name, k] : kernels_) {
       if (k.wrong.empty()) {
-        fmt::print("ok     {:<26} {} call{}\n", name, k.calls, k.calls == 1 ? "" : "s");
+        say("ok     {:<26} {} call{}\n", name, k.calls, k.calls == 1 ? "" : "s");
       } else {
-        fmt::print("WRONG  {:<26} {} of {} calls\n", name, k.wrong.size(), k.calls);
+        say("WRONG  {:<26} {} of {} calls\n", name, k.wrong.size(), k.calls);
       }
     }
-    for (const std::string& name : unused_) fmt::print("-      {:<26} not for this device\n", name);
+    for (const std::string& name : unused_) say("-      {:<26} not for this device\n", name);
     if (right()) return;
-    fmt::print("{} calls go to the CPU, here and in every model that has them:\n", wrong_.size());
-    for (const auto& [text, why] : wrong_) fmt::print("  {}: {}\n", text, why);
+    say("{} calls go to the CPU, here and in every model that has them:\n", wrong_.size());
+    for (const auto& [text, why] : wrong_) say("  {}: {}\n", text, why);
   }
 
   nlohmann::json json(const VulkanBackend& device) const {

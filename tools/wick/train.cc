@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "tools/lib/print.h"
 #include "tools/wick/command.h"
 #include "trainer/explain/anomaly.h"
 #include "trainer/explain/trace_ops.h"
@@ -51,7 +52,7 @@ void audit(TrainCommand c) {
                 {"backward", r.backward},
                 {"what", r.what}});
   } else {
-    fmt::print("{}\n", r.text());
+    say("{}\n", r.text());
   }
   if (!r.deterministic) throw Differs{};
 }
@@ -79,7 +80,7 @@ void train(TrainCommand c) {
   trace.reset();
   anomaly.reset();
   const bool split = r.config.val_split > 0;
-  if (c.profile) fmt::print(stderr, "{}", r.fit.steps_report.to_text());
+  if (c.profile) say(stderr, "{}", r.fit.steps_report.to_text());
   if (c.json) {
     nlohmann::json document = {{"model", r.config.model},
                                {"data", r.config.data},
@@ -105,14 +106,13 @@ void train(TrainCommand c) {
     print_json(document);
   }
   if (r.fit.interrupted) {
-    if (c.quiet) fmt::print(stderr, "interrupted and saved; to go on: {}\n", resume);
+    if (c.quiet) say(stderr, "interrupted and saved; to go on: {}\n", resume);
     throw Interrupted{};
   }
   if (c.json) return;
   std::string rate;  // none when the run was already at its end
   if (r.fit.items_per_second > 0) rate = fmt::format(", {:.0f} img/s", r.fit.items_per_second);
-  fmt::print(
-      "{} on {}: test accuracy {:.2f} % (best {}{:.2f} % in epoch {}), {} parameters{}\n"
+  say("{} on {}: test accuracy {:.2f} % (best {}{:.2f} % in epoch {}), {} parameters{}\n"
       "weights sha256 {}\n{}\n",
       r.config.model, r.config.data, r.test.accuracy * 100, split ? "validation " : "",
       r.fit.best_accuracy * 100, r.fit.best_epoch, r.parameters, rate, r.fit.weights_sha256,

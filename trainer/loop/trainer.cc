@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "runtime/kernels/half_loops.h"
@@ -12,6 +11,7 @@
 #include "trainer/loop/fit_state.h"
 #include "trainer/loop/interrupt.h"
 #include "trainer/loop/progress.h"
+#include "trainer/loop/run_folder.h"
 #include "trainer/loop/run_report.h"
 #include "trainer/loop/verdict.h"
 #include "trainer/nn/clip_grad.h"
@@ -101,32 +101,6 @@ std::optional<int64_t> wrong_label(const Tensor& output, const Tensor& target, i
     if (y[i] != kIgnored && (y[i] < 0 || y[i] >= *classes)) return i;
   }
   return {};
-}
-
-// An earlier run's files, which would otherwise pass for those of the run that starts here until it
-// has written its own.
-void remove_run(const std::string& folder, const Where& where) {
-  std::vector<const char*> names = {"best.safetensors", "last.safetensors", "metrics.csv"};
-  names.insert(names.end(), report_files().begin(), report_files().end());
-  for (const char* name : names) {
-    std::error_code error;
-    std::filesystem::remove(in_folder(folder, name), error);
-    if (error) {
-      throw_error(
-          "trainer",
-          "cannot remove the earlier run's " + in_folder(folder, name) + ": " + error.message(),
-          where, Code::kIo);
-    }
-  }
-}
-
-void make_folder(const std::string& folder, const Where& where) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw_error("trainer", "cannot make the folder " + folder + ": " + error.message(), where,
-                Code::kIo);
-  }
 }
 
 // What stands behind an epoch's line.
@@ -228,8 +202,8 @@ class Trainer::Fit {
   bool keeps() const { return !options_.out.empty(); }
 
   // The folder made ready, and where the run begins.
-  FitState start() const {
-    if (keeps()) make_folder(options_.out, where_);
+  FitState start() {
+    if (keeps()) hold_folder(options_.out, &lock_, where_);
     if (options_.resume) return load_fit(parts_, train_, where_);
     if (keeps()) remove_run(options_.out, where_);
     return {};
@@ -287,6 +261,7 @@ class Trainer::Fit {
   const Where& where_;
   optim::Amp amp_;
   FitParts parts_;
+  FileLock lock_;  // of the folder
   FitState state_;
   MetricsCsv metrics_;
   RunReport report_;
