@@ -46,6 +46,7 @@ void AtomicFile::discard() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
   if (temporary_[0] != '\0') unlink(temporary_);
+  unfinished_.done();
   temporary_[0] = '\0';
 }
 
@@ -76,6 +77,7 @@ Status AtomicFile::open(const char* path) {
                  path);
   }
   if (fd_ < 0) return fail("create", errno);
+  unfinished_.begin(temporary_);
   // Held until the rename, so that who clears up knows that it is not left behind; a file system
   // without locks goes by the process's number.
   (void)flock(fd_, LOCK_EX | LOCK_NB);
@@ -102,6 +104,7 @@ Status AtomicFile::commit() {
   // Open until it has its name, which says that it is still written. O_TMPFILE and linkat() would
   // leave nothing behind, but cannot replace a file that is there.
   if (rename(temporary_, path_) != 0) return fail("replace", errno);
+  unfinished_.done();
   close(fd_);  // what it might still say, flush() has said
   fd_ = -1;
   folder_of(path_, temporary_);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "runtime/core/status.h"
+#include "runtime/core/unfinished.h"
 
 namespace wick {
 
@@ -32,6 +33,7 @@ class AtomicFile {
   const char* path_ = nullptr;
   int fd_ = -1;
   char temporary_[kMaxPath] = "";
+  Unfinished unfinished_;  // temporary_
 };
 
 // All of it in one call.

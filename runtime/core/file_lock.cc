@@ -34,6 +34,7 @@ FileLock::~FileLock() {
   FileLock** at = &g_held;
   while (*at != nullptr && *at != this) at = &(*at)->outer_;
   if (*at != nullptr) *at = outer_;
+  unfinished_.done();
   unlink(path_);  // before it is let go: nobody waits for a file that has no name any more
   close(fd_);
 }
@@ -68,6 +69,7 @@ Status FileLock::take(const char* lock, const char* what) {
     // Its number is told where it can be written: the lock holds without.
     if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, pid, static_cast<size_t>(length), 0);
     fd_ = fd;
+    unfinished_.begin(path_);
     device_ = st.st_dev;
     inode_ = st.st_ino;
     outer_ = g_held;

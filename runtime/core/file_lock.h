@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/core/status.h"
+#include "runtime/core/unfinished.h"
 
 namespace wick {
 
@@ -28,6 +29,7 @@ class FileLock {
   uint64_t device_ = 0, inode_ = 0;
   FileLock* outer_ = nullptr;  // what else this thread holds
   char path_[kMaxPath] = "";
+  Unfinished unfinished_;  // path_
 };
 
 }  // namespace wick

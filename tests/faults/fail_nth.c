@@ -87,13 +87,13 @@ static int open_at(int folder, const char* path, int flags, mode_t mode) {
   errno = EMFILE;
   return -1;
 }
-#define MODE_OF(flags)                            \
-  mode_t mode = 0;                                \
-  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) {   \
-    va_list more;                                 \
-    va_start(more, flags);                        \
-    mode = (mode_t)va_arg(more, int);             \
-    va_end(more);                                 \
+#define MODE_OF(flags)                          \
+  mode_t mode = 0;                              \
+  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) { \
+    va_list more;                               \
+    va_start(more, flags);                      \
+    mode = (mode_t)va_arg(more, int);           \
+    va_end(more);                               \
   }
 int open(const char* path, int flags, ...) {
   MODE_OF(flags)

@@ -46,8 +46,7 @@ Ended run_wick(const std::vector<std::string>& arguments, const Fault& fault,
   posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   pid_t child = -1;
-  const int failed =
-      posix_spawn(&child, WICK_PROGRAM, &files, nullptr, argv.data(), env.data());
+  const int failed = posix_spawn(&child, WICK_PROGRAM, &files, nullptr, argv.data(), env.data());
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0) throw std::runtime_error("cannot start " WICK_PROGRAM);
 

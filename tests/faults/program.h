@@ -14,10 +14,10 @@ struct Fault {
 };
 
 struct Ended {
-  int code = -1;    // -1: a signal ended it, or `slow`
+  int code = -1;  // -1: a signal ended it, or `slow`
   int signal = 0;
   bool slow = false;  // killed after two minutes
-  long calls = 0;   // of the fault's kind, where main() returned
+  long calls = 0;     // of the fault's kind, where main() returned
   std::string out, err;
 };
 

@@ -1,10 +1,13 @@
+#include <execinfo.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
+#include "runtime/core/unfinished.h"
 #include "tools/lib/print.h"
 #include "tools/wick/command.h"
 
@@ -31,11 +34,27 @@ void open_standard_streams() {
   if (fd >= 0) close(fd);
 }
 
-}  // namespace
+// Without memory no text can be made of the error, and what unwinds may need some: nlohmann's trees
+// allocate where they are destroyed. The old files are there, since new ones are written beside
+// them.
+void say_out_of_memory() {
+  constexpr char kText[] = "wick: out of memory\n";
+  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
+}
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    say_out_of_memory();
+    wick::remove_unfinished();
+    _exit(wick::tool::kFailed);
+  } catch (...) {
+  }
+  std::abort();  // a bug
+}
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   using namespace wick::tool;  // NOLINT: every command is named once below
-  open_standard_streams();
   CommandLine app("wick", "Wick: train a model, export it, run it anywhere, with the same bits.",
                   WICK_VERSION);
   add_train(app);
@@ -54,21 +73,32 @@ int main(int argc, char** argv) {
   add_report(app);
   add_quantize(app);
   add_data(app);
+  int code = 0;
   try {
-    int code = 0;
-    try {
-      code = app.run(argc, argv);
-    } catch (const Differs&) {
-      code = kDiffers;
-    } catch (const Interrupted&) {
-      code = kInterrupted;
-    }
-    finish_output();
-    return code;
-  } catch (const std::bad_alloc&) {
-    say(stderr, "wick: out of memory\n");
-  } catch (const std::exception& failed) {
-    say(stderr, "wick: {}\n", without_source_line(failed.what()));
+    code = app.run(argc, argv);
+  } catch (const Differs&) {
+    code = kDiffers;
+  } catch (const Interrupted&) {
+    code = kInterrupted;
   }
-  return kFailed;
+  finish_output();
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::set_terminate(end_without_memory);
+  // glibc loads what it unwinds pthread_once() by when that is needed first: while there is memory.
+  void* frame = nullptr;
+  (void)backtrace(&frame, 1);
+  open_standard_streams();
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    say_out_of_memory();
+  } catch (const std::exception& failed) {
+    wick::tool::say(stderr, "wick: {}\n", without_source_line(failed.what()));
+  }
+  return wick::tool::kFailed;
 }

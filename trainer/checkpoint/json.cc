@@ -109,8 +109,8 @@ std::string shortened(std::string_view text) {
 std::string shown(const Json& value) {
   if (value.is_object()) return fmt::format("an object of {} keys", value.size());
   if (value.is_array()) return fmt::format("a list of {} values", value.size());
-  if (value.is_string()) return "'" + shortened(value.get_ref<const std::string&>()) + "'";
-  return value.dump();
+  const bool text = value.is_string();
+  return (text ? Json(shortened(value.get_ref<const std::string&>())) : value).dump();
 }
 
 JsonPlace::JsonPlace(const JsonPlace& parent, const Json& value, const std::string& step)
