@@ -22,19 +22,15 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-Ended run_wick(const std::vector<std::string>& arguments, const Fault& fault,
-               const std::string& folder) {
+Ended run_wick_with(const std::vector<std::string>& arguments, const std::vector<std::string>& more,
+                    const std::string& folder) {
   std::filesystem::create_directories(folder);
   const std::string out = folder + "/out", err = folder + "/err", count = folder + "/count";
   std::filesystem::remove(count);
   std::vector<std::string> words = {WICK_PROGRAM}, settings;
   words.insert(words.end(), arguments.begin(), arguments.end());
   for (char** e = environ; *e != nullptr; ++e) settings.emplace_back(*e);
-  settings.emplace_back(std::string("LD_PRELOAD=") + WICK_FAIL_NTH);
-  settings.push_back("WICK_FAULT_KIND=" + fault.kind);
-  settings.push_back("WICK_FAULT_N=" + std::to_string(fault.n));
-  settings.push_back("WICK_FAULT_COUNT=" + count);
-  if (fault.stays) settings.emplace_back("WICK_FAULT_STAYS=1");
+  settings.insert(settings.end(), more.begin(), more.end());
   std::vector<char*> argv, env;
   for (std::string& w : words) argv.push_back(w.data());
   for (std::string& s : settings) env.push_back(s.data());
@@ -67,6 +63,15 @@ Ended run_wick(const std::vector<std::string>& arguments, const Fault& fault,
   e.err = contents(err);
   std::ifstream(count) >> e.calls;
   return e;
+}
+
+Ended run_wick(const std::vector<std::string>& arguments, const Fault& fault,
+               const std::string& folder) {
+  std::vector<std::string> settings = {
+      std::string("LD_PRELOAD=") + WICK_FAIL_NTH, "WICK_FAULT_KIND=" + fault.kind,
+      "WICK_FAULT_N=" + std::to_string(fault.n), "WICK_FAULT_COUNT=" + folder + "/count"};
+  if (fault.stays) settings.emplace_back("WICK_FAULT_STAYS=1");
+  return run_wick_with(arguments, settings, folder);
 }
 
 }  // namespace wick::test

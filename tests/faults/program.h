@@ -21,7 +21,10 @@ struct Ended {
   std::string out, err;
 };
 
-// `folder`: for what it prints; it is made.
+// `settings`: of its environment, NAME=VALUE. `folder`: for what it prints; it is made.
+// Ended::calls is what stands in its file `count`, where something was preloaded that counts.
+Ended run_wick_with(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& settings, const std::string& folder);
 Ended run_wick(const std::vector<std::string>& arguments, const Fault& fault,
                const std::string& folder);
 
